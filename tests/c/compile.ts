@@ -1,0 +1,113 @@
+// C helpers are built where the tests run, so that no binary lives in the repository.
+
+const CACHE = new URL("../../.cache/c/", import.meta.url);
+
+/** Debian packages, by the compiler they bring. */
+const PACKAGES: Record<string, string> = {
+  "gcc": "gcc libc6-dev",
+  "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu libc6-dev-arm64-cross",
+};
+
+/** Options of {@linkcode compileC}. */
+export interface CompileOptions {
+  /** The compiler driver, `gcc` if left out. */
+  readonly compiler?: string;
+}
+
+/**
+ * Compiles one C file and returns the path of the result.
+ *
+ * The result is kept by the hash of the source, the headers beside it, the flags and the compiler, so a second call
+ * costs a few file reads. Flags alone decide what comes out: a program, or with `-shared -fPIC` a library.
+ *
+ * @param name The C file, relative to `tests/c/`.
+ * @param flags The compiler's flags, libraries (`-libverbs`) included: they stand after the source.
+ * @throws {Error} If the compiler is missing (naming its packages) or refuses the source (with its messages).
+ *
+ * @example Building a library
+ * ```ts no-eval
+ * import { compileC } from "./compile.ts";
+ *
+ * const path = await compileC("thunk_target.c", ["-shared", "-fPIC"]);
+ * ```
+ */
+export async function compileC(
+  name: string,
+  flags: readonly string[] = [],
+  options: CompileOptions = {},
+): Promise<string> {
+  const { compiler = "gcc" } = options;
+  const source = new URL(name, import.meta.url);
+  const stem = name.slice(name.lastIndexOf("/") + 1).replace(/\.c$/, "");
+  const key = await digest([compiler, ...flags], [
+    source,
+    ...await headersBeside(source),
+  ]);
+  const result = new URL(`${stem}-${key}`, CACHE).pathname;
+  if (await exists(result)) return result;
+  await Deno.mkdir(CACHE, { recursive: true });
+  // Renamed when whole: tests in other processes may want the same file at the same time.
+  const partial = `${result}.${crypto.randomUUID()}`;
+  await run(compiler, [
+    "-O2",
+    "-Wall",
+    "-Wextra",
+    "-o",
+    partial,
+    source.pathname,
+    ...flags,
+  ], name);
+  await Deno.rename(partial, result);
+  return result;
+}
+
+async function run(
+  compiler: string,
+  args: string[],
+  name: string,
+): Promise<void> {
+  let output: Deno.CommandOutput;
+  try {
+    output = await new Deno.Command(compiler, { args }).output();
+  } catch (cause) {
+    if (!(cause instanceof Deno.errors.NotFound)) throw cause;
+    const packages = PACKAGES[compiler] ?? compiler;
+    throw new Error(
+      `Cannot compile "${name}": ${compiler} is missing (apt-get install ${packages})`,
+      { cause },
+    );
+  }
+  if (!output.success) {
+    throw new Error(
+      `Cannot compile "${name}": ${
+        new TextDecoder().decode(output.stderr).trimEnd()
+      }`,
+    );
+  }
+}
+
+async function headersBeside(source: URL): Promise<URL[]> {
+  const headers: URL[] = [];
+  for await (const entry of Deno.readDir(new URL(".", source))) {
+    if (entry.name.endsWith(".h")) headers.push(new URL(entry.name, source));
+  }
+  return headers.sort((a, b) => a.href < b.href ? -1 : 1);
+}
+
+async function digest(words: string[], files: URL[]): Promise<string> {
+  const parts: string[] = [JSON.stringify(words)];
+  for (const file of files) parts.push(await Deno.readTextFile(file));
+  const bytes = new TextEncoder().encode(parts.join("\0"));
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return hash.slice(0, 8).toHex();
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await Deno.stat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}
