@@ -1,0 +1,91 @@
+import { constants } from "node:os";
+import { getSystemErrorName } from "node:util";
+import { libc } from "../libc.ts";
+import { ThunksUnavailable } from "./unavailable.ts";
+
+// linux/memfd.h
+const MFD_CLOEXEC = 0x1;
+const MFD_EXEC = 0x10;
+
+/**
+ * Loads an image from memory, without a file.
+ *
+ * The image stays mapped for good, and its descriptor open: the loader knows a library by its path, so a second image
+ * under the same descriptor number would silently be taken for the first.
+ *
+ * @param image What {@linkcode buildImage} returned for this architecture.
+ * @param symbols The thunks to bind. One that keeps errno has a parameter more than its C function, last: a `"buffer"`
+ * (an `Int32Array` of one) or `"pointer"`.
+ * @throws {ThunksUnavailable} Where the system refuses, with the refusal as `cause`.
+ * @throws {Error} If the image lacks one of the symbols.
+ *
+ * @example Calling a C function and keeping its errno
+ * ```ts no-eval
+ * const image = buildImage([{ name: "chdir", target: { address }, errnoAfter: 1 }], Deno.build.arch, errnoLocation);
+ * const { symbols } = openImage(image, {
+ *   chdir: { parameters: ["buffer", "buffer"], result: "i32" },
+ * });
+ * const errno = new Int32Array(1);
+ * if (symbols.chdir(path, errno) === -1) console.log(errno[0]);
+ * ```
+ */
+export function openImage<const S extends Deno.ForeignLibraryInterface>(
+  image: Uint8Array<ArrayBuffer>,
+  symbols: S,
+): Deno.DynamicLibrary<S> {
+  const path = load(image);
+  // Not part of the attempt: a symbol that is missing is a mistake, not a refusal.
+  return Deno.dlopen(path, symbols);
+}
+
+function load(image: Uint8Array<ArrayBuffer>): string {
+  try {
+    const fd = createMemfd();
+    try {
+      writeAll(fd, image);
+      const path = `/proc/self/fd/${fd}`;
+      Deno.dlopen(path, {}).close();
+      return path;
+    } catch (error) {
+      libc().close(fd);
+      throw error;
+    }
+  } catch (cause) {
+    throw new ThunksUnavailable("Cannot open thunks: the system refuses", {
+      cause,
+    });
+  }
+}
+
+function createMemfd(): number {
+  const name = new TextEncoder().encode("ibverbs-thunks\0");
+  const fd = libc().memfd_create(name, MFD_CLOEXEC | MFD_EXEC);
+  if (fd >= 0) return fd;
+  const code = errno();
+  // Linux before 6.3 does not know MFD_EXEC, and needs none.
+  if (code !== constants.errno.EINVAL) throw refusal("memfd_create", code);
+  const plain = libc().memfd_create(name, MFD_CLOEXEC);
+  if (plain < 0) throw refusal("memfd_create", errno());
+  return plain;
+}
+
+function writeAll(fd: number, bytes: Uint8Array<ArrayBuffer>): void {
+  for (let done = 0; done < bytes.length;) {
+    const written = libc().write(
+      fd,
+      bytes.subarray(done),
+      BigInt(bytes.length - done),
+    );
+    if (written < 0n) throw refusal("write", errno());
+    done += Number(written);
+  }
+}
+
+// Right after a synchronous call on the same thread, errno is still that call's.
+function errno(): number {
+  return new Deno.UnsafePointerView(libc().__errno_location()!).getInt32();
+}
+
+function refusal(call: string, code: number): Error {
+  return new Error(`Cannot ${call}: ${getSystemErrorName(-code)}`);
+}
