@@ -108,9 +108,7 @@ function layOut(
 
 function writeHeader(view: DataView, { machine }: ElfMachine): void {
   // Magic, ELFCLASS64, ELFDATA2LSB, EV_CURRENT, ELFOSABI_NONE.
-  [0x7f, 0x45, 0x4c, 0x46, 2, 1, EV_CURRENT, 0].forEach((byte, i) =>
-    view.setUint8(i, byte)
-  );
+  [0x7f, 0x45, 0x4c, 0x46, 2, 1, EV_CURRENT, 0].forEach((byte, i) => view.setUint8(i, byte));
   view.setUint16(16, ET_DYN, true); //             e_type
   view.setUint16(18, machine, true); //            e_machine
   view.setUint32(20, EV_CURRENT, true); //         e_version

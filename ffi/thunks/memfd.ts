@@ -63,9 +63,9 @@ function createMemfd(): number {
   if (fd >= 0) return fd;
   const code = errno();
   // Linux before 6.3 does not know MFD_EXEC, and needs none.
-  if (code !== constants.errno.EINVAL) throw refusal("memfd_create", code);
+  if (code !== constants.errno.EINVAL) throw refusal("create a memfd", code);
   const plain = libc().memfd_create(name, MFD_CLOEXEC);
-  if (plain < 0) throw refusal("memfd_create", errno());
+  if (plain < 0) throw refusal("create a memfd", errno());
   return plain;
 }
 
@@ -76,7 +76,7 @@ function writeAll(fd: number, bytes: Uint8Array<ArrayBuffer>): void {
       bytes.subarray(done),
       BigInt(bytes.length - done),
     );
-    if (written < 0n) throw refusal("write", errno());
+    if (written < 0n) throw refusal("write to a memfd", errno());
     done += Number(written);
   }
 }
@@ -86,6 +86,6 @@ function errno(): number {
   return new Deno.UnsafePointerView(libc().__errno_location()!).getInt32();
 }
 
-function refusal(call: string, code: number): Error {
-  return new Error(`Cannot ${call}: ${getSystemErrorName(-code)}`);
+function refusal(action: string, code: number): Error {
+  return new Error(`Cannot ${action}: ${getSystemErrorName(-code)}`);
 }
