@@ -123,9 +123,7 @@ export function assertLessOrEqual<T>(
 export function assertAlmostEquals(
   actual: number,
   expected: number,
-  tolerance: number = Number.isFinite(expected)
-    ? Math.abs(expected * 1e-7)
-    : 1e-7,
+  tolerance: number = Number.isFinite(expected) ? Math.abs(expected * 1e-7) : 1e-7,
   msg?: string,
 ): void {
   if (Object.is(actual, expected)) return;

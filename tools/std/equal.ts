@@ -65,16 +65,12 @@ class Comparison {
     if (![...a.keys()].every(isPrimitive)) {
       return this.#eachMatched([...a], [...b]);
     }
-    return [...a].every(([key, value]) =>
-      b.has(key) && this.same(value, b.get(key))
-    );
+    return [...a].every(([key, value]) => b.has(key) && this.same(value, b.get(key)));
   }
 
   #eachMatched(a: Pair[], b: Pair[]): boolean {
     return a.every((one) =>
-      b.some((other) =>
-        this.same(one[0], other[0]) && this.same(one[1], other[1])
-      )
+      b.some((other) => this.same(one[0], other[0]) && this.same(one[1], other[1]))
     );
   }
 

@@ -24,7 +24,7 @@ export function parseArgs<
   C extends string | undefined = undefined,
   N extends string | undefined = undefined,
   D extends Record<string, unknown> | undefined = undefined,
-  A extends Record<string, string | readonly string[]> | undefined = undefined,
+  const A extends Record<string, string | readonly string[]> | undefined = undefined,
 >(
   args: readonly string[],
   options: ParseOptions<B, S, C, N, D, A, TDoubleDash> = {},
@@ -132,9 +132,7 @@ class Parser {
     const wanted = this.#isKnown(name, arg) ||
       this.#options.unknown?.(arg, name, value) !== false;
     if (!wanted) return;
-    const typed = typeof value === "string" && !this.#string.has(name)
-      ? toNumber(value)
-      : value;
+    const typed = typeof value === "string" && !this.#string.has(name) ? toNumber(value) : value;
     const collected = this.#collect.has(name) && !negated;
     for (const key of this.#group(name)) this.#store(key, typed, collected);
   }
