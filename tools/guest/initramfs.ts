@@ -1,0 +1,72 @@
+/** What the guest's kernel finds when it starts: a shell, the modules that reach the host's root, and the command to run. */
+
+import { cpio, type Entry } from "./cpio.ts";
+import type { Kernel } from "./kernel.ts";
+import { guestFile } from "./paths.ts";
+import { demand, quote } from "./shell.ts";
+
+// Enough to mount the host's root; everything else is loaded from there.
+const EARLY_MODULES = ["9p", "9pnet_virtio", "virtio_pci", "virtio_console", "overlay"];
+
+/** What is to run in the guest. */
+export interface Session {
+  command: readonly string[];
+  cwd: string;
+  env: Readonly<Record<string, string>>;
+}
+
+/** Builds the archive for one run. */
+export async function initramfs(
+  kernel: Kernel,
+  busybox: string,
+  session: Session,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const modules = await moduleFiles(kernel);
+  const names = modules.map((path) => path.slice(path.lastIndexOf("/") + 1));
+  const folders = ["bin", "modules", "proc", "sys", "dev", "host", "layer", "root"];
+  return cpio([
+    ...folders.map((name) => ({ name })),
+    file("bin/busybox", busybox),
+    file("init", guestFile("init.sh")),
+    file("session.sh", guestFile("session.sh")),
+    ...modules.map((path, i) => file(`modules/${names[i]}`, path)),
+    text("modules.order", names.join("\n")),
+    text(
+      "guest.env",
+      assignments({ KERNEL: kernel.version, MODULES: kernel.modules, ...session.env }),
+    ),
+    text(
+      "command.sh",
+      `cd ${quote(session.cwd)} || exit 127\nexec ${session.command.map(quote).join(" ")}\n`,
+    ),
+  ]);
+}
+
+/** Shell assignments of the given variables. */
+export function assignments(env: Readonly<Record<string, string>>): string {
+  return Object.entries(env).map(([name, value]) => `${name}=${quote(value)}\n`).join("");
+}
+
+/** The early modules and what they depend on, in the order in which they load. */
+async function moduleFiles(kernel: Kernel): Promise<string[]> {
+  const root = kernel.modules.replace(/\/lib\/modules\/[^/]*$/, "");
+  const listed = await demand(
+    "/sbin/modprobe",
+    "-a",
+    "-d",
+    root,
+    "-S",
+    kernel.version,
+    "--show-depends",
+    ...EARLY_MODULES,
+  );
+  return [...new Set([...listed.matchAll(/^insmod (.*\S)/gm)].map((match) => match[1]!))];
+}
+
+function file(name: string, path: string): Entry {
+  return { name, contents: Deno.readFileSync(path) };
+}
+
+function text(name: string, contents: string): Entry {
+  return { name, contents: new TextEncoder().encode(contents) };
+}

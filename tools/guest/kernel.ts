@@ -1,0 +1,70 @@
+/** The guest's kernel: the distribution's, unpacked into the cache and never installed on the host. */
+
+import { dependencyOf, downloadPackage, unpack } from "./packages.ts";
+import { cache } from "./paths.ts";
+import { say } from "./report.ts";
+import { demand, exists } from "./shell.ts";
+
+/** An unpacked kernel. */
+export interface Kernel {
+  /** As `uname -r` prints it. */
+  version: string;
+  /** The bootable image. */
+  image: string;
+  /** The folder that is `/lib/modules/VERSION` in the guest. */
+  modules: string;
+}
+
+// What the guest, the tests' kernel module and the examples ask for, with room for what those depend on.
+const WANTED = [
+  "arch/x86/crypto/crc32*",
+  "crypto/crc32*",
+  "drivers/char/virtio_console.ko",
+  "drivers/infiniband/core/*",
+  "drivers/infiniband/hw/mlx4/*",
+  "drivers/infiniband/sw/*",
+  "drivers/net/dummy.ko",
+  "drivers/net/ethernet/mellanox/mlx4/*",
+  "drivers/net/veth.ko",
+  "drivers/virtio/*",
+  "fs/9p/*",
+  "fs/configfs/*",
+  "fs/fscache/*",
+  "fs/netfs/*",
+  "fs/overlayfs/*",
+  "net/9p/*",
+  "net/ipv4/udp_tunnel.ko",
+  "net/ipv6/ip6_udp_tunnel.ko",
+];
+
+/** The kernel in the cache, fetched first when there is none. */
+export async function ensureKernel(): Promise<Kernel> {
+  const folder = `${cache}/guest/kernel`;
+  if (!exists(folder)) await fetchKernel(folder);
+  const version = firstEntry(`${folder}/lib/modules`);
+  return {
+    version,
+    image: `${folder}/boot/vmlinuz-${version}`,
+    modules: `${folder}/lib/modules/${version}`,
+  };
+}
+
+async function fetchKernel(folder: string): Promise<void> {
+  const partial = `${folder}.partial`;
+  if (exists(partial)) await Deno.remove(partial, { recursive: true });
+  const name = await dependencyOf("linux-image-amd64", /linux-image-\d\S*/);
+  const version = name.replace("linux-image-", "");
+  const file = await downloadPackage(name, partial);
+  say("set-up: unpacking the guest's kernel");
+  const modules = WANTED.map((pattern) => `lib/modules/${version}/kernel/${pattern}`);
+  await unpack(file, partial, ["boot/vmlinuz-*", `lib/modules/${version}/modules.*`, ...modules]);
+  await Deno.remove(file);
+  await demand("/sbin/depmod", "-b", partial, version);
+  // Only a complete folder gets the name that later runs look for.
+  await Deno.rename(partial, folder);
+}
+
+function firstEntry(folder: string): string {
+  for (const entry of Deno.readDirSync(folder)) return entry.name;
+  throw new Error(`Cannot read ${folder}: it is empty`);
+}

@@ -1,0 +1,123 @@
+/** A running virtual machine. */
+
+import { STREAMS } from "./qemu.ts";
+import { SetupError } from "./report.ts";
+import { lastLines } from "./shell.ts";
+import { Copy, lines, Tail } from "./streams.ts";
+
+/** The machine ended by itself or took too long. */
+export class GuestError extends SetupError {
+  override name = "GuestError";
+}
+
+/** A machine; disposing it ends it. */
+export class Guest implements AsyncDisposable {
+  readonly #process: Deno.ChildProcess;
+  readonly #ended: Promise<never>;
+  readonly #lines: AsyncGenerator<string, void>;
+  readonly #out: Copy;
+  readonly #err: Copy;
+  readonly #console: Tail;
+
+  private constructor(
+    process: Deno.ChildProcess,
+    ended: Promise<never>,
+    streams: Deno.Conn[],
+    verbose: boolean,
+  ) {
+    const [console, control, out, err] = streams as [Deno.Conn, Deno.Conn, Deno.Conn, Deno.Conn];
+    this.#process = process;
+    this.#ended = ended;
+    this.#console = new Tail(console.readable, 16384, verbose ? Deno.stderr : undefined);
+    this.#lines = lines(control.readable);
+    this.#out = new Copy(out.readable, Deno.stdout);
+    this.#err = new Copy(err.readable, Deno.stderr);
+  }
+
+  /** Starts QEMU, which connects to the sockets in `folder` that are named after the streams. */
+  static async start(args: string[], folder: string, verbose: boolean): Promise<Guest> {
+    const listeners = STREAMS.map((name) =>
+      Deno.listen({ transport: "unix", path: `${folder}/${name}` })
+    );
+    // Without pdeathsig a machine would outlive this process when that is killed.
+    const command = ["--pdeathsig", "KILL", "qemu-system-x86_64", ...args];
+    const process = new Deno.Command("setpriv", {
+      args: command,
+      stdin: "null",
+      stdout: "null",
+      stderr: "piped",
+    }).spawn();
+    const ended = rejectAtEnd(process);
+    try {
+      const streams = await Promise.race([
+        ended,
+        Promise.all(listeners.map((listener) => listener.accept())),
+      ]);
+      return new Guest(process, ended, streams, verbose);
+    } finally {
+      for (const listener of listeners) listener.close();
+    }
+  }
+
+  /** The next line of the control stream, awaited for at most so many seconds. */
+  async line(seconds: number, what: string): Promise<string> {
+    const late = Promise.withResolvers<never>();
+    const timer = seconds < Infinity
+      ? setTimeout(
+        () => late.reject(new GuestError(`the guest's ${what} took longer than ${seconds} s`)),
+        seconds * 1000,
+      )
+      : undefined;
+    try {
+      const next = await Promise.race([
+        this.#lines.next(),
+        this.#ended,
+        late.promise,
+        this.#out.broken,
+        this.#err.broken,
+      ]);
+      return next.done ? await this.#ended : next.value;
+    } catch (error) {
+      throw error instanceof GuestError ? await this.#withConsole(error) : error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Waits until so many bytes of the command's two streams have been passed on. */
+  async drained(out: number, err: number): Promise<void> {
+    await Promise.race([
+      Promise.all([this.#out.reached(out), this.#err.reached(err)]),
+      this.#ended,
+    ]);
+  }
+
+  /** What a failure looks like from inside. */
+  consoleTail(): string {
+    const panic = this.#console.text.match(/Kernel panic - .*/)?.[0];
+    const log = lastLines(this.#console.text, 25);
+    return (panic ? `\n${panic}` : "") + (log ? `\nThe console's last lines:\n${log}` : "");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      this.#process.kill("SIGKILL");
+    } catch {
+      // It has ended already.
+    }
+    await this.#process.status;
+  }
+
+  async #withConsole(error: GuestError): Promise<GuestError> {
+    await Promise.race([this.#console.ended, new Promise((resolve) => setTimeout(resolve, 200))]);
+    return new GuestError(error.message + this.consoleTail());
+  }
+}
+
+/** QEMU goes on until it is ended from here; that it ended by itself is always a failure. */
+async function rejectAtEnd(process: Deno.ChildProcess): Promise<never> {
+  const complaint = await new Response(process.stderr).text();
+  const { code, signal } = await process.status;
+  const how = signal ? `was ended by ${signal}` : `ended with status ${code}`;
+  throw new GuestError(`the guest ${how}${complaint ? `: ${lastLines(complaint, 4)}` : ""}`);
+}

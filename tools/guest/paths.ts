@@ -1,0 +1,21 @@
+/** Where the tools find and keep things, all of it below the project's folder. */
+
+import { fileURLToPath } from "node:url";
+
+function inProject(path: string): string {
+  return fileURLToPath(new URL(`../../${path}`, import.meta.url)).replace(/\/$/, "");
+}
+
+/** The project's folder, without a slash at its end. */
+export const project: string = inProject("");
+
+/** Everything downloaded or built; ignored by git. */
+export const cache: string = inProject(".cache");
+
+/** The folder that the guest shares with the host both ways; ignored by git. */
+export const out: string = inProject("out");
+
+/** Files beside this module that go into the guest as they are. */
+export function guestFile(name: string): string {
+  return inProject(`tools/guest/${name}`);
+}

@@ -1,0 +1,55 @@
+/** Running the host's programs. */
+
+import { SetupError } from "./report.ts";
+
+/** What a program left behind. */
+export interface Finished {
+  status: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs a program to its end and keeps its output. */
+export async function capture(command: string, ...args: string[]): Promise<Finished> {
+  const { code, stdout, stderr } = await new Deno.Command(command, {
+    args,
+    stdin: "null",
+    env: { LC_ALL: "C", DEBIAN_FRONTEND: "noninteractive" },
+  }).output();
+  const decoder = new TextDecoder();
+  return { status: code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+}
+
+/** Runs a program that has to succeed; its standard output. */
+export async function demand(command: string, ...args: string[]): Promise<string> {
+  const { status, stdout, stderr } = await capture(command, ...args);
+  if (status !== 0) {
+    throw new SetupError(
+      `${command} ${args.join(" ")} failed (${status}): ${lastLines(stderr || stdout, 8)}`,
+    );
+  }
+  return stdout;
+}
+
+/** The end of a text, for error messages. */
+export function lastLines(text: string, count: number): string {
+  return text.trimEnd().split("\n").slice(-count).join("\n");
+}
+
+/** A word that a POSIX shell reads back as exactly `text`. */
+export function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** Whether a file or folder is there. */
+export function exists(path: string): boolean {
+  try {
+    Deno.statSync(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
+      return false;
+    }
+    throw error;
+  }
+}

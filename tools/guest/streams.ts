@@ -1,0 +1,72 @@
+/** The guest's streams on the host's side. */
+
+/** Anything that takes bytes, such as Deno.stdout. */
+export interface Sink {
+  write(bytes: Uint8Array): Promise<number>;
+}
+
+/** Passes bytes on and counts them. */
+export class Copy {
+  /** Rejects when the sink takes no more, as a closed pipe does. */
+  readonly broken: Promise<never>;
+  #count = 0;
+  #awaited: { count: number; resolve: () => void } | undefined;
+
+  constructor(source: ReadableStream<Uint8Array>, sink: Sink) {
+    const { promise, reject } = Promise.withResolvers<never>();
+    this.broken = promise;
+    this.broken.catch(() => {});
+    this.#pump(source, sink).catch(reject);
+  }
+
+  /** Waits until `count` bytes have been passed on since the start. */
+  async reached(count: number): Promise<void> {
+    if (this.#count >= count) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#awaited = { count, resolve };
+    await Promise.race([promise, this.broken]);
+  }
+
+  async #pump(source: ReadableStream<Uint8Array>, sink: Sink): Promise<void> {
+    for await (const bytes of source) {
+      for (let offset = 0; offset < bytes.length;) {
+        offset += await sink.write(bytes.subarray(offset));
+      }
+      this.#count += bytes.length;
+      if (this.#awaited && this.#count >= this.#awaited.count) this.#awaited.resolve();
+    }
+  }
+}
+
+/** Keeps the end of what the kernel's console printed. */
+export class Tail {
+  /** What is kept. */
+  text = "";
+  /** Fulfilled when the stream has ended. */
+  readonly ended: Promise<void>;
+
+  constructor(source: ReadableStream<Uint8Array>, size: number, sink?: Sink) {
+    this.ended = this.#collect(source, size, sink);
+  }
+
+  async #collect(source: ReadableStream<Uint8Array>, size: number, sink?: Sink): Promise<void> {
+    const decoder = new TextDecoder();
+    for await (const bytes of source) {
+      await sink?.write(bytes);
+      this.text = (this.text + decoder.decode(bytes, { stream: true })).replaceAll("\r", "").slice(
+        -size,
+      );
+    }
+  }
+}
+
+/** Splits a stream of text into its lines. */
+export async function* lines(source: ReadableStream<Uint8Array>): AsyncGenerator<string, void> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const bytes of source) {
+    const parts = (rest + decoder.decode(bytes, { stream: true })).split("\n");
+    rest = parts.pop() ?? "";
+    yield* parts;
+  }
+}
