@@ -8,7 +8,7 @@
 
 /**
  * How the bytes of a field are to be read: host order unless it begins with
- * `be` (big-endian). Enums are `u32`; arrays, structs and unions are `bytes`.
+ * `be` (big-endian). Enums are `u32`, or `i32` with a negative member; arrays, structs and unions are `bytes`.
  */
 export type FieldType =
   | "u8"
@@ -1534,8 +1534,8 @@ export const x86_64 = {
       _ops: { offset: 0, size: 16, type: "bytes" },
       "_ops._dummy1": { offset: 0, size: 8, type: "ptr" },
       "_ops._dummy2": { offset: 8, size: 8, type: "ptr" },
-      node_type: { offset: 16, size: 4, type: "u32" },
-      transport_type: { offset: 20, size: 4, type: "u32" },
+      node_type: { offset: 16, size: 4, type: "i32" },
+      transport_type: { offset: 20, size: 4, type: "i32" },
       name: { offset: 24, size: 64, type: "bytes" },
       dev_name: { offset: 88, size: 64, type: "bytes" },
       dev_path: { offset: 152, size: 256, type: "bytes" },

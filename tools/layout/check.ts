@@ -1,0 +1,74 @@
+/**
+ * Checks ffi/layout.ts against the installed header.
+ *
+ * @module
+ */
+import { contradictions, listClaims } from "./claims.ts";
+import { emit } from "./emit.ts";
+import type { Layout } from "./model.ts";
+import { readHeader } from "./read.ts";
+import { architectures, isInstalled, type Toolchain, toolchainFor } from "./toolchain.ts";
+import { askCompiler, readUnionTags } from "./truth.ts";
+
+/** What ffi/layout.ts exports. */
+export interface Table extends Pick<Layout, "enums" | "constants"> {
+  /** Structs on x86-64. */
+  readonly x86_64: Layout["structs"];
+  /** Those that differ on aarch64. */
+  readonly aarch64: Layout["structs"];
+}
+
+/**
+ * Everything wrong with a table and its text, one line each: numbers that the compiler contradicts,
+ * then what the generator would write differently, such as an entry that is missing.
+ * The architectures are that of the host and any other whose compiler is installed.
+ */
+export async function findFaults(table: Table, text: string): Promise<string[]> {
+  const faults: string[] = [];
+  const layouts = { x86_64: layoutFor(table, "x86_64"), aarch64: layoutFor(table, "aarch64") };
+  for (const toolchain of await usableToolchains()) {
+    const layout = layouts[toolchain.arch];
+    const wrong = await findContradictions(toolchain, layout);
+    faults.push(...wrong.map((fault) => `${toolchain.arch}: ${fault}`));
+    layouts[toolchain.arch] = await readHeader(toolchain);
+  }
+  faults.push(...compareLines(text, emit(layouts.x86_64, layouts.aarch64, sourceOf(text))));
+  return faults;
+}
+
+/** The compilers to check with: the host's has to be there, others may be missing. */
+export async function usableToolchains(): Promise<Toolchain[]> {
+  const usable: Toolchain[] = [];
+  for (const arch of architectures) {
+    const toolchain = toolchainFor(arch);
+    if (arch === Deno.build.arch || await isInstalled(toolchain)) usable.push(toolchain);
+  }
+  return usable;
+}
+
+/** The table as one architecture sees it. */
+export function layoutFor(table: Table, arch: Toolchain["arch"]): Layout {
+  const { x86_64, aarch64, enums, constants } = table;
+  return { structs: arch === "aarch64" ? { ...x86_64, ...aarch64 } : x86_64, enums, constants };
+}
+
+/** The header's package and version, from the first line of a table's text. */
+export function sourceOf(text: string): string {
+  return /^\/\/ .* of (.+): do not edit/.exec(text)?.[1] ?? "an unknown package";
+}
+
+async function findContradictions(toolchain: Toolchain, layout: Layout): Promise<string[]> {
+  const claims = listClaims(layout, await readUnionTags(toolchain));
+  return contradictions(claims, await askCompiler(toolchain, claims));
+}
+
+function compareLines(text: string, generated: string): string[] {
+  if (text === generated) return [];
+  const lines = text.split("\n");
+  const expected = generated.split("\n");
+  const first = expected.findIndex((line, index) => line !== lines[index]);
+  const at = first < 0 ? expected.length : first;
+  return [
+    `line ${at + 1} is "${lines[at] ?? ""}", and generating gives "${expected[at] ?? ""}"`,
+  ];
+}

@@ -1,0 +1,59 @@
+/**
+ * Writes ffi/layout.ts from the installed header, or checks it with `--check`.
+ *
+ * @module
+ */
+import { findFaults, sourceOf, usableToolchains } from "./check.ts";
+import { emit } from "./emit.ts";
+import { readHeader } from "./read.ts";
+import { run, toolchainFor } from "./toolchain.ts";
+
+const usage = `Usage: deno task layout [-- --check]
+
+Writes ffi/layout.ts from the installed infiniband/verbs.h, which takes the compilers
+of both architectures. With --check only compares the two: the exit status is 1 when
+they differ.`;
+
+const target = new URL("../../ffi/layout.ts", import.meta.url);
+
+async function write(): Promise<void> {
+  const x86 = await readHeader(toolchainFor("x86_64"));
+  const arm = await readHeader(toolchainFor("aarch64"));
+  const version = await run("dpkg-query", ["--show", "--showformat=${Version}", "libibverbs-dev"]);
+  await Deno.writeTextFile(target, emit(x86, arm, `libibverbs-dev ${version}`));
+  console.log("Wrote ffi/layout.ts");
+}
+
+async function check(): Promise<boolean> {
+  const text = await Deno.readTextFile(target);
+  const faults = await findFaults(await import(target.href), text);
+  const architectures = (await usableToolchains()).map(({ arch }) => arch).join(" and ");
+  if (faults.length === 0) {
+    console.log(`ffi/layout.ts matches the installed header on ${architectures}`);
+    return true;
+  }
+  console.error(`ffi/layout.ts is of ${sourceOf(text)}; the installed header differs:`);
+  for (const fault of faults) console.error(`  ${fault}`);
+  return false;
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  // A task runner may pass its own separator on.
+  const [option, ...more] = args.filter((arg) => arg !== "--");
+  if (option === undefined) await write();
+  else if (option === "--check" && more.length === 0) return await check() ? 0 : 1;
+  else {
+    console.log(usage);
+    return option === "--help" ? 0 : 2;
+  }
+  return 0;
+}
+
+if (import.meta.main) {
+  try {
+    Deno.exitCode = await main(Deno.args);
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    Deno.exitCode = 1;
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * The shape of the table, shared by those who write it and those who check it.
+ *
+ * @module
+ */
+
+/** How the bytes of a field are to be read. */
+export const fieldTypes = [
+  "u8",
+  "u16",
+  "u32",
+  "u64",
+  "i32",
+  "i64",
+  "be16",
+  "be32",
+  "be64",
+  "ptr",
+  "bytes",
+] as const;
+
+/** One of {@linkcode fieldTypes}. */
+export type FieldType = typeof fieldTypes[number];
+
+/** Place and type of a field in its struct. */
+export interface Field {
+  /** Bytes from the struct's start. */
+  readonly offset: number;
+  /** Bytes it takes. */
+  readonly size: number;
+  /** How to read them. */
+  readonly type: FieldType;
+}
+
+/** A struct or union. */
+export interface Struct {
+  /** Bytes it takes. */
+  readonly size: number;
+  /** Fields by name; those of nested structs have dots in their names. */
+  readonly fields: Readonly<Record<string, Field>>;
+}
+
+/** An integer as JavaScript holds it exactly. */
+export type Integer = number | bigint;
+
+/** Values by name. */
+export type Integers = Readonly<Record<string, Integer>>;
+
+/** Everything the header fixes on one architecture. */
+export interface Layout {
+  /** Structs and unions by tag. */
+  readonly structs: Readonly<Record<string, Struct>>;
+  /** Named enums: values by member. */
+  readonly enums: Readonly<Record<string, Integers>>;
+  /** Members of nameless enums and macros that stand for a number. */
+  readonly constants: Integers;
+}
+
+/** Keeps a number a number as long as that loses nothing. */
+export function toInteger(value: bigint): Integer {
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : value;
+}
