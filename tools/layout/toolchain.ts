@@ -110,6 +110,7 @@ async function gcc(
       stderr: "piped",
     }).spawn();
   } catch (cause) {
+    if (!(cause instanceof Deno.errors.NotFound)) throw cause;
     throw new Error(
       `Cannot start ${toolchain.prefix}gcc: install ${toolchain.packages} ` +
         `(apt-get install ${toolchain.packages})`,
