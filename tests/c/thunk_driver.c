@@ -12,7 +12,7 @@
 #include "thunk_target.c"
 
 // Calls function(arguments 0 to 7) with a known number in every register that it has to keep, writes its result, and
-// returns how many of those registers it changed.
+// returns how many of those registers, or of the words of its caller's frame, it changed.
 uint64_t call_checked(void *function, const uint64_t arguments[8], uint64_t *result);
 
 #if defined(__x86_64__)
@@ -70,12 +70,14 @@ __asm__(".text\n"
         "    .irp n, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29\n"
         "    mov x\\n, #-0x5a5a\n"
         "    .endr\n"
+        "    stp x19, x19, [sp, #-16]!\n"
         "    blr x16\n"
+        "    ldp x11, x12, [sp], #16\n"
         "    ldr x9, [sp, #96]\n"
         "    str x0, [x9]\n"
         "    mov x0, #0\n"
         "    mov x9, #-0x5a5a\n"
-        "    .irp n, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29\n"
+        "    .irp n, 11, 12, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29\n"
         "    cmp x\\n, x9\n"
         "    cinc x0, x0, ne\n"
         "    .endr\n"
