@@ -1,0 +1,262 @@
+// Thunks as Deno calls them, synchronously and on other threads.
+import { assertEquals, assertInstanceOf, assertNotEquals, assertThrows } from "@std/assert";
+import { buildImage, openImage, type Thunk, ThunksUnavailable } from "../../ffi/thunks.ts";
+import { libc } from "../../ffi/libc.ts";
+import { compileC } from "../c/compile.ts";
+
+// Opened here, not in a test: neither is ever closed.
+const ERRNO_LOCATION = addressOf(
+  libc().dlsym(null, new TextEncoder().encode("__errno_location\0")),
+);
+const TARGET = Deno.dlopen(await compileC("thunk_target.c", ["-shared", "-fPIC"]), {
+  mix0: { type: "pointer" },
+  mix1: { type: "pointer" },
+  mix2: { type: "pointer" },
+  mix3: { type: "pointer" },
+  mix4: { type: "pointer" },
+  mix5: { type: "pointer" },
+  mix6: { type: "pointer" },
+  mix7: { type: "pointer" },
+  fail: { type: "pointer" },
+  refuse: { type: "pointer" },
+  same: { type: "pointer" },
+  fail_late: { type: "pointer" },
+  set_errno: { parameters: ["i32"], result: "i32" },
+  misaligned_calls: { parameters: [], result: "i32" },
+}).symbols;
+
+const MIXES = [
+  TARGET.mix0,
+  TARGET.mix1,
+  TARGET.mix2,
+  TARGET.mix3,
+  TARGET.mix4,
+  TARGET.mix5,
+  TARGET.mix6,
+  TARGET.mix7,
+];
+
+const EMFILE = 24;
+
+Deno.test("openImage() binds a jump that follows a path from the first argument", () => {
+  const object = new BigUint64Array(16);
+  const inner = new BigUint64Array(16);
+  object[0] = addressOf(Deno.UnsafePointer.of(inner));
+  inner[12] = addressOf(TARGET.mix2);
+  using image = open([{ name: "call", target: { path: [0, 96] } }], {
+    call: { parameters: ["buffer", "u64"], result: "u64" },
+  });
+  const self = addressOf(Deno.UnsafePointer.of(object));
+  assertEquals(image.symbols.call(object, 5n), mix([self, 5n]));
+});
+
+Deno.test("openImage() binds a jump that follows a negative offset", () => {
+  const object = new BigUint64Array(64);
+  object[63 - 320 / 8] = addressOf(TARGET.mix1);
+  using image = open([{ name: "call", target: { path: [-320] } }], {
+    call: { parameters: ["pointer"], result: "u64" },
+  });
+  const pointer = Deno.UnsafePointer.of(object.subarray(63));
+  assertEquals(image.symbols.call(pointer), mix([addressOf(pointer)]));
+});
+
+for (let n = 0; n <= 7; n++) {
+  Deno.test(`openImage() keeps errno and the result of a call with ${n} parameters`, async () => {
+    const target = { address: addressOf(MIXES[n]!) };
+    const parameters = [...Array<"u64">(n).fill("u64"), "buffer"] as const;
+    using image = open([{ name: "call", target, errnoAfter: n }], {
+      call: { parameters, result: "u64" },
+      later: { name: "call", parameters, result: "u64", nonblocking: true },
+    });
+    const { call, later } = image.symbols;
+    for (let round = 1n; round <= 50n; round++) {
+      const values = Array.from({ length: n }, (_, i) => random64(round, BigInt(i)));
+      const errno = Int32Array.of(-1, -1);
+      assertEquals(call(...values, errno), mix(values));
+      assertEquals([...errno], [errnoOfMix(values), -1]);
+      const lateErrno = Int32Array.of(-1, -1);
+      assertEquals(await later(...values, lateErrno), mix(values));
+      assertEquals([...lateErrno], [errnoOfMix(values), -1]);
+    }
+    assertEquals(TARGET.misaligned_calls(), 0);
+  });
+}
+
+Deno.test("a thunk gives errno 0 when the call sets none, whatever errno was before", () => {
+  using image = open(
+    [{ name: "same", target: { address: addressOf(TARGET.same) }, errnoAfter: 1 }],
+    { same: { parameters: ["buffer", "buffer"], result: "pointer" } },
+  );
+  const errno = Int32Array.of(-1);
+  TARGET.set_errno(EMFILE);
+  const value = new Uint8Array(8);
+  assertEquals(
+    addressOf(image.symbols.same(value, errno)),
+    addressOf(Deno.UnsafePointer.of(value)),
+  );
+  assertEquals(errno[0], 0);
+});
+
+Deno.test("a thunk returns -1 and NULL beside their errno", () => {
+  using image = open([
+    { name: "fail", target: { address: addressOf(TARGET.fail) }, errnoAfter: 1 },
+    { name: "refuse", target: { address: addressOf(TARGET.refuse) }, errnoAfter: 1 },
+  ], {
+    fail: { parameters: ["i32", "buffer"], result: "i32" },
+    refuse: { parameters: ["i32", "buffer"], result: "pointer" },
+  });
+  const errno = new Int32Array(1);
+  assertEquals(image.symbols.fail(EMFILE, errno), -1);
+  assertEquals(errno[0], EMFILE);
+  assertEquals(image.symbols.refuse(12, errno), null);
+  assertEquals(errno[0], 12);
+});
+
+Deno.test("a thunk keeps apart the errno of 10000 calls at once", async () => {
+  using image = open(
+    [{ name: "fail_late", target: { address: addressOf(TARGET.fail_late) }, errnoAfter: 2 }],
+    {
+      failLate: {
+        name: "fail_late",
+        parameters: ["u32", "i32", "buffer"],
+        result: "i32",
+        nonblocking: true,
+      },
+    },
+  );
+  const calls = Array.from({ length: 10_000 }, (_, i) => {
+    const errno = new Int32Array(1);
+    return image.symbols.failLate(i % 50, 1 + i, errno).then((result) => [result, errno[0]]);
+  });
+  const wanted = Array.from({ length: 10_000 }, (_, i) => [-1 - i, 1 + i]);
+  assertEquals(await Promise.all(calls), wanted);
+});
+
+Deno.test("openImage() binds each of 400 thunks to its own target", () => {
+  const object = new BigUint64Array(400);
+  object.set(Array.from({ length: 400 }, (_, i) => addressOf(MIXES[1 + i % 3]!)));
+  const thunks = Array.from({ length: 400 }, (_, i) => ({
+    name: `thunk_${i}`,
+    target: { path: [8 * i] },
+  }));
+  const definition = { parameters: ["buffer", "u64", "u64"], result: "u64" } as const;
+  const symbols = Object.fromEntries(thunks.map(({ name }) => [name, definition]));
+  using image = open(thunks, symbols);
+  const self = addressOf(Deno.UnsafePointer.of(object));
+  thunks.forEach(({ name }, i) => {
+    const wanted = mix([self, 7n, 8n].slice(0, 1 + i % 3));
+    assertEquals(image.symbols[name]!(object, 7n, 8n), wanted, name);
+  });
+});
+
+Deno.test("openImage() opens a new image after another was closed", () => {
+  for (const count of [1, 2, 3]) {
+    using image = open([{ name: "call", target: { address: addressOf(MIXES[count]!) } }], {
+      call: { parameters: ["u64", "u64", "u64"], result: "u64" },
+    });
+    assertEquals(image.symbols.call(1n, 2n, 3n), mix([1n, 2n, 3n].slice(0, count)));
+  }
+});
+
+Deno.test("openImage() throws, but not ThunksUnavailable, when a symbol is not in the image", () => {
+  const image = buildImage([], Deno.build.arch, 0n);
+  const error = assertThrows(
+    () => openImage(image, { nothing: { parameters: [], result: "void" } }),
+    Error,
+    "nothing",
+  );
+  assertEquals(error instanceof ThunksUnavailable, false);
+});
+
+Deno.test("openImage() throws ThunksUnavailable when the image is for another architecture", () => {
+  const other = Deno.build.arch === "x86_64" ? "aarch64" : "x86_64";
+  const error = assertThrows(() => openImage(buildImage([], other, 0n), {}), ThunksUnavailable);
+  assertInstanceOf(error.cause, Error);
+});
+
+Deno.test("openImage() throws ThunksUnavailable when memfd_create is refused", async () => {
+  const refuse = await compileC("thunk_refuse.c");
+  const EPERM = "1";
+  const printed = await runProbe([refuse, EPERM, "0"], ["--allow-ffi"]);
+  assertEquals(printed, "ThunksUnavailable: Cannot create a memfd: EPERM\n");
+});
+
+Deno.test("openImage() does without MFD_EXEC when the kernel does not know it", async () => {
+  const refuse = await compileC("thunk_refuse.c");
+  const EINVAL = "22";
+  const MFD_EXEC = "16";
+  assertEquals(await runProbe([refuse, EINVAL, MFD_EXEC], ["--allow-ffi"]), "opened\n");
+});
+
+Deno.test("openImage() throws ThunksUnavailable when --allow-ffi is narrowed to paths", async () => {
+  const printed = await runProbe([], ["--allow-ffi=/usr/lib"]);
+  assertEquals(printed.split(":")[0], "ThunksUnavailable");
+  assertNotEquals(printed, "opened\n");
+});
+
+Deno.test("an image outlives the worker that opened it when a call is on its way", async () => {
+  const source = `
+    import { openImage } from ${JSON.stringify(import.meta.resolve("../../ffi/thunks.ts"))};
+    self.onmessage = ({ data }) => {
+      const { symbols } = openImage(data, {
+        call: { name: "call", parameters: ["u32", "i32", "buffer"], result: "i32", nonblocking: true },
+      });
+      symbols.call(300_000, 5, new Int32Array(1));
+      self.postMessage("calling");
+    };`;
+  const target = { address: addressOf(TARGET.fail_late) };
+  const worker = new Worker(`data:text/javascript,${encodeURIComponent(source)}`, {
+    type: "module",
+  });
+  const calling = new Promise((resolve) => worker.onmessage = resolve);
+  worker.postMessage(
+    buildImage([{ name: "call", target, errnoAfter: 2 }], Deno.build.arch, ERRNO_LOCATION),
+  );
+  await calling;
+  worker.terminate();
+  // Unmapped code would end this process when the call comes back.
+  await new Promise((resolve) => setTimeout(resolve, 600));
+});
+
+/** An image that a test closes at its end. */
+function open<const S extends Deno.ForeignLibraryInterface>(
+  thunks: readonly Thunk[],
+  symbols: S,
+): Disposable & { readonly symbols: Deno.StaticForeignLibraryInterface<S> } {
+  const library = openImage(buildImage(thunks, Deno.build.arch, ERRNO_LOCATION), symbols);
+  return { symbols: library.symbols, [Symbol.dispose]: () => library.close() };
+}
+
+async function runProbe(prefix: readonly string[], permissions: string[]): Promise<string> {
+  const probe = new URL("thunks_probe.ts", import.meta.url).pathname;
+  const [command, ...args] = [
+    ...prefix,
+    Deno.execPath(),
+    "run",
+    "--no-config",
+    ...permissions,
+    probe,
+  ];
+  const { stdout, stderr } = await new Deno.Command(command!, { args }).output();
+  return new TextDecoder().decode(stdout) || new TextDecoder().decode(stderr);
+}
+
+function addressOf(pointer: Deno.PointerValue): bigint {
+  return Deno.UnsafePointer.value(pointer);
+}
+
+/** What thunk_target.c's mixN returns. */
+function mix(values: readonly bigint[]): bigint {
+  const step = (mixed: bigint, value: bigint) =>
+    BigInt.asUintN(64, mixed * 0x9e3779b97f4a7c15n + value);
+  return values.reduce(step, BigInt(values.length));
+}
+
+function errnoOfMix(values: readonly bigint[]): number {
+  const mixed = mix(values);
+  return mixed & 1n ? Number(mixed & 0xffn) : 0;
+}
+
+function random64(seed: bigint, index: bigint): bigint {
+  return BigInt.asUintN(64, mix([seed, index, 1n]) ^ mix([index, seed]) >> 7n);
+}
