@@ -1,0 +1,142 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { enums } from "../../ffi/layout.ts";
+import { MAX_RSS_INPUT, type RssFlow, rssInput, writeRssInput } from "../../types/rss_flow.ts";
+import { microsoftRssKey, toeplitz } from "../../types/toeplitz.ts";
+import { rssVectors } from "./rss_vectors.ts";
+
+const FIELD = enums.ibv_rx_hash_fields;
+const IPV4 = FIELD.IBV_RX_HASH_SRC_IPV4 | FIELD.IBV_RX_HASH_DST_IPV4;
+const IPV6 = FIELD.IBV_RX_HASH_SRC_IPV6 | FIELD.IBV_RX_HASH_DST_IPV6;
+const TCP = FIELD.IBV_RX_HASH_SRC_PORT_TCP | FIELD.IBV_RX_HASH_DST_PORT_TCP;
+const UDP = FIELD.IBV_RX_HASH_SRC_PORT_UDP | FIELD.IBV_RX_HASH_DST_PORT_UDP;
+
+const tcp4: RssFlow = {
+  source: "1.2.3.4",
+  destination: "5.6.7.8",
+  protocol: "tcp",
+  sourcePort: 0x1112,
+  destinationPort: 0x1314,
+};
+const udp4: RssFlow = { ...tcp4, protocol: "udp" };
+const tcp6: RssFlow = { ...tcp4, source: "::1", destination: "fe80::2" };
+
+function hex(flow: RssFlow, fields: number, symmetric = false): string {
+  return rssInput(flow, fields, { symmetric }).toHex();
+}
+
+for (const { source, destination, sourcePort, destinationPort, addresses, all } of rssVectors) {
+  Deno.test(`rssInput() leads to the published hashes for ${source} to ${destination}`, () => {
+    const key = microsoftRssKey();
+    const flow = { source, destination };
+    const ports = { sourcePort, destinationPort };
+    assertEquals(toeplitz(key, rssInput(flow, IPV4 | IPV6 | TCP)), addresses);
+    for (const protocol of ["tcp", "udp"] as const) {
+      const input = rssInput({ ...flow, ...ports, protocol }, IPV4 | IPV6 | TCP | UDP);
+      assertEquals(toeplitz(key, input), all);
+    }
+  });
+}
+
+Deno.test("rssInput() takes each subset of the fields, in the order of the packet", () => {
+  const parts: [field: number, hex: string][] = [
+    [FIELD.IBV_RX_HASH_SRC_IPV4, "01020304"],
+    [FIELD.IBV_RX_HASH_DST_IPV4, "05060708"],
+    [FIELD.IBV_RX_HASH_SRC_PORT_TCP, "1112"],
+    [FIELD.IBV_RX_HASH_DST_PORT_TCP, "1314"],
+  ];
+  for (let subset = 0; subset < 16; subset++) {
+    const chosen = parts.filter((_, i) => subset >> i & 1);
+    const fields = chosen.reduce((sum, [field]) => sum | field, 0);
+    assertEquals(hex(tcp4, fields), chosen.map(([_, part]) => part).join(""));
+  }
+});
+
+Deno.test("rssInput() takes single IPv6 fields", () => {
+  assertEquals(hex(tcp6, FIELD.IBV_RX_HASH_SRC_IPV6), "0".repeat(31) + "1");
+  assertEquals(
+    hex(tcp6, FIELD.IBV_RX_HASH_DST_IPV6 | FIELD.IBV_RX_HASH_DST_PORT_TCP),
+    "fe800000000000000000000000000002" + "1314",
+  );
+});
+
+Deno.test("rssInput() leaves out the ports of a protocol that is not selected", () => {
+  assertEquals(hex(udp4, IPV4 | TCP), "0102030405060708");
+  assertEquals(hex(tcp4, IPV4 | UDP), "0102030405060708");
+  assertEquals(hex({ source: "1.2.3.4", destination: "5.6.7.8" }, IPV4 | TCP), "0102030405060708");
+  assertEquals(hex(udp4, TCP), "");
+});
+
+Deno.test("rssInput() is empty when only the other family is selected", () => {
+  assertEquals(hex(tcp4, IPV6 | TCP), "");
+  assertEquals(hex(tcp6, IPV4 | TCP), "");
+  assertEquals(hex(tcp4, 0), "");
+});
+
+Deno.test("rssInput() takes an IPv4-mapped address for IPv6", () => {
+  const mapped = { source: "::ffff:1.2.3.4", destination: "::ffff:5.6.7.8" };
+  assertEquals(hex(mapped, IPV4), "");
+  assertEquals(rssInput(mapped, IPV6).length, 32);
+});
+
+Deno.test("rssInput() does not depend on the direction when symmetric", () => {
+  assertEquals(hex(tcp4, IPV4 | TCP, true), "0506070c0404040c" + "13160206");
+  for (const flow of [tcp4, tcp6]) {
+    const back: RssFlow = {
+      ...flow,
+      source: flow.destination,
+      destination: flow.source,
+      sourcePort: flow.destinationPort,
+      destinationPort: flow.sourcePort,
+    };
+    assertEquals(hex(flow, IPV4 | IPV6 | TCP, true), hex(back, IPV4 | IPV6 | TCP, true));
+  }
+});
+
+Deno.test("rssInput() mixes no single field when symmetric", () => {
+  const fields = FIELD.IBV_RX_HASH_DST_IPV4 | FIELD.IBV_RX_HASH_SRC_PORT_TCP;
+  assertEquals(hex(tcp4, fields, true), hex(tcp4, fields));
+});
+
+Deno.test("rssInput() takes addresses as bytes", () => {
+  const source = new Uint8Array([1, 2, 3, 4]);
+  assertEquals(hex({ ...tcp4, source }, IPV4), "0102030405060708");
+  assertEquals(source, new Uint8Array([1, 2, 3, 4]));
+  assertThrows(
+    () => rssInput({ ...tcp4, source: new Uint8Array(6) }, IPV4),
+    RangeError,
+    "Cannot hash address of 6 bytes",
+  );
+});
+
+Deno.test("rssInput() ignores that the fields are of the inner packet", () => {
+  assertEquals(hex(tcp4, (IPV4 | FIELD.IBV_RX_HASH_INNER) >>> 0), "0102030405060708");
+});
+
+Deno.test("rssInput() throws on fields whose place in the input is not known", () => {
+  for (const fields of [FIELD.IBV_RX_HASH_IPSEC_SPI, 1 << 20, -1, 2 ** 32, 1.5, NaN]) {
+    assertThrows(() => rssInput(tcp4, fields), RangeError, "Cannot predict a hash");
+  }
+});
+
+Deno.test("rssInput() throws on flows that cannot be", () => {
+  assertThrows(() => rssInput({ ...tcp4, source: "::1" }, IPV4), RangeError, "families");
+  assertThrows(() => rssInput({ ...tcp4, source: "1.2.3" }, IPV4), SyntaxError, '"1.2.3"');
+  for (const sourcePort of [-1, 65536, 1.5, NaN]) {
+    assertThrows(() => rssInput({ ...tcp4, sourcePort }, TCP), RangeError, `port ${sourcePort}`);
+  }
+});
+
+Deno.test("rssInput() throws on a missing port when it is selected, and only then", () => {
+  const { destinationPort: _, ...portless } = tcp4;
+  assertThrows(() => rssInput(portless, TCP), TypeError, "a port it does not have");
+  assertEquals(hex(portless, FIELD.IBV_RX_HASH_SRC_PORT_TCP), "1112");
+  assertEquals(hex(portless, IPV4 | UDP), "0102030405060708");
+});
+
+Deno.test("writeRssInput() can use one buffer for flow after flow", () => {
+  const input = new Uint8Array(MAX_RSS_INPUT);
+  for (const flow of [tcp6, tcp4, udp4]) {
+    const length = writeRssInput(input, flow, IPV4 | IPV6 | TCP | UDP);
+    assertEquals(input.subarray(0, length).toHex(), hex(flow, IPV4 | IPV6 | TCP | UDP));
+  }
+});

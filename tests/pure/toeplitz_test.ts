@@ -1,0 +1,126 @@
+import { assertEquals, assertNotEquals, assertThrows } from "@std/assert";
+import { parseAddress } from "../../types/ip_address.ts";
+import { microsoftRssKey, toeplitz, ToeplitzKey } from "../../types/toeplitz.ts";
+import { type RssVector, rssVectors } from "./rss_vectors.ts";
+
+/** As in the pseudocode of the specification: the key shifts by one bit for each bit of the input. */
+function reference(key: Uint8Array, input: Uint8Array): number {
+  let shifted = BigInt(`0x${key.toHex()}`);
+  const top = BigInt(key.length * 8 - 32);
+  let hash = 0n;
+  for (const byte of input) {
+    for (const bit of byte.toString(2).padStart(8, "0")) {
+      if (bit === "1") hash ^= (shifted >> top) & 0xffffffffn;
+      shifted <<= 1n;
+    }
+  }
+  return Number(hash);
+}
+
+function random(length: number): Uint8Array {
+  return crypto.getRandomValues(new Uint8Array(length));
+}
+
+function addressBytes({ source, destination }: RssVector): Uint8Array {
+  return new Uint8Array([...parseAddress(source), ...parseAddress(destination)]);
+}
+
+function portBytes({ sourcePort, destinationPort }: RssVector): number[] {
+  return [sourcePort >> 8, sourcePort & 0xff, destinationPort >> 8, destinationPort & 0xff];
+}
+
+for (const vector of rssVectors) {
+  const { source, destination } = vector;
+  Deno.test(`toeplitz() gives the published hashes for ${source} to ${destination}`, () => {
+    const key = microsoftRssKey();
+    const addresses = addressBytes(vector);
+    const all = new Uint8Array([...addresses, ...portBytes(vector)]);
+    assertEquals(toeplitz(key, addresses), vector.addresses);
+    assertEquals(toeplitz(key, all), vector.all);
+    const prepared = new ToeplitzKey(key);
+    assertEquals(prepared.hash(addresses), vector.addresses);
+    assertEquals(prepared.hash(all), vector.all);
+  });
+}
+
+Deno.test("toeplitz() and ToeplitzKey agree with the reference for every length", () => {
+  const key = random(40);
+  const prepared = new ToeplitzKey(key);
+  for (let length = 0; length <= 36; length++) {
+    const input = random(length);
+    const expected = reference(key, input);
+    assertEquals(toeplitz(key, input), expected);
+    assertEquals(prepared.hash(input), expected);
+  }
+});
+
+Deno.test("toeplitz() and ToeplitzKey agree with the reference for every single bit", () => {
+  const key = random(40);
+  const prepared = new ToeplitzKey(key);
+  for (let bit = 0; bit < 36 * 8; bit++) {
+    const input = new Uint8Array(36);
+    input[bit >> 3] = 0x80 >> (bit & 7);
+    const expected = reference(key, input);
+    assertEquals(toeplitz(key, input), expected);
+    assertEquals(prepared.hash(input), expected);
+  }
+});
+
+Deno.test("toeplitz() is linear", () => {
+  const key = random(40);
+  const [a, b] = [random(36), random(36)];
+  const both = a.map((byte, i) => byte ^ b[i]!);
+  assertEquals(toeplitz(key, both), (toeplitz(key, a) ^ toeplitz(key, b)) >>> 0);
+});
+
+Deno.test("toeplitz() hashes both directions alike when the key repeats every 16 bits", () => {
+  const key = new Uint8Array(40).map((_, i) => i % 2 === 0 ? 0x6d : 0x5a);
+  const there = random(12);
+  const [source, destination] = [there.subarray(0, 4), there.subarray(4, 8)];
+  const [sourcePort, destinationPort] = [there.subarray(8, 10), there.subarray(10)];
+  const back = new Uint8Array([...destination, ...source, ...destinationPort, ...sourcePort]);
+  assertEquals(toeplitz(key, there), toeplitz(key, back));
+  assertNotEquals(toeplitz(microsoftRssKey(), there), toeplitz(microsoftRssKey(), back));
+});
+
+Deno.test("toeplitz() is 0 for an empty input", () => {
+  assertEquals(toeplitz(microsoftRssKey(), new Uint8Array()), 0);
+  assertEquals(new ToeplitzKey(microsoftRssKey()).hash(new Uint8Array()), 0);
+});
+
+Deno.test("toeplitz() uses the last key bit an input of full length can reach", () => {
+  const key = new Uint8Array(40);
+  key[39] = 2;
+  const input = new Uint8Array(36);
+  input[35] = 1;
+  assertEquals(toeplitz(key, input), 1);
+  assertEquals(new ToeplitzKey(key).hash(input), 1);
+});
+
+Deno.test("toeplitz() throws when the key is too short", () => {
+  const message = "Cannot hash 12 bytes: the key has 15 bytes, 16 are needed";
+  assertThrows(() => toeplitz(random(15), random(12)), RangeError, message);
+  assertThrows(() => new ToeplitzKey(random(15)).hash(random(12)), RangeError, message);
+  assertThrows(() => new ToeplitzKey(random(3)), RangeError, "Cannot hash");
+  toeplitz(random(16), random(12));
+  assertEquals(new ToeplitzKey(random(16)).maxInput, 12);
+});
+
+Deno.test("ToeplitzKey.hash() takes the first bytes of a larger buffer", () => {
+  const key = new ToeplitzKey(microsoftRssKey());
+  const buffer = random(64);
+  assertEquals(key.hash(buffer, 12), key.hash(buffer.subarray(0, 12)));
+  assertThrows(() => key.hash(buffer), RangeError);
+  assertThrows(() => key.hash(random(4), 5), RangeError, "the input has 4");
+  assertThrows(() => key.hash(buffer, -1), RangeError);
+});
+
+Deno.test("ToeplitzKey keeps its own copy of the key", () => {
+  const bytes = microsoftRssKey();
+  const key = new ToeplitzKey(bytes);
+  const input = random(12);
+  const hash = key.hash(input);
+  bytes.fill(0);
+  assertEquals(key.hash(input), hash);
+  assertEquals(hash, toeplitz(microsoftRssKey(), input));
+});

@@ -1,0 +1,188 @@
+/**
+ * Text and bytes of IP addresses, which is also the text of GIDs.
+ *
+ * @module
+ */
+
+const DOT = 46;
+const COLON = 58;
+const ZERO = 48;
+
+/**
+ * Reads an IPv4 or IPv6 address as `inet_pton` does: four decimal numbers without leading zeros, or
+ * groups of up to four hexadecimal digits with at most one `::`, the last two perhaps as IPv4.
+ * A zone (`%eth0`) is not part of an address.
+ *
+ * @example Both families
+ * ```ts
+ * import { parseAddress } from "@rdma/ibverbs";
+ *
+ * console.assert(parseAddress("192.168.0.1").length === 4);
+ * console.assert(parseAddress("fe80::1").length === 16);
+ * ```
+ *
+ * @param text The address.
+ * @returns 4 or 16 bytes in network order.
+ * @throws {SyntaxError} If the text is no address.
+ */
+export function parseAddress(text: string): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(16);
+  return bytes.subarray(0, writeAddress(text, bytes, 0)).slice();
+}
+
+/**
+ * Reads an address like {@linkcode parseAddress}, straight into `bytes`. Where it throws, what the
+ * bytes hold is undefined.
+ *
+ * @param text The address.
+ * @param bytes Where it goes; 16 bytes from `offset` on are needed for IPv6.
+ * @param offset The first byte written.
+ * @returns The number of bytes written: 4 or 16.
+ * @throws {SyntaxError} If the text is no address.
+ */
+export function writeAddress(text: string, bytes: Uint8Array, offset: number): 4 | 16 {
+  const ipv6 = text.includes(":");
+  const valid = ipv6 ? writeIPv6(text, bytes, offset) : writeIPv4(text, 0, bytes, offset);
+  if (!valid) {
+    throw new SyntaxError(`Cannot parse address "${text}": neither IPv4 nor IPv6`);
+  }
+  return ipv6 ? 16 : 4;
+}
+
+/**
+ * Writes an address as `inet_ntop` does, which is RFC 5952: lower case, the longest run of two or
+ * more zero groups as `::`, and IPv4-mapped and IPv4-compatible addresses with their last 32 bits as
+ * IPv4.
+ *
+ * @example An IPv4-mapped address
+ * ```ts
+ * import { formatAddress, parseAddress } from "@rdma/ibverbs";
+ *
+ * console.assert(formatAddress(parseAddress("::ffff:a00:1")) === "::ffff:10.0.0.1");
+ * ```
+ *
+ * @param bytes 4 or 16 bytes in network order.
+ * @returns The text.
+ * @throws {RangeError} If there are more or fewer bytes.
+ */
+export function formatAddress(bytes: Uint8Array): string {
+  if (bytes.length === 4) return bytes.join(".");
+  if (bytes.length === 16) return formatIPv6(bytes);
+  throw new RangeError(`Cannot format address of ${bytes.length} bytes: 4 or 16 are needed`);
+}
+
+function writeIPv4(text: string, start: number, bytes: Uint8Array, offset: number): boolean {
+  let count = 0;
+  let part = -1;
+  for (let i = start; i <= text.length; i++) {
+    const code = i < text.length ? text.charCodeAt(i) : DOT;
+    if (code === DOT) {
+      if (part < 0 || count === 4) return false;
+      bytes[offset + count++] = part;
+      part = -1;
+    } else {
+      part = appendDigit(part, code);
+      if (part < 0) return false;
+    }
+  }
+  return count === 4;
+}
+
+/** The number with one more digit, or -1; a number that starts with zero takes no more. */
+function appendDigit(part: number, code: number): number {
+  const digit = code - ZERO;
+  if (digit < 0 || digit > 9 || part === 0) return -1;
+  const longer = part < 0 ? digit : part * 10 + digit;
+  return longer > 255 ? -1 : longer;
+}
+
+function writeIPv6(text: string, bytes: Uint8Array, offset: number): boolean {
+  let size = 0;
+  let gap = text.startsWith("::") ? 0 : -1;
+  let i = gap < 0 ? 0 : 2;
+  while (i < text.length) {
+    const written = writeGroup(text, i, bytes, offset + size, 16 - size);
+    if (written === 0) return false;
+    size += written;
+    i = groupEnd(text, i);
+    if (i === text.length) break;
+    if (++i === text.length) return false;
+    if (text.charCodeAt(i) === COLON) {
+      if (gap >= 0) return false;
+      gap = size;
+      i++;
+    }
+  }
+  return gap < 0 ? size === 16 : size < 16 && fillGap(bytes, offset, gap, size);
+}
+
+/** Writes a group, or the IPv4 address that may end the text; the result is 0 if it is neither. */
+function writeGroup(
+  text: string,
+  start: number,
+  bytes: Uint8Array,
+  offset: number,
+  room: number,
+): 0 | 2 | 4 {
+  const end = groupEnd(text, start);
+  if (end === text.length && text.includes(".", start)) {
+    return room >= 4 && writeIPv4(text, start, bytes, offset) ? 4 : 0;
+  }
+  const group = hexadecimal(text, start, end);
+  if (group < 0 || room < 2) return 0;
+  bytes[offset] = group >> 8;
+  bytes[offset + 1] = group;
+  return 2;
+}
+
+function groupEnd(text: string, start: number): number {
+  const colon = text.indexOf(":", start);
+  return colon < 0 ? text.length : colon;
+}
+
+/** The value of one to four hexadecimal digits, or -1. */
+function hexadecimal(text: string, start: number, end: number): number {
+  if (end === start || end - start > 4) return -1;
+  let value = 0;
+  for (let i = start; i < end; i++) {
+    const digit = hexadecimalDigit(text.charCodeAt(i));
+    if (digit < 0) return -1;
+    value = value << 4 | digit;
+  }
+  return value;
+}
+
+function hexadecimalDigit(code: number): number {
+  if (code >= ZERO && code <= ZERO + 9) return code - ZERO;
+  const letter = (code | 0x20) - 0x61;
+  return letter >= 0 && letter < 6 ? letter + 10 : -1;
+}
+
+/** Moves what followed `::` to the end. */
+function fillGap(bytes: Uint8Array, offset: number, gap: number, size: number): true {
+  const tail = offset + 16 - (size - gap);
+  bytes.copyWithin(tail, offset + gap, offset + size);
+  bytes.fill(0, offset + gap, tail);
+  return true;
+}
+
+function formatIPv6(bytes: Uint8Array): string {
+  const groups = Array.from({ length: 8 }, (_, i) => bytes[2 * i]! << 8 | bytes[2 * i + 1]!);
+  const { start, length } = longestZeros(groups);
+  if (start === 0 && (length === 6 || (length === 5 && groups[5] === 0xffff))) {
+    return `::${length === 5 ? "ffff:" : ""}${bytes.subarray(12).join(".")}`;
+  }
+  const text = groups.map((group) => group.toString(16));
+  if (length < 2) return text.join(":");
+  return `${text.slice(0, start).join(":")}::${text.slice(start + length).join(":")}`;
+}
+
+function longestZeros(groups: number[]): { start: number; length: number } {
+  let longest = { start: -1, length: 0 };
+  for (let start = 0; start < groups.length; start++) {
+    const next = groups.findIndex((group, i) => i >= start && group !== 0);
+    const length = (next < 0 ? groups.length : next) - start;
+    if (length > longest.length) longest = { start, length };
+  }
+  return longest;
+}
