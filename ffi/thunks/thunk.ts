@@ -22,7 +22,7 @@ export interface Thunk {
   readonly errnoAfter?: number;
 }
 
-/** Most C parameters of a thunk that keeps errno: `ibv_modify_qp_rate_limit` and its like stay well below. */
+// The verbs with most parameters, `ibv_reg_dmabuf_mr` and `ibv_rereg_mr`, have 6.
 const MAX_PARAMETERS = 7;
 // The reach of one aarch64 instruction each way: sub #imm12 below, ldr #imm12 (scaled by 8) above.
 const MIN_OFFSET = -4088;

@@ -1,0 +1,161 @@
+// Machine code against what assemblers make of the same source. That it works is for the library tests.
+import { assertEquals } from "@std/assert";
+import { type Arch, buildImage, type Thunk } from "../../ffi/thunks.ts";
+import { readElf } from "./thunks_elf.ts";
+
+const ERRNO_LOCATION = 0x1122_3344_5566_7788n;
+
+Deno.test("a jump follows a path of x86-64 loads", () => {
+  assertEquals(
+    encode({ name: "f", target: { path: [0, 96] } }, "x86_64"),
+    hex(`
+      f30f1efa        endbr64
+      4c8b9f00000000  mov 0(%rdi), %r11
+      4d8b9b60000000  mov 96(%r11), %r11
+      41ffe3          jmp *%r11
+    `),
+  );
+});
+
+Deno.test("a jump follows a negative x86-64 offset", () => {
+  assertEquals(
+    encode({ name: "f", target: { path: [-320] } }, "x86_64"),
+    hex(`
+      f30f1efa        endbr64
+      4c8b9fc0feffff  mov -320(%rdi), %r11
+      41ffe3          jmp *%r11
+    `),
+  );
+});
+
+Deno.test("a jump holds all bits of an x86-64 address", () => {
+  assertEquals(
+    encode({ name: "f", target: { address: 0xfedc_ba98_7654_3210n } }, "x86_64"),
+    hex(`
+      f30f1efa              endbr64
+      49bb1032547698badcfe  movabs $0xfedcba9876543210, %r11
+      41ffe3                jmp *%r11
+    `),
+  );
+});
+
+Deno.test("an x86-64 thunk keeps errno around a call with its cell on the stack", () => {
+  const thunk = { name: "f", target: { address: 0x99n }, errnoAfter: 7 };
+  assertEquals(
+    encode(thunk, "x86_64"),
+    hex(`
+      f30f1efa              endbr64
+      4883ec48              sub $72, %rsp
+      48897c2410            mov %rdi, 16(%rsp)
+      4889742418            mov %rsi, 24(%rsp)
+      4889542420            mov %rdx, 32(%rsp)
+      48894c2428            mov %rcx, 40(%rsp)
+      4c89442430            mov %r8, 48(%rsp)
+      4c894c2438            mov %r9, 56(%rsp)
+      48b88877665544332211  movabs $0x1122334455667788, %rax
+      ffd0                  call *%rax
+      4889442408            mov %rax, 8(%rsp)
+      c70000000000          movl $0, (%rax)
+      488b442450            mov 80(%rsp), %rax
+      4889442400            mov %rax, 0(%rsp)
+      488b7c2410            mov 16(%rsp), %rdi
+      488b742418            mov 24(%rsp), %rsi
+      488b542420            mov 32(%rsp), %rdx
+      488b4c2428            mov 40(%rsp), %rcx
+      4c8b442430            mov 48(%rsp), %r8
+      4c8b4c2438            mov 56(%rsp), %r9
+      49bb9900000000000000  movabs $0x99, %r11
+      31c0                  xor %eax, %eax
+      41ffd3                call *%r11
+      488b4c2408            mov 8(%rsp), %rcx
+      8b09                  mov (%rcx), %ecx
+      488b542458            mov 88(%rsp), %rdx
+      890a                  mov %ecx, (%rdx)
+      4883c448              add $72, %rsp
+      c3                    ret
+    `),
+  );
+});
+
+Deno.test("a jump follows a path of aarch64 loads, down and up", () => {
+  assertEquals(
+    encode({ name: "f", target: { path: [-320, 0, 32760] } }, "aarch64"),
+    words(`
+      d503245f  bti c
+      d1050010  sub x16, x0, #320
+      f9400210  ldr x16, [x16]
+      f9400210  ldr x16, [x16]
+      f97ffe10  ldr x16, [x16, #32760]
+      d61f0200  br x16
+    `),
+  );
+});
+
+Deno.test("a jump holds all bits of an aarch64 address", () => {
+  assertEquals(
+    encode({ name: "f", target: { address: 0x1234_5678_9abc_def0n } }, "aarch64"),
+    words(`
+      d503245f  bti c
+      d29bde10  movz x16, #0xdef0
+      f2b35790  movk x16, #0x9abc, lsl #16
+      f2cacf10  movk x16, #0x5678, lsl #32
+      f2e24690  movk x16, #0x1234, lsl #48
+      d61f0200  br x16
+    `),
+  );
+});
+
+Deno.test("an aarch64 thunk keeps errno around a call", () => {
+  const thunk = { name: "f", target: { path: [96] }, errnoAfter: 2 };
+  assertEquals(
+    encode(thunk, "aarch64"),
+    words(`
+      d503245f  bti c
+      a9ba7bfd  stp x29, x30, [sp, #-96]!
+      910003fd  mov x29, sp
+      a90107e0  stp x0, x1, [sp, #16]
+      a9020fe2  stp x2, x3, [sp, #32]
+      a90317e4  stp x4, x5, [sp, #48]
+      a9041fe6  stp x6, x7, [sp, #64]
+      d28ef110  movz x16, #0x7788
+      f2aaacd0  movk x16, #0x5566, lsl #16
+      f2c66890  movk x16, #0x3344, lsl #32
+      f2e22450  movk x16, #0x1122, lsl #48
+      d63f0200  blr x16
+      f9002be0  str x0, [sp, #80]
+      b900001f  str wzr, [x0]
+      a94107e0  ldp x0, x1, [sp, #16]
+      a9420fe2  ldp x2, x3, [sp, #32]
+      a94317e4  ldp x4, x5, [sp, #48]
+      a9441fe6  ldp x6, x7, [sp, #64]
+      f9403010  ldr x16, [x0, #96]
+      d63f0200  blr x16
+      f9402be9  ldr x9, [sp, #80]
+      b9400129  ldr w9, [x9]
+      f94013ea  ldr x10, [sp, #32]
+      b9000149  str w9, [x10]
+      a8c67bfd  ldp x29, x30, [sp], #96
+      d65f03c0  ret
+    `),
+  );
+});
+
+function encode(thunk: Thunk, arch: Arch): string {
+  return readElf(buildImage([thunk], arch, ERRNO_LOCATION)).lookUp(thunk.name)!.toHex();
+}
+
+/** The bytes of a listing, in the order they stand. */
+function hex(listing: string): string {
+  return firstColumn(listing).join("");
+}
+
+/** The bytes of a listing of little-endian words. */
+function words(listing: string): string {
+  return firstColumn(listing)
+    .map((word) => Uint8Array.fromHex(word).reverse().toHex())
+    .join("");
+}
+
+function firstColumn(listing: string): string[] {
+  return listing.trim().split("\n").map((line) => line.trim().split(" ")[0]!);
+}
