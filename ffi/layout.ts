@@ -7,8 +7,8 @@
  */
 
 /**
- * How the bytes of a field are to be read: host order unless it begins with
- * `be` (big-endian). Enums are `u32`, or `i32` with a negative member; arrays, structs and unions are `bytes`.
+ * How the bytes of a field are to be read: host order, or big-endian when it begins with `be`.
+ * Enums are `u32`, with a negative member `i32`; arrays, structs and unions are `bytes`.
  */
 export type FieldType =
   | "u8"

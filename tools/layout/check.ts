@@ -5,18 +5,10 @@
  */
 import { contradictions, listClaims } from "./claims.ts";
 import { emit } from "./emit.ts";
-import type { Layout } from "./model.ts";
+import type { Layout, Table } from "./model.ts";
 import { readHeader } from "./read.ts";
 import { architectures, isInstalled, type Toolchain, toolchainFor } from "./toolchain.ts";
 import { askCompiler, readUnionTags } from "./truth.ts";
-
-/** What ffi/layout.ts exports. */
-export interface Table extends Pick<Layout, "enums" | "constants"> {
-  /** Structs on x86-64. */
-  readonly x86_64: Layout["structs"];
-  /** Those that differ on aarch64. */
-  readonly aarch64: Layout["structs"];
-}
 
 /**
  * Everything wrong with a table and its text, one line each: numbers that the compiler contradicts,
@@ -25,15 +17,16 @@ export interface Table extends Pick<Layout, "enums" | "constants"> {
  */
 export async function findFaults(table: Table, text: string): Promise<string[]> {
   const faults: string[] = [];
-  const layouts = { x86_64: layoutFor(table, "x86_64"), aarch64: layoutFor(table, "aarch64") };
+  // What no compiler here can tell stays as the table has it.
+  let fresh: Table = table;
   for (const toolchain of await usableToolchains()) {
-    const layout = layouts[toolchain.arch];
-    const wrong = await findContradictions(toolchain, layout);
-    faults.push(...wrong.map((fault) => `${toolchain.arch}: ${fault}`));
-    layouts[toolchain.arch] = await readHeader(toolchain);
+    const { arch } = toolchain;
+    const wrong = await findContradictions(toolchain, layoutFor(table, arch));
+    faults.push(...wrong.map((fault) => `${arch}: ${fault}`));
+    const { structs, enums, constants } = await readHeader(toolchain);
+    fresh = { ...fresh, [arch]: structs, enums, constants };
   }
-  faults.push(...compareLines(text, emit(layouts.x86_64, layouts.aarch64, sourceOf(text))));
-  return faults;
+  return [...faults, ...compareLines(text, emit(fresh, sourceOf(text)))];
 }
 
 /** The compilers to check with: the host's has to be there, others may be missing. */

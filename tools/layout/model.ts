@@ -56,6 +56,14 @@ export interface Layout {
   readonly constants: Integers;
 }
 
+/** Everything the header fixes, as ffi/layout.ts exports it: enums and constants are the same everywhere. */
+export interface Table extends Pick<Layout, "enums" | "constants"> {
+  /** Structs on x86-64. */
+  readonly x86_64: Layout["structs"];
+  /** Structs on aarch64; those left out are as on x86-64. */
+  readonly aarch64: Layout["structs"];
+}
+
 /** Keeps a number a number as long as that loses nothing. */
 export function toInteger(value: bigint): Integer {
   const number = Number(value);

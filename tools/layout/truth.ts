@@ -46,7 +46,13 @@ export async function askCompiler(
   const directory = await Deno.makeTempDir({ prefix: "ibverbs-layout-" });
   try {
     const object = `${directory}/truth.o`;
-    const errors = await compile(toolchain, program(claims), ["-c", "-o", object]);
+    const errors = await compile(toolchain, program(claims), [
+      "-ftrack-macro-expansion=0",
+      "-fmax-errors=10",
+      "-c",
+      "-o",
+      object,
+    ]);
     if (errors !== "") {
       throw new Error(`Cannot find in ${header} what the table names:\n${errors}`);
     }
