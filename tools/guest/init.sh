@@ -1,26 +1,107 @@
 #!/bin/busybox sh
-# First process of the guest, in the initial RAM file system: lays a RAM overlay over the host's root and goes on inside it.
-b=/bin/busybox
-$b mount -t proc proc /proc
-$b mount -t sysfs sys /sys
-$b mount -t devtmpfs dev /dev
-for module in $($b cat /modules.order); do $b insmod "/modules/$module" || exit 1; done
-# cache=loose keeps pages between reads: the share is read-only here, and the host has no reason to change it meanwhile
-options=trans=virtio,version=9p2000.L,msize=1048576
-$b mount -t 9p -o $options,cache=loose,ro host /host || exit 1
-$b mount -t tmpfs tmpfs /layer
-$b mkdir /layer/upper /layer/work
-$b mount -t overlay -o lowerdir=/host,upperdir=/layer/upper,workdir=/layer/work overlay /root || exit 1
-for folder in proc sys dev; do
-  $b mkdir -p "/root/$folder"
-  $b mount --move "/$folder" "/root/$folder"
-done
-$b mkdir -p /root/run
-$b mount -t tmpfs tmpfs /root/run
+# The guest's first process. It lives in the initial RAM file system, where starting a program costs little; only the command
+# itself runs on the host's root, which is shared read-only under a RAM overlay.
+set -a
 . /guest.env
-$b mkdir -p "/root/lib/modules/$KERNEL"
-$b mount -o bind "/root$MODULES" "/root/lib/modules/$KERNEL"
-$b mkdir -p "/root$IBVERBS_OUT"
-$b mount -t 9p -o $options,cache=mmap out "/root$IBVERBS_OUT" || exit 1
-$b cp /guest.env /session.sh /command.sh /root/run/
-exec $b chroot /root /bin/bash /run/session.sh
+set +a
+
+# From here on applets need no path.
+/bin/busybox mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+# Without duplicate address detection an address, and with it its GID, is there at once.
+echo 0 >/proc/sys/net/ipv6/conf/default/accept_dad
+for module in $(cat /modules.order); do insmod "/modules/$module"; done
+
+port() {
+  for p in /sys/class/virtio-ports/*; do
+    read -r name <"$p/name"
+    if [ "$name" = "$1" ]; then echo "/dev/${p##*/}"; fi
+  done
+}
+exec 7>"$(port ctl)" 8>"$(port out)" 9>"$(port err)"
+
+# The host ends the machine as soon as it has read what it waits for.
+wait_for_end() {
+  mkfifo /never
+  read -r _ <>/never
+}
+
+fail() {
+  echo "failed: $1" >&7
+  wait_for_end
+}
+
+# cache=loose keeps pages between reads: nobody changes the shared root meanwhile, or need not be seen to.
+share=trans=virtio,version=9p2000.L,msize=512000
+mkdir /layer
+mount -t 9p -o $share,cache=loose,ro host /host || fail "the host's root cannot be mounted"
+mount -t tmpfs tmpfs /layer
+mkdir /layer/upper /layer/work
+mount -t overlay -o lowerdir=/host,upperdir=/layer/upper,workdir=/layer/work overlay /root || fail "the overlay cannot be mounted"
+mkdir -p /root/proc /root/sys /root/dev /root/run "/root/lib/modules/$KERNEL" "/root$IBVERBS_OUT"
+mount -t proc proc /root/proc
+mount -t sysfs sys /root/sys
+mount -t debugfs debugfs /root/sys/kernel/debug
+mount -t devtmpfs dev /root/dev
+mkdir -p /root/dev/pts /root/dev/shm
+mount -t devpts devpts /root/dev/pts
+mount -t tmpfs tmpfs /root/dev/shm
+mount -t tmpfs tmpfs /root/run
+mount -o bind "/root$MODULES" "/root/lib/modules/$KERNEL"
+mount -t 9p -o $share,cache=mmap out "/root$IBVERBS_OUT" || fail "the folder $IBVERBS_OUT cannot be mounted"
+ln -sfn /proc/self/fd /root/dev/fd
+ln -sfn /proc/self/fd/0 /root/dev/stdin
+ln -sfn /proc/self/fd/1 /root/dev/stdout
+ln -sfn /proc/self/fd/2 /root/dev/stderr
+mkdir -p /root/run/bin "/root$HOME"
+ln -sfn "$DENO" /root/run/bin/deno
+echo guest >/proc/sys/kernel/hostname
+
+ip link set lo up
+ip link set dummy0 up || fail "the dummy network device cannot be brought up"
+chroot /root rdma link add rxe0 type rxe netdev dummy0 || fail "rxe0 cannot be made"
+gids=/sys/class/infiniband/rxe0/ports/1/gids
+settle() {
+  for _ in $(seq 1000); do
+    read -r gid <"$gids/$1"
+    case $gid in $2) return ;; esac
+    sleep 0.01
+  done
+  fail "GID $1 of rxe0 does not settle, it is $gid"
+}
+# A GID takes the first free place when its address comes: the order of these lines is the order of the table.
+settle 0 "fe80:*"
+ip addr add 10.0.0.1/24 dev dummy0
+settle 1 "0000:0000:0000:0000:0000:ffff:0a00:0001"
+ip addr add fd00::1/64 dev dummy0
+settle 2 "fd00:*"
+
+ulimit -l unlimited
+mkfifo /out /err
+# dd, not cat: it says how many bytes passed, so that the host knows when it has them all.
+dd bs=64k </out >&8 2>/out.count &
+out=$!
+dd bs=64k </err >&9 2>/err.count &
+err=$!
+cp /command.sh /root/run/
+echo ready >&7
+(
+  exec 7>&- 8>&- 9>&- </dev/null >/out 2>/err
+  export PATH=/run/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+  exec setsid chroot /root /bin/sh /run/command.sh
+)
+status=$?
+
+# What the command left running would hold the pipes open. A kernel thread has no executable.
+for p in /proc/[0-9]*; do
+  case ${p#/proc/} in 1 | "$out" | "$err") continue ;; esac
+  if [ -e "$p/exe" ]; then kill -9 "${p#/proc/}"; fi
+done
+wait "$out" "$err"
+sync
+count() { sed -n 's/ bytes.*//p' "/$1.count"; }
+echo "exit $status $(count out) $(count err)" >&7
+dmesg >&7
+echo end >&7
+wait_for_end

@@ -5,8 +5,11 @@ import type { Kernel } from "./kernel.ts";
 import { guestFile } from "./paths.ts";
 import { demand, quote } from "./shell.ts";
 
-// Enough to mount the host's root; everything else is loaded from there.
-const EARLY_MODULES = ["9p", "9pnet_virtio", "virtio_pci", "virtio_console", "overlay"];
+// What the first process needs; anything else can be loaded later with modprobe.
+const MODULES = [
+  ...["9p", "9pnet_virtio", "virtio_pci", "virtio_console", "overlay"],
+  ...["dummy", "crc32_generic", "rdma_rxe", "ib_uverbs", "ib_umad", "rdma_ucm"],
+];
 
 /** What is to run in the guest. */
 export interface Session {
@@ -23,12 +26,12 @@ export async function initramfs(
 ): Promise<Uint8Array<ArrayBuffer>> {
   const modules = await moduleFiles(kernel);
   const names = modules.map((path) => path.slice(path.lastIndexOf("/") + 1));
-  const folders = ["bin", "modules", "proc", "sys", "dev", "host", "layer", "root"];
+  const folders = ["bin", "modules", "proc", "sys", "dev", "host"];
   return cpio([
     ...folders.map((name) => ({ name })),
     file("bin/busybox", busybox),
     file("init", guestFile("init.sh")),
-    file("session.sh", guestFile("session.sh")),
+
     ...modules.map((path, i) => file(`modules/${names[i]}`, path)),
     text("modules.order", names.join("\n")),
     text(
@@ -47,7 +50,7 @@ export function assignments(env: Readonly<Record<string, string>>): string {
   return Object.entries(env).map(([name, value]) => `${name}=${quote(value)}\n`).join("");
 }
 
-/** The early modules and what they depend on, in the order in which they load. */
+/** The modules and what they depend on, in the order in which they load. */
 async function moduleFiles(kernel: Kernel): Promise<string[]> {
   const root = kernel.modules.replace(/\/lib\/modules\/[^/]*$/, "");
   const listed = await demand(
@@ -58,9 +61,9 @@ async function moduleFiles(kernel: Kernel): Promise<string[]> {
     "-S",
     kernel.version,
     "--show-depends",
-    ...EARLY_MODULES,
+    ...MODULES,
   );
-  return [...new Set([...listed.matchAll(/^insmod (.*\S)/gm)].map((match) => match[1]!))];
+  return [...new Set([...listed.matchAll(/^insmod (.*\.ko)/gm)].map((match) => match[1]!))];
 }
 
 function file(name: string, path: string): Entry {

@@ -3,6 +3,7 @@
 import { dependencyOf, downloadPackage, unpack } from "./packages.ts";
 import { cache } from "./paths.ts";
 import { say } from "./report.ts";
+import { extractKernel } from "./vmlinux.ts";
 import { demand, exists } from "./shell.ts";
 
 /** An unpacked kernel. */
@@ -42,11 +43,7 @@ export async function ensureKernel(): Promise<Kernel> {
   const folder = `${cache}/guest/kernel`;
   if (!exists(folder)) await fetchKernel(folder);
   const version = firstEntry(`${folder}/lib/modules`);
-  return {
-    version,
-    image: `${folder}/boot/vmlinuz-${version}`,
-    modules: `${folder}/lib/modules/${version}`,
-  };
+  return { version, image: `${folder}/boot/kernel`, modules: `${folder}/lib/modules/${version}` };
 }
 
 async function fetchKernel(folder: string): Promise<void> {
@@ -60,6 +57,9 @@ async function fetchKernel(folder: string): Promise<void> {
   await unpack(file, partial, ["boot/vmlinuz-*", `lib/modules/${version}/modules.*`, ...modules]);
   await Deno.remove(file);
   await demand("/sbin/depmod", "-b", partial, version);
+  const image = `${partial}/boot/vmlinuz-${version}`;
+  const extracted = await extractKernel(image, `${partial}/boot/kernel`);
+  if (!extracted) await Deno.rename(image, `${partial}/boot/kernel`);
   // Only a complete folder gets the name that later runs look for.
   await Deno.rename(partial, folder);
 }

@@ -92,11 +92,12 @@ export class Guest implements AsyncDisposable {
     ]);
   }
 
-  /** What a failure looks like from inside. */
+  /** What the kernel said last, up to its panic if it did. */
   consoleTail(): string {
-    const panic = this.#console.text.match(/Kernel panic - .*/)?.[0];
-    const log = lastLines(this.#console.text, 25);
-    return (panic ? `\n${panic}` : "") + (log ? `\nThe console's last lines:\n${log}` : "");
+    const log = this.#console.text;
+    const panic = log.match(/Kernel panic - .*/);
+    const told = panic ? log.slice(0, panic.index! + panic[0].length) : log;
+    return told ? `; the console's last lines:\n${lastLines(told, 20)}` : "";
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -47,7 +47,7 @@ export function qemuArguments(machine: Machine): string[] {
     },mount_tag=${tag},security_model=none,multidevs=remap${options}`,
   ];
   return [
-    ...["-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"],
+    ...["-machine", "q35", "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"],
     // With "max", emulated protection keys and AVX state make every system call of a V8 process 2 to 4 times slower.
     ...(accelerator === "kvm"
       ? ["-accel", "kvm", "-cpu", "host"]

@@ -2,7 +2,7 @@
 
 import { ensureBusybox } from "./busybox.ts";
 import { initramfs } from "./initramfs.ts";
-import { ensureKernel } from "./kernel.ts";
+import { ensureKernel, type Kernel } from "./kernel.ts";
 import { Guest, GuestError } from "./machine.ts";
 import { ensurePackages, type Need } from "./packages.ts";
 import { out, project } from "./paths.ts";
@@ -31,6 +31,7 @@ export interface RunOptions {
 const START_SECONDS = 90;
 
 const NEEDS: Need[] = [
+  { package: "xz-utils", file: "/usr/bin/xz", reason: "unpacks the guest's kernel" },
   { package: "qemu-system-x86", file: "/usr/bin/qemu-system-x86_64", reason: "runs the guest" },
   { package: "kmod", file: "/sbin/depmod", reason: "indexes and loads the guest's kernel modules" },
   {
@@ -45,11 +46,17 @@ const NEEDS: Need[] = [
   },
 ];
 
+/** What a guest is made of. */
+export interface Parts {
+  kernel: Kernel;
+  /** The path of a static busybox. */
+  busybox: string;
+}
+
 /** Fetches and installs what the guest needs; quick when all is there. */
-export async function ensureGuest(): Promise<void> {
+export async function ensureGuest(): Promise<Parts> {
   await ensurePackages(NEEDS);
-  await ensureKernel();
-  await ensureBusybox();
+  return { kernel: await ensureKernel(), busybox: await ensureBusybox() };
 }
 
 /**
@@ -63,14 +70,14 @@ export async function runInGuest(
   command: readonly string[],
   options: RunOptions = {},
 ): Promise<number> {
-  await ensureGuest();
+  const parts = await ensureGuest();
   const candidates = options.accelerator
     ? [options.accelerator]
     : accelerators(Deno.readTextFileSync("/proc/cpuinfo"), kvmUsable());
   for (const [i, accelerator] of candidates.entries()) {
     const last = i === candidates.length - 1;
     try {
-      return await runOnce(command, accelerator, options);
+      return await runOnce(parts, command, accelerator, options);
     } catch (error) {
       if (last || !(error instanceof StartError)) throw error;
       say(`guest: does not start with ${accelerator}, trying ${candidates[i + 1]}`);
@@ -83,11 +90,11 @@ export async function runInGuest(
 class StartError extends SetupError {}
 
 async function runOnce(
+  { kernel, busybox }: Parts,
   command: readonly string[],
   accelerator: Accelerator,
   options: RunOptions,
 ): Promise<number> {
-  const kernel = await ensureKernel();
   await Deno.mkdir(out, { recursive: true });
   const folder = await Deno.makeTempDir({ prefix: "ibverbs-guest-" });
   try {
@@ -97,7 +104,7 @@ async function runOnce(
       env: { ...guestEnvironment(), ...options.env },
     };
     const image = `${folder}/initramfs`;
-    await Deno.writeFile(image, await initramfs(kernel, await ensureBusybox(), session));
+    await Deno.writeFile(image, await initramfs(kernel, busybox, session));
     const machine = {
       accelerator,
       memory: options.memory ?? 4096,
