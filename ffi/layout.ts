@@ -2665,7 +2665,7 @@ export const enums = {
   },
 } as const;
 
-/** Members of nameless enums, and macros that stand for a number (a pointer is the bigint of its address). */
+/** Members of nameless enums, and macros that stand for a number (a pointer: its address). */
 export const constants = {
   IBV_LINK_LAYER_UNSPECIFIED: 0,
   IBV_LINK_LAYER_INFINIBAND: 1,

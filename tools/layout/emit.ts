@@ -77,7 +77,7 @@ export const structs: Structs = Deno.build.arch === "aarch64" ? { ...x86_64, ...
 export const enums = {
 ${Object.entries(enums).map(enumText).join("")}} as const;
 
-/** Members of nameless enums, and macros that stand for a number (a pointer is the bigint of its address). */
+/** Members of nameless enums, and macros that stand for a number (a pointer: its address). */
 export const constants = {
 ${Object.entries(constants).map(constantText("  ")).join("")}} as const;
 `;
