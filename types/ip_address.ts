@@ -16,9 +16,10 @@ const ZERO = 48;
  * @example Both families
  * ```ts
  * import { parseAddress } from "@rdma/ibverbs";
+ * import { assertEquals } from "@std/assert";
  *
- * console.assert(parseAddress("192.168.0.1").length === 4);
- * console.assert(parseAddress("fe80::1").length === 16);
+ * assertEquals(parseAddress("192.168.0.1"), new Uint8Array([192, 168, 0, 1]));
+ * assertEquals(parseAddress("fe80::1").length, 16);
  * ```
  *
  * @param text The address.
@@ -57,8 +58,9 @@ export function writeAddress(text: string, bytes: Uint8Array, offset: number): 4
  * @example An IPv4-mapped address
  * ```ts
  * import { formatAddress, parseAddress } from "@rdma/ibverbs";
+ * import { assertEquals } from "@std/assert";
  *
- * console.assert(formatAddress(parseAddress("::ffff:a00:1")) === "::ffff:10.0.0.1");
+ * assertEquals(formatAddress(parseAddress("::ffff:a00:1")), "::ffff:10.0.0.1");
  * ```
  *
  * @param bytes 4 or 16 bytes in network order.

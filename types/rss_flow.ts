@@ -61,12 +61,13 @@ export interface RssInputOptions {
  * ```ts
  * import { rssInput } from "@rdma/ibverbs";
  * import { enums } from "@rdma/ibverbs/ffi";
+ * import { assertEquals } from "@std/assert";
  *
  * const field = enums.ibv_rx_hash_fields;
  * const fields = field.IBV_RX_HASH_SRC_IPV4 | field.IBV_RX_HASH_SRC_PORT_TCP;
  * const flow = { source: "10.0.0.1", destination: "10.0.0.2", sourcePort: 7, destinationPort: 9 };
- * console.assert(rssInput({ ...flow, protocol: "tcp" }, fields).length === 6);
- * console.assert(rssInput({ ...flow, protocol: "udp" }, fields).length === 4);
+ * assertEquals(rssInput({ ...flow, protocol: "tcp" }, fields).toHex(), "0a0000010007");
+ * assertEquals(rssInput({ ...flow, protocol: "udp" }, fields).toHex(), "0a000001");
  * ```
  *
  * @param flow The flow.

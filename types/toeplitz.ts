@@ -15,9 +15,10 @@ const WINDOW_BYTES = 4;
  * @example The published value for 66.9.149.187:2794 to 161.142.100.80:1766
  * ```ts
  * import { microsoftRssKey, toeplitz } from "@rdma/ibverbs";
+ * import { assertEquals } from "@std/assert";
  *
  * const input = new Uint8Array([66, 9, 149, 187, 161, 142, 100, 80, 0x0a, 0xea, 0x06, 0xe6]);
- * console.assert(toeplitz(microsoftRssKey(), input) === 0x51ccc178);
+ * assertEquals(toeplitz(microsoftRssKey(), input), 0x51ccc178);
  * ```
  *
  * @param key The secret key, 40 bytes for most NICs; at least 4 bytes longer than the input.
@@ -39,13 +40,14 @@ export function toeplitz(key: Uint8Array, input: Uint8Array): number {
 /**
  * A Toeplitz key made ready for many hashes, at the price of 1 KiB of tables for each input byte.
  *
- * @example
+ * @example The published value for 66.9.149.187 to 161.142.100.80
  * ```ts
  * import { microsoftRssKey, ToeplitzKey } from "@rdma/ibverbs";
+ * import { assertEquals } from "@std/assert";
  *
  * const key = new ToeplitzKey(microsoftRssKey());
  * const input = new Uint8Array([66, 9, 149, 187, 161, 142, 100, 80]);
- * console.assert(key.hash(input) === 0x323e8fc2);
+ * assertEquals(key.hash(input), 0x323e8fc2);
  * ```
  */
 export class ToeplitzKey {

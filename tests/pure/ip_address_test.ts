@@ -56,7 +56,16 @@ const malformed = [
   ...["1.2.3.00", "1..2.3", "1.2.3.", ".1.2.3", "1.2.3.4 ", " 1.2.3.4", "1.2.3.-4", "1.2.3.0x4"],
   ...["1.2.3.４", "0x1020304", "16909060", "1.2.3.4/8", "+1.2.3.4"],
   ...[":", ":::", "1", "::1::", "1::2::3", ":1:2:3:4:5:6:7:8", "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:"],
-  ...["1:2:3:4:5:6:7:8:9", "1:2:3:4:5:6:7:8::", "::1:2:3:4:5:6:7:8", "1:::2", "::12345", "::g"],
+  ...[
+    "1:2:3:4:5:6:7:8:",
+    "1::2:",
+    "1:2:3:4:5:6:7:8:9",
+    "1:2:3:4:5:6:7:8::",
+    "::1:2:3:4:5:6:7:8",
+    "1:::2",
+    "::12345",
+    "::g",
+  ],
   ...["::1 ", "fe80::1%eth0", "[::1]", "::1/64", "::1.2.3", "::1.2.3.4.5", "::1.2.3.256"],
   ...["1.2.3.4::", "::1.2.3.4:5", "1:2:3:4:5:6:7:1.2.3.4", "::01.2.3.4", "1:2:3:4:5:6:7:1.2"],
 ];
@@ -80,6 +89,14 @@ Deno.test("writeAddress() writes its bytes and no others", () => {
   bytes.fill(0xee);
   assertEquals(writeAddress("10.0.0.1", bytes, 1), 4);
   assertEquals(bytes.subarray(0, 6).toHex(), "ee0a000001ee");
+});
+
+Deno.test("writeAddress() writes no more than an address when it throws", () => {
+  for (const text of ["::1:2:3:4:5:6:7:8:9", "1:2:3:4:5:6:7:1.2.3.4", "1.2.3.4.5"]) {
+    const bytes = new Uint8Array(24).fill(0xee);
+    assertThrows(() => writeAddress(text, bytes, 0), SyntaxError);
+    assertEquals(bytes.subarray(16).toHex(), "eeeeeeeeeeeeeeee");
+  }
 });
 
 Deno.test("parseAddress() undoes formatAddress() for addresses full of zeros", () => {

@@ -130,6 +130,9 @@ Deno.test("rssInput() throws on a missing port when it is selected, and only the
   const { destinationPort: _, ...portless } = tcp4;
   assertThrows(() => rssInput(portless, TCP), TypeError, "a port it does not have");
   assertEquals(hex(portless, FIELD.IBV_RX_HASH_SRC_PORT_TCP), "1112");
+  const { sourcePort: __, ...sourceless } = tcp4;
+  assertThrows(() => rssInput(sourceless, TCP), TypeError, "a port it does not have");
+  assertEquals(hex(sourceless, FIELD.IBV_RX_HASH_DST_PORT_TCP), "1314");
   assertEquals(hex(portless, IPV4 | UDP), "0102030405060708");
 });
 
