@@ -18,16 +18,6 @@ const MFD_EXEC = 0x10;
  * (an `Int32Array` of one) or `"pointer"`.
  * @throws {ThunksUnavailable} Where the system refuses, with the refusal as `cause`.
  * @throws {Error} If the image lacks one of the symbols.
- *
- * @example Calling a C function and keeping its errno
- * ```ts no-eval
- * const image = buildImage([{ name: "chdir", target: { address }, errnoAfter: 1 }], Deno.build.arch, errnoLocation);
- * const { symbols } = openImage(image, {
- *   chdir: { parameters: ["buffer", "buffer"], result: "i32" },
- * });
- * const errno = new Int32Array(1);
- * if (symbols.chdir(path, errno) === -1) console.log(errno[0]);
- * ```
  */
 export function openImage<const S extends Deno.ForeignLibraryInterface>(
   image: Uint8Array<ArrayBuffer>,

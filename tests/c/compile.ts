@@ -23,13 +23,6 @@ export interface CompileOptions {
  * @param name The C file, relative to `tests/c/`.
  * @param flags The compiler's flags, libraries (`-libverbs`) included: they stand after the source.
  * @throws {Error} If the compiler is missing (naming its packages) or refuses the source (with its messages).
- *
- * @example Building a library
- * ```ts no-eval
- * import { compileC } from "./compile.ts";
- *
- * const path = await compileC("thunk_target.c", ["-shared", "-fPIC"]);
- * ```
  */
 export async function compileC(
   name: string,
@@ -79,9 +72,7 @@ async function run(
   }
   if (!output.success) {
     throw new Error(
-      `Cannot compile "${name}": ${
-        new TextDecoder().decode(output.stderr).trimEnd()
-      }`,
+      `Cannot compile "${name}": ${new TextDecoder().decode(output.stderr).trimEnd()}`,
     );
   }
 }
