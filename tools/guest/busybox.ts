@@ -1,8 +1,8 @@
 /** The static shell of the guest's first moments, unpacked into the cache: installing it could displace the host's own. */
 
-import { downloadPackage, unpack } from "./packages.ts";
-import { cache } from "./paths.ts";
-import { exists } from "./shell.ts";
+import { downloadPackage, unpack } from "../host/packages.ts";
+import { cache } from "../host/paths.ts";
+import { exists } from "../host/shell.ts";
 
 /** The path of the program, fetched first when it is not in the cache. */
 export async function ensureBusybox(): Promise<string> {

@@ -79,12 +79,12 @@ settle 2 "fd00:*"
 
 ulimit -l unlimited
 mkfifo /out /err
-# dd, not cat: it says how many bytes passed, so that the host knows when it has them all.
-dd bs=64k </out >&8 2>/out.count &
+cat </out >&8 &
 out=$!
-dd bs=64k </err >&9 2>/err.count &
+cat </err >&9 &
 err=$!
 cp /command.sh /root/run/
+echo "guest: the command starts" >/dev/kmsg
 echo ready >&7
 (
   exec 7>&- 8>&- 9>&- </dev/null >/out 2>/err
@@ -100,8 +100,12 @@ for p in /proc/[0-9]*; do
 done
 wait "$out" "$err"
 sync
-count() { sed -n 's/ bytes.*//p' "/$1.count"; }
-echo "exit $status $(count out) $(count err)" >&7
+# With the numbers the host knows when it has read everything.
+sent() {
+  port=$(port "$1")
+  sed -n 's/^bytes_sent: //p' "/root/sys/kernel/debug/virtio-ports/${port#/dev/}"
+}
+echo "exit $status $(sent out) $(sent err)" >&7
 dmesg >&7
 echo end >&7
 wait_for_end

@@ -2,8 +2,8 @@
 
 import { cpio, type Entry } from "./cpio.ts";
 import type { Kernel } from "./kernel.ts";
-import { guestFile } from "./paths.ts";
-import { demand, quote } from "./shell.ts";
+import { guestFile } from "../host/paths.ts";
+import { demand, quote } from "../host/shell.ts";
 
 // What the first process needs; anything else can be loaded later with modprobe.
 const MODULES = [

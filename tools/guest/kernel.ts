@@ -1,10 +1,10 @@
 /** The guest's kernel: the distribution's, unpacked into the cache and never installed on the host. */
 
-import { dependencyOf, downloadPackage, unpack } from "./packages.ts";
-import { cache } from "./paths.ts";
-import { say } from "./report.ts";
+import { dependencyOf, downloadPackage, unpack } from "../host/packages.ts";
+import { cache } from "../host/paths.ts";
+import { say } from "../host/report.ts";
 import { extractKernel } from "./vmlinux.ts";
-import { demand, exists } from "./shell.ts";
+import { demand, exists } from "../host/shell.ts";
 
 /** An unpacked kernel. */
 export interface Kernel {

@@ -1,8 +1,8 @@
 /** A running virtual machine. */
 
 import { STREAMS } from "./qemu.ts";
-import { SetupError } from "./report.ts";
-import { lastLines } from "./shell.ts";
+import { SetupError } from "../host/report.ts";
+import { lastLines } from "../host/shell.ts";
 import { Copy, lines, Tail } from "./streams.ts";
 
 /** The machine ended by itself or took too long. */
@@ -13,7 +13,7 @@ export class GuestError extends SetupError {
 /** A machine; disposing it ends it. */
 export class Guest implements AsyncDisposable {
   readonly #process: Deno.ChildProcess;
-  readonly #ended: Promise<never>;
+  readonly #broken: Promise<never>;
   readonly #lines: AsyncGenerator<string, void>;
   readonly #out: Copy;
   readonly #err: Copy;
@@ -27,11 +27,12 @@ export class Guest implements AsyncDisposable {
   ) {
     const [console, control, out, err] = streams as [Deno.Conn, Deno.Conn, Deno.Conn, Deno.Conn];
     this.#process = process;
-    this.#ended = ended;
     this.#console = new Tail(console.readable, 16384, verbose ? Deno.stderr : undefined);
     this.#lines = lines(control.readable);
     this.#out = new Copy(out.readable, Deno.stdout);
     this.#err = new Copy(err.readable, Deno.stderr);
+    this.#broken = Promise.race([ended, this.#out.broken, this.#err.broken]);
+    this.#broken.catch(() => {});
   }
 
   /** Starts QEMU, which connects to the sockets in `folder` that are named after the streams. */
@@ -39,8 +40,9 @@ export class Guest implements AsyncDisposable {
     const listeners = STREAMS.map((name) =>
       Deno.listen({ transport: "unix", path: `${folder}/${name}` })
     );
-    // Without pdeathsig a machine would outlive this process when that is killed.
-    const command = ["--pdeathsig", "KILL", "qemu-system-x86_64", ...args];
+    // Without pdeathsig a machine would outlive this process when that is killed; without setsid the terminal's Ctrl-C would
+    // reach QEMU too, and look like a crash.
+    const command = ["--pdeathsig", "KILL", "setsid", "qemu-system-x86_64", ...args];
     const process = new Deno.Command("setpriv", {
       args: command,
       stdin: "null",
@@ -69,14 +71,8 @@ export class Guest implements AsyncDisposable {
       )
       : undefined;
     try {
-      const next = await Promise.race([
-        this.#lines.next(),
-        this.#ended,
-        late.promise,
-        this.#out.broken,
-        this.#err.broken,
-      ]);
-      return next.done ? await this.#ended : next.value;
+      const next = await Promise.race([this.#lines.next(), this.#broken, late.promise]);
+      return next.done ? await this.#broken : next.value;
     } catch (error) {
       throw error instanceof GuestError ? await this.#withConsole(error) : error;
     } finally {
@@ -88,7 +84,7 @@ export class Guest implements AsyncDisposable {
   async drained(out: number, err: number): Promise<void> {
     await Promise.race([
       Promise.all([this.#out.reached(out), this.#err.reached(err)]),
-      this.#ended,
+      this.#broken,
     ]);
   }
 

@@ -1,7 +1,7 @@
 /** How the virtual machine is started. */
 
 import type { Kernel } from "./kernel.ts";
-import { out } from "./paths.ts";
+import { out } from "../host/paths.ts";
 
 /** What runs the guest's instructions: the processor itself, or QEMU's emulation of one. */
 export type Accelerator = "kvm" | "tcg";
@@ -54,7 +54,7 @@ export function qemuArguments(machine: Machine): string[] {
       : ["-accel", "tcg,thread=multi", "-cpu", "Nehalem"]),
     ...["-smp", "2", "-m", String(machine.memory)],
     ...["-kernel", kernel.image, "-initrd", machine.initramfs],
-    ...["-append", "console=ttyS0 loglevel=5 panic=-1 mitigations=off"],
+    ...["-append", "console=ttyS0 loglevel=5 panic=-1 log_buf_len=4M mitigations=off"],
     ...["-chardev", socket("console"), "-serial", "chardev:console"],
     ...["-device", "virtio-serial", ...port("ctl"), ...port("out"), ...port("err")],
     ...share("host", "/", ",readonly=on"),

@@ -1,13 +1,15 @@
 /** Runs one command in a fresh guest. */
 
 import { ensureBusybox } from "./busybox.ts";
+import { guestEnvironment } from "./environment.ts";
 import { initramfs } from "./initramfs.ts";
+import { Interruption } from "./interruption.ts";
 import { ensureKernel, type Kernel } from "./kernel.ts";
 import { Guest, GuestError } from "./machine.ts";
-import { ensurePackages, type Need } from "./packages.ts";
-import { out, project } from "./paths.ts";
+import { ensurePackages, type Need } from "../host/packages.ts";
+import { out, project } from "../host/paths.ts";
 import { type Accelerator, accelerators, qemuArguments } from "./qemu.ts";
-import { say, SetupError } from "./report.ts";
+import { say } from "../host/report.ts";
 
 /** How a command is run. */
 export interface RunOptions {
@@ -27,8 +29,11 @@ export interface RunOptions {
   onKernelLog?: (log: string) => void;
 }
 
-// From start to the command; emulation on a busy machine takes some seconds, a guest that hangs takes forever.
-const START_SECONDS = 90;
+// A guest that hangs is given up after this: emulation takes some seconds, and many on a busy machine.
+const START_SECONDS = { kvm: 20, tcg: 120 };
+
+// What a shell reports for a program whose reader has gone, as in `deno task vm -- yes | head`.
+const SIGPIPE_STATUS = 141;
 
 const NEEDS: Need[] = [
   { package: "xz-utils", file: "/usr/bin/xz", reason: "unpacks the guest's kernel" },
@@ -75,92 +80,85 @@ export async function runInGuest(
     ? [options.accelerator]
     : accelerators(Deno.readTextFileSync("/proc/cpuinfo"), kvmUsable());
   for (const [i, accelerator] of candidates.entries()) {
-    const last = i === candidates.length - 1;
+    const run = new Run(parts, options, accelerator);
     try {
-      return await runOnce(parts, command, accelerator, options);
+      return await run.run(command);
     } catch (error) {
-      if (last || !(error instanceof StartError)) throw error;
-      say(`guest: does not start with ${accelerator}, trying ${candidates[i + 1]}`);
+      const next = candidates[i + 1];
+      if (error instanceof Deno.errors.BrokenPipe) return SIGPIPE_STATUS;
+      if (run.ready || !next || !(error instanceof GuestError)) throw error;
+      say(`guest: does not start with ${accelerator}, trying ${next}`);
     }
   }
-  throw new Error("Cannot run the guest: no accelerator to try");
+  throw new Error("Cannot run the guest: there is no accelerator to try");
 }
 
-/** The guest ended or hung before its command began. */
-class StartError extends SetupError {}
+/** One start of a guest. */
+class Run {
+  /** Whether the guest came as far as its command. */
+  ready = false;
+  readonly #parts: Parts;
+  readonly #options: RunOptions;
+  readonly #accelerator: Accelerator;
 
-async function runOnce(
-  { kernel, busybox }: Parts,
-  command: readonly string[],
-  accelerator: Accelerator,
-  options: RunOptions,
-): Promise<number> {
-  await Deno.mkdir(out, { recursive: true });
-  const folder = await Deno.makeTempDir({ prefix: "ibverbs-guest-" });
-  try {
-    const session = {
-      command,
-      cwd: options.cwd ?? project,
-      env: { ...guestEnvironment(), ...options.env },
-    };
-    const image = `${folder}/initramfs`;
-    await Deno.writeFile(image, await initramfs(kernel, busybox, session));
-    const machine = {
-      accelerator,
-      memory: options.memory ?? 4096,
-      kernel,
-      initramfs: image,
-      sockets: folder,
-    };
-    await using guest = await Guest.start(qemuArguments(machine), folder, options.verbose ?? false);
-    await started(guest);
-    return await finished(guest, options);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
+  constructor(parts: Parts, options: RunOptions, accelerator: Accelerator) {
+    this.#parts = parts;
+    this.#options = options;
+    this.#accelerator = accelerator;
+  }
+
+  async run(command: readonly string[]): Promise<number> {
+    using interruption = new Interruption();
+    await Deno.mkdir(out, { recursive: true });
+    const folder = await Deno.makeTempDir({ prefix: "ibverbs-guest-" });
+    try {
+      await this.#writeInitramfs(`${folder}/initramfs`, command);
+      const args = qemuArguments({
+        accelerator: this.#accelerator,
+        memory: this.#options.memory ?? 4096,
+        kernel: this.#parts.kernel,
+        initramfs: `${folder}/initramfs`,
+        sockets: folder,
+      });
+      await using guest = await Guest.start(args, folder, this.#options.verbose ?? false);
+      return await Promise.race([interruption.status, this.#follow(guest)]);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  }
+
+  async #writeInitramfs(path: string, command: readonly string[]): Promise<void> {
+    const { cwd = project, env } = this.#options;
+    const session = { command, cwd, env: { ...guestEnvironment(), ...env } };
+    await Deno.writeFile(path, await initramfs(this.#parts.kernel, this.#parts.busybox, session));
+  }
+
+  async #follow(guest: Guest): Promise<number> {
+    const begin = await guest.line(START_SECONDS[this.#accelerator], "start");
+    if (begin !== "ready") throw new GuestError(`the guest ${begin}${guest.consoleTail()}`);
+    this.ready = true;
+    const end = await guest.line(this.#options.timeout ?? Infinity, "command");
+    const [status, outBytes, errBytes] = parseExit(end);
+    await guest.drained(outBytes, errBytes);
+    const log: string[] = [];
+    for (
+      let line = await guest.line(60, "log");
+      line !== "end";
+      line = await guest.line(60, "log")
+    ) {
+      log.push(line);
+    }
+    this.#options.onKernelLog?.(log.join("\n"));
+    return status;
   }
 }
 
-async function started(guest: Guest): Promise<void> {
-  try {
-    const line = await guest.line(START_SECONDS, "start");
-    if (line !== "ready") throw new GuestError(`the guest ${line}${guest.consoleTail()}`);
-  } catch (error) {
-    if (error instanceof GuestError) throw new StartError(error.message);
-    throw error;
+function parseExit(line: string): [number, number, number] {
+  const numbers = line.match(/^exit (\d+) (\d+) (\d+)$/)?.slice(1).map(Number);
+  if (!numbers) {
+    throw new GuestError(`the guest said ${Deno.inspect(line)} instead of how its command ended`);
   }
-}
-
-async function finished(guest: Guest, options: RunOptions): Promise<number> {
-  const end = await guest.line(options.timeout ?? Infinity, "command");
-  const [status = NaN, outBytes = NaN, errBytes = NaN] = end.split(" ").slice(1).map(Number);
-  await guest.drained(outBytes, errBytes);
-  const log: string[] = [];
-  for (let line = await guest.line(60, "log"); line !== "end"; line = await guest.line(60, "log")) {
-    log.push(line);
-  }
-  options.onKernelLog?.(log.join("\n"));
-  return status;
-}
-
-/** The host's own Deno and its cache of modules work in the guest, where there is no network. */
-function guestEnvironment(): Record<string, string> {
-  const passed = Object.entries(Deno.env.toObject()).filter(([name]) =>
-    /^(IBVERBS_|NO_COLOR$|TERM$|LANG$)/.test(name)
-  );
-  return {
-    ...Object.fromEntries(passed),
-    DENO: Deno.execPath(),
-    DENO_DIR: denoDir(),
-    DENO_NO_UPDATE_CHECK: "1",
-    HOME: "/run/home",
-    IBVERBS_GUEST: "1",
-    IBVERBS_OUT: out,
-  };
-}
-
-function denoDir(): string {
-  const { DENO_DIR, XDG_CACHE_HOME, HOME } = Deno.env.toObject();
-  return DENO_DIR ?? (XDG_CACHE_HOME ? `${XDG_CACHE_HOME}/deno` : `${HOME ?? "/root"}/.cache/deno`);
+  return numbers as [number, number, number];
 }
 
 function kvmUsable(): boolean {

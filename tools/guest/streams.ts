@@ -15,7 +15,6 @@ export class Copy {
   constructor(source: ReadableStream<Uint8Array>, sink: Sink) {
     const { promise, reject } = Promise.withResolvers<never>();
     this.broken = promise;
-    this.broken.catch(() => {});
     this.#pump(source, sink).catch(reject);
   }
 
@@ -24,7 +23,7 @@ export class Copy {
     if (this.#count >= count) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#awaited = { count, resolve };
-    await Promise.race([promise, this.broken]);
+    await promise;
   }
 
   async #pump(source: ReadableStream<Uint8Array>, sink: Sink): Promise<void> {
@@ -46,7 +45,7 @@ export class Tail {
   readonly ended: Promise<void>;
 
   constructor(source: ReadableStream<Uint8Array>, size: number, sink?: Sink) {
-    this.ended = this.#collect(source, size, sink);
+    this.ended = this.#collect(source, size, sink).catch(() => {});
   }
 
   async #collect(source: ReadableStream<Uint8Array>, size: number, sink?: Sink): Promise<void> {

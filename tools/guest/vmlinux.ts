@@ -3,7 +3,7 @@
  * decompressor, which takes seconds where the guest's instructions are emulated.
  */
 
-import { demand } from "./shell.ts";
+import { demand } from "../host/shell.ts";
 
 // The boot protocol's header: https://docs.kernel.org/arch/x86/boot.html
 const SETUP_SECTORS = 0x1f1;
