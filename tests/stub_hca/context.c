@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Dual MIT/GPL
+// Contexts, their doorbell page, and protection domains.
+#include <linux/mm.h>
+#include "stub.h"
+
+u32 stub_context_number(struct ib_udata *udata)
+{
+	struct stub_context *context = rdma_udata_to_drv_context(udata, struct stub_context, ib);
+
+	return context ? context->number : 0;
+}
+
+static int context_open(struct stub_context *context, struct ib_udata *udata)
+{
+	/* bf_reg_size 0 tells libmlx4 not to ask for a second page; 32 bytes are its default CQE */
+	struct mlx4_ib_alloc_ucontext_resp reply = {
+		.qp_tab_size = STUB_QUEUE_NUMBERS,
+		.cqe_size = sizeof(struct mlx4_cqe),
+	};
+	int number;
+	int err;
+
+	number = ida_alloc_min(&stub_of(context->ib.device)->idents, 1, GFP_KERNEL);
+	if (number < 0)
+		return number;
+	context->doorbells = alloc_page(GFP_KERNEL | __GFP_ZERO);
+	err = context->doorbells ? ib_copy_to_udata(udata, &reply, min(sizeof(reply), udata->outlen)) :
+				   -ENOMEM;
+	if (err) {
+		if (context->doorbells)
+			__free_page(context->doorbells);
+		ida_free(&stub_of(context->ib.device)->idents, number);
+		return err;
+	}
+	context->number = number;
+	stub_count(context->ib.device, STUB_CONTEXT, 1);
+	return 0;
+}
+
+int stub_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
+{
+	struct stub_context *context = to_stub(ib, context);
+	int err = stub_fail("alloc_ucontext") ?: context_open(context, udata);
+
+	stub_record("alloc_ucontext", err, "'ctx':%u", context->number);
+	return err;
+}
+
+/* A mapping that outlives the context keeps its own reference on the page. */
+void stub_dealloc_ucontext(struct ib_ucontext *ib)
+{
+	struct stub_context *context = to_stub(ib, context);
+
+	stub_record("dealloc_ucontext", 0, "'ctx':%u", context->number);
+	__free_page(context->doorbells);
+	ida_free(&stub_of(ib->device)->idents, context->number);
+	stub_count(ib->device, STUB_CONTEXT, -1);
+}
+
+int stub_mmap(struct ib_ucontext *ib, struct vm_area_struct *vma)
+{
+	int err = stub_fail("mmap");
+
+	if (err)
+		return err;
+	if (vma->vm_pgoff != 0 || vma->vm_end - vma->vm_start != PAGE_SIZE)
+		return -EINVAL;
+	return vm_insert_page(vma, vma->vm_start, to_stub(ib, context)->doorbells);
+}
+
+static int pd_open(struct stub_pd *pd, struct ib_udata *udata)
+{
+	struct mlx4_ib_alloc_pd_resp reply = {};
+	int number;
+	int err;
+
+	if (!udata)
+		return -EOPNOTSUPP;
+	number = ida_alloc_min(&stub_of(pd->ib.device)->idents, 1, GFP_KERNEL);
+	if (number < 0)
+		return number;
+	reply.pdn = number;
+	err = ib_copy_to_udata(udata, &reply, min(sizeof(reply), udata->outlen));
+	if (err) {
+		ida_free(&stub_of(pd->ib.device)->idents, number);
+		return err;
+	}
+	pd->number = number;
+	stub_count(pd->ib.device, STUB_PD, 1);
+	return 0;
+}
+
+int stub_alloc_pd(struct ib_pd *ib, struct ib_udata *udata)
+{
+	struct stub_pd *pd = to_stub(ib, pd);
+	int err = stub_fail("alloc_pd") ?: pd_open(pd, udata);
+
+	stub_record("alloc_pd", err, "'ctx':%u,'pd':%u", stub_context_number(udata), pd->number);
+	return err;
+}
+
+int stub_dealloc_pd(struct ib_pd *ib, struct ib_udata *udata)
+{
+	struct stub_pd *pd = to_stub(ib, pd);
+	int err = stub_fail("dealloc_pd");
+
+	stub_record("dealloc_pd", err, "'pd':%u", pd->number);
+	if (err)
+		return err;
+	ida_free(&stub_of(ib->device)->idents, pd->number);
+	stub_count(ib->device, STUB_PD, -1);
+	return 0;
+}

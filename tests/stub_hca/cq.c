@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Dual MIT/GPL
+// Completion queues: a ring in user memory, written as mlx4 writes it.
+#include <linux/log2.h>
+#include "stub.h"
+
+#define INDEX_MASK 0xffffff /* of the consumer index as user space stores it */
+
+static u8 *owner_of(struct stub_cq *cq, u32 index)
+{
+	size_t offset = (size_t)(index & (cq->entries - 1)) * sizeof(struct mlx4_cqe);
+
+	return stub_pinned_at(cq->ring, offset + offsetof(struct mlx4_cqe, owner_sr_opcode));
+}
+
+/*
+ * An entry belongs to user space when its owner bit equals the parity of the consumer's round.
+ * The first round has parity 0, and so has the zeroed ring that libmlx4 hands over: unless each
+ * entry is given to the device first, an empty ring polls as full of nonsense.
+ */
+static void give_all_to_device(struct stub_cq *cq)
+{
+	u32 i;
+
+	for (i = 0; i < cq->entries; i++)
+		*owner_of(cq, i) = MLX4_CQE_OWNER_MASK;
+}
+
+static int cq_pin(struct stub_cq *cq, const struct mlx4_ib_create_cq *request)
+{
+	struct ib_device *device = cq->ib.device;
+
+	if (request->buf_addr % sizeof(struct mlx4_cqe))
+		return -EINVAL;
+	cq->ring = stub_pin(device, request->buf_addr, cq->entries * sizeof(struct mlx4_cqe),
+			    IB_ACCESS_LOCAL_WRITE);
+	if (IS_ERR(cq->ring))
+		return PTR_ERR(cq->ring);
+	cq->doorbell_page = stub_pin_doorbell(device, request->db_addr, 2 * sizeof(__be32),
+					      &cq->doorbell);
+	if (IS_ERR(cq->doorbell_page)) {
+		stub_unpin(cq->ring);
+		return PTR_ERR(cq->doorbell_page);
+	}
+	return 0;
+}
+
+static void cq_unpin(struct stub_cq *cq)
+{
+	stub_unpin(cq->doorbell_page);
+	stub_unpin(cq->ring);
+}
+
+static int cq_number(struct stub_cq *cq, struct ib_udata *udata)
+{
+	struct stub_device *stub = stub_of(cq->ib.device);
+	struct mlx4_ib_create_cq_resp reply = {};
+	int err;
+
+	mutex_lock(&stub->lock);
+	err = stub_number_new(&stub->cqs, 1, INDEX_MASK, cq, &cq->number);
+	mutex_unlock(&stub->lock);
+	if (err)
+		return err;
+	reply.cqn = cq->number;
+	err = ib_copy_to_udata(udata, &reply, min(sizeof(reply), udata->outlen));
+	if (err) {
+		mutex_lock(&stub->lock);
+		xa_erase(&stub->cqs.objects, cq->number);
+		mutex_unlock(&stub->lock);
+	}
+	return err;
+}
+
+static int cq_open(struct stub_cq *cq, const struct ib_cq_init_attr *attr, struct ib_udata *udata,
+		   struct mlx4_ib_create_cq *request)
+{
+	int err;
+
+	if (!udata)
+		return -EOPNOTSUPP;
+	err = ib_copy_from_udata(request, udata, min(sizeof(*request), udata->inlen));
+	if (err)
+		return err;
+	/* the device has no clock, so no completion has a timestamp */
+	if (attr->cqe < 1 || attr->cqe > STUB_MAX_CQE || attr->flags)
+		return -EINVAL;
+	cq->entries = roundup_pow_of_two(attr->cqe + 1);
+	cq->ib.cqe = cq->entries - 1;
+	err = cq_pin(cq, request);
+	if (err)
+		return err;
+	give_all_to_device(cq);
+	err = cq_number(cq, udata);
+	if (err) {
+		cq_unpin(cq);
+		return err;
+	}
+	stub_count(cq->ib.device, STUB_CQ, 1);
+	return 0;
+}
+
+int stub_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr, struct ib_udata *udata)
+{
+	struct stub_cq *cq = to_stub(ib, cq);
+	struct mlx4_ib_create_cq request = {};
+	int err = stub_fail("create_cq") ?: cq_open(cq, attr, udata, &request);
+
+	stub_record("create_cq", err,
+		    "'ctx':%u,'cqe':%u,'comp_vector':%u,'flags':%u,'buf_addr':'0x%llx',"
+		    "'db_addr':'0x%llx','cq':%u,'cqe_given':%d",
+		    stub_context_number(udata), attr->cqe, attr->comp_vector, attr->flags,
+		    request.buf_addr, request.db_addr, cq->number, ib->cqe);
+	return err;
+}
+
+int stub_modify_cq(struct ib_cq *ib, u16 count, u16 period)
+{
+	int err = stub_fail("modify_cq");
+
+	stub_record("modify_cq", err, "'cq':%u,'cq_count':%u,'cq_period':%u",
+		    to_stub(ib, cq)->number, count, period);
+	return err;
+}
+
+int stub_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
+{
+	struct stub_cq *cq = to_stub(ib, cq);
+	struct stub_device *stub = stub_of(ib->device);
+	int err = stub_fail("destroy_cq");
+
+	stub_record("destroy_cq", err, "'cq':%u", cq->number);
+	if (err)
+		return err;
+	mutex_lock(&stub->lock);
+	xa_erase(&stub->cqs.objects, cq->number);
+	mutex_unlock(&stub->lock);
+	cq_unpin(cq);
+	stub_count(ib->device, STUB_CQ, -1);
+	return 0;
+}
+
+bool stub_cq_full(struct stub_cq *cq)
+{
+	u32 consumer = be32_to_cpu(READ_ONCE(cq->doorbell[0]));
+
+	return ((cq->producer - consumer) & INDEX_MASK) >= cq->entries;
+}
+
+/*
+ * Each arming has a sequence number, which libmlx4 advances when it sees the event: one that was
+ * answered before asks for nothing. No register is watched, so completions that were there before
+ * the arming cause no event, as the InfiniBand specification has it.
+ */
+static void notify(struct stub_cq *cq, bool solicited)
+{
+	u32 arming = be32_to_cpu(READ_ONCE(cq->doorbell[1]));
+	u32 sequence = (arming >> 28) & 3;
+	bool wanted = (arming & MLX4_CQ_DB_REQ_NOT) ||
+		      ((arming & MLX4_CQ_DB_REQ_NOT_SOL) && solicited);
+
+	if (!wanted || sequence == cq->notified)
+		return;
+	cq->notified = sequence;
+	cq->ib.comp_handler(&cq->ib, cq->ib.cq_context);
+}
+
+/* The owner byte goes last: from then on user space may read the entry. */
+void stub_complete(struct stub_cq *cq, const struct mlx4_cqe *cqe)
+{
+	size_t offset = (size_t)(cq->producer & (cq->entries - 1)) * sizeof(*cqe);
+	u8 owner = cq->producer & cq->entries ? MLX4_CQE_OWNER_MASK : 0;
+	bool failed = (cqe->owner_sr_opcode & MLX4_CQE_OPCODE_MASK) == MLX4_CQE_OPCODE_ERROR;
+
+	stub_pinned_write(cq->ring, offset, cqe, offsetof(struct mlx4_cqe, owner_sr_opcode));
+	smp_store_release(owner_of(cq, cq->producer), owner | cqe->owner_sr_opcode);
+	cq->producer++;
+	notify(cq, failed);
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Dual MIT/GPL
+// Attributes of the device and its ports, and the books on what is alive.
+#include "stub.h"
+
+#define GID_COUNT 4 /* two in use, two empty */
+#define PKEY_COUNT 2
+#define FIRMWARE ((2ULL << 32) | (42 << 16) | 5000)
+#define SUBNET_PREFIX 0xfe80000000000000ULL
+#define PHYS_LINK_UP 5
+#define PHYS_POLLING 2
+
+const char *const stub_kind_names[STUB_KINDS] = {
+	[STUB_CONTEXT] = "contexts", [STUB_PD] = "pds",   [STUB_MR] = "mrs",
+	[STUB_MW] = "mws",           [STUB_CQ] = "cqs",   [STUB_SRQ] = "srqs",
+	[STUB_QP] = "qps",           [STUB_WQ] = "wqs",   [STUB_TABLE] = "tables",
+	[STUB_PINNED_PAGE] = "pinned_pages",
+};
+
+void stub_count(struct ib_device *device, enum stub_kind kind, int by)
+{
+	atomic_add(by, &stub_of(device)->alive[kind]);
+}
+
+int stub_number_new(struct stub_numbers *numbers, u32 min, u32 max, void *object, u32 *number)
+{
+	int err = xa_alloc_cyclic(&numbers->objects, number, object, XA_LIMIT(min, max),
+				  &numbers->cursor, GFP_KERNEL);
+
+	/* 1 says that the cursor went round */
+	return err < 0 ? err : 0;
+}
+
+static void device_limits(struct ib_device_attr *attr)
+{
+	attr->max_mr_size = ~0ULL;
+	attr->page_size_cap = 0xfffffe00;
+	attr->max_qp = STUB_MAX_QUEUES;
+	attr->max_qp_wr = STUB_MAX_WR;
+	attr->max_send_sge = STUB_MAX_SGE;
+	attr->max_recv_sge = STUB_MAX_SGE;
+	attr->max_sge_rd = STUB_MAX_SGE;
+	attr->max_cq = 65408;
+	attr->max_cqe = STUB_MAX_CQE;
+	attr->max_mr = 524032;
+	attr->max_mw = 524032;
+	attr->max_pd = 32764;
+	attr->max_qp_rd_atom = 16;
+	attr->max_qp_init_rd_atom = 128;
+	attr->max_res_rd_atom = attr->max_qp_rd_atom * attr->max_qp;
+	attr->atomic_cap = IB_ATOMIC_HCA;
+	attr->max_srq = 65472;
+	attr->max_srq_wr = STUB_MAX_WR;
+	attr->max_srq_sge = STUB_MAX_SGE - 1;
+	attr->max_pkeys = PKEY_COUNT;
+	attr->local_ca_ack_delay = 15;
+	attr->max_raw_ethy_qp = 1;
+	attr->max_mcast_grp = 8192;
+	attr->max_mcast_qp_attach = 248;
+	attr->max_total_mcast_qp_attach = 8192 * 248;
+	attr->max_ah = INT_MAX;
+	attr->cq_caps.max_cq_moderation_count = MLX4_MAX_CQ_COUNT;
+	attr->cq_caps.max_cq_moderation_period = MLX4_MAX_CQ_PERIOD;
+}
+
+static void device_rss(struct ib_device_attr *attr)
+{
+	attr->max_wq_type_rq = STUB_MAX_QUEUES;
+	attr->rss_caps.max_rwq_indirection_tables = STUB_MAX_TABLES;
+	attr->rss_caps.max_rwq_indirection_table_size = STUB_MAX_TABLE_SIZE;
+	attr->rss_caps.supported_qpts = BIT(IB_QPT_RAW_PACKET);
+}
+
+/* The core passes on what it knows of RSS; hash function and fields go by mlx4's own reply. */
+static int device_reply(struct ib_udata *udata)
+{
+	struct mlx4_uverbs_ex_query_device_resp reply = {
+		.response_length = sizeof(reply),
+		.rss_caps.rx_hash_function = MLX4_IB_RX_HASH_FUNC_TOEPLITZ,
+		.rss_caps.rx_hash_fields_mask = STUB_HASH_FIELDS,
+	};
+
+	if (!udata || !udata->outlen)
+		return 0;
+	return ib_copy_to_udata(udata, &reply, min(sizeof(reply), udata->outlen));
+}
+
+int stub_query_device(struct ib_device *device, struct ib_device_attr *attr,
+		      struct ib_udata *udata)
+{
+	int err = stub_fail("query_device");
+
+	if (err)
+		return err;
+	memset(attr, 0, sizeof(*attr));
+	attr->fw_ver = FIRMWARE;
+	attr->sys_image_guid = device->node_guid;
+	attr->vendor_id = 0x15b3;
+	attr->vendor_part_id = 4103;
+	attr->device_cap_flags = IB_DEVICE_CHANGE_PHY_PORT | IB_DEVICE_PORT_ACTIVE_EVENT |
+				 IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN |
+				 IB_DEVICE_MEM_WINDOW;
+	device_limits(attr);
+	device_rss(attr);
+	return device_reply(udata);
+}
+
+int stub_query_port(struct ib_device *device, u32 port, struct ib_port_attr *attr)
+{
+	int err = stub_fail("query_port");
+
+	if (err)
+		return err;
+	attr->state = stub_of(device)->port_state[port - 1];
+	attr->phys_state = attr->state == IB_PORT_ACTIVE ? PHYS_LINK_UP : PHYS_POLLING;
+	attr->max_mtu = IB_MTU_4096;
+	attr->active_mtu = IB_MTU_4096;
+	attr->max_msg_sz = 0x40000000;
+	attr->gid_tbl_len = GID_COUNT;
+	attr->pkey_tbl_len = PKEY_COUNT;
+	attr->active_speed = IB_SPEED_FDR10;
+	attr->active_width = IB_WIDTH_4X;
+	attr->max_vl_num = 4;
+	if (port == STUB_IB_PORT) {
+		attr->subnet_prefix = SUBNET_PREFIX;
+		attr->lid = 0x12;
+		attr->sm_lid = 1;
+	}
+	return 0;
+}
+
+/* A link-local GID of the port's own GUID, and a global one: what a port in a small fabric has. */
+int stub_query_gid(struct ib_device *device, u32 port, int index, union ib_gid *gid)
+{
+	static const u64 prefixes[] = { SUBNET_PREFIX, 0xfd00000000000000ULL };
+
+	memset(gid, 0, sizeof(*gid));
+	if (index >= ARRAY_SIZE(prefixes))
+		return 0;
+	gid->global.subnet_prefix = cpu_to_be64(prefixes[index]);
+	gid->global.interface_id = cpu_to_be64(be64_to_cpu(device->node_guid) + port);
+	return 0;
+}
+
+int stub_query_pkey(struct ib_device *device, u32 port, u16 index, u16 *pkey)
+{
+	*pkey = index == 0 ? 0xffff : 0;
+	return 0;
+}
+
+enum rdma_link_layer stub_link_layer(struct ib_device *device, u32 port)
+{
+	return port == STUB_IB_PORT ? IB_LINK_LAYER_INFINIBAND : IB_LINK_LAYER_ETHERNET;
+}
+
+/* No MAD and no CM capability: there is no fabric that ib_mad and ib_cm could talk to. */
+int stub_port_immutable(struct ib_device *device, u32 port, struct ib_port_immutable *immutable)
+{
+	immutable->core_cap_flags = port == STUB_IB_PORT ? RDMA_CORE_CAP_PROT_IB :
+							   RDMA_CORE_PORT_RAW_PACKET;
+	immutable->gid_tbl_len = GID_COUNT;
+	immutable->pkey_tbl_len = PKEY_COUNT;
+	return 0;
+}
+
+void stub_fw_str(struct ib_device *device, char *str)
+{
+	snprintf(str, IB_FW_VERSION_NAME_MAX, "%u.%u.%u", (u32)(FIRMWARE >> 32),
+		 (u32)(FIRMWARE >> 16) & 0xffff, (u32)FIRMWARE & 0xffff);
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Dual MIT/GPL
+// What ib_core is told about the stub HCA, and its coming and going.
+#include <linux/module.h>
+#include "stub.h"
+
+struct stub_device *stub_hca;
+
+bool stub_mlx4_rules;
+module_param_named(mlx4_rules, stub_mlx4_rules, bool, 0644);
+MODULE_PARM_DESC(mlx4_rules,
+		 "Refuse what only mlx4 refuses: tables whose WQ numbers are not aligned and "
+		 "consecutive, hash fields that are not source-destination pairs");
+
+static const struct ib_device_ops operations = {
+	.owner = THIS_MODULE,
+	.driver_id = RDMA_DRIVER_MLX4,
+	.uverbs_abi_ver = MLX4_IB_UVERBS_ABI_VERSION,
+
+	.query_device = stub_query_device,
+	.query_port = stub_query_port,
+	.query_gid = stub_query_gid,
+	.query_pkey = stub_query_pkey,
+	.get_link_layer = stub_link_layer,
+	.get_port_immutable = stub_port_immutable,
+	.get_dev_fw_str = stub_fw_str,
+
+	.alloc_ucontext = stub_alloc_ucontext,
+	.dealloc_ucontext = stub_dealloc_ucontext,
+	.mmap = stub_mmap,
+	.alloc_pd = stub_alloc_pd,
+	.dealloc_pd = stub_dealloc_pd,
+
+	.reg_user_mr = stub_reg_user_mr,
+	.dereg_mr = stub_dereg_mr,
+	.alloc_mw = stub_alloc_mw,
+	.dealloc_mw = stub_dealloc_mw,
+
+	.create_cq = stub_create_cq,
+	.modify_cq = stub_modify_cq,
+	.destroy_cq = stub_destroy_cq,
+
+	.create_srq = stub_create_srq,
+	.modify_srq = stub_modify_srq,
+	.query_srq = stub_query_srq,
+	.destroy_srq = stub_destroy_srq,
+
+	.create_qp = stub_create_qp,
+	.modify_qp = stub_modify_qp,
+	.query_qp = stub_query_qp,
+	.destroy_qp = stub_destroy_qp,
+	.attach_mcast = stub_attach_mcast,
+	.detach_mcast = stub_detach_mcast,
+
+	.create_wq = stub_create_wq,
+	.modify_wq = stub_modify_wq,
+	.destroy_wq = stub_destroy_wq,
+	.create_rwq_ind_table = stub_create_table,
+	.destroy_rwq_ind_table = stub_destroy_table,
+
+	INIT_RDMA_OBJ_SIZE(ib_ucontext, stub_context, ib),
+	INIT_RDMA_OBJ_SIZE(ib_pd, stub_pd, ib),
+	INIT_RDMA_OBJ_SIZE(ib_mw, stub_mw, ib),
+	INIT_RDMA_OBJ_SIZE(ib_cq, stub_cq, ib),
+	INIT_RDMA_OBJ_SIZE(ib_srq, stub_srq, ib),
+	INIT_RDMA_OBJ_SIZE(ib_qp, stub_qp, ib),
+	INIT_RDMA_OBJ_SIZE(ib_rwq_ind_table, stub_table, ib),
+};
+
+static void numbers_init(struct stub_numbers *numbers)
+{
+	xa_init_flags(&numbers->objects, XA_FLAGS_ALLOC);
+	numbers->cursor = 0;
+}
+
+static void device_init(struct stub_device *stub)
+{
+	mutex_init(&stub->lock);
+	numbers_init(&stub->queues);
+	numbers_init(&stub->cqs);
+	numbers_init(&stub->srqs);
+	numbers_init(&stub->mrs);
+	ida_init(&stub->idents);
+	stub->port_state[0] = IB_PORT_ACTIVE;
+	stub->port_state[1] = IB_PORT_ACTIVE;
+
+	stub->ib.phys_port_cnt = STUB_PORTS;
+	stub->ib.num_comp_vectors = 2;
+	stub->ib.node_type = RDMA_NODE_IB_CA;
+	stub->ib.node_guid = cpu_to_be64(0x0200000000000001ULL);
+	strscpy(stub->ib.node_desc, "stub HCA", sizeof(stub->ib.node_desc));
+	ib_set_device_ops(&stub->ib, &operations);
+}
+
+static void report_leaks(struct stub_device *stub)
+{
+	int kind;
+
+	for (kind = 0; kind < STUB_KINDS; kind++) {
+		int left = atomic_read(&stub->alive[kind]);
+
+		if (left)
+			pr_err("stub_hca: leaked %d %s\n", left, stub_kind_names[kind]);
+	}
+}
+
+static void device_free(struct stub_device *stub)
+{
+	report_leaks(stub);
+	ida_destroy(&stub->idents);
+	ib_dealloc_device(&stub->ib);
+}
+
+static int __init stub_start(void)
+{
+	int err;
+
+	stub_hca = ib_alloc_device(stub_device, ib);
+	if (!stub_hca)
+		return -ENOMEM;
+	device_init(stub_hca);
+	err = ib_register_device(&stub_hca->ib, "stub%d", NULL);
+	if (err) {
+		device_free(stub_hca);
+		return err;
+	}
+	stub_debugfs_start();
+	return 0;
+}
+
+static void __exit stub_stop(void)
+{
+	stub_debugfs_stop();
+	ib_unregister_device(&stub_hca->ib);
+	device_free(stub_hca);
+	stub_record_clear();
+	stub_fail_clear();
+}
+
+module_init(stub_start);
+module_exit(stub_stop);
+MODULE_DESCRIPTION("An RDMA device without hardware that libmlx4 drives, for tests");
+MODULE_LICENSE("Dual MIT/GPL");

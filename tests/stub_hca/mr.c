@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Dual MIT/GPL
+// Memory regions, really pinned, and memory windows, which are numbers only.
+#include <linux/slab.h>
+#include "stub.h"
+
+/* libmlx4 marks the end of a scatter list by key 0x100, so no region may have it. */
+#define FIRST_MR 2
+#define LAST_MR 0xffffff
+
+static int mr_open(struct stub_mr *mr, u64 start, u64 length, u64 iova)
+{
+	struct stub_device *stub = stub_of(mr->ib.device);
+	int err;
+
+	mr->memory = stub_pin(mr->ib.device, start, length, mr->access);
+	if (IS_ERR(mr->memory))
+		return PTR_ERR(mr->memory);
+	mr->ib.iova = iova;
+	mr->ib.length = length;
+	mutex_lock(&stub->lock);
+	err = stub_number_new(&stub->mrs, FIRST_MR, LAST_MR, mr, &mr->number);
+	mutex_unlock(&stub->lock);
+	if (err) {
+		stub_unpin(mr->memory);
+		return err;
+	}
+	mr->ib.lkey = mr->number << 8;
+	mr->ib.rkey = mr->ib.lkey;
+	stub_count(mr->ib.device, STUB_MR, 1);
+	return 0;
+}
+
+struct ib_mr *stub_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
+			       struct ib_udata *udata)
+{
+	struct stub_mr *mr;
+	u32 lkey;
+	int err;
+
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->ib.device = pd->device;
+	mr->ib.pd = pd;
+	mr->access = access;
+	err = stub_fail("reg_mr") ?: mr_open(mr, start, length, iova);
+	lkey = mr->ib.lkey;
+	stub_record("reg_mr", err,
+		    "'ctx':%u,'pd':%u,'addr':'0x%llx','length':%llu,'iova':'0x%llx','access':%d,"
+		    "'lkey':%u,'rkey':%u",
+		    stub_context_number(udata), to_stub(pd, pd)->number, start, length, iova,
+		    access, lkey, lkey);
+	if (err) {
+		kfree(mr);
+		return ERR_PTR(err);
+	}
+	return &mr->ib;
+}
+
+int stub_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
+{
+	struct stub_mr *mr = to_stub(ib, mr);
+	struct stub_device *stub = stub_of(ib->device);
+	int err = stub_fail("dereg_mr");
+
+	stub_record("dereg_mr", err, "'lkey':%u", ib->lkey);
+	if (err)
+		return err;
+	mutex_lock(&stub->lock);
+	xa_erase(&stub->mrs.objects, mr->number);
+	mutex_unlock(&stub->lock);
+	stub_unpin(mr->memory);
+	stub_count(ib->device, STUB_MR, -1);
+	kfree(mr);
+	return 0;
+}
+
+/* Writes to a region as a device does: false if key, protection domain, rights or range forbid. */
+bool stub_scatter(struct ib_pd *pd, u32 lkey, u64 addr, const void *from, size_t size)
+{
+	struct stub_mr *mr = xa_load(&stub_of(pd->device)->mrs.objects, lkey >> 8);
+
+	if (!mr || mr->ib.lkey != lkey || mr->ib.pd != pd)
+		return false;
+	if (!(mr->access & IB_ACCESS_LOCAL_WRITE))
+		return false;
+	if (addr < mr->ib.iova || addr - mr->ib.iova > mr->ib.length ||
+	    size > mr->ib.length - (addr - mr->ib.iova))
+		return false;
+	return stub_pinned_write(mr->memory, addr - mr->ib.iova, from, size);
+}
+
+static int mw_open(struct ib_mw *mw)
+{
+	int number = ida_alloc_min(&stub_of(mw->device)->idents, 1, GFP_KERNEL);
+
+	if (number < 0)
+		return number;
+	mw->rkey = number << 8;
+	stub_count(mw->device, STUB_MW, 1);
+	return 0;
+}
+
+int stub_alloc_mw(struct ib_mw *mw, struct ib_udata *udata)
+{
+	int err = stub_fail("alloc_mw") ?: mw_open(mw);
+
+	stub_record("alloc_mw", err, "'ctx':%u,'pd':%u,'type':%d,'rkey':%u",
+		    stub_context_number(udata), to_stub(mw->pd, pd)->number, mw->type, mw->rkey);
+	return err;
+}
+
+int stub_dealloc_mw(struct ib_mw *mw)
+{
+	int err = stub_fail("dealloc_mw");
+
+	stub_record("dealloc_mw", err, "'rkey':%u", mw->rkey);
+	if (err)
+		return err;
+	ida_free(&stub_of(mw->device)->idents, mw->rkey >> 8);
+	stub_count(mw->device, STUB_MW, -1);
+	return 0;
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Dual MIT/GPL
+// Queue pairs: states and attributes kept; only their receive side carries traffic.
+#include <linux/log2.h>
+#include "stub.h"
+
+#define MIN_LOG_SEND_STRIDE 6
+#define MAX_LOG_SEND_STRIDE 11
+#define MAX_LOG_SENDS 16
+
+static bool has_ring(const struct ib_qp_init_attr *attr)
+{
+	return !attr->srq;
+}
+
+static int ring_check(const struct ib_qp_init_attr *attr, const struct mlx4_ib_create_qp *request)
+{
+	if (request->log_sq_stride < MIN_LOG_SEND_STRIDE ||
+	    request->log_sq_stride > MAX_LOG_SEND_STRIDE ||
+	    request->log_sq_bb_count > MAX_LOG_SENDS)
+		return -EINVAL;
+	if (attr->cap.max_recv_wr > STUB_MAX_WR || attr->cap.max_recv_sge > STUB_MAX_SGE ||
+	    attr->cap.max_send_wr > STUB_MAX_WR || attr->cap.max_send_sge > STUB_MAX_SGE)
+		return -EINVAL;
+	if (has_ring(attr) && (!attr->cap.max_recv_wr || !attr->cap.max_recv_sge))
+		return -EINVAL;
+	return 0;
+}
+
+/* libmlx4 lays out the half with the larger requests first. */
+static size_t ring_layout(struct stub_queue *queue, const struct ib_qp_init_attr *attr,
+			  const struct mlx4_ib_create_qp *request)
+{
+	size_t send_stride = 1UL << request->log_sq_stride;
+	size_t sends = send_stride << request->log_sq_bb_count;
+
+	if (!has_ring(attr))
+		return sends;
+	queue->count = roundup_pow_of_two(attr->cap.max_recv_wr);
+	queue->max_sge = roundup_pow_of_two(attr->cap.max_recv_sge);
+	queue->stride = queue->max_sge * sizeof(struct mlx4_wqe_data_seg);
+	queue->offset = queue->stride > send_stride ? 0 : sends;
+	return sends + queue->count * queue->stride;
+}
+
+static int plain_init(struct stub_qp *qp, struct ib_qp_init_attr *attr, struct ib_udata *udata)
+{
+	struct mlx4_ib_create_qp request = {};
+	int err = ib_copy_from_udata(&request, udata, min(sizeof(request), udata->inlen)) ?:
+		  ring_check(attr, &request);
+	size_t size;
+
+	if (err)
+		return err;
+	size = ring_layout(&qp->queue, attr, &request);
+	err = stub_queue_map(qp->ib.device, &qp->queue, request.buf_addr, size, request.db_addr);
+	if (err)
+		return err;
+	attr->cap.max_recv_wr = qp->queue.count;
+	attr->cap.max_recv_sge = qp->queue.max_sge;
+	return 0;
+}
+
+static int qp_check(struct ib_device *device, const struct ib_qp_init_attr *attr)
+{
+	switch (attr->qp_type) {
+	case IB_QPT_RC:
+	case IB_QPT_UC:
+	case IB_QPT_UD:
+	case IB_QPT_RAW_PACKET:
+		break;
+	default:
+		return -EOPNOTSUPP;
+	}
+	if (attr->create_flags)
+		return -EOPNOTSUPP;
+	if (atomic_read(&stub_of(device)->alive[STUB_QP]) >= STUB_MAX_QUEUES)
+		return -ENOMEM;
+	return 0;
+}
+
+static int qp_open(struct stub_qp *qp, struct ib_qp_init_attr *attr, struct ib_udata *udata)
+{
+	int err;
+
+	if (!udata)
+		return -EOPNOTSUPP;
+	err = qp_check(qp->ib.device, attr);
+	if (err)
+		return err;
+	qp->queue.pd = qp->ib.pd;
+	qp->queue.cq = attr->recv_cq ? to_stub(attr->recv_cq, cq) : NULL;
+	err = attr->rwq_ind_tbl ? stub_rss_init(&qp->rss, attr, udata) :
+				  plain_init(qp, attr, udata);
+	if (err)
+		return err;
+	err = stub_queue_number(qp->ib.device, &qp->queue, 0);
+	if (err) {
+		stub_queue_unmap(&qp->queue);
+		return err;
+	}
+	qp->ib.qp_num = qp->queue.number;
+	qp->attr.qp_state = IB_QPS_RESET;
+	qp->init_attr = *attr;
+	stub_count(qp->ib.device, STUB_QP, 1);
+	return 0;
+}
+
+static u32 cq_number(struct ib_cq *cq)
+{
+	return cq ? to_stub(cq, cq)->number : 0;
+}
+
+int stub_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr, struct ib_udata *udata)
+{
+	struct stub_qp *qp = to_stub(ib, qp);
+	const struct ib_qp_cap asked = attr->cap;
+	int err = stub_fail("create_qp") ?: qp_open(qp, attr, udata);
+
+	stub_record("create_qp", err,
+		    "'ctx':%u,'pd':%u,'send_cq':%u,'recv_cq':%u,'srq':%u,'table':%u,'qp_type':%d,"
+		    "'sq_sig_all':%d,'max_send_wr':%u,'max_recv_wr':%u,'max_send_sge':%u,"
+		    "'max_recv_sge':%u,'max_inline_data':%u,'create_flags':%u,'source_qpn':%u,"
+		    "'rx_hash_function':%u,'rx_hash_fields_mask':%llu,'rx_hash_key':'%*phN',"
+		    "'qp':%u",
+		    stub_context_number(udata), to_stub(ib->pd, pd)->number,
+		    cq_number(attr->send_cq), cq_number(attr->recv_cq),
+		    attr->srq ? to_stub(attr->srq, srq)->number : 0,
+		    attr->rwq_ind_tbl ? attr->rwq_ind_tbl->ind_tbl_num : 0, attr->qp_type,
+		    attr->sq_sig_type == IB_SIGNAL_ALL_WR, asked.max_send_wr, asked.max_recv_wr,
+		    asked.max_send_sge, asked.max_recv_sge, asked.max_inline_data,
+		    attr->create_flags, attr->source_qpn, qp->rss.function, qp->rss.fields,
+		    attr->rwq_ind_tbl ? STUB_HASH_KEY_SIZE : 0, qp->rss.key, ib->qp_num);
+	return err;
+}
+
+int stub_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
+		  struct ib_qp_init_attr *init_attr)
+{
+	struct stub_qp *qp = to_stub(ib, qp);
+	int err = stub_fail("query_qp") ?: (qp->rss.table ? -EOPNOTSUPP : 0);
+
+	stub_record("query_qp", err, "'qp':%u,'attr_mask':%d", ib->qp_num, mask);
+	if (err)
+		return err;
+	*attr = qp->attr;
+	attr->cur_qp_state = attr->qp_state;
+	attr->cap = qp->init_attr.cap;
+	init_attr->cap = attr->cap;
+	init_attr->sq_sig_type = qp->init_attr.sq_sig_type;
+	init_attr->create_flags = 0;
+	return 0;
+}
+
+int stub_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
+{
+	struct stub_qp *qp = to_stub(ib, qp);
+	int err = stub_fail("destroy_qp");
+
+	stub_record("destroy_qp", err, "'qp':%u", ib->qp_num);
+	if (err)
+		return err;
+	stub_queue_forget(ib->device, &qp->queue);
+	stub_queue_unmap(&qp->queue);
+	stub_count(ib->device, STUB_QP, -1);
+	return 0;
+}
+
+int stub_attach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid)
+{
+	int err = stub_fail("attach_mcast");
+
+	stub_record("attach_mcast", err, "'qp':%u,'gid':'%pI6','lid':%u", qp->qp_num, gid, lid);
+	return err;
+}
+
+int stub_detach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid)
+{
+	int err = stub_fail("detach_mcast");
+
+	stub_record("detach_mcast", err, "'qp':%u,'gid':'%pI6','lid':%u", qp->qp_num, gid, lid);
+	return err;
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Dual MIT/GPL */
+/*
+ * The stub HCA: an ib_device with no hardware, whose user ABI is that of mlx4, so that the
+ * stock libibverbs and libmlx4 drive it through the real ib_uverbs.
+ */
+#ifndef STUB_H
+#define STUB_H
+
+#include <linux/idr.h>
+#include <linux/mutex.h>
+#include <linux/seq_file.h>
+#include <linux/xarray.h>
+#include <linux/mlx4/cq.h>
+#include <linux/mlx4/device.h>
+#include <linux/mlx4/qp.h>
+#include <rdma/ib_umem.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/mlx4-abi.h>
+#include <rdma/uverbs_ioctl.h>
+
+#define STUB_PORTS 2
+#define STUB_IB_PORT 1
+#define STUB_ETHERNET_PORT 2
+
+#define STUB_MAX_QUEUES 16384
+#define STUB_MAX_WR 16384
+#define STUB_MAX_SGE 32
+#define STUB_MAX_CQE 65535
+#define STUB_MAX_TABLES 16384
+#define STUB_MAX_TABLE_SIZE 128
+#define STUB_HASH_FIELDS 0xff /* each IPv4, IPv6, TCP and UDP field of mlx4_ib_rx_hash_fields */
+#define STUB_HASH_KEY_SIZE 40
+/* libmlx4 finds a queue by its number modulo this, so numbers in use must differ within it. */
+#define STUB_QUEUE_NUMBERS 65536
+
+/* What is counted while it lives, for the stats file and the leak report at unload. */
+enum stub_kind {
+	STUB_CONTEXT,
+	STUB_PD,
+	STUB_MR,
+	STUB_MW,
+	STUB_CQ,
+	STUB_SRQ,
+	STUB_QP,
+	STUB_WQ,
+	STUB_TABLE,
+	STUB_PINNED_PAGE,
+	STUB_KINDS,
+};
+
+/* Numbers given to objects; the cursor goes round, so that a freed number is not soon reused. */
+struct stub_numbers {
+	struct xarray objects;
+	u32 cursor;
+};
+
+struct stub_device {
+	struct ib_device ib;
+	/* Held by traffic, and by whoever adds, changes or removes what traffic looks up. */
+	struct mutex lock;
+	struct stub_numbers queues; /* QPs and WQs share one number space, as in mlx4 */
+	struct stub_numbers cqs;
+	struct stub_numbers srqs;
+	struct stub_numbers mrs; /* the upper 24 bits of an lkey */
+	struct ida idents; /* of contexts, PDs and tables, which nobody looks up */
+	enum ib_port_state port_state[STUB_PORTS];
+	atomic_t alive[STUB_KINDS];
+};
+
+struct stub_context {
+	struct ib_ucontext ib;
+	u32 number;
+	struct page *doorbells; /* stands where libmlx4 expects device registers */
+};
+
+struct stub_pd {
+	struct ib_pd ib;
+	u32 number;
+};
+
+struct stub_mr {
+	struct ib_mr ib;
+	u32 number;
+	int access;
+	struct ib_umem *memory;
+};
+
+struct stub_mw {
+	struct ib_mw ib;
+};
+
+struct stub_cq {
+	struct ib_cq ib;
+	u32 number;
+	u32 entries; /* a power of two */
+	u32 producer;
+	u32 notified; /* sequence number of the arming that was last answered */
+	struct ib_umem *ring;
+	struct ib_umem *doorbell_page;
+	__be32 *doorbell; /* [0] consumer index, [1] arming; user space writes both */
+};
+
+/* The receive side of a QP or a WQ. An RSS QP, or one with an SRQ, has a number and no ring. */
+struct stub_queue {
+	u32 number;
+	bool of_wq;
+	struct ib_pd *pd;
+	struct stub_cq *cq;
+	struct ib_umem *ring;
+	struct ib_umem *doorbell_page;
+	__be32 *doorbell; /* requests posted in all, modulo 65536 */
+	size_t offset; /* of the first request in the ring */
+	size_t stride;
+	u32 count; /* a power of two */
+	u32 max_sge;
+	u16 taken;
+};
+
+struct stub_rss {
+	struct ib_rwq_ind_table *table; /* NULL unless this is an RSS QP */
+	u64 fields;
+	u8 function;
+	u8 key[STUB_HASH_KEY_SIZE];
+};
+
+struct stub_qp {
+	struct ib_qp ib;
+	struct stub_queue queue;
+	struct stub_rss rss;
+	struct ib_qp_attr attr;
+	struct ib_qp_init_attr init_attr;
+};
+
+struct stub_wq {
+	struct ib_wq ib;
+	struct stub_queue queue;
+};
+
+struct stub_table {
+	struct ib_rwq_ind_table ib;
+};
+
+struct stub_srq {
+	struct ib_srq ib;
+	u32 number;
+	struct ib_srq_attr attr;
+	struct ib_umem *ring;
+	struct ib_umem *doorbell_page;
+};
+
+/* A packet on its way into a posted receive request. */
+struct stub_message {
+	const u8 *data;
+	size_t length;
+	size_t headroom; /* bytes of the request left as they are, before the data */
+	struct mlx4_cqe cqe; /* what the completion says about the packet */
+};
+
+enum stub_outcome {
+	STUB_DELIVERED,
+	STUB_QP_NOT_READY,
+	STUB_WQ_NOT_READY,
+	STUB_NO_REQUEST,
+	STUB_CQ_FULL,
+	STUB_TOO_LONG,
+	STUB_BAD_KEY,
+	STUB_OUTCOMES,
+};
+
+struct stub_file {
+	const char *name;
+	int (*show)(struct seq_file *out);
+	int (*write)(char *text); /* whole lines; may be cut into pieces in place */
+};
+
+static inline struct stub_device *stub_of(struct ib_device *device)
+{
+	return container_of(device, struct stub_device, ib);
+}
+
+#define to_stub(pointer, kind) container_of(pointer, struct stub_##kind, ib)
+
+/* main.c */
+extern struct stub_device *stub_hca;
+extern bool stub_mlx4_rules;
+
+/* device.c */
+extern const char *const stub_kind_names[STUB_KINDS];
+void stub_count(struct ib_device *device, enum stub_kind kind, int by);
+int stub_number_new(struct stub_numbers *numbers, u32 min, u32 max, void *object, u32 *number);
+int stub_query_device(struct ib_device *device, struct ib_device_attr *attr,
+		      struct ib_udata *udata);
+int stub_query_port(struct ib_device *device, u32 port, struct ib_port_attr *attr);
+int stub_query_gid(struct ib_device *device, u32 port, int index, union ib_gid *gid);
+int stub_query_pkey(struct ib_device *device, u32 port, u16 index, u16 *pkey);
+enum rdma_link_layer stub_link_layer(struct ib_device *device, u32 port);
+int stub_port_immutable(struct ib_device *device, u32 port, struct ib_port_immutable *immutable);
+void stub_fw_str(struct ib_device *device, char *str);
+
+/* context.c */
+u32 stub_context_number(struct ib_udata *udata);
+int stub_alloc_ucontext(struct ib_ucontext *context, struct ib_udata *udata);
+void stub_dealloc_ucontext(struct ib_ucontext *context);
+int stub_mmap(struct ib_ucontext *context, struct vm_area_struct *vma);
+int stub_alloc_pd(struct ib_pd *pd, struct ib_udata *udata);
+int stub_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata);
+
+/* pin.c */
+struct ib_umem *stub_pin(struct ib_device *device, u64 addr, size_t size, int access);
+struct ib_umem *stub_pin_doorbell(struct ib_device *device, u64 addr, size_t size,
+				  __be32 **doorbell);
+void stub_unpin(struct ib_umem *umem);
+void *stub_pinned_at(struct ib_umem *umem, size_t offset);
+bool stub_pinned_read(struct ib_umem *umem, size_t offset, void *to, size_t size);
+bool stub_pinned_write(struct ib_umem *umem, size_t offset, const void *from, size_t size);
+
+/* mr.c */
+struct ib_mr *stub_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
+			       struct ib_udata *udata);
+int stub_dereg_mr(struct ib_mr *mr, struct ib_udata *udata);
+bool stub_scatter(struct ib_pd *pd, u32 lkey, u64 addr, const void *from, size_t size);
+int stub_alloc_mw(struct ib_mw *mw, struct ib_udata *udata);
+int stub_dealloc_mw(struct ib_mw *mw);
+
+/* cq.c */
+int stub_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr, struct ib_udata *udata);
+int stub_modify_cq(struct ib_cq *cq, u16 count, u16 period);
+int stub_destroy_cq(struct ib_cq *cq, struct ib_udata *udata);
+bool stub_cq_full(struct stub_cq *cq);
+void stub_complete(struct stub_cq *cq, const struct mlx4_cqe *cqe);
+
+/* queue.c */
+int stub_queue_map(struct ib_device *device, struct stub_queue *queue, u64 ring, size_t size,
+		   u64 doorbell);
+void stub_queue_unmap(struct stub_queue *queue);
+int stub_queue_number(struct ib_device *device, struct stub_queue *queue, u8 log_range);
+void stub_queue_forget(struct ib_device *device, struct stub_queue *queue);
+void stub_queue_flush(struct stub_queue *queue);
+enum stub_outcome stub_receive(struct stub_queue *queue, const struct stub_message *message);
+
+/* qp.c */
+int stub_create_qp(struct ib_qp *qp, struct ib_qp_init_attr *attr, struct ib_udata *udata);
+int stub_modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata);
+int stub_query_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
+		  struct ib_qp_init_attr *init_attr);
+int stub_destroy_qp(struct ib_qp *qp, struct ib_udata *udata);
+int stub_attach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid);
+int stub_detach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid);
+
+/* rss.c */
+int stub_rss_init(struct stub_rss *rss, struct ib_qp_init_attr *attr, struct ib_udata *udata);
+int stub_create_table(struct ib_rwq_ind_table *table, struct ib_rwq_ind_table_init_attr *attr,
+		      struct ib_udata *udata);
+int stub_destroy_table(struct ib_rwq_ind_table *table);
+
+/* wq.c */
+struct ib_wq *stub_create_wq(struct ib_pd *pd, struct ib_wq_init_attr *attr,
+			     struct ib_udata *udata);
+int stub_modify_wq(struct ib_wq *wq, struct ib_wq_attr *attr, u32 mask, struct ib_udata *udata);
+int stub_destroy_wq(struct ib_wq *wq, struct ib_udata *udata);
+
+/* srq.c */
+int stub_create_srq(struct ib_srq *srq, struct ib_srq_init_attr *attr, struct ib_udata *udata);
+int stub_modify_srq(struct ib_srq *srq, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
+		    struct ib_udata *udata);
+int stub_query_srq(struct ib_srq *srq, struct ib_srq_attr *attr);
+int stub_destroy_srq(struct ib_srq *srq, struct ib_udata *udata);
+
+/* hash.c */
+u32 stub_hash(const struct stub_rss *rss, const u8 *frame, size_t length, u64 *used);
+
+/* traffic.c */
+extern const char *const stub_outcome_names[STUB_OUTCOMES];
+u64 stub_outcome_count(enum stub_outcome outcome);
+int stub_packet_write(char *text);
+int stub_datagram_write(char *text);
+
+/* record.c: quotes in the format are single ones, to keep it readable; the file has double ones */
+__printf(3, 4) void stub_record(const char *verb, int err, const char *format, ...);
+int stub_record_show(struct seq_file *out);
+int stub_record_write(char *text);
+void stub_record_clear(void);
+
+/* fail.c */
+int stub_fail(const char *verb);
+int stub_fail_show(struct seq_file *out);
+int stub_fail_write(char *text);
+void stub_fail_clear(void);
+
+/* event.c */
+int stub_event_write(char *text);
+
+/* debugfs.c */
+int stub_each_line(char *text, int (*line)(char *line));
+void stub_debugfs_start(void);
+void stub_debugfs_stop(void);
+
+#endif

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Dual MIT/GPL
+// Packets that tests hand in, on their way to the queue a device would choose.
+#include <linux/kernel.h>
+#include <linux/string.h>
+#include "stub.h"
+
+#define GRH_SIZE 40
+
+const char *const stub_outcome_names[STUB_OUTCOMES] = {
+	[STUB_DELIVERED] = "delivered",
+	[STUB_QP_NOT_READY] = "qp_not_ready",
+	[STUB_WQ_NOT_READY] = "wq_not_ready",
+	[STUB_NO_REQUEST] = "no_request",
+	[STUB_CQ_FULL] = "cq_full",
+	[STUB_TOO_LONG] = "too_long",
+	[STUB_BAD_KEY] = "bad_key",
+};
+
+static atomic64_t counts[STUB_OUTCOMES];
+
+u64 stub_outcome_count(enum stub_outcome outcome)
+{
+	return atomic64_read(&counts[outcome]);
+}
+
+/* Hexadecimal text becomes bytes in its own place; returns how many, or an error. */
+static ssize_t unhex(char *text)
+{
+	size_t digits = strlen(text);
+
+	if (digits % 2 || hex2bin((u8 *)text, text, digits / 2))
+		return -EINVAL;
+	return digits / 2;
+}
+
+static struct stub_qp *find_qp(u32 number, enum ib_qp_type type)
+{
+	struct stub_queue *queue = xa_load(&stub_hca->queues.objects, number);
+	struct stub_qp *qp;
+
+	if (!queue || queue->of_wq)
+		return NULL;
+	qp = container_of(queue, struct stub_qp, queue);
+	return qp->ib.qp_type == type ? qp : NULL;
+}
+
+static bool qp_ready(const struct stub_qp *qp)
+{
+	return qp->attr.qp_state == IB_QPS_RTR || qp->attr.qp_state == IB_QPS_RTS ||
+	       qp->attr.qp_state == IB_QPS_SQD || qp->attr.qp_state == IB_QPS_SQE;
+}
+
+static enum stub_outcome spread(struct stub_qp *qp, struct stub_message *message)
+{
+	struct ib_rwq_ind_table *table = qp->rss.table;
+	enum stub_outcome outcome;
+	struct stub_wq *wq;
+	u64 used;
+	u32 hash = stub_hash(&qp->rss, message->data, message->length, &used);
+	u32 index = hash & ((1U << table->log_ind_tbl_size) - 1);
+
+	wq = container_of(table->ind_tbl[index], struct stub_wq, ib);
+	message->cqe.immed_rss_invalid = cpu_to_be32(hash);
+	if (!qp_ready(qp))
+		outcome = STUB_QP_NOT_READY;
+	else if (wq->ib.state != IB_WQS_RDY)
+		outcome = STUB_WQ_NOT_READY;
+	else
+		outcome = stub_receive(&wq->queue, message);
+	stub_record("packet", 0,
+		    "'qp':%u,'bytes':%zu,'hash':%u,'fields':%llu,'index':%u,'wq':%u,"
+		    "'outcome':'%s'",
+		    qp->ib.qp_num, message->length, hash, used, index, wq->ib.wq_num,
+		    stub_outcome_names[outcome]);
+	return outcome;
+}
+
+static enum stub_outcome deliver(struct stub_qp *qp, const struct stub_message *message,
+				 const char *verb)
+{
+	enum stub_outcome outcome = qp_ready(qp) && qp->queue.count ?
+					    stub_receive(&qp->queue, message) :
+					    STUB_QP_NOT_READY;
+
+	stub_record(verb, 0, "'qp':%u,'bytes':%zu,'outcome':'%s'", qp->ib.qp_num,
+		    message->length, stub_outcome_names[outcome]);
+	return outcome;
+}
+
+static int packet_line(char *line)
+{
+	struct stub_message message = {};
+	char *number = strsep(&line, " ");
+	struct stub_qp *qp;
+	ssize_t length;
+	u32 qpn;
+	int err = 0;
+
+	if (!line || kstrtou32(number, 0, &qpn))
+		return -EINVAL;
+	length = unhex(line);
+	if (length < 0)
+		return length;
+	message.data = (u8 *)line;
+	message.length = length;
+	mutex_lock(&stub_hca->lock);
+	qp = find_qp(qpn, IB_QPT_RAW_PACKET);
+	if (qp)
+		atomic64_inc(&counts[qp->rss.table ? spread(qp, &message) :
+						     deliver(qp, &message, "packet")]);
+	else
+		err = -ENOENT;
+	mutex_unlock(&stub_hca->lock);
+	return err;
+}
+
+/* Ethernet frames to raw packet QPs, by lines of: QPN HEX. A frame that is dropped is no error. */
+int stub_packet_write(char *text)
+{
+	return stub_each_line(text, packet_line);
+}
+
+static int datagram_line(char *line)
+{
+	struct stub_message message = { .headroom = GRH_SIZE };
+	u32 qpn, slid, source, sl, path_bits;
+	char *data = strrchr(line, ' ');
+	struct stub_qp *qp;
+	ssize_t length;
+	int err = 0;
+
+	if (!data || sscanf(line, "%i %i %i %i %i", &qpn, &slid, &source, &sl, &path_bits) != 5)
+		return -EINVAL;
+	length = unhex(++data);
+	if (length < 0)
+		return length;
+	message.data = (u8 *)data;
+	message.length = length;
+	message.cqe.rlid = cpu_to_be16(slid);
+	message.cqe.sl_vid = cpu_to_be16(sl << 12);
+	message.cqe.g_mlpath_rqpn = cpu_to_be32((path_bits & 0x7f) << 24 | (source & 0xffffff));
+	mutex_lock(&stub_hca->lock);
+	qp = find_qp(qpn, IB_QPT_UD);
+	if (qp)
+		atomic64_inc(&counts[deliver(qp, &message, "datagram")]);
+	else
+		err = -ENOENT;
+	mutex_unlock(&stub_hca->lock);
+	return err;
+}
+
+/*
+ * Datagrams without a GRH to UD QPs, as they come on an InfiniBand link, by lines of:
+ * QPN SLID SRC_QPN SL PATH_BITS HEX. The request's first 40 bytes, a GRH's place, stay as they are.
+ */
+int stub_datagram_write(char *text)
+{
+	return stub_each_line(text, datagram_line);
+}
