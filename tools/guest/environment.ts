@@ -1,9 +1,10 @@
 /** What a command finds in its environment in the guest. */
 
+import { stdArguments } from "../host/jsr.ts";
 import { out } from "../host/paths.ts";
 
-/** The host's own Deno and its cache of modules work in the guest, where there is no network. */
-export function guestEnvironment(): Record<string, string> {
+/** The variables: the host's own Deno and its cache of modules work in the guest, where there is no network. */
+export async function guestEnvironment(): Promise<Record<string, string>> {
   const passed = Object.entries(Deno.env.toObject()).filter(([name]) =>
     /^(IBVERBS_|NO_COLOR$|TERM$|LANG$)/.test(name)
   );
@@ -15,6 +16,7 @@ export function guestEnvironment(): Record<string, string> {
     HOME: "/run/home",
     IBVERBS_GUEST: "1",
     IBVERBS_OUT: out,
+    IBVERBS_STD: (await stdArguments()).join(" "),
   };
 }
 

@@ -55,7 +55,7 @@ ln -sfn /proc/self/fd/0 /root/dev/stdin
 ln -sfn /proc/self/fd/1 /root/dev/stdout
 ln -sfn /proc/self/fd/2 /root/dev/stderr
 mkdir -p /root/run/bin "/root$HOME"
-ln -sfn "$DENO" /root/run/bin/deno
+cp /deno /root/run/bin/
 echo guest >/proc/sys/kernel/hostname
 
 ip link set lo up

@@ -2,7 +2,7 @@
 
 import { cpio, type Entry } from "./cpio.ts";
 import type { Kernel } from "./kernel.ts";
-import { guestFile } from "../host/paths.ts";
+import { inProject } from "../host/paths.ts";
 import { demand, quote } from "../host/shell.ts";
 
 // What the first process needs; anything else can be loaded later with modprobe.
@@ -30,7 +30,8 @@ export async function initramfs(
   return cpio([
     ...folders.map((name) => ({ name })),
     file("bin/busybox", busybox),
-    file("init", guestFile("init.sh")),
+    file("init", inProject("tools/guest/init.sh")),
+    file("deno", inProject("tools/guest/deno.sh")),
 
     ...modules.map((path, i) => file(`modules/${names[i]}`, path)),
     text("modules.order", names.join("\n")),

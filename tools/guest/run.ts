@@ -129,7 +129,7 @@ class Run {
 
   async #writeInitramfs(path: string, command: readonly string[]): Promise<void> {
     const { cwd = project, env } = this.#options;
-    const session = { command, cwd, env: { ...guestEnvironment(), ...env } };
+    const session = { command, cwd, env: { ...await guestEnvironment(), ...env } };
     await Deno.writeFile(path, await initramfs(this.#parts.kernel, this.#parts.busybox, session));
   }
 

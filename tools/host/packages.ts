@@ -50,20 +50,31 @@ export async function downloadPackage(name: string, folder: string): Promise<str
   return target;
 }
 
-/** Unpacks the files of a downloaded package that match the patterns (tar's wildcards). */
-export async function unpack(file: string, folder: string, patterns: string[]): Promise<void> {
+/** Unpacks the files of a downloaded package that match the patterns (tar's wildcards) and none of those excluded. */
+export async function unpack(
+  file: string,
+  folder: string,
+  patterns: string[],
+  excluded: string[] = [],
+): Promise<void> {
   await Deno.mkdir(folder, { recursive: true });
   const members = patterns.map((pattern) => `./${pattern}`);
-  const script = 'dpkg-deb --fsys-tarfile "$1" | tar -x -C "$2" --wildcards "${@:3}"';
+  const options = [
+    "-x",
+    "-C",
+    folder,
+    "--wildcards",
+    ...excluded.map((pattern) => `--exclude=./${pattern}`),
+  ];
+  const script = 'dpkg-deb --fsys-tarfile "$0" | tar "$@"';
   const { status, stderr } = await capture(
     "bash",
     "-o",
     "pipefail",
     "-c",
     script,
-    "unpack",
     file,
-    folder,
+    ...options,
     ...members,
   );
   if (status !== 0) throw new SetupError(`Cannot unpack ${file}: ${lastLines(stderr, 4)}`);

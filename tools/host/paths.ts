@@ -2,7 +2,8 @@
 
 import { fileURLToPath } from "node:url";
 
-function inProject(path: string): string {
+/** The path of something in the project. */
+export function inProject(path: string): string {
   return fileURLToPath(new URL(`../../${path}`, import.meta.url)).replace(/\/$/, "");
 }
 
@@ -14,8 +15,3 @@ export const cache: string = inProject(".cache");
 
 /** The folder that the guest shares with the host both ways; ignored by git. */
 export const out: string = inProject("out");
-
-/** Files beside this module that go into the guest as they are. */
-export function guestFile(name: string): string {
-  return inProject(`tools/guest/${name}`);
-}
