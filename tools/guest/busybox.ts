@@ -1,20 +1,21 @@
 /** The static shell of the guest's first moments, unpacked into the cache: installing it could displace the host's own. */
 
+import { withFreshLists } from "../host/apt.ts";
 import { downloadPackage, unpack } from "../host/packages.ts";
-import { cache } from "../host/paths.ts";
+import { cached } from "../host/cached.ts";
 import { exists } from "../host/shell.ts";
 
 /** The path of the program, fetched first when it is not in the cache. */
 export async function ensureBusybox(): Promise<string> {
-  const program = `${cache}/guest/busybox`;
-  if (exists(program)) return program;
-  const partial = `${cache}/guest/busybox.partial`;
-  const file = await downloadPackage("busybox-static", partial);
-  await unpack(file, partial, ["*bin/busybox"]);
-  const unpacked = ["bin/busybox", "usr/bin/busybox"].map((name) => `${partial}/${name}`).find(
-    exists,
-  );
-  await Deno.rename(unpacked!, program);
-  await Deno.remove(partial, { recursive: true });
-  return program;
+  const folder = await cached("guest/busybox", (partial) => withFreshLists(() => fetch(partial)));
+  return `${folder}/busybox`;
+}
+
+async function fetch(folder: string): Promise<void> {
+  const file = await downloadPackage("busybox-static", folder);
+  await unpack(file, folder, ["*bin/busybox"]);
+  await Deno.remove(file);
+  // The package of Debian 12 has it in bin/, later ones in usr/bin/.
+  const program = ["bin", "usr/bin"].map((name) => `${folder}/${name}/busybox`).find(exists);
+  await Deno.rename(program!, `${folder}/busybox`);
 }

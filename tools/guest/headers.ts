@@ -1,9 +1,9 @@
 /** The headers that a module for the guest's kernel is built with, unpacked into the cache. */
 
-import { cache } from "../host/paths.ts";
+import { withFreshLists } from "../host/apt.ts";
+import { cached } from "../host/cached.ts";
 import { downloadPackage, ensurePackages, unpack } from "../host/packages.ts";
 import { say } from "../host/report.ts";
-import { exists } from "../host/shell.ts";
 import { ensureKernel } from "./kernel.ts";
 
 // Nothing is built for other architectures, and nobody reads the documentation here.
@@ -22,23 +22,21 @@ export async function kernelHeaders(): Promise<string> {
     { package: "libelf1", file: "/usr/lib/x86_64-linux-gnu/libelf.so.1", reason },
   ]);
   const { version } = await ensureKernel();
-  const folder = `${cache}/guest/headers-${version}`;
-  if (!exists(folder)) await fetchHeaders(version, folder);
+  const folder = await cached(
+    `guest/headers-${version}`,
+    (partial) => withFreshLists(() => fetchHeaders(version, partial)),
+  );
   return `${folder}/usr/src/linux-headers-${version}`;
 }
 
 async function fetchHeaders(version: string, folder: string): Promise<void> {
-  const partial = `${folder}.partial`;
-  if (exists(partial)) await Deno.remove(partial, { recursive: true });
   const common = version.replace(/[^-]*$/, "common");
   const [series] = version.match(/^\d+\.\d+/)!;
-  for (
-    const name of [`linux-headers-${version}`, `linux-headers-${common}`, `linux-kbuild-${series}`]
-  ) {
-    const file = await downloadPackage(name, partial);
+  const names = [`linux-headers-${version}`, `linux-headers-${common}`, `linux-kbuild-${series}`];
+  for (const name of names) {
+    const file = await downloadPackage(name, folder);
     say(`set-up: unpacking ${name}`);
-    await unpack(file, partial, ["*"], UNUSED);
+    await unpack(file, folder, ["*"], UNUSED);
     await Deno.remove(file);
   }
-  await Deno.rename(partial, folder);
 }

@@ -1,10 +1,11 @@
 /** The guest's kernel: the distribution's, unpacked into the cache and never installed on the host. */
 
+import { withFreshLists } from "../host/apt.ts";
 import { dependencyOf, downloadPackage, unpack } from "../host/packages.ts";
-import { cache } from "../host/paths.ts";
+import { cached } from "../host/cached.ts";
 import { say } from "../host/report.ts";
 import { extractKernel } from "./vmlinux.ts";
-import { demand, exists } from "../host/shell.ts";
+import { demand } from "../host/shell.ts";
 
 /** An unpacked kernel. */
 export interface Kernel {
@@ -40,28 +41,30 @@ const WANTED = [
 
 /** The kernel in the cache, fetched first when there is none. */
 export async function ensureKernel(): Promise<Kernel> {
-  const folder = `${cache}/guest/kernel`;
-  if (!exists(folder)) await fetchKernel(folder);
+  const folder = await cached(
+    "guest/kernel",
+    (partial) => withFreshLists(() => fetchKernel(partial)),
+  );
   const version = firstEntry(`${folder}/lib/modules`);
-  return { version, image: `${folder}/boot/kernel`, modules: `${folder}/lib/modules/${version}` };
+  return {
+    version,
+    image: `${folder}/boot/kernel`,
+    modules: `${folder}/lib/modules/${version}`,
+  };
 }
 
 async function fetchKernel(folder: string): Promise<void> {
-  const partial = `${folder}.partial`;
-  if (exists(partial)) await Deno.remove(partial, { recursive: true });
   const name = await dependencyOf("linux-image-amd64", /linux-image-\d\S*/);
   const version = name.replace("linux-image-", "");
-  const file = await downloadPackage(name, partial);
+  const file = await downloadPackage(name, folder);
   say("set-up: unpacking the guest's kernel");
   const modules = WANTED.map((pattern) => `lib/modules/${version}/kernel/${pattern}`);
-  await unpack(file, partial, ["boot/vmlinuz-*", `lib/modules/${version}/modules.*`, ...modules]);
+  await unpack(file, folder, ["boot/vmlinuz-*", `lib/modules/${version}/modules.*`, ...modules]);
   await Deno.remove(file);
-  await demand("/sbin/depmod", "-b", partial, version);
-  const image = `${partial}/boot/vmlinuz-${version}`;
-  const extracted = await extractKernel(image, `${partial}/boot/kernel`);
-  if (!extracted) await Deno.rename(image, `${partial}/boot/kernel`);
-  // Only a complete folder gets the name that later runs look for.
-  await Deno.rename(partial, folder);
+  await demand("/sbin/depmod", "-b", folder, version);
+  const image = `${folder}/boot/vmlinuz-${version}`;
+  const extracted = await extractKernel(image, `${folder}/boot/kernel`);
+  if (!extracted) await Deno.rename(image, `${folder}/boot/kernel`);
 }
 
 function firstEntry(folder: string): string {

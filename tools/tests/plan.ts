@@ -1,5 +1,7 @@
 /** Which tests run, where and how often. */
 
+import { SetupError } from "../host/report.ts";
+
 /** The folders of tests, in the order in which they run. */
 export const TIERS = ["pure", "library", "device"] as const;
 
@@ -26,7 +28,7 @@ export interface Choice {
 export function plan({ paths, both }: Choice): Pass[] {
   const stray = paths.find((path) => !TIERS.some((tier) => belongs(path, tier)));
   if (stray !== undefined) {
-    throw new RangeError(
+    throw new SetupError(
       `Cannot test "${stray}": it is in none of tests/${TIERS.join(", tests/")}`,
     );
   }

@@ -2,22 +2,22 @@
 
 import { kernelHeaders } from "../guest/headers.ts";
 import { ensureKernel } from "../guest/kernel.ts";
-import { cache, inProject } from "../host/paths.ts";
+import { cached } from "../host/cached.ts";
+import { inProject } from "../host/paths.ts";
 import { say } from "../host/report.ts";
-import { demand, exists } from "../host/shell.ts";
+import { demand } from "../host/shell.ts";
 
 /** The module's file, built first when its sources or the kernel have changed. */
 export async function buildStub(): Promise<string> {
   const sources = inProject("tests/stub_hca");
   const { version } = await ensureKernel();
-  const folder = `${cache}/stub_hca/${await digest(version, sources)}`;
-  const module = `${folder}/stub_hca.ko`;
-  if (exists(module)) return module;
   const headers = await kernelHeaders();
-  say("set-up: building the stub HCA's kernel module");
-  if (exists(`${cache}/stub_hca`)) await Deno.remove(`${cache}/stub_hca`, { recursive: true });
-  await demand("make", "-s", "-C", sources, `KDIR=${headers}`, `OUT=${folder}`);
-  return module;
+  const key = await digest(version, sources);
+  const folder = await cached(`stub_hca/${key}`, async (partial) => {
+    say("set-up: building the stub HCA's kernel module");
+    await demand("make", "-s", "-C", sources, `KDIR=${headers}`, `OUT=${partial}`);
+  });
+  return `${folder}/stub_hca.ko`;
 }
 
 async function digest(version: string, folder: string): Promise<string> {

@@ -1,0 +1,98 @@
+/** Running apt-get. */
+
+import { say, SetupError } from "./report.ts";
+import { capture, exists, lastLines } from "./shell.ts";
+
+/** Something only root may do, where neither this user is root nor sudo goes without a password. */
+export class RightsError extends SetupError {
+  override name = "RightsError";
+
+  constructor(command: string[]) {
+    super(`this needs root rights; run: sudo ${command.join(" ")}`);
+  }
+}
+
+/** Does something that relies on the package lists; when it fails, once more after reading them anew. */
+export async function withFreshLists<T>(action: () => Promise<T>): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    if (!(error instanceof SetupError) || error instanceof RightsError) throw error;
+    say(`set-up: ${error.message}`);
+    await updateLists();
+    return await action();
+  }
+}
+
+/** Reads the package lists when they do not know all of these packages. */
+export async function ensureListed(names: readonly string[]): Promise<void> {
+  const { stdout } = await capture("apt-cache", "show", "--no-all-versions", ...names);
+  const known = new Set([...stdout.matchAll(/^Package: (\S+)/gm)].map((match) => match[1]));
+  if (!names.every((name) => known.has(name))) await updateLists();
+}
+
+async function updateLists(): Promise<void> {
+  say("set-up: reading Debian's package lists (apt-get update)");
+  let complaint = "";
+  // Package servers now and then refuse or stall; a second try mostly goes through.
+  for (let attempt = 1; attempt <= 3; attempt++) {
+    const { status, stdout, stderr } = await capture(...asRoot(["apt-get", "update"]));
+    // Even when it could fetch nothing its status is 0.
+    if (status === 0 && !/^(Err:|E: |W: Failed to fetch)/m.test(stdout + stderr)) return;
+    complaint = lastLines(stderr, 4);
+    say(`set-up: apt-get update failed, attempt ${attempt} of 3`);
+  }
+  throw new SetupError(`Cannot read Debian's package lists: ${complaint}`);
+}
+
+/** Installs packages, saying how far it is. */
+export async function install(names: readonly string[]): Promise<void> {
+  const command = ["apt-get", "install", "--yes", "--no-install-recommends", ...names];
+  const [program, ...args] = asRoot(command);
+  const options = ["-o", "APT::Status-Fd=1", "-o", "DPkg::Lock::Timeout=60"];
+  const process = new Deno.Command(program, {
+    args: [...args, ...options],
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+    env: { LC_ALL: "C", DEBIAN_FRONTEND: "noninteractive" },
+  }).spawn();
+  const [stderr, { success }] = await Promise.all([
+    new Response(process.stderr).text(),
+    process.status,
+    showProgress(process.stdout),
+  ]);
+  if (success) return;
+  throw new SetupError(
+    `Cannot install packages: ${lastLines(stderr, 6)}\nBy hand: sudo ${command.join(" ")}`,
+  );
+}
+
+async function showProgress(stdout: ReadableStream<Uint8Array>): Promise<void> {
+  let said = Date.now();
+  for await (const text of stdout.pipeThrough(new TextDecoderStream())) {
+    const status = parseStatus(text);
+    if (status === undefined || Date.now() - said < 2000) continue;
+    said = Date.now();
+    say(`set-up: ${status}`);
+  }
+}
+
+/** The last of apt-get's status lines (`pmstatus:gcc:51.2:Unpacking gcc`) in a piece of its output, for people. */
+export function parseStatus(text: string): string | undefined {
+  const [, kind, percent, what] = text.match(/.*^(dl|pm)status:[^:\n]*:([\d.]+):([^\n]*)/ms) ?? [];
+  if (kind === undefined) return undefined;
+  return `${kind === "dl" ? "download" : "installation"} ${Math.round(Number(percent))} %, ${
+    what!.trim()
+  }`;
+}
+
+function asRoot(command: string[]): [string, ...string[]] {
+  if (Deno.uid() === 0) return command as [string, ...string[]];
+  const sudo = exists("/usr/bin/sudo") &&
+    new Deno.Command("sudo", { args: ["-n", "true"], stdout: "null", stderr: "null" }).outputSync()
+      .success;
+  if (!sudo) throw new RightsError(command);
+  // sudo drops the variables it was started with.
+  return ["sudo", "-n", "env", "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive", ...command];
+}
