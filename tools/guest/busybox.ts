@@ -7,11 +7,14 @@ import { exists } from "../host/shell.ts";
 
 /** The path of the program, fetched first when it is not in the cache. */
 export async function ensureBusybox(): Promise<string> {
-  const folder = await cached("guest/busybox", (partial) => withFreshLists(() => fetch(partial)));
+  const folder = await cached(
+    "guest/busybox",
+    (partial) => withFreshLists(() => fetchBusybox(partial)),
+  );
   return `${folder}/busybox`;
 }
 
-async function fetch(folder: string): Promise<void> {
+async function fetchBusybox(folder: string): Promise<void> {
   const file = await downloadPackage("busybox-static", folder);
   await unpack(file, folder, ["*bin/busybox"]);
   await Deno.remove(file);

@@ -15,9 +15,19 @@ export async function buildStub(): Promise<string> {
   const key = await digest(version, sources);
   const folder = await cached(`stub_hca/${key}`, async (partial) => {
     say("set-up: building the stub HCA's kernel module");
+    await removeOthers(partial);
     await demand("make", "-s", "-C", sources, `KDIR=${headers}`, `OUT=${partial}`);
   });
   return `${folder}/stub_hca.ko`;
+}
+
+/** Removes what earlier sources were built to. */
+async function removeOthers(kept: string): Promise<void> {
+  const folder = kept.slice(0, kept.lastIndexOf("/"));
+  for (const entry of [...Deno.readDirSync(folder)]) {
+    const path = `${folder}/${entry.name}`;
+    if (path !== kept) await Deno.remove(path, { recursive: true });
+  }
 }
 
 async function digest(version: string, folder: string): Promise<string> {
