@@ -165,7 +165,7 @@ static void notify(struct stub_cq *cq, bool solicited)
 }
 
 /* The owner byte goes last: from then on user space may read the entry. */
-void stub_complete(struct stub_cq *cq, const struct mlx4_cqe *cqe)
+void stub_complete(struct stub_cq *cq, const struct mlx4_cqe *cqe, bool solicited)
 {
 	size_t offset = (size_t)(cq->producer & (cq->entries - 1)) * sizeof(*cqe);
 	u8 owner = cq->producer & cq->entries ? MLX4_CQE_OWNER_MASK : 0;
@@ -174,5 +174,5 @@ void stub_complete(struct stub_cq *cq, const struct mlx4_cqe *cqe)
 	stub_pinned_write(cq->ring, offset, cqe, offsetof(struct mlx4_cqe, owner_sr_opcode));
 	smp_store_release(owner_of(cq, cq->producer), owner | cqe->owner_sr_opcode);
 	cq->producer++;
-	notify(cq, failed);
+	notify(cq, solicited || failed);
 }

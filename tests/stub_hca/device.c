@@ -122,7 +122,7 @@ int stub_query_port(struct ib_device *device, u32 port, struct ib_port_attr *att
 	attr->max_vl_num = 4;
 	if (port == STUB_IB_PORT) {
 		attr->subnet_prefix = SUBNET_PREFIX;
-		attr->lid = 0x12;
+		attr->lid = STUB_LID;
 		attr->sm_lid = 1;
 	}
 	return 0;

@@ -63,6 +63,9 @@ static int to_queue(struct ib_event *event, u32 number, bool wanted_wq)
 	if (queue->of_wq) {
 		struct ib_wq *wq = &container_of(queue, struct stub_wq, queue)->ib;
 
+		/* the core sets it once the WQ is complete, which is after it has a number */
+		if (!wq->uobject)
+			return -ENOENT;
 		event->element.wq = wq;
 		wq->event_handler(event, wq->wq_context);
 	} else {

@@ -80,6 +80,7 @@ static void device_init(struct stub_device *stub)
 	numbers_init(&stub->srqs);
 	numbers_init(&stub->mrs);
 	ida_init(&stub->idents);
+	INIT_DELAYED_WORK(&stub->tick, stub_tick);
 	stub->port_state[0] = IB_PORT_ACTIVE;
 	stub->port_state[1] = IB_PORT_ACTIVE;
 
@@ -131,6 +132,7 @@ static void __exit stub_stop(void)
 {
 	stub_debugfs_stop();
 	ib_unregister_device(&stub_hca->ib);
+	cancel_delayed_work_sync(&stub_hca->tick);
 	device_free(stub_hca);
 	stub_record_clear();
 	stub_fail_clear();

@@ -75,19 +75,32 @@ int stub_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 	return 0;
 }
 
-/* Writes to a region as a device does: false if key, protection domain, rights or range forbid. */
-bool stub_scatter(struct ib_pd *pd, u32 lkey, u64 addr, const void *from, size_t size)
+/* The region if key, protection domain and range allow the access, as a device checks them. */
+static struct stub_mr *find_mr(struct ib_pd *pd, u32 lkey, u64 addr, size_t size)
 {
 	struct stub_mr *mr = xa_load(&stub_of(pd->device)->mrs.objects, lkey >> 8);
 
 	if (!mr || mr->ib.lkey != lkey || mr->ib.pd != pd)
-		return false;
-	if (!(mr->access & IB_ACCESS_LOCAL_WRITE))
-		return false;
+		return NULL;
 	if (addr < mr->ib.iova || addr - mr->ib.iova > mr->ib.length ||
 	    size > mr->ib.length - (addr - mr->ib.iova))
-		return false;
-	return stub_pinned_write(mr->memory, addr - mr->ib.iova, from, size);
+		return NULL;
+	return mr;
+}
+
+bool stub_gather(struct ib_pd *pd, u32 lkey, u64 addr, void *to, size_t size)
+{
+	struct stub_mr *mr = find_mr(pd, lkey, addr, size);
+
+	return mr && stub_pinned_read(mr->memory, addr - mr->ib.iova, to, size);
+}
+
+bool stub_scatter(struct ib_pd *pd, u32 lkey, u64 addr, const void *from, size_t size)
+{
+	struct stub_mr *mr = find_mr(pd, lkey, addr, size);
+
+	return mr && mr->access & IB_ACCESS_LOCAL_WRITE &&
+	       stub_pinned_write(mr->memory, addr - mr->ib.iova, from, size);
 }
 
 static int mw_open(struct ib_mw *mw)

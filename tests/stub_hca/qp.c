@@ -27,18 +27,25 @@ static int ring_check(const struct ib_qp_init_attr *attr, const struct mlx4_ib_c
 }
 
 /* libmlx4 lays out the half with the larger requests first. */
-static size_t ring_layout(struct stub_queue *queue, const struct ib_qp_init_attr *attr,
+static size_t ring_layout(struct stub_qp *qp, const struct ib_qp_init_attr *attr,
 			  const struct mlx4_ib_create_qp *request)
 {
+	struct stub_queue *queue = &qp->queue;
 	size_t send_stride = 1UL << request->log_sq_stride;
 	size_t sends = send_stride << request->log_sq_bb_count;
 
+	qp->sends.stride = send_stride;
+	qp->sends.count = 1U << request->log_sq_bb_count;
+	qp->sends.offset = 0;
 	if (!has_ring(attr))
 		return sends;
 	queue->count = roundup_pow_of_two(attr->cap.max_recv_wr);
 	queue->max_sge = roundup_pow_of_two(attr->cap.max_recv_sge);
 	queue->stride = queue->max_sge * sizeof(struct mlx4_wqe_data_seg);
-	queue->offset = queue->stride > send_stride ? 0 : sends;
+	if (queue->stride > send_stride)
+		qp->sends.offset = queue->count * queue->stride;
+	else
+		queue->offset = sends;
 	return sends + queue->count * queue->stride;
 }
 
@@ -51,7 +58,7 @@ static int plain_init(struct stub_qp *qp, struct ib_qp_init_attr *attr, struct i
 
 	if (err)
 		return err;
-	size = ring_layout(&qp->queue, attr, &request);
+	size = ring_layout(qp, attr, &request);
 	err = stub_queue_map(qp->ib.device, &qp->queue, request.buf_addr, size, request.db_addr);
 	if (err)
 		return err;
@@ -89,6 +96,7 @@ static int qp_open(struct stub_qp *qp, struct ib_qp_init_attr *attr, struct ib_u
 		return err;
 	qp->queue.pd = qp->ib.pd;
 	qp->queue.cq = attr->recv_cq ? to_stub(attr->recv_cq, cq) : NULL;
+	qp->sends.cq = attr->send_cq ? to_stub(attr->send_cq, cq) : NULL;
 	err = attr->rwq_ind_tbl ? stub_rss_init(&qp->rss, attr, udata) :
 				  plain_init(qp, attr, udata);
 	if (err)

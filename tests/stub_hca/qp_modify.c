@@ -81,11 +81,16 @@ static int qp_modify(struct stub_qp *qp, const struct ib_qp_attr *attr, int mask
 	take_attributes(&qp->attr, attr, mask);
 	if (!(mask & IB_QP_STATE))
 		return 0;
-	if (attr->qp_state == IB_QPS_ERR)
+	if (attr->qp_state == IB_QPS_ERR) {
 		stub_queue_flush(&qp->queue);
+		stub_sends_flush(qp);
+	}
+	if (attr->qp_state == IB_QPS_RTS || attr->qp_state == IB_QPS_ERR)
+		schedule_delayed_work(&stub_of(qp->ib.device)->tick, 1);
 	if (attr->qp_state == IB_QPS_RESET) {
 		memset(&qp->attr, 0, sizeof(qp->attr));
 		qp->queue.taken = 0;
+		qp->sends.taken = 0;
 	}
 	return 0;
 }

@@ -66,7 +66,7 @@ static void complete_with_error(struct stub_queue *queue, u8 syndrome)
 
 	BUILD_BUG_ON(sizeof(cqe) != sizeof(struct mlx4_cqe));
 	queue->taken++;
-	stub_complete(queue->cq, (struct mlx4_cqe *)&cqe);
+	stub_complete(queue->cq, (struct mlx4_cqe *)&cqe, false);
 }
 
 void stub_queue_flush(struct stub_queue *queue)
@@ -132,9 +132,8 @@ enum stub_outcome stub_receive(struct stub_queue *queue, const struct stub_messa
 		cqe.vlan_my_qpn = cpu_to_be32(queue->number);
 		cqe.byte_cnt = cpu_to_be32(message->headroom + message->length);
 		cqe.wqe_index = cpu_to_be16(queue->taken);
-		cqe.owner_sr_opcode = MLX4_RECV_OPCODE_SEND;
 		queue->taken++;
-		stub_complete(queue->cq, &cqe);
+		stub_complete(queue->cq, &cqe, message->solicited);
 	} else {
 		fail_queue(queue, outcome == STUB_TOO_LONG ? MLX4_CQE_SYNDROME_LOCAL_LENGTH_ERR :
 							     MLX4_CQE_SYNDROME_LOCAL_PROT_ERR);

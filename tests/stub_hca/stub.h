@@ -9,6 +9,7 @@
 #include <linux/idr.h>
 #include <linux/mutex.h>
 #include <linux/seq_file.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <linux/mlx4/cq.h>
 #include <linux/mlx4/device.h>
@@ -21,6 +22,8 @@
 #define STUB_PORTS 2
 #define STUB_IB_PORT 1
 #define STUB_ETHERNET_PORT 2
+#define STUB_LID 0x12
+#define STUB_GRH_SIZE 40
 
 #define STUB_MAX_QUEUES 16384
 #define STUB_MAX_WR 16384
@@ -62,6 +65,7 @@ struct stub_device {
 	struct stub_numbers cqs;
 	struct stub_numbers srqs;
 	struct stub_numbers mrs; /* the upper 24 bits of an lkey */
+	struct delayed_work tick;
 	struct ida idents; /* of contexts, PDs and tables, which nobody looks up */
 	enum ib_port_state port_state[STUB_PORTS];
 	atomic_t alive[STUB_KINDS];
@@ -116,6 +120,15 @@ struct stub_queue {
 	u16 taken;
 };
 
+/* The send side of a QP: there is no index to read, each request says by itself whether it is new. */
+struct stub_sends {
+	struct stub_cq *cq;
+	size_t offset;
+	size_t stride;
+	u32 count; /* a power of two */
+	u32 taken;
+};
+
 struct stub_rss {
 	struct ib_rwq_ind_table *table; /* NULL unless this is an RSS QP */
 	u64 fields;
@@ -126,6 +139,7 @@ struct stub_rss {
 struct stub_qp {
 	struct ib_qp ib;
 	struct stub_queue queue;
+	struct stub_sends sends;
 	struct stub_rss rss;
 	struct ib_qp_attr attr;
 	struct ib_qp_init_attr init_attr;
@@ -153,6 +167,7 @@ struct stub_message {
 	const u8 *data;
 	size_t length;
 	size_t headroom; /* bytes of the request left as they are, before the data */
+	bool solicited;
 	struct mlx4_cqe cqe; /* what the completion says about the packet */
 };
 
@@ -218,6 +233,7 @@ bool stub_pinned_write(struct ib_umem *umem, size_t offset, const void *from, si
 struct ib_mr *stub_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
 			       struct ib_udata *udata);
 int stub_dereg_mr(struct ib_mr *mr, struct ib_udata *udata);
+bool stub_gather(struct ib_pd *pd, u32 lkey, u64 addr, void *to, size_t size);
 bool stub_scatter(struct ib_pd *pd, u32 lkey, u64 addr, const void *from, size_t size);
 int stub_alloc_mw(struct ib_mw *mw, struct ib_udata *udata);
 int stub_dealloc_mw(struct ib_mw *mw);
@@ -227,7 +243,7 @@ int stub_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr, struct 
 int stub_modify_cq(struct ib_cq *cq, u16 count, u16 period);
 int stub_destroy_cq(struct ib_cq *cq, struct ib_udata *udata);
 bool stub_cq_full(struct stub_cq *cq);
-void stub_complete(struct stub_cq *cq, const struct mlx4_cqe *cqe);
+void stub_complete(struct stub_cq *cq, const struct mlx4_cqe *cqe, bool solicited);
 
 /* queue.c */
 int stub_queue_map(struct ib_device *device, struct stub_queue *queue, u64 ring, size_t size,
@@ -246,6 +262,10 @@ int stub_query_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
 int stub_destroy_qp(struct ib_qp *qp, struct ib_udata *udata);
 int stub_attach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid);
 int stub_detach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid);
+
+/* send.c */
+void stub_sends_flush(struct stub_qp *qp);
+void stub_tick(struct work_struct *work);
 
 /* rss.c */
 int stub_rss_init(struct stub_rss *rss, struct ib_qp_init_attr *attr, struct ib_udata *udata);
@@ -271,6 +291,8 @@ u32 stub_hash(const struct stub_rss *rss, const u8 *frame, size_t length, u64 *u
 
 /* traffic.c */
 extern const char *const stub_outcome_names[STUB_OUTCOMES];
+struct stub_qp *stub_find_qp(u32 number, enum ib_qp_type type);
+enum stub_outcome stub_deliver(struct stub_qp *qp, const struct stub_message *message);
 u64 stub_outcome_count(enum stub_outcome outcome);
 int stub_packet_write(char *text);
 int stub_datagram_write(char *text);

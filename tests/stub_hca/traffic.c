@@ -4,8 +4,6 @@
 #include <linux/string.h>
 #include "stub.h"
 
-#define GRH_SIZE 40
-
 const char *const stub_outcome_names[STUB_OUTCOMES] = {
 	[STUB_DELIVERED] = "delivered",
 	[STUB_QP_NOT_READY] = "qp_not_ready",
@@ -33,7 +31,7 @@ static ssize_t unhex(char *text)
 	return digits / 2;
 }
 
-static struct stub_qp *find_qp(u32 number, enum ib_qp_type type)
+struct stub_qp *stub_find_qp(u32 number, enum ib_qp_type type)
 {
 	struct stub_queue *queue = xa_load(&stub_hca->queues.objects, number);
 	struct stub_qp *qp;
@@ -50,7 +48,7 @@ static bool qp_ready(const struct stub_qp *qp)
 	       qp->attr.qp_state == IB_QPS_SQD || qp->attr.qp_state == IB_QPS_SQE;
 }
 
-static enum stub_outcome spread(struct stub_qp *qp, struct stub_message *message)
+static void spread(struct stub_qp *qp, struct stub_message *message)
 {
 	struct ib_rwq_ind_table *table = qp->rss.table;
 	enum stub_outcome outcome;
@@ -67,29 +65,34 @@ static enum stub_outcome spread(struct stub_qp *qp, struct stub_message *message
 		outcome = STUB_WQ_NOT_READY;
 	else
 		outcome = stub_receive(&wq->queue, message);
+	atomic64_inc(&counts[outcome]);
 	stub_record("packet", 0,
 		    "'qp':%u,'bytes':%zu,'hash':%u,'fields':%llu,'index':%u,'wq':%u,"
 		    "'outcome':'%s'",
 		    qp->ib.qp_num, message->length, hash, used, index, wq->ib.wq_num,
 		    stub_outcome_names[outcome]);
+}
+
+enum stub_outcome stub_deliver(struct stub_qp *qp, const struct stub_message *message)
+{
+	enum stub_outcome outcome = qp_ready(qp) ? stub_receive(&qp->queue, message) :
+						   STUB_QP_NOT_READY;
+
+	atomic64_inc(&counts[outcome]);
 	return outcome;
 }
 
-static enum stub_outcome deliver(struct stub_qp *qp, const struct stub_message *message,
-				 const char *verb)
+static void deliver(struct stub_qp *qp, const struct stub_message *message, const char *verb)
 {
-	enum stub_outcome outcome = qp_ready(qp) && qp->queue.count ?
-					    stub_receive(&qp->queue, message) :
-					    STUB_QP_NOT_READY;
+	enum stub_outcome outcome = stub_deliver(qp, message);
 
 	stub_record(verb, 0, "'qp':%u,'bytes':%zu,'outcome':'%s'", qp->ib.qp_num,
 		    message->length, stub_outcome_names[outcome]);
-	return outcome;
 }
 
 static int packet_line(char *line)
 {
-	struct stub_message message = {};
+	struct stub_message message = { .cqe.owner_sr_opcode = MLX4_RECV_OPCODE_SEND };
 	char *number = strsep(&line, " ");
 	struct stub_qp *qp;
 	ssize_t length;
@@ -104,12 +107,13 @@ static int packet_line(char *line)
 	message.data = (u8 *)line;
 	message.length = length;
 	mutex_lock(&stub_hca->lock);
-	qp = find_qp(qpn, IB_QPT_RAW_PACKET);
-	if (qp)
-		atomic64_inc(&counts[qp->rss.table ? spread(qp, &message) :
-						     deliver(qp, &message, "packet")]);
-	else
+	qp = stub_find_qp(qpn, IB_QPT_RAW_PACKET);
+	if (!qp)
 		err = -ENOENT;
+	else if (qp->rss.table)
+		spread(qp, &message);
+	else
+		deliver(qp, &message, "packet");
 	mutex_unlock(&stub_hca->lock);
 	return err;
 }
@@ -122,7 +126,10 @@ int stub_packet_write(char *text)
 
 static int datagram_line(char *line)
 {
-	struct stub_message message = { .headroom = GRH_SIZE };
+	struct stub_message message = {
+		.headroom = STUB_GRH_SIZE,
+		.cqe.owner_sr_opcode = MLX4_RECV_OPCODE_SEND,
+	};
 	u32 qpn, slid, source, sl, path_bits;
 	char *data = strrchr(line, ' ');
 	struct stub_qp *qp;
@@ -140,9 +147,9 @@ static int datagram_line(char *line)
 	message.cqe.sl_vid = cpu_to_be16(sl << 12);
 	message.cqe.g_mlpath_rqpn = cpu_to_be32((path_bits & 0x7f) << 24 | (source & 0xffffff));
 	mutex_lock(&stub_hca->lock);
-	qp = find_qp(qpn, IB_QPT_UD);
+	qp = stub_find_qp(qpn, IB_QPT_UD);
 	if (qp)
-		atomic64_inc(&counts[deliver(qp, &message, "datagram")]);
+		deliver(qp, &message, "datagram");
 	else
 		err = -ENOENT;
 	mutex_unlock(&stub_hca->lock);

@@ -45,15 +45,15 @@ static int wq_open(struct stub_wq *wq, struct ib_device *device, struct ib_wq_in
 			     request->db_addr);
 	if (err)
 		return err;
+	wq->ib.state = IB_WQS_RESET;
+	wq->ib.event_handler = attr->event_handler;
+	wq->ib.wq_context = attr->wq_context;
 	err = stub_queue_number(device, queue, request->log_range_size);
 	if (err) {
 		stub_queue_unmap(queue);
 		return err;
 	}
 	wq->ib.wq_num = queue->number;
-	wq->ib.state = IB_WQS_RESET;
-	wq->ib.event_handler = attr->event_handler;
-	wq->ib.wq_context = attr->wq_context;
 	/* libmlx4 takes these for the size of the ring it laid out, so they are no larger */
 	attr->max_wr = queue->count;
 	attr->max_sge = queue->max_sge;
@@ -112,8 +112,10 @@ static int wq_modify(struct stub_wq *wq, const struct ib_wq_attr *attr, u32 mask
 	if (err)
 		return err;
 	wq->ib.state = attr->wq_state;
-	if (attr->wq_state == IB_WQS_ERR)
+	if (attr->wq_state == IB_WQS_ERR) {
 		stub_queue_flush(&wq->queue);
+		schedule_delayed_work(&stub_of(wq->ib.device)->tick, 1);
+	}
 	if (attr->wq_state == IB_WQS_RESET)
 		wq->queue.taken = 0;
 	return 0;
