@@ -49,7 +49,14 @@ async function updateLists(): Promise<void> {
 export async function install(names: readonly string[]): Promise<void> {
   const command = ["apt-get", "install", "--yes", "--no-install-recommends", ...names];
   const [program, ...args] = asRoot(command);
-  const options = ["-o", "APT::Status-Fd=1", "-o", "DPkg::Lock::Timeout=60"];
+  const options = [
+    "-o",
+    "APT::Status-Fd=1",
+    "-o",
+    "Dpkg::Use-Pty=0",
+    "-o",
+    "DPkg::Lock::Timeout=60",
+  ];
   const process = new Deno.Command(program, {
     args: [...args, ...options],
     stdin: "null",
