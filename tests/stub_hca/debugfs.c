@@ -67,6 +67,9 @@ static ssize_t write(struct file *opened, const char __user *from, size_t size, 
 	char *text;
 	int err;
 
+	/* a file's mode does not keep root out */
+	if (!file->write)
+		return -EACCES;
 	if (size > MAX_WRITE)
 		return -EFBIG;
 	text = kvmalloc(size + 1, GFP_KERNEL);

@@ -19,13 +19,14 @@ static LIST_HEAD(all);
 static DEFINE_MUTEX(all_lock);
 
 static const char *const verbs[] = {
-	"alloc_ucontext", "mmap",	"query_device",		"query_port",
-	"alloc_pd",	  "dealloc_pd", "reg_mr",		"dereg_mr",
-	"alloc_mw",	  "dealloc_mw", "create_cq",		"modify_cq",
-	"destroy_cq",	  "create_srq", "modify_srq",		"query_srq",
-	"destroy_srq",	  "create_qp",	"modify_qp",		"query_qp",
-	"destroy_qp",	  "attach_mcast", "detach_mcast",	"create_wq",
-	"modify_wq",	  "destroy_wq", "create_rwq_ind_table", "destroy_rwq_ind_table",
+	"alloc_ucontext", "mmap", "query_device", "query_port",
+	"alloc_pd", "dealloc_pd",
+	"reg_mr", "dereg_mr", "alloc_mw", "dealloc_mw",
+	"create_cq", "modify_cq", "destroy_cq",
+	"create_srq", "modify_srq", "query_srq", "destroy_srq",
+	"create_qp", "modify_qp", "query_qp", "destroy_qp", "attach_mcast", "detach_mcast",
+	"create_wq", "modify_wq", "destroy_wq",
+	"create_rwq_ind_table", "destroy_rwq_ind_table",
 };
 
 #define NAMED(number) { #number, number }
@@ -33,11 +34,10 @@ static const struct {
 	const char *name;
 	int number;
 } errnos[] = {
-	NAMED(EPERM),	  NAMED(ENOENT), NAMED(EINTR),	NAMED(EIO),	   NAMED(ENXIO),
-	NAMED(EAGAIN),	  NAMED(ENOMEM), NAMED(EACCES), NAMED(EFAULT),	   NAMED(EBUSY),
-	NAMED(EEXIST),	  NAMED(ENODEV), NAMED(EINVAL), NAMED(ENFILE),	   NAMED(EMFILE),
-	NAMED(ENOSPC),	  NAMED(ERANGE), NAMED(ENOSYS), NAMED(EOPNOTSUPP), NAMED(EPROTO),
-	NAMED(ETIMEDOUT),
+	NAMED(EPERM), NAMED(ENOENT), NAMED(EINTR), NAMED(EIO), NAMED(ENXIO), NAMED(EAGAIN),
+	NAMED(ENOMEM), NAMED(EACCES), NAMED(EFAULT), NAMED(EBUSY), NAMED(EEXIST),
+	NAMED(ENODEV), NAMED(EINVAL), NAMED(ENFILE), NAMED(EMFILE), NAMED(ENOSPC),
+	NAMED(ERANGE), NAMED(ENOSYS), NAMED(EOPNOTSUPP), NAMED(EPROTO), NAMED(ETIMEDOUT),
 };
 
 /*
@@ -46,10 +46,11 @@ static const struct {
  */
 static bool asked_by_process(void)
 {
-	int call = syscall_get_nr(current, current_pt_regs());
+	int call;
 
 	if (current->flags & (PF_EXITING | PF_KTHREAD))
 		return false;
+	call = syscall_get_nr(current, current_pt_regs());
 	return call == __NR_ioctl || call == __NR_write || call == __NR_mmap;
 }
 

@@ -120,7 +120,7 @@ struct stub_queue {
 	u16 taken;
 };
 
-/* The send side of a QP: there is no index to read, each request says by itself whether it is new. */
+/* The send side of a QP. No index says what is new, as each request says it by itself. */
 struct stub_sends {
 	struct stub_cq *cq;
 	size_t offset;
