@@ -48,17 +48,12 @@ async function updateLists(): Promise<void> {
 /** Installs packages, saying how far it is. */
 export async function install(names: readonly string[]): Promise<void> {
   const command = ["apt-get", "install", "--yes", "--no-install-recommends", ...names];
-  const [program, ...args] = asRoot(command);
-  const options = [
-    "-o",
-    "APT::Status-Fd=1",
-    "-o",
-    "Dpkg::Use-Pty=0",
-    "-o",
-    "DPkg::Lock::Timeout=60",
-  ];
+  const options = ["-o", "APT::Status-Fd=3", "-o", "DPkg::Lock::Timeout=60"];
+  // Scripts of packages would find their standard output closed if that itself carried the status.
+  const shell = ["sh", "-c", 'exec "$@" 3>&1 >/dev/null', "sh", ...command, ...options];
+  const [program, ...args] = asRoot(shell, command);
   const process = new Deno.Command(program, {
-    args: [...args, ...options],
+    args,
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
@@ -70,8 +65,9 @@ export async function install(names: readonly string[]): Promise<void> {
     showProgress(process.stdout),
   ]);
   if (success) return;
+  const errors = stderr.split("\n").filter((line) => /error|^E:/i.test(line)).slice(0, 4);
   throw new SetupError(
-    `Cannot install packages: ${lastLines(stderr, 6)}\nBy hand: sudo ${command.join(" ")}`,
+    `Cannot install packages: ${errors.join("\n")}\nBy hand: sudo ${command.join(" ")}`,
   );
 }
 
@@ -94,12 +90,13 @@ export function parseStatus(text: string): string | undefined {
   }`;
 }
 
-function asRoot(command: string[]): [string, ...string[]] {
+/** The command that runs `command` with root rights; where there are none, `shown` tells the user what to do. */
+function asRoot(command: string[], shown = command): [string, ...string[]] {
   if (Deno.uid() === 0) return command as [string, ...string[]];
   const sudo = exists("/usr/bin/sudo") &&
     new Deno.Command("sudo", { args: ["-n", "true"], stdout: "null", stderr: "null" }).outputSync()
       .success;
-  if (!sudo) throw new RightsError(command);
+  if (!sudo) throw new RightsError(shown);
   // sudo drops the variables it was started with.
   return ["sudo", "-n", "env", "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive", ...command];
 }
