@@ -10,6 +10,22 @@ const SYMBOLS = {
   __errno_location: { parameters: [], result: "pointer" },
   // void *dlsym(void *handle, const char *symbol);
   dlsym: { parameters: ["pointer", "buffer"], result: "pointer" },
+  // void *mmap(void *addr, size_t length, int prot, int flags, int fd, off_t offset);
+  mmap: { parameters: ["pointer", "usize", "i32", "i32", "i32", "i64"], result: "pointer" },
+  // int munmap(void *addr, size_t length);
+  munmap: { parameters: ["pointer", "usize"], result: "i32" },
+  // ssize_t read(int fd, void *buf, size_t count);
+  read: { parameters: ["i32", "buffer", "usize"], result: "isize" },
+  // int eventfd(unsigned int initval, int flags);
+  eventfd: { parameters: ["u32", "i32"], result: "i32" },
+  // int fcntl(int fd, int op, int arg): variadic in C, which passes integers alike on both architectures
+  fcntl: { parameters: ["i32", "i32", "i32"], result: "i32" },
+  // int poll(struct pollfd *fds, nfds_t nfds, int timeout);
+  poll: { parameters: ["buffer", "u64", "i32"], result: "i32", nonblocking: true },
+  // const char *strerrorname_np(int errnum);
+  strerrorname_np: { parameters: ["i32"], result: "pointer" },
+  // const char *strerrordesc_np(int errnum);
+  strerrordesc_np: { parameters: ["i32"], result: "pointer" },
 } as const satisfies Deno.ForeignLibraryInterface;
 
 type Libc = Deno.DynamicLibrary<typeof SYMBOLS>;

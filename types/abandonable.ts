@@ -1,0 +1,45 @@
+import { hold, type Resource, unhold } from "./resource.ts";
+
+/** A native call on another thread that its caller may stop waiting for. */
+export interface AbandonableCall<T, R> {
+  /** The object it works on; its native handle is kept until the call ends. */
+  readonly owner: Resource;
+  /** Ends the wait, not the call. */
+  readonly signal: AbortSignal | undefined;
+  /** Starts the call. */
+  readonly start: () => Promise<T>;
+  /** Turns the outcome into the result, or throws its error. */
+  readonly finish: (outcome: T) => R;
+  /** Undoes an outcome that nobody waits for any more. */
+  readonly discard: (outcome: T) => void;
+}
+
+/**
+ * Waits for a native call that cannot be stopped. Whether the signal aborts or the owner is disposed meanwhile, what the
+ * call makes is never leaked.
+ */
+export function abandonable<T, R>(call: AbandonableCall<T, R>): Promise<R> {
+  const { owner, signal, start, finish, discard } = call;
+  const { promise, resolve, reject } = Promise.withResolvers<R>();
+  if (signal?.aborted) {
+    reject(signal.reason);
+    return promise;
+  }
+  const abort = (): void => reject(signal!.reason);
+  const running = start();
+  hold(owner);
+  signal?.addEventListener("abort", abort, { once: true });
+  running.then((outcome) => {
+    if (signal?.aborted) return discard(outcome);
+    if (owner.disposed) {
+      discard(outcome);
+      throw new TypeError("Cannot finish call: its owner was disposed meanwhile");
+    }
+    // within this turn, so that the owner cannot go between the outcome and the object made of it
+    resolve(finish(outcome));
+  }).catch(reject).finally(() => {
+    signal?.removeEventListener("abort", abort);
+    unhold(owner);
+  });
+  return promise;
+}

@@ -1,0 +1,140 @@
+/**
+ * Global identifiers: the 16-byte addresses of RDMA ports.
+ *
+ * @module
+ */
+
+import { enums, structs } from "../ffi/layout.ts";
+import { readField } from "../ffi/struct.ts";
+import { formatAddress, parseAddress } from "./ip_address.ts";
+import { type Members, members } from "./members.ts";
+
+/**
+ * How a GID table entry addresses packets (`enum ibv_gid_type`).
+ *
+ * - `IB`: InfiniBand, or RoCE v1 as the table reports it where types are not told apart
+ * - `ROCE_V1`: RoCE v1, Ethernet frames that do not cross a router
+ * - `ROCE_V2`: RoCE v2, UDP over IPv4 or IPv6
+ */
+export const GidType: Members<typeof enums.ibv_gid_type, "IBV_GID_TYPE_"> = members(
+  enums.ibv_gid_type,
+  "IBV_GID_TYPE_",
+);
+/** A value of {@linkcode GidType}. */
+export type GidType = typeof GidType[keyof typeof GidType];
+
+const SIZE = structs.ibv_gid.size;
+const IPV4_MAPPED = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
+
+/**
+ * A GID (`union ibv_gid`): 16 bytes in network order. On RoCE it is an IPv6 address, or an IPv4 address in its
+ * IPv4-mapped form. Immutable.
+ *
+ * @example From text and back
+ * ```ts
+ * import { Gid } from "@rdma/ibverbs";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const gid = Gid.parse("10.0.0.1");
+ * assertEquals(gid.toString(), "::ffff:10.0.0.1");
+ * assertEquals(gid.isIpv4Mapped, true);
+ * ```
+ */
+export class Gid {
+  readonly #bytes: Uint8Array<ArrayBuffer>;
+
+  /**
+   * Copies the 16 bytes.
+   *
+   * @throws {RangeError} If there are not 16 of them.
+   */
+  constructor(bytes: Uint8Array) {
+    if (bytes.length !== SIZE) {
+      throw new RangeError(`Cannot make GID: it takes ${SIZE} bytes, not ${bytes.length}`);
+    }
+    this.#bytes = new Uint8Array(bytes);
+  }
+
+  /**
+   * Reads an IPv6 address, or an IPv4 address, which becomes the IPv4-mapped GID.
+   *
+   * @throws {SyntaxError} If the text is neither.
+   */
+  static parse(text: string): Gid {
+    const address = parseAddress(text);
+    return new Gid(address.length === SIZE ? address : Uint8Array.of(...IPV4_MAPPED, ...address));
+  }
+
+  /** A copy of the bytes, in network order. */
+  get bytes(): Uint8Array<ArrayBuffer> {
+    return this.#bytes.slice();
+  }
+
+  /** The upper 8 bytes: the subnet prefix, as a number. */
+  get subnetPrefix(): bigint {
+    return readField(this.#view, structs.ibv_gid.fields["global.subnet_prefix"]);
+  }
+
+  /** The lower 8 bytes: the interface identifier, as a number. */
+  get interfaceId(): bigint {
+    return readField(this.#view, structs.ibv_gid.fields["global.interface_id"]);
+  }
+
+  get #view(): DataView<ArrayBuffer> {
+    return new DataView(this.#bytes.buffer);
+  }
+
+  /** Whether it stands for an IPv4 address (`::ffff:a.b.c.d`). */
+  get isIpv4Mapped(): boolean {
+    return IPV4_MAPPED.every((byte, i) => byte === this.#bytes[i]);
+  }
+
+  /** Whether it is a multicast GID (`ff00::/8`). */
+  get isMulticast(): boolean {
+    return this.#bytes[0] === 0xff;
+  }
+
+  /** Whether it is link-local (`fe80::/10`): on RoCE it reaches only peers on the same link. */
+  get isLinkLocal(): boolean {
+    return this.#bytes[0] === 0xfe && (this.#bytes[1]! & 0xc0) === 0x80;
+  }
+
+  /** Whether all bytes are zero, as in an empty slot of the GID table. */
+  get isZero(): boolean {
+    return this.#bytes.every((byte) => byte === 0);
+  }
+
+  /** Whether the other GID has the same bytes. */
+  equals(other: Gid): boolean {
+    return this.#bytes.every((byte, i) => byte === other.#bytes[i]);
+  }
+
+  /** The text form of `inet_ntop(3)`: `fe80::1`, `::ffff:10.0.0.1`. */
+  toString(): string {
+    return formatAddress(this.#bytes);
+  }
+
+  /** The text form, for logs and JSON. */
+  toJSON(): string {
+    return this.toString();
+  }
+
+  /** The text form, for `console.log`. */
+  [Symbol.for("Deno.customInspect")](): string {
+    return `Gid(${this.toString()})`;
+  }
+}
+
+/** A slot of a device's GID table that is in use (`struct ibv_gid_entry`). */
+export interface GidEntry {
+  /** The GID. */
+  readonly gid: Gid;
+  /** The slot's index in the port's table: what `sgidIndex` names. */
+  readonly gidIndex: number;
+  /** The port, from 1. */
+  readonly portNum: number;
+  /** How packets are addressed. */
+  readonly gidType: GidType;
+  /** The network interface behind it, by `if_nametoindex(3)`; 0 if there is none. */
+  readonly ndevIfindex: number;
+}

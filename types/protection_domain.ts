@@ -1,0 +1,103 @@
+import type { IbvPd } from "../ffi/handles.ts";
+import { verbs } from "../ffi/library.ts";
+import { type AbortOptions, AddressHandle, type AhAttrInit } from "./address_handle.ts";
+import type { Context } from "./context.ts";
+import { check, checkHandle } from "./errors.ts";
+import type { Grh } from "./grh.ts";
+import { MemoryRegion, type MemorySource } from "./memory_region.ts";
+import { type QpInit, QueuePair } from "./queue_pair.ts";
+import { Resource } from "./resource.ts";
+import type { WcAddress } from "./work_completion.ts";
+
+/**
+ * A protection domain (`struct ibv_pd`): queue pairs, memory regions and address handles work together only within one.
+ * Made by {@linkcode Context.allocPd}; disposing it disposes all of them.
+ */
+export class ProtectionDomain extends Resource<IbvPd> {
+  protected override readonly kind = "protection domain";
+  /** The device it belongs to. */
+  readonly context: Context;
+
+  private constructor(context: Context, handle: IbvPd) {
+    super(handle, [context]);
+    this.context = context;
+  }
+
+  /** @ignore The way in for {@linkcode Context.allocPd}. */
+  static alloc(context: Context): ProtectionDomain {
+    const handle = verbs().ibv_alloc_pd(context.unsafeHandle);
+    return new ProtectionDomain(
+      context,
+      checkHandle("ibv_alloc_pd", "allocate protection domain", handle),
+    );
+  }
+
+  /**
+   * Registers memory with the device (`ibv_reg_mr`): that many bytes of new, zeroed, page-aligned memory, or the
+   * caller's own buffer, which must then stay as it is until the region is disposed: neither transferred nor resized.
+   *
+   * @param source A length in bytes, or the buffer.
+   * @param access {@linkcode AccessFlags}, combined. 0 suffices to send from.
+   * @throws {VerbsError} If the device refuses; ENOMEM mostly means the limit on locked memory.
+   * @throws {RangeError} If there is no byte to register.
+   * @throws {TypeError} If the buffer is detached or resizable.
+   */
+  registerMemory(source: MemorySource, access: number): MemoryRegion {
+    return MemoryRegion.register(this, source, access);
+  }
+
+  /**
+   * Makes a queue pair (`ibv_create_qp`).
+   *
+   * @throws {TypeError} If a completion queue is disposed or belongs to another context.
+   * @throws {VerbsError} If the device refuses.
+   */
+  createQp(init: QpInit): QueuePair {
+    return QueuePair.create(this, init);
+  }
+
+  /**
+   * Makes an address handle (`ibv_create_ah`). On RoCE the kernel resolves the peer's link address, which may block for
+   * a second: {@linkcode ProtectionDomain.createAhAsync} does so on another thread.
+   *
+   * @throws {RangeError} If a field is out of range or the device has no such port.
+   * @throws {VerbsError} If the address does not work, with the likely cause as its hint.
+   */
+  createAh(attr: AhAttrInit): AddressHandle {
+    return AddressHandle.create(this, attr);
+  }
+
+  /**
+   * {@linkcode ProtectionDomain.createAh} on another thread. Rejects with the signal's reason when that aborts; a
+   * handle that comes into being afterwards is destroyed at once.
+   */
+  createAhAsync(attr: AhAttrInit, options: AbortOptions = {}): Promise<AddressHandle> {
+    return AddressHandle.createAsync(this, attr, options);
+  }
+
+  /**
+   * Makes the address handle that a reply to a received packet takes (`ibv_create_ah_from_wc`):
+   * {@linkcode Context.initAhFromWc} and then {@linkcode ProtectionDomain.createAh}. Use those two where the address is to
+   * be seen or changed before.
+   *
+   * @throws {RangeError} If the device has no such port.
+   * @throws {VerbsError} As of {@linkcode Context.initAhFromWc} and {@linkcode ProtectionDomain.createAh}.
+   */
+  createAhFromWc(wc: WcAddress, grh: Grh | undefined, port: number): AddressHandle {
+    return AddressHandle.createFromWc(this, wc, grh, port);
+  }
+
+  /** {@linkcode ProtectionDomain.createAhFromWc} on another thread, abandoned as {@linkcode ProtectionDomain.createAhAsync} is. */
+  createAhFromWcAsync(
+    wc: WcAddress,
+    grh: Grh | undefined,
+    port: number,
+    options: AbortOptions = {},
+  ): Promise<AddressHandle> {
+    return AddressHandle.createFromWcAsync(this, wc, grh, port, options);
+  }
+
+  protected override destroy(handle: IbvPd): void {
+    check("ibv_dealloc_pd", "deallocate protection domain", verbs().ibv_dealloc_pd(handle));
+  }
+}

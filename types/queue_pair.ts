@@ -1,0 +1,396 @@
+import type { IbvQp } from "../ffi/handles.ts";
+import { hasContextOp } from "../ffi/inlines.ts";
+import { structs } from "../ffi/layout.ts";
+import { verbs } from "../ffi/library.ts";
+import { allocStruct, readField, readNative, writeField } from "../ffi/struct.ts";
+import { addSender, type CompletionQueue, removeSender } from "./completion_queue.ts";
+import { check, checkHandle, failure, type VerbsError } from "./errors.ts";
+import type { Gid } from "./gid.ts";
+import { nameOf } from "./members.ts";
+import { mtuBytes } from "./port.ts";
+import type { ProtectionDomain } from "./protection_domain.ts";
+import {
+  explainTransition,
+  type QpAttr,
+  type QpAttrInit,
+  QpAttrMask,
+  type QpCap,
+  QpState,
+  QpType,
+  readCap,
+  readQpAttr,
+  writeCap,
+  writeQpAttr,
+} from "./qp_attr.ts";
+import { checkRecvs, RecvRequests } from "./recv_requests.ts";
+import { firstOf, indexOf, type RequestList } from "./request_list.ts";
+import { Resource } from "./resource.ts";
+import { checkSends, noteSends, SendRequests } from "./send_requests.ts";
+import { SendTracker } from "./send_tracker.ts";
+import { uint16, uint32 } from "./validate.ts";
+import type { RecvRequest, SendRequest } from "./work_request.ts";
+
+const ALL = Object.values(QpAttrMask).reduce((all: number, bit) => all | bit, 0);
+
+/** What a queue pair is to be like (`struct ibv_qp_init_attr`). */
+export interface QpInit {
+  /** Its transport service. */
+  readonly type: QpType;
+  /** Where its sends complete. */
+  readonly sendCq: CompletionQueue;
+  /** Where its receives complete; may be the same. */
+  readonly recvCq: CompletionQueue;
+  /** Sizes of its queues; the device may give more. One scatter/gather element and no inline data unless given. */
+  readonly cap: Partial<QpCap>;
+  /** Whether every send has a completion, signaled or not; false if left out. */
+  readonly sqSigAll?: boolean;
+}
+
+/** What {@linkcode QueuePair.activateUd} needs to know. */
+export interface UdActivation {
+  /** The port to use, from 1. */
+  readonly port: number;
+  /** The key that received datagrams must carry. */
+  readonly qkey: number;
+  /** Index into the port's P_Key table; 0 if left out, which mostly is the default partition. */
+  readonly pkeyIndex?: number;
+  /** First packet number, 24 bits; 0 if left out. */
+  readonly sqPsn?: number;
+}
+
+/** What {@linkcode QueuePair.query} tells. */
+export interface QpQuery {
+  /** Attributes now; those that the transport or the state lacks are 0. */
+  readonly attr: QpAttr;
+  /** Sizes of the queues. */
+  readonly cap: QpCap;
+  /** Whether every send has a completion. */
+  readonly sqSigAll: boolean;
+}
+
+/**
+ * A queue pair (`struct ibv_qp`): sends and receives messages. Made by {@linkcode ProtectionDomain.createQp}, in state
+ * RESET.
+ *
+ * @example A datagram queue pair, ready to send
+ * ```ts
+ * import { type Context, type QueuePair, QpType } from "@rdma/ibverbs";
+ *
+ * function datagrams(context: Context): QueuePair {
+ *   const pd = context.allocPd();
+ *   const cq = context.createCq({ cqe: 128 });
+ *   const cap = { maxSendWr: 64, maxRecvWr: 64 };
+ *   const qp = pd.createQp({ type: QpType.UD, sendCq: cq, recvCq: cq, cap });
+ *   qp.activateUd({ port: 1, qkey: 0x1111_1111 });
+ *   return qp;
+ * }
+ * ```
+ */
+export class QueuePair extends Resource<IbvQp> {
+  protected override readonly kind = "queue pair";
+  /** Its protection domain. */
+  readonly pd: ProtectionDomain;
+  /** Its transport service. */
+  readonly type: QpType;
+  /** Its number, 24 bits: what peers address. */
+  readonly qpNum: number;
+  /** Sizes of its queues, as the device gave them. */
+  readonly cap: QpCap;
+  readonly #sendCq: CompletionQueue | undefined;
+  readonly #allSignaled: boolean;
+  readonly #tracker: SendTracker | undefined;
+  /** UD messages are single packets; longer ones would be dropped without an error. */
+  #maxMessage = Infinity;
+  readonly #badWr: BigUint64Array<ArrayBuffer> = new BigUint64Array(1);
+  readonly #badWrPointer: Deno.PointerObject;
+  readonly #postSend: ReturnType<typeof verbs>["ibv_post_send"];
+  readonly #postRecv: ReturnType<typeof verbs>["ibv_post_recv"];
+  #sends: SendRequests | undefined;
+  #recvs: RecvRequests | undefined;
+
+  /** @ignore The way in for {@linkcode ProtectionDomain.createQp} and its like. */
+  constructor(
+    pd: ProtectionDomain,
+    handle: IbvQp,
+    parents: readonly Resource[],
+    init: Pick<QpInit, "type" | "sqSigAll"> & { readonly sendCq?: CompletionQueue | undefined },
+    cap: QpCap,
+  ) {
+    super(handle, [pd, ...parents]);
+    this.pd = pd;
+    this.type = init.type;
+    this.qpNum = readNative(handle, structs.ibv_qp.fields.qp_num);
+    this.cap = cap;
+    this.#sendCq = init.sendCq;
+    this.#allSignaled = init.sqSigAll ?? false;
+    this.#badWrPointer = Deno.UnsafePointer.of(this.#badWr)!;
+    this.#postSend = verbs().ibv_post_send;
+    this.#postRecv = verbs().ibv_post_recv;
+    if (init.type === QpType.UD && init.sendCq !== undefined) {
+      this.#tracker = new SendTracker(cap.maxSendWr);
+      addSender(init.sendCq, this.qpNum, this.#tracker);
+    }
+  }
+
+  /** @ignore The way in for {@linkcode ProtectionDomain.createQp}. */
+  static create(pd: ProtectionDomain, init: QpInit): QueuePair {
+    const { sendCq, recvCq } = init;
+    const parent = pd.unsafeHandle;
+    checkQueue(pd, sendCq, "sendCq");
+    checkQueue(pd, recvCq, "recvCq");
+    checkPostOps(pd);
+    const { fields } = structs.ibv_qp_init_attr;
+    const view = allocStruct(structs.ibv_qp_init_attr);
+    writeField(view, fields.send_cq, Deno.UnsafePointer.value(sendCq.unsafeHandle));
+    writeField(view, fields.recv_cq, Deno.UnsafePointer.value(recvCq.unsafeHandle));
+    writeField(view, fields.qp_type, uint32(init.type, "type"));
+    writeField(view, fields.sq_sig_all, Number(init.sqSigAll ?? false));
+    writeCap(view, "ibv_qp_init_attr", { maxSendSge: 1, maxRecvSge: 1, ...init.cap });
+    const handle = checkHandle(
+      "ibv_create_qp",
+      "create queue pair",
+      verbs().ibv_create_qp(parent, view),
+      {
+        detail: () => describeInit(init),
+        hint: (code) => hintCreate(code, pd),
+      },
+    );
+    return new QueuePair(pd, handle, [sendCq, recvCq], init, readCap(view, "ibv_qp_init_attr"));
+  }
+
+  /** Its state, as far as this process has moved it; {@linkcode QueuePair.query} asks the device. */
+  get state(): QpState {
+    return readNative(this.unsafeHandle, structs.ibv_qp.fields.state) as QpState;
+  }
+
+  /**
+   * Sets the attributes given (`ibv_modify_qp`); the mask follows from which they are.
+   *
+   * @throws {RangeError} If a number is out of range.
+   * @throws {VerbsError} If the device refuses, with the missing attributes or the wrong order as its hint.
+   */
+  modify(attr: QpAttrInit): void {
+    const handle = this.unsafeHandle;
+    const from = this.state;
+    const { view, mask } = writeQpAttr(attr);
+    if (attr.portNum !== undefined) this.pd.context.checkPort(attr.portNum);
+    check("ibv_modify_qp", "modify queue pair", verbs().ibv_modify_qp(handle, view, mask), {
+      detail: () => `${nameOf(QpType, this.type)} ${this.qpNum}, ${Object.keys(attr).join(", ")}`,
+      hint: (code) =>
+        hintModify(code, attr) ?? explainTransition(this.type, from, attr.qpState, mask),
+    });
+    this.#noteModified(attr, from);
+  }
+
+  #noteModified({ portNum, qpState }: QpAttrInit, from: QpState): void {
+    if (portNum !== undefined && this.type === QpType.UD) {
+      this.#maxMessage = mtuBytes(this.pd.context.queryPort(portNum).activeMtu);
+    }
+    // by then the device has flushed every send that was under way
+    if (qpState === QpState.RESET || (qpState === QpState.RTS && from === QpState.SQE)) {
+      this.#tracker?.ended();
+    }
+  }
+
+  /**
+   * Makes a UD queue pair ready to send and receive: RESET to INIT, RTR and RTS.
+   *
+   * @throws {RangeError} If the device has no such port, or a number is out of range.
+   * @throws {VerbsError} If the device refuses.
+   */
+  activateUd({ port, qkey, pkeyIndex = 0, sqPsn = 0 }: UdActivation): void {
+    this.modify({ qpState: QpState.INIT, portNum: port, qkey, pkeyIndex });
+    this.modify({ qpState: QpState.RTR });
+    this.modify({ qpState: QpState.RTS, sqPsn });
+  }
+
+  /**
+   * Asks the device for attributes (`ibv_query_qp`).
+   *
+   * @param mask {@linkcode QpAttrMask}: the attributes that matter; all if left out. Others may be told too.
+   * @throws {VerbsError} If the device refuses.
+   */
+  query(mask: number = -1): QpQuery {
+    const attr = allocStruct(structs.ibv_qp_attr);
+    const init = allocStruct(structs.ibv_qp_init_attr);
+    const result = verbs().ibv_query_qp(this.unsafeHandle, attr, mask & ALL, init);
+    check("ibv_query_qp", "query queue pair", result);
+    return {
+      attr: readQpAttr(attr),
+      cap: readCap(init, "ibv_qp_init_attr"),
+      sqSigAll: readField(init, structs.ibv_qp_init_attr.fields.sq_sig_all) !== 0,
+    };
+  }
+
+  /**
+   * Posts one receive or several, in order (`ibv_post_recv`).
+   *
+   * @throws {RangeError} On UD, if a buffer cannot take the 40 bytes of the GRH.
+   * @throws {TypeError} If a memory region is disposed.
+   * @throws {VerbsError} If the queue is full (ENOMEM) or the state is wrong (EINVAL); `posted` tells how many went
+   * through.
+   */
+  postRecv(requests: RecvRequest | readonly RecvRequest[]): void {
+    const list = Array.isArray(requests)
+      ? requests as readonly RecvRequest[]
+      : [requests as RecvRequest];
+    if (list.length === 0) return;
+    if (this.#recvs === undefined || this.#recvs.capacity < list.length) {
+      this.#recvs = new RecvRequests({
+        capacity: list.length,
+        maxSge: Math.max(1, this.cap.maxRecvSge),
+      });
+    }
+    for (const [i, request] of list.entries()) this.#recvs.set(i, request);
+    this.postRecvs(this.#recvs, list.length);
+  }
+
+  /**
+   * Posts one send or several, in order (`ibv_post_send`). On UD each keeps its address handle until its completion has
+   * been polled.
+   *
+   * @throws {RangeError} If a number is out of range, or a UD message exceeds the port's MTU.
+   * @throws {TypeError} If a memory region or address handle is disposed, or the handle of another protection domain.
+   * @throws {VerbsError} If the queue is full (ENOMEM) or the state is wrong (EINVAL); `posted` tells how many went
+   * through.
+   */
+  postSend(requests: SendRequest | readonly SendRequest[]): void {
+    const list = Array.isArray(requests)
+      ? requests as readonly SendRequest[]
+      : [requests as SendRequest];
+    if (list.length === 0) return;
+    if (this.#sends === undefined || this.#sends.capacity < list.length) {
+      this.#sends = new SendRequests({
+        capacity: list.length,
+        maxSge: Math.max(1, this.cap.maxSendSge),
+      });
+    }
+    for (const [i, request] of list.entries()) this.#sends.set(i, request);
+    this.postSends(this.#sends, list.length);
+  }
+
+  /**
+   * Posts prepared receives in one native call (`ibv_post_recv`): `count` of them from `start` on, all if left out.
+   *
+   * @throws As {@linkcode QueuePair.postRecv}.
+   */
+  postRecvs(list: RecvRequests, count: number = list.capacity, start: number = 0): void {
+    const handle = this.unsafeHandle;
+    const first = firstOf(list, start, count);
+    checkRecvs(list, start, count, this.type === QpType.UD);
+    const result = this.#postRecv(handle, first, this.#badWrPointer);
+    if (result !== 0) {
+      throw this.#postError(
+        "ibv_post_recv",
+        "post receive",
+        result,
+        this.#postedBefore(list, start),
+      );
+    }
+  }
+
+  /**
+   * Posts prepared sends in one native call (`ibv_post_send`): `count` of them from `start` on, all if left out.
+   *
+   * @throws As {@linkcode QueuePair.postSend}.
+   */
+  postSends(list: SendRequests, count: number = list.capacity, start: number = 0): void {
+    const handle = this.unsafeHandle;
+    const tracker = this.#tracker;
+    const first = firstOf(list, start, count);
+    checkSends(list, start, count, tracker && this.pd, this.#maxMessage);
+    const result = this.#postSend(handle, first, this.#badWrPointer);
+    const posted = result === 0 ? count : this.#postedBefore(list, start);
+    if (tracker !== undefined) noteSends(list, start, posted, tracker, this.#allSignaled);
+    if (result !== 0) throw this.#postError("ibv_post_send", "post send", result, posted);
+  }
+
+  #postedBefore(list: RequestList, start: number): number {
+    return indexOf(list, this.#badWr[0]!) - start;
+  }
+
+  #postError(verb: string, action: string, result: number, posted: number): VerbsError {
+    return failure(verb, action, Math.abs(result), {
+      posted,
+      detail: () => `request ${posted} of the list; those before it were posted`,
+      hint: (code) => hintPost(code, this),
+    });
+  }
+
+  /**
+   * Joins a multicast group (`ibv_attach_mcast`): its datagrams are received from then on. UD only.
+   *
+   * @param gid The group's GID.
+   * @param lid The group's LID; 0 on RoCE.
+   * @throws {VerbsError} If the device refuses.
+   */
+  attachMcast(gid: Gid, lid: number): void {
+    const result = verbs().ibv_attach_mcast(this.unsafeHandle, gid.bytes, uint16(lid, "lid"));
+    check("ibv_attach_mcast", `join multicast group ${gid}`, result);
+  }
+
+  /**
+   * Leaves a multicast group (`ibv_detach_mcast`).
+   *
+   * @throws {VerbsError} If it was not joined.
+   */
+  detachMcast(gid: Gid, lid: number): void {
+    const result = verbs().ibv_detach_mcast(this.unsafeHandle, gid.bytes, uint16(lid, "lid"));
+    check("ibv_detach_mcast", `leave multicast group ${gid}`, result);
+  }
+
+  protected override destroy(handle: IbvQp): void {
+    check("ibv_destroy_qp", "destroy queue pair", verbs().ibv_destroy_qp(handle), {
+      hint: (code) => code === "EBUSY" ? "It is still attached to a multicast group" : undefined,
+    });
+    if (this.#sendCq !== undefined) removeSender(this.#sendCq, this.qpNum);
+    this.#tracker?.ended();
+  }
+}
+
+function checkQueue(pd: ProtectionDomain, cq: CompletionQueue, name: string): void {
+  if (cq.context !== pd.context) {
+    throw new TypeError(`Cannot create queue pair: ${name} belongs to another context`);
+  }
+}
+
+function checkPostOps(pd: ProtectionDomain): void {
+  const context = pd.context.unsafeHandle;
+  if (!hasContextOp(context, "post_send") || !hasContextOp(context, "post_recv")) {
+    throw new TypeError("Cannot create queue pair: the provider cannot post");
+  }
+}
+
+function describeInit({ type, cap }: QpInit): string {
+  const sizes = Object.entries(cap).map(([name, value]) => `${name} ${value}`);
+  return [nameOf(QpType, type), ...sizes].join(", ");
+}
+
+/** The likely cause of a queue pair that cannot be made. */
+export function hintCreate(code: string, pd: ProtectionDomain): string | undefined {
+  switch (code) {
+    case "EPERM":
+      return "Raw packet queue pairs take the capability CAP_NET_RAW";
+    case "EINVAL":
+    case "ENOMEM": {
+      const { maxQpWr, maxSge, maxQp } = pd.context.queryDevice();
+      return `The device allows ${maxQpWr} work requests, ${maxSge} scatter/gather elements, ${maxQp} queue pairs`;
+    }
+  }
+}
+
+function hintModify(code: string, attr: QpAttrInit): string | undefined {
+  const index = attr.ahAttr?.grh?.sgidIndex;
+  if (index === undefined || !["ENETUNREACH", "EHOSTUNREACH", "ETIMEDOUT"].includes(code)) {
+    return undefined;
+  }
+  return `GID index ${index} has no way to ${attr.ahAttr!.grh!.dgid}`;
+}
+
+function hintPost(code: string, qp: QueuePair): string | undefined {
+  if (code === "ENOMEM") {
+    return "The queue is full, or the request has too many scatter/gather elements";
+  }
+  if (code !== "EINVAL") return undefined;
+  return `The queue pair is in state ${nameOf(QpState, qp.state)}: receives need INIT, sends RTS`;
+}
