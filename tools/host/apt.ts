@@ -48,7 +48,12 @@ async function updateLists(): Promise<void> {
 /** Installs packages, saying how far it is. */
 export async function install(names: readonly string[]): Promise<void> {
   const command = ["apt-get", "install", "--yes", "--no-install-recommends", ...names];
-  const options = ["-o", "APT::Status-Fd=3", "-o", "DPkg::Lock::Timeout=60"];
+  const settings = [
+    "APT::Status-Fd=3",
+    "APT::Keep-Downloaded-Packages=false",
+    "DPkg::Lock::Timeout=60",
+  ];
+  const options = settings.flatMap((setting) => ["-o", setting]);
   // Scripts of packages would find their standard output closed if that itself carried the status.
   const shell = ["sh", "-c", 'exec "$@" 3>&1 >/dev/null', "sh", ...command, ...options];
   const [program, ...args] = asRoot(shell, command);
