@@ -88,7 +88,7 @@ async function showProgress(stdout: ReadableStream<Uint8Array>): Promise<void> {
 
 /** The last of apt-get's status lines (`pmstatus:gcc:51.2:Unpacking gcc`) in a piece of its output, for people. */
 export function parseStatus(text: string): string | undefined {
-  const [, kind, percent, what] = text.match(/.*^(dl|pm)status:[^:\n]*:([\d.]+):([^\n]*)/ms) ?? [];
+  const [, kind, percent, what] = text.match(/.*^(dl|pm)status:[^\n]*?:([\d.]+):([^\n]*)/ms) ?? [];
   if (kind === undefined) return undefined;
   return `${kind === "dl" ? "download" : "installation"} ${Math.round(Number(percent))} %, ${
     what!.trim()

@@ -1,0 +1,103 @@
+// The small decisions of the tools: which accelerator, what the shell reads, what counts as a failure.
+
+import { assertEquals, assertThrows } from "@std/assert";
+import { assignments } from "../../tools/guest/initramfs.ts";
+import { accelerators } from "../../tools/guest/qemu.ts";
+import { Copy, lines } from "../../tools/guest/streams.ts";
+import { parseStatus } from "../../tools/host/apt.ts";
+import { countCases } from "../../tools/tests/junit.ts";
+import { complaints } from "../../tools/tests/kernel_log.ts";
+import { plan } from "../../tools/tests/plan.ts";
+
+Deno.test("accelerators() tries kvm first when the processor has virtualization", () => {
+  assertEquals(accelerators("flags\t\t: fpu vmx sse\n", true), ["kvm", "tcg"]);
+  assertEquals(accelerators("flags\t\t: fpu sse svm\n", true), ["kvm", "tcg"]);
+});
+
+Deno.test("accelerators() leaves kvm out when it is not usable or only the file is there", () => {
+  assertEquals(accelerators("flags\t\t: fpu vmx sse\n", false), ["tcg"]);
+  assertEquals(accelerators("flags\t\t: fpu vmmcall sse\n", true), ["tcg"]);
+});
+
+Deno.test("assignments() gives the shell the very values when they hold quotes and line ends", async () => {
+  const value = `it's "$HOME" \\ two\nlines`;
+  const script = `${assignments({ VALUE: value })}printf %s "$VALUE"`;
+  const { stdout } = await new Deno.Command("sh", { args: ["-c", script] }).output();
+  assertEquals(new TextDecoder().decode(stdout), value);
+});
+
+function streamOf(...pieces: string[]): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return ReadableStream.from(pieces.map((piece) => new TextEncoder().encode(piece)));
+}
+
+Deno.test("lines() joins what arrives in pieces", async () => {
+  const found = await Array.fromAsync(lines(streamOf("rea", "dy\nexit 0 1", " 2\nen")));
+  assertEquals(found, ["ready", "exit 0 1 2"]);
+});
+
+Deno.test("Copy.reached() waits for all bytes when the sink takes them a few at a time", async () => {
+  const taken: number[] = [];
+  const copy = new Copy(streamOf("abcde", "fg"), {
+    write: (bytes) => {
+      taken.push(...bytes.subarray(0, 2));
+      return Promise.resolve(Math.min(bytes.length, 2));
+    },
+  });
+  await copy.reached(7);
+  assertEquals(new TextDecoder().decode(new Uint8Array(taken)), "abcdefg");
+});
+
+Deno.test("parseStatus() reads the last line when a piece of output has several", () => {
+  const output = "pmstatus:a:10.4:Unpacking a (amd64)\npmstatus:libb:amd64:55.6:Installing b\npmst";
+  assertEquals(parseStatus(output), "installation 56 %, Installing b");
+  assertEquals(parseStatus("Reading package lists...\n"), undefined);
+});
+
+Deno.test("countCases() counts tests and steps by how they ended", () => {
+  const counts = countCases(`<testsuites tests="5">
+    <testcase name="a &gt; b" time="1">
+    </testcase>
+    <testcase name="b"/>
+    <testcase name="c"><skipped/></testcase>
+    <testcase name="d">
+      <failure message="x &lt;skipped/&gt;">no</failure>
+    </testcase>
+    <testcase name="e"><error message="x"/></testcase>
+  </testsuites>`);
+  assertEquals(counts, { passed: 2, failed: 2, ignored: 1 });
+});
+
+Deno.test("complaints() names faults and leaks when they came after the command began", () => {
+  const log = `[1.0] WARNING: in early boot
+[2.0] guest: the command starts
+[3.0] infiniband rxe0: set active
+[4.0] WARNING: CPU: 0 PID: 1 at drivers/infiniband/core/device.c:681
+[5.0] stub_hca: leaked 2 MRs`;
+  assertEquals(complaints(log), [
+    "[4.0] WARNING: CPU: 0 PID: 1 at drivers/infiniband/core/device.c:681",
+    "[5.0] stub_hca: leaked 2 MRs",
+  ]);
+});
+
+Deno.test("plan() runs native tiers twice when both ways are asked for", () => {
+  const passes = plan({ paths: [], both: true });
+  assertEquals(passes.map(({ tier, env }) => `${tier} ${env.IBVERBS_THUNKS ?? ""}`), [
+    "pure ",
+    "library ",
+    "library off",
+    "device ",
+    "device off",
+  ]);
+});
+
+Deno.test("plan() runs only the tiers that given files belong to", () => {
+  const paths = ["./tests/device/ah_test.ts", "tests/pure"];
+  assertEquals(plan({ paths, both: false }), [
+    { tier: "pure", paths: ["tests/pure"], env: {} },
+    { tier: "device", paths: ["./tests/device/ah_test.ts"], env: {} },
+  ]);
+});
+
+Deno.test("plan() throws when a file is in no tier", () => {
+  assertThrows(() => plan({ paths: ["tests/devices/x_test.ts"], both: false }), Error, "devices");
+});
