@@ -98,7 +98,8 @@ int stub_query_device(struct ib_device *device, struct ib_device_attr *attr,
 	attr->vendor_part_id = 4103;
 	attr->device_cap_flags = IB_DEVICE_CHANGE_PHY_PORT | IB_DEVICE_PORT_ACTIVE_EVENT |
 				 IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN |
-				 IB_DEVICE_MEM_WINDOW;
+				 IB_DEVICE_MEM_WINDOW | IB_DEVICE_RAW_SCATTER_FCS;
+	attr->raw_packet_caps = IB_RAW_PACKET_CAP_SCATTER_FCS;
 	device_limits(attr);
 	device_rss(attr);
 	return device_reply(udata);

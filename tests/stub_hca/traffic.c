@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Dual MIT/GPL
 // Packets that tests hand in, on their way to the queue a device would choose.
+#include <linux/crc32.h>
+#include <linux/if_ether.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
+#include <asm/unaligned.h>
 #include "stub.h"
+
+#define FCS_SIZE 4
 
 const char *const stub_outcome_names[STUB_OUTCOMES] = {
 	[STUB_DELIVERED] = "delivered",
@@ -48,6 +53,15 @@ static bool qp_ready(const struct stub_qp *qp)
 	       qp->attr.qp_state == IB_QPS_SQD || qp->attr.qp_state == IB_QPS_SQE;
 }
 
+/* The frame's buffer has room behind it, having held the frame's hexadecimal digits. */
+static void append_fcs(struct stub_message *message)
+{
+	u8 *end = (u8 *)message->data + message->length;
+
+	put_unaligned_le32(~crc32_le(~0, message->data, message->length), end);
+	message->length += FCS_SIZE;
+}
+
 static void spread(struct stub_qp *qp, struct stub_message *message)
 {
 	struct ib_rwq_ind_table *table = qp->rss.table;
@@ -59,6 +73,8 @@ static void spread(struct stub_qp *qp, struct stub_message *message)
 
 	wq = container_of(table->ind_tbl[index], struct stub_wq, ib);
 	message->cqe.immed_rss_invalid = cpu_to_be32(hash);
+	if (wq->queue.scatter_fcs)
+		append_fcs(message);
 	if (!qp_ready(qp))
 		outcome = STUB_QP_NOT_READY;
 	else if (wq->ib.state != IB_WQS_RDY)
@@ -104,6 +120,8 @@ static int packet_line(char *line)
 	length = unhex(line);
 	if (length < 0)
 		return length;
+	if (length < ETH_HLEN)
+		return -EINVAL;
 	message.data = (u8 *)line;
 	message.length = length;
 	mutex_lock(&stub_hca->lock);

@@ -17,7 +17,9 @@ static size_t ring_layout(struct stub_queue *queue)
 static int wq_check(struct ib_device *device, const struct ib_wq_init_attr *attr,
 		    const struct mlx4_ib_create_wq *request)
 {
-	if (attr->wq_type != IB_WQT_RQ || attr->create_flags || request->comp_mask)
+	if (attr->wq_type != IB_WQT_RQ || request->comp_mask)
+		return -EOPNOTSUPP;
+	if (attr->create_flags & ~IB_WQ_FLAGS_SCATTER_FCS)
 		return -EOPNOTSUPP;
 	if (!attr->max_wr || attr->max_wr > STUB_MAX_WR || !attr->max_sge ||
 	    attr->max_sge > STUB_MAX_SGE)
@@ -41,6 +43,7 @@ static int wq_open(struct stub_wq *wq, struct ib_device *device, struct ib_wq_in
 		return err;
 	queue->count = roundup_pow_of_two(attr->max_wr);
 	queue->max_sge = roundup_pow_of_two(attr->max_sge);
+	queue->scatter_fcs = attr->create_flags & IB_WQ_FLAGS_SCATTER_FCS;
 	err = stub_queue_map(device, queue, request->buf_addr, ring_layout(queue),
 			     request->db_addr);
 	if (err)
