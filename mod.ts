@@ -69,7 +69,15 @@ export { type QpInit, type QpQuery, QueuePair, type UdActivation } from "./types
 export { RecvRequests } from "./types/recv_requests.ts";
 export { RequestList } from "./types/request_list.ts";
 export { Resource } from "./types/resource.ts";
+export {
+  MAX_RSS_INPUT,
+  type RssFlow,
+  rssInput,
+  type RssInputOptions,
+  writeRssInput,
+} from "./types/rss_flow.ts";
 export { SendRequests } from "./types/send_requests.ts";
+export { microsoftRssKey, toeplitz, ToeplitzKey } from "./types/toeplitz.ts";
 export {
   type WcAddress,
   WcFlags,

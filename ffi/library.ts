@@ -6,15 +6,17 @@
  */
 
 import { openLibrary } from "./discovery.ts";
-import { type Inline, inlineVerbs } from "./inlines.ts";
+import { type Inline, inlineVerbs, opPath } from "./inlines.ts";
 import { errno, errnoCell, errnoLocation } from "./errno.ts";
 import { slowErrnoVerb, slowInline, slowNonblocking } from "./slow.ts";
 import { blockingVerbs, errnoSymbols, plainSymbols } from "./symbols.ts";
 import { buildImage, openImage, type Thunk, ThunksUnavailable } from "./thunks.ts";
 import { environment } from "./environment.ts";
 
-type Functions<S extends Deno.ForeignLibraryInterface> = Deno.DynamicLibrary<S>["symbols"];
-type InlineDefinitions = {
+/** The functions of a symbol table. */
+export type Functions<S extends Deno.ForeignLibraryInterface> = Deno.DynamicLibrary<S>["symbols"];
+/** The prototypes of the static-inline verbs. */
+export type InlineDefinitions = {
   readonly [K in keyof typeof inlineVerbs]: (typeof inlineVerbs)[K]["definition"];
 };
 
@@ -32,15 +34,14 @@ export interface Outcome<T> {
   readonly errno: number;
 }
 
-type Blocking = typeof blockingVerbs[number];
-type Parameters<F> = F extends (...args: infer A) => unknown ? A : never;
-type Result<F> = F extends (...args: never[]) => infer R ? R : never;
+/** A verb that may block. */
+export type BlockingVerb = typeof blockingVerbs[number];
 
 /** The verbs that may block, each on a thread of its own. */
 export type NonblockingVerbs = {
-  readonly [K in Blocking]: (
+  readonly [K in BlockingVerb]: (
     ...args: Parameters<Functions<typeof errnoSymbols>[K]>
-  ) => Promise<Outcome<Result<Functions<typeof errnoSymbols>[K]>>>;
+  ) => Promise<Outcome<ReturnType<Functions<typeof errnoSymbols>[K]>>>;
 };
 
 /** The opened library. */
@@ -149,8 +150,8 @@ function errnoThunks(path: string): Thunk[] {
   });
 }
 
-function inlineThunk([name, { path, errno, definition }]: [string, Inline]): Thunk {
-  const thunk = { name, target: { path } };
+function inlineThunk([name, { op, errno, definition }]: [string, Inline]): Thunk {
+  const thunk = { name, target: { path: opPath(op) } };
   return errno ? { ...thunk, errnoAfter: definition.parameters.length } : thunk;
 }
 
@@ -167,7 +168,7 @@ function thunkInterface(): Deno.ForeignLibraryInterface {
 
 /** The blocking verbs a second time, under names of their own, to be run on other threads. */
 function nonblockingInterface(
-  definition: (name: Blocking) => Deno.ForeignFunction,
+  definition: (name: BlockingVerb) => Deno.ForeignFunction,
 ): Record<string, Deno.ForeignFunction> {
   return Object.fromEntries(
     blockingVerbs.map((name) => [

@@ -16,7 +16,16 @@
 
 export { errno, errnoDescription, errnoName } from "./errno.ts";
 export type * from "./handles.ts";
-export { hasContextOp, hasExtendedOp, type Inline, inlineVerbs, type Path } from "./inlines.ts";
+export {
+  type ContextOp,
+  type ExtendedField,
+  hasContextOp,
+  hasExtendedOp,
+  type Inline,
+  inlineVerbs,
+  type Op,
+  opPath,
+} from "./inlines.ts";
 export {
   aarch64,
   constants,
@@ -29,6 +38,9 @@ export {
   x86_64,
 } from "./layout.ts";
 export {
+  type BlockingVerb,
+  type Functions,
+  type InlineDefinitions,
   type Library,
   library,
   nonblocking,

@@ -6,7 +6,7 @@
  */
 
 import { mappedErrno, setErrno } from "./errno.ts";
-import type { Inline } from "./inlines.ts";
+import { type Inline, opPath } from "./inlines.ts";
 
 // deno-lint-ignore no-explicit-any
 type AnyFunction = (...args: any[]) => any;
@@ -24,7 +24,8 @@ export function slowErrnoVerb(verb: AnyFunction): AnyFunction {
 }
 
 /** A static-inline verb by its function pointer. */
-export function slowInline({ path, errno, definition }: Inline): AnyFunction {
+export function slowInline({ op, errno, definition }: Inline): AnyFunction {
+  const path = opPath(op);
   const functions = new Map<bigint, AnyFunction>();
   const call: AnyFunction = (...args) => {
     const pointer = follow(args[0], path);

@@ -217,6 +217,7 @@ export let noteSend: (ah: AddressHandle, tracker: SendTracker, number: number) =
  * the completion of that send has been polled.
  */
 export class AddressHandle extends Resource<IbvAh> {
+  /** Its name in messages. */
   protected override readonly kind = "address handle";
   /** The protection domain it belongs to; queue pairs of others cannot use it. */
   readonly pd: ProtectionDomain;
@@ -247,6 +248,7 @@ export class AddressHandle extends Resource<IbvAh> {
     this.#tracker = tracker;
   }
 
+  /** Whether a send under way uses it. */
   protected override isInUse(): boolean {
     if (this.#tracker === undefined) return false;
     for (const [tracker, number] of [...this.#others, [this.#tracker, this.#lastSend] as const]) {
@@ -326,6 +328,7 @@ export class AddressHandle extends Resource<IbvAh> {
     });
   }
 
+  /** Destroys the native object. */
   protected override destroy(handle: IbvAh): void {
     check("ibv_destroy_ah", "destroy address handle", verbs().ibv_destroy_ah(handle));
   }

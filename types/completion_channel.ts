@@ -35,6 +35,7 @@ export let unregisterQueue: (channel: CompletionChannel, id: bigint, cq: Complet
  * so for them all, and none while nobody waits. Events are acknowledged as they are read.
  */
 export class CompletionChannel extends Resource<IbvCompChannel> {
+  /** Its name in messages. */
   protected override readonly kind = "completion channel";
   /** The device it belongs to. */
   readonly context: Context;
@@ -164,12 +165,14 @@ export class CompletionChannel extends Resource<IbvCompChannel> {
     }
   }
 
+  /** Disposes the object, as {@linkcode Resource.close} does. */
   override [Symbol.dispose](): void {
     this.#refuse(() => true, "completion channel");
     this.#readiness.wake();
     super[Symbol.dispose]();
   }
 
+  /** Destroys the native object. */
   protected override destroy(handle: IbvCompChannel): void {
     const result = verbs().ibv_destroy_comp_channel(handle);
     check("ibv_destroy_comp_channel", "destroy completion channel", result);

@@ -61,6 +61,7 @@ export let removeSender: (cq: CompletionQueue, qpNum: number) => void;
  * ```
  */
 export class CompletionQueue extends Resource<IbvCq> {
+  /** Its name in messages. */
   protected override readonly kind = "completion queue";
   /** The device it belongs to. */
   readonly context: Context;
@@ -228,11 +229,13 @@ export class CompletionQueue extends Resource<IbvCq> {
     return count;
   }
 
+  /** Disposes the object, as {@linkcode Resource.close} does. */
   override [Symbol.dispose](): void {
     if (this.channel !== null) unregisterQueue(this.channel, this.#id, this);
     super[Symbol.dispose]();
   }
 
+  /** Destroys the native object. */
   protected override destroy(handle: IbvCq): void {
     const result = verbs().ibv_destroy_cq(handle);
     check("ibv_destroy_cq", "destroy completion queue", result);

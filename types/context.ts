@@ -47,6 +47,7 @@ import type { WcAddress } from "./work_completion.ts";
  * ```
  */
 export class Context extends Resource<IbvContext> {
+  /** Its name in messages. */
   protected override readonly kind = "context";
   /** The device as the device list showed it. */
   readonly device: DeviceInfo;
@@ -316,6 +317,7 @@ export class Context extends Resource<IbvContext> {
     return initAhFromWcAsync(this, port, wc, grh, options);
   }
 
+  /** Destroys the native object. */
   protected override destroy(handle: IbvContext): void {
     checkErrno("ibv_close_device", "close device", verbs().ibv_close_device(handle));
   }

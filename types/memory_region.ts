@@ -88,6 +88,7 @@ interface Memory {
  * length 0.
  */
 export class MemoryRegion extends Resource<IbvMr> {
+  /** Its name in messages. */
   protected override readonly kind = "memory region";
   /** Its protection domain. */
   readonly pd: ProtectionDomain;
@@ -180,6 +181,7 @@ export class MemoryRegion extends Resource<IbvMr> {
     integer(length, "length", 0, this.length - offset);
   }
 
+  /** Destroys the native object. */
   protected override destroy(handle: IbvMr): void {
     check("ibv_dereg_mr", "deregister memory", verbs().ibv_dereg_mr(handle));
     this.#memory.native?.free();

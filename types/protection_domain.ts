@@ -14,6 +14,7 @@ import type { WcAddress } from "./work_completion.ts";
  * Made by {@linkcode Context.allocPd}; disposing it disposes all of them.
  */
 export class ProtectionDomain extends Resource<IbvPd> {
+  /** Its name in messages. */
   protected override readonly kind = "protection domain";
   /** The device it belongs to. */
   readonly context: Context;
@@ -97,6 +98,7 @@ export class ProtectionDomain extends Resource<IbvPd> {
     return AddressHandle.createFromWcAsync(this, wc, grh, port, options);
   }
 
+  /** Destroys the native object. */
   protected override destroy(handle: IbvPd): void {
     check("ibv_dealloc_pd", "deallocate protection domain", verbs().ibv_dealloc_pd(handle));
   }

@@ -87,6 +87,7 @@ export interface QpQuery {
  * ```
  */
 export class QueuePair extends Resource<IbvQp> {
+  /** Its name in messages. */
   protected override readonly kind = "queue pair";
   /** Its protection domain. */
   readonly pd: ProtectionDomain;
@@ -339,6 +340,7 @@ export class QueuePair extends Resource<IbvQp> {
     check("ibv_detach_mcast", `leave multicast group ${gid}`, result);
   }
 
+  /** Destroys the native object. */
   protected override destroy(handle: IbvQp): void {
     check("ibv_destroy_qp", "destroy queue pair", verbs().ibv_destroy_qp(handle), {
       hint: (code) => code === "EBUSY" ? "It is still attached to a multicast group" : undefined,

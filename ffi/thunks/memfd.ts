@@ -1,5 +1,4 @@
-import { constants } from "node:os";
-import { getSystemErrorName } from "node:util";
+import { errnoName, mappedErrno } from "../errno.ts";
 import { libc } from "../libc.ts";
 import { ThunksUnavailable } from "./unavailable.ts";
 
@@ -51,11 +50,11 @@ function createMemfd(): number {
   const name = new TextEncoder().encode("ibverbs-thunks\0");
   const fd = libc().memfd_create(name, MFD_CLOEXEC | MFD_EXEC);
   if (fd >= 0) return fd;
-  const code = errno();
+  const code = errnoCode();
   // Linux before 6.3 does not know MFD_EXEC, and needs none.
-  if (code !== constants.errno.EINVAL) throw refusal("create a memfd", code);
+  if (code !== "EINVAL") throw refusal("create a memfd", code);
   const plain = libc().memfd_create(name, MFD_CLOEXEC);
-  if (plain < 0) throw refusal("create a memfd", errno());
+  if (plain < 0) throw refusal("create a memfd", errnoCode());
   return plain;
 }
 
@@ -66,16 +65,16 @@ function writeAll(fd: number, bytes: Uint8Array<ArrayBuffer>): void {
       bytes.subarray(done),
       BigInt(bytes.length - done),
     );
-    if (written < 0n) throw refusal("write to a memfd", errno());
+    if (written < 0n) throw refusal("write to a memfd", errnoCode());
     done += Number(written);
   }
 }
 
 // Right after a synchronous call on the same thread, errno is still that call's.
-function errno(): number {
-  return new Deno.UnsafePointerView(libc().__errno_location()!).getInt32();
+function errnoCode(): string {
+  return errnoName(mappedErrno()[0]!);
 }
 
-function refusal(action: string, code: number): Error {
-  return new Error(`Cannot ${action}: ${getSystemErrorName(-code)}`);
+function refusal(action: string, code: string): Error {
+  return new Error(`Cannot ${action}: ${code}`);
 }
