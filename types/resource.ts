@@ -77,9 +77,15 @@ export abstract class Resource<H extends Handle = Handle> implements Disposable 
     };
     unhold = (resource) => {
       resource.#holds--;
-      resource.#destroyWhenUnused();
+      reconsider(resource);
     };
-    reconsider = (resource) => resource.#destroyWhenUnused();
+    reconsider = (resource) => {
+      try {
+        resource.#destroyWhenUnused();
+      } catch {
+        // nobody disposes here who could be told: the object stays, and the next close() says why
+      }
+    };
   }
 
   /**
