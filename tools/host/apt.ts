@@ -7,8 +7,8 @@ import { capture, exists, lastLines } from "./shell.ts";
 export class RightsError extends SetupError {
   override name = "RightsError";
 
-  constructor(command: string[]) {
-    super(`this needs root rights; run: sudo ${command.join(" ")}`);
+  constructor(remedy: string) {
+    super(`this needs root rights; run: ${remedy}`);
   }
 }
 
@@ -36,7 +36,9 @@ async function updateLists(): Promise<void> {
   let complaint = "";
   // Package servers now and then refuse or stall; a second try mostly goes through.
   for (let attempt = 1; attempt <= 3; attempt++) {
-    const { status, stdout, stderr } = await capture(...asRoot(["apt-get", "update"]));
+    const { status, stdout, stderr } = await capture(
+      ...asRoot(["apt-get", "update"], "sudo apt-get update"),
+    );
     // Even when it could fetch nothing its status is 0.
     if (status === 0 && !/^(Err:|E: |W: Failed to fetch)/m.test(stdout + stderr)) return;
     complaint = lastLines(stderr, 4);
@@ -53,10 +55,14 @@ export async function install(names: readonly string[]): Promise<void> {
     "APT::Keep-Downloaded-Packages=false",
     "DPkg::Lock::Timeout=60",
   ];
-  const options = settings.flatMap((setting) => ["-o", setting]);
   // Scripts of packages would find their standard output closed if that itself carried the status.
-  const shell = ["sh", "-c", 'exec "$@" 3>&1 >/dev/null', "sh", ...command, ...options];
-  const [program, ...args] = asRoot(shell, command);
+  const shell = ["sh", "-c", 'exec "$@" 3>&1 >/dev/null', "sh", ...command];
+  const remedy = `sudo apt-get update && sudo ${command.join(" ")}`;
+  const [program, ...args] = asRoot(
+    [...shell, ...settings.flatMap((setting) => ["-o", setting])],
+    remedy,
+  );
+  await ensureListed(names);
   const process = new Deno.Command(program, {
     args,
     stdin: "null",
@@ -72,7 +78,7 @@ export async function install(names: readonly string[]): Promise<void> {
   if (success) return;
   const errors = stderr.split("\n").filter((line) => /error|^E:/i.test(line)).slice(0, 4);
   throw new SetupError(
-    `Cannot install packages: ${errors.join("\n")}\nBy hand: sudo ${command.join(" ")}`,
+    `Cannot install packages: ${errors.join("\n")}\nBy hand: ${remedy}`,
   );
 }
 
@@ -95,13 +101,13 @@ export function parseStatus(text: string): string | undefined {
   }`;
 }
 
-/** The command that runs `command` with root rights; where there are none, `shown` tells the user what to do. */
-function asRoot(command: string[], shown = command): [string, ...string[]] {
+/** The command that runs `command` with root rights; where there are none, `remedy` tells the user what to do. */
+function asRoot(command: string[], remedy: string): [string, ...string[]] {
   if (Deno.uid() === 0) return command as [string, ...string[]];
   const sudo = exists("/usr/bin/sudo") &&
     new Deno.Command("sudo", { args: ["-n", "true"], stdout: "null", stderr: "null" }).outputSync()
       .success;
-  if (!sudo) throw new RightsError(shown);
+  if (!sudo) throw new RightsError(remedy);
   // sudo drops the variables it was started with.
   return ["sudo", "-n", "env", "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive", ...command];
 }

@@ -18,7 +18,6 @@ export async function ensurePackages(needs: readonly Need[]): Promise<void> {
   if (missing.length === 0) return;
   for (const need of missing) say(`set-up: installing ${need.package} (${need.reason})`);
   const names = missing.map((need) => need.package);
-  await ensureListed(names);
   await withFreshLists(() => install(names));
   const absent = missing.find((need) => !exists(need.file));
   if (absent) {
