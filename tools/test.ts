@@ -5,6 +5,7 @@
  */
 
 import { parseArgs } from "@std/cli/parse-args";
+import { ensureGuest } from "./guest/parts.ts";
 import { ensurePackages, type Need } from "./host/packages.ts";
 import { stdArguments } from "./host/jsr.ts";
 import { project } from "./host/paths.ts";
@@ -59,8 +60,9 @@ await main(async () => {
   if (flags.filter !== undefined) extra.push(`--filter=${flags.filter}`);
   const passes = plan({ paths: flags._.map(String), both: flags.both });
   if (passes.some((pass) => pass.tier !== "pure")) await ensurePackages(NEEDS);
-  if (flags.check && !await typesAreRight()) return report(0, 1);
   const guest = flags.guest || hostDevice() === undefined;
+  if (guest && passes.some((pass) => pass.tier === "device")) await ensureGuest();
+  if (flags.check && !await typesAreRight()) return report(0, 1);
   const { passed, failed } = await runPasses(passes, {
     guest,
     extra,

@@ -4,7 +4,7 @@ import { withFreshLists } from "../host/apt.ts";
 import { cached } from "../host/cached.ts";
 import { downloadPackage, ensurePackages, unpack } from "../host/packages.ts";
 import { say } from "../host/report.ts";
-import { ensureKernel } from "./kernel.ts";
+import { ensureGuest } from "./parts.ts";
 
 // Nothing is built for other architectures, and nobody reads the documentation here.
 const UNUSED = ["usr/share", "usr/src/*/arch/[!x]*/*", "usr/src/*/include/dt-bindings"];
@@ -21,7 +21,7 @@ export async function kernelHeaders(): Promise<string> {
     { package: "make", file: "/usr/bin/make", reason },
     { package: "libelf1", file: "/usr/lib/x86_64-linux-gnu/libelf.so.1", reason },
   ]);
-  const { version } = await ensureKernel();
+  const { kernel: { version } } = await ensureGuest();
   const folder = await cached(
     `guest/headers-${version}`,
     (partial) => withFreshLists(() => fetchHeaders(version, partial)),

@@ -1,12 +1,10 @@
 /** Runs one command in a fresh guest. */
 
-import { ensureBusybox } from "./busybox.ts";
 import { guestEnvironment } from "./environment.ts";
+import { ensureGuest, type Parts } from "./parts.ts";
 import { initramfs } from "./initramfs.ts";
 import { Interruption } from "./interruption.ts";
-import { ensureKernel, type Kernel } from "./kernel.ts";
 import { Guest, GuestError } from "./machine.ts";
-import { ensurePackages, type Need } from "../host/packages.ts";
 import { out, project } from "../host/paths.ts";
 import { type Accelerator, accelerators, qemuArguments } from "./qemu.ts";
 import { say } from "../host/report.ts";
@@ -34,35 +32,6 @@ const START_SECONDS = { kvm: 20, tcg: 120 };
 
 // What a shell reports for a program whose reader has gone, as in `deno task vm -- yes | head`.
 const SIGPIPE_STATUS = 141;
-
-const NEEDS: Need[] = [
-  { package: "xz-utils", file: "/usr/bin/xz", reason: "unpacks the guest's kernel" },
-  { package: "qemu-system-x86", file: "/usr/bin/qemu-system-x86_64", reason: "runs the guest" },
-  { package: "kmod", file: "/sbin/depmod", reason: "indexes and loads the guest's kernel modules" },
-  {
-    package: "iproute2",
-    file: "/usr/bin/rdma",
-    reason: "makes the guest's network and RDMA devices",
-  },
-  {
-    package: "ibverbs-providers",
-    file: "/etc/libibverbs.d/rxe.driver",
-    reason: "libibverbs' drivers, rxe among them",
-  },
-];
-
-/** What a guest is made of. */
-export interface Parts {
-  kernel: Kernel;
-  /** The path of a static busybox. */
-  busybox: string;
-}
-
-/** Fetches and installs what the guest needs; quick when all is there. */
-export async function ensureGuest(): Promise<Parts> {
-  await ensurePackages(NEEDS);
-  return { kernel: await ensureKernel(), busybox: await ensureBusybox() };
-}
 
 /**
  * Runs a command in a guest that has a soft-RoCE device, with the host's files as they are and a writable copy of them in RAM.

@@ -11,11 +11,15 @@ export interface Finished {
 
 /** Runs a program to its end and keeps its output. */
 export async function capture(command: string, ...args: string[]): Promise<Finished> {
-  const { code, stdout, stderr } = await new Deno.Command(command, {
+  const process = new Deno.Command(command, {
     args,
     stdin: "null",
     env: { LC_ALL: "C", DEBIAN_FRONTEND: "noninteractive" },
-  }).output();
+  });
+  const { code, stdout, stderr } = await process.output().catch((error) => {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new SetupError(`Cannot run ${command}: it is not installed`);
+  });
   const decoder = new TextDecoder();
   return { status: code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
 }

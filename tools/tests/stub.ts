@@ -1,7 +1,6 @@
 /** The kernel module that stands in for an RDMA adapter in the guest, built from tests/stub_hca. */
 
 import { kernelHeaders } from "../guest/headers.ts";
-import { ensureKernel } from "../guest/kernel.ts";
 import { cached } from "../host/cached.ts";
 import { inProject } from "../host/paths.ts";
 import { say } from "../host/report.ts";
@@ -10,9 +9,8 @@ import { demand } from "../host/shell.ts";
 /** The module's file, built first when its sources or the kernel have changed. */
 export async function buildStub(): Promise<string> {
   const sources = inProject("tests/stub_hca");
-  const { version } = await ensureKernel();
   const headers = await kernelHeaders();
-  const key = await digest(version, sources);
+  const key = await digest(headers, sources);
   const folder = await cached(`stub_hca/${key}`, async (partial) => {
     say("set-up: building the stub HCA's kernel module");
     await removeOthers(partial);
@@ -30,9 +28,9 @@ async function removeOthers(kept: string): Promise<void> {
   }
 }
 
-async function digest(version: string, folder: string): Promise<string> {
+async function digest(headers: string, folder: string): Promise<string> {
   const names = [...Deno.readDirSync(folder)].map((entry) => entry.name).sort();
   const texts = names.map((name) => `${name}\0${Deno.readTextFileSync(`${folder}/${name}`)}`);
-  const bytes = new TextEncoder().encode([version, ...texts].join("\0"));
+  const bytes = new TextEncoder().encode([headers, ...texts].join("\0"));
   return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex().slice(0, 16);
 }

@@ -1,0 +1,40 @@
+/** What a guest is made of, and the set-up that gets it. */
+
+import { ensurePackages, type Need } from "../host/packages.ts";
+import { SetupError } from "../host/report.ts";
+import { ensureBusybox } from "./busybox.ts";
+import { ensureKernel, type Kernel } from "./kernel.ts";
+
+const NEEDS: Need[] = [
+  { package: "xz-utils", file: "/usr/bin/xz", reason: "unpacks the guest's kernel" },
+  { package: "qemu-system-x86", file: "/usr/bin/qemu-system-x86_64", reason: "runs the guest" },
+  { package: "kmod", file: "/sbin/depmod", reason: "indexes and loads the guest's kernel modules" },
+  {
+    package: "iproute2",
+    file: "/usr/bin/rdma",
+    reason: "makes the guest's network and RDMA devices",
+  },
+  {
+    package: "ibverbs-providers",
+    file: "/etc/libibverbs.d/rxe.driver",
+    reason: "libibverbs' drivers, rxe among them",
+  },
+];
+
+/** What a guest is made of. */
+export interface Parts {
+  kernel: Kernel;
+  /** The path of a static busybox. */
+  busybox: string;
+}
+
+/** Fetches and installs what the guest needs; quick when all is there. */
+export async function ensureGuest(): Promise<Parts> {
+  if (Deno.build.arch !== "x86_64") {
+    throw new SetupError(
+      `Cannot start the guest: its kernel is for x86_64, this host is ${Deno.build.arch}`,
+    );
+  }
+  await ensurePackages(NEEDS);
+  return { kernel: await ensureKernel(), busybox: await ensureBusybox() };
+}
