@@ -187,6 +187,156 @@ export const inlineVerbs = {
     op: { of: "ibv_cq_ex", ownOp: "end_poll" },
     definition: { parameters: [CqEx], result: "void" },
   },
+  // void ibv_wr_atomic_cmp_swp(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote_addr, uint64_t compare, uint64_t swap)
+  ibv_wr_atomic_cmp_swp: {
+    op: { of: "ibv_qp_ex", ownOp: "wr_atomic_cmp_swp" },
+    definition: { parameters: [QpEx, "u32", "u64", "u64", "u64"], result: "void" },
+  },
+  // void ibv_wr_atomic_fetch_add(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote_addr, uint64_t add)
+  ibv_wr_atomic_fetch_add: {
+    op: { of: "ibv_qp_ex", ownOp: "wr_atomic_fetch_add" },
+    definition: { parameters: [QpEx, "u32", "u64", "u64"], result: "void" },
+  },
+  // void ibv_wr_bind_mw(struct ibv_qp_ex *qp, struct ibv_mw *mw, uint32_t rkey, const struct ibv_mw_bind_info *bind_info)
+  ibv_wr_bind_mw: {
+    op: { of: "ibv_qp_ex", ownOp: "wr_bind_mw" },
+    definition: { parameters: [QpEx, Pointer, "u32", Pointer], result: "void" },
+  },
+  // void ibv_wr_local_inv(struct ibv_qp_ex *qp, uint32_t invalidate_rkey)
+  ibv_wr_local_inv: {
+    op: { of: "ibv_qp_ex", ownOp: "wr_local_inv" },
+    definition: { parameters: [QpEx, "u32"], result: "void" },
+  },
+  // void ibv_wr_rdma_read(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote_addr)
+  ibv_wr_rdma_read: {
+    op: { of: "ibv_qp_ex", ownOp: "wr_rdma_read" },
+    definition: { parameters: [QpEx, "u32", "u64"], result: "void" },
+  },
+  // void ibv_wr_rdma_write(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote_addr)
+  ibv_wr_rdma_write: {
+    op: { of: "ibv_qp_ex", ownOp: "wr_rdma_write" },
+    definition: { parameters: [QpEx, "u32", "u64"], result: "void" },
+  },
+  // void ibv_wr_rdma_write_imm(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote_addr, __be32 imm_data)
+  ibv_wr_rdma_write_imm: {
+    op: { of: "ibv_qp_ex", ownOp: "wr_rdma_write_imm" },
+    definition: { parameters: [QpEx, "u32", "u64", "u32"], result: "void" },
+  },
+  // void ibv_wr_send_inv(struct ibv_qp_ex *qp, uint32_t invalidate_rkey)
+  ibv_wr_send_inv: {
+    op: { of: "ibv_qp_ex", ownOp: "wr_send_inv" },
+    definition: { parameters: [QpEx, "u32"], result: "void" },
+  },
+  // void ibv_wr_send_tso(struct ibv_qp_ex *qp, void *hdr, uint16_t hdr_sz, uint16_t mss)
+  ibv_wr_send_tso: {
+    op: { of: "ibv_qp_ex", ownOp: "wr_send_tso" },
+    definition: { parameters: [QpEx, Pointer, "u16", "u16"], result: "void" },
+  },
+  // void ibv_wr_set_xrc_srqn(struct ibv_qp_ex *qp, uint32_t remote_srqn)
+  ibv_wr_set_xrc_srqn: {
+    op: { of: "ibv_qp_ex", ownOp: "wr_set_xrc_srqn" },
+    definition: { parameters: [QpEx, "u32"], result: "void" },
+  },
+  // void ibv_wr_set_inline_data(struct ibv_qp_ex *qp, void *addr, size_t length)
+  ibv_wr_set_inline_data: {
+    op: { of: "ibv_qp_ex", ownOp: "wr_set_inline_data" },
+    definition: { parameters: [QpEx, Pointer, "usize"], result: "void" },
+  },
+  // void ibv_wr_set_inline_data_list(struct ibv_qp_ex *qp, size_t num_buf, const struct ibv_data_buf *buf_list)
+  ibv_wr_set_inline_data_list: {
+    op: { of: "ibv_qp_ex", ownOp: "wr_set_inline_data_list" },
+    definition: { parameters: [QpEx, "usize", Pointer], result: "void" },
+  },
+  // void ibv_wr_set_sge_list(struct ibv_qp_ex *qp, size_t num_sge, const struct ibv_sge *sg_list)
+  ibv_wr_set_sge_list: {
+    op: { of: "ibv_qp_ex", ownOp: "wr_set_sge_list" },
+    definition: { parameters: [QpEx, "usize", Pointer], result: "void" },
+  },
+  // void ibv_wr_atomic_write(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote_addr, const void *atomic_wr)
+  ibv_wr_atomic_write: {
+    op: { of: "ibv_qp_ex", ownOp: "wr_atomic_write" },
+    definition: { parameters: [QpEx, "u32", "u64", Pointer], result: "void" },
+  },
+  // enum ibv_wc_opcode ibv_wc_read_opcode(struct ibv_cq_ex *cq)
+  ibv_wc_read_opcode: {
+    op: { of: "ibv_cq_ex", ownOp: "read_opcode" },
+    definition: { parameters: [CqEx], result: "u32" },
+  },
+  // uint32_t ibv_wc_read_vendor_err(struct ibv_cq_ex *cq)
+  ibv_wc_read_vendor_err: {
+    op: { of: "ibv_cq_ex", ownOp: "read_vendor_err" },
+    definition: { parameters: [CqEx], result: "u32" },
+  },
+  // uint32_t ibv_wc_read_byte_len(struct ibv_cq_ex *cq)
+  ibv_wc_read_byte_len: {
+    op: { of: "ibv_cq_ex", ownOp: "read_byte_len" },
+    definition: { parameters: [CqEx], result: "u32" },
+  },
+  // __be32 ibv_wc_read_imm_data(struct ibv_cq_ex *cq)
+  ibv_wc_read_imm_data: {
+    op: { of: "ibv_cq_ex", ownOp: "read_imm_data" },
+    definition: { parameters: [CqEx], result: "u32" },
+  },
+  // uint32_t ibv_wc_read_invalidated_rkey(struct ibv_cq_ex *cq)
+  ibv_wc_read_invalidated_rkey: {
+    op: { of: "ibv_cq_ex", ownOp: "read_imm_data" },
+    definition: { parameters: [CqEx], result: "u32" },
+  },
+  // uint32_t ibv_wc_read_qp_num(struct ibv_cq_ex *cq)
+  ibv_wc_read_qp_num: {
+    op: { of: "ibv_cq_ex", ownOp: "read_qp_num" },
+    definition: { parameters: [CqEx], result: "u32" },
+  },
+  // uint32_t ibv_wc_read_src_qp(struct ibv_cq_ex *cq)
+  ibv_wc_read_src_qp: {
+    op: { of: "ibv_cq_ex", ownOp: "read_src_qp" },
+    definition: { parameters: [CqEx], result: "u32" },
+  },
+  // unsigned int ibv_wc_read_wc_flags(struct ibv_cq_ex *cq)
+  ibv_wc_read_wc_flags: {
+    op: { of: "ibv_cq_ex", ownOp: "read_wc_flags" },
+    definition: { parameters: [CqEx], result: "u32" },
+  },
+  // uint32_t ibv_wc_read_slid(struct ibv_cq_ex *cq)
+  ibv_wc_read_slid: {
+    op: { of: "ibv_cq_ex", ownOp: "read_slid" },
+    definition: { parameters: [CqEx], result: "u32" },
+  },
+  // uint8_t ibv_wc_read_sl(struct ibv_cq_ex *cq)
+  ibv_wc_read_sl: {
+    op: { of: "ibv_cq_ex", ownOp: "read_sl" },
+    definition: { parameters: [CqEx], result: "u8" },
+  },
+  // uint8_t ibv_wc_read_dlid_path_bits(struct ibv_cq_ex *cq)
+  ibv_wc_read_dlid_path_bits: {
+    op: { of: "ibv_cq_ex", ownOp: "read_dlid_path_bits" },
+    definition: { parameters: [CqEx], result: "u8" },
+  },
+  // uint64_t ibv_wc_read_completion_ts(struct ibv_cq_ex *cq)
+  ibv_wc_read_completion_ts: {
+    op: { of: "ibv_cq_ex", ownOp: "read_completion_ts" },
+    definition: { parameters: [CqEx], result: "u64" },
+  },
+  // uint64_t ibv_wc_read_completion_wallclock_ns(struct ibv_cq_ex *cq)
+  ibv_wc_read_completion_wallclock_ns: {
+    op: { of: "ibv_cq_ex", ownOp: "read_completion_wallclock_ns" },
+    definition: { parameters: [CqEx], result: "u64" },
+  },
+  // uint16_t ibv_wc_read_cvlan(struct ibv_cq_ex *cq)
+  ibv_wc_read_cvlan: {
+    op: { of: "ibv_cq_ex", ownOp: "read_cvlan" },
+    definition: { parameters: [CqEx], result: "u16" },
+  },
+  // uint32_t ibv_wc_read_flow_tag(struct ibv_cq_ex *cq)
+  ibv_wc_read_flow_tag: {
+    op: { of: "ibv_cq_ex", ownOp: "read_flow_tag" },
+    definition: { parameters: [CqEx], result: "u32" },
+  },
+  // void ibv_wc_read_tm_info(struct ibv_cq_ex *cq, struct ibv_wc_tm_info *tm_info)
+  ibv_wc_read_tm_info: {
+    op: { of: "ibv_cq_ex", ownOp: "read_tm_info" },
+    definition: { parameters: [CqEx, Pointer], result: "void" },
+  },
 } as const satisfies Record<string, Inline>;
 
 const context: Structs["ibv_context"]["fields"] = structs.ibv_context.fields;
