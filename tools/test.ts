@@ -36,7 +36,6 @@ const NEEDS: Need[] = [
   { package: "libibverbs-dev", file: "/usr/include/infiniband/verbs.h", reason },
   { package: "gcc-aarch64-linux-gnu", file: "/usr/bin/aarch64-linux-gnu-gcc", reason },
   { package: "libc6-dev-arm64-cross", file: "/usr/aarch64-linux-gnu/include/stdio.h", reason },
-  { package: "qemu-user", file: "/usr/bin/qemu-aarch64", reason: "runs machine code for aarch64" },
   { package: "ibverbs-utils", file: "/usr/bin/ibv_ud_pingpong", reason: "the tests talk to it" },
 ];
 

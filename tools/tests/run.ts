@@ -7,6 +7,7 @@ import { say, SetupError } from "../host/report.ts";
 import { exists } from "../host/shell.ts";
 import { add, countCases, type Counts } from "./junit.ts";
 import { complaints } from "./kernel_log.ts";
+import { pathWithEmulator } from "./emulator.ts";
 import type { Pass } from "./plan.ts";
 import { buildStub } from "./stub.ts";
 
@@ -40,7 +41,9 @@ async function runPass(pass: Pass, setting: Setting): Promise<Counts> {
   const report = `${out}/junit-${pass.tier}.xml`;
   if (exists(report)) await Deno.remove(report);
   const args = await testArguments(pass, setting, report);
-  const problems = inGuest ? await runTierInGuest(args, pass.env) : await runOnHost(args, pass.env);
+  const problems = inGuest
+    ? await runTierInGuest(args, pass.env)
+    : await runOnHost(args, await hostEnvironment(pass));
   const counts = exists(report)
     ? countCases(await Deno.readTextFile(report))
     : { passed: 0, failed: 0, ignored: 0 };
@@ -63,6 +66,10 @@ function judged(pass: Pass, counts: Counts, problems: string[], filtered: boolea
   const others = counts.failed > 0 ? found.filter((problem) => !problem.startsWith(EXIT)) : found;
   for (const problem of others) say(`error: ${problem}`);
   return add(counts, { passed: 0, failed: others.length, ignored: 0 });
+}
+
+async function hostEnvironment({ tier, env }: Pass): Promise<Record<string, string>> {
+  return tier === "library" ? { ...env, PATH: await pathWithEmulator() } : env;
 }
 
 async function runOnHost(args: string[], env: Record<string, string>): Promise<string[]> {

@@ -1,0 +1,20 @@
+/** Runs machine code for aarch64 on this host: one program of a package that would fill 380 MB if installed. */
+
+import { withFreshLists } from "../host/apt.ts";
+import { cached } from "../host/cached.ts";
+import { downloadPackage, unpack } from "../host/packages.ts";
+import { exists } from "../host/shell.ts";
+
+const PROGRAM = "usr/bin/qemu-aarch64-static";
+
+/** The folders in which programs are found, with one that holds the emulator. */
+export async function pathWithEmulator(): Promise<string> {
+  const path = Deno.env.get("PATH") ?? "";
+  if (exists(`/${PROGRAM}`)) return path;
+  const folder = await cached("qemu-user", async (partial) => {
+    const file = await withFreshLists(() => downloadPackage("qemu-user-static", partial));
+    await unpack(file, partial, [PROGRAM]);
+    await Deno.remove(file);
+  });
+  return `${path}:${folder}/usr/bin`;
+}
