@@ -1,0 +1,34 @@
+/** What the examples' command lines have in common. */
+
+/** The command line is wrong. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+/**
+ * A whole number given on the command line, decimal or with 0x.
+ *
+ * @throws {UsageError} If it is none, or out of range.
+ */
+export function wholeNumber(
+  option: string,
+  text: string,
+  min: number,
+  max: number = 0x7fff_ffff,
+): number {
+  const value = /^(\d+|0x[0-9a-f]+)$/i.test(text) ? Number(text) : NaN;
+  if (value >= min && value <= max) return value;
+  throw new UsageError(`${option} takes a whole number from ${min} to ${max}, not "${text}"`);
+}
+
+/** Runs an example: what goes wrong ends it with a line on stderr, status 2 if the command line is wrong, else 1. */
+export async function run(name: string, main: () => Promise<void>): Promise<void> {
+  try {
+    await main();
+  } catch (error) {
+    const usage = error instanceof UsageError;
+    console.error(`${name}: ${error instanceof Error ? error.message : error}`);
+    if (usage) console.error(`Try --help`);
+    Deno.exitCode = usage ? 2 : 1;
+  }
+}
