@@ -83,9 +83,10 @@ export class Context extends Resource<IbvContext> {
       `open device "${info.name}"`,
       verbs().ibv_open_device(device),
       {
+        // refused at its name, libibverbs looks for the file elsewhere, and then there is none
         hint: (code) =>
-          code === "EACCES"
-            ? `/dev/infiniband/${info.devName} must be readable and writable`
+          code === "EACCES" || code === "ENOENT"
+            ? `/dev/infiniband/${info.devName} must be there, readable and writable`
             : undefined,
       },
     );

@@ -1,0 +1,267 @@
+// The device list, opening, and what a context tells of its device.
+import {
+  assert,
+  assertEquals,
+  assertFalse,
+  assertGreater,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import {
+  Context,
+  type DeviceAttr,
+  GidType,
+  LinkLayer,
+  listDevices,
+  Mtu,
+  mtuBytes,
+  NodeType,
+  type PortAttr,
+  PortState,
+  TransportType,
+  VerbsError,
+} from "../../mod.ts";
+import { camelCase } from "../../ffi/struct.ts";
+import { outputOf } from "../subprocess.ts";
+import { countOf, deviceTest, openRxe, PORT, RXE, sysfs } from "./setup.ts";
+
+function runDevinfo(): string {
+  const { stdout } = new Deno.Command("ibv_devinfo", { args: ["-v", "-d", RXE] }).outputSync();
+  return new TextDecoder().decode(stdout);
+}
+
+/** Lines `name: value` of the C tool, numbers only, by the attribute's name. */
+function devinfo(): Map<string, bigint> {
+  const lines = runDevinfo().matchAll(
+    /^\s*(\w+):\s+(?:.*\((\d+)\)|(0x[0-9a-fA-F]+|\d+))$/gm,
+  );
+  return new Map(
+    [...lines].map(([, name, code, number]) => [camelCase(name!), BigInt(code ?? number!)]),
+  );
+}
+
+function assertAgrees(attr: DeviceAttr | PortAttr, others: readonly string[]): void {
+  const expected = devinfo();
+  const compared = Object.entries(attr).filter(([name]) => expected.has(name));
+  for (const [name, value] of compared) assertEquals(BigInt(value), expected.get(name), name);
+  const rest = Object.keys(attr).filter((name) => !expected.has(name));
+  assertEquals(rest.sort(), [...others].sort());
+}
+
+deviceTest("listDevices() tells what sysfs tells", () => {
+  const device = listDevices().find(({ name }) => name === RXE);
+  assertEquals(device?.guid, BigInt(`0x${sysfs("node_guid").replaceAll(":", "")}`));
+  assertEquals(device?.nodeType, NodeType.CA);
+  assertEquals(device?.transportType, TransportType.IB);
+  const verbs = `/sys/class/infiniband_verbs/${device?.devName}/ibdev`;
+  assertEquals(Deno.readTextFileSync(verbs).trim(), RXE);
+  assertGreater(device!.index, -1);
+});
+
+deviceTest("Context.open() opens the device when given its name", () => {
+  using context = Context.open(RXE);
+  assertEquals(context.device.name, RXE);
+  assertEquals(context.hasActivePort, true);
+  assertEquals(context.disposed, false);
+});
+
+deviceTest("Context.open() opens a device with an active port when given no name", () => {
+  using context = Context.open();
+  assert(context.hasActivePort);
+});
+
+deviceTest("Context.open() names the devices when there is none of that name", () => {
+  const error = assertThrows(() => Context.open("mlx5_77"), Deno.errors.NotFound);
+  assertStringIncludes(error.message, 'there is no device "mlx5_77"');
+  assertStringIncludes(error.message, RXE);
+});
+
+deviceTest("Context.open() refuses a name that is only the beginning of one", () => {
+  assertThrows(() => Context.open(RXE.slice(0, -1)), Deno.errors.NotFound);
+  assertThrows(() => Context.open(""), Deno.errors.NotFound);
+});
+
+deviceTest("Context.open() opens a device again while it is open", () => {
+  using first = openRxe();
+  using second = openRxe();
+  assertFalse(Deno.UnsafePointer.equals(first.unsafeHandle, second.unsafeHandle));
+  assertEquals(second.queryPort(PORT).state, PortState.ACTIVE);
+});
+
+deviceTest("Context.open() names the file when it may not be opened", async () => {
+  const { devName } = listDevices().find(({ name }) => name === RXE)!;
+  const file = `/dev/infiniband/${devName}`;
+  const { mode } = Deno.statSync(file);
+  // root passes over modes unless it gives up these capabilities
+  const lost = ["-dac_override", "-dac_read_search"].join(",");
+  Deno.chmodSync(file, 0o000);
+  try {
+    const printed = await outputOf(
+      `
+      import { Context, VerbsError } from MOD;
+      try { Context.open("${RXE}"); } catch (error) {
+        console.log(error instanceof VerbsError, error.verb, error.hint);
+      }`,
+      { prefix: ["setpriv", `--bounding-set=${lost}`, `--inh-caps=${lost}`] },
+    );
+    assertEquals(printed, `true ibv_open_device ${file} must be there, readable and writable`);
+  } finally {
+    Deno.chmodSync(file, mode! & 0o777);
+  }
+});
+
+deviceTest("Context.close() closes the device and all that was made from it", () => {
+  const before = countOf("ctx");
+  const context = openRxe();
+  const pd = context.allocPd();
+  const cq = context.createCq({ cqe: 4 });
+  assertEquals(countOf("ctx"), before + 1);
+  context.close();
+  assertEquals(countOf("ctx"), before);
+  assertEquals([context.disposed, pd.disposed, cq.disposed], [true, true, true]);
+  assertThrows(() => context.queryDevice(), TypeError, "Cannot use context: it is disposed");
+  context.close();
+});
+
+deviceTest("Context.queryDevice() agrees with ibv_devinfo", () => {
+  using context = openRxe();
+  const attr = context.queryDevice();
+  assertAgrees(attr, ["fwVer", "nodeGuid", "sysImageGuid", "maxMapPerFmr"]);
+  assertStringIncludes(runDevinfo(), `fw_ver:\t\t\t\t${attr.fwVer}\n`);
+  assertEquals(attr.nodeGuid, context.device.guid);
+  assertEquals(attr.sysImageGuid, BigInt(`0x${sysfs("sys_image_guid").replaceAll(":", "")}`));
+  assertEquals(context.physPortCnt, attr.physPortCnt);
+  assertEquals(BigInt(context.numCompVectors), devinfo().get("numCompVectors"));
+});
+
+deviceTest("Context.queryPort() agrees with ibv_devinfo", () => {
+  using context = openRxe();
+  const attr = context.queryPort(PORT);
+  assertAgrees(attr, ["lid", "lmc", "linkLayer", "flags"]);
+  assertEquals([attr.lid, attr.lmc], [0, 0]);
+  assertEquals(attr.linkLayer, LinkLayer.ETHERNET);
+  assertStringIncludes(sysfs(`ports/${PORT}/state`), `${PortState.ACTIVE}: ACTIVE`);
+});
+
+deviceTest("Context.queryPort() tells the fields that the exported symbol leaves out", () => {
+  using context = openRxe();
+  const grhRequired = 1;
+  assertEquals(context.queryPort(PORT).flags & grhRequired, grhRequired);
+});
+
+deviceTest("mtuBytes() turns the port's MTU into bytes", () => {
+  using context = openRxe();
+  const { activeMtu, maxMtu } = context.queryPort(PORT);
+  assertEquals([Mtu[256], Mtu[4096]].map(mtuBytes), [256, 4096]);
+  assert(mtuBytes(activeMtu) <= mtuBytes(maxMtu));
+});
+
+for (const port of [0, 2, -1, 256, 257, 1.5, NaN, Infinity]) {
+  deviceTest(`Context refuses port ${port} before native code is reached`, () => {
+    using context = openRxe();
+    const refused = `Cannot use port ${port}: device "${RXE}" has port 1 only`;
+    assertThrows(() => context.queryPort(port), RangeError, refused);
+    assertThrows(() => context.queryGid(port, 0), RangeError, refused);
+    assertThrows(() => context.queryGidEx(port, 0), RangeError, refused);
+    assertThrows(() => context.gidTable(port), RangeError, refused);
+    assertThrows(() => context.queryPkey(port, 0), RangeError, refused);
+    assertThrows(() => context.getPkeyIndex(port, 0), RangeError, refused);
+  });
+}
+
+deviceTest("Context.gidTable() lists the slots in use as sysfs has them", () => {
+  using context = openRxe();
+  const table = context.gidTable(PORT);
+  assertGreater(table.length, 1);
+  for (const { gid, gidIndex, gidType, ndevIfindex, portNum } of table) {
+    const folder = `ports/${PORT}`;
+    const text = sysfs(`${folder}/gids/${gidIndex}`).replaceAll(":", "");
+    assertEquals(gid.bytes.toHex(), text);
+    assertEquals(sysfs(`${folder}/gid_attrs/types/${gidIndex}`), "RoCE v2");
+    assertEquals(gidType, GidType.ROCE_V2);
+    const netdev = sysfs(`${folder}/gid_attrs/ndevs/${gidIndex}`);
+    assertEquals(
+      ndevIfindex,
+      Number(Deno.readTextFileSync(`/sys/class/net/${netdev}/ifindex`)),
+    );
+    assertEquals(portNum, PORT);
+  }
+  assertEquals(context.gidTable(), table);
+});
+
+deviceTest("Context.queryGid() and queryGidEx() agree with the table", () => {
+  using context = openRxe();
+  for (const entry of context.gidTable(PORT)) {
+    assertEquals(context.queryGidEx(PORT, entry.gidIndex), entry);
+    assert(context.queryGid(PORT, entry.gidIndex).equals(entry.gid));
+  }
+});
+
+deviceTest(
+  "Context.queryGid() gives the zero GID and queryGidEx() ENODATA when the slot is empty",
+  () => {
+    using context = openRxe();
+    const { gidTblLen } = context.queryPort(PORT);
+    const last = gidTblLen - 1;
+    assert(context.queryGid(PORT, last).isZero);
+    const error = assertThrows(() => context.queryGidEx(PORT, last), VerbsError);
+    assertEquals([error.verb, error.code], ["ibv_query_gid_ex", "ENODATA"]);
+    assertStringIncludes(error.message, "The slot is empty");
+  },
+);
+
+deviceTest(
+  "Context.queryGid() and queryGidEx() name the table's length when the index is beyond it",
+  () => {
+    using context = openRxe();
+    const { gidTblLen } = context.queryPort(PORT);
+    for (const index of [gidTblLen, 0x7fff_ffff]) {
+      for (
+        const query of [() => context.queryGid(PORT, index), () => context.queryGidEx(PORT, index)]
+      ) {
+        const error = assertThrows(query, VerbsError);
+        assertEquals(error.code, "EINVAL");
+        assertStringIncludes(error.message, `The port's GID table has ${gidTblLen} slots`);
+      }
+    }
+  },
+);
+
+deviceTest("Context.queryGid() refuses an index that C cannot take", () => {
+  using context = openRxe();
+  assertThrows(() => context.queryGid(PORT, -1), RangeError, "index -1");
+  assertThrows(() => context.queryGid(PORT, 2 ** 31), RangeError);
+  assertThrows(() => context.queryGid(PORT, NaN), TypeError, "it is not an integer");
+  assertThrows(() => context.queryGidEx(PORT, -1), RangeError);
+});
+
+deviceTest("Context.queryPkey() agrees with sysfs", () => {
+  using context = openRxe();
+  assertEquals(context.queryPkey(PORT, 0), Number(sysfs(`ports/${PORT}/pkeys/0`)));
+});
+
+deviceTest("Context.queryPkey() fails when the index is beyond the table", () => {
+  using context = openRxe();
+  const { pkeyTblLen } = context.queryPort(PORT);
+  const error = assertThrows(() => context.queryPkey(PORT, pkeyTblLen), VerbsError);
+  assertEquals(error.verb, "ibv_query_pkey");
+  assertStringIncludes(error.message, `has ${pkeyTblLen} slots`);
+});
+
+deviceTest("Context.getPkeyIndex() finds a P_Key, and gives -1 when there is none", () => {
+  using context = openRxe();
+  assertEquals(context.getPkeyIndex(PORT, context.queryPkey(PORT, 0)), 0);
+  assertEquals(context.getPkeyIndex(PORT, 0x1234), -1);
+  assertThrows(() => context.getPkeyIndex(PORT, 0x1_0000), RangeError);
+});
+
+deviceTest("ProtectionDomain comes and goes with the kernel's", () => {
+  using context = openRxe();
+  const before = countOf("pd");
+  const pd = context.allocPd();
+  assertEquals(countOf("pd"), before + 1);
+  pd.close();
+  assertEquals(countOf("pd"), before);
+  pd.close();
+  assertThrows(() => pd.registerMemory(4096, 0), TypeError, "Cannot use protection domain");
+});
