@@ -21,7 +21,7 @@ const HELP = `Runs the tests of tests/pure, tests/library and tests/device.
 The first two run on this host; the third on its RDMA device, or without one in the guest.
 
   --filter TEXT   only tests whose name has that text, or matches /TEXT/
-  --both          what reaches native code a second time, with IBVERBS_THUNKS=off
+  --both          what reaches native code twice, with IBVERBS_THUNKS=on and =off
   --guest         device tests in the guest even if the host has a device
   --no-check      leave out the type check
   --help          show this text

@@ -83,9 +83,9 @@ Deno.test("plan() runs native tiers twice when both ways are asked for", () => {
   const passes = plan({ paths: [], both: true });
   assertEquals(passes.map(({ tier, env }) => `${tier} ${env.IBVERBS_THUNKS ?? ""}`), [
     "pure ",
-    "library ",
+    "library on",
     "library off",
-    "device ",
+    "device on",
     "device off",
   ]);
 });

@@ -20,7 +20,7 @@ export interface Pass {
 export interface Choice {
   /** Files or folders below tests/; all when empty. */
   paths: string[];
-  /** Runs what reaches native code a second time, without thunks. */
+  /** Runs what reaches native code twice, through thunks and without. */
   both: boolean;
 }
 
@@ -35,7 +35,9 @@ export function plan({ paths, both }: Choice): Pass[] {
   const once = TIERS.map((tier): Pass => ({ tier, paths: pathsOf(tier, paths), env: {} }));
   const chosen = once.filter((pass) => pass.paths.length > 0);
   return chosen.flatMap((pass) =>
-    both && pass.tier !== "pure" ? [pass, { ...pass, env: { IBVERBS_THUNKS: "off" } }] : [pass]
+    both && pass.tier !== "pure"
+      ? ["on", "off"].map((mode) => ({ ...pass, env: { IBVERBS_THUNKS: mode } }))
+      : [pass]
   );
 }
 
