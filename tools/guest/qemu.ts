@@ -1,6 +1,7 @@
 /** How the virtual machine is started. */
 
 import type { Kernel } from "./kernel.ts";
+import { SetupError } from "../host/report.ts";
 import { out } from "../host/paths.ts";
 
 /** What runs the guest's instructions: the processor itself, or QEMU's emulation of one. */
@@ -26,6 +27,12 @@ export interface Machine {
  */
 export function accelerators(cpuinfo: string, kvmUsable: boolean): Accelerator[] {
   return kvmUsable && /^flags\s*:.* (vmx|svm)( |$)/m.test(cpuinfo) ? ["kvm", "tcg"] : ["tcg"];
+}
+
+/** Reads a user's choice; `where` it stands is for the message. */
+export function parseAccelerator(where: string, text: string | undefined): Accelerator | undefined {
+  if (text === undefined || text === "kvm" || text === "tcg") return text;
+  throw new SetupError(`${where} takes kvm or tcg, not "${text}"`);
 }
 
 /** QEMU's arguments. */

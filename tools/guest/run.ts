@@ -6,7 +6,7 @@ import { initramfs } from "./initramfs.ts";
 import { Interruption } from "./interruption.ts";
 import { Guest, GuestError } from "./machine.ts";
 import { out, project } from "../host/paths.ts";
-import { type Accelerator, accelerators, qemuArguments } from "./qemu.ts";
+import { type Accelerator, accelerators, parseAccelerator, qemuArguments } from "./qemu.ts";
 import { say } from "../host/report.ts";
 
 /** How a command is run. */
@@ -19,7 +19,7 @@ export interface RunOptions {
   timeout?: number;
   /** Megabytes; 4096 by default. */
   memory?: number;
-  /** Chosen by itself unless given. */
+  /** Chosen by itself unless given here or in IBVERBS_ACCEL. */
   accelerator?: Accelerator;
   /** Shows the kernel's console on standard error. */
   verbose?: boolean;
@@ -45,8 +45,10 @@ export async function runInGuest(
   options: RunOptions = {},
 ): Promise<number> {
   const parts = await ensureGuest();
-  const candidates = options.accelerator
-    ? [options.accelerator]
+  const chosen = options.accelerator ??
+    parseAccelerator("IBVERBS_ACCEL", Deno.env.get("IBVERBS_ACCEL"));
+  const candidates = chosen
+    ? [chosen]
     : accelerators(Deno.readTextFileSync("/proc/cpuinfo"), kvmUsable());
   for (const [i, accelerator] of candidates.entries()) {
     const run = new Run(parts, options, accelerator);
