@@ -42,6 +42,16 @@ export {
   NodeType,
   TransportType,
 } from "./types/device.ts";
+export type {
+  CqModCaps,
+  DeviceAttrEx,
+  OdpCaps,
+  PacketPacingCaps,
+  PciAtomicCaps,
+  RssCaps,
+  TmCaps,
+  TsoCaps,
+} from "./types/device_attr_ex.ts";
 export { VerbsError, type VerbsErrorOptions } from "./types/errors.ts";
 export { Gid, type GidEntry, GidType } from "./types/gid.ts";
 export { Grh, type Ipv4Header } from "./types/grh.ts";
@@ -65,6 +75,7 @@ export {
   QpState,
   QpType,
 } from "./types/qp_attr.ts";
+export { QpCreateFlags, type QpInitEx, SendOpsFlags } from "./types/qp_init_ex.ts";
 export { type QpInit, type QpQuery, QueuePair, type UdActivation } from "./types/queue_pair.ts";
 export { RecvRequests } from "./types/recv_requests.ts";
 export { RequestList } from "./types/request_list.ts";
@@ -76,6 +87,11 @@ export {
   type RssInputOptions,
   writeRssInput,
 } from "./types/rss_flow.ts";
+export {
+  RwqIndirectionTable,
+  type RwqIndirectionTableInit,
+} from "./types/rwq_indirection_table.ts";
+export { RxHash, RxHashFields, RxHashFunction, type RxHashInit } from "./types/rx_hash.ts";
 export { SendRequests } from "./types/send_requests.ts";
 export { microsoftRssKey, toeplitz, ToeplitzKey } from "./types/toeplitz.ts";
 export {
@@ -87,6 +103,14 @@ export {
   WorkCompletionError,
 } from "./types/work_completion.ts";
 export { WorkCompletions } from "./types/work_completions.ts";
+export {
+  WorkQueue,
+  type WqAttrInit,
+  WqFlags,
+  type WqInit,
+  WqState,
+  WqType,
+} from "./types/work_queue.ts";
 export {
   type RecvRequest,
   type RequestsInit,
@@ -105,4 +129,6 @@ export type {
   IbvMr,
   IbvPd,
   IbvQp,
+  IbvRwqIndTable,
+  IbvWq,
 } from "./ffi/handles.ts";

@@ -26,12 +26,14 @@ import {
   readDeviceAttr,
   withDeviceList,
 } from "./device.ts";
+import { type DeviceAttrEx, queryDeviceEx } from "./device_attr_ex.ts";
 import { check, checkErrno, checkHandle } from "./errors.ts";
 import { Gid, type GidEntry, type GidType } from "./gid.ts";
 import type { Grh } from "./grh.ts";
 import { type PortAttr, PortState } from "./port.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
 import { Resource } from "./resource.ts";
+import { RwqIndirectionTable, type RwqIndirectionTableInit } from "./rwq_indirection_table.ts";
 import { integer, uint16, uint32 } from "./validate.ts";
 import type { WcAddress } from "./work_completion.ts";
 
@@ -132,6 +134,14 @@ export class Context extends Resource<IbvContext> {
     const attr = allocStruct(structs.ibv_device_attr);
     check("ibv_query_device", "query device", verbs().ibv_query_device(this.unsafeHandle, attr));
     return readDeviceAttr(attr);
+  }
+
+  /**
+   * What the device can do beyond that (`ibv_query_device_ex`), such as receive side scaling; zeros where the provider
+   * does not tell.
+   */
+  queryDeviceEx(): DeviceAttrEx {
+    return queryDeviceEx(this.unsafeHandle);
   }
 
   /**
@@ -293,6 +303,17 @@ export class Context extends Resource<IbvContext> {
       this.#channel = this.createCompletionChannel();
     }
     return this.#channel;
+  }
+
+  /**
+   * Makes an indirection table, which spreads packets over work queues (`ibv_create_rwq_ind_table`).
+   *
+   * @throws {RangeError} If the number of work queues is not a power of two up to 8192.
+   * @throws {TypeError} If a work queue is disposed or belongs to another context.
+   * @throws {VerbsError} If the device refuses, or has no such tables (EOPNOTSUPP).
+   */
+  createRwqIndirectionTable(init: RwqIndirectionTableInit): RwqIndirectionTable {
+    return RwqIndirectionTable.create(this, init);
   }
 
   /**

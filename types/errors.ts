@@ -4,7 +4,9 @@
  * @module
  */
 
-import { errno, errnoDescription, errnoName } from "../ffi/errno.ts";
+import { EOPNOTSUPP, errno, errnoDescription, errnoName } from "../ffi/errno.ts";
+import type { IbvContext } from "../ffi/handles.ts";
+import { type ExtendedField, hasExtendedOp } from "../ffi/inlines.ts";
 
 /** What is known of a failed verb. */
 export interface VerbsErrorOptions {
@@ -125,4 +127,14 @@ export function failure(
     ...(detail && { detail: detail() }),
     hint: hint?.(value === 0 ? "unknown" : errnoName(value)),
   });
+}
+
+/** Throws what the header's own wrapper of a verb gives where the op is missing. */
+export function notSupported(verb: string, action: string): never {
+  throw failure(verb, action, EOPNOTSUPP);
+}
+
+/** Checks that a context has a verb's op, which native code would otherwise jump through. */
+export function requireOp(context: IbvContext, op: ExtendedField, action: string): void {
+  if (!hasExtendedOp(context, op)) notSupported(`ibv_${op}`, action);
 }

@@ -5,9 +5,11 @@ import type { Context } from "./context.ts";
 import { check, checkHandle } from "./errors.ts";
 import type { Grh } from "./grh.ts";
 import { MemoryRegion, type MemorySource } from "./memory_region.ts";
+import { createQpEx, type QpInitEx } from "./qp_init_ex.ts";
 import { type QpInit, QueuePair } from "./queue_pair.ts";
 import { Resource } from "./resource.ts";
 import type { WcAddress } from "./work_completion.ts";
+import { WorkQueue, type WqInit } from "./work_queue.ts";
 
 /**
  * A protection domain (`struct ibv_pd`): queue pairs, memory regions and address handles work together only within one.
@@ -55,6 +57,30 @@ export class ProtectionDomain extends Resource<IbvPd> {
    */
   createQp(init: QpInit): QueuePair {
     return QueuePair.create(this, init);
+  }
+
+  /**
+   * Makes a queue pair (`ibv_create_qp_ex`), such as one that spreads packets over work queues.
+   *
+   * @throws {TypeError} If something it is to use is disposed, belongs to another context, is missing, or does not go
+   * together.
+   * @throws {RangeError} If a number is out of range.
+   * @throws {VerbsError} If the device refuses: EPERM for raw packets without CAP_NET_RAW, EOPNOTSUPP for what it cannot
+   * do.
+   */
+  createQpEx(init: QpInitEx): QueuePair {
+    return createQpEx(this, init);
+  }
+
+  /**
+   * Makes a work queue (`ibv_create_wq`).
+   *
+   * @throws {TypeError} If the completion queue is disposed or belongs to another context.
+   * @throws {RangeError} If a number is out of range.
+   * @throws {VerbsError} If the device refuses, or has no work queues (EOPNOTSUPP).
+   */
+  createWq(init: WqInit): WorkQueue {
+    return WorkQueue.create(this, init);
   }
 
   /**

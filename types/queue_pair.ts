@@ -4,10 +4,12 @@ import { structs } from "../ffi/layout.ts";
 import { verbs } from "../ffi/library.ts";
 import { allocStruct, readField, readNative, writeField } from "../ffi/struct.ts";
 import { addSender, type CompletionQueue, removeSender } from "./completion_queue.ts";
-import { check, checkHandle, failure, type VerbsError } from "./errors.ts";
+import type { Context } from "./context.ts";
+import { check, checkHandle } from "./errors.ts";
 import type { Gid } from "./gid.ts";
 import { nameOf } from "./members.ts";
 import { mtuBytes } from "./port.ts";
+import { Poster } from "./poster.ts";
 import type { ProtectionDomain } from "./protection_domain.ts";
 import {
   explainTransition,
@@ -22,9 +24,13 @@ import {
   writeCap,
   writeQpAttr,
 } from "./qp_attr.ts";
-import { checkRecvs, RecvRequests } from "./recv_requests.ts";
-import { firstOf, indexOf, type RequestList } from "./request_list.ts";
+import { hintCreate, hintModify, hintPost } from "./queue_pair_hints.ts";
+import { RecvPoster } from "./recv_poster.ts";
+import type { RecvRequests } from "./recv_requests.ts";
+import { firstOf } from "./request_list.ts";
 import { Resource } from "./resource.ts";
+import type { RwqIndirectionTable } from "./rwq_indirection_table.ts";
+import type { RxHash } from "./rx_hash.ts";
 import { checkSends, noteSends, SendRequests } from "./send_requests.ts";
 import { SendTracker } from "./send_tracker.ts";
 import { uint16, uint32 } from "./validate.ts";
@@ -44,6 +50,18 @@ export interface QpInit {
   readonly cap: Partial<QpCap>;
   /** Whether every send has a completion, signaled or not; false if left out. */
   readonly sqSigAll?: boolean;
+}
+
+/** What a queue pair was made of: without a completion queue for them, it takes no sends, or no receives. */
+export interface QpParts extends Pick<QpInit, "type" | "sqSigAll"> {
+  /** Where its sends complete. */
+  readonly sendCq?: CompletionQueue | undefined;
+  /** Where its receives complete. */
+  readonly recvCq?: CompletionQueue | undefined;
+  /** RSS: the table of work queues that receive in its place. */
+  readonly rwqIndTbl?: RwqIndirectionTable | undefined;
+  /** RSS: how packets are hashed. */
+  readonly rxHashConf?: RxHash | undefined;
 }
 
 /** What {@linkcode QueuePair.activateUd} needs to know. */
@@ -97,24 +115,27 @@ export class QueuePair extends Resource<IbvQp> {
   readonly qpNum: number;
   /** Sizes of its queues, as the device gave them. */
   readonly cap: QpCap;
+  /** RSS: the table of work queues that receive in its place. */
+  readonly rwqIndTbl: RwqIndirectionTable | undefined;
+  /** RSS: how packets are hashed. The provider may go on reading the key. */
+  readonly rxHashConf: RxHash | undefined;
   readonly #sendCq: CompletionQueue | undefined;
   readonly #allSignaled: boolean;
   readonly #tracker: SendTracker | undefined;
   /** UD messages are single packets; longer ones would be dropped without an error. */
   #maxMessage = Infinity;
-  readonly #badWr: BigUint64Array<ArrayBuffer> = new BigUint64Array(1);
-  readonly #badWrPointer: Deno.PointerObject;
-  readonly #postSend: ReturnType<typeof verbs>["ibv_post_send"];
-  readonly #postRecv: ReturnType<typeof verbs>["ibv_post_recv"];
+  /** Absent in queue pairs without a send queue. */
+  readonly #sender: Poster<IbvQp> | undefined;
+  /** Absent in queue pairs without a receive queue. */
+  readonly #receiver: RecvPoster<IbvQp> | undefined;
   #sends: SendRequests | undefined;
-  #recvs: RecvRequests | undefined;
 
   /** @ignore The way in for {@linkcode ProtectionDomain.createQp} and its like. */
   constructor(
     pd: ProtectionDomain,
     handle: IbvQp,
     parents: readonly Resource[],
-    init: Pick<QpInit, "type" | "sqSigAll"> & { readonly sendCq?: CompletionQueue | undefined },
+    init: QpParts,
     cap: QpCap,
   ) {
     super(handle, [pd, ...parents]);
@@ -122,11 +143,21 @@ export class QueuePair extends Resource<IbvQp> {
     this.type = init.type;
     this.qpNum = readNative(handle, structs.ibv_qp.fields.qp_num);
     this.cap = cap;
+    this.rwqIndTbl = init.rwqIndTbl;
+    this.rxHashConf = init.rxHashConf;
     this.#sendCq = init.sendCq;
     this.#allSignaled = init.sqSigAll ?? false;
-    this.#badWrPointer = Deno.UnsafePointer.of(this.#badWr)!;
-    this.#postSend = verbs().ibv_post_send;
-    this.#postRecv = verbs().ibv_post_recv;
+    const hint = (code: string): string | undefined => hintPost(code, this.state);
+    if (init.sendCq !== undefined) {
+      const call = verbs().ibv_post_send;
+      this.#sender = new Poster<IbvQp>({ verb: "ibv_post_send", action: "post send", call, hint });
+    }
+    if (init.recvCq !== undefined) {
+      const call = verbs().ibv_post_recv;
+      const verb = { verb: "ibv_post_recv", action: "post receive", call, hint };
+      const needsGrh = init.type === QpType.UD;
+      this.#receiver = new RecvPoster<IbvQp>(verb, { maxSge: cap.maxRecvSge, needsGrh });
+    }
     if (init.type === QpType.UD && init.sendCq !== undefined) {
       this.#tracker = new SendTracker(cap.maxSendWr);
       addSender(init.sendCq, this.qpNum, this.#tracker);
@@ -137,8 +168,8 @@ export class QueuePair extends Resource<IbvQp> {
   static create(pd: ProtectionDomain, init: QpInit): QueuePair {
     const { sendCq, recvCq } = init;
     const parent = pd.unsafeHandle;
-    checkQueue(pd, sendCq, "sendCq");
-    checkQueue(pd, recvCq, "recvCq");
+    checkContext(pd, sendCq, "sendCq");
+    checkContext(pd, recvCq, "recvCq");
     checkPostOps(pd);
     const { fields } = structs.ibv_qp_init_attr;
     const view = allocStruct(structs.ibv_qp_init_attr);
@@ -227,23 +258,12 @@ export class QueuePair extends Resource<IbvQp> {
    * Posts one receive or several, in order (`ibv_post_recv`).
    *
    * @throws {RangeError} On UD, if a buffer cannot take the 40 bytes of the GRH.
-   * @throws {TypeError} If a memory region is disposed.
+   * @throws {TypeError} If a memory region is disposed, or the queue pair has no receive queue.
    * @throws {VerbsError} If the queue is full (ENOMEM) or the state is wrong (EINVAL); `posted` tells how many went
    * through.
    */
   postRecv(requests: RecvRequest | readonly RecvRequest[]): void {
-    const list = Array.isArray(requests)
-      ? requests as readonly RecvRequest[]
-      : [requests as RecvRequest];
-    if (list.length === 0) return;
-    if (this.#recvs === undefined || this.#recvs.capacity < list.length) {
-      this.#recvs = new RecvRequests({
-        capacity: list.length,
-        maxSge: Math.max(1, this.cap.maxRecvSge),
-      });
-    }
-    for (const [i, request] of list.entries()) this.#recvs.set(i, request);
-    this.postRecvs(this.#recvs, list.length);
+    this.#receives().post(this.unsafeHandle, requests);
   }
 
   /**
@@ -251,7 +271,8 @@ export class QueuePair extends Resource<IbvQp> {
    * been polled.
    *
    * @throws {RangeError} If a number is out of range, or a UD message exceeds the port's MTU.
-   * @throws {TypeError} If a memory region or address handle is disposed, or the handle of another protection domain.
+   * @throws {TypeError} If a memory region or address handle is disposed, the handle of another protection domain, or
+   * the queue pair has no send queue.
    * @throws {VerbsError} If the queue is full (ENOMEM) or the state is wrong (EINVAL); `posted` tells how many went
    * through.
    */
@@ -276,18 +297,12 @@ export class QueuePair extends Resource<IbvQp> {
    * @throws As {@linkcode QueuePair.postRecv}.
    */
   postRecvs(list: RecvRequests, count: number = list.capacity, start: number = 0): void {
-    const handle = this.unsafeHandle;
-    const first = firstOf(list, start, count);
-    checkRecvs(list, start, count, this.type === QpType.UD);
-    const result = this.#postRecv(handle, first, this.#badWrPointer);
-    if (result !== 0) {
-      throw this.#postError(
-        "ibv_post_recv",
-        "post receive",
-        result,
-        this.#postedBefore(list, start),
-      );
-    }
+    this.#receives().postList(this.unsafeHandle, list, count, start);
+  }
+
+  #receives(): RecvPoster<IbvQp> {
+    if (this.#receiver !== undefined) return this.#receiver;
+    throw new TypeError("Cannot post receive: the queue pair has no receive queue of its own");
   }
 
   /**
@@ -297,25 +312,17 @@ export class QueuePair extends Resource<IbvQp> {
    */
   postSends(list: SendRequests, count: number = list.capacity, start: number = 0): void {
     const handle = this.unsafeHandle;
+    const sender = this.#sender;
     const tracker = this.#tracker;
+    if (sender === undefined) {
+      throw new TypeError("Cannot post send: the queue pair has no send queue");
+    }
     const first = firstOf(list, start, count);
     checkSends(list, start, count, tracker && this.pd, this.#maxMessage);
-    const result = this.#postSend(handle, first, this.#badWrPointer);
-    const posted = result === 0 ? count : this.#postedBefore(list, start);
+    const result = sender.post(handle, first);
+    const posted = result === 0 ? count : sender.postedBefore(list, start);
     if (tracker !== undefined) noteSends(list, start, posted, tracker, this.#allSignaled);
-    if (result !== 0) throw this.#postError("ibv_post_send", "post send", result, posted);
-  }
-
-  #postedBefore(list: RequestList, start: number): number {
-    return indexOf(list, this.#badWr[0]!) - start;
-  }
-
-  #postError(verb: string, action: string, result: number, posted: number): VerbsError {
-    return failure(verb, action, Math.abs(result), {
-      posted,
-      detail: () => `request ${posted} of the list; those before it were posted`,
-      hint: (code) => hintPost(code, this),
-    });
+    if (result !== 0) throw sender.error(result, posted);
   }
 
   /**
@@ -350,13 +357,19 @@ export class QueuePair extends Resource<IbvQp> {
   }
 }
 
-function checkQueue(pd: ProtectionDomain, cq: CompletionQueue, name: string): void {
-  if (cq.context !== pd.context) {
+/** Checks that what a queue pair is made of is of its device. */
+export function checkContext(
+  pd: ProtectionDomain,
+  part: { readonly context: Context },
+  name: string,
+): void {
+  if (part.context !== pd.context) {
     throw new TypeError(`Cannot create queue pair: ${name} belongs to another context`);
   }
 }
 
-function checkPostOps(pd: ProtectionDomain): void {
+/** Checks that the provider can post at all. */
+export function checkPostOps(pd: ProtectionDomain): void {
   const context = pd.context.unsafeHandle;
   if (!hasContextOp(context, "post_send") || !hasContextOp(context, "post_recv")) {
     throw new TypeError("Cannot create queue pair: the provider cannot post");
@@ -366,33 +379,4 @@ function checkPostOps(pd: ProtectionDomain): void {
 function describeInit({ type, cap }: QpInit): string {
   const sizes = Object.entries(cap).map(([name, value]) => `${name} ${value}`);
   return [nameOf(QpType, type), ...sizes].join(", ");
-}
-
-/** The likely cause of a queue pair that cannot be made. */
-export function hintCreate(code: string, pd: ProtectionDomain): string | undefined {
-  switch (code) {
-    case "EPERM":
-      return "Raw packet queue pairs take the capability CAP_NET_RAW";
-    case "EINVAL":
-    case "ENOMEM": {
-      const { maxQpWr, maxSge, maxQp } = pd.context.queryDevice();
-      return `The device allows ${maxQpWr} work requests, ${maxSge} scatter/gather elements, ${maxQp} queue pairs`;
-    }
-  }
-}
-
-function hintModify(code: string, attr: QpAttrInit): string | undefined {
-  const index = attr.ahAttr?.grh?.sgidIndex;
-  if (index === undefined || !["ENETUNREACH", "EHOSTUNREACH", "ETIMEDOUT"].includes(code)) {
-    return undefined;
-  }
-  return `GID index ${index} has no way to ${attr.ahAttr!.grh!.dgid}`;
-}
-
-function hintPost(code: string, qp: QueuePair): string | undefined {
-  if (code === "ENOMEM") {
-    return "The queue is full, or the request has too many scatter/gather elements";
-  }
-  if (code !== "EINVAL") return undefined;
-  return `The queue pair is in state ${nameOf(QpState, qp.state)}: receives need INIT, sends RTS`;
 }
