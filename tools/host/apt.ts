@@ -17,7 +17,9 @@ export async function withFreshLists<T>(action: () => Promise<T>): Promise<T> {
   try {
     return await action();
   } catch (error) {
-    if (!(error instanceof SetupError) || error instanceof RightsError) throw error;
+    if (!(error instanceof SetupError) || error instanceof RightsError || listsAreFresh) {
+      throw error;
+    }
     say(`set-up: ${error.message}`);
     await updateLists();
     return await action();
@@ -31,7 +33,11 @@ export async function ensureListed(names: readonly string[]): Promise<void> {
   if (!names.every((name) => known.has(name))) await updateLists();
 }
 
+let listsAreFresh = false;
+
 async function updateLists(): Promise<void> {
+  if (listsAreFresh) return;
+  listsAreFresh = true;
   say("set-up: reading Debian's package lists (apt-get update)");
   let complaint = "";
   // Package servers now and then refuse or stall; a second try mostly goes through.
