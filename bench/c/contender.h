@@ -1,0 +1,122 @@
+// What the rows of the C contender share: an open device, its queues, memory and clock.
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <infiniband/verbs.h>
+
+enum { PORT = 1, QKEY = 0x11111111, LIST = 32, GRH = 40, SIZE = 64, SLOT = 128, BOTH = 2 * LIST };
+
+static inline void need(int ok, const char *what)
+{
+  if (ok)
+    return;
+  fprintf(stderr, "contender: cannot %s: %s\n", what, strerror(errno));
+  exit(1);
+}
+
+static inline uint64_t now(void)
+{
+  struct timespec t;
+
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+struct device {
+  struct ibv_context *context;
+  struct ibv_pd *pd;
+  struct ibv_mr *mr;
+  char *memory;
+};
+
+// The first device there is: in each stage there is one only.
+static inline struct device open_device(void)
+{
+  struct ibv_device **list = ibv_get_device_list(NULL);
+  struct device d = { 0 };
+
+  need(list && list[0], "find a device");
+  d.context = ibv_open_device(list[0]);
+  need(d.context != NULL, "open the device");
+  ibv_free_device_list(list);
+  d.pd = ibv_alloc_pd(d.context);
+  need(d.pd != NULL, "allocate a protection domain");
+  d.memory = aligned_alloc(4096, BOTH * SLOT);
+  memset(d.memory, 0, BOTH * SLOT);
+  d.mr = ibv_reg_mr(d.pd, d.memory, BOTH * SLOT, IBV_ACCESS_LOCAL_WRITE);
+  need(d.mr != NULL, "register memory");
+  return d;
+}
+
+static inline struct ibv_cq *create_cq(struct device *d, int cqe, struct ibv_comp_channel *channel)
+{
+  struct ibv_cq *cq = ibv_create_cq(d->context, cqe, NULL, channel, 0);
+
+  need(cq != NULL, "create a completion queue");
+  return cq;
+}
+
+// A datagram queue pair, ready to send and receive.
+static inline struct ibv_qp *create_qp(struct device *d, struct ibv_cq *cq)
+{
+  struct ibv_qp_init_attr init = {
+    .send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_UD,
+    .cap = { .max_send_wr = BOTH, .max_recv_wr = BOTH, .max_send_sge = 1, .max_recv_sge = 1 },
+  };
+  struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = PORT, .qkey = QKEY };
+  struct ibv_qp *qp = ibv_create_qp(d->pd, &init);
+
+  need(qp != NULL, "create a queue pair");
+  need(!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY), "modify to INIT");
+  attr.qp_state = IBV_QPS_RTR;
+  need(!ibv_modify_qp(qp, &attr, IBV_QP_STATE), "modify to RTR");
+  attr.qp_state = IBV_QPS_RTS;
+  need(!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), "modify to RTS");
+  return qp;
+}
+
+// The handle of the port itself.
+static inline struct ibv_ah *create_own_ah(struct device *d)
+{
+  struct ibv_ah_attr attr = { .port_num = PORT, .is_global = 1, .grh = { .sgid_index = 0, .hop_limit = 64 } };
+  struct ibv_ah *ah;
+
+  need(!ibv_query_gid(d->context, PORT, 0, &attr.grh.dgid), "query the GID");
+  ah = ibv_create_ah(d->pd, &attr);
+  need(ah != NULL, "create an address handle");
+  return ah;
+}
+
+// Requests for `count` messages to a queue pair, linked. Slots of memory count from `slot`.
+static inline void prepare_sends(struct ibv_send_wr *wr, struct ibv_sge *sge, struct device *d, struct ibv_ah *ah,
+                                 uint32_t qpn, int count, int slot)
+{
+  memset(wr, 0, count * sizeof *wr);
+  for (int i = 0; i < count; i++) {
+    sge[i] = (struct ibv_sge){ .addr = (uintptr_t)d->memory + (slot + i) * SLOT, .length = SIZE, .lkey = d->mr->lkey };
+    wr[i].wr_id = i;
+    wr[i].next = i + 1 < count ? &wr[i + 1] : NULL;
+    wr[i].sg_list = &sge[i];
+    wr[i].num_sge = 1;
+    wr[i].opcode = IBV_WR_SEND;
+    wr[i].send_flags = IBV_SEND_SIGNALED;
+    wr[i].wr.ud.ah = ah;
+    wr[i].wr.ud.remote_qpn = qpn;
+    wr[i].wr.ud.remote_qkey = QKEY;
+  }
+}
+
+static inline void prepare_recvs(struct ibv_recv_wr *wr, struct ibv_sge *sge, struct device *d, int count, int slot)
+{
+  memset(wr, 0, count * sizeof *wr);
+  for (int i = 0; i < count; i++) {
+    sge[i] = (struct ibv_sge){ .addr = (uintptr_t)d->memory + (slot + i) * SLOT, .length = GRH + SIZE, .lkey = d->mr->lkey };
+    wr[i].wr_id = LIST + i;
+    wr[i].next = i + 1 < count ? &wr[i + 1] : NULL;
+    wr[i].sg_list = &sge[i];
+    wr[i].num_sge = 1;
+  }
+}

@@ -1,0 +1,49 @@
+/**
+ * The same work as the other contenders', with this library. See ../c/contender.c.
+ *
+ * @module
+ */
+
+import { Context } from "../../mod.ts";
+import { exchange, postPoll, postPollBigint, postSend } from "./datagrams.ts";
+import { pollEmpty, pollEmptyByPointer } from "./polling.ts";
+import { predict } from "./prediction.ts";
+import { growth } from "./heap.ts";
+import { wakeUp, wakeUpFloor } from "./waiting.ts";
+
+/** Runs one round and gives the nanoseconds of one operation. */
+export type Round = (context: Context, count: number) => number | Promise<number>;
+
+const ROUNDS: Readonly<Record<string, Round>> = {
+  poll_empty: pollEmpty,
+  poll_empty_pointer: pollEmptyByPointer,
+  post_send: postSend,
+  post_poll: postPoll,
+  post_poll_bigint: postPollBigint,
+  heap: growth,
+  prediction: predict,
+  ud_round: (context, count) => exchange(context, count, 1),
+  ud_messages: (context, count) => exchange(context, count, 32),
+  wake_up: wakeUp,
+  wake_up_floor: wakeUpFloor,
+};
+
+using context = Context.open();
+const lines = Deno.stdin.readable
+  .pipeThrough(new TextDecoderStream())
+  .pipeThrough(new TransformStream(lineSplitter()));
+for await (const line of lines) {
+  const [name, count] = line.split(" ") as [string, string];
+  console.log(await ROUNDS[name]!(context, Number(count)));
+}
+
+function lineSplitter(): Transformer<string, string> {
+  let rest = "";
+  return {
+    transform(chunk, controller): void {
+      const parts = (rest + chunk).split("\n");
+      rest = parts.pop()!;
+      for (const part of parts) controller.enqueue(part);
+    },
+  };
+}

@@ -1,0 +1,112 @@
+/** Datagrams that a queue pair sends to itself, by prepared requests. */
+
+import {
+  AccessFlags,
+  type CompletionQueue,
+  type Context,
+  QpType,
+  type QueuePair,
+  RecvRequests,
+  SendRequests,
+  WorkCompletions,
+} from "../../mod.ts";
+import { time } from "./clock.ts";
+
+const LIST = 32;
+const PORT = 1;
+const QKEY = 0x1111_1111;
+const GRH = 40;
+const SIZE = 64;
+const SLOT = 128;
+
+interface Datagrams {
+  readonly cq: CompletionQueue;
+  readonly qp: QueuePair;
+  readonly sends: SendRequests;
+  readonly recvs: RecvRequests;
+  /** Room for the completions of one list, and of two. */
+  readonly batch: WorkCompletions;
+  readonly bothBatch: WorkCompletions;
+}
+
+let prepared: Datagrams | undefined;
+
+function prepare(context: Context): Datagrams {
+  const pd = context.allocPd();
+  const cq = context.createCq({ cqe: 2 * LIST, channel: null });
+  const cap = { maxSendWr: 2 * LIST, maxRecvWr: 2 * LIST };
+  const qp = pd.createQp({ type: QpType.UD, sendCq: cq, recvCq: cq, cap });
+  qp.activateUd({ port: PORT, qkey: QKEY });
+  const mr = pd.registerMemory(2 * LIST * SLOT, AccessFlags.LOCAL_WRITE);
+  const dgid = context.queryGid(PORT, 0);
+  const ah = pd.createAh({ portNum: PORT, grh: { dgid, sgidIndex: 0, hopLimit: 64 } });
+  const sends = new SendRequests({ capacity: LIST });
+  const recvs = new RecvRequests({ capacity: LIST });
+  for (let i = 0; i < LIST; i++) {
+    const sge = mr.slice(i * SLOT, SIZE);
+    sends.set(i, { wrId: BigInt(i), sge, ah, remoteQpn: qp.qpNum, remoteQkey: QKEY });
+    recvs.set(i, { wrId: BigInt(LIST + i), sge: mr.slice((LIST + i) * SLOT, GRH + SIZE) });
+  }
+  const batch = new WorkCompletions(LIST);
+  return { cq, qp, sends, recvs, batch, bothBatch: new WorkCompletions(2 * LIST) };
+}
+
+function datagrams(context: Context): Datagrams {
+  return prepared ??= prepare(context);
+}
+
+/** One prepared request, posted again and again. */
+export function postSend(context: Context, count: number): number {
+  const { qp, sends } = datagrams(context);
+  return time(count, () => {
+    for (let i = 0; i < count; i++) qp.postSends(sends, 1);
+  });
+}
+
+/** A list of 32 posted and as many completions polled, status and the lower half of wr_id read; for one message. */
+export function postPoll(context: Context, count: number): number {
+  const { qp, cq, sends, batch } = datagrams(context);
+  let sum = 0;
+  return time(count, () => {
+    for (let done = 0; done < count; done += LIST) {
+      qp.postSends(sends);
+      const polled = cq.pollInto(batch);
+      for (let i = 0; i < polled; i++) {
+        if (batch.status(i) !== 0) throw batch.at(i).check();
+        sum = (sum + batch.wrIdLow(i)) | 0;
+      }
+    }
+  });
+}
+
+/** The same with the whole of wr_id, which is a bigint. */
+export function postPollBigint(context: Context, count: number): number {
+  const { qp, cq, sends, batch } = datagrams(context);
+  let sum = 0n;
+  return time(count, () => {
+    for (let done = 0; done < count; done += LIST) {
+      qp.postSends(sends);
+      const polled = cq.pollInto(batch);
+      for (let i = 0; i < polled; i++) {
+        if (batch.status(i) !== 0) throw batch.at(i).check();
+        sum ^= batch.wrId(i);
+      }
+    }
+  });
+}
+
+/** Sends and receives `size` messages at a time, and polls until all their completions are there; for one message. */
+export function exchange(context: Context, count: number, size: number): number {
+  const { qp, cq, sends, recvs, bothBatch: batch } = datagrams(context);
+  return time(count, () => {
+    for (let done = 0; done < count; done += size) {
+      qp.postRecvs(recvs, size);
+      qp.postSends(sends, size);
+      for (let polled = 0; polled < 2 * size;) {
+        const n = cq.pollInto(batch);
+        for (let i = 0; i < n; i++) if (batch.status(i) !== 0) throw batch.at(i).check();
+        polled += n;
+      }
+    }
+  });
+}

@@ -1,0 +1,91 @@
+/**
+ * Compares the library with C and with pyverbs on the same work.
+ *
+ * @module
+ */
+
+import { parseArgs } from "@std/cli/parse-args";
+import { compileC } from "../tests/c/compile.ts";
+import { runInGuest } from "../tools/guest/run.ts";
+import { ensurePackages, type Need } from "../tools/host/packages.ts";
+import { inProject, out } from "../tools/host/paths.ts";
+import { main, SetupError } from "../tools/host/report.ts";
+import type { Result } from "./measurement.ts";
+import type { StageOptions } from "./stage.ts";
+import { table } from "./table.ts";
+
+const HELP = `Compares the library with C and with pyverbs on the same work, in alternating rounds.
+
+  deno task bench -- [OPTIONS]
+
+  --stage 1|2    only call overhead, on this host with a provider that does nothing (1),
+                 or only work on soft-RoCE, in the guest (2)
+  --rounds N     rounds of each contender; 9
+  --quick        short rounds, and 3 of them
+  --help         show this text
+`;
+
+const reason = "the same work in C is compiled here";
+const NEEDS: Need[] = [
+  { package: "gcc", file: "/usr/bin/gcc", reason },
+  { package: "libc6-dev", file: "/usr/include/stdio.h", reason },
+  { package: "libibverbs-dev", file: "/usr/include/infiniband/verbs.h", reason },
+  {
+    package: "python3-pyverbs",
+    file: "/usr/lib/python3/dist-packages/pyverbs/__init__.py",
+    reason: "a contender",
+  },
+  { package: "ibverbs-utils", file: "/usr/bin/ibv_ud_pingpong", reason: "a contender" },
+];
+
+await main(async () => {
+  const flags = parseArgs(Deno.args[0] === "--" ? Deno.args.slice(1) : Deno.args, {
+    boolean: ["help", "quick"],
+    string: ["stage", "rounds"],
+    unknown: (argument) => {
+      throw new SetupError(`unknown argument ${argument}; see --help`);
+    },
+  });
+  if (flags.help) {
+    console.log(HELP);
+    return 0;
+  }
+  const rounds = Number(flags.rounds ?? (flags.quick ? 3 : 9));
+  const stages = flags.stage === undefined ? [1, 2] as const : [parseStage(flags.stage)];
+  if (!Number.isInteger(rounds) || rounds < 1) {
+    throw new SetupError("--rounds takes a number from 1");
+  }
+  await ensurePackages(NEEDS);
+  await Deno.mkdir(out, { recursive: true });
+  const results: Result[] = [];
+  for (const stage of stages) {
+    results.push(...await measure(stage, rounds, flags.quick ? 30 : 200));
+  }
+  console.log(table(results));
+  return 0;
+});
+
+function parseStage(text: string): 1 | 2 {
+  if (text === "1") return 1;
+  if (text === "2") return 2;
+  throw new SetupError(`--stage takes 1 or 2, not "${text}"`);
+}
+
+async function measure(stage: 1 | 2, rounds: number, milliseconds: number): Promise<Result[]> {
+  const output = `${out}/bench-${stage}.json`;
+  const options: StageOptions = {
+    stage,
+    rounds,
+    milliseconds,
+    contender: await compileC("../../bench/c/contender.c", ["-libverbs"]),
+    pinger: await compileC("../../bench/c/pinger.c", ["-libverbs"]),
+    provider: await compileC("../../bench/c/provider.c", ["-shared", "-fPIC"]),
+    output,
+  };
+  const command = ["run", "-A", "--no-check", inProject("bench/stage.ts"), JSON.stringify(options)];
+  const status = stage === 1
+    ? (await new Deno.Command(Deno.execPath(), { args: command }).spawn().status).code
+    : await runInGuest(["deno", ...command]);
+  if (status !== 0) throw new SetupError(`stage ${stage} failed with status ${status}`);
+  return JSON.parse(await Deno.readTextFile(output));
+}

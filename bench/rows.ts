@@ -1,0 +1,171 @@
+/** What is measured, by whom, and what it has to come to. */
+
+import type { Measurements } from "./measurement.ts";
+
+/** Who measures: a round of a contender's process, or a pair of programs that play ping-pong. */
+export interface Entry {
+  /** Its name in the table. */
+  readonly who: string;
+  /** The process. */
+  readonly process: "c" | "deno" | "python" | "pair";
+  /** The name of the round there, or of the kind of pair. */
+  readonly round: string;
+}
+
+/** A target. */
+export interface Goal {
+  /** In words. */
+  readonly text: string;
+  /** What is compared with the limit. */
+  readonly value: (measured: Measurements) => number;
+  /** The limit: a lower one where `atLeast`. */
+  readonly limit: number;
+  readonly atLeast: boolean;
+  /** How the value is shown. */
+  readonly unit: string;
+}
+
+/** A row of the table. */
+export interface Row {
+  readonly id: string;
+  readonly title: string;
+  /** 1: on the host with the no-op provider; 2: on rxe. */
+  readonly stage: 1 | 2;
+  readonly entries: readonly Entry[];
+  readonly goals: readonly Goal[];
+  /** Operations of a round, where it is not to be found out. */
+  readonly count?: number;
+  /** Of the measurements, nanoseconds an operation if left out. */
+  readonly unit?: "bytes";
+  /** What to bear in mind. */
+  readonly note?: string;
+}
+
+function c(round: string): Entry {
+  return { who: "C", process: "c", round };
+}
+
+function deno(round: string, who = "Deno"): Entry {
+  return { who, process: "deno", round };
+}
+
+function pyverbs(round: string): Entry {
+  return { who: "pyverbs", process: "python", round };
+}
+
+function all(round: string): Entry[] {
+  return [c(round), deno(round), pyverbs(round)];
+}
+
+function atMostNanoseconds(limit: number, who = "Deno"): Goal {
+  return {
+    text: `at most ${limit} ns`,
+    value: (measured) => measured[who]!.median,
+    limit,
+    atLeast: false,
+    unit: " ns",
+  };
+}
+
+function atMostTimes(limit: number, other = "C", who = "Deno"): Goal {
+  return {
+    text: `at most ${limit} times ${other}`,
+    value: (measured) => measured[who]!.median / measured[other]!.median,
+    limit,
+    atLeast: false,
+    unit: " x",
+  };
+}
+
+function fasterThan(limit: number, other: string): Goal {
+  return {
+    text: `${limit} times faster than ${other}`,
+    value: (measured) => measured[other]!.median / measured["Deno"]!.median,
+    limit,
+    atLeast: true,
+    unit: " x",
+  };
+}
+
+/** The rows in the order of the table. */
+export const ROWS: readonly Row[] = [
+  {
+    id: "poll_empty",
+    title: "ibv_poll_cq, empty queue",
+    stage: 1,
+    entries: [...all("poll_empty"), deno("poll_empty_pointer", "UnsafeFnPointer")],
+    goals: [atMostNanoseconds(12), fasterThan(50, "UnsafeFnPointer")],
+  },
+  {
+    id: "post_send",
+    title: "ibv_post_send, one prepared request",
+    stage: 1,
+    entries: all("post_send"),
+    goals: [atMostNanoseconds(15)],
+  },
+  {
+    id: "post_poll",
+    title: "32 posted and polled, a message",
+    stage: 1,
+    entries: [...all("post_poll"), deno("post_poll_bigint", "wr_id as bigint")],
+    goals: [atMostNanoseconds(6)],
+    note: "status and the lower half of wr_id read; pyverbs posts one by one",
+  },
+  {
+    id: "heap",
+    title: "heap growth, 1 000 000 messages",
+    stage: 1,
+    entries: [deno("heap")],
+    goals: [{
+      text: "under 1 MB",
+      value: (measured) => measured["Deno"]!.max / 1e6,
+      limit: 1,
+      atLeast: false,
+      unit: " MB",
+    }],
+    count: 1_000_000,
+    unit: "bytes",
+  },
+  {
+    id: "prediction",
+    title: "RSS queue of a flow predicted",
+    stage: 1,
+    entries: [deno("prediction")],
+    goals: [{
+      text: "1 000 000 flows a second",
+      value: (measured) => 1e3 / measured["Deno"]!.median,
+      limit: 1,
+      atLeast: true,
+      unit: " M/s",
+    }],
+  },
+  {
+    id: "ud_round",
+    title: "UD round: post both, 2 completions",
+    stage: 2,
+    entries: all("ud_round"),
+    goals: [atMostTimes(1.15), fasterThan(2.5, "pyverbs")],
+  },
+  {
+    id: "ud_messages",
+    title: "UD in lists of 32, a message",
+    stage: 2,
+    entries: all("ud_messages"),
+    goals: [{
+      text: "0.9 of C's messages a second",
+      value: (measured) => measured["C"]!.median / measured["Deno"]!.median,
+      limit: 0.9,
+      atLeast: true,
+      unit: " x",
+    }],
+  },
+  {
+    id: "wake_up",
+    title: "wake-up after an event",
+    stage: 2,
+    entries: [c("wake_up"), deno("wake_up"), deno("wake_up_floor", "a nonblocking call")],
+    goals: [atMostTimes(2)],
+    count: 100,
+    note: "beside it what a call on another thread costs in Deno, whatever it does",
+  },
+];
