@@ -29,17 +29,24 @@ export function abandonable<T, R>(call: AbandonableCall<T, R>): Promise<R> {
   const running = start();
   hold(owner);
   signal?.addEventListener("abort", abort, { once: true });
-  running.then((outcome) => {
-    if (signal?.aborted) return discard(outcome);
-    if (owner.disposed) {
-      discard(outcome);
-      throw new TypeError("Cannot finish call: its owner was disposed meanwhile");
+  // behind the await all happens in one turn: the owner cannot go between the outcome and the object made of it, and
+  // who gets that object finds the owner held no longer
+  const settle = async (): Promise<void> => {
+    try {
+      const outcome = await running;
+      if (signal?.aborted) return discard(outcome);
+      if (owner.disposed) {
+        discard(outcome);
+        throw new TypeError("Cannot finish call: its owner was disposed meanwhile");
+      }
+      resolve(finish(outcome));
+    } catch (error) {
+      reject(error);
+    } finally {
+      signal?.removeEventListener("abort", abort);
+      unhold(owner);
     }
-    // within this turn, so that the owner cannot go between the outcome and the object made of it
-    resolve(finish(outcome));
-  }).catch(reject).finally(() => {
-    signal?.removeEventListener("abort", abort);
-    unhold(owner);
-  });
+  };
+  settle();
   return promise;
 }

@@ -19,7 +19,7 @@ import type { ProtectionDomain } from "./protection_domain.ts";
 import { Resource } from "./resource.ts";
 import type { SendTracker } from "./send_tracker.ts";
 import { integer, uint16, uint8 } from "./validate.ts";
-import { type WcAddress, writeWcAddress } from "./work_completion.ts";
+import { type WcAddress, WcFlags, writeWcAddress } from "./work_completion.ts";
 
 const { fields } = structs.ibv_ah_attr;
 
@@ -156,7 +156,7 @@ export function initAhFromWc(
 }
 
 /** `ibv_init_ah_from_wc`, on another thread. */
-export function initAhFromWcAsync(
+export async function initAhFromWcAsync(
   context: Context,
   port: number,
   wc: WcAddress,
@@ -168,7 +168,7 @@ export function initAhFromWcAsync(
   const bytes = grhBytes(grh);
   const handle = context.unsafeHandle;
   context.checkPort(port);
-  return abandonable({
+  return await abandonable({
     owner: context,
     signal,
     start: () => nonblocking().ibv_init_ah_from_wc(handle, port, view, bytes, attr),
@@ -180,7 +180,8 @@ export function initAhFromWcAsync(
   });
 }
 
-function initError(value: number, port: number, grh: Grh | undefined): Error {
+/** The error that `ibv_init_ah_from_wc` gives by that errno. */
+export function initError(value: number, port: number, grh: Grh | undefined): Error {
   return failure("ibv_init_ah_from_wc", "derive address from completion", value, {
     detail: () => `port ${port}, GRH from ${grh?.sgid ?? "none"} to ${grh?.dgid ?? "none"}`,
     hint: (code) => hintInit(code, grh),
@@ -269,7 +270,7 @@ export class AddressHandle extends Resource<IbvAh> {
   }
 
   /** @ignore The way in for {@linkcode ProtectionDomain.createAhAsync}. */
-  static createAsync(
+  static async createAsync(
     pd: ProtectionDomain,
     attr: AhAttrInit,
     { signal }: AbortOptions,
@@ -277,7 +278,7 @@ export class AddressHandle extends Resource<IbvAh> {
     pd.context.checkPort(attr.portNum);
     const view = writeAhAttr(attr);
     const handle = pd.unsafeHandle;
-    return abandonable({
+    return await abandonable({
       owner: pd,
       signal,
       start: () => nonblocking().ibv_create_ah(handle, view),
@@ -300,12 +301,12 @@ export class AddressHandle extends Resource<IbvAh> {
     const view = writeWc(wc);
     const bytes = grhBytes(grh);
     const handle = verbs().ibv_create_ah_from_wc(pd.unsafeHandle, view, bytes, port);
-    if (handle === null) throw createFromWcError(errno(), port, grh);
+    if (handle === null) throw createFromWcError(errno(), port, wc, grh);
     return new AddressHandle(pd, handle);
   }
 
   /** @ignore The way in for {@linkcode ProtectionDomain.createAhFromWcAsync}. */
-  static createFromWcAsync(
+  static async createFromWcAsync(
     pd: ProtectionDomain,
     wc: WcAddress,
     grh: Grh | undefined,
@@ -316,12 +317,12 @@ export class AddressHandle extends Resource<IbvAh> {
     const view = writeWc(wc);
     const bytes = grhBytes(grh);
     const handle = pd.unsafeHandle;
-    return abandonable({
+    return await abandonable({
       owner: pd,
       signal,
       start: () => nonblocking().ibv_create_ah_from_wc(handle, view, bytes, port),
       finish: ({ value, errno }) => {
-        if (value === null) throw createFromWcError(errno, port, grh);
+        if (value === null) throw createFromWcError(errno, port, wc, grh);
         return new AddressHandle(pd, value);
       },
       discard: ({ value }) => destroyAh(value),
@@ -333,6 +334,7 @@ export class AddressHandle extends Resource<IbvAh> {
     check("ibv_destroy_ah", "destroy address handle", verbs().ibv_destroy_ah(handle));
   }
 }
+
 function destroyAh(handle: IbvAh | null): void {
   if (handle !== null) verbs().ibv_destroy_ah(handle);
 }
@@ -344,11 +346,22 @@ function createError(value: number, pd: ProtectionDomain, attr: AhAttrInit): Err
   });
 }
 
-function createFromWcError(value: number, port: number, grh: Grh | undefined): Error {
+function createFromWcError(
+  value: number,
+  port: number,
+  wc: WcAddress,
+  grh: Grh | undefined,
+): Error {
   return failure("ibv_create_ah_from_wc", "create address handle from completion", value, {
     detail: () => `port ${port}, GRH from ${grh?.sgid ?? "none"} to ${grh?.dgid ?? "none"}`,
-    hint: (code) =>
-      hintInit(code, grh) ??
-        (code === "ETIMEDOUT" ? "The sender's address could not be resolved" : undefined),
+    hint: (code) => hintFromWc(code, wc, grh),
   });
+}
+
+function hintFromWc(code: string, wc: WcAddress, grh: Grh | undefined): string | undefined {
+  if (code === "ETIMEDOUT") return "The sender's address could not be resolved";
+  if (wc.wcFlags & WcFlags.GRH) return hintInit(code, grh);
+  return code === "EINVAL"
+    ? "The completion has no GRH, and on Ethernet (RoCE) every address needs one"
+    : undefined;
 }
