@@ -78,6 +78,7 @@ export {
 export { QpCreateFlags, type QpInitEx, SendOpsFlags } from "./types/qp_init_ex.ts";
 export { type QpInit, type QpQuery, QueuePair, type UdActivation } from "./types/queue_pair.ts";
 export { RecvRequests } from "./types/recv_requests.ts";
+export { ReplyPath, type ReplyPathInit } from "./types/reply_path.ts";
 export { RequestList } from "./types/request_list.ts";
 export { Resource } from "./types/resource.ts";
 export {

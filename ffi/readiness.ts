@@ -18,8 +18,9 @@ export class Readiness {
 
   /** Watches `fd`. */
   constructor(fd: number) {
+    setNonblocking(fd);
     this.#wakeFd = libc().eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (this.#wakeFd < 0 || libc().fcntl(fd, F_SETFL, O_NONBLOCK) < 0) {
+    if (this.#wakeFd < 0) {
       throw new Error("Cannot watch descriptor: the system has no eventfd left");
     }
     this.#fds = Int32Array.of(fd, POLLIN, this.#wakeFd, POLLIN);
@@ -39,5 +40,12 @@ export class Readiness {
   /** Frees what the watching took; no wait may be under way. */
   close(): void {
     libc().close(this.#wakeFd);
+  }
+}
+
+/** Has reading a descriptor fail with EAGAIN, rather than wait, while there is nothing to read. */
+export function setNonblocking(fd: number): void {
+  if (libc().fcntl(fd, F_SETFL, O_NONBLOCK) < 0) {
+    throw new Error("Cannot watch descriptor: it is not open");
   }
 }

@@ -11,7 +11,7 @@ import { Gid } from "./gid.ts";
 
 const { size: SIZE, fields } = structs.ibv_grh;
 /** RoCE v2 over IPv4 leaves the first half undefined; the packet's IPv4 header fills the second. */
-const IPV4_AT = 20;
+export const IPV4_AT = 20;
 const CHECKSUM_AT = IPV4_AT + 10;
 
 /** The IPv4 header in the second half of a GRH, as RFC 791 lays it out. */
@@ -35,6 +35,9 @@ export interface Ipv4Header {
   /** Receiver, as in `10.0.0.2`. */
   readonly daddr: string;
 }
+
+/** The bytes of a GRH, not copied. */
+export let grhView: (grh: Grh) => DataView<ArrayBuffer>;
 
 /**
  * A Global Routing Header (`struct ibv_grh`): the first 40 bytes of the buffer that a UD receive was written to. Over
@@ -61,6 +64,10 @@ export class Grh {
 
   readonly #bytes: Uint8Array<ArrayBuffer>;
   readonly #view: DataView<ArrayBuffer>;
+
+  static {
+    grhView = (grh) => grh.#view;
+  }
 
   /**
    * Copies the first 40 bytes.

@@ -7,6 +7,7 @@ import type { Grh } from "./grh.ts";
 import { MemoryRegion, type MemorySource } from "./memory_region.ts";
 import { createQpEx, type QpInitEx } from "./qp_init_ex.ts";
 import { type QpInit, QueuePair } from "./queue_pair.ts";
+import { ReplyPath, type ReplyPathInit } from "./reply_path.ts";
 import { Resource } from "./resource.ts";
 import type { WcAddress } from "./work_completion.ts";
 import { WorkQueue, type WqInit } from "./work_queue.ts";
@@ -122,6 +123,16 @@ export class ProtectionDomain extends Resource<IbvPd> {
     options: AbortOptions = {},
   ): Promise<AddressHandle> {
     return AddressHandle.createFromWcAsync(this, wc, grh, port, options);
+  }
+
+  /**
+   * Makes a reply path: it gives the address handles of packets' senders as {@linkcode ProtectionDomain.createAhFromWc}
+   * does, from a cache.
+   *
+   * @throws {RangeError} If the device has no such port or `maxPeers` is not positive.
+   */
+  createReplyPath(init: ReplyPathInit): ReplyPath {
+    return ReplyPath.create(this, init);
   }
 
   /** Destroys the native object. */

@@ -15,6 +15,9 @@ const WC_FLAGS = fields.wc_flags.offset;
 /** Notes how many completions a poll brought. */
 export let setLength: (batch: WorkCompletions, count: number) => void;
 
+/** How often was polled into a batch: tells the completions of one poll from those of another. */
+export let pollsOf: (batch: WorkCompletions) => number;
+
 /**
  * Room for completions in native layout, made once and polled into again and again with
  * {@linkcode CompletionQueue.pollInto}. Its accessors read single fields and allocate nothing. What it holds is valid
@@ -40,6 +43,7 @@ export class WorkCompletions {
   /** The array as `struct ibv_wc *`. */
   readonly pointer: Deno.PointerObject;
   #length = 0;
+  #polls = 0;
 
   /** Makes room for `capacity` completions, at least 1. */
   constructor(capacity: number) {
@@ -57,7 +61,9 @@ export class WorkCompletions {
   static {
     setLength = (batch, count) => {
       batch.#length = count;
+      batch.#polls++;
     };
+    pollsOf = (batch) => batch.#polls;
   }
 
   /** The `wrId` that was posted. */

@@ -1,0 +1,121 @@
+/**
+ * A port's GID table as a hash table, for the search that `ibv_init_ah_from_wc` makes with system calls.
+ *
+ * @module
+ */
+
+import type { Context } from "./context.ts";
+import { VerbsError } from "./errors.ts";
+import { type GidEntry, GidType } from "./gid.ts";
+
+/** Four words of GID, its type, its index. */
+const WORDS = 6;
+const TYPE = 4;
+const INDEX = 5;
+/** A slot of the hash table is free while its type is 0. */
+const ROCE_V1_OR_IB = 1;
+const ROCE_V2 = 2;
+
+/** What a GID table holds, and what searching it in vain gives. */
+export interface GidTable {
+  /** The slots in use, of one port. */
+  readonly entries: readonly GidEntry[];
+  /** Number of slots, in use or not. */
+  readonly length: number;
+  /** errno of a search that finds nothing. */
+  readonly missErrno: number;
+}
+
+/** Finds the index of a GID at a cost that does not depend on the size of the table. */
+export class GidCache {
+  /** errno of a search that finds nothing. */
+  readonly missErrno: number;
+  readonly #slots: Uint32Array<ArrayBuffer>;
+  readonly #mask: number;
+
+  /** Takes the table in. */
+  constructor({ entries, length, missErrno }: GidTable) {
+    this.missErrno = missErrno;
+    const size = 2 ** Math.ceil(Math.log2(2 * (entries.length + 1)));
+    this.#slots = new Uint32Array(size * WORDS);
+    this.#mask = size - 1;
+    const ordered = [...entries].sort((a, b) => a.gidIndex - b.gidIndex);
+    for (const { gid, gidType, gidIndex } of ordered) this.#add(gid.bytes, gidType, gidIndex);
+    const empty = firstUnused(ordered, length);
+    // the C search reads an empty slot as a zero GID of RoCE v1, and so finds it when it looks for that
+    if (empty !== undefined) this.#add(new Uint8Array(16), GidType.IB, empty);
+  }
+
+  /** Reads a port's table. */
+  static read(context: Context, port: number): GidCache {
+    const length = context.queryPort(port).gidTblLen;
+    return new GidCache({
+      entries: context.gidTable(port),
+      length,
+      missErrno: errnoBeyond(context, port, length),
+    });
+  }
+
+  #add(bytes: Uint8Array<ArrayBuffer>, type: GidType, index: number): void {
+    const view = new DataView(bytes.buffer);
+    const [a, b, c, d] = [0, 4, 8, 12].map((at) => view.getUint32(at, true)) as Quad;
+    const isRoceV2 = type === GidType.ROCE_V2;
+    // the lowest index wins, and it comes first
+    if (this.find(a, b, c, d, isRoceV2) >= 0) return;
+    const at = this.#seek(a, b, c, d, isRoceV2 ? ROCE_V2 : ROCE_V1_OR_IB);
+    this.#slots.set([a, b, c, d, isRoceV2 ? ROCE_V2 : ROCE_V1_OR_IB, index], at);
+  }
+
+  /**
+   * The lowest index that holds a GID, given as four little-endian words, under RoCE v2 or else under RoCE v1 or
+   * InfiniBand, which the search does not tell apart. -1 if there is none.
+   */
+  find(a: number, b: number, c: number, d: number, isRoceV2: boolean): number {
+    const at = this.#seek(a, b, c, d, isRoceV2 ? ROCE_V2 : ROCE_V1_OR_IB);
+    return this.#slots[at + TYPE] === 0 ? -1 : this.#slots[at + INDEX]!;
+  }
+
+  /** Where a GID stands, or the free slot where it would. */
+  #seek(a: number, b: number, c: number, d: number, type: number): number {
+    const slots = this.#slots;
+    let slot = hash(a, b, c, d) & this.#mask;
+    while (true) {
+      const at = slot * WORDS;
+      if (slots[at + TYPE] === 0) return at;
+      if (
+        slots[at + 3] === d && slots[at + 2] === c && slots[at + 1] === b && slots[at] === a &&
+        slots[at + TYPE] === type
+      ) return at;
+      slot = slot + 1 & this.#mask;
+    }
+  }
+}
+
+type Quad = [number, number, number, number];
+
+function hash(a: number, b: number, c: number, d: number): number {
+  let h = Math.imul(a ^ 0x9e37_79b9, 0x85eb_ca6b) ^ b;
+  h = Math.imul(h ^ h >>> 15, 0xc2b2_ae35) ^ c;
+  h = Math.imul(h ^ h >>> 13, 0x27d4_eb2f) ^ d;
+  h = Math.imul(h ^ h >>> 15, 0x1656_67b1);
+  return h ^ h >>> 16;
+}
+
+function firstUnused(ordered: readonly GidEntry[], length: number): number | undefined {
+  const used = new Set(ordered.map(({ gidIndex }) => gidIndex));
+  for (let index = 0; index < length; index++) {
+    if (!used.has(index)) return index;
+  }
+  return undefined;
+}
+
+/** The C search ends with the first slot beyond the table: what querying that gives depends on the kernel. */
+function errnoBeyond(context: Context, port: number, length: number): number {
+  try {
+    context.queryGid(port, length);
+  } catch (error) {
+    if (error instanceof VerbsError) return error.errno;
+    throw error;
+  }
+  throw new Error(`Cannot read GID table: port ${port} has more than ${length} slots`);
+}

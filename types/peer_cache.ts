@@ -1,0 +1,141 @@
+/** Words of a key: as many as `struct ibv_ah_attr` has. */
+const WORDS = 8;
+const NONE = -1;
+
+/**
+ * What is known of peers, by their addresses in native layout. It holds a fixed number and forgets the one that was not
+ * asked for longest. Finding and adding cost the same however many there are, and finding allocates nothing.
+ */
+export class PeerCache<T> {
+  readonly #capacity: number;
+  readonly #keys: Uint32Array<ArrayBuffer>;
+  readonly #values: (T | undefined)[];
+  /** The first entry of each chain, and the next one of each entry. */
+  readonly #heads: Int32Array<ArrayBuffer>;
+  readonly #next: Int32Array<ArrayBuffer>;
+  /** Entries in the order they were asked for. */
+  readonly #newer: Int32Array<ArrayBuffer>;
+  readonly #older: Int32Array<ArrayBuffer>;
+  /** Peers choose parts of their keys: without knowing this they cannot make them all fall into one chain. */
+  readonly #seed: number;
+  #newest = NONE;
+  #oldest = NONE;
+  #size = 0;
+
+  /** Makes room for `capacity` peers, at least 1. */
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+    this.#keys = new Uint32Array(capacity * WORDS);
+    this.#values = new Array<T | undefined>(capacity).fill(undefined);
+    this.#heads = new Int32Array(2 ** Math.ceil(Math.log2(2 * capacity))).fill(NONE);
+    this.#next = new Int32Array(capacity);
+    this.#newer = new Int32Array(capacity);
+    this.#older = new Int32Array(capacity);
+    this.#seed = crypto.getRandomValues(new Uint32Array(1))[0]!;
+  }
+
+  /** How many peers it holds. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** What is known of a peer, which now counts as the one asked for last. */
+  find(key: Uint32Array): T | undefined {
+    const entry = this.#entry(key, this.#bucket(key, 0));
+    if (entry === NONE) return undefined;
+    if (entry !== this.#newest) {
+      this.#unlink(entry);
+      this.#linkNewest(entry);
+    }
+    return this.#values[entry];
+  }
+
+  /** Adds a peer, or replaces what was known of it. Returns what there was no room for any more. */
+  set(key: Uint32Array, value: T): T | undefined {
+    const bucket = this.#bucket(key, 0);
+    const known = this.#entry(key, bucket);
+    if (known !== NONE) {
+      const replaced = this.#values[known];
+      this.#values[known] = value;
+      return replaced;
+    }
+    const full = this.#size === this.#capacity;
+    const entry = full ? this.#oldest : this.#size++;
+    const evicted = full ? this.#remove(entry) : undefined;
+    this.#keys.set(key, entry * WORDS);
+    this.#values[entry] = value;
+    this.#next[entry] = this.#heads[bucket]!;
+    this.#heads[bucket] = entry;
+    this.#linkNewest(entry);
+    return evicted;
+  }
+
+  /** Empties it. Returns what it held, the one asked for longest ago first. */
+  takeAll(): T[] {
+    const values: T[] = [];
+    for (let entry = this.#oldest; entry !== NONE; entry = this.#newer[entry]!) {
+      values.push(this.#values[entry]!);
+    }
+    this.#values.fill(undefined);
+    this.#heads.fill(NONE);
+    this.#newest = this.#oldest = NONE;
+    this.#size = 0;
+    return values;
+  }
+
+  #bucket(key: Uint32Array, at: number): number {
+    let h = this.#seed;
+    for (let i = 0; i < WORDS; i++) {
+      h = Math.imul(h ^ key[at + i]!, 0x9e37_79b1);
+      h ^= h >>> 15;
+    }
+    return h & this.#heads.length - 1;
+  }
+
+  #entry(key: Uint32Array, bucket: number): number {
+    let entry = this.#heads[bucket]!;
+    while (entry !== NONE && !this.#matches(entry, key)) entry = this.#next[entry]!;
+    return entry;
+  }
+
+  #matches(entry: number, key: Uint32Array): boolean {
+    const keys = this.#keys;
+    const at = entry * WORDS;
+    for (let i = 0; i < WORDS; i++) {
+      if (keys[at + i] !== key[i]) return false;
+    }
+    return true;
+  }
+
+  /** Takes an entry out of its chain and the order. */
+  #remove(entry: number): T | undefined {
+    const bucket = this.#bucket(this.#keys, entry * WORDS);
+    let link = this.#heads;
+    let at = bucket;
+    while (link[at] !== entry) {
+      at = link[at]!;
+      link = this.#next;
+    }
+    link[at] = this.#next[entry]!;
+    this.#unlink(entry);
+    return this.#values[entry];
+  }
+
+  #unlink(entry: number): void {
+    const newer = this.#newer[entry]!;
+    const older = this.#older[entry]!;
+    if (newer === NONE) this.#newest = older;
+    else this.#older[newer] = older;
+    if (older === NONE) this.#oldest = newer;
+    else this.#newer[older] = newer;
+  }
+
+  #linkNewest(entry: number): void {
+    const before = this.#newest;
+    this.#older[entry] = before;
+    this.#newer[entry] = NONE;
+    if (before === NONE) this.#oldest = entry;
+    else this.#newer[before] = entry;
+    this.#newest = entry;
+  }
+}

@@ -1,0 +1,372 @@
+/**
+ * Replies to datagrams: the sender's address handle at the cost of a look into a cache.
+ *
+ * @module
+ */
+
+import type { IbvPd } from "../ffi/handles.ts";
+import { structs } from "../ffi/layout.ts";
+import { allocStruct } from "../ffi/struct.ts";
+import {
+  type AbortOptions,
+  type AddressHandle,
+  type AhAttr,
+  initError,
+  readAhAttr,
+} from "./address_handle.ts";
+import { type AsyncEvents, asyncEvents, type EventListener, EventType } from "./async_events.ts";
+import { GidCache } from "./gid_cache.ts";
+import { Grh, grhView } from "./grh.ts";
+import { PeerCache } from "./peer_cache.ts";
+import type { ProtectionDomain } from "./protection_domain.ts";
+import { isIpv4, writeReplyAttr } from "./reply_address.ts";
+import { Resource } from "./resource.ts";
+import { RetiredHandles } from "./retired_handles.ts";
+import { positiveInt } from "./validate.ts";
+import { type WcAddress, writeWcAddress } from "./work_completion.ts";
+import { pollsOf, type WorkCompletions } from "./work_completions.ts";
+
+const { size: WC_SIZE } = structs.ibv_wc;
+const { fields: attrFields } = structs.ibv_ah_attr;
+const FLOW_LABEL = attrFields["grh.flow_label"].offset;
+const IS_GLOBAL = attrFields.is_global.offset;
+/** What the C function is given where there is no GRH: it reads one all the same. */
+const NO_GRH = new DataView(new ArrayBuffer(Grh.SIZE));
+
+/** Events after which addresses may mean something else. */
+const { GID_CHANGE, PORT_ACTIVE, PORT_ERR, LID_CHANGE, SM_CHANGE, CLIENT_REREGISTER } = EventType;
+const PORT_EVENTS: readonly EventType[] = [
+  GID_CHANGE,
+  PORT_ACTIVE,
+  PORT_ERR,
+  LID_CHANGE,
+  SM_CHANGE,
+  CLIENT_REREGISTER,
+];
+
+/** What a reply path is to be like. */
+export interface ReplyPathInit {
+  /** The port that packets are received on and replies sent from, from 1. */
+  readonly port: number;
+  /**
+   * Most peers whose handles are kept, 1024 if left out. Each takes an address handle of the device, and some 100 bytes
+   * from the start.
+   */
+  readonly maxPeers?: number;
+}
+
+/**
+ * Answers datagrams: gives the {@linkcode AddressHandle} of a packet's sender from its work completion and GRH, as
+ * {@linkcode ProtectionDomain.createAhFromWc} does, without a search of the GID table and without making a handle for
+ * each packet. Made by {@linkcode ProtectionDomain.createReplyPath}.
+ *
+ * **Handles belong to the path: do not dispose them.** One is kept as long as fewer than `maxPeers` other peers are
+ * answered; the one not asked for longest goes first. It can be posted with until then, so `maxPeers` must be at least
+ * the number of handles taken before they are posted. Sends under way keep theirs, as ever.
+ *
+ * **It never answers by an address the device has given up.** Every call first looks whether the device has reported a
+ * change of its GIDs, or another event that addresses depend on, which takes one system call; then the GID table is read
+ * anew and all handles are made anew. The forms that take a batch look once per poll, before the first of its
+ * completions. Handles taken before a change can be posted with for another second.
+ *
+ * @example Answering every datagram of a poll
+ * ```ts
+ * import type { CompletionQueue, QueuePair, ReplyPath, WorkCompletions } from "@rdma/ibverbs";
+ * import type { MemoryRegion, SendRequests } from "@rdma/ibverbs";
+ *
+ * function answer(
+ *   { cq, qp, mr, path, batch, replies }: {
+ *     cq: CompletionQueue;
+ *     qp: QueuePair;
+ *     mr: MemoryRegion;
+ *     path: ReplyPath;
+ *     batch: WorkCompletions;
+ *     replies: SendRequests;
+ *   },
+ * ): void {
+ *   const bytes = mr.bytes();
+ *   const memory = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+ *   const count = cq.pollInto(batch);
+ *   for (let i = 0; i < count; i++) {
+ *     const offset = batch.wrIdLow(i); // posted as the offset of the receive's buffer
+ *     replies.setAh(i, path.toAt(batch, i, memory, offset));
+ *     replies.setRemote(i, batch.srcQp(i), 0x1111_1111);
+ *   }
+ *   qp.postSends(replies, 0, count);
+ * }
+ * ```
+ */
+export class ReplyPath extends Resource<IbvPd> {
+  /** Its name in messages. */
+  protected override readonly kind = "reply path";
+  /** The protection domain of the handles. */
+  readonly pd: ProtectionDomain;
+  /** The port, from 1. */
+  readonly port: number;
+  /** Most peers whose handles are kept. */
+  readonly maxPeers: number;
+  readonly #events: AsyncEvents;
+  readonly #listener: EventListener;
+  readonly #peers: PeerCache<AddressHandle>;
+  readonly #retired: RetiredHandles;
+  /** Handles being made on other threads, by the words of their addresses. */
+  readonly #making: Map<string, Promise<AddressHandle>> = new Map();
+  /** The GID table; undefined until it is read again. */
+  #gids: GidCache | undefined;
+  /** How often everything became invalid. */
+  #generation = 0;
+  /** The poll whose completions need no further look for events. */
+  #batch: WorkCompletions | undefined;
+  #poll = 0;
+  readonly #wc: DataView<ArrayBuffer> = allocStruct(structs.ibv_wc);
+  readonly #attr: DataView<ArrayBuffer> = allocStruct(structs.ibv_ah_attr);
+  readonly #key: Uint32Array<ArrayBuffer> = new Uint32Array(this.#attr.buffer);
+
+  private constructor(pd: ProtectionDomain, port: number, maxPeers: number) {
+    super(pd.unsafeHandle, [pd]);
+    this.pd = pd;
+    this.port = port;
+    this.maxPeers = maxPeers;
+    this.#peers = new PeerCache(maxPeers);
+    this.#retired = new RetiredHandles(maxPeers);
+    this.#events = asyncEvents(pd.context);
+    this.#listener = (type, portNum) => {
+      const concernsPort = PORT_EVENTS.includes(type) && portNum === port;
+      if (concernsPort || type === EventType.DEVICE_FATAL) this.invalidate();
+    };
+    this.#events.add(this.#listener);
+  }
+
+  /** @ignore The way in for {@linkcode ProtectionDomain.createReplyPath}. */
+  static create(pd: ProtectionDomain, { port, maxPeers = 1024 }: ReplyPathInit): ReplyPath {
+    pd.context.checkPort(port);
+    return new ReplyPath(pd, port, positiveInt(maxPeers, "maxPeers"));
+  }
+
+  /** How many peers' handles it keeps. */
+  get size(): number {
+    return this.#peers.size;
+  }
+
+  /**
+   * The sender's handle. For a peer that is not known it makes one, which may block for a second while the kernel
+   * resolves the peer's link address: {@linkcode ReplyPath.toAsync} does so on another thread.
+   *
+   * @param grh The packet's GRH; may be left out where the completion's flags lack {@linkcode WcFlags}.GRH.
+   * @throws {VerbsError} As of {@linkcode ProtectionDomain.createAhFromWc}. A failure is not remembered.
+   */
+  to(wc: WcAddress, grh?: Grh): AddressHandle {
+    const view = this.#viewOf(grh);
+    this.refresh();
+    writeWcAddress(this.#wc, wc);
+    return this.#answer(this.#wc, 0, view, 0);
+  }
+
+  /**
+   * {@linkcode ReplyPath.to} straight from native memory, allocating nothing for a known peer.
+   *
+   * @param batch Where the completion was polled into.
+   * @param index The completion's index in it.
+   * @param memory Memory that the packet was received into.
+   * @param offset Where the packet's buffer, and so its GRH, starts in `memory`, in bytes.
+   * @throws {RangeError} If the index or the offset leads out of its memory.
+   * @throws {VerbsError} As of {@linkcode ReplyPath.to}.
+   */
+  toAt(batch: WorkCompletions, index: number, memory: DataView, offset: number): AddressHandle {
+    this.#refreshFor(batch);
+    return this.#answer(batch.view, index * WC_SIZE, memory, offset);
+  }
+
+  /**
+   * {@linkcode ReplyPath.to} that makes handles on another thread: for peers whose link address is not known. Those
+   * who ask for the same peer meanwhile share one. Rejects with the signal's reason when that aborts; the handle is made
+   * and kept all the same.
+   */
+  async toAsync(wc: WcAddress, grh?: Grh, { signal }: AbortOptions = {}): Promise<AddressHandle> {
+    const view = this.#viewOf(grh);
+    while (true) {
+      signal?.throwIfAborted();
+      this.refresh();
+      writeWcAddress(this.#wc, wc);
+      const known = this.#find(this.#wc, 0, view, 0);
+      if (known !== undefined) return known;
+      const made = await orAborted(this.#making.get(this.#key.join()) ?? this.#makeAsync(), signal);
+      // not kept, because the address has changed or the peer become known meanwhile
+      if (!made.disposed) return made;
+    }
+  }
+
+  /**
+   * The sender's address, equal to what {@linkcode Context.initAhFromWc} gives.
+   *
+   * @throws {VerbsError} As of {@linkcode Context.initAhFromWc}.
+   */
+  attr(wc: WcAddress, grh?: Grh): AhAttr {
+    const view = this.#viewOf(grh);
+    this.refresh();
+    writeWcAddress(this.#wc, wc);
+    this.#compute(this.#wc, 0, view, 0);
+    return readAhAttr(this.#attr);
+  }
+
+  /**
+   * Writes the sender's address in native layout (`struct ibv_ah_attr`), allocating nothing, with every bit as
+   * `ibv_init_ah_from_wc` would.
+   *
+   * @param attr Where to write the 32 bytes.
+   * @param base The byte offset in `attr`.
+   * @returns 0, or the errno that the C function would leave.
+   * @throws {RangeError} If one of the offsets leads out of its memory.
+   */
+  writeAttr(
+    attr: DataView,
+    base: number,
+    batch: WorkCompletions,
+    index: number,
+    memory: DataView,
+    offset: number,
+  ): number {
+    this.#refreshFor(batch);
+    const { view } = batch;
+    return writeReplyAttr(
+      attr,
+      base,
+      view,
+      index * WC_SIZE,
+      memory,
+      offset,
+      this.port,
+      this.#table(),
+    );
+  }
+
+  /**
+   * Takes up what the device has reported, as all the others do by themselves. Call it before going on with a batch
+   * after having waited for something.
+   */
+  refresh(): void {
+    this.assertOpen();
+    this.#events.drain();
+  }
+
+  /** Forgets the GID table and all handles, as after a change that the device did not report: a peer's new link address. */
+  invalidate(): void {
+    this.assertOpen();
+    this.#gids = undefined;
+    this.#generation++;
+    this.#retired.add(this.#peers.takeAll());
+  }
+
+  #viewOf(grh: Grh | undefined): DataView<ArrayBuffer> {
+    if (grh !== undefined && !(grh instanceof Grh)) {
+      throw new TypeError("Cannot use GRH: it is not a Grh");
+    }
+    return grh === undefined ? NO_GRH : grhView(grh);
+  }
+
+  #refreshFor(batch: WorkCompletions): void {
+    const poll = pollsOf(batch);
+    if (batch === this.#batch && poll === this.#poll && !this.disposed) return;
+    this.refresh();
+    this.#batch = batch;
+    this.#poll = poll;
+  }
+
+  #table(): GidCache {
+    return this.#gids ??= GidCache.read(this.pd.context, this.port);
+  }
+
+  #answer(wc: DataView, wcAt: number, grh: DataView, grhAt: number): AddressHandle {
+    while (true) {
+      const known = this.#find(wc, wcAt, grh, grhAt);
+      if (known !== undefined) return known;
+      const generation = this.#generation;
+      const ah = this.pd.createAh(readAhAttr(this.#attr));
+      if (this.#keep(this.#key, ah, generation)) return ah;
+    }
+  }
+
+  /** Whether the peer was answered by other means while its handle was made. */
+  #isKnown(key: Uint32Array): boolean {
+    return this.#peers.find(key)?.disposed === false;
+  }
+
+  /** Looks a sender up, and leaves its address in `#attr` for the handle to be made. */
+  #find(wc: DataView, wcAt: number, grh: DataView, grhAt: number): AddressHandle | undefined {
+    this.#compute(wc, wcAt, grh, grhAt);
+    this.#normalize(grh, grhAt);
+    const ah = this.#peers.find(this.#key);
+    return ah === undefined || ah.disposed ? undefined : ah;
+  }
+
+  #compute(wc: DataView, wcAt: number, grh: DataView, grhAt: number): void {
+    const errno = writeReplyAttr(this.#attr, 0, wc, wcAt, grh, grhAt, this.port, this.#table());
+    if (errno === 0) return;
+    const bytes = new Uint8Array(grh.buffer, grh.byteOffset + grhAt, Grh.SIZE);
+    throw initError(errno, this.port, new Grh(bytes));
+  }
+
+  /**
+   * The C function takes the flow label from bytes that no header was received into where the packet has no GRH, or an
+   * IPv4 header. What is there by chance must not make many peers of one.
+   */
+  #normalize(grh: DataView, grhAt: number): void {
+    const attr = this.#attr;
+    if (attr.getUint32(FLOW_LABEL) === 0) return;
+    if (attr.getUint8(IS_GLOBAL) === 0 || isIpv4(grh, grhAt)) attr.setUint32(FLOW_LABEL, 0);
+  }
+
+  #makeAsync(): Promise<AddressHandle> {
+    const key = this.#key.slice();
+    const words = key.join();
+    const generation = this.#generation;
+    const making = this.pd.createAhAsync(readAhAttr(this.#attr)).then((ah) => {
+      this.#keep(key, ah, generation);
+      return ah;
+    }).finally(() => this.#making.delete(words));
+    this.#making.set(words, making);
+    return making;
+  }
+
+  /** Puts a new handle into the cache, or closes it if the address may have changed or the peer become known meanwhile. */
+  #keep(key: Uint32Array, ah: AddressHandle, generation: number): boolean {
+    try {
+      this.refresh();
+    } catch (error) {
+      ah.close();
+      throw error;
+    }
+    if (generation !== this.#generation || this.#isKnown(key)) {
+      ah.close();
+      return false;
+    }
+    this.#retired.trim();
+    this.#peers.set(key, ah)?.close();
+    return true;
+  }
+
+  /** Disposes the path and its handles; those that sends use go when these complete. */
+  override [Symbol.dispose](): void {
+    this.#events.delete(this.#listener);
+    using stack = new DisposableStack();
+    stack.defer(() => super[Symbol.dispose]());
+    for (const ah of this.#peers.takeAll()) stack.use(ah);
+    stack.use(this.#retired);
+  }
+
+  /** Does nothing: it has no native object of its own, and stands on that of its protection domain. */
+  protected override destroy(_handle: IbvPd): void {}
+}
+
+/** Waits for something that others wait for as well, until the signal aborts. */
+async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return await promise;
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => aborted.reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
