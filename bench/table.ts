@@ -1,7 +1,7 @@
 /** Results as an aligned table. */
 
 import type { Measurement, Measurements, Result } from "./measurement.ts";
-import { type Goal, type Row, ROWS } from "./rows.ts";
+import { type Row, ROWS } from "./rows.ts";
 
 /** A goal and what was reached. */
 export interface Verdict {
