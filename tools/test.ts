@@ -1,13 +1,14 @@
 /**
- * Runs the tests: those that need no device on this host, the others on its RDMA device or in the guest.
+ * Runs the tests: those that need no device on this host, the others on its RDMA device or in the
+ * guest.
  *
  * @module
  */
 
 import { parseArgs } from "@std/cli/parse-args";
 import { ensureGuest } from "./guest/parts.ts";
-import { ensurePackages, type Need } from "./host/packages.ts";
 import { stdArguments } from "./host/jsr.ts";
+import { ensurePackages, type Need } from "./host/packages.ts";
 import { project } from "./host/paths.ts";
 import { main, say, SetupError } from "./host/report.ts";
 import { hostDevice } from "./tests/device.ts";

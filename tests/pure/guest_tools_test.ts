@@ -1,4 +1,5 @@
-// The small decisions of the tools: which accelerator, what the shell reads, what counts as a failure.
+// The small decisions of the tools: which accelerator, what the shell reads, what counts as a
+// failure.
 
 import { assertEquals, assertThrows } from "@std/assert";
 import { assignments } from "../../tools/guest/initramfs.ts";

@@ -1,8 +1,11 @@
-/** The static shell of the guest's first moments, unpacked into the cache: installing it could displace the host's own. */
+/**
+ * The static shell of the guest's first moments, unpacked into the cache: installing it could
+ * displace the host's own.
+ */
 
 import { withFreshLists } from "../host/apt.ts";
-import { downloadPackage, unpack } from "../host/packages.ts";
 import { cached } from "../host/cached.ts";
+import { downloadPackage, unpack } from "../host/packages.ts";
 import { exists } from "../host/shell.ts";
 
 /** The path of the program, fetched first when it is not in the cache. */

@@ -1,4 +1,6 @@
-/** The archive format that the Linux kernel unpacks as its initial RAM file system ("newc" cpio). */
+/**
+ * The archive format that the Linux kernel unpacks as its initial RAM file system ("newc" cpio).
+ */
 
 /** A file, or with no contents a folder. */
 export interface Entry {
@@ -29,7 +31,8 @@ function member(entry: Entry, inode: number): Uint8Array[] {
   const contents = entry.contents ?? new Uint8Array();
   const mode = entry.contents ? FILE : FOLDER;
   const name = new TextEncoder().encode(`${entry.name}\0`);
-  // inode, mode, uid, gid, links, time, size, four device numbers, length of the name, unused checksum
+  // inode, mode, uid, gid, links, time, size, four device numbers, length of the name, unused
+  // checksum
   const numbers = [inode, mode, 0, 0, 1, 0, contents.length, 0, 0, 0, 0, name.length, 0];
   const header = "070701" + numbers.map((number) => number.toString(16).padStart(8, "0")).join("");
   return [padded(new TextEncoder().encode(header), name), padded(contents)];

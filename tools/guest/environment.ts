@@ -3,7 +3,10 @@
 import { stdArguments } from "../host/jsr.ts";
 import { out } from "../host/paths.ts";
 
-/** The variables: the host's own Deno and its cache of modules work in the guest, where there is no network. */
+/**
+ * The variables: the host's own Deno and its cache of modules work in the guest, where there is no
+ * network.
+ */
 export async function guestEnvironment(): Promise<Record<string, string>> {
   const passed = Object.entries(Deno.env.toObject()).filter(([name]) =>
     /^(IBVERBS_|NO_COLOR$|TERM$|LANG$)/.test(name)

@@ -1,6 +1,7 @@
 #!/bin/busybox sh
-# The guest's first process. It lives in the initial RAM file system, where starting a program costs little; only the command
-# itself runs on the host's root, which is shared read-only under a RAM overlay.
+# The guest's first process. It lives in the initial RAM file system, where starting a program costs
+# little; only the command itself runs on the host's root, which is shared read-only under a RAM
+# overlay.
 set -a
 . /guest.env
 set +a
@@ -32,13 +33,14 @@ fail() {
   wait_for_end
 }
 
-# cache=loose keeps pages between reads: nobody changes the shared root meanwhile, or need not be seen to.
+# cache=loose keeps pages between reads: what changes on the host meanwhile need not be seen.
 share=trans=virtio,version=9p2000.L,msize=512000
 mkdir /layer
 mount -t 9p -o $share,cache=loose,ro host /host || fail "the host's root cannot be mounted"
 mount -t tmpfs tmpfs /layer
 mkdir /layer/upper /layer/work
-mount -t overlay -o lowerdir=/host,upperdir=/layer/upper,workdir=/layer/work overlay /root || fail "the overlay cannot be mounted"
+layers=lowerdir=/host,upperdir=/layer/upper,workdir=/layer/work
+mount -t overlay -o $layers overlay /root || fail "the overlay cannot be mounted"
 mkdir -p /root/proc /root/sys /root/dev /root/run "/root/lib/modules/$KERNEL" "/root$IBVERBS_OUT"
 mount -t proc proc /root/proc
 mount -t sysfs sys /root/sys
@@ -49,7 +51,8 @@ mount -t devpts devpts /root/dev/pts
 mount -t tmpfs tmpfs /root/dev/shm
 mount -t tmpfs tmpfs /root/run
 mount -o bind "/root$MODULES" "/root/lib/modules/$KERNEL"
-mount -t 9p -o $share,cache=mmap out "/root$IBVERBS_OUT" || fail "the folder $IBVERBS_OUT cannot be mounted"
+mount -t 9p -o $share,cache=mmap out "/root$IBVERBS_OUT" ||
+  fail "the folder $IBVERBS_OUT cannot be mounted"
 ln -sfn /proc/self/fd /root/dev/fd
 ln -sfn /proc/self/fd/0 /root/dev/stdin
 ln -sfn /proc/self/fd/1 /root/dev/stdout
@@ -70,7 +73,8 @@ settle() {
   done
   fail "GID $1 of rxe0 does not settle, it is $gid"
 }
-# A GID takes the first free place when its address comes: the order of these lines is the order of the table.
+# A GID takes the first free place when its address comes: the order of these lines is the order of
+# the table.
 settle 0 "fe80:*"
 ip addr add 10.0.0.1/24 dev dummy0
 settle 1 "0000:0000:0000:0000:0000:ffff:0a00:0001"

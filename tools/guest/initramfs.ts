@@ -1,9 +1,12 @@
-/** What the guest's kernel finds when it starts: a shell, the modules that reach the host's root, and the command to run. */
+/**
+ * What the guest's kernel finds when it starts: a shell, the modules that reach the host's root,
+ * and the command to run.
+ */
 
-import { cpio, type Entry } from "./cpio.ts";
-import type { Kernel } from "./kernel.ts";
 import { inProject } from "../host/paths.ts";
 import { demand, quote } from "../host/shell.ts";
+import { cpio, type Entry } from "./cpio.ts";
+import type { Kernel } from "./kernel.ts";
 
 // What the first process needs; anything else can be loaded later with modprobe.
 const MODULES = [
@@ -32,7 +35,6 @@ export async function initramfs(
     file("bin/busybox", busybox),
     file("init", inProject("tools/guest/init.sh")),
     file("deno", inProject("tools/guest/deno.sh")),
-
     ...modules.map((path, i) => file(`modules/${names[i]}`, path)),
     text("modules.order", names.join("\n")),
     text(
@@ -54,16 +56,9 @@ export function assignments(env: Readonly<Record<string, string>>): string {
 /** The modules and what they depend on, in the order in which they load. */
 async function moduleFiles(kernel: Kernel): Promise<string[]> {
   const root = kernel.modules.replace(/\/lib\/modules\/[^/]*$/, "");
-  const listed = await demand(
-    "/sbin/modprobe",
-    "-a",
-    "-d",
-    root,
-    "-S",
-    kernel.version,
-    "--show-depends",
-    ...MODULES,
-  );
+  // The host may have reasons not to load a module; they are none in the guest.
+  const options = ["-C", "/dev/null", "-d", root, "-S", kernel.version];
+  const listed = await demand("/sbin/modprobe", ...options, "-a", "--show-depends", ...MODULES);
   return [...new Set([...listed.matchAll(/^insmod (.*\.ko)/gm)].map((match) => match[1]!))];
 }
 

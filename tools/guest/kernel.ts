@@ -1,11 +1,13 @@
-/** The guest's kernel: the distribution's, unpacked into the cache and never installed on the host. */
+/**
+ * The guest's kernel: the distribution's, unpacked into the cache and never installed on the host.
+ */
 
 import { withFreshLists } from "../host/apt.ts";
-import { dependencyOf, downloadPackage, unpack } from "../host/packages.ts";
 import { cached } from "../host/cached.ts";
+import { dependencyOf, downloadPackage, unpack } from "../host/packages.ts";
 import { say } from "../host/report.ts";
-import { extractKernel } from "./vmlinux.ts";
 import { demand } from "../host/shell.ts";
+import { extractKernel } from "./vmlinux.ts";
 
 /** An unpacked kernel. */
 export interface Kernel {
@@ -17,7 +19,8 @@ export interface Kernel {
   modules: string;
 }
 
-// What the guest, the tests' kernel module and the examples ask for, with room for what those depend on.
+// What the guest, the tests' kernel module and the examples ask for, with room for what those
+// depend on.
 const WANTED = [
   "arch/x86/crypto/crc32*",
   "crypto/crc32*",

@@ -1,8 +1,8 @@
 /** A running virtual machine. */
 
-import { STREAMS } from "./qemu.ts";
 import { SetupError } from "../host/report.ts";
 import { lastLines } from "../host/shell.ts";
+import { STREAMS } from "./qemu.ts";
 import { Copy, lines, Tail } from "./streams.ts";
 
 /** The machine ended by itself or took too long. */
@@ -40,8 +40,8 @@ export class Guest implements AsyncDisposable {
     const listeners = STREAMS.map((name) =>
       Deno.listen({ transport: "unix", path: `${folder}/${name}` })
     );
-    // Without pdeathsig a machine would outlive this process when that is killed; without setsid the terminal's Ctrl-C would
-    // reach QEMU too, and look like a crash.
+    // Without pdeathsig a machine would outlive this process when that is killed; without setsid
+    // the terminal's Ctrl-C would reach QEMU too, and look like a crash.
     const command = ["--pdeathsig", "KILL", "setsid", "qemu-system-x86_64", ...args];
     const process = new Deno.Command("setpriv", {
       args: command,

@@ -1,8 +1,8 @@
 /** How the virtual machine is started. */
 
-import type { Kernel } from "./kernel.ts";
-import { SetupError } from "../host/report.ts";
 import { out } from "../host/paths.ts";
+import { SetupError } from "../host/report.ts";
+import type { Kernel } from "./kernel.ts";
 
 /** What runs the guest's instructions: the processor itself, or QEMU's emulation of one. */
 export type Accelerator = "kvm" | "tcg";
@@ -22,8 +22,8 @@ export interface Machine {
 }
 
 /**
- * Accelerators to try, best first. A processor without virtualization of its own may still offer /dev/kvm when the host is
- * itself a guest, and then fails in ways that look like a hang.
+ * Accelerators to try, best first. A processor without virtualization of its own may still offer
+ * /dev/kvm when the host is itself a guest, and then fails in ways that look like a hang.
  */
 export function accelerators(cpuinfo: string, kvmUsable: boolean): Accelerator[] {
   return kvmUsable && /^flags\s*:.* (vmx|svm)( |$)/m.test(cpuinfo) ? ["kvm", "tcg"] : ["tcg"];
@@ -55,7 +55,8 @@ export function qemuArguments(machine: Machine): string[] {
   ];
   return [
     ...["-machine", "q35", "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"],
-    // With "max", emulated protection keys and AVX state make every system call of a V8 process 2 to 4 times slower.
+    // With "max", emulated protection keys and AVX state make every system call of a V8 process 2
+    // to 4 times slower.
     ...(accelerator === "kvm"
       ? ["-accel", "kvm", "-cpu", "host"]
       : ["-accel", "tcg,thread=multi", "-cpu", "Nehalem"]),

@@ -1,13 +1,13 @@
 /** Runs one command in a fresh guest. */
 
+import { out, project } from "../host/paths.ts";
+import { say } from "../host/report.ts";
 import { guestEnvironment } from "./environment.ts";
-import { ensureGuest, type Parts } from "./parts.ts";
 import { initramfs } from "./initramfs.ts";
 import { Interruption } from "./interruption.ts";
 import { Guest, GuestError } from "./machine.ts";
-import { out, project } from "../host/paths.ts";
+import { ensureGuest, type Parts } from "./parts.ts";
 import { type Accelerator, accelerators, parseAccelerator, qemuArguments } from "./qemu.ts";
-import { say } from "../host/report.ts";
 
 /** How a command is run. */
 export interface RunOptions {
@@ -27,18 +27,19 @@ export interface RunOptions {
   onKernelLog?: (log: string) => void;
 }
 
-// A guest that hangs is given up after this: emulation takes some seconds, and many on a busy machine.
+// A guest that hangs is given up after this: emulation takes some seconds, and many on a busy
+// machine.
 const START_SECONDS = { kvm: 20, tcg: 120 };
 
 // What a shell reports for a program whose reader has gone, as in `deno task vm -- yes | head`.
 const SIGPIPE_STATUS = 141;
 
 /**
- * Runs a command in a guest that has a soft-RoCE device, with the host's files as they are and a writable copy of them in RAM.
- * Standard output and error go to this process's own.
+ * Runs a command in a guest that has a soft-RoCE device, with the host's files as they are and a
+ * writable copy of them in RAM. Standard output and error go to this process's own.
  *
  * @returns the command's exit status, 128 plus the signal's number when a signal ended it.
- * @throws {SetupError} when the guest cannot be set up, does not start, crashes or runs out of time.
+ * @throws {SetupError} when the guest cannot be set up, does not start, crashes or takes too long.
  */
 export async function runInGuest(
   command: readonly string[],

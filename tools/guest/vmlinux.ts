@@ -1,6 +1,7 @@
 /**
- * The kernel proper inside a bootable x86 image. QEMU starts it directly, without a firmware and without the image's own
- * decompressor, which takes seconds where the guest's instructions are emulated.
+ * The kernel proper inside a bootable x86 image. QEMU starts it directly, without a firmware and
+ * without the image's own decompressor, which takes seconds where the guest's instructions are
+ * emulated.
  */
 
 import { demand } from "../host/shell.ts";
@@ -14,7 +15,10 @@ const SECTOR = 512;
 
 const XZ = [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00];
 
-/** The compressed kernel of an image, without the four bytes of its size that follow it; undefined when it is not xz. */
+/**
+ * The compressed kernel of an image, without the four bytes of its size that follow it; undefined
+ * when it is not xz.
+ */
 export function xzPayload(image: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
   const view = new DataView(image.buffer, image.byteOffset, image.byteLength);
   if (image.length < SECTOR * 2 || view.getUint32(MAGIC, true) !== 0x53726448) return undefined;

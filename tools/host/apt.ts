@@ -12,7 +12,10 @@ export class RightsError extends SetupError {
   }
 }
 
-/** Does something that relies on the package lists; when it fails, once more after reading them anew. */
+/**
+ * Does something that relies on the package lists; when it fails, once more after reading them
+ * anew.
+ */
 export async function withFreshLists<T>(action: () => Promise<T>): Promise<T> {
   try {
     return await action();
@@ -98,7 +101,10 @@ async function showProgress(stdout: ReadableStream<Uint8Array>): Promise<void> {
   }
 }
 
-/** The last of apt-get's status lines (`pmstatus:gcc:51.2:Unpacking gcc`) in a piece of its output, for people. */
+/**
+ * The last of apt-get's status lines (`pmstatus:gcc:51.2:Unpacking gcc`) in a piece of its output,
+ * for people.
+ */
 export function parseStatus(text: string): string | undefined {
   const [, kind, percent, what] = text.match(/.*^(dl|pm)status:[^\n]*?:([\d.]+):([^\n]*)/ms) ?? [];
   if (kind === undefined) return undefined;
@@ -107,7 +113,10 @@ export function parseStatus(text: string): string | undefined {
   }`;
 }
 
-/** The command that runs `command` with root rights; where there are none, `remedy` tells the user what to do. */
+/**
+ * The command that runs `command` with root rights; where there are none, `remedy` tells the user
+ * what to do.
+ */
 function asRoot(command: string[], remedy: string): [string, ...string[]] {
   if (Deno.uid() === 0) return command as [string, ...string[]];
   const sudo = exists("/usr/bin/sudo") &&

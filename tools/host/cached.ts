@@ -6,7 +6,7 @@ import { exists } from "./shell.ts";
 /**
  * The path of something in the cache, made first when it is not there.
  *
- * @param name its path below the cache, which must not be there in part: it gets that name only when it is whole.
+ * @param name its path below the cache; what is made gets that name only when it is whole.
  * @param make fills the empty folder it is given.
  */
 export async function cached(

@@ -1,4 +1,7 @@
-/** Where @std comes from: the registry, or on machines that cannot reach it the adapters in tools/std. */
+/**
+ * Where @std comes from: the registry, or on machines that cannot reach it the adapters in
+ * tools/std.
+ */
 
 import denoJson from "../../deno.json" with { type: "json" };
 import { inProject } from "./paths.ts";
@@ -16,7 +19,9 @@ export function stdArguments(): Promise<string[]> {
   return found;
 }
 
-/** Downloads the packages into Deno's cache, from which the guest, without a network, has them too. */
+/**
+ * Downloads the packages into Deno's cache, from which the guest, without a network, has them too.
+ */
 async function reachable(): Promise<boolean> {
   const packages = Object.values(denoJson.imports).filter((specifier) =>
     specifier.startsWith("jsr:")

@@ -1,4 +1,7 @@
-/** Debian packages: installed on the host when something is missing, or only unpacked into the cache. */
+/**
+ * Debian packages: installed on the host when something is missing, or only unpacked into the
+ * cache.
+ */
 
 import { ensureListed, install, withFreshLists } from "./apt.ts";
 import { say, SetupError } from "./report.ts";
@@ -49,7 +52,10 @@ export async function downloadPackage(name: string, folder: string): Promise<str
   return `${folder}/${file}`;
 }
 
-/** Unpacks the files of a downloaded package that match the patterns (tar's wildcards) and none of those excluded. */
+/**
+ * Unpacks the files of a downloaded package that match the patterns (tar's wildcards) and none of
+ * those excluded.
+ */
 export async function unpack(
   file: string,
   folder: string,

@@ -12,7 +12,9 @@ export function say(line: string): void {
   Deno.stderr.writeSync(encoder.encode(`${line}\n`));
 }
 
-/** Runs a tool's main function; its result, or 1 after a {@linkcode SetupError}, is the exit status. */
+/**
+ * Runs a tool's main function; its result, or 1 after a {@linkcode SetupError}, is the exit status.
+ */
 export async function main(body: () => Promise<number>): Promise<never> {
   try {
     Deno.exit(await body());

@@ -1,6 +1,6 @@
 #!/bin/sh
-# In the guest: runs the command given after the stub HCA's module with both devices present, then takes both away, so that the
-# kernel reports what was left behind.
+# In the guest: runs the command given after the stub HCA's module with both devices present, then
+# takes both away, so that the kernel reports what was left behind.
 insmod "$1" || exit 1
 shift
 "$@"

@@ -1,4 +1,7 @@
-/** Runs machine code for aarch64 on this host: one program of a package that would fill 380 MB if installed. */
+/**
+ * Runs machine code for aarch64 on this host: one program of a package that would fill 380 MB if
+ * installed.
+ */
 
 import { withFreshLists } from "../host/apt.ts";
 import { cached } from "../host/cached.ts";

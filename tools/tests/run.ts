@@ -5,9 +5,9 @@ import { stdArguments } from "../host/jsr.ts";
 import { inProject, out, project } from "../host/paths.ts";
 import { say, SetupError } from "../host/report.ts";
 import { exists } from "../host/shell.ts";
+import { pathWithEmulator } from "./emulator.ts";
 import { add, countCases, type Counts } from "./junit.ts";
 import { complaints } from "./kernel_log.ts";
-import { pathWithEmulator } from "./emulator.ts";
 import type { Pass } from "./plan.ts";
 import { buildStub } from "./stub.ts";
 
@@ -21,7 +21,8 @@ export interface Setting {
   filtered: boolean;
 }
 
-// Far above what the whole tier needs where the guest is emulated; a test that hangs must not hang the run.
+// Far above what the whole tier needs where the guest is emulated; a test that hangs must not hang
+// the run.
 const DEVICE_SECONDS = 900;
 
 const EXIT = "deno test ended with status";
