@@ -1,0 +1,192 @@
+// Address handles made on other threads: the event loop goes on, and nothing leaks however the wait ends.
+import {
+  assert,
+  assertEquals,
+  assertGreater,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { assertSpyCalls, spy } from "@std/testing/mock";
+import { VerbsError } from "../../mod.ts";
+import { nonblocking, verbs } from "../../ffi/library.ts";
+import { countOf, deviceTest, openRxe, resourceCounts, selfAddress, until } from "./setup.ts";
+import { slowLink } from "./slow_link.ts";
+
+deviceTest("ProtectionDomain.createAhAsync() makes a handle", async () => {
+  using context = openRxe();
+  using pd = context.allocPd();
+  using ah = await pd.createAhAsync(selfAddress(context));
+  assertEquals(ah.pd, pd);
+  assertEquals(ah.disposed, false);
+});
+
+deviceTest("ProtectionDomain.createAhAsync() fails as createAh() does", async () => {
+  using context = openRxe();
+  using pd = context.allocPd();
+  const attr = { portNum: 1, dlid: 3 };
+  const error = await assertRejects(() => pd.createAhAsync(attr), VerbsError);
+  try {
+    pd.createAh(attr);
+  } catch (expected) {
+    assertEquals(error.message, (expected as VerbsError).message);
+  }
+  assertEquals(error.code, "EINVAL");
+});
+
+deviceTest("ProtectionDomain.createAhAsync() makes 40 handles at a time", async () => {
+  using context = openRxe();
+  using pd = context.allocPd();
+  const attr = selfAddress(context);
+  const handles = await Promise.all(Array.from({ length: 40 }, () => pd.createAhAsync(attr)));
+  const addresses = handles.map((ah) => Deno.UnsafePointer.value(ah.unsafeHandle));
+  assertEquals(new Set(addresses).size, 40);
+});
+
+deviceTest(
+  "ProtectionDomain.createAhAsync() lets timers run while it waits for a peer that is not there",
+  async () => {
+    using link = slowLink();
+    using pd = link.context.allocPd();
+    let ticks = 0;
+    const timer = setInterval(() => ticks++, 10);
+    const error = await assertRejects(() => pd.createAhAsync(link.peer), VerbsError);
+    clearInterval(timer);
+    assertEquals(error.code, "ETIMEDOUT");
+    assertStringIncludes(error.hint!, "not resolved in time");
+    assertGreater(ticks, 5);
+  },
+);
+
+deviceTest(
+  "ProtectionDomain.createAhAsync() fails each of 40 concurrent calls when the peer is not there",
+  async () => {
+    using link = slowLink();
+    using pd = link.context.allocPd();
+    const calls = Array.from({ length: 40 }, () => pd.createAhAsync(link.peer));
+    const outcomes = await Promise.allSettled(calls);
+    const codes = outcomes.map((outcome) => outcome.status === "rejected" && outcome.reason.code);
+    assertEquals(codes, codes.map(() => "ETIMEDOUT"));
+  },
+);
+
+deviceTest(
+  "ProtectionDomain.createAhAsync() calls nothing when its signal has aborted already",
+  async () => {
+    using context = openRxe();
+    using pd = context.allocPd();
+    using called = spy(nonblocking(), "ibv_create_ah");
+    const reason = new Error("no longer wanted");
+    const signal = AbortSignal.abort(reason);
+    const call = pd.createAhAsync(selfAddress(context), { signal });
+    assertEquals(await call.catch((error) => error), reason);
+    assertSpyCalls(called, 0);
+  },
+);
+
+deviceTest(
+  "ProtectionDomain.createAhAsync() rejects at once when its signal aborts, and destroys the handle that comes late",
+  async () => {
+    using link = slowLink();
+    const before = countOfSlow();
+    const pd = link.context.allocPd();
+    const controller = new AbortController();
+    using made = spy(nonblocking(), "ibv_create_ah");
+    using destroyed = spy(verbs(), "ibv_destroy_ah");
+    const call = pd.createAhAsync(link.peer, { signal: controller.signal });
+    const reason = new Error("no longer wanted");
+    controller.abort(reason);
+    assertEquals(await call.catch((error) => error), reason);
+    assertSpyCalls(destroyed, 0);
+    link.answer();
+    const { value } = await made.calls[0]!.returned!;
+    assert(value !== null, "the call must have made a handle for this test to show anything");
+    await until("the handle destroyed", () => destroyed.calls.length > 0);
+    assertSpyCalls(destroyed, 1);
+    assertEquals(destroyed.calls[0]!.returned, 0);
+    pd.close();
+    assertEquals(countOfSlow(), before);
+  },
+);
+
+deviceTest(
+  "ProtectionDomain.createAhAsync() keeps its handle when the signal aborts afterwards",
+  async () => {
+    using context = openRxe();
+    using pd = context.allocPd();
+    const controller = new AbortController();
+    const { signal } = controller;
+    using ah = await pd.createAhAsync(selfAddress(context), { signal });
+    controller.abort();
+    assertEquals(ah.disposed, false);
+  },
+);
+
+deviceTest(
+  "ProtectionDomain.createAhAsync() rejects and leaks nothing when the protection domain is disposed meanwhile",
+  async () => {
+    using link = slowLink();
+    const before = countOfSlow();
+    const pd = link.context.allocPd();
+    using destroyed = spy(verbs(), "ibv_destroy_ah");
+    const call = pd.createAhAsync(link.peer);
+    pd.close();
+    assertEquals(pd.disposed, true);
+    link.answer();
+    await assertRejects(() => call, TypeError, "disposed meanwhile");
+    assertSpyCalls(destroyed, 1);
+    await until("the protection domain gone", () => countOfSlow() === before);
+  },
+);
+
+deviceTest(
+  "ProtectionDomain.createAhAsync() keeps the device open when the context is disposed meanwhile",
+  async () => {
+    using link = slowLink();
+    const { context } = link;
+    const pd = context.allocPd();
+    const call = pd.createAhAsync(link.peer);
+    context.close();
+    assertEquals(resourceCounts()["rxe_slow"]!["ctx"], 1);
+    await assertRejects(() => call, TypeError, "disposed meanwhile");
+    await until("the context gone", () => resourceCounts()["rxe_slow"]!["ctx"] === 0);
+  },
+);
+
+deviceTest("Context.initAhFromWcAsync() rejects at once when its signal aborts", async () => {
+  using context = openRxe();
+  const controller = new AbortController();
+  const { signal } = controller;
+  const wc = { wcFlags: 0, slid: 1, sl: 0, dlidPathBits: 0 };
+  const call = context.initAhFromWcAsync(1, wc, undefined, { signal });
+  controller.abort();
+  assertEquals(await call.catch((error) => error), signal.reason);
+});
+
+deviceTest(
+  "ProtectionDomain.createAhFromWcAsync() destroys the handle that comes late",
+  async () => {
+    using context = openRxe();
+    const before = countOf("pd");
+    const pd = context.allocPd();
+    const { dgid } = selfAddress(context).grh!;
+    const { Grh, WcFlags } = await import("../../mod.ts");
+    const bytes = new Uint8Array(Grh.SIZE);
+    bytes[20] = 0x45;
+    bytes.set(dgid.bytes.subarray(12), 32);
+    bytes.set(dgid.bytes.subarray(12), 36);
+    const wc = { wcFlags: WcFlags.GRH, slid: 0, sl: 0, dlidPathBits: 0 };
+    using destroyed = spy(verbs(), "ibv_destroy_ah");
+    const controller = new AbortController();
+    const { signal } = controller;
+    const call = pd.createAhFromWcAsync(wc, new Grh(bytes), 1, { signal });
+    controller.abort();
+    assertEquals(await call.catch((error) => error), signal.reason);
+    pd.close();
+    await until("the protection domain gone", () => countOf("pd") === before);
+    assertSpyCalls(destroyed, 1);
+  },
+);
+
+function countOfSlow(): number {
+  return resourceCounts()["rxe_slow"]!["pd"]!;
+}

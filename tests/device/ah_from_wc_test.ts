@@ -1,0 +1,218 @@
+// Address handles and addresses made from a completion and its GRH.
+import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  type AhAttr,
+  Gid,
+  Grh,
+  VerbsError,
+  type WcAddress,
+  WcFlags,
+  type WorkCompletion,
+} from "../../mod.ts";
+import {
+  deviceTest,
+  type Family,
+  gidOf,
+  openRxe,
+  type Pair,
+  PORT,
+  QKEY,
+  selfAddress,
+  udPair,
+  waitFor,
+} from "./setup.ts";
+
+const ADDRESS: WcAddress = { wcFlags: WcFlags.GRH, slid: 0, sl: 0, dlidPathBits: 0 };
+
+/** Sends a datagram from left to right, with a traffic class to know it by. */
+async function request(pair: Pair, family: Family): Promise<{ wc: WorkCompletion; grh: Grh }> {
+  const { left, right } = pair;
+  const attr = selfAddress(pair.context, family);
+  using ah = pair.pd.createAh({ ...attr, grh: { ...attr.grh!, trafficClass: 0x24 } });
+  right.qp.postRecv({ sge: right.mr.slice(0, 1024) });
+  left.qp.postSend({ sge: left.mr.slice(0, 8), ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
+  (await waitFor(left.cq))[0]!.check();
+  const [wc] = await waitFor(right.cq);
+  return { wc: wc!.check(), grh: right.mr.grhAt(0) };
+}
+
+function ipv4Grh(saddr: Gid, daddr: Gid): Grh {
+  const bytes = new Uint8Array(Grh.SIZE);
+  bytes[20] = 0x45;
+  bytes.set(saddr.bytes.subarray(12), 32);
+  bytes.set(daddr.bytes.subarray(12), 36);
+  return new Grh(bytes);
+}
+
+function ipv6Grh(sgid: Gid, dgid: Gid, nextHdr = 17): Grh {
+  const bytes = new Uint8Array(Grh.SIZE);
+  bytes[0] = 0x60;
+  bytes[6] = nextHdr;
+  bytes.set(sgid.bytes, 8);
+  bytes.set(dgid.bytes, 24);
+  return new Grh(bytes);
+}
+
+for (const family of ["ipv4", "ipv6", "link-local"] as const) {
+  deviceTest(
+    `ProtectionDomain.createAhFromWc() makes a handle that replies reach the sender by, over ${family}`,
+    async () => {
+      using pair = udPair();
+      const { wc, grh } = await request(pair, family);
+      const { left, right, pd } = pair;
+      for (
+        const ah of [
+          pd.createAhFromWc(wc, grh, PORT),
+          await pd.createAhFromWcAsync(wc, grh, PORT),
+        ]
+      ) {
+        left.mr.bytes().fill(0);
+        left.qp.postRecv({ sge: left.mr.slice(0, 1024) });
+        right.mr.bytes(2048, 5).set([1, 2, 3, 4, 5]);
+        const sge = right.mr.slice(2048, 5);
+        right.qp.postSend({ sge, ah, remoteQpn: wc.srcQp, remoteQkey: QKEY });
+        (await waitFor(right.cq))[0]!.check();
+        const [reply] = await waitFor(left.cq);
+        assertEquals([reply!.check().byteLen, reply!.srcQp], [45, right.qp.qpNum]);
+        assertEquals([...left.mr.bytes(40, 5)], [1, 2, 3, 4, 5]);
+        ah.close();
+      }
+    },
+  );
+
+  deviceTest(`Context.initAhFromWc() derives the sender's address over ${family}`, async () => {
+    using pair = udPair();
+    const { wc, grh } = await request(pair, family);
+    const { gid, gidIndex } = gidOf(pair.context, family);
+    const attr = pair.context.initAhFromWc(PORT, wc, grh);
+    const hopLimit = grh.ipVersion === 4 ? grh.ipv4.ttl : grh.hopLimit;
+    const expected: AhAttr = {
+      grh: { dgid: gid, flowLabel: 0, sgidIndex: gidIndex, hopLimit, trafficClass: 0x24 },
+      dlid: 0,
+      sl: 0,
+      srcPathBits: 0,
+      staticRate: 0,
+      isGlobal: true,
+      portNum: PORT,
+    };
+    assertEquals(JSON.stringify(attr), JSON.stringify(expected));
+    assertEquals(await pair.context.initAhFromWcAsync(PORT, wc, grh), attr);
+    pair.pd.createAh(attr).close();
+  });
+}
+
+deviceTest("Context.initAhFromWc() gives the LID path when the completion has no GRH", () => {
+  using context = openRxe();
+  const wc = { wcFlags: WcFlags.WITH_IMM, slid: 0x1234, sl: 5, dlidPathBits: 3 };
+  const attr = context.initAhFromWc(PORT, wc);
+  assertEquals(attr.isGlobal, false);
+  assertEquals([attr.dlid, attr.sl, attr.srcPathBits, attr.portNum], [0x1234, 5, 3, PORT]);
+  assertEquals(attr.grh.dgid.isZero, true);
+});
+
+deviceTest(
+  "ProtectionDomain.createAhFromWc() says that RoCE needs a GRH when the completion has none",
+  async () => {
+    using context = openRxe();
+    using pd = context.allocPd();
+    const wc = { ...ADDRESS, wcFlags: 0 };
+    const error = assertThrows(() => pd.createAhFromWc(wc, undefined, PORT), VerbsError);
+    assertEquals([error.verb, error.code], ["ibv_create_ah_from_wc", "EINVAL"]);
+    assertStringIncludes(error.hint!, "The completion has no GRH");
+    const late = await pd.createAhFromWcAsync(wc, undefined, PORT).catch((error) => error);
+    assertEquals(late.message, error.message);
+  },
+);
+
+deviceTest(
+  "Context.initAhFromWc() reads bytes of zeros when the completion has a GRH and none is given",
+  () => {
+    using context = openRxe();
+    const error = assertThrows(() => context.initAhFromWc(PORT, ADDRESS), VerbsError);
+    assertEquals(error.code, "EPROTONOSUPPORT");
+  },
+);
+
+const REFUSALS: [string, (own: Gid, peer: Gid) => Grh, string, string][] = [
+  ["the GRH is no header", () => new Grh(new Uint8Array(40)), "EPROTONOSUPPORT", "neither an IPv6"],
+  [
+    "the next header is of another protocol",
+    (own, peer) => ipv6Grh(peer, own, 6),
+    "EPROTONOSUPPORT",
+    "Its next header 6 is neither UDP (17) nor the InfiniBand BTH (27)",
+  ],
+  [
+    "the packet went to an IPv6 multicast group",
+    (_, peer) => ipv6Grh(peer, Gid.parse("ff0e::1")),
+    "EINVAL",
+    "sent to a multicast group",
+  ],
+  [
+    "the packet went to an IPv4 multicast group",
+    () => ipv4Grh(Gid.parse("10.0.0.2"), Gid.parse("224.0.0.9")),
+    "EINVAL",
+    "sent to a multicast group",
+  ],
+  [
+    "the packet went to a GID that the table lacks",
+    (_, peer) => ipv6Grh(peer, Gid.parse("2001:db8::1")),
+    "EINVAL",
+    "is not in the port's GID table",
+  ],
+  [
+    "the packet went to an IPv4 address that the table lacks",
+    () => ipv4Grh(Gid.parse("10.0.0.2"), Gid.parse("192.0.2.1")),
+    "EINVAL",
+    "is not in the port's GID table",
+  ],
+  [
+    "the packet went to a GID that the table has with another type",
+    (own, peer) => ipv6Grh(peer, own, 27),
+    "EINVAL",
+    "is not in the port's GID table",
+  ],
+];
+
+for (const [when, make, code, hint] of REFUSALS) {
+  deviceTest(`initAhFromWc() and createAhFromWc() give ${code} when ${when}`, async () => {
+    using context = openRxe();
+    using pd = context.allocPd();
+    const { gid } = gidOf(context, "ipv6");
+    const grh = make(gid, Gid.parse("fd00::2"));
+    const errors = [
+      assertThrows(() => context.initAhFromWc(PORT, ADDRESS, grh)),
+      await context.initAhFromWcAsync(PORT, ADDRESS, grh).catch((error) => error),
+      assertThrows(() => pd.createAhFromWc(ADDRESS, grh, PORT)),
+      await pd.createAhFromWcAsync(ADDRESS, grh, PORT).catch((error) => error),
+    ] as VerbsError[];
+    assertEquals(errors.map((error) => error.code), [code, code, code, code]);
+    for (const error of errors) assertStringIncludes(error.message, hint);
+  });
+}
+
+deviceTest(
+  "initAhFromWc() and createAhFromWc() refuse bad arguments before native code is reached",
+  async () => {
+    using context = openRxe();
+    using pd = context.allocPd();
+    const { gid } = gidOf(context, "ipv4");
+    const grh = ipv4Grh(gid, gid);
+    for (const port of [0, 2, NaN]) {
+      assertThrows(() => context.initAhFromWc(port, ADDRESS, grh), RangeError);
+      await assertRejects(() => context.initAhFromWcAsync(port, ADDRESS, grh), RangeError);
+      assertThrows(() => pd.createAhFromWc(ADDRESS, grh, port), RangeError);
+      await assertRejects(() => pd.createAhFromWcAsync(ADDRESS, grh, port), RangeError);
+    }
+    const bytes = grh.bytes as unknown as Grh;
+    assertThrows(() => context.initAhFromWc(PORT, ADDRESS, bytes), TypeError, "it is not a Grh");
+    assertThrows(() => pd.createAhFromWc(ADDRESS, bytes, PORT), TypeError, "it is not a Grh");
+  },
+);
+
+deviceTest("initAhFromWc() and createAhFromWc() refuse a disposed object", () => {
+  const context = openRxe();
+  const pd = context.allocPd();
+  context.close();
+  assertThrows(() => context.initAhFromWc(PORT, ADDRESS), TypeError, "it is disposed");
+  assertThrows(() => pd.createAhFromWc(ADDRESS, undefined, PORT), TypeError, "it is disposed");
+});

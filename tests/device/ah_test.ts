@@ -1,0 +1,210 @@
+// Address handles made from an address.
+import { assertEquals, assertNotEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { type AddressHandle, type AhAttrInit, Gid, Grh, VerbsError } from "../../mod.ts";
+import {
+  deviceTest,
+  type Family,
+  gidOf,
+  openRxe,
+  type Pair,
+  PORT,
+  QKEY,
+  selfAddress,
+  udPair,
+  waitFor,
+} from "./setup.ts";
+
+/** Sends a datagram from left to right and gives the GRH it came with. */
+async function grhThrough({ left, right }: Pair, ah: AddressHandle): Promise<Grh> {
+  right.qp.postRecv({ sge: right.mr.slice(0, 1024) });
+  const sge = left.mr.slice(0, 16);
+  left.qp.postSend({ sge, ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
+  (await waitFor(left.cq))[0]!.check();
+  assertEquals((await waitFor(right.cq))[0]!.check().byteLen, Grh.SIZE + 16);
+  return right.mr.grhAt(0);
+}
+
+function refusal(attr: AhAttrInit): VerbsError {
+  using context = openRxe();
+  using pd = context.allocPd();
+  const error = assertThrows(() => pd.createAh(attr), VerbsError);
+  assertEquals(error.verb, "ibv_create_ah");
+  assertStringIncludes(error.message, "Cannot create address handle (port 1, ");
+  return error;
+}
+
+const FAMILIES: [Family, number][] = [["ipv4", 4], ["ipv6", 6], ["link-local", 6]];
+
+for (const [family, version] of FAMILIES) {
+  deviceTest(
+    `ProtectionDomain.createAh() makes a handle that datagrams reach their peer by, over ${family}`,
+    async () => {
+      using pair = udPair();
+      using ah = pair.pd.createAh(selfAddress(pair.context, family));
+      const grh = await grhThrough(pair, ah);
+      const { gid } = gidOf(pair.context, family);
+      assertEquals(grh.ipVersion, version);
+      assertEquals([grh.sgid.toString(), grh.dgid.toString()], [gid.toString(), gid.toString()]);
+    },
+  );
+}
+
+deviceTest("ProtectionDomain.createAh() sets the traffic class over IPv6", async () => {
+  using pair = udPair();
+  const attr = selfAddress(pair.context, "ipv6");
+  using ah = pair.pd.createAh({ ...attr, grh: { ...attr.grh!, trafficClass: 0xa5 } });
+  assertEquals((await grhThrough(pair, ah)).trafficClass, 0xa5);
+});
+
+deviceTest("ProtectionDomain.createAh() sets the type of service over IPv4", async () => {
+  using pair = udPair();
+  const attr = selfAddress(pair.context);
+  using ah = pair.pd.createAh({ ...attr, grh: { ...attr.grh!, trafficClass: 0x68 } });
+  assertEquals((await grhThrough(pair, ah)).ipv4.tos, 0x68);
+});
+
+deviceTest("ProtectionDomain.createAh() makes a handle for a multicast group", async () => {
+  using pair = udPair();
+  const { gidIndex } = gidOf(pair.context, "ipv6");
+  const dgid = Gid.parse("ff0e::abcd");
+  pair.right.qp.attachMcast(dgid, 0);
+  using ah = pair.pd.createAh({ portNum: PORT, grh: { dgid, sgidIndex: gidIndex, hopLimit: 7 } });
+  const sge = pair.left.mr.slice(0, 16);
+  pair.left.qp.postSend({ sge, ah, remoteQpn: 0xff_ffff, remoteQkey: QKEY });
+  (await waitFor(pair.left.cq))[0]!.check();
+  pair.right.qp.detachMcast(dgid, 0);
+  assertThrows(
+    () => pair.right.qp.detachMcast(dgid, 0),
+    VerbsError,
+    "leave multicast group ff0e::",
+  );
+});
+
+deviceTest("ProtectionDomain.createAh() takes every field of an address", () => {
+  using context = openRxe();
+  using pd = context.allocPd();
+  const attr = selfAddress(context);
+  const fields = { dlid: 0xffff, sl: 15, srcPathBits: 0x7f, staticRate: 2, isGlobal: true };
+  using ah = pd.createAh({ ...attr, ...fields });
+  using other = pd.createAh(attr);
+  assertEquals(ah.pd, pd);
+  assertNotEquals(
+    Deno.UnsafePointer.value(ah.unsafeHandle),
+    Deno.UnsafePointer.value(other.unsafeHandle),
+  );
+});
+
+deviceTest("ProtectionDomain.createAh() says that RoCE needs a GRH when there is none", () => {
+  for (const attr of [{ portNum: PORT, dlid: 7 }, { portNum: PORT, isGlobal: false }]) {
+    const error = refusal(attr);
+    assertEquals(error.code, "EINVAL");
+    assertStringIncludes(error.hint!, "Port 1 is Ethernet (RoCE), where every address needs a GRH");
+  }
+});
+
+deviceTest("ProtectionDomain.createAh() says so when isGlobal denies the GRH that is given", () => {
+  using context = openRxe();
+  const error = refusal({ ...selfAddress(context), isGlobal: false });
+  assertStringIncludes(error.hint!, "every address needs a GRH");
+});
+
+deviceTest(
+  "ProtectionDomain.createAh() names both GIDs when they are of different families",
+  () => {
+    using context = openRxe();
+    const { gid, gidIndex } = gidOf(context, "ipv6");
+    const v4 = gidOf(context, "ipv4");
+    const error = refusal({ portNum: PORT, grh: { dgid: v4.gid, sgidIndex: gidIndex } });
+    assertEquals(error.code, "EINVAL");
+    assertEquals(
+      error.hint,
+      `The GIDs are of different families: ${gid} cannot reach ${v4.gid}`,
+    );
+    const reverse = refusal({ portNum: PORT, grh: { dgid: gid, sgidIndex: v4.gidIndex } });
+    assertStringIncludes(reverse.hint!, `${v4.gid} cannot reach ${gid}`);
+  },
+);
+
+deviceTest("ProtectionDomain.createAh() says so when the slot is empty", () => {
+  const error = refusal({ portNum: PORT, grh: { dgid: Gid.parse("10.0.0.1"), sgidIndex: 255 } });
+  assertEquals(error.code, "ENODATA");
+  assertStringIncludes(error.hint!, "Slot 255 of the GID table is empty");
+});
+
+deviceTest("ProtectionDomain.createAh() names the GIDs when there is no route", () => {
+  using context = openRxe();
+  const { gidIndex } = gidOf(context, "ipv6");
+  const error = refusal({
+    portNum: PORT,
+    grh: { dgid: Gid.parse("2001:db8::9"), sgidIndex: gidIndex },
+  });
+  assertEquals(error.code, "ENETUNREACH");
+  assertEquals(error.hint, `There is no route from GID index ${gidIndex} to 2001:db8::9`);
+});
+
+deviceTest(
+  "ProtectionDomain.createAh() refuses what C cannot take before native code is reached",
+  () => {
+    using context = openRxe();
+    using pd = context.allocPd();
+    const attr = selfAddress(context);
+    const grh = attr.grh!;
+    const tooLarge: AhAttrInit[] = [
+      { ...attr, portNum: 0 },
+      { ...attr, portNum: 2 },
+      { ...attr, dlid: 0x1_0000 },
+      { ...attr, sl: 16 },
+      { ...attr, srcPathBits: 256 },
+      { ...attr, staticRate: -1 },
+      { ...attr, grh: { ...grh, sgidIndex: 256 } },
+      { ...attr, grh: { ...grh, flowLabel: 0x10_0000 } },
+      { ...attr, grh: { ...grh, hopLimit: 256 } },
+      { ...attr, grh: { ...grh, trafficClass: 256 } },
+    ];
+    for (const bad of tooLarge) assertThrows(() => pd.createAh(bad), RangeError);
+    const mistaken = [
+      { ...attr, sl: 1.5 },
+      { ...attr, dlid: NaN },
+      { ...attr, grh: { ...grh, sgidIndex: undefined } },
+      { ...attr, grh: { ...grh, dgid: new Uint8Array(16) } },
+      { ...attr, grh: { ...grh, dgid: "10.0.0.1" } },
+      { portNum: PORT, isGlobal: true },
+    ];
+    for (const bad of mistaken) {
+      assertThrows(() => pd.createAh(bad as unknown as AhAttrInit), TypeError, "Cannot use");
+    }
+  },
+);
+
+deviceTest("ProtectionDomain.createAh() refuses a disposed protection domain", () => {
+  using context = openRxe();
+  const pd = context.allocPd();
+  pd.close();
+  assertThrows(() => pd.createAh(selfAddress(context)), TypeError, "Cannot use protection domain");
+});
+
+deviceTest("AddressHandle.close() destroys it once, however often it is called", () => {
+  using context = openRxe();
+  using pd = context.allocPd();
+  const ah = pd.createAh(selfAddress(context));
+  ah.close();
+  assertEquals(ah.disposed, true);
+  ah.close();
+  ah[Symbol.dispose]();
+  assertThrows(() => ah.unsafeHandle, TypeError, "Cannot use address handle: it is disposed");
+});
+
+deviceTest("AddressHandle goes with its protection domain", () => {
+  using context = openRxe();
+  const pd = context.allocPd();
+  const handles = Array.from({ length: 10 }, () => pd.createAh(selfAddress(context)));
+  pd.close();
+  assertEquals(handles.every(({ disposed }) => disposed), true);
+});
+
+deviceTest("AddressHandle can be made and destroyed 5000 times", () => {
+  using context = openRxe();
+  using pd = context.allocPd();
+  const attr = selfAddress(context);
+  for (let i = 0; i < 5000; i++) pd.createAh(attr).close();
+});
