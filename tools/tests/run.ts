@@ -23,7 +23,7 @@ export interface Setting {
 
 // Far above what the whole tier needs where the guest is emulated; a test that hangs must not hang
 // the run.
-const DEVICE_SECONDS = 900;
+const DEVICE_SECONDS = 1200;
 
 const EXIT = "deno test ended with status";
 
