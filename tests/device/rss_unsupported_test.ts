@@ -1,0 +1,78 @@
+// What a device without work queues answers: rxe.
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { errnoName } from "../../ffi/errno.ts";
+import { structs } from "../../ffi/layout.ts";
+import { verbs } from "../../ffi/library.ts";
+import { addressOf } from "../../ffi/memory.ts";
+import { allocStruct, writeField } from "../../ffi/struct.ts";
+import {
+  type Context,
+  type IbvRwqIndTable,
+  type IbvWq,
+  QpType,
+  type VerbsError,
+  type WorkQueue,
+} from "../../mod.ts";
+import { deviceTest, openRxe } from "./setup.ts";
+import { assertFails, hashOverAll } from "./stub.ts";
+
+function assertNotSupported(error: VerbsError): void {
+  assertEquals(error.notSupported, true);
+  assertStringIncludes(error.message, "gave EOPNOTSUPP");
+}
+
+deviceTest("ProtectionDomain.createWq() is not supported on rxe", () => {
+  using context = openRxe();
+  const pd = context.allocPd();
+  const cq = context.createCq({ cqe: 7 });
+  assertNotSupported(
+    assertFails(() => pd.createWq({ maxWr: 1, maxSge: 1, cq }), "ibv_create_wq", "EOPNOTSUPP"),
+  );
+});
+
+deviceTest("Context.createRwqIndirectionTable() is not supported on rxe", () => {
+  using context = openRxe();
+  const cq = context.createCq({ cqe: 7 });
+  // rxe has no work queue to make one of, and does not look at it
+  const wq = { context, unsafeHandle: cq.unsafeHandle } as unknown as WorkQueue;
+  assertNotSupported(
+    assertFails(
+      () => context.createRwqIndirectionTable({ workQueues: [wq] }),
+      "ibv_create_rwq_ind_table",
+      "EOPNOTSUPP",
+    ),
+  );
+});
+
+deviceTest("ProtectionDomain.createQpEx() with a hash is not supported on rxe", () => {
+  using context = openRxe();
+  const pd = context.allocPd();
+  const cq = context.createCq({ cqe: 7 });
+  const cap = { maxSendWr: 1, maxRecvWr: 1 };
+  const init = { type: QpType.UD, sendCq: cq, recvCq: cq, cap, rxHashConf: hashOverAll() };
+  assertNotSupported(assertFails(() => pd.createQpEx(init), "ibv_create_qp_ex", "EOPNOTSUPP"));
+});
+
+/** The place of an object that rxe never makes: all that the verbs read of it is its context. */
+function posing(context: Context, size: number): DataView<ArrayBuffer> {
+  const object = new DataView(new ArrayBuffer(size));
+  const { offset } = structs.ibv_wq.fields.context;
+  writeField(object, { offset, type: "ptr" }, Deno.UnsafePointer.value(context.unsafeHandle));
+  return object;
+}
+
+deviceTest(
+  "The verbs that change and destroy work queues and tables are not supported on rxe",
+  () => {
+    using context = openRxe();
+    const { ibv_modify_wq, ibv_destroy_wq, ibv_destroy_rwq_ind_table } = verbs();
+    const object = posing(context, structs.ibv_wq.size);
+    const pointer = Deno.UnsafePointer.create(addressOf(object));
+    const results = [
+      ibv_modify_wq(pointer as IbvWq, allocStruct(structs.ibv_wq_attr)),
+      ibv_destroy_wq(pointer as IbvWq),
+      ibv_destroy_rwq_ind_table(pointer as IbvRwqIndTable),
+    ];
+    assertEquals(results.map(errnoName), ["EOPNOTSUPP", "EOPNOTSUPP", "EOPNOTSUPP"]);
+  },
+);

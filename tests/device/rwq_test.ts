@@ -1,0 +1,224 @@
+// Indirection tables: what reaches the kernel, what is refused, and what outlives what.
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { Context, QpType, type RwqIndirectionTable } from "../../mod.ts";
+import { resourceCounts } from "./setup.ts";
+import {
+  alive,
+  assertFails,
+  type Bench,
+  calls,
+  hashOverAll,
+  hashOverIpv4,
+  lastCall,
+  makeRss,
+  openBench,
+  STUB,
+  stubTest,
+} from "./stub.ts";
+
+function makeTable({ context, workQueues }: Bench): RwqIndirectionTable {
+  return context.createRwqIndirectionTable({ workQueues });
+}
+
+for (const [size, log] of [[1, 0], [2, 1], [4, 2], [128, 7]] as const) {
+  stubTest(`Context.createRwqIndirectionTable() sends ${size} work queues to the kernel`, () => {
+    using bench = openBench(size);
+    const workQueues = bench.workQueues.toReversed();
+    const table = bench.context.createRwqIndirectionTable({ workQueues });
+    const call = lastCall("create_rwq_ind_table")!;
+    assertEquals(call.ret, 0);
+    assertEquals(call.ctx, calls("alloc_ucontext")[0]!.ctx);
+    assertEquals(call.log_ind_tbl_size, log);
+    assertEquals(call.wqs, workQueues.map((wq) => wq.wqNum));
+    assertEquals(call.table, table.tableNumber);
+    assertEquals([table.size, table.logIndTblSize], [size, log]);
+    assertEquals(table.workQueues, workQueues);
+    assertEquals(alive().tables, 1);
+  });
+}
+
+stubTest("Context.createRwqIndirectionTable() takes a work queue in several entries", () => {
+  using bench = openBench(2);
+  const [a, b] = bench.workQueues;
+  bench.context.createRwqIndirectionTable({ workQueues: [a!, b!, b!, a!] });
+  assertEquals(lastCall("create_rwq_ind_table")!.wqs, [a, b, b, a].map((wq) => wq!.wqNum));
+});
+
+stubTest(
+  "Context.createRwqIndirectionTable() keeps its entries when the caller's list changes",
+  () => {
+    using bench = openBench(2);
+    const workQueues = [...bench.workQueues];
+    const table = bench.context.createRwqIndirectionTable({ workQueues });
+    workQueues.pop();
+    assertEquals(table.workQueues, bench.workQueues);
+    assert(Object.isFrozen(table.workQueues));
+  },
+);
+
+for (const size of [0, 3, 5, 127, 16384]) {
+  stubTest(`Context.createRwqIndirectionTable() refuses ${size} entries`, () => {
+    using bench = openBench(1);
+    const workQueues = new Array(size).fill(bench.workQueues[0]!);
+    assertThrows(
+      () => bench.context.createRwqIndirectionTable({ workQueues }),
+      RangeError,
+      `Cannot create indirection table: it has ${size} entries, and takes a power of two up to 8192`,
+    );
+    assertEquals(calls("create_rwq_ind_table"), []);
+  });
+}
+
+stubTest("Context.createRwqIndirectionTable() tells the device's limits when it refuses", () => {
+  using bench = openBench(1);
+  const { maxRwqIndirectionTableSize } = bench.context.queryDeviceEx().rssCaps;
+  for (const size of [2 * maxRwqIndirectionTableSize, 8192]) {
+    const workQueues = new Array(size).fill(bench.workQueues[0]!);
+    const error = assertFails(
+      () => bench.context.createRwqIndirectionTable({ workQueues }),
+      "ibv_create_rwq_ind_table",
+      "EINVAL",
+    );
+    assertStringIncludes(error.hint!, `tables of ${maxRwqIndirectionTableSize} entries`);
+  }
+});
+
+stubTest("Context.createRwqIndirectionTable() refuses work queues of another context", () => {
+  using bench = openBench(2);
+  using other = openBench(2);
+  const [own, foreign] = [bench.workQueues[0]!, other.workQueues[1]!];
+  // both numbers mean a work queue to the kernel, in either context
+  assertThrows(
+    () => bench.context.createRwqIndirectionTable({ workQueues: [own, foreign] }),
+    TypeError,
+    "Cannot create indirection table: the work queue of entry 1 belongs to another context",
+  );
+  assertEquals(calls("create_rwq_ind_table"), []);
+});
+
+stubTest("Context.createRwqIndirectionTable() refuses disposed work queues", () => {
+  using bench = openBench(2);
+  bench.workQueues[1]!.close();
+  assertThrows(() => makeTable(bench), TypeError, "Cannot use work queue: it is disposed");
+  assertEquals(calls("create_rwq_ind_table"), []);
+});
+
+stubTest("Context.createRwqIndirectionTable() refuses a disposed context", () => {
+  using bench = openBench(1);
+  bench.context.close();
+  assertThrows(() => makeTable(bench), TypeError, "Cannot use context: it is disposed");
+});
+
+stubTest("RwqIndirectionTable.close() leaves the work queues", () => {
+  using bench = openBench();
+  makeTable(bench).close();
+  assertEquals([alive().tables, alive().wqs], [0, 4]);
+  makeTable(bench);
+  assertEquals(bench.workQueues.some((wq) => wq.disposed), false);
+});
+
+stubTest("WorkQueue.close() disposes its tables and their queue pairs first", () => {
+  using bench = openBench();
+  const qp = makeRss(bench, hashOverAll());
+  const table = qp.rwqIndTbl!;
+  const second = makeTable(bench);
+  bench.workQueues[2]!.close();
+  assertEquals([qp.disposed, table.disposed, second.disposed], [true, true, true]);
+  assertEquals(bench.workQueues.map((wq) => wq.disposed), [false, false, true, false]);
+  const order = calls().map(({ verb }) => verb).filter((verb) => verb.startsWith("destroy"));
+  assertEquals(order.at(-1), "destroy_wq");
+  assert(order.indexOf("destroy_qp") < order.lastIndexOf("destroy_rwq_ind_table"));
+  assertEquals([alive().qps, alive().tables, alive().wqs], [0, 0, 3]);
+});
+
+stubTest("RwqIndirectionTable.close() disposes its queue pairs first", () => {
+  using bench = openBench();
+  const qp = makeRss(bench, hashOverAll());
+  qp.rwqIndTbl!.close();
+  assertEquals(qp.disposed, true);
+  assertEquals([alive().qps, alive().tables, alive().wqs], [0, 0, 4]);
+});
+
+stubTest("CompletionQueue.close() disposes the work queues it serves first", () => {
+  using bench = openBench();
+  const qp = makeRss(bench, hashOverAll());
+  bench.workQueues[0]!.cq.close();
+  assertEquals([qp.disposed, qp.rwqIndTbl!.disposed], [true, true]);
+  assertEquals(bench.workQueues.every((wq) => wq.disposed), true);
+  assertEquals([alive().qps, alive().tables, alive().wqs, alive().cqs], [0, 0, 0, 0]);
+});
+
+stubTest("Objects of one RSS queue pair can be disposed in any order", () => {
+  const names = ["qp", "table", "wq", "cq", "pd"] as const;
+  for (const order of permutations(names)) {
+    using bench = openBench(2);
+    const { pd, workQueues } = bench;
+    const qp = makeRss(bench, hashOverAll());
+    const [wq] = workQueues;
+    const objects = { qp, table: qp.rwqIndTbl!, wq: wq!, cq: wq!.cq, pd };
+    for (const name of order) objects[name].close();
+    const rest = Object.entries(objects).filter(([_, object]) => !object.disposed);
+    assertEquals(rest, [], order.join());
+  }
+});
+
+function permutations<T>(items: readonly T[]): T[][] {
+  if (items.length === 0) return [[]];
+  return items.flatMap((item, i) =>
+    permutations(items.toSpliced(i, 1)).map((others) => [item, ...others])
+  );
+}
+
+stubTest("RwqIndirectionTable refuses to be used once it is disposed", () => {
+  using bench = openBench();
+  const table = makeTable(bench);
+  table.close();
+  table.close();
+  assertEquals(calls("destroy_rwq_ind_table").length, 1);
+  const refused = "Cannot use indirection table: it is disposed";
+  const flow = { source: "10.0.0.1", destination: "10.0.0.2" };
+  assertThrows(() => table.unsafeHandle, TypeError, refused);
+  assertThrows(() => table.workQueueFor(flow, hashOverAll()), TypeError, refused);
+  const init = { type: QpType.RAW_PACKET, rwqIndTbl: table, rxHashConf: hashOverAll() };
+  assertThrows(() => bench.pd.createQpEx(init), TypeError, refused);
+});
+
+stubTest(
+  "RwqIndirectionTable.workQueueFor() gives the entry that the hash's lower bits select",
+  () => {
+    using bench = openBench(2);
+    const [a, b] = bench.workQueues;
+    const workQueues = new Array(16).fill(a).with(5, b);
+    const table = bench.context.createRwqIndirectionTable({ workQueues });
+    // their published hashes end in 2 and in 5
+    const flow = { source: "66.9.149.187", destination: "161.142.100.80" };
+    const other = { source: "153.39.163.191", destination: "202.188.127.2" };
+    assert(table.workQueueFor(flow, hashOverIpv4()) === a);
+    assert(table.workQueueFor(other, hashOverIpv4()) === b);
+  },
+);
+
+stubTest(
+  "RwqIndirectionTable.workQueueFor() leads both directions of a flow together when symmetric",
+  () => {
+    using bench = openBench(64);
+    const table = makeTable(bench);
+    const there = { source: "10.0.0.1", destination: "10.0.0.2" };
+    const back = { source: "10.0.0.2", destination: "10.0.0.1" };
+    const queues = [undefined, { symmetric: true }].map((options) =>
+      [there, back].map((flow) => table.workQueueFor(flow, hashOverIpv4(), options))
+    );
+    assert(queues[0]![0] !== queues[0]![1]);
+    assert(queues[1]![0] === queues[1]![1]);
+  },
+);
+
+stubTest("10 000 tables that are made and disposed leave nothing behind", () => {
+  using context = Context.open(STUB);
+  const pd = context.allocPd();
+  const cq = context.createCq({ cqe: 7 });
+  const workQueues = [0, 1].map(() => pd.createWq({ maxWr: 1, maxSge: 1, cq }));
+  const before = [resourceCounts(), alive()];
+  for (let i = 0; i < 10_000; i++) context.createRwqIndirectionTable({ workQueues }).close();
+  assertEquals([resourceCounts(), alive()], before);
+});

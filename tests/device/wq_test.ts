@@ -1,0 +1,338 @@
+// Work queues: what reaches the kernel, their states, and their receives.
+import {
+  assert,
+  assertEquals,
+  assertNotEquals,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { hasExtendedOp } from "../../ffi/inlines.ts";
+import { structs } from "../../ffi/layout.ts";
+import { type Verbs, verbs } from "../../ffi/library.ts";
+import {
+  AccessFlags,
+  Context,
+  type IbvContext,
+  type IbvWq,
+  RecvRequests,
+  WcStatus,
+  type WorkQueue,
+  WqFlags,
+  WqState,
+  WqType,
+} from "../../mod.ts";
+import { nameOf } from "../../types/members.ts";
+import { waitFor } from "./setup.ts";
+import { assertFails, assertLastCall, calls, lastCall, openBench, STUB, stubTest } from "./stub.ts";
+
+const { RESET, RDY, ERR } = WqState;
+
+stubTest("ProtectionDomain.createWq() sends every attribute to the kernel", () => {
+  using context = Context.open(STUB);
+  const [firstPd, pd] = [context.allocPd(), context.allocPd()];
+  const [firstCq, cq] = [context.createCq({ cqe: 7 }), context.createCq({ cqe: 7 })];
+  firstPd.createWq({ maxWr: 1, maxSge: 1, cq: firstCq });
+  const { SCATTER_FCS } = WqFlags;
+  const wq = pd.createWq({ wqType: WqType.RQ, maxWr: 10, maxSge: 3, cq, createFlags: SCATTER_FCS });
+  const pds = calls("alloc_pd").map((call) => call.pd);
+  const cqs = calls("create_cq").map((call) => call.cq);
+  assertLastCall("create_wq", {
+    ret: 0,
+    ctx: calls("alloc_ucontext")[0]!.ctx,
+    pd: pds[1],
+    cq: cqs[1],
+    wq_type: WqType.RQ,
+    max_wr: 10,
+    max_sge: 3,
+    create_flags: SCATTER_FCS,
+    wq: wq.wqNum,
+    max_wr_given: wq.maxWr,
+    max_sge_given: wq.maxSge,
+  });
+  assertNotEquals(pds[0], pds[1]);
+  assertNotEquals(cqs[0], cqs[1]);
+});
+
+stubTest("ProtectionDomain.createWq() gives a queue in RESET with the sizes granted", () => {
+  using context = Context.open(STUB);
+  const pd = context.allocPd();
+  const cq = context.createCq({ cqe: 7 });
+  const wq = pd.createWq({ maxWr: 10, maxSge: 3, cq });
+  assertEquals([wq.state, wq.wqType, wq.maxWr, wq.maxSge], [RESET, WqType.RQ, 16, 4]);
+  assert(wq.pd === pd && wq.cq === cq && wq.context === context);
+  assertEquals(lastCall("create_wq")!.create_flags, 0);
+});
+
+stubTest("ProtectionDomain.createWq() tells the device's limits when it refuses", () => {
+  using context = Context.open(STUB);
+  const pd = context.allocPd();
+  const cq = context.createCq({ cqe: 7 });
+  const { maxQpWr } = context.queryDevice();
+  const error = assertFails(
+    () => pd.createWq({ maxWr: maxQpWr + 1, maxSge: 1, cq }),
+    "ibv_create_wq",
+    "EINVAL",
+  );
+  assertStringIncludes(error.hint!, `${maxQpWr} receives`);
+});
+
+stubTest("ProtectionDomain.createWq() refuses flags that the device does not know", () => {
+  using context = Context.open(STUB);
+  const pd = context.allocPd();
+  const cq = context.createCq({ cqe: 7 });
+  for (const createFlags of [WqFlags.DELAY_DROP, WqFlags.RESERVED]) {
+    const error = assertFails(
+      () => pd.createWq({ maxWr: 1, maxSge: 1, cq, createFlags }),
+      "ibv_create_wq",
+      "EOPNOTSUPP",
+    );
+    assertEquals(error.notSupported, true);
+  }
+});
+
+stubTest("ProtectionDomain.createWq() refuses what is wrong before native code is reached", () => {
+  using context = Context.open(STUB);
+  using other = Context.open(STUB);
+  const pd = context.allocPd();
+  const cq = context.createCq({ cqe: 7 });
+  const foreign = other.createCq({ cqe: 7 });
+  const gone = context.createCq({ cqe: 7 });
+  gone.close();
+  const good = { maxWr: 1, maxSge: 1, cq };
+  assertThrows(
+    () => pd.createWq({ ...good, cq: foreign }),
+    TypeError,
+    "Cannot create work queue: cq belongs to another context",
+  );
+  assertThrows(
+    () => pd.createWq({ ...good, cq: gone }),
+    TypeError,
+    "Cannot use completion queue: it is disposed",
+  );
+  for (const number of [-1, 2 ** 32]) {
+    assertThrows(() => pd.createWq({ ...good, maxWr: number }), RangeError, "maxWr");
+    assertThrows(() => pd.createWq({ ...good, maxSge: number }), RangeError, "maxSge");
+    assertThrows(() => pd.createWq({ ...good, createFlags: number }), RangeError, "createFlags");
+  }
+  assertThrows(() => pd.createWq({ ...good, maxWr: 1.5 }), TypeError, "maxWr");
+  pd.close();
+  assertThrows(() => pd.createWq(good), TypeError, "Cannot use protection domain: it is disposed");
+  assertEquals(calls("create_wq"), []);
+});
+
+/** Takes an op out of a context, as if its provider did not have it. */
+function withoutOp(
+  handle: IbvContext,
+  op: "create_wq" | "modify_wq" | "create_rwq_ind_table",
+): Disposable {
+  const { fields } = structs.verbs_context;
+  const place = Deno.UnsafePointer.offset(handle, fields[op].offset - fields.context.offset)!;
+  const slot = new BigUint64Array(Deno.UnsafePointerView.getArrayBuffer(place, 8));
+  const pointer = slot[0]!;
+  slot[0] = 0n;
+  assertEquals(hasExtendedOp(handle, op), false);
+  return {
+    [Symbol.dispose](): void {
+      slot[0] = pointer;
+    },
+  };
+}
+
+stubTest("Work queues and tables are not supported when the provider lacks the op", () => {
+  using bench = openBench(1);
+  const { context, pd, workQueues: [wq] } = bench;
+  const handle = context.unsafeHandle;
+  for (
+    const [op, use] of [
+      ["create_wq", () => pd.createWq({ maxWr: 1, maxSge: 1, cq: wq!.cq })],
+      ["modify_wq", () => wq!.modify({ wqState: RDY })],
+      ["create_rwq_ind_table", () => context.createRwqIndirectionTable({ workQueues: [wq!] })],
+    ] as const
+  ) {
+    using _ = withoutOp(handle, op);
+    assertEquals(assertFails(use, `ibv_${op}`, "EOPNOTSUPP").notSupported, true);
+  }
+});
+
+stubTest(
+  "WorkQueue.modify() sends every attribute to the kernel, with the mask of those given",
+  () => {
+    using bench = openBench(1);
+    const wq = bench.workQueues[0]!;
+    const wqNum = wq.wqNum;
+    wq.modify({ wqState: RDY });
+    assertLastCall("modify_wq", { ret: 0, wq: wqNum, attr_mask: 1, wq_state: RDY });
+    wq.modify({ wqState: ERR, currWqState: RDY });
+    assertLastCall("modify_wq", { attr_mask: 3, wq_state: ERR, curr_wq_state: RDY });
+    wq.modify({ currWqState: ERR });
+    assertLastCall("modify_wq", { attr_mask: 2, curr_wq_state: ERR });
+    assertFails(
+      () => wq.modify({ wqState: RESET, currWqState: ERR, flags: 5, flagsMask: 7 }),
+      "ibv_modify_wq",
+      "EOPNOTSUPP",
+    );
+    assertLastCall("modify_wq", {
+      attr_mask: 7,
+      wq_state: RESET,
+      curr_wq_state: ERR,
+      flags: 5,
+      flags_mask: 7,
+    });
+  },
+);
+
+/** Takes a queue from RESET to a state. */
+function take(wq: WorkQueue, state: WqState): void {
+  if (state !== RESET) wq.modify({ wqState: RDY });
+  if (state === ERR) wq.modify({ wqState: ERR });
+}
+
+for (const from of [RESET, RDY, ERR]) {
+  for (const to of [RESET, RDY, ERR]) {
+    const allowed = !(from === ERR && to === RDY) && !(from === RESET && to === ERR);
+    const [before, after] = [from, to].map((state) => nameOf(WqState, state));
+    const outcome = allowed ? "moves" : "refuses to move";
+    stubTest(`WorkQueue.modify() ${outcome} from ${before} to ${after}`, () => {
+      using bench = openBench(1);
+      const wq = bench.workQueues[0]!;
+      take(wq, from);
+      if (allowed) wq.modify({ wqState: to });
+      else {
+        const error = assertFails(() => wq.modify({ wqState: to }), "ibv_modify_wq", "EINVAL");
+        assertStringIncludes(error.hint!, `The work queue is in state ${before}`);
+      }
+      assertEquals(wq.state, allowed ? to : from);
+    });
+  }
+}
+
+stubTest("WorkQueue.modify() refuses a current state that is not the current one", () => {
+  using bench = openBench(1);
+  const attr = { wqState: RDY, currWqState: ERR };
+  assertFails(() => bench.workQueues[0]!.modify(attr), "ibv_modify_wq", "EINVAL");
+});
+
+stubTest("WorkQueue.modify() refuses what is wrong before native code is reached", () => {
+  using bench = openBench(1);
+  const wq = bench.workQueues[0]!;
+  // the kernel would keep the queue locked for ever
+  for (const state of [3, 4, -1, 2 ** 31, 2 ** 32] as WqState[]) {
+    assertThrows(() => wq.modify({ wqState: state }), RangeError, `Cannot use wqState ${state}`);
+    assertThrows(() => wq.modify({ currWqState: state }), RangeError, "Cannot use currWqState");
+  }
+  assertThrows(() => wq.modify({ wqState: NaN as WqState }), TypeError, "it is not an integer");
+  assertThrows(() => wq.modify({}), TypeError, "no attribute is given");
+  assertThrows(() => wq.modify({ flags: 1 }), TypeError, "flags and flagsMask go together");
+  assertThrows(() => wq.modify({ flagsMask: 1 }), TypeError, "flags and flagsMask go together");
+  wq.close();
+  assertThrows(() => wq.modify({ wqState: RDY }), TypeError, "work queue: it is disposed");
+  assertThrows(() => wq.state, TypeError, "work queue: it is disposed");
+  assertEquals(calls("modify_wq"), []);
+});
+
+stubTest("WorkQueue.close() twice destroys it once", () => {
+  using bench = openBench(1);
+  bench.workQueues[0]!.close();
+  bench.workQueues[0]!.close();
+  assertEquals(calls("destroy_wq").length, 1);
+});
+
+stubTest("A work queue that is moved to ERR flushes its receives", async () => {
+  using bench = openBench(2);
+  const [wq, other] = bench.workQueues as [WorkQueue, WorkQueue];
+  const mr = bench.pd.registerMemory(4096, AccessFlags.LOCAL_WRITE);
+  wq.modify({ wqState: RDY });
+  wq.postRecv([{ wrId: 7n, sge: mr.slice(0, 64) }, { wrId: 2n ** 64n - 1n }]);
+  other.postRecv({ wrId: 9n });
+  wq.modify({ wqState: ERR });
+  const flushed = await waitFor(wq.cq, 2);
+  assertEquals(flushed.map((wc) => wc.status), [WcStatus.WR_FLUSH_ERR, WcStatus.WR_FLUSH_ERR]);
+  assertEquals(flushed.map((wc) => wc.wrId), [7n, 2n ** 64n - 1n]);
+  assertEquals(flushed.map((wc) => wc.qpNum), [wq.wqNum, wq.wqNum]);
+  assertEquals(wq.cq.poll(), []);
+});
+
+stubTest("WorkQueue.postRecv() tells how many went through when the queue is full", () => {
+  using bench = openBench(1);
+  const wq = bench.workQueues[0]!;
+  const error = assertFails(
+    () => wq.postRecv(Array.from({ length: wq.maxWr + 3 }, () => ({}))),
+    "ibv_post_wq_recv",
+    "ENOMEM",
+  );
+  assertEquals(error.posted, wq.maxWr);
+  assertStringIncludes(error.hint!, "The queue is full");
+});
+
+stubTest("WorkQueue.postRecvs() posts a run of prepared receives", async () => {
+  using bench = openBench(1);
+  const wq = bench.workQueues[0]!;
+  const requests = new RecvRequests({ capacity: 5 });
+  for (let i = 0; i < 5; i++) requests.setWrId(i, BigInt(i));
+  wq.modify({ wqState: RDY });
+  wq.postRecvs(requests, 2, 3);
+  wq.postRecvs(requests, 1);
+  wq.modify({ wqState: ERR });
+  assertEquals((await waitFor(wq.cq, 3)).map((wc) => wc.wrId), [3n, 4n, 0n]);
+});
+
+stubTest("WorkQueue.postRecvs() refuses what is wrong before native code is reached", () => {
+  using bench = openBench(1);
+  const { pd, workQueues } = bench;
+  const wq = workQueues[0]!;
+  const mr = pd.registerMemory(64, AccessFlags.LOCAL_WRITE);
+  const requests = new RecvRequests({ capacity: 2 });
+  requests.set(0, { sge: mr.slice(0, 64) });
+  assertThrows(() => wq.postRecvs(requests, 3), RangeError, "Cannot post requests 0 to 2");
+  assertThrows(() => wq.postRecvs(requests, 1, 2), RangeError, "Cannot post requests");
+  mr.close();
+  assertThrows(() => wq.postRecvs(requests), TypeError, "memory region: it is disposed");
+  wq.close();
+  assertThrows(() => wq.postRecv({}), TypeError, "work queue: it is disposed");
+});
+
+stubTest("WorkQueue.postRecvs() refuses requests with too many elements", () => {
+  using bench = openBench(1);
+  const { pd, workQueues } = bench;
+  const mr = pd.registerMemory(64, AccessFlags.LOCAL_WRITE);
+  const requests = new RecvRequests({ capacity: 1, maxSge: 2 });
+  requests.set(0, { sge: [mr.slice(0, 32), mr.slice(32, 32)] });
+  const error = assertFails(
+    () => workQueues[0]!.postRecvs(requests),
+    "ibv_post_wq_recv",
+    "EINVAL",
+  );
+  assertEquals(error.posted, 0);
+});
+
+/** Makes a work queue whose provider cannot post, as mana's cannot. */
+function wqWithoutPost(make: () => WorkQueue): WorkQueue {
+  const table = verbs() as { -readonly [K in keyof Verbs]: Verbs[K] };
+  const original = table.ibv_create_wq;
+  table.ibv_create_wq = (context, attr) => {
+    const wq = original(context, attr) as IbvWq;
+    const { size, fields } = structs.ibv_wq;
+    const bytes = Deno.UnsafePointerView.getArrayBuffer(wq, size);
+    new DataView(bytes).setBigUint64(fields.post_recv.offset, 0n);
+    return wq;
+  };
+  try {
+    return make();
+  } finally {
+    table.ibv_create_wq = original;
+  }
+}
+
+stubTest("WorkQueue.postRecv() is not supported when the provider has no post_recv", () => {
+  using bench = openBench(1);
+  const { pd, workQueues } = bench;
+  const cq = workQueues[0]!.cq;
+  const wq = wqWithoutPost(() => pd.createWq({ maxWr: 1, maxSge: 1, cq }));
+  const error = assertFails(() => wq.postRecv({}), "ibv_post_wq_recv", "EOPNOTSUPP");
+  assertEquals(error.notSupported, true);
+  assertFails(
+    () => wq.postRecvs(new RecvRequests({ capacity: 1 })),
+    "ibv_post_wq_recv",
+    "EOPNOTSUPP",
+  );
+});
