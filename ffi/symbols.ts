@@ -32,7 +32,7 @@ const QpEx = "pointer" as Deno.NativeTypedPointer<IbvQpEx>;
 const Srq = "pointer" as Deno.NativeTypedPointer<IbvSrq>;
 /** A struct or out-parameter of ours, given by its buffer. */
 const Buffer = "buffer";
-/** A string or array that the library owns. */
+/** A string or array that the library owns, or a struct of ours that is made once and reused. */
 const Pointer = "pointer";
 /** `void *` and `size_t` values that name memory by address. */
 const Address = "u64";
@@ -48,7 +48,7 @@ export const errnoSymbols = {
   // struct ibv_context *ibv_import_device(int cmd_fd)
   ibv_import_device: { parameters: ["i32"], result: Context },
   // int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
-  ibv_get_async_event: { parameters: [Context, Buffer], result: "i32" },
+  ibv_get_async_event: { parameters: [Context, Pointer], result: "i32" },
   // int ibv_query_gid(struct ibv_context *context, uint8_t port_num, int index, union ibv_gid *gid)
   ibv_query_gid: { parameters: [Context, "u8", "i32", Buffer], result: "i32" },
   // int ibv_query_pkey(struct ibv_context *context, uint8_t port_num, int index, __be16 *pkey)
@@ -112,7 +112,7 @@ export const plainSymbols = {
   // const char *ibv_wc_status_str(enum ibv_wc_status status)
   ibv_wc_status_str: { parameters: ["u32"], result: Pointer },
   // void ibv_ack_async_event(struct ibv_async_event *event)
-  ibv_ack_async_event: { parameters: [Buffer], result: "void" },
+  ibv_ack_async_event: { parameters: [Pointer], result: "void" },
   // int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *device_attr)
   ibv_query_device: { parameters: [Context, Buffer], result: "i32" },
   // int ibv_query_port(struct ibv_context *context, uint8_t port_num, struct _compat_ibv_port_attr *port_attr)

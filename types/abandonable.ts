@@ -50,3 +50,19 @@ export function abandonable<T, R>(call: AbandonableCall<T, R>): Promise<R> {
   settle();
   return promise;
 }
+
+/** Waits for something that others wait for as well, until the signal aborts. */
+export async function orAborted<T>(
+  promise: Promise<T>,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  if (signal === undefined) return await promise;
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => aborted.reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}

@@ -4,10 +4,11 @@
  * @module
  */
 
+import type { IbvContext } from "../ffi/handles.ts";
 import { enums, structs } from "../ffi/layout.ts";
 import { verbs } from "../ffi/library.ts";
 import { setNonblocking } from "../ffi/readiness.ts";
-import { allocStruct, readField, readNative } from "../ffi/struct.ts";
+import { readField, readNative } from "../ffi/struct.ts";
 import type { Context } from "./context.ts";
 import { type Members, members } from "./members.ts";
 
@@ -35,15 +36,19 @@ export function asyncEvents(context: Context): AsyncEvents {
 
 /** Reads a context's events for all who want to know. It keeps no thread: who needs to be up to date asks. */
 export class AsyncEvents {
-  readonly #context: Context;
-  readonly #event: DataView<ArrayBuffer> = allocStruct(structs.ibv_async_event);
+  readonly #handle: IbvContext;
+  readonly #event: DataView<ArrayBuffer>;
+  readonly #pointer: Deno.PointerObject;
   readonly #listeners: Set<EventListener> = new Set();
   readonly #get: ReturnType<typeof verbs>["ibv_get_async_event"] = verbs().ibv_get_async_event;
 
   /** There is to be one per context: see {@linkcode asyncEvents}. */
   constructor(context: Context) {
-    this.#context = context;
-    setNonblocking(readNative(context.unsafeHandle, structs.ibv_context.fields.async_fd));
+    this.#handle = context.unsafeHandle;
+    const bytes = new Uint8Array(structs.ibv_async_event.size);
+    this.#event = new DataView(bytes.buffer);
+    this.#pointer = Deno.UnsafePointer.of(bytes)!;
+    setNonblocking(readNative(this.#handle, structs.ibv_context.fields.async_fd));
   }
 
   /** Has a listener told of events from now on. */
@@ -56,13 +61,16 @@ export class AsyncEvents {
     this.#listeners.delete(listener);
   }
 
-  /** Reads the events there are, acknowledges them, and tells the listeners. One system call where there are none. */
+  /**
+   * Reads the events there are, acknowledges them, and tells the listeners. One system call where there are none. The
+   * context must be open.
+   */
   drain(): void {
-    while (this.#get(this.#context.unsafeHandle, this.#event) === 0) {
+    while (this.#get(this.#handle, this.#pointer) === 0) {
       const type = readField(this.#event, fields.event_type) as EventType;
       const portNum = readField(this.#event, fields["element.port_num"]);
       // destroying what an event is of waits for its acknowledgement, so none may be passed over
-      verbs().ibv_ack_async_event(this.#event);
+      verbs().ibv_ack_async_event(this.#pointer);
       for (const listener of this.#listeners) listener(type, portNum);
     }
   }

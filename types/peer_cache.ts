@@ -1,6 +1,7 @@
 /** Words of a key: as many as `struct ibv_ah_attr` has. */
 const WORDS = 8;
 const NONE = -1;
+const MULTIPLIER = 0x9e37_79b1;
 
 /**
  * What is known of peers, by their addresses in native layout. It holds a fixed number and forgets the one that was not
@@ -84,12 +85,16 @@ export class PeerCache<T> {
   }
 
   #bucket(key: Uint32Array, at: number): number {
-    let h = this.#seed;
-    for (let i = 0; i < WORDS; i++) {
-      h = Math.imul(h ^ key[at + i]!, 0x9e37_79b1);
-      h ^= h >>> 15;
-    }
-    return h & this.#heads.length - 1;
+    // written out, as in #matches: a loop takes twice as long
+    let h = Math.imul(this.#seed ^ key[at]!, MULTIPLIER) ^ key[at + 1]!;
+    h = Math.imul(h ^ h >>> 15, MULTIPLIER) ^ key[at + 2]!;
+    h = Math.imul(h ^ h >>> 15, MULTIPLIER) ^ key[at + 3]!;
+    h = Math.imul(h ^ h >>> 15, MULTIPLIER) ^ key[at + 4]!;
+    h = Math.imul(h ^ h >>> 15, MULTIPLIER) ^ key[at + 5]!;
+    h = Math.imul(h ^ h >>> 15, MULTIPLIER) ^ key[at + 6]!;
+    h = Math.imul(h ^ h >>> 15, MULTIPLIER) ^ key[at + 7]!;
+    h = Math.imul(h ^ h >>> 15, MULTIPLIER);
+    return (h ^ h >>> 15) & this.#heads.length - 1;
   }
 
   #entry(key: Uint32Array, bucket: number): number {
@@ -101,10 +106,9 @@ export class PeerCache<T> {
   #matches(entry: number, key: Uint32Array): boolean {
     const keys = this.#keys;
     const at = entry * WORDS;
-    for (let i = 0; i < WORDS; i++) {
-      if (keys[at + i] !== key[i]) return false;
-    }
-    return true;
+    return keys[at + 3] === key[3] && keys[at + 2] === key[2] && keys[at + 1] === key[1] &&
+      keys[at] === key[0] && keys[at + 4] === key[4] && keys[at + 5] === key[5] &&
+      keys[at + 6] === key[6] && keys[at + 7] === key[7];
   }
 
   /** Takes an entry out of its chain and the order. */

@@ -6,7 +6,7 @@
 
 import type { IbvPd } from "../ffi/handles.ts";
 import { structs } from "../ffi/layout.ts";
-import { allocStruct } from "../ffi/struct.ts";
+import { orAborted } from "./abandonable.ts";
 import {
   type AbortOptions,
   type AddressHandle,
@@ -17,19 +17,19 @@ import {
 import { type AsyncEvents, asyncEvents, type EventListener, EventType } from "./async_events.ts";
 import { GidCache } from "./gid_cache.ts";
 import { Grh, grhView } from "./grh.ts";
-import { PeerCache } from "./peer_cache.ts";
+import { PeerHandles } from "./peer_handles.ts";
 import type { ProtectionDomain } from "./protection_domain.ts";
-import { isIpv4, writeReplyAttr } from "./reply_address.ts";
+import { ReplyAddress } from "./reply_address.ts";
 import { Resource } from "./resource.ts";
-import { RetiredHandles } from "./retired_handles.ts";
 import { positiveInt } from "./validate.ts";
-import { type WcAddress, writeWcAddress } from "./work_completion.ts";
+import type { WcAddress } from "./work_completion.ts";
 import { pollsOf, type WorkCompletions } from "./work_completions.ts";
 
-const { size: WC_SIZE } = structs.ibv_wc;
-const { fields: attrFields } = structs.ibv_ah_attr;
-const FLOW_LABEL = attrFields["grh.flow_label"].offset;
-const IS_GLOBAL = attrFields.is_global.offset;
+const { size: WC_SIZE, fields } = structs.ibv_wc;
+const WC_FLAGS = fields.wc_flags.offset;
+const SLID = fields.slid.offset;
+const SL = fields.sl.offset;
+const DLID_PATH_BITS = fields.dlid_path_bits.offset;
 /** What the C function is given where there is no GRH: it reads one all the same. */
 const NO_GRH = new DataView(new ArrayBuffer(Grh.SIZE));
 
@@ -107,28 +107,21 @@ export class ReplyPath extends Resource<IbvPd> {
   readonly maxPeers: number;
   readonly #events: AsyncEvents;
   readonly #listener: EventListener;
-  readonly #peers: PeerCache<AddressHandle>;
-  readonly #retired: RetiredHandles;
-  /** Handles being made on other threads, by the words of their addresses. */
-  readonly #making: Map<string, Promise<AddressHandle>> = new Map();
+  readonly #peers: PeerHandles;
+  readonly #address: ReplyAddress;
   /** The GID table; undefined until it is read again. */
   #gids: GidCache | undefined;
-  /** How often everything became invalid. */
-  #generation = 0;
   /** The poll whose completions need no further look for events. */
   #batch: WorkCompletions | undefined;
   #poll = 0;
-  readonly #wc: DataView<ArrayBuffer> = allocStruct(structs.ibv_wc);
-  readonly #attr: DataView<ArrayBuffer> = allocStruct(structs.ibv_ah_attr);
-  readonly #key: Uint32Array<ArrayBuffer> = new Uint32Array(this.#attr.buffer);
 
   private constructor(pd: ProtectionDomain, port: number, maxPeers: number) {
     super(pd.unsafeHandle, [pd]);
     this.pd = pd;
     this.port = port;
     this.maxPeers = maxPeers;
-    this.#peers = new PeerCache(maxPeers);
-    this.#retired = new RetiredHandles(maxPeers);
+    this.#address = new ReplyAddress(port);
+    this.#peers = new PeerHandles(pd, maxPeers, () => this.refresh());
     this.#events = asyncEvents(pd.context);
     this.#listener = (type, portNum) => {
       const concernsPort = PORT_EVENTS.includes(type) && portNum === port;
@@ -156,10 +149,13 @@ export class ReplyPath extends Resource<IbvPd> {
    * @throws {VerbsError} As of {@linkcode ProtectionDomain.createAhFromWc}. A failure is not remembered.
    */
   to(wc: WcAddress, grh?: Grh): AddressHandle {
-    const view = this.#viewOf(grh);
-    this.refresh();
-    writeWcAddress(this.#wc, wc);
-    return this.#answer(this.#wc, 0, view, 0);
+    const view = viewOf(grh);
+    while (true) {
+      this.refresh();
+      this.#compute(wc, view);
+      const ah = this.#find() ?? this.#peers.make(this.#address.words);
+      if (ah !== undefined) return ah;
+    }
   }
 
   /**
@@ -174,7 +170,12 @@ export class ReplyPath extends Resource<IbvPd> {
    */
   toAt(batch: WorkCompletions, index: number, memory: DataView, offset: number): AddressHandle {
     this.#refreshFor(batch);
-    return this.#answer(batch.view, index * WC_SIZE, memory, offset);
+    while (true) {
+      const errno = this.#computeAt(batch.view, index * WC_SIZE, memory, offset);
+      if (errno !== 0) throw this.#failure(errno, memory, offset);
+      const ah = this.#find() ?? this.#peers.make(this.#address.words);
+      if (ah !== undefined) return ah;
+    }
   }
 
   /**
@@ -183,16 +184,14 @@ export class ReplyPath extends Resource<IbvPd> {
    * and kept all the same.
    */
   async toAsync(wc: WcAddress, grh?: Grh, { signal }: AbortOptions = {}): Promise<AddressHandle> {
-    const view = this.#viewOf(grh);
+    const view = viewOf(grh);
     while (true) {
       signal?.throwIfAborted();
       this.refresh();
-      writeWcAddress(this.#wc, wc);
-      const known = this.#find(this.#wc, 0, view, 0);
-      if (known !== undefined) return known;
-      const made = await orAborted(this.#making.get(this.#key.join()) ?? this.#makeAsync(), signal);
-      // not kept, because the address has changed or the peer become known meanwhile
-      if (!made.disposed) return made;
+      this.#compute(wc, view);
+      const ah = this.#find() ??
+        await orAborted(this.#peers.makeAsync(this.#address.words), signal);
+      if (ah?.disposed === false) return ah;
     }
   }
 
@@ -202,11 +201,9 @@ export class ReplyPath extends Resource<IbvPd> {
    * @throws {VerbsError} As of {@linkcode Context.initAhFromWc}.
    */
   attr(wc: WcAddress, grh?: Grh): AhAttr {
-    const view = this.#viewOf(grh);
     this.refresh();
-    writeWcAddress(this.#wc, wc);
-    this.#compute(this.#wc, 0, view, 0);
-    return readAhAttr(this.#attr);
+    this.#compute(wc, viewOf(grh));
+    return readAhAttr(new DataView(this.#address.words.buffer));
   }
 
   /**
@@ -227,17 +224,9 @@ export class ReplyPath extends Resource<IbvPd> {
     offset: number,
   ): number {
     this.#refreshFor(batch);
-    const { view } = batch;
-    return writeReplyAttr(
-      attr,
-      base,
-      view,
-      index * WC_SIZE,
-      memory,
-      offset,
-      this.port,
-      this.#table(),
-    );
+    const errno = this.#computeAt(batch.view, index * WC_SIZE, memory, offset);
+    this.#address.writeTo(attr, base);
+    return errno;
   }
 
   /**
@@ -253,15 +242,7 @@ export class ReplyPath extends Resource<IbvPd> {
   invalidate(): void {
     this.assertOpen();
     this.#gids = undefined;
-    this.#generation++;
-    this.#retired.add(this.#peers.takeAll());
-  }
-
-  #viewOf(grh: Grh | undefined): DataView<ArrayBuffer> {
-    if (grh !== undefined && !(grh instanceof Grh)) {
-      throw new TypeError("Cannot use GRH: it is not a Grh");
-    }
-    return grh === undefined ? NO_GRH : grhView(grh);
+    this.#peers.retire();
   }
 
   #refreshFor(batch: WorkCompletions): void {
@@ -276,73 +257,33 @@ export class ReplyPath extends Resource<IbvPd> {
     return this.#gids ??= GidCache.read(this.pd.context, this.port);
   }
 
-  #answer(wc: DataView, wcAt: number, grh: DataView, grhAt: number): AddressHandle {
-    while (true) {
-      const known = this.#find(wc, wcAt, grh, grhAt);
-      if (known !== undefined) return known;
-      const generation = this.#generation;
-      const ah = this.pd.createAh(readAhAttr(this.#attr));
-      if (this.#keep(this.#key, ah, generation)) return ah;
-    }
+  #compute(wc: WcAddress, grh: DataView): void {
+    const { wcFlags, slid, sl, dlidPathBits } = wc;
+    const gids = this.#table();
+    const errno = this.#address.compute(wcFlags, slid, sl, dlidPathBits, grh, 0, gids);
+    if (errno !== 0) throw this.#failure(errno, grh, 0);
   }
 
-  /** Whether the peer was answered by other means while its handle was made. */
-  #isKnown(key: Uint32Array): boolean {
-    return this.#peers.find(key)?.disposed === false;
+  #computeAt(wc: DataView, at: number, grh: DataView, grhAt: number): number {
+    return this.#address.compute(
+      wc.getUint32(at + WC_FLAGS, true),
+      wc.getUint16(at + SLID, true),
+      wc.getUint8(at + SL),
+      wc.getUint8(at + DLID_PATH_BITS),
+      grh,
+      grhAt,
+      this.#table(),
+    );
   }
 
-  /** Looks a sender up, and leaves its address in `#attr` for the handle to be made. */
-  #find(wc: DataView, wcAt: number, grh: DataView, grhAt: number): AddressHandle | undefined {
-    this.#compute(wc, wcAt, grh, grhAt);
-    this.#normalize(grh, grhAt);
-    const ah = this.#peers.find(this.#key);
-    return ah === undefined || ah.disposed ? undefined : ah;
+  #failure(errno: number, grh: DataView, at: number): Error {
+    const bytes = new Uint8Array(grh.buffer, grh.byteOffset + at, Grh.SIZE);
+    return initError(errno, this.port, new Grh(bytes));
   }
 
-  #compute(wc: DataView, wcAt: number, grh: DataView, grhAt: number): void {
-    const errno = writeReplyAttr(this.#attr, 0, wc, wcAt, grh, grhAt, this.port, this.#table());
-    if (errno === 0) return;
-    const bytes = new Uint8Array(grh.buffer, grh.byteOffset + grhAt, Grh.SIZE);
-    throw initError(errno, this.port, new Grh(bytes));
-  }
-
-  /**
-   * The C function takes the flow label from bytes that no header was received into where the packet has no GRH, or an
-   * IPv4 header. What is there by chance must not make many peers of one.
-   */
-  #normalize(grh: DataView, grhAt: number): void {
-    const attr = this.#attr;
-    if (attr.getUint32(FLOW_LABEL) === 0) return;
-    if (attr.getUint8(IS_GLOBAL) === 0 || isIpv4(grh, grhAt)) attr.setUint32(FLOW_LABEL, 0);
-  }
-
-  #makeAsync(): Promise<AddressHandle> {
-    const key = this.#key.slice();
-    const words = key.join();
-    const generation = this.#generation;
-    const making = this.pd.createAhAsync(readAhAttr(this.#attr)).then((ah) => {
-      this.#keep(key, ah, generation);
-      return ah;
-    }).finally(() => this.#making.delete(words));
-    this.#making.set(words, making);
-    return making;
-  }
-
-  /** Puts a new handle into the cache, or closes it if the address may have changed or the peer become known meanwhile. */
-  #keep(key: Uint32Array, ah: AddressHandle, generation: number): boolean {
-    try {
-      this.refresh();
-    } catch (error) {
-      ah.close();
-      throw error;
-    }
-    if (generation !== this.#generation || this.#isKnown(key)) {
-      ah.close();
-      return false;
-    }
-    this.#retired.trim();
-    this.#peers.set(key, ah)?.close();
-    return true;
+  #find(): AddressHandle | undefined {
+    this.#address.dropStrayFlowLabel();
+    return this.#peers.find(this.#address.words);
   }
 
   /** Disposes the path and its handles; those that sends use go when these complete. */
@@ -350,23 +291,16 @@ export class ReplyPath extends Resource<IbvPd> {
     this.#events.delete(this.#listener);
     using stack = new DisposableStack();
     stack.defer(() => super[Symbol.dispose]());
-    for (const ah of this.#peers.takeAll()) stack.use(ah);
-    stack.use(this.#retired);
+    stack.use(this.#peers);
   }
 
   /** Does nothing: it has no native object of its own, and stands on that of its protection domain. */
   protected override destroy(_handle: IbvPd): void {}
 }
 
-/** Waits for something that others wait for as well, until the signal aborts. */
-async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return await promise;
-  const aborted = Promise.withResolvers<never>();
-  const abort = (): void => aborted.reject(signal.reason);
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", abort);
+function viewOf(grh: Grh | undefined): DataView<ArrayBuffer> {
+  if (grh !== undefined && !(grh instanceof Grh)) {
+    throw new TypeError("Cannot use GRH: it is not a Grh");
   }
+  return grh === undefined ? NO_GRH : grhView(grh);
 }
