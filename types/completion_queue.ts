@@ -160,16 +160,18 @@ export class CompletionQueue extends Resource<IbvCq> {
 
   /** Lets go of the address handles whose sends have completed. */
   #account(batch: WorkCompletions, count: number): void {
-    let qpNum = -1;
-    let tracker: SendTracker | undefined;
+    let qpNum = batch.qpNum(0);
+    let sends = 0;
     for (let i = 0; i < count; i++) {
       const number = batch.qpNum(i);
       if (number !== qpNum) {
+        if (sends > 0) this.#senders.get(qpNum)?.completed(sends);
         qpNum = number;
-        tracker = this.#senders.get(number);
+        sends = 0;
       }
-      if (tracker !== undefined && batch.isSend(i)) tracker.completed();
+      if (batch.isSend(i)) sends++;
     }
+    if (sends > 0) this.#senders.get(qpNum)?.completed(sends);
   }
 
   /**

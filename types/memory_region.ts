@@ -82,6 +82,9 @@ interface Memory {
   readonly native?: NativeMemory;
 }
 
+/** Whether a region's memory is its own, not a caller's buffer. */
+export let ownsMemory: (mr: MemoryRegion) => boolean;
+
 /**
  * A memory region (`struct ibv_mr`): memory registered with a device. Made by
  * {@linkcode ProtectionDomain.registerMemory}. Memory of its own is freed when it is disposed; every view of it then has
@@ -101,6 +104,10 @@ export class MemoryRegion extends Resource<IbvMr> {
   /** Key for peers' RDMA. */
   readonly rkey: number;
   readonly #memory: Memory;
+
+  static {
+    ownsMemory = (mr) => mr.#memory.native !== undefined;
+  }
 
   private constructor(pd: ProtectionDomain, handle: IbvMr, addr: bigint, memory: Memory) {
     super(handle, [pd]);

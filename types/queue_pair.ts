@@ -5,11 +5,10 @@ import { verbs } from "../ffi/library.ts";
 import { allocStruct, readField, readNative, writeField } from "../ffi/struct.ts";
 import { addSender, type CompletionQueue, removeSender } from "./completion_queue.ts";
 import type { Context } from "./context.ts";
-import { check, checkHandle } from "./errors.ts";
+import { check, checkHandle, type VerbsError } from "./errors.ts";
 import type { Gid } from "./gid.ts";
 import { nameOf } from "./members.ts";
 import { mtuBytes } from "./port.ts";
-import { Poster } from "./poster.ts";
 import type { ProtectionDomain } from "./protection_domain.ts";
 import {
   explainTransition,
@@ -27,16 +26,25 @@ import {
 import { hintCreate, hintModify, hintPost } from "./queue_pair_hints.ts";
 import { RecvPoster } from "./recv_poster.ts";
 import type { RecvRequests } from "./recv_requests.ts";
-import { firstOf } from "./request_list.ts";
+import { Refusal } from "./refusal.ts";
 import { Resource } from "./resource.ts";
 import type { RwqIndirectionTable } from "./rwq_indirection_table.ts";
 import type { RxHash } from "./rx_hash.ts";
-import { checkSends, noteSends, SendRequests } from "./send_requests.ts";
+import {
+  noteSends,
+  noteSome,
+  prepareSends,
+  SendRequests,
+  type SendRules,
+} from "./send_requests.ts";
 import { SendTracker } from "./send_tracker.ts";
 import { uint16, uint32 } from "./validate.ts";
-import type { RecvRequest, SendRequest } from "./work_request.ts";
+import { asList, type RecvRequest, type SendRequest } from "./work_request.ts";
 
-const ALL = Object.values(QpAttrMask).reduce((all: number, bit) => all | bit, 0);
+/** All that `ibv_query_qp` takes: it refuses what came later, which can only be set. */
+const ALL = Object.values(QpAttrMask)
+  .filter((bit) => bit < QpAttrMask.RATE_LIMIT)
+  .reduce((all: number, bit) => all | bit, 0);
 
 /** What a queue pair is to be like (`struct ibv_qp_init_attr`). */
 export interface QpInit {
@@ -120,14 +128,14 @@ export class QueuePair extends Resource<IbvQp> {
   /** RSS: how packets are hashed. The provider may go on reading the key. */
   readonly rxHashConf: RxHash | undefined;
   readonly #sendCq: CompletionQueue | undefined;
-  readonly #allSignaled: boolean;
   readonly #tracker: SendTracker | undefined;
-  /** UD messages are single packets; longer ones would be dropped without an error. */
-  #maxMessage = Infinity;
+  #sendRules: SendRules;
   /** Absent in queue pairs without a send queue. */
-  readonly #sender: Poster<IbvQp> | undefined;
+  readonly #sendRefusal: Refusal | undefined;
   /** Absent in queue pairs without a receive queue. */
-  readonly #receiver: RecvPoster<IbvQp> | undefined;
+  readonly #receiver: RecvPoster | undefined;
+  readonly #postSend: ReturnType<typeof verbs>["ibv_post_send"];
+  readonly #postRecv: ReturnType<typeof verbs>["ibv_post_recv"];
   #sends: SendRequests | undefined;
 
   /** @ignore The way in for {@linkcode ProtectionDomain.createQp} and its like. */
@@ -146,20 +154,25 @@ export class QueuePair extends Resource<IbvQp> {
     this.rwqIndTbl = init.rwqIndTbl;
     this.rxHashConf = init.rxHashConf;
     this.#sendCq = init.sendCq;
-    this.#allSignaled = init.sqSigAll ?? false;
+    this.#postSend = verbs().ibv_post_send;
+    this.#postRecv = verbs().ibv_post_recv;
+    const isDatagram = init.type === QpType.UD;
+    this.#sendRules = {
+      pd: isDatagram ? pd : undefined,
+      maxMessage: Infinity,
+      allSignaled: init.sqSigAll ?? false,
+    };
     const hint = (code: string): string | undefined => hintPost(code, this.state);
     if (init.sendCq !== undefined) {
-      const call = verbs().ibv_post_send;
-      this.#sender = new Poster<IbvQp>({ verb: "ibv_post_send", action: "post send", call, hint });
+      this.#sendRefusal = new Refusal({ verb: "ibv_post_send", action: "post send", hint });
     }
     if (init.recvCq !== undefined) {
-      const call = verbs().ibv_post_recv;
-      const verb = { verb: "ibv_post_recv", action: "post receive", call, hint };
-      const needsGrh = init.type === QpType.UD;
-      this.#receiver = new RecvPoster<IbvQp>(verb, { maxSge: cap.maxRecvSge, needsGrh });
+      const verb = { verb: "ibv_post_recv", action: "post receive", hint };
+      const rules = { maxSge: cap.maxRecvSge, needsGrh: isDatagram };
+      this.#receiver = new RecvPoster(verb, rules);
     }
-    if (init.type === QpType.UD && init.sendCq !== undefined) {
-      this.#tracker = new SendTracker(cap.maxSendWr);
+    if (isDatagram && init.sendCq !== undefined) {
+      this.#tracker = new SendTracker();
       addSender(init.sendCq, this.qpNum, this.#tracker);
     }
   }
@@ -216,7 +229,9 @@ export class QueuePair extends Resource<IbvQp> {
 
   #noteModified({ portNum, qpState }: QpAttrInit, from: QpState): void {
     if (portNum !== undefined && this.type === QpType.UD) {
-      this.#maxMessage = mtuBytes(this.pd.context.queryPort(portNum).activeMtu);
+      // messages are single packets; longer ones would be dropped without an error
+      const maxMessage = mtuBytes(this.pd.context.queryPort(portNum).activeMtu);
+      this.#sendRules = { ...this.#sendRules, maxMessage };
     }
     // by then the device has flushed every send that was under way
     if (qpState === QpState.RESET || (qpState === QpState.RTS && from === QpState.SQE)) {
@@ -263,7 +278,8 @@ export class QueuePair extends Resource<IbvQp> {
    * through.
    */
   postRecv(requests: RecvRequest | readonly RecvRequest[]): void {
-    this.#receives().post(this.unsafeHandle, requests);
+    const list = asList(requests);
+    if (list.length > 0) this.postRecvs(this.#receives().fill(list), list.length);
   }
 
   /**
@@ -277,9 +293,7 @@ export class QueuePair extends Resource<IbvQp> {
    * through.
    */
   postSend(requests: SendRequest | readonly SendRequest[]): void {
-    const list = Array.isArray(requests)
-      ? requests as readonly SendRequest[]
-      : [requests as SendRequest];
+    const list = asList(requests);
     if (list.length === 0) return;
     if (this.#sends === undefined || this.#sends.capacity < list.length) {
       this.#sends = new SendRequests({
@@ -297,10 +311,13 @@ export class QueuePair extends Resource<IbvQp> {
    * @throws As {@linkcode QueuePair.postRecv}.
    */
   postRecvs(list: RecvRequests, count: number = list.capacity, start: number = 0): void {
-    this.#receives().postList(this.unsafeHandle, list, count, start);
+    const handle = this.unsafeHandle;
+    const receiver = this.#receives();
+    const result = this.#postRecv(handle, receiver.prepare(list, count, start), receiver.badWr);
+    if (result !== 0) throw receiver.error(result, list, start);
   }
 
-  #receives(): RecvPoster<IbvQp> {
+  #receives(): RecvPoster {
     if (this.#receiver !== undefined) return this.#receiver;
     throw new TypeError("Cannot post receive: the queue pair has no receive queue of its own");
   }
@@ -312,17 +329,22 @@ export class QueuePair extends Resource<IbvQp> {
    */
   postSends(list: SendRequests, count: number = list.capacity, start: number = 0): void {
     const handle = this.unsafeHandle;
-    const sender = this.#sender;
-    const tracker = this.#tracker;
-    if (sender === undefined) {
+    const refusal = this.#sendRefusal;
+    if (refusal === undefined) {
       throw new TypeError("Cannot post send: the queue pair has no send queue");
     }
-    const first = firstOf(list, start, count);
-    checkSends(list, start, count, tracker && this.pd, this.#maxMessage);
-    const result = sender.post(handle, first);
-    const posted = result === 0 ? count : sender.postedBefore(list, start);
-    if (tracker !== undefined) noteSends(list, start, posted, tracker, this.#allSignaled);
-    if (result !== 0) throw sender.error(result, posted);
+    const first = prepareSends(list, start, count, this.#sendRules);
+    const result = this.#postSend(handle, first, refusal.badWr);
+    if (result !== 0) throw this.#sendError(refusal, result, list, start);
+    if (this.#tracker !== undefined) noteSends(list, this.#tracker);
+  }
+
+  #sendError(refusal: Refusal, result: number, list: SendRequests, start: number): VerbsError {
+    const posted = refusal.postedBefore(list, start);
+    if (this.#tracker !== undefined) {
+      noteSome(list, start, posted, this.#sendRules, this.#tracker);
+    }
+    return refusal.error(result, posted);
   }
 
   /**

@@ -1,7 +1,6 @@
-import type { Handle } from "../ffi/handles.ts";
-import { Poster, type PostVerb } from "./poster.ts";
-import { checkRecvs, RecvRequests } from "./recv_requests.ts";
-import { firstOf } from "./request_list.ts";
+import type { VerbsError } from "./errors.ts";
+import { prepareRecvs, RecvRequests } from "./recv_requests.ts";
+import { type PostVerb, Refusal } from "./refusal.ts";
 import type { RecvRequest } from "./work_request.ts";
 
 /** What the receives of one queue are like. */
@@ -12,41 +11,39 @@ export interface RecvRules {
   readonly needsGrh: boolean;
 }
 
-/** Posts receives, which queue pairs and work queues take alike. */
-export class RecvPoster<H extends Handle> {
-  readonly #poster: Poster<H>;
+/** Gets receives ready to be posted, which queue pairs and work queues take alike. */
+export class RecvPoster {
+  readonly #refusal: Refusal;
   readonly #rules: RecvRules;
+  /** Room for the pointer to a request that the verb refuses, for its last argument. */
+  readonly badWr: Deno.PointerObject;
   #scratch: RecvRequests | undefined;
 
-  /** Posts by that verb. */
-  constructor(verb: PostVerb<H>, rules: RecvRules) {
-    this.#poster = new Poster(verb);
+  /** Gets ready for that verb. */
+  constructor(verb: PostVerb, rules: RecvRules) {
+    this.#refusal = new Refusal(verb);
+    this.badWr = this.#refusal.badWr;
     this.#rules = rules;
   }
 
-  /** Posts one receive or several, in order. */
-  post(queue: H, requests: RecvRequest | readonly RecvRequest[]): void {
-    const list = Array.isArray(requests)
-      ? requests as readonly RecvRequest[]
-      : [requests as RecvRequest];
-    if (list.length === 0) return;
-    if (this.#scratch === undefined || this.#scratch.capacity < list.length) {
-      this.#scratch = new RecvRequests({
-        capacity: list.length,
-        maxSge: Math.max(1, this.#rules.maxSge),
-      });
+  /** Puts receives into native layout. */
+  fill(requests: readonly RecvRequest[]): RecvRequests {
+    const { length } = requests;
+    if (this.#scratch === undefined || this.#scratch.capacity < length) {
+      const maxSge = Math.max(1, this.#rules.maxSge);
+      this.#scratch = new RecvRequests({ capacity: length, maxSge });
     }
-    for (const [i, request] of list.entries()) this.#scratch.set(i, request);
-    this.postList(queue, this.#scratch, list.length, 0);
+    for (const [i, request] of requests.entries()) this.#scratch.set(i, request);
+    return this.#scratch;
   }
 
-  /** Posts a run of prepared receives. */
-  postList(queue: H, list: RecvRequests, count: number, start: number): void {
-    const first = firstOf(list, start, count);
-    checkRecvs(list, start, count, this.#rules.needsGrh);
-    const result = this.#poster.post(queue, first);
-    if (result !== 0) {
-      throw this.#poster.error(result, this.#poster.postedBefore(list, start));
-    }
+  /** Checks a run of prepared receives, and gives the pointer to post it by. */
+  prepare(list: RecvRequests, count: number, start: number): Deno.PointerObject {
+    return prepareRecvs(list, start, count, this.#rules.needsGrh);
+  }
+
+  /** The error of a run that was refused. */
+  error(result: number, list: RecvRequests, start: number): VerbsError {
+    return this.#refusal.error(result, this.#refusal.postedBefore(list, start));
   }
 }

@@ -3,13 +3,13 @@ import { Grh } from "./grh.ts";
 import { RequestList } from "./request_list.ts";
 import type { RecvRequest, RequestsInit } from "./work_request.ts";
 
-/** Checks a run of requests before it is posted. */
-export let checkRecvs: (
+/** Checks a run of requests, and gives the pointer to post it by. */
+export let prepareRecvs: (
   list: RecvRequests,
   start: number,
   count: number,
   needsGrh: boolean,
-) => void;
+) => Deno.PointerObject;
 
 /**
  * Receive requests in native layout (`struct ibv_recv_wr`), made once and posted again and again with
@@ -17,9 +17,8 @@ export let checkRecvs: (
  */
 export class RecvRequests extends RequestList {
   static {
-    checkRecvs = (list, start, count, needsGrh) => {
-      for (let i = start; i < start + count; i++) list.#check(i, needsGrh);
-    };
+    prepareRecvs = (list, start, count, needsGrh) =>
+      list.checked(start, count, needsGrh) ?? list.#prepare(start, count, needsGrh);
   }
 
   /** Makes room for requests without memory. */
@@ -31,6 +30,13 @@ export class RecvRequests extends RequestList {
   set(index: number, { wrId = 0n, sge = [] }: RecvRequest): void {
     this.setSge(index, sge);
     this.setWrId(index, wrId);
+  }
+
+  #prepare(start: number, count: number, needsGrh: boolean): Deno.PointerObject {
+    const first = this.first(start, count);
+    for (let i = start; i < start + count; i++) this.#check(i, needsGrh);
+    this.noteChecked(start, count, needsGrh, first);
+    return first;
   }
 
   #check(index: number, needsGrh: boolean): void {

@@ -1,5 +1,6 @@
 import { structs } from "../ffi/layout.ts";
-import { MemorySlice, type Sge } from "./memory_region.ts";
+import { MemorySlice, ownsMemory, type Sge } from "./memory_region.ts";
+import { disposals } from "./resource.ts";
 import { integer, positiveInt, uint32, uint64 } from "./validate.ts";
 import type { RequestsInit, SgeList } from "./work_request.ts";
 
@@ -8,9 +9,6 @@ type RequestLayout = typeof structs.ibv_recv_wr | typeof structs.ibv_send_wr;
 
 const SGE_SIZE = structs.ibv_sge.size;
 const { addr: ADDR, length: LENGTH, lkey: LKEY } = structs.ibv_sge.fields;
-
-/** The pointer of a run of requests, which is cut off behind its last. */
-export let firstOf: (list: RequestList, start: number, count: number) => Deno.PointerObject;
 
 /** Which request has that address. */
 export let indexOf: (list: RequestList, address: bigint) => number;
@@ -37,9 +35,14 @@ export abstract class RequestList {
   readonly #pointers: (Deno.PointerObject | undefined)[];
   /** The request whose link is cut, so that a run ends there. */
   #end: number;
+  /** The run that was checked last, by which rules, and {@linkcode disposals} then; `#checkedCount` 0 is none. */
+  #checkedStart = 0;
+  #checkedCount = 0;
+  #checkedRules: unknown;
+  #checkedDisposals = 0;
+  #checkedFirst: Deno.PointerObject;
 
   static {
-    firstOf = (list, start, count) => list.#first(start, count);
     indexOf = (list, address) => Number(address - list.#address) / list.#layout.size;
   }
 
@@ -55,6 +58,7 @@ export abstract class RequestList {
     this.#slices = new Array(capacity * maxSge).fill(undefined);
     this.#pointers = new Array(capacity).fill(undefined);
     this.#pointers[0] = Deno.UnsafePointer.of(this.#bytes)!;
+    this.#checkedFirst = this.#pointers[0];
     this.#address = Deno.UnsafePointer.value(this.#pointers[0]);
     this.#end = capacity - 1;
     this.#link();
@@ -71,13 +75,44 @@ export abstract class RequestList {
     }
   }
 
+  /**
+   * The pointer of a run that may be posted as it is: it was checked by the same rules, and since then neither a request
+   * was changed nor anything disposed. Checking each request anew would cost ten times the native call.
+   */
+  protected checked(start: number, count: number, rules: unknown): Deno.PointerObject | undefined {
+    return count === this.#checkedCount && start === this.#checkedStart &&
+        rules === this.#checkedRules && disposals === this.#checkedDisposals && count > 0
+      ? this.#checkedFirst
+      : undefined;
+  }
+
+  /** Notes that a run was checked by these rules. */
+  protected noteChecked(
+    start: number,
+    count: number,
+    rules: unknown,
+    first: Deno.PointerObject,
+  ): void {
+    this.#checkedStart = start;
+    this.#checkedCount = count;
+    this.#checkedRules = rules;
+    this.#checkedDisposals = disposals;
+    this.#checkedFirst = first;
+  }
+
+  /** Has the next run be checked in any case. */
+  protected noteChange(): void {
+    this.#checkedCount = 0;
+  }
+
   /** Cuts the links so that a run of `count` requests from `start` on ends, and gives its pointer. */
-  #first(start: number, count: number): Deno.PointerObject {
+  protected first(start: number, count: number): Deno.PointerObject {
     if (!(start >= 0 && count >= 1 && start + count <= this.capacity)) {
       throw new RangeError(
         `Cannot post requests ${start} to ${start + count - 1}: there are ${this.capacity}`,
       );
     }
+    this.noteChange();
     const last = start + count - 1;
     if (last !== this.#end) {
       this.#setNext(this.#end, this.#end + 1);
@@ -97,11 +132,12 @@ export abstract class RequestList {
     return Deno.UnsafePointer.of(this.#bytes.subarray(index * this.#layout.size))!;
   }
 
-  /** Where a request's struct starts. */
+  /** Where a request's struct starts, to change it. */
   protected base(index: number): number {
     if (!(index >= 0 && index < this.capacity)) {
       throw new RangeError(`Cannot set request ${index}: there are ${this.capacity}`);
     }
+    this.noteChange();
     return index * this.#layout.size;
   }
 
@@ -170,16 +206,23 @@ export abstract class RequestList {
     }
   }
 
-  /** Checks that native code may read a request's memory by its addresses, as it does for inline data. */
-  protected assertInlineMemory(index: number): void {
+  /**
+   * Checks that native code may read a request's memory by its addresses, as it does for inline data.
+   *
+   * @returns Whether that holds on: a caller's buffer may be detached at any time.
+   */
+  protected assertInlineMemory(index: number): boolean {
     const { size, fields } = this.#layout;
     const count = this.view.getInt32(index * size + fields.num_sge.offset, true);
+    let holdsOn = true;
     for (let i = 0; i < count; i++) {
       const slice = this.#slices[index * this.maxSge + i];
       if (slice === undefined) {
         throw new TypeError("Cannot send inline: the memory must be a slice of a memory region");
       }
       slice.mr.assertReadable();
+      holdsOn &&= ownsMemory(slice.mr);
     }
+    return holdsOn;
   }
 }

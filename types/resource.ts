@@ -9,6 +9,9 @@ import type { Handle } from "../ffi/handles.ts";
 
 type State = "open" | "closing" | "destroyed";
 
+/** How many objects have been disposed so far: what was checked holds on while this stays the same. */
+export let disposals = 0;
+
 /** Keeps the native object until {@linkcode unhold}, whatever is disposed meanwhile. */
 export let hold: (resource: Resource) => void;
 /** Ends a {@linkcode hold}; the last one destroys an object that was disposed meanwhile. */
@@ -101,6 +104,7 @@ export abstract class Resource<H extends Handle = Handle> implements Disposable 
   [Symbol.dispose](): void {
     if (this.#state === "destroyed") return;
     this.#state = "closing";
+    disposals++;
     using stack = new DisposableStack();
     stack.defer(() => this.#destroyWhenUnused());
     for (const child of this.#children) stack.use(child);

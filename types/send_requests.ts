@@ -14,22 +14,34 @@ const { INLINE, SIGNALED } = SendFlags;
 const REFUSED: readonly number[] = [BIND_MW, TSO, DRIVER1];
 const KNOWN: readonly number[] = Object.values(WrOpcode);
 
-/** Checks a run of requests before it is posted; with a protection domain, as UD sends. */
-export let checkSends: (
-  list: SendRequests,
-  start: number,
-  count: number,
-  pd: ProtectionDomain | undefined,
-  maxMessage: number,
-) => void;
+/** What the sends of a queue pair have to be like. */
+export interface SendRules {
+  /** UD: the protection domain of address handles. */
+  readonly pd: ProtectionDomain | undefined;
+  /** Most bytes of a message. */
+  readonly maxMessage: number;
+  /** Whether every send has a completion, signaled or not. */
+  readonly allSignaled: boolean;
+}
 
-/** Notes that a run of requests was posted on a UD queue pair. */
-export let noteSends: (
+/** Checks a run of requests, and gives the pointer to post it by. */
+export let prepareSends: (
   list: SendRequests,
   start: number,
   count: number,
+  rules: SendRules,
+) => Deno.PointerObject;
+
+/** Notes that the run that was prepared last was posted on a UD queue pair. */
+export let noteSends: (list: SendRequests, tracker: SendTracker) => void;
+
+/** Notes that of the run that was prepared last only that many requests were posted. */
+export let noteSome: (
+  list: SendRequests,
+  start: number,
+  posted: number,
+  rules: SendRules,
   tracker: SendTracker,
-  allSignaled: boolean,
 ) => void;
 
 /**
@@ -51,13 +63,26 @@ export let noteSends: (
  */
 export class SendRequests extends RequestList {
   readonly #ahs: (AddressHandle | undefined)[];
+  /** Of the run prepared last: how many of its sends are signaled. */
+  #signaled = 0;
+  /** And its address handles, each with the number of its last send, counted as in {@linkcode SendTracker}. */
+  readonly #usedAhs: (AddressHandle | undefined)[];
+  readonly #usedNumbers: Float64Array<ArrayBuffer>;
+  #used = 0;
 
   static {
-    checkSends = (list, start, count, pd, maxMessage) => {
-      for (let i = start; i < start + count; i++) list.#check(i, pd, maxMessage);
+    prepareSends = (list, start, count, rules) =>
+      list.checked(start, count, rules) ?? list.#prepare(start, count, rules);
+    noteSends = (list, tracker) => {
+      const before = tracker.posted(list.#signaled);
+      for (let i = 0; i < list.#used; i++) {
+        noteSend(list.#usedAhs[i]!, tracker, before + list.#usedNumbers[i]!);
+      }
     };
-    noteSends = (list, start, count, tracker, allSignaled) => {
-      for (let i = start; i < start + count; i++) list.#note(i, tracker, allSignaled);
+    noteSome = (list, start, posted, rules, tracker) => {
+      list.noteChange();
+      list.#sumUp(start, posted, rules);
+      noteSends(list, tracker);
     };
   }
 
@@ -65,6 +90,8 @@ export class SendRequests extends RequestList {
   constructor(init: RequestsInit) {
     super(structs.ibv_send_wr, init);
     this.#ahs = new Array(init.capacity).fill(undefined);
+    this.#usedAhs = new Array(init.capacity).fill(undefined);
+    this.#usedNumbers = new Float64Array(init.capacity);
     for (let i = 0; i < init.capacity; i++) this.set(i, {});
   }
 
@@ -161,7 +188,17 @@ export class SendRequests extends RequestList {
     this.#ahs[index] = undefined;
   }
 
-  #check(index: number, pd: ProtectionDomain | undefined, maxMessage: number): void {
+  #prepare(start: number, count: number, rules: SendRules): Deno.PointerObject {
+    const first = this.first(start, count);
+    let holdsOn = true;
+    for (let i = start; i < start + count; i++) holdsOn = this.#check(i, rules) && holdsOn;
+    this.#sumUp(start, count, rules);
+    if (holdsOn) this.noteChecked(start, count, rules, first);
+    return first;
+  }
+
+  /** Checks a request, and tells whether what was found holds on. */
+  #check(index: number, { pd, maxMessage }: SendRules): boolean {
     const length = this.lengths[index]!;
     if (length > maxMessage) {
       throw new RangeError(
@@ -170,13 +207,24 @@ export class SendRequests extends RequestList {
     }
     if (pd !== undefined) checkAh(this.#ahs[index], pd);
     this.assertMemory(index);
-    if (this.view.getUint32(index * SIZE + FLAGS, true) & INLINE) this.assertInlineMemory(index);
+    const inline = this.view.getUint32(index * SIZE + FLAGS, true) & INLINE;
+    return inline === 0 || this.assertInlineMemory(index);
   }
 
-  #note(index: number, tracker: SendTracker, allSignaled: boolean): void {
-    const flags = this.view.getUint32(index * SIZE + FLAGS, true);
-    const number = tracker.posted(allSignaled || (flags & SIGNALED) !== 0);
-    noteSend(this.#ahs[index]!, tracker, number);
+  /** Counts once what is to be noted each time that the run is posted. */
+  #sumUp(start: number, count: number, { pd, allSignaled }: SendRules): void {
+    this.#signaled = 0;
+    this.#used = 0;
+    if (pd === undefined) return;
+    for (let i = start; i < start + count; i++) {
+      const flags = this.view.getUint32(i * SIZE + FLAGS, true);
+      const signaled = allSignaled || (flags & SIGNALED) !== 0;
+      const number = this.#signaled + 1;
+      if (signaled) this.#signaled = number;
+      const ah = this.#ahs[i];
+      if (i === start || ah !== this.#ahs[i - 1]) this.#usedAhs[this.#used++] = ah;
+      this.#usedNumbers[this.#used - 1] = number;
+    }
   }
 }
 

@@ -17,7 +17,7 @@ import { RecvPoster } from "./recv_poster.ts";
 import type { RecvRequests } from "./recv_requests.ts";
 import { Resource } from "./resource.ts";
 import { integer, uint32 } from "./validate.ts";
-import type { RecvRequest } from "./work_request.ts";
+import { asList, type RecvRequest } from "./work_request.ts";
 
 /**
  * What a work queue is for (`enum ibv_wq_type`).
@@ -122,7 +122,8 @@ export class WorkQueue extends Resource<IbvWq> {
   /** Scatter/gather elements of a receive, as the device gave them. */
   readonly maxSge: number;
   /** Absent where the provider cannot post. */
-  readonly #receiver: RecvPoster<IbvWq> | undefined;
+  readonly #receiver: RecvPoster | undefined;
+  readonly #postRecv: ReturnType<typeof verbs>["ibv_post_wq_recv"];
 
   private constructor(
     pd: ProtectionDomain,
@@ -139,11 +140,11 @@ export class WorkQueue extends Resource<IbvWq> {
     this.wqNum = readNative(handle, fields.wq_num);
     this.maxWr = granted.maxWr;
     this.maxSge = granted.maxSge;
+    this.#postRecv = verbs().ibv_post_wq_recv;
     if (readNative(handle, fields.post_recv) !== 0n) {
-      const call = verbs().ibv_post_wq_recv;
       const hint = (code: string): string | undefined => hintPost(code, this.state);
-      this.#receiver = new RecvPoster<IbvWq>(
-        { verb: "ibv_post_wq_recv", action: "post receive", call, hint },
+      this.#receiver = new RecvPoster(
+        { verb: "ibv_post_wq_recv", action: "post receive", hint },
         { maxSge: this.maxSge, needsGrh: false },
       );
     }
@@ -205,11 +206,12 @@ export class WorkQueue extends Resource<IbvWq> {
    * Ethernet header on.
    *
    * @throws {TypeError} If a memory region is disposed.
-   * @throws {VerbsError} If the queue is full (ENOMEM), a request has too many scatter/gather elements (EINVAL) or the
+   * @throws {VerbsError} If the queue is full or a request has too many scatter/gather elements (ENOMEM or EINVAL), or the
    * provider cannot post to work queues (EOPNOTSUPP); `posted` tells how many went through.
    */
   postRecv(requests: RecvRequest | readonly RecvRequest[]): void {
-    this.#receives().post(this.unsafeHandle, requests);
+    const list = asList(requests);
+    if (list.length > 0) this.postRecvs(this.#receives().fill(list), list.length);
   }
 
   /**
@@ -218,10 +220,13 @@ export class WorkQueue extends Resource<IbvWq> {
    * @throws As {@linkcode WorkQueue.postRecv}.
    */
   postRecvs(list: RecvRequests, count: number = list.capacity, start: number = 0): void {
-    this.#receives().postList(this.unsafeHandle, list, count, start);
+    const handle = this.unsafeHandle;
+    const receiver = this.#receives();
+    const result = this.#postRecv(handle, receiver.prepare(list, count, start), receiver.badWr);
+    if (result !== 0) throw receiver.error(result, list, start);
   }
 
-  #receives(): RecvPoster<IbvWq> {
+  #receives(): RecvPoster {
     return this.#receiver ?? notSupported("ibv_post_wq_recv", "post receive");
   }
 
@@ -288,6 +293,7 @@ function hintModify(code: string, from: WqState, attr: WqAttrInit): string | und
 }
 
 function hintPost(code: string, state: WqState): string | undefined {
-  if (code === "ENOMEM") return `The queue is full, in state ${nameOf(WqState, state)}`;
-  if (code === "EINVAL") return "The request has too many scatter/gather elements";
+  if (code !== "ENOMEM" && code !== "EINVAL") return undefined;
+  return "The queue is full, or the request has too many scatter/gather elements; " +
+    `the work queue is in state ${nameOf(WqState, state)}`;
 }

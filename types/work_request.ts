@@ -88,3 +88,8 @@ export interface RequestsInit {
   /** Scatter/gather elements of each; 1 if left out. */
   readonly maxSge?: number;
 }
+
+/** One request or several, as several. */
+export function asList<T>(requests: T | readonly T[]): readonly T[] {
+  return Array.isArray(requests) ? requests as readonly T[] : [requests as T];
+}
