@@ -1,0 +1,249 @@
+// Datagrams from one queue pair to another.
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import {
+  type AddressHandle,
+  mtuBytes,
+  RecvRequests,
+  SendFlags,
+  type SendRequest,
+  SendRequests,
+  WcFlags,
+  WcOpcode,
+  WcStatus,
+  type WorkCompletion,
+  WorkCompletionError,
+  WorkCompletions,
+  WrOpcode,
+} from "../../mod.ts";
+import { deviceTest, type Pair, PORT, QKEY, selfAddress, sysfs, udPair, waitFor } from "./setup.ts";
+
+interface Sender extends Pair {
+  readonly ah: AddressHandle;
+}
+
+function sender(): Sender {
+  const pair = udPair();
+  return { ...pair, ah: pair.pd.createAh(selfAddress(pair.context)) };
+}
+
+/** Sends one datagram from left to right, which is received at offset 0. */
+async function exchange(
+  { left, right, ah }: Sender,
+  request: SendRequest,
+): Promise<{ sent: WorkCompletion; received: WorkCompletion }> {
+  right.qp.postRecv({ wrId: 77n, sge: right.mr.slice(0, 4096) });
+  left.qp.postSend({ wrId: 88n, ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY, ...request });
+  const [sent] = await waitFor(left.cq);
+  const [received] = await waitFor(right.cq);
+  return { sent: sent!.check(), received: received!.check() };
+}
+
+function fill(bytes: Uint8Array): Uint8Array {
+  for (let i = 0; i < bytes.length; i++) bytes[i] = i * 7 + 1;
+  return bytes;
+}
+
+deviceTest(
+  "QueuePair.postSend() delivers a datagram, and both completions tell of it",
+  async () => {
+    using pair = sender();
+    const { left, right } = pair;
+    const data = fill(left.mr.bytes(0, 100));
+    const { sent, received } = await exchange(pair, { sge: left.mr.slice(0, 100) });
+    assertEquals([sent.wrId, sent.opcode, sent.qpNum], [88n, WcOpcode.SEND, left.qp.qpNum]);
+    assertEquals([received.wrId, received.opcode], [77n, WcOpcode.RECV]);
+    assertEquals([received.qpNum, received.srcQp], [right.qp.qpNum, left.qp.qpNum]);
+    assertEquals(received.byteLen, 140);
+    assertEquals(received.wcFlags & (WcFlags.GRH | WcFlags.WITH_IMM), WcFlags.GRH);
+    assertEquals(right.mr.bytes(40, 100), data);
+  },
+);
+
+deviceTest("QueuePair.postSend() delivers immediate data in host order", async () => {
+  using pair = sender();
+  const { received } = await exchange(pair, {
+    opcode: WrOpcode.SEND_WITH_IMM,
+    immData: 0xdead_beef,
+    sge: pair.left.mr.slice(0, 4),
+  });
+  assertEquals(received.immData, 0xdead_beef);
+  assert(received.wcFlags & WcFlags.WITH_IMM);
+});
+
+deviceTest("QueuePair.postSend() delivers a datagram without data", async () => {
+  using pair = sender();
+  const { received } = await exchange(pair, {});
+  assertEquals(received.byteLen, 40);
+  const withEmpty = await exchange(pair, { sge: pair.left.mr.slice(0, 0) });
+  assertEquals(withEmpty.received.byteLen, 40);
+});
+
+deviceTest("QueuePair.postSend() gathers, and receives scatter", async () => {
+  using pair = sender();
+  const { left, right, ah } = pair;
+  const data = fill(left.mr.bytes(0, 600));
+  const parts = [left.mr.slice(0, 1), left.mr.slice(1, 199), left.mr.slice(200, 400)];
+  right.qp.postRecv({
+    sge: [right.mr.slice(0, 40), right.mr.slice(5000, 10), right.mr.slice(9000, 2000)],
+  });
+  left.qp.postSend({ sge: parts, ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
+  const [received] = await waitFor(right.cq);
+  assertEquals(received!.check().byteLen, 640);
+  assertEquals(right.mr.bytes(5000, 10), data.slice(0, 10));
+  assertEquals(right.mr.bytes(9000, 590), data.slice(10));
+  assertEquals(right.mr.grhAt(0).ipVersion, 4);
+});
+
+deviceTest("QueuePair.postSend() copies inline data when it is posted", async () => {
+  using pair = sender();
+  const { left, right, ah } = pair;
+  const sge = left.mr.slice(0, 64);
+  right.qp.postRecv({ sge: right.mr.slice(0, 1024) });
+  sge.bytes.fill(0x11);
+  const sendFlags = SendFlags.SIGNALED | SendFlags.INLINE;
+  left.qp.postSend({ sge, ah, sendFlags, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
+  sge.bytes.fill(0x22);
+  (await waitFor(right.cq))[0]!.check();
+  assertEquals(right.mr.bytes(40, 64), new Uint8Array(64).fill(0x11));
+});
+
+deviceTest("QueuePair.postSend() posts a list in one call, in order", async () => {
+  using pair = sender();
+  const { left, right, ah } = pair;
+  const receives = Array.from({ length: 10 }, (_, i) => ({
+    wrId: BigInt(i),
+    sge: right.mr.slice(i * 64, 64),
+  }));
+  right.qp.postRecv(receives);
+  const target = { ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY };
+  left.qp.postSend(Array.from({ length: 10 }, (_, i) => {
+    const sge = left.mr.slice(i, 1);
+    sge.bytes[0] = 100 + i;
+    return { ...target, wrId: BigInt(1000 + i), sge };
+  }));
+  const sent = await waitFor(left.cq, 10);
+  const received = await waitFor(right.cq, 10);
+  assertEquals(sent.map(({ wrId }) => wrId), [...Array(10).keys()].map((i) => BigInt(1000 + i)));
+  assertEquals(received.map(({ wrId }) => wrId), receives.map(({ wrId }) => wrId));
+  assertEquals(
+    received.map((_, i) => right.mr.bytes(i * 64 + 40, 1)[0]),
+    [...Array(10).keys()].map((i) => 100 + i),
+  );
+});
+
+deviceTest("QueuePair.postSend() and postRecv() do nothing when given an empty list", () => {
+  using pair = sender();
+  pair.left.qp.postSend([]);
+  pair.left.qp.postRecv([]);
+  assertEquals(pair.left.cq.poll(), []);
+});
+
+deviceTest("QueuePair.postSends() posts a run of prepared requests again and again", async () => {
+  using pair = sender();
+  const { left, right, ah } = pair;
+  const sends = new SendRequests({ capacity: 4 });
+  const receives = new RecvRequests({ capacity: 4 });
+  for (let i = 0; i < 4; i++) {
+    receives.set(i, { wrId: BigInt(i), sge: right.mr.slice(i * 256, 256) });
+    sends.set(i, { sge: left.mr.slice(0, 200), ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
+  }
+  const batch = new WorkCompletions(8);
+  // each run starts and ends elsewhere, so that the links between requests are cut and joined
+  for (const [start, count] of [[0, 4], [1, 2], [3, 1], [0, 1], [2, 2], [0, 4]] as const) {
+    for (let i = start; i < start + count; i++) {
+      sends.setLength(i, 10 * (i + 1));
+      sends.setWrId(i, BigInt(500 + i));
+    }
+    right.qp.postRecvs(receives, count, start);
+    left.qp.postSends(sends, count, start);
+    const sent = await waitFor(left.cq, count);
+    const received = await waitFor(right.cq, count);
+    const numbers = Array.from({ length: count }, (_, i) => start + i);
+    assertEquals(sent.map(({ wrId }) => wrId), numbers.map((i) => BigInt(500 + i)));
+    assertEquals(received.map(({ wrId }) => wrId), numbers.map(BigInt));
+    assertEquals(received.map(({ byteLen }) => byteLen), numbers.map((i) => 40 + 10 * (i + 1)));
+    assertEquals([left.cq.pollInto(batch), right.cq.pollInto(batch)], [0, 0]);
+  }
+});
+
+deviceTest("WorkCompletions reads the fields that completions have as objects", async () => {
+  using pair = sender();
+  const { left, right, ah } = pair;
+  const batch = new WorkCompletions(4);
+  right.qp.postRecv({ wrId: 0x1_0000_0005n, sge: right.mr.slice(0, 256) });
+  const opcode = WrOpcode.SEND_WITH_IMM;
+  const target = { ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY };
+  left.qp.postSend({ ...target, opcode, immData: 0x0102_0304, sge: left.mr.slice(0, 9) });
+  await waitFor(left.cq);
+  while (right.cq.pollInto(batch) === 0);
+  assertEquals(batch.length, 1);
+  const object = batch.at(0);
+  assertEquals([batch.wrId(0), batch.wrIdLow(0)], [0x1_0000_0005n, 5]);
+  assertEquals([batch.status(0), batch.opcode(0)], [WcStatus.SUCCESS, WcOpcode.RECV]);
+  assertEquals([batch.byteLen(0), batch.immData(0)], [49, 0x0102_0304]);
+  assertEquals([batch.qpNum(0), batch.srcQp(0)], [right.qp.qpNum, left.qp.qpNum]);
+  assertEquals(
+    [object.wrId, object.status, object.opcode, object.byteLen, object.immData, object.srcQp],
+    [batch.wrId(0), 0, WcOpcode.RECV, 49, 0x0102_0304, left.qp.qpNum],
+  );
+  assertEquals(batch.wcFlags(0), object.wcFlags);
+  assertThrows(() => batch.at(1), RangeError, "the last poll brought 1");
+  right.cq.pollInto(batch);
+  assertEquals([batch.length, object.byteLen], [0, 49]);
+});
+
+deviceTest(
+  "QueuePair.postSend() sends a message as long as the MTU, and refuses a longer one",
+  async () => {
+    using pair = sender();
+    const { left } = pair;
+    const mtu = mtuBytes(pair.context.queryPort(PORT).activeMtu);
+    const { received } = await exchange(pair, { sge: left.mr.slice(0, mtu) });
+    assertEquals(received.byteLen, mtu + 40);
+    const target = { ah: pair.ah, remoteQpn: pair.right.qp.qpNum, remoteQkey: QKEY };
+    for (const sge of [left.mr.slice(0, mtu + 1), [left.mr.slice(0, mtu), left.mr.slice(0, 1)]]) {
+      assertThrows(
+        () => left.qp.postSend({ ...target, sge }),
+        RangeError,
+        `its message has ${mtu + 1} bytes, and the port's MTU allows ${mtu}`,
+      );
+    }
+    assertEquals(left.cq.poll(), []);
+  },
+);
+
+deviceTest("A datagram with the wrong qkey does not arrive, and the port counts it", async () => {
+  using pair = sender();
+  const { left, right, ah } = pair;
+  const counter = (): number => pair.context.queryPort(PORT).qkeyViolCntr;
+  const before = counter();
+  right.qp.postRecv({ wrId: 1n, sge: right.mr.slice(0, 1024) });
+  const target = { ah, remoteQpn: right.qp.qpNum };
+  left.qp.postSend({ ...target, remoteQkey: QKEY + 1, immData: 1, opcode: WrOpcode.SEND_WITH_IMM });
+  left.qp.postSend({ ...target, remoteQkey: QKEY, immData: 2, opcode: WrOpcode.SEND_WITH_IMM });
+  assertEquals((await waitFor(left.cq, 2)).map(({ status }) => status), [0, 0]);
+  assertEquals((await waitFor(right.cq))[0]!.immData, 2);
+  assertEquals(right.cq.poll(), []);
+  assertEquals(counter() - before, 1);
+});
+
+deviceTest("A datagram to a queue pair that is not there does not arrive", async () => {
+  using pair = sender();
+  const received = Number(sysfs(`ports/${PORT}/hw_counters/rcvd_pkts`));
+  const sge = pair.left.mr.slice(0, 8);
+  pair.left.qp.postSend({ sge, ah: pair.ah, remoteQpn: 0xabcdef, remoteQkey: QKEY });
+  (await waitFor(pair.left.cq))[0]!.check();
+  assert(Number(sysfs(`ports/${PORT}/hw_counters/rcvd_pkts`)) >= received);
+  assertEquals(pair.right.cq.poll(), []);
+});
+
+deviceTest("A datagram that does not fit its buffer fails the receive", async () => {
+  using pair = sender();
+  const { left, right, ah } = pair;
+  right.qp.postRecv({ wrId: 5n, sge: right.mr.slice(0, 50) });
+  left.qp.postSend({ sge: left.mr.slice(0, 11), ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
+  const [received] = await waitFor(right.cq);
+  assertEquals([received!.wrId, received!.ok], [5n, false]);
+  const error = assertThrows(() => received!.check(), WorkCompletionError, "40 bytes more");
+  assertEquals(error.completion, received);
+});
