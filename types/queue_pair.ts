@@ -5,7 +5,7 @@ import { verbs } from "../ffi/library.ts";
 import { allocStruct, readField, readNative, writeField } from "../ffi/struct.ts";
 import { addSender, type CompletionQueue, removeSender } from "./completion_queue.ts";
 import type { Context } from "./context.ts";
-import { check, checkHandle, type VerbsError } from "./errors.ts";
+import { check, checkHandle } from "./errors.ts";
 import type { Gid } from "./gid.ts";
 import { nameOf } from "./members.ts";
 import { mtuBytes } from "./port.ts";
@@ -335,16 +335,15 @@ export class QueuePair extends Resource<IbvQp> {
     }
     const first = prepareSends(list, start, count, this.#sendRules);
     const result = this.#postSend(handle, first, refusal.badWr);
-    if (result !== 0) throw this.#sendError(refusal, result, list, start);
-    if (this.#tracker !== undefined) noteSends(list, this.#tracker);
-  }
-
-  #sendError(refusal: Refusal, result: number, list: SendRequests, start: number): VerbsError {
-    const posted = refusal.postedBefore(list, start);
-    if (this.#tracker !== undefined) {
-      noteSome(list, start, posted, this.#sendRules, this.#tracker);
+    if (result !== 0) {
+      const posted = refusal.postedBefore(list, start);
+      // those that may be in the queue are taken to be
+      if (this.#tracker !== undefined) {
+        noteSome(list, start, posted ?? count, this.#sendRules, this.#tracker);
+      }
+      throw refusal.error(result, posted);
     }
-    return refusal.error(result, posted);
+    if (this.#tracker !== undefined) noteSends(list, this.#tracker);
   }
 
   /**

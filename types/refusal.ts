@@ -27,18 +27,25 @@ export class Refusal {
     this.badWr = Deno.UnsafePointer.of(this.#badWr)!;
   }
 
-  /** How many requests of the run went through before the one that was just refused. */
-  postedBefore(list: RequestList, start: number): number {
-    return indexOf(list, this.#badWr[0]!) - start;
+  /**
+   * How many requests of the run went through before the one that was just refused; undefined where the verb named none,
+   * as rxe does when all are in the queue and the kernel then refuses to go through it.
+   */
+  postedBefore(list: RequestList, start: number): number | undefined {
+    const address = this.#badWr[0]!;
+    this.#badWr[0] = 0n;
+    return address === 0n ? undefined : indexOf(list, address) - start;
   }
 
   /** The error of a run that was refused. */
-  error(result: number, posted: number): VerbsError {
+  error(result: number, posted: number | undefined): VerbsError {
     const { verb, action, hint } = this.#verb;
     return failure(verb, action, Math.abs(result), {
-      posted,
-      detail: () => `request ${posted} of the list; those before it were posted`,
       hint,
+      ...posted !== undefined && {
+        posted,
+        detail: () => `request ${posted} of the list; those before it were posted`,
+      },
     });
   }
 }

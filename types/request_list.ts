@@ -163,6 +163,8 @@ export abstract class RequestList {
     const at = this.base(index) + this.#layout.fields.num_sge.offset;
     this.lengths[index] = 0;
     for (const [i, element] of list.entries()) this.#setElement(index, i, element);
+    // what the request no longer uses may be disposed
+    this.#slices.fill(undefined, index * this.maxSge + list.length, (index + 1) * this.maxSge);
     this.view.setInt32(at, list.length, true);
   }
 
