@@ -107,7 +107,8 @@ export abstract class RequestList {
 
   /** Cuts the links so that a run of `count` requests from `start` on ends, and gives its pointer. */
   protected first(start: number, count: number): Deno.PointerObject {
-    if (!(start >= 0 && count >= 1 && start + count <= this.capacity)) {
+    const whole = Number.isInteger(start) && Number.isInteger(count);
+    if (!(whole && start >= 0 && count >= 1 && start + count <= this.capacity)) {
       throw new RangeError(
         `Cannot post requests ${start} to ${start + count - 1}: there are ${this.capacity}`,
       );
@@ -134,7 +135,7 @@ export abstract class RequestList {
 
   /** Where a request's struct starts, to change it. */
   protected base(index: number): number {
-    if (!(index >= 0 && index < this.capacity)) {
+    if (!(Number.isInteger(index) && index >= 0 && index < this.capacity)) {
       throw new RangeError(`Cannot set request ${index}: there are ${this.capacity}`);
     }
     this.noteChange();
