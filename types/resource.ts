@@ -9,6 +9,11 @@ import type { Handle } from "../ffi/handles.ts";
 
 type State = "open" | "closing" | "destroyed";
 
+/** How many disposals are going on, each within the one before. */
+let depth = 0;
+/** Numbers the outermost ones: in each, an object that several parents dispose is tried once, and fails once. */
+let round = 0;
+
 /** How many objects have been disposed so far: what was checked holds on while this stays the same. */
 export let disposals = 0;
 
@@ -32,6 +37,7 @@ export abstract class Resource<H extends Handle = Handle> implements Disposable 
   readonly #children: Set<Resource> = new Set();
   #state: State = "open";
   #holds = 0;
+  #triedIn = 0;
 
   /** The object's name in messages, such as "queue pair". */
   protected abstract readonly kind: string;
@@ -105,19 +111,25 @@ export abstract class Resource<H extends Handle = Handle> implements Disposable 
     if (this.#state === "destroyed") return;
     this.#state = "closing";
     disposals++;
+    if (depth++ === 0) round++;
+    // the last child to go must not destroy it: that would fail twice, and hide the first error behind the second
+    this.#holds++;
     using stack = new DisposableStack();
-    stack.defer(() => this.#destroyWhenUnused());
+    stack.defer(() => {
+      depth--;
+      this.#holds--;
+      this.#destroyWhenUnused();
+    });
     for (const child of this.#children) stack.use(child);
   }
 
   #destroyWhenUnused(): void {
     if (this.#state !== "closing" || this.#holds > 0 || this.#children.size > 0) return;
-    if (this.isInUse()) return;
+    if (this.isInUse() || this.#triedIn === round) return;
+    this.#triedIn = round;
     this.destroy(this.#handle);
     this.#state = "destroyed";
-    for (const parent of this.#parents) {
-      parent.#children.delete(this);
-      parent.#destroyWhenUnused();
-    }
+    for (const parent of this.#parents) parent.#children.delete(this);
+    for (const parent of this.#parents) reconsider(parent);
   }
 }
