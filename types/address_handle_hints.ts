@@ -13,6 +13,8 @@ export function describeAh({ portNum, grh, dlid }: AhAttrInit): string {
 export function hintAh(code: string, context: Context, attr: AhAttrInit): string | undefined {
   switch (code) {
     case "EINVAL":
+    // libmlx4 and libmlx5 refuse an address without leaving an errno
+    case "unknown":
       return hintInvalid(context, attr);
     case "ENODATA":
       return `Slot ${attr.grh?.sgidIndex} of the GID table is empty: context.gidTable() lists those in use`;
