@@ -203,8 +203,8 @@ stubTest(
   () => {
     using bench = openBench(64);
     const table = makeTable(bench);
-    const there = { source: "10.0.0.1", destination: "10.0.0.2" };
-    const back = { source: "10.0.0.2", destination: "10.0.0.1" };
+    const there = { source: "66.9.149.187", destination: "161.142.100.80" };
+    const back = { source: there.destination, destination: there.source };
     const queues = [undefined, { symmetric: true }].map((options) =>
       [there, back].map((flow) => table.workQueueFor(flow, hashOverIpv4(), options))
     );

@@ -73,15 +73,18 @@ export function forget(): void {
   Deno.writeTextFileSync(`${FILES}/record`, "\n");
 }
 
-/** Makes the next call of a verb fail. */
-export function failNext(verb: string, errno: string): void {
-  Deno.writeTextFileSync(`${FILES}/fail`, `${verb} ${errno}\n`);
+/** Makes the next calls of a verb fail. */
+export function failNext(verb: string, errno: string, count = 1): void {
+  Deno.writeTextFileSync(`${FILES}/fail`, `${verb} ${errno} ${count}\n`);
 }
 
-/** What is alive in the stub, by kind; packets are not counted. */
-export function alive(): Record<string, number> {
-  const { packets: _, ...objects } = JSON.parse(Deno.readTextFileSync(`${FILES}/stats`));
-  return objects;
+/** What the stub counts of its objects. */
+const KINDS = ["contexts", "pds", "mrs", "cqs", "qps", "wqs", "tables", "pinned_pages"] as const;
+
+/** How many objects are alive in the stub, by kind. */
+export function alive(): Record<typeof KINDS[number], number> {
+  const stats = JSON.parse(Deno.readTextFileSync(`${FILES}/stats`));
+  return Object.fromEntries(KINDS.map((kind) => [kind, stats[kind]])) as ReturnType<typeof alive>;
 }
 
 /** Has frames arrive for a queue pair. */

@@ -1,0 +1,146 @@
+// Each verb failing in the kernel: a typed error, nothing left behind, and the next attempt succeeds.
+import { assertEquals, assertThrows } from "@std/assert";
+import {
+  type Context,
+  type QpInitEx,
+  QpState,
+  QpType,
+  type QueuePair,
+  type Resource,
+  type RwqIndirectionTable,
+  type WorkQueue,
+  WqState,
+} from "../../mod.ts";
+import {
+  alive,
+  assertFails,
+  type Bench,
+  calls,
+  ETHERNET_PORT,
+  failNext,
+  forget,
+  hashOverAll,
+  openBench,
+  stubTest,
+} from "./stub.ts";
+
+const ERRNOS = ["ENOMEM", "EINVAL", "EIO", "EAGAIN", "ENOSPC", "EOPNOTSUPP"];
+
+/** One of each kind. */
+interface Objects {
+  readonly bench: Bench;
+  readonly context: Context;
+  readonly wq: WorkQueue;
+  readonly table: RwqIndirectionTable;
+  readonly qp: QueuePair;
+}
+
+function makeObjects(bench: Bench): Objects {
+  const { context, pd, workQueues } = bench;
+  const table = context.createRwqIndirectionTable({ workQueues });
+  const qp = pd.createQpEx(rssOver(table));
+  return { bench, context, wq: workQueues[0]!, table, qp };
+}
+
+function rssOver(rwqIndTbl: RwqIndirectionTable): QpInitEx {
+  return { type: QpType.RAW_PACKET, rwqIndTbl, rxHashConf: hashOverAll() };
+}
+
+const MAKERS: readonly [stubVerb: string, verb: string, make: (objects: Objects) => Resource][] = [
+  ["create_wq", "ibv_create_wq", ({ wq }) => wq.pd.createWq({ maxWr: 1, maxSge: 1, cq: wq.cq })],
+  [
+    "create_rwq_ind_table",
+    "ibv_create_rwq_ind_table",
+    ({ context, wq }) => context.createRwqIndirectionTable({ workQueues: [wq] }),
+  ],
+  ["create_qp", "ibv_create_qp_ex", ({ qp, table }) => qp.pd.createQpEx(rssOver(table))],
+];
+
+for (const [stubVerb, verb, make] of MAKERS) {
+  stubTest(`${verb} leaves nothing behind when it fails`, () => {
+    using bench = openBench();
+    const objects = makeObjects(bench);
+    const before = alive();
+    for (const errno of ERRNOS) {
+      failNext(stubVerb, errno);
+      assertFails(() => make(objects), verb, errno);
+      assertEquals(alive(), before);
+    }
+    make(objects).close();
+    assertEquals(alive(), before);
+  });
+}
+
+const CHANGES: readonly [
+  stubVerb: string,
+  verb: string,
+  change: (objects: Objects) => void,
+  state: (objects: Objects) => number,
+][] = [
+  [
+    "modify_wq",
+    "ibv_modify_wq",
+    ({ wq }) => wq.modify({ wqState: WqState.RDY }),
+    ({ wq }) => wq.state,
+  ],
+  [
+    "modify_qp",
+    "ibv_modify_qp",
+    ({ qp }) => qp.modify({ qpState: QpState.INIT, portNum: ETHERNET_PORT }),
+    ({ qp }) => qp.state,
+  ],
+];
+
+for (const [stubVerb, verb, change, state] of CHANGES) {
+  stubTest(`${verb} leaves the state as it was when it fails`, () => {
+    using bench = openBench();
+    const objects = makeObjects(bench);
+    for (const errno of ERRNOS) {
+      failNext(stubVerb, errno);
+      assertFails(() => change(objects), verb, errno);
+      assertEquals(state(objects), 0);
+    }
+    change(objects);
+    assertEquals(state(objects), 1);
+  });
+}
+
+const DESTROYERS: readonly [
+  stubVerb: string,
+  verb: string,
+  object: (objects: Objects) => Resource,
+][] = [
+  ["destroy_qp", "ibv_destroy_qp", ({ qp }) => qp],
+  ["destroy_rwq_ind_table", "ibv_destroy_rwq_ind_table", ({ table }) => table],
+  ["destroy_wq", "ibv_destroy_wq", ({ wq }) => wq],
+];
+
+for (const [stubVerb, verb, pick] of DESTROYERS) {
+  stubTest(`${verb} can be tried again when it fails`, () => {
+    using bench = openBench();
+    const object = pick(makeObjects(bench));
+    for (const errno of ["EBUSY", "EIO"]) {
+      forget();
+      failNext(stubVerb, errno);
+      assertFails(() => object.close(), verb, errno);
+      assertEquals(calls(stubVerb).length, 1);
+      assertEquals(object.disposed, true);
+      assertThrows(() => object.unsafeHandle, TypeError, "it is disposed");
+    }
+    object.close();
+  });
+
+  stubTest(`Context.close() can be tried again when ${verb} fails`, () => {
+    using bench = openBench();
+    const objects = makeObjects(bench);
+    const { context } = objects;
+    const object = pick(objects);
+    for (const errno of ["EBUSY", "EIO"]) {
+      failNext(stubVerb, errno);
+      assertFails(() => context.close(), verb, errno);
+      assertEquals([object.disposed, alive().contexts], [true, 1]);
+    }
+    context.close();
+    assertEquals(Object.values(alive()).every((count) => count === 0), true);
+  });
+}

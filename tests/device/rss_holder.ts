@@ -1,0 +1,32 @@
+// Holds work queues with receives posted, tables, and queue pairs that use them, until it is killed by
+// rss_killed_test.ts.
+import {
+  AccessFlags,
+  Context,
+  microsoftRssKey,
+  QpState,
+  QpType,
+  RxHash,
+  WqState,
+} from "../../mod.ts";
+
+const context = Context.open("stub0");
+const pd = context.allocPd();
+const cq = context.createCq({ cqe: 64 });
+const mr = pd.registerMemory(65536, AccessFlags.LOCAL_WRITE);
+const workQueues = Array.from({ length: 8 }, () => pd.createWq({ maxWr: 8, maxSge: 1, cq }));
+for (const wq of workQueues) {
+  wq.modify({ wqState: WqState.RDY });
+  wq.postRecv({ sge: mr.slice(0, 4096) });
+}
+const rxHashConf = new RxHash({ rxHashKey: microsoftRssKey(), rxHashFieldsMask: 0xff });
+const tables = [workQueues.slice(0, 4), workQueues].map((workQueues) =>
+  context.createRwqIndirectionTable({ workQueues })
+);
+for (const rwqIndTbl of [...tables, tables[0]!]) {
+  const qp = pd.createQpEx({ type: QpType.RAW_PACKET, rwqIndTbl, rxHashConf });
+  qp.modify({ qpState: QpState.INIT, portNum: 2 });
+  qp.modify({ qpState: QpState.RTR });
+}
+Deno.stdout.writeSync(new TextEncoder().encode("ready\n"));
+setInterval(() => {}, 1000);

@@ -1,0 +1,273 @@
+// Packets through the stub HCA: each reaches the work queue that was predicted for it.
+import { assert, assertEquals } from "@std/assert";
+import {
+  AccessFlags,
+  type MemoryRegion,
+  microsoftRssKey,
+  QpState,
+  QpType,
+  type RssFlow,
+  RxHash,
+  RxHashFields,
+  WcOpcode,
+  WcStatus,
+  type WorkCompletion,
+  type WorkQueue,
+  WqFlags,
+  WqState,
+} from "../../mod.ts";
+import { rssVectors } from "../pure/rss_vectors.ts";
+import { frameOf } from "./frames.ts";
+import { waitFor } from "./setup.ts";
+import {
+  type Bench,
+  calls,
+  deliver,
+  ETHERNET_PORT,
+  forget,
+  hashOverAll,
+  lastCall,
+  makeRss,
+  openBench,
+  startAll,
+  stubTest,
+} from "./stub.ts";
+
+const ROOM = 256;
+
+/** A work queue with a buffer of 256 bytes for each of its receives, which their `wrId` numbers. */
+interface Receiver {
+  readonly wq: WorkQueue;
+  readonly mr: MemoryRegion;
+}
+
+function startReceivers({ pd, workQueues }: Bench): Map<number, Receiver> {
+  startAll(workQueues);
+  return new Map(workQueues.map((wq) => {
+    const mr = pd.registerMemory(wq.maxWr * ROOM, AccessFlags.LOCAL_WRITE);
+    wq.postRecv(Array.from({ length: wq.maxWr }, (_, i) => ({
+      wrId: BigInt(i),
+      sge: mr.slice(i * ROOM, ROOM),
+    })));
+    return [wq.wqNum, { wq, mr }];
+  }));
+}
+
+/** The bytes that a completed receive brought. */
+function received(receivers: ReadonlyMap<number, Receiver>, wc: WorkCompletion): Uint8Array {
+  const { mr } = receivers.get(wc.qpNum)!;
+  return mr.bytes(Number(wc.wrId) * ROOM, wc.check().byteLen);
+}
+
+/** Numbers that look random and are the same in every run. */
+function* pseudoRandom(): Generator<number, never, void> {
+  let state = 12345;
+  while (true) {
+    state = Math.imul(state, 1664525) + 1013904223 >>> 0;
+    yield state >>> 8 & 0xffff;
+  }
+}
+
+function manyFlows(count: number): RssFlow[] {
+  const random = pseudoRandom();
+  const next = (): number => random.next().value;
+  const byte = (): number => next() & 0xff;
+  return Array.from({ length: count }, (_, i) => {
+    const ipv4 = (): string => `10.${byte()}.${byte()}.${byte()}`;
+    const ipv6 = (): string => `fd00::${next().toString(16)}:${next().toString(16)}`;
+    const address = i % 2 === 0 ? ipv4 : ipv6;
+    return {
+      source: address(),
+      destination: address(),
+      protocol: (["tcp", "udp", undefined] as const)[i % 3],
+      sourcePort: next(),
+      destinationPort: next(),
+    };
+  });
+}
+
+stubTest("Packets reach the work queue that workQueueFor() predicts, whole", async () => {
+  using bench = openBench(8);
+  const receivers = startReceivers(bench);
+  const rxHash = hashOverAll();
+  const qp = makeRss(bench, rxHash);
+  const cq = bench.workQueues[0]!.cq;
+  const reached = new Set<WorkQueue>();
+  for (const flow of manyFlows(192)) {
+    const predicted = qp.rwqIndTbl!.workQueueFor(flow, rxHash);
+    const frame = frameOf(flow, { payload: crypto.getRandomValues(new Uint8Array(50)) });
+    deliver(qp, [frame]);
+    const [wc] = await waitFor(cq);
+    assertEquals(wc!.qpNum, predicted.wqNum, JSON.stringify(flow));
+    assertEquals([wc!.status, wc!.opcode], [WcStatus.SUCCESS, WcOpcode.RECV]);
+    assertEquals(received(receivers, wc!), frame);
+    reached.add(predicted);
+  }
+  assertEquals(reached.size, 8);
+});
+
+stubTest("Packets of Microsoft's verification suite have its hashes on the way", () => {
+  using bench = openBench();
+  const { SRC_IPV4, DST_IPV4, SRC_IPV6, DST_IPV6, SRC_PORT_TCP, DST_PORT_TCP } = RxHashFields;
+  const addresses = SRC_IPV4 | DST_IPV4 | SRC_IPV6 | DST_IPV6;
+  const masks = [addresses, addresses | SRC_PORT_TCP | DST_PORT_TCP];
+  for (const [i, rxHashFieldsMask] of masks.entries()) {
+    const rxHash = new RxHash({ rxHashKey: microsoftRssKey(), rxHashFieldsMask });
+    using qp = makeRss(bench, rxHash);
+    for (const vector of rssVectors) {
+      deliver(qp, [frameOf({ ...vector, protocol: "tcp" })]);
+      assertEquals(lastCall("packet")!.hash, [vector.addresses, vector.all][i]);
+      assertEquals(rxHash.hash({ ...vector, protocol: "tcp" }), lastCall("packet")!.hash);
+    }
+  }
+});
+
+/** Fields that select the same of either family, and any of the ports. */
+function evenMasks(): number[] {
+  const { SRC_IPV4, DST_IPV4, SRC_IPV6, DST_IPV6 } = RxHashFields;
+  const addresses = [0, SRC_IPV4 | SRC_IPV6, DST_IPV4 | DST_IPV6];
+  const all = addresses.concat(addresses[1]! | addresses[2]!);
+  return all.flatMap((fields) => Array.from({ length: 16 }, (_, ports) => fields | ports << 4));
+}
+
+stubTest("RxHash.hash() is the hash that packets have, for every selection of fields", () => {
+  using bench = openBench(4);
+  const flows = manyFlows(6);
+  const rwqIndTbl = bench.context.createRwqIndirectionTable({ workQueues: bench.workQueues });
+  const key = crypto.getRandomValues(new Uint8Array(40));
+  for (const rxHashFieldsMask of evenMasks()) {
+    const rxHashConf = new RxHash({ rxHashKey: key, rxHashFieldsMask });
+    using qp = bench.pd.createQpEx({ type: QpType.RAW_PACKET, rwqIndTbl, rxHashConf });
+    forget();
+    deliver(qp, flows.map((flow) => frameOf(flow)));
+    const hashes = flows.map((flow) => rxHashConf.hash(flow));
+    const mask = `fields ${rxHashFieldsMask}, key ${key.toHex()}`;
+    assertEquals(calls("packet").map((call) => call.hash), hashes, mask);
+    assertEquals(calls("packet").map((call) => call.index), hashes.map((hash) => hash & 3), mask);
+  }
+});
+
+stubTest("Packets with a VLAN tag hash as those without", () => {
+  using bench = openBench();
+  const qp = makeRss(bench, hashOverAll());
+  for (const flow of manyFlows(4)) {
+    deliver(qp, [frameOf(flow, { vlan: 7 })]);
+    assertEquals(lastCall("packet")!.hash, qp.rxHashConf!.hash(flow));
+  }
+});
+
+stubTest("Fragments hash as flows without ports", () => {
+  using bench = openBench();
+  const qp = makeRss(bench, hashOverAll());
+  const flow = { ...manyFlows(1)[0]!, protocol: "udp" } as const;
+  deliver(qp, [frameOf(flow, { fragment: true })]);
+  const { source, destination } = flow;
+  assertEquals(lastCall("packet")!.hash, qp.rxHashConf!.hash({ source, destination }));
+});
+
+stubTest("Packets that reach a queue which is not ready are dropped", () => {
+  using bench = openBench(1);
+  const wq = bench.workQueues[0]!;
+  const qp = makeRss(bench, hashOverAll());
+  const outcome = (): unknown => {
+    deliver(qp, [frameOf(manyFlows(1)[0]!)]);
+    return lastCall("packet")!.outcome;
+  };
+  assertEquals(outcome(), "wq_not_ready");
+  wq.modify({ wqState: WqState.RDY });
+  assertEquals(outcome(), "no_request");
+  qp.modify({ qpState: QpState.RESET });
+  assertEquals(outcome(), "qp_not_ready");
+  assertEquals(wq.cq.poll(), []);
+});
+
+stubTest("A work queue receives again after RESET, without what was posted before", async () => {
+  using bench = openBench(1);
+  const { pd, workQueues: [wq] } = bench;
+  const mr = pd.registerMemory(2 * ROOM, AccessFlags.LOCAL_WRITE);
+  const qp = makeRss(bench, hashOverAll());
+  const frame = frameOf(manyFlows(1)[0]!);
+  wq!.modify({ wqState: WqState.RDY });
+  wq!.postRecv({ wrId: 1n, sge: mr.slice(0, ROOM) });
+  wq!.modify({ wqState: WqState.RESET });
+  wq!.modify({ wqState: WqState.RDY });
+  wq!.postRecv({ wrId: 2n, sge: mr.slice(ROOM, ROOM) });
+  deliver(qp, [frame]);
+  assertEquals((await waitFor(wq!.cq)).map((wc) => wc.wrId), [2n]);
+  assertEquals(mr.bytes(ROOM, frame.length), frame);
+});
+
+stubTest("A packet is scattered over the elements of a receive", async () => {
+  using bench = openBench(1);
+  const { context, pd } = bench;
+  const wq = pd.createWq({ maxWr: 1, maxSge: 3, cq: bench.workQueues[0]!.cq });
+  const mr = pd.registerMemory(3 * ROOM, AccessFlags.LOCAL_WRITE);
+  const qp = makeRss({ ...bench, context, workQueues: [wq] }, hashOverAll());
+  const frame = frameOf(manyFlows(1)[0]!, { payload: new Uint8Array(40).fill(0xa5) });
+  wq.modify({ wqState: WqState.RDY });
+  wq.postRecv({ sge: [mr.slice(0, 10), mr.slice(ROOM, 20), mr.slice(2 * ROOM, ROOM)] });
+  deliver(qp, [frame]);
+  const [wc] = await waitFor(wq.cq);
+  assertEquals(wc!.check().byteLen, frame.length);
+  assertEquals(mr.bytes(0, 11), new Uint8Array([...frame.subarray(0, 10), 0]));
+  assertEquals(mr.bytes(ROOM, 20), frame.subarray(10, 30));
+  assertEquals(mr.bytes(2 * ROOM, frame.length - 30), frame.subarray(30));
+});
+
+stubTest(
+  "A work queue made with SCATTER_FCS gets the check sequence behind the packet",
+  async () => {
+    using bench = openBench(1);
+    const { pd } = bench;
+    const init = { maxWr: 1, maxSge: 1, cq: bench.workQueues[0]!.cq };
+    const wq = pd.createWq({ ...init, createFlags: WqFlags.SCATTER_FCS });
+    const mr = pd.registerMemory(ROOM, AccessFlags.LOCAL_WRITE);
+    const qp = makeRss({ ...bench, workQueues: [wq] }, hashOverAll());
+    const frame = frameOf(manyFlows(1)[0]!);
+    wq.modify({ wqState: WqState.RDY });
+    wq.postRecv({ sge: mr.slice(0, ROOM) });
+    deliver(qp, [frame]);
+    const [wc] = await waitFor(wq.cq);
+    assertEquals(wc!.check().byteLen, frame.length + 4);
+    assertEquals(mr.bytes(0, frame.length), frame);
+  },
+);
+
+for (
+  const [what, code, sizeOf] of [
+    ["too small a buffer", WcStatus.LOC_LEN_ERR, () => 20],
+    ["memory that is not to be written", WcStatus.LOC_PROT_ERR, () => ROOM],
+  ] as const
+) {
+  stubTest(`A packet that meets ${what} puts its work queue into error`, async () => {
+    using bench = openBench(1);
+    const { pd, workQueues: [wq] } = bench;
+    const access = code === WcStatus.LOC_PROT_ERR ? 0 : AccessFlags.LOCAL_WRITE;
+    const mr = pd.registerMemory(ROOM, access);
+    const qp = makeRss(bench, hashOverAll());
+    wq!.modify({ wqState: WqState.RDY });
+    wq!.postRecv([{ wrId: 1n, sge: mr.slice(0, sizeOf()) }, { wrId: 2n }]);
+    deliver(qp, [frameOf(manyFlows(1)[0]!)]);
+    const failed = await waitFor(wq!.cq, 2);
+    assertEquals(failed.map((wc) => wc.status), [code, WcStatus.WR_FLUSH_ERR]);
+    assertEquals(failed.map((wc) => wc.wrId), [1n, 2n]);
+  });
+}
+
+stubTest("Raw packet queue pairs without a table receive by themselves", async () => {
+  using bench = openBench(1);
+  const { pd, workQueues: [wq] } = bench;
+  const cap = { maxSendWr: 1, maxRecvWr: 1 };
+  const init = { type: QpType.RAW_PACKET, sendCq: wq!.cq, recvCq: wq!.cq, cap };
+  const qp = pd.createQpEx({ ...init, createFlags: 0 });
+  const mr = pd.registerMemory(ROOM, AccessFlags.LOCAL_WRITE);
+  const frame = frameOf(manyFlows(1)[0]!);
+  qp.modify({ qpState: QpState.INIT, portNum: ETHERNET_PORT });
+  qp.postRecv({ wrId: 5n, sge: mr.slice(0, ROOM) });
+  qp.modify({ qpState: QpState.RTR });
+  deliver(qp, [frame]);
+  const [wc] = await waitFor(wq!.cq);
+  assertEquals([wc!.wrId, wc!.qpNum], [5n, qp.qpNum]);
+  assertEquals(mr.bytes(0, frame.length), frame);
+  assert(qp.rwqIndTbl === undefined);
+});

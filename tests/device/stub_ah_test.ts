@@ -1,0 +1,224 @@
+// Address handles without a GRH, which only InfiniBand has: on the stub's port 1.
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  type AhAttrInit,
+  Context,
+  Grh,
+  QpType,
+  type QueuePair,
+  VerbsError,
+  WcFlags,
+  type WorkCompletion,
+} from "../../mod.ts";
+import { type End, makeEnd, QKEY, until, waitFor } from "./setup.ts";
+import {
+  calls,
+  deliverDatagram,
+  ETHERNET_PORT,
+  IB_LID,
+  IB_PORT,
+  lastCall,
+  STUB,
+  stubTest,
+} from "./stub.ts";
+
+const DATA = new TextEncoder().encode("over InfiniBand");
+
+interface Pair extends Disposable {
+  readonly context: Context;
+  readonly left: End;
+  readonly right: End;
+}
+
+/** Two UD queue pairs on the InfiniBand port, ready to send; disposing it closes the device. */
+function openPair(): Pair {
+  const context = Context.open(STUB);
+  const pd = context.allocPd();
+  const [left, right] = [makeEnd(pd, QpType.UD), makeEnd(pd, QpType.UD)];
+  for (const { qp } of [left, right]) qp.activateUd({ port: IB_PORT, qkey: QKEY });
+  return { context, left, right, [Symbol.dispose]: () => context.close() };
+}
+
+/** Sends the data by an address handle, and has the other end receive it. */
+async function exchange(
+  from: End,
+  to: End,
+  post: (sge: ReturnType<End["mr"]["slice"]>) => void,
+): Promise<WorkCompletion> {
+  to.mr.bytes(0, 256).fill(0xee);
+  to.qp.postRecv({ sge: to.mr.slice(0, 256) });
+  from.mr.bytes(1024, DATA.length).set(DATA);
+  post(from.mr.slice(1024, DATA.length));
+  const [wc] = await waitFor(to.cq);
+  assertEquals(wc!.check().byteLen, Grh.SIZE + DATA.length);
+  assertEquals(to.mr.bytes(Grh.SIZE, DATA.length), DATA);
+  await waitFor(from.cq);
+  return wc!;
+}
+
+/** What the stub saw of the next send to a number that nobody has. */
+async function sentTo(end: End, attr: AhAttrInit): Promise<Record<string, unknown>> {
+  using ah = end.qp.pd.createAh(attr);
+  return await sent(end, () => end.qp.postSend({ ah, remoteQpn: 0xabcdef, remoteQkey: 0x1234 }));
+}
+
+async function sent(end: End, post: () => void): Promise<Record<string, unknown>> {
+  const before = calls("send").length;
+  post();
+  await until("the send is recorded", () => calls("send").length > before);
+  (await waitFor(end.cq))[0]!.check();
+  return lastCall("send")!;
+}
+
+stubTest("ProtectionDomain.createAh() needs no GRH on an InfiniBand port", async () => {
+  using pair = openPair();
+  const { left, right } = pair;
+  using ah = left.qp.pd.createAh({ portNum: IB_PORT, dlid: IB_LID });
+  const wc = await exchange(left, right, (sge) => {
+    left.qp.postSend({ sge, ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
+  });
+  assertEquals([wc.wcFlags & WcFlags.GRH, wc.slid, wc.srcQp], [0, IB_LID, left.qp.qpNum]);
+  // the place of the GRH
+  assertEquals(right.mr.bytes(0, Grh.SIZE), new Uint8Array(Grh.SIZE).fill(0xee));
+});
+
+stubTest("ProtectionDomain.createAh() sends every attribute of a LID to the device", async () => {
+  using pair = openPair();
+  const { left } = pair;
+  const attr = { portNum: IB_PORT, dlid: 0x1234, sl: 11, srcPathBits: 5, staticRate: 3 };
+  const { remote_qpn, remote_qkey, port_num, dlid, sl, src_path_bits, static_rate, is_global } =
+    await sentTo(left, attr);
+  assertEquals([remote_qpn, remote_qkey, port_num], [0xabcdef, 0x1234, IB_PORT]);
+  assertEquals([dlid, sl, src_path_bits, static_rate, is_global], [0x1234, 11, 5, 3, 0]);
+});
+
+stubTest("ProtectionDomain.createAh() sends every attribute of a GRH to the device", async () => {
+  using pair = openPair();
+  const { context, left } = pair;
+  const { gid } = context.gidTable(IB_PORT)[1]!;
+  const grh = { dgid: gid, sgidIndex: 1, flowLabel: 0xabcde, hopLimit: 7, trafficClass: 0xa5 };
+  const call = await sentTo(left, { portNum: IB_PORT, dlid: 9, grh });
+  const { is_global, sgid_index, flow_label, hop_limit, traffic_class } = call;
+  assertEquals([is_global, sgid_index, flow_label], [1, 1, 0xabcde]);
+  assertEquals([hop_limit, traffic_class], [7, 0xa5]);
+  assertEquals(String(call.dgid).replaceAll(":", ""), gid.bytes.toHex());
+});
+
+stubTest("ProtectionDomain.createAhFromWc() makes a reply's address without a GRH", async () => {
+  using pair = openPair();
+  const { left, right } = pair;
+  using there = left.qp.pd.createAh({ portNum: IB_PORT, dlid: IB_LID });
+  const wc = await exchange(left, right, (sge) => {
+    left.qp.postSend({ sge, ah: there, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
+  });
+  using back = right.qp.pd.createAhFromWc(wc, undefined, IB_PORT);
+  const answer = await exchange(right, left, (sge) => {
+    right.qp.postSend({ sge, ah: back, remoteQpn: wc.srcQp, remoteQkey: QKEY });
+  });
+  assertEquals([answer.srcQp, answer.wcFlags & WcFlags.GRH], [right.qp.qpNum, 0]);
+});
+
+stubTest("ProtectionDomain.createAhFromWc() makes a reply's address with a GRH", async () => {
+  using pair = openPair();
+  const { context, left, right } = pair;
+  const { gid, gidIndex } = context.gidTable(IB_PORT)[1]!;
+  const grh = { dgid: gid, sgidIndex: gidIndex, hopLimit: 1 };
+  using there = left.qp.pd.createAh({ portNum: IB_PORT, dlid: IB_LID, grh });
+  const wc = await exchange(left, right, (sge) => {
+    left.qp.postSend({ sge, ah: there, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
+  });
+  assertEquals(wc.wcFlags & WcFlags.GRH, WcFlags.GRH);
+  const received = right.mr.grhAt(0);
+  assertEquals([received.sgid.toString(), received.dgid.toString()], [`${gid}`, `${gid}`]);
+  using back = right.qp.pd.createAhFromWc(wc, received, IB_PORT);
+  const answer = await exchange(right, left, (sge) => {
+    right.qp.postSend({ sge, ah: back, remoteQpn: wc.srcQp, remoteQkey: QKEY });
+  });
+  assertEquals(answer.wcFlags & WcFlags.GRH, WcFlags.GRH);
+});
+
+const FROM_AFAR = { slid: 0x4321, srcQp: 0x654321, sl: 13, pathBits: 6, data: DATA };
+
+/** Has a datagram arrive from another port of the fabric. */
+async function receiveFromAfar({ qp, mr, cq }: End): Promise<WorkCompletion> {
+  qp.postRecv({ sge: mr.slice(0, 256) });
+  deliverDatagram(qp, FROM_AFAR);
+  const [wc] = await waitFor(cq);
+  const { slid, srcQp, sl, dlidPathBits } = wc!.check();
+  assertEquals({ slid, srcQp, sl, pathBits: dlidPathBits, data: DATA }, FROM_AFAR);
+  return wc!;
+}
+
+stubTest("Context.initAhFromWc() turns a completion without a GRH around", async () => {
+  using pair = openPair();
+  const { context, left } = pair;
+  const wc = await receiveFromAfar(left);
+  for (
+    const attr of [
+      context.initAhFromWc(IB_PORT, wc),
+      await context.initAhFromWcAsync(IB_PORT, wc),
+    ]
+  ) {
+    const { isGlobal, dlid, sl, srcPathBits, staticRate, portNum } = attr;
+    assertEquals([isGlobal, portNum, staticRate], [false, IB_PORT, 0]);
+    assertEquals([dlid, sl, srcPathBits], [FROM_AFAR.slid, FROM_AFAR.sl, FROM_AFAR.pathBits]);
+  }
+});
+
+/** Asserts that a reply goes back to where the datagram came from. */
+async function assertReplyReaches(end: End, qp: QueuePair, post: () => void): Promise<void> {
+  const call = await sent(end, post);
+  assertEquals(call.qp, qp.qpNum);
+  assertEquals(
+    [call.dlid, call.sl, call.src_path_bits, call.is_global, call.remote_qpn],
+    [FROM_AFAR.slid, FROM_AFAR.sl, FROM_AFAR.pathBits, 0, FROM_AFAR.srcQp],
+  );
+}
+
+stubTest("ProtectionDomain.createAhFromWc() leads a reply back over the fabric", async () => {
+  using pair = openPair();
+  const { left } = pair;
+  const { qp } = left;
+  const wc = await receiveFromAfar(left);
+  using ah = qp.pd.createAhFromWc(wc, undefined, IB_PORT);
+  using later = await qp.pd.createAhFromWcAsync(wc, undefined, IB_PORT);
+  for (const handle of [ah, later]) {
+    await assertReplyReaches(left, qp, () => {
+      qp.postSend({ ah: handle, remoteQpn: wc.srcQp, remoteQkey: QKEY });
+    });
+  }
+});
+
+stubTest("ProtectionDomain.createAhAsync() needs no GRH on an InfiniBand port", async () => {
+  using pair = openPair();
+  const { left, right } = pair;
+  using ah = await left.qp.pd.createAhAsync({ portNum: IB_PORT, dlid: IB_LID });
+  await exchange(left, right, (sge) => {
+    left.qp.postSend({ sge, ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
+  });
+});
+
+stubTest("ProtectionDomain.createAh() names the GRH that an Ethernet port needs", () => {
+  using pair = openPair();
+  const { pd } = pair.left.qp;
+  const attr = { portNum: ETHERNET_PORT, dlid: IB_LID };
+  const error = assertThrows(() => pd.createAh(attr), VerbsError);
+  // libmlx4 leaves no errno
+  assertEquals(error.code, "unknown");
+  assertStringIncludes(error.hint!, "GRH");
+  assertThrows(() => pd.createAh({ portNum: 3, dlid: IB_LID }), RangeError, "ports 1 to 2");
+});
+
+stubTest(
+  "AddressHandle keeps the native handle until its sends are done, without a GRH too",
+  async () => {
+    using pair = openPair();
+    const { left, right } = pair;
+    const ah = left.qp.pd.createAh({ portNum: IB_PORT, dlid: IB_LID });
+    await exchange(left, right, (sge) => {
+      left.qp.postSend({ sge, ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
+      ah.close();
+    });
+    assert(ah.disposed);
+  },
+);
