@@ -12,14 +12,15 @@ import { Endpoint } from "./ud_pingpong/endpoint.ts";
 import { exchangeAsClient, exchangeAsServer } from "./ud_pingpong/exchange.ts";
 import { HELP, type Options, parseOptions } from "./ud_pingpong/options.ts";
 import { Rally } from "./ud_pingpong/rally.ts";
+import { warmUp } from "./ud_pingpong/warm_up.ts";
 
 async function main(args: readonly string[]): Promise<void> {
   const options = parseOptions(args);
   if (options === undefined) return console.log(HELP);
   // Like the tool it takes the first device, active or not.
   using context = Context.open(options.device ?? listDevices()[0]?.name);
-  if (options.warmUp > 0) warmUp(context, options);
   using endpoint = new Endpoint(context, options);
+  warmUp(context, options);
   console.log(`  local address:  ${formatAddress(endpoint.address, ":")}`);
   await meet(endpoint, options);
   const rally = new Rally(endpoint, options);
@@ -30,16 +31,6 @@ async function main(args: readonly string[]): Promise<void> {
   else rally.poll();
   report((performance.now() - start) * 1000, options);
   if (options.check && options.host === undefined) verify(endpoint);
-}
-
-/** Plays against itself, so that V8 has compiled what is to be fast. */
-function warmUp(context: Context, options: Options): void {
-  using endpoint = new Endpoint(context, options);
-  endpoint.activate();
-  endpoint.aimAt(endpoint.address);
-  const rally = new Rally(endpoint, { ...options, iters: options.warmUp });
-  rally.serve();
-  rally.poll();
 }
 
 /** Learns the peer's address; afterwards the endpoint is able to send. */

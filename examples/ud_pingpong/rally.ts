@@ -47,17 +47,24 @@ export class Rally {
 
   /** Plays to the end, polling all the time. */
   poll(): void {
-    let empty = 0;
-    let silentSince = performance.now();
+    let silentSince: number | undefined;
     while (!this.#isOver()) {
-      if (this.#step() > 0) {
-        empty = 0;
-      } else if (++empty % POLLS_PER_LOOK === 0) {
-        const now = performance.now();
-        if (empty === POLLS_PER_LOOK) silentSince = now;
-        else if (now - silentSince > this.#length.timeout * 1000) throw this.#silence();
+      if (this.turn(POLLS_PER_LOOK)) {
+        silentSince = undefined;
+        continue;
       }
+      const now = performance.now();
+      silentSince ??= now;
+      if (now - silentSince > this.#length.timeout * 1000) throw this.#silence();
     }
+  }
+
+  /** Polls until something completes, at most that many times, and reacts; returns whether something did. */
+  turn(most: number): boolean {
+    for (let polls = 0; polls < most; polls++) {
+      if (this.#step() > 0) return true;
+    }
+    return false;
   }
 
   /** Plays to the end, asleep while there is nothing to do. */
