@@ -1,0 +1,159 @@
+import { assertEquals } from "@std/assert";
+import { type AhAttr, Gid, type GidEntry, GidType, WcFlags } from "../../mod.ts";
+import { readAhAttr } from "../../types/address_handle.ts";
+import { GidCache } from "../../types/gid_cache.ts";
+import { ReplyAddress } from "../../types/reply_address.ts";
+
+const EINVAL = 22;
+const EPROTONOSUPPORT = 93;
+/** Not what a kernel gives, to tell it from the others. */
+const MISS = 2;
+const PORT = 3;
+
+function entry(text: string, gidIndex: number, gidType: GidType = GidType.ROCE_V2): GidEntry {
+  return { gid: Gid.parse(text), gidIndex, portNum: PORT, gidType, ndevIfindex: 2 };
+}
+
+const GIDS = new GidCache({
+  entries: [
+    entry("fe80::1", 0, GidType.ROCE_V1),
+    entry("fe80::1", 1),
+    entry("10.0.0.1", 2, GidType.ROCE_V1),
+    entry("10.0.0.1", 5),
+    entry("10.0.0.2", 0x1_07),
+  ],
+  length: 1024,
+  missErrno: MISS,
+});
+
+interface Packet {
+  readonly from?: string;
+  readonly to?: string;
+  readonly nextHdr?: number;
+}
+
+/** Starts at an odd offset: nothing may depend on alignment. */
+const AT = 3;
+
+function ipv6({ from = "fe80::9", to = "fe80::1", nextHdr = 17 }: Packet = {}): Uint8Array {
+  const bytes = new Uint8Array(AT + 40);
+  bytes.set([0x6a, 0xbc, 0xde, 0xf1, 0, 0, nextHdr, 61], AT);
+  bytes.set(Gid.parse(from).bytes, AT + 8);
+  bytes.set(Gid.parse(to).bytes, AT + 24);
+  return bytes;
+}
+
+function ipv4({ from = "10.0.0.9", to = "10.0.0.1" }: Packet = {}): Uint8Array {
+  const bytes = new Uint8Array(AT + 40);
+  bytes.set([0x45, 0x68, 0, 60, 0, 0, 0, 0, 62, 17], AT + 20);
+  bytes.set(Gid.parse(from).bytes.subarray(12), AT + 32);
+  bytes.set(Gid.parse(to).bytes.subarray(12), AT + 36);
+  return bytes;
+}
+
+/** Puts the header's checksum in, and junk that looks like IPv6 before it. */
+function behindIpv6(bytes: Uint8Array, error = 0): Uint8Array {
+  bytes.set([0x6f, 0xff, 0xff, 0xff, 0, 0, 17], AT);
+  let sum = 0;
+  for (let at = AT + 20; at < AT + 40; at += 2) sum += bytes[at]! * 256 + bytes[at + 1]!;
+  sum = (sum & 0xffff) + (sum >>> 16);
+  const checksum = (~sum & 0xffff) ^ error;
+  bytes.set([checksum >> 8, checksum & 0xff], AT + 30);
+  return bytes;
+}
+
+type Attr = Omit<AhAttr, "grh"> & { readonly grh: Omit<AhAttr["grh"], "dgid"> & { dgid: string } };
+
+/** With its GID as text: objects whose bytes are private all look alike to assertEquals(). */
+function plain(attr: AhAttr): Attr {
+  return { ...attr, grh: { ...attr.grh, dgid: attr.grh.dgid.toString() } };
+}
+
+function compute(
+  bytes: Uint8Array,
+  wcFlags: number = WcFlags.GRH,
+  address: ReplyAddress = new ReplyAddress(PORT),
+): { errno: number; attr: Attr } {
+  const view = new DataView(bytes.buffer);
+  const errno = address.compute(wcFlags, 0xabcd, 7, 0x7f, view, AT, GIDS);
+  const attr = new DataView(new ArrayBuffer(48));
+  address.writeTo(attr, 16);
+  return { errno, attr: plain(readAhAttr(new DataView(attr.buffer.slice(16)))) };
+}
+
+const NOWHERE = "::";
+const common = { dlid: 0xabcd, sl: 7, srcPathBits: 0x7f, staticRate: 0, portNum: PORT };
+
+Deno.test("ReplyAddress.compute() answers an IPv6 packet", () => {
+  const dgid = "fe80::9";
+  const grh = { dgid, flowLabel: 0xcdef1, sgidIndex: 1, hopLimit: 61, trafficClass: 0xab };
+  assertEquals(compute(ipv6()), { errno: 0, attr: { grh, isGlobal: true, ...common } });
+});
+
+Deno.test("ReplyAddress.compute() answers by a RoCE v1 GID when the next header is the BTH", () => {
+  assertEquals(compute(ipv6({ nextHdr: 27 })).attr.grh.sgidIndex, 0);
+});
+
+Deno.test("ReplyAddress.compute() answers an IPv4 packet", () => {
+  const dgid = "::ffff:10.0.0.9";
+  const grh = { dgid, flowLabel: 0, sgidIndex: 5, hopLimit: 62, trafficClass: 0x68 };
+  assertEquals(compute(ipv4()), { errno: 0, attr: { grh, isGlobal: true, ...common } });
+});
+
+Deno.test("ReplyAddress.compute() drops the upper bits of an index above 255", () => {
+  assertEquals(compute(ipv4({ to: "10.0.0.2" })).attr.grh.sgidIndex, 7);
+});
+
+Deno.test("ReplyAddress.compute() believes an IPv4 checksum when the first bytes look like IPv6", () => {
+  const { errno, attr } = compute(behindIpv6(ipv4()));
+  assertEquals(errno, 0);
+  assertEquals(attr.grh.dgid, "::ffff:10.0.0.9");
+  assertEquals(attr.grh.flowLabel, 0xf_ffff);
+});
+
+Deno.test("ReplyAddress.compute() takes a packet for IPv6 when its IPv4 checksum is wrong", () => {
+  // the receiver is then read where an IPv4 header lies
+  assertEquals(compute(behindIpv6(ipv4(), 0x0100)).errno, MISS);
+});
+
+Deno.test("ReplyAddress.compute() leaves the GID out when the completion has no GRH", () => {
+  const grh = { dgid: NOWHERE, flowLabel: 0xcdef1, sgidIndex: 0, hopLimit: 0, trafficClass: 0 };
+  const expected = { errno: 0, attr: { grh, isGlobal: false, ...common } };
+  assertEquals(compute(ipv6(), WcFlags.WITH_IMM), expected);
+});
+
+const failures: [what: string, bytes: Uint8Array, errno: number, dgid: string][] = [
+  ["an IPv6 multicast packet", ipv6({ to: "ff02::1" }), EINVAL, NOWHERE],
+  ["an IPv4 multicast packet", ipv4({ to: "239.1.2.3" }), EINVAL, NOWHERE],
+  ["an IPv6 GID not in the table", ipv6({ to: "fe80::2" }), MISS, "fe80::9"],
+  ["an IPv4 GID not in the table", ipv4({ to: "10.0.0.3" }), MISS, NOWHERE],
+  ["a GID of another type", ipv6({ to: "10.0.0.2", nextHdr: 27 }), MISS, "fe80::9"],
+  ["an unknown next header", ipv6({ nextHdr: 6 }), EPROTONOSUPPORT, "fe80::9"],
+  ["what is no header", new Uint8Array(AT + 40), EPROTONOSUPPORT, NOWHERE],
+];
+for (const [what, bytes, errno, dgid] of failures) {
+  Deno.test(`ReplyAddress.compute() fails as the C function does when given ${what}`, () => {
+    const address = new ReplyAddress(PORT);
+    // nothing of the packet before may show
+    compute(ipv6(), WcFlags.GRH, address);
+    const result = compute(bytes, WcFlags.GRH, address);
+    assertEquals(result.errno, errno);
+    assertEquals(result.attr.grh.dgid, dgid);
+    assertEquals(result.attr.grh.sgidIndex, 0);
+    assertEquals(result.attr.grh.hopLimit, 0);
+    assertEquals(result.attr.isGlobal, true);
+  });
+}
+
+Deno.test("ReplyAddress.dropStrayFlowLabel() keeps only a flow label that a packet had", () => {
+  const address = new ReplyAddress(PORT);
+  const kept = (bytes: Uint8Array, flags: number): boolean => {
+    compute(bytes, flags, address);
+    const before = address.words.slice();
+    address.dropStrayFlowLabel();
+    return before.every((word, i) => word === address.words[i]);
+  };
+  assertEquals(kept(ipv6(), WcFlags.GRH), true);
+  assertEquals(kept(ipv6(), 0), false);
+  assertEquals(kept(behindIpv6(ipv4()), WcFlags.GRH), false);
+});
