@@ -38,6 +38,9 @@ const NEEDS: Need[] = [
   { package: "ibverbs-utils", file: "/usr/bin/ibv_ud_pingpong", reason: "a contender" },
 ];
 
+// Far above what the rows take where the guest is emulated.
+const GUEST_SECONDS = 1200;
+
 await main(async () => {
   const flags = parseArgs(Deno.args[0] === "--" ? Deno.args.slice(1) : Deno.args, {
     boolean: ["help", "quick"],
@@ -59,7 +62,7 @@ await main(async () => {
   await Deno.mkdir(out, { recursive: true });
   const results: Result[] = [];
   for (const stage of stages) {
-    results.push(...await measure(stage, rounds, flags.quick ? 30 : 200));
+    results.push(...await measure(stage, rounds, flags.quick));
   }
   console.log(table(results));
   return 0;
@@ -71,12 +74,15 @@ function parseStage(text: string): 1 | 2 {
   throw new SetupError(`--stage takes 1 or 2, not "${text}"`);
 }
 
-async function measure(stage: 1 | 2, rounds: number, milliseconds: number): Promise<Result[]> {
+async function measure(stage: 1 | 2, rounds: number, quick: boolean): Promise<Result[]> {
   const output = `${out}/bench-${stage}.json`;
   const options: StageOptions = {
     stage,
     rounds,
-    milliseconds,
+    quick,
+    milliseconds: quick ? 50 : 200,
+    // emulation makes compiling slow
+    warmUp: (quick ? 100 : 300) * (stage === 2 ? 10 : 1),
     contender: await compileC("../../bench/c/contender.c", ["-libverbs"]),
     pinger: await compileC("../../bench/c/pinger.c", ["-libverbs"]),
     provider: await compileC("../../bench/c/provider.c", ["-shared", "-fPIC"]),
@@ -85,7 +91,7 @@ async function measure(stage: 1 | 2, rounds: number, milliseconds: number): Prom
   const command = ["run", "-A", "--no-check", inProject("bench/stage.ts"), JSON.stringify(options)];
   const status = stage === 1
     ? (await new Deno.Command(Deno.execPath(), { args: command }).spawn().status).code
-    : await runInGuest(["deno", ...command]);
+    : await runInGuest(["deno", ...command], { timeout: GUEST_SECONDS });
   if (status !== 0) throw new SetupError(`stage ${stage} failed with status ${status}`);
   return JSON.parse(await Deno.readTextFile(output));
 }

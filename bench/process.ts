@@ -1,4 +1,4 @@
-/** A contender's process: reads "ROW COUNT", answers with a number. */
+/** A contender's process: reads "ROW COUNT PARTS", answers with a number. */
 export class Contender implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
   readonly #input: WritableStreamDefaultWriter<Uint8Array>;
@@ -15,19 +15,20 @@ export class Contender implements AsyncDisposable {
     this.#lines = lines(this.#child.stdout);
   }
 
-  /** Has it run a round. */
-  async ask(round: string, count: number): Promise<number> {
-    await this.tell(round, count);
+  /** Has it run a round of so many parts. */
+  async ask(round: string, count: number, parts: number): Promise<number> {
+    await this.tell(round, count, parts);
     return await this.answer();
   }
 
   /** Starts a round. */
-  async tell(round: string, count: number): Promise<void> {
-    await this.#input.write(new TextEncoder().encode(`${round} ${count}\n`));
+  async tell(round: string, count: number, parts: number): Promise<void> {
+    await this.#input.write(new TextEncoder().encode(`${round} ${count} ${parts}\n`));
   }
 
   /** The next number it says. */
   async answer(): Promise<number> {
+    using _limit = killLater(this.#child);
     const { value, done } = await this.#lines.next();
     const number = Number(value);
     if (done || !Number.isFinite(number)) {
@@ -43,6 +44,14 @@ export class Contender implements AsyncDisposable {
     await this.#input.close();
     await this.#child.status;
   }
+}
+
+const LIMIT_SECONDS = 120;
+
+/** Ends a contender that does not answer, instead of waiting for ever. */
+function killLater(child: Deno.ChildProcess): Disposable {
+  const timer = setTimeout(() => child.kill(), LIMIT_SECONDS * 1000);
+  return { [Symbol.dispose]: () => clearTimeout(timer) };
 }
 
 async function* lines(stream: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<string> {

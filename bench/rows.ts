@@ -17,7 +17,7 @@ export interface Goal {
   /** In words. */
   readonly text: string;
   /** What is compared with the limit. */
-  readonly value: (measured: Measurements) => number;
+  readonly value: (measured: Measurements, others: ReadonlyMap<string, Measurements>) => number;
   /** The limit: a lower one where `atLeast`. */
   readonly limit: number;
   readonly atLeast: boolean;
@@ -34,7 +34,9 @@ export interface Row {
   readonly entries: readonly Entry[];
   readonly goals: readonly Goal[];
   /** Operations of a round, where it is not to be found out. */
-  readonly count?: number;
+  readonly count?: (quick: boolean) => number;
+  /** What the GID table has to be like. */
+  readonly prepare?: "oneGid" | "manyGids";
   /** Of the measurements, nanoseconds an operation if left out. */
   readonly unit?: "bytes";
   /** What to bear in mind. */
@@ -87,6 +89,21 @@ function fasterThan(limit: number, other: string): Goal {
   };
 }
 
+/** The cost does not grow from another row to this one. */
+function flat(other: string): Goal {
+  return {
+    text: "flat: at most 1.5 times the row above",
+    value: (measured, others) => measured["Deno"]!.median / others.get(other)!["Deno"]!.median,
+    limit: 1.5,
+    atLeast: false,
+    unit: " x",
+  };
+}
+
+function pair(round: string, who: string): Entry {
+  return { who, process: "pair", round };
+}
+
 /** The rows in the order of the table. */
 export const ROWS: readonly Row[] = [
   {
@@ -123,7 +140,7 @@ export const ROWS: readonly Row[] = [
       atLeast: false,
       unit: " MB",
     }],
-    count: 1_000_000,
+    count: () => 1_000_000,
     unit: "bytes",
   },
   {
@@ -160,12 +177,53 @@ export const ROWS: readonly Row[] = [
     }],
   },
   {
+    id: "ud_pingpong",
+    title: "ud_pingpong, 1024 bytes, an iteration",
+    stage: 2,
+    entries: [pair("c", "C"), pair("deno", "Deno")],
+    goals: [atMostTimes(1.2)],
+    count: (quick) => quick ? 5_000 : 30_000,
+    note: "the same program at both ends",
+  },
+  {
     id: "wake_up",
     title: "wake-up after an event",
     stage: 2,
     entries: [c("wake_up"), deno("wake_up"), deno("wake_up_floor", "a nonblocking call")],
     goals: [atMostTimes(2)],
-    count: 100,
+    count: (quick) => quick ? 100 : 300,
     note: "beside it what a call on another thread costs in Deno, whatever it does",
+  },
+  {
+    id: "reply_10",
+    title: "reply to one of 10 known peers",
+    stage: 2,
+    entries: [c("reply_10"), deno("reply_10")],
+    goals: [fasterThan(50, "C")],
+    note: "C: ibv_create_ah_from_wc and ibv_destroy_ah; Deno: ReplyPath",
+  },
+  {
+    id: "reply_10000",
+    title: "reply to one of 10 000 known peers",
+    stage: 2,
+    entries: [c("reply_10000"), deno("reply_10000")],
+    goals: [fasterThan(50, "C"), flat("reply_10")],
+  },
+  {
+    id: "attributes_first",
+    title: "reply attributes, 1 GID in the table",
+    stage: 2,
+    entries: [c("attributes_first"), deno("attributes_first")],
+    goals: [fasterThan(10, "C")],
+    prepare: "oneGid",
+    note: "C: ibv_init_ah_from_wc; Deno: ReplyPath",
+  },
+  {
+    id: "attributes_last",
+    title: "reply attributes, the last of 200 GIDs",
+    stage: 2,
+    entries: [c("attributes_last"), deno("attributes_last")],
+    goals: [fasterThan(10, "C"), flat("attributes_first")],
+    prepare: "manyGids",
   },
 ];

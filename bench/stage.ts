@@ -5,6 +5,8 @@
  */
 
 import { type Result, summarize } from "./measurement.ts";
+import { PREPARATIONS } from "./gids.ts";
+import { playPingPong } from "./ping_pong.ts";
 import { Contender } from "./process.ts";
 import { type Entry, type Row, ROWS } from "./rows.ts";
 
@@ -12,8 +14,11 @@ import { type Entry, type Row, ROWS } from "./rows.ts";
 export interface StageOptions {
   readonly stage: 1 | 2;
   readonly rounds: number;
+  readonly quick: boolean;
   /** About how long a round takes. */
   readonly milliseconds: number;
+  /** How many milliseconds each contender may take to warm up before. */
+  readonly warmUp: number;
   /** The compiled programs. */
   readonly contender: string;
   readonly pinger: string;
@@ -52,33 +57,52 @@ function contender(entry: Entry): Contender {
 }
 
 async function measure(row: Row): Promise<Result> {
-  const counts = new Map<Entry, number>();
-  for (const entry of row.entries) counts.set(entry, row.count ?? await calibrate(entry));
+  if (row.prepare !== undefined) await PREPARATIONS[row.prepare]();
+  const plans = new Map<Entry, Plan>();
+  for (const entry of row.entries) plans.set(entry, await plan(row, entry));
   const samples = row.entries.map((): number[] => []);
   for (let round = 0; round < options.rounds; round++) {
     for (const [i, entry] of row.entries.entries()) {
-      samples[i]!.push(await run(entry, counts.get(entry)!));
+      samples[i]!.push(await run(entry, plans.get(entry)!));
     }
   }
   const measurements = row.entries.map((entry, i) => [entry.who, summarize(samples[i]!)] as const);
   return { id: row.id, measurements: Object.fromEntries(measurements) };
 }
 
-/** Finds how many operations fill a round; it warms up, too. */
-async function calibrate(entry: Entry): Promise<number> {
-  let count = 1;
-  while (true) {
-    const nanoseconds = await run(entry, count) * count;
-    const share = options.milliseconds * 1e6 / Math.max(nanoseconds, 1);
-    if (share < 2) return Math.ceil(count * share);
-    count = Math.ceil(count * Math.min(share, 10));
-  }
+/** A round's extent: its result is the middle one of its parts, so that an interruption does not count. */
+interface Plan {
+  /** Operations of a part. */
+  readonly count: number;
+  readonly parts: number;
 }
 
-async function run(entry: Entry, count: number): Promise<number> {
+const PARTS = 50;
+
+/** Finds how many operations fill a part, and warms up: V8 compiles in several steps. */
+async function plan(row: Row, entry: Entry): Promise<Plan> {
+  if (row.count !== undefined) return { count: row.count(options.quick), parts: 1 };
+  const wanted = options.milliseconds * 1e6 / PARTS;
+  let count = 1;
+  let share: number;
+  while ((share = wanted / await partOf(entry, count)) >= 2) {
+    count = Math.ceil(count * Math.min(share, 10));
+  }
+  const found = { count: Math.ceil(count * share), parts: PARTS };
+  const start = performance.now();
+  while (performance.now() - start < options.warmUp) await run(entry, found);
+  return found;
+}
+
+async function partOf(entry: Entry, count: number): Promise<number> {
+  return Math.max(1, await run(entry, { count, parts: 1 }) * count);
+}
+
+async function run(entry: Entry, { count, parts }: Plan): Promise<number> {
+  if (entry.process === "pair") return await playPingPong(entry.round, count);
   const process = contender(entry);
-  if (entry.round !== "wake_up") return await process.ask(entry.round, count);
-  await process.tell(entry.round, count);
+  if (entry.round !== "wake_up") return await process.ask(entry.round, count, parts);
+  await process.tell(entry.round, count, parts);
   const qpNum = await process.answer();
   const pinger = new Deno.Command(options.pinger, { args: [`${qpNum}`, `${count}`] }).spawn();
   const nanoseconds = await process.answer();

@@ -11,9 +11,10 @@ export interface Verdict {
 }
 
 /** Judges a row. */
-export function judge(row: Row, measured: Measurements): Verdict[] {
+export function judge(row: Row, results: readonly Result[]): Verdict[] {
+  const all = new Map(results.map(({ id, measurements }) => [id, measurements]));
   return row.goals.map((goal) => {
-    const value = goal.value(measured);
+    const value = goal.value(all.get(row.id)!, all);
     const met = goal.atLeast ? value >= goal.limit : value <= goal.limit;
     return { text: goal.text, measured: `${digits(value)}${goal.unit}`, met };
   });
@@ -24,13 +25,12 @@ export function table(results: readonly Result[]): string {
   const cells = [["work", "contender", "median", "min", "max", "x C", "target", "measured", ""]];
   for (const { id, measurements } of results) {
     const row = ROWS.find((row) => row.id === id)!;
-    cells.push(...lines(row, measurements));
+    cells.push(...lines(row, measurements, judge(row, results)));
   }
   return align(cells);
 }
 
-function lines(row: Row, measurements: Measurements): string[][] {
-  const verdicts = judge(row, measurements);
+function lines(row: Row, measurements: Measurements, verdicts: Verdict[]): string[][] {
   const contenders = Object.entries(measurements);
   const count = Math.max(verdicts.length, contenders.length);
   return Array.from({ length: count }, (_, i) => {

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <infiniband/verbs.h>
 
-enum { PORT = 1, QKEY = 0x11111111, LIST = 32, GRH = 40, SIZE = 64, SLOT = 128, BOTH = 2 * LIST };
+enum { PORT = 1, QKEY = 0x11111111, LIST = 32, GRH = 40, SIZE = 64, SLOT = 128, BOTH = 2 * LIST, MAX_PARTS = 1000 };
 
 static inline void need(int ok, const char *what)
 {
@@ -23,6 +23,13 @@ static inline uint64_t now(void)
 
   clock_gettime(CLOCK_MONOTONIC, &t);
   return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+static inline int compare(const void *a, const void *b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+
+  return (x > y) - (x < y);
 }
 
 struct device {

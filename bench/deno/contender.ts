@@ -8,6 +8,7 @@ import { Context } from "../../mod.ts";
 import { exchange, postPoll, postPollBigint, postSend } from "./datagrams.ts";
 import { pollEmpty, pollEmptyByPointer } from "./polling.ts";
 import { predict } from "./prediction.ts";
+import { attributes, reply } from "./replies.ts";
 import { growth } from "./heap.ts";
 import { wakeUp, wakeUpFloor } from "./waiting.ts";
 
@@ -24,6 +25,10 @@ const ROUNDS: Readonly<Record<string, Round>> = {
   prediction: predict,
   ud_round: (context, count) => exchange(context, count, 1),
   ud_messages: (context, count) => exchange(context, count, 32),
+  attributes_first: (context, count) => attributes(context, count, 0),
+  attributes_last: (context, count) => attributes(context, count, -1),
+  reply_10: (context, count) => reply(context, count, 10),
+  reply_10000: (context, count) => reply(context, count, 10_000),
   wake_up: wakeUp,
   wake_up_floor: wakeUpFloor,
 };
@@ -33,8 +38,14 @@ const lines = Deno.stdin.readable
   .pipeThrough(new TextDecoderStream())
   .pipeThrough(new TransformStream(lineSplitter()));
 for await (const line of lines) {
-  const [name, count] = line.split(" ") as [string, string];
-  console.log(await ROUNDS[name]!(context, Number(count)));
+  const [name, count, parts] = line.split(" ") as [string, string, string];
+  console.log(await middle(ROUNDS[name]!, Number(count), Number(parts)));
+}
+
+async function middle(round: Round, count: number, parts: number): Promise<number> {
+  const taken: number[] = [];
+  for (let i = 0; i < parts; i++) taken.push(await round(context, count));
+  return taken.sort((a, b) => a - b)[parts >> 1]!;
 }
 
 function lineSplitter(): Transformer<string, string> {

@@ -1,0 +1,94 @@
+/** What a reply costs, from the work completion and the GRH of the message it answers. See ../c/replies.h. */
+
+import { type Context, Grh, type ReplyPath, WcFlags, WorkCompletions } from "../../mod.ts";
+import { structs } from "../../ffi/layout.ts";
+import { time } from "./clock.ts";
+
+const PORT = 1;
+const LIST = 32;
+const SIZE = 64;
+const IPPROTO_UDP = 17;
+const { fields } = structs.ibv_grh;
+/** The part of an address that tells the peers apart: its last 4 bytes. */
+const LAST = fields.sgid.offset + 12;
+
+const known = new Map<string, DataView<ArrayBuffer>>();
+
+/** GRHs of datagrams to a GID, from as many of its neighbours. */
+function headers(context: Context, index: number, peers: number): DataView<ArrayBuffer> {
+  const key = `${index} ${peers}`;
+  const made = known.get(key) ?? makeHeaders(context, index, peers);
+  known.set(key, made);
+  return made;
+}
+
+function makeHeaders(context: Context, index: number, peers: number): DataView<ArrayBuffer> {
+  const memory = new DataView(new ArrayBuffer(peers * Grh.SIZE));
+  const gid = context.gidTable(PORT).at(index)!.gid.bytes;
+  for (let i = 0; i < peers; i++) {
+    const base = i * Grh.SIZE;
+    memory.setUint32(base + fields.version_tclass_flow.offset, 6 << 28);
+    memory.setUint16(base + fields.paylen.offset, SIZE);
+    memory.setUint8(base + fields.next_hdr.offset, IPPROTO_UDP);
+    memory.setUint8(base + fields.hop_limit.offset, 64);
+    new Uint8Array(memory.buffer, base + fields.sgid.offset).set(gid);
+    new Uint8Array(memory.buffer, base + fields.dgid.offset).set(gid);
+    memory.setUint32(base + LAST, 0x10000 + i);
+  }
+  return memory;
+}
+
+/** Completions as a poll brings them. */
+function polled(): WorkCompletions {
+  const batch = new WorkCompletions(LIST);
+  const { size, fields } = structs.ibv_wc;
+  for (let i = 0; i < LIST; i++) {
+    batch.view.setUint32(i * size + fields.wc_flags.offset, WcFlags.GRH, true);
+  }
+  return batch;
+}
+
+const paths = new Map<number, ReplyPath>();
+
+function pathFor(context: Context, maxPeers: number): ReplyPath {
+  const known = paths.get(maxPeers);
+  if (known !== undefined) return known;
+  const path = context.allocPd().createReplyPath({ port: PORT, maxPeers });
+  paths.set(maxPeers, path);
+  return path;
+}
+
+/** The address alone, to the GID at that place of the table; it looks for device events as often as polls of 32 would. */
+export function attributes(context: Context, count: number, index: number): number {
+  const path = pathFor(context, 1);
+  path.refresh();
+  const batch = polled();
+  const memory = headers(context, index, 1);
+  const attr = new DataView(new ArrayBuffer(structs.ibv_ah_attr.size));
+  return time(count, () => {
+    for (let i = 0; i < count; i++) {
+      const at = i % LIST;
+      if (at === 0) path.refresh();
+      if (path.writeAttr(attr, 0, batch, at, memory, 0) !== 0) throw new Error("no address");
+    }
+  });
+}
+
+/** Rounds go on with the peer that comes next. */
+let next = 0;
+
+/** The handle, for peers that are known. */
+export function reply(context: Context, count: number, peers: number): number {
+  const path = pathFor(context, peers);
+  const batch = polled();
+  const memory = headers(context, 0, peers);
+  for (let i = path.size; i < peers; i++) path.toAt(batch, 0, memory, i * Grh.SIZE);
+  return time(count, () => {
+    for (let i = 0; i < count; i++) {
+      const at = i % LIST;
+      if (at === 0) path.refresh();
+      path.toAt(batch, at, memory, next % peers * Grh.SIZE);
+      next++;
+    }
+  });
+}

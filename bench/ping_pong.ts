@@ -1,0 +1,43 @@
+/** Two programs that send a datagram to and fro. */
+
+const PROGRAMS: Readonly<Record<string, readonly string[]>> = {
+  c: ["ibv_ud_pingpong"],
+  deno: ["deno", "run", "-A", new URL("../examples/ud_pingpong.ts", import.meta.url).pathname],
+};
+
+const LIMIT_SECONDS = 60;
+
+/** Has a program play with itself; the nanoseconds of one iteration, as the client tells them. */
+export async function playPingPong(name: string, iterations: number): Promise<number> {
+  const [program, ...first] = PROGRAMS[name]!;
+  const args = [...first, "-g", "0", "-n", `${iterations}`];
+  const signal = AbortSignal.timeout(LIMIT_SECONDS * 1000);
+  const server = new Deno.Command(program!, { args, signal, stdout: "piped" }).spawn();
+  const lines = server.stdout.pipeThrough(new TextDecoderStream());
+  // it says so when it is about to listen
+  for await (const text of lines.values({ preventCancel: true })) {
+    if (text.includes("local address")) break;
+  }
+  await untilListening();
+  const client = await new Deno.Command(program!, { args: [...args, "127.0.0.1"], signal })
+    .output();
+  await lines.cancel();
+  await server.status;
+  const [, microseconds] = new TextDecoder().decode(client.stdout).match(/= ([\d.]+) usec\/iter/) ??
+    [];
+  if (microseconds === undefined) throw new Error(`Cannot measure: ${program} did not finish`);
+  return Number(microseconds) * 1000;
+}
+
+const PORT = 18515;
+const LISTENING = new RegExp(`:${PORT.toString(16).toUpperCase()} \\S+ 0A `, "m");
+
+/** A connection to try it by would be the server's only one. */
+async function untilListening(): Promise<void> {
+  for (let i = 0; i < 1000; i++) {
+    const sockets = ["/proc/net/tcp", "/proc/net/tcp6"].map((path) => Deno.readTextFileSync(path));
+    if (LISTENING.test(sockets.join("\n"))) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error("Cannot measure: the server does not listen");
+}
