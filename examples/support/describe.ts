@@ -91,7 +91,8 @@ export function named(members: Readonly<Record<string, number>>, value: number):
   return name === undefined ? String(value) : `${name} (${value})`;
 }
 
-function flagNames(members: Readonly<Record<string, number>>, value: number): string {
+/** The members of a set of flags by their names. */
+export function flagNames(members: Readonly<Record<string, number>>, value: number): string {
   const names = Object.keys(members).filter((key) => (value & members[key]!) !== 0);
   return `${names.join(" | ") || "none"} (${value})`;
 }

@@ -1,0 +1,60 @@
+/** Flows as text. */
+
+import { parseAddress, type RssFlow } from "@rdma/ibverbs";
+import { UsageError } from "../support/command_line.ts";
+
+interface End {
+  readonly address: string;
+  readonly port: number | undefined;
+}
+
+/**
+ * Reads `10.0.0.1:1234 > 10.0.0.2:80 tcp`; ports and protocol may be left out, and an IPv6 address with a port stands in
+ * brackets.
+ *
+ * @throws {UsageError} If the text is no flow.
+ */
+export function parseFlow(text: string): RssFlow {
+  const [, from, to, protocol] = /^\s*(\S+)\s*>\s*(\S+?)(?:\s+(tcp|udp))?\s*$/i.exec(text) ?? [];
+  if (from === undefined || to === undefined) throw notAFlow(text);
+  const [source, destination] = [parseEnd(from, text), parseEnd(to, text)];
+  if (protocol !== undefined && (source.port === undefined || destination.port === undefined)) {
+    throw new UsageError(`"${text}" needs both ports, because it names a protocol`);
+  }
+  return {
+    source: source.address,
+    destination: destination.address,
+    protocol: protocol?.toLowerCase() as RssFlow["protocol"],
+    sourcePort: source.port,
+    destinationPort: destination.port,
+  };
+}
+
+function parseEnd(text: string, flow: string): End {
+  const match = /^\[(.+)\](?::(\d+))?$/.exec(text) ?? /^([^:]+)(?::(\d+))?$/.exec(text);
+  const [, address = text, port] = match ?? [];
+  if (Number(port ?? 0) > 0xffff) throw notAFlow(flow);
+  try {
+    parseAddress(address);
+  } catch {
+    throw notAFlow(flow);
+  }
+  return { address, port: port === undefined ? undefined : Number(port) };
+}
+
+function notAFlow(text: string): UsageError {
+  return new UsageError(`"${text}" is not a flow such as "10.0.0.1:1234 > 10.0.0.2:80 tcp"`);
+}
+
+/** A flow as text. */
+export function formatFlow(flow: RssFlow): string {
+  const { source, destination, sourcePort, destinationPort, protocol } = flow;
+  const ends = [formatEnd(source, sourcePort), formatEnd(destination, destinationPort)];
+  return [ends.join(" > "), protocol].filter((part) => part !== undefined).join(" ");
+}
+
+function formatEnd(address: string | Uint8Array, port: number | undefined): string {
+  const text = String(address);
+  if (port === undefined) return text;
+  return text.includes(":") ? `[${text}]:${port}` : `${text}:${port}`;
+}

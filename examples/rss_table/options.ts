@@ -1,0 +1,90 @@
+/** The command line of rss_table.ts. */
+
+import { microsoftRssKey, type RssFlow, RxHash, RxHashFields } from "@rdma/ibverbs";
+import { parseArgs } from "@std/cli/parse-args";
+import { UsageError, wholeNumber } from "../support/command_line.ts";
+import { parseFlow } from "./flow.ts";
+
+/** What to do, or only to show the help. */
+export interface Options {
+  readonly help: boolean;
+  /** Whether to do without a device. */
+  readonly predict: boolean;
+  readonly device: string | undefined;
+  readonly queues: number;
+  readonly entries: number;
+  readonly rxHash: RxHash;
+  readonly symmetric: boolean;
+  /** Flows given as arguments; none if they come on standard input. */
+  readonly flows: readonly RssFlow[];
+}
+
+/** The kernel's limit. */
+const MAX_ENTRIES = 8192;
+
+const PAIRS: Readonly<Record<string, number>> = {
+  IPV4: RxHashFields.SRC_IPV4 | RxHashFields.DST_IPV4,
+  IPV6: RxHashFields.SRC_IPV6 | RxHashFields.DST_IPV6,
+  TCP: RxHashFields.SRC_PORT_TCP | RxHashFields.DST_PORT_TCP,
+  UDP: RxHashFields.SRC_PORT_UDP | RxHashFields.DST_PORT_UDP,
+};
+
+/**
+ * Reads the command line.
+ *
+ * @throws {UsageError} If it is wrong.
+ */
+export function parseOptions(args: string[]): Options {
+  const flags = parseArgs(args, {
+    boolean: ["help", "predict", "symmetric"],
+    string: ["_", "device", "queues", "entries", "key", "fields"],
+    alias: { h: "help", d: "device", q: "queues", e: "entries", k: "key", f: "fields" },
+    default: { queues: "4", fields: "ipv4,ipv6,tcp,udp" },
+    unknown: (argument) => {
+      if (!argument.startsWith("-")) return true;
+      throw new UsageError(`unknown option ${argument}`);
+    },
+  });
+  const queues = wholeNumber("--queues", flags.queues, 1, MAX_ENTRIES);
+  return {
+    help: flags.help,
+    predict: flags.predict,
+    device: flags.device,
+    queues,
+    entries: parseEntries(flags.entries, queues),
+    rxHash: new RxHash({
+      rxHashKey: parseKey(flags.key),
+      rxHashFieldsMask: parseFields(flags.fields),
+    }),
+    symmetric: flags.symmetric,
+    flows: flags._.map(String).map(parseFlow),
+  };
+}
+
+/** A table has a power of two of entries, so with any other number of queues some stand in it more often. */
+function parseEntries(text: string | undefined, queues: number): number {
+  const least = 2 ** Math.ceil(Math.log2(queues));
+  if (text === undefined) return least;
+  const entries = wholeNumber("--entries", text, least, MAX_ENTRIES);
+  if (Number.isInteger(Math.log2(entries))) return entries;
+  throw new UsageError(`--entries takes a power of two, not ${entries}`);
+}
+
+function parseKey(text: string | undefined): Uint8Array {
+  if (text === undefined) return microsoftRssKey();
+  if (/^([0-9a-f]{2}){40}$/i.test(text)) return Uint8Array.fromHex(text);
+  throw new UsageError("--key takes 40 bytes as 80 hexadecimal digits");
+}
+
+function parseFields(text: string): number {
+  const names: Readonly<Record<string, number>> = { ...RxHashFields, ...PAIRS };
+  let mask = 0;
+  for (const name of text.split(",")) {
+    const field = names[name.trim().toUpperCase().replaceAll("-", "_")];
+    if (field === undefined) {
+      throw new UsageError(`--fields takes ${Object.keys(names).join(", ").toLowerCase()}`);
+    }
+    mask |= field;
+  }
+  return mask;
+}
