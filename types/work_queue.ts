@@ -279,8 +279,13 @@ function checkState(state: WqState, what: string): number {
 }
 
 function hintCreate(code: string, { context }: ProtectionDomain): string | undefined {
-  if (code !== "EINVAL" && code !== "ENOMEM") return undefined;
+  if (!["EINVAL", "ENOMEM", "EOPNOTSUPP"].includes(code)) return undefined;
   const { maxWqTypeRq, origAttr } = context.queryDeviceEx();
+  if (code === "EOPNOTSUPP") {
+    return maxWqTypeRq === 0
+      ? "The device has no work queues; those of mlx4, mlx5 and mana do"
+      : "The device does not have all of the flags";
+  }
   return `The device allows ${maxWqTypeRq} work queues, ${origAttr.maxQpWr} receives and ` +
     `${origAttr.maxSge} scatter/gather elements in each`;
 }

@@ -87,6 +87,7 @@ stubTest("ProtectionDomain.createWq() refuses flags that the device does not kno
       "EOPNOTSUPP",
     );
     assertEquals(error.notSupported, true);
+    assertStringIncludes(error.hint!, "does not have all of the flags");
   }
 });
 
