@@ -1,0 +1,85 @@
+import { Context, type GidEntry } from "../../mod.ts";
+import { PORT, until } from "./setup.ts";
+
+const NETDEV = "moving0";
+/** The device's name. */
+export const DEVICE = "rxe_moving";
+
+/** A soft-RoCE device of a test's own, whose addresses come and go. Neighbours need not be resolved on it. */
+export interface MovingLink extends Disposable {
+  /** The opened device. */
+  readonly context: Context;
+  /** The slot of the GID table that an address has, if any. */
+  slotOf(address: string): GidEntry | undefined;
+  /** Adds an IPv4 address, and waits for its GID. */
+  add(address: string): Promise<void>;
+  /** Removes one, and waits for its GID to go. */
+  remove(address: string): Promise<void>;
+  /** Adds many. */
+  addAll(addresses: readonly string[]): Promise<void>;
+  /** Takes the network device down, and up again. */
+  bounce(): Promise<void>;
+}
+
+/** Makes such a device; disposing it takes it away. */
+export async function movingLink(): Promise<MovingLink> {
+  using stack = new DisposableStack();
+  ip("link", "add", NETDEV, "type", "dummy");
+  stack.defer(() => ip("link", "delete", NETDEV));
+  ip("link", "set", NETDEV, "up");
+  run("rdma", "link", "add", DEVICE, "type", "rxe", "netdev", NETDEV);
+  stack.defer(() => run("rdma", "link", "delete", DEVICE));
+  const context = stack.use(Context.open(DEVICE));
+  const slotOf = (address: string): GidEntry | undefined =>
+    context.gidTable(PORT).find(({ gid }) => gid.toString() === `::ffff:${address}`);
+  const change = async (action: "add" | "del", address: string): Promise<void> => {
+    await ipAsync(`addr ${action} ${address}/24 dev ${NETDEV}\n`);
+    await until(
+      `the GID of ${address}`,
+      () => (slotOf(address) !== undefined) === (action === "add"),
+    );
+  };
+  await until("the link-local GID", () => context.gidTable(PORT).length > 0);
+  const owned = stack.move();
+  return {
+    context,
+    slotOf,
+    add: (address) => change("add", address),
+    remove: (address) => change("del", address),
+    addAll: async (addresses) => {
+      await ipAsync(addresses.map((address) => `addr add ${address}/16 dev ${NETDEV}\n`).join(""));
+      await until("the last GID", () => slotOf(addresses.at(-1)!) !== undefined);
+    },
+    bounce: async () => {
+      await ipAsync(`link set ${NETDEV} down\nlink set ${NETDEV} up\n`);
+    },
+    [Symbol.dispose]: () => owned.dispose(),
+  };
+}
+
+function ip(...args: string[]): void {
+  run("ip", ...args);
+}
+
+function run(command: string, ...args: string[]): void {
+  const { success, stderr } = new Deno.Command(command, { args }).outputSync();
+  if (!success) fail(`${command} ${args.join(" ")}`, stderr);
+}
+
+async function ipAsync(commands: string): Promise<void> {
+  const child = new Deno.Command("ip", {
+    args: ["-batch", "-"],
+    stdin: "piped",
+    stdout: "null",
+    stderr: "piped",
+  }).spawn();
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(commands));
+  await writer.close();
+  const { success, stderr } = await child.output();
+  if (!success) fail(commands, stderr);
+}
+
+function fail(what: string, stderr: Uint8Array): never {
+  throw new Error(`Cannot run ${what.trim()}: ${new TextDecoder().decode(stderr)}`);
+}

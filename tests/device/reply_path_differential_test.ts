@@ -1,0 +1,185 @@
+// The addresses a reply path computes, compared bit by bit with those a C program gets of the same bytes.
+import { assert, assertEquals, assertGreater } from "@std/assert";
+import { type Context, type ReplyPath, WorkCompletions } from "../../mod.ts";
+import { structs } from "../../ffi/layout.ts";
+import { compileC } from "../c/compile.ts";
+import { DEVICE, movingLink } from "./moving_link.ts";
+import { deviceTest, openRxe, PORT, RXE } from "./setup.ts";
+import { generateWcPairs, Random } from "./wc_generator.ts";
+
+const WC = structs.ibv_wc.size;
+const GRH = structs.ibv_grh.size;
+const ATTR = structs.ibv_ah_attr.size;
+const PAIR = WC + GRH;
+/** What the C program writes for a pair: the return value, errno and the address. */
+const RESULT = 8 + ATTR;
+const CHUNK = 10_000;
+const EINVAL = 22;
+
+/** A run of pairs, as the C program reads them and as a reply path does. */
+interface Chunk {
+  readonly pairs: Uint8Array<ArrayBuffer>;
+  readonly batch: WorkCompletions;
+  readonly memory: Uint8Array<ArrayBuffer>;
+}
+
+interface Plan {
+  readonly device: string;
+  readonly context: Context;
+  readonly path: ReplyPath;
+  readonly count: number;
+  /** How many pairs whose GID is not in the table to leave in, about: each costs C thousands of system calls. */
+  readonly misses: number;
+}
+
+/** Takes pairs from a pool, and changes them at random places. */
+class Mutator {
+  readonly #random = new Random(4_711);
+  readonly #pool: readonly { wc: Uint8Array<ArrayBuffer>; grh: Uint8Array<ArrayBuffer> }[];
+
+  constructor(context: Context) {
+    const gids = context.gidTable(PORT);
+    this.#pool = generateWcPairs(4000, { gids, seed: 77, misses: 40 });
+  }
+
+  fill(chunk: Chunk, i: number): void {
+    const random = this.#random;
+    const { wc, grh } = this.#pool[random.below(this.#pool.length)]!;
+    chunk.pairs.set(wc, i * PAIR);
+    const at = i * PAIR + WC;
+    chunk.pairs.set(grh, at);
+    const word = random.uint32();
+    // the completion's LID, service level and path bits; the sender, of either version; the route
+    new DataView(chunk.pairs.buffer).setUint32(i * PAIR + structs.ibv_wc.fields.slid.offset, word);
+    chunk.pairs[at + 8 + (word & 0xf)] = word >>> 8;
+    chunk.pairs[at + (word >>> 4 & 3)]! ^= word >>> 24 & 0x0f;
+    if ((word & 0x700) === 0) chunk.pairs[at + (word >>> 11) % GRH]! ^= 1 << (word & 7);
+    new Uint8Array(chunk.batch.view.buffer).set(
+      chunk.pairs.subarray(i * PAIR, i * PAIR + WC),
+      i * WC,
+    );
+    chunk.memory.set(chunk.pairs.subarray(at, at + GRH), i * GRH);
+  }
+}
+
+/** What the reply path gives, in the form of the C program. */
+function resultsOfPath(
+  { path, misses, count }: Plan,
+  mutator: Mutator,
+  chunk: Chunk,
+): Uint8Array<ArrayBuffer> {
+  const { length } = chunk.pairs;
+  const results = new Uint8Array(length / PAIR * RESULT);
+  const view = new DataView(results.buffer);
+  const memory = new DataView(chunk.memory.buffer);
+  let missesLeft = misses * length / PAIR / count;
+  for (let i = 0; i < length / PAIR; i++) {
+    let errno = 0;
+    do {
+      mutator.fill(chunk, i);
+      errno = path.writeAttr(view, i * RESULT + 8, chunk.batch, i, memory, i * GRH);
+      // decided by the errno of what is tested: a wrong one would show among those left in
+    } while (errno === EINVAL && !isMulticast(chunk.memory, i * GRH) && missesLeft-- < 1);
+    view.setInt32(i * RESULT, errno === 0 ? 0 : -1, true);
+    view.setInt32(i * RESULT + 4, errno, true);
+  }
+  return results;
+}
+
+function isMulticast(memory: Uint8Array, at: number): boolean {
+  return memory[at + 24] === 0xff || memory[at + 36]! >> 4 === 0xe;
+}
+
+async function resultsOfC(
+  device: string,
+  chunks: AsyncIterable<Uint8Array<ArrayBuffer>>,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const child = new Deno.Command(await compileC("ah_from_wc.c", ["-libverbs"]), {
+    args: [device, String(PORT)],
+    stdin: "piped",
+    stdout: "piped",
+  }).spawn();
+  const input = ReadableStream.from(chunks).pipeTo(child.stdin);
+  const { code, stdout } = await child.output();
+  await input;
+  assertEquals(code, 0);
+  return stdout as Uint8Array<ArrayBuffer>;
+}
+
+/** Compares, and returns how many pairs had each errno. */
+async function compare(plan: Plan): Promise<Map<number, number>> {
+  const mutator = new Mutator(plan.context);
+  const inputs: Uint8Array[] = [];
+  const expected: Uint8Array[] = [];
+  async function* chunks(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+    for (let done = 0; done < plan.count; done += CHUNK) {
+      const length = Math.min(CHUNK, plan.count - done);
+      const chunk = {
+        pairs: new Uint8Array(length * PAIR),
+        batch: new WorkCompletions(length),
+        memory: new Uint8Array(length * GRH),
+      };
+      expected.push(resultsOfPath(plan, mutator, chunk));
+      inputs.push(chunk.pairs);
+      yield chunk.pairs;
+      await Promise.resolve();
+    }
+  }
+  const actual = await resultsOfC(plan.device, chunks());
+  assertEquals(actual.length, plan.count * RESULT);
+  const counts = new Map<number, number>();
+  for (const [c, results] of expected.entries()) {
+    for (let i = 0; i < results.length / RESULT; i++) {
+      const at = c * CHUNK * RESULT + i * RESULT;
+      const errno = compareOne(
+        actual.subarray(at, at + RESULT),
+        results.subarray(i * RESULT),
+        () => inputs[c]!.subarray(i * PAIR, (i + 1) * PAIR).toHex(),
+      );
+      counts.set(errno, (counts.get(errno) ?? 0) + 1);
+    }
+  }
+  return counts;
+}
+
+function compareOne(c: Uint8Array, path: Uint8Array, input: () => string): number {
+  const failed = c[0] !== 0;
+  for (let i = 0; i < RESULT; i++) {
+    // errno says nothing where the function succeeded
+    if (c[i] !== path[i] && (failed || i < 4 || i >= 8)) {
+      const [a, b] = [c.toHex(), path.slice(0, RESULT).toHex()];
+      throw new Error(`Cannot agree on ${input()}: C has ${a}, the reply path ${b}`);
+    }
+  }
+  return failed ? c[4]! : 0;
+}
+
+function assertVaried(counts: Map<number, number>, count: number): void {
+  assertEquals([...counts.keys()].sort((a, b) => a - b), [0, EINVAL, 93]);
+  for (const found of counts.values()) assertGreater(found, count / 50);
+}
+
+deviceTest(
+  "ReplyPath.writeAttr() equals ibv_init_ah_from_wc in C for a million completions",
+  async () => {
+    using context = openRxe();
+    using pd = context.allocPd();
+    using path = pd.createReplyPath({ port: PORT });
+    const count = 1_000_000;
+    assertVaried(await compare({ device: RXE, context, path, count, misses: 600 }), count);
+  },
+);
+
+deviceTest(
+  "ReplyPath.writeAttr() equals ibv_init_ah_from_wc in C when the table holds 300 GIDs",
+  async () => {
+    using link = await movingLink();
+    using pd = link.context.allocPd();
+    using path = pd.createReplyPath({ port: PORT });
+    await link.addAll(Array.from({ length: 300 }, (_, i) => `10.7.${i >> 7}.${(i & 127) + 1}`));
+    const { context } = link;
+    assert(context.gidTable(PORT).some(({ gidIndex }) => gidIndex > 256));
+    const count = 5000;
+    assertVaried(await compare({ device: DEVICE, context, path, count, misses: 50 }), count);
+  },
+);
