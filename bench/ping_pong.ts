@@ -12,17 +12,11 @@ export async function playPingPong(name: string, iterations: number): Promise<nu
   const [program, ...first] = PROGRAMS[name]!;
   const args = [...first, "-g", "0", "-n", `${iterations}`];
   const signal = AbortSignal.timeout(LIMIT_SECONDS * 1000);
-  const server = new Deno.Command(program!, { args, signal, stdout: "piped" }).spawn();
-  const lines = server.stdout.pipeThrough(new TextDecoderStream());
-  // it says so when it is about to listen
-  for await (const text of lines.values({ preventCancel: true })) {
-    if (text.includes("local address")) break;
-  }
+  const server = new Deno.Command(program!, { args, signal }).output();
   await untilListening();
   const client = await new Deno.Command(program!, { args: [...args, "127.0.0.1"], signal })
     .output();
-  await lines.cancel();
-  await server.status;
+  await server;
   const [, microseconds] = new TextDecoder().decode(client.stdout).match(/= ([\d.]+) usec\/iter/) ??
     [];
   if (microseconds === undefined) throw new Error(`Cannot measure: ${program} did not finish`);
