@@ -28,7 +28,7 @@ import {
 import { parseArgs } from "@std/cli/parse-args";
 import { chooseGid } from "./support/choose_gid.ts";
 import { run, UsageError, wholeNumber } from "./support/command_line.ts";
-import { deadline } from "./support/deadline.ts";
+import { Deadline } from "./support/deadline.ts";
 import { describeAhAttr, describeGrh, describeWc, hex } from "./support/describe.ts";
 import { acceptOne, connectTo, readBytes, writeBytes } from "./support/tcp.ts";
 
@@ -174,7 +174,8 @@ async function completionOf(
   { timeout }: Options,
 ): Promise<WorkCompletion> {
   // Datagrams are not repeated when they are lost, so waiting must end some time.
-  const signal = deadline(timeout, "No datagram arrived");
+  using deadline = new Deadline(timeout, "No datagram arrived");
+  const { signal } = deadline;
   for await (const wc of cq.completions({ signal })) {
     if (wc.check().opcode === opcode) return wc;
   }
@@ -200,7 +201,8 @@ const MOST_BYTES = 256;
 async function publishByTcp({ gid, lid, qpn }: Destination, options: Options): Promise<void> {
   const { tcpPort, timeout } = options;
   console.log(`listener: queue pair ${hex(qpn, 6)}, waiting for a caller on TCP port ${tcpPort}`);
-  const signal = deadline(timeout, "Nobody connected");
+  using deadline = new Deadline(timeout, "Nobody connected");
+  const { signal } = deadline;
   using connection = await acceptOne(tcpPort, signal);
   const text = JSON.stringify({ gid, lid, qpn });
   await writeBytes(connection, new TextEncoder().encode(text), signal);
@@ -208,7 +210,8 @@ async function publishByTcp({ gid, lid, qpn }: Destination, options: Options): P
 
 /** Asks the listener where to send. */
 async function askByTcp(hostname: string, { tcpPort, timeout }: Options): Promise<Destination> {
-  const signal = deadline(timeout, `${hostname} sent no address`);
+  using deadline = new Deadline(timeout, `${hostname} sent no address`);
+  const { signal } = deadline;
   using connection = await connectTo(hostname, tcpPort, signal);
   const text = new TextDecoder().decode(await readBytes(connection, MOST_BYTES, signal));
   try {

@@ -137,5 +137,7 @@ export class Endpoint implements Disposable {
 }
 
 function gidOf(context: Context, { gidIndex, ibPort }: Options): Gid {
-  return gidIndex === undefined ? new Gid(new Uint8Array(16)) : context.queryGid(ibPort, gidIndex);
+  return gidIndex === undefined
+    ? new Gid(new Uint8Array(16))
+    : context.queryGidEx(ibPort, gidIndex).gid;
 }

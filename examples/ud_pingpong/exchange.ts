@@ -1,6 +1,6 @@
 /** The talk by TCP before the first datagram, in both roles. */
 
-import { deadline } from "../support/deadline.ts";
+import { Deadline } from "../support/deadline.ts";
 import { acceptOne, connectTo, readBytes, writeBytes } from "../support/tcp.ts";
 import { type Address, ADDRESS_SIZE, decodeAddress, encodeAddress } from "./address.ts";
 
@@ -25,7 +25,8 @@ export async function exchangeAsClient(
   hostname: string,
   { port, timeout, here }: Exchange,
 ): Promise<Address> {
-  const signal = deadline(timeout, "The server did not send its address");
+  using deadline = new Deadline(timeout, "The server did not send its address");
+  const { signal } = deadline;
   using connection = await connectTo(hostname, port, signal);
   await writeBytes(connection, encodeAddress(here), signal);
   const there = decodeAddress(await readBytes(connection, ADDRESS_SIZE, signal));
@@ -44,7 +45,8 @@ export async function exchangeAsServer(
   prepare: (there: Address) => void,
 ): Promise<Address> {
   using connection = await acceptOne(port, new AbortController().signal);
-  const signal = deadline(timeout, "The client did not send its address");
+  using deadline = new Deadline(timeout, "The client did not send its address");
+  const { signal } = deadline;
   const there = decodeAddress(await readBytes(connection, ADDRESS_SIZE, signal));
   prepare(there);
   await writeBytes(connection, encodeAddress(here), signal);

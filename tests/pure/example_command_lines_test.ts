@@ -1,0 +1,96 @@
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { UsageError } from "../../examples/support/command_line.ts";
+import { parseOptions } from "../../examples/ud_pingpong/options.ts";
+
+Deno.test("parseOptions() has the defaults of ibv_ud_pingpong", () => {
+  const options = parseOptions([])!;
+  assertEquals(
+    [options.port, options.ibPort, options.size, options.rxDepth, options.iters, options.sl],
+    [18515, 1, 1024, 500, 1000, 0],
+  );
+  assertEquals([options.host, options.device, options.gidIndex], [undefined, undefined, undefined]);
+  assertEquals([options.events, options.check, options.replyFromWc], [false, false, false]);
+});
+
+Deno.test("parseOptions() takes the options of ibv_ud_pingpong, short and long", () => {
+  const short = "-p 1 -d mlx5_0 -i 2 -s 3 -r 4 -n 5 -l 6 -e -g 7 -c host";
+  const long = "--port=1 --ib-dev=mlx5_0 --ib-port=2 --size=3 --rx-depth=4 --iters=5 --sl=6 " +
+    "--events --gid-idx=7 --chk host";
+  const joined = "-p1 -d mlx5_0 -i2 -s3 -r4 -n5 -l6 -ec -g7 host";
+  const expected = {
+    host: "host",
+    port: 1,
+    device: "mlx5_0",
+    ibPort: 2,
+    size: 3,
+    rxDepth: 4,
+    iters: 5,
+    sl: 6,
+    events: true,
+    gidIndex: 7,
+    check: true,
+    replyFromWc: false,
+    timeout: 10,
+    warmUp: 20_000,
+  };
+  for (const line of [short, long, joined]) {
+    assertEquals(parseOptions(line.split(" ")), expected, line);
+  }
+});
+
+Deno.test("parseOptions() throws when the command line is wrong", () => {
+  const cases: [line: string, message: string][] = [
+    ["-n 0", '--iters takes a whole number from 1 to 2147483647, not "0"'],
+    ["-n ten", "--iters takes"],
+    ["-s 1.5", "--size takes"],
+    ["-p 65536", "--port takes a whole number from 1 to 65535"],
+    ["-i 0", "--ib-port takes"],
+    ["-g -1", "-1"],
+    ["-g", '--gid-idx takes a whole number from 0 to 255, not ""'],
+    ["--frobnicate", '"--frobnicate" is not an option'],
+    ["one two", "There is one host at most"],
+    ["--reply-from-wc host", "--reply-from-wc is for the server"],
+  ];
+  for (const [line, message] of cases) {
+    assertThrows(() => parseOptions(line.split(" ")), UsageError, message);
+  }
+});
+
+/** Runs an example without any rights: none is needed to read the command line. */
+async function runExample(name: string, ...args: string[]): Promise<[number, string]> {
+  const file = new URL(`../../examples/${name}.ts`, import.meta.url).pathname;
+  const resolved = import.meta.resolve("@std/cli/parse-args");
+  const map = resolved.startsWith("file:")
+    ? [`--import-map=${new URL("import_map.json", resolved).pathname}`]
+    : [];
+  const options = ["--quiet", "--no-check", "--no-prompt", ...map];
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", ...options, file, ...args],
+  }).output();
+  const decoder = new TextDecoder();
+  return [code, decoder.decode(stdout) + decoder.decode(stderr)];
+}
+
+Deno.test("ud_pingpong and ud_reply_path show their options", async () => {
+  for (const name of ["ud_pingpong", "ud_reply_path"]) {
+    const [code, output] = await runExample(name, "--help");
+    assertEquals(code, 0);
+    assertStringIncludes(output, `deno run --allow-ffi --allow-net examples/${name}.ts`);
+    assertStringIncludes(output, "-g, --gid-i");
+  }
+});
+
+Deno.test("ud_pingpong and ud_reply_path end with status 2 when the command line is wrong", async () => {
+  const cases: [args: string[], message: string][] = [
+    [["ud_pingpong", "--frobnicate"], 'ud_pingpong: "--frobnicate" is not an option\nTry --help'],
+    [["ud_reply_path", "--frobnicate"], '"--frobnicate" is not an option'],
+    [["ud_reply_path", "somewhere"], '"somewhere" is not an option'],
+    [["ud_reply_path", "--listen", "--connect", "::1"], "are for one end each"],
+    [["ud_reply_path", "--port", "x"], "--port takes a whole number from 1 to 255"],
+  ];
+  for (const [[name, ...args], message] of cases) {
+    const [code, output] = await runExample(name!, ...args);
+    assertStringIncludes(output, message);
+    assertEquals(code, 2);
+  }
+});

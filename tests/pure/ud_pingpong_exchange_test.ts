@@ -1,0 +1,85 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { Gid } from "../../mod.ts";
+import { type Address, encodeAddress } from "../../examples/ud_pingpong/address.ts";
+import { exchangeAsClient, exchangeAsServer } from "../../examples/ud_pingpong/exchange.ts";
+
+const server: Address = { lid: 1, qpn: 2, psn: 3, gid: Gid.parse("10.0.0.1") };
+const client: Address = { lid: 4, qpn: 5, psn: 6, gid: Gid.parse("fd00::2") };
+const hostname = "127.0.0.1";
+
+function freePort(): number {
+  using listener = Deno.listen({ hostname, port: 0 });
+  return listener.addr.port;
+}
+
+/** Connects as soon as somebody listens. */
+async function connect(port: number): Promise<Deno.TcpConn> {
+  for (let tries = 0; tries < 500; tries++) {
+    try {
+      return await Deno.connect({ hostname, port });
+    } catch (error) {
+      if (!(error instanceof Deno.errors.ConnectionRefused)) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+  throw new Error(`Cannot connect: nobody listens on port ${port}`);
+}
+
+/** Lets a client of ours send something to a server under test; the result is the server's. */
+async function serveTo(sent: string | Uint8Array<ArrayBuffer>, timeout = 10): Promise<Address> {
+  const port = freePort();
+  const serving = exchangeAsServer({ port, timeout, here: server }, () => {});
+  const talking = (async () => {
+    using connection = await connect(port);
+    await connection.write(typeof sent === "string" ? new TextEncoder().encode(sent) : sent);
+    await connection.closeWrite();
+    await serving.catch(() => {});
+  })();
+  const [result] = await Promise.allSettled([serving, talking]);
+  if (result.status === "rejected") throw result.reason;
+  return result.value;
+}
+
+Deno.test("exchangeAsServer() and exchangeAsClient() tell each other their addresses", async () => {
+  const port = freePort();
+  const prepared: Address[] = [];
+  const serving = exchangeAsServer(
+    { port, timeout: 10, here: server },
+    (there) => prepared.push(there),
+  );
+  const calling = exchangeAsClient(hostname, { port, timeout: 10, here: client });
+  const [atServer, atClient] = await Promise.all([serving, calling]);
+  assertEquals(encodeAddress(atServer), encodeAddress(client));
+  assertEquals(encodeAddress(atClient), encodeAddress(server));
+  assertEquals(prepared, [atServer]);
+});
+
+Deno.test("exchangeAsServer() rejects when the client is none of ours", async () => {
+  await assertRejects(() => serveTo(""), SyntaxError, "Cannot read address");
+  await assertRejects(() => serveTo(encodeAddress(client).slice(0, 51)), SyntaxError, "0000000");
+  await assertRejects(() => serveTo("x".repeat(52)), SyntaxError, "xxx");
+  const unconfirmed = new Uint8Array([
+    ...encodeAddress(client),
+    ...new TextEncoder().encode("DONE\0"),
+  ]);
+  await assertRejects(() => serveTo(unconfirmed), SyntaxError, "did not confirm");
+  await assertRejects(() => serveTo(encodeAddress(client)), SyntaxError, "did not confirm");
+});
+
+Deno.test("exchangeAsServer() rejects when the client connects and stays silent", async () => {
+  const port = freePort();
+  const serving = exchangeAsServer({ port, timeout: 0.05, here: server }, () => {});
+  using _connection = await connect(port);
+  await assertRejects(() => serving, Error, "did not send its address within 0.05 s");
+});
+
+Deno.test("exchangeAsClient() rejects when the server stays silent, or is not there", async () => {
+  using listener = Deno.listen({ hostname, port: 0 });
+  const { port } = listener.addr;
+  const calling = exchangeAsClient(hostname, { port, timeout: 0.05, here: client });
+  const accepting = listener.accept();
+  await assertRejects(() => calling, Error, "did not send its address within 0.05 s");
+  (await accepting).close();
+  const nobody = { port: freePort(), timeout: 10, here: client };
+  await assertRejects(() => exchangeAsClient(hostname, nobody), Error, "Cannot connect to");
+});
