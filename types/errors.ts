@@ -68,10 +68,10 @@ function message(
   { detail, hint }: VerbsErrorOptions,
 ): string {
   const reason = value === 0
-    ? "the provider failed without giving a reason"
-    : `${errnoName(value)} (${errnoDescription(value)})`;
+    ? "failed, and the provider gave no reason"
+    : `gave ${errnoName(value)} (${errnoDescription(value)})`;
   const what = detail === undefined ? action : `${action} (${detail})`;
-  return `Cannot ${what}: ${verb} gave ${reason}${hint === undefined ? "" : `. ${hint}`}`;
+  return `Cannot ${what}: ${verb} ${reason}${hint === undefined ? "" : `. ${hint}`}`;
 }
 
 /** Options of {@linkcode check} and {@linkcode checkHandle}; the hint is asked for only when the verb failed. */

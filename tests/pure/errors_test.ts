@@ -1,0 +1,117 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { structs } from "../../ffi/layout.ts";
+import { writeField } from "../../ffi/struct.ts";
+import { libc } from "../../ffi/libc.ts";
+import { check, checkErrno, checkHandle, failure, VerbsError } from "../../types/errors.ts";
+import { setErrno } from "../../ffi/errno.ts";
+import { WcStatus, WorkCompletion, WorkCompletionError } from "../../types/work_completion.ts";
+
+// names of errno values are the C library's
+libc();
+
+const EINVAL = 22;
+const ENOMEM = 12;
+
+Deno.test("VerbsError says what failed, with what, why, and what may help", () => {
+  const error = new VerbsError("ibv_create_ah", "create address handle", EINVAL, {
+    detail: "port 1",
+    hint: "Give grh",
+  });
+  assertEquals(
+    error.message,
+    "Cannot create address handle (port 1): ibv_create_ah gave EINVAL (Invalid argument). Give grh",
+  );
+  assertEquals([error.verb, error.errno, error.code], ["ibv_create_ah", EINVAL, "EINVAL"]);
+  assertEquals([error.hint, error.name], ["Give grh", "VerbsError"]);
+});
+
+Deno.test("VerbsError leaves out what is not known", () => {
+  const error = new VerbsError("ibv_alloc_pd", "allocate protection domain", ENOMEM);
+  assertEquals(
+    error.message,
+    "Cannot allocate protection domain: ibv_alloc_pd gave ENOMEM (Cannot allocate memory)",
+  );
+  assertEquals([error.hint, error.posted], [undefined, undefined]);
+});
+
+Deno.test("VerbsError says so when the provider gave no reason", () => {
+  const error = new VerbsError("ibv_create_ah", "create address handle", 0);
+  assertEquals(
+    error.message,
+    "Cannot create address handle: ibv_create_ah failed, and the provider gave no reason",
+  );
+  assertEquals(error.code, "unknown");
+});
+
+Deno.test("VerbsError names errno values that the system does not know by number", () => {
+  assertEquals(new VerbsError("v", "act", 9999).code, "errno 9999");
+});
+
+Deno.test("VerbsError.notSupported tells what the device cannot do from what went wrong", () => {
+  const [EOPNOTSUPP, ENOSYS] = [95, 38];
+  const notSupported = (errno: number) => new VerbsError("v", "act", errno).notSupported;
+  assertEquals([EOPNOTSUPP, ENOSYS, EINVAL, 0].map(notSupported), [true, true, false, false]);
+});
+
+Deno.test("check() takes errno values of either sign, and asks for a hint only on failure", () => {
+  const hint = (code: string) => `it was ${code}`;
+  const never = () => {
+    throw new Error("asked");
+  };
+  check("v", "act", 0, { hint: never, detail: never });
+  for (const result of [EINVAL, -EINVAL]) {
+    const error = assertThrows(() => check("v", "act", result, { hint }), VerbsError);
+    assertEquals([error.errno, error.hint], [EINVAL, "it was EINVAL"]);
+  }
+});
+
+Deno.test("checkErrno() and checkHandle() take the errno that the verb left", () => {
+  setErrno(ENOMEM);
+  checkErrno("v", "act", 0);
+  checkErrno("v", "act", 3);
+  assertEquals(assertThrows(() => checkErrno("v", "act", -1), VerbsError).code, "ENOMEM");
+  assertEquals(checkHandle("v", "act", "handle"), "handle");
+  assertEquals(assertThrows(() => checkHandle("v", "act", null), VerbsError).code, "ENOMEM");
+});
+
+Deno.test("failure() carries how many requests went through", () => {
+  assertEquals(failure("ibv_post_send", "post send", ENOMEM, { posted: 3 }).posted, 3);
+  assertEquals(failure("ibv_post_send", "post send", ENOMEM).posted, undefined);
+});
+
+function completion(status: number, vendorErr = 0): WorkCompletion {
+  const { ibv_wc } = structs;
+  const view = new DataView(new ArrayBuffer(ibv_wc.size));
+  writeField(view, ibv_wc.fields.wr_id, 77n);
+  writeField(view, ibv_wc.fields.status, status);
+  writeField(view, ibv_wc.fields.vendor_err, vendorErr);
+  writeField(view, ibv_wc.fields.qp_num, 5);
+  return new WorkCompletion(view, 0);
+}
+
+Deno.test("WorkCompletion.check() gives the completion itself when it succeeded", () => {
+  const ok = completion(WcStatus.SUCCESS);
+  assertEquals(ok.check(), ok);
+  assertEquals(ok.ok, true);
+});
+
+Deno.test("WorkCompletion.check() throws the status' name and what usually lies behind it", () => {
+  const failed = completion(WcStatus.RNR_RETRY_EXC_ERR, 0x81);
+  const error = assertThrows(() => failed.check(), WorkCompletionError);
+  assertEquals(
+    error.message,
+    "Work request 77 on queue pair 5 failed: RNR_RETRY_EXC_ERR, vendor error 129. " +
+      "The peer had no receive posted",
+  );
+  assertEquals([error.code, error.name], ["RNR_RETRY_EXC_ERR", "WorkCompletionError"]);
+  assertEquals(error.completion, failed);
+});
+
+Deno.test("WorkCompletionError names every status, with or without a hint", () => {
+  for (const [name, status] of Object.entries(WcStatus)) {
+    const { code, message } = new WorkCompletionError(completion(status));
+    assertEquals(code, name);
+    assertEquals(message.endsWith("."), false);
+  }
+  assertEquals(new WorkCompletionError(completion(99)).code, "99");
+});

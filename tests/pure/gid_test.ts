@@ -1,0 +1,82 @@
+import {
+  assert,
+  assertEquals,
+  assertFalse,
+  assertNotStrictEquals,
+  assertThrows,
+} from "@std/assert";
+import { Gid } from "../../types/gid.ts";
+
+const LINK_LOCAL = "fe80::7096:dff:fe01:7bf3";
+
+Deno.test("Gid.parse() reads IPv6 addresses and maps IPv4 addresses", () => {
+  assertEquals(Gid.parse("2001:db8::1").bytes.toHex(), "20010db8000000000000000000000001");
+  assertEquals(Gid.parse("10.0.0.1").bytes.toHex(), "00000000000000000000ffff0a000001");
+  assert(Gid.parse("::ffff:10.0.0.1").equals(Gid.parse("10.0.0.1")));
+});
+
+Deno.test("Gid.parse() throws when the text is no address", () => {
+  for (const text of ["", "10.0.0", "10.0.0.256", "fe80::1%eth0", ":::", "g::1", "1::2::3"]) {
+    assertThrows(() => Gid.parse(text), SyntaxError);
+  }
+});
+
+Deno.test("Gid takes 16 bytes, and no other number of them", () => {
+  for (const length of [0, 4, 15, 17]) {
+    assertThrows(
+      () => new Gid(new Uint8Array(length)),
+      RangeError,
+      `takes 16 bytes, not ${length}`,
+    );
+  }
+});
+
+Deno.test("Gid does not change when the bytes it was made of or gave do", () => {
+  const bytes = new Uint8Array(16).fill(1);
+  const gid = new Gid(bytes);
+  bytes.fill(2);
+  gid.bytes.fill(3);
+  assertEquals(gid.bytes, new Uint8Array(16).fill(1));
+  assertNotStrictEquals(gid.bytes, gid.bytes);
+});
+
+Deno.test("Gid.toString() and toJSON() give the short form", () => {
+  for (const text of [LINK_LOCAL, "::ffff:10.0.0.1", "fd00::1", "::", "ff0e::1"]) {
+    assertEquals(Gid.parse(text).toString(), text);
+    assertEquals(JSON.stringify(Gid.parse(text)), JSON.stringify(text));
+  }
+  assertEquals(Deno.inspect(Gid.parse("::1")), "Gid(::1)");
+});
+
+Deno.test("Gid tells its halves as numbers", () => {
+  const gid = Gid.parse(LINK_LOCAL);
+  assertEquals(gid.subnetPrefix, 0xfe80_0000_0000_0000n);
+  assertEquals(gid.interfaceId, 0x7096_0dff_fe01_7bf3n);
+});
+
+Deno.test("Gid knows kinds of address by their prefix, to the bit", () => {
+  const kinds = (text: string): boolean[] => {
+    const { isIpv4Mapped, isMulticast, isLinkLocal, isZero } = Gid.parse(text);
+    return [isIpv4Mapped, isMulticast, isLinkLocal, isZero];
+  };
+  assertEquals(kinds("::ffff:0.0.0.0"), [true, false, false, false]);
+  assertEquals(kinds("::fffe:10.0.0.1"), [false, false, false, false]);
+  assertEquals(kinds("1::ffff:10.0.0.1"), [false, false, false, false]);
+  assertEquals(kinds("ff00::"), [false, true, false, false]);
+  assertEquals(kinds("fe00::"), [false, false, false, false]);
+  assertEquals(kinds("fe80::"), [false, false, true, false]);
+  assertEquals(kinds("febf::1"), [false, false, true, false]);
+  assertEquals(kinds("fec0::1"), [false, false, false, false]);
+  assertEquals(kinds("::"), [false, false, false, true]);
+  assertEquals(kinds("::1"), [false, false, false, false]);
+});
+
+Deno.test("Gid.equals() compares every byte", () => {
+  const gid = Gid.parse("2001:db8::1");
+  assert(gid.equals(new Gid(gid.bytes)));
+  for (let i = 0; i < 16; i++) {
+    const bytes = gid.bytes;
+    bytes[i] = bytes[i]! ^ 0x80;
+    assertFalse(gid.equals(new Gid(bytes)), `byte ${i}`);
+  }
+});
