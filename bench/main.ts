@@ -81,8 +81,7 @@ async function measure(stage: 1 | 2, rounds: number, quick: boolean): Promise<Re
     rounds,
     quick,
     milliseconds: quick ? 50 : 200,
-    // emulation makes compiling slow
-    warmUp: (quick ? 100 : 300) * (stage === 2 ? 10 : 1),
+    patience: stage === 2 ? 2500 : 250,
     contender: await compileC("../../bench/c/contender.c", ["-libverbs"]),
     pinger: await compileC("../../bench/c/pinger.c", ["-libverbs"]),
     provider: await compileC("../../bench/c/provider.c", ["-shared", "-fPIC"]),
