@@ -32,6 +32,8 @@ export class GidCache {
   readonly missErrno: number;
   readonly #slots: Uint32Array<ArrayBuffer>;
   readonly #mask: number;
+  /** Where the last search ended: packets mostly come to the same GID, and hashing takes half the time of a search. */
+  #recent = 0;
 
   /** Takes the table in. */
   constructor({ entries, length, missErrno }: GidTable) {
@@ -77,17 +79,20 @@ export class GidCache {
 
   /** Where a GID stands, or the free slot where it would. */
   #seek(a: number, b: number, c: number, d: number, type: number): number {
-    const slots = this.#slots;
+    if (this.#holds(this.#recent, a, b, c, d, type)) return this.#recent;
     let slot = hash(a, b, c, d) & this.#mask;
     while (true) {
       const at = slot * WORDS;
-      if (slots[at + TYPE] === 0) return at;
-      if (
-        slots[at + 3] === d && slots[at + 2] === c && slots[at + 1] === b && slots[at] === a &&
-        slots[at + TYPE] === type
-      ) return at;
+      if (this.#slots[at + TYPE] === 0) return at;
+      if (this.#holds(at, a, b, c, d, type)) return this.#recent = at;
       slot = slot + 1 & this.#mask;
     }
+  }
+
+  #holds(at: number, a: number, b: number, c: number, d: number, type: number): boolean {
+    const slots = this.#slots;
+    return slots[at + 3] === d && slots[at + 2] === c && slots[at + 1] === b && slots[at] === a &&
+      slots[at + TYPE] === type;
   }
 }
 
