@@ -11,10 +11,13 @@ import { ensurePackages, type Need } from "../tools/host/packages.ts";
 import { inProject, out } from "../tools/host/paths.ts";
 import { main, SetupError } from "../tools/host/report.ts";
 import type { Result } from "./measurement.ts";
+import { plot } from "./plot.ts";
+import { type Figure, measureSetUp } from "./set_up.ts";
 import type { StageOptions } from "./stage.ts";
-import { table } from "./table.ts";
+import { setUpTable, table } from "./table.ts";
 
 const HELP = `Compares the library with C and with pyverbs on the same work, in alternating rounds.
+A complete run is recorded in bench/results.json and drawn in bench/results.svg.
 
   deno task bench -- [OPTIONS]
 
@@ -65,8 +68,23 @@ await main(async () => {
     results.push(...await measure(stage, rounds, flags.quick));
   }
   console.log(table(results));
+  if (stages.length === 2) {
+    const setUp = await measureSetUp(rounds);
+    console.log(`\n${setUpTable(setUp)}`);
+    if (!flags.quick) await record(rounds, results, setUp);
+  }
   return 0;
 });
+
+async function record(rounds: number, results: Result[], setUp: Figure[]): Promise<void> {
+  const processor = Deno.readTextFileSync("/proc/cpuinfo").match(/^model name\s*: (.*)$/m)?.[1];
+  const recorded = { date: new Date(), deno: Deno.version.deno, processor, rounds, results, setUp };
+  await Deno.writeTextFile(
+    inProject("bench/results.json"),
+    `${JSON.stringify(recorded, null, 2)}\n`,
+  );
+  await Deno.writeTextFile(inProject("bench/results.svg"), plot(results));
+}
 
 function parseStage(text: string): 1 | 2 {
   if (text === "1") return 1;

@@ -2,6 +2,7 @@
 
 import type { Measurement, Measurements, Result } from "./measurement.ts";
 import { type Row, ROWS } from "./rows.ts";
+import type { Figure } from "./set_up.ts";
 
 /** A goal and what was reached. */
 export interface Verdict {
@@ -27,7 +28,7 @@ export function table(results: readonly Result[]): string {
     const row = ROWS.find((row) => row.id === id)!;
     cells.push(...lines(row, measurements, judge(row, results)));
   }
-  return align(cells);
+  return align(cells, [2, 3, 4, 5, 7]);
 }
 
 function lines(row: Row, measurements: Measurements, verdicts: Verdict[]): string[][] {
@@ -58,6 +59,20 @@ function contenderCells(
   return [who, show(median), show(min), show(max), ratio];
 }
 
+/** The figures of the set-up. */
+export function setUpTable(figures: readonly Figure[]): string {
+  const head = ["set-up", "target", "measured", ""];
+  return align([
+    head,
+    ...figures.map(({ title, value, unit, limit }) => [
+      title,
+      `at most ${limit} ${unit}`,
+      `${digits(value)} ${unit}`,
+      value <= limit ? "met" : "MISSED",
+    ]),
+  ], [2]);
+}
+
 function bytes(count: number): string {
   return `${digits(count / 1e3)} kB`;
 }
@@ -74,8 +89,7 @@ export function digits(value: number): string {
   return Math.abs(value) >= 100 ? value.toFixed(0) : Number(value.toPrecision(3)).toString();
 }
 
-function align(cells: readonly string[][]): string {
-  const right = [2, 3, 4, 5, 7];
+function align(cells: readonly string[][], right: readonly number[]): string {
   const widths = cells[0]!.map((_, i) => Math.max(...cells.map((line) => line[i]!.length)));
   return cells.map((line) =>
     line.map((cell, i) => right.includes(i) ? cell.padStart(widths[i]!) : cell.padEnd(widths[i]!))

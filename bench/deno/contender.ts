@@ -5,7 +5,7 @@
  */
 
 import { Context } from "../../mod.ts";
-import { exchange, postPoll, postPollBigint, postSend } from "./datagrams.ts";
+import { exchange, postPoll, postPollLow, postSend } from "./datagrams.ts";
 import { pollEmpty, pollEmptyByPointer } from "./polling.ts";
 import { predict } from "./prediction.ts";
 import { attributes, reply } from "./replies.ts";
@@ -20,7 +20,7 @@ const ROUNDS: Readonly<Record<string, Round>> = {
   poll_empty_pointer: pollEmptyByPointer,
   post_send: postSend,
   post_poll: postPoll,
-  post_poll_bigint: postPollBigint,
+  post_poll_low: postPollLow,
   heap: growth,
   prediction: predict,
   ud_round: (context, count) => exchange(context, count, 1),

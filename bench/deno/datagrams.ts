@@ -68,7 +68,7 @@ export function postSend(context: Context, count: number): number {
 }
 
 /** A list of 32 posted and as many completions polled, status and the lower half of wr_id read; for one message. */
-export function postPoll(context: Context, count: number): number {
+export function postPollLow(context: Context, count: number): number {
   const { qp, cq, sends, batch } = datagrams(context);
   let sum = 0;
   const messages = wholeLists(count, LIST);
@@ -85,7 +85,7 @@ export function postPoll(context: Context, count: number): number {
 }
 
 /** The same with the whole of wr_id, which is a bigint. */
-export function postPollBigint(context: Context, count: number): number {
+export function postPoll(context: Context, count: number): number {
   const { qp, cq, sends, batch } = datagrams(context);
   let sum = 0n;
   const messages = wholeLists(count, LIST);

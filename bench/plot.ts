@@ -1,0 +1,114 @@
+/** Results as bars, for the README: time of one operation, on a logarithmic scale. */
+
+import type { Result } from "./measurement.ts";
+import { type Row, ROWS } from "./rows.ts";
+import { duration } from "./table.ts";
+
+const WIDTH = 880;
+const LEFT = 300;
+const RIGHT = 90;
+const BAR = 12;
+const GAP = 3;
+const GROUP_GAP = 14;
+const TOP = 64;
+/** The scale's ends, as powers of ten of nanoseconds. */
+const FIRST = -1;
+const LAST = 6;
+const TICKS = ["0.1 ns", "1 ns", "10 ns", "100 ns", "1 us", "10 us", "100 us", "1 ms"];
+
+/** Who is shown, and in which of the colours below. */
+const CONTENDERS = ["C", "Deno", "pyverbs"];
+
+const STYLE = `
+text { font: 12px system-ui, sans-serif; fill: #57606a }
+.title { font-weight: 600; font-size: 14px }
+.small { font-size: 11px }
+line { stroke: #8c959f; stroke-opacity: 0.35 }
+.C { fill: #8c959f }
+.Deno { fill: #1f883d }
+.pyverbs { fill: #bf8700 }
+@media (prefers-color-scheme: dark) { text { fill: #b1bac4 } .Deno { fill: #3fb950 } }`;
+
+/** Draws all rows whose unit is time. */
+export function plot(results: readonly Result[]): string {
+  const parts: string[] = [];
+  let y = TOP;
+  for (const stage of [1, 2] as const) {
+    const title = stage === 1
+      ? "With a provider that does nothing"
+      : "On soft-RoCE, in the emulated guest";
+    parts.push(text(title, 16, y + BAR, "title"));
+    y += BAR + GROUP_GAP;
+    for (const row of ROWS.filter((row) => row.stage === stage && row.unit === undefined)) {
+      const result = results.find(({ id }) => id === row.id);
+      if (result === undefined) continue;
+      const bars = CONTENDERS.filter((who) => who in result.measurements);
+      parts.push(group(row, result, bars, y));
+      y += bars.length * (BAR + GAP) + GROUP_GAP;
+    }
+  }
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${y}" viewBox="0 0 ${WIDTH} ${y}" role="img">`,
+    `<title>Time of one operation: C, Deno and pyverbs</title>`,
+    `<style>${STYLE}</style>`,
+    ...grid(y),
+    ...legend(),
+    ...parts,
+    "</svg>\n",
+  ].join("\n");
+}
+
+function group(row: Row, { measurements }: Result, bars: readonly string[], y: number): string {
+  const middle = y + (bars.length * (BAR + GAP) - GAP) / 2 + 4;
+  const parts = [text(row.title, LEFT - 12, middle, "", "end")];
+  for (const [i, who] of bars.entries()) {
+    const { median } = measurements[who]!;
+    const top = y + i * (BAR + GAP);
+    const end = position(median);
+    parts.push(
+      `<rect class="${who}" x="${LEFT}" y="${top}" width="${
+        round(end - LEFT)
+      }" height="${BAR}" rx="2"/>`,
+      text(duration(median), end + 6, top + BAR - 2, "small"),
+    );
+  }
+  return parts.join("\n");
+}
+
+function position(nanoseconds: number): number {
+  const share = (Math.log10(nanoseconds) - FIRST) / (LAST - FIRST);
+  return LEFT + Math.min(Math.max(share, 0.002), 1) * (WIDTH - LEFT - RIGHT);
+}
+
+function grid(bottom: number): string[] {
+  return TICKS.flatMap((label, i) => {
+    const x = round(position(10 ** (FIRST + i)));
+    return [
+      `<line x1="${x}" x2="${x}" y1="${TOP - 8}" y2="${bottom - 6}"/>`,
+      text(label, x, TOP - 14, "small", "middle"),
+    ];
+  });
+}
+
+function legend(): string[] {
+  return [
+    text("Time of one operation (shorter is better, logarithmic scale)", 16, 20, "title"),
+    ...CONTENDERS.flatMap((who, i) => {
+      const x = WIDTH - RIGHT - 250 + i * 90;
+      return [
+        `<rect class="${who}" x="${x}" y="10" width="${BAR}" height="${BAR}" rx="2"/>`,
+        text(who, x + BAR + 6, 20),
+      ];
+    }),
+  ];
+}
+
+function text(words: string, x: number, y: number, kind = "", anchor = "start"): string {
+  const escaped = words.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+  const name = kind === "" ? "" : ` class="${kind}"`;
+  return `<text${name} x="${round(x)}" y="${round(y)}" text-anchor="${anchor}">${escaped}</text>`;
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}
