@@ -278,7 +278,7 @@ export class ReplyPath extends Resource<IbvPd> {
 
   #failure(errno: number, grh: DataView, at: number): Error {
     const bytes = new Uint8Array(grh.buffer, grh.byteOffset + at, Grh.SIZE);
-    return initError(errno, this.port, new Grh(bytes));
+    return initError(errno, this.port, grh === NO_GRH ? undefined : new Grh(bytes));
   }
 
   #find(): AddressHandle | undefined {
