@@ -14,7 +14,7 @@ import { check, checkHandle, failure } from "./errors.ts";
 import { Resource } from "./resource.ts";
 import type { SendTracker } from "./send_tracker.ts";
 import { integer, positiveInt } from "./validate.ts";
-import type { WorkCompletion } from "./work_completion.ts";
+import { WcOpcode, WcStatus, type WorkCompletion } from "./work_completion.ts";
 import { setLength, WorkCompletions } from "./work_completions.ts";
 
 /** What a completion queue is to be like. */
@@ -36,6 +36,13 @@ export interface CompletionsOptions {
   /** Empty polls in a row before it goes to sleep; 0, to sleep at once, if left out. Waking up costs tens of us. */
   readonly spin?: number;
 }
+
+const { size: SIZE, fields } = structs.ibv_wc;
+const STATUS = fields.status.offset;
+const OPCODE = fields.opcode.offset;
+const QP_NUM = fields.qp_num.offset;
+const { SUCCESS } = WcStatus;
+const { RECV } = WcOpcode;
 
 let nextId = 1n;
 
@@ -160,16 +167,17 @@ export class CompletionQueue extends Resource<IbvCq> {
 
   /** Lets go of the address handles whose sends have completed. */
   #account(batch: WorkCompletions, count: number): void {
-    let qpNum = batch.qpNum(0);
+    const { view } = batch;
+    let qpNum = view.getUint32(QP_NUM, true);
     let sends = 0;
-    for (let i = 0; i < count; i++) {
-      const number = batch.qpNum(i);
+    for (let at = 0; at < count * SIZE; at += SIZE) {
+      const number = view.getUint32(at + QP_NUM, true);
       if (number !== qpNum) {
         if (sends > 0) this.#senders.get(qpNum)?.completed(sends);
         qpNum = number;
         sends = 0;
       }
-      if (batch.isSend(i)) sends++;
+      if (isSend(view, at)) sends++;
     }
     if (sends > 0) this.#senders.get(qpNum)?.completed(sends);
   }
@@ -242,6 +250,11 @@ export class CompletionQueue extends Resource<IbvCq> {
     const result = verbs().ibv_destroy_cq(handle);
     check("ibv_destroy_cq", "destroy completion queue", result);
   }
+}
+
+/** Whether it is a send that succeeded: of a failed request not even the kind is known. */
+function isSend(view: DataView, at: number): boolean {
+  return view.getUint32(at + STATUS, true) === SUCCESS && view.getUint32(at + OPCODE, true) < RECV;
 }
 
 function pollError(count: number): Error {
