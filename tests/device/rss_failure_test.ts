@@ -1,7 +1,9 @@
 // Each verb failing in the kernel: a typed error, nothing left behind, and the next attempt succeeds.
 import { assertEquals, assertThrows } from "@std/assert";
+import { EOPNOTSUPP } from "../../ffi/errno.ts";
+import { type Verbs, verbs } from "../../ffi/library.ts";
 import {
-  type Context,
+  Context,
   type QpInitEx,
   QpState,
   QpType,
@@ -21,6 +23,7 @@ import {
   forget,
   hashOverAll,
   openBench,
+  STUB,
   stubTest,
 } from "./stub.ts";
 
@@ -144,3 +147,17 @@ for (const [stubVerb, verb, pick] of DESTROYERS) {
     assertEquals(Object.values(alive()).every((count) => count === 0), true);
   });
 }
+
+stubTest("CompletionQueue.poll() refuses more completions than it asked for", () => {
+  using context = Context.open(STUB);
+  // what libibverbs gives where a provider has no poll_cq
+  const table = verbs() as { -readonly [K in keyof Verbs]: Verbs[K] };
+  const original = table.ibv_poll_cq;
+  table.ibv_poll_cq = () => EOPNOTSUPP;
+  try {
+    const cq = context.createCq({ cqe: 7 });
+    assertFails(() => cq.poll(16), "ibv_poll_cq", "EOPNOTSUPP");
+  } finally {
+    table.ibv_poll_cq = original;
+  }
+});
