@@ -13,6 +13,8 @@ import { WcFlags } from "./work_completion.ts";
 const EINVAL = 22;
 const EPROTONOSUPPORT = 93;
 
+const GRH_FLAG = WcFlags.GRH;
+
 // what follows an IPv6 header or a GRH
 const UDP = 17;
 const BTH = 27;
@@ -93,7 +95,7 @@ export class ReplyAddress {
     words[LOCAL] = slid << DLID | sl << SL | dlidPathBits << SRC_PATH_BITS;
     words[PORT] = this.#portNum;
     this.#hasFlowLabel = false;
-    if ((wcFlags & WcFlags.GRH) === 0) return leave(words, 0);
+    if ((wcFlags & GRH_FLAG) === 0) return leave(words, 0);
     words[PORT] = this.#portNum | 1 << IS_GLOBAL;
     const version = headerVersion(first, grh, at);
     if (version === 4) return writeFromIpv4(words, grh, at, gids);
