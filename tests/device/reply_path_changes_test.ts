@@ -1,0 +1,250 @@
+// Reply paths while the device's addresses change: no handle that was made before a change is given out after it.
+import {
+  assert,
+  assertEquals,
+  assertGreater,
+  assertNotStrictEquals,
+  assertStrictEquals,
+  assertThrows,
+} from "@std/assert";
+import {
+  type AddressHandle,
+  Gid,
+  Grh,
+  QpType,
+  type ReplyPath,
+  VerbsError,
+  type WcAddress,
+  WcFlags,
+  WcStatus,
+  WorkCompletions,
+} from "../../mod.ts";
+import { structs } from "../../ffi/layout.ts";
+import { type MovingLink, movingLink } from "./moving_link.ts";
+import { deviceTest, makeEnd, PORT, QKEY, until, waitFor } from "./setup.ts";
+
+const WC: WcAddress = { wcFlags: WcFlags.GRH, slid: 0, sl: 0, dlidPathBits: 0 };
+const FIRST = "10.8.0.1";
+const SECOND = "10.8.0.2";
+
+/** The header of an IPv4 packet that an address sent to itself. */
+function grhOf(address: string): Grh {
+  const bytes = new Uint8Array(Grh.SIZE);
+  bytes.set([0x45, 0, 0, 0, 0, 0, 0, 0, 64, 17], 20);
+  const ipv4 = Gid.parse(address).bytes.subarray(12);
+  bytes.set(ipv4, 32);
+  bytes.set(ipv4, 36);
+  return new Grh(bytes);
+}
+
+/** The handle for an address, or undefined where the path says that the device does not have it. */
+function answer(path: ReplyPath, address: string): AddressHandle | undefined {
+  try {
+    return path.to(WC, grhOf(address));
+  } catch (error) {
+    if (error instanceof VerbsError && error.verb === "ibv_init_ah_from_wc") return undefined;
+    throw error;
+  }
+}
+
+deviceTest(
+  "ReplyPath.to() answers by an address from when it is added until it is removed",
+  async () => {
+    using link = await movingLink();
+    using pd = link.context.allocPd();
+    using path = pd.createReplyPath({ port: PORT });
+    assertEquals(answer(path, FIRST), undefined);
+    await link.add(FIRST);
+    const ah = answer(path, FIRST);
+    assertEquals(ah?.disposed, false);
+    assertStrictEquals(answer(path, FIRST), ah);
+    await link.remove(FIRST);
+    const error = assertThrows(() => path.to(WC, grhOf(FIRST)), VerbsError);
+    assertEquals([error.verb, error.code], ["ibv_init_ah_from_wc", "EINVAL"]);
+    await link.add(SECOND);
+    await link.add(FIRST);
+    const other = answer(path, FIRST)!;
+    assertNotStrictEquals(other, ah);
+    assertEquals(path.attr(WC, grhOf(FIRST)).grh.sgidIndex, link.slotOf(FIRST)!.gidIndex);
+  },
+);
+
+deviceTest(
+  "ReplyPath.toAt() takes up a change with the first completion of the next poll",
+  async () => {
+    using link = await movingLink();
+    using pd = link.context.allocPd();
+    using path = pd.createReplyPath({ port: PORT });
+    const { cq } = makeEnd(pd, QpType.UD);
+    await link.add(FIRST);
+    const batch = new WorkCompletions(2);
+    const { size, fields } = structs.ibv_wc;
+    for (const i of [0, 1]) {
+      batch.view.setUint32(
+        i * size + fields.wc_flags.offset,
+        WcFlags.GRH,
+        true,
+      );
+    }
+    const memory = new DataView(grhOf(FIRST).bytes.buffer);
+    const ah = path.toAt(batch, 0, memory, 0);
+    await link.add(SECOND);
+    assertStrictEquals(path.toAt(batch, 1, memory, 0), ah);
+    cq.pollInto(batch);
+    const next = path.toAt(batch, 0, memory, 0);
+    assertNotStrictEquals(next, ah);
+    path.invalidate();
+    assertNotStrictEquals(path.toAt(batch, 1, memory, 0), next);
+  },
+);
+
+deviceTest("ReplyPath.refresh() takes up a change before the next poll", async () => {
+  using link = await movingLink();
+  using pd = link.context.allocPd();
+  using path = pd.createReplyPath({ port: PORT });
+  await link.add(FIRST);
+  answer(path, FIRST);
+  assertEquals(path.size, 1);
+  await link.add(SECOND);
+  path.refresh();
+  assertEquals(path.size, 0);
+});
+
+deviceTest("ReplyPath makes its handles anew when its port goes down", async () => {
+  using link = await movingLink();
+  using pd = link.context.allocPd();
+  using path = pd.createReplyPath({ port: PORT });
+  await link.add(FIRST);
+  const ah = answer(path, FIRST);
+  await link.bounce();
+  await until("a new handle", () => {
+    const now = answer(path, FIRST);
+    return now !== undefined && now !== ah;
+  });
+});
+
+deviceTest("ReplyPath tells all paths of a context of a change, whichever asks first", async () => {
+  using link = await movingLink();
+  using pd = link.context.allocPd();
+  using left = pd.createReplyPath({ port: PORT });
+  using right = pd.createReplyPath({ port: PORT });
+  await link.add(FIRST);
+  const handles = [answer(left, FIRST), answer(right, FIRST)];
+  await link.add(SECOND);
+  assertNotStrictEquals(answer(left, FIRST), handles[0]);
+  assertNotStrictEquals(answer(right, FIRST), handles[1]);
+});
+
+deviceTest(
+  "ReplyPath leaves a handle open that was given out before a change, to be posted with",
+  async () => {
+    using link = await movingLink();
+    using pd = link.context.allocPd();
+    using path = pd.createReplyPath({ port: PORT });
+    const { qp, cq, mr } = makeEnd(pd, QpType.UD);
+    qp.activateUd({ port: PORT, qkey: QKEY });
+    await link.add(FIRST);
+    const ah = answer(path, FIRST)!;
+    await link.add(SECOND);
+    answer(path, SECOND);
+    qp.postSend({ sge: mr.slice(0, 8), ah, remoteQpn: qp.qpNum, remoteQkey: QKEY });
+    assertEquals((await waitFor(cq))[0]!.status, WcStatus.SUCCESS);
+  },
+);
+
+/** Checks one address: what the path gives must have been made since it came, for the slot it has. */
+class Watcher {
+  readonly #link: MovingLink;
+  readonly #path: ReplyPath;
+  readonly #address: string;
+  /** Handles given out before the address last went. */
+  readonly #old: Set<AddressHandle> = new Set();
+  readonly #current: Set<AddressHandle> = new Set();
+  #slot: number | undefined;
+  readonly seen = { there: 0, gone: 0, returns: 0 };
+
+  constructor(link: MovingLink, path: ReplyPath, address: string) {
+    this.#link = link;
+    this.#path = path;
+    this.#address = address;
+  }
+
+  /** Looks at the table before and after, and judges only where nothing changed in between. */
+  async check(): Promise<void> {
+    const before = this.#find();
+    // the kernel reports a change after it has made it: by then it has
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    const ah = answer(this.#path, this.#address);
+    const index = ah && this.#path.attr(WC, grhOf(this.#address)).grh.sgidIndex;
+    const after = this.#find();
+    if (before !== after) return this.#forget();
+    if (after === undefined) {
+      assertEquals(ah, undefined, `${this.#address} is answered by although it is gone`);
+      this.seen.gone++;
+      return this.#forget();
+    }
+    assert(ah !== undefined, `${this.#address} is not answered by although it is there`);
+    assertEquals(index, after);
+    assert(!this.#old.has(ah), `a handle for ${this.#address} outlived its address`);
+    if (this.#current.size === 0 && this.#old.size > 0) this.seen.returns++;
+    this.#current.add(ah);
+    this.#slot = after;
+    this.seen.there++;
+  }
+
+  #find(): number | undefined {
+    return this.#link.slotOf(this.#address)?.gidIndex;
+  }
+
+  #forget(): void {
+    if (this.#find() === this.#slot && this.#slot !== undefined) return;
+    for (const ah of this.#current) this.#old.add(ah);
+    this.#current.clear();
+    this.#slot = undefined;
+  }
+}
+
+deviceTest(
+  "ReplyPath.to() never gives a handle of an address that has gone, under load",
+  async () => {
+    using link = await movingLink();
+    using pd = link.context.allocPd();
+    using path = pd.createReplyPath({ port: PORT, maxPeers: 4 });
+    const { qp, cq, mr } = makeEnd(pd, QpType.UD);
+    qp.activateUd({ port: PORT, qkey: QKEY });
+    await link.add(FIRST);
+    const addresses = ["10.8.0.3", "10.8.0.4"];
+    const watchers = addresses.map((address) => new Watcher(link, path, address));
+    let going = true;
+    async function move(): Promise<void> {
+      for (let round = 0; round < 12; round++) {
+        for (const address of addresses) await link.add(address);
+        await new Promise((resolve) => setTimeout(resolve, 40));
+        for (const address of addresses) await link.remove(address);
+        await new Promise((resolve) => setTimeout(resolve, 40));
+      }
+      going = false;
+    }
+    async function load(): Promise<void> {
+      const peers = [FIRST, ...addresses];
+      for (let i = 0; going; i++) {
+        // a completion that is there already is waited for without letting timers run
+        await new Promise((resolve) => setTimeout(resolve, 0));
+        const ah = answer(path, peers[i % peers.length]!);
+        if (ah === undefined) continue;
+        qp.postSend({ sge: mr.slice(0, 8), ah, remoteQpn: qp.qpNum, remoteQkey: QKEY });
+        await waitFor(cq);
+      }
+    }
+    async function watch(watcher: Watcher): Promise<void> {
+      while (going) await watcher.check();
+    }
+    const moving = move().finally(() => going = false);
+    await Promise.all([moving, load(), ...watchers.map(watch)]);
+    for (const { seen } of watchers) {
+      assertGreater(seen.there, 5);
+      assertGreater(seen.gone, 5);
+      assertGreater(seen.returns, 2);
+    }
+  },
+);
