@@ -125,7 +125,7 @@ function thunkCalls(path: string): Calls {
   }
   const nonblocking: Record<string, AnyFunction> = {};
   for (const name of blockingVerbs) {
-    nonblocking[name] = withOwnErrno(symbols[`${name}_nonblocking`] as AnyFunction);
+    nonblocking[name] = withOwnErrno(offTheLoop(symbols, name));
   }
   return { sync, nonblocking };
 }
@@ -205,6 +205,11 @@ function keepErrno(f: AnyFunction | null, parameters: number): AnyFunction {
   }
 }
 
+/** Deno has a function even for a nonblocking symbol that the library lacks; only of a blocking one it tells. */
+function offTheLoop(symbols: Record<string, unknown>, name: BlockingVerb): AnyFunction | null {
+  return symbols[name] === null ? null : symbols[`${name}_nonblocking`] as AnyFunction;
+}
+
 function withOwnErrno(f: AnyFunction | null): AnyFunction {
   if (f === null) return absent;
   return async (...args: unknown[]): Promise<Outcome<unknown>> => {
@@ -230,7 +235,7 @@ function slowCalls(symbols: Record<string, unknown>): Calls {
   for (const [name, inline] of inlineEntries) sync[name] = slowInline(inline);
   const nonblocking: Record<string, AnyFunction> = {};
   for (const name of blockingVerbs) {
-    const verb = (symbols[`${name}_nonblocking`] ?? absent) as AnyFunction;
+    const verb = offTheLoop(symbols, name) ?? absent;
     nonblocking[name] = slowNonblocking(verb, sync[name]!, errno);
   }
   return { sync, nonblocking };
