@@ -26,6 +26,9 @@ export let waitForQueue: (
   signal: AbortSignal | undefined,
 ) => Promise<CompletionQueue>;
 
+/** Wakes those who wait for that queue, without an event. */
+export let wakeQueue: (channel: CompletionChannel, cq: CompletionQueue) => void;
+
 /** Takes a queue from its channel before it is destroyed. */
 export let unregisterQueue: (channel: CompletionChannel, id: bigint, cq: CompletionQueue) => void;
 
@@ -57,6 +60,11 @@ export class CompletionChannel extends Resource<IbvCompChannel> {
       channel.#refuse((waiter) => waiter.cq === cq, "completion queue");
     };
     waitForQueue = (channel, cq, signal) => channel.#wait(cq, signal);
+    wakeQueue = (channel, cq) => {
+      for (const waiter of channel.#waiters) {
+        if (waiter.cq === cq) waiter.resolve(cq);
+      }
+    };
   }
 
   private constructor(context: Context, handle: IbvCompChannel) {

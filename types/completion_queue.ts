@@ -8,6 +8,7 @@ import {
   registerQueue,
   unregisterQueue,
   waitForQueue,
+  wakeQueue,
 } from "./completion_channel.ts";
 import type { Context } from "./context.ts";
 import { check, checkHandle, failure } from "./errors.ts";
@@ -15,7 +16,7 @@ import { Resource } from "./resource.ts";
 import type { SendTracker } from "./send_tracker.ts";
 import { integer, positiveInt } from "./validate.ts";
 import { WcOpcode, WcStatus, type WorkCompletion } from "./work_completion.ts";
-import { setLength, WorkCompletions } from "./work_completions.ts";
+import { moveCompletions, setLength, WorkCompletions } from "./work_completions.ts";
 
 /** What a completion queue is to be like. */
 export interface CqInit {
@@ -79,6 +80,8 @@ export class CompletionQueue extends Resource<IbvCq> {
   /** What is under way on the queue pairs that send to this queue, by queue pair number. */
   readonly #senders: Map<number, SendTracker> = new Map();
   #scratch: WorkCompletions | undefined;
+  /** What iterations had polled and not given out when they were left; it comes first in every poll. */
+  readonly #left: WorkCompletions[] = [];
 
   static {
     addSender = (cq, qpNum, tracker) => {
@@ -157,12 +160,29 @@ export class CompletionQueue extends Resource<IbvCq> {
    * @throws {VerbsError} If the provider fails, or the queue has overrun.
    */
   pollInto(batch: WorkCompletions): number {
-    const count = this.#poll(this.unsafeHandle, batch.capacity, batch.pointer);
+    const handle = this.unsafeHandle;
+    if (this.#left.length > 0) return this.#takeLeft(batch);
+    const count = this.#poll(handle, batch.capacity, batch.pointer);
     // providers without the op return the positive EOPNOTSUPP, as if there were 95 completions
     if (count < 0 || count > batch.capacity) throw pollError(count);
     setLength(batch, count);
     if (count > 0 && this.#senders.size > 0) this.#account(batch, count);
     return count;
+  }
+
+  #takeLeft(batch: WorkCompletions): number {
+    const oldest = this.#left[0]!;
+    moveCompletions(oldest, 0, batch);
+    if (oldest.length === 0) this.#left.shift();
+    return batch.length;
+  }
+
+  /** Keeps what an iteration leaves behind, and wakes another one to go on with it. */
+  #leave(completions: WorkCompletions, from: number): void {
+    const left = new WorkCompletions(completions.length - from);
+    moveCompletions(completions, from, left);
+    this.#left.push(left);
+    if (this.channel !== null) wakeQueue(this.channel, this);
   }
 
   /** Lets go of the address handles whose sends have completed. */
@@ -206,7 +226,7 @@ export class CompletionQueue extends Resource<IbvCq> {
 
   /**
    * Completions as they come, for `for await`. It sleeps while there are none, without keeping a thread for itself,
-   * and never misses one.
+   * and never misses one. What it had polled already when it is left comes first in the next poll.
    *
    * @throws {TypeError} If the queue has no channel, or is disposed meanwhile.
    * @throws The signal's reason when it aborts.
@@ -228,8 +248,12 @@ export class CompletionQueue extends Resource<IbvCq> {
           continue;
         }
       }
-      // copied, because another poll may come before the consumer asks for the next one
-      yield* [...completions];
+      let given = 0;
+      try {
+        while (given < completions.length) yield completions.at(given++);
+      } finally {
+        if (given < completions.length) this.#leave(completions, given);
+      }
     }
   }
 

@@ -200,16 +200,27 @@ function memoryOf(source: MemorySource): Memory {
     const native = new NativeMemory(integer(source, "length", 1, Number.MAX_SAFE_INTEGER));
     return { buffer: native.buffer, byteOffset: 0, byteLength: source, native };
   }
+  checkBuffer(ArrayBuffer.isView(source) ? source.buffer : source);
   const { buffer, byteOffset, byteLength } = ArrayBuffer.isView(source)
     ? source
     : new Uint8Array(source);
-  if ("resizable" in buffer ? buffer.resizable : (buffer as SharedArrayBuffer).growable) {
-    throw new TypeError("Cannot register memory: the buffer is resizable");
-  }
   if (byteLength === 0) {
-    throw new RangeError("Cannot register memory: the buffer is empty or detached");
+    throw new RangeError("Cannot register memory: the buffer is empty");
   }
   return { buffer, byteOffset, byteLength };
+}
+
+function checkBuffer(buffer: ArrayBufferLike): void {
+  const shared = buffer instanceof SharedArrayBuffer;
+  if (!shared && !(buffer instanceof ArrayBuffer)) {
+    throw new TypeError("Cannot register memory: the source is neither a length nor a buffer");
+  }
+  if (!shared && buffer.detached) {
+    throw new TypeError("Cannot register memory: the buffer is detached");
+  }
+  if (shared ? buffer.growable : buffer.resizable) {
+    throw new TypeError("Cannot register memory: the buffer is resizable");
+  }
 }
 
 function hintRegister(code: string, access: number): string | undefined {

@@ -15,6 +15,9 @@ const WC_FLAGS = fields.wc_flags.offset;
 /** Notes how many completions a poll brought. */
 export let setLength: (batch: WorkCompletions, count: number) => void;
 
+/** Moves completions from an index on to another batch, as many as it takes; those behind them move up. */
+export let moveCompletions: (from: WorkCompletions, start: number, to: WorkCompletions) => void;
+
 /** How often was polled into a batch: tells the completions of one poll from those of another. */
 export let pollsOf: (batch: WorkCompletions) => number;
 
@@ -62,6 +65,14 @@ export class WorkCompletions {
     setLength = (batch, count) => {
       batch.#length = count;
       batch.#polls++;
+    };
+    moveCompletions = (from, start, to) => {
+      const end = Math.min(from.#length, start + to.capacity);
+      const bytes = new Uint8Array(from.view.buffer);
+      new Uint8Array(to.view.buffer).set(bytes.subarray(start * SIZE, end * SIZE));
+      bytes.copyWithin(start * SIZE, end * SIZE, from.#length * SIZE);
+      from.#length -= end - start;
+      setLength(to, end - start);
     };
     pollsOf = (batch) => batch.#polls;
   }
