@@ -1,0 +1,138 @@
+// Completion queues: making, resizing, polling.
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { VerbsError, WorkCompletions } from "../../mod.ts";
+import { countOf, deviceTest, openRxe, QKEY, selfAddress, udPair, waitFor } from "./setup.ts";
+
+deviceTest("Context.createCq() makes a queue of at least the size asked for", () => {
+  using context = openRxe();
+  const { maxCqe } = context.queryDevice();
+  for (const cqe of [1, 100, Math.floor(maxCqe / 2), maxCqe]) {
+    using cq = context.createCq({ cqe, channel: null });
+    assert(cq.cqe >= cqe, `${cq.cqe} of ${cqe}`);
+    assertEquals([cq.context, cq.channel], [context, null]);
+  }
+});
+
+deviceTest("Context.createCq() takes every completion vector there is", () => {
+  using context = openRxe();
+  for (let compVector = 0; compVector < context.numCompVectors; compVector++) {
+    context.createCq({ cqe: 4, compVector }).close();
+  }
+  const compVector = context.numCompVectors;
+  assertThrows(() => context.createCq({ cqe: 4, compVector }), RangeError, "compVector");
+});
+
+deviceTest("Context.createCq() tells the device's limit when asked for more", () => {
+  using context = openRxe();
+  const before = countOf("cq");
+  const { maxCqe } = context.queryDevice();
+  const error = assertThrows(() => context.createCq({ cqe: maxCqe + 1 }), VerbsError);
+  assertEquals([error.verb, error.code], ["ibv_create_cq", "EINVAL"]);
+  assertStringIncludes(error.message, `(cqe ${maxCqe + 1})`);
+  assertStringIncludes(error.hint!, `allows up to ${maxCqe} entries`);
+  assertEquals(countOf("cq"), before);
+});
+
+deviceTest("Context.createCq() refuses bad arguments before native code is reached", () => {
+  using context = openRxe();
+  using other = openRxe();
+  for (const cqe of [0, -1, 2 ** 31]) assertThrows(() => context.createCq({ cqe }), RangeError);
+  for (const cqe of [NaN, 1.5]) assertThrows(() => context.createCq({ cqe }), TypeError);
+  assertThrows(() => context.createCq({ cqe: 4, compVector: -1 }), RangeError);
+  const channel = other.createCompletionChannel();
+  assertThrows(
+    () => context.createCq({ cqe: 4, channel }),
+    TypeError,
+    "the channel belongs to another context",
+  );
+  channel.close();
+  using same = other.createCq({ cqe: 4 });
+  assert(same.channel !== channel);
+  assertThrows(() => other.createCq({ cqe: 4, channel }), TypeError, "it is disposed");
+});
+
+deviceTest("CompletionQueue.resize() grows and shrinks the queue", () => {
+  using context = openRxe();
+  using cq = context.createCq({ cqe: 10 });
+  cq.resize(1000);
+  assert(cq.cqe >= 1000);
+  cq.resize(20);
+  assert(cq.cqe >= 20 && cq.cqe < 1000);
+  const { maxCqe } = context.queryDevice();
+  const error = assertThrows(() => cq.resize(maxCqe + 1), VerbsError);
+  assertEquals([error.verb, error.code], ["ibv_resize_cq", "EINVAL"]);
+  assertThrows(() => cq.resize(0), RangeError);
+});
+
+deviceTest(
+  "CompletionQueue.resize() fails when the queue holds more, and keeps what it holds",
+  async () => {
+    using pair = udPair();
+    const { left } = pair;
+    const ah = pair.pd.createAh(selfAddress(pair.context));
+    const request = { ah, remoteQpn: left.qp.qpNum, remoteQkey: QKEY };
+    left.qp.postSend(Array.from({ length: 40 }, (_, i) => ({ ...request, wrId: BigInt(i) })));
+    const sent = await waitFor(left.cq);
+    // the others complete without being polled
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const error = assertThrows(() => left.cq.resize(2), VerbsError);
+    assertEquals(error.code, "EINVAL");
+    left.cq.resize(512);
+    sent.push(...await waitFor(left.cq, 40 - sent.length));
+    assertEquals(sent.map(({ wrId }) => wrId), Array.from({ length: 40 }, (_, i) => BigInt(i)));
+  },
+);
+
+deviceTest("CompletionQueue.poll() takes no more than asked for, oldest first", async () => {
+  using pair = udPair();
+  const { left } = pair;
+  const ah = pair.pd.createAh(selfAddress(pair.context));
+  assertEquals(left.cq.poll(), []);
+  const request = { ah, remoteQpn: left.qp.qpNum, remoteQkey: QKEY };
+  left.qp.postSend(Array.from({ length: 10 }, (_, i) => ({ ...request, wrId: BigInt(i) })));
+  const found: bigint[] = [];
+  for (let i = 0; found.length < 10; i++) {
+    const some = left.cq.poll(3);
+    assert(some.length <= 3);
+    found.push(...some.map(({ wrId }) => wrId));
+    if (some.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  assertEquals(found, Array.from({ length: 10 }, (_, i) => BigInt(i)));
+});
+
+deviceTest("CompletionQueue.poll() refuses a count that C cannot take", () => {
+  using context = openRxe();
+  using cq = context.createCq({ cqe: 4 });
+  for (const count of [0, -1]) assertThrows(() => cq.poll(count), RangeError);
+  assertThrows(() => cq.poll(NaN), TypeError);
+  assertThrows(() => new WorkCompletions(0), RangeError);
+});
+
+deviceTest("CompletionQueue refuses everything when it is disposed", async () => {
+  using context = openRxe();
+  const before = countOf("cq");
+  const cq = context.createCq({ cqe: 4 });
+  assertEquals(countOf("cq"), before + 1);
+  cq.close();
+  cq.close();
+  assertEquals(countOf("cq"), before);
+  const batch = new WorkCompletions(1);
+  for (
+    const use of [
+      () => cq.poll(),
+      () => cq.pollInto(batch),
+      () => cq.resize(8),
+      () => cq.reqNotify(),
+      () => cq.cqe,
+    ]
+  ) {
+    assertThrows(use, TypeError, "Cannot use completion queue: it is disposed");
+  }
+  let error: unknown;
+  try {
+    for await (const _ of cq.completions());
+  } catch (caught) {
+    error = caught;
+  }
+  assert(error instanceof TypeError);
+});

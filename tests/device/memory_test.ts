@@ -1,0 +1,255 @@
+// Memory regions, of their own memory and of the caller's.
+import {
+  assert,
+  assertEquals,
+  assertNotEquals,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import {
+  AccessFlags,
+  type MemoryRegion,
+  MemorySlice,
+  type MemorySource,
+  type ProtectionDomain,
+  VerbsError,
+} from "../../mod.ts";
+import { addressOf } from "../../ffi/memory.ts";
+import { outputOf } from "../subprocess.ts";
+import { connectedPair } from "./rc.ts";
+import { countOf, deviceTest, openRxe, type Pair, RXE, waitFor } from "./setup.ts";
+
+const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC } = AccessFlags;
+
+function withPd(use: (pd: ProtectionDomain) => void): void {
+  using context = openRxe();
+  use(context.allocPd());
+}
+
+/** Sends the region's bytes, has them received into it again one further on, and gives those. */
+async function throughDevice({ left, right }: Pair, mr: MemoryRegion): Promise<Uint8Array> {
+  mr.bytes().set([1, 2, 3, 4, 5, 6, 7, 8]);
+  right.qp.postRecv({ sge: mr.slice(16, 8) });
+  left.qp.postSend({ sge: mr.slice(0, 8) });
+  (await waitFor(left.cq))[0]!.check();
+  (await waitFor(right.cq))[0]!.check();
+  return mr.bytes(16, 8);
+}
+
+deviceTest("ProtectionDomain.registerMemory() makes zeroed memory that lies on a page", () => {
+  withPd((pd) => {
+    const before = countOf("mr");
+    const mr = pd.registerMemory(100_000, LOCAL_WRITE);
+    assertEquals(countOf("mr"), before + 1);
+    assertEquals([mr.length, mr.pd], [100_000, pd]);
+    assertEquals(mr.addr % 4096n, 0n);
+    assertEquals(mr.bytes(), new Uint8Array(100_000));
+    assertEquals(addressOf(mr.bytes()), mr.addr);
+    mr.close();
+    assertEquals(countOf("mr"), before);
+  });
+});
+
+deviceTest("ProtectionDomain.registerMemory() gives each region keys of its own", () => {
+  withPd((pd) => {
+    const [one, other] = [pd.registerMemory(4096, REMOTE_READ), pd.registerMemory(4096, 0)];
+    assertNotEquals(one.lkey, other.lkey);
+    assertNotEquals(one.rkey, 0);
+  });
+});
+
+const SOURCES: [string, () => MemorySource][] = [
+  ["a length", () => 64],
+  ["an ArrayBuffer", () => new ArrayBuffer(64)],
+  ["a SharedArrayBuffer", () => new SharedArrayBuffer(64)],
+  ["a Uint8Array", () => new Uint8Array(64)],
+  ["a part of a buffer", () => new Uint8Array(new ArrayBuffer(5000), 777, 64)],
+  ["a DataView", () => new DataView(new ArrayBuffer(200), 100, 64)],
+  ["a Float64Array", () => new Float64Array(8)],
+  ["a view of a SharedArrayBuffer", () => new Uint8Array(new SharedArrayBuffer(128), 33, 64)],
+];
+
+for (const [what, make] of SOURCES) {
+  deviceTest(`ProtectionDomain.registerMemory() has the device use ${what}`, async () => {
+    using pair = connectedPair();
+    const source = make();
+    using mr = pair.pd.registerMemory(source, LOCAL_WRITE);
+    assertEquals(mr.length, 64);
+    assertEquals([...await throughDevice(pair, mr)], [1, 2, 3, 4, 5, 6, 7, 8]);
+    if (typeof source === "number") return;
+    assertEquals(addressOf(source), mr.addr);
+    const { buffer, byteOffset } = ArrayBuffer.isView(source) ? source : new Uint8Array(source);
+    assertEquals([...new Uint8Array(buffer, byteOffset + 16, 3)], [1, 2, 3]);
+  });
+}
+
+deviceTest("ProtectionDomain.registerMemory() gives the access asked for", () => {
+  withPd((pd) => {
+    for (
+      const access of [0, LOCAL_WRITE, REMOTE_READ, LOCAL_WRITE | REMOTE_WRITE | REMOTE_ATOMIC]
+    ) {
+      pd.registerMemory(4096, access).close();
+    }
+  });
+});
+
+for (const [name, access] of Object.entries({ REMOTE_WRITE, REMOTE_ATOMIC })) {
+  deviceTest(
+    `ProtectionDomain.registerMemory() says what ${name} needs when LOCAL_WRITE is missing`,
+    () => {
+      withPd((pd) => {
+        const before = countOf("mr");
+        const error = assertThrows(() => pd.registerMemory(4096, access), VerbsError);
+        assertEquals([error.verb, error.code], ["ibv_reg_mr", "EINVAL"]);
+        assertStringIncludes(
+          error.message,
+          `Cannot register memory (4096 bytes, access ${access})`,
+        );
+        assertStringIncludes(error.hint!, "REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE");
+        assertEquals(countOf("mr"), before);
+      });
+    },
+  );
+}
+
+deviceTest(
+  "ProtectionDomain.registerMemory() refuses bad arguments before native code is reached",
+  () => {
+    withPd((pd) => {
+      const detached = new ArrayBuffer(8);
+      detached.transfer();
+      for (const length of [0, -1]) assertThrows(() => pd.registerMemory(length, 0), RangeError);
+      for (const length of [1.5, NaN]) assertThrows(() => pd.registerMemory(length, 0), TypeError);
+      const view = new Uint8Array(8);
+      view.buffer.transfer();
+      for (const gone of [detached, view]) {
+        assertThrows(() => pd.registerMemory(gone, 0), TypeError, "the buffer is detached");
+      }
+      for (const empty of [new Uint8Array(0), new ArrayBuffer(0)]) {
+        assertThrows(() => pd.registerMemory(empty, 0), RangeError, "the buffer is empty");
+      }
+      const resizable = new ArrayBuffer(8, { maxByteLength: 16 });
+      const growable = new SharedArrayBuffer(8, { maxByteLength: 16 });
+      for (const buffer of [resizable, growable, new Uint8Array(resizable)]) {
+        assertThrows(() => pd.registerMemory(buffer, 0), TypeError, "the buffer is resizable");
+      }
+      assertThrows(() => pd.registerMemory(8, -1), RangeError, "access");
+      assertThrows(() => pd.registerMemory(8, 2 ** 32), RangeError, "access");
+      assertThrows(() => pd.registerMemory("8" as unknown as number, 0), TypeError);
+      assertThrows(() => pd.registerMemory(2 ** 50, 0), RangeError, "there is not so much memory");
+    });
+  },
+);
+
+deviceTest(
+  "ProtectionDomain.registerMemory() points at the limit when locked memory is too small",
+  async () => {
+    // root may lock as much as it likes, unless it gives up this capability
+    const printed = await outputOf(
+      `
+    import { Context, VerbsError } from MOD;
+    using context = Context.open("${RXE}");
+    using pd = context.allocPd();
+    try { pd.registerMemory(1 << 20, 1); } catch (error) {
+      console.log(error instanceof VerbsError, error.code, error.hint);
+    }
+    pd.registerMemory(8192, 1).close();
+    console.log("and less works");`,
+      {
+        prefix: [
+          "prlimit",
+          "--memlock=262144:262144",
+          "setpriv",
+          "--bounding-set=-ipc_lock",
+          "--inh-caps=-ipc_lock",
+        ],
+      },
+    );
+    assertEquals(
+      printed,
+      'true ENOMEM The limit on locked memory is likely too small: "ulimit -l" shows it\nand less works',
+    );
+  },
+);
+
+deviceTest("MemoryRegion.slice() gives a part by its address", () => {
+  withPd((pd) => {
+    const mr = pd.registerMemory(4096, LOCAL_WRITE);
+    const slice = mr.slice(100, 50);
+    assert(slice instanceof MemorySlice);
+    assertEquals([slice.addr, slice.length, slice.lkey], [mr.addr + 100n, 50, mr.lkey]);
+    assertEquals([slice.mr, slice.offset], [mr, 100]);
+    slice.bytes[0] = 7;
+    assertEquals(mr.bytes(100, 1)[0], 7);
+    assertEquals(mr.slice(4000).length, 96);
+    assertEquals([mr.slice(4096).length, mr.slice(0, 0).length], [0, 0]);
+  });
+});
+
+deviceTest("MemoryRegion.slice(), bytes() and grhAt() refuse what is not within the region", () => {
+  withPd((pd) => {
+    const mr = pd.registerMemory(4096, LOCAL_WRITE);
+    for (const [offset, length] of [[0, 4097], [4097, 0], [-1, 1], [4095, 2], [0, -1]] as const) {
+      assertThrows(() => mr.slice(offset, length), RangeError, "it is not within");
+      assertThrows(() => mr.bytes(offset, length), RangeError, "it is not within");
+    }
+    assertThrows(() => mr.slice(0.5, 1), TypeError, "it is not an integer");
+    assertThrows(() => mr.slice(NaN), TypeError, "it is not an integer");
+    assertThrows(() => mr.grhAt(4057), RangeError);
+    mr.grhAt(4056);
+  });
+});
+
+deviceTest("MemoryRegion's own memory is out of reach when it is disposed", () => {
+  withPd((pd) => {
+    const mr = pd.registerMemory(4096, LOCAL_WRITE);
+    const slice = mr.slice(0, 10);
+    const [view, part] = [mr.bytes(), slice.bytes];
+    mr.close();
+    mr.close();
+    assertEquals([view.length, part.length], [0, 0]);
+    view[0] = 1;
+    assertEquals(view[0], undefined);
+    for (const use of [() => mr.bytes(), () => slice.bytes, () => mr.slice(0), () => mr.grhAt(0)]) {
+      assertThrows(use, TypeError, "Cannot use memory region: it is disposed");
+    }
+  });
+});
+
+deviceTest("The caller's memory stays when its region is disposed", () => {
+  withPd((pd) => {
+    const bytes = new Uint8Array(100).fill(3);
+    pd.registerMemory(bytes, LOCAL_WRITE).close();
+    assertEquals(bytes, new Uint8Array(100).fill(3));
+  });
+});
+
+deviceTest("MemoryRegion refuses the caller's buffer when it was detached", () => {
+  withPd((pd) => {
+    const bytes = new Uint8Array(4096);
+    const mr = pd.registerMemory(bytes, LOCAL_WRITE);
+    const slice = mr.slice(0, 8);
+    const moved = bytes.buffer.transfer();
+    for (const use of [() => mr.bytes(), () => mr.slice(0, 1), () => slice.bytes]) {
+      assertThrows(use, TypeError, "its buffer was detached");
+    }
+    mr.close();
+    assertEquals(moved.byteLength, 4096);
+  });
+});
+
+deviceTest("MemoryRegion keeps the caller's buffer while nobody else does", async () => {
+  using pair = connectedPair();
+  const mr = pair.pd.registerMemory(new Uint8Array(64), LOCAL_WRITE);
+  const { gc } = globalThis as unknown as { gc?: () => void };
+  gc?.();
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  gc?.();
+  assertEquals([...await throughDevice(pair, mr)], [1, 2, 3, 4, 5, 6, 7, 8]);
+});
+
+deviceTest("MemoryRegion can be made and disposed 1000 times", () => {
+  withPd((pd) => {
+    for (let i = 0; i < 1000; i++) pd.registerMemory(65536, LOCAL_WRITE).close();
+  });
+});

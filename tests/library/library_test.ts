@@ -1,0 +1,174 @@
+// Opening libibverbs: when, from where, and what is said where that fails.
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { compileC } from "../c/compile.ts";
+import { outputOf, runScript, type ScriptOptions } from "../subprocess.ts";
+
+const OLD = await compileC("old_ibverbs.c", ["-shared", "-fPIC"]);
+
+const PROBE = `
+  import * as api from MOD;
+  const isOpen = () => Deno.readTextFileSync("/proc/self/maps").includes("libibverbs.so");
+  const before = isOpen();
+  api.listDevices();
+  console.log(before, isOpen());`;
+
+Deno.test("Importing mod.ts opens nothing, using it opens libibverbs", async () => {
+  assertEquals(await outputOf(PROBE), "false true");
+});
+
+Deno.test("Importing mod.ts takes no permission", async () => {
+  assertEquals(
+    await outputOf(`import * as api from MOD; console.log(typeof api.Context);`, {
+      permissions: [],
+    }),
+    "function",
+  );
+});
+
+Deno.test("Using mod.ts takes --allow-ffi and nothing else", async () => {
+  const script = `import { listDevices } from MOD; console.log(Array.isArray(listDevices()));`;
+  assertEquals(await outputOf(script, { permissions: ["--allow-ffi"] }), "true");
+  const { code, stderr } = await runScript(script, { permissions: [] });
+  assertEquals(code, 1);
+  assertStringIncludes(stderr, "NotCapable");
+});
+
+function pathOf(options: ScriptOptions): Promise<string> {
+  return outputOf(
+    `import { library } from FFI/library; console.log(library().path);`,
+    options,
+  );
+}
+
+Deno.test("library() opens the soname unless told otherwise", async () => {
+  assertEquals(await pathOf({}), "libibverbs.so.1");
+  assertEquals(await pathOf({ env: { IBVERBS_LIBRARY: "" } }), "libibverbs.so.1");
+});
+
+Deno.test("library() opens what IBVERBS_LIBRARY names", async () => {
+  assertEquals(await pathOf({ env: { IBVERBS_LIBRARY: OLD, IBVERBS_THUNKS: "off" } }), OLD);
+});
+
+Deno.test("library() passes over IBVERBS_LIBRARY when it may not be read", async () => {
+  const options = { env: { IBVERBS_LIBRARY: "/nowhere" }, permissions: ["--allow-ffi"] };
+  assertEquals(await pathOf(options), "libibverbs.so.1");
+});
+
+Deno.test("library() tells what was tried, and the remedy, when IBVERBS_LIBRARY names nothing", async () => {
+  const { code, stderr } = await runScript(
+    `import { listDevices } from MOD; listDevices();`,
+    { env: { IBVERBS_LIBRARY: "/nowhere/libibverbs.so.1" } },
+  );
+  assertEquals(code, 1);
+  assertStringIncludes(stderr, "Cannot open libibverbs, tried:\n  /nowhere/libibverbs.so.1: ");
+  assertStringIncludes(stderr, "apt-get install libibverbs1 ibverbs-providers");
+  assertStringIncludes(stderr, "IBVERBS_LIBRARY");
+});
+
+Deno.test("library() tells what was tried when the file is no library", async () => {
+  const file = await Deno.makeTempFile();
+  const { stderr } = await runScript(`import { listDevices } from MOD; listDevices();`, {
+    env: { IBVERBS_LIBRARY: file },
+  });
+  await Deno.remove(file);
+  assertStringIncludes(stderr, `tried:\n  ${file}: `);
+});
+
+Deno.test("library() tries again when it could not be opened", async () => {
+  assertEquals(
+    await outputOf(`
+      import { library } from FFI/library;
+      Deno.env.set("IBVERBS_LIBRARY", "/nowhere");
+      let failed = false;
+      try { library(); } catch { failed = true; }
+      Deno.env.delete("IBVERBS_LIBRARY");
+      console.log(failed, library().path);`),
+    "true libibverbs.so.1",
+  );
+});
+
+for (const thunks of ["on", "off"]) {
+  const env = { IBVERBS_LIBRARY: OLD, IBVERBS_THUNKS: thunks };
+
+  Deno.test(`A verb that an older library lacks throws when it is called, with thunks ${thunks}`, async () => {
+    assertEquals(
+      await outputOf(
+        `
+        import { verbs, nonblocking } from FFI/library;
+        const tell = (error) => console.log(error.message);
+        try { verbs().ibv_alloc_pd(null); } catch (error) { tell(error); }
+        try { verbs().ibv_dealloc_pd(null); } catch (error) { tell(error); }
+        try { await nonblocking().ibv_create_ah(null, new Uint8Array(32)); } catch (error) { tell(error); }`,
+        { env },
+      ),
+      Array(3).fill("Cannot call verb: the installed libibverbs does not have it").join("\n"),
+    );
+  });
+
+  Deno.test(`Context.open() says how to get a device when there is none, with thunks ${thunks}`, async () => {
+    const printed = await outputOf(
+      `
+      import { Context, listDevices } from MOD;
+      console.log(listDevices().length);
+      for (const name of [undefined, "rxe0"]) {
+        try { Context.open(name); } catch (error) { console.log(error.name, error.message); }
+      }`,
+      { env },
+    );
+    const [count, any, named] = printed.split("\n");
+    assertEquals(count, "0");
+    assertStringIncludes(any!, "NotFound Cannot open device: no device has an active port. There");
+    assertStringIncludes(any!, "rdma link add rxe0 type rxe netdev NETDEV");
+    assertStringIncludes(named!, 'there is no device "rxe0". There is no RDMA device');
+  });
+}
+
+/** Calls that set errno, and calls that do not, through every kind of binding. */
+const ERRNO_PROBE = `
+  import { errno, errnoName } from FFI/errno;
+  import { nonblocking, verbs } from FFI/library;
+  import { structs } from FFI/layout;
+  import { allocStruct, writeField } from FFI/struct;
+  const { ibv_wc, ibv_grh, ibv_ah_attr } = structs;
+  const attr = () => allocStruct(ibv_ah_attr);
+  const grh = allocStruct(ibv_grh);
+  const plain = allocStruct(ibv_wc);
+  const global = allocStruct(ibv_wc);
+  writeField(global, ibv_wc.fields.wc_flags, 1);
+  const results = [];
+  const sync = (wc) => results.push(verbs().ibv_init_ah_from_wc(null, 1, wc, grh, attr()), errno());
+  sync(global);
+  errnoName(12345);
+  Deno.statSync("/");
+  results.push(errno());
+  sync(plain);
+  sync(global);
+  const calls = [global, plain, global, plain].map((wc) =>
+    nonblocking().ibv_init_ah_from_wc(null, 1, wc, grh, attr()));
+  for (const { value, errno } of await Promise.all(calls)) results.push(value, errno);
+  results.push(errno());
+  results.push(verbs().ibv_import_device(-1) === null, errnoName(errno()));
+  console.log(JSON.stringify(results));`;
+
+Deno.test("errno is that of the verb, whatever is called afterwards, with thunks and without", async () => {
+  const EPROTONOSUPPORT = 93;
+  const failed = [-1, EPROTONOSUPPORT];
+  for (const thunks of ["on", "off"]) {
+    const printed = await outputOf(ERRNO_PROBE, { env: { IBVERBS_THUNKS: thunks } });
+    const results = JSON.parse(printed);
+    assertEquals(results.slice(0, 15), [
+      ...failed,
+      EPROTONOSUPPORT,
+      0,
+      0,
+      ...failed,
+      ...failed,
+      0,
+      0,
+      ...failed,
+      0,
+      0,
+    ], `thunks ${thunks}`);
+    assertEquals(results.slice(15), [EPROTONOSUPPORT, true, "EINVAL"], `thunks ${thunks}`);
+  }
+});
