@@ -83,8 +83,9 @@ Deno.test("Grh.ipVersion goes by the IPv4 checksum when the first byte is IPv6's
 });
 
 Deno.test("Grh.ipVersion is 6 when an IPv4 header would have options, whatever the checksum", () => {
-  assertEquals(grh(0x60, withByte(KNOWN_IPV4, 0, 0x46)).ipVersion, 6);
-  assertEquals(grh(0x60, withByte(KNOWN_IPV4, 0, 0x44)).ipVersion, 6);
+  // the checksum's upper byte falls by what the first byte grows
+  assertEquals(grh(0x60, withByte(withByte(KNOWN_IPV4, 0, 0x46), 10, 0xb7)).ipVersion, 6);
+  assertEquals(grh(0x60, withByte(withByte(KNOWN_IPV4, 0, 0x44), 10, 0xb9)).ipVersion, 6);
 });
 
 Deno.test("Grh.ipVersion looks at the header length only when the first byte is IPv6's", () => {
