@@ -20,7 +20,7 @@ const TICKS = ["0.1 ns", "1 ns", "10 ns", "100 ns", "1 us", "10 us", "100 us", "
 const CONTENDERS = ["C", "Deno", "pyverbs"];
 
 const STYLE = `
-text { font: 12px system-ui, sans-serif; fill: #57606a }
+text { font: 12px system-ui, sans-serif; fill: #6b7785 }
 .title { font-weight: 600; font-size: 14px }
 .small { font-size: 11px }
 line { stroke: #8c959f; stroke-opacity: 0.35 }
@@ -36,7 +36,7 @@ export function plot(results: readonly Result[]): string {
   for (const stage of [1, 2] as const) {
     const title = stage === 1
       ? "With a provider that does nothing"
-      : "On soft-RoCE, in the emulated guest";
+      : "On soft-RoCE, in the guest";
     parts.push(text(title, 16, y + BAR, "title"));
     y += BAR + GROUP_GAP;
     for (const row of ROWS.filter((row) => row.stage === stage && row.unit === undefined)) {

@@ -116,7 +116,7 @@ async function partOf(entry: Entry, count: number): Promise<number> {
 async function run(entry: Entry, { count, parts }: Plan): Promise<number> {
   if (entry.process === "pair") return await playPingPong(entry.round, count);
   const process = contender(entry);
-  if (entry.round !== "wake_up") return await process.ask(entry.round, count, parts);
+  if (!entry.round.startsWith("wake_up")) return await process.ask(entry.round, count, parts);
   await process.tell(entry.round, count, parts);
   const qpNum = await process.answer();
   const pinger = new Deno.Command(options.pinger, { args: [`${qpNum}`, `${count}`] }).spawn();

@@ -29,7 +29,8 @@ export class Readiness {
   /** Resolves when the descriptor is readable, or after {@linkcode Readiness.wake}. One wait at a time. */
   async wait(): Promise<void> {
     await libc().poll(this.#fds, 2n, -1);
-    libc().read(this.#wakeFd, new BigUint64Array(1), 8n);
+    const wakeEvents = this.#fds[3]! >> 16;
+    if ((wakeEvents & POLLIN) !== 0) libc().read(this.#wakeFd, new BigUint64Array(1), 8n);
   }
 
   /** Ends the wait under way, or else the next one. */

@@ -1,6 +1,14 @@
 /** How long it takes to wake up. See ../c/waiting.h. */
 
-import { AccessFlags, type Context, QpType, RecvRequests } from "../../mod.ts";
+import {
+  AccessFlags,
+  type CompletionQueue,
+  type Context,
+  QpType,
+  type QueuePair,
+  RecvRequests,
+  WorkCompletions,
+} from "../../mod.ts";
 
 const PORT = 1;
 const QKEY = 0x1111_1111;
@@ -8,10 +16,11 @@ const GRH = 40;
 const LIST = 32;
 const SLOT = 128;
 const CLOCK_MONOTONIC = 1;
+const POLLIN = 1;
 
 const libc = Deno.dlopen("libc.so.6", {
   clock_gettime: { parameters: ["i32", "buffer"], result: "i32" },
-  getppid: { parameters: [], result: "i32", nonblocking: true },
+  poll: { parameters: ["buffer", "u64", "i32"], result: "i32", nonblocking: true },
 });
 
 const timespec = new BigInt64Array(2);
@@ -22,33 +31,81 @@ function now(): bigint {
   return timespec[0]! * 1_000_000_000n + timespec[1]!;
 }
 
-/** Asleep in `completions()` until a datagram comes: nanoseconds from its posting until it is here, the middle one. */
-export async function wakeUp(context: Context, count: number): Promise<number> {
-  using pd = context.allocPd();
-  using cq = context.createCq({ cqe: 64 });
-  const cap = { maxSendWr: 1, maxRecvWr: 32 };
-  using qp = pd.createQp({ type: QpType.UD, sendCq: cq, recvCq: cq, cap });
-  qp.activateUd({ port: PORT, qkey: QKEY });
-  using mr = pd.registerMemory(LIST * SLOT, AccessFlags.LOCAL_WRITE);
-  const bytes = mr.bytes();
-  const received = new DataView(bytes.buffer, bytes.byteOffset);
-  const recvs = new RecvRequests({ capacity: LIST });
-  for (let i = 0; i < LIST; i++) recvs.set(i, { wrId: BigInt(i), sge: mr.slice(i * SLOT, SLOT) });
-  qp.postRecvs(recvs);
-  const waited: number[] = [];
-  console.log(qp.qpNum);
-  for await (const wc of cq.completions()) {
-    const slot = Number(wc.check().wrId);
-    waited.push(Number(now() - received.getBigUint64(slot * SLOT + GRH, true)));
-    qp.postRecvs(recvs, 1, slot);
-    if (waited.length === count) break;
+/** Receives stamped datagrams into slots that are posted again once they were looked at. */
+class Receiver implements Disposable {
+  readonly cq: CompletionQueue;
+  readonly #qp: QueuePair;
+  readonly #recvs = new RecvRequests({ capacity: LIST });
+  readonly #received: DataView;
+  readonly #owned: DisposableStack;
+  readonly waited: number[] = [];
+
+  constructor(context: Context) {
+    using stack = new DisposableStack();
+    const pd = stack.use(context.allocPd());
+    this.cq = stack.use(context.createCq({ cqe: 2 * LIST }));
+    const cap = { maxSendWr: 1, maxRecvWr: LIST };
+    this.#qp = stack.use(pd.createQp({ type: QpType.UD, sendCq: this.cq, recvCq: this.cq, cap }));
+    this.#qp.activateUd({ port: PORT, qkey: QKEY });
+    const mr = stack.use(pd.registerMemory(LIST * SLOT, AccessFlags.LOCAL_WRITE));
+    const bytes = mr.bytes();
+    this.#received = new DataView(bytes.buffer, bytes.byteOffset);
+    for (let i = 0; i < LIST; i++) {
+      this.#recvs.set(i, { wrId: BigInt(i), sge: mr.slice(i * SLOT, SLOT) });
+    }
+    this.#qp.postRecvs(this.#recvs);
+    this.#owned = stack.move();
   }
-  return waited.sort((a, b) => a - b)[count >> 1]!;
+
+  /** Tells where to send to. */
+  announce(): void {
+    console.log(this.#qp.qpNum);
+  }
+
+  /** Notes how long it took from the stamp in a slot until then. */
+  note(slot: number, then: bigint): void {
+    this.waited.push(Number(then - this.#received.getBigUint64(slot * SLOT + GRH, true)));
+    this.#qp.postRecvs(this.#recvs, 1, slot);
+  }
+
+  /** The middle one of all. */
+  get middle(): number {
+    return this.waited.sort((a, b) => a - b)[this.waited.length >> 1]!;
+  }
+
+  [Symbol.dispose](): void {
+    this.#owned.dispose();
+  }
 }
 
-/** What a call on another thread costs in Deno, whatever it does: the least that waiting takes. */
-export async function wakeUpFloor(_context: Context, count: number): Promise<number> {
-  const start = performance.now();
-  for (let i = 0; i < count; i++) await libc.symbols.getppid();
-  return (performance.now() - start) * 1e6 / count;
+/** Asleep in `completions()` until a datagram comes: nanoseconds from its posting until it is here. */
+export async function wakeUp(context: Context, count: number): Promise<number> {
+  using receiver = new Receiver(context);
+  receiver.announce();
+  for await (const wc of receiver.cq.completions()) {
+    const then = now();
+    receiver.note(Number(wc.check().wrId), then);
+    if (receiver.waited.length === count) break;
+  }
+  return receiver.middle;
+}
+
+/** Asleep in a bare nonblocking call of poll(2): until Deno goes on behind it, which is the least it can take. */
+export async function wakeUpFloor(context: Context, count: number): Promise<number> {
+  using receiver = new Receiver(context);
+  const { cq } = receiver;
+  const channel = cq.channel!;
+  const descriptors = Int32Array.of(channel.fd, POLLIN);
+  const batch = new WorkCompletions(LIST);
+  cq.reqNotify();
+  receiver.announce();
+  while (receiver.waited.length < count) {
+    await libc.symbols.poll(descriptors, 1n, -1);
+    const then = now();
+    await channel.getCqEvent();
+    cq.reqNotify();
+    const polled = cq.pollInto(batch);
+    for (let i = 0; i < polled; i++) receiver.note(batch.wrIdLow(i), then);
+  }
+  return receiver.middle;
 }
