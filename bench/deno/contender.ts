@@ -5,6 +5,7 @@
  */
 
 import { Context } from "../../mod.ts";
+import type { Plan } from "./clock.ts";
 import { exchange, postPoll, postPollLow, postSend } from "./datagrams.ts";
 import { pollEmpty, pollEmptyByPointer } from "./polling.ts";
 import { predict } from "./prediction.ts";
@@ -13,7 +14,7 @@ import { growth } from "./heap.ts";
 import { wakeUp, wakeUpFloor } from "./waiting.ts";
 
 /** Runs one round and gives the nanoseconds of one operation. */
-export type Round = (context: Context, count: number) => number | Promise<number>;
+export type Round = (context: Context, plan: Plan) => number | Promise<number>;
 
 const ROUNDS: Readonly<Record<string, Round>> = {
   poll_empty: pollEmpty,
@@ -23,12 +24,12 @@ const ROUNDS: Readonly<Record<string, Round>> = {
   post_poll_low: postPollLow,
   heap: growth,
   prediction: predict,
-  ud_round: (context, count) => exchange(context, count, 1),
-  ud_messages: (context, count) => exchange(context, count, 32),
-  attributes_first: (context, count) => attributes(context, count, 0),
-  attributes_last: (context, count) => attributes(context, count, -1),
-  reply_10: (context, count) => reply(context, count, 10),
-  reply_10000: (context, count) => reply(context, count, 10_000),
+  ud_round: (context, plan) => exchange(context, plan, 1),
+  ud_messages: (context, plan) => exchange(context, plan, 32),
+  attributes_first: (context, plan) => attributes(context, plan, 0),
+  attributes_last: (context, plan) => attributes(context, plan, -1),
+  reply_10: (context, plan) => reply(context, plan, 10),
+  reply_10000: (context, plan) => reply(context, plan, 10_000),
   wake_up: wakeUp,
   wake_up_floor: wakeUpFloor,
 };
@@ -39,13 +40,7 @@ const lines = Deno.stdin.readable
   .pipeThrough(new TransformStream(lineSplitter()));
 for await (const line of lines) {
   const [name, count, parts] = line.split(" ") as [string, string, string];
-  console.log(await middle(ROUNDS[name]!, Number(count), Number(parts)));
-}
-
-async function middle(round: Round, count: number, parts: number): Promise<number> {
-  const taken: number[] = [];
-  for (let i = 0; i < parts; i++) taken.push(await round(context, count));
-  return taken.sort((a, b) => a - b)[parts >> 1]!;
+  console.log(await ROUNDS[name]!(context, { count: Number(count), parts: Number(parts) }));
 }
 
 function lineSplitter(): Transformer<string, string> {

@@ -10,7 +10,7 @@ import {
   SendRequests,
   WorkCompletions,
 } from "../../mod.ts";
-import { time } from "./clock.ts";
+import { Clock, type Plan } from "./clock.ts";
 
 const LIST = 32;
 const PORT = 1;
@@ -55,42 +55,28 @@ function datagrams(context: Context): Datagrams {
   return prepared ??= prepare(context);
 }
 
-function wholeLists(count: number, size: number): number {
-  return Math.ceil(count / size) * size;
+function wholeLists({ count, parts }: Plan, size: number): Plan {
+  return { count: Math.ceil(count / size) * size, parts };
 }
 
 /** One prepared request, posted again and again. */
-export function postSend(context: Context, count: number): number {
+export function postSend(context: Context, plan: Plan): number {
   const { qp, sends } = datagrams(context);
-  return time(count, () => {
-    for (let i = 0; i < count; i++) qp.postSends(sends, 1);
-  });
+  const clock = new Clock(plan);
+  while (clock.part()) {
+    for (let i = 0; i < plan.count; i++) qp.postSends(sends, 1);
+  }
+  return clock.middle;
 }
 
-/** A list of 32 posted and as many completions polled, status and the lower half of wr_id read; for one message. */
-export function postPollLow(context: Context, count: number): number {
+/** A list of 32 posted and as many completions polled, status and wr_id read; for one message. */
+export function postPoll(context: Context, plan: Plan): number {
   const { qp, cq, sends, batch } = datagrams(context);
-  let sum = 0;
-  const messages = wholeLists(count, LIST);
-  return time(messages, () => {
-    for (let done = 0; done < messages; done += LIST) {
-      qp.postSends(sends);
-      const polled = cq.pollInto(batch);
-      for (let i = 0; i < polled; i++) {
-        if (batch.status(i) !== 0) throw batch.at(i).check();
-        sum = (sum + batch.wrIdLow(i)) | 0;
-      }
-    }
-  });
-}
-
-/** The same with the whole of wr_id, which is a bigint. */
-export function postPoll(context: Context, count: number): number {
-  const { qp, cq, sends, batch } = datagrams(context);
+  const { count, parts } = wholeLists(plan, LIST);
+  const clock = new Clock({ count, parts });
   let sum = 0n;
-  const messages = wholeLists(count, LIST);
-  return time(messages, () => {
-    for (let done = 0; done < messages; done += LIST) {
+  while (clock.part()) {
+    for (let done = 0; done < count; done += LIST) {
       qp.postSends(sends);
       const polled = cq.pollInto(batch);
       for (let i = 0; i < polled; i++) {
@@ -98,15 +84,36 @@ export function postPoll(context: Context, count: number): number {
         sum ^= batch.wrId(i);
       }
     }
-  });
+  }
+  return clock.middle;
+}
+
+/** The same with the lower half of wr_id, which is no bigint. */
+export function postPollLow(context: Context, plan: Plan): number {
+  const { qp, cq, sends, batch } = datagrams(context);
+  const { count, parts } = wholeLists(plan, LIST);
+  const clock = new Clock({ count, parts });
+  let sum = 0;
+  while (clock.part()) {
+    for (let done = 0; done < count; done += LIST) {
+      qp.postSends(sends);
+      const polled = cq.pollInto(batch);
+      for (let i = 0; i < polled; i++) {
+        if (batch.status(i) !== 0) throw batch.at(i).check();
+        sum = (sum + batch.wrIdLow(i)) | 0;
+      }
+    }
+  }
+  return clock.middle;
 }
 
 /** Sends and receives `size` messages at a time, and polls until all their completions are there; for one message. */
-export function exchange(context: Context, count: number, size: number): number {
+export function exchange(context: Context, plan: Plan, size: number): number {
   const { qp, cq, sends, recvs, bothBatch: batch } = datagrams(context);
-  const messages = wholeLists(count, size);
-  return time(messages, () => {
-    for (let done = 0; done < messages; done += size) {
+  const { count, parts } = wholeLists(plan, size);
+  const clock = new Clock({ count, parts });
+  while (clock.part()) {
+    for (let done = 0; done < count; done += size) {
       qp.postRecvs(recvs, size);
       qp.postSends(sends, size);
       for (let polled = 0; polled < 2 * size;) {
@@ -115,5 +122,6 @@ export function exchange(context: Context, count: number, size: number): number 
         polled += n;
       }
     }
-  });
+  }
+  return clock.middle;
 }

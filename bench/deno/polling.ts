@@ -3,7 +3,7 @@
 import { type CompletionQueue, type Context, WorkCompletions } from "../../mod.ts";
 import { inlineVerbs } from "../../ffi/inlines.ts";
 import { structs } from "../../ffi/layout.ts";
-import { time } from "./clock.ts";
+import { Clock, type Plan } from "./clock.ts";
 
 let queue: CompletionQueue | undefined;
 
@@ -12,16 +12,18 @@ function emptyQueue(context: Context): CompletionQueue {
 }
 
 /** By the library. */
-export function pollEmpty(context: Context, count: number): number {
+export function pollEmpty(context: Context, plan: Plan): number {
   const cq = emptyQueue(context);
   const batch = new WorkCompletions(1);
-  return time(count, () => {
-    for (let i = 0; i < count; i++) cq.pollInto(batch);
-  });
+  const clock = new Clock(plan);
+  while (clock.part()) {
+    for (let i = 0; i < plan.count; i++) cq.pollInto(batch);
+  }
+  return clock.middle;
 }
 
 /** By what Deno offers for a function pointer, at its best: the pointer is looked up once. */
-export function pollEmptyByPointer(context: Context, count: number): number {
+export function pollEmptyByPointer(context: Context, plan: Plan): number {
   const cq = emptyQueue(context).unsafeHandle;
   const { pointer } = new WorkCompletions(1);
   const { definition } = inlineVerbs.ibv_poll_cq;
@@ -32,7 +34,9 @@ export function pollEmptyByPointer(context: Context, count: number): number {
     address as Deno.PointerObject<typeof definition>,
     definition,
   );
-  return time(count, () => {
-    for (let i = 0; i < count; i++) poll.call(cq, 1, pointer);
-  });
+  const clock = new Clock(plan);
+  while (clock.part()) {
+    for (let i = 0; i < plan.count; i++) poll.call(cq, 1, pointer);
+  }
+  return clock.middle;
 }

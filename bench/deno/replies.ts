@@ -2,7 +2,7 @@
 
 import { type Context, Grh, type ReplyPath, WcFlags, WorkCompletions } from "../../mod.ts";
 import { structs } from "../../ffi/layout.ts";
-import { time } from "./clock.ts";
+import { Clock, type Plan } from "./clock.ts";
 
 const PORT = 1;
 const LIST = 32;
@@ -59,36 +59,40 @@ function pathFor(context: Context, maxPeers: number): ReplyPath {
 }
 
 /** The address alone, to the GID at that place of the table; it looks for device events as often as polls of 32 would. */
-export function attributes(context: Context, count: number, index: number): number {
+export function attributes(context: Context, plan: Plan, index: number): number {
   const path = pathFor(context, 1);
   path.refresh();
   const batch = polled();
   const memory = headers(context, index, 1);
   const attr = new DataView(new ArrayBuffer(structs.ibv_ah_attr.size));
-  return time(count, () => {
-    for (let i = 0; i < count; i++) {
+  const clock = new Clock(plan);
+  while (clock.part()) {
+    for (let i = 0; i < plan.count; i++) {
       const at = i % LIST;
       if (at === 0) path.refresh();
       if (path.writeAttr(attr, 0, batch, at, memory, 0) !== 0) throw new Error("no address");
     }
-  });
+  }
+  return clock.middle;
 }
 
 /** Rounds go on with the peer that comes next. */
 let next = 0;
 
 /** The handle, for peers that are known. */
-export function reply(context: Context, count: number, peers: number): number {
+export function reply(context: Context, plan: Plan, peers: number): number {
   const path = pathFor(context, peers);
   const batch = polled();
   const memory = headers(context, 0, peers);
   for (let i = path.size; i < peers; i++) path.toAt(batch, 0, memory, i * Grh.SIZE);
-  return time(count, () => {
-    for (let i = 0; i < count; i++) {
+  const clock = new Clock(plan);
+  while (clock.part()) {
+    for (let i = 0; i < plan.count; i++) {
       const at = i % LIST;
       if (at === 0) path.refresh();
       path.toAt(batch, at, memory, next % peers * Grh.SIZE);
       next++;
     }
-  });
+  }
+  return clock.middle;
 }

@@ -9,6 +9,7 @@ import {
   RecvRequests,
   WorkCompletions,
 } from "../../mod.ts";
+import type { Plan } from "./clock.ts";
 
 const PORT = 1;
 const QKEY = 0x1111_1111;
@@ -79,7 +80,7 @@ class Receiver implements Disposable {
 }
 
 /** Asleep in `completions()` until a datagram comes: nanoseconds from its posting until it is here. */
-export async function wakeUp(context: Context, count: number): Promise<number> {
+export async function wakeUp(context: Context, { count }: Plan): Promise<number> {
   using receiver = new Receiver(context);
   receiver.announce();
   for await (const wc of receiver.cq.completions()) {
@@ -91,7 +92,7 @@ export async function wakeUp(context: Context, count: number): Promise<number> {
 }
 
 /** Asleep in a bare nonblocking call of poll(2): until Deno goes on behind it, which is the least it can take. */
-export async function wakeUpFloor(context: Context, count: number): Promise<number> {
+export async function wakeUpFloor(context: Context, { count }: Plan): Promise<number> {
   using receiver = new Receiver(context);
   const { cq } = receiver;
   const channel = cq.channel!;
