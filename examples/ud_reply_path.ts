@@ -174,7 +174,8 @@ async function completionOf(
   { timeout }: Options,
 ): Promise<WorkCompletion> {
   // Datagrams are not repeated when they are lost, so waiting must end some time.
-  using deadline = new Deadline(timeout, "No datagram arrived");
+  const late = opcode === WcOpcode.RECV ? "No datagram arrived" : "No send completed";
+  using deadline = new Deadline(timeout, late);
   const { signal } = deadline;
   for await (const wc of cq.completions({ signal })) {
     if (wc.check().opcode === opcode) return wc;
