@@ -15,7 +15,7 @@ const EXAMPLE = "examples/ud_reply_path.ts";
 
 const FAREWELL = `
 More to run:
-  deno task vm -- deno run --allow-ffi examples/rss_table.ts --help
+  deno task vm -- --stub deno run --allow-ffi examples/rss_table.ts "10.0.0.1:1234 > 10.0.0.2:80 tcp"
   deno task vm -- ibv_devinfo -v
   deno task test`;
 

@@ -9,6 +9,7 @@ import { parseAccelerator } from "./guest/qemu.ts";
 import { runInGuest } from "./guest/run.ts";
 import { out } from "./host/paths.ts";
 import { main, SetupError } from "./host/report.ts";
+import { withStub } from "./tests/stub.ts";
 
 const HELP = `Runs a command in a virtual machine that has a soft-RoCE device, rxe0.
 
@@ -18,6 +19,7 @@ The command starts in the project's folder and sees the host's files; what it wr
 memory, except below ${out} (IBVERBS_OUT in its environment), which is shared.
 Variables that begin with IBVERBS_ are passed on. The exit status is the command's.
 
+  --stub             with stub0 as well: an adapter without hardware that has work queues and RSS
   --timeout SECONDS  end the machine after that time
   --memory MEGABYTES memory of the machine, 4096
   --accel kvm|tcg    run on the processor's own virtualization, or emulate; chosen by itself
@@ -30,7 +32,7 @@ await main(async () => {
   // deno task passes the separator on
   const args = Deno.args[0] === "--" ? Deno.args.slice(1) : Deno.args;
   const flags = parseArgs(args, {
-    boolean: ["help", "verbose"],
+    boolean: ["help", "stub", "verbose"],
     string: ["_", "accel", "memory", "timeout"],
     stopEarly: true,
     unknown: refuse,
@@ -41,7 +43,7 @@ await main(async () => {
     return flags.help ? 0 : 2;
   }
   const accelerator = parseAccelerator("--accel", flags.accel);
-  return await runInGuest(command, {
+  return await runInGuest(flags.stub ? await withStub(command) : command, {
     verbose: flags.verbose,
     ...(flags.timeout !== undefined && { timeout: positive("timeout", flags.timeout) }),
     ...(flags.memory !== undefined && { memory: positive("memory", flags.memory) }),

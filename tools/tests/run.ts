@@ -2,14 +2,14 @@
 
 import { runInGuest } from "../guest/run.ts";
 import { stdArguments } from "../host/jsr.ts";
-import { inProject, out, project } from "../host/paths.ts";
+import { out, project } from "../host/paths.ts";
 import { say, SetupError } from "../host/report.ts";
 import { exists } from "../host/shell.ts";
 import { pathWithEmulator } from "./emulator.ts";
 import { add, countCases, type Counts } from "./junit.ts";
 import { complaints } from "./kernel_log.ts";
 import type { Pass } from "./plan.ts";
-import { buildStub } from "./stub.ts";
+import { withStub } from "./stub.ts";
 
 /** How the passes are run. */
 export interface Setting {
@@ -86,8 +86,7 @@ async function runOnHost(args: string[], env: Record<string, string>): Promise<s
 async function runTierInGuest(args: string[], env: Record<string, string>): Promise<string[]> {
   const problems: string[] = [];
   try {
-    const session = ["sh", inProject("tools/tests/device_session.sh"), await buildStub()];
-    const status = await runInGuest([...session, "deno", ...args], {
+    const status = await runInGuest(await withStub(["deno", ...args]), {
       env,
       timeout: DEVICE_SECONDS,
       onKernelLog: (log) =>

@@ -6,8 +6,13 @@ import { inProject } from "../host/paths.ts";
 import { say } from "../host/report.ts";
 import { demand } from "../host/shell.ts";
 
+/** A command that runs with the stub HCA beside the guest's own device. */
+export async function withStub(command: readonly string[]): Promise<string[]> {
+  return ["sh", inProject("tools/tests/device_session.sh"), await buildStub(), ...command];
+}
+
 /** The module's file, built first when its sources or the kernel have changed. */
-export async function buildStub(): Promise<string> {
+async function buildStub(): Promise<string> {
   const sources = inProject("tests/stub_hca");
   const headers = await kernelHeaders();
   const key = await digest(headers, sources);
