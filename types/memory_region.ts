@@ -59,8 +59,9 @@ export class MemorySlice implements Sge {
   /** The region's key. */
   readonly lkey: number;
 
-  /** Takes a part of a region whose bounds were checked. */
+  /** Takes a part of a region, as {@linkcode MemoryRegion.slice} does. */
   constructor(mr: MemoryRegion, offset: number, length: number) {
+    mr.assertWithin(offset, length);
     this.mr = mr;
     this.offset = offset;
     this.addr = mr.addr + BigInt(offset);
@@ -144,7 +145,6 @@ export class MemoryRegion extends Resource<IbvMr> {
    * @throws {TypeError} If the region is disposed.
    */
   slice(offset: number, length: number = this.length - offset): MemorySlice {
-    this.#checkBounds(offset, length);
     return new MemorySlice(this, offset, length);
   }
 
@@ -155,7 +155,7 @@ export class MemoryRegion extends Resource<IbvMr> {
    * @throws {TypeError} If the region is disposed.
    */
   bytes(offset: number = 0, length: number = this.length - offset): Uint8Array<ArrayBuffer> {
-    this.#checkBounds(offset, length);
+    this.assertWithin(offset, length);
     const { buffer, byteOffset } = this.#memory;
     return new Uint8Array(buffer as ArrayBuffer, byteOffset + offset, length);
   }
@@ -182,7 +182,13 @@ export class MemoryRegion extends Resource<IbvMr> {
     }
   }
 
-  #checkBounds(offset: number, length: number): void {
+  /**
+   * Checks that a part lies within the region, and that the region is there.
+   *
+   * @throws {RangeError} If it does not.
+   * @throws {TypeError} If the region is disposed, or its buffer detached.
+   */
+  assertWithin(offset: number, length: number): void {
     this.assertReadable();
     integer(offset, "offset", 0, this.length);
     integer(length, "length", 0, this.length - offset);

@@ -172,7 +172,7 @@ export abstract class RequestList {
   #setElement(index: number, element: number, sge: Sge): void {
     const slot = index * this.maxSge + element;
     const base = slot * SGE_SIZE;
-    if (sge instanceof MemorySlice) sge.mr.assertReadable();
+    if (sge instanceof MemorySlice) sge.mr.assertWithin(sge.offset, sge.length);
     this.#sges.setBigUint64(base + ADDR.offset, uint64(sge.addr, "addr"), true);
     this.#sges.setUint32(base + LENGTH.offset, uint32(sge.length, "length"), true);
     this.#sges.setUint32(base + LKEY.offset, uint32(sge.lkey, "lkey"), true);
