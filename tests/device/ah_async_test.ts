@@ -153,13 +153,16 @@ deviceTest(
 );
 
 deviceTest("Context.initAhFromWcAsync() rejects at once when its signal aborts", async () => {
-  using context = openRxe();
+  const before = countOf("ctx");
+  const context = openRxe();
   const controller = new AbortController();
   const { signal } = controller;
   const wc = { wcFlags: 0, slid: 1, sl: 0, dlidPathBits: 0 };
   const call = context.initAhFromWcAsync(1, wc, undefined, { signal });
   controller.abort();
   assertEquals(await call.catch((error) => error), signal.reason);
+  context.close();
+  await until("the context gone", () => countOf("ctx") === before);
 });
 
 deviceTest(
