@@ -12,6 +12,7 @@ import { inProject, out } from "../tools/host/paths.ts";
 import { main, SetupError } from "../tools/host/report.ts";
 import type { Result } from "./measurement.ts";
 import { plot } from "./plot.ts";
+import { ROWS } from "./rows.ts";
 import { type Figure, measureSetUp } from "./set_up.ts";
 import type { StageOptions } from "./stage.ts";
 import { setUpTable, table } from "./table.ts";
@@ -25,6 +26,7 @@ A complete run is recorded in bench/results.json and drawn in bench/results.svg.
                  or only work on soft-RoCE, in the guest (2)
   --rounds N     rounds of each contender; 9
   --quick        short rounds, and 3 of them
+  --row NAME     only one row, by its name in bench/rows.ts
   --help         show this text
 `;
 
@@ -47,7 +49,7 @@ const GUEST_SECONDS = 1200;
 await main(async () => {
   const flags = parseArgs(Deno.args[0] === "--" ? Deno.args.slice(1) : Deno.args, {
     boolean: ["help", "quick"],
-    string: ["stage", "rounds"],
+    string: ["row", "rounds", "stage"],
     unknown: (argument) => {
       throw new SetupError(`unknown argument ${argument}; see --help`);
     },
@@ -57,7 +59,7 @@ await main(async () => {
     return 0;
   }
   const rounds = Number(flags.rounds ?? (flags.quick ? 3 : 9));
-  const stages = flags.stage === undefined ? [1, 2] as const : [parseStage(flags.stage)];
+  const stages = stagesOf(flags.stage, flags.row);
   if (!Number.isInteger(rounds) || rounds < 1) {
     throw new SetupError("--rounds takes a number from 1");
   }
@@ -65,7 +67,7 @@ await main(async () => {
   await Deno.mkdir(out, { recursive: true });
   const results: Result[] = [];
   for (const stage of stages) {
-    results.push(...await measure(stage, rounds, flags.quick));
+    results.push(...await measure(stage, rounds, flags.quick, flags.row));
   }
   console.log(table(results));
   if (stages.length === 2) {
@@ -86,18 +88,33 @@ async function record(rounds: number, results: Result[], setUp: Figure[]): Promi
   await Deno.writeTextFile(inProject("bench/results.svg"), plot(results));
 }
 
+function stagesOf(stage: string | undefined, row: string | undefined): readonly (1 | 2)[] {
+  if (row === undefined) return stage === undefined ? [1, 2] : [parseStage(stage)];
+  const chosen = ROWS.find(({ id }) => id === row);
+  if (chosen === undefined) {
+    throw new SetupError(`--row takes one of ${ROWS.map(({ id }) => id).join(", ")}`);
+  }
+  return [chosen.stage];
+}
+
 function parseStage(text: string): 1 | 2 {
   if (text === "1") return 1;
   if (text === "2") return 2;
   throw new SetupError(`--stage takes 1 or 2, not "${text}"`);
 }
 
-async function measure(stage: 1 | 2, rounds: number, quick: boolean): Promise<Result[]> {
+async function measure(
+  stage: 1 | 2,
+  rounds: number,
+  quick: boolean,
+  row: string | undefined,
+): Promise<Result[]> {
   const output = `${out}/bench-${stage}.json`;
   const options: StageOptions = {
     stage,
     rounds,
     quick,
+    row,
     milliseconds: quick ? 50 : 200,
     patience: stage === 2 ? 2500 : 250,
     contender: await compileC("../../bench/c/contender.c", ["-libverbs"]),

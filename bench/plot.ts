@@ -34,9 +34,7 @@ export function plot(results: readonly Result[]): string {
   const parts: string[] = [];
   let y = TOP;
   for (const stage of [1, 2] as const) {
-    const title = stage === 1
-      ? "With a provider that does nothing"
-      : "On soft-RoCE, in the guest";
+    const title = stage === 1 ? "With a provider that does nothing" : "On soft-RoCE, in the guest";
     parts.push(text(title, 16, y + BAR, "title"));
     y += BAR + GROUP_GAP;
     for (const row of ROWS.filter((row) => row.stage === stage && row.unit === undefined)) {

@@ -15,6 +15,8 @@ export interface StageOptions {
   readonly stage: 1 | 2;
   readonly rounds: number;
   readonly quick: boolean;
+  /** The only row to measure; all if left out. */
+  readonly row?: string | undefined;
   /** About how long a round takes. */
   readonly milliseconds: number;
   /** How many milliseconds V8 may take for its next step. */
@@ -119,14 +121,16 @@ async function run(entry: Entry, { count, parts }: Plan): Promise<number> {
   if (!entry.round.startsWith("wake_up")) return await process.ask(entry.round, count, parts);
   await process.tell(entry.round, count, parts);
   const qpNum = await process.answer();
-  const pinger = new Deno.Command(options.pinger, { args: [`${qpNum}`, `${count}`] }).spawn();
+  const pinger = new Deno.Command(options.pinger, { args: [`${qpNum}`] }).spawn();
   const nanoseconds = await process.answer();
+  pinger.kill();
   await pinger.status;
   return nanoseconds;
 }
 
 const results: Result[] = [];
-for (const row of ROWS.filter((row) => row.stage === options.stage)) {
+const { stage, row: only } = options;
+for (const row of ROWS.filter((row) => row.stage === stage && (only ?? row.id) === row.id)) {
   console.error(`bench: ${row.title}`);
   results.push(await measure(row));
 }

@@ -1,5 +1,5 @@
-// pinger QPN COUNT: sends datagrams to a queue pair of the same port, far enough apart that the receiver falls asleep in
-// between. Each carries the time at which it was posted.
+// pinger QPN: sends datagrams to a queue pair of the same port until it is ended, far enough apart that the receiver falls
+// asleep in between. Each carries the time at which it was posted.
 #include <unistd.h>
 #include "contender.h"
 
@@ -15,9 +15,9 @@ int main(int argc, char **argv)
   struct ibv_sge sge;
   struct ibv_wc wc;
 
-  need(argc == 3, "read QPN and COUNT");
+  need(argc == 2, "read the queue pair's number");
   prepare_sends(&wr, &sge, &d, ah, strtoul(argv[1], NULL, 10), 1, 0);
-  for (long i = strtol(argv[2], NULL, 10); i > 0; i--) {
+  while (1) {
     uint64_t posted;
 
     usleep(PAUSE_MICROSECONDS);
@@ -27,5 +27,4 @@ int main(int argc, char **argv)
     while (ibv_poll_cq(cq, 1, &wc) == 0)
       ;
   }
-  return 0;
 }
