@@ -24,14 +24,14 @@
  * @module
  */
 
+export { type AbortOptions } from "./types/abandonable.ts";
+export { AddressHandle } from "./types/address_handle.ts";
 export {
-  type AbortOptions,
-  AddressHandle,
   type AhAttr,
   type AhAttrInit,
   type GlobalRoute,
   type GlobalRouteInit,
-} from "./types/address_handle.ts";
+} from "./types/ah_attr.ts";
 export { CompletionChannel } from "./types/completion_channel.ts";
 export { CompletionQueue, type CompletionsOptions, type CqInit } from "./types/completion_queue.ts";
 export { Context } from "./types/context.ts";

@@ -1,5 +1,11 @@
 import { hold, type Resource, unhold } from "./resource.ts";
 
+/** Options of calls that may block and so run on another thread. */
+export interface AbortOptions {
+  /** Ends the wait. The native call cannot be stopped: what it makes afterwards is destroyed again. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** A native call on another thread that its caller may stop waiting for. */
 export interface AbandonableCall<T, R> {
   /** The object it works on; its native handle is kept until the call ends. */

@@ -1,4 +1,4 @@
-import type { AhAttrInit } from "./address_handle.ts";
+import type { AhAttrInit } from "./ah_attr.ts";
 import type { Context } from "./context.ts";
 import type { Gid } from "./gid.ts";
 import { LinkLayer } from "./port.ts";

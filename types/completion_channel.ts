@@ -3,7 +3,7 @@ import { structs } from "../ffi/layout.ts";
 import { verbs } from "../ffi/library.ts";
 import { Readiness } from "../ffi/readiness.ts";
 import { readNative } from "../ffi/struct.ts";
-import type { AbortOptions } from "./address_handle.ts";
+import type { AbortOptions } from "./abandonable.ts";
 import type { CompletionQueue } from "./completion_queue.ts";
 import type { Context } from "./context.ts";
 import { check, checkHandle } from "./errors.ts";

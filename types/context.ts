@@ -9,12 +9,9 @@ import { hasExtendedOp } from "../ffi/inlines.ts";
 import { structs } from "../ffi/layout.ts";
 import { verbs } from "../ffi/library.ts";
 import { allocStruct, fieldBytes, readField, readNative, structToObject } from "../ffi/struct.ts";
-import {
-  type AbortOptions,
-  type AhAttr,
-  initAhFromWc,
-  initAhFromWcAsync,
-} from "./address_handle.ts";
+import type { AbortOptions } from "./abandonable.ts";
+import type { AhAttr } from "./ah_attr.ts";
+import { initAhFromWc, initAhFromWcAsync } from "./init_ah.ts";
 import { CompletionChannel } from "./completion_channel.ts";
 import { CompletionQueue, type CqInit } from "./completion_queue.ts";
 import {

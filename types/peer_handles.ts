@@ -1,4 +1,5 @@
-import { type AddressHandle, readAhAttr } from "./address_handle.ts";
+import { type AddressHandle } from "./address_handle.ts";
+import { readAhAttr } from "./ah_attr.ts";
 import { PeerCache } from "./peer_cache.ts";
 import type { ProtectionDomain } from "./protection_domain.ts";
 import { RetiredHandles } from "./retired_handles.ts";

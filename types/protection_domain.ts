@@ -1,6 +1,8 @@
 import type { IbvPd } from "../ffi/handles.ts";
 import { verbs } from "../ffi/library.ts";
-import { type AbortOptions, AddressHandle, type AhAttrInit } from "./address_handle.ts";
+import type { AbortOptions } from "./abandonable.ts";
+import { AddressHandle } from "./address_handle.ts";
+import type { AhAttrInit } from "./ah_attr.ts";
 import type { Context } from "./context.ts";
 import { check, checkHandle } from "./errors.ts";
 import type { Grh } from "./grh.ts";

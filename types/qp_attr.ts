@@ -6,7 +6,7 @@
 
 import { enums, structs } from "../ffi/layout.ts";
 import { allocStruct, fieldBytes, readField, structToObject, writeField } from "../ffi/struct.ts";
-import { type AhAttr, type AhAttrInit, readAhAttr, writeAhAttr } from "./address_handle.ts";
+import { type AhAttr, type AhAttrInit, readAhAttr, writeAhAttr } from "./ah_attr.ts";
 import { type Members, members, nameOf } from "./members.ts";
 import type { Mtu } from "./port.ts";
 import { integer, uint16, uint24, uint32, uint8 } from "./validate.ts";

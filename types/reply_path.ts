@@ -7,13 +7,10 @@
 import type { IbvPd } from "../ffi/handles.ts";
 import { structs } from "../ffi/layout.ts";
 import { orAborted } from "./abandonable.ts";
-import {
-  type AbortOptions,
-  type AddressHandle,
-  type AhAttr,
-  initError,
-  readAhAttr,
-} from "./address_handle.ts";
+import type { AbortOptions } from "./abandonable.ts";
+import { type AddressHandle } from "./address_handle.ts";
+import { type AhAttr, readAhAttr } from "./ah_attr.ts";
+import { initError } from "./init_ah.ts";
 import { type AsyncEvents, asyncEvents, type EventListener, EventType } from "./async_events.ts";
 import { GidCache } from "./gid_cache.ts";
 import { Grh, grhView } from "./grh.ts";

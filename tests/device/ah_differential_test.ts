@@ -4,7 +4,7 @@ import { type AhAttr, type Context, Grh, VerbsError, WorkCompletion } from "../.
 import { errnoName } from "../../ffi/errno.ts";
 import { structs } from "../../ffi/layout.ts";
 import { library } from "../../ffi/library.ts";
-import { readAhAttr } from "../../types/address_handle.ts";
+import { readAhAttr } from "../../types/ah_attr.ts";
 import { compileC } from "../c/compile.ts";
 import { outputOf } from "../subprocess.ts";
 import { deviceTest, openRxe, PORT, RXE } from "./setup.ts";

@@ -2,7 +2,7 @@
 import { assertEquals } from "@std/assert";
 import { structs } from "../../ffi/layout.ts";
 import { fieldBytes, readField } from "../../ffi/struct.ts";
-import { type AhAttr, readAhAttr, writeAhAttr } from "../../types/address_handle.ts";
+import { type AhAttr, readAhAttr, writeAhAttr } from "../../types/ah_attr.ts";
 import { Gid } from "../../types/gid.ts";
 
 /** A value of its own for each field. */

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { type AhAttr, Gid, type GidEntry, GidType, WcFlags } from "../../mod.ts";
-import { readAhAttr } from "../../types/address_handle.ts";
+import { readAhAttr } from "../../types/ah_attr.ts";
 import { GidCache } from "../../types/gid_cache.ts";
 import { ReplyAddress } from "../../types/reply_address.ts";
 
