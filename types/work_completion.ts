@@ -155,8 +155,8 @@ const HINTS: Readonly<Record<string, string>> = {
   LOC_LEN_ERR:
     "The message does not fit the posted buffer; on UD it takes 40 bytes more for the GRH",
   LOC_QP_OP_ERR:
-    "The queue pair could not carry out the request: is a send's address handle alive and of the same protection domain, " +
-    "a receive's buffer large enough (on UD with 40 bytes more for the GRH)?",
+    "The queue pair could not carry out the request: are a send's address handle and memory alive and of the same " +
+    "protection domain, is a receive's buffer large enough (on UD with 40 bytes more for the GRH)?",
   LOC_PROT_ERR: "A buffer is not covered by a live memory region with the access it needs",
   WR_FLUSH_ERR: "The queue pair was in an error state before this request was reached",
   LOC_ACCESS_ERR: "The local memory region lacks the access that the request needs",

@@ -14,12 +14,14 @@ import { verbs } from "../../ffi/library.ts";
 import {
   deviceTest,
   makeEnd,
+  openRxe,
   type Pair,
   pairOf,
   PORT,
   QKEY,
   selfAddress,
   udPair,
+  until,
   waitFor,
 } from "./setup.ts";
 
@@ -229,3 +231,26 @@ deviceTest("AddressHandle is kept through a thousand sends that reuse the queue"
   await waitFor(left.cq, 1000 % 32);
   assertSpyCalls(destroyed, 1000);
 });
+
+deviceTest(
+  "AddressHandle goes with the queue pair when completions were lost to a queue that overran",
+  async () => {
+    using context = openRxe();
+    using pd = context.allocPd();
+    using cq = context.createCq({ cqe: 1 });
+    const cap = { maxSendWr: 64, maxRecvWr: 1 };
+    const qp = pd.createQp({ type: QpType.UD, sendCq: cq, recvCq: cq, cap });
+    qp.activateUd({ port: PORT, qkey: QKEY });
+    const ah = pd.createAh(selfAddress(context));
+    using destroyed = spy(verbs(), "ibv_destroy_ah");
+    const request = { ah, remoteQpn: qp.qpNum, remoteQkey: QKEY };
+    qp.postSend(Array.from({ length: 60 }, () => request));
+    await until("all sent", () => Number(qp.query().attr.sqPsn) >= 60);
+    const { length } = cq.poll(64);
+    assertEquals(length > 0 && length < 60, true);
+    ah.close();
+    assertSpyCalls(destroyed, 0);
+    qp.close();
+    assertSpyCalls(destroyed, 1);
+  },
+);

@@ -11,6 +11,7 @@ import {
   type SendRequest,
   SendRequests,
   VerbsError,
+  WorkCompletionError,
   WrOpcode,
 } from "../../mod.ts";
 import { connectedPair } from "./rc.ts";
@@ -117,6 +118,18 @@ deviceTest("QueuePair.postSend() and postRecv() refuse memory whose region is di
     assertThrows(use, TypeError, "Cannot use memory region: it is disposed");
   }
   assertEquals(left.cq.poll(), []);
+});
+
+deviceTest("A send from memory of another protection domain fails", async () => {
+  using pair = udPair();
+  using pd = pair.context.allocPd();
+  const { left, right } = pair;
+  const ah = pair.pd.createAh(selfAddress(pair.context));
+  const sge = pd.registerMemory(64, 0).slice(0, 8);
+  left.qp.postSend({ wrId: 6n, sge, ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
+  const [wc] = await waitFor(left.cq);
+  assertEquals([wc!.wrId, wc!.ok], [6n, false]);
+  assertThrows(() => wc!.check(), WorkCompletionError, "of the same protection domain");
 });
 
 deviceTest(

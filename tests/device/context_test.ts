@@ -7,6 +7,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
+import { assertSpyCalls, spy } from "@std/testing/mock";
 import {
   Context,
   type DeviceAttr,
@@ -21,6 +22,7 @@ import {
   TransportType,
   VerbsError,
 } from "../../mod.ts";
+import { verbs } from "../../ffi/library.ts";
 import { camelCase } from "../../ffi/struct.ts";
 import { outputOf } from "../subprocess.ts";
 import { countOf, deviceTest, openRxe, PORT, RXE, sysfs } from "./setup.ts";
@@ -143,10 +145,14 @@ deviceTest("Context.queryPort() agrees with ibv_devinfo", () => {
   assertStringIncludes(sysfs(`ports/${PORT}/state`), `${PortState.ACTIVE}: ACTIVE`);
 });
 
-deviceTest("Context.queryPort() tells the fields that the exported symbol leaves out", () => {
+deviceTest("Context.queryPort() calls the op that fills the whole struct", () => {
   using context = openRxe();
+  using whole = spy(verbs(), "___ibv_query_port");
+  using frozen = spy(verbs(), "ibv_query_port");
   const grhRequired = 1;
   assertEquals(context.queryPort(PORT).flags & grhRequired, grhRequired);
+  assertSpyCalls(whole, 1);
+  assertSpyCalls(frozen, 0);
 });
 
 deviceTest("mtuBytes() turns the port's MTU into bytes", () => {
