@@ -24,7 +24,7 @@
  * @module
  */
 
-export { type AbortOptions } from "./types/abandonable.ts";
+export type { AbortOptions } from "./types/abandonable.ts";
 export { AddressHandle } from "./types/address_handle.ts";
 export {
   type AhAttr,

@@ -1,4 +1,4 @@
-import { type AddressHandle } from "./address_handle.ts";
+import type { AddressHandle } from "./address_handle.ts";
 import { readAhAttr } from "./ah_attr.ts";
 import { PeerCache } from "./peer_cache.ts";
 import type { ProtectionDomain } from "./protection_domain.ts";

@@ -8,7 +8,7 @@ import type { IbvPd } from "../ffi/handles.ts";
 import { structs } from "../ffi/layout.ts";
 import { orAborted } from "./abandonable.ts";
 import type { AbortOptions } from "./abandonable.ts";
-import { type AddressHandle } from "./address_handle.ts";
+import type { AddressHandle } from "./address_handle.ts";
 import { type AhAttr, readAhAttr } from "./ah_attr.ts";
 import { initError } from "./init_ah.ts";
 import { type AsyncEvents, asyncEvents, type EventListener, EventType } from "./async_events.ts";
