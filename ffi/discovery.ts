@@ -1,6 +1,6 @@
 /**
- * Finds libibverbs: `IBVERBS_LIBRARY` if that may be read and is set, then the soname, then the places distributions
- * put it, which is what an `--allow-ffi` narrowed to one of those paths needs.
+ * Finds libibverbs: `IBVERBS_LIBRARY` if that may be read and is set, then the soname, then the places where
+ * distributions put it, in case the loader does not look there.
  *
  * @module
  */
@@ -33,7 +33,7 @@ export interface Opened {
  * Opens libibverbs.
  *
  * @throws {Error} Where it cannot be opened, naming each path tried with its reason and the remedy.
- * @throws {Deno.errors.NotCapable} Without `--allow-ffi`.
+ * @throws {Deno.errors.NotCapable} Without `--allow-ffi`; one that is narrowed to paths does not suffice.
  */
 export function openLibrary(symbols: Deno.ForeignLibraryInterface): Opened {
   checkPlatform();
@@ -42,7 +42,7 @@ export function openLibrary(symbols: Deno.ForeignLibraryInterface): Opened {
     try {
       return { path, symbols: Deno.dlopen(path, allOptional(symbols)).symbols };
     } catch (error) {
-      if (error instanceof Deno.errors.NotCapable && path === SONAME && !anyFfi()) throw error;
+      if (error instanceof Deno.errors.NotCapable) throw error;
       failures.push(`  ${path}: ${(error as Error).message}`);
     }
   }
@@ -60,13 +60,6 @@ function candidates(): string[] {
   const chosen = environment("IBVERBS_LIBRARY");
   if (chosen) return [chosen];
   return [SONAME, ...DIRECTORIES.map((directory) => `${directory}/${SONAME}`)];
-}
-
-/** Whether some path may be opened, even if not the soname. */
-function anyFfi(): boolean {
-  return DIRECTORIES.some((directory) =>
-    Deno.permissions.querySync({ name: "ffi", path: `${directory}/${SONAME}` }).state === "granted"
-  );
 }
 
 /** An older library lacks the newer verbs: they fail when called, not all others with them. */

@@ -30,8 +30,9 @@ export class NativeMemory {
     this.buffer = Deno.UnsafePointerView.getArrayBuffer(this.#pointer, length);
   }
 
-  /** Detaches the buffer and frees the memory. */
+  /** Detaches the buffer and frees the memory; memory that was transferred elsewhere is left to its new owner. */
   free(): void {
+    if (this.buffer.detached) return;
     this.buffer.transfer(0);
     libc().munmap(this.#pointer, this.#length);
   }

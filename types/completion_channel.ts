@@ -1,3 +1,4 @@
+import { errno, errnoName } from "../ffi/errno.ts";
 import type { IbvCompChannel, IbvCq } from "../ffi/handles.ts";
 import { structs } from "../ffi/layout.ts";
 import { verbs } from "../ffi/library.ts";
@@ -6,7 +7,7 @@ import { readNative } from "../ffi/struct.ts";
 import type { AbortOptions } from "./abandonable.ts";
 import type { CompletionQueue } from "./completion_queue.ts";
 import type { Context } from "./context.ts";
-import { check, checkHandle } from "./errors.ts";
+import { check, checkHandle, failure } from "./errors.ts";
 import { hold, Resource, unhold } from "./resource.ts";
 
 interface Waiter {
@@ -49,6 +50,8 @@ export class CompletionChannel extends Resource<IbvCompChannel> {
   readonly #unclaimed: Set<CompletionQueue> = new Set();
   readonly #waiters: Set<Waiter> = new Set();
   #reading: Promise<void> | undefined;
+  /** The wait that the reading is in. */
+  #turn: Promise<void> | undefined;
 
   static {
     registerQueue = (channel, id, cq) => {
@@ -67,19 +70,26 @@ export class CompletionChannel extends Resource<IbvCompChannel> {
     };
   }
 
-  private constructor(context: Context, handle: IbvCompChannel) {
+  private constructor(context: Context, handle: IbvCompChannel, readiness: Readiness) {
     super(handle, [context]);
     this.context = context;
-    this.#readiness = new Readiness(readNative(handle, structs.ibv_comp_channel.fields.fd));
+    this.#readiness = readiness;
   }
 
   /** @ignore The way in for {@linkcode Context.createCompletionChannel}. */
   static create(context: Context): CompletionChannel {
-    const handle = verbs().ibv_create_comp_channel(context.unsafeHandle);
-    return new CompletionChannel(
-      context,
-      checkHandle("ibv_create_comp_channel", "create completion channel", handle),
+    const handle = checkHandle(
+      "ibv_create_comp_channel",
+      "create completion channel",
+      verbs().ibv_create_comp_channel(context.unsafeHandle),
     );
+    try {
+      const readiness = new Readiness(readNative(handle, structs.ibv_comp_channel.fields.fd));
+      return new CompletionChannel(context, handle, readiness);
+    } catch (error) {
+      verbs().ibv_destroy_comp_channel(handle);
+      throw error;
+    }
   }
 
   /** The descriptor that becomes readable with an event. It is non-blocking, and the channel's own to read. */
@@ -108,7 +118,11 @@ export class CompletionChannel extends Resource<IbvCompChannel> {
     if (claimed !== undefined && this.#unclaimed.delete(claimed)) return claimed;
     const { promise, resolve, reject } = Promise.withResolvers<CompletionQueue>();
     const waiter: Waiter = { cq, resolve, reject };
-    const abort = (): void => reject(signal!.reason);
+    // no event may go to a waiter that has given up
+    const abort = (): void => {
+      this.#waiters.delete(waiter);
+      reject(signal!.reason);
+    };
     this.#waiters.add(waiter);
     signal?.addEventListener("abort", abort, { once: true });
     this.#reading ??= this.#read();
@@ -121,18 +135,19 @@ export class CompletionChannel extends Resource<IbvCompChannel> {
     }
   }
 
-  /** The last one to leave sees the reading end, so that what it disposes next is idle. */
+  /** The last one to leave ends the wait under way, so that what it disposes next is idle, unless another one came. */
   async #settle(): Promise<void> {
     if (this.#waiters.size > 0 || this.#reading === undefined) return;
     this.#readiness.wake();
-    await this.#reading;
+    await this.#turn;
   }
 
   async #read(): Promise<void> {
     hold(this);
     try {
       while (this.#waiters.size > 0) {
-        await this.#readiness.wait();
+        this.#turn = this.#readiness.wait();
+        await this.#turn;
         this.#drain();
       }
     } finally {
@@ -151,6 +166,16 @@ export class CompletionChannel extends Resource<IbvCompChannel> {
       const queue = this.#queues.get(cqContext[0]!);
       if (queue !== undefined) this.#deliver(queue);
     }
+    const code = errnoName(errno());
+    if (code !== "EAGAIN" && code !== "EINTR") this.#fail(errno());
+  }
+
+  /** The device is gone: no event will come any more, and the descriptor would be readable for ever. */
+  #fail(value: number): void {
+    for (const waiter of this.#waiters) {
+      this.#waiters.delete(waiter);
+      waiter.reject(failure("ibv_get_cq_event", "wait for event", value));
+    }
   }
 
   #deliver(queue: CompletionQueue): void {
@@ -168,6 +193,7 @@ export class CompletionChannel extends Resource<IbvCompChannel> {
   #refuse(which: (waiter: Waiter) => boolean, what: string): void {
     for (const waiter of this.#waiters) {
       if (which(waiter)) {
+        this.#waiters.delete(waiter);
         waiter.reject(new TypeError(`Cannot wait for event: the ${what} was disposed`));
       }
     }
@@ -175,8 +201,10 @@ export class CompletionChannel extends Resource<IbvCompChannel> {
 
   /** Disposes the object, as {@linkcode Resource.close} does. */
   override [Symbol.dispose](): void {
-    this.#refuse(() => true, "completion channel");
-    this.#readiness.wake();
+    if (!this.disposed) {
+      this.#refuse(() => true, "completion channel");
+      this.#readiness.wake();
+    }
     super[Symbol.dispose]();
   }
 

@@ -162,6 +162,7 @@ export class CompletionQueue extends Resource<IbvCq> {
   pollInto(batch: WorkCompletions): number {
     const handle = this.unsafeHandle;
     if (this.#left.length > 0) return this.#takeLeft(batch);
+    if (batch.view.byteLength === 0) throw new TypeError("Cannot poll: the batch was transferred");
     const count = this.#poll(handle, batch.capacity, batch.pointer);
     // providers without the op return the positive EOPNOTSUPP, as if there were 95 completions
     if (count < 0 || count > batch.capacity) throw pollError(count);

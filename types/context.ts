@@ -67,9 +67,11 @@ export class Context extends Resource<IbvContext> {
   static open(name?: string): Context {
     if (name !== undefined) return openNamed(name) ?? fail(`there is no device "${name}"`);
     for (const { name } of listDevices()) {
-      const context = openNamed(name);
-      if (context?.hasActivePort) return context;
-      context?.close();
+      using stack = new DisposableStack();
+      const context = stack.use(openNamed(name));
+      if (!context?.hasActivePort) continue;
+      stack.move();
+      return context;
     }
     return fail("no device has an active port");
   }

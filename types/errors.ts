@@ -125,8 +125,17 @@ export function failure(
   return new VerbsError(verb, action, value, {
     posted,
     ...(detail && { detail: detail() }),
-    hint: hint?.(value === 0 ? "unknown" : errnoName(value)),
+    hint: hint && hintFor(value, hint),
   });
+}
+
+/** A hint may ask the device; where that fails as well, the first failure is the one to tell of. */
+function hintFor(value: number, hint: (code: string) => string | undefined): string | undefined {
+  try {
+    return hint(value === 0 ? "unknown" : errnoName(value));
+  } catch {
+    return undefined;
+  }
 }
 
 /** Throws what the header's own wrapper of a verb gives where the op is missing. */

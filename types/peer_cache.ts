@@ -14,13 +14,13 @@ export class PeerCache<T> {
   /** The first entry of each chain, and the next one of each entry. */
   readonly #heads: Int32Array<ArrayBuffer>;
   readonly #next: Int32Array<ArrayBuffer>;
-  /** Entries in the order they were asked for. */
-  readonly #newer: Int32Array<ArrayBuffer>;
-  readonly #older: Int32Array<ArrayBuffer>;
+  /**
+   * Entries in the order they were asked for: of each the next newer one and the next older one. Behind the last stands
+   * one that closes the ring: newer than it is the oldest, older the newest. So moving an entry takes no decision.
+   */
+  readonly #order: Int32Array<ArrayBuffer>;
   /** Peers choose parts of their keys: without knowing this they cannot make them all fall into one chain. */
   readonly #seed: number;
-  #newest = NONE;
-  #oldest = NONE;
   #size = 0;
 
   /** Makes room for `capacity` peers, at least 1. */
@@ -30,8 +30,8 @@ export class PeerCache<T> {
     this.#values = new Array<T | undefined>(capacity).fill(undefined);
     this.#heads = new Int32Array(2 ** Math.ceil(Math.log2(2 * capacity))).fill(NONE);
     this.#next = new Int32Array(capacity);
-    this.#newer = new Int32Array(capacity);
-    this.#older = new Int32Array(capacity);
+    this.#order = new Int32Array(2 * (capacity + 1));
+    this.#closeRing();
     this.#seed = crypto.getRandomValues(new Uint32Array(1))[0]!;
   }
 
@@ -44,7 +44,7 @@ export class PeerCache<T> {
   find(key: Uint32Array): T | undefined {
     const entry = this.#entry(key, this.#bucket(key, 0));
     if (entry === NONE) return undefined;
-    if (entry !== this.#newest) {
+    if (entry !== this.#order[2 * this.#capacity + 1]) {
       this.#unlink(entry);
       this.#linkNewest(entry);
     }
@@ -74,12 +74,12 @@ export class PeerCache<T> {
   /** Empties it. Returns what it held, the one asked for longest ago first. */
   takeAll(): T[] {
     const values: T[] = [];
-    for (let entry = this.#oldest; entry !== NONE; entry = this.#newer[entry]!) {
+    for (let entry = this.#oldest; entry !== this.#capacity; entry = this.#order[2 * entry]!) {
       values.push(this.#values[entry]!);
     }
     this.#values.fill(undefined);
     this.#heads.fill(NONE);
-    this.#newest = this.#oldest = NONE;
+    this.#closeRing();
     this.#size = 0;
     return values;
   }
@@ -125,21 +125,29 @@ export class PeerCache<T> {
     return this.#values[entry];
   }
 
+  get #oldest(): number {
+    return this.#order[2 * this.#capacity]!;
+  }
+
+  #closeRing(): void {
+    this.#order.fill(this.#capacity, 2 * this.#capacity);
+  }
+
   #unlink(entry: number): void {
-    const newer = this.#newer[entry]!;
-    const older = this.#older[entry]!;
-    if (newer === NONE) this.#newest = older;
-    else this.#older[newer] = older;
-    if (older === NONE) this.#oldest = newer;
-    else this.#newer[older] = newer;
+    const order = this.#order;
+    const newer = order[2 * entry]!;
+    const older = order[2 * entry + 1]!;
+    order[2 * newer + 1] = older;
+    order[2 * older] = newer;
   }
 
   #linkNewest(entry: number): void {
-    const before = this.#newest;
-    this.#older[entry] = before;
-    this.#newer[entry] = NONE;
-    if (before === NONE) this.#oldest = entry;
-    else this.#newer[before] = entry;
-    this.#newest = entry;
+    const order = this.#order;
+    const end = this.#capacity;
+    const before = order[2 * end + 1]!;
+    order[2 * entry] = end;
+    order[2 * entry + 1] = before;
+    order[2 * before] = entry;
+    order[2 * end + 1] = entry;
   }
 }

@@ -89,7 +89,7 @@ export interface ReplyPathInit {
  *     replies.setAh(i, path.toAt(batch, i, memory, offset));
  *     replies.setRemote(i, batch.srcQp(i), 0x1111_1111);
  *   }
- *   qp.postSends(replies, 0, count);
+ *   if (count > 0) qp.postSends(replies, count);
  * }
  * ```
  */
@@ -112,14 +112,14 @@ export class ReplyPath extends Resource<IbvPd> {
   #batch: WorkCompletions | undefined;
   #poll = 0;
 
-  private constructor(pd: ProtectionDomain, port: number, maxPeers: number) {
+  private constructor(pd: ProtectionDomain, port: number, maxPeers: number, events: AsyncEvents) {
     super(pd.unsafeHandle, [pd]);
     this.pd = pd;
     this.port = port;
     this.maxPeers = maxPeers;
     this.#address = new ReplyAddress(port);
     this.#peers = new PeerHandles(pd, maxPeers, () => this.refresh());
-    this.#events = asyncEvents(pd.context);
+    this.#events = events;
     this.#listener = (type, portNum) => {
       const concernsPort = PORT_EVENTS.includes(type) && portNum === port;
       if (concernsPort || type === EventType.DEVICE_FATAL) this.invalidate();
@@ -130,7 +130,8 @@ export class ReplyPath extends Resource<IbvPd> {
   /** @ignore The way in for {@linkcode ProtectionDomain.createReplyPath}. */
   static create(pd: ProtectionDomain, { port, maxPeers = 1024 }: ReplyPathInit): ReplyPath {
     pd.context.checkPort(port);
-    return new ReplyPath(pd, port, positiveInt(maxPeers, "maxPeers"));
+    positiveInt(maxPeers, "maxPeers");
+    return new ReplyPath(pd, port, maxPeers, asyncEvents(pd.context));
   }
 
   /** How many peers' handles it keeps. */

@@ -173,11 +173,15 @@ export abstract class RequestList {
     const slot = index * this.maxSge + element;
     const base = slot * SGE_SIZE;
     if (sge instanceof MemorySlice) sge.mr.assertWithin(sge.offset, sge.length);
-    this.#sges.setBigUint64(base + ADDR.offset, uint64(sge.addr, "addr"), true);
-    this.#sges.setUint32(base + LENGTH.offset, uint32(sge.length, "length"), true);
-    this.#sges.setUint32(base + LKEY.offset, uint32(sge.lkey, "lkey"), true);
+    // all checked before any is written: an element of two halves could pass for one that was checked
+    const addr = uint64(sge.addr, "addr");
+    const length = uint32(sge.length, "length");
+    const lkey = uint32(sge.lkey, "lkey");
+    this.#sges.setBigUint64(base + ADDR.offset, addr, true);
+    this.#sges.setUint32(base + LENGTH.offset, length, true);
+    this.#sges.setUint32(base + LKEY.offset, lkey, true);
     this.#slices[slot] = sge instanceof MemorySlice ? sge : undefined;
-    this.lengths[index]! += sge.length;
+    this.lengths[index]! += length;
   }
 
   /**

@@ -9,8 +9,9 @@ interface Lot {
 }
 
 /**
- * Address handles that are not given out any more, but may have been a moment ago, and not been posted with yet. They are
- * closed a second later, or sooner where there are too many.
+ * Address handles that are not given out any more, but may have been a moment ago, and not been posted with yet. Those
+ * of more than a second ago are closed when others are retired or {@linkcode RetiredHandles.trim} is called, and sooner
+ * where there are too many.
  */
 export class RetiredHandles implements Disposable {
   readonly #max: number;

@@ -91,7 +91,8 @@ export class RxHash {
   constructor(init: RxHashInit) {
     const { rxHashFunction = RxHashFunction.TOEPLITZ, rxHashKey, rxHashFieldsMask } = init;
     uint8(rxHashKey.length, "rxHashKey length");
-    this.#key = rxHashKey.slice();
+    // not slice(), which of a Node Buffer is no copy
+    this.#key = new Uint8Array(rxHashKey);
     this.rxHashFunction = uint8(rxHashFunction, "rxHashFunction") as RxHashFunction;
     // "|" makes a negative number of INNER and others
     const min = -0x8000_0000;
