@@ -204,6 +204,23 @@ deviceTest(
   },
 );
 
+deviceTest(
+  "CompletionQueue.completions() misses no completion that comes just before it arms the queue",
+  async () => {
+    using pair = udPair();
+    using ah = pair.pd.createAh(selfAddress(pair.context));
+    const { cq } = pair.left;
+    const arm = cq.reqNotify.bind(cq);
+    cq.reqNotify = () => {
+      send(pair, ah);
+      // the completion is there when this ends, so that arming gives no event for it
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+      arm();
+    };
+    assertEquals((await waitFor(cq))[0]!.ok, true);
+  },
+);
+
 deviceTest("CompletionQueue.completions() leaves what it had polled to the next poll", async () => {
   using pair = udPair();
   using ah = pair.pd.createAh(selfAddress(pair.context));
