@@ -7,7 +7,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { assertSpyCalls, spy } from "@std/testing/mock";
-import { VerbsError } from "../../mod.ts";
+import { Grh, VerbsError, WcFlags } from "../../mod.ts";
 import { nonblocking, verbs } from "../../ffi/library.ts";
 import { countOf, deviceTest, openRxe, resourceCounts, selfAddress, until } from "./setup.ts";
 import { slowLink } from "./slow_link.ts";
@@ -172,7 +172,6 @@ deviceTest(
     const before = countOf("pd");
     const pd = context.allocPd();
     const { dgid } = selfAddress(context).grh!;
-    const { Grh, WcFlags } = await import("../../mod.ts");
     const bytes = new Uint8Array(Grh.SIZE);
     bytes[20] = 0x45;
     bytes.set(dgid.bytes.subarray(12), 32);
