@@ -39,8 +39,12 @@ function grhOf(address: string): Grh {
 
 /** The handle for an address, or undefined where the path says that the device does not have it. */
 function answer(path: ReplyPath, address: string): AddressHandle | undefined {
+  return unlessGone(() => path.to(WC, grhOf(address)));
+}
+
+function unlessGone<T>(derive: () => T): T | undefined {
   try {
-    return path.to(WC, grhOf(address));
+    return derive();
   } catch (error) {
     if (error instanceof VerbsError && error.verb === "ibv_init_ah_from_wc") return undefined;
     throw error;
@@ -175,7 +179,7 @@ class Watcher {
     // the kernel reports a change after it has made it: by then it has
     await new Promise((resolve) => setTimeout(resolve, 10));
     const ah = answer(this.#path, this.#address);
-    const index = ah && this.#path.attr(WC, grhOf(this.#address)).grh.sgidIndex;
+    const attr = unlessGone(() => this.#path.attr(WC, grhOf(this.#address)));
     const after = this.#find();
     if (before !== after) return this.#forget();
     if (after === undefined) {
@@ -184,7 +188,7 @@ class Watcher {
       return this.#forget();
     }
     assert(ah !== undefined, `${this.#address} is not answered by although it is there`);
-    assertEquals(index, after);
+    assertEquals(attr?.grh.sgidIndex, after);
     assert(!this.#old.has(ah), `a handle for ${this.#address} outlived its address`);
     if (this.#current.size === 0 && this.#old.size > 0) this.seen.returns++;
     this.#current.add(ah);
