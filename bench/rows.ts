@@ -183,7 +183,7 @@ export const ROWS: readonly Row[] = [
     stage: 2,
     entries: [pair("c", "C"), pair("deno", "Deno")],
     goals: [atMostTimesC(1.2)],
-    count: (quick) => quick ? 3_000 : 10_000,
+    count: (quick) => quick ? 2_000 : 4_000,
     note: "the same program at both ends",
   },
   {
