@@ -13,7 +13,7 @@ const GROUP_GAP = 14;
 const TOP = 64;
 /** The scale's ends, as powers of ten of nanoseconds. */
 const FIRST = -1;
-const LAST = 6;
+const LAST = 6.2;
 const TICKS = ["0.1 ns", "1 ns", "10 ns", "100 ns", "1 us", "10 us", "100 us", "1 ms"];
 
 /** Who is shown, and in which of the colours below. */
