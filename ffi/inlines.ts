@@ -6,29 +6,11 @@
  * @module
  */
 
-import type {
-  IbvAh,
-  IbvContext,
-  IbvCq,
-  IbvCqEx,
-  IbvQp,
-  IbvQpEx,
-  IbvRwqIndTable,
-  IbvSrq,
-  IbvWq,
-} from "./handles.ts";
+import type { IbvContext } from "./handles.ts";
 import { type Field, type Structs, structs } from "./layout.ts";
+import { Ah, Context, Cq, CqEx, Qp, QpEx, Srq, Table, Wq } from "./parameters.ts";
 import { readNative } from "./struct.ts";
 
-const Ah = "pointer" as Deno.NativeTypedPointer<IbvAh>;
-const Context = "pointer" as Deno.NativeTypedPointer<IbvContext>;
-const Cq = "pointer" as Deno.NativeTypedPointer<IbvCq>;
-const CqEx = "pointer" as Deno.NativeTypedPointer<IbvCqEx>;
-const Qp = "pointer" as Deno.NativeTypedPointer<IbvQp>;
-const QpEx = "pointer" as Deno.NativeTypedPointer<IbvQpEx>;
-const Srq = "pointer" as Deno.NativeTypedPointer<IbvSrq>;
-const Table = "pointer" as Deno.NativeTypedPointer<IbvRwqIndTable>;
-const Wq = "pointer" as Deno.NativeTypedPointer<IbvWq>;
 /** A struct of ours that is made for the call. */
 const Buffer = "buffer";
 /** A struct of ours that is made once and reused: passing its pointer is 5 ns cheaper than passing its buffer. */

@@ -5,31 +5,8 @@
  * @module
  */
 
-import type {
-  IbvAh,
-  IbvCompChannel,
-  IbvContext,
-  IbvCq,
-  IbvDevice,
-  IbvDm,
-  IbvMr,
-  IbvPd,
-  IbvQp,
-  IbvQpEx,
-  IbvSrq,
-} from "./handles.ts";
+import { Ah, CompChannel, Context, Cq, Device, Dm, Mr, Pd, Qp, QpEx, Srq } from "./parameters.ts";
 
-const Ah = "pointer" as Deno.NativeTypedPointer<IbvAh>;
-const CompChannel = "pointer" as Deno.NativeTypedPointer<IbvCompChannel>;
-const Context = "pointer" as Deno.NativeTypedPointer<IbvContext>;
-const Cq = "pointer" as Deno.NativeTypedPointer<IbvCq>;
-const Device = "pointer" as Deno.NativeTypedPointer<IbvDevice>;
-const Dm = "pointer" as Deno.NativeTypedPointer<IbvDm>;
-const Mr = "pointer" as Deno.NativeTypedPointer<IbvMr>;
-const Pd = "pointer" as Deno.NativeTypedPointer<IbvPd>;
-const Qp = "pointer" as Deno.NativeTypedPointer<IbvQp>;
-const QpEx = "pointer" as Deno.NativeTypedPointer<IbvQpEx>;
-const Srq = "pointer" as Deno.NativeTypedPointer<IbvSrq>;
 /** A struct or out-parameter of ours, given by its buffer. */
 const Buffer = "buffer";
 /** A string or array that the library owns, or a struct of ours that is made once and reused. */
