@@ -24,24 +24,24 @@
  * @module
  */
 
-export type { AbortOptions } from "./types/abandonable.ts";
-export { AddressHandle } from "./types/address_handle.ts";
+export type { AbortOptions } from "./types/core/abortable.ts";
+export { AddressHandle } from "./types/address_handle/address_handle.ts";
 export {
   type AhAttr,
   type AhAttrInit,
   type GlobalRoute,
   type GlobalRouteInit,
-} from "./types/ah_attr.ts";
-export { CompletionChannel } from "./types/completion_channel.ts";
-export { CompletionQueue, type CompletionsOptions, type CqInit } from "./types/completion_queue.ts";
-export { Context } from "./types/context.ts";
+} from "./types/address/ah_attr.ts";
+export { CompletionChannel } from "./types/completion/completion_channel.ts";
+export { CompletionQueue, type CompletionsOptions, type CqInit } from "./types/completion/completion_queue.ts";
+export { Context } from "./types/device/context.ts";
 export {
   type DeviceAttr,
   type DeviceInfo,
   listDevices,
   NodeType,
   TransportType,
-} from "./types/device.ts";
+} from "./types/device/device.ts";
 export type {
   CqModCaps,
   DeviceAttrEx,
@@ -51,21 +51,21 @@ export type {
   RssCaps,
   TmCaps,
   TsoCaps,
-} from "./types/device_attr_ex.ts";
-export { VerbsError, type VerbsErrorOptions } from "./types/errors.ts";
-export { Gid, type GidEntry, GidType } from "./types/gid.ts";
-export { Grh, type Ipv4Header } from "./types/grh.ts";
-export { formatAddress, parseAddress } from "./types/ip_address.ts";
-export type { Members } from "./types/members.ts";
+} from "./types/device/device_attr_ex.ts";
+export { VerbsError, type VerbsErrorOptions } from "./types/core/errors.ts";
+export { Gid, type GidEntry, GidType } from "./types/address/gid.ts";
+export { Grh, type Ipv4Header } from "./types/address/grh.ts";
+export { formatAddress, parseAddress } from "./types/address/ip_address.ts";
+export type { Members } from "./types/core/enums.ts";
 export {
   AccessFlags,
   MemoryRegion,
   MemorySlice,
   type MemorySource,
   type Sge,
-} from "./types/memory_region.ts";
-export { LinkLayer, Mtu, mtuBytes, type PortAttr, PortState } from "./types/port.ts";
-export { ProtectionDomain } from "./types/protection_domain.ts";
+} from "./types/memory/memory_region.ts";
+export { LinkLayer, Mtu, mtuBytes, type PortAttr, PortState } from "./types/device/port.ts";
+export { ProtectionDomain } from "./types/memory/protection_domain.ts";
 export {
   MigState,
   type QpAttr,
@@ -74,27 +74,27 @@ export {
   type QpCap,
   QpState,
   QpType,
-} from "./types/qp_attr.ts";
-export { QpCreateFlags, type QpInitEx, SendOpsFlags } from "./types/qp_init_ex.ts";
-export { type QpInit, type QpQuery, QueuePair, type UdActivation } from "./types/queue_pair.ts";
-export { RecvRequests } from "./types/recv_requests.ts";
-export { ReplyPath, type ReplyPathInit } from "./types/reply_path.ts";
-export { RequestList } from "./types/request_list.ts";
-export { Resource } from "./types/resource.ts";
+} from "./types/queue_pair/qp_attr.ts";
+export { QpCreateFlags, type QpInitEx, SendOpsFlags } from "./types/queue_pair/qp_init_attr.ts";
+export { type QpInit, type QpQuery, QueuePair, type UdActivation } from "./types/queue_pair/queue_pair.ts";
+export { RecvRequests } from "./types/work/recv_requests.ts";
+export { ReplyPath, type ReplyPathInit } from "./types/reply/reply_path.ts";
+export { RequestList } from "./types/work/request_list.ts";
+export { Resource } from "./types/core/resource.ts";
 export {
   MAX_RSS_INPUT,
   type RssFlow,
   rssInput,
   type RssInputOptions,
   writeRssInput,
-} from "./types/rss_flow.ts";
+} from "./types/rss/rss_flow.ts";
 export {
   RwqIndirectionTable,
   type RwqIndirectionTableInit,
-} from "./types/rwq_indirection_table.ts";
-export { RxHash, RxHashFields, RxHashFunction, type RxHashInit } from "./types/rx_hash.ts";
-export { SendRequests } from "./types/send_requests.ts";
-export { microsoftRssKey, toeplitz, ToeplitzKey } from "./types/toeplitz.ts";
+} from "./types/rss/rwq_indirection_table.ts";
+export { RxHash, RxHashFields, RxHashFunction, type RxHashInit } from "./types/rss/rx_hash.ts";
+export { SendRequests } from "./types/work/send_requests.ts";
+export { microsoftRssKey, toeplitz, ToeplitzKey } from "./types/rss/toeplitz.ts";
 export {
   type WcAddress,
   WcFlags,
@@ -102,8 +102,8 @@ export {
   WcStatus,
   WorkCompletion,
   WorkCompletionError,
-} from "./types/work_completion.ts";
-export { WorkCompletions } from "./types/work_completions.ts";
+} from "./types/completion/work_completion.ts";
+export { WorkCompletions } from "./types/completion/work_completions.ts";
 export {
   WorkQueue,
   type WqAttrInit,
@@ -111,7 +111,7 @@ export {
   type WqInit,
   WqState,
   WqType,
-} from "./types/work_queue.ts";
+} from "./types/rss/work_queue.ts";
 export {
   type RecvRequest,
   type RequestsInit,
@@ -119,7 +119,7 @@ export {
   type SendRequest,
   type SgeList,
   WrOpcode,
-} from "./types/work_request.ts";
+} from "./types/work/work_request.ts";
 export { constants, enums } from "./ffi/layout.ts";
 export type {
   Handle,

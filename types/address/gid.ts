@@ -4,10 +4,10 @@
  * @module
  */
 
-import { enums, structs } from "../ffi/layout.ts";
-import { readField } from "../ffi/struct.ts";
+import { enums, structs } from "../../ffi/layout.ts";
+import { readField } from "../../ffi/struct.ts";
 import { formatAddress, parseAddress } from "./ip_address.ts";
-import { type Members, members } from "./members.ts";
+import { type Members, members } from "../core/enums.ts";
 
 /**
  * How a GID table entry addresses packets (`enum ibv_gid_type`).

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { structs } from "../ffi/layout.ts";
-import { readField } from "../ffi/struct.ts";
+import { structs } from "../../ffi/layout.ts";
+import { readField } from "../../ffi/struct.ts";
 import { formatAddress } from "./ip_address.ts";
 import { Gid } from "./gid.ts";
 

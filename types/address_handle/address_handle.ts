@@ -4,19 +4,19 @@
  * @module
  */
 
-import { errno } from "../ffi/errno.ts";
-import type { IbvAh } from "../ffi/handles.ts";
-import { nonblocking, verbs } from "../ffi/library.ts";
-import { abandonable, type AbortOptions } from "./abandonable.ts";
-import { describeAh, hintAh } from "./address_handle_hints.ts";
-import { type AhAttrInit, writeAhAttr } from "./ah_attr.ts";
-import { check, failure } from "./errors.ts";
-import type { Grh } from "./grh.ts";
+import { errno } from "../../ffi/errno.ts";
+import type { IbvAh } from "../../ffi/handles.ts";
+import { nonblocking, verbs } from "../../ffi/library.ts";
+import { abandonable, type AbortOptions } from "../core/abortable.ts";
+import { describeAh, hintAh } from "./hints.ts";
+import { type AhAttrInit, writeAhAttr } from "../address/ah_attr.ts";
+import { check, failure } from "../core/errors.ts";
+import type { Grh } from "../address/grh.ts";
 import { grhBytes, hintInit, writeWc } from "./init_ah.ts";
-import type { ProtectionDomain } from "./protection_domain.ts";
-import { Resource } from "./resource.ts";
-import type { SendTracker } from "./send_tracker.ts";
-import { type WcAddress, WcFlags } from "./work_completion.ts";
+import type { ProtectionDomain } from "../memory/protection_domain.ts";
+import { Resource } from "../core/resource.ts";
+import type { SendTracker } from "../completion/send_tracker.ts";
+import { type WcAddress, WcFlags } from "../completion/work_completion.ts";
 
 /** The handle's native address. */
 export let ahAddress: (ah: AddressHandle) => bigint;

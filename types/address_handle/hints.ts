@@ -1,7 +1,7 @@
-import type { AhAttrInit } from "./ah_attr.ts";
-import type { Context } from "./context.ts";
-import type { Gid } from "./gid.ts";
-import { LinkLayer } from "./port.ts";
+import type { AhAttrInit } from "../address/ah_attr.ts";
+import type { Context } from "../device/context.ts";
+import type { Gid } from "../address/gid.ts";
+import { LinkLayer } from "../device/port.ts";
 
 /** An address in an error message. */
 export function describeAh({ portNum, grh, dlid }: AhAttrInit): string {

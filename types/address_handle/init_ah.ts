@@ -4,16 +4,16 @@
  * @module
  */
 
-import { errno } from "../ffi/errno.ts";
-import { structs } from "../ffi/layout.ts";
-import { nonblocking, verbs } from "../ffi/library.ts";
-import { allocStruct } from "../ffi/struct.ts";
-import { abandonable, type AbortOptions } from "./abandonable.ts";
-import { type AhAttr, readAhAttr } from "./ah_attr.ts";
-import type { Context } from "./context.ts";
-import { failure } from "./errors.ts";
-import { Grh } from "./grh.ts";
-import { type WcAddress, writeWcAddress } from "./work_completion.ts";
+import { errno } from "../../ffi/errno.ts";
+import { structs } from "../../ffi/layout.ts";
+import { nonblocking, verbs } from "../../ffi/library.ts";
+import { allocStruct } from "../../ffi/struct.ts";
+import { abandonable, type AbortOptions } from "../core/abortable.ts";
+import { type AhAttr, readAhAttr } from "../address/ah_attr.ts";
+import type { Context } from "../device/context.ts";
+import { failure } from "../core/errors.ts";
+import { Grh } from "../address/grh.ts";
+import { type WcAddress, writeWcAddress } from "../completion/work_completion.ts";
 
 /** What `ibv_init_ah_from_wc` reads of a completion, in native layout. */
 export function writeWc(wc: WcAddress): DataView<ArrayBuffer> {

@@ -1,14 +1,14 @@
-import { errno, errnoName } from "../ffi/errno.ts";
-import type { IbvCompChannel, IbvCq } from "../ffi/handles.ts";
-import { structs } from "../ffi/layout.ts";
-import { verbs } from "../ffi/library.ts";
-import { Readiness } from "../ffi/readiness.ts";
-import { readNative } from "../ffi/struct.ts";
-import type { AbortOptions } from "./abandonable.ts";
+import { errno, errnoName } from "../../ffi/errno.ts";
+import type { IbvCompChannel, IbvCq } from "../../ffi/handles.ts";
+import { structs } from "../../ffi/layout.ts";
+import { verbs } from "../../ffi/library.ts";
+import { Readiness } from "../../ffi/readiness.ts";
+import { readNative } from "../../ffi/struct.ts";
+import type { AbortOptions } from "../core/abortable.ts";
 import type { CompletionQueue } from "./completion_queue.ts";
-import type { Context } from "./context.ts";
-import { check, checkHandle, failure } from "./errors.ts";
-import { hold, Resource, unhold } from "./resource.ts";
+import type { Context } from "../device/context.ts";
+import { check, checkHandle, failure } from "../core/errors.ts";
+import { hold, Resource, unhold } from "../core/resource.ts";
 
 interface Waiter {
   /** The queue waited for; any if left out. */

@@ -1,8 +1,8 @@
-import type { IbvCq } from "../ffi/handles.ts";
-import { hasContextOp } from "../ffi/inlines.ts";
-import { structs } from "../ffi/layout.ts";
-import { verbs } from "../ffi/library.ts";
-import { readNative } from "../ffi/struct.ts";
+import type { IbvCq } from "../../ffi/handles.ts";
+import { hasContextOp } from "../../ffi/inlines.ts";
+import { structs } from "../../ffi/layout.ts";
+import { verbs } from "../../ffi/library.ts";
+import { readNative } from "../../ffi/struct.ts";
 import {
   type CompletionChannel,
   registerQueue,
@@ -10,11 +10,11 @@ import {
   waitForQueue,
   wakeQueue,
 } from "./completion_channel.ts";
-import type { Context } from "./context.ts";
-import { check, checkHandle, failure } from "./errors.ts";
-import { Resource } from "./resource.ts";
+import type { Context } from "../device/context.ts";
+import { check, checkHandle, failure } from "../core/errors.ts";
+import { Resource } from "../core/resource.ts";
 import type { SendTracker } from "./send_tracker.ts";
-import { integer, positiveInt } from "./validate.ts";
+import { integer, positiveInt } from "../core/checks.ts";
 import { WcOpcode, WcStatus, type WorkCompletion } from "./work_completion.ts";
 import { moveCompletions, setLength, WorkCompletions } from "./work_completions.ts";
 

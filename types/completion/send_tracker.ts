@@ -1,4 +1,4 @@
-import { reconsider, type Resource } from "./resource.ts";
+import { reconsider, type Resource } from "../core/resource.ts";
 
 /**
  * Counts the sends of one queue pair, so that what they use is kept until their completions have been polled. Sends

@@ -4,9 +4,9 @@
  * @module
  */
 
-import { enums, structs } from "../ffi/layout.ts";
-import { writeField } from "../ffi/struct.ts";
-import { type Members, members, nameOf } from "./members.ts";
+import { enums, structs } from "../../ffi/layout.ts";
+import { writeField } from "../../ffi/struct.ts";
+import { type Members, members, nameOf } from "../core/enums.ts";
 
 /**
  * How a work request ended (`enum ibv_wc_status`).

@@ -1,5 +1,5 @@
-import { structs } from "../ffi/layout.ts";
-import { positiveInt } from "./validate.ts";
+import { structs } from "../../ffi/layout.ts";
+import { positiveInt } from "../core/checks.ts";
 import { WcOpcode, WcStatus, WorkCompletion } from "./work_completion.ts";
 
 const { size: SIZE, fields } = structs.ibv_wc;

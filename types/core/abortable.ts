@@ -1,18 +1,25 @@
-import { hold, type Resource, unhold } from "./resource.ts";
+/**
+ * Native calls on other threads that their callers can stop waiting for.
+ *
+ * @module
+ */
 
-/** Options of calls that may block and so run on another thread. */
+import { instance, snapshot } from "./checks.ts";
+import { release, type Resource, retain } from "./resource.ts";
+
+/** Options of calls that may block and therefore run on another thread. */
 export interface AbortOptions {
-  /** Ends the wait. The native call cannot be stopped: what it makes afterwards is destroyed again. */
+  /** Ends the wait. A native call that has started cannot be stopped: what it makes is destroyed again. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A native call on another thread that its caller may stop waiting for. */
-export interface AbandonableCall<T, R> {
-  /** The object it works on; its native handle is kept until the call ends. */
+/** A native call on another thread. */
+export interface AbortableCall<T, R> {
+  /** The object that the call works on. Its native handle is kept until the call ends. */
   readonly owner: Resource;
-  /** Ends the wait, not the call. */
+  /** Ends the wait. A call that has not started is dropped. */
   readonly signal: AbortSignal | undefined;
-  /** Starts the call. */
+  /** Starts the call. Take native handles here: the call may start later. */
   readonly start: () => Promise<T>;
   /** Turns the outcome into the result, or throws its error. */
   readonly finish: (outcome: T) => R;
@@ -21,43 +28,69 @@ export interface AbandonableCall<T, R> {
 }
 
 /**
- * Waits for a native call that cannot be stopped. Whether the signal aborts or the owner is disposed meanwhile, what the
- * call makes is never leaked.
+ * How many calls run at the same time. Deno has 32 threads for native calls and files together, so calls that wait for
+ * peers that do not answer must leave some of them free.
  */
-export function abandonable<T, R>(call: AbandonableCall<T, R>): Promise<R> {
-  const { owner, signal, start, finish, discard } = call;
-  const { promise, resolve, reject } = Promise.withResolvers<R>();
-  if (signal?.aborted) {
-    reject(signal.reason);
-    return promise;
-  }
-  const abort = (): void => reject(signal!.reason);
-  const running = start();
-  hold(owner);
-  signal?.addEventListener("abort", abort, { once: true });
-  // behind the await all happens in one turn: the owner cannot go between the outcome and the object made of it, and
-  // who gets that object finds the owner held no longer
-  const settle = async (): Promise<void> => {
-    try {
-      const outcome = await running;
-      if (signal?.aborted) return discard(outcome);
-      if (owner.disposed) {
-        discard(outcome);
-        throw new TypeError("Cannot finish call: its owner was disposed meanwhile");
-      }
-      resolve(finish(outcome));
-    } catch (error) {
-      reject(error);
-    } finally {
-      signal?.removeEventListener("abort", abort);
-      unhold(owner);
-    }
-  };
-  settle();
-  return promise;
+const MAX_RUNNING = 8;
+
+let running = 0;
+const waiting: Set<() => void> = new Set();
+
+/**
+ * Reads the signal of options.
+ *
+ * @throws {TypeError} If the options are not an object, or the signal is not an AbortSignal.
+ */
+export function signalOf(options: AbortOptions = {}): AbortSignal | undefined {
+  const { signal } = snapshot(options, "options", ["signal"]);
+  return signal === undefined ? undefined : instance(signal, AbortSignal, "signal");
 }
 
-/** Waits for something that others wait for as well, until the signal aborts. */
+/**
+ * Runs a native call that cannot be stopped. If the signal aborts or the owner is disposed in the meantime, what the call
+ * makes is destroyed again.
+ */
+export async function abortable<T, R>(call: AbortableCall<T, R>): Promise<R> {
+  const { owner, signal } = call;
+  signal?.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<R>();
+  const start = (): void => {
+    waiting.delete(start);
+    run(call).then(resolve, reject);
+  };
+  const abort = (): void => {
+    waiting.delete(start);
+    reject(signal!.reason);
+  };
+  signal?.addEventListener("abort", abort, { once: true });
+  if (running < MAX_RUNNING) start();
+  else waiting.add(start);
+  try {
+    return await promise;
+  } finally {
+    signal?.removeEventListener("abort", abort);
+  }
+
+  async function run({ start, finish, discard }: AbortableCall<T, R>): Promise<R> {
+    running++;
+    retain(owner);
+    // After the await, everything happens in one turn: the owner cannot be disposed between the outcome and the object
+    // that is made from it.
+    try {
+      const outcome = await start();
+      if (!signal?.aborted && !owner.disposed) return finish(outcome);
+      discard(outcome);
+      signal?.throwIfAborted();
+      throw new TypeError("Cannot finish call: the object it works on was disposed");
+    } finally {
+      running--;
+      release(owner);
+      waiting.values().next().value?.();
+    }
+  }
+}
+
+/** Waits for a promise that others wait for as well, until the signal aborts. */
 export async function orAborted<T>(
   promise: Promise<T>,
   signal: AbortSignal | undefined,

@@ -4,10 +4,28 @@
  * @module
  */
 
+/** How a value appears in a message. */
+export function show(value: unknown): string {
+  switch (typeof value) {
+    case "string":
+      return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}...` : value);
+    case "bigint":
+      return `${value}n`;
+    case "function":
+      return "a function";
+    case "symbol":
+      return "a symbol";
+    case "object":
+      return value === null ? "null" : Array.isArray(value) ? "an array" : "an object";
+    default:
+      return String(value);
+  }
+}
+
 /** Checks an integer's range; `what` reads "sgidIndex". Returns the value. */
 export function integer(value: number, what: string, min: number, max: number): number {
   if (typeof value !== "number" || !Number.isInteger(value)) {
-    throw new TypeError(`Cannot use ${what} ${String(value)}: it is not an integer`);
+    throw new TypeError(`Cannot use ${what} ${show(value)}: it is not an integer`);
   }
   if (value < min || value > max) {
     throw new RangeError(`Cannot use ${what} ${value}: it is not within ${min} to ${max}`);
@@ -40,13 +58,71 @@ export function positiveInt(value: number, what: string): number {
   return integer(value, what, 1, 0x7fff_ffff);
 }
 
-/** Checks an unsigned 64-bit integer. */
-export function uint64(value: bigint, what: string): bigint {
+/** Checks an unsigned 64-bit integer, given as a bigint or as a number up to 2^53 - 1. Returns it as a bigint. */
+export function uint64(value: bigint | number, what: string): bigint {
+  if (typeof value === "number") {
+    return BigInt(integer(value, what, 0, Number.MAX_SAFE_INTEGER));
+  }
   if (typeof value !== "bigint") {
-    throw new TypeError(`Cannot use ${what} ${String(value)}: it is not a bigint`);
+    throw new TypeError(`Cannot use ${what} ${show(value)}: it is not a bigint or an integer`);
   }
   if (value < 0n || value > 0xffff_ffff_ffff_ffffn) {
     throw new RangeError(`Cannot use ${what} ${value}: it does not fit 64 bits`);
   }
   return value;
+}
+
+/** Checks a boolean. */
+export function boolean(value: boolean, what: string): boolean {
+  if (typeof value === "boolean") return value;
+  throw new TypeError(`Cannot use ${what} ${show(value)}: it is not a boolean`);
+}
+
+/** A class to check against; abstract classes too. */
+// deno-lint-ignore no-explicit-any
+export type ClassOf<T> = abstract new (...args: any[]) => T;
+
+/** Checks that a value is an instance of a class. Returns it. */
+export function instance<T>(value: unknown, type: ClassOf<T>, what: string): T {
+  if (value instanceof type) return value;
+  throw new TypeError(`Cannot use ${what} ${show(value)}: it is not a ${type.name}`);
+}
+
+/** Checks that a value is an object whose properties can be read. Returns it. */
+export function object<T extends object>(value: T, what: string): T {
+  if (typeof value === "object" && value !== null) return value;
+  throw new TypeError(`Cannot use ${what} ${show(value)}: it is not an object`);
+}
+
+/** A copy of a list of the caller's, which later changes to the list do not reach. */
+export function listOf<T>(value: readonly T[], what: string): T[] {
+  if (!Array.isArray(value)) {
+    throw new TypeError(`Cannot use ${what} ${show(value)}: it is not an array`);
+  }
+  return Array.prototype.slice.call(value);
+}
+
+/**
+ * Reads the known properties of an object, each exactly once, into a plain object. Code of the caller, such as a getter
+ * or a Proxy, runs only here: the copy does not change any more.
+ *
+ * @throws {TypeError} If it is not an object, or has an enumerable property of another name.
+ */
+export function snapshot<T extends object>(
+  source: T,
+  what: string,
+  names: readonly (keyof T & string)[],
+): T {
+  object(source, what);
+  for (const name in source) {
+    if (!(names as readonly string[]).includes(name)) {
+      throw new TypeError(`Cannot use ${what}: there is no attribute ${show(name)}`);
+    }
+  }
+  const copy: Partial<T> = Object.create(null);
+  for (const name of names) {
+    const value = source[name];
+    if (value !== undefined) copy[name] = value;
+  }
+  return copy as T;
 }

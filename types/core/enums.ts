@@ -1,9 +1,15 @@
+/**
+ * Enums of `verbs.h` as objects.
+ *
+ * @module
+ */
+
 /** The members of a C enum without their common prefix: `IBV_QPT_UD` becomes `UD`. */
 export type Members<E, Prefix extends string> = {
   readonly [K in keyof E as K extends `${Prefix}${infer Name}` ? Name : never]: E[K];
 };
 
-/** Takes the prefix off an enum's members and leaves out those without it. */
+/** Removes the prefix from an enum's members and leaves out the members without it. */
 export function members<E extends object, const Prefix extends string>(
   values: E,
   prefix: Prefix,
@@ -14,10 +20,43 @@ export function members<E extends object, const Prefix extends string>(
   ) as Members<E, Prefix>;
 }
 
-/** The name of a value in an enum, or the number itself where it has none. */
+/**
+ * The name of a value in an enum of this module, or the number as text if the enum does not have it.
+ *
+ * @example The name of a state
+ * ```ts
+ * import { nameOf, QpState } from "@rdma/ibverbs";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(nameOf(QpState, QpState.RTS), "RTS");
+ * ```
+ */
 export function nameOf(values: object, value: number): string {
   for (const [name, candidate] of Object.entries(values)) {
     if (candidate === value) return name;
   }
   return String(value);
+}
+
+/**
+ * The names of the flags that are set in a number, joined with `|`. Bits without a name appear as a hexadecimal number.
+ *
+ * @example The names of access flags
+ * ```ts
+ * import { AccessFlags, namesOf } from "@rdma/ibverbs";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(namesOf(AccessFlags, 3), "LOCAL_WRITE|REMOTE_WRITE");
+ * ```
+ */
+export function namesOf(flags: object, value: number): string {
+  const names: string[] = [];
+  let rest = value >>> 0;
+  for (const [name, flag] of Object.entries(flags) as [string, number][]) {
+    if (flag === 0 || ((rest & flag) >>> 0) !== flag >>> 0) continue;
+    names.push(name);
+    rest = (rest & ~flag) >>> 0;
+  }
+  if (rest !== 0 || names.length === 0) names.push(rest === 0 ? "0" : `0x${rest.toString(16)}`);
+  return names.join("|");
 }

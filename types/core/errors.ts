@@ -4,22 +4,20 @@
  * @module
  */
 
-import { EOPNOTSUPP, errno, errnoDescription, errnoName } from "../ffi/errno.ts";
-import type { IbvContext } from "../ffi/handles.ts";
-import { type ExtendedField, hasExtendedOp } from "../ffi/inlines.ts";
+import { errno, errnoDescription, errnoName } from "../../ffi/errno.ts";
 
-/** What is known of a failed verb. */
+/** Details of a failed verb. */
 export interface VerbsErrorOptions {
-  /** What was attempted, with which attributes; follows the action in the message. */
+  /** The attributes of the attempt. They follow the action in the message. */
   readonly detail?: string;
   /** The likely cause and its remedy. */
   readonly hint?: string | undefined;
-  /** For posts: how many requests went through before the one that failed. */
+  /** For posts: the number of requests that were posted before the one that failed. */
   readonly posted?: number | undefined;
 }
 
 /**
- * A verb failed. The message names what could not be done, the errno and, where it is known, the cause.
+ * A verb failed. The message names the action, the verb, its errno and, where it is known, the cause.
  *
  * @example Telling errors apart
  * ```ts
@@ -34,18 +32,18 @@ export interface VerbsErrorOptions {
 export class VerbsError extends Error {
   /** The error's name. */
   override readonly name = "VerbsError";
-  /** The verb that failed, such as `"ibv_create_ah"`. */
+  /** The verb that failed, such as `"ibv_create_ah"`, or the system call. */
   readonly verb: string;
-  /** The errno value, positive; 0 where the provider failed without giving one. */
+  /** The errno value, positive. It is 0 if the provider failed without one. */
   readonly errno: number;
-  /** The errno's name, such as `"EINVAL"`; `"unknown"` where the provider gave none. */
+  /** The name of the errno value, such as `"EINVAL"`. It is `"unknown"` if the provider gave none. */
   readonly code: string;
-  /** The likely cause and its remedy, where known. */
+  /** The likely cause and its remedy, if it is known. */
   readonly hint: string | undefined;
-  /** For posts, how many requests went through before the one that failed. */
+  /** For posts: the number of requests that were posted before the one that failed. It is undefined if it is not known. */
   readonly posted: number | undefined;
 
-  /** Makes the error of a verb; `action` reads "create address handle". */
+  /** Makes the error of a verb. `action` reads "create address handle". */
   constructor(verb: string, action: string, errno: number, options: VerbsErrorOptions = {}) {
     super(message(verb, action, errno, options));
     this.verb = verb;
@@ -55,7 +53,7 @@ export class VerbsError extends Error {
     this.posted = options.posted;
   }
 
-  /** Whether the device, its driver or its provider does not have the operation (EOPNOTSUPP, ENOSYS). */
+  /** Whether the device, its driver, its provider or the installed libibverbs lacks the operation (EOPNOTSUPP, ENOSYS). */
   get notSupported(): boolean {
     return this.code === "EOPNOTSUPP" || this.code === "ENOSYS";
   }
@@ -74,13 +72,13 @@ function message(
   return `Cannot ${what}: ${verb} ${reason}${hint === undefined ? "" : `. ${hint}`}`;
 }
 
-/** Options of {@linkcode check} and {@linkcode checkHandle}; the hint is asked for only when the verb failed. */
+/** Options of {@linkcode check} and {@linkcode checkHandle}. The functions run only if the verb failed. */
 export interface CheckOptions {
-  /** What was attempted, with which attributes. */
+  /** The attributes of the attempt. */
   readonly detail?: () => string;
-  /** The likely cause, from the errno's name. */
+  /** The likely cause, by the name of the errno value. */
   readonly hint?: (code: string) => string | undefined;
-  /** For posts: how many requests went through before the one that failed. */
+  /** For posts: the number of requests that were posted before the one that failed. */
   readonly posted?: number;
 }
 
@@ -115,7 +113,7 @@ export function checkHandle<H>(
   return handle;
 }
 
-/** The error of a failed verb, for callers that have errno already. */
+/** The error of a failed verb, for callers that know the errno value. */
 export function failure(
   verb: string,
   action: string,
@@ -129,21 +127,11 @@ export function failure(
   });
 }
 
-/** A hint may ask the device; where that fails as well, the first failure is the one to tell of. */
+/** A hint may query the device. If that fails too, the first failure is the one to report. */
 function hintFor(value: number, hint: (code: string) => string | undefined): string | undefined {
   try {
     return hint(value === 0 ? "unknown" : errnoName(value));
   } catch {
     return undefined;
   }
-}
-
-/** Throws what the header's own wrapper of a verb gives where the op is missing. */
-export function notSupported(verb: string, action: string): never {
-  throw failure(verb, action, EOPNOTSUPP);
-}
-
-/** Checks that a context has a verb's op, which native code would otherwise jump through. */
-export function requireOp(context: IbvContext, op: ExtendedField, action: string): void {
-  if (!hasExtendedOp(context, op)) notSupported(`ibv_${op}`, action);
 }

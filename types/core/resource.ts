@@ -1,118 +1,113 @@
 /**
- * What all handles share: they know what they were made from, dispose what was made from them first, and are refused
- * once disposed, before native code is reached.
+ * The lifetime tree: every object knows what it was made from, and disposes what was made from it first.
  *
  * @module
  */
 
-import type { Handle } from "../ffi/handles.ts";
-
 type State = "open" | "closing" | "destroyed";
 
-/** How many disposals are going on, each within the one before. */
+/** The depth of nested disposals. */
 let depth = 0;
-/** Numbers the outermost ones: in each, an object that several parents dispose is tried once, and fails once. */
+/** The number of the outermost disposal. In each one, a resource with several parents is tried once and fails once. */
 let round = 0;
 
-/** How many objects have been disposed so far: what was checked holds on while this stays the same. */
-export let disposals = 0;
+/** Generation counter: a cached check is valid while it is unchanged. Every disposal raises it. */
+export let generation = 0;
 
-/** Keeps the native object until {@linkcode unhold}, whatever is disposed meanwhile. */
-export let hold: (resource: Resource) => void;
-/** Ends a {@linkcode hold}; the last one destroys an object that was disposed meanwhile. */
-export let unhold: (resource: Resource) => void;
-/** Destroys a disposed object if nothing uses it any more. */
-export let reconsider: (resource: Resource) => void;
+/** Keeps the native object of a resource until {@linkcode release}, even if the resource is disposed. */
+export let retain: (resource: Resource) => void;
+/** Ends a {@linkcode retain}. The last one destroys a resource that was disposed in the meantime. */
+export let release: (resource: Resource) => void;
+/** Destroys a disposed resource if nothing uses it. An error stays for the next `close()` of the resource. */
+export let destroyIfUnused: (resource: Resource) => void;
+/** Throws the TypeError of a disposed resource. */
+export let assertOpen: (resource: Resource) => void;
+/** The name of a resource in messages, such as "queue pair". */
+export let kindOf: (resource: Resource) => string;
+
+/** What the classes of one kind of resource have in common. */
+export interface Kind<R extends Resource = Resource> {
+  /** The name in messages, such as "queue pair". */
+  readonly name: string;
+  /** Whether unfinished work still uses the resource. Whoever answers yes calls {@linkcode destroyIfUnused} later. */
+  readonly isInUse?: (resource: R) => boolean;
+  /** Runs when disposal begins, before the children are disposed. It must not throw. */
+  readonly closing?: (resource: R) => void;
+  /** Frees what the resource holds. If it throws, `close()` may be called again. */
+  readonly destroy: (resource: R) => void;
+  /** The attributes that `console.log` shows. It runs only while the resource is open. */
+  readonly describe?: (resource: R) => Record<string, unknown>;
+}
 
 /**
- * A verbs object held by a native handle. Use it with `using`, or call {@linkcode Resource.close}.
+ * An object that must be disposed. Use it with `using`, or call {@linkcode Resource.close}.
  *
- * Disposing an object disposes what was made from it first, newest first. Disposing twice does nothing. Using a
- * disposed object throws a TypeError. The native object goes at once, unless something still uses it (a send that
- * has not completed, a call on another thread): then it goes as soon as that ends.
+ * Disposing a resource disposes the resources that were made from it first, newest first. Disposing twice does nothing.
+ * Using a disposed resource throws a TypeError. The native object is destroyed at once, unless something still uses it,
+ * such as a send that has not completed or a call on another thread. Then it is destroyed when that use ends.
  */
-export abstract class Resource<H extends Handle = Handle> implements Disposable {
-  readonly #handle: H;
+export abstract class Resource implements Disposable {
+  readonly #kind: Kind;
   readonly #parents: readonly Resource[];
   readonly #children: Set<Resource> = new Set();
   #state: State = "open";
   #holds = 0;
   #triedIn = 0;
 
-  /** The object's name in messages, such as "queue pair". */
-  protected abstract readonly kind: string;
-
-  /** Registers with the objects this one was made from; they must be open. */
-  protected constructor(handle: H, parents: readonly Resource[]) {
-    this.#handle = handle;
+  /** @ignore Registers with the resources it was made from. They must be open. */
+  protected constructor(kind: Kind<never>, parents: readonly Resource[]) {
+    this.#kind = kind as unknown as Kind;
     this.#parents = [...new Set(parents)];
     for (const parent of this.#parents) parent.#children.add(this);
   }
 
-  /** Whether it has been disposed, by itself or with what it was made from. */
+  static {
+    retain = (resource) => {
+      resource.#holds++;
+    };
+    release = (resource) => {
+      resource.#holds--;
+      destroyIfUnused(resource);
+    };
+    destroyIfUnused = (resource) => {
+      try {
+        resource.#destroyWhenUnused();
+      } catch {
+        // The caller did not ask for the disposal, so the error is not for it: the next close() reports it.
+      }
+    };
+    assertOpen = (resource) => {
+      if (resource.#state !== "open") {
+        throw new TypeError(`Cannot use ${resource.#kind.name}: it is disposed`);
+      }
+    };
+    kindOf = (resource) => resource.#kind.name;
+  }
+
+  /** Whether the resource was disposed, directly or with a resource it was made from. */
   get disposed(): boolean {
     return this.#state !== "open";
   }
 
   /**
-   * The native handle. **Unsafe**: what is done with it goes past every check of this module, and it dangles once the
-   * object is disposed.
+   * Disposes the resource: first the resources that were made from it, then itself.
    *
-   * @throws {TypeError} If the object is disposed.
-   */
-  get unsafeHandle(): H {
-    this.assertOpen();
-    return this.#handle;
-  }
-
-  /** Throws the error of a disposed object. */
-  protected assertOpen(): void {
-    if (this.#state !== "open") {
-      throw new TypeError(`Cannot use ${this.kind}: it is disposed`);
-    }
-  }
-
-  /** Whether work under way still uses the native object; who answers so calls {@linkcode reconsider} later. */
-  protected isInUse(): boolean {
-    return false;
-  }
-
-  /** Destroys the native object. Throws if it could not, and then may be called again. */
-  protected abstract destroy(handle: H): void;
-
-  static {
-    hold = (resource) => {
-      resource.#holds++;
-    };
-    unhold = (resource) => {
-      resource.#holds--;
-      reconsider(resource);
-    };
-    reconsider = (resource) => {
-      try {
-        resource.#destroyWhenUnused();
-      } catch {
-        // nobody disposes here who could be told: the object stays, and the next close() says why
-      }
-    };
-  }
-
-  /**
-   * Disposes the object: what was made from it first, then itself.
-   *
-   * @throws {VerbsError} If the system refuses; the object can then be closed again.
+   * @throws {VerbsError} If the system refuses. The resource can then be closed again.
    */
   close(): void {
     this[Symbol.dispose]();
   }
 
-  /** Disposes the object, as {@linkcode Resource.close} does. */
+  /** Disposes the resource, as {@linkcode Resource.close} does. */
   [Symbol.dispose](): void {
     if (this.#state === "destroyed") return;
-    this.#state = "closing";
-    disposals++;
+    if (this.#state === "open") {
+      this.#state = "closing";
+      generation++;
+      this.#kind.closing?.(this);
+    }
     if (depth++ === 0) round++;
-    // the last child to go must not destroy it: that would fail twice, and hide the first error behind the second
+    // The last child must not destroy this resource: that would fail twice, and the second error would hide the first.
     this.#holds++;
     using stack = new DisposableStack();
     stack.defer(() => {
@@ -123,13 +118,24 @@ export abstract class Resource<H extends Handle = Handle> implements Disposable 
     for (const child of this.#children) stack.use(child);
   }
 
+  /** The class name and the attributes that matter, on one line, for `console.log`. */
+  [Symbol.for("Deno.customInspect")](
+    inspect: (value: unknown, options?: Deno.InspectOptions) => string,
+    options: Deno.InspectOptions = {},
+  ): string {
+    const name = this.constructor.name;
+    if (this.disposed) return `${name} { disposed }`;
+    const attributes = this.#kind.describe?.(this) ?? {};
+    return `${name} ${inspect(attributes, { ...options, breakLength: Infinity, compact: true })}`;
+  }
+
   #destroyWhenUnused(): void {
     if (this.#state !== "closing" || this.#holds > 0 || this.#children.size > 0) return;
-    if (this.isInUse() || this.#triedIn === round) return;
+    if (this.#kind.isInUse?.(this) || this.#triedIn === round) return;
     this.#triedIn = round;
-    this.destroy(this.#handle);
+    this.#kind.destroy(this);
     this.#state = "destroyed";
     for (const parent of this.#parents) parent.#children.delete(this);
-    for (const parent of this.#parents) reconsider(parent);
+    for (const parent of this.#parents) destroyIfUnused(parent);
   }
 }

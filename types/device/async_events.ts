@@ -4,13 +4,13 @@
  * @module
  */
 
-import type { IbvContext } from "../ffi/handles.ts";
-import { enums, structs } from "../ffi/layout.ts";
-import { verbs } from "../ffi/library.ts";
-import { setNonblocking } from "../ffi/readiness.ts";
-import { readField, readNative } from "../ffi/struct.ts";
+import type { IbvContext } from "../../ffi/handles.ts";
+import { enums, structs } from "../../ffi/layout.ts";
+import { verbs } from "../../ffi/library.ts";
+import { setNonblocking } from "../../ffi/readiness.ts";
+import { readField, readNative } from "../../ffi/struct.ts";
 import type { Context } from "./context.ts";
-import { type Members, members } from "./members.ts";
+import { type Members, members } from "../core/enums.ts";
 
 const { fields } = structs.ibv_async_event;
 

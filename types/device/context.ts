@@ -4,16 +4,16 @@
  * @module
  */
 
-import type { IbvContext, IbvDevice } from "../ffi/handles.ts";
-import { hasExtendedOp } from "../ffi/inlines.ts";
-import { structs } from "../ffi/layout.ts";
-import { verbs } from "../ffi/library.ts";
-import { allocStruct, fieldBytes, readField, readNative, structToObject } from "../ffi/struct.ts";
-import type { AbortOptions } from "./abandonable.ts";
-import type { AhAttr } from "./ah_attr.ts";
-import { initAhFromWc, initAhFromWcAsync } from "./init_ah.ts";
-import { CompletionChannel } from "./completion_channel.ts";
-import { CompletionQueue, type CqInit } from "./completion_queue.ts";
+import type { IbvContext, IbvDevice } from "../../ffi/handles.ts";
+import { hasExtendedOp } from "../../ffi/inlines.ts";
+import { structs } from "../../ffi/layout.ts";
+import { verbs } from "../../ffi/library.ts";
+import { allocStruct, fieldBytes, readField, readNative, structToObject } from "../../ffi/struct.ts";
+import type { AbortOptions } from "../core/abortable.ts";
+import type { AhAttr } from "../address/ah_attr.ts";
+import { initAhFromWc, initAhFromWcAsync } from "../address_handle/init_ah.ts";
+import { CompletionChannel } from "../completion/completion_channel.ts";
+import { CompletionQueue, type CqInit } from "../completion/completion_queue.ts";
 import {
   describeDevice,
   type DeviceAttr,
@@ -24,15 +24,15 @@ import {
   withDeviceList,
 } from "./device.ts";
 import { type DeviceAttrEx, queryDeviceEx } from "./device_attr_ex.ts";
-import { check, checkErrno, checkHandle } from "./errors.ts";
-import { Gid, type GidEntry, type GidType } from "./gid.ts";
-import type { Grh } from "./grh.ts";
+import { check, checkErrno, checkHandle } from "../core/errors.ts";
+import { Gid, type GidEntry, type GidType } from "../address/gid.ts";
+import type { Grh } from "../address/grh.ts";
 import { type PortAttr, PortState } from "./port.ts";
-import { ProtectionDomain } from "./protection_domain.ts";
-import { Resource } from "./resource.ts";
-import { RwqIndirectionTable, type RwqIndirectionTableInit } from "./rwq_indirection_table.ts";
-import { integer, uint16, uint32 } from "./validate.ts";
-import type { WcAddress } from "./work_completion.ts";
+import { ProtectionDomain } from "../memory/protection_domain.ts";
+import { Resource } from "../core/resource.ts";
+import { RwqIndirectionTable, type RwqIndirectionTableInit } from "../rss/rwq_indirection_table.ts";
+import { integer, uint16, uint32 } from "../core/checks.ts";
+import type { WcAddress } from "../completion/work_completion.ts";
 
 /**
  * An open device (`struct ibv_context`). Disposing it disposes everything made from it.

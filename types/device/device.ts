@@ -4,13 +4,13 @@
  * @module
  */
 
-import type { IbvDevice } from "../ffi/handles.ts";
-import { errno, errnoName } from "../ffi/errno.ts";
-import { enums, structs } from "../ffi/layout.ts";
-import { verbs } from "../ffi/library.ts";
-import { fieldBytes, readNative, structToObject } from "../ffi/struct.ts";
-import { checkHandle } from "./errors.ts";
-import { type Members, members } from "./members.ts";
+import type { IbvDevice } from "../../ffi/handles.ts";
+import { errno, errnoName } from "../../ffi/errno.ts";
+import { enums, structs } from "../../ffi/layout.ts";
+import { verbs } from "../../ffi/library.ts";
+import { fieldBytes, readNative, structToObject } from "../../ffi/struct.ts";
+import { checkHandle } from "../core/errors.ts";
+import { type Members, members } from "../core/enums.ts";
 
 /**
  * Kind of node a device is (`enum ibv_node_type`).

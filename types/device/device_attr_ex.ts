@@ -4,14 +4,14 @@
  * @module
  */
 
-import { errnoName } from "../ffi/errno.ts";
-import type { IbvContext } from "../ffi/handles.ts";
-import { hasExtendedOp } from "../ffi/inlines.ts";
-import { structs } from "../ffi/layout.ts";
-import { verbs } from "../ffi/library.ts";
-import { allocStruct, structToObject } from "../ffi/struct.ts";
+import { errnoName } from "../../ffi/errno.ts";
+import type { IbvContext } from "../../ffi/handles.ts";
+import { hasExtendedOp } from "../../ffi/inlines.ts";
+import { structs } from "../../ffi/layout.ts";
+import { verbs } from "../../ffi/library.ts";
+import { allocStruct, structToObject } from "../../ffi/struct.ts";
 import { type DeviceAttr, readDeviceAttr } from "./device.ts";
-import { check } from "./errors.ts";
+import { check } from "../core/errors.ts";
 
 /** Receive side scaling (`struct ibv_rss_caps`). */
 export interface RssCaps {

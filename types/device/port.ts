@@ -4,8 +4,8 @@
  * @module
  */
 
-import { constants, enums } from "../ffi/layout.ts";
-import { type Members, members } from "./members.ts";
+import { constants, enums } from "../../ffi/layout.ts";
+import { type Members, members } from "../core/enums.ts";
 
 /**
  * State of a port (`enum ibv_port_state`).

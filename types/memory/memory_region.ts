@@ -4,17 +4,17 @@
  * @module
  */
 
-import type { IbvMr } from "../ffi/handles.ts";
-import { enums, structs } from "../ffi/layout.ts";
-import { verbs } from "../ffi/library.ts";
-import { addressOf, NativeMemory } from "../ffi/memory.ts";
-import { readNative } from "../ffi/struct.ts";
-import { check, checkHandle } from "./errors.ts";
-import { Grh } from "./grh.ts";
-import { type Members, members } from "./members.ts";
+import type { IbvMr } from "../../ffi/handles.ts";
+import { enums, structs } from "../../ffi/layout.ts";
+import { verbs } from "../../ffi/library.ts";
+import { addressOf, NativeMemory } from "../../ffi/memory.ts";
+import { readNative } from "../../ffi/struct.ts";
+import { check, checkHandle } from "../core/errors.ts";
+import { Grh } from "../address/grh.ts";
+import { type Members, members } from "../core/enums.ts";
 import type { ProtectionDomain } from "./protection_domain.ts";
-import { Resource } from "./resource.ts";
-import { integer, uint32 } from "./validate.ts";
+import { Resource } from "../core/resource.ts";
+import { integer, uint32 } from "../core/checks.ts";
 
 /**
  * What a device may do with memory (`enum ibv_access_flags`), to be combined with `|`; reading for one's own sends is

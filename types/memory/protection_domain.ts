@@ -1,18 +1,18 @@
-import type { IbvPd } from "../ffi/handles.ts";
-import { verbs } from "../ffi/library.ts";
-import type { AbortOptions } from "./abandonable.ts";
-import { AddressHandle } from "./address_handle.ts";
-import type { AhAttrInit } from "./ah_attr.ts";
-import type { Context } from "./context.ts";
-import { check, checkHandle } from "./errors.ts";
-import type { Grh } from "./grh.ts";
+import type { IbvPd } from "../../ffi/handles.ts";
+import { verbs } from "../../ffi/library.ts";
+import type { AbortOptions } from "../core/abortable.ts";
+import { AddressHandle } from "../address_handle/address_handle.ts";
+import type { AhAttrInit } from "../address/ah_attr.ts";
+import type { Context } from "../device/context.ts";
+import { check, checkHandle } from "../core/errors.ts";
+import type { Grh } from "../address/grh.ts";
 import { MemoryRegion, type MemorySource } from "./memory_region.ts";
-import { createQpEx, type QpInitEx } from "./qp_init_ex.ts";
-import { type QpInit, QueuePair } from "./queue_pair.ts";
-import { ReplyPath, type ReplyPathInit } from "./reply_path.ts";
-import { Resource } from "./resource.ts";
-import type { WcAddress } from "./work_completion.ts";
-import { WorkQueue, type WqInit } from "./work_queue.ts";
+import { createQpEx, type QpInitEx } from "../queue_pair/qp_init_attr.ts";
+import { type QpInit, QueuePair } from "../queue_pair/queue_pair.ts";
+import { ReplyPath, type ReplyPathInit } from "../reply/reply_path.ts";
+import { Resource } from "../core/resource.ts";
+import type { WcAddress } from "../completion/work_completion.ts";
+import { WorkQueue, type WqInit } from "../rss/work_queue.ts";
 
 /**
  * A protection domain (`struct ibv_pd`): queue pairs, memory regions and address handles work together only within one.

@@ -1,5 +1,5 @@
-import { nameOf } from "./members.ts";
-import type { ProtectionDomain } from "./protection_domain.ts";
+import { nameOf } from "../core/enums.ts";
+import type { ProtectionDomain } from "../memory/protection_domain.ts";
 import { type QpAttrInit, QpState } from "./qp_attr.ts";
 
 /** The likely cause of a queue pair that cannot be made. */

@@ -4,12 +4,12 @@
  * @module
  */
 
-import { enums, structs } from "../ffi/layout.ts";
-import { allocStruct, fieldBytes, readField, structToObject, writeField } from "../ffi/struct.ts";
-import { type AhAttr, type AhAttrInit, readAhAttr, writeAhAttr } from "./ah_attr.ts";
-import { type Members, members, nameOf } from "./members.ts";
-import type { Mtu } from "./port.ts";
-import { integer, uint16, uint24, uint32, uint8 } from "./validate.ts";
+import { enums, structs } from "../../ffi/layout.ts";
+import { allocStruct, fieldBytes, readField, structToObject, writeField } from "../../ffi/struct.ts";
+import { type AhAttr, type AhAttrInit, readAhAttr, writeAhAttr } from "../address/ah_attr.ts";
+import { type Members, members, nameOf } from "../core/enums.ts";
+import type { Mtu } from "../device/port.ts";
+import { integer, uint16, uint24, uint32, uint8 } from "../core/checks.ts";
 
 /**
  * Transport service of a queue pair (`enum ibv_qp_type`).

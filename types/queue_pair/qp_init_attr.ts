@@ -4,20 +4,20 @@
  * @module
  */
 
-import type { IbvQp } from "../ffi/handles.ts";
-import { enums, structs } from "../ffi/layout.ts";
-import { verbs } from "../ffi/library.ts";
-import { allocStruct, readField, writeField } from "../ffi/struct.ts";
-import type { CompletionQueue } from "./completion_queue.ts";
-import { checkHandle, requireOp } from "./errors.ts";
-import { type Members, members, nameOf } from "./members.ts";
-import type { ProtectionDomain } from "./protection_domain.ts";
+import type { IbvQp } from "../../ffi/handles.ts";
+import { enums, structs } from "../../ffi/layout.ts";
+import { verbs } from "../../ffi/library.ts";
+import { allocStruct, readField, writeField } from "../../ffi/struct.ts";
+import type { CompletionQueue } from "../completion/completion_queue.ts";
+import { checkHandle, requireOp } from "../core/errors.ts";
+import { type Members, members, nameOf } from "../core/enums.ts";
+import type { ProtectionDomain } from "../memory/protection_domain.ts";
 import { type QpCap, QpType, readCap, writeCap } from "./qp_attr.ts";
 import { checkContext, checkPostOps, QueuePair } from "./queue_pair.ts";
-import { hintCreate } from "./queue_pair_hints.ts";
-import type { RwqIndirectionTable } from "./rwq_indirection_table.ts";
-import { type RxHash, writeRxHash } from "./rx_hash.ts";
-import { uint16, uint24, uint32 } from "./validate.ts";
+import { hintCreate } from "./hints.ts";
+import type { RwqIndirectionTable } from "../rss/rwq_indirection_table.ts";
+import { type RxHash, writeRxHash } from "../rss/rx_hash.ts";
+import { uint16, uint24, uint32 } from "../core/checks.ts";
 
 /**
  * How a queue pair is made (`enum ibv_qp_create_flags`), to be combined with `|`.

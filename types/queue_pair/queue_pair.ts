@@ -1,15 +1,15 @@
-import type { IbvQp } from "../ffi/handles.ts";
-import { hasContextOp } from "../ffi/inlines.ts";
-import { structs } from "../ffi/layout.ts";
-import { verbs } from "../ffi/library.ts";
-import { allocStruct, readField, readNative, writeField } from "../ffi/struct.ts";
-import { addSender, type CompletionQueue, removeSender } from "./completion_queue.ts";
-import type { Context } from "./context.ts";
-import { check, checkHandle } from "./errors.ts";
-import type { Gid } from "./gid.ts";
-import { nameOf } from "./members.ts";
-import { mtuBytes } from "./port.ts";
-import type { ProtectionDomain } from "./protection_domain.ts";
+import type { IbvQp } from "../../ffi/handles.ts";
+import { hasContextOp } from "../../ffi/inlines.ts";
+import { structs } from "../../ffi/layout.ts";
+import { verbs } from "../../ffi/library.ts";
+import { allocStruct, readField, readNative, writeField } from "../../ffi/struct.ts";
+import { addSender, type CompletionQueue, removeSender } from "../completion/completion_queue.ts";
+import type { Context } from "../device/context.ts";
+import { check, checkHandle } from "../core/errors.ts";
+import type { Gid } from "../address/gid.ts";
+import { nameOf } from "../core/enums.ts";
+import { mtuBytes } from "../device/port.ts";
+import type { ProtectionDomain } from "../memory/protection_domain.ts";
 import {
   explainTransition,
   type QpAttr,
@@ -23,23 +23,23 @@ import {
   writeCap,
   writeQpAttr,
 } from "./qp_attr.ts";
-import { hintCreate, hintModify, hintPost } from "./queue_pair_hints.ts";
-import { RecvPoster } from "./recv_poster.ts";
-import type { RecvRequests } from "./recv_requests.ts";
-import { Refusal } from "./refusal.ts";
-import { Resource } from "./resource.ts";
-import type { RwqIndirectionTable } from "./rwq_indirection_table.ts";
-import type { RxHash } from "./rx_hash.ts";
+import { hintCreate, hintModify, hintPost } from "./hints.ts";
+import { RecvPoster } from "../work/recv_poster.ts";
+import type { RecvRequests } from "../work/recv_requests.ts";
+import { Refusal } from "../work/bad_wr.ts";
+import { Resource } from "../core/resource.ts";
+import type { RwqIndirectionTable } from "../rss/rwq_indirection_table.ts";
+import type { RxHash } from "../rss/rx_hash.ts";
 import {
   noteSends,
   noteSome,
   prepareSends,
   SendRequests,
   type SendRules,
-} from "./send_requests.ts";
-import { SendTracker } from "./send_tracker.ts";
-import { uint16, uint32 } from "./validate.ts";
-import { asList, type RecvRequest, type SendRequest } from "./work_request.ts";
+} from "../work/send_requests.ts";
+import { SendTracker } from "../completion/send_tracker.ts";
+import { uint16, uint32 } from "../core/checks.ts";
+import { asList, type RecvRequest, type SendRequest } from "../work/work_request.ts";
 
 /** All that `ibv_query_qp` takes: it refuses what came later, which can only be set. */
 const ALL = Object.values(QpAttrMask)

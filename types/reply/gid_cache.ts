@@ -4,9 +4,9 @@
  * @module
  */
 
-import type { Context } from "./context.ts";
-import { VerbsError } from "./errors.ts";
-import { type GidEntry, GidType } from "./gid.ts";
+import type { Context } from "../device/context.ts";
+import { VerbsError } from "../core/errors.ts";
+import { type GidEntry, GidType } from "../address/gid.ts";
 
 /** Four words of GID, its type, its index. */
 const WORDS = 6;

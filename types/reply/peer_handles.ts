@@ -1,7 +1,7 @@
-import type { AddressHandle } from "./address_handle.ts";
-import { readAhAttr } from "./ah_attr.ts";
+import type { AddressHandle } from "../address_handle/address_handle.ts";
+import { readAhAttr } from "../address/ah_attr.ts";
 import { PeerCache } from "./peer_cache.ts";
-import type { ProtectionDomain } from "./protection_domain.ts";
+import type { ProtectionDomain } from "../memory/protection_domain.ts";
 import { RetiredHandles } from "./retired_handles.ts";
 
 /** The address handles of peers, by the words of their `struct ibv_ah_attr`. It makes them, keeps them and closes them. */

@@ -4,10 +4,10 @@
  * @module
  */
 
-import { structs } from "../ffi/layout.ts";
+import { structs } from "../../ffi/layout.ts";
 import type { GidCache } from "./gid_cache.ts";
-import { hasIpv4Checksum, IPV4_AT } from "./grh.ts";
-import { WcFlags } from "./work_completion.ts";
+import { hasIpv4Checksum, IPV4_AT } from "../address/grh.ts";
+import { WcFlags } from "../completion/work_completion.ts";
 
 // asm-generic/errno-base.h and errno.h, alike on both architectures
 const EINVAL = 22;

@@ -4,23 +4,23 @@
  * @module
  */
 
-import type { IbvPd } from "../ffi/handles.ts";
-import { structs } from "../ffi/layout.ts";
-import { orAborted } from "./abandonable.ts";
-import type { AbortOptions } from "./abandonable.ts";
-import type { AddressHandle } from "./address_handle.ts";
-import { type AhAttr, readAhAttr } from "./ah_attr.ts";
-import { initError } from "./init_ah.ts";
-import { type AsyncEvents, asyncEvents, type EventListener, EventType } from "./async_events.ts";
+import type { IbvPd } from "../../ffi/handles.ts";
+import { structs } from "../../ffi/layout.ts";
+import { orAborted } from "../core/abortable.ts";
+import type { AbortOptions } from "../core/abortable.ts";
+import type { AddressHandle } from "../address_handle/address_handle.ts";
+import { type AhAttr, readAhAttr } from "../address/ah_attr.ts";
+import { initError } from "../address_handle/init_ah.ts";
+import { type AsyncEvents, asyncEvents, type EventListener, EventType } from "../device/async_events.ts";
 import { GidCache } from "./gid_cache.ts";
-import { Grh, grhView } from "./grh.ts";
+import { Grh, grhView } from "../address/grh.ts";
 import { PeerHandles } from "./peer_handles.ts";
-import type { ProtectionDomain } from "./protection_domain.ts";
+import type { ProtectionDomain } from "../memory/protection_domain.ts";
 import { ReplyAddress } from "./reply_address.ts";
-import { Resource } from "./resource.ts";
-import { positiveInt } from "./validate.ts";
-import type { WcAddress } from "./work_completion.ts";
-import { pollsOf, type WorkCompletions } from "./work_completions.ts";
+import { Resource } from "../core/resource.ts";
+import { positiveInt } from "../core/checks.ts";
+import type { WcAddress } from "../completion/work_completion.ts";
+import { pollsOf, type WorkCompletions } from "../completion/work_completions.ts";
 
 const { size: WC_SIZE, fields } = structs.ibv_wc;
 const WC_FLAGS = fields.wc_flags.offset;

@@ -1,4 +1,4 @@
-import type { AddressHandle } from "./address_handle.ts";
+import type { AddressHandle } from "../address_handle/address_handle.ts";
 
 /** How long a handle that may be posted with any moment is left open. */
 const GRACE_MS = 1000;

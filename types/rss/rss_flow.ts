@@ -4,8 +4,8 @@
  * @module
  */
 
-import { enums } from "../ffi/layout.ts";
-import { writeAddress } from "./ip_address.ts";
+import { enums } from "../../ffi/layout.ts";
+import { writeAddress } from "../address/ip_address.ts";
 
 const FIELD = enums.ibv_rx_hash_fields;
 const IPV4 = FIELD.IBV_RX_HASH_SRC_IPV4 | FIELD.IBV_RX_HASH_DST_IPV4;

@@ -4,13 +4,13 @@
  * @module
  */
 
-import { enums, structs } from "../ffi/layout.ts";
-import { addressOf } from "../ffi/memory.ts";
-import { writeField } from "../ffi/struct.ts";
-import { type Members, members } from "./members.ts";
+import { enums, structs } from "../../ffi/layout.ts";
+import { addressOf } from "../../ffi/memory.ts";
+import { writeField } from "../../ffi/struct.ts";
+import { type Members, members } from "../core/enums.ts";
 import { MAX_RSS_INPUT, type RssFlow, type RssInputOptions, writeRssInput } from "./rss_flow.ts";
 import { ToeplitzKey } from "./toeplitz.ts";
-import { integer, uint8 } from "./validate.ts";
+import { integer, uint8 } from "../core/checks.ts";
 
 /**
  * Hash functions (`enum ibv_rx_hash_function_flags`).

@@ -4,20 +4,20 @@
  * @module
  */
 
-import type { IbvWq } from "../ffi/handles.ts";
-import { enums, structs } from "../ffi/layout.ts";
-import { verbs } from "../ffi/library.ts";
-import { allocStruct, readField, readNative, writeField } from "../ffi/struct.ts";
-import type { CompletionQueue } from "./completion_queue.ts";
-import type { Context } from "./context.ts";
-import { check, checkHandle, notSupported, requireOp } from "./errors.ts";
-import { type Members, members, nameOf } from "./members.ts";
-import type { ProtectionDomain } from "./protection_domain.ts";
-import { RecvPoster } from "./recv_poster.ts";
-import type { RecvRequests } from "./recv_requests.ts";
-import { Resource } from "./resource.ts";
-import { integer, uint32 } from "./validate.ts";
-import { asList, type RecvRequest } from "./work_request.ts";
+import type { IbvWq } from "../../ffi/handles.ts";
+import { enums, structs } from "../../ffi/layout.ts";
+import { verbs } from "../../ffi/library.ts";
+import { allocStruct, readField, readNative, writeField } from "../../ffi/struct.ts";
+import type { CompletionQueue } from "../completion/completion_queue.ts";
+import type { Context } from "../device/context.ts";
+import { check, checkHandle, notSupported, requireOp } from "../core/errors.ts";
+import { type Members, members, nameOf } from "../core/enums.ts";
+import type { ProtectionDomain } from "../memory/protection_domain.ts";
+import { RecvPoster } from "../work/recv_poster.ts";
+import type { RecvRequests } from "../work/recv_requests.ts";
+import { Resource } from "../core/resource.ts";
+import { integer, uint32 } from "../core/checks.ts";
+import { asList, type RecvRequest } from "../work/work_request.ts";
 
 /**
  * What a work queue is for (`enum ibv_wq_type`).

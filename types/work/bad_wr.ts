@@ -1,4 +1,4 @@
-import { failure, type VerbsError } from "./errors.ts";
+import { failure, type VerbsError } from "../core/errors.ts";
 import { indexOf, type RequestList } from "./request_list.ts";
 
 /** A verb that posts: `ibv_post_send`, `ibv_post_recv` or `ibv_post_wq_recv`. */

@@ -1,6 +1,6 @@
-import type { VerbsError } from "./errors.ts";
+import type { VerbsError } from "../core/errors.ts";
 import { prepareRecvs, RecvRequests } from "./recv_requests.ts";
-import { type PostVerb, Refusal } from "./refusal.ts";
+import { type PostVerb, Refusal } from "./bad_wr.ts";
 import type { RecvRequest } from "./work_request.ts";
 
 /** What the receives of one queue are like. */

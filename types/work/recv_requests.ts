@@ -1,5 +1,5 @@
-import { structs } from "../ffi/layout.ts";
-import { Grh } from "./grh.ts";
+import { structs } from "../../ffi/layout.ts";
+import { Grh } from "../address/grh.ts";
 import { RequestList } from "./request_list.ts";
 import type { RecvRequest, RequestsInit } from "./work_request.ts";
 

@@ -1,7 +1,7 @@
-import { structs } from "../ffi/layout.ts";
-import { MemorySlice, ownsMemory, type Sge } from "./memory_region.ts";
-import { disposals } from "./resource.ts";
-import { integer, positiveInt, uint32, uint64 } from "./validate.ts";
+import { structs } from "../../ffi/layout.ts";
+import { MemorySlice, ownsMemory, type Sge } from "../memory/memory_region.ts";
+import { disposals } from "../core/resource.ts";
+import { integer, positiveInt, uint32, uint64 } from "../core/checks.ts";
 import type { RequestsInit, SgeList } from "./work_request.ts";
 
 /** What receive and send requests have in common, at the same place in both structs. */

@@ -1,9 +1,9 @@
-import { structs } from "../ffi/layout.ts";
-import { type AddressHandle, ahAddress, noteSend } from "./address_handle.ts";
-import type { ProtectionDomain } from "./protection_domain.ts";
+import { structs } from "../../ffi/layout.ts";
+import { type AddressHandle, ahAddress, noteSend } from "../address_handle/address_handle.ts";
+import type { ProtectionDomain } from "../memory/protection_domain.ts";
 import { RequestList } from "./request_list.ts";
-import type { SendTracker } from "./send_tracker.ts";
-import { uint24, uint32, uint64 } from "./validate.ts";
+import type { SendTracker } from "../completion/send_tracker.ts";
+import { uint24, uint32, uint64 } from "../core/checks.ts";
 import { type RequestsInit, SendFlags, type SendRequest, WrOpcode } from "./work_request.ts";
 
 const { size: SIZE, fields } = structs.ibv_send_wr;

@@ -4,10 +4,10 @@
  * @module
  */
 
-import { enums } from "../ffi/layout.ts";
-import type { AddressHandle } from "./address_handle.ts";
-import type { Sge } from "./memory_region.ts";
-import { type Members, members } from "./members.ts";
+import { enums } from "../../ffi/layout.ts";
+import type { AddressHandle } from "../address_handle/address_handle.ts";
+import type { Sge } from "../memory/memory_region.ts";
+import { type Members, members } from "../core/enums.ts";
 
 /**
  * What a send request does (`enum ibv_wr_opcode`).

@@ -1,0 +1,314 @@
+/**
+ * The codec of attribute structs: writes an attribute object into a C struct and reads a C struct into an object, both
+ * by the layout table. Attributes carry the names of the C fields in camelCase.
+ *
+ * @module
+ */
+
+import { type Field, type FieldType, type Structs, structs } from "../../ffi/layout.ts";
+import { handleAddress } from "../../ffi/pointers.ts";
+import {
+  allocStruct,
+  camelCase,
+  fieldBytes,
+  readField,
+  type ValueOf,
+  writeField,
+} from "../../ffi/struct.ts";
+import { boolean, type ClassOf, instance, integer, show, snapshot, uint64 } from "./checks.ts";
+import type { NativeResource } from "./native_resource.ts";
+
+/** What all rules share. */
+interface Common {
+  /** The C field, if it is not the attribute's name in snake_case; `null` if the struct has none. */
+  readonly field?: string | null;
+  /** The bit of the C mask that says that the attribute is given. */
+  readonly mask?: number;
+  /** Whether the attribute must be given. */
+  readonly required?: true;
+  /** The value, from all attributes as they were given. It may throw to refuse a combination. */
+  readonly derive?: (given: Readonly<Record<string, unknown>>) => unknown;
+}
+
+/** An integer. Its range follows from the type of the C field. */
+export interface NumberRule extends Common {
+  /** Bits that are used, if fewer than the field has. */
+  readonly bits?: 4 | 5 | 20 | 24;
+  /** The largest value, if it is not a matter of bits. */
+  readonly max?: number;
+  /** The enum that the value must be a member of. */
+  readonly values?: Readonly<Record<string, number>>;
+  /** The value if it is left out; otherwise the field stays 0. */
+  readonly fallback?: number;
+}
+
+/** A boolean, written as 0 or 1. */
+export interface BooleanRule extends Common {
+  /** Tells the rule from others. */
+  readonly boolean: true;
+}
+
+/** A struct within the struct. */
+export interface StructRule<T extends object> extends Common {
+  /** Its codec. */
+  readonly struct: AttributeCodec<T, object>;
+}
+
+/** A value object that is bytes in C. */
+export interface BytesRule<T> extends Common {
+  /** Its class. */
+  readonly bytes: ClassOf<T>;
+  /** Its bytes. */
+  readonly from: (value: T) => Uint8Array;
+  /** The value that has these bytes. */
+  readonly to: (bytes: Uint8Array<ArrayBuffer>) => T;
+}
+
+/** A verbs object, written as its pointer. */
+export interface ResourceRule<T> extends Common {
+  /** Its class. */
+  readonly resource: ClassOf<T>;
+}
+
+/** An attribute that the caller of the codec writes: it is read and handed back, nothing else. */
+export interface OtherRule extends Common {
+  /** Tells the rule from others. */
+  readonly other: true;
+}
+
+/** The rule of an attribute by its TypeScript type. */
+export type RuleOf<T> =
+  | OtherRule
+  | (T extends boolean ? BooleanRule
+    : T extends number | bigint ? NumberRule
+    : T extends NativeResource<infer _> ? ResourceRule<T>
+    : T extends object ? StructRule<T> | BytesRule<T>
+    : never);
+
+/** A rule for each attribute. */
+export type Rules<T> = { readonly [K in keyof T]-?: RuleOf<NonNullable<T[K]>> };
+
+type AnyRule =
+  & Partial<
+    & NumberRule
+    & BooleanRule
+    & StructRule<object>
+    & BytesRule<unknown>
+    & ResourceRule<NativeResource>
+    & OtherRule
+  >
+  & Common;
+
+interface Entry {
+  readonly name: string;
+  readonly rule: AnyRule;
+  readonly field: Field | undefined;
+}
+
+/** A struct that was written from an attribute object. */
+export interface Written<T> {
+  /** The struct. */
+  readonly view: DataView<ArrayBuffer>;
+  /** The bits of the attributes that were given. */
+  readonly mask: number;
+  /** The attributes as they were read: the caller's object is not read again. */
+  readonly given: T;
+  /** Writes the pointers of verbs objects. Call it last, when no code of the caller runs any more. */
+  writeHandles(): void;
+}
+
+/**
+ * Writes and reads one kind of struct.
+ *
+ * `T` is the interface of the attributes to write, `R` that of the attributes that are read back. Every attribute needs a
+ * rule; `{}` is an integer of the field's own range.
+ */
+export class AttributeCodec<T extends object, R extends object = T> {
+  readonly #layout: keyof Structs;
+  readonly #what: string;
+  readonly #entries: readonly Entry[];
+  readonly #names: readonly (keyof T & string)[];
+
+  /**
+   * Makes the codec of a struct.
+   *
+   * @param layout The C struct.
+   * @param what The attributes in messages, such as "queue pair attributes".
+   * @param rules The rule of each attribute.
+   */
+  constructor(layout: keyof Structs, what: string, rules: Rules<T>) {
+    this.#layout = layout;
+    this.#what = what;
+    const fields: Readonly<Record<string, Field>> = structs[layout].fields;
+    this.#entries = Object.entries<AnyRule>(rules as Record<string, AnyRule>).map(
+      ([name, rule]) => ({ name, rule, field: fieldOf(fields, layout, name, rule) }),
+    );
+    this.#names = this.#entries.map(({ name }) => name as keyof T & string);
+  }
+
+  /** The size of the struct in bytes. */
+  get size(): number {
+    return structs[this.#layout].size;
+  }
+
+  /**
+   * Reads an attribute object, each property once, checks it and writes it into a new struct.
+   *
+   * @throws {TypeError} If an attribute has the wrong type, is missing, or is unknown.
+   * @throws {RangeError} If a number is out of range.
+   */
+  write(attributes: T): Written<T> {
+    const view = allocStruct(structs[this.#layout]);
+    const written = this.writeTo(view, 0, attributes);
+    return { view, ...written };
+  }
+
+  /** {@linkcode AttributeCodec.write} into a struct at a byte offset of a view. The struct must be zeroed. */
+  writeTo(
+    view: DataView<ArrayBuffer>,
+    base: number,
+    attributes: T,
+  ): Omit<Written<T>, "view"> {
+    const given = snapshot(attributes, this.#what, this.#names) as Record<string, unknown>;
+    const resources: [number, NativeResource][] = [];
+    let mask = 0;
+    for (const { name, rule, field } of this.#entries) {
+      const value = rule.derive?.(given) ?? given[name] ?? rule.fallback;
+      if (value === undefined || value === null) {
+        if (rule.required || value === null) throw missing(this.#what, name, value);
+        continue;
+      }
+      if (given[name] !== undefined) mask |= rule.mask ?? 0;
+      if (rule.struct) {
+        given[name] = rule.struct.writeTo(view, base + field!.offset, value as object).given;
+      } else if (rule.resource) {
+        resources.push([base + field!.offset, instance(value, rule.resource, name)]);
+      } else if (!rule.other) writeValue(view, base, field!, rule, name, value);
+    }
+    const writeHandles = (): void => {
+      for (const [offset, { unsafeHandle }] of resources) {
+        writeField(view, { offset, type: "ptr" }, handleAddress(unsafeHandle));
+      }
+    };
+    return { mask, given: given as T, writeHandles };
+  }
+
+  /** Reads a struct that starts at a byte offset of a view. Verbs objects and other pointers are left out. */
+  read(view: DataView<ArrayBuffer>, base = 0): R {
+    const attributes: Record<string, unknown> = {};
+    for (const { name, rule, field } of this.#entries) {
+      if (field === undefined || rule.resource || rule.other) continue;
+      attributes[name] = readValue(view, base, field, rule);
+    }
+    return attributes as R;
+  }
+}
+
+function fieldOf(
+  fields: Readonly<Record<string, Field>>,
+  layout: string,
+  name: string,
+  { field, other }: AnyRule,
+): Field | undefined {
+  if (field === null || (other && field === undefined)) return undefined;
+  const found = field === undefined ? byCamelCase(fields, name) : fields[field];
+  if (found === undefined) throw new Error(`Cannot find "${field ?? name}" in struct ${layout}`);
+  return found;
+}
+
+function byCamelCase(
+  fields: Readonly<Record<string, Field>>,
+  name: string,
+): Field | undefined {
+  const direct = fields[name] ?? fields[name.replace(/[A-Z]/g, (l) => `_${l.toLowerCase()}`)];
+  return direct ?? Object.entries(fields).find(([field]) => camelCase(field) === name)?.[1];
+}
+
+function missing(what: string, name: string, value: unknown): TypeError {
+  return value === null
+    ? new TypeError(`Cannot use ${name} null: leave it out instead`)
+    : new TypeError(`Cannot use ${what}: ${name} is missing`);
+}
+
+function writeValue(
+  view: DataView<ArrayBuffer>,
+  base: number,
+  field: Field,
+  rule: AnyRule,
+  name: string,
+  value: unknown,
+): void {
+  if (rule.bytes) {
+    fieldBytes(view, field, base).set(rule.from!(instance(value, rule.bytes, name)));
+  } else if (rule.boolean) {
+    writeField(view, field, Number(boolean(value as boolean, name)), base);
+  } else {
+    writeField(view, field, checkNumber(field, rule, name, value as number), base);
+  }
+}
+
+const BITS: Partial<Record<FieldType, number>> = { u8: 8, u16: 16, be16: 16, u32: 32, be32: 32 };
+
+function checkNumber(
+  { type }: Field,
+  { bits, max, values }: AnyRule,
+  name: string,
+  value: number | bigint,
+): number | bigint {
+  if (type === "u64" || type === "be64" || type === "ptr") return uint64(value, name);
+  if (values !== undefined) return member(value as number, name, values);
+  if (type === "i32") return integer(value as number, name, 0, max ?? 0x7fff_ffff);
+  return integer(value as number, name, 0, max ?? 2 ** (bits ?? BITS[type]!) - 1);
+}
+
+function member(value: number, name: string, values: Readonly<Record<string, number>>): number {
+  if (Object.values(values).includes(value)) return value;
+  const known = Object.entries(values).map(([key, code]) => `${code} (${key})`).join(", ");
+  const message = `Cannot use ${name} ${show(value)}: it is none of ${known}`;
+  throw typeof value === "number" ? new RangeError(message) : new TypeError(message);
+}
+
+function readValue(
+  view: DataView<ArrayBuffer>,
+  base: number,
+  field: Field,
+  rule: AnyRule,
+): unknown {
+  if (rule.struct) return rule.struct.read(view, base + field.offset);
+  if (rule.bytes) return rule.to!(fieldBytes(view, field, base).slice());
+  const value: ValueOf<FieldType> = readField(view, field, base);
+  return rule.boolean ? value !== 0 : value;
+}
+
+/** `port_num` -> `portNum`. */
+type Camel<S> = S extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : S;
+
+/** The JavaScript value of a field of a struct that is only read; nested structs have types of their own. */
+type Plain<F> = F extends { readonly type: infer Type extends FieldType }
+  ? Type extends "bytes" ? unknown : ValueOf<Type>
+  : never;
+
+/** What the layout table says about the attributes of a struct, to check an attribute interface against. */
+export type LayoutOf<L extends keyof Structs> = {
+  readonly [F in keyof Structs[L]["fields"] as Camel<F>]?: Plain<Structs[L]["fields"][F]>;
+};
+
+/**
+ * Makes a codec whose attribute names and number types are checked against the layout at compile time: an attribute that
+ * the struct does not have, or a number where C has 64 bits, does not compile.
+ */
+export function codecOf<L extends keyof Structs, T extends object, R extends object = T>(
+  layout: L,
+  what: string,
+  rules:
+    & Rules<T>
+    & {
+      readonly [K in keyof T]: K extends keyof LayoutOf<L>
+        ? NonNullable<T[K]> extends number
+          ? LayoutOf<L>[K] extends number | undefined ? unknown : OtherRule
+        : unknown
+        : { readonly field: string | null } | OtherRule;
+    },
+): AttributeCodec<T, R> {
+  return new AttributeCodec<T, R>(layout, what, rules as Rules<T>);
+}
