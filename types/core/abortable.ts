@@ -51,42 +51,51 @@ export function signalOf(options: AbortOptions = {}): AbortSignal | undefined {
  * makes is destroyed again.
  */
 export async function abortable<T, R>(call: AbortableCall<T, R>): Promise<R> {
-  const { owner, signal } = call;
+  const { signal } = call;
   signal?.throwIfAborted();
-  const { promise, resolve, reject } = Promise.withResolvers<R>();
+  const waiter = Promise.withResolvers<R>();
   const start = (): void => {
     waiting.delete(start);
-    run(call).then(resolve, reject);
+    run(call, waiter);
   };
   const abort = (): void => {
     waiting.delete(start);
-    reject(signal!.reason);
+    waiter.reject(signal!.reason);
   };
   signal?.addEventListener("abort", abort, { once: true });
   if (running < MAX_RUNNING) start();
   else waiting.add(start);
   try {
-    return await promise;
+    return await waiter.promise;
   } finally {
     signal?.removeEventListener("abort", abort);
   }
+}
 
-  async function run({ start, finish, discard }: AbortableCall<T, R>): Promise<R> {
-    running++;
-    retain(owner);
-    // After the await, everything happens in one turn: the owner cannot be disposed between the outcome and the object
-    // that is made from it.
-    try {
-      const outcome = await start();
-      if (!signal?.aborted && !owner.disposed) return finish(outcome);
+/**
+ * Everything after the outcome happens in one turn: the owner cannot be disposed, and the signal cannot abort, between
+ * the outcome and the waiter that gets the object made from it.
+ */
+async function run<T, R>(
+  { owner, signal, start, finish, discard }: AbortableCall<T, R>,
+  { resolve, reject }: PromiseWithResolvers<R>,
+): Promise<void> {
+  running++;
+  retain(owner);
+  try {
+    const outcome = await start();
+    if (!signal?.aborted && !owner.disposed) {
+      resolve(finish(outcome));
+    } else {
       discard(outcome);
-      signal?.throwIfAborted();
-      throw new TypeError("Cannot finish call: the object it works on was disposed");
-    } finally {
-      running--;
-      release(owner);
-      waiting.values().next().value?.();
+      reject(new TypeError("Cannot finish call: the object it works on was disposed"));
     }
+  } catch (error) {
+    reject(error);
+  } finally {
+    running--;
+    release(owner);
+    waiting.values().next().value?.();
   }
 }
 

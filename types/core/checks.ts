@@ -85,7 +85,8 @@ export type ClassOf<T> = abstract new (...args: any[]) => T;
 /** Checks that a value is an instance of a class. Returns it. */
 export function instance<T>(value: unknown, type: ClassOf<T>, what: string): T {
   if (value instanceof type) return value;
-  throw new TypeError(`Cannot use ${what} ${show(value)}: it is not a ${type.name}`);
+  const article = /^[AEIOU]/.test(type.name) ? "an" : "a";
+  throw new TypeError(`Cannot use ${what} ${show(value)}: it is not ${article} ${type.name}`);
 }
 
 /** Checks that a value is an object whose properties can be read. Returns it. */

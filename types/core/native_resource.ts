@@ -67,7 +67,8 @@ function lifetimeKind<H extends Handle>(kind: NativeKind<H, never>): Kind {
     const destroy = kind.destroy as (handle: Handle, resource: NativeResource) => void;
     made = {
       ...kind as unknown as Kind,
-      destroy: (resource) => destroy(handleOf(resource as NativeResource), resource as NativeResource),
+      destroy: (resource) =>
+        destroy(handleOf(resource as NativeResource), resource as NativeResource),
     };
     lifetimeKinds.set(kind, made);
   }

@@ -1,10 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { structs } from "../../ffi/layout.ts";
-import { writeField } from "../../ffi/struct.ts";
-import { libc } from "../../ffi/libc.ts";
-import { check, checkErrno, checkHandle, failure, VerbsError } from "../../types/errors.ts";
-import { setErrno } from "../../ffi/errno.ts";
-import { WcStatus, WorkCompletion, WorkCompletionError } from "../../types/work_completion.ts";
+import { libc } from "../../../ffi/libc.ts";
+import { check, checkErrno, checkHandle, failure, VerbsError } from "../../../types/core/errors.ts";
+import { setErrno } from "../../../ffi/errno.ts";
 
 // names of errno values are the C library's
 libc();
@@ -77,41 +74,4 @@ Deno.test("checkErrno() and checkHandle() take the errno that the verb left", ()
 Deno.test("failure() carries how many requests went through", () => {
   assertEquals(failure("ibv_post_send", "post send", ENOMEM, { posted: 3 }).posted, 3);
   assertEquals(failure("ibv_post_send", "post send", ENOMEM).posted, undefined);
-});
-
-function completion(status: number, vendorErr = 0): WorkCompletion {
-  const { ibv_wc } = structs;
-  const view = new DataView(new ArrayBuffer(ibv_wc.size));
-  writeField(view, ibv_wc.fields.wr_id, 77n);
-  writeField(view, ibv_wc.fields.status, status);
-  writeField(view, ibv_wc.fields.vendor_err, vendorErr);
-  writeField(view, ibv_wc.fields.qp_num, 5);
-  return new WorkCompletion(view, 0);
-}
-
-Deno.test("WorkCompletion.check() gives the completion itself when it succeeded", () => {
-  const ok = completion(WcStatus.SUCCESS);
-  assertEquals(ok.check(), ok);
-  assertEquals(ok.ok, true);
-});
-
-Deno.test("WorkCompletion.check() throws the status' name and what usually lies behind it", () => {
-  const failed = completion(WcStatus.RNR_RETRY_EXC_ERR, 0x81);
-  const error = assertThrows(() => failed.check(), WorkCompletionError);
-  assertEquals(
-    error.message,
-    "Work request 77 on queue pair 5 failed: RNR_RETRY_EXC_ERR, vendor error 129. " +
-      "The peer had no receive posted",
-  );
-  assertEquals([error.code, error.name], ["RNR_RETRY_EXC_ERR", "WorkCompletionError"]);
-  assertEquals(error.completion, failed);
-});
-
-Deno.test("WorkCompletionError names every status, with or without a hint", () => {
-  for (const [name, status] of Object.entries(WcStatus)) {
-    const { code, message } = new WorkCompletionError(completion(status));
-    assertEquals(code, name);
-    assertEquals(message.endsWith("."), false);
-  }
-  assertEquals(new WorkCompletionError(completion(99)).code, "99");
 });

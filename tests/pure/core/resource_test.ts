@@ -1,29 +1,42 @@
-// The rules of lifetime that all handles share, on handles of nothing.
-import { assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
-import type { Handle } from "../../ffi/handles.ts";
-import { hold, reconsider, Resource, unhold } from "../../types/resource.ts";
+// The lifetime tree, with resources that hold nothing.
+import { assertEquals, assertInstanceOf, assertStrictEquals, assertThrows } from "@std/assert";
+import type { Handle } from "../../../ffi/handles.ts";
+import { type NativeKind, NativeResource } from "../../../types/core/native_resource.ts";
+import {
+  assertOpen,
+  destroyIfUnused,
+  generation,
+  kindOf,
+  release,
+  Resource,
+  retain,
+} from "../../../types/core/resource.ts";
 
-class Thing extends Resource {
-  protected override readonly kind = "thing";
+const HANDLE = {} as Handle;
+
+class Thing extends NativeResource {
+  static readonly #kind: NativeKind<Handle, Thing> = {
+    name: "thing",
+    isInUse: (thing) => thing.inUse,
+    closing: (thing) => thing.closings++,
+    destroy: (handle, thing) => {
+      assertStrictEquals(handle, HANDLE);
+      if (thing.failures-- > 0) throw new Error(thing.#name);
+      thing.#log.push(thing.#name);
+    },
+    describe: (thing) => ({ name: thing.#name }),
+  };
   readonly #name: string;
   readonly #log: string[];
+  closings = 0;
   /** Makes destroying it fail that many times. */
   failures = 0;
   inUse = false;
 
   constructor(log: string[], name: string, ...parents: Resource[]) {
-    super({} as Handle, parents);
+    super(Thing.#kind, HANDLE, parents);
     this.#name = name;
     this.#log = log;
-  }
-
-  protected override isInUse(): boolean {
-    return this.inUse;
-  }
-
-  protected override destroy(): void {
-    if (this.failures-- > 0) throw new Error(this.#name);
-    this.#log.push(this.#name);
   }
 }
 
@@ -42,7 +55,7 @@ Deno.test("Resource.close() destroys children before their parents, newest first
   assertEquals(log, ["two", "grandchild", "one", "parent"]);
 });
 
-Deno.test("Resource.close() leaves the parents of what it disposes", () => {
+Deno.test("Resource.close() keeps the parents open", () => {
   const { log, parent, one, two, grandchild } = family();
   one.close();
   assertEquals(log, ["grandchild", "one"]);
@@ -69,7 +82,7 @@ Deno.test("Resource is disposed at the end of its block", () => {
   assertEquals(log.length, 4);
 });
 
-Deno.test("Resource with two parents goes with whichever is disposed first", () => {
+Deno.test("Resource with two parents is disposed with whichever is disposed first", () => {
   for (const first of [0, 1]) {
     const log: string[] = [];
     const parents = [new Thing(log, "0"), new Thing(log, "1")];
@@ -104,13 +117,13 @@ Deno.test("Resource.close() can be called again when destroying failed", () => {
   const error = assertThrows(() => parent.close(), Error);
   assertEquals(error.message, "two");
   assertEquals(parent.disposed, true);
-  // the others went, and the parent waits for the child that is still there
+  // The other children are destroyed, and the parent waits for the child that is left.
   assertEquals(log, ["grandchild", "one"]);
   parent.close();
   assertEquals(log, ["grandchild", "one", "two", "parent"]);
 });
 
-Deno.test("Resource.close() goes on when a child fails, and reports every failure", () => {
+Deno.test("Resource.close() continues when a child fails, and reports every failure", () => {
   const { log, parent, one, two } = family();
   one.failures = 1;
   two.failures = 1;
@@ -125,7 +138,7 @@ Deno.test("Resource.close() goes on when a child fails, and reports every failur
   assertEquals(log, ["grandchild", "two", "one", "parent"]);
 });
 
-Deno.test("Resource.close() of a child that failed lets its disposed parent go as well", () => {
+Deno.test("Resource.close() of a child that failed destroys its disposed parent too", () => {
   const { log, parent, two } = family();
   two.failures = 1;
   assertThrows(() => parent.close());
@@ -133,52 +146,93 @@ Deno.test("Resource.close() of a child that failed lets its disposed parent go a
   assertEquals(log, ["grandchild", "one", "two", "parent"]);
 });
 
-Deno.test("unhold() destroys what was disposed while it was held", () => {
+Deno.test("release() destroys a resource that was disposed while it was retained", () => {
   const { log, parent, one } = family();
-  hold(one);
-  hold(one);
+  retain(one);
+  retain(one);
   parent.close();
   assertEquals([one.disposed, parent.disposed], [true, true]);
   assertEquals(log, ["two", "grandchild"]);
-  unhold(one);
+  release(one);
   assertEquals(log, ["two", "grandchild"]);
-  unhold(one);
+  release(one);
   assertEquals(log, ["two", "grandchild", "one", "parent"]);
 });
 
-Deno.test("unhold() leaves what was not disposed", () => {
+Deno.test("release() keeps a resource that is open", () => {
   const { log, one } = family();
-  hold(one);
-  unhold(one);
+  retain(one);
+  release(one);
   assertEquals([log, one.disposed], [[], false]);
 });
 
-Deno.test("reconsider() destroys what was disposed while it was in use", () => {
+Deno.test("destroyIfUnused() destroys a resource that was disposed while it was in use", () => {
   const { log, parent, two } = family();
   two.inUse = true;
   parent.close();
   assertEquals(log, ["grandchild", "one"]);
-  reconsider(two);
+  destroyIfUnused(two);
   assertEquals(log, ["grandchild", "one"]);
   two.inUse = false;
-  reconsider(two);
+  destroyIfUnused(two);
   assertEquals(log, ["grandchild", "one", "two", "parent"]);
 });
 
-Deno.test("reconsider() leaves what was not disposed", () => {
+Deno.test("destroyIfUnused() keeps a resource that is open", () => {
   const { log, two } = family();
-  reconsider(two);
+  destroyIfUnused(two);
   assertEquals([log, two.disposed], [[], false]);
 });
 
-Deno.test("reconsider() leaves a failure to the next close()", () => {
+Deno.test("destroyIfUnused() leaves a failure to the next close()", () => {
   const { log, two } = family();
   two.inUse = true;
   two.close();
   two.inUse = false;
   two.failures = 1;
-  reconsider(two);
+  destroyIfUnused(two);
   assertEquals(log, []);
   two.close();
   assertEquals(log, ["two"]);
+});
+
+Deno.test("Resource.close() raises the generation counter and runs closing() once", () => {
+  const { parent, one } = family();
+  const before = generation;
+  one.failures = 1;
+  assertThrows(() => one.close());
+  one.close();
+  one.close();
+  assertEquals(one.closings, 1);
+  assertEquals(generation > before, true);
+  assertEquals(parent.closings, 0);
+});
+
+Deno.test("assertOpen() and kindOf() name the kind of the resource", () => {
+  const { one } = family();
+  assertOpen(one);
+  assertEquals(kindOf(one), "thing");
+  one.close();
+  assertThrows(() => assertOpen(one), TypeError, "Cannot use thing: it is disposed");
+});
+
+Deno.test("Resource shows its class and attributes on one line", () => {
+  const { one } = family();
+  assertEquals(Deno.inspect(one), 'Thing { name: "one" }');
+  assertEquals(Deno.inspect([one]), '[ Thing { name: "one" } ]');
+  one.close();
+  assertEquals(Deno.inspect(one), "Thing { disposed }");
+});
+
+Deno.test("Resource without a native handle is destroyed through its kind", () => {
+  const log: string[] = [];
+  class Plain extends Resource {
+    constructor(parent: Resource) {
+      super({ name: "plain", destroy: () => log.push("plain") }, [parent]);
+    }
+  }
+  const { parent } = family();
+  new Plain(parent);
+  parent.close();
+  assertEquals(log, ["plain"]);
 });

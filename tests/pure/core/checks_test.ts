@@ -1,0 +1,136 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import {
+  boolean,
+  instance,
+  integer,
+  listOf,
+  positiveInt,
+  show,
+  snapshot,
+  uint16,
+  uint24,
+  uint32,
+  uint64,
+  uint8,
+} from "../../../types/core/checks.ts";
+import { members, nameOf, namesOf } from "../../../types/core/enums.ts";
+
+const RANGES: [(value: number, what: string) => number, number, number][] = [
+  [uint8, 0, 0xff],
+  [uint16, 0, 0xffff],
+  [uint24, 0, 0xff_ffff],
+  [uint32, 0, 0xffff_ffff],
+  [positiveInt, 1, 0x7fff_ffff],
+  [(value, what) => integer(value, what, -5, 5), -5, 5],
+];
+
+for (const [check, min, max] of RANGES) {
+  Deno.test(`A check from ${min} to ${max} takes its ends, and throws beyond them`, () => {
+    assertEquals([check(min, "x"), check(max, "x")], [min, max]);
+    for (const value of [min - 1, max + 1]) {
+      assertThrows(
+        () => check(value, "x"),
+        RangeError,
+        `Cannot use x ${value}: it is not within ${min} to ${max}`,
+      );
+    }
+  });
+}
+
+Deno.test("integer() throws a TypeError when the value is no integer", () => {
+  for (const value of [NaN, Infinity, 1.5, "1", 1n, null, undefined, true]) {
+    assertThrows(
+      () => uint8(value as number, "x"),
+      TypeError,
+      `Cannot use x ${show(value)}: it is not an integer`,
+    );
+  }
+});
+
+Deno.test("uint64() takes bigints that fit 64 bits and integers up to 2^53 - 1", () => {
+  const max = 0xffff_ffff_ffff_ffffn;
+  assertEquals([uint64(0n, "x"), uint64(max, "x"), uint64(7, "x")], [0n, max, 7n]);
+  assertEquals(uint64(Number.MAX_SAFE_INTEGER, "x"), 2n ** 53n - 1n);
+  for (const value of [-1n, max + 1n, -1, 2 ** 53]) {
+    assertThrows(() => uint64(value, "x"), RangeError);
+  }
+  for (const value of ["1", undefined, null, 1.5, NaN, {}]) {
+    assertThrows(() => uint64(value as unknown as bigint, "x"), TypeError);
+  }
+});
+
+Deno.test("boolean() and instance() name the value they refuse", () => {
+  assertEquals([boolean(true, "x"), boolean(false, "x")], [true, false]);
+  assertThrows(() => boolean(1 as unknown as boolean, "x"), TypeError, "Cannot use x 1");
+  const date = new Date();
+  assertEquals(instance(date, Date, "x"), date);
+  for (const value of [null, undefined, {}, Date, "now"]) {
+    assertThrows(() => instance(value, Date, "x"), TypeError, "it is not a Date");
+  }
+});
+
+Deno.test("listOf() copies a list once, however it changes while it is read", () => {
+  let reads = 0;
+  const growing = new Proxy([1, 2], {
+    get: (target, name, receiver) => {
+      if (name === "length") reads++;
+      if (name === "0") target.push(9);
+      return Reflect.get(target, name, receiver);
+    },
+  });
+  assertEquals(listOf(growing, "x"), [1, 2]);
+  assertEquals(reads, 1);
+  assertThrows(() => listOf({ length: 1 } as unknown as number[], "x"), TypeError, "not an array");
+});
+
+Deno.test("snapshot() reads each property once and refuses unknown names", () => {
+  let reads = 0;
+  const source = {
+    get a() {
+      return ++reads;
+    },
+    b: undefined,
+  };
+  const copy = snapshot<{ a?: number; b?: number; c?: number }>(source, "things", ["a", "b", "c"]);
+  assertEquals([copy.a, copy.a, "b" in copy, reads], [1, 1, false, 1]);
+  for (const value of [null, undefined, 5, "a"]) {
+    const wrong = value as unknown as { a: number };
+    assertThrows(() => snapshot(wrong, "things", ["a"]), TypeError, "it is not an object");
+  }
+  const unknown = { a: 1, A: 2 } as { a: number };
+  assertThrows(
+    () => snapshot(unknown, "things", ["a"]),
+    TypeError,
+    'Cannot use things: there is no attribute "A"',
+  );
+});
+
+Deno.test("show() keeps messages short", () => {
+  assertEquals([show("a"), show(5n), show(null), show([1]), show({})], [
+    '"a"',
+    "5n",
+    "null",
+    "an array",
+    "an object",
+  ]);
+  assertEquals(show("x".repeat(1000)).length < 60, true);
+});
+
+Deno.test("namesOf() names every flag, and shows bits without a name", () => {
+  const flags = { NONE: 0, A: 1, B: 2, TOP: 1 << 31 };
+  assertEquals([namesOf(flags, 3), namesOf(flags, 0), namesOf(flags, 9)], ["A|B", "0", "A|0x8"]);
+  assertEquals(namesOf(flags, -0x8000_0000), "TOP");
+});
+
+Deno.test("members() removes the prefix and leaves out members without it", () => {
+  const values = members({ IBV_A_ONE: 1, IBV_A_TWO: 2, IBV_B_ONE: 3, X_IBV_A_: 4 }, "IBV_A_");
+  assertEquals(values, { ONE: 1, TWO: 2 });
+  assertThrows(() => {
+    (values as { ONE: number }).ONE = 5;
+  }, TypeError);
+});
+
+Deno.test("nameOf() names a value, or gives its number", () => {
+  assertEquals(nameOf({ ONE: 1, TWO: 2 }, 2), "TWO");
+  assertEquals(nameOf({ ONE: 1 }, 9), "9");
+});
