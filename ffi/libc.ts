@@ -22,6 +22,8 @@ const SYMBOLS = {
   fcntl: { parameters: ["i32", "i32", "i32"], result: "i32" },
   // int poll(struct pollfd *fds, nfds_t nfds, int timeout);
   poll: { parameters: ["buffer", "u64", "i32"], result: "i32", nonblocking: true },
+  // the same, for a time-out of 0
+  poll_now: { name: "poll", parameters: ["buffer", "u64", "i32"], result: "i32" },
   // const char *strerrorname_np(int errnum);
   strerrorname_np: { parameters: ["i32"], result: "pointer" },
   // const char *strerrordesc_np(int errnum);

@@ -1,0 +1,56 @@
+/**
+ * Addresses, pointers and handles: everything above ffi/ deals with them through these functions only.
+ *
+ * @module
+ */
+
+import type { Handle } from "./handles.ts";
+
+/**
+ * The address of a buffer's first byte; 0 if the buffer is empty. The address is valid until the buffer is detached or
+ * collected.
+ */
+export function bufferAddress(source: ArrayBufferView | ArrayBufferLike): bigint {
+  const view = ArrayBuffer.isView(source) ? source : new Uint8Array(source);
+  return Deno.UnsafePointer.value(Deno.UnsafePointer.of(view as Uint8Array<ArrayBuffer>));
+}
+
+/**
+ * A pointer to a buffer's first byte. The pointer object keeps the buffer alive; it does not keep it attached.
+ *
+ * @throws {TypeError} If the buffer is empty or detached.
+ */
+export function bufferPointer(view: ArrayBufferView): Deno.PointerObject {
+  const pointer = Deno.UnsafePointer.of(view as Uint8Array<ArrayBuffer>);
+  if (pointer === null) throw new TypeError("Cannot point to buffer: it is empty");
+  return pointer;
+}
+
+/** The address that a handle holds; 0 for `null`. Two handles name the same object if their addresses are equal. */
+export function handleAddress(handle: Deno.PointerValue): bigint {
+  return Deno.UnsafePointer.value(handle);
+}
+
+/** The handle that holds an address; `null` for 0. The caller vouches for what is at the address. */
+export function handleAt<H extends Handle>(address: bigint): H | null {
+  return Deno.UnsafePointer.create<unknown>(address) as H | null;
+}
+
+/** The C string that starts `offset` bytes after a pointer. */
+export function readCString(pointer: Deno.PointerObject, offset = 0): string {
+  return Deno.UnsafePointerView.getCString(pointer, offset);
+}
+
+/**
+ * The first `count` pointers of a C array of pointers.
+ *
+ * @throws {TypeError} If one of them is NULL.
+ */
+export function readPointers(array: Deno.PointerObject, count: number): Deno.PointerObject[] {
+  const view = new Deno.UnsafePointerView(array);
+  return Array.from({ length: count }, (_, i) => {
+    const pointer = view.getPointer(8 * i);
+    if (pointer === null) throw new TypeError(`Cannot read pointer ${i}: it is NULL`);
+    return pointer;
+  });
+}
