@@ -6,11 +6,15 @@
  */
 
 import {
+  CompletionQueue,
   Context,
   listDevices,
+  ProtectionDomain,
   QpType,
+  QueuePair,
   type RssFlow,
-  type RwqIndirectionTable,
+  RwqIndirectionTable,
+  WorkQueue,
   WqState,
 } from "@rdma/ibverbs";
 import { run } from "./support/command_line.ts";
@@ -71,7 +75,7 @@ async function spread(options: Options): Promise<void> {
   const table = makeTable(context, options);
   // Disposing the context disposes all of this in the right order: the queue pair, its table, the work queues.
   const { pd } = table.workQueues[0]!;
-  const qp = pd.createQpEx({ type: QpType.RAW_PACKET, rwqIndTbl: table, rxHashConf: rxHash });
+  const qp = new QueuePair(pd, { type: QpType.RAW_PACKET, rwqIndTbl: table, rxHashConf: rxHash });
   console.log(describeHash(rxHash, symmetric));
   console.log(describeTable(table));
   console.log(`  RSS queue pair ${qp.qpNum}`);
@@ -91,13 +95,16 @@ function openWithRss(name: string | undefined): Context {
 
 /** Makes work queues that share a completion queue, and puts them into a table in turn. */
 function makeTable(context: Context, { queues, entries }: Options): RwqIndirectionTable {
-  const pd = context.allocPd();
-  const cq = context.createCq({ cqe: 256 });
-  const made = Array.from({ length: queues }, () => pd.createWq({ maxWr: 64, maxSge: 1, cq }));
+  const pd = new ProtectionDomain(context);
+  const cq = new CompletionQueue(context, { cqe: 256 });
+  const made = Array.from(
+    { length: queues },
+    () => new WorkQueue(pd, { maxWr: 64, maxSge: 1, cq }),
+  );
   // Packets for a work queue that is not ready are dropped.
   for (const wq of made) wq.modify({ wqState: WqState.RDY });
   const workQueues = Array.from({ length: entries }, (_, entry) => made[entry % queues]!);
-  return context.createRwqIndirectionTable({ workQueues });
+  return new RwqIndirectionTable(context, workQueues);
 }
 
 async function showFlows(

@@ -11,17 +11,18 @@
 
 import {
   AccessFlags,
-  type AddressHandle,
-  type CompletionQueue,
+  AddressHandle,
+  CompletionQueue,
   Context,
   Gid,
   type GidEntry,
   Grh,
-  type MemoryRegion,
+  initAhFromWc,
+  MemoryRegion,
   mtuBytes,
-  type ProtectionDomain,
+  ProtectionDomain,
   QpType,
-  type QueuePair,
+  QueuePair,
   WcOpcode,
   type WorkCompletion,
 } from "@rdma/ibverbs";
@@ -89,16 +90,16 @@ interface Endpoint extends Disposable {
 function openEndpoint(context: Context, { port }: Options): Endpoint {
   using stack = new DisposableStack();
   // A protection domain says what may be used together: this queue pair, this memory and these addresses.
-  const pd = stack.use(context.allocPd());
+  const pd = stack.use(new ProtectionDomain(context));
   // One queue tells of sends and receives alike. Each end has at most one of both under way.
-  const cq = stack.use(context.createCq({ cqe: 2 }));
+  const cq = stack.use(new CompletionQueue(context, { cqe: 2 }));
   const cap = { maxSendWr: 1, maxRecvWr: 1 };
-  const qp = stack.use(pd.createQp({ type: QpType.UD, sendCq: cq, recvCq: cq, cap }));
+  const qp = stack.use(new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap }));
   qp.activateUd({ port, qkey: QKEY });
   // A datagram is one packet, so no message is longer than the MTU. The device writes the GRH in front of it.
   const mtu = mtuBytes(context.queryPort(port).activeMtu);
   const sendAt = Grh.SIZE + mtu;
-  const mr = stack.use(pd.registerMemory(sendAt + mtu, AccessFlags.LOCAL_WRITE));
+  const mr = stack.use(new MemoryRegion(pd, sendAt + mtu, AccessFlags.LOCAL_WRITE));
   // A datagram that finds no receive posted is lost: post before anybody can know where to send.
   qp.postRecv({ wrId: RECV, sge: mr.slice(0, sendAt) });
   const owned = stack.move();
@@ -119,11 +120,11 @@ async function listen(
   const wc = await completionOf(endpoint, WcOpcode.RECV, options);
   const grh = endpoint.mr.grhAt(0);
   // Source and destination swapped, and the GID found in the port's table that the message was sent to: the reply must
-  // come from the address the caller knows. pd.createAhFromWc(wc, grh, port) is this step and the next in one.
-  const attr = context.initAhFromWc(options.port, wc, grh);
+  // come from the address the caller knows. AddressHandle.fromWc(pd, port, wc, grh) is this step and the next in one.
+  const attr = initAhFromWc(context, options.port, wc, grh);
   // An address handle is the address in the device's own terms, the next hop's Ethernet address included. Resolving
   // that may block, hence the asynchronous form.
-  using ah = await endpoint.pd.createAhAsync(attr);
+  using ah = await AddressHandle.create(endpoint.pd, attr);
   // The queue pair to answer to is in the completion; the key is the one that let the message in.
   const from = `queue pair ${hex(wc.srcQp, 6)} at ${attr.isGlobal ? attr.grh.dgid : attr.dlid}`;
   send(endpoint, `${wc.byteLen - Grh.SIZE} bytes came from ${from}`, ah, wc.srcQp);
@@ -143,7 +144,7 @@ async function call(
   destination: Destination,
 ): Promise<void> {
   using endpoint = openEndpoint(context, options);
-  using ah = await endpoint.pd.createAhAsync({
+  using ah = await AddressHandle.create(endpoint.pd, {
     portNum: options.port,
     dlid: destination.lid,
     grh: { dgid: destination.gid, sgidIndex: gid.gidIndex, hopLimit: 64 },

@@ -2,10 +2,13 @@
 
 import {
   AccessFlags,
-  type CompletionQueue,
+  AddressHandle,
+  CompletionQueue,
   type Context,
+  MemoryRegion,
+  ProtectionDomain,
   QpType,
-  type QueuePair,
+  QueuePair,
   RecvRequests,
   SendRequests,
   WorkCompletions,
@@ -32,14 +35,14 @@ interface Datagrams {
 let prepared: Datagrams | undefined;
 
 function prepare(context: Context): Datagrams {
-  const pd = context.allocPd();
-  const cq = context.createCq({ cqe: 2 * LIST, channel: null });
+  const pd = new ProtectionDomain(context);
+  const cq = new CompletionQueue(context, { cqe: 2 * LIST, channel: null });
   const cap = { maxSendWr: 2 * LIST, maxRecvWr: 2 * LIST };
-  const qp = pd.createQp({ type: QpType.UD, sendCq: cq, recvCq: cq, cap });
+  const qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
   qp.activateUd({ port: PORT, qkey: QKEY });
-  const mr = pd.registerMemory(2 * LIST * SLOT, AccessFlags.LOCAL_WRITE);
+  const mr = new MemoryRegion(pd, 2 * LIST * SLOT, AccessFlags.LOCAL_WRITE);
   const dgid = context.queryGid(PORT, 0);
-  const ah = pd.createAh({ portNum: PORT, grh: { dgid, sgidIndex: 0, hopLimit: 64 } });
+  const ah = new AddressHandle(pd, { portNum: PORT, grh: { dgid, sgidIndex: 0, hopLimit: 64 } });
   const sends = new SendRequests({ capacity: LIST });
   const recvs = new RecvRequests({ capacity: LIST });
   for (let i = 0; i < LIST; i++) {
@@ -64,7 +67,7 @@ export function postSend(context: Context, plan: Plan): number {
   const { qp, sends } = datagrams(context);
   const clock = new Clock(plan);
   while (clock.part()) {
-    for (let i = 0; i < plan.count; i++) qp.postSends(sends, 1);
+    for (let i = 0; i < plan.count; i++) qp.postSend(sends, 1);
   }
   return clock.middle;
 }
@@ -77,7 +80,7 @@ export function postPoll(context: Context, plan: Plan): number {
   let sum = 0n;
   while (clock.part()) {
     for (let done = 0; done < count; done += LIST) {
-      qp.postSends(sends);
+      qp.postSend(sends);
       const polled = cq.pollInto(batch);
       for (let i = 0; i < polled; i++) {
         if (batch.status(i) !== 0) throw batch.at(i).check();
@@ -96,7 +99,7 @@ export function postPollLow(context: Context, plan: Plan): number {
   let sum = 0;
   while (clock.part()) {
     for (let done = 0; done < count; done += LIST) {
-      qp.postSends(sends);
+      qp.postSend(sends);
       const polled = cq.pollInto(batch);
       for (let i = 0; i < polled; i++) {
         if (batch.status(i) !== 0) throw batch.at(i).check();
@@ -114,8 +117,8 @@ export function exchange(context: Context, plan: Plan, size: number): number {
   const clock = new Clock({ count, parts });
   while (clock.part()) {
     for (let done = 0; done < count; done += size) {
-      qp.postRecvs(recvs, size);
-      qp.postSends(sends, size);
+      qp.postRecv(recvs, size);
+      qp.postSend(sends, size);
       for (let polled = 0; polled < 2 * size;) {
         const n = cq.pollInto(batch);
         for (let i = 0; i < n; i++) if (batch.status(i) !== 0) throw batch.at(i).check();

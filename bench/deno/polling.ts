@@ -1,6 +1,6 @@
 /** Polling a completion queue that is empty. */
 
-import { type CompletionQueue, type Context, WorkCompletions } from "../../mod.ts";
+import { CompletionQueue, type Context, WorkCompletions } from "../../mod.ts";
 import { inlineVerbs } from "../../ffi/inlines.ts";
 import { structs } from "../../ffi/layout.ts";
 import { Clock, type Plan } from "./clock.ts";
@@ -8,7 +8,7 @@ import { Clock, type Plan } from "./clock.ts";
 let queue: CompletionQueue | undefined;
 
 function emptyQueue(context: Context): CompletionQueue {
-  return queue ??= context.createCq({ cqe: 1, channel: null });
+  return queue ??= new CompletionQueue(context, { cqe: 1, channel: null });
 }
 
 /** By the library. */

@@ -1,7 +1,7 @@
 /** Predicting the work queue of a flow. */
 
-import { MAX_RSS_INPUT, writeRssInput } from "../../types/rss_flow.ts";
-import { microsoftRssKey, ToeplitzKey } from "../../types/toeplitz.ts";
+import { MAX_RSS_INPUT, writeRssInput } from "../../types/rss/rss_flow.ts";
+import { microsoftRssKey, ToeplitzKey } from "../../types/rss/toeplitz.ts";
 import { enums } from "../../ffi/layout.ts";
 import type { Context } from "../../mod.ts";
 import { Clock, type Plan } from "./clock.ts";

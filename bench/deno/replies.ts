@@ -1,6 +1,13 @@
 /** What a reply costs, from the work completion and the GRH of the message it answers. See ../c/replies.h. */
 
-import { type Context, Grh, type ReplyPath, WcFlags, WorkCompletions } from "../../mod.ts";
+import {
+  type Context,
+  Grh,
+  ProtectionDomain,
+  ReplyPath,
+  WcFlags,
+  WorkCompletions,
+} from "../../mod.ts";
 import { structs } from "../../ffi/layout.ts";
 import { Clock, type Plan } from "./clock.ts";
 
@@ -53,7 +60,7 @@ const paths = new Map<number, ReplyPath>();
 function pathFor(context: Context, maxPeers: number): ReplyPath {
   const known = paths.get(maxPeers);
   if (known !== undefined) return known;
-  const path = context.allocPd().createReplyPath({ port: PORT, maxPeers });
+  const path = new ReplyPath(new ProtectionDomain(context), { port: PORT, maxPeers });
   paths.set(maxPeers, path);
   return path;
 }

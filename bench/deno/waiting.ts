@@ -2,10 +2,12 @@
 
 import {
   AccessFlags,
-  type CompletionQueue,
+  CompletionQueue,
   type Context,
+  MemoryRegion,
+  ProtectionDomain,
   QpType,
-  type QueuePair,
+  QueuePair,
   RecvRequests,
   WorkCompletions,
 } from "../../mod.ts";
@@ -43,18 +45,20 @@ class Receiver implements Disposable {
 
   constructor(context: Context) {
     using stack = new DisposableStack();
-    const pd = stack.use(context.allocPd());
-    this.cq = stack.use(context.createCq({ cqe: 2 * LIST }));
+    const pd = stack.use(new ProtectionDomain(context));
+    this.cq = stack.use(new CompletionQueue(context, { cqe: 2 * LIST }));
     const cap = { maxSendWr: 1, maxRecvWr: LIST };
-    this.#qp = stack.use(pd.createQp({ type: QpType.UD, sendCq: this.cq, recvCq: this.cq, cap }));
+    this.#qp = stack.use(
+      new QueuePair(pd, { type: QpType.UD, sendCq: this.cq, recvCq: this.cq, cap }),
+    );
     this.#qp.activateUd({ port: PORT, qkey: QKEY });
-    const mr = stack.use(pd.registerMemory(LIST * SLOT, AccessFlags.LOCAL_WRITE));
+    const mr = stack.use(new MemoryRegion(pd, LIST * SLOT, AccessFlags.LOCAL_WRITE));
     const bytes = mr.bytes();
     this.#received = new DataView(bytes.buffer, bytes.byteOffset);
     for (let i = 0; i < LIST; i++) {
       this.#recvs.set(i, { wrId: BigInt(i), sge: mr.slice(i * SLOT, SLOT) });
     }
-    this.#qp.postRecvs(this.#recvs);
+    this.#qp.postRecv(this.#recvs);
     this.#owned = stack.move();
   }
 
@@ -66,7 +70,7 @@ class Receiver implements Disposable {
   /** Notes how long it took from the stamp in a slot until then. */
   note(slot: number, then: bigint): void {
     this.waited.push(Number(then - this.#received.getBigUint64(slot * SLOT + GRH, true)));
-    this.#qp.postRecvs(this.#recvs, 1, slot);
+    this.#qp.postRecv(this.#recvs, 1, slot);
   }
 
   /** The middle one of all. */

@@ -2,16 +2,18 @@
 
 import {
   AccessFlags,
-  type AddressHandle,
-  type CompletionQueue,
+  AddressHandle,
+  CompletionQueue,
   type Context,
   Gid,
   Grh,
+  initAhFromWc,
+  MemoryRegion,
   mtuBytes,
-  type ProtectionDomain,
+  ProtectionDomain,
   QpState,
   QpType,
-  type QueuePair,
+  QueuePair,
   RecvRequests,
   SendFlags,
   SendRequests,
@@ -53,12 +55,14 @@ export class Endpoint implements Disposable {
       throw new RangeError(`Cannot send ${size} bytes: the port's MTU is ${mtuBytes(activeMtu)}`);
     }
     using stack = new DisposableStack();
-    const pd = stack.use(context.allocPd());
-    const cq = stack.use(context.createCq({ cqe: rxDepth + 1, ...!events && { channel: null } }));
+    const pd = stack.use(new ProtectionDomain(context));
+    const cq = stack.use(
+      new CompletionQueue(context, { cqe: rxDepth + 1, ...!events && { channel: null } }),
+    );
     const cap = { maxSendWr: 1, maxRecvWr: rxDepth };
-    const qp = stack.use(pd.createQp({ type: QpType.UD, sendCq: cq, recvCq: cq, cap }));
+    const qp = stack.use(new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap }));
     qp.modify({ qpState: QpState.INIT, pkeyIndex: 0, portNum: ibPort, qkey: QKEY });
-    const mr = stack.use(pd.registerMemory(Grh.SIZE + size, AccessFlags.LOCAL_WRITE));
+    const mr = stack.use(new MemoryRegion(pd, Grh.SIZE + size, AccessFlags.LOCAL_WRITE));
 
     this.#options = options;
     this.#pd = pd;
@@ -79,7 +83,7 @@ export class Endpoint implements Disposable {
       psn: Math.floor(Math.random() * 0x100_0000),
       gid: gidOf(context, options),
     };
-    this.postRecvs(rxDepth);
+    this.postRecv(rxDepth);
     this.#owned = stack.move();
   }
 
@@ -102,14 +106,17 @@ export class Endpoint implements Disposable {
       throw new RangeError("Cannot send: the peer has a GID, so that --gid-idx is needed here too");
     }
     const grh = { dgid: gid, sgidIndex: gidIndex ?? 0, hopLimit: HOP_LIMIT };
-    this.#aim(this.#pd.createAh({ portNum: ibPort, dlid: lid, sl, ...isGlobal && { grh } }), qpn);
+    this.#aim(
+      new AddressHandle(this.#pd, { portNum: ibPort, dlid: lid, sl, ...isGlobal && { grh } }),
+      qpn,
+    );
   }
 
   /** Sends go to the sender of the datagram just received from now on; tells who that is. */
   aimAtSenderOf(wc: WorkCompletion): string {
     const { context } = this.#pd;
-    const attr = context.initAhFromWc(this.#options.ibPort, wc, new Grh(this.#buffer));
-    this.#aim(this.#pd.createAh(attr), wc.srcQp);
+    const attr = initAhFromWc(context, this.#options.ibPort, wc, new Grh(this.#buffer));
+    this.#aim(new AddressHandle(this.#pd, attr), wc.srcQp);
     const { dlid, grh, sl } = attr;
     return `LID 0x${dlid.toString(16).padStart(4, "0")}, QPN 0x${
       wc.srcQp.toString(16).padStart(6, "0")
@@ -123,12 +130,12 @@ export class Endpoint implements Disposable {
 
   /** Sends the message. */
   postSend(): void {
-    this.#qp.postSends(this.#sends);
+    this.#qp.postSend(this.#sends);
   }
 
   /** Posts that many receives. */
-  postRecvs(count: number): void {
-    this.#qp.postRecvs(this.#recvs, count);
+  postRecv(count: number): void {
+    this.#qp.postRecv(this.#recvs, count);
   }
 
   [Symbol.dispose](): void {

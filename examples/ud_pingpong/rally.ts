@@ -106,7 +106,7 @@ export class Rally {
   #noteReceived(index: number): void {
     if (this.#received++ === 0) this.onFirst?.(this.#batch.at(index));
     if (--this.#receives > 1) return;
-    this.#endpoint.postRecvs(this.#length.rxDepth - this.#receives);
+    this.#endpoint.postRecv(this.#length.rxDepth - this.#receives);
     this.#receives = this.#length.rxDepth;
   }
 

@@ -9,14 +9,14 @@ import { libc } from "../../ffi/libc.ts";
 import {
   AccessFlags,
   type AhAttrInit,
-  type CompletionQueue,
+  CompletionQueue,
   Context,
   type GidEntry,
-  type MemoryRegion,
-  type ProtectionDomain,
-  type QpInit,
+  MemoryRegion,
+  ProtectionDomain,
+  type QpInitAttr,
   QpType,
-  type QueuePair,
+  QueuePair,
   type WorkCompletion,
 } from "../../mod.ts";
 
@@ -96,13 +96,13 @@ export interface End {
 }
 
 /** Makes a queue pair, in state RESET, with room for 64 sends and receives of 4 elements. */
-export function makeEnd(pd: ProtectionDomain, type: QpType, init: Partial<QpInit> = {}): End {
-  const cq = pd.context.createCq({ cqe: 256 });
+export function makeEnd(pd: ProtectionDomain, type: QpType, init: Partial<QpInitAttr> = {}): End {
+  const cq = new CompletionQueue(pd.context, { cqe: 256 });
   const cap = { maxSendWr: 64, maxRecvWr: 64, maxSendSge: 4, maxRecvSge: 4, maxInlineData: 64 };
-  const qp = pd.createQp({ type, sendCq: cq, recvCq: cq, cap, ...init });
+  const qp = new QueuePair(pd, { type, sendCq: cq, recvCq: cq, cap, ...init });
   const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC } = AccessFlags;
   const access = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ | REMOTE_ATOMIC;
-  return { qp, cq, mr: pd.registerMemory(65536, access) };
+  return { qp, cq, mr: new MemoryRegion(pd, 65536, access) };
 }
 
 /** Two ends in one protection domain; disposing it closes the device. */
@@ -126,7 +126,7 @@ export function udPair(): Pair {
 export function pairOf(make: (pd: ProtectionDomain) => End): Pair {
   using stack = new DisposableStack();
   const context = stack.use(openRxe());
-  const pd = context.allocPd();
+  const pd = new ProtectionDomain(context);
   const [left, right] = [make(pd), make(pd)];
   const owned = stack.move();
   return { context, pd, left, right, [Symbol.dispose]: () => owned.dispose() };

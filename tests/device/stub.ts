@@ -5,16 +5,18 @@
 
 import { assertEquals, assertThrows } from "@std/assert";
 import {
+  CompletionQueue,
   Context,
   microsoftRssKey,
-  type ProtectionDomain,
+  ProtectionDomain,
   QpState,
   QpType,
-  type QueuePair,
+  QueuePair,
+  RwqIndirectionTable,
   RxHash,
   RxHashFields,
   VerbsError,
-  type WorkQueue,
+  WorkQueue,
   WqState,
 } from "../../mod.ts";
 import { deviceTest } from "./setup.ts";
@@ -135,9 +137,12 @@ export interface Bench extends Disposable {
 /** Opens the stub and makes work queues of 64 receives with one element each. */
 export function openBench(count = 4): Bench {
   const context = Context.open(STUB);
-  const pd = context.allocPd();
-  const cq = context.createCq({ cqe: 1023 });
-  const workQueues = Array.from({ length: count }, () => pd.createWq({ maxWr: 64, maxSge: 1, cq }));
+  const pd = new ProtectionDomain(context);
+  const cq = new CompletionQueue(context, { cqe: 1023 });
+  const workQueues = Array.from(
+    { length: count },
+    () => new WorkQueue(pd, { maxWr: 64, maxSge: 1, cq }),
+  );
   return { context, pd, workQueues, [Symbol.dispose]: () => context.close() };
 }
 
@@ -159,8 +164,8 @@ export function hashOverIpv4(): RxHash {
 
 /** An RSS queue pair over all work queues, ready to receive. */
 export function makeRss({ context, pd, workQueues }: Bench, rxHashConf: RxHash): QueuePair {
-  const rwqIndTbl = context.createRwqIndirectionTable({ workQueues });
-  const qp = pd.createQpEx({ type: QpType.RAW_PACKET, rwqIndTbl, rxHashConf });
+  const rwqIndTbl = new RwqIndirectionTable(context, workQueues);
+  const qp = new QueuePair(pd, { type: QpType.RAW_PACKET, rwqIndTbl, rxHashConf });
   qp.modify({ qpState: QpState.INIT, portNum: ETHERNET_PORT });
   qp.modify({ qpState: QpState.RTR });
   return qp;

@@ -7,49 +7,58 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { assertSpyCalls, spy } from "@std/testing/mock";
-import { Grh, VerbsError, WcFlags } from "../../mod.ts";
-import { nonblocking, verbs } from "../../ffi/library.ts";
-import { countOf, deviceTest, openRxe, resourceCounts, selfAddress, until } from "./setup.ts";
-import { slowLink } from "./slow_link.ts";
+import {
+  AddressHandle,
+  Grh,
+  initAhFromWcAsync,
+  ProtectionDomain,
+  VerbsError,
+  WcFlags,
+} from "../../../mod.ts";
+import { nonblocking, verbs } from "../../../ffi/library.ts";
+import { countOf, deviceTest, openRxe, resourceCounts, selfAddress, until } from "../setup.ts";
+import { slowLink } from "../slow_link.ts";
 
-deviceTest("ProtectionDomain.createAhAsync() makes a handle", async () => {
+deviceTest("AddressHandle.create() makes a handle", async () => {
   using context = openRxe();
-  using pd = context.allocPd();
-  using ah = await pd.createAhAsync(selfAddress(context));
+  using pd = new ProtectionDomain(context);
+  using ah = await AddressHandle.create(pd, selfAddress(context));
   assertEquals(ah.pd, pd);
   assertEquals(ah.disposed, false);
 });
 
-deviceTest("ProtectionDomain.createAhAsync() fails as createAh() does", async () => {
+deviceTest("AddressHandle.create() fails as new AddressHandle() does", async () => {
   using context = openRxe();
-  using pd = context.allocPd();
+  using pd = new ProtectionDomain(context);
   const attr = { portNum: 1, dlid: 3 };
-  const error = await assertRejects(() => pd.createAhAsync(attr), VerbsError);
+  const error = await assertRejects(() => AddressHandle.create(pd, attr), VerbsError);
   try {
-    pd.createAh(attr);
+    new AddressHandle(pd, attr);
   } catch (expected) {
     assertEquals(error.message, (expected as VerbsError).message);
   }
   assertEquals(error.code, "EINVAL");
 });
 
-deviceTest("ProtectionDomain.createAhAsync() makes 40 handles at a time", async () => {
+deviceTest("AddressHandle.create() makes 40 handles at a time", async () => {
   using context = openRxe();
-  using pd = context.allocPd();
+  using pd = new ProtectionDomain(context);
   const attr = selfAddress(context);
-  const handles = await Promise.all(Array.from({ length: 40 }, () => pd.createAhAsync(attr)));
+  const handles = await Promise.all(
+    Array.from({ length: 40 }, () => AddressHandle.create(pd, attr)),
+  );
   const addresses = handles.map((ah) => Deno.UnsafePointer.value(ah.unsafeHandle));
   assertEquals(new Set(addresses).size, 40);
 });
 
 deviceTest(
-  "ProtectionDomain.createAhAsync() lets timers run while it waits for a peer that is not there",
+  "AddressHandle.create() lets timers run while it waits for a peer that is not there",
   async () => {
     using link = slowLink();
-    using pd = link.context.allocPd();
+    using pd = new ProtectionDomain(link.context);
     let ticks = 0;
     const timer = setInterval(() => ticks++, 10);
-    const error = await assertRejects(() => pd.createAhAsync(link.peer), VerbsError);
+    const error = await assertRejects(() => AddressHandle.create(pd, link.peer), VerbsError);
     clearInterval(timer);
     assertEquals(error.code, "ETIMEDOUT");
     assertStringIncludes(error.hint!, "not resolved in time");
@@ -58,11 +67,11 @@ deviceTest(
 );
 
 deviceTest(
-  "ProtectionDomain.createAhAsync() fails each of 40 concurrent calls when the peer is not there",
+  "AddressHandle.create() fails each of 40 concurrent calls when the peer is not there",
   async () => {
     using link = slowLink();
-    using pd = link.context.allocPd();
-    const calls = Array.from({ length: 40 }, () => pd.createAhAsync(link.peer));
+    using pd = new ProtectionDomain(link.context);
+    const calls = Array.from({ length: 40 }, () => AddressHandle.create(pd, link.peer));
     const outcomes = await Promise.allSettled(calls);
     const codes = outcomes.map((outcome) => outcome.status === "rejected" && outcome.reason.code);
     assertEquals(codes, codes.map(() => "ETIMEDOUT"));
@@ -70,29 +79,29 @@ deviceTest(
 );
 
 deviceTest(
-  "ProtectionDomain.createAhAsync() calls nothing when its signal has aborted already",
+  "AddressHandle.create() calls nothing when its signal has aborted already",
   async () => {
     using context = openRxe();
-    using pd = context.allocPd();
+    using pd = new ProtectionDomain(context);
     using called = spy(nonblocking(), "ibv_create_ah");
     const reason = new Error("no longer wanted");
     const signal = AbortSignal.abort(reason);
-    const call = pd.createAhAsync(selfAddress(context), { signal });
+    const call = AddressHandle.create(pd, selfAddress(context), { signal });
     assertEquals(await call.catch((error) => error), reason);
     assertSpyCalls(called, 0);
   },
 );
 
 deviceTest(
-  "ProtectionDomain.createAhAsync() rejects at once when its signal aborts, and destroys the handle that comes late",
+  "AddressHandle.create() rejects at once when its signal aborts, and destroys the handle that comes late",
   async () => {
     using link = slowLink();
     const before = countOfSlow();
-    const pd = link.context.allocPd();
+    const pd = new ProtectionDomain(link.context);
     const controller = new AbortController();
     using made = spy(nonblocking(), "ibv_create_ah");
     using destroyed = spy(verbs(), "ibv_destroy_ah");
-    const call = pd.createAhAsync(link.peer, { signal: controller.signal });
+    const call = AddressHandle.create(pd, link.peer, { signal: controller.signal });
     const reason = new Error("no longer wanted");
     controller.abort(reason);
     assertEquals(await call.catch((error) => error), reason);
@@ -109,26 +118,26 @@ deviceTest(
 );
 
 deviceTest(
-  "ProtectionDomain.createAhAsync() keeps its handle when the signal aborts afterwards",
+  "AddressHandle.create() keeps its handle when the signal aborts afterwards",
   async () => {
     using context = openRxe();
-    using pd = context.allocPd();
+    using pd = new ProtectionDomain(context);
     const controller = new AbortController();
     const { signal } = controller;
-    using ah = await pd.createAhAsync(selfAddress(context), { signal });
+    using ah = await AddressHandle.create(pd, selfAddress(context), { signal });
     controller.abort();
     assertEquals(ah.disposed, false);
   },
 );
 
 deviceTest(
-  "ProtectionDomain.createAhAsync() rejects and leaks nothing when the protection domain is disposed meanwhile",
+  "AddressHandle.create() rejects and leaks nothing when the protection domain is disposed meanwhile",
   async () => {
     using link = slowLink();
     const before = countOfSlow();
-    const pd = link.context.allocPd();
+    const pd = new ProtectionDomain(link.context);
     using destroyed = spy(verbs(), "ibv_destroy_ah");
-    const call = pd.createAhAsync(link.peer);
+    const call = AddressHandle.create(pd, link.peer);
     pd.close();
     assertEquals(pd.disposed, true);
     link.answer();
@@ -139,12 +148,12 @@ deviceTest(
 );
 
 deviceTest(
-  "ProtectionDomain.createAhAsync() keeps the device open when the context is disposed meanwhile",
+  "AddressHandle.create() keeps the device open when the context is disposed meanwhile",
   async () => {
     using link = slowLink();
     const { context } = link;
-    const pd = context.allocPd();
-    const call = pd.createAhAsync(link.peer);
+    const pd = new ProtectionDomain(context);
+    const call = AddressHandle.create(pd, link.peer);
     context.close();
     assertEquals(resourceCounts()["rxe_slow"]!["ctx"], 1);
     await assertRejects(() => call, TypeError, "disposed meanwhile");
@@ -152,13 +161,13 @@ deviceTest(
   },
 );
 
-deviceTest("Context.initAhFromWcAsync() rejects at once when its signal aborts", async () => {
+deviceTest("initAhFromWcAsync() rejects at once when its signal aborts", async () => {
   const before = countOf("ctx");
   const context = openRxe();
   const controller = new AbortController();
   const { signal } = controller;
   const wc = { wcFlags: 0, slid: 1, sl: 0, dlidPathBits: 0 };
-  const call = context.initAhFromWcAsync(1, wc, undefined, { signal });
+  const call = initAhFromWcAsync(context, 1, wc, undefined, { signal });
   controller.abort();
   assertEquals(await call.catch((error) => error), signal.reason);
   context.close();
@@ -166,11 +175,11 @@ deviceTest("Context.initAhFromWcAsync() rejects at once when its signal aborts",
 });
 
 deviceTest(
-  "ProtectionDomain.createAhFromWcAsync() destroys the handle that comes late",
+  "AddressHandle.createFromWc() destroys the handle that comes late",
   async () => {
     using context = openRxe();
     const before = countOf("pd");
-    const pd = context.allocPd();
+    const pd = new ProtectionDomain(context);
     const { dgid } = selfAddress(context).grh!;
     const bytes = new Uint8Array(Grh.SIZE);
     bytes[20] = 0x45;
@@ -180,7 +189,7 @@ deviceTest(
     using destroyed = spy(verbs(), "ibv_destroy_ah");
     const controller = new AbortController();
     const { signal } = controller;
-    const call = pd.createAhFromWcAsync(wc, new Grh(bytes), 1, { signal });
+    const call = AddressHandle.createFromWc(pd, 1, wc, new Grh(bytes), { signal });
     controller.abort();
     assertEquals(await call.catch((error) => error), signal.reason);
     pd.close();

@@ -1,14 +1,22 @@
 // The addresses that come of work completions, compared with those a C program gets of the same bytes.
 import { assert, assertEquals, assertGreater, assertInstanceOf } from "@std/assert";
-import { type AhAttr, type Context, Grh, VerbsError, WorkCompletion } from "../../mod.ts";
-import { errnoName } from "../../ffi/errno.ts";
-import { structs } from "../../ffi/layout.ts";
-import { library } from "../../ffi/library.ts";
-import { readAhAttr } from "../../types/ah_attr.ts";
-import { compileC } from "../c/compile.ts";
-import { outputOf } from "../subprocess.ts";
-import { deviceTest, openRxe, PORT, RXE } from "./setup.ts";
-import { generateWcPairs, type WcPair } from "./wc_generator.ts";
+import {
+  type AhAttr,
+  type Context,
+  Grh,
+  initAhFromWc,
+  initAhFromWcAsync,
+  VerbsError,
+  WorkCompletion,
+} from "../../../mod.ts";
+import { errnoName } from "../../../ffi/errno.ts";
+import { structs } from "../../../ffi/layout.ts";
+import { library } from "../../../ffi/library.ts";
+import { readAhAttr } from "../../../types/address/ah_attr.ts";
+import { compileC } from "../../c/compile.ts";
+import { outputOf } from "../../subprocess.ts";
+import { deviceTest, openRxe, PORT, RXE } from "../setup.ts";
+import { generateWcPairs, type WcPair } from "../wc_generator.ts";
 
 const COUNT = 3000;
 /** In the emulated guest a miss takes some 10 ms. */
@@ -62,7 +70,7 @@ function failed(error: unknown): Result {
 
 function resultSync(context: Context, pair: WcPair): Result {
   try {
-    const attr = context.initAhFromWc(PORT, completionOf(pair), new Grh(pair.grh));
+    const attr = initAhFromWc(context, PORT, completionOf(pair), new Grh(pair.grh));
     return { code: "", attr };
   } catch (error) {
     return failed(error);
@@ -71,7 +79,7 @@ function resultSync(context: Context, pair: WcPair): Result {
 
 async function resultAsync(context: Context, pair: WcPair): Promise<Result> {
   try {
-    const attr = await context.initAhFromWcAsync(PORT, completionOf(pair), new Grh(pair.grh));
+    const attr = await initAhFromWcAsync(context, PORT, completionOf(pair), new Grh(pair.grh));
     return { code: "", attr };
   } catch (error) {
     return failed(error);
@@ -85,7 +93,7 @@ function assertSame(actual: readonly Result[], expected: readonly Result[], pair
 }
 
 deviceTest(
-  "Context.initAhFromWc() equals ibv_init_ah_from_wc in C for generated completions",
+  "initAhFromWc() equals ibv_init_ah_from_wc in C for generated completions",
   async () => {
     using context = openRxe();
     const pairs = pairsFor(context);
@@ -110,7 +118,7 @@ deviceTest("generateWcPairs() reaches every outcome", async () => {
 });
 
 deviceTest(
-  "Context.initAhFromWcAsync() equals ibv_init_ah_from_wc in C for generated completions",
+  "initAhFromWcAsync() equals ibv_init_ah_from_wc in C for generated completions",
   async () => {
     using context = openRxe();
     const pairs = pairsFor(context, 1000);
@@ -124,12 +132,12 @@ deviceTest(
   },
 );
 
-deviceTest("Context.initAhFromWc() gives the same with thunks and without them", async () => {
+deviceTest("initAhFromWc() gives the same with thunks and without them", async () => {
   using context = openRxe();
   const other = library().thunks ? "off" : "on";
   const pairs = pairsFor(context, 1000);
   const script = `
-    import { Context, Grh, WorkCompletion } from MOD;
+    import { Context, Grh, initAhFromWc, WorkCompletion } from MOD;
     using context = Context.open("${RXE}");
     const results = [];
     for (const [wc, grh] of ${
@@ -137,7 +145,7 @@ deviceTest("Context.initAhFromWc() gives the same with thunks and without them",
   }) {
       const completion = new WorkCompletion(new DataView(Uint8Array.fromHex(wc).buffer), 0);
       try {
-        const attr = context.initAhFromWc(${PORT}, completion, new Grh(Uint8Array.fromHex(grh)));
+        const attr = initAhFromWc(context, ${PORT}, completion, new Grh(Uint8Array.fromHex(grh)));
         results.push({ code: "", attr });
       } catch (error) {
         results.push({ code: error.code });

@@ -1,14 +1,18 @@
 // Address handles and addresses made from a completion and its GRH.
 import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import {
+  AddressHandle,
   type AhAttr,
   Gid,
   Grh,
+  initAhFromWc,
+  initAhFromWcAsync,
+  ProtectionDomain,
   VerbsError,
   type WcAddress,
   WcFlags,
   type WorkCompletion,
-} from "../../mod.ts";
+} from "../../../mod.ts";
 import {
   deviceTest,
   type Family,
@@ -20,7 +24,7 @@ import {
   selfAddress,
   udPair,
   waitFor,
-} from "./setup.ts";
+} from "../setup.ts";
 
 const ADDRESS: WcAddress = { wcFlags: WcFlags.GRH, slid: 0, sl: 0, dlidPathBits: 0 };
 
@@ -28,7 +32,7 @@ const ADDRESS: WcAddress = { wcFlags: WcFlags.GRH, slid: 0, sl: 0, dlidPathBits:
 async function request(pair: Pair, family: Family): Promise<{ wc: WorkCompletion; grh: Grh }> {
   const { left, right } = pair;
   const attr = selfAddress(pair.context, family);
-  using ah = pair.pd.createAh({ ...attr, grh: { ...attr.grh!, trafficClass: 0x24 } });
+  using ah = new AddressHandle(pair.pd, { ...attr, grh: { ...attr.grh!, trafficClass: 0x24 } });
   right.qp.postRecv({ sge: right.mr.slice(0, 1024) });
   left.qp.postSend({ sge: left.mr.slice(0, 8), ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
   (await waitFor(left.cq))[0]!.check();
@@ -55,15 +59,15 @@ function ipv6Grh(sgid: Gid, dgid: Gid, nextHdr = 17): Grh {
 
 for (const family of ["ipv4", "ipv6", "link-local"] as const) {
   deviceTest(
-    `ProtectionDomain.createAhFromWc() makes a handle that replies reach the sender by, over ${family}`,
+    `AddressHandle.fromWc() makes a handle that replies reach the sender by, over ${family}`,
     async () => {
       using pair = udPair();
       const { wc, grh } = await request(pair, family);
       const { left, right, pd } = pair;
       for (
         const ah of [
-          pd.createAhFromWc(wc, grh, PORT),
-          await pd.createAhFromWcAsync(wc, grh, PORT),
+          AddressHandle.fromWc(pd, PORT, wc, grh),
+          await AddressHandle.createFromWc(pd, PORT, wc, grh),
         ]
       ) {
         left.mr.bytes().fill(0);
@@ -80,11 +84,11 @@ for (const family of ["ipv4", "ipv6", "link-local"] as const) {
     },
   );
 
-  deviceTest(`Context.initAhFromWc() derives the sender's address over ${family}`, async () => {
+  deviceTest(`initAhFromWc() derives the sender's address over ${family}`, async () => {
     using pair = udPair();
     const { wc, grh } = await request(pair, family);
     const { gid, gidIndex } = gidOf(pair.context, family);
-    const attr = pair.context.initAhFromWc(PORT, wc, grh);
+    const attr = initAhFromWc(pair.context, PORT, wc, grh);
     const hopLimit = grh.ipVersion === 4 ? grh.ipv4.ttl : grh.hopLimit;
     const expected: AhAttr = {
       grh: { dgid: gid, flowLabel: 0, sgidIndex: gidIndex, hopLimit, trafficClass: 0x24 },
@@ -96,39 +100,39 @@ for (const family of ["ipv4", "ipv6", "link-local"] as const) {
       portNum: PORT,
     };
     assertEquals(JSON.stringify(attr), JSON.stringify(expected));
-    assertEquals(await pair.context.initAhFromWcAsync(PORT, wc, grh), attr);
-    pair.pd.createAh(attr).close();
+    assertEquals(await initAhFromWcAsync(pair.context, PORT, wc, grh), attr);
+    new AddressHandle(pair.pd, attr).close();
   });
 }
 
-deviceTest("Context.initAhFromWc() gives the LID path when the completion has no GRH", () => {
+deviceTest("initAhFromWc() gives the LID path when the completion has no GRH", () => {
   using context = openRxe();
   const wc = { wcFlags: WcFlags.WITH_IMM, slid: 0x1234, sl: 5, dlidPathBits: 3 };
-  const attr = context.initAhFromWc(PORT, wc);
+  const attr = initAhFromWc(context, PORT, wc);
   assertEquals(attr.isGlobal, false);
   assertEquals([attr.dlid, attr.sl, attr.srcPathBits, attr.portNum], [0x1234, 5, 3, PORT]);
   assertEquals(attr.grh.dgid.isZero, true);
 });
 
 deviceTest(
-  "ProtectionDomain.createAhFromWc() says that RoCE needs a GRH when the completion has none",
+  "AddressHandle.fromWc() says that RoCE needs a GRH when the completion has none",
   async () => {
     using context = openRxe();
-    using pd = context.allocPd();
+    using pd = new ProtectionDomain(context);
     const wc = { ...ADDRESS, wcFlags: 0 };
-    const error = assertThrows(() => pd.createAhFromWc(wc, undefined, PORT), VerbsError);
+    const error = assertThrows(() => AddressHandle.fromWc(pd, PORT, wc), VerbsError);
     assertEquals([error.verb, error.code], ["ibv_create_ah_from_wc", "EINVAL"]);
     assertStringIncludes(error.hint!, "The completion has no GRH");
-    const late = await pd.createAhFromWcAsync(wc, undefined, PORT).catch((error) => error);
+    const late = await AddressHandle.createFromWc(pd, PORT, wc).catch((error) => error);
     assertEquals(late.message, error.message);
   },
 );
 
 deviceTest(
-  "Context.initAhFromWc() reads bytes of zeros when the completion has a GRH and none is given",
+  "initAhFromWc() reads bytes of zeros when the completion has a GRH and none is given",
   () => {
     using context = openRxe();
-    const error = assertThrows(() => context.initAhFromWc(PORT, ADDRESS), VerbsError);
+    const error = assertThrows(() => initAhFromWc(context, PORT, ADDRESS), VerbsError);
     assertEquals(error.code, "EPROTONOSUPPORT");
   },
 );
@@ -174,16 +178,16 @@ const REFUSALS: [string, (own: Gid, peer: Gid) => Grh, string, string][] = [
 ];
 
 for (const [when, make, code, hint] of REFUSALS) {
-  deviceTest(`initAhFromWc() and createAhFromWc() give ${code} when ${when}`, async () => {
+  deviceTest(`initAhFromWc() and AddressHandle.fromWc() give ${code} when ${when}`, async () => {
     using context = openRxe();
-    using pd = context.allocPd();
+    using pd = new ProtectionDomain(context);
     const { gid } = gidOf(context, "ipv6");
     const grh = make(gid, Gid.parse("fd00::2"));
     const errors = [
-      assertThrows(() => context.initAhFromWc(PORT, ADDRESS, grh)),
-      await context.initAhFromWcAsync(PORT, ADDRESS, grh).catch((error) => error),
-      assertThrows(() => pd.createAhFromWc(ADDRESS, grh, PORT)),
-      await pd.createAhFromWcAsync(ADDRESS, grh, PORT).catch((error) => error),
+      assertThrows(() => initAhFromWc(context, PORT, ADDRESS, grh)),
+      await initAhFromWcAsync(context, PORT, ADDRESS, grh).catch((error) => error),
+      assertThrows(() => AddressHandle.fromWc(pd, PORT, ADDRESS, grh)),
+      await AddressHandle.createFromWc(pd, PORT, ADDRESS, grh).catch((error) => error),
     ] as VerbsError[];
     assertEquals(errors.map((error) => error.code), [code, code, code, code]);
     for (const error of errors) assertStringIncludes(error.message, hint);
@@ -191,28 +195,32 @@ for (const [when, make, code, hint] of REFUSALS) {
 }
 
 deviceTest(
-  "initAhFromWc() and createAhFromWc() refuse bad arguments before native code is reached",
+  "initAhFromWc() and AddressHandle.fromWc() refuse bad arguments before native code is reached",
   async () => {
     using context = openRxe();
-    using pd = context.allocPd();
+    using pd = new ProtectionDomain(context);
     const { gid } = gidOf(context, "ipv4");
     const grh = ipv4Grh(gid, gid);
     for (const port of [0, 2, NaN]) {
-      assertThrows(() => context.initAhFromWc(port, ADDRESS, grh), RangeError);
-      await assertRejects(() => context.initAhFromWcAsync(port, ADDRESS, grh), RangeError);
-      assertThrows(() => pd.createAhFromWc(ADDRESS, grh, port), RangeError);
-      await assertRejects(() => pd.createAhFromWcAsync(ADDRESS, grh, port), RangeError);
+      assertThrows(() => initAhFromWc(context, port, ADDRESS, grh), RangeError);
+      await assertRejects(() => initAhFromWcAsync(context, port, ADDRESS, grh), RangeError);
+      assertThrows(() => AddressHandle.fromWc(pd, port, ADDRESS, grh), RangeError);
+      await assertRejects(() => AddressHandle.createFromWc(pd, port, ADDRESS, grh), RangeError);
     }
     const bytes = grh.bytes as unknown as Grh;
-    assertThrows(() => context.initAhFromWc(PORT, ADDRESS, bytes), TypeError, "it is not a Grh");
-    assertThrows(() => pd.createAhFromWc(ADDRESS, bytes, PORT), TypeError, "it is not a Grh");
+    assertThrows(() => initAhFromWc(context, PORT, ADDRESS, bytes), TypeError, "it is not a Grh");
+    assertThrows(
+      () => AddressHandle.fromWc(pd, PORT, ADDRESS, bytes),
+      TypeError,
+      "it is not a Grh",
+    );
   },
 );
 
-deviceTest("initAhFromWc() and createAhFromWc() refuse a disposed object", () => {
+deviceTest("initAhFromWc() and AddressHandle.fromWc() refuse a disposed object", () => {
   const context = openRxe();
-  const pd = context.allocPd();
+  const pd = new ProtectionDomain(context);
   context.close();
-  assertThrows(() => context.initAhFromWc(PORT, ADDRESS), TypeError, "it is disposed");
-  assertThrows(() => pd.createAhFromWc(ADDRESS, undefined, PORT), TypeError, "it is disposed");
+  assertThrows(() => initAhFromWc(context, PORT, ADDRESS), TypeError, "it is disposed");
+  assertThrows(() => AddressHandle.fromWc(pd, PORT, ADDRESS), TypeError, "it is disposed");
 });

@@ -2,15 +2,18 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { assertSpyCalls, spy } from "@std/testing/mock";
 import {
-  type AddressHandle,
+  AddressHandle,
+  CompletionQueue,
+  ProtectionDomain,
   QpState,
   QpType,
+  QueuePair,
   SendFlags,
   type SendRequest,
   SendRequests,
   WcStatus,
-} from "../../mod.ts";
-import { verbs } from "../../ffi/library.ts";
+} from "../../../mod.ts";
+import { verbs } from "../../../ffi/library.ts";
 import {
   deviceTest,
   makeEnd,
@@ -23,7 +26,7 @@ import {
   udPair,
   until,
   waitFor,
-} from "./setup.ts";
+} from "../setup.ts";
 
 function requestWith({ left, right }: Pair, ah: AddressHandle): SendRequest {
   const sge = left.mr.slice(0, 8);
@@ -35,7 +38,7 @@ deviceTest(
   async () => {
     using pair = udPair();
     const { left, right, pd } = pair;
-    const ah = pd.createAh(selfAddress(pair.context));
+    const ah = new AddressHandle(pd, selfAddress(pair.context));
     using destroyed = spy(verbs(), "ibv_destroy_ah");
     right.qp.postRecv({ sge: right.mr.slice(0, 1024) });
     left.qp.postSend(requestWith(pair, ah));
@@ -53,7 +56,7 @@ deviceTest(
 deviceTest("AddressHandle lives until the last of several sends has completed", async () => {
   using pair = udPair();
   const { left, pd } = pair;
-  const ah = pd.createAh(selfAddress(pair.context));
+  const ah = new AddressHandle(pd, selfAddress(pair.context));
   using destroyed = spy(verbs(), "ibv_destroy_ah");
   left.qp.postSend([requestWith(pair, ah), requestWith(pair, ah), requestWith(pair, ah)]);
   ah.close();
@@ -70,8 +73,8 @@ deviceTest(
   async () => {
     using pair = udPair();
     const { left, pd } = pair;
-    const ah = pd.createAh(selfAddress(pair.context));
-    using other = pd.createAh(selfAddress(pair.context));
+    const ah = new AddressHandle(pd, selfAddress(pair.context));
+    using other = new AddressHandle(pd, selfAddress(pair.context));
     using destroyed = spy(verbs(), "ibv_destroy_ah");
     left.qp.postSend({ ...requestWith(pair, ah), sendFlags: 0 });
     ah.close();
@@ -88,7 +91,7 @@ deviceTest(
   async () => {
     using pair = udPair();
     const { left, right, pd } = pair;
-    const ah = pd.createAh(selfAddress(pair.context));
+    const ah = new AddressHandle(pd, selfAddress(pair.context));
     using destroyed = spy(verbs(), "ibv_destroy_ah");
     left.qp.postSend(requestWith(pair, ah));
     right.qp.postSend({ ...requestWith(pair, ah), remoteQpn: left.qp.qpNum });
@@ -103,7 +106,7 @@ deviceTest(
 
 deviceTest("AddressHandle goes when its queue pair is disposed with sends under way", () => {
   using pair = udPair();
-  const ah = pair.pd.createAh(selfAddress(pair.context));
+  const ah = new AddressHandle(pair.pd, selfAddress(pair.context));
   using destroyed = spy(verbs(), "ibv_destroy_ah");
   pair.left.qp.postSend(requestWith(pair, ah));
   ah.close();
@@ -114,7 +117,7 @@ deviceTest("AddressHandle goes when its queue pair is disposed with sends under 
 
 deviceTest("AddressHandle goes when its queue pair is reset with sends under way", () => {
   using pair = udPair();
-  const ah = pair.pd.createAh(selfAddress(pair.context));
+  const ah = new AddressHandle(pair.pd, selfAddress(pair.context));
   using destroyed = spy(verbs(), "ibv_destroy_ah");
   pair.left.qp.postSend(requestWith(pair, ah));
   ah.close();
@@ -125,7 +128,7 @@ deviceTest("AddressHandle goes when its queue pair is reset with sends under way
 deviceTest("AddressHandle goes at the reset when its send was flushed", async () => {
   using pair = udPair();
   const { left } = pair;
-  const ah = pair.pd.createAh(selfAddress(pair.context));
+  const ah = new AddressHandle(pair.pd, selfAddress(pair.context));
   using destroyed = spy(verbs(), "ibv_destroy_ah");
   left.qp.modify({ qpState: QpState.ERR });
   left.qp.postSend(requestWith(pair, ah));
@@ -139,7 +142,7 @@ deviceTest(
   "ProtectionDomain.close() takes address handles with it while their sends are under way",
   () => {
     using pair = udPair();
-    const ah = pair.pd.createAh(selfAddress(pair.context));
+    const ah = new AddressHandle(pair.pd, selfAddress(pair.context));
     using destroyed = spy(verbs(), "ibv_destroy_ah");
     pair.left.qp.postSend([requestWith(pair, ah), requestWith(pair, ah)]);
     pair.pd.close();
@@ -152,7 +155,7 @@ deviceTest(
   "QueuePair.postSend() refuses a disposed address handle before native code is reached",
   () => {
     using pair = udPair();
-    const ah = pair.pd.createAh(selfAddress(pair.context));
+    const ah = new AddressHandle(pair.pd, selfAddress(pair.context));
     ah.close();
     assertThrows(
       () => pair.left.qp.postSend(requestWith(pair, ah)),
@@ -164,16 +167,16 @@ deviceTest(
 );
 
 deviceTest(
-  "QueuePair.postSends() refuses prepared requests whose address handle was disposed since",
+  "QueuePair.postSend() refuses prepared requests whose address handle was disposed since",
   () => {
     using pair = udPair();
-    const ah = pair.pd.createAh(selfAddress(pair.context));
+    const ah = new AddressHandle(pair.pd, selfAddress(pair.context));
     const requests = new SendRequests({ capacity: 2 });
     requests.set(0, requestWith(pair, ah));
     requests.set(1, requestWith(pair, ah));
     ah.close();
     assertThrows(
-      () => pair.left.qp.postSends(requests),
+      () => pair.left.qp.postSend(requests),
       TypeError,
       "the address handle is disposed",
     );
@@ -183,8 +186,8 @@ deviceTest(
 
 deviceTest("QueuePair.postSend() refuses the address handle of another protection domain", () => {
   using pair = udPair();
-  using pd = pair.context.allocPd();
-  const ah = pd.createAh(selfAddress(pair.context));
+  using pd = new ProtectionDomain(pair.context);
+  const ah = new AddressHandle(pd, selfAddress(pair.context));
   assertThrows(
     () => pair.left.qp.postSend(requestWith(pair, ah)),
     TypeError,
@@ -207,7 +210,7 @@ deviceTest("AddressHandle serves sends of a queue pair that completes all of the
     end.qp.activateUd({ port: PORT, qkey: QKEY });
     return end;
   });
-  const ah = pair.pd.createAh(selfAddress(pair.context));
+  const ah = new AddressHandle(pair.pd, selfAddress(pair.context));
   using destroyed = spy(verbs(), "ibv_destroy_ah");
   pair.left.qp.postSend({ ...requestWith(pair, ah), sendFlags: 0 });
   ah.close();
@@ -221,7 +224,7 @@ deviceTest("AddressHandle is kept through a thousand sends that reuse the queue"
   using destroyed = spy(verbs(), "ibv_destroy_ah");
   let previous: AddressHandle | undefined;
   for (let i = 0; i < 1000; i++) {
-    const ah = pd.createAh(selfAddress(pair.context));
+    const ah = new AddressHandle(pd, selfAddress(pair.context));
     left.qp.postSend({ ...requestWith(pair, ah), wrId: BigInt(i) });
     previous?.close();
     previous = ah;
@@ -236,12 +239,12 @@ deviceTest(
   "AddressHandle goes with the queue pair when completions were lost to a queue that overran",
   async () => {
     using context = openRxe();
-    using pd = context.allocPd();
-    using cq = context.createCq({ cqe: 1 });
+    using pd = new ProtectionDomain(context);
+    using cq = new CompletionQueue(context, { cqe: 1 });
     const cap = { maxSendWr: 64, maxRecvWr: 1 };
-    const qp = pd.createQp({ type: QpType.UD, sendCq: cq, recvCq: cq, cap });
+    const qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
     qp.activateUd({ port: PORT, qkey: QKEY });
-    const ah = pd.createAh(selfAddress(context));
+    const ah = new AddressHandle(pd, selfAddress(context));
     using destroyed = spy(verbs(), "ibv_destroy_ah");
     const request = { ah, remoteQpn: qp.qpNum, remoteQkey: QKEY };
     qp.postSend(Array.from({ length: 60 }, () => request));

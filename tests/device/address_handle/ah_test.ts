@@ -1,6 +1,13 @@
 // Address handles made from an address.
 import { assertEquals, assertNotEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { type AddressHandle, type AhAttrInit, Gid, Grh, VerbsError } from "../../mod.ts";
+import {
+  AddressHandle,
+  type AhAttrInit,
+  Gid,
+  Grh,
+  ProtectionDomain,
+  VerbsError,
+} from "../../../mod.ts";
 import {
   deviceTest,
   type Family,
@@ -12,7 +19,7 @@ import {
   selfAddress,
   udPair,
   waitFor,
-} from "./setup.ts";
+} from "../setup.ts";
 
 /** Sends a datagram from left to right and gives the GRH it came with. */
 async function grhThrough({ left, right }: Pair, ah: AddressHandle): Promise<Grh> {
@@ -26,8 +33,8 @@ async function grhThrough({ left, right }: Pair, ah: AddressHandle): Promise<Grh
 
 function refusal(attr: AhAttrInit): VerbsError {
   using context = openRxe();
-  using pd = context.allocPd();
-  const error = assertThrows(() => pd.createAh(attr), VerbsError);
+  using pd = new ProtectionDomain(context);
+  const error = assertThrows(() => new AddressHandle(pd, attr), VerbsError);
   assertEquals(error.verb, "ibv_create_ah");
   assertStringIncludes(error.message, "Cannot create address handle (port 1, ");
   return error;
@@ -37,10 +44,10 @@ const FAMILIES: [Family, number][] = [["ipv4", 4], ["ipv6", 6], ["link-local", 6
 
 for (const [family, version] of FAMILIES) {
   deviceTest(
-    `ProtectionDomain.createAh() makes a handle that datagrams reach their peer by, over ${family}`,
+    `new AddressHandle() makes a handle that datagrams reach their peer by, over ${family}`,
     async () => {
       using pair = udPair();
-      using ah = pair.pd.createAh(selfAddress(pair.context, family));
+      using ah = new AddressHandle(pair.pd, selfAddress(pair.context, family));
       const grh = await grhThrough(pair, ah);
       const { gid } = gidOf(pair.context, family);
       assertEquals(grh.ipVersion, version);
@@ -49,26 +56,29 @@ for (const [family, version] of FAMILIES) {
   );
 }
 
-deviceTest("ProtectionDomain.createAh() sets the traffic class over IPv6", async () => {
+deviceTest("new AddressHandle() sets the traffic class over IPv6", async () => {
   using pair = udPair();
   const attr = selfAddress(pair.context, "ipv6");
-  using ah = pair.pd.createAh({ ...attr, grh: { ...attr.grh!, trafficClass: 0xa5 } });
+  using ah = new AddressHandle(pair.pd, { ...attr, grh: { ...attr.grh!, trafficClass: 0xa5 } });
   assertEquals((await grhThrough(pair, ah)).trafficClass, 0xa5);
 });
 
-deviceTest("ProtectionDomain.createAh() sets the type of service over IPv4", async () => {
+deviceTest("new AddressHandle() sets the type of service over IPv4", async () => {
   using pair = udPair();
   const attr = selfAddress(pair.context);
-  using ah = pair.pd.createAh({ ...attr, grh: { ...attr.grh!, trafficClass: 0x68 } });
+  using ah = new AddressHandle(pair.pd, { ...attr, grh: { ...attr.grh!, trafficClass: 0x68 } });
   assertEquals((await grhThrough(pair, ah)).ipv4.tos, 0x68);
 });
 
-deviceTest("ProtectionDomain.createAh() makes a handle for a multicast group", async () => {
+deviceTest("new AddressHandle() makes a handle for a multicast group", async () => {
   using pair = udPair();
   const { gidIndex } = gidOf(pair.context, "ipv6");
   const dgid = Gid.parse("ff0e::abcd");
   pair.right.qp.attachMcast(dgid, 0);
-  using ah = pair.pd.createAh({ portNum: PORT, grh: { dgid, sgidIndex: gidIndex, hopLimit: 7 } });
+  using ah = new AddressHandle(pair.pd, {
+    portNum: PORT,
+    grh: { dgid, sgidIndex: gidIndex, hopLimit: 7 },
+  });
   const sge = pair.left.mr.slice(0, 16);
   pair.left.qp.postSend({ sge, ah, remoteQpn: 0xff_ffff, remoteQkey: QKEY });
   (await waitFor(pair.left.cq))[0]!.check();
@@ -80,13 +90,13 @@ deviceTest("ProtectionDomain.createAh() makes a handle for a multicast group", a
   );
 });
 
-deviceTest("ProtectionDomain.createAh() takes every field of an address", () => {
+deviceTest("new AddressHandle() takes every field of an address", () => {
   using context = openRxe();
-  using pd = context.allocPd();
+  using pd = new ProtectionDomain(context);
   const attr = selfAddress(context);
   const fields = { dlid: 0xffff, sl: 15, srcPathBits: 0x7f, staticRate: 2, isGlobal: true };
-  using ah = pd.createAh({ ...attr, ...fields });
-  using other = pd.createAh(attr);
+  using ah = new AddressHandle(pd, { ...attr, ...fields });
+  using other = new AddressHandle(pd, attr);
   assertEquals(ah.pd, pd);
   assertNotEquals(
     Deno.UnsafePointer.value(ah.unsafeHandle),
@@ -94,7 +104,7 @@ deviceTest("ProtectionDomain.createAh() takes every field of an address", () => 
   );
 });
 
-deviceTest("ProtectionDomain.createAh() says that RoCE needs a GRH when there is none", () => {
+deviceTest("new AddressHandle() says that RoCE needs a GRH when there is none", () => {
   for (const attr of [{ portNum: PORT, dlid: 7 }, { portNum: PORT, isGlobal: false }]) {
     const error = refusal(attr);
     assertEquals(error.code, "EINVAL");
@@ -102,14 +112,14 @@ deviceTest("ProtectionDomain.createAh() says that RoCE needs a GRH when there is
   }
 });
 
-deviceTest("ProtectionDomain.createAh() says so when isGlobal denies the GRH that is given", () => {
+deviceTest("new AddressHandle() says so when isGlobal denies the GRH that is given", () => {
   using context = openRxe();
   const error = refusal({ ...selfAddress(context), isGlobal: false });
   assertStringIncludes(error.hint!, "every address needs a GRH");
 });
 
 deviceTest(
-  "ProtectionDomain.createAh() names both GIDs when they are of different families",
+  "new AddressHandle() names both GIDs when they are of different families",
   () => {
     using context = openRxe();
     const { gid, gidIndex } = gidOf(context, "ipv6");
@@ -125,13 +135,13 @@ deviceTest(
   },
 );
 
-deviceTest("ProtectionDomain.createAh() says so when the slot is empty", () => {
+deviceTest("new AddressHandle() says so when the slot is empty", () => {
   const error = refusal({ portNum: PORT, grh: { dgid: Gid.parse("10.0.0.1"), sgidIndex: 255 } });
   assertEquals(error.code, "ENODATA");
   assertStringIncludes(error.hint!, "Slot 255 of the GID table is empty");
 });
 
-deviceTest("ProtectionDomain.createAh() names the GIDs when there is no route", () => {
+deviceTest("new AddressHandle() names the GIDs when there is no route", () => {
   using context = openRxe();
   const { gidIndex } = gidOf(context, "ipv6");
   const error = refusal({
@@ -143,10 +153,10 @@ deviceTest("ProtectionDomain.createAh() names the GIDs when there is no route", 
 });
 
 deviceTest(
-  "ProtectionDomain.createAh() refuses what C cannot take before native code is reached",
+  "new AddressHandle() refuses what C cannot take before native code is reached",
   () => {
     using context = openRxe();
-    using pd = context.allocPd();
+    using pd = new ProtectionDomain(context);
     const attr = selfAddress(context);
     const grh = attr.grh!;
     const tooLarge: AhAttrInit[] = [
@@ -161,7 +171,7 @@ deviceTest(
       { ...attr, grh: { ...grh, hopLimit: 256 } },
       { ...attr, grh: { ...grh, trafficClass: 256 } },
     ];
-    for (const bad of tooLarge) assertThrows(() => pd.createAh(bad), RangeError);
+    for (const bad of tooLarge) assertThrows(() => new AddressHandle(pd, bad), RangeError);
     const mistaken = [
       { ...attr, sl: 1.5 },
       { ...attr, dlid: NaN },
@@ -171,22 +181,30 @@ deviceTest(
       { portNum: PORT, isGlobal: true },
     ];
     for (const bad of mistaken) {
-      assertThrows(() => pd.createAh(bad as unknown as AhAttrInit), TypeError, "Cannot use");
+      assertThrows(
+        () => new AddressHandle(pd, bad as unknown as AhAttrInit),
+        TypeError,
+        "Cannot use",
+      );
     }
   },
 );
 
-deviceTest("ProtectionDomain.createAh() refuses a disposed protection domain", () => {
+deviceTest("new AddressHandle() refuses a disposed protection domain", () => {
   using context = openRxe();
-  const pd = context.allocPd();
+  const pd = new ProtectionDomain(context);
   pd.close();
-  assertThrows(() => pd.createAh(selfAddress(context)), TypeError, "Cannot use protection domain");
+  assertThrows(
+    () => new AddressHandle(pd, selfAddress(context)),
+    TypeError,
+    "Cannot use protection domain",
+  );
 });
 
 deviceTest("AddressHandle.close() destroys it once, however often it is called", () => {
   using context = openRxe();
-  using pd = context.allocPd();
-  const ah = pd.createAh(selfAddress(context));
+  using pd = new ProtectionDomain(context);
+  const ah = new AddressHandle(pd, selfAddress(context));
   ah.close();
   assertEquals(ah.disposed, true);
   ah.close();
@@ -196,15 +214,15 @@ deviceTest("AddressHandle.close() destroys it once, however often it is called",
 
 deviceTest("AddressHandle goes with its protection domain", () => {
   using context = openRxe();
-  const pd = context.allocPd();
-  const handles = Array.from({ length: 10 }, () => pd.createAh(selfAddress(context)));
+  const pd = new ProtectionDomain(context);
+  const handles = Array.from({ length: 10 }, () => new AddressHandle(pd, selfAddress(context)));
   pd.close();
   assertEquals(handles.every(({ disposed }) => disposed), true);
 });
 
 deviceTest("AddressHandle can be made and destroyed 5000 times", () => {
   using context = openRxe();
-  using pd = context.allocPd();
+  using pd = new ProtectionDomain(context);
   const attr = selfAddress(context);
-  for (let i = 0; i < 5000; i++) pd.createAh(attr).close();
+  for (let i = 0; i < 5000; i++) new AddressHandle(pd, attr).close();
 });

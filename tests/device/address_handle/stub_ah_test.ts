@@ -1,16 +1,20 @@
 // Address handles without a GRH, which only InfiniBand has: on the stub's port 1.
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import {
+  AddressHandle,
   type AhAttrInit,
   Context,
   Grh,
+  initAhFromWc,
+  initAhFromWcAsync,
+  ProtectionDomain,
   QpType,
   type QueuePair,
   VerbsError,
   WcFlags,
   type WorkCompletion,
-} from "../../mod.ts";
-import { type End, makeEnd, QKEY, until, waitFor } from "./setup.ts";
+} from "../../../mod.ts";
+import { type End, makeEnd, QKEY, until, waitFor } from "../setup.ts";
 import {
   calls,
   deliverDatagram,
@@ -20,7 +24,7 @@ import {
   lastCall,
   STUB,
   stubTest,
-} from "./stub.ts";
+} from "../stub.ts";
 
 const DATA = new TextEncoder().encode("over InfiniBand");
 
@@ -33,7 +37,7 @@ interface Pair extends Disposable {
 /** Two UD queue pairs on the InfiniBand port, ready to send; disposing it closes the device. */
 function openPair(): Pair {
   const context = Context.open(STUB);
-  const pd = context.allocPd();
+  const pd = new ProtectionDomain(context);
   const [left, right] = [makeEnd(pd, QpType.UD), makeEnd(pd, QpType.UD)];
   for (const { qp } of [left, right]) qp.activateUd({ port: IB_PORT, qkey: QKEY });
   return { context, left, right, [Symbol.dispose]: () => context.close() };
@@ -58,7 +62,7 @@ async function exchange(
 
 /** What the stub saw of the next send to a number that nobody has. */
 async function sentTo(end: End, attr: AhAttrInit): Promise<Record<string, unknown>> {
-  using ah = end.qp.pd.createAh(attr);
+  using ah = new AddressHandle(end.qp.pd, attr);
   return await sent(end, () => end.qp.postSend({ ah, remoteQpn: 0xabcdef, remoteQkey: 0x1234 }));
 }
 
@@ -70,10 +74,10 @@ async function sent(end: End, post: () => void): Promise<Record<string, unknown>
   return lastCall("send")!;
 }
 
-stubTest("ProtectionDomain.createAh() needs no GRH on an InfiniBand port", async () => {
+stubTest("new AddressHandle() needs no GRH on an InfiniBand port", async () => {
   using pair = openPair();
   const { left, right } = pair;
-  using ah = left.qp.pd.createAh({ portNum: IB_PORT, dlid: IB_LID });
+  using ah = new AddressHandle(left.qp.pd, { portNum: IB_PORT, dlid: IB_LID });
   const wc = await exchange(left, right, (sge) => {
     left.qp.postSend({ sge, ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
   });
@@ -82,7 +86,7 @@ stubTest("ProtectionDomain.createAh() needs no GRH on an InfiniBand port", async
   assertEquals(right.mr.bytes(0, Grh.SIZE), new Uint8Array(Grh.SIZE).fill(0xee));
 });
 
-stubTest("ProtectionDomain.createAh() sends every attribute of a LID to the device", async () => {
+stubTest("new AddressHandle() sends every attribute of a LID to the device", async () => {
   using pair = openPair();
   const { left } = pair;
   const attr = { portNum: IB_PORT, dlid: 0x1234, sl: 11, srcPathBits: 5, staticRate: 3 };
@@ -92,7 +96,7 @@ stubTest("ProtectionDomain.createAh() sends every attribute of a LID to the devi
   assertEquals([dlid, sl, src_path_bits, static_rate, is_global], [0x1234, 11, 5, 3, 0]);
 });
 
-stubTest("ProtectionDomain.createAh() sends every attribute of a GRH to the device", async () => {
+stubTest("new AddressHandle() sends every attribute of a GRH to the device", async () => {
   using pair = openPair();
   const { context, left } = pair;
   const { gid } = context.gidTable(IB_PORT)[1]!;
@@ -104,33 +108,33 @@ stubTest("ProtectionDomain.createAh() sends every attribute of a GRH to the devi
   assertEquals(String(call.dgid).replaceAll(":", ""), gid.bytes.toHex());
 });
 
-stubTest("ProtectionDomain.createAhFromWc() makes a reply's address without a GRH", async () => {
+stubTest("AddressHandle.fromWc() makes a reply's address without a GRH", async () => {
   using pair = openPair();
   const { left, right } = pair;
-  using there = left.qp.pd.createAh({ portNum: IB_PORT, dlid: IB_LID });
+  using there = new AddressHandle(left.qp.pd, { portNum: IB_PORT, dlid: IB_LID });
   const wc = await exchange(left, right, (sge) => {
     left.qp.postSend({ sge, ah: there, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
   });
-  using back = right.qp.pd.createAhFromWc(wc, undefined, IB_PORT);
+  using back = AddressHandle.fromWc(right.qp.pd, IB_PORT, wc);
   const answer = await exchange(right, left, (sge) => {
     right.qp.postSend({ sge, ah: back, remoteQpn: wc.srcQp, remoteQkey: QKEY });
   });
   assertEquals([answer.srcQp, answer.wcFlags & WcFlags.GRH], [right.qp.qpNum, 0]);
 });
 
-stubTest("ProtectionDomain.createAhFromWc() makes a reply's address with a GRH", async () => {
+stubTest("AddressHandle.fromWc() makes a reply's address with a GRH", async () => {
   using pair = openPair();
   const { context, left, right } = pair;
   const { gid, gidIndex } = context.gidTable(IB_PORT)[1]!;
   const grh = { dgid: gid, sgidIndex: gidIndex, hopLimit: 1 };
-  using there = left.qp.pd.createAh({ portNum: IB_PORT, dlid: IB_LID, grh });
+  using there = new AddressHandle(left.qp.pd, { portNum: IB_PORT, dlid: IB_LID, grh });
   const wc = await exchange(left, right, (sge) => {
     left.qp.postSend({ sge, ah: there, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
   });
   assertEquals(wc.wcFlags & WcFlags.GRH, WcFlags.GRH);
   const received = right.mr.grhAt(0);
   assertEquals([received.sgid.toString(), received.dgid.toString()], [`${gid}`, `${gid}`]);
-  using back = right.qp.pd.createAhFromWc(wc, received, IB_PORT);
+  using back = AddressHandle.fromWc(right.qp.pd, IB_PORT, wc, received);
   const answer = await exchange(right, left, (sge) => {
     right.qp.postSend({ sge, ah: back, remoteQpn: wc.srcQp, remoteQkey: QKEY });
   });
@@ -149,14 +153,14 @@ async function receiveFromAfar({ qp, mr, cq }: End): Promise<WorkCompletion> {
   return wc!;
 }
 
-stubTest("Context.initAhFromWc() turns a completion without a GRH around", async () => {
+stubTest("initAhFromWc() turns a completion without a GRH around", async () => {
   using pair = openPair();
   const { context, left } = pair;
   const wc = await receiveFromAfar(left);
   for (
     const attr of [
-      context.initAhFromWc(IB_PORT, wc),
-      await context.initAhFromWcAsync(IB_PORT, wc),
+      initAhFromWc(context, IB_PORT, wc),
+      await initAhFromWcAsync(context, IB_PORT, wc),
     ]
   ) {
     const { isGlobal, dlid, sl, srcPathBits, staticRate, portNum } = attr;
@@ -175,13 +179,13 @@ async function assertReplyReaches(end: End, qp: QueuePair, post: () => void): Pr
   );
 }
 
-stubTest("ProtectionDomain.createAhFromWc() leads a reply back over the fabric", async () => {
+stubTest("AddressHandle.fromWc() leads a reply back over the fabric", async () => {
   using pair = openPair();
   const { left } = pair;
   const { qp } = left;
   const wc = await receiveFromAfar(left);
-  using ah = qp.pd.createAhFromWc(wc, undefined, IB_PORT);
-  using later = await qp.pd.createAhFromWcAsync(wc, undefined, IB_PORT);
+  using ah = AddressHandle.fromWc(qp.pd, IB_PORT, wc);
+  using later = await AddressHandle.createFromWc(qp.pd, IB_PORT, wc);
   for (const handle of [ah, later]) {
     await assertReplyReaches(left, qp, () => {
       qp.postSend({ ah: handle, remoteQpn: wc.srcQp, remoteQkey: QKEY });
@@ -189,24 +193,28 @@ stubTest("ProtectionDomain.createAhFromWc() leads a reply back over the fabric",
   }
 });
 
-stubTest("ProtectionDomain.createAhAsync() needs no GRH on an InfiniBand port", async () => {
+stubTest("AddressHandle.create() needs no GRH on an InfiniBand port", async () => {
   using pair = openPair();
   const { left, right } = pair;
-  using ah = await left.qp.pd.createAhAsync({ portNum: IB_PORT, dlid: IB_LID });
+  using ah = await AddressHandle.create(left.qp.pd, { portNum: IB_PORT, dlid: IB_LID });
   await exchange(left, right, (sge) => {
     left.qp.postSend({ sge, ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
   });
 });
 
-stubTest("ProtectionDomain.createAh() names the GRH that an Ethernet port needs", () => {
+stubTest("new AddressHandle() names the GRH that an Ethernet port needs", () => {
   using pair = openPair();
   const { pd } = pair.left.qp;
   const attr = { portNum: ETHERNET_PORT, dlid: IB_LID };
-  const error = assertThrows(() => pd.createAh(attr), VerbsError);
+  const error = assertThrows(() => new AddressHandle(pd, attr), VerbsError);
   // libmlx4 leaves no errno
   assertEquals(error.code, "unknown");
   assertStringIncludes(error.hint!, "GRH");
-  assertThrows(() => pd.createAh({ portNum: 3, dlid: IB_LID }), RangeError, "ports 1 to 2");
+  assertThrows(
+    () => new AddressHandle(pd, { portNum: 3, dlid: IB_LID }),
+    RangeError,
+    "ports 1 to 2",
+  );
 });
 
 stubTest(
@@ -214,7 +222,7 @@ stubTest(
   async () => {
     using pair = openPair();
     const { left, right } = pair;
-    const ah = left.qp.pd.createAh({ portNum: IB_PORT, dlid: IB_LID });
+    const ah = new AddressHandle(left.qp.pd, { portNum: IB_PORT, dlid: IB_LID });
     await exchange(left, right, (sge) => {
       left.qp.postSend({ sge, ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
       ah.close();

@@ -7,13 +7,14 @@ import {
   assertThrows,
 } from "@std/assert";
 import {
-  type AddressHandle,
-  type CompletionChannel,
-  type CompletionQueue,
+  AddressHandle,
+  CompletionChannel,
+  CompletionQueue,
+  ProtectionDomain,
   QpType,
-  type QueuePair,
+  QueuePair,
   SendFlags,
-} from "../../mod.ts";
+} from "../../../mod.ts";
 import {
   countOf,
   deviceTest,
@@ -24,7 +25,7 @@ import {
   selfAddress,
   udPair,
   withDeadline,
-} from "./setup.ts";
+} from "../setup.ts";
 
 const LATE = new Error("Cannot wait for the event: it does not come");
 
@@ -48,13 +49,13 @@ deviceTest(
   "CompletionChannel.getCqEvent() tells which of several queues has completions",
   async () => {
     using context = openRxe();
-    using pd = context.allocPd();
-    using channel = context.createCompletionChannel();
-    using ah = pd.createAh(selfAddress(context));
+    using pd = new ProtectionDomain(context);
+    using channel = new CompletionChannel(context);
+    using ah = new AddressHandle(pd, selfAddress(context));
     const ends = Array.from({ length: 3 }, () => {
-      const cq = context.createCq({ cqe: 16, channel });
+      const cq = new CompletionQueue(context, { cqe: 16, channel });
       const cap = { maxSendWr: 4, maxRecvWr: 4 };
-      const qp = pd.createQp({ type: QpType.UD, sendCq: cq, recvCq: cq, cap });
+      const qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
       qp.activateUd({ port: PORT, qkey: QKEY });
       return { cq, qp };
     });
@@ -70,7 +71,7 @@ deviceTest(
 
 deviceTest("CompletionChannel.getCqEvent() gives one event for each arming", async () => {
   using pair = udPair();
-  using ah = pair.pd.createAh(selfAddress(pair.context));
+  using ah = new AddressHandle(pair.pd, selfAddress(pair.context));
   const { cq } = pair.left;
   cq.reqNotify();
   send(pair, ah);
@@ -90,7 +91,7 @@ deviceTest(
   "CompletionChannel.getCqEvent() gives an event that came before anybody waited",
   async () => {
     using pair = udPair();
-    using ah = pair.pd.createAh(selfAddress(pair.context));
+    using ah = new AddressHandle(pair.pd, selfAddress(pair.context));
     const { cq } = pair.left;
     cq.reqNotify();
     send(pair, ah);
@@ -103,7 +104,7 @@ deviceTest(
   "CompletionQueue.reqNotify() waits for solicited completions only when told so",
   async () => {
     using pair = udPair();
-    using ah = pair.pd.createAh(selfAddress(pair.context));
+    using ah = new AddressHandle(pair.pd, selfAddress(pair.context));
     const { right, left } = pair;
     for (let i = 0; i < 2; i++) right.qp.postRecv({ sge: right.mr.slice(i * 64, 64) });
     right.cq.reqNotify(true);
@@ -121,7 +122,7 @@ deviceTest(
   "CompletionChannel.getCqEvent() rejects with the signal's reason, at once when it has aborted",
   async () => {
     using context = openRxe();
-    using channel = context.createCompletionChannel();
+    using channel = new CompletionChannel(context);
     const reason = new Error("enough");
     const controller = new AbortController();
     const wait = channel.getCqEvent({ signal: controller.signal });
@@ -135,7 +136,7 @@ deviceTest(
 deviceTest("CompletionChannel.getCqEvent() rejects when the channel is disposed", async () => {
   using context = openRxe();
   const before = countOf("ctx");
-  const channel = context.createCompletionChannel();
+  const channel = new CompletionChannel(context);
   const waits = [channel.getCqEvent(), channel.getCqEvent()];
   await pause(20);
   channel.close();

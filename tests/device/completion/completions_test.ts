@@ -1,8 +1,8 @@
 // Iterating over completions as they come.
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { type AddressHandle, WorkCompletions, WrOpcode } from "../../mod.ts";
-import { outputOf } from "../subprocess.ts";
-import { Random } from "./wc_generator.ts";
+import { AddressHandle, CompletionQueue, WorkCompletions, WrOpcode } from "../../../mod.ts";
+import { outputOf } from "../../subprocess.ts";
+import { Random } from "../wc_generator.ts";
 import {
   countOf,
   deviceTest,
@@ -14,7 +14,7 @@ import {
   udPair,
   waitFor,
   withDeadline,
-} from "./setup.ts";
+} from "../setup.ts";
 
 const LATE = new Error("Cannot wait for the event: it does not come");
 
@@ -28,7 +28,7 @@ function send({ left, right }: Pair, ah: AddressHandle): void {
 
 deviceTest("CompletionQueue.completions() gives completions as they come", async () => {
   using pair = udPair();
-  using ah = pair.pd.createAh(selfAddress(pair.context));
+  using ah = new AddressHandle(pair.pd, selfAddress(pair.context));
   const { left, right } = pair;
   const sent = waitFor(left.cq, 5);
   for (let i = 0; i < 5; i++) {
@@ -42,7 +42,7 @@ deviceTest(
   "CompletionQueue.completions() misses none of 2000 messages that come at odd times",
   async () => {
     using pair = udPair();
-    using ah = pair.pd.createAh(selfAddress(pair.context));
+    using ah = new AddressHandle(pair.pd, selfAddress(pair.context));
     const { left, right } = pair;
     const random = new Random(7);
     const total = 2000;
@@ -80,7 +80,7 @@ deviceTest(
   "CompletionQueue.completions() misses no completion that comes just before it arms the queue",
   async () => {
     using pair = udPair();
-    using ah = pair.pd.createAh(selfAddress(pair.context));
+    using ah = new AddressHandle(pair.pd, selfAddress(pair.context));
     const { cq } = pair.left;
     const arm = cq.reqNotify.bind(cq);
     cq.reqNotify = () => {
@@ -95,7 +95,7 @@ deviceTest(
 
 deviceTest("CompletionQueue.completions() leaves what it had polled to the next poll", async () => {
   using pair = udPair();
-  using ah = pair.pd.createAh(selfAddress(pair.context));
+  using ah = new AddressHandle(pair.pd, selfAddress(pair.context));
   const { left, right } = pair;
   const target = { ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY };
   left.qp.postSend(Array.from({ length: 40 }, (_, i) => ({ ...target, wrId: BigInt(i) })));
@@ -121,7 +121,7 @@ deviceTest(
   "CompletionQueue.completions() leaves what it had polled to an iteration that waits",
   async () => {
     using pair = udPair();
-    using ah = pair.pd.createAh(selfAddress(pair.context));
+    using ah = new AddressHandle(pair.pd, selfAddress(pair.context));
     const { left, right } = pair;
     const target = { ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY };
     const first = left.cq.completions();
@@ -137,7 +137,7 @@ deviceTest(
 
 deviceTest("CompletionQueue.completions() can be left and taken up again", async () => {
   using pair = udPair();
-  using ah = pair.pd.createAh(selfAddress(pair.context));
+  using ah = new AddressHandle(pair.pd, selfAddress(pair.context));
   for (let i = 0; i < 3; i++) {
     send(pair, ah);
     for await (const wc of pair.left.cq.completions()) {
@@ -189,13 +189,13 @@ deviceTest("Context.close() ends all waits and closes the device", async () => {
 
 deviceTest("CompletionQueue.completions() says so when the queue has no channel", async () => {
   using context = openRxe();
-  using cq = context.createCq({ cqe: 4, channel: null });
+  using cq = new CompletionQueue(context, { cqe: 4, channel: null });
   await assertRejects(() => cq.completions().next(), TypeError, "has no channel");
 });
 
 deviceTest("Two iterations over one queue share its completions", async () => {
   using pair = udPair();
-  using ah = pair.pd.createAh(selfAddress(pair.context));
+  using ah = new AddressHandle(pair.pd, selfAddress(pair.context));
   const waits = [waitFor(pair.left.cq), waitFor(pair.left.cq)];
   await pause(5);
   send(pair, ah);
@@ -205,9 +205,9 @@ deviceTest("Two iterations over one queue share its completions", async () => {
 
 deviceTest("A process ends when nobody waits for completions any more", async () => {
   const printed = await outputOf(`
-    import { Context } from MOD;
+    import { CompletionQueue, Context } from MOD;
     const context = Context.open("${RXE}");
-    const cq = context.createCq({ cqe: 4 });
+    const cq = new CompletionQueue(context, { cqe: 4 });
     const controller = new AbortController();
     const wait = cq.completions({ signal: controller.signal }).next().catch(() => "aborted");
     setTimeout(() => controller.abort(), 50);

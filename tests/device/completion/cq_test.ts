@@ -1,59 +1,73 @@
 // Completion queues: making, resizing, polling.
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { VerbsError, WorkCompletions } from "../../mod.ts";
-import { countOf, deviceTest, openRxe, QKEY, selfAddress, udPair, waitFor } from "./setup.ts";
+import {
+  AddressHandle,
+  CompletionChannel,
+  CompletionQueue,
+  VerbsError,
+  WorkCompletions,
+} from "../../../mod.ts";
+import { countOf, deviceTest, openRxe, QKEY, selfAddress, udPair, waitFor } from "../setup.ts";
 
-deviceTest("Context.createCq() makes a queue of at least the size asked for", () => {
+deviceTest("new CompletionQueue() makes a queue of at least the size asked for", () => {
   using context = openRxe();
   const { maxCqe } = context.queryDevice();
   for (const cqe of [1, 100, Math.floor(maxCqe / 2), maxCqe]) {
-    using cq = context.createCq({ cqe, channel: null });
+    using cq = new CompletionQueue(context, { cqe, channel: null });
     assert(cq.cqe >= cqe, `${cq.cqe} of ${cqe}`);
     assertEquals([cq.context, cq.channel], [context, null]);
   }
 });
 
-deviceTest("Context.createCq() takes every completion vector there is", () => {
+deviceTest("new CompletionQueue() takes every completion vector there is", () => {
   using context = openRxe();
   for (let compVector = 0; compVector < context.numCompVectors; compVector++) {
-    context.createCq({ cqe: 4, compVector }).close();
+    new CompletionQueue(context, { cqe: 4, compVector }).close();
   }
   const compVector = context.numCompVectors;
-  assertThrows(() => context.createCq({ cqe: 4, compVector }), RangeError, "compVector");
+  assertThrows(
+    () => new CompletionQueue(context, { cqe: 4, compVector }),
+    RangeError,
+    "compVector",
+  );
 });
 
-deviceTest("Context.createCq() tells the device's limit when asked for more", () => {
+deviceTest("new CompletionQueue() tells the device's limit when asked for more", () => {
   using context = openRxe();
   const before = countOf("cq");
   const { maxCqe } = context.queryDevice();
-  const error = assertThrows(() => context.createCq({ cqe: maxCqe + 1 }), VerbsError);
+  const error = assertThrows(() => new CompletionQueue(context, { cqe: maxCqe + 1 }), VerbsError);
   assertEquals([error.verb, error.code], ["ibv_create_cq", "EINVAL"]);
   assertStringIncludes(error.message, `(cqe ${maxCqe + 1})`);
   assertStringIncludes(error.hint!, `allows up to ${maxCqe} entries`);
   assertEquals(countOf("cq"), before);
 });
 
-deviceTest("Context.createCq() refuses bad arguments before native code is reached", () => {
+deviceTest("new CompletionQueue() refuses bad arguments before native code is reached", () => {
   using context = openRxe();
   using other = openRxe();
-  for (const cqe of [0, -1, 2 ** 31]) assertThrows(() => context.createCq({ cqe }), RangeError);
-  for (const cqe of [NaN, 1.5]) assertThrows(() => context.createCq({ cqe }), TypeError);
-  assertThrows(() => context.createCq({ cqe: 4, compVector: -1 }), RangeError);
-  const channel = other.createCompletionChannel();
+  for (const cqe of [0, -1, 2 ** 31]) {
+    assertThrows(() => new CompletionQueue(context, { cqe }), RangeError);
+  }
+  for (const cqe of [NaN, 1.5]) {
+    assertThrows(() => new CompletionQueue(context, { cqe }), TypeError);
+  }
+  assertThrows(() => new CompletionQueue(context, { cqe: 4, compVector: -1 }), RangeError);
+  const channel = new CompletionChannel(other);
   assertThrows(
-    () => context.createCq({ cqe: 4, channel }),
+    () => new CompletionQueue(context, { cqe: 4, channel }),
     TypeError,
     "the channel belongs to another context",
   );
   channel.close();
-  using same = other.createCq({ cqe: 4 });
+  using same = new CompletionQueue(other, { cqe: 4 });
   assert(same.channel !== channel);
-  assertThrows(() => other.createCq({ cqe: 4, channel }), TypeError, "it is disposed");
+  assertThrows(() => new CompletionQueue(other, { cqe: 4, channel }), TypeError, "it is disposed");
 });
 
 deviceTest("CompletionQueue.resize() grows and shrinks the queue", () => {
   using context = openRxe();
-  using cq = context.createCq({ cqe: 10 });
+  using cq = new CompletionQueue(context, { cqe: 10 });
   cq.resize(1000);
   assert(cq.cqe >= 1000);
   cq.resize(20);
@@ -69,7 +83,7 @@ deviceTest(
   async () => {
     using pair = udPair();
     const { left } = pair;
-    const ah = pair.pd.createAh(selfAddress(pair.context));
+    const ah = new AddressHandle(pair.pd, selfAddress(pair.context));
     const request = { ah, remoteQpn: left.qp.qpNum, remoteQkey: QKEY };
     left.qp.postSend(Array.from({ length: 40 }, (_, i) => ({ ...request, wrId: BigInt(i) })));
     const sent = await waitFor(left.cq);
@@ -86,7 +100,7 @@ deviceTest(
 deviceTest("CompletionQueue.poll() takes no more than asked for, oldest first", async () => {
   using pair = udPair();
   const { left } = pair;
-  const ah = pair.pd.createAh(selfAddress(pair.context));
+  const ah = new AddressHandle(pair.pd, selfAddress(pair.context));
   assertEquals(left.cq.poll(), []);
   const request = { ah, remoteQpn: left.qp.qpNum, remoteQkey: QKEY };
   left.qp.postSend(Array.from({ length: 10 }, (_, i) => ({ ...request, wrId: BigInt(i) })));
@@ -102,7 +116,7 @@ deviceTest("CompletionQueue.poll() takes no more than asked for, oldest first", 
 
 deviceTest("CompletionQueue.poll() refuses a count that C cannot take", () => {
   using context = openRxe();
-  using cq = context.createCq({ cqe: 4 });
+  using cq = new CompletionQueue(context, { cqe: 4 });
   for (const count of [0, -1]) assertThrows(() => cq.poll(count), RangeError);
   assertThrows(() => cq.poll(NaN), TypeError);
   assertThrows(() => new WorkCompletions(0), RangeError);
@@ -111,7 +125,7 @@ deviceTest("CompletionQueue.poll() refuses a count that C cannot take", () => {
 deviceTest("CompletionQueue refuses everything when it is disposed", async () => {
   using context = openRxe();
   const before = countOf("cq");
-  const cq = context.createCq({ cqe: 4 });
+  const cq = new CompletionQueue(context, { cqe: 4 });
   assertEquals(countOf("cq"), before + 1);
   cq.close();
   cq.close();

@@ -9,23 +9,26 @@ import {
 } from "@std/assert";
 import { assertSpyCalls, spy } from "@std/testing/mock";
 import {
+  CompletionQueue,
   Context,
   type DeviceAttr,
   GidType,
   LinkLayer,
   listDevices,
+  MemoryRegion,
   Mtu,
   mtuBytes,
   NodeType,
   type PortAttr,
   PortState,
+  ProtectionDomain,
   TransportType,
   VerbsError,
-} from "../../mod.ts";
-import { verbs } from "../../ffi/library.ts";
-import { camelCase } from "../../ffi/struct.ts";
-import { outputOf } from "../subprocess.ts";
-import { countOf, deviceTest, openRxe, PORT, RXE, sysfs } from "./setup.ts";
+} from "../../../mod.ts";
+import { verbs } from "../../../ffi/library.ts";
+import { camelCase } from "../../../ffi/struct.ts";
+import { outputOf } from "../../subprocess.ts";
+import { countOf, deviceTest, openRxe, PORT, RXE, sysfs } from "../setup.ts";
 
 function runDevinfo(): string {
   const { stdout } = new Deno.Command("ibv_devinfo", { args: ["-v", "-d", RXE] }).outputSync();
@@ -100,7 +103,7 @@ deviceTest("Context.open() names the file when it may not be opened", async () =
   try {
     const printed = await outputOf(
       `
-      import { Context, VerbsError } from MOD;
+      import { CompletionQueue, Context, MemoryRegion, ProtectionDomain, VerbsError } from MOD;
       try { Context.open("${RXE}"); } catch (error) {
         console.log(error instanceof VerbsError, error.verb, error.hint);
       }`,
@@ -115,8 +118,8 @@ deviceTest("Context.open() names the file when it may not be opened", async () =
 deviceTest("Context.close() closes the device and all that was made from it", () => {
   const before = countOf("ctx");
   const context = openRxe();
-  const pd = context.allocPd();
-  const cq = context.createCq({ cqe: 4 });
+  const pd = new ProtectionDomain(context);
+  const cq = new CompletionQueue(context, { cqe: 4 });
   assertEquals(countOf("ctx"), before + 1);
   context.close();
   assertEquals(countOf("ctx"), before);
@@ -264,10 +267,10 @@ deviceTest("Context.getPkeyIndex() finds a P_Key, and gives -1 when there is non
 deviceTest("ProtectionDomain comes and goes with the kernel's", () => {
   using context = openRxe();
   const before = countOf("pd");
-  const pd = context.allocPd();
+  const pd = new ProtectionDomain(context);
   assertEquals(countOf("pd"), before + 1);
   pd.close();
   assertEquals(countOf("pd"), before);
   pd.close();
-  assertThrows(() => pd.registerMemory(4096, 0), TypeError, "Cannot use protection domain");
+  assertThrows(() => new MemoryRegion(pd, 4096, 0), TypeError, "Cannot use protection domain");
 });

@@ -1,13 +1,13 @@
 // What a device can do, compared with what C reads.
 import { assertEquals } from "@std/assert";
-import { EOPNOTSUPP } from "../../ffi/errno.ts";
-import { structs } from "../../ffi/layout.ts";
-import { type Verbs, verbs } from "../../ffi/library.ts";
-import { camelCase } from "../../ffi/struct.ts";
-import { Context, type DeviceAttrEx, QpType, RxHashFields, RxHashFunction } from "../../mod.ts";
-import { compileC } from "../c/compile.ts";
-import { RXE } from "./setup.ts";
-import { ALL_FIELDS, assertFails, failNext, STUB, stubTest } from "./stub.ts";
+import { EOPNOTSUPP } from "../../../ffi/errno.ts";
+import { structs } from "../../../ffi/layout.ts";
+import { type Verbs, verbs } from "../../../ffi/library.ts";
+import { camelCase } from "../../../ffi/struct.ts";
+import { Context, type DeviceAttrEx, QpType, RxHashFields, RxHashFunction } from "../../../mod.ts";
+import { compileC } from "../../c/compile.ts";
+import { RXE } from "../setup.ts";
+import { ALL_FIELDS, assertFails, failNext, STUB, stubTest } from "../stub.ts";
 
 const ENOSYS = 38;
 

@@ -1,7 +1,7 @@
 // The example of RSS on the stub HCA, and on a device that cannot do it.
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { RXE } from "./setup.ts";
-import { calls, STUB, stubTest } from "./stub.ts";
+import { RXE } from "../setup.ts";
+import { calls, STUB, stubTest } from "../stub.ts";
 
 function runExample(...args: string[]): { code: number; stdout: string; stderr: string } {
   const { code, stdout, stderr } = new Deno.Command(Deno.execPath(), {

@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { deviceTest, openRxe, PORT } from "./setup.ts";
+import { deviceTest, openRxe, PORT } from "../setup.ts";
 import {
   type Ending,
   freshPort,
@@ -7,7 +7,7 @@ import {
   start,
   startExample,
   untilListening,
-} from "./programs.ts";
+} from "../programs.ts";
 
 const TOOL = "ibv_ud_pingpong";
 const COLD = "--warm-up=0";

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { type GidEntry, mtuBytes } from "../../mod.ts";
-import { deviceTest, openRxe, PORT } from "./setup.ts";
-import { freshPort, startExample, untilListening } from "./programs.ts";
+import { type GidEntry, mtuBytes } from "../../../mod.ts";
+import { deviceTest, openRxe, PORT } from "../setup.ts";
+import { freshPort, startExample, untilListening } from "../programs.ts";
 
 const EXAMPLE = "ud_reply_path";
 

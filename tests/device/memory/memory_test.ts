@@ -8,22 +8,22 @@ import {
 } from "@std/assert";
 import {
   AccessFlags,
-  type MemoryRegion,
+  MemoryRegion,
   MemorySlice,
   type MemorySource,
-  type ProtectionDomain,
+  ProtectionDomain,
   VerbsError,
-} from "../../mod.ts";
-import { addressOf } from "../../ffi/memory.ts";
-import { outputOf } from "../subprocess.ts";
-import { connectedPair } from "./rc.ts";
-import { countOf, deviceTest, openRxe, type Pair, RXE, waitFor } from "./setup.ts";
+} from "../../../mod.ts";
+import { addressOf } from "../../../ffi/memory.ts";
+import { outputOf } from "../../subprocess.ts";
+import { connectedPair } from "../queue_pair/rc.ts";
+import { countOf, deviceTest, openRxe, type Pair, RXE, waitFor } from "../setup.ts";
 
 const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC } = AccessFlags;
 
 function withPd(use: (pd: ProtectionDomain) => void): void {
   using context = openRxe();
-  use(context.allocPd());
+  use(new ProtectionDomain(context));
 }
 
 /** Sends the region's bytes, has them received into it again one further on, and gives those. */
@@ -36,10 +36,10 @@ async function throughDevice({ left, right }: Pair, mr: MemoryRegion): Promise<U
   return mr.bytes(16, 8);
 }
 
-deviceTest("ProtectionDomain.registerMemory() makes zeroed memory that lies on a page", () => {
+deviceTest("new MemoryRegion() makes zeroed memory that lies on a page", () => {
   withPd((pd) => {
     const before = countOf("mr");
-    const mr = pd.registerMemory(100_000, LOCAL_WRITE);
+    const mr = new MemoryRegion(pd, 100_000, LOCAL_WRITE);
     assertEquals(countOf("mr"), before + 1);
     assertEquals([mr.length, mr.pd], [100_000, pd]);
     assertEquals(mr.addr % 4096n, 0n);
@@ -50,9 +50,9 @@ deviceTest("ProtectionDomain.registerMemory() makes zeroed memory that lies on a
   });
 });
 
-deviceTest("ProtectionDomain.registerMemory() gives each region keys of its own", () => {
+deviceTest("new MemoryRegion() gives each region keys of its own", () => {
   withPd((pd) => {
-    const [one, other] = [pd.registerMemory(4096, REMOTE_READ), pd.registerMemory(4096, 0)];
+    const [one, other] = [new MemoryRegion(pd, 4096, REMOTE_READ), new MemoryRegion(pd, 4096, 0)];
     assertNotEquals(one.lkey, other.lkey);
     assertNotEquals(one.rkey, 0);
   });
@@ -70,10 +70,10 @@ const SOURCES: [string, () => MemorySource][] = [
 ];
 
 for (const [what, make] of SOURCES) {
-  deviceTest(`ProtectionDomain.registerMemory() has the device use ${what}`, async () => {
+  deviceTest(`new MemoryRegion() has the device use ${what}`, async () => {
     using pair = connectedPair();
     const source = make();
-    using mr = pair.pd.registerMemory(source, LOCAL_WRITE);
+    using mr = new MemoryRegion(pair.pd, source, LOCAL_WRITE);
     assertEquals(mr.length, 64);
     assertEquals([...await throughDevice(pair, mr)], [1, 2, 3, 4, 5, 6, 7, 8]);
     if (typeof source === "number") return;
@@ -83,23 +83,23 @@ for (const [what, make] of SOURCES) {
   });
 }
 
-deviceTest("ProtectionDomain.registerMemory() gives the access asked for", () => {
+deviceTest("new MemoryRegion() gives the access asked for", () => {
   withPd((pd) => {
     for (
       const access of [0, LOCAL_WRITE, REMOTE_READ, LOCAL_WRITE | REMOTE_WRITE | REMOTE_ATOMIC]
     ) {
-      pd.registerMemory(4096, access).close();
+      new MemoryRegion(pd, 4096, access).close();
     }
   });
 });
 
 for (const [name, access] of Object.entries({ REMOTE_WRITE, REMOTE_ATOMIC })) {
   deviceTest(
-    `ProtectionDomain.registerMemory() says what ${name} needs when LOCAL_WRITE is missing`,
+    `new MemoryRegion() says what ${name} needs when LOCAL_WRITE is missing`,
     () => {
       withPd((pd) => {
         const before = countOf("mr");
-        const error = assertThrows(() => pd.registerMemory(4096, access), VerbsError);
+        const error = assertThrows(() => new MemoryRegion(pd, 4096, access), VerbsError);
         assertEquals([error.verb, error.code], ["ibv_reg_mr", "EINVAL"]);
         assertStringIncludes(
           error.message,
@@ -113,47 +113,53 @@ for (const [name, access] of Object.entries({ REMOTE_WRITE, REMOTE_ATOMIC })) {
 }
 
 deviceTest(
-  "ProtectionDomain.registerMemory() refuses bad arguments before native code is reached",
+  "new MemoryRegion() refuses bad arguments before native code is reached",
   () => {
     withPd((pd) => {
       const detached = new ArrayBuffer(8);
       detached.transfer();
-      for (const length of [0, -1]) assertThrows(() => pd.registerMemory(length, 0), RangeError);
-      for (const length of [1.5, NaN]) assertThrows(() => pd.registerMemory(length, 0), TypeError);
+      for (const length of [0, -1]) assertThrows(() => new MemoryRegion(pd, length, 0), RangeError);
+      for (const length of [1.5, NaN]) {
+        assertThrows(() => new MemoryRegion(pd, length, 0), TypeError);
+      }
       const view = new Uint8Array(8);
       view.buffer.transfer();
       for (const gone of [detached, view]) {
-        assertThrows(() => pd.registerMemory(gone, 0), TypeError, "the buffer is detached");
+        assertThrows(() => new MemoryRegion(pd, gone, 0), TypeError, "the buffer is detached");
       }
       for (const empty of [new Uint8Array(0), new ArrayBuffer(0)]) {
-        assertThrows(() => pd.registerMemory(empty, 0), RangeError, "the buffer is empty");
+        assertThrows(() => new MemoryRegion(pd, empty, 0), RangeError, "the buffer is empty");
       }
       const resizable = new ArrayBuffer(8, { maxByteLength: 16 });
       const growable = new SharedArrayBuffer(8, { maxByteLength: 16 });
       for (const buffer of [resizable, growable, new Uint8Array(resizable)]) {
-        assertThrows(() => pd.registerMemory(buffer, 0), TypeError, "the buffer is resizable");
+        assertThrows(() => new MemoryRegion(pd, buffer, 0), TypeError, "the buffer is resizable");
       }
-      assertThrows(() => pd.registerMemory(8, -1), RangeError, "access");
-      assertThrows(() => pd.registerMemory(8, 2 ** 32), RangeError, "access");
-      assertThrows(() => pd.registerMemory("8" as unknown as number, 0), TypeError);
-      assertThrows(() => pd.registerMemory(2 ** 50, 0), RangeError, "there is not so much memory");
+      assertThrows(() => new MemoryRegion(pd, 8, -1), RangeError, "access");
+      assertThrows(() => new MemoryRegion(pd, 8, 2 ** 32), RangeError, "access");
+      assertThrows(() => new MemoryRegion(pd, "8" as unknown as number, 0), TypeError);
+      assertThrows(
+        () => new MemoryRegion(pd, 2 ** 50, 0),
+        RangeError,
+        "there is not so much memory",
+      );
     });
   },
 );
 
 deviceTest(
-  "ProtectionDomain.registerMemory() points at the limit when locked memory is too small",
+  "new MemoryRegion() points at the limit when locked memory is too small",
   async () => {
     // root may lock as much as it likes, unless it gives up this capability
     const printed = await outputOf(
       `
-    import { Context, VerbsError } from MOD;
+    import { Context, MemoryRegion, ProtectionDomain, VerbsError } from MOD;
     using context = Context.open("${RXE}");
-    using pd = context.allocPd();
-    try { pd.registerMemory(1 << 20, 1); } catch (error) {
+    using pd = new ProtectionDomain(context);
+    try { new MemoryRegion(pd, 1 << 20, 1); } catch (error) {
       console.log(error instanceof VerbsError, error.code, error.hint);
     }
-    pd.registerMemory(8192, 1).close();
+    new MemoryRegion(pd, 8192, 1).close();
     console.log("and less works");`,
       {
         prefix: [
@@ -174,7 +180,7 @@ deviceTest(
 
 deviceTest("MemoryRegion.slice() gives a part by its address", () => {
   withPd((pd) => {
-    const mr = pd.registerMemory(4096, LOCAL_WRITE);
+    const mr = new MemoryRegion(pd, 4096, LOCAL_WRITE);
     const slice = mr.slice(100, 50);
     assert(slice instanceof MemorySlice);
     assertEquals([slice.addr, slice.length, slice.lkey], [mr.addr + 100n, 50, mr.lkey]);
@@ -188,7 +194,7 @@ deviceTest("MemoryRegion.slice() gives a part by its address", () => {
 
 deviceTest("MemoryRegion.slice(), bytes() and grhAt() refuse what is not within the region", () => {
   withPd((pd) => {
-    const mr = pd.registerMemory(4096, LOCAL_WRITE);
+    const mr = new MemoryRegion(pd, 4096, LOCAL_WRITE);
     for (const [offset, length] of [[0, 4097], [4097, 0], [-1, 1], [4095, 2], [0, -1]] as const) {
       assertThrows(() => mr.slice(offset, length), RangeError, "it is not within");
       assertThrows(() => mr.bytes(offset, length), RangeError, "it is not within");
@@ -202,7 +208,7 @@ deviceTest("MemoryRegion.slice(), bytes() and grhAt() refuse what is not within 
 
 deviceTest("MemoryRegion's own memory is out of reach when it is disposed", () => {
   withPd((pd) => {
-    const mr = pd.registerMemory(4096, LOCAL_WRITE);
+    const mr = new MemoryRegion(pd, 4096, LOCAL_WRITE);
     const slice = mr.slice(0, 10);
     const [view, part] = [mr.bytes(), slice.bytes];
     mr.close();
@@ -219,7 +225,7 @@ deviceTest("MemoryRegion's own memory is out of reach when it is disposed", () =
 deviceTest("The caller's memory stays when its region is disposed", () => {
   withPd((pd) => {
     const bytes = new Uint8Array(100).fill(3);
-    pd.registerMemory(bytes, LOCAL_WRITE).close();
+    new MemoryRegion(pd, bytes, LOCAL_WRITE).close();
     assertEquals(bytes, new Uint8Array(100).fill(3));
   });
 });
@@ -227,7 +233,7 @@ deviceTest("The caller's memory stays when its region is disposed", () => {
 deviceTest("MemoryRegion refuses the caller's buffer when it was detached", () => {
   withPd((pd) => {
     const bytes = new Uint8Array(4096);
-    const mr = pd.registerMemory(bytes, LOCAL_WRITE);
+    const mr = new MemoryRegion(pd, bytes, LOCAL_WRITE);
     const slice = mr.slice(0, 8);
     const moved = bytes.buffer.transfer();
     for (const use of [() => mr.bytes(), () => mr.slice(0, 1), () => slice.bytes]) {
@@ -240,7 +246,7 @@ deviceTest("MemoryRegion refuses the caller's buffer when it was detached", () =
 
 deviceTest("MemoryRegion keeps the caller's buffer while nobody else does", async () => {
   using pair = connectedPair();
-  const mr = pair.pd.registerMemory(new Uint8Array(64), LOCAL_WRITE);
+  const mr = new MemoryRegion(pair.pd, new Uint8Array(64), LOCAL_WRITE);
   const { gc } = globalThis as unknown as { gc?: () => void };
   gc?.();
   await new Promise((resolve) => setTimeout(resolve, 0));
@@ -250,6 +256,6 @@ deviceTest("MemoryRegion keeps the caller's buffer while nobody else does", asyn
 
 deviceTest("MemoryRegion can be made and disposed 1000 times", () => {
   withPd((pd) => {
-    for (let i = 0; i < 1000; i++) pd.registerMemory(65536, LOCAL_WRITE).close();
+    for (let i = 0; i < 1000; i++) new MemoryRegion(pd, 65536, LOCAL_WRITE).close();
   });
 });

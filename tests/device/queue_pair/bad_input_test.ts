@@ -2,7 +2,9 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import {
   AccessFlags,
-  type AddressHandle,
+  AddressHandle,
+  MemoryRegion,
+  ProtectionDomain,
   QpState,
   QpType,
   type QueuePair,
@@ -13,9 +15,18 @@ import {
   VerbsError,
   WorkCompletionError,
   WrOpcode,
-} from "../../mod.ts";
+} from "../../../mod.ts";
 import { connectedPair } from "./rc.ts";
-import { deviceTest, makeEnd, openRxe, PORT, QKEY, selfAddress, udPair, waitFor } from "./setup.ts";
+import {
+  deviceTest,
+  makeEnd,
+  openRxe,
+  PORT,
+  QKEY,
+  selfAddress,
+  udPair,
+  waitFor,
+} from "../setup.ts";
 
 function postError(post: () => void): VerbsError {
   return assertThrows(post, VerbsError);
@@ -30,15 +41,15 @@ function sendsOf(qp: QueuePair, request: SendRequest, count: number): SendReques
 }
 
 deviceTest(
-  "QueuePair.postSends() tells which request found the queue full, and the ones before it go out",
+  "QueuePair.postSend() tells which request found the queue full, and the ones before it go out",
   async () => {
     using pair = udPair();
     const { left, right } = pair;
-    const ah: AddressHandle = pair.pd.createAh(selfAddress(pair.context));
+    const ah: AddressHandle = new AddressHandle(pair.pd, selfAddress(pair.context));
     const target = { ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY };
     const room = left.qp.query().cap.maxSendWr;
     const requests = sendsOf(left.qp, { ...target, sge: left.mr.slice(0, 8) }, room + 64);
-    const error = postError(() => left.qp.postSends(requests));
+    const error = postError(() => left.qp.postSend(requests));
     assertEquals([error.verb, error.code], ["ibv_post_send", "ENOMEM"]);
     const posted = error.posted!;
     assertEquals(posted >= room && posted < room + 64, true);
@@ -50,23 +61,23 @@ deviceTest(
   },
 );
 
-deviceTest("QueuePair.postRecvs() tells which request found the queue full", () => {
+deviceTest("QueuePair.postRecv() tells which request found the queue full", () => {
   using pair = udPair();
   const { qp, mr } = pair.left;
   const requests = new RecvRequests({ capacity: 1000 });
   for (let i = 0; i < 1000; i++) requests.set(i, { sge: mr.slice(0, 64) });
-  const error = postError(() => qp.postRecvs(requests, 900, 100));
+  const error = postError(() => qp.postRecv(requests, 900, 100));
   assertEquals([error.verb, error.code], ["ibv_post_recv", "ENOMEM"]);
   const posted = error.posted!;
   assertEquals(posted >= qp.cap.maxRecvWr && posted < 900, true);
-  assertEquals(postError(() => qp.postRecvs(requests, 1, 0)).posted, 0);
+  assertEquals(postError(() => qp.postRecv(requests, 1, 0)).posted, 0);
 });
 
 deviceTest("QueuePair.postSend() names the state when it is wrong", () => {
   using context = openRxe();
-  using pd = context.allocPd();
+  using pd = new ProtectionDomain(context);
   const { qp, mr } = makeEnd(pd, QpType.UD);
-  const ah = pd.createAh(selfAddress(context));
+  const ah = new AddressHandle(pd, selfAddress(context));
   const error = postError(() => qp.postSend({ sge: mr.slice(0, 8), ah, remoteQpn: 1 }));
   // rxe finds that out when all requests are in the queue, and then names none of them
   assertEquals([error.code, error.posted], ["EINVAL", undefined]);
@@ -100,7 +111,7 @@ deviceTest("QueuePair.postRecv() takes smaller buffers on a connected queue pair
 deviceTest("QueuePair.postSend() and postRecv() refuse memory whose region is disposed", () => {
   using pair = connectedPair();
   const { left, pd } = pair;
-  const mr = pd.registerMemory(4096, AccessFlags.LOCAL_WRITE);
+  const mr = new MemoryRegion(pd, 4096, AccessFlags.LOCAL_WRITE);
   const sge = mr.slice(0, 100);
   const sends = new SendRequests({ capacity: 1 });
   const receives = new RecvRequests({ capacity: 1 });
@@ -110,8 +121,8 @@ deviceTest("QueuePair.postSend() and postRecv() refuse memory whose region is di
   const uses = [
     () => left.qp.postSend({ sge }),
     () => left.qp.postRecv({ sge }),
-    () => left.qp.postSends(sends),
-    () => left.qp.postRecvs(receives),
+    () => left.qp.postSend(sends),
+    () => left.qp.postRecv(receives),
     () => sends.setSge(0, sge),
   ];
   for (const use of uses) {
@@ -122,10 +133,10 @@ deviceTest("QueuePair.postSend() and postRecv() refuse memory whose region is di
 
 deviceTest("A send from memory of another protection domain fails", async () => {
   using pair = udPair();
-  using pd = pair.context.allocPd();
+  using pd = new ProtectionDomain(pair.context);
   const { left, right } = pair;
-  const ah = pair.pd.createAh(selfAddress(pair.context));
-  const sge = pd.registerMemory(64, 0).slice(0, 8);
+  const ah = new AddressHandle(pair.pd, selfAddress(pair.context));
+  const sge = new MemoryRegion(pd, 64, 0).slice(0, 8);
   left.qp.postSend({ wrId: 6n, sge, ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
   const [wc] = await waitFor(left.cq);
   assertEquals([wc!.wrId, wc!.ok], [6n, false]);
@@ -137,7 +148,7 @@ deviceTest(
   async () => {
     using pair = connectedPair();
     const { left, right, pd } = pair;
-    const gone = pd.registerMemory(4096, 0);
+    const gone = new MemoryRegion(pd, 4096, 0);
     const prepared = new SendRequests({ capacity: 1, maxSge: 2 });
     const both = [left.mr.slice(0, 1), gone.slice(0, 1)];
     prepared.set(0, { sge: both });
@@ -146,7 +157,7 @@ deviceTest(
     (await waitFor(left.cq))[0]!.check();
     gone.close();
     prepared.setSge(0, left.mr.slice(0, 1));
-    left.qp.postSends(prepared);
+    left.qp.postSend(prepared);
     left.qp.postSend({ sge: left.mr.slice(0, 1) });
     for (const wc of await waitFor(left.cq, 2)) wc.check();
   },
@@ -191,7 +202,7 @@ deviceTest(
   () => {
     using pair = udPair();
     const { left } = pair;
-    const ah = pair.pd.createAh(selfAddress(pair.context));
+    const ah = new AddressHandle(pair.pd, selfAddress(pair.context));
     const sge = left.mr.slice(0, 8);
     const request = { ah, sge, remoteQpn: 1, remoteQkey: 1 };
     const tooLarge: SendRequest[] = [
@@ -212,11 +223,11 @@ deviceTest(
   },
 );
 
-deviceTest("QueuePair.postSends() refuses a run that is not within the list", () => {
+deviceTest("QueuePair.postSend() refuses a run that is not within the list", () => {
   using pair = udPair();
   const requests = new RecvRequests({ capacity: 4 });
   for (const [count, start] of [[5, 0], [1, 4], [0, 0], [1, -1], [NaN, 0], [2, 3]] as const) {
-    assertThrows(() => pair.left.qp.postRecvs(requests, count, start), RangeError);
+    assertThrows(() => pair.left.qp.postRecv(requests, count, start), RangeError);
   }
   assertThrows(() => requests.setWrId(4, 0n), RangeError, "there are 4");
   assertThrows(() => new SendRequests({ capacity: 0 }), RangeError);

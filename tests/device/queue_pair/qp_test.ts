@@ -2,21 +2,32 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import {
   AccessFlags,
+  CompletionQueue,
   Gid,
   Mtu,
+  ProtectionDomain,
   QpAttrMask,
   QpState,
   QpType,
-  type QueuePair,
+  QueuePair,
   VerbsError,
-} from "../../mod.ts";
+} from "../../../mod.ts";
 import { connect, connectedPair, REMOTE_ACCESS } from "./rc.ts";
-import { countOf, deviceTest, makeEnd, openRxe, PORT, QKEY, selfAddress, udPair } from "./setup.ts";
+import {
+  countOf,
+  deviceTest,
+  makeEnd,
+  openRxe,
+  PORT,
+  QKEY,
+  selfAddress,
+  udPair,
+} from "../setup.ts";
 
 /** Calls back with a queue pair in state RESET. */
 function withQp(type: QpType, use: (qp: QueuePair) => void): void {
   using context = openRxe();
-  use(makeEnd(context.allocPd(), type).qp);
+  use(makeEnd(new ProtectionDomain(context), type).qp);
 }
 
 function states(qp: QueuePair): QpState[] {
@@ -24,13 +35,19 @@ function states(qp: QueuePair): QpState[] {
 }
 
 for (const name of ["RC", "UC", "UD"] as const) {
-  deviceTest(`ProtectionDomain.createQp() makes a ${name} queue pair in state RESET`, () => {
+  deviceTest(`new QueuePair() makes a ${name} queue pair in state RESET`, () => {
     using context = openRxe();
-    using pd = context.allocPd();
-    using cq = context.createCq({ cqe: 8 });
+    using pd = new ProtectionDomain(context);
+    using cq = new CompletionQueue(context, { cqe: 8 });
     const before = countOf("qp");
     const cap = { maxSendWr: 5, maxRecvWr: 7, maxSendSge: 2, maxRecvSge: 3, maxInlineData: 16 };
-    const qp = pd.createQp({ type: QpType[name], sendCq: cq, recvCq: cq, cap, sqSigAll: true });
+    const qp = new QueuePair(pd, {
+      type: QpType[name],
+      sendCq: cq,
+      recvCq: cq,
+      cap,
+      sqSigAll: true,
+    });
     assertEquals(countOf("qp"), before + 1);
     assertEquals([qp.type, qp.pd], [QpType[name], pd]);
     const { attr, cap: queried, sqSigAll } = qp.query();
@@ -48,22 +65,22 @@ for (const name of ["RC", "UC", "UD"] as const) {
 }
 
 deviceTest(
-  "ProtectionDomain.createQp() gives one element and no inline data when those are left out",
+  "new QueuePair() gives one element and no inline data when those are left out",
   () => {
     using context = openRxe();
-    using pd = context.allocPd();
-    using cq = context.createCq({ cqe: 8 });
+    using pd = new ProtectionDomain(context);
+    using cq = new CompletionQueue(context, { cqe: 8 });
     const cap = { maxSendWr: 1, maxRecvWr: 1 };
-    using qp = pd.createQp({ type: QpType.UD, sendCq: cq, recvCq: cq, cap });
+    using qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
     assert(qp.cap.maxSendSge >= 1 && qp.cap.maxRecvSge >= 1);
     assertEquals(qp.query().sqSigAll, false);
   },
 );
 
-deviceTest("ProtectionDomain.createQp() tells the device's limits when asked for more", () => {
+deviceTest("new QueuePair() tells the device's limits when asked for more", () => {
   using context = openRxe();
-  using pd = context.allocPd();
-  using cq = context.createCq({ cqe: 8 });
+  using pd = new ProtectionDomain(context);
+  using cq = new CompletionQueue(context, { cqe: 8 });
   const { maxQpWr, maxSge } = context.queryDevice();
   const small = { maxSendWr: 1, maxRecvWr: 1 };
   const tooMuch = [
@@ -75,48 +92,59 @@ deviceTest("ProtectionDomain.createQp() tells the device's limits when asked for
   ];
   for (const more of tooMuch) {
     const cap = { ...small, ...more };
-    const make = () => pd.createQp({ type: QpType.UD, sendCq: cq, recvCq: cq, cap });
+    const make = () => new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
     const error = assertThrows(make, VerbsError);
     assertEquals([error.verb, error.code], ["ibv_create_qp", "EINVAL"]);
     assertStringIncludes(error.hint!, `allows ${maxQpWr} work requests, ${maxSge} scatter/gather`);
   }
 });
 
-deviceTest("ProtectionDomain.createQp() says that the device lacks a transport", () => {
+deviceTest("new QueuePair() says that the device lacks a transport", () => {
   using context = openRxe();
-  using pd = context.allocPd();
-  using cq = context.createCq({ cqe: 8 });
+  using pd = new ProtectionDomain(context);
+  using cq = new CompletionQueue(context, { cqe: 8 });
   const cap = { maxSendWr: 1, maxRecvWr: 1 };
   const type = QpType.RAW_PACKET;
-  const error = assertThrows(() => pd.createQp({ type, sendCq: cq, recvCq: cq, cap }), VerbsError);
+  const error = assertThrows(
+    () => new QueuePair(pd, { type, sendCq: cq, recvCq: cq, cap }),
+    VerbsError,
+  );
   assert(error.notSupported, error.message);
   assertStringIncludes(error.message, "Cannot create queue pair (RAW_PACKET, maxSendWr 1");
 });
 
 deviceTest(
-  "ProtectionDomain.createQp() refuses bad arguments before native code is reached",
+  "new QueuePair() refuses bad arguments before native code is reached",
   () => {
     using context = openRxe();
     using other = openRxe();
-    using pd = context.allocPd();
-    using cq = context.createCq({ cqe: 8 });
-    using foreign = other.createCq({ cqe: 8 });
-    const disposed = context.createCq({ cqe: 8 });
+    using pd = new ProtectionDomain(context);
+    using cq = new CompletionQueue(context, { cqe: 8 });
+    using foreign = new CompletionQueue(other, { cqe: 8 });
+    const disposed = new CompletionQueue(context, { cqe: 8 });
     disposed.close();
     const init = { type: QpType.UD, sendCq: cq, recvCq: cq, cap: { maxSendWr: 1, maxRecvWr: 1 } };
     assertThrows(
-      () => pd.createQp({ ...init, sendCq: foreign }),
+      () => new QueuePair(pd, { ...init, sendCq: foreign }),
       TypeError,
       "sendCq belongs to another context",
     );
     assertThrows(
-      () => pd.createQp({ ...init, recvCq: foreign }),
+      () => new QueuePair(pd, { ...init, recvCq: foreign }),
       TypeError,
       "recvCq belongs to another context",
     );
-    assertThrows(() => pd.createQp({ ...init, recvCq: disposed }), TypeError, "it is disposed");
-    assertThrows(() => pd.createQp({ ...init, cap: { maxSendWr: -1 } }), RangeError, "maxSendWr");
-    assertThrows(() => pd.createQp({ ...init, cap: { maxSendWr: 1.5 } }), TypeError);
+    assertThrows(
+      () => new QueuePair(pd, { ...init, recvCq: disposed }),
+      TypeError,
+      "it is disposed",
+    );
+    assertThrows(
+      () => new QueuePair(pd, { ...init, cap: { maxSendWr: -1 } }),
+      RangeError,
+      "maxSendWr",
+    );
+    assertThrows(() => new QueuePair(pd, { ...init, cap: { maxSendWr: 1.5 } }), TypeError);
   },
 );
 
@@ -207,7 +235,7 @@ deviceTest("QueuePair.modify() names the attributes that a UD transition lacks",
 
 deviceTest("QueuePair.modify() names the attributes that an RC transition lacks", () => {
   using context = openRxe();
-  const { qp } = makeEnd(context.allocPd(), QpType.RC);
+  const { qp } = makeEnd(new ProtectionDomain(context), QpType.RC);
   const init = transitionError(qp, { qpState: QpState.INIT });
   assertEquals(init.hint, "RESET to INIT also takes ACCESS_FLAGS, PKEY_INDEX, PORT");
   qp.modify({ qpState: QpState.INIT, pkeyIndex: 0, portNum: PORT, qpAccessFlags: 0 });
@@ -231,7 +259,7 @@ deviceTest("QueuePair.modify() names the attributes that an RC transition lacks"
 
 deviceTest("QueuePair.modify() names the peer that there is no route to", () => {
   using context = openRxe();
-  const { qp } = makeEnd(context.allocPd(), QpType.RC);
+  const { qp } = makeEnd(new ProtectionDomain(context), QpType.RC);
   const { grh } = selfAddress(context, "ipv6");
   const dgid = Gid.parse("2001:db8::9");
   const error = assertThrows(

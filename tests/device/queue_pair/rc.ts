@@ -1,5 +1,12 @@
-import { AccessFlags, type AhAttrInit, Mtu, QpState, QpType, type QueuePair } from "../../mod.ts";
-import { makeEnd, type Pair, pairOf, PORT, selfAddress } from "./setup.ts";
+import {
+  AccessFlags,
+  type AhAttrInit,
+  Mtu,
+  QpState,
+  QpType,
+  type QueuePair,
+} from "../../../mod.ts";
+import { makeEnd, type Pair, pairOf, PORT, selfAddress } from "../setup.ts";
 
 /** All that peers may do. */
 export const REMOTE_ACCESS = AccessFlags.REMOTE_WRITE | AccessFlags.REMOTE_READ |

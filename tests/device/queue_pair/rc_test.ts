@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import {
   AccessFlags,
+  MemoryRegion,
   QpState,
   QpType,
   SendFlags,
@@ -10,9 +11,9 @@ import {
   WcStatus,
   WorkCompletionError,
   WrOpcode,
-} from "../../mod.ts";
+} from "../../../mod.ts";
 import { connectedPair } from "./rc.ts";
-import { deviceTest, type End, waitFor } from "./setup.ts";
+import { deviceTest, type End, waitFor } from "../setup.ts";
 
 function pattern(length: number, seed: number): Uint8Array {
   return Uint8Array.from({ length }, (_, i) => i * 31 + seed & 0xff);
@@ -165,7 +166,7 @@ deviceTest(
   async () => {
     using pair = connectedPair();
     const { left, right } = pair;
-    using mr = pair.pd.registerMemory(4096, AccessFlags.LOCAL_WRITE | AccessFlags.REMOTE_READ);
+    using mr = new MemoryRegion(pair.pd, 4096, AccessFlags.LOCAL_WRITE | AccessFlags.REMOTE_READ);
     const sge = left.mr.slice(0, 8);
     const peer = { remoteAddr: mr.addr, rkey: mr.rkey };
     left.qp.postSend({ opcode: WrOpcode.RDMA_READ, sge, ...peer });

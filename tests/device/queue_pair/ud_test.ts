@@ -1,7 +1,7 @@
 // Datagrams from one queue pair to another.
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import {
-  type AddressHandle,
+  AddressHandle,
   mtuBytes,
   RecvRequests,
   SendFlags,
@@ -14,8 +14,17 @@ import {
   WorkCompletionError,
   WorkCompletions,
   WrOpcode,
-} from "../../mod.ts";
-import { deviceTest, type Pair, PORT, QKEY, selfAddress, sysfs, udPair, waitFor } from "./setup.ts";
+} from "../../../mod.ts";
+import {
+  deviceTest,
+  type Pair,
+  PORT,
+  QKEY,
+  selfAddress,
+  sysfs,
+  udPair,
+  waitFor,
+} from "../setup.ts";
 
 interface Sender extends Pair {
   readonly ah: AddressHandle;
@@ -23,7 +32,7 @@ interface Sender extends Pair {
 
 function sender(): Sender {
   const pair = udPair();
-  return { ...pair, ah: pair.pd.createAh(selfAddress(pair.context)) };
+  return { ...pair, ah: new AddressHandle(pair.pd, selfAddress(pair.context)) };
 }
 
 /** Sends one datagram from left to right, which is received at offset 0. */
@@ -138,7 +147,7 @@ deviceTest("QueuePair.postSend() and postRecv() do nothing when given an empty l
   assertEquals(pair.left.cq.poll(), []);
 });
 
-deviceTest("QueuePair.postSends() posts a run of prepared requests again and again", async () => {
+deviceTest("QueuePair.postSend() posts a run of prepared requests again and again", async () => {
   using pair = sender();
   const { left, right, ah } = pair;
   const sends = new SendRequests({ capacity: 4 });
@@ -154,8 +163,8 @@ deviceTest("QueuePair.postSends() posts a run of prepared requests again and aga
       sends.setLength(i, 10 * (i + 1));
       sends.setWrId(i, BigInt(500 + i));
     }
-    right.qp.postRecvs(receives, count, start);
-    left.qp.postSends(sends, count, start);
+    right.qp.postRecv(receives, count, start);
+    left.qp.postSend(sends, count, start);
     const sent = await waitFor(left.cq, count);
     const received = await waitFor(right.cq, count);
     const numbers = Array.from({ length: count }, (_, i) => start + i);

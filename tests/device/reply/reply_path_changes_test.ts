@@ -11,17 +11,18 @@ import {
   type AddressHandle,
   Gid,
   Grh,
+  ProtectionDomain,
   QpType,
-  type ReplyPath,
+  ReplyPath,
   VerbsError,
   type WcAddress,
   WcFlags,
   WcStatus,
   WorkCompletions,
-} from "../../mod.ts";
-import { structs } from "../../ffi/layout.ts";
-import { type MovingLink, movingLink } from "./moving_link.ts";
-import { deviceTest, makeEnd, PORT, QKEY, until, waitFor } from "./setup.ts";
+} from "../../../mod.ts";
+import { structs } from "../../../ffi/layout.ts";
+import { type MovingLink, movingLink } from "../moving_link.ts";
+import { deviceTest, makeEnd, PORT, QKEY, until, waitFor } from "../setup.ts";
 
 const WC: WcAddress = { wcFlags: WcFlags.GRH, slid: 0, sl: 0, dlidPathBits: 0 };
 const FIRST = "10.8.0.1";
@@ -55,8 +56,8 @@ deviceTest(
   "ReplyPath.to() answers by an address from when it is added until it is removed",
   async () => {
     using link = await movingLink();
-    using pd = link.context.allocPd();
-    using path = pd.createReplyPath({ port: PORT });
+    using pd = new ProtectionDomain(link.context);
+    using path = new ReplyPath(pd, { port: PORT });
     assertEquals(answer(path, FIRST), undefined);
     await link.add(FIRST);
     const ah = answer(path, FIRST);
@@ -77,8 +78,8 @@ deviceTest(
   "ReplyPath.toAt() takes up a change with the first completion of the next poll",
   async () => {
     using link = await movingLink();
-    using pd = link.context.allocPd();
-    using path = pd.createReplyPath({ port: PORT });
+    using pd = new ProtectionDomain(link.context);
+    using path = new ReplyPath(pd, { port: PORT });
     const { cq } = makeEnd(pd, QpType.UD);
     await link.add(FIRST);
     const batch = new WorkCompletions(2);
@@ -104,8 +105,8 @@ deviceTest(
 
 deviceTest("ReplyPath.refresh() takes up a change before the next poll", async () => {
   using link = await movingLink();
-  using pd = link.context.allocPd();
-  using path = pd.createReplyPath({ port: PORT });
+  using pd = new ProtectionDomain(link.context);
+  using path = new ReplyPath(pd, { port: PORT });
   await link.add(FIRST);
   answer(path, FIRST);
   assertEquals(path.size, 1);
@@ -116,8 +117,8 @@ deviceTest("ReplyPath.refresh() takes up a change before the next poll", async (
 
 deviceTest("ReplyPath makes its handles anew when its port goes down", async () => {
   using link = await movingLink();
-  using pd = link.context.allocPd();
-  using path = pd.createReplyPath({ port: PORT });
+  using pd = new ProtectionDomain(link.context);
+  using path = new ReplyPath(pd, { port: PORT });
   await link.add(FIRST);
   const ah = answer(path, FIRST);
   await link.bounce();
@@ -129,9 +130,9 @@ deviceTest("ReplyPath makes its handles anew when its port goes down", async () 
 
 deviceTest("ReplyPath tells all paths of a context of a change, whichever asks first", async () => {
   using link = await movingLink();
-  using pd = link.context.allocPd();
-  using left = pd.createReplyPath({ port: PORT });
-  using right = pd.createReplyPath({ port: PORT });
+  using pd = new ProtectionDomain(link.context);
+  using left = new ReplyPath(pd, { port: PORT });
+  using right = new ReplyPath(pd, { port: PORT });
   await link.add(FIRST);
   const handles = [answer(left, FIRST), answer(right, FIRST)];
   await link.add(SECOND);
@@ -143,8 +144,8 @@ deviceTest(
   "ReplyPath leaves a handle open that was given out before a change, to be posted with",
   async () => {
     using link = await movingLink();
-    using pd = link.context.allocPd();
-    using path = pd.createReplyPath({ port: PORT });
+    using pd = new ProtectionDomain(link.context);
+    using path = new ReplyPath(pd, { port: PORT });
     const { qp, cq, mr } = makeEnd(pd, QpType.UD);
     qp.activateUd({ port: PORT, qkey: QKEY });
     await link.add(FIRST);
@@ -212,8 +213,8 @@ deviceTest(
   "ReplyPath.to() never gives a handle of an address that has gone, under load",
   async () => {
     using link = await movingLink();
-    using pd = link.context.allocPd();
-    using path = pd.createReplyPath({ port: PORT, maxPeers: 4 });
+    using pd = new ProtectionDomain(link.context);
+    using path = new ReplyPath(pd, { port: PORT, maxPeers: 4 });
     const { qp, cq, mr } = makeEnd(pd, QpType.UD);
     qp.activateUd({ port: PORT, qkey: QKEY });
     await link.add(FIRST);

@@ -1,11 +1,11 @@
 // The addresses a reply path computes, compared bit by bit with those a C program gets of the same bytes.
 import { assert, assertEquals, assertGreater } from "@std/assert";
-import { type Context, type ReplyPath, WorkCompletions } from "../../mod.ts";
-import { structs } from "../../ffi/layout.ts";
-import { compileC } from "../c/compile.ts";
-import { DEVICE, movingLink } from "./moving_link.ts";
-import { deviceTest, openRxe, PORT, RXE } from "./setup.ts";
-import { generateWcPairs, Random } from "./wc_generator.ts";
+import { type Context, ProtectionDomain, ReplyPath, WorkCompletions } from "../../../mod.ts";
+import { structs } from "../../../ffi/layout.ts";
+import { compileC } from "../../c/compile.ts";
+import { DEVICE, movingLink } from "../moving_link.ts";
+import { deviceTest, openRxe, PORT, RXE } from "../setup.ts";
+import { generateWcPairs, Random } from "../wc_generator.ts";
 
 const WC = structs.ibv_wc.size;
 const GRH = structs.ibv_grh.size;
@@ -163,8 +163,8 @@ deviceTest(
   "ReplyPath.writeAttr() equals ibv_init_ah_from_wc in C for a million completions",
   async () => {
     using context = openRxe();
-    using pd = context.allocPd();
-    using path = pd.createReplyPath({ port: PORT });
+    using pd = new ProtectionDomain(context);
+    using path = new ReplyPath(pd, { port: PORT });
     const count = 1_000_000;
     assertVaried(await compare({ device: RXE, context, path, count, misses: 600 }), count);
   },
@@ -174,8 +174,8 @@ deviceTest(
   "ReplyPath.writeAttr() equals ibv_init_ah_from_wc in C when the table holds 300 GIDs",
   async () => {
     using link = await movingLink();
-    using pd = link.context.allocPd();
-    using path = pd.createReplyPath({ port: PORT });
+    using pd = new ProtectionDomain(link.context);
+    using path = new ReplyPath(pd, { port: PORT });
     await link.addAll(Array.from({ length: 300 }, (_, i) => `10.7.${i >> 7}.${(i & 127) + 1}`));
     const { context } = link;
     assert(context.gidTable(PORT).some(({ gidIndex }) => gidIndex > 256));

@@ -9,20 +9,22 @@ import {
 } from "@std/assert";
 import { assertSpyCalls, spy } from "@std/testing/mock";
 import {
-  type AddressHandle,
+  AddressHandle,
   type Context,
   Gid,
   Grh,
-  type ReplyPath,
+  initAhFromWc,
+  ProtectionDomain,
+  ReplyPath,
   SendRequests,
   VerbsError,
   type WcAddress,
   WcFlags,
   WcStatus,
   WorkCompletions,
-} from "../../mod.ts";
-import { structs } from "../../ffi/layout.ts";
-import { nonblocking, verbs } from "../../ffi/library.ts";
+} from "../../../mod.ts";
+import { structs } from "../../../ffi/layout.ts";
+import { nonblocking, verbs } from "../../../ffi/library.ts";
 import {
   deviceTest,
   type Family,
@@ -34,8 +36,8 @@ import {
   selfAddress,
   udPair,
   waitFor,
-} from "./setup.ts";
-import { slowLink } from "./slow_link.ts";
+} from "../setup.ts";
+import { slowLink } from "../slow_link.ts";
 
 const WC: WcAddress = { wcFlags: WcFlags.GRH, slid: 0, sl: 0, dlidPathBits: 0 };
 
@@ -56,7 +58,7 @@ function selfGrh(context: Context, tos = 0): Grh {
 
 /** Sends a datagram from the left end to the right one. */
 function sendRight({ left, right, pd, context }: Pair, family: Family, offset = 0): void {
-  using ah = pd.createAh(selfAddress(context, family));
+  using ah = new AddressHandle(pd, selfAddress(context, family));
   right.qp.postRecv({ wrId: BigInt(offset), sge: right.mr.slice(offset, 1024) });
   const sge = left.mr.slice(0, 8);
   left.qp.postSend({ sge, ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
@@ -66,13 +68,13 @@ for (const family of ["ipv4", "ipv6", "link-local"] as const) {
   deviceTest(`ReplyPath.to() gives a handle that reaches the sender over ${family}`, async () => {
     using pair = udPair();
     const { left, right, pd, context } = pair;
-    using path = pd.createReplyPath({ port: PORT });
+    using path = new ReplyPath(pd, { port: PORT });
     sendRight(pair, family);
     const [wc] = await waitFor(right.cq);
     const grh = right.mr.grhAt(0);
     assertEquals(
       JSON.stringify(path.attr(wc!, grh)),
-      JSON.stringify(context.initAhFromWc(PORT, wc!, grh)),
+      JSON.stringify(initAhFromWc(context, PORT, wc!, grh)),
     );
     left.qp.postRecv({ sge: left.mr.slice(0, 1024) });
     const sge = right.mr.slice(2048, 4);
@@ -86,7 +88,7 @@ for (const family of ["ipv4", "ipv6", "link-local"] as const) {
 deviceTest("ReplyPath.toAt() answers every packet of a poll", async () => {
   using pair = udPair();
   const { left, right, pd } = pair;
-  using path = pd.createReplyPath({ port: PORT });
+  using path = new ReplyPath(pd, { port: PORT });
   const batch = new WorkCompletions(8);
   const replies = new SendRequests({ capacity: 8 });
   const bytes = right.mr.bytes();
@@ -104,7 +106,7 @@ deviceTest("ReplyPath.toAt() answers every packet of a poll", async () => {
     replies.set(i, { sge: right.mr.slice(0, 4), ah, remoteQpn, remoteQkey: QKEY });
   }
   assertEquals(path.size, 2);
-  right.qp.postSends(replies);
+  right.qp.postSend(replies);
   const received = await waitFor(left.cq, 8);
   assert(received.every(({ status }) => status === WcStatus.SUCCESS));
   await waitFor(right.cq, 8);
@@ -112,8 +114,8 @@ deviceTest("ReplyPath.toAt() answers every packet of a poll", async () => {
 
 deviceTest("ReplyPath.toAt() reads a packet at any offset of a view that starts anywhere", () => {
   using context = openRxe();
-  using pd = context.allocPd();
-  using path = pd.createReplyPath({ port: PORT });
+  using pd = new ProtectionDomain(context);
+  using path = new ReplyPath(pd, { port: PORT });
   const batch = new WorkCompletions(2);
   const { size, fields } = structs.ibv_wc;
   batch.view.setUint32(size + fields.wc_flags.offset, WcFlags.GRH, true);
@@ -128,8 +130,8 @@ deviceTest("ReplyPath.toAt() reads a packet at any offset of a view that starts 
 
 deviceTest("ReplyPath.to() makes one handle for each address", () => {
   using context = openRxe();
-  using pd = context.allocPd();
-  using path = pd.createReplyPath({ port: PORT });
+  using pd = new ProtectionDomain(context);
+  using path = new ReplyPath(pd, { port: PORT });
   using created = spy(verbs(), "ibv_create_ah");
   const first = path.to(WC, selfGrh(context, 0));
   const second = path.to(WC, selfGrh(context, 4));
@@ -145,8 +147,8 @@ deviceTest(
   "ReplyPath.to() takes peers for one when only bytes that were not received differ",
   () => {
     using context = openRxe();
-    using pd = context.allocPd();
-    using path = pd.createReplyPath({ port: PORT });
+    using pd = new ProtectionDomain(context);
+    using path = new ReplyPath(pd, { port: PORT });
     const { bytes } = selfGrh(context);
     const ah = path.to(WC, new Grh(bytes));
     bytes.set([0x01, 0x02, 0x03, 0x04]);
@@ -161,12 +163,12 @@ const failures: [what: string, grh: (context: Context) => Grh | undefined, code:
   ["no GRH although the completion has one", () => undefined, "EPROTONOSUPPORT"],
 ];
 for (const [what, make, code] of failures) {
-  deviceTest(`ReplyPath fails as Context.initAhFromWc() does when given ${what}`, async () => {
+  deviceTest(`ReplyPath fails as initAhFromWc() does when given ${what}`, async () => {
     using context = openRxe();
-    using pd = context.allocPd();
-    using path = pd.createReplyPath({ port: PORT });
+    using pd = new ProtectionDomain(context);
+    using path = new ReplyPath(pd, { port: PORT });
     const grh = make(context);
-    const expected = assertThrows(() => context.initAhFromWc(PORT, WC, grh), VerbsError);
+    const expected = assertThrows(() => initAhFromWc(context, PORT, WC, grh), VerbsError);
     assertEquals(expected.code, code);
     const errors = [
       assertThrows(() => path.to(WC, grh), VerbsError),
@@ -178,22 +180,25 @@ for (const [what, make, code] of failures) {
   });
 }
 
-deviceTest("ReplyPath.to() fails as createAh() does when the completion has no GRH on RoCE", () => {
-  using context = openRxe();
-  using pd = context.allocPd();
-  using path = pd.createReplyPath({ port: PORT });
-  const wc = { ...WC, wcFlags: 0, slid: 7 };
-  const attr = path.attr(wc);
-  assertEquals([attr.isGlobal, attr.dlid, attr.portNum], [false, 7, PORT]);
-  const error = assertThrows(() => path.to(wc), VerbsError);
-  assertEquals([error.verb, error.code], ["ibv_create_ah", "EINVAL"]);
-  assertEquals(path.size, 0);
-});
+deviceTest(
+  "ReplyPath.to() fails as new AddressHandle() does when the completion has no GRH on RoCE",
+  () => {
+    using context = openRxe();
+    using pd = new ProtectionDomain(context);
+    using path = new ReplyPath(pd, { port: PORT });
+    const wc = { ...WC, wcFlags: 0, slid: 7 };
+    const attr = path.attr(wc);
+    assertEquals([attr.isGlobal, attr.dlid, attr.portNum], [false, 7, PORT]);
+    const error = assertThrows(() => path.to(wc), VerbsError);
+    assertEquals([error.verb, error.code], ["ibv_create_ah", "EINVAL"]);
+    assertEquals(path.size, 0);
+  },
+);
 
 deviceTest("ReplyPath closes the handle not asked for longest when it has too many", () => {
   using context = openRxe();
-  using pd = context.allocPd();
-  using path = pd.createReplyPath({ port: PORT, maxPeers: 3 });
+  using pd = new ProtectionDomain(context);
+  using path = new ReplyPath(pd, { port: PORT, maxPeers: 3 });
   const to = (peer: number): AddressHandle => path.to(WC, selfGrh(context, 4 * peer));
   const handles = [to(0), to(1), to(2)];
   to(0);
@@ -209,7 +214,7 @@ deviceTest(
   async () => {
     using pair = udPair();
     const { left, right, pd, context } = pair;
-    using path = pd.createReplyPath({ port: PORT, maxPeers: 1 });
+    using path = new ReplyPath(pd, { port: PORT, maxPeers: 1 });
     using destroyed = spy(verbs(), "ibv_destroy_ah");
     const ah = path.to(WC, selfGrh(context));
     right.qp.postRecv({ sge: right.mr.slice(0, 1024) });
@@ -226,8 +231,8 @@ deviceTest(
 
 deviceTest("ReplyPath.to() makes a new handle when the one it gave was disposed", () => {
   using context = openRxe();
-  using pd = context.allocPd();
-  using path = pd.createReplyPath({ port: PORT });
+  using pd = new ProtectionDomain(context);
+  using path = new ReplyPath(pd, { port: PORT });
   path.to(WC, selfGrh(context)).close();
   assertEquals(path.to(WC, selfGrh(context)).disposed, false);
   assertEquals(path.size, 1);
@@ -236,8 +241,8 @@ deviceTest("ReplyPath.to() makes a new handle when the one it gave was disposed"
 for (const peers of [10, 1000, 10_000]) {
   deviceTest(`ReplyPath keeps the handles of ${peers} peers`, () => {
     using context = openRxe();
-    using pd = context.allocPd();
-    using path = pd.createReplyPath({ port: PORT, maxPeers: peers });
+    using pd = new ProtectionDomain(context);
+    using path = new ReplyPath(pd, { port: PORT, maxPeers: peers });
     const { bytes } = selfGrh(context);
     const grhOf = (peer: number): Grh => {
       bytes[21] = peer & 0xfc;
@@ -254,8 +259,8 @@ for (const peers of [10, 1000, 10_000]) {
 
 deviceTest("ReplyPath.invalidate() has handles made anew, and leaves those given out open", () => {
   using context = openRxe();
-  using pd = context.allocPd();
-  using path = pd.createReplyPath({ port: PORT });
+  using pd = new ProtectionDomain(context);
+  using path = new ReplyPath(pd, { port: PORT });
   const before = path.to(WC, selfGrh(context));
   path.invalidate();
   assertEquals(path.size, 0);
@@ -268,8 +273,8 @@ const SLOW = ipv4Grh("10.9.0.77", "10.9.0.1");
 
 deviceTest("ReplyPath.toAsync() asks once for a peer, and remembers no failure", async () => {
   using link = slowLink();
-  using pd = link.context.allocPd();
-  using path = pd.createReplyPath({ port: PORT });
+  using pd = new ProtectionDomain(link.context);
+  using path = new ReplyPath(pd, { port: PORT });
   using created = spy(nonblocking(), "ibv_create_ah");
   const ask = (): Promise<AddressHandle> => path.toAsync(WC, SLOW);
   const outcomes = await Promise.allSettled([ask(), ask()]);
@@ -290,8 +295,8 @@ deviceTest(
   "ReplyPath.toAsync() ends one wait when its signal aborts, and not the others'",
   async () => {
     using link = slowLink();
-    using pd = link.context.allocPd();
-    using path = pd.createReplyPath({ port: PORT });
+    using pd = new ProtectionDomain(link.context);
+    using path = new ReplyPath(pd, { port: PORT });
     const controller = new AbortController();
     const aborted = path.toAsync(WC, SLOW, { signal: controller.signal });
     const other = path.toAsync(WC, SLOW);
@@ -307,8 +312,8 @@ deviceTest(
 
 deviceTest("ReplyPath.toAsync() makes another handle when addresses change meanwhile", async () => {
   using link = slowLink();
-  using pd = link.context.allocPd();
-  using path = pd.createReplyPath({ port: PORT });
+  using pd = new ProtectionDomain(link.context);
+  using path = new ReplyPath(pd, { port: PORT });
   using created = spy(nonblocking(), "ibv_create_ah");
   const asking = path.toAsync(WC, SLOW);
   path.invalidate();
@@ -321,8 +326,8 @@ deviceTest("ReplyPath.toAsync() makes another handle when addresses change meanw
 
 deviceTest("ReplyPath.toAsync() gives what to() made meanwhile", async () => {
   using link = slowLink();
-  using pd = link.context.allocPd();
-  using path = pd.createReplyPath({ port: PORT });
+  using pd = new ProtectionDomain(link.context);
+  using path = new ReplyPath(pd, { port: PORT });
   const asking = path.toAsync(WC, SLOW);
   link.answer();
   const made = path.to(WC, SLOW);
@@ -332,8 +337,8 @@ deviceTest("ReplyPath.toAsync() gives what to() made meanwhile", async () => {
 
 deviceTest("ReplyPath.toAsync() rejects when the path is disposed meanwhile", async () => {
   using link = slowLink();
-  using pd = link.context.allocPd();
-  const path = pd.createReplyPath({ port: PORT });
+  using pd = new ProtectionDomain(link.context);
+  const path = new ReplyPath(pd, { port: PORT });
   const asking = path.toAsync(WC, SLOW);
   path.close();
   link.answer();
@@ -343,8 +348,8 @@ deviceTest("ReplyPath.toAsync() rejects when the path is disposed meanwhile", as
 for (const what of ["path", "pd", "context"] as const) {
   deviceTest(`ReplyPath and its handles are disposed when its ${what} is closed`, async () => {
     using context = openRxe();
-    using pd = context.allocPd();
-    using path = pd.createReplyPath({ port: PORT });
+    using pd = new ProtectionDomain(context);
+    using path = new ReplyPath(pd, { port: PORT });
     const grh = selfGrh(context);
     const before = path.to(WC, grh);
     path.invalidate();
@@ -368,12 +373,12 @@ for (const what of ["path", "pd", "context"] as const) {
   });
 }
 
-deviceTest("ProtectionDomain.createReplyPath() refuses a port or a size that cannot be", () => {
+deviceTest("new ReplyPath() refuses a port or a size that cannot be", () => {
   using context = openRxe();
-  using pd = context.allocPd();
-  assertThrows(() => pd.createReplyPath({ port: 2 }), RangeError, "port 1 only");
-  assertThrows(() => pd.createReplyPath({ port: PORT, maxPeers: 0 }), RangeError, "maxPeers 0");
-  using path = pd.createReplyPath({ port: PORT });
+  using pd = new ProtectionDomain(context);
+  assertThrows(() => new ReplyPath(pd, { port: 2 }), RangeError, "port 1 only");
+  assertThrows(() => new ReplyPath(pd, { port: PORT, maxPeers: 0 }), RangeError, "maxPeers 0");
+  using path = new ReplyPath(pd, { port: PORT });
   const grh = new Uint8Array(40) as unknown as Grh;
   assertThrows(() => path.to(WC, grh), TypeError, "it is not a Grh");
 });

@@ -1,18 +1,19 @@
 // Each verb failing in the kernel: a typed error, nothing left behind, and the next attempt succeeds.
 import { assertEquals, assertThrows } from "@std/assert";
-import { EOPNOTSUPP } from "../../ffi/errno.ts";
-import { type Verbs, verbs } from "../../ffi/library.ts";
+import { EOPNOTSUPP } from "../../../ffi/errno.ts";
+import { type Verbs, verbs } from "../../../ffi/library.ts";
 import {
+  CompletionQueue,
   Context,
-  type QpInitEx,
+  type QpInitAttr,
   QpState,
   QpType,
-  type QueuePair,
+  QueuePair,
   type Resource,
-  type RwqIndirectionTable,
-  type WorkQueue,
+  RwqIndirectionTable,
+  WorkQueue,
   WqState,
-} from "../../mod.ts";
+} from "../../../mod.ts";
 import {
   alive,
   assertFails,
@@ -25,7 +26,7 @@ import {
   openBench,
   STUB,
   stubTest,
-} from "./stub.ts";
+} from "../stub.ts";
 
 const ERRNOS = ["ENOMEM", "EINVAL", "EIO", "EAGAIN", "ENOSPC", "EOPNOTSUPP"];
 
@@ -40,23 +41,27 @@ interface Objects {
 
 function makeObjects(bench: Bench): Objects {
   const { context, pd, workQueues } = bench;
-  const table = context.createRwqIndirectionTable({ workQueues });
-  const qp = pd.createQpEx(rssOver(table));
+  const table = new RwqIndirectionTable(context, workQueues);
+  const qp = new QueuePair(pd, rssOver(table));
   return { bench, context, wq: workQueues[0]!, table, qp };
 }
 
-function rssOver(rwqIndTbl: RwqIndirectionTable): QpInitEx {
+function rssOver(rwqIndTbl: RwqIndirectionTable): QpInitAttr {
   return { type: QpType.RAW_PACKET, rwqIndTbl, rxHashConf: hashOverAll() };
 }
 
 const MAKERS: readonly [stubVerb: string, verb: string, make: (objects: Objects) => Resource][] = [
-  ["create_wq", "ibv_create_wq", ({ wq }) => wq.pd.createWq({ maxWr: 1, maxSge: 1, cq: wq.cq })],
+  [
+    "create_wq",
+    "ibv_create_wq",
+    ({ wq }) => new WorkQueue(wq.pd, { maxWr: 1, maxSge: 1, cq: wq.cq }),
+  ],
   [
     "create_rwq_ind_table",
     "ibv_create_rwq_ind_table",
-    ({ context, wq }) => context.createRwqIndirectionTable({ workQueues: [wq] }),
+    ({ context, wq }) => new RwqIndirectionTable(context, [wq]),
   ],
-  ["create_qp", "ibv_create_qp_ex", ({ qp, table }) => qp.pd.createQpEx(rssOver(table))],
+  ["create_qp", "ibv_create_qp_ex", ({ qp, table }) => new QueuePair(qp.pd, rssOver(table))],
 ];
 
 for (const [stubVerb, verb, make] of MAKERS) {
@@ -155,7 +160,7 @@ stubTest("CompletionQueue.poll() refuses more completions than it asked for", ()
   const original = table.ibv_poll_cq;
   table.ibv_poll_cq = () => EOPNOTSUPP;
   try {
-    const cq = context.createCq({ cqe: 7 });
+    const cq = new CompletionQueue(context, { cqe: 7 });
     assertFails(() => cq.poll(16), "ibv_poll_cq", "EOPNOTSUPP");
   } finally {
     table.ibv_poll_cq = original;

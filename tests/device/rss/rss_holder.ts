@@ -2,29 +2,35 @@
 // rss_killed_test.ts.
 import {
   AccessFlags,
+  CompletionQueue,
   Context,
+  MemoryRegion,
   microsoftRssKey,
+  ProtectionDomain,
   QpState,
   QpType,
+  QueuePair,
+  RwqIndirectionTable,
   RxHash,
+  WorkQueue,
   WqState,
-} from "../../mod.ts";
+} from "../../../mod.ts";
 
 const context = Context.open("stub0");
-const pd = context.allocPd();
-const cq = context.createCq({ cqe: 64 });
-const mr = pd.registerMemory(65536, AccessFlags.LOCAL_WRITE);
-const workQueues = Array.from({ length: 8 }, () => pd.createWq({ maxWr: 8, maxSge: 1, cq }));
+const pd = new ProtectionDomain(context);
+const cq = new CompletionQueue(context, { cqe: 64 });
+const mr = new MemoryRegion(pd, 65536, AccessFlags.LOCAL_WRITE);
+const workQueues = Array.from({ length: 8 }, () => new WorkQueue(pd, { maxWr: 8, maxSge: 1, cq }));
 for (const wq of workQueues) {
   wq.modify({ wqState: WqState.RDY });
   wq.postRecv({ sge: mr.slice(0, 4096) });
 }
 const rxHashConf = new RxHash({ rxHashKey: microsoftRssKey(), rxHashFieldsMask: 0xff });
 const tables = [workQueues.slice(0, 4), workQueues].map((workQueues) =>
-  context.createRwqIndirectionTable({ workQueues })
+  new RwqIndirectionTable(context, workQueues)
 );
 for (const rwqIndTbl of [...tables, tables[0]!]) {
-  const qp = pd.createQpEx({ type: QpType.RAW_PACKET, rwqIndTbl, rxHashConf });
+  const qp = new QueuePair(pd, { type: QpType.RAW_PACKET, rwqIndTbl, rxHashConf });
   qp.modify({ qpState: QpState.INIT, portNum: 2 });
   qp.modify({ qpState: QpState.RTR });
 }

@@ -1,7 +1,7 @@
 // A process that is killed while it holds work queues, tables and queue pairs leaves nothing behind.
 import { assertEquals } from "@std/assert";
-import { until } from "./setup.ts";
-import { alive, stubTest } from "./stub.ts";
+import { until } from "../setup.ts";
+import { alive, stubTest } from "../stub.ts";
 
 /** Starts a process that holds objects, and comes back once it does. */
 async function startHolder(): Promise<Deno.ChildProcess> {

@@ -2,23 +2,25 @@
 import { assert, assertEquals } from "@std/assert";
 import {
   AccessFlags,
-  type MemoryRegion,
+  MemoryRegion,
   microsoftRssKey,
   QpState,
   QpType,
+  QueuePair,
   type RssFlow,
+  RwqIndirectionTable,
   RxHash,
   RxHashFields,
   WcOpcode,
   WcStatus,
   type WorkCompletion,
-  type WorkQueue,
+  WorkQueue,
   WqFlags,
   WqState,
-} from "../../mod.ts";
-import { rssVectors } from "../pure/rss_vectors.ts";
-import { frameOf } from "./frames.ts";
-import { waitFor } from "./setup.ts";
+} from "../../../mod.ts";
+import { rssVectors } from "../../pure/rss/rss_vectors.ts";
+import { frameOf } from "../frames.ts";
+import { waitFor } from "../setup.ts";
 import {
   type Bench,
   calls,
@@ -31,7 +33,7 @@ import {
   openBench,
   startAll,
   stubTest,
-} from "./stub.ts";
+} from "../stub.ts";
 
 const ROOM = 256;
 
@@ -44,7 +46,7 @@ interface Receiver {
 function startReceivers({ pd, workQueues }: Bench): Map<number, Receiver> {
   startAll(workQueues);
   return new Map(workQueues.map((wq) => {
-    const mr = pd.registerMemory(wq.maxWr * ROOM, AccessFlags.LOCAL_WRITE);
+    const mr = new MemoryRegion(pd, wq.maxWr * ROOM, AccessFlags.LOCAL_WRITE);
     wq.postRecv(Array.from({ length: wq.maxWr }, (_, i) => ({
       wrId: BigInt(i),
       sge: mr.slice(i * ROOM, ROOM),
@@ -133,11 +135,11 @@ function evenMasks(): number[] {
 stubTest("RxHash.hash() is the hash that packets have, for every selection of fields", () => {
   using bench = openBench(4);
   const flows = manyFlows(6);
-  const rwqIndTbl = bench.context.createRwqIndirectionTable({ workQueues: bench.workQueues });
+  const rwqIndTbl = new RwqIndirectionTable(bench.context, bench.workQueues);
   const key = crypto.getRandomValues(new Uint8Array(40));
   for (const rxHashFieldsMask of evenMasks()) {
     const rxHashConf = new RxHash({ rxHashKey: key, rxHashFieldsMask });
-    using qp = bench.pd.createQpEx({ type: QpType.RAW_PACKET, rwqIndTbl, rxHashConf });
+    using qp = new QueuePair(bench.pd, { type: QpType.RAW_PACKET, rwqIndTbl, rxHashConf });
     forget();
     deliver(qp, flows.map((flow) => frameOf(flow)));
     const hashes = flows.map((flow) => rxHashConf.hash(flow));
@@ -184,7 +186,7 @@ stubTest("Packets that reach a queue which is not ready are dropped", () => {
 stubTest("A work queue receives again after RESET, without what was posted before", async () => {
   using bench = openBench(1);
   const { pd, workQueues: [wq] } = bench;
-  const mr = pd.registerMemory(2 * ROOM, AccessFlags.LOCAL_WRITE);
+  const mr = new MemoryRegion(pd, 2 * ROOM, AccessFlags.LOCAL_WRITE);
   const qp = makeRss(bench, hashOverAll());
   const frame = frameOf(manyFlows(1)[0]!);
   wq!.modify({ wqState: WqState.RDY });
@@ -200,8 +202,8 @@ stubTest("A work queue receives again after RESET, without what was posted befor
 stubTest("A packet is scattered over the elements of a receive", async () => {
   using bench = openBench(1);
   const { context, pd } = bench;
-  const wq = pd.createWq({ maxWr: 1, maxSge: 3, cq: bench.workQueues[0]!.cq });
-  const mr = pd.registerMemory(3 * ROOM, AccessFlags.LOCAL_WRITE);
+  const wq = new WorkQueue(pd, { maxWr: 1, maxSge: 3, cq: bench.workQueues[0]!.cq });
+  const mr = new MemoryRegion(pd, 3 * ROOM, AccessFlags.LOCAL_WRITE);
   const qp = makeRss({ ...bench, context, workQueues: [wq] }, hashOverAll());
   const frame = frameOf(manyFlows(1)[0]!, { payload: new Uint8Array(40).fill(0xa5) });
   wq.modify({ wqState: WqState.RDY });
@@ -220,8 +222,8 @@ stubTest(
     using bench = openBench(1);
     const { pd } = bench;
     const init = { maxWr: 1, maxSge: 1, cq: bench.workQueues[0]!.cq };
-    const wq = pd.createWq({ ...init, createFlags: WqFlags.SCATTER_FCS });
-    const mr = pd.registerMemory(ROOM, AccessFlags.LOCAL_WRITE);
+    const wq = new WorkQueue(pd, { ...init, createFlags: WqFlags.SCATTER_FCS });
+    const mr = new MemoryRegion(pd, ROOM, AccessFlags.LOCAL_WRITE);
     const qp = makeRss({ ...bench, workQueues: [wq] }, hashOverAll());
     const frame = frameOf(manyFlows(1)[0]!);
     wq.modify({ wqState: WqState.RDY });
@@ -243,7 +245,7 @@ for (
     using bench = openBench(1);
     const { pd, workQueues: [wq] } = bench;
     const access = code === WcStatus.LOC_PROT_ERR ? 0 : AccessFlags.LOCAL_WRITE;
-    const mr = pd.registerMemory(ROOM, access);
+    const mr = new MemoryRegion(pd, ROOM, access);
     const qp = makeRss(bench, hashOverAll());
     wq!.modify({ wqState: WqState.RDY });
     wq!.postRecv([{ wrId: 1n, sge: mr.slice(0, sizeOf()) }, { wrId: 2n }]);
@@ -259,8 +261,8 @@ stubTest("Raw packet queue pairs without a table receive by themselves", async (
   const { pd, workQueues: [wq] } = bench;
   const cap = { maxSendWr: 1, maxRecvWr: 1 };
   const init = { type: QpType.RAW_PACKET, sendCq: wq!.cq, recvCq: wq!.cq, cap };
-  const qp = pd.createQpEx({ ...init, createFlags: 0 });
-  const mr = pd.registerMemory(ROOM, AccessFlags.LOCAL_WRITE);
+  const qp = new QueuePair(pd, { ...init, createFlags: 0 });
+  const mr = new MemoryRegion(pd, ROOM, AccessFlags.LOCAL_WRITE);
   const frame = frameOf(manyFlows(1)[0]!);
   qp.modify({ qpState: QpState.INIT, portNum: ETHERNET_PORT });
   qp.postRecv({ wrId: 5n, sge: mr.slice(0, ROOM) });

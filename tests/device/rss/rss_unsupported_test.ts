@@ -1,57 +1,61 @@
 // What a device without work queues answers: rxe.
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { errnoName } from "../../ffi/errno.ts";
-import { structs } from "../../ffi/layout.ts";
-import { verbs } from "../../ffi/library.ts";
-import { addressOf } from "../../ffi/memory.ts";
-import { allocStruct, writeField } from "../../ffi/struct.ts";
+import { errnoName } from "../../../ffi/errno.ts";
+import { structs } from "../../../ffi/layout.ts";
+import { verbs } from "../../../ffi/library.ts";
+import { addressOf } from "../../../ffi/memory.ts";
+import { allocStruct, writeField } from "../../../ffi/struct.ts";
 import {
+  CompletionQueue,
   type Context,
   type IbvRwqIndTable,
   type IbvWq,
+  ProtectionDomain,
   QpType,
+  QueuePair,
+  RwqIndirectionTable,
   type VerbsError,
-  type WorkQueue,
-} from "../../mod.ts";
-import { deviceTest, openRxe } from "./setup.ts";
-import { assertFails, hashOverAll } from "./stub.ts";
+  WorkQueue,
+} from "../../../mod.ts";
+import { deviceTest, openRxe } from "../setup.ts";
+import { assertFails, hashOverAll } from "../stub.ts";
 
 function assertNotSupported(error: VerbsError): void {
   assertEquals(error.notSupported, true);
   assertStringIncludes(error.message, "gave EOPNOTSUPP");
 }
 
-deviceTest("ProtectionDomain.createWq() is not supported on rxe", () => {
+deviceTest("new WorkQueue() is not supported on rxe", () => {
   using context = openRxe();
-  const pd = context.allocPd();
-  const cq = context.createCq({ cqe: 7 });
+  const pd = new ProtectionDomain(context);
+  const cq = new CompletionQueue(context, { cqe: 7 });
   const init = { maxWr: 1, maxSge: 1, cq };
-  const error = assertFails(() => pd.createWq(init), "ibv_create_wq", "EOPNOTSUPP");
+  const error = assertFails(() => new WorkQueue(pd, init), "ibv_create_wq", "EOPNOTSUPP");
   assertNotSupported(error);
   assertStringIncludes(error.hint!, "The device has no work queues");
 });
 
-deviceTest("Context.createRwqIndirectionTable() is not supported on rxe", () => {
+deviceTest("new RwqIndirectionTable() is not supported on rxe", () => {
   using context = openRxe();
-  const cq = context.createCq({ cqe: 7 });
+  const cq = new CompletionQueue(context, { cqe: 7 });
   // rxe has no work queue to make one of, and does not look at it
   const wq = { context, unsafeHandle: cq.unsafeHandle } as unknown as WorkQueue;
   assertNotSupported(
     assertFails(
-      () => context.createRwqIndirectionTable({ workQueues: [wq] }),
+      () => new RwqIndirectionTable(context, [wq]),
       "ibv_create_rwq_ind_table",
       "EOPNOTSUPP",
     ),
   );
 });
 
-deviceTest("ProtectionDomain.createQpEx() with a hash is not supported on rxe", () => {
+deviceTest("new QueuePair() with a hash is not supported on rxe", () => {
   using context = openRxe();
-  const pd = context.allocPd();
-  const cq = context.createCq({ cqe: 7 });
+  const pd = new ProtectionDomain(context);
+  const cq = new CompletionQueue(context, { cqe: 7 });
   const cap = { maxSendWr: 1, maxRecvWr: 1 };
   const init = { type: QpType.UD, sendCq: cq, recvCq: cq, cap, rxHashConf: hashOverAll() };
-  assertNotSupported(assertFails(() => pd.createQpEx(init), "ibv_create_qp_ex", "EOPNOTSUPP"));
+  assertNotSupported(assertFails(() => new QueuePair(pd, init), "ibv_create_qp_ex", "EOPNOTSUPP"));
 });
 
 /** The place of an object that rxe never makes: all that the verbs read of it is its context. */

@@ -1,7 +1,15 @@
 // Indirection tables: what reaches the kernel, what is refused, and what outlives what.
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { Context, QpType, type RwqIndirectionTable } from "../../mod.ts";
-import { resourceCounts } from "./setup.ts";
+import {
+  CompletionQueue,
+  Context,
+  ProtectionDomain,
+  QpType,
+  QueuePair,
+  RwqIndirectionTable,
+  WorkQueue,
+} from "../../../mod.ts";
+import { resourceCounts } from "../setup.ts";
 import {
   alive,
   assertFails,
@@ -14,17 +22,17 @@ import {
   openBench,
   STUB,
   stubTest,
-} from "./stub.ts";
+} from "../stub.ts";
 
 function makeTable({ context, workQueues }: Bench): RwqIndirectionTable {
-  return context.createRwqIndirectionTable({ workQueues });
+  return new RwqIndirectionTable(context, workQueues);
 }
 
 for (const [size, log] of [[1, 0], [2, 1], [4, 2], [128, 7]] as const) {
-  stubTest(`Context.createRwqIndirectionTable() sends ${size} work queues to the kernel`, () => {
+  stubTest(`new RwqIndirectionTable() sends ${size} work queues to the kernel`, () => {
     using bench = openBench(size);
     const workQueues = bench.workQueues.toReversed();
-    const table = bench.context.createRwqIndirectionTable({ workQueues });
+    const table = new RwqIndirectionTable(bench.context, workQueues);
     const call = lastCall("create_rwq_ind_table")!;
     assertEquals(call.ret, 0);
     assertEquals(call.ctx, calls("alloc_ucontext")[0]!.ctx);
@@ -37,19 +45,19 @@ for (const [size, log] of [[1, 0], [2, 1], [4, 2], [128, 7]] as const) {
   });
 }
 
-stubTest("Context.createRwqIndirectionTable() takes a work queue in several entries", () => {
+stubTest("new RwqIndirectionTable() takes a work queue in several entries", () => {
   using bench = openBench(2);
   const [a, b] = bench.workQueues;
-  bench.context.createRwqIndirectionTable({ workQueues: [a!, b!, b!, a!] });
+  new RwqIndirectionTable(bench.context, [a!, b!, b!, a!]);
   assertEquals(lastCall("create_rwq_ind_table")!.wqs, [a, b, b, a].map((wq) => wq!.wqNum));
 });
 
 stubTest(
-  "Context.createRwqIndirectionTable() keeps its entries when the caller's list changes",
+  "new RwqIndirectionTable() keeps its entries when the caller's list changes",
   () => {
     using bench = openBench(2);
     const workQueues = [...bench.workQueues];
-    const table = bench.context.createRwqIndirectionTable({ workQueues });
+    const table = new RwqIndirectionTable(bench.context, workQueues);
     workQueues.pop();
     assertEquals(table.workQueues, bench.workQueues);
     assert(Object.isFrozen(table.workQueues));
@@ -57,11 +65,11 @@ stubTest(
 );
 
 for (const size of [0, 3, 5, 127, 16384]) {
-  stubTest(`Context.createRwqIndirectionTable() refuses ${size} entries`, () => {
+  stubTest(`new RwqIndirectionTable() refuses ${size} entries`, () => {
     using bench = openBench(1);
     const workQueues = new Array(size).fill(bench.workQueues[0]!);
     assertThrows(
-      () => bench.context.createRwqIndirectionTable({ workQueues }),
+      () => new RwqIndirectionTable(bench.context, workQueues),
       RangeError,
       `Cannot create indirection table: it has ${size} entries, and takes a power of two up to 8192`,
     );
@@ -69,13 +77,13 @@ for (const size of [0, 3, 5, 127, 16384]) {
   });
 }
 
-stubTest("Context.createRwqIndirectionTable() tells the device's limits when it refuses", () => {
+stubTest("new RwqIndirectionTable() tells the device's limits when it refuses", () => {
   using bench = openBench(1);
   const { maxRwqIndirectionTableSize } = bench.context.queryDeviceEx().rssCaps;
   for (const size of [2 * maxRwqIndirectionTableSize, 8192]) {
     const workQueues = new Array(size).fill(bench.workQueues[0]!);
     const error = assertFails(
-      () => bench.context.createRwqIndirectionTable({ workQueues }),
+      () => new RwqIndirectionTable(bench.context, workQueues),
       "ibv_create_rwq_ind_table",
       "EINVAL",
     );
@@ -83,27 +91,27 @@ stubTest("Context.createRwqIndirectionTable() tells the device's limits when it 
   }
 });
 
-stubTest("Context.createRwqIndirectionTable() refuses work queues of another context", () => {
+stubTest("new RwqIndirectionTable() refuses work queues of another context", () => {
   using bench = openBench(2);
   using other = openBench(2);
   const [own, foreign] = [bench.workQueues[0]!, other.workQueues[1]!];
   // both numbers mean a work queue to the kernel, in either context
   assertThrows(
-    () => bench.context.createRwqIndirectionTable({ workQueues: [own, foreign] }),
+    () => new RwqIndirectionTable(bench.context, [own, foreign]),
     TypeError,
     "Cannot create indirection table: the work queue of entry 1 belongs to another context",
   );
   assertEquals(calls("create_rwq_ind_table"), []);
 });
 
-stubTest("Context.createRwqIndirectionTable() refuses disposed work queues", () => {
+stubTest("new RwqIndirectionTable() refuses disposed work queues", () => {
   using bench = openBench(2);
   bench.workQueues[1]!.close();
   assertThrows(() => makeTable(bench), TypeError, "Cannot use work queue: it is disposed");
   assertEquals(calls("create_rwq_ind_table"), []);
 });
 
-stubTest("Context.createRwqIndirectionTable() refuses a disposed context", () => {
+stubTest("new RwqIndirectionTable() refuses a disposed context", () => {
   using bench = openBench(1);
   bench.context.close();
   assertThrows(() => makeTable(bench), TypeError, "Cannot use context: it is disposed");
@@ -180,7 +188,7 @@ stubTest("RwqIndirectionTable refuses to be used once it is disposed", () => {
   assertThrows(() => table.unsafeHandle, TypeError, refused);
   assertThrows(() => table.workQueueFor(flow, hashOverAll()), TypeError, refused);
   const init = { type: QpType.RAW_PACKET, rwqIndTbl: table, rxHashConf: hashOverAll() };
-  assertThrows(() => bench.pd.createQpEx(init), TypeError, refused);
+  assertThrows(() => new QueuePair(bench.pd, init), TypeError, refused);
 });
 
 stubTest(
@@ -189,7 +197,7 @@ stubTest(
     using bench = openBench(2);
     const [a, b] = bench.workQueues;
     const workQueues = new Array(16).fill(a).with(5, b);
-    const table = bench.context.createRwqIndirectionTable({ workQueues });
+    const table = new RwqIndirectionTable(bench.context, workQueues);
     // their published hashes end in 2 and in 5
     const flow = { source: "66.9.149.187", destination: "161.142.100.80" };
     const other = { source: "153.39.163.191", destination: "202.188.127.2" };
@@ -215,10 +223,10 @@ stubTest(
 
 stubTest("10 000 tables that are made and disposed leave nothing behind", () => {
   using context = Context.open(STUB);
-  const pd = context.allocPd();
-  const cq = context.createCq({ cqe: 7 });
-  const workQueues = [0, 1].map(() => pd.createWq({ maxWr: 1, maxSge: 1, cq }));
+  const pd = new ProtectionDomain(context);
+  const cq = new CompletionQueue(context, { cqe: 7 });
+  const workQueues = [0, 1].map(() => new WorkQueue(pd, { maxWr: 1, maxSge: 1, cq }));
   const before = [resourceCounts(), alive()];
-  for (let i = 0; i < 10_000; i++) context.createRwqIndirectionTable({ workQueues }).close();
+  for (let i = 0; i < 10_000; i++) new RwqIndirectionTable(context, workQueues).close();
   assertEquals([resourceCounts(), alive()], before);
 });

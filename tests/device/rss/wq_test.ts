@@ -6,34 +6,55 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { hasExtendedOp } from "../../ffi/inlines.ts";
-import { structs } from "../../ffi/layout.ts";
-import { type Verbs, verbs } from "../../ffi/library.ts";
+import { hasExtendedOp } from "../../../ffi/inlines.ts";
+import { structs } from "../../../ffi/layout.ts";
+import { type Verbs, verbs } from "../../../ffi/library.ts";
 import {
   AccessFlags,
+  CompletionQueue,
   Context,
   type IbvContext,
   type IbvWq,
+  MemoryRegion,
+  ProtectionDomain,
   RecvRequests,
+  RwqIndirectionTable,
   WcStatus,
-  type WorkQueue,
+  WorkQueue,
   WqFlags,
   WqState,
   WqType,
-} from "../../mod.ts";
-import { nameOf } from "../../types/members.ts";
-import { waitFor } from "./setup.ts";
-import { assertFails, assertLastCall, calls, lastCall, openBench, STUB, stubTest } from "./stub.ts";
+} from "../../../mod.ts";
+import { nameOf } from "../../../types/core/enums.ts";
+import { waitFor } from "../setup.ts";
+import {
+  assertFails,
+  assertLastCall,
+  calls,
+  lastCall,
+  openBench,
+  STUB,
+  stubTest,
+} from "../stub.ts";
 
 const { RESET, RDY, ERR } = WqState;
 
-stubTest("ProtectionDomain.createWq() sends every attribute to the kernel", () => {
+stubTest("new WorkQueue() sends every attribute to the kernel", () => {
   using context = Context.open(STUB);
-  const [firstPd, pd] = [context.allocPd(), context.allocPd()];
-  const [firstCq, cq] = [context.createCq({ cqe: 7 }), context.createCq({ cqe: 7 })];
-  firstPd.createWq({ maxWr: 1, maxSge: 1, cq: firstCq });
+  const [firstPd, pd] = [new ProtectionDomain(context), new ProtectionDomain(context)];
+  const [firstCq, cq] = [
+    new CompletionQueue(context, { cqe: 7 }),
+    new CompletionQueue(context, { cqe: 7 }),
+  ];
+  new WorkQueue(firstPd, { maxWr: 1, maxSge: 1, cq: firstCq });
   const { SCATTER_FCS } = WqFlags;
-  const wq = pd.createWq({ wqType: WqType.RQ, maxWr: 10, maxSge: 3, cq, createFlags: SCATTER_FCS });
+  const wq = new WorkQueue(pd, {
+    wqType: WqType.RQ,
+    maxWr: 10,
+    maxSge: 3,
+    cq,
+    createFlags: SCATTER_FCS,
+  });
   const pds = calls("alloc_pd").map((call) => call.pd);
   const cqs = calls("create_cq").map((call) => call.cq);
   assertLastCall("create_wq", {
@@ -53,36 +74,36 @@ stubTest("ProtectionDomain.createWq() sends every attribute to the kernel", () =
   assertNotEquals(cqs[0], cqs[1]);
 });
 
-stubTest("ProtectionDomain.createWq() gives a queue in RESET with the sizes granted", () => {
+stubTest("new WorkQueue() gives a queue in RESET with the sizes granted", () => {
   using context = Context.open(STUB);
-  const pd = context.allocPd();
-  const cq = context.createCq({ cqe: 7 });
-  const wq = pd.createWq({ maxWr: 10, maxSge: 3, cq });
+  const pd = new ProtectionDomain(context);
+  const cq = new CompletionQueue(context, { cqe: 7 });
+  const wq = new WorkQueue(pd, { maxWr: 10, maxSge: 3, cq });
   assertEquals([wq.state, wq.wqType, wq.maxWr, wq.maxSge], [RESET, WqType.RQ, 16, 4]);
   assert(wq.pd === pd && wq.cq === cq && wq.context === context);
   assertEquals(lastCall("create_wq")!.create_flags, 0);
 });
 
-stubTest("ProtectionDomain.createWq() tells the device's limits when it refuses", () => {
+stubTest("new WorkQueue() tells the device's limits when it refuses", () => {
   using context = Context.open(STUB);
-  const pd = context.allocPd();
-  const cq = context.createCq({ cqe: 7 });
+  const pd = new ProtectionDomain(context);
+  const cq = new CompletionQueue(context, { cqe: 7 });
   const { maxQpWr } = context.queryDevice();
   const error = assertFails(
-    () => pd.createWq({ maxWr: maxQpWr + 1, maxSge: 1, cq }),
+    () => new WorkQueue(pd, { maxWr: maxQpWr + 1, maxSge: 1, cq }),
     "ibv_create_wq",
     "EINVAL",
   );
   assertStringIncludes(error.hint!, `${maxQpWr} receives`);
 });
 
-stubTest("ProtectionDomain.createWq() refuses flags that the device does not know", () => {
+stubTest("new WorkQueue() refuses flags that the device does not know", () => {
   using context = Context.open(STUB);
-  const pd = context.allocPd();
-  const cq = context.createCq({ cqe: 7 });
+  const pd = new ProtectionDomain(context);
+  const cq = new CompletionQueue(context, { cqe: 7 });
   for (const createFlags of [WqFlags.DELAY_DROP, WqFlags.RESERVED]) {
     const error = assertFails(
-      () => pd.createWq({ maxWr: 1, maxSge: 1, cq, createFlags }),
+      () => new WorkQueue(pd, { maxWr: 1, maxSge: 1, cq, createFlags }),
       "ibv_create_wq",
       "EOPNOTSUPP",
     );
@@ -91,33 +112,41 @@ stubTest("ProtectionDomain.createWq() refuses flags that the device does not kno
   }
 });
 
-stubTest("ProtectionDomain.createWq() refuses what is wrong before native code is reached", () => {
+stubTest("new WorkQueue() refuses what is wrong before native code is reached", () => {
   using context = Context.open(STUB);
   using other = Context.open(STUB);
-  const pd = context.allocPd();
-  const cq = context.createCq({ cqe: 7 });
-  const foreign = other.createCq({ cqe: 7 });
-  const gone = context.createCq({ cqe: 7 });
+  const pd = new ProtectionDomain(context);
+  const cq = new CompletionQueue(context, { cqe: 7 });
+  const foreign = new CompletionQueue(other, { cqe: 7 });
+  const gone = new CompletionQueue(context, { cqe: 7 });
   gone.close();
   const good = { maxWr: 1, maxSge: 1, cq };
   assertThrows(
-    () => pd.createWq({ ...good, cq: foreign }),
+    () => new WorkQueue(pd, { ...good, cq: foreign }),
     TypeError,
     "Cannot create work queue: cq belongs to another context",
   );
   assertThrows(
-    () => pd.createWq({ ...good, cq: gone }),
+    () => new WorkQueue(pd, { ...good, cq: gone }),
     TypeError,
     "Cannot use completion queue: it is disposed",
   );
   for (const number of [-1, 2 ** 32]) {
-    assertThrows(() => pd.createWq({ ...good, maxWr: number }), RangeError, "maxWr");
-    assertThrows(() => pd.createWq({ ...good, maxSge: number }), RangeError, "maxSge");
-    assertThrows(() => pd.createWq({ ...good, createFlags: number }), RangeError, "createFlags");
+    assertThrows(() => new WorkQueue(pd, { ...good, maxWr: number }), RangeError, "maxWr");
+    assertThrows(() => new WorkQueue(pd, { ...good, maxSge: number }), RangeError, "maxSge");
+    assertThrows(
+      () => new WorkQueue(pd, { ...good, createFlags: number }),
+      RangeError,
+      "createFlags",
+    );
   }
-  assertThrows(() => pd.createWq({ ...good, maxWr: 1.5 }), TypeError, "maxWr");
+  assertThrows(() => new WorkQueue(pd, { ...good, maxWr: 1.5 }), TypeError, "maxWr");
   pd.close();
-  assertThrows(() => pd.createWq(good), TypeError, "Cannot use protection domain: it is disposed");
+  assertThrows(
+    () => new WorkQueue(pd, good),
+    TypeError,
+    "Cannot use protection domain: it is disposed",
+  );
   assertEquals(calls("create_wq"), []);
 });
 
@@ -145,9 +174,9 @@ stubTest("Work queues and tables are not supported when the provider lacks the o
   const handle = context.unsafeHandle;
   for (
     const [op, use] of [
-      ["create_wq", () => pd.createWq({ maxWr: 1, maxSge: 1, cq: wq!.cq })],
+      ["create_wq", () => new WorkQueue(pd, { maxWr: 1, maxSge: 1, cq: wq!.cq })],
       ["modify_wq", () => wq!.modify({ wqState: RDY })],
-      ["create_rwq_ind_table", () => context.createRwqIndirectionTable({ workQueues: [wq!] })],
+      ["create_rwq_ind_table", () => new RwqIndirectionTable(context, [wq!])],
     ] as const
   ) {
     using _ = withoutOp(handle, op);
@@ -241,7 +270,7 @@ stubTest("WorkQueue.close() twice destroys it once", () => {
 stubTest("A work queue that is moved to ERR flushes its receives", async () => {
   using bench = openBench(2);
   const [wq, other] = bench.workQueues as [WorkQueue, WorkQueue];
-  const mr = bench.pd.registerMemory(4096, AccessFlags.LOCAL_WRITE);
+  const mr = new MemoryRegion(bench.pd, 4096, AccessFlags.LOCAL_WRITE);
   wq.modify({ wqState: RDY });
   wq.postRecv([{ wrId: 7n, sge: mr.slice(0, 64) }, { wrId: 2n ** 64n - 1n }]);
   other.postRecv({ wrId: 9n });
@@ -265,41 +294,41 @@ stubTest("WorkQueue.postRecv() tells how many went through when the queue is ful
   assertStringIncludes(error.hint!, "The queue is full");
 });
 
-stubTest("WorkQueue.postRecvs() posts a run of prepared receives", async () => {
+stubTest("WorkQueue.postRecv() posts a run of prepared receives", async () => {
   using bench = openBench(1);
   const wq = bench.workQueues[0]!;
   const requests = new RecvRequests({ capacity: 5 });
   for (let i = 0; i < 5; i++) requests.setWrId(i, BigInt(i));
   wq.modify({ wqState: RDY });
-  wq.postRecvs(requests, 2, 3);
-  wq.postRecvs(requests, 1);
+  wq.postRecv(requests, 2, 3);
+  wq.postRecv(requests, 1);
   wq.modify({ wqState: ERR });
   assertEquals((await waitFor(wq.cq, 3)).map((wc) => wc.wrId), [3n, 4n, 0n]);
 });
 
-stubTest("WorkQueue.postRecvs() refuses what is wrong before native code is reached", () => {
+stubTest("WorkQueue.postRecv() refuses what is wrong before native code is reached", () => {
   using bench = openBench(1);
   const { pd, workQueues } = bench;
   const wq = workQueues[0]!;
-  const mr = pd.registerMemory(64, AccessFlags.LOCAL_WRITE);
+  const mr = new MemoryRegion(pd, 64, AccessFlags.LOCAL_WRITE);
   const requests = new RecvRequests({ capacity: 2 });
   requests.set(0, { sge: mr.slice(0, 64) });
-  assertThrows(() => wq.postRecvs(requests, 3), RangeError, "Cannot post requests 0 to 2");
-  assertThrows(() => wq.postRecvs(requests, 1, 2), RangeError, "Cannot post requests");
+  assertThrows(() => wq.postRecv(requests, 3), RangeError, "Cannot post requests 0 to 2");
+  assertThrows(() => wq.postRecv(requests, 1, 2), RangeError, "Cannot post requests");
   mr.close();
-  assertThrows(() => wq.postRecvs(requests), TypeError, "memory region: it is disposed");
+  assertThrows(() => wq.postRecv(requests), TypeError, "memory region: it is disposed");
   wq.close();
   assertThrows(() => wq.postRecv({}), TypeError, "work queue: it is disposed");
 });
 
-stubTest("WorkQueue.postRecvs() refuses requests with too many elements", () => {
+stubTest("WorkQueue.postRecv() refuses requests with too many elements", () => {
   using bench = openBench(1);
   const { pd, workQueues } = bench;
-  const mr = pd.registerMemory(64, AccessFlags.LOCAL_WRITE);
+  const mr = new MemoryRegion(pd, 64, AccessFlags.LOCAL_WRITE);
   const requests = new RecvRequests({ capacity: 1, maxSge: 2 });
   requests.set(0, { sge: [mr.slice(0, 32), mr.slice(32, 32)] });
   const error = assertFails(
-    () => workQueues[0]!.postRecvs(requests),
+    () => workQueues[0]!.postRecv(requests),
     "ibv_post_wq_recv",
     "ENOMEM",
   );
@@ -329,11 +358,11 @@ stubTest("WorkQueue.postRecv() is not supported when the provider has no post_re
   using bench = openBench(1);
   const { pd, workQueues } = bench;
   const cq = workQueues[0]!.cq;
-  const wq = wqWithoutPost(() => pd.createWq({ maxWr: 1, maxSge: 1, cq }));
+  const wq = wqWithoutPost(() => new WorkQueue(pd, { maxWr: 1, maxSge: 1, cq }));
   const error = assertFails(() => wq.postRecv({}), "ibv_post_wq_recv", "EOPNOTSUPP");
   assertEquals(error.notSupported, true);
   assertFails(
-    () => wq.postRecvs(new RecvRequests({ capacity: 1 })),
+    () => wq.postRecv(new RecvRequests({ capacity: 1 })),
     "ibv_post_wq_recv",
     "EOPNOTSUPP",
   );

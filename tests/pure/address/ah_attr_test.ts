@@ -1,9 +1,9 @@
 // Addresses in native layout, field by field.
 import { assertEquals } from "@std/assert";
-import { structs } from "../../ffi/layout.ts";
-import { fieldBytes, readField } from "../../ffi/struct.ts";
-import { type AhAttr, readAhAttr, writeAhAttr } from "../../types/ah_attr.ts";
-import { Gid } from "../../types/gid.ts";
+import { structs } from "../../../ffi/layout.ts";
+import { fieldBytes, readField } from "../../../ffi/struct.ts";
+import { type AhAttr, readAhAttr, writeAhAttr } from "../../../types/address/ah_attr.ts";
+import { Gid } from "../../../types/address/gid.ts";
 
 /** A value of its own for each field. */
 const ATTR: AhAttr = {

@@ -5,7 +5,7 @@ import {
   assertNotStrictEquals,
   assertThrows,
 } from "@std/assert";
-import { Gid } from "../../types/gid.ts";
+import { Gid } from "../../../types/address/gid.ts";
 
 const LINK_LOCAL = "fe80::7096:dff:fe01:7bf3";
 

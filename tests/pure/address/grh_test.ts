@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { Grh } from "../../types/grh.ts";
+import { Grh } from "../../../types/address/grh.ts";
 
 /** The example of RFC 1071's users: a header whose checksum is known to be b861. */
 const KNOWN_IPV4 = "4500007300004000" + "4011b861c0a80001" + "c0a800c7";

@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { formatAddress, parseAddress, writeAddress } from "../../types/ip_address.ts";
+import { formatAddress, parseAddress, writeAddress } from "../../../types/address/ip_address.ts";
 
 /** Text as `inet_ntop` of glibc writes it, and its bytes. */
 const canonical: [text: string, hex: string][] = [

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
-import type { Handle } from "../../ffi/handles.ts";
-import { Resource } from "../../types/resource.ts";
-import { SendTracker } from "../../types/send_tracker.ts";
+import type { Handle } from "../../../ffi/handles.ts";
+import { Resource } from "../../../types/core/resource.ts";
+import { SendTracker } from "../../../types/completion/send_tracker.ts";
 
 /** Something that sends of one tracker use. */
 class Used extends Resource {

@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { UsageError } from "../../examples/support/command_line.ts";
-import { parseOptions } from "../../examples/ud_pingpong/options.ts";
+import { UsageError } from "../../../examples/support/command_line.ts";
+import { parseOptions } from "../../../examples/ud_pingpong/options.ts";
 
 Deno.test("parseOptions() has the defaults of ibv_ud_pingpong", () => {
   const options = parseOptions([])!;

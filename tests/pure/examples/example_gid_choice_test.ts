@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { type Context, Gid, type GidEntry, GidType } from "../../mod.ts";
-import { chooseGid } from "../../examples/support/choose_gid.ts";
+import { type Context, Gid, type GidEntry, GidType } from "../../../mod.ts";
+import { chooseGid } from "../../../examples/support/choose_gid.ts";
 
 const { IB, ROCE_V1, ROCE_V2 } = GidType;
 

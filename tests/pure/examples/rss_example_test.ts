@@ -1,10 +1,10 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { formatFlow, parseFlow } from "../../examples/rss_table/flow.ts";
-import { parseOptions } from "../../examples/rss_table/options.ts";
-import { UsageError } from "../../examples/support/command_line.ts";
-import { RxHashFields } from "../../types/rx_hash.ts";
-import { microsoftRssKey } from "../../types/toeplitz.ts";
-import { rssVectors } from "./rss_vectors.ts";
+import { formatFlow, parseFlow } from "../../../examples/rss_table/flow.ts";
+import { parseOptions } from "../../../examples/rss_table/options.ts";
+import { UsageError } from "../../../examples/support/command_line.ts";
+import { RxHashFields } from "../../../types/rss/rx_hash.ts";
+import { microsoftRssKey } from "../../../types/rss/toeplitz.ts";
+import { rssVectors } from "../rss/rss_vectors.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 

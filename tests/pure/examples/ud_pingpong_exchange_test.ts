@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { Gid } from "../../mod.ts";
-import { type Address, encodeAddress } from "../../examples/ud_pingpong/address.ts";
-import { exchangeAsClient, exchangeAsServer } from "../../examples/ud_pingpong/exchange.ts";
+import { Gid } from "../../../mod.ts";
+import { type Address, encodeAddress } from "../../../examples/ud_pingpong/address.ts";
+import { exchangeAsClient, exchangeAsServer } from "../../../examples/ud_pingpong/exchange.ts";
 
 const server: Address = { lid: 1, qpn: 2, psn: 3, gid: Gid.parse("10.0.0.1") };
 const client: Address = { lid: 4, qpn: 5, psn: 6, gid: Gid.parse("fd00::2") };

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
-import { Gid, type GidEntry, GidType } from "../../mod.ts";
-import { GidCache } from "../../types/gid_cache.ts";
+import { Gid, type GidEntry, GidType } from "../../../mod.ts";
+import { GidCache } from "../../../types/reply/gid_cache.ts";
 
 function entry(text: string, gidIndex: number, gidType: GidType = GidType.ROCE_V2): GidEntry {
   return { gid: Gid.parse(text), gidIndex, portNum: 1, gidType, ndevIfindex: 2 };

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { PeerCache } from "../../types/peer_cache.ts";
+import { PeerCache } from "../../../types/reply/peer_cache.ts";
 
 function key(peer: number): Uint32Array<ArrayBuffer> {
   const words = new Uint32Array(8);

@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
-import { type AhAttr, Gid, type GidEntry, GidType, WcFlags } from "../../mod.ts";
-import { readAhAttr } from "../../types/ah_attr.ts";
-import { GidCache } from "../../types/gid_cache.ts";
-import { ReplyAddress } from "../../types/reply_address.ts";
+import { type AhAttr, Gid, type GidEntry, GidType, WcFlags } from "../../../mod.ts";
+import { readAhAttr } from "../../../types/address/ah_attr.ts";
+import { GidCache } from "../../../types/reply/gid_cache.ts";
+import { ReplyAddress } from "../../../types/reply/reply_address.ts";
 
 const EINVAL = 22;
 const EPROTONOSUPPORT = 93;

@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { stub } from "@std/testing/mock";
-import type { AddressHandle } from "../../mod.ts";
-import { RetiredHandles } from "../../types/retired_handles.ts";
+import type { AddressHandle } from "../../../mod.ts";
+import { RetiredHandles } from "../../../types/reply/retired_handles.ts";
 
 /** Handles that note by number when they are closed. */
 function handles(closed: number[], ...numbers: number[]): AddressHandle[] {

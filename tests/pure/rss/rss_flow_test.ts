@@ -1,7 +1,12 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { enums } from "../../ffi/layout.ts";
-import { MAX_RSS_INPUT, type RssFlow, rssInput, writeRssInput } from "../../types/rss_flow.ts";
-import { microsoftRssKey, toeplitz } from "../../types/toeplitz.ts";
+import { enums } from "../../../ffi/layout.ts";
+import {
+  MAX_RSS_INPUT,
+  type RssFlow,
+  rssInput,
+  writeRssInput,
+} from "../../../types/rss/rss_flow.ts";
+import { microsoftRssKey, toeplitz } from "../../../types/rss/toeplitz.ts";
 import { rssVectors } from "./rss_vectors.ts";
 
 const FIELD = enums.ibv_rx_hash_fields;

@@ -1,7 +1,7 @@
 import { assertEquals, assertNotEquals, assertThrows } from "@std/assert";
-import type { RssFlow } from "../../types/rss_flow.ts";
-import { RxHash, RxHashFields, RxHashFunction } from "../../types/rx_hash.ts";
-import { microsoftRssKey } from "../../types/toeplitz.ts";
+import type { RssFlow } from "../../../types/rss/rss_flow.ts";
+import { RxHash, RxHashFields, RxHashFunction } from "../../../types/rss/rx_hash.ts";
+import { microsoftRssKey } from "../../../types/rss/toeplitz.ts";
 import { rssVectors } from "./rss_vectors.ts";
 
 const { SRC_IPV4, DST_IPV4, SRC_IPV6, DST_IPV6, SRC_PORT_TCP, DST_PORT_TCP } = RxHashFields;

@@ -1,6 +1,6 @@
 import { assertEquals, assertNotEquals, assertThrows } from "@std/assert";
-import { parseAddress } from "../../types/ip_address.ts";
-import { microsoftRssKey, toeplitz, ToeplitzKey } from "../../types/toeplitz.ts";
+import { parseAddress } from "../../../types/address/ip_address.ts";
+import { microsoftRssKey, toeplitz, ToeplitzKey } from "../../../types/rss/toeplitz.ts";
 import { type RssVector, rssVectors } from "./rss_vectors.ts";
 
 /** As in the pseudocode of the specification: the key shifts by one bit for each bit of the input. */
