@@ -173,9 +173,12 @@ export class AttributeCodec<T extends object, R extends object = T> {
     const resources: [number, NativeResource][] = [];
     let mask = 0;
     for (const { name, rule, field } of this.#entries) {
+      if (given[name] === null) {
+        throw new TypeError(`Cannot use ${name} null: leave it out instead`);
+      }
       const value = rule.derive?.(given) ?? given[name] ?? rule.fallback;
-      if (value === undefined || value === null) {
-        if (rule.required || value === null) throw missing(this.#what, name, value);
+      if (value === undefined) {
+        if (rule.required) throw new TypeError(`Cannot use ${this.#what}: ${name} is missing`);
         continue;
       }
       if (given[name] !== undefined) mask |= rule.mask ?? 0;
@@ -222,12 +225,6 @@ function byCamelCase(
 ): Field | undefined {
   const direct = fields[name] ?? fields[name.replace(/[A-Z]/g, (l) => `_${l.toLowerCase()}`)];
   return direct ?? Object.entries(fields).find(([field]) => camelCase(field) === name)?.[1];
-}
-
-function missing(what: string, name: string, value: unknown): TypeError {
-  return value === null
-    ? new TypeError(`Cannot use ${name} null: leave it out instead`)
-    : new TypeError(`Cannot use ${what}: ${name} is missing`);
 }
 
 function writeValue(

@@ -65,17 +65,19 @@ for (const [what, attributes, type, message] of WRONG) {
 }
 
 Deno.test("AttributeCodec.write() reads every property once, nested ones too", () => {
-  const reads: Record<string, number> = {};
-  const counted = <T extends object>(object: T): T =>
-    new Proxy(object, {
+  const reads: number[] = [];
+  const counted = <T extends object>(object: T): T => {
+    const counts: Record<PropertyKey, number> = {};
+    return new Proxy(object, {
       get: (target, name) => {
-        if (typeof name === "string") reads[name] = (reads[name] ?? 0) + 1;
+        reads.push(counts[name] = (counts[name] ?? 0) + 1);
         return Reflect.get(target, name);
       },
     });
+  };
   const grh = counted({ dgid: Gid.parse("fe80::1"), sgidIndex: 3 });
   const { given } = path.write(counted({ qkey: 1, ahAttr: counted({ portNum: 1, grh }) }));
-  assertEquals(Object.entries(reads).filter(([, count]) => count > 1), []);
+  assertEquals(reads.filter((count) => count > 1), []);
   assertEquals(given.ahAttr?.grh?.sgidIndex, 3);
 });
 
