@@ -91,7 +91,11 @@ Deno.test("snapshot() reads each property once and refuses unknown names", () =>
     },
     b: undefined,
   };
-  const copy = snapshot<{ a?: number; b?: number; c?: number }>(source, "things", ["a", "b", "c"]);
+  const copy = snapshot<{ a?: number; b?: number | undefined; c?: number }>(source, "things", [
+    "a",
+    "b",
+    "c",
+  ]);
   assertEquals([copy.a, copy.a, "b" in copy, reads], [1, 1, false, 1]);
   for (const value of [null, undefined, 5, "a"]) {
     const wrong = value as unknown as { a: number };
