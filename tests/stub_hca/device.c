@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// Attributes of the device and its ports, and the books on what is alive.
+// Attributes of the device, and the counts of what is alive.
 #include "stub.h"
 
-#define GID_COUNT 4 /* two in use, two empty */
-#define PKEY_COUNT 2
 #define FIRMWARE ((2ULL << 32) | (42 << 16) | 5000)
-#define SUBNET_PREFIX 0xfe80000000000000ULL
-#define PHYS_LINK_UP 5
-#define PHYS_POLLING 2
 
 const char *const stub_kind_names[STUB_KINDS] = {
 	[STUB_CONTEXT] = "contexts", [STUB_PD] = "pds",   [STUB_MR] = "mrs",
@@ -51,7 +46,7 @@ static void device_limits(struct ib_device_attr *attr)
 	attr->max_srq = 65472;
 	attr->max_srq_wr = STUB_MAX_WR;
 	attr->max_srq_sge = STUB_MAX_SGE - 1;
-	attr->max_pkeys = PKEY_COUNT;
+	attr->max_pkeys = STUB_PKEYS;
 	attr->local_ca_ack_delay = 15;
 	attr->max_raw_ethy_qp = 1;
 	attr->max_mcast_grp = 8192;
@@ -103,64 +98,6 @@ int stub_query_device(struct ib_device *device, struct ib_device_attr *attr,
 	device_limits(attr);
 	device_rss(attr);
 	return device_reply(udata);
-}
-
-int stub_query_port(struct ib_device *device, u32 port, struct ib_port_attr *attr)
-{
-	int err = stub_fail("query_port");
-
-	if (err)
-		return err;
-	attr->state = stub_of(device)->port_state[port - 1];
-	attr->phys_state = attr->state == IB_PORT_ACTIVE ? PHYS_LINK_UP : PHYS_POLLING;
-	attr->max_mtu = IB_MTU_4096;
-	attr->active_mtu = IB_MTU_4096;
-	attr->max_msg_sz = 0x40000000;
-	attr->gid_tbl_len = GID_COUNT;
-	attr->pkey_tbl_len = PKEY_COUNT;
-	attr->active_speed = IB_SPEED_FDR10;
-	attr->active_width = IB_WIDTH_4X;
-	attr->max_vl_num = 4;
-	if (port == STUB_IB_PORT) {
-		attr->subnet_prefix = SUBNET_PREFIX;
-		attr->lid = STUB_LID;
-		attr->sm_lid = 1;
-	}
-	return 0;
-}
-
-/* A link-local GID of the port's own GUID, and a global one: what a port in a small fabric has. */
-int stub_query_gid(struct ib_device *device, u32 port, int index, union ib_gid *gid)
-{
-	static const u64 prefixes[] = { SUBNET_PREFIX, 0xfd00000000000000ULL };
-
-	memset(gid, 0, sizeof(*gid));
-	if (index >= ARRAY_SIZE(prefixes))
-		return 0;
-	gid->global.subnet_prefix = cpu_to_be64(prefixes[index]);
-	gid->global.interface_id = cpu_to_be64(be64_to_cpu(device->node_guid) + port);
-	return 0;
-}
-
-int stub_query_pkey(struct ib_device *device, u32 port, u16 index, u16 *pkey)
-{
-	*pkey = index == 0 ? 0xffff : 0;
-	return 0;
-}
-
-enum rdma_link_layer stub_link_layer(struct ib_device *device, u32 port)
-{
-	return port == STUB_IB_PORT ? IB_LINK_LAYER_INFINIBAND : IB_LINK_LAYER_ETHERNET;
-}
-
-/* No MAD and no CM capability: there is no fabric that ib_mad and ib_cm could talk to. */
-int stub_port_immutable(struct ib_device *device, u32 port, struct ib_port_immutable *immutable)
-{
-	immutable->core_cap_flags = port == STUB_IB_PORT ? RDMA_CORE_CAP_PROT_IB :
-							   RDMA_CORE_PORT_RAW_PACKET;
-	immutable->gid_tbl_len = GID_COUNT;
-	immutable->pkey_tbl_len = PKEY_COUNT;
-	return 0;
 }
 
 void stub_fw_str(struct ib_device *device, char *str)

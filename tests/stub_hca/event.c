@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// Asynchronous events on demand, by lines of: EVENT NUMBER (of the queue or port it concerns).
+// Asynchronous events on demand, by lines of: EVENT [NUMBER [VALUES]], or "reset".
+#include <linux/string.h>
 #include "stub.h"
 
 enum target { OF_CQ, OF_QP, OF_SRQ, OF_WQ, OF_PORT, OF_DEVICE };
 
 #define EVENT(name, target) { #name, IB_EVENT_##name, target }
-static const struct {
+static const struct known_event {
 	const char *name;
 	enum ib_event_type type;
 	enum target target;
@@ -32,101 +33,176 @@ static const struct {
 	EVENT(DEVICE_FATAL, OF_DEVICE),
 };
 
-static int to_cq(struct ib_event *event, u32 number)
+void stub_qp_event(struct stub_qp *qp, enum ib_event_type type)
+{
+	struct ib_event event = { .device = qp->ib.device, .event = type, .element.qp = &qp->ib };
+
+	if (qp->ib.event_handler)
+		qp->ib.event_handler(&event, qp->ib.qp_context);
+}
+
+void stub_srq_event(struct stub_srq *srq, enum ib_event_type type)
+{
+	struct ib_event event = {
+		.device = srq->ib.device, .event = type, .element.srq = &srq->ib
+	};
+
+	srq->ib.event_handler(&event, srq->ib.srq_context);
+}
+
+static int to_cq(u32 number, enum ib_event_type type)
 {
 	struct stub_cq *cq = xa_load(&stub_hca->cqs.objects, number);
+	struct ib_event event = { .device = &stub_hca->ib, .event = type };
 
 	if (!cq)
 		return -ENOENT;
-	event->element.cq = &cq->ib;
-	cq->ib.event_handler(event, cq->ib.cq_context);
+	event.element.cq = &cq->ib;
+	cq->ib.event_handler(&event, cq->ib.cq_context);
 	return 0;
 }
 
-static int to_srq(struct ib_event *event, u32 number)
+static int to_srq(u32 number, enum ib_event_type type)
 {
 	struct stub_srq *srq = xa_load(&stub_hca->srqs.objects, number);
 
 	if (!srq)
 		return -ENOENT;
-	event->element.srq = &srq->ib;
-	srq->ib.event_handler(event, srq->ib.srq_context);
+	stub_srq_event(srq, type);
 	return 0;
 }
 
-static int to_queue(struct ib_event *event, u32 number, bool wanted_wq)
+/* What the event tells of has happened to the queue pair before it is told. */
+static int to_qp(u32 number, enum ib_event_type type)
+{
+	struct stub_qp *qp = stub_qp_of(number);
+
+	if (!qp)
+		return -ENOENT;
+	switch (type) {
+	case IB_EVENT_QP_FATAL:
+	case IB_EVENT_QP_REQ_ERR:
+	case IB_EVENT_QP_ACCESS_ERR:
+		stub_qp_fail(qp);
+		break;
+	case IB_EVENT_PATH_MIG:
+		qp->attr.path_mig_state = IB_MIG_MIGRATED;
+		break;
+	default:
+		break;
+	}
+	stub_qp_event(qp, type);
+	return 0;
+}
+
+static int to_wq(u32 number, enum ib_event_type type)
 {
 	struct stub_queue *queue = xa_load(&stub_hca->queues.objects, number);
+	struct ib_event event = { .device = &stub_hca->ib, .event = type };
+	struct stub_wq *wq;
 
-	if (!queue || queue->of_wq != wanted_wq)
+	if (!queue || !queue->of_wq)
 		return -ENOENT;
-	if (queue->of_wq) {
-		struct ib_wq *wq = &container_of(queue, struct stub_wq, queue)->ib;
-
-		/* the core sets it once the WQ is complete, which is after it has a number */
-		if (!wq->uobject)
-			return -ENOENT;
-		event->element.wq = wq;
-		wq->event_handler(event, wq->wq_context);
-	} else {
-		struct ib_qp *qp = &container_of(queue, struct stub_qp, queue)->ib;
-
-		event->element.qp = qp;
-		qp->event_handler(event, qp->qp_context);
-	}
+	wq = container_of(queue, struct stub_wq, queue);
+	/* the core sets it once the WQ is complete, which is after it has a number */
+	if (!wq->ib.uobject)
+		return -ENOENT;
+	stub_wq_fail(wq);
+	event.element.wq = &wq->ib;
+	wq->ib.event_handler(&event, wq->ib.wq_context);
 	return 0;
 }
 
-static int to_port(struct ib_event *event, u32 port)
+static void tell_everyone(struct ib_event *event)
 {
-	if (port < 1 || port > STUB_PORTS)
-		return -ENOENT;
-	if (event->event == IB_EVENT_PORT_ACTIVE)
-		stub_hca->port_state[port - 1] = IB_PORT_ACTIVE;
-	if (event->event == IB_EVENT_PORT_ERR)
-		stub_hca->port_state[port - 1] = IB_PORT_DOWN;
-	event->element.port_num = port;
+	struct ib_event_handler *handler;
+
+	down_read(&event->device->event_handler_rwsem);
+	list_for_each_entry(handler, &event->device->event_handler_list, list)
+		handler->handler(handler, event);
+	up_read(&event->device->event_handler_rwsem);
+}
+
+/*
+ * ib_core renews its copies of the tables, then hands the event on. It does so on a work queue:
+ * once that is empty, the event is there. A GID_CHANGE it hands on for RoCE ports only.
+ */
+void stub_dispatch(struct ib_event *event)
+{
 	ib_dispatch_event(event);
-	return 0;
+	flush_workqueue(ib_wq);
+	if (event->event == IB_EVENT_GID_CHANGE)
+		tell_everyone(event);
 }
 
-static int dispatch(struct ib_event *event, enum target target, u32 number)
+static int to_port(u32 number, enum ib_event_type type, const char *values)
 {
-	switch (target) {
+	struct ib_event event = {
+		.device = &stub_hca->ib, .event = type, .element.port_num = number
+	};
+	int err;
+
+	if (number < 1 || number > STUB_PORTS)
+		return -ENOENT;
+	err = stub_port_change(stub_hca, number, type, values);
+	if (!err)
+		stub_dispatch(&event);
+	return err;
+}
+
+static int dispatch(const struct known_event *known, u32 number, const char *values)
+{
+	struct ib_event event = { .device = &stub_hca->ib, .event = known->type };
+
+	if (values && known->target != OF_PORT)
+		return -EINVAL;
+	switch (known->target) {
 	case OF_CQ:
-		return to_cq(event, number);
+		return to_cq(number, known->type);
 	case OF_SRQ:
-		return to_srq(event, number);
+		return to_srq(number, known->type);
 	case OF_QP:
-		return to_queue(event, number, false);
+		return to_qp(number, known->type);
 	case OF_WQ:
-		return to_queue(event, number, true);
+		return to_wq(number, known->type);
 	case OF_PORT:
-		return to_port(event, number);
+		return to_port(number, known->type, values);
 	case OF_DEVICE:
-		ib_dispatch_event(event);
+		stub_dispatch(&event);
 		return 0;
 	}
 	return -EINVAL;
 }
 
+static const struct known_event *find(const char *name)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(events); i++)
+		if (!strcmp(events[i].name, name))
+			return &events[i];
+	return NULL;
+}
+
 static int event_line(char *line)
 {
-	struct ib_event event = { .device = &stub_hca->ib };
-	char name[32];
-	u32 number = 0;
-	int i, err = -EINVAL;
+	const char *name = strsep(&line, " ");
+	const char *number = strsep(&line, " ");
+	const struct known_event *known = find(name);
+	u32 of = 0;
+	int err;
 
-	if (sscanf(line, "%31s %u", name, &number) < 1)
-		return -EINVAL;
-	for (i = 0; i < ARRAY_SIZE(events); i++) {
-		if (strcmp(events[i].name, name))
-			continue;
-		event.event = events[i].type;
-		mutex_lock(&stub_hca->lock);
-		err = dispatch(&event, events[i].target, number);
-		mutex_unlock(&stub_hca->lock);
+	if (!strcmp(name, "reset")) {
+		stub_ports_reset(stub_hca);
+		return 0;
 	}
+	if (!known || (known->target == OF_DEVICE) != !number)
+		return -EINVAL;
+	if (number && kstrtou32(number, 0, &of))
+		return -EINVAL;
+	mutex_lock(&stub_hca->lock);
+	err = dispatch(known, of, line);
+	mutex_unlock(&stub_hca->lock);
 	return err;
 }
 

@@ -19,7 +19,7 @@ static LIST_HEAD(all);
 static DEFINE_MUTEX(all_lock);
 
 static const char *const verbs[] = {
-	"alloc_ucontext", "mmap", "query_device", "query_port",
+	"alloc_ucontext", "mmap", "query_device", "query_port", "query_pkey",
 	"alloc_pd", "dealloc_pd",
 	"reg_mr", "dereg_mr", "alloc_mw", "dealloc_mw",
 	"create_cq", "modify_cq", "destroy_cq",
@@ -44,13 +44,16 @@ static const struct {
  * The core destroys what a process left behind, and takes it for a broken driver if that fails;
  * it also asks for attributes on its own account. Only what a process asks for is to fail.
  */
-static bool asked_by_process(void)
+static bool asked_by_process(const char *verb)
 {
 	int call;
 
 	if (current->flags & (PF_EXITING | PF_KTHREAD))
 		return false;
 	call = syscall_get_nr(current, current_pt_regs());
+	/* libibverbs reads P_Keys in sysfs */
+	if (!strcmp(verb, "query_pkey"))
+		return call == __NR_read || call == __NR_pread64;
 	return call == __NR_ioctl || call == __NR_write || call == __NR_mmap;
 }
 
@@ -74,7 +77,7 @@ int stub_fail(const char *verb)
 	struct armed *armed;
 	int err = 0;
 
-	if (!asked_by_process())
+	if (!asked_by_process(verb))
 		return 0;
 	mutex_lock(&all_lock);
 	list_for_each_entry(armed, &all, list) {

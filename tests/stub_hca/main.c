@@ -81,14 +81,13 @@ static void device_init(struct stub_device *stub)
 	numbers_init(&stub->mrs);
 	ida_init(&stub->idents);
 	INIT_DELAYED_WORK(&stub->tick, stub_tick);
-	stub->port_state[0] = IB_PORT_ACTIVE;
-	stub->port_state[1] = IB_PORT_ACTIVE;
 
 	stub->ib.phys_port_cnt = STUB_PORTS;
 	stub->ib.num_comp_vectors = 2;
 	stub->ib.node_type = RDMA_NODE_IB_CA;
 	stub->ib.node_guid = cpu_to_be64(0x0200000000000001ULL);
 	strscpy(stub->ib.node_desc, "stub HCA", sizeof(stub->ib.node_desc));
+	stub_ports_init(stub);
 	ib_set_device_ops(&stub->ib, &operations);
 }
 

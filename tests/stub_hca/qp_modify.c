@@ -33,7 +33,7 @@ static int modify_check(const struct stub_qp *qp, const struct ib_qp_attr *attr,
 		return -EINVAL;
 	if ((mask & IB_QP_PORT) && !port_fits(qp, attr->port_num))
 		return -EINVAL;
-	if ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index >= qp->ib.device->attrs.max_pkeys)
+	if ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index >= STUB_PKEYS)
 		return -EINVAL;
 	return 0;
 }
@@ -72,6 +72,15 @@ static void take_attributes(struct ib_qp_attr *to, const struct ib_qp_attr *from
 	to->alt_ah_attr.grh.sgid_attr = NULL;
 }
 
+/* To the error state, where what was posted and what is posted from now on is flushed. */
+void stub_qp_fail(struct stub_qp *qp)
+{
+	qp->attr.qp_state = IB_QPS_ERR;
+	stub_queue_flush(&qp->queue);
+	stub_sends_flush(qp);
+	schedule_delayed_work(&stub_of(qp->ib.device)->tick, 1);
+}
+
 static int qp_modify(struct stub_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	int err = modify_check(qp, attr, mask);
@@ -81,11 +90,9 @@ static int qp_modify(struct stub_qp *qp, const struct ib_qp_attr *attr, int mask
 	take_attributes(&qp->attr, attr, mask);
 	if (!(mask & IB_QP_STATE))
 		return 0;
-	if (attr->qp_state == IB_QPS_ERR) {
-		stub_queue_flush(&qp->queue);
-		stub_sends_flush(qp);
-	}
-	if (attr->qp_state == IB_QPS_RTS || attr->qp_state == IB_QPS_ERR)
+	if (attr->qp_state == IB_QPS_ERR)
+		stub_qp_fail(qp);
+	if (attr->qp_state == IB_QPS_RTS)
 		schedule_delayed_work(&stub_of(qp->ib.device)->tick, 1);
 	if (attr->qp_state == IB_QPS_RESET) {
 		memset(&qp->attr, 0, sizeof(qp->attr));

@@ -95,6 +95,11 @@ static u8 collect(struct stub_qp *qp, size_t *length)
 	return 0;
 }
 
+static u16 ib_port_lid(void)
+{
+	return stub_port_of(&stub_hca->ib, STUB_IB_PORT).lid;
+}
+
 static struct stub_qp *target(const struct stub_qp *from, const struct mlx4_av *av,
 			      const struct mlx4_wqe_datagram_seg *datagram)
 {
@@ -106,7 +111,8 @@ static struct stub_qp *target(const struct stub_qp *from, const struct mlx4_av *
 		qkey = from->attr.qkey;
 	if (!to || to->attr.qkey != qkey || to->attr.port_num != STUB_IB_PORT)
 		return NULL;
-	return from->attr.port_num == STUB_IB_PORT && be16_to_cpu(av->dlid) == STUB_LID ? to : NULL;
+	return from->attr.port_num == STUB_IB_PORT && be16_to_cpu(av->dlid) == ib_port_lid() ? to :
+												NULL;
 }
 
 static void write_grh(const struct mlx4_av *av, size_t length)
@@ -135,7 +141,7 @@ static struct stub_message message_of(const struct stub_qp *from, const struct m
 		.length = length,
 		.headroom = STUB_GRH_SIZE,
 		.solicited = ctrl->srcrb_flags & cpu_to_be32(MLX4_WQE_CTRL_SOLICITED),
-		.cqe.rlid = cpu_to_be16(STUB_LID),
+		.cqe.rlid = cpu_to_be16(ib_port_lid()),
 		.cqe.sl_vid = cpu_to_be16(be32_to_cpu(av->sl_tclass_flowlabel) >> 28 << 12),
 		.cqe.g_mlpath_rqpn = cpu_to_be32(from->ib.qp_num | (global ? BIT(31) : 0)),
 		.cqe.owner_sr_opcode = immediate ? MLX4_RECV_OPCODE_SEND_IMM :

@@ -23,6 +23,9 @@
 #define STUB_IB_PORT 1
 #define STUB_ETHERNET_PORT 2
 #define STUB_LID 0x12
+#define STUB_SM_LID 1
+#define STUB_GIDS 4
+#define STUB_PKEYS 4
 #define STUB_GRH_SIZE 40
 
 #define STUB_MAX_QUEUES 16384
@@ -57,6 +60,15 @@ struct stub_numbers {
 	u32 cursor;
 };
 
+/* What an event may change in a port. */
+struct stub_port {
+	enum ib_port_state state;
+	u16 lid;
+	u16 sm_lid;
+	u16 pkeys[STUB_PKEYS];
+	union ib_gid gids[STUB_GIDS];
+};
+
 struct stub_device {
 	struct ib_device ib;
 	/* Held by traffic, and by whoever adds, changes or removes what traffic looks up. */
@@ -67,7 +79,7 @@ struct stub_device {
 	struct stub_numbers mrs; /* the upper 24 bits of an lkey */
 	struct delayed_work tick;
 	struct ida idents; /* of contexts, PDs and tables, which nobody looks up */
-	enum ib_port_state port_state[STUB_PORTS];
+	struct stub_port ports[STUB_PORTS];
 	atomic_t alive[STUB_KINDS];
 };
 
@@ -206,12 +218,19 @@ void stub_count(struct ib_device *device, enum stub_kind kind, int by);
 int stub_number_new(struct stub_numbers *numbers, u32 min, u32 max, void *object, u32 *number);
 int stub_query_device(struct ib_device *device, struct ib_device_attr *attr,
 		      struct ib_udata *udata);
-int stub_query_port(struct ib_device *device, u32 port, struct ib_port_attr *attr);
-int stub_query_gid(struct ib_device *device, u32 port, int index, union ib_gid *gid);
-int stub_query_pkey(struct ib_device *device, u32 port, u16 index, u16 *pkey);
-enum rdma_link_layer stub_link_layer(struct ib_device *device, u32 port);
-int stub_port_immutable(struct ib_device *device, u32 port, struct ib_port_immutable *immutable);
 void stub_fw_str(struct ib_device *device, char *str);
+
+/* port.c */
+void stub_ports_init(struct stub_device *stub);
+void stub_ports_reset(struct stub_device *stub);
+struct stub_port stub_port_of(struct ib_device *device, u32 number);
+int stub_port_change(struct stub_device *stub, u32 number, enum ib_event_type event,
+		     const char *values);
+int stub_query_port(struct ib_device *device, u32 number, struct ib_port_attr *attr);
+int stub_query_gid(struct ib_device *device, u32 number, int index, union ib_gid *gid);
+int stub_query_pkey(struct ib_device *device, u32 number, u16 index, u16 *pkey);
+enum rdma_link_layer stub_link_layer(struct ib_device *device, u32 number);
+int stub_port_immutable(struct ib_device *device, u32 number, struct ib_port_immutable *immutable);
 
 /* context.c */
 u32 stub_context_number(struct ib_udata *udata);
@@ -264,6 +283,9 @@ int stub_destroy_qp(struct ib_qp *qp, struct ib_udata *udata);
 int stub_attach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid);
 int stub_detach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid);
 
+/* qp_modify.c */
+void stub_qp_fail(struct stub_qp *qp);
+
 /* send.c */
 void stub_sends_flush(struct stub_qp *qp);
 void stub_tick(struct work_struct *work);
@@ -279,6 +301,7 @@ struct ib_wq *stub_create_wq(struct ib_pd *pd, struct ib_wq_init_attr *attr,
 			     struct ib_udata *udata);
 int stub_modify_wq(struct ib_wq *wq, struct ib_wq_attr *attr, u32 mask, struct ib_udata *udata);
 int stub_destroy_wq(struct ib_wq *wq, struct ib_udata *udata);
+void stub_wq_fail(struct stub_wq *wq);
 
 /* srq.c */
 int stub_create_srq(struct ib_srq *srq, struct ib_srq_init_attr *attr, struct ib_udata *udata);
@@ -292,6 +315,7 @@ u32 stub_hash(const struct stub_rss *rss, const u8 *frame, size_t length, u64 *u
 
 /* traffic.c */
 extern const char *const stub_outcome_names[STUB_OUTCOMES];
+struct stub_qp *stub_qp_of(u32 number);
 struct stub_qp *stub_find_qp(u32 number, enum ib_qp_type type);
 enum stub_outcome stub_deliver(struct stub_qp *qp, const struct stub_message *message);
 u64 stub_outcome_count(enum stub_outcome outcome);
@@ -311,6 +335,9 @@ int stub_fail_write(char *text);
 void stub_fail_clear(void);
 
 /* event.c */
+void stub_dispatch(struct ib_event *event);
+void stub_qp_event(struct stub_qp *qp, enum ib_event_type type);
+void stub_srq_event(struct stub_srq *srq, enum ib_event_type type);
 int stub_event_write(char *text);
 
 /* debugfs.c */

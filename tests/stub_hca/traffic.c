@@ -36,15 +36,18 @@ static ssize_t unhex(char *text)
 	return digits / 2;
 }
 
-struct stub_qp *stub_find_qp(u32 number, enum ib_qp_type type)
+struct stub_qp *stub_qp_of(u32 number)
 {
 	struct stub_queue *queue = xa_load(&stub_hca->queues.objects, number);
-	struct stub_qp *qp;
 
-	if (!queue || queue->of_wq)
-		return NULL;
-	qp = container_of(queue, struct stub_qp, queue);
-	return qp->ib.qp_type == type ? qp : NULL;
+	return queue && !queue->of_wq ? container_of(queue, struct stub_qp, queue) : NULL;
+}
+
+struct stub_qp *stub_find_qp(u32 number, enum ib_qp_type type)
+{
+	struct stub_qp *qp = stub_qp_of(number);
+
+	return qp && qp->ib.qp_type == type ? qp : NULL;
 }
 
 static bool qp_ready(const struct stub_qp *qp)

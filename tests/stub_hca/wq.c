@@ -108,6 +108,13 @@ static int modify_check(const struct ib_wq *wq, const struct ib_wq_attr *attr, u
 	return 0;
 }
 
+void stub_wq_fail(struct stub_wq *wq)
+{
+	wq->ib.state = IB_WQS_ERR;
+	stub_queue_flush(&wq->queue);
+	schedule_delayed_work(&stub_of(wq->ib.device)->tick, 1);
+}
+
 static int wq_modify(struct stub_wq *wq, const struct ib_wq_attr *attr, u32 mask)
 {
 	int err = modify_check(&wq->ib, attr, mask);
@@ -115,10 +122,8 @@ static int wq_modify(struct stub_wq *wq, const struct ib_wq_attr *attr, u32 mask
 	if (err)
 		return err;
 	wq->ib.state = attr->wq_state;
-	if (attr->wq_state == IB_WQS_ERR) {
-		stub_queue_flush(&wq->queue);
-		schedule_delayed_work(&stub_of(wq->ib.device)->tick, 1);
-	}
+	if (attr->wq_state == IB_WQS_ERR)
+		stub_wq_fail(wq);
 	if (attr->wq_state == IB_WQS_RESET)
 		wq->queue.taken = 0;
 	return 0;
