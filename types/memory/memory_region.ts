@@ -1,40 +1,24 @@
 /**
- * Memory that a device may read and write.
+ * Memory regions and parts of them.
  *
  * @module
  */
 
 import type { IbvMr } from "../../ffi/handles.ts";
-import { enums, structs } from "../../ffi/layout.ts";
+import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
-import { addressOf, NativeMemory } from "../../ffi/memory.ts";
+import { pin, unpin } from "../../ffi/native_memory.ts";
+import { bufferAddress, handleAddress } from "../../ffi/pointers.ts";
 import { readNative } from "../../ffi/struct.ts";
-import { check, checkHandle } from "../core/errors.ts";
 import { Grh } from "../address/grh.ts";
-import { type Members, members } from "../core/enums.ts";
-import type { ProtectionDomain } from "./protection_domain.ts";
-import { Resource } from "../core/resource.ts";
-import { integer, uint32 } from "../core/checks.ts";
-
-/**
- * What a device may do with memory (`enum ibv_access_flags`), to be combined with `|`; reading for one's own sends is
- * always allowed.
- *
- * - `LOCAL_WRITE`: receive into it
- * - `REMOTE_WRITE`, `REMOTE_READ`, `REMOTE_ATOMIC`: peers' RDMA; writes and atomics need `LOCAL_WRITE` too
- * - `MW_BIND`: memory windows
- * - `ZERO_BASED`: remote addresses count from 0
- * - `ON_DEMAND`: pages need not be there beforehand
- * - `HUGETLB`: of huge pages
- * - `RELAXED_ORDERING`: writes may pass one another
- */
-export const AccessFlags: Members<typeof enums.ibv_access_flags, "IBV_ACCESS_"> = members(
-  enums.ibv_access_flags,
-  "IBV_ACCESS_",
-);
-
-/** Memory to register: a length in bytes of new memory, or a buffer of the caller's. */
-export type MemorySource = number | ArrayBufferLike | ArrayBufferView;
+import { instance, integer, show, uint32 } from "../core/checks.ts";
+import { namesOf } from "../core/enums.ts";
+import { check, checkHandle } from "../core/errors.ts";
+import { type NativeKind, NativeResource } from "../core/native_resource.ts";
+import { assertOpen } from "../core/resource.ts";
+import { AccessFlags } from "./access_flags.ts";
+import { checkSource, type Memory, type MemorySource } from "./memory_source.ts";
+import { ProtectionDomain } from "./protection_domain.ts";
 
 /** A scatter/gather element (`struct ibv_sge`). */
 export interface Sge {
@@ -42,106 +26,118 @@ export interface Sge {
   readonly addr: bigint;
   /** Length in bytes. */
   readonly length: number;
-  /** Key of the memory region it lies in. */
+  /** Key of the memory region that the bytes lie in. */
   readonly lkey: number;
 }
-
-/** A part of a memory region, as a scatter/gather element. Made by {@linkcode MemoryRegion.slice}. */
-export class MemorySlice implements Sge {
-  /** The region. */
-  readonly mr: MemoryRegion;
-  /** Where it starts in the region, in bytes. */
-  readonly offset: number;
-  /** Address of the first byte. */
-  readonly addr: bigint;
-  /** Length in bytes. */
-  readonly length: number;
-  /** The region's key. */
-  readonly lkey: number;
-
-  /** Takes a part of a region, as {@linkcode MemoryRegion.slice} does. */
-  constructor(mr: MemoryRegion, offset: number, length: number) {
-    mr.assertWithin(offset, length);
-    this.mr = mr;
-    this.offset = offset;
-    this.addr = mr.addr + BigInt(offset);
-    this.length = length;
-    this.lkey = mr.lkey;
-  }
-
-  /** The bytes themselves, shared with the device. */
-  get bytes(): Uint8Array<ArrayBuffer> {
-    return this.mr.bytes(this.offset, this.length);
-  }
-}
-
-interface Memory {
-  readonly buffer: ArrayBufferLike;
-  readonly byteOffset: number;
-  readonly byteLength: number;
-  /** There if the region owns the memory. */
-  readonly native?: NativeMemory;
-}
-
-/** Whether a region's memory is its own, not a caller's buffer. */
-export let ownsMemory: (mr: MemoryRegion) => boolean;
 
 /**
- * A memory region (`struct ibv_mr`): memory registered with a device. Made by
- * {@linkcode ProtectionDomain.registerMemory}. Memory of its own is freed when it is disposed; every view of it then has
- * length 0.
+ * Checks that native code may read a region's memory now.
+ *
+ * @throws {TypeError} If the region is disposed, or its buffer is detached.
  */
-export class MemoryRegion extends Resource<IbvMr> {
-  /** Its name in messages. */
-  protected override readonly kind = "memory region";
-  /** Its protection domain. */
+export let assertReadable: (mr: MemoryRegion) => void;
+
+/**
+ * Checks that a part lies within a region.
+ *
+ * @throws {RangeError} If it does not.
+ * @throws {TypeError} If the region is disposed, or its buffer is detached.
+ */
+export let assertWithin: (mr: MemoryRegion, offset: number, length: number) => void;
+
+/** Whether a region's memory is its own. The buffer of a caller may be detached at any time. */
+export let ownsMemory: (mr: MemoryRegion) => boolean;
+
+/** The bytes of a region, shared with the device. Access throws when the region is disposed. */
+export let viewOf: (mr: MemoryRegion) => DataView;
+
+/**
+ * A memory region (`struct ibv_mr`): memory that is registered with a device, which may then read and write it.
+ *
+ * The region registers new memory, or a buffer of the caller's:
+ *
+ * - New memory belongs to the region. It is zeroed, starts on a page, and is freed when the region is disposed: every
+ *   view of it then has length 0.
+ * - A buffer of the caller's must stay in place until the region is disposed: do not transfer it, and do not register the
+ *   memory of a `WebAssembly.Memory` that may grow. The buffer is kept alive until the memory is deregistered, even if
+ *   the region and everything it was made from is forgotten. In a Worker such buffers are refused, because all buffers of
+ *   a Worker are freed when it is terminated, while the device may still write to them.
+ *
+ * @example Memory to receive into
+ * ```ts
+ * import { AccessFlags, Context, MemoryRegion, ProtectionDomain } from "@rdma/ibverbs";
+ *
+ * using context = Context.open();
+ * using pd = new ProtectionDomain(context);
+ * using mr = new MemoryRegion(pd, 64 * 1024, AccessFlags.LOCAL_WRITE);
+ * const bytes = mr.bytes(0, 1024); // shared with the device
+ * ```
+ */
+export class MemoryRegion extends NativeResource<IbvMr> {
+  static readonly #KIND: NativeKind<IbvMr, MemoryRegion> = {
+    name: "memory region",
+    destroy: (handle, mr) => {
+      check("ibv_dereg_mr", "deregister memory", verbs().ibv_dereg_mr(handle));
+      unpin(handleAddress(handle));
+      mr.#memory.native?.free();
+    },
+    describe: ({ length, lkey, rkey }) => ({ length, lkey, rkey }),
+  };
+
+  /** The protection domain of the region. */
   readonly pd: ProtectionDomain;
-  /** Address of its first byte. */
+  /** Address of the first byte. */
   readonly addr: bigint;
   /** Length in bytes. */
   readonly length: number;
   /** Key for local work requests. */
   readonly lkey: number;
-  /** Key for peers' RDMA. */
+  /** Key for the RDMA of peers. */
   readonly rkey: number;
   readonly #memory: Memory;
+  readonly #view: DataView;
 
   static {
+    assertReadable = (mr) => mr.#assertReadable();
+    assertWithin = (mr, offset, length) => mr.#assertWithin(offset, length);
     ownsMemory = (mr) => mr.#memory.native !== undefined;
+    viewOf = (mr) => mr.#view;
   }
 
-  private constructor(pd: ProtectionDomain, handle: IbvMr, addr: bigint, memory: Memory) {
-    super(handle, [pd]);
+  /**
+   * Registers memory (`ibv_reg_mr`).
+   *
+   * @param pd The protection domain.
+   * @param source A length in bytes, or the buffer.
+   * @param access {@linkcode AccessFlags}, combined with `|`. 0 is enough to send from the memory.
+   * @throws {RangeError} If there is no byte to register, or the system cannot provide so much memory.
+   * @throws {TypeError} If the protection domain is disposed; if the buffer is detached or resizable; in a Worker, if the
+   * source is a buffer.
+   * @throws {VerbsError} If the device refuses. ENOMEM mostly means the limit on locked memory.
+   */
+  constructor(pd: ProtectionDomain, source: MemorySource, access: number) {
+    instance(pd, ProtectionDomain, "pd");
+    const provide = checkSource(source);
+    uint32(access, "access");
+    const { handle, addr, memory } = register(pd, provide, access);
+    super(MemoryRegion.#KIND, handle, [pd]);
     const { fields } = structs.ibv_mr;
+    const { buffer, byteOffset, byteLength } = memory.bytes;
     this.pd = pd;
     this.addr = addr;
-    this.length = memory.byteLength;
+    this.length = byteLength;
     this.lkey = readNative(handle, fields.lkey);
     this.rkey = readNative(handle, fields.rkey);
     this.#memory = memory;
-  }
-
-  /** @ignore The way in for {@linkcode ProtectionDomain.registerMemory}. */
-  static register(pd: ProtectionDomain, source: MemorySource, access: number): MemoryRegion {
-    const parent = pd.unsafeHandle;
-    uint32(access, "access");
-    const memory = memoryOf(source);
-    const addr = addressOf(new Uint8Array(memory.buffer, memory.byteOffset, memory.byteLength));
-    const handle = verbs().ibv_reg_mr_iova2(parent, addr, BigInt(memory.byteLength), addr, access);
-    if (handle === null) memory.native?.free();
-    checkHandle("ibv_reg_mr", "register memory", handle, {
-      detail: () => `${memory.byteLength} bytes, access ${access}`,
-      hint: (code) => hintRegister(code, access),
-    });
-    return new MemoryRegion(pd, handle!, addr, memory);
+    this.#view = new DataView(buffer, byteOffset, byteLength);
   }
 
   /**
    * A part of the region, for work requests.
    *
-   * @param offset Where it starts, in bytes.
-   * @param length Its length in bytes; to the region's end if left out.
-   * @throws {RangeError} If it is not within the region.
+   * @param offset Where the part starts, in bytes.
+   * @param length Its length in bytes. If it is left out, the part extends to the region's end.
+   * @throws {RangeError} If the part is not within the region.
    * @throws {TypeError} If the region is disposed.
    */
   slice(offset: number, length: number = this.length - offset): MemorySlice {
@@ -151,82 +147,104 @@ export class MemoryRegion extends Resource<IbvMr> {
   /**
    * The bytes of a part of the region, shared with the device.
    *
-   * @throws {RangeError} If it is not within the region.
+   * @param offset Where the part starts, in bytes.
+   * @param length Its length in bytes. If it is left out, the part extends to the region's end.
+   * @throws {RangeError} If the part is not within the region.
    * @throws {TypeError} If the region is disposed.
    */
   bytes(offset: number = 0, length: number = this.length - offset): Uint8Array<ArrayBuffer> {
-    this.assertWithin(offset, length);
-    const { buffer, byteOffset } = this.#memory;
+    this.#assertWithin(offset, length);
+    const { buffer, byteOffset } = this.#memory.bytes;
     return new Uint8Array(buffer as ArrayBuffer, byteOffset + offset, length);
   }
 
   /**
-   * The GRH in a buffer that a UD receive was written to: a copy of its first 40 bytes.
+   * The GRH in a buffer that a UD receive was written to: a copy of the buffer's first 40 bytes.
    *
-   * @param offset Where the buffer starts in the region.
-   * @throws {RangeError} If there are no 40 bytes.
+   * @param offset Where the buffer starts in the region, in bytes.
+   * @throws {RangeError} If the region has no 40 bytes there.
+   * @throws {TypeError} If the region is disposed.
    */
   grhAt(offset: number): Grh {
     return new Grh(this.bytes(offset, Grh.SIZE));
   }
 
-  /**
-   * Checks that native code may read the memory now: the region is there, and the caller's buffer still holds it.
-   *
-   * @throws {TypeError} If not.
-   */
-  assertReadable(): void {
-    this.assertOpen();
-    if (this.#memory.byteLength > 0 && this.#memory.buffer.byteLength === 0) {
-      throw new TypeError("Cannot use memory region: its buffer was detached");
+  #assertReadable(): void {
+    assertOpen(this);
+    if (this.#memory.bytes.length === 0) {
+      throw new TypeError("Cannot use memory region: its buffer is detached");
     }
   }
 
-  /**
-   * Checks that a part lies within the region, and that the region is there.
-   *
-   * @throws {RangeError} If it does not.
-   * @throws {TypeError} If the region is disposed, or its buffer detached.
-   */
-  assertWithin(offset: number, length: number): void {
-    this.assertReadable();
+  #assertWithin(offset: number, length: number): void {
+    this.#assertReadable();
     integer(offset, "offset", 0, this.length);
     integer(length, "length", 0, this.length - offset);
   }
+}
 
-  /** Destroys the native object. */
-  protected override destroy(handle: IbvMr): void {
-    check("ibv_dereg_mr", "deregister memory", verbs().ibv_dereg_mr(handle));
-    this.#memory.native?.free();
+/** A part of a memory region, as a scatter/gather element. {@linkcode MemoryRegion.slice} makes it. */
+export class MemorySlice implements Sge {
+  /** The region. */
+  readonly mr: MemoryRegion;
+  /** Where the part starts in the region, in bytes. */
+  readonly offset: number;
+  /** Address of the first byte. */
+  readonly addr: bigint;
+  /** Length in bytes. */
+  readonly length: number;
+  /** The region's key for local work requests. */
+  readonly lkey: number;
+
+  /**
+   * Takes a part of a region, as {@linkcode MemoryRegion.slice} does.
+   *
+   * @throws {RangeError} If the part is not within the region.
+   * @throws {TypeError} If the region is disposed.
+   */
+  constructor(mr: MemoryRegion, offset: number, length: number) {
+    assertWithin(instance(mr, MemoryRegion, "mr"), offset, length);
+    this.mr = mr;
+    this.offset = offset;
+    this.addr = mr.addr + BigInt(offset);
+    this.length = length;
+    this.lkey = mr.lkey;
+  }
+
+  /**
+   * The bytes of the part, shared with the device.
+   *
+   * @throws {TypeError} If the region is disposed.
+   */
+  get bytes(): Uint8Array<ArrayBuffer> {
+    return this.mr.bytes(this.offset, this.length);
+  }
+
+  /** Offset, length and key on one line, for `console.log`. */
+  [Symbol.for("Deno.customInspect")](): string {
+    return `MemorySlice { offset: ${this.offset}, length: ${this.length}, lkey: ${this.lkey} }`;
   }
 }
 
-function memoryOf(source: MemorySource): Memory {
-  if (typeof source === "number") {
-    const native = new NativeMemory(integer(source, "length", 1, Number.MAX_SAFE_INTEGER));
-    return { buffer: native.buffer, byteOffset: 0, byteLength: source, native };
-  }
-  checkBuffer(ArrayBuffer.isView(source) ? source.buffer : source);
-  const { buffer, byteOffset, byteLength } = ArrayBuffer.isView(source)
-    ? source
-    : new Uint8Array(source);
-  if (byteLength === 0) {
-    throw new RangeError("Cannot register memory: the buffer is empty");
-  }
-  return { buffer, byteOffset, byteLength };
+interface Registration {
+  readonly handle: IbvMr;
+  readonly addr: bigint;
+  readonly memory: Memory;
 }
 
-function checkBuffer(buffer: ArrayBufferLike): void {
-  const shared = buffer instanceof SharedArrayBuffer;
-  if (!shared && !(buffer instanceof ArrayBuffer)) {
-    throw new TypeError("Cannot register memory: the source is neither a length nor a buffer");
-  }
-  if (!shared && buffer.detached) {
-    throw new TypeError("Cannot register memory: the buffer is detached");
-  }
-  if (shared ? buffer.growable : buffer.resizable) {
-    throw new TypeError("Cannot register memory: the buffer is resizable");
-  }
+function register(pd: ProtectionDomain, provide: () => Memory, access: number): Registration {
+  const parent = pd.unsafeHandle;
+  const memory = provide();
+  const { bytes, native } = memory;
+  const addr = bufferAddress(bytes);
+  const handle = verbs().ibv_reg_mr_iova2(parent, addr, BigInt(bytes.length), addr, access);
+  if (handle === null) native?.free();
+  const registered = checkHandle("ibv_reg_mr", "register memory", handle, {
+    detail: () => `${bytes.length} bytes, access ${namesOf(AccessFlags, access)}`,
+    hint: (code) => hintRegister(code, access),
+  });
+  if (native === undefined) pin(handleAddress(registered), bytes);
+  return { handle: registered, addr, memory };
 }
 
 function hintRegister(code: string, access: number): string | undefined {
