@@ -6,6 +6,7 @@
 
 import { enums } from "../../ffi/layout.ts";
 import { writeAddress } from "../address/ip_address.ts";
+import { instance, integer, object, uint16 } from "../core/checks.ts";
 
 const FIELD = enums.ibv_rx_hash_fields;
 const IPV4 = FIELD.IBV_RX_HASH_SRC_IPV4 | FIELD.IBV_RX_HASH_DST_IPV4;
@@ -16,45 +17,44 @@ const SOURCES = FIELD.IBV_RX_HASH_SRC_IPV4 | FIELD.IBV_RX_HASH_SRC_IPV6 |
   FIELD.IBV_RX_HASH_SRC_PORT_TCP | FIELD.IBV_RX_HASH_SRC_PORT_UDP;
 const PREDICTABLE = IPV4 | IPV6 | TCP | UDP | FIELD.IBV_RX_HASH_INNER;
 
-/** The longest input RSS hashes, in bytes: two IPv6 addresses and two ports. */
+/** Length of the longest hash input of RSS in bytes: two IPv6 addresses and two ports. */
 export const MAX_RSS_INPUT = 36;
 
-/** What RSS looks at in a packet: where it comes from and where it goes. */
+/** The source and destination of a packet, from which RSS computes its hash. */
 export interface RssFlow {
   /** The source address, as text or as 4 or 16 bytes in network order. */
   readonly source: string | Uint8Array;
   /** The destination address, of the same family. */
   readonly destination: string | Uint8Array;
-  /** What the IP packet carries; without it, or for any other protocol, no port is hashed. */
+  /** Protocol above IP. Ports are hashed for TCP and UDP only: leave it out for other protocols. */
   readonly protocol?: "tcp" | "udp" | undefined;
-  /** The source port, 0 to 65535; needed where the fields select it. */
+  /** The source port, 0 to 65535. It is needed if the fields select it. */
   readonly sourcePort?: number | undefined;
-  /** The destination port, 0 to 65535; needed where the fields select it. */
+  /** The destination port, 0 to 65535. It is needed if the fields select it. */
   readonly destinationPort?: number | undefined;
 }
 
 /** How a device arranges its hash input. */
 export interface RssInputOptions {
   /**
-   * Hash the source "or" the destination and their "exclusive or" in the places of the two, so that
-   * both directions of a flow reach the same queue. Devices of mlx5 hash like this: their driver
-   * turns it on for every queue pair. It applies to addresses and to ports, each where both the
-   * source and the destination are selected.
+   * Whether both directions of a flow have the same hash. The device then hashes "source or destination" in place of the
+   * source, and "source exclusive-or destination" in place of the destination. This applies to addresses and to ports,
+   * each if both source and destination are selected. mlx5 hashes like this: its driver turns it on for every queue
+   * pair. The default is false.
    */
   readonly symmetric?: boolean | undefined;
 }
 
 /**
- * The bytes of a flow that a device hashes: of source address, destination address, source port and
- * destination port, in this order and in network order, those that the fields select.
+ * The bytes of a flow that a device hashes. They are the selected ones of source address, destination address, source
+ * port and destination port, in this order, in network byte order.
  *
- * IPv4 fields apply to IPv4 flows alone, IPv6 fields to IPv6 flows, TCP and UDP ports to flows of
- * that protocol. Fields that select addresses of the other family only select nothing of a flow, not
- * even its ports. Where nothing is selected the input is empty and its hash 0.
- * With `IBV_RX_HASH_INNER`, the flow is to be that of the encapsulated packet.
+ * IPv4 fields select parts of IPv4 flows only, IPv6 fields parts of IPv6 flows, TCP and UDP ports parts of flows of that
+ * protocol. If all selected addresses are of the other family, nothing is selected, not even ports. If nothing is
+ * selected, the input is empty and the hash is 0. With `IBV_RX_HASH_INNER`, pass the flow of the encapsulated packet.
  *
- * Devices take fewer fields than there are: mlx4 wants sources and destinations in pairs and ports
- * only along with addresses; mlx5 takes fields of one family and of one protocol at a time, and is
+ * Devices do not support every combination of fields. mlx4 needs sources and destinations in pairs, and addresses if
+ * there are ports. mlx5 supports one address family and one protocol at a time, and is
  * {@linkcode RssInputOptions.symmetric symmetric}.
  *
  * @example The ports of a TCP flow are hashed, those of a UDP flow are not
@@ -72,10 +72,10 @@ export interface RssInputOptions {
  *
  * @param flow The flow.
  * @param fields Bits of `ibv_rx_hash_fields`.
- * @param options How the device arranges the input.
+ * @param options How the device arranges its hash input.
  * @returns Up to {@linkcode MAX_RSS_INPUT} bytes.
- * @throws {SyntaxError} If an address is not one.
- * @throws {RangeError} If the families differ, a port is out of range or a field cannot be predicted.
+ * @throws {SyntaxError} If a text is not an IP address.
+ * @throws {RangeError} If the address families differ, a port is out of range or a field cannot be predicted.
  * @throws {TypeError} If a selected port is missing.
  */
 export function rssInput(
@@ -88,13 +88,13 @@ export function rssInput(
 }
 
 /**
- * Does what {@linkcode rssInput} does, into a buffer that can be used again and again.
+ * {@linkcode rssInput} into a buffer that can be reused.
  *
- * @param input Where the bytes go: {@linkcode MAX_RSS_INPUT} bytes, all of which may be overwritten.
+ * @param input The buffer, of {@linkcode MAX_RSS_INPUT} bytes. All of it may be overwritten.
  * @param flow The flow.
  * @param fields Bits of `ibv_rx_hash_fields`.
- * @param options How the device arranges the input.
- * @returns The number of bytes that make up the hash input.
+ * @param options How the device arranges its hash input.
+ * @returns The length of the hash input in bytes.
  * @throws As {@linkcode rssInput} does.
  */
 export function writeRssInput(
@@ -104,35 +104,40 @@ export function writeRssInput(
   options: RssInputOptions = {},
 ): number {
   requirePredictable(fields);
-  const symmetric = options.symmetric ?? false;
-  const size = writeEndpoint(flow.source, input, 0);
-  if (writeEndpoint(flow.destination, input, size) !== size) {
+  // Code of the caller, such as a getter, may use the same buffer: it runs before anything is written.
+  const { source, destination, protocol, sourcePort, destinationPort } = object(flow, "flow");
+  const { symmetric = false } = object(options, "options");
+  const size = writeEndpoint(source, input, 0);
+  if (writeEndpoint(destination, input, size) !== size) {
     throw new RangeError("Cannot hash flow: source and destination are of different families");
   }
   const addresses = fields & (size === 4 ? IPV4 : IPV6);
   if (addresses === 0 && (fields & (IPV4 | IPV6)) !== 0) return 0;
   const length = keep(input, 0, size, addresses, symmetric);
-  const ports = fields & portFields(flow);
-  writePort(input, length, ports & SOURCES, flow.sourcePort);
-  writePort(input, length + 2, ports & ~SOURCES, flow.destinationPort);
+  const ports = fields & portFields(protocol);
+  if ((ports & SOURCES) !== 0) writePort(input, length, sourcePort, "sourcePort");
+  if ((ports & ~SOURCES) !== 0) writePort(input, length + 2, destinationPort, "destinationPort");
   return length + keep(input, length, 2, ports, symmetric);
 }
 
 function requirePredictable(fields: number): void {
-  if (fields >>> 0 === fields && (fields & ~PREDICTABLE) === 0) return;
+  if ((integer(fields, "fields", 0, 0xffff_ffff) & ~PREDICTABLE) === 0) return;
   throw new RangeError(
-    `Cannot predict a hash over fields 0x${fields.toString(16)}: only addresses and ports can be`,
+    `Cannot predict a hash over fields 0x${
+      fields.toString(16)
+    }: only addresses and ports are supported`,
   );
 }
 
-function portFields(flow: RssFlow): number {
-  if (flow.protocol === "tcp") return TCP;
-  if (flow.protocol === "udp") return UDP;
+function portFields(protocol: RssFlow["protocol"]): number {
+  if (protocol === "tcp") return TCP;
+  if (protocol === "udp") return UDP;
   return 0;
 }
 
 function writeEndpoint(address: string | Uint8Array, input: Uint8Array, offset: number): number {
   if (typeof address === "string") return writeAddress(address, input, offset);
+  instance(address, Uint8Array, "address");
   if (address.length !== 4 && address.length !== 16) {
     throw new RangeError(`Cannot hash address of ${address.length} bytes: 4 or 16 are needed`);
   }
@@ -140,25 +145,21 @@ function writeEndpoint(address: string | Uint8Array, input: Uint8Array, offset: 
   return address.length;
 }
 
-/** A port that is not selected is not hashed, so it may as well be missing. */
 function writePort(
   input: Uint8Array,
   offset: number,
-  selected: number,
   port: number | undefined,
+  what: string,
 ): void {
-  if (selected === 0) return;
   if (port === undefined) {
-    throw new TypeError("Cannot hash flow: its fields select a port it does not have");
+    throw new TypeError(`Cannot hash flow: ${what} is missing, and the fields select it`);
   }
-  if (!Number.isInteger(port) || port < 0 || port > 0xffff) {
-    throw new RangeError(`Cannot hash port ${port}: ports are 0 to 65535`);
-  }
+  uint16(port, what);
   input[offset] = port >> 8;
   input[offset + 1] = port;
 }
 
-/** Leaves of a source and the destination behind it what is selected; the result is its length. */
+/** Keeps the selected ones of a source and the destination that follows it. Returns the length of what is left. */
 function keep(
   input: Uint8Array,
   offset: number,

@@ -1,31 +1,53 @@
+/**
+ * Receive work queue (RWQ) indirection tables.
+ *
+ * @module
+ */
+
 import type { IbvRwqIndTable } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
-import { addressOf } from "../../ffi/memory.ts";
-import { readNative, writeField } from "../../ffi/struct.ts";
-import type { Context } from "../device/context.ts";
-import { check, checkHandle, requireOp } from "../core/errors.ts";
-import { Resource } from "../core/resource.ts";
+import { bufferAddress, handleAddress } from "../../ffi/pointers.ts";
+import { readNative } from "../../ffi/struct.ts";
+import { type AttributeCodec, codecOf } from "../core/attributes.ts";
+import { instance, listOf } from "../core/checks.ts";
+import { check, checkHandle } from "../core/errors.ts";
+import { type NativeKind, NativeResource } from "../core/native_resource.ts";
+import { assertOpen } from "../core/resource.ts";
+import { Context } from "../device/context.ts";
 import type { RssFlow, RssInputOptions } from "./rss_flow.ts";
 import type { RxHash } from "./rx_hash.ts";
-import type { WorkQueue } from "./work_queue.ts";
+import { WorkQueue } from "./work_queue.ts";
 
-/** The kernel's limit; libibverbs has none, and puts the handles of all entries on its stack. */
+/** The kernel's limit. libibverbs has none: it copies the handles of all entries to its stack. */
 const MAX_LOG_SIZE = 13;
 
-/** What an indirection table is to be like (`struct ibv_rwq_ind_table_init_attr`). */
-export interface RwqIndirectionTableInit {
-  /**
-   * The work queue of each entry, all of the table's context. Their number is a power of two, from 1 to 8192; devices
-   * allow less, see {@linkcode RssCaps}. A work queue may stand in several entries.
-   */
-  readonly workQueues: readonly WorkQueue[];
+/** `struct ibv_rwq_ind_table_init_attr` as C sees it. */
+interface NativeInit {
+  readonly logIndTblSize: number;
+  readonly indTbl: bigint;
 }
 
+const codec: AttributeCodec<NativeInit> = codecOf<"ibv_rwq_ind_table_init_attr", NativeInit>(
+  "ibv_rwq_ind_table_init_attr",
+  "indirection table",
+  { logIndTblSize: {}, indTbl: {} },
+);
+
+const KIND: NativeKind<IbvRwqIndTable, RwqIndirectionTable> = {
+  name: "indirection table",
+  destroy(handle): void {
+    const result = verbs().ibv_destroy_rwq_ind_table(handle);
+    check("ibv_destroy_rwq_ind_table", "destroy indirection table", result);
+  },
+  describe: ({ tableNumber, size }) => ({ tableNumber, size }),
+};
+
 /**
- * A receive work queue indirection table (`struct ibv_rwq_ind_table`): by its lower bits, the hash of a packet selects
- * the entry, which names the work queue that receives the packet. Made by {@linkcode Context.createRwqIndirectionTable}.
- * It keeps its work queues: disposing one of them disposes the table, and the queue pairs that use it, first.
+ * A receive work queue indirection table (`struct ibv_rwq_ind_table`). The lower bits of a packet's hash select an entry
+ * of the table, and the work queue of that entry receives the packet.
+ *
+ * The table needs its work queues: disposing one of them first disposes the table and the queue pairs that use it.
  *
  * @example The work queue of a flow
  * ```ts
@@ -38,39 +60,42 @@ export interface RwqIndirectionTableInit {
  * }
  * ```
  */
-export class RwqIndirectionTable extends Resource<IbvRwqIndTable> {
-  /** Its name in messages. */
-  protected override readonly kind = "indirection table";
-  /** The device it belongs to. */
+export class RwqIndirectionTable extends NativeResource<IbvRwqIndTable> {
+  /** The device that the table belongs to. */
   readonly context: Context;
   /** The work queue of each entry. */
   readonly workQueues: readonly WorkQueue[];
-  /** Its number (`ind_tbl_num`). */
+  /** Table number (`ind_tbl_num`). */
   readonly tableNumber: number;
 
-  private constructor(context: Context, handle: IbvRwqIndTable, workQueues: readonly WorkQueue[]) {
-    super(handle, [context, ...workQueues]);
-    this.context = context;
-    this.workQueues = workQueues;
-    this.tableNumber = readNative(handle, structs.ibv_rwq_ind_table.fields.ind_tbl_num);
-  }
-
-  /** @ignore The way in for {@linkcode Context.createRwqIndirectionTable}. */
-  static create(context: Context, init: RwqIndirectionTableInit): RwqIndirectionTable {
-    const parent = context.unsafeHandle;
-    const workQueues = Object.freeze([...init.workQueues]);
-    const attr = writeInit(context, workQueues);
-    requireOp(parent, "create_rwq_ind_table", "create indirection table");
+  /**
+   * Makes a table (`ibv_create_rwq_ind_table`).
+   *
+   * @param context The device of the work queues.
+   * @param workQueues The work queue of each entry. The number of entries is a power of two, 1 to 8192; devices allow
+   * fewer, see {@linkcode RssCaps}. A work queue may be in several entries. The list is copied.
+   * @throws {TypeError} If an entry is not a work queue, belongs to another context, or is disposed.
+   * @throws {RangeError} If the number of entries is not a power of two or is too large.
+   * @throws {VerbsError} If the device has no indirection tables (EOPNOTSUPP) or refuses this one.
+   */
+  constructor(context: Context, workQueues: readonly WorkQueue[]) {
+    instance(context, Context, "context");
+    const entries = Object.freeze(listOf(workQueues, "workQueues"));
+    const logSize = logSizeOf(entries);
+    entries.forEach((wq, i) => checkEntry(context, wq, i));
     const handle = checkHandle(
       "ibv_create_rwq_ind_table",
       "create indirection table",
-      verbs().ibv_create_rwq_ind_table(parent, attr),
+      verbs().ibv_create_rwq_ind_table(context.unsafeHandle, writeInit(logSize, entries)),
       {
-        detail: () => `${workQueues.length} entries`,
+        detail: () => `${entries.length} entries`,
         hint: (code) => hintCreate(code, context),
       },
     );
-    return new RwqIndirectionTable(context, handle, workQueues);
+    super(KIND, handle, [context, ...entries]);
+    this.context = context;
+    this.workQueues = entries;
+    this.tableNumber = readNative(handle, structs.ibv_rwq_ind_table.fields.ind_tbl_num);
   }
 
   /** Number of entries. */
@@ -78,59 +103,49 @@ export class RwqIndirectionTable extends Resource<IbvRwqIndTable> {
     return this.workQueues.length;
   }
 
-  /** Logarithm of the number of entries (`log_ind_tbl_size`). */
+  /** Base-2 logarithm of the number of entries (`log_ind_tbl_size`). */
   get logIndTblSize(): number {
     return Math.log2(this.size);
   }
 
   /**
-   * The work queue that a flow's packets reach, through a queue pair with this table and that hash.
+   * The work queue that receives a flow's packets, if a queue pair uses this table and that hash.
    *
    * @throws As {@linkcode RxHash.hash}.
    */
   workQueueFor(flow: RssFlow, rxHash: RxHash, options?: RssInputOptions): WorkQueue {
-    this.assertOpen();
+    assertOpen(this);
     return this.workQueues[rxHash.hash(flow, options) & (this.workQueues.length - 1)]!;
-  }
-
-  /** Destroys the native object. */
-  protected override destroy(handle: IbvRwqIndTable): void {
-    const result = verbs().ibv_destroy_rwq_ind_table(handle);
-    check("ibv_destroy_rwq_ind_table", "destroy indirection table", result);
   }
 }
 
-/** The struct, and behind it in the same buffer the pointers it leads to, so that they live as long. */
-function writeInit(context: Context, workQueues: readonly WorkQueue[]): DataView {
-  const logSize = logSizeOf(workQueues);
-  const { size, fields } = structs.ibv_rwq_ind_table_init_attr;
-  const pointerSize = fields.ind_tbl.size;
-  const attr = new DataView(new ArrayBuffer(size + workQueues.length * pointerSize));
-  writeField(attr, fields.log_ind_tbl_size, logSize);
-  writeField(attr, fields.ind_tbl, addressOf(attr) + BigInt(size));
-  for (const [i, wq] of workQueues.entries()) {
-    checkContext(context, wq, i);
-    const pointer = Deno.UnsafePointer.value(wq.unsafeHandle);
-    writeField(attr, { offset: size + i * pointerSize, type: "ptr" }, pointer);
-  }
-  return attr;
+/** The struct, followed by the array that it points to: one buffer keeps both alive. */
+function writeInit(logIndTblSize: number, workQueues: readonly WorkQueue[]): DataView<ArrayBuffer> {
+  const { size } = codec;
+  const view = new DataView(new ArrayBuffer(size + workQueues.length * 8));
+  codec.writeTo(view, 0, { logIndTblSize, indTbl: bufferAddress(view) + BigInt(size) });
+  new BigUint64Array(view.buffer, size).set(
+    workQueues.map(({ unsafeHandle }) => handleAddress(unsafeHandle)),
+  );
+  return view;
 }
 
 function logSizeOf({ length }: readonly WorkQueue[]): number {
   const log = Math.log2(length);
   if (Number.isInteger(log) && log <= MAX_LOG_SIZE) return log;
   throw new RangeError(
-    `Cannot create indirection table: it has ${length} entries, and takes a power of two up to ${
+    `Cannot create indirection table: workQueues has ${length} entries, and a power of two up to ${
       2 ** MAX_LOG_SIZE
-    }`,
+    } is needed`,
   );
 }
 
-/** The kernel is told a number that means another work queue, or none, in another context. */
-function checkContext(context: Context, wq: WorkQueue, entry: number): void {
+/** The kernel gets the number of the work queue. In another context that number means another work queue, or none. */
+function checkEntry(context: Context, wq: WorkQueue, entry: number): void {
+  instance(wq, WorkQueue, `workQueues[${entry}]`);
   if (wq.context === context) return;
   throw new TypeError(
-    `Cannot create indirection table: the work queue of entry ${entry} belongs to another context`,
+    `Cannot create indirection table: workQueues[${entry}] belongs to another context`,
   );
 }
 
@@ -138,5 +153,5 @@ function hintCreate(code: string, context: Context): string | undefined {
   if (code !== "EINVAL" && code !== "ENOMEM") return undefined;
   const { maxRwqIndirectionTables, maxRwqIndirectionTableSize } = context.queryDeviceEx().rssCaps;
   return `The device allows ${maxRwqIndirectionTables} tables of ${maxRwqIndirectionTableSize} entries; mlx4 ` +
-    "wants work queues with consecutive numbers, the first a multiple of the table's size";
+    "needs work queues with consecutive numbers, the first a multiple of the table's size";
 }

@@ -4,13 +4,13 @@
  * @module
  */
 
-import { enums, structs } from "../../ffi/layout.ts";
-import { addressOf } from "../../ffi/memory.ts";
-import { writeField } from "../../ffi/struct.ts";
+import { enums } from "../../ffi/layout.ts";
+import { bufferAddress } from "../../ffi/pointers.ts";
+import { type AttributeCodec, codecOf } from "../core/attributes.ts";
+import { instance, integer, snapshot, uint8 } from "../core/checks.ts";
 import { type Members, members } from "../core/enums.ts";
 import { MAX_RSS_INPUT, type RssFlow, type RssInputOptions, writeRssInput } from "./rss_flow.ts";
 import { ToeplitzKey } from "./toeplitz.ts";
-import { integer, uint8 } from "../core/checks.ts";
 
 /**
  * Hash functions (`enum ibv_rx_hash_function_flags`).
@@ -25,39 +25,53 @@ export const RxHashFunction: Members<
 export type RxHashFunction = typeof RxHashFunction[keyof typeof RxHashFunction];
 
 /**
- * What of a packet is hashed (`enum ibv_rx_hash_fields`), to be combined with `|`.
+ * The parts of a packet that are hashed (`enum ibv_rx_hash_fields`). Combine them with `|`.
  *
  * - `SRC_IPV4`, `DST_IPV4`: source and destination address of IPv4 packets
- * - `SRC_IPV6`, `DST_IPV6`: of IPv6 packets
+ * - `SRC_IPV6`, `DST_IPV6`: source and destination address of IPv6 packets
  * - `SRC_PORT_TCP`, `DST_PORT_TCP`: source and destination port of TCP packets
- * - `SRC_PORT_UDP`, `DST_PORT_UDP`: of UDP packets
+ * - `SRC_PORT_UDP`, `DST_PORT_UDP`: source and destination port of UDP packets
  * - `IPSEC_SPI`: security parameter index of IPsec packets
- * - `INNER`: all this of the packet that the outermost one encapsulates
+ * - `INNER`: hashes the parts of the encapsulated packet instead of those of the outermost one
  */
 export const RxHashFields: Members<typeof enums.ibv_rx_hash_fields, "IBV_RX_HASH_"> = members(
   enums.ibv_rx_hash_fields,
   "IBV_RX_HASH_",
 );
 
-/** How packets are to be hashed (`struct ibv_rx_hash_conf`). */
-export interface RxHashInit {
-  /** Hash function; `TOEPLITZ`, which is all there is, if left out. */
+/** How a queue pair hashes packets (`struct ibv_rx_hash_conf`). */
+export interface RxHashConf {
+  /** Hash function. The default is `TOEPLITZ`, the only one that `verbs.h` has. */
   readonly rxHashFunction?: RxHashFunction;
-  /** Key, up to 255 bytes; it is copied. Every device known takes 40 bytes and no other number. */
+  /** Secret key, 0 to 255 bytes. It is copied. All known devices need 40 bytes. */
   readonly rxHashKey: Uint8Array;
   /**
-   * {@linkcode RxHashFields}, combined; with 0 every packet hashes to 0. Devices take certain combinations only, see
-   * {@linkcode rssInput}.
+   * {@linkcode RxHashFields}, combined with `|`. With 0 every packet has hash 0. Devices support certain combinations
+   * only, see {@linkcode rssInput}.
    */
   readonly rxHashFieldsMask: number;
 }
 
-/** Writes a `struct ibv_rx_hash_conf` into a view; its key stays where it is as long as the object lives. */
-export let writeRxHash: (rxHash: RxHash, view: DataView, base: number) => void;
+/** `struct ibv_rx_hash_conf` as C sees it. */
+interface NativeRxHashConf {
+  readonly rxHashFunction: number;
+  readonly rxHashKeyLen: number;
+  readonly rxHashKey: bigint;
+  readonly rxHashFieldsMask: bigint;
+}
+
+const codec: AttributeCodec<NativeRxHashConf> = codecOf<"ibv_rx_hash_conf", NativeRxHashConf>(
+  "ibv_rx_hash_conf",
+  "hash",
+  { rxHashFunction: {}, rxHashKeyLen: {}, rxHashKey: {}, rxHashFieldsMask: {} },
+);
+
+/** Writes a `struct ibv_rx_hash_conf`. The pointer to the key is valid while the object lives. */
+export let writeRxHash: (rxHash: RxHash, view: DataView<ArrayBuffer>, base: number) => void;
 
 /**
- * How packets are hashed (`struct ibv_rx_hash_conf`), and the hash itself. It does not change, and serves any number of
- * queue pairs and predictions.
+ * How queue pairs hash packets (`struct ibv_rx_hash_conf`), and the computation of such hashes. The object is immutable:
+ * any number of queue pairs and predictions can use it.
  *
  * @example The hash of a flow
  * ```ts
@@ -73,33 +87,43 @@ export let writeRxHash: (rxHash: RxHash, view: DataView, base: number) => void;
 export class RxHash {
   /** Hash function. */
   readonly rxHashFunction: RxHashFunction;
-  /** {@linkcode RxHashFields}, combined, unsigned. */
+  /** {@linkcode RxHashFields}, combined. It is unsigned. */
   readonly rxHashFieldsMask: number;
   readonly #key: Uint8Array<ArrayBuffer>;
   readonly #input: Uint8Array<ArrayBuffer> = new Uint8Array(MAX_RSS_INPUT);
   #toeplitz: ToeplitzKey | undefined;
 
   static {
-    writeRxHash = (rxHash, view, base) => rxHash.#write(view, base);
+    writeRxHash = (rxHash, view, base) => {
+      codec.writeTo(view, base, {
+        rxHashFunction: rxHash.rxHashFunction,
+        rxHashKeyLen: rxHash.#key.length,
+        rxHashKey: bufferAddress(rxHash.#key),
+        rxHashFieldsMask: BigInt(rxHash.rxHashFieldsMask),
+      });
+    };
   }
 
   /**
-   * Takes a configuration and copies its key.
+   * Makes a hash and copies its key.
    *
+   * @throws {TypeError} If the key is not a Uint8Array, or an attribute has the wrong type or is unknown.
    * @throws {RangeError} If the key is longer than 255 bytes, or a number is out of range.
    */
-  constructor(init: RxHashInit) {
-    const { rxHashFunction = RxHashFunction.TOEPLITZ, rxHashKey, rxHashFieldsMask } = init;
-    uint8(rxHashKey.length, "rxHashKey length");
-    // not slice(), which of a Node Buffer is no copy
-    this.#key = new Uint8Array(rxHashKey);
+  constructor(conf: RxHashConf) {
+    const { rxHashFunction = RxHashFunction.TOEPLITZ, rxHashKey, rxHashFieldsMask } = snapshot(
+      conf,
+      "hash",
+      ["rxHashFunction", "rxHashKey", "rxHashFieldsMask"],
+    );
+    this.#key = copyKey(rxHashKey);
     this.rxHashFunction = uint8(rxHashFunction, "rxHashFunction") as RxHashFunction;
-    // "|" makes a negative number of INNER and others
+    // `|` gives a negative number if INNER is among the fields.
     const min = -0x8000_0000;
     this.rxHashFieldsMask = integer(rxHashFieldsMask, "rxHashFieldsMask", min, 0xffff_ffff) >>> 0;
   }
 
-  /** The key, as a copy. */
+  /** A copy of the key. */
   get rxHashKey(): Uint8Array<ArrayBuffer> {
     return this.#key.slice();
   }
@@ -111,27 +135,18 @@ export class RxHash {
 
   /**
    * The hash of a flow, as devices compute it: unsigned, 32 bits. Its lower bits select the entry of an
-   * {@linkcode RwqIndirectionTable}. With {@linkcode RxHashFields}.INNER, the flow is to be that of the encapsulated
-   * packet.
+   * {@linkcode RwqIndirectionTable}. With {@linkcode RxHashFields}.INNER, pass the flow of the encapsulated packet.
    *
    * @param flow The flow.
-   * @param options How the device arranges what it hashes.
-   * @throws {SyntaxError} If an address is not one.
-   * @throws {RangeError} If the addresses are of different families, a port is out of range, the hash is over
-   * `IPSEC_SPI` or by another function than Toeplitz, or the key is shorter than the hashed fields plus 4 bytes.
+   * @param options How the device arranges its hash input.
+   * @throws {SyntaxError} If a text is not an IP address.
+   * @throws {RangeError} If the addresses are of different families, a port is out of range, the fields include
+   * `IPSEC_SPI`, the function is not Toeplitz, or the key is not at least 4 bytes longer than the hash input.
    * @throws {TypeError} If a selected port is missing.
    */
   hash(flow: RssFlow, options?: RssInputOptions): number {
     const key = this.#toeplitz ??= this.#prepare();
     return key.hash(this.#input, writeRssInput(this.#input, flow, this.rxHashFieldsMask, options));
-  }
-
-  #write(view: DataView, base: number): void {
-    const { fields } = structs.ibv_rx_hash_conf;
-    writeField(view, fields.rx_hash_function, this.rxHashFunction, base);
-    writeField(view, fields.rx_hash_key_len, this.#key.length, base);
-    writeField(view, fields.rx_hash_key, addressOf(this.#key), base);
-    writeField(view, fields.rx_hash_fields_mask, this.rxHashFieldsMask, base);
   }
 
   #prepare(): ToeplitzKey {
@@ -140,4 +155,11 @@ export class RxHash {
     }
     return new ToeplitzKey(this.#key);
   }
+}
+
+/** A copy by `slice()` would share the memory of a Node Buffer. */
+function copyKey(key: Uint8Array): Uint8Array<ArrayBuffer> {
+  const copy = new Uint8Array(instance(key, Uint8Array, "rxHashKey"));
+  uint8(copy.length, "rxHashKey length");
+  return copy;
 }

@@ -1,16 +1,18 @@
 /**
- * The Toeplitz hash by which receive side scaling (RSS) spreads packets.
+ * The Toeplitz hash, by which receive side scaling (RSS) distributes packets.
  *
  * @module
  */
 
-/** A hash bit depends on the 32 key bits from the place of each input bit on. */
+import { instance } from "../core/checks.ts";
+
+/** Each input bit selects 32 bits of the key, from its own position on. */
 const WINDOW_BYTES = 4;
 
 /**
- * The Toeplitz hash of an input, as NICs compute it for RSS: the exclusive or, over every set bit of
- * the input, of the 32 key bits that begin at the same place. For many inputs under one key,
- * {@linkcode ToeplitzKey} is faster.
+ * The Toeplitz hash of an input, as NICs compute it for RSS. For each bit that is set in the input, take the 32 bits of the
+ * key that begin at the same position; the hash is the exclusive-or of them. {@linkcode ToeplitzKey} is faster for many
+ * inputs and one key.
  *
  * @example The published value for 66.9.149.187:2794 to 161.142.100.80:1766
  * ```ts
@@ -21,13 +23,14 @@ const WINDOW_BYTES = 4;
  * assertEquals(toeplitz(microsoftRssKey(), input), 0x51ccc178);
  * ```
  *
- * @param key The secret key, 40 bytes for most NICs; at least 4 bytes longer than the input.
- * @param input What is hashed, in network order.
- * @returns The hash, unsigned, 32 bits.
+ * @param key The secret key. It is at least 4 bytes longer than the input; most NICs have 40 bytes.
+ * @param input The hash input, in network byte order.
+ * @returns The hash, an unsigned 32-bit integer.
+ * @throws {TypeError} If the key or the input is not a Uint8Array.
  * @throws {RangeError} If the key is too short for the input.
  */
 export function toeplitz(key: Uint8Array, input: Uint8Array): number {
-  requireKey(key.length, input.length);
+  requireKey(instance(key, Uint8Array, "key").length, instance(input, Uint8Array, "input").length);
   let hash = 0;
   for (let i = 0; i < input.length; i++) {
     for (let bit = 0; bit < 8; bit++) {
@@ -38,7 +41,7 @@ export function toeplitz(key: Uint8Array, input: Uint8Array): number {
 }
 
 /**
- * A Toeplitz key made ready for many hashes, at the price of 1 KiB of tables for each input byte.
+ * A Toeplitz key that is prepared for many hashes. It needs 1 KiB of tables for each byte of input.
  *
  * @example The published value for 66.9.149.187 to 161.142.100.80
  * ```ts
@@ -51,19 +54,20 @@ export function toeplitz(key: Uint8Array, input: Uint8Array): number {
  * ```
  */
 export class ToeplitzKey {
-  /** The longest input this key can hash, in bytes: its own length less 4. */
+  /** Length of the longest input that the key can hash, in bytes: the length of the key minus 4. */
   readonly maxInput: number;
-  /** The hash of each value at each place: the hash of an input is the sum of those of its bytes. */
+  /** The hash of each byte value at each position. The hash of an input is the exclusive-or of those of its bytes. */
   readonly #tables: Int32Array;
 
   /**
    * Prepares a key.
    *
-   * @param key The secret key, of at least 4 bytes; it is copied.
+   * @param key The secret key, at least 4 bytes. It is copied.
+   * @throws {TypeError} If the key is not a Uint8Array.
    * @throws {RangeError} If the key has fewer than 4 bytes.
    */
   constructor(key: Uint8Array) {
-    requireKey(key.length, 0);
+    requireKey(instance(key, Uint8Array, "key").length, 0);
     this.maxInput = key.length - WINDOW_BYTES;
     this.#tables = new Int32Array(this.maxInput << 8);
     for (let place = 0; place < this.maxInput; place++) {
@@ -72,12 +76,12 @@ export class ToeplitzKey {
   }
 
   /**
-   * Hashes the first `length` bytes of an input, like {@linkcode toeplitz}; nothing is allocated.
+   * Hashes the first `length` bytes of an input, as {@linkcode toeplitz} does. It allocates nothing.
    *
-   * @param input What is hashed, in network order.
-   * @param length How much of it, by default all.
-   * @returns The hash, unsigned, 32 bits.
-   * @throws {RangeError} If the length is over {@linkcode maxInput} or not within the input.
+   * @param input The hash input, in network byte order.
+   * @param length The number of bytes to hash. The default is all.
+   * @returns The hash, an unsigned 32-bit integer.
+   * @throws {RangeError} If the length is larger than {@linkcode maxInput} or than the input.
    */
   hash(input: Uint8Array, length: number = input.length): number {
     requireKey(this.maxInput + WINDOW_BYTES, length);
@@ -94,7 +98,7 @@ export class ToeplitzKey {
 /**
  * The key of Microsoft's RSS verification suite, which many drivers and tools use by default.
  *
- * @returns 40 bytes, fresh for each call.
+ * @returns A new array of 40 bytes.
  */
 export function microsoftRssKey(): Uint8Array<ArrayBuffer> {
   return Uint8Array.fromHex(
@@ -110,13 +114,13 @@ function requireKey(keyLength: number, inputLength: number): void {
   );
 }
 
-/** The 32 key bits from a bit of a byte on, the most significant bit being number 0. */
+/** The 32 bits of the key that start at a bit of a byte. Bit 0 is the most significant bit. */
 function keyWindow(key: Uint8Array, byte: number, bit: number): number {
   const high = key[byte]! << 24 | key[byte + 1]! << 16 | key[byte + 2]! << 8 | key[byte + 3]!;
   return high << bit | key[byte + WINDOW_BYTES]! >> (8 - bit);
 }
 
-/** Every value differs by its lowest set bit from a smaller one, whose hash is known already. */
+/** A value without its lowest set bit is smaller: its hash is in the table already. */
 function fillTable(table: Int32Array, key: Uint8Array, place: number): void {
   for (let value = 1; value < 256; value++) {
     const lowest = 31 - Math.clz32(value & -value);

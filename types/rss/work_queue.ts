@@ -1,28 +1,31 @@
 /**
- * Work queues, over which receive side scaling (RSS) spreads packets.
+ * Work queues, which receive the packets that receive side scaling (RSS) distributes.
  *
  * @module
  */
 
+import { EOPNOTSUPP } from "../../ffi/errno.ts";
 import type { IbvWq } from "../../ffi/handles.ts";
 import { enums, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
-import { allocStruct, readField, readNative, writeField } from "../../ffi/struct.ts";
-import type { CompletionQueue } from "../completion/completion_queue.ts";
-import type { Context } from "../device/context.ts";
-import { check, checkHandle, notSupported, requireOp } from "../core/errors.ts";
+import { handleAddress } from "../../ffi/pointers.ts";
+import { readField, readNative, writeField } from "../../ffi/struct.ts";
+import { CompletionQueue } from "../completion/completion_queue.ts";
+import { type AttributeCodec, codecOf } from "../core/attributes.ts";
+import { instance } from "../core/checks.ts";
 import { type Members, members, nameOf } from "../core/enums.ts";
-import type { ProtectionDomain } from "../memory/protection_domain.ts";
+import { check, checkHandle, failure } from "../core/errors.ts";
+import { type NativeKind, NativeResource } from "../core/native_resource.ts";
+import type { Context } from "../device/context.ts";
+import { ProtectionDomain } from "../memory/protection_domain.ts";
 import { RecvPoster } from "../work/recv_poster.ts";
-import type { RecvRequests } from "../work/recv_requests.ts";
-import { Resource } from "../core/resource.ts";
-import { integer, uint32 } from "../core/checks.ts";
+import { RecvRequests } from "../work/recv_requests.ts";
 import { asList, type RecvRequest } from "../work/work_request.ts";
 
 /**
- * What a work queue is for (`enum ibv_wq_type`).
+ * Type of a work queue (`enum ibv_wq_type`).
  *
- * - `RQ`: receives
+ * - `RQ`: receive queue
  */
 export const WqType: Members<typeof enums.ibv_wq_type, "IBV_WQT_"> = members(
   enums.ibv_wq_type,
@@ -34,10 +37,10 @@ export type WqType = typeof WqType[keyof typeof WqType];
 /**
  * State of a work queue (`enum ibv_wq_state`).
  *
- * - `RESET`: as made; packets that reach it are dropped
- * - `RDY`: receives
- * - `ERR`: in error; posted receives are flushed
- * - `UNKNOWN`: not known
+ * - `RESET`: the first state; packets for the queue are dropped
+ * - `RDY`: ready to receive
+ * - `ERR`: error; posted receives complete with `WR_FLUSH_ERR`
+ * - `UNKNOWN`: the state is not known
  */
 export const WqState: Members<typeof enums.ibv_wq_state, "IBV_WQS_"> = members(
   enums.ibv_wq_state,
@@ -47,101 +50,151 @@ export const WqState: Members<typeof enums.ibv_wq_state, "IBV_WQS_"> = members(
 export type WqState = typeof WqState[keyof typeof WqState];
 
 /**
- * What a work queue does with packets (`enum ibv_wq_flags`), to be combined with `|`.
+ * Flags of a work queue (`enum ibv_wq_flags`). Combine them with `|`.
  *
- * - `CVLAN_STRIPPING`: takes the customer VLAN tag off
- * - `SCATTER_FCS`: writes the frame check sequence behind the packet
- * - `DELAY_DROP`: has packets wait a while for a receive instead of dropping them
+ * - `CVLAN_STRIPPING`: removes the customer VLAN tag from packets
+ * - `SCATTER_FCS`: writes the frame check sequence after the packet
+ * - `DELAY_DROP`: lets packets wait for a receive for some time before they are dropped
  * - `PCI_WRITE_END_PADDING`: pads writes to whole cache lines
- * - `RESERVED`: none; the first bit not in use
+ * - `RESERVED`: the first unused bit; it is no flag
  */
 export const WqFlags: Members<typeof enums.ibv_wq_flags, "IBV_WQ_FLAGS_"> = members(
   enums.ibv_wq_flags,
   "IBV_WQ_FLAGS_",
 );
 
-const ATTR = members(enums.ibv_wq_attr_mask, "IBV_WQ_ATTR_");
-
-/** What a work queue is to be like (`struct ibv_wq_init_attr`). */
-export interface WqInit {
-  /** What it is for; `RQ`, which is all there is, if left out. */
+/** Attributes of a new work queue (`struct ibv_wq_init_attr`). */
+export interface WqInitAttr {
+  /** Type. The default is `RQ`, the only one that `verbs.h` has. */
   readonly wqType?: WqType;
-  /** Outstanding receives; the device may give more. */
+  /** Number of receives that can be outstanding. The device may grant more. */
   readonly maxWr: number;
-  /** Scatter/gather elements of a receive; the device may give more. */
+  /** Number of scatter/gather elements of a receive. The device may grant more. */
   readonly maxSge: number;
-  /** Where its receives complete. */
+  /** Completion queue of the receives. */
   readonly cq: CompletionQueue;
-  /** {@linkcode WqFlags}, combined; none if left out. */
+  /** {@linkcode WqFlags}, combined with `|`. The default is none. */
   readonly createFlags?: number;
 }
 
-/** Attributes of a work queue to set (`struct ibv_wq_attr`): those given, and no others. */
-export interface WqAttrInit {
+/** Attributes of a work queue to set (`struct ibv_wq_attr`). Attributes that are left out keep their values. */
+export interface WqAttr {
   /** State to move to. */
   readonly wqState?: WqState;
-  /** State it is assumed to be in. */
+  /** State that the queue is assumed to be in. */
   readonly currWqState?: WqState;
-  /** The new values of the flags that `flagsMask` names. */
+  /** New values of the flags that `flagsMask` selects. */
   readonly flags?: number;
-  /** Which {@linkcode WqFlags} to change; goes together with `flags`. */
+  /** {@linkcode WqFlags} to change. Give `flags` and `flagsMask` together. */
   readonly flagsMask?: number;
 }
 
+const initCodec: AttributeCodec<WqInitAttr> = codecOf<"ibv_wq_init_attr", WqInitAttr>(
+  "ibv_wq_init_attr",
+  "work queue attributes",
+  {
+    wqType: { values: WqType, fallback: WqType.RQ },
+    maxWr: { required: true },
+    maxSge: { required: true },
+    cq: { resource: CompletionQueue, required: true },
+    createFlags: { mask: enums.ibv_wq_init_attr_mask.IBV_WQ_INIT_ATTR_FLAGS },
+  },
+);
+
+const MASK = members(enums.ibv_wq_attr_mask, "IBV_WQ_ATTR_");
+
+/** Linux 6.1 refuses other states but keeps the queue locked: it could not be destroyed any more. */
+const SETTABLE = { RESET: WqState.RESET, RDY: WqState.RDY, ERR: WqState.ERR } as const;
+
+const attrCodec: AttributeCodec<WqAttr> = codecOf<"ibv_wq_attr", WqAttr>(
+  "ibv_wq_attr",
+  "work queue attributes",
+  {
+    wqState: { values: SETTABLE, mask: MASK.STATE },
+    currWqState: { values: SETTABLE, mask: MASK.CURR_STATE },
+    flags: { mask: MASK.FLAGS, derive: checkFlags },
+    flagsMask: {},
+  },
+);
+
+const KIND: NativeKind<IbvWq, WorkQueue> = {
+  name: "work queue",
+  destroy(handle): void {
+    check("ibv_destroy_wq", "destroy work queue", verbs().ibv_destroy_wq(handle));
+  },
+  describe: ({ wqNum, state }) => ({ wqNum, state: nameOf(WqState, state) }),
+};
+
 /**
- * A work queue (`struct ibv_wq`): receives packets for the queue pairs whose {@linkcode RwqIndirectionTable} names it.
- * Made by {@linkcode ProtectionDomain.createWq}, in state RESET. Disposing it disposes those tables and queue pairs
- * first.
+ * A work queue (`struct ibv_wq`). It receives packets for the queue pairs whose {@linkcode RwqIndirectionTable} contains
+ * it. A new work queue is in state RESET. Disposing it first disposes those tables and queue pairs.
  *
  * @example A work queue that is ready to receive
  * ```ts
- * import { type CompletionQueue, type ProtectionDomain, type WorkQueue, WqState } from "@rdma/ibverbs";
+ * import { type CompletionQueue, type ProtectionDomain, WorkQueue, WqState } from "@rdma/ibverbs";
  *
  * function receiver(pd: ProtectionDomain, cq: CompletionQueue): WorkQueue {
- *   const wq = pd.createWq({ maxWr: 64, maxSge: 1, cq });
+ *   const wq = new WorkQueue(pd, { maxWr: 64, maxSge: 1, cq });
  *   wq.modify({ wqState: WqState.RDY });
  *   return wq;
  * }
  * ```
  */
-export class WorkQueue extends Resource<IbvWq> {
-  /** Its name in messages. */
-  protected override readonly kind = "work queue";
-  /** The device it belongs to. */
+export class WorkQueue extends NativeResource<IbvWq> {
+  /** The device that the queue belongs to. */
   readonly context: Context;
-  /** Its protection domain. */
+  /** Protection domain. */
   readonly pd: ProtectionDomain;
-  /** Where its receives complete. */
+  /** Completion queue of the receives. */
   readonly cq: CompletionQueue;
-  /** What it is for. */
+  /** Type. */
   readonly wqType: WqType;
-  /** Its number; in completions it stands where a queue pair's would. */
+  /** Number of the queue. Completions carry it as `qpNum`. */
   readonly wqNum: number;
-  /** Outstanding receives, as the device gave them. */
+  /** Number of receives that can be outstanding, as the device granted it. */
   readonly maxWr: number;
-  /** Scatter/gather elements of a receive, as the device gave them. */
+  /** Number of scatter/gather elements of a receive, as the device granted it. */
   readonly maxSge: number;
-  /** Absent where the provider cannot post. */
+  /** It is undefined if the provider cannot post to work queues. */
   readonly #receiver: RecvPoster | undefined;
   readonly #postRecv: ReturnType<typeof verbs>["ibv_post_wq_recv"];
 
-  private constructor(
-    pd: ProtectionDomain,
-    cq: CompletionQueue,
-    handle: IbvWq,
-    granted: { readonly maxWr: number; readonly maxSge: number },
-  ) {
-    super(handle, [pd, cq]);
-    const { fields } = structs.ibv_wq;
-    this.context = pd.context;
+  /**
+   * Makes a work queue (`ibv_create_wq`).
+   *
+   * @throws {TypeError} If an attribute has the wrong type, is missing, is unknown, or belongs to another context.
+   * @throws {RangeError} If a number is out of range.
+   * @throws {VerbsError} If the device has no work queues (EOPNOTSUPP) or refuses this one.
+   */
+  constructor(pd: ProtectionDomain, init: WqInitAttr) {
+    const { context } = instance(pd, ProtectionDomain, "pd");
+    const { view, mask, given, writeHandles } = initCodec.write(init);
+    if (given.cq.context !== context) {
+      throw new TypeError("Cannot create work queue: cq belongs to another context");
+    }
+    const { fields } = structs.ibv_wq_init_attr;
+    writeField(view, fields.comp_mask, mask);
+    writeHandles();
+    writeField(view, fields.pd, handleAddress(pd.unsafeHandle));
+    const handle = checkHandle(
+      "ibv_create_wq",
+      "create work queue",
+      verbs().ibv_create_wq(context.unsafeHandle, view),
+      {
+        detail: () => `maxWr ${given.maxWr}, maxSge ${given.maxSge}`,
+        hint: (code) => hintCreate(code, context),
+      },
+    );
+    super(KIND, handle, [pd, given.cq]);
+    this.context = context;
     this.pd = pd;
-    this.cq = cq;
-    this.wqType = readNative(handle, fields.wq_type) as WqType;
-    this.wqNum = readNative(handle, fields.wq_num);
-    this.maxWr = granted.maxWr;
-    this.maxSge = granted.maxSge;
+    this.cq = given.cq;
+    this.wqType = readNative(handle, structs.ibv_wq.fields.wq_type) as WqType;
+    this.wqNum = readNative(handle, structs.ibv_wq.fields.wq_num);
+    this.maxWr = readField(view, fields.max_wr);
+    this.maxSge = readField(view, fields.max_sge);
     this.#postRecv = verbs().ibv_post_wq_recv;
-    if (readNative(handle, fields.post_recv) !== 0n) {
+    if (readNative(handle, structs.ibv_wq.fields.post_recv) !== 0n) {
       const hint = (code: string): string | undefined => hintPost(code, this.state);
       this.#receiver = new RecvPoster(
         { verb: "ibv_post_wq_recv", action: "post receive", hint },
@@ -150,151 +203,83 @@ export class WorkQueue extends Resource<IbvWq> {
     }
   }
 
-  /** @ignore The way in for {@linkcode ProtectionDomain.createWq}. */
-  static create(pd: ProtectionDomain, init: WqInit): WorkQueue {
-    const parent = pd.unsafeHandle;
-    const context = pd.context.unsafeHandle;
-    const { cq } = init;
-    if (cq.context !== pd.context) {
-      throw new TypeError("Cannot create work queue: cq belongs to another context");
-    }
-    const { fields } = structs.ibv_wq_init_attr;
-    const attr = writeInit(init);
-    writeField(attr, fields.pd, Deno.UnsafePointer.value(parent));
-    writeField(attr, fields.cq, Deno.UnsafePointer.value(cq.unsafeHandle));
-    requireOp(context, "create_wq", "create work queue");
-    const handle = checkHandle(
-      "ibv_create_wq",
-      "create work queue",
-      verbs().ibv_create_wq(context, attr),
-      {
-        detail: () => `maxWr ${init.maxWr}, maxSge ${init.maxSge}`,
-        hint: (code) => hintCreate(code, pd),
-      },
-    );
-    return new WorkQueue(pd, cq, handle, {
-      maxWr: readField(attr, fields.max_wr),
-      maxSge: readField(attr, fields.max_sge),
-    });
-  }
-
-  /** Its state, as far as this process has moved it. */
+  /** State of the queue, as this process last set it. */
   get state(): WqState {
     return readNative(this.unsafeHandle, structs.ibv_wq.fields.state) as WqState;
   }
 
   /**
-   * Sets the attributes given (`ibv_modify_wq`); the mask follows from which they are.
+   * Sets the attributes that are given (`ibv_modify_wq`).
    *
    * @throws {RangeError} If a state is not RESET, RDY or ERR, or a number is out of range.
-   * @throws {TypeError} If no attribute is given, or only one of `flags` and `flagsMask`.
-   * @throws {VerbsError} If the device refuses: mlx4 does not change flags, and mana changes nothing at all.
+   * @throws {TypeError} If no attribute is given, one is unknown, or only one of `flags` and `flagsMask` is given.
+   * @throws {VerbsError} If the device refuses. mlx4 cannot change flags, and mana cannot change any attribute.
    */
-  modify(attr: WqAttrInit): void {
-    const handle = this.unsafeHandle;
+  modify(attr: WqAttr): void {
+    const { view, mask, given } = attrCodec.write(attr);
+    if (mask === 0) throw new TypeError("Cannot modify work queue: no attribute is given");
+    writeField(view, structs.ibv_wq_attr.fields.attr_mask, mask);
     const from = this.state;
-    const view = writeAttr(attr);
-    requireOp(this.context.unsafeHandle, "modify_wq", "modify work queue");
-    check("ibv_modify_wq", "modify work queue", verbs().ibv_modify_wq(handle, view), {
-      detail: () => `${this.wqNum}, ${Object.keys(attr).join(", ")}`,
-      hint: (code) => hintModify(code, from, attr),
+    check("ibv_modify_wq", "modify work queue", verbs().ibv_modify_wq(this.unsafeHandle, view), {
+      detail: () => `${this.wqNum}, ${Object.keys(given).join(", ")}`,
+      hint: (code) => hintModify(code, from, given),
     });
   }
 
   /**
-   * Posts one receive or several, in order (`ibv_post_wq_recv`). Packets come as they were on the wire, from the
-   * Ethernet header on.
+   * Posts receives, in order (`ibv_post_wq_recv`): one, several, or a run of a prepared list. A packet arrives as it was
+   * on the wire: its first byte is that of the Ethernet header.
    *
+   * @param requests The receives.
+   * @param count For a prepared list: the number of receives to post. The default is all from `start` on.
+   * @param start For a prepared list: the index of the first receive to post. The default is 0.
    * @throws {TypeError} If a memory region is disposed.
-   * @throws {VerbsError} If the queue is full or a request has too many scatter/gather elements (ENOMEM or EINVAL), or the
-   * provider cannot post to work queues (EOPNOTSUPP); `posted` tells how many went through.
+   * @throws {RangeError} If the run is not within the list.
+   * @throws {VerbsError} If the queue is full or a receive has too many scatter/gather elements (ENOMEM or EINVAL), or
+   * the provider cannot post to work queues (EOPNOTSUPP). Its `posted` is the number of receives that were posted.
    */
-  postRecv(requests: RecvRequest | readonly RecvRequest[]): void {
-    const list = asList(requests);
-    if (list.length > 0) this.postRecvs(this.#receives().fill(list), list.length);
-  }
-
-  /**
-   * Posts prepared receives in one native call (`ibv_post_wq_recv`): `count` of them from `start` on, all if left out.
-   *
-   * @throws As {@linkcode WorkQueue.postRecv}.
-   */
-  postRecvs(list: RecvRequests, count: number = list.capacity, start: number = 0): void {
-    const handle = this.unsafeHandle;
-    const receiver = this.#receives();
-    const result = this.#postRecv(handle, receiver.prepare(list, count, start), receiver.badWr);
+  postRecv(
+    requests: RecvRequest | readonly RecvRequest[] | RecvRequests,
+    count?: number,
+    start?: number,
+  ): void {
+    const receiver = this.#receiver ?? cannotPost();
+    const list = requests instanceof RecvRequests ? requests : receiver.fill(asList(requests));
+    const result = this.#postRecv(
+      this.unsafeHandle,
+      receiver.prepare(list, count, start),
+      receiver.badWr,
+    );
     if (result !== 0) throw receiver.error(result, list, start);
   }
-
-  #receives(): RecvPoster {
-    return this.#receiver ?? notSupported("ibv_post_wq_recv", "post receive");
-  }
-
-  /** Destroys the native object. */
-  protected override destroy(handle: IbvWq): void {
-    check("ibv_destroy_wq", "destroy work queue", verbs().ibv_destroy_wq(handle));
-  }
 }
 
-function writeInit({ wqType = WqType.RQ, maxWr, maxSge, createFlags }: WqInit): DataView {
-  const { fields } = structs.ibv_wq_init_attr;
-  const attr = allocStruct(structs.ibv_wq_init_attr);
-  writeField(attr, fields.wq_type, uint32(wqType, "wqType"));
-  writeField(attr, fields.max_wr, uint32(maxWr, "maxWr"));
-  writeField(attr, fields.max_sge, uint32(maxSge, "maxSge"));
-  if (createFlags !== undefined) {
-    writeField(attr, fields.create_flags, uint32(createFlags, "createFlags"));
-    writeField(attr, fields.comp_mask, enums.ibv_wq_init_attr_mask.IBV_WQ_INIT_ATTR_FLAGS);
-  }
-  return attr;
+function cannotPost(): never {
+  throw failure("ibv_post_wq_recv", "post receive", EOPNOTSUPP);
 }
 
-function writeAttr({ wqState, currWqState, flags, flagsMask }: WqAttrInit): DataView {
-  const { fields } = structs.ibv_wq_attr;
-  const attr = allocStruct(structs.ibv_wq_attr);
-  let mask = 0;
-  if (wqState !== undefined) {
-    writeField(attr, fields.wq_state, checkState(wqState, "wqState"));
-    mask |= ATTR.STATE;
-  }
-  if (currWqState !== undefined) {
-    writeField(attr, fields.curr_wq_state, checkState(currWqState, "currWqState"));
-    mask |= ATTR.CURR_STATE;
-  }
-  if (flags !== undefined && flagsMask !== undefined) {
-    writeField(attr, fields.flags, uint32(flags, "flags"));
-    writeField(attr, fields.flags_mask, uint32(flagsMask, "flagsMask"));
-    mask |= ATTR.FLAGS;
-  } else if (flags !== flagsMask) {
-    throw new TypeError("Cannot modify work queue: flags and flagsMask go together");
-  }
-  if (mask === 0) throw new TypeError("Cannot modify work queue: no attribute is given");
-  writeField(attr, fields.attr_mask, mask);
-  return attr;
+function checkFlags({ flags, flagsMask }: Readonly<Record<string, unknown>>): undefined {
+  if ((flags === undefined) === (flagsMask === undefined)) return;
+  throw new TypeError("Cannot modify work queue: flags and flagsMask go together");
 }
 
-/** Linux 6.1 refuses any other state, but then forgets to unlock the queue, which could not be destroyed any more. */
-function checkState(state: WqState, what: string): number {
-  return integer(state, what, WqState.RESET, WqState.ERR);
-}
-
-function hintCreate(code: string, { context }: ProtectionDomain): string | undefined {
+function hintCreate(code: string, context: Context): string | undefined {
   if (!["EINVAL", "ENOMEM", "EOPNOTSUPP"].includes(code)) return undefined;
   const { maxWqTypeRq, origAttr } = context.queryDeviceEx();
   if (code === "EOPNOTSUPP") {
     return maxWqTypeRq === 0
-      ? "The device has no work queues; those of mlx4, mlx5 and mana do"
-      : "The device does not have all of the flags";
+      ? "The device has no work queues; those of mlx4, mlx5 and mana have"
+      : "The device does not support all of createFlags";
   }
-  return `The device allows ${maxWqTypeRq} work queues, ${origAttr.maxQpWr} receives and ` +
-    `${origAttr.maxSge} scatter/gather elements in each`;
+  return `The device allows ${maxWqTypeRq} work queues, each with ${origAttr.maxQpWr} receives of ` +
+    `${origAttr.maxSge} scatter/gather elements`;
 }
 
-function hintModify(code: string, from: WqState, attr: WqAttrInit): string | undefined {
-  if (attr.flags !== undefined && code === "EOPNOTSUPP") return "The device does not change flags";
+function hintModify(code: string, from: WqState, attr: WqAttr): string | undefined {
+  if (attr.flags !== undefined && code === "EOPNOTSUPP") return "The device cannot change flags";
   if (code !== "EINVAL") return undefined;
   return `The work queue is in state ${nameOf(WqState, from)}: ` +
-    "it goes from RESET to RDY, from RDY to ERR, and from any state to RESET";
+    "it can go from RESET to RDY, from RDY to ERR, and from any state to RESET";
 }
 
 function hintPost(code: string, state: WqState): string | undefined {

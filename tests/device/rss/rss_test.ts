@@ -19,7 +19,6 @@ import {
   RxHashFunction,
   SendOpsFlags,
   SendRequests,
-  type WorkQueue,
 } from "../../../mod.ts";
 import { outputOf } from "../../subprocess.ts";
 import { openRxe, QKEY } from "../setup.ts";

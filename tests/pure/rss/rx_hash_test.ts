@@ -1,6 +1,12 @@
+import { Buffer } from "node:buffer";
 import { assertEquals, assertNotEquals, assertThrows } from "@std/assert";
 import type { RssFlow } from "../../../types/rss/rss_flow.ts";
-import { RxHash, RxHashFields, RxHashFunction } from "../../../types/rss/rx_hash.ts";
+import {
+  RxHash,
+  type RxHashConf,
+  RxHashFields,
+  RxHashFunction,
+} from "../../../types/rss/rx_hash.ts";
 import { microsoftRssKey } from "../../../types/rss/toeplitz.ts";
 import { rssVectors } from "./rss_vectors.ts";
 
@@ -57,6 +63,41 @@ Deno.test("RxHash takes INNER along with other fields, and hashes the flow insid
   assertEquals(hash.rxHashFieldsMask, 0x8000_000f);
   assertEquals([hash.inner, rxHash(ADDRESSES).inner], [true, false]);
   assertEquals(hash.hash(FLOW), rssVectors[0]!.addresses);
+});
+
+Deno.test("new RxHash() refuses a key that is not a Uint8Array", () => {
+  for (const key of ["6d5a56da", null, [1, 2, 3], new ArrayBuffer(40), new Uint16Array(20)]) {
+    assertThrows(
+      () => rxHash(0, key as unknown as Uint8Array),
+      TypeError,
+      "it is not a Uint8Array",
+    );
+  }
+});
+
+Deno.test("new RxHash() refuses attributes that it does not know", () => {
+  const conf = { rxHashKey: microsoftRssKey(), rxHashFieldsMask: 0, rxHashFields: 1 };
+  assertThrows(() => new RxHash(conf), TypeError, 'there is no attribute "rxHashFields"');
+  assertThrows(() => new RxHash(null as unknown as RxHashConf), TypeError, "Cannot use hash null");
+});
+
+Deno.test("new RxHash() copies the key even if it is a Node Buffer", () => {
+  const key = Buffer.from(microsoftRssKey());
+  const hash = rxHash(ADDRESSES, key);
+  key.fill(0);
+  assertEquals(hash.hash(FLOW), rssVectors[0]!.addresses);
+});
+
+Deno.test("RxHash.hash() is right when a getter of the flow hashes another flow", () => {
+  const hash = rxHash(ADDRESSES);
+  const flow = {
+    source: FLOW.source,
+    get destination(): string | Uint8Array {
+      hash.hash({ source: "1.2.3.4", destination: "5.6.7.8" });
+      return FLOW.destination;
+    },
+  };
+  assertEquals(hash.hash(flow), rssVectors[0]!.addresses);
 });
 
 Deno.test("RxHash refuses what does not fit", () => {
