@@ -6,15 +6,16 @@
 
 import { enums, structs } from "../../ffi/layout.ts";
 import { readField } from "../../ffi/struct.ts";
-import { formatAddress, parseAddress } from "./ip_address.ts";
+import { instance } from "../core/checks.ts";
 import { type Members, members } from "../core/enums.ts";
+import { formatAddress, parseAddress } from "./ip_address.ts";
 
 /**
  * How a GID table entry addresses packets (`enum ibv_gid_type`).
  *
- * - `IB`: InfiniBand, or RoCE v1 as the table reports it where types are not told apart
- * - `ROCE_V1`: RoCE v1, Ethernet frames that do not cross a router
- * - `ROCE_V2`: RoCE v2, UDP over IPv4 or IPv6
+ * - `IB`: InfiniBand
+ * - `ROCE_V1`: RoCE v1: Ethernet frames, which routers do not forward
+ * - `ROCE_V2`: RoCE v2: UDP over IPv4 or IPv6
  */
 export const GidType: Members<typeof enums.ibv_gid_type, "IBV_GID_TYPE_"> = members(
   enums.ibv_gid_type,
@@ -44,21 +45,23 @@ export class Gid {
   readonly #bytes: Uint8Array<ArrayBuffer>;
 
   /**
-   * Copies the 16 bytes.
+   * Copies 16 bytes in network order.
    *
-   * @throws {RangeError} If there are not 16 of them.
+   * @throws {TypeError} If the argument is not a Uint8Array.
+   * @throws {RangeError} If it does not have 16 bytes.
    */
   constructor(bytes: Uint8Array) {
-    if (bytes.length !== SIZE) {
-      throw new RangeError(`Cannot make GID: it takes ${SIZE} bytes, not ${bytes.length}`);
+    this.#bytes = new Uint8Array(instance(bytes, Uint8Array, "bytes"));
+    if (this.#bytes.length !== SIZE) {
+      throw new RangeError(`Cannot make GID: it has ${SIZE} bytes, not ${this.#bytes.length}`);
     }
-    this.#bytes = new Uint8Array(bytes);
   }
 
   /**
-   * Reads an IPv6 address, or an IPv4 address, which becomes the IPv4-mapped GID.
+   * Reads an IPv6 or an IPv4 address. An IPv4 address gives the IPv4-mapped GID.
    *
-   * @throws {SyntaxError} If the text is neither.
+   * @throws {TypeError} If the argument is not a string.
+   * @throws {SyntaxError} If the text is no address.
    */
   static parse(text: string): Gid {
     const address = parseAddress(text);
@@ -84,32 +87,33 @@ export class Gid {
     return new DataView(this.#bytes.buffer);
   }
 
-  /** Whether it stands for an IPv4 address (`::ffff:a.b.c.d`). */
+  /** Whether the GID is an IPv4 address in IPv4-mapped form (`::ffff:a.b.c.d`). */
   get isIpv4Mapped(): boolean {
     return IPV4_MAPPED.every((byte, i) => byte === this.#bytes[i]);
   }
 
-  /** Whether it is a multicast GID (`ff00::/8`). */
+  /** Whether the GID is a multicast GID (`ff00::/8`). */
   get isMulticast(): boolean {
     return this.#bytes[0] === 0xff;
   }
 
-  /** Whether it is link-local (`fe80::/10`): on RoCE it reaches only peers on the same link. */
+  /** Whether the GID is link-local (`fe80::/10`). On RoCE it reaches only peers on the same link. */
   get isLinkLocal(): boolean {
     return this.#bytes[0] === 0xfe && (this.#bytes[1]! & 0xc0) === 0x80;
   }
 
-  /** Whether all bytes are zero, as in an empty slot of the GID table. */
+  /** Whether all bytes are zero. The GID of an empty slot of the GID table is. */
   get isZero(): boolean {
     return this.#bytes.every((byte) => byte === 0);
   }
 
   /** Whether the other GID has the same bytes. */
   equals(other: Gid): boolean {
+    instance(other, Gid, "other");
     return this.#bytes.every((byte, i) => byte === other.#bytes[i]);
   }
 
-  /** The text form of `inet_ntop(3)`: `fe80::1`, `::ffff:10.0.0.1`. */
+  /** The text form of `inet_ntop(3)`, such as `fe80::1` or `::ffff:10.0.0.1`. */
   toString(): string {
     return formatAddress(this.#bytes);
   }
@@ -125,16 +129,16 @@ export class Gid {
   }
 }
 
-/** A slot of a device's GID table that is in use (`struct ibv_gid_entry`). */
+/** A used slot of a device's GID table (`struct ibv_gid_entry`). */
 export interface GidEntry {
   /** The GID. */
   readonly gid: Gid;
-  /** The slot's index in the port's table: what `sgidIndex` names. */
+  /** The index of the slot in the port's table. `sgidIndex` of an address refers to it. */
   readonly gidIndex: number;
-  /** The port, from 1. */
+  /** The port, counted from 1. */
   readonly portNum: number;
   /** How packets are addressed. */
   readonly gidType: GidType;
-  /** The network interface behind it, by `if_nametoindex(3)`; 0 if there is none. */
+  /** The index of the slot's network interface, as `if_nametoindex(3)` gives it. It is 0 if there is none. */
   readonly ndevIfindex: number;
 }

@@ -6,44 +6,48 @@
 
 import { structs } from "../../ffi/layout.ts";
 import { readField } from "../../ffi/struct.ts";
-import { formatAddress } from "./ip_address.ts";
+import { instance } from "../core/checks.ts";
 import { Gid } from "./gid.ts";
+import { formatAddress } from "./ip_address.ts";
 
 const { size: SIZE, fields } = structs.ibv_grh;
-/** RoCE v2 over IPv4 leaves the first half undefined; the packet's IPv4 header fills the second. */
+/** RoCE v2 over IPv4 leaves the first half undefined. The second half is the packet's IPv4 header. */
 export const IPV4_AT = 20;
 const CHECKSUM_AT = IPV4_AT + 10;
 
 /** The IPv4 header in the second half of a GRH, as RFC 791 lays it out. */
 export interface Ipv4Header {
-  /** Header length in 32-bit words; 5 without options. */
+  /** Header length in 32-bit words. It is 5 without options. */
   readonly ihl: number;
-  /** Type of service: DSCP and ECN. It becomes the traffic class of the reply. */
+  /** Type of service (DSCP and ECN). It becomes the traffic class of a reply. */
   readonly tos: number;
-  /** Length of the packet in bytes, from the IPv4 header on. */
+  /** Length of the packet in bytes, with the IPv4 header. */
   readonly totalLength: number;
-  /** Identification, for reassembly. */
+  /** Identification, for the reassembly of fragments. */
   readonly identification: number;
   /** Time to live as received. */
   readonly ttl: number;
-  /** Protocol behind it; 17 is UDP. */
+  /** Protocol of the payload. 17 is UDP. */
   readonly protocol: number;
-  /** Header checksum; some hardware leaves it 0. */
+  /** Header checksum. Some devices set it to 0. */
   readonly checksum: number;
-  /** Sender, as in `10.0.0.1`. */
+  /** Address of the sender, such as `10.0.0.1`. */
   readonly saddr: string;
-  /** Receiver, as in `10.0.0.2`. */
+  /** Address of the receiver, such as `10.0.0.2`. */
   readonly daddr: string;
 }
 
-/** The bytes of a GRH, not copied. */
+/** The bytes of a GRH, without a copy. */
 export let grhView: (grh: Grh) => DataView<ArrayBuffer>;
 
 /**
- * A Global Routing Header (`struct ibv_grh`): the first 40 bytes of the buffer that a UD receive was written to. Over
- * InfiniBand, RoCE v1 and RoCE v2 on IPv6 it is the header's 40 bytes. Over RoCE v2 on IPv4 the IPv4 header sits at
- * byte 20, and the bytes before it are undefined: {@linkcode Grh.ipVersion} tells, and {@linkcode Grh.ipv4} reads it.
+ * A Global Routing Header (`struct ibv_grh`): the first 40 bytes of the buffer that a UD receive was written to.
  * Numbers are in host order.
+ *
+ * - On InfiniBand, RoCE v1, and RoCE v2 over IPv6, the bytes are a GRH or an IPv6 header. Both have the same fields.
+ * - On RoCE v2 over IPv4, the IPv4 header starts at byte 20. The bytes before it are undefined.
+ *
+ * {@linkcode Grh.ipVersion} tells which of them it is.
  *
  * @example Reading the sender of a packet
  * ```ts
@@ -59,7 +63,7 @@ export let grhView: (grh: Grh) => DataView<ArrayBuffer>;
  * ```
  */
 export class Grh {
-  /** Size in bytes: what a UD receive buffer must have before its payload. */
+  /** Size in bytes. A UD receive needs so many bytes before its payload. */
   static readonly SIZE: number = SIZE;
 
   readonly #bytes: Uint8Array<ArrayBuffer>;
@@ -72,17 +76,22 @@ export class Grh {
   /**
    * Copies the first 40 bytes.
    *
-   * @throws {RangeError} If there are fewer.
+   * @throws {TypeError} If the argument is not a Uint8Array.
+   * @throws {RangeError} If it has fewer bytes.
    */
   constructor(bytes: Uint8Array) {
-    if (bytes.length < SIZE) {
+    this.#bytes = new Uint8Array(instance(bytes, Uint8Array, "bytes")).slice(0, SIZE);
+    if (this.#bytes.length < SIZE) {
       throw new RangeError(
-        `Cannot read GRH: it takes ${SIZE} bytes, and there are ${bytes.length}`,
+        `Cannot read GRH: it has ${SIZE} bytes, and there are ${this.#bytes.length}`,
       );
     }
-    this.#bytes = new Uint8Array(SIZE);
-    this.#bytes.set(bytes.subarray(0, SIZE));
     this.#view = new DataView(this.#bytes.buffer);
+  }
+
+  /** The sender and the receiver, for `console.log`. */
+  [Symbol.for("Deno.customInspect")](): string {
+    return `Grh { sgid: ${this.sgid}, dgid: ${this.dgid} }`;
   }
 
   /** A copy of the 40 bytes as received. */
@@ -91,8 +100,8 @@ export class Grh {
   }
 
   /**
-   * Which header the bytes hold, by the rule of `ibv_init_ah_from_wc`: 4 or 6, or undefined where they are neither.
-   * When the first byte looks like IPv6 and the second half like IPv4, a right IPv4 checksum decides.
+   * The version of the header: 4 for IPv4, 6 for IPv6 or an InfiniBand GRH, undefined if it is neither. The rule is that
+   * of `ibv_init_ah_from_wc`: if the first byte looks like IPv6 and the second half like IPv4, the IPv4 checksum decides.
    */
   get ipVersion(): 4 | 6 | undefined {
     const looksLikeIpv6 = this.#bytes[0]! >> 4 === 6;
@@ -101,42 +110,45 @@ export class Grh {
     return hasIpv4Checksum(this.#view) ? 4 : 6;
   }
 
-  /** The first 32 bits: 4 of version, 8 of traffic class, 20 of flow label. */
+  /** The first 32 bits: 4 bits of version, 8 bits of traffic class, 20 bits of flow label. */
   get versionTclassFlow(): number {
     return readField(this.#view, fields.version_tclass_flow);
   }
 
-  /** Traffic class of the IPv6 form. */
+  /** Traffic class. It is valid if {@linkcode Grh.ipVersion} is 6. */
   get trafficClass(): number {
     return this.versionTclassFlow >>> 20 & 0xff;
   }
 
-  /** Flow label of the IPv6 form, 20 bits. */
+  /** Flow label, 20 bits. It is valid if {@linkcode Grh.ipVersion} is 6. */
   get flowLabel(): number {
     return this.versionTclassFlow & 0xf_ffff;
   }
 
-  /** Payload length in bytes of the IPv6 form. */
+  /** Payload length in bytes. It is valid if {@linkcode Grh.ipVersion} is 6. */
   get paylen(): number {
     return readField(this.#view, fields.paylen);
   }
 
-  /** What follows the header of the IPv6 form: 17 is UDP (RoCE v2), 27 the InfiniBand BTH (InfiniBand, RoCE v1). */
+  /**
+   * The next header: 17 is UDP (RoCE v2), 27 is the BTH (InfiniBand and RoCE v1). It is valid if
+   * {@linkcode Grh.ipVersion} is 6.
+   */
   get nextHdr(): number {
     return readField(this.#view, fields.next_hdr);
   }
 
-  /** Hop limit of the IPv6 form as received. */
+  /** Hop limit as received. It is valid if {@linkcode Grh.ipVersion} is 6. */
   get hopLimit(): number {
     return readField(this.#view, fields.hop_limit);
   }
 
-  /** The sender, of either form. */
+  /** The GID of the sender. An IPv4 sender gives the IPv4-mapped GID. */
   get sgid(): Gid {
     return this.ipVersion === 4 ? Gid.parse(this.ipv4.saddr) : this.#gid(fields.sgid);
   }
 
-  /** The receiver, of either form. */
+  /** The GID of the receiver, which may be a multicast GID. An IPv4 receiver gives the IPv4-mapped GID. */
   get dgid(): Gid {
     return this.ipVersion === 4 ? Gid.parse(this.ipv4.daddr) : this.#gid(fields.dgid);
   }
@@ -145,7 +157,7 @@ export class Grh {
     return new Gid(this.#bytes.subarray(offset, offset + size));
   }
 
-  /** The second half read as an IPv4 header; meaningful where {@linkcode Grh.ipVersion} is 4. */
+  /** The second half as an IPv4 header. It is valid if {@linkcode Grh.ipVersion} is 4. */
   get ipv4(): Ipv4Header {
     const view = new DataView(this.#bytes.buffer, IPV4_AT);
     return {
@@ -163,8 +175,8 @@ export class Grh {
 }
 
 /**
- * Whether the second half of a GRH has the checksum that `ibv_init_ah_from_wc` computes. It sums in host order and
- * folds once, so that where the fold carries it misses the checksum of RFC 1071; the answer must be the same here.
+ * Whether the second half of a GRH has the checksum that `ibv_init_ah_from_wc` computes. That function folds the sum only
+ * once, so its result differs from RFC 1071 if the fold carries. The result here must be the same.
  */
 export function hasIpv4Checksum(grh: DataView, base = 0): boolean {
   let sum = 0;

@@ -1,17 +1,19 @@
 /**
- * Text and bytes of IP addresses, which is also the text of GIDs.
+ * IP addresses as text and as bytes. GIDs have the same text form.
  *
  * @module
  */
+
+import { show } from "../core/checks.ts";
 
 const DOT = 46;
 const COLON = 58;
 const ZERO = 48;
 
 /**
- * Reads an IPv4 or IPv6 address as `inet_pton` does: four decimal numbers without leading zeros, or
- * groups of up to four hexadecimal digits with at most one `::`, the last two perhaps as IPv4.
- * A zone (`%eth0`) is not part of an address.
+ * Reads an IPv4 or IPv6 address as `inet_pton(3)` does. An IPv4 address is four decimal numbers without leading zeros. An
+ * IPv6 address is groups of up to four hexadecimal digits with at most one `::`; the last two groups may be an IPv4
+ * address. A zone (`%eth0`) is refused.
  *
  * @example Both families
  * ```ts
@@ -24,6 +26,7 @@ const ZERO = 48;
  *
  * @param text The address.
  * @returns 4 or 16 bytes in network order.
+ * @throws {TypeError} If the argument is not a string.
  * @throws {SyntaxError} If the text is no address.
  */
 export function parseAddress(text: string): Uint8Array<ArrayBuffer> {
@@ -32,28 +35,31 @@ export function parseAddress(text: string): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * Reads an address like {@linkcode parseAddress}, straight into `bytes`. Where it throws, what the
- * bytes hold is undefined.
+ * Reads an address as {@linkcode parseAddress} does, into bytes of the caller. If it throws, the bytes have undefined
+ * values.
  *
  * @param text The address.
- * @param bytes Where it goes; 16 bytes from `offset` on are needed for IPv6.
- * @param offset The first byte written.
+ * @param bytes Where to write the address. IPv6 needs 16 bytes after `offset`.
+ * @param offset The index of the first byte to write.
  * @returns The number of bytes written: 4 or 16.
+ * @throws {TypeError} If the first argument is not a string.
  * @throws {SyntaxError} If the text is no address.
  */
 export function writeAddress(text: string, bytes: Uint8Array, offset: number): 4 | 16 {
+  if (typeof text !== "string") {
+    throw new TypeError(`Cannot parse address ${show(text)}: it is not a string`);
+  }
   const ipv6 = text.includes(":");
   const valid = ipv6 ? writeIPv6(text, bytes, offset) : writeIPv4(text, 0, bytes, offset);
   if (!valid) {
-    throw new SyntaxError(`Cannot parse address "${text}": neither IPv4 nor IPv6`);
+    throw new SyntaxError(`Cannot parse address ${show(text)}: it is neither IPv4 nor IPv6`);
   }
   return ipv6 ? 16 : 4;
 }
 
 /**
- * Writes an address as `inet_ntop` does, which is RFC 5952: lower case, the longest run of two or
- * more zero groups as `::`, and IPv4-mapped and IPv4-compatible addresses with their last 32 bits as
- * IPv4.
+ * The text of an address as `inet_ntop(3)` gives it (RFC 5952): lower case, the longest run of two or more zero groups as
+ * `::`, and the last 32 bits of IPv4-mapped and IPv4-compatible addresses in IPv4 form.
  *
  * @example An IPv4-mapped address
  * ```ts
@@ -65,7 +71,7 @@ export function writeAddress(text: string, bytes: Uint8Array, offset: number): 4
  *
  * @param bytes 4 or 16 bytes in network order.
  * @returns The text.
- * @throws {RangeError} If there are more or fewer bytes.
+ * @throws {RangeError} If there are not 4 or 16 bytes.
  */
 export function formatAddress(bytes: Uint8Array): string {
   if (bytes.length === 4) return bytes.join(".");
@@ -90,7 +96,7 @@ function writeIPv4(text: string, start: number, bytes: Uint8Array, offset: numbe
   return count === 4;
 }
 
-/** The number with one more digit, or -1; a number that starts with zero takes no more. */
+/** The number with one more digit; -1 if it is too large, or has a leading zero. */
 function appendDigit(part: number, code: number): number {
   const digit = code - ZERO;
   if (digit < 0 || digit > 9 || part === 0) return -1;
@@ -118,7 +124,7 @@ function writeIPv6(text: string, bytes: Uint8Array, offset: number): boolean {
   return gap < 0 ? size === 16 : size < 16 && fillGap(bytes, offset, gap, size);
 }
 
-/** Writes a group, or the IPv4 address that may end the text; the result is 0 if it is neither. */
+/** Writes a group, or the IPv4 address at the end of the text. Returns the bytes written; 0 if it is neither. */
 function writeGroup(
   text: string,
   start: number,
@@ -160,7 +166,7 @@ function hexadecimalDigit(code: number): number {
   return letter >= 0 && letter < 6 ? letter + 10 : -1;
 }
 
-/** Moves what followed `::` to the end. */
+/** Moves the bytes after `::` to the end. */
 function fillGap(bytes: Uint8Array, offset: number, gap: number, size: number): true {
   const tail = offset + 16 - (size - gap);
   bytes.copyWithin(tail, offset + gap, offset + size);
