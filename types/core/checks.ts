@@ -85,7 +85,7 @@ export type ClassOf<T> = abstract new (...args: any[]) => T;
 /** Checks that a value is an instance of a class. Returns it. */
 export function instance<T>(value: unknown, type: ClassOf<T>, what: string): T {
   if (value instanceof type) return value;
-  const article = /^[AEIOU]/.test(type.name) ? "an" : "a";
+  const article = /^[AEIO]/.test(type.name) ? "an" : "a";
   throw new TypeError(`Cannot use ${what} ${show(value)}: it is not ${article} ${type.name}`);
 }
 
@@ -100,7 +100,8 @@ export function listOf<T>(value: readonly T[], what: string): T[] {
   if (!Array.isArray(value)) {
     throw new TypeError(`Cannot use ${what} ${show(value)}: it is not an array`);
   }
-  return Array.prototype.slice.call(value);
+  // A subclass of Array can replace what slice() and iterators give.
+  return Array.from({ length: value.length }, (_, i) => value[i]!);
 }
 
 /**

@@ -83,6 +83,15 @@ Deno.test("listOf() copies a list once, however it changes while it is read", ()
   assertThrows(() => listOf({ length: 1 } as unknown as number[], "x"), TypeError, "not an array");
 });
 
+Deno.test("listOf() makes a plain array, whatever the caller's array makes of itself", () => {
+  class Odd extends Array<number> {
+    static override get [Symbol.species](): ArrayConstructor {
+      return Odd as unknown as ArrayConstructor;
+    }
+  }
+  assertEquals(listOf(Odd.of(1, 2), "x").constructor, Array);
+});
+
 Deno.test("snapshot() reads each property once and refuses unknown names", () => {
   let reads = 0;
   const source = {
