@@ -3,6 +3,9 @@
 #include <linux/mm.h>
 #include "stub.h"
 
+/* Pages that libmlx4 maps, by their offset. */
+enum { DOORBELLS = 0, CLOCK = 3 };
+
 u32 stub_context_number(struct ib_udata *udata)
 {
 	struct stub_context *context = rdma_udata_to_drv_context(udata, struct stub_context, ib);
@@ -63,9 +66,16 @@ int stub_mmap(struct ib_ucontext *ib, struct vm_area_struct *vma)
 
 	if (err)
 		return err;
-	if (vma->vm_pgoff != 0 || vma->vm_end - vma->vm_start != PAGE_SIZE)
+	if (vma->vm_end - vma->vm_start != PAGE_SIZE)
 		return -EINVAL;
-	return vm_insert_page(vma, vma->vm_start, to_stub(ib, context)->doorbells);
+	switch (vma->vm_pgoff) {
+	case DOORBELLS:
+		return vm_insert_page(vma, vma->vm_start, to_stub(ib, context)->doorbells);
+	case CLOCK:
+		return stub_clock_map(vma);
+	default:
+		return -EINVAL;
+	}
 }
 
 static int pd_open(struct stub_pd *pd, struct ib_udata *udata)

@@ -17,25 +17,28 @@ static u8 *owner_of(struct stub_cq *cq, u32 index)
  * The first round has parity 0, and so has the zeroed ring that libmlx4 hands over: unless each
  * entry is given to the device first, an empty ring polls as full of nonsense.
  */
-static void give_all_to_device(struct stub_cq *cq)
+void stub_cq_give_to_device(struct stub_cq *cq)
 {
 	u32 i;
 
-	for (i = 0; i < cq->entries; i++)
-		*owner_of(cq, i) = MLX4_CQE_OWNER_MASK;
+	for (i = cq->producer; i != cq->producer + cq->entries; i++)
+		*owner_of(cq, i) = i & cq->entries ? 0 : MLX4_CQE_OWNER_MASK;
+}
+
+struct ib_umem *stub_cq_pin_ring(struct stub_cq *cq, u64 addr, u32 entries)
+{
+	if (addr % sizeof(struct mlx4_cqe))
+		return ERR_PTR(-EINVAL);
+	return stub_pin(cq->ib.device, addr, entries * sizeof(struct mlx4_cqe),
+			IB_ACCESS_LOCAL_WRITE);
 }
 
 static int cq_pin(struct stub_cq *cq, const struct mlx4_ib_create_cq *request)
 {
-	struct ib_device *device = cq->ib.device;
-
-	if (request->buf_addr % sizeof(struct mlx4_cqe))
-		return -EINVAL;
-	cq->ring = stub_pin(device, request->buf_addr, cq->entries * sizeof(struct mlx4_cqe),
-			    IB_ACCESS_LOCAL_WRITE);
+	cq->ring = stub_cq_pin_ring(cq, request->buf_addr, cq->entries);
 	if (IS_ERR(cq->ring))
 		return PTR_ERR(cq->ring);
-	cq->doorbell_page = stub_pin_doorbell(device, request->db_addr, 2 * sizeof(__be32),
+	cq->doorbell_page = stub_pin_doorbell(cq->ib.device, request->db_addr, 2 * sizeof(__be32),
 					      &cq->doorbell);
 	if (IS_ERR(cq->doorbell_page)) {
 		stub_unpin(cq->ring);
@@ -81,15 +84,16 @@ static int cq_open(struct stub_cq *cq, const struct ib_cq_init_attr *attr, struc
 	err = ib_copy_from_udata(request, udata, min(sizeof(*request), udata->inlen));
 	if (err)
 		return err;
-	/* the device has no clock, so no completion has a timestamp */
-	if (attr->cqe < 1 || attr->cqe > STUB_MAX_CQE || attr->flags)
+	if (attr->cqe < 1 || attr->cqe > STUB_MAX_CQE ||
+	    attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
 		return -EINVAL;
+	cq->timestamps = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
 	cq->entries = roundup_pow_of_two(attr->cqe + 1);
 	cq->ib.cqe = cq->entries - 1;
 	err = cq_pin(cq, request);
 	if (err)
 		return err;
-	give_all_to_device(cq);
+	stub_cq_give_to_device(cq);
 	err = cq_number(cq, udata);
 	if (err) {
 		cq_unpin(cq);
@@ -139,11 +143,17 @@ int stub_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
 	return 0;
 }
 
-bool stub_cq_full(struct stub_cq *cq)
+u32 stub_cq_used(struct stub_cq *cq)
 {
 	u32 consumer = be32_to_cpu(READ_ONCE(cq->doorbell[0]));
 
-	return ((cq->producer - consumer) & INDEX_MASK) >= cq->entries;
+	return (cq->producer - consumer) & INDEX_MASK;
+}
+
+/* One place is kept free for the completion that announces another ring. */
+bool stub_cq_full(struct stub_cq *cq)
+{
+	return stub_cq_used(cq) >= cq->entries - 1;
 }
 
 /*
@@ -165,14 +175,34 @@ static void notify(struct stub_cq *cq, bool solicited)
 }
 
 /* The owner byte goes last: from then on user space may read the entry. */
-void stub_complete(struct stub_cq *cq, const struct mlx4_cqe *cqe, bool solicited)
+void stub_cq_write(struct stub_cq *cq, const struct mlx4_cqe *cqe)
 {
 	size_t offset = (size_t)(cq->producer & (cq->entries - 1)) * sizeof(*cqe);
 	u8 owner = cq->producer & cq->entries ? MLX4_CQE_OWNER_MASK : 0;
-	bool failed = (cqe->owner_sr_opcode & MLX4_CQE_OPCODE_MASK) == MLX4_CQE_OPCODE_ERROR;
 
 	stub_pinned_write(cq->ring, offset, cqe, offsetof(struct mlx4_cqe, owner_sr_opcode));
 	smp_store_release(owner_of(cq, cq->producer), owner | cqe->owner_sr_opcode);
 	cq->producer++;
+}
+
+/* 48 bits of the clock, the upper ones where else the source's LID and service level are. */
+static void stamp(struct mlx4_cqe *cqe)
+{
+	struct mlx4_ts_cqe *stamped = (struct mlx4_ts_cqe *)cqe;
+	u64 now = stub_clock_now();
+
+	BUILD_BUG_ON(sizeof(*stamped) != sizeof(*cqe));
+	stamped->timestamp_hi = cpu_to_be32(now >> 16);
+	stamped->timestamp_lo = cpu_to_be16(now);
+}
+
+void stub_complete(struct stub_cq *cq, const struct mlx4_cqe *cqe, bool solicited)
+{
+	bool failed = (cqe->owner_sr_opcode & MLX4_CQE_OPCODE_MASK) == MLX4_CQE_OPCODE_ERROR;
+	struct mlx4_cqe written = *cqe;
+
+	if (cq->timestamps)
+		stamp(&written);
+	stub_cq_write(cq, &written);
 	notify(cq, solicited || failed);
 }

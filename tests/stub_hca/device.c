@@ -2,6 +2,7 @@
 // Attributes of the device, and the counts of what is alive.
 #include "stub.h"
 
+#define CLOCK_KHZ 427000
 #define FIRMWARE ((2ULL << 32) | (42 << 16) | 5000)
 
 const char *const stub_kind_names[STUB_KINDS] = {
@@ -65,11 +66,31 @@ static void device_rss(struct ib_device_attr *attr)
 	attr->rss_caps.supported_qpts = BIT(IB_QPT_RAW_PACKET);
 }
 
+/* Nothing is behind these: each has a value of its own, so that a field read in a wrong place shows. */
+static void device_claims(struct ib_device_attr *attr)
+{
+	attr->odp_caps.general_caps = 3;
+	attr->odp_caps.per_transport_caps.rc_odp_caps = 0x1f;
+	attr->odp_caps.per_transport_caps.uc_odp_caps = 0x05;
+	attr->odp_caps.per_transport_caps.ud_odp_caps = 0x03;
+	attr->odp_caps.per_transport_caps.xrc_odp_caps = 0x2b;
+	attr->tm_caps.max_rndv_hdr_size = 64;
+	attr->tm_caps.max_num_tags = 127;
+	attr->tm_caps.flags = 1;
+	attr->tm_caps.max_ops = 8191;
+	attr->tm_caps.max_sge = 30;
+	attr->max_dm_size = 0x1234000;
+}
+
 /* The core passes on what it knows of RSS; hash function and fields go by mlx4's own reply. */
 static int device_reply(struct ib_udata *udata)
 {
 	struct mlx4_uverbs_ex_query_device_resp reply = {
 		.response_length = sizeof(reply),
+		.comp_mask = MLX4_IB_QUERY_DEV_RESP_MASK_CORE_CLOCK_OFFSET,
+		.hca_core_clock_offset = STUB_CLOCK_OFFSET,
+		.tso_caps.max_tso = 0x20000,
+		.tso_caps.supported_qpts = BIT(IB_QPT_RAW_PACKET),
 		.rss_caps.rx_hash_function = MLX4_IB_RX_HASH_FUNC_TOEPLITZ,
 		.rss_caps.rx_hash_fields_mask = STUB_HASH_FIELDS,
 	};
@@ -95,7 +116,10 @@ int stub_query_device(struct ib_device *device, struct ib_device_attr *attr,
 				 IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN |
 				 IB_DEVICE_MEM_WINDOW | IB_DEVICE_RAW_SCATTER_FCS;
 	attr->raw_packet_caps = IB_RAW_PACKET_CAP_SCATTER_FCS;
+	attr->timestamp_mask = GENMASK_ULL(47, 0);
+	attr->hca_core_clock = CLOCK_KHZ;
 	device_limits(attr);
+	device_claims(attr);
 	device_rss(attr);
 	return device_reply(udata);
 }

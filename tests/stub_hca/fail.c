@@ -22,7 +22,7 @@ static const char *const verbs[] = {
 	"alloc_ucontext", "mmap", "query_device", "query_port", "query_pkey",
 	"alloc_pd", "dealloc_pd",
 	"reg_mr", "dereg_mr", "alloc_mw", "dealloc_mw",
-	"create_cq", "modify_cq", "destroy_cq",
+	"create_cq", "modify_cq", "resize_cq", "destroy_cq",
 	"create_srq", "modify_srq", "query_srq", "destroy_srq",
 	"create_qp", "modify_qp", "query_qp", "destroy_qp", "attach_mcast",
 	"create_wq", "modify_wq", "destroy_wq",

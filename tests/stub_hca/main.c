@@ -37,6 +37,7 @@ static const struct ib_device_ops operations = {
 
 	.create_cq = stub_create_cq,
 	.modify_cq = stub_modify_cq,
+	.resize_cq = stub_resize_cq,
 	.destroy_cq = stub_destroy_cq,
 
 	.create_srq = stub_create_srq,
@@ -114,17 +115,26 @@ static int __init stub_start(void)
 {
 	int err;
 
+	err = stub_clock_start();
+	if (err)
+		return err;
 	stub_hca = ib_alloc_device(stub_device, ib);
-	if (!stub_hca)
-		return -ENOMEM;
+	if (!stub_hca) {
+		err = -ENOMEM;
+		goto no_device;
+	}
 	device_init(stub_hca);
 	err = ib_register_device(&stub_hca->ib, "stub%d", NULL);
-	if (err) {
-		device_free(stub_hca);
-		return err;
-	}
+	if (err)
+		goto not_registered;
 	stub_debugfs_start();
 	return 0;
+
+not_registered:
+	device_free(stub_hca);
+no_device:
+	stub_clock_stop();
+	return err;
 }
 
 static void __exit stub_stop(void)
@@ -133,6 +143,7 @@ static void __exit stub_stop(void)
 	ib_unregister_device(&stub_hca->ib);
 	cancel_delayed_work_sync(&stub_hca->tick);
 	device_free(stub_hca);
+	stub_clock_stop();
 	stub_record_clear();
 	stub_fail_clear();
 }

@@ -27,6 +27,8 @@
 #define STUB_GIDS 4
 #define STUB_PKEYS 4
 #define STUB_GRH_SIZE 40
+/* libmlx4 unmaps the clock's page by this, so it has to be within the page. */
+#define STUB_CLOCK_OFFSET 0x40
 
 #define STUB_MAX_QUEUES 16384
 #define STUB_MAX_WR 16384
@@ -109,6 +111,7 @@ struct stub_cq {
 	struct ib_cq ib;
 	u32 number;
 	u32 entries; /* a power of two */
+	bool timestamps;
 	u32 producer;
 	u32 notified; /* sequence number of the arming that was last answered */
 	struct ib_umem *ring;
@@ -258,12 +261,27 @@ bool stub_scatter(struct ib_pd *pd, u32 lkey, u64 addr, const void *from, size_t
 int stub_alloc_mw(struct ib_mw *mw, struct ib_udata *udata);
 int stub_dealloc_mw(struct ib_mw *mw);
 
+/* clock.c */
+int stub_clock_start(void);
+void stub_clock_stop(void);
+u64 stub_clock_now(void);
+int stub_clock_map(struct vm_area_struct *vma);
+int stub_clock_show(struct seq_file *out);
+int stub_clock_write(char *text);
+
 /* cq.c */
 int stub_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr, struct ib_udata *udata);
 int stub_modify_cq(struct ib_cq *cq, u16 count, u16 period);
 int stub_destroy_cq(struct ib_cq *cq, struct ib_udata *udata);
+struct ib_umem *stub_cq_pin_ring(struct stub_cq *cq, u64 addr, u32 entries);
+void stub_cq_give_to_device(struct stub_cq *cq);
+u32 stub_cq_used(struct stub_cq *cq);
 bool stub_cq_full(struct stub_cq *cq);
+void stub_cq_write(struct stub_cq *cq, const struct mlx4_cqe *cqe);
 void stub_complete(struct stub_cq *cq, const struct mlx4_cqe *cqe, bool solicited);
+
+/* cq_resize.c */
+int stub_resize_cq(struct ib_cq *cq, int cqe, struct ib_udata *udata);
 
 /* queue.c */
 int stub_queue_map(struct ib_device *device, struct stub_queue *queue, u64 ring, size_t size,
