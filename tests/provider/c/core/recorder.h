@@ -1,0 +1,227 @@
+// What the files of the recorder share: objects, records of calls, and the plans that a test makes for them.
+#pragma once
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <infiniband/verbs.h>
+
+// The header's macros stand for inline functions; this library holds the symbols behind them.
+#undef ibv_query_port
+#undef ibv_reg_mr
+#undef ibv_reg_mr_iova
+
+enum kind {
+	DEVICE, CONTEXT, PD, TD, XRCD, MR, MW, DM, CHANNEL, CQ, SRQ, QP, WQ, TABLE, AH, FLOW, ACTION, COUNTERS,
+	LIST, KINDS
+};
+
+enum { MOST_PARENTS = 8 };
+
+// What the recorder knows about a verbs object. A destroyed object keeps its memory: a late use is a violation, not a
+// crash.
+struct object {
+	enum kind kind;
+	unsigned number;
+	unsigned handle;
+	bool live;
+	bool imported;
+	// Live objects that are made from this one, and groups that a queue pair is in.
+	unsigned users;
+	// Events of this object that were read and not acknowledged.
+	unsigned unacknowledged;
+	struct object *parents[MOST_PARENTS];
+	unsigned parent_count;
+	// The rest of the parents of a table of work queues.
+	struct object **more_parents;
+	unsigned more_count;
+};
+
+struct device_object {
+	struct ibv_device device;
+	unsigned index;
+};
+
+struct list_object {
+	struct ibv_device *devices[MOST_PARENTS + 1];
+};
+
+struct context_object {
+	struct verbs_context verbs;
+	int async_write_fd;
+};
+
+struct channel_object {
+	struct ibv_comp_channel channel;
+	int write_fd;
+};
+
+// A completion, with what only an extended completion queue tells.
+struct completion {
+	struct ibv_wc wc;
+	struct ibv_wc_tm_info tm_info;
+	uint64_t timestamp;
+	uint64_t wallclock_ns;
+	uint32_t flow_tag;
+	uint16_t cvlan;
+};
+
+struct cq_object {
+	struct ibv_cq_ex cq;
+	struct completion *queue;
+	unsigned queued;
+	unsigned taken;
+	bool armed;
+	bool solicited_only;
+	// Between start_poll and end_poll, with the completion that the readers read.
+	bool polling;
+	struct completion current;
+	uint64_t wc_flags;
+	// The allocation of a parent domain, see allocator.c.
+	struct ibv_pd *domain;
+	void *allocated;
+};
+
+struct srq_object {
+	struct ibv_srq srq;
+	struct ibv_srq_attr attr;
+	struct ibv_pd *domain;
+	void *allocated;
+};
+
+struct qp_object {
+	struct ibv_qp_ex qp;
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	struct ibv_ece ece;
+	bool is_ex;
+	uint64_t send_ops;
+	// Between wr_start and wr_complete or wr_abort.
+	bool building;
+	struct ibv_pd *domain;
+	void *allocated;
+};
+
+struct pd_object {
+	struct ibv_pd pd;
+	bool has_allocators;
+	struct ibv_parent_domain_init_attr attr;
+};
+
+struct mr_object {
+	struct ibv_mr mr;
+	// Where the device sees the region start.
+	uint64_t iova;
+};
+
+struct dm_object {
+	struct ibv_dm dm;
+	size_t length;
+	unsigned char bytes[512];
+};
+
+// objects.c
+// Makes an object and returns what the caller gets: a pointer to zeroed bytes of the size of its struct.
+void *create(enum kind kind, size_t size);
+// The object behind a pointer, or NULL if the recorder never handed it out.
+struct object *object_of(const void *pointer);
+void *pointer_of(struct object *object);
+// The object of a kind by its number, dead ones too.
+struct object *object_by_number(enum kind kind, unsigned number);
+struct object *live_object_by_handle(enum kind kind, unsigned handle);
+// Says that `child` is made from `parent`, which may be NULL.
+void depend(void *child, const void *parent);
+// The same, for lists longer than MOST_PARENTS.
+void depend_on_all(void *child, void *const *parents, unsigned count);
+// Ends an object that nothing uses. Records a violation and returns EBUSY if something does.
+int destroy(const void *pointer);
+const char *kind_name(enum kind kind);
+// "qp0", in a buffer of the caller.
+void label_object(const struct object *object, char *label, size_t size);
+// Names an address: an object, or a place in a memory region ("mr0+16"). Returns false if it is neither.
+bool label_address(uint64_t address, char *label, size_t size);
+void forget_objects(void);
+
+// record.c
+enum failure { RETURNS_NULL, RETURNS_ERRNO, RETURNS_MINUS_ONE, RETURNS_NOTHING };
+
+// Starts the record of a call; `failure` is how the verb reports failure.
+void begin(const char *verb, enum failure failure);
+void put_object(const char *name, enum kind kind, const void *pointer, bool optional);
+void put_number(const char *name, int64_t value);
+void put_unsigned(const char *name, uint64_t value);
+void put_address(const char *name, uint64_t address);
+void put_struct(const char *name, const char *tag, const void *bytes, size_t size, size_t count);
+// A name such as "wr[1].sg_list", valid until four further calls.
+const char *named(const char *format, ...) __attribute__((format(printf, 1, 2)));
+// Whether the test wants this call to fail, or an argument makes it impossible.
+bool failing(void);
+// Ends the record of a failed call and returns its result.
+long failed(void);
+// Ends the record of a failed call with this error.
+long fails_with(int error);
+// Ends the record of a call that succeeded.
+long done(long result);
+// Ends the record of a call that made an object, and gives the object the fields that the test chose.
+void *made(void *pointer);
+// Notes a misuse: the text goes to the list of violations.
+void violation(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#define OBJECT(kind, arg) put_object(#arg, kind, arg, false)
+#define OPTIONAL(kind, arg) put_object(#arg, kind, arg, true)
+#define NUMBER(arg) _Generic((arg), uint64_t: put_unsigned, default: put_number)(#arg, arg)
+#define ADDRESS(arg) put_address(#arg, (uintptr_t)(arg))
+#define STRUCT(tag, arg) put_struct(#arg, #tag, arg, sizeof(struct tag), 1)
+#define BYTES(arg, size) put_struct(#arg, "bytes", arg, size, 1)
+
+// A posting verb fails at the request whose index is the verb's answer, the first one if there is none.
+#define REFUSED_AT(verb, wr, bad) \
+	({ \
+		uint32_t index = 0; \
+		answer(verb, &index, sizeof index); \
+		*(bad) = (wr); \
+		while (index-- && *(bad)) \
+			*(bad) = (*(bad))->next; \
+	})
+
+// plan.c
+struct plan {
+	int error;
+	// A result that no verb returns by itself, such as a negative count.
+	bool has_result;
+	long result;
+};
+
+bool planned(const char *verb, struct plan *plan);
+// Writes the bytes that the test chose for the verb's output over `out`, which has `size` bytes.
+void answer(const char *verb, void *out, size_t size);
+void apply_patches(enum kind kind, void *pointer);
+void forget_plans(void);
+
+// work.c
+void put_sges(const char *name, const struct ibv_sge *list, int count);
+void put_send_wrs(const struct ibv_send_wr *wr);
+void put_recv_wrs(const struct ibv_recv_wr *wr);
+void put_bind_info(const char *name, const struct ibv_mw_bind_info *info);
+
+// allocator.c
+// Whether parent domains have their allocators called.
+extern bool calls_allocators;
+void *allocate_from(struct ibv_pd *pd, size_t size);
+void free_to(struct ibv_pd *pd, void *memory);
+
+// device.c
+extern unsigned device_count;
+// Devices end with the last list and the last context that they are in.
+void end_unused_devices(void);
+
+// event.c
+void forget_events(void);
+
+// ops that live in objects
+void set_context_ops(struct verbs_context *verbs);
+void set_cq_readers(struct ibv_cq_ex *cq);
+void set_qp_builders(struct ibv_qp_ex *qp);
+void raise_cq_event(struct ibv_cq *cq);

@@ -1,0 +1,216 @@
+// Completion channels and queues. Completions come from the test, events travel through the pipe that is the channel's fd.
+#include <fcntl.h>
+#include <unistd.h>
+#include "ops.h"
+
+struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
+{
+	int ends[2];
+
+	begin("ibv_create_comp_channel", RETURNS_NULL);
+	OBJECT(CONTEXT, context);
+	if (failing())
+		return (void *)failed();
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return (void *)fails_with(errno);
+	struct channel_object *channel = create(CHANNEL, sizeof *channel);
+	channel->channel.context = context;
+	channel->channel.fd = ends[0];
+	channel->write_fd = ends[1];
+	depend(channel, context);
+	return made(channel);
+}
+
+int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
+{
+	begin("ibv_destroy_comp_channel", RETURNS_ERRNO);
+	OBJECT(CHANNEL, channel);
+	if (failing())
+		return failed();
+	int error = destroy(channel);
+	if (error)
+		return done(error);
+	close(channel->fd);
+	close(((struct channel_object *)channel)->write_fd);
+	return done(0);
+}
+
+static struct cq_object *make_cq(struct ibv_context *context, int cqe, void *cq_context, struct ibv_comp_channel *channel)
+{
+	struct cq_object *cq = create(CQ, sizeof *cq);
+
+	cq->cq.context = context;
+	cq->cq.channel = channel;
+	cq->cq.cq_context = cq_context;
+	cq->cq.handle = object_of(cq)->handle;
+	cq->cq.cqe = cqe;
+	depend(cq, context);
+	depend(cq, channel);
+	return cq;
+}
+
+struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context, struct ibv_comp_channel *channel,
+			     int comp_vector)
+{
+	begin("ibv_create_cq", RETURNS_NULL);
+	OBJECT(CONTEXT, context);
+	NUMBER(cqe);
+	ADDRESS(cq_context);
+	OPTIONAL(CHANNEL, channel);
+	NUMBER(comp_vector);
+	if (failing())
+		return (void *)failed();
+	return made(make_cq(context, cqe, cq_context, channel));
+}
+
+struct ibv_cq_ex *create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *init_attr)
+{
+	bool has_domain = init_attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD;
+	struct ibv_pd *domain = has_domain ? init_attr->parent_domain : NULL;
+
+	begin("ibv_create_cq_ex", RETURNS_NULL);
+	OBJECT(CONTEXT, context);
+	STRUCT(ibv_cq_init_attr_ex, init_attr);
+	put_object("init_attr.channel", CHANNEL, init_attr->channel, true);
+	if (has_domain)
+		put_object("init_attr.parent_domain", PD, domain, false);
+	if (failing())
+		return (void *)failed();
+	void *allocated = allocate_from(domain, init_attr->cqe * sizeof(struct ibv_wc));
+	if (domain && calls_allocators && !allocated)
+		return (void *)fails_with(ENOMEM);
+	struct cq_object *cq = make_cq(context, init_attr->cqe, init_attr->cq_context, init_attr->channel);
+	depend(cq, domain);
+	cq->domain = domain;
+	cq->allocated = allocated;
+	cq->wc_flags = init_attr->wc_flags;
+	set_cq_readers(&cq->cq);
+	return made(cq);
+}
+
+int ibv_resize_cq(struct ibv_cq *cq, int cqe)
+{
+	begin("ibv_resize_cq", RETURNS_ERRNO);
+	OBJECT(CQ, cq);
+	NUMBER(cqe);
+	if (failing())
+		return failed();
+	cq->cqe = cqe;
+	return done(0);
+}
+
+int modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr)
+{
+	begin("ibv_modify_cq", RETURNS_ERRNO);
+	OBJECT(CQ, cq);
+	STRUCT(ibv_modify_cq_attr, attr);
+	if (failing())
+		return failed();
+	return done(0);
+}
+
+int ibv_destroy_cq(struct ibv_cq *cq)
+{
+	struct cq_object *object = (void *)cq;
+
+	begin("ibv_destroy_cq", RETURNS_ERRNO);
+	OBJECT(CQ, cq);
+	if (failing())
+		return failed();
+	if (object->polling)
+		violation("ibv_destroy_cq: the queue is between ibv_start_poll and ibv_end_poll");
+	int error = destroy(cq);
+	if (!error)
+		free_to(object->domain, object->allocated);
+	return done(error);
+}
+
+int poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
+{
+	struct cq_object *object = (void *)cq;
+	int count = 0;
+
+	begin("ibv_poll_cq", RETURNS_MINUS_ONE);
+	OBJECT(CQ, cq);
+	NUMBER(num_entries);
+	if (failing())
+		return failed();
+	while (count < num_entries && object->taken < object->queued)
+		wc[count++] = object->queue[object->taken++].wc;
+	return done(count);
+}
+
+int req_notify_cq(struct ibv_cq *cq, int solicited_only)
+{
+	struct cq_object *object = (void *)cq;
+
+	begin("ibv_req_notify_cq", RETURNS_ERRNO);
+	OBJECT(CQ, cq);
+	NUMBER(solicited_only);
+	if (failing())
+		return failed();
+	object->solicited_only = solicited_only && (object->solicited_only || !object->armed);
+	object->armed = true;
+	return done(0);
+}
+
+int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context)
+{
+	begin("ibv_get_cq_event", RETURNS_MINUS_ONE);
+	OBJECT(CHANNEL, channel);
+	if (failing())
+		return failed();
+	if (read(channel->fd, cq, sizeof *cq) != sizeof *cq)
+		return fails_with(errno);
+	put_object("*cq", CQ, *cq, false);
+	*cq_context = (*cq)->cq_context;
+	object_of(*cq)->unacknowledged++;
+	return done(0);
+}
+
+void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int nevents)
+{
+	begin("ibv_ack_cq_events", RETURNS_NOTHING);
+	OBJECT(CQ, cq);
+	NUMBER(nevents);
+	if (failing()) {
+		failed();
+		return;
+	}
+	struct object *object = object_of(cq);
+	if (nevents > object->unacknowledged)
+		violation("ibv_ack_cq_events: cq%u has %u events to acknowledge, not %u", object->number, object->unacknowledged, nevents);
+	object->unacknowledged -= nevents < object->unacknowledged ? nevents : object->unacknowledged;
+	done(0);
+}
+
+// Sends an event of a queue, whether it is armed or not.
+void recorder_cq_event(struct ibv_cq *cq)
+{
+	const struct channel_object *channel = (void *)cq->channel;
+
+	if (!channel || write(channel->write_fd, &cq, sizeof cq) != sizeof cq)
+		abort();
+}
+
+// Queues a completion. An armed queue with a channel sends an event, unless it waits for solicited ones only.
+void recorder_complete(struct ibv_cq *cq, const struct ibv_wc *wc, bool solicited, uint64_t timestamp, uint64_t wallclock_ns,
+		       uint32_t flow_tag, uint16_t cvlan, uint64_t tag, uint32_t priv)
+{
+	struct cq_object *object = (void *)cq;
+	bool awaited = !object->solicited_only || solicited || wc->status != IBV_WC_SUCCESS;
+
+	object->queue = realloc(object->queue, (object->queued + 1) * sizeof *object->queue);
+	object->queue[object->queued++] = (struct completion){
+		.wc = *wc,
+		.timestamp = timestamp,
+		.wallclock_ns = wallclock_ns,
+		.flow_tag = flow_tag,
+		.cvlan = cvlan,
+		.tm_info = { .tag = tag, .priv = priv },
+	};
+	if (!object->armed || !cq->channel || !awaited)
+		return;
+	object->armed = false;
+	recorder_cq_event(cq);
+}

@@ -1,0 +1,159 @@
+// The list of devices, and the contexts opened on them.
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include "ops.h"
+
+enum { COMP_VECTORS = 4 };
+
+unsigned device_count = 1;
+
+static struct device_object *device(unsigned index)
+{
+	struct object *object;
+
+	for (unsigned i = 0; (object = object_by_number(DEVICE, i)); i++) {
+		struct device_object *known = pointer_of(object);
+		if (object->live && known->index == index)
+			return known;
+	}
+	struct device_object *fresh = create(DEVICE, sizeof *fresh);
+	fresh->index = index;
+	fresh->device.node_type = IBV_NODE_CA;
+	fresh->device.transport_type = IBV_TRANSPORT_IB;
+	snprintf(fresh->device.name, sizeof fresh->device.name, "recorder%u", index);
+	snprintf(fresh->device.dev_name, sizeof fresh->device.dev_name, "uverbs%u", index);
+	apply_patches(DEVICE, fresh);
+	return fresh;
+}
+
+void end_unused_devices(void)
+{
+	struct object *object;
+
+	for (unsigned i = 0; (object = object_by_number(DEVICE, i)); i++)
+		if (!object->users)
+			object->live = false;
+}
+
+// How many devices there are: at most 8.
+void recorder_devices(unsigned count)
+{
+	device_count = count < MOST_PARENTS ? count : MOST_PARENTS;
+}
+
+struct ibv_device **ibv_get_device_list(int *num_devices)
+{
+	begin("ibv_get_device_list", RETURNS_NULL);
+	if (failing())
+		return (void *)failed();
+	struct list_object *list = create(LIST, sizeof *list);
+	for (unsigned i = 0; i < device_count; i++) {
+		list->devices[i] = &device(i)->device;
+		depend(list, list->devices[i]);
+	}
+	if (num_devices)
+		*num_devices = device_count;
+	return made(list);
+}
+
+void ibv_free_device_list(struct ibv_device **list)
+{
+	begin("ibv_free_device_list", RETURNS_NOTHING);
+	OBJECT(LIST, list);
+	if (failing()) {
+		failed();
+		return;
+	}
+	done(destroy(list));
+	end_unused_devices();
+}
+
+const char *ibv_get_device_name(struct ibv_device *device)
+{
+	begin("ibv_get_device_name", RETURNS_NULL);
+	OBJECT(DEVICE, device);
+	if (failing())
+		return (void *)failed();
+	done(0);
+	return device->name;
+}
+
+__be64 ibv_get_device_guid(struct ibv_device *device)
+{
+	__be64 guid;
+
+	begin("ibv_get_device_guid", RETURNS_NOTHING);
+	OBJECT(DEVICE, device);
+	if (failing())
+		return failed();
+	memcpy(&guid, "\x02\x00\x00\x00\x00\x00\x00\x01", sizeof guid);
+	answer("ibv_get_device_guid", &guid, sizeof guid);
+	done(0);
+	return guid;
+}
+
+int ibv_get_device_index(struct ibv_device *device)
+{
+	begin("ibv_get_device_index", RETURNS_MINUS_ONE);
+	OBJECT(DEVICE, device);
+	if (failing())
+		return failed();
+	return done(((struct device_object *)device)->index);
+}
+
+static struct ibv_context *open_context(struct ibv_device *of)
+{
+	struct context_object *opened = create(CONTEXT, sizeof *opened);
+	int ends[2];
+
+	// create() gives the pointer that callers get, in the middle of the struct
+	opened = (void *)((char *)opened - offsetof(struct verbs_context, context));
+	struct ibv_context *context = &opened->verbs.context;
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		abort();
+	opened->async_write_fd = ends[1];
+	opened->verbs.sz = sizeof opened->verbs;
+	context->device = of;
+	context->abi_compat = __VERBS_ABI_IS_EXTENDED;
+	context->async_fd = ends[0];
+	context->cmd_fd = eventfd(0, EFD_CLOEXEC);
+	context->num_comp_vectors = COMP_VECTORS;
+	set_context_ops(&opened->verbs);
+	depend(context, of);
+	return made(context);
+}
+
+struct ibv_context *ibv_open_device(struct ibv_device *device)
+{
+	begin("ibv_open_device", RETURNS_NULL);
+	OBJECT(DEVICE, device);
+	if (failing())
+		return (void *)failed();
+	return open_context(device);
+}
+
+struct ibv_context *ibv_import_device(int cmd_fd)
+{
+	begin("ibv_import_device", RETURNS_NULL);
+	NUMBER(cmd_fd);
+	if (failing())
+		return (void *)failed();
+	return open_context(&device(0)->device);
+}
+
+int ibv_close_device(struct ibv_context *context)
+{
+	begin("ibv_close_device", RETURNS_MINUS_ONE);
+	OBJECT(CONTEXT, context);
+	if (failing())
+		return failed();
+	struct context_object *opened = (void *)((char *)context - offsetof(struct verbs_context, context));
+	close(context->async_fd);
+	close(context->cmd_fd);
+	close(opened->async_write_fd);
+	destroy(context);
+	end_unused_devices();
+	return done(0);
+}

@@ -1,0 +1,97 @@
+// Asynchronous events travel through the pipe that is the context's async_fd.
+#include <unistd.h>
+#include "ops.h"
+
+static unsigned read_events;
+static unsigned acknowledged_events;
+
+void forget_events(void)
+{
+	read_events = acknowledged_events = 0;
+}
+
+static struct object *affected(const struct ibv_async_event *event)
+{
+	switch (event->event_type) {
+	case IBV_EVENT_CQ_ERR:
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+	case IBV_EVENT_COMM_EST:
+	case IBV_EVENT_SQ_DRAINED:
+	case IBV_EVENT_PATH_MIG:
+	case IBV_EVENT_PATH_MIG_ERR:
+	case IBV_EVENT_SRQ_ERR:
+	case IBV_EVENT_SRQ_LIMIT_REACHED:
+	case IBV_EVENT_QP_LAST_WQE_REACHED:
+	case IBV_EVENT_WQ_FATAL:
+		return object_of(event->element.cq);
+	default:
+		return NULL;
+	}
+}
+
+int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
+{
+	begin("ibv_get_async_event", RETURNS_MINUS_ONE);
+	OBJECT(CONTEXT, context);
+	if (failing())
+		return failed();
+	if (read(context->async_fd, event, sizeof *event) != sizeof *event)
+		return fails_with(errno);
+	struct object *object = affected(event);
+	if (object)
+		object->unacknowledged++;
+	read_events++;
+	STRUCT(ibv_async_event, event);
+	return done(0);
+}
+
+void ibv_ack_async_event(struct ibv_async_event *event)
+{
+	begin("ibv_ack_async_event", RETURNS_NOTHING);
+	STRUCT(ibv_async_event, event);
+	if (failing()) {
+		failed();
+		return;
+	}
+	struct object *object = affected(event);
+	if (acknowledged_events++ == read_events)
+		violation("ibv_ack_async_event: more events are acknowledged than were read");
+	if (object && !object->live)
+		violation("ibv_ack_async_event: the object ended before its event was acknowledged");
+	if (object && object->unacknowledged)
+		object->unacknowledged--;
+	done(0);
+}
+
+// Sends an event of an object, or of a port if `element` is NULL.
+void recorder_async_event(struct ibv_context *context, int type, void *element, int port_num)
+{
+	struct context_object *opened = (void *)((char *)context - offsetof(struct verbs_context, context));
+	struct ibv_async_event event;
+
+	memset(&event, 0, sizeof event);
+	event.event_type = type;
+	if (element)
+		event.element.cq = element;
+	else
+		event.element.port_num = port_num;
+	if (write(opened->async_write_fd, &event, sizeof event) != sizeof event)
+		abort();
+}
+
+// Events that were read and not acknowledged.
+unsigned recorder_unacknowledged(void)
+{
+	return read_events - acknowledged_events;
+}
+
+// Takes a device away: its context gets no events any more, and its async_fd reads as ended.
+void recorder_hang_up(struct ibv_context *context)
+{
+	struct context_object *opened = (void *)((char *)context - offsetof(struct verbs_context, context));
+
+	close(opened->async_write_fd);
+	opened->async_write_fd = -1;
+}

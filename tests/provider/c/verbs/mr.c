@@ -1,0 +1,176 @@
+// Memory regions: ordinary ones, of device memory, of a DMA buffer, the null region, and imported ones.
+#include "ops.h"
+
+enum { FIRST_KEY = 0x1000, KEY_STEP = 0x100 };
+
+static struct mr_object *make_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova)
+{
+	struct mr_object *mr = create(MR, sizeof *mr);
+
+	mr->iova = iova;
+	mr->mr.context = pd->context;
+	mr->mr.pd = pd;
+	mr->mr.addr = addr;
+	mr->mr.length = length;
+	mr->mr.handle = object_of(mr)->handle;
+	mr->mr.lkey = FIRST_KEY + KEY_STEP * object_of(mr)->number;
+	mr->mr.rkey = mr->mr.lkey + 1;
+	depend(mr, pd);
+	return mr;
+}
+
+struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
+{
+	begin("ibv_reg_mr", RETURNS_NULL);
+	OBJECT(PD, pd);
+	ADDRESS(addr);
+	NUMBER(length);
+	NUMBER(access);
+	if (failing())
+		return (void *)failed();
+	return made(make_mr(pd, addr, length, (uintptr_t)addr));
+}
+
+struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access)
+{
+	begin("ibv_reg_mr_iova", RETURNS_NULL);
+	OBJECT(PD, pd);
+	ADDRESS(addr);
+	NUMBER(length);
+	ADDRESS(iova);
+	NUMBER(access);
+	if (failing())
+		return (void *)failed();
+	return made(make_mr(pd, addr, length, iova));
+}
+
+struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, unsigned int access)
+{
+	begin("ibv_reg_mr_iova2", RETURNS_NULL);
+	OBJECT(PD, pd);
+	ADDRESS(addr);
+	NUMBER(length);
+	ADDRESS(iova);
+	NUMBER(access);
+	if (failing())
+		return (void *)failed();
+	return made(make_mr(pd, addr, length, iova));
+}
+
+struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova, int fd, int access)
+{
+	begin("ibv_reg_dmabuf_mr", RETURNS_NULL);
+	OBJECT(PD, pd);
+	NUMBER(offset);
+	NUMBER(length);
+	ADDRESS(iova);
+	NUMBER(fd);
+	NUMBER(access);
+	if (failing())
+		return (void *)failed();
+	return made(make_mr(pd, (void *)offset, length, iova));
+}
+
+struct ibv_mr *reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t dm_offset, size_t length, unsigned int access)
+{
+	begin("ibv_reg_dm_mr", RETURNS_NULL);
+	OBJECT(PD, pd);
+	OBJECT(DM, dm);
+	NUMBER(dm_offset);
+	NUMBER(length);
+	NUMBER(access);
+	if (failing())
+		return (void *)failed();
+	struct mr_object *mr = make_mr(pd, NULL, length, 0);
+	depend(mr, dm);
+	return made(mr);
+}
+
+struct ibv_mr *alloc_null_mr(struct ibv_pd *pd)
+{
+	begin("ibv_alloc_null_mr", RETURNS_NULL);
+	OBJECT(PD, pd);
+	if (failing())
+		return (void *)failed();
+	return made(make_mr(pd, NULL, SIZE_MAX, 0));
+}
+
+struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t mr_handle)
+{
+	begin("ibv_import_mr", RETURNS_NULL);
+	OBJECT(PD, pd);
+	NUMBER(mr_handle);
+	if (failing())
+		return (void *)failed();
+	struct object *original = live_object_by_handle(MR, mr_handle);
+	if (!original)
+		return (void *)fails_with(ENOENT);
+	const struct mr_object *of = pointer_of(original);
+	// The library knows neither where nor how an imported region was registered.
+	struct mr_object *mr = make_mr(pd, NULL, of->mr.length, 0);
+	mr->mr.handle = mr_handle;
+	mr->mr.lkey = of->mr.lkey;
+	mr->mr.rkey = of->mr.rkey;
+	object_of(mr)->imported = true;
+	return made(mr);
+}
+
+void ibv_unimport_mr(struct ibv_mr *mr)
+{
+	begin("ibv_unimport_mr", RETURNS_NOTHING);
+	OBJECT(MR, mr);
+	if (failing()) {
+		failed();
+		return;
+	}
+	if (!object_of(mr)->imported)
+		violation("ibv_unimport_mr: the region is not imported");
+	done(destroy(mr));
+}
+
+int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length, int access)
+{
+	begin("ibv_rereg_mr", RETURNS_MINUS_ONE);
+	OBJECT(MR, mr);
+	NUMBER(flags);
+	OPTIONAL(PD, pd);
+	ADDRESS(addr);
+	NUMBER(length);
+	NUMBER(access);
+	if (failing())
+		return failed();
+	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
+		mr->addr = addr;
+		mr->length = length;
+		((struct mr_object *)mr)->iova = (uintptr_t)addr;
+	}
+	if (flags & IBV_REREG_MR_CHANGE_PD) {
+		object_of(mr->pd)->users--;
+		object_of(mr)->parents[0] = object_of(pd);
+		object_of(pd)->users++;
+		mr->pd = pd;
+	}
+	return done(0);
+}
+
+int ibv_dereg_mr(struct ibv_mr *mr)
+{
+	begin("ibv_dereg_mr", RETURNS_ERRNO);
+	OBJECT(MR, mr);
+	if (failing())
+		return failed();
+	return done(destroy(mr));
+}
+
+int advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags, struct ibv_sge *sg_list, uint32_t num_sge)
+{
+	begin("ibv_advise_mr", RETURNS_ERRNO);
+	OBJECT(PD, pd);
+	NUMBER(advice);
+	NUMBER(flags);
+	put_sges("sg_list", sg_list, num_sge);
+	NUMBER(num_sge);
+	if (failing())
+		return failed();
+	return done(0);
+}

@@ -1,0 +1,248 @@
+// What a device says about itself.
+#include <time.h>
+#include "ops.h"
+
+enum { PORTS = 1, GIDS = 4, PKEYS = 1, SIZE = 1 << 15 };
+
+static const struct ibv_device_attr plain_attr = {
+	.fw_ver = "1.2.3",
+	.max_mr_size = UINT64_MAX,
+	.page_size_cap = 0xfffff000,
+	.vendor_id = 0x1234,
+	.vendor_part_id = 1,
+	.max_qp = SIZE, .max_qp_wr = SIZE, .max_sge = 32, .max_sge_rd = 32,
+	.max_cq = SIZE, .max_cqe = SIZE, .max_mr = SIZE, .max_pd = SIZE,
+	.max_qp_rd_atom = 16, .max_res_rd_atom = SIZE, .max_qp_init_rd_atom = 16,
+	.device_cap_flags = ~0u >> 2,
+	.atomic_cap = IBV_ATOMIC_HCA,
+	.max_mw = SIZE, .max_mcast_grp = SIZE, .max_mcast_qp_attach = 64, .max_total_mcast_qp_attach = SIZE,
+	.max_ah = SIZE, .max_srq = SIZE, .max_srq_wr = SIZE, .max_srq_sge = 32,
+	.max_pkeys = PKEYS,
+	.phys_port_cnt = PORTS,
+};
+
+static const struct ibv_device_attr_ex ex_attr = {
+	.odp_caps = { .general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT, .per_transport_caps = { 31, 3, 3 } },
+	.completion_timestamp_mask = UINT64_MAX,
+	.hca_core_clock = 156250,
+	.device_cap_flags_ex = ~0u >> 2,
+	.tso_caps = { .max_tso = 1 << 18, .supported_qpts = 1 << IBV_QPT_RAW_PACKET },
+	.rss_caps = { .supported_qpts = 1 << IBV_QPT_RAW_PACKET, .max_rwq_indirection_tables = 64,
+		      .max_rwq_indirection_table_size = 1024, .rx_hash_fields_mask = 0xff,
+		      .rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ },
+	.max_wq_type_rq = SIZE,
+	.packet_pacing_caps = { .qp_rate_limit_min = 1, .qp_rate_limit_max = 1000000, .supported_qpts = 1 << IBV_QPT_RAW_PACKET },
+	.raw_packet_caps = 0xf,
+	.tm_caps = { .max_rndv_hdr_size = 64, .max_num_tags = 127, .flags = IBV_TM_CAP_RC, .max_ops = 256, .max_sge = 1 },
+	.cq_mod_caps = { .max_cq_count = UINT16_MAX, .max_cq_period = UINT16_MAX },
+	.max_dm_size = 1 << 17,
+	.pci_atomic_caps = { .fetch_add = 7, .swap = 7, .compare_swap = 7 },
+	.xrc_odp_caps = 63,
+	.phys_port_cnt_ex = PORTS,
+};
+
+static const struct ibv_port_attr port = {
+	.state = IBV_PORT_ACTIVE,
+	.max_mtu = IBV_MTU_4096,
+	.active_mtu = IBV_MTU_4096,
+	.gid_tbl_len = GIDS,
+	.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS,
+	.max_msg_sz = 1 << 30,
+	.pkey_tbl_len = PKEYS,
+	.lid = 1,
+	.active_width = 2,
+	.active_speed = 32,
+	.phys_state = 5,
+	.link_layer = IBV_LINK_LAYER_ETHERNET,
+};
+
+int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
+{
+	begin("ibv_query_device", RETURNS_ERRNO);
+	OBJECT(CONTEXT, context);
+	if (failing())
+		return failed();
+	*attr = plain_attr;
+	answer("ibv_query_device", attr, sizeof *attr);
+	return done(0);
+}
+
+int query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
+		    struct ibv_device_attr_ex *attr, size_t attr_size)
+{
+	struct ibv_device_attr_ex whole = ex_attr;
+
+	begin("ibv_query_device_ex", RETURNS_ERRNO);
+	OBJECT(CONTEXT, context);
+	STRUCT(ibv_query_device_ex_input, input);
+	NUMBER(attr_size);
+	if (failing())
+		return failed();
+	whole.orig_attr = plain_attr;
+	answer("ibv_query_device", &whole.orig_attr, sizeof whole.orig_attr);
+	answer("ibv_query_device_ex", &whole, sizeof whole);
+	memcpy(attr, &whole, attr_size < sizeof whole ? attr_size : sizeof whole);
+	return done(0);
+}
+
+int query_port(struct ibv_context *context, uint8_t port_num, struct ibv_port_attr *attr, size_t attr_size)
+{
+	struct ibv_port_attr whole = port;
+
+	begin("___ibv_query_port", RETURNS_ERRNO);
+	OBJECT(CONTEXT, context);
+	NUMBER(port_num);
+	NUMBER(attr_size);
+	if (failing())
+		return failed();
+	answer("ibv_query_port", &whole, sizeof whole);
+	memcpy(attr, &whole, attr_size < sizeof whole ? attr_size : sizeof whole);
+	return done(0);
+}
+
+// The symbol fills what the struct held in the first release.
+int ibv_query_port(struct ibv_context *context, uint8_t port_num, struct _compat_ibv_port_attr *attr)
+{
+	begin("ibv_query_port", RETURNS_ERRNO);
+	OBJECT(CONTEXT, context);
+	NUMBER(port_num);
+	if (failing())
+		return failed();
+	memcpy(attr, &port, offsetof(struct ibv_port_attr, port_cap_flags2));
+	answer("ibv_query_port", attr, offsetof(struct ibv_port_attr, port_cap_flags2));
+	return done(0);
+}
+
+// Index 0 is link-local, index 1 holds an IPv4 address, the others are empty.
+static void fill_gid(union ibv_gid *gid, unsigned index)
+{
+	memset(gid, 0, sizeof *gid);
+	if (index == 0)
+		memcpy(gid->raw, "\xfe\x80\0\0\0\0\0\0\0\0\0\xff\xfe\0\0\1", sizeof gid->raw);
+	if (index == 1)
+		memcpy(gid->raw, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0\0\1", sizeof gid->raw);
+}
+
+int ibv_query_gid(struct ibv_context *context, uint8_t port_num, int index, union ibv_gid *gid)
+{
+	begin("ibv_query_gid", RETURNS_MINUS_ONE);
+	OBJECT(CONTEXT, context);
+	NUMBER(port_num);
+	NUMBER(index);
+	if (failing())
+		return failed();
+	if (index < 0 || index >= GIDS)
+		return fails_with(EINVAL);
+	fill_gid(gid, index);
+	answer("ibv_query_gid", gid, sizeof *gid);
+	return done(0);
+}
+
+static void fill_entry(struct ibv_gid_entry *entry, unsigned port_num, unsigned index)
+{
+	fill_gid(&entry->gid, index);
+	entry->gid_index = index;
+	entry->port_num = port_num;
+	entry->gid_type = IBV_GID_TYPE_ROCE_V2;
+	entry->ndev_ifindex = 2;
+}
+
+int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port_num, uint32_t gid_index, struct ibv_gid_entry *entry,
+		      uint32_t flags, size_t entry_size)
+{
+	struct ibv_gid_entry whole;
+
+	begin("_ibv_query_gid_ex", RETURNS_ERRNO);
+	OBJECT(CONTEXT, context);
+	NUMBER(port_num);
+	NUMBER(gid_index);
+	NUMBER(flags);
+	NUMBER(entry_size);
+	if (failing())
+		return failed();
+	if (gid_index >= 2)
+		return fails_with(gid_index < GIDS ? ENODATA : EINVAL);
+	fill_entry(&whole, port_num, gid_index);
+	answer("_ibv_query_gid_ex", &whole, sizeof whole);
+	memcpy(entry, &whole, entry_size < sizeof whole ? entry_size : sizeof whole);
+	return done(0);
+}
+
+ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *entries, size_t max_entries, uint32_t flags,
+			     size_t entry_size)
+{
+	begin("_ibv_query_gid_table", RETURNS_ERRNO);
+	OBJECT(CONTEXT, context);
+	NUMBER(max_entries);
+	NUMBER(flags);
+	NUMBER(entry_size);
+	if (failing())
+		return -failed();
+	if (max_entries < 2 || entry_size != sizeof *entries)
+		return -fails_with(EINVAL);
+	fill_entry(&entries[0], 1, 0);
+	fill_entry(&entries[1], 1, 1);
+	answer("_ibv_query_gid_table", entries, max_entries * sizeof *entries);
+	return done(2);
+}
+
+int ibv_query_pkey(struct ibv_context *context, uint8_t port_num, int index, __be16 *pkey)
+{
+	begin("ibv_query_pkey", RETURNS_MINUS_ONE);
+	OBJECT(CONTEXT, context);
+	NUMBER(port_num);
+	NUMBER(index);
+	if (failing())
+		return failed();
+	*pkey = 0xffff;
+	answer("ibv_query_pkey", pkey, sizeof *pkey);
+	return done(0);
+}
+
+int ibv_get_pkey_index(struct ibv_context *context, uint8_t port_num, __be16 pkey)
+{
+	int index = 0;
+
+	begin("ibv_get_pkey_index", RETURNS_MINUS_ONE);
+	OBJECT(CONTEXT, context);
+	NUMBER(port_num);
+	NUMBER(pkey);
+	if (failing())
+		return failed();
+	answer("ibv_get_pkey_index", &index, sizeof index);
+	return done(index);
+}
+
+int query_rt_values(struct ibv_context *context, struct ibv_values_ex *values)
+{
+	begin("ibv_query_rt_values_ex", RETURNS_ERRNO);
+	OBJECT(CONTEXT, context);
+	STRUCT(ibv_values_ex, values);
+	if (failing())
+		return failed();
+	values->comp_mask = IBV_VALUES_MASK_RAW_CLOCK;
+	values->raw_clock = (struct timespec){ .tv_sec = 12, .tv_nsec = 345 };
+	answer("ibv_query_rt_values_ex", values, sizeof *values);
+	return done(0);
+}
+
+static bool forks;
+
+int ibv_fork_init(void)
+{
+	begin("ibv_fork_init", RETURNS_ERRNO);
+	if (failing())
+		return failed();
+	forks = true;
+	return done(0);
+}
+
+enum ibv_fork_status ibv_is_fork_initialized(void)
+{
+	uint32_t status = forks ? IBV_FORK_ENABLED : IBV_FORK_DISABLED;
+
+	begin("ibv_is_fork_initialized", RETURNS_NOTHING);
+	answer("ibv_is_fork_initialized", &status, sizeof status);
+	done(0);
+	return status;
+}

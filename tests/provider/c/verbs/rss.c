@@ -1,0 +1,89 @@
+// Receive work queues and their indirection tables.
+#include "ops.h"
+
+static int post_wq_recv(struct ibv_wq *wq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+{
+	begin("ibv_post_wq_recv", RETURNS_ERRNO);
+	OBJECT(WQ, wq);
+	put_recv_wrs(wr);
+	if (failing()) {
+		REFUSED_AT("ibv_post_wq_recv", wr, bad_wr);
+		return failed();
+	}
+	return done(0);
+}
+
+struct ibv_wq *create_wq(struct ibv_context *context, struct ibv_wq_init_attr *attr)
+{
+	begin("ibv_create_wq", RETURNS_NULL);
+	OBJECT(CONTEXT, context);
+	STRUCT(ibv_wq_init_attr, attr);
+	put_object("attr.pd", PD, attr->pd, false);
+	put_object("attr.cq", CQ, attr->cq, false);
+	if (failing())
+		return (void *)failed();
+	struct ibv_wq *wq = create(WQ, sizeof *wq);
+	wq->context = context;
+	wq->wq_context = attr->wq_context;
+	wq->pd = attr->pd;
+	wq->cq = attr->cq;
+	wq->handle = object_of(wq)->handle;
+	wq->wq_num = 0x400 + object_of(wq)->number;
+	wq->wq_type = attr->wq_type;
+	wq->state = IBV_WQS_RESET;
+	wq->post_recv = post_wq_recv;
+	depend(wq, attr->pd);
+	depend(wq, attr->cq);
+	return made(wq);
+}
+
+int modify_wq(struct ibv_wq *wq, struct ibv_wq_attr *attr)
+{
+	begin("ibv_modify_wq", RETURNS_ERRNO);
+	OBJECT(WQ, wq);
+	STRUCT(ibv_wq_attr, attr);
+	if (failing())
+		return failed();
+	if (attr->attr_mask & IBV_WQ_ATTR_STATE)
+		wq->state = attr->wq_state;
+	return done(0);
+}
+
+int destroy_wq(struct ibv_wq *wq)
+{
+	begin("ibv_destroy_wq", RETURNS_ERRNO);
+	OBJECT(WQ, wq);
+	if (failing())
+		return failed();
+	return done(destroy(wq));
+}
+
+struct ibv_rwq_ind_table *create_rwq_ind_table(struct ibv_context *context, struct ibv_rwq_ind_table_init_attr *attr)
+{
+	unsigned count = 1u << (attr->log_ind_tbl_size & 31);
+
+	begin("ibv_create_rwq_ind_table", RETURNS_NULL);
+	OBJECT(CONTEXT, context);
+	STRUCT(ibv_rwq_ind_table_init_attr, attr);
+	put_struct("attr.ind_tbl", "pointers", attr->ind_tbl, sizeof *attr->ind_tbl, count);
+	for (unsigned i = 0; i < count; i++)
+		put_object(named("attr.ind_tbl[%u]", i), WQ, attr->ind_tbl[i], false);
+	if (failing())
+		return (void *)failed();
+	struct ibv_rwq_ind_table *table = create(TABLE, sizeof *table);
+	table->context = context;
+	table->ind_tbl_handle = object_of(table)->handle;
+	table->ind_tbl_num = 0x600 + object_of(table)->number;
+	depend(table, context);
+	depend_on_all(table, (void *const *)attr->ind_tbl, count);
+	return made(table);
+}
+
+int destroy_rwq_ind_table(struct ibv_rwq_ind_table *table)
+{
+	begin("ibv_destroy_rwq_ind_table", RETURNS_ERRNO);
+	OBJECT(TABLE, table);
+	if (failing())
+		return failed();
+	return done(destroy(table));
+}

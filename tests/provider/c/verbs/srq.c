@@ -1,0 +1,135 @@
+// Shared receive queues: basic, of XRC, and with tag matching.
+#include "ops.h"
+
+static struct srq_object *make_srq(struct ibv_context *context, struct ibv_pd *pd, void *srq_context, struct ibv_srq_attr attr)
+{
+	struct srq_object *srq = create(SRQ, sizeof *srq);
+
+	srq->attr = attr;
+	srq->srq.context = context;
+	srq->srq.srq_context = srq_context;
+	srq->srq.pd = pd;
+	srq->srq.handle = object_of(srq)->handle;
+	depend(srq, pd);
+	srq->domain = pd;
+	srq->allocated = allocate_from(pd, attr.max_wr * sizeof(struct ibv_recv_wr));
+	return srq;
+}
+
+struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init_attr)
+{
+	begin("ibv_create_srq", RETURNS_NULL);
+	OBJECT(PD, pd);
+	STRUCT(ibv_srq_init_attr, init_attr);
+	if (failing())
+		return (void *)failed();
+	return made(make_srq(pd->context, pd, init_attr->srq_context, init_attr->attr));
+}
+
+struct ibv_srq *create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *attr)
+{
+	begin("ibv_create_srq_ex", RETURNS_NULL);
+	OBJECT(CONTEXT, context);
+	put_struct("attr", "ibv_srq_init_attr_ex", attr, sizeof *attr, 1);
+	if (attr->comp_mask & IBV_SRQ_INIT_ATTR_PD)
+		put_object("attr.pd", PD, attr->pd, false);
+	if (attr->comp_mask & IBV_SRQ_INIT_ATTR_XRCD)
+		put_object("attr.xrcd", XRCD, attr->xrcd, false);
+	if (attr->comp_mask & IBV_SRQ_INIT_ATTR_CQ)
+		put_object("attr.cq", CQ, attr->cq, false);
+	if (failing())
+		return (void *)failed();
+	struct srq_object *srq = make_srq(context, attr->comp_mask & IBV_SRQ_INIT_ATTR_PD ? attr->pd : NULL, attr->srq_context,
+					  attr->attr);
+	if (attr->comp_mask & IBV_SRQ_INIT_ATTR_XRCD)
+		depend(srq, attr->xrcd);
+	if (attr->comp_mask & IBV_SRQ_INIT_ATTR_CQ)
+		depend(srq, attr->cq);
+	return made(srq);
+}
+
+int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *srq_attr, int srq_attr_mask)
+{
+	struct srq_object *object = (void *)srq;
+
+	begin("ibv_modify_srq", RETURNS_ERRNO);
+	OBJECT(SRQ, srq);
+	STRUCT(ibv_srq_attr, srq_attr);
+	NUMBER(srq_attr_mask);
+	if (failing())
+		return failed();
+	if (srq_attr_mask & IBV_SRQ_MAX_WR)
+		object->attr.max_wr = srq_attr->max_wr;
+	if (srq_attr_mask & IBV_SRQ_LIMIT)
+		object->attr.srq_limit = srq_attr->srq_limit;
+	return done(0);
+}
+
+int ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *srq_attr)
+{
+	begin("ibv_query_srq", RETURNS_ERRNO);
+	OBJECT(SRQ, srq);
+	if (failing())
+		return failed();
+	*srq_attr = ((struct srq_object *)srq)->attr;
+	answer("ibv_query_srq", srq_attr, sizeof *srq_attr);
+	return done(0);
+}
+
+int get_srq_num(struct ibv_srq *srq, uint32_t *srq_num)
+{
+	begin("ibv_get_srq_num", RETURNS_ERRNO);
+	OBJECT(SRQ, srq);
+	if (failing())
+		return failed();
+	*srq_num = 0x100 + object_of(srq)->number;
+	answer("ibv_get_srq_num", srq_num, sizeof *srq_num);
+	return done(0);
+}
+
+int ibv_destroy_srq(struct ibv_srq *srq)
+{
+	struct srq_object *object = (void *)srq;
+
+	begin("ibv_destroy_srq", RETURNS_ERRNO);
+	OBJECT(SRQ, srq);
+	if (failing())
+		return failed();
+	int error = destroy(srq);
+	if (!error)
+		free_to(object->domain, object->allocated);
+	return done(error);
+}
+
+int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+{
+	begin("ibv_post_srq_recv", RETURNS_ERRNO);
+	OBJECT(SRQ, srq);
+	put_recv_wrs(wr);
+	if (failing()) {
+		REFUSED_AT("ibv_post_srq_recv", wr, bad_wr);
+		return failed();
+	}
+	return done(0);
+}
+
+int post_srq_ops(struct ibv_srq *srq, struct ibv_ops_wr *op, struct ibv_ops_wr **bad_op)
+{
+	unsigned at = 0;
+
+	begin("ibv_post_srq_ops", RETURNS_ERRNO);
+	OBJECT(SRQ, srq);
+	for (struct ibv_ops_wr *wr = op; wr; wr = wr->next, at++) {
+		put_struct(named("op[%u]", at), "ibv_ops_wr", wr, sizeof *wr, 1);
+		if (wr->opcode == IBV_WR_TAG_ADD)
+			put_sges(named("op[%u].sg_list", at), wr->tm.add.sg_list, wr->tm.add.num_sge);
+	}
+	if (failing()) {
+		REFUSED_AT("ibv_post_srq_ops", op, bad_op);
+		return failed();
+	}
+	for (struct ibv_ops_wr *wr = op; wr; wr = wr->next)
+		if (wr->opcode == IBV_WR_TAG_ADD)
+			wr->tm.handle = 0x200 + --at;
+	return done(0);
+}

@@ -1,0 +1,37 @@
+// Builds the recorder, and the C program that makes the same requests as the tests.
+
+import { compileC } from "../c/compile.ts";
+
+const FLAGS = ["-D_GNU_SOURCE", "-Werror", "-g"];
+
+/** Compiles the recorder and returns the path of the library. */
+export function recorderPath(): Promise<string> {
+  // Its own functions are meant by its own names, whatever else the process has loaded.
+  return build("core/objects.c", ["core", "verbs"], ["-shared", "-fPIC", "-Wl,-Bsymbolic", "-ldl"]);
+}
+
+/** Compiles the C program of requests against the recorder and returns its path. */
+export async function requestsPath(): Promise<string> {
+  return build("requests/main.c", ["requests"], [await recorderPath()]);
+}
+
+async function build(main: string, folders: string[], flags: string[]): Promise<string> {
+  const files = (await Promise.all(folders.map(sources))).flat();
+  const others = files.filter((file) => file.endsWith(".c") && !file.endsWith(`/${main}`));
+  const include = `-I${new URL("c/core/", import.meta.url).pathname}`;
+  // compileC() finds its results by the flags: this one changes with any of the files.
+  const key = `-DSOURCES="${await digest(files)}"`;
+  return await compileC(`../provider/c/${main}`, [...others, include, key, ...FLAGS, ...flags]);
+}
+
+async function sources(folder: string): Promise<string[]> {
+  const url = new URL(`c/${folder}/`, import.meta.url);
+  const names = (await Array.fromAsync(Deno.readDir(url))).map(({ name }) => name);
+  return names.sort().map((name) => new URL(name, url).pathname);
+}
+
+async function digest(files: string[]): Promise<string> {
+  const texts = await Promise.all(files.map((file) => Deno.readTextFile(file)));
+  const bytes = new TextEncoder().encode(texts.join("\0"));
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).slice(0, 8).toHex();
+}
