@@ -71,7 +71,7 @@ for (const size of [0, 3, 5, 127, 16384]) {
     assertThrows(
       () => new RwqIndirectionTable(bench.context, workQueues),
       RangeError,
-      `Cannot create indirection table: it has ${size} entries, and takes a power of two up to 8192`,
+      `Cannot create indirection table: workQueues has ${size} entries, and a power of two up to 8192 is needed`,
     );
     assertEquals(calls("create_rwq_ind_table"), []);
   });
@@ -99,7 +99,7 @@ stubTest("new RwqIndirectionTable() refuses work queues of another context", () 
   assertThrows(
     () => new RwqIndirectionTable(bench.context, [own, foreign]),
     TypeError,
-    "Cannot create indirection table: the work queue of entry 1 belongs to another context",
+    "Cannot create indirection table: workQueues[1] belongs to another context",
   );
   assertEquals(calls("create_rwq_ind_table"), []);
 });

@@ -16,6 +16,7 @@ import {
   type IbvContext,
   type IbvWq,
   MemoryRegion,
+  nameOf,
   ProtectionDomain,
   RecvRequests,
   RwqIndirectionTable,
@@ -25,7 +26,6 @@ import {
   WqState,
   WqType,
 } from "../../../mod.ts";
-import { nameOf } from "../../../types/core/enums.ts";
 import { waitFor } from "../setup.ts";
 import {
   assertFails,
@@ -108,7 +108,7 @@ stubTest("new WorkQueue() refuses flags that the device does not know", () => {
       "EOPNOTSUPP",
     );
     assertEquals(error.notSupported, true);
-    assertStringIncludes(error.hint!, "does not have all of the flags");
+    assertStringIncludes(error.hint!, "does not support all of createFlags");
   }
 });
 
@@ -245,12 +245,19 @@ stubTest("WorkQueue.modify() refuses a current state that is not the current one
 stubTest("WorkQueue.modify() refuses what is wrong before native code is reached", () => {
   using bench = openBench(1);
   const wq = bench.workQueues[0]!;
-  // the kernel would keep the queue locked for ever
-  for (const state of [3, 4, -1, 2 ** 31, 2 ** 32] as WqState[]) {
+  // The kernel would keep the queue locked for ever.
+  for (const state of [3, 4, -1, 2 ** 31, 2 ** 32, NaN] as WqState[]) {
     assertThrows(() => wq.modify({ wqState: state }), RangeError, `Cannot use wqState ${state}`);
     assertThrows(() => wq.modify({ currWqState: state }), RangeError, "Cannot use currWqState");
   }
-  assertThrows(() => wq.modify({ wqState: NaN as WqState }), TypeError, "it is not an integer");
+  const wqState = "RDY" as unknown as WqState;
+  assertThrows(
+    () => wq.modify({ wqState }),
+    TypeError,
+    "it is none of 0 (RESET), 1 (RDY), 2 (ERR)",
+  );
+  const unknown = { wqState: RDY, state: RDY };
+  assertThrows(() => wq.modify(unknown), TypeError, 'there is no attribute "state"');
   assertThrows(() => wq.modify({}), TypeError, "no attribute is given");
   assertThrows(() => wq.modify({ flags: 1 }), TypeError, "flags and flagsMask go together");
   assertThrows(() => wq.modify({ flagsMask: 1 }), TypeError, "flags and flagsMask go together");
