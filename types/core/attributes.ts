@@ -40,6 +40,8 @@ export interface NumberRule extends Common {
   readonly values?: Readonly<Record<string, number>>;
   /** The value if it is left out; otherwise the field stays 0. */
   readonly fallback?: number;
+  /** Whether the field is in network byte order although its C type does not say so. The attribute is in host order. */
+  readonly bigEndian?: true;
 }
 
 /** A boolean, written as 0 or 1. */
@@ -54,12 +56,10 @@ export interface StructRule<T extends object> extends Common {
   readonly struct: AttributeCodec<T, object>;
 }
 
-/** A value object that is bytes in C. */
+/** A value that is bytes in C, such as a GID or a MAC address. */
 export interface BytesRule<T> extends Common {
-  /** Its class. */
-  readonly bytes: ClassOf<T>;
-  /** Its bytes. */
-  readonly from: (value: T) => Uint8Array;
+  /** Checks the value and returns its bytes, as many as the field has. */
+  readonly from: (value: unknown, what: string) => Uint8Array;
   /** The value that has these bytes. */
   readonly to: (bytes: Uint8Array<ArrayBuffer>) => T;
 }
@@ -82,6 +82,7 @@ export type RuleOf<T> =
   | (T extends boolean ? BooleanRule
     : T extends number | bigint ? NumberRule
     : T extends NativeResource<infer _> ? ResourceRule<T>
+    : T extends string ? BytesRule<T>
     : T extends object ? StructRule<T> | BytesRule<T>
     : never);
 
@@ -141,7 +142,7 @@ export class AttributeCodec<T extends object, R extends object = T> {
     this.#what = what;
     const fields: Readonly<Record<string, Field>> = structs[layout].fields;
     this.#entries = Object.entries<AnyRule>(rules as Record<string, AnyRule>).map(
-      ([name, rule]) => ({ name, rule, field: fieldOf(fields, layout, name, rule) }),
+      ([name, rule]) => ({ name, rule, field: placed(fieldOf(fields, layout, name, rule), rule) }),
     );
     this.#names = this.#entries.map(({ name }) => name as keyof T & string);
   }
@@ -219,6 +220,11 @@ function fieldOf(
   return found;
 }
 
+function placed(field: Field | undefined, { bigEndian }: AnyRule): Field | undefined {
+  if (field === undefined || !bigEndian) return field;
+  return { ...field, type: field.type.replace(/^u/, "be") as FieldType };
+}
+
 function byCamelCase(
   fields: Readonly<Record<string, Field>>,
   name: string,
@@ -235,8 +241,8 @@ function writeValue(
   name: string,
   value: unknown,
 ): void {
-  if (rule.bytes) {
-    fieldBytes(view, field, base).set(rule.from!(instance(value, rule.bytes, name)));
+  if (rule.from) {
+    fieldBytes(view, field, base).set(rule.from(value, name));
   } else if (rule.boolean) {
     writeField(view, field, Number(boolean(value as boolean, name)), base);
   } else {
@@ -272,7 +278,7 @@ function readValue(
   rule: AnyRule,
 ): unknown {
   if (rule.struct) return rule.struct.read(view, base + field.offset);
-  if (rule.bytes) return rule.to!(fieldBytes(view, field, base).slice());
+  if (rule.to) return rule.to(fieldBytes(view, field, base).slice());
   const value: ValueOf<FieldType> = readField(view, field, base);
   return rule.boolean ? value !== 0 : value;
 }
