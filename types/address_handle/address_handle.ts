@@ -1,61 +1,197 @@
 /**
- * Address handles: the peer of a datagram.
+ * Address handles.
  *
  * @module
  */
 
 import { errno } from "../../ffi/errno.ts";
 import type { IbvAh } from "../../ffi/handles.ts";
-import { nonblocking, verbs } from "../../ffi/library.ts";
-import { abandonable, type AbortOptions } from "../core/abortable.ts";
-import { describeAh, hintAh } from "./hints.ts";
-import { type AhAttrInit, writeAhAttr } from "../address/ah_attr.ts";
-import { check, failure } from "../core/errors.ts";
+import { nonblocking, type Outcome, verbs } from "../../ffi/library.ts";
+import { handleAddress } from "../../ffi/pointers.ts";
+import { ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
 import type { Grh } from "../address/grh.ts";
-import { grhBytes, hintInit, writeWc } from "./init_ah.ts";
-import type { ProtectionDomain } from "../memory/protection_domain.ts";
-import { Resource } from "../core/resource.ts";
 import type { SendTracker } from "../completion/send_tracker.ts";
-import { type WcAddress, WcFlags } from "../completion/work_completion.ts";
+import type { WcAddress } from "../completion/work_completion.ts";
+import { abortable, type AbortOptions, signalOf } from "../core/abortable.ts";
+import { instance } from "../core/checks.ts";
+import { check, failure } from "../core/errors.ts";
+import { Adopted, type NativeKind, NativeResource } from "../core/native_resource.ts";
+import { checkPort } from "../device/context.ts";
+import { ProtectionDomain } from "../memory/protection_domain.ts";
+import { describeAh, describePacket, hintAh, hintFromWc } from "./hints.ts";
+import { SendsUnderWay } from "./sends_under_way.ts";
+import { checkWc, viewOfGrh, wcCodec } from "./wc_address.ts";
 
-/** The handle's native address. */
-export let ahAddress: (ah: AddressHandle) => bigint;
+/** Writes the native address of a handle into two 32-bit words, lower half first. */
+export let writeAh: (ah: AddressHandle, words: Uint32Array, at: number) => void;
 
-/** Notes that a send uses the handle. */
+/** Notes that a send uses a handle. */
 export let noteSend: (ah: AddressHandle, tracker: SendTracker, number: number) => void;
 
 /**
- * An address handle (`struct ibv_ah`): the peer that UD sends go to. Made by {@linkcode ProtectionDomain.createAh},
- * {@linkcode ProtectionDomain.createAhFromWc} and their async forms; belongs to its protection domain.
+ * An address handle (`struct ibv_ah`): the peer that UD sends go to. It belongs to a protection domain, and only queue
+ * pairs of that domain can send with it.
  *
- * Sends keep it: disposed while one is in flight, it cannot be posted with any more, and its native object lives until
- * the completion of that send has been polled.
+ * A handle is kept by the sends that use it. If it is disposed while a send is in progress, nothing can be posted with it
+ * any more, and its native object is destroyed when the completion of that send is polled.
+ *
+ * @example A handle for a peer with a known address
+ * ```ts
+ * import { AddressHandle, Context, Gid, ProtectionDomain } from "@rdma/ibverbs";
+ *
+ * using context = Context.open();
+ * using pd = new ProtectionDomain(context);
+ * const grh = { dgid: Gid.parse("10.0.0.2"), sgidIndex: 1, hopLimit: 64 };
+ * using ah = new AddressHandle(pd, { portNum: 1, grh });
+ * ```
  */
-export class AddressHandle extends Resource<IbvAh> {
-  /** Its name in messages. */
-  protected override readonly kind = "address handle";
-  /** The protection domain it belongs to; queue pairs of others cannot use it. */
+export class AddressHandle extends NativeResource<IbvAh> {
+  static readonly #KIND: NativeKind<IbvAh, AddressHandle> = {
+    name: "address handle",
+    isInUse: (ah) => ah.#isInUse(),
+    destroy: (handle) => {
+      check("ibv_destroy_ah", "destroy address handle", verbs().ibv_destroy_ah(handle));
+    },
+  };
+
+  /** The protection domain of the handle. */
   readonly pd: ProtectionDomain;
-  /** The address as `wr.ud.ah` takes it. */
-  readonly #address: bigint;
-  /** The queue pair that sent with it last, and the number of that send. */
+  /** The native address, in halves: 64-bit integers would be allocated. */
+  readonly #low: number;
+  readonly #high: number;
+  /** The queue pair that sent with the handle last, and the number of that send. */
   #tracker: SendTracker | undefined;
   #lastSend = 0;
-  /** Other queue pairs that sent with it. */
-  readonly #others: Map<SendTracker, number> = new Map();
+  /** Other queue pairs that sent with the handle. */
+  readonly #others: SendsUnderWay = new SendsUnderWay();
 
   static {
-    ahAddress = (ah) => ah.#address;
+    writeAh = (ah, words, at) => {
+      words[at] = ah.#low;
+      words[at + 1] = ah.#high;
+    };
     noteSend = (ah, tracker, number) => {
       if (ah.#tracker !== tracker) ah.#switchTracker(tracker);
       ah.#lastSend = number;
     };
   }
 
-  private constructor(pd: ProtectionDomain, handle: IbvAh) {
-    super(handle, [pd]);
+  /**
+   * Makes an address handle (`ibv_create_ah`). On RoCE the kernel resolves the peer's link address, which may block for a
+   * second: {@linkcode AddressHandle.create} does not block.
+   *
+   * @param pd The protection domain.
+   * @param attr The address of the peer.
+   * @throws {TypeError} If an attribute has the wrong type, is missing or is unknown, or the protection domain is
+   * disposed.
+   * @throws {RangeError} If an attribute is out of range, or the device has no such port.
+   * @throws {VerbsError} If the device refuses. The hint names the likely cause.
+   */
+  constructor(pd: ProtectionDomain, attr: AhAttrInit);
+  /** @ignore Adopts a handle that another thread made. */
+  constructor(pd: ProtectionDomain, attr: AhAttrInit | Adopted<IbvAh>);
+  constructor(pd: ProtectionDomain, attr: AhAttrInit | Adopted<IbvAh>) {
+    instance(pd, ProtectionDomain, "pd");
+    const handle = attr instanceof Adopted ? attr.handle : createAh(pd, attr);
+    super(AddressHandle.#KIND, handle, [pd]);
     this.pd = pd;
-    this.#address = Deno.UnsafePointer.value(handle);
+    const address = handleAddress(handle);
+    this.#low = Number(address & 0xffff_ffffn);
+    this.#high = Number(address >> 32n);
+  }
+
+  /**
+   * Makes an address handle on another thread: {@linkcode AddressHandle} without blocking.
+   *
+   * If the signal aborts, the call rejects with the signal's reason, and a handle that is made afterwards is destroyed
+   * again. At most 8 such calls run at the same time in a thread of JavaScript; others wait for their turn.
+   *
+   * @param pd The protection domain.
+   * @param attr The address of the peer.
+   * @throws {TypeError} As the constructor, or if the protection domain is disposed in the meantime.
+   * @throws {RangeError} As the constructor.
+   * @throws {VerbsError} As the constructor.
+   */
+  static async create(
+    pd: ProtectionDomain,
+    attr: AhAttrInit,
+    options: AbortOptions = {},
+  ): Promise<AddressHandle> {
+    const signal = signalOf(options);
+    instance(pd, ProtectionDomain, "pd");
+    const { view, given } = readAttr(pd, attr);
+    return await abortable({
+      owner: pd,
+      signal,
+      start: () => nonblocking().ibv_create_ah(pd.unsafeHandle, view),
+      finish: ({ value, errno }) => {
+        if (value === null) throw createError(errno, pd, given);
+        return new AddressHandle(pd, new Adopted(value));
+      },
+      discard,
+    });
+  }
+
+  /**
+   * Makes an address handle for the sender of a received packet (`ibv_create_ah_from_wc`). It does the same as
+   * {@linkcode initAhFromWc} followed by the constructor; call these two to see or change the address. It may block for a
+   * second: {@linkcode AddressHandle.createFromWc} does not block, and {@linkcode ReplyPath} keeps the handles of senders.
+   *
+   * @example A reply
+   * ```ts
+   * import { AddressHandle, type MemoryRegion, type QueuePair, type WorkCompletion } from "@rdma/ibverbs";
+   *
+   * function reply(qp: QueuePair, mr: MemoryRegion, wc: WorkCompletion): void {
+   *   using ah = AddressHandle.fromWc(mr.pd, 1, wc, mr.grhAt(0));
+   *   qp.postSend({ sge: mr.slice(40, 8), ah, remoteQpn: wc.srcQp, remoteQkey: 0x1111_1111 });
+   * }
+   * ```
+   *
+   * @param pd The protection domain.
+   * @param port The port that received the packet, counted from 1.
+   * @param wc The completion of the receive.
+   * @param grh The packet's GRH. It may be left out if the completion's flags lack {@linkcode WcFlags}.GRH.
+   * @throws {TypeError} If the protection domain is disposed.
+   * @throws {RangeError} If the device has no such port, or an attribute of the completion is out of range.
+   * @throws {VerbsError} As {@linkcode initAhFromWc} and the constructor.
+   */
+  static fromWc(pd: ProtectionDomain, port: number, wc: WcAddress, grh?: Grh): AddressHandle {
+    const { view, bytes, address } = readPacket(pd, port, wc, grh);
+    const handle = verbs().ibv_create_ah_from_wc(pd.unsafeHandle, view, bytes, port);
+    if (handle === null) throw createFromWcError(errno(), pd, port, address, grh);
+    return new AddressHandle(pd, new Adopted(handle));
+  }
+
+  /**
+   * {@linkcode AddressHandle.fromWc} on another thread. If the signal aborts, it does as {@linkcode AddressHandle.create}.
+   *
+   * @param pd The protection domain.
+   * @param port The port that received the packet, counted from 1.
+   * @param wc The completion of the receive.
+   * @param grh The packet's GRH. It may be left out if the completion's flags lack {@linkcode WcFlags}.GRH.
+   * @throws {TypeError} As {@linkcode AddressHandle.fromWc}, or if the protection domain is disposed in the meantime.
+   * @throws {RangeError} As {@linkcode AddressHandle.fromWc}.
+   * @throws {VerbsError} As {@linkcode AddressHandle.fromWc}.
+   */
+  static async createFromWc(
+    pd: ProtectionDomain,
+    port: number,
+    wc: WcAddress,
+    grh?: Grh,
+    options: AbortOptions = {},
+  ): Promise<AddressHandle> {
+    const signal = signalOf(options);
+    const { view, bytes, address } = readPacket(pd, port, wc, grh);
+    return await abortable({
+      owner: pd,
+      signal,
+      start: () => nonblocking().ibv_create_ah_from_wc(pd.unsafeHandle, view, bytes, port),
+      finish: ({ value, errno }) => {
+        if (value === null) throw createFromWcError(errno, pd, port, address, grh);
+        return new AddressHandle(pd, new Adopted(value));
+      },
+      discard,
+    });
   }
 
   #switchTracker(tracker: SendTracker): void {
@@ -63,94 +199,53 @@ export class AddressHandle extends Resource<IbvAh> {
     this.#tracker = tracker;
   }
 
-  /** Whether a send under way uses it. */
-  protected override isInUse(): boolean {
-    if (this.#tracker === undefined) return false;
-    for (const [tracker, number] of [...this.#others, [this.#tracker, this.#lastSend] as const]) {
-      if (tracker.isUnderWay(number)) {
-        tracker.whenDone(number, this);
-        return true;
-      }
-    }
-    return false;
-  }
-
-  /** @ignore The way in for {@linkcode ProtectionDomain.createAh}. */
-  static create(pd: ProtectionDomain, attr: AhAttrInit): AddressHandle {
-    pd.context.checkPort(attr.portNum);
-    const handle = verbs().ibv_create_ah(pd.unsafeHandle, writeAhAttr(attr));
-    if (handle === null) throw createError(errno(), pd, attr);
-    return new AddressHandle(pd, handle);
-  }
-
-  /** @ignore The way in for {@linkcode ProtectionDomain.createAhAsync}. */
-  static async createAsync(
-    pd: ProtectionDomain,
-    attr: AhAttrInit,
-    { signal }: AbortOptions,
-  ): Promise<AddressHandle> {
-    pd.context.checkPort(attr.portNum);
-    const view = writeAhAttr(attr);
-    const handle = pd.unsafeHandle;
-    return await abandonable({
-      owner: pd,
-      signal,
-      start: () => nonblocking().ibv_create_ah(handle, view),
-      finish: ({ value, errno }) => {
-        if (value === null) throw createError(errno, pd, attr);
-        return new AddressHandle(pd, value);
-      },
-      discard: ({ value }) => destroyAh(value),
-    });
-  }
-
-  /** @ignore The way in for {@linkcode ProtectionDomain.createAhFromWc}. */
-  static createFromWc(
-    pd: ProtectionDomain,
-    wc: WcAddress,
-    grh: Grh | undefined,
-    port: number,
-  ): AddressHandle {
-    pd.context.checkPort(port);
-    const view = writeWc(wc);
-    const bytes = grhBytes(grh);
-    const handle = verbs().ibv_create_ah_from_wc(pd.unsafeHandle, view, bytes, port);
-    if (handle === null) throw createFromWcError(errno(), port, wc, grh);
-    return new AddressHandle(pd, handle);
-  }
-
-  /** @ignore The way in for {@linkcode ProtectionDomain.createAhFromWcAsync}. */
-  static async createFromWcAsync(
-    pd: ProtectionDomain,
-    wc: WcAddress,
-    grh: Grh | undefined,
-    port: number,
-    { signal }: AbortOptions,
-  ): Promise<AddressHandle> {
-    pd.context.checkPort(port);
-    const view = writeWc(wc);
-    const bytes = grhBytes(grh);
-    const handle = pd.unsafeHandle;
-    return await abandonable({
-      owner: pd,
-      signal,
-      start: () => nonblocking().ibv_create_ah_from_wc(handle, view, bytes, port),
-      finish: ({ value, errno }) => {
-        if (value === null) throw createFromWcError(errno, port, wc, grh);
-        return new AddressHandle(pd, value);
-      },
-      discard: ({ value }) => destroyAh(value),
-    });
-  }
-
-  /** Destroys the native object. */
-  protected override destroy(handle: IbvAh): void {
-    check("ibv_destroy_ah", "destroy address handle", verbs().ibv_destroy_ah(handle));
+  /** Whether a send in progress uses the handle. The tracker of that send destroys the handle later. */
+  #isInUse(): boolean {
+    if (this.#tracker !== undefined) this.#others.set(this.#tracker, this.#lastSend);
+    const send = this.#others.any();
+    if (send === undefined) return false;
+    const [tracker, number] = send;
+    tracker.whenDone(number, this);
+    return true;
   }
 }
 
-function destroyAh(handle: IbvAh | null): void {
-  if (handle !== null) verbs().ibv_destroy_ah(handle);
+function readAttr(pd: ProtectionDomain, attr: AhAttrInit): ReturnType<typeof ahAttrCodec.write> {
+  const written = ahAttrCodec.write(attr);
+  checkPort(pd.context, written.given.portNum);
+  return written;
+}
+
+function createAh(pd: ProtectionDomain, attr: AhAttrInit): IbvAh {
+  const { view, given } = readAttr(pd, attr);
+  const handle = verbs().ibv_create_ah(pd.unsafeHandle, view);
+  if (handle === null) throw createError(errno(), pd, given);
+  return handle;
+}
+
+interface Packet {
+  readonly view: DataView<ArrayBuffer>;
+  readonly bytes: DataView<ArrayBuffer>;
+  readonly address: WcAddress;
+}
+
+function readPacket(
+  pd: ProtectionDomain,
+  port: number,
+  wc: WcAddress,
+  grh: Grh | undefined,
+): Packet {
+  instance(pd, ProtectionDomain, "pd");
+  const address = checkWc(wc);
+  const { view } = wcCodec.write(address);
+  const bytes = viewOfGrh(grh);
+  checkPort(pd.context, port);
+  return { view, bytes, address };
+}
+
+/** Destroys a handle that nobody waits for any more. */
+function discard({ value }: Outcome<IbvAh | null>): void {
+  if (value !== null) verbs().ibv_destroy_ah(value);
 }
 
 function createError(value: number, pd: ProtectionDomain, attr: AhAttrInit): Error {
@@ -162,20 +257,13 @@ function createError(value: number, pd: ProtectionDomain, attr: AhAttrInit): Err
 
 function createFromWcError(
   value: number,
+  pd: ProtectionDomain,
   port: number,
   wc: WcAddress,
   grh: Grh | undefined,
 ): Error {
   return failure("ibv_create_ah_from_wc", "create address handle from completion", value, {
-    detail: () => `port ${port}, GRH from ${grh?.sgid ?? "none"} to ${grh?.dgid ?? "none"}`,
-    hint: (code) => hintFromWc(code, wc, grh),
+    detail: () => describePacket(port, grh),
+    hint: (code) => hintFromWc(code, pd.context, port, wc, grh),
   });
-}
-
-function hintFromWc(code: string, wc: WcAddress, grh: Grh | undefined): string | undefined {
-  if (code === "ETIMEDOUT") return "The sender's address could not be resolved";
-  if (wc.wcFlags & WcFlags.GRH) return hintInit(code, grh);
-  return code === "EINVAL"
-    ? "The completion has no GRH, and on Ethernet (RoCE) every address needs one"
-    : undefined;
 }

@@ -1,7 +1,9 @@
 import type { AhAttrInit } from "../address/ah_attr.ts";
-import type { Context } from "../device/context.ts";
 import type { Gid } from "../address/gid.ts";
-import { LinkLayer } from "../device/port.ts";
+import type { Grh } from "../address/grh.ts";
+import { type WcAddress, WcFlags } from "../completion/work_completion.ts";
+import type { Context } from "../device/context.ts";
+import { LinkLayer, type PortAttr, PortFlags } from "../device/port.ts";
 
 /** An address in an error message. */
 export function describeAh({ portNum, grh, dlid }: AhAttrInit): string {
@@ -9,17 +11,17 @@ export function describeAh({ portNum, grh, dlid }: AhAttrInit): string {
   return `port ${portNum}, ${to}`;
 }
 
-/** The likely cause of a failed `ibv_create_ah`: EINVAL alone has half a dozen. */
+/** The likely cause of a failed `ibv_create_ah`. */
 export function hintAh(code: string, context: Context, attr: AhAttrInit): string | undefined {
   switch (code) {
     case "EINVAL":
-    // libmlx4 and libmlx5 refuse an address without leaving an errno
+    // libmlx4 and libmlx5 refuse an address without an errno.
     case "unknown":
       return hintInvalid(context, attr);
     case "ENODATA":
-      return `Slot ${attr.grh?.sgidIndex} of the GID table is empty: context.gidTable() lists those in use`;
+      return `Slot ${attr.grh?.sgidIndex} of the GID table is empty: context.gidTable() lists the used slots`;
     case "ETIMEDOUT":
-      return "The peer's link address was not resolved in time: is it up and on this network?" +
+      return "The peer's link address was not resolved in time: is the peer up, and on this network?" +
         (attr.grh?.dgid.isLinkLocal ? " A link-local GID reaches only the same link" : "");
     case "ENETUNREACH":
     case "EHOSTUNREACH":
@@ -32,9 +34,8 @@ export function hintAh(code: string, context: Context, attr: AhAttrInit): string
 function hintInvalid(context: Context, { portNum, grh, isGlobal }: AhAttrInit): string | undefined {
   const port = context.queryPort(portNum);
   if (!(isGlobal ?? grh !== undefined) || grh === undefined) {
-    return port.linkLayer === LinkLayer.ETHERNET
-      ? `Port ${portNum} is Ethernet (RoCE), where every address needs a GRH: give grh`
-      : undefined;
+    const need = needOfGrh(portNum, port);
+    return need && `${need}: give grh`;
   }
   if (grh.sgidIndex >= port.gidTblLen) {
     return `GID index ${grh.sgidIndex} is beyond the port's table of ${port.gidTblLen}`;
@@ -42,7 +43,57 @@ function hintInvalid(context: Context, { portNum, grh, isGlobal }: AhAttrInit): 
   return hintFamily(context.queryGid(portNum, grh.sgidIndex), grh.dgid);
 }
 
+/** Why every address of a port needs a GRH; undefined if it does not. */
+function needOfGrh(portNum: number, { linkLayer, flags }: PortAttr): string | undefined {
+  if (linkLayer === LinkLayer.ETHERNET) {
+    return `Port ${portNum} is Ethernet (RoCE), where every address needs a GRH`;
+  }
+  return (flags & PortFlags.GRH_REQUIRED) === 0
+    ? undefined
+    : `Port ${portNum} needs a GRH in every address (IBV_QPF_GRH_REQUIRED)`;
+}
+
 function hintFamily(sgid: Gid, dgid: Gid): string | undefined {
   if (sgid.isIpv4Mapped === dgid.isIpv4Mapped || dgid.isMulticast) return undefined;
   return `The GIDs are of different families: ${sgid} cannot reach ${dgid}`;
+}
+
+/** A packet in an error message. */
+export function describePacket(port: number, grh: Grh | undefined): string {
+  return `port ${port}, GRH from ${grh?.sgid ?? "none"} to ${grh?.dgid ?? "none"}`;
+}
+
+/** The likely cause of a failed `ibv_create_ah_from_wc`. */
+export function hintFromWc(
+  code: string,
+  context: Context,
+  port: number,
+  { wcFlags }: WcAddress,
+  grh: Grh | undefined,
+): string | undefined {
+  if (code === "ETIMEDOUT") return "The sender's link address was not resolved in time";
+  if (wcFlags & WcFlags.GRH) return hintInit(code, grh);
+  if (code !== "EINVAL" && code !== "unknown") return undefined;
+  const need = needOfGrh(port, context.queryPort(port));
+  return need && `The completion has no GRH. ${need}`;
+}
+
+/** The likely cause of a failed `ibv_init_ah_from_wc`. It fails only if the completion has a GRH. */
+export function hintInit(code: string, grh: Grh | undefined): string | undefined {
+  if (grh === undefined) {
+    return "The completion has a GRH (WcFlags.GRH), and grh was left out: give mr.grhAt(offset)";
+  }
+  if (code === "EPROTONOSUPPORT") {
+    return grh.ipVersion === undefined
+      ? "The GRH is neither an IPv6 nor an IPv4 header: is it the first 40 bytes of the receive's buffer?"
+      : `The next header ${grh.nextHdr} of the GRH is neither UDP (17) nor the InfiniBand BTH (27)`;
+  }
+  if (code !== "EINVAL" && code !== "ENOENT") return undefined;
+  return grh.dgid.isMulticast || isIpv4Multicast(grh)
+    ? "The packet was sent to a multicast group, and a group cannot send the reply: give the address yourself"
+    : "The GID that the packet was sent to is not in the port's GID table";
+}
+
+function isIpv4Multicast(grh: Grh): boolean {
+  return grh.ipVersion === 4 && grh.dgid.bytes[12]! >> 4 === 0xe;
 }

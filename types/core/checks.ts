@@ -78,13 +78,17 @@ export function boolean(value: boolean, what: string): boolean {
   throw new TypeError(`Cannot use ${what} ${show(value)}: it is not a boolean`);
 }
 
-/** A class to check against; abstract classes too. */
-// deno-lint-ignore no-explicit-any
-export type ClassOf<T> = abstract new (...args: any[]) => T;
+/** A class to check against. Its constructor may be abstract or private. */
+export interface ClassOf<T> {
+  /** Its name in messages. */
+  readonly name: string;
+  /** The object that its instances inherit from. */
+  readonly prototype: T;
+}
 
 /** Checks that a value is an instance of a class. Returns it. */
 export function instance<T>(value: unknown, type: ClassOf<T>, what: string): T {
-  if (value instanceof type) return value;
+  if (value instanceof (type as unknown as abstract new () => T & object)) return value;
   const article = /^[AEIO]/.test(type.name) ? "an" : "a";
   throw new TypeError(`Cannot use ${what} ${show(value)}: it is not ${article} ${type.name}`);
 }
