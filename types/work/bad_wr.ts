@@ -1,40 +1,44 @@
+import { bufferPointer } from "../../ffi/pointers.ts";
 import { failure, type VerbsError } from "../core/errors.ts";
-import { indexOf, type RequestList } from "./request_list.ts";
+import type { RequestBuffer } from "./request_buffer.ts";
 
-/** A verb that posts: `ibv_post_send`, `ibv_post_recv` or `ibv_post_wq_recv`. */
+/** A verb that posts, such as `ibv_post_send`. */
 export interface PostVerb {
   /** Its name. */
   readonly verb: string;
   /** What it does, as in "post send". */
   readonly action: string;
-  /** The likely cause of a failure. */
+  /** The likely cause of a failure, by the name of the errno value. */
   readonly hint: (code: string) => string | undefined;
 }
 
 /**
- * Room for the pointer by which a posting verb names the request it refused, and what to make of it. The verb itself is
- * called by the queue's own class: a call that leads to different verbs is not compiled to a native call (40 ns).
+ * The place where a verb that posts writes the address of the request it refused (`bad_wr`).
+ *
+ * The class of each queue calls the verb itself: Deno does not compile a call that leads to different verbs to a native
+ * call, which would cost 40 ns.
  */
-export class Refusal {
+export class BadWr {
   readonly #verb: PostVerb;
-  readonly #badWr: BigUint64Array<ArrayBuffer> = new BigUint64Array(1);
-  /** The room, for the verb's last argument. */
-  readonly badWr: Deno.PointerObject;
+  readonly #address: BigUint64Array<ArrayBuffer> = new BigUint64Array(1);
+  /** The last argument of the verb. */
+  readonly pointer: Deno.PointerObject;
 
-  /** Makes room. */
+  /** Makes the place. */
   constructor(verb: PostVerb) {
     this.#verb = verb;
-    this.badWr = Deno.UnsafePointer.of(this.#badWr)!;
+    this.pointer = bufferPointer(this.#address);
   }
 
   /**
-   * How many requests of the run went through before the one that was just refused; undefined where the verb named none,
-   * as rxe does when all are in the queue and the kernel then refuses to go through it.
+   * The number of requests of the run that were posted before the one that was just refused. It is undefined if the verb
+   * named none: rxe does not if the kernel refuses after all requests are in the queue.
    */
-  postedBefore(list: RequestList, start: number): number | undefined {
-    const address = this.#badWr[0]!;
-    this.#badWr[0] = 0n;
-    return address === 0n ? undefined : indexOf(list, address) - start;
+  postedBefore(buffer: RequestBuffer, start: number): number | undefined {
+    const address = this.#address[0]!;
+    this.#address[0] = 0n;
+    const index = buffer.indexOf(address);
+    return index === undefined || index < start ? undefined : index - start;
   }
 
   /** The error of a run that was refused. */

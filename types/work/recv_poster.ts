@@ -1,49 +1,76 @@
 import type { VerbsError } from "../core/errors.ts";
-import { prepareRecvs, RecvRequests } from "./recv_requests.ts";
-import { type PostVerb, Refusal } from "./bad_wr.ts";
+import { BadWr, type PostVerb } from "./bad_wr.ts";
+import { prepareRecvs, RecvRequests, type RecvRules } from "./recv_requests.ts";
+import { bufferOf } from "./request_list.ts";
+import { assertNoRun, Scratch } from "./scratch.ts";
 import type { RecvRequest } from "./work_request.ts";
 
-/** What the receives of one queue are like. */
-export interface RecvRules {
-  /** Scatter/gather elements of a receive. */
-  readonly maxSge: number;
-  /** Whether each buffer must take a GRH. */
-  readonly needsGrh: boolean;
-}
+/** What can be posted to a receive queue: one receive, several, or a prepared list. */
+export type Receives = RecvRequest | readonly RecvRequest[] | RecvRequests;
 
-/** Gets receives ready to be posted, which queue pairs and work queues take alike. */
+/**
+ * Prepares the receives of one queue. Queue pairs, work queues and shared receive queues post them with different verbs:
+ *
+ * ```ts ignore
+ * const first = poster.prepare(requests, count, start);
+ * if (first === null) return;
+ * const result = verbs().ibv_post_recv(qp.unsafeHandle, first, poster.badWr);
+ * if (result !== 0) throw poster.error(result);
+ * ```
+ */
 export class RecvPoster {
-  readonly #refusal: Refusal;
+  readonly #badWr: BadWr;
   readonly #rules: RecvRules;
-  /** Room for the pointer to a request that the verb refuses, for its last argument. */
+  readonly #scratch: Scratch<RecvRequest, RecvRequests>;
+  /** The last argument of the verb. */
   readonly badWr: Deno.PointerObject;
-  #scratch: RecvRequests | undefined;
+  /** The run that was prepared last. */
+  #list: RecvRequests | undefined;
+  #start = 0;
 
-  /** Gets ready for that verb. */
+  /** Prepares the receives of one queue for a verb. */
   constructor(verb: PostVerb, rules: RecvRules) {
-    this.#refusal = new Refusal(verb);
-    this.badWr = this.#refusal.badWr;
+    this.#badWr = new BadWr(verb);
+    this.badWr = this.#badWr.pointer;
     this.#rules = rules;
+    const maxSge = Math.max(1, rules.maxSge);
+    this.#scratch = new Scratch((capacity) => new RecvRequests({ capacity, maxSge }));
   }
 
-  /** Puts receives into native layout. */
-  fill(requests: readonly RecvRequest[]): RecvRequests {
-    const { length } = requests;
-    if (this.#scratch === undefined || this.#scratch.capacity < length) {
-      const maxSge = Math.max(1, this.#rules.maxSge);
-      this.#scratch = new RecvRequests({ capacity: length, maxSge });
+  /**
+   * Reads and checks receives. Code of the caller runs only here.
+   *
+   * @param requests One receive, an array, or a prepared list.
+   * @param count How many of a prepared list to post. If it is left out, all from `start` on.
+   * @param start The first of a prepared list to post. 0 if left out.
+   * @returns The pointer to post them by; `null` if there are none.
+   */
+  prepare(
+    requests: Receives,
+    count: number | undefined,
+    start: number | undefined,
+  ): Deno.PointerObject | null {
+    if (requests instanceof RecvRequests) {
+      return this.#prepare(requests, start, count);
     }
-    for (const [i, request] of requests.entries()) this.#scratch.set(i, request);
-    return this.#scratch;
+    assertNoRun(count, start);
+    const filled = this.#scratch.fill(requests);
+    return filled === null ? null : this.#prepare(filled, 0, this.#scratch.count);
   }
 
-  /** Checks a run of prepared receives, and gives the pointer to post it by. */
-  prepare(list: RecvRequests, count: number, start: number): Deno.PointerObject {
-    return prepareRecvs(list, start, count, this.#rules.needsGrh);
+  #prepare(
+    list: RecvRequests,
+    start: number = 0,
+    count: number = list.capacity - start,
+  ): Deno.PointerObject {
+    this.#list = list;
+    this.#start = start;
+    return prepareRecvs(list, start, count, this.#rules);
   }
 
-  /** The error of a run that was refused. */
-  error(result: number, list: RecvRequests, start: number): VerbsError {
-    return this.#refusal.error(result, this.#refusal.postedBefore(list, start));
+  /** The error of the run that was prepared last. */
+  error(result: number): VerbsError {
+    const buffer = bufferOf(this.#list!);
+    return this.#badWr.error(result, this.#badWr.postedBefore(buffer, this.#start));
   }
 }

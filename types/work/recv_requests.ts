@@ -1,52 +1,78 @@
 import { structs } from "../../ffi/layout.ts";
 import { Grh } from "../address/grh.ts";
-import { RequestList } from "./request_list.ts";
+import { snapshot } from "../core/checks.ts";
+import { checkWrId, RequestBuffer } from "./request_buffer.ts";
+import { bufferOf, RequestList } from "./request_list.ts";
+import { readSge } from "./sge_list.ts";
 import type { RecvRequest, RequestsInit } from "./work_request.ts";
 
-/** Checks a run of requests, and gives the pointer to post it by. */
+/** The rules of one queue for its receives. */
+export interface RecvRules {
+  /** The number of scatter/gather elements that requests given as objects have room for. */
+  readonly maxSge: number;
+  /** Whether the GRH is written in front of each message. */
+  readonly needsGrh: boolean;
+}
+
+/** Checks a run of receives, and gives the pointer to post it by. */
 export let prepareRecvs: (
   list: RecvRequests,
   start: number,
   count: number,
-  needsGrh: boolean,
+  rules: RecvRules,
 ) => Deno.PointerObject;
 
 /**
- * Receive requests in native layout (`struct ibv_recv_wr`), made once and posted again and again with
- * {@linkcode QueuePair.postRecvs} or {@linkcode WorkQueue.postRecvs}. Nothing is allocated by posting.
+ * Receive requests in native layout (`struct ibv_recv_wr`). They are made once and posted again and again with
+ * {@linkcode QueuePair.postRecv} or {@linkcode WorkQueue.postRecv}. Posting allocates nothing.
  */
 export class RecvRequests extends RequestList {
   static {
-    prepareRecvs = (list, start, count, needsGrh) =>
-      list.checked(start, count, needsGrh) ?? list.#prepare(start, count, needsGrh);
+    prepareRecvs = (list, start, count, rules) =>
+      bufferOf(list).checked(start, count, rules) ?? list.#prepare(start, count, rules);
   }
 
-  /** Makes room for requests without memory. */
+  /**
+   * Makes room for requests without memory.
+   *
+   * @throws {RangeError} If a size is not positive.
+   */
   constructor(init: RequestsInit) {
-    super(structs.ibv_recv_wr, init);
+    super(new RequestBuffer(structs.ibv_recv_wr, init));
   }
 
-  /** Sets a request: `wrId` and `sge`. */
-  set(index: number, { wrId = 0n, sge = [] }: RecvRequest): void {
-    this.setSge(index, sge);
-    this.setWrId(index, wrId);
+  /**
+   * Sets `wrId` and `sge` of a request.
+   *
+   * @throws {RangeError} If there is no such request, a number is out of range, or there is no room for the memory.
+   * @throws {TypeError} If an attribute has the wrong type or is unknown, or a memory region is disposed.
+   */
+  set(index: number, request: RecvRequest): void {
+    const buffer = bufferOf(this);
+    buffer.at(index);
+    const { wrId = 0, sge = [] } = snapshot(request, "receive request", ["wrId", "sge"]);
+    const memory = readSge(sge, buffer.maxSge);
+    checkWrId(wrId);
+    buffer.writeSge(index, memory);
+    buffer.setWrId(index, wrId);
   }
 
-  #prepare(start: number, count: number, needsGrh: boolean): Deno.PointerObject {
-    const first = this.first(start, count);
-    for (let i = start; i < start + count; i++) this.#check(i, needsGrh);
-    this.noteChecked(start, count, needsGrh, first);
+  #prepare(start: number, count: number, rules: RecvRules): Deno.PointerObject {
+    const buffer = bufferOf(this);
+    const first = buffer.first(start, count);
+    for (let i = start; i < start + count; i++) check(buffer, i, rules);
+    buffer.noteChecked(start, count, rules, first);
     return first;
   }
+}
 
-  #check(index: number, needsGrh: boolean): void {
-    this.assertMemory(index);
-    if (needsGrh && this.lengths[index]! < Grh.SIZE) {
-      throw new RangeError(
-        `Cannot post receive: its buffer has ${
-          this.lengths[index]
-        } bytes, and on UD the GRH alone takes ${Grh.SIZE}`,
-      );
-    }
+function check(buffer: RequestBuffer, index: number, { needsGrh }: RecvRules): void {
+  buffer.assertMemory(index);
+  if (needsGrh && buffer.lengths[index]! < Grh.SIZE) {
+    throw new RangeError(
+      `Cannot post receive: its buffer has ${
+        buffer.lengths[index]
+      } bytes, and on UD the GRH alone takes ${Grh.SIZE}`,
+    );
   }
 }

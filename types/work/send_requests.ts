@@ -1,30 +1,36 @@
 import { structs } from "../../ffi/layout.ts";
-import { type AddressHandle, ahAddress, noteSend } from "../address_handle/address_handle.ts";
-import type { ProtectionDomain } from "../memory/protection_domain.ts";
-import { RequestList } from "./request_list.ts";
+import { type AddressHandle, writeAh } from "../address_handle/address_handle.ts";
 import type { SendTracker } from "../completion/send_tracker.ts";
 import { uint24, uint32, uint64 } from "../core/checks.ts";
+import { nameOf } from "../core/enums.ts";
+import { checkSend, type SendRules } from "./check_send.ts";
+import { Given, HAS, RULES } from "./opcodes.ts";
+import { RequestBuffer } from "./request_buffer.ts";
+import { RequestList } from "./request_list.ts";
+import { SendRun } from "./send_run.ts";
+import { checkAlignment, checkFit, openAh, readSend, type SendValues } from "./send_values.ts";
 import { type RequestsInit, SendFlags, type SendRequest, WrOpcode } from "./work_request.ts";
 
-const { size: SIZE, fields } = structs.ibv_send_wr;
-const FLAGS = fields.send_flags.offset;
-const { BIND_MW, TSO, DRIVER1, SEND, SEND_WITH_INV, LOCAL_INV } = WrOpcode;
-const { INLINE, SIGNALED } = SendFlags;
-/** They have the provider follow pointers that are not ours to give. */
-const REFUSED: readonly number[] = [BIND_MW, TSO, DRIVER1];
-const KNOWN: readonly number[] = Object.values(WrOpcode);
+const { fields } = structs.ibv_send_wr;
+const OPCODE = fields.opcode.offset >> 2;
+const FLAGS = fields.send_flags.offset >> 2;
+const IMM_DATA = fields.imm_data.offset;
+const INVALIDATE_RKEY = fields.invalidate_rkey.offset >> 2;
+const UNION = fields.wr.offset >> 2;
+const UNION_WORDS = fields.wr.size >> 2;
+const AH = fields["wr.ud.ah"].offset >> 2;
+const REMOTE_QPN = fields["wr.ud.remote_qpn"].offset >> 2;
+const REMOTE_QKEY = fields["wr.ud.remote_qkey"].offset >> 2;
+const RDMA_ADDR = fields["wr.rdma.remote_addr"].offset;
+const RDMA_RKEY = fields["wr.rdma.rkey"].offset >> 2;
+const ATOMIC_ADDR = fields["wr.atomic.remote_addr"].offset;
+const ATOMIC_COMPARE_ADD = fields["wr.atomic.compare_add"].offset;
+const ATOMIC_SWAP = fields["wr.atomic.swap"].offset;
+const ATOMIC_RKEY = fields["wr.atomic.rkey"].offset >> 2;
+const RDMA = Given.remoteAddr | Given.rkey;
+const REMOTE_SRQN = fields["qp_type.xrc.remote_srqn"].offset >> 2;
 
-/** What the sends of a queue pair have to be like. */
-export interface SendRules {
-  /** UD: the protection domain of address handles. */
-  readonly pd: ProtectionDomain | undefined;
-  /** Most bytes of a message. */
-  readonly maxMessage: number;
-  /** Whether every send has a completion, signaled or not. */
-  readonly allSignaled: boolean;
-}
-
-/** Checks a run of requests, and gives the pointer to post it by. */
+/** Checks a run of sends, and gives the pointer to post it by. */
 export let prepareSends: (
   list: SendRequests,
   start: number,
@@ -32,10 +38,10 @@ export let prepareSends: (
   rules: SendRules,
 ) => Deno.PointerObject;
 
-/** Notes that the run that was prepared last was posted on a UD queue pair. */
+/** Notes that the run that was prepared last was posted. */
 export let noteSends: (list: SendRequests, tracker: SendTracker) => void;
 
-/** Notes that of the run that was prepared last only that many requests were posted. */
+/** Notes that only the first `posted` requests of the run that was prepared last were posted. */
 export let noteSome: (
   list: SendRequests,
   start: number,
@@ -45,8 +51,11 @@ export let noteSome: (
 ) => void;
 
 /**
- * Send requests in native layout (`struct ibv_send_wr`), made once and posted again and again with
- * {@linkcode QueuePair.postSends}; single fields may be changed in between. Nothing is allocated by posting.
+ * Send requests in native layout (`struct ibv_send_wr`). They are made once, changed in single fields, and posted again
+ * and again with {@linkcode QueuePair.postSend}. Posting allocates nothing.
+ *
+ * The opcode of a request decides which attributes it has. A setter for an attribute that the opcode does not have throws
+ * a TypeError. A request that lacks an attribute is refused when it is posted.
  *
  * @example A reply sent with one prepared request
  * ```ts
@@ -57,189 +66,266 @@ export let noteSome: (
  *
  * function reply(qp: QueuePair, data: MemorySlice, ah: AddressHandle, qpn: number): void {
  *   request.set(0, { sge: data, ah, remoteQpn: qpn, remoteQkey: 0x1111_1111 });
- *   qp.postSends(request);
+ *   qp.postSend(request);
  * }
  * ```
  */
 export class SendRequests extends RequestList {
+  readonly #buffer: RequestBuffer;
+  readonly #words: Uint32Array<ArrayBuffer>;
   readonly #ahs: (AddressHandle | undefined)[];
-  /** Of the run prepared last: how many of its sends are signaled. */
-  #signaled = 0;
-  /** And its address handles, each with the number of its last send, counted as in {@linkcode SendTracker}. */
-  readonly #usedAhs: (AddressHandle | undefined)[];
-  readonly #usedNumbers: Float64Array<ArrayBuffer>;
-  #used = 0;
+  /** The attributes that each request has: bits of {@linkcode Given}. */
+  readonly #given: Uint16Array<ArrayBuffer>;
+  readonly #run: SendRun;
 
   static {
     prepareSends = (list, start, count, rules) =>
-      list.checked(start, count, rules) ?? list.#prepare(start, count, rules);
-    noteSends = (list, tracker) => {
-      const before = tracker.posted(list.#signaled);
-      for (let i = 0; i < list.#used; i++) {
-        noteSend(list.#usedAhs[i]!, tracker, before + list.#usedNumbers[i]!);
-      }
-    };
+      list.#buffer.checked(start, count, rules) ?? list.#prepare(start, count, rules);
+    noteSends = (list, tracker) => list.#run.posted(tracker);
     noteSome = (list, start, posted, rules, tracker) => {
-      list.noteChange();
-      list.#sumUp(start, posted, rules);
-      noteSends(list, tracker);
+      list.#buffer.noteChange();
+      list.#run.sumUp(list.#words, start, posted, rules);
+      list.#run.posted(tracker);
     };
-  }
-
-  /** Makes room for requests that send nothing. */
-  constructor(init: RequestsInit) {
-    super(structs.ibv_send_wr, init);
-    this.#ahs = new Array(init.capacity).fill(undefined);
-    this.#usedAhs = new Array(init.capacity).fill(undefined);
-    this.#usedNumbers = new Float64Array(init.capacity);
-    for (let i = 0; i < init.capacity; i++) this.set(i, {});
   }
 
   /**
-   * Sets a request.
+   * Makes room for requests that send nothing.
    *
-   * @throws {RangeError} If a number is out of range, the opcode is not offered, or there is no room for the memory.
-   * @throws {TypeError} If a memory region or the address handle is disposed.
+   * @throws {RangeError} If a size is not positive.
+   */
+  constructor(init: RequestsInit) {
+    const buffer = new RequestBuffer(structs.ibv_send_wr, init);
+    super(buffer);
+    this.#buffer = buffer;
+    this.#words = buffer.words;
+    this.#ahs = new Array(buffer.capacity).fill(undefined);
+    this.#given = new Uint16Array(buffer.capacity);
+    this.#run = new SendRun(this.#ahs);
+    for (let i = 0; i < buffer.capacity; i++) {
+      this.#words[(buffer.at(i) >> 2) + OPCODE] = WrOpcode.SEND;
+      this.#words[(buffer.at(i) >> 2) + FLAGS] = SendFlags.SIGNALED;
+    }
+  }
+
+  /**
+   * Sets all attributes of a request.
+   *
+   * @throws {RangeError} If there is no such request, a number is out of range, the opcode is not offered, there is no
+   * room for the memory, or the remote address of an atomic is not a multiple of 8.
+   * @throws {TypeError} If an attribute has the wrong type, is unknown, or does not belong to the opcode; if a memory
+   * region or the address handle is disposed.
    */
   set(index: number, request: SendRequest): void {
-    const base = this.base(index);
-    const { view } = this;
-    const { opcode = SEND, sendFlags = SIGNALED } = request;
-    if (!KNOWN.includes(opcode) || REFUSED.includes(opcode)) {
-      throw new RangeError(`Cannot send: opcode ${opcode} is not offered`);
+    const buffer = this.#buffer;
+    const at = buffer.at(index);
+    const values = readSend(request, buffer.maxSge);
+    buffer.writeSge(index, values.memory);
+    buffer.setWrId(index, values.wrId);
+    this.#ahs[index] = values.ah;
+    this.#given[index] = values.given;
+    this.#write(at >> 2, values);
+  }
+
+  #write(at: number, values: SendValues): void {
+    const words = this.#words;
+    const { view } = this.#buffer;
+    words[at + OPCODE] = values.opcode;
+    words[at + FLAGS] = values.sendFlags;
+    words[at + REMOTE_SRQN] = values.remoteSrqn;
+    if (values.given & Given.invalidateRkey) words[at + INVALIDATE_RKEY] = values.invalidateRkey;
+    else view.setUint32(at * 4 + IMM_DATA, values.immData);
+    for (let i = 0; i < UNION_WORDS; i++) words[at + UNION + i] = 0;
+    switch (RULES[values.opcode]!.layout) {
+      case "ud":
+        if (values.ah !== undefined) writeAh(values.ah, words, at + AH);
+        words[at + REMOTE_QPN] = values.remoteQpn;
+        words[at + REMOTE_QKEY] = values.remoteQkey;
+        break;
+      case "rdma":
+        this.#writeRdma(at, values.remoteAddr, values.rkey);
+        break;
+      case "atomic":
+        this.#writeAtomic(at, values.remoteAddr, values.rkey, values.compareAdd, values.swap);
     }
-    this.setSge(index, request.sge ?? []);
-    this.setWrId(index, request.wrId ?? 0n);
-    view.setUint32(base + fields.opcode.offset, opcode, true);
-    view.setUint32(base + FLAGS, uint32(sendFlags, "sendFlags"), true);
-    if (opcode === SEND_WITH_INV || opcode === LOCAL_INV) {
-      const rkey = uint32(request.invalidateRkey ?? 0, "invalidateRkey");
-      view.setUint32(base + fields.invalidate_rkey.offset, rkey, true);
-    } else {
-      this.setImmData(index, request.immData ?? 0);
-    }
-    this.#setTarget(index, request);
   }
 
-  #setTarget(index: number, request: SendRequest): void {
-    const base = this.base(index);
-    new Uint8Array(this.view.buffer, base + fields.wr.offset, fields.wr.size).fill(0);
-    this.#ahs[index] = undefined;
-    if (request.ah !== undefined) {
-      this.setAh(index, request.ah);
-      this.setRemote(index, request.remoteQpn ?? 0, request.remoteQkey ?? 0);
-    } else if (request.compareAdd !== undefined || request.swap !== undefined) {
-      this.#setAtomic(base, request);
-    } else {
-      this.setRdma(index, request.remoteAddr ?? 0n, request.rkey ?? 0);
-    }
+  #writeRdma(at: number, remoteAddr: bigint, rkey: number): void {
+    this.#buffer.view.setBigUint64(at * 4 + RDMA_ADDR, remoteAddr, true);
+    this.#words[at + RDMA_RKEY] = rkey;
   }
 
-  #setAtomic(base: number, request: SendRequest): void {
-    const { view } = this;
-    const at = (name: "remote_addr" | "compare_add" | "swap" | "rkey"): number =>
-      base + fields[`wr.atomic.${name}`].offset;
-    view.setBigUint64(at("remote_addr"), uint64(request.remoteAddr ?? 0n, "remoteAddr"), true);
-    view.setBigUint64(at("compare_add"), uint64(request.compareAdd ?? 0n, "compareAdd"), true);
-    view.setBigUint64(at("swap"), uint64(request.swap ?? 0n, "swap"), true);
-    view.setUint32(at("rkey"), uint32(request.rkey ?? 0, "rkey"), true);
+  #writeAtomic(
+    at: number,
+    remoteAddr: bigint,
+    rkey: number,
+    compareAdd: bigint,
+    swap: bigint,
+  ): void {
+    const { view } = this.#buffer;
+    view.setBigUint64(at * 4 + ATOMIC_ADDR, remoteAddr, true);
+    view.setBigUint64(at * 4 + ATOMIC_COMPARE_ADD, compareAdd, true);
+    view.setBigUint64(at * 4 + ATOMIC_SWAP, swap, true);
+    this.#words[at + ATOMIC_RKEY] = rkey;
   }
 
-  /** Sets how a request is carried out: {@linkcode SendFlags}, combined. */
-  setSendFlags(index: number, sendFlags: number): void {
-    this.view.setUint32(this.base(index) + FLAGS, uint32(sendFlags, "sendFlags"), true);
-  }
-
-  /** Sets a request's immediate data, in host order. */
-  setImmData(index: number, immData: number): void {
-    const at = this.base(index) + fields.imm_data.offset;
-    this.view.setUint32(at, uint32(immData, "immData"));
+  /** The first word of a request whose opcode has these attributes. */
+  #place(index: number, attributes: number): number {
+    const at = this.#buffer.at(index) >> 2;
+    const opcode = this.#words[at + OPCODE]!;
+    if ((HAS[opcode]! & attributes) !== attributes) checkFit(opcode, attributes);
+    return at;
   }
 
   /**
-   * UD: sets whom a request goes to.
+   * Sets the flags of a request.
    *
-   * @throws {TypeError} If the handle is disposed.
+   * @param sendFlags {@linkcode SendFlags}, combined. Without SIGNALED the request has no completion if it succeeds.
+   * @throws {RangeError} If there is no such request, or the number is out of range.
+   */
+  setSendFlags(index: number, sendFlags: number): void {
+    const at = this.#buffer.at(index) >> 2;
+    this.#words[at + FLAGS] = uint32(sendFlags, "sendFlags");
+    this.#buffer.noteChange();
+  }
+
+  /**
+   * SEND_WITH_IMM, RDMA_WRITE_WITH_IMM: sets the immediate data.
+   *
+   * @param immData 32 bits, in host order.
+   * @throws {RangeError} If there is no such request, or the number is out of range.
+   * @throws {TypeError} If the opcode of the request has no immediate data.
+   */
+  setImmData(index: number, immData: number): void {
+    const at = this.#place(index, Given.immData);
+    this.#buffer.view.setUint32(at * 4 + IMM_DATA, uint32(immData, "immData"));
+  }
+
+  /**
+   * SEND_WITH_INV, LOCAL_INV: sets the rkey to invalidate.
+   *
+   * @throws {RangeError} If there is no such request, or the number is out of range.
+   * @throws {TypeError} If the opcode of the request does not invalidate.
+   */
+  setInvalidateRkey(index: number, invalidateRkey: number): void {
+    const at = this.#place(index, Given.invalidateRkey);
+    this.#words[at + INVALIDATE_RKEY] = uint32(invalidateRkey, "invalidateRkey");
+    this.#given[index]! |= Given.invalidateRkey;
+  }
+
+  /**
+   * UD: sets the address handle of the peer.
+   *
+   * @throws {RangeError} If there is no such request.
+   * @throws {TypeError} If it is not an open address handle, or the opcode of the request is not one of datagrams.
    */
   setAh(index: number, ah: AddressHandle): void {
-    if (ah.disposed) throw disposedAh();
-    this.view.setBigUint64(this.base(index) + fields["wr.ud.ah"].offset, ahAddress(ah), true);
+    const at = this.#place(index, Given.ah);
+    openAh(ah);
+    // the handle is open: it needs another check only if its protection domain is not the one that was checked
+    if (ah.pd !== this.#run.pd) this.#buffer.noteChange();
+    this.#run.changed();
+    writeAh(ah, this.#words, at + AH);
     this.#ahs[index] = ah;
+    this.#given[index]! |= Given.ah;
   }
 
-  /** UD: sets the peer's queue pair and qkey. */
+  /**
+   * UD: sets the queue pair of the peer.
+   *
+   * @param remoteQpn Its number, 24 bits.
+   * @param remoteQkey Its qkey. If the highest bit is set, the qkey of the sending queue pair is sent instead.
+   * @throws {RangeError} If there is no such request, or a number is out of range.
+   * @throws {TypeError} If the opcode of the request is not one of datagrams.
+   */
   setRemote(index: number, remoteQpn: number, remoteQkey: number): void {
-    const base = this.base(index);
-    const { view } = this;
-    view.setUint32(base + fields["wr.ud.remote_qpn"].offset, uint24(remoteQpn, "remoteQpn"), true);
-    view.setUint32(
-      base + fields["wr.ud.remote_qkey"].offset,
-      uint32(remoteQkey, "remoteQkey"),
-      true,
-    );
+    const at = this.#place(index, Given.remoteQpn | Given.remoteQkey);
+    uint24(remoteQpn, "remoteQpn");
+    uint32(remoteQkey, "remoteQkey");
+    this.#words[at + REMOTE_QPN] = remoteQpn;
+    this.#words[at + REMOTE_QKEY] = remoteQkey;
+    this.#given[index]! |= Given.remoteQpn | Given.remoteQkey;
   }
 
-  /** RDMA: sets the peer's memory. */
-  setRdma(index: number, remoteAddr: bigint, rkey: number): void {
-    const base = this.base(index);
-    const address = uint64(remoteAddr, "remoteAddr");
-    this.view.setBigUint64(base + fields["wr.rdma.remote_addr"].offset, address, true);
-    this.view.setUint32(base + fields["wr.rdma.rkey"].offset, uint32(rkey, "rkey"), true);
-    this.#ahs[index] = undefined;
+  /**
+   * RDMA_WRITE, RDMA_WRITE_WITH_IMM, RDMA_READ, ATOMIC_WRITE: sets the memory of the peer.
+   *
+   * @param remoteAddr Its address. For ATOMIC_WRITE it is a multiple of 8.
+   * @param rkey The key of the peer's memory region.
+   * @throws {RangeError} If there is no such request, or a number is out of range.
+   * @throws {TypeError} If the opcode of the request is another one.
+   */
+  setRdma(index: number, remoteAddr: number | bigint, rkey: number): void {
+    const at = this.#place(index, RDMA);
+    const opcode = this.#words[at + OPCODE]!;
+    if (RULES[opcode]!.layout !== "rdma") throw useSetAtomic(opcode);
+    const addr = uint64(remoteAddr, "remoteAddr");
+    uint32(rkey, "rkey");
+    checkAlignment(opcode, addr);
+    this.#writeRdma(at, addr, rkey);
+    this.#given[index]! |= RDMA;
+  }
+
+  /**
+   * ATOMIC_CMP_AND_SWP, ATOMIC_FETCH_AND_ADD: sets the memory of the peer and the operands.
+   *
+   * @param remoteAddr Its address, a multiple of 8.
+   * @param rkey The key of the peer's memory region.
+   * @param compareAdd The value to compare with, or to add.
+   * @param swap ATOMIC_CMP_AND_SWP: the new value.
+   * @throws {RangeError} If there is no such request, or a number is out of range.
+   * @throws {TypeError} If the opcode of the request is another one, or `swap` is missing or superfluous.
+   */
+  setAtomic(
+    index: number,
+    remoteAddr: number | bigint,
+    rkey: number,
+    compareAdd: number | bigint,
+    swap?: number | bigint,
+  ): void {
+    const attributes = RDMA | Given.compareAdd | (swap === undefined ? 0 : Given.swap);
+    const at = this.#place(index, attributes);
+    const opcode = this.#words[at + OPCODE]!;
+    if (swap === undefined && HAS[opcode]! & Given.swap) {
+      throw new TypeError(`Cannot set request: ${nameOf(WrOpcode, opcode)} needs swap`);
+    }
+    const addr = uint64(remoteAddr, "remoteAddr");
+    uint32(rkey, "rkey");
+    const operand = uint64(compareAdd, "compareAdd");
+    const value = swap === undefined ? 0n : uint64(swap, "swap");
+    checkAlignment(opcode, addr);
+    this.#writeAtomic(at, addr, rkey, operand, value);
+    this.#given[index]! |= attributes;
+  }
+
+  /**
+   * XRC_SEND: sets the shared receive queue of the peer.
+   *
+   * @param remoteSrqn Its number, 24 bits.
+   * @throws {RangeError} If there is no such request, or the number is out of range.
+   * @throws {TypeError} If the opcode of the request is LOCAL_INV.
+   */
+  setRemoteSrqn(index: number, remoteSrqn: number): void {
+    const at = this.#place(index, Given.remoteSrqn);
+    this.#words[at + REMOTE_SRQN] = uint24(remoteSrqn, "remoteSrqn");
+    this.#given[index]! |= Given.remoteSrqn;
   }
 
   #prepare(start: number, count: number, rules: SendRules): Deno.PointerObject {
-    const first = this.first(start, count);
-    let holdsOn = true;
-    for (let i = start; i < start + count; i++) holdsOn = this.#check(i, rules) && holdsOn;
-    this.#sumUp(start, count, rules);
-    if (holdsOn) this.noteChecked(start, count, rules, first);
+    const buffer = this.#buffer;
+    const first = buffer.first(start, count);
+    let lasting = true;
+    for (let i = start; i < start + count; i++) {
+      lasting = checkSend(buffer, i, this.#given[i]!, this.#ahs[i], rules) && lasting;
+    }
+    this.#run.sumUp(this.#words, start, count, rules);
+    if (lasting) buffer.noteChecked(start, count, rules, first);
     return first;
   }
-
-  /** Checks a request, and tells whether what was found holds on. */
-  #check(index: number, { pd, maxMessage }: SendRules): boolean {
-    const length = this.lengths[index]!;
-    if (length > maxMessage) {
-      throw new RangeError(
-        `Cannot post send: its message has ${length} bytes, and the port's MTU allows ${maxMessage}`,
-      );
-    }
-    if (pd !== undefined) checkAh(this.#ahs[index], pd);
-    this.assertMemory(index);
-    const inline = this.view.getUint32(index * SIZE + FLAGS, true) & INLINE;
-    return inline === 0 || this.assertInlineMemory(index);
-  }
-
-  /** Counts once what is to be noted each time that the run is posted. */
-  #sumUp(start: number, count: number, { pd, allSignaled }: SendRules): void {
-    this.#signaled = 0;
-    this.#used = 0;
-    if (pd === undefined) return;
-    for (let i = start; i < start + count; i++) {
-      const flags = this.view.getUint32(i * SIZE + FLAGS, true);
-      const signaled = allSignaled || (flags & SIGNALED) !== 0;
-      const number = this.#signaled + 1;
-      if (signaled) this.#signaled = number;
-      const ah = this.#ahs[i];
-      if (i === start || ah !== this.#ahs[i - 1]) this.#usedAhs[this.#used++] = ah;
-      this.#usedNumbers[this.#used - 1] = number;
-    }
-  }
 }
 
-function checkAh(ah: AddressHandle | undefined, pd: ProtectionDomain): void {
-  if (ah === undefined) {
-    throw new TypeError("Cannot post send: on a UD queue pair it needs an address handle (ah)");
-  }
-  if (ah.disposed) throw disposedAh();
-  if (ah.pd !== pd) {
-    throw new TypeError(
-      "Cannot post send: the address handle belongs to another protection domain than the queue pair",
-    );
-  }
-}
-
-function disposedAh(): TypeError {
-  return new TypeError("Cannot post send: the address handle is disposed");
+function useSetAtomic(opcode: number): TypeError {
+  return new TypeError(
+    `Cannot set request: ${nameOf(WrOpcode, opcode)} needs operands, which setAtomic() sets`,
+  );
 }

@@ -1,23 +1,28 @@
 /**
- * Work requests: what a queue pair is to send, and where it is to receive.
+ * Work requests: what a queue pair sends, and where a queue receives.
  *
  * @module
  */
 
 import { enums } from "../../ffi/layout.ts";
 import type { AddressHandle } from "../address_handle/address_handle.ts";
-import type { Sge } from "../memory/memory_region.ts";
 import { type Members, members } from "../core/enums.ts";
+import type { Sge } from "../memory/memory_region.ts";
 
 /**
  * What a send request does (`enum ibv_wr_opcode`).
  *
- * - `SEND`, `SEND_WITH_IMM`, `SEND_WITH_INV`: a message; with immediate data; invalidating the peer's rkey
- * - `RDMA_WRITE`, `RDMA_WRITE_WITH_IMM`: write the peer's memory; and consume one of its receives
- * - `RDMA_READ`: read the peer's memory
- * - `ATOMIC_CMP_AND_SWP`, `ATOMIC_FETCH_AND_ADD`, `ATOMIC_WRITE`: atomics on 8 bytes of the peer's memory
- * - `LOCAL_INV`: invalidate an own rkey
- * - `BIND_MW`, `TSO`, `DRIVER1`: not offered by work requests here
+ * - `SEND`: sends a message, which consumes a receive of the peer
+ * - `SEND_WITH_IMM`: sends a message with 32 bits of immediate data
+ * - `SEND_WITH_INV`: sends a message and invalidates an rkey of the peer
+ * - `RDMA_WRITE`: writes memory of the peer
+ * - `RDMA_WRITE_WITH_IMM`: writes memory of the peer, and consumes one of its receives to deliver immediate data
+ * - `RDMA_READ`: reads memory of the peer
+ * - `ATOMIC_CMP_AND_SWP`: compares 8 bytes of the peer's memory with a value and replaces them if they are equal
+ * - `ATOMIC_FETCH_AND_ADD`: adds to 8 bytes of the peer's memory
+ * - `ATOMIC_WRITE`: writes 8 bytes of the peer's memory atomically
+ * - `LOCAL_INV`: invalidates an rkey of this side
+ * - `BIND_MW`, `TSO`, `DRIVER1`: not offered in send requests
  */
 export const WrOpcode: Members<typeof enums.ibv_wr_opcode, "IBV_WR_"> = members(
   enums.ibv_wr_opcode,
@@ -27,69 +32,81 @@ export const WrOpcode: Members<typeof enums.ibv_wr_opcode, "IBV_WR_"> = members(
 export type WrOpcode = typeof WrOpcode[keyof typeof WrOpcode];
 
 /**
- * How a send request is carried out (`enum ibv_send_flags`), to be combined with `|`.
+ * Flags of a send request (`enum ibv_send_flags`). Combine them with `|`.
  *
- * - `FENCE`: after earlier RDMA reads and atomics are done
- * - `SIGNALED`: with a completion
- * - `SOLICITED`: with an event for peers that wait for solicited ones
- * - `INLINE`: the data is copied when the request is posted, so that its memory may be reused at once
- * - `IP_CSUM`: with IP checksums by the device
+ * - `FENCE`: the request starts after earlier RDMA reads and atomics of the queue pair are done
+ * - `SIGNALED`: the request has a completion if it succeeds
+ * - `SOLICITED`: the peer gets an event if it waits for solicited completions
+ * - `INLINE`: the data is copied when the request is posted; its memory may be reused at once
+ * - `IP_CSUM`: the device computes IP and TCP or UDP checksums
  */
 export const SendFlags: Members<typeof enums.ibv_send_flags, "IBV_SEND_"> = members(
   enums.ibv_send_flags,
   "IBV_SEND_",
 );
 
-/** Memory of a request: one element, or a list that is gathered or scattered in order. */
+/** Memory of a request: one scatter/gather element, or a list of elements in order. */
 export type SgeList = Sge | readonly Sge[];
 
 /** A receive request (`struct ibv_recv_wr`). */
 export interface RecvRequest {
-  /** Comes back in the completion; 0 if left out. */
-  readonly wrId?: bigint;
-  /** Where the message goes. On UD it starts with the 40 bytes of the GRH. */
+  /** A number of your choice, 64 bits. The completion carries it, as a bigint. 0 if left out. */
+  readonly wrId?: number | bigint;
+  /** Where the message goes. On UD the first 40 bytes are the GRH. No memory if left out. */
   readonly sge?: SgeList;
 }
 
-/** A send request (`struct ibv_send_wr`). */
+/**
+ * A send request (`struct ibv_send_wr`).
+ *
+ * Each opcode has attributes of its own. A request with an attribute that its opcode does not have is refused.
+ */
 export interface SendRequest {
-  /** Comes back in the completion; 0 if left out. */
-  readonly wrId?: bigint;
-  /** What to do; SEND if left out. */
+  /** A number of your choice, 64 bits. The completion carries it, as a bigint. 0 if left out. */
+  readonly wrId?: number | bigint;
+  /** What the request does. SEND if left out. */
   readonly opcode?: WrOpcode;
-  /** {@linkcode SendFlags}, combined; SIGNALED if left out. */
+  /** Whether the request has a completion if it succeeds. True if left out, unless `sendFlags` says otherwise. */
+  readonly signaled?: boolean;
+  /** Whether the data is copied when the request is posted. False if left out. */
+  readonly inline?: boolean;
+  /** Whether the request waits for earlier RDMA reads and atomics. False if left out. */
+  readonly fence?: boolean;
+  /** Whether the peer gets an event if it waits for solicited completions. False if left out. */
+  readonly solicited?: boolean;
+  /**
+   * Raw {@linkcode SendFlags}, combined. If it is given it replaces the defaults: a request whose `sendFlags` lack
+   * SIGNALED has no completion. The booleans above set or clear single flags of it.
+   */
   readonly sendFlags?: number;
-  /** The data; nothing if left out. */
+  /** The data to send; for RDMA reads and atomics, where the result goes. No data if left out. */
   readonly sge?: SgeList;
-  /** Immediate data in host order, for the opcodes that have it. */
+  /** SEND_WITH_IMM, RDMA_WRITE_WITH_IMM: the immediate data in host order, 32 bits. 0 if left out. */
   readonly immData?: number;
-  /** The rkey to invalidate, for SEND_WITH_INV (the peer's) and LOCAL_INV (an own one). */
+  /** SEND_WITH_INV: the rkey of the peer to invalidate. LOCAL_INV: the rkey of this side. */
   readonly invalidateRkey?: number;
-  /** UD: the peer. Needed there. */
+  /** UD: the address handle of the peer. */
   readonly ah?: AddressHandle;
-  /** UD: the peer's queue pair, 24 bits. */
+  /** UD: the number of the peer's queue pair, 24 bits. */
   readonly remoteQpn?: number;
-  /** UD: the peer's qkey; with the highest bit set, the sending queue pair's own is sent instead. */
+  /** UD: the qkey of the peer. If its highest bit is set, the qkey of the sending queue pair is sent instead. */
   readonly remoteQkey?: number;
-  /** RDMA and atomics: address in the peer's memory. */
-  readonly remoteAddr?: bigint;
-  /** RDMA and atomics: key of the peer's memory region. */
+  /** RDMA and atomics: the address in the peer's memory. For atomics it is a multiple of 8. */
+  readonly remoteAddr?: number | bigint;
+  /** RDMA and atomics: the rkey of the peer's memory region. */
   readonly rkey?: number;
-  /** Atomics: the value to compare with, or to add. */
-  readonly compareAdd?: bigint;
-  /** ATOMIC_CMP_AND_SWP: the value to put. */
-  readonly swap?: bigint;
+  /** ATOMIC_CMP_AND_SWP: the value to compare with. ATOMIC_FETCH_AND_ADD: the value to add. */
+  readonly compareAdd?: number | bigint;
+  /** ATOMIC_CMP_AND_SWP: the new value. */
+  readonly swap?: number | bigint;
+  /** XRC_SEND: the number of the peer's shared receive queue. */
+  readonly remoteSrqn?: number;
 }
 
-/** How much a list of prepared requests holds. */
+/** The size of a list of prepared requests. */
 export interface RequestsInit {
-  /** Requests, at least 1. */
+  /** The number of requests, at least 1. */
   readonly capacity: number;
-  /** Scatter/gather elements of each; 1 if left out. */
+  /** The number of scatter/gather elements of each request, at least 1. 1 if left out. */
   readonly maxSge?: number;
-}
-
-/** One request or several, as several. */
-export function asList<T>(requests: T | readonly T[]): readonly T[] {
-  return Array.isArray(requests) ? requests as readonly T[] : [requests as T];
 }

@@ -1,0 +1,107 @@
+/**
+ * The attributes that each opcode of a send request has, and the opcodes that each transport has.
+ *
+ * @module
+ */
+
+import { enums } from "../../ffi/layout.ts";
+import { nameOf } from "../core/enums.ts";
+import { type SendRequest, WrOpcode } from "./work_request.ts";
+
+/** Attributes that only some opcodes have, one bit each. */
+export const Given = {
+  ah: 1 << 0,
+  remoteQpn: 1 << 1,
+  remoteQkey: 1 << 2,
+  remoteAddr: 1 << 3,
+  rkey: 1 << 4,
+  compareAdd: 1 << 5,
+  swap: 1 << 6,
+  immData: 1 << 7,
+  invalidateRkey: 1 << 8,
+  remoteSrqn: 1 << 9,
+} as const satisfies { readonly [K in keyof SendRequest]?: number };
+
+/** The member of the union `wr` in `struct ibv_send_wr` that a request uses. */
+export type Layout = "ud" | "rdma" | "atomic";
+
+/** What a request with an opcode looks like. */
+export interface OpcodeRule {
+  /** The member of the union that it uses. */
+  readonly layout: Layout;
+  /** The attributes that it has: bits of {@linkcode Given}. */
+  readonly has: number;
+  /** The attributes that it must have before it is posted, whatever the transport. */
+  readonly needs: number;
+  /** Whether it carries data that can be inline. */
+  readonly inline: boolean;
+  /** Whether it works on 8 bytes at an address that is a multiple of 8. */
+  readonly eightBytes: boolean;
+}
+
+/** The attributes that datagrams need. */
+export const DATAGRAM: number = Given.ah | Given.remoteQpn | Given.remoteQkey;
+
+const { remoteAddr, rkey, compareAdd, swap, immData, invalidateRkey, remoteSrqn } = Given;
+const RDMA = remoteAddr | rkey;
+const MESSAGE = { layout: "ud", needs: 0, inline: true, eightBytes: false } as const;
+const WRITE = { layout: "rdma", needs: RDMA, inline: true, eightBytes: false } as const;
+const ATOMIC = { layout: "atomic", inline: false, eightBytes: true } as const;
+
+const BY_NAME: { readonly [name in keyof typeof WrOpcode]?: OpcodeRule } = {
+  SEND: { ...MESSAGE, has: DATAGRAM | remoteSrqn },
+  SEND_WITH_IMM: { ...MESSAGE, has: DATAGRAM | remoteSrqn | immData },
+  SEND_WITH_INV: { ...MESSAGE, has: invalidateRkey | remoteSrqn, needs: invalidateRkey },
+  LOCAL_INV: { ...MESSAGE, has: invalidateRkey, needs: invalidateRkey, inline: false },
+  RDMA_WRITE: { ...WRITE, has: RDMA | remoteSrqn },
+  RDMA_WRITE_WITH_IMM: { ...WRITE, has: RDMA | remoteSrqn | immData },
+  RDMA_READ: { ...WRITE, has: RDMA | remoteSrqn, inline: false },
+  ATOMIC_WRITE: { ...WRITE, has: RDMA | remoteSrqn, eightBytes: true },
+  ATOMIC_FETCH_AND_ADD: {
+    ...ATOMIC,
+    has: RDMA | compareAdd | remoteSrqn,
+    needs: RDMA | compareAdd,
+  },
+  ATOMIC_CMP_AND_SWP: {
+    ...ATOMIC,
+    has: RDMA | compareAdd | swap | remoteSrqn,
+    needs: RDMA | compareAdd | swap,
+  },
+};
+
+/** The rule of each opcode by its number; `undefined` if it is not offered. */
+export const RULES: readonly (OpcodeRule | undefined)[] = Array.from(
+  { length: 1 + Math.max(...Object.values(WrOpcode)) },
+  (_, opcode) => BY_NAME[nameOf(WrOpcode, opcode) as keyof typeof WrOpcode],
+);
+
+/** The attributes of each opcode by its number: {@linkcode OpcodeRule.has}. */
+export const HAS: Uint16Array<ArrayBuffer> = Uint16Array.from(RULES, (rule) => rule?.has ?? 0);
+
+const { SEND, SEND_WITH_IMM, SEND_WITH_INV, LOCAL_INV, RDMA_WRITE, RDMA_WRITE_WITH_IMM } = WrOpcode;
+const UNRELIABLE: readonly number[] = [
+  SEND,
+  SEND_WITH_IMM,
+  SEND_WITH_INV,
+  LOCAL_INV,
+  RDMA_WRITE,
+  RDMA_WRITE_WITH_IMM,
+];
+const ALL: readonly number[] = Object.values(WrOpcode);
+
+/** The opcodes of each transport (ibv_post_send(3)). */
+const BY_TYPE: ReadonlyMap<number, readonly number[]> = new Map([
+  [enums.ibv_qp_type.IBV_QPT_UD, [SEND, SEND_WITH_IMM]],
+  [enums.ibv_qp_type.IBV_QPT_RAW_PACKET, [SEND]],
+  [enums.ibv_qp_type.IBV_QPT_UC, UNRELIABLE],
+]);
+
+/** The opcodes of a transport (`enum ibv_qp_type`): a set with one bit for each opcode. */
+export function opcodesOf(type: number): number {
+  return (BY_TYPE.get(type) ?? ALL).reduce((set, opcode) => set | 1 << opcode, 0);
+}
+
+/** The names of the attributes in a set, in the order of {@linkcode Given}. */
+export function namesOfGiven(set: number): string[] {
+  return Object.entries(Given).filter(([, bit]) => set & bit).map(([name]) => name);
+}

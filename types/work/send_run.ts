@@ -1,0 +1,86 @@
+import { structs } from "../../ffi/layout.ts";
+import { type AddressHandle, noteSend } from "../address_handle/address_handle.ts";
+import type { SendTracker } from "../completion/send_tracker.ts";
+import type { ProtectionDomain } from "../memory/protection_domain.ts";
+import type { SendRules } from "./check_send.ts";
+import { SendFlags } from "./work_request.ts";
+
+const { size: SIZE, fields } = structs.ibv_send_wr;
+const FLAGS = fields.send_flags.offset >> 2;
+const { SIGNALED } = SendFlags;
+
+/**
+ * A run of datagrams in a prepared list: which address handles it uses, and up to which completion. It is summed up when
+ * the run is checked, so that posting the run again only notes the sums.
+ */
+export class SendRun {
+  /** The address handles of the list's requests. */
+  readonly #ahs: readonly (AddressHandle | undefined)[];
+  /** The number of each send of the run, counted as in {@linkcode SendTracker}. */
+  readonly #numbers: Float64Array<ArrayBuffer>;
+  #start = 0;
+  #end = 0;
+  /** How many sends of the run are signaled. */
+  #signaled = 0;
+  /** The address handles of the run, each with the number of its last send. */
+  readonly #used: (AddressHandle | undefined)[];
+  readonly #lastNumbers: Float64Array<ArrayBuffer>;
+  #count = 0;
+  #changed = false;
+  /** The protection domain that the address handles of the run were checked against. */
+  pd: ProtectionDomain | undefined;
+
+  /** Sums up runs of the requests that have these address handles. */
+  constructor(ahs: readonly (AddressHandle | undefined)[]) {
+    this.#ahs = ahs;
+    this.#numbers = new Float64Array(ahs.length);
+    this.#used = new Array(ahs.length).fill(undefined);
+    this.#lastNumbers = new Float64Array(ahs.length);
+  }
+
+  /** Notes that address handles were changed since the run was summed up. */
+  changed(): void {
+    this.#changed = true;
+  }
+
+  /** Sums up a run. */
+  sumUp(words: Uint32Array, start: number, count: number, { pd, allSignaled }: SendRules): void {
+    this.pd = pd;
+    this.#start = start;
+    this.#end = start + count;
+    this.#signaled = 0;
+    this.#count = 0;
+    this.#changed = false;
+    if (pd === undefined) return;
+    for (let i = start; i < start + count; i++) {
+      const signaled = allSignaled || (words[i * (SIZE >> 2) + FLAGS]! & SIGNALED) !== 0;
+      const number = this.#signaled + 1;
+      if (signaled) this.#signaled = number;
+      this.#numbers[i] = number;
+      if (i === start || this.#ahs[i] !== this.#ahs[i - 1]) {
+        this.#used[this.#count++] = this.#ahs[i];
+      }
+      this.#lastNumbers[this.#count - 1] = number;
+    }
+  }
+
+  /** Notes that the run was posted. */
+  posted(tracker: SendTracker): void {
+    const before = tracker.posted(this.#signaled);
+    if (this.#changed) this.#noteEach(tracker, before);
+    else {
+      for (let i = 0; i < this.#count; i++) {
+        noteSend(this.#used[i]!, tracker, before + this.#lastNumbers[i]!);
+      }
+    }
+  }
+
+  #noteEach(tracker: SendTracker, before: number): void {
+    const ahs = this.#ahs;
+    const last = this.#end - 1;
+    for (let i = this.#start; i <= last; i++) {
+      const ah = ahs[i]!;
+      if (i === last || ah !== ahs[i + 1]) noteSend(ah, tracker, before + this.#numbers[i]!);
+    }
+  }
+}

@@ -1,0 +1,154 @@
+import { AddressHandle } from "../address_handle/address_handle.ts";
+import { boolean, instance, object, show, uint24, uint32, uint64 } from "../core/checks.ts";
+import { nameOf } from "../core/enums.ts";
+import { Given, namesOfGiven, type OpcodeRule, RULES } from "./opcodes.ts";
+import { checkWrId } from "./request_buffer.ts";
+import { type Element, readSge } from "./sge_list.ts";
+import { SendFlags, type SendRequest, WrOpcode } from "./work_request.ts";
+
+const { FENCE, INLINE, SIGNALED, SOLICITED } = SendFlags;
+const NO_MEMORY: readonly Element[] = [];
+
+/** A send request that was read and checked. Attributes that were left out are 0. */
+class SendValues {
+  wrId: number | bigint = 0;
+  opcode = 0;
+  sendFlags = 0;
+  memory: Element | readonly Element[] = NO_MEMORY;
+  /** The attributes that were given: bits of {@linkcode Given}. */
+  given = 0;
+  immData = 0;
+  invalidateRkey = 0;
+  ah: AddressHandle | undefined = undefined;
+  remoteQpn = 0;
+  remoteQkey = 0;
+  remoteAddr = 0n;
+  rkey = 0;
+  compareAdd = 0n;
+  swap = 0n;
+  remoteSrqn = 0;
+}
+
+export type { SendValues };
+
+/** An object for each request would cost more than all else. This one is valid until the next call. */
+const values = new SendValues();
+
+const KNOWN: ReadonlySet<string> = new Set<keyof SendRequest>([
+  ...Object.keys(Given) as (keyof typeof Given)[],
+  "wrId",
+  "opcode",
+  "signaled",
+  "inline",
+  "fence",
+  "solicited",
+  "sendFlags",
+  "sge",
+]);
+
+/**
+ * Reads and checks a request: first every property of the caller's, each once, then their values.
+ *
+ * @param maxSge The number of scatter/gather elements that there is room for.
+ * @returns The values, until the next call.
+ */
+export function readSend(request: SendRequest, maxSge: number): SendValues {
+  object(request, "send request");
+  for (const name in request) if (!KNOWN.has(name)) throw noAttribute(name);
+  const { wrId = 0, opcode = WrOpcode.SEND, signaled, inline, fence, solicited, sendFlags, sge } =
+    request;
+  const { immData, invalidateRkey, ah, remoteQpn, remoteQkey } = request;
+  const { remoteAddr, rkey, compareAdd, swap, remoteSrqn } = request;
+  const memory = sge === undefined ? NO_MEMORY : readSge(sge, maxSge);
+  // no code of the caller runs from here on
+  checkWrId(wrId);
+  values.wrId = wrId;
+  values.opcode = opcode;
+  values.memory = memory;
+  values.sendFlags = flagsOf(sendFlags, signaled, inline, fence, solicited);
+  values.immData = immData === undefined ? 0 : uint32(immData, "immData");
+  values.invalidateRkey = invalidateRkey === undefined
+    ? 0
+    : uint32(invalidateRkey, "invalidateRkey");
+  values.ah = ah === undefined ? undefined : openAh(ah);
+  values.remoteQpn = remoteQpn === undefined ? 0 : uint24(remoteQpn, "remoteQpn");
+  values.remoteQkey = remoteQkey === undefined ? 0 : uint32(remoteQkey, "remoteQkey");
+  values.remoteAddr = remoteAddr === undefined ? 0n : uint64(remoteAddr, "remoteAddr");
+  values.rkey = rkey === undefined ? 0 : uint32(rkey, "rkey");
+  values.compareAdd = compareAdd === undefined ? 0n : uint64(compareAdd, "compareAdd");
+  values.swap = swap === undefined ? 0n : uint64(swap, "swap");
+  values.remoteSrqn = remoteSrqn === undefined ? 0 : uint24(remoteSrqn, "remoteSrqn");
+  values.given = bit(immData, Given.immData) | bit(invalidateRkey, Given.invalidateRkey) |
+    bit(ah, Given.ah) | bit(remoteQpn, Given.remoteQpn) | bit(remoteQkey, Given.remoteQkey) |
+    bit(remoteAddr, Given.remoteAddr) | bit(rkey, Given.rkey) |
+    bit(compareAdd, Given.compareAdd) | bit(swap, Given.swap) |
+    bit(remoteSrqn, Given.remoteSrqn);
+  checkFit(opcode, values.given);
+  if (values.given & Given.remoteAddr) checkAlignment(opcode, values.remoteAddr);
+  return values;
+}
+
+function bit(value: unknown, attribute: number): number {
+  return value === undefined ? 0 : attribute;
+}
+
+function noAttribute(name: string): TypeError {
+  return new TypeError(`Cannot use send request: there is no attribute ${show(name)}`);
+}
+
+/** The rule of an opcode. */
+export function ruleOf(opcode: number): OpcodeRule {
+  const rule = typeof opcode === "number" ? RULES[opcode] : undefined;
+  if (rule !== undefined) return rule;
+  const name = nameOf(WrOpcode, opcode);
+  const shown = typeof opcode === "number" ? name : show(opcode);
+  const message = `Cannot send: opcode ${shown} is not offered`;
+  throw typeof opcode === "number" ? new RangeError(message) : new TypeError(message);
+}
+
+/** Checks that an opcode has these attributes. */
+export function checkFit(opcode: number, given: number): void {
+  const wrong = given & ~ruleOf(opcode).has;
+  if (wrong === 0) return;
+  const [name] = namesOfGiven(wrong);
+  throw new TypeError(
+    `Cannot set request: the opcode ${nameOf(WrOpcode, opcode)} has no attribute ${name}`,
+  );
+}
+
+/** Checks that the remote address of an atomic is a multiple of 8. */
+export function checkAlignment(opcode: number, remoteAddr: bigint): void {
+  if (!ruleOf(opcode).eightBytes || (remoteAddr & 7n) === 0n) return;
+  throw new RangeError(
+    `Cannot set request: remoteAddr 0x${remoteAddr.toString(16)} is not a multiple of 8, and ${
+      nameOf(WrOpcode, opcode)
+    } works on 8 bytes that are aligned`,
+  );
+}
+
+/** Checks that an address handle is one and is open. */
+export function openAh(ah: AddressHandle): AddressHandle {
+  if (instance(ah, AddressHandle, "ah").disposed) {
+    throw new TypeError("Cannot post send: the address handle is disposed");
+  }
+  return ah;
+}
+
+function flagsOf(
+  sendFlags: number | undefined,
+  signaled: boolean | undefined,
+  inline: boolean | undefined,
+  fence: boolean | undefined,
+  solicited: boolean | undefined,
+): number {
+  let flags: number = sendFlags === undefined ? SIGNALED : uint32(sendFlags, "sendFlags");
+  if (signaled !== undefined) flags = withFlag(flags, SIGNALED, boolean(signaled, "signaled"));
+  if (inline !== undefined) flags = withFlag(flags, INLINE, boolean(inline, "inline"));
+  if (fence !== undefined) flags = withFlag(flags, FENCE, boolean(fence, "fence"));
+  if (solicited !== undefined) flags = withFlag(flags, SOLICITED, boolean(solicited, "solicited"));
+  return flags;
+}
+
+function withFlag(flags: number, flag: number, set: boolean): number {
+  return (set ? flags | flag : flags & ~flag) >>> 0;
+}
