@@ -7,7 +7,7 @@
 
 import { mappedErrno } from "./errno.ts";
 import { libc } from "./libc.ts";
-import { SystemError } from "./system_error.ts";
+import { systemError } from "./system_error.ts";
 
 // asm-generic, alike on both architectures: poll.h, fcntl.h, sys/eventfd.h, errno.h
 const POLLIN = 0x1;
@@ -77,7 +77,7 @@ export function setNonblocking(fd: number): void {
 
 /** errno is still the call's: nothing runs between a synchronous call and this check. */
 function checked(call: string, result: number): number {
-  if (result < 0) throw new SystemError("watch descriptor", call, mappedErrno()[0]!);
+  if (result < 0) throw systemError("watch descriptor", call, mappedErrno()[0]!);
   return result;
 }
 
@@ -144,7 +144,7 @@ function drainEventFd(): void {
 }
 
 function failAll(polled: readonly Wait[], errno: number): void {
-  const error = new SystemError("watch descriptor", "poll", errno);
+  const error = systemError("watch descriptor", "poll", errno);
   for (const wait of polled) finish(wait, () => wait.reject(error));
 }
 

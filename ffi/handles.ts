@@ -52,3 +52,5 @@ export type IbvCounters = Handle<"ibv_counters">;
 export type IbvDmah = Handle<"ibv_dmah">;
 /** `struct ibv_comp_cntr *` */
 export type IbvCompCntr = Handle<"ibv_comp_cntr">;
+/** `struct ibv_buf *` */
+export type IbvBuf = Handle<"ibv_buf">;

@@ -8,10 +8,16 @@ const SYMBOLS = {
   close: { parameters: ["i32"], result: "i32" },
   // int *__errno_location(void);
   __errno_location: { parameters: [], result: "pointer" },
+  // void *dlopen(const char *filename, int flags);
+  dlopen: { parameters: ["buffer", "i32"], result: "pointer" },
   // void *dlsym(void *handle, const char *symbol);
   dlsym: { parameters: ["pointer", "buffer"], result: "pointer" },
   // void *mmap(void *addr, size_t length, int prot, int flags, int fd, off_t offset);
   mmap: { parameters: ["pointer", "usize", "i32", "i32", "i32", "i64"], result: "pointer" },
+  // int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attr);
+  pthread_mutex_init: { parameters: ["u64", "pointer"], result: "i32" },
+  // int pthread_cond_init(pthread_cond_t *cond, const pthread_condattr_t *attr);
+  pthread_cond_init: { parameters: ["u64", "pointer"], result: "i32" },
   // int munmap(void *addr, size_t length);
   munmap: { parameters: ["pointer", "usize"], result: "i32" },
   // ssize_t read(int fd, void *buf, size_t count);

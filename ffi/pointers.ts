@@ -54,3 +54,8 @@ export function readPointers(array: Deno.PointerObject, count: number): Deno.Poi
     return pointer;
   });
 }
+
+/** The memory behind a pointer, to be read and written; the caller vouches for its length and its life. */
+export function nativeView(pointer: Deno.PointerObject, length: number): DataView<ArrayBuffer> {
+  return new DataView(Deno.UnsafePointerView.getArrayBuffer(pointer, length));
+}

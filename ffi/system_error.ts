@@ -1,6 +1,6 @@
 import { errnoDescription, errnoName } from "./errno.ts";
 
-/** A call of the C library failed. */
+/** A C function failed for a reason that is not a matter of its arguments. */
 export class SystemError extends Error {
   /** The error's name. */
   override readonly name = "SystemError";
@@ -14,15 +14,20 @@ export class SystemError extends Error {
   /**
    * Describes a failure.
    *
-   * @param action What was attempted, such as `"watch descriptor"`.
+   * @param message What was attempted, and what prevents it.
    * @param call The C function that failed.
    * @param errno Its errno.
    */
-  constructor(action: string, call: string, errno: number) {
-    const code = errnoName(errno);
-    super(`Cannot ${action}: ${call}() fails with ${code} (${errnoDescription(errno)})`);
+  constructor(message: string, call: string, errno: number) {
+    super(message);
     this.call = call;
     this.errno = errno;
-    this.code = code;
+    this.code = errnoName(errno);
   }
+}
+
+/** The error of a C function that set errno: `Cannot watch descriptor: eventfd() fails with EMFILE (...)`. */
+export function systemError(action: string, call: string, errno: number): SystemError {
+  const reason = `${call}() fails with ${errnoName(errno)} (${errnoDescription(errno)})`;
+  return new SystemError(`Cannot ${action}: ${reason}`, call, errno);
 }

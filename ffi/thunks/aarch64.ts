@@ -58,7 +58,7 @@ function keepErrno(
 function loadTarget({ target }: Thunk): number[] {
   if ("address" in target) return loadAddress(target.address);
   return target.path.flatMap((offset, i) => {
-    const from = i === 0 ? 0 : 16;
+    const from = i === 0 ? target.argument ?? 0 : 16;
     return offset >= 0
       ? [memory(0xf9400000, 16, from, offset)] // ldr x16, [from, #offset]
       // sub x16, from, #-offset; ldr x16, [x16]

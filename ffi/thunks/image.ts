@@ -25,7 +25,7 @@ const MACHINES: Record<Arch, Machine> = {
  * @param arch The architecture to write for, `Deno.build.arch` to run it here.
  * @param errnoLocation Address of `__errno_location` in the process that will run it; ignored where no thunk keeps
  * errno.
- * @returns The file's bytes, for {@linkcode openImage}.
+ * @returns The file's bytes, for {@linkcode loadImage}.
  * @throws {TypeError} For a name that is no C identifier or is there twice, or a path that is empty or lacks a first
  * argument to start from.
  * @throws {RangeError} For an address, an offset or a number of parameters out of range.

@@ -13,21 +13,10 @@ const MFD_EXEC = 0x10;
  * under the same descriptor number would silently be taken for the first.
  *
  * @param image What {@linkcode buildImage} returned for this architecture.
- * @param symbols The thunks to bind. One that keeps errno has a parameter more than its C function, last: a `"buffer"`
- * (an `Int32Array` of one) or `"pointer"`.
+ * @returns The path to open it by. A thunk that keeps errno has one parameter more than its C function, last: an `int *`.
  * @throws {ThunksUnavailable} Where the system refuses, with the refusal as `cause`.
- * @throws {Error} If the image lacks one of the symbols.
  */
-export function openImage<const S extends Deno.ForeignLibraryInterface>(
-  image: Uint8Array<ArrayBuffer>,
-  symbols: S,
-): Deno.DynamicLibrary<S> {
-  const path = load(image);
-  // Not part of the attempt: a symbol that is missing is a mistake, not a refusal.
-  return Deno.dlopen(path, symbols);
-}
-
-function load(image: Uint8Array<ArrayBuffer>): string {
+export function loadImage(image: Uint8Array<ArrayBuffer>): string {
   try {
     const fd = createMemfd();
     try {

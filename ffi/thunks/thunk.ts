@@ -6,13 +6,15 @@ export interface Thunk {
   /** Name of the exported symbol, a C identifier. */
   readonly name: string;
   /**
-   * The C function behind it: at a fixed `address`, or found at each call by following `path` from the first argument.
-   * `[0, 96]` is `*(*(arg0 + 0) + 96)`. Offsets are in bytes, multiples of 8 from -4088 to 32760.
+   * The C function behind it: at a fixed `address`, or found at each call by following `path` from the first argument,
+   * or from the one that `argument` counts from 0. `[0, 96]` is `*(*(arg0 + 0) + 96)`. Offsets are in bytes, multiples
+   * of 8 from -4088 to 32760.
    *
    * Nothing on the way is checked for NULL: the caller does.
    */
   readonly target: { readonly address: bigint } | {
     readonly path: readonly number[];
+    readonly argument?: 0 | 1;
   };
   /**
    * Number of C parameters (0 to 7), when errno is to be kept. The thunk then takes one parameter more, last, an

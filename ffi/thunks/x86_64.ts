@@ -92,7 +92,7 @@ function loadTarget({ target }: Thunk): number[] {
   if ("address" in target) return [0x49, 0xbb, ...quad(target.address)]; // movabs $address, %r11
   return target.path.flatMap((offset, i) =>
     i === 0
-      ? [0x4c, 0x8b, 0x9f, ...long(offset)] // mov offset(%rdi), %r11
+      ? [0x4c, 0x8b, target.argument ? 0x9e : 0x9f, ...long(offset)] // mov offset(%rsi or %rdi), %r11
       : [0x4d, 0x8b, 0x9b, ...long(offset)] // mov offset(%r11), %r11
   );
 }

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { libc } from "../libc.ts";
 import { environment } from "./environment.ts";
 
 const SONAME = "libibverbs.so.1";
@@ -21,32 +22,51 @@ const REMEDY =
   `"dnf install libibverbs" on Fedora), or set IBVERBS_LIBRARY to its path and allow reading it ` +
   `(--allow-env=IBVERBS_LIBRARY)`;
 
-/** The opened library and the name that opened it. */
-export interface Opened {
-  /** Soname or path. */
-  readonly path: string;
-  /** The symbols asked for; null where the library lacks one. */
-  readonly symbols: Record<string, unknown>;
-}
+let opened: string | undefined;
 
 /**
- * Opens libibverbs.
+ * Opens libibverbs on the first call.
  *
+ * @returns The name or path that it was opened by.
  * @throws {Error} Where it cannot be opened, naming each path tried with its reason and the remedy.
  * @throws {Deno.errors.NotCapable} Without `--allow-ffi`; one that is narrowed to paths does not suffice.
  */
-export function openLibrary(symbols: Deno.ForeignLibraryInterface): Opened {
+export function libraryPath(): string {
+  return opened ??= open();
+}
+
+function open(): string {
   checkPlatform();
   const failures: string[] = [];
   for (const path of candidates()) {
     try {
-      return { path, symbols: Deno.dlopen(path, allOptional(symbols)).symbols };
+      Deno.dlopen(path, {});
+      return path;
     } catch (error) {
       if (error instanceof Deno.errors.NotCapable) throw error;
       failures.push(`  ${path}: ${(error as Error).message}`);
     }
   }
   throw new Error(`Cannot open libibverbs, tried:\n${failures.join("\n")}\n${REMEDY}`);
+}
+
+// dlfcn.h, alike on both architectures
+const RTLD_NOW = 2;
+let handle: Deno.PointerValue = null;
+
+/** The address of a symbol of libibverbs; 0 if the installed version does not have it. */
+export function symbolAddress(name: string): bigint {
+  handle ??= libc().dlopen(cString(libraryPath()), RTLD_NOW);
+  return Deno.UnsafePointer.value(libc().dlsym(handle, cString(name)));
+}
+
+/** Whether the installed libibverbs exports a symbol. */
+export function hasSymbol(name: string): boolean {
+  return symbolAddress(name) !== 0n;
+}
+
+function cString(text: string): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(`${text}\0`);
 }
 
 function checkPlatform(): void {
@@ -60,11 +80,4 @@ function candidates(): string[] {
   const chosen = environment("IBVERBS_LIBRARY");
   if (chosen) return [chosen];
   return [SONAME, ...DIRECTORIES.map((directory) => `${directory}/${SONAME}`)];
-}
-
-/** An older library lacks the newer verbs: they fail when called, not all others with them. */
-function allOptional(symbols: Deno.ForeignLibraryInterface): Deno.ForeignLibraryInterface {
-  return Object.fromEntries(
-    Object.entries(symbols).map(([name, symbol]) => [name, { ...symbol, optional: true }]),
-  );
 }

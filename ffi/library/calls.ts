@@ -1,0 +1,27 @@
+/**
+ * How native functions are called.
+ *
+ * @module
+ */
+
+import type { NativeRow } from "../verbs/row.ts";
+import type { AnyFunction } from "./native.ts";
+
+/** What a verb that ran on another thread returned, and the errno it left there. */
+export interface Outcome<T> {
+  /** The verb's result. */
+  readonly value: T;
+  /** errno after the call; 0 if the verb did not set it. */
+  readonly errno: number;
+}
+
+/** One way to call native functions: through thunks, or without. */
+export interface Calls {
+  /** Binds a function that the installed libibverbs has, or an op. One that reports by errno leaves it in `errno()`. */
+  readonly bind: (name: string, row: NativeRow) => AnyFunction;
+  /** Binds an exported function that runs on another thread. */
+  readonly bindNonblocking: (
+    name: string,
+    row: NativeRow,
+  ) => (...args: unknown[]) => Promise<Outcome<unknown>>;
+}

@@ -1,0 +1,82 @@
+/**
+ * Native functions without thunks: errno is read from the thread's own cell right after the call, and function pointers
+ * are called by `Deno.UnsafeFnPointer`, at about 600 ns a call.
+ *
+ * @module
+ */
+
+import { errno, mappedErrno, setErrno } from "../errno.ts";
+import type { NativeRow } from "../verbs/row.ts";
+import type { Calls, Outcome } from "./calls.ts";
+import { libraryPath } from "./discovery.ts";
+import type { AnyFunction } from "./native.ts";
+import { opPath } from "./ops.ts";
+
+/** Calls that need nothing but `--allow-ffi`. */
+export const slowCalls: Calls = { bind, bindNonblocking };
+
+function bind(name: string, row: NativeRow): AnyFunction {
+  const call = "op" in row ? opCall(row) : symbolCall(name, row, false);
+  return row.fails === "errno" ? keepErrno(call) : call;
+}
+
+/**
+ * errno of the other thread is out of reach: when the verb failed it is called once more on this thread, to learn why, or
+ * to succeed after all.
+ */
+function bindNonblocking(
+  name: string,
+  row: NativeRow,
+): (...args: unknown[]) => Promise<Outcome<unknown>> {
+  const nonblocking = symbolCall(name, row, true);
+  const sync = bind(name, row);
+  return async (...args) => {
+    const value = await nonblocking(...args);
+    if (value !== null && value !== -1) return { value, errno: 0 };
+    return { value: sync(...args), errno: errno() };
+  };
+}
+
+function symbolCall(name: string, row: NativeRow, nonblocking: boolean): AnyFunction {
+  const { parameters, result } = row;
+  const symbol = "symbol" in row ? row.symbol ?? name : name;
+  return Deno.dlopen(libraryPath(), { [symbol]: { parameters, result, nonblocking } })
+    .symbols[symbol]!;
+}
+
+function keepErrno(call: AnyFunction): AnyFunction {
+  const errno = mappedErrno();
+  return (...args) => {
+    errno[0] = 0;
+    const value = call(...args);
+    setErrno(errno[0]!);
+    return value;
+  };
+}
+
+type FunctionPointer = Deno.PointerObject<Deno.ForeignFunction>;
+
+function opCall(
+  { op, object, parameters, result }: Extract<NativeRow, { op: unknown }>,
+): AnyFunction {
+  const path = opPath(op);
+  const holder = object ?? 0;
+  const functions = new Map<bigint, AnyFunction>();
+  return (...args) => {
+    const pointer = follow(args[holder], path);
+    const address = Deno.UnsafePointer.value(pointer);
+    let f = functions.get(address);
+    if (f === undefined) {
+      const caller = new Deno.UnsafeFnPointer(pointer, { parameters, result });
+      functions.set(address, f = caller.call.bind(caller) as AnyFunction);
+    }
+    return f(...args);
+  };
+}
+
+function follow(object: Deno.PointerObject, path: readonly number[]): FunctionPointer {
+  return path.reduce<FunctionPointer>(
+    (at, offset) => new Deno.UnsafePointerView(at).getPointer(offset) as FunctionPointer,
+    object as FunctionPointer,
+  );
+}

@@ -1,0 +1,79 @@
+/**
+ * Completion channels and completion queues.
+ *
+ * @module
+ */
+
+import type { IbvCompChannel, IbvContext, IbvCq } from "../handles.ts";
+import { Address, Buffer, CompChannel, Context, Cq, Pointer } from "../parameters.ts";
+import type { Table } from "./row.ts";
+
+/** Verbs of completion channels and completion queues. */
+export interface CqVerbs {
+  /** `struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)` */
+  ibv_create_comp_channel(context: IbvContext): IbvCompChannel | null;
+  /** `int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)` */
+  ibv_destroy_comp_channel(channel: IbvCompChannel): number;
+  /** `int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context)` */
+  ibv_get_cq_event(channel: IbvCompChannel, cq: BufferSource, cq_context: BufferSource): number;
+  /** `void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int nevents)` */
+  ibv_ack_cq_events(cq: IbvCq, nevents: number): void;
+  /**
+   * `struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context, struct ibv_comp_channel *channel, int comp_vector)`
+   */
+  ibv_create_cq(
+    context: IbvContext,
+    cqe: number,
+    cq_context: bigint,
+    channel: IbvCompChannel | null,
+    comp_vector: number,
+  ): IbvCq | null;
+  /** `int ibv_resize_cq(struct ibv_cq *cq, int cqe)` */
+  ibv_resize_cq(cq: IbvCq, cqe: number): number;
+  /** `int ibv_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr)` */
+  ibv_modify_cq(cq: IbvCq, attr: BufferSource): number;
+  /** `int ibv_destroy_cq(struct ibv_cq *cq)` */
+  ibv_destroy_cq(cq: IbvCq): number;
+  /** `int ibv_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)` */
+  ibv_poll_cq(cq: IbvCq, num_entries: number, wc: Deno.PointerValue): number;
+  /** `int ibv_req_notify_cq(struct ibv_cq *cq, int solicited_only)` */
+  ibv_req_notify_cq(cq: IbvCq, solicited_only: number): number;
+  /** `const char *ibv_wc_status_str(enum ibv_wc_status status)` */
+  ibv_wc_status_str(status: number): Deno.PointerValue;
+}
+
+/** The table of verbs of completion channels and completion queues. */
+export const cqVerbs: Table<CqVerbs> = {
+  ibv_create_comp_channel: { parameters: [Context], result: CompChannel, fails: "errno" },
+  ibv_destroy_comp_channel: { parameters: [CompChannel], result: "i32", fails: "code" },
+  ibv_get_cq_event: { parameters: [CompChannel, Buffer, Buffer], result: "i32", fails: "errno" },
+  ibv_ack_cq_events: { parameters: [Cq, "u32"], result: "void", fails: "never" },
+  ibv_create_cq: {
+    parameters: [Context, "i32", Address, CompChannel, "i32"],
+    result: Cq,
+    fails: "errno",
+  },
+  ibv_resize_cq: { parameters: [Cq, "i32"], result: "i32", fails: "code" },
+  ibv_modify_cq: {
+    op: ["ibv_cq", "vctx", "modify_cq"],
+    parameters: [Cq, Buffer],
+    result: "i32",
+    fails: "code",
+  },
+  ibv_destroy_cq: { parameters: [Cq], result: "i32", fails: "code" },
+  ibv_poll_cq: {
+    op: ["ibv_cq", "ops", "poll_cq"],
+    hot: true,
+    parameters: [Cq, "i32", Pointer],
+    result: "i32",
+    fails: "negative",
+  },
+  ibv_req_notify_cq: {
+    op: ["ibv_cq", "ops", "req_notify_cq"],
+    hot: true,
+    parameters: [Cq, "i32"],
+    result: "i32",
+    fails: "code",
+  },
+  ibv_wc_status_str: { parameters: ["u32"], result: Pointer, fails: "never" },
+};

@@ -1,0 +1,84 @@
+/**
+ * Devices and their contexts.
+ *
+ * @module
+ */
+
+import type { IbvContext, IbvDevice } from "../handles.ts";
+import { queryDeviceEx } from "../library/header.ts";
+import { Buffer, Context, Device, Pointer } from "../parameters.ts";
+import type { Table } from "./row.ts";
+
+/** Verbs of devices and their contexts. */
+export interface DeviceVerbs {
+  /** `struct ibv_device * *ibv_get_device_list(int *num_devices)` */
+  ibv_get_device_list(num_devices: BufferSource | null): Deno.PointerValue;
+  /** `void ibv_free_device_list(struct ibv_device **list)` */
+  ibv_free_device_list(list: Deno.PointerValue): void;
+  /** `const char *ibv_get_device_name(struct ibv_device *device)` */
+  ibv_get_device_name(device: IbvDevice): Deno.PointerValue;
+  /** `int ibv_get_device_index(struct ibv_device *device)` */
+  ibv_get_device_index(device: IbvDevice): number;
+  /** `__be64 ibv_get_device_guid(struct ibv_device *device)` */
+  ibv_get_device_guid(device: IbvDevice): bigint;
+  /** `const char *ibv_node_type_str(enum ibv_node_type node_type)` */
+  ibv_node_type_str(node_type: number): Deno.PointerValue;
+  /** `struct ibv_context *ibv_open_device(struct ibv_device *device)` */
+  ibv_open_device(device: IbvDevice): IbvContext | null;
+  /** `int ibv_close_device(struct ibv_context *context)` */
+  ibv_close_device(context: IbvContext): number;
+  /** `struct ibv_context *ibv_import_device(int cmd_fd)` */
+  ibv_import_device(cmd_fd: number): IbvContext | null;
+  /** `int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *device_attr)` */
+  ibv_query_device(context: IbvContext, device_attr: BufferSource): number;
+  /**
+   * `int ibv_query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input, struct ibv_device_attr_ex *attr)`
+   *
+   * Without the op it calls `ibv_query_device` and zeroes the rest.
+   */
+  ibv_query_device_ex(context: IbvContext, input: BufferSource | null, attr: BufferSource): number;
+  /** `int ibv_query_rt_values_ex(struct ibv_context *context, struct ibv_values_ex *values)` */
+  ibv_query_rt_values_ex(context: IbvContext, values: BufferSource): number;
+  /** `int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)` */
+  ibv_get_async_event(context: IbvContext, event: Deno.PointerValue): number;
+  /** `void ibv_ack_async_event(struct ibv_async_event *event)` */
+  ibv_ack_async_event(event: Deno.PointerValue): void;
+  /** `const char *ibv_event_type_str(enum ibv_event_type event)` */
+  ibv_event_type_str(event: number): Deno.PointerValue;
+  /** `int ibv_fork_init(void)` */
+  ibv_fork_init(): number;
+  /** `enum ibv_fork_status ibv_is_fork_initialized(void)` */
+  ibv_is_fork_initialized(): number;
+}
+
+/** The table of verbs of devices and their contexts. */
+export const deviceVerbs: Table<DeviceVerbs> = {
+  ibv_get_device_list: { parameters: [Buffer], result: Pointer, fails: "errno" },
+  ibv_free_device_list: { parameters: [Pointer], result: "void", fails: "never" },
+  ibv_get_device_name: { parameters: [Device], result: Pointer, fails: "never" },
+  ibv_get_device_index: { parameters: [Device], result: "i32", fails: "never" },
+  ibv_get_device_guid: { parameters: [Device], result: "u64", fails: "never" },
+  ibv_node_type_str: { parameters: ["i32"], result: Pointer, fails: "never" },
+  ibv_open_device: { parameters: [Device], result: Context, fails: "errno" },
+  ibv_close_device: { parameters: [Context], result: "i32", fails: "errno" },
+  ibv_import_device: { parameters: ["i32"], result: Context, fails: "errno" },
+  ibv_query_device: { parameters: [Context, Buffer], result: "i32", fails: "code" },
+  ibv_query_device_ex: {
+    op: ["ibv_context", "vctx", "query_device_ex"],
+    parameters: [Context, Buffer, Buffer, "usize"],
+    result: "i32",
+    fails: "code",
+    header: queryDeviceEx,
+  },
+  ibv_query_rt_values_ex: {
+    op: ["ibv_context", "vctx", "query_rt_values"],
+    parameters: [Context, Buffer],
+    result: "i32",
+    fails: "code",
+  },
+  ibv_get_async_event: { parameters: [Context, Pointer], result: "i32", fails: "errno" },
+  ibv_ack_async_event: { parameters: [Pointer], result: "void", fails: "never" },
+  ibv_event_type_str: { parameters: ["u32"], result: Pointer, fails: "never" },
+  ibv_fork_init: { parameters: [], result: "i32", fails: "code" },
+  ibv_is_fork_initialized: { parameters: [], result: "u32", fails: "never" },
+};

@@ -1,0 +1,53 @@
+/**
+ * Protection domains, thread domains and parent domains.
+ *
+ * @module
+ */
+
+import type { IbvContext, IbvPd, IbvTd } from "../handles.ts";
+import { Buffer, Context, Pd, Td } from "../parameters.ts";
+import type { Table } from "./row.ts";
+
+/** Verbs of protection, thread and parent domains. */
+export interface PdVerbs {
+  /** `struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)` */
+  ibv_alloc_pd(context: IbvContext): IbvPd | null;
+  /** `int ibv_dealloc_pd(struct ibv_pd *pd)` */
+  ibv_dealloc_pd(pd: IbvPd): number;
+  /** `struct ibv_pd *ibv_import_pd(struct ibv_context *context, uint32_t pd_handle)` */
+  ibv_import_pd(context: IbvContext, pd_handle: number): IbvPd | null;
+  /** `void ibv_unimport_pd(struct ibv_pd *pd)` */
+  ibv_unimport_pd(pd: IbvPd): void;
+  /** `struct ibv_td *ibv_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *init_attr)` */
+  ibv_alloc_td(context: IbvContext, init_attr: BufferSource): IbvTd | null;
+  /** `int ibv_dealloc_td(struct ibv_td *td)` */
+  ibv_dealloc_td(td: IbvTd): number;
+  /** `struct ibv_pd *ibv_alloc_parent_domain(struct ibv_context *context, struct ibv_parent_domain_init_attr *attr)` */
+  ibv_alloc_parent_domain(context: IbvContext, attr: BufferSource): IbvPd | null;
+}
+
+/** The table of verbs of protection, thread and parent domains. */
+export const pdVerbs: Table<PdVerbs> = {
+  ibv_alloc_pd: { parameters: [Context], result: Pd, fails: "errno" },
+  ibv_dealloc_pd: { parameters: [Pd], result: "i32", fails: "code" },
+  ibv_import_pd: { parameters: [Context, "u32"], result: Pd, fails: "errno" },
+  ibv_unimport_pd: { parameters: [Pd], result: "void", fails: "never" },
+  ibv_alloc_td: {
+    op: ["ibv_context", "vctx", "alloc_td"],
+    parameters: [Context, Buffer],
+    result: Td,
+    fails: "errno",
+  },
+  ibv_dealloc_td: {
+    op: ["ibv_td", "vctx", "dealloc_td"],
+    parameters: [Td],
+    result: "i32",
+    fails: "code",
+  },
+  ibv_alloc_parent_domain: {
+    op: ["ibv_context", "vctx", "alloc_parent_domain"],
+    parameters: [Context, Buffer],
+    result: Pd,
+    fails: "errno",
+  },
+};

@@ -1,0 +1,161 @@
+/**
+ * What a table of verbs says about each verb. The symbols to bind, the thunks, the handling of errno and the guards are
+ * derived from it.
+ *
+ * @module
+ */
+
+import type { Structs } from "../layout.ts";
+import type { AnyFunction, Native } from "../library/native.ts";
+
+/**
+ * How a verb reports failure:
+ * - `errno`: it returns NULL or -1 and sets errno
+ * - `code`: it returns the errno value, 0 for success
+ * - `negative`: it returns a count, or the negated errno value
+ * - `never`: it cannot fail
+ */
+export type Fails = "errno" | "code" | "negative" | "never";
+
+/** A struct whose verbs go through the context it belongs to, or through itself. */
+export type Holder =
+  | "ibv_context"
+  | "ibv_counters"
+  | "ibv_cq"
+  | "ibv_cq_ex"
+  | "ibv_dm"
+  | "ibv_flow"
+  | "ibv_flow_action"
+  | "ibv_mw"
+  | "ibv_pd"
+  | "ibv_qp"
+  | "ibv_qp_ex"
+  | "ibv_rwq_ind_table"
+  | "ibv_srq"
+  | "ibv_td"
+  | "ibv_wq"
+  | "ibv_xrcd";
+
+/** Function pointers of `ibv_context.ops` that verbs use. Its other slots are frozen for old programs. */
+export type ContextOp =
+  | "alloc_mw"
+  | "bind_mw"
+  | "dealloc_mw"
+  | "poll_cq"
+  | "post_recv"
+  | "post_send"
+  | "post_srq_recv"
+  | "req_notify_cq";
+
+/** Function pointers of `verbs_context`, the struct that encloses an extended context. */
+export type ExtendedOp = Exclude<
+  keyof Structs["verbs_context"]["fields"],
+  | `context${string}`
+  | `${"_" | ""}ABI_placeholder${string}`
+  | "priv"
+  | "sz"
+>;
+
+/** Structs that hold function pointers of their own. */
+export type Owner = "ibv_cq_ex" | "ibv_dm" | "ibv_qp_ex" | "ibv_wq";
+
+type Own<K extends Owner, F extends string> =
+  | Extract<keyof Structs[K]["fields"], F>
+  // Newer than the layout table; ops.ts knows its place.
+  | (K extends "ibv_qp_ex" ? "wr_flush" : never);
+
+/** Function pointers that an object holds itself. */
+export interface OwnOps {
+  /** Of `struct ibv_cq_ex`. */
+  readonly ibv_cq_ex: Own<
+    "ibv_cq_ex",
+    "start_poll" | "next_poll" | "end_poll" | `read_${string}`
+  >;
+  /** Of `struct ibv_dm`. */
+  readonly ibv_dm: Own<"ibv_dm", `memcpy_${string}_dm`>;
+  /** Of `struct ibv_qp_ex`. */
+  readonly ibv_qp_ex: Exclude<Own<"ibv_qp_ex", `wr_${string}`>, "wr_id" | "wr_flags">;
+  /** Of `struct ibv_wq`. */
+  readonly ibv_wq: Own<"ibv_wq", "post_recv">;
+}
+
+/**
+ * Where the function pointer of a static-inline verb lives: in `ibv_context.ops`, in the `verbs_context`, or in the
+ * object itself. The first element is the struct of the object that the verb is called on.
+ */
+export type Op =
+  | readonly [of: Holder, table: "ops", op: ContextOp]
+  | readonly [of: Holder, table: "vctx", op: ExtendedOp]
+  | { [K in Owner]: readonly [of: K, table: "own", op: OwnOps[K]] }[Owner];
+
+/** A symbol of libibverbs. */
+interface SymbolPlace {
+  /** The symbol, if its name is not the verb's. */
+  readonly symbol?: string;
+}
+
+/** An op. */
+interface OpPlace {
+  /** Where the function pointer lives. */
+  readonly op: Op;
+  /** The argument that is the object; the first one if left out. */
+  readonly object?: 0 | 1;
+  /** A verb of the hot path: it is not guarded. Whoever makes the object asks once whether it has the op. */
+  readonly hot?: true;
+}
+
+/** What all native functions have. */
+interface Common<P, R> {
+  /** The parameters, as FFI types. */
+  readonly parameters: P;
+  /** The result, as FFI type. */
+  readonly result: R;
+  /** How it reports failure. */
+  readonly fails: Fails;
+  /** A symbol that is at least as new as the verb, if the verb has no symbol and is newer than the layout table. */
+  readonly since?: string;
+  /** It may block, so that it is offered on another thread as well. */
+  readonly blocking?: true;
+}
+
+/** A native function: exported, or behind an op. */
+export type NativeRow<
+  P = readonly Deno.NativeType[],
+  R extends Deno.NativeResultType = Deno.NativeResultType,
+> = Common<P, R> & (SymbolPlace | OpPlace);
+
+/** A function that the header defines and that does more than to call an op. */
+export interface HeaderRow<F> {
+  /** Makes the function; it gets the row's own native function and the other verbs. */
+  readonly header: (native: Native) => F;
+}
+
+type Numbers = "u8" | "i8" | "u16" | "i16" | "u32" | "i32";
+type BigInts = "u64" | "i64" | "usize" | "isize";
+
+/** The FFI types that carry a TypeScript type. */
+type FfiType<T> = T extends number ? Numbers
+  : T extends bigint ? BigInts
+  : T extends BufferSource ? "buffer"
+  : T extends Deno.PointerObject<infer Brand>
+    ? unknown extends Brand ? "pointer" : Deno.NativeTypedPointer<T>
+  : never;
+
+type FfiParameters<P extends readonly unknown[]> = {
+  readonly [I in keyof P]: FfiType<NonNullable<P[I]>>;
+};
+
+type FfiResult<R> = [R] extends [void] ? "void" : FfiType<NonNullable<R>>;
+
+/** The row of a verb whose TypeScript prototype is `F`: the FFI types must carry the TypeScript types. */
+export type Row<F extends AnyFunction> =
+  | NativeRow<FfiParameters<Parameters<F>>, FfiResult<ReturnType<F>>>
+  | (HeaderRow<F> & (NativeRow | { readonly parameters?: never }));
+
+/** The table of verbs `V`. */
+export type Table<V extends { readonly [K in keyof V]: AnyFunction }> = {
+  readonly [K in keyof V]-?: Row<V[K]>;
+};
+
+/** A row of any table. */
+export type AnyRow = Row<AnyFunction> | NativeRow | HeaderRow<AnyFunction>;
