@@ -1,0 +1,142 @@
+/**
+ * Counters of packets and bytes that match steering rules.
+ *
+ * @module
+ */
+
+import type { IbvCounters, IbvFlow } from "../../ffi/handles.ts";
+import { enums, structs } from "../../ffi/layout.ts";
+import { verbs } from "../../ffi/library.ts";
+import { allocStruct } from "../../ffi/struct.ts";
+import { type AttributeCodec, codecOf } from "../core/attributes.ts";
+import { instance, integer, uint32 } from "../core/checks.ts";
+import { type Members, members } from "../core/enums.ts";
+import { check, checkHandle } from "../core/errors.ts";
+import { type NativeKind, NativeResource } from "../core/native_resource.ts";
+import { Context } from "../device/context.ts";
+
+/**
+ * What a counter counts (`enum ibv_counter_description`).
+ *
+ * - `PACKETS`: packets
+ * - `BYTES`: bytes
+ */
+export const CounterDescription: Members<
+  typeof enums.ibv_counter_description,
+  "IBV_COUNTER_"
+> = members(enums.ibv_counter_description, "IBV_COUNTER_");
+/** A value of {@linkcode CounterDescription}. */
+export type CounterDescription = typeof CounterDescription[keyof typeof CounterDescription];
+
+/**
+ * How counters are read (`enum ibv_read_counters_flags`), to be combined with `|`.
+ *
+ * - `PREFER_CACHED`: values of the driver's cache suffice
+ */
+export const ReadCountersFlags: Members<
+  typeof enums.ibv_read_counters_flags,
+  "IBV_READ_COUNTERS_ATTR_"
+> = members(enums.ibv_read_counters_flags, "IBV_READ_COUNTERS_ATTR_");
+
+/** A counting point (`struct ibv_counter_attach_attr`). */
+export interface CounterAttachAttr {
+  /** What is counted. */
+  readonly counterDesc: CounterDescription;
+  /** The index of the counter in {@linkcode Counters.read}, from 0. */
+  readonly index: number;
+}
+
+const attachAttr: AttributeCodec<CounterAttachAttr> = codecOf<
+  "ibv_counter_attach_attr",
+  CounterAttachAttr
+>("ibv_counter_attach_attr", "counter", {
+  counterDesc: { values: CounterDescription, required: true },
+  index: { required: true },
+});
+
+/** Far more than any device has: it bounds the memory of a read. */
+const MAX_COUNTERS = 65_536;
+
+/**
+ * A set of counters (`struct ibv_counters`). Attach counting points first, then name the set in the specifications of a
+ * flow with {@linkcode FlowSpecType}.ACTION_COUNT, then read.
+ */
+export class Counters extends NativeResource<IbvCounters> {
+  static readonly #kind: NativeKind<IbvCounters, Counters> = {
+    name: "counters",
+    destroy: (handle) =>
+      check("ibv_destroy_counters", "destroy counters", verbs().ibv_destroy_counters(handle)),
+  };
+  /** The device they belong to. */
+  readonly context: Context;
+
+  /**
+   * Makes a set of counters (`ibv_create_counters`).
+   *
+   * @throws {VerbsError} If the device refuses, or has no counters (EOPNOTSUPP).
+   */
+  constructor(context: Context) {
+    instance(context, Context, "context");
+    const init = allocStruct(structs.ibv_counters_init_attr);
+    const handle = checkHandle(
+      "ibv_create_counters",
+      "create counters",
+      verbs().ibv_create_counters(context.unsafeHandle, init),
+    );
+    super(Counters.#kind, handle, [context]);
+    this.context = context;
+  }
+
+  /**
+   * Attaches a counting point (`ibv_attach_counters_point_flow`).
+   *
+   * @param attr What is counted, and at which index.
+   * @param flow A flow to count, for devices that attach to existing flows. If it is left out, the counting point is for
+   * the flows that are made later.
+   * @throws {RangeError} If a number is out of range.
+   * @throws {TypeError} If the flow is disposed or of another context.
+   * @throws {VerbsError} If the device refuses.
+   */
+  attach(attr: CounterAttachAttr, flow?: CountedFlow): void {
+    const { view, given } = attachAttr.write(attr);
+    const flowHandle = flow === undefined ? null : this.#flowHandle(flow);
+    const result = verbs().ibv_attach_counters_point_flow(
+      this.unsafeHandle,
+      view,
+      flowHandle as IbvFlow,
+    );
+    check("ibv_attach_counters_point_flow", "attach counter", result, {
+      detail: () => `index ${given.index}`,
+    });
+  }
+
+  #flowHandle(flow: CountedFlow): IbvFlow {
+    if (!(flow instanceof NativeResource) || flow.qp?.context !== this.context) {
+      throw new TypeError("Cannot attach counter: flow is not a flow of the same context");
+    }
+    return flow.unsafeHandle;
+  }
+
+  /**
+   * Reads the counters from index 0 on (`ibv_read_counters`).
+   *
+   * @param count The number of counters, at least 1.
+   * @param flags {@linkcode ReadCountersFlags}, combined; none if left out.
+   * @returns The values.
+   * @throws {RangeError} If the number is out of range.
+   * @throws {VerbsError} If the device refuses.
+   */
+  read(count: number, flags: number = 0): bigint[] {
+    const values = new BigUint64Array(integer(count, "count", 1, MAX_COUNTERS));
+    uint32(flags, "flags");
+    const result = verbs().ibv_read_counters(this.unsafeHandle, values, count, flags);
+    check("ibv_read_counters", "read counters", result, { detail: () => `${count} counters` });
+    return [...values];
+  }
+}
+
+/** A flow, as counters see it: {@linkcode Flow} is one. */
+export interface CountedFlow extends NativeResource<IbvFlow> {
+  /** The queue pair of the flow. */
+  readonly qp: { readonly context: Context };
+}

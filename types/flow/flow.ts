@@ -1,0 +1,184 @@
+/**
+ * Flow steering: rules that select the packets a queue pair receives.
+ *
+ * @module
+ */
+
+import type { IbvFlow } from "../../ffi/handles.ts";
+import { enums, structs } from "../../ffi/layout.ts";
+import { verbs } from "../../ffi/library.ts";
+import { writeField } from "../../ffi/struct.ts";
+import { type AttributeCodec, codecOf } from "../core/attributes.ts";
+import { instance } from "../core/checks.ts";
+import { type Members, members, nameOf } from "../core/enums.ts";
+import { check, checkHandle } from "../core/errors.ts";
+import { type NativeKind, NativeResource } from "../core/native_resource.ts";
+import type { Resource } from "../core/resource.ts";
+import { checkPort } from "../device/context.ts";
+import { QueuePair } from "../queue_pair/queue_pair.ts";
+import {
+  type FlowSpec,
+  FlowSpecType,
+  writePart,
+  writeSpecs,
+  type WrittenSpec,
+} from "./flow_spec.ts";
+
+/**
+ * Kinds of steering rule (`enum ibv_flow_attr_type`).
+ *
+ * - `NORMAL`: packets that match all specifications
+ * - `ALL_DEFAULT`: all packets of the port that no other rule steers
+ * - `MC_DEFAULT`: all multicast packets that no other rule steers
+ * - `SNIFFER`: all packets of the port
+ */
+export const FlowAttrType: Pick<
+  Members<typeof enums.ibv_flow_attr_type, "IBV_FLOW_ATTR_">,
+  "NORMAL" | "ALL_DEFAULT" | "MC_DEFAULT" | "SNIFFER"
+> = members(enums.ibv_flow_attr_type, "IBV_FLOW_ATTR_");
+/** A value of {@linkcode FlowAttrType}. */
+export type FlowAttrType = typeof FlowAttrType[keyof typeof FlowAttrType];
+
+/**
+ * How a rule works (`enum ibv_flow_flags`), to be combined with `|`.
+ *
+ * - `DONT_TRAP`: other rules see the packet too
+ * - `EGRESS`: the rule is for packets that are sent
+ */
+export const FlowFlags: Members<typeof enums.ibv_flow_flags, "IBV_FLOW_ATTR_FLAGS_"> = members(
+  enums.ibv_flow_flags,
+  "IBV_FLOW_ATTR_FLAGS_",
+);
+
+/** A steering rule (`struct ibv_flow_attr`). */
+export interface FlowAttr {
+  /** The kind of rule; `NORMAL` if left out. */
+  readonly type?: FlowAttrType;
+  /** The priority, 0 to 65535; 0 is the highest, and the value if left out. */
+  readonly priority?: number;
+  /** The port, counted from 1. */
+  readonly port: number;
+  /** {@linkcode FlowFlags}, combined; none if left out. */
+  readonly flags?: number;
+  /** Conditions and actions, outermost header first; none if left out. */
+  readonly specs?: readonly FlowSpec[];
+}
+
+const MAX_SPECS = 255;
+
+const flowAttr: AttributeCodec<FlowAttr> = codecOf<"ibv_flow_attr", FlowAttr>(
+  "ibv_flow_attr",
+  "flow",
+  {
+    type: { values: FlowAttrType },
+    priority: {},
+    port: { required: true },
+    flags: {},
+    specs: { other: true },
+  },
+);
+
+/**
+ * A steering rule on a queue pair (`struct ibv_flow`). Packets that match it are received by the queue pair. Disposing it
+ * removes the rule. It needs the capability CAP_NET_RAW.
+ *
+ * @example A rule for the UDP packets of one port
+ * ```ts
+ * import { Flow, FlowSpecType, type QueuePair } from "@rdma/ibverbs";
+ *
+ * function steer(qp: QueuePair, dstPort: number): Flow {
+ *   const specs = [{ type: FlowSpecType.UDP, val: { dstPort }, mask: { dstPort: 0xffff } }];
+ *   return new Flow(qp, { port: 1, specs });
+ * }
+ * ```
+ */
+export class Flow extends NativeResource<IbvFlow> {
+  static readonly #kind: NativeKind<IbvFlow, Flow> = {
+    name: "flow",
+    destroy: (handle) =>
+      check("ibv_destroy_flow", "destroy flow", verbs().ibv_destroy_flow(handle)),
+    describe: ({ qp }) => ({ qpNum: qp.qpNum }),
+  };
+  /** The queue pair that receives the packets. */
+  readonly qp: QueuePair;
+
+  /**
+   * Adds a steering rule (`ibv_create_flow`).
+   *
+   * @param qp The queue pair that receives the packets, of type RAW_PACKET or UD.
+   * @param attr The rule.
+   * @throws {TypeError} If an attribute has the wrong type or is unknown, or an object is disposed or of another context.
+   * @throws {RangeError} If a number is out of range, or there are more than 255 specifications.
+   * @throws {VerbsError} If the device refuses: EPERM without CAP_NET_RAW, EOPNOTSUPP if it has no flow steering.
+   */
+  constructor(qp: QueuePair, attr: FlowAttr) {
+    instance(qp, QueuePair, "qp");
+    const { view, given } = flowAttr.write(attr);
+    const specs = writeSpecs(given.specs ?? []);
+    checkPort(qp.context, given.port);
+    const parts = specs.flatMap(({ part }) => part === undefined ? [] : [part.resource]);
+    checkContexts(qp, parts);
+    for (const spec of specs) writePart(spec);
+    const handle = checkHandle(
+      "ibv_create_flow",
+      "create flow",
+      verbs().ibv_create_flow(qp.unsafeHandle, join(view, specs)),
+      { detail: () => describe(given, specs), hint: hintCreate },
+    );
+    super(Flow.#kind, handle, [qp, ...parts]);
+    this.qp = qp;
+  }
+}
+
+/** The kernel identifies objects by numbers that mean other objects in another context. */
+function checkContexts(qp: QueuePair, parts: readonly Resource[]): void {
+  for (const part of parts) {
+    if ((part as { readonly context?: unknown }).context !== qp.context) {
+      throw new TypeError(
+        "Cannot create flow: a specification's object belongs to another context",
+      );
+    }
+  }
+}
+
+/** Providers read the specifications right behind the struct. */
+function join(view: DataView<ArrayBuffer>, specs: readonly WrittenSpec[]): DataView<ArrayBuffer> {
+  if (specs.length > MAX_SPECS) {
+    throw new RangeError(
+      `Cannot create flow: it has ${specs.length} specifications of at most 255`,
+    );
+  }
+  const { fields } = structs.ibv_flow_attr;
+  const parts = [view, ...specs.map((spec) => spec.view)].map(({ buffer }) =>
+    new Uint8Array(buffer)
+  );
+  const size = parts.reduce((sum, part) => sum + part.length, 0);
+  writeField(view, fields.size, size);
+  writeField(view, fields.num_of_specs, specs.length);
+  const whole = new Uint8Array(size);
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return new DataView(whole.buffer);
+}
+
+function describe(
+  { type = FlowAttrType.NORMAL, port }: FlowAttr,
+  specs: readonly WrittenSpec[],
+): string {
+  const names = specs.map(({ view }) =>
+    nameOf(FlowSpecType, view.getUint32(0, true) & ~FlowSpecType.INNER)
+  );
+  return [`${nameOf(FlowAttrType, type)} rule on port ${port}`, ...names].join(", ");
+}
+
+function hintCreate(code: string): string | undefined {
+  switch (code) {
+    case "EPERM":
+      return "Flow steering needs the capability CAP_NET_RAW";
+    case "EOPNOTSUPP":
+      return "The device, its provider or its firmware has no flow steering, or not this kind of rule";
+  }
+}

@@ -1,0 +1,179 @@
+/**
+ * What flow steering compares of a packet, header by header.
+ *
+ * @module
+ */
+
+import { type AttributeCodec, codecOf } from "../core/attributes.ts";
+import { show } from "../core/checks.ts";
+import { formatAddress, parseAddress } from "../address/ip_address.ts";
+
+/** Fields of an Ethernet header (`struct ibv_flow_eth_filter`). Fields that are left out are 0. */
+export interface EthFilter {
+  /** Destination MAC address, such as `"02:00:00:00:00:01"`. */
+  readonly dstMac?: string;
+  /** Source MAC address. */
+  readonly srcMac?: string;
+  /** EtherType, such as 0x0800 for IPv4, in host order. */
+  readonly etherType?: number;
+  /** VLAN tag in host order: 3 bits of priority, 1 bit CFI, 12 bits of VLAN identifier. */
+  readonly vlanTag?: number;
+}
+
+/** Fields of an IPv4 header (`struct ibv_flow_ipv4_filter`). Fields that are left out are 0. */
+export interface Ipv4Filter {
+  /** Source address, such as `"10.0.0.1"`. */
+  readonly srcIp?: string;
+  /** Destination address. */
+  readonly dstIp?: string;
+}
+
+/** More fields of an IPv4 header (`struct ibv_flow_ipv4_ext_filter`). Fields that are left out are 0. */
+export interface Ipv4ExtFilter extends Ipv4Filter {
+  /** Protocol, such as 17 for UDP. */
+  readonly proto?: number;
+  /** Type of service. */
+  readonly tos?: number;
+  /** Time to live. */
+  readonly ttl?: number;
+  /** Flags of fragments: 2 means do not fragment, 4 means more fragments. */
+  readonly flags?: number;
+}
+
+/** Fields of an IPv6 header (`struct ibv_flow_ipv6_filter`). Fields that are left out are 0. */
+export interface Ipv6Filter {
+  /** Source address, such as `"fe80::1"`. */
+  readonly srcIp?: string;
+  /** Destination address. */
+  readonly dstIp?: string;
+  /** Flow label, 20 bits, in host order. */
+  readonly flowLabel?: number;
+  /** Protocol of the next header. */
+  readonly nextHdr?: number;
+  /** Traffic class. */
+  readonly trafficClass?: number;
+  /** Hop limit. */
+  readonly hopLimit?: number;
+}
+
+/** Fields of an IPsec ESP header (`struct ibv_flow_esp_filter`). Fields that are left out are 0. */
+export interface EspFilter {
+  /** Security parameter index, in host order. */
+  readonly spi?: number;
+  /** Sequence number, in host order. */
+  readonly seq?: number;
+}
+
+/** Ports of a TCP or UDP header (`struct ibv_flow_tcp_udp_filter`). Ports that are left out are 0. */
+export interface TcpUdpFilter {
+  /** Destination port, in host order. */
+  readonly dstPort?: number;
+  /** Source port, in host order. */
+  readonly srcPort?: number;
+}
+
+/** Fields of a GRE header (`struct ibv_flow_gre_filter`). Fields that are left out are 0. */
+export interface GreFilter {
+  /** The first 16 bits of the header in host order: flags of checksum, key and sequence number, and the version. */
+  readonly cKsRes0Ver?: number;
+  /** EtherType of the payload, in host order. */
+  readonly protocol?: number;
+  /** Key, in host order. */
+  readonly key?: number;
+}
+
+/** The label of an MPLS header (`struct ibv_flow_mpls_filter`). A label that is left out is 0. */
+export interface MplsFilter {
+  /** The whole label entry in host order: 20 bits of label, 3 of traffic class, 1 bottom of stack, 8 of TTL. */
+  readonly label?: number;
+}
+
+/** The identifier of a tunnel (`struct ibv_flow_tunnel_filter`). An identifier that is left out is 0. */
+export interface TunnelFilter {
+  /** VXLAN network identifier, in host order. */
+  readonly tunnelId?: number;
+}
+
+const BIG_ENDIAN = { bigEndian: true } as const;
+const MAC = { from: parseMac, to: formatMac };
+const IPV4 = { from: addressOf(4), to: formatAddress };
+const IPV6 = { from: addressOf(16), to: formatAddress };
+
+/** A codec for the filter of each header. */
+export const filterCodecs: {
+  readonly eth: AttributeCodec<EthFilter>;
+  readonly ipv4: AttributeCodec<Ipv4Filter>;
+  readonly ipv4Ext: AttributeCodec<Ipv4ExtFilter>;
+  readonly ipv6: AttributeCodec<Ipv6Filter>;
+  readonly esp: AttributeCodec<EspFilter>;
+  readonly tcpUdp: AttributeCodec<TcpUdpFilter>;
+  readonly gre: AttributeCodec<GreFilter>;
+  readonly mpls: AttributeCodec<MplsFilter>;
+  readonly tunnel: AttributeCodec<TunnelFilter>;
+} = {
+  eth: codecOf<"ibv_flow_eth_filter", EthFilter>("ibv_flow_eth_filter", "Ethernet filter", {
+    dstMac: MAC,
+    srcMac: MAC,
+    etherType: BIG_ENDIAN,
+    vlanTag: BIG_ENDIAN,
+  }),
+  ipv4: codecOf<"ibv_flow_ipv4_filter", Ipv4Filter>("ibv_flow_ipv4_filter", "IPv4 filter", {
+    srcIp: IPV4,
+    dstIp: IPV4,
+  }),
+  ipv4Ext: codecOf<"ibv_flow_ipv4_ext_filter", Ipv4ExtFilter>(
+    "ibv_flow_ipv4_ext_filter",
+    "IPv4 filter",
+    { srcIp: IPV4, dstIp: IPV4, proto: {}, tos: {}, ttl: {}, flags: {} },
+  ),
+  ipv6: codecOf<"ibv_flow_ipv6_filter", Ipv6Filter>("ibv_flow_ipv6_filter", "IPv6 filter", {
+    srcIp: IPV6,
+    dstIp: IPV6,
+    flowLabel: { bits: 20, bigEndian: true },
+    nextHdr: {},
+    trafficClass: {},
+    hopLimit: {},
+  }),
+  esp: codecOf<"ibv_flow_esp_filter", EspFilter>("ibv_flow_esp_filter", "ESP filter", {
+    spi: BIG_ENDIAN,
+    seq: BIG_ENDIAN,
+  }),
+  tcpUdp: codecOf<"ibv_flow_tcp_udp_filter", TcpUdpFilter>(
+    "ibv_flow_tcp_udp_filter",
+    "port filter",
+    { dstPort: BIG_ENDIAN, srcPort: BIG_ENDIAN },
+  ),
+  gre: codecOf<"ibv_flow_gre_filter", GreFilter>("ibv_flow_gre_filter", "GRE filter", {
+    cKsRes0Ver: BIG_ENDIAN,
+    protocol: BIG_ENDIAN,
+    key: BIG_ENDIAN,
+  }),
+  mpls: codecOf<"ibv_flow_mpls_filter", MplsFilter>("ibv_flow_mpls_filter", "MPLS filter", {
+    label: BIG_ENDIAN,
+  }),
+  tunnel: codecOf<"ibv_flow_tunnel_filter", TunnelFilter>(
+    "ibv_flow_tunnel_filter",
+    "tunnel filter",
+    { tunnelId: BIG_ENDIAN },
+  ),
+};
+
+function parseMac(value: unknown, what: string): Uint8Array {
+  if (typeof value !== "string" || !/^[0-9a-f]{1,2}(:[0-9a-f]{1,2}){5}$/i.test(value)) {
+    throw new TypeError(`Cannot use ${what} ${show(value)}: it is not a MAC address`);
+  }
+  return Uint8Array.from(value.split(":"), (byte) => parseInt(byte, 16));
+}
+
+function formatMac(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join(":");
+}
+
+function addressOf(length: 4 | 16): (value: unknown, what: string) => Uint8Array {
+  return (value, what) => {
+    const bytes = parseAddress(value as string);
+    if (bytes.length === length) return bytes;
+    const family = length === 4 ? "IPv4" : "IPv6";
+    throw new TypeError(`Cannot use ${what} ${show(value)}: it is not an ${family} address`);
+  };
+}

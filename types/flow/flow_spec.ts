@@ -1,0 +1,233 @@
+/**
+ * The conditions and actions of a steering rule.
+ *
+ * @module
+ */
+
+import { enums, structs } from "../../ffi/layout.ts";
+import { handleAddress } from "../../ffi/pointers.ts";
+import { allocStruct, writeField } from "../../ffi/struct.ts";
+import type { AttributeCodec } from "../core/attributes.ts";
+import { boolean, instance, listOf, show, snapshot, uint32 } from "../core/checks.ts";
+import { type Members, members } from "../core/enums.ts";
+import type { NativeResource } from "../core/native_resource.ts";
+import { Counters } from "./counters.ts";
+import { FlowActionEsp } from "./flow_action_esp.ts";
+import {
+  type EspFilter,
+  type EthFilter,
+  filterCodecs,
+  type GreFilter,
+  type Ipv4ExtFilter,
+  type Ipv4Filter,
+  type Ipv6Filter,
+  type MplsFilter,
+  type TcpUdpFilter,
+  type TunnelFilter,
+} from "./flow_filter.ts";
+
+/**
+ * Kinds of flow specification (`enum ibv_flow_spec_type`).
+ *
+ * - `ETH`, `IPV4`, `IPV4_EXT`, `IPV6`, `ESP`, `TCP`, `UDP`, `VXLAN_TUNNEL`, `GRE`, `MPLS`: conditions on a header
+ * - `INNER`: a flag for the headers of an encapsulated packet; {@linkcode FilterSpec.inner} sets it
+ * - `ACTION_TAG`: mark the packet; the completion carries the tag
+ * - `ACTION_DROP`: drop the packet
+ * - `ACTION_HANDLE`: apply a {@linkcode FlowActionEsp}
+ * - `ACTION_COUNT`: count the packet in {@linkcode Counters}
+ */
+export const FlowSpecType: Members<typeof enums.ibv_flow_spec_type, "IBV_FLOW_SPEC_"> = members(
+  enums.ibv_flow_spec_type,
+  "IBV_FLOW_SPEC_",
+);
+/** A value of {@linkcode FlowSpecType}. */
+export type FlowSpecType = typeof FlowSpecType[keyof typeof FlowSpecType];
+
+/** A condition: a packet matches if each field, masked by `mask`, equals the same field of `val`. */
+export interface FilterSpec<Type extends FlowSpecType, Filter> {
+  /** The header that is compared. */
+  readonly type: Type;
+  /** The values to compare with. */
+  readonly val: Filter;
+  /** The bits that are compared. A field that is left out is not compared. */
+  readonly mask: Filter;
+  /** Whether the header of the encapsulated packet is compared; false if left out. */
+  readonly inner?: boolean;
+}
+
+/** Marks packets (`struct ibv_flow_spec_action_tag`). */
+export interface TagSpec {
+  /** The kind of specification. */
+  readonly type: typeof FlowSpecType.ACTION_TAG;
+  /** The tag, 32 bits. Extended completions carry it. */
+  readonly tagId: number;
+}
+
+/** Drops packets (`struct ibv_flow_spec_action_drop`). */
+export interface DropSpec {
+  /** The kind of specification. */
+  readonly type: typeof FlowSpecType.ACTION_DROP;
+}
+
+/** Applies a flow action (`struct ibv_flow_spec_action_handle`). */
+export interface ActionSpec {
+  /** The kind of specification. */
+  readonly type: typeof FlowSpecType.ACTION_HANDLE;
+  /** The action. The flow keeps it. */
+  readonly action: FlowActionEsp;
+}
+
+/** Counts packets (`struct ibv_flow_spec_counter_action`). */
+export interface CountSpec {
+  /** The kind of specification. */
+  readonly type: typeof FlowSpecType.ACTION_COUNT;
+  /** The counters. The flow keeps them. */
+  readonly counters: Counters;
+}
+
+/** A condition or an action of a steering rule (`struct ibv_flow_spec`). */
+export type FlowSpec =
+  | FilterSpec<typeof FlowSpecType.ETH, EthFilter>
+  | FilterSpec<typeof FlowSpecType.IPV4, Ipv4Filter>
+  | FilterSpec<typeof FlowSpecType.IPV4_EXT, Ipv4ExtFilter>
+  | FilterSpec<typeof FlowSpecType.IPV6, Ipv6Filter>
+  | FilterSpec<typeof FlowSpecType.ESP, EspFilter>
+  | FilterSpec<typeof FlowSpecType.TCP, TcpUdpFilter>
+  | FilterSpec<typeof FlowSpecType.UDP, TcpUdpFilter>
+  | FilterSpec<typeof FlowSpecType.VXLAN_TUNNEL, TunnelFilter>
+  | FilterSpec<typeof FlowSpecType.GRE, GreFilter>
+  | FilterSpec<typeof FlowSpecType.MPLS, MplsFilter>
+  | TagSpec
+  | DropSpec
+  | ActionSpec
+  | CountSpec;
+
+/** A specification in native layout. */
+export interface WrittenSpec {
+  /** The struct. */
+  readonly view: DataView<ArrayBuffer>;
+  /** The object whose pointer the struct holds, and where. */
+  readonly part?: { readonly offset: number; readonly resource: NativeResource };
+}
+
+type FilterLayout =
+  | "ibv_flow_spec_eth"
+  | "ibv_flow_spec_ipv4"
+  | "ibv_flow_spec_ipv4_ext"
+  | "ibv_flow_spec_ipv6"
+  | "ibv_flow_spec_esp"
+  | "ibv_flow_spec_tcp_udp"
+  | "ibv_flow_spec_tunnel"
+  | "ibv_flow_spec_gre"
+  | "ibv_flow_spec_mpls";
+
+const T = FlowSpecType;
+const FILTERS: ReadonlyMap<unknown, readonly [FilterLayout, AttributeCodec<object>]> = new Map(
+  [
+    [T.ETH, ["ibv_flow_spec_eth", filterCodecs.eth]],
+    [T.IPV4, ["ibv_flow_spec_ipv4", filterCodecs.ipv4]],
+    [T.IPV4_EXT, ["ibv_flow_spec_ipv4_ext", filterCodecs.ipv4Ext]],
+    [T.IPV6, ["ibv_flow_spec_ipv6", filterCodecs.ipv6]],
+    [T.ESP, ["ibv_flow_spec_esp", filterCodecs.esp]],
+    [T.TCP, ["ibv_flow_spec_tcp_udp", filterCodecs.tcpUdp]],
+    [T.UDP, ["ibv_flow_spec_tcp_udp", filterCodecs.tcpUdp]],
+    [T.VXLAN_TUNNEL, ["ibv_flow_spec_tunnel", filterCodecs.tunnel]],
+    [T.GRE, ["ibv_flow_spec_gre", filterCodecs.gre]],
+    [T.MPLS, ["ibv_flow_spec_mpls", filterCodecs.mpls]],
+  ] as const,
+);
+
+type AnySpec = Partial<
+  & FilterSpec<FlowSpecType, object>
+  & Omit<TagSpec, "type">
+  & Omit<ActionSpec, "type">
+  & Omit<CountSpec, "type">
+>;
+const NAMES = ["type", "val", "mask", "inner", "tagId", "action", "counters"] as const;
+
+/** Reads the specifications of a rule and writes each into a struct. Pointers of objects are left for later. */
+export function writeSpecs(specs: readonly FlowSpec[]): WrittenSpec[] {
+  return listOf(specs, "specs").map((spec) => writeSpec(snapshot(spec as AnySpec, "spec", NAMES)));
+}
+
+/** Writes the pointer of the object that a specification names. Call it when no code of the caller runs any more. */
+export function writePart({ view, part }: WrittenSpec): void {
+  if (part === undefined) return;
+  const pointer = handleAddress(part.resource.unsafeHandle);
+  writeField(view, { offset: part.offset, type: "ptr" }, pointer);
+}
+
+function writeSpec(spec: AnySpec): WrittenSpec {
+  const filter = FILTERS.get(spec.type);
+  if (filter !== undefined) return { view: writeFilter(spec, ...filter) };
+  refuse(spec, ["val", "mask", "inner"]);
+  switch (spec.type) {
+    case T.ACTION_TAG:
+      return writeTag(spec);
+    case T.ACTION_DROP:
+      refuse(spec, ["tagId", "action", "counters"]);
+      return { view: header("ibv_flow_spec_action_drop", spec.type) };
+    case T.ACTION_HANDLE: {
+      refuse(spec, ["tagId", "counters"]);
+      const { offset } = structs.ibv_flow_spec_action_handle.fields.action;
+      const resource = instance(spec.action, FlowActionEsp, "action");
+      return { view: header("ibv_flow_spec_action_handle", spec.type), part: { offset, resource } };
+    }
+    case T.ACTION_COUNT: {
+      refuse(spec, ["tagId", "action"]);
+      const { offset } = structs.ibv_flow_spec_counter_action.fields.counters;
+      const resource = instance(spec.counters, Counters, "counters");
+      return {
+        view: header("ibv_flow_spec_counter_action", spec.type),
+        part: { offset, resource },
+      };
+    }
+    default:
+      throw new RangeError(`Cannot use spec type ${show(spec.type)}: it is no FlowSpecType`);
+  }
+}
+
+function refuse(spec: AnySpec, names: readonly (keyof AnySpec)[]): void {
+  const stray = names.find((name) => spec[name] !== undefined);
+  if (stray !== undefined) {
+    throw new TypeError(`Cannot use spec: ${stray} does not belong to its type`);
+  }
+}
+
+function writeTag(spec: AnySpec): WrittenSpec {
+  refuse(spec, ["action", "counters"]);
+  const view = header("ibv_flow_spec_action_tag", T.ACTION_TAG);
+  const tag = uint32(spec.tagId as number, "tagId");
+  writeField(view, structs.ibv_flow_spec_action_tag.fields.tag_id, tag);
+  return { view };
+}
+
+function writeFilter(
+  spec: AnySpec,
+  layout: FilterLayout,
+  codec: AttributeCodec<object>,
+): DataView<ArrayBuffer> {
+  refuse(spec, ["tagId", "action", "counters"]);
+  const inner = boolean(spec.inner ?? false, "inner") ? T.INNER : 0;
+  const view = header(layout, spec.type! | inner);
+  const { val, mask } = structs[layout].fields;
+  codec.writeTo(view, val.offset, spec.val as object);
+  codec.writeTo(view, mask.offset, spec.mask as object);
+  return view;
+}
+
+function header(
+  layout:
+    | FilterLayout
+    | "ibv_flow_spec_action_tag"
+    | "ibv_flow_spec_action_drop"
+    | "ibv_flow_spec_action_handle"
+    | "ibv_flow_spec_counter_action",
+  type: number,
+): DataView<ArrayBuffer> {
+  const { size, fields } = structs[layout];
+  const view = allocStruct(structs[layout]);
+  writeField(view, fields.type, type);
+  writeField(view, fields.size, size);
+  return view;
+}
