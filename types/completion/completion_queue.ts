@@ -1,62 +1,205 @@
-import type { IbvCq } from "../../ffi/handles.ts";
+/**
+ * Completion queues, and the channels that their events come through. They are in one file because the public methods of
+ * each one name the other.
+ *
+ * @module
+ */
+
+import { EOPNOTSUPP } from "../../ffi/errno.ts";
+import type { IbvCompChannel, IbvCq } from "../../ffi/handles.ts";
 import { hasContextOp } from "../../ffi/inlines.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { readNative } from "../../ffi/struct.ts";
-import {
-  type CompletionChannel,
-  registerQueue,
-  unregisterQueue,
-  waitForQueue,
-  wakeQueue,
-} from "./completion_channel.ts";
-import type { Context } from "../device/context.ts";
-import { check, checkHandle, failure } from "../core/errors.ts";
-import { Resource } from "../core/resource.ts";
+import { type AbortOptions, signalOf } from "../core/abortable.ts";
+import { boolean, instance, integer, positiveInt, snapshot } from "../core/checks.ts";
+import { check, checkHandle, type CheckOptions, failure } from "../core/errors.ts";
+import { type NativeKind, NativeResource } from "../core/native_resource.ts";
+import { assertOpen } from "../core/resource.ts";
+import { registerElement, unregisterElement } from "../device/async_events.ts";
+import { Context } from "../device/context.ts";
+import { hintDescriptors, makeNonblocking } from "../device/event_source.ts";
+import { ChannelEvents } from "./channel_events.ts";
+import { Completions, type CompletionSource } from "./completions.ts";
+import { Poller } from "./poller.ts";
 import type { SendTracker } from "./send_tracker.ts";
-import { integer, positiveInt } from "../core/checks.ts";
-import { WcOpcode, WcStatus, type WorkCompletion } from "./work_completion.ts";
-import { moveCompletions, setLength, WorkCompletions } from "./work_completions.ts";
+import type { WorkCompletion } from "./work_completion.ts";
+import { WorkCompletions } from "./work_completions.ts";
 
-/** What a completion queue is to be like. */
-export interface CqInit {
-  /** Entries it must have room for, at least 1; it may get more. */
+let eventsOf: (channel: CompletionChannel) => ChannelEvents<CompletionQueue>;
+
+const CHANNEL: NativeKind<IbvCompChannel, CompletionChannel> = {
+  name: "completion channel",
+  closing: (channel) => eventsOf(channel).close(),
+  destroy: (handle) => {
+    const result = verbs().ibv_destroy_comp_channel(handle);
+    check("ibv_destroy_comp_channel", "destroy completion channel", result);
+  },
+  describe: ({ context, fd }) => ({ device: context.device.name, fd }),
+};
+
+/**
+ * A completion channel (`struct ibv_comp_channel`). The events of completion queues come through it. Several queues may
+ * share one. Queues that are made without a channel share one per context.
+ *
+ * One thread waits for all channels together. There is no such thread while nobody waits. Events are acknowledged when
+ * they are read. Disposing a channel disposes its completion queues.
+ *
+ * @example Wait for several queues
+ * ```ts
+ * import { CompletionChannel, CompletionQueue, type Context } from "@rdma/ibverbs";
+ *
+ * async function serve(context: Context, signal: AbortSignal): Promise<void> {
+ *   using channel = new CompletionChannel(context);
+ *   const queues = [1, 2].map(() => new CompletionQueue(context, { cqe: 64, channel }));
+ *   for (const cq of queues) cq.reqNotify();
+ *   while (true) {
+ *     const cq = await channel.getCqEvent({ signal });
+ *     cq.reqNotify();
+ *     for (const wc of cq.poll(64)) console.log(wc.check().wrId);
+ *   }
+ * }
+ * ```
+ */
+export class CompletionChannel extends NativeResource<IbvCompChannel> {
+  /** The device that the channel belongs to. */
+  readonly context: Context;
+  readonly #events: ChannelEvents<CompletionQueue>;
+
+  static {
+    eventsOf = (channel) => channel.#events;
+  }
+
+  /**
+   * Creates a channel (`ibv_create_comp_channel`).
+   *
+   * @param context The device.
+   * @throws {TypeError} If the context is disposed.
+   * @throws {VerbsError} If the system refuses. EMFILE means that the process has no file descriptor left.
+   */
+  constructor(context: Context) {
+    const parent = instance(context, Context, "context").unsafeHandle;
+    const handle = verbs().ibv_create_comp_channel(parent);
+    checkHandle("ibv_create_comp_channel", "create completion channel", handle, {
+      hint: hintDescriptors,
+    });
+    const fd = readNative(handle!, structs.ibv_comp_channel.fields.fd);
+    try {
+      makeNonblocking(fd);
+    } catch (error) {
+      verbs().ibv_destroy_comp_channel(handle!);
+      throw error;
+    }
+    super(CHANNEL, handle!, [context]);
+    this.context = context;
+    this.#events = new ChannelEvents(this, fd);
+  }
+
+  /** The descriptor that is readable when there is an event. It is non-blocking. Only the channel may read it. */
+  get fd(): number {
+    return readNative(this.unsafeHandle, structs.ibv_comp_channel.fields.fd);
+  }
+
+  /**
+   * Waits for the next event of any queue of the channel, and acknowledges it (`ibv_get_cq_event`,
+   * `ibv_ack_cq_events`). A queue makes one event each time {@linkcode CompletionQueue.reqNotify} has armed it.
+   *
+   * One event ends one wait, the oldest first. While {@linkcode CompletionQueue.completions} waits for a queue, the
+   * events of that queue go to the iteration only.
+   *
+   * @returns The queue that has completions.
+   * @throws {TypeError} If the channel is disposed, or is disposed meanwhile, or if the signal is not an AbortSignal.
+   * @throws The reason of the signal, if it aborts.
+   */
+  async getCqEvent(options: AbortOptions = {}): Promise<CompletionQueue> {
+    const signal = signalOf(options);
+    assertOpen(this);
+    signal?.throwIfAborted();
+    return await this.#events.next(signal);
+  }
+}
+
+const sharedChannels = new WeakMap<Context, CompletionChannel>();
+
+/** The channel that the queues of a context share. */
+export function sharedChannel(context: Context): CompletionChannel {
+  let channel = sharedChannels.get(context);
+  if (channel === undefined || channel.disposed) {
+    sharedChannels.set(context, channel = new CompletionChannel(context));
+  }
+  return channel;
+}
+
+/** Attributes of a completion queue to create: the arguments of `ibv_create_cq`. */
+export interface CqInitAttr {
+  /** The number of entries, at least 1. The queue may get more. */
   readonly cqe: number;
-  /** Channel for its events; if left out, one that the context's queues share; null for none. */
+  /** The channel for events. If it is left out, the queue shares one with others of its context. `null` is none. */
   readonly channel?: CompletionChannel | null;
-  /** Completion vector, from 0: which interrupt its events take. 0 if left out. */
+  /** The completion vector: which interrupt makes the events, from 0. The default is 0. */
   readonly compVector?: number;
 }
 
 /** Options of {@linkcode CompletionQueue.completions}. */
 export interface CompletionsOptions {
-  /** Ends the iteration: it throws the signal's reason. */
+  /** Ends the iteration: it throws the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
-  /** Most completions polled at a time; 32 if left out. */
+  /** The number of completions to poll at a time. The default is 32. */
   readonly batch?: number;
-  /** Empty polls in a row before it goes to sleep; 0, to sleep at once, if left out. Waking up costs tens of us. */
+  /** Empty polls in a row before the iteration waits for an event. The default is 0. Waking up takes tens of us. */
   readonly spin?: number;
 }
 
-const { size: SIZE, fields } = structs.ibv_wc;
-const STATUS = fields.status.offset;
-const OPCODE = fields.opcode.offset;
-const QP_NUM = fields.qp_num.offset;
-const { SUCCESS } = WcStatus;
-const { RECV } = WcOpcode;
+/** The arguments of a queue's creation, checked. */
+export interface CqArguments {
+  /** The number of entries. */
+  readonly cqe: number;
+  /** The completion vector. */
+  readonly compVector: number;
+  /** The channel of its events. */
+  readonly channel: CompletionChannel | null;
+  /** The `cq_context` of its events. */
+  readonly id: bigint;
+}
 
-let nextId = 1n;
+/** A native queue. */
+export interface MadeCq extends Pick<CqArguments, "channel" | "id"> {
+  /** The native object. */
+  readonly handle: IbvCq;
+}
 
-/** Has a queue report completed sends of a queue pair. */
+/** Creates the native object of a completion queue. */
+export type CreateCq = (context: Context, init: CqInitAttr) => MadeCq;
+
+let closing: (cq: CompletionQueue) => void;
+
+const QUEUE: NativeKind<IbvCq, CompletionQueue> = {
+  name: "completion queue",
+  closing: (cq) => closing(cq),
+  destroy: (handle) => {
+    check("ibv_destroy_cq", "destroy completion queue", verbs().ibv_destroy_cq(handle));
+    unregisterElement(handle);
+  },
+  describe: ({ cqe, channel }) => ({ cqe, channel: channel === null ? "none" : channel.fd }),
+};
+
+/** Reports completed sends of a queue pair to a tracker. */
 export let addSender: (cq: CompletionQueue, qpNum: number, tracker: SendTracker) => void;
 
 /** Ends {@linkcode addSender}. */
 export let removeSender: (cq: CompletionQueue, qpNum: number) => void;
 
 /**
- * A completion queue (`struct ibv_cq`). Made by {@linkcode Context.createCq}.
+ * Polls all completions that are in the native queue now, and reports them to the trackers. They are the first ones of
+ * later polls and iterations. Completions of later sends can then not be confused with them. An error of the queue is left
+ * to the next poll.
+ */
+export let drain: (cq: CompletionQueue) => void;
+
+/**
+ * A completion queue (`struct ibv_cq`). The results of work requests come through it.
  *
- * @example Waiting for completions
+ * @example Wait for completions
  * ```ts
  * import type { CompletionQueue } from "@rdma/ibverbs";
  *
@@ -68,225 +211,209 @@ export let removeSender: (cq: CompletionQueue, qpNum: number) => void;
  * }
  * ```
  */
-export class CompletionQueue extends Resource<IbvCq> {
-  /** Its name in messages. */
-  protected override readonly kind = "completion queue";
-  /** The device it belongs to. */
+export class CompletionQueue extends NativeResource<IbvCq> {
+  /** The device that the queue belongs to. */
   readonly context: Context;
-  /** The channel its events come through; null if it has none. */
+  /** The channel of its events; `null` if it has none. */
   readonly channel: CompletionChannel | null;
   readonly #id: bigint;
-  readonly #poll: ReturnType<typeof verbs>["ibv_poll_cq"];
-  /** What is under way on the queue pairs that send to this queue, by queue pair number. */
-  readonly #senders: Map<number, SendTracker> = new Map();
-  #scratch: WorkCompletions | undefined;
-  /** What iterations had polled and not given out when they were left; it comes first in every poll. */
-  readonly #left: WorkCompletions[] = [];
+  readonly #poller: Poller = new Poller();
 
   static {
     addSender = (cq, qpNum, tracker) => {
-      cq.#senders.set(qpNum, tracker);
+      cq.#poller.senders.set(qpNum, tracker);
     };
     removeSender = (cq, qpNum) => {
-      cq.#senders.delete(qpNum);
+      cq.#poller.senders.delete(qpNum);
+    };
+    drain = (cq) => {
+      if (cq.disposed) return;
+      try {
+        cq.#poller.drain(cq.unsafeHandle, cq.cqe);
+      } catch {
+        // The next poll fails in the same way.
+      }
+      if (cq.channel !== null) eventsOf(cq.channel).wake(cq);
+    };
+    closing = (cq) => {
+      if (cq.channel !== null) eventsOf(cq.channel).remove(cq.#id, cq);
     };
   }
 
-  private constructor(
-    context: Context,
-    channel: CompletionChannel | null,
-    handle: IbvCq,
-    id: bigint,
-  ) {
-    super(handle, channel === null ? [context] : [context, channel]);
+  /**
+   * Creates a completion queue (`ibv_create_cq`).
+   *
+   * @param context The device.
+   * @param init The attributes.
+   * @throws {TypeError} If the context or the channel is disposed, or the channel belongs to another context.
+   * @throws {RangeError} If a number is out of range.
+   * @throws {VerbsError} If the device refuses: EINVAL for more entries than it supports.
+   */
+  constructor(context: Context, init: CqInitAttr);
+  /** @ignore For subclasses, which create the native object in another way. */
+  constructor(context: Context, init: CqInitAttr, create: CreateCq);
+  constructor(context: Context, init: CqInitAttr, create: CreateCq = createCq) {
+    instance(context, Context, "context");
+    const { handle, channel, id } = create(context, init);
+    super(QUEUE, handle, channel === null ? [context] : [context, channel]);
     this.context = context;
     this.channel = channel;
     this.#id = id;
-    this.#poll = verbs().ibv_poll_cq;
-    if (channel !== null) registerQueue(channel, id, this);
+    if (channel !== null) eventsOf(channel).add(id, this);
+    registerElement(this);
   }
 
-  /** @ignore The way in for {@linkcode Context.createCq}. */
-  static create(
-    context: Context,
-    channel: CompletionChannel | null,
-    { cqe, compVector = 0 }: CqInit,
-  ): CompletionQueue {
-    const handle = context.unsafeHandle;
-    positiveInt(cqe, "cqe");
-    integer(compVector, "compVector", 0, Math.max(0, context.numCompVectors - 1));
-    if (channel !== null && channel.context !== context) {
-      throw new TypeError("Cannot create completion queue: the channel belongs to another context");
-    }
-    if (!hasContextOp(handle, "poll_cq") || !hasContextOp(handle, "req_notify_cq")) {
-      throw new TypeError("Cannot create completion queue: the provider has no poll_cq");
-    }
-    const id = nextId++;
-    const cq = verbs().ibv_create_cq(handle, cqe, id, channel?.unsafeHandle ?? null, compVector);
-    checkHandle("ibv_create_cq", "create completion queue", cq, {
-      detail: () => `cqe ${cqe}`,
-      hint: (code) =>
-        code === "EINVAL"
-          ? `The device allows up to ${context.queryDevice().maxCqe} entries`
-          : undefined,
-    });
-    return new CompletionQueue(context, channel, cq!, id);
-  }
-
-  /** Entries it has room for. */
+  /** The number of entries. */
   get cqe(): number {
     return readNative(this.unsafeHandle, structs.ibv_cq.fields.cqe);
   }
 
   /**
-   * Takes completions out of the queue, as objects (`ibv_poll_cq`).
+   * Takes completions out of the queue as objects (`ibv_poll_cq`). Their status may not be SUCCESS:
+   * {@linkcode WorkCompletion.check} throws then.
    *
-   * @param numEntries Most to take, at least 1.
-   * @returns Those there were, oldest first; none if the queue is empty. Look at their status.
+   * @param numEntries The largest number of completions to take, at least 1. The default is 16.
+   * @returns The oldest completions; none if the queue is empty.
    * @throws {VerbsError} If the provider fails, or the queue has overrun.
    */
   poll(numEntries: number = 16): WorkCompletion[] {
-    if (this.#scratch === undefined || this.#scratch.capacity !== numEntries) {
-      this.#scratch = new WorkCompletions(numEntries);
-    }
-    this.pollInto(this.#scratch);
-    return [...this.#scratch];
+    const handle = this.unsafeHandle;
+    return this.#poller.pollObjects(handle, positiveInt(numEntries, "numEntries"));
   }
 
   /**
-   * Takes completions out of the queue without making objects (`ibv_poll_cq`): as many as there are and fit.
+   * Takes completions out of the queue without making objects (`ibv_poll_cq`). It takes as many as there are and as fit
+   * into the batch; if some were polled ahead, it takes only those.
    *
-   * @returns How many there were.
+   * @returns How many it took. It is 0 if the queue is empty.
    * @throws {VerbsError} If the provider fails, or the queue has overrun.
    */
   pollInto(batch: WorkCompletions): number {
     const handle = this.unsafeHandle;
-    if (this.#left.length > 0) return this.#takeLeft(batch);
-    if (batch.view.byteLength === 0) throw new TypeError("Cannot poll: the batch was transferred");
-    const count = this.#poll(handle, batch.capacity, batch.pointer);
-    // providers without the op return the positive EOPNOTSUPP, as if there were 95 completions
-    if (count < 0 || count > batch.capacity) throw pollError(count);
-    setLength(batch, count);
-    if (count > 0 && this.#senders.size > 0) this.#account(batch, count);
-    return count;
-  }
-
-  #takeLeft(batch: WorkCompletions): number {
-    const oldest = this.#left[0]!;
-    moveCompletions(oldest, 0, batch);
-    if (oldest.length === 0) this.#left.shift();
-    return batch.length;
-  }
-
-  /** Keeps what an iteration leaves behind, and wakes another one to go on with it. */
-  #leave(completions: WorkCompletions, from: number): void {
-    const left = new WorkCompletions(completions.length - from);
-    moveCompletions(completions, from, left);
-    this.#left.push(left);
-    if (this.channel !== null) wakeQueue(this.channel, this);
-  }
-
-  /** Lets go of the address handles whose sends have completed. */
-  #account(batch: WorkCompletions, count: number): void {
-    const { view } = batch;
-    let qpNum = view.getUint32(QP_NUM, true);
-    let sends = 0;
-    for (let at = 0; at < count * SIZE; at += SIZE) {
-      const number = view.getUint32(at + QP_NUM, true);
-      if (number !== qpNum) {
-        if (sends > 0) this.#senders.get(qpNum)?.completed(sends);
-        qpNum = number;
-        sends = 0;
-      }
-      if (isSend(view, at)) sends++;
-    }
-    if (sends > 0) this.#senders.get(qpNum)?.completed(sends);
+    return this.#poller.pollInto(handle, batch, instance(batch, WorkCompletions, "batch").capacity);
   }
 
   /**
-   * Asks for an event with the next completion (`ibv_req_notify_cq`). Completions that are there already give none:
-   * poll once more after arming, before waiting.
+   * Arms the queue: its next completion makes an event (`ibv_req_notify_cq`). Completions that are already in the queue
+   * make none, so poll once more after arming and before waiting.
    *
-   * @param solicitedOnly Only for completions whose sender asked for it, and for failed ones.
+   * @param solicitedOnly Whether only completions of solicited sends and failed completions make an event.
+   * @throws {VerbsError} If the device refuses.
    */
   reqNotify(solicitedOnly: boolean = false): void {
-    const result = verbs().ibv_req_notify_cq(this.unsafeHandle, Number(solicitedOnly));
+    const solicited = Number(boolean(solicitedOnly, "solicitedOnly"));
+    const result = verbs().ibv_req_notify_cq(this.unsafeHandle, solicited);
     check("ibv_req_notify_cq", "arm completion queue", result);
   }
 
   /**
-   * Gives the queue another size (`ibv_resize_cq`).
+   * Changes the number of entries (`ibv_resize_cq`).
    *
-   * @param cqe Entries it must have room for; it may get more.
-   * @throws {VerbsError} EINVAL if it holds more completions than that.
+   * @param cqe The number of entries, at least 1. The queue may get more.
+   * @throws {VerbsError} EINVAL if the queue holds more completions, or the device does not support so many entries.
    */
   resize(cqe: number): void {
-    const result = verbs().ibv_resize_cq(this.unsafeHandle, positiveInt(cqe, "cqe"));
+    positiveInt(cqe, "cqe");
+    const result = verbs().ibv_resize_cq(this.unsafeHandle, cqe);
     check("ibv_resize_cq", "resize completion queue", result, { detail: () => `cqe ${cqe}` });
   }
 
   /**
-   * Completions as they come, for `for await`. It sleeps while there are none, without keeping a thread for itself,
-   * and never misses one. What it had polled already when it is left comes first in the next poll.
+   * Completions as they come, for `for await`. It waits while there are none, misses none, and keeps the order. Several
+   * iterations over one queue share its completions. Leaving the loop loses none: the next poll or iteration goes on.
    *
-   * @throws {TypeError} If the queue has no channel, or is disposed meanwhile.
-   * @throws The signal's reason when it aborts.
+   * While completions keep coming, it lets timers and other events run about once a millisecond.
+   *
+   * A Worker that is terminated here leaves a thread behind for up to 10 seconds. Abort the signal before the
+   * termination to avoid it.
+   *
+   * @throws {TypeError} If the queue has no channel, or is disposed meanwhile, or if an option is not valid.
+   * @throws {RangeError} If `batch` or `spin` is out of range.
+   * @throws {VerbsError} If the provider fails, or the queue has overrun.
+   * @throws The reason of the signal, if it aborts.
    */
-  async *completions(
-    { signal, batch = 32, spin = 0 }: CompletionsOptions = {},
-  ): AsyncGenerator<WorkCompletion, void, void> {
-    const channel = this.channel;
+  completions(options: CompletionsOptions = {}): Completions {
+    try {
+      return new Completions(this.#source(options));
+    } catch (error) {
+      // As in an async generator, the first next() reports wrong arguments.
+      return new Completions(failing(error));
+    }
+  }
+
+  #source(options: CompletionsOptions): CompletionSource {
+    const names = ["signal", "batch", "spin"] as const;
+    const { signal, batch = 32, spin = 0 } = snapshot(options, "options", names);
+    const { channel } = this;
     if (channel === null) {
       throw new TypeError("Cannot wait for completions: the completion queue has no channel");
     }
-    const completions = new WorkCompletions(batch);
-    while (true) {
-      signal?.throwIfAborted();
-      if (this.#spin(completions, spin) === 0) {
-        this.reqNotify();
-        if (this.pollInto(completions) === 0) {
-          await waitForQueue(channel, this, signal);
-          continue;
-        }
-      }
-      let given = 0;
-      try {
-        while (given < completions.length) yield completions.at(given++);
-      } finally {
-        if (given < completions.length) this.#leave(completions, given);
-      }
+    positiveInt(batch, "batch");
+    return {
+      take: () => this.#poller.take(this.unsafeHandle, batch),
+      arm: () => this.reqNotify(),
+      wait: (signal) => eventsOf(channel).waitFor(this, signal),
+      signal: signal === undefined ? undefined : instance(signal, AbortSignal, "signal"),
+      spin: integer(spin, "spin", 0, Number.MAX_SAFE_INTEGER),
+    };
+  }
+}
+
+function failing(error: unknown): CompletionSource {
+  const fail = (): never => {
+    throw error;
+  };
+  return { take: fail, arm: fail, wait: fail, signal: undefined, spin: 0 };
+}
+
+let nextId = 1n;
+
+/** Checks the attributes of a queue to create that all kinds of queues have, and chooses its channel and `cq_context`. */
+export function checkCq(
+  context: Context,
+  { cqe, channel, compVector = 0 }: CqInitAttr,
+): CqArguments {
+  positiveInt(cqe, "cqe");
+  integer(compVector, "compVector", 0, Math.max(0, context.numCompVectors - 1));
+  if (channel !== undefined && channel !== null) {
+    assertOpen(instance(channel, CompletionChannel, "channel"));
+    if (channel.context !== context) {
+      throw new TypeError("Cannot create completion queue: channel belongs to another context");
     }
   }
-
-  #spin(completions: WorkCompletions, spin: number): number {
-    let count = this.pollInto(completions);
-    for (let i = 0; count === 0 && i < spin; i++) count = this.pollInto(completions);
-    return count;
+  for (const op of ["poll_cq", "req_notify_cq"] as const) {
+    if (hasContextOp(context.unsafeHandle, op)) continue;
+    throw failure(`ibv_${op}`, "create completion queue", EOPNOTSUPP);
   }
-
-  /** Disposes the object, as {@linkcode Resource.close} does. */
-  override [Symbol.dispose](): void {
-    if (this.channel !== null) unregisterQueue(this.channel, this.#id, this);
-    super[Symbol.dispose]();
-  }
-
-  /** Destroys the native object. */
-  protected override destroy(handle: IbvCq): void {
-    const result = verbs().ibv_destroy_cq(handle);
-    check("ibv_destroy_cq", "destroy completion queue", result);
-  }
+  return {
+    cqe,
+    compVector,
+    channel: channel === undefined ? sharedChannel(context) : channel,
+    id: nextId++,
+  };
 }
 
-/** Whether it is a send that succeeded: of a failed request not even the kind is known. */
-function isSend(view: DataView, at: number): boolean {
-  return view.getUint32(at + STATUS, true) === SUCCESS && view.getUint32(at + OPCODE, true) < RECV;
-}
-
-function pollError(count: number): Error {
-  return failure("ibv_poll_cq", "poll completion queue", Math.abs(count), {
-    hint: () =>
-      count < 0
-        ? "The queue may have overrun: more completions came than it has entries"
+/** The options of the error of a queue that could not be created. */
+export function explainCq(context: Context, cqe: number): CheckOptions {
+  return {
+    detail: () => `cqe ${cqe}`,
+    hint: (code) =>
+      code === "EINVAL"
+        ? `The device supports up to ${context.queryDevice().maxCqe} entries`
         : undefined,
-  });
+  };
+}
+
+function createCq(context: Context, init: CqInitAttr): MadeCq {
+  const given = snapshot(init, "completion queue attributes", ["cqe", "channel", "compVector"]);
+  const { cqe, compVector, channel, id } = checkCq(context, given);
+  const handle = verbs().ibv_create_cq(
+    context.unsafeHandle,
+    cqe,
+    id,
+    channel?.unsafeHandle ?? null,
+    compVector,
+  );
+  checkHandle("ibv_create_cq", "create completion queue", handle, explainCq(context, cqe));
+  return { handle: handle!, channel, id };
 }

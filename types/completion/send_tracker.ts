@@ -1,46 +1,55 @@
-import { reconsider, type Resource } from "../core/resource.ts";
+/**
+ * Which sends of a queue pair have completed.
+ *
+ * @module
+ */
+
+import { destroyIfUnused, type Resource } from "../core/resource.ts";
 
 /**
- * Counts the sends of one queue pair, so that what they use is kept until their completions have been polled. Sends
- * complete in order: a completion means that its send and all before it are done.
+ * Counts the sends of one queue pair, so that the objects they use live until their completions are polled. Sends
+ * complete in order: a completion means that its send and all sends before it are done.
  *
- * Failed sends are not counted, because a failed completion does not tell whether it is of a send or a receive. They put
- * the queue pair into an error state, and what they used is kept until it is reset, recovered or destroyed.
+ * Failed sends are not counted, because a failed completion does not say whether it is of a send or a receive. The queue
+ * pair is in an error state then. The objects live until it is reset, recovered or destroyed.
  */
 export class SendTracker {
-  /** Signaled sends posted. A send's number is that of the signaled ones up to it, with itself or else the next one. */
+  /**
+   * Signaled sends posted. The number of a signaled send is the count of the signaled sends up to and with itself. The
+   * number of an unsignaled send is that of the next signaled one.
+   */
   #posted = 0;
   /** Signaled sends completed. */
   #completed = 0;
-  /** What was disposed while sends used it, with the number of the last of them. */
+  /** Resources that were disposed while sends used them, with the number of the last of these sends. */
   readonly #disposed: Map<Resource, number> = new Map();
 
-  /** Notes that so many signaled sends were posted, and returns how many had been before. */
+  /** Records signaled sends that were posted. Returns the count of those before. */
   posted(signaled: number): number {
     const before = this.#posted;
     this.#posted += signaled;
     return before;
   }
 
-  /** Notes the completion of the oldest signaled sends. */
+  /** Records the completion of the oldest signaled sends. */
   completed(count: number): void {
     this.#completed = Math.min(this.#completed + count, this.#posted);
     if (this.#disposed.size > 0) this.#release();
   }
 
-  /** Notes that no send is under way any more: the queue pair was reset, recovered or destroyed. */
+  /** Records that no send is outstanding any more: the queue pair was reset, recovered or destroyed. */
   ended(): void {
-    // a number of its own, as unsignaled sends behind the last signaled one have that of the next
+    // Unsignaled sends after the last signaled one have the number of the next signaled one.
     this.#completed = ++this.#posted;
     this.#release();
   }
 
-  /** Whether the send of that number is under way. */
+  /** Whether the send of this number is outstanding. */
   isUnderWay(number: number): boolean {
     return number > this.#completed;
   }
 
-  /** Has a disposed resource destroyed when the send of that number is done. */
+  /** Destroys a disposed resource when the send of this number is done. */
   whenDone(number: number, resource: Resource): void {
     this.#disposed.set(resource, number);
   }
@@ -49,7 +58,7 @@ export class SendTracker {
     for (const [resource, number] of this.#disposed) {
       if (this.isUnderWay(number)) continue;
       this.#disposed.delete(resource);
-      reconsider(resource);
+      destroyIfUnused(resource);
     }
   }
 }

@@ -1,34 +1,35 @@
 /**
- * Work completions: what became of posted work.
+ * Work completions: the results of work requests.
  *
  * @module
  */
 
 import { enums, structs } from "../../ffi/layout.ts";
-import { writeField } from "../../ffi/struct.ts";
-import { type Members, members, nameOf } from "../core/enums.ts";
+import { type AttributeCodec, codecOf } from "../core/attributes.ts";
+import { object } from "../core/checks.ts";
+import { type Members, members, nameOf, namesOf } from "../core/enums.ts";
 
 /**
- * How a work request ended (`enum ibv_wc_status`).
+ * Result of a work request (`enum ibv_wc_status`).
  *
- * - `SUCCESS`: done
- * - `LOC_LEN_ERR`: a local buffer was too small, or the message too long
- * - `LOC_QP_OP_ERR`: the queue pair could not carry it out, for instance with a destroyed address handle
- * - `LOC_EEC_OP_ERR`: the same on an end-to-end context
- * - `LOC_PROT_ERR`: a local buffer is not covered by its memory region
- * - `WR_FLUSH_ERR`: dropped, because the queue was in an error state
+ * - `SUCCESS`: the request succeeded
+ * - `LOC_LEN_ERR`: a local buffer is too small, or the message is too long
+ * - `LOC_QP_OP_ERR`: the queue pair could not execute the request, for instance because its address handle was destroyed
+ * - `LOC_EEC_OP_ERR`: the same for an end-to-end context
+ * - `LOC_PROT_ERR`: a local buffer is not within its memory region
+ * - `WR_FLUSH_ERR`: the request was not executed, because the queue pair was in an error state
  * - `MW_BIND_ERR`: a memory window could not be bound
- * - `BAD_RESP_ERR`: the peer's answer was not understood
- * - `LOC_ACCESS_ERR`: a local buffer lacks the access it needs
- * - `REM_INV_REQ_ERR`: the peer refused the request
- * - `REM_ACCESS_ERR`: the peer's memory region lacks the access it needs
- * - `REM_OP_ERR`: the peer could not carry it out
+ * - `BAD_RESP_ERR`: the peer's response was unexpected
+ * - `LOC_ACCESS_ERR`: a local buffer lacks the access that the request needs
+ * - `REM_INV_REQ_ERR`: the peer refused the request as invalid
+ * - `REM_ACCESS_ERR`: the peer's memory region lacks the access that the request needs
+ * - `REM_OP_ERR`: the peer could not execute the request
  * - `RETRY_EXC_ERR`: the peer did not answer
  * - `RNR_RETRY_EXC_ERR`: the peer had no receive posted
  * - `LOC_RDD_VIOL_ERR`, `REM_INV_RD_REQ_ERR`, `REM_ABORT_ERR`, `INV_EECN_ERR`, `INV_EEC_STATE_ERR`: reliable datagrams
  * - `FATAL_ERR`: the device failed
- * - `RESP_TIMEOUT_ERR`: no answer in time
- * - `GENERAL_ERR`: anything else
+ * - `RESP_TIMEOUT_ERR`: the response came too late
+ * - `GENERAL_ERR`: any other error
  * - `TM_ERR`, `TM_RNDV_INCOMPLETE`: tag matching
  */
 export const WcStatus: Members<typeof enums.ibv_wc_status, "IBV_WC_"> = members(
@@ -39,14 +40,14 @@ export const WcStatus: Members<typeof enums.ibv_wc_status, "IBV_WC_"> = members(
 export type WcStatus = typeof WcStatus[keyof typeof WcStatus];
 
 /**
- * What completed (`enum ibv_wc_opcode`); valid where the status is SUCCESS.
+ * Kind of a completed request (`enum ibv_wc_opcode`). It is valid if the status is SUCCESS.
  *
  * - `SEND`, `RDMA_WRITE`, `RDMA_READ`, `COMP_SWAP`, `FETCH_ADD`, `BIND_MW`, `LOCAL_INV`, `TSO`,
  *   `ATOMIC_WRITE`: a request of the send queue
- * - `RECV`: a receive, from a send
- * - `RECV_RDMA_WITH_IMM`: a receive, from an RDMA write with immediate data
+ * - `RECV`: a receive of a send
+ * - `RECV_RDMA_WITH_IMM`: a receive of an RDMA write with immediate data
  * - `TM_ADD`, `TM_DEL`, `TM_SYNC`, `TM_RECV`, `TM_NO_TAG`: tag matching
- * - `DRIVER1`, `DRIVER2`, `DRIVER3`: the provider's own
+ * - `DRIVER1`, `DRIVER2`, `DRIVER3`: operations of the provider
  */
 export const WcOpcode: Members<typeof enums.ibv_wc_opcode, "IBV_WC_"> = members(
   enums.ibv_wc_opcode,
@@ -56,11 +57,11 @@ export const WcOpcode: Members<typeof enums.ibv_wc_opcode, "IBV_WC_"> = members(
 export type WcOpcode = typeof WcOpcode[keyof typeof WcOpcode];
 
 /**
- * Flags of a completion (`enum ibv_wc_flags`), to be combined with `|`.
+ * Flags of a completion (`enum ibv_wc_flags`), combined with `|`.
  *
- * - `GRH`: the buffer of a UD receive starts with a GRH (rxe sets it on every receive)
+ * - `GRH`: the buffer of a UD receive starts with a GRH (rxe sets it for every receive)
  * - `WITH_IMM`: `immData` is valid
- * - `IP_CSUM_OK`: the checksums of a raw packet were verified
+ * - `IP_CSUM_OK`: the device verified the checksums of a raw packet
  * - `WITH_INV`: `invalidatedRkey` is valid
  * - `TM_SYNC_REQ`, `TM_MATCH`, `TM_DATA_VALID`: tag matching
  */
@@ -69,53 +70,53 @@ export const WcFlags: Members<typeof enums.ibv_wc_flags, "IBV_WC_"> = members(
   "IBV_WC_",
 );
 
-/** What `ibv_init_ah_from_wc` reads of a completion. */
+/** The attributes of a completion that `ibv_init_ah_from_wc` reads. A {@linkcode WorkCompletion} has them. */
 export interface WcAddress {
-  /** {@linkcode WcFlags}; `GRH` decides whether the peer's GID is taken from the GRH. */
+  /** {@linkcode WcFlags}, combined. With `GRH` the peer's GID is taken from the GRH. */
   readonly wcFlags: number;
-  /** The sender's LID; InfiniBand only. */
+  /** LID of the sender, 16 bits. It is 0 on RoCE. */
   readonly slid: number;
   /** Service level, 0 to 15. */
   readonly sl: number;
-  /** The lower bits of the LID the packet was sent to; InfiniBand only. */
+  /** Low bits of the LID that the packet was sent to. They are 0 on RoCE. */
   readonly dlidPathBits: number;
 }
 
 /**
- * A work completion (`struct ibv_wc`). Where `status` is not SUCCESS, only `wrId`, `status`, `qpNum` and `vendorErr`
- * are valid.
+ * The result of a work request (`struct ibv_wc`). If `status` is not SUCCESS, only `wrId`, `status`, `qpNum` and
+ * `vendorErr` are valid.
  */
 export class WorkCompletion implements WcAddress {
-  /** The `wrId` that was posted. */
+  /** The `wrId` of the request. */
   readonly wrId: bigint;
-  /** How it ended. */
+  /** Result. */
   readonly status: WcStatus;
-  /** What completed. */
+  /** Kind of request. */
   readonly opcode: WcOpcode;
-  /** The vendor's own error code. */
+  /** Error code of the vendor. */
   readonly vendorErr: number;
-  /** Bytes received, with the 40 of the GRH on a UD queue pair; not valid for sends. */
+  /** Bytes received. On a UD queue pair they include the 40 bytes of the GRH. It is not valid for sends. */
   readonly byteLen: number;
-  /** Immediate data in host order; valid with {@linkcode WcFlags}.WITH_IMM. */
+  /** Immediate data in host order. It is valid with {@linkcode WcFlags}.WITH_IMM. */
   readonly immData: number;
-  /** The rkey that the peer's send invalidated; valid with {@linkcode WcFlags}.WITH_INV. */
+  /** The rkey that the peer's send invalidated. It is valid with {@linkcode WcFlags}.WITH_INV. */
   readonly invalidatedRkey: number;
-  /** The local queue pair, 24 bits. */
+  /** Number of the local queue pair, 24 bits. */
   readonly qpNum: number;
-  /** The sender's queue pair, 24 bits; valid on UD queue pairs. */
+  /** Number of the sender's queue pair, 24 bits. It is valid on UD queue pairs. */
   readonly srcQp: number;
-  /** {@linkcode WcFlags}. */
+  /** {@linkcode WcFlags}, combined. */
   readonly wcFlags: number;
-  /** Index of the P_Key received; GSI queue pairs only. */
+  /** Index of the P_Key of the packet. It is valid on GSI queue pairs. */
   readonly pkeyIndex: number;
-  /** The sender's LID; InfiniBand, UD only. */
+  /** LID of the sender. It is valid on UD queue pairs of InfiniBand. */
   readonly slid: number;
-  /** Service level; UD only. */
+  /** Service level. It is valid on UD queue pairs. */
   readonly sl: number;
-  /** The lower bits of the LID the packet was sent to; InfiniBand, UD only. */
+  /** Low bits of the LID that the packet was sent to. They are valid on UD queue pairs of InfiniBand. */
   readonly dlidPathBits: number;
 
-  /** Reads the completion at a byte offset of native memory. Completions come from {@linkcode CompletionQueue.poll}. */
+  /** Reads a `struct ibv_wc` that starts at a byte offset of a view. {@linkcode CompletionQueue.poll} makes completions. */
   constructor(view: DataView, base: number) {
     const { fields } = structs.ibv_wc;
     this.wrId = view.getBigUint64(base + fields.wr_id.offset, true);
@@ -140,7 +141,7 @@ export class WorkCompletion implements WcAddress {
   }
 
   /**
-   * The completion itself, if it succeeded.
+   * Returns the completion if it succeeded.
    *
    * @throws {WorkCompletionError} If its status is not SUCCESS.
    */
@@ -148,37 +149,47 @@ export class WorkCompletion implements WcAddress {
     if (!this.ok) throw new WorkCompletionError(this);
     return this;
   }
+
+  /** The attributes that matter, on one line, for `console.log`. */
+  [Symbol.for("Deno.customInspect")](): string {
+    const what = this.ok
+      ? `opcode: ${nameOf(WcOpcode, this.opcode)}, byteLen: ${this.byteLen}, ` +
+        `wcFlags: ${namesOf(WcFlags, this.wcFlags)}`
+      : `vendorErr: ${this.vendorErr}`;
+    const status = nameOf(WcStatus, this.status);
+    return `WorkCompletion { wrId: ${this.wrId}n, status: ${status}, qpNum: ${this.qpNum}, ${what} }`;
+  }
 }
 
-/** What usually lies behind a status, by its name. */
+/** The usual cause of a status, by its name. */
 const HINTS: Readonly<Record<string, string>> = {
   LOC_LEN_ERR:
-    "The message does not fit the posted buffer; on UD it takes 40 bytes more for the GRH",
+    "The message does not fit into the posted buffer. On UD the buffer needs 40 more bytes for the GRH",
   LOC_QP_OP_ERR:
-    "The queue pair could not carry out the request: are a send's address handle and memory alive and of the same " +
-    "protection domain, is a receive's buffer large enough (on UD with 40 bytes more for the GRH)?",
-  LOC_PROT_ERR: "A buffer is not covered by a live memory region with the access it needs",
-  WR_FLUSH_ERR: "The queue pair was in an error state before this request was reached",
+    "The queue pair could not execute the request. A send needs an address handle and memory that are alive and of the " +
+    "queue pair's protection domain. A receive needs a buffer that is large enough, on UD with 40 more bytes for the GRH",
+  LOC_PROT_ERR: "A buffer is not within a live memory region that has the access it needs",
+  WR_FLUSH_ERR: "The queue pair was in an error state before it reached this request",
   LOC_ACCESS_ERR: "The local memory region lacks the access that the request needs",
   REM_INV_REQ_ERR:
-    "The peer refused the request: does its queue pair allow the operation and the length?",
+    "The peer refused the request: its queue pair may not allow the operation or the length",
   REM_ACCESS_ERR:
-    "The peer's memory region does not allow this access, or the rkey or address is wrong",
-  REM_OP_ERR: "The peer could not carry out the request",
+    "The peer's memory region does not allow this access, or the rkey or the address is wrong",
+  REM_OP_ERR: "The peer could not execute the request",
   RETRY_EXC_ERR:
-    "The peer did not answer: is its queue pair ready, and the path right (GID, LID, MTU)?",
+    "The peer did not answer: its queue pair may not be ready, or the path may be wrong (GID, LID, MTU)",
   RNR_RETRY_EXC_ERR: "The peer had no receive posted",
 };
 
-/** A completion whose status is not SUCCESS. */
+/** The error of a completion whose status is not SUCCESS. */
 export class WorkCompletionError extends Error {
   /** The error's name. */
   override readonly name = "WorkCompletionError";
   /** The completion. */
   readonly completion: WorkCompletion;
-  /** The status' name, such as `"WR_FLUSH_ERR"`. */
+  /** The name of the status, such as `"WR_FLUSH_ERR"`. */
   readonly code: string;
-  /** What usually lies behind the status, where known. */
+  /** The usual cause of the status, if it is known. */
   readonly hint: string | undefined;
 
   /** Makes the error of a completion. */
@@ -196,11 +207,26 @@ export class WorkCompletionError extends Error {
   }
 }
 
-/** Writes what `ibv_init_ah_from_wc` reads into a native completion. */
-export function writeWcAddress(view: DataView, wc: WcAddress): void {
-  const { fields } = structs.ibv_wc;
-  writeField(view, fields.wc_flags, wc.wcFlags);
-  writeField(view, fields.slid, wc.slid);
-  writeField(view, fields.sl, wc.sl);
-  writeField(view, fields.dlid_path_bits, wc.dlidPathBits);
+const addressCodec: AttributeCodec<WcAddress> = codecOf<"ibv_wc", WcAddress>(
+  "ibv_wc",
+  "work completion",
+  {
+    wcFlags: { required: true },
+    slid: { required: true },
+    sl: { required: true, bits: 4 },
+    dlidPathBits: { required: true },
+  },
+);
+
+/**
+ * Writes what `ibv_init_ah_from_wc` reads of a completion into a zeroed `struct ibv_wc`. Other attributes of the completion
+ * are not read.
+ *
+ * @returns The attributes that were written.
+ * @throws {TypeError} If an attribute is missing or not a number.
+ * @throws {RangeError} If an attribute is out of range.
+ */
+export function writeWcAddress(view: DataView<ArrayBuffer>, wc: WcAddress): WcAddress {
+  const { wcFlags, slid, sl, dlidPathBits } = object(wc, "work completion");
+  return addressCodec.writeTo(view, 0, { wcFlags, slid, sl, dlidPathBits }).given;
 }

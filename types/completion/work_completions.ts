@@ -1,30 +1,47 @@
+/**
+ * Completions in native layout.
+ *
+ * @module
+ */
+
 import { structs } from "../../ffi/layout.ts";
-import { positiveInt } from "../core/checks.ts";
+import { bufferPointer } from "../../ffi/pointers.ts";
+import { positiveInt, show } from "../core/checks.ts";
 import { WcOpcode, WcStatus, WorkCompletion } from "./work_completion.ts";
 
 const { size: SIZE, fields } = structs.ibv_wc;
 const WR_ID = fields.wr_id.offset;
 const STATUS = fields.status.offset;
 const OPCODE = fields.opcode.offset;
+const VENDOR_ERR = fields.vendor_err.offset;
 const BYTE_LEN = fields.byte_len.offset;
 const IMM_DATA = fields.imm_data.offset;
+const INVALIDATED_RKEY = fields.invalidated_rkey.offset;
 const QP_NUM = fields.qp_num.offset;
 const SRC_QP = fields.src_qp.offset;
 const WC_FLAGS = fields.wc_flags.offset;
+const SLID = fields.slid.offset;
+const SL = fields.sl.offset;
+const DLID_PATH_BITS = fields.dlid_path_bits.offset;
 
-/** Notes how many completions a poll brought. */
+/** The `struct ibv_wc` array of a batch. Native code writes it, so it must not be transferred. */
+export let viewOf: (batch: WorkCompletions) => DataView<ArrayBuffer>;
+
+/** The array of a batch as `struct ibv_wc *`. */
+export let pointerOf: (batch: WorkCompletions) => Deno.PointerObject;
+
+/** Records how many completions a poll wrote into a batch. */
 export let setLength: (batch: WorkCompletions, count: number) => void;
 
-/** Moves completions from an index on to another batch, as many as it takes; those behind them move up. */
-export let moveCompletions: (from: WorkCompletions, start: number, to: WorkCompletions) => void;
-
-/** How often was polled into a batch: tells the completions of one poll from those of another. */
+/** How often a batch was polled into. It tells the completions of one poll from those of another. */
 export let pollsOf: (batch: WorkCompletions) => number;
 
 /**
- * Room for completions in native layout, made once and polled into again and again with
- * {@linkcode CompletionQueue.pollInto}. Its accessors read single fields and allocate nothing. What it holds is valid
- * until the next poll into it; give each poller its own.
+ * Memory for completions in native layout. It is made once, and {@linkcode CompletionQueue.pollInto} writes to it again
+ * and again. The accessors read single fields and allocate nothing. Completions are valid until the next poll into the
+ * batch, so each poller needs its own.
+ *
+ * The accessors do not check that the last poll wrote the completion; {@linkcode WorkCompletions.at} does.
  *
  * @example Busy polling
  * ```ts
@@ -41,108 +58,133 @@ export let pollsOf: (batch: WorkCompletions) => number;
 export class WorkCompletions {
   /** How many completions fit. */
   readonly capacity: number;
-  /** The `struct ibv_wc` array; native code writes to it. */
-  readonly view: DataView<ArrayBuffer>;
-  /** The array as `struct ibv_wc *`. */
-  readonly pointer: Deno.PointerObject;
+  readonly #view: DataView<ArrayBuffer>;
+  readonly #pointer: Deno.PointerObject;
   #length = 0;
   #polls = 0;
 
-  /** Makes room for `capacity` completions, at least 1. */
+  /**
+   * Allocates memory.
+   *
+   * @param capacity The number of completions, at least 1.
+   */
   constructor(capacity: number) {
     this.capacity = positiveInt(capacity, "capacity");
-    const bytes = new Uint8Array(SIZE * capacity);
-    this.view = new DataView(bytes.buffer);
-    this.pointer = Deno.UnsafePointer.of(bytes)!;
-  }
-
-  /** How many completions the last poll brought. */
-  get length(): number {
-    return this.#length;
+    this.#view = new DataView(new ArrayBuffer(SIZE * capacity));
+    this.#pointer = bufferPointer(this.#view);
   }
 
   static {
+    viewOf = (batch) => batch.#view;
+    pointerOf = (batch) => batch.#pointer;
     setLength = (batch, count) => {
       batch.#length = count;
       batch.#polls++;
     };
-    moveCompletions = (from, start, to) => {
-      const end = Math.min(from.#length, start + to.capacity);
-      const bytes = new Uint8Array(from.view.buffer);
-      new Uint8Array(to.view.buffer).set(bytes.subarray(start * SIZE, end * SIZE));
-      bytes.copyWithin(start * SIZE, end * SIZE, from.#length * SIZE);
-      from.#length -= end - start;
-      setLength(to, end - start);
-    };
     pollsOf = (batch) => batch.#polls;
   }
 
-  /** The `wrId` that was posted. */
+  /** How many completions the last poll wrote. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** The `wrId` of the request. */
   wrId(index: number): bigint {
-    return this.view.getBigUint64(index * SIZE + WR_ID, true);
+    return this.#view.getBigUint64(index * SIZE + WR_ID, true);
   }
 
-  /** The lower 32 bits of `wrId`, for those who post small numbers: no bigint is made. */
+  /** The lower 32 bits of the `wrId`. It makes no bigint, and suffices if all `wrId` are small. */
   wrIdLow(index: number): number {
-    return this.view.getUint32(index * SIZE + WR_ID, true);
+    return this.#view.getUint32(index * SIZE + WR_ID, true);
   }
 
-  /** How it ended; 0 is SUCCESS. */
+  /** The result. 0 is SUCCESS. */
   status(index: number): WcStatus {
-    return this.view.getUint32(index * SIZE + STATUS, true) as WcStatus;
+    return this.#view.getUint32(index * SIZE + STATUS, true) as WcStatus;
   }
 
-  /** What completed. */
+  /** The kind of request. */
   opcode(index: number): WcOpcode {
-    return this.view.getUint32(index * SIZE + OPCODE, true) as WcOpcode;
+    return this.#view.getUint32(index * SIZE + OPCODE, true) as WcOpcode;
   }
 
-  /** Bytes received, with the 40 of the GRH on a UD queue pair. */
+  /** The error code of the vendor. */
+  vendorErr(index: number): number {
+    return this.#view.getUint32(index * SIZE + VENDOR_ERR, true);
+  }
+
+  /** Bytes received. On a UD queue pair they include the 40 bytes of the GRH. */
   byteLen(index: number): number {
-    return this.view.getUint32(index * SIZE + BYTE_LEN, true);
+    return this.#view.getUint32(index * SIZE + BYTE_LEN, true);
   }
 
   /** Immediate data in host order. */
   immData(index: number): number {
-    return this.view.getUint32(index * SIZE + IMM_DATA);
+    return this.#view.getUint32(index * SIZE + IMM_DATA);
   }
 
-  /** The local queue pair. */
+  /** The rkey that the peer's send invalidated. */
+  invalidatedRkey(index: number): number {
+    return this.#view.getUint32(index * SIZE + INVALIDATED_RKEY, true);
+  }
+
+  /** The number of the local queue pair. */
   qpNum(index: number): number {
-    return this.view.getUint32(index * SIZE + QP_NUM, true);
+    return this.#view.getUint32(index * SIZE + QP_NUM, true);
   }
 
-  /** The sender's queue pair. */
+  /** The number of the sender's queue pair. */
   srcQp(index: number): number {
-    return this.view.getUint32(index * SIZE + SRC_QP, true);
+    return this.#view.getUint32(index * SIZE + SRC_QP, true);
   }
 
-  /** {@linkcode WcFlags}. */
+  /** {@linkcode WcFlags}, combined. */
   wcFlags(index: number): number {
-    return this.view.getUint32(index * SIZE + WC_FLAGS, true);
+    return this.#view.getUint32(index * SIZE + WC_FLAGS, true);
   }
 
-  /** Whether it is a send that succeeded: of a failed request not even the kind is known. */
+  /** The LID of the sender. */
+  slid(index: number): number {
+    return this.#view.getUint16(index * SIZE + SLID, true);
+  }
+
+  /** The service level. */
+  sl(index: number): number {
+    return this.#view.getUint8(index * SIZE + SL);
+  }
+
+  /** The low bits of the LID that the packet was sent to. */
+  dlidPathBits(index: number): number {
+    return this.#view.getUint8(index * SIZE + DLID_PATH_BITS);
+  }
+
+  /** Whether it is a send that succeeded. The kind of a failed request is not known. */
   isSend(index: number): boolean {
     return this.opcode(index) < WcOpcode.RECV && this.status(index) === WcStatus.SUCCESS;
   }
 
   /**
-   * One completion as an object of its own, which later polls do not change.
+   * One completion as an object. Later polls do not change the object.
    *
-   * @throws {RangeError} If the last poll did not bring that many.
+   * @throws {RangeError} If the last poll did not write that many.
    */
   at(index: number): WorkCompletion {
-    if (!(index >= 0 && index < this.#length)) {
+    if (!(index >= 0 && index < this.#length && Number.isInteger(index))) {
       throw new RangeError(
-        `Cannot read completion ${index}: the last poll brought ${this.#length}`,
+        `Cannot read completion ${show(index)}: the last poll wrote ${this.#length}`,
       );
     }
-    return new WorkCompletion(this.view, index * SIZE);
+    return new WorkCompletion(this.#view, index * SIZE);
   }
 
   /** All completions of the last poll as objects. */
   *[Symbol.iterator](): Generator<WorkCompletion> {
     for (let i = 0; i < this.#length; i++) yield this.at(i);
+  }
+
+  /** The capacity and the length, for `console.log`. */
+  [Symbol.for("Deno.customInspect")](): string {
+    return `WorkCompletions { capacity: ${this.capacity}, length: ${this.#length} }`;
   }
 }

@@ -1,20 +1,52 @@
 /**
- * What a device tells of itself: events of its ports, queues and of the device as a whole.
+ * Asynchronous events of a device: changes of its ports, errors of its queues, failure of the device.
  *
  * @module
  */
 
-import type { IbvContext } from "../../ffi/handles.ts";
+import { errno, errnoName } from "../../ffi/errno.ts";
+import type { Handle, IbvContext } from "../../ffi/handles.ts";
 import { enums, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
-import { setNonblocking } from "../../ffi/readiness.ts";
-import { readField, readNative } from "../../ffi/struct.ts";
-import type { Context } from "./context.ts";
+import { bufferPointer, handleAddress } from "../../ffi/pointers.ts";
+import { allocStruct, readField, readNative } from "../../ffi/struct.ts";
 import { type Members, members } from "../core/enums.ts";
+import { failure } from "../core/errors.ts";
+import { handleOf, type NativeResource } from "../core/native_resource.ts";
+import type { Resource } from "../core/resource.ts";
+import { EventSource, makeNonblocking } from "./event_source.ts";
 
 const { fields } = structs.ibv_async_event;
 
-/** Kinds of event (`enum ibv_event_type`). */
+/**
+ * Kind of an asynchronous event (`enum ibv_event_type`).
+ *
+ * Of a completion queue:
+ * - `CQ_ERR`: the queue has overrun or failed
+ *
+ * Of a queue pair:
+ * - `QP_FATAL`: an error; the queue pair is in state ERR
+ * - `QP_REQ_ERR`, `QP_ACCESS_ERR`: the peer's request was invalid, or violated access rights
+ * - `COMM_EST`: the first packet arrived before the queue pair left RTR
+ * - `SQ_DRAINED`: the send queue has finished its outstanding messages in state SQD
+ * - `PATH_MIG`, `PATH_MIG_ERR`: the queue pair changed to its alternative path, or failed to
+ * - `QP_LAST_WQE_REACHED`: a queue pair in state ERR has taken its last receive from the shared receive queue
+ *
+ * Of a shared receive queue:
+ * - `SRQ_ERR`: an error
+ * - `SRQ_LIMIT_REACHED`: the number of posted receives is below the limit
+ *
+ * Of a work queue:
+ * - `WQ_FATAL`: an error
+ *
+ * Of a port:
+ * - `PORT_ACTIVE`, `PORT_ERR`: the link became active, or was lost
+ * - `LID_CHANGE`, `PKEY_CHANGE`, `GID_CHANGE`: the LID, the P_Key table or the GID table changed
+ * - `SM_CHANGE`, `CLIENT_REREGISTER`: there is another subnet manager, or it asks for registrations again
+ *
+ * Of the device:
+ * - `DEVICE_FATAL`: the device failed
+ */
 export const EventType: Members<typeof enums.ibv_event_type, "IBV_EVENT_"> = members(
   enums.ibv_event_type,
   "IBV_EVENT_",
@@ -22,36 +54,97 @@ export const EventType: Members<typeof enums.ibv_event_type, "IBV_EVENT_"> = mem
 /** A value of {@linkcode EventType}. */
 export type EventType = typeof EventType[keyof typeof EventType];
 
-/** Is told of an event; the port number means something for events of ports only. */
-export type EventListener = (type: EventType, portNum: number) => void;
+/** An asynchronous event (`struct ibv_async_event`). */
+export interface AsyncEvent {
+  /** Kind of event. */
+  readonly type: EventType;
+  /**
+   * The object that the event is about: a completion queue, queue pair, shared receive queue or work queue. It is
+   * `undefined` for events of ports and of the device, and if the object was closed in the meantime.
+   */
+  readonly element: Resource | undefined;
+  /** The port that the event is about, from 1. It is `undefined` for other events. */
+  readonly portNum: number | undefined;
+}
 
-const readers = new WeakMap<Context, AsyncEvents>();
+/** A function that is called with each event. */
+export type EventListener = (event: AsyncEvent) => void;
 
-/** The one reader of a context's events: an event can be read only once. */
-export function asyncEvents(context: Context): AsyncEvents {
+/** Events whose struct holds the address of an object. */
+const OF_OBJECTS: ReadonlySet<EventType> = new Set([
+  EventType.CQ_ERR,
+  EventType.QP_FATAL,
+  EventType.QP_REQ_ERR,
+  EventType.QP_ACCESS_ERR,
+  EventType.COMM_EST,
+  EventType.SQ_DRAINED,
+  EventType.PATH_MIG,
+  EventType.PATH_MIG_ERR,
+  EventType.QP_LAST_WQE_REACHED,
+  EventType.SRQ_ERR,
+  EventType.SRQ_LIMIT_REACHED,
+  EventType.WQ_FATAL,
+]);
+
+/** Events whose struct holds a port number. */
+const OF_PORTS: ReadonlySet<EventType> = new Set([
+  EventType.PORT_ACTIVE,
+  EventType.PORT_ERR,
+  EventType.LID_CHANGE,
+  EventType.PKEY_CHANGE,
+  EventType.SM_CHANGE,
+  EventType.CLIENT_REREGISTER,
+  EventType.GID_CHANGE,
+]);
+
+/** The objects that events may be about, by native address. A forgotten object must not be kept alive by this. */
+const elements = new Map<bigint, WeakRef<Resource>>();
+
+/** Makes events about an object name it. Call it when the native object is made. */
+export function registerElement(resource: NativeResource): void {
+  elements.set(handleAddress(handleOf(resource)), new WeakRef(resource));
+}
+
+/** Ends {@linkcode registerElement}. Call it when the native object is destroyed. */
+export function unregisterElement(handle: Handle): void {
+  elements.delete(handleAddress(handle));
+}
+
+const readers = new WeakMap<NativeResource<IbvContext>, AsyncEvents>();
+
+/** The reader of the events of a context. There is one per context, because an event can be read only once. */
+export function asyncEvents(context: NativeResource<IbvContext>): AsyncEvents {
   let reader = readers.get(context);
   if (reader === undefined) readers.set(context, reader = new AsyncEvents(context));
   return reader;
 }
 
-/** Reads a context's events for all who want to know. It keeps no thread: who needs to be up to date asks. */
+/** Ends the waits for events of a context that is being closed. */
+export function closeAsyncEvents(context: NativeResource<IbvContext>): void {
+  readers.get(context)?.close();
+}
+
+/**
+ * Reads the events of a context for all who listen. It reads when somebody waits for events, or calls
+ * {@linkcode AsyncEvents.drain}.
+ */
 export class AsyncEvents {
-  readonly #handle: IbvContext;
-  readonly #event: DataView<ArrayBuffer>;
-  readonly #pointer: Deno.PointerObject;
+  readonly #context: NativeResource<IbvContext>;
+  readonly #event: DataView<ArrayBuffer> = allocStruct(structs.ibv_async_event);
+  readonly #pointer: Deno.PointerObject = bufferPointer(this.#event);
   readonly #listeners: Set<EventListener> = new Set();
+  readonly #source: EventSource<void, void>;
   readonly #get: ReturnType<typeof verbs>["ibv_get_async_event"] = verbs().ibv_get_async_event;
 
-  /** There is to be one per context: see {@linkcode asyncEvents}. */
-  constructor(context: Context) {
-    this.#handle = context.unsafeHandle;
-    const bytes = new Uint8Array(structs.ibv_async_event.size);
-    this.#event = new DataView(bytes.buffer);
-    this.#pointer = Deno.UnsafePointer.of(bytes)!;
-    setNonblocking(readNative(this.#handle, structs.ibv_context.fields.async_fd));
+  /** Makes the only reader of a context: see {@linkcode asyncEvents}. */
+  constructor(context: NativeResource<IbvContext>) {
+    this.#context = context;
+    const fd = readNative(context.unsafeHandle, structs.ibv_context.fields.async_fd);
+    makeNonblocking(fd);
+    this.#source = new EventSource(context, fd, () => this.#read());
   }
 
-  /** Has a listener told of events from now on. */
+  /** Calls a listener with each event from now on. */
   add(listener: EventListener): void {
     this.#listeners.add(listener);
   }
@@ -61,17 +154,69 @@ export class AsyncEvents {
     this.#listeners.delete(listener);
   }
 
+  /** Waits until {@linkcode AsyncEvents.wake} is called. Meanwhile events are read as they come. */
+  async wait(signal: AbortSignal | undefined): Promise<void> {
+    await this.#source.wait(undefined, signal);
+  }
+
+  /** Ends all waits. Listeners that have something for those who wait call it. */
+  wake(): void {
+    this.#source.resolve(undefined, () => true);
+  }
+
+  /** Ends all waits with an error, because the context is being closed. */
+  close(): void {
+    const reason = (): unknown => new TypeError("Cannot wait for event: the context was disposed");
+    this.#source.reject(reason, () => true);
+  }
+
   /**
-   * Reads the events there are, acknowledges them, and tells the listeners. One system call where there are none. The
+   * Reads all events there are, acknowledges them, and calls the listeners. It is one system call if there are none. The
    * context must be open.
+   *
+   * @throws What a listener throws, after all listeners were called.
    */
   drain(): void {
-    while (this.#get(this.#handle, this.#pointer) === 0) {
-      const type = readField(this.#event, fields.event_type) as EventType;
-      const portNum = readField(this.#event, fields["element.port_num"]);
-      // destroying what an event is of waits for its acknowledgement, so none may be passed over
+    const errors: unknown[] = [];
+    while (this.#get(this.#context.unsafeHandle, this.#pointer) === 0) {
+      const event = this.#parse();
+      // Destroying the object of an event waits for its acknowledgement, so each one is acknowledged at once.
       verbs().ibv_ack_async_event(this.#pointer);
-      for (const listener of this.#listeners) listener(type, portNum);
+      this.#deliver(event, errors);
+    }
+    if (errors.length > 1) throw new AggregateError(errors, "Cannot deliver events");
+    if (errors.length === 1) throw errors[0];
+  }
+
+  #parse(): AsyncEvent {
+    const type = readField(this.#event, fields.event_type) as EventType;
+    // All objects of events lie at the same place of a union.
+    const address = OF_OBJECTS.has(type) ? readField(this.#event, fields["element.cq"]) : 0n;
+    return {
+      type,
+      element: elements.get(address)?.deref(),
+      portNum: OF_PORTS.has(type) ? readField(this.#event, fields["element.port_num"]) : undefined,
+    };
+  }
+
+  #deliver(event: AsyncEvent, errors: unknown[]): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(event);
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+  }
+
+  #read(): void {
+    if (this.#context.disposed) return;
+    this.drain();
+    const value = errno();
+    const code = errnoName(value);
+    // Without its device the descriptor is readable for ever, and no event comes.
+    if (code !== "EAGAIN" && code !== "EINTR") {
+      throw failure("ibv_get_async_event", "wait for event", value);
     }
   }
 }

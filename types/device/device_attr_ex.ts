@@ -1,88 +1,128 @@
 /**
- * What a device can do beyond the basic attributes.
+ * All capabilities of a device.
  *
  * @module
  */
 
-import { errnoName } from "../../ffi/errno.ts";
 import type { IbvContext } from "../../ffi/handles.ts";
-import { hasExtendedOp } from "../../ffi/inlines.ts";
-import { structs } from "../../ffi/layout.ts";
+import { enums, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
-import { allocStruct, structToObject } from "../../ffi/struct.ts";
-import { type DeviceAttr, readDeviceAttr } from "./device.ts";
+import { allocStruct } from "../../ffi/struct.ts";
+import { type Members, members } from "../core/enums.ts";
 import { check } from "../core/errors.ts";
+import { readStruct } from "../core/struct_reader.ts";
+import { type DeviceAttr, type DeviceLimits, readDeviceAttr } from "./device_attr.ts";
+
+/**
+ * On-demand paging (`enum ibv_odp_general_caps`), combined with `|`.
+ *
+ * - `SUPPORT`: memory regions may be registered for on-demand paging
+ * - `SUPPORT_IMPLICIT`: one region may cover the whole address space
+ */
+export const OdpGeneralCaps: Members<typeof enums.ibv_odp_general_caps, "IBV_ODP_"> = members(
+  enums.ibv_odp_general_caps,
+  "IBV_ODP_",
+);
+
+/** Operations that may use memory with on-demand paging (`enum ibv_odp_transport_cap_bits`), combined with `|`. */
+export const OdpTransportCaps: Members<
+  typeof enums.ibv_odp_transport_cap_bits,
+  "IBV_ODP_SUPPORT_"
+> = members(enums.ibv_odp_transport_cap_bits, "IBV_ODP_SUPPORT_");
+
+/**
+ * Offloads of raw packet queue pairs (`enum ibv_raw_packet_caps`), combined with `|`.
+ *
+ * - `CVLAN_STRIPPING`: the device removes the VLAN tag and reports it in the completion
+ * - `SCATTER_FCS`: the device writes the frame check sequence to memory
+ * - `IP_CSUM`: the device computes and verifies IP checksums
+ * - `DELAY_DROP`: the device can delay packets for which no receive is posted
+ */
+export const RawPacketCaps: Members<typeof enums.ibv_raw_packet_caps, "IBV_RAW_PACKET_CAP_"> =
+  members(enums.ibv_raw_packet_caps, "IBV_RAW_PACKET_CAP_");
+
+/** Tag matching (`enum ibv_tm_cap_flags`): `RC` is set if RC queue pairs have it. */
+export const TmCapFlags: Members<typeof enums.ibv_tm_cap_flags, "IBV_TM_CAP_"> = members(
+  enums.ibv_tm_cap_flags,
+  "IBV_TM_CAP_",
+);
+
+/** Sizes of operands of atomics over PCI (`enum ibv_pci_atomic_op_size`), combined with `|`. */
+export const PciAtomicOpSize: Members<
+  typeof enums.ibv_pci_atomic_op_size,
+  "IBV_PCI_ATOMIC_OPERATION_"
+> = members(enums.ibv_pci_atomic_op_size, "IBV_PCI_ATOMIC_OPERATION_");
 
 /** Receive side scaling (`struct ibv_rss_caps`). */
 export interface RssCaps {
-  /** Which types of queue pairs can do it: bit `1 << type` of each {@linkcode QpType}. */
+  /** Types of queue pairs that support it: bit `1 << type` of each {@linkcode QpType}. */
   readonly supportedQpts: number;
-  /** Most indirection tables. */
+  /** Largest number of indirection tables. */
   readonly maxRwqIndirectionTables: number;
-  /** Most entries of an indirection table. */
+  /** Largest number of entries of an indirection table. */
   readonly maxRwqIndirectionTableSize: number;
-  /** {@linkcode RxHashFields} that can be hashed; 0 where the device does not tell. */
+  /** {@linkcode RxHashFields} that can be hashed; 0 if the device does not report them. */
   readonly rxHashFieldsMask: bigint;
-  /** {@linkcode RxHashFunction}, combined; 0 where the device does not tell. */
+  /** {@linkcode RxHashFunction}, combined; 0 if the device does not report them. */
   readonly rxHashFunction: number;
 }
 
 /** On-demand paging (`struct ibv_odp_caps`). */
 export interface OdpCaps {
-  /** `enum ibv_odp_general_caps`, combined: 1 at all, 2 for the whole address space too. */
+  /** {@linkcode OdpGeneralCaps}, combined. */
   readonly generalCaps: bigint;
-  /** `enum ibv_odp_transport_cap_bits`, combined: operations on such memory, by type of queue pair. */
+  /** {@linkcode OdpTransportCaps} by type of queue pair. */
   readonly perTransportCaps: {
-    /** Of RC. */
+    /** RC queue pairs. */
     readonly rcOdpCaps: number;
-    /** Of UC. */
+    /** UC queue pairs. */
     readonly ucOdpCaps: number;
-    /** Of UD. */
+    /** UD queue pairs. */
     readonly udOdpCaps: number;
   };
 }
 
 /** TCP segmentation by the device (`struct ibv_tso_caps`). */
 export interface TsoCaps {
-  /** Longest packet in bytes that it segments; 0 if it does not. */
+  /** Largest packet that the device segments, in bytes; 0 if it does not segment. */
   readonly maxTso: number;
-  /** Which types of queue pairs can do it: bit `1 << type` of each {@linkcode QpType}. */
+  /** Types of queue pairs that support it: bit `1 << type` of each {@linkcode QpType}. */
   readonly supportedQpts: number;
 }
 
 /** Rate limits of queue pairs (`struct ibv_packet_pacing_caps`). */
 export interface PacketPacingCaps {
-  /** Lowest limit in kbit/s. */
+  /** Lowest limit, in kbit/s. */
   readonly qpRateLimitMin: number;
-  /** Highest limit in kbit/s; 0 if there are none. */
+  /** Highest limit, in kbit/s; 0 if the device has no rate limits. */
   readonly qpRateLimitMax: number;
-  /** Which types of queue pairs take them: bit `1 << type` of each {@linkcode QpType}. */
+  /** Types of queue pairs that support it: bit `1 << type` of each {@linkcode QpType}. */
   readonly supportedQpts: number;
 }
 
 /** Tag matching (`struct ibv_tm_caps`). */
 export interface TmCaps {
-  /** Longest header in bytes of a rendezvous request. */
+  /** Largest header of a rendezvous request, in bytes. */
   readonly maxRndvHdrSize: number;
-  /** Most tags of a list; 0 if there is no tag matching. */
+  /** Largest number of tags of a list; 0 if the device has no tag matching. */
   readonly maxNumTags: number;
-  /** `enum ibv_tm_cap_flags`, combined: 1 on RC. */
+  /** {@linkcode TmCapFlags}, combined. */
   readonly flags: number;
-  /** Most outstanding list operations. */
+  /** Largest number of outstanding list operations. */
   readonly maxOps: number;
-  /** Most scatter/gather elements of a tagged buffer. */
+  /** Largest number of scatter/gather elements of a tagged buffer. */
   readonly maxSge: number;
 }
 
 /** Moderation of completion events (`struct ibv_cq_moderation_caps`). */
 export interface CqModCaps {
-  /** Most completions per event. */
+  /** Largest number of completions for one event. */
   readonly maxCqCount: number;
-  /** Longest delay of an event in microseconds. */
+  /** Longest delay of an event, in microseconds. */
   readonly maxCqPeriod: number;
 }
 
-/** Atomics over PCI (`struct ibv_pci_atomic_caps`): `enum ibv_pci_atomic_op_size`, combined: 1 of 4 bytes, 2 of 8, 4 of 16. */
+/** Atomics over PCI (`struct ibv_pci_atomic_caps`): {@linkcode PciAtomicOpSize} of each operation. */
 export interface PciAtomicCaps {
   /** Fetch and add. */
   readonly fetchAdd: number;
@@ -92,70 +132,58 @@ export interface PciAtomicCaps {
   readonly compareSwap: number;
 }
 
-/** What a device can do (`struct ibv_device_attr_ex`). Everything but `origAttr` is 0 where the provider does not tell. */
+/**
+ * All capabilities of a device (`struct ibv_device_attr_ex`). Attributes that the provider does not report are 0, except
+ * those of `origAttr`.
+ */
 export interface DeviceAttrEx {
-  /** The basic attributes. */
+  /** Basic capabilities. */
   readonly origAttr: DeviceAttr;
-  /** Which attributes beyond these are there: none are defined, 0. */
+  /** 0: verbs.h defines no bits. */
   readonly compMask: number;
   /** On-demand paging. */
   readonly odpCaps: OdpCaps;
-  /** Valid bits of completion timestamps; 0 if there are none. */
+  /** Valid bits of completion timestamps; 0 if the device has no timestamps. */
   readonly completionTimestampMask: bigint;
-  /** Frequency of the device's clock in kHz. */
+  /** Frequency of the device clock, in kHz. */
   readonly hcaCoreClock: bigint;
-  /** Capabilities: those of `origAttr.deviceCapFlags` and, above bit 31, further ones. */
+  /** {@linkcode DeviceCapFlags} of `origAttr.deviceCapFlags`, and further ones above bit 31. */
   readonly deviceCapFlagsEx: bigint;
   /** TCP segmentation by the device. */
   readonly tsoCaps: TsoCaps;
   /** Receive side scaling. */
   readonly rssCaps: RssCaps;
-  /** Most work queues of type RQ. */
+  /** Largest number of receive work queues. */
   readonly maxWqTypeRq: number;
   /** Rate limits of queue pairs. */
   readonly packetPacingCaps: PacketPacingCaps;
-  /**
-   * `enum ibv_raw_packet_caps`, combined: 1 takes VLAN tags off, 2 writes the frame check sequence, 4 checks IP
-   * checksums, 8 can wait for receives.
-   */
+  /** {@linkcode RawPacketCaps}, combined. */
   readonly rawPacketCaps: number;
   /** Tag matching. */
   readonly tmCaps: TmCaps;
   /** Moderation of completion events. */
   readonly cqModCaps: CqModCaps;
-  /** Bytes of memory on the device. */
+  /** Device memory, in bytes. */
   readonly maxDmSize: bigint;
   /** Atomics over PCI. */
   readonly pciAtomicCaps: PciAtomicCaps;
-  /** `enum ibv_odp_transport_cap_bits`, combined: on-demand paging of XRC. */
+  /** {@linkcode OdpTransportCaps} of XRC queue pairs. */
   readonly xrcOdpCaps: number;
-  /** Number of ports, where `origAttr.physPortCnt` cannot count so far. */
+  /** Number of ports, for devices with more than `origAttr.physPortCnt` can count. */
   readonly physPortCntEx: number;
 }
 
-/** `ibv_query_device_ex`, with the header's way out for providers that do not have it. */
+/** The attributes as the layout table has them: a string is not among them. */
+interface Numbers extends Omit<DeviceAttrEx, "origAttr"> {
+  readonly origAttr: DeviceLimits;
+}
+
+/** Queries all capabilities (`ibv_query_device_ex`). */
 export function queryDeviceEx(context: IbvContext): DeviceAttrEx {
-  const layout = structs.ibv_device_attr_ex;
-  const attr = allocStruct(layout);
-  const result = hasExtendedOp(context, "query_device_ex")
-    ? verbs().ibv_query_device_ex(context, null, attr, BigInt(layout.size))
-    : undefined;
-  if (result === undefined || isMissing(result)) {
-    const basic = allocStruct(layout);
-    check("ibv_query_device", "query device", verbs().ibv_query_device(context, basic));
-    return readDeviceAttrEx(basic);
-  }
-  check("ibv_query_device_ex", "query device", result);
-  return readDeviceAttrEx(attr);
-}
-
-function isMissing(result: number): boolean {
-  return ["EOPNOTSUPP", "ENOSYS"].includes(errnoName(result));
-}
-
-function readDeviceAttrEx(attr: DataView<ArrayBuffer>): DeviceAttrEx {
+  const attr = allocStruct(structs.ibv_device_attr_ex);
+  check("ibv_query_device_ex", "query device", verbs().ibv_query_device_ex(context, null, attr));
   return {
-    ...structToObject(attr, structs.ibv_device_attr_ex),
+    ...readStruct<"ibv_device_attr_ex", Numbers>("ibv_device_attr_ex", attr),
     origAttr: readDeviceAttr(attr),
-  } as DeviceAttrEx;
+  };
 }

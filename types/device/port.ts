@@ -4,18 +4,23 @@
  * @module
  */
 
-import { constants, enums } from "../../ffi/layout.ts";
+import type { IbvContext } from "../../ffi/handles.ts";
+import { constants, enums, structs } from "../../ffi/layout.ts";
+import { verbs } from "../../ffi/library.ts";
+import { allocStruct } from "../../ffi/struct.ts";
 import { type Members, members } from "../core/enums.ts";
+import { check } from "../core/errors.ts";
+import { readStruct } from "../core/struct_reader.ts";
 
 /**
  * State of a port (`enum ibv_port_state`).
  *
- * - `NOP`: not reported
- * - `DOWN`: no link
- * - `INIT`: link, but not configured by a subnet manager
- * - `ARMED`: configured, not yet carrying data
- * - `ACTIVE`: carries data
- * - `ACTIVE_DEFER`: carries data, link failing for a moment
+ * - `NOP`: the device does not report a state
+ * - `DOWN`: there is no link
+ * - `INIT`: there is a link, and the subnet manager has not configured it
+ * - `ARMED`: the link is configured and does not carry data yet
+ * - `ACTIVE`: the link carries data
+ * - `ACTIVE_DEFER`: the link carries data and is failing for a moment
  */
 export const PortState: Pick<
   Members<typeof enums.ibv_port_state, "IBV_PORT_">,
@@ -25,11 +30,11 @@ export const PortState: Pick<
 export type PortState = typeof PortState[keyof typeof PortState];
 
 /**
- * What a port's link is (`IBV_LINK_LAYER_*`).
+ * Link layer of a port (`IBV_LINK_LAYER_*`).
  *
- * - `UNSPECIFIED`: InfiniBand, on old kernels
- * - `INFINIBAND`: InfiniBand: peers have LIDs
- * - `ETHERNET`: Ethernet, that is RoCE or iWARP: peers have GIDs only
+ * - `UNSPECIFIED`: InfiniBand, reported by old kernels
+ * - `INFINIBAND`: InfiniBand; peers have LIDs
+ * - `ETHERNET`: RoCE or iWARP; peers have GIDs only
  */
 export const LinkLayer: Members<typeof constants, "IBV_LINK_LAYER_"> = members(
   constants,
@@ -38,60 +43,102 @@ export const LinkLayer: Members<typeof constants, "IBV_LINK_LAYER_"> = members(
 /** A value of {@linkcode LinkLayer}. */
 export type LinkLayer = typeof LinkLayer[keyof typeof LinkLayer];
 
-/** Largest packet payload (`enum ibv_mtu`): `256`, `512`, `1024`, `2048` or `4096` bytes, by its code 1 to 5. */
+/**
+ * Largest payload of a packet (`enum ibv_mtu`). The values are codes: the code of 4096 bytes is `Mtu[4096]`, which is 5.
+ * {@linkcode mtuBytes} turns a code into bytes.
+ */
 export const Mtu: Members<typeof enums.ibv_mtu, "IBV_MTU_"> = members(enums.ibv_mtu, "IBV_MTU_");
 /** A value of {@linkcode Mtu}. */
 export type Mtu = typeof Mtu[keyof typeof Mtu];
 
-/** The payload bytes that an MTU code stands for: 5 is 4096. */
+/**
+ * Flags of a port (`IBV_QPF_*`), combined with `|`.
+ *
+ * - `GRH_REQUIRED`: every address on this port needs a GRH, on InfiniBand too
+ */
+export const PortFlags: Members<typeof constants, "IBV_QPF_"> = members(constants, "IBV_QPF_");
+
+/**
+ * Capabilities of a port (`enum ibv_port_cap_flags`), combined with `|`. {@linkcode namesOf} gives their names. They
+ * come from the PortInfo attribute of the InfiniBand specification; `IP_BASED_GIDS` is set on RoCE.
+ */
+export const PortCapFlags: Members<typeof enums.ibv_port_cap_flags, "IBV_PORT_"> = members(
+  enums.ibv_port_cap_flags,
+  "IBV_PORT_",
+);
+
+/** More capabilities of a port (`enum ibv_port_cap_flags2`), combined with `|`. */
+export const PortCapFlags2: Members<typeof enums.ibv_port_cap_flags2, "IBV_PORT_"> = members(
+  enums.ibv_port_cap_flags2,
+  "IBV_PORT_",
+);
+
+/**
+ * The number of bytes of an MTU code.
+ *
+ * @example Bytes of a code
+ * ```ts
+ * import { Mtu, mtuBytes } from "@rdma/ibverbs";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(mtuBytes(Mtu[1024]), 1024);
+ * ```
+ */
 export function mtuBytes(mtu: Mtu): number {
   return 128 << mtu;
 }
 
 /** Attributes of a port (`struct ibv_port_attr`). */
 export interface PortAttr {
-  /** Its state. */
+  /** State. */
   readonly state: PortState;
-  /** Largest MTU it can do, as a code. */
+  /** Largest MTU that the port supports, as a code. */
   readonly maxMtu: Mtu;
-  /** MTU in use, as a code; {@linkcode mtuBytes} gives bytes. It bounds a UD message. */
+  /** MTU in use, as a code. It limits the size of a UD message. */
   readonly activeMtu: Mtu;
-  /** Slots of the GID table. */
+  /** Number of slots of the GID table. */
   readonly gidTblLen: number;
-  /** Capabilities (`enum ibv_port_cap_flags`), combined. */
+  /** {@linkcode PortCapFlags}, combined. */
   readonly portCapFlags: number;
-  /** Largest message in bytes. */
+  /** Largest message, in bytes. */
   readonly maxMsgSz: number;
-  /** Packets refused for their P_Key. */
+  /** Number of packets with a wrong P_Key. */
   readonly badPkeyCntr: number;
-  /** Packets refused for their qkey. */
+  /** Number of packets with a wrong Q_Key. */
   readonly qkeyViolCntr: number;
-  /** Slots of the P_Key table. */
+  /** Number of slots of the P_Key table. */
   readonly pkeyTblLen: number;
-  /** Base local identifier; 0 on RoCE. */
+  /** Base LID. It is 0 on RoCE. */
   readonly lid: number;
   /** LID of the subnet manager. */
   readonly smLid: number;
-  /** Number of low bits of the LID that packets may vary. */
+  /** LID mask control: the number of low bits of the LID that path bits may change. */
   readonly lmc: number;
-  /** Most virtual lanes, as a code. */
+  /** Number of virtual lanes, as a code. */
   readonly maxVlNum: number;
   /** Service level of the subnet manager. */
   readonly smSl: number;
-  /** Subnet timeout, as an exponent: 4.096 us * 2^n. */
+  /** Subnet timeout: 4.096 us * 2^n. */
   readonly subnetTimeout: number;
-  /** Kind of initialisation done by the subnet manager. */
+  /** Kind of initialisation that the subnet manager did. */
   readonly initTypeReply: number;
-  /** Link width in use, as a code: 1 is 1x, 2 is 4x, 4 is 8x, 8 is 12x, 16 is 2x. */
+  /** Width of the link, as a code: 1 is 1x, 2 is 4x, 4 is 8x, 8 is 12x, 16 is 2x. */
   readonly activeWidth: number;
-  /** Link speed in use per lane, as a code: 1 is 2.5 Gb/s, 32 is 25, 64 is 50, 128 is 100. */
+  /** Speed per lane, as a code: 1 is 2.5 Gb/s, 32 is 25 Gb/s, 64 is 50 Gb/s, 128 is 100 Gb/s. */
   readonly activeSpeed: number;
-  /** Physical state: 2 polling, 3 disabled, 5 link up. */
+  /** Physical state, as a code: 2 is polling, 3 is disabled, 5 is link up. */
   readonly physState: number;
-  /** What the link is. */
+  /** Link layer. */
   readonly linkLayer: LinkLayer;
-  /** Flags (`IBV_QPF_*`): 1 is GRH_REQUIRED, every address then needs a GRH. */
+  /** {@linkcode PortFlags}, combined. */
   readonly flags: number;
-  /** More capabilities (`enum ibv_port_cap_flags2`), combined. */
+  /** {@linkcode PortCapFlags2}, combined. */
   readonly portCapFlags2: number;
+}
+
+/** Queries the attributes of a port (`ibv_query_port`). The port number must be valid. */
+export function queryPort(context: IbvContext, port: number): PortAttr {
+  const attr = allocStruct(structs.ibv_port_attr);
+  check("ibv_query_port", `query port ${port}`, verbs().ibv_query_port(context, port, attr));
+  return readStruct<"ibv_port_attr", PortAttr>("ibv_port_attr", attr);
 }

@@ -1,0 +1,119 @@
+/**
+ * Polling a completion queue.
+ *
+ * @module
+ */
+
+import type { IbvCq } from "../../ffi/handles.ts";
+import { structs } from "../../ffi/layout.ts";
+import { verbs } from "../../ffi/library.ts";
+import { failure } from "../core/errors.ts";
+import { Backlog } from "./backlog.ts";
+import type { SendTracker } from "./send_tracker.ts";
+import { WcOpcode, WcStatus, type WorkCompletion } from "./work_completion.ts";
+import { pointerOf, setLength, viewOf, WorkCompletions } from "./work_completions.ts";
+
+const { size: SIZE, fields } = structs.ibv_wc;
+const STATUS = fields.status.offset;
+const OPCODE = fields.opcode.offset;
+const QP_NUM = fields.qp_num.offset;
+const { SUCCESS } = WcStatus;
+const { RECV } = WcOpcode;
+/** Completions that {@linkcode Poller.drain} polls at a time. */
+const DRAIN_BATCH = 64;
+/** The most completions for which memory is allocated, however many are asked for. */
+const MAX_BATCH = 65_536;
+
+/**
+ * Polls a queue, reports completed sends to the trackers of their queue pairs, and keeps completions that were polled
+ * ahead. All handles must be valid.
+ */
+export class Poller {
+  readonly #poll: ReturnType<typeof verbs>["ibv_poll_cq"] = verbs().ibv_poll_cq;
+  /** The trackers of the queue pairs that send to the queue, by queue pair number. */
+  readonly senders: Map<number, SendTracker> = new Map();
+  #scratch: WorkCompletions | undefined;
+  #backlog: Backlog | undefined;
+
+  /** Polls into a batch that the caller keeps. `most` is at most its capacity. Returns how many there were. */
+  pollInto(cq: IbvCq, batch: WorkCompletions, most: number): number {
+    const backlog = this.#backlog;
+    if (backlog !== undefined && backlog.length > 0) return backlog.moveTo(batch, most);
+    return this.#pollNow(cq, batch, most);
+  }
+
+  /** Polls objects. */
+  pollObjects(cq: IbvCq, numEntries: number): WorkCompletion[] {
+    const most = Math.min(numEntries, MAX_BATCH);
+    if (this.#scratch === undefined || this.#scratch.capacity < most) {
+      this.#scratch = new WorkCompletions(most);
+    }
+    const scratch = this.#scratch;
+    const count = this.pollInto(cq, scratch, most);
+    const completions: WorkCompletion[] = [];
+    for (let i = 0; i < count; i++) completions.push(scratch.at(i));
+    return completions;
+  }
+
+  /** The oldest completion; `undefined` if there is none. If none was polled ahead it polls `batch` of them. */
+  take(cq: IbvCq, batch: number): WorkCompletion | undefined {
+    const backlog = this.#backlog ??= new Backlog();
+    if (backlog.length === 0) {
+      const most = Math.min(batch, MAX_BATCH);
+      if (this.#pollNow(cq, backlog.refill(most), most) === 0) return undefined;
+    }
+    return backlog.shift();
+  }
+
+  /** Polls all completions that are in a queue of `cqe` entries now, behind those that were polled ahead. */
+  drain(cq: IbvCq, cqe: number): void {
+    const backlog = this.#backlog ??= new Backlog();
+    const batch = new WorkCompletions(DRAIN_BATCH);
+    for (let left = cqe; left > 0; left -= batch.length) {
+      if (this.#pollNow(cq, batch, DRAIN_BATCH) === 0) return;
+      backlog.append(batch);
+    }
+  }
+
+  #pollNow(cq: IbvCq, batch: WorkCompletions, most: number): number {
+    const count = this.#poll(cq, most, pointerOf(batch));
+    // A provider without the op returns EOPNOTSUPP, which is positive: as if there were 95 completions.
+    if (count < 0 || count > most) {
+      setLength(batch, 0);
+      throw pollError(count);
+    }
+    setLength(batch, count);
+    if (count > 0 && this.senders.size > 0) this.#account(viewOf(batch), count);
+    return count;
+  }
+
+  /** Reports completed sends to the trackers, so that they release the address handles of these sends. */
+  #account(view: DataView, count: number): void {
+    let qpNum = view.getUint32(QP_NUM, true);
+    let sends = 0;
+    for (let at = 0; at < count * SIZE; at += SIZE) {
+      const number = view.getUint32(at + QP_NUM, true);
+      if (number !== qpNum) {
+        if (sends > 0) this.senders.get(qpNum)?.completed(sends);
+        qpNum = number;
+        sends = 0;
+      }
+      if (isSend(view, at)) sends++;
+    }
+    if (sends > 0) this.senders.get(qpNum)?.completed(sends);
+  }
+}
+
+/** Whether it is a send that succeeded. The kind of a failed request is not known. */
+function isSend(view: DataView, at: number): boolean {
+  return view.getUint32(at + STATUS, true) === SUCCESS && view.getUint32(at + OPCODE, true) < RECV;
+}
+
+function pollError(count: number): Error {
+  return failure("ibv_poll_cq", "poll completion queue", Math.abs(count), {
+    hint: () =>
+      count < 0
+        ? "The queue may have overrun: there were more completions than it has entries"
+        : undefined,
+  });
+}
