@@ -174,7 +174,11 @@ export function pointerTo(label: Label): Deno.PointerObject {
 }
 
 /** Lets a verb fail, in the way in which it reports errors. The latest wish for a verb counts. */
-export function fail(verb: string, error: keyof typeof constants.errno | number, options: FailOptions = {}): void {
+export function fail(
+  verb: string,
+  error: keyof typeof constants.errno | number,
+  options: FailOptions = {},
+): void {
   const { times = 0, skip = 0, result } = options;
   const errno = typeof error === "number" ? error : constants.errno[error];
   if (result === undefined) symbols.recorder_fail(cString(verb), errno, skip, times);
@@ -202,7 +206,10 @@ export function answerBytes(verb: string, bytes: Bytes, offset = 0): void {
   symbols.recorder_answer(cString(verb), BigInt(offset), bytes, BigInt(bytes.byteLength));
 }
 
-function fieldBytes(field: Place & { readonly size: number }, value: number | bigint | Bytes): Bytes {
+function fieldBytes(
+  field: Place & { readonly size: number },
+  value: number | bigint | Bytes,
+): Bytes {
   if (typeof value === "object") return value;
   const view = new DataView(new ArrayBuffer(field.size));
   writeField(view, { offset: 0, type: field.type }, value);
@@ -213,7 +220,12 @@ function fieldBytes(field: Place & { readonly size: number }, value: number | bi
 export function setField(kind: string, name: string, value: number | bigint): void {
   const field = KINDS[kind]?.fields[name];
   if (field === undefined) throw new TypeError(`Cannot choose field: "${kind}" has no "${name}"`);
-  symbols.recorder_patch(cString(kind), BigInt(field.offset), BigInt(field.size), BigInt.asUintN(64, BigInt(value)));
+  symbols.recorder_patch(
+    cString(kind),
+    BigInt(field.offset),
+    BigInt(field.size),
+    BigInt.asUintN(64, BigInt(value)),
+  );
 }
 
 /**
@@ -226,7 +238,11 @@ export function lack(op: string, kind = "context"): void {
 
 /** Ends the contexts opened from now on before an op, as those of a library older than the op end. */
 export function endContextBefore(op: keyof typeof structs.verbs_context.fields): void {
-  setField("context", "sz", structs.verbs_context.size - structs.verbs_context.fields[op].offset - 1);
+  setField(
+    "context",
+    "sz",
+    structs.verbs_context.size - structs.verbs_context.fields[op].offset - 1,
+  );
 }
 
 /** Gives the contexts opened from now on the ABI of before `verbs_context`. */
@@ -241,7 +257,8 @@ export function callAllocators(yes = true): void {
 
 /** Queues a completion. A queue that is armed and has a channel sends an event. */
 export function complete(cq: Label, completion: PushedCompletion = {}): void {
-  const { solicited = false, timestamp = 0n, wallclock_ns = 0n, flow_tag = 0, cvlan = 0 } = completion;
+  const { solicited = false, timestamp = 0n, wallclock_ns = 0n, flow_tag = 0, cvlan = 0 } =
+    completion;
   const { tm_info: { tag, priv } = { tag: 0n, priv: 0 } } = completion;
   const wc = new DataView(new ArrayBuffer(structs.ibv_wc.size));
   for (const [name, field] of Object.entries(structs.ibv_wc.fields)) {
@@ -249,7 +266,17 @@ export function complete(cq: Label, completion: PushedCompletion = {}): void {
     if (value !== undefined) writeField(wc, field, value as number | bigint);
   }
   const pointer = pointerTo(cq);
-  symbols.recorder_complete(pointer, wc, solicited, timestamp, wallclock_ns, flow_tag, cvlan, tag, priv);
+  symbols.recorder_complete(
+    pointer,
+    wc,
+    solicited,
+    timestamp,
+    wallclock_ns,
+    flow_tag,
+    cvlan,
+    tag,
+    priv,
+  );
 }
 
 /** Sends an event of a completion queue that has a channel, whether it is armed or not. */
@@ -258,7 +285,11 @@ export function sendCqEvent(cq: Label): void {
 }
 
 /** Sends an asynchronous event, of an object by its label or of a port by its number. */
-export function sendAsyncEvent(type: number, of: Label | number, context: Label = "context0"): void {
+export function sendAsyncEvent(
+  type: number,
+  of: Label | number,
+  context: Label = "context0",
+): void {
   const element = typeof of === "string" ? pointerTo(of) : null;
   symbols.recorder_async_event(pointerTo(context), type, element, typeof of === "number" ? of : 0);
 }

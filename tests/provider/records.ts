@@ -138,7 +138,9 @@ export function comparable(calls: readonly Call[]): ComparableCall[] {
         isStruct(value) ? [[value.address, name]] : []
       ),
     );
-    const entries = Object.entries(args).map(([name, value]) => [name, comparableArgument(value, places)]);
+    const entries = Object.entries(args).map((
+      [name, value],
+    ) => [name, comparableArgument(value, places)]);
     return { ...call, args: Object.fromEntries(entries) };
   });
 }

@@ -1,0 +1,67 @@
+// Completion queues and channels.
+#include "requests.h"
+
+static void create_cq(void)
+{
+	context();
+	begin_request();
+	struct ibv_comp_channel *channel = ibv_create_comp_channel(context());
+	struct ibv_cq *queue = ibv_create_cq(context(), 64, NULL, channel, 2);
+	ibv_resize_cq(queue, 128);
+	ibv_req_notify_cq(queue, 1);
+	ibv_req_notify_cq(queue, 0);
+	ibv_destroy_cq(queue);
+	ibv_destroy_comp_channel(channel);
+}
+
+static void create_cq_ex(void)
+{
+	struct ibv_comp_channel *channel = ibv_create_comp_channel(context());
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = 64,
+		.channel = channel,
+		.comp_vector = 1,
+		.wc_flags = IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+		.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED,
+	};
+
+	begin_request();
+	ibv_create_cq_ex(context(), &attr);
+}
+
+static void create_cq_ex_in_parent_domain(void)
+{
+	struct ibv_parent_domain_init_attr domain = { .pd = pd() };
+	struct ibv_comp_channel *channel = ibv_create_comp_channel(context());
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = 8,
+		.channel = channel,
+		.wc_flags = IBV_WC_STANDARD_FLAGS,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_PD,
+	};
+
+	attr.parent_domain = ibv_alloc_parent_domain(context(), &domain);
+	begin_request();
+	ibv_create_cq_ex(context(), &attr);
+}
+
+static void modify_cq(void)
+{
+	struct ibv_modify_cq_attr attr = {
+		.attr_mask = IBV_CQ_ATTR_MODERATE,
+		.moderate = { .cq_count = 16, .cq_period = 100 },
+	};
+
+	cq();
+	begin_request();
+	ibv_modify_cq(cq(), &attr);
+}
+
+const struct request completion_requests[] = {
+	{ "create_cq", create_cq },
+	{ "create_cq_ex", create_cq_ex },
+	{ "create_cq_ex_in_parent_domain", create_cq_ex_in_parent_domain },
+	{ "modify_cq", modify_cq },
+	{ 0 },
+};

@@ -1,0 +1,101 @@
+// The objects that requests are made on.
+#include "requests.h"
+
+struct ibv_context *context(void)
+{
+	static struct ibv_context *context;
+
+	if (!context) {
+		struct ibv_device **list = ibv_get_device_list(NULL);
+		context = ibv_open_device(list[0]);
+		ibv_free_device_list(list);
+	}
+	return context;
+}
+
+struct ibv_pd *pd(void)
+{
+	static struct ibv_pd *pd;
+
+	if (!pd)
+		pd = ibv_alloc_pd(context());
+	return pd;
+}
+
+struct ibv_cq *cq(void)
+{
+	static struct ibv_cq *cq;
+
+	if (!cq)
+		cq = ibv_create_cq(context(), 16, NULL, NULL, 0);
+	return cq;
+}
+
+unsigned char *memory(void)
+{
+	static unsigned char bytes[MEMORY] __attribute__((aligned(MEMORY)));
+
+	for (unsigned i = 0; i < MEMORY; i++)
+		bytes[i] = i;
+	return bytes;
+}
+
+struct ibv_mr *mr(void)
+{
+	static struct ibv_mr *mr;
+
+	if (!mr)
+		mr = ibv_reg_mr(pd(), memory(), MEMORY,
+				IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_MW_BIND);
+	return mr;
+}
+
+struct ibv_sge sge(unsigned offset, unsigned length)
+{
+	return (struct ibv_sge){ .addr = (uintptr_t)mr()->addr + offset, .length = length, .lkey = mr()->lkey };
+}
+
+struct ibv_qp *qp(enum ibv_qp_type type)
+{
+	struct ibv_qp_init_attr init = {
+		.send_cq = cq(),
+		.recv_cq = cq(),
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 2, .max_recv_sge = 2, .max_inline_data = 64 },
+		.qp_type = type,
+	};
+
+	return ibv_create_qp(pd(), &init);
+}
+
+struct ibv_xrcd *xrcd(void)
+{
+	static struct ibv_xrcd *xrcd;
+	struct ibv_xrcd_init_attr attr = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+		.fd = -1,
+		.oflags = O_CREAT,
+	};
+
+	if (!xrcd)
+		xrcd = ibv_open_xrcd(context(), &attr);
+	return xrcd;
+}
+
+union ibv_gid gid(const char *text)
+{
+	union ibv_gid gid;
+
+	if (inet_pton(AF_INET6, text, gid.raw) != 1)
+		abort();
+	return gid;
+}
+
+struct ibv_ah *ah(void)
+{
+	struct ibv_ah_attr attr = { .is_global = 1, .port_num = 1 };
+
+	attr.grh.dgid = gid("::ffff:10.0.0.2");
+	attr.grh.sgid_index = 1;
+	attr.grh.hop_limit = 64;
+	return ibv_create_ah(pd(), &attr);
+}

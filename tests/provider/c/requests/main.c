@@ -1,0 +1,45 @@
+// Makes one request, and prints what the recorder saw of it.
+#include "requests.h"
+
+static const struct request *const tables[] = {
+	memory_requests, completion_requests, srq_requests, qp_requests, modify_requests, send_requests, builder_requests,
+	rss_requests, flow_requests, domain_requests,
+};
+
+static char *drained(size_t (*take)(char *, size_t))
+{
+	size_t size = take(NULL, 0);
+	char *text = calloc(1, size + 1);
+
+	take(text, size);
+	return text;
+}
+
+void begin_request(void)
+{
+	free(drained(recorder_take));
+}
+
+static const struct request *find(const char *name)
+{
+	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+		for (const struct request *request = tables[i]; request->name; request++)
+			if (strcmp(request->name, name) == 0)
+				return request;
+	return NULL;
+}
+
+int main(int count, char **arguments)
+{
+	const struct request *request = count == 2 ? find(arguments[1]) : NULL;
+
+	if (!request) {
+		fprintf(stderr, "there is no request \"%s\"\n", count == 2 ? arguments[1] : "");
+		return 2;
+	}
+	request->make();
+	fputs(drained(recorder_take), stdout);
+	char *violations = drained(recorder_take_violations);
+	fputs(violations, stderr);
+	return *violations ? 1 : 0;
+}

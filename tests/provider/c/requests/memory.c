@@ -1,0 +1,122 @@
+// Memory regions, windows, and device memory.
+#include "requests.h"
+
+static void reg_mr(void)
+{
+	memory();
+	pd();
+	begin_request();
+	ibv_reg_mr_iova2(pd(), memory(), MEMORY, (uintptr_t)memory(), IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
+}
+
+static void reg_mr_relaxed(void)
+{
+	pd();
+	begin_request();
+	ibv_reg_mr(pd(), memory(), MEMORY, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_RELAXED_ORDERING);
+}
+
+static void reg_mr_iova(void)
+{
+	pd();
+	begin_request();
+	ibv_reg_mr_iova2(pd(), memory(), MEMORY, 0x1000, IBV_ACCESS_LOCAL_WRITE);
+}
+
+static void reg_mr_implicit_odp(void)
+{
+	pd();
+	begin_request();
+	ibv_reg_mr_iova2(pd(), NULL, SIZE_MAX, 0, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND);
+}
+
+static void reg_dmabuf_mr(void)
+{
+	pd();
+	begin_request();
+	ibv_reg_dmabuf_mr(pd(), 4096, 8192, 0x10000, 5, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+}
+
+static void alloc_null_mr(void)
+{
+	pd();
+	begin_request();
+	ibv_alloc_null_mr(pd());
+}
+
+static void rereg_mr(void)
+{
+	struct ibv_pd *other;
+
+	mr();
+	other = ibv_alloc_pd(context());
+	begin_request();
+	ibv_rereg_mr(mr(), IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, IBV_ACCESS_LOCAL_WRITE);
+	ibv_rereg_mr(mr(), IBV_REREG_MR_CHANGE_PD, other, NULL, 0, 0);
+}
+
+static void advise_mr(void)
+{
+	struct ibv_sge list[] = { sge(0, 1024), sge(2048, 512) };
+
+	begin_request();
+	ibv_advise_mr(pd(), IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, IBV_ADVISE_MR_FLAG_FLUSH, list, 2);
+}
+
+static void import_mr(void)
+{
+	uint32_t handle = mr()->handle;
+
+	begin_request();
+	ibv_unimport_mr(ibv_import_mr(pd(), handle));
+}
+
+static void bind_mw(void)
+{
+	struct ibv_qp *rc = qp(IBV_QPT_RC);
+	struct ibv_mw_bind bind = {
+		.wr_id = 7,
+		.send_flags = IBV_SEND_SIGNALED,
+		.bind_info = {
+			.mr = mr(),
+			.addr = (uintptr_t)mr()->addr + 64,
+			.length = 128,
+			.mw_access_flags = IBV_ACCESS_REMOTE_WRITE,
+		},
+	};
+
+	begin_request();
+	struct ibv_mw *mw = ibv_alloc_mw(pd(), IBV_MW_TYPE_1);
+	ibv_bind_mw(rc, mw, &bind);
+	ibv_dealloc_mw(mw);
+}
+
+static void device_memory(void)
+{
+	struct ibv_alloc_dm_attr attr = { .length = 256, .log_align_req = 3 };
+
+	pd();
+	begin_request();
+	struct ibv_dm *dm = ibv_alloc_dm(context(), &attr);
+	struct ibv_mr *region = ibv_reg_dm_mr(pd(), dm, 16, 64, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ZERO_BASED);
+	ibv_memcpy_to_dm(dm, 8, memory(), 16);
+	unsigned char back[4];
+	ibv_memcpy_from_dm(back, dm, 12, sizeof back);
+	ibv_dereg_mr(region);
+	ibv_free_dm(dm);
+}
+
+const struct request memory_requests[] = {
+	{ "reg_mr", reg_mr },
+	{ "reg_mr_relaxed", reg_mr_relaxed },
+	{ "reg_mr_iova", reg_mr_iova },
+	{ "reg_mr_implicit_odp", reg_mr_implicit_odp },
+	{ "reg_dmabuf_mr", reg_dmabuf_mr },
+	{ "alloc_null_mr", alloc_null_mr },
+	{ "rereg_mr", rereg_mr },
+	{ "advise_mr", advise_mr },
+	{ "import_mr", import_mr },
+	{ "bind_mw", bind_mw },
+	{ "device_memory", device_memory },
+	{ 0 },
+};

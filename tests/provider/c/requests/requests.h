@@ -1,0 +1,39 @@
+// Requests made in C through the real header, each under the name that the tests ask for.
+#pragma once
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <arpa/inet.h>
+#include <infiniband/verbs.h>
+
+struct request {
+	const char *name;
+	void (*make)(void);
+};
+
+extern const struct request memory_requests[], completion_requests[], srq_requests[], qp_requests[], modify_requests[],
+	send_requests[], builder_requests[], rss_requests[], flow_requests[], domain_requests[];
+
+enum { MEMORY = 4096 };
+
+// What most requests need. Made on first use, and not part of the request's records.
+struct ibv_context *context(void);
+struct ibv_pd *pd(void);
+struct ibv_cq *cq(void);
+struct ibv_mr *mr(void);
+struct ibv_qp *qp(enum ibv_qp_type type);
+struct ibv_xrcd *xrcd(void);
+struct ibv_ah *ah(void);
+// Bytes 0, 1, 2, ... of which mr() is made.
+unsigned char *memory(void);
+struct ibv_sge sge(unsigned offset, unsigned length);
+union ibv_gid gid(const char *text);
+
+// Ends the preparation: only what follows is printed.
+void begin_request(void);
+
+size_t recorder_take(char *buffer, size_t size);
+size_t recorder_take_violations(char *buffer, size_t size);
