@@ -6,7 +6,8 @@
 
 import { errno } from "../../ffi/errno.ts";
 import type { IbvAh } from "../../ffi/handles.ts";
-import { nonblocking, type Outcome, verbs } from "../../ffi/library.ts";
+import { nonblocking, verbs } from "../../ffi/library.ts";
+import type { Outcome } from "../../ffi/library/calls.ts";
 import { handleAddress } from "../../ffi/pointers.ts";
 import { ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
 import type { Grh } from "../address/grh.ts";

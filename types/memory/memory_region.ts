@@ -49,7 +49,7 @@ export let assertWithin: (mr: MemoryRegion, offset: number, length: number) => v
 export let ownsMemory: (mr: MemoryRegion) => boolean;
 
 /** The bytes of a region, shared with the device. Access throws when the region is disposed. */
-export let viewOf: (mr: MemoryRegion) => DataView;
+export let viewOfRegion: (mr: MemoryRegion) => DataView;
 
 /**
  * A memory region (`struct ibv_mr`): memory that is registered with a device, which may then read and write it.
@@ -101,7 +101,7 @@ export class MemoryRegion extends NativeResource<IbvMr> {
     assertReadable = (mr) => mr.#assertReadable();
     assertWithin = (mr, offset, length) => mr.#assertWithin(offset, length);
     ownsMemory = (mr) => mr.#memory.native !== undefined;
-    viewOf = (mr) => mr.#view;
+    viewOfRegion = (mr) => mr.#view;
   }
 
   /**

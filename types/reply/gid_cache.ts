@@ -1,12 +1,12 @@
 /**
- * A port's GID table as a hash table, for the search that `ibv_init_ah_from_wc` makes with system calls.
+ * A port's GID table as a hash table. `ibv_init_ah_from_wc` searches the table with system calls.
  *
  * @module
  */
 
-import type { Context } from "../device/context.ts";
-import { VerbsError } from "../core/errors.ts";
 import { type GidEntry, GidType } from "../address/gid.ts";
+import { VerbsError } from "../core/errors.ts";
+import type { Context } from "../device/context.ts";
 
 /** Four words of GID, its type, its index. */
 const WORDS = 6;
@@ -16,26 +16,26 @@ const INDEX = 5;
 const ROCE_V1_OR_IB = 1;
 const ROCE_V2 = 2;
 
-/** What a GID table holds, and what searching it in vain gives. */
+/** A GID table. */
 export interface GidTable {
-  /** The slots in use, of one port. */
+  /** The used slots of one port. */
   readonly entries: readonly GidEntry[];
-  /** Number of slots, in use or not. */
+  /** The number of slots, used or not. */
   readonly length: number;
   /** errno of a search that finds nothing. */
   readonly missErrno: number;
 }
 
-/** Finds the index of a GID at a cost that does not depend on the size of the table. */
+/** Finds the index of a GID in a time that does not depend on the size of the table. */
 export class GidCache {
   /** errno of a search that finds nothing. */
   readonly missErrno: number;
   readonly #slots: Uint32Array<ArrayBuffer>;
   readonly #mask: number;
-  /** Where the last search ended: packets mostly come to the same GID, and hashing takes half the time of a search. */
+  /** The end of the last search. Most packets are sent to the same GID, and hashing takes half the time of a search. */
   #recent = 0;
 
-  /** Takes the table in. */
+  /** Indexes a table. */
   constructor({ entries, length, missErrno }: GidTable) {
     this.missErrno = missErrno;
     const size = 2 ** Math.ceil(Math.log2(2 * (entries.length + 1)));
@@ -44,11 +44,11 @@ export class GidCache {
     const ordered = [...entries].sort((a, b) => a.gidIndex - b.gidIndex);
     for (const { gid, gidType, gidIndex } of ordered) this.#add(gid.bytes, gidType, gidIndex);
     const empty = firstUnused(ordered, length);
-    // the C search reads an empty slot as a zero GID of RoCE v1, and so finds it when it looks for that
+    // The C search reads an empty slot as the zero GID of RoCE v1. It finds the slot if it looks for that GID.
     if (empty !== undefined) this.#add(new Uint8Array(16), GidType.IB, empty);
   }
 
-  /** Reads a port's table. */
+  /** Reads the table of a port. */
   static read(context: Context, port: number): GidCache {
     const length = context.queryPort(port).gidTblLen;
     return new GidCache({
@@ -62,22 +62,22 @@ export class GidCache {
     const view = new DataView(bytes.buffer);
     const [a, b, c, d] = [0, 4, 8, 12].map((at) => view.getUint32(at, true)) as Quad;
     const isRoceV2 = type === GidType.ROCE_V2;
-    // the lowest index wins, and it comes first
+    // The search finds the lowest index, which is added first.
     if (this.find(a, b, c, d, isRoceV2) >= 0) return;
     const at = this.#seek(a, b, c, d, isRoceV2 ? ROCE_V2 : ROCE_V1_OR_IB);
     this.#slots.set([a, b, c, d, isRoceV2 ? ROCE_V2 : ROCE_V1_OR_IB, index], at);
   }
 
   /**
-   * The lowest index that holds a GID, given as four little-endian words, under RoCE v2 or else under RoCE v1 or
-   * InfiniBand, which the search does not tell apart. -1 if there is none.
+   * The lowest index of a GID, which is given as four little-endian words; -1 if the table does not have it. The type of
+   * the slot is RoCE v2, or else RoCE v1 or InfiniBand, between which the search makes no difference.
    */
   find(a: number, b: number, c: number, d: number, isRoceV2: boolean): number {
     const at = this.#seek(a, b, c, d, isRoceV2 ? ROCE_V2 : ROCE_V1_OR_IB);
     return this.#slots[at + TYPE] === 0 ? -1 : this.#slots[at + INDEX]!;
   }
 
-  /** Where a GID stands, or the free slot where it would. */
+  /** The place of a GID, or the free place for it. */
   #seek(a: number, b: number, c: number, d: number, type: number): number {
     if (this.#holds(this.#recent, a, b, c, d, type)) return this.#recent;
     let slot = hash(a, b, c, d) & this.#mask;
@@ -114,7 +114,7 @@ function firstUnused(ordered: readonly GidEntry[], length: number): number | und
   return undefined;
 }
 
-/** The C search ends with the first slot beyond the table: what querying that gives depends on the kernel. */
+/** The C search ends with the query of the first slot beyond the table. Its errno depends on the kernel. */
 function errnoBeyond(context: Context, port: number, length: number): number {
   try {
     context.queryGid(port, length);

@@ -1,26 +1,26 @@
-/** Words of a key: as many as `struct ibv_ah_attr` has. */
+import { PeerHash } from "./peer_hash.ts";
+
+/** The number of words of a key: `struct ibv_ah_attr` has as many. */
 const WORDS = 8;
 const NONE = -1;
-const MULTIPLIER = 0x9e37_79b1;
 
 /**
- * What is known of peers, by their addresses in native layout. It holds a fixed number and forgets the one that was not
- * asked for longest. Finding and adding cost the same however many there are, and finding allocates nothing.
+ * Maps the addresses of peers, in native layout, to values. It holds a fixed number of peers and forgets the least
+ * recently used one. Finding and adding take the same time for any number of peers, and finding allocates nothing.
  */
 export class PeerCache<T> {
   readonly #capacity: number;
   readonly #keys: Uint32Array<ArrayBuffer>;
   readonly #values: (T | undefined)[];
-  /** The first entry of each chain, and the next one of each entry. */
+  /** The first entry of each chain, and the next entry after each entry. */
   readonly #heads: Int32Array<ArrayBuffer>;
   readonly #next: Int32Array<ArrayBuffer>;
   /**
-   * Entries in the order they were asked for: of each the next newer one and the next older one. Behind the last stands
-   * one that closes the ring: newer than it is the oldest, older the newest. So moving an entry takes no decision.
+   * A ring of the entries in order of their last use: the next newer and the next older entry of each one. One more entry,
+   * the last, closes the ring: its newer neighbour is the oldest entry, its older neighbour is the newest entry.
    */
   readonly #order: Int32Array<ArrayBuffer>;
-  /** Peers choose parts of their keys: without knowing this they cannot make them all fall into one chain. */
-  readonly #seed: number;
+  readonly #hash: PeerHash;
   #size = 0;
 
   /** Makes room for `capacity` peers, at least 1. */
@@ -28,21 +28,22 @@ export class PeerCache<T> {
     this.#capacity = capacity;
     this.#keys = new Uint32Array(capacity * WORDS);
     this.#values = new Array<T | undefined>(capacity).fill(undefined);
-    this.#heads = new Int32Array(2 ** Math.ceil(Math.log2(2 * capacity))).fill(NONE);
+    const bits = Math.ceil(Math.log2(2 * capacity));
+    this.#hash = new PeerHash(bits);
+    this.#heads = new Int32Array(2 ** bits).fill(NONE);
     this.#next = new Int32Array(capacity);
     this.#order = new Int32Array(2 * (capacity + 1));
     this.#closeRing();
-    this.#seed = crypto.getRandomValues(new Uint32Array(1))[0]!;
   }
 
-  /** How many peers it holds. */
+  /** The number of peers it holds. */
   get size(): number {
     return this.#size;
   }
 
-  /** What is known of a peer, which now counts as the one asked for last. */
+  /** The value of a peer, which becomes the most recently used one. */
   find(key: Uint32Array): T | undefined {
-    const entry = this.#entry(key, this.#bucket(key, 0));
+    const entry = this.#entry(key, this.#hash.of(key, 0));
     if (entry === NONE) return undefined;
     if (entry !== this.#order[2 * this.#capacity + 1]) {
       this.#unlink(entry);
@@ -51,9 +52,9 @@ export class PeerCache<T> {
     return this.#values[entry];
   }
 
-  /** Adds a peer, or replaces what was known of it. Returns what there was no room for any more. */
+  /** Adds a peer, or replaces its value. Returns the value that was replaced, or that of the peer it forgets. */
   set(key: Uint32Array, value: T): T | undefined {
-    const bucket = this.#bucket(key, 0);
+    const bucket = this.#hash.of(key, 0);
     const known = this.#entry(key, bucket);
     if (known !== NONE) {
       const replaced = this.#values[known];
@@ -71,7 +72,7 @@ export class PeerCache<T> {
     return evicted;
   }
 
-  /** Empties it. Returns what it held, the one asked for longest ago first. */
+  /** Forgets all peers. Returns their values, the least recently used one first. */
   takeAll(): T[] {
     const values: T[] = [];
     for (let entry = this.#oldest; entry !== this.#capacity; entry = this.#order[2 * entry]!) {
@@ -82,19 +83,6 @@ export class PeerCache<T> {
     this.#closeRing();
     this.#size = 0;
     return values;
-  }
-
-  #bucket(key: Uint32Array, at: number): number {
-    // written out, as in #matches: a loop takes twice as long
-    let h = Math.imul(this.#seed ^ key[at]!, MULTIPLIER) ^ key[at + 1]!;
-    h = Math.imul(h ^ h >>> 15, MULTIPLIER) ^ key[at + 2]!;
-    h = Math.imul(h ^ h >>> 15, MULTIPLIER) ^ key[at + 3]!;
-    h = Math.imul(h ^ h >>> 15, MULTIPLIER) ^ key[at + 4]!;
-    h = Math.imul(h ^ h >>> 15, MULTIPLIER) ^ key[at + 5]!;
-    h = Math.imul(h ^ h >>> 15, MULTIPLIER) ^ key[at + 6]!;
-    h = Math.imul(h ^ h >>> 15, MULTIPLIER) ^ key[at + 7]!;
-    h = Math.imul(h ^ h >>> 15, MULTIPLIER);
-    return (h ^ h >>> 15) & this.#heads.length - 1;
   }
 
   #entry(key: Uint32Array, bucket: number): number {
@@ -111,9 +99,9 @@ export class PeerCache<T> {
       keys[at + 6] === key[6] && keys[at + 7] === key[7];
   }
 
-  /** Takes an entry out of its chain and the order. */
+  /** Removes an entry from its chain and from the ring. */
   #remove(entry: number): T | undefined {
-    const bucket = this.#bucket(this.#keys, entry * WORDS);
+    const bucket = this.#hash.of(this.#keys, entry * WORDS);
     let link = this.#heads;
     let at = bucket;
     while (link[at] !== entry) {

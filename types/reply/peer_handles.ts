@@ -1,61 +1,117 @@
-import type { AddressHandle } from "../address_handle/address_handle.ts";
-import { readAhAttr } from "../address/ah_attr.ts";
-import { PeerCache } from "./peer_cache.ts";
+import { AddressHandle } from "../address_handle/address_handle.ts";
+import { type AhAttr, ahAttrCodec } from "../address/ah_attr.ts";
+import { orAborted } from "../core/abortable.ts";
+import { VerbsError } from "../core/errors.ts";
 import type { ProtectionDomain } from "../memory/protection_domain.ts";
+import { PeerCache } from "./peer_cache.ts";
 import { RetiredHandles } from "./retired_handles.ts";
 
-/** The address handles of peers, by the words of their `struct ibv_ah_attr`. It makes them, keeps them and closes them. */
+// asm-generic/errno-base.h, equal on both architectures
+const EAGAIN = 11;
+
+/** How many handles there may be. */
+export interface PeerLimits {
+  /** The number of peers whose handles are kept. */
+  readonly maxPeers: number;
+  /** The number of peers whose handles are being made on other threads. */
+  readonly maxPending: number;
+}
+
+/** A handle that is being made on another thread. */
+interface Pending {
+  readonly made: Promise<AddressHandle | undefined>;
+  readonly controller: AbortController;
+  /** The number of callers that wait for it. */
+  waiting: number;
+}
+
+/**
+ * The address handles of peers, by the words of their `struct ibv_ah_attr`. It makes them, keeps them and closes them.
+ *
+ * Its clock counts answers. A handle that was given out stays open for at least `maxPeers - 1` further answers: so many
+ * are needed until it is the least recently used one, and a handle whose address is no longer valid is kept as long.
+ */
 export class PeerHandles implements Disposable {
   readonly #pd: ProtectionDomain;
+  readonly #limits: PeerLimits;
   readonly #cache: PeerCache<AddressHandle>;
-  readonly #retired: RetiredHandles;
-  /** Handles being made on other threads. */
-  readonly #making: Map<string, Promise<AddressHandle | undefined>> = new Map();
-  /** Looks whether addresses have changed, and calls {@linkcode PeerHandles.retire} if so. */
+  readonly #retired: RetiredHandles = new RetiredHandles();
+  readonly #pending: Map<string, Pending> = new Map();
+  /** Checks whether addresses have changed, and calls {@linkcode PeerHandles.retire} if so. */
   readonly #refresh: () => void;
-  /** How often they have. */
+  /** The number of changes of addresses. */
   #changes = 0;
+  #answers = 0;
 
-  /** Keeps up to `maxPeers`. */
-  constructor(pd: ProtectionDomain, maxPeers: number, refresh: () => void) {
+  /** Keeps no handle yet. */
+  constructor(pd: ProtectionDomain, limits: PeerLimits, refresh: () => void) {
     this.#pd = pd;
-    this.#cache = new PeerCache(maxPeers);
-    this.#retired = new RetiredHandles(maxPeers);
+    this.#limits = limits;
+    this.#cache = new PeerCache(limits.maxPeers);
     this.#refresh = refresh;
   }
 
-  /** How many peers have one. */
+  /** The number of peers whose handles are kept. */
   get size(): number {
     return this.#cache.size;
   }
 
-  /** The handle of a peer that has one. */
+  /** The handle of a peer; undefined if there is none. */
   find(words: Uint32Array): AddressHandle | undefined {
+    this.#answers++;
+    return this.#known(words);
+  }
+
+  #known(words: Uint32Array): AddressHandle | undefined {
     const ah = this.#cache.find(words);
-    // it may have been disposed by whom it was given to
+    // A caller may have disposed the handle.
     return ah === undefined || ah.disposed ? undefined : ah;
   }
 
-  /** Makes a peer's handle; undefined if addresses have changed meanwhile. */
+  /** Makes the handle of a peer. The result is undefined if addresses have changed in the meantime. */
   make(words: Uint32Array<ArrayBuffer>): AddressHandle | undefined {
     const changes = this.#changes;
-    return this.#keep(words, this.#pd.createAh(attrOf(words)), changes);
+    return this.#keep(words, new AddressHandle(this.#pd, attrOf(words)), changes);
   }
 
-  /** {@linkcode PeerHandles.make} on another thread, once for all who ask meanwhile. */
-  makeAsync(words: Uint32Array<ArrayBuffer>): Promise<AddressHandle | undefined> {
+  /**
+   * {@linkcode PeerHandles.make} on another thread. All who ask for a peer share one call, which is aborted when the last
+   * of them aborts.
+   */
+  async makeAsync(
+    words: Uint32Array<ArrayBuffer>,
+    signal: AbortSignal | undefined,
+  ): Promise<AddressHandle | undefined> {
     const name = words.join();
-    let making = this.#making.get(name);
-    if (making === undefined) {
-      making = this.#start(words.slice()).finally(() => this.#making.delete(name));
-      this.#making.set(name, making);
+    const pending = this.#pending.get(name) ?? this.#start(name, words.slice());
+    pending.waiting++;
+    try {
+      return await orAborted(pending.made, signal);
+    } finally {
+      if (--pending.waiting === 0) this.#end(name, pending);
     }
-    return making;
   }
 
-  async #start(words: Uint32Array<ArrayBuffer>): Promise<AddressHandle | undefined> {
+  #start(name: string, words: Uint32Array<ArrayBuffer>): Pending {
+    const { maxPending } = this.#limits;
+    if (this.#pending.size >= maxPending) throw tooManyPending(maxPending);
+    const controller = new AbortController();
+    const pending = { made: this.#create(words, controller.signal), controller, waiting: 0 };
+    this.#pending.set(name, pending);
+    return pending;
+  }
+
+  #end(name: string, pending: Pending): void {
+    if (this.#pending.get(name) === pending) this.#pending.delete(name);
+    pending.controller.abort();
+  }
+
+  async #create(
+    words: Uint32Array<ArrayBuffer>,
+    signal: AbortSignal,
+  ): Promise<AddressHandle | undefined> {
     const changes = this.#changes;
-    const ah = await this.#pd.createAhAsync(attrOf(words));
+    const ah = await AddressHandle.create(this.#pd, attrOf(words), { signal });
     return this.#keep(words, ah, changes);
   }
 
@@ -64,29 +120,46 @@ export class PeerHandles implements Disposable {
     stack.use(ah);
     this.#refresh();
     if (changes !== this.#changes) return undefined;
-    const known = this.find(words);
-    // made by others meanwhile; they may be about to post with it
+    const known = this.#known(words);
+    // Another caller has made one in the meantime, and may be about to post with it.
     if (known !== undefined) return known;
     stack.move();
-    this.#retired.trim();
     this.#cache.set(words, ah)?.close();
     return ah;
   }
 
-  /** Gives none of the handles out any more: addresses have changed. */
+  /** Gives none of the handles out any more, because addresses have changed. */
   retire(): void {
     this.#changes++;
-    this.#retired.add(this.#cache.takeAll());
+    this.#retired.add(this.#cache.takeAll(), this.#answers + this.#limits.maxPeers);
+  }
+
+  /** Closes handles that were retired long ago. */
+  trim(): void {
+    this.#retired.trim(this.#answers);
+  }
+
+  /** Ends all calls on other threads. Those who wait for them get the reason. */
+  abort(reason: unknown): void {
+    for (const { controller } of this.#pending.values()) controller.abort(reason);
+    this.#pending.clear();
   }
 
   /** Closes all handles. */
   [Symbol.dispose](): void {
     using stack = new DisposableStack();
-    for (const ah of this.#cache.takeAll()) stack.use(ah);
     stack.use(this.#retired);
+    for (const ah of this.#cache.takeAll()) stack.use(ah);
   }
 }
 
-function attrOf(words: Uint32Array<ArrayBuffer>): ReturnType<typeof readAhAttr> {
-  return readAhAttr(new DataView(words.buffer));
+function attrOf(words: Uint32Array<ArrayBuffer>): AhAttr {
+  return ahAttrCodec.read(new DataView(words.buffer));
+}
+
+function tooManyPending(maxPending: number): VerbsError {
+  return new VerbsError("ibv_create_ah", "create address handle", EAGAIN, {
+    hint:
+      `The handles of ${maxPending} other peers are being made (maxPending): answer this one later, or not at all`,
+  });
 }

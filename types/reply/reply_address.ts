@@ -1,21 +1,21 @@
 /**
- * The address of a packet's sender, computed as `ibv_init_ah_from_wc` does, to the last bit and the last error.
+ * The address of a packet's sender. Every bit and every error is that of `ibv_init_ah_from_wc`.
  *
  * @module
  */
 
 import { structs } from "../../ffi/layout.ts";
-import type { GidCache } from "./gid_cache.ts";
 import { hasIpv4Checksum, IPV4_AT } from "../address/grh.ts";
 import { WcFlags } from "../completion/work_completion.ts";
+import type { GidCache } from "./gid_cache.ts";
 
-// asm-generic/errno-base.h and errno.h, alike on both architectures
+// asm-generic/errno-base.h and errno.h, equal on both architectures
 const EINVAL = 22;
 const EPROTONOSUPPORT = 93;
 
 const GRH_FLAG = WcFlags.GRH;
 
-// what follows an IPv6 header or a GRH
+// Next headers of IPv6.
 const UDP = 17;
 const BTH = 27;
 
@@ -31,7 +31,7 @@ const TOS = IPV4_AT + 1;
 const TTL = IPV4_AT + 8;
 const SADDR = IPV4_AT + 12;
 const DADDR = IPV4_AT + 16;
-/** Bytes 8 to 11 of a GID that stands for an IPv4 address; those before are 0. */
+/** Bytes 8 to 11 of an IPv4-mapped GID. The bytes before them are 0. */
 const MAPPED_WORD = 0xffff_0000;
 
 const { size: ATTR_SIZE, fields } = structs.ibv_ah_attr;
@@ -43,12 +43,12 @@ const ROUTE = wordOf("grh.sgid_index");
 const SGID_INDEX = shiftOf("grh.sgid_index");
 const HOP_LIMIT = shiftOf("grh.hop_limit");
 const TRAFFIC_CLASS = shiftOf("grh.traffic_class");
-/** So do `dlid`, `sl` and `src_path_bits`. */
+/** `dlid`, `sl` and `src_path_bits` share a word. */
 const LOCAL = wordOf("dlid");
 const DLID = shiftOf("dlid");
 const SL = shiftOf("sl");
 const SRC_PATH_BITS = shiftOf("src_path_bits");
-/** And `static_rate`, which stays 0, `is_global` and `port_num`. */
+/** `static_rate`, which is always 0, `is_global` and `port_num` share a word. */
 const PORT = wordOf("is_global");
 const IS_GLOBAL = shiftOf("is_global");
 const PORT_NUM = shiftOf("port_num");
@@ -62,23 +62,24 @@ function shiftOf(field: keyof typeof fields): number {
 }
 
 /**
- * The address of one sender after the other, as the words of a `struct ibv_ah_attr`: writing whole words takes half the
- * time of writing fields, and words are what addresses are compared by.
+ * Computes addresses as the words of a `struct ibv_ah_attr`. Writing words takes half the time of writing fields, and
+ * addresses are compared by words.
  */
 export class ReplyAddress {
-  /** The words. */
+  /** The words of the address that was computed last. */
   readonly words: Uint32Array<ArrayBuffer> = new Uint32Array(WORDS);
   readonly #portNum: number;
   #hasFlowLabel = false;
 
-  /** Of packets that a port receives. */
+  /** Computes addresses of packets that a port receives. */
   constructor(port: number) {
     this.#portNum = port << PORT_NUM;
   }
 
   /**
-   * Computes the address from what matters of a `struct ibv_wc`, and a `struct ibv_grh` in `grh` at a byte offset.
-   * Returns 0, or the errno that the C function leaves; then the words are what it leaves of the address.
+   * Computes the address from fields of a `struct ibv_wc`, each within the range of its C type, and from the
+   * `struct ibv_grh` at a byte offset of `grh`. Returns 0, or the errno of the C function. After an error the words are
+   * what the C function has written so far.
    */
   compute(
     wcFlags: number,
@@ -105,8 +106,8 @@ export class ReplyAddress {
   }
 
   /**
-   * Drops a flow label that no packet had. The C function takes it from bytes that no header was received into where
-   * there is no GRH, or an IPv4 header: what is there by chance must not make many peers of one.
+   * Clears a flow label that is not of the packet. The C function reads it even if there is no GRH, or if the header is
+   * IPv4: the bytes there are undefined, and must not make many peers of one.
    */
   dropStrayFlowLabel(): void {
     if (!this.#hasFlowLabel) this.words[FLOW_LABEL] = 0;
@@ -115,7 +116,7 @@ export class ReplyAddress {
   /** Copies the address into a `struct ibv_ah_attr` at a byte offset. */
   writeTo(attr: DataView, base: number): void {
     const { words } = this;
-    // written out: a loop takes ten times as long
+    // Written out: a loop takes ten times as long.
     attr.setUint32(base, words[0]!, true);
     attr.setUint32(base + 4, words[1]!, true);
     attr.setUint32(base + 8, words[2]!, true);
@@ -174,14 +175,14 @@ function writeFromIpv6(
   return 0;
 }
 
-/** Leaves GID and route zeroed. */
+/** Clears the GID and the route. */
 function leave(words: Uint32Array, errno: number): number {
   words.fill(0, DGID_WORD, DGID_WORD + 4);
   words[ROUTE] = 0;
   return errno;
 }
 
-/** Like the C function, it drops the upper bits of the index. */
+/** Drops the upper bits of the index, as the C function does. */
 function routeWord(index: number, hopLimit: number, trafficClass: number): number {
   return (index & 0xff) << SGID_INDEX | hopLimit << HOP_LIMIT | trafficClass << TRAFFIC_CLASS;
 }

@@ -1,304 +1,391 @@
 /**
- * Replies to datagrams: the sender's address handle at the cost of a look into a cache.
+ * Replies to datagrams.
  *
  * @module
  */
 
-import type { IbvPd } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
-import { orAborted } from "../core/abortable.ts";
-import type { AbortOptions } from "../core/abortable.ts";
+import { type AhAttr, ahAttrCodec } from "../address/ah_attr.ts";
+import type { Grh } from "../address/grh.ts";
 import type { AddressHandle } from "../address_handle/address_handle.ts";
-import { type AhAttr, readAhAttr } from "../address/ah_attr.ts";
-import { initError } from "../address_handle/init_ah.ts";
-import { type AsyncEvents, asyncEvents, type EventListener, EventType } from "../device/async_events.ts";
-import { GidCache } from "./gid_cache.ts";
-import { Grh, grhView } from "../address/grh.ts";
-import { PeerHandles } from "./peer_handles.ts";
-import type { ProtectionDomain } from "../memory/protection_domain.ts";
-import { ReplyAddress } from "./reply_address.ts";
-import { Resource } from "../core/resource.ts";
-import { positiveInt } from "../core/checks.ts";
+import { initError } from "../address_handle/init_ah_from_wc.ts";
+import { checkWc, grhIn, viewOfGrh } from "../address_handle/wc_address.ts";
 import type { WcAddress } from "../completion/work_completion.ts";
-import { pollsOf, type WorkCompletions } from "../completion/work_completions.ts";
+import { pollsOf, viewOf, WorkCompletions } from "../completion/work_completions.ts";
+import { type AbortOptions, signalOf } from "../core/abortable.ts";
+import { instance, integer, positiveInt, snapshot } from "../core/checks.ts";
+import { assertOpen, type Kind, Resource } from "../core/resource.ts";
+import {
+  type AsyncEvents,
+  asyncEvents,
+  type EventListener,
+  EventType,
+} from "../device/async_events.ts";
+import { checkPort } from "../device/context.ts";
+import { ProtectionDomain } from "../memory/protection_domain.ts";
+import { SendRequests } from "../work/send_requests.ts";
+import { GidCache } from "./gid_cache.ts";
+import { GrhMemory, type ReceiveMemory } from "./grh_memory.ts";
+import { PeerHandles } from "./peer_handles.ts";
+import { ReplyAddress } from "./reply_address.ts";
 
 const { size: WC_SIZE, fields } = structs.ibv_wc;
 const WC_FLAGS = fields.wc_flags.offset;
 const SLID = fields.slid.offset;
 const SL = fields.sl.offset;
 const DLID_PATH_BITS = fields.dlid_path_bits.offset;
-/** What the C function is given where there is no GRH: it reads one all the same. */
-const NO_GRH = new DataView(new ArrayBuffer(Grh.SIZE));
 
-/** Events after which addresses may mean something else. */
-const { GID_CHANGE, PORT_ACTIVE, PORT_ERR, LID_CHANGE, SM_CHANGE, CLIENT_REREGISTER } = EventType;
-const PORT_EVENTS: readonly EventType[] = [
-  GID_CHANGE,
-  PORT_ACTIVE,
-  PORT_ERR,
-  LID_CHANGE,
-  SM_CHANGE,
-  CLIENT_REREGISTER,
-];
+/** Events of a port after which addresses may have another meaning. */
+const PORT_EVENTS: ReadonlySet<EventType> = new Set([
+  EventType.GID_CHANGE,
+  EventType.PORT_ACTIVE,
+  EventType.PORT_ERR,
+  EventType.LID_CHANGE,
+  EventType.SM_CHANGE,
+  EventType.CLIENT_REREGISTER,
+]);
 
-/** What a reply path is to be like. */
+/** Attributes of a {@linkcode ReplyPath}. */
 export interface ReplyPathInit {
-  /** The port that packets are received on and replies sent from, from 1. */
+  /** The port that receives the packets and sends the replies, counted from 1. */
   readonly port: number;
   /**
-   * Most peers whose handles are kept, 1024 if left out. Each takes an address handle of the device, and some 100 bytes
-   * from the start.
+   * The number of peers whose handles are kept; 1024 if it is left out. Each peer needs an address handle of the device.
+   * The path needs about 100 bytes for each peer from the start.
    */
   readonly maxPeers?: number;
+  /**
+   * The number of peers whose handles {@linkcode ReplyPath.toAsync} makes at the same time; 64 if it is left out. The
+   * senders of packets choose their addresses: without a limit, packets from many addresses that do not answer would
+   * make all others wait for seconds.
+   */
+  readonly maxPending?: number;
 }
 
 /**
- * Answers datagrams: gives the {@linkcode AddressHandle} of a packet's sender from its work completion and GRH, as
- * {@linkcode ProtectionDomain.createAhFromWc} does, without a search of the GID table and without making a handle for
- * each packet. Made by {@linkcode ProtectionDomain.createReplyPath}.
+ * Replies to datagrams: gives the {@linkcode AddressHandle} of a packet's sender from the packet's completion and GRH. The
+ * handle is for the same address as that of {@linkcode AddressHandle.fromWc}, but the path keeps the port's GID table and
+ * the handles of known peers, and so does not search the table or make a handle for each packet.
  *
- * **Handles belong to the path: do not dispose them.** One is kept as long as fewer than `maxPeers` other peers are
- * answered; the one not asked for longest goes first. It can be posted with until then, so `maxPeers` must be at least
- * the number of handles taken before they are posted. Sends under way keep theirs, as ever.
+ * **The handles belong to the path: do not dispose them.** The handle that is given out for a packet can be posted with
+ * until `maxPeers` further packets are answered; a send in progress keeps its handle. {@linkcode ReplyPath.setAh} writes
+ * the handle into a prepared request.
  *
- * **It never answers by an address the device has given up.** Every call first looks whether the device has reported a
- * change of its GIDs, or another event that addresses depend on, which takes one system call; then the GID table is read
- * anew and all handles are made anew. The forms that take a batch look once per poll, before the first of its
- * completions. Handles taken before a change can be posted with for another second.
+ * **Handles follow the device's addresses.** Each call first reads the events of the device, with one system call. After
+ * a change of the port's GIDs, of its LID or state, or after a failure of the device, the path reads the GID table again
+ * and makes new handles. The methods that take a batch read the events once a poll, before the first completion.
  *
- * @example Answering every datagram of a poll
+ * @example Answering all datagrams of a poll
  * ```ts
- * import type { CompletionQueue, QueuePair, ReplyPath, WorkCompletions } from "@rdma/ibverbs";
- * import type { MemoryRegion, SendRequests } from "@rdma/ibverbs";
+ * import type { CompletionQueue, MemoryRegion, QueuePair, ReplyPath } from "@rdma/ibverbs";
+ * import type { SendRequests, WorkCompletions } from "@rdma/ibverbs";
  *
- * function answer(
- *   { cq, qp, mr, path, batch, replies }: {
- *     cq: CompletionQueue;
- *     qp: QueuePair;
- *     mr: MemoryRegion;
- *     path: ReplyPath;
- *     batch: WorkCompletions;
- *     replies: SendRequests;
- *   },
- * ): void {
- *   const bytes = mr.bytes();
- *   const memory = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+ * interface Parts {
+ *   readonly cq: CompletionQueue;
+ *   readonly qp: QueuePair;
+ *   readonly mr: MemoryRegion;
+ *   readonly path: ReplyPath;
+ *   readonly batch: WorkCompletions;
+ *   readonly replies: SendRequests;
+ * }
+ *
+ * function answer({ cq, qp, mr, path, batch, replies }: Parts): void {
  *   const count = cq.pollInto(batch);
  *   for (let i = 0; i < count; i++) {
- *     const offset = batch.wrIdLow(i); // posted as the offset of the receive's buffer
- *     replies.setAh(i, path.toAt(batch, i, memory, offset));
+ *     // The receive was posted with the offset of its buffer as wrId.
+ *     path.setAh(replies, i, batch, i, mr, batch.wrIdLow(i));
  *     replies.setRemote(i, batch.srcQp(i), 0x1111_1111);
  *   }
- *   if (count > 0) qp.postSends(replies, count);
+ *   if (count > 0) qp.postSend(replies, count);
  * }
  * ```
  */
-export class ReplyPath extends Resource<IbvPd> {
-  /** Its name in messages. */
-  protected override readonly kind = "reply path";
+export class ReplyPath extends Resource {
+  static readonly #KIND: Kind<ReplyPath> = {
+    name: "reply path",
+    closing: (path) => {
+      path.#events.delete(path.#listener);
+      path.#peers.abort(new TypeError("Cannot use reply path: it is disposed"));
+    },
+    destroy: (path) => path.#peers[Symbol.dispose](),
+    describe: ({ port, size, maxPeers }) => ({ port, size, maxPeers }),
+  };
+
   /** The protection domain of the handles. */
   readonly pd: ProtectionDomain;
-  /** The port, from 1. */
+  /** The port, counted from 1. */
   readonly port: number;
-  /** Most peers whose handles are kept. */
+  /** The number of peers whose handles are kept. */
   readonly maxPeers: number;
   readonly #events: AsyncEvents;
   readonly #listener: EventListener;
   readonly #peers: PeerHandles;
   readonly #address: ReplyAddress;
+  readonly #memory: GrhMemory = new GrhMemory();
   /** The GID table; undefined until it is read again. */
   #gids: GidCache | undefined;
-  /** The poll whose completions need no further look for events. */
+  /** The batch whose poll needs no further look at the events, and the number of that poll. */
   #batch: WorkCompletions | undefined;
   #poll = 0;
 
-  private constructor(pd: ProtectionDomain, port: number, maxPeers: number, events: AsyncEvents) {
-    super(pd.unsafeHandle, [pd]);
+  /**
+   * Makes a reply path. The device is not asked before the first packet is answered.
+   *
+   * @throws {TypeError} If an attribute has the wrong type or is unknown, or the protection domain is disposed.
+   * @throws {RangeError} If the device has no such port, or a number is not positive.
+   */
+  constructor(pd: ProtectionDomain, init: ReplyPathInit) {
+    instance(pd, ProtectionDomain, "pd");
+    const given = snapshot(init, "reply path", ["port", "maxPeers", "maxPending"]);
+    const { port, maxPeers = 1024, maxPending = 64 } = given;
+    const limits = {
+      maxPeers: integer(maxPeers, "maxPeers", 1, 2 ** 24),
+      maxPending: positiveInt(maxPending, "maxPending"),
+    };
+    checkPort(pd.context, port);
+    assertOpen(pd);
+    super(ReplyPath.#KIND, [pd]);
     this.pd = pd;
     this.port = port;
     this.maxPeers = maxPeers;
     this.#address = new ReplyAddress(port);
-    this.#peers = new PeerHandles(pd, maxPeers, () => this.refresh());
-    this.#events = events;
-    this.#listener = (type, portNum) => {
-      const concernsPort = PORT_EVENTS.includes(type) && portNum === port;
-      if (concernsPort || type === EventType.DEVICE_FATAL) this.invalidate();
+    this.#peers = new PeerHandles(pd, limits, () => this.refresh());
+    this.#events = asyncEvents(pd.context);
+    this.#listener = ({ type, portNum }) => {
+      const isOfPort = PORT_EVENTS.has(type) && portNum === port;
+      if (isOfPort || type === EventType.DEVICE_FATAL) this.invalidate();
     };
     this.#events.add(this.#listener);
   }
 
-  /** @ignore The way in for {@linkcode ProtectionDomain.createReplyPath}. */
-  static create(pd: ProtectionDomain, { port, maxPeers = 1024 }: ReplyPathInit): ReplyPath {
-    pd.context.checkPort(port);
-    positiveInt(maxPeers, "maxPeers");
-    return new ReplyPath(pd, port, maxPeers, asyncEvents(pd.context));
-  }
-
-  /** How many peers' handles it keeps. */
+  /** The number of peers whose handles the path has. */
   get size(): number {
     return this.#peers.size;
   }
 
   /**
-   * The sender's handle. For a peer that is not known it makes one, which may block for a second while the kernel
-   * resolves the peer's link address: {@linkcode ReplyPath.toAsync} does so on another thread.
+   * The handle of a packet's sender. For an unknown peer it makes one, which may block for a second while the kernel
+   * resolves the peer's link address: {@linkcode ReplyPath.toAsync} does not block.
    *
-   * @param grh The packet's GRH; may be left out where the completion's flags lack {@linkcode WcFlags}.GRH.
-   * @throws {VerbsError} As of {@linkcode ProtectionDomain.createAhFromWc}. A failure is not remembered.
+   * @param wc The completion of the receive.
+   * @param grh The packet's GRH. It may be left out if the completion's flags lack {@linkcode WcFlags}.GRH.
+   * @throws {RangeError} If an attribute of the completion is out of range.
+   * @throws {TypeError} If the path is disposed.
+   * @throws {VerbsError} As {@linkcode AddressHandle.fromWc}. The path does not remember a failure.
    */
   to(wc: WcAddress, grh?: Grh): AddressHandle {
-    const view = viewOf(grh);
+    const address = checkWc(wc);
+    const view = viewOfGrh(grh);
     while (true) {
       this.refresh();
-      this.#compute(wc, view);
+      this.#compute(address, view);
       const ah = this.#find() ?? this.#peers.make(this.#address.words);
       if (ah !== undefined) return ah;
     }
   }
 
   /**
-   * {@linkcode ReplyPath.to} straight from native memory, allocating nothing for a known peer.
+   * {@linkcode ReplyPath.to} on another thread, for peers whose link address the kernel may not know. Callers that ask
+   * for the same peer share one native call. If the signal aborts, the call rejects with the signal's reason.
    *
-   * @param batch Where the completion was polled into.
-   * @param index The completion's index in it.
-   * @param memory Memory that the packet was received into.
-   * @param offset Where the packet's buffer, and so its GRH, starts in `memory`, in bytes.
-   * @throws {RangeError} If the index or the offset leads out of its memory.
-   * @throws {VerbsError} As of {@linkcode ReplyPath.to}.
+   * @param wc The completion of the receive.
+   * @param grh The packet's GRH. It may be left out if the completion's flags lack {@linkcode WcFlags}.GRH.
+   * @throws {RangeError} As {@linkcode ReplyPath.to}.
+   * @throws {TypeError} As {@linkcode ReplyPath.to}, or if the path is disposed in the meantime.
+   * @throws {VerbsError} As {@linkcode ReplyPath.to}; EAGAIN if the handles of `maxPending` other peers are being made.
    */
-  toAt(batch: WorkCompletions, index: number, memory: DataView, offset: number): AddressHandle {
-    this.#refreshFor(batch);
-    while (true) {
-      const errno = this.#computeAt(batch.view, index * WC_SIZE, memory, offset);
-      if (errno !== 0) throw this.#failure(errno, memory, offset);
-      const ah = this.#find() ?? this.#peers.make(this.#address.words);
-      if (ah !== undefined) return ah;
-    }
-  }
-
-  /**
-   * {@linkcode ReplyPath.to} that makes handles on another thread: for peers whose link address is not known. Those
-   * who ask for the same peer meanwhile share one. Rejects with the signal's reason when that aborts; the handle is made
-   * and kept all the same.
-   */
-  async toAsync(wc: WcAddress, grh?: Grh, { signal }: AbortOptions = {}): Promise<AddressHandle> {
-    const view = viewOf(grh);
+  async toAsync(wc: WcAddress, grh?: Grh, options: AbortOptions = {}): Promise<AddressHandle> {
+    const signal = signalOf(options);
+    const address = checkWc(wc);
+    const view = viewOfGrh(grh);
     while (true) {
       signal?.throwIfAborted();
       this.refresh();
-      this.#compute(wc, view);
-      const ah = this.#find() ??
-        await orAborted(this.#peers.makeAsync(this.#address.words), signal);
+      this.#compute(address, view);
+      const ah = this.#find() ?? await this.#peers.makeAsync(this.#address.words, signal);
       if (ah?.disposed === false) return ah;
     }
   }
 
   /**
-   * The sender's address, equal to what {@linkcode Context.initAhFromWc} gives.
+   * {@linkcode ReplyPath.to} for a completion in native layout. It allocates nothing for a known peer.
    *
-   * @throws {VerbsError} As of {@linkcode Context.initAhFromWc}.
+   * @param batch The completions.
+   * @param index The index of the completion.
+   * @param memory The memory that the packet was received into.
+   * @param offset The byte offset in `memory` at which the packet's buffer starts, and with it the GRH.
+   * @throws {RangeError} If the index or the offset is out of range.
+   * @throws {TypeError} If the path or the memory is disposed.
+   * @throws {VerbsError} As {@linkcode ReplyPath.to}.
    */
-  attr(wc: WcAddress, grh?: Grh): AhAttr {
-    this.refresh();
-    this.#compute(wc, viewOf(grh));
-    return readAhAttr(new DataView(this.#address.words.buffer));
+  toAt(
+    batch: WorkCompletions,
+    index: number,
+    memory: ReceiveMemory,
+    offset: number,
+  ): AddressHandle {
+    this.#refreshFor(batch);
+    while (true) {
+      const errno = this.#computeAt(batch, index, memory, offset);
+      if (errno !== 0) {
+        throw this.#failure(errno, this.#memory.view, this.#memory.find(memory, offset));
+      }
+      const ah = this.#find() ?? this.#peers.make(this.#address.words);
+      if (ah !== undefined) return ah;
+    }
   }
 
   /**
-   * Writes the sender's address in native layout (`struct ibv_ah_attr`), allocating nothing, with every bit as
-   * `ibv_init_ah_from_wc` would.
+   * Writes the handle of a packet's sender into a prepared request, as {@linkcode SendRequests.setAh} does. It allocates
+   * nothing for a known peer.
+   *
+   * @param requests The requests. There may be at most `maxPeers` of them, because more could not be posted together.
+   * @param requestIndex The index of the request.
+   * @param batch The completions.
+   * @param index The index of the completion.
+   * @param memory The memory that the packet was received into.
+   * @param offset The byte offset in `memory` at which the packet's buffer starts, and with it the GRH.
+   * @throws {RangeError} If an index or the offset is out of range, or there are more requests than `maxPeers`.
+   * @throws {TypeError} If the path or the memory is disposed.
+   * @throws {VerbsError} As {@linkcode ReplyPath.to}.
+   */
+  setAh(
+    requests: SendRequests,
+    requestIndex: number,
+    batch: WorkCompletions,
+    index: number,
+    memory: ReceiveMemory,
+    offset: number,
+  ): void {
+    if (instance(requests, SendRequests, "requests").capacity > this.maxPeers) {
+      throw new RangeError(
+        `Cannot set address handle: there are ${requests.capacity} requests, and maxPeers is ${this.maxPeers}`,
+      );
+    }
+    requests.setAh(requestIndex, this.toAt(batch, index, memory, offset));
+  }
+
+  /**
+   * The address of a packet's sender, equal to the result of {@linkcode initAhFromWc}.
+   *
+   * @param wc The completion of the receive.
+   * @param grh The packet's GRH. It may be left out if the completion's flags lack {@linkcode WcFlags}.GRH.
+   * @throws {RangeError} If an attribute of the completion is out of range.
+   * @throws {TypeError} If the path is disposed.
+   * @throws {VerbsError} As {@linkcode initAhFromWc}.
+   */
+  attr(wc: WcAddress, grh?: Grh): AhAttr {
+    const address = checkWc(wc);
+    const view = viewOfGrh(grh);
+    this.refresh();
+    this.#compute(address, view);
+    return ahAttrCodec.read(new DataView(this.#address.words.buffer));
+  }
+
+  /**
+   * Writes the address of a packet's sender in native layout (`struct ibv_ah_attr`). Every bit is as
+   * `ibv_init_ah_from_wc` writes it. It allocates nothing.
    *
    * @param attr Where to write the 32 bytes.
    * @param base The byte offset in `attr`.
-   * @returns 0, or the errno that the C function would leave.
-   * @throws {RangeError} If one of the offsets leads out of its memory.
+   * @param batch The completions.
+   * @param index The index of the completion.
+   * @param memory The memory that the packet was received into.
+   * @param offset The byte offset in `memory` at which the packet's buffer starts, and with it the GRH.
+   * @returns 0, or the errno of the C function.
+   * @throws {RangeError} If the index or one of the offsets is out of range.
+   * @throws {TypeError} If the path or the memory is disposed.
    */
   writeAttr(
     attr: DataView,
     base: number,
     batch: WorkCompletions,
     index: number,
-    memory: DataView,
+    memory: ReceiveMemory,
     offset: number,
   ): number {
     this.#refreshFor(batch);
-    const errno = this.#computeAt(batch.view, index * WC_SIZE, memory, offset);
+    const errno = this.#computeAt(batch, index, memory, offset);
     this.#address.writeTo(attr, base);
     return errno;
   }
 
   /**
-   * Takes up what the device has reported, as all the others do by themselves. Call it before going on with a batch
-   * after having waited for something.
+   * Reads the events of the device. All other methods do this themselves; those that take a batch do it once a poll. Call
+   * it before more of a batch is answered after a wait.
+   *
+   * @throws {TypeError} If the path is disposed.
    */
   refresh(): void {
-    this.assertOpen();
+    assertOpen(this);
+    this.#peers.trim();
     this.#events.drain();
   }
 
-  /** Forgets the GID table and all handles, as after a change that the device did not report: a peer's new link address. */
+  /**
+   * Forgets the GID table and all handles. Call it after a change that the device does not report, such as a new link
+   * address of a peer.
+   *
+   * @throws {TypeError} If the path is disposed.
+   */
   invalidate(): void {
-    this.assertOpen();
+    assertOpen(this);
     this.#gids = undefined;
     this.#peers.retire();
   }
 
   #refreshFor(batch: WorkCompletions): void {
-    const poll = pollsOf(batch);
-    if (batch === this.#batch && poll === this.#poll && !this.disposed) return;
+    if (batch === this.#batch && pollsOf(batch) === this.#poll && !this.disposed) return;
+    instance(batch, WorkCompletions, "batch");
     this.refresh();
     this.#batch = batch;
-    this.#poll = poll;
+    this.#poll = pollsOf(batch);
   }
 
   #table(): GidCache {
     return this.#gids ??= GidCache.read(this.pd.context, this.port);
   }
 
-  #compute(wc: WcAddress, grh: DataView): void {
-    const { wcFlags, slid, sl, dlidPathBits } = wc;
+  #compute({ wcFlags, slid, sl, dlidPathBits }: WcAddress, grh: DataView): void {
     const gids = this.#table();
     const errno = this.#address.compute(wcFlags, slid, sl, dlidPathBits, grh, 0, gids);
     if (errno !== 0) throw this.#failure(errno, grh, 0);
   }
 
-  #computeAt(wc: DataView, at: number, grh: DataView, grhAt: number): number {
+  #computeAt(
+    batch: WorkCompletions,
+    index: number,
+    memory: ReceiveMemory,
+    offset: number,
+  ): number {
+    if (!(index >>> 0 === index && index < batch.capacity)) {
+      throw noCompletion(index, batch.capacity);
+    }
+    const wc = viewOf(batch);
+    const at = index * WC_SIZE;
+    const grhAt = this.#memory.find(memory, offset);
     return this.#address.compute(
       wc.getUint32(at + WC_FLAGS, true),
       wc.getUint16(at + SLID, true),
       wc.getUint8(at + SL),
       wc.getUint8(at + DLID_PATH_BITS),
-      grh,
+      this.#memory.view,
       grhAt,
       this.#table(),
     );
   }
 
   #failure(errno: number, grh: DataView, at: number): Error {
-    const bytes = new Uint8Array(grh.buffer, grh.byteOffset + at, Grh.SIZE);
-    return initError(errno, this.port, grh === NO_GRH ? undefined : new Grh(bytes));
+    return initError(errno, this.port, grhIn(grh, at));
   }
 
   #find(): AddressHandle | undefined {
     this.#address.dropStrayFlowLabel();
     return this.#peers.find(this.#address.words);
   }
-
-  /** Disposes the path and its handles; those that sends use go when these complete. */
-  override [Symbol.dispose](): void {
-    this.#events.delete(this.#listener);
-    using stack = new DisposableStack();
-    stack.defer(() => super[Symbol.dispose]());
-    stack.use(this.#peers);
-  }
-
-  /** Does nothing: it has no native object of its own, and stands on that of its protection domain. */
-  protected override destroy(_handle: IbvPd): void {}
 }
 
-function viewOf(grh: Grh | undefined): DataView<ArrayBuffer> {
-  if (grh !== undefined && !(grh instanceof Grh)) {
-    throw new TypeError("Cannot use GRH: it is not a Grh");
-  }
-  return grh === undefined ? NO_GRH : grhView(grh);
+function noCompletion(index: number, capacity: number): RangeError {
+  integer(index, "index", 0, Number.MAX_SAFE_INTEGER);
+  return new RangeError(`Cannot answer completion ${index}: the batch has room for ${capacity}`);
 }

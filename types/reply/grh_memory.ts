@@ -1,0 +1,61 @@
+import { Grh } from "../address/grh.ts";
+import { instance, integer } from "../core/checks.ts";
+import {
+  assertReadable,
+  assertWithin,
+  MemoryRegion,
+  MemorySlice,
+  viewOfRegion,
+} from "../memory/memory_region.ts";
+
+/** Memory that packets are received into: a region, or a part of one. */
+export type ReceiveMemory = MemoryRegion | MemorySlice;
+
+/** Finds the GRHs of packets in memory. It remembers the memory of the last packet, so finding allocates nothing. */
+export class GrhMemory {
+  #view: DataView = new DataView(new ArrayBuffer(0));
+  #memory: ReceiveMemory | undefined;
+  #mr: MemoryRegion | undefined;
+  /** Where the memory starts in the view. */
+  #base = 0;
+  /** The largest offset of a GRH in the memory; negative if it has no room for one. */
+  #last = 0;
+
+  /** The view that holds the GRH that was found last. */
+  get view(): DataView {
+    return this.#view;
+  }
+
+  /**
+   * The offset in {@linkcode GrhMemory.view} of the GRH at an offset of the memory.
+   *
+   * @throws {RangeError} If there are no 40 bytes at the offset.
+   * @throws {TypeError} If the memory is not a region or a slice, or the region is disposed.
+   */
+  find(memory: ReceiveMemory, offset: number): number {
+    if (memory !== this.#memory) this.#use(memory);
+    assertReadable(this.#mr!);
+    if (!(Number.isInteger(offset) && offset >= 0 && offset <= this.#last)) {
+      throw noGrh(offset, this.#last + Grh.SIZE);
+    }
+    return this.#base + offset;
+  }
+
+  #use(memory: ReceiveMemory): void {
+    const isSlice = memory instanceof MemorySlice;
+    const mr = isSlice ? memory.mr : instance(memory, MemoryRegion, "memory");
+    const offset = isSlice ? memory.offset : 0;
+    const { length } = memory;
+    assertWithin(mr, offset, length);
+    this.#memory = memory;
+    this.#mr = mr;
+    this.#view = viewOfRegion(mr);
+    this.#base = offset;
+    this.#last = length - Grh.SIZE;
+  }
+}
+
+function noGrh(offset: number, length: number): RangeError {
+  integer(offset, "offset", 0, Number.MAX_SAFE_INTEGER);
+  return new RangeError(`Cannot read GRH at offset ${offset}: the memory has ${length} bytes`);
+}
