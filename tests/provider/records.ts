@@ -130,12 +130,15 @@ export interface ComparableCall {
 /** Addresses are above this; no length or key is. */
 const LOWEST_ADDRESS = 1n << 32n;
 
+/** Stands for the place of a list without elements. */
+const EMPTY = "";
+
 /** Brings calls into a form in which those of two processes can be compared byte for byte, padding included. */
 export function comparable(calls: readonly Call[]): ComparableCall[] {
   return calls.map(({ args, ...call }) => {
     const places = new Map(
       Object.entries(args).flatMap(([name, value]): [bigint, string][] =>
-        isStruct(value) ? [[value.address, name]] : []
+        isStruct(value) ? [[value.address, value.bytes.length === 0 ? EMPTY : name]] : []
       ),
     );
     const entries = Object.entries(args).map((
@@ -153,12 +156,16 @@ function comparableArgument(value: Argument, places: ReadonlyMap<bigint, string>
   if (!isStruct(value)) {
     return typeof value === "bigint" && value >= LOWEST_ADDRESS ? "address" : value;
   }
+  // Where a list without elements is says nothing.
+  if (value.bytes.length === 0) return null;
   const bytes = value.bytes.slice();
   const view = new DataView(bytes.buffer);
   const pointers: Record<number, string> = { ...value.labels };
   for (const at of pointerOffsets(value)) {
     const target = view.getBigUint64(at, true);
     if (target !== 0n) pointers[at] ??= places.get(target) ?? "address";
+    if (pointers[at] === EMPTY) delete pointers[at];
+    view.setBigUint64(at, 0n);
   }
   for (const at of Object.keys(pointers)) view.setBigUint64(Number(at), 0n);
   return { tag: value.tag, bytes: bytes.toHex(), pointers };
