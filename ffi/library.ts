@@ -81,6 +81,15 @@ function makeNonblockingVerbs(): NonblockingVerbs {
   ) as unknown as NonblockingVerbs;
 }
 
+/**
+ * Opens the library and binds every verb now, where it must not happen later: in tests that look for resources left open,
+ * or before code that must not wait.
+ */
+export function bindAll(): void {
+  Object.values(verbs());
+  Object.values(nonblocking());
+}
+
 function nativeRows(): [string, NativeRow][] {
   return Object.entries<AnyRow>(rows)
     .filter((entry): entry is [string, NativeRow] => isNative(entry[1]));

@@ -4,7 +4,7 @@
  */
 
 import { assertEquals } from "@std/assert";
-import { library } from "../../ffi/library.ts";
+import { bindAll } from "../../ffi/library.ts";
 import { libc } from "../../ffi/libc.ts";
 import {
   AccessFlags,
@@ -20,7 +20,7 @@ import {
   type WorkCompletion,
 } from "../../mod.ts";
 
-library();
+bindAll();
 libc();
 
 const SYSFS = "/sys/class/infiniband";
