@@ -4,7 +4,8 @@
  */
 
 import { constants } from "node:os";
-import { library, type Place, type Struct, structs, writeField } from "../../ffi/mod.ts";
+import { bindAll, library } from "../../ffi/library.ts";
+import { type Place, type Struct, structs, writeField } from "../../ffi/mod.ts";
 import { recorderPath } from "./compile.ts";
 import { type Call, type Label, parseCalls } from "./records.ts";
 
@@ -106,6 +107,8 @@ function takePlaceOfLibibverbs(): void {
   Deno.env.set("IBVERBS_LIBRARY", path);
   try {
     if (library().path !== path) throw new Error("Cannot record verbs: libibverbs is open already");
+    // Binding a verb opens a library, which must not happen within a test.
+    bindAll();
   } finally {
     // Other test files share the environment.
     if (before === undefined) Deno.env.delete("IBVERBS_LIBRARY");
