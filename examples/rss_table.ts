@@ -1,6 +1,7 @@
 /**
- * Receive side scaling (RSS): a queue pair that has no receive queue of its own, but a table of work queues, over which
- * it spreads packets by a hash of their addresses and ports. Shows the table, and where given flows land.
+ * Receive side scaling (RSS). A queue pair without a receive queue of its own distributes packets over the work queues of
+ * an indirection table, by a hash of their addresses and ports. The example shows the table and the work queue of each
+ * given flow.
  *
  * @module
  */
@@ -29,27 +30,28 @@ import {
   type Landing,
 } from "./rss_table/report.ts";
 
-const HELP = `Spreads flows over work queues, and tells which queue each of them lands on.
+const HELP = `Distributes flows over work queues and shows the queue of each flow.
 
   deno run --allow-ffi examples/rss_table.ts [OPTIONS] [FLOWS...]
       makes work queues, an indirection table and an RSS queue pair
   deno run examples/rss_table.ts --predict [OPTIONS] [FLOWS...]
-      needs neither a device nor libibverbs; queues count from 0
+      needs neither a device nor libibverbs; queues are numbered from 0
 
-A flow reads "10.0.0.1:1234 > 10.0.0.2:80 tcp" or "[fd00::1]:53 > [fd00::2]:53 udp"; without a
-protocol, "10.0.0.1 > 10.0.0.2", no port is hashed. Without arguments flows are read from standard
-input, one a line; empty lines and those that begin with # are passed over.
+A flow is "10.0.0.1:1234 > 10.0.0.2:80 tcp" or "[fd00::1]:53 > [fd00::2]:53 udp". Without a
+protocol, "10.0.0.1 > 10.0.0.2", no port is hashed. Without FLOWS, flows are read from standard
+input, one a line. Empty lines and lines that begin with # are ignored.
 
-  -d, --device NAME     the RDMA device; the first one that can do RSS unless given
-  -q, --queues NUMBER   how many work queues, 4
-  -e, --entries NUMBER  size of the table, a power of two; the first one that holds all queues
-  -k, --key HEX         the key, 40 bytes; that of Microsoft's verification suite unless given
-  -f, --fields LIST     what is hashed, ipv4,ipv6,tcp,udp; single fields are src-ipv4, dst-port-tcp...
-      --symmetric       hash as mlx5 devices do, both directions of a flow alike
-      --predict         do without a device
+  -d, --device NAME     RDMA device (default: the first one with RSS)
+  -q, --queues NUMBER   number of work queues (default 4)
+  -e, --entries NUMBER  size of the table, a power of two (default: the smallest for all queues)
+  -k, --key HEX         key, 40 bytes (default: the key of Microsoft's verification suite)
+  -f, --fields LIST     parts of a packet to hash (default ipv4,ipv6,tcp,udp); single ones are
+                        src-ipv4, dst-port-tcp...
+      --symmetric       hash both directions of a flow alike, as mlx5 devices do
+      --predict         use no device
   -h, --help            show this text
 
-Exit status: 0 if all went well, 2 for a wrong command line, 1 for anything else.
+Exit status: 0 if all went well, 2 if the command line is wrong, 1 otherwise.
 `;
 
 await run("rss_table", async () => {
@@ -59,7 +61,7 @@ await run("rss_table", async () => {
   else await spread(options);
 });
 
-/** What a device would do. */
+/** Shows what a device would do. */
 async function predict(options: Options): Promise<void> {
   const { rxHash, symmetric, queues, entries } = options;
   console.log(describeHash(rxHash, symmetric));
@@ -67,13 +69,13 @@ async function predict(options: Options): Promise<void> {
   await showFlows(options, numbers, (entry) => entry % queues, entries);
 }
 
-/** What a device is told to do. */
+/** Makes the objects on a device and shows what it does. */
 async function spread(options: Options): Promise<void> {
   const { rxHash, symmetric, device } = options;
   using context = openWithRss(device);
   console.log(describeCaps(context));
   const table = makeTable(context, options);
-  // Disposing the context disposes all of this in the right order: the queue pair, its table, the work queues.
+  // Disposing the context disposes all objects in the right order: queue pair, table, work queues.
   const { pd } = table.workQueues[0]!;
   const qp = new QueuePair(pd, { type: QpType.RAW_PACKET, rwqIndTbl: table, rxHashConf: rxHash });
   console.log(describeHash(rxHash, symmetric));
@@ -90,10 +92,10 @@ function openWithRss(name: string | undefined): Context {
     if (context.queryDeviceEx().rssCaps.maxRwqIndirectionTables > 0) return context;
     context.close();
   }
-  throw new Error("no device can do RSS; --predict works without one");
+  throw new Error("No device has RSS. --predict works without one");
 }
 
-/** Makes work queues that share a completion queue, and puts them into a table in turn. */
+/** Makes work queues that share a completion queue, and a table with each of them in turn. */
 function makeTable(context: Context, { queues, entries }: Options): RwqIndirectionTable {
   const pd = new ProtectionDomain(context);
   const cq = new CompletionQueue(context, { cqe: 256 });
@@ -101,7 +103,7 @@ function makeTable(context: Context, { queues, entries }: Options): RwqIndirecti
     { length: queues },
     () => new WorkQueue(pd, { maxWr: 64, maxSge: 1, cq }),
   );
-  // Packets for a work queue that is not ready are dropped.
+  // A work queue that is not ready drops its packets.
   for (const wq of made) wq.modify({ wqState: WqState.RDY });
   const workQueues = Array.from({ length: entries }, (_, entry) => made[entry % queues]!);
   return new RwqIndirectionTable(context, workQueues);
@@ -116,7 +118,7 @@ async function showFlows(
   const { rxHash, symmetric } = options;
   const landings = (await flowsOf(options)).map((flow): Landing => {
     const hash = rxHash.hash(flow, { symmetric });
-    // The lower bits select the entry. table.workQueueFor(flow, rxHash) does both.
+    // The lower bits of the hash select the entry. table.workQueueFor(flow, rxHash) does both steps.
     const entry = hash & (entries - 1);
     return { flow, hash, entry, queue: queueOf(entry) };
   });

@@ -1,10 +1,10 @@
 /**
- * The reply path of unreliable datagrams (UD): a message comes in, and the answer goes to whoever sent it, though
- * nobody said who that was. The sender's address is in the message itself: its queue pair in the work completion, its
- * GID in the header (GRH) that the device puts in front of the payload.
+ * The reply path of unreliable datagrams (UD). A message arrives, and the answer goes to its sender, whose address nobody
+ * told the receiver. The address is in the message: the queue pair number is in the work completion, and the GID is in the
+ * header (GRH) that the device writes in front of the payload.
  *
- * Two ends take part: a listener, which answers the first message that reaches it, and a caller. Both run in this
- * process, or each in its own with --listen and --connect.
+ * There are two ends: a listener, which answers the first message that arrives, and a caller. Both run in this process,
+ * or each in its own with --listen and --connect.
  *
  * @module
  */
@@ -28,30 +28,31 @@ import {
 } from "@rdma/ibverbs";
 import { parseArgs } from "@std/cli/parse-args";
 import { chooseGid } from "./support/choose_gid.ts";
-import { run, UsageError, wholeNumber } from "./support/command_line.ts";
+import { MAX_SECONDS, run, UsageError, wholeNumber } from "./support/command_line.ts";
 import { Deadline } from "./support/deadline.ts";
 import { describeAhAttr, describeGrh, describeWc, hex } from "./support/describe.ts";
+import { printable } from "./support/printable.ts";
 import { acceptOne, connectTo, readBytes, writeBytes } from "./support/tcp.ts";
 
 const HELP = `Answers a datagram by the address that arrived with it.
 
   deno run --allow-ffi examples/ud_reply_path.ts [OPTIONS]
-      both ends in this process
+      runs both ends in this process
   deno run --allow-ffi --allow-net examples/ud_reply_path.ts --listen [OPTIONS]
       waits for one message and answers it
   deno run --allow-ffi --allow-net examples/ud_reply_path.ts --connect HOST [OPTIONS]
-      asks the listener on HOST where it is, by TCP, and sends it a message
+      gets the address of the listener on HOST by TCP and sends it a message
 
-  -d, --device NAME      the RDMA device; the first one with an active port unless given
-  -i, --port NUMBER      the device's port, 1
-  -g, --gid-index NUMBER the GID to send from, as its index in the port's table; unless given, a
-                         RoCE v2 one: IPv4 before global IPv6 before link-local
-  -m, --message TEXT     what to send, "Hello"
-  -p, --tcp-port NUMBER  the listener's TCP port, 18516
-  -t, --timeout SECONDS  how long to wait for anything, 10
-  -h, --help             show this text
+  -d, --device NAME       RDMA device (default: the first one with an active port)
+  -i, --port NUMBER       port of the device (default 1)
+  -g, --gid-index NUMBER  index of the GID to send from in the port's table (default: a RoCE v2
+                          GID; IPv4 first, then global IPv6, then link-local)
+  -m, --message TEXT      message to send (default "Hello")
+  -p, --tcp-port NUMBER   TCP port of the listener (default 18516)
+  -t, --timeout SECONDS   how long to wait for the other end (default 10)
+  -h, --help              show this text
 
-Exit status: 0 after a reply, 2 for a wrong command line, 1 for anything else.
+Exit status: 0 after a reply, 2 if the command line is wrong, 1 otherwise.
 `;
 
 interface Options {
@@ -63,44 +64,44 @@ interface Options {
   readonly timeout: number;
 }
 
-/** Where the listener is: all that the caller is told beforehand. The listener is told nothing of the caller. */
+/** The address of the listener, which the caller gets by TCP. The listener gets no address of the caller. */
 interface Destination {
   readonly gid: Gid;
-  /** InfiniBand's own address, of use within a subnet; 0 on RoCE. */
+  /** LID of the port, an address within an InfiniBand subnet. It is 0 on RoCE. */
   readonly lid: number;
   readonly qpn: number;
 }
 
-// Datagrams with another key are dropped by the receiving device. Both ends must agree on one; any will do.
+// The receiving device drops datagrams with another key. Any value works if both ends use the same.
 const QKEY = 0x1111_1111;
 
-const RECV = 1n;
-const SEND = 2n;
+const RECV = 1;
+const SEND = 2;
 
-/** What one end of the conversation needs. */
+/** The verbs objects of one end. */
 interface Endpoint extends Disposable {
   readonly pd: ProtectionDomain;
   readonly cq: CompletionQueue;
   readonly qp: QueuePair;
   readonly mr: MemoryRegion;
-  /** Where in `mr` the message to send lies, behind the room for the one to receive. */
+  /** Byte offset in `mr` of the message to send. The received message is at offset 0. */
   readonly sendAt: number;
 }
 
 function openEndpoint(context: Context, { port }: Options): Endpoint {
   using stack = new DisposableStack();
-  // A protection domain says what may be used together: this queue pair, this memory and these addresses.
+  // A queue pair can only use memory and address handles of its own protection domain.
   const pd = stack.use(new ProtectionDomain(context));
-  // One queue tells of sends and receives alike. Each end has at most one of both under way.
+  // One completion queue serves sends and receives. Each end has at most one of each at a time.
   const cq = stack.use(new CompletionQueue(context, { cqe: 2 }));
   const cap = { maxSendWr: 1, maxRecvWr: 1 };
   const qp = stack.use(new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap }));
   qp.activateUd({ port, qkey: QKEY });
-  // A datagram is one packet, so no message is longer than the MTU. The device writes the GRH in front of it.
+  // A datagram is one packet, so a message is at most one MTU long. The device writes the GRH in front of it.
   const mtu = mtuBytes(context.queryPort(port).activeMtu);
   const sendAt = Grh.SIZE + mtu;
   const mr = stack.use(new MemoryRegion(pd, sendAt + mtu, AccessFlags.LOCAL_WRITE));
-  // A datagram that finds no receive posted is lost: post before anybody can know where to send.
+  // A datagram is lost if no receive is posted. So post one before anybody knows the address.
   qp.postRecv({ wrId: RECV, sge: mr.slice(0, sendAt) });
   const owned = stack.move();
   return { pd, cq, qp, mr, sendAt, [Symbol.dispose]: () => owned.dispose() };
@@ -119,19 +120,18 @@ async function listen(
 
   const wc = await completionOf(endpoint, WcOpcode.RECV, options);
   const grh = endpoint.mr.grhAt(0);
-  // Source and destination swapped, and the GID found in the port's table that the message was sent to: the reply must
-  // come from the address the caller knows. AddressHandle.fromWc(pd, port, wc, grh) is this step and the next in one.
+  // This swaps source and destination, and finds the GID that the message was sent to in the port's table: the reply must
+  // come from the address that the caller knows. AddressHandle.fromWc(pd, port, wc, grh) does this step and the next.
   const attr = initAhFromWc(context, options.port, wc, grh);
-  // An address handle is the address in the device's own terms, the next hop's Ethernet address included. Resolving
-  // that may block, hence the asynchronous form.
+  // On RoCE the system resolves the Ethernet address of the next hop. That may block, so use the asynchronous form.
   using ah = await AddressHandle.create(endpoint.pd, attr);
-  // The queue pair to answer to is in the completion; the key is the one that let the message in.
+  // The completion has the sender's queue pair number. The sender uses the same qkey.
   const from = `queue pair ${hex(wc.srcQp, 6)} at ${attr.isGlobal ? attr.grh.dgid : attr.dlid}`;
   send(endpoint, `${wc.byteLen - Grh.SIZE} bytes came from ${from}`, ah, wc.srcQp);
   await completionOf(endpoint, WcOpcode.SEND, options);
 
-  // Told only now, so that printing is no part of the caller's round trip.
-  console.log(`listener: received ${JSON.stringify(received(endpoint, wc))}`);
+  // Print after the reply: printing must not lengthen the caller's round trip.
+  console.log(`listener: received ${printable(received(endpoint, wc))}`);
   console.log([describeGrh(grh), describeWc(wc), describeAhAttr(attr)].join("\n"));
   console.log(`listener: replied to ${from}`);
 }
@@ -157,8 +157,8 @@ async function call(
   const wc = await completionOf(endpoint, WcOpcode.RECV, options);
   const microseconds = Math.round((performance.now() - start) * 1000);
 
-  console.log(`caller: received ${JSON.stringify(received(endpoint, wc))}`);
-  console.log(`caller: round trip ${microseconds} us, making the address handle included`);
+  console.log(`caller: received ${printable(received(endpoint, wc))}`);
+  console.log(`caller: round trip ${microseconds} us, including the listener's new address handle`);
 }
 
 function send({ qp, mr, sendAt }: Endpoint, text: string, ah: AddressHandle, qpn: number): void {
@@ -168,13 +168,13 @@ function send({ qp, mr, sendAt }: Endpoint, text: string, ah: AddressHandle, qpn
   qp.postSend({ wrId: SEND, sge, ah, remoteQpn: qpn, remoteQkey: QKEY });
 }
 
-/** Waits for a completion of that kind, and sees to it that none has failed. */
+/** Waits for a completion with that opcode. Throws if a completion has an error. */
 async function completionOf(
   { cq }: Endpoint,
   opcode: WcOpcode,
   { timeout }: Options,
 ): Promise<WorkCompletion> {
-  // Datagrams are not repeated when they are lost, so waiting must end some time.
+  // Lost datagrams are not sent again, so the wait needs an end.
   const late = opcode === WcOpcode.RECV ? "No datagram arrived" : "No send completed";
   using deadline = new Deadline(timeout, late);
   const { signal } = deadline;
@@ -196,10 +196,10 @@ async function both(context: Context, gid: GidEntry, options: Options): Promise<
   ]);
 }
 
-// Long enough for any address; whoever sends more is not the listener.
-const MOST_BYTES = 256;
+// Longer than any address.
+const MAX_BYTES = 256;
 
-/** Tells the first caller where to send. */
+/** Sends the listener's address to the first caller. */
 async function publishByTcp({ gid, lid, qpn }: Destination, options: Options): Promise<void> {
   const { tcpPort, timeout } = options;
   console.log(`listener: queue pair ${hex(qpn, 6)}, waiting for a caller on TCP port ${tcpPort}`);
@@ -210,17 +210,17 @@ async function publishByTcp({ gid, lid, qpn }: Destination, options: Options): P
   await writeBytes(connection, new TextEncoder().encode(text), signal);
 }
 
-/** Asks the listener where to send. */
+/** Gets the listener's address. */
 async function askByTcp(hostname: string, { tcpPort, timeout }: Options): Promise<Destination> {
-  using deadline = new Deadline(timeout, `${hostname} sent no address`);
+  using deadline = new Deadline(timeout, `${hostname} did not send its address`);
   const { signal } = deadline;
   using connection = await connectTo(hostname, tcpPort, signal);
-  const text = new TextDecoder().decode(await readBytes(connection, MOST_BYTES, signal));
+  const text = new TextDecoder().decode(await readBytes(connection, MAX_BYTES, signal));
   try {
     const { gid, lid, qpn } = JSON.parse(text);
     return { gid: Gid.parse(gid), lid, qpn };
   } catch {
-    throw new Error(`${hostname} sent no address but ${JSON.stringify(text)}`);
+    throw new Error(`${hostname} sent ${printable(text)} instead of an address`);
   }
 }
 
@@ -244,7 +244,7 @@ async function main(args: readonly string[]): Promise<void> {
   });
   if (flags.help) return console.log(HELP);
   if (flags.listen && flags.connect !== undefined) {
-    throw new UsageError("--listen and --connect are for one end each");
+    throw new UsageError("Give --listen or --connect, not both");
   }
   const options: Options = {
     device: flags.device,
@@ -254,7 +254,7 @@ async function main(args: readonly string[]): Promise<void> {
       : wholeNumber("--gid-index", flags["gid-index"], 0, 255),
     message: flags.message,
     tcpPort: wholeNumber("--tcp-port", flags["tcp-port"], 1, 65535),
-    timeout: wholeNumber("--timeout", flags.timeout, 1),
+    timeout: wholeNumber("--timeout", flags.timeout, 1, MAX_SECONDS),
   };
   using context = Context.open(options.device);
   const { entry, reason } = chooseGid(context, options.port, options.gidIndex);

@@ -9,17 +9,16 @@ interface End {
 }
 
 /**
- * Reads `10.0.0.1:1234 > 10.0.0.2:80 tcp`; ports and protocol may be left out, and an IPv6 address with a port stands in
- * brackets.
+ * Reads `10.0.0.1:1234 > 10.0.0.2:80 tcp`. Ports and protocol are optional. An IPv6 address with a port is in brackets.
  *
- * @throws {UsageError} If the text is no flow.
+ * @throws {UsageError} If the text is not a flow.
  */
 export function parseFlow(text: string): RssFlow {
   const [, from, to, protocol] = /^\s*(\S+)\s*>\s*(\S+?)(?:\s+(tcp|udp))?\s*$/i.exec(text) ?? [];
   if (from === undefined || to === undefined) throw notAFlow(text);
   const [source, destination] = [parseEnd(from, text), parseEnd(to, text)];
   if (protocol !== undefined && (source.port === undefined || destination.port === undefined)) {
-    throw new UsageError(`"${text}" needs both ports, because it names a protocol`);
+    throw new UsageError(`"${text}" has a protocol, so it needs both ports`);
   }
   return {
     source: source.address,

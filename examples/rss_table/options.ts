@@ -5,17 +5,17 @@ import { parseArgs } from "@std/cli/parse-args";
 import { UsageError, wholeNumber } from "../support/command_line.ts";
 import { parseFlow } from "./flow.ts";
 
-/** What to do, or only to show the help. */
+/** A command line. */
 export interface Options {
   readonly help: boolean;
-  /** Whether to do without a device. */
+  /** Whether to use no device. */
   readonly predict: boolean;
   readonly device: string | undefined;
   readonly queues: number;
   readonly entries: number;
   readonly rxHash: RxHash;
   readonly symmetric: boolean;
-  /** Flows given as arguments; none if they come on standard input. */
+  /** Flows on the command line. If there are none, they come from standard input. */
   readonly flows: readonly RssFlow[];
 }
 
@@ -61,7 +61,7 @@ export function parseOptions(args: string[]): Options {
   };
 }
 
-/** A table has a power of two of entries, so with any other number of queues some stand in it more often. */
+/** The number of entries is a power of two. With another number of queues, some queues have more entries than others. */
 function parseEntries(text: string | undefined, queues: number): number {
   const least = 2 ** Math.ceil(Math.log2(queues));
   if (text === undefined) return least;

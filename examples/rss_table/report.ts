@@ -1,4 +1,4 @@
-/** What rss_table.ts prints. */
+/** The output of rss_table.ts. */
 
 import {
   type Context,
@@ -12,10 +12,10 @@ import {
 import { flagNames, section } from "../support/describe.ts";
 import { formatFlow } from "./flow.ts";
 
-/** Characters of the longest bar. */
+/** Length of the longest bar in characters. */
 const BAR = 40;
 
-/** A flow and where it goes. */
+/** A flow and the work queue that receives it. */
 export interface Landing {
   readonly flow: RssFlow;
   readonly hash: number;
@@ -23,7 +23,7 @@ export interface Landing {
   readonly queue: number;
 }
 
-/** What a device can do for RSS. */
+/** The RSS limits of a device. */
 export function describeCaps(context: Context): string {
   const { rssCaps, maxWqTypeRq } = context.queryDeviceEx();
   const types = Object.entries(QpType).filter(([_, type]) => rssCaps.supportedQpts & 1 << type);
@@ -55,7 +55,7 @@ export function describeTable(table: RwqIndirectionTable): string {
   );
 }
 
-/** Where each flow lands. */
+/** The hash, table entry and queue of each flow. */
 export function describeLandings(landings: readonly Landing[]): string {
   const lines = landings.map(({ flow, hash, entry, queue }) =>
     [
@@ -68,7 +68,7 @@ export function describeLandings(landings: readonly Landing[]): string {
   return ["hash     entry queue  flow", ...lines].join("\n");
 }
 
-/** How many flows each queue gets. */
+/** The number of flows of each queue. */
 export function describeSpread(landings: readonly Landing[], queues: readonly number[]): string {
   const counts = new Map(queues.map((queue) => [queue, 0]));
   for (const { queue } of landings) counts.set(queue, counts.get(queue)! + 1);

@@ -1,8 +1,8 @@
-/** Choosing the GID to send from, in the open: the choice comes with its reason. */
+/** Chooses the GID to send from, and says why. */
 
 import { type Context, type GidEntry, GidType } from "@rdma/ibverbs";
 
-/** A GID and why it was taken. */
+/** A GID and the reason for it. */
 export interface GidChoice {
   readonly entry: GidEntry;
   readonly reason: string;
@@ -22,19 +22,19 @@ const PREFERENCES: readonly { reason: string; test: (entry: GidEntry) => boolean
     test: isRoceV2,
   },
   {
-    reason: "the first in the table, which has no RoCE v2 entry",
+    reason: "the first of a table without RoCE v2",
     test: () => true,
   },
 ];
 
 /**
- * The GID of a port to send from: the one asked for, or else the one that reaches most peers.
+ * The GID of a port to send from: the one with that index, otherwise the one that reaches most peers.
  *
  * @throws {RangeError} If the port has no GID.
  */
 export function chooseGid(context: Context, port: number, index?: number): GidChoice {
   if (index !== undefined) {
-    return { entry: context.queryGidEx(port, index), reason: "as asked for" };
+    return { entry: context.queryGidEx(port, index), reason: "given" };
   }
   const table = context.gidTable(port);
   for (const { reason, test } of PREFERENCES) {
@@ -50,7 +50,7 @@ function isRoceV2({ gidType }: GidEntry): boolean {
   return gidType === GidType.ROCE_V2;
 }
 
-/** fe80::/10, or 169.254.0.0/16, which hosts give themselves where nobody else does. */
+/** fe80::/10, and 169.254.0.0/16: addresses that hosts without an assigned one give themselves. */
 function isLinkLocal({ gid }: GidEntry): boolean {
   return gid.isLinkLocal || (gid.isIpv4Mapped && gid.toString().startsWith("::ffff:169.254."));
 }

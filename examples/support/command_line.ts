@@ -1,14 +1,17 @@
-/** What the examples' command lines have in common. */
+/** What the command lines of the examples have in common. */
 
 /** The command line is wrong. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
+/** The longest time-out in seconds: a timer counts milliseconds in 31 bits. */
+export const MAX_SECONDS = 2_147_483;
+
 /**
- * A whole number given on the command line, decimal or with 0x.
+ * Reads a whole number, decimal or with 0x.
  *
- * @throws {UsageError} If it is none, or out of range.
+ * @throws {UsageError} If the text is not a whole number or the number is out of range.
  */
 export function wholeNumber(
   option: string,
@@ -21,7 +24,7 @@ export function wholeNumber(
   throw new UsageError(`${option} takes a whole number from ${min} to ${max}, not "${text}"`);
 }
 
-/** Runs an example: what goes wrong ends it with a line on stderr, status 2 if the command line is wrong, else 1. */
+/** Runs an example. An error ends it with a message on stderr, status 2 if the command line is wrong, 1 otherwise. */
 export async function run(name: string, main: () => Promise<void>): Promise<void> {
   try {
     await main();

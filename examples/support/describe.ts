@@ -1,6 +1,15 @@
-/** Structs of verbs as lines of text: one field a line, under its name in this module. */
+/** Structs of verbs as text, one field a line. */
 
-import { type AhAttr, Grh, WcFlags, WcOpcode, WcStatus, type WorkCompletion } from "@rdma/ibverbs";
+import {
+  type AhAttr,
+  Grh,
+  nameOf,
+  namesOf,
+  WcFlags,
+  WcOpcode,
+  WcStatus,
+  type WorkCompletion,
+} from "@rdma/ibverbs";
 
 type Fields = readonly (readonly [name: string, value: unknown])[];
 
@@ -11,7 +20,7 @@ export function section(heading: string, fields: Fields): string {
   return [`  ${heading}`, ...lines].join("\n");
 }
 
-/** The header in front of a received datagram. */
+/** The header that the device writes in front of a received datagram. */
 export function describeGrh(grh: Grh): string {
   return grh.ipVersion === 4 ? describeIpv4(grh) : describeIpv6(grh);
 }
@@ -63,7 +72,7 @@ export function describeWc(wc: WorkCompletion): string {
   ]);
 }
 
-/** The address that a reply goes to. */
+/** The address for a reply. */
 export function describeAhAttr(attr: AhAttr): string {
   return section("address of the sender (struct ibv_ah_attr)", [
     ["isGlobal", attr.isGlobal],
@@ -80,19 +89,18 @@ export function describeAhAttr(attr: AhAttr): string {
   ]);
 }
 
-/** A number in hexadecimal, with that many digits. */
+/** A hexadecimal number with at least `digits` digits. */
 export function hex(value: number, digits: number): string {
   return `0x${value.toString(16).padStart(digits, "0")}`;
 }
 
-/** A member of an enum by its name. */
+/** The name and number of an enum value. */
 export function named(members: Readonly<Record<string, number>>, value: number): string {
-  const name = Object.keys(members).find((key) => members[key] === value);
-  return name === undefined ? String(value) : `${name} (${value})`;
+  const name = nameOf(members, value);
+  return name === String(value) ? name : `${name} (${value})`;
 }
 
-/** The members of a set of flags by their names. */
+/** The names and number of a set of flags. */
 export function flagNames(members: Readonly<Record<string, number>>, value: number): string {
-  const names = Object.keys(members).filter((key) => (value & members[key]!) !== 0);
-  return `${names.join(" | ") || "none"} (${value})`;
+  return `${value === 0 ? "none" : namesOf(members, value).replaceAll("|", " | ")} (${value})`;
 }

@@ -1,6 +1,6 @@
-/** Short talks by TCP, in which peers tell each other what must be known before the first datagram. */
+/** Short exchanges by TCP, in which peers learn what they need before the first RDMA message. */
 
-/** Waits for one connection and listens for no more. */
+/** Waits for one connection, then stops listening. */
 export async function acceptOne(port: number, signal: AbortSignal): Promise<Deno.TcpConn> {
   using listener = Deno.listen({ port });
   return await closingOnAbort(listener, signal, listener.accept());
@@ -16,12 +16,11 @@ export async function connectTo(
     return await Deno.connect({ hostname, port, signal });
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    const reason = error instanceof Error ? error.message : error;
-    throw new Error(`Cannot connect to ${hostname}, TCP port ${port}: ${reason}`);
+    throw new Error(`Cannot connect to ${hostname}, TCP port ${port}: ${reasonOf(error)}`);
   }
 }
 
-/** Reads until there are `length` bytes, or the peer sends no more; the result is then shorter. */
+/** Reads until there are `length` bytes or the peer sends no more; then the result is shorter. */
 export async function readBytes(
   connection: Deno.TcpConn,
   length: number,
@@ -30,14 +29,15 @@ export async function readBytes(
   const bytes = new Uint8Array(length);
   let end = 0;
   while (end < length) {
-    const count = await closingOnAbort(connection, signal, connection.read(bytes.subarray(end)));
+    const reading = connection.read(bytes.subarray(end));
+    const count = await naming("read from", connection, signal, reading);
     if (count === null) break;
     end += count;
   }
   return bytes.subarray(0, end);
 }
 
-/** Writes all bytes, a short message in one segment: peers may count on reading it at once. */
+/** Writes all bytes. A short message is one segment, because some peers read it by one call. */
 export async function writeBytes(
   connection: Deno.TcpConn,
   bytes: Uint8Array<ArrayBuffer>,
@@ -45,12 +45,32 @@ export async function writeBytes(
 ): Promise<void> {
   let written = 0;
   while (written < bytes.length) {
-    const rest = bytes.subarray(written);
-    written += await closingOnAbort(connection, signal, connection.write(rest));
+    const writing = connection.write(bytes.subarray(written));
+    written += await naming("write to", connection, signal, writing);
   }
 }
 
-/** What is under way on a connection ends only by closing it. */
+/** The system's errors name neither the action nor the peer. */
+async function naming<T>(
+  action: string,
+  connection: Deno.TcpConn,
+  signal: AbortSignal,
+  work: Promise<T>,
+): Promise<T> {
+  const { hostname, port } = connection.remoteAddr;
+  try {
+    return await closingOnAbort(connection, signal, work);
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    throw new Error(`Cannot ${action} ${hostname}, TCP port ${port}: ${reasonOf(error)}`);
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Only closing a connection ends what is pending on it. */
 async function closingOnAbort<T>(
   connection: { close(): void },
   signal: AbortSignal,

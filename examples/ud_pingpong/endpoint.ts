@@ -1,11 +1,10 @@
-/** The verbs objects of one end. */
+/** The verbs objects of one side. */
 
 import {
   AccessFlags,
   AddressHandle,
   CompletionQueue,
   type Context,
-  Gid,
   Grh,
   initAhFromWc,
   MemoryRegion,
@@ -15,45 +14,42 @@ import {
   QpType,
   QueuePair,
   RecvRequests,
-  SendFlags,
   SendRequests,
   type WorkCompletion,
 } from "@rdma/ibverbs";
-import type { Address } from "./address.ts";
-import type { Options } from "./options.ts";
-
-/** Marks the completions of receives. */
-export const RECV = 1;
-/** Marks the completions of sends. */
-export const SEND = 2;
+import type { Address } from "../pingpong/address.ts";
+import type { Options } from "../pingpong/options.ts";
+import { RECV, SEND, type Side } from "../pingpong/ping_pong.ts";
+import { addressOf } from "../pingpong/port.ts";
+import { UsageError } from "../support/command_line.ts";
 
 const QKEY = 0x1111_1111;
 
-/** Hops that a reply may take: enough for any data centre. */
+/** The largest number of routers on the way to the peer. */
 const HOP_LIMIT = 64;
 
-/** A queue pair with receives posted, not yet able to send. */
-export class Endpoint implements Disposable {
-  /** Where to find it. */
+/** A queue pair with posted receives. It cannot send yet. */
+export class Endpoint implements Disposable, Side {
+  /** The address of the queue pair. */
   readonly address: Address;
-  /** Where sends and receives complete. */
+  /** Completion queue of sends and receives. */
   readonly cq: CompletionQueue;
+  readonly queuePairs = 1;
   readonly #options: Options;
   readonly #pd: ProtectionDomain;
   readonly #qp: QueuePair;
-  /** Room for the GRH, and behind it the message, which is received and sent back in place. */
+  /** The GRH, followed by the message. The message is received and sent back in the same place. */
   readonly #buffer: Uint8Array<ArrayBuffer>;
   readonly #sends: SendRequests = new SendRequests({ capacity: 1 });
   readonly #recvs: RecvRequests;
   readonly #owned: DisposableStack;
 
-  /** Makes the objects. */
+  /** Makes the objects and posts receives. */
   constructor(context: Context, options: Options) {
     const { events, ibPort, size, rxDepth } = options;
-    const { activeMtu, lid } = context.queryPort(ibPort);
-    if (size > mtuBytes(activeMtu)) {
-      throw new RangeError(`Cannot send ${size} bytes: the port's MTU is ${mtuBytes(activeMtu)}`);
-    }
+    const here = addressOf(context, options);
+    const mtu = mtuBytes(context.queryPort(ibPort).activeMtu);
+    if (size > mtu) throw new UsageError(`Cannot send ${size} bytes: the port's MTU is ${mtu}`);
     using stack = new DisposableStack();
     const pd = stack.use(new ProtectionDomain(context));
     const cq = stack.use(
@@ -64,25 +60,19 @@ export class Endpoint implements Disposable {
     qp.modify({ qpState: QpState.INIT, pkeyIndex: 0, portNum: ibPort, qkey: QKEY });
     const mr = stack.use(new MemoryRegion(pd, Grh.SIZE + size, AccessFlags.LOCAL_WRITE));
 
+    this.address = { ...here, qpn: qp.qpNum };
     this.#options = options;
     this.#pd = pd;
     this.cq = cq;
     this.#qp = qp;
     this.#buffer = mr.bytes().fill(0x7b);
     this.#recvs = new RecvRequests({ capacity: rxDepth });
-    for (let i = 0; i < rxDepth; i++) this.#recvs.set(i, { wrId: BigInt(RECV), sge: mr.slice(0) });
-    const inline = qp.cap.maxInlineData >= size ? SendFlags.INLINE : 0;
+    for (let i = 0; i < rxDepth; i++) this.#recvs.set(i, { wrId: RECV, sge: mr.slice(0) });
     this.#sends.set(0, {
-      wrId: BigInt(SEND),
+      wrId: SEND,
       sge: mr.slice(Grh.SIZE),
-      sendFlags: SendFlags.SIGNALED | inline,
+      inline: qp.cap.maxInlineData >= size,
     });
-    this.address = {
-      lid,
-      qpn: qp.qpNum,
-      psn: Math.floor(Math.random() * 0x100_0000),
-      gid: gidOf(context, options),
-    };
     this.postRecv(rxDepth);
     this.#owned = stack.move();
   }
@@ -92,40 +82,47 @@ export class Endpoint implements Disposable {
     return this.#buffer.subarray(Grh.SIZE);
   }
 
-  /** Becomes able to send. */
+  /** Takes the queue pair to RTS. After it the queue pair can send. */
   activate(): void {
     this.#qp.modify({ qpState: QpState.RTR });
     this.#qp.modify({ qpState: QpState.RTS, sqPsn: this.address.psn });
   }
 
-  /** Sends go to that address from now on. */
-  aimAt({ lid, qpn, gid }: Address): void {
-    const { gidIndex, ibPort, sl } = this.#options;
+  /** Makes later sends go to an address. */
+  sendTo({ lid, qpn, gid }: Address): void {
+    const { gidIdx, ibPort, sl } = this.#options;
     const isGlobal = gid.interfaceId !== 0n;
-    if (isGlobal && gidIndex === undefined) {
-      throw new RangeError("Cannot send: the peer has a GID, so that --gid-idx is needed here too");
+    if (isGlobal && gidIdx === undefined) {
+      throw new UsageError(
+        "The peer was started with a GID index, so --gid-idx is needed here too",
+      );
     }
-    const grh = { dgid: gid, sgidIndex: gidIndex ?? 0, hopLimit: HOP_LIMIT };
-    this.#aim(
+    const grh = { dgid: gid, sgidIndex: gidIdx ?? 0, hopLimit: HOP_LIMIT };
+    this.#send(
       new AddressHandle(this.#pd, { portNum: ibPort, dlid: lid, sl, ...isGlobal && { grh } }),
       qpn,
     );
   }
 
-  /** Sends go to the sender of the datagram just received from now on; tells who that is. */
-  aimAtSenderOf(wc: WorkCompletion): string {
+  /** Makes later sends go to the sender of a datagram that is in the buffer. Returns the sender as text. */
+  sendToSenderOf(wc: WorkCompletion): string {
     const { context } = this.#pd;
     const attr = initAhFromWc(context, this.#options.ibPort, wc, new Grh(this.#buffer));
-    this.#aim(new AddressHandle(this.#pd, attr), wc.srcQp);
+    this.#send(new AddressHandle(this.#pd, attr), wc.srcQp);
     const { dlid, grh, sl } = attr;
     return `LID 0x${dlid.toString(16).padStart(4, "0")}, QPN 0x${
       wc.srcQp.toString(16).padStart(6, "0")
     }, SL ${sl}, GID ${grh.dgid} to GID index ${grh.sgidIndex}`;
   }
 
-  #aim(ah: AddressHandle, qpn: number): void {
+  #send(ah: AddressHandle, qpn: number): void {
     this.#sends.setAh(0, ah);
     this.#sends.setRemote(0, qpn, QKEY);
+  }
+
+  /** There is one queue pair. */
+  indexOf(): number {
+    return 0;
   }
 
   /** Sends the message. */
@@ -133,7 +130,7 @@ export class Endpoint implements Disposable {
     this.#qp.postSend(this.#sends);
   }
 
-  /** Posts that many receives. */
+  /** Posts receives. */
   postRecv(count: number): void {
     this.#qp.postRecv(this.#recvs, count);
   }
@@ -141,10 +138,4 @@ export class Endpoint implements Disposable {
   [Symbol.dispose](): void {
     this.#owned.dispose();
   }
-}
-
-function gidOf(context: Context, { gidIndex, ibPort }: Options): Gid {
-  return gidIndex === undefined
-    ? new Gid(new Uint8Array(16))
-    : context.queryGidEx(ibPort, gidIndex).gid;
 }

@@ -1,31 +1,31 @@
 import type { Context } from "@rdma/ibverbs";
+import type { Options } from "../pingpong/options.ts";
+import { PingPong } from "../pingpong/ping_pong.ts";
 import { Endpoint } from "./endpoint.ts";
-import type { Options } from "./options.ts";
-import { Rally } from "./rally.ts";
 
-/** Longer than the default depth of the receive queue, so that refilling it is practised too. */
-const MATCH = 1000;
+/** More than the default depth of the receive queue, so that refilling it is compiled too. */
+const ROUND = 1000;
 const IDLE_TURNS = 100;
 const IDLE_POLLS = 10;
 
 /**
- * Plays against itself. The tool at the other end was compiled long ago; this way the time taken is that of the
- * datagrams and not of V8 at work. Matches are short, because code that was optimized while no object had ever been
- * disposed is thrown away when the first one is.
+ * Runs ping-pongs with itself, so that the measurement shows the datagrams and not V8's compiler. The C tool is compiled
+ * already. Each ping-pong is short and disposes its objects: V8 discards code that it optimized before the first object
+ * was disposed.
  */
 export function warmUp(context: Context, options: Options): void {
-  for (let left = options.warmUp; left > 0; left -= MATCH) {
-    playAlone(context, { ...options, iters: Math.min(left, MATCH) });
+  for (let left = options.warmUp; left > 0; left -= ROUND) {
+    runAlone(context, { ...options, iters: Math.min(left, ROUND) });
   }
 }
 
-function playAlone(context: Context, options: Options): void {
+function runAlone(context: Context, options: Options): void {
   using endpoint = new Endpoint(context, options);
   endpoint.activate();
-  endpoint.aimAt(endpoint.address);
-  const rally = new Rally(endpoint, options);
-  // A message to oneself is there at once, one from a peer is waited for.
-  for (let i = 0; i < IDLE_TURNS; i++) rally.turn(IDLE_POLLS);
-  rally.serve();
-  rally.poll();
+  endpoint.sendTo(endpoint.address);
+  const pingPong = new PingPong(endpoint, options);
+  // A message to itself arrives at once. One from a peer does not, so empty polls are compiled too.
+  for (let i = 0; i < IDLE_TURNS; i++) pingPong.turn(IDLE_POLLS);
+  pingPong.start();
+  pingPong.poll();
 }

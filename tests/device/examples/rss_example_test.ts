@@ -7,7 +7,7 @@ function runExample(...args: string[]): { code: number; stdout: string; stderr: 
   const { code, stdout, stderr } = new Deno.Command(Deno.execPath(), {
     args: ["run", "--allow-ffi", "--no-check", "--import-map=tools/std/import_map.json"]
       .concat("examples/rss_table.ts", args),
-    cwd: new URL("../../", import.meta.url).pathname,
+    cwd: new URL("../../../", import.meta.url).pathname,
     stdin: "null",
   }).outputSync();
   const decoder = new TextDecoder();

@@ -66,7 +66,7 @@ for (const entry of gids()) {
     const { code, stdout, stderr } = await program.ending;
     assertEquals(stderr, "");
     assertEquals(code, 0);
-    assertStringIncludes(stdout, `GID index ${gidIndex}, ${gid}: as asked for\n`);
+    assertStringIncludes(stdout, `GID index ${gidIndex}, ${gid}: given\n`);
     assertListened(stdout, entry, message);
     assertAnswered(stdout, entry, message);
   });

@@ -1,15 +1,16 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { helpOf, parseOptions } from "../../../examples/pingpong/options.ts";
 import { UsageError } from "../../../examples/support/command_line.ts";
-import { parseOptions } from "../../../examples/ud_pingpong/options.ts";
+import { TOOL } from "../../../examples/ud_pingpong/tool.ts";
 
 Deno.test("parseOptions() has the defaults of ibv_ud_pingpong", () => {
-  const options = parseOptions([])!;
+  const options = parseOptions(TOOL, [])!;
   assertEquals(
     [options.port, options.ibPort, options.size, options.rxDepth, options.iters, options.sl],
     [18515, 1, 1024, 500, 1000, 0],
   );
-  assertEquals([options.host, options.device, options.gidIndex], [undefined, undefined, undefined]);
-  assertEquals([options.events, options.check, options.replyFromWc], [false, false, false]);
+  assertEquals([options.host, options.ibDev, options.gidIdx], [undefined, undefined, undefined]);
+  assertEquals([options.events, options.chk, options.replyFromWc], [false, false, false]);
 });
 
 Deno.test("parseOptions() takes the options of ibv_ud_pingpong, short and long", () => {
@@ -20,21 +21,23 @@ Deno.test("parseOptions() takes the options of ibv_ud_pingpong, short and long",
   const expected = {
     host: "host",
     port: 1,
-    device: "mlx5_0",
+    ibDev: "mlx5_0",
     ibPort: 2,
     size: 3,
+    mtu: 1024,
+    numQp: 16,
     rxDepth: 4,
     iters: 5,
     sl: 6,
     events: true,
-    gidIndex: 7,
-    check: true,
+    gidIdx: 7,
+    chk: true,
     replyFromWc: false,
     timeout: 10,
     warmUp: 20_000,
   };
   for (const line of [short, long, joined]) {
-    assertEquals(parseOptions(line.split(" ")), expected, line);
+    assertEquals(parseOptions(TOOL, line.split(" ")), expected, line);
   }
 });
 
@@ -49,16 +52,24 @@ Deno.test("parseOptions() throws when the command line is wrong", () => {
     ["-g", '--gid-idx takes a whole number from 0 to 255, not ""'],
     ["--frobnicate", '"--frobnicate" is not an option'],
     ["one two", "There is one host at most"],
-    ["--reply-from-wc host", "--reply-from-wc is for the server"],
+    ["--num-qp=2", '"--num-qp=2" is not an option'],
+    ["--timeout=2147484", "--timeout takes a whole number from 1 to 2147483, not"],
   ];
   for (const [line, message] of cases) {
-    assertThrows(() => parseOptions(line.split(" ")), UsageError, message);
+    assertThrows(() => parseOptions(TOOL, line.split(" ")), UsageError, message);
   }
+});
+
+Deno.test("helpOf() shows every option with its default", () => {
+  const help = helpOf(TOOL);
+  assertStringIncludes(help, "\n  -s, --size=BYTES         size of a message (default 1024)\n");
+  assertStringIncludes(help, "\n      --reply-from-wc      server: reply to");
+  assertStringIncludes(help, "\n  -g, --gid-idx=INDEX ");
 });
 
 /** Runs an example without any rights: none is needed to read the command line. */
 async function runExample(name: string, ...args: string[]): Promise<[number, string]> {
-  const file = new URL(`../../examples/${name}.ts`, import.meta.url).pathname;
+  const file = new URL(`../../../examples/${name}.ts`, import.meta.url).pathname;
   const resolved = import.meta.resolve("@std/cli/parse-args");
   const map = resolved.startsWith("file:")
     ? [`--import-map=${new URL("import_map.json", resolved).pathname}`]
@@ -83,9 +94,11 @@ Deno.test("ud_pingpong and ud_reply_path show their options", async () => {
 Deno.test("ud_pingpong and ud_reply_path end with status 2 when the command line is wrong", async () => {
   const cases: [args: string[], message: string][] = [
     [["ud_pingpong", "--frobnicate"], 'ud_pingpong: "--frobnicate" is not an option\nTry --help'],
+    [["ud_pingpong", "--reply-from-wc", "host"], "--reply-from-wc is for the server"],
+    [["ud_reply_path", "--timeout", "2147484"], "--timeout takes a whole number from 1 to 2147483"],
     [["ud_reply_path", "--frobnicate"], '"--frobnicate" is not an option'],
     [["ud_reply_path", "somewhere"], '"somewhere" is not an option'],
-    [["ud_reply_path", "--listen", "--connect", "::1"], "are for one end each"],
+    [["ud_reply_path", "--listen", "--connect", "::1"], "Give --listen or --connect, not both"],
     [["ud_reply_path", "--port", "x"], "--port takes a whole number from 1 to 255"],
   ];
   for (const [[name, ...args], message] of cases) {

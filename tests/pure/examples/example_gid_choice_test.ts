@@ -48,7 +48,7 @@ Deno.test("chooseGid() takes the first GID on InfiniBand", () => {
 Deno.test("chooseGid() takes the index asked for, however bad", () => {
   const table = [["10.0.0.1", ROCE_V2], ["fe80::1", ROCE_V1]] as const;
   const { entry, reason } = chooseGid(contextWith(table), 1, 1);
-  assertEquals([entry.gidIndex, reason], [1, "as asked for"]);
+  assertEquals([entry.gidIndex, reason], [1, "given"]);
 });
 
 Deno.test("chooseGid() throws when the table is empty", () => {

@@ -6,7 +6,7 @@ import { RxHashFields } from "../../../types/rss/rx_hash.ts";
 import { microsoftRssKey } from "../../../types/rss/toeplitz.ts";
 import { rssVectors } from "../rss/rss_vectors.ts";
 
-const ROOT = new URL("../../", import.meta.url).pathname;
+const ROOT = new URL("../../../", import.meta.url).pathname;
 
 /** Runs the example without any permission. */
 async function runExample(args: string[], input = ""): Promise<{ code: number; text: string }> {

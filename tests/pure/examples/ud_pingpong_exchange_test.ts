@@ -1,7 +1,7 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { Gid } from "../../../mod.ts";
-import { type Address, encodeAddress } from "../../../examples/ud_pingpong/address.ts";
-import { exchangeAsClient, exchangeAsServer } from "../../../examples/ud_pingpong/exchange.ts";
+import { type Address, encodeAddress } from "../../../examples/pingpong/address.ts";
+import { exchangeAsClient, exchangeAsServer } from "../../../examples/pingpong/exchange.ts";
 
 const server: Address = { lid: 1, qpn: 2, psn: 3, gid: Gid.parse("10.0.0.1") };
 const client: Address = { lid: 4, qpn: 5, psn: 6, gid: Gid.parse("fd00::2") };
@@ -26,9 +26,9 @@ async function connect(port: number): Promise<Deno.TcpConn> {
 }
 
 /** Lets a client of ours send something to a server under test; the result is the server's. */
-async function serveTo(sent: string | Uint8Array<ArrayBuffer>, timeout = 10): Promise<Address> {
+async function serveTo(sent: string | Uint8Array<ArrayBuffer>, timeout = 10): Promise<Address[]> {
   const port = freePort();
-  const serving = exchangeAsServer({ port, timeout, here: server }, () => {});
+  const serving = exchangeAsServer({ port, timeout, here: [server] }, () => {});
   const talking = (async () => {
     using connection = await connect(port);
     await connection.write(typeof sent === "string" ? new TextEncoder().encode(sent) : sent);
@@ -40,19 +40,24 @@ async function serveTo(sent: string | Uint8Array<ArrayBuffer>, timeout = 10): Pr
   return result.value;
 }
 
-Deno.test("exchangeAsServer() and exchangeAsClient() tell each other their addresses", async () => {
-  const port = freePort();
-  const prepared: Address[] = [];
-  const serving = exchangeAsServer(
-    { port, timeout: 10, here: server },
-    (there) => prepared.push(there),
-  );
-  const calling = exchangeAsClient(hostname, { port, timeout: 10, here: client });
-  const [atServer, atClient] = await Promise.all([serving, calling]);
-  assertEquals(encodeAddress(atServer), encodeAddress(client));
-  assertEquals(encodeAddress(atClient), encodeAddress(server));
-  assertEquals(prepared, [atServer]);
-});
+for (const count of [1, 3]) {
+  Deno.test(`exchangeAsServer() and exchangeAsClient() exchange ${count} addresses`, async () => {
+    const port = freePort();
+    const numbered = (address: Address): Address[] =>
+      Array.from({ length: count }, (_, i) => ({ ...address, qpn: i }));
+    const [here, there] = [numbered(server), numbered(client)];
+    const prepared: (readonly Address[])[] = [];
+    const serving = exchangeAsServer(
+      { port, timeout: 10, here },
+      (there) => prepared.push(there),
+    );
+    const calling = exchangeAsClient(hostname, { port, timeout: 10, here: there });
+    const [atServer, atClient] = await Promise.all([serving, calling]);
+    assertEquals(atServer.map(encodeAddress), there.map(encodeAddress));
+    assertEquals(atClient.map(encodeAddress), here.map(encodeAddress));
+    assertEquals(prepared, [atServer]);
+  });
+}
 
 Deno.test("exchangeAsServer() rejects when the client is none of ours", async () => {
   await assertRejects(() => serveTo(""), SyntaxError, "Cannot read address");
@@ -62,24 +67,49 @@ Deno.test("exchangeAsServer() rejects when the client is none of ours", async ()
     ...encodeAddress(client),
     ...new TextEncoder().encode("DONE\0"),
   ]);
-  await assertRejects(() => serveTo(unconfirmed), SyntaxError, "did not confirm");
-  await assertRejects(() => serveTo(encodeAddress(client)), SyntaxError, "did not confirm");
+  await assertRejects(() => serveTo(unconfirmed), SyntaxError, String.raw`it sent "DONE\u0000"`);
+  await assertRejects(() => serveTo(encodeAddress(client)), SyntaxError, 'it sent ""');
 });
 
 Deno.test("exchangeAsServer() rejects when the client connects and stays silent", async () => {
   const port = freePort();
-  const serving = exchangeAsServer({ port, timeout: 0.05, here: server }, () => {});
+  const serving = exchangeAsServer({ port, timeout: 0.05, here: [server] }, () => {});
   using _connection = await connect(port);
   await assertRejects(() => serving, Error, "did not send its address within 0.05 s");
+});
+
+Deno.test("exchangeAsServer() says what is missing when the client never confirms", async () => {
+  const port = freePort();
+  const serving = exchangeAsServer({ port, timeout: 0.05, here: [server] }, () => {});
+  using connection = await connect(port);
+  await connection.write(encodeAddress(client));
+  await assertRejects(() => serving, Error, "The client did not confirm the address within 0.05 s");
+});
+
+Deno.test("exchangeAsServer() names action and peer when the connection is reset", async () => {
+  const port = freePort();
+  const serving = exchangeAsServer({ port, timeout: 10, here: [server] }, () => {});
+  const connection = await connect(port);
+  await connection.write(encodeAddress(client));
+  await connection.read(new Uint8Array(1));
+  // The system resets a connection that is closed while it holds data that nobody read.
+  connection.close();
+  await assertRejects(() => serving, Error, "Cannot read from 127.0.0.1, TCP port ");
+});
+
+Deno.test("exchangeAsServer() escapes what a terminal would obey in the bytes of a client", async () => {
+  const bytes = new TextEncoder().encode("\x1b[2J\x7f\u009b31m\u202e\u2028");
+  const error = await assertRejects(() => serveTo(bytes), SyntaxError);
+  assertStringIncludes(error.message, String.raw`"\u001b[2J\u{7f}\u{9b}31m\u{202e}\u{2028}"`);
 });
 
 Deno.test("exchangeAsClient() rejects when the server stays silent, or is not there", async () => {
   using listener = Deno.listen({ hostname, port: 0 });
   const { port } = listener.addr;
-  const calling = exchangeAsClient(hostname, { port, timeout: 0.05, here: client });
+  const calling = exchangeAsClient(hostname, { port, timeout: 0.05, here: [client] });
   const accepting = listener.accept();
   await assertRejects(() => calling, Error, "did not send its address within 0.05 s");
   (await accepting).close();
-  const nobody = { port: freePort(), timeout: 10, here: client };
+  const nobody = { port: freePort(), timeout: 10, here: [client] };
   await assertRejects(() => exchangeAsClient(hostname, nobody), Error, "Cannot connect to");
 });

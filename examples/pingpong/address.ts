@@ -1,16 +1,17 @@
-/** How the peers of ibv_ud_pingpong write their addresses to each other: 52 bytes of text, the final NUL included. */
+/** The addresses that the ibv_*_pingpong tools send each other: 52 bytes of text each, with a final NUL. */
 
 import { Gid } from "@rdma/ibverbs";
+import { printable } from "../support/printable.ts";
 
-/** Where a peer's datagrams go. */
+/** The address of a queue pair. */
 export interface Address {
-  /** InfiniBand's own address; 0 on RoCE. */
+  /** LID of the port. It is 0 on RoCE. */
   readonly lid: number;
   /** Queue pair number, 24 bits. */
   readonly qpn: number;
-  /** First packet number, 24 bits. */
+  /** First packet sequence number, 24 bits. */
   readonly psn: number;
-  /** All zero where the peer was given no GID index. */
+  /** GID of the port. It is all zero if no GID index was given. */
   readonly gid: Gid;
 }
 
@@ -28,23 +29,21 @@ export function encodeAddress({ lid, qpn, psn, gid }: Address): Uint8Array<Array
 /**
  * Reads an address.
  *
- * @throws {SyntaxError} If it is none.
+ * @throws {SyntaxError} If the bytes are not an address.
  */
 export function decodeAddress(bytes: Uint8Array): Address {
   const text = new TextDecoder().decode(bytes);
   const match = PATTERN.exec(text);
   if (bytes.length !== ADDRESS_SIZE || match === null) {
     throw new SyntaxError(
-      `Cannot read address: ${
-        JSON.stringify(text)
-      } is not LID:QPN:PSN:GID in ${ADDRESS_SIZE} bytes`,
+      `Cannot read address: ${printable(text)} is not LID:QPN:PSN:GID in ${ADDRESS_SIZE} bytes`,
     );
   }
   const [lid, qpn, psn] = match.slice(1, 4).map((digits) => parseInt(digits, 16));
   return { lid: lid!, qpn: qpn!, psn: psn!, gid: new Gid(Uint8Array.fromHex(match[4]!)) };
 }
 
-/** The address as the tool prints it; its own line has a colon before the GID, the peer's a comma. */
+/** The address as the tools print it. ibv_ud_pingpong puts a colon before its own GID, all others a comma. */
 export function formatAddress({ lid, qpn, psn, gid }: Address, separator: ":" | ","): string {
   return `LID 0x${hex(lid, 4)}, QPN 0x${hex(qpn, 6)}, PSN 0x${hex(psn, 6)}${separator} GID ${gid}`;
 }

@@ -1,0 +1,88 @@
+/** The exchange of addresses by TCP, before the first message, in both roles. Addresses go one frame per queue pair. */
+
+import { Deadline } from "../support/deadline.ts";
+import { printable } from "../support/printable.ts";
+import { acceptOne, connectTo, readBytes, writeBytes } from "../support/tcp.ts";
+import { type Address, ADDRESS_SIZE, decodeAddress, encodeAddress } from "./address.ts";
+
+const DONE = "done\0";
+
+/** What both roles need. */
+export interface Exchange {
+  /** TCP port. */
+  readonly port: number;
+  /** The time in seconds that the peer may take for each step. */
+  readonly timeout: number;
+  /** The addresses of this side. */
+  readonly here: readonly Address[];
+}
+
+/**
+ * Sends the addresses of this side to a server and receives those of the server.
+ *
+ * @throws {SyntaxError} If the server sends something else.
+ */
+export async function exchangeAsClient(
+  hostname: string,
+  { port, timeout, here }: Exchange,
+): Promise<Address[]> {
+  using deadline = new Deadline(timeout, "The server did not send its address");
+  const { signal } = deadline;
+  using connection = await connectTo(hostname, port, signal);
+  await writeAddresses(connection, here, signal);
+  const there = await readAddresses(connection, here.length, signal);
+  await writeBytes(connection, new TextEncoder().encode(DONE), signal);
+  return there;
+}
+
+/**
+ * Waits for a client without a time limit, and exchanges addresses with it. The client sends its first message as soon as
+ * it has the addresses, so `prepare` runs before.
+ *
+ * @throws {SyntaxError} If the client sends something else.
+ */
+export async function exchangeAsServer(
+  { port, timeout, here }: Exchange,
+  prepare: (there: readonly Address[]) => void,
+): Promise<Address[]> {
+  using connection = await acceptOne(port, new AbortController().signal);
+  const there = await readFrom(connection, here.length, timeout);
+  prepare(there);
+  using deadline = new Deadline(timeout, "The client did not confirm the address");
+  const { signal } = deadline;
+  await writeAddresses(connection, here, signal);
+  const answer = new TextDecoder().decode(await readBytes(connection, DONE.length, signal));
+  if (answer === DONE) return there;
+  throw new SyntaxError(
+    `Cannot use client: it sent ${printable(answer)} instead of ${printable(DONE)}`,
+  );
+}
+
+async function readFrom(
+  connection: Deno.TcpConn,
+  count: number,
+  timeout: number,
+): Promise<Address[]> {
+  using deadline = new Deadline(timeout, "The client did not send its address");
+  return await readAddresses(connection, count, deadline.signal);
+}
+
+async function readAddresses(
+  connection: Deno.TcpConn,
+  count: number,
+  signal: AbortSignal,
+): Promise<Address[]> {
+  const addresses: Address[] = [];
+  while (addresses.length < count) {
+    addresses.push(decodeAddress(await readBytes(connection, ADDRESS_SIZE, signal)));
+  }
+  return addresses;
+}
+
+async function writeAddresses(
+  connection: Deno.TcpConn,
+  addresses: readonly Address[],
+  signal: AbortSignal,
+): Promise<void> {
+  for (const address of addresses) await writeBytes(connection, encodeAddress(address), signal);
+}
