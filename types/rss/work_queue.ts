@@ -18,9 +18,7 @@ import { check, checkHandle, failure } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import type { Context } from "../device/context.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
-import { RecvPoster } from "../work/recv_poster.ts";
-import { RecvRequests } from "../work/recv_requests.ts";
-import { asList, type RecvRequest } from "../work/work_request.ts";
+import { type Receives, RecvPoster } from "../work/recv_poster.ts";
 
 /**
  * Type of a work queue (`enum ibv_wq_type`).
@@ -233,24 +231,17 @@ export class WorkQueue extends NativeResource<IbvWq> {
    * @param requests The receives.
    * @param count For a prepared list: the number of receives to post. The default is all from `start` on.
    * @param start For a prepared list: the index of the first receive to post. The default is 0.
-   * @throws {TypeError} If a memory region is disposed.
+   * @throws {TypeError} If a receive is malformed or its memory region is disposed.
    * @throws {RangeError} If the run is not within the list.
    * @throws {VerbsError} If the queue is full or a receive has too many scatter/gather elements (ENOMEM or EINVAL), or
    * the provider cannot post to work queues (EOPNOTSUPP). Its `posted` is the number of receives that were posted.
    */
-  postRecv(
-    requests: RecvRequest | readonly RecvRequest[] | RecvRequests,
-    count?: number,
-    start?: number,
-  ): void {
+  postRecv(requests: Receives, count?: number, start?: number): void {
     const receiver = this.#receiver ?? cannotPost();
-    const list = requests instanceof RecvRequests ? requests : receiver.fill(asList(requests));
-    const result = this.#postRecv(
-      this.unsafeHandle,
-      receiver.prepare(list, count, start),
-      receiver.badWr,
-    );
-    if (result !== 0) throw receiver.error(result, list, start);
+    const first = receiver.prepare(requests, count, start);
+    if (first === null) return;
+    const result = this.#postRecv(this.unsafeHandle, first, receiver.badWr);
+    if (result !== 0) throw receiver.error(result);
   }
 }
 
