@@ -7,7 +7,7 @@
 
 import { EOPNOTSUPP } from "../../ffi/errno.ts";
 import type { IbvCompChannel, IbvCq } from "../../ffi/handles.ts";
-import { hasContextOp } from "../../ffi/inlines.ts";
+import { hasContextOp } from "../../ffi/library/ops.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { readNative } from "../../ffi/struct.ts";

@@ -140,17 +140,18 @@ class TimeSlice {
   /** How many calls go by between two readings of the clock. */
   #interval = 1;
   #unchecked = 0;
+  #over = false;
 
   /** Whether the time is over. The clock is read rarely while calls follow each other quickly. */
   isOver(): boolean {
-    if (++this.#unchecked < this.#interval) return false;
+    if (this.#over || ++this.#unchecked < this.#interval) return this.#over;
     const now = performance.now();
     this.#interval = now - this.#checked < SLOW_MS
       ? Math.min(2 * this.#interval, MAX_UNCHECKED)
       : 1;
     this.#checked = now;
     this.#unchecked = 0;
-    return now - this.#started >= SLICE_MS;
+    return this.#over = now - this.#started >= SLICE_MS;
   }
 
   /** Lets the event loop run, and starts anew. */
@@ -165,5 +166,6 @@ class TimeSlice {
   start(): void {
     this.#started = this.#checked = performance.now();
     this.#unchecked = 0;
+    this.#over = false;
   }
 }

@@ -5,8 +5,6 @@
  */
 
 import { enums, structs } from "../../ffi/layout.ts";
-import { type AttributeCodec, codecOf } from "../core/attributes.ts";
-import { object } from "../core/checks.ts";
 import { type Members, members, nameOf, namesOf } from "../core/enums.ts";
 
 /**
@@ -205,28 +203,4 @@ export class WorkCompletionError extends Error {
     this.code = code;
     this.hint = hint;
   }
-}
-
-const addressCodec: AttributeCodec<WcAddress> = codecOf<"ibv_wc", WcAddress>(
-  "ibv_wc",
-  "work completion",
-  {
-    wcFlags: { required: true },
-    slid: { required: true },
-    sl: { required: true, bits: 4 },
-    dlidPathBits: { required: true },
-  },
-);
-
-/**
- * Writes what `ibv_init_ah_from_wc` reads of a completion into a zeroed `struct ibv_wc`. Other attributes of the completion
- * are not read.
- *
- * @returns The attributes that were written.
- * @throws {TypeError} If an attribute is missing or not a number.
- * @throws {RangeError} If an attribute is out of range.
- */
-export function writeWcAddress(view: DataView<ArrayBuffer>, wc: WcAddress): WcAddress {
-  const { wcFlags, slid, sl, dlidPathBits } = object(wc, "work completion");
-  return addressCodec.writeTo(view, 0, { wcFlags, slid, sl, dlidPathBits }).given;
 }

@@ -1,29 +1,23 @@
 import { assertEquals } from "@std/assert";
-import type { Handle } from "../../../ffi/handles.ts";
-import { Resource } from "../../../types/core/resource.ts";
 import { SendTracker } from "../../../types/completion/send_tracker.ts";
+import { Resource } from "../../../types/core/resource.ts";
 
 /** Something that sends of one tracker use. */
 class Used extends Resource {
-  protected override readonly kind = "used";
-  readonly #tracker: SendTracker;
-  readonly #number: number;
   destroyed = false;
 
   constructor(tracker: SendTracker, number: number) {
-    super({} as Handle, []);
-    this.#tracker = tracker;
-    this.#number = number;
-  }
-
-  protected override isInUse(): boolean {
-    if (!this.#tracker.isUnderWay(this.#number)) return false;
-    this.#tracker.whenDone(this.#number, this);
-    return true;
-  }
-
-  protected override destroy(): void {
-    this.destroyed = true;
+    super({
+      name: "used",
+      isInUse: (used: Used) => {
+        if (!tracker.isUnderWay(number)) return false;
+        tracker.whenDone(number, used);
+        return true;
+      },
+      destroy: (used: Used) => {
+        used.destroyed = true;
+      },
+    }, []);
   }
 }
 
@@ -35,7 +29,7 @@ Deno.test("SendTracker.posted() numbers sends by the signaled ones", () => {
   assertEquals(tracker.posted(1), 5);
 });
 
-Deno.test("SendTracker.isUnderWay() holds until the completion of that send", () => {
+Deno.test("SendTracker.isUnderWay() is true until the completion of that send", () => {
   const tracker = new SendTracker();
   tracker.posted(3);
   tracker.completed(1);
@@ -53,7 +47,7 @@ Deno.test("SendTracker.completed() counts no more than was posted", () => {
   assertEquals(tracker.isUnderWay(2), true);
 });
 
-Deno.test("SendTracker destroys what was disposed when its send is done, and no sooner", () => {
+Deno.test("SendTracker destroys a disposed resource when its send is done, not before", () => {
   const tracker = new SendTracker();
   tracker.posted(3);
   const [first, last] = [new Used(tracker, 1), new Used(tracker, 3)];
@@ -68,7 +62,7 @@ Deno.test("SendTracker destroys what was disposed when its send is done, and no 
   assertEquals(last.destroyed, true);
 });
 
-Deno.test("SendTracker.ended() lets go of all that was posted, unsignaled sends too", () => {
+Deno.test("SendTracker.ended() destroys all that was disposed, of unsignaled sends too", () => {
   const tracker = new SendTracker();
   tracker.posted(1);
   const signaled = new Used(tracker, 1);

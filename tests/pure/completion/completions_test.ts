@@ -1,0 +1,129 @@
+// Iterating over completions, over a source that is not a queue.
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { type CompletionSource, Completions } from "../../../types/completion/completions.ts";
+import type { WorkCompletion } from "../../../types/completion/work_completion.ts";
+
+const COMPLETION = { wrId: 1n } as WorkCompletion;
+
+function sourceOf(overrides: Partial<CompletionSource>): CompletionSource {
+  return {
+    take: () => COMPLETION,
+    arm: () => {},
+    wait: async () => await Promise.resolve(),
+    signal: undefined,
+    spin: 0,
+    ...overrides,
+  };
+}
+
+Deno.test("Completions lets timers run while completions keep coming", async () => {
+  let fired = false;
+  setTimeout(() => fired = true, 5);
+  for await (const _ of new Completions(sourceOf({}))) {
+    if (fired) break;
+  }
+  assert(fired);
+});
+
+Deno.test("Completions lets timers run while it spins over an empty queue", async () => {
+  let fired = false;
+  setTimeout(() => fired = true, 5);
+  const take = (): WorkCompletion | undefined => fired ? COMPLETION : undefined;
+  const never = sourceOf({ take, spin: Number.MAX_SAFE_INTEGER });
+  assertEquals((await new Completions(never).next()).value, COMPLETION);
+});
+
+Deno.test("Completions ends by a timed signal while completions keep coming", async () => {
+  const signal = AbortSignal.timeout(5);
+  await assertRejects(async () => {
+    for await (const _ of new Completions(sourceOf({ signal })));
+  }, DOMException);
+});
+
+Deno.test("Completions lets timers run although each completion takes long to process", async () => {
+  let fired = 0;
+  const timer = setInterval(() => fired++, 1);
+  let given = 0;
+  for await (const _ of new Completions(sourceOf({}))) {
+    const until = performance.now() + 2;
+    while (performance.now() < until);
+    if (++given === 20) break;
+  }
+  clearInterval(timer);
+  // It would be 0 if the clock were read at every 64th completion only.
+  assert(fired > 0);
+});
+
+Deno.test("Completions polls once more after arming, and waits only then", async () => {
+  const steps: string[] = [];
+  let left = 4;
+  const source = sourceOf({
+    take: () => (steps.push("take"), --left === 0 ? COMPLETION : undefined),
+    arm: () => void steps.push("arm"),
+    wait: async () => {
+      steps.push("wait");
+      await Promise.resolve();
+    },
+  });
+  await new Completions(source).next();
+  assertEquals(steps.join(" "), "take take arm take wait take");
+});
+
+Deno.test("Completions spins before it arms", async () => {
+  const steps: string[] = [];
+  let left = 6;
+  const source = sourceOf({
+    spin: 3,
+    take: () => (steps.push("take"), --left === 0 ? COMPLETION : undefined),
+    arm: () => void steps.push("arm"),
+  });
+  await new Completions(source).next();
+  assertEquals(steps.join(" "), "take take take take take arm take");
+});
+
+Deno.test("Completions ends with the error of its source, and gives nothing after it", async () => {
+  const error = new Error("gone");
+  const source = sourceOf({
+    take: () => {
+      throw error;
+    },
+  });
+  const completions = new Completions(source);
+  assertEquals(await completions.next().catch((reason) => reason), error);
+  assertEquals(await completions.next(), { value: undefined, done: true });
+});
+
+Deno.test("Completions rejects with the signal's reason at the next step after it aborts", async () => {
+  const controller = new AbortController();
+  const completions = new Completions(sourceOf({ signal: controller.signal }));
+  assertEquals((await completions.next()).done, false);
+  const reason = new Error("enough");
+  controller.abort(reason);
+  assertEquals(await completions.next().catch((error) => error), reason);
+  assertEquals((await completions.next()).done, true);
+});
+
+Deno.test("Completions.next() called twice at once gives two completions in order", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const found: WorkCompletion[] = [];
+  const source = sourceOf({ take: () => found.shift(), wait: () => promise });
+  const completions = new Completions(source);
+  const steps = [completions.next(), completions.next()];
+  const [one, two] = [{ wrId: 1n }, { wrId: 2n }] as WorkCompletion[];
+  found.push(one!, two!);
+  resolve();
+  assertEquals((await Promise.all(steps)).map(({ value }) => value), [one, two]);
+});
+
+Deno.test("Completions.return() ends the iteration", async () => {
+  const completions = new Completions(sourceOf({}));
+  assertEquals(await completions.return(), { value: undefined, done: true });
+  assertEquals(await completions.next(), { value: undefined, done: true });
+  const other = new Completions(sourceOf({}));
+  await other[Symbol.asyncDispose]();
+  assertEquals((await other.next()).done, true);
+  const error = new Error("no more");
+  const third = new Completions(sourceOf({}));
+  assertEquals(await third.throw(error).catch((reason) => reason), error);
+  assertEquals((await third.next()).done, true);
+});

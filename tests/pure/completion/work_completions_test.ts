@@ -1,0 +1,120 @@
+// Completions in native layout, and the backlog that keeps those polled ahead.
+import { assertEquals, assertThrows } from "@std/assert";
+import { structs } from "../../../ffi/layout.ts";
+import { writeField } from "../../../ffi/struct.ts";
+import { Backlog } from "../../../types/completion/backlog.ts";
+import { WcOpcode, WcStatus } from "../../../types/completion/work_completion.ts";
+import {
+  pollsOf,
+  setLength,
+  viewOf,
+  WorkCompletions,
+} from "../../../types/completion/work_completions.ts";
+
+const { fields, size } = structs.ibv_wc;
+
+/** Writes completions with these `wrId` as a poll does. */
+function fill(batch: WorkCompletions, ...wrIds: bigint[]): void {
+  for (const [i, wrId] of wrIds.entries()) writeField(viewOf(batch), fields.wr_id, wrId, i * size);
+  setLength(batch, wrIds.length);
+}
+
+Deno.test("WorkCompletions reads each field at the place that C gives it", () => {
+  const batch = new WorkCompletions(2);
+  const written = {
+    wr_id: 0x1_0000_0007n,
+    status: WcStatus.SUCCESS,
+    opcode: WcOpcode.RECV,
+    vendor_err: 3,
+    byte_len: 104,
+    imm_data: 0x01020304,
+    qp_num: 17,
+    src_qp: 18,
+    wc_flags: 1,
+    slid: 0xfffe,
+    sl: 15,
+    dlid_path_bits: 127,
+  } as const;
+  for (const [name, value] of Object.entries(written)) {
+    const field = fields[name as keyof typeof written];
+    // The layout has host order for the union; immediate data is in network order.
+    if (name === "imm_data") viewOf(batch).setUint32(size + field.offset, 0x01020304);
+    else writeField(viewOf(batch), field, value, size);
+  }
+  setLength(batch, 2);
+  const found = {
+    wr_id: batch.wrId(1),
+    status: batch.status(1),
+    opcode: batch.opcode(1),
+    vendor_err: batch.vendorErr(1),
+    byte_len: batch.byteLen(1),
+    imm_data: batch.immData(1),
+    qp_num: batch.qpNum(1),
+    src_qp: batch.srcQp(1),
+    wc_flags: batch.wcFlags(1),
+    slid: batch.slid(1),
+    sl: batch.sl(1),
+    dlid_path_bits: batch.dlidPathBits(1),
+  };
+  assertEquals(found, written);
+  assertEquals(batch.wrIdLow(1), 7);
+  assertEquals(batch.invalidatedRkey(1), 0x04030201);
+  const object = batch.at(1);
+  assertEquals(
+    [object.wrId, object.immData, object.slid, object.sl, object.dlidPathBits],
+    [written.wr_id, written.imm_data, written.slid, written.sl, written.dlid_path_bits],
+  );
+});
+
+Deno.test("WorkCompletions.at() throws when the last poll did not write that completion", () => {
+  const batch = new WorkCompletions(4);
+  fill(batch, 1n, 2n);
+  assertEquals(batch.at(1).wrId, 2n);
+  for (const index of [2, -1, 0.5, NaN]) {
+    assertThrows(() => batch.at(index), RangeError, "the last poll wrote 2");
+  }
+});
+
+Deno.test("WorkCompletions() throws when the capacity is not positive", () => {
+  for (const capacity of [0, -1]) assertThrows(() => new WorkCompletions(capacity), RangeError);
+  assertThrows(() => new WorkCompletions("2" as unknown as number), TypeError);
+});
+
+Deno.test("pollsOf() counts polls, so that completions of two polls are told apart", () => {
+  const batch = new WorkCompletions(1);
+  const before = pollsOf(batch);
+  setLength(batch, 0);
+  assertEquals(pollsOf(batch), before + 1);
+});
+
+Deno.test("WorkCompletions and WorkCompletion are short in console.log", () => {
+  const batch = new WorkCompletions(2);
+  fill(batch, 7n);
+  assertEquals(Deno.inspect(batch), "WorkCompletions { capacity: 2, length: 1 }");
+  assertEquals(
+    Deno.inspect(batch.at(0)),
+    "WorkCompletion { wrId: 7n, status: SUCCESS, qpNum: 0, opcode: SEND, byteLen: 0, wcFlags: 0 }",
+  );
+  viewOf(batch).setUint32(fields.status.offset, WcStatus.WR_FLUSH_ERR, true);
+  assertEquals(
+    Deno.inspect(batch.at(0)),
+    "WorkCompletion { wrId: 7n, status: WR_FLUSH_ERR, qpNum: 0, vendorErr: 0 }",
+  );
+});
+
+Deno.test("Backlog gives out completions in the order in which they came", () => {
+  const backlog = new Backlog();
+  fill(backlog.refill(4), 1n, 2n, 3n, 4n);
+  assertEquals(backlog.shift().wrId, 1n);
+  const later = new WorkCompletions(3);
+  fill(later, 5n, 6n, 7n);
+  backlog.append(later);
+  assertEquals(backlog.length, 6);
+  const batch = new WorkCompletions(4);
+  assertEquals(backlog.moveTo(batch, 3), 3);
+  assertEquals([...batch].map(({ wrId }) => wrId), [2n, 3n, 4n]);
+  assertEquals(backlog.shift().wrId, 5n);
+  assertEquals(backlog.moveTo(batch, 4), 2);
+  assertEquals([...batch].map(({ wrId }) => wrId), [6n, 7n]);
+  assertEquals(backlog.length, 0);
+});
