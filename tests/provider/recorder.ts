@@ -68,6 +68,7 @@ const KINDS: Readonly<Record<string, Struct>> = {
   mr: structs.ibv_mr,
   mw: structs.ibv_mw,
   dm: structs.ibv_dm,
+  channel: structs.ibv_comp_channel,
   cq: structs.ibv_cq_ex,
   srq: structs.ibv_srq,
   qp: structs.ibv_qp_ex,
@@ -229,6 +230,23 @@ export function setField(kind: string, name: string, value: number | bigint): vo
     BigInt(field.size),
     BigInt.asUintN(64, BigInt(value)),
   );
+}
+
+/** Overwrites a field of an object that exists, by its C name. */
+export function overwrite(label: Label, name: string, value: number | bigint): void {
+  const layout = KINDS[label.replace(/\d+$/, "")];
+  const field = layout?.fields[name];
+  if (field === undefined) {
+    throw new TypeError(`Cannot overwrite field: "${label}" has no "${name}"`);
+  }
+  // A context is reached by a pointer into its middle.
+  const before = layout === structs.verbs_context ? structs.verbs_context.fields.context.offset : 0;
+  const memory = Deno.UnsafePointerView.getArrayBuffer(
+    pointerTo(label),
+    field.size,
+    field.offset - before,
+  );
+  writeField(new DataView(memory), { offset: 0, type: field.type }, value);
 }
 
 /**

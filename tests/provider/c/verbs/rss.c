@@ -66,10 +66,12 @@ struct ibv_rwq_ind_table *create_rwq_ind_table(struct ibv_context *context, stru
 	OBJECT(CONTEXT, context);
 	STRUCT(ibv_rwq_ind_table_init_attr, attr);
 	put_struct("attr.ind_tbl", "pointers", attr->ind_tbl, sizeof *attr->ind_tbl, count);
-	for (unsigned i = 0; i < count; i++)
+	for (unsigned i = 0; i < count && attr->ind_tbl; i++)
 		put_object(named("attr.ind_tbl[%u]", i), WQ, attr->ind_tbl[i], false);
 	if (failing())
 		return (void *)failed();
+	if (!attr->ind_tbl)
+		return (void *)fails_with(EFAULT);
 	struct ibv_rwq_ind_table *table = create(TABLE, sizeof *table);
 	table->context = context;
 	table->ind_tbl_handle = object_of(table)->handle;
