@@ -1,100 +1,86 @@
 /**
- * RDMA verbs for Deno: binds the system's libibverbs by FFI. Every object is a class that `using` disposes; attributes
- * carry the names of `verbs.h` in camelCase.
+ * RDMA verbs for Deno. The module binds the system's libibverbs by Deno FFI: any device that has a Linux kernel driver
+ * and a libibverbs provider works. It needs `--allow-ffi` and nothing else.
+ *
+ * **Objects.** Each verbs object is a class. Its constructor takes what the object is made from, as the C function does:
+ * a {@linkcode ProtectionDomain} from a {@linkcode Context}, a {@linkcode QueuePair} from a protection domain. Declare
+ * objects with `using`. Disposing an object disposes the objects that were made from it first.
+ *
+ * **Names.** Classes, attributes and enums have the names of `verbs.h`. Attributes are in camelCase: `ah_attr.grh.sgid_index`
+ * is `ahAttr.grh.sgidIndex`. Enum members have no prefix: `IBV_QPT_UD` is `QpType.UD`.
+ *
+ * **Errors.** A verb that fails throws a {@linkcode VerbsError} with its errno and, where the cause is known, a hint. A wrong
+ * argument throws a TypeError or RangeError before the verb is called. A failed completion does not throw: call
+ * {@linkcode WorkCompletion.check}.
+ *
+ * **Speed.** Requests can be objects, or prepared once in native layout ({@linkcode SendRequests},
+ * {@linkcode RecvRequests}) and posted many times. Completions are polled one batch at a time
+ * ({@linkcode CompletionQueue.pollInto}), or awaited as below.
+ *
+ * Where to start: `Context.open()`, then the example below, which receives one datagram and answers it. To answer many
+ * peers, see {@linkcode ReplyPath}; for receive side scaling, {@linkcode RwqIndirectionTable}. The verbs themselves,
+ * with C's prototypes and no checks, are in `@rdma/ibverbs/ffi`.
  *
  * ```ts
- * import { AccessFlags, Context, QpType } from "@rdma/ibverbs";
+ * import {
+ *   AccessFlags,
+ *   AddressHandle,
+ *   CompletionQueue,
+ *   Context,
+ *   MemoryRegion,
+ *   ProtectionDomain,
+ *   QpType,
+ *   QueuePair,
+ *   WcOpcode,
+ * } from "@rdma/ibverbs";
  *
  * using context = Context.open();
- * using pd = context.allocPd();
- * using cq = context.createCq({ cqe: 16 });
+ * using pd = new ProtectionDomain(context);
+ * using cq = new CompletionQueue(context, { cqe: 16 });
  * const cap = { maxSendWr: 8, maxRecvWr: 8 };
- * using qp = pd.createQp({ type: QpType.UD, sendCq: cq, recvCq: cq, cap });
+ * using qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
  * qp.activateUd({ port: 1, qkey: 0x1111_1111 });
- * using mr = pd.registerMemory(4096, AccessFlags.LOCAL_WRITE);
- * qp.postRecv({ wrId: 0n, sge: mr.slice(0, 40 + 1024) });
+ * using mr = new MemoryRegion(pd, 4096, AccessFlags.LOCAL_WRITE);
+ * qp.postRecv({ sge: mr.slice(0, 40 + 1024) });
  * for await (const wc of cq.completions()) {
- *   using ah = pd.createAhFromWc(wc.check(), mr.grhAt(0), 1);
+ *   if (wc.check().opcode === WcOpcode.SEND) break;
+ *   using ah = AddressHandle.fromWc(pd, 1, wc, mr.grhAt(0));
  *   const sge = mr.slice(40, wc.byteLen - 40);
- *   qp.postSend({ wrId: 1n, sge, ah, remoteQpn: wc.srcQp, remoteQkey: 0x1111_1111 });
- *   break;
+ *   qp.postSend({ sge, ah, remoteQpn: wc.srcQp, remoteQkey: 0x1111_1111 });
  * }
  * ```
  *
  * @module
  */
 
-export type { AbortOptions } from "./types/core/abortable.ts";
-export { AddressHandle } from "./types/address_handle/address_handle.ts";
-export {
-  type AhAttr,
-  type AhAttrInit,
-  type GlobalRoute,
-  type GlobalRouteInit,
-} from "./types/address/ah_attr.ts";
-export { CompletionChannel } from "./types/completion/completion_channel.ts";
-export { CompletionQueue, type CompletionsOptions, type CqInit } from "./types/completion/completion_queue.ts";
-export { Context } from "./types/device/context.ts";
-export {
-  type DeviceAttr,
-  type DeviceInfo,
-  listDevices,
-  NodeType,
-  TransportType,
-} from "./types/device/device.ts";
 export type {
-  CqModCaps,
-  DeviceAttrEx,
-  OdpCaps,
-  PacketPacingCaps,
-  PciAtomicCaps,
-  RssCaps,
-  TmCaps,
-  TsoCaps,
-} from "./types/device/device_attr_ex.ts";
-export { VerbsError, type VerbsErrorOptions } from "./types/core/errors.ts";
+  Handle,
+  IbvAh,
+  IbvCompChannel,
+  IbvContext,
+  IbvCounters,
+  IbvCq,
+  IbvFlow,
+  IbvFlowAction,
+  IbvMr,
+  IbvPd,
+  IbvQp,
+  IbvRwqIndTable,
+  IbvWq,
+} from "./ffi/handles.ts";
+export { constants, enums } from "./ffi/layout.ts";
+export type { AhAttr, AhAttrInit, GlobalRoute, GlobalRouteInit } from "./types/address/ah_attr.ts";
 export { Gid, type GidEntry, GidType } from "./types/address/gid.ts";
 export { Grh, type Ipv4Header } from "./types/address/grh.ts";
 export { formatAddress, parseAddress } from "./types/address/ip_address.ts";
-export type { Members } from "./types/core/enums.ts";
+export { AddressHandle } from "./types/address_handle/address_handle.ts";
+export { initAhFromWc, initAhFromWcAsync } from "./types/address_handle/init_ah_from_wc.ts";
 export {
-  AccessFlags,
-  MemoryRegion,
-  MemorySlice,
-  type MemorySource,
-  type Sge,
-} from "./types/memory/memory_region.ts";
-export { LinkLayer, Mtu, mtuBytes, type PortAttr, PortState } from "./types/device/port.ts";
-export { ProtectionDomain } from "./types/memory/protection_domain.ts";
-export {
-  MigState,
-  type QpAttr,
-  type QpAttrInit,
-  QpAttrMask,
-  type QpCap,
-  QpState,
-  QpType,
-} from "./types/queue_pair/qp_attr.ts";
-export { QpCreateFlags, type QpInitEx, SendOpsFlags } from "./types/queue_pair/qp_init_attr.ts";
-export { type QpInit, type QpQuery, QueuePair, type UdActivation } from "./types/queue_pair/queue_pair.ts";
-export { RecvRequests } from "./types/work/recv_requests.ts";
-export { ReplyPath, type ReplyPathInit } from "./types/reply/reply_path.ts";
-export { RequestList } from "./types/work/request_list.ts";
-export { Resource } from "./types/core/resource.ts";
-export {
-  MAX_RSS_INPUT,
-  type RssFlow,
-  rssInput,
-  type RssInputOptions,
-  writeRssInput,
-} from "./types/rss/rss_flow.ts";
-export {
-  RwqIndirectionTable,
-  type RwqIndirectionTableInit,
-} from "./types/rss/rwq_indirection_table.ts";
-export { RxHash, RxHashFields, RxHashFunction, type RxHashInit } from "./types/rss/rx_hash.ts";
-export { SendRequests } from "./types/work/send_requests.ts";
-export { microsoftRssKey, toeplitz, ToeplitzKey } from "./types/rss/toeplitz.ts";
+  CompletionChannel,
+  CompletionQueue,
+  type CompletionsOptions,
+  type CqInitAttr,
+} from "./types/completion/completion_queue.ts";
 export {
   type WcAddress,
   WcFlags,
@@ -104,14 +90,120 @@ export {
   WorkCompletionError,
 } from "./types/completion/work_completion.ts";
 export { WorkCompletions } from "./types/completion/work_completions.ts";
+export type { AbortOptions } from "./types/core/abortable.ts";
+export { type Members, nameOf, namesOf } from "./types/core/enums.ts";
+export { VerbsError, type VerbsErrorOptions } from "./types/core/errors.ts";
+export { NativeResource } from "./types/core/native_resource.ts";
+export { Resource } from "./types/core/resource.ts";
+export { type AsyncEvent, type EventListener, EventType } from "./types/device/async_events.ts";
+export { Context } from "./types/device/context.ts";
+export { type DeviceInfo, listDevices, NodeType, TransportType } from "./types/device/device.ts";
+export {
+  AtomicCap,
+  type DeviceAttr,
+  DeviceCapFlags,
+  type DeviceLimits,
+} from "./types/device/device_attr.ts";
+export {
+  type CqModCaps,
+  type DeviceAttrEx,
+  type OdpCaps,
+  OdpGeneralCaps,
+  OdpTransportCaps,
+  type PacketPacingCaps,
+  type PciAtomicCaps,
+  PciAtomicOpSize,
+  RawPacketCaps,
+  type RssCaps,
+  TmCapFlags,
+  type TmCaps,
+  type TsoCaps,
+} from "./types/device/device_attr_ex.ts";
+export {
+  LinkLayer,
+  Mtu,
+  mtuBytes,
+  type PortAttr,
+  PortCapFlags,
+  PortCapFlags2,
+  PortFlags,
+  PortState,
+} from "./types/device/port.ts";
+export {
+  type CountedFlow,
+  type CounterAttachAttr,
+  CounterDescription,
+  Counters,
+  ReadCountersFlags,
+} from "./types/flow/counters.ts";
+export { Flow, type FlowAttr, FlowAttrType, FlowFlags } from "./types/flow/flow.ts";
+export {
+  type AesGcmKeymat,
+  type EspAttr,
+  FlowActionEsp,
+  type FlowActionEspAttr,
+  FlowActionEspFlags,
+} from "./types/flow/flow_action_esp.ts";
+export type {
+  EspFilter,
+  EthFilter,
+  GreFilter,
+  Ipv4ExtFilter,
+  Ipv4Filter,
+  Ipv6Filter,
+  MplsFilter,
+  TcpUdpFilter,
+  TunnelFilter,
+} from "./types/flow/flow_filter.ts";
+export {
+  type ActionSpec,
+  type CountSpec,
+  type DropSpec,
+  type FilterSpec,
+  type FlowSpec,
+  FlowSpecType,
+  type TagSpec,
+} from "./types/flow/flow_spec.ts";
+export { AccessFlags } from "./types/memory/access_flags.ts";
+export { MemoryRegion, MemorySlice, type Sge } from "./types/memory/memory_region.ts";
+export type { MemorySource } from "./types/memory/memory_source.ts";
+export { ProtectionDomain } from "./types/memory/protection_domain.ts";
+export { type QpAttr, type QpAttrInit, type QpCap } from "./types/queue_pair/qp_attr.ts";
+export {
+  MigState,
+  QpAttrMask,
+  QpCreateFlags,
+  QpState,
+  QpType,
+  SendOpsFlags,
+} from "./types/queue_pair/qp_enums.ts";
+export type { QpInitAttr } from "./types/queue_pair/qp_init_attr.ts";
+export { type QpQuery, QueuePair, type UdActivation } from "./types/queue_pair/queue_pair.ts";
+export type { ReceiveMemory } from "./types/reply/grh_memory.ts";
+export { ReplyPath, type ReplyPathInit } from "./types/reply/reply_path.ts";
+export {
+  MAX_RSS_INPUT,
+  type RssFlow,
+  rssInput,
+  type RssInputOptions,
+  writeRssInput,
+} from "./types/rss/rss_flow.ts";
+export { RwqIndirectionTable } from "./types/rss/rwq_indirection_table.ts";
+export { RxHash, type RxHashConf, RxHashFields, RxHashFunction } from "./types/rss/rx_hash.ts";
+export { microsoftRssKey, toeplitz, ToeplitzKey } from "./types/rss/toeplitz.ts";
 export {
   WorkQueue,
-  type WqAttrInit,
+  type WqAttr,
   WqFlags,
-  type WqInit,
+  type WqInitAttr,
   WqState,
   WqType,
 } from "./types/rss/work_queue.ts";
+export type { Receives } from "./types/work/recv_poster.ts";
+export { RecvRequests } from "./types/work/recv_requests.ts";
+export { RequestList } from "./types/work/request_list.ts";
+export type { Sends } from "./types/work/send_poster.ts";
+export { SendRequests } from "./types/work/send_requests.ts";
 export {
   type RecvRequest,
   type RequestsInit,
@@ -120,16 +212,3 @@ export {
   type SgeList,
   WrOpcode,
 } from "./types/work/work_request.ts";
-export { constants, enums } from "./ffi/layout.ts";
-export type {
-  Handle,
-  IbvAh,
-  IbvCompChannel,
-  IbvContext,
-  IbvCq,
-  IbvMr,
-  IbvPd,
-  IbvQp,
-  IbvRwqIndTable,
-  IbvWq,
-} from "./ffi/handles.ts";
