@@ -1,6 +1,6 @@
 // The machine code of thunks, executed and checked by a C driver: natively, and under qemu for the other architecture.
 import { assertEquals, assertNotEquals } from "@std/assert";
-import { type Arch, buildImage, type Thunk } from "../../ffi/thunks.ts";
+import { type Arch, buildImage, type Thunk } from "../../ffi/thunks/mod.ts";
 import { compileC } from "../c/compile.ts";
 
 // What thunk_driver.c lays out.

@@ -1,9 +1,9 @@
 // Run by thunks_test.ts where thunks may be refused: prints whether an image can be opened.
-import { buildImage, openImage, ThunksUnavailable } from "../../ffi/thunks.ts";
+import { buildImage, loadImage, ThunksUnavailable } from "../../ffi/thunks/mod.ts";
 
 const thunks = [{ name: "call", target: { path: [0] } }];
 try {
-  openImage(buildImage(thunks, Deno.build.arch, 0n), {
+  Deno.dlopen(loadImage(buildImage(thunks, Deno.build.arch, 0n)), {
     call: { parameters: ["pointer"], result: "void" },
   });
   console.log("opened");

@@ -1,6 +1,6 @@
 // Machine code against what assemblers make of the same source. That it works is for the library tests.
 import { assertEquals } from "@std/assert";
-import { type Arch, buildImage, type Thunk } from "../../ffi/thunks.ts";
+import { type Arch, buildImage, type Thunk } from "../../ffi/thunks/mod.ts";
 import { readElf } from "./thunks_elf.ts";
 
 const ERRNO_LOCATION = 0x1122_3344_5566_7788n;
@@ -11,6 +11,18 @@ Deno.test("a jump follows a path of x86-64 loads", () => {
     hex(`
       f30f1efa        endbr64
       4c8b9f00000000  mov 0(%rdi), %r11
+      4d8b9b60000000  mov 96(%r11), %r11
+      41ffe3          jmp *%r11
+    `),
+  );
+});
+
+Deno.test("a jump follows a path from the second x86-64 argument", () => {
+  assertEquals(
+    encode({ name: "f", target: { path: [0, 96], argument: 1 } }, "x86_64"),
+    hex(`
+      f30f1efa        endbr64
+      4c8b9e00000000  mov 0(%rsi), %r11
       4d8b9b60000000  mov 96(%r11), %r11
       41ffe3          jmp *%r11
     `),
@@ -86,6 +98,18 @@ Deno.test("a jump follows a path of aarch64 loads, down and up", () => {
       f9400210  ldr x16, [x16]
       f9400210  ldr x16, [x16]
       f97ffe10  ldr x16, [x16, #32760]
+      d61f0200  br x16
+    `),
+  );
+});
+
+Deno.test("a jump follows a path from the second aarch64 argument", () => {
+  assertEquals(
+    encode({ name: "f", target: { path: [0, 96], argument: 1 } }, "aarch64"),
+    words(`
+      d503245f  bti c
+      f9400030  ldr x16, [x1, #0]
+      f9403210  ldr x16, [x16, #96]
       d61f0200  br x16
     `),
   );

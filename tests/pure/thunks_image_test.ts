@@ -1,6 +1,6 @@
 // The shared object around the thunks, read back as a loader would.
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { type Arch, buildImage, type Thunk, ThunksUnavailable } from "../../ffi/thunks.ts";
+import { type Arch, buildImage, type Thunk, ThunksUnavailable } from "../../ffi/thunks/mod.ts";
 import { PT_DYNAMIC, PT_GNU_STACK, PT_LOAD, readElf, type Segment } from "./thunks_elf.ts";
 
 const ARCHES = ["x86_64", "aarch64"] as const;

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { Gid, type GidEntry, GidType } from "../../../mod.ts";
+import { Gid, type GidEntry, GidType } from "../../../types/address/gid.ts";
 import { GidCache } from "../../../types/reply/gid_cache.ts";
 
 function entry(text: string, gidIndex: number, gidType: GidType = GidType.ROCE_V2): GidEntry {

@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
-import { type AhAttr, Gid, type GidEntry, GidType, WcFlags } from "../../../mod.ts";
-import { readAhAttr } from "../../../types/address/ah_attr.ts";
+import { type AhAttr, ahAttrCodec } from "../../../types/address/ah_attr.ts";
+import { Gid, type GidEntry, GidType } from "../../../types/address/gid.ts";
+import { WcFlags } from "../../../types/completion/work_completion.ts";
 import { GidCache } from "../../../types/reply/gid_cache.ts";
 import { ReplyAddress } from "../../../types/reply/reply_address.ts";
 
@@ -78,7 +79,7 @@ function compute(
   const errno = address.compute(wcFlags, 0xabcd, 7, 0x7f, view, AT, GIDS);
   const attr = new DataView(new ArrayBuffer(48));
   address.writeTo(attr, 16);
-  return { errno, attr: plain(readAhAttr(new DataView(attr.buffer.slice(16)))) };
+  return { errno, attr: plain(ahAttrCodec.read(attr, 16)) };
 }
 
 const NOWHERE = "::";

@@ -1,52 +1,46 @@
-import { assertEquals } from "@std/assert";
-import { stub } from "@std/testing/mock";
-import type { AddressHandle } from "../../../mod.ts";
+import { assertEquals, assertThrows } from "@std/assert";
 import { RetiredHandles } from "../../../types/reply/retired_handles.ts";
 
 /** Handles that note by number when they are closed. */
-function handles(closed: number[], ...numbers: number[]): AddressHandle[] {
-  return numbers.map((number) => ({
-    [Symbol.dispose]: () => closed.push(number),
-  } as unknown as AddressHandle));
+function handles(closed: number[], ...numbers: number[]): Disposable[] {
+  return numbers.map((number) => ({ [Symbol.dispose]: () => closed.push(number) }));
 }
 
-Deno.test("RetiredHandles closes handles when a second has passed", () => {
-  let now = 5000;
-  using _clock = stub(Date, "now", () => now);
+Deno.test("RetiredHandles.trim() closes handles when the count of answers reaches their end", () => {
   const closed: number[] = [];
-  const retired = new RetiredHandles(10);
-  retired.add(handles(closed, 1, 2));
-  now += 500;
-  retired.add(handles(closed, 3));
-  now += 499;
-  retired.trim();
+  const retired = new RetiredHandles();
+  retired.add(handles(closed, 1, 2), 10);
+  retired.add(handles(closed, 3), 12);
+  retired.trim(9);
   assertEquals(closed, []);
-  now += 1;
-  retired.trim();
+  retired.trim(10);
   assertEquals(closed.sort(), [1, 2]);
-  now += 500;
-  retired.trim();
+  retired.trim(11);
+  assertEquals(closed.sort(), [1, 2]);
+  retired.trim(12);
   assertEquals(closed.sort(), [1, 2, 3]);
 });
 
-Deno.test("RetiredHandles closes the oldest at once when there are too many", () => {
-  using _clock = stub(Date, "now", () => 5000);
+Deno.test("RetiredHandles.trim() closes the other handles when one cannot be closed", () => {
   const closed: number[] = [];
-  const retired = new RetiredHandles(3);
-  retired.add(handles(closed, 1, 2));
-  retired.add(handles(closed, 3));
-  assertEquals(closed, []);
-  retired.add(handles(closed, 4));
+  const retired = new RetiredHandles();
+  const failing = {
+    [Symbol.dispose]: () => {
+      throw new Error("busy");
+    },
+  };
+  retired.add([...handles(closed, 1), failing, ...handles(closed, 2)], 1);
+  assertThrows(() => retired.trim(1), Error, "busy");
   assertEquals(closed.sort(), [1, 2]);
-  retired.add(handles(closed, 5, 6, 7));
-  assertEquals(closed.sort(), [1, 2, 3, 4]);
+  retired.trim(1);
 });
 
 Deno.test("RetiredHandles closes all when it is disposed, once", () => {
   const closed: number[] = [];
-  const retired = new RetiredHandles(3);
-  retired.add(handles(closed, 1, 2));
+  const retired = new RetiredHandles();
+  retired.add(handles(closed, 1, 2), 1000);
+  retired.add(handles(closed, 3), 2000);
   retired[Symbol.dispose]();
   retired[Symbol.dispose]();
-  assertEquals(closed.sort(), [1, 2]);
+  assertEquals(closed.sort(), [1, 2, 3]);
 });

@@ -1,5 +1,7 @@
 // A device context and objects whose every function pointer leads to a function of its own, to find out which one a
-// static-inline verb of verbs.h calls. VERBS lists the verbs as X(name, arguments...).
+// static-inline verb of verbs.h calls, and what it answers when the pointer is not there. VERBS lists the verbs as
+// X(name, arguments...), GUARDED as G(name, arguments...).
+#include <errno.h>
 #include <infiniband/verbs.h>
 #include <stdint.h>
 #include <string.h>
@@ -28,23 +30,64 @@ static union {
 	function pointers[sizeof(struct verbs_context) / sizeof(function)];
 } context;
 
-// every object starts with its context; those with functions of their own have them further on
+// Objects start with their context; those with functions of their own have them further on.
 static union {
 	struct ibv_context *context;
+	struct ibv_mw mw;
 	function pointers[128];
 } object;
+
+// A flow has its context further on as well.
+static struct ibv_flow flow;
 
 _Static_assert(sizeof(context) / sizeof(function) <= 128, "the context has more pointers than there are targets");
 _Static_assert(sizeof(struct ibv_qp_ex) <= sizeof(object), "a queue pair has more pointers than there are targets");
 _Static_assert(sizeof(struct ibv_cq_ex) <= sizeof(object), "a completion queue has more pointers than there are targets");
 
+static void place_objects(void)
+{
+	memset(zeros, 0, sizeof(zeros));
+	object.context = &context.verbs.context;
+	// the header binds windows of this type only
+	object.mw.type = IBV_MW_TYPE_1;
+	flow.context = &context.verbs.context;
+}
+
+// Every function pointer is there.
 void prepare(void)
 {
 	memcpy(context.pointers, targets, sizeof(context.pointers));
 	context.verbs.sz = sizeof(struct verbs_context);
 	context.verbs.context.abi_compat = __VERBS_ABI_IS_EXTENDED;
 	memcpy(object.pointers, targets + 128, sizeof(object.pointers));
-	object.context = &context.verbs.context;
+	place_objects();
+}
+
+enum lack {
+	LACK_POINTERS, // every function pointer is NULL
+	LACK_SIZE,     // the provider was built when the struct had none of its ops
+	LACK_ABI,      // the context is not an extended one
+};
+
+// Ops are missing in one way.
+void prepare_lacking(int lack)
+{
+	prepare();
+	if (lack == LACK_POINTERS) {
+		memset(&context, 0, sizeof(context));
+		context.verbs.sz = sizeof(struct verbs_context);
+		context.verbs.context.abi_compat = __VERBS_ABI_IS_EXTENDED;
+		memset(&object, 0, sizeof(object));
+		place_objects();
+	}
+	if (lack == LACK_SIZE) context.verbs.sz = sizeof(struct ibv_context);
+	if (lack == LACK_ABI) context.verbs.context.abi_compat = NULL;
+}
+
+// The size of a provider that has the op at this offset in verbs_context as its newest, less some bytes.
+void shrink_to(int offset, int less)
+{
+	context.verbs.sz = sizeof(struct verbs_context) - offset - less;
 }
 
 void *context_of_targets(void)
@@ -57,6 +100,11 @@ void *object_of_targets(void)
 	return &object;
 }
 
+void *flow_of_targets(void)
+{
+	return &flow;
+}
+
 int last_reached(void)
 {
 	int reached = last;
@@ -64,6 +112,13 @@ int last_reached(void)
 	last = -1;
 	return reached;
 }
+
+#define ARGUMENTS \
+	void *c = &context.verbs.context; \
+	void *o = &object; \
+	void *f = &flow; \
+	void *z = zeros; \
+	(void)c, (void)o, (void)f, (void)z
 
 #define X(name, ...) \
 	if (strcmp(verb, #name) == 0) { \
@@ -73,12 +128,23 @@ int last_reached(void)
 
 int header_reaches(const char *verb)
 {
-	void *c = &context.verbs.context;
-	void *o = &object;
-	void *z = zeros;
-
-	(void)c, (void)o, (void)z;
+	ARGUMENTS;
 	last = -1;
 	VERBS
+	return -2;
+}
+
+#define G(name, ...) \
+	if (strcmp(verb, #name) == 0) { \
+		errno = 0; \
+		*answer = (int64_t)(intptr_t)name(__VA_ARGS__); \
+		return errno; \
+	}
+
+// What the header's function returns, and the errno it leaves.
+int header_answers(const char *verb, int64_t *answer)
+{
+	ARGUMENTS;
+	GUARDED
 	return -2;
 }

@@ -1,0 +1,173 @@
+// Opening devices, and queries whose answers no device of the other tests gives.
+import * as recorder from "../../provider/recorder.ts";
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { structs } from "../../../ffi/layout.ts";
+import { Context, listDevices, PortState, VerbsError } from "../../../mod.ts";
+
+function failToOpen(...args: [] | [string]): Error {
+  return assertThrows(() => Context.open(...args), Deno.errors.NotFound);
+}
+
+Deno.test("Context.open() opens the next device when the first one cannot be opened", () => {
+  recorder.reset();
+  recorder.setDevices(3);
+  recorder.fail("ibv_open_device", "EACCES", { times: 1 });
+  using context = Context.open();
+  assertEquals(context.device.name, "recorder1");
+});
+
+Deno.test("Context.open() opens the next device when the first one does not answer", () => {
+  recorder.reset();
+  recorder.setDevices(2);
+  recorder.fail("___ibv_query_port", "EIO", { times: 1 });
+  {
+    using context = Context.open();
+    assertEquals(context.device.name, "recorder1");
+    assertEquals(recorder.live("context"), 1);
+  }
+  assertEquals(recorder.live(), 0);
+  assertEquals(recorder.violations(), []);
+});
+
+Deno.test("Context.open() opens the first device with an active port, and closes the others", () => {
+  recorder.reset();
+  recorder.setDevices(3);
+  // The first device answers with zeros: its port has no state.
+  recorder.fail("___ibv_query_port", 0, { times: 1, result: 0n });
+  using context = Context.open();
+  assertEquals(context.device.name, "recorder1");
+  assertEquals(recorder.live("context"), 1);
+});
+
+Deno.test("Context.open() throws when no device has an active port, and closes all", () => {
+  recorder.reset();
+  recorder.setDevices(2);
+  recorder.answer("ibv_query_port", { state: PortState.DOWN });
+  const { message } = failToOpen();
+  assertStringIncludes(message, "recorder0 (no port is active), recorder1 (no port is active)");
+  assertEquals(recorder.live(), 0);
+});
+
+Deno.test("Context.open() tells the reason of each device when none can be opened", () => {
+  recorder.reset();
+  recorder.setDevices(2);
+  recorder.fail("ibv_open_device", "EACCES", { times: 1 });
+  recorder.answer("ibv_query_port", { state: PortState.INIT });
+  const error = failToOpen();
+  assertStringIncludes(
+    error.message,
+    'Cannot open device "recorder0": ibv_open_device gave EACCES',
+  );
+  assertStringIncludes(error.message, "recorder1 (no port is active)");
+  assert(error.cause instanceof AggregateError);
+  const [cause] = error.cause.errors;
+  assert(cause instanceof VerbsError);
+  assertEquals([cause.verb, cause.code], ["ibv_open_device", "EACCES"]);
+  assertEquals(recorder.live(), 0);
+});
+
+Deno.test("Context.open() throws the verb's error when the named device cannot be opened", () => {
+  recorder.reset();
+  recorder.setDevices(2);
+  recorder.fail("ibv_open_device", "EACCES");
+  const error = assertThrows(() => Context.open("recorder1"), VerbsError);
+  assertEquals([error.verb, error.code], ["ibv_open_device", "EACCES"]);
+  assertEquals(recorder.live(), 0);
+});
+
+Deno.test("Context.open() names the devices when there is none of that name", () => {
+  recorder.reset();
+  recorder.setDevices(2);
+  const error = failToOpen("recorder");
+  assertStringIncludes(error.message, 'there is no device "recorder"');
+  assertStringIncludes(error.message, "The devices are: recorder0, recorder1");
+  for (const name of [null, 5, {}]) {
+    assertThrows(() => Context.open(name as unknown as string), TypeError, "is not a string");
+  }
+});
+
+Deno.test("Context.open() and listDevices() free the device list, whatever fails", () => {
+  recorder.reset();
+  Context.open().close();
+  listDevices();
+  assertEquals(recorder.live("list"), 0);
+  recorder.fail("ibv_open_device", "EIO");
+  failToOpen();
+  assertThrows(() => Context.open("recorder0"), VerbsError);
+  assertEquals(recorder.live("list"), 0);
+  const calls = recorder.takeOf("ibv_get_device_list", "ibv_free_device_list");
+  assertEquals(calls.map(({ verb }) => verb), [
+    ...Array.from({ length: 4 }, () => ["ibv_get_device_list", "ibv_free_device_list"]).flat(),
+  ]);
+  assertEquals(recorder.violations(), []);
+});
+
+Deno.test("listDevices() is empty when the kernel has no RDMA module, and fails otherwise", () => {
+  recorder.reset();
+  recorder.fail("ibv_get_device_list", "ENOSYS", { times: 1 });
+  assertEquals(listDevices(), []);
+  recorder.fail("ibv_get_device_list", "ENOMEM", { times: 1 });
+  const error = assertThrows(() => listDevices(), VerbsError);
+  assertEquals([error.verb, error.code], ["ibv_get_device_list", "ENOMEM"]);
+});
+
+Deno.test("Context.queryPkey() and getPkeyIndex() turn the P_Key's bytes into host order and back", () => {
+  recorder.reset();
+  using context = Context.open();
+  recorder.answerBytes("ibv_query_pkey", Uint8Array.of(0x12, 0x34));
+  assertEquals(context.queryPkey(1, 0), 0x1234);
+  recorder.take();
+  context.getPkeyIndex(1, 0x1234);
+  // C takes a __be16: the number whose bytes in memory are 12 34.
+  const inMemory = new Uint16Array(Uint8Array.of(0x12, 0x34).buffer)[0];
+  assertEquals(recorder.takeOne("ibv_get_pkey_index").args.pkey, inMemory);
+});
+
+Deno.test("Context.gidTable() has room for the slots of all ports, and picks those of one", () => {
+  recorder.reset();
+  recorder.answer("ibv_query_device", { phys_port_cnt: 2 });
+  using context = Context.open();
+  const { size, fields } = structs.ibv_gid_entry;
+  recorder.answerBytes(
+    "_ibv_query_gid_table",
+    new Uint8Array(Uint32Array.of(2).buffer),
+    size + fields.port_num.offset,
+  );
+  recorder.take();
+  const table = context.gidTable();
+  const slots = [1, 2].map((port) => context.queryPort(port).gidTblLen);
+  const { args } = recorder.takeOne("_ibv_query_gid_table");
+  assertEquals(args.max_entries, slots[0]! + slots[1]!);
+  assertEquals(args.entry_size, size);
+  assertEquals(table.map(({ portNum, gidIndex }) => [portNum, gidIndex]), [[1, 0], [2, 1]]);
+  assertEquals(context.gidTable(1), table.slice(0, 1));
+  assertEquals(context.gidTable(2), table.slice(1));
+});
+
+Deno.test("Context.gidTable() fails when the device does not answer", () => {
+  recorder.reset();
+  using context = Context.open();
+  recorder.fail("_ibv_query_gid_table", "EIO");
+  const error = assertThrows(() => context.gidTable(1), VerbsError);
+  assertEquals([error.verb, error.code], ["ibv_query_gid_table", "EIO"]);
+});
+
+Deno.test("Context refuses ports that are no numbers, and reads the number of ports once", () => {
+  recorder.reset();
+  using context = Context.open();
+  for (const port of [null, undefined, "1", 1n, {}]) {
+    assertThrows(() => context.queryPort(port as number), TypeError, "it is not an integer");
+  }
+  assertThrows(() => context.queryPort(2), RangeError, 'device "recorder0" has port 1 only');
+  recorder.take();
+  context.queryPort(1);
+  assertEquals(recorder.takeOf("ibv_query_device").length, 0);
+});
+
+Deno.test("Context is one short line in console.log", () => {
+  recorder.reset();
+  const context = Context.open();
+  assertEquals(Deno.inspect(context), 'Context { device: "recorder0" }');
+  context.close();
+  assertEquals(Deno.inspect(context), "Context { disposed }");
+});
