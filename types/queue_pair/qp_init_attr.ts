@@ -1,194 +1,195 @@
 /**
- * Queue pairs with more than the basic attributes, such as those that spread packets over work queues.
+ * Attributes of new queue pairs.
  *
  * @module
  */
 
-import type { IbvQp } from "../../ffi/handles.ts";
 import { enums, structs } from "../../ffi/layout.ts";
-import { verbs } from "../../ffi/library.ts";
-import { allocStruct, readField, writeField } from "../../ffi/struct.ts";
-import type { CompletionQueue } from "../completion/completion_queue.ts";
-import { checkHandle, requireOp } from "../core/errors.ts";
-import { type Members, members, nameOf } from "../core/enums.ts";
+import { handleAddress } from "../../ffi/pointers.ts";
+import { writeField } from "../../ffi/struct.ts";
+import { CompletionQueue } from "../completion/completion_queue.ts";
+import { type AttributeCodec, codecOf } from "../core/attributes.ts";
+import { instance, snapshot, uint32 } from "../core/checks.ts";
+import { members, nameOf } from "../core/enums.ts";
+import type { Context } from "../device/context.ts";
 import type { ProtectionDomain } from "../memory/protection_domain.ts";
-import { type QpCap, QpType, readCap, writeCap } from "./qp_attr.ts";
-import { checkContext, checkPostOps, QueuePair } from "./queue_pair.ts";
-import { hintCreate } from "./hints.ts";
-import type { RwqIndirectionTable } from "../rss/rwq_indirection_table.ts";
-import { type RxHash, writeRxHash } from "../rss/rx_hash.ts";
-import { uint16, uint24, uint32 } from "../core/checks.ts";
+import { RwqIndirectionTable } from "../rss/rwq_indirection_table.ts";
+import { RxHash, writeRxHash } from "../rss/rx_hash.ts";
+import { type QpCap, qpCapCodec } from "./qp_attr.ts";
+import { QpCreateFlags, QpType } from "./qp_enums.ts";
 
 /**
- * How a queue pair is made (`enum ibv_qp_create_flags`), to be combined with `|`.
+ * Attributes of a new queue pair (`struct ibv_qp_init_attr` and `struct ibv_qp_init_attr_ex`). `comp_mask` follows from
+ * the attributes that are given.
  *
- * - `BLOCK_SELF_MCAST_LB`: does not receive its own multicast packets
- * - `SCATTER_FCS`: writes the frame check sequence behind the packet
- * - `CVLAN_STRIPPING`: takes the customer VLAN tag off
- * - `SOURCE_QPN`: sends as {@linkcode QpInitEx.sourceQpn}, which sets it
- * - `PCI_WRITE_END_PADDING`: pads writes to whole cache lines
+ * A queue pair has a send queue and a receive queue. One with an indirection table has no receive queue, and has a send
+ * queue only if `cap.maxSendWr` is positive.
  */
-export const QpCreateFlags: Members<typeof enums.ibv_qp_create_flags, "IBV_QP_CREATE_"> = members(
-  enums.ibv_qp_create_flags,
-  "IBV_QP_CREATE_",
-);
-
-/** What the `ibv_wr_*` verbs are to do on a queue pair (`enum ibv_qp_create_send_ops_flags`), to be combined with `|`. */
-export const SendOpsFlags: Members<
-  typeof enums.ibv_qp_create_send_ops_flags,
-  "IBV_QP_EX_WITH_"
-> = members(enums.ibv_qp_create_send_ops_flags, "IBV_QP_EX_WITH_");
-
-/**
- * What a queue pair is to be like (`struct ibv_qp_init_attr_ex`). Its `comp_mask` follows from what is given.
- *
- * With `rwqIndTbl` it is an RSS queue pair: it has no receive queue, and no send queue unless `cap.maxSendWr` asks for
- * one; on mlx4 it receives once it was taken to INIT, with a port, and to RTR, while mlx5 and mana leave it no states. Any
- * other has both queues.
- */
-export interface QpInitEx {
-  /** Its transport service; RAW_PACKET for RSS. */
+export interface QpInitAttr {
+  /** Transport service. RAW_PACKET for RSS. */
   readonly type: QpType;
-  /** Where its sends complete. */
+  /** Completion queue of the sends. */
   readonly sendCq?: CompletionQueue;
-  /** Where its receives complete; may be the same. */
+  /** Completion queue of the receives. It may be the one of the sends. */
   readonly recvCq?: CompletionQueue;
-  /** Sizes of its queues; the device may give more. One scatter/gather element and no inline data unless given. */
+  /**
+   * Sizes of the queues. The device may grant more. `maxSendWr` and `maxRecvWr` are needed for the queues that the queue
+   * pair has; 0 makes a queue that takes nothing. The default is one scatter/gather element and no inline data.
+   */
   readonly cap?: Partial<QpCap>;
-  /** Whether every send has a completion, signaled or not; false if left out. */
+  /** Whether every send has a completion, signaled or not. The default is false. */
   readonly sqSigAll?: boolean;
-  /** {@linkcode QpCreateFlags}, combined. */
+  /** {@linkcode QpCreateFlags}, combined with `|`. */
   readonly createFlags?: number;
-  /** Longest header in bytes of a packet that the device segments. */
+  /** Length in bytes of the longest header of packets that the device segments. */
   readonly maxTsoHeader?: number;
-  /** RSS: the table of work queues that receive in its place. */
+  /** RSS: the table of the work queues that receive. */
   readonly rwqIndTbl?: RwqIndirectionTable;
   /** RSS: how packets are hashed. */
   readonly rxHashConf?: RxHash;
-  /** The number, 24 bits, of the queue pair it sends as. */
+  /** The queue pair number, 24 bits, that packets are sent with (UD). It sets `SOURCE_QPN` in `createFlags`. */
   readonly sourceQpn?: number;
-  /** {@linkcode SendOpsFlags}, combined. */
+  /** {@linkcode SendOpsFlags}, combined with `|`: the operations of the `ibv_wr_*` verbs. */
   readonly sendOpsFlags?: number;
 }
-
-type Queues = Pick<QpInitEx, "sendCq" | "recvCq">;
 
 const MASK = members(enums.ibv_qp_init_attr_mask, "IBV_QP_INIT_ATTR_");
 const FIELDS = structs.ibv_qp_init_attr_ex.fields;
 
-/** The way in for {@linkcode ProtectionDomain.createQpEx}. */
-export function createQpEx(pd: ProtectionDomain, init: QpInitEx): QueuePair {
-  const parent = pd.unsafeHandle;
-  checkParts(pd, init);
-  const queues = init.rwqIndTbl === undefined ? bothQueues(init) : sendQueueOnly(init);
-  if (queues.sendCq !== undefined) checkPostOps(pd);
-  const view = writeInit(init, queues);
-  writeField(view, FIELDS.pd, Deno.UnsafePointer.value(parent));
-  const handle = checkHandle("ibv_create_qp_ex", "create queue pair", callVerb(pd, view), {
-    detail: () => describe(init),
-    hint: (code) => hint(code, pd, init),
-  });
-  const parents = [queues.sendCq, queues.recvCq, init.rwqIndTbl]
-    .filter((parent) => parent !== undefined);
-  const { type, sqSigAll = false, rwqIndTbl, rxHashConf } = init;
-  const made = { type, sqSigAll, ...queues, rwqIndTbl, rxHashConf };
-  return new QueuePair(pd, handle, parents, made, readCap(view, "ibv_qp_init_attr_ex"));
+const codec: AttributeCodec<QpInitAttr> = codecOf<
+  "ibv_qp_init_attr_ex",
+  QpInitAttr,
+  QpInitAttr
+>(
+  "ibv_qp_init_attr_ex",
+  "queue pair attributes",
+  {
+    type: { field: "qp_type", values: QpType, required: true },
+    sendCq: { resource: CompletionQueue },
+    recvCq: { resource: CompletionQueue },
+    cap: { struct: qpCapCodec, derive: withElements },
+    sqSigAll: { boolean: true },
+    createFlags: { mask: MASK.CREATE_FLAGS, derive: withSourceQpn },
+    maxTsoHeader: { mask: MASK.MAX_TSO_HEADER },
+    rwqIndTbl: { mask: MASK.IND_TABLE, resource: RwqIndirectionTable },
+    rxHashConf: { mask: MASK.RX_HASH, other: true },
+    sourceQpn: { mask: MASK.CREATE_FLAGS, bits: 24 },
+    sendOpsFlags: { mask: MASK.SEND_OPS_FLAGS, other: true, derive: checkSendOps },
+  },
+);
+
+function withSourceQpn({ createFlags, sourceQpn }: Readonly<Record<string, unknown>>): unknown {
+  if (sourceQpn === undefined) return createFlags;
+  const flags = createFlags === undefined ? 0 : uint32(createFlags as number, "createFlags");
+  return (flags | QpCreateFlags.SOURCE_QPN) >>> 0;
 }
 
-function checkParts(pd: ProtectionDomain, { sendCq, recvCq, rwqIndTbl }: QpInitEx): void {
-  if (sendCq !== undefined) checkContext(pd, sendCq, "sendCq");
-  if (recvCq !== undefined) checkContext(pd, recvCq, "recvCq");
-  if (rwqIndTbl !== undefined) checkContext(pd, rwqIndTbl, "rwqIndTbl");
+/** C has 64 bits, and no flag in the upper ones. */
+function checkSendOps({ sendOpsFlags }: Readonly<Record<string, unknown>>): unknown {
+  return sendOpsFlags === undefined ? undefined : uint32(sendOpsFlags as number, "sendOpsFlags");
 }
 
-/** Providers follow both pointers without looking. */
-function bothQueues({ sendCq, recvCq }: QpInitEx): Queues {
-  if (sendCq !== undefined && recvCq !== undefined) return { sendCq, recvCq };
-  const missing = sendCq === undefined ? "sendCq" : "recvCq";
-  throw new TypeError(`Cannot create queue pair: without an indirection table it takes ${missing}`);
+/** Attributes of a new queue pair that were read and checked, in native layout. */
+export interface WrittenInit {
+  /** `struct ibv_qp_init_attr_ex`. It starts with a `struct ibv_qp_init_attr`. */
+  readonly view: DataView<ArrayBuffer>;
+  /** The attributes. The completion queue of a queue that is not made is left out. */
+  readonly given: QpInitAttr;
+  /** The verb that makes the queue pair. */
+  readonly verb: "ibv_create_qp" | "ibv_create_qp_ex";
+  /** Writes the pointers of verbs objects. */
+  writeHandles(): void;
 }
 
-function sendQueueOnly({ sendCq, recvCq, cap = {} }: QpInitEx): Queues {
-  if (recvCq !== undefined || cap.maxRecvWr || cap.maxRecvSge) {
-    throw new TypeError(
-      "Cannot create queue pair: with an indirection table it has no receive queue of its own",
-    );
+/** Reads and checks the attributes of a new queue pair. */
+export function writeQpInit(pd: ProtectionDomain, init: QpInitAttr): WrittenInit {
+  const { view, mask, given, writeHandles } = codec.write(init);
+  checkQueues(given);
+  checkContexts(pd.context, given);
+  const { sendCq, ...others } = given;
+  const used: QpInitAttr = hasSendQueue(given) ? given : others;
+  const compMask = MASK.PD | mask;
+  writeField(view, FIELDS.comp_mask, compMask);
+  writeField(view, FIELDS.send_ops_flags, given.sendOpsFlags ?? 0);
+  if (given.rxHashConf !== undefined) {
+    const rxHash = instance(given.rxHashConf, RxHash, "rxHashConf");
+    writeRxHash(rxHash, view, FIELDS.rx_hash_conf.offset);
   }
-  if (!cap.maxSendWr) return {};
-  if (sendCq === undefined) {
-    throw new TypeError("Cannot create queue pair: its send queue takes sendCq");
-  }
-  return { sendCq };
-}
-
-/** The optional attributes that are numbers: where they go, their bit, and their range. */
-const NUMBERS = {
-  createFlags: { field: FIELDS.create_flags, mask: MASK.CREATE_FLAGS, check: uint32 },
-  maxTsoHeader: { field: FIELDS.max_tso_header, mask: MASK.MAX_TSO_HEADER, check: uint16 },
-  sourceQpn: { field: FIELDS.source_qpn, mask: MASK.CREATE_FLAGS, check: uint24 },
-  sendOpsFlags: { field: FIELDS.send_ops_flags, mask: MASK.SEND_OPS_FLAGS, check: uint32 },
-} as const;
-
-function writeInit(init: QpInitEx, queues: Queues): DataView<ArrayBuffer> {
-  const view = allocStruct(structs.ibv_qp_init_attr_ex);
-  let mask: number = MASK.PD;
-  writeField(view, FIELDS.qp_type, uint32(init.type, "type"));
-  writeField(view, FIELDS.sq_sig_all, Number(init.sqSigAll ?? false));
-  writeQueues(view, queues, init.cap);
-  for (const [name, { field, mask: bit, check }] of Object.entries(NUMBERS)) {
-    const value = init[name as keyof typeof NUMBERS];
-    if (value === undefined) continue;
-    writeField(view, field, check(value, name));
-    mask |= bit;
-  }
-  if (init.sourceQpn !== undefined) {
-    writeField(view, FIELDS.create_flags, (init.createFlags ?? 0) | QpCreateFlags.SOURCE_QPN);
-  }
-  if (init.rwqIndTbl !== undefined) {
-    writeField(view, FIELDS.rwq_ind_tbl, Deno.UnsafePointer.value(init.rwqIndTbl.unsafeHandle));
-    mask |= MASK.IND_TABLE;
-  }
-  if (init.rxHashConf !== undefined) {
-    writeRxHash(init.rxHashConf, view, FIELDS.rx_hash_conf.offset);
-    mask |= MASK.RX_HASH;
-  }
-  writeField(view, FIELDS.comp_mask, mask);
-  return view;
-}
-
-function writeQueues(
-  view: DataView,
-  { sendCq, recvCq }: Queues,
-  cap: Partial<QpCap> | undefined,
-): void {
-  writeField(view, FIELDS.send_cq, Deno.UnsafePointer.value(sendCq?.unsafeHandle ?? null));
-  writeField(view, FIELDS.recv_cq, Deno.UnsafePointer.value(recvCq?.unsafeHandle ?? null));
-  const oneEach = {
-    maxSendSge: sendCq === undefined ? 0 : 1,
-    maxRecvSge: recvCq === undefined ? 0 : 1,
+  return {
+    view,
+    given: used,
+    verb: compMask === MASK.PD ? "ibv_create_qp" : "ibv_create_qp_ex",
+    writeHandles: () => {
+      writeHandles();
+      if (used.sendCq === undefined) writeField(view, FIELDS.send_cq, 0n);
+      writeField(view, FIELDS.pd, handleAddress(pd.unsafeHandle));
+    },
   };
-  writeCap(view, "ibv_qp_init_attr_ex", { ...oneEach, ...cap });
 }
 
-/** As the header does: with nothing but the basic attributes it is `ibv_create_qp`, whose struct begins alike. */
-function callVerb(pd: ProtectionDomain, view: DataView<ArrayBuffer>): IbvQp | null {
-  if (readField(view, FIELDS.comp_mask) === MASK.PD) {
-    return verbs().ibv_create_qp(pd.unsafeHandle, view);
+const CAP_NAMES = [
+  "maxSendWr",
+  "maxRecvWr",
+  "maxSendSge",
+  "maxRecvSge",
+  "maxInlineData",
+] as const satisfies readonly (keyof QpCap)[];
+
+/** Queues have one scatter/gather element unless the caller says otherwise. */
+function withElements(init: Readonly<Record<string, unknown>>): Partial<QpCap> {
+  const cap = snapshot((init.cap ?? {}) as Partial<QpCap>, "cap", CAP_NAMES);
+  const parts = { ...init, cap } as unknown as QpInitAttr;
+  return {
+    ...cap,
+    maxSendSge: cap.maxSendSge ?? Number(hasSendQueue(parts)),
+    maxRecvSge: cap.maxRecvSge ?? Number(hasRecvQueue(parts)),
+  };
+}
+
+function hasSendQueue({ rwqIndTbl, cap = {} }: QpInitAttr): boolean {
+  return rwqIndTbl === undefined || (cap.maxSendWr ?? 0) > 0;
+}
+
+function hasRecvQueue({ rwqIndTbl }: QpInitAttr): boolean {
+  return rwqIndTbl === undefined;
+}
+
+/** Providers read both completion queues without a check. */
+function checkQueues(init: QpInitAttr): void {
+  const { sendCq, recvCq, rwqIndTbl, cap = {} } = init;
+  if (rwqIndTbl !== undefined) {
+    if (recvCq !== undefined || cap.maxRecvWr || cap.maxRecvSge) {
+      throw refusal("with an indirection table it has no receive queue of its own");
+    }
+    if (hasSendQueue(init) && sendCq === undefined) throw refusal("its send queue takes sendCq");
+    return;
   }
-  const context = pd.context.unsafeHandle;
-  requireOp(context, "create_qp_ex", "create queue pair");
-  return verbs().ibv_create_qp_ex(context, view);
+  if (sendCq === undefined) throw refusal("without an indirection table it takes sendCq");
+  if (recvCq === undefined) throw refusal("without an indirection table it takes recvCq");
+  if (cap.maxSendWr === undefined) throw refusal("cap.maxSendWr is missing");
+  if (cap.maxRecvWr === undefined) throw refusal("cap.maxRecvWr is missing");
 }
 
-function describe(init: QpInitEx): string {
-  const given = Object.keys(init).filter((name) => name !== "type");
-  return `${nameOf(QpType, init.type)}, ${given.join(", ")}`;
+function checkContexts(context: Context, { sendCq, recvCq, rwqIndTbl }: QpInitAttr): void {
+  for (const [name, part] of Object.entries({ sendCq, recvCq, rwqIndTbl })) {
+    if (part !== undefined && part.context !== context) {
+      throw refusal(`${name} belongs to another context`);
+    }
+  }
 }
 
-function hint(code: string, pd: ProtectionDomain, init: QpInitEx): string | undefined {
-  const isRss = init.rwqIndTbl !== undefined || init.rxHashConf !== undefined;
-  if (!isRss || code === "EPERM") return hintCreate(code, pd);
-  if (code !== "EINVAL" && code !== "EOPNOTSUPP") return undefined;
-  return "RSS, where the device has it, takes type RAW_PACKET, both rwqIndTbl and rxHashConf, a key of 40 bytes, " +
-    "and a combination of fields that the device knows";
+function refusal(reason: string): TypeError {
+  return new TypeError(`Cannot create queue pair: ${reason}`);
+}
+
+/** The sizes that the device granted. */
+export function readCap(view: DataView<ArrayBuffer>): QpCap {
+  return qpCapCodec.read(view, FIELDS.cap.offset);
+}
+
+/** The attributes of an attempt, for messages. */
+export function describeQpInit({ type, cap, ...others }: QpInitAttr): string {
+  const sizes = Object.entries(cap ?? {}).filter(([, size]) => size > 0)
+    .map(([name, size]) => `${name} ${size}`);
+  return [nameOf(QpType, type), ...sizes, ...Object.keys(others)].join(", ");
 }

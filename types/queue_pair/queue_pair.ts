@@ -1,403 +1,404 @@
+/**
+ * Queue pairs.
+ *
+ * @module
+ */
+
 import type { IbvQp } from "../../ffi/handles.ts";
-import { hasContextOp } from "../../ffi/inlines.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
-import { allocStruct, readField, readNative, writeField } from "../../ffi/struct.ts";
-import { addSender, type CompletionQueue, removeSender } from "../completion/completion_queue.ts";
-import type { Context } from "../device/context.ts";
-import { check, checkHandle } from "../core/errors.ts";
+import { hasContextOp } from "../../ffi/library/ops.ts";
+import { allocStruct, readField, readNative } from "../../ffi/struct.ts";
 import type { Gid } from "../address/gid.ts";
-import { nameOf } from "../core/enums.ts";
-import { mtuBytes } from "../device/port.ts";
-import type { ProtectionDomain } from "../memory/protection_domain.ts";
 import {
-  explainTransition,
-  type QpAttr,
-  type QpAttrInit,
-  QpAttrMask,
-  type QpCap,
-  QpState,
-  QpType,
-  readCap,
-  readQpAttr,
-  writeCap,
-  writeQpAttr,
-} from "./qp_attr.ts";
-import { hintCreate, hintModify, hintPost } from "./hints.ts";
-import { RecvPoster } from "../work/recv_poster.ts";
-import type { RecvRequests } from "../work/recv_requests.ts";
-import { Refusal } from "../work/bad_wr.ts";
-import { Resource } from "../core/resource.ts";
+  addSender,
+  type CompletionQueue,
+  drain,
+  removeSender,
+} from "../completion/completion_queue.ts";
+import { SendTracker } from "../completion/send_tracker.ts";
+import { instance, integer, snapshot, uint24, uint32 } from "../core/checks.ts";
+import { nameOf } from "../core/enums.ts";
+import { check, checkHandle } from "../core/errors.ts";
+import { handleOf, type NativeKind, NativeResource } from "../core/native_resource.ts";
+import { checkPort } from "../device/context.ts";
+import { mtuBytes } from "../device/port.ts";
+import { ProtectionDomain } from "../memory/protection_domain.ts";
 import type { RwqIndirectionTable } from "../rss/rwq_indirection_table.ts";
 import type { RxHash } from "../rss/rx_hash.ts";
+import type { SendRules } from "../work/check_send.ts";
+import { DATAGRAM, Given, opcodesOf } from "../work/opcodes.ts";
+import { RecvPoster } from "../work/recv_poster.ts";
+import type { RecvRequests } from "../work/recv_requests.ts";
+import { SendPoster } from "../work/send_poster.ts";
+import type { SendRequests } from "../work/send_requests.ts";
+import type { RecvRequest, SendRequest } from "../work/work_request.ts";
+import { hintCreate, hintModify, hintPostRecv, hintPostSend } from "./hints.ts";
+import { MulticastGroups } from "./multicast.ts";
 import {
-  noteSends,
-  noteSome,
-  prepareSends,
-  SendRequests,
-  type SendRules,
-} from "../work/send_requests.ts";
-import { SendTracker } from "../completion/send_tracker.ts";
-import { uint16, uint32 } from "../core/checks.ts";
-import { asList, type RecvRequest, type SendRequest } from "../work/work_request.ts";
+  type QpAttr,
+  qpAttrCodec,
+  type QpAttrInit,
+  qpAttrReader,
+  type QpCap,
+  qpCapCodec,
+} from "./qp_attr.ts";
+import { QpAttrMask, QpState, QpType } from "./qp_enums.ts";
+import { describeQpInit, type QpInitAttr, readCap, writeQpInit } from "./qp_init_attr.ts";
 
-/** All that `ibv_query_qp` takes: it refuses what came later, which can only be set. */
+/** All attributes that `ibv_query_qp` reports. It refuses newer ones, which can only be set. */
 const ALL = Object.values(QpAttrMask)
   .filter((bit) => bit < QpAttrMask.RATE_LIMIT)
   .reduce((all: number, bit) => all | bit, 0);
 
-/** What a queue pair is to be like (`struct ibv_qp_init_attr`). */
-export interface QpInit {
-  /** Its transport service. */
-  readonly type: QpType;
-  /** Where its sends complete. */
-  readonly sendCq: CompletionQueue;
-  /** Where its receives complete; may be the same. */
-  readonly recvCq: CompletionQueue;
-  /** Sizes of its queues; the device may give more. One scatter/gather element and no inline data unless given. */
-  readonly cap: Partial<QpCap>;
-  /** Whether every send has a completion, signaled or not; false if left out. */
-  readonly sqSigAll?: boolean;
-}
-
-/** What a queue pair was made of: without a completion queue for them, it takes no sends, or no receives. */
-export interface QpParts extends Pick<QpInit, "type" | "sqSigAll"> {
-  /** Where its sends complete. */
-  readonly sendCq?: CompletionQueue | undefined;
-  /** Where its receives complete. */
-  readonly recvCq?: CompletionQueue | undefined;
-  /** RSS: the table of work queues that receive in its place. */
-  readonly rwqIndTbl?: RwqIndirectionTable | undefined;
-  /** RSS: how packets are hashed. */
-  readonly rxHashConf?: RxHash | undefined;
-}
-
-/** What {@linkcode QueuePair.activateUd} needs to know. */
+/** What {@linkcode QueuePair.activateUd} needs. */
 export interface UdActivation {
   /** The port to use, from 1. */
   readonly port: number;
   /** The key that received datagrams must carry. */
   readonly qkey: number;
-  /** Index into the port's P_Key table; 0 if left out, which mostly is the default partition. */
+  /** Index into the P_Key table of the port. The default is 0, usually the default partition. */
   readonly pkeyIndex?: number;
-  /** First packet number, 24 bits; 0 if left out. */
+  /** Packet sequence number of the first packet to send, 24 bits. The default is 0. */
   readonly sqPsn?: number;
 }
 
-/** What {@linkcode QueuePair.query} tells. */
+/** The result of {@linkcode QueuePair.query}. */
 export interface QpQuery {
-  /** Attributes now; those that the transport or the state lacks are 0. */
+  /** The attributes. Those that the transport or the state does not have are 0. */
   readonly attr: QpAttr;
-  /** Sizes of the queues. */
+  /** The sizes of the queues. */
   readonly cap: QpCap;
-  /** Whether every send has a completion. */
+  /** Whether every send has a completion, signaled or not. */
   readonly sqSigAll: boolean;
 }
 
 /**
- * A queue pair (`struct ibv_qp`): sends and receives messages. Made by {@linkcode ProtectionDomain.createQp}, in state
- * RESET.
+ * A queue pair (`struct ibv_qp`): it sends and receives messages. A new queue pair is in state RESET.
  *
- * @example A datagram queue pair, ready to send
+ * @example A datagram queue pair that is ready to send
  * ```ts
- * import { type Context, type QueuePair, QpType } from "@rdma/ibverbs";
+ * import { CompletionQueue, Context, ProtectionDomain, QpType, QueuePair } from "@rdma/ibverbs";
  *
- * function datagrams(context: Context): QueuePair {
- *   const pd = context.allocPd();
- *   const cq = context.createCq({ cqe: 128 });
- *   const cap = { maxSendWr: 64, maxRecvWr: 64 };
- *   const qp = pd.createQp({ type: QpType.UD, sendCq: cq, recvCq: cq, cap });
- *   qp.activateUd({ port: 1, qkey: 0x1111_1111 });
- *   return qp;
- * }
+ * using context = Context.open();
+ * using pd = new ProtectionDomain(context);
+ * using cq = new CompletionQueue(context, { cqe: 128 });
+ * const cap = { maxSendWr: 64, maxRecvWr: 64 };
+ * using qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
+ * qp.activateUd({ port: 1, qkey: 0x1111_1111 });
  * ```
  */
-export class QueuePair extends Resource<IbvQp> {
-  /** Its name in messages. */
-  protected override readonly kind = "queue pair";
-  /** Its protection domain. */
+export class QueuePair extends NativeResource<IbvQp> {
+  static readonly #KIND: NativeKind<IbvQp, QueuePair> = {
+    name: "queue pair",
+    destroy: (handle, qp) => qp.#destroy(handle),
+    describe: ({ type, qpNum, state }) => ({
+      type: nameOf(QpType, type),
+      qpNum,
+      state: nameOf(QpState, state),
+    }),
+  };
+
+  /** The protection domain. */
   readonly pd: ProtectionDomain;
-  /** Its transport service. */
+  /** The transport service. */
   readonly type: QpType;
-  /** Its number, 24 bits: what peers address. */
+  /** The number of the queue pair, 24 bits. Peers address it by this number. */
   readonly qpNum: number;
-  /** Sizes of its queues, as the device gave them. */
-  readonly cap: QpCap;
-  /** RSS: the table of work queues that receive in its place. */
+  /** RSS: the table of the work queues that receive. */
   readonly rwqIndTbl: RwqIndirectionTable | undefined;
-  /** RSS: how packets are hashed. The provider may go on reading the key. */
+  /** RSS: how packets are hashed. */
   readonly rxHashConf: RxHash | undefined;
+  /** The sizes of the queues, as the device granted them. */
+  readonly cap: QpCap;
   readonly #sendCq: CompletionQueue | undefined;
   readonly #tracker: SendTracker | undefined;
-  #sendRules: SendRules;
-  /** Absent in queue pairs without a send queue. */
-  readonly #sendRefusal: Refusal | undefined;
-  /** Absent in queue pairs without a receive queue. */
+  /** It is undefined if the queue pair has no send queue. */
+  readonly #sender: SendPoster | undefined;
+  /** It is undefined if the queue pair has no receive queue. */
   readonly #receiver: RecvPoster | undefined;
   readonly #postSend: ReturnType<typeof verbs>["ibv_post_send"];
   readonly #postRecv: ReturnType<typeof verbs>["ibv_post_recv"];
-  #sends: SendRequests | undefined;
+  readonly #groups: MulticastGroups = new MulticastGroups();
+  /** The port, once it is set. */
+  #port: number | undefined;
+  #destroyed = false;
 
-  /** @ignore The way in for {@linkcode ProtectionDomain.createQp} and its like. */
-  constructor(
-    pd: ProtectionDomain,
-    handle: IbvQp,
-    parents: readonly Resource[],
-    init: QpParts,
-    cap: QpCap,
-  ) {
-    super(handle, [pd, ...parents]);
+  /**
+   * Makes a queue pair (`ibv_create_qp`, or `ibv_create_qp_ex` if an attribute needs it).
+   *
+   * @throws {TypeError} If an attribute has the wrong type, is missing, is unknown, is disposed, or belongs to another
+   * context.
+   * @throws {RangeError} If a number is out of range.
+   * @throws {VerbsError} If the device refuses: EPERM for raw packets without CAP_NET_RAW, EOPNOTSUPP for a transport or
+   * an attribute that it does not have.
+   */
+  constructor(pd: ProtectionDomain, init: QpInitAttr) {
+    const { context } = instance(pd, ProtectionDomain, "pd");
+    const { view, given, verb, writeHandles } = writeQpInit(pd, init);
+    checkPostOps(pd, given);
+    writeHandles();
+    const handle = checkHandle(
+      verb,
+      "create queue pair",
+      verb === "ibv_create_qp"
+        ? verbs().ibv_create_qp(pd.unsafeHandle, view)
+        : verbs().ibv_create_qp_ex(context.unsafeHandle, view),
+      { detail: () => describeQpInit(given), hint: (code) => hintCreate(code, pd, given) },
+    );
+    const { type, sendCq, recvCq, rwqIndTbl, rxHashConf, sqSigAll = false } = given;
+    super(QueuePair.#KIND, handle, [pd, ...present([sendCq, recvCq, rwqIndTbl])]);
     this.pd = pd;
-    this.type = init.type;
+    this.type = type;
     this.qpNum = readNative(handle, structs.ibv_qp.fields.qp_num);
-    this.cap = cap;
-    this.rwqIndTbl = init.rwqIndTbl;
-    this.rxHashConf = init.rxHashConf;
-    this.#sendCq = init.sendCq;
+    this.rwqIndTbl = rwqIndTbl;
+    this.rxHashConf = rxHashConf;
+    this.cap = readCap(view);
+    this.#sendCq = sendCq;
     this.#postSend = verbs().ibv_post_send;
     this.#postRecv = verbs().ibv_post_recv;
-    const isDatagram = init.type === QpType.UD;
-    this.#sendRules = {
-      pd: isDatagram ? pd : undefined,
+    if (sendCq !== undefined) {
+      this.#tracker = type === QpType.UD ? new SendTracker() : undefined;
+      this.#sender = this.#makeSender(sqSigAll);
+      if (this.#tracker !== undefined) addSender(sendCq, this.qpNum, this.#tracker);
+    }
+    if (recvCq !== undefined) this.#receiver = this.#makeReceiver();
+  }
+
+  #makeSender(allSignaled: boolean): SendPoster {
+    const hint = (code: string): string | undefined => hintPostSend(code, this.state);
+    const rules: SendRules = {
+      transport: nameOf(QpType, this.type),
+      opcodes: opcodesOf(this.type),
+      needs: NEEDS[this.type] ?? 0,
+      pd: this.type === QpType.UD ? this.pd : undefined,
       maxMessage: Infinity,
-      allSignaled: init.sqSigAll ?? false,
+      maxInline: this.cap.maxInlineData,
+      allSignaled,
     };
-    const hint = (code: string): string | undefined => hintPost(code, this.state);
-    if (init.sendCq !== undefined) {
-      this.#sendRefusal = new Refusal({ verb: "ibv_post_send", action: "post send", hint });
-    }
-    if (init.recvCq !== undefined) {
-      const verb = { verb: "ibv_post_recv", action: "post receive", hint };
-      const rules = { maxSge: cap.maxRecvSge, needsGrh: isDatagram };
-      this.#receiver = new RecvPoster(verb, rules);
-    }
-    if (isDatagram && init.sendCq !== undefined) {
-      this.#tracker = new SendTracker();
-      addSender(init.sendCq, this.qpNum, this.#tracker);
-    }
+    const verb = { verb: "ibv_post_send", action: "post send", hint };
+    return new SendPoster(verb, rules, this.cap.maxSendSge, this.#tracker);
   }
 
-  /** @ignore The way in for {@linkcode ProtectionDomain.createQp}. */
-  static create(pd: ProtectionDomain, init: QpInit): QueuePair {
-    const { sendCq, recvCq } = init;
-    const parent = pd.unsafeHandle;
-    checkContext(pd, sendCq, "sendCq");
-    checkContext(pd, recvCq, "recvCq");
-    checkPostOps(pd);
-    const { fields } = structs.ibv_qp_init_attr;
-    const view = allocStruct(structs.ibv_qp_init_attr);
-    writeField(view, fields.send_cq, Deno.UnsafePointer.value(sendCq.unsafeHandle));
-    writeField(view, fields.recv_cq, Deno.UnsafePointer.value(recvCq.unsafeHandle));
-    writeField(view, fields.qp_type, uint32(init.type, "type"));
-    writeField(view, fields.sq_sig_all, Number(init.sqSigAll ?? false));
-    writeCap(view, "ibv_qp_init_attr", { maxSendSge: 1, maxRecvSge: 1, ...init.cap });
-    const handle = checkHandle(
-      "ibv_create_qp",
-      "create queue pair",
-      verbs().ibv_create_qp(parent, view),
-      {
-        detail: () => describeInit(init),
-        hint: (code) => hintCreate(code, pd),
-      },
-    );
-    return new QueuePair(pd, handle, [sendCq, recvCq], init, readCap(view, "ibv_qp_init_attr"));
+  #makeReceiver(): RecvPoster {
+    const hint = (code: string): string | undefined => hintPostRecv(code, this.state);
+    const rules = { maxSge: this.cap.maxRecvSge, needsGrh: this.type === QpType.UD };
+    return new RecvPoster({ verb: "ibv_post_recv", action: "post receive", hint }, rules);
   }
 
-  /** Its state, as far as this process has moved it; {@linkcode QueuePair.query} asks the device. */
+  /** The state, as this process last set or queried it. {@linkcode QueuePair.query} asks the device. */
   get state(): QpState {
     return readNative(this.unsafeHandle, structs.ibv_qp.fields.state) as QpState;
   }
 
   /**
-   * Sets the attributes given (`ibv_modify_qp`); the mask follows from which they are.
+   * Sets the attributes that are given (`ibv_modify_qp`). The mask follows from them.
    *
-   * @throws {RangeError} If a number is out of range.
-   * @throws {VerbsError} If the device refuses, with the missing attributes or the wrong order as its hint.
+   * @throws {TypeError} If no attribute is given, one is unknown, or one has the wrong type.
+   * @throws {RangeError} If a number is out of range, or the device has no such port.
+   * @throws {VerbsError} If the device refuses. The hint names missing attributes or a wrong order of states.
    */
   modify(attr: QpAttrInit): void {
-    const handle = this.unsafeHandle;
+    const { view, mask, given } = qpAttrCodec.write(attr);
+    if (mask === 0) throw new TypeError("Cannot modify queue pair: no attribute is given");
     const from = this.state;
-    const { view, mask } = writeQpAttr(attr);
-    if (attr.portNum !== undefined) this.pd.context.checkPort(attr.portNum);
-    check("ibv_modify_qp", "modify queue pair", verbs().ibv_modify_qp(handle, view, mask), {
-      detail: () => `${nameOf(QpType, this.type)} ${this.qpNum}, ${Object.keys(attr).join(", ")}`,
-      hint: (code) =>
-        hintModify(code, attr) ?? explainTransition(this.type, from, attr.qpState, mask),
+    this.#checkPorts(given);
+    const port = given.portNum ?? this.#port;
+    const maxMessage = this.#maxMessage(port);
+    const result = verbs().ibv_modify_qp(this.unsafeHandle, view, mask);
+    check("ibv_modify_qp", "modify queue pair", result, {
+      detail: () => `${nameOf(QpType, this.type)} ${this.qpNum}, ${Object.keys(given).join(", ")}`,
+      hint: (code) => hintModify(code, this.type, from, given),
     });
-    this.#noteModified(attr, from);
+    this.#port = port;
+    this.#noteRules(maxMessage);
+    if (endsSends(from, given)) this.#endSends();
   }
 
-  #noteModified({ portNum, qpState }: QpAttrInit, from: QpState): void {
-    if (portNum !== undefined && this.type === QpType.UD) {
-      // messages are single packets; longer ones would be dropped without an error
-      const maxMessage = mtuBytes(this.pd.context.queryPort(portNum).activeMtu);
-      this.#sendRules = { ...this.#sendRules, maxMessage };
+  #checkPorts({ portNum, altPortNum, ahAttr, altAhAttr }: QpAttrInit): void {
+    for (const port of [portNum, altPortNum, ahAttr?.portNum, altAhAttr?.portNum]) {
+      if (port !== undefined) checkPort(this.pd.context, port);
     }
-    // by then the device has flushed every send that was under way
-    if (qpState === QpState.RESET || (qpState === QpState.RTS && from === QpState.SQE)) {
-      this.#tracker?.ended();
-    }
+  }
+
+  /** A datagram is one packet. A longer message would be dropped without an error. */
+  #maxMessage(port: number | undefined): number {
+    if (this.type !== QpType.UD || port === undefined) return Infinity;
+    return mtuBytes(this.pd.context.queryPort(port).activeMtu);
+  }
+
+  #noteRules(maxMessage: number): void {
+    const sender = this.#sender;
+    if (sender === undefined || sender.rules.maxMessage === maxMessage) return;
+    sender.rules = { ...sender.rules, maxMessage };
+  }
+
+  /** The device has flushed all sends. Their completions may still be in the completion queue. */
+  #endSends(): void {
+    if (this.#tracker === undefined) return;
+    drain(this.#sendCq!);
+    this.#tracker.ended();
   }
 
   /**
-   * Makes a UD queue pair ready to send and receive: RESET to INIT, RTR and RTS.
+   * Makes a UD queue pair ready to send and receive: it moves from RESET to INIT, RTR and RTS.
    *
+   * @throws {TypeError} If an attribute is missing, is unknown, or has the wrong type.
    * @throws {RangeError} If the device has no such port, or a number is out of range.
    * @throws {VerbsError} If the device refuses.
    */
-  activateUd({ port, qkey, pkeyIndex = 0, sqPsn = 0 }: UdActivation): void {
+  activateUd(activation: UdActivation): void {
+    const { port, qkey, pkeyIndex = 0, sqPsn = 0 } = snapshot(activation, "activation", [
+      "port",
+      "qkey",
+      "pkeyIndex",
+      "sqPsn",
+    ]);
+    uint32(qkey, "qkey");
+    uint24(sqPsn, "sqPsn");
     this.modify({ qpState: QpState.INIT, portNum: port, qkey, pkeyIndex });
     this.modify({ qpState: QpState.RTR });
     this.modify({ qpState: QpState.RTS, sqPsn });
   }
 
   /**
-   * Asks the device for attributes (`ibv_query_qp`).
+   * Asks the device for the attributes (`ibv_query_qp`).
    *
-   * @param mask {@linkcode QpAttrMask}: the attributes that matter; all if left out. Others may be told too.
+   * @param mask {@linkcode QpAttrMask}, combined: the attributes that are needed. The device may report others too. The
+   * default is all.
+   * @throws {RangeError} If the mask has unknown bits.
    * @throws {VerbsError} If the device refuses.
    */
-  query(mask: number = -1): QpQuery {
+  query(mask: number = ALL): QpQuery {
+    integer(mask, "mask", 0, 2 * QpAttrMask.RATE_LIMIT - 1);
     const attr = allocStruct(structs.ibv_qp_attr);
     const init = allocStruct(structs.ibv_qp_init_attr);
     const result = verbs().ibv_query_qp(this.unsafeHandle, attr, mask & ALL, init);
     check("ibv_query_qp", "query queue pair", result);
+    const { fields } = structs.ibv_qp_init_attr;
     return {
-      attr: readQpAttr(attr),
-      cap: readCap(init, "ibv_qp_init_attr"),
-      sqSigAll: readField(init, structs.ibv_qp_init_attr.fields.sq_sig_all) !== 0,
+      attr: qpAttrReader.read(attr),
+      cap: qpCapCodec.read(init, fields.cap.offset),
+      sqSigAll: readField(init, fields.sq_sig_all) !== 0,
     };
   }
 
   /**
-   * Posts one receive or several, in order (`ibv_post_recv`).
+   * Posts receives, in order (`ibv_post_recv`): one, several, or a run of a prepared list.
    *
-   * @throws {RangeError} On UD, if a buffer cannot take the 40 bytes of the GRH.
-   * @throws {TypeError} If a memory region is disposed, or the queue pair has no receive queue.
-   * @throws {VerbsError} If the queue is full (ENOMEM) or the state is wrong (EINVAL); `posted` tells how many went
-   * through.
+   * @param requests The receives.
+   * @param count For a prepared list: the number of receives to post. The default is all from `start` on.
+   * @param start For a prepared list: the index of the first receive to post. The default is 0.
+   * @throws {RangeError} If a number is out of range; on UD, if a buffer has no room for the 40 bytes of the GRH.
+   * @throws {TypeError} If an attribute has the wrong type or is unknown, a memory region is disposed, or the queue pair
+   * has no receive queue.
+   * @throws {VerbsError} If the queue is full (ENOMEM) or the state is wrong (EINVAL). Its `posted` is the number of
+   * receives that were posted.
    */
-  postRecv(requests: RecvRequest | readonly RecvRequest[]): void {
-    const list = asList(requests);
-    if (list.length > 0) this.postRecvs(this.#receives().fill(list), list.length);
+  postRecv(
+    requests: RecvRequest | readonly RecvRequest[] | RecvRequests,
+    count?: number,
+    start?: number,
+  ): void {
+    const receiver = this.#receiver;
+    if (receiver === undefined) throw noQueue("receive", "receive queue of its own");
+    const first = receiver.prepare(requests, count, start);
+    if (first === null) return;
+    const result = this.#postRecv(this.unsafeHandle, first, receiver.badWr);
+    if (result !== 0) throw receiver.error(result);
   }
 
   /**
-   * Posts one send or several, in order (`ibv_post_send`). On UD each keeps its address handle until its completion has
-   * been polled.
+   * Posts sends, in order (`ibv_post_send`): one, several, or a run of a prepared list. On UD each send keeps its address
+   * handle until its completion is polled.
    *
-   * @throws {RangeError} If a number is out of range, or a UD message exceeds the port's MTU.
-   * @throws {TypeError} If a memory region or address handle is disposed, the handle of another protection domain, or
-   * the queue pair has no send queue.
-   * @throws {VerbsError} If the queue is full (ENOMEM) or the state is wrong (EINVAL); `posted` tells how many went
-   * through.
+   * @param requests The sends.
+   * @param count For a prepared list: the number of sends to post. The default is all from `start` on.
+   * @param start For a prepared list: the index of the first send to post. The default is 0.
+   * @throws {RangeError} If a number is out of range, a UD message exceeds the MTU of the port, inline data exceeds
+   * `cap.maxInlineData`, or an atomic is not on 8 aligned bytes.
+   * @throws {TypeError} If an attribute is missing, is unknown or has the wrong type; if the transport does not have the
+   * opcode; if a memory region or address handle is disposed or the handle belongs to another protection domain; if the
+   * queue pair has no send queue.
+   * @throws {VerbsError} If the queue is full (ENOMEM) or the state is wrong (EINVAL). Its `posted` is the number of
+   * sends that were posted.
    */
-  postSend(requests: SendRequest | readonly SendRequest[]): void {
-    const list = asList(requests);
-    if (list.length === 0) return;
-    if (this.#sends === undefined || this.#sends.capacity < list.length) {
-      this.#sends = new SendRequests({
-        capacity: list.length,
-        maxSge: Math.max(1, this.cap.maxSendSge),
-      });
-    }
-    for (const [i, request] of list.entries()) this.#sends.set(i, request);
-    this.postSends(this.#sends, list.length);
+  postSend(
+    requests: SendRequest | readonly SendRequest[] | SendRequests,
+    count?: number,
+    start?: number,
+  ): void {
+    const sender = this.#sender;
+    if (sender === undefined) throw noQueue("send", "send queue");
+    const first = sender.prepare(requests, count, start);
+    if (first === null) return;
+    const result = this.#postSend(this.unsafeHandle, first, sender.badWr);
+    if (result !== 0) throw sender.error(result);
+    sender.posted();
   }
 
   /**
-   * Posts prepared receives in one native call (`ibv_post_recv`): `count` of them from `start` on, all if left out.
+   * Joins a multicast group (`ibv_attach_mcast`): the queue pair then receives the datagrams of the group (UD). Closing
+   * the queue pair leaves its groups.
    *
-   * @throws As {@linkcode QueuePair.postRecv}.
-   */
-  postRecvs(list: RecvRequests, count: number = list.capacity, start: number = 0): void {
-    const handle = this.unsafeHandle;
-    const receiver = this.#receives();
-    const result = this.#postRecv(handle, receiver.prepare(list, count, start), receiver.badWr);
-    if (result !== 0) throw receiver.error(result, list, start);
-  }
-
-  #receives(): RecvPoster {
-    if (this.#receiver !== undefined) return this.#receiver;
-    throw new TypeError("Cannot post receive: the queue pair has no receive queue of its own");
-  }
-
-  /**
-   * Posts prepared sends in one native call (`ibv_post_send`): `count` of them from `start` on, all if left out.
-   *
-   * @throws As {@linkcode QueuePair.postSend}.
-   */
-  postSends(list: SendRequests, count: number = list.capacity, start: number = 0): void {
-    const handle = this.unsafeHandle;
-    const refusal = this.#sendRefusal;
-    if (refusal === undefined) {
-      throw new TypeError("Cannot post send: the queue pair has no send queue");
-    }
-    const first = prepareSends(list, start, count, this.#sendRules);
-    const result = this.#postSend(handle, first, refusal.badWr);
-    if (result !== 0) {
-      const posted = refusal.postedBefore(list, start);
-      // those that may be in the queue are taken to be
-      if (this.#tracker !== undefined) {
-        noteSome(list, start, posted ?? count, this.#sendRules, this.#tracker);
-      }
-      throw refusal.error(result, posted);
-    }
-    if (this.#tracker !== undefined) noteSends(list, this.#tracker);
-  }
-
-  /**
-   * Joins a multicast group (`ibv_attach_mcast`): its datagrams are received from then on. UD only.
-   *
-   * @param gid The group's GID.
-   * @param lid The group's LID; 0 on RoCE.
+   * @param gid The GID of the group.
+   * @param lid The LID of the group; 0 on RoCE.
+   * @throws {TypeError} If `gid` is not a GID, or the queue pair is disposed.
+   * @throws {RangeError} If `lid` does not fit 16 bits.
    * @throws {VerbsError} If the device refuses.
    */
   attachMcast(gid: Gid, lid: number): void {
-    const result = verbs().ibv_attach_mcast(this.unsafeHandle, gid.bytes, uint16(lid, "lid"));
-    check("ibv_attach_mcast", `join multicast group ${gid}`, result);
+    this.#groups.attach(() => this.unsafeHandle, gid, lid);
   }
 
   /**
-   * Leaves a multicast group (`ibv_detach_mcast`).
+   * Leaves a multicast group (`ibv_detach_mcast`). It works on a queue pair whose `close()` failed, too.
    *
-   * @throws {VerbsError} If it was not joined.
+   * @throws {TypeError} If `gid` is not a GID, or the queue pair is destroyed.
+   * @throws {RangeError} If `lid` does not fit 16 bits.
+   * @throws {VerbsError} If the queue pair is not in the group.
    */
   detachMcast(gid: Gid, lid: number): void {
-    const result = verbs().ibv_detach_mcast(this.unsafeHandle, gid.bytes, uint16(lid, "lid"));
-    check("ibv_detach_mcast", `leave multicast group ${gid}`, result);
+    const handle = (): IbvQp => this.#destroyed ? this.unsafeHandle : handleOf(this);
+    this.#groups.detach(handle, gid, lid);
   }
 
-  /** Destroys the native object. */
-  protected override destroy(handle: IbvQp): void {
+  #destroy(handle: IbvQp): void {
+    this.#groups.detachAll(handle);
     check("ibv_destroy_qp", "destroy queue pair", verbs().ibv_destroy_qp(handle), {
       hint: (code) => code === "EBUSY" ? "It is still attached to a multicast group" : undefined,
     });
+    this.#destroyed = true;
+    this.#endSends();
     if (this.#sendCq !== undefined) removeSender(this.#sendCq, this.qpNum);
-    this.#tracker?.ended();
   }
 }
 
-/** Checks that what a queue pair is made of is of its device. */
-export function checkContext(
-  pd: ProtectionDomain,
-  part: { readonly context: Context },
-  name: string,
-): void {
-  if (part.context !== pd.context) {
-    throw new TypeError(`Cannot create queue pair: ${name} belongs to another context`);
-  }
+/** Attributes that sends need to reach a receive of the peer, by transport. */
+const NEEDS: { readonly [type: number]: number } = {
+  [QpType.UD]: DATAGRAM,
+  [QpType.XRC_SEND]: Given.remoteSrqn,
+};
+
+function present<T>(parts: readonly (T | undefined)[]): T[] {
+  return parts.filter((part) => part !== undefined);
 }
 
-/** Checks that the provider can post at all. */
-export function checkPostOps(pd: ProtectionDomain): void {
+/** Posting does not check for the ops: it is done once, here. */
+function checkPostOps(pd: ProtectionDomain, { sendCq, recvCq }: QpInitAttr): void {
   const context = pd.context.unsafeHandle;
-  if (!hasContextOp(context, "post_send") || !hasContextOp(context, "post_recv")) {
+  const needed = [sendCq && "post_send", recvCq && "post_recv"] as const;
+  if (needed.some((op) => op !== undefined && !hasContextOp(context, op))) {
     throw new TypeError("Cannot create queue pair: the provider cannot post");
   }
 }
 
-function describeInit({ type, cap }: QpInit): string {
-  const sizes = Object.entries(cap).map(([name, value]) => `${name} ${value}`);
-  return [nameOf(QpType, type), ...sizes].join(", ");
+/** Whether a modification ends all sends: a reset, or the recovery of a send queue in error. */
+function endsSends(from: QpState, { qpState, curQpState }: QpAttrInit): boolean {
+  if (qpState === QpState.RESET) return true;
+  return qpState === QpState.RTS && (curQpState ?? from) === QpState.SQE;
+}
+
+function noQueue(what: string, queue: string): TypeError {
+  return new TypeError(`Cannot post ${what}: the queue pair has no ${queue}`);
 }

@@ -17,7 +17,7 @@ export interface SendRules {
   readonly transport: string;
   /** The opcodes of the transport, one bit each. */
   readonly opcodes: number;
-  /** Attributes that every send needs: bits of {@linkcode Given}. */
+  /** Attributes that sends need to reach a receive of the peer: bits of {@linkcode Given}. */
   readonly needs: number;
   /** Datagrams: the protection domain that address handles must belong to. */
   readonly pd: ProtectionDomain | undefined;
@@ -48,7 +48,7 @@ export function checkSend(
   const opcode = words[at + OPCODE]!;
   const rule = RULES[opcode]!;
   if ((rules.opcodes >>> opcode & 1) === 0) throw notOfTransport(rules, opcode);
-  const missing = (rule.needs | rules.needs) & ~given;
+  const missing = (rule.needs | (rule.consumes ? rules.needs : 0)) & ~given;
   if (missing !== 0) throw missingAttribute(rules, opcode, missing);
   checkLength(buffer.lengths[index]!, opcode, rule, rules);
   if (rules.pd !== undefined) checkAh(ah!, rules.pd);

@@ -33,6 +33,8 @@ export interface OpcodeRule {
   readonly has: number;
   /** The attributes that it must have before it is posted, whatever the transport. */
   readonly needs: number;
+  /** Whether it consumes a receive of the peer. */
+  readonly consumes: boolean;
   /** Whether it carries data that can be inline. */
   readonly inline: boolean;
   /** Whether it works on 8 bytes at an address that is a multiple of 8. */
@@ -44,17 +46,40 @@ export const DATAGRAM: number = Given.ah | Given.remoteQpn | Given.remoteQkey;
 
 const { remoteAddr, rkey, compareAdd, swap, immData, invalidateRkey, remoteSrqn } = Given;
 const RDMA = remoteAddr | rkey;
-const MESSAGE = { layout: "ud", needs: 0, inline: true, eightBytes: false } as const;
-const WRITE = { layout: "rdma", needs: RDMA, inline: true, eightBytes: false } as const;
-const ATOMIC = { layout: "atomic", inline: false, eightBytes: true } as const;
+const MESSAGE = {
+  layout: "ud",
+  needs: 0,
+  consumes: true,
+  inline: true,
+  eightBytes: false,
+} as const;
+const WRITE = {
+  layout: "rdma",
+  needs: RDMA,
+  consumes: false,
+  inline: true,
+  eightBytes: false,
+} as const;
+const ATOMIC = {
+  layout: "atomic",
+  consumes: false,
+  inline: false,
+  eightBytes: true,
+} as const;
 
 const BY_NAME: { readonly [name in keyof typeof WrOpcode]?: OpcodeRule } = {
   SEND: { ...MESSAGE, has: DATAGRAM | remoteSrqn },
   SEND_WITH_IMM: { ...MESSAGE, has: DATAGRAM | remoteSrqn | immData },
   SEND_WITH_INV: { ...MESSAGE, has: invalidateRkey | remoteSrqn, needs: invalidateRkey },
-  LOCAL_INV: { ...MESSAGE, has: invalidateRkey, needs: invalidateRkey, inline: false },
+  LOCAL_INV: {
+    ...MESSAGE,
+    has: invalidateRkey,
+    needs: invalidateRkey,
+    consumes: false,
+    inline: false,
+  },
   RDMA_WRITE: { ...WRITE, has: RDMA | remoteSrqn },
-  RDMA_WRITE_WITH_IMM: { ...WRITE, has: RDMA | remoteSrqn | immData },
+  RDMA_WRITE_WITH_IMM: { ...WRITE, has: RDMA | remoteSrqn | immData, consumes: true },
   RDMA_READ: { ...WRITE, has: RDMA | remoteSrqn, inline: false },
   ATOMIC_WRITE: { ...WRITE, has: RDMA | remoteSrqn, eightBytes: true },
   ATOMIC_FETCH_AND_ADD: {

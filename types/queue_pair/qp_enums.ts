@@ -1,0 +1,90 @@
+/**
+ * Enums of queue pairs.
+ *
+ * @module
+ */
+
+import { enums } from "../../ffi/layout.ts";
+import { type Members, members } from "../core/enums.ts";
+
+/**
+ * Transport service of a queue pair (`enum ibv_qp_type`).
+ *
+ * - `RC`: reliable connection: messages of any size, in order and acknowledged, RDMA and atomics
+ * - `UC`: unreliable connection: messages of any size and RDMA writes, without acknowledgements
+ * - `UD`: unreliable datagram: messages of one packet, to any peer
+ * - `RAW_PACKET`: Ethernet frames; needs the capability CAP_NET_RAW
+ * - `XRC_SEND`, `XRC_RECV`: the sending and the receiving side of an extended reliable connection
+ * - `DRIVER`: a transport of the provider's own
+ */
+export const QpType: Members<typeof enums.ibv_qp_type, "IBV_QPT_"> = members(
+  enums.ibv_qp_type,
+  "IBV_QPT_",
+);
+/** A value of {@linkcode QpType}. */
+export type QpType = typeof QpType[keyof typeof QpType];
+
+/**
+ * State of a queue pair (`enum ibv_qp_state`).
+ *
+ * - `RESET`: the first state
+ * - `INIT`: receives may be posted
+ * - `RTR`: ready to receive
+ * - `RTS`: ready to send
+ * - `SQD`: the send queue is drained
+ * - `SQE`: the send queue is in error
+ * - `ERR`: error; requests complete with WR_FLUSH_ERR
+ * - `UNKNOWN`: the state is not known
+ */
+export const QpState: Members<typeof enums.ibv_qp_state, "IBV_QPS_"> = members(
+  enums.ibv_qp_state,
+  "IBV_QPS_",
+);
+/** A value of {@linkcode QpState}. */
+export type QpState = typeof QpState[keyof typeof QpState];
+
+/**
+ * Selects attributes of a queue pair (`enum ibv_qp_attr_mask`). Combine the values with `|`. They have the names of the
+ * attributes; `AV` is `ahAttr`, and `ALT_PATH` is every `alt` attribute.
+ */
+export const QpAttrMask: Members<typeof enums.ibv_qp_attr_mask, "IBV_QP_"> = members(
+  enums.ibv_qp_attr_mask,
+  "IBV_QP_",
+);
+
+/**
+ * State of path migration (`enum ibv_mig_state`).
+ *
+ * - `MIGRATED`: the queue pair uses the path that it is given, and does not migrate
+ * - `REARM`: a new alternative path is being set up
+ * - `ARMED`: the queue pair is ready to migrate to its alternative path
+ */
+export const MigState: Members<typeof enums.ibv_mig_state, "IBV_MIG_"> = members(
+  enums.ibv_mig_state,
+  "IBV_MIG_",
+);
+/** A value of {@linkcode MigState}. */
+export type MigState = typeof MigState[keyof typeof MigState];
+
+/**
+ * Flags of a new queue pair (`enum ibv_qp_create_flags`). Combine them with `|`.
+ *
+ * - `BLOCK_SELF_MCAST_LB`: the queue pair does not receive its own multicast packets
+ * - `SCATTER_FCS`: the frame check sequence is written after the packet
+ * - `CVLAN_STRIPPING`: the customer VLAN tag is removed from packets
+ * - `SOURCE_QPN`: the queue pair sends with the number `sourceQpn`; set if that is given
+ * - `PCI_WRITE_END_PADDING`: writes are padded to whole cache lines
+ */
+export const QpCreateFlags: Members<typeof enums.ibv_qp_create_flags, "IBV_QP_CREATE_"> = members(
+  enums.ibv_qp_create_flags,
+  "IBV_QP_CREATE_",
+);
+
+/**
+ * The operations that the `ibv_wr_*` verbs do on a queue pair (`enum ibv_qp_create_send_ops_flags`). Combine them with
+ * `|`.
+ */
+export const SendOpsFlags: Members<
+  typeof enums.ibv_qp_create_send_ops_flags,
+  "IBV_QP_EX_WITH_"
+> = members(enums.ibv_qp_create_send_ops_flags, "IBV_QP_EX_WITH_");
