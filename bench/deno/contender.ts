@@ -1,5 +1,5 @@
 /**
- * The same work as the other contenders', with this library. See ../c/contender.c.
+ * The same work as in ../c/contender.c, with this library.
  *
  * @module
  */
@@ -7,18 +7,18 @@
 import { Context } from "../../mod.ts";
 import type { Plan } from "./clock.ts";
 import { exchange, postPoll, postPollLow, postSend } from "./datagrams.ts";
-import { pollEmpty, pollEmptyByPointer } from "./polling.ts";
+import { pollEmpty, pollEmptyWithoutThunks } from "./polling.ts";
 import { predict } from "./prediction.ts";
 import { attributes, reply } from "./replies.ts";
 import { growth } from "./heap.ts";
 import { wakeUp, wakeUpFloor } from "./waiting.ts";
 
-/** Runs one round and gives the nanoseconds of one operation. */
+/** Runs one round and returns the nanoseconds of one operation. */
 export type Round = (context: Context, plan: Plan) => number | Promise<number>;
 
 const ROUNDS: Readonly<Record<string, Round>> = {
   poll_empty: pollEmpty,
-  poll_empty_pointer: pollEmptyByPointer,
+  poll_empty_slow: pollEmptyWithoutThunks,
   post_send: postSend,
   post_poll: postPoll,
   post_poll_low: postPollLow,

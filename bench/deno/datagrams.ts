@@ -47,8 +47,8 @@ function prepare(context: Context): Datagrams {
   const recvs = new RecvRequests({ capacity: LIST });
   for (let i = 0; i < LIST; i++) {
     const sge = mr.slice(i * SLOT, SIZE);
-    sends.set(i, { wrId: BigInt(i), sge, ah, remoteQpn: qp.qpNum, remoteQkey: QKEY });
-    recvs.set(i, { wrId: BigInt(LIST + i), sge: mr.slice((LIST + i) * SLOT, GRH + SIZE) });
+    sends.set(i, { wrId: i, sge, ah, remoteQpn: qp.qpNum, remoteQkey: QKEY });
+    recvs.set(i, { wrId: LIST + i, sge: mr.slice((LIST + i) * SLOT, GRH + SIZE) });
   }
   const batch = new WorkCompletions(LIST);
   return { cq, qp, sends, recvs, batch, bothBatch: new WorkCompletions(2 * LIST) };

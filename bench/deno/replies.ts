@@ -1,14 +1,17 @@
 /** What a reply costs, from the work completion and the GRH of the message it answers. See ../c/replies.h. */
 
 import {
+  AccessFlags,
   type Context,
   Grh,
+  MemoryRegion,
   ProtectionDomain,
   ReplyPath,
   WcFlags,
   WorkCompletions,
 } from "../../mod.ts";
 import { structs } from "../../ffi/layout.ts";
+import { viewOf } from "../../types/completion/work_completions.ts";
 import { Clock, type Plan } from "./clock.ts";
 
 const PORT = 1;
@@ -19,18 +22,21 @@ const { fields } = structs.ibv_grh;
 /** The part of an address that tells the peers apart: its last 4 bytes. */
 const LAST = fields.sgid.offset + 12;
 
-const known = new Map<string, DataView<ArrayBuffer>>();
+const known = new Map<string, MemoryRegion>();
 
 /** GRHs of datagrams to a GID, from as many of its neighbours. */
-function headers(context: Context, index: number, peers: number): DataView<ArrayBuffer> {
+function headers(context: Context, index: number, peers: number): MemoryRegion {
   const key = `${index} ${peers}`;
   const made = known.get(key) ?? makeHeaders(context, index, peers);
   known.set(key, made);
   return made;
 }
 
-function makeHeaders(context: Context, index: number, peers: number): DataView<ArrayBuffer> {
-  const memory = new DataView(new ArrayBuffer(peers * Grh.SIZE));
+function makeHeaders(context: Context, index: number, peers: number): MemoryRegion {
+  const pd = new ProtectionDomain(context);
+  const mr = new MemoryRegion(pd, peers * Grh.SIZE, AccessFlags.LOCAL_WRITE);
+  const bytes = mr.bytes();
+  const memory = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const gid = context.gidTable(PORT).at(index)!.gid.bytes;
   for (let i = 0; i < peers; i++) {
     const base = i * Grh.SIZE;
@@ -38,11 +44,11 @@ function makeHeaders(context: Context, index: number, peers: number): DataView<A
     memory.setUint16(base + fields.paylen.offset, SIZE);
     memory.setUint8(base + fields.next_hdr.offset, IPPROTO_UDP);
     memory.setUint8(base + fields.hop_limit.offset, 64);
-    new Uint8Array(memory.buffer, base + fields.sgid.offset).set(gid);
-    new Uint8Array(memory.buffer, base + fields.dgid.offset).set(gid);
+    bytes.set(gid, base + fields.sgid.offset);
+    bytes.set(gid, base + fields.dgid.offset);
     memory.setUint32(base + LAST, 0x10000 + i);
   }
-  return memory;
+  return mr;
 }
 
 /** Completions as a poll brings them. */
@@ -50,7 +56,7 @@ function polled(): WorkCompletions {
   const batch = new WorkCompletions(LIST);
   const { size, fields } = structs.ibv_wc;
   for (let i = 0; i < LIST; i++) {
-    batch.view.setUint32(i * size + fields.wc_flags.offset, WcFlags.GRH, true);
+    viewOf(batch).setUint32(i * size + fields.wc_flags.offset, WcFlags.GRH, true);
   }
   return batch;
 }

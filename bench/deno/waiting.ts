@@ -11,6 +11,7 @@ import {
   RecvRequests,
   WorkCompletions,
 } from "../../mod.ts";
+import { libc } from "../../ffi/libc.ts";
 import type { Plan } from "./clock.ts";
 
 const PORT = 1;
@@ -21,16 +22,15 @@ const SLOT = 128;
 const CLOCK_MONOTONIC = 1;
 const POLLIN = 1;
 
-const libc = Deno.dlopen("libc.so.6", {
+const clocks = Deno.dlopen("libc.so.6", {
   clock_gettime: { parameters: ["i32", "buffer"], result: "i32" },
-  poll: { parameters: ["buffer", "u64", "i32"], result: "i32", nonblocking: true },
 });
 
 const timespec = new BigInt64Array(2);
 
 /** The clock that the sender stamps with. */
 function now(): bigint {
-  libc.symbols.clock_gettime(CLOCK_MONOTONIC, timespec);
+  clocks.symbols.clock_gettime(CLOCK_MONOTONIC, timespec);
   return timespec[0]! * 1_000_000_000n + timespec[1]!;
 }
 
@@ -56,7 +56,7 @@ class Receiver implements Disposable {
     const bytes = mr.bytes();
     this.#received = new DataView(bytes.buffer, bytes.byteOffset);
     for (let i = 0; i < LIST; i++) {
-      this.#recvs.set(i, { wrId: BigInt(i), sge: mr.slice(i * SLOT, SLOT) });
+      this.#recvs.set(i, { wrId: i, sge: mr.slice(i * SLOT, SLOT) });
     }
     this.#qp.postRecv(this.#recvs);
     this.#owned = stack.move();
@@ -105,7 +105,7 @@ export async function wakeUpFloor(context: Context, { count }: Plan): Promise<nu
   cq.reqNotify();
   receiver.announce();
   while (receiver.waited.length < count) {
-    await libc.symbols.poll(descriptors, 1n, -1);
+    await libc().poll(descriptors, 1n, -1);
     const then = now();
     await channel.getCqEvent();
     cq.reqNotify();
