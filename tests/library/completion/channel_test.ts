@@ -1,0 +1,263 @@
+// Waiting for events of completion queues, on channels that are pipes.
+import * as recorder from "../../provider/recorder.ts";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { spy } from "@std/testing/mock";
+import { verbs } from "../../../ffi/library.ts";
+import { CompletionChannel, CompletionQueue, Context, VerbsError } from "../../../mod.ts";
+import { outputOf } from "../../subprocess.ts";
+
+interface Setup extends Disposable {
+  readonly context: Context;
+  readonly channel: CompletionChannel;
+  readonly one: CompletionQueue;
+  readonly two: CompletionQueue;
+}
+
+/** A channel with two queues; cq0 and cq1 in the recorder. */
+function setUp(): Setup {
+  recorder.reset();
+  const context = Context.open();
+  const channel = new CompletionChannel(context);
+  const one = new CompletionQueue(context, { cqe: 8, channel });
+  const two = new CompletionQueue(context, { cqe: 8, channel });
+  return { context, channel, one, two, [Symbol.dispose]: () => context.close() };
+}
+
+function descriptors(): number {
+  return [...Deno.readDirSync("/proc/self/fd")].length;
+}
+
+/** Lets everything happen that is ready to. */
+async function settle(): Promise<void> {
+  for (let i = 0; i < 5; i++) await new Promise((resolve) => setTimeout(resolve, 2));
+}
+
+/** Tells how a promise stands. */
+function watched<T>(promise: Promise<T>): { value?: T } {
+  const state: { value?: T } = {};
+  promise.then((value) => state.value = value, () => {});
+  return state;
+}
+
+Deno.test("CompletionChannel.getCqEvent() ends one wait for each event, the oldest first", async () => {
+  using setup = setUp();
+  const { channel, one, two } = setup;
+  const waits = [1, 2, 3].map(() => channel.getCqEvent());
+  const states = waits.map(watched);
+  await settle();
+  recorder.sendCqEvent("cq1");
+  await settle();
+  assertEquals(states.map(({ value }) => value), [two, undefined, undefined]);
+  recorder.sendCqEvent("cq0");
+  recorder.sendCqEvent("cq1");
+  assertEquals(await Promise.all(waits), [two, one, two]);
+});
+
+Deno.test("An event of a queue goes to the iteration that waits for it, not to getCqEvent()", async () => {
+  using setup = setUp();
+  const { channel, one, two } = setup;
+  const any = channel.getCqEvent();
+  const anyState = watched(any);
+  const iterations = [one.completions(), one.completions(), two.completions()];
+  const states = iterations.map((iteration) => watched(iteration.next()));
+  await settle();
+  recorder.complete("cq0", { wr_id: 1n });
+  recorder.complete("cq0", { wr_id: 2n });
+  await settle();
+  assertEquals(states.map(({ value }) => value?.value?.wrId), [1n, 2n, undefined]);
+  assertEquals(anyState.value, undefined);
+  recorder.complete("cq1", { wr_id: 3n });
+  await settle();
+  assertEquals(states[2]!.value?.value?.wrId, 3n);
+  assertEquals(anyState.value, undefined);
+  // Nobody waits for the queue any more.
+  recorder.sendCqEvent("cq1");
+  assertEquals(await any, two);
+});
+
+Deno.test("CompletionChannel.getCqEvent() gives events that came while nobody waited for them", async () => {
+  using setup = setUp();
+  const { channel, one, two } = setup;
+  const wait = one.completions().next();
+  await settle();
+  recorder.sendCqEvent("cq1");
+  await settle();
+  recorder.complete("cq0", { wr_id: 5n });
+  assertEquals((await wait).value?.wrId, 5n);
+  assertEquals(await channel.getCqEvent(), two);
+  const controller = new AbortController();
+  const none = channel.getCqEvent({ signal: controller.signal });
+  await settle();
+  controller.abort(new Error("no event"));
+  await assertRejects(() => none, Error, "no event");
+});
+
+Deno.test("CompletionChannel forgets the events of a queue that is closed", async () => {
+  using setup = setUp();
+  const { channel, one, two } = setup;
+  const wait = one.completions().next();
+  await settle();
+  recorder.sendCqEvent("cq1");
+  await settle();
+  two.close();
+  const controller = new AbortController();
+  const none = channel.getCqEvent({ signal: controller.signal });
+  const iteration = assertRejects(() => wait, TypeError, "the completion queue was disposed");
+  one.close();
+  await iteration;
+  controller.abort(new Error("no event"));
+  await assertRejects(() => none, Error, "no event");
+  assertEquals(recorder.violations(), []);
+});
+
+Deno.test("CompletionChannel acknowledges each event once", async () => {
+  using setup = setUp();
+  const { channel } = setup;
+  recorder.take();
+  recorder.sendCqEvent("cq0");
+  recorder.sendCqEvent("cq1");
+  await channel.getCqEvent();
+  await channel.getCqEvent();
+  const acknowledged = recorder.takeOf("ibv_ack_cq_events");
+  assertEquals(acknowledged.map(({ args }) => [args.cq, args.nevents]), [["cq0", 1], ["cq1", 1]]);
+});
+
+Deno.test("CompletionChannel.getCqEvent() checks its signal before it waits, and rejects", async () => {
+  using setup = setUp();
+  const { channel } = setup;
+  for (const signal of [new AbortController(), {}, null, "signal"]) {
+    const wait = channel.getCqEvent({ signal: signal as unknown as AbortSignal });
+    await assertRejects(() => wait, TypeError);
+  }
+  const unknown = channel.getCqEvent({ sginal: undefined } as object);
+  await assertRejects(() => unknown, TypeError, 'there is no attribute "sginal"');
+  await assertRejects(() => channel.getCqEvent(null as never), TypeError);
+  const reason = new Error("enough");
+  const aborted = channel.getCqEvent({ signal: AbortSignal.abort(reason) });
+  assertEquals(await aborted.catch((error) => error), reason);
+  channel.close();
+  const closed = channel.getCqEvent();
+  await assertRejects(() => closed, TypeError, "Cannot use completion channel: it is disposed");
+});
+
+Deno.test("CompletionChannel.close() ends all waits and gives its descriptors back", async () => {
+  using setup = setUp();
+  const warm = new CompletionChannel(setup.context);
+  await assertRejects(() => warm.getCqEvent({ signal: AbortSignal.timeout(1) }));
+  warm.close();
+  const before = descriptors();
+  const channels = Array.from({ length: 5 }, () => new CompletionChannel(setup.context));
+  const opened = descriptors() - before;
+  assert(opened >= 5, `${opened}`);
+  const waits = channels.flatMap((channel) => [channel.getCqEvent(), channel.getCqEvent()]);
+  await settle();
+  for (const channel of channels) channel.close();
+  for (const outcome of await Promise.allSettled(waits)) {
+    assert(outcome.status === "rejected");
+    assertEquals(
+      outcome.reason.message,
+      "Cannot wait for event: the completion channel was disposed",
+    );
+  }
+  assertEquals(descriptors(), before);
+  assertEquals(recorder.live("channel"), 1);
+});
+
+Deno.test("An aborted wait leaves others waiting, without a busy loop", async () => {
+  using setup = setUp();
+  const { channel, one } = setup;
+  const controller = new AbortController();
+  const aborted = channel.getCqEvent({ signal: controller.signal });
+  const wait = one.completions().next();
+  await settle();
+  controller.abort(new Error("enough"));
+  await assertRejects(() => aborted, Error, "enough");
+  using reads = spy(verbs(), "ibv_get_cq_event");
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assert(reads.calls.length <= 1, `${reads.calls.length} reads without an event`);
+  recorder.complete("cq0", { wr_id: 9n });
+  assertEquals((await wait).value?.wrId, 9n);
+  // The same with nobody left, and somebody who comes later.
+  const again = new AbortController();
+  const last = channel.getCqEvent({ signal: again.signal });
+  again.abort(new Error("enough"));
+  await assertRejects(() => last);
+  const later = channel.getCqEvent();
+  recorder.sendCqEvent("cq0");
+  assertEquals(await later, one);
+});
+
+Deno.test("A wait that begins while the last one ends is not lost", async () => {
+  using setup = setUp();
+  const { channel, one } = setup;
+  for (let i = 0; i < 20; i++) {
+    const controller = new AbortController();
+    const first = channel.getCqEvent({ signal: controller.signal });
+    if (i % 2 === 0) await settle();
+    controller.abort();
+    const second = channel.getCqEvent();
+    await assertRejects(() => first);
+    recorder.sendCqEvent("cq0");
+    assertEquals(await second, one);
+  }
+});
+
+Deno.test("CompletionChannel.getCqEvent() rejects when the descriptor cannot be read", async () => {
+  using setup = setUp();
+  const { channel } = setup;
+  const waits = [channel.getCqEvent(), channel.getCqEvent()];
+  await settle();
+  recorder.fail("ibv_get_cq_event", "EIO");
+  recorder.sendCqEvent("cq0");
+  for (const wait of waits) {
+    const error = await assertRejects(() => wait, VerbsError);
+    assertEquals([error.verb, error.code], ["ibv_get_cq_event", "EIO"]);
+  }
+});
+
+Deno.test("Many channels that are waited for leave threads for files", async () => {
+  using setup = setUp();
+  const { context } = setup;
+  const channels = Array.from({ length: 40 }, () => new CompletionChannel(context));
+  const waits = channels.map((channel) => channel.getCqEvent());
+  await settle();
+  assert((await Deno.readTextFile(new URL(import.meta.url))).length > 0);
+  context.close();
+  await Promise.allSettled(waits);
+});
+
+Deno.test("CompletionChannel() refuses what is not a context", () => {
+  using setup = setUp();
+  for (const parent of [null, undefined, {}, setup.channel, setup.one]) {
+    assertThrows(() => new CompletionChannel(parent as never), TypeError, "it is not a Context");
+  }
+});
+
+Deno.test("CompletionChannel() says that descriptors are exhausted", () => {
+  using setup = setUp();
+  recorder.fail("ibv_create_comp_channel", "EMFILE");
+  const error = assertThrows(() => new CompletionChannel(setup.context), VerbsError);
+  assertEquals(error.code, "EMFILE");
+  assert(error.hint!.includes("ulimit -n"));
+});
+
+Deno.test("CompletionChannel.getCqEvent() rejects with EMFILE when no descriptor is left to wait", async () => {
+  const printed = await outputOf(
+    `
+    import * as recorder from ${JSON.stringify(import.meta.resolve("../../provider/recorder.ts"))};
+    import { CompletionChannel, Context, VerbsError } from MOD;
+    using context = Context.open();
+    const channel = new CompletionChannel(context);
+    const files = [];
+    try { while (true) files.push(Deno.openSync("/dev/null")); } catch {}
+    const error = await channel.getCqEvent().catch((error) => error);
+    for (const file of files) file.close();
+    console.log(error instanceof VerbsError, error.verb, error.code, recorder.violations().length);
+    // The channel works again when there are descriptors.
+    const signal = AbortSignal.timeout(5);
+    console.log(await channel.getCqEvent({ signal }).catch((error) => error.name));
+  `,
+    { prefix: ["prlimit", "--nofile=64"] },
+  );
+  assertEquals(printed, "true eventfd EMFILE 0\nTimeoutError");
+});
