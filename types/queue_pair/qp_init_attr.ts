@@ -106,7 +106,7 @@ export function writeQpInit(pd: ProtectionDomain, init: QpInitAttr): WrittenInit
   const { view, mask, given, writeHandles } = codec.write(init);
   checkQueues(given);
   checkContexts(pd.context, given);
-  const { sendCq, ...others } = given;
+  const { sendCq: _, ...others } = given;
   const used: QpInitAttr = hasSendQueue(given) ? given : others;
   const compMask = MASK.PD | mask;
   writeField(view, FIELDS.comp_mask, compMask);

@@ -21,7 +21,7 @@ import { instance, integer, snapshot, uint24, uint32 } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { check, checkHandle } from "../core/errors.ts";
 import { handleOf, type NativeKind, NativeResource } from "../core/native_resource.ts";
-import { checkPort } from "../device/context.ts";
+import { checkPort, type Context } from "../device/context.ts";
 import { mtuBytes } from "../device/port.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
 import type { RwqIndirectionTable } from "../rss/rwq_indirection_table.ts";
@@ -99,6 +99,8 @@ export class QueuePair extends NativeResource<IbvQp> {
     }),
   };
 
+  /** The device that the queue pair belongs to. */
+  readonly context: Context;
   /** The protection domain. */
   readonly pd: ProtectionDomain;
   /** The transport service. */
@@ -148,6 +150,7 @@ export class QueuePair extends NativeResource<IbvQp> {
     );
     const { type, sendCq, recvCq, rwqIndTbl, rxHashConf, sqSigAll = false } = given;
     super(QueuePair.#KIND, handle, [pd, ...present([sendCq, recvCq, rwqIndTbl])]);
+    this.context = context;
     this.pd = pd;
     this.type = type;
     this.qpNum = readNative(handle, structs.ibv_qp.fields.qp_num);
@@ -217,14 +220,14 @@ export class QueuePair extends NativeResource<IbvQp> {
 
   #checkPorts({ portNum, altPortNum, ahAttr, altAhAttr }: QpAttrInit): void {
     for (const port of [portNum, altPortNum, ahAttr?.portNum, altAhAttr?.portNum]) {
-      if (port !== undefined) checkPort(this.pd.context, port);
+      if (port !== undefined) checkPort(this.context, port);
     }
   }
 
   /** A datagram is one packet. A longer message would be dropped without an error. */
   #maxMessage(port: number | undefined): number {
     if (this.type !== QpType.UD || port === undefined) return Infinity;
-    return mtuBytes(this.pd.context.queryPort(port).activeMtu);
+    return mtuBytes(this.context.queryPort(port).activeMtu);
   }
 
   #noteRules(maxMessage: number): void {
