@@ -1,0 +1,255 @@
+// Memory regions, as a provider receives them, and against hostile input.
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import * as recorder from "../../provider/recorder.ts";
+import {
+  AccessFlags,
+  Context,
+  MemoryRegion,
+  MemorySlice,
+  type MemorySource,
+  ProtectionDomain,
+  VerbsError,
+} from "../../../mod.ts";
+import { bufferAddress } from "../../../ffi/pointers.ts";
+import { outputOf } from "../../subprocess.ts";
+import { openRecorder } from "../recorded.ts";
+
+const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC, RELAXED_ORDERING } = AccessFlags;
+
+for (
+  const access of [
+    0,
+    LOCAL_WRITE,
+    REMOTE_READ,
+    LOCAL_WRITE | REMOTE_WRITE | REMOTE_ATOMIC,
+    RELAXED_ORDERING,
+  ]
+) {
+  Deno.test(`MemoryRegion gives the provider its memory and the access flags ${access}`, () => {
+    using recorded = openRecorder();
+    using mr = new MemoryRegion(recorded.pd, 8192, access);
+    const { args } = recorder.takeOne("ibv_reg_mr_iova2");
+    assertEquals(
+      [
+        args.pd,
+        BigInt(args.addr as string),
+        BigInt(args.length as string),
+        BigInt(args.iova as string),
+      ],
+      ["pd0", mr.addr, 8192n, mr.addr],
+    );
+    assertEquals(Number(args.access), access);
+  });
+}
+
+Deno.test("MemoryRegion has the keys of the provider's region", () => {
+  recorder.reset();
+  recorder.setField("mr", "lkey", 0x1234_5678);
+  recorder.setField("mr", "rkey", 0xfedc_ba98);
+  using context = Context.open("recorder0");
+  using pd = new ProtectionDomain(context);
+  using mr = new MemoryRegion(pd, 64, LOCAL_WRITE);
+  assertEquals([mr.lkey, mr.rkey], [0x1234_5678, 0xfedc_ba98]);
+  assertEquals(Deno.inspect(mr), "MemoryRegion { length: 64, lkey: 305419896, rkey: 4275878552 }");
+});
+
+/** Size of the address space of this process in bytes. */
+function addressSpace(): number {
+  return Number(Deno.readTextFileSync("/proc/self/statm").split(" ")[0]) * 4096;
+}
+
+Deno.test("MemoryRegion frees its memory when the registration fails", () => {
+  using recorded = openRecorder();
+  recorder.fail("ibv_reg_mr_iova2", "ENOMEM");
+  const register = (): void => {
+    const error = assertThrows(() => new MemoryRegion(recorded.pd, 2 ** 30, 1), VerbsError);
+    assertEquals([error.verb, error.code], ["ibv_reg_mr", "ENOMEM"]);
+    assertStringIncludes(error.hint!, "ulimit -l");
+  };
+  register();
+  const before = addressSpace();
+  for (let i = 0; i < 20; i++) register();
+  assert(addressSpace() - before < 2 ** 30, "the address space grows");
+});
+
+Deno.test("MemoryRegion frees its memory when it is deregistered, and not before", () => {
+  using recorded = openRecorder();
+  const mr = new MemoryRegion(recorded.pd, 2 ** 20, LOCAL_WRITE);
+  const view = mr.bytes();
+  recorder.fail("ibv_dereg_mr", "EBUSY", { times: 1 });
+  assertThrows(() => mr.close(), VerbsError, "EBUSY");
+  assertEquals(view.length, 2 ** 20);
+  mr.close();
+  assertEquals(view.length, 0);
+});
+
+Deno.test("MemoryRegion runs no getters of a buffer, which could dispose the protection domain", () => {
+  using recorded = openRecorder();
+  class Hostile extends Uint8Array {
+    #close(): never {
+      recorded.pd.close();
+      throw new Error("a getter of the caller ran");
+    }
+    override get buffer(): ArrayBuffer {
+      return this.#close();
+    }
+    override get byteLength(): number {
+      return this.#close();
+    }
+    override get byteOffset(): number {
+      return this.#close();
+    }
+    override get length(): number {
+      return this.#close();
+    }
+  }
+  using mr = new MemoryRegion(recorded.pd, new Hostile(100), 0);
+  assertEquals(mr.length, 100);
+});
+
+Deno.test("MemoryRegion registers the bytes there are, whatever a buffer says of itself", () => {
+  using recorded = openRecorder();
+  const buffer = new ArrayBuffer(64);
+  const bytes = new Uint8Array(buffer, 16, 32);
+  const address = bufferAddress(bytes);
+  for (const name of ["byteLength", "detached", "resizable", "maxByteLength"]) {
+    Object.defineProperty(buffer, name, { get: () => 1 << 20 });
+  }
+  for (const name of ["length", "byteLength", "byteOffset"]) {
+    Object.defineProperty(bytes, name, { get: () => 1 << 20 });
+  }
+  Object.defineProperty(bytes, "buffer", { get: () => new ArrayBuffer(1 << 20) });
+  using mr = new MemoryRegion(recorded.pd, bytes, 0);
+  assertEquals([mr.addr, mr.length, mr.bytes().length], [address, 32, 32]);
+});
+
+const NOT_MEMORY: [string, unknown][] = [
+  ["null", null],
+  ["undefined", undefined],
+  ["a string", "4096"],
+  ["a bigint", 4096n],
+  ["an object", {}],
+  ["an array", [1, 2, 3]],
+  ["what inherits from ArrayBuffer", Object.create(ArrayBuffer.prototype)],
+  ["what inherits from Uint8Array", Object.create(Uint8Array.prototype)],
+  ["a proxy of a buffer", new Proxy(new ArrayBuffer(8), {})],
+  ["a proxy of bytes", new Proxy(new Uint8Array(8), {})],
+];
+for (const [what, source] of NOT_MEMORY) {
+  Deno.test(`MemoryRegion refuses ${what} as memory before native code is reached`, () => {
+    using recorded = openRecorder();
+    assertThrows(
+      () => new MemoryRegion(recorded.pd, source as MemorySource, 0),
+      TypeError,
+      "Cannot register memory: the source is neither a length nor a buffer",
+    );
+    assertEquals(recorder.take(), []);
+  });
+}
+
+Deno.test("MemoryRegion and ProtectionDomain refuse another object as their parent", () => {
+  using recorded = openRecorder();
+  for (const pd of [null, undefined, {}, recorded.context]) {
+    const make = (): unknown => new MemoryRegion(pd as ProtectionDomain, 8, 0);
+    assertThrows(make, TypeError, "it is not a ProtectionDomain");
+  }
+  for (const context of [null, undefined, {}, recorded.pd]) {
+    const make = (): unknown => new ProtectionDomain(context as Context);
+    assertThrows(make, TypeError, "it is not a Context");
+  }
+  assertEquals(recorder.take(), []);
+});
+
+Deno.test("MemorySlice refuses another object as its region", () => {
+  assertThrows(
+    () => new MemorySlice({} as MemoryRegion, 0, 0),
+    TypeError,
+    "it is not a MemoryRegion",
+  );
+});
+
+Deno.test("MemorySlice appears on one line", () => {
+  using recorded = openRecorder();
+  using mr = new MemoryRegion(recorded.pd, 64, 0);
+  const text = `MemorySlice { offset: 8, length: 4, lkey: ${mr.lkey} }`;
+  assertEquals(Deno.inspect(mr.slice(8, 4)), text);
+});
+
+/** What the scripts share: the recorder in libibverbs' place. */
+const START = `
+  import ${JSON.stringify(import.meta.resolve("../../provider/recorder.ts"))};
+  import { Context, MemoryRegion, ProtectionDomain } from ${
+  JSON.stringify(import.meta.resolve("../../../mod.ts"))
+};`;
+const IMPORTS = {
+  permissions: [
+    "--allow-all",
+    `--import-map=${new URL("../../../tools/std/import_map.json", import.meta.url).pathname}`,
+  ],
+};
+
+Deno.test("MemoryRegion keeps the caller's buffer when everything is forgotten, until it is closed", async () => {
+  const printed = await outputOf(
+    `${START}
+    async function collect() {
+      for (let i = 0; i < 5; i++) {
+        gc();
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+    }
+    function register() {
+      const bytes = new Uint8Array(4096);
+      const mr = new MemoryRegion(new ProtectionDomain(Context.open("recorder0")), bytes, 1);
+      return [new WeakRef(mr), new WeakRef(bytes.buffer)];
+    }
+    const [mr, buffer] = register();
+    await collect();
+    console.log(mr.deref() === undefined, buffer.deref()?.byteLength);
+    const closed = (() => {
+      using context = Context.open("recorder0");
+      const bytes = new Uint8Array(4096);
+      new MemoryRegion(new ProtectionDomain(context), bytes, 1);
+      return new WeakRef(bytes.buffer);
+    })();
+    await collect();
+    console.log(closed.deref() === undefined);`,
+    { permissions: [...IMPORTS.permissions, "--v8-flags=--expose-gc"] },
+  );
+  assertEquals(printed, "true 4096\ntrue");
+});
+
+Deno.test("MemoryRegion in a Worker refuses the caller's buffer, and keeps its own memory when the Worker ends", async () => {
+  const worker = `${START}
+    using context = Context.open("recorder0");
+    const pd = new ProtectionDomain(context);
+    const refused = [];
+    for (const source of [new ArrayBuffer(8), new SharedArrayBuffer(8), new Uint8Array(8)]) {
+      try { new MemoryRegion(pd, source, 1); } catch (error) { refused.push(error.name + ": " + error.message); }
+    }
+    const mr = new MemoryRegion(pd, 1 << 20, 1);
+    postMessage({ refused, addr: mr.addr });
+    await new Promise(() => setInterval(() => {}, 1000));`;
+  const printed = await outputOf(
+    `const source = ${JSON.stringify(worker)};
+    const file = await Deno.makeTempFile({ suffix: ".ts" });
+    await Deno.writeTextFile(file, source);
+    const worker = new Worker(new URL("file://" + file), { type: "module" });
+    const { refused, addr } = await new Promise((resolve) => worker.onmessage = ({ data }) => resolve(data));
+    worker.terminate();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const start = addr.toString(16);
+    const mapped = Deno.readTextFileSync("/proc/self/maps").split("\\n").some((line) => {
+      const [from, to] = line.split(" ")[0].split("-").map((text) => BigInt("0x" + (text || 0)));
+      return from <= addr && addr < to;
+    });
+    console.log(JSON.stringify({ refused, mapped }));`,
+    IMPORTS,
+  );
+  const { refused, mapped } = JSON.parse(printed);
+  assertEquals(mapped, true);
+  assertEquals(refused.length, 3);
+  for (const message of refused) {
+    assertStringIncludes(message, "TypeError: Cannot register memory: in a Worker");
+    assertStringIncludes(message, "new MemoryRegion(pd, length, access)");
+  }
+});

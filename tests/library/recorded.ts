@@ -1,0 +1,26 @@
+import { assertEquals } from "@std/assert";
+import * as recorder from "../provider/recorder.ts";
+import { Context, ProtectionDomain } from "../../mod.ts";
+
+/** An open recorder with a protection domain. */
+export interface Recorded extends Disposable {
+  readonly context: Context;
+  readonly pd: ProtectionDomain;
+}
+
+/** Opens the recorder. At the end nothing may be alive, and no program may have done what none may. */
+export function openRecorder(): Recorded {
+  recorder.reset();
+  const context = Context.open("recorder0");
+  const pd = new ProtectionDomain(context);
+  recorder.take();
+  return {
+    context,
+    pd,
+    [Symbol.dispose]: () => {
+      context.close();
+      assertEquals(recorder.violations(), []);
+      assertEquals(recorder.live(), 0);
+    },
+  };
+}
