@@ -111,7 +111,7 @@ export class Counters extends NativeResource<IbvCounters> {
   }
 
   #flowHandle(flow: CountedFlow): IbvFlow {
-    if (!(flow instanceof NativeResource) || flow.qp?.context !== this.context) {
+    if (!(flow instanceof NativeResource) || flow.context !== this.context) {
       throw new TypeError("Cannot attach counter: flow is not a flow of the same context");
     }
     return flow.unsafeHandle;
@@ -137,6 +137,6 @@ export class Counters extends NativeResource<IbvCounters> {
 
 /** A flow, as counters see it: {@linkcode Flow} is one. */
 export interface CountedFlow extends NativeResource<IbvFlow> {
-  /** The queue pair of the flow. */
-  readonly qp: { readonly context: Context };
+  /** The device it belongs to. */
+  readonly context: Context;
 }

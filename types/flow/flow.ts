@@ -14,7 +14,7 @@ import { type Members, members, nameOf } from "../core/enums.ts";
 import { check, checkHandle } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import type { Resource } from "../core/resource.ts";
-import { checkPort } from "../device/context.ts";
+import { checkPort, type Context } from "../device/context.ts";
 import { QueuePair } from "../queue_pair/queue_pair.ts";
 import {
   type FlowSpec,
@@ -101,6 +101,8 @@ export class Flow extends NativeResource<IbvFlow> {
   };
   /** The queue pair that receives the packets. */
   readonly qp: QueuePair;
+  /** The device it belongs to. */
+  readonly context: Context;
 
   /**
    * Adds a steering rule (`ibv_create_flow`).
@@ -115,9 +117,9 @@ export class Flow extends NativeResource<IbvFlow> {
     instance(qp, QueuePair, "qp");
     const { view, given } = flowAttr.write(attr);
     const specs = writeSpecs(given.specs ?? []);
-    checkPort(qp.context, given.port);
+    checkPort(qp.pd.context, given.port);
     const parts = specs.flatMap(({ part }) => part === undefined ? [] : [part.resource]);
-    checkContexts(qp, parts);
+    checkContexts(qp.pd.context, parts);
     for (const spec of specs) writePart(spec);
     const handle = checkHandle(
       "ibv_create_flow",
@@ -127,13 +129,14 @@ export class Flow extends NativeResource<IbvFlow> {
     );
     super(Flow.#kind, handle, [qp, ...parts]);
     this.qp = qp;
+    this.context = qp.pd.context;
   }
 }
 
 /** The kernel identifies objects by numbers that mean other objects in another context. */
-function checkContexts(qp: QueuePair, parts: readonly Resource[]): void {
+function checkContexts(context: Context, parts: readonly Resource[]): void {
   for (const part of parts) {
-    if ((part as { readonly context?: unknown }).context !== qp.context) {
+    if ((part as { readonly context?: unknown }).context !== context) {
       throw new TypeError(
         "Cannot create flow: a specification's object belongs to another context",
       );

@@ -1,6 +1,7 @@
 // Flow steering, flow actions and counters, as a provider receives them.
 import { assertEquals, assertThrows } from "@std/assert";
 import * as recorder from "../../provider/recorder.ts";
+import type { Call, RecordedStruct } from "../../provider/records.ts";
 import {
   CompletionQueue,
   Context,
@@ -43,6 +44,10 @@ function hex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+function struct(call: Call, name: string): RecordedStruct {
+  return call.args[name] as RecordedStruct;
+}
+
 const { ETH, IPV4, IPV4_EXT, IPV6, ESP, TCP, UDP, VXLAN_TUNNEL, GRE, MPLS } = FlowSpecType;
 const { ACTION_TAG, ACTION_DROP, ACTION_HANDLE, ACTION_COUNT } = FlowSpecType;
 
@@ -76,8 +81,8 @@ const FILTERS: [FlowSpec, string][] = [
       val: { srcIp: "fe80::1", flowLabel: 0x12345, nextHdr: 6, trafficClass: 7, hopLimit: 8 },
       mask: {},
     },
-    "31000000" + "6000" + "0000" + "fe800000000000000000000000000001" + "0".repeat(32) +
-    "00012345" + "06" + "07" + "08" + "00" + "0".repeat(88),
+    "31000000" + "5800" + "0000" + "fe800000000000000000000000000001" + "0".repeat(32) +
+    "00012345" + "06" + "07" + "08" + "00" + "0".repeat(80),
   ],
   [
     { type: ESP, val: { spi: 0x01020304, seq: 5 }, mask: { spi: 0xffff_ffff } },
@@ -97,7 +102,7 @@ const FILTERS: [FlowSpec, string][] = [
   ],
   [
     { type: GRE, val: { cKsRes0Ver: 0x2000, protocol: 0x6558, key: 1 }, mask: { key: 0xffffffff } },
-    "51000000" + "1800" + "2000" + "6558" + "00000001" + "0000" + "0000" + "ffffffff",
+    "51000000" + "1800" + "0000" + "2000" + "6558" + "00000001" + "0000" + "0000" + "ffffffff",
   ],
   [
     { type: MPLS, val: { label: 0x12345678 }, mask: { label: 0xfffff000 } },
@@ -112,8 +117,7 @@ for (const [spec, expected] of FILTERS) {
     using setup = open();
     using _flow = new Flow(setup.qp, { port: 1, specs: [spec] });
     const call = recorder.takeOne("ibv_create_flow");
-    const flow = call.args["flow"] as { bytes: Uint8Array };
-    assertEquals(hex(flow.bytes.subarray(20)), expected);
+    assertEquals(hex(struct(call, "spec[0]").bytes), expected);
   });
 }
 
@@ -123,13 +127,13 @@ Deno.test("Flow sends the rule, its size and the number of specifications", () =
   const attr = { type: FlowAttrType.NORMAL, priority: 3, port: 1, flags: FlowFlags.DONT_TRAP };
   using flow = new Flow(setup.qp, { ...attr, specs });
   const call = recorder.takeOne("ibv_create_flow");
-  const { fields } = call.args["flow"] as { fields: Record<string, number> };
+  const { fields } = struct(call, "attr");
   assertEquals(fields["type"], 0);
   assertEquals([fields["priority"], fields["port"], fields["flags"]], [3, 1, 2]);
   assertEquals([fields["size"], fields["num_of_specs"]], [20 + 12 + 8, 2]);
   assertEquals(call.args["qp"], "qp0");
   flow.close();
-  assertEquals(recorder.takeOne("ibv_destroy_flow").args, { flow_id: "flow0" });
+  assertEquals(recorder.takeOne("ibv_destroy_flow").args, { flow: "flow0" });
 });
 
 Deno.test("Flow keeps its action and its counters, and goes before them", () => {
@@ -142,8 +146,9 @@ Deno.test("Flow keeps its action and its counters, and goes before them", () => 
     { type: ACTION_COUNT, counters },
   ];
   const flow = new Flow(setup.qp, { port: 1, specs });
-  const { labels } = recorder.takeOne("ibv_create_flow").args["flow"] as { labels: unknown };
-  assertEquals(Object.values(labels as object), ["action0", "counters0"]);
+  const call = recorder.takeOne("ibv_create_flow");
+  assertEquals(struct(call, "spec[0]").fields["action"], "action0");
+  assertEquals(struct(call, "spec[1]").fields["counters"], "counters0");
   counters.close();
   assertEquals(flow.disposed, true);
 });
@@ -210,8 +215,28 @@ Deno.test("Flow reports the errno, and what flow steering needs", () => {
   const error = assertThrows(() => new Flow(setup.qp, { port: 1 }), VerbsError);
   assertEquals([error.code, error.verb], ["EPERM", "ibv_create_flow"]);
   assertEquals(error.hint, "Flow steering needs the capability CAP_NET_RAW");
-  recorder.lack("create_flow", "context");
-  assertEquals(assertThrows(() => new Flow(setup.qp, { port: 1 }), VerbsError).notSupported, true);
+});
+
+Deno.test("Flow, Counters and FlowActionEsp are not supported by a provider without their ops", () => {
+  recorder.reset();
+  for (const op of ["ibv_create_flow", "create_counters", "create_flow_action_esp"]) {
+    recorder.lack(op);
+  }
+  using context = Context.open("recorder0");
+  using pd = new ProtectionDomain(context);
+  using cq = new CompletionQueue(context, { cqe: 16, channel: null });
+  const cap = { maxSendWr: 0, maxRecvWr: 4 };
+  using qp = new QueuePair(pd, { type: QpType.RAW_PACKET, sendCq: cq, recvCq: cq, cap });
+  const keymat = { icvLen: 16, aesKey: new Uint8Array(16) };
+  for (
+    const make of [
+      () => new Flow(qp, { port: 1 }),
+      () => new Counters(context),
+      () => new FlowActionEsp(context, { keymat }),
+    ]
+  ) {
+    assertEquals(assertThrows(make, VerbsError).notSupported, true);
+  }
 });
 
 Deno.test("Counters attach counting points and read values", () => {
@@ -219,7 +244,7 @@ Deno.test("Counters attach counting points and read values", () => {
   using counters = new Counters(setup.context);
   counters.attach({ counterDesc: CounterDescription.BYTES, index: 1 });
   const attach = recorder.takeOne("ibv_attach_counters_point_flow");
-  const { fields } = attach.args["attr"] as { fields: Record<string, number> };
+  const { fields } = struct(attach, "attr");
   assertEquals([fields["counter_desc"], fields["index"], fields["comp_mask"]], [1, 1, 0]);
   using flow = new Flow(setup.qp, { port: 1, specs: [{ type: ACTION_COUNT, counters }] });
   counters.attach({ counterDesc: CounterDescription.PACKETS, index: 0 }, flow);
@@ -253,19 +278,17 @@ Deno.test("FlowActionEsp sends the association, the key and the replay window", 
     esn: 11,
   });
   const create = recorder.takeOne("ibv_create_flow_action_esp");
-  const structs = create.args as Record<
-    string,
-    { fields: Record<string, unknown>; bytes: Uint8Array }
-  >;
-  const named = (end: string) => structs[Object.keys(structs).find((name) => name.endsWith(end))!]!;
-  const { comp_mask, esn, keymat_len, replay_len, replay_proto } = named("esp").fields;
+  const { comp_mask, esn, keymat_len, replay_len, replay_proto } = struct(create, "attr").fields;
   assertEquals([comp_mask, esn, keymat_len, replay_len, replay_proto], [1, 11, 56, 4, 1]);
-  assertEquals(named("esp_attr").fields["spi"], 7);
-  assertEquals(named("keymat_ptr").fields["key_len"], 32);
-  assertEquals(hex(named("keymat_ptr").bytes.subarray(24)), hex(aesKey));
+  const { spi, seq, flags, hard_limit_pkts } = struct(create, "attr.esp_attr").fields;
+  assertEquals([spi, seq, flags, hard_limit_pkts], [7, 8, 4, 2n ** 40n]);
+  const { iv, salt, icv_len, key_len } = struct(create, "attr.keymat_ptr").fields;
+  assertEquals([iv, salt, icv_len, key_len], [9n, 10, 16, 32]);
+  assertEquals(hex(struct(create, "attr.keymat_ptr").bytes.subarray(24)), hex(aesKey));
+  assertEquals(struct(create, "attr.replay_ptr").fields["size"], 64);
   action.modify({ esn: 12 });
   const modify = recorder.takeOne("ibv_modify_flow_action_esp");
-  assertEquals((modify.args["esp"] as { fields: Record<string, unknown> }).fields["esn"], 12);
+  assertEquals(struct(modify, "attr").fields["esn"], 12);
 });
 
 Deno.test("FlowActionEsp refuses keys of other lengths and unknown attributes", () => {
