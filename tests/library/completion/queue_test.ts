@@ -1,0 +1,363 @@
+// Completion queues: creating, polling, polling ahead.
+import * as recorder from "../../provider/recorder.ts";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import {
+  CompletionChannel,
+  CompletionQueue,
+  Context,
+  type CqInitAttr,
+  ProtectionDomain,
+  VerbsError,
+  WcStatus,
+  type WorkCompletion,
+  WorkCompletions,
+} from "../../../mod.ts";
+import { addSender, drain, removeSender } from "../../../types/completion/completion_queue.ts";
+import { SendTracker } from "../../../types/completion/send_tracker.ts";
+
+interface Setup extends Disposable {
+  readonly context: Context;
+  /** cq0 in the recorder. */
+  readonly cq: CompletionQueue;
+}
+
+function setUp(): Setup {
+  recorder.reset();
+  const context = Context.open();
+  const cq = new CompletionQueue(context, { cqe: 256 });
+  return { context, cq, [Symbol.dispose]: () => context.close() };
+}
+
+/** Puts completions with the `wrId` of a range into cq0. */
+function complete(from: number, to: number): void {
+  for (let i = from; i < to; i++) recorder.complete("cq0", { wr_id: BigInt(i) });
+}
+
+function ids(completions: Iterable<WorkCompletion>): number[] {
+  return [...completions].map(({ wrId }) => Number(wrId));
+}
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: to - from }, (_, i) => from + i);
+}
+
+Deno.test("CompletionQueue() passes its attributes to ibv_create_cq()", () => {
+  using setup = setUp();
+  const { context } = setup;
+  using channel = new CompletionChannel(context);
+  recorder.take();
+  const queues = [
+    new CompletionQueue(context, { cqe: 5 }),
+    new CompletionQueue(context, { cqe: 6, channel: null }),
+    new CompletionQueue(context, { cqe: 7, channel, compVector: 0 }),
+  ];
+  const calls = recorder.takeOf("ibv_create_cq");
+  assertEquals(
+    calls.map(({ args }) => [args.cqe, args.channel, args.comp_vector]),
+    [[5, "channel0", 0], [6, null, 0], [7, "channel1", 0]],
+  );
+  assertEquals(queues.map((queue) => queue.channel), [setup.cq.channel, null, channel]);
+  assertEquals(new Set(calls.map(({ args }) => args.cq_context)).size, 3);
+});
+
+Deno.test("CompletionQueue() refuses bad arguments before native code is reached", () => {
+  using setup = setUp();
+  const { context, cq } = setup;
+  using other = Context.open();
+  using pd = new ProtectionDomain(context);
+  using foreign = new CompletionChannel(other);
+  const closed = new CompletionChannel(context);
+  closed.close();
+  recorder.take();
+  const cases: [unknown, unknown, RegExp][] = [
+    [null, { cqe: 4 }, /context null: it is not a Context/],
+    [pd, { cqe: 4 }, /it is not a Context/],
+    [cq, { cqe: 4 }, /it is not a Context/],
+    [context, null, /it is not an object/],
+    [context, undefined, /it is not an object/],
+    [context, {}, /cqe undefined: it is not an integer/],
+    [context, { cqe: 0 }, /not within 1 to/],
+    [context, { cqe: 2 ** 31 }, /not within 1 to/],
+    [context, { cqe: 1.5 }, /it is not an integer/],
+    [context, { cqe: 4n }, /it is not an integer/],
+    [context, { cqe: 4, comp_vector: 0 }, /there is no attribute "comp_vector"/],
+    [context, { cqe: 4, compVector: -1 }, /compVector -1/],
+    [context, { cqe: 4, compVector: context.numCompVectors }, /compVector/],
+    [context, { cqe: 4, channel: cq }, /it is not a CompletionChannel/],
+    [context, { cqe: 4, channel: {} }, /it is not a CompletionChannel/],
+    [context, { cqe: 4, channel: foreign }, /channel belongs to another context/],
+    [context, { cqe: 4, channel: closed }, /it is disposed/],
+  ];
+  for (const [parent, init, message] of cases) {
+    const error = assertThrows(() => new CompletionQueue(parent as Context, init as CqInitAttr));
+    assert(error instanceof TypeError || error instanceof RangeError, `${error}`);
+    assert(message.test(error.message), error.message);
+  }
+  assertEquals(recorder.takeOf("ibv_create_cq"), []);
+});
+
+Deno.test("CompletionQueue() makes nothing when a getter closes the context", () => {
+  using setup = setUp();
+  const { context } = setup;
+  const init = {
+    get cqe(): number {
+      context.close();
+      return 4;
+    },
+  };
+  assertThrows(() => new CompletionQueue(context, init), TypeError, "it is disposed");
+  assertEquals(recorder.violations(), []);
+  assertEquals(recorder.live(), 0);
+});
+
+Deno.test("CompletionQueue() reads each attribute once", () => {
+  using setup = setUp();
+  const { context } = setup;
+  const one = new CompletionChannel(context);
+  const answers = [one, null, null];
+  const init = {
+    cqe: 4,
+    get channel(): CompletionChannel | null {
+      return answers.shift()!;
+    },
+  };
+  recorder.take();
+  const cq = new CompletionQueue(context, init);
+  assertEquals(cq.channel, one);
+  assertEquals(recorder.takeOne("ibv_create_cq").args.channel, "channel1");
+  assertEquals(answers.length, 2);
+});
+
+Deno.test("CompletionQueue() is refused when the provider cannot poll", () => {
+  recorder.reset();
+  recorder.lack("context.ops.poll_cq");
+  using context = Context.open();
+  const error = assertThrows(() => new CompletionQueue(context, { cqe: 4 }), VerbsError);
+  assertEquals([error.verb, error.notSupported], ["ibv_poll_cq", true]);
+});
+
+Deno.test("CompletionQueue.poll() and pollInto() refuse bad arguments", () => {
+  using setup = setUp();
+  const { cq } = setup;
+  for (const count of [0, -1, 2 ** 31]) assertThrows(() => cq.poll(count), RangeError);
+  for (const count of [NaN, "1", null]) assertThrows(() => cq.poll(count as number), TypeError);
+  for (const batch of [null, undefined, {}, [], new DataView(new ArrayBuffer(48))]) {
+    const poll = (): number => cq.pollInto(batch as unknown as WorkCompletions);
+    assertThrows(poll, TypeError, "it is not a WorkCompletions");
+  }
+  assertThrows(() => cq.reqNotify(1 as unknown as boolean), TypeError, "it is not a boolean");
+  for (const cqe of [0, NaN, "5"]) assertThrows(() => cq.resize(cqe as number));
+});
+
+Deno.test("CompletionQueue.poll() polls as many as it is asked for, without memory for more", () => {
+  using setup = setUp();
+  const { cq } = setup;
+  complete(0, 20);
+  assertEquals(ids(cq.poll(3)), [0, 1, 2]);
+  assertEquals(ids(cq.poll(1)), [3]);
+  assertEquals(ids(cq.poll()), range(4, 20));
+  assertEquals(cq.poll(2 ** 31 - 1), []);
+});
+
+Deno.test("CompletionQueue.poll() throws when the provider fails or gives too many", () => {
+  using setup = setUp();
+  const { cq } = setup;
+  const batch = new WorkCompletions(4);
+  complete(0, 2);
+  assertEquals(cq.pollInto(batch), 2);
+  recorder.fail("ibv_poll_cq", 5, { times: 1, result: -5n });
+  const error = assertThrows(() => cq.pollInto(batch), VerbsError);
+  assertEquals([error.verb, error.code], ["ibv_poll_cq", "EIO"]);
+  assert(error.hint!.includes("overrun"));
+  assertEquals(batch.length, 0);
+  recorder.fail("ibv_poll_cq", 95, { times: 1, result: 95n });
+  assertEquals(assertThrows(() => cq.pollInto(batch), VerbsError).code, "EOPNOTSUPP");
+  assertEquals(cq.poll(), []);
+});
+
+Deno.test("CompletionQueue.pollInto() makes one native call when the queue is empty", () => {
+  using setup = setUp();
+  const { cq } = setup;
+  const batch = new WorkCompletions(4);
+  recorder.take();
+  cq.pollInto(batch);
+  assertEquals(recorder.take().map(({ verb }) => verb), ["ibv_poll_cq"]);
+});
+
+Deno.test("Completions keep their order when two iterations are left one after the other", async () => {
+  using setup = setUp();
+  const { cq } = setup;
+  complete(0, 10);
+  const found: number[] = [];
+  const [one, two] = [cq.completions({ batch: 2 }), cq.completions({ batch: 8 })];
+  for (const iteration of [one, two]) found.push(Number((await iteration.next()).value!.wrId));
+  await one.return();
+  await two.return();
+  found.push(...ids(cq.poll(3)));
+  for await (const wc of cq.completions()) {
+    found.push(Number(wc.wrId));
+    break;
+  }
+  const batch = new WorkCompletions(3);
+  while (cq.pollInto(batch) > 0) found.push(...ids(batch));
+  assertEquals(found, range(0, 10));
+});
+
+Deno.test("An iteration gets what another one polled and did not give out", async () => {
+  using setup = setUp();
+  const { cq } = setup;
+  const waits = cq.completions().next();
+  complete(0, 3);
+  const busy = cq.completions();
+  assertEquals((await busy.next()).value?.wrId, 0n);
+  assertEquals((await waits).value?.wrId, 1n);
+  assertEquals((await busy.next()).value?.wrId, 2n);
+});
+
+Deno.test("CompletionQueue.completions() reports wrong options at the first step, by rejecting", async () => {
+  using setup = setUp();
+  const { cq, context } = setup;
+  const options: [unknown, RegExp][] = [
+    [{ signal: new AbortController() }, /it is not an? AbortSignal/],
+    [{ batch: 0 }, /batch 0/],
+    [{ batch: "8" }, /batch "8"/],
+    [{ spin: -1 }, /spin -1/],
+    [{ spins: 1 }, /there is no attribute "spins"/],
+    [null, /it is not an object/],
+  ];
+  for (const [wrong, message] of options) {
+    const error = await assertRejects(() => cq.completions(wrong as object).next());
+    assert(message.test((error as Error).message), `${error}`);
+  }
+  using silent = new CompletionQueue(context, { cqe: 4, channel: null });
+  await assertRejects(() => silent.completions().next(), TypeError, "has no channel");
+});
+
+Deno.test("CompletionQueue.completions() ends when the queue is closed, polled ahead or not", async () => {
+  using setup = setUp();
+  const { cq } = setup;
+  complete(0, 3);
+  const iteration = cq.completions();
+  await iteration.next();
+  cq.close();
+  await assertRejects(() => iteration.next(), TypeError, "it is disposed");
+  assertEquals((await iteration.next()).done, true);
+  await assertRejects(() => cq.completions().next(), TypeError, "it is disposed");
+});
+
+Deno.test("CompletionQueue.completions() rejects when polling or arming fails", async () => {
+  using setup = setUp();
+  const { cq } = setup;
+  recorder.fail("ibv_poll_cq", 5, { times: 1, result: -5n });
+  await assertRejects(() => cq.completions().next(), VerbsError, "ibv_poll_cq");
+  recorder.fail("ibv_req_notify_cq", "EIO", { times: 1 });
+  await assertRejects(() => cq.completions().next(), VerbsError, "ibv_req_notify_cq");
+});
+
+Deno.test("drain() polls what is in the queue, and gives it to later polls in order", async () => {
+  using setup = setUp();
+  const { cq } = setup;
+  complete(0, 100);
+  const iteration = cq.completions({ batch: 4 });
+  assertEquals((await iteration.next()).value?.wrId, 0n);
+  drain(cq);
+  complete(100, 103);
+  recorder.take();
+  const found = [...ids(cq.poll(10)), Number((await iteration.next()).value!.wrId)];
+  found.push(...ids(cq.poll(200)));
+  // All that were there before come without a native poll.
+  assertEquals(recorder.takeOf("ibv_poll_cq"), []);
+  found.push(...ids(cq.poll(200)));
+  assertEquals(found, range(1, 103));
+});
+
+Deno.test("drain() wakes an iteration that waits", async () => {
+  using setup = setUp();
+  const { cq } = setup;
+  using silent = new CompletionChannel(setup.context);
+  using queue = new CompletionQueue(setup.context, { cqe: 8, channel: silent });
+  const wait = queue.completions().next();
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  // Its event does not come: the recorder sends none for a queue that it does not take for armed.
+  recorder.fail("ibv_get_cq_event", "EAGAIN");
+  recorder.complete("cq1", { wr_id: 7n });
+  drain(queue);
+  assertEquals((await wait).value?.wrId, 7n);
+  assertEquals(cq.poll(), []);
+});
+
+Deno.test("drain() leaves an error to the next poll, and does nothing to a closed queue", () => {
+  using setup = setUp();
+  const { cq } = setup;
+  recorder.fail("ibv_poll_cq", 5, { times: 1, result: -5n });
+  drain(cq);
+  cq.close();
+  drain(cq);
+  assertEquals(recorder.violations(), []);
+});
+
+Deno.test("drain() ends although completions keep coming", () => {
+  using setup = setUp();
+  const cq = new CompletionQueue(setup.context, { cqe: 8 });
+  // Each poll finds the batch full.
+  recorder.fail("ibv_poll_cq", 0, { result: 64n });
+  recorder.take();
+  drain(cq);
+  assertEquals(recorder.takeOf("ibv_poll_cq").length, 1);
+});
+
+Deno.test("Polling reports successful sends to the trackers of their queue pairs", () => {
+  using setup = setUp();
+  const { cq } = setup;
+  const trackers = [1, 2, 3].map((qpNum) => {
+    const tracker = new SendTracker();
+    tracker.posted(4);
+    addSender(cq, qpNum, tracker);
+    return tracker;
+  });
+  const left = (): number[] =>
+    trackers.map((tracker) => [1, 2, 3, 4].filter((number) => tracker.isUnderWay(number)).length);
+  const RECV = 128;
+  for (const qp_num of [1, 1, 2, 1, 2]) recorder.complete("cq0", { qp_num });
+  recorder.complete("cq0", { qp_num: 1, opcode: RECV });
+  recorder.complete("cq0", { qp_num: 2, status: WcStatus.WR_FLUSH_ERR });
+  recorder.complete("cq0", { qp_num: 77 });
+  assertEquals(left(), [4, 4, 4]);
+  cq.poll(2);
+  assertEquals(left(), [2, 4, 4]);
+  cq.pollInto(new WorkCompletions(8));
+  assertEquals(left(), [1, 2, 4]);
+  removeSender(cq, 1);
+  recorder.complete("cq0", { qp_num: 1 });
+  recorder.complete("cq0", { qp_num: 3 });
+  drain(cq);
+  assertEquals(left(), [1, 2, 3]);
+  // They are reported when they are polled from the device, not again when they are given out.
+  cq.poll(8);
+  assertEquals(left(), [1, 2, 3]);
+});
+
+Deno.test("CompletionQueue is one short line in console.log", () => {
+  using setup = setUp();
+  const { cq, context } = setup;
+  using silent = new CompletionQueue(context, { cqe: 4, channel: null });
+  const { channel } = cq;
+  assertEquals(Deno.inspect(cq), `CompletionQueue { cqe: 256, channel: ${channel!.fd} }`);
+  assertEquals(Deno.inspect(silent), 'CompletionQueue { cqe: 4, channel: "none" }');
+  assertEquals(
+    Deno.inspect(channel),
+    `CompletionChannel { device: "recorder0", fd: ${channel!.fd} }`,
+  );
+});
+
+Deno.test("Queues without a channel of their own share one, also after that was closed", () => {
+  using setup = setUp();
+  const { cq, context } = setup;
+  using same = new CompletionQueue(context, { cqe: 4 });
+  assertEquals(same.channel, cq.channel);
+  cq.channel!.close();
+  assertEquals([cq.disposed, same.disposed], [true, true]);
+  using next = new CompletionQueue(context, { cqe: 4 });
+  assert(next.channel !== cq.channel);
+  assertEquals(recorder.violations(), []);
+});
