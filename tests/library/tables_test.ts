@@ -1,0 +1,162 @@
+// The tables of verbs, compared with the installed header and library.
+import { assert, assertEquals, assertGreater } from "@std/assert";
+import { nonblocking } from "../../ffi/library.ts";
+import { rows } from "../../ffi/verbs.ts";
+import type { AnyRow, NativeRow, Row } from "../../ffi/verbs/row.ts";
+import { Cq, Qp } from "../../ffi/parameters.ts";
+import type { IbvCq } from "../../ffi/handles.ts";
+import { type Prototype, prototypes } from "./header.ts";
+
+const HEADER = await prototypes();
+const ALL = new Map<string, AnyRow>(Object.entries(rows));
+/** The header's functions behind its macros, by the name of the macro or of what stands for it here. */
+const BEHIND_MACROS: Record<string, string> = {
+  ___ibv_query_port: "ibv_query_port",
+  __ibv_reg_mr: "ibv_reg_mr",
+  __ibv_reg_mr_iova: "ibv_reg_mr_iova",
+};
+/** Not a verb: it finds the struct that encloses a context. */
+const HELPERS = ["verbs_get_ctx"];
+/** Under a name of its own here, because a macro has its name. */
+const FROZEN = "_compat_ibv_query_port";
+/** Functions of later versions of rdma-core. */
+const NEWER = [
+  "_ibv_query_comp_cntr_caps",
+  "ibv_alloc_buf",
+  "ibv_alloc_dmah",
+  "ibv_create_comp_cntr",
+  "ibv_dealloc_dmah",
+  "ibv_destroy_comp_cntr",
+  "ibv_dm_export_dmabuf_fd",
+  "ibv_export_buf_dmabuf_fd",
+  "ibv_free_buf",
+  "ibv_inc_comp_cntr",
+  "ibv_inc_err_comp_cntr",
+  "ibv_qp_attach_comp_cntr",
+  "ibv_query_comp_cntr_caps",
+  "ibv_query_port_speed",
+  "ibv_read_comp_cntr",
+  "ibv_read_err_comp_cntr",
+  "ibv_reg_buf_mr",
+  "ibv_reg_mr_ex",
+  "ibv_set_comp_cntr",
+  "ibv_set_err_comp_cntr",
+  "ibv_wr_flush",
+  "ibv_wr_opcode_str",
+];
+
+function nativeOf(name: string): NativeRow | undefined {
+  const row = ALL.get(name)!;
+  return "parameters" in row && row.parameters !== undefined ? row : undefined;
+}
+
+/** The types of FFI that may stand for a C type. */
+function ffiTypes(type: string): unknown[] {
+  if (/[*[]/.test(type)) return ["pointer", "buffer", "u64"];
+  const words = type.replace(/\bconst\b/, "").trim();
+  const known: [RegExp, unknown[]][] = [
+    [/^(uint8_t)\b/, ["u8"]],
+    [/^(uint16_t|__be16)\b/, ["u16"]],
+    [/^(uint32_t|__be32|unsigned int)\b/, ["u32"]],
+    [/^(uint64_t|__be64)\b/, ["u64"]],
+    [/^enum \w+/, ["u32", "i32"]],
+    [/^int\b/, ["i32"]],
+    [/^size_t\b/, ["usize"]],
+    [/^ssize_t\b/, ["isize"]],
+    [/^void$/, ["void"]],
+  ];
+  const found = known.find(([pattern]) => pattern.test(words));
+  assert(found !== undefined, `no FFI type is known for "${type}"`);
+  return found[1];
+}
+
+/** Ops that take the size of their last argument as well. */
+const SIZED = ["ibv_query_device_ex", "ibv_query_port"];
+
+function assertMatches({ parameters, result }: Prototype, name: string, row: NativeRow): void {
+  const taken = SIZED.includes(name) ? row.parameters.slice(0, -1) : row.parameters;
+  assertEquals(taken.length, parameters.length, `parameters of ${name}`);
+  for (const [i, type] of parameters.entries()) {
+    assert(ffiTypes(type).includes(taken[i]), `${name}: ${type}`);
+  }
+  assert(ffiTypes(result).includes(row.result), `${name}: ${result}`);
+}
+
+Deno.test("The tables have every function of verbs.h, and no others but newer ones", () => {
+  const declared = HEADER.map(({ name }) => BEHIND_MACROS[name] ?? name)
+    .filter((name) => !HELPERS.includes(name));
+  const known = [...ALL.keys()].filter((name) => name !== FROZEN);
+  assertGreater(declared.length, 150);
+  assertEquals(new Set(known), new Set([...declared, ...NEWER]));
+});
+
+Deno.test("The tables have the parameters and results of verbs.h", () => {
+  for (const prototype of HEADER) {
+    const name = BEHIND_MACROS[prototype.name] ?? prototype.name;
+    const row = HELPERS.includes(name) ? undefined : nativeOf(name);
+    // what is behind a macro takes one argument more than the macro
+    if (row === undefined || (name !== prototype.name && name !== "ibv_query_port")) continue;
+    assertMatches(prototype, name, row);
+  }
+});
+
+Deno.test("The tables say of each function whether it is exported or an inline one", () => {
+  for (const { name, isInline } of HEADER) {
+    const row = ALL.get(name);
+    if (row === undefined || name === "ibv_query_port") continue;
+    const isExported = nativeOf(name) !== undefined && !("op" in row);
+    assertEquals(isExported, !isInline, name);
+  }
+});
+
+Deno.test("The installed library exports what the tables say it does", async () => {
+  const exported = await exportedSymbols();
+  for (const [name, row] of ALL) {
+    const native = nativeOf(name);
+    if (native === undefined || "op" in row || NEWER.includes(name)) continue;
+    const symbol = "symbol" in native ? native.symbol ?? name : name;
+    assert(exported.has(symbol), `${symbol} is not exported`);
+  }
+});
+
+Deno.test("Rows that may block are those of nonblocking()", () => {
+  const blocking = [...ALL].filter(([, row]) => "blocking" in row && row.blocking);
+  assertEquals(blocking.map(([name]) => name).sort(), [
+    "ibv_create_ah",
+    "ibv_create_ah_from_wc",
+    "ibv_init_ah_from_wc",
+    "ibv_reg_mr_iova2",
+    "ibv_resolve_eth_l2_from_gid",
+  ]);
+  assertEquals(Object.keys(nonblocking()).length, blocking.length);
+});
+
+Deno.test("A row whose FFI types do not carry its prototype does not compile", () => {
+  const right: Row<(cq: IbvCq, cqe: number) => number> = {
+    parameters: [Cq, "i32"],
+    result: "i32",
+    fails: "code",
+  };
+  const wrong: Row<(cq: IbvCq, cqe: number) => number>[] = [
+    // @ts-expect-error a handle of another kind
+    { parameters: [Qp, "i32"], result: "i32", fails: "code" },
+    // @ts-expect-error a parameter too few
+    { parameters: [Cq], result: "i32", fails: "code" },
+    // @ts-expect-error a 64-bit integer is a bigint
+    { parameters: [Cq, "u64"], result: "i32", fails: "code" },
+    // @ts-expect-error a handle is no number
+    { parameters: [Cq, "i32"], result: Cq, fails: "code" },
+    // @ts-expect-error there is no such op
+    { op: ["ibv_cq", "ops", "resize_cq"], parameters: [Cq, "i32"], result: "i32", fails: "code" },
+  ];
+  assertEquals(wrong.length, 5);
+  assertEquals("parameters" in right, true);
+});
+
+async function exportedSymbols(): Promise<Set<string>> {
+  const { stdout } = await new Deno.Command("/sbin/ldconfig", { args: ["-p"] }).output();
+  const path = /libibverbs\.so\.1 .*=> (\S+)/.exec(new TextDecoder().decode(stdout))![1]!;
+  const nm = await new Deno.Command("nm", { args: ["-D", "--defined-only", path] }).output();
+  const symbols = new TextDecoder().decode(nm.stdout).matchAll(/ T (\w+)@@/g);
+  return new Set([...symbols].map(([, name]) => name!));
+}

@@ -1,0 +1,77 @@
+/** Queue pairs on the recorder, and what reaches it. Import the recorder before this. */
+
+import { type SendTracker } from "../../../types/completion/send_tracker.ts";
+import {
+  AccessFlags,
+  AddressHandle,
+  CompletionQueue,
+  Context,
+  MemoryRegion,
+  ProtectionDomain,
+  type QpInitAttr,
+  QpState,
+  QpType,
+  QueuePair,
+} from "../../../mod.ts";
+import * as recorder from "../../provider/recorder.ts";
+import type { Fields } from "../../provider/records.ts";
+
+export type { SendTracker };
+
+/** The qkey of the tests. */
+export const QKEY = 0x1111_1111;
+
+/** A queue pair on the recorder with all that it needs. Disposing it closes the device. */
+export interface Recorded extends Disposable {
+  readonly context: Context;
+  readonly pd: ProtectionDomain;
+  readonly cq: CompletionQueue;
+  readonly qp: QueuePair;
+  readonly mr: MemoryRegion;
+}
+
+/** Makes a queue pair of a type; UD queue pairs are ready to send. */
+export function record(type: QpType, init: Partial<QpInitAttr> = {}): Recorded {
+  recorder.reset();
+  const context = Context.open("recorder0");
+  const pd = new ProtectionDomain(context);
+  const cq = new CompletionQueue(context, { cqe: 64 });
+  const mr = new MemoryRegion(pd, 4096, AccessFlags.LOCAL_WRITE);
+  const cap = { maxSendWr: 16, maxRecvWr: 16, maxSendSge: 4, maxRecvSge: 4, maxInlineData: 64 };
+  const qp = new QueuePair(pd, { type, sendCq: cq, recvCq: cq, cap, ...init });
+  if (type === QpType.UD) qp.activateUd({ port: 1, qkey: QKEY });
+  else for (const qpState of [QpState.INIT, QpState.RTR, QpState.RTS]) qp.modify({ qpState });
+  recorder.take();
+  return { context, pd, cq, qp, mr, [Symbol.dispose]: () => context.close() };
+}
+
+/** A handle for some peer. */
+export function handle(pd: ProtectionDomain): AddressHandle {
+  return new AddressHandle(pd, { portNum: 1, dlid: 7 });
+}
+
+/** The requests of one call that posts. */
+export interface PostedRequest {
+  /** `struct ibv_send_wr` or `struct ibv_recv_wr`, by its C fields. */
+  readonly wr: Fields;
+  /** Its scatter/gather elements. */
+  readonly sges: readonly Fields[];
+}
+
+/** The requests that were posted since the last look, call by call. */
+export function posted(verb = "ibv_post_send"): PostedRequest[][] {
+  return recorder.takeOf(verb).map(({ args }) => {
+    const requests: PostedRequest[] = [];
+    for (let i = 0; args[`wr[${i}]`] !== undefined; i++) {
+      const wr = args[`wr[${i}]`] as { readonly fields: Fields };
+      const list = args[`wr[${i}].sg_list`] as { readonly elements: readonly Fields[] } | undefined;
+      requests.push({ wr: wr.fields, sges: list?.elements ?? [] });
+    }
+    return requests;
+  });
+}
+
+/** The `wr_id` of each request that was posted since the last look, call by call. */
+export function postedIds(verb = "ibv_post_send"): number[][] {
+  return posted(verb).map((requests) => requests.map(({ wr }) => Number(wr.wr_id)));
+}
