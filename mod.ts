@@ -81,6 +81,7 @@ export {
   type CompletionsOptions,
   type CqInitAttr,
 } from "./types/completion/completion_queue.ts";
+export type { Completions } from "./types/completion/completions.ts";
 export {
   type WcAddress,
   WcFlags,

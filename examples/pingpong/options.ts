@@ -17,6 +17,12 @@ interface FlagOption {
   readonly text: string;
 }
 
+/** An option as the help shows it. A flag has no value. */
+interface Shown extends FlagOption {
+  readonly value?: string;
+  readonly fallback?: number;
+}
+
 const NUMBERS = {
   "port": {
     short: "p",
@@ -113,7 +119,7 @@ export interface Tool {
 const COMMON_NUMBERS = ["port", "ib-port", "size", "rx-depth", "iters", "sl", "timeout"] as const;
 const COMMON_FLAGS = ["events", "chk"] as const;
 
-function entriesOf({ numbers = [], flags = [] }: Tool): (readonly [string, FlagOption])[] {
+function entriesOf({ numbers = [], flags = [] }: Tool): (readonly [string, Shown])[] {
   const names = [...COMMON_NUMBERS, ...numbers];
   return [
     ["ib-dev", { short: "d", value: "DEVICE", text: "RDMA device; the first one by default" }],
@@ -128,7 +134,7 @@ function entriesOf({ numbers = [], flags = [] }: Tool): (readonly [string, FlagO
 export function helpOf(tool: Tool): string {
   const command = `deno run --allow-ffi --allow-net examples/${tool.name}.ts [OPTIONS]`;
   const lines = entriesOf(tool).map(([name, option]) => {
-    const { short, value, fallback } = option as Partial<NumberOption>;
+    const { short, value, fallback } = option;
     const long = value === undefined ? `--${name}` : `--${name}=${value}`;
     const left = `${short === undefined ? "   " : `-${short},`} ${long}`;
     const number = tool.defaults?.[name as NumberName] ?? fallback;

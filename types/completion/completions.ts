@@ -46,7 +46,7 @@ export class Completions implements AsyncIterableIterator<WorkCompletion, void, 
   }
 
   /** The next completion. */
-  next(): Promise<Result> {
+  next(): Promise<IteratorResult<WorkCompletion, void>> {
     if (this.#running !== undefined || this.#ended) return this.#after(() => this.#step());
     try {
       const completion = this.#takeNow();
@@ -59,7 +59,7 @@ export class Completions implements AsyncIterableIterator<WorkCompletion, void, 
   }
 
   /** Ends the iteration. Completions that were polled ahead stay in the queue. */
-  return(): Promise<Result> {
+  return(): Promise<IteratorResult<WorkCompletion, void>> {
     return this.#after(async () => {
       this.#ended = true;
       return await END;
@@ -67,7 +67,7 @@ export class Completions implements AsyncIterableIterator<WorkCompletion, void, 
   }
 
   /** Ends the iteration with an error. */
-  throw(error: unknown): Promise<Result> {
+  throw(error: unknown): Promise<IteratorResult<WorkCompletion, void>> {
     return this.#after(async () => {
       this.#ended = true;
       return await Promise.reject(error);

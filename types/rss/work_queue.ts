@@ -8,6 +8,7 @@ import { EOPNOTSUPP } from "../../ffi/errno.ts";
 import type { IbvWq } from "../../ffi/handles.ts";
 import { enums, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
+import { hasOwnOp } from "../../ffi/library/ops.ts";
 import { handleAddress } from "../../ffi/pointers.ts";
 import { readField, readNative, writeField } from "../../ffi/struct.ts";
 import { CompletionQueue } from "../completion/completion_queue.ts";
@@ -192,7 +193,7 @@ export class WorkQueue extends NativeResource<IbvWq> {
     this.maxWr = readField(view, fields.max_wr);
     this.maxSge = readField(view, fields.max_sge);
     this.#postRecv = verbs().ibv_post_wq_recv;
-    if (readNative(handle, structs.ibv_wq.fields.post_recv) !== 0n) {
+    if (hasOwnOp(handle, "ibv_wq", "post_recv")) {
       const hint = (code: string): string | undefined => hintPost(code, this.state);
       this.#receiver = new RecvPoster(
         { verb: "ibv_post_wq_recv", action: "post receive", hint },

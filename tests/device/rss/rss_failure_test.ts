@@ -1,15 +1,16 @@
 // Each verb failing in the kernel: a typed error, nothing left behind, and the next attempt succeeds.
 import { assertEquals, assertThrows } from "@std/assert";
 import { EOPNOTSUPP } from "../../../ffi/errno.ts";
-import { type Verbs, verbs } from "../../../ffi/library.ts";
+import { verbs } from "../../../ffi/library.ts";
+import type { Verbs } from "../../../ffi/verbs.ts";
 import {
   CompletionQueue,
   Context,
+  type NativeResource,
   type QpInitAttr,
   QpState,
   QpType,
   QueuePair,
-  type Resource,
   RwqIndirectionTable,
   WorkQueue,
   WqState,
@@ -50,7 +51,11 @@ function rssOver(rwqIndTbl: RwqIndirectionTable): QpInitAttr {
   return { type: QpType.RAW_PACKET, rwqIndTbl, rxHashConf: hashOverAll() };
 }
 
-const MAKERS: readonly [stubVerb: string, verb: string, make: (objects: Objects) => Resource][] = [
+const MAKERS: readonly [
+  stubVerb: string,
+  verb: string,
+  make: (objects: Objects) => NativeResource,
+][] = [
   [
     "create_wq",
     "ibv_create_wq",
@@ -116,7 +121,7 @@ for (const [stubVerb, verb, change, state] of CHANGES) {
 const DESTROYERS: readonly [
   stubVerb: string,
   verb: string,
-  object: (objects: Objects) => Resource,
+  object: (objects: Objects) => NativeResource,
 ][] = [
   ["destroy_qp", "ibv_destroy_qp", ({ qp }) => qp],
   ["destroy_rwq_ind_table", "ibv_destroy_rwq_ind_table", ({ table }) => table],

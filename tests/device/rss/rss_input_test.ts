@@ -18,7 +18,7 @@ function reading<T extends object>(attributes: T, name: keyof T, code: () => voi
   const value = attributes[name];
   return Object.defineProperty({ ...attributes }, name, {
     enumerable: true,
-    get() {
+    get(): T[keyof T] {
       code();
       return value;
     },
@@ -66,7 +66,7 @@ stubTest("new WorkQueue() depends on the completion queue that the device got", 
   const wq = new WorkQueue(pd, {
     maxWr: 1,
     maxSge: 1,
-    get cq() {
+    get cq(): CompletionQueue {
       return queues[reads++]!;
     },
   });
@@ -121,7 +121,7 @@ stubTest("new RwqIndirectionTable() makes nothing when reading the list closes a
   using bench = openBench(2);
   const [a, b] = bench.workQueues as [WorkQueue, WorkQueue];
   const list = new Proxy([a, b], {
-    get(target, name, receiver) {
+    get(target, name, receiver): unknown {
       if (name === "1") b.close();
       return Reflect.get(target, name, receiver);
     },
@@ -137,7 +137,7 @@ stubTest("new RwqIndirectionTable() makes nothing when reading the list closes a
 stubTest("new RwqIndirectionTable() makes nothing when reading the list closes the device", () => {
   const bench = openBench(1);
   const list = new Proxy([...bench.workQueues], {
-    get(target, name, receiver) {
+    get(target, name, receiver): unknown {
       if (name === "0") bench.context.close();
       return Reflect.get(target, name, receiver);
     },
@@ -150,7 +150,7 @@ stubTest("new RwqIndirectionTable() takes a list as long as it was at first", ()
   using bench = openBench(4);
   const list = [...bench.workQueues];
   const growing = new Proxy(list, {
-    get(target, name, receiver) {
+    get(target, name, receiver): unknown {
       if (name === "0" && target.length < 200) target.push(...bench.workQueues);
       return Reflect.get(target, name, receiver);
     },

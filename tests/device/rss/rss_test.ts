@@ -1,6 +1,6 @@
 // Queue pairs by ibv_create_qp_ex: what reaches the kernel, what is refused, and what an RSS queue pair cannot do.
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { hasExtendedOp } from "../../../ffi/inlines.ts";
+import { hasContextOp } from "../../../ffi/library/ops.ts";
 import {
   AddressHandle,
   CompletionQueue,
@@ -279,7 +279,7 @@ stubTest(
   "new QueuePair() passes send operations on to a provider that has them",
   () => {
     using context = openRxe();
-    assert(hasExtendedOp(context.unsafeHandle, "create_qp_ex"));
+    assert(hasContextOp(context.unsafeHandle, "create_qp_ex"));
     const pd = new ProtectionDomain(context);
     const cq = new CompletionQueue(context, { cqe: 7 });
     const init = { type: UD, sendCq: cq, recvCq: cq, cap: { maxSendWr: 1, maxRecvWr: 1 } };

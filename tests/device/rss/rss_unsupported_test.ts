@@ -3,7 +3,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { errnoName } from "../../../ffi/errno.ts";
 import { structs } from "../../../ffi/layout.ts";
 import { verbs } from "../../../ffi/library.ts";
-import { addressOf } from "../../../ffi/memory.ts";
+import { bufferPointer, handleAddress } from "../../../ffi/pointers.ts";
 import { allocStruct, writeField } from "../../../ffi/struct.ts";
 import {
   CompletionQueue,
@@ -62,7 +62,7 @@ deviceTest("new QueuePair() with a hash is not supported on rxe", () => {
 function posing(context: Context, size: number): DataView<ArrayBuffer> {
   const object = new DataView(new ArrayBuffer(size));
   const { offset } = structs.ibv_wq.fields.context;
-  writeField(object, { offset, type: "ptr" }, Deno.UnsafePointer.value(context.unsafeHandle));
+  writeField(object, { offset, type: "ptr" }, handleAddress(context.unsafeHandle));
   return object;
 }
 
@@ -72,7 +72,7 @@ deviceTest(
     using context = openRxe();
     const { ibv_modify_wq, ibv_destroy_wq, ibv_destroy_rwq_ind_table } = verbs();
     const object = posing(context, structs.ibv_wq.size);
-    const pointer = Deno.UnsafePointer.create(addressOf(object));
+    const pointer = bufferPointer(object);
     const results = [
       ibv_modify_wq(pointer as IbvWq, allocStruct(structs.ibv_wq_attr)),
       ibv_destroy_wq(pointer as IbvWq),

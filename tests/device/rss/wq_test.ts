@@ -6,9 +6,11 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { hasExtendedOp } from "../../../ffi/inlines.ts";
 import { structs } from "../../../ffi/layout.ts";
-import { type Verbs, verbs } from "../../../ffi/library.ts";
+import { verbs } from "../../../ffi/library.ts";
+import { hasContextOp } from "../../../ffi/library/ops.ts";
+import { handleAddress, handleAt, nativeView } from "../../../ffi/pointers.ts";
+import type { Verbs } from "../../../ffi/verbs.ts";
 import {
   AccessFlags,
   CompletionQueue,
@@ -156,11 +158,11 @@ function withoutOp(
   op: "create_wq" | "modify_wq" | "create_rwq_ind_table",
 ): Disposable {
   const { fields } = structs.verbs_context;
-  const place = Deno.UnsafePointer.offset(handle, fields[op].offset - fields.context.offset)!;
-  const slot = new BigUint64Array(Deno.UnsafePointerView.getArrayBuffer(place, 8));
+  const offset = BigInt(fields[op].offset - fields.context.offset);
+  const slot = new BigUint64Array(nativeView(handleAt(handleAddress(handle) + offset)!, 8).buffer);
   const pointer = slot[0]!;
   slot[0] = 0n;
-  assertEquals(hasExtendedOp(handle, op), false);
+  assertEquals(hasContextOp(handle, op), false);
   return {
     [Symbol.dispose](): void {
       slot[0] = pointer;
@@ -350,8 +352,7 @@ function wqWithoutPost(make: () => WorkQueue): WorkQueue {
   table.ibv_create_wq = (context, attr) => {
     const wq = original(context, attr) as IbvWq;
     const { size, fields } = structs.ibv_wq;
-    const bytes = Deno.UnsafePointerView.getArrayBuffer(wq, size);
-    new DataView(bytes).setBigUint64(fields.post_recv.offset, 0n);
+    nativeView(wq, size).setBigUint64(fields.post_recv.offset, 0n);
     return wq;
   };
   try {

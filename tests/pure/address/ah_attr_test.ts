@@ -1,8 +1,8 @@
 // Addresses in native layout, field by field.
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
 import { structs } from "../../../ffi/layout.ts";
 import { fieldBytes, readField } from "../../../ffi/struct.ts";
-import { type AhAttr, readAhAttr, writeAhAttr } from "../../../types/address/ah_attr.ts";
+import { type AhAttr, ahAttrCodec, type AhAttrInit } from "../../../types/address/ah_attr.ts";
 import { Gid } from "../../../types/address/gid.ts";
 
 /** A value of its own for each field. */
@@ -22,8 +22,13 @@ const ATTR: AhAttr = {
   portNum: 103,
 };
 
-Deno.test("writeAhAttr() puts each field where verbs.h has it", () => {
-  const view = writeAhAttr(ATTR);
+/** What a program that reads the struct gets. */
+function roundTrip(attr: AhAttrInit): AhAttr {
+  return ahAttrCodec.read(ahAttrCodec.write(attr).view);
+}
+
+Deno.test("ahAttrCodec.write() puts each field where verbs.h has it", () => {
+  const { view } = ahAttrCodec.write(ATTR);
   const { fields, size } = structs.ibv_ah_attr;
   assertEquals(view.byteLength, size);
   assertEquals(fieldBytes(view, fields["grh.dgid"]), ATTR.grh.dgid.bytes);
@@ -39,15 +44,61 @@ Deno.test("writeAhAttr() puts each field where verbs.h has it", () => {
   assertEquals(readField(view, fields.port_num), 103);
 });
 
-Deno.test("readAhAttr() gives what writeAhAttr() was given", () => {
-  assertEquals(readAhAttr(writeAhAttr(ATTR)), ATTR);
+Deno.test("ahAttrCodec.read() gives what was written", () => {
+  assertEquals(JSON.stringify(roundTrip(ATTR)), JSON.stringify(ATTR));
 });
 
-Deno.test("writeAhAttr() zeroes what is left out, and is global when there is a GRH", () => {
-  const { grh } = readAhAttr(writeAhAttr({ portNum: 1 }));
+Deno.test("ahAttrCodec.write() zeroes what is left out, and is global if there is a GRH", () => {
+  const { grh, isGlobal, dlid } = roundTrip({ portNum: 1 });
   assertEquals([grh.dgid.isZero, grh.sgidIndex, grh.flowLabel], [true, 0, 0]);
-  assertEquals(readAhAttr(writeAhAttr({ portNum: 1 })).isGlobal, false);
+  assertEquals([isGlobal, dlid], [false, 0]);
   const global = { portNum: 1, grh: { dgid: Gid.parse("::1"), sgidIndex: 4 } };
-  assertEquals(readAhAttr(writeAhAttr(global)).isGlobal, true);
-  assertEquals(readAhAttr(writeAhAttr({ ...global, isGlobal: false })).isGlobal, false);
+  assertEquals(roundTrip(global).isGlobal, true);
+  assertEquals(roundTrip({ ...global, isGlobal: false }).isGlobal, false);
 });
+
+const grh = { dgid: Gid.parse("::1"), sgidIndex: 0 };
+const MISTAKES: [string, unknown, string][] = [
+  ["an unknown attribute", { portNum: 1, slid: 3 }, 'there is no attribute "slid"'],
+  ["an unknown attribute of the GRH", { portNum: 1, grh: { ...grh, sgid: 3 } }, '"sgid"'],
+  ["no port", { dlid: 1 }, "portNum is missing"],
+  ["no GID", { portNum: 1, grh: { sgidIndex: 1 } }, "dgid is missing"],
+  ["no GID index", { portNum: 1, grh: { dgid: grh.dgid } }, "sgidIndex is missing"],
+  ["a GRH that is null", { portNum: 1, grh: null }, "null"],
+  ["a GRH that is a Gid", { portNum: 1, grh: grh.dgid }, "Cannot use grh"],
+  ["a GID that is text", { portNum: 1, grh: { ...grh, dgid: "::1" } }, "it is not a Gid"],
+  ["isGlobal without a GRH", { portNum: 1, isGlobal: true }, "grh is missing"],
+  ["isGlobal that is a number", { portNum: 1, isGlobal: 1 }, "it is not a boolean"],
+  ["null", null, "Cannot use address null"],
+  ["a string", "fe80::1", "Cannot use address"],
+];
+for (const [what, attr, message] of MISTAKES) {
+  Deno.test(`ahAttrCodec.write() refuses ${what}`, () => {
+    assertThrows(() => ahAttrCodec.write(attr as AhAttrInit), TypeError, message);
+  });
+}
+
+const RANGES: [string, number][] = [["dlid", 16], ["sl", 4], ["srcPathBits", 8], ["staticRate", 8]];
+for (const [name, bits] of RANGES) {
+  Deno.test(`ahAttrCodec.write() takes ${name} of ${bits} bits and no more`, () => {
+    ahAttrCodec.write({ portNum: 1, [name]: 2 ** bits - 1 });
+    for (const value of [2 ** bits, -1]) {
+      assertThrows(() => ahAttrCodec.write({ portNum: 1, [name]: value }), RangeError, name);
+    }
+  });
+}
+
+const GRH_RANGES: [string, number][] = [
+  ["flowLabel", 20],
+  ["sgidIndex", 8],
+  ["hopLimit", 8],
+  ["trafficClass", 8],
+];
+for (const [name, bits] of GRH_RANGES) {
+  Deno.test(`ahAttrCodec.write() takes ${name} of ${bits} bits and no more`, () => {
+    const write = (value: number): unknown =>
+      ahAttrCodec.write({ portNum: 1, grh: { ...grh, [name]: value } });
+    write(2 ** bits - 1);
+    for (const value of [2 ** bits, -1]) assertThrows(() => write(value), RangeError, name);
+  });
+}

@@ -26,7 +26,7 @@ Deno.test("Gid takes 16 bytes, and no other number of them", () => {
     assertThrows(
       () => new Gid(new Uint8Array(length)),
       RangeError,
-      `takes 16 bytes, not ${length}`,
+      `it has 16 bytes, not ${length}`,
     );
   }
 });

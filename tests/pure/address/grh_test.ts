@@ -27,7 +27,7 @@ Deno.test("Grh copies the first 40 bytes, and throws when there are fewer", () =
   assertThrows(
     () => new Grh(new Uint8Array(39)),
     RangeError,
-    "it takes 40 bytes, and there are 39",
+    "it has 40 bytes, and there are 39",
   );
 });
 

@@ -2,6 +2,7 @@ import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { Gid } from "../../../mod.ts";
 import { type Address, encodeAddress } from "../../../examples/pingpong/address.ts";
 import { exchangeAsClient, exchangeAsServer } from "../../../examples/pingpong/exchange.ts";
+import { readBytes, writeBytes } from "../../../examples/support/tcp.ts";
 
 const server: Address = { lid: 1, qpn: 2, psn: 3, gid: Gid.parse("10.0.0.1") };
 const client: Address = { lid: 4, qpn: 5, psn: 6, gid: Gid.parse("fd00::2") };
@@ -86,15 +87,26 @@ Deno.test("exchangeAsServer() says what is missing when the client never confirm
   await assertRejects(() => serving, Error, "The client did not confirm the address within 0.05 s");
 });
 
-Deno.test("exchangeAsServer() names action and peer when the connection is reset", async () => {
-  const port = freePort();
-  const serving = exchangeAsServer({ port, timeout: 10, here: [server] }, () => {});
-  const connection = await connect(port);
-  await connection.write(encodeAddress(client));
-  await connection.read(new Uint8Array(1));
-  // The system resets a connection that is closed while it holds data that nobody read.
-  connection.close();
-  await assertRejects(() => serving, Error, "Cannot read from 127.0.0.1, TCP port ");
+Deno.test("readBytes() and writeBytes() name action and peer when the connection is reset", async () => {
+  const reset = (): Promise<never> =>
+    Promise.reject(new Deno.errors.ConnectionReset("Connection reset by peer (os error 104)"));
+  const connection = {
+    read: reset,
+    write: reset,
+    remoteAddr: { hostname, port: 7 },
+  } as unknown as Deno.TcpConn;
+  const { signal } = new AbortController();
+  const reason = "Connection reset by peer (os error 104)";
+  await assertRejects(
+    () => readBytes(connection, 1, signal),
+    Error,
+    `Cannot read from 127.0.0.1, TCP port 7: ${reason}`,
+  );
+  await assertRejects(
+    () => writeBytes(connection, new Uint8Array(1), signal),
+    Error,
+    `Cannot write to 127.0.0.1, TCP port 7: ${reason}`,
+  );
 });
 
 Deno.test("exchangeAsServer() escapes what a terminal would obey in the bytes of a client", async () => {
