@@ -13,6 +13,8 @@ export function openRecorder(): Recorded {
   recorder.reset();
   const context = Context.open("recorder0");
   const pd = new ProtectionDomain(context);
+  // The number of ports is asked for once.
+  assertEquals(context.physPortCnt > 0, true);
   recorder.take();
   return {
     context,

@@ -108,3 +108,20 @@ Deno.test("Grh.ipVersion is 6 when the checksum needs folding twice, as libibver
   assertEquals(grh(0x60, bytes.toHex()).ipVersion, 6);
   assertEquals(grh(0x00, bytes.toHex()).ipVersion, 4);
 });
+
+Deno.test("Grh refuses what is not bytes, and bytes that claim a length", () => {
+  for (const bytes of [null, undefined, "", 40, new ArrayBuffer(40), { length: 40 }]) {
+    assertThrows(() => new Grh(bytes as unknown as Uint8Array), TypeError, "not a Uint8Array");
+  }
+  const bytes = new Uint8Array(8);
+  Object.defineProperty(bytes, "length", { get: () => 40 });
+  assertThrows(() => new Grh(bytes), RangeError, "it has 40 bytes, and there are 8");
+});
+
+Deno.test("Grh appears with its sender and receiver", () => {
+  const bytes = new Uint8Array(40);
+  bytes[20] = 0x45;
+  bytes.set([10, 0, 0, 1, 10, 0, 0, 2], 32);
+  const text = "Grh { sgid: ::ffff:10.0.0.1, dgid: ::ffff:10.0.0.2 }";
+  assertEquals(Deno.inspect(new Grh(bytes)), text);
+});
