@@ -144,7 +144,7 @@ deviceTest("CompletionChannel.getCqEvent() rejects when the channel is disposed"
     assert(outcome.status === "rejected");
     assertStringIncludes(outcome.reason.message, "the completion channel was disposed");
   }
-  assertThrows(() => channel.getCqEvent(), TypeError, "it is disposed");
+  await assertRejects(() => channel.getCqEvent(), TypeError, "it is disposed");
   assertThrows(() => channel.fd, TypeError, "it is disposed");
   assertEquals(countOf("ctx"), before);
 });

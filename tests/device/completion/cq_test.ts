@@ -39,7 +39,7 @@ deviceTest("new CompletionQueue() tells the device's limit when asked for more",
   const error = assertThrows(() => new CompletionQueue(context, { cqe: maxCqe + 1 }), VerbsError);
   assertEquals([error.verb, error.code], ["ibv_create_cq", "EINVAL"]);
   assertStringIncludes(error.message, `(cqe ${maxCqe + 1})`);
-  assertStringIncludes(error.hint!, `allows up to ${maxCqe} entries`);
+  assertStringIncludes(error.hint!, `supports up to ${maxCqe} entries`);
   assertEquals(countOf("cq"), before);
 });
 
@@ -57,7 +57,7 @@ deviceTest("new CompletionQueue() refuses bad arguments before native code is re
   assertThrows(
     () => new CompletionQueue(context, { cqe: 4, channel }),
     TypeError,
-    "the channel belongs to another context",
+    "channel belongs to another context",
   );
   channel.close();
   using same = new CompletionQueue(other, { cqe: 4 });

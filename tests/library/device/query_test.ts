@@ -1,0 +1,80 @@
+// Attributes of devices and ports, in every bit.
+import * as recorder from "../../provider/recorder.ts";
+import { assertEquals, assertThrows } from "@std/assert";
+import { structs } from "../../../ffi/layout.ts";
+import { AtomicCap, Context, LinkLayer, Mtu, PortState, VerbsError } from "../../../mod.ts";
+import { assertSame, paths, readByC, valueAt } from "../../c/device_attr_ex.ts";
+
+function open(): Context {
+  recorder.reset();
+  return Context.open();
+}
+
+Deno.test("Context.queryDeviceEx() reads every field where C does", async () => {
+  using context = open();
+  const bytes = crypto.getRandomValues(new Uint8Array(structs.ibv_device_attr_ex.size));
+  recorder.answerBytes("ibv_query_device_ex", bytes);
+  assertSame(context.queryDeviceEx(), await readByC([], bytes));
+});
+
+Deno.test("Context.queryDevice() reads every field that queryDeviceEx() reads", () => {
+  using context = open();
+  const bytes = crypto.getRandomValues(new Uint8Array(structs.ibv_device_attr.size));
+  const version = new TextEncoder().encode("20.1.2\0garbage");
+  bytes.set(version, structs.ibv_device_attr.fields.fw_ver.offset);
+  recorder.answerBytes("ibv_query_device", bytes);
+  recorder.answerBytes("ibv_query_device_ex", bytes);
+  const attr = context.queryDevice();
+  assertEquals(attr.fwVer, "20.1.2");
+  assertEquals(context.queryDeviceEx().origAttr, attr);
+  const view = new DataView(bytes.buffer);
+  const { fields } = structs.ibv_device_attr;
+  // GUIDs are in network order; the other fields are in host order.
+  assertEquals(attr.nodeGuid, view.getBigUint64(fields.node_guid.offset));
+  assertEquals(attr.maxMrSize, view.getBigUint64(fields.max_mr_size.offset, true));
+  assertEquals(attr.maxQp, view.getInt32(fields.max_qp.offset, true));
+});
+
+for (const code of ["EOPNOTSUPP", "ENOSYS"] as const) {
+  Deno.test(`Context.queryDeviceEx() gives the basic attributes when the provider answers ${code}`, () => {
+    using context = open();
+    recorder.fail("ibv_query_device_ex", code);
+    const { origAttr, ...rest } = context.queryDeviceEx();
+    assertEquals(origAttr, context.queryDevice());
+    assertEquals(origAttr.atomicCap, AtomicCap.HCA);
+    assertEquals(paths(rest).filter((path) => valueAt(rest as never, path) !== 0n), []);
+  });
+}
+
+Deno.test("Context.queryDevice() and queryDeviceEx() throw when the device fails", () => {
+  using context = open();
+  recorder.fail("ibv_query_device", "EIO");
+  recorder.fail("ibv_query_device_ex", "EIO");
+  for (const query of ["queryDevice", "queryDeviceEx"] as const) {
+    assertEquals(assertThrows(() => context[query](), VerbsError).code, "EIO");
+  }
+});
+
+Deno.test("Context.queryPort() reads every field of the whole struct", () => {
+  using context = open();
+  const { size, fields } = structs.ibv_port_attr;
+  // Each byte differs from all others, so that each field has a value of its own.
+  const bytes = Uint8Array.from({ length: size }, (_, i) => i + 1);
+  recorder.answerBytes("ibv_query_port", bytes);
+  recorder.take();
+  const attr = context.queryPort(1);
+  assertEquals(recorder.takeOne("___ibv_query_port").args.attr_size, size);
+  const view = new DataView(bytes.buffer);
+  const expected = Object.entries(fields).map(([name, { offset, size }]) => {
+    const read = { 1: "getUint8", 2: "getUint16", 4: "getUint32" } as const;
+    const camel = name.replace(/_(\w)/g, (_, letter) => letter.toUpperCase());
+    return [camel, view[read[size as 1 | 2 | 4]](offset, true)];
+  });
+  assertEquals({ ...attr } as unknown, Object.fromEntries(expected));
+});
+
+Deno.test("Context.queryPort() gives values of enums", () => {
+  using context = open();
+  const { state, activeMtu, linkLayer } = context.queryPort(1);
+  assertEquals([state, activeMtu, linkLayer], [PortState.ACTIVE, Mtu[4096], LinkLayer.ETHERNET]);
+});
