@@ -9,14 +9,13 @@ import { mappedErrno } from "./errno.ts";
 import { libc } from "./libc.ts";
 import { systemError } from "./system_error.ts";
 
-// asm-generic, alike on both architectures: poll.h, fcntl.h, sys/eventfd.h, errno.h
+// asm-generic, alike on both architectures: poll.h, fcntl.h, sys/eventfd.h
 const POLLIN = 0x1;
 const F_GETFL = 3;
 const F_SETFL = 4;
 const O_NONBLOCK = 0o4000;
 const EFD_CLOEXEC = 0o2000000;
 const EFD_NONBLOCK = O_NONBLOCK;
-const EINTR = 4;
 
 /**
  * `poll` returns after this time and is called again. A Worker that is terminated cannot end its `poll`: the thread goes
@@ -42,12 +41,106 @@ interface Wait extends PromiseWithResolvers<void> {
   readonly fd: number;
 }
 
-const waits: Set<Wait> = new Set();
-/** The `poll` that is running, if any; it resolves when `poll` has returned. */
-let round: Promise<void> | undefined;
-let looping = false;
-let woken = false;
-let eventFd: number | undefined;
+/** `poll(2)` on another thread. */
+type Poll = (fds: Int32Array<ArrayBuffer>, count: bigint, timeout: number) => Promise<number>;
+
+/** Waits for any number of descriptors by one `poll` at a time. */
+export class FdWatcher {
+  readonly #poll: Poll;
+  readonly #waits: Set<Wait> = new Set();
+  /** The `poll` that is running, if any; it resolves when `poll` has returned. */
+  #round: Promise<void> | undefined;
+  #looping = false;
+  #woken = false;
+  /** Wakes the `poll` that is running. It is opened by the first wait and stays open. */
+  #eventFd = -1;
+
+  /** Makes a watcher that polls by this function. */
+  constructor(poll: Poll) {
+    this.#poll = poll;
+  }
+
+  /** {@linkcode waitReadable} */
+  wait(fd: number): FdWait {
+    if (this.#eventFd < 0) {
+      this.#eventFd = checked("eventfd", libc().eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    }
+    const wait: Wait = { fd, ...Promise.withResolvers<void>() };
+    this.#waits.add(wait);
+    if (this.#looping) this.#wake();
+    else this.#loop();
+    return { ready: wait.promise, cancel: () => this.#cancel(wait) };
+  }
+
+  async #cancel(wait: Wait): Promise<void> {
+    if (this.#waits.delete(wait)) {
+      wait.resolve();
+      this.#wake();
+      await this.#round;
+    }
+  }
+
+  /** Ends the `poll` that is running, so that the next one has the current set of descriptors. */
+  #wake(): void {
+    if (this.#round === undefined || this.#woken) return;
+    this.#woken = true;
+    libc().write(this.#eventFd, BigUint64Array.of(1n), 8n);
+  }
+
+  async #loop(): Promise<void> {
+    this.#looping = true;
+    while (this.#waits.size > 0) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#round = promise;
+      await this.#pollOnce([...this.#waits]);
+      this.#round = undefined;
+      resolve();
+      // Those that wait again at once are part of the next poll, and need not wake it.
+      if (this.#waits.size > 0) await new Promise<void>((resolve) => setImmediate(resolve));
+    }
+    this.#looping = false;
+  }
+
+  /** Waits for some of the descriptors, and ends the waits whose time has come. */
+  async #pollOnce(polled: readonly Wait[]): Promise<void> {
+    const fds = pollfds([this.#eventFd, ...polled.map(({ fd }) => fd)]);
+    const count = BigInt(fds.length / 2);
+    let ready = await this.#poll(fds, count, POLL_TIMEOUT_MS);
+    // errno of the other thread is out of reach: a call on this thread fails as well, or tells what is ready.
+    if (ready < 0) ready = libc().poll_now(fds, count, 0);
+    const errno = ready < 0 ? mappedErrno()[0]! : 0;
+    if (this.#woken) this.#drain();
+    if (errno !== 0) return this.#failAll(polled, errno);
+    polled.forEach((wait, i) => {
+      if (revents(fds, i + 1) !== 0) this.#end(wait, wait.resolve);
+    });
+  }
+
+  #drain(): void {
+    this.#woken = false;
+    libc().read(this.#eventFd, new BigUint64Array(1), 8n);
+  }
+
+  #failAll(polled: readonly Wait[], errno: number): void {
+    const error = systemError("watch descriptor", "poll", errno);
+    for (const wait of polled) this.#end(wait, () => wait.reject(error));
+  }
+
+  #end(wait: Wait, settle: () => void): void {
+    if (this.#waits.delete(wait)) settle();
+  }
+}
+
+/** `struct pollfd { int fd; short events; short revents; }` of each descriptor. */
+function pollfds(descriptors: readonly number[]): Int32Array<ArrayBuffer> {
+  return Int32Array.from(descriptors.flatMap((fd) => [fd, POLLIN]));
+}
+
+function revents(fds: Int32Array, index: number): number {
+  return fds[2 * index + 1]! >>> 16;
+}
+
+const watcher = new FdWatcher((...args) => libc().poll(...args));
 
 /**
  * Waits until a descriptor is readable. The process stays alive during the wait. The descriptor must stay open until the
@@ -56,12 +149,7 @@ let eventFd: number | undefined;
  * @throws {SystemError} If the process has no descriptor left for the watcher itself (`EMFILE`).
  */
 export function waitReadable(fd: number): FdWait {
-  openEventFd();
-  const wait: Wait = { fd, ...Promise.withResolvers<void>() };
-  waits.add(wait);
-  if (looping) wake();
-  else loop();
-  return { ready: wait.promise, cancel: () => cancel(wait) };
+  return watcher.wait(fd);
 }
 
 /**
@@ -79,75 +167,4 @@ export function setNonblocking(fd: number): void {
 function checked(call: string, result: number): number {
   if (result < 0) throw systemError("watch descriptor", call, mappedErrno()[0]!);
   return result;
-}
-
-function openEventFd(): void {
-  eventFd ??= checked("eventfd", libc().eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-}
-
-async function cancel(wait: Wait): Promise<void> {
-  if (!waits.delete(wait)) return;
-  wait.resolve();
-  if (round === undefined) return;
-  wake();
-  await round;
-}
-
-/** Ends the `poll` that is running, so that the next one has the current set of descriptors. */
-function wake(): void {
-  if (round === undefined || woken) return;
-  woken = true;
-  libc().write(eventFd!, BigUint64Array.of(1n), 8n);
-}
-
-async function loop(): Promise<void> {
-  looping = true;
-  while (waits.size > 0) {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    round = promise;
-    await pollOnce([...waits]);
-    round = undefined;
-    resolve();
-    // Those that wait again at once are part of the next poll, and need not wake it.
-    if (waits.size > 0) await new Promise<void>((resolve) => setImmediate(resolve));
-  }
-  looping = false;
-}
-
-/** Waits for some of the descriptors, and ends the waits whose time has come. */
-async function pollOnce(polled: readonly Wait[]): Promise<void> {
-  const fds = pollfds(polled);
-  let count = await libc().poll(fds, BigInt(fds.length / 2), POLL_TIMEOUT_MS);
-  // errno of the other thread is out of reach: a call on this thread fails in the same way, or tells what is ready.
-  if (count < 0) count = libc().poll_now(fds, BigInt(fds.length / 2), 0);
-  const errno = count < 0 ? mappedErrno()[0]! : 0;
-  if (woken) drainEventFd();
-  if (count < 0 && errno !== EINTR) return failAll(polled, errno);
-  polled.forEach((wait, i) => {
-    if (revents(fds, i + 1) !== 0) finish(wait, wait.resolve);
-  });
-}
-
-/** `struct pollfd { int fd; short events; short revents; }` of the eventfd and of each wait. */
-function pollfds(polled: readonly Wait[]): Int32Array<ArrayBuffer> {
-  const descriptors = [eventFd!, ...polled.map(({ fd }) => fd)];
-  return Int32Array.from(descriptors.flatMap((fd) => [fd, POLLIN]));
-}
-
-function revents(fds: Int32Array, index: number): number {
-  return fds[2 * index + 1]! >>> 16;
-}
-
-function drainEventFd(): void {
-  woken = false;
-  libc().read(eventFd!, new BigUint64Array(1), 8n);
-}
-
-function failAll(polled: readonly Wait[], errno: number): void {
-  const error = systemError("watch descriptor", "poll", errno);
-  for (const wait of polled) finish(wait, () => wait.reject(error));
-}
-
-function finish(wait: Wait, settle: () => void): void {
-  if (waits.delete(wait)) settle();
 }

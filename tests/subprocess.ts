@@ -28,7 +28,7 @@ export async function runScript(
     const text = script
       .replaceAll("MOD", JSON.stringify(import.meta.resolve("../mod.ts")))
       .replaceAll(
-        /FFI\/(\w+)/g,
+        /FFI\/([\w/]+)/g,
         (_, name) => JSON.stringify(import.meta.resolve(`../ffi/${name}.ts`)),
       );
     await Deno.writeTextFile(file, text);

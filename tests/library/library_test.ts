@@ -33,6 +33,33 @@ Deno.test("Using mod.ts takes --allow-ffi and nothing else", async () => {
   assertStringIncludes(stderr, "NotCapable");
 });
 
+Deno.test("verbs() opens libibverbs when a verb is read, and binds only that verb", async () => {
+  const script = `
+    import { verbs } from FFI/library;
+    const isOpen = () => Deno.readTextFileSync("/proc/self/maps").includes("libibverbs.so");
+    const isBound = (name) => "value" in Object.getOwnPropertyDescriptor(verbs(), name);
+    const v = verbs();
+    console.log(isOpen(), Object.keys(v).length > 150, isBound("ibv_alloc_pd"));
+    const poll = v.ibv_alloc_pd;
+    console.log(isOpen(), isBound("ibv_alloc_pd"), isBound("ibv_dealloc_pd"));
+    console.log(v.ibv_alloc_pd === poll, verbs() === v);`;
+  for (const thunks of ["on", "off"]) {
+    assertEquals(
+      await outputOf(script, { env: { IBVERBS_THUNKS: thunks } }),
+      "false true false\ntrue true false\ntrue true",
+    );
+  }
+});
+
+Deno.test("bindAll() leaves nothing to bind later", async () => {
+  const script = `
+    import { bindAll, nonblocking, verbs } from FFI/library;
+    bindAll();
+    const all = [verbs(), nonblocking()].flatMap((o) => Object.values(Object.getOwnPropertyDescriptors(o)));
+    console.log(all.length > 150, all.every(({ value }) => typeof value === "function"));`;
+  assertEquals(await outputOf(script), "true true");
+});
+
 function pathOf(options: ScriptOptions): Promise<string> {
   return outputOf(
     `import { library } from FFI/library; console.log(library().path);`,
@@ -90,19 +117,52 @@ Deno.test("library() tries again when it could not be opened", async () => {
 for (const thunks of ["on", "off"]) {
   const env = { IBVERBS_LIBRARY: OLD, IBVERBS_THUNKS: thunks };
 
-  Deno.test(`A verb that an older library lacks throws when it is called, with thunks ${thunks}`, async () => {
-    assertEquals(
-      await outputOf(
-        `
-        import { verbs, nonblocking } from FFI/library;
-        const tell = (error) => console.log(error.message);
-        try { verbs().ibv_alloc_pd(null); } catch (error) { tell(error); }
-        try { verbs().ibv_dealloc_pd(null); } catch (error) { tell(error); }
-        try { await nonblocking().ibv_create_ah(null, new Uint8Array(32)); } catch (error) { tell(error); }`,
-        { env },
-      ),
-      Array(3).fill("Cannot call verb: the installed libibverbs does not have it").join("\n"),
+  Deno.test(`A verb that an older library lacks fails with EOPNOTSUPP, with thunks ${thunks}`, async () => {
+    const printed = await outputOf(
+      `
+      import { errno } from FFI/errno;
+      import { hasSymbol } from FFI/library/discovery;
+      import { nonblocking, verbs } from FFI/library;
+      const none = new Uint8Array(64);
+      const v = verbs();
+      const results = [
+        v.ibv_alloc_pd(null), errno(),
+        v.ibv_dealloc_pd(null),
+        v.ibv_query_gid(null, 1, 0, none), errno(),
+        String(v.ibv_query_gid_table(null, none, 1n, 0)),
+        v.ibv_query_port_speed(null, 1, none),
+        v.ibv_query_comp_cntr_caps(null, none),
+        v.ibv_alloc_dmah(null, none), errno(),
+        String(v.ibv_alloc_buf(null, 1n, none)), errno(),
+        v.ibv_dm_export_dmabuf_fd(null), errno(),
+        await nonblocking().ibv_create_ah(null, none),
+        await nonblocking().ibv_init_ah_from_wc(null, 1, none, none, none),
+        hasSymbol("ibv_get_device_list"), hasSymbol("ibv_alloc_pd"),
+      ];
+      console.log(JSON.stringify(results));
+      for (const call of [() => v.ibv_is_fork_initialized(), () => v.ibv_wr_flush(null, 0, 0n, 0n, 0, 0)]) {
+        try { call(); } catch ({ name, code, errno, message }) { console.log(name, code, errno, message); }
+      }`,
+      { env },
     );
+    const [results, fork, flush] = printed.split("\n");
+    assertEquals(JSON.parse(results!), [
+      ...[null, 95],
+      95,
+      ...[-1, 95],
+      "-95",
+      95,
+      95,
+      ...[null, 95],
+      ...["0", 95],
+      ...[-1, 95],
+      { value: null, errno: 95 },
+      { value: -1, errno: 95 },
+      ...[true, false],
+    ]);
+    const reason = "not supported by the installed libibverbs";
+    assertEquals(fork, `SystemError EOPNOTSUPP 95 Cannot call ibv_is_fork_initialized: ${reason}`);
+    assertEquals(flush, `SystemError EOPNOTSUPP 95 Cannot call ibv_wr_flush: ${reason}`);
   });
 
   Deno.test(`Context.open() says how to get a device when there is none, with thunks ${thunks}`, async () => {
@@ -117,7 +177,10 @@ for (const thunks of ["on", "off"]) {
     );
     const [count, any, named] = printed.split("\n");
     assertEquals(count, "0");
-    assertStringIncludes(any!, "NotFound Cannot open device: no device has an active port. There");
+    assertStringIncludes(
+      any!,
+      "NotFound Cannot open device: no device with an active port can be opened. There",
+    );
     assertStringIncludes(any!, "rdma link add rxe0 type rxe netdev NETDEV");
     assertStringIncludes(named!, 'there is no device "rxe0". There is no RDMA device');
   });

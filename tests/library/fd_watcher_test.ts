@@ -1,0 +1,251 @@
+// Waiting for descriptors: one poll for all of them, on one thread.
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { FdWatcher, setNonblocking, waitReadable } from "../../ffi/fd_watcher.ts";
+import { libc } from "../../ffi/libc.ts";
+import { SystemError } from "../../ffi/system_error.ts";
+import { outputOf } from "../subprocess.ts";
+
+const { symbols: C } = Deno.dlopen("libc.so.6", {
+  pipe: { parameters: ["buffer"], result: "i32" },
+  fcntl: { parameters: ["i32", "i32", "i32"], result: "i32" },
+});
+const F_GETFL = 3;
+const F_SETFL = 4;
+const O_APPEND = 0o2000;
+const O_NONBLOCK = 0o4000;
+
+// Opened here, not in a test, with the watcher's own descriptor: it is never closed.
+const first = eventfd();
+await waitReadable(first).cancel();
+libc().close(first);
+
+function eventfd(): number {
+  const fd = libc().eventfd(0, O_NONBLOCK);
+  assert(fd >= 0);
+  return fd;
+}
+
+function pipe(): [number, number] {
+  const fds = new Int32Array(2);
+  assertEquals(C.pipe(fds), 0);
+  return [fds[0]!, fds[1]!];
+}
+
+function signal(fd: number): void {
+  libc().write(fd, BigUint64Array.of(1n), 8n);
+}
+
+function descriptors(): number {
+  return [...Deno.readDirSync("/proc/self/fd")].length;
+}
+
+/** What a promise does by the time that others had their turns, and a file was read by another thread. */
+async function stateOf(promise: Promise<unknown>): Promise<"settled" | "pending"> {
+  let state: "settled" | "pending" = "pending";
+  promise.then(() => state = "settled", () => state = "settled");
+  for (let i = 0; i < 3; i++) await Deno.readTextFile("/proc/self/comm");
+  return state;
+}
+
+Deno.test("waitReadable() resolves when the descriptor becomes readable, and not before", async () => {
+  const fd = eventfd();
+  const { ready } = waitReadable(fd);
+  assertEquals(await stateOf(ready), "pending");
+  signal(fd);
+  await ready;
+  libc().close(fd);
+});
+
+Deno.test("waitReadable() resolves at once when the descriptor is readable already", async () => {
+  const fd = eventfd();
+  signal(fd);
+  await waitReadable(fd).ready;
+  await waitReadable(fd).ready;
+  libc().close(fd);
+});
+
+Deno.test("waitReadable() resolves when the other end of a pipe is closed", async () => {
+  const [read, write] = pipe();
+  const { ready } = waitReadable(read);
+  libc().close(write);
+  await ready;
+  libc().close(read);
+});
+
+Deno.test("waitReadable() resolves when the descriptor is not open, so that its reader learns why", async () => {
+  const fd = eventfd();
+  libc().close(fd);
+  await waitReadable(fd).ready;
+});
+
+Deno.test("waitReadable() of 100 descriptors leaves the threads of Deno to others", async () => {
+  const fds = Array.from({ length: 100 }, eventfd);
+  const waits = fds.map((fd) => waitReadable(fd));
+  assert((await Deno.readTextFile("/proc/self/comm")).length > 0);
+  const order: number[] = [];
+  waits.forEach(({ ready }, i) => ready.then(() => order.push(i)));
+  for (const i of [70, 3, 99]) {
+    signal(fds[i]!);
+    await waits[i]!.ready;
+  }
+  assertEquals(order, [70, 3, 99]);
+  await Promise.all(waits.map((wait) => wait.cancel()));
+  for (const fd of fds) libc().close(fd);
+});
+
+Deno.test("waitReadable() wakes each of two waits for one descriptor", async () => {
+  const fd = eventfd();
+  const waits = [waitReadable(fd), waitReadable(fd)];
+  assertEquals(await stateOf(waits[0]!.ready), "pending");
+  signal(fd);
+  await Promise.all(waits.map(({ ready }) => ready));
+  libc().close(fd);
+});
+
+Deno.test("cancel() ends one wait and leaves the others", async () => {
+  const fd = eventfd();
+  const other = eventfd();
+  const waits = [waitReadable(fd), waitReadable(fd), waitReadable(other)];
+  await waits[0]!.cancel();
+  await waits[0]!.ready;
+  assertEquals(await stateOf(waits[1]!.ready), "pending");
+  signal(fd);
+  await waits[1]!.ready;
+  assertEquals(await stateOf(waits[2]!.ready), "pending");
+  await waits[2]!.cancel();
+  for (const one of [fd, other]) libc().close(one);
+});
+
+Deno.test("cancel() leaves no use of the descriptor: it can be closed and its number used again", async () => {
+  const before = descriptors();
+  const fd = eventfd();
+  const wait = waitReadable(fd);
+  await stateOf(wait.ready);
+  await wait.cancel();
+  libc().close(fd);
+  const again = eventfd();
+  assertEquals(again, fd);
+  const next = waitReadable(again);
+  assertEquals(await stateOf(next.ready), "pending");
+  await next.cancel();
+  libc().close(again);
+  assertEquals(descriptors(), before);
+});
+
+Deno.test("cancel() does nothing when the wait is over, or was cancelled", async () => {
+  const fd = eventfd();
+  signal(fd);
+  const wait = waitReadable(fd);
+  await wait.ready;
+  await wait.cancel();
+  const cancelled = waitReadable(eventfd());
+  const both = [cancelled.cancel(), cancelled.cancel()];
+  await Promise.all(both);
+  libc().close(fd);
+});
+
+Deno.test("waits that come, go and are cancelled make no more polls than they need", async () => {
+  let polls = 0;
+  const watcher = new FdWatcher((...args) => {
+    polls++;
+    return libc().poll(...args);
+  });
+  const fds = Array.from({ length: 20 }, eventfd);
+  const before = descriptors();
+  const waits = fds.map((fd) => watcher.wait(fd));
+  await stateOf(waits[0]!.ready);
+  await Promise.all(waits.slice(1).map((wait) => wait.cancel()));
+  for (let i = 0; i < 20; i++) await Deno.readTextFile("/proc/self/comm");
+  assertEquals(await stateOf(waits[0]!.ready), "pending");
+  // one for the first wait, one when the others had come, one when they had gone
+  assert(polls <= 3, `${polls} polls`);
+  for (let i = 0; i < 5; i++) {
+    signal(fds[0]!);
+    await waits[0]!.ready;
+    libc().read(fds[0]!, new BigUint64Array(1), 8n);
+    waits[0] = watcher.wait(fds[0]!);
+  }
+  assert(polls <= 9, `${polls} polls`);
+  await waits[0]!.cancel();
+  assertEquals(descriptors(), before + 1, "the watcher takes one descriptor");
+  for (const fd of fds) libc().close(fd);
+});
+
+Deno.test("a wait that is renewed at once costs no wake-up of others", async () => {
+  let polls = 0;
+  const watcher = new FdWatcher((...args) => {
+    polls++;
+    return libc().poll(...args);
+  });
+  const [idle, busy] = [eventfd(), eventfd()];
+  const others = watcher.wait(idle);
+  let wait = watcher.wait(busy);
+  await stateOf(others.ready);
+  const start = polls;
+  for (let i = 0; i < 10; i++) {
+    signal(busy);
+    await wait.ready;
+    libc().read(busy, new BigUint64Array(1), 8n);
+    wait = watcher.wait(busy);
+  }
+  assertEquals(await stateOf(wait.ready), "pending");
+  // twice as many if each renewal woke a poll that had begun without it
+  assert(polls - start <= 12, `${polls - start} polls`);
+  await Promise.all([others.cancel(), wait.cancel()]);
+  for (const fd of [idle, busy]) libc().close(fd);
+});
+
+Deno.test("setNonblocking() keeps the other flags of the descriptor", () => {
+  const [read, write] = pipe();
+  C.fcntl(write, F_SETFL, O_APPEND);
+  setNonblocking(write);
+  const flags = C.fcntl(write, F_GETFL, 0);
+  assertEquals(flags & (O_APPEND | O_NONBLOCK), O_APPEND | O_NONBLOCK);
+  for (const fd of [read, write]) libc().close(fd);
+});
+
+Deno.test("setNonblocking() throws SystemError when the descriptor is not open", () => {
+  const fd = eventfd();
+  libc().close(fd);
+  const error = assertThrows(() => setNonblocking(fd), SystemError, "fcntl() fails with EBADF");
+  assertEquals([error.call, error.errno, error.code], ["fcntl", 9, "EBADF"]);
+});
+
+Deno.test("waitReadable() throws SystemError when the process has no descriptor left", async () => {
+  const script = `
+    import { waitReadable } from FFI/fd_watcher;
+    import { libc } from FFI/libc;
+    const fds = [libc().eventfd(0, 0)];
+    while (fds.at(-1) >= 0) fds.push(libc().eventfd(0, 0));
+    try { waitReadable(fds[0]); } catch ({ name, code, errno }) { console.log(name, code, errno); }
+    libc().close(fds[1]);
+    const wait = waitReadable(fds[0]);
+    await wait.cancel();
+    console.log("watched");`;
+  assertEquals(
+    await outputOf(script, { prefix: ["prlimit", "--nofile=64"] }),
+    "SystemError EMFILE 24\nwatched",
+  );
+});
+
+Deno.test("waitReadable() rejects with SystemError when the system refuses to poll", async () => {
+  const script = `
+    import { waitReadable } from FFI/fd_watcher;
+    import { libc } from FFI/libc;
+    const fd = libc().eventfd(0, 0);
+    const waits = Array.from({ length: 70 }, () => waitReadable(fd));
+    const ended = await Promise.allSettled(waits.map(({ ready }) => ready));
+    console.log(...new Set(ended.map(({ reason }) => reason?.code)));`;
+  assertEquals(await outputOf(script, { prefix: ["prlimit", "--nofile=64"] }), "EINVAL");
+});
+
+Deno.test("a wait keeps the process alive, and its end lets it go", async () => {
+  const script = `
+    import { waitReadable } from FFI/fd_watcher;
+    import { libc } from FFI/libc;
+    const fd = libc().eventfd(0, 0);
+    waitReadable(fd).ready.then(() => console.log("ready"));
+    const timer = setTimeout(() => libc().write(fd, BigUint64Array.of(1n), 8n), 50);
+    Deno.unrefTimer(timer);`;
+  assertEquals(await outputOf(script), "ready");
+});
