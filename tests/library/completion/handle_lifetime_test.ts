@@ -1,0 +1,138 @@
+// Address handles that sends use, with the completions of several queue pairs in one queue.
+import * as recorder from "../../provider/recorder.ts";
+import { assertEquals } from "@std/assert";
+import {
+  AddressHandle,
+  CompletionQueue,
+  Context,
+  Gid,
+  ProtectionDomain,
+  QpState,
+  QpType,
+  QueuePair,
+  WcOpcode,
+  WcStatus,
+} from "../../../mod.ts";
+
+const QKEY = 0x1111_1111;
+
+interface Setup extends Disposable {
+  readonly cq: CompletionQueue;
+  readonly one: QueuePair;
+  readonly two: QueuePair;
+  makeHandle(): AddressHandle;
+}
+
+/** Two UD queue pairs that send to cq0. */
+function setUp(): Setup {
+  recorder.reset();
+  const context = Context.open();
+  const pd = new ProtectionDomain(context);
+  const cq = new CompletionQueue(context, { cqe: 64 });
+  const cap = { maxSendWr: 16, maxRecvWr: 16 };
+  const [one, two] = [1, 2].map(() => {
+    const qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
+    qp.activateUd({ port: 1, qkey: QKEY });
+    return qp;
+  }) as [QueuePair, QueuePair];
+  const grh = { dgid: Gid.parse("10.0.0.2"), sgidIndex: 1 };
+  return {
+    cq,
+    one,
+    two,
+    makeHandle: () => new AddressHandle(pd, { portNum: 1, grh }),
+    [Symbol.dispose]: () => context.close(),
+  };
+}
+
+/** Sends with a handle of its own that is closed at once. */
+function sendAndClose({ makeHandle }: Setup, qp: QueuePair, signaled = true): void {
+  const ah = makeHandle();
+  qp.postSend({ ah, signaled, remoteQpn: 5, remoteQkey: QKEY });
+  ah.close();
+}
+
+function completeSend(qp: QueuePair): void {
+  recorder.complete("cq0", { qp_num: qp.qpNum, opcode: WcOpcode.SEND });
+}
+
+Deno.test("Handles of two queue pairs live until the completions of their own sends", () => {
+  using setup = setUp();
+  const { cq, one, two } = setup;
+  sendAndClose(setup, one);
+  sendAndClose(setup, two);
+  sendAndClose(setup, two);
+  assertEquals(recorder.live("ah"), 3);
+  completeSend(two);
+  assertEquals(recorder.live("ah"), 3);
+  cq.poll();
+  assertEquals(recorder.live("ah"), 2);
+  completeSend(one);
+  completeSend(two);
+  assertEquals(recorder.live("ah"), 2);
+  cq.poll();
+  assertEquals(recorder.live("ah"), 0);
+  assertEquals(recorder.violations(), []);
+});
+
+Deno.test("Handles live on when the completion is a receive, or failed, or of another queue pair", () => {
+  using setup = setUp();
+  const { cq, one, two } = setup;
+  sendAndClose(setup, one);
+  recorder.complete("cq0", { qp_num: one.qpNum, opcode: WcOpcode.RECV });
+  recorder.complete("cq0", { qp_num: one.qpNum, status: WcStatus.WR_FLUSH_ERR });
+  completeSend(two);
+  assertEquals(cq.poll().length, 3);
+  assertEquals(recorder.live("ah"), 1);
+  completeSend(one);
+  cq.poll();
+  assertEquals(recorder.live("ah"), 0);
+});
+
+Deno.test("Handles of failed sends live until the queue pair is reset, each queue pair for itself", () => {
+  using setup = setUp();
+  const { cq, one, two } = setup;
+  for (const qp of [one, two]) {
+    sendAndClose(setup, qp);
+    recorder.complete("cq0", { qp_num: qp.qpNum, status: WcStatus.LOC_QP_OP_ERR });
+  }
+  cq.poll();
+  assertEquals(recorder.live("ah"), 2);
+  one.modify({ qpState: QpState.RESET });
+  assertEquals(recorder.live("ah"), 1);
+  two.close();
+  assertEquals(recorder.live("ah"), 0);
+  assertEquals(recorder.violations(), []);
+});
+
+Deno.test("Completions of before a reset do not end the handles of sends after it", () => {
+  using setup = setUp();
+  const { cq, one } = setup;
+  sendAndClose(setup, one);
+  sendAndClose(setup, one);
+  completeSend(one);
+  completeSend(one);
+  one.modify({ qpState: QpState.RESET });
+  assertEquals(recorder.live("ah"), 0);
+  one.activateUd({ port: 1, qkey: QKEY });
+  sendAndClose(setup, one);
+  assertEquals(recorder.live("ah"), 1);
+  assertEquals(cq.poll().length, 2);
+  assertEquals(recorder.live("ah"), 1);
+  completeSend(one);
+  assertEquals(cq.poll().length, 1);
+  assertEquals(recorder.live("ah"), 0);
+  assertEquals(recorder.violations(), []);
+});
+
+Deno.test("An unsignaled send keeps its handle until the next signaled one completes", () => {
+  using setup = setUp();
+  const { cq, one } = setup;
+  sendAndClose(setup, one, false);
+  assertEquals(recorder.live("ah"), 1);
+  sendAndClose(setup, one);
+  assertEquals(recorder.live("ah"), 2);
+  completeSend(one);
+  cq.poll();
+  assertEquals(recorder.live("ah"), 0);
+});
