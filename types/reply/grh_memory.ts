@@ -33,7 +33,7 @@ export class GrhMemory {
    * @throws {TypeError} If the memory is not a region or a slice, or the region is disposed.
    */
   find(memory: ReceiveMemory, offset: number): number {
-    if (memory !== this.#memory) this.#use(memory);
+    if (memory !== this.#memory || this.#mr === undefined) this.#use(memory);
     assertReadable(this.#mr!);
     if (!(Number.isInteger(offset) && offset >= 0 && offset <= this.#last)) {
       throw noGrh(offset, this.#last + Grh.SIZE);

@@ -1,0 +1,386 @@
+// Reply paths on a provider that records: events, limits, the lifetime of handles, and hostile input.
+import {
+  assert,
+  assertEquals,
+  assertNotStrictEquals,
+  assertRejects,
+  assertStrictEquals,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
+import { assertSpyCalls, type Stub, stub } from "@std/testing/mock";
+import * as recorder from "../../provider/recorder.ts";
+import {
+  type AbortOptions,
+  AccessFlags,
+  type AddressHandle,
+  enums,
+  type Grh,
+  MemoryRegion,
+  type ProtectionDomain,
+  ReplyPath,
+  type ReplyPathInit,
+  SendRequests,
+  VerbsError,
+  type WcAddress,
+  WorkCompletions,
+} from "../../../mod.ts";
+import { nonblocking } from "../../../ffi/library.ts";
+import { openRecorder, type Recorded } from "../recorded.ts";
+
+const {
+  IBV_EVENT_LID_CHANGE: LID_CHANGE,
+  IBV_EVENT_SM_CHANGE: SM_CHANGE,
+  IBV_EVENT_GID_CHANGE: GID_CHANGE,
+  IBV_EVENT_PORT_ERR: PORT_ERR,
+  IBV_EVENT_PORT_ACTIVE: PORT_ACTIVE,
+  IBV_EVENT_CLIENT_REREGISTER: CLIENT_REREGISTER,
+  IBV_EVENT_PKEY_CHANGE: PKEY_CHANGE,
+  IBV_EVENT_DEVICE_FATAL: DEVICE_FATAL,
+} = enums.ibv_event_type;
+
+/** A packet from a peer on InfiniBand, which is known by its LID. */
+function from(slid: number): WcAddress {
+  return { wcFlags: 0, slid, sl: 0, dlidPathBits: 0 };
+}
+
+interface Paths extends Recorded {
+  readonly path: ReplyPath;
+}
+
+function openPath(init: Partial<ReplyPathInit> = {}): Paths {
+  const recorded = openRecorder();
+  return { ...recorded, path: new ReplyPath(recorded.pd, { port: 1, ...init }) };
+}
+
+const EVENTS: [string, number, boolean][] = [
+  ["a change of the GID table", GID_CHANGE, true],
+  ["a change of its LID", LID_CHANGE, true],
+  ["another subnet manager", SM_CHANGE, true],
+  ["a subnet manager that asks to register again", CLIENT_REREGISTER, true],
+  ["the loss of its link", PORT_ERR, true],
+  ["the return of its link", PORT_ACTIVE, true],
+  ["a change of the P_Key table", PKEY_CHANGE, false],
+];
+for (const [what, event, forgets] of EVENTS) {
+  Deno.test(`ReplyPath ${forgets ? "makes new handles" : "keeps its handles"} after ${what}`, () => {
+    using recorded = openPath();
+    const { path } = recorded;
+    const ah = path.to(from(7));
+    recorder.sendAsyncEvent(event, 1);
+    assertEquals(path.to(from(7)) !== ah, forgets);
+    assertEquals([path.size, recorder.unacknowledged()], [1, 0]);
+  });
+
+  Deno.test(`ReplyPath keeps its handles after ${what} at another port`, () => {
+    using recorded = openPath();
+    const { path } = recorded;
+    const ah = path.to(from(7));
+    recorder.sendAsyncEvent(event, 2);
+    assertStrictEquals(path.to(from(7)), ah);
+  });
+}
+
+Deno.test("ReplyPath makes new handles after a failure of the device", () => {
+  using recorded = openPath();
+  const ah = recorded.path.to(from(7));
+  recorder.sendAsyncEvent(DEVICE_FATAL, 0);
+  assertNotStrictEquals(recorded.path.to(from(7)), ah);
+});
+
+for (const change of [false, true]) {
+  const when = change ? "its address changed" : "others are answered";
+  Deno.test(`ReplyPath keeps a handle for maxPeers - 1 further answers when ${when}`, () => {
+    using recorded = openPath({ maxPeers: 8 });
+    const { path } = recorded;
+    const ah = path.to(from(100));
+    if (change) recorder.sendAsyncEvent(LID_CHANGE, 1);
+    for (let peer = 0; peer < 7; peer++) {
+      path.to(from(peer));
+      assertEquals(ah.disposed, false, `it is disposed after ${peer + 1} further answers`);
+    }
+    for (let peer = 7; peer < 10; peer++) path.to(from(peer));
+    assertEquals(ah.disposed, true);
+    assert(recorder.live("ah") <= 8);
+  });
+}
+
+Deno.test("ReplyPath closes handles of a change without any new peer", () => {
+  using recorded = openPath({ maxPeers: 4 });
+  const { path } = recorded;
+  const handles = [path.to(from(1)), path.to(from(2))];
+  path.invalidate();
+  for (let i = 0; i < 10; i++) path.to(from(1));
+  assertEquals(handles.map(({ disposed }) => disposed), [true, true]);
+  assertEquals(recorder.live("ah"), 1);
+});
+
+Deno.test("ReplyPath bounds its native handles when addresses change again and again", () => {
+  using recorded = openPath({ maxPeers: 4 });
+  for (let i = 0; i < 1000; i++) {
+    recorded.path.to(from(1));
+    recorded.path.invalidate();
+  }
+  assert(recorder.live("ah") <= 12, `there are ${recorder.live("ah")} handles`);
+});
+
+/** Memory and completions as of a poll. */
+function received(pd: ProtectionDomain): { mr: MemoryRegion; batch: WorkCompletions } {
+  return { mr: new MemoryRegion(pd, 4096, AccessFlags.LOCAL_WRITE), batch: new WorkCompletions(4) };
+}
+
+Deno.test("ReplyPath.setAh() writes the handle that toAt() gives into the request", () => {
+  using recorded = openPath();
+  const { path, pd } = recorded;
+  const { mr, batch } = received(pd);
+  const requests = new SendRequests({ capacity: 2 });
+  const written: [number, AddressHandle][] = [];
+  using _setAh = stub(requests, "setAh", (index, ah) => void written.push([index, ah]));
+  const ah = path.toAt(batch, 0, mr, 0);
+  path.setAh(requests, 1, batch, 0, mr, 40);
+  path.setAh(requests, 0, batch, 3, mr.slice(100, 40), 0);
+  assertEquals(written.map(([index]) => index), [1, 0]);
+  for (const [, used] of written) assertStrictEquals(used, ah);
+});
+
+Deno.test("ReplyPath.setAh() refuses more requests than it can keep handles for", () => {
+  using recorded = openPath({ maxPeers: 4 });
+  const { path, pd } = recorded;
+  const { mr, batch } = received(pd);
+  const requests = new SendRequests({ capacity: 5 });
+  assertThrows(
+    () => path.setAh(requests, 0, batch, 0, mr, 0),
+    RangeError,
+    "there are 5 requests, and maxPeers is 4",
+  );
+  path.setAh(new SendRequests({ capacity: 4 }), 0, batch, 0, mr, 0);
+});
+
+Deno.test("ReplyPath reads a GRH at its offset in a region or a slice, and nowhere else", () => {
+  using recorded = openPath();
+  const { path, pd } = recorded;
+  const { mr, batch } = received(pd);
+  const attr = new DataView(new ArrayBuffer(32));
+  const slice = mr.slice(1000, 100);
+  mr.bytes(1060, 4).set([0x60, 0x0a, 0xbc, 0xde]);
+  const flowLabel = (memory: typeof slice | MemoryRegion, offset: number): number => {
+    assertEquals(path.writeAttr(attr, 0, batch, 0, memory, offset), 0);
+    return attr.getUint32(16, true);
+  };
+  assertEquals([flowLabel(mr, 1060), flowLabel(slice, 60), flowLabel(mr, 60)], [
+    0xabcde,
+    0xabcde,
+    0,
+  ]);
+  for (const offset of [61, 100, -1, 2 ** 53 - 1]) {
+    assertThrows(() => path.toAt(batch, 0, slice, offset), RangeError);
+  }
+  path.toAt(batch, 0, mr, 4056);
+  assertThrows(() => path.toAt(batch, 0, mr, 4057), RangeError, "the memory has 4096 bytes");
+  assertThrows(() => path.toAt(batch, 0, mr.slice(0, 39), 0), RangeError, "has 39 bytes");
+  for (const offset of [0.5, NaN, "0", null, undefined]) {
+    assertThrows(() => path.toAt(batch, 0, mr, offset as number), TypeError, "not an integer");
+  }
+});
+
+Deno.test("ReplyPath refuses memory that is disposed or detached, also if it was used before", () => {
+  using recorded = openPath();
+  const { path, pd } = recorded;
+  const { mr, batch } = received(pd);
+  const bytes = new Uint8Array(64);
+  const own = new MemoryRegion(pd, bytes, 1);
+  path.toAt(batch, 0, own, 0);
+  bytes.buffer.transfer();
+  assertThrows(() => path.toAt(batch, 0, own, 0), TypeError, "its buffer is detached");
+  path.toAt(batch, 0, mr, 0);
+  mr.close();
+  assertThrows(() => path.toAt(batch, 0, mr, 0), TypeError, "it is disposed");
+});
+
+Deno.test("ReplyPath refuses a completion that the batch has no room for, and other objects", () => {
+  using recorded = openPath();
+  const { path, pd } = recorded;
+  const { mr, batch } = received(pd);
+  for (const index of [4, 2 ** 32]) {
+    assertThrows(() => path.toAt(batch, index, mr, 0), RangeError, "the batch has room for 4");
+  }
+  assertThrows(() => path.toAt(batch, -1, mr, 0), RangeError);
+  for (const index of [0.5, NaN, "0"]) {
+    assertThrows(() => path.toAt(batch, index as number, mr, 0), TypeError, "not an integer");
+  }
+  for (const other of [null, undefined, {}, mr.bytes()]) {
+    const wrong = other as never;
+    assertThrows(() => path.toAt(wrong, 0, mr, 0), TypeError, "it is not a WorkCompletions");
+    assertThrows(() => path.toAt(batch, 0, wrong, 0), TypeError, "it is not a MemoryRegion");
+    assertThrows(() => path.setAh(wrong, 0, batch, 0, mr, 0), TypeError, "not a SendRequests");
+    assertThrows(() => path.to(from(1), (other ?? 1) as Grh), TypeError, "it is not a Grh");
+  }
+});
+
+const FORMS: Record<string, (path: ReplyPath, wc: WcAddress) => unknown> = {
+  "to()": (path, wc) => path.to(wc),
+  "attr()": (path, wc) => path.attr(wc),
+  "toAsync()": (path, wc) => path.toAsync(wc),
+};
+for (const [name, call] of Object.entries(FORMS)) {
+  for (
+    const [attribute, value] of [["slid", 65537], ["sl", 256], ["dlidPathBits", 256], [
+      "wcFlags",
+      -1,
+    ]]
+  ) {
+    Deno.test(`ReplyPath.${name} refuses a completion whose ${attribute} is ${value}`, async () => {
+      using recorded = openPath();
+      const wc = { ...from(1), [attribute as string]: value };
+      await assertRejects(async () => await call(recorded.path, wc), RangeError, String(attribute));
+      assertEquals(recorded.path.size, 0);
+    });
+  }
+
+  Deno.test(`ReplyPath.${name} reads a completion before it checks that the path is open`, async () => {
+    using recorded = openPath();
+    const { path } = recorded;
+    const wc = {
+      ...from(1),
+      get sl(): number {
+        path.close();
+        return 0;
+      },
+    };
+    await assertRejects(async () => await call(path, wc), TypeError, "it is disposed");
+    assertEquals(recorder.live("ah"), 0);
+  });
+}
+
+const BAD_INITS: [string, unknown, string][] = [
+  ["null", null, "Cannot use reply path null"],
+  ["an unknown attribute", { port: 1, peers: 5 }, 'there is no attribute "peers"'],
+  ["no port", {}, "port"],
+  ["a port that is text", { port: "1" }, "port"],
+  ["maxPeers that is no integer", { port: 1, maxPeers: 1.5 }, "maxPeers"],
+  ["maxPending that is null", { port: 1, maxPending: null }, "maxPending"],
+];
+for (const [what, init, message] of BAD_INITS) {
+  Deno.test(`ReplyPath refuses ${what}`, () => {
+    using recorded = openRecorder();
+    const error = assertThrows(() => new ReplyPath(recorded.pd, init as ReplyPathInit), Error);
+    assert(error instanceof TypeError || error instanceof RangeError);
+    assertStringIncludes(error.message, message);
+  });
+}
+
+Deno.test("ReplyPath refuses numbers out of range, and a protection domain that a getter disposed", () => {
+  using recorded = openRecorder();
+  const { pd } = recorded;
+  for (const init of [{ port: 0 }, { port: 1, maxPeers: 0 }, { port: 1, maxPeers: 2 ** 24 + 1 }]) {
+    assertThrows(() => new ReplyPath(pd, init), RangeError);
+  }
+  assertThrows(() => new ReplyPath(pd, { port: 1, maxPending: 0 }), RangeError);
+  const init = {
+    get port(): number {
+      pd.close();
+      return 1;
+    },
+  };
+  assertThrows(() => new ReplyPath(pd, init), TypeError, "it is disposed");
+});
+
+/** Native calls that end when the test says so. */
+function held(): Stub & { end(index: number): void } {
+  const create = nonblocking().ibv_create_ah;
+  const ends: (() => void)[] = [];
+  const calls = stub(nonblocking(), "ibv_create_ah", async (...args) => {
+    await new Promise<void>((resolve) => ends.push(resolve));
+    return await create(...args);
+  });
+  return Object.assign(calls as Stub, { end: (index: number) => ends[index]!() });
+}
+
+Deno.test("ReplyPath.toAsync() rejects with EAGAIN when maxPending other peers are unresolved", async () => {
+  using recorded = openPath({ maxPending: 3 });
+  const { path } = recorded;
+  using calls = held();
+  const asked = [1, 2, 3].map((peer) => path.toAsync(from(peer)));
+  const error = await assertRejects(() => path.toAsync(from(4)), VerbsError);
+  assertEquals([error.verb, error.code], ["ibv_create_ah", "EAGAIN"]);
+  assertStringIncludes(error.hint!, "3 other peers");
+  const again = path.toAsync(from(3));
+  assertSpyCalls(calls, 3);
+  calls.end(0);
+  await asked[0];
+  const fourth = path.toAsync(from(4));
+  for (const call of [1, 2, 3]) calls.end(call);
+  assertStrictEquals(await again, await asked[2]);
+  await Promise.all([...asked, fourth]);
+  assertEquals(path.size, 4);
+});
+
+Deno.test("ReplyPath.toAsync() drops a call that nobody waits for any more", async () => {
+  using recorded = openPath();
+  const { path } = recorded;
+  using calls = held();
+  const running = Array.from({ length: 8 }, (_, peer) => path.toAsync(from(peer)));
+  const first = new AbortController();
+  const second = new AbortController();
+  const queued = [first, second].map(({ signal }) => path.toAsync(from(9), undefined, { signal }));
+  first.abort();
+  await assertRejects(() => queued[0]!, DOMException);
+  second.abort();
+  await assertRejects(() => queued[1]!, DOMException);
+  const late = path.toAsync(from(10));
+  for (let call = 0; call < 8; call++) calls.end(call);
+  await Promise.all(running);
+  assertSpyCalls(calls, 9);
+  calls.end(8);
+  assertEquals((await late).disposed, false);
+  assertEquals(path.size, 9);
+});
+
+Deno.test("ReplyPath.toAsync() asks again for a peer that others have given up", async () => {
+  using recorded = openPath();
+  const { path } = recorded;
+  using calls = held();
+  const controller = new AbortController();
+  const { signal } = controller;
+  const given = path.toAsync(from(1), undefined, { signal });
+  controller.abort();
+  await assertRejects(() => given, DOMException);
+  const again = path.toAsync(from(1));
+  assertSpyCalls(calls, 2);
+  calls.end(0);
+  calls.end(1);
+  assertStrictEquals(await again, path.to(from(1)));
+});
+
+Deno.test("ReplyPath.close() rejects all who wait, and starts none of their calls", async () => {
+  using recorded = openPath();
+  const { path } = recorded;
+  using calls = held();
+  const asked = Array.from({ length: 12 }, (_, peer) => path.toAsync(from(peer)));
+  path.close();
+  for (const one of asked) await assertRejects(() => one, TypeError, "Cannot use reply path");
+  for (let call = 0; call < 8; call++) calls.end(call);
+  while (recorder.live("ah") > 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  assertSpyCalls(calls, 8);
+});
+
+for (const options of [{ signal: new AbortController() }, { signal: null }, null, { wait: 1 }]) {
+  Deno.test(`ReplyPath.toAsync() rejects the options ${Deno.inspect(options)}`, async () => {
+    using recorded = openPath();
+    const { path } = recorded;
+    await assertRejects(
+      () => path.toAsync(from(1), undefined, options as AbortOptions),
+      TypeError,
+      "Cannot use",
+    );
+    assertEquals(recorder.takeOf("ibv_create_ah"), []);
+  });
+}
+
+Deno.test("ReplyPath appears with its port and its number of peers", () => {
+  using recorded = openPath();
+  recorded.path.to(from(1));
+  const text = "ReplyPath { port: 1, size: 1, maxPeers: 1024 }";
+  assertEquals(Deno.inspect(recorded.path), text);
+});
