@@ -209,27 +209,27 @@ function transitionError(qp: QueuePair, attr: Parameters<QueuePair["modify"]>[0]
   return error;
 }
 
-deviceTest("QueuePair.modify() tells the way up when a state is left out", () => {
+deviceTest("QueuePair.modify() names the order of states when one is left out", () => {
   withQp(QpType.UD, (qp) => {
     const skipped = transitionError(qp, { qpState: QpState.RTS, sqPsn: 0 });
     assertEquals(
       skipped.hint,
-      "A queue pair does not go from RESET to RTS: the way up is RESET, INIT, RTR, RTS",
+      "A queue pair cannot go from RESET to RTS: it goes from RESET to INIT, RTR and RTS",
     );
     qp.activateUd({ port: PORT, qkey: QKEY });
     const back = transitionError(qp, { qpState: QpState.RTR });
-    assertStringIncludes(back.hint!, "does not go from RTS to RTR");
+    assertStringIncludes(back.hint!, "cannot go from RTS to RTR");
   });
 });
 
 deviceTest("QueuePair.modify() names the attributes that a UD transition lacks", () => {
   withQp(QpType.UD, (qp) => {
     const init = transitionError(qp, { qpState: QpState.INIT, portNum: PORT });
-    assertEquals(init.hint, "RESET to INIT also takes PKEY_INDEX, QKEY");
+    assertEquals(init.hint, "RESET to INIT also needs pkeyIndex, qkey");
     qp.modify({ qpState: QpState.INIT, portNum: PORT, pkeyIndex: 0, qkey: QKEY });
     qp.modify({ qpState: QpState.RTR });
     const rts = transitionError(qp, { qpState: QpState.RTS });
-    assertEquals(rts.hint, "RTR to RTS also takes SQ_PSN");
+    assertEquals(rts.hint, "RTR to RTS also needs sqPsn");
   });
 });
 
@@ -237,12 +237,12 @@ deviceTest("QueuePair.modify() names the attributes that an RC transition lacks"
   using context = openRxe();
   const { qp } = makeEnd(new ProtectionDomain(context), QpType.RC);
   const init = transitionError(qp, { qpState: QpState.INIT });
-  assertEquals(init.hint, "RESET to INIT also takes ACCESS_FLAGS, PKEY_INDEX, PORT");
+  assertEquals(init.hint, "RESET to INIT also needs pkeyIndex, portNum, qpAccessFlags");
   qp.modify({ qpState: QpState.INIT, pkeyIndex: 0, portNum: PORT, qpAccessFlags: 0 });
   const rtr = transitionError(qp, { qpState: QpState.RTR, pathMtu: Mtu[256], destQpNum: 1 });
   assertEquals(
     rtr.hint,
-    "INIT to RTR also takes AV, RQ_PSN, MIN_RNR_TIMER, MAX_DEST_RD_ATOMIC",
+    "INIT to RTR also needs ahAttr, rqPsn, maxDestRdAtomic, minRnrTimer",
   );
   qp.modify({
     qpState: QpState.RTR,
@@ -254,7 +254,7 @@ deviceTest("QueuePair.modify() names the attributes that an RC transition lacks"
     minRnrTimer: 1,
   });
   const rts = transitionError(qp, { qpState: QpState.RTS, sqPsn: 0 });
-  assertEquals(rts.hint, "RTR to RTS also takes TIMEOUT, RETRY_CNT, RNR_RETRY, MAX_QP_RD_ATOMIC");
+  assertEquals(rts.hint, "RTR to RTS also needs timeout, retryCnt, rnrRetry, maxRdAtomic");
 });
 
 deviceTest("QueuePair.modify() names the peer that there is no route to", () => {
@@ -267,7 +267,7 @@ deviceTest("QueuePair.modify() names the peer that there is no route to", () => 
     VerbsError,
   );
   assertEquals(error.code, "ENETUNREACH");
-  assertStringIncludes(error.hint!, "has no way to 2001:db8::9");
+  assertStringIncludes(error.hint!, "has no route to 2001:db8::9");
 });
 
 deviceTest("QueuePair.modify() refuses what C cannot take before native code is reached", () => {

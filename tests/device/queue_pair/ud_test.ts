@@ -196,7 +196,7 @@ deviceTest("WorkCompletions reads the fields that completions have as objects", 
     [batch.wrId(0), 0, WcOpcode.RECV, 49, 0x0102_0304, left.qp.qpNum],
   );
   assertEquals(batch.wcFlags(0), object.wcFlags);
-  assertThrows(() => batch.at(1), RangeError, "the last poll brought 1");
+  assertThrows(() => batch.at(1), RangeError, "the last poll wrote 1");
   right.cq.pollInto(batch);
   assertEquals([batch.length, object.byteLen], [0, 49]);
 });
@@ -253,6 +253,6 @@ deviceTest("A datagram that does not fit its buffer fails the receive", async ()
   left.qp.postSend({ sge: left.mr.slice(0, 11), ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
   const [received] = await waitFor(right.cq);
   assertEquals([received!.wrId, received!.ok], [5n, false]);
-  const error = assertThrows(() => received!.check(), WorkCompletionError, "40 bytes more");
+  const error = assertThrows(() => received!.check(), WorkCompletionError, "40 more bytes");
   assertEquals(error.completion, received);
 });

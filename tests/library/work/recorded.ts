@@ -1,12 +1,12 @@
 /** Queue pairs on the recorder, and what reaches it. Import the recorder before this. */
 
-import { type SendTracker } from "../../../types/completion/send_tracker.ts";
 import {
   AccessFlags,
   AddressHandle,
   CompletionQueue,
   Context,
   MemoryRegion,
+  Mtu,
   ProtectionDomain,
   type QpInitAttr,
   QpState,
@@ -15,8 +15,6 @@ import {
 } from "../../../mod.ts";
 import * as recorder from "../../provider/recorder.ts";
 import type { Fields } from "../../provider/records.ts";
-
-export type { SendTracker };
 
 /** The qkey of the tests. */
 export const QKEY = 0x1111_1111;
@@ -30,9 +28,18 @@ export interface Recorded extends Disposable {
   readonly mr: MemoryRegion;
 }
 
-/** Makes a queue pair of a type; UD queue pairs are ready to send. */
-export function record(type: QpType, init: Partial<QpInitAttr> = {}): Recorded {
+/**
+ * Makes a queue pair of a type, ready to send.
+ *
+ * @param mtu The MTU of the port; `null` leaves the choice to the test.
+ */
+export function record(
+  type: QpType,
+  init: Partial<QpInitAttr> = {},
+  mtu: Mtu | null = Mtu[1024],
+): Recorded {
   recorder.reset();
+  if (mtu !== null) recorder.answer("ibv_query_port", { active_mtu: mtu });
   const context = Context.open("recorder0");
   const pd = new ProtectionDomain(context);
   const cq = new CompletionQueue(context, { cqe: 64 });

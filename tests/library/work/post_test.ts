@@ -1,0 +1,471 @@
+// Posting: hostile input, the checks that are cached, and what a refusal tells.
+import * as recorder from "../../provider/recorder.ts";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  AccessFlags,
+  type AddressHandle,
+  MemoryRegion,
+  ProtectionDomain,
+  QpState,
+  QpType,
+  QueuePair,
+  RecvRequests,
+  SendFlags,
+  type SendRequest,
+  SendRequests,
+  VerbsError,
+  WrOpcode,
+} from "../../../mod.ts";
+import { handle, posted, postedIds, QKEY, record, type Recorded } from "./recorded.ts";
+
+const { RC, UC, UD, RAW_PACKET } = QpType;
+
+const bad = (value: unknown): never => value as never;
+
+function datagram({ pd, mr }: Recorded): SendRequest & { ah: AddressHandle } {
+  return { sge: mr.slice(0, 8), ah: handle(pd), remoteQpn: 3, remoteQkey: QKEY };
+}
+
+function assertNothingPosted(): void {
+  assertEquals(recorder.takeOf("ibv_post_send", "ibv_post_recv"), []);
+}
+
+Deno.test("QueuePair.postSend() posts every request once when a getter posts another one", () => {
+  using parts = record(UD);
+  const { qp } = parts;
+  const target = datagram(parts);
+  const inner = { ...target, wrId: 3 };
+  qp.postSend(target);
+  recorder.take();
+  qp.postSend([
+    { ...target, wrId: 1 },
+    {
+      ...target,
+      get wrId(): number {
+        qp.postSend(inner);
+        qp.postSend([inner, inner]);
+        return 2;
+      },
+    },
+  ]);
+  assertEquals(postedIds(), [[3], [3, 3], [1, 2]]);
+});
+
+Deno.test("QueuePair.postRecv() posts every request once when a getter posts another one", () => {
+  using parts = record(RC);
+  const { qp } = parts;
+  qp.postRecv([{ wrId: 1 }, {
+    get wrId(): number {
+      qp.postRecv([{ wrId: 3 }, { wrId: 4 }]);
+      return 2;
+    },
+  }]);
+  assertEquals(postedIds("ibv_post_recv"), [[3, 4], [1, 2]]);
+});
+
+Deno.test("SendRequests.set() writes what it read when a getter changes the same request", () => {
+  using parts = record(RC);
+  const list = new SendRequests({ capacity: 1, maxSge: 2 });
+  list.set(0, {
+    wrId: 1,
+    get sge() {
+      list.set(0, { wrId: 9, sge: [parts.mr.slice(0, 9), parts.mr.slice(0, 9)] });
+      return parts.mr.slice(0, 5);
+    },
+  });
+  parts.qp.postSend(list);
+  const [{ wr, sges }] = posted()[0] as [ReturnType<typeof posted>[0][0]];
+  assertEquals([wr.wr_id, wr.num_sge, sges.length, sges[0]!.length], [1n, 1, 1, 5]);
+});
+
+Deno.test("QueuePair.postSend() reaches no native code when a getter disposes what it uses", () => {
+  const victims: ((parts: Recorded, target: SendRequest & { ah: AddressHandle }) => Disposable)[] =
+    [
+      ({ qp }) => qp,
+      ({ pd }) => pd,
+      ({ context }) => context,
+      ({ mr }) => mr,
+      (_, { ah }) => ah,
+    ];
+  for (const victim of victims) {
+    using parts = record(UD);
+    const target = datagram(parts);
+    const hostile = {
+      ...target,
+      get remoteQkey(): number {
+        victim(parts, target)[Symbol.dispose]();
+        return 1;
+      },
+    };
+    const disposed = /(is|was) disposed/;
+    assertThrows(() => parts.qp.postSend([target, hostile]), TypeError);
+    assertThrows(() => parts.qp.postSend(target), TypeError);
+    assertEquals(disposed.test(String(assertThrows(() => parts.qp.postSend(target)))), true);
+    assertNothingPosted();
+    assertEquals(recorder.violations(), []);
+  }
+});
+
+Deno.test("A list of elements that grows while it is read does not reach the next request", () => {
+  using parts = record(RC);
+  const { qp, mr } = parts;
+  const list = new SendRequests({ capacity: 2 });
+  list.set(1, { wrId: 7, sge: mr.slice(1, 1) });
+  const growing: unknown[] = [];
+  growing.push({
+    addr: 1n,
+    lkey: 2,
+    get length(): number {
+      if (growing.length < 4) growing.push(mr.slice(0, 64), mr.slice(0, 64), mr.slice(0, 64));
+      return 3;
+    },
+  });
+  list.set(0, { sge: bad(growing) });
+  let lengths = 0;
+  const proxy = new Proxy([mr.slice(0, 2), mr.slice(0, 2), mr.slice(0, 2), mr.slice(0, 2)], {
+    get: (target, key) => key === "length" ? [1, 4][lengths++] ?? 4 : Reflect.get(target, key),
+  });
+  qp.postSend(list);
+  const requests = posted()[0]!;
+  assertEquals(requests.map(({ wr }) => wr.num_sge), [1, 1]);
+  assertEquals(requests.map(({ sges }) => sges[0]!.length), [3, 1]);
+  list.setSge(0, proxy);
+  qp.postSend(list);
+  assertEquals(posted()[0]!.map(({ wr }) => wr.num_sge), [1, 1]);
+});
+
+Deno.test("QueuePair.postSend() reads each attribute once", () => {
+  using parts = record(UD);
+  const target = datagram(parts);
+  const reads: PropertyKey[] = [];
+  const watched = new Proxy({ ...target, wrId: 1, signaled: true, solicited: true }, {
+    get(object, key) {
+      reads.push(key);
+      return Reflect.get(object, key);
+    },
+  });
+  parts.qp.postSend(watched);
+  assertEquals(reads.length, new Set(reads).size, String(reads));
+});
+
+Deno.test("QueuePair.postSend() refuses what is no request", () => {
+  using parts = record(UD);
+  const { qp } = parts;
+  const target = datagram(parts);
+  const refused: [unknown, string][] = [
+    [null, "send request null: it is not an object"],
+    [undefined, "send request undefined: it is not an object"],
+    [5, "send request 5: it is not an object"],
+    [[null], "send request null"],
+    [{ ...target, ah: {} }, "ah an object: it is not an AddressHandle"],
+    [{ ...target, ah: null }, "ah null: it is not an AddressHandle"],
+    [{ ...target, sge: [null] }, "sge null: it is not an object"],
+    [{ ...target, sge: null }, "sge null"],
+    [{ ...target, sge: [{}] }, "addr undefined"],
+    [{ ...target, opcode: "SEND" }, 'opcode "SEND" is not offered'],
+    [{ ...target, sge: { addr: 1, length: 1, lkey: 1, rkey: 1 } }, 'no attribute "rkey"'],
+  ];
+  for (const [request, message] of refused) {
+    assertThrows(() => qp.postSend(bad(request)), TypeError, message);
+  }
+  assertThrows(() => qp.postRecv(bad(null)), TypeError, "receive request null");
+  assertThrows(() => qp.postRecv(bad({ wrID: 1 })), TypeError, 'no attribute "wrID"');
+  assertThrows(() => qp.postSend(target, 1), TypeError, "for prepared lists only");
+  assertThrows(() => qp.postSend([target], undefined, 0), TypeError, "for prepared lists only");
+  assertNothingPosted();
+});
+
+Deno.test("QueuePair.postSend() names the attributes that a datagram lacks", () => {
+  using parts = record(UD);
+  const { sge, ah, remoteQpn, remoteQkey } = datagram(parts) as Required<SendRequest>;
+  const refused: [SendRequest, string][] = [
+    [{ sge }, "needs an address handle (ah)"],
+    [{ sge, ah, remoteQkey }, "it needs remoteQpn"],
+    [{ sge, ah, remoteQpn }, "it needs remoteQkey"],
+    [{ sge, ah }, "it needs remoteQpn, remoteQkey"],
+  ];
+  for (const [request, message] of refused) {
+    assertThrows(() => parts.qp.postSend(request), TypeError, message);
+  }
+  const list = new SendRequests({ capacity: 1 });
+  list.set(0, { sge });
+  list.setAh(0, ah);
+  assertThrows(() => parts.qp.postSend(list), TypeError, "it needs remoteQpn, remoteQkey");
+  list.setRemote(0, remoteQpn, remoteQkey);
+  parts.qp.postSend(list);
+  assertEquals(postedIds(), [[0]]);
+});
+
+Deno.test("QueuePair.postSend() names the attributes that RDMA, atomics and invalidation lack", () => {
+  using parts = record(RC);
+  const sge = parts.mr.slice(0, 8);
+  const { RDMA_WRITE, RDMA_READ, ATOMIC_FETCH_AND_ADD, ATOMIC_CMP_AND_SWP, LOCAL_INV } = WrOpcode;
+  const refused: [SendRequest, string][] = [
+    [{ opcode: RDMA_WRITE, sge }, "RDMA_WRITE needs remoteAddr, rkey"],
+    [{ opcode: RDMA_READ, sge, remoteAddr: 8n }, "RDMA_READ needs rkey"],
+    [{ opcode: ATOMIC_FETCH_AND_ADD, sge, remoteAddr: 8n, rkey: 1 }, "needs compareAdd"],
+    [
+      { opcode: ATOMIC_CMP_AND_SWP, sge, remoteAddr: 8n, rkey: 1, compareAdd: 0n },
+      "ATOMIC_CMP_AND_SWP needs swap",
+    ],
+    [{ opcode: LOCAL_INV }, "LOCAL_INV needs invalidateRkey"],
+    [{ opcode: WrOpcode.SEND_WITH_INV, sge }, "SEND_WITH_INV needs invalidateRkey"],
+  ];
+  for (const [request, message] of refused) {
+    assertThrows(() => parts.qp.postSend(request), TypeError, message);
+  }
+  assertNothingPosted();
+});
+
+Deno.test("QueuePair.postSend() refuses opcodes that the transport does not have", () => {
+  const { RDMA_WRITE, RDMA_READ, LOCAL_INV, SEND_WITH_IMM, ATOMIC_FETCH_AND_ADD } = WrOpcode;
+  const remote = { remoteAddr: 8n, rkey: 1 };
+  const refused: [QpType, SendRequest, string][] = [
+    [UD, { opcode: RDMA_WRITE, ...remote }, "of type UD has no opcode RDMA_WRITE"],
+    [UD, { opcode: LOCAL_INV, invalidateRkey: 1 }, "of type UD has no opcode LOCAL_INV"],
+    [UC, { opcode: RDMA_READ, ...remote }, "of type UC has no opcode RDMA_READ"],
+    [UC, { opcode: ATOMIC_FETCH_AND_ADD, ...remote, compareAdd: 1 }, "of type UC has no opcode"],
+    [RAW_PACKET, { opcode: SEND_WITH_IMM }, "of type RAW_PACKET has no opcode SEND_WITH_IMM"],
+  ];
+  for (const [type, request, message] of refused) {
+    using parts = record(type);
+    assertThrows(() => parts.qp.postSend(request), TypeError, message);
+    assertNothingPosted();
+  }
+  using parts = record(UC);
+  parts.qp.postSend({ opcode: RDMA_WRITE, sge: parts.mr.slice(0, 8), ...remote });
+  assertEquals(postedIds(), [[0]]);
+});
+
+Deno.test("QueuePair.postSend() names atomics that are not on 8 aligned bytes", () => {
+  using parts = record(RC);
+  const { qp, mr } = parts;
+  const request = { opcode: WrOpcode.ATOMIC_FETCH_AND_ADD, rkey: 1, compareAdd: 1n };
+  assertThrows(
+    () => qp.postSend({ ...request, sge: mr.slice(0, 8), remoteAddr: 12n }),
+    RangeError,
+    "remoteAddr 0xc is not a multiple of 8",
+  );
+  assertThrows(
+    () => qp.postSend({ ...request, sge: mr.slice(0, 4), remoteAddr: 8n }),
+    RangeError,
+    "its memory has 4 bytes, and ATOMIC_FETCH_AND_ADD works on 8",
+  );
+  qp.postSend({ ...request, sge: [mr.slice(0, 4), mr.slice(4, 4)], remoteAddr: 8 });
+  assertEquals(postedIds(), [[0]]);
+});
+
+Deno.test("QueuePair.postSend() names inline data that exceeds the limit", () => {
+  using parts = record(RC);
+  const { qp, mr } = parts;
+  const { maxInlineData } = qp.cap;
+  qp.postSend({ sge: mr.slice(0, maxInlineData), inline: true });
+  assertEquals(posted()[0]![0]!.wr.send_flags, SendFlags.INLINE | SendFlags.SIGNALED);
+  assertThrows(
+    () => qp.postSend({ sge: mr.slice(0, maxInlineData + 1), inline: true }),
+    RangeError,
+    `its inline data has ${maxInlineData + 1} bytes, and the queue pair allows ${maxInlineData}`,
+  );
+  assertThrows(
+    () =>
+      qp.postSend({ opcode: WrOpcode.RDMA_READ, remoteAddr: 8, rkey: 1, sge: mr, inline: true }),
+    TypeError,
+    "RDMA_READ has no data that can be inline",
+  );
+  assertThrows(
+    () => qp.postSend({ sge: { addr: mr.addr, length: 8, lkey: mr.lkey }, inline: true }),
+    TypeError,
+    "not given as a slice of a memory region",
+  );
+  assertThrows(
+    () => qp.postSend({ sge: Object.assign(mr.slice(0, 8), { addr: 16n }), inline: true }),
+    TypeError,
+    "not within its memory region",
+  );
+});
+
+Deno.test("QueuePair.postSend() checks the memory of inline data each time it may be detached", () => {
+  using parts = record(RC);
+  const buffer = new Uint8Array(64);
+  using mr = new MemoryRegion(parts.pd, buffer, 0);
+  const list = new SendRequests({ capacity: 1 });
+  list.set(0, { sge: mr.slice(0, 8), inline: true });
+  parts.qp.postSend(list);
+  parts.qp.postSend(list);
+  buffer.buffer.transfer(0);
+  assertThrows(() => parts.qp.postSend(list), TypeError, "its buffer is detached");
+  assertEquals(postedIds(), [[0], [0]]);
+});
+
+Deno.test("A list that was posted is checked again after a disposal", () => {
+  using parts = record(UD);
+  const { qp, pd } = parts;
+  const mr = new MemoryRegion(pd, 64, AccessFlags.LOCAL_WRITE);
+  const sends = new SendRequests({ capacity: 2 });
+  const recvs = new RecvRequests({ capacity: 1 });
+  const target = datagram(parts);
+  sends.set(0, target);
+  sends.set(1, { ...target, sge: mr.slice(0, 8) });
+  recvs.set(0, { sge: mr.slice(0, 64) });
+  qp.postSend(sends);
+  qp.postRecv(recvs);
+  mr.close();
+  assertThrows(() => qp.postSend(sends), TypeError, "memory region: it is disposed");
+  assertThrows(() => qp.postRecv(recvs), TypeError, "memory region: it is disposed");
+  qp.postSend(sends, 1);
+  target.ah.close();
+  assertThrows(() => qp.postSend(sends, 1), TypeError, "the address handle is disposed");
+  assertEquals(postedIds(), [[0, 0], [0]]);
+});
+
+Deno.test("A list that was posted is checked again by the rules of another queue pair", () => {
+  using parts = record(UD);
+  using other = new ProtectionDomain(parts.context);
+  const { qp, cq } = parts;
+  const [mine, foreign] = [handle(parts.pd), handle(other)];
+  const list = new SendRequests({ capacity: 1 });
+  list.set(0, { ...datagram(parts), ah: mine });
+  qp.postSend(list);
+  const cap = { maxSendWr: 4, maxRecvWr: 0, maxInlineData: 4 };
+  using second = new QueuePair(other, { type: UD, sendCq: cq, recvCq: cq, cap });
+  second.activateUd({ port: 1, qkey: 1 });
+  assertThrows(() => second.postSend(list), TypeError, "belongs to another protection domain");
+  list.setAh(0, foreign);
+  assertThrows(() => qp.postSend(list), TypeError, "belongs to another protection domain");
+  second.postSend(list);
+  list.setAh(0, mine);
+  assertThrows(() => second.postSend(list), TypeError, "belongs to another protection domain");
+  assertEquals(recorder.violations(), []);
+});
+
+Deno.test("A list that was posted is checked again after its length, flags or memory change", () => {
+  using parts = record(UD);
+  const { qp, mr } = parts;
+  const list = new SendRequests({ capacity: 1 });
+  list.set(0, { ...datagram(parts), sge: mr.slice(0, 2000) });
+  list.setLength(0, 100);
+  qp.postSend(list);
+  list.setLength(0, 1025);
+  assertThrows(() => qp.postSend(list), RangeError, "its message has 1025 bytes");
+  list.setLength(0, 100);
+  qp.postSend(list);
+  list.setSendFlags(0, SendFlags.INLINE);
+  assertThrows(() => qp.postSend(list), RangeError, "its inline data has 100 bytes");
+  list.setSendFlags(0, SendFlags.SIGNALED);
+  qp.postSend(list);
+  list.setSge(0, mr.slice(0, 1025));
+  assertThrows(() => qp.postSend(list), RangeError, "its message has 1025 bytes");
+  const recvs = new RecvRequests({ capacity: 1 });
+  recvs.set(0, { sge: mr.slice(0, 64) });
+  qp.postRecv(recvs);
+  recvs.setLength(0, 39);
+  assertThrows(() => qp.postRecv(recvs), RangeError, "its buffer has 39 bytes");
+});
+
+Deno.test("A list that was posted is checked again when the MTU of the queue pair changes", () => {
+  using parts = record(UD, {}, null);
+  const { qp, mr } = parts;
+  const list = new SendRequests({ capacity: 1 });
+  list.set(0, { ...datagram(parts), sge: mr.slice(0, 1024) });
+  qp.postSend(list);
+  recorder.answer("ibv_query_port", { active_mtu: 2 });
+  qp.modify({ qpState: QpState.RTS, sqPsn: 0 });
+  assertThrows(() => qp.postSend(list), RangeError, "the port's MTU allows 512");
+});
+
+Deno.test("QueuePair.postSend() posts the run of a list that it is asked for", () => {
+  using parts = record(RC);
+  const { qp } = parts;
+  const list = new SendRequests({ capacity: 5 });
+  for (let i = 0; i < 5; i++) list.setWrId(i, i);
+  qp.postSend(list);
+  qp.postSend(list, 2);
+  qp.postSend(list, 2, 3);
+  qp.postSend(list, undefined, 2);
+  qp.postSend(list);
+  assertEquals(postedIds(), [[0, 1, 2, 3, 4], [0, 1], [3, 4], [2, 3, 4], [0, 1, 2, 3, 4]]);
+  for (const [count, start] of [[5, 1], [0, 0], [1, -1], [NaN, 0], [1, 5], [1.5, 0]] as const) {
+    assertThrows(() => qp.postSend(list, count, start), RangeError, "Cannot post requests");
+  }
+  assertThrows(() => qp.postSend(list, bad("1")), TypeError, "these are not numbers");
+  assertThrows(() => qp.postSend(list, bad({})), TypeError, "these are not numbers");
+  assertNothingPosted();
+});
+
+Deno.test("VerbsError.posted is exact for a run that starts above 0", () => {
+  using parts = record(RC);
+  const { qp } = parts;
+  const sends = new SendRequests({ capacity: 6 });
+  const recvs = new RecvRequests({ capacity: 6 });
+  for (const verb of ["ibv_post_send", "ibv_post_recv"]) {
+    recorder.answerBytes(verb, new Uint8Array(Uint32Array.of(2).buffer));
+    recorder.fail(verb, "ENOMEM");
+  }
+  const posts = [() => qp.postSend(sends, 4, 2), () => qp.postRecv(recvs, 4, 2)];
+  for (const post of posts) {
+    const error = assertThrows(post, VerbsError);
+    assertEquals([error.code, error.posted], ["ENOMEM", 2]);
+    assertStringIncludes(error.message, "request 2 of the list; those before it were posted");
+    assertStringIncludes(error.hint!, "The queue is full");
+  }
+});
+
+Deno.test("QueuePair.postSend() gives no hint of a state that is right", () => {
+  using parts = record(RC);
+  const { qp } = parts;
+  recorder.fail("ibv_post_send", "EINVAL");
+  recorder.fail("ibv_post_recv", "EINVAL");
+  assertEquals(assertThrows(() => qp.postSend({}), VerbsError).hint, undefined);
+  assertEquals(assertThrows(() => qp.postRecv({}), VerbsError).hint, undefined);
+  qp.modify({ qpState: QpState.RESET });
+  const hint = (post: () => void): string => assertThrows(post, VerbsError).hint!;
+  assertStringIncludes(hint(() => qp.postSend({})), "in state RESET: sends need RTS");
+  assertStringIncludes(hint(() => qp.postRecv({})), "in state RESET: receives need INIT");
+});
+
+Deno.test("A list refused half-way keeps the address handles of the requests that were posted", () => {
+  using parts = record(UD);
+  const { qp, pd } = parts;
+  const [first, second] = [handle(pd), handle(pd)];
+  const target = { remoteQpn: 3, remoteQkey: QKEY };
+  const list = new SendRequests({ capacity: 4 });
+  for (const [i, ah] of [first, first, second, second].entries()) list.set(i, { ...target, ah });
+  recorder.answerBytes("ibv_post_send", new Uint8Array(Uint32Array.of(2).buffer));
+  recorder.fail("ibv_post_send", "ENOMEM", { times: 1 });
+  assertEquals(assertThrows(() => qp.postSend(list), VerbsError).posted, 2);
+  second.close();
+  assertEquals(recorder.live("ah"), 1);
+  first.close();
+  assertEquals(recorder.live("ah"), 1);
+});
+
+Deno.test("A datagram's address handle is destroyed when its completion is polled, changed or not", () => {
+  for (const change of [false, true]) {
+    using parts = record(UD);
+    const { qp, pd, cq } = parts;
+    const list = new SendRequests({ capacity: 2 });
+    const target = { remoteQpn: 3, remoteQkey: QKEY };
+    const [first, second] = [handle(pd), handle(pd)];
+    list.set(0, { ...target, ah: first });
+    list.set(1, { ...target, ah: first, signaled: false });
+    qp.postSend(list);
+    if (change) list.setAh(1, second);
+    qp.postSend(list);
+    first.close();
+    second.close();
+    const alive = (): number => recorder.live("ah");
+    const complete = (): void => {
+      recorder.complete("cq0", { qp_num: qp.qpNum });
+      assertEquals(cq.poll().length, 1);
+    };
+    assertEquals(alive(), change ? 2 : 1);
+    complete();
+    assertEquals(alive(), change ? 2 : 1);
+    complete();
+    // The last request is not signaled: it is done when a later one is, or the queue pair goes.
+    assertEquals(alive(), 1);
+    qp.close();
+    assertEquals(alive(), 0);
+    assertEquals(recorder.violations(), []);
+  }
+});
