@@ -130,6 +130,9 @@ export interface ComparableCall {
 /** Addresses are above this; no length or key is. */
 const LOWEST_ADDRESS = 1n << 32n;
 
+/** Values by which the caller knows its own objects; the provider only gives them back. */
+const OWN = /_context$/;
+
 /** Stands for the place of a list without elements. */
 const EMPTY = "";
 
@@ -141,10 +144,9 @@ export function comparable(calls: readonly Call[]): ComparableCall[] {
         isStruct(value) ? [[value.address, value.bytes.length === 0 ? EMPTY : name]] : []
       ),
     );
-    const entries = Object.entries(args).map((
-      [name, value],
-    ) => [name, comparableArgument(value, places)]);
-    return { ...call, args: Object.fromEntries(entries) };
+    const compared = Object.entries(args).filter(([name]) => !OWN.test(name))
+      .map(([name, value]) => [name, comparableArgument(value, places)]);
+    return { ...call, args: Object.fromEntries(compared) };
   });
 }
 
@@ -167,16 +169,20 @@ function comparableArgument(value: Argument, places: ReadonlyMap<bigint, string>
     if (pointers[at] === EMPTY) delete pointers[at];
     view.setBigUint64(at, 0n);
   }
-  for (const at of Object.keys(pointers)) view.setBigUint64(Number(at), 0n);
+  for (const at of [...Object.keys(pointers), ...pointerOffsets(value, true)]) {
+    view.setBigUint64(Number(at), 0n);
+  }
   return { tag: value.tag, bytes: bytes.toHex(), pointers };
 }
 
 /** Where the pointers of all elements are. */
-function pointerOffsets({ tag, elements }: RecordedStruct): number[] {
+function pointerOffsets({ tag, elements }: RecordedStruct, own = false): number[] {
   const layout = layoutOf(tag);
   if (layout === undefined) return [];
   const offsets = Object.entries(layout.fields)
-    .filter(([name, { type }]) => type === "ptr" && name in (elements[0] ?? {}))
+    .filter(([name, { type }]) =>
+      type === "ptr" && OWN.test(name) === own && name in (elements[0] ?? {})
+    )
     .map(([, { offset }]) => offset);
   return elements.flatMap((_, i) => offsets.map((offset) => i * layout.size + offset));
 }

@@ -39,13 +39,18 @@ await main(async () => {
   if (flags.trace || flags.keep) await keepTraces();
   const all = await readCoverage();
   if (!flags.quiet) all.forEach(printRow);
-  await Deno.mkdir(`${project}/docs`, { recursive: true });
-  await Deno.writeTextFile(DOCUMENT, render(all));
+  await writeDocument(render(all));
   const faults = all.flatMap(faultsOf);
   faults.forEach((fault) => say(`error: ${fault}`));
   printTotals(all.filter(({ isInstalled }) => isInstalled));
   return faults.length === 0 ? 0 : 1;
 });
+
+async function writeDocument(text: string): Promise<void> {
+  await Deno.mkdir(`${project}/docs`, { recursive: true });
+  await Deno.writeTextFile(DOCUMENT, text);
+  await new Deno.Command(Deno.execPath(), { args: ["fmt", "--quiet", DOCUMENT] }).output();
+}
 
 function printRow({ verb, boundIn, offeredBy, tested }: Coverage): void {
   const tests = Object.entries(tested).map(([place, file]) => `${place}: ${file}`);

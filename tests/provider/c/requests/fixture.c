@@ -55,16 +55,19 @@ struct ibv_sge sge(unsigned offset, unsigned length)
 	return (struct ibv_sge){ .addr = (uintptr_t)mr()->addr + offset, .length = length, .lkey = mr()->lkey };
 }
 
+// The header makes this an ibv_create_qp.
 struct ibv_qp *qp(enum ibv_qp_type type)
 {
-	struct ibv_qp_init_attr init = {
+	struct ibv_qp_init_attr_ex init = {
 		.send_cq = cq(),
 		.recv_cq = cq(),
 		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 2, .max_recv_sge = 2, .max_inline_data = 64 },
 		.qp_type = type,
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = pd(),
 	};
 
-	return ibv_create_qp(pd(), &init);
+	return ibv_create_qp_ex(context(), &init);
 }
 
 struct ibv_xrcd *xrcd(void)

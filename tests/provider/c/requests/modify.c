@@ -59,7 +59,7 @@ static void modify_alternate_path(void)
 	struct ibv_qp_attr attr = {
 		.alt_ah_attr = path("fe80::99"),
 		.alt_pkey_index = 1,
-		.alt_port_num = 2,
+		.alt_port_num = 1,
 		.alt_timeout = 15,
 		.path_mig_state = IBV_MIG_REARM,
 	};

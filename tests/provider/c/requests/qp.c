@@ -23,17 +23,19 @@ static void create_qp(void)
 static void create_qp_with_srq(void)
 {
 	struct ibv_srq_init_attr srq_init = { .attr = { .max_wr = 32, .max_sge = 2 } };
-	struct ibv_qp_init_attr init = {
+	struct ibv_qp_init_attr_ex init = {
 		.send_cq = cq(),
 		.recv_cq = cq(),
 		.cap = { .max_send_wr = 4, .max_send_sge = 1 },
 		.qp_type = IBV_QPT_RC,
 		.sq_sig_all = 1,
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = pd(),
 	};
 
 	init.srq = ibv_create_srq(pd(), &srq_init);
 	begin_request();
-	ibv_create_qp(pd(), &init);
+	ibv_create_qp_ex(context(), &init);
 }
 
 static void create_qp_ex_send_ops(void)

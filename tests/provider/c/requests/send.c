@@ -52,13 +52,13 @@ static void post_send_ud(void)
 static void post_rdma(void)
 {
 	struct ibv_qp *rc = qp(IBV_QPT_RC);
-	struct ibv_sge one = sge(0, 64);
+	struct ibv_sge list[] = { sge(0, 64), sge(0, 64), sge(0, 64) };
 	struct ibv_send_wr wr[] = {
-		{ .wr_id = 1, .next = &wr[1], .sg_list = &one, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE,
+		{ .wr_id = 1, .next = &wr[1], .sg_list = &list[0], .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE,
 		  .send_flags = IBV_SEND_SIGNALED, .wr.rdma = { REMOTE, RKEY } },
-		{ .wr_id = 2, .next = &wr[2], .sg_list = &one, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
+		{ .wr_id = 2, .next = &wr[2], .sg_list = &list[1], .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
 		  .send_flags = IBV_SEND_SIGNALED, .imm_data = htonl(5), .wr.rdma = { REMOTE + 8, RKEY } },
-		{ .wr_id = 3, .sg_list = &one, .num_sge = 1, .opcode = IBV_WR_RDMA_READ, .send_flags = IBV_SEND_SIGNALED,
+		{ .wr_id = 3, .sg_list = &list[2], .num_sge = 1, .opcode = IBV_WR_RDMA_READ, .send_flags = IBV_SEND_SIGNALED,
 		  .wr.rdma = { REMOTE + 16, RKEY } },
 	};
 
@@ -68,12 +68,12 @@ static void post_rdma(void)
 static void post_atomics(void)
 {
 	struct ibv_qp *rc = qp(IBV_QPT_RC);
-	struct ibv_sge one = sge(8, 8);
+	struct ibv_sge list[] = { sge(8, 8), sge(8, 8) };
 	struct ibv_send_wr wr[] = {
-		{ .wr_id = 1, .next = &wr[1], .sg_list = &one, .num_sge = 1, .opcode = IBV_WR_ATOMIC_CMP_AND_SWP,
+		{ .wr_id = 1, .next = &wr[1], .sg_list = &list[0], .num_sge = 1, .opcode = IBV_WR_ATOMIC_CMP_AND_SWP,
 		  .send_flags = IBV_SEND_SIGNALED,
 		  .wr.atomic = { .remote_addr = REMOTE, .compare_add = 0x1122334455667788, .swap = 9, .rkey = RKEY } },
-		{ .wr_id = 2, .sg_list = &one, .num_sge = 1, .opcode = IBV_WR_ATOMIC_FETCH_AND_ADD,
+		{ .wr_id = 2, .sg_list = &list[1], .num_sge = 1, .opcode = IBV_WR_ATOMIC_FETCH_AND_ADD,
 		  .send_flags = IBV_SEND_SIGNALED, .wr.atomic = { .remote_addr = REMOTE + 8, .compare_add = 3, .rkey = RKEY } },
 	};
 

@@ -1,0 +1,84 @@
+// What most requests need, made as the C program makes it (c/requests/fixture.c).
+
+import { assertEquals } from "@std/assert";
+import {
+  AccessFlags,
+  AddressHandle,
+  CompletionQueue,
+  Context,
+  Gid,
+  MemoryRegion,
+  ProtectionDomain,
+  type QpType,
+  QueuePair,
+} from "../../mod.ts";
+import * as recorder from "./recorder.ts";
+import { assertSameAsInC } from "./requests.ts";
+
+const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, MW_BIND } = AccessFlags;
+/** The access of {@linkcode Fixture.mr}. */
+export const ACCESS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ | MW_BIND;
+/** The size of {@linkcode Fixture.mr} in bytes. */
+export const MEMORY = 4096;
+
+/** Objects on the recorder, each made on first use. Leaving its scope asserts that all of them end in order. */
+export class Fixture implements Disposable {
+  readonly context: Context;
+  #pd: ProtectionDomain | undefined;
+  #cq: CompletionQueue | undefined;
+  #mr: MemoryRegion | undefined;
+
+  constructor() {
+    recorder.reset();
+    this.context = Context.open("recorder0");
+  }
+
+  get pd(): ProtectionDomain {
+    return this.#pd ??= new ProtectionDomain(this.context);
+  }
+
+  get cq(): CompletionQueue {
+    return this.#cq ??= new CompletionQueue(this.context, { cqe: 16 });
+  }
+
+  /** A region that holds 0, 1, 2, ... */
+  get mr(): MemoryRegion {
+    if (this.#mr === undefined) {
+      this.#mr = new MemoryRegion(this.pd, MEMORY, ACCESS);
+      this.#mr.bytes().set(Uint8Array.from({ length: MEMORY }, (_, i) => i));
+    }
+    return this.#mr;
+  }
+
+  qp(type: QpType): QueuePair {
+    const cap = { maxSendWr: 4, maxRecvWr: 4, maxSendSge: 2, maxRecvSge: 2, maxInlineData: 64 };
+    return new QueuePair(this.pd, { type, sendCq: this.cq, recvCq: this.cq, cap });
+  }
+
+  ah(): AddressHandle {
+    const grh = { dgid: Gid.parse("::ffff:10.0.0.2"), sgidIndex: 1, hopLimit: 64 };
+    return new AddressHandle(this.pd, { portNum: 1, grh });
+  }
+
+  [Symbol.dispose](): void {
+    this.context.close();
+    assertEquals(recorder.violations(), []);
+    assertEquals(recorder.live(), 0);
+  }
+}
+
+/** Prepares a request and returns the function that makes it. */
+export type Request = (fixture: Fixture) => () => unknown;
+
+/** Tests that a class makes each request as C makes the one of the same name. */
+export function testRequests(requests: Readonly<Record<string, Request>>): void {
+  for (const [name, prepare] of Object.entries(requests)) {
+    Deno.test(`The request ${name} is that of C in every byte`, async () => {
+      using fixture = new Fixture();
+      const make = prepare(fixture);
+      recorder.take();
+      await make();
+      await assertSameAsInC(recorder.take(), name);
+    });
+  }
+}
