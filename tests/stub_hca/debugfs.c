@@ -48,6 +48,7 @@ static const struct stub_file files[] = {
 	{ "event", NULL, stub_event_write },
 	{ "packet", NULL, stub_packet_write },
 	{ "datagram", NULL, stub_datagram_write },
+	{ "xrc", NULL, stub_xrc_write },
 };
 
 static int show(struct seq_file *out, void *unused)

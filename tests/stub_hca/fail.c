@@ -24,6 +24,7 @@ static const char *const verbs[] = {
 	"reg_mr", "dereg_mr", "alloc_mw", "dealloc_mw",
 	"create_cq", "modify_cq", "resize_cq", "destroy_cq",
 	"create_srq", "modify_srq", "query_srq", "destroy_srq",
+	"open_xrcd", "close_xrcd",
 	"create_qp", "modify_qp", "query_qp", "destroy_qp", "attach_mcast",
 	"create_wq", "modify_wq", "destroy_wq",
 	"create_rwq_ind_table", "destroy_rwq_ind_table",

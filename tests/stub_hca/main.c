@@ -45,6 +45,9 @@ static const struct ib_device_ops operations = {
 	.query_srq = stub_query_srq,
 	.destroy_srq = stub_destroy_srq,
 
+	.alloc_xrcd = stub_open_xrcd,
+	.dealloc_xrcd = stub_close_xrcd,
+
 	.create_qp = stub_create_qp,
 	.modify_qp = stub_modify_qp,
 	.query_qp = stub_query_qp,
@@ -63,6 +66,7 @@ static const struct ib_device_ops operations = {
 	INIT_RDMA_OBJ_SIZE(ib_mw, stub_mw, ib),
 	INIT_RDMA_OBJ_SIZE(ib_cq, stub_cq, ib),
 	INIT_RDMA_OBJ_SIZE(ib_srq, stub_srq, ib),
+	INIT_RDMA_OBJ_SIZE(ib_xrcd, stub_xrcd, ib),
 	INIT_RDMA_OBJ_SIZE(ib_qp, stub_qp, ib),
 	INIT_RDMA_OBJ_SIZE(ib_rwq_ind_table, stub_table, ib),
 };

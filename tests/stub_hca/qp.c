@@ -9,7 +9,7 @@
 
 static bool has_ring(const struct ib_qp_init_attr *attr)
 {
-	return !attr->srq;
+	return !attr->srq && attr->qp_type != IB_QPT_XRC_INI;
 }
 
 static int ring_check(const struct ib_qp_init_attr *attr, const struct mlx4_ib_create_qp *request)
@@ -49,7 +49,7 @@ static size_t ring_layout(struct stub_qp *qp, const struct ib_qp_init_attr *attr
 	return sends + queue->count * queue->stride;
 }
 
-static int plain_init(struct stub_qp *qp, struct ib_qp_init_attr *attr, struct ib_udata *udata)
+static int ring_init(struct stub_qp *qp, struct ib_qp_init_attr *attr, struct ib_udata *udata)
 {
 	struct mlx4_ib_create_qp request = {};
 	int err = ib_copy_from_udata(&request, udata, min(sizeof(request), udata->inlen)) ?:
@@ -74,6 +74,8 @@ static int qp_check(struct ib_device *device, const struct ib_qp_init_attr *attr
 	case IB_QPT_UC:
 	case IB_QPT_UD:
 	case IB_QPT_RAW_PACKET:
+	case IB_QPT_XRC_INI:
+	case IB_QPT_XRC_TGT:
 		break;
 	default:
 		return -EOPNOTSUPP;
@@ -89,7 +91,8 @@ static int qp_open(struct stub_qp *qp, struct ib_qp_init_attr *attr, struct ib_u
 {
 	int err;
 
-	if (!udata)
+	/* of an XRC target the core hands over nothing that libmlx4 sends */
+	if (!udata && attr->qp_type != IB_QPT_XRC_TGT)
 		return -EOPNOTSUPP;
 	err = qp_check(qp->ib.device, attr);
 	if (err)
@@ -97,8 +100,9 @@ static int qp_open(struct stub_qp *qp, struct ib_qp_init_attr *attr, struct ib_u
 	qp->queue.pd = qp->ib.pd;
 	qp->queue.cq = attr->recv_cq ? to_stub(attr->recv_cq, cq) : NULL;
 	qp->sends.cq = attr->send_cq ? to_stub(attr->send_cq, cq) : NULL;
+	/* an XRC target neither sends nor has receives of its own */
 	err = attr->rwq_ind_tbl ? stub_rss_init(&qp->rss, attr, udata) :
-				  plain_init(qp, attr, udata);
+	      attr->qp_type == IB_QPT_XRC_TGT ? 0 : ring_init(qp, attr, udata);
 	if (err)
 		return err;
 	err = stub_queue_number(qp->ib.device, &qp->queue, 0);
@@ -107,6 +111,8 @@ static int qp_open(struct stub_qp *qp, struct ib_qp_init_attr *attr, struct ib_u
 		return err;
 	}
 	qp->ib.qp_num = qp->queue.number;
+	if (attr->qp_type == IB_QPT_XRC_TGT)
+		qp->ib.qp_num |= STUB_XRC_TARGET;
 	qp->attr.qp_state = IB_QPS_RESET;
 	qp->init_attr = *attr;
 	stub_count(qp->ib.device, STUB_QP, 1);
@@ -125,12 +131,14 @@ int stub_create_qp(struct ib_qp *ib, struct ib_qp_init_attr *attr, struct ib_uda
 	int err = stub_fail("create_qp") ?: qp_open(qp, attr, udata);
 
 	stub_record("create_qp", err,
-		    "'ctx':%u,'pd':%u,'send_cq':%u,'recv_cq':%u,'srq':%u,'table':%u,'qp_type':%d,"
+		    "'ctx':%u,'pd':%u,'xrcd':%u,'send_cq':%u,'recv_cq':%u,'srq':%u,'table':%u,"
+		    "'qp_type':%d,"
 		    "'sq_sig_all':%d,'max_send_wr':%u,'max_recv_wr':%u,'max_send_sge':%u,"
 		    "'max_recv_sge':%u,'max_inline_data':%u,'create_flags':%u,'source_qpn':%u,"
 		    "'rx_hash_function':%u,'rx_hash_fields_mask':%llu,'rx_hash_key':'%*phN',"
 		    "'qp':%u",
-		    stub_context_number(udata), to_stub(ib->pd, pd)->number,
+		    udata ? stub_context_number(udata) : 0, ib->pd ? to_stub(ib->pd, pd)->number : 0,
+		    attr->xrcd ? to_stub(attr->xrcd, xrcd)->number : 0,
 		    cq_number(attr->send_cq), cq_number(attr->recv_cq),
 		    attr->srq ? to_stub(attr->srq, srq)->number : 0,
 		    attr->rwq_ind_tbl ? attr->rwq_ind_tbl->ind_tbl_num : 0, attr->qp_type,

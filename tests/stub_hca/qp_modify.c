@@ -19,6 +19,16 @@ static int rss_check(const struct ib_qp_attr *attr, int mask)
 	return 0;
 }
 
+static bool paths_fit(const struct stub_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	if ((mask & IB_QP_PORT) && !port_fits(qp, attr->port_num))
+		return false;
+	if ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index >= STUB_PKEYS)
+		return false;
+	return !(mask & IB_QP_ALT_PATH) ||
+	       (port_fits(qp, attr->alt_port_num) && attr->alt_pkey_index < STUB_PKEYS);
+}
+
 static int modify_check(const struct stub_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	enum ib_qp_state now = qp->attr.qp_state;
@@ -31,11 +41,7 @@ static int modify_check(const struct stub_qp *qp, const struct ib_qp_attr *attr,
 		return -EINVAL;
 	if (!ib_modify_qp_is_ok(now, next, qp->ib.qp_type, mask))
 		return -EINVAL;
-	if ((mask & IB_QP_PORT) && !port_fits(qp, attr->port_num))
-		return -EINVAL;
-	if ((mask & IB_QP_PKEY_INDEX) && attr->pkey_index >= STUB_PKEYS)
-		return -EINVAL;
-	return 0;
+	return paths_fit(qp, attr, mask) ? 0 : -EINVAL;
 }
 
 #define TAKE(bit, field) \
@@ -72,13 +78,25 @@ static void take_attributes(struct ib_qp_attr *to, const struct ib_qp_attr *from
 	to->alt_ah_attr.grh.sgid_attr = NULL;
 }
 
-/* To the error state, where what was posted and what is posted from now on is flushed. */
-void stub_qp_fail(struct stub_qp *qp)
+/*
+ * To the error state, where receives that were posted are flushed. Sends are left to the clock: one
+ * may be under way, whose message has failed to arrive. With an SRQ, nothing is left to flush.
+ */
+void stub_qp_fail_receive(struct stub_qp *qp)
 {
+	bool first = qp->attr.qp_state != IB_QPS_ERR;
+
 	qp->attr.qp_state = IB_QPS_ERR;
 	stub_queue_flush(&qp->queue);
-	stub_sends_flush(qp);
 	schedule_delayed_work(&stub_of(qp->ib.device)->tick, 1);
+	if (first && qp->ib.srq)
+		stub_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
+}
+
+void stub_qp_fail(struct stub_qp *qp)
+{
+	stub_qp_fail_receive(qp);
+	stub_sends_flush(qp);
 }
 
 static int qp_modify(struct stub_qp *qp, const struct ib_qp_attr *attr, int mask)
@@ -87,11 +105,17 @@ static int qp_modify(struct stub_qp *qp, const struct ib_qp_attr *attr, int mask
 
 	if (err)
 		return err;
+	if ((mask & IB_QP_STATE) && attr->qp_state == IB_QPS_ERR) {
+		stub_qp_fail(qp);
+		return 0;
+	}
 	take_attributes(&qp->attr, attr, mask);
 	if (!(mask & IB_QP_STATE))
 		return 0;
-	if (attr->qp_state == IB_QPS_ERR)
-		stub_qp_fail(qp);
+	/* no send is under way here, so that the queue is empty already */
+	if (attr->qp_state == IB_QPS_SQD && (mask & IB_QP_EN_SQD_ASYNC_NOTIFY) &&
+	    attr->en_sqd_async_notify)
+		stub_qp_event(qp, IB_EVENT_SQ_DRAINED);
 	if (attr->qp_state == IB_QPS_RTS)
 		schedule_delayed_work(&stub_of(qp->ib.device)->tick, 1);
 	if (attr->qp_state == IB_QPS_RESET) {
@@ -102,27 +126,36 @@ static int qp_modify(struct stub_qp *qp, const struct ib_qp_attr *attr, int mask
 	return 0;
 }
 
+#define PATH_FORMAT \
+	"'dlid':%u,'sl':%u,'src_path_bits':%u,'static_rate':%u,'is_global':%d,'dgid':'%pI6'," \
+	"'sgid_index':%u,'flow_label':%u,'hop_limit':%u,'traffic_class':%u"
+#define PATH(ah) \
+	(ah)->type == RDMA_AH_ATTR_TYPE_IB ? (ah)->ib.dlid : 0, (ah)->sl, \
+	(ah)->type == RDMA_AH_ATTR_TYPE_IB ? (ah)->ib.src_path_bits : 0, (ah)->static_rate, \
+	!!((ah)->ah_flags & IB_AH_GRH), &(ah)->grh.dgid, (ah)->grh.sgid_index, \
+	(ah)->grh.flow_label, (ah)->grh.hop_limit, (ah)->grh.traffic_class
+
 static void record_modify(const struct stub_qp *qp, int err, const struct ib_qp_attr *attr,
 			  int mask)
 {
 	const struct rdma_ah_attr *ah = &attr->ah_attr;
+	const struct rdma_ah_attr *alt = &attr->alt_ah_attr;
 
 	stub_record("modify_qp", err,
 		    "'qp':%u,'attr_mask':%d,'qp_state':%d,'cur_qp_state':%d,'port_num':%u,"
 		    "'pkey_index':%u,'qkey':%u,'qp_access_flags':%d,'path_mtu':%d,'rq_psn':%u,"
 		    "'sq_psn':%u,'dest_qp_num':%u,'timeout':%u,'retry_cnt':%u,'rnr_retry':%u,"
-		    "'min_rnr_timer':%u,'max_rd_atomic':%u,'max_dest_rd_atomic':%u,'dlid':%u,"
-		    "'sl':%u,'src_path_bits':%u,'static_rate':%u,'is_global':%d,'dgid':'%pI6',"
-		    "'sgid_index':%u,'flow_label':%u,'hop_limit':%u,'traffic_class':%u",
+		    "'min_rnr_timer':%u,'max_rd_atomic':%u,'max_dest_rd_atomic':%u,"
+		    "'path_mig_state':%d,'en_sqd_async_notify':%u," PATH_FORMAT ","
+		    "'alt_port_num':%u,'alt_pkey_index':%u,'alt_timeout':%u,'alt':{" PATH_FORMAT
+		    "}",
 		    qp->ib.qp_num, mask, attr->qp_state, attr->cur_qp_state, attr->port_num,
 		    attr->pkey_index, attr->qkey, attr->qp_access_flags, attr->path_mtu,
 		    attr->rq_psn, attr->sq_psn, attr->dest_qp_num, attr->timeout,
 		    attr->retry_cnt, attr->rnr_retry, attr->min_rnr_timer, attr->max_rd_atomic,
-		    attr->max_dest_rd_atomic,
-		    ah->type == RDMA_AH_ATTR_TYPE_IB ? ah->ib.dlid : 0, ah->sl,
-		    ah->type == RDMA_AH_ATTR_TYPE_IB ? ah->ib.src_path_bits : 0, ah->static_rate,
-		    !!(ah->ah_flags & IB_AH_GRH), &ah->grh.dgid, ah->grh.sgid_index,
-		    ah->grh.flow_label, ah->grh.hop_limit, ah->grh.traffic_class);
+		    attr->max_dest_rd_atomic, attr->path_mig_state, attr->en_sqd_async_notify,
+		    PATH(ah), attr->alt_port_num, attr->alt_pkey_index, attr->alt_timeout,
+		    PATH(alt));
 }
 
 int stub_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask, struct ib_udata *udata)

@@ -199,7 +199,7 @@ static u8 send(struct stub_qp *from)
 	if (to) {
 		struct stub_message message = message_of(from, av, length);
 
-		outcome = stub_outcome_names[stub_deliver(to, &message)];
+		outcome = stub_outcome_names[stub_deliver(to, stub_srq_of(to), &message)];
 	}
 	record_send(from, av, datagram, length, outcome);
 	return 0;

@@ -14,6 +14,7 @@
 #include <linux/mlx4/cq.h>
 #include <linux/mlx4/device.h>
 #include <linux/mlx4/qp.h>
+#include <linux/mlx4/srq.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/mlx4-abi.h>
@@ -40,6 +41,8 @@
 #define STUB_HASH_KEY_SIZE 40
 /* libmlx4 finds a queue by its number modulo this, so numbers in use must differ within it. */
 #define STUB_QUEUE_NUMBERS 65536
+/* By this bit of a number libmlx4 knows that a QP receives into SRQs of its XRC domain. */
+#define STUB_XRC_TARGET BIT(23)
 
 /* What is counted while it lives, for the stats file and the leak report at unload. */
 enum stub_kind {
@@ -49,6 +52,7 @@ enum stub_kind {
 	STUB_MW,
 	STUB_CQ,
 	STUB_SRQ,
+	STUB_XRCD,
 	STUB_QP,
 	STUB_WQ,
 	STUB_TABLE,
@@ -119,7 +123,7 @@ struct stub_cq {
 	__be32 *doorbell; /* [0] consumer index, [1] arming; user space writes both */
 };
 
-/* The receive side of a QP or a WQ. An RSS QP, or one with an SRQ, has a number and no ring. */
+/* The receive side of a QP or a WQ. An RSS or XRC QP, or one with an SRQ, has no receive ring. */
 struct stub_queue {
 	u32 number;
 	bool of_wq;
@@ -176,6 +180,27 @@ struct stub_srq {
 	struct ib_srq_attr attr;
 	struct ib_umem *ring;
 	struct ib_umem *doorbell_page;
+	__be32 *doorbell; /* requests posted in all, modulo 65536 */
+	size_t stride;
+	u32 count; /* a power of two */
+	u32 next; /* place of the next request to take: they form a list */
+	u16 taken;
+};
+
+struct stub_xrcd {
+	struct ib_xrcd ib;
+	u32 number;
+};
+
+/* A posted receive request. */
+struct stub_request {
+	struct ib_umem *ring;
+	size_t offset; /* of its first piece */
+	u32 max_sge;
+	u16 index;
+	struct ib_pd *pd;
+	struct stub_cq *cq;
+	struct stub_srq *srq; /* that it was posted to, if any */
 };
 
 /* A packet on its way into a posted receive request. */
@@ -289,8 +314,22 @@ int stub_queue_map(struct ib_device *device, struct stub_queue *queue, u64 ring,
 void stub_queue_unmap(struct stub_queue *queue);
 int stub_queue_number(struct ib_device *device, struct stub_queue *queue, u8 log_range);
 void stub_queue_forget(struct ib_device *device, struct stub_queue *queue);
+u32 stub_queue_qpn(const struct stub_queue *queue);
+
+/* request.c */
+bool stub_next_request(struct stub_queue *queue, struct stub_srq *srq,
+		       struct stub_request *request);
+void stub_request_taken(struct stub_queue *queue, const struct stub_request *request);
+void stub_srq_check_limit(struct stub_srq *srq);
+
+/* receive.c */
 void stub_queue_flush(struct stub_queue *queue);
-enum stub_outcome stub_receive(struct stub_queue *queue, const struct stub_message *message);
+enum stub_outcome stub_receive(struct stub_queue *queue, struct stub_srq *srq,
+			       const struct stub_message *message);
+
+/* xrcd.c */
+int stub_open_xrcd(struct ib_xrcd *xrcd, struct ib_udata *udata);
+int stub_close_xrcd(struct ib_xrcd *xrcd, struct ib_udata *udata);
 
 /* qp.c */
 int stub_create_qp(struct ib_qp *qp, struct ib_qp_init_attr *attr, struct ib_udata *udata);
@@ -303,6 +342,7 @@ int stub_detach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid);
 
 /* qp_modify.c */
 void stub_qp_fail(struct stub_qp *qp);
+void stub_qp_fail_receive(struct stub_qp *qp);
 
 /* send.c */
 void stub_sends_flush(struct stub_qp *qp);
@@ -333,12 +373,24 @@ u32 stub_hash(const struct stub_rss *rss, const u8 *frame, size_t length, u64 *u
 
 /* traffic.c */
 extern const char *const stub_outcome_names[STUB_OUTCOMES];
+ssize_t stub_unhex(char *text);
 struct stub_qp *stub_qp_of(u32 number);
+struct stub_srq *stub_srq_of(const struct stub_qp *qp);
 struct stub_qp *stub_find_qp(u32 number, enum ib_qp_type type);
-enum stub_outcome stub_deliver(struct stub_qp *qp, const struct stub_message *message);
+bool stub_qp_ready(const struct stub_qp *qp);
+enum stub_outcome stub_deliver(struct stub_qp *qp, struct stub_srq *srq,
+			       const struct stub_message *message);
+void stub_deliver_recorded(struct stub_qp *qp, struct stub_srq *srq,
+			   const struct stub_message *message, const char *verb);
 u64 stub_outcome_count(enum stub_outcome outcome);
+void stub_outcome_add(enum stub_outcome outcome);
+
+/* packet.c */
 int stub_packet_write(char *text);
+
+/* datagram.c */
 int stub_datagram_write(char *text);
+int stub_xrc_write(char *text);
 
 /* record.c: quotes in the format are single ones, to keep it readable; the file has double ones */
 __printf(3, 4) void stub_record(const char *verb, int err, const char *format, ...);

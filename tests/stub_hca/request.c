@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Dual MIT/GPL
+// The next posted receive request, from a queue's own ring or from an SRQ's.
+#include <linux/log2.h>
+#include "stub.h"
+
+static bool own_request(struct stub_queue *queue, struct stub_request *request)
+{
+	if (!queue->doorbell || (u16)be32_to_cpu(READ_ONCE(*queue->doorbell)) == queue->taken)
+		return false;
+	request->ring = queue->ring;
+	request->index = queue->taken;
+	request->offset = queue->offset + (queue->taken & (queue->count - 1)) * queue->stride;
+	request->max_sge = queue->max_sge;
+	request->pd = queue->pd;
+	request->cq = queue->cq;
+	return true;
+}
+
+static u16 srq_posted(const struct stub_srq *srq)
+{
+	return be32_to_cpu(READ_ONCE(*srq->doorbell)) - srq->taken;
+}
+
+/* Each request begins with the number of the one that is posted after it. */
+static u16 srq_next(const struct stub_srq *srq)
+{
+	const struct mlx4_wqe_srq_next_seg *link = stub_pinned_at(srq->ring,
+								  srq->next * srq->stride);
+
+	return be16_to_cpu(link->next_wqe_index) & (srq->count - 1);
+}
+
+static bool srq_request(struct stub_srq *srq, struct stub_cq *cq, struct stub_request *request)
+{
+	if (!srq_posted(srq))
+		return false;
+	request->ring = srq->ring;
+	request->index = srq->next;
+	request->offset = srq->next * srq->stride + sizeof(struct mlx4_wqe_srq_next_seg);
+	request->max_sge = srq->attr.max_sge;
+	request->pd = srq->ib.pd;
+	request->cq = cq;
+	request->srq = srq;
+	return true;
+}
+
+bool stub_next_request(struct stub_queue *queue, struct stub_srq *srq,
+		       struct stub_request *request)
+{
+	*request = (struct stub_request){};
+	if (!srq)
+		return own_request(queue, request);
+	/* completions of XRC go where the SRQ says, all others where the queue pair says */
+	return srq_request(srq, srq->ib.ext.cq ? to_stub(srq->ib.ext.cq, cq) : queue->cq, request);
+}
+
+/* A limit is watched until it is passed, which is told once. */
+void stub_srq_check_limit(struct stub_srq *srq)
+{
+	if (srq_posted(srq) >= srq->attr.srq_limit)
+		return;
+	srq->attr.srq_limit = 0;
+	stub_srq_event(srq, IB_EVENT_SRQ_LIMIT_REACHED);
+}
+
+void stub_request_taken(struct stub_queue *queue, const struct stub_request *request)
+{
+	struct stub_srq *srq = request->srq;
+
+	if (!srq) {
+		queue->taken++;
+		return;
+	}
+	srq->next = srq_next(srq);
+	srq->taken++;
+	stub_srq_check_limit(srq);
+}
