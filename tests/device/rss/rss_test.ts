@@ -154,18 +154,19 @@ stubTest("new QueuePair() refuses parts of another context", () => {
   const [cq, foreignCq] = [bench, other].map(({ workQueues }) => workQueues[0]!.cq);
   const belongs = "belongs to another context";
   const { pd } = bench;
+  const cap = { maxSendWr: 1, maxRecvWr: 1 };
   assertThrows(
     () => new QueuePair(pd, { ...rssInit(bench), rwqIndTbl: foreign! }),
     TypeError,
     `Cannot create queue pair: rwqIndTbl ${belongs}`,
   );
   assertThrows(
-    () => new QueuePair(pd, { type: UD, sendCq: foreignCq!, recvCq: cq! }),
+    () => new QueuePair(pd, { type: UD, cap, sendCq: foreignCq!, recvCq: cq! }),
     TypeError,
     `Cannot create queue pair: sendCq ${belongs}`,
   );
   assertThrows(
-    () => new QueuePair(pd, { type: UD, sendCq: cq!, recvCq: foreignCq! }),
+    () => new QueuePair(pd, { type: UD, cap, sendCq: cq!, recvCq: foreignCq! }),
     TypeError,
     `Cannot create queue pair: recvCq ${belongs}`,
   );
@@ -240,20 +241,23 @@ stubTest(
   },
 );
 
-stubTest("new QueuePair() makes ordinary queue pairs as ibv_create_qp does", () => {
+stubTest("new QueuePair() makes the same queue pair by ibv_create_qp and ibv_create_qp_ex", () => {
   using context = Context.open(STUB);
   const pd = new ProtectionDomain(context);
   const cq = new CompletionQueue(context, { cqe: 63 });
   const cap = { maxSendWr: 4, maxRecvWr: 8, maxSendSge: 2, maxRecvSge: 3, maxInlineData: 16 };
   const init = { type: UD, sendCq: cq, recvCq: cq, cap, sqSigAll: true };
-  const [plain, extended] = [new QueuePair(pd, init), new QueuePair(pd, init)];
+  const [plain, extended] = [{}, { createFlags: 0 }].map((more) =>
+    new QueuePair(pd, { ...init, ...more })
+  ) as [QueuePair, QueuePair];
   const strip = ({ seq: _, qp: _qp, ...call }: Record<string, unknown>): unknown => call;
   const [first, second] = calls("create_qp").map(strip);
   assertEquals(second, first);
   assertEquals(extended.cap, plain.cap);
   extended.activateUd({ port: IB_PORT, qkey: QKEY });
   assertThrows(() => extended.postRecv({}), RangeError, "on UD the GRH alone takes 40");
-  extended.postSend({ ah: new AddressHandle(pd, { portNum: IB_PORT, dlid: 1 }) });
+  const ah = new AddressHandle(pd, { portNum: IB_PORT, dlid: 1 });
+  extended.postSend({ ah, remoteQpn: 1, remoteQkey: QKEY });
 });
 
 stubTest("new QueuePair() sends flags and numbers to the kernel", () => {

@@ -38,8 +38,11 @@ deviceTest("new WorkQueue() is not supported on rxe", () => {
 deviceTest("new RwqIndirectionTable() is not supported on rxe", () => {
   using context = openRxe();
   const cq = new CompletionQueue(context, { cqe: 7 });
-  // rxe has no work queue to make one of, and does not look at it
-  const wq = { context, unsafeHandle: cq.unsafeHandle } as unknown as WorkQueue;
+  // rxe cannot make a work queue. It does not look at this one.
+  const wq: WorkQueue = Object.create(WorkQueue.prototype, {
+    context: { value: context },
+    unsafeHandle: { value: cq.unsafeHandle },
+  });
   assertNotSupported(
     assertFails(
       () => new RwqIndirectionTable(context, [wq]),

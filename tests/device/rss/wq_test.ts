@@ -6,11 +6,11 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import { structs } from "../../../ffi/layout.ts";
 import { verbs } from "../../../ffi/library.ts";
 import { hasContextOp } from "../../../ffi/library/ops.ts";
 import { handleAddress, handleAt, nativeView } from "../../../ffi/pointers.ts";
-import type { Verbs } from "../../../ffi/verbs.ts";
 import {
   AccessFlags,
   CompletionQueue,
@@ -347,19 +347,14 @@ stubTest("WorkQueue.postRecv() refuses requests with too many elements", () => {
 
 /** Makes a work queue whose provider cannot post, as mana's cannot. */
 function wqWithoutPost(make: () => WorkQueue): WorkQueue {
-  const table = verbs() as { -readonly [K in keyof Verbs]: Verbs[K] };
-  const original = table.ibv_create_wq;
-  table.ibv_create_wq = (context, attr) => {
+  const original = verbs().ibv_create_wq;
+  using _ = stub(verbs(), "ibv_create_wq", (context, attr) => {
     const wq = original(context, attr) as IbvWq;
     const { size, fields } = structs.ibv_wq;
     nativeView(wq, size).setBigUint64(fields.post_recv.offset, 0n);
     return wq;
-  };
-  try {
-    return make();
-  } finally {
-    table.ibv_create_wq = original;
-  }
+  });
+  return make();
 }
 
 stubTest("WorkQueue.postRecv() is not supported when the provider has no post_recv", () => {
