@@ -6,43 +6,12 @@
  * @module
  */
 
-/**
- * How the bytes of a field are to be read: host order, or big-endian when it begins with `be`.
- * Enums are `u32`, with a negative member `i32`; arrays, structs and unions are `bytes`.
- */
-export type FieldType =
-  | "u8"
-  | "u16"
-  | "u32"
-  | "u64"
-  | "i32"
-  | "i64"
-  | "be16"
-  | "be32"
-  | "be64"
-  | "ptr"
-  | "bytes";
+import type { Constants, Enums, Structs } from "./layout_types.ts";
 
-/** Place and type of a field in its struct. */
-export interface Field<Type extends FieldType = FieldType> {
-  /** Bytes from the struct's start. */
-  readonly offset: number;
-  /** Bytes it takes. */
-  readonly size: number;
-  /** How to read them. */
-  readonly type: Type;
-}
-
-/** A struct or union: its size in bytes, and its fields by name. */
-export interface Struct<Fields = Readonly<Record<string, Field>>> {
-  /** Bytes it takes. */
-  readonly size: number;
-  /** Fields by name; those of a nested struct have its name and a dot before their own. */
-  readonly fields: Fields;
-}
+export type { Constants, Enums, Field, FieldType, Struct, Structs } from "./layout_types.ts";
 
 /** Structs and unions on x86-64; {@linkcode structs} holds those of the running architecture. */
-export const x86_64 = {
+export const x86_64: Structs = {
   ibv_flow_action_esp_keymat_aes_gcm: {
     size: 56,
     fields: {
@@ -79,56 +48,6 @@ export const x86_64 = {
       tfc_pad: { offset: 8, size: 4, type: "u32" },
       flags: { offset: 12, size: 4, type: "u32" },
       hard_limit_pkts: { offset: 16, size: 8, type: "u64" },
-    },
-  },
-  ib_uverbs_query_port_resp_ex: {
-    size: 48,
-    fields: {
-      legacy_resp: { offset: 0, size: 40, type: "bytes" },
-      "legacy_resp.port_cap_flags": { offset: 0, size: 4, type: "u32" },
-      "legacy_resp.max_msg_sz": { offset: 4, size: 4, type: "u32" },
-      "legacy_resp.bad_pkey_cntr": { offset: 8, size: 4, type: "u32" },
-      "legacy_resp.qkey_viol_cntr": { offset: 12, size: 4, type: "u32" },
-      "legacy_resp.gid_tbl_len": { offset: 16, size: 4, type: "u32" },
-      "legacy_resp.pkey_tbl_len": { offset: 20, size: 2, type: "u16" },
-      "legacy_resp.lid": { offset: 22, size: 2, type: "u16" },
-      "legacy_resp.sm_lid": { offset: 24, size: 2, type: "u16" },
-      "legacy_resp.state": { offset: 26, size: 1, type: "u8" },
-      "legacy_resp.max_mtu": { offset: 27, size: 1, type: "u8" },
-      "legacy_resp.active_mtu": { offset: 28, size: 1, type: "u8" },
-      "legacy_resp.lmc": { offset: 29, size: 1, type: "u8" },
-      "legacy_resp.max_vl_num": { offset: 30, size: 1, type: "u8" },
-      "legacy_resp.sm_sl": { offset: 31, size: 1, type: "u8" },
-      "legacy_resp.subnet_timeout": { offset: 32, size: 1, type: "u8" },
-      "legacy_resp.init_type_reply": { offset: 33, size: 1, type: "u8" },
-      "legacy_resp.active_width": { offset: 34, size: 1, type: "u8" },
-      "legacy_resp.active_speed": { offset: 35, size: 1, type: "u8" },
-      "legacy_resp.phys_state": { offset: 36, size: 1, type: "u8" },
-      "legacy_resp.link_layer": { offset: 37, size: 1, type: "u8" },
-      "legacy_resp.flags": { offset: 38, size: 1, type: "u8" },
-      "legacy_resp.reserved": { offset: 39, size: 1, type: "u8" },
-      port_cap_flags2: { offset: 40, size: 2, type: "u16" },
-      reserved: { offset: 42, size: 6, type: "bytes" },
-    },
-  },
-  ib_uverbs_qp_cap: {
-    size: 20,
-    fields: {
-      max_send_wr: { offset: 0, size: 4, type: "u32" },
-      max_recv_wr: { offset: 4, size: 4, type: "u32" },
-      max_send_sge: { offset: 8, size: 4, type: "u32" },
-      max_recv_sge: { offset: 12, size: 4, type: "u32" },
-      max_inline_data: { offset: 16, size: 4, type: "u32" },
-    },
-  },
-  ib_uverbs_gid_entry: {
-    size: 32,
-    fields: {
-      gid: { offset: 0, size: 16, type: "bytes" },
-      gid_index: { offset: 16, size: 4, type: "u32" },
-      port_num: { offset: 20, size: 4, type: "u32" },
-      gid_type: { offset: 24, size: 4, type: "u32" },
-      netdev_ifindex: { offset: 28, size: 4, type: "u32" },
     },
   },
   ibv_gid: {
@@ -177,38 +96,14 @@ export const x86_64 = {
     fields: {
       device: { offset: 0, size: 8, type: "ptr" },
       ops: { offset: 8, size: 256, type: "bytes" },
-      "ops._compat_query_device": { offset: 8, size: 8, type: "ptr" },
-      "ops._compat_query_port": { offset: 16, size: 8, type: "ptr" },
-      "ops._compat_alloc_pd": { offset: 24, size: 8, type: "ptr" },
-      "ops._compat_dealloc_pd": { offset: 32, size: 8, type: "ptr" },
-      "ops._compat_reg_mr": { offset: 40, size: 8, type: "ptr" },
-      "ops._compat_rereg_mr": { offset: 48, size: 8, type: "ptr" },
-      "ops._compat_dereg_mr": { offset: 56, size: 8, type: "ptr" },
       "ops.alloc_mw": { offset: 64, size: 8, type: "ptr" },
       "ops.bind_mw": { offset: 72, size: 8, type: "ptr" },
       "ops.dealloc_mw": { offset: 80, size: 8, type: "ptr" },
-      "ops._compat_create_cq": { offset: 88, size: 8, type: "ptr" },
       "ops.poll_cq": { offset: 96, size: 8, type: "ptr" },
       "ops.req_notify_cq": { offset: 104, size: 8, type: "ptr" },
-      "ops._compat_cq_event": { offset: 112, size: 8, type: "ptr" },
-      "ops._compat_resize_cq": { offset: 120, size: 8, type: "ptr" },
-      "ops._compat_destroy_cq": { offset: 128, size: 8, type: "ptr" },
-      "ops._compat_create_srq": { offset: 136, size: 8, type: "ptr" },
-      "ops._compat_modify_srq": { offset: 144, size: 8, type: "ptr" },
-      "ops._compat_query_srq": { offset: 152, size: 8, type: "ptr" },
-      "ops._compat_destroy_srq": { offset: 160, size: 8, type: "ptr" },
       "ops.post_srq_recv": { offset: 168, size: 8, type: "ptr" },
-      "ops._compat_create_qp": { offset: 176, size: 8, type: "ptr" },
-      "ops._compat_query_qp": { offset: 184, size: 8, type: "ptr" },
-      "ops._compat_modify_qp": { offset: 192, size: 8, type: "ptr" },
-      "ops._compat_destroy_qp": { offset: 200, size: 8, type: "ptr" },
       "ops.post_send": { offset: 208, size: 8, type: "ptr" },
       "ops.post_recv": { offset: 216, size: 8, type: "ptr" },
-      "ops._compat_create_ah": { offset: 224, size: 8, type: "ptr" },
-      "ops._compat_destroy_ah": { offset: 232, size: 8, type: "ptr" },
-      "ops._compat_attach_mcast": { offset: 240, size: 8, type: "ptr" },
-      "ops._compat_detach_mcast": { offset: 248, size: 8, type: "ptr" },
-      "ops._compat_async_event": { offset: 256, size: 8, type: "ptr" },
       cmd_fd: { offset: 264, size: 4, type: "i32" },
       async_fd: { offset: 268, size: 4, type: "i32" },
       num_comp_vectors: { offset: 272, size: 4, type: "i32" },
@@ -995,19 +890,6 @@ export const x86_64 = {
     size: 352,
     fields: {
       qp_base: { offset: 0, size: 160, type: "bytes" },
-      "qp_base.context": { offset: 0, size: 8, type: "ptr" },
-      "qp_base.qp_context": { offset: 8, size: 8, type: "ptr" },
-      "qp_base.pd": { offset: 16, size: 8, type: "ptr" },
-      "qp_base.send_cq": { offset: 24, size: 8, type: "ptr" },
-      "qp_base.recv_cq": { offset: 32, size: 8, type: "ptr" },
-      "qp_base.srq": { offset: 40, size: 8, type: "ptr" },
-      "qp_base.handle": { offset: 48, size: 4, type: "u32" },
-      "qp_base.qp_num": { offset: 52, size: 4, type: "u32" },
-      "qp_base.state": { offset: 56, size: 4, type: "u32" },
-      "qp_base.qp_type": { offset: 60, size: 4, type: "u32" },
-      "qp_base.mutex": { offset: 64, size: 40, type: "bytes" },
-      "qp_base.cond": { offset: 104, size: 48, type: "bytes" },
-      "qp_base.events_completed": { offset: 152, size: 4, type: "u32" },
       comp_mask: { offset: 160, size: 8, type: "u64" },
       wr_id: { offset: 168, size: 8, type: "u64" },
       wr_flags: { offset: 176, size: 4, type: "u32" },
@@ -1114,15 +996,6 @@ export const x86_64 = {
       "moderate.cq_period": { offset: 6, size: 2, type: "u16" },
     },
   },
-  ibv_flow_eth_filter: {
-    size: 16,
-    fields: {
-      dst_mac: { offset: 0, size: 6, type: "bytes" },
-      src_mac: { offset: 6, size: 6, type: "bytes" },
-      ether_type: { offset: 12, size: 2, type: "u16" },
-      vlan_tag: { offset: 14, size: 2, type: "u16" },
-    },
-  },
   ibv_flow_spec_eth: {
     size: 40,
     fields: {
@@ -1140,13 +1013,6 @@ export const x86_64 = {
       "mask.vlan_tag": { offset: 36, size: 2, type: "u16" },
     },
   },
-  ibv_flow_ipv4_filter: {
-    size: 8,
-    fields: {
-      src_ip: { offset: 0, size: 4, type: "u32" },
-      dst_ip: { offset: 4, size: 4, type: "u32" },
-    },
-  },
   ibv_flow_spec_ipv4: {
     size: 24,
     fields: {
@@ -1158,17 +1024,6 @@ export const x86_64 = {
       mask: { offset: 16, size: 8, type: "bytes" },
       "mask.src_ip": { offset: 16, size: 4, type: "u32" },
       "mask.dst_ip": { offset: 20, size: 4, type: "u32" },
-    },
-  },
-  ibv_flow_ipv4_ext_filter: {
-    size: 12,
-    fields: {
-      src_ip: { offset: 0, size: 4, type: "u32" },
-      dst_ip: { offset: 4, size: 4, type: "u32" },
-      proto: { offset: 8, size: 1, type: "u8" },
-      tos: { offset: 9, size: 1, type: "u8" },
-      ttl: { offset: 10, size: 1, type: "u8" },
-      flags: { offset: 11, size: 1, type: "u8" },
     },
   },
   ibv_flow_spec_ipv4_ext: {
@@ -1192,17 +1047,6 @@ export const x86_64 = {
       "mask.flags": { offset: 31, size: 1, type: "u8" },
     },
   },
-  ibv_flow_ipv6_filter: {
-    size: 40,
-    fields: {
-      src_ip: { offset: 0, size: 16, type: "bytes" },
-      dst_ip: { offset: 16, size: 16, type: "bytes" },
-      flow_label: { offset: 32, size: 4, type: "u32" },
-      next_hdr: { offset: 36, size: 1, type: "u8" },
-      traffic_class: { offset: 37, size: 1, type: "u8" },
-      hop_limit: { offset: 38, size: 1, type: "u8" },
-    },
-  },
   ibv_flow_spec_ipv6: {
     size: 88,
     fields: {
@@ -1224,13 +1068,6 @@ export const x86_64 = {
       "mask.hop_limit": { offset: 86, size: 1, type: "u8" },
     },
   },
-  ibv_flow_esp_filter: {
-    size: 8,
-    fields: {
-      spi: { offset: 0, size: 4, type: "u32" },
-      seq: { offset: 4, size: 4, type: "u32" },
-    },
-  },
   ibv_flow_spec_esp: {
     size: 24,
     fields: {
@@ -1244,13 +1081,6 @@ export const x86_64 = {
       "mask.seq": { offset: 20, size: 4, type: "u32" },
     },
   },
-  ibv_flow_tcp_udp_filter: {
-    size: 4,
-    fields: {
-      dst_port: { offset: 0, size: 2, type: "u16" },
-      src_port: { offset: 2, size: 2, type: "u16" },
-    },
-  },
   ibv_flow_spec_tcp_udp: {
     size: 16,
     fields: {
@@ -1262,14 +1092,6 @@ export const x86_64 = {
       mask: { offset: 10, size: 4, type: "bytes" },
       "mask.dst_port": { offset: 10, size: 2, type: "u16" },
       "mask.src_port": { offset: 12, size: 2, type: "u16" },
-    },
-  },
-  ibv_flow_gre_filter: {
-    size: 8,
-    fields: {
-      c_ks_res0_ver: { offset: 0, size: 2, type: "u16" },
-      protocol: { offset: 2, size: 2, type: "u16" },
-      key: { offset: 4, size: 4, type: "u32" },
     },
   },
   ibv_flow_spec_gre: {
@@ -1287,12 +1109,6 @@ export const x86_64 = {
       "mask.key": { offset: 20, size: 4, type: "u32" },
     },
   },
-  ibv_flow_mpls_filter: {
-    size: 4,
-    fields: {
-      label: { offset: 0, size: 4, type: "u32" },
-    },
-  },
   ibv_flow_spec_mpls: {
     size: 16,
     fields: {
@@ -1302,12 +1118,6 @@ export const x86_64 = {
       "val.label": { offset: 8, size: 4, type: "u32" },
       mask: { offset: 12, size: 4, type: "bytes" },
       "mask.label": { offset: 12, size: 4, type: "u32" },
-    },
-  },
-  ibv_flow_tunnel_filter: {
-    size: 4,
-    fields: {
-      tunnel_id: { offset: 0, size: 4, type: "u32" },
     },
   },
   ibv_flow_spec_tunnel: {
@@ -1364,128 +1174,6 @@ export const x86_64 = {
       context: { offset: 0, size: 8, type: "ptr" },
     },
   },
-  ibv_flow_spec: {
-    size: 88,
-    fields: {
-      hdr: { offset: 0, size: 8, type: "bytes" },
-      "hdr.type": { offset: 0, size: 4, type: "u32" },
-      "hdr.size": { offset: 4, size: 2, type: "u16" },
-      eth: { offset: 0, size: 40, type: "bytes" },
-      "eth.type": { offset: 0, size: 4, type: "u32" },
-      "eth.size": { offset: 4, size: 2, type: "u16" },
-      "eth.val": { offset: 6, size: 16, type: "bytes" },
-      "eth.val.dst_mac": { offset: 6, size: 6, type: "bytes" },
-      "eth.val.src_mac": { offset: 12, size: 6, type: "bytes" },
-      "eth.val.ether_type": { offset: 18, size: 2, type: "u16" },
-      "eth.val.vlan_tag": { offset: 20, size: 2, type: "u16" },
-      "eth.mask": { offset: 22, size: 16, type: "bytes" },
-      "eth.mask.dst_mac": { offset: 22, size: 6, type: "bytes" },
-      "eth.mask.src_mac": { offset: 28, size: 6, type: "bytes" },
-      "eth.mask.ether_type": { offset: 34, size: 2, type: "u16" },
-      "eth.mask.vlan_tag": { offset: 36, size: 2, type: "u16" },
-      ipv4: { offset: 0, size: 24, type: "bytes" },
-      "ipv4.type": { offset: 0, size: 4, type: "u32" },
-      "ipv4.size": { offset: 4, size: 2, type: "u16" },
-      "ipv4.val": { offset: 8, size: 8, type: "bytes" },
-      "ipv4.val.src_ip": { offset: 8, size: 4, type: "u32" },
-      "ipv4.val.dst_ip": { offset: 12, size: 4, type: "u32" },
-      "ipv4.mask": { offset: 16, size: 8, type: "bytes" },
-      "ipv4.mask.src_ip": { offset: 16, size: 4, type: "u32" },
-      "ipv4.mask.dst_ip": { offset: 20, size: 4, type: "u32" },
-      tcp_udp: { offset: 0, size: 16, type: "bytes" },
-      "tcp_udp.type": { offset: 0, size: 4, type: "u32" },
-      "tcp_udp.size": { offset: 4, size: 2, type: "u16" },
-      "tcp_udp.val": { offset: 6, size: 4, type: "bytes" },
-      "tcp_udp.val.dst_port": { offset: 6, size: 2, type: "u16" },
-      "tcp_udp.val.src_port": { offset: 8, size: 2, type: "u16" },
-      "tcp_udp.mask": { offset: 10, size: 4, type: "bytes" },
-      "tcp_udp.mask.dst_port": { offset: 10, size: 2, type: "u16" },
-      "tcp_udp.mask.src_port": { offset: 12, size: 2, type: "u16" },
-      ipv4_ext: { offset: 0, size: 32, type: "bytes" },
-      "ipv4_ext.type": { offset: 0, size: 4, type: "u32" },
-      "ipv4_ext.size": { offset: 4, size: 2, type: "u16" },
-      "ipv4_ext.val": { offset: 8, size: 12, type: "bytes" },
-      "ipv4_ext.val.src_ip": { offset: 8, size: 4, type: "u32" },
-      "ipv4_ext.val.dst_ip": { offset: 12, size: 4, type: "u32" },
-      "ipv4_ext.val.proto": { offset: 16, size: 1, type: "u8" },
-      "ipv4_ext.val.tos": { offset: 17, size: 1, type: "u8" },
-      "ipv4_ext.val.ttl": { offset: 18, size: 1, type: "u8" },
-      "ipv4_ext.val.flags": { offset: 19, size: 1, type: "u8" },
-      "ipv4_ext.mask": { offset: 20, size: 12, type: "bytes" },
-      "ipv4_ext.mask.src_ip": { offset: 20, size: 4, type: "u32" },
-      "ipv4_ext.mask.dst_ip": { offset: 24, size: 4, type: "u32" },
-      "ipv4_ext.mask.proto": { offset: 28, size: 1, type: "u8" },
-      "ipv4_ext.mask.tos": { offset: 29, size: 1, type: "u8" },
-      "ipv4_ext.mask.ttl": { offset: 30, size: 1, type: "u8" },
-      "ipv4_ext.mask.flags": { offset: 31, size: 1, type: "u8" },
-      ipv6: { offset: 0, size: 88, type: "bytes" },
-      "ipv6.type": { offset: 0, size: 4, type: "u32" },
-      "ipv6.size": { offset: 4, size: 2, type: "u16" },
-      "ipv6.val": { offset: 8, size: 40, type: "bytes" },
-      "ipv6.val.src_ip": { offset: 8, size: 16, type: "bytes" },
-      "ipv6.val.dst_ip": { offset: 24, size: 16, type: "bytes" },
-      "ipv6.val.flow_label": { offset: 40, size: 4, type: "u32" },
-      "ipv6.val.next_hdr": { offset: 44, size: 1, type: "u8" },
-      "ipv6.val.traffic_class": { offset: 45, size: 1, type: "u8" },
-      "ipv6.val.hop_limit": { offset: 46, size: 1, type: "u8" },
-      "ipv6.mask": { offset: 48, size: 40, type: "bytes" },
-      "ipv6.mask.src_ip": { offset: 48, size: 16, type: "bytes" },
-      "ipv6.mask.dst_ip": { offset: 64, size: 16, type: "bytes" },
-      "ipv6.mask.flow_label": { offset: 80, size: 4, type: "u32" },
-      "ipv6.mask.next_hdr": { offset: 84, size: 1, type: "u8" },
-      "ipv6.mask.traffic_class": { offset: 85, size: 1, type: "u8" },
-      "ipv6.mask.hop_limit": { offset: 86, size: 1, type: "u8" },
-      esp: { offset: 0, size: 24, type: "bytes" },
-      "esp.type": { offset: 0, size: 4, type: "u32" },
-      "esp.size": { offset: 4, size: 2, type: "u16" },
-      "esp.val": { offset: 8, size: 8, type: "bytes" },
-      "esp.val.spi": { offset: 8, size: 4, type: "u32" },
-      "esp.val.seq": { offset: 12, size: 4, type: "u32" },
-      "esp.mask": { offset: 16, size: 8, type: "bytes" },
-      "esp.mask.spi": { offset: 16, size: 4, type: "u32" },
-      "esp.mask.seq": { offset: 20, size: 4, type: "u32" },
-      tunnel: { offset: 0, size: 16, type: "bytes" },
-      "tunnel.type": { offset: 0, size: 4, type: "u32" },
-      "tunnel.size": { offset: 4, size: 2, type: "u16" },
-      "tunnel.val": { offset: 8, size: 4, type: "bytes" },
-      "tunnel.val.tunnel_id": { offset: 8, size: 4, type: "u32" },
-      "tunnel.mask": { offset: 12, size: 4, type: "bytes" },
-      "tunnel.mask.tunnel_id": { offset: 12, size: 4, type: "u32" },
-      gre: { offset: 0, size: 24, type: "bytes" },
-      "gre.type": { offset: 0, size: 4, type: "u32" },
-      "gre.size": { offset: 4, size: 2, type: "u16" },
-      "gre.val": { offset: 8, size: 8, type: "bytes" },
-      "gre.val.c_ks_res0_ver": { offset: 8, size: 2, type: "u16" },
-      "gre.val.protocol": { offset: 10, size: 2, type: "u16" },
-      "gre.val.key": { offset: 12, size: 4, type: "u32" },
-      "gre.mask": { offset: 16, size: 8, type: "bytes" },
-      "gre.mask.c_ks_res0_ver": { offset: 16, size: 2, type: "u16" },
-      "gre.mask.protocol": { offset: 18, size: 2, type: "u16" },
-      "gre.mask.key": { offset: 20, size: 4, type: "u32" },
-      mpls: { offset: 0, size: 16, type: "bytes" },
-      "mpls.type": { offset: 0, size: 4, type: "u32" },
-      "mpls.size": { offset: 4, size: 2, type: "u16" },
-      "mpls.val": { offset: 8, size: 4, type: "bytes" },
-      "mpls.val.label": { offset: 8, size: 4, type: "u32" },
-      "mpls.mask": { offset: 12, size: 4, type: "bytes" },
-      "mpls.mask.label": { offset: 12, size: 4, type: "u32" },
-      flow_tag: { offset: 0, size: 12, type: "bytes" },
-      "flow_tag.type": { offset: 0, size: 4, type: "u32" },
-      "flow_tag.size": { offset: 4, size: 2, type: "u16" },
-      "flow_tag.tag_id": { offset: 8, size: 4, type: "u32" },
-      drop: { offset: 0, size: 8, type: "bytes" },
-      "drop.type": { offset: 0, size: 4, type: "u32" },
-      "drop.size": { offset: 4, size: 2, type: "u16" },
-      handle: { offset: 0, size: 16, type: "bytes" },
-      "handle.type": { offset: 0, size: 4, type: "u32" },
-      "handle.size": { offset: 4, size: 2, type: "u16" },
-      "handle.action": { offset: 8, size: 8, type: "ptr" },
-      flow_count: { offset: 0, size: 16, type: "bytes" },
-      "flow_count.type": { offset: 0, size: 4, type: "u32" },
-      "flow_count.size": { offset: 4, size: 2, type: "u16" },
-      "flow_count.counters": { offset: 8, size: 8, type: "ptr" },
-    },
-  },
   ibv_flow_attr: {
     size: 20,
     fields: {
@@ -1521,13 +1209,6 @@ export const x86_64 = {
       esn: { offset: 52, size: 4, type: "u32" },
     },
   },
-  _ibv_device_ops: {
-    size: 16,
-    fields: {
-      _dummy1: { offset: 0, size: 8, type: "ptr" },
-      _dummy2: { offset: 8, size: 8, type: "ptr" },
-    },
-  },
   ibv_device: {
     size: 664,
     fields: {
@@ -1540,43 +1221,6 @@ export const x86_64 = {
       dev_name: { offset: 88, size: 64, type: "bytes" },
       dev_path: { offset: 152, size: 256, type: "bytes" },
       ibdev_path: { offset: 408, size: 256, type: "bytes" },
-    },
-  },
-  ibv_context_ops: {
-    size: 256,
-    fields: {
-      _compat_query_device: { offset: 0, size: 8, type: "ptr" },
-      _compat_query_port: { offset: 8, size: 8, type: "ptr" },
-      _compat_alloc_pd: { offset: 16, size: 8, type: "ptr" },
-      _compat_dealloc_pd: { offset: 24, size: 8, type: "ptr" },
-      _compat_reg_mr: { offset: 32, size: 8, type: "ptr" },
-      _compat_rereg_mr: { offset: 40, size: 8, type: "ptr" },
-      _compat_dereg_mr: { offset: 48, size: 8, type: "ptr" },
-      alloc_mw: { offset: 56, size: 8, type: "ptr" },
-      bind_mw: { offset: 64, size: 8, type: "ptr" },
-      dealloc_mw: { offset: 72, size: 8, type: "ptr" },
-      _compat_create_cq: { offset: 80, size: 8, type: "ptr" },
-      poll_cq: { offset: 88, size: 8, type: "ptr" },
-      req_notify_cq: { offset: 96, size: 8, type: "ptr" },
-      _compat_cq_event: { offset: 104, size: 8, type: "ptr" },
-      _compat_resize_cq: { offset: 112, size: 8, type: "ptr" },
-      _compat_destroy_cq: { offset: 120, size: 8, type: "ptr" },
-      _compat_create_srq: { offset: 128, size: 8, type: "ptr" },
-      _compat_modify_srq: { offset: 136, size: 8, type: "ptr" },
-      _compat_query_srq: { offset: 144, size: 8, type: "ptr" },
-      _compat_destroy_srq: { offset: 152, size: 8, type: "ptr" },
-      post_srq_recv: { offset: 160, size: 8, type: "ptr" },
-      _compat_create_qp: { offset: 168, size: 8, type: "ptr" },
-      _compat_query_qp: { offset: 176, size: 8, type: "ptr" },
-      _compat_modify_qp: { offset: 184, size: 8, type: "ptr" },
-      _compat_destroy_qp: { offset: 192, size: 8, type: "ptr" },
-      post_send: { offset: 200, size: 8, type: "ptr" },
-      post_recv: { offset: 208, size: 8, type: "ptr" },
-      _compat_create_ah: { offset: 216, size: 8, type: "ptr" },
-      _compat_destroy_ah: { offset: 224, size: 8, type: "ptr" },
-      _compat_attach_mcast: { offset: 232, size: 8, type: "ptr" },
-      _compat_detach_mcast: { offset: 240, size: 8, type: "ptr" },
-      _compat_async_event: { offset: 248, size: 8, type: "ptr" },
     },
   },
   ibv_cq_init_attr_ex: {
@@ -1658,100 +1302,34 @@ export const x86_64 = {
       priv: { offset: 208, size: 8, type: "ptr" },
       query_device_ex: { offset: 216, size: 8, type: "ptr" },
       ibv_destroy_flow: { offset: 224, size: 8, type: "ptr" },
-      ABI_placeholder2: { offset: 232, size: 8, type: "ptr" },
       ibv_create_flow: { offset: 240, size: 8, type: "ptr" },
-      ABI_placeholder1: { offset: 248, size: 8, type: "ptr" },
       open_qp: { offset: 256, size: 8, type: "ptr" },
       create_qp_ex: { offset: 264, size: 8, type: "ptr" },
       get_srq_num: { offset: 272, size: 8, type: "ptr" },
       create_srq_ex: { offset: 280, size: 8, type: "ptr" },
       open_xrcd: { offset: 288, size: 8, type: "ptr" },
       close_xrcd: { offset: 296, size: 8, type: "ptr" },
-      _ABI_placeholder3: { offset: 304, size: 8, type: "u64" },
       sz: { offset: 312, size: 8, type: "u64" },
       context: { offset: 320, size: 328, type: "bytes" },
-      "context.device": { offset: 320, size: 8, type: "ptr" },
-      "context.ops": { offset: 328, size: 256, type: "bytes" },
-      "context.ops._compat_query_device": { offset: 328, size: 8, type: "ptr" },
-      "context.ops._compat_query_port": { offset: 336, size: 8, type: "ptr" },
-      "context.ops._compat_alloc_pd": { offset: 344, size: 8, type: "ptr" },
-      "context.ops._compat_dealloc_pd": { offset: 352, size: 8, type: "ptr" },
-      "context.ops._compat_reg_mr": { offset: 360, size: 8, type: "ptr" },
-      "context.ops._compat_rereg_mr": { offset: 368, size: 8, type: "ptr" },
-      "context.ops._compat_dereg_mr": { offset: 376, size: 8, type: "ptr" },
-      "context.ops.alloc_mw": { offset: 384, size: 8, type: "ptr" },
-      "context.ops.bind_mw": { offset: 392, size: 8, type: "ptr" },
-      "context.ops.dealloc_mw": { offset: 400, size: 8, type: "ptr" },
-      "context.ops._compat_create_cq": { offset: 408, size: 8, type: "ptr" },
-      "context.ops.poll_cq": { offset: 416, size: 8, type: "ptr" },
-      "context.ops.req_notify_cq": { offset: 424, size: 8, type: "ptr" },
-      "context.ops._compat_cq_event": { offset: 432, size: 8, type: "ptr" },
-      "context.ops._compat_resize_cq": { offset: 440, size: 8, type: "ptr" },
-      "context.ops._compat_destroy_cq": { offset: 448, size: 8, type: "ptr" },
-      "context.ops._compat_create_srq": { offset: 456, size: 8, type: "ptr" },
-      "context.ops._compat_modify_srq": { offset: 464, size: 8, type: "ptr" },
-      "context.ops._compat_query_srq": { offset: 472, size: 8, type: "ptr" },
-      "context.ops._compat_destroy_srq": { offset: 480, size: 8, type: "ptr" },
-      "context.ops.post_srq_recv": { offset: 488, size: 8, type: "ptr" },
-      "context.ops._compat_create_qp": { offset: 496, size: 8, type: "ptr" },
-      "context.ops._compat_query_qp": { offset: 504, size: 8, type: "ptr" },
-      "context.ops._compat_modify_qp": { offset: 512, size: 8, type: "ptr" },
-      "context.ops._compat_destroy_qp": { offset: 520, size: 8, type: "ptr" },
-      "context.ops.post_send": { offset: 528, size: 8, type: "ptr" },
-      "context.ops.post_recv": { offset: 536, size: 8, type: "ptr" },
-      "context.ops._compat_create_ah": { offset: 544, size: 8, type: "ptr" },
-      "context.ops._compat_destroy_ah": { offset: 552, size: 8, type: "ptr" },
-      "context.ops._compat_attach_mcast": { offset: 560, size: 8, type: "ptr" },
-      "context.ops._compat_detach_mcast": { offset: 568, size: 8, type: "ptr" },
-      "context.ops._compat_async_event": { offset: 576, size: 8, type: "ptr" },
-      "context.cmd_fd": { offset: 584, size: 4, type: "i32" },
-      "context.async_fd": { offset: 588, size: 4, type: "i32" },
-      "context.num_comp_vectors": { offset: 592, size: 4, type: "i32" },
-      "context.mutex": { offset: 600, size: 40, type: "bytes" },
-      "context.abi_compat": { offset: 640, size: 8, type: "ptr" },
     },
   },
-} as const;
+};
 
 /** Structs that differ on aarch64, where locks are larger and move what follows them. */
-export const aarch64 = {
+export const aarch64: Partial<Structs> = {
   ibv_context: {
     size: 336,
     fields: {
       device: { offset: 0, size: 8, type: "ptr" },
       ops: { offset: 8, size: 256, type: "bytes" },
-      "ops._compat_query_device": { offset: 8, size: 8, type: "ptr" },
-      "ops._compat_query_port": { offset: 16, size: 8, type: "ptr" },
-      "ops._compat_alloc_pd": { offset: 24, size: 8, type: "ptr" },
-      "ops._compat_dealloc_pd": { offset: 32, size: 8, type: "ptr" },
-      "ops._compat_reg_mr": { offset: 40, size: 8, type: "ptr" },
-      "ops._compat_rereg_mr": { offset: 48, size: 8, type: "ptr" },
-      "ops._compat_dereg_mr": { offset: 56, size: 8, type: "ptr" },
       "ops.alloc_mw": { offset: 64, size: 8, type: "ptr" },
       "ops.bind_mw": { offset: 72, size: 8, type: "ptr" },
       "ops.dealloc_mw": { offset: 80, size: 8, type: "ptr" },
-      "ops._compat_create_cq": { offset: 88, size: 8, type: "ptr" },
       "ops.poll_cq": { offset: 96, size: 8, type: "ptr" },
       "ops.req_notify_cq": { offset: 104, size: 8, type: "ptr" },
-      "ops._compat_cq_event": { offset: 112, size: 8, type: "ptr" },
-      "ops._compat_resize_cq": { offset: 120, size: 8, type: "ptr" },
-      "ops._compat_destroy_cq": { offset: 128, size: 8, type: "ptr" },
-      "ops._compat_create_srq": { offset: 136, size: 8, type: "ptr" },
-      "ops._compat_modify_srq": { offset: 144, size: 8, type: "ptr" },
-      "ops._compat_query_srq": { offset: 152, size: 8, type: "ptr" },
-      "ops._compat_destroy_srq": { offset: 160, size: 8, type: "ptr" },
       "ops.post_srq_recv": { offset: 168, size: 8, type: "ptr" },
-      "ops._compat_create_qp": { offset: 176, size: 8, type: "ptr" },
-      "ops._compat_query_qp": { offset: 184, size: 8, type: "ptr" },
-      "ops._compat_modify_qp": { offset: 192, size: 8, type: "ptr" },
-      "ops._compat_destroy_qp": { offset: 200, size: 8, type: "ptr" },
       "ops.post_send": { offset: 208, size: 8, type: "ptr" },
       "ops.post_recv": { offset: 216, size: 8, type: "ptr" },
-      "ops._compat_create_ah": { offset: 224, size: 8, type: "ptr" },
-      "ops._compat_destroy_ah": { offset: 232, size: 8, type: "ptr" },
-      "ops._compat_attach_mcast": { offset: 240, size: 8, type: "ptr" },
-      "ops._compat_detach_mcast": { offset: 248, size: 8, type: "ptr" },
-      "ops._compat_async_event": { offset: 256, size: 8, type: "ptr" },
       cmd_fd: { offset: 264, size: 4, type: "i32" },
       async_fd: { offset: 268, size: 4, type: "i32" },
       num_comp_vectors: { offset: 272, size: 4, type: "i32" },
@@ -1825,19 +1403,6 @@ export const aarch64 = {
     size: 360,
     fields: {
       qp_base: { offset: 0, size: 168, type: "bytes" },
-      "qp_base.context": { offset: 0, size: 8, type: "ptr" },
-      "qp_base.qp_context": { offset: 8, size: 8, type: "ptr" },
-      "qp_base.pd": { offset: 16, size: 8, type: "ptr" },
-      "qp_base.send_cq": { offset: 24, size: 8, type: "ptr" },
-      "qp_base.recv_cq": { offset: 32, size: 8, type: "ptr" },
-      "qp_base.srq": { offset: 40, size: 8, type: "ptr" },
-      "qp_base.handle": { offset: 48, size: 4, type: "u32" },
-      "qp_base.qp_num": { offset: 52, size: 4, type: "u32" },
-      "qp_base.state": { offset: 56, size: 4, type: "u32" },
-      "qp_base.qp_type": { offset: 60, size: 4, type: "u32" },
-      "qp_base.mutex": { offset: 64, size: 48, type: "bytes" },
-      "qp_base.cond": { offset: 112, size: 48, type: "bytes" },
-      "qp_base.events_completed": { offset: 160, size: 4, type: "u32" },
       comp_mask: { offset: 168, size: 8, type: "u64" },
       wr_id: { offset: 176, size: 8, type: "u64" },
       wr_flags: { offset: 184, size: 4, type: "u32" },
@@ -1931,156 +1496,24 @@ export const aarch64 = {
       priv: { offset: 208, size: 8, type: "ptr" },
       query_device_ex: { offset: 216, size: 8, type: "ptr" },
       ibv_destroy_flow: { offset: 224, size: 8, type: "ptr" },
-      ABI_placeholder2: { offset: 232, size: 8, type: "ptr" },
       ibv_create_flow: { offset: 240, size: 8, type: "ptr" },
-      ABI_placeholder1: { offset: 248, size: 8, type: "ptr" },
       open_qp: { offset: 256, size: 8, type: "ptr" },
       create_qp_ex: { offset: 264, size: 8, type: "ptr" },
       get_srq_num: { offset: 272, size: 8, type: "ptr" },
       create_srq_ex: { offset: 280, size: 8, type: "ptr" },
       open_xrcd: { offset: 288, size: 8, type: "ptr" },
       close_xrcd: { offset: 296, size: 8, type: "ptr" },
-      _ABI_placeholder3: { offset: 304, size: 8, type: "u64" },
       sz: { offset: 312, size: 8, type: "u64" },
       context: { offset: 320, size: 336, type: "bytes" },
-      "context.device": { offset: 320, size: 8, type: "ptr" },
-      "context.ops": { offset: 328, size: 256, type: "bytes" },
-      "context.ops._compat_query_device": { offset: 328, size: 8, type: "ptr" },
-      "context.ops._compat_query_port": { offset: 336, size: 8, type: "ptr" },
-      "context.ops._compat_alloc_pd": { offset: 344, size: 8, type: "ptr" },
-      "context.ops._compat_dealloc_pd": { offset: 352, size: 8, type: "ptr" },
-      "context.ops._compat_reg_mr": { offset: 360, size: 8, type: "ptr" },
-      "context.ops._compat_rereg_mr": { offset: 368, size: 8, type: "ptr" },
-      "context.ops._compat_dereg_mr": { offset: 376, size: 8, type: "ptr" },
-      "context.ops.alloc_mw": { offset: 384, size: 8, type: "ptr" },
-      "context.ops.bind_mw": { offset: 392, size: 8, type: "ptr" },
-      "context.ops.dealloc_mw": { offset: 400, size: 8, type: "ptr" },
-      "context.ops._compat_create_cq": { offset: 408, size: 8, type: "ptr" },
-      "context.ops.poll_cq": { offset: 416, size: 8, type: "ptr" },
-      "context.ops.req_notify_cq": { offset: 424, size: 8, type: "ptr" },
-      "context.ops._compat_cq_event": { offset: 432, size: 8, type: "ptr" },
-      "context.ops._compat_resize_cq": { offset: 440, size: 8, type: "ptr" },
-      "context.ops._compat_destroy_cq": { offset: 448, size: 8, type: "ptr" },
-      "context.ops._compat_create_srq": { offset: 456, size: 8, type: "ptr" },
-      "context.ops._compat_modify_srq": { offset: 464, size: 8, type: "ptr" },
-      "context.ops._compat_query_srq": { offset: 472, size: 8, type: "ptr" },
-      "context.ops._compat_destroy_srq": { offset: 480, size: 8, type: "ptr" },
-      "context.ops.post_srq_recv": { offset: 488, size: 8, type: "ptr" },
-      "context.ops._compat_create_qp": { offset: 496, size: 8, type: "ptr" },
-      "context.ops._compat_query_qp": { offset: 504, size: 8, type: "ptr" },
-      "context.ops._compat_modify_qp": { offset: 512, size: 8, type: "ptr" },
-      "context.ops._compat_destroy_qp": { offset: 520, size: 8, type: "ptr" },
-      "context.ops.post_send": { offset: 528, size: 8, type: "ptr" },
-      "context.ops.post_recv": { offset: 536, size: 8, type: "ptr" },
-      "context.ops._compat_create_ah": { offset: 544, size: 8, type: "ptr" },
-      "context.ops._compat_destroy_ah": { offset: 552, size: 8, type: "ptr" },
-      "context.ops._compat_attach_mcast": { offset: 560, size: 8, type: "ptr" },
-      "context.ops._compat_detach_mcast": { offset: 568, size: 8, type: "ptr" },
-      "context.ops._compat_async_event": { offset: 576, size: 8, type: "ptr" },
-      "context.cmd_fd": { offset: 584, size: 4, type: "i32" },
-      "context.async_fd": { offset: 588, size: 4, type: "i32" },
-      "context.num_comp_vectors": { offset: 592, size: 4, type: "i32" },
-      "context.mutex": { offset: 600, size: 48, type: "bytes" },
-      "context.abi_compat": { offset: 648, size: 8, type: "ptr" },
     },
   },
-} as const;
-
-/** Every struct and union, by its tag in C. */
-export type Structs = {
-  readonly [Tag in keyof typeof x86_64]: Struct<
-    {
-      readonly [Name in keyof typeof x86_64[Tag]["fields"]]: Field<
-        (typeof x86_64[Tag]["fields"][Name] & Field)["type"]
-      >;
-    }
-  >;
 };
 
 /** Sizes, offsets and types on the architecture that this process runs on. */
 export const structs: Structs = Deno.build.arch === "aarch64" ? { ...x86_64, ...aarch64 } : x86_64;
 
 /** Every named enum: the value of each member, by the enum's tag in C. */
-export const enums = {
-  ib_uverbs_core_support: {
-    IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS: 1,
-  },
-  ib_uverbs_access_flags: {
-    IB_UVERBS_ACCESS_LOCAL_WRITE: 1,
-    IB_UVERBS_ACCESS_REMOTE_WRITE: 2,
-    IB_UVERBS_ACCESS_REMOTE_READ: 4,
-    IB_UVERBS_ACCESS_REMOTE_ATOMIC: 8,
-    IB_UVERBS_ACCESS_MW_BIND: 16,
-    IB_UVERBS_ACCESS_ZERO_BASED: 32,
-    IB_UVERBS_ACCESS_ON_DEMAND: 64,
-    IB_UVERBS_ACCESS_HUGETLB: 128,
-    IB_UVERBS_ACCESS_RELAXED_ORDERING: 1048576,
-    IB_UVERBS_ACCESS_OPTIONAL_RANGE: 1072693248,
-  },
-  ib_uverbs_srq_type: {
-    IB_UVERBS_SRQT_BASIC: 0,
-    IB_UVERBS_SRQT_XRC: 1,
-    IB_UVERBS_SRQT_TM: 2,
-  },
-  ib_uverbs_wq_type: {
-    IB_UVERBS_WQT_RQ: 0,
-  },
-  ib_uverbs_wq_flags: {
-    IB_UVERBS_WQ_FLAGS_CVLAN_STRIPPING: 1,
-    IB_UVERBS_WQ_FLAGS_SCATTER_FCS: 2,
-    IB_UVERBS_WQ_FLAGS_DELAY_DROP: 4,
-    IB_UVERBS_WQ_FLAGS_PCI_WRITE_END_PADDING: 8,
-  },
-  ib_uverbs_qp_type: {
-    IB_UVERBS_QPT_RC: 2,
-    IB_UVERBS_QPT_UC: 3,
-    IB_UVERBS_QPT_UD: 4,
-    IB_UVERBS_QPT_RAW_PACKET: 8,
-    IB_UVERBS_QPT_XRC_INI: 9,
-    IB_UVERBS_QPT_XRC_TGT: 10,
-    IB_UVERBS_QPT_DRIVER: 255,
-  },
-  ib_uverbs_qp_create_flags: {
-    IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK: 2,
-    IB_UVERBS_QP_CREATE_SCATTER_FCS: 256,
-    IB_UVERBS_QP_CREATE_CVLAN_STRIPPING: 512,
-    IB_UVERBS_QP_CREATE_PCI_WRITE_END_PADDING: 2048,
-    IB_UVERBS_QP_CREATE_SQ_SIG_ALL: 4096,
-  },
-  ib_uverbs_query_port_cap_flags: {
-    IB_UVERBS_PCF_SM: 2,
-    IB_UVERBS_PCF_NOTICE_SUP: 4,
-    IB_UVERBS_PCF_TRAP_SUP: 8,
-    IB_UVERBS_PCF_OPT_IPD_SUP: 16,
-    IB_UVERBS_PCF_AUTO_MIGR_SUP: 32,
-    IB_UVERBS_PCF_SL_MAP_SUP: 64,
-    IB_UVERBS_PCF_MKEY_NVRAM: 128,
-    IB_UVERBS_PCF_PKEY_NVRAM: 256,
-    IB_UVERBS_PCF_LED_INFO_SUP: 512,
-    IB_UVERBS_PCF_SM_DISABLED: 1024,
-    IB_UVERBS_PCF_SYS_IMAGE_GUID_SUP: 2048,
-    IB_UVERBS_PCF_PKEY_SW_EXT_PORT_TRAP_SUP: 4096,
-    IB_UVERBS_PCF_EXTENDED_SPEEDS_SUP: 16384,
-    IB_UVERBS_PCF_CM_SUP: 65536,
-    IB_UVERBS_PCF_SNMP_TUNNEL_SUP: 131072,
-    IB_UVERBS_PCF_REINIT_SUP: 262144,
-    IB_UVERBS_PCF_DEVICE_MGMT_SUP: 524288,
-    IB_UVERBS_PCF_VENDOR_CLASS_SUP: 1048576,
-    IB_UVERBS_PCF_DR_NOTICE_SUP: 2097152,
-    IB_UVERBS_PCF_CAP_MASK_NOTICE_SUP: 4194304,
-    IB_UVERBS_PCF_BOOT_MGMT_SUP: 8388608,
-    IB_UVERBS_PCF_LINK_LATENCY_SUP: 16777216,
-    IB_UVERBS_PCF_CLIENT_REG_SUP: 33554432,
-    IB_UVERBS_PCF_LINK_SPEED_WIDTH_TABLE_SUP: 134217728,
-    IB_UVERBS_PCF_VENDOR_SPECIFIC_MADS_TABLE_SUP: 268435456,
-    IB_UVERBS_PCF_MCAST_PKEY_TRAP_SUPPRESSION_SUP: 536870912,
-    IB_UVERBS_PCF_MCAST_FDB_TOP_SUP: 1073741824,
-    IB_UVERBS_PCF_HIERARCHY_INFO_SUP: 2147483648,
-    IB_UVERBS_PCF_IP_BASED_GIDS: 67108864,
-  },
-  ib_uverbs_query_port_flags: {
-    IB_UVERBS_QPF_GRH_REQUIRED: 1,
-  },
+export const enums: Enums = {
   ibv_flow_action_esp_keymat: {
     IB_UVERBS_FLOW_ACTION_ESP_KEYMAT_AES_GCM: 0,
   },
@@ -2100,45 +1533,10 @@ export const enums = {
     IB_UVERBS_FLOW_ACTION_ESP_FLAGS_ENCRYPT: 4,
     IB_UVERBS_FLOW_ACTION_ESP_FLAGS_ESN_NEW_WINDOW: 8,
   },
-  ib_uverbs_read_counters_flags: {
-    IB_UVERBS_READ_COUNTERS_PREFER_CACHED: 1,
-  },
   ibv_advise_mr_advice: {
     IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH: 0,
     IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE: 1,
     IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT: 2,
-  },
-  ib_uverbs_advise_mr_flag: {
-    IB_UVERBS_ADVISE_MR_FLAG_FLUSH: 1,
-  },
-  rdma_driver_id: {
-    RDMA_DRIVER_UNKNOWN: 0,
-    RDMA_DRIVER_MLX5: 1,
-    RDMA_DRIVER_MLX4: 2,
-    RDMA_DRIVER_CXGB3: 3,
-    RDMA_DRIVER_CXGB4: 4,
-    RDMA_DRIVER_MTHCA: 5,
-    RDMA_DRIVER_BNXT_RE: 6,
-    RDMA_DRIVER_OCRDMA: 7,
-    RDMA_DRIVER_NES: 8,
-    RDMA_DRIVER_I40IW: 9,
-    RDMA_DRIVER_IRDMA: 9,
-    RDMA_DRIVER_VMW_PVRDMA: 10,
-    RDMA_DRIVER_QEDR: 11,
-    RDMA_DRIVER_HNS: 12,
-    RDMA_DRIVER_USNIC: 13,
-    RDMA_DRIVER_RXE: 14,
-    RDMA_DRIVER_HFI1: 15,
-    RDMA_DRIVER_QIB: 16,
-    RDMA_DRIVER_EFA: 17,
-    RDMA_DRIVER_SIW: 18,
-    RDMA_DRIVER_ERDMA: 19,
-    RDMA_DRIVER_MANA: 20,
-  },
-  ib_uverbs_gid_type: {
-    IB_UVERBS_GID_TYPE_IB: 0,
-    IB_UVERBS_GID_TYPE_ROCE_V1: 1,
-    IB_UVERBS_GID_TYPE_ROCE_V2: 2,
   },
   ibv_gid_type: {
     IBV_GID_TYPE_IB: 0,
@@ -2663,10 +2061,10 @@ export const enums = {
     IBV_REREG_MR_ERR_CMD: -4,
     IBV_REREG_MR_ERR_CMD_AND_DO_FORK_NEW: -5,
   },
-} as const;
+};
 
 /** Members of nameless enums, and macros that stand for a number (a pointer: its address). */
-export const constants = {
+export const constants: Constants = {
   IBV_LINK_LAYER_UNSPECIFIED: 0,
   IBV_LINK_LAYER_INFINIBAND: 1,
   IBV_LINK_LAYER_ETHERNET: 2,
@@ -2675,8 +2073,6 @@ export const constants = {
   IBV_CREATE_CQ_SUP_WC_FLAGS: 4095,
   IBV_SYSFS_NAME_MAX: 64,
   IBV_SYSFS_PATH_MAX: 256,
-  IB_UVERBS_ACCESS_OPTIONAL_FIRST: 1048576,
-  IB_UVERBS_ACCESS_OPTIONAL_LAST: 536870912,
   IBV_FLOW_ACTION_ESP_KEYMAT_AES_GCM: 0,
   IBV_FLOW_ACTION_IV_ALGO_SEQ: 0,
   IBV_FLOW_ACTION_ESP_REPLAY_NONE: 0,
@@ -2703,4 +2099,4 @@ export const constants = {
   IB_ROCE_UDP_ENCAP_VALID_PORT_MIN: 49152,
   IB_ROCE_UDP_ENCAP_VALID_PORT_MAX: 65535,
   IB_GRH_FLOWLABEL_MASK: 1048575,
-} as const;
+};

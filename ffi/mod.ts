@@ -17,15 +17,15 @@
 export { errno, errnoDescription, errnoName } from "./errno.ts";
 export type * from "./handles.ts";
 export {
-  aarch64,
+  type Constants,
   constants,
+  type Enums,
   enums,
   type Field,
   type FieldType,
   type Struct,
   type Structs,
   structs,
-  x86_64,
 } from "./layout.ts";
 export {
   type BlockingVerb,

@@ -59,24 +59,21 @@ export type ExtendedOp = Exclude<
 /** Structs that hold function pointers of their own. */
 export type Owner = "ibv_cq_ex" | "ibv_dm" | "ibv_qp_ex" | "ibv_wq";
 
-type Own<K extends Owner, F extends string> =
-  | Extract<keyof Structs[K]["fields"], F>
-  // Newer than the layout table; ops.ts knows its place.
-  | (K extends "ibv_qp_ex" ? "wr_flush" : never);
-
 /** Function pointers that an object holds itself. */
 export interface OwnOps {
   /** Of `struct ibv_cq_ex`. */
-  readonly ibv_cq_ex: Own<
-    "ibv_cq_ex",
+  readonly ibv_cq_ex: Extract<
+    keyof Structs["ibv_cq_ex"]["fields"],
     "start_poll" | "next_poll" | "end_poll" | `read_${string}`
   >;
   /** Of `struct ibv_dm`. */
-  readonly ibv_dm: Own<"ibv_dm", `memcpy_${string}_dm`>;
-  /** Of `struct ibv_qp_ex`. */
-  readonly ibv_qp_ex: Exclude<Own<"ibv_qp_ex", `wr_${string}`>, "wr_id" | "wr_flags">;
+  readonly ibv_dm: "memcpy_to_dm" | "memcpy_from_dm";
+  /** Of `struct ibv_qp_ex`. `wr_flush` is newer than the layout table: ops.ts knows its place. */
+  readonly ibv_qp_ex:
+    | Exclude<Extract<keyof Structs["ibv_qp_ex"]["fields"], `wr_${string}`>, "wr_id" | "wr_flags">
+    | "wr_flush";
   /** Of `struct ibv_wq`. */
-  readonly ibv_wq: Own<"ibv_wq", "post_recv">;
+  readonly ibv_wq: "post_recv";
 }
 
 /**

@@ -4,11 +4,16 @@ import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import * as table from "../../ffi/layout.ts";
 import { findFaults, layoutFor, usableToolchains } from "../../tools/layout/check.ts";
 import { contradictions, listClaims } from "../../tools/layout/claims.ts";
-import { fieldTypes, type Integer, type Layout } from "../../tools/layout/model.ts";
+import { fieldTypes, type Integer, type Layout, type Table } from "../../tools/layout/model.ts";
 import { type Toolchain, toolchainFor } from "../../tools/layout/toolchain.ts";
 import { askCompiler, readUnionTags } from "../../tools/layout/truth.ts";
 
-const text = await Deno.readTextFile(new URL("../../ffi/layout.ts", import.meta.url));
+const texts = {
+  values: await Deno.readTextFile(new URL("../../ffi/layout.ts", import.meta.url)),
+  types: await Deno.readTextFile(new URL("../../ffi/layout_types.ts", import.meta.url)),
+};
+/** The table without the names of its entries in its type. */
+const TABLE = table as unknown as Table & Layout;
 const host = toolchainFor(Deno.build.arch);
 
 /** Takes everything a table says and the truth about it. */
@@ -58,18 +63,18 @@ function next(value: Integer): Integer {
 }
 
 Deno.test("findFaults() finds nothing when layout.ts is as generated", async () => {
-  assertEquals(await findFaults(table, text), []);
+  assertEquals(await findFaults(TABLE, texts), []);
 });
 
 Deno.test("structs agrees with the compiler when loaded on the host", async () => {
-  const layout: Layout = table;
+  const layout: Layout = TABLE;
   const { unions, truth } = await examine(host, layout);
   assertEquals(contradictions(listClaims(layout, unions), truth), []);
 });
 
 Deno.test("contradictions() names the entry when any single one is changed", async () => {
   for (const toolchain of await usableToolchains()) {
-    const layout = layoutFor(table, toolchain.arch);
+    const layout = layoutFor(TABLE, toolchain.arch);
     const { unions, truth } = await examine(toolchain, layout);
     const changed = new Set<string>();
     for (const mutation of mutationsOf(layout)) {
@@ -88,7 +93,7 @@ Deno.test("findFaults() says what is and what should be when a number is wrong",
     ibv_qp_type: { ...table.enums.ibv_qp_type, IBV_QPT_UD: IBV_QPT_UD + 1 },
   };
   const [first] = await usableToolchains();
-  const faults = await findFaults({ ...table, enums }, text);
+  const faults = await findFaults({ ...TABLE, enums }, texts);
   assertEquals(
     faults[0],
     `${first?.arch}: enums.ibv_qp_type.IBV_QPT_UD is ${IBV_QPT_UD + 1}, not ${IBV_QPT_UD}`,
@@ -96,13 +101,21 @@ Deno.test("findFaults() says what is and what should be when a number is wrong",
 });
 
 Deno.test("findFaults() shows the line when an entry is missing", async () => {
-  const lines = text.split("\n");
+  const lines = texts.values.split("\n");
   const missing = lines.findIndex((line) => line.trim().startsWith("dlid_path_bits:"));
   const [line] = lines.splice(missing, 1);
-  const faults = await findFaults(table, lines.join("\n"));
+  const faults = await findFaults(TABLE, { ...texts, values: lines.join("\n") });
   assertEquals(faults.length, 1);
   assertStringIncludes(faults[0] ?? "", `line ${missing + 1} `);
   assertStringIncludes(faults[0] ?? "", `generating gives "${line}"`);
+});
+
+Deno.test("findFaults() shows the line when a type is missing", async () => {
+  const types = texts.types.replace('    readonly dlid_path_bits: Field<"u8">;\n', "");
+  const [fault, ...others] = await findFaults(TABLE, { ...texts, types });
+  assertEquals(others, []);
+  assertStringIncludes(fault ?? "", "types: line ");
+  assertStringIncludes(fault ?? "", "dlid_path_bits");
 });
 
 Deno.test("askCompiler() names the entry when the header knows no such thing", async () => {

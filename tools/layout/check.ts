@@ -5,17 +5,17 @@
  */
 import { contradictions, listClaims } from "./claims.ts";
 import { emit } from "./emit.ts";
-import type { Layout, Table } from "./model.ts";
+import type { Layout, Table, Texts } from "./model.ts";
 import { readHeader } from "./read.ts";
 import { architectures, isInstalled, type Toolchain, toolchainFor } from "./toolchain.ts";
 import { askCompiler, readUnionTags } from "./truth.ts";
 
 /**
- * Everything wrong with a table and its text, one line each: numbers that the compiler contradicts,
+ * Everything wrong with a table and its texts, one line each: numbers that the compiler contradicts,
  * then what the generator would write differently, such as an entry that is missing.
  * The architectures are that of the host and any other whose compiler is installed.
  */
-export async function findFaults(table: Table, text: string): Promise<string[]> {
+export async function findFaults(table: Table, texts: Texts): Promise<string[]> {
   const faults: string[] = [];
   // What no compiler here can tell stays as the table has it.
   let fresh: Table = table;
@@ -26,7 +26,12 @@ export async function findFaults(table: Table, text: string): Promise<string[]> 
     const { structs, enums, constants } = await readHeader(toolchain);
     fresh = { ...fresh, [arch]: structs, enums, constants };
   }
-  return [...faults, ...compareLines(text, emit(fresh, sourceOf(text)))];
+  const generated = emit(fresh, sourceOf(texts.values));
+  return [
+    ...faults,
+    ...compareLines("", texts.values, generated.values),
+    ...compareLines("types: ", texts.types, generated.types),
+  ];
 }
 
 /** The compilers to check with: the host's has to be there, others may be missing. */
@@ -55,13 +60,13 @@ async function findContradictions(toolchain: Toolchain, layout: Layout): Promise
   return contradictions(claims, await askCompiler(toolchain, claims));
 }
 
-function compareLines(text: string, generated: string): string[] {
+function compareLines(file: string, text: string, generated: string): string[] {
   if (text === generated) return [];
   const lines = text.split("\n");
   const expected = generated.split("\n");
   const first = expected.findIndex((line, index) => line !== lines[index]);
   const at = first < 0 ? expected.length : first;
   return [
-    `line ${at + 1} is "${lines[at] ?? ""}", and generating gives "${expected[at] ?? ""}"`,
+    `${file}line ${at + 1} is "${lines[at] ?? ""}", and generating gives "${expected[at] ?? ""}"`,
   ];
 }

@@ -1,5 +1,5 @@
 /**
- * Writes ffi/layout.ts from the installed header, or checks it with `--check`.
+ * Writes ffi/layout.ts and ffi/layout_types.ts from the installed header, or checks it with `--check`.
  *
  * @module
  */
@@ -10,30 +10,35 @@ import { run, toolchainFor } from "./toolchain.ts";
 
 const usage = `Usage: deno task layout [-- --check]
 
-Writes ffi/layout.ts from the installed infiniband/verbs.h, which takes the compilers
-of both architectures, and compares the two. With --check it only compares. The exit
+Writes ffi/layout.ts and ffi/layout_types.ts from the installed infiniband/verbs.h, which
+takes the compilers of both architectures, and compares the two. With --check it only compares. The exit
 status is 1 when they differ.`;
 
-const target = new URL("../../ffi/layout.ts", import.meta.url);
+const values = new URL("../../ffi/layout.ts", import.meta.url);
+const types = new URL("../../ffi/layout_types.ts", import.meta.url);
 
 async function write(): Promise<void> {
   const { structs: x86_64, enums, constants } = await readHeader(toolchainFor("x86_64"));
   const { structs: aarch64 } = await readHeader(toolchainFor("aarch64"));
   const version = await run("dpkg-query", ["--show", "--showformat=${Version}", "libibverbs-dev"]);
-  const text = emit({ x86_64, aarch64, enums, constants }, `libibverbs-dev ${version}`);
-  await Deno.writeTextFile(target, text);
-  console.log("Wrote ffi/layout.ts");
+  const texts = emit({ x86_64, aarch64, enums, constants }, `libibverbs-dev ${version}`);
+  await Deno.writeTextFile(values, texts.values);
+  await Deno.writeTextFile(types, texts.types);
+  console.log("Wrote ffi/layout.ts and ffi/layout_types.ts");
 }
 
 async function check(): Promise<boolean> {
-  const text = await Deno.readTextFile(target);
-  const faults = await findFaults(await import(target.href), text);
+  const texts = {
+    values: await Deno.readTextFile(values),
+    types: await Deno.readTextFile(types),
+  };
+  const faults = await findFaults(await import(values.href), texts);
   const architectures = (await usableToolchains()).map(({ arch }) => arch).join(" and ");
   if (faults.length === 0) {
     console.log(`ffi/layout.ts matches the installed header on ${architectures}`);
     return true;
   }
-  console.error(`ffi/layout.ts is of ${sourceOf(text)}; the installed header differs:`);
+  console.error(`ffi/layout.ts is of ${sourceOf(texts.values)}; the installed header differs:`);
   for (const fault of faults) console.error(`  ${fault}`);
   return false;
 }

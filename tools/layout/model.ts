@@ -64,6 +64,14 @@ export interface Table extends Pick<Layout, "enums" | "constants"> {
   readonly aarch64: Layout["structs"];
 }
 
+/** The files that hold the table. */
+export interface Texts {
+  /** The text of ffi/layout.ts. */
+  readonly values: string;
+  /** The text of ffi/layout_types.ts. */
+  readonly types: string;
+}
+
 /** Keeps a number a number as long as that loses nothing. */
 export function toInteger(value: bigint): Integer {
   const number = Number(value);

@@ -7,17 +7,18 @@ import { listClaims } from "./claims.ts";
 import { readDebugInfo } from "./dwarf.ts";
 import { readMacros, selectNumeric } from "./macros.ts";
 import type { Integers, Layout } from "./model.ts";
+import { select } from "./select.ts";
 import { compile, header, type Toolchain } from "./toolchain.ts";
 import { askCompiler } from "./truth.ts";
 import { readTypes } from "./type_reader.ts";
 
-/** Everything that the header fixes on one architecture. */
+/** What the header fixes on one architecture, as far as verbs are made of it. */
 export async function readHeader(toolchain: Toolchain): Promise<Layout> {
   const macros = await readMacros(toolchain);
   const types = await compileTypes(toolchain, renamedTags(macros));
   const numeric = await selectNumeric(toolchain, [...macros.keys()]);
   const values = await evaluate(toolchain, numeric);
-  return { ...types, constants: { ...types.constants, ...values } };
+  return select({ ...types, constants: { ...types.constants, ...values } });
 }
 
 async function compileTypes(
