@@ -5,7 +5,7 @@
 
 import { constants } from "node:os";
 import { bindAll, library } from "../../ffi/library.ts";
-import { type Place, type Struct, structs, writeField } from "../../ffi/mod.ts";
+import { type Field, type Place, type Struct, structs, writeField } from "../../ffi/mod.ts";
 import { recorderPath } from "./compile.ts";
 import { type Call, type Label, parseCalls } from "./records.ts";
 
@@ -60,22 +60,37 @@ const OUTPUTS = {
   ibv_init_ah_from_wc: structs.ibv_ah_attr,
 } as const satisfies Record<string, Struct>;
 
-/** The struct behind each kind of object whose fields tests choose. */
-const KINDS: Readonly<Record<string, Struct>> = {
-  device: structs.ibv_device,
-  context: structs.verbs_context,
-  pd: structs.ibv_pd,
-  mr: structs.ibv_mr,
-  mw: structs.ibv_mw,
-  dm: structs.ibv_dm,
-  channel: structs.ibv_comp_channel,
-  cq: structs.ibv_cq_ex,
-  srq: structs.ibv_srq,
-  qp: structs.ibv_qp_ex,
-  wq: structs.ibv_wq,
-  table: structs.ibv_rwq_ind_table,
-  ah: structs.ibv_ah,
+/**
+ * The structs behind each kind of object whose fields tests choose, with their offsets: a context is the last part of a
+ * `verbs_context`, and an extended queue pair starts with a plain one.
+ */
+const KINDS: Readonly<Record<string, readonly (readonly [Struct, offset: number])[]>> = {
+  device: [[structs.ibv_device, 0]],
+  context: [
+    [structs.verbs_context, 0],
+    [structs.ibv_context, structs.verbs_context.fields.context.offset],
+  ],
+  pd: [[structs.ibv_pd, 0]],
+  mr: [[structs.ibv_mr, 0]],
+  mw: [[structs.ibv_mw, 0]],
+  dm: [[structs.ibv_dm, 0]],
+  channel: [[structs.ibv_comp_channel, 0]],
+  cq: [[structs.ibv_cq_ex, 0]],
+  srq: [[structs.ibv_srq, 0]],
+  qp: [[structs.ibv_qp, 0], [structs.ibv_qp_ex, 0]],
+  wq: [[structs.ibv_wq, 0]],
+  table: [[structs.ibv_rwq_ind_table, 0]],
+  ah: [[structs.ibv_ah, 0]],
 };
+
+/** A field of a kind of object, from the start of what the object is allocated as. */
+function placeOf(kind: string, name: string): Field {
+  for (const [{ fields }, base] of KINDS[kind] ?? []) {
+    const field = fields[name.replace(/^context\./, "")];
+    if (field !== undefined) return { ...field, offset: base + field.offset };
+  }
+  throw new TypeError(`Cannot choose field: "${kind}" has no "${name}"`);
+}
 
 const SYMBOLS = {
   recorder_take: { parameters: ["buffer", "usize"], result: "usize" },
@@ -222,36 +237,24 @@ function fieldBytes(
 
 /** Chooses a field of every object of a kind that is made from now on, by its C name. */
 export function setField(kind: string, name: string, value: number | bigint): void {
-  const field = KINDS[kind]?.fields[name];
-  if (field === undefined) throw new TypeError(`Cannot choose field: "${kind}" has no "${name}"`);
-  symbols.recorder_patch(
-    cString(kind),
-    BigInt(field.offset),
-    BigInt(field.size),
-    BigInt.asUintN(64, BigInt(value)),
-  );
+  const { offset, size } = placeOf(kind, name);
+  const bits = BigInt.asUintN(64, BigInt(value));
+  symbols.recorder_patch(cString(kind), BigInt(offset), BigInt(size), bits);
 }
 
 /** Overwrites a field of an object that exists, by its C name. */
 export function overwrite(label: Label, name: string, value: number | bigint): void {
-  const layout = KINDS[label.replace(/\d+$/, "")];
-  const field = layout?.fields[name];
-  if (field === undefined) {
-    throw new TypeError(`Cannot overwrite field: "${label}" has no "${name}"`);
-  }
+  const kind = label.replace(/\d+$/, "");
+  const { offset, size, type } = placeOf(kind, name);
   // A context is reached by a pointer into its middle.
-  const before = layout === structs.verbs_context ? structs.verbs_context.fields.context.offset : 0;
-  const memory = Deno.UnsafePointerView.getArrayBuffer(
-    pointerTo(label),
-    field.size,
-    field.offset - before,
-  );
-  writeField(new DataView(memory), { offset: 0, type: field.type }, value);
+  const before = kind === "context" ? structs.verbs_context.fields.context.offset : 0;
+  const memory = Deno.UnsafePointerView.getArrayBuffer(pointerTo(label), size, offset - before);
+  writeField(new DataView(memory), { offset: 0, type }, value);
 }
 
 /**
- * Takes a function pointer out of every object of a kind that is made from now on: an op of `verbs_context` such as
- * `"create_wq"` or `"context.ops.post_send"`, a builder of a queue pair, a reader of a completion queue.
+ * Takes a function pointer out of every object of a kind that is made from now on: an op of a context such as
+ * `"create_wq"` or `"ops.post_send"`, a builder of a queue pair, a reader of a completion queue.
  */
 export function lack(op: string, kind = "context"): void {
   setField(kind, op, 0n);
@@ -268,7 +271,7 @@ export function endContextBefore(op: keyof typeof structs.verbs_context.fields):
 
 /** Gives the contexts opened from now on the ABI of before `verbs_context`. */
 export function usePlainAbi(): void {
-  setField("context", "context.abi_compat", 0n);
+  setField("context", "abi_compat", 0n);
 }
 
 /** Whether queues made in a parent domain take their memory from the domain's allocators. */

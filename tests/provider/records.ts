@@ -84,8 +84,10 @@ function recordedStruct(raw: RawArgument, hex: string): RecordedStruct {
   return { tag, address: BigInt(raw.at!), bytes, labels, elements, fields: elements[0] ?? {} };
 }
 
+const layouts: Readonly<Record<string, Struct>> = { ...structs };
+
 function layoutOf(tag: string): Struct | undefined {
-  return (structs as Readonly<Record<string, Struct>>)[tag];
+  return layouts[tag];
 }
 
 function decode(

@@ -18,8 +18,8 @@ import {
   WorkQueue,
   WqFlags,
   WqState,
-} from "../../mod.ts";
-import { type Fixture, MEMORY, testRequests } from "../provider/fixture.ts";
+} from "../../../mod.ts";
+import { type Fixture, MEMORY, testRequests } from "../../provider/fixture.ts";
 
 const RATE_10_GBPS = 3;
 

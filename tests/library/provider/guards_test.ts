@@ -1,9 +1,9 @@
 // Verbs whose op the provider lacks, in each of the ways in which it can be missing.
 import { assertEquals } from "@std/assert";
-import * as recorder from "../provider/recorder.ts";
-import { errno, errnoName, type Field, type Struct, structs, verbs } from "../../ffi/mod.ts";
-import { rows as allRows } from "../../ffi/verbs.ts";
-import type { AnyRow, NativeRow, Op } from "../../ffi/verbs/row.ts";
+import * as recorder from "../../provider/recorder.ts";
+import { errno, errnoName, type Field, type Struct, structs, verbs } from "../../../ffi/mod.ts";
+import { rows as allRows } from "../../../ffi/verbs.ts";
+import type { AnyRow, NativeRow, Op } from "../../../ffi/verbs/row.ts";
 
 type OpRow = Extract<NativeRow, { op: Op }>;
 type AnyVerb = (...args: unknown[]) => unknown;
@@ -103,7 +103,7 @@ function expected({ fails, result }: OpRow): unknown {
 }
 
 function fieldOf([, table, op]: Op): string {
-  return table === "ops" ? `context.ops.${op}` : op;
+  return table === "ops" ? `ops.${op}` : op;
 }
 
 /** Makes the op of a verb missing. */
@@ -117,7 +117,7 @@ const WAYS: Record<string, (op: Op, of: string) => void> = {
     const { offset } = (fields as Readonly<Record<string, Field>>)[op[2]]!;
     recorder.overwrite("context0", "sz", size - offset - 1);
   },
-  "the context has no extended ops": () => recorder.overwrite("context0", "context.abi_compat", 0n),
+  "the context has no extended ops": () => recorder.overwrite("context0", "abi_compat", 0n),
 };
 
 for (const [way, remove] of Object.entries(WAYS)) {

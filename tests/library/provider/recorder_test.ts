@@ -1,7 +1,7 @@
 // The recorder itself: what it notices, and what it can be told to do.
 import { assertEquals, assertNotEquals, assertThrows } from "@std/assert";
-import * as recorder from "../provider/recorder.ts";
-import { errno, errnoName, type IbvContext, type IbvPd, structs, verbs } from "../../ffi/mod.ts";
+import * as recorder from "../../provider/recorder.ts";
+import { errno, errnoName, type IbvContext, type IbvPd, structs, verbs } from "../../../ffi/mod.ts";
 
 function open(): IbvContext {
   recorder.reset();
@@ -106,7 +106,7 @@ Deno.test("answer() chooses fields of what a verb answers", () => {
 
 Deno.test("setField() and lack() choose fields of objects to come", () => {
   recorder.reset();
-  recorder.setField("qp", "qp_base.qp_num", 0xabcdef);
+  recorder.setField("qp", "qp_num", 0xabcdef);
   recorder.lack("create_wq");
   const list = verbs().ibv_get_device_list(new Int32Array(1))!;
   const device = new Deno.UnsafePointerView(list).getPointer()!;

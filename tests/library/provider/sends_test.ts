@@ -1,6 +1,6 @@
 // Work requests that are posted, one of each opcode, compared with those of C.
-import { QpType, WrOpcode } from "../../mod.ts";
-import { testRequests } from "../provider/fixture.ts";
+import { QpType, WrOpcode } from "../../../mod.ts";
+import { testRequests } from "../../provider/fixture.ts";
 
 const REMOTE = 0x10000;
 const RKEY = 0x4242;
