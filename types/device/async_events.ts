@@ -10,10 +10,11 @@ import { enums, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { bufferPointer, handleAddress } from "../../ffi/pointers.ts";
 import { allocStruct, readField, readNative } from "../../ffi/struct.ts";
+import { type AbortOptions, signalOf } from "../core/abortable.ts";
 import { type Members, members } from "../core/enums.ts";
 import { failure } from "../core/errors.ts";
 import { handleOf, type NativeResource } from "../core/native_resource.ts";
-import type { Resource } from "../core/resource.ts";
+import { assertOpen, type Resource } from "../core/resource.ts";
 import { EventSource, makeNonblocking } from "./event_source.ts";
 
 const { fields } = structs.ibv_async_event;
@@ -218,5 +219,34 @@ export class AsyncEvents {
     if (code !== "EAGAIN" && code !== "EINTR") {
       throw failure("ibv_get_async_event", "wait for event", value);
     }
+  }
+}
+
+/**
+ * The events of a context as they come. Several iterations get the same events; each event is read and acknowledged
+ * once.
+ */
+export async function* iterateEvents(
+  context: NativeResource<IbvContext>,
+  options: AbortOptions,
+): AsyncGenerator<AsyncEvent, void, void> {
+  const signal = signalOf(options);
+  const reader = asyncEvents(context);
+  const events: AsyncEvent[] = [];
+  const listener = (event: AsyncEvent): void => {
+    events.push(event);
+    reader.wake();
+  };
+  reader.add(listener);
+  try {
+    while (true) {
+      signal?.throwIfAborted();
+      assertOpen(context);
+      const event = events.shift();
+      if (event === undefined) await reader.wait(signal);
+      else yield event;
+    }
+  } finally {
+    reader.delete(listener);
   }
 }

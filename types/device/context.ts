@@ -7,17 +7,21 @@
 import type { IbvContext, IbvDevice } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
+import { handleAt } from "../../ffi/pointers.ts";
 import { readNative } from "../../ffi/struct.ts";
 import type { Gid, GidEntry } from "../address/gid.ts";
-import { show } from "../core/checks.ts";
+import type { AbortOptions } from "../core/abortable.ts";
+import { integer, show } from "../core/checks.ts";
 import { checkErrno, checkHandle } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
-import { closeAsyncEvents } from "./async_events.ts";
+import { type AsyncEvent, closeAsyncEvents, iterateEvents } from "./async_events.ts";
 import { describeDevice, type DeviceInfo, deviceName, withDeviceList } from "./device.ts";
 import { type DeviceAttr, queryDevice } from "./device_attr.ts";
 import { type DeviceAttrEx, queryDeviceEx } from "./device_attr_ex.ts";
 import { getPkeyIndex, queryGid, queryGidEx, queryGidTable, queryPkey } from "./gid_table.ts";
 import { type PortAttr, PortState, queryPort } from "./port.ts";
+import { type GidRecommendation, recommendGid } from "./recommend_gid.ts";
+import { queryRtValuesEx, type RtValuesEx } from "./rt_values.ts";
 
 const KIND: NativeKind<IbvContext, Context> = {
   name: "context",
@@ -67,6 +71,23 @@ export class Context extends NativeResource<IbvContext> {
       if (device !== undefined) return Context.#fromDevice(device);
       throw notFound(`there is no device "${name}"`, devices.map(deviceName));
     });
+  }
+
+  /**
+   * Makes a context for a device that another process has opened (`ibv_import_device`). The objects of that process are
+   * reached through it.
+   *
+   * @param cmdFd A duplicate of the {@linkcode Context.cmdFd} of the other process, for instance received over a Unix
+   * socket. The context owns it and closes it.
+   * @throws {TypeError} If it is not an integer.
+   * @throws {RangeError} If it is negative.
+   * @throws {VerbsError} EOPNOTSUPP if the provider cannot import; another code if the descriptor is not of a device.
+   */
+  static import(cmdFd: number): Context {
+    const handle = verbs().ibv_import_device(integer(cmdFd, "cmdFd", 0, 0x7fff_ffff));
+    checkHandle("ibv_import_device", `import device (descriptor ${cmdFd})`, handle);
+    const device = readNative(handle!, structs.ibv_context.fields.device);
+    return new Context(handle!, describeDevice(handleAt<IbvDevice>(device)!));
   }
 
   static #openActive(): Context {
@@ -128,6 +149,38 @@ export class Context extends NativeResource<IbvContext> {
   }
 
   /**
+   * The descriptor of the device file. Another process can import the device with a duplicate of it:
+   * {@linkcode Context.import}.
+   */
+  get cmdFd(): number {
+    return readNative(this.unsafeHandle, structs.ibv_context.fields.cmd_fd);
+  }
+
+  /**
+   * Asynchronous events of the device as they come, for `for await` (`ibv_get_async_event`,
+   * `ibv_ack_async_event`). Each event names the object or the port that it is about. Several iterations get the same
+   * events. An iteration gets the events that are read from its first step on.
+   *
+   * @throws {TypeError} If the context is disposed, or is disposed meanwhile, or if the signal is not an AbortSignal.
+   * @throws {VerbsError} If the device is gone.
+   * @throws The reason of the signal, if it aborts.
+   *
+   * @example Report changes of ports
+   * ```ts
+   * import { type Context, EventType, nameOf } from "@rdma/ibverbs";
+   *
+   * async function report(context: Context, signal: AbortSignal): Promise<void> {
+   *   for await (const { type, portNum } of context.events({ signal })) {
+   *     console.log(nameOf(EventType, type), portNum);
+   *   }
+   * }
+   * ```
+   */
+  events(options: AbortOptions = {}): AsyncGenerator<AsyncEvent, void, void> {
+    return iterateEvents(this, options);
+  }
+
+  /**
    * Basic capabilities of the device (`ibv_query_device`).
    *
    * @throws {VerbsError} If the device does not answer.
@@ -144,6 +197,15 @@ export class Context extends NativeResource<IbvContext> {
    */
   queryDeviceEx(): DeviceAttrEx {
     return queryDeviceEx(this.unsafeHandle);
+  }
+
+  /**
+   * Values that change while the device runs (`ibv_query_rt_values_ex`): its clock.
+   *
+   * @throws {VerbsError} EOPNOTSUPP if the provider does not report them.
+   */
+  queryRtValuesEx(): RtValuesEx {
+    return queryRtValuesEx(this.unsafeHandle);
   }
 
   /**
@@ -195,6 +257,21 @@ export class Context extends NativeResource<IbvContext> {
     if (port !== undefined) checkPort(this, port);
     const entries = queryGidTable(this.unsafeHandle, this.physPortCnt);
     return port === undefined ? entries : entries.filter(({ portNum }) => portNum === port);
+  }
+
+  /**
+   * The GID that most programs should send from, with the reason. Nothing applies it by itself: pass its `gidIndex` as
+   * `sgidIndex`.
+   *
+   * The order is: RoCE v2 with an IPv4 address, RoCE v2 with a global IPv6 address, RoCE v2 with a link-local address,
+   * RoCE v1 or InfiniBand. Zero GIDs and the IPv4 addresses of 169.254.0.0/16 are passed over.
+   *
+   * @param port The port, from 1.
+   * @throws {RangeError} If the device has no such port.
+   * @throws {Deno.errors.NotFound} If the port has no such GID.
+   */
+  recommendGid(port: number): GidRecommendation {
+    return recommendGid(this.gidTable(checkPort(this, port)), port);
   }
 
   /**

@@ -1,0 +1,102 @@
+// Iterating over asynchronous events.
+import * as recorder from "../../provider/recorder.ts";
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { CompletionQueue, Context, EventType, VerbsError } from "../../../mod.ts";
+import { asyncEvents } from "../../../types/device/async_events.ts";
+
+function open(): Context {
+  recorder.reset();
+  return Context.open();
+}
+
+Deno.test("Context.events() gives events with the object or the port they are about", async () => {
+  using context = open();
+  using cq = new CompletionQueue(context, { cqe: 4 });
+  recorder.sendAsyncEvent(EventType.PORT_ERR, 1);
+  recorder.sendAsyncEvent(EventType.CQ_ERR, "cq0");
+  setTimeout(() => recorder.sendAsyncEvent(EventType.DEVICE_FATAL, 0), 5);
+  const found = [];
+  for await (const event of context.events()) {
+    found.push(event);
+    if (found.length === 3) break;
+  }
+  assertEquals(found, [
+    { type: EventType.PORT_ERR, element: undefined, portNum: 1 },
+    { type: EventType.CQ_ERR, element: cq, portNum: undefined },
+    { type: EventType.DEVICE_FATAL, element: undefined, portNum: undefined },
+  ]);
+  assertEquals(recorder.unacknowledged(), 0);
+  assertEquals(recorder.violations(), []);
+});
+
+Deno.test("Context.events() gives every event to each iteration, and each is acknowledged once", async () => {
+  using context = open();
+  const iterations = [context.events(), context.events()];
+  const waits = iterations.map((iteration) => iteration.next());
+  recorder.take();
+  recorder.sendAsyncEvent(EventType.LID_CHANGE, 1);
+  recorder.sendAsyncEvent(EventType.SM_CHANGE, 1);
+  const types = [];
+  for (const wait of waits) types.push((await wait).value?.type);
+  for (const iteration of iterations) types.push((await iteration.next()).value?.type);
+  const { LID_CHANGE, SM_CHANGE } = EventType;
+  assertEquals(types, [LID_CHANGE, LID_CHANGE, SM_CHANGE, SM_CHANGE]);
+  assertEquals(recorder.takeOf("ibv_ack_async_event").length, 2);
+  for (const iteration of iterations) await iteration.return();
+});
+
+Deno.test("Context.events() shares events with others that read them", async () => {
+  using context = open();
+  const iteration = context.events();
+  const first = iteration.next();
+  const types: EventType[] = [];
+  asyncEvents(context).add(({ type }) => types.push(type));
+  recorder.sendAsyncEvent(EventType.GID_CHANGE, 1);
+  asyncEvents(context).drain();
+  assertEquals((await first).value?.type, EventType.GID_CHANGE);
+  // Read by somebody else while the iteration does not wait.
+  recorder.sendAsyncEvent(EventType.PORT_ERR, 1);
+  asyncEvents(context).drain();
+  assertEquals((await iteration.next()).value?.type, EventType.PORT_ERR);
+  assertEquals(types, [EventType.GID_CHANGE, EventType.PORT_ERR]);
+  await iteration.return();
+});
+
+Deno.test("Context.events() ends with the signal's reason, and gives no thread or process to keep", async () => {
+  using context = open();
+  const controller = new AbortController();
+  const wait = context.events({ signal: controller.signal }).next();
+  const reason = new Error("enough");
+  controller.abort(reason);
+  assertEquals(await wait.catch((error) => error), reason);
+  const { signal } = controller;
+  assertEquals(await context.events({ signal }).next().catch((error) => error), reason);
+});
+
+Deno.test("Context.events() rejects wrong options at the first step", async () => {
+  using context = open();
+  for (const options of [{ signal: new AbortController() }, { sginal: 1 }, null]) {
+    const wait = context.events(options as object).next();
+    await assertRejects(() => wait, TypeError);
+  }
+});
+
+Deno.test("Context.events() ends when the context is closed or the device goes away", async () => {
+  const context = open();
+  const wait = context.events().next();
+  const busy = context.events();
+  const first = busy.next();
+  recorder.sendAsyncEvent(EventType.PORT_ERR, 1);
+  recorder.sendAsyncEvent(EventType.PORT_ACTIVE, 1);
+  assert(!(await first).done);
+  await wait;
+  const next = context.events().next();
+  context.close();
+  await assertRejects(() => next, TypeError, "the context was disposed");
+  await assertRejects(() => busy.next(), TypeError, "it is disposed");
+  assertEquals(recorder.live(), 0);
+  using other = open();
+  const gone = other.events().next();
+  recorder.hangUp();
+  await assertRejects(() => gone, VerbsError, "ibv_get_async_event");
+});

@@ -1,0 +1,109 @@
+// Values that libibverbs and the device report: clocks, rates, texts; imported devices; forks.
+import * as recorder from "../../provider/recorder.ts";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { verbs } from "../../../ffi/library.ts";
+import { Context, EventType, NodeType, PortState, VerbsError } from "../../../mod.ts";
+import { forkInit, ForkStatus, isForkInitialized } from "../../../types/device/fork.ts";
+import {
+  mbpsToRate,
+  multToRate,
+  Rate,
+  rateToMbps,
+  rateToMult,
+} from "../../../types/device/rate.ts";
+import { eventTypeStr, nodeTypeStr, portStateStr } from "../../../types/device/strings.ts";
+import { flowLabelToUdpSport } from "../../../types/device/udp_sport.ts";
+import type { RecordedStruct } from "../../provider/records.ts";
+
+Deno.test("Context.queryRtValuesEx() asks for the clock and reads both of its parts", () => {
+  recorder.reset();
+  using context = Context.open();
+  recorder.take();
+  const values = context.queryRtValuesEx();
+  assertEquals(values, { compMask: 1, rawClock: { tvSec: 12n, tvNsec: 345n } });
+  const { args: { values: struct } } = recorder.takeOne("ibv_query_rt_values_ex");
+  assertEquals((struct as RecordedStruct).fields.comp_mask, 1);
+});
+
+Deno.test("Context.queryRtValuesEx() says that the provider has no clock", () => {
+  recorder.reset();
+  recorder.lack("query_rt_values");
+  using context = Context.open();
+  const error = assertThrows(() => context.queryRtValuesEx(), VerbsError);
+  assertEquals([error.verb, error.notSupported], ["ibv_query_rt_values_ex", true]);
+});
+
+Deno.test("Context.import() makes a context of a descriptor, and describes its device", () => {
+  recorder.reset();
+  recorder.setField("context", "context.cmd_fd", 77);
+  {
+    using context = Context.open("recorder0");
+    assertEquals(context.cmdFd, 77);
+    recorder.take();
+    using imported = Context.import(context.cmdFd);
+    assertEquals(recorder.takeOne("ibv_import_device").args.cmd_fd, 77);
+    assertEquals(imported.device, context.device);
+    assertEquals(imported.physPortCnt, 1);
+  }
+  assertEquals(recorder.live("context"), 0);
+  assertEquals(recorder.violations(), []);
+});
+
+Deno.test("Context.import() refuses bad descriptors, and says that the provider cannot import", () => {
+  recorder.reset();
+  for (const fd of [-1, 2 ** 31]) assertThrows(() => Context.import(fd), RangeError);
+  for (const fd of [1.5, "1", null]) assertThrows(() => Context.import(fd as number), TypeError);
+  recorder.fail("ibv_import_device", "EOPNOTSUPP");
+  const error = assertThrows(() => Context.import(3), VerbsError);
+  assertEquals([error.verb, error.notSupported], ["ibv_import_device", true]);
+  assertStringIncludes(error.message, "descriptor 3");
+});
+
+Deno.test("Context.recommendGid() chooses from the table of the port", () => {
+  recorder.reset();
+  using context = Context.open();
+  const { gidIndex, gid, reason } = context.recommendGid(1);
+  assertEquals([gidIndex, gid.toString()], [1, "::ffff:10.0.0.1"]);
+  assertStringIncludes(reason, "IPv4");
+  assertThrows(() => context.recommendGid(2), RangeError);
+});
+
+Deno.test("rateToMbps() and rateToMult() know the rates by their names", () => {
+  assertEquals([rateToMult(Rate["10_GBPS"]), rateToMult(Rate["2_5_GBPS"])], [4, 1]);
+  assertEquals(multToRate(4), Rate["10_GBPS"]);
+  assertEquals(rateToMbps(Rate["100_GBPS"]), 103_125);
+  assertEquals(mbpsToRate(rateToMbps(Rate["25_GBPS"])), Rate["25_GBPS"]);
+  assertEquals([rateToMult(200 as Rate), rateToMbps(200 as Rate)], [-1, -1]);
+  assertEquals([multToRate(12345), mbpsToRate(1)], [Rate.MAX, Rate.MAX]);
+  for (const use of [rateToMult, multToRate, rateToMbps, mbpsToRate]) {
+    assertThrows(() => use(-1 as Rate), RangeError);
+    assertThrows(() => use(0.5 as Rate), TypeError);
+  }
+});
+
+Deno.test("nodeTypeStr(), portStateStr() and eventTypeStr() give the texts of libibverbs", () => {
+  assertEquals(nodeTypeStr(NodeType.CA), "InfiniBand channel adapter");
+  assertEquals(nodeTypeStr(NodeType.UNKNOWN), "unknown");
+  assertEquals(portStateStr(PortState.ACTIVE), "active");
+  assertEquals(eventTypeStr(EventType.LID_CHANGE), "LID change");
+  assertEquals(eventTypeStr(99 as EventType), "unknown");
+  for (const use of [nodeTypeStr, portStateStr, eventTypeStr]) {
+    assertThrows(() => use("1" as never), TypeError);
+    assertThrows(() => use(2 ** 31 as never), RangeError);
+  }
+});
+
+Deno.test("forkInit() makes memory safe for forks, and isForkInitialized() tells", () => {
+  recorder.reset();
+  forkInit();
+  assertEquals(isForkInitialized(), ForkStatus.ENABLED);
+  recorder.fail("ibv_fork_init", "EINVAL");
+  const error = assertThrows(() => forkInit(), VerbsError);
+  assertEquals([error.verb, error.code], ["ibv_fork_init", "EINVAL"]);
+});
+
+Deno.test("flowLabelToUdpSport() agrees with the header, within the range of dynamic ports", () => {
+  assertEquals([0, 0xfffff, 0x4001].map(flowLabelToUdpSport), [0xc000, 0xffc0, 0xc000]);
+  assertEquals(verbs().ibv_flow_label_to_udp_sport(0x12345), flowLabelToUdpSport(0x12345));
+  assertThrows(() => flowLabelToUdpSport(0x10_0000), RangeError);
+});

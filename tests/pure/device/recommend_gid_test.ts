@@ -1,0 +1,66 @@
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { Gid, type GidEntry, GidType } from "../../../types/address/gid.ts";
+import { recommendGid } from "../../../types/device/recommend_gid.ts";
+
+const { IB, ROCE_V1, ROCE_V2 } = GidType;
+
+/** A table whose slots have these GIDs. */
+function table(...gids: [string, GidType][]): GidEntry[] {
+  return gids.map(([text, gidType], gidIndex) => ({
+    gid: Gid.parse(text),
+    gidType,
+    gidIndex,
+    portNum: 1,
+    ndevIfindex: 2,
+  }));
+}
+
+function chosen(...gids: [string, GidType][]): number {
+  return recommendGid(table(...gids), 1).gidIndex;
+}
+
+Deno.test("recommendGid() prefers IPv4, then global IPv6, then link-local, then RoCE v1", () => {
+  const gids: [string, GidType][] = [
+    ["10.0.0.1", ROCE_V1],
+    ["fe80::1", ROCE_V2],
+    ["2001:db8::1", ROCE_V2],
+    ["10.0.0.1", ROCE_V2],
+  ];
+  assertEquals(chosen(...gids), 3);
+  assertEquals(chosen(...gids.slice(0, 3)), 2);
+  assertEquals(chosen(...gids.slice(0, 2)), 1);
+  assertEquals(chosen(...gids.slice(0, 1)), 0);
+  assertEquals(chosen(["fe80::1", IB], ["fec0::1", IB]), 0);
+});
+
+Deno.test("recommendGid() takes the first slot of the best kind, whatever the order of the list", () => {
+  const entries = table(["fe80::1", ROCE_V2], ["10.0.0.1", ROCE_V2], ["10.0.0.2", ROCE_V2]);
+  assertEquals(recommendGid(entries.reverse(), 1).gidIndex, 1);
+});
+
+Deno.test("recommendGid() passes over zero GIDs and self-assigned IPv4 addresses", () => {
+  for (const gid of ["169.254.3.4", "0.0.0.0", "::"]) {
+    assertEquals(chosen([gid, ROCE_V2], ["fe80::1", ROCE_V2]), 1, gid);
+    assertEquals(chosen([gid, ROCE_V1], ["fe80::1", ROCE_V1]), 1, gid);
+  }
+  assertEquals(chosen(["169.253.0.1", ROCE_V2], ["fe80::1", ROCE_V2]), 0);
+});
+
+Deno.test("recommendGid() gives the entry with the reason", () => {
+  const [entry] = table(["10.0.0.1", ROCE_V2]);
+  const { reason, ...rest } = recommendGid([entry!], 1);
+  assertEquals(rest, entry!);
+  assertStringIncludes(reason, "IPv4");
+  const reasons = ([["10.0.0.1", ROCE_V2], ["2001:db8::1", ROCE_V2], ["fe80::1", ROCE_V2], [
+    "fe80::1",
+    ROCE_V1,
+  ]] as [string, GidType][]).map((gid) => recommendGid(table(gid), 1).reason);
+  assertEquals(new Set(reasons).size, 4);
+});
+
+Deno.test("recommendGid() throws when the port has no usable GID", () => {
+  for (const entries of [table(), table(["::", ROCE_V2], ["169.254.0.1", ROCE_V2])]) {
+    const error = assertThrows(() => recommendGid(entries, 3), Deno.errors.NotFound);
+    assert(error.message.includes(`none of the ${entries.length} GIDs of port 3`), error.message);
+  }
+});

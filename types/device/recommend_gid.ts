@@ -1,0 +1,66 @@
+/**
+ * Which GID of a port to send from.
+ *
+ * @module
+ */
+
+import { type Gid, type GidEntry, GidType } from "../address/gid.ts";
+
+/** A GID that is recommended, with the reason. */
+export interface GidRecommendation extends GidEntry {
+  /** Why it is recommended. */
+  readonly reason: string;
+}
+
+interface Rule {
+  readonly matches: (entry: GidEntry) => boolean;
+  readonly reason: string;
+}
+
+const isRoceV2 = ({ gidType }: GidEntry): boolean => gidType === GidType.ROCE_V2;
+
+/** The best GIDs first. */
+const RULES: readonly Rule[] = [
+  {
+    matches: (entry) => isRoceV2(entry) && entry.gid.isIpv4Mapped,
+    reason: "RoCE v2 with an IPv4 address: it reaches other subnets, and most peers have one",
+  },
+  {
+    matches: (entry) => isRoceV2(entry) && !entry.gid.isLinkLocal,
+    reason: "RoCE v2 with a global IPv6 address: it reaches other subnets",
+  },
+  {
+    matches: isRoceV2,
+    reason: "RoCE v2 with a link-local IPv6 address: it reaches peers on the same link only",
+  },
+  {
+    matches: () => true,
+    reason: "RoCE v1 or InfiniBand: the port has no GID of RoCE v2",
+  },
+];
+
+/**
+ * Recommends one of a port's GIDs.
+ *
+ * @throws {Deno.errors.NotFound} If none is usable.
+ */
+export function recommendGid(entries: readonly GidEntry[], port: number): GidRecommendation {
+  const usable = entries
+    .filter(({ gid }) => !gid.isZero && !isSelfAssigned(gid))
+    .sort((a, b) => a.gidIndex - b.gidIndex);
+  for (const { matches, reason } of RULES) {
+    const entry = usable.find(matches);
+    if (entry !== undefined) return { ...entry, reason };
+  }
+  throw new Deno.errors.NotFound(
+    `Cannot recommend GID: none of the ${entries.length} GIDs of port ${port} is usable. ` +
+      "A RoCE port needs a network interface that is up and has an address",
+  );
+}
+
+/** Whether it is an IPv4 address of 169.254.0.0/16, or 0.0.0.0: hosts give them to themselves, so they may not be unique. */
+function isSelfAssigned(gid: Gid): boolean {
+  if (!gid.isIpv4Mapped) return false;
+  const ipv4 = gid.bytes.subarray(12);
+  return ipv4[0] === 169 && ipv4[1] === 254 || ipv4.every((byte) => byte === 0);
+}

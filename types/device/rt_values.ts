@@ -1,0 +1,38 @@
+/**
+ * Values of a device that change while it runs.
+ *
+ * @module
+ */
+
+import type { IbvContext } from "../../ffi/handles.ts";
+import { enums, structs } from "../../ffi/layout.ts";
+import { verbs } from "../../ffi/library.ts";
+import { allocStruct, writeField } from "../../ffi/struct.ts";
+import { check } from "../core/errors.ts";
+import { readStruct } from "../core/struct_reader.ts";
+
+/** Values of a device that change while it runs (`struct ibv_values_ex`). */
+export interface RtValuesEx {
+  /** The values that the provider reports (`enum ibv_values_mask`): 1 is `rawClock`. */
+  readonly compMask: number;
+  /**
+   * The clock that completion timestamps count by. Providers may report it as a time, or as cycles in `tvNsec` with
+   * `tvSec` 0: cycles are of {@linkcode DeviceAttrEx.hcaCoreClock}.
+   */
+  readonly rawClock: {
+    /** Seconds. */
+    readonly tvSec: bigint;
+    /** Nanoseconds, or cycles. */
+    readonly tvNsec: bigint;
+  };
+}
+
+/** Queries the values (`ibv_query_rt_values_ex`). */
+export function queryRtValuesEx(context: IbvContext): RtValuesEx {
+  const layout = structs.ibv_values_ex;
+  const values = allocStruct(layout);
+  writeField(values, layout.fields.comp_mask, enums.ibv_values_mask.IBV_VALUES_MASK_RAW_CLOCK);
+  const result = verbs().ibv_query_rt_values_ex(context, values);
+  check("ibv_query_rt_values_ex", "query device clock", result);
+  return readStruct<"ibv_values_ex", RtValuesEx>("ibv_values_ex", values);
+}
