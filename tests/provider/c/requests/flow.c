@@ -93,7 +93,7 @@ static void flow_tunnels(void)
 	ADD(&flow, ibv_flow_spec_mpls, .type = IBV_FLOW_SPEC_MPLS, .val = { .label = htonl(0x12345000) },
 	    .mask = { .label = htonl(0xfffff000) });
 	ADD(&flow, ibv_flow_spec_ipv4, .type = IBV_FLOW_SPEC_INNER | IBV_FLOW_SPEC_IPV4,
-	    .val = { .dst_ip = htonl(0x0a000003) }, .mask = { .dst_ip = 0xffffff00 });
+	    .val = { .dst_ip = htonl(0x0a000003) }, .mask = { .dst_ip = htonl(0xffffff00) });
 	begin_request();
 	ibv_create_flow(raw, &flow.attr);
 }
