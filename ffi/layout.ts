@@ -996,6 +996,15 @@ export const x86_64: Structs = {
       "moderate.cq_period": { offset: 6, size: 2, type: "u16" },
     },
   },
+  ibv_flow_eth_filter: {
+    size: 16,
+    fields: {
+      dst_mac: { offset: 0, size: 6, type: "bytes" },
+      src_mac: { offset: 6, size: 6, type: "bytes" },
+      ether_type: { offset: 12, size: 2, type: "u16" },
+      vlan_tag: { offset: 14, size: 2, type: "u16" },
+    },
+  },
   ibv_flow_spec_eth: {
     size: 40,
     fields: {
@@ -1013,6 +1022,13 @@ export const x86_64: Structs = {
       "mask.vlan_tag": { offset: 36, size: 2, type: "u16" },
     },
   },
+  ibv_flow_ipv4_filter: {
+    size: 8,
+    fields: {
+      src_ip: { offset: 0, size: 4, type: "u32" },
+      dst_ip: { offset: 4, size: 4, type: "u32" },
+    },
+  },
   ibv_flow_spec_ipv4: {
     size: 24,
     fields: {
@@ -1024,6 +1040,17 @@ export const x86_64: Structs = {
       mask: { offset: 16, size: 8, type: "bytes" },
       "mask.src_ip": { offset: 16, size: 4, type: "u32" },
       "mask.dst_ip": { offset: 20, size: 4, type: "u32" },
+    },
+  },
+  ibv_flow_ipv4_ext_filter: {
+    size: 12,
+    fields: {
+      src_ip: { offset: 0, size: 4, type: "u32" },
+      dst_ip: { offset: 4, size: 4, type: "u32" },
+      proto: { offset: 8, size: 1, type: "u8" },
+      tos: { offset: 9, size: 1, type: "u8" },
+      ttl: { offset: 10, size: 1, type: "u8" },
+      flags: { offset: 11, size: 1, type: "u8" },
     },
   },
   ibv_flow_spec_ipv4_ext: {
@@ -1047,6 +1074,17 @@ export const x86_64: Structs = {
       "mask.flags": { offset: 31, size: 1, type: "u8" },
     },
   },
+  ibv_flow_ipv6_filter: {
+    size: 40,
+    fields: {
+      src_ip: { offset: 0, size: 16, type: "bytes" },
+      dst_ip: { offset: 16, size: 16, type: "bytes" },
+      flow_label: { offset: 32, size: 4, type: "u32" },
+      next_hdr: { offset: 36, size: 1, type: "u8" },
+      traffic_class: { offset: 37, size: 1, type: "u8" },
+      hop_limit: { offset: 38, size: 1, type: "u8" },
+    },
+  },
   ibv_flow_spec_ipv6: {
     size: 88,
     fields: {
@@ -1068,6 +1106,13 @@ export const x86_64: Structs = {
       "mask.hop_limit": { offset: 86, size: 1, type: "u8" },
     },
   },
+  ibv_flow_esp_filter: {
+    size: 8,
+    fields: {
+      spi: { offset: 0, size: 4, type: "u32" },
+      seq: { offset: 4, size: 4, type: "u32" },
+    },
+  },
   ibv_flow_spec_esp: {
     size: 24,
     fields: {
@@ -1081,6 +1126,13 @@ export const x86_64: Structs = {
       "mask.seq": { offset: 20, size: 4, type: "u32" },
     },
   },
+  ibv_flow_tcp_udp_filter: {
+    size: 4,
+    fields: {
+      dst_port: { offset: 0, size: 2, type: "u16" },
+      src_port: { offset: 2, size: 2, type: "u16" },
+    },
+  },
   ibv_flow_spec_tcp_udp: {
     size: 16,
     fields: {
@@ -1092,6 +1144,14 @@ export const x86_64: Structs = {
       mask: { offset: 10, size: 4, type: "bytes" },
       "mask.dst_port": { offset: 10, size: 2, type: "u16" },
       "mask.src_port": { offset: 12, size: 2, type: "u16" },
+    },
+  },
+  ibv_flow_gre_filter: {
+    size: 8,
+    fields: {
+      c_ks_res0_ver: { offset: 0, size: 2, type: "u16" },
+      protocol: { offset: 2, size: 2, type: "u16" },
+      key: { offset: 4, size: 4, type: "u32" },
     },
   },
   ibv_flow_spec_gre: {
@@ -1109,6 +1169,12 @@ export const x86_64: Structs = {
       "mask.key": { offset: 20, size: 4, type: "u32" },
     },
   },
+  ibv_flow_mpls_filter: {
+    size: 4,
+    fields: {
+      label: { offset: 0, size: 4, type: "u32" },
+    },
+  },
   ibv_flow_spec_mpls: {
     size: 16,
     fields: {
@@ -1118,6 +1184,12 @@ export const x86_64: Structs = {
       "val.label": { offset: 8, size: 4, type: "u32" },
       mask: { offset: 12, size: 4, type: "bytes" },
       "mask.label": { offset: 12, size: 4, type: "u32" },
+    },
+  },
+  ibv_flow_tunnel_filter: {
+    size: 4,
+    fields: {
+      tunnel_id: { offset: 0, size: 4, type: "u32" },
     },
   },
   ibv_flow_spec_tunnel: {

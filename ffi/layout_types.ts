@@ -893,6 +893,13 @@ export interface Structs {
     readonly "moderate.cq_count": Field<"u16">;
     readonly "moderate.cq_period": Field<"u16">;
   }>;
+  /** `ibv_flow_eth_filter` */
+  readonly ibv_flow_eth_filter: Struct<{
+    readonly dst_mac: Field<"bytes">;
+    readonly src_mac: Field<"bytes">;
+    readonly ether_type: Field<"u16">;
+    readonly vlan_tag: Field<"u16">;
+  }>;
   /** `ibv_flow_spec_eth` */
   readonly ibv_flow_spec_eth: Struct<{
     readonly type: Field<"u32">;
@@ -908,6 +915,11 @@ export interface Structs {
     readonly "mask.ether_type": Field<"u16">;
     readonly "mask.vlan_tag": Field<"u16">;
   }>;
+  /** `ibv_flow_ipv4_filter` */
+  readonly ibv_flow_ipv4_filter: Struct<{
+    readonly src_ip: Field<"u32">;
+    readonly dst_ip: Field<"u32">;
+  }>;
   /** `ibv_flow_spec_ipv4` */
   readonly ibv_flow_spec_ipv4: Struct<{
     readonly type: Field<"u32">;
@@ -918,6 +930,15 @@ export interface Structs {
     readonly mask: Field<"bytes">;
     readonly "mask.src_ip": Field<"u32">;
     readonly "mask.dst_ip": Field<"u32">;
+  }>;
+  /** `ibv_flow_ipv4_ext_filter` */
+  readonly ibv_flow_ipv4_ext_filter: Struct<{
+    readonly src_ip: Field<"u32">;
+    readonly dst_ip: Field<"u32">;
+    readonly proto: Field<"u8">;
+    readonly tos: Field<"u8">;
+    readonly ttl: Field<"u8">;
+    readonly flags: Field<"u8">;
   }>;
   /** `ibv_flow_spec_ipv4_ext` */
   readonly ibv_flow_spec_ipv4_ext: Struct<{
@@ -938,6 +959,15 @@ export interface Structs {
     readonly "mask.ttl": Field<"u8">;
     readonly "mask.flags": Field<"u8">;
   }>;
+  /** `ibv_flow_ipv6_filter` */
+  readonly ibv_flow_ipv6_filter: Struct<{
+    readonly src_ip: Field<"bytes">;
+    readonly dst_ip: Field<"bytes">;
+    readonly flow_label: Field<"u32">;
+    readonly next_hdr: Field<"u8">;
+    readonly traffic_class: Field<"u8">;
+    readonly hop_limit: Field<"u8">;
+  }>;
   /** `ibv_flow_spec_ipv6` */
   readonly ibv_flow_spec_ipv6: Struct<{
     readonly type: Field<"u32">;
@@ -957,6 +987,11 @@ export interface Structs {
     readonly "mask.traffic_class": Field<"u8">;
     readonly "mask.hop_limit": Field<"u8">;
   }>;
+  /** `ibv_flow_esp_filter` */
+  readonly ibv_flow_esp_filter: Struct<{
+    readonly spi: Field<"u32">;
+    readonly seq: Field<"u32">;
+  }>;
   /** `ibv_flow_spec_esp` */
   readonly ibv_flow_spec_esp: Struct<{
     readonly type: Field<"u32">;
@@ -968,6 +1003,11 @@ export interface Structs {
     readonly "mask.spi": Field<"u32">;
     readonly "mask.seq": Field<"u32">;
   }>;
+  /** `ibv_flow_tcp_udp_filter` */
+  readonly ibv_flow_tcp_udp_filter: Struct<{
+    readonly dst_port: Field<"u16">;
+    readonly src_port: Field<"u16">;
+  }>;
   /** `ibv_flow_spec_tcp_udp` */
   readonly ibv_flow_spec_tcp_udp: Struct<{
     readonly type: Field<"u32">;
@@ -978,6 +1018,12 @@ export interface Structs {
     readonly mask: Field<"bytes">;
     readonly "mask.dst_port": Field<"u16">;
     readonly "mask.src_port": Field<"u16">;
+  }>;
+  /** `ibv_flow_gre_filter` */
+  readonly ibv_flow_gre_filter: Struct<{
+    readonly c_ks_res0_ver: Field<"u16">;
+    readonly protocol: Field<"u16">;
+    readonly key: Field<"u32">;
   }>;
   /** `ibv_flow_spec_gre` */
   readonly ibv_flow_spec_gre: Struct<{
@@ -992,6 +1038,10 @@ export interface Structs {
     readonly "mask.protocol": Field<"u16">;
     readonly "mask.key": Field<"u32">;
   }>;
+  /** `ibv_flow_mpls_filter` */
+  readonly ibv_flow_mpls_filter: Struct<{
+    readonly label: Field<"u32">;
+  }>;
   /** `ibv_flow_spec_mpls` */
   readonly ibv_flow_spec_mpls: Struct<{
     readonly type: Field<"u32">;
@@ -1000,6 +1050,10 @@ export interface Structs {
     readonly "val.label": Field<"u32">;
     readonly mask: Field<"bytes">;
     readonly "mask.label": Field<"u32">;
+  }>;
+  /** `ibv_flow_tunnel_filter` */
+  readonly ibv_flow_tunnel_filter: Struct<{
+    readonly tunnel_id: Field<"u32">;
   }>;
   /** `ibv_flow_spec_tunnel` */
   readonly ibv_flow_spec_tunnel: Struct<{

@@ -8,7 +8,7 @@ import type { Layout, Struct } from "./model.ts";
 /** Types of the kernel's interface that verbs.h includes: verbs have names of their own for those they use. */
 const KERNEL = /^(ib_uverbs_|IB_UVERBS_|rdma_driver_id$)/;
 /** Structs that only ever are parts of others, whose fields stand there. */
-const PARTS = /^(_ibv_device_ops|ibv_context_ops|ibv_flow_spec|ibv_flow_\w+_filter)$/;
+const PARTS = /^(_ibv_device_ops|ibv_context_ops|ibv_flow_spec)$/;
 /** Fields that are frozen, and those of a struct that begins or ends another one and is in the table itself. */
 const FIELDS = /^(_?ABI_placeholder\d|ops\._compat_\w+|context\..*|qp_base\..*)$/;
 
