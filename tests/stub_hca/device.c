@@ -9,6 +9,7 @@ const char *const stub_kind_names[STUB_KINDS] = {
 	[STUB_CONTEXT] = "contexts", [STUB_PD] = "pds",   [STUB_MR] = "mrs",
 	[STUB_MW] = "mws",           [STUB_CQ] = "cqs",   [STUB_SRQ] = "srqs",
 	[STUB_XRCD] = "xrcds", [STUB_QP] = "qps",           [STUB_WQ] = "wqs",   [STUB_TABLE] = "tables",
+	[STUB_FLOW] = "flows",       [STUB_MCAST] = "mcasts",
 	[STUB_PINNED_PAGE] = "pinned_pages",
 };
 
@@ -115,7 +116,9 @@ int stub_query_device(struct ib_device *device, struct ib_device_attr *attr,
 	attr->device_cap_flags = IB_DEVICE_CHANGE_PHY_PORT | IB_DEVICE_PORT_ACTIVE_EVENT |
 				 IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN |
 				 IB_DEVICE_MEM_WINDOW | IB_DEVICE_RAW_SCATTER_FCS |
-				 IB_DEVICE_XRC | IB_DEVICE_AUTO_PATH_MIG;
+				 IB_DEVICE_XRC | IB_DEVICE_AUTO_PATH_MIG |
+				 IB_DEVICE_MEM_MGT_EXTENSIONS | IB_DEVICE_MEM_WINDOW_TYPE_2B |
+				 IB_DEVICE_MANAGED_FLOW_STEERING;
 	attr->raw_packet_caps = IB_RAW_PACKET_CAP_SCATTER_FCS;
 	attr->timestamp_mask = GENMASK_ULL(47, 0);
 	attr->hca_core_clock = CLOCK_KHZ;

@@ -21,11 +21,12 @@ static DEFINE_MUTEX(all_lock);
 static const char *const verbs[] = {
 	"alloc_ucontext", "mmap", "query_device", "query_port", "query_pkey",
 	"alloc_pd", "dealloc_pd",
-	"reg_mr", "dereg_mr", "alloc_mw", "dealloc_mw",
+	"reg_mr", "rereg_mr", "dereg_mr", "alloc_mw", "dealloc_mw",
 	"create_cq", "modify_cq", "resize_cq", "destroy_cq",
 	"create_srq", "modify_srq", "query_srq", "destroy_srq",
 	"open_xrcd", "close_xrcd",
 	"create_qp", "modify_qp", "query_qp", "destroy_qp", "attach_mcast",
+	"create_flow", "destroy_flow",
 	"create_wq", "modify_wq", "destroy_wq",
 	"create_rwq_ind_table", "destroy_rwq_ind_table",
 };

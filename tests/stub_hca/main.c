@@ -31,6 +31,7 @@ static const struct ib_device_ops operations = {
 	.dealloc_pd = stub_dealloc_pd,
 
 	.reg_user_mr = stub_reg_user_mr,
+	.rereg_user_mr = stub_rereg_mr,
 	.dereg_mr = stub_dereg_mr,
 	.alloc_mw = stub_alloc_mw,
 	.dealloc_mw = stub_dealloc_mw,
@@ -54,6 +55,8 @@ static const struct ib_device_ops operations = {
 	.destroy_qp = stub_destroy_qp,
 	.attach_mcast = stub_attach_mcast,
 	.detach_mcast = stub_detach_mcast,
+	.create_flow = stub_create_flow,
+	.destroy_flow = stub_destroy_flow,
 
 	.create_wq = stub_create_wq,
 	.modify_wq = stub_modify_wq,
@@ -84,6 +87,7 @@ static void device_init(struct stub_device *stub)
 	numbers_init(&stub->cqs);
 	numbers_init(&stub->srqs);
 	numbers_init(&stub->mrs);
+	numbers_init(&stub->mws);
 	ida_init(&stub->idents);
 	INIT_DELAYED_WORK(&stub->tick, stub_tick);
 

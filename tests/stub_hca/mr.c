@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// Memory regions, really pinned, and memory windows, which are numbers only.
+// Memory regions, really pinned.
 #include <linux/slab.h>
 #include "stub.h"
 
@@ -88,6 +88,13 @@ static struct stub_mr *find_mr(struct ib_pd *pd, u32 lkey, u64 addr, size_t size
 	return mr;
 }
 
+bool stub_mr_allows(struct ib_pd *pd, u32 lkey, u64 addr, size_t size, int access)
+{
+	struct stub_mr *mr = find_mr(pd, lkey, addr, size);
+
+	return mr && (mr->access & access) == access;
+}
+
 bool stub_gather(struct ib_pd *pd, u32 lkey, u64 addr, void *to, size_t size)
 {
 	struct stub_mr *mr = find_mr(pd, lkey, addr, size);
@@ -101,36 +108,4 @@ bool stub_scatter(struct ib_pd *pd, u32 lkey, u64 addr, const void *from, size_t
 
 	return mr && mr->access & IB_ACCESS_LOCAL_WRITE &&
 	       stub_pinned_write(mr->memory, addr - mr->ib.iova, from, size);
-}
-
-static int mw_open(struct ib_mw *mw)
-{
-	int number = ida_alloc_min(&stub_of(mw->device)->idents, 1, GFP_KERNEL);
-
-	if (number < 0)
-		return number;
-	mw->rkey = number << 8;
-	stub_count(mw->device, STUB_MW, 1);
-	return 0;
-}
-
-int stub_alloc_mw(struct ib_mw *mw, struct ib_udata *udata)
-{
-	int err = stub_fail("alloc_mw") ?: mw_open(mw);
-
-	stub_record("alloc_mw", err, "'ctx':%u,'pd':%u,'type':%d,'rkey':%u",
-		    stub_context_number(udata), to_stub(mw->pd, pd)->number, mw->type, mw->rkey);
-	return err;
-}
-
-int stub_dealloc_mw(struct ib_mw *mw)
-{
-	int err = stub_fail("dealloc_mw");
-
-	stub_record("dealloc_mw", err, "'rkey':%u", mw->rkey);
-	if (err)
-		return err;
-	ida_free(&stub_of(mw->device)->idents, mw->rkey >> 8);
-	stub_count(mw->device, STUB_MW, -1);
-	return 0;
 }

@@ -180,18 +180,3 @@ int stub_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 	stub_count(ib->device, STUB_QP, -1);
 	return 0;
 }
-
-int stub_attach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid)
-{
-	int err = stub_fail("attach_mcast");
-
-	stub_record("attach_mcast", err, "'qp':%u,'gid':'%pI6','lid':%u", qp->qp_num, gid, lid);
-	return err;
-}
-
-/* Never fails: the core forgets the attachment before it asks, and could not ask again. */
-int stub_detach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid)
-{
-	stub_record("detach_mcast", 0, "'qp':%u,'gid':'%pI6','lid':%u", qp->qp_num, gid, lid);
-	return 0;
-}

@@ -17,7 +17,7 @@ static u8 packet[STUB_GRH_SIZE + MTU];
  * The owner bit of a request that was posted is the parity of the producer's round. On the way to
  * INIT libmlx4 sets it in each request, so that none is new in the first round.
  */
-static bool next_request(struct stub_qp *qp)
+struct mlx4_wqe_ctrl_seg *stub_next_send(struct stub_qp *qp)
 {
 	struct stub_sends *sends = &qp->sends;
 	struct mlx4_wqe_ctrl_seg *ctrl = (struct mlx4_wqe_ctrl_seg *)request;
@@ -25,15 +25,17 @@ static bool next_request(struct stub_qp *qp)
 	__be32 *owner;
 
 	if (!sends->count)
-		return false;
+		return NULL;
 	owner = stub_pinned_at(qp->queue.ring, offset);
 	if (be32_to_cpu(smp_load_acquire(owner)) >> 31 != !!(sends->taken & sends->count))
-		return false;
-	return stub_pinned_read(qp->queue.ring, offset, request, sends->stride) &&
-	       (ctrl->qpn_vlan.fence_size & SIZE_MASK) * 16 <= sends->stride;
+		return NULL;
+	if (!stub_pinned_read(qp->queue.ring, offset, request, sends->stride) ||
+	    (ctrl->qpn_vlan.fence_size & SIZE_MASK) * 16 > sends->stride)
+		return NULL;
+	return ctrl;
 }
 
-static void complete_send(struct stub_qp *qp, u8 syndrome)
+void stub_complete_send(struct stub_qp *qp, u8 syndrome)
 {
 	struct mlx4_wqe_ctrl_seg *ctrl = (struct mlx4_wqe_ctrl_seg *)request;
 	u8 opcode = be32_to_cpu(ctrl->owner_opcode) & MLX4_CQE_OPCODE_MASK;
@@ -56,8 +58,8 @@ static void complete_send(struct stub_qp *qp, u8 syndrome)
 
 void stub_sends_flush(struct stub_qp *qp)
 {
-	while (next_request(qp) && !stub_cq_full(qp->sends.cq))
-		complete_send(qp, MLX4_CQE_SYNDROME_WR_FLUSH_ERR);
+	while (stub_next_send(qp) && !stub_cq_full(qp->sends.cq))
+		stub_complete_send(qp, MLX4_CQE_SYNDROME_WR_FLUSH_ERR);
 }
 
 /*
@@ -205,58 +207,16 @@ static u8 send(struct stub_qp *from)
 	return 0;
 }
 
-static void send_all(struct stub_qp *qp)
+void stub_send_all(struct stub_qp *qp)
 {
 	while (qp->attr.qp_state == IB_QPS_RTS && !stub_cq_full(qp->sends.cq) &&
-	       next_request(qp)) {
+	       stub_next_send(qp)) {
 		u8 syndrome = send(qp);
 
 		if (syndrome)
 			qp->attr.qp_state = IB_QPS_SQE;
-		complete_send(qp, syndrome);
+		stub_complete_send(qp, syndrome);
 		if (syndrome)
 			stub_sends_flush(qp);
 	}
-}
-
-/* Does what there is to do for a queue; false if nothing can come up before its next state. */
-static bool serve(struct stub_queue *queue)
-{
-	struct stub_qp *qp;
-
-	if (queue->of_wq) {
-		if (container_of(queue, struct stub_wq, queue)->ib.state != IB_WQS_ERR)
-			return false;
-		stub_queue_flush(queue);
-		return true;
-	}
-	qp = container_of(queue, struct stub_qp, queue);
-	if (qp->attr.qp_state == IB_QPS_ERR) {
-		stub_queue_flush(queue);
-		stub_sends_flush(qp);
-		return true;
-	}
-	if (qp->attr.qp_state != IB_QPS_RTS || qp->ib.qp_type != IB_QPT_UD)
-		return false;
-	send_all(qp);
-	return true;
-}
-
-/*
- * No register tells that something was posted, so queues that may have to act are looked at by
- * the clock: those of UD QPs that send, and those in error, whose requests are to be flushed.
- */
-void stub_tick(struct work_struct *work)
-{
-	struct stub_device *stub = container_of(to_delayed_work(work), struct stub_device, tick);
-	struct stub_queue *queue;
-	unsigned long number;
-	bool again = false;
-
-	mutex_lock(&stub->lock);
-	xa_for_each(&stub->queues.objects, number, queue)
-		again |= serve(queue);
-	if (again)
-		schedule_delayed_work(&stub->tick, 1);
-	mutex_unlock(&stub->lock);
 }

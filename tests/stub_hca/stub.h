@@ -56,6 +56,8 @@ enum stub_kind {
 	STUB_QP,
 	STUB_WQ,
 	STUB_TABLE,
+	STUB_FLOW,
+	STUB_MCAST,
 	STUB_PINNED_PAGE,
 	STUB_KINDS,
 };
@@ -83,6 +85,7 @@ struct stub_device {
 	struct stub_numbers cqs;
 	struct stub_numbers srqs;
 	struct stub_numbers mrs; /* the upper 24 bits of an lkey */
+	struct stub_numbers mws; /* the upper 24 bits of an rkey */
 	struct delayed_work tick;
 	struct ida idents; /* of contexts, PDs and tables, which nobody looks up */
 	struct stub_port ports[STUB_PORTS];
@@ -109,6 +112,8 @@ struct stub_mr {
 
 struct stub_mw {
 	struct ib_mw ib;
+	u32 rkey; /* of the last binding */
+	bool bound;
 };
 
 struct stub_cq {
@@ -283,8 +288,17 @@ struct ib_mr *stub_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova
 int stub_dereg_mr(struct ib_mr *mr, struct ib_udata *udata);
 bool stub_gather(struct ib_pd *pd, u32 lkey, u64 addr, void *to, size_t size);
 bool stub_scatter(struct ib_pd *pd, u32 lkey, u64 addr, const void *from, size_t size);
+bool stub_mr_allows(struct ib_pd *pd, u32 lkey, u64 addr, size_t size, int access);
+
+/* mr_rereg.c */
+struct ib_mr *stub_rereg_mr(struct ib_mr *mr, int flags, u64 start, u64 length, u64 iova,
+			    int access, struct ib_pd *pd, struct ib_udata *udata);
+
+/* mw.c: what may go wrong with a request is told by a syndrome, 0 if all is well */
 int stub_alloc_mw(struct ib_mw *mw, struct ib_udata *udata);
 int stub_dealloc_mw(struct ib_mw *mw);
+u8 stub_bind_mw(struct stub_qp *qp, const struct mlx4_wqe_bind_seg *bind);
+u8 stub_invalidate(struct stub_qp *qp, u32 rkey);
 
 /* clock.c */
 int stub_clock_start(void);
@@ -337,6 +351,8 @@ int stub_modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask, struct i
 int stub_query_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init_attr);
 int stub_destroy_qp(struct ib_qp *qp, struct ib_udata *udata);
+
+/* mcast.c */
 int stub_attach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid);
 int stub_detach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid);
 
@@ -344,8 +360,21 @@ int stub_detach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid);
 void stub_qp_fail(struct stub_qp *qp);
 void stub_qp_fail_receive(struct stub_qp *qp);
 
+/* flow.c */
+struct ib_flow *stub_create_flow(struct ib_qp *qp, struct ib_flow_attr *attr,
+				 struct ib_udata *udata);
+int stub_destroy_flow(struct ib_flow *flow);
+
 /* send.c */
+struct mlx4_wqe_ctrl_seg *stub_next_send(struct stub_qp *qp);
+void stub_complete_send(struct stub_qp *qp, u8 syndrome);
 void stub_sends_flush(struct stub_qp *qp);
+void stub_send_all(struct stub_qp *qp);
+
+/* local_work.c */
+void stub_local_work(struct stub_qp *qp);
+
+/* tick.c */
 void stub_tick(struct work_struct *work);
 
 /* rss.c */

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Dual MIT/GPL
+// Flow steering rules: kept and recorded. They steer nothing, as frames name their queue pair.
+#include <linux/slab.h>
+#include "stub.h"
+
+struct stub_flow {
+	struct ib_flow ib;
+	u32 number;
+};
+
+#define SPEC_TEXT 256 /* of one spec; the longest, IPv6, has 160 digits */
+
+/* Where the filter and the mask of a header's spec are. */
+#define HEADER(type, name) \
+	{ IB_FLOW_SPEC_##type, offsetof(struct ib_flow_spec_##name, val), \
+	  offsetof(struct ib_flow_spec_##name, mask), \
+	  sizeof_field(struct ib_flow_spec_##name, val) }
+static const struct header {
+	u32 type;
+	size_t val;
+	size_t mask;
+	size_t size;
+} headers[] = {
+	HEADER(ETH, eth),
+	HEADER(IPV4, ipv4),
+	HEADER(IPV6, ipv6),
+	HEADER(ESP, esp),
+	HEADER(TCP, tcp_udp),
+	HEADER(UDP, tcp_udp),
+	HEADER(VXLAN_TUNNEL, tunnel),
+	HEADER(GRE, gre),
+	HEADER(MPLS, mpls),
+};
+
+static const struct header *header_of(u32 type)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(headers); i++)
+		if (headers[i].type == (type & ~IB_FLOW_SPEC_INNER))
+			return &headers[i];
+	return NULL;
+}
+
+/* A %*ph prints 64 bytes at most, which is enough for each. */
+static size_t show_spec(char *text, size_t size, const union ib_flow_spec *spec)
+{
+	const struct header *header = header_of(spec->type);
+	const u8 *bytes = (const u8 *)spec;
+
+	if (header)
+		return scnprintf(text, size, "{'type':%u,'val':'%*phN','mask':'%*phN'}",
+				 spec->type, (int)header->size, bytes + header->val,
+				 (int)header->size, bytes + header->mask);
+	if (spec->type == IB_FLOW_SPEC_ACTION_TAG)
+		return scnprintf(text, size, "{'type':%u,'tag_id':%u}", spec->type,
+				 spec->flow_tag.tag_id);
+	return scnprintf(text, size, "{'type':%u}", spec->type);
+}
+
+static char *show_specs(const struct ib_flow_attr *attr)
+{
+	size_t size = attr->num_of_specs * SPEC_TEXT + 1;
+	const u8 *spec = (const u8 *)attr->flows;
+	char *text = kzalloc(size, GFP_KERNEL);
+	size_t used = 0;
+	int i;
+
+	for (i = 0; text && i < attr->num_of_specs; i++) {
+		used += scnprintf(text + used, size - used, "%s", i ? "," : "");
+		used += show_spec(text + used, size - used, (const union ib_flow_spec *)spec);
+		spec += ((const union ib_flow_spec *)spec)->size;
+	}
+	return text;
+}
+
+static int flow_open(struct stub_flow *flow, struct ib_qp *qp, const struct ib_flow_attr *attr)
+{
+	int number;
+
+	if (attr->port < 1 || attr->port > STUB_PORTS ||
+	    attr->flags & ~(IB_FLOW_ATTR_FLAGS_DONT_TRAP | IB_FLOW_ATTR_FLAGS_EGRESS))
+		return -EINVAL;
+	number = ida_alloc_min(&stub_of(qp->device)->idents, 1, GFP_KERNEL);
+	if (number < 0)
+		return number;
+	flow->number = number;
+	stub_count(qp->device, STUB_FLOW, 1);
+	return 0;
+}
+
+struct ib_flow *stub_create_flow(struct ib_qp *qp, struct ib_flow_attr *attr,
+				 struct ib_udata *udata)
+{
+	struct stub_flow *flow = kzalloc(sizeof(*flow), GFP_KERNEL);
+	char *specs;
+	int err;
+
+	if (!flow)
+		return ERR_PTR(-ENOMEM);
+	err = stub_fail("create_flow") ?: flow_open(flow, qp, attr);
+	specs = show_specs(attr);
+	stub_record("create_flow", err,
+		    "'qp':%u,'type':%d,'priority':%u,'port':%u,'flags':%u,'specs':[%s],'flow':%u",
+		    qp->qp_num, attr->type, attr->priority, attr->port, attr->flags, specs ?: "",
+		    flow->number);
+	kfree(specs);
+	if (err) {
+		kfree(flow);
+		return ERR_PTR(err);
+	}
+	return &flow->ib;
+}
+
+int stub_destroy_flow(struct ib_flow *ib)
+{
+	struct stub_flow *flow = to_stub(ib, flow);
+	int err = stub_fail("destroy_flow");
+
+	stub_record("destroy_flow", err, "'flow':%u", flow->number);
+	if (err)
+		return err;
+	ida_free(&stub_of(ib->device)->idents, flow->number);
+	stub_count(ib->device, STUB_FLOW, -1);
+	kfree(flow);
+	return 0;
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Dual MIT/GPL
+// Looks at the queues every few milliseconds.
+#include "stub.h"
+
+/* Does what there is to do for a queue; false if nothing can come up before its next state. */
+static bool serve(struct stub_queue *queue)
+{
+	struct stub_qp *qp;
+
+	if (queue->of_wq) {
+		if (container_of(queue, struct stub_wq, queue)->ib.state != IB_WQS_ERR)
+			return false;
+		stub_queue_flush(queue);
+		return true;
+	}
+	qp = container_of(queue, struct stub_qp, queue);
+	if (qp->attr.qp_state == IB_QPS_ERR) {
+		stub_queue_flush(queue);
+		stub_sends_flush(qp);
+		return true;
+	}
+	if (qp->attr.qp_state != IB_QPS_RTS)
+		return false;
+	if (qp->ib.qp_type == IB_QPT_UD)
+		stub_send_all(qp);
+	else
+		stub_local_work(qp);
+	return true;
+}
+
+/*
+ * No register tells that something was posted, so queues that may have to act are looked at by
+ * the clock: those of QPs that may send, and those in error, whose requests are to be flushed.
+ */
+void stub_tick(struct work_struct *work)
+{
+	struct stub_device *stub = container_of(to_delayed_work(work), struct stub_device, tick);
+	struct stub_queue *queue;
+	unsigned long number;
+	bool again = false;
+
+	mutex_lock(&stub->lock);
+	xa_for_each(&stub->queues.objects, number, queue)
+		again |= serve(queue);
+	if (again)
+		schedule_delayed_work(&stub->tick, 1);
+	mutex_unlock(&stub->lock);
+}
