@@ -12,7 +12,7 @@ import {
 import { errnoName } from "../../../ffi/errno.ts";
 import { structs } from "../../../ffi/layout.ts";
 import { library } from "../../../ffi/library.ts";
-import { readAhAttr } from "../../../types/address/ah_attr.ts";
+import { ahAttrCodec } from "../../../types/address/ah_attr.ts";
 import { compileC } from "../../c/compile.ts";
 import { outputOf } from "../../subprocess.ts";
 import { deviceTest, openRxe, PORT, RXE } from "../setup.ts";
@@ -55,7 +55,7 @@ function resultOfC(view: DataView<ArrayBuffer>): Result {
   if (view.getInt32(0, true) !== 0) {
     return { code: errnoName(view.getInt32(4, true)), attr: undefined };
   }
-  return { code: "", attr: readAhAttr(new DataView(view.buffer, 8)) };
+  return { code: "", attr: ahAttrCodec.read(view, 8) };
 }
 
 function completionOf(pair: WcPair): WorkCompletion {

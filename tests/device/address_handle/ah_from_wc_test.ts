@@ -143,7 +143,7 @@ const REFUSALS: [string, (own: Gid, peer: Gid) => Grh, string, string][] = [
     "the next header is of another protocol",
     (own, peer) => ipv6Grh(peer, own, 6),
     "EPROTONOSUPPORT",
-    "Its next header 6 is neither UDP (17) nor the InfiniBand BTH (27)",
+    "The next header 6 of the GRH is neither UDP (17) nor the InfiniBand BTH (27)",
   ],
   [
     "the packet went to an IPv6 multicast group",

@@ -11,15 +11,22 @@ import {
   MemoryRegion,
   MemorySlice,
   type MemorySource,
+  namesOf,
   ProtectionDomain,
   VerbsError,
+  WcStatus,
+  WrOpcode,
 } from "../../../mod.ts";
-import { addressOf } from "../../../ffi/memory.ts";
+import { bufferAddress } from "../../../ffi/pointers.ts";
 import { outputOf } from "../../subprocess.ts";
 import { connectedPair } from "../queue_pair/rc.ts";
 import { countOf, deviceTest, openRxe, type Pair, RXE, waitFor } from "../setup.ts";
 
 const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC } = AccessFlags;
+
+const IMPORT_MAP = `--import-map=${
+  new URL("../../../tools/std/import_map.json", import.meta.url).pathname
+}`;
 
 function withPd(use: (pd: ProtectionDomain) => void): void {
   using context = openRxe();
@@ -44,7 +51,7 @@ deviceTest("new MemoryRegion() makes zeroed memory that lies on a page", () => {
     assertEquals([mr.length, mr.pd], [100_000, pd]);
     assertEquals(mr.addr % 4096n, 0n);
     assertEquals(mr.bytes(), new Uint8Array(100_000));
-    assertEquals(addressOf(mr.bytes()), mr.addr);
+    assertEquals(bufferAddress(mr.bytes()), mr.addr);
     mr.close();
     assertEquals(countOf("mr"), before);
   });
@@ -77,21 +84,34 @@ for (const [what, make] of SOURCES) {
     assertEquals(mr.length, 64);
     assertEquals([...await throughDevice(pair, mr)], [1, 2, 3, 4, 5, 6, 7, 8]);
     if (typeof source === "number") return;
-    assertEquals(addressOf(source), mr.addr);
+    assertEquals(bufferAddress(source), mr.addr);
     const { buffer, byteOffset } = ArrayBuffer.isView(source) ? source : new Uint8Array(source);
     assertEquals([...new Uint8Array(buffer, byteOffset + 16, 3)], [1, 2, 3]);
   });
 }
 
-deviceTest("new MemoryRegion() gives the access asked for", () => {
-  withPd((pd) => {
-    for (
-      const access of [0, LOCAL_WRITE, REMOTE_READ, LOCAL_WRITE | REMOTE_WRITE | REMOTE_ATOMIC]
-    ) {
-      new MemoryRegion(pd, 4096, access).close();
-    }
+const { RDMA_READ, RDMA_WRITE, ATOMIC_FETCH_AND_ADD } = WrOpcode;
+const { SUCCESS, REM_ACCESS_ERR } = WcStatus;
+const ACCESSES: [string, number, WrOpcode, WcStatus][] = [
+  ["lets peers read", REMOTE_READ, RDMA_READ, SUCCESS],
+  ["lets peers not read", LOCAL_WRITE | REMOTE_WRITE, RDMA_READ, REM_ACCESS_ERR],
+  ["lets peers write", LOCAL_WRITE | REMOTE_WRITE, RDMA_WRITE, SUCCESS],
+  ["lets peers not write", LOCAL_WRITE | REMOTE_READ, RDMA_WRITE, REM_ACCESS_ERR],
+  ["lets peers use atomics", LOCAL_WRITE | REMOTE_ATOMIC, ATOMIC_FETCH_AND_ADD, SUCCESS],
+  ["lets peers not use atomics", LOCAL_WRITE, ATOMIC_FETCH_AND_ADD, REM_ACCESS_ERR],
+];
+for (const [what, access, opcode, status] of ACCESSES) {
+  deviceTest(`MemoryRegion ${what} with ${namesOf(AccessFlags, access)}`, async () => {
+    using pair = connectedPair();
+    const { left, pd } = pair;
+    using mr = new MemoryRegion(pd, 4096, access);
+    const target = { remoteAddr: mr.addr, rkey: mr.rkey };
+    const sge = left.mr.slice(0, 8);
+    const compareAdd = opcode === ATOMIC_FETCH_AND_ADD ? { compareAdd: 1n } : {};
+    left.qp.postSend({ opcode, sge, ...target, ...compareAdd });
+    assertEquals((await waitFor(left.cq))[0]!.status, status);
   });
-});
+}
 
 for (const [name, access] of Object.entries({ REMOTE_WRITE, REMOTE_ATOMIC })) {
   deviceTest(
@@ -103,7 +123,7 @@ for (const [name, access] of Object.entries({ REMOTE_WRITE, REMOTE_ATOMIC })) {
         assertEquals([error.verb, error.code], ["ibv_reg_mr", "EINVAL"]);
         assertStringIncludes(
           error.message,
-          `Cannot register memory (4096 bytes, access ${access})`,
+          `Cannot register memory (4096 bytes, access ${name})`,
         );
         assertStringIncludes(error.hint!, "REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE");
         assertEquals(countOf("mr"), before);
@@ -237,22 +257,56 @@ deviceTest("MemoryRegion refuses the caller's buffer when it was detached", () =
     const slice = mr.slice(0, 8);
     const moved = bytes.buffer.transfer();
     for (const use of [() => mr.bytes(), () => mr.slice(0, 1), () => slice.bytes]) {
-      assertThrows(use, TypeError, "its buffer was detached");
+      assertThrows(use, TypeError, "its buffer is detached");
     }
     mr.close();
     assertEquals(moved.byteLength, 4096);
   });
 });
 
-deviceTest("MemoryRegion keeps the caller's buffer while nobody else does", async () => {
-  using pair = connectedPair();
-  const mr = new MemoryRegion(pair.pd, new Uint8Array(64), LOCAL_WRITE);
-  const { gc } = globalThis as unknown as { gc?: () => void };
-  gc?.();
-  await new Promise((resolve) => setTimeout(resolve, 0));
-  gc?.();
-  assertEquals([...await throughDevice(pair, mr)], [1, 2, 3, 4, 5, 6, 7, 8]);
-});
+deviceTest(
+  "MemoryRegion keeps a device from writing into other buffers when all is forgotten",
+  async () => {
+    const setup = JSON.stringify(import.meta.resolve("../setup.ts"));
+    const printed = await outputOf(
+      `
+    import { AccessFlags, AddressHandle, MemoryRegion, QpType } from MOD;
+    import { makeEnd, openRxe, PORT, QKEY, selfAddress, waitFor } from ${setup};
+    import { ProtectionDomain } from MOD;
+    function makeReady(pd) {
+      const end = makeEnd(pd, QpType.UD);
+      end.qp.activateUd({ port: PORT, qkey: QKEY });
+      return end;
+    }
+    function forget() {
+      const pd = new ProtectionDomain(openRxe());
+      const { qp } = makeReady(pd);
+      const mr = new MemoryRegion(pd, new Uint8Array(8192), AccessFlags.LOCAL_WRITE);
+      for (let i = 0; i < 8; i++) qp.postRecv({ sge: mr.slice(1024 * i, 1024) });
+      return qp.qpNum;
+    }
+    const remoteQpn = forget();
+    for (let i = 0; i < 8; i++) {
+      gc();
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    const others = Array.from({ length: 500 }, () => new Uint8Array(8192).fill(0x11));
+    using context = openRxe();
+    const pd = new ProtectionDomain(context);
+    const { qp, cq, mr } = makeReady(pd);
+    mr.bytes().fill(0xee);
+    const ah = new AddressHandle(pd, selfAddress(context));
+    for (let i = 0; i < 8; i++) {
+      qp.postSend({ sge: mr.slice(0, 984), ah, remoteQpn, remoteQkey: QKEY });
+    }
+    await waitFor(cq, 8);
+    console.log(others.every((bytes) => bytes.every((byte) => byte === 0x11)));
+    Deno.exit(0);`,
+      { permissions: ["--allow-all", "--v8-flags=--expose-gc", IMPORT_MAP] },
+    );
+    assertEquals(printed, "true");
+  },
+);
 
 deviceTest("MemoryRegion can be made and disposed 1000 times", () => {
   withPd((pd) => {

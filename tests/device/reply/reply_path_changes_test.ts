@@ -21,6 +21,7 @@ import {
   WorkCompletions,
 } from "../../../mod.ts";
 import { structs } from "../../../ffi/layout.ts";
+import { viewOf } from "../../../types/completion/work_completions.ts";
 import { type MovingLink, movingLink } from "../moving_link.ts";
 import { deviceTest, makeEnd, PORT, QKEY, until, waitFor } from "../setup.ts";
 
@@ -75,23 +76,19 @@ deviceTest(
 );
 
 deviceTest(
-  "ReplyPath.toAt() takes up a change with the first completion of the next poll",
+  "ReplyPath.toAt() follows a change from the first completion of the next poll on",
   async () => {
     using link = await movingLink();
     using pd = new ProtectionDomain(link.context);
     using path = new ReplyPath(pd, { port: PORT });
-    const { cq } = makeEnd(pd, QpType.UD);
+    const { cq, mr: memory } = makeEnd(pd, QpType.UD);
     await link.add(FIRST);
     const batch = new WorkCompletions(2);
     const { size, fields } = structs.ibv_wc;
     for (const i of [0, 1]) {
-      batch.view.setUint32(
-        i * size + fields.wc_flags.offset,
-        WcFlags.GRH,
-        true,
-      );
+      viewOf(batch).setUint32(i * size + fields.wc_flags.offset, WcFlags.GRH, true);
     }
-    const memory = new DataView(grhOf(FIRST).bytes.buffer);
+    memory.bytes().set(grhOf(FIRST).bytes);
     const ah = path.toAt(batch, 0, memory, 0);
     await link.add(SECOND);
     assertStrictEquals(path.toAt(batch, 1, memory, 0), ah);
@@ -103,7 +100,7 @@ deviceTest(
   },
 );
 
-deviceTest("ReplyPath.refresh() takes up a change before the next poll", async () => {
+deviceTest("ReplyPath.refresh() follows a change before the next poll", async () => {
   using link = await movingLink();
   using pd = new ProtectionDomain(link.context);
   using path = new ReplyPath(pd, { port: PORT });
@@ -141,7 +138,7 @@ deviceTest("ReplyPath tells all paths of a context of a change, whichever asks f
 });
 
 deviceTest(
-  "ReplyPath leaves a handle open that was given out before a change, to be posted with",
+  "ReplyPath keeps a handle open that was given out before a change, to be posted with",
   async () => {
     using link = await movingLink();
     using pd = new ProtectionDomain(link.context);

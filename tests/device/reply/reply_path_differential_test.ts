@@ -1,7 +1,15 @@
 // The addresses a reply path computes, compared bit by bit with those a C program gets of the same bytes.
 import { assert, assertEquals, assertGreater } from "@std/assert";
-import { type Context, ProtectionDomain, ReplyPath, WorkCompletions } from "../../../mod.ts";
+import {
+  AccessFlags,
+  type Context,
+  MemoryRegion,
+  ProtectionDomain,
+  ReplyPath,
+  WorkCompletions,
+} from "../../../mod.ts";
 import { structs } from "../../../ffi/layout.ts";
+import { viewOf } from "../../../types/completion/work_completions.ts";
 import { compileC } from "../../c/compile.ts";
 import { DEVICE, movingLink } from "../moving_link.ts";
 import { deviceTest, openRxe, PORT, RXE } from "../setup.ts";
@@ -20,6 +28,8 @@ const EINVAL = 22;
 interface Chunk {
   readonly pairs: Uint8Array<ArrayBuffer>;
   readonly batch: WorkCompletions;
+  readonly mr: MemoryRegion;
+  /** The bytes of `mr`. */
   readonly memory: Uint8Array<ArrayBuffer>;
 }
 
@@ -54,7 +64,7 @@ class Mutator {
     chunk.pairs[at + 8 + (word & 0xf)] = word >>> 8;
     chunk.pairs[at + (word >>> 4 & 3)]! ^= word >>> 24 & 0x0f;
     if ((word & 0x700) === 0) chunk.pairs[at + (word >>> 11) % GRH]! ^= 1 << (word & 7);
-    new Uint8Array(chunk.batch.view.buffer).set(
+    new Uint8Array(viewOf(chunk.batch).buffer).set(
       chunk.pairs.subarray(i * PAIR, i * PAIR + WC),
       i * WC,
     );
@@ -71,13 +81,12 @@ function resultsOfPath(
   const { length } = chunk.pairs;
   const results = new Uint8Array(length / PAIR * RESULT);
   const view = new DataView(results.buffer);
-  const memory = new DataView(chunk.memory.buffer);
   let missesLeft = misses * length / PAIR / count;
   for (let i = 0; i < length / PAIR; i++) {
     let errno = 0;
     do {
       mutator.fill(chunk, i);
-      errno = path.writeAttr(view, i * RESULT + 8, chunk.batch, i, memory, i * GRH);
+      errno = path.writeAttr(view, i * RESULT + 8, chunk.batch, i, chunk.mr, i * GRH);
       // decided by the errno of what is tested: a wrong one would show among those left in
     } while (errno === EINVAL && !isMulticast(chunk.memory, i * GRH) && missesLeft-- < 1);
     view.setInt32(i * RESULT, errno === 0 ? 0 : -1, true);
@@ -111,13 +120,17 @@ async function compare(plan: Plan): Promise<Map<number, number>> {
   const mutator = new Mutator(plan.context);
   const inputs: Uint8Array[] = [];
   const expected: Uint8Array[] = [];
+  const { pd } = plan.path;
+  using mr = new MemoryRegion(pd, CHUNK * GRH, AccessFlags.LOCAL_WRITE);
+  const memory = mr.bytes();
   async function* chunks(): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     for (let done = 0; done < plan.count; done += CHUNK) {
       const length = Math.min(CHUNK, plan.count - done);
       const chunk = {
         pairs: new Uint8Array(length * PAIR),
         batch: new WorkCompletions(length),
-        memory: new Uint8Array(length * GRH),
+        mr,
+        memory,
       };
       expected.push(resultsOfPath(plan, mutator, chunk));
       inputs.push(chunk.pairs);

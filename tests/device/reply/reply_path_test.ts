@@ -9,11 +9,13 @@ import {
 } from "@std/assert";
 import { assertSpyCalls, spy } from "@std/testing/mock";
 import {
+  AccessFlags,
   AddressHandle,
   type Context,
   Gid,
   Grh,
   initAhFromWc,
+  MemoryRegion,
   ProtectionDomain,
   ReplyPath,
   SendRequests,
@@ -25,6 +27,7 @@ import {
 } from "../../../mod.ts";
 import { structs } from "../../../ffi/layout.ts";
 import { nonblocking, verbs } from "../../../ffi/library.ts";
+import { viewOf } from "../../../types/completion/work_completions.ts";
 import {
   deviceTest,
   type Family,
@@ -35,6 +38,7 @@ import {
   QKEY,
   selfAddress,
   udPair,
+  until,
   waitFor,
 } from "../setup.ts";
 import { slowLink } from "../slow_link.ts";
@@ -85,14 +89,12 @@ for (const family of ["ipv4", "ipv6", "link-local"] as const) {
   });
 }
 
-deviceTest("ReplyPath.toAt() answers every packet of a poll", async () => {
+deviceTest("ReplyPath.toAt() and setAh() answer every packet of a poll", async () => {
   using pair = udPair();
   const { left, right, pd } = pair;
   using path = new ReplyPath(pd, { port: PORT });
   const batch = new WorkCompletions(8);
   const replies = new SendRequests({ capacity: 8 });
-  const bytes = right.mr.bytes();
-  const memory = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   for (let i = 0; i < 8; i++) {
     left.qp.postRecv({ sge: left.mr.slice(1024 * i, 1024) });
     sendRight(pair, i % 2 === 0 ? "ipv4" : "ipv6", 1024 * i);
@@ -100,10 +102,13 @@ deviceTest("ReplyPath.toAt() answers every packet of a poll", async () => {
   await waitFor(left.cq, 8);
   assertEquals(right.cq.pollInto(batch), 8);
   for (let i = 0; i < 8; i++) {
-    const ah = path.toAt(batch, i, memory, batch.wrIdLow(i));
-    assertStrictEquals(ah, path.to(batch.at(i), right.mr.grhAt(batch.wrIdLow(i))));
+    const offset = batch.wrIdLow(i);
+    const ah = path.toAt(batch, i, right.mr, offset);
+    assertStrictEquals(ah, path.to(batch.at(i), right.mr.grhAt(offset)));
     const remoteQpn = batch.srcQp(i);
-    replies.set(i, { sge: right.mr.slice(0, 4), ah, remoteQpn, remoteQkey: QKEY });
+    const other = path.toAt(batch, 7 - i, right.mr, batch.wrIdLow(7 - i));
+    replies.set(i, { sge: right.mr.slice(0, 4), ah: other, remoteQpn, remoteQkey: QKEY });
+    path.setAh(replies, i, batch, i, right.mr.slice(offset, 1024), 0);
   }
   assertEquals(path.size, 2);
   right.qp.postSend(replies);
@@ -112,16 +117,16 @@ deviceTest("ReplyPath.toAt() answers every packet of a poll", async () => {
   await waitFor(right.cq, 8);
 });
 
-deviceTest("ReplyPath.toAt() reads a packet at any offset of a view that starts anywhere", () => {
+deviceTest("ReplyPath.toAt() reads a packet at any offset of a slice that starts anywhere", () => {
   using context = openRxe();
   using pd = new ProtectionDomain(context);
   using path = new ReplyPath(pd, { port: PORT });
   const batch = new WorkCompletions(2);
   const { size, fields } = structs.ibv_wc;
-  batch.view.setUint32(size + fields.wc_flags.offset, WcFlags.GRH, true);
-  const bytes = new Uint8Array(100);
-  bytes.set(selfGrh(context).bytes, 13);
-  const memory = new DataView(bytes.buffer, 10);
+  viewOf(batch).setUint32(size + fields.wc_flags.offset, WcFlags.GRH, true);
+  const mr = new MemoryRegion(pd, new Uint8Array(100), AccessFlags.LOCAL_WRITE);
+  mr.bytes(13).set(selfGrh(context).bytes);
+  const memory = mr.slice(10);
   assertStrictEquals(path.toAt(batch, 1, memory, 3), path.to(WC, selfGrh(context)));
   assertThrows(() => path.toAt(batch, 2, memory, 3), RangeError);
   assertThrows(() => path.toAt(batch, 1, memory, 60), RangeError);
@@ -271,6 +276,27 @@ deviceTest("ReplyPath.invalidate() has handles made anew, and leaves those given
 /** A packet from the peer that cannot be resolved yet. */
 const SLOW = ipv4Grh("10.9.0.77", "10.9.0.1");
 
+deviceTest(
+  "ReplyPath.toAsync() leaves threads for files while 600 peers do not answer",
+  async () => {
+    using link = slowLink();
+    using pd = new ProtectionDomain(link.context);
+    using path = new ReplyPath(pd, { port: PORT, maxPending: 1000 });
+    using created = spy(nonblocking(), "ibv_create_ah");
+    let settled = 0;
+    const asked = Array.from({ length: 600 }, async (_, i) => {
+      await assertRejects(() => path.toAsync({ ...WC, slid: i }, SLOW));
+      settled++;
+    });
+    await Deno.readTextFile("/proc/self/status");
+    assertEquals(settled, 0, "the file had to wait for a peer");
+    path.close();
+    await Promise.all(asked);
+    await Promise.allSettled(created.calls.map(({ returned }) => returned));
+    assertSpyCalls(created, 8);
+  },
+);
+
 deviceTest("ReplyPath.toAsync() asks once for a peer, and remembers no failure", async () => {
   using link = slowLink();
   using pd = new ProtectionDomain(link.context);
@@ -339,10 +365,14 @@ deviceTest("ReplyPath.toAsync() rejects when the path is disposed meanwhile", as
   using link = slowLink();
   using pd = new ProtectionDomain(link.context);
   const path = new ReplyPath(pd, { port: PORT });
+  using created = spy(nonblocking(), "ibv_create_ah");
+  using destroyed = spy(verbs(), "ibv_destroy_ah");
   const asking = path.toAsync(WC, SLOW);
   path.close();
-  link.answer();
   await assertRejects(() => asking, TypeError, "Cannot use reply path: it is disposed");
+  link.answer();
+  await created.calls[0]!.returned;
+  await until("the late handle destroyed", () => destroyed.calls.length === 1);
 });
 
 for (const what of ["path", "pd", "context"] as const) {
@@ -354,15 +384,16 @@ for (const what of ["path", "pd", "context"] as const) {
     const before = path.to(WC, grh);
     path.invalidate();
     const ah = path.to(WC, grh);
+    const mr = new MemoryRegion(pd, 64, AccessFlags.LOCAL_WRITE);
     ({ path, pd, context })[what].close();
     assertEquals([path.disposed, before.disposed, ah.disposed], [true, true, true]);
     const batch = new WorkCompletions(1);
-    const memory = new DataView(new ArrayBuffer(40));
+    const memory = mr;
     const uses: ((path: ReplyPath) => unknown)[] = [
       (path) => path.to(WC, grh),
       (path) => path.toAt(batch, 0, memory, 0),
       (path) => path.attr(WC, grh),
-      (path) => path.writeAttr(memory, 0, batch, 0, memory, 0),
+      (path) => path.writeAttr(new DataView(new ArrayBuffer(32)), 0, batch, 0, memory, 0),
       (path) => path.refresh(),
       (path) => path.invalidate(),
     ];
