@@ -6,12 +6,11 @@
  * @module
  */
 
-import type { Constants, Enums, Structs } from "./layout_types.ts";
+import type { Constants, Differences, Enums, Struct, Structs } from "./layout_types.ts";
 
 export type { Constants, Enums, Field, FieldType, Struct, Structs } from "./layout_types.ts";
 
-/** Structs and unions on x86-64; {@linkcode structs} holds those of the running architecture. */
-export const x86_64: Structs = {
+const x86_64: Structs = {
   ibv_flow_action_esp_keymat_aes_gcm: {
     size: 56,
     fields: {
@@ -1387,24 +1386,11 @@ export const x86_64: Structs = {
   },
 };
 
-/** Structs that differ on aarch64, where locks are larger and move what follows them. */
-export const aarch64: Partial<Structs> = {
+/** Sizes and fields that differ on aarch64, where locks are larger and move what follows them. */
+const aarch64Differences: Differences = {
   ibv_context: {
     size: 336,
     fields: {
-      device: { offset: 0, size: 8, type: "ptr" },
-      ops: { offset: 8, size: 256, type: "bytes" },
-      "ops.alloc_mw": { offset: 64, size: 8, type: "ptr" },
-      "ops.bind_mw": { offset: 72, size: 8, type: "ptr" },
-      "ops.dealloc_mw": { offset: 80, size: 8, type: "ptr" },
-      "ops.poll_cq": { offset: 96, size: 8, type: "ptr" },
-      "ops.req_notify_cq": { offset: 104, size: 8, type: "ptr" },
-      "ops.post_srq_recv": { offset: 168, size: 8, type: "ptr" },
-      "ops.post_send": { offset: 208, size: 8, type: "ptr" },
-      "ops.post_recv": { offset: 216, size: 8, type: "ptr" },
-      cmd_fd: { offset: 264, size: 4, type: "i32" },
-      async_fd: { offset: 268, size: 4, type: "i32" },
-      num_comp_vectors: { offset: 272, size: 4, type: "i32" },
       mutex: { offset: 280, size: 48, type: "bytes" },
       abi_compat: { offset: 328, size: 8, type: "ptr" },
     },
@@ -1412,11 +1398,6 @@ export const aarch64: Partial<Structs> = {
   ibv_cq: {
     size: 136,
     fields: {
-      context: { offset: 0, size: 8, type: "ptr" },
-      channel: { offset: 8, size: 8, type: "ptr" },
-      cq_context: { offset: 16, size: 8, type: "ptr" },
-      handle: { offset: 24, size: 4, type: "u32" },
-      cqe: { offset: 28, size: 4, type: "i32" },
       mutex: { offset: 32, size: 48, type: "bytes" },
       cond: { offset: 80, size: 48, type: "bytes" },
       comp_events_completed: { offset: 128, size: 4, type: "u32" },
@@ -1426,16 +1407,6 @@ export const aarch64: Partial<Structs> = {
   ibv_qp: {
     size: 168,
     fields: {
-      context: { offset: 0, size: 8, type: "ptr" },
-      qp_context: { offset: 8, size: 8, type: "ptr" },
-      pd: { offset: 16, size: 8, type: "ptr" },
-      send_cq: { offset: 24, size: 8, type: "ptr" },
-      recv_cq: { offset: 32, size: 8, type: "ptr" },
-      srq: { offset: 40, size: 8, type: "ptr" },
-      handle: { offset: 48, size: 4, type: "u32" },
-      qp_num: { offset: 52, size: 4, type: "u32" },
-      state: { offset: 56, size: 4, type: "u32" },
-      qp_type: { offset: 60, size: 4, type: "u32" },
       mutex: { offset: 64, size: 48, type: "bytes" },
       cond: { offset: 112, size: 48, type: "bytes" },
       events_completed: { offset: 160, size: 4, type: "u32" },
@@ -1444,10 +1415,6 @@ export const aarch64: Partial<Structs> = {
   ibv_srq: {
     size: 136,
     fields: {
-      context: { offset: 0, size: 8, type: "ptr" },
-      srq_context: { offset: 8, size: 8, type: "ptr" },
-      pd: { offset: 16, size: 8, type: "ptr" },
-      handle: { offset: 24, size: 4, type: "u32" },
       mutex: { offset: 32, size: 48, type: "bytes" },
       cond: { offset: 80, size: 48, type: "bytes" },
       events_completed: { offset: 128, size: 4, type: "u32" },
@@ -1456,15 +1423,6 @@ export const aarch64: Partial<Structs> = {
   ibv_wq: {
     size: 160,
     fields: {
-      context: { offset: 0, size: 8, type: "ptr" },
-      wq_context: { offset: 8, size: 8, type: "ptr" },
-      pd: { offset: 16, size: 8, type: "ptr" },
-      cq: { offset: 24, size: 8, type: "ptr" },
-      wq_num: { offset: 32, size: 4, type: "u32" },
-      handle: { offset: 36, size: 4, type: "u32" },
-      state: { offset: 40, size: 4, type: "u32" },
-      wq_type: { offset: 44, size: 4, type: "u32" },
-      post_recv: { offset: 48, size: 8, type: "ptr" },
       mutex: { offset: 56, size: 48, type: "bytes" },
       cond: { offset: 104, size: 48, type: "bytes" },
       events_completed: { offset: 152, size: 4, type: "u32" },
@@ -1504,11 +1462,6 @@ export const aarch64: Partial<Structs> = {
   ibv_cq_ex: {
     size: 296,
     fields: {
-      context: { offset: 0, size: 8, type: "ptr" },
-      channel: { offset: 8, size: 8, type: "ptr" },
-      cq_context: { offset: 16, size: 8, type: "ptr" },
-      handle: { offset: 24, size: 4, type: "u32" },
-      cqe: { offset: 28, size: 4, type: "i32" },
       mutex: { offset: 32, size: 48, type: "bytes" },
       cond: { offset: 80, size: 48, type: "bytes" },
       comp_events_completed: { offset: 128, size: 4, type: "u32" },
@@ -1539,50 +1492,23 @@ export const aarch64: Partial<Structs> = {
   verbs_context: {
     size: 656,
     fields: {
-      query_port: { offset: 0, size: 8, type: "ptr" },
-      advise_mr: { offset: 8, size: 8, type: "ptr" },
-      alloc_null_mr: { offset: 16, size: 8, type: "ptr" },
-      read_counters: { offset: 24, size: 8, type: "ptr" },
-      attach_counters_point_flow: { offset: 32, size: 8, type: "ptr" },
-      create_counters: { offset: 40, size: 8, type: "ptr" },
-      destroy_counters: { offset: 48, size: 8, type: "ptr" },
-      reg_dm_mr: { offset: 56, size: 8, type: "ptr" },
-      alloc_dm: { offset: 64, size: 8, type: "ptr" },
-      free_dm: { offset: 72, size: 8, type: "ptr" },
-      modify_flow_action_esp: { offset: 80, size: 8, type: "ptr" },
-      destroy_flow_action: { offset: 88, size: 8, type: "ptr" },
-      create_flow_action_esp: { offset: 96, size: 8, type: "ptr" },
-      modify_qp_rate_limit: { offset: 104, size: 8, type: "ptr" },
-      alloc_parent_domain: { offset: 112, size: 8, type: "ptr" },
-      dealloc_td: { offset: 120, size: 8, type: "ptr" },
-      alloc_td: { offset: 128, size: 8, type: "ptr" },
-      modify_cq: { offset: 136, size: 8, type: "ptr" },
-      post_srq_ops: { offset: 144, size: 8, type: "ptr" },
-      destroy_rwq_ind_table: { offset: 152, size: 8, type: "ptr" },
-      create_rwq_ind_table: { offset: 160, size: 8, type: "ptr" },
-      destroy_wq: { offset: 168, size: 8, type: "ptr" },
-      modify_wq: { offset: 176, size: 8, type: "ptr" },
-      create_wq: { offset: 184, size: 8, type: "ptr" },
-      query_rt_values: { offset: 192, size: 8, type: "ptr" },
-      create_cq_ex: { offset: 200, size: 8, type: "ptr" },
-      priv: { offset: 208, size: 8, type: "ptr" },
-      query_device_ex: { offset: 216, size: 8, type: "ptr" },
-      ibv_destroy_flow: { offset: 224, size: 8, type: "ptr" },
-      ibv_create_flow: { offset: 240, size: 8, type: "ptr" },
-      open_qp: { offset: 256, size: 8, type: "ptr" },
-      create_qp_ex: { offset: 264, size: 8, type: "ptr" },
-      get_srq_num: { offset: 272, size: 8, type: "ptr" },
-      create_srq_ex: { offset: 280, size: 8, type: "ptr" },
-      open_xrcd: { offset: 288, size: 8, type: "ptr" },
-      close_xrcd: { offset: 296, size: 8, type: "ptr" },
-      sz: { offset: 312, size: 8, type: "u64" },
       context: { offset: 320, size: 336, type: "bytes" },
     },
   },
 };
 
+/** Structs and unions on an architecture. */
+export function structsOf(arch: typeof Deno.build.arch): Structs {
+  if (arch !== "aarch64") return x86_64;
+  const structs: Record<string, Struct> = { ...x86_64 };
+  for (const [tag, { size, fields }] of Object.entries(aarch64Differences)) {
+    structs[tag] = { size, fields: { ...structs[tag]!.fields, ...fields } };
+  }
+  return structs as unknown as Structs;
+}
+
 /** Sizes, offsets and types on the architecture that this process runs on. */
-export const structs: Structs = Deno.build.arch === "aarch64" ? { ...x86_64, ...aarch64 } : x86_64;
+export const structs: Structs = structsOf(Deno.build.arch);
 
 /** Every named enum: the value of each member, by the enum's tag in C. */
 export const enums: Enums = {

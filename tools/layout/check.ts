@@ -46,8 +46,8 @@ export async function usableToolchains(): Promise<Toolchain[]> {
 
 /** The table as one architecture sees it. */
 export function layoutFor(table: Table, arch: Toolchain["arch"]): Layout {
-  const { x86_64, aarch64, enums, constants } = table;
-  return { structs: arch === "aarch64" ? { ...x86_64, ...aarch64 } : x86_64, enums, constants };
+  const { enums, constants } = table;
+  return { structs: arch === "aarch64" ? table.aarch64 : table.x86_64, enums, constants };
 }
 
 /** The header's package and version, from the first line of a table's text. */

@@ -8,6 +8,7 @@ import {
   fieldTypes,
   type Integer,
   type Integers,
+  type Layout,
   type Struct,
   type Table,
   type Texts,
@@ -23,9 +24,6 @@ function firstLine(source: string): string {
 }
 
 function emitValues({ x86_64, aarch64, enums, constants }: Table, source: string): string {
-  const different = Object.entries(aarch64).filter(([tag, struct]) =>
-    JSON.stringify(struct) !== JSON.stringify(x86_64[tag])
-  );
   return `${firstLine(source)}
 
 /**
@@ -34,20 +32,29 @@ function emitValues({ x86_64, aarch64, enums, constants }: Table, source: string
  * @module
  */
 
-import type { Constants, Enums, Structs } from "./layout_types.ts";
+import type { Constants, Differences, Enums, Struct, Structs } from "./layout_types.ts";
 
 export type { Constants, Enums, Field, FieldType, Struct, Structs } from "./layout_types.ts";
 
-/** Structs and unions on x86-64; {@linkcode structs} holds those of the running architecture. */
-export const x86_64: Structs = {
+const x86_64: Structs = {
 ${Object.entries(x86_64).map(structText).join("")}};
 
-/** Structs that differ on aarch64, where locks are larger and move what follows them. */
-export const aarch64: Partial<Structs> = {
-${different.map(structText).join("")}};
+/** Sizes and fields that differ on aarch64, where locks are larger and move what follows them. */
+const aarch64Differences: Differences = {
+${differences(x86_64, aarch64).map(structText).join("")}};
+
+/** Structs and unions on an architecture. */
+export function structsOf(arch: typeof Deno.build.arch): Structs {
+  if (arch !== "aarch64") return x86_64;
+  const structs: Record<string, Struct> = { ...x86_64 };
+  for (const [tag, { size, fields }] of Object.entries(aarch64Differences)) {
+    structs[tag] = { size, fields: { ...structs[tag]!.fields, ...fields } };
+  }
+  return structs as unknown as Structs;
+}
 
 /** Sizes, offsets and types on the architecture that this process runs on. */
-export const structs: Structs = Deno.build.arch === "aarch64" ? { ...x86_64, ...aarch64 } : x86_64;
+export const structs: Structs = structsOf(Deno.build.arch);
 
 /** Every named enum: the value of each member, by the enum's tag in C. */
 export const enums: Enums = {
@@ -97,6 +104,14 @@ export interface Struct<Fields = Readonly<Record<string, Field>>> {
 export interface Structs {
 ${Object.entries(x86_64).map(structType).join("")}}
 
+/** How structs differ on another architecture. */
+export type Differences = {
+  readonly [Tag in keyof Structs]?: {
+    readonly size: number;
+    readonly fields: Partial<Structs[Tag]["fields"]>;
+  };
+};
+
 /** Every named enum, by its tag in C. */
 export interface Enums {
 ${Object.entries(enums).map(enumType).join("")}}
@@ -105,6 +120,18 @@ ${Object.entries(enums).map(enumType).join("")}}
 export interface Constants {
 ${Object.entries(constants).map(constantType).join("")}}
 `;
+}
+
+/** Structs that are not the same, with those fields that are not the same. */
+function differences(x86_64: Layout["structs"], aarch64: Layout["structs"]): [string, Struct][] {
+  const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+  return Object.entries(aarch64)
+    .filter(([tag, struct]) => !isSame(struct, x86_64[tag]))
+    .map(([tag, { size, fields }]) => {
+      const entries = Object.entries(fields);
+      const moved = entries.filter(([name, field]) => !isSame(field, x86_64[tag]?.fields[name]));
+      return [tag, { size, fields: Object.fromEntries(moved) }];
+    });
 }
 
 function structType([tag, { fields }]: [string, Struct]): string {

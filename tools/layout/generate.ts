@@ -5,6 +5,7 @@
  */
 import { findFaults, sourceOf, usableToolchains } from "./check.ts";
 import { emit } from "./emit.ts";
+import { tableOf } from "./model.ts";
 import { readHeader } from "./read.ts";
 import { run, toolchainFor } from "./toolchain.ts";
 
@@ -32,7 +33,7 @@ async function check(): Promise<boolean> {
     values: await Deno.readTextFile(values),
     types: await Deno.readTextFile(types),
   };
-  const faults = await findFaults(await import(values.href), texts);
+  const faults = await findFaults(tableOf(await import(values.href)), texts);
   const architectures = (await usableToolchains()).map(({ arch }) => arch).join(" and ");
   if (faults.length === 0) {
     console.log(`ffi/layout.ts matches the installed header on ${architectures}`);

@@ -56,12 +56,28 @@ export interface Layout {
   readonly constants: Integers;
 }
 
-/** Everything the header fixes, as ffi/layout.ts exports it: enums and constants are the same everywhere. */
+/** Everything the header fixes; enums and constants are the same on both architectures. */
 export interface Table extends Pick<Layout, "enums" | "constants"> {
   /** Structs on x86-64. */
   readonly x86_64: Layout["structs"];
-  /** Structs on aarch64; those left out are as on x86-64. */
+  /** Structs on aarch64. */
   readonly aarch64: Layout["structs"];
+}
+
+/** What ffi/layout.ts exports of the table. */
+export interface LayoutModule {
+  /** Structs on an architecture. */
+  readonly structsOf: (arch: "x86_64" | "aarch64") => object;
+  /** Named enums. */
+  readonly enums: object;
+  /** Other constants. */
+  readonly constants: object;
+}
+
+/** The table that ffi/layout.ts holds. */
+export function tableOf({ structsOf, enums, constants }: LayoutModule): Table {
+  const [x86_64, aarch64] = [structsOf("x86_64"), structsOf("aarch64")];
+  return { x86_64, aarch64, enums, constants } as Table;
 }
 
 /** The files that hold the table. */
