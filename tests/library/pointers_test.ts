@@ -1,0 +1,130 @@
+// Addresses and pointers, and memory that outlives what JavaScript knows of it.
+import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
+import type { IbvPd } from "../../ffi/handles.ts";
+import { libc } from "../../ffi/libc.ts";
+import { inWorker, NativeMemory } from "../../ffi/native_memory.ts";
+import {
+  bufferAddress,
+  bufferPointer,
+  handleAddress,
+  handleAt,
+  nativeView,
+  readCString,
+  readPointers,
+} from "../../ffi/pointers.ts";
+import { outputOf } from "../subprocess.ts";
+
+// Opened here, not in a test: it is never closed.
+libc();
+
+Deno.test("bufferAddress() is that of the first byte of a view", () => {
+  const buffer = new ArrayBuffer(64);
+  const start = bufferAddress(buffer);
+  assertNotEquals(start, 0n);
+  assertEquals(bufferAddress(new Uint8Array(buffer, 24, 8)), start + 24n);
+  assertEquals(bufferAddress(new DataView(buffer, 8)), start + 8n);
+  const shared = new SharedArrayBuffer(8);
+  assertEquals(bufferAddress(shared), bufferAddress(new Uint8Array(shared)));
+});
+
+Deno.test("bufferPointer() refuses an empty view", () => {
+  const view = Uint8Array.of(1, 2);
+  assertEquals(handleAddress(bufferPointer(view)), bufferAddress(view));
+  assertThrows(() => bufferPointer(new Uint8Array(0)), TypeError, "it is empty");
+});
+
+Deno.test("handleAt() and handleAddress() are inverse, 0 is null", () => {
+  assertEquals(handleAddress(handleAt<IbvPd>(0x7fff_1234_5678n)), 0x7fff_1234_5678n);
+  assertEquals(handleAt(0n), null);
+  assertEquals(handleAddress(null), 0n);
+});
+
+Deno.test("readCString() reads from an offset up to the NUL", () => {
+  const text = bufferPointer(new TextEncoder().encode("one\0two\0"));
+  assertEquals([readCString(text), readCString(text, 4)], ["one", "two"]);
+});
+
+Deno.test("readPointers() reads as many as there are, and refuses NULL", () => {
+  const array = bufferPointer(BigUint64Array.of(0x1000n, 0x2000n, 0n));
+  assertEquals(readPointers(array, 2).map(handleAddress), [0x1000n, 0x2000n]);
+  assertEquals(readPointers(array, 0), []);
+  assertThrows(() => readPointers(array, 3), TypeError, "pointer 2: it is NULL");
+});
+
+Deno.test("nativeView() shares the memory behind the pointer", () => {
+  const bytes = new Uint8Array(16);
+  const view = nativeView(bufferPointer(bytes), 16);
+  view.setUint32(4, 0x01020304);
+  assertEquals([...bytes.subarray(4, 8)], [1, 2, 3, 4]);
+  assertEquals(view.byteLength, 16);
+});
+
+Deno.test("NativeMemory is zeroed and page-aligned, and detached once it is freed", () => {
+  const memory = new NativeMemory(5000);
+  const bytes = new Uint8Array(memory.buffer);
+  assertEquals(bytes.length, 5000);
+  assert(bytes.every((byte) => byte === 0));
+  assertEquals(bufferAddress(bytes) % 4096n, 0n);
+  bytes[4999] = 1;
+  memory.free();
+  assertEquals(bytes.length, 0);
+  memory.free();
+});
+
+Deno.test("NativeMemory.free() unmaps the memory, unless its buffer was transferred", () => {
+  const memory = new NativeMemory(4096);
+  const address = bufferAddress(memory.buffer);
+  memory.free();
+  assertEquals(isMapped(address), false);
+  const given = new NativeMemory(4096);
+  const moved = given.buffer.transfer();
+  given.free();
+  assertEquals(isMapped(bufferAddress(moved)), true);
+});
+
+Deno.test("NativeMemory throws RangeError when the system has not so much memory", () => {
+  assertThrows(() => new NativeMemory(2 ** 50), RangeError, "there is not so much memory");
+});
+
+function isMapped(address: bigint): boolean {
+  return Deno.readTextFileSync("/proc/self/maps").split("\n").some((line) => {
+    const [start, end] = line.split(" ")[0]!.split("-").map((hex) => BigInt(`0x${hex || 0}`));
+    return start! <= address && address < (end ?? 0n);
+  });
+}
+
+Deno.test("pin() keeps a buffer that nothing else refers to until unpin()", async () => {
+  const script = `
+    import { pin, unpin } from FFI/native_memory;
+    const collected = new Set();
+    const registry = new FinalizationRegistry((name) => collected.add(name));
+    function make(name, key) {
+      const buffer = new ArrayBuffer(1 << 20);
+      registry.register(buffer, name);
+      if (key !== undefined) pin(key, buffer);
+    }
+    make("free");
+    make("pinned", 1n);
+    make("unpinned", 2n);
+    unpin(2n);
+    for (let i = 0; i < 20; i++) {
+      gc();
+      await new Promise((resolve) => setTimeout(resolve));
+    }
+    console.log([...collected].sort().join());`;
+  const prefix = ["env", "DENO_V8_FLAGS=--expose-gc"];
+  assertEquals(await outputOf(script, { prefix }), "free,unpinned");
+});
+
+Deno.test("inWorker() tells a Worker from the main thread", async () => {
+  assertEquals(inWorker(), false);
+  const source = `
+    import { inWorker } from ${JSON.stringify(import.meta.resolve("../../ffi/native_memory.ts"))};
+    self.postMessage(inWorker());`;
+  const worker = new Worker(`data:text/javascript,${encodeURIComponent(source)}`, {
+    type: "module",
+  });
+  const answer = await new Promise((resolve) => worker.onmessage = ({ data }) => resolve(data));
+  worker.terminate();
+  assertEquals(answer, true);
+});
