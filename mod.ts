@@ -69,6 +69,7 @@ export type {
   IbvWq,
 } from "./ffi/handles.ts";
 export { constants, enums } from "./ffi/layout.ts";
+export type { Constants, Enums } from "./ffi/layout_types.ts";
 export type { AhAttr, AhAttrInit, GlobalRoute, GlobalRouteInit } from "./types/address/ah_attr.ts";
 export { Gid, type GidEntry, GidType } from "./types/address/gid.ts";
 export { Grh, type Ipv4Header } from "./types/address/grh.ts";
@@ -120,6 +121,7 @@ export {
   type TmCaps,
   type TsoCaps,
 } from "./types/device/device_attr_ex.ts";
+export { forkInit, ForkStatus, isForkInitialized } from "./types/device/fork.ts";
 export {
   LinkLayer,
   Mtu,
@@ -130,6 +132,11 @@ export {
   PortFlags,
   PortState,
 } from "./types/device/port.ts";
+export { mbpsToRate, multToRate, Rate, rateToMbps, rateToMult } from "./types/device/rate.ts";
+export type { GidRecommendation } from "./types/device/recommend_gid.ts";
+export type { RtValuesEx } from "./types/device/rt_values.ts";
+export { eventTypeStr, nodeTypeStr, portStateStr } from "./types/device/strings.ts";
+export { flowLabelToUdpSport } from "./types/device/udp_sport.ts";
 export {
   type CountedFlow,
   type CounterAttachAttr,
@@ -203,7 +210,6 @@ export {
 export type { Receives } from "./types/work/recv_poster.ts";
 export { RecvRequests } from "./types/work/recv_requests.ts";
 export { RequestList } from "./types/work/request_list.ts";
-export type { Sends } from "./types/work/send_poster.ts";
 export { SendRequests } from "./types/work/send_requests.ts";
 export {
   type RecvRequest,

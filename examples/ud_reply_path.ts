@@ -27,7 +27,6 @@ import {
   type WorkCompletion,
 } from "@rdma/ibverbs";
 import { parseArgs } from "@std/cli/parse-args";
-import { chooseGid } from "./support/choose_gid.ts";
 import { MAX_SECONDS, run, UsageError, wholeNumber } from "./support/command_line.ts";
 import { Deadline } from "./support/deadline.ts";
 import { describeAhAttr, describeGrh, describeWc, hex } from "./support/describe.ts";
@@ -45,8 +44,8 @@ const HELP = `Answers a datagram by the address that arrived with it.
 
   -d, --device NAME       RDMA device (default: the first one with an active port)
   -i, --port NUMBER       port of the device (default 1)
-  -g, --gid-index NUMBER  index of the GID to send from in the port's table (default: a RoCE v2
-                          GID; IPv4 first, then global IPv6, then link-local)
+  -g, --gid-index NUMBER  index of the GID to send from in the port's table (default: the one that
+                          reaches most peers)
   -m, --message TEXT      message to send (default "Hello")
   -p, --tcp-port NUMBER   TCP port of the listener (default 18516)
   -t, --timeout SECONDS   how long to wait for the other end (default 10)
@@ -257,9 +256,11 @@ async function main(args: readonly string[]): Promise<void> {
     timeout: wholeNumber("--timeout", flags.timeout, 1, MAX_SECONDS),
   };
   using context = Context.open(options.device);
-  const { entry, reason } = chooseGid(context, options.port, options.gidIndex);
+  const entry = options.gidIndex === undefined
+    ? context.recommendGid(options.port)
+    : { ...context.queryGidEx(options.port, options.gidIndex), reason: "given" };
   console.log(`device ${context.device.name}, port ${options.port}`);
-  console.log(`GID index ${entry.gidIndex}, ${entry.gid}: ${reason}`);
+  console.log(`GID index ${entry.gidIndex}, ${entry.gid}: ${entry.reason}`);
   checkMessage(context, options);
   if (flags.listen) {
     await listen(context, entry, options, (here) => publishByTcp(here, options));

@@ -1,7 +1,6 @@
 /** What the ping-pong examples ask of the device's port. */
 
 import { type Context, Gid, LinkLayer } from "@rdma/ibverbs";
-import { chooseGid } from "../support/choose_gid.ts";
 import { UsageError } from "../support/command_line.ts";
 import type { Address } from "./address.ts";
 import type { Options } from "./options.ts";
@@ -14,10 +13,10 @@ import type { Options } from "./options.ts";
 export function addressOf(context: Context, { gidIdx, ibPort }: Options): Omit<Address, "qpn"> {
   const { lid, linkLayer } = context.queryPort(ibPort);
   if (gidIdx === undefined && linkLayer === LinkLayer.ETHERNET) {
-    const { entry, reason } = chooseGid(context, ibPort);
+    const { gid, gidIndex, reason } = context.recommendGid(ibPort);
     throw new UsageError(
       `Port ${ibPort} of "${context.device.name}" is RoCE, which needs --gid-idx. ` +
-        `--gid-idx=${entry.gidIndex} is ${entry.gid} (${reason})`,
+        `--gid-idx=${gidIndex} is ${gid} (${reason})`,
     );
   }
   return {

@@ -92,7 +92,10 @@ deviceTest(
     const { code, stdout } = await program.ending;
     assertEquals(code, 0);
     const entry = gids().find(({ gid }) => gid.isIpv4Mapped)!;
-    assertStringIncludes(stdout, `GID index ${entry.gidIndex}, ${entry.gid}: RoCE v2 over IPv4`);
+    assertStringIncludes(
+      stdout,
+      `GID index ${entry.gidIndex}, ${entry.gid}: RoCE v2 with an IPv4 address`,
+    );
     assertAnswered(stdout, entry, "Hello");
   },
 );
