@@ -13,7 +13,7 @@ import { fastCalls } from "./library/fast.ts";
 import { slowCalls } from "./library/slow.ts";
 import { ThunksUnavailable } from "./thunks/mod.ts";
 import { rows, type Verbs } from "./verbs.ts";
-import type { AnyRow, NativeRow } from "./verbs/row.ts";
+import type { AnyRow, NativeRow } from "./table/row.ts";
 
 /** A verb that may block. */
 export type BlockingVerb =
@@ -68,7 +68,7 @@ export function nonblocking(): NonblockingVerbs {
 function makeVerbs(): Verbs {
   const functions: Functions = lazily<AnyRow>(
     rows,
-    (name, row) => bindVerb((opened ??= open()).calls, functions, name, row),
+    (name, row) => bindVerb(calls, functions, name, row),
   );
   return functions as unknown as Verbs;
 }
@@ -77,7 +77,7 @@ function makeNonblockingVerbs(): NonblockingVerbs {
   const blocking = nativeRows().filter(([, { blocking }]) => blocking);
   return lazily(
     Object.fromEntries(blocking),
-    (name, row) => bindNonblocking((opened ??= open()).calls, name, row),
+    (name, row) => bindNonblocking(calls(), name, row),
   ) as unknown as NonblockingVerbs;
 }
 
@@ -93,6 +93,10 @@ export function bindAll(): void {
 function nativeRows(): [string, NativeRow][] {
   return Object.entries<AnyRow>(rows)
     .filter((entry): entry is [string, NativeRow] => isNative(entry[1]));
+}
+
+function calls(): Calls {
+  return (opened ??= open()).calls;
 }
 
 function open(): Opened {

@@ -72,6 +72,6 @@ export type { PdVerbs } from "./verbs/pd.ts";
 export type { PortVerbs } from "./verbs/port.ts";
 export type { QpVerbs } from "./verbs/qp.ts";
 export type { QpExVerbs } from "./verbs/qp_ex.ts";
-export type { ContextOp, ExtendedOp, Owner, OwnOps } from "./verbs/row.ts";
+export type { ContextOp, ExtendedOp, Owner, OwnOps } from "./table/row.ts";
 export type { SrqVerbs } from "./verbs/srq.ts";
 export type { WqVerbs } from "./verbs/wq.ts";

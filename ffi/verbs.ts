@@ -16,7 +16,7 @@ import { type PdVerbs, pdVerbs } from "./verbs/pd.ts";
 import { type PortVerbs, portVerbs } from "./verbs/port.ts";
 import { type QpVerbs, qpVerbs } from "./verbs/qp.ts";
 import { type QpExVerbs, qpExVerbs } from "./verbs/qp_ex.ts";
-import type { Table } from "./verbs/row.ts";
+import type { Table } from "./table/row.ts";
 import { type SrqVerbs, srqVerbs } from "./verbs/srq.ts";
 import { type WqVerbs, wqVerbs } from "./verbs/wq.ts";
 

@@ -3,7 +3,7 @@
 import { CompletionQueue, type Context, WorkCompletions } from "../../mod.ts";
 import { slowCalls } from "../../ffi/library/slow.ts";
 import { cqVerbs } from "../../ffi/verbs/cq.ts";
-import type { NativeRow } from "../../ffi/verbs/row.ts";
+import type { NativeRow } from "../../ffi/table/row.ts";
 import { pointerOf } from "../../types/completion/work_completions.ts";
 import { Clock, type Plan } from "./clock.ts";
 

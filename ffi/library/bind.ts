@@ -6,17 +6,14 @@
 
 import { EOPNOTSUPP, errno, setErrno } from "../errno.ts";
 import { SystemError } from "../system_error.ts";
-import type { AnyRow, NativeRow } from "../verbs/row.ts";
+import type { AnyRow, NativeRow } from "../table/row.ts";
 import type { Calls, Outcome } from "./calls.ts";
 import { hasSymbol } from "./discovery.ts";
-import type { AnyFunction } from "./native.ts";
+import type { AnyFunction } from "../table/native.ts";
 import { hasOp } from "./ops.ts";
 
 /** Functions by name. */
 export type Functions = Readonly<Record<string, AnyFunction>>;
-
-/** Rows by the names of their verbs. */
-export type Rows = Readonly<Record<string, AnyRow>>;
 
 /** Whether a row has a native function of its own. */
 export function isNative(row: AnyRow): row is NativeRow {
@@ -46,10 +43,15 @@ export function lazily<R>(
   return functions;
 }
 
-/** Makes the function of a verb. */
-export function bindVerb(calls: Calls, verbs: Functions, name: string, row: AnyRow): AnyFunction {
+/** Makes the function of a verb. The library is opened only if the verb has a native function. */
+export function bindVerb(
+  calls: () => Calls,
+  verbs: Functions,
+  name: string,
+  row: AnyRow,
+): AnyFunction {
   const native = isNative(row);
-  const call = native ? bindNative(calls, name, row) : () => {};
+  const call = native ? bindNative(calls(), name, row) : () => {};
   if (!("header" in row)) return call;
   const op = native && "op" in row ? row.op : undefined;
   return row.header({ call, hasOp: (object) => hasOp(op!, object), verbs });

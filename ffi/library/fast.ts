@@ -7,10 +7,10 @@
 
 import { errnoCell, errnoLocation } from "../errno.ts";
 import { buildImage, loadImage, type Thunk } from "../thunks/mod.ts";
-import type { NativeRow } from "../verbs/row.ts";
+import type { NativeRow } from "../table/row.ts";
 import type { Calls, Outcome } from "./calls.ts";
 import { libraryPath, symbolAddress } from "./discovery.ts";
-import type { AnyFunction } from "./native.ts";
+import type { AnyFunction } from "../table/native.ts";
 import { opPath } from "./ops.ts";
 
 /**

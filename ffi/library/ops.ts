@@ -8,7 +8,7 @@ import type { Handle, IbvContext } from "../handles.ts";
 import { type Field, type Structs, structs } from "../layout.ts";
 import { handleAt } from "../pointers.ts";
 import { readNative } from "../struct.ts";
-import type { ContextOp, ExtendedOp, Holder, Op, Owner, OwnOps } from "../verbs/row.ts";
+import type { ContextOp, ExtendedOp, Holder, Op, Owner, OwnOps } from "../table/row.ts";
 import { hasSymbol } from "./discovery.ts";
 
 const context: Structs["ibv_context"]["fields"] = structs.ibv_context.fields;

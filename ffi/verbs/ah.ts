@@ -6,7 +6,7 @@
 
 import type { IbvAh, IbvContext, IbvPd } from "../handles.ts";
 import { Ah, Buffer, Context, Pd } from "../parameters.ts";
-import type { Table } from "./row.ts";
+import type { Table } from "../table/row.ts";
 
 /** Verbs of address handles. */
 export interface AhVerbs {

@@ -6,7 +6,7 @@
 
 import type { IbvCompChannel, IbvContext, IbvCq } from "../handles.ts";
 import { Address, Buffer, CompChannel, Context, Cq, Pointer } from "../parameters.ts";
-import type { Table } from "./row.ts";
+import type { Table } from "../table/row.ts";
 
 /** Verbs of completion channels and completion queues. */
 export interface CqVerbs {

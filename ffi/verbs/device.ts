@@ -5,9 +5,9 @@
  */
 
 import type { IbvContext, IbvDevice } from "../handles.ts";
-import { queryDeviceEx } from "../library/header.ts";
+import { queryDeviceEx } from "../table/header.ts";
 import { Buffer, Context, Device, Pointer } from "../parameters.ts";
-import type { Table } from "./row.ts";
+import type { Table } from "../table/row.ts";
 
 /** Verbs of devices and their contexts. */
 export interface DeviceVerbs {

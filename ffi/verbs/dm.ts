@@ -6,7 +6,7 @@
 
 import type { IbvContext, IbvDm, IbvMr, IbvPd } from "../handles.ts";
 import { Buffer, Context, Dm, Mr, Pd } from "../parameters.ts";
-import type { Table } from "./row.ts";
+import type { Table } from "../table/row.ts";
 
 /** Verbs of device memory. */
 export interface DmVerbs {

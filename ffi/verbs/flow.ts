@@ -6,7 +6,7 @@
 
 import type { IbvContext, IbvCounters, IbvFlow, IbvFlowAction, IbvQp } from "../handles.ts";
 import { Buffer, Context, Counters, Flow, FlowAction, Qp } from "../parameters.ts";
-import type { Table } from "./row.ts";
+import type { Table } from "../table/row.ts";
 
 /** Verbs of flow steering, flow actions and counters. */
 export interface FlowVerbs {

@@ -5,9 +5,9 @@
  */
 
 import type { IbvBuf, IbvContext, IbvDmah, IbvMr, IbvPd } from "../handles.ts";
-import { regMr, regMrIova } from "../library/header.ts";
+import { regMr, regMrIova } from "../table/header.ts";
 import { Address, Buf, Buffer, Context, Dmah, Mr, Pd } from "../parameters.ts";
-import type { Table } from "./row.ts";
+import type { Table } from "../table/row.ts";
 
 /** Verbs of memory regions. */
 export interface MrVerbs {

@@ -5,9 +5,9 @@
  */
 
 import type { IbvMw, IbvPd, IbvQp } from "../handles.ts";
-import { bindMw, incRkey } from "../library/header.ts";
+import { bindMw, incRkey } from "../table/header.ts";
 import { Buffer, Mw, Pd, Qp } from "../parameters.ts";
-import type { Table } from "./row.ts";
+import type { Table } from "../table/row.ts";
 
 /** Verbs of memory windows. */
 export interface MwVerbs {

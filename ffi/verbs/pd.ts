@@ -6,7 +6,7 @@
 
 import type { IbvContext, IbvPd, IbvTd } from "../handles.ts";
 import { Buffer, Context, Pd, Td } from "../parameters.ts";
-import type { Table } from "./row.ts";
+import type { Table } from "../table/row.ts";
 
 /** Verbs of protection, thread and parent domains. */
 export interface PdVerbs {

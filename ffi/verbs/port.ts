@@ -5,9 +5,9 @@
  */
 
 import type { IbvContext } from "../handles.ts";
-import { queryGidEx, queryGidTable, queryPort } from "../library/header.ts";
+import { queryGidEx, queryGidTable, queryPort } from "../table/header.ts";
 import { Buffer, Context, Pointer } from "../parameters.ts";
-import type { Table } from "./row.ts";
+import type { Table } from "../table/row.ts";
 
 /** Verbs of ports. */
 export interface PortVerbs {

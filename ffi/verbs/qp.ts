@@ -5,9 +5,9 @@
  */
 
 import type { IbvCompCntr, IbvContext, IbvPd, IbvQp, IbvQpEx } from "../handles.ts";
-import { createQpEx, flowLabelToUdpSport, isQptSupported } from "../library/header.ts";
+import { createQpEx, flowLabelToUdpSport, isQptSupported } from "../table/header.ts";
 import { Buffer, CompCntr, Context, Pd, Pointer, Qp, QpEx } from "../parameters.ts";
-import type { Table } from "./row.ts";
+import type { Table } from "../table/row.ts";
 
 /** Verbs of queue pairs. */
 export interface QpVerbs {

@@ -6,7 +6,7 @@
 
 import type { IbvAh, IbvMw, IbvQpEx } from "../handles.ts";
 import { Address, Ah, Mw, Pointer, QpEx } from "../parameters.ts";
-import type { Table } from "./row.ts";
+import type { Table } from "../table/row.ts";
 
 /** Verbs of extended queue pairs. */
 export interface QpExVerbs {

@@ -5,9 +5,9 @@
  */
 
 import type { IbvContext, IbvPd, IbvSrq, IbvXrcd } from "../handles.ts";
-import { createSrqEx, postSrqOps } from "../library/header.ts";
+import { createSrqEx, postSrqOps } from "../table/header.ts";
 import { Buffer, Context, Pd, Pointer, Srq, Xrcd } from "../parameters.ts";
-import type { Table } from "./row.ts";
+import type { Table } from "../table/row.ts";
 
 /** Verbs of shared receive queues and XRC domains. */
 export interface SrqVerbs {

@@ -5,9 +5,9 @@
  */
 
 import type { IbvContext, IbvRwqIndTable, IbvWq } from "../handles.ts";
-import { createWq } from "../library/header.ts";
+import { createWq } from "../table/header.ts";
 import { Buffer, Context, Pointer, Table, Wq } from "../parameters.ts";
-import type { Table as Rows } from "./row.ts";
+import type { Table as Rows } from "../table/row.ts";
 
 /** Verbs of receive work queues and their indirection tables. */
 export interface WqVerbs {

@@ -2,7 +2,7 @@
 import { type Field, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { rows } from "../../ffi/verbs.ts";
-import type { AnyRow, NativeRow } from "../../ffi/verbs/row.ts";
+import type { AnyRow, NativeRow } from "../../ffi/table/row.ts";
 import { compileC } from "../c/compile.ts";
 
 /** A row of a verb behind an op. */

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertGreater, assertGreaterOrEqual } from "@std/assert";
 import { EOPNOTSUPP } from "../../ffi/errno.ts";
 import { rows } from "../../ffi/verbs.ts";
-import type { AnyRow } from "../../ffi/verbs/row.ts";
+import type { AnyRow } from "../../ffi/table/row.ts";
 
 async function printed<T>(probe: string, thunks: "on" | "off"): Promise<T> {
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {

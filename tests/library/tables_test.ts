@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertGreater } from "@std/assert";
 import { nonblocking } from "../../ffi/library.ts";
 import { rows } from "../../ffi/verbs.ts";
-import type { AnyRow, NativeRow, Row } from "../../ffi/verbs/row.ts";
+import type { AnyRow, NativeRow, Row } from "../../ffi/table/row.ts";
 import { Cq, Qp } from "../../ffi/parameters.ts";
 import type { IbvCq } from "../../ffi/handles.ts";
 import { type Prototype, prototypes } from "./header.ts";

@@ -4,10 +4,8 @@
  * @module
  */
 
-import { flowLabelToUdpSport as makeUdpSport } from "../../ffi/library/header.ts";
+import { verbs } from "../../ffi/library.ts";
 import { integer } from "../core/checks.ts";
-
-const udpSport = makeUdpSport();
 
 /**
  * The UDP source port that RoCE v2 derives from a flow label (`ibv_flow_label_to_udp_sport`), 0xc000 to 0xffff. Switches
@@ -17,5 +15,5 @@ const udpSport = makeUdpSport();
  * @throws {RangeError} If it does not fit 20 bits.
  */
 export function flowLabelToUdpSport(flowLabel: number): number {
-  return udpSport(integer(flowLabel, "flowLabel", 0, 0xf_ffff));
+  return verbs().ibv_flow_label_to_udp_sport(integer(flowLabel, "flowLabel", 0, 0xf_ffff));
 }

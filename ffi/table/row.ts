@@ -6,7 +6,7 @@
  */
 
 import type { Structs } from "../layout.ts";
-import type { AnyFunction, Native } from "../library/native.ts";
+import type { AnyFunction, Native } from "./native.ts";
 
 /**
  * How a verb reports failure:

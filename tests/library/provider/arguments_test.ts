@@ -1,0 +1,84 @@
+// Numbers reach the provider as they are, whatever their width and place, through every verb.
+import { assert, assertGreater } from "@std/assert";
+import * as recorder from "../../provider/recorder.ts";
+import { bufferPointer, hasSymbol, verbs } from "../../../ffi/mod.ts";
+import { type Binding, bindings } from "../../../tools/coverage/bindings.ts";
+import { type AnyVerb, objects } from "./objects.ts";
+
+const natives = (await bindings()).filter(isInstalled);
+
+function isInstalled({ verb, row: { fails, op, since, symbol = verb } }: Binding): boolean {
+  if (since !== undefined || fails === undefined) return false;
+  return op !== undefined || hasSymbol(symbol);
+}
+
+/** Values whose every byte differs, and whose highest bit is set; a number that counts or measures is small. */
+const VALUES: Readonly<Record<string, (at: number) => number | bigint>> = {
+  u8: (at) => 0x81 + at,
+  u16: (at) => 0x8280 + at,
+  u32: (at) => 0x84838280 + at,
+  i32: (at) => -0x12345670 - at,
+  u64: (at) => 0x8887868584838280n + BigInt(at),
+  usize: (at) => BigInt(at),
+};
+
+/** Verbs that read as much memory as a number says. */
+const COUNTS: Readonly<Record<string, number>> = {
+  ibv_advise_mr: 4,
+  ibv_wr_send_tso: 2,
+  ibv_read_counters: 2,
+};
+
+/** Verbs without an argument for a provider, and those that the test calls to prepare. */
+const LEFT_OUT = ["ibv_fork_init", "ibv_is_fork_initialized"];
+
+const memory = new Uint8Array(4096);
+
+function argument(name: string, type: string, at: number): unknown {
+  if (type === "pointer") return bufferPointer(memory);
+  if (type === "buffer") return memory;
+  return COUNTS[name] === at ? at : VALUES[type]!(at);
+}
+
+function isNumber(value: unknown): value is number | bigint {
+  return typeof value === "number" || typeof value === "bigint";
+}
+
+/** The recorder prints enums as signed numbers. */
+function bits(value: number | bigint): bigint {
+  return value >= -(2 ** 31) && value < 0
+    ? BigInt.asUintN(32, BigInt(value))
+    : BigInt.asUintN(64, BigInt(value));
+}
+
+/** What a call of a verb passed, as the provider saw it. */
+function passed(): bigint[] {
+  const { args } = recorder.take().at(-1)!;
+  return Object.values(args).flatMap((value) => isNumber(value) ? [bits(value)] : []);
+}
+
+/** Whether all numbers are among others, in the same order. */
+function isWithin(numbers: readonly bigint[], all: readonly bigint[]): boolean {
+  let at = 0;
+  for (const number of all) if (number === numbers[at]) at++;
+  return at === numbers.length;
+}
+
+Deno.test("Every number that a verb takes reaches the provider as it is", () => {
+  const tried = natives.filter(({ verb, row: { parameters = [] } }) =>
+    parameters.some((type) => typeof type === "string" && type in VALUES) &&
+    !LEFT_OUT.includes(verb)
+  );
+  assertGreater(tried.length, 55);
+  for (const { verb, row: { op, object = 0, parameters = [] } } of tried) {
+    const on = objects();
+    const args = parameters.map((type, at) => argument(verb, type as string, at));
+    if (op !== undefined) args[object] = on[op[0]];
+    memory.fill(0);
+    recorder.take();
+    (verbs()[verb as keyof ReturnType<typeof verbs>] as AnyVerb)(...args);
+    const given = args.filter(isNumber).map(bits);
+    const seen = passed();
+    assert(isWithin(given, seen), `${verb}: ${given} in ${seen}`);
+  }
+});
