@@ -1,1 +1,0 @@
-export { hasContextOp, hasContextOp as hasExtendedOp } from "./library/ops.ts";
