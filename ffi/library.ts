@@ -11,9 +11,9 @@ import { libraryPath } from "./library/discovery.ts";
 import { environment } from "./library/environment.ts";
 import { fastCalls } from "./library/fast.ts";
 import { slowCalls } from "./library/slow.ts";
+import type { AnyRow, NativeRow } from "./table/row.ts";
 import { ThunksUnavailable } from "./thunks/mod.ts";
 import { rows, type Verbs } from "./verbs.ts";
-import type { AnyRow, NativeRow } from "./table/row.ts";
 
 /** A verb that may block. */
 export type BlockingVerb =

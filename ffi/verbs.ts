@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { Table } from "./table/row.ts";
 import { type AhVerbs, ahVerbs } from "./verbs/ah.ts";
 import { type CqVerbs, cqVerbs } from "./verbs/cq.ts";
 import { type CqExVerbs, cqExVerbs } from "./verbs/cq_ex.ts";
@@ -16,7 +17,6 @@ import { type PdVerbs, pdVerbs } from "./verbs/pd.ts";
 import { type PortVerbs, portVerbs } from "./verbs/port.ts";
 import { type QpVerbs, qpVerbs } from "./verbs/qp.ts";
 import { type QpExVerbs, qpExVerbs } from "./verbs/qp_ex.ts";
-import type { Table } from "./table/row.ts";
 import { type SrqVerbs, srqVerbs } from "./verbs/srq.ts";
 import { type WqVerbs, wqVerbs } from "./verbs/wq.ts";
 

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { NativeRow } from "../table/row.ts";
 import type { AnyFunction } from "../table/native.ts";
+import type { NativeRow } from "../table/row.ts";
 
 /** What a verb that ran on another thread returned, and the errno it left there. */
 export interface Outcome<T> {

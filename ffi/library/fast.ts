@@ -6,11 +6,11 @@
  */
 
 import { errnoCell, errnoLocation } from "../errno.ts";
-import { buildImage, loadImage, type Thunk } from "../thunks/mod.ts";
+import type { AnyFunction } from "../table/native.ts";
 import type { NativeRow } from "../table/row.ts";
+import { buildImage, loadImage, type Thunk } from "../thunks/mod.ts";
 import type { Calls, Outcome } from "./calls.ts";
 import { libraryPath, symbolAddress } from "./discovery.ts";
-import type { AnyFunction } from "../table/native.ts";
 import { opPath } from "./ops.ts";
 
 /**

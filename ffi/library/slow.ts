@@ -6,10 +6,10 @@
  */
 
 import { errno, mappedErrno, setErrno } from "../errno.ts";
+import type { AnyFunction } from "../table/native.ts";
 import type { NativeRow } from "../table/row.ts";
 import type { Calls, Outcome } from "./calls.ts";
 import { libraryPath } from "./discovery.ts";
-import type { AnyFunction } from "../table/native.ts";
 import { opPath } from "./ops.ts";
 
 /** Calls that need nothing but `--allow-ffi`. */

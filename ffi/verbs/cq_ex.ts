@@ -5,8 +5,8 @@
  */
 
 import type { IbvCompCntr, IbvContext, IbvCq, IbvCqEx } from "../handles.ts";
-import { cqExToCq, queryCompCntrCaps } from "../table/header.ts";
 import { Buffer, CompCntr, Context, CqEx, Pointer } from "../parameters.ts";
+import { cqExToCq, queryCompCntrCaps } from "../table/header.ts";
 import type { Table } from "../table/row.ts";
 
 /** Verbs of extended completion queues and completion counters. */

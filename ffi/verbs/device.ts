@@ -5,8 +5,8 @@
  */
 
 import type { IbvContext, IbvDevice } from "../handles.ts";
-import { queryDeviceEx } from "../table/header.ts";
 import { Buffer, Context, Device, Pointer } from "../parameters.ts";
+import { queryDeviceEx } from "../table/header.ts";
 import type { Table } from "../table/row.ts";
 
 /** Verbs of devices and their contexts. */

@@ -5,8 +5,8 @@
  */
 
 import type { IbvBuf, IbvContext, IbvDmah, IbvMr, IbvPd } from "../handles.ts";
-import { regMr, regMrIova } from "../table/header.ts";
 import { Address, Buf, Buffer, Context, Dmah, Mr, Pd } from "../parameters.ts";
+import { regMr, regMrIova } from "../table/header.ts";
 import type { Table } from "../table/row.ts";
 
 /** Verbs of memory regions. */

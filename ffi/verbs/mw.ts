@@ -5,8 +5,8 @@
  */
 
 import type { IbvMw, IbvPd, IbvQp } from "../handles.ts";
-import { bindMw, incRkey } from "../table/header.ts";
 import { Buffer, Mw, Pd, Qp } from "../parameters.ts";
+import { bindMw, incRkey } from "../table/header.ts";
 import type { Table } from "../table/row.ts";
 
 /** Verbs of memory windows. */

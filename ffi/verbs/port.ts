@@ -5,8 +5,8 @@
  */
 
 import type { IbvContext } from "../handles.ts";
-import { queryGidEx, queryGidTable, queryPort } from "../table/header.ts";
 import { Buffer, Context, Pointer } from "../parameters.ts";
+import { queryGidEx, queryGidTable, queryPort } from "../table/header.ts";
 import type { Table } from "../table/row.ts";
 
 /** Verbs of ports. */

@@ -5,8 +5,8 @@
  */
 
 import type { IbvCompCntr, IbvContext, IbvPd, IbvQp, IbvQpEx } from "../handles.ts";
-import { createQpEx, flowLabelToUdpSport, isQptSupported } from "../table/header.ts";
 import { Buffer, CompCntr, Context, Pd, Pointer, Qp, QpEx } from "../parameters.ts";
+import { createQpEx, flowLabelToUdpSport, isQptSupported } from "../table/header.ts";
 import type { Table } from "../table/row.ts";
 
 /** Verbs of queue pairs. */

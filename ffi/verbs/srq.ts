@@ -5,8 +5,8 @@
  */
 
 import type { IbvContext, IbvPd, IbvSrq, IbvXrcd } from "../handles.ts";
-import { createSrqEx, postSrqOps } from "../table/header.ts";
 import { Buffer, Context, Pd, Pointer, Srq, Xrcd } from "../parameters.ts";
+import { createSrqEx, postSrqOps } from "../table/header.ts";
 import type { Table } from "../table/row.ts";
 
 /** Verbs of shared receive queues and XRC domains. */

@@ -5,8 +5,8 @@
  */
 
 import type { IbvContext, IbvRwqIndTable, IbvWq } from "../handles.ts";
-import { createWq } from "../table/header.ts";
 import { Buffer, Context, Pointer, Table, Wq } from "../parameters.ts";
+import { createWq } from "../table/header.ts";
 import type { Table as Rows } from "../table/row.ts";
 
 /** Verbs of receive work queues and their indirection tables. */
