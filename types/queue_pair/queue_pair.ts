@@ -31,7 +31,7 @@ import { DATAGRAM, Given, opcodesOf } from "../work/opcodes.ts";
 import { RecvPoster } from "../work/recv_poster.ts";
 import type { RecvRequests } from "../work/recv_requests.ts";
 import { SendPoster } from "../work/send_poster.ts";
-import type { SendRequests } from "../work/send_requests.ts";
+import { noteSends, prepareSends, SendRequests } from "../work/send_requests.ts";
 import type { RecvRequest, SendRequest } from "../work/work_request.ts";
 import { hintCreate, hintModify, hintPostRecv, hintPostSend } from "./hints.ts";
 import { MulticastGroups } from "./multicast.ts";
@@ -333,11 +333,21 @@ export class QueuePair extends NativeResource<IbvQp> {
   ): void {
     const sender = this.#sender;
     if (sender === undefined) throw noQueue("send", "send queue");
-    const first = sender.prepare(requests, count, start);
-    if (first === null) return;
+    if (requests instanceof SendRequests) return this.#post(sender, requests, start, count);
+    const list = sender.fill(requests, count, start);
+    if (list !== null) this.#post(sender, list, 0, sender.filled);
+  }
+
+  #post(
+    sender: SendPoster,
+    list: SendRequests,
+    start: number = 0,
+    count: number = list.capacity - start,
+  ): void {
+    const first = prepareSends(list, start, count, sender.rules);
     const result = this.#postSend(this.unsafeHandle, first, sender.badWr);
-    if (result !== 0) throw sender.error(result);
-    sender.posted();
+    if (result !== 0) throw sender.error(result, list, start, count);
+    if (sender.tracker !== undefined) noteSends(list, sender.tracker);
   }
 
   /**

@@ -54,7 +54,7 @@ export class RecvRequests extends RequestList {
     const memory = readSge(sge, buffer.maxSge);
     checkWrId(wrId);
     buffer.writeSge(index, memory);
-    buffer.setWrId(index, wrId);
+    buffer.writeWrId(index, wrId);
   }
 
   #prepare(start: number, count: number, rules: RecvRules): Deno.PointerObject {

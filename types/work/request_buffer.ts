@@ -95,13 +95,13 @@ export class RequestBuffer {
     return index * this.#size;
   }
 
-  /** Sets `wr_id`. No check depends on it. */
-  setWrId(index: number, wrId: number | bigint): void {
-    const at = this.at(index) + WR_ID;
+  /** Sets `wr_id`, which {@linkcode checkWrId} has checked. No other check depends on it. */
+  writeWrId(index: number, wrId: number | bigint): void {
+    const at = index * this.#size + WR_ID;
     if (typeof wrId === "number" && wrId >>> 0 === wrId) {
       this.words[at >> 2] = wrId;
       this.words[(at >> 2) + 1] = 0;
-    } else this.view.setBigUint64(at, uint64(wrId, "wrId"), true);
+    } else this.view.setBigUint64(at, BigInt(wrId), true);
   }
 
   /** Sets the memory of a request, which {@linkcode readSge} has read. */
@@ -259,7 +259,7 @@ function noRun(start: number, count: number, capacity: number): Error {
   );
 }
 
-/** Checks `wr_id` without writing it. */
+/** Checks `wr_id`. */
 export function checkWrId(wrId: number | bigint): void {
   if (!(typeof wrId === "number" && wrId >>> 0 === wrId)) uint64(wrId, "wrId");
 }

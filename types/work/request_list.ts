@@ -1,4 +1,4 @@
-import type { RequestBuffer } from "./request_buffer.ts";
+import { checkWrId, type RequestBuffer } from "./request_buffer.ts";
 import { readSge } from "./sge_list.ts";
 import type { SgeList } from "./work_request.ts";
 
@@ -40,7 +40,9 @@ export abstract class RequestList {
    * @throws {RangeError} If there is no such request, or the number does not fit 64 bits.
    */
   setWrId(index: number, wrId: number | bigint): void {
-    this.#buffer.setWrId(index, wrId);
+    this.#buffer.at(index);
+    checkWrId(wrId);
+    this.#buffer.writeWrId(index, wrId);
   }
 
   /**

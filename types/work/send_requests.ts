@@ -11,7 +11,9 @@ import { SendRun } from "./send_run.ts";
 import { checkAlignment, checkFit, openAh, readSend, type SendValues } from "./send_values.ts";
 import { type RequestsInit, SendFlags, type SendRequest, WrOpcode } from "./work_request.ts";
 
-const { fields } = structs.ibv_send_wr;
+const { size: SIZE, fields } = structs.ibv_send_wr;
+/** Words of a request. */
+const WORDS = SIZE >> 2;
 const OPCODE = fields.opcode.offset >> 2;
 const FLAGS = fields.send_flags.offset >> 2;
 const IMM_DATA = fields.imm_data.offset;
@@ -121,7 +123,7 @@ export class SendRequests extends RequestList {
     const at = buffer.at(index);
     const values = readSend(request, buffer.maxSge);
     buffer.writeSge(index, values.memory);
-    buffer.setWrId(index, values.wrId);
+    buffer.writeWrId(index, values.wrId);
     this.#ahs[index] = values.ah;
     this.#given[index] = values.given;
     this.#write(at >> 2, values);
@@ -171,7 +173,10 @@ export class SendRequests extends RequestList {
 
   /** The first word of a request whose opcode has these attributes. */
   #place(index: number, attributes: number): number {
-    const at = this.#buffer.at(index) >> 2;
+    if (!(typeof index === "number" && index >>> 0 === index && index < this.#given.length)) {
+      this.#buffer.at(index);
+    }
+    const at = index * WORDS;
     const opcode = this.#words[at + OPCODE]!;
     if ((HAS[opcode]! & attributes) !== attributes) checkFit(opcode, attributes);
     return at;
@@ -240,10 +245,10 @@ export class SendRequests extends RequestList {
    */
   setRemote(index: number, remoteQpn: number, remoteQkey: number): void {
     const at = this.#place(index, Given.remoteQpn | Given.remoteQkey);
-    uint24(remoteQpn, "remoteQpn");
-    uint32(remoteQkey, "remoteQkey");
-    this.#words[at + REMOTE_QPN] = remoteQpn;
-    this.#words[at + REMOTE_QKEY] = remoteQkey;
+    const qpn = uint24(remoteQpn, "remoteQpn");
+    const qkey = uint32(remoteQkey, "remoteQkey");
+    this.#words[at + REMOTE_QPN] = qpn;
+    this.#words[at + REMOTE_QKEY] = qkey;
     this.#given[index]! |= Given.remoteQpn | Given.remoteQkey;
   }
 

@@ -17,14 +17,14 @@ export class SendRun {
   /** The address handles of the list's requests. */
   readonly #ahs: readonly (AddressHandle | undefined)[];
   /** The number of each send of the run, counted as in {@linkcode SendTracker}. */
-  readonly #numbers: Float64Array<ArrayBuffer>;
+  readonly #numbers: Int32Array<ArrayBuffer>;
   #start = 0;
   #end = 0;
   /** How many sends of the run are signaled. */
   #signaled = 0;
   /** The address handles of the run, each with the number of its last send. */
   readonly #used: (AddressHandle | undefined)[];
-  readonly #lastNumbers: Float64Array<ArrayBuffer>;
+  readonly #lastNumbers: Int32Array<ArrayBuffer>;
   #count = 0;
   #changed = false;
   /** The protection domain that the address handles of the run were checked against. */
@@ -33,9 +33,9 @@ export class SendRun {
   /** Sums up runs of the requests that have these address handles. */
   constructor(ahs: readonly (AddressHandle | undefined)[]) {
     this.#ahs = ahs;
-    this.#numbers = new Float64Array(ahs.length);
+    this.#numbers = new Int32Array(ahs.length);
     this.#used = new Array(ahs.length).fill(undefined);
-    this.#lastNumbers = new Float64Array(ahs.length);
+    this.#lastNumbers = new Int32Array(ahs.length);
   }
 
   /** Notes that address handles were changed since the run was summed up. */
@@ -68,10 +68,13 @@ export class SendRun {
   posted(tracker: SendTracker): void {
     const before = tracker.posted(this.#signaled);
     if (this.#changed) this.#noteEach(tracker, before);
-    else {
-      for (let i = 0; i < this.#count; i++) {
-        noteSend(this.#used[i]!, tracker, before + this.#lastNumbers[i]!);
-      }
+    else if (this.#count === 1) noteSend(this.#used[0]!, tracker, before + this.#lastNumbers[0]!);
+    else this.#noteUsed(tracker, before);
+  }
+
+  #noteUsed(tracker: SendTracker, before: number): void {
+    for (let i = 0; i < this.#count; i++) {
+      noteSend(this.#used[i]!, tracker, before + this.#lastNumbers[i]!);
     }
   }
 

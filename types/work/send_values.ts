@@ -128,7 +128,9 @@ export function checkAlignment(opcode: number, remoteAddr: bigint): void {
 
 /** Checks that an address handle is one and is open. */
 export function openAh(ah: AddressHandle): AddressHandle {
-  if (instance(ah, AddressHandle, "ah").disposed) {
+  // V8 compiles a test against a class that it knows; the general one takes 50 ns.
+  if (!(ah instanceof AddressHandle)) instance(ah, AddressHandle, "ah");
+  if (ah.disposed) {
     throw new TypeError("Cannot post send: the address handle is disposed");
   }
   return ah;
