@@ -6,15 +6,22 @@
 
 import { structs } from "../../ffi/layout.ts";
 import type { WorkCompletion } from "./work_completion.ts";
-import { setLength, viewOf, WorkCompletions } from "./work_completions.ts";
+import { extraOf, setLength, viewOf, type WorkCompletions } from "./work_completions.ts";
 
 const { size: SIZE } = structs.ibv_wc;
 
 /** The completions that a queue has polled and not given out yet, oldest first. */
 export class Backlog {
-  #batch: WorkCompletions = new WorkCompletions(1);
+  readonly #makeBatch: (capacity: number) => WorkCompletions;
+  #batch: WorkCompletions;
   /** The oldest one that was not given out. */
   #start = 0;
+
+  /** Starts without completions. The function allocates memory for them. */
+  constructor(makeBatch: (capacity: number) => WorkCompletions) {
+    this.#makeBatch = makeBatch;
+    this.#batch = makeBatch(1);
+  }
 
   /** How many there are. */
   get length(): number {
@@ -37,7 +44,7 @@ export class Backlog {
 
   /** A batch to poll into while there are no completions. What is polled into it becomes the backlog. */
   refill(capacity: number): WorkCompletions {
-    if (this.#batch.capacity < capacity) this.#batch = new WorkCompletions(capacity);
+    if (this.#batch.capacity < capacity) this.#batch = this.#makeBatch(capacity);
     this.#start = 0;
     setLength(this.#batch, 0);
     return this.#batch;
@@ -46,7 +53,7 @@ export class Backlog {
   /** Adds the completions of a batch as the newest ones. */
   append(batch: WorkCompletions): void {
     const { length } = this;
-    const all = new WorkCompletions(Math.max(length + batch.length, this.#batch.capacity));
+    const all = this.#makeBatch(Math.max(length + batch.length, this.#batch.capacity));
     copy(this.#batch, this.#start, all, 0, length);
     copy(batch, 0, all, length, batch.length);
     setLength(all, length + batch.length);
@@ -62,6 +69,21 @@ function copy(
   at: number,
   count: number,
 ): void {
-  const source = new Uint8Array(viewOf(from).buffer, start * SIZE, count * SIZE);
-  new Uint8Array(viewOf(to).buffer).set(source, at * SIZE);
+  copyBytes(from, start * SIZE, to, at * SIZE, count * SIZE);
+  const extra = extraOf(to);
+  // A batch of the caller may have no place for what an extended queue reports.
+  if (extra === 0 || extraOf(from) !== extra) return;
+  const [source, target] = [from, to].map(({ capacity }) => capacity * SIZE) as [number, number];
+  copyBytes(from, source + start * extra, to, target + at * extra, count * extra);
+}
+
+function copyBytes(
+  from: WorkCompletions,
+  start: number,
+  to: WorkCompletions,
+  at: number,
+  length: number,
+): void {
+  const source = new Uint8Array(viewOf(from).buffer, start, length);
+  new Uint8Array(viewOf(to).buffer).set(source, at);
 }

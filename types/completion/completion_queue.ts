@@ -15,11 +15,12 @@ import { type AbortOptions, signalOf } from "../core/abortable.ts";
 import { boolean, instance, integer, positiveInt, snapshot } from "../core/checks.ts";
 import { check, checkHandle, type CheckOptions, failure } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
-import { assertOpen } from "../core/resource.ts";
+import { assertOpen, type Resource } from "../core/resource.ts";
 import { registerElement, unregisterElement } from "../device/async_events.ts";
 import { Context } from "../device/context.ts";
 import { hintDescriptors, makeNonblocking } from "../device/event_source.ts";
 import { ChannelEvents } from "./channel_events.ts";
+import { type ModifyCqAttr, writeModifyCq } from "./modify_cq.ts";
 import { Completions, type CompletionSource } from "./completions.ts";
 import { Poller } from "./poller.ts";
 import type { SendTracker } from "./send_tracker.ts";
@@ -166,6 +167,10 @@ export interface CqArguments {
 export interface MadeCq extends Pick<CqArguments, "channel" | "id"> {
   /** The native object. */
   readonly handle: IbvCq;
+  /** How it is polled. */
+  readonly poller: Poller;
+  /** What else it was made from. */
+  readonly parents: readonly Resource[];
 }
 
 /** Creates the native object of a completion queue. */
@@ -217,7 +222,7 @@ export class CompletionQueue extends NativeResource<IbvCq> {
   /** The channel of its events; `null` if it has none. */
   readonly channel: CompletionChannel | null;
   readonly #id: bigint;
-  readonly #poller: Poller = new Poller();
+  readonly #poller: Poller;
 
   static {
     addSender = (cq, qpNum, tracker) => {
@@ -254,11 +259,12 @@ export class CompletionQueue extends NativeResource<IbvCq> {
   constructor(context: Context, init: CqInitAttr, create: CreateCq);
   constructor(context: Context, init: CqInitAttr, create: CreateCq = createCq) {
     instance(context, Context, "context");
-    const { handle, channel, id } = create(context, init);
-    super(QUEUE, handle, channel === null ? [context] : [context, channel]);
+    const { handle, channel, id, poller, parents } = create(context, init);
+    super(QUEUE, handle, [context, ...(channel === null ? [] : [channel]), ...parents]);
     this.context = context;
     this.channel = channel;
     this.#id = id;
+    this.#poller = poller;
     if (channel !== null) eventsOf(channel).add(id, this);
     registerElement(this);
   }
@@ -316,6 +322,19 @@ export class CompletionQueue extends NativeResource<IbvCq> {
     positiveInt(cqe, "cqe");
     const result = verbs().ibv_resize_cq(this.unsafeHandle, cqe);
     check("ibv_resize_cq", "resize completion queue", result, { detail: () => `cqe ${cqe}` });
+  }
+
+  /**
+   * Changes attributes of the queue (`ibv_modify_cq`), such as the moderation of its events.
+   *
+   * @throws {TypeError} If no attribute is given, one is unknown, or one has the wrong type.
+   * @throws {RangeError} If a number is out of range.
+   * @throws {VerbsError} EOPNOTSUPP if the provider does not support it. {@linkcode DeviceAttrEx.cqModCaps} has the limits.
+   */
+  modify(attr: ModifyCqAttr): void {
+    const view = writeModifyCq(attr);
+    const result = verbs().ibv_modify_cq(this.unsafeHandle, view);
+    check("ibv_modify_cq", "modify completion queue", result);
   }
 
   /**
@@ -415,5 +434,5 @@ function createCq(context: Context, init: CqInitAttr): MadeCq {
     compVector,
   );
   checkHandle("ibv_create_cq", "create completion queue", handle, explainCq(context, cqe));
-  return { handle: handle!, channel, id };
+  return { handle: handle!, channel, id, poller: new Poller(), parents: [] };
 }

@@ -7,9 +7,9 @@
 import type { WorkCompletion } from "./work_completion.ts";
 
 /** The queue that an iteration is over. */
-export interface CompletionSource {
+export interface CompletionSource<C = WorkCompletion> {
   /** The oldest completion; `undefined` if there is none. It polls if no completion was polled ahead. */
-  readonly take: () => WorkCompletion | undefined;
+  readonly take: () => C | undefined;
   /** Asks for an event with the next completion. */
   readonly arm: () => void;
   /** Waits for an event of the queue. */
@@ -20,8 +20,6 @@ export interface CompletionSource {
   readonly spin: number;
 }
 
-type Result = IteratorResult<WorkCompletion, void>;
-
 /** How long completions that keep coming may keep timers and other events from running. */
 const SLICE_MS = 1;
 /** The clock is read again after this many completions at most. */
@@ -30,23 +28,23 @@ const MAX_UNCHECKED = 64;
 const SLOW_MS = SLICE_MS / 8;
 
 /**
- * The iterator of {@linkcode CompletionQueue.completions}. It is written by hand: a completion that is there costs one
+ * The iterator of {@linkcode CompletionQueue.completions}. `C` is the class of the completions. It is written by hand: a completion that is there costs one
  * resolved promise, less than half of what an async generator takes.
  */
-export class Completions implements AsyncIterableIterator<WorkCompletion, void, void> {
-  readonly #source: CompletionSource;
+export class Completions<C = WorkCompletion> implements AsyncIterableIterator<C, void, void> {
+  readonly #source: CompletionSource<C>;
   readonly #slice: TimeSlice = new TimeSlice();
   #ended = false;
   /** The last step, while it runs. */
-  #running: Promise<Result> | undefined;
+  #running: Promise<IteratorResult<C, void>> | undefined;
 
   /** Iterates over a queue. */
-  constructor(source: CompletionSource) {
+  constructor(source: CompletionSource<C>) {
     this.#source = source;
   }
 
   /** The next completion. */
-  next(): Promise<IteratorResult<WorkCompletion, void>> {
+  next(): Promise<IteratorResult<C, void>> {
     if (this.#running !== undefined || this.#ended) return this.#after(() => this.#step());
     try {
       const completion = this.#takeNow();
@@ -59,7 +57,7 @@ export class Completions implements AsyncIterableIterator<WorkCompletion, void, 
   }
 
   /** Ends the iteration. Completions that were polled ahead stay in the queue. */
-  return(): Promise<IteratorResult<WorkCompletion, void>> {
+  return(): Promise<IteratorResult<C, void>> {
     return this.#after(async () => {
       this.#ended = true;
       return await END;
@@ -67,7 +65,7 @@ export class Completions implements AsyncIterableIterator<WorkCompletion, void, 
   }
 
   /** Ends the iteration with an error. */
-  throw(error: unknown): Promise<IteratorResult<WorkCompletion, void>> {
+  throw(error: unknown): Promise<IteratorResult<C, void>> {
     return this.#after(async () => {
       this.#ended = true;
       return await Promise.reject(error);
@@ -85,7 +83,7 @@ export class Completions implements AsyncIterableIterator<WorkCompletion, void, 
   }
 
   /** Runs a step after those before it, as an async generator does. */
-  #after(step: () => Promise<Result>): Promise<Result> {
+  #after(step: () => Promise<IteratorResult<C, void>>): Promise<IteratorResult<C, void>> {
     const result = this.#running === undefined ? step() : this.#running.then(step, step);
     this.#running = result;
     const over = (): void => {
@@ -96,12 +94,12 @@ export class Completions implements AsyncIterableIterator<WorkCompletion, void, 
   }
 
   /** A completion, if one is there and nothing else is to be done first. */
-  #takeNow(): WorkCompletion | undefined {
+  #takeNow(): C | undefined {
     if (this.#source.signal?.aborted || this.#slice.isOver()) return undefined;
     return this.#source.take();
   }
 
-  async #step(): Promise<Result> {
+  async #step(): Promise<IteratorResult<C, void>> {
     if (this.#ended) return END;
     try {
       return { value: await this.#wait(), done: false };
@@ -111,7 +109,7 @@ export class Completions implements AsyncIterableIterator<WorkCompletion, void, 
     }
   }
 
-  async #wait(): Promise<WorkCompletion> {
+  async #wait(): Promise<C> {
     const { take, arm, wait, signal, spin } = this.#source;
     for (let polls = 0;; polls++) {
       signal?.throwIfAborted();
@@ -131,7 +129,7 @@ export class Completions implements AsyncIterableIterator<WorkCompletion, void, 
   }
 }
 
-const END: Result = Object.freeze({ value: undefined, done: true });
+const END: IteratorReturnResult<void> = Object.freeze({ value: undefined, done: true });
 
 /** The time that an iteration takes before it lets the event loop run. */
 class TimeSlice {

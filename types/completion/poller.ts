@@ -26,14 +26,30 @@ const MAX_BATCH = 65_536;
 
 /**
  * Polls a queue, reports completed sends to the trackers of their queue pairs, and keeps completions that were polled
- * ahead. All handles must be valid.
+ * ahead. All handles must be valid. Subclasses poll in another way.
  */
 export class Poller {
   readonly #poll: ReturnType<typeof verbs>["ibv_poll_cq"] = verbs().ibv_poll_cq;
+  /** The name of the verb that polls. */
+  protected readonly verb: string = "ibv_poll_cq";
   /** The trackers of the queue pairs that send to the queue, by queue pair number. */
   readonly senders: Map<number, SendTracker> = new Map();
   #scratch: WorkCompletions | undefined;
   #backlog: Backlog | undefined;
+
+  /** Allocates memory for completions. */
+  protected makeBatch(capacity: number): WorkCompletions {
+    return new WorkCompletions(capacity);
+  }
+
+  /** Polls natively. Returns how many completions there were, or a negative errno value. */
+  protected fetch(cq: IbvCq, batch: WorkCompletions, most: number): number {
+    return this.#poll(cq, most, pointerOf(batch));
+  }
+
+  #madeBacklog(): Backlog {
+    return this.#backlog ??= new Backlog((capacity) => this.makeBatch(capacity));
+  }
 
   /** Polls into a batch that the caller keeps. `most` is at most its capacity. Returns how many there were. */
   pollInto(cq: IbvCq, batch: WorkCompletions, most: number): number {
@@ -46,7 +62,7 @@ export class Poller {
   pollObjects(cq: IbvCq, numEntries: number): WorkCompletion[] {
     const most = Math.min(numEntries, MAX_BATCH);
     if (this.#scratch === undefined || this.#scratch.capacity < most) {
-      this.#scratch = new WorkCompletions(most);
+      this.#scratch = this.makeBatch(most);
     }
     const scratch = this.#scratch;
     const count = this.pollInto(cq, scratch, most);
@@ -57,7 +73,7 @@ export class Poller {
 
   /** The oldest completion; `undefined` if there is none. If none was polled ahead it polls `batch` of them. */
   take(cq: IbvCq, batch: number): WorkCompletion | undefined {
-    const backlog = this.#backlog ??= new Backlog();
+    const backlog = this.#madeBacklog();
     if (backlog.length === 0) {
       const most = Math.min(batch, MAX_BATCH);
       if (this.#pollNow(cq, backlog.refill(most), most) === 0) return undefined;
@@ -67,8 +83,8 @@ export class Poller {
 
   /** Polls all completions that are in a queue of `cqe` entries now, behind those that were polled ahead. */
   drain(cq: IbvCq, cqe: number): void {
-    const backlog = this.#backlog ??= new Backlog();
-    const batch = new WorkCompletions(DRAIN_BATCH);
+    const backlog = this.#madeBacklog();
+    const batch = this.makeBatch(DRAIN_BATCH);
     for (let left = cqe; left > 0; left -= batch.length) {
       if (this.#pollNow(cq, batch, DRAIN_BATCH) === 0) return;
       backlog.append(batch);
@@ -76,11 +92,11 @@ export class Poller {
   }
 
   #pollNow(cq: IbvCq, batch: WorkCompletions, most: number): number {
-    const count = this.#poll(cq, most, pointerOf(batch));
+    const count = this.fetch(cq, batch, most);
     // A provider without the op returns EOPNOTSUPP, which is positive: as if there were 95 completions.
     if (count < 0 || count > most) {
       setLength(batch, 0);
-      throw pollError(count);
+      throw pollError(this.verb, count);
     }
     setLength(batch, count);
     if (count > 0 && this.senders.size > 0) this.#account(viewOf(batch), count);
@@ -109,8 +125,8 @@ function isSend(view: DataView, at: number): boolean {
   return view.getUint32(at + STATUS, true) === SUCCESS && view.getUint32(at + OPCODE, true) < RECV;
 }
 
-function pollError(count: number): Error {
-  return failure("ibv_poll_cq", "poll completion queue", Math.abs(count), {
+function pollError(verb: string, count: number): Error {
+  return failure(verb, "poll completion queue", Math.abs(count), {
     hint: () =>
       count < 0
         ? "The queue may have overrun: there were more completions than it has entries"

@@ -36,6 +36,9 @@ export let setLength: (batch: WorkCompletions, count: number) => void;
 /** How often a batch was polled into. It tells the completions of one poll from those of another. */
 export let pollsOf: (batch: WorkCompletions) => number;
 
+/** The bytes that a batch has for each completion behind the `struct ibv_wc` array. */
+export let extraOf: (batch: WorkCompletions) => number;
+
 /**
  * Memory for completions in native layout. It is made once, and {@linkcode CompletionQueue.pollInto} writes to it again
  * and again. The accessors read single fields and allocate nothing. Completions are valid until the next poll into the
@@ -60,6 +63,7 @@ export class WorkCompletions {
   readonly capacity: number;
   readonly #view: DataView<ArrayBuffer>;
   readonly #pointer: Deno.PointerObject;
+  readonly #extra: number;
   #length = 0;
   #polls = 0;
 
@@ -67,10 +71,15 @@ export class WorkCompletions {
    * Allocates memory.
    *
    * @param capacity The number of completions, at least 1.
+   * @throws {RangeError} If the capacity is out of range.
    */
-  constructor(capacity: number) {
+  constructor(capacity: number);
+  /** @ignore For subclasses, which need more bytes for each completion. */
+  constructor(capacity: number, extra?: number);
+  constructor(capacity: number, extra = 0) {
     this.capacity = positiveInt(capacity, "capacity");
-    this.#view = new DataView(new ArrayBuffer(SIZE * capacity));
+    this.#extra = extra;
+    this.#view = new DataView(new ArrayBuffer((SIZE + extra) * capacity));
     this.#pointer = bufferPointer(this.#view);
   }
 
@@ -82,6 +91,7 @@ export class WorkCompletions {
       batch.#polls++;
     };
     pollsOf = (batch) => batch.#polls;
+    extraOf = (batch) => batch.#extra;
   }
 
   /** How many completions the last poll wrote. */
@@ -185,6 +195,6 @@ export class WorkCompletions {
 
   /** The capacity and the length, for `console.log`. */
   [Symbol.for("Deno.customInspect")](): string {
-    return `WorkCompletions { capacity: ${this.capacity}, length: ${this.#length} }`;
+    return `${this.constructor.name} { capacity: ${this.capacity}, length: ${this.#length} }`;
   }
 }

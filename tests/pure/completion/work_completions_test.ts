@@ -103,7 +103,7 @@ Deno.test("WorkCompletions and WorkCompletion are short in console.log", () => {
 });
 
 Deno.test("Backlog gives out completions in the order in which they came", () => {
-  const backlog = new Backlog();
+  const backlog = new Backlog((capacity) => new WorkCompletions(capacity));
   fill(backlog.refill(4), 1n, 2n, 3n, 4n);
   assertEquals(backlog.shift().wrId, 1n);
   const later = new WorkCompletions(3);

@@ -1,0 +1,335 @@
+// Extended completion queues: creating, every reader, polling that is never left half-way.
+import * as recorder from "../../provider/recorder.ts";
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import type { RecordedStruct } from "../../provider/records.ts";
+import {
+  CompletionChannel,
+  Context,
+  ProtectionDomain,
+  VerbsError,
+  WcFlags,
+  WcOpcode,
+  WcStatus,
+  WorkCompletions,
+} from "../../../mod.ts";
+import { drain } from "../../../types/completion/completion_queue.ts";
+import { CompletionQueueEx } from "../../../types/completion/completion_queue_ex.ts";
+import {
+  type CqInitAttrEx,
+  CreateCqAttrFlags,
+  CreateCqWcFlags,
+} from "../../../types/completion/cq_init_attr_ex.ts";
+import { wcStatusStr } from "../../../types/completion/wc_status_str.ts";
+import { WorkCompletionsEx } from "../../../types/completion/work_completions_ex.ts";
+
+const ALL = Object.values(CreateCqWcFlags).reduce((all: number, flag) => all | flag, 0);
+const {
+  WITH_BYTE_LEN,
+  WITH_QP_NUM,
+  WITH_COMPLETION_TIMESTAMP: TS,
+  WITH_COMPLETION_TIMESTAMP_WALLCLOCK: WALLCLOCK,
+} = CreateCqWcFlags;
+
+interface Setup extends Disposable {
+  readonly context: Context;
+  /** cq0 in the recorder. */
+  readonly cq: CompletionQueueEx;
+}
+
+function setUp(init: Partial<CqInitAttrEx> = {}): Setup {
+  recorder.reset();
+  const context = Context.open();
+  const cq = new CompletionQueueEx(context, { cqe: 64, ...init });
+  return { context, cq, [Symbol.dispose]: () => context.close() };
+}
+
+/** The polling verbs that were called since the last time, in order. */
+function polls(): string[] {
+  return recorder.take().map(({ verb }) => verb).filter((verb) => verb.endsWith("_poll"));
+}
+
+const FULL = {
+  wr_id: 0x1_0000_0002n,
+  status: WcStatus.SUCCESS,
+  opcode: WcOpcode.RECV,
+  byte_len: 104,
+  qp_num: 17,
+  src_qp: 18,
+  wc_flags: WcFlags.GRH,
+  slid: 0x1234,
+  sl: 5,
+  dlid_path_bits: 6,
+  timestamp: 0xffff_ffff_ffff_fff0n,
+  wallclock_ns: 1_700_000_000_000_000_000n,
+  flow_tag: 0xabcdef,
+  cvlan: 0xfff1,
+  tm_info: { tag: 0xffff_0000_1111_2222n, priv: 77 },
+};
+
+Deno.test("CompletionQueueEx() passes its attributes to ibv_create_cq_ex()", () => {
+  recorder.reset();
+  using context = Context.open();
+  using channel = new CompletionChannel(context);
+  using pd = new ProtectionDomain(context);
+  recorder.take();
+  using cq = new CompletionQueueEx(context, {
+    cqe: 100,
+    channel,
+    wcFlags: BigInt(WITH_BYTE_LEN | TS),
+    flags: CreateCqAttrFlags.SINGLE_THREADED,
+    parentDomain: pd,
+  });
+  const { fields, labels } = recorder.takeOne("ibv_create_cq_ex").args.init_attr as RecordedStruct;
+  assertEquals(
+    [fields.cqe, fields.comp_vector, fields.comp_mask, fields.flags],
+    [100, 0, 3, CreateCqAttrFlags.SINGLE_THREADED],
+  );
+  assertEquals(Number(fields.wc_flags), WITH_BYTE_LEN | TS | WITH_QP_NUM);
+  assertEquals([fields.channel, fields.parent_domain], ["channel0", "pd0"]);
+  assertEquals(Object.keys(labels).length, 2);
+  assertEquals(cq.wcFlags, WITH_BYTE_LEN | TS | WITH_QP_NUM);
+  // The queue is closed with the domain that its memory is of.
+  pd.close();
+  assert(cq.disposed);
+  assertEquals(recorder.violations(), []);
+});
+
+Deno.test("CompletionQueueEx() reports the values of a WorkCompletion by default", () => {
+  using setup = setUp();
+  const { cq } = setup;
+  assertEquals(cq.wcFlags, 127);
+  assertEquals(cq.cqe, 64);
+  assert(Deno.inspect(cq).startsWith("CompletionQueueEx { cqe: 64, channel: "));
+});
+
+Deno.test("CompletionQueueEx() refuses bad arguments before native code is reached", () => {
+  using setup = setUp();
+  const { context } = setup;
+  using other = Context.open();
+  using pd = new ProtectionDomain(other);
+  const closed = new ProtectionDomain(context);
+  closed.close();
+  recorder.take();
+  const cases: [unknown, RegExp][] = [
+    [null, /it is not an object/],
+    [{ cqe: 0 }, /cqe 0/],
+    [{ cqe: 4, wcFlags: 4096 }, /wcFlags 4096/],
+    [{ cqe: 4, wcFlags: 1n << 40n }, /wcFlags/],
+    [{ cqe: 4, wcFlags: -1 }, /wcFlags -1/],
+    [{ cqe: 4, wcFlags: "1" }, /wcFlags/],
+    [{ cqe: 4, flags: -1 }, /flags -1/],
+    [{ cqe: 4, wc_flags: 1 }, /there is no attribute "wc_flags"/],
+    [{ cqe: 4, parentDomain: {} }, /it is not a ProtectionDomain/],
+    [{ cqe: 4, parentDomain: pd }, /parentDomain belongs to another context/],
+    [{ cqe: 4, parentDomain: closed }, /it is disposed/],
+  ];
+  for (const [init, message] of cases) {
+    const error = assertThrows(() => new CompletionQueueEx(context, init as CqInitAttrEx));
+    assert(error instanceof TypeError || error instanceof RangeError, `${error}`);
+    assert(message.test(error.message), error.message);
+  }
+  assertEquals(recorder.takeOf("ibv_create_cq_ex"), []);
+});
+
+Deno.test("CompletionQueueEx() says that the provider has no such queues, values or readers", () => {
+  recorder.reset();
+  recorder.lack("create_cq_ex");
+  {
+    using context = Context.open();
+    const error = assertThrows(() => new CompletionQueueEx(context, { cqe: 4 }), VerbsError);
+    assertEquals([error.verb, error.notSupported], ["ibv_create_cq_ex", true]);
+  }
+  recorder.reset();
+  recorder.lack("read_completion_ts", "cq");
+  using context = Context.open();
+  const make = (): CompletionQueueEx => new CompletionQueueEx(context, { cqe: 4, wcFlags: TS });
+  const error = assertThrows(make, VerbsError);
+  assert(error.notSupported);
+  assertEquals(error.hint, "The provider has no read_completion_ts");
+  assertEquals(recorder.live("cq"), 0);
+  new CompletionQueueEx(context, { cqe: 4 }).close();
+});
+
+Deno.test("CompletionQueueEx.poll() reads every value that the queue was created for", () => {
+  using setup = setUp({ wcFlags: ALL });
+  const { cq } = setup;
+  recorder.complete("cq0", FULL);
+  const [wc] = cq.poll();
+  const { check: _check, ...values } = { ...wc!, check: undefined };
+  assertEquals(values as unknown, {
+    wrId: FULL.wr_id,
+    status: FULL.status,
+    opcode: FULL.opcode,
+    vendorErr: 0,
+    byteLen: FULL.byte_len,
+    immData: 0,
+    invalidatedRkey: 0,
+    qpNum: FULL.qp_num,
+    srcQp: FULL.src_qp,
+    wcFlags: FULL.wc_flags,
+    pkeyIndex: 0,
+    slid: FULL.slid,
+    sl: FULL.sl,
+    dlidPathBits: FULL.dlid_path_bits,
+    completionTs: FULL.timestamp,
+    completionWallclockNs: FULL.wallclock_ns,
+    cvlan: FULL.cvlan,
+    flowTag: FULL.flow_tag,
+    tmInfo: FULL.tm_info,
+  });
+  assertEquals(recorder.violations(), []);
+});
+
+Deno.test("CompletionQueueEx calls no reader that the queue was not created for", () => {
+  for (const wcFlags of [0, WITH_BYTE_LEN, TS | WALLCLOCK]) {
+    using setup = setUp({ wcFlags });
+    const { cq } = setup;
+    // A reader that is called without its flag would be a violation here, and a crash elsewhere.
+    recorder.complete("cq0", { ...FULL, wc_flags: WcFlags.WITH_IMM });
+    const [wc] = cq.poll();
+    assertEquals([wc!.wrId, wc!.qpNum], [FULL.wr_id, FULL.qp_num]);
+    assertEquals(wc!.byteLen, wcFlags & WITH_BYTE_LEN ? FULL.byte_len : 0);
+    assertEquals(wc!.completionTs, wcFlags & TS ? FULL.timestamp : 0n);
+    assertEquals([wc!.immData, wc!.srcQp, wc!.tmInfo.tag], [0, 0, 0n]);
+    assertEquals(recorder.violations(), []);
+  }
+});
+
+Deno.test("CompletionQueueEx reads immediate data in host order, and invalidated rkeys as they are", () => {
+  using setup = setUp();
+  const { cq } = setup;
+  // The recorder stores the number in network byte order.
+  recorder.complete("cq0", { imm_data: 0x01020304, wc_flags: WcFlags.WITH_IMM });
+  recorder.complete("cq0", { invalidated_rkey: 0x1234, wc_flags: WcFlags.WITH_INV });
+  recorder.complete("cq0", { imm_data: 0x01020304 });
+  const [imm, inv, none] = cq.poll();
+  assertEquals(imm!.immData, 0x01020304);
+  assertEquals(inv!.invalidatedRkey, 0x1234);
+  assertEquals(none!.immData, 0);
+});
+
+Deno.test("CompletionQueueEx reads status, vendor error and queue pair of a failed request only", () => {
+  using setup = setUp({ wcFlags: ALL });
+  const { cq } = setup;
+  recorder.complete("cq0", { ...FULL, status: WcStatus.WR_FLUSH_ERR, vendor_err: 9 });
+  recorder.take();
+  const [wc] = cq.poll();
+  assertEquals([wc!.status, wc!.vendorErr, wc!.qpNum, wc!.wrId], [
+    WcStatus.WR_FLUSH_ERR,
+    9,
+    FULL.qp_num,
+    FULL.wr_id,
+  ]);
+  assertEquals([wc!.byteLen, wc!.wcFlags, wc!.completionTs], [0, 0, 0n]);
+  const readers = recorder.take().map(({ verb }) => verb).filter((verb) => verb.includes("_read_"));
+  assertEquals(readers.sort(), ["ibv_wc_read_qp_num", "ibv_wc_read_vendor_err"]);
+});
+
+Deno.test("CompletionQueueEx starts, goes on and ends each poll as verbs.h wants it", () => {
+  using setup = setUp();
+  const { cq } = setup;
+  recorder.take();
+  assertEquals(cq.poll(), []);
+  assertEquals(polls(), ["ibv_start_poll"]);
+  for (let i = 0; i < 3; i++) recorder.complete("cq0", { wr_id: BigInt(i) });
+  assertEquals(cq.poll(2).map(({ wrId }) => wrId), [0n, 1n]);
+  assertEquals(polls(), ["ibv_start_poll", "ibv_next_poll", "ibv_end_poll"]);
+  assertEquals(cq.poll(2).map(({ wrId }) => wrId), [2n]);
+  assertEquals(polls(), ["ibv_start_poll", "ibv_next_poll", "ibv_end_poll"]);
+  assertEquals(recorder.violations(), []);
+});
+
+Deno.test("CompletionQueueEx.poll() throws when the provider fails, and loses no completion", () => {
+  using setup = setUp();
+  const { cq } = setup;
+  recorder.fail("ibv_start_poll", "EIO", { times: 1 });
+  const error = assertThrows(() => cq.poll(), VerbsError);
+  assertEquals([error.verb, error.code], ["ibv_start_poll", "EIO"]);
+  for (let i = 0; i < 2; i++) recorder.complete("cq0", { wr_id: BigInt(i) });
+  recorder.fail("ibv_next_poll", "EIO", { times: 1 });
+  assertEquals(cq.poll().map(({ wrId }) => wrId), [0n]);
+  assertEquals(recorder.violations(), []);
+});
+
+Deno.test("CompletionQueueEx.pollInto() fills batches of both kinds", () => {
+  using setup = setUp({ wcFlags: ALL });
+  const { cq } = setup;
+  recorder.complete("cq0", FULL);
+  recorder.complete("cq0", { ...FULL, wr_id: 3n, timestamp: 5n });
+  const plain = new WorkCompletions(1);
+  assertEquals(cq.pollInto(plain), 1);
+  assertEquals([plain.wrId(0), plain.byteLen(0)], [FULL.wr_id, FULL.byte_len]);
+  const batch = new WorkCompletionsEx(4);
+  assertEquals(cq.pollInto(batch), 1);
+  assertEquals(
+    [batch.wrId(0), batch.completionTs(0), batch.completionWallclockNs(0)],
+    [3n, 5n, FULL.wallclock_ns],
+  );
+  assertEquals(
+    [batch.cvlan(0), batch.flowTag(0), batch.tmTag(0), batch.tmPriv(0)],
+    [FULL.cvlan, FULL.flow_tag, FULL.tm_info.tag, FULL.tm_info.priv],
+  );
+  assertEquals([...batch], [batch.at(0)]);
+  assertThrows(() => batch.at(1), RangeError);
+  assertEquals(Deno.inspect(batch), "WorkCompletionsEx { capacity: 4, length: 1 }");
+});
+
+Deno.test("CompletionQueueEx keeps timestamps of completions that were polled ahead", async () => {
+  using setup = setUp({ wcFlags: TS });
+  const { cq } = setup;
+  for (let i = 0; i < 6; i++) recorder.complete("cq0", { wr_id: BigInt(i), timestamp: BigInt(i) });
+  const found: bigint[] = [];
+  for await (const { completionTs } of cq.completions({ batch: 3 })) {
+    found.push(completionTs);
+    break;
+  }
+  drain(cq);
+  found.push(...cq.poll(2).map(({ completionTs }) => completionTs));
+  const batch = new WorkCompletionsEx(8);
+  while (cq.pollInto(batch) > 0) {
+    for (let i = 0; i < batch.length; i++) found.push(batch.completionTs(i));
+  }
+  assertEquals(found, [0n, 1n, 2n, 3n, 4n, 5n]);
+  assertEquals(recorder.violations(), []);
+});
+
+Deno.test("CompletionQueueEx.completions() waits for events", async () => {
+  using setup = setUp();
+  const { cq } = setup;
+  const wait = cq.completions().next();
+  recorder.complete("cq0", { wr_id: 8n });
+  assertEquals((await wait).value?.wrId, 8n);
+});
+
+Deno.test("CompletionQueue.modify() passes the moderation with its mask", () => {
+  using setup = setUp();
+  const { cq } = setup;
+  recorder.take();
+  cq.modify({ moderate: { cqCount: 16, cqPeriod: 100 } });
+  const { args } = recorder.takeOne("ibv_modify_cq");
+  const { fields } =.args.init_attr as RecordedStruct;
+  assertEquals(
+    [fields.attr_mask, fields["moderate.cq_count"], fields["moderate.cq_period"]],
+    [1, 16, 100],
+  );
+  const wrong = [
+    {},
+    { moderate: {} },
+    { moderate: { cqCount: 1 } },
+    { moderate: { cqCount: 65_536, cqPeriod: 1 } },
+    { moderated: {} },
+    null,
+  ];
+  for (const attr of wrong) assertThrows(() => cq.modify(attr as object));
+  assertEquals(recorder.takeOf("ibv_modify_cq"), []);
+  recorder.fail("ibv_modify_cq", "EINVAL");
+  const moderate = { cqCount: 1, cqPeriod: 1 };
+  assertEquals(assertThrows(() => cq.modify({ moderate }), VerbsError).code, "EINVAL");
+});
+
+Deno.test("wcStatusStr() gives the text of libibverbs", () => {
+  assertEquals(wcStatusStr(WcStatus.LOC_LEN_ERR), "local length error");
+  assertEquals(wcStatusStr(99 as WcStatus), "unknown");
+  assertThrows(() => wcStatusStr(-1 as WcStatus), RangeError);
+  assertThrows(() => wcStatusStr("0" as unknown as WcStatus), TypeError);
+});

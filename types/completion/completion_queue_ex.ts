@@ -1,0 +1,176 @@
+/**
+ * Extended completion queues.
+ *
+ * @module
+ */
+
+import { EOPNOTSUPP } from "../../ffi/errno.ts";
+import type { IbvCqEx } from "../../ffi/handles.ts";
+import { structs } from "../../ffi/layout.ts";
+import { verbs } from "../../ffi/library.ts";
+import { hasOwnOp } from "../../ffi/library/ops.ts";
+import { writeField } from "../../ffi/struct.ts";
+import { instance, integer, snapshot } from "../core/checks.ts";
+import { checkHandle, failure } from "../core/errors.ts";
+import type { Context } from "../device/context.ts";
+import { ProtectionDomain } from "../memory/protection_domain.ts";
+import {
+  checkCq,
+  CompletionQueue,
+  type CompletionsOptions,
+  explainCq,
+  type MadeCq,
+} from "./completion_queue.ts";
+import type { Completions } from "./completions.ts";
+import {
+  cqAttrExCodec,
+  type CqInitAttrEx,
+  CreateCqWcFlags,
+  STANDARD_WC_FLAGS,
+} from "./cq_init_attr_ex.ts";
+import { PollerEx } from "./poller_ex.ts";
+import type { WorkCompletionEx } from "./work_completions_ex.ts";
+
+type ReaderOp = Parameters<typeof hasOwnOp<"ibv_cq_ex">>[2];
+
+/** The function pointers of a queue that are always used. */
+const ALWAYS: readonly ReaderOp[] = [
+  "start_poll",
+  "next_poll",
+  "end_poll",
+  "read_opcode",
+  "read_vendor_err",
+  "read_wc_flags",
+];
+
+/** The function pointers that flags need. */
+const READERS: readonly (readonly [flag: number, op: ReaderOp])[] = [
+  [CreateCqWcFlags.WITH_BYTE_LEN, "read_byte_len"],
+  [CreateCqWcFlags.WITH_IMM, "read_imm_data"],
+  [CreateCqWcFlags.WITH_QP_NUM, "read_qp_num"],
+  [CreateCqWcFlags.WITH_SRC_QP, "read_src_qp"],
+  [CreateCqWcFlags.WITH_SLID, "read_slid"],
+  [CreateCqWcFlags.WITH_SL, "read_sl"],
+  [CreateCqWcFlags.WITH_DLID_PATH_BITS, "read_dlid_path_bits"],
+  [CreateCqWcFlags.WITH_COMPLETION_TIMESTAMP, "read_completion_ts"],
+  [CreateCqWcFlags.WITH_COMPLETION_TIMESTAMP_WALLCLOCK, "read_completion_wallclock_ns"],
+  [CreateCqWcFlags.WITH_CVLAN, "read_cvlan"],
+  [CreateCqWcFlags.WITH_FLOW_TAG, "read_flow_tag"],
+  [CreateCqWcFlags.WITH_TM_INFO, "read_tm_info"],
+];
+
+const ALL_FLAGS = READERS.reduce((all, [flag]) => all | flag, 0);
+
+/**
+ * An extended completion queue (`struct ibv_cq_ex`): its completions have timestamps and other values that a
+ * {@linkcode CompletionQueue} does not report. Each poll runs `ibv_start_poll`, `ibv_next_poll` and `ibv_end_poll`, and
+ * reads the values that the queue was created for.
+ *
+ * @example Timestamps of completions
+ * ```ts
+ * import { CompletionQueueEx, type Context, CreateCqWcFlags } from "@rdma/ibverbs";
+ *
+ * function open(context: Context): CompletionQueueEx {
+ *   const { WITH_BYTE_LEN, WITH_COMPLETION_TIMESTAMP } = CreateCqWcFlags;
+ *   return new CompletionQueueEx(context, {
+ *     cqe: 256,
+ *     wcFlags: WITH_BYTE_LEN | WITH_COMPLETION_TIMESTAMP,
+ *   });
+ * }
+ * ```
+ */
+export class CompletionQueueEx extends CompletionQueue {
+  /** {@linkcode CreateCqWcFlags}, combined: the values that the completions report. */
+  readonly wcFlags: number;
+
+  /**
+   * Creates an extended completion queue (`ibv_create_cq_ex`).
+   *
+   * @param context The device.
+   * @param init The attributes.
+   * @throws {TypeError} If the context, the channel or the parent domain is disposed, or one belongs to another context.
+   * @throws {RangeError} If a number is out of range.
+   * @throws {VerbsError} EOPNOTSUPP if the device does not report a value or has no such queues, EINVAL for more entries
+   * than it supports.
+   */
+  constructor(context: Context, init: CqInitAttrEx) {
+    let wcFlags = 0;
+    super(context, init, (context, init) => {
+      const made = createCqEx(context, init);
+      wcFlags = made.wcFlags;
+      return made;
+    });
+    this.wcFlags = wcFlags;
+  }
+
+  /**
+   * Takes completions out of the queue as objects. Their status may not be SUCCESS: {@linkcode WorkCompletion.check} throws
+   * then.
+   *
+   * @param numEntries The largest number of completions to take, at least 1. The default is 16.
+   * @returns The oldest completions; none if the queue is empty.
+   * @throws {VerbsError} If the provider fails, or the queue has overrun.
+   */
+  override poll(numEntries: number = 16): WorkCompletionEx[] {
+    return super.poll(numEntries) as WorkCompletionEx[];
+  }
+
+  /** Completions as they come: see {@linkcode CompletionQueue.completions}. */
+  override completions(options: CompletionsOptions = {}): Completions<WorkCompletionEx> {
+    return super.completions(options) as Completions<WorkCompletionEx>;
+  }
+}
+
+interface MadeCqEx extends MadeCq {
+  readonly wcFlags: number;
+}
+
+function createCqEx(context: Context, init: CqInitAttrEx): MadeCqEx {
+  const names = ["cqe", "channel", "compVector", "wcFlags", "flags", "parentDomain"] as const;
+  const given = snapshot(init, "completion queue attributes", names);
+  const wcFlags = checkWcFlags(given.wcFlags);
+  checkParentDomain(context, given.parentDomain);
+  const { channel, id, ...sizes } = checkCq(context, given);
+  const { view, mask, writeHandles } = cqAttrExCodec.write({
+    ...sizes,
+    wcFlags,
+    cqContext: id,
+    ...(given.flags !== undefined && { flags: given.flags }),
+    ...(given.parentDomain !== undefined && { parentDomain: given.parentDomain }),
+    ...(channel !== null && { channel }),
+  });
+  writeField(view, structs.ibv_cq_init_attr_ex.fields.comp_mask, mask);
+  writeHandles();
+  const cq = verbs().ibv_create_cq_ex(context.unsafeHandle, view);
+  checkHandle("ibv_create_cq_ex", "create completion queue", cq, explainCq(context, sizes.cqe));
+  checkReaders(cq!, wcFlags);
+  const handle = verbs().ibv_cq_ex_to_cq(cq!)!;
+  const parents = given.parentDomain === undefined ? [] : [given.parentDomain];
+  return { handle, channel, id, wcFlags, parents, poller: new PollerEx(cq!, wcFlags) };
+}
+
+function checkWcFlags(given: number | bigint | undefined): number {
+  if (given === undefined) return STANDARD_WC_FLAGS;
+  const flags = typeof given === "bigint" && given <= BigInt(ALL_FLAGS) ? Number(given) : given;
+  integer(flags as number, "wcFlags", 0, ALL_FLAGS);
+  // Sends are counted by queue pair: their address handles live until the sends complete.
+  return (flags as number) | CreateCqWcFlags.WITH_QP_NUM;
+}
+
+function checkParentDomain(context: Context, pd: ProtectionDomain | undefined): void {
+  if (pd === undefined || instance(pd, ProtectionDomain, "parentDomain").context === context) {
+    return;
+  }
+  throw new TypeError("Cannot create completion queue: parentDomain belongs to another context");
+}
+
+/** A provider that leaves a reader out would end the process when it is called. */
+function checkReaders(cq: IbvCqEx, wcFlags: number): void {
+  const needed = READERS.filter(([flag]) => (wcFlags & flag) !== 0).map(([, op]) => op);
+  const missing = [...ALWAYS, ...needed].find((op) => !hasOwnOp(cq, "ibv_cq_ex", op));
+  if (missing === undefined) return;
+  verbs().ibv_destroy_cq(verbs().ibv_cq_ex_to_cq(cq)!);
+  throw failure("ibv_create_cq_ex", "create completion queue", EOPNOTSUPP, {
+    hint: () => `The provider has no ${missing}`,
+  });
+}

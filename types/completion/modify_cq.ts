@@ -1,0 +1,47 @@
+/**
+ * Attributes of a completion queue that can be changed.
+ *
+ * @module
+ */
+
+import { enums, structs } from "../../ffi/layout.ts";
+import { writeField } from "../../ffi/struct.ts";
+import { type AttributeCodec, codecOf } from "../core/attributes.ts";
+
+/** Moderation of events (`struct ibv_moderate_cq`). An event comes when one of the limits is reached. */
+export interface ModerateCq {
+  /** The number of completions for one event, 16 bits. */
+  readonly cqCount: number;
+  /** The longest delay of an event, in microseconds, 16 bits. */
+  readonly cqPeriod: number;
+}
+
+/** Attributes of a completion queue to change (`struct ibv_modify_cq_attr`). */
+export interface ModifyCqAttr {
+  /** Moderation of events. */
+  readonly moderate?: ModerateCq;
+}
+
+const moderate: AttributeCodec<ModerateCq> = codecOf<"ibv_moderate_cq", ModerateCq>(
+  "ibv_moderate_cq",
+  "moderate",
+  { cqCount: { required: true }, cqPeriod: { required: true } },
+);
+
+const codec: AttributeCodec<ModifyCqAttr> = codecOf<"ibv_modify_cq_attr", ModifyCqAttr>(
+  "ibv_modify_cq_attr",
+  "completion queue attributes",
+  { moderate: { struct: moderate, mask: enums.ibv_cq_attr_mask.IBV_CQ_ATTR_MODERATE } },
+);
+
+/**
+ * Writes the attributes with their mask.
+ *
+ * @throws {TypeError} If none is given.
+ */
+export function writeModifyCq(attr: ModifyCqAttr): DataView<ArrayBuffer> {
+  const { view, mask } = codec.write(attr);
+  if (mask === 0) throw new TypeError("Cannot modify completion queue: no attribute is given");
+  writeField(view, structs.ibv_modify_cq_attr.fields.attr_mask, mask);
+  return view;
+}
