@@ -144,7 +144,7 @@ const watcher = new FdWatcher((...args) => libc().poll(...args));
 
 /**
  * Waits until a descriptor is readable. The process stays alive during the wait. The descriptor must stay open until the
- * wait ends.
+ * wait ends. If a Worker is terminated during a wait, its thread ends within 10 seconds.
  *
  * @throws {SystemError} If the process has no descriptor left for the watcher itself (`EMFILE`).
  */

@@ -14,8 +14,8 @@ import { hasSymbol } from "./discovery.ts";
 const context: Structs["ibv_context"]["fields"] = structs.ibv_context.fields;
 const extended: Structs["verbs_context"]["fields"] = structs.verbs_context.fields;
 
-/** The first symbol of rdma-core 56, which has `wr_flush`; it came with 46, without a symbol to tell by. */
-export const SINCE_WR_FLUSH = "ibv_alloc_dmah";
+/** `wr_flush` has no symbol to tell by. This one, of rdma-core 59, is the first that is newer, as its row says. */
+const SINCE_WR_FLUSH = "ibv_alloc_dmah";
 const POINTER_SIZE = 8;
 
 function fieldsOf(of: Holder): Readonly<Record<string, Field>> {
