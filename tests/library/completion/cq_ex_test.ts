@@ -307,7 +307,7 @@ Deno.test("CompletionQueue.modify() passes the moderation with its mask", () => 
   recorder.take();
   cq.modify({ moderate: { cqCount: 16, cqPeriod: 100 } });
   const { args } = recorder.takeOne("ibv_modify_cq");
-  const { fields } =.args.init_attr as RecordedStruct;
+  const { fields } = args.attr as RecordedStruct;
   assertEquals(
     [fields.attr_mask, fields["moderate.cq_count"], fields["moderate.cq_period"]],
     [1, 16, 100],
