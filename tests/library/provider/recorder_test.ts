@@ -1,7 +1,17 @@
 // The recorder itself: what it notices, and what it can be told to do.
 import { assertEquals, assertNotEquals, assertThrows } from "@std/assert";
 import * as recorder from "../../provider/recorder.ts";
-import { errno, errnoName, type IbvContext, type IbvPd, structs, verbs } from "../../../ffi/mod.ts";
+import {
+  errno,
+  errnoName,
+  type Field,
+  hasSymbol,
+  type IbvContext,
+  type IbvPd,
+  structs,
+  verbs,
+} from "../../../ffi/mod.ts";
+import { prototypes } from "../header.ts";
 
 function open(): IbvContext {
   recorder.reset();
@@ -163,4 +173,25 @@ Deno.test("sendAsyncEvent() sends an event that must be acknowledged before its 
     "ibv_ack_async_event: more events are acknowledged than were read",
     "ibv_ack_async_event: the object ended before its event was acknowledged",
   ]);
+});
+
+Deno.test("The recorder has every exported verb of the header, and every op of a context", async () => {
+  const missing = (await prototypes())
+    .filter(({ name, isInline }) => !isInline && !hasSymbol(name)).map(({ name }) => name);
+  assertEquals(missing, []);
+  const view = new Deno.UnsafePointerView(open());
+  const { verbs_context, ibv_context } = structs;
+  const base = verbs_context.fields.context.offset;
+  const extended: [string, Field][] = Object.entries(verbs_context.fields);
+  const ops: [string, Field][] = Object.entries(ibv_context.fields);
+  const empty = [
+    ...extended.filter(([, { type }]) => type === "ptr").map(([name, { offset }]) =>
+      [name, offset - base] as const
+    ),
+    ...ops.filter(([name]) => /^ops\.(?!_compat)/.test(name)).map(([name, { offset }]) =>
+      [name, offset] as const
+    ),
+  ].filter(([, offset]) => view.getBigUint64(offset) === 0n).map(([name]) => name);
+  // libibverbs keeps its own state there.
+  assertEquals(empty, ["priv"]);
 });
