@@ -1,0 +1,466 @@
+// Queue pairs: how they are made, modified and closed, and what is refused before native code.
+import * as recorder from "../../provider/recorder.ts";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  AddressHandle,
+  CompletionQueue,
+  Context,
+  Gid,
+  Mtu,
+  ProtectionDomain,
+  type QpAttrInit,
+  QpAttrMask,
+  QpCreateFlags,
+  type QpInitAttr,
+  QpState,
+  QpType,
+  QueuePair,
+  SendOpsFlags,
+  VerbsError,
+} from "../../../mod.ts";
+import type { Fields, RecordedStruct } from "../../provider/records.ts";
+import { handle, QKEY, record, type Recorded } from "../work/recorded.ts";
+
+const { RC, UD } = QpType;
+const { RESET, INIT, RTR, RTS, SQE, ERR } = QpState;
+
+const bad = (value: unknown): never => value as never;
+
+const GROUP = Gid.parse("ff0e::1234");
+const CAP = { maxSendWr: 4, maxRecvWr: 4 };
+
+/** The struct that a verb got last. */
+function structOf(verb: string, argument: string): Fields {
+  return (recorder.takeOne(verb).args[argument] as RecordedStruct).fields;
+}
+
+Deno.test("new QueuePair() uses ibv_create_qp unless an attribute needs ibv_create_qp_ex", () => {
+  using parts = record(UD);
+  const { pd, cq } = parts;
+  const init = { type: UD, sendCq: cq, recvCq: cq, cap: { ...CAP, maxInlineData: 8 } };
+  const cases: [Partial<QpInitAttr>, number][] = [
+    [{ createFlags: QpCreateFlags.SCATTER_FCS }, 5],
+    [{ sourceQpn: 0x123456 }, 5],
+    [{ maxTsoHeader: 64 }, 9],
+    [{ sendOpsFlags: SendOpsFlags.SEND }, 65],
+    [{ createFlags: 0, sendOpsFlags: 0 }, 69],
+  ];
+  new QueuePair(pd, init);
+  const plain = recorder.take().map(({ verb }) => verb);
+  assertEquals(plain, ["ibv_create_qp"]);
+  for (const [more, mask] of cases) {
+    new QueuePair(pd, { ...init, ...more });
+    const attr = structOf("ibv_create_qp_ex", "attr");
+    assertEquals([attr.comp_mask, attr.pd, attr.send_cq], [mask, "pd0", "cq0"]);
+    assertEquals(attr.send_ops_flags, BigInt(more.sendOpsFlags ?? 0));
+    assertEquals(attr.source_qpn, more.sourceQpn ?? 0);
+    const flags = (more.createFlags ?? 0) | (more.sourceQpn ? QpCreateFlags.SOURCE_QPN : 0);
+    assertEquals(attr.create_flags, flags);
+  }
+});
+
+Deno.test("new QueuePair() writes every attribute where C reads it", () => {
+  using parts = record(UD);
+  const { pd, context } = parts;
+  const [sendCq, recvCq] = [8, 8].map((cqe) => new CompletionQueue(context, { cqe }));
+  const cap = { maxSendWr: 1, maxRecvWr: 2, maxSendSge: 3, maxRecvSge: 4, maxInlineData: 5 };
+  recorder.take();
+  const qp = new QueuePair(pd, { type: RC, sendCq: sendCq!, recvCq: recvCq!, cap, sqSigAll: true });
+  const attr = structOf("ibv_create_qp", "init_attr");
+  assertEquals([attr.send_cq, attr.recv_cq, attr.srq], ["cq1", "cq2", null]);
+  assertEquals([attr.qp_type, attr.sq_sig_all], [RC, 1]);
+  const caps = ["send_wr", "recv_wr", "send_sge", "recv_sge", "inline_data"];
+  assertEquals(caps.map((name) => attr[`cap.max_${name}`]), [1, 2, 3, 4, 5]);
+  assertEquals([qp.pd === pd, qp.context === context, qp.cap], [true, true, cap]);
+});
+
+Deno.test("new QueuePair() refuses what is no queue pair before native code", () => {
+  using parts = record(UD);
+  const { pd, cq, mr, qp } = parts;
+  const init = { type: UD, sendCq: cq, recvCq: cq, cap: CAP };
+  const refused: [unknown, unknown, string][] = [
+    [pd, null, "queue pair attributes null: it is not an object"],
+    [pd, {}, "type is missing"],
+    [null, init, "pd null: it is not a ProtectionDomain"],
+    [cq, init, "pd an object: it is not a ProtectionDomain"],
+    [pd, { ...init, sendCq: pd }, "sendCq an object: it is not a CompletionQueue"],
+    [pd, { ...init, recvCq: qp }, "recvCq an object: it is not a CompletionQueue"],
+    [pd, { ...init, sendCq: {} }, "sendCq an object: it is not a CompletionQueue"],
+    [pd, { ...init, rwqIndTbl: mr }, "rwqIndTbl an object: it is not a RwqIndirectionTable"],
+    [pd, { ...init, rxHashConf: {} }, "rxHashConf an object: it is not a RxHash"],
+    [pd, { ...init, sendCQ: cq }, 'there is no attribute "sendCQ"'],
+    [pd, { ...init, cap: { ...CAP, maxSendWR: 1 } }, 'there is no attribute "maxSendWR"'],
+    [pd, { ...init, cap: {} }, "Cannot create queue pair: cap.maxSendWr is missing"],
+    [pd, { ...init, cap: { maxSendWr: 1 } }, "cap.maxRecvWr is missing"],
+    [pd, { ...init, cap: undefined }, "cap.maxSendWr is missing"],
+    [pd, { ...init, cap: null }, "null"],
+    [pd, { ...init, sqSigAll: 1 }, "sqSigAll 1: it is not a boolean"],
+    [pd, { type: UD, recvCq: cq, cap: CAP }, "it takes sendCq"],
+    [pd, { type: UD, sendCq: cq, cap: CAP }, "it takes recvCq"],
+  ];
+  for (const [parent, attr, message] of refused) {
+    assertThrows(() => new QueuePair(bad(parent), bad(attr)), TypeError, message);
+  }
+  assertThrows(
+    () => new QueuePair(pd, { ...init, type: bad(5) }),
+    RangeError,
+    "type 5: it is none of 2 (RC), 3 (UC), 4 (UD)",
+  );
+  assertEquals(recorder.take(), []);
+});
+
+Deno.test("new QueuePair() makes nothing when a getter closes what it needs", () => {
+  const victims: ((parts: Recorded) => Disposable)[] = [
+    ({ pd }) => pd,
+    ({ cq }) => cq,
+    ({ context }) => context,
+  ];
+  for (const victim of victims) {
+    using parts = record(UD);
+    const { pd, cq } = parts;
+    const hostile: QpInitAttr = {
+      type: UD,
+      sendCq: cq,
+      recvCq: cq,
+      get cap() {
+        victim(parts)[Symbol.dispose]();
+        return CAP;
+      },
+    };
+    assertThrows(() => new QueuePair(pd, hostile), TypeError, "it is disposed");
+    assertEquals(recorder.takeOf("ibv_create_qp"), []);
+    assertEquals(recorder.violations(), []);
+  }
+});
+
+Deno.test("new QueuePair() is made from what it read when getters change their answer", () => {
+  using parts = record(UD);
+  const { pd, cq, context } = parts;
+  const other = new CompletionQueue(context, { cqe: 1 });
+  let reads = 0;
+  const qp = new QueuePair(pd, {
+    type: UD,
+    recvCq: cq,
+    cap: CAP,
+    get sendCq() {
+      return reads++ === 0 ? cq : other;
+    },
+  });
+  assertEquals(reads, 1);
+  assertEquals(structOf("ibv_create_qp", "init_attr").send_cq, "cq0");
+  other.close();
+  assertEquals(qp.disposed, false);
+  cq.close();
+  assertEquals(qp.disposed, true);
+});
+
+Deno.test("new QueuePair() refuses a provider that cannot post", () => {
+  recorder.reset();
+  recorder.lack("ops.post_send");
+  using context = Context.open("recorder0");
+  const pd = new ProtectionDomain(context);
+  const cq = new CompletionQueue(context, { cqe: 1 });
+  assertThrows(
+    () => new QueuePair(pd, { type: UD, sendCq: cq, recvCq: cq, cap: CAP }),
+    TypeError,
+    "the provider cannot post",
+  );
+  assertEquals(recorder.takeOf("ibv_create_qp"), []);
+});
+
+Deno.test("QueuePair.modify() sets exactly the attributes that are given", () => {
+  using parts = record(RC);
+  const ahAttr = { portNum: 1, dlid: 5, sl: 3 };
+  const altAhAttr = { portNum: 1, dlid: 6, grh: { dgid: GROUP, sgidIndex: 2, flowLabel: 9 } };
+  const { qp } = parts;
+  const all: [QpAttrInit, number, Fields][] = [
+    [{ qpState: RTS, curQpState: RTR }, 3, { qp_state: RTS, cur_qp_state: RTR }],
+    [{ pathMtu: Mtu[2048] }, QpAttrMask.PATH_MTU, { path_mtu: 4 }],
+    [{ ahAttr }, QpAttrMask.AV, { "ah_attr.dlid": 5, "ah_attr.sl": 3, "ah_attr.is_global": 0 }],
+    [{ altAhAttr, altPkeyIndex: 1, altPortNum: 1, altTimeout: 31 }, QpAttrMask.ALT_PATH, {
+      "alt_ah_attr.dlid": 6,
+      "alt_ah_attr.is_global": 1,
+      "alt_ah_attr.grh.sgid_index": 2,
+      "alt_ah_attr.grh.flow_label": 9,
+      "alt_ah_attr.port_num": 1,
+      "ah_attr.dlid": 0,
+      alt_pkey_index: 1,
+      alt_port_num: 1,
+      alt_timeout: 31,
+    }],
+    [{ cap: { maxSendWr: 9 } }, QpAttrMask.CAP, { "cap.max_send_wr": 9 }],
+    [{ enSqdAsyncNotify: 1 }, QpAttrMask.EN_SQD_ASYNC_NOTIFY, { en_sqd_async_notify: 1 }],
+    [{ rqPsn: 0xff_ffff, sqPsn: 1, destQpNum: 2 }, 0x1000 | 0x10000 | 0x100000, {
+      rq_psn: 0xff_ffff,
+      sq_psn: 1,
+      dest_qp_num: 2,
+    }],
+    [{ rateLimit: 5 }, QpAttrMask.RATE_LIMIT, { rate_limit: 5 }],
+  ];
+  for (const [attr, mask, expected] of all) {
+    recorder.take();
+    qp.modify(attr);
+    const { args } = recorder.takeOne("ibv_modify_qp");
+    assertEquals(args.attr_mask, mask, JSON.stringify(Object.keys(attr)));
+    const { fields } = args.attr as RecordedStruct;
+    const found = Object.keys(expected).map((name) => [name, fields[name]]);
+    assertEquals(Object.fromEntries(found), expected);
+  }
+});
+
+Deno.test("QueuePair.modify() names what is wrong with an attribute before native code", () => {
+  using parts = record(UD);
+  const { qp } = parts;
+  const refused: [unknown, ErrorConstructor, string][] = [
+    [{}, TypeError, "Cannot modify queue pair: no attribute is given"],
+    [null, TypeError, "queue pair attributes null"],
+    [{ pathMtu: 1024 }, RangeError, "pathMtu 1024: it is none of 1 (256), 2 (512), 3 (1024)"],
+    [{ qpState: QpState.UNKNOWN }, RangeError, "qpState 7: it is none of 0 (RESET), 1 (INIT)"],
+    [{ qpState: "RTS" }, TypeError, 'qpState "RTS"'],
+    [{ pathMigState: 3 }, RangeError, "pathMigState 3: it is none of"],
+    [{ timeout: 32 }, RangeError, "timeout 32: it is not within 0 to 31"],
+    [{ retryCnt: 8 }, RangeError, "retryCnt 8: it is not within 0 to 7"],
+    [{ rqPsn: 2 ** 24 }, RangeError, "rqPsn"],
+    [{ sqDraining: 1 }, TypeError, 'there is no attribute "sqDraining"'],
+    [{ portnum: 1 }, TypeError, 'there is no attribute "portnum"'],
+    [{ ahAttr: null }, TypeError, "null"],
+    [{ ahAttr: {} }, TypeError, "portNum is missing"],
+    [{ ahAttr: { portNum: 3 } }, RangeError, "Cannot use port 3"],
+    [{ altPortNum: 0 }, RangeError, "Cannot use port 0"],
+    [{ portNum: 1.5 }, TypeError, "portNum 1.5"],
+  ];
+  for (const [attr, type, message] of refused) {
+    assertThrows(() => qp.modify(bad(attr)), type, message);
+  }
+  assertThrows(() => qp.query(-1), RangeError, "mask");
+  assertThrows(() => qp.query(bad("all")), TypeError, "mask");
+  assertThrows(() => qp.activateUd(bad({})), TypeError);
+  assertThrows(() => qp.activateUd(bad({ port: 1, qKey: 1 })), TypeError, '"qKey"');
+  assertThrows(() => qp.activateUd({ port: 1, qkey: 1, sqPsn: 2 ** 24 }), RangeError, "sqPsn");
+  assertEquals(recorder.takeOf("ibv_modify_qp"), []);
+});
+
+Deno.test("QueuePair.modify() reaches no native code when a getter closes the queue pair", () => {
+  using parts = record(UD);
+  const { qp } = parts;
+  const hostile = {
+    qpState: RTS,
+    get sqPsn(): number {
+      qp.close();
+      return 1;
+    },
+  };
+  assertThrows(() => qp.modify(hostile), TypeError, "queue pair: it is disposed");
+  assertEquals(recorder.takeOf("ibv_modify_qp"), []);
+  assertEquals(recorder.violations(), []);
+});
+
+Deno.test("QueuePair.modify() does not throw after the device has done it", () => {
+  using parts = record(UD);
+  const { qp } = parts;
+  qp.modify({ qpState: RESET });
+  recorder.take();
+  recorder.fail("___ibv_query_port", "EIO");
+  const init = { qpState: INIT, portNum: 1, qkey: QKEY, pkeyIndex: 0 };
+  assertThrows(() => qp.modify(init), VerbsError, "EIO");
+  assertEquals(recorder.takeOf("ibv_modify_qp"), []);
+  assertEquals(qp.state, RESET);
+});
+
+Deno.test("QueuePair.modify() explains a transition only where that is the cause", () => {
+  const cases: [QpType, QpState, QpAttrInit, "EINVAL" | "ENOMEM", string | undefined][] = [
+    [UD, RESET, { qpState: RTS, sqPsn: 0 }, "EINVAL", "cannot go from RESET to RTS"],
+    [UD, RESET, { qpState: INIT, portNum: 1 }, "EINVAL", "also needs pkeyIndex, qkey"],
+    [UD, RESET, { qpState: INIT, portNum: 1 }, "ENOMEM", undefined],
+    [UD, RTS, { qpState: QpState.SQD }, "EINVAL", undefined],
+    [UD, SQE, { qpState: RTS }, "EINVAL", undefined],
+    [UD, QpState.SQD, { qpState: RTS }, "EINVAL", undefined],
+    [UD, RTS, { qpState: RTS, qkey: 1 }, "EINVAL", undefined],
+    [UD, ERR, { qpState: INIT }, "EINVAL", "cannot go from ERR to INIT"],
+    [UD, RTS, { qpState: RTR }, "EINVAL", "cannot go from RTS to RTR"],
+    [RC, INIT, { qpState: RTR, pathMtu: 3, destQpNum: 1, rqPsn: 0 }, "EINVAL", "also needs ahAttr"],
+    [RC, RTR, { qpState: RTS, sqPsn: 0 }, "EINVAL", "timeout, retryCnt, rnrRetry, maxRdAtomic"],
+    [QpType.XRC_SEND, INIT, { qpState: RTR }, "EINVAL", "ahAttr, pathMtu, destQpNum, rqPsn"],
+    [QpType.RAW_PACKET, RESET, { qpState: INIT }, "EINVAL", "also needs portNum"],
+    [UD, RTS, { qkey: 1 }, "EINVAL", undefined],
+  ];
+  for (const [type, from, attr, code, expected] of cases) {
+    using parts = record(type === QpType.XRC_SEND ? RC : type);
+    const { pd, cq } = parts;
+    recorder.setField("qp", "state", BigInt(from));
+    const qp = new QueuePair(pd, { type, sendCq: cq, recvCq: cq, cap: CAP });
+    recorder.fail("ibv_modify_qp", code, { times: 1 });
+    const { hint } = assertThrows(() => qp.modify(attr), VerbsError);
+    if (expected === undefined) assertEquals(hint, undefined, JSON.stringify(attr));
+    else assertStringIncludes(hint!, expected);
+  }
+});
+
+Deno.test("new QueuePair() names the device's limits only if one is exceeded", () => {
+  using parts = record(UD);
+  const { pd, cq } = parts;
+  recorder.answer("ibv_query_device", { max_qp_wr: 100, max_sge: 8, max_qp: 5 });
+  recorder.fail("ibv_create_qp", "EINVAL");
+  const init = { type: UD, sendCq: cq, recvCq: cq };
+  const hintOf = (cap: Partial<typeof CAP> & Record<string, number>): string | undefined =>
+    assertThrows(() => new QueuePair(pd, { ...init, cap: { ...CAP, ...cap } }), VerbsError).hint;
+  const limits = "The device allows 100 work requests, 8 scatter/gather elements, 5 queue pairs";
+  assertEquals(hintOf({ maxSendWr: 101 }), limits);
+  assertEquals(hintOf({ maxRecvSge: 9 }), limits);
+  assertEquals(hintOf({ maxSendWr: 100, maxRecvSge: 8 }), undefined);
+});
+
+Deno.test("QueuePair.close() leaves the multicast groups first", () => {
+  using parts = record(UD);
+  const { qp } = parts;
+  qp.attachMcast(GROUP, 0);
+  qp.attachMcast(Gid.parse("ff0e::5678"), 3);
+  qp.attachMcast(Gid.parse("ff0e::9"), 0);
+  qp.detachMcast(Gid.parse("ff0e::9"), 0);
+  recorder.take();
+  qp.close();
+  const calls = recorder.takeOf("ibv_detach_mcast", "ibv_destroy_qp");
+  assertEquals(calls.map(({ verb, args }) => [verb, args.lid]), [
+    ["ibv_detach_mcast", 0],
+    ["ibv_detach_mcast", 3],
+    ["ibv_destroy_qp", undefined],
+  ]);
+  assertEquals(recorder.live("qp"), 0);
+});
+
+Deno.test("QueuePair.detachMcast() works after a close() that failed, and close() then succeeds", () => {
+  using parts = record(UD);
+  const { qp, context } = parts;
+  qp.attachMcast(GROUP, 0);
+  recorder.fail("ibv_detach_mcast", "EIO", { times: 1 });
+  const error = assertThrows(() => qp.close(), VerbsError);
+  assertEquals([error.verb, error.code], ["ibv_destroy_qp", "EBUSY"]);
+  assertStringIncludes(error.hint!, "attached to a multicast group");
+  assertEquals(recorder.violations(), ["qp0 ends while 1 others use it"]);
+  assertThrows(() => qp.attachMcast(GROUP, 0), TypeError, "it is disposed");
+  qp.detachMcast(GROUP, 0);
+  qp.close();
+  assertThrows(() => qp.detachMcast(GROUP, 0), TypeError, "it is disposed");
+  context.close();
+  assertEquals([recorder.live(), recorder.violations()], [0, []]);
+});
+
+Deno.test("QueuePair.attachMcast() refuses what is no group", () => {
+  class Short extends Gid {
+    override get bytes(): Uint8Array<ArrayBuffer> {
+      return new Uint8Array(1);
+    }
+  }
+  using parts = record(UD);
+  const { qp } = parts;
+  assertThrows(() => qp.attachMcast(bad("ff0e::1"), 0), TypeError, "it is not a Gid");
+  assertThrows(() => qp.attachMcast(bad(new Uint8Array(16)), 0), TypeError, "it is not a Gid");
+  assertThrows(() => qp.attachMcast(new Short(GROUP.bytes), 0), RangeError);
+  assertThrows(() => qp.attachMcast(GROUP, 65536), RangeError, "lid");
+  assertThrows(() => qp.detachMcast(GROUP, bad(null)), TypeError, "lid");
+  assertEquals(recorder.take(), []);
+});
+
+/** Posts a signaled send to a handle of its own. */
+function send({ qp, pd }: Recorded): AddressHandle {
+  const ah = handle(pd);
+  qp.postSend({ ah, remoteQpn: 1, remoteQkey: QKEY });
+  return ah;
+}
+
+for (
+  const [name, from, attr] of [
+    ["a reset", RTS, { qpState: RESET }],
+    ["the recovery from SQE", SQE, { qpState: RTS }],
+    ["the recovery from an assumed SQE", RTS, { qpState: RTS, curQpState: SQE }],
+  ] as const
+) {
+  Deno.test(`Completions of before ${name} do not count for later sends`, () => {
+    using parts = record(UD);
+    const { qp, cq } = parts;
+    send(parts).close();
+    send(parts).close();
+    for (const wr_id of [1n, 2n]) recorder.complete("cq0", { wr_id, qp_num: qp.qpNum });
+    recorder.overwrite("qp0", "state", BigInt(from));
+    assertEquals(recorder.live("ah"), 2);
+    qp.modify(attr);
+    assertEquals(recorder.live("ah"), 0);
+    send(parts).close();
+    // The completions are still there for the program, and none of them is of the last send.
+    assertEquals(cq.poll().map(({ wrId }) => wrId), [1n, 2n]);
+    assertEquals(recorder.live("ah"), 1);
+    recorder.complete("cq0", { wr_id: 3n, qp_num: qp.qpNum });
+    assertEquals(cq.poll().map(({ wrId }) => wrId), [3n]);
+    assertEquals(recorder.live("ah"), 0);
+    assertEquals(recorder.violations(), []);
+  });
+}
+
+Deno.test("Completions of a closed queue pair do not count for a later one of the same number", () => {
+  using parts = record(UD);
+  const { qp, pd, cq } = parts;
+  const { qpNum } = qp;
+  send(parts).close();
+  recorder.complete("cq0", { wr_id: 1n, qp_num: qpNum });
+  qp.close();
+  assertEquals(recorder.live("ah"), 0);
+  recorder.setField("qp", "qp_num", BigInt(qpNum));
+  const next = new QueuePair(pd, { type: UD, sendCq: cq, recvCq: cq, cap: CAP });
+  next.activateUd({ port: 1, qkey: QKEY });
+  assertEquals(next.qpNum, qpNum);
+  send({ ...parts, qp: next }).close();
+  assertEquals(cq.poll().map(({ wrId }) => wrId), [1n]);
+  assertEquals(recorder.live("ah"), 1);
+});
+
+Deno.test("Changes of a queue pair that is up leave its sends under way", () => {
+  using parts = record(UD);
+  const { qp } = parts;
+  send(parts).close();
+  qp.modify({ qpState: RTS, qkey: 5 });
+  qp.modify({ qpState: ERR });
+  assertEquals(recorder.live("ah"), 1);
+});
+
+Deno.test("Two UD queue pairs on one completion queue keep their handles apart", () => {
+  using parts = record(UD);
+  const { pd, cq } = parts;
+  const other = new QueuePair(pd, { type: UD, sendCq: cq, recvCq: cq, cap: CAP });
+  other.activateUd({ port: 1, qkey: QKEY });
+  const [mine, theirs] = [send(parts), send({ ...parts, qp: other })];
+  mine.close();
+  theirs.close();
+  assertEquals(recorder.live("ah"), 2);
+  recorder.complete("cq0", { qp_num: other.qpNum });
+  cq.poll();
+  assertEquals(recorder.live("ah"), 1);
+  // A failed completion does not tell what it is of.
+  recorder.complete("cq0", { qp_num: parts.qp.qpNum, status: 5 });
+  cq.poll();
+  assertEquals(recorder.live("ah"), 1);
+  recorder.complete("cq0", { qp_num: parts.qp.qpNum });
+  cq.poll();
+  assertEquals(recorder.live("ah"), 0);
+});
+
+Deno.test("QueuePair.query() reads what the device reports", () => {
+  using parts = record(UD);
+  recorder.answer("ibv_query_qp", {
+    sq_draining: 1,
+    path_mtu: 3,
+    alt_timeout: 7,
+    qkey: 0xffff_ffff,
+  });
+  const { attr, sqSigAll } = parts.qp.query(QpAttrMask.QKEY);
+  assertEquals([attr.sqDraining, attr.pathMtu, attr.altTimeout, attr.qkey], [1, 3, 7, 0xffff_ffff]);
+  assertEquals(sqSigAll, false);
+  assertEquals(recorder.takeOne("ibv_query_qp").args.attr_mask, QpAttrMask.QKEY);
+});
+
+Deno.test("console.log shows a queue pair on one line with names", () => {
+  using parts = record(UD);
+  const { qp } = parts;
+  assertEquals(Deno.inspect(qp), `QueuePair { type: "UD", qpNum: ${qp.qpNum}, state: "RTS" }`);
+  qp.close();
+  assertEquals(Deno.inspect(qp), "QueuePair { disposed }");
+});
