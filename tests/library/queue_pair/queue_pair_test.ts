@@ -2,7 +2,7 @@
 import * as recorder from "../../provider/recorder.ts";
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import {
-  AddressHandle,
+  type AddressHandle,
   CompletionQueue,
   Context,
   Gid,

@@ -139,7 +139,7 @@ Deno.test("QueuePair.postSend() reads each attribute once", () => {
   const target = datagram(parts);
   const reads: PropertyKey[] = [];
   const watched = new Proxy({ ...target, wrId: 1, signaled: true, solicited: true }, {
-    get(object, key) {
+    get(object, key): unknown {
       reads.push(key);
       return Reflect.get(object, key);
     },
