@@ -236,11 +236,12 @@ function register(pd: ProtectionDomain, provide: () => Memory, access: number): 
   const parent = pd.unsafeHandle;
   const memory = provide();
   const { bytes, native } = memory;
+  const { length } = bytes;
   const addr = bufferAddress(bytes);
-  const handle = verbs().ibv_reg_mr_iova2(parent, addr, BigInt(bytes.length), addr, access);
+  const handle = verbs().ibv_reg_mr_iova2(parent, addr, BigInt(length), addr, access);
   if (handle === null) native?.free();
   const registered = checkHandle("ibv_reg_mr", "register memory", handle, {
-    detail: () => `${bytes.length} bytes, access ${namesOf(AccessFlags, access)}`,
+    detail: () => `${length} bytes, access ${namesOf(AccessFlags, access)}`,
     hint: (code) => hintRegister(code, access),
   });
   if (native === undefined) pin(handleAddress(registered), bytes);

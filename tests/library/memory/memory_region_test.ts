@@ -65,6 +65,7 @@ Deno.test("MemoryRegion frees its memory when the registration fails", () => {
     const error = assertThrows(() => new MemoryRegion(recorded.pd, 2 ** 30, 1), VerbsError);
     assertEquals([error.verb, error.code], ["ibv_reg_mr", "ENOMEM"]);
     assertStringIncludes(error.hint!, "ulimit -l");
+    assertStringIncludes(error.message, "(1073741824 bytes, access LOCAL_WRITE)");
   };
   register();
   const before = addressSpace();
