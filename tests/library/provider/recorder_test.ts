@@ -12,6 +12,7 @@ import {
   verbs,
 } from "../../../ffi/mod.ts";
 import { prototypes } from "../header.ts";
+import { objects } from "./objects.ts";
 
 function open(): IbvContext {
   recorder.reset();
@@ -194,4 +195,88 @@ Deno.test("The recorder has every exported verb of the header, and every op of a
   ].filter(([, offset]) => view.getBigUint64(offset) === 0n).map(([name]) => name);
   // libibverbs keeps its own state there.
   assertEquals(empty, ["priv"]);
+});
+
+Deno.test("The recorder notices readers and steps out of place in polling", () => {
+  const { ibv_cq_ex: cq } = objects();
+  const attr = Deno.UnsafePointer.of(new Uint8Array(structs.ibv_poll_cq_attr.size));
+  recorder.complete("cq1", { wr_id: 7n, byte_len: 9 });
+  verbs().ibv_next_poll(cq as never);
+  assertEquals(recorder.violations(), ["ibv_next_poll: the queue is not polled"]);
+  recorder.complete("cq1", { wr_id: 8n });
+  assertEquals(verbs().ibv_start_poll(cq as never, attr), 0);
+  verbs().ibv_wc_read_byte_len(cq as never);
+  assertEquals(recorder.violations(), ["ibv_wc_read_byte_len: the queue was not made to tell"]);
+  assertEquals(errnoName(verbs().ibv_next_poll(cq as never)), "ENOENT");
+  verbs().ibv_destroy_cq(cq as never);
+  assertEquals(recorder.violations(), [
+    "ibv_destroy_cq: the queue is between ibv_start_poll and ibv_end_poll",
+  ]);
+});
+
+Deno.test("The recorder notices builders out of place", () => {
+  const { ibv_qp_ex: qp } = objects();
+  verbs().ibv_wr_send(qp as never);
+  verbs().ibv_wr_complete(qp as never);
+  verbs().ibv_wr_start(qp as never);
+  verbs().ibv_wr_start(qp as never);
+  assertEquals(recorder.violations(), [
+    "ibv_wr_send: the queue pair is not between ibv_wr_start and ibv_wr_complete",
+    "ibv_wr_send: the queue pair was not made for it",
+    "ibv_wr_complete: the queue pair has no requests under way",
+    "ibv_wr_start: the queue pair has requests under way",
+  ]);
+});
+
+Deno.test("callAllocators() takes the memory of queues from their parent domain", () => {
+  const { ibv_context: context, ibv_pd: pd } = objects();
+  const memory = new Uint8Array(4096);
+  const asked: unknown[][] = [];
+  using stack = new DisposableStack();
+  const callback = (
+    definition: Deno.UnsafeCallbackDefinition,
+    body: (...args: unknown[]) => unknown,
+  ) => {
+    const made = new Deno.UnsafeCallback(definition, body as never);
+    stack.defer(() => made.close());
+    return Deno.UnsafePointer.value(made.pointer);
+  };
+  const alloc = callback(
+    { parameters: ["pointer", "pointer", "usize", "usize", "u64"], result: "pointer" },
+    (_pd, _context, ...rest) => {
+      asked.push(rest);
+      return Deno.UnsafePointer.of(memory);
+    },
+  );
+  const free = callback(
+    { parameters: ["pointer", "pointer", "pointer", "u64"], result: "void" },
+    () => {
+      asked.push(["free"]);
+    },
+  );
+  const { ibv_parent_domain_init_attr, ibv_cq_init_attr_ex } = structs;
+  const domain = new DataView(new ArrayBuffer(ibv_parent_domain_init_attr.size));
+  domain.setBigUint64(
+    ibv_parent_domain_init_attr.fields.pd.offset,
+    Deno.UnsafePointer.value(pd!),
+    true,
+  );
+  domain.setUint32(ibv_parent_domain_init_attr.fields.comp_mask.offset, 1, true);
+  domain.setBigUint64(ibv_parent_domain_init_attr.fields.alloc.offset, alloc, true);
+  domain.setBigUint64(ibv_parent_domain_init_attr.fields.free.offset, free, true);
+  const parent = verbs().ibv_alloc_parent_domain(context as never, domain)!;
+  const init = new DataView(new ArrayBuffer(ibv_cq_init_attr_ex.size));
+  const { cqe, comp_mask, parent_domain } = ibv_cq_init_attr_ex.fields;
+  init.setUint32(cqe.offset, 4, true);
+  init.setUint32(comp_mask.offset, 2, true);
+  init.setBigUint64(parent_domain.offset, Deno.UnsafePointer.value(parent), true);
+  recorder.callAllocators();
+  const cq = verbs().ibv_create_cq_ex(context as never, init)!;
+  verbs().ibv_destroy_cq(cq as never);
+  assertEquals(asked, [[BigInt(4 * structs.ibv_wc.size), 4096n, 1n], ["free"]]);
+  assertEquals(memory[0], 0xa5);
+  assertEquals(recorder.takeOf("alloc", "free").map(({ verb, args }) => [verb, args.pd]), [
+    ["alloc", "pd1"],
+    ["free", "pd1"],
+  ]);
 });
