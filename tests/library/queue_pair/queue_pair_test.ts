@@ -15,8 +15,11 @@ import {
   QpState,
   QpType,
   QueuePair,
+  RwqIndirectionTable,
+  RxHash,
   SendOpsFlags,
   VerbsError,
+  WorkQueue,
 } from "../../../mod.ts";
 import type { Fields, RecordedStruct } from "../../provider/records.ts";
 import { handle, QKEY, record, type Recorded } from "../work/recorded.ts";
@@ -343,6 +346,39 @@ Deno.test("QueuePair.detachMcast() works after a close() that failed, and close(
   assertThrows(() => qp.detachMcast(GROUP, 0), TypeError, "it is disposed");
   context.close();
   assertEquals([recorder.live(), recorder.violations()], [0, []]);
+});
+
+Deno.test("QueuePair.close() leaves each group once however often it is called", () => {
+  using parts = record(UD);
+  const { qp } = parts;
+  qp.attachMcast(GROUP, 0);
+  recorder.take();
+  recorder.fail("ibv_destroy_qp", "EIO", { times: 1 });
+  assertThrows(() => qp.close(), VerbsError, "EIO");
+  qp.close();
+  const verbs = recorder.takeOf("ibv_detach_mcast", "ibv_destroy_qp").map(({ verb }) => verb);
+  assertEquals(verbs, ["ibv_detach_mcast", "ibv_destroy_qp", "ibv_destroy_qp"]);
+});
+
+Deno.test("new QueuePair() with a table leaves out the send queue that is not asked for", () => {
+  using parts = record(UD);
+  const { pd, cq, context } = parts;
+  const wq = new WorkQueue(pd, { maxWr: 1, maxSge: 1, cq });
+  const rwqIndTbl = new RwqIndirectionTable(context, [wq]);
+  const rxHashConf = new RxHash({ rxHashKey: new Uint8Array(40), rxHashFieldsMask: 3 });
+  const init = { type: QpType.RAW_PACKET, rwqIndTbl, rxHashConf, sendCq: cq };
+  recorder.take();
+  const receiver = new QueuePair(pd, init);
+  const both = new QueuePair(pd, { ...init, cap: { maxSendWr: 2 } });
+  const attrs = recorder.takeOf("ibv_create_qp_ex").map(({ args }) =>
+    (args.attr as RecordedStruct).fields
+  );
+  assertEquals(attrs.map((attr) => attr.send_cq), [null, "cq0"]);
+  assertEquals(attrs.map((attr) => attr["cap.max_send_sge"]), [0, 1]);
+  assertEquals(attrs.map((attr) => attr["cap.max_recv_sge"]), [0, 0]);
+  assertThrows(() => receiver.postSend({}), TypeError, "the queue pair has no send queue");
+  assertThrows(() => both.postRecv({}), TypeError, "no receive queue of its own");
+  both.postSend({});
 });
 
 Deno.test("QueuePair.attachMcast() refuses what is no group", () => {

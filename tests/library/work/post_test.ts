@@ -35,7 +35,7 @@ Deno.test("QueuePair.postSend() posts every request once when a getter posts ano
   const { qp } = parts;
   const target = datagram(parts);
   const inner = { ...target, wrId: 3 };
-  qp.postSend(target);
+  qp.postSend([target, target]);
   recorder.take();
   qp.postSend([
     { ...target, wrId: 1 },
@@ -54,6 +54,8 @@ Deno.test("QueuePair.postSend() posts every request once when a getter posts ano
 Deno.test("QueuePair.postRecv() posts every request once when a getter posts another one", () => {
   using parts = record(RC);
   const { qp } = parts;
+  qp.postRecv([{}, {}]);
+  recorder.take();
   qp.postRecv([{ wrId: 1 }, {
     get wrId(): number {
       qp.postRecv([{ wrId: 3 }, { wrId: 4 }]);
@@ -410,6 +412,17 @@ Deno.test("VerbsError.posted is exact for a run that starts above 0", () => {
   }
 });
 
+Deno.test("VerbsError.posted is undefined when the verb does not name the request", () => {
+  using parts = record(RC);
+  const list = new SendRequests({ capacity: 2 });
+  recorder.answerBytes("ibv_post_send", new Uint8Array(Uint32Array.of(1).buffer));
+  recorder.fail("ibv_post_send", "ENOMEM", { times: 1 });
+  assertEquals(assertThrows(() => parts.qp.postSend(list), VerbsError).posted, 1);
+  // A run of one has no second request: the recorder then names none.
+  recorder.fail("ibv_post_send", "EINVAL", { times: 1 });
+  assertEquals(assertThrows(() => parts.qp.postSend(list, 1), VerbsError).posted, undefined);
+});
+
 Deno.test("QueuePair.postSend() gives no hint of a state that is right", () => {
   using parts = record(RC);
   const { qp } = parts;
@@ -437,6 +450,57 @@ Deno.test("A list refused half-way keeps the address handles of the requests tha
   assertEquals(recorder.live("ah"), 1);
   first.close();
   assertEquals(recorder.live("ah"), 1);
+});
+
+Deno.test("A list refused half-way and posted again keeps all its address handles", () => {
+  using parts = record(UD);
+  const { qp, pd } = parts;
+  const [first, second] = [handle(pd), handle(pd)];
+  const target = { remoteQpn: 3, remoteQkey: QKEY };
+  const list = new SendRequests({ capacity: 2 });
+  for (const [i, ah] of [first, second].entries()) list.set(i, { ...target, ah });
+  recorder.answerBytes("ibv_post_send", new Uint8Array(Uint32Array.of(1).buffer));
+  recorder.fail("ibv_post_send", "ENOMEM", { times: 1 });
+  assertThrows(() => qp.postSend(list), VerbsError);
+  qp.postSend(list);
+  first.close();
+  second.close();
+  assertEquals(recorder.live("ah"), 2);
+});
+
+Deno.test("Each of several address handles in a list is kept by its own send", () => {
+  using parts = record(UD, { sqSigAll: true });
+  const { qp, pd, cq } = parts;
+  const list = new SendRequests({ capacity: 3 });
+  const target = { remoteQpn: 3, remoteQkey: QKEY };
+  for (let i = 0; i < 3; i++) list.set(i, { ...target, ah: handle(pd), signaled: false });
+  qp.postSend(list);
+  const ahs = Array.from({ length: 3 }, () => handle(pd));
+  ahs.forEach((ah, i) => list.setAh(i, ah));
+  qp.postSend(list);
+  for (const ah of ahs) ah.close();
+  for (let i = 0; i < 3; i++) recorder.complete("cq0", { qp_num: qp.qpNum });
+  cq.poll();
+  for (let alive = 3; alive > 0; alive--) {
+    assertEquals(recorder.live("ah") - 3, alive);
+    recorder.complete("cq0", { qp_num: qp.qpNum });
+    cq.poll();
+  }
+  assertEquals(recorder.live("ah") - 3, 0);
+});
+
+Deno.test("A memory region that a request no longer uses may be disposed", () => {
+  using parts = record(RC);
+  const { qp, mr, pd } = parts;
+  const gone = new MemoryRegion(pd, 64, 0);
+  const list = new SendRequests({ capacity: 1, maxSge: 2 });
+  list.set(0, { sge: [mr.slice(0, 8), gone.slice(0, 8)] });
+  list.setSge(0, mr.slice(0, 8));
+  gone.close();
+  qp.postSend(list);
+  list.setSge(0, [mr.slice(0, 8), mr.slice(0, 8)]);
+  qp.postSend(list);
+  assertEquals(postedIds(), [[0], [0]]);
 });
 
 Deno.test("A datagram's address handle is destroyed when its completion is polled, changed or not", () => {

@@ -235,6 +235,18 @@ Deno.test("SendRequests.setLength() counts from the length that the request has 
   // The recorder's port has an MTU of 1024.
   assertThrows(() => qp.postSend(list), RangeError, "its message has 1025 bytes");
   assertEquals(posted()[0]![0]!.sges[0]!.length, 1024);
+  list.setSge(0, big.slice(8000, 100));
+  list.setLength(0, 192);
+  assertThrows(() => list.setLength(0, 193), RangeError, "length 193: it is not within 0 to 192");
+});
+
+Deno.test("RequestList.setSge() refuses more elements than there is room for", () => {
+  using parts = record(RC);
+  const list = new SendRequests({ capacity: 2, maxSge: 2 });
+  const sge = parts.mr.slice(0, 8);
+  const message = "it has 3 scatter/gather elements, and there is room for 2";
+  assertThrows(() => list.setSge(0, [sge, sge, sge]), RangeError, message);
+  assertThrows(() => list.set(1, { sge: [sge, sge, sge] }), RangeError, message);
 });
 
 Deno.test("A list has neither buffer nor view that a caller could detach", () => {
