@@ -114,9 +114,20 @@ export interface Tool {
   readonly flags?: readonly FlagName[];
   /** Defaults that differ from those in the table. */
   readonly defaults?: Readonly<Partial<Record<NumberName, number>>>;
+  /** Refuses options that do not fit together. */
+  readonly check?: (options: Options) => void;
 }
 
-const COMMON_NUMBERS = ["port", "ib-port", "size", "rx-depth", "iters", "sl", "timeout"] as const;
+const COMMON_NUMBERS = [
+  "port",
+  "ib-port",
+  "size",
+  "rx-depth",
+  "iters",
+  "sl",
+  "timeout",
+  "warm-up",
+] as const;
 const COMMON_FLAGS = ["events", "chk"] as const;
 
 function entriesOf({ numbers = [], flags = [] }: Tool): (readonly [string, Shown])[] {
@@ -176,7 +187,7 @@ export function parseOptions(tool: Tool, args: readonly string[]): Options | und
   const [host, ...rest] = (given._ as unknown[]).map(String);
   if (rest.length > 0) throw new UsageError("There is one host at most");
   const gid = given["gid-idx"] as string | undefined;
-  return {
+  const options: Options = {
     host,
     ibDev: given["ib-dev"] as string | undefined,
     gidIdx: gid === undefined ? undefined : wholeNumber("--gid-idx", gid, 0, 255),
@@ -187,6 +198,8 @@ export function parseOptions(tool: Tool, args: readonly string[]): Options | und
       Object.keys(NUMBERS).map((name) => [camelCase(name), numberOf(tool, given, name)]),
     ) as { readonly [N in NumberName as Camel<N>]: number },
   };
+  tool.check?.(options);
+  return options;
 }
 
 function numberOf(tool: Tool, given: Readonly<Record<string, unknown>>, name: string): number {

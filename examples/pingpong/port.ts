@@ -1,9 +1,12 @@
 /** What the ping-pong examples ask of the device's port. */
 
-import { type Context, Gid, LinkLayer } from "@rdma/ibverbs";
+import { type AhAttrInit, type Context, Gid, LinkLayer, Mtu, mtuBytes } from "@rdma/ibverbs";
 import { UsageError } from "../support/command_line.ts";
 import type { Address } from "./address.ts";
 import type { Options } from "./options.ts";
+
+/** The largest number of routers on the way to the peer. */
+const HOP_LIMIT = 64;
 
 /**
  * The address of this side, without the queue pair.
@@ -26,4 +29,23 @@ export function addressOf(context: Context, { gidIdx, ibPort }: Options): Omit<A
       ? new Gid(new Uint8Array(16))
       : context.queryGidEx(ibPort, gidIdx).gid,
   };
+}
+
+/**
+ * The address of a peer.
+ *
+ * @throws {UsageError} If the peer has a GID and no GID index is given here.
+ */
+export function addressTo({ lid, gid }: Address, { gidIdx, ibPort, sl }: Options): AhAttrInit {
+  const isGlobal = gid.interfaceId !== 0n;
+  if (isGlobal && gidIdx === undefined) {
+    throw new UsageError("The peer was started with a GID index, so --gid-idx is needed here too");
+  }
+  const grh = { dgid: gid, sgidIndex: gidIdx ?? 0, hopLimit: HOP_LIMIT };
+  return { portNum: ibPort, dlid: lid, sl, ...isGlobal && { grh } };
+}
+
+/** The path MTU that `--mtu` names. It is undefined if there is none of that size. */
+export function pathMtu({ mtu }: Options): Mtu | undefined {
+  return Object.values(Mtu).find((value) => mtuBytes(value) === mtu);
 }

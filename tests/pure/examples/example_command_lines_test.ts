@@ -1,7 +1,9 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { helpOf, parseOptions } from "../../../examples/pingpong/options.ts";
 import { UsageError } from "../../../examples/support/command_line.ts";
-import { TOOL } from "../../../examples/ud_pingpong/tool.ts";
+import { TOOLS } from "../../../examples/pingpong/tools.ts";
+
+const TOOL = TOOLS.ud_pingpong;
 
 Deno.test("parseOptions() has the defaults of ibv_ud_pingpong", () => {
   const options = parseOptions(TOOL, [])!;

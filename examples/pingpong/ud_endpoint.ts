@@ -1,4 +1,4 @@
-/** The verbs objects of one side. */
+/** The verbs objects of one side of ud_pingpong. */
 
 import {
   AccessFlags,
@@ -17,21 +17,19 @@ import {
   SendRequests,
   type WorkCompletion,
 } from "@rdma/ibverbs";
-import type { Address } from "../pingpong/address.ts";
-import type { Options } from "../pingpong/options.ts";
-import { RECV, SEND, type Side } from "../pingpong/ping_pong.ts";
-import { addressOf } from "../pingpong/port.ts";
 import { UsageError } from "../support/command_line.ts";
+import type { Address } from "./address.ts";
+import type { Options } from "./options.ts";
+import { RECV, SEND } from "./ping_pong.ts";
+import { addressOf, addressTo } from "./port.ts";
+import type { Endpoint } from "./run.ts";
 
 const QKEY = 0x1111_1111;
 
-/** The largest number of routers on the way to the peer. */
-const HOP_LIMIT = 64;
-
 /** A queue pair with posted receives. It cannot send yet. */
-export class Endpoint implements Disposable, Side {
+export class UdEndpoint implements Endpoint {
   /** The address of the queue pair. */
-  readonly address: Address;
+  readonly addresses: readonly [Address];
   /** Completion queue of sends and receives. */
   readonly cq: CompletionQueue;
   readonly queuePairs = 1;
@@ -60,7 +58,7 @@ export class Endpoint implements Disposable, Side {
     qp.modify({ qpState: QpState.INIT, pkeyIndex: 0, portNum: ibPort, qkey: QKEY });
     const mr = stack.use(new MemoryRegion(pd, Grh.SIZE + size, AccessFlags.LOCAL_WRITE));
 
-    this.address = { ...here, qpn: qp.qpNum };
+    this.addresses = [{ ...here, qpn: qp.qpNum }];
     this.#options = options;
     this.#pd = pd;
     this.cq = cq;
@@ -82,40 +80,28 @@ export class Endpoint implements Disposable, Side {
     return this.#buffer.subarray(Grh.SIZE);
   }
 
-  /** Takes the queue pair to RTS. After it the queue pair can send. */
-  activate(): void {
+  /** Takes the queue pair to RTS, and makes sends go to an address unless `--reply-from-wc` is given. */
+  connect([there]: readonly Address[]): void {
     this.#qp.modify({ qpState: QpState.RTR });
-    this.#qp.modify({ qpState: QpState.RTS, sqPsn: this.address.psn });
+    this.#qp.modify({ qpState: QpState.RTS, sqPsn: this.addresses[0].psn });
+    if (this.#options.replyFromWc) return;
+    this.#sendTo(new AddressHandle(this.#pd, addressTo(there!, this.#options)), there!.qpn);
   }
 
-  /** Makes later sends go to an address. */
-  sendTo({ lid, qpn, gid }: Address): void {
-    const { gidIdx, ibPort, sl } = this.#options;
-    const isGlobal = gid.interfaceId !== 0n;
-    if (isGlobal && gidIdx === undefined) {
-      throw new UsageError(
-        "The peer was started with a GID index, so --gid-idx is needed here too",
-      );
-    }
-    const grh = { dgid: gid, sgidIndex: gidIdx ?? 0, hopLimit: HOP_LIMIT };
-    this.#send(
-      new AddressHandle(this.#pd, { portNum: ibPort, dlid: lid, sl, ...isGlobal && { grh } }),
-      qpn,
-    );
-  }
-
-  /** Makes later sends go to the sender of a datagram that is in the buffer. Returns the sender as text. */
-  sendToSenderOf(wc: WorkCompletion): string {
-    const { context } = this.#pd;
-    const attr = initAhFromWc(context, this.#options.ibPort, wc, new Grh(this.#buffer));
-    this.#send(new AddressHandle(this.#pd, attr), wc.srcQp);
+  /** With `--reply-from-wc`: makes sends go to the sender of the datagram in the buffer. */
+  readonly onFirst = (wc: WorkCompletion): void => {
+    if (!this.#options.replyFromWc) return;
+    const attr = initAhFromWc(this.#pd.context, this.#options.ibPort, wc, new Grh(this.#buffer));
+    this.#sendTo(new AddressHandle(this.#pd, attr), wc.srcQp);
     const { dlid, grh, sl } = attr;
-    return `LID 0x${dlid.toString(16).padStart(4, "0")}, QPN 0x${
-      wc.srcQp.toString(16).padStart(6, "0")
-    }, SL ${sl}, GID ${grh.dgid} to GID index ${grh.sgidIndex}`;
-  }
+    const lid = dlid.toString(16).padStart(4, "0");
+    const qpn = wc.srcQp.toString(16).padStart(6, "0");
+    console.log(
+      `  reply address:  LID 0x${lid}, QPN 0x${qpn}, SL ${sl}, GID ${grh.dgid} to GID index ${grh.sgidIndex}`,
+    );
+  };
 
-  #send(ah: AddressHandle, qpn: number): void {
+  #sendTo(ah: AddressHandle, qpn: number): void {
     this.#sends.setAh(0, ah);
     this.#sends.setRemote(0, qpn, QKEY);
   }

@@ -1,0 +1,73 @@
+/** The course of a ping-pong, from the command line to the report. */
+
+import { Context, listDevices, type WorkCompletion } from "@rdma/ibverbs";
+import { type Address, formatAddress } from "./address.ts";
+import { exchangeAsClient, exchangeAsServer } from "./exchange.ts";
+import { isMarked, mark } from "./marks.ts";
+import { helpOf, type Options, parseOptions, type Tool } from "./options.ts";
+import { PingPong, type Side } from "./ping_pong.ts";
+import { report } from "./report.ts";
+import { warmUp } from "./warm_up.ts";
+
+/** The verbs objects of one side. */
+export interface Endpoint extends Disposable, Side {
+  /** The addresses of the queue pairs. */
+  readonly addresses: readonly Address[];
+  /** The message in the buffer. */
+  readonly message: Uint8Array;
+  /** Connects the queue pairs to those of the peer. After it they can send. */
+  connect(there: readonly Address[]): void;
+  /** What to do with the completion of the first receive, before the answer is sent. */
+  readonly onFirst?: (wc: WorkCompletion) => void;
+}
+
+/** Makes the verbs objects of one side. */
+export type MakeEndpoint = (context: Context, options: Options) => Endpoint;
+
+/** Runs a tool. */
+export async function runTool(
+  tool: Tool,
+  args: readonly string[],
+  make: MakeEndpoint,
+): Promise<void> {
+  const options = parseOptions(tool, args);
+  if (options === undefined) return console.log(helpOf(tool));
+  // The C tools use the first device too, whether its port is active or not.
+  using context = Context.open(options.ibDev ?? listDevices()[0]?.name);
+  using endpoint = make(context, options);
+  warmUp(context, options, make);
+  // ibv_ud_pingpong, and no other tool, prints a colon here.
+  const separator = tool.name === "ud_pingpong" ? ":" : ",";
+  for (const here of endpoint.addresses) {
+    console.log(`  local address:  ${formatAddress(here, separator)}`);
+  }
+  for (const there of await connect(endpoint, options)) {
+    console.log(`  remote address: ${formatAddress(there, ",")}`);
+  }
+  await play(endpoint, options);
+}
+
+async function play(endpoint: Endpoint, options: Options): Promise<void> {
+  const { host, chk, events } = options;
+  const pingPong = new PingPong(endpoint, options);
+  pingPong.onFirst = endpoint.onFirst;
+  if (chk && host !== undefined) mark(endpoint.message);
+  if (host !== undefined) pingPong.start();
+  const start = performance.now();
+  if (events) await pingPong.sleep();
+  else pingPong.poll();
+  report(performance.now() - start, options);
+  if (chk && host === undefined && !isMarked(endpoint.message)) Deno.exitCode = 1;
+}
+
+/** Exchanges addresses with the peer and connects to it. */
+async function connect(endpoint: Endpoint, options: Options): Promise<Address[]> {
+  const { host, port, timeout } = options;
+  const exchange = { port, timeout, here: endpoint.addresses };
+  if (host === undefined) {
+    return await exchangeAsServer(exchange, (there) => endpoint.connect(there));
+  }
+  const there = await exchangeAsClient(host, exchange);
+  endpoint.connect(there);
+  return there;
+}

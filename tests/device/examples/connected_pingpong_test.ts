@@ -1,0 +1,67 @@
+// rc_pingpong and uc_pingpong with their C tools, in both roles.
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { deviceTest } from "../setup.ts";
+import { assertPlayed, COLD, example, play, type Played, tool } from "./pingpong.ts";
+
+for (const name of ["rc_pingpong", "uc_pingpong"]) {
+  const ours = example(name, COLD);
+  const theirs = tool(name);
+
+  for (const index of [0, 1]) {
+    for (const events of [false, true]) {
+      const how = `over GID ${index}${events ? " with events" : ""}`;
+      const args = ["-g", `${index}`, ...events ? ["-e"] : []];
+      const played: Played = { index, iters: 1000, size: 4096, separator: "," };
+
+      deviceTest(`${name} serves ibv_${name} ${how}`, async () => {
+        assertPlayed(await play(ours, theirs, args), played);
+      });
+
+      deviceTest(`${name} connects to ibv_${name} ${how}`, async () => {
+        assertPlayed(await play(theirs, ours, args), played);
+      });
+    }
+  }
+
+  deviceTest(
+    `${name} works with itself, warmed up, with other sizes and checked marks`,
+    async () => {
+      const warm = example(name, "--warm-up=1500");
+      const args = [
+        "-g",
+        "1",
+        "-n",
+        "300",
+        "-s",
+        "10000",
+        "-m",
+        "512",
+        "-r",
+        "20",
+        "-c",
+        "-l",
+        "3",
+      ];
+      assertPlayed(await play(warm, warm, args), {
+        index: 1,
+        iters: 300,
+        size: 10000,
+        separator: ",",
+      });
+    },
+  );
+
+  deviceTest(`${name} reports each page without a mark`, async () => {
+    const args = ["-g", "1", "-n", "10", "-s", "5000"];
+    const [server] = await play(example(name, COLD, "-c"), ours, args);
+    assertStringIncludes(server.stdout, "invalid data in page 0\ninvalid data in page 1\n");
+    assertEquals(server.code, 1);
+  });
+
+  deviceTest(`${name} refuses an MTU that does not exist`, async () => {
+    await using program = ours(["-g", "1", "-m", "1500"]);
+    const { code, stderr } = await program.ending;
+    assertStringIncludes(stderr, "--mtu takes 256, 512, 1024, 2048 or 4096");
+    assertEquals(code, 2);
+  });
+}
