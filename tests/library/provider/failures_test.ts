@@ -11,7 +11,7 @@ import {
   ProtectionDomain,
   QpType,
   QueuePair,
-  Resource,
+  type Resource,
   RwqIndirectionTable,
   VerbsError,
   WorkQueue,

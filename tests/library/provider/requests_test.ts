@@ -2,6 +2,7 @@
 import {
   AccessFlags,
   AddressHandle,
+  type AhAttrInit,
   CompletionChannel,
   CompletionQueue,
   Gid,
@@ -23,7 +24,7 @@ import { type Fixture, MEMORY, testRequests } from "../../provider/fixture.ts";
 
 const RATE_10_GBPS = 3;
 
-function path(dgid: string) {
+function path(dgid: string): AhAttrInit {
   const grh = {
     dgid: Gid.parse(dgid),
     flowLabel: 0xabcde,
