@@ -44,6 +44,7 @@ static const struct stub_file files[] = {
 	{ "record", stub_record_show, stub_record_write },
 	{ "fail", stub_fail_show, stub_fail_write },
 	{ "stats", stats_show, NULL },
+	{ "grh_required", stub_grh_show, stub_grh_write },
 	{ "clock", stub_clock_show, stub_clock_write },
 	{ "event", NULL, stub_event_write },
 	{ "packet", NULL, stub_packet_write },

@@ -194,6 +194,7 @@ static int event_line(char *line)
 
 	if (!strcmp(name, "reset")) {
 		stub_ports_reset(stub_hca);
+		stub_grh_reset();
 		return 0;
 	}
 	if (!known || (known->target == OF_DEVICE) != !number)

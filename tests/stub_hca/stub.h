@@ -265,6 +265,11 @@ int stub_query_pkey(struct ib_device *device, u32 number, u16 index, u16 *pkey);
 enum rdma_link_layer stub_link_layer(struct ib_device *device, u32 number);
 int stub_port_immutable(struct ib_device *device, u32 number, struct ib_port_immutable *immutable);
 
+/* grh.c */
+void stub_grh_reset(void);
+int stub_grh_show(struct seq_file *out);
+int stub_grh_write(char *text);
+
 /* context.c */
 u32 stub_context_number(struct ib_udata *udata);
 int stub_alloc_ucontext(struct ib_ucontext *context, struct ib_udata *udata);

@@ -23,10 +23,14 @@ int stub_open_xrcd(struct ib_xrcd *ib, struct ib_udata *udata)
 	return err;
 }
 
+/*
+ * Fails for domains of a file only: the core counts one more user of a domain that was not closed,
+ * which it uncounts at the next attempt if there is a file, and never if there is none.
+ */
 int stub_close_xrcd(struct ib_xrcd *ib, struct ib_udata *udata)
 {
 	struct stub_xrcd *xrcd = to_stub(ib, xrcd);
-	int err = stub_fail("close_xrcd");
+	int err = ib->inode ? stub_fail("close_xrcd") : 0;
 
 	stub_record("close_xrcd", err, "'xrcd':%u", xrcd->number);
 	if (err)
