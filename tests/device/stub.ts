@@ -1,6 +1,7 @@
 /**
- * What the tests on the stub HCA share: its files under debugfs, which tell what reached it, feed it packets and make it
- * fail. See tests/stub_hca/README.md. Importing this throws where the stub is not there.
+ * Helpers for tests on the stub HCA. They write and read its files under debugfs: the record of calls, failures, counts,
+ * packets. Events, ports and the clock are in stub_events.ts. See tests/stub_hca/README.md. Importing this file throws if
+ * the stub is not loaded.
  */
 
 import { assertEquals, assertThrows } from "@std/assert";
@@ -23,12 +24,16 @@ import { deviceTest } from "./setup.ts";
 
 /** The name of the stub's device. */
 export const STUB = "stub0";
-/** Its InfiniBand port. */
+/** The stub's InfiniBand port. */
 export const IB_PORT = 1;
-/** That port's LID. */
+/** The LID of the InfiniBand port. */
 export const IB_LID = 0x12;
-/** Its Ethernet port. */
+/** The P_Key at index 1 of the InfiniBand port. */
+export const IB_PKEY = 0x8123;
+/** The stub's Ethernet port. */
 export const ETHERNET_PORT = 2;
+/** The P_Key at index 2 of the Ethernet port. */
+export const ETHERNET_PKEY = 0x4567;
 /** Bits of all IPv4 and IPv6 addresses and TCP and UDP ports. */
 export const ALL_FIELDS = 0xff;
 
@@ -38,9 +43,14 @@ try {
   Deno.statSync(FILES);
 } catch (cause) {
   throw new Error(
-    'Cannot run tests of work queues: the stub HCA is not there. "deno task test" loads it',
+    'Cannot run tests on the stub HCA: it is not loaded. "deno task test" loads it',
     { cause },
   );
+}
+
+/** Writes a line to one of the stub's files. */
+export function writeStub(file: string, line: string): void {
+  Deno.writeTextFileSync(`${FILES}/${file}`, `${line}\n`);
 }
 
 /** A call that reached the stub. */
@@ -51,7 +61,7 @@ export interface Call {
   readonly [attribute: string]: unknown;
 }
 
-/** What reached the stub since the test began, or since {@linkcode forget}; of one verb, or all. */
+/** The calls that reached the stub since the test began, or since {@linkcode forget}: of one verb, or of all. */
 export function calls(verb?: string): Call[] {
   const lines = Deno.readTextFileSync(`${FILES}/record`).split("\n").filter((line) => line !== "");
   const all = lines.map((line) => JSON.parse(line) as Call);
@@ -70,30 +80,60 @@ export function assertLastCall(verb: string, expected: Readonly<Record<string, u
   assertEquals(Object.fromEntries(found), expected);
 }
 
+/**
+ * The stub's number of the object that was made last. Completion queues and shared receive queues do not tell their
+ * number to their owner.
+ */
+export function newest(kind: "cq" | "srq" | "qp" | "wq" | "table" | "flow" | "xrcd"): number {
+  const verbs = { table: "create_rwq_ind_table", xrcd: "open_xrcd" } as Record<string, string>;
+  const made = calls(verbs[kind] ?? `create_${kind}`).filter((call) => call.ret === 0).at(-1);
+  if (made === undefined) throw new Error(`Cannot find the newest ${kind}: none was made`);
+  return made[kind] as number;
+}
+
 /** Clears the record. */
 export function forget(): void {
-  Deno.writeTextFileSync(`${FILES}/record`, "\n");
+  writeStub("record", "");
 }
 
-/** Makes the next calls of a verb fail. */
-export function failNext(verb: string, errno: string, count = 1): void {
-  Deno.writeTextFileSync(`${FILES}/fail`, `${verb} ${errno} ${count}\n`);
+/**
+ * Makes the next calls of a verb fail.
+ *
+ * @param verb One of the verbs that tests/stub_hca/README.md lists under "fail".
+ * @param count How many calls fail.
+ * @param after How many calls succeed before.
+ */
+export function failNext(verb: string, errno: string, count = 1, after = 0): void {
+  writeStub("fail", `${verb} ${errno} ${count} ${after}`);
 }
 
-/** What the stub counts of its objects. */
-const KINDS = ["contexts", "pds", "mrs", "cqs", "qps", "wqs", "tables", "pinned_pages"] as const;
+/** Kinds of objects that the stub counts. */
+const KINDS = [
+  "contexts",
+  "pds",
+  "mrs",
+  "mws",
+  "cqs",
+  "srqs",
+  "xrcds",
+  "qps",
+  "wqs",
+  "tables",
+  "flows",
+  "mcasts",
+  "pinned_pages",
+] as const;
 
-/** How many objects are alive in the stub, by kind. */
+/** The number of objects that exist in the stub, by kind. */
 export function alive(): Record<typeof KINDS[number], number> {
   const stats = JSON.parse(Deno.readTextFileSync(`${FILES}/stats`));
   return Object.fromEntries(KINDS.map((kind) => [kind, stats[kind]])) as ReturnType<typeof alive>;
 }
 
-/** Has frames arrive for a queue pair. */
+/** Delivers frames to a raw packet queue pair. */
 export function deliver(qp: QueuePair, frames: readonly Uint8Array[]): void {
-  const lines = frames.map((frame) => `${qp.qpNum} ${frame.toHex()}\n`);
   // one by one, because one write holds whole lines and is of limited length
-  for (const line of lines) Deno.writeTextFileSync(`${FILES}/packet`, line);
+  for (const frame of frames) writeStub("packet", `${qp.qpNum} ${frame.toHex()}`);
 }
 
 /** A datagram without a GRH, as from another port of the fabric. */
@@ -105,14 +145,21 @@ export interface Datagram {
   readonly data: Uint8Array;
 }
 
-/** Has a datagram arrive for a UD queue pair. */
+/** Delivers a datagram to a UD queue pair, into its own receives or those of its shared receive queue. */
 export function deliverDatagram(qp: QueuePair, datagram: Datagram): void {
   const { slid, srcQp, sl, pathBits, data } = datagram;
-  const line = `${qp.qpNum} ${slid} ${srcQp} ${sl} ${pathBits} ${data.toHex()}\n`;
-  Deno.writeTextFileSync(`${FILES}/datagram`, line);
+  writeStub("datagram", `${qp.qpNum} ${slid} ${srcQp} ${sl} ${pathBits} ${data.toHex()}`);
 }
 
-/** Registers a test that fails when the kernel or the stub holds other objects after it than before. */
+/** Delivers a message that an XRC target queue pair receives for a shared receive queue of its XRC domain. */
+export function deliverXrc(qpNum: number, srqNum: number, data: Uint8Array): void {
+  writeStub("xrc", `${qpNum} ${srqNum} ${data.toHex()}`);
+}
+
+/**
+ * Registers a test on the stub. The test fails if the kernel or the stub holds other objects after it than before. After
+ * the test no verb is armed to fail, and ports and clock have their first values.
+ */
 export function stubTest(name: string, body: () => void | Promise<void>): void {
   deviceTest(name, async () => {
     forget();
@@ -120,7 +167,9 @@ export function stubTest(name: string, body: () => void | Promise<void>): void {
     try {
       await body();
     } finally {
-      Deno.writeTextFileSync(`${FILES}/fail`, "clear\n");
+      writeStub("fail", "clear");
+      writeStub("event", "reset");
+      writeStub("clock", "0");
     }
     assertEquals(alive(), before, "the test left objects behind in the stub");
   });
