@@ -129,7 +129,7 @@ export class FlowActionEsp extends NativeResource<IbvFlowAction> {
    */
   constructor(context: Context, attr: FlowActionEspAttr) {
     instance(context, Context, "context");
-    const written = write(attr);
+    const written = write(attr, {});
     if (!written.hasKey) throw new TypeError("Cannot create flow action: keymat is missing");
     const handle = checkHandle(
       "ibv_create_flow_action_esp",
@@ -165,13 +165,20 @@ function align(offset: number): number {
   return Math.ceil(offset / 8) * 8;
 }
 
-function write(attr: FlowActionEspAttr): { view: DataView<ArrayBuffer>; hasKey: boolean } {
+/** Writes the attributes. A modification without `espAttr` sends no association, so that it stays as it is. */
+function write(
+  attr: FlowActionEspAttr,
+  fallback?: EspAttr,
+): { view: DataView<ArrayBuffer>; hasKey: boolean } {
   const view = new DataView(new ArrayBuffer(SIZE));
   const { given, mask } = attrs.writeTo(view, 0, attr);
   const start = bufferAddress(view);
   writeField(view, FIELDS.comp_mask, mask);
-  esp.writeTo(view, ESP_AT, given.espAttr ?? {});
-  writeField(view, FIELDS.esp_attr, start + BigInt(ESP_AT));
+  const association = given.espAttr ?? fallback;
+  if (association !== undefined) {
+    esp.writeTo(view, ESP_AT, association);
+    writeField(view, FIELDS.esp_attr, start + BigInt(ESP_AT));
+  }
   if (given.keymat !== undefined) writeKeymat(view, start, given.keymat);
   if (given.replaySize !== undefined) writeReplay(view, start, given.replaySize);
   return { view, hasKey: given.keymat !== undefined };
