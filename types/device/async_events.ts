@@ -71,23 +71,7 @@ export interface AsyncEvent {
 /** A function that is called with each event. */
 export type EventListener = (event: AsyncEvent) => void;
 
-/** Events whose struct holds the address of an object. */
-const OF_OBJECTS: ReadonlySet<EventType> = new Set([
-  EventType.CQ_ERR,
-  EventType.QP_FATAL,
-  EventType.QP_REQ_ERR,
-  EventType.QP_ACCESS_ERR,
-  EventType.COMM_EST,
-  EventType.SQ_DRAINED,
-  EventType.PATH_MIG,
-  EventType.PATH_MIG_ERR,
-  EventType.QP_LAST_WQE_REACHED,
-  EventType.SRQ_ERR,
-  EventType.SRQ_LIMIT_REACHED,
-  EventType.WQ_FATAL,
-]);
-
-/** Events whose struct holds a port number. */
+/** Events whose struct holds a port number. Those of objects hold the address of the object. */
 const OF_PORTS: ReadonlySet<EventType> = new Set([
   EventType.PORT_ACTIVE,
   EventType.PORT_ERR,
@@ -191,13 +175,13 @@ export class AsyncEvents {
 
   #parse(): AsyncEvent {
     const type = readField(this.#event, fields.event_type) as EventType;
-    // All objects of events lie at the same place of a union.
-    const address = OF_OBJECTS.has(type) ? readField(this.#event, fields["element.cq"]) : 0n;
-    return {
-      type,
-      element: elements.get(address)?.deref(),
-      portNum: OF_PORTS.has(type) ? readField(this.#event, fields["element.port_num"]) : undefined,
-    };
+    if (OF_PORTS.has(type)) {
+      const portNum = readField(this.#event, fields["element.port_num"]);
+      return { type, element: undefined, portNum };
+    }
+    // All objects lie at the same place of a union.
+    const element = elements.get(readField(this.#event, fields["element.cq"]))?.deref();
+    return { type, element, portNum: undefined };
   }
 
   #deliver(event: AsyncEvent, errors: unknown[]): void {
