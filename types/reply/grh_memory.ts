@@ -1,10 +1,12 @@
 import { Grh } from "../address/grh.ts";
 import { instance, integer } from "../core/checks.ts";
+import { generation } from "../core/resource.ts";
 import {
   assertReadable,
   assertWithin,
   MemoryRegion,
   MemorySlice,
+  ownsMemory,
   viewOfRegion,
 } from "../memory/memory_region.ts";
 
@@ -16,6 +18,10 @@ export class GrhMemory {
   #view: DataView = new DataView(new ArrayBuffer(0));
   #memory: ReceiveMemory | undefined;
   #mr: MemoryRegion | undefined;
+  /** {@linkcode generation} when the memory was checked last. */
+  #generation = -1;
+  /** Whether the memory belongs to a caller, who may detach it at any time. */
+  #isDetachable = false;
   /** Where the memory starts in the view. */
   #base = 0;
   /** The largest offset of a GRH in the memory; negative if it has no room for one. */
@@ -33,9 +39,9 @@ export class GrhMemory {
    * @throws {TypeError} If the memory is not a region or a slice, or the region is disposed.
    */
   find(memory: ReceiveMemory, offset: number): number {
-    if (memory !== this.#memory || this.#mr === undefined) this.#use(memory);
-    assertReadable(this.#mr!);
-    if (!(Number.isInteger(offset) && offset >= 0 && offset <= this.#last)) {
+    if (memory !== this.#memory || generation !== this.#generation) this.#use(memory);
+    else if (this.#isDetachable) assertReadable(this.#mr!);
+    if (!(offset >= 0 && offset <= this.#last && Number.isInteger(offset))) {
       throw noGrh(offset, this.#last + Grh.SIZE);
     }
     return this.#base + offset;
@@ -49,6 +55,8 @@ export class GrhMemory {
     assertWithin(mr, offset, length);
     this.#memory = memory;
     this.#mr = mr;
+    this.#generation = generation;
+    this.#isDetachable = !ownsMemory(mr);
     this.#view = viewOfRegion(mr);
     this.#base = offset;
     this.#last = length - Grh.SIZE;

@@ -127,6 +127,8 @@ export class ReplyPath extends Resource {
   /** The batch whose poll needs no further look at the events, and the number of that poll. */
   #batch: WorkCompletions | undefined;
   #poll = 0;
+  /** The completions of the batch. */
+  #wcs: DataView = new DataView(new ArrayBuffer(0));
 
   /**
    * Makes a reply path. The device is not asked before the first packet is answered.
@@ -340,6 +342,7 @@ export class ReplyPath extends Resource {
     this.refresh();
     this.#batch = batch;
     this.#poll = pollsOf(batch);
+    this.#wcs = viewOf(batch);
   }
 
   #table(): GidCache {
@@ -361,7 +364,7 @@ export class ReplyPath extends Resource {
     if (!(index >>> 0 === index && index < batch.capacity)) {
       throw noCompletion(index, batch.capacity);
     }
-    const wc = viewOf(batch);
+    const wc = this.#wcs;
     const at = index * WC_SIZE;
     const grhAt = this.#memory.find(memory, offset);
     return this.#address.compute(
