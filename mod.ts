@@ -176,7 +176,14 @@ export { AccessFlags } from "./types/memory/access_flags.ts";
 export { MemoryRegion, MemorySlice, type Sge } from "./types/memory/memory_region.ts";
 export type { MemorySource } from "./types/memory/memory_source.ts";
 export { ProtectionDomain } from "./types/memory/protection_domain.ts";
-export { type QpAttr, type QpAttrInit, type QpCap } from "./types/queue_pair/qp_attr.ts";
+export type {
+  QpInitialization,
+  RcActivation,
+  UcActivation,
+  UdActivation,
+} from "./types/queue_pair/activation.ts";
+export type { QpAddress } from "./types/queue_pair/qp_address.ts";
+export type { QpAttr, QpAttrInit, QpCap } from "./types/queue_pair/qp_attr.ts";
 export {
   MigState,
   QpAttrMask,
@@ -186,7 +193,8 @@ export {
   SendOpsFlags,
 } from "./types/queue_pair/qp_enums.ts";
 export type { QpInitAttr } from "./types/queue_pair/qp_init_attr.ts";
-export { type QpQuery, QueuePair, type UdActivation } from "./types/queue_pair/queue_pair.ts";
+export { QueuePair } from "./types/queue_pair/queue_pair.ts";
+export { type QpQuery, QueuePairStates } from "./types/queue_pair/queue_pair_states.ts";
 export type { ReceiveMemory } from "./types/reply/grh_memory.ts";
 export { ReplyPath, type ReplyPathInit } from "./types/reply/reply_path.ts";
 export {

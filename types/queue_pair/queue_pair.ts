@@ -5,10 +5,8 @@
  */
 
 import type { IbvQp } from "../../ffi/handles.ts";
-import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { hasContextOp } from "../../ffi/library/ops.ts";
-import { allocStruct, readField, readNative } from "../../ffi/struct.ts";
 import type { Gid } from "../address/gid.ts";
 import {
   addSender,
@@ -17,12 +15,11 @@ import {
   removeSender,
 } from "../completion/completion_queue.ts";
 import { SendTracker } from "../completion/send_tracker.ts";
-import { instance, integer, snapshot, uint24, uint32 } from "../core/checks.ts";
+import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { check, checkHandle } from "../core/errors.ts";
-import { handleOf, type NativeKind, NativeResource } from "../core/native_resource.ts";
-import { checkPort, type Context } from "../device/context.ts";
-import { mtuBytes } from "../device/port.ts";
+import { handleOf } from "../core/native_resource.ts";
+import { unregisterElement } from "../device/async_events.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
 import type { RwqIndirectionTable } from "../rss/rwq_indirection_table.ts";
 import type { RxHash } from "../rss/rx_hash.ts";
@@ -33,45 +30,12 @@ import type { RecvRequests } from "../work/recv_requests.ts";
 import { SendPoster } from "../work/send_poster.ts";
 import { noteSends, prepareSends, SendRequests } from "../work/send_requests.ts";
 import type { RecvRequest, SendRequest } from "../work/work_request.ts";
-import { hintCreate, hintModify, hintPostRecv, hintPostSend } from "./hints.ts";
+import { hintCreate, hintPostRecv, hintPostSend } from "./hints.ts";
 import { MulticastGroups } from "./multicast.ts";
-import {
-  type QpAttr,
-  qpAttrCodec,
-  type QpAttrInit,
-  qpAttrReader,
-  type QpCap,
-  qpCapCodec,
-} from "./qp_attr.ts";
-import { QpAttrMask, QpState, QpType } from "./qp_enums.ts";
+import type { QpCap } from "./qp_attr.ts";
+import { QpState, QpType } from "./qp_enums.ts";
 import { describeQpInit, type QpInitAttr, readCap, writeQpInit } from "./qp_init_attr.ts";
-
-/** All attributes that `ibv_query_qp` reports. It refuses newer ones, which can only be set. */
-const ALL = Object.values(QpAttrMask)
-  .filter((bit) => bit < QpAttrMask.RATE_LIMIT)
-  .reduce((all: number, bit) => all | bit, 0);
-
-/** What {@linkcode QueuePair.activateUd} needs. */
-export interface UdActivation {
-  /** The port to use, from 1. */
-  readonly port: number;
-  /** The key that received datagrams must carry. */
-  readonly qkey: number;
-  /** Index into the P_Key table of the port. The default is 0, usually the default partition. */
-  readonly pkeyIndex?: number;
-  /** Packet sequence number of the first packet to send, 24 bits. The default is 0. */
-  readonly sqPsn?: number;
-}
-
-/** The result of {@linkcode QueuePair.query}. */
-export interface QpQuery {
-  /** The attributes. Those that the transport or the state does not have are 0. */
-  readonly attr: QpAttr;
-  /** The sizes of the queues. */
-  readonly cap: QpCap;
-  /** Whether every send has a completion, signaled or not. */
-  readonly sqSigAll: boolean;
-}
+import { type QpKind, QueuePairStates } from "./queue_pair_states.ts";
 
 /**
  * A queue pair (`struct ibv_qp`): it sends and receives messages. A new queue pair is in state RESET.
@@ -88,10 +52,14 @@ export interface QpQuery {
  * qp.activateUd({ port: 1, qkey: 0x1111_1111 });
  * ```
  */
-export class QueuePair extends NativeResource<IbvQp> {
-  static readonly #KIND: NativeKind<IbvQp, QueuePair> = {
+export class QueuePair extends QueuePairStates {
+  static readonly #KIND: QpKind<QueuePair> = {
     name: "queue pair",
     destroy: (handle, qp) => qp.#destroy(handle),
+    modified: (qp, { maxMessage, endsSends }) => {
+      qp.#noteRules(maxMessage);
+      if (endsSends) qp.#endSends();
+    },
     describe: ({ type, qpNum, state }) => ({
       type: nameOf(QpType, type),
       qpNum,
@@ -99,14 +67,8 @@ export class QueuePair extends NativeResource<IbvQp> {
     }),
   };
 
-  /** The device that the queue pair belongs to. */
-  readonly context: Context;
   /** The protection domain. */
   readonly pd: ProtectionDomain;
-  /** The transport service. */
-  readonly type: QpType;
-  /** The number of the queue pair, 24 bits. Peers address it by this number. */
-  readonly qpNum: number;
   /** RSS: the table of the work queues that receive. */
   readonly rwqIndTbl: RwqIndirectionTable | undefined;
   /** RSS: how packets are hashed. */
@@ -122,8 +84,6 @@ export class QueuePair extends NativeResource<IbvQp> {
   readonly #postSend: ReturnType<typeof verbs>["ibv_post_send"];
   readonly #postRecv: ReturnType<typeof verbs>["ibv_post_recv"];
   readonly #groups: MulticastGroups = new MulticastGroups();
-  /** The port, once it is set. */
-  #port: number | undefined;
   #destroyed = false;
 
   /**
@@ -149,11 +109,9 @@ export class QueuePair extends NativeResource<IbvQp> {
       { detail: () => describeQpInit(given), hint: (code) => hintCreate(code, pd, given) },
     );
     const { type, sendCq, recvCq, rwqIndTbl, rxHashConf, sqSigAll = false } = given;
-    super(QueuePair.#KIND, handle, [pd, ...present([sendCq, recvCq, rwqIndTbl])]);
-    this.context = context;
+    const parents = [pd, ...present([sendCq, recvCq, rwqIndTbl])];
+    super(QueuePair.#KIND, handle, parents, context, type);
     this.pd = pd;
-    this.type = type;
-    this.qpNum = readNative(handle, structs.ibv_qp.fields.qp_num);
     this.rwqIndTbl = rwqIndTbl;
     this.rxHashConf = rxHashConf;
     this.cap = readCap(view);
@@ -189,47 +147,6 @@ export class QueuePair extends NativeResource<IbvQp> {
     return new RecvPoster({ verb: "ibv_post_recv", action: "post receive", hint }, rules);
   }
 
-  /** The state, as this process last set or queried it. {@linkcode QueuePair.query} asks the device. */
-  get state(): QpState {
-    return readNative(this.unsafeHandle, structs.ibv_qp.fields.state) as QpState;
-  }
-
-  /**
-   * Sets the attributes that are given (`ibv_modify_qp`). The mask follows from them.
-   *
-   * @throws {TypeError} If no attribute is given, one is unknown, or one has the wrong type.
-   * @throws {RangeError} If a number is out of range, or the device has no such port.
-   * @throws {VerbsError} If the device refuses. The hint names missing attributes or a wrong order of states.
-   */
-  modify(attr: QpAttrInit): void {
-    const { view, mask, given } = qpAttrCodec.write(attr);
-    if (mask === 0) throw new TypeError("Cannot modify queue pair: no attribute is given");
-    const from = this.state;
-    this.#checkPorts(given);
-    const port = given.portNum ?? this.#port;
-    const maxMessage = this.#maxMessage(port);
-    const result = verbs().ibv_modify_qp(this.unsafeHandle, view, mask);
-    check("ibv_modify_qp", "modify queue pair", result, {
-      detail: () => `${nameOf(QpType, this.type)} ${this.qpNum}, ${Object.keys(given).join(", ")}`,
-      hint: (code) => hintModify(code, this.type, from, given),
-    });
-    this.#port = port;
-    this.#noteRules(maxMessage);
-    if (endsSends(from, given)) this.#endSends();
-  }
-
-  #checkPorts({ portNum, altPortNum, ahAttr, altAhAttr }: QpAttrInit): void {
-    for (const port of [portNum, altPortNum, ahAttr?.portNum, altAhAttr?.portNum]) {
-      if (port !== undefined) checkPort(this.context, port);
-    }
-  }
-
-  /** A datagram is one packet. A longer message would be dropped without an error. */
-  #maxMessage(port: number | undefined): number {
-    if (this.type !== QpType.UD || port === undefined) return Infinity;
-    return mtuBytes(this.context.queryPort(port).activeMtu);
-  }
-
   #noteRules(maxMessage: number): void {
     const sender = this.#sender;
     if (sender === undefined || sender.rules.maxMessage === maxMessage) return;
@@ -241,49 +158,6 @@ export class QueuePair extends NativeResource<IbvQp> {
     if (this.#tracker === undefined) return;
     drain(this.#sendCq!);
     this.#tracker.ended();
-  }
-
-  /**
-   * Makes a UD queue pair ready to send and receive: it moves from RESET to INIT, RTR and RTS.
-   *
-   * @throws {TypeError} If an attribute is missing, is unknown, or has the wrong type.
-   * @throws {RangeError} If the device has no such port, or a number is out of range.
-   * @throws {VerbsError} If the device refuses.
-   */
-  activateUd(activation: UdActivation): void {
-    const { port, qkey, pkeyIndex = 0, sqPsn = 0 } = snapshot(activation, "activation", [
-      "port",
-      "qkey",
-      "pkeyIndex",
-      "sqPsn",
-    ]);
-    uint32(qkey, "qkey");
-    uint24(sqPsn, "sqPsn");
-    this.modify({ qpState: QpState.INIT, portNum: port, qkey, pkeyIndex });
-    this.modify({ qpState: QpState.RTR });
-    this.modify({ qpState: QpState.RTS, sqPsn });
-  }
-
-  /**
-   * Asks the device for the attributes (`ibv_query_qp`).
-   *
-   * @param mask {@linkcode QpAttrMask}, combined: the attributes that are needed. The device may report others too. The
-   * default is all.
-   * @throws {RangeError} If the mask has unknown bits.
-   * @throws {VerbsError} If the device refuses.
-   */
-  query(mask: number = ALL): QpQuery {
-    integer(mask, "mask", 0, 2 * QpAttrMask.RATE_LIMIT - 1);
-    const attr = allocStruct(structs.ibv_qp_attr);
-    const init = allocStruct(structs.ibv_qp_init_attr);
-    const result = verbs().ibv_query_qp(this.unsafeHandle, attr, mask & ALL, init);
-    check("ibv_query_qp", "query queue pair", result);
-    const { fields } = structs.ibv_qp_init_attr;
-    return {
-      attr: qpAttrReader.read(attr),
-      cap: qpCapCodec.read(init, fields.cap.offset),
-      sqSigAll: readField(init, fields.sq_sig_all) !== 0,
-    };
   }
 
   /**
@@ -382,6 +256,7 @@ export class QueuePair extends NativeResource<IbvQp> {
       hint: (code) => code === "EBUSY" ? "It is still attached to a multicast group" : undefined,
     });
     this.#destroyed = true;
+    unregisterElement(handle);
     this.#endSends();
     if (this.#sendCq !== undefined) removeSender(this.#sendCq, this.qpNum);
   }
@@ -404,12 +279,6 @@ function checkPostOps(pd: ProtectionDomain, { sendCq, recvCq }: QpInitAttr): voi
   if (needed.some((op) => op !== undefined && !hasContextOp(context, op))) {
     throw new TypeError("Cannot create queue pair: the provider cannot post");
   }
-}
-
-/** Whether a modification ends all sends: a reset, or the recovery of a send queue in error. */
-function endsSends(from: QpState, { qpState, curQpState }: QpAttrInit): boolean {
-  if (qpState === QpState.RESET) return true;
-  return qpState === QpState.RTS && (curQpState ?? from) === QpState.SQE;
 }
 
 function noQueue(what: string, queue: string): TypeError {

@@ -41,6 +41,11 @@ const REQUIRED: { readonly [type: number]: { readonly [to: number]: Attributes }
 /** The transitions that have required attributes. */
 const PREVIOUS: { readonly [to: number]: QpState } = { [INIT]: RESET, [RTR]: INIT, [RTS]: RTR };
 
+/** The attributes that a type of queue pair needs on the way from RESET to RTS to move to a state. */
+export function requiredFor(type: QpType, to: QpState): readonly (keyof QpAttrInit)[] {
+  return REQUIRED[type]?.[to] ?? [];
+}
+
 /** Why a device likely refused a transition; `undefined` if the transition and its attributes are right. */
 export function explainTransition(
   type: QpType,
@@ -54,6 +59,6 @@ export function explainTransition(
     return `A queue pair cannot go from ${names}: it goes from RESET to INIT, RTR and RTS`;
   }
   if (PREVIOUS[to] !== from) return undefined;
-  const missing = (REQUIRED[type]?.[to] ?? []).filter((name) => given[name] === undefined);
+  const missing = requiredFor(type, to).filter((name) => given[name] === undefined);
   return missing.length === 0 ? undefined : `${names} also needs ${missing.join(", ")}`;
 }

@@ -1,0 +1,227 @@
+// The way from RESET to RTS, and the address that peers send each other.
+import * as recorder from "../../provider/recorder.ts";
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import {
+  AccessFlags,
+  CompletionQueue,
+  Context,
+  Gid,
+  LinkLayer,
+  Mtu,
+  PortFlags,
+  ProtectionDomain,
+  type QpAddress,
+  type QpInitAttr,
+  QpState,
+  QpType,
+  QueuePair,
+} from "../../../mod.ts";
+import type { Fields, RecordedStruct } from "../../provider/records.ts";
+
+const { RC, UC, UD } = QpType;
+
+const bad = (value: unknown): never => value as never;
+
+const PEER: QpAddress = {
+  transport: "RC",
+  qpn: 0x123456,
+  psn: 0xabcdef,
+  lid: 7,
+  gid: "fe80::1",
+  mtu: 2048,
+  rdAtomic: 4,
+  qkey: null,
+};
+
+interface Made extends Disposable {
+  readonly context: Context;
+  readonly qp: QueuePair;
+}
+
+function make(type: QpType, init: Partial<QpInitAttr> = {}, port: Fields = {}): Made {
+  recorder.reset();
+  const gid = Gid.parse("10.0.0.5");
+  recorder.answer("ibv_query_port", { active_mtu: Mtu[4096], lid: 5, ...port } as never);
+  recorder.answer("ibv_query_device", { max_qp_rd_atom: 16, max_qp_init_rd_atom: 8 });
+  recorder.answerBytes("ibv_query_gid", gid.bytes);
+  const context = Context.open("recorder0");
+  const pd = new ProtectionDomain(context);
+  const cq = new CompletionQueue(context, { cqe: 1 });
+  const cap = { maxSendWr: 1, maxRecvWr: 1 };
+  const qp = new QueuePair(pd, { type, sendCq: cq, recvCq: cq, cap, ...init });
+  recorder.take();
+  return { context, qp, [Symbol.dispose]: () => context.close() };
+}
+
+/** What each modification since the last look has set: the mask, and the fields. */
+function modifications(): { mask: number; fields: Fields }[] {
+  return recorder.takeOf("ibv_modify_qp").map(({ args }) => ({
+    mask: args.attr_mask as number,
+    fields: (args.attr as RecordedStruct).fields,
+  }));
+}
+
+Deno.test("QueuePair.activateRc() fills in every attribute that RC needs", () => {
+  using made = make(RC);
+  const { qp } = made;
+  const qpAccessFlags = AccessFlags.REMOTE_WRITE;
+  qp.init({ port: 1, gidIndex: 3, pkeyIndex: 2, qpAccessFlags, psn: 0x55 });
+  qp.activateRc(PEER);
+  assertEquals(qp.state, QpState.RTS);
+  const [init, rtr, rts] = modifications();
+  assertEquals([init!.mask, rtr!.mask, rts!.mask], [0x39, 0x121181 | 0x8000, 0x12e01]);
+  const { fields: { qp_state, port_num, pkey_index, qp_access_flags } } = init!;
+  assertEquals([qp_state, port_num, pkey_index, qp_access_flags], [1, 1, 2, qpAccessFlags]);
+  const names = ["path_mtu", "dest_qp_num", "rq_psn", "max_dest_rd_atomic", "min_rnr_timer"];
+  // The smaller MTU is that of the peer.
+  assertEquals(names.map((name) => rtr!.fields[name]), [Mtu[2048], 0x123456, 0xabcdef, 16, 12]);
+  const path = ["dlid", "port_num", "is_global", "grh.sgid_index", "grh.hop_limit"];
+  assertEquals(path.map((name) => rtr!.fields[`ah_attr.${name}`]), [7, 1, 1, 3, 64]);
+  const dgid = rtr!.fields["ah_attr.grh.dgid"] as Uint8Array;
+  assertEquals(new Gid(dgid).toString(), "fe80::1");
+  const last = ["sq_psn", "timeout", "retry_cnt", "rnr_retry", "max_rd_atomic"];
+  // The device allows 8 outstanding reads, and the peer serves 4.
+  assertEquals(last.map((name) => rts!.fields[name]), [0x55, 14, 7, 7, 4]);
+});
+
+Deno.test("QueuePair.activateRc() takes every choice as given", () => {
+  using made = make(RC);
+  const { qp } = made;
+  qp.init({ port: 1, gidIndex: 0, psn: 1, maxDestRdAtomic: 2 });
+  qp.activateRc(PEER, {
+    pathMtu: Mtu[256],
+    sl: 3,
+    hopLimit: 1,
+    trafficClass: 5,
+    flowLabel: 6,
+    timeout: 0,
+    retryCnt: 1,
+    rnrRetry: 2,
+    minRnrTimer: 31,
+    maxRdAtomic: 9,
+  });
+  const [, rtr, rts] = modifications();
+  const path = ["sl", "grh.hop_limit", "grh.traffic_class", "grh.flow_label"];
+  assertEquals(path.map((name) => rtr!.fields[`ah_attr.${name}`]), [3, 1, 5, 6]);
+  const names = ["path_mtu", "max_dest_rd_atomic", "min_rnr_timer"];
+  assertEquals(names.map((name) => rtr!.fields[name]), [Mtu[256], 2, 31]);
+  const last = ["timeout", "retry_cnt", "rnr_retry", "max_rd_atomic"];
+  assertEquals(last.map((name) => rts!.fields[name]), [0, 1, 2, 9]);
+});
+
+Deno.test("QueuePair.activateUc() sets what UC has, and nothing of RC", () => {
+  using made = make(UC);
+  const { qp } = made;
+  qp.init({ port: 1, psn: 9 });
+  qp.activateUc({ ...PEER, transport: "UC", gid: null });
+  const [, rtr, rts] = modifications();
+  assertEquals([rtr!.mask, rts!.mask], [0x101181, 0x10001]);
+  assertEquals([rtr!.fields["ah_attr.is_global"], rtr!.fields["ah_attr.dlid"]], [0, 7]);
+  assertEquals(rts!.fields.sq_psn, 9);
+  assertThrows(() => qp.activateUc(PEER), TypeError, 'the transport of the peer is "RC"');
+  assertThrows(() => qp.activateUc(PEER, bad({ timeout: 1 })), TypeError, '"timeout"');
+});
+
+Deno.test("QueuePair.address is a JSON value that a peer can use", () => {
+  using made = make(RC);
+  const { qp } = made;
+  qp.init({ port: 1, gidIndex: 3, psn: 77 });
+  assertEquals(qp.address, {
+    transport: "RC",
+    qpn: qp.qpNum,
+    psn: 77,
+    lid: 5,
+    gid: "::ffff:10.0.0.5",
+    mtu: 4096,
+    rdAtomic: 16,
+    qkey: null,
+  });
+  const parsed = JSON.parse(JSON.stringify(qp.address));
+  assertEquals(parsed, { ...qp.address });
+  qp.activateRc(parsed);
+  assertEquals(qp.state, QpState.RTS);
+});
+
+Deno.test("QueuePair.address of a UD queue pair tells its qkey", () => {
+  using made = make(UD);
+  const { qp } = made;
+  qp.activateUd({ port: 1, qkey: 0x1111, gidIndex: 0, sqPsn: 4 });
+  const { transport, qkey, psn, rdAtomic } = qp.address;
+  assertEquals([transport, qkey, psn, rdAtomic], ["UD", 0x1111, 4, 0]);
+});
+
+Deno.test("QueuePair.init() chooses a random packet sequence number of 24 bits", () => {
+  const numbers = new Set<number>();
+  for (let i = 0; i < 8; i++) {
+    using made = make(RC);
+    made.qp.init({ port: 1, gidIndex: 0 });
+    const { psn } = made.qp.address;
+    assert(psn >= 0 && psn < 2 ** 24);
+    numbers.add(psn);
+  }
+  assert(numbers.size > 1);
+});
+
+Deno.test("QueuePair.address names a GID that is missing on RoCE and where the port requires it", () => {
+  const ports: Fields[] = [
+    { link_layer: LinkLayer.ETHERNET },
+    { link_layer: LinkLayer.INFINIBAND, flags: PortFlags.GRH_REQUIRED },
+  ];
+  for (const port of ports) {
+    using made = make(RC, {}, port);
+    made.qp.init({ port: 1 });
+    assertThrows(() => made.qp.address, TypeError, "gidIndex is missing");
+  }
+  using made = make(RC, {}, { link_layer: LinkLayer.INFINIBAND });
+  made.qp.init({ port: 1 });
+  assertEquals(made.qp.address.gid, null);
+});
+
+Deno.test("The activations refuse what is wrong before the queue pair is modified", () => {
+  using made = make(RC);
+  const { qp } = made;
+  assertThrows(() => qp.address, TypeError, "init() or activateUd() was not called");
+  assertThrows(() => qp.activateRc(PEER), TypeError, "init() or activateUd() was not called");
+  const inits: [unknown, ErrorConstructor, string][] = [
+    [null, TypeError, "initialization null"],
+    [{}, TypeError, "port"],
+    [{ port: 9 }, RangeError, "Cannot use port 9"],
+    [{ port: 1, gidIndex: 256 }, RangeError, "gidIndex 256"],
+    [{ port: 1, gididx: 1 }, TypeError, '"gididx"'],
+    [{ port: 1, psn: 2 ** 24 }, RangeError, "psn"],
+    [{ port: 1, qkey: 1 }, TypeError, "the type of the queue pair is RC"],
+    [{ port: 1, maxDestRdAtomic: 256 }, RangeError, "maxDestRdAtomic"],
+  ];
+  for (const [init, type, message] of inits) assertThrows(() => qp.init(bad(init)), type, message);
+  assertThrows(() => qp.activateUd({ port: 1, qkey: 1 }), TypeError, "activateUd()");
+  assertThrows(() => qp.activateUc(PEER), TypeError, "activateUc()");
+  assertEquals(modifications(), []);
+  qp.init({ port: 1, gidIndex: 0 });
+  recorder.take();
+  const peers: [unknown, ErrorConstructor, string][] = [
+    [null, TypeError, "address of the peer null"],
+    [{}, TypeError, "the transport of the peer is undefined"],
+    [{ ...PEER, transport: "UD" }, TypeError, '"RC" is needed'],
+    [{ ...PEER, qpn: 2 ** 24 }, RangeError, "qpn of the peer"],
+    [{ ...PEER, psn: "1" }, TypeError, "psn of the peer"],
+    [{ ...PEER, lid: undefined }, TypeError, "lid of the peer"],
+    [{ ...PEER, gid: "nonsense" }, SyntaxError, "nonsense"],
+    [{ ...PEER, gid: null }, TypeError, "the peer has no GID"],
+    [{ ...PEER, mtu: 100 }, RangeError, "mtu of the peer"],
+    [{ ...PEER, more: 1 }, TypeError, '"more"'],
+  ];
+  for (const [peer, type, message] of peers) {
+    assertThrows(() => qp.activateRc(bad(peer)), type, message);
+  }
+  assertThrows(() => qp.activateRc(PEER, bad({ retries: 1 })), TypeError, '"retries"');
+  assertThrows(() => qp.activateRc(PEER, bad(null)), TypeError, "activation null");
+  assertEquals(modifications(), []);
+});
+
+Deno.test("QueuePair.init() leaves the choices of a queue pair that the device refuses", () => {
+  using made = make(RC);
+  const { qp } = made;
+  recorder.fail("ibv_modify_qp", "EINVAL", { times: 1 });
+  assertThrows(() => qp.init({ port: 1 }), Error, "EINVAL");
+  assertThrows(() => qp.address, TypeError, "was not called");
+});

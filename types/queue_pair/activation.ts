@@ -1,0 +1,242 @@
+/**
+ * The way of a queue pair from RESET to RTS, with a choice for every attribute on the way.
+ *
+ * @module
+ */
+
+import type { AhAttrInit } from "../address/ah_attr.ts";
+import { integer, snapshot, uint24, uint32 } from "../core/checks.ts";
+import { nameOf } from "../core/enums.ts";
+import { checkPort, type Context } from "../device/context.ts";
+import { LinkLayer, Mtu, mtuBytes, PortFlags } from "../device/port.ts";
+import { type Peer, type QpAddress, readPeer } from "./qp_address.ts";
+import type { QpAttrInit } from "./qp_attr.ts";
+import { QpState, QpType } from "./qp_enums.ts";
+import { requiredFor } from "./transitions.ts";
+
+/** What {@linkcode QueuePair.init} needs. */
+export interface QpInitialization {
+  /** The port to use, from 1. */
+  readonly port: number;
+  /**
+   * Index of the GID to send from, in the table of the port, 0 to 255. RoCE needs it. If it is left out, the queue pair
+   * uses LIDs only. {@linkcode Context.recommendGid} helps to choose.
+   */
+  readonly gidIndex?: number;
+  /** Index into the P_Key table of the port. The default is 0, usually the default partition. */
+  readonly pkeyIndex?: number;
+  /** RC, UC, XRC: operations that peers may do, {@linkcode AccessFlags} combined with `|`. The default is none. */
+  readonly qpAccessFlags?: number;
+  /** Packet sequence number of the first packet to send, 24 bits. The default is a random number. */
+  readonly psn?: number;
+  /** RC: number of RDMA reads and atomics to serve at the same time. The default is what the device allows. */
+  readonly maxDestRdAtomic?: number;
+  /** UD: the key that received datagrams must carry. UD needs it. */
+  readonly qkey?: number;
+}
+
+/** What {@linkcode QueuePair.activateUd} needs. */
+export interface UdActivation {
+  /** The port to use, from 1. */
+  readonly port: number;
+  /** The key that received datagrams must carry. */
+  readonly qkey: number;
+  /** Index of the GID that {@linkcode QueuePair.address} contains. RoCE needs it. */
+  readonly gidIndex?: number;
+  /** Index into the P_Key table of the port. The default is 0, usually the default partition. */
+  readonly pkeyIndex?: number;
+  /** Packet sequence number of the first packet to send, 24 bits. The default is 0. */
+  readonly sqPsn?: number;
+}
+
+/** The choices of {@linkcode QueuePair.activateUc}. */
+export interface UcActivation {
+  /** MTU of the path. The default is the smaller one of the active MTUs of both ports. */
+  readonly pathMtu?: Mtu;
+  /** Service level, 0 to 15. The default is 0. */
+  readonly sl?: number;
+  /** Hop limit. The default is 64. On RoCE the kernel may replace it by the limit of the route. */
+  readonly hopLimit?: number;
+  /** Traffic class (IPv6) or TOS (IPv4). The default is 0. */
+  readonly trafficClass?: number;
+  /** Flow label, 20 bits. The default is 0. */
+  readonly flowLabel?: number;
+}
+
+/** The choices of {@linkcode QueuePair.activateRc}. */
+export interface RcActivation extends UcActivation {
+  /** Time to wait for an acknowledgement: 4.096 us * 2^timeout, 0 is infinite. The default is 14, that is 67 ms. */
+  readonly timeout?: number;
+  /** Number of retries after that time, 0 to 7. The default is 7. */
+  readonly retryCnt?: number;
+  /** Number of retries after the peer had no receive, 0 to 7. The default is 7, that is infinite. */
+  readonly rnrRetry?: number;
+  /** Time that the peer waits after it found no receive, as a code 0 to 31. The default is 12, that is 0.64 ms. */
+  readonly minRnrTimer?: number;
+  /**
+   * Number of RDMA reads and atomics to have outstanding. The default is the smaller one of what the device allows and
+   * what the peer serves.
+   */
+  readonly maxRdAtomic?: number;
+}
+
+/** What a queue pair has chosen for itself. */
+export interface Chosen extends Required<Omit<QpInitialization, "gidIndex" | "qkey">> {
+  readonly gidIndex: number | undefined;
+  readonly qkey: number | undefined;
+}
+
+const { RC, UC, UD, XRC_SEND, XRC_RECV } = QpType;
+
+/** Reads the choices of {@linkcode QueuePair.init} and fills in the others. */
+export function choose(
+  type: QpType,
+  context: Context,
+  initialization: QpInitialization,
+): Chosen {
+  const given = snapshot(initialization, "initialization", [
+    "port",
+    "gidIndex",
+    "pkeyIndex",
+    "qpAccessFlags",
+    "psn",
+    "maxDestRdAtomic",
+    "qkey",
+  ]);
+  const { port, gidIndex, pkeyIndex = 0, qpAccessFlags = 0, qkey } = given;
+  checkPort(context, port);
+  if (gidIndex !== undefined) integer(gidIndex, "gidIndex", 0, 255);
+  if (type === UD) uint32(qkey as number, "qkey");
+  else if (qkey !== undefined) {
+    throw new TypeError(`Cannot use qkey: the type of the queue pair is ${nameOf(QpType, type)}`);
+  }
+  const psn = given.psn === undefined ? randomPsn() : uint24(given.psn, "psn");
+  const reads = type === RC || type === XRC_RECV
+    ? given.maxDestRdAtomic ?? Math.min(255, context.queryDevice().maxQpRdAtom)
+    : 0;
+  integer(reads, "maxDestRdAtomic", 0, 255);
+  return { port, gidIndex, pkeyIndex, qpAccessFlags, psn, maxDestRdAtomic: reads, qkey };
+}
+
+function randomPsn(): number {
+  return crypto.getRandomValues(new Uint32Array(1))[0]! & 0xff_ffff;
+}
+
+/** The attributes that move a queue pair to INIT. */
+export function initAttr(type: QpType, chosen: Chosen): QpAttrInit {
+  const { port, pkeyIndex, qpAccessFlags, qkey } = chosen;
+  return only(type, QpState.INIT, { portNum: port, pkeyIndex, qpAccessFlags, qkey: qkey ?? 0 });
+}
+
+/** What peers must know of a queue pair. */
+export function addressOf(
+  type: QpType,
+  qpn: number,
+  context: Context,
+  { port, gidIndex, psn, maxDestRdAtomic, qkey }: Chosen,
+): QpAddress {
+  const { lid, activeMtu, linkLayer, flags } = context.queryPort(port);
+  if (gidIndex === undefined) {
+    if (linkLayer === LinkLayer.ETHERNET || flags & PortFlags.GRH_REQUIRED) {
+      throw new TypeError(
+        `Cannot give address of queue pair: gidIndex is missing, and every address of port ${port} needs a GID`,
+      );
+    }
+  }
+  return {
+    transport: nameOf(QpType, type),
+    qpn,
+    psn,
+    lid,
+    gid: gidIndex === undefined ? null : context.queryGid(port, gidIndex).toString(),
+    mtu: mtuBytes(activeMtu),
+    rdAtomic: maxDestRdAtomic,
+    qkey: qkey ?? null,
+  };
+}
+
+/** The attributes that move a queue pair to RTR, and those that then move it to RTS. */
+export interface Connection {
+  readonly rtr: QpAttrInit;
+  readonly rts: QpAttrInit;
+}
+
+const RC_CHOICES = ["timeout", "retryCnt", "rnrRetry", "minRnrTimer", "maxRdAtomic"] as const;
+const UC_CHOICES = ["pathMtu", "sl", "hopLimit", "trafficClass", "flowLabel"] as const;
+
+/** Reads the choices of {@linkcode QueuePair.activateUc}. */
+export function chooseUc(options: UcActivation): UcActivation {
+  return snapshot(options, "activation", UC_CHOICES);
+}
+
+/** Reads the choices of {@linkcode QueuePair.activateRc}. */
+export function chooseRc(options: RcActivation): RcActivation {
+  return snapshot(options, "activation", [...UC_CHOICES, ...RC_CHOICES]);
+}
+
+/** The transport that a peer must have. */
+const COUNTERPART: { readonly [type: number]: QpType } = {
+  [RC]: RC,
+  [UC]: UC,
+  [XRC_SEND]: XRC_RECV,
+  [XRC_RECV]: XRC_SEND,
+};
+
+/** Connects a queue pair to a peer: computes the attributes on the way from INIT to RTS. */
+export function connect(
+  type: QpType,
+  context: Context,
+  chosen: Chosen,
+  address: QpAddress,
+  options: RcActivation,
+): Connection {
+  const peer = readPeer(address, nameOf(QpType, COUNTERPART[type]!));
+  const { timeout = 14, retryCnt = 7, rnrRetry = 7, minRnrTimer = 12 } = options;
+  const pathMtu = options.pathMtu ?? commonMtu(context, chosen.port, peer.mtu);
+  const ahAttr = pathTo(chosen, peer, options);
+  return {
+    rtr: only(type, QpState.RTR, {
+      ahAttr,
+      pathMtu,
+      destQpNum: peer.qpn,
+      rqPsn: peer.psn,
+      maxDestRdAtomic: chosen.maxDestRdAtomic,
+      minRnrTimer,
+    }),
+    rts: only(type, QpState.RTS, {
+      sqPsn: chosen.psn,
+      timeout,
+      retryCnt,
+      rnrRetry,
+      maxRdAtomic: options.maxRdAtomic ?? commonReads(context, peer.rdAtomic),
+    }),
+  };
+}
+
+function commonMtu(context: Context, port: number, peer: number): Mtu {
+  const mtu = Math.min(mtuBytes(context.queryPort(port).activeMtu), peer);
+  const codes = Object.values(Mtu).filter((code) => mtuBytes(code) <= mtu);
+  return Math.max(...codes) as Mtu;
+}
+
+function commonReads(context: Context, peer: number): number {
+  return Math.min(context.queryDevice().maxQpInitRdAtom, peer, 255);
+}
+
+function pathTo(chosen: Chosen, peer: Peer, options: UcActivation): AhAttrInit {
+  const { sl = 0, hopLimit = 64, trafficClass = 0, flowLabel = 0 } = options;
+  const path = { portNum: chosen.port, dlid: peer.lid, sl };
+  if (chosen.gidIndex === undefined) return path;
+  if (peer.gid === undefined) {
+    throw new TypeError("Cannot activate queue pair: gidIndex is given, and the peer has no GID");
+  }
+  const sgidIndex = chosen.gidIndex;
+  return { ...path, grh: { dgid: peer.gid, sgidIndex, hopLimit, trafficClass, flowLabel } };
+}
+
+/** The attributes that the type of queue pair has on the way to a state, and the state itself. */
+function only(type: QpType, qpState: QpState, attr: QpAttrInit): QpAttrInit {
+  const names = requiredFor(type, qpState);
+  const kept = Object.entries(attr).filter(([name]) => names.includes(name as keyof QpAttrInit));
+  return { qpState, ...Object.fromEntries(kept) };
+}

@@ -1,0 +1,73 @@
+/**
+ * The address of a queue pair, as one value that peers send each other.
+ *
+ * @module
+ */
+
+import { Gid } from "../address/gid.ts";
+import { integer, show, snapshot, uint16, uint24, uint32 } from "../core/checks.ts";
+
+/**
+ * What a peer must know of a queue pair to connect to it or to send to it. It consists of JSON values only:
+ * `JSON.stringify(qp.address)` is what to send.
+ */
+export interface QpAddress {
+  /** The name of the transport service, such as `"RC"`. */
+  readonly transport: string;
+  /** Number of the queue pair, 24 bits. */
+  readonly qpn: number;
+  /** Packet sequence number of the first packet that the queue pair sends, 24 bits. */
+  readonly psn: number;
+  /** LID of the port. 0 on RoCE. */
+  readonly lid: number;
+  /** GID of the port as text; `null` if the queue pair uses LIDs only. */
+  readonly gid: string | null;
+  /** Active MTU of the port in bytes. */
+  readonly mtu: number;
+  /** Number of RDMA reads and atomics that the queue pair serves at the same time. */
+  readonly rdAtomic: number;
+  /** UD: the key that received datagrams must carry. `null` for other transports. */
+  readonly qkey: number | null;
+}
+
+/** The address of a peer that was read and checked. */
+export interface Peer extends Omit<QpAddress, "gid" | "transport"> {
+  /** The GID of the peer, if it has one. */
+  readonly gid: Gid | undefined;
+}
+
+/**
+ * Reads the address of a peer.
+ *
+ * @param transport The transport that the peer must have.
+ * @throws {TypeError} If an attribute is missing, is unknown or has the wrong type, or the transport is another one.
+ * @throws {RangeError} If a number is out of range.
+ */
+export function readPeer(address: QpAddress, transport: string): Peer {
+  const peer = snapshot(address, "address of the peer", [
+    "transport",
+    "qpn",
+    "psn",
+    "lid",
+    "gid",
+    "mtu",
+    "rdAtomic",
+    "qkey",
+  ]);
+  if (peer.transport !== transport) {
+    throw new TypeError(
+      `Cannot activate queue pair: the transport of the peer is ${
+        show(peer.transport)
+      }, and "${transport}" is needed`,
+    );
+  }
+  return {
+    qpn: uint24(peer.qpn, "qpn of the peer"),
+    psn: uint24(peer.psn, "psn of the peer"),
+    lid: uint16(peer.lid, "lid of the peer"),
+    gid: peer.gid === null || peer.gid === undefined ? undefined : Gid.parse(peer.gid),
+    mtu: integer(peer.mtu, "mtu of the peer", 256, 4096),
+    rdAtomic: integer(peer.rdAtomic, "rdAtomic of the peer", 0, 255),
+    qkey: peer.qkey === null || peer.qkey === undefined ? null : uint32(peer.qkey, "qkey"),
+  };
+}

@@ -1,0 +1,269 @@
+/**
+ * The states and the attributes of queue pairs.
+ *
+ * @module
+ */
+
+import type { IbvQp } from "../../ffi/handles.ts";
+import { structs } from "../../ffi/layout.ts";
+import { verbs } from "../../ffi/library.ts";
+import { allocStruct, readField, readNative } from "../../ffi/struct.ts";
+import { integer, snapshot, uint24 } from "../core/checks.ts";
+import { nameOf } from "../core/enums.ts";
+import { check } from "../core/errors.ts";
+import { type NativeKind, NativeResource } from "../core/native_resource.ts";
+import type { Resource } from "../core/resource.ts";
+import { registerElement } from "../device/async_events.ts";
+import { checkPort, type Context } from "../device/context.ts";
+import { mtuBytes } from "../device/port.ts";
+import {
+  addressOf,
+  choose,
+  chooseRc,
+  chooseUc,
+  type Chosen,
+  connect,
+  initAttr,
+  type QpInitialization,
+  type RcActivation,
+  type UcActivation,
+  type UdActivation,
+} from "./activation.ts";
+import { hintModify } from "./hints.ts";
+import type { QpAddress } from "./qp_address.ts";
+import {
+  type QpAttr,
+  qpAttrCodec,
+  type QpAttrInit,
+  qpAttrReader,
+  type QpCap,
+  qpCapCodec,
+} from "./qp_attr.ts";
+import { QpAttrMask, QpState, QpType } from "./qp_enums.ts";
+
+/** All attributes that `ibv_query_qp` reports. It refuses newer ones, which can only be set. */
+const ALL = Object.values(QpAttrMask)
+  .filter((bit) => bit < QpAttrMask.RATE_LIMIT)
+  .reduce((all: number, bit) => all | bit, 0);
+
+/** The result of {@linkcode QueuePairStates.query}. */
+export interface QpQuery {
+  /** The attributes. Those that the transport or the state does not have are 0. */
+  readonly attr: QpAttr;
+  /** The sizes of the queues. */
+  readonly cap: QpCap;
+  /** Whether every send has a completion, signaled or not. */
+  readonly sqSigAll: boolean;
+}
+
+/** The effect of a modification on the sends of a queue pair. */
+export interface Modified {
+  /** The largest message in bytes. */
+  readonly maxMessage: number;
+  /** Whether no send is outstanding any more. */
+  readonly endsSends: boolean;
+}
+
+/** What the classes of queue pairs have in common. */
+export interface QpKind<Q extends QueuePairStates> extends NativeKind<IbvQp, Q> {
+  /** Runs after each modification. It must not throw. */
+  readonly modified: (qp: Q, effect: Modified) => void;
+}
+
+/** The states and the attributes of a queue pair. {@linkcode QueuePair} inherits them. */
+export abstract class QueuePairStates extends NativeResource<IbvQp> {
+  /** The device that the queue pair belongs to. */
+  readonly context: Context;
+  /** The transport service. */
+  readonly type: QpType;
+  /** The number of the queue pair, 24 bits. Peers address it by this number. */
+  readonly qpNum: number;
+  readonly #kind: QpKind<QueuePairStates>;
+  /** The port, once it is set. */
+  #port: number | undefined;
+  /** What {@linkcode QueuePairStates.init} has chosen. */
+  #chosen: Chosen | undefined;
+
+  /** @ignore */
+  protected constructor(
+    kind: QpKind<never>,
+    handle: IbvQp,
+    parents: readonly Resource[],
+    context: Context,
+    type: QpType,
+  ) {
+    super(kind, handle, parents);
+    registerElement(this);
+    this.#kind = kind as unknown as QpKind<QueuePairStates>;
+    this.context = context;
+    this.type = type;
+    this.qpNum = readNative(handle, structs.ibv_qp.fields.qp_num);
+  }
+
+  /** The state, as this process last set or queried it. {@linkcode QueuePairStates.query} asks the device. */
+  get state(): QpState {
+    return readNative(this.unsafeHandle, structs.ibv_qp.fields.state) as QpState;
+  }
+
+  /**
+   * Sets the attributes that are given (`ibv_modify_qp`). The mask follows from them.
+   *
+   * @throws {TypeError} If no attribute is given, one is unknown, or one has the wrong type.
+   * @throws {RangeError} If a number is out of range, or the device has no such port.
+   * @throws {VerbsError} If the device refuses. The hint names missing attributes or a wrong order of states.
+   */
+  modify(attr: QpAttrInit): void {
+    const { view, mask, given } = qpAttrCodec.write(attr);
+    if (mask === 0) throw new TypeError("Cannot modify queue pair: no attribute is given");
+    const from = this.state;
+    this.#checkPorts(given);
+    const port = given.portNum ?? this.#port;
+    const maxMessage = this.#maxMessage(port);
+    const result = verbs().ibv_modify_qp(this.unsafeHandle, view, mask);
+    check("ibv_modify_qp", "modify queue pair", result, {
+      detail: () => `${nameOf(QpType, this.type)} ${this.qpNum}, ${Object.keys(given).join(", ")}`,
+      hint: (code) => hintModify(code, this.type, from, given),
+    });
+    this.#port = port;
+    this.#kind.modified(this, { maxMessage, endsSends: endsSends(from, given) });
+  }
+
+  #checkPorts({ portNum, altPortNum, ahAttr, altAhAttr }: QpAttrInit): void {
+    for (const port of [portNum, altPortNum, ahAttr?.portNum, altAhAttr?.portNum]) {
+      if (port !== undefined) checkPort(this.context, port);
+    }
+  }
+
+  /** A datagram is one packet. A longer message would be dropped without an error. */
+  #maxMessage(port: number | undefined): number {
+    if (this.type !== QpType.UD || port === undefined) return Infinity;
+    return mtuBytes(this.context.queryPort(port).activeMtu);
+  }
+
+  /**
+   * Moves the queue pair from RESET to INIT, with a port and a GID of its own. Receives can be posted then, and
+   * {@linkcode QueuePairStates.address} is what a peer must know.
+   *
+   * @example Two queue pairs that connect to each other
+   * ```ts
+   * import { AccessFlags, type QpAddress, type QueuePair } from "@rdma/ibverbs";
+   *
+   * async function connect(qp: QueuePair, exchange: (mine: QpAddress) => Promise<QpAddress>): Promise<void> {
+   *   qp.init({ port: 1, gidIndex: 1, qpAccessFlags: AccessFlags.REMOTE_WRITE });
+   *   qp.activateRc(await exchange(qp.address));
+   * }
+   * ```
+   *
+   * @throws {TypeError} If an attribute is missing, is unknown, or has the wrong type.
+   * @throws {RangeError} If the device has no such port, or a number is out of range.
+   * @throws {VerbsError} If the device refuses.
+   */
+  init(initialization: QpInitialization): void {
+    const chosen = choose(this.type, this.context, initialization);
+    this.modify(initAttr(this.type, chosen));
+    this.#chosen = chosen;
+  }
+
+  /**
+   * What a peer must know to connect to this queue pair, or to send datagrams to it. It is a JSON value.
+   *
+   * @throws {TypeError} Before {@linkcode QueuePairStates.init} or {@linkcode QueuePairStates.activateUd}; on RoCE, if they were
+   * called without `gidIndex`.
+   * @throws {VerbsError} If the device does not answer.
+   */
+  get address(): QpAddress {
+    return addressOf(this.type, this.qpNum, this.context, this.#choices());
+  }
+
+  #choices(): Chosen {
+    if (this.#chosen !== undefined) return this.#chosen;
+    throw new TypeError("Cannot use queue pair: init() or activateUd() was not called");
+  }
+
+  /**
+   * Makes an RC queue pair ready to receive and to send: it moves from INIT to RTR and RTS. It does the same for the
+   * queue pairs of an extended reliable connection (XRC).
+   *
+   * @param peer The address of the peer, which the peer's {@linkcode QueuePairStates.address} gave.
+   * @param options Choices that differ from the defaults.
+   * @throws {TypeError} If the queue pair is of another type, {@linkcode QueuePairStates.init} was not called, or an attribute
+   * is missing, is unknown or has the wrong type.
+   * @throws {RangeError} If a number is out of range.
+   * @throws {VerbsError} If the device refuses.
+   */
+  activateRc(peer: QpAddress, options: RcActivation = {}): void {
+    this.#assertType("activateRc", [QpType.RC, QpType.XRC_SEND, QpType.XRC_RECV]);
+    this.#connect(peer, chooseRc(options));
+  }
+
+  /**
+   * Makes a UC queue pair ready to receive and to send: it moves from INIT to RTR and RTS.
+   *
+   * @param peer The address of the peer, which the peer's {@linkcode QueuePairStates.address} gave.
+   * @param options Choices that differ from the defaults.
+   * @throws As {@linkcode QueuePairStates.activateRc}.
+   */
+  activateUc(peer: QpAddress, options: UcActivation = {}): void {
+    this.#assertType("activateUc", [QpType.UC]);
+    this.#connect(peer, chooseUc(options));
+  }
+
+  #assertType(method: string, types: readonly QpType[]): void {
+    if (types.includes(this.type)) return;
+    throw new TypeError(
+      `Cannot use ${method}(): the type of the queue pair is ${nameOf(QpType, this.type)}`,
+    );
+  }
+
+  #connect(peer: QpAddress, options: RcActivation): void {
+    const { rtr, rts } = connect(this.type, this.context, this.#choices(), peer, options);
+    this.modify(rtr);
+    this.modify(rts);
+  }
+
+  /**
+   * Makes a UD queue pair ready to send and receive: it moves from RESET to INIT, RTR and RTS.
+   *
+   * @throws {TypeError} If the queue pair is of another type, or an attribute is missing, is unknown or has the wrong
+   * type.
+   * @throws {RangeError} If the device has no such port, or a number is out of range.
+   * @throws {VerbsError} If the device refuses.
+   */
+  activateUd(activation: UdActivation): void {
+    this.#assertType("activateUd", [QpType.UD]);
+    const { sqPsn = 0, ...others } = {
+      ...snapshot(activation, "activation", ["port", "qkey", "gidIndex", "pkeyIndex", "sqPsn"]),
+    };
+    this.init({ ...others, psn: uint24(sqPsn, "sqPsn") });
+    this.modify({ qpState: QpState.RTR });
+    this.modify({ qpState: QpState.RTS, sqPsn });
+  }
+
+  /**
+   * Asks the device for the attributes (`ibv_query_qp`).
+   *
+   * @param mask {@linkcode QpAttrMask}, combined: the attributes that are needed. The device may report others too. The
+   * default is all.
+   * @throws {RangeError} If the mask has unknown bits.
+   * @throws {VerbsError} If the device refuses.
+   */
+  query(mask: number = ALL): QpQuery {
+    integer(mask, "mask", 0, 2 * QpAttrMask.RATE_LIMIT - 1);
+    const attr = allocStruct(structs.ibv_qp_attr);
+    const init = allocStruct(structs.ibv_qp_init_attr);
+    const result = verbs().ibv_query_qp(this.unsafeHandle, attr, mask & ALL, init);
+    check("ibv_query_qp", "query queue pair", result);
+    const { fields } = structs.ibv_qp_init_attr;
+    return {
+      attr: qpAttrReader.read(attr),
+      cap: qpCapCodec.read(init, fields.cap.offset),
+      sqSigAll: readField(init, fields.sq_sig_all) !== 0,
+    };
+  }
+}
+
+/** Whether a modification ends all sends: a reset, or the recovery of a send queue in error. */
+function endsSends(from: QpState, { qpState, curQpState }: QpAttrInit): boolean {
+  if (qpState === QpState.RESET) return true;
+  return qpState === QpState.RTS && (curQpState ?? from) === QpState.SQE;
+}
