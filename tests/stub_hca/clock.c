@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// The adapter's clock, which stands still until a test sets it: user space maps the page it is on.
+// The device's clock. It stands still until a test sets it. User space maps the page it is on.
 #include <linux/mm.h>
 #include "stub.h"
 
@@ -46,7 +46,7 @@ static int clock_line(char *line)
 
 	if (kstrtou64(line, 0, &cycles))
 		return -EINVAL;
-	/* in one piece: user space reads the halves apart, and looks whether the upper one changed */
+	/* one store: user space reads the halves separately, and again if the upper one changed */
 	WRITE_ONCE(*counter(), cpu_to_be64(cycles));
 	return 0;
 }

@@ -14,8 +14,8 @@ static u8 *owner_of(struct stub_cq *cq, u32 index)
 
 /*
  * An entry belongs to user space when its owner bit equals the parity of the consumer's round.
- * The first round has parity 0, and so has the zeroed ring that libmlx4 hands over: unless each
- * entry is given to the device first, an empty ring polls as full of nonsense.
+ * The first round has parity 0, and libmlx4 zeroes the ring. So each entry is given to the device
+ * first: otherwise user space reads an empty ring as full.
  */
 void stub_cq_give_to_device(struct stub_cq *cq)
 {
@@ -150,16 +150,16 @@ u32 stub_cq_used(struct stub_cq *cq)
 	return (cq->producer - consumer) & INDEX_MASK;
 }
 
-/* One place is kept free for the completion that announces another ring. */
+/* One entry stays free for the completion that ends the ring when the CQ is resized. */
 bool stub_cq_full(struct stub_cq *cq)
 {
 	return stub_cq_used(cq) >= cq->entries - 1;
 }
 
 /*
- * Each arming has a sequence number, which libmlx4 advances when it sees the event: one that was
- * answered before asks for nothing. No register is watched, so completions that were there before
- * the arming cause no event, as the InfiniBand specification has it.
+ * Each arming has a sequence number, which libmlx4 advances when it sees the event. An arming is
+ * answered once. No register is watched, so completions from before the arming cause no event, as
+ * the InfiniBand specification demands.
  */
 static void notify(struct stub_cq *cq, bool solicited)
 {
@@ -185,7 +185,7 @@ void stub_cq_write(struct stub_cq *cq, const struct mlx4_cqe *cqe)
 	cq->producer++;
 }
 
-/* 48 bits of the clock, the upper ones where else the source's LID and service level are. */
+/* 48 bits of the clock. The upper 32 replace the source's LID and the service level. */
 static void stamp(struct mlx4_cqe *cqe)
 {
 	struct mlx4_ts_cqe *stamped = (struct mlx4_ts_cqe *)cqe;

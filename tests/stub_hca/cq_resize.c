@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// Another ring for a CQ. A completion that says so is the last in the old one; libmlx4 copies those
-// before it to the new ring, each one place further on, for that completion took a place as well.
+// Resizing a CQ. A completion with opcode RESIZE ends the old ring. libmlx4 copies the completions
+// before it to the new ring, each to the next index, because the last one used an index too.
 #include <linux/log2.h>
 #include "stub.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// Messages that tests hand in as from another port of an InfiniBand fabric.
+// Messages that tests deliver, as from another port of an InfiniBand fabric.
 #include <linux/string.h>
 #include "stub.h"
 
@@ -36,15 +36,15 @@ static int datagram_line(char *line)
 }
 
 /*
- * Datagrams without a GRH to UD QPs, as they come on an InfiniBand link, by lines of:
- * QPN SLID SRC_QPN SL PATH_BITS HEX. The request's first 40 bytes, a GRH's place, stay as they are.
+ * Delivers datagrams without a GRH to UD QPs. Each line is QPN SLID SRC_QPN SL PATH_BITS HEX. The
+ * first 40 bytes of the request, where a GRH would be, stay as they are.
  */
 int stub_datagram_write(char *text)
 {
 	return stub_each_line(text, datagram_line);
 }
 
-/* A target QP takes messages for any SRQ of its domain. */
+/* A target QP receives for every SRQ of its domain. */
 static int deliver_xrc(u32 qpn, u32 srqn, const struct stub_message *message)
 {
 	struct stub_qp *qp = stub_find_qp(qpn, IB_QPT_XRC_TGT);
@@ -79,7 +79,7 @@ static int xrc_line(char *line)
 	return err;
 }
 
-/* Messages to XRC targets, by lines of: QPN SRQN HEX. */
+/* Delivers messages to XRC target QPs. Each line is QPN SRQN HEX. */
 int stub_xrc_write(char *text)
 {
 	return stub_each_line(text, xrc_line);

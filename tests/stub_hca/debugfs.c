@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// The files under /sys/kernel/debug/stub_hca by which tests see and steer the device.
+// The files under /sys/kernel/debug/stub_hca that tests read and write.
 #include <linux/debugfs.h>
 #include <linux/fs.h>
 #include <linux/slab.h>
@@ -11,7 +11,7 @@
 
 static struct dentry *directory;
 
-/* The first line that fails ends it; those before have had their effect. */
+/* Stops at the first line that fails. The lines before it have taken effect. */
 int stub_each_line(char *text, int (*line)(char *line))
 {
 	char *next;
@@ -70,7 +70,7 @@ static ssize_t write(struct file *opened, const char __user *from, size_t size, 
 	char *text;
 	int err;
 
-	/* a file's mode does not keep root out */
+	/* the mode of a file does not stop root */
 	if (!file->write)
 		return -EACCES;
 	if (size > MAX_WRITE)

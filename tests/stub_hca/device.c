@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// Attributes of the device, and the counts of what is alive.
+// Attributes of the device, and counts of existing objects.
 #include "stub.h"
 
 #define CLOCK_KHZ 427000
@@ -23,7 +23,7 @@ int stub_number_new(struct stub_numbers *numbers, u32 min, u32 max, void *object
 	int err = xa_alloc_cyclic(&numbers->objects, number, object, XA_LIMIT(min, max),
 				  &numbers->cursor, GFP_KERNEL);
 
-	/* 1 says that the cursor went round */
+	/* 1 means that the cursor wrapped around */
 	return err < 0 ? err : 0;
 }
 
@@ -67,7 +67,7 @@ static void device_rss(struct ib_device_attr *attr)
 	attr->rss_caps.supported_qpts = BIT(IB_QPT_RAW_PACKET);
 }
 
-/* Nothing is behind these: each has a value of its own, so that a field read in a wrong place shows. */
+/* Claims without function. All values differ, so that tests notice a field read elsewhere. */
 static void device_claims(struct ib_device_attr *attr)
 {
 	attr->odp_caps.general_caps = 3;
@@ -83,7 +83,7 @@ static void device_claims(struct ib_device_attr *attr)
 	attr->max_dm_size = 0x1234000;
 }
 
-/* The core passes on what it knows of RSS; hash function and fields go by mlx4's own reply. */
+/* The core passes on the RSS limits. The hash function and fields are in mlx4's own reply. */
 static int device_reply(struct ib_udata *udata)
 {
 	struct mlx4_uverbs_ex_query_device_resp reply = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// Asynchronous events on demand, by lines of: EVENT [NUMBER [VALUES]], or "reset".
+// Raises asynchronous events. Each line is EVENT [NUMBER [VALUES]], or "reset".
 #include <linux/string.h>
 #include "stub.h"
 
@@ -72,7 +72,7 @@ static int to_srq(u32 number, enum ib_event_type type)
 	return 0;
 }
 
-/* What the event tells of has happened to the queue pair before it is told. */
+/* The queue pair changes first, then the event is raised. */
 static int to_qp(u32 number, enum ib_event_type type)
 {
 	struct stub_qp *qp = stub_qp_of(number);
@@ -104,7 +104,7 @@ static int to_wq(u32 number, enum ib_event_type type)
 	if (!queue || !queue->of_wq)
 		return -ENOENT;
 	wq = container_of(queue, struct stub_wq, queue);
-	/* the core sets it once the WQ is complete, which is after it has a number */
+	/* the core sets it last: before that the WQ is not complete */
 	if (!wq->ib.uobject)
 		return -ENOENT;
 	stub_wq_fail(wq);
@@ -124,8 +124,8 @@ static void tell_everyone(struct ib_event *event)
 }
 
 /*
- * ib_core renews its copies of the tables, then hands the event on. It does so on a work queue:
- * once that is empty, the event is there. A GID_CHANGE it hands on for RoCE ports only.
+ * ib_core updates its caches on a work queue, then passes the event on. Once the queue is flushed,
+ * the event is readable. ib_core passes on GID_CHANGE of RoCE ports only.
  */
 void stub_dispatch(struct ib_event *event)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// Calls that are to fail, armed by lines of: VERB ERRNO [COUNT [AFTER]], or "clear".
+// Makes calls fail. Each line is VERB ERRNO [COUNT [AFTER]], or "clear".
 #include <linux/list.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -43,8 +43,8 @@ static const struct {
 };
 
 /*
- * The core destroys what a process left behind, and takes it for a broken driver if that fails;
- * it also asks for attributes on its own account. Only what a process asks for is to fail.
+ * The core destroys the objects of a process that ended, and warns of a broken driver if that
+ * fails. It also queries attributes itself. Only the calls of a process may fail.
  */
 static bool asked_by_process(const char *verb)
 {
@@ -53,7 +53,7 @@ static bool asked_by_process(const char *verb)
 	if (current->flags & (PF_EXITING | PF_KTHREAD))
 		return false;
 	call = syscall_get_nr(current, current_pt_regs());
-	/* libibverbs reads P_Keys in sysfs */
+	/* libibverbs reads P_Keys from sysfs */
 	if (!strcmp(verb, "query_pkey"))
 		return call == __NR_read || call == __NR_pread64;
 	return call == __NR_ioctl || call == __NR_write || call == __NR_mmap;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// Flow steering rules: kept and recorded. They steer nothing, as frames name their queue pair.
+// Flow steering rules. They are recorded and steer nothing: tests name the QP of each frame.
 #include <linux/slab.h>
 #include "stub.h"
 
@@ -10,7 +10,7 @@ struct stub_flow {
 
 #define SPEC_TEXT 256 /* of one spec; the longest, IPv6, has 160 digits */
 
-/* Where the filter and the mask of a header's spec are. */
+/* Offsets of the filter and the mask in the spec of each header. */
 #define HEADER(type, name) \
 	{ IB_FLOW_SPEC_##type, offsetof(struct ib_flow_spec_##name, val), \
 	  offsetof(struct ib_flow_spec_##name, mask), \
@@ -42,7 +42,7 @@ static const struct header *header_of(u32 type)
 	return NULL;
 }
 
-/* A %*ph prints 64 bytes at most, which is enough for each. */
+/* %*ph prints up to 64 bytes. The longest filter has 40. */
 static size_t show_spec(char *text, size_t size, const union ib_flow_spec *spec)
 {
 	const struct header *header = header_of(spec->type);

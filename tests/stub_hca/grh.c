@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// Ports whose addresses all need a GRH. ib_core asks once, at registration: tests change its copy.
+// Whether all addresses on a port need a GRH. ib_core asks at registration only, so its copy is
+// changed.
 #include "stub.h"
 
 static u32 *capabilities(u32 port)

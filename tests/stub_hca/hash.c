@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// The receive-side scaling hash: Toeplitz over those chosen fields that a frame has.
+// The RSS hash: Toeplitz over those of the chosen fields that the frame has.
 #include <linux/etherdevice.h>
 #include <linux/if_vlan.h>
 #include <linux/ip.h>
@@ -7,7 +7,7 @@
 #include <asm/unaligned.h>
 #include "stub.h"
 
-/* What goes into the hash: at most two IPv6 addresses and two ports. */
+/* The hash's input: at most two IPv6 addresses and two ports. */
 struct input {
 	u8 bytes[2 * sizeof(struct in6_addr) + 2 * sizeof(__be16)];
 	size_t size;
@@ -24,7 +24,7 @@ static void add(struct input *input, u64 field, const u8 *bytes, size_t size)
 	input->used |= field;
 }
 
-/* Each input bit that is set adds the 32 bits of the key that begin at its own position. */
+/* Each set bit of the input adds 32 bits of the key, from the same position on. */
 static u32 toeplitz(const u8 *key, const struct input *input)
 {
 	u32 window = get_unaligned_be32(key);
@@ -55,7 +55,7 @@ static void add_ports(struct input *input, u8 protocol, const u8 *segment, size_
 	}
 }
 
-/* Only the first fragment has ports, so for one flow to stay together no fragment's are used. */
+/* Only the first fragment has ports. No fragment's are used, so that a flow stays together. */
 static void add_ipv4(struct input *input, const u8 *packet, size_t length)
 {
 	const struct iphdr *ip = (const struct iphdr *)packet;
@@ -70,7 +70,7 @@ static void add_ipv4(struct input *input, const u8 *packet, size_t length)
 		add_ports(input, ip->protocol, packet + header, length - header);
 }
 
-/* Ports behind extension headers are not looked for. */
+/* Ports behind extension headers are ignored. */
 static void add_ipv6(struct input *input, const u8 *packet, size_t length)
 {
 	const struct ipv6hdr *ip = (const struct ipv6hdr *)packet;
@@ -82,7 +82,7 @@ static void add_ipv6(struct input *input, const u8 *packet, size_t length)
 	add_ports(input, ip->nexthdr, packet + sizeof(*ip), length - sizeof(*ip));
 }
 
-/* A frame without any of the chosen fields hashes to 0, and so goes to the table's first queue. */
+/* A frame without any of the chosen fields hashes to 0 and goes to the table's first queue. */
 u32 stub_hash(const struct stub_rss *rss, const u8 *frame, size_t length, u64 *used)
 {
 	struct input input = { .wanted = rss->fields };

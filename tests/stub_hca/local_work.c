@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// Requests of a connected QP that concern the adapter alone. A request that would need a peer, and
-// all behind it, waits for ever, as there is no peer.
+// Requests of connected QPs that need no peer. Any other request waits for ever, and all behind it.
 #include "stub.h"
 
-/* Whether the request was done, and if so with which syndrome, 0 if all is well. */
+/* Returns false if the request needs a peer. The syndrome is 0 for success. */
 static bool do_request(struct stub_qp *qp, const struct mlx4_wqe_ctrl_seg *ctrl, u8 *syndrome)
 {
 	const struct mlx4_wqe_local_inval_seg *invalidate = (const void *)(ctrl + 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// What ib_core is told about the stub HCA, and its coming and going.
+// Registers the stub HCA with ib_core when the module is loaded, and removes it at unload.
 #include <linux/module.h>
 #include "stub.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// Multicast groups: who is a member is counted and recorded. No message is sent to a group.
+// Multicast groups. Memberships are counted and recorded. No message reaches a group.
 #include "stub.h"
 
 int stub_attach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid)
@@ -13,8 +13,8 @@ int stub_attach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid)
 }
 
 /*
- * Never fails: the core forgets the membership before it asks, but keeps counting it, so that the
- * queue pair could not be destroyed any more, not even with its process.
+ * Never fails. The core forgets the membership before this call. If the call failed, the core would
+ * still count it, and nobody could destroy the queue pair, not even when its process ends.
  */
 int stub_detach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// Memory regions, really pinned.
+// Memory regions. Their memory is pinned.
 #include <linux/slab.h>
 #include "stub.h"
 
-/* libmlx4 marks the end of a scatter list by key 0x100, so no region may have it. */
+/* libmlx4 marks the end of a scatter list by key 0x100. No region may have that key. */
 #define FIRST_MR 2
 #define LAST_MR 0xffffff
 
@@ -75,7 +75,7 @@ int stub_dereg_mr(struct ib_mr *ib, struct ib_udata *udata)
 	return 0;
 }
 
-/* The region if key, protection domain and range allow the access, as a device checks them. */
+/* Returns the region if key, protection domain and range allow the access. */
 static struct stub_mr *find_mr(struct ib_pd *pd, u32 lkey, u64 addr, size_t size)
 {
 	struct stub_mr *mr = xa_load(&stub_of(pd->device)->mrs.objects, lkey >> 8);

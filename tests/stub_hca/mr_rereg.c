@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// Changing a memory region in place: it keeps its keys.
+// Changes a memory region in place. It keeps its keys.
 #include "stub.h"
 
 struct change {
@@ -8,7 +8,7 @@ struct change {
 	u64 iova;
 	int access;
 	struct ib_pd *pd;
-	struct ib_umem *memory; /* NULL if what is pinned serves still */
+	struct ib_umem *memory; /* NULL if the pinned memory stays */
 };
 
 static int pin(struct stub_mr *mr, int flags, struct change *to)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// Memory windows: bound and invalidated by requests of a send queue. Nothing is read through them.
+// Memory windows. Requests of a send queue bind and invalidate them. No message uses their keys.
 #include "stub.h"
 
 #define KEY_BITS 8 /* of a key, chosen by who binds; the others are the window's number */
-/* What set a request apart in libmlx4's format. */
+/* Flags of a bind request in libmlx4's format. */
 #define BIND_TYPE_2 BIT(31)
 #define BIND_ZERO_BASED BIT(30)
 #define ALLOW_ATOMIC BIT(31)
@@ -58,7 +58,7 @@ static struct stub_mw *find_mw(struct ib_pd *pd, u32 rkey)
 	return mw && mw->ib.pd == pd ? mw : NULL;
 }
 
-/* A window of type 1 may be bound again, and is unbound by length 0; one of type 2 has to be free. */
+/* A window of type 1 may be bound again. Length 0 unbinds it. One of type 2 must be unbound. */
 static bool may_bind(struct ib_pd *pd, const struct stub_mw *mw,
 		     const struct mlx4_wqe_bind_seg *bind)
 {

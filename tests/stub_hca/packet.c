@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// Ethernet frames that tests hand in, on their way to the queue a device would choose.
+// Delivers Ethernet frames to the queue that a device would choose.
 #include <linux/crc32.h>
 #include <linux/if_ether.h>
 #include <linux/string.h>
@@ -8,7 +8,7 @@
 
 #define FCS_SIZE 4
 
-/* The frame's buffer has room behind it, having held the frame's hexadecimal digits. */
+/* The buffer has room behind the frame, because it held the frame's hexadecimal digits. */
 static void append_fcs(struct stub_message *message)
 {
 	u8 *end = (u8 *)message->data + message->length;
@@ -74,7 +74,7 @@ static int packet_line(char *line)
 	return err;
 }
 
-/* Ethernet frames to raw packet QPs, by lines of: QPN HEX. A frame that is dropped is no error. */
+/* Delivers frames to raw packet QPs. Each line is QPN HEX. A dropped frame is no error. */
 int stub_packet_write(char *text)
 {
 	return stub_each_line(text, packet_line);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// User memory, pinned for as long as the object it was handed over for, as a device needs it.
+// User memory, pinned while its object exists.
 #include <linux/mm.h>
 #include "stub.h"
 
@@ -21,8 +21,8 @@ void stub_unpin(struct ib_umem *umem)
 }
 
 /*
- * The kernel's address of a byte, good up to the end of its page. Pinned pages have one for good:
- * devices without DMA of their own are not built for kernels with high memory.
+ * Returns the kernel's address of a byte, valid up to the end of its page. The kernel maps all
+ * pinned pages: this module is not built for kernels with high memory.
  */
 void *stub_pinned_at(struct ib_umem *umem, size_t offset)
 {
@@ -56,7 +56,7 @@ bool stub_pinned_write(struct ib_umem *umem, size_t offset, const void *from, si
 				    offset + ib_umem_offset(umem)) == size;
 }
 
-/* Doorbell records are words that user space and device share: read by one access, not copied. */
+/* User space writes doorbell records at any time. They are read by one access, not copied. */
 struct ib_umem *stub_pin_doorbell(struct ib_device *device, u64 addr, size_t size,
 				  __be32 **doorbell)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// The two ports: what they answer, and what an event changes in them.
+// Attributes of the two ports, and their changes by events.
 #include <linux/inet.h>
 #include <linux/string.h>
 #include "stub.h"
@@ -22,7 +22,7 @@ static union ib_gid gid_of(struct ib_device *device, u64 prefix, u32 port)
 	return gid;
 }
 
-/* The ports differ in every value, so that an answer about the wrong one shows. */
+/* The ports differ in most values, so that tests notice an answer about the wrong port. */
 static struct stub_port first_attributes(struct ib_device *device, u32 number)
 {
 	struct stub_port port = { .state = IB_PORT_ACTIVE };
@@ -62,7 +62,7 @@ void stub_ports_init(struct stub_device *stub)
 		port_reset(stub, number);
 }
 
-/* With the events that make ib_core renew its copies of the tables. */
+/* Raises the events that make ib_core update its caches. */
 void stub_ports_reset(struct stub_device *stub)
 {
 	static const enum ib_event_type renewing[] = { IB_EVENT_PKEY_CHANGE, IB_EVENT_GID_CHANGE };
@@ -206,7 +206,7 @@ enum rdma_link_layer stub_link_layer(struct ib_device *device, u32 number)
 	return number == STUB_IB_PORT ? IB_LINK_LAYER_INFINIBAND : IB_LINK_LAYER_ETHERNET;
 }
 
-/* No MAD and no CM capability: there is no fabric that ib_mad and ib_cm could talk to. */
+/* No MAD and no CM capability: there is no fabric for ib_mad and ib_cm. */
 int stub_port_immutable(struct ib_device *device, u32 number, struct ib_port_immutable *immutable)
 {
 	immutable->core_cap_flags = number == STUB_IB_PORT ? RDMA_CORE_CAP_PROT_IB :

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// Queue pairs: states and attributes kept; only their receive side carries traffic.
+// Creating, querying and destroying queue pairs.
 #include <linux/log2.h>
 #include "stub.h"
 
@@ -26,7 +26,7 @@ static int ring_check(const struct ib_qp_init_attr *attr, const struct mlx4_ib_c
 	return 0;
 }
 
-/* libmlx4 lays out the half with the larger requests first. */
+/* libmlx4 puts the queue with the larger requests first. */
 static size_t ring_layout(struct stub_qp *qp, const struct ib_qp_init_attr *attr,
 			  const struct mlx4_ib_create_qp *request)
 {
@@ -91,7 +91,7 @@ static int qp_open(struct stub_qp *qp, struct ib_qp_init_attr *attr, struct ib_u
 {
 	int err;
 
-	/* of an XRC target the core hands over nothing that libmlx4 sends */
+	/* the core passes on nothing from libmlx4 for an XRC target */
 	if (!udata && attr->qp_type != IB_QPT_XRC_TGT)
 		return -EOPNOTSUPP;
 	err = qp_check(qp->ib.device, attr);
@@ -100,7 +100,7 @@ static int qp_open(struct stub_qp *qp, struct ib_qp_init_attr *attr, struct ib_u
 	qp->queue.pd = qp->ib.pd;
 	qp->queue.cq = attr->recv_cq ? to_stub(attr->recv_cq, cq) : NULL;
 	qp->sends.cq = attr->send_cq ? to_stub(attr->send_cq, cq) : NULL;
-	/* an XRC target neither sends nor has receives of its own */
+	/* an XRC target has no rings: it does not send, and receives into SRQs */
 	err = attr->rwq_ind_tbl ? stub_rss_init(&qp->rss, attr, udata) :
 	      attr->qp_type == IB_QPT_XRC_TGT ? 0 : ring_init(qp, attr, udata);
 	if (err)

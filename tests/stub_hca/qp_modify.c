@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// The queue pair's state machine, and the attributes that change with it.
+// State and attributes of queue pairs.
 #include "stub.h"
 
 static bool port_fits(const struct stub_qp *qp, u32 port)
@@ -9,7 +9,7 @@ static bool port_fits(const struct stub_qp *qp, u32 port)
 	return qp->ib.qp_type != IB_QPT_RAW_PACKET || port == STUB_ETHERNET_PORT;
 }
 
-/* An RSS QP has no queues of its own: it goes as far as receiving and takes a port, no more. */
+/* An RSS QP has no queues of its own. It takes a port, and states up to RTR. */
 static int rss_check(const struct ib_qp_attr *attr, int mask)
 {
 	if (mask & ~(IB_QP_STATE | IB_QP_PORT))
@@ -73,14 +73,14 @@ static void take_attributes(struct ib_qp_attr *to, const struct ib_qp_attr *from
 	TAKE(IB_QP_MAX_DEST_RD_ATOMIC, max_dest_rd_atomic);
 	TAKE(IB_QP_PATH_MIG_STATE, path_mig_state);
 	TAKE(IB_QP_DEST_QPN, dest_qp_num);
-	/* the core holds the references behind these, and no longer than it needs them */
+	/* the core owns these references and drops them after the call */
 	to->ah_attr.grh.sgid_attr = NULL;
 	to->alt_ah_attr.grh.sgid_attr = NULL;
 }
 
 /*
- * To the error state, where receives that were posted are flushed. Sends are left to the clock: one
- * may be under way, whose message has failed to arrive. With an SRQ, nothing is left to flush.
+ * Moves the QP to the error state and flushes its receives. The tick flushes its sends, because
+ * this may run while a send of the same QP is in progress. Receives of an SRQ stay posted.
  */
 void stub_qp_fail_receive(struct stub_qp *qp)
 {
@@ -112,7 +112,7 @@ static int qp_modify(struct stub_qp *qp, const struct ib_qp_attr *attr, int mask
 	take_attributes(&qp->attr, attr, mask);
 	if (!(mask & IB_QP_STATE))
 		return 0;
-	/* no send is under way here, so that the queue is empty already */
+	/* no send is in progress, so the send queue is drained */
 	if (attr->qp_state == IB_QPS_SQD && (mask & IB_QP_EN_SQD_ASYNC_NOTIFY) &&
 	    attr->en_sqd_async_notify)
 		stub_qp_event(qp, IB_EVENT_SQ_DRAINED);

@@ -25,7 +25,7 @@ void stub_queue_unmap(struct stub_queue *queue)
 	stub_unpin(queue->ring);
 }
 
-/* A range asks for consecutive numbers from here on, the first a multiple of the range's size. */
+/* A range demands consecutive numbers from here on. The first is a multiple of the range's size. */
 int stub_queue_number(struct ib_device *device, struct stub_queue *queue, u8 log_range)
 {
 	struct stub_device *stub = stub_of(device);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// A message goes into the buffers of a receive request, and its completion into a CQ.
+// Writes a message to the buffers of a receive request, and its completion to a CQ.
 #include "stub.h"
 
 static void complete_with_error(struct stub_queue *queue, const struct stub_request *request,
@@ -14,14 +14,14 @@ static void complete_with_error(struct stub_queue *queue, const struct stub_requ
 	struct mlx4_cqe *written = (struct mlx4_cqe *)&cqe;
 
 	BUILD_BUG_ON(sizeof(cqe) != sizeof(struct mlx4_cqe));
-	/* of an XRC queue pair libmlx4 wants to know the SRQ */
+	/* libmlx4 finds the SRQ of an XRC completion by this */
 	if (request->srq && request->srq->ib.srq_type == IB_SRQT_XRC)
 		written->g_mlpath_rqpn = cpu_to_be32(request->srq->number);
 	stub_request_taken(queue, request);
 	stub_complete(request->cq, written, false);
 }
 
-/* Requests of an SRQ stay: other queue pairs may use them. */
+/* Requests of an SRQ stay posted: other queue pairs may use them. */
 void stub_queue_flush(struct stub_queue *queue)
 {
 	struct stub_request request;
@@ -30,7 +30,7 @@ void stub_queue_flush(struct stub_queue *queue)
 		complete_with_error(queue, &request, MLX4_CQE_SYNDROME_WR_FLUSH_ERR);
 }
 
-/* A receive that fails takes its queue to the error state: what else was posted is flushed. */
+/* A receive that fails moves its queue to the error state, which flushes the other receives. */
 static void fail_queue(struct stub_queue *queue, const struct stub_request *request, u8 syndrome)
 {
 	complete_with_error(queue, request, syndrome);
@@ -40,7 +40,7 @@ static void fail_queue(struct stub_queue *queue, const struct stub_request *requ
 		stub_qp_fail_receive(container_of(queue, struct stub_qp, queue));
 }
 
-/* Fills the request's pieces in turn, the headroom being what is passed over first. */
+/* Fills the request's pieces in turn, after the headroom. */
 static enum stub_outcome fill_request(const struct stub_request *request,
 				      const struct stub_message *message)
 {

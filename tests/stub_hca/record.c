@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// What the device was asked, a JSON object a line, oldest first.
+// The record of calls: a JSON object a line, oldest first.
 #include <linux/list.h>
 #include <linux/slab.h>
 #include <linux/string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// The next posted receive request, from a queue's own ring or from an SRQ's.
+// Finds the next posted receive request, of the queue itself or of its SRQ.
 #include <linux/log2.h>
 #include "stub.h"
 
@@ -21,7 +21,7 @@ static u16 srq_posted(const struct stub_srq *srq)
 	return be32_to_cpu(READ_ONCE(*srq->doorbell)) - srq->taken;
 }
 
-/* Each request begins with the number of the one that is posted after it. */
+/* Each request begins with the index of the request that is posted after it. */
 static u16 srq_next(const struct stub_srq *srq)
 {
 	const struct mlx4_wqe_srq_next_seg *link = stub_pinned_at(srq->ring,
@@ -50,11 +50,11 @@ bool stub_next_request(struct stub_queue *queue, struct stub_srq *srq,
 	*request = (struct stub_request){};
 	if (!srq)
 		return own_request(queue, request);
-	/* completions of XRC go where the SRQ says, all others where the queue pair says */
+	/* an XRC SRQ has a CQ of its own; otherwise the CQ is that of the queue pair */
 	return srq_request(srq, srq->ib.ext.cq ? to_stub(srq->ib.ext.cq, cq) : queue->cq, request);
 }
 
-/* A limit is watched until it is passed, which is told once. */
+/* The event is raised once per limit. */
 void stub_srq_check_limit(struct stub_srq *srq)
 {
 	if (srq_posted(srq) >= srq->attr.srq_limit)

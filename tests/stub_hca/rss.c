@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// Indirection tables, and what an RSS QP is asked to hash.
+// Indirection tables, and the hash configuration of RSS QPs.
 #include <linux/slab.h>
 #include "stub.h"
 
@@ -80,7 +80,7 @@ static bool in_pairs(u64 fields)
 	const u64 sources = MLX4_IB_RX_HASH_SRC_IPV4 | MLX4_IB_RX_HASH_SRC_IPV6 |
 			    MLX4_IB_RX_HASH_SRC_PORT_TCP | MLX4_IB_RX_HASH_SRC_PORT_UDP;
 
-	/* each destination's bit is the one above its source's */
+	/* the bit of each destination is the one above that of its source */
 	return ((fields & sources) << 1) == (fields & (sources << 1));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// Sends of UD QPs, which the InfiniBand port loops back to the QPs of its own LID.
+// Sends of UD QPs. The InfiniBand port loops them back to the QPs of its own LID.
 #include <linux/align.h>
 #include "stub.h"
 
@@ -9,13 +9,13 @@
 #define SIZE_MASK 0x3f /* of fence_size: the request's size in units of 16 bytes */
 #define GLOBAL_ROUTE 0x80 /* in g_slid */
 
-/* One request at a time is worked on, under the device's lock. */
+/* The device's lock protects these: one request at a time is processed. */
 static u8 request[MAX_REQUEST] __aligned(16);
 static u8 packet[STUB_GRH_SIZE + MTU];
 
 /*
- * The owner bit of a request that was posted is the parity of the producer's round. On the way to
- * INIT libmlx4 sets it in each request, so that none is new in the first round.
+ * The owner bit of a posted request is the parity of the producer's round. libmlx4 sets it in each
+ * request before INIT, so that none is new in the first round.
  */
 struct mlx4_wqe_ctrl_seg *stub_next_send(struct stub_qp *qp)
 {
@@ -63,8 +63,9 @@ void stub_sends_flush(struct stub_qp *qp)
 }
 
 /*
- * Copies what is to be sent behind the GRH's place: data by reference, or inline in the request,
- * where no piece crosses a multiple of 64 bytes. Returns a syndrome, 0 if all is well.
+ * Copies the message to the packet, behind the GRH's place. The data is in memory regions, or
+ * inline in the request, where no piece crosses a multiple of 64 bytes. Returns a syndrome, 0 for
+ * success.
  */
 static u8 collect(struct stub_qp *qp, size_t *length)
 {
@@ -108,7 +109,7 @@ static struct stub_qp *target(const struct stub_qp *from, const struct mlx4_av *
 	u32 qkey = be32_to_cpu(datagram->qkey);
 	struct stub_qp *to = stub_find_qp(be32_to_cpu(datagram->dqpn), IB_QPT_UD);
 
-	/* a key with the highest bit set stands for the sender's own */
+	/* a Q_Key with the highest bit set means the sender's own */
 	if (qkey >> 31)
 		qkey = from->attr.qkey;
 	if (!to || to->attr.qkey != qkey || to->attr.port_num != STUB_IB_PORT)
@@ -180,7 +181,7 @@ static void record_send(const struct stub_qp *from, const struct mlx4_av *av,
 		    av->hop_limit, route >> 20 & 0xff, outcome);
 }
 
-/* A datagram that nobody takes is lost without the sender being told. */
+/* A datagram without a receiver is lost. The sender does not notice. */
 static u8 send(struct stub_qp *from)
 {
 	struct mlx4_wqe_ctrl_seg *ctrl = (struct mlx4_wqe_ctrl_seg *)request;

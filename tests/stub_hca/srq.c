@@ -5,7 +5,7 @@
 
 #define MIN_STRIDE 32
 
-/* As libmlx4 lays it out, with one request kept free, to tell an empty ring from a full one. */
+/* libmlx4's layout. It keeps one request free, to tell an empty ring from a full one. */
 static void ring_layout(struct stub_srq *srq)
 {
 	size_t request = sizeof(struct mlx4_wqe_srq_next_seg) +
@@ -73,7 +73,7 @@ static int srq_open(struct stub_srq *srq, struct ib_srq_init_attr *attr, struct 
 	if (attr->attr.max_wr > STUB_MAX_WR || attr->attr.max_sge > STUB_MAX_SGE - 1)
 		return -EINVAL;
 	srq->attr = attr->attr;
-	/* a limit is set by modifying, not by creating */
+	/* only modifying sets a limit */
 	srq->attr.srq_limit = 0;
 	ring_layout(srq);
 	err = ib_copy_from_udata(&request, udata, min(sizeof(request), udata->inlen)) ?:

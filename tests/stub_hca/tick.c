@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// Looks at the queues every few milliseconds.
+// Looks for posted requests every few milliseconds.
 #include "stub.h"
 
-/* Does what there is to do for a queue; false if nothing can come up before its next state. */
+/* Serves a queue. Returns false if the queue needs no service before it changes state. */
 static bool serve(struct stub_queue *queue)
 {
 	struct stub_qp *qp;
@@ -29,8 +29,8 @@ static bool serve(struct stub_queue *queue)
 }
 
 /*
- * No register tells that something was posted, so queues that may have to act are looked at by
- * the clock: those of QPs that may send, and those in error, whose requests are to be flushed.
+ * No register is watched, so the module looks for posted requests by a timer. It serves QPs that
+ * may send, and queues in the error state, whose requests it flushes.
  */
 void stub_tick(struct work_struct *work)
 {

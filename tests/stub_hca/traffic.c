@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// What all messages that arrive share: whom they are for, whether he is ready, what became of them.
+// Common to all messages: finding the queue pair, delivery, counts of outcomes.
 #include <linux/kernel.h>
 #include <linux/string.h>
 #include "stub.h"
@@ -26,7 +26,7 @@ void stub_outcome_add(enum stub_outcome outcome)
 	atomic64_inc(&counts[outcome]);
 }
 
-/* Hexadecimal text becomes bytes in its own place; returns how many, or an error. */
+/* Converts hexadecimal text to bytes in place. Returns their number, or an error. */
 ssize_t stub_unhex(char *text)
 {
 	size_t digits = strlen(text);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// Work queues: the receive queues that an indirection table spreads packets over.
+// Work queues: the receive queues of an indirection table.
 #include <linux/log2.h>
 #include <linux/slab.h>
 #include "stub.h"
 
-/* libmlx4's ring has one unused send request of this size, which goes before smaller receives. */
+/* libmlx4's ring has one unused send request of this size, before smaller receives. */
 #define UNUSED_SEND 64
 
 static size_t ring_layout(struct stub_queue *queue)
@@ -57,7 +57,7 @@ static int wq_open(struct stub_wq *wq, struct ib_device *device, struct ib_wq_in
 		return err;
 	}
 	wq->ib.wq_num = queue->number;
-	/* libmlx4 takes these for the size of the ring it laid out, so they are no larger */
+	/* libmlx4 uses these as the size of its ring, so they must not be larger */
 	attr->max_wr = queue->count;
 	attr->max_sge = queue->max_sge;
 	stub_count(device, STUB_WQ, 1);
@@ -94,7 +94,7 @@ struct ib_wq *stub_create_wq(struct ib_pd *pd, struct ib_wq_init_attr *attr,
 	return &wq->ib;
 }
 
-/* mlx4's rules, and one more: a current state that is not the current one is refused. */
+/* mlx4's rules, and one more: a wrong current state is refused. */
 static int modify_check(const struct ib_wq *wq, const struct ib_wq_attr *attr, u32 mask)
 {
 	if (mask & IB_WQ_FLAGS)

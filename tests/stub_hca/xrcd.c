@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// XRC domains. The core makes one per file, so that opening the same file again is not heard of here.
+// XRC domains. The core makes one per file: opening the same file again does not reach the module.
 #include "stub.h"
 
 static int xrcd_open(struct stub_xrcd *xrcd)
@@ -24,8 +24,8 @@ int stub_open_xrcd(struct ib_xrcd *ib, struct ib_udata *udata)
 }
 
 /*
- * Fails for domains of a file only: the core counts one more user of a domain that was not closed,
- * which it uncounts at the next attempt if there is a file, and never if there is none.
+ * Fails for domains of a file only. After a failure the core counts one more user of the domain. It
+ * takes that back at the next attempt, but not for a domain without a file.
  */
 int stub_close_xrcd(struct ib_xrcd *ib, struct ib_udata *udata)
 {
