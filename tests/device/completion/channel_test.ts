@@ -118,21 +118,6 @@ deviceTest(
   },
 );
 
-deviceTest(
-  "CompletionChannel.getCqEvent() rejects with the signal's reason, at once when it has aborted",
-  async () => {
-    using context = openRxe();
-    using channel = new CompletionChannel(context);
-    const reason = new Error("enough");
-    const controller = new AbortController();
-    const wait = channel.getCqEvent({ signal: controller.signal });
-    controller.abort(reason);
-    assertEquals(await wait.catch((error) => error), reason);
-    const { signal } = controller;
-    assertEquals(await channel.getCqEvent({ signal }).catch((error) => error), reason);
-  },
-);
-
 deviceTest("CompletionChannel.getCqEvent() rejects when the channel is disposed", async () => {
   using context = openRxe();
   const before = countOf("ctx");

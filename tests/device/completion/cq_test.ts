@@ -1,15 +1,9 @@
 // Completion queues: making, resizing, polling.
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import {
-  AddressHandle,
-  CompletionChannel,
-  CompletionQueue,
-  VerbsError,
-  WorkCompletions,
-} from "../../../mod.ts";
+import { AddressHandle, CompletionQueue, VerbsError } from "../../../mod.ts";
 import { countOf, deviceTest, openRxe, QKEY, selfAddress, udPair, waitFor } from "../setup.ts";
 
-deviceTest("new CompletionQueue() makes a queue of at least the size asked for", () => {
+deviceTest("CompletionQueue() makes a queue of at least the size asked for", () => {
   using context = openRxe();
   const { maxCqe } = context.queryDevice();
   for (const cqe of [1, 100, Math.floor(maxCqe / 2), maxCqe]) {
@@ -19,7 +13,7 @@ deviceTest("new CompletionQueue() makes a queue of at least the size asked for",
   }
 });
 
-deviceTest("new CompletionQueue() takes every completion vector there is", () => {
+deviceTest("CompletionQueue() takes every completion vector there is", () => {
   using context = openRxe();
   for (let compVector = 0; compVector < context.numCompVectors; compVector++) {
     new CompletionQueue(context, { cqe: 4, compVector }).close();
@@ -32,7 +26,7 @@ deviceTest("new CompletionQueue() takes every completion vector there is", () =>
   );
 });
 
-deviceTest("new CompletionQueue() tells the device's limit when asked for more", () => {
+deviceTest("CompletionQueue() tells the device's limit when asked for more", () => {
   using context = openRxe();
   const before = countOf("cq");
   const { maxCqe } = context.queryDevice();
@@ -41,28 +35,6 @@ deviceTest("new CompletionQueue() tells the device's limit when asked for more",
   assertStringIncludes(error.message, `(cqe ${maxCqe + 1})`);
   assertStringIncludes(error.hint!, `supports up to ${maxCqe} entries`);
   assertEquals(countOf("cq"), before);
-});
-
-deviceTest("new CompletionQueue() refuses bad arguments before native code is reached", () => {
-  using context = openRxe();
-  using other = openRxe();
-  for (const cqe of [0, -1, 2 ** 31]) {
-    assertThrows(() => new CompletionQueue(context, { cqe }), RangeError);
-  }
-  for (const cqe of [NaN, 1.5]) {
-    assertThrows(() => new CompletionQueue(context, { cqe }), TypeError);
-  }
-  assertThrows(() => new CompletionQueue(context, { cqe: 4, compVector: -1 }), RangeError);
-  const channel = new CompletionChannel(other);
-  assertThrows(
-    () => new CompletionQueue(context, { cqe: 4, channel }),
-    TypeError,
-    "channel belongs to another context",
-  );
-  channel.close();
-  using same = new CompletionQueue(other, { cqe: 4 });
-  assert(same.channel !== channel);
-  assertThrows(() => new CompletionQueue(other, { cqe: 4, channel }), TypeError, "it is disposed");
 });
 
 deviceTest("CompletionQueue.resize() grows and shrinks the queue", () => {
@@ -112,41 +84,4 @@ deviceTest("CompletionQueue.poll() takes no more than asked for, oldest first", 
     if (some.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
   }
   assertEquals(found, Array.from({ length: 10 }, (_, i) => BigInt(i)));
-});
-
-deviceTest("CompletionQueue.poll() refuses a count that C cannot take", () => {
-  using context = openRxe();
-  using cq = new CompletionQueue(context, { cqe: 4 });
-  for (const count of [0, -1]) assertThrows(() => cq.poll(count), RangeError);
-  assertThrows(() => cq.poll(NaN), TypeError);
-  assertThrows(() => new WorkCompletions(0), RangeError);
-});
-
-deviceTest("CompletionQueue refuses everything when it is disposed", async () => {
-  using context = openRxe();
-  const before = countOf("cq");
-  const cq = new CompletionQueue(context, { cqe: 4 });
-  assertEquals(countOf("cq"), before + 1);
-  cq.close();
-  cq.close();
-  assertEquals(countOf("cq"), before);
-  const batch = new WorkCompletions(1);
-  for (
-    const use of [
-      () => cq.poll(),
-      () => cq.pollInto(batch),
-      () => cq.resize(8),
-      () => cq.reqNotify(),
-      () => cq.cqe,
-    ]
-  ) {
-    assertThrows(use, TypeError, "Cannot use completion queue: it is disposed");
-  }
-  let error: unknown;
-  try {
-    for await (const _ of cq.completions());
-  } catch (caught) {
-    error = caught;
-  }
-  assert(error instanceof TypeError);
 });

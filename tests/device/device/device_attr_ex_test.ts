@@ -1,6 +1,6 @@
 // What a device can do, compared with what C reads.
 import { assertEquals } from "@std/assert";
-import { Context, type DeviceAttrEx, QpType, RxHashFields, RxHashFunction } from "../../../mod.ts";
+import { Context, QpType, RxHashFields, RxHashFunction } from "../../../mod.ts";
 import { assertSame, readByC } from "../../c/device_attr_ex.ts";
 import { RXE } from "../setup.ts";
 import { ALL_FIELDS, assertFails, failNext, STUB, stubTest } from "../stub.ts";

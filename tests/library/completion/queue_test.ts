@@ -361,3 +361,37 @@ Deno.test("Queues without a channel of their own share one, also after that was 
   assert(next.channel !== cq.channel);
   assertEquals(recorder.violations(), []);
 });
+
+Deno.test("CompletionQueue.completions() rejects with the signal's reason while it waits", async () => {
+  using setup = setUp();
+  const { cq } = setup;
+  const controller = new AbortController();
+  const { signal } = controller;
+  const wait = cq.completions({ signal }).next();
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  const reason = new Error("enough");
+  controller.abort(reason);
+  assertEquals(await wait.catch((error) => error), reason);
+  assertEquals(await cq.completions({ signal }).next().catch((error) => error), reason);
+});
+
+Deno.test("CompletionQueue refuses everything when it is disposed", () => {
+  using setup = setUp();
+  const { cq } = setup;
+  cq.close();
+  cq.close();
+  recorder.take();
+  const batch = new WorkCompletions(1);
+  const uses = [
+    () => cq.poll(),
+    () => cq.pollInto(batch),
+    () => cq.resize(8),
+    () => cq.reqNotify(),
+    () => cq.modify({ moderate: { cqCount: 1, cqPeriod: 1 } }),
+    () => cq.cqe,
+  ];
+  for (const use of uses) {
+    assertThrows(use, TypeError, "Cannot use completion queue: it is disposed");
+  }
+  assertEquals(recorder.take(), []);
+});
