@@ -83,6 +83,14 @@ export {
   type CqInitAttr,
 } from "./types/completion/completion_queue.ts";
 export type { Completions } from "./types/completion/completions.ts";
+export { CompletionQueueEx } from "./types/completion/completion_queue_ex.ts";
+export {
+  type CqInitAttrEx,
+  CreateCqAttrFlags,
+  CreateCqWcFlags,
+} from "./types/completion/cq_init_attr_ex.ts";
+export { type ModerateCq, type ModifyCqAttr } from "./types/completion/modify_cq.ts";
+export { wcStatusStr } from "./types/completion/wc_status_str.ts";
 export {
   type WcAddress,
   WcFlags,
@@ -92,6 +100,11 @@ export {
   WorkCompletionError,
 } from "./types/completion/work_completion.ts";
 export { WorkCompletions } from "./types/completion/work_completions.ts";
+export {
+  type WcTmInfo,
+  WorkCompletionEx,
+  WorkCompletionsEx,
+} from "./types/completion/work_completions_ex.ts";
 export type { AbortOptions } from "./types/core/abortable.ts";
 export { type Members, nameOf, namesOf } from "./types/core/enums.ts";
 export { VerbsError, type VerbsErrorOptions } from "./types/core/errors.ts";

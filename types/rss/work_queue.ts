@@ -17,6 +17,7 @@ import { instance } from "../core/checks.ts";
 import { type Members, members, nameOf } from "../core/enums.ts";
 import { check, checkHandle, failure } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
+import { registerElement, unregisterElement } from "../device/async_events.ts";
 import type { Context } from "../device/context.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
 import { type Receives, RecvPoster } from "../work/recv_poster.ts";
@@ -120,6 +121,7 @@ const KIND: NativeKind<IbvWq, WorkQueue> = {
   name: "work queue",
   destroy(handle): void {
     check("ibv_destroy_wq", "destroy work queue", verbs().ibv_destroy_wq(handle));
+    unregisterElement(handle);
   },
   describe: ({ wqNum, state }) => ({ wqNum, state: nameOf(WqState, state) }),
 };
@@ -185,6 +187,7 @@ export class WorkQueue extends NativeResource<IbvWq> {
       },
     );
     super(KIND, handle, [pd, given.cq]);
+    registerElement(this);
     this.context = context;
     this.pd = pd;
     this.cq = given.cq;
