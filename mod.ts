@@ -195,6 +195,7 @@ export type {
   UcActivation,
   UdActivation,
 } from "./types/queue_pair/activation.ts";
+export { OpenedQueuePair, type QpOpenAttr } from "./types/queue_pair/opened_queue_pair.ts";
 export type { QpAddress } from "./types/queue_pair/qp_address.ts";
 export type { QpAttr, QpAttrInit, QpCap } from "./types/queue_pair/qp_attr.ts";
 export {
@@ -228,6 +229,16 @@ export {
   WqState,
   WqType,
 } from "./types/rss/work_queue.ts";
+export { SharedReceiveQueue } from "./types/srq/shared_receive_queue.ts";
+export {
+  type SrqAttr,
+  type SrqAttrInit,
+  type SrqInitAttr,
+  SrqType,
+  type TmCap,
+} from "./types/srq/srq_attr.ts";
+export { OpsFlags, type OpsWr, OpsWrOpcode } from "./types/srq/tag_matching.ts";
+export { XrcDomain, type XrcdInitAttr } from "./types/srq/xrc_domain.ts";
 export type { Receives } from "./types/work/recv_poster.ts";
 export { RecvRequests } from "./types/work/recv_requests.ts";
 export { RequestList } from "./types/work/request_list.ts";

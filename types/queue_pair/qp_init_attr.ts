@@ -15,6 +15,8 @@ import type { Context } from "../device/context.ts";
 import type { ProtectionDomain } from "../memory/protection_domain.ts";
 import { RwqIndirectionTable } from "../rss/rwq_indirection_table.ts";
 import { RxHash, writeRxHash } from "../rss/rx_hash.ts";
+import { SharedReceiveQueue } from "../srq/shared_receive_queue.ts";
+import { XrcDomain } from "../srq/xrc_domain.ts";
 import { type QpCap, qpCapCodec } from "./qp_attr.ts";
 import { QpCreateFlags, QpType } from "./qp_enums.ts";
 
@@ -22,8 +24,11 @@ import { QpCreateFlags, QpType } from "./qp_enums.ts";
  * Attributes of a new queue pair (`struct ibv_qp_init_attr` and `struct ibv_qp_init_attr_ex`). `comp_mask` follows from
  * the attributes that are given.
  *
- * A queue pair has a send queue and a receive queue. One with an indirection table has no receive queue, and has a send
- * queue only if `cap.maxSendWr` is positive.
+ * A queue pair has a send queue and a receive queue, each with a completion queue. These have less:
+ *
+ * - With a shared receive queue it has no receive queue of its own. Its receives complete in `recvCq` all the same.
+ * - With an indirection table it has no receive queue, and has a send queue only if `cap.maxSendWr` is positive.
+ * - XRC_SEND has a send queue only. XRC_RECV has none: the shared receive queues of its domain receive.
  */
 export interface QpInitAttr {
   /** Transport service. RAW_PACKET for RSS. */
@@ -32,6 +37,10 @@ export interface QpInitAttr {
   readonly sendCq?: CompletionQueue;
   /** Completion queue of the receives. It may be the one of the sends. */
   readonly recvCq?: CompletionQueue;
+  /** The shared receive queue that the queue pair takes its receives from. */
+  readonly srq?: SharedReceiveQueue;
+  /** XRC_RECV: the domain of the queue pair. */
+  readonly xrcd?: XrcDomain;
   /**
    * Sizes of the queues. The device may grant more. `maxSendWr` and `maxRecvWr` are needed for the queues that the queue
    * pair has; 0 makes a queue that takes nothing. The default is one scatter/gather element and no inline data.
@@ -67,6 +76,8 @@ const codec: AttributeCodec<QpInitAttr> = codecOf<
     type: { field: "qp_type", values: QpType, required: true },
     sendCq: { resource: CompletionQueue },
     recvCq: { resource: CompletionQueue },
+    srq: { resource: SharedReceiveQueue },
+    xrcd: { mask: MASK.XRCD, resource: XrcDomain },
     cap: { struct: qpCapCodec, derive: withElements },
     sqSigAll: { boolean: true },
     createFlags: { mask: MASK.CREATE_FLAGS, derive: withSourceQpn },
@@ -108,7 +119,7 @@ export function writeQpInit(pd: ProtectionDomain, init: QpInitAttr): WrittenInit
   checkContexts(pd.context, given);
   const { sendCq: _, ...others } = given;
   const used: QpInitAttr = hasSendQueue(given) ? given : others;
-  const compMask = MASK.PD | mask;
+  const compMask = given.type === QpType.XRC_RECV ? mask : MASK.PD | mask;
   writeField(view, FIELDS.comp_mask, compMask);
   writeField(view, FIELDS.send_ops_flags, given.sendOpsFlags ?? 0);
   if (given.rxHashConf !== undefined) {
@@ -122,7 +133,8 @@ export function writeQpInit(pd: ProtectionDomain, init: QpInitAttr): WrittenInit
     writeHandles: () => {
       writeHandles();
       if (used.sendCq === undefined) writeField(view, FIELDS.send_cq, 0n);
-      writeField(view, FIELDS.pd, handleAddress(pd.unsafeHandle));
+      const parent = handleAddress(pd.unsafeHandle);
+      writeField(view, FIELDS.pd, compMask & MASK.PD ? parent : 0n);
     },
   };
 }
@@ -146,32 +158,62 @@ function withElements(init: Readonly<Record<string, unknown>>): Partial<QpCap> {
   };
 }
 
-function hasSendQueue({ rwqIndTbl, cap = {} }: QpInitAttr): boolean {
-  return rwqIndTbl === undefined || (cap.maxSendWr ?? 0) > 0;
+function hasSendQueue({ type, rwqIndTbl, cap = {} }: QpInitAttr): boolean {
+  return rwqIndTbl === undefined ? type !== QpType.XRC_RECV : (cap.maxSendWr ?? 0) > 0;
 }
 
-function hasRecvQueue({ rwqIndTbl }: QpInitAttr): boolean {
-  return rwqIndTbl === undefined;
+/** Whether it has a receive queue of its own. */
+function hasRecvQueue({ type, rwqIndTbl, srq }: QpInitAttr): boolean {
+  return rwqIndTbl === undefined && srq === undefined && !isXrc(type);
 }
 
-/** Providers read both completion queues without a check. */
+function isXrc(type: QpType): boolean {
+  return type === QpType.XRC_SEND || type === QpType.XRC_RECV;
+}
+
+/** Providers read the completion queues of the queues without a check. */
 function checkQueues(init: QpInitAttr): void {
-  const { sendCq, recvCq, rwqIndTbl, cap = {} } = init;
-  if (rwqIndTbl !== undefined) {
-    if (recvCq !== undefined || cap.maxRecvWr || cap.maxRecvSge) {
-      throw refusal("with an indirection table it has no receive queue of its own");
+  const { type, sendCq, recvCq, rwqIndTbl, srq, xrcd, cap = {} } = init;
+  if (rwqIndTbl !== undefined) checkRss(init);
+  else if (isXrc(type)) checkXrc(init);
+  else {
+    if (sendCq === undefined) throw refusal("without an indirection table it takes sendCq");
+    if (recvCq === undefined) throw refusal("without an indirection table it takes recvCq");
+    if (cap.maxSendWr === undefined) throw refusal("cap.maxSendWr is missing");
+    if (srq === undefined && cap.maxRecvWr === undefined) {
+      throw refusal("cap.maxRecvWr is missing");
     }
-    if (hasSendQueue(init) && sendCq === undefined) throw refusal("its send queue takes sendCq");
-    return;
   }
-  if (sendCq === undefined) throw refusal("without an indirection table it takes sendCq");
-  if (recvCq === undefined) throw refusal("without an indirection table it takes recvCq");
-  if (cap.maxSendWr === undefined) throw refusal("cap.maxSendWr is missing");
-  if (cap.maxRecvWr === undefined) throw refusal("cap.maxRecvWr is missing");
+  if (srq !== undefined && (cap.maxRecvWr || cap.maxRecvSge)) {
+    throw refusal("with a shared receive queue it has no receive queue of its own");
+  }
+  if ((xrcd !== undefined) !== (type === QpType.XRC_RECV)) {
+    throw refusal("XRC_RECV needs xrcd, and other types have none");
+  }
 }
 
-function checkContexts(context: Context, { sendCq, recvCq, rwqIndTbl }: QpInitAttr): void {
-  for (const [name, part] of Object.entries({ sendCq, recvCq, rwqIndTbl })) {
+function checkRss(init: QpInitAttr): void {
+  const { sendCq, recvCq, srq, cap = {} } = init;
+  if (recvCq !== undefined || srq !== undefined || cap.maxRecvWr || cap.maxRecvSge) {
+    throw refusal("with an indirection table it has no receive queue of its own");
+  }
+  if (hasSendQueue(init) && sendCq === undefined) throw refusal("its send queue takes sendCq");
+}
+
+function checkXrc({ type, sendCq, recvCq, srq, cap = {} }: QpInitAttr): void {
+  const sends = type === QpType.XRC_SEND;
+  if (recvCq !== undefined || srq !== undefined || cap.maxRecvWr || cap.maxRecvSge) {
+    throw refusal(`${nameOf(QpType, type)} has no receive queue`);
+  }
+  if (sends !== (sendCq !== undefined)) {
+    throw refusal("XRC_SEND needs sendCq, and XRC_RECV has no send queue");
+  }
+  if (sends && cap.maxSendWr === undefined) throw refusal("cap.maxSendWr is missing");
+}
+
+function checkContexts(context: Context, init: QpInitAttr): void {
+  const { sendCq, recvCq, srq, xrcd, rwqIndTbl } = init;
+  for (const [name, part] of Object.entries({ sendCq, recvCq, srq, xrcd, rwqIndTbl })) {
     if (part !== undefined && part.context !== context) {
       throw refusal(`${name} belongs to another context`);
     }

@@ -23,6 +23,8 @@ import { unregisterElement } from "../device/async_events.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
 import type { RwqIndirectionTable } from "../rss/rwq_indirection_table.ts";
 import type { RxHash } from "../rss/rx_hash.ts";
+import type { SharedReceiveQueue } from "../srq/shared_receive_queue.ts";
+import type { XrcDomain } from "../srq/xrc_domain.ts";
 import type { SendRules } from "../work/check_send.ts";
 import { DATAGRAM, Given, opcodesOf } from "../work/opcodes.ts";
 import { RecvPoster } from "../work/recv_poster.ts";
@@ -69,6 +71,10 @@ export class QueuePair extends QueuePairStates {
 
   /** The protection domain. */
   readonly pd: ProtectionDomain;
+  /** The shared receive queue that the queue pair takes its receives from. */
+  readonly srq: SharedReceiveQueue | undefined;
+  /** XRC_RECV: the domain. */
+  readonly xrcd: XrcDomain | undefined;
   /** RSS: the table of the work queues that receive. */
   readonly rwqIndTbl: RwqIndirectionTable | undefined;
   /** RSS: how packets are hashed. */
@@ -108,10 +114,12 @@ export class QueuePair extends QueuePairStates {
         : verbs().ibv_create_qp_ex(context.unsafeHandle, view),
       { detail: () => describeQpInit(given), hint: (code) => hintCreate(code, pd, given) },
     );
-    const { type, sendCq, recvCq, rwqIndTbl, rxHashConf, sqSigAll = false } = given;
-    const parents = [pd, ...present([sendCq, recvCq, rwqIndTbl])];
+    const { type, sendCq, recvCq, srq, xrcd, rwqIndTbl, rxHashConf, sqSigAll = false } = given;
+    const parents = [pd, ...present([sendCq, recvCq, srq, xrcd, rwqIndTbl])];
     super(QueuePair.#KIND, handle, parents, context, type);
     this.pd = pd;
+    this.srq = srq;
+    this.xrcd = xrcd;
     this.rwqIndTbl = rwqIndTbl;
     this.rxHashConf = rxHashConf;
     this.cap = readCap(view);
@@ -123,7 +131,7 @@ export class QueuePair extends QueuePairStates {
       this.#sender = this.#makeSender(sqSigAll);
       if (this.#tracker !== undefined) addSender(sendCq, this.qpNum, this.#tracker);
     }
-    if (recvCq !== undefined) this.#receiver = this.#makeReceiver();
+    if (recvCq !== undefined && srq === undefined) this.#receiver = this.#makeReceiver();
   }
 
   #makeSender(allSignaled: boolean): SendPoster {

@@ -291,7 +291,11 @@ Deno.test("QueuePair.modify() explains a transition only where that is the cause
     using parts = record(type === QpType.XRC_SEND ? RC : type);
     const { pd, cq } = parts;
     recorder.setField("qp", "state", BigInt(from));
-    const qp = new QueuePair(pd, { type, sendCq: cq, recvCq: cq, cap: CAP });
+    const init = { type, sendCq: cq, cap: { maxSendWr: 1 } };
+    const qp = new QueuePair(
+      pd,
+      type === QpType.XRC_SEND ? init : { ...init, recvCq: cq, cap: CAP },
+    );
     recorder.fail("ibv_modify_qp", code, { times: 1 });
     const { hint } = assertThrows(() => qp.modify(attr), VerbsError);
     if (expected === undefined) assertEquals(hint, undefined, JSON.stringify(attr));

@@ -1,0 +1,354 @@
+// Shared receive queues, XRC domains, tag matching, and the queue pairs that use them.
+import * as recorder from "../../provider/recorder.ts";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  AccessFlags,
+  CompletionQueue,
+  Context,
+  EventType,
+  MemoryRegion,
+  OpenedQueuePair,
+  OpsFlags,
+  OpsWrOpcode,
+  ProtectionDomain,
+  QpState,
+  QpType,
+  QueuePair,
+  RecvRequests,
+  SharedReceiveQueue,
+  SrqType,
+  VerbsError,
+  WrOpcode,
+  XrcDomain,
+} from "../../../mod.ts";
+import type { Fields, RecordedStruct } from "../../provider/records.ts";
+
+const { BASIC, TM, XRC } = SrqType;
+const { RC, XRC_RECV, XRC_SEND } = QpType;
+const { TAG_ADD, TAG_DEL, TAG_SYNC } = OpsWrOpcode;
+
+const bad = (value: unknown): never => value as never;
+
+interface Made extends Disposable {
+  readonly context: Context;
+  readonly pd: ProtectionDomain;
+  readonly cq: CompletionQueue;
+  readonly mr: MemoryRegion;
+}
+
+function make(): Made {
+  recorder.reset();
+  const context = Context.open("recorder0");
+  const pd = new ProtectionDomain(context);
+  const cq = new CompletionQueue(context, { cqe: 8 });
+  const mr = new MemoryRegion(pd, 4096, AccessFlags.LOCAL_WRITE);
+  recorder.take();
+  return { context, pd, cq, mr, [Symbol.dispose]: () => context.close() };
+}
+
+function structOf(verb: string, argument: string): Fields {
+  return (recorder.takeOne(verb).args[argument] as RecordedStruct).fields;
+}
+
+Deno.test("new SharedReceiveQueue() makes a basic queue with ibv_create_srq", () => {
+  using made = make();
+  const srq = new SharedReceiveQueue(made.pd, { maxWr: 7 });
+  const attr = structOf("ibv_create_srq", "init_attr");
+  assertEquals(["max_wr", "max_sge", "srq_limit"].map((name) => attr[`attr.${name}`]), [7, 1, 0]);
+  assertEquals([srq.maxWr, srq.maxSge, srq.srqType], [7, 1, BASIC]);
+  assertEquals(Deno.inspect(srq), 'SharedReceiveQueue { srqType: "BASIC", maxWr: 7 }');
+  new SharedReceiveQueue(made.pd, { maxWr: 7, srqType: BASIC });
+  assertEquals(recorder.take().map(({ verb }) => verb), ["ibv_create_srq"]);
+});
+
+Deno.test("new SharedReceiveQueue() makes queues of XRC and of tag matching with ibv_create_srq_ex", () => {
+  using made = make();
+  const { context, pd, cq } = made;
+  const xrcd = new XrcDomain(context);
+  new SharedReceiveQueue(pd, { maxWr: 7, maxSge: 2, srqType: XRC, xrcd, cq });
+  const xrc = structOf("ibv_create_srq_ex", "attr");
+  assertEquals([xrc.comp_mask, xrc.srq_type], [0xf, XRC]);
+  assertEquals([xrc.pd, xrc.xrcd, xrc.cq], ["pd0", "xrcd0", "cq0"]);
+  const tmCap = { maxNumTags: 5, maxOps: 6 };
+  const tm = new SharedReceiveQueue(pd, { maxWr: 7, srqType: TM, cq, tmCap });
+  const attr = structOf("ibv_create_srq_ex", "attr");
+  assertEquals([attr.comp_mask, attr.srq_type], [0x1b, TM]);
+  assertEquals([attr["tm_cap.max_num_tags"], attr["tm_cap.max_ops"]], [5, 6]);
+  recorder.take();
+  assertEquals(tm.srqNum, 0x101);
+});
+
+Deno.test("new SharedReceiveQueue() refuses what does not go together before native code", () => {
+  using made = make();
+  using other = Context.open("recorder0");
+  const { context, pd, cq } = made;
+  const xrcd = new XrcDomain(context);
+  const foreign = new XrcDomain(other);
+  const tmCap = { maxNumTags: 1, maxOps: 1 };
+  recorder.take();
+  const refused: [unknown, ErrorConstructor, string][] = [
+    [null, TypeError, "shared receive queue attributes null"],
+    [{}, TypeError, "maxWr is missing"],
+    [{ maxWr: -1 }, RangeError, "maxWr"],
+    [{ maxWR: 1 }, TypeError, '"maxWR"'],
+    [{ maxWr: 1, srqType: 9 }, RangeError, "srqType 9: it is none of 0 (BASIC)"],
+    [{ maxWr: 1, xrcd }, TypeError, "a queue of type BASIC has no xrcd"],
+    [{ maxWr: 1, cq }, TypeError, "a queue of type BASIC has no cq"],
+    [{ maxWr: 1, srqType: XRC, cq }, TypeError, "a queue of type XRC needs xrcd"],
+    [{ maxWr: 1, srqType: XRC, xrcd }, TypeError, "a queue of type XRC needs cq"],
+    [{ maxWr: 1, srqType: TM, cq }, TypeError, "a queue of type TM needs tmCap"],
+    [{ maxWr: 1, srqType: TM, cq, tmCap: {} }, TypeError, "maxNumTags is missing"],
+    [{ maxWr: 1, srqType: XRC, xrcd, cq, tmCap }, TypeError, "has no tmCap"],
+    [{ maxWr: 1, srqType: XRC, xrcd: foreign, cq }, TypeError, "xrcd belongs to another context"],
+    [{ maxWr: 1, srqType: XRC, xrcd: pd, cq }, TypeError, "it is not a XrcDomain"],
+  ];
+  for (const [init, type, message] of refused) {
+    assertThrows(() => new SharedReceiveQueue(pd, bad(init)), type, message);
+  }
+  assertThrows(() => new SharedReceiveQueue(bad(context), { maxWr: 1 }), TypeError, "pd");
+  assertEquals(recorder.take(), []);
+});
+
+Deno.test("new SharedReceiveQueue() names the limits of the device only if one is exceeded", () => {
+  using made = make();
+  recorder.answer("ibv_query_device", { max_srq: 3, max_srq_wr: 100, max_srq_sge: 4 });
+  recorder.fail("ibv_create_srq", "EINVAL");
+  const hintOf = (maxWr: number, maxSge: number): string | undefined =>
+    assertThrows(() => new SharedReceiveQueue(made.pd, { maxWr, maxSge }), VerbsError).hint;
+  assertEquals(hintOf(100, 4), undefined);
+  assertStringIncludes(hintOf(101, 4)!, "allows 3 shared receive queues, each with 100 receives");
+});
+
+Deno.test("SharedReceiveQueue.modify() and query() carry each attribute", () => {
+  using made = make();
+  const srq = new SharedReceiveQueue(made.pd, { maxWr: 16, maxSge: 3 });
+  recorder.take();
+  srq.modify({ srqLimit: 5 });
+  const limit = recorder.takeOne("ibv_modify_srq");
+  assertEquals(limit.args.srq_attr_mask, 2);
+  assertEquals((limit.args.srq_attr as RecordedStruct).fields.srq_limit, 5);
+  srq.modify({ maxWr: 32, srqLimit: 0 });
+  assertEquals(recorder.takeOne("ibv_modify_srq").args.srq_attr_mask, 3);
+  assertEquals(srq.query(), { maxWr: 32, maxSge: 3, srqLimit: 0 });
+  assertThrows(() => srq.modify({}), TypeError, "no attribute is given");
+  assertThrows(() => srq.modify(bad({ maxSge: 1 })), TypeError, '"maxSge"');
+  assertThrows(() => srq.modify({ srqLimit: -1 }), RangeError, "srqLimit");
+});
+
+Deno.test("SharedReceiveQueue.postRecv() posts objects and runs of prepared lists", () => {
+  using made = make();
+  const srq = new SharedReceiveQueue(made.pd, { maxWr: 16 });
+  const list = new RecvRequests({ capacity: 4 });
+  for (let i = 0; i < 4; i++) list.set(i, { wrId: i, sge: made.mr.slice(i, 1) });
+  recorder.take();
+  srq.postRecv({ wrId: 9 });
+  srq.postRecv(list, 2, 1);
+  const posts = recorder.takeOf("ibv_post_srq_recv");
+  const ids = posts.map(({ args }) =>
+    Object.entries(args).filter(([name]) => /^recv_wr\[\d+\]$|^wr\[\d+\]$/.test(name))
+      .map(([, wr]) => (wr as RecordedStruct).fields.wr_id)
+  );
+  assertEquals(ids, [[9n], [1n, 2n]]);
+  recorder.answerBytes("ibv_post_srq_recv", new Uint8Array(Uint32Array.of(1).buffer));
+  recorder.fail("ibv_post_srq_recv", "ENOMEM");
+  const error = assertThrows(() => srq.postRecv(list, 3, 1), VerbsError);
+  assertEquals([error.verb, error.posted], ["ibv_post_srq_recv", 1]);
+  made.mr.close();
+  assertThrows(() => srq.postRecv(list), TypeError, "memory region: it is disposed");
+  srq.close();
+  assertThrows(() => srq.postRecv({}), TypeError, "shared receive queue: it is disposed");
+});
+
+Deno.test("SharedReceiveQueue.postOps() writes each operation where C reads it", () => {
+  using made = make();
+  const { pd, cq, mr } = made;
+  const tmCap = { maxNumTags: 5, maxOps: 6 };
+  const srq = new SharedReceiveQueue(pd, { maxWr: 7, srqType: TM, cq, tmCap });
+  recorder.take();
+  const sge = [mr.slice(8, 16), mr.slice(32, 4)];
+  const flags = OpsFlags.SIGNALED | OpsFlags.TM_SYNC;
+  const handle = srq.postOps({
+    opcode: TAG_ADD,
+    wrId: 1,
+    recvWrId: 2n,
+    tag: 3,
+    sge,
+    unexpectedCnt: 4,
+    flags,
+  });
+  srq.postOps({ opcode: TAG_ADD, tag: 1n << 63n, mask: 0xff });
+  srq.postOps({ opcode: TAG_DEL, handle: 77 });
+  srq.postOps({ opcode: TAG_SYNC, unexpectedCnt: 5 });
+  const calls = recorder.takeOf("ibv_post_srq_ops");
+  const structs = calls.map(({ args }) => (args["op[0]"] as RecordedStruct).fields);
+  assertEquals(handle, 0x200);
+  const elements = (calls[0]!.args["op[0].sg_list"] as RecordedStruct).elements;
+  assertEquals(elements.map(({ addr, length }) => [addr, length]), [["mr0+8", 16], ["mr0+32", 4]]);
+  const pick = (i: number, ...names: string[]): unknown[] => names.map((name) => structs[i]![name]);
+  const add = ["tm.add.recv_wr_id", "tm.add.tag", "tm.add.mask", "tm.add.num_sge"];
+  assertEquals(pick(0, "wr_id", "opcode", "flags", ...add), [
+    1n,
+    TAG_ADD,
+    flags,
+    2n,
+    3n,
+    0xffff_ffff_ffff_ffffn,
+    2,
+  ]);
+  assertEquals(pick(0, "tm.unexpected_cnt"), [4]);
+  assertEquals(pick(1, "flags", ...add), [OpsFlags.SIGNALED, 0n, 1n << 63n, 0xffn, 0]);
+  assertEquals(pick(2, "opcode", "tm.handle", "tm.add.mask"), [TAG_DEL, 77, 0n]);
+  assertEquals(pick(3, "opcode", "tm.unexpected_cnt"), [TAG_SYNC, 5]);
+});
+
+Deno.test("SharedReceiveQueue.postOps() refuses what does not go together", () => {
+  using made = make();
+  const { pd, mr } = made;
+  const srq = new SharedReceiveQueue(pd, { maxWr: 7 });
+  recorder.take();
+  const gone = mr.slice(0, 8);
+  const refused: [unknown, ErrorConstructor, string][] = [
+    [null, TypeError, "operation null"],
+    [{}, TypeError, "opcode is missing"],
+    [{ opcode: 9 }, RangeError, "opcode 9"],
+    [{ opcode: TAG_ADD }, TypeError, "tag is missing"],
+    [{ opcode: TAG_DEL }, TypeError, "handle is missing"],
+    [{ opcode: TAG_DEL, handle: 1, tag: 1 }, TypeError, "its opcode has no attribute tag"],
+    [{ opcode: TAG_SYNC, handle: 1 }, TypeError, "its opcode has no attribute handle"],
+    [{ opcode: TAG_ADD, tag: 1, flags: 8 }, RangeError, "flags 8"],
+    [{ opcode: TAG_ADD, tag: 1, sge: [null] }, TypeError, "sge null"],
+    [{ opcode: TAG_ADD, tag: -1n }, RangeError, "tag"],
+  ];
+  for (const [op, type, message] of refused) {
+    assertThrows(() => srq.postOps(bad(op)), type, message);
+  }
+  mr.close();
+  assertThrows(
+    () => srq.postOps({ opcode: TAG_ADD, tag: 1, sge: gone }),
+    TypeError,
+    "memory region: it is disposed",
+  );
+  assertEquals(recorder.takeOf("ibv_post_srq_ops"), []);
+});
+
+Deno.test("A device without tag matching or numbers answers EOPNOTSUPP", () => {
+  recorder.reset();
+  recorder.lack("post_srq_ops");
+  recorder.lack("get_srq_num");
+  using context = Context.open("recorder0");
+  const srq = new SharedReceiveQueue(new ProtectionDomain(context), { maxWr: 1 });
+  const uses = [() => srq.postOps({ opcode: TAG_SYNC }), () => srq.srqNum];
+  for (const use of uses) assertEquals(assertThrows(use, VerbsError).notSupported, true);
+});
+
+Deno.test("new XrcDomain() opens a private domain, or that of a file", () => {
+  using made = make();
+  new XrcDomain(made.context);
+  const attr = structOf("ibv_open_xrcd", "attr");
+  assertEquals([attr.comp_mask, attr.fd, attr.oflags], [3, -1, 0o100]);
+  new XrcDomain(made.context, { fd: 5, oflags: 0 });
+  const shared = structOf("ibv_open_xrcd", "attr");
+  assertEquals([shared.fd, shared.oflags], [5, 0]);
+  assertThrows(() => new XrcDomain(made.context, { fd: -2 }), RangeError, "fd");
+  assertThrows(() => new XrcDomain(made.context, bad({ file: 1 })), TypeError, '"file"');
+  assertThrows(() => new XrcDomain(bad(made.pd)), TypeError, "it is not a Context");
+});
+
+Deno.test("new QueuePair() with a shared receive queue has none of its own", () => {
+  using made = make();
+  const { pd, cq } = made;
+  const srq = new SharedReceiveQueue(pd, { maxWr: 4 });
+  const init = { type: RC, sendCq: cq, recvCq: cq, srq, cap: { maxSendWr: 1 } };
+  recorder.take();
+  const qp = new QueuePair(pd, init);
+  const attr = structOf("ibv_create_qp", "init_attr");
+  assertEquals([attr.srq, attr.recv_cq, attr["cap.max_recv_sge"]], ["srq0", "cq0", 0]);
+  assertThrows(() => qp.postRecv({}), TypeError, "no receive queue of its own");
+  assertThrows(
+    () => new QueuePair(pd, { ...init, cap: { maxSendWr: 1, maxRecvWr: 1 } }),
+    TypeError,
+    "with a shared receive queue it has no receive queue of its own",
+  );
+  srq.close();
+  assertEquals([qp.disposed, recorder.live("qp"), recorder.violations()], [true, 0, []]);
+});
+
+Deno.test("new QueuePair() makes both sides of an extended reliable connection", () => {
+  using made = make();
+  const { context, pd, cq } = made;
+  const xrcd = new XrcDomain(context);
+  recorder.take();
+  const receiver = new QueuePair(pd, { type: XRC_RECV, xrcd });
+  const recv = structOf("ibv_create_qp_ex", "attr");
+  assertEquals([recv.comp_mask, recv.xrcd, recv.pd], [2, "xrcd0", null]);
+  assertEquals([recv.send_cq, recv.recv_cq, recv["cap.max_send_sge"]], [null, null, 0]);
+  const sender = new QueuePair(pd, { type: XRC_SEND, sendCq: cq, cap: { maxSendWr: 4 } });
+  const send = structOf("ibv_create_qp", "init_attr");
+  assertEquals([send.send_cq, send.recv_cq, send["cap.max_recv_sge"]], ["cq0", null, 0]);
+  assertThrows(() => receiver.postRecv({}), TypeError, "no receive queue");
+  assertThrows(() => receiver.postSend({}), TypeError, "no send queue");
+  assertThrows(() => sender.postSend({}), TypeError, "XRC_SEND queue pair it needs remoteSrqn");
+  sender.postSend({ remoteSrqn: 0x123 });
+  sender.postSend({ opcode: WrOpcode.RDMA_WRITE, remoteAddr: 0, rkey: 1 });
+  const [first] = recorder.takeOf("ibv_post_send");
+  const wr = (first!.args["wr[0]"] as RecordedStruct).fields;
+  assertEquals(wr["qp_type.xrc.remote_srqn"], 0x123);
+  xrcd.close();
+  assertEquals([receiver.disposed, sender.disposed], [true, false]);
+});
+
+Deno.test("new QueuePair() refuses parts that an extended reliable connection does not have", () => {
+  using made = make();
+  const { context, pd, cq } = made;
+  const xrcd = new XrcDomain(context);
+  const srq = new SharedReceiveQueue(pd, { maxWr: 4 });
+  recorder.take();
+  const refused: [unknown, string][] = [
+    [{ type: XRC_RECV }, "XRC_RECV needs xrcd"],
+    [{ type: XRC_RECV, xrcd, sendCq: cq }, "XRC_RECV has no send queue"],
+    [{ type: XRC_RECV, xrcd, srq }, "XRC_RECV has no receive queue"],
+    [{ type: XRC_SEND, cap: { maxSendWr: 1 } }, "XRC_SEND needs sendCq"],
+    [{ type: XRC_SEND, sendCq: cq }, "cap.maxSendWr is missing"],
+    [{ type: XRC_SEND, sendCq: cq, recvCq: cq, cap: { maxSendWr: 1 } }, "has no receive queue"],
+    [{ type: XRC_SEND, sendCq: cq, xrcd, cap: { maxSendWr: 1 } }, "and other types have none"],
+  ];
+  for (const [init, message] of refused) {
+    assertThrows(() => new QueuePair(pd, bad(init)), TypeError, message);
+  }
+  assertEquals(recorder.take(), []);
+});
+
+Deno.test("new OpenedQueuePair() opens a queue pair of an XRC domain by its number", () => {
+  using made = make();
+  const xrcd = new XrcDomain(made.context);
+  recorder.take();
+  const qp = new OpenedQueuePair({ xrcd, qpNum: 0x1234 });
+  const attr = structOf("ibv_open_qp", "attr");
+  assertEquals([attr.comp_mask, attr.qp_num, attr.xrcd, attr.qp_type], [
+    11,
+    0x1234,
+    "xrcd0",
+    XRC_RECV,
+  ]);
+  qp.modify({ qpState: QpState.INIT });
+  assertThrows(() => new OpenedQueuePair(bad({ xrcd })), TypeError, "qpNum is missing");
+  assertThrows(() => new OpenedQueuePair({ xrcd, qpNum: 2 ** 24 }), RangeError, "qpNum");
+  assertThrows(() => new OpenedQueuePair(bad({ xrcd: made.pd, qpNum: 1 })), TypeError, "xrcd");
+  xrcd.close();
+  assertEquals([qp.disposed, recorder.violations()], [true, []]);
+  assertThrows(() => new OpenedQueuePair({ xrcd, qpNum: 1 }), TypeError, "it is disposed");
+});
+
+Deno.test("An event of a shared receive queue or a queue pair names its object", async () => {
+  using made = make();
+  const { context, pd, cq } = made;
+  const srq = new SharedReceiveQueue(pd, { maxWr: 4 });
+  const qp = new QueuePair(pd, { type: RC, sendCq: cq, recvCq: cq, srq, cap: { maxSendWr: 1 } });
+  const events = context.events();
+  const first = events.next();
+  recorder.sendAsyncEvent(EventType.SRQ_LIMIT_REACHED, "srq0");
+  recorder.sendAsyncEvent(EventType.QP_FATAL, "qp0");
+  assertEquals((await first).value!.element === srq, true);
+  assertEquals((await events.next()).value!.element === qp, true);
+  await events.return();
+});

@@ -1,0 +1,88 @@
+/**
+ * Queue pairs that another process has made.
+ *
+ * @module
+ */
+
+import type { IbvQp } from "../../ffi/handles.ts";
+import { enums, structs } from "../../ffi/layout.ts";
+import { verbs } from "../../ffi/library.ts";
+import { writeField } from "../../ffi/struct.ts";
+import { type AttributeCodec, codecOf } from "../core/attributes.ts";
+import { nameOf } from "../core/enums.ts";
+import { check, checkHandle } from "../core/errors.ts";
+import { unregisterElement } from "../device/async_events.ts";
+import { XrcDomain } from "../srq/xrc_domain.ts";
+import { QpState, QpType } from "./qp_enums.ts";
+import { type QpKind, QueuePairStates } from "./queue_pair_states.ts";
+
+/** Which queue pair to open (`struct ibv_qp_open_attr`). */
+export interface QpOpenAttr {
+  /** The XRC domain of the queue pair. Its processes share it. */
+  readonly xrcd: XrcDomain;
+  /** The number of the queue pair, 24 bits. */
+  readonly qpNum: number;
+  /** The transport service. The default is `XRC_RECV`, the only one that can be shared. */
+  readonly type?: QpType;
+}
+
+const MASK = {
+  NUM: enums.ibv_qp_open_attr_mask.IBV_QP_OPEN_ATTR_NUM,
+  XRCD: enums.ibv_qp_open_attr_mask.IBV_QP_OPEN_ATTR_XRCD,
+  TYPE: enums.ibv_qp_open_attr_mask.IBV_QP_OPEN_ATTR_TYPE,
+};
+
+const codec: AttributeCodec<QpOpenAttr> = codecOf<"ibv_qp_open_attr", QpOpenAttr, QpOpenAttr>(
+  "ibv_qp_open_attr",
+  "queue pair attributes",
+  {
+    xrcd: { resource: XrcDomain, required: true },
+    qpNum: { bits: 24, required: true },
+    type: { field: "qp_type", values: QpType, fallback: QpType.XRC_RECV },
+  },
+);
+
+const KIND: QpKind<OpenedQueuePair> = {
+  name: "queue pair",
+  destroy(handle: IbvQp): void {
+    check("ibv_destroy_qp", "close queue pair", verbs().ibv_destroy_qp(handle));
+    unregisterElement(handle);
+  },
+  modified: () => {},
+  describe: ({ type, qpNum, state }) => ({
+    type: nameOf(QpType, type),
+    qpNum,
+    state: nameOf(QpState, state),
+  }),
+};
+
+/**
+ * A receiving queue pair of an XRC domain that another process has made, or another object of this process. Each object
+ * keeps the queue pair; it is destroyed with the last one. The shared receive queues of the domain receive for it.
+ */
+export class OpenedQueuePair extends QueuePairStates {
+  /** The XRC domain. */
+  readonly xrcd: XrcDomain;
+
+  /**
+   * Opens a queue pair (`ibv_open_qp`).
+   *
+   * @throws {TypeError} If an attribute has the wrong type, is missing or is unknown, or the domain is disposed.
+   * @throws {RangeError} If a number is out of range.
+   * @throws {VerbsError} If the device has no XRC (EOPNOTSUPP), or the domain has no such queue pair.
+   */
+  constructor(attr: QpOpenAttr) {
+    const { view, given, writeHandles } = codec.write(attr);
+    const { xrcd, qpNum, type = QpType.XRC_RECV } = given;
+    writeField(view, structs.ibv_qp_open_attr.fields.comp_mask, MASK.NUM | MASK.XRCD | MASK.TYPE);
+    writeHandles();
+    const handle = checkHandle(
+      "ibv_open_qp",
+      "open queue pair",
+      verbs().ibv_open_qp(xrcd.context.unsafeHandle, view),
+      { detail: () => `${nameOf(QpType, type)} ${qpNum}` },
+    );
+    super(KIND, handle, [xrcd], xrcd.context, type);
+    this.xrcd = xrcd;
+  }
+}

@@ -1,0 +1,255 @@
+/**
+ * Shared receive queues.
+ *
+ * @module
+ */
+
+import type { IbvSrq } from "../../ffi/handles.ts";
+import { enums, structs } from "../../ffi/layout.ts";
+import { verbs } from "../../ffi/library.ts";
+import { hasContextOp } from "../../ffi/library/ops.ts";
+import { bufferPointer, handleAddress } from "../../ffi/pointers.ts";
+import { allocStruct, readField, writeField } from "../../ffi/struct.ts";
+import { instance } from "../core/checks.ts";
+import { nameOf } from "../core/enums.ts";
+import { check, checkHandle } from "../core/errors.ts";
+import { type NativeKind, NativeResource } from "../core/native_resource.ts";
+import { registerElement, unregisterElement } from "../device/async_events.ts";
+import type { Context } from "../device/context.ts";
+import { assertReadable } from "../memory/memory_region.ts";
+import { ProtectionDomain } from "../memory/protection_domain.ts";
+import { RecvPoster } from "../work/recv_poster.ts";
+import type { RecvRequests } from "../work/recv_requests.ts";
+import type { RecvRequest } from "../work/work_request.ts";
+import {
+  type SrqAttr,
+  srqAttrCodec,
+  type SrqAttrInit,
+  srqAttrReader,
+  type SrqInitAttr,
+  srqInitCodec,
+  SrqType,
+} from "./srq_attr.ts";
+import { type OpsWr, writeOps, type WrittenOps } from "./tag_matching.ts";
+
+const FIELDS = structs.ibv_srq_init_attr_ex.fields;
+const { IBV_SRQ_INIT_ATTR_PD: PD, IBV_SRQ_INIT_ATTR_TYPE: TYPE } = enums.ibv_srq_init_attr_mask;
+
+const KIND: NativeKind<IbvSrq, SharedReceiveQueue> = {
+  name: "shared receive queue",
+  destroy(handle): void {
+    check("ibv_destroy_srq", "destroy shared receive queue", verbs().ibv_destroy_srq(handle));
+    unregisterElement(handle);
+  },
+  describe: ({ srqType, maxWr }) => ({ srqType: nameOf(SrqType, srqType), maxWr }),
+};
+
+/**
+ * A shared receive queue (`struct ibv_srq`). Several queue pairs take their receives from it. Disposing it first disposes
+ * those queue pairs.
+ *
+ * @example A queue pair that receives from a shared queue
+ * ```ts
+ * import { CompletionQueue, Context, ProtectionDomain, QpType, QueuePair, SharedReceiveQueue } from "@rdma/ibverbs";
+ *
+ * using context = Context.open();
+ * using pd = new ProtectionDomain(context);
+ * using cq = new CompletionQueue(context, { cqe: 128 });
+ * using srq = new SharedReceiveQueue(pd, { maxWr: 256 });
+ * using qp = new QueuePair(pd, { type: QpType.RC, sendCq: cq, recvCq: cq, srq, cap: { maxSendWr: 16 } });
+ * ```
+ */
+export class SharedReceiveQueue extends NativeResource<IbvSrq> {
+  /** The device that the queue belongs to. */
+  readonly context: Context;
+  /** The protection domain. */
+  readonly pd: ProtectionDomain;
+  /** Type. */
+  readonly srqType: SrqType;
+  /** Number of receives that can be outstanding, as the device granted it. */
+  readonly maxWr: number;
+  /** Number of scatter/gather elements of a receive, as the device granted it. */
+  readonly maxSge: number;
+  readonly #receiver: RecvPoster;
+  readonly #postRecv: ReturnType<typeof verbs>["ibv_post_srq_recv"];
+  /** Keeps the memory of the last operation while native code reads it. */
+  #written: WrittenOps | undefined;
+
+  /**
+   * Makes a queue (`ibv_create_srq`, or `ibv_create_srq_ex` if an attribute needs it).
+   *
+   * @throws {TypeError} If an attribute has the wrong type, is missing, is unknown, is disposed, belongs to another
+   * context, or does not belong to the type of queue.
+   * @throws {RangeError} If a number is out of range.
+   * @throws {VerbsError} If the device has no such queues (EOPNOTSUPP), or refuses.
+   */
+  constructor(pd: ProtectionDomain, init: SrqInitAttr) {
+    const { context } = instance(pd, ProtectionDomain, "pd");
+    const { view, mask, given, writeHandles } = srqInitCodec.write(init);
+    checkType(context, given);
+    checkPostOp(context);
+    writeHandles();
+    writeField(view, FIELDS.pd, handleAddress(pd.unsafeHandle));
+    writeField(view, FIELDS.comp_mask, PD | mask);
+    const { srqType = SrqType.BASIC, xrcd, cq } = given;
+    const isBasic = srqType === SrqType.BASIC && (mask & ~TYPE) === 0;
+    const handle = checkHandle(
+      isBasic ? "ibv_create_srq" : "ibv_create_srq_ex",
+      "create shared receive queue",
+      isBasic
+        ? verbs().ibv_create_srq(pd.unsafeHandle, view)
+        : verbs().ibv_create_srq_ex(context.unsafeHandle, view),
+      {
+        detail: () => `${nameOf(SrqType, srqType)}, maxWr ${given.maxWr}`,
+        hint: (code) => hintCreate(code, context, given),
+      },
+    );
+    super(KIND, handle, [pd, xrcd, cq].filter((parent) => parent !== undefined));
+    registerElement(this);
+    this.context = context;
+    this.pd = pd;
+    this.srqType = srqType;
+    this.maxWr = readField(view, FIELDS["attr.max_wr"]);
+    this.maxSge = readField(view, FIELDS["attr.max_sge"]);
+    this.#postRecv = verbs().ibv_post_srq_recv;
+    this.#receiver = new RecvPoster(
+      { verb: "ibv_post_srq_recv", action: "post receive", hint: hintPost },
+      { maxSge: this.maxSge, needsGrh: false },
+    );
+  }
+
+  /**
+   * The number of the queue (`ibv_get_srq_num`), 24 bits. The senders of an XRC domain need it.
+   *
+   * @throws {VerbsError} If the queue has none: only those of types XRC and TM have.
+   */
+  get srqNum(): number {
+    const number = new DataView(new ArrayBuffer(Uint32Array.BYTES_PER_ELEMENT));
+    const result = verbs().ibv_get_srq_num(this.unsafeHandle, number);
+    check("ibv_get_srq_num", "get number of shared receive queue", result);
+    return number.getUint32(0, true);
+  }
+
+  /**
+   * Sets the attributes that are given (`ibv_modify_srq`). Each time that `srqLimit` is set, the event
+   * `SRQ_LIMIT_REACHED` is sent once when fewer receives than that are posted.
+   *
+   * @throws {TypeError} If no attribute is given, or one has the wrong type or is unknown.
+   * @throws {RangeError} If a number is out of range.
+   * @throws {VerbsError} If the device refuses: EINVAL for a limit above the size of the queue.
+   */
+  modify(attr: SrqAttrInit): void {
+    const { view, mask, given } = srqAttrCodec.write(attr);
+    if (mask === 0) {
+      throw new TypeError("Cannot modify shared receive queue: no attribute is given");
+    }
+    const result = verbs().ibv_modify_srq(this.unsafeHandle, view, mask);
+    check("ibv_modify_srq", "modify shared receive queue", result, {
+      detail: () => Object.entries(given).map(([name, value]) => `${name} ${value}`).join(", "),
+    });
+  }
+
+  /**
+   * Asks the device for the attributes (`ibv_query_srq`).
+   *
+   * @throws {VerbsError} If the device does not answer.
+   */
+  query(): SrqAttr {
+    const view = allocStruct(structs.ibv_srq_attr);
+    const result = verbs().ibv_query_srq(this.unsafeHandle, view);
+    check("ibv_query_srq", "query shared receive queue", result);
+    return srqAttrReader.read(view);
+  }
+
+  /**
+   * Posts receives, in order (`ibv_post_srq_recv`): one, several, or a run of a prepared list. For queue pairs of type
+   * UD each buffer needs 40 more bytes for the GRH.
+   *
+   * @param requests The receives.
+   * @param count For a prepared list: the number of receives to post. The default is all from `start` on.
+   * @param start For a prepared list: the index of the first receive to post. The default is 0.
+   * @throws {RangeError} If a number is out of range.
+   * @throws {TypeError} If an attribute has the wrong type or is unknown, or a memory region is disposed.
+   * @throws {VerbsError} If the queue is full (ENOMEM). Its `posted` is the number of receives that were posted.
+   */
+  postRecv(
+    requests: RecvRequest | readonly RecvRequest[] | RecvRequests,
+    count?: number,
+    start?: number,
+  ): void {
+    const first = this.#receiver.prepare(requests, count, start);
+    if (first === null) return;
+    const result = this.#postRecv(this.unsafeHandle, first, this.#receiver.badWr);
+    if (result !== 0) throw this.#receiver.error(result);
+  }
+
+  /**
+   * Posts an operation on the list of tags (`ibv_post_srq_ops`). The queue must be of type TM.
+   *
+   * @returns TAG_ADD: the handle of the receive, for TAG_DEL. Otherwise 0.
+   * @throws {TypeError} If an attribute is missing, is unknown or has the wrong type, or does not belong to the opcode; if
+   * a memory region is disposed.
+   * @throws {RangeError} If a number is out of range.
+   * @throws {VerbsError} If the device has no tag matching (EOPNOTSUPP), or refuses.
+   */
+  postOps(op: OpsWr): number {
+    const written = writeOps(op);
+    const { view, elements } = written;
+    for (const { mr } of elements) if (mr !== undefined) assertReadable(mr);
+    this.#written = written;
+    const badOp = new BigUint64Array(1);
+    const result = verbs().ibv_post_srq_ops(this.unsafeHandle, bufferPointer(view), badOp);
+    check("ibv_post_srq_ops", "post operation on tags", result);
+    return readField(view, structs.ibv_ops_wr.fields["tm.handle"]);
+  }
+}
+
+function checkType(
+  context: Context,
+  { srqType = SrqType.BASIC, xrcd, cq, tmCap }: SrqInitAttr,
+): void {
+  const needed = {
+    xrcd: [xrcd, srqType === SrqType.XRC],
+    cq: [cq, srqType !== SrqType.BASIC],
+    tmCap: [tmCap, srqType === SrqType.TM],
+  } as const;
+  for (const [name, [part, isNeeded]] of Object.entries(needed)) {
+    if ((part !== undefined) === isNeeded) continue;
+    const what = isNeeded ? "needs" : "has no";
+    throw refusal(`a queue of type ${nameOf(SrqType, srqType)} ${what} ${name}`);
+  }
+  for (const [name, part] of Object.entries({ xrcd, cq })) {
+    if (part !== undefined && part.context !== context) {
+      throw refusal(`${name} belongs to another context`);
+    }
+  }
+}
+
+/** Posting does not check for the op: it is done once, here. */
+function checkPostOp(context: Context): void {
+  if (!hasContextOp(context.unsafeHandle, "post_srq_recv")) {
+    throw refusal("the provider cannot post");
+  }
+}
+
+function refusal(reason: string): TypeError {
+  return new TypeError(`Cannot create shared receive queue: ${reason}`);
+}
+
+function hintCreate(
+  code: string,
+  context: Context,
+  { maxWr, maxSge = 1 }: SrqInitAttr,
+): string | undefined {
+  if (code !== "EINVAL" && code !== "ENOMEM") return undefined;
+  const { maxSrqWr, maxSrqSge, maxSrq } = context.queryDevice();
+  if (maxWr <= maxSrqWr && maxSge <= maxSrqSge) return undefined;
+  return `The device allows ${maxSrq} shared receive queues, each with ${maxSrqWr} receives of ` +
+    `${maxSrqSge} scatter/gather elements`;
+}
+
+function hintPost(code: string): string | undefined {
+  return code === "ENOMEM" || code === "EINVAL"
+    ? "The queue is full, or the request has too many scatter/gather elements"
+    : undefined;
+}

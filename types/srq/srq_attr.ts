@@ -1,0 +1,100 @@
+/**
+ * Attributes of shared receive queues.
+ *
+ * @module
+ */
+
+import { enums } from "../../ffi/layout.ts";
+import { CompletionQueue } from "../completion/completion_queue.ts";
+import { type AttributeCodec, codecOf } from "../core/attributes.ts";
+import { type Members, members } from "../core/enums.ts";
+import { XrcDomain } from "./xrc_domain.ts";
+
+/**
+ * Type of a shared receive queue (`enum ibv_srq_type`).
+ *
+ * - `BASIC`: receives for the queue pairs that are made with the queue
+ * - `XRC`: receives for the queue pairs of an XRC domain
+ * - `TM`: matches the tags of messages with those of receives
+ */
+export const SrqType: Members<typeof enums.ibv_srq_type, "IBV_SRQT_"> = members(
+  enums.ibv_srq_type,
+  "IBV_SRQT_",
+);
+/** A value of {@linkcode SrqType}. */
+export type SrqType = typeof SrqType[keyof typeof SrqType];
+
+/** Attributes of a shared receive queue (`struct ibv_srq_attr`). */
+export interface SrqAttr {
+  /** Number of receives that can be outstanding. */
+  readonly maxWr: number;
+  /** Number of scatter/gather elements of a receive. */
+  readonly maxSge: number;
+  /** The event `SRQ_LIMIT_REACHED` is sent once when fewer receives than this are posted. 0 is no limit. */
+  readonly srqLimit: number;
+}
+
+/** Limits of tag matching (`struct ibv_tm_cap`). */
+export interface TmCap {
+  /** Number of tags that can be in the list. */
+  readonly maxNumTags: number;
+  /** Number of operations on the list that can be outstanding. */
+  readonly maxOps: number;
+}
+
+/** Attributes of a new shared receive queue (`struct ibv_srq_init_attr` and `struct ibv_srq_init_attr_ex`). */
+export interface SrqInitAttr {
+  /** Number of receives that can be outstanding. The device may grant more. */
+  readonly maxWr: number;
+  /** Number of scatter/gather elements of a receive. The device may grant more. The default is 1. */
+  readonly maxSge?: number;
+  /** Type. The default is `BASIC`. */
+  readonly srqType?: SrqType;
+  /** XRC: the domain. */
+  readonly xrcd?: XrcDomain;
+  /** XRC, TM: completion queue of the receives. Receives of a basic queue complete where their queue pair says. */
+  readonly cq?: CompletionQueue;
+  /** TM: limits of tag matching. */
+  readonly tmCap?: TmCap;
+}
+
+/** Attributes of a shared receive queue to set. Attributes that are left out keep their values. */
+export type SrqAttrInit = Partial<Omit<SrqAttr, "maxSge">>;
+
+const INIT = members(enums.ibv_srq_init_attr_mask, "IBV_SRQ_INIT_ATTR_");
+
+const tmCapCodec: AttributeCodec<TmCap> = codecOf<"ibv_tm_cap", TmCap>("ibv_tm_cap", "tmCap", {
+  maxNumTags: { required: true },
+  maxOps: { required: true },
+});
+
+/** The codec of `struct ibv_srq_init_attr_ex`. */
+export const srqInitCodec: AttributeCodec<SrqInitAttr> = codecOf<
+  "ibv_srq_init_attr_ex",
+  SrqInitAttr,
+  SrqInitAttr
+>("ibv_srq_init_attr_ex", "shared receive queue attributes", {
+  maxWr: { field: "attr.max_wr", required: true },
+  maxSge: { field: "attr.max_sge", fallback: 1 },
+  srqType: { mask: INIT.TYPE, values: SrqType },
+  xrcd: { mask: INIT.XRCD, resource: XrcDomain },
+  cq: { mask: INIT.CQ, resource: CompletionQueue },
+  tmCap: { mask: INIT.TM, struct: tmCapCodec },
+});
+
+/** The codec of `struct ibv_srq_attr` for attributes to set. */
+export const srqAttrCodec: AttributeCodec<SrqAttrInit> = codecOf<"ibv_srq_attr", SrqAttrInit>(
+  "ibv_srq_attr",
+  "shared receive queue attributes",
+  {
+    maxWr: { mask: enums.ibv_srq_attr_mask.IBV_SRQ_MAX_WR },
+    srqLimit: { mask: enums.ibv_srq_attr_mask.IBV_SRQ_LIMIT },
+  },
+);
+
+/** Reads a `struct ibv_srq_attr`. */
+export const srqAttrReader: AttributeCodec<SrqAttr> = codecOf<"ibv_srq_attr", SrqAttr>(
+  "ibv_srq_attr",
+  "shared receive queue attributes",
+  { maxWr: {}, maxSge: {}, srqLimit: {} },
+);

@@ -1,0 +1,136 @@
+/**
+ * Operations on the list of tags of a shared receive queue.
+ *
+ * @module
+ */
+
+import { enums, structs } from "../../ffi/layout.ts";
+import { bufferAddress } from "../../ffi/pointers.ts";
+import { allocStruct, writeField } from "../../ffi/struct.ts";
+import { type AttributeCodec, codecOf } from "../core/attributes.ts";
+import { type Members, members } from "../core/enums.ts";
+import { type Element, readSge } from "../work/sge_list.ts";
+import type { SgeList } from "../work/work_request.ts";
+
+/**
+ * What an operation on the list of tags does (`enum ibv_ops_wr_opcode`).
+ *
+ * - `TAG_ADD`: adds a receive for messages with a tag
+ * - `TAG_DEL`: removes such a receive
+ * - `TAG_SYNC`: tells the device how many unexpected messages were handled
+ */
+export const OpsWrOpcode: Members<typeof enums.ibv_ops_wr_opcode, "IBV_WR_"> = members(
+  enums.ibv_ops_wr_opcode,
+  "IBV_WR_",
+);
+/** A value of {@linkcode OpsWrOpcode}. */
+export type OpsWrOpcode = typeof OpsWrOpcode[keyof typeof OpsWrOpcode];
+
+/**
+ * Flags of an operation on the list of tags (`enum ibv_ops_flags`). Combine them with `|`.
+ *
+ * - `SIGNALED`: the operation has a completion
+ * - `TM_SYNC`: the operation also tells the device how many unexpected messages were handled
+ */
+export const OpsFlags: Members<typeof enums.ibv_ops_flags, "IBV_OPS_"> = members(
+  enums.ibv_ops_flags,
+  "IBV_OPS_",
+);
+
+/** An operation on the list of tags (`struct ibv_ops_wr`). */
+export interface OpsWr {
+  /** A number of your choice, 64 bits. The completion of the operation carries it. 0 if left out. */
+  readonly wrId?: number | bigint;
+  /** What the operation does. */
+  readonly opcode: OpsWrOpcode;
+  /** {@linkcode OpsFlags}, combined. The default is SIGNALED. */
+  readonly flags?: number;
+  /** Number of unexpected messages that were handled. It is used with TAG_SYNC and the flag TM_SYNC. */
+  readonly unexpectedCnt?: number;
+  /** TAG_DEL: the handle that adding the receive gave. */
+  readonly handle?: number;
+  /** TAG_ADD: a number of your choice, 64 bits. The completion of the receive carries it. 0 if left out. */
+  readonly recvWrId?: number | bigint;
+  /** TAG_ADD: where the message goes. No memory if left out. */
+  readonly sge?: SgeList;
+  /** TAG_ADD: the tag, 64 bits. */
+  readonly tag?: number | bigint;
+  /** TAG_ADD: the bits of the tag that are compared. The default is all. */
+  readonly mask?: number | bigint;
+}
+
+const codec: AttributeCodec<OpsWr> = codecOf<"ibv_ops_wr", OpsWr, OpsWr>(
+  "ibv_ops_wr",
+  "operation",
+  {
+    wrId: {},
+    opcode: { values: OpsWrOpcode, required: true },
+    flags: { max: OpsFlags.SIGNALED | OpsFlags.TM_SYNC, fallback: OpsFlags.SIGNALED },
+    unexpectedCnt: { field: "tm.unexpected_cnt" },
+    handle: { field: "tm.handle" },
+    recvWrId: { field: "tm.add.recv_wr_id" },
+    sge: { other: true },
+    tag: { field: "tm.add.tag" },
+    mask: { field: "tm.add.mask", derive: allBits },
+  },
+);
+
+/** The attributes that belong to each opcode alone. */
+const OWN: { readonly [opcode: number]: readonly (keyof OpsWr)[] } = {
+  [OpsWrOpcode.TAG_ADD]: ["tag", "recvWrId", "sge", "mask"],
+  [OpsWrOpcode.TAG_DEL]: ["handle"],
+  [OpsWrOpcode.TAG_SYNC]: [],
+};
+
+function allBits({ opcode, mask }: Readonly<Record<string, unknown>>): unknown {
+  return mask ?? (opcode === OpsWrOpcode.TAG_ADD ? 0xffff_ffff_ffff_ffffn : undefined);
+}
+
+/** An operation in native layout. */
+export interface WrittenOps {
+  /** `struct ibv_ops_wr`. */
+  readonly view: DataView<ArrayBuffer>;
+  /** Its scatter/gather elements, which must live until it is posted. */
+  readonly sges: DataView<ArrayBuffer>;
+  /** The memory regions of the elements. */
+  readonly elements: readonly Element[];
+}
+
+const { fields } = structs.ibv_ops_wr;
+/** More elements than any device has. */
+const MAX_SGE = 256;
+
+/** Reads, checks and writes an operation. */
+export function writeOps(op: OpsWr): WrittenOps {
+  const { view, given } = codec.write(op);
+  checkOwn(given);
+  const read = given.sge === undefined ? [] : readSge(given.sge, MAX_SGE);
+  const elements = Array.isArray(read) ? read as readonly Element[] : [read as Element];
+  const sges = writeSges(elements);
+  if (elements.length > 0) writeField(view, fields["tm.add.sg_list"], bufferAddress(sges));
+  writeField(view, fields["tm.add.num_sge"], elements.length);
+  return { view, sges, elements };
+}
+
+function checkOwn(given: OpsWr): void {
+  const own = OWN[given.opcode]!;
+  if (own[0] !== undefined && given[own[0]] === undefined) {
+    throw new TypeError(`Cannot use operation: ${own[0]} is missing`);
+  }
+  for (const name of Object.values(OWN).flat()) {
+    if (given[name] !== undefined && !own.includes(name)) {
+      throw new TypeError(`Cannot use operation: its opcode has no attribute ${name}`);
+    }
+  }
+}
+
+function writeSges(elements: readonly Element[]): DataView<ArrayBuffer> {
+  const { size, fields } = structs.ibv_sge;
+  const view = allocStruct(structs.ibv_sge, elements.length);
+  elements.forEach(({ addr, length, lkey }, i) => {
+    writeField(view, fields.addr, addr, i * size);
+    writeField(view, fields.length, length, i * size);
+    writeField(view, fields.lkey, lkey, i * size);
+  });
+  return view;
+}

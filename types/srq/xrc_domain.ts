@@ -1,0 +1,76 @@
+import type { IbvXrcd } from "../../ffi/handles.ts";
+import { enums, structs } from "../../ffi/layout.ts";
+import { verbs } from "../../ffi/library.ts";
+import { writeField } from "../../ffi/struct.ts";
+import { type AttributeCodec, codecOf } from "../core/attributes.ts";
+import { instance, integer } from "../core/checks.ts";
+import { members } from "../core/enums.ts";
+import { check, checkHandle } from "../core/errors.ts";
+import { type NativeKind, NativeResource } from "../core/native_resource.ts";
+import { Context } from "../device/context.ts";
+
+/** fcntl.h, the same on both architectures. */
+const O_CREAT = 0x40;
+
+/** Attributes of an XRC domain (`struct ibv_xrcd_init_attr`). */
+export interface XrcdInitAttr {
+  /**
+   * Descriptor of a file. Processes that open a domain with the same file share it. The default is -1: no file, and a
+   * domain that no other process has.
+   */
+  readonly fd?: number;
+  /** Flags as of open(2): `O_CREAT` makes a domain, `O_EXCL` refuses one that exists. The default is `O_CREAT`. */
+  readonly oflags?: number;
+}
+
+const MASK = members(enums.ibv_xrcd_init_attr_mask, "IBV_XRCD_INIT_ATTR_");
+
+const codec: AttributeCodec<XrcdInitAttr> = codecOf<"ibv_xrcd_init_attr", XrcdInitAttr>(
+  "ibv_xrcd_init_attr",
+  "XRC domain attributes",
+  { fd: { other: true }, oflags: { fallback: O_CREAT } },
+);
+
+const KIND: NativeKind<IbvXrcd, XrcDomain> = {
+  name: "XRC domain",
+  destroy: (handle) => check("ibv_close_xrcd", "close XRC domain", verbs().ibv_close_xrcd(handle)),
+};
+
+/**
+ * A domain of extended reliable connections (`struct ibv_xrcd`). The receiving queue pairs of the domain deliver messages
+ * to its shared receive queues: the sender of a message names the queue.
+ *
+ * @example A shared receive queue of an XRC domain
+ * ```ts
+ * import { CompletionQueue, Context, ProtectionDomain, SharedReceiveQueue, SrqType, XrcDomain } from "@rdma/ibverbs";
+ *
+ * using context = Context.open();
+ * using xrcd = new XrcDomain(context);
+ * using pd = new ProtectionDomain(context);
+ * using cq = new CompletionQueue(context, { cqe: 64 });
+ * using srq = new SharedReceiveQueue(pd, { srqType: SrqType.XRC, maxWr: 64, xrcd, cq });
+ * console.log(srq.srqNum); // what senders need to know
+ * ```
+ */
+export class XrcDomain extends NativeResource<IbvXrcd> {
+  /** The device that the domain belongs to. */
+  readonly context: Context;
+
+  /**
+   * Opens a domain (`ibv_open_xrcd`).
+   *
+   * @throws {TypeError} If an attribute has the wrong type or is unknown, or the context is disposed.
+   * @throws {RangeError} If a number is out of range.
+   * @throws {VerbsError} If the device has no XRC (EOPNOTSUPP), or refuses.
+   */
+  constructor(context: Context, init: XrcdInitAttr = {}) {
+    instance(context, Context, "context");
+    const { view, given } = codec.write(init);
+    const { fields } = structs.ibv_xrcd_init_attr;
+    writeField(view, fields.fd, integer(given.fd ?? -1, "fd", -1, 0x7fff_ffff));
+    writeField(view, fields.comp_mask, MASK.FD | MASK.OFLAGS);
+    const handle = verbs().ibv_open_xrcd(context.unsafeHandle, view);
+    super(KIND, checkHandle("ibv_open_xrcd", "open XRC domain", handle), [context]);
+    this.context = context;
+  }
+}
