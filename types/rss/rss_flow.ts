@@ -105,8 +105,9 @@ export function writeRssInput(
 ): number {
   requirePredictable(fields);
   // Code of the caller, such as a getter, may use the same buffer: it runs before anything is written.
-  const { source, destination, protocol, sourcePort, destinationPort } = object(flow, "flow");
-  const { symmetric = false } = object(options, "options");
+  const { source, destination, protocol, sourcePort, destinationPort } = flow ??
+    object(flow, "flow");
+  const { symmetric = false } = options ?? object(options, "options");
   const size = writeEndpoint(source, input, 0);
   if (writeEndpoint(destination, input, size) !== size) {
     throw new RangeError("Cannot hash flow: source and destination are of different families");
@@ -121,7 +122,8 @@ export function writeRssInput(
 }
 
 function requirePredictable(fields: number): void {
-  if ((integer(fields, "fields", 0, 0xffff_ffff) & ~PREDICTABLE) === 0) return;
+  if (fields >>> 0 === fields && (fields & ~PREDICTABLE) === 0) return;
+  integer(fields, "fields", 0, 0xffff_ffff);
   throw new RangeError(
     `Cannot predict a hash over fields 0x${
       fields.toString(16)
@@ -151,10 +153,7 @@ function writePort(
   port: number | undefined,
   what: string,
 ): void {
-  if (port === undefined) {
-    throw new TypeError(`Cannot hash flow: ${what} is missing, and the fields select it`);
-  }
-  uint16(port, what);
+  if (port === undefined || (port & 0xffff) !== port) throw refusePort(port, what);
   input[offset] = port >> 8;
   input[offset + 1] = port;
 }
@@ -184,4 +183,9 @@ function mix(input: Uint8Array, offset: number, size: number): void {
     input[i] = source | destination;
     input[i + size] = source ^ destination;
   }
+}
+
+function refusePort(port: number | undefined, what: string): TypeError {
+  if (port !== undefined) uint16(port, what);
+  return new TypeError(`Cannot hash flow: ${what} is missing, and the fields select it`);
 }
