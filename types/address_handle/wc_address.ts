@@ -41,7 +41,10 @@ export const wcCodec: AttributeCodec<WcAddress> = codecOf<"ibv_wc", WcAddress>(
  * @throws {TypeError} If it is not a {@linkcode Grh}.
  */
 export function viewOfGrh(grh: Grh | undefined): DataView<ArrayBuffer> {
-  return grh === undefined ? NO_GRH : grhView(instance(grh, Grh, "grh"));
+  if (grh === undefined) return NO_GRH;
+  // V8 compiles a test against a class that it knows; the general one takes 50 ns.
+  if (!(grh instanceof Grh)) instance(grh, Grh, "grh");
+  return grhView(grh);
 }
 
 /** The GRH in the bytes; undefined if it was left out. */

@@ -7,13 +7,14 @@
 import { verbs } from "../../ffi/library.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { boolean, instance, snapshot, uint32 } from "../core/checks.ts";
-import { namesOf } from "../core/enums.ts";
+import { nameOf, namesOf } from "../core/enums.ts";
 import { check } from "../core/errors.ts";
 import { AccessFlags } from "../memory/access_flags.ts";
 import { assertWithin, MemoryRegion, MemorySlice } from "../memory/memory_region.ts";
 import { MemoryWindow, MwType, noteBind } from "../memory/memory_window.ts";
 import { baseOf } from "../memory/protection_domain.ts";
 import { SendFlags } from "../work/work_request.ts";
+import { QpState } from "./qp_enums.ts";
 import { QueuePair } from "./queue_pair.ts";
 
 /** What {@linkcode bindMw} binds a window to (`struct ibv_mw_bind`). */
@@ -76,7 +77,7 @@ export function bindMw(qp: QueuePair, mw: MemoryWindow, bind: MwBind): void {
   const result = verbs().ibv_bind_mw(qp.unsafeHandle, mw.unsafeHandle, view);
   check("ibv_bind_mw", "bind memory window", result, {
     detail: () => `${attr.length} bytes, access ${namesOf(AccessFlags, attr.mwAccessFlags)}`,
-    hint: (code) => hintBind(code, attr.mwAccessFlags),
+    hint: (code) => hintBind(code, qp.state),
   });
   noteBind(mw, attr.mr);
 }
@@ -113,10 +114,7 @@ function checkDomains(qp: QueuePair, mw: MemoryWindow, mr: MemoryRegion | undefi
   }
 }
 
-function hintBind(code: string, access: number): string | undefined {
-  const { REMOTE_WRITE, REMOTE_ATOMIC } = AccessFlags;
-  if (code !== "EINVAL") return undefined;
-  return "The memory region needs MW_BIND" +
-    (access & (REMOTE_WRITE | REMOTE_ATOMIC) ? ", and LOCAL_WRITE for peers that write" : "") +
-    "; the queue pair must be ready to send";
+function hintBind(code: string, state: QpState): string | undefined {
+  if (code !== "EINVAL" || state === QpState.RTS) return undefined;
+  return `The queue pair is in state ${nameOf(QpState, state)}, and binding needs RTS`;
 }

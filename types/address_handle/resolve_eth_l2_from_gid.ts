@@ -1,0 +1,97 @@
+/**
+ * The link address of a peer (`ibv_resolve_eth_l2_from_gid`).
+ *
+ * @module
+ */
+
+import { errno } from "../../ffi/errno.ts";
+import { nonblocking, verbs } from "../../ffi/library.ts";
+import { ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
+import { abortable, type AbortOptions, signalOf } from "../core/abortable.ts";
+import { instance } from "../core/checks.ts";
+import { failure } from "../core/errors.ts";
+import { checkPort, Context } from "../device/context.ts";
+import { describeAh, hintAh } from "./hints.ts";
+
+/** VLAN ids have 12 bits; this one is of a port without a VLAN. */
+const NO_VLAN = 0xffff;
+
+/** The link address of a peer on Ethernet. */
+export interface EthL2 {
+  /** The MAC address, 6 bytes. */
+  readonly ethMac: Uint8Array<ArrayBuffer>;
+  /** The VLAN id of the sending GID; undefined if it has no VLAN. */
+  readonly vid: number | undefined;
+}
+
+/**
+ * Resolves the link address of a peer on RoCE (`ibv_resolve_eth_l2_from_gid`). It asks the neighbour table of the kernel,
+ * which may block for 3 seconds: {@linkcode resolveEthL2FromGidAsync} does not block. Address handles do this themselves.
+ *
+ * @param context The device.
+ * @param attr The address of the peer, with a GRH.
+ * @throws {TypeError} If an attribute has the wrong type, is missing or is unknown, or the context is disposed.
+ * @throws {RangeError} If a number is out of range, or the device has no such port.
+ * @throws {VerbsError} If the address cannot be resolved.
+ */
+export function resolveEthL2FromGid(context: Context, attr: AhAttrInit): EthL2 {
+  const { view, given, ethMac, vid } = prepare(context, attr);
+  const result = verbs().ibv_resolve_eth_l2_from_gid(context.unsafeHandle, view, ethMac, vid);
+  return finish(result, errno(), context, { given, ethMac, vid });
+}
+
+/**
+ * {@linkcode resolveEthL2FromGid} on another thread.
+ *
+ * @param context The device.
+ * @param attr The address of the peer, with a GRH.
+ * @throws The signal's reason if it aborts.
+ */
+export async function resolveEthL2FromGidAsync(
+  context: Context,
+  attr: AhAttrInit,
+  options: AbortOptions = {},
+): Promise<EthL2> {
+  const signal = signalOf(options);
+  const { view, given, ethMac, vid } = prepare(context, attr);
+  return await abortable({
+    owner: context,
+    signal,
+    start: () => nonblocking().ibv_resolve_eth_l2_from_gid(context.unsafeHandle, view, ethMac, vid),
+    finish: (outcome) => finish(outcome.value, outcome.errno, context, { given, ethMac, vid }),
+    discard: () => {},
+  });
+}
+
+interface Query {
+  readonly given: AhAttrInit;
+  readonly ethMac: Uint8Array<ArrayBuffer>;
+  readonly vid: Uint16Array<ArrayBuffer>;
+}
+
+function prepare(
+  context: Context,
+  attr: AhAttrInit,
+): Query & { readonly view: DataView<ArrayBuffer> } {
+  instance(context, Context, "context");
+  const { view, given } = ahAttrCodec.write(attr);
+  checkPort(context, given.portNum);
+  return { view, given, ethMac: new Uint8Array(6), vid: new Uint16Array(1) };
+}
+
+function finish(
+  result: number,
+  errno: number,
+  context: Context,
+  { given, ethMac, vid: [vid] }: Query,
+): EthL2 {
+  if (result !== 0) {
+    // libibverbs returns a negative errno value, or -1 with errno.
+    const value = result === -1 ? errno : Math.abs(result);
+    throw failure("ibv_resolve_eth_l2_from_gid", "resolve link address", value, {
+      detail: () => describeAh(given),
+      hint: (code) => hintAh(code, context, given),
+    });
+  }
+  return { ethMac, vid: vid === NO_VLAN ? undefined : vid };
+}

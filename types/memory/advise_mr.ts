@@ -1,0 +1,82 @@
+/**
+ * Advice about memory that is registered on demand.
+ *
+ * @module
+ */
+
+import { constants, enums, structs } from "../../ffi/layout.ts";
+import { verbs } from "../../ffi/library.ts";
+import { allocStruct } from "../../ffi/struct.ts";
+import { type AttributeCodec, codecOf } from "../core/attributes.ts";
+import { instance, listOf, snapshot, uint32 } from "../core/checks.ts";
+import { type Members, members, nameOf } from "../core/enums.ts";
+import { check } from "../core/errors.ts";
+import { assertWithin, MemorySlice, type Sge } from "./memory_region.ts";
+import { ProtectionDomain } from "./protection_domain.ts";
+
+/**
+ * Advice for {@linkcode adviseMr} (`enum ibv_advise_mr_advice`).
+ *
+ * - `PREFETCH`: load the pages for reading
+ * - `PREFETCH_WRITE`: load the pages for writing
+ * - `PREFETCH_NO_FAULT`: load the pages that are present in memory
+ */
+export const AdviseMrAdvice: Members<
+  typeof enums.ibv_advise_mr_advice,
+  "IB_UVERBS_ADVISE_MR_ADVICE_"
+> = members(enums.ibv_advise_mr_advice, "IB_UVERBS_ADVISE_MR_ADVICE_");
+/** A value of {@linkcode AdviseMrAdvice}. */
+export type AdviseMrAdvice = typeof AdviseMrAdvice[keyof typeof AdviseMrAdvice];
+
+/**
+ * Flags for {@linkcode adviseMr}.
+ *
+ * - `FLUSH`: the pages are loaded when the call returns
+ */
+export const AdviseMrFlags: Members<typeof constants, "IBV_ADVISE_MR_FLAG_"> = members(
+  constants,
+  "IBV_ADVISE_MR_FLAG_",
+);
+
+const sgeCodec: AttributeCodec<Sge> = codecOf<"ibv_sge", Sge>("ibv_sge", "sge", {
+  addr: { required: true },
+  length: { required: true },
+  lkey: { required: true },
+});
+
+/**
+ * Tells the device which parts of memory regions it will use soon (`ibv_advise_mr`). The regions are registered with
+ * `AccessFlags.ON_DEMAND`; the device can then load their pages before it needs them.
+ *
+ * @param pd The protection domain of the regions.
+ * @param advice {@linkcode AdviseMrAdvice}.
+ * @param flags {@linkcode AdviseMrFlags}, combined with `|`.
+ * @param sges The parts.
+ * @throws {TypeError} If an argument has the wrong type, or an object is disposed.
+ * @throws {RangeError} If a number is out of range, or a part is not within its region.
+ * @throws {VerbsError} If the device refuses, or its provider takes no advice (EOPNOTSUPP).
+ */
+export function adviseMr(
+  pd: ProtectionDomain,
+  advice: AdviseMrAdvice,
+  flags: number,
+  sges: readonly Sge[],
+): void {
+  instance(pd, ProtectionDomain, "pd");
+  uint32(advice, "advice");
+  uint32(flags, "flags");
+  const list = listOf(sges, "sges").map(readSge);
+  const view = allocStruct(structs.ibv_sge, Math.max(1, list.length));
+  for (const [i, sge] of list.entries()) sgeCodec.writeTo(view, i * structs.ibv_sge.size, sge);
+  const result = verbs().ibv_advise_mr(pd.unsafeHandle, advice, flags, view, list.length);
+  check("ibv_advise_mr", "advise memory", result, {
+    detail: () => `${nameOf(AdviseMrAdvice, advice)}, ${list.length} parts`,
+  });
+}
+
+function readSge(sge: Sge): Sge {
+  if (!(sge instanceof MemorySlice)) return snapshot(sge, "sge", ["addr", "length", "lkey"]);
+  const { mr, offset, addr, length, lkey } = sge;
+  assertWithin(mr, offset, length);
+  return { addr, length, lkey };
+}

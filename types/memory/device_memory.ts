@@ -1,0 +1,244 @@
+/**
+ * Memory on the device.
+ *
+ * @module
+ */
+
+import type { IbvDm } from "../../ffi/handles.ts";
+import { structs } from "../../ffi/layout.ts";
+import { verbs } from "../../ffi/library.ts";
+import { readNative } from "../../ffi/struct.ts";
+import { type AttributeCodec, codecOf } from "../core/attributes.ts";
+import { instance, integer, snapshot, uint32 } from "../core/checks.ts";
+import { namesOf } from "../core/enums.ts";
+import { check, checkHandle } from "../core/errors.ts";
+import { type NativeKind, NativeResource } from "../core/native_resource.ts";
+import { Context } from "../device/context.ts";
+import { AccessFlags } from "./access_flags.ts";
+import { MemoryRegion } from "./memory_region.ts";
+import { ProtectionDomain } from "./protection_domain.ts";
+import { Registration } from "./reg_mr.ts";
+
+/** Attributes of {@linkcode DeviceMemory} (`struct ibv_alloc_dm_attr`). */
+export interface AllocDmAttr {
+  /** Length in bytes. */
+  readonly length: number;
+  /** Alignment of the memory, as an exponent: 2^n bytes. 0 if it is left out. */
+  readonly logAlignReq?: number;
+}
+
+const codec: AttributeCodec<{ length: number | bigint; logAlignReq?: number }> = codecOf<
+  "ibv_alloc_dm_attr",
+  { length: number | bigint; logAlignReq?: number }
+>("ibv_alloc_dm_attr", "device memory", {
+  length: { required: true },
+  logAlignReq: { max: 63 },
+});
+
+/** Device memory that exists already. */
+class AdoptedDm {
+  readonly handle: IbvDm;
+  readonly length: number;
+
+  constructor(handle: IbvDm, length: number) {
+    this.handle = handle;
+    this.length = length;
+  }
+}
+
+/**
+ * Memory on the device (`struct ibv_dm`), which the device accesses faster than that of the host. This process copies
+ * bytes in and out; a {@linkcode DeviceMemoryRegion} registers it for work requests.
+ */
+export class DeviceMemory extends NativeResource<IbvDm> {
+  static readonly #KIND: NativeKind<IbvDm, DeviceMemory> = {
+    name: "device memory",
+    destroy: (handle, dm) => {
+      if (dm.#isImported) verbs().ibv_unimport_dm(handle);
+      else check("ibv_free_dm", "free device memory", verbs().ibv_free_dm(handle));
+    },
+    describe: ({ length }) => ({ length }),
+  };
+
+  /** The device. */
+  readonly context: Context;
+  /** Length in bytes. */
+  readonly length: number;
+  readonly #isImported: boolean;
+
+  /**
+   * Allocates device memory (`ibv_alloc_dm`).
+   *
+   * @throws {TypeError} If an attribute has the wrong type, is missing or is unknown, or the context is disposed.
+   * @throws {RangeError} If a number is out of range.
+   * @throws {VerbsError} If the device refuses, or its provider has no device memory (EOPNOTSUPP).
+   */
+  constructor(context: Context, attr: AllocDmAttr);
+  /** @ignore Adopts imported memory. */
+  constructor(context: Context, attr: AllocDmAttr | AdoptedDm);
+  constructor(context: Context, attr: AllocDmAttr | AdoptedDm) {
+    instance(context, Context, "context");
+    const { handle, length } = attr instanceof AdoptedDm ? attr : alloc(context, attr);
+    super(DeviceMemory.#KIND, handle, [context]);
+    this.context = context;
+    this.length = length;
+    this.#isImported = attr instanceof AdoptedDm;
+  }
+
+  /**
+   * Imports device memory of another process that shares the device (`ibv_import_dm`). Closing the object leaves the
+   * memory to the process that allocated it.
+   *
+   * @param context The device, which is imported too.
+   * @param handle The number of the memory: {@linkcode DeviceMemory.handle} in the other process.
+   * @param length The length of the memory in bytes, which the kernel does not tell.
+   * @throws {TypeError} If the context is disposed.
+   * @throws {RangeError} If a number is out of range.
+   * @throws {VerbsError} If there is no such memory, or the provider cannot import (EOPNOTSUPP).
+   */
+  static import(context: Context, handle: number, length: number): DeviceMemory {
+    instance(context, Context, "context");
+    uint32(handle, "handle");
+    integer(length, "length", 1, Number.MAX_SAFE_INTEGER);
+    const dm = checkHandle(
+      "ibv_import_dm",
+      "import device memory",
+      verbs().ibv_import_dm(context.unsafeHandle, handle),
+      { detail: () => `handle ${handle}` },
+    );
+    return new DeviceMemory(context, new AdoptedDm(dm, length));
+  }
+
+  /** The number of the memory in the kernel. Another process that shares the device can import the memory by it. */
+  get handle(): number {
+    return readNative(this.unsafeHandle, structs.ibv_dm.fields.handle);
+  }
+
+  /**
+   * Copies bytes to the device (`ibv_memcpy_to_dm`).
+   *
+   * @param dmOffset Where to write in the device memory, in bytes. Devices may need a multiple of 4.
+   * @param bytes The bytes. Devices may need a multiple of 4 of them.
+   * @throws {RangeError} If the bytes do not fit.
+   * @throws {TypeError} If an argument has the wrong type, or the memory is disposed.
+   * @throws {VerbsError} If the provider refuses.
+   */
+  memcpyTo(dmOffset: number, bytes: Uint8Array): void {
+    const copy = new Uint8Array(instance(bytes, Uint8Array, "bytes"));
+    this.#checkRange(dmOffset, copy.length);
+    const length = BigInt(copy.length);
+    const result = verbs().ibv_memcpy_to_dm(this.unsafeHandle, BigInt(dmOffset), copy, length);
+    check("ibv_memcpy_to_dm", "copy to device memory", result, {
+      detail: () => `${length} bytes at ${dmOffset}`,
+      hint: hintCopy,
+    });
+  }
+
+  /**
+   * Copies bytes from the device (`ibv_memcpy_from_dm`).
+   *
+   * @param dmOffset Where to read in the device memory, in bytes. Devices may need a multiple of 4.
+   * @param length The number of bytes. Devices may need a multiple of 4.
+   * @throws {RangeError} If the part is not within the device memory.
+   * @throws {TypeError} If an argument has the wrong type, or the memory is disposed.
+   * @throws {VerbsError} If the provider refuses.
+   */
+  memcpyFrom(dmOffset: number, length: number): Uint8Array<ArrayBuffer> {
+    this.#checkRange(dmOffset, length);
+    const bytes = new Uint8Array(length);
+    const result = verbs().ibv_memcpy_from_dm(
+      bytes,
+      this.unsafeHandle,
+      BigInt(dmOffset),
+      BigInt(length),
+    );
+    check("ibv_memcpy_from_dm", "copy from device memory", result, {
+      detail: () => `${length} bytes at ${dmOffset}`,
+      hint: hintCopy,
+    });
+    return bytes;
+  }
+
+  #checkRange(dmOffset: number, length: number): void {
+    integer(dmOffset, "dmOffset", 0, this.length);
+    integer(length, "length", 0, this.length - dmOffset);
+  }
+}
+
+function alloc(context: Context, attr: AllocDmAttr): AdoptedDm {
+  const given = snapshot(attr, "device memory", ["length", "logAlignReq"]);
+  const length = integer(given.length, "length", 1, Number.MAX_SAFE_INTEGER);
+  const { view } = codec.write(given);
+  const handle = checkHandle(
+    "ibv_alloc_dm",
+    "allocate device memory",
+    verbs().ibv_alloc_dm(context.unsafeHandle, view),
+    { detail: () => `${length} bytes` },
+  );
+  return new AdoptedDm(handle, length);
+}
+
+function hintCopy(code: string): string | undefined {
+  return code === "EFAULT" || code === "EINVAL"
+    ? "The device may need an offset and a length that are multiples of 4"
+    : undefined;
+}
+
+/** The part of device memory that a {@linkcode DeviceMemoryRegion} registers. */
+export interface RegDmMrInit {
+  /** Where the part starts in the device memory, in bytes; 0 if it is left out. */
+  readonly dmOffset?: number;
+  /** Length in bytes; to the end of the device memory if it is left out. */
+  readonly length?: number;
+  /** {@linkcode AccessFlags}, combined with `|`. Devices may need `ZERO_BASED`. */
+  readonly access: number;
+}
+
+/**
+ * A memory region of device memory (`ibv_reg_dm_mr`). Its addresses count from 0. This process cannot read its bytes
+ * through the region; work requests can use it.
+ */
+export class DeviceMemoryRegion extends MemoryRegion {
+  /** The device memory. */
+  readonly dm: DeviceMemory;
+
+  /**
+   * Registers a part of device memory.
+   *
+   * @throws {TypeError} If an attribute has the wrong type, is missing or is unknown; if the device memory belongs to
+   * another context; if an object is disposed.
+   * @throws {RangeError} If the part is not within the device memory.
+   * @throws {VerbsError} If the device refuses.
+   */
+  constructor(pd: ProtectionDomain, dm: DeviceMemory, init: RegDmMrInit) {
+    instance(pd, ProtectionDomain, "pd");
+    if (instance(dm, DeviceMemory, "dm").context !== pd.context) {
+      throw new TypeError("Cannot register device memory: dm belongs to another context");
+    }
+    const given = snapshot(init, "device memory region", ["dmOffset", "length", "access"]);
+    const dmOffset = integer(given.dmOffset ?? 0, "dmOffset", 0, dm.length);
+    const rest = dm.length - dmOffset;
+    const length = integer(given.length ?? rest, "length", 1, rest);
+    const access = uint32(given.access, "access");
+    const handle = checkHandle(
+      "ibv_reg_dm_mr",
+      "register device memory",
+      verbs().ibv_reg_dm_mr(
+        pd.unsafeHandle,
+        dm.unsafeHandle,
+        BigInt(dmOffset),
+        BigInt(length),
+        access,
+      ),
+      {
+        detail: () => `${length} bytes from ${dmOffset}, access ${namesOf(AccessFlags, access)}`,
+        hint: (code) =>
+          code === "EINVAL" && (access & AccessFlags.ZERO_BASED) === 0
+            ? "The device may need ZERO_BASED"
+            : undefined,
+      },
+    );
+    super(pd, new Registration({ handle, addr: 0n, length, parents: [dm] }));
+    this.dm = dm;
+  }
+}

@@ -1,0 +1,56 @@
+import { verbs } from "../../ffi/library.ts";
+import { instance, integer, snapshot, uint32, uint64 } from "../core/checks.ts";
+import { namesOf } from "../core/enums.ts";
+import { checkHandle } from "../core/errors.ts";
+import { AccessFlags } from "./access_flags.ts";
+import { MemoryRegion } from "./memory_region.ts";
+import { ProtectionDomain } from "./protection_domain.ts";
+import { Registration } from "./reg_mr.ts";
+
+/** The part of a DMA buffer that a {@linkcode DmaBufMemoryRegion} registers. */
+export interface DmaBufInit {
+  /** The file descriptor of the DMA buffer. It stays the caller's to close. */
+  readonly fd: number;
+  /** Where the part starts in the buffer, in bytes; 0 if it is left out. */
+  readonly offset?: bigint | number;
+  /** Length in bytes. */
+  readonly length: number;
+  /** The address of the first byte in work requests and for peers; `offset` if it is left out. */
+  readonly iova?: bigint | number;
+  /** {@linkcode AccessFlags}, combined with `|`. */
+  readonly access: number;
+}
+
+/**
+ * A memory region of a DMA buffer (`ibv_reg_dmabuf_mr`): memory of another device, such as a GPU, which exports it as a
+ * file descriptor. This process cannot read its bytes; work requests can use it.
+ */
+export class DmaBufMemoryRegion extends MemoryRegion {
+  /**
+   * Registers a part of a DMA buffer.
+   *
+   * @throws {TypeError} If an attribute has the wrong type, is missing or is unknown, or the protection domain is
+   * disposed.
+   * @throws {RangeError} If a number is out of range.
+   * @throws {VerbsError} If the device refuses, or its provider has no such regions (EOPNOTSUPP).
+   */
+  constructor(pd: ProtectionDomain, init: DmaBufInit) {
+    instance(pd, ProtectionDomain, "pd");
+    const given = snapshot(init, "DMA buffer", ["fd", "offset", "length", "iova", "access"]);
+    const fd = integer(given.fd, "fd", 0, 0x7fff_ffff);
+    const offset = uint64(given.offset ?? 0, "offset");
+    const length = integer(given.length, "length", 1, Number.MAX_SAFE_INTEGER);
+    const addr = uint64(given.iova ?? offset, "iova");
+    const access = uint32(given.access, "access");
+    const handle = checkHandle(
+      "ibv_reg_dmabuf_mr",
+      "register DMA buffer",
+      verbs().ibv_reg_dmabuf_mr(pd.unsafeHandle, offset, BigInt(length), addr, fd, access | 0),
+      {
+        detail: () => `${length} bytes from ${offset}, access ${namesOf(AccessFlags, access)}`,
+        hint: (code) => code === "EBADF" ? "fd is no open DMA buffer" : undefined,
+      },
+    );
+    super(pd, new Registration({ handle, addr, length }));
+  }
+}

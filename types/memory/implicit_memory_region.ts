@@ -1,0 +1,103 @@
+import type { IbvMr } from "../../ffi/handles.ts";
+import { verbs } from "../../ffi/library.ts";
+import { NativeMemory } from "../../ffi/native_memory.ts";
+import { bufferAddress } from "../../ffi/pointers.ts";
+import { instance, integer, uint32 } from "../core/checks.ts";
+import { namesOf } from "../core/enums.ts";
+import { checkHandle } from "../core/errors.ts";
+import { assertOpen } from "../core/resource.ts";
+import { AccessFlags } from "./access_flags.ts";
+import { MemoryRegion, MemorySlice } from "./memory_region.ts";
+import { ProtectionDomain } from "./protection_domain.ts";
+import { deregister, hintRegister, Registration } from "./reg_mr.ts";
+
+/** `SIZE_MAX`: the whole address space. */
+const WHOLE = 0xffff_ffff_ffff_ffffn;
+
+/** Memory of an implicit region. */
+interface Part {
+  readonly address: number;
+  readonly native: NativeMemory;
+}
+
+/**
+ * A memory region of the whole address space of this process (implicit on-demand paging: `ibv_reg_mr` with address NULL
+ * and length `SIZE_MAX`). Memory that is allocated later needs no registration of its own:
+ * {@linkcode ImplicitMemoryRegion.allocate} provides it.
+ *
+ * **With remote access rights, peers that know the key can access all memory of this process.**
+ */
+export class ImplicitMemoryRegion extends MemoryRegion {
+  readonly #parts: Part[];
+
+  /**
+   * Registers the whole address space.
+   *
+   * @param pd The protection domain.
+   * @param access {@linkcode AccessFlags}, combined with `|`. `ON_DEMAND` is added.
+   * @throws {TypeError} If the protection domain is disposed.
+   * @throws {RangeError} If `access` does not fit 32 bits.
+   * @throws {VerbsError} If the device refuses, or does not support it: `context.queryDeviceEx().odpCaps` tells.
+   */
+  constructor(pd: ProtectionDomain, access: number) {
+    instance(pd, ProtectionDomain, "pd");
+    const flags = (uint32(access, "access") | AccessFlags.ON_DEMAND) >>> 0;
+    const handle = checkHandle(
+      "ibv_reg_mr",
+      "register the address space",
+      verbs().ibv_reg_mr(pd.unsafeHandle, 0n, WHOLE, flags | 0),
+      {
+        detail: () => `access ${namesOf(AccessFlags, flags)}`,
+        hint: (code) => hintRegister(code, flags),
+      },
+    );
+    const parts: Part[] = [];
+    const destroy = (handle: IbvMr): void => {
+      deregister(handle);
+      for (const { native } of parts.splice(0)) native.free();
+    };
+    const length = Number.MAX_SAFE_INTEGER;
+    super(pd, new Registration({ handle, addr: 0n, length, destroy }));
+    this.#parts = parts;
+  }
+
+  /**
+   * Provides new memory for work requests. It is zeroed, starts on a page, and is freed when the region is disposed. In
+   * the slice, `offset` is the address.
+   *
+   * @param length Its length in bytes.
+   * @throws {RangeError} If the length is not positive, or the system cannot provide so much memory.
+   * @throws {TypeError} If the region is disposed.
+   */
+  allocate(length: number): MemorySlice {
+    integer(length, "length", 1, Number.MAX_SAFE_INTEGER);
+    assertOpen(this);
+    const native = new NativeMemory(length);
+    const address = Number(bufferAddress(native.buffer));
+    this.#parts.push({ address, native });
+    return new MemorySlice(this, address, length);
+  }
+
+  /**
+   * The bytes of memory that {@linkcode ImplicitMemoryRegion.allocate} has provided.
+   *
+   * @param offset The address of the first byte.
+   * @param length The number of bytes. If it is left out, they extend to the end of the memory.
+   * @throws {RangeError} If they are not within such memory.
+   * @throws {TypeError} If the region is disposed.
+   */
+  override bytes(offset: number = 0, length?: number): Uint8Array<ArrayBuffer> {
+    assertOpen(this);
+    integer(offset, "offset", 0, Number.MAX_SAFE_INTEGER);
+    const part = this.#parts.find(({ address, native }) =>
+      offset >= address && offset < address + native.buffer.byteLength
+    );
+    if (part === undefined) {
+      throw new RangeError(`Cannot access address ${offset}: the region has not allocated it`);
+    }
+    const { buffer } = part.native;
+    const start = offset - part.address;
+    const most = buffer.byteLength - start;
+    return new Uint8Array(buffer, start, integer(length ?? most, "length", 0, most));
+  }
+}

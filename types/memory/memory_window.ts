@@ -1,0 +1,121 @@
+/**
+ * Memory windows.
+ *
+ * @module
+ */
+
+import type { IbvMw } from "../../ffi/handles.ts";
+import { enums, structs } from "../../ffi/layout.ts";
+import { verbs } from "../../ffi/library.ts";
+import { readNative } from "../../ffi/struct.ts";
+import { instance, integer, uint32 } from "../core/checks.ts";
+import { type Members, members, nameOf } from "../core/enums.ts";
+import { check, checkHandle } from "../core/errors.ts";
+import { type NativeKind, NativeResource } from "../core/native_resource.ts";
+import { release, retain } from "../core/resource.ts";
+import type { MemoryRegion } from "./memory_region.ts";
+import { ProtectionDomain } from "./protection_domain.ts";
+
+/**
+ * Type of a memory window (`enum ibv_mw_type`).
+ *
+ * - `TYPE_1`: `bindMw()` binds it; the provider chooses the key
+ * - `TYPE_2`: a work request binds it; the caller chooses the lowest 8 bits of the key, see {@linkcode incRkey}
+ */
+export const MwType: Members<typeof enums.ibv_mw_type, "IBV_MW_"> = members(
+  enums.ibv_mw_type,
+  "IBV_MW_",
+);
+/** A value of {@linkcode MwType}. */
+export type MwType = typeof MwType[keyof typeof MwType];
+
+/**
+ * Notes that a window was bound to a region, or to none, with a key that the caller chose. The native region is kept
+ * while the window is bound to it.
+ */
+export let noteBind: (mw: MemoryWindow, mr: MemoryRegion | undefined, rkey?: number) => void;
+
+/**
+ * A memory window (`struct ibv_mw`): a part of a memory region with a key and access rights of its own, which can be
+ * given to a peer and taken back faster than a registration.
+ *
+ * A window is bound to a part of a region. While it is bound, the native region is kept: if the region is disposed, it is
+ * deregistered when the window is closed or bound to another region.
+ */
+export class MemoryWindow extends NativeResource<IbvMw> {
+  static readonly #KIND: NativeKind<IbvMw, MemoryWindow> = {
+    name: "memory window",
+    destroy: (handle, mw) => {
+      check("ibv_dealloc_mw", "deallocate memory window", verbs().ibv_dealloc_mw(handle));
+      mw.#keep(undefined);
+    },
+    describe: ({ type, rkey }) => ({ type: nameOf(MwType, type), rkey }),
+  };
+
+  /** The protection domain of the window. */
+  readonly pd: ProtectionDomain;
+  /** The type of the window. */
+  readonly type: MwType;
+  /** The region that the window is bound to. */
+  #mr: MemoryRegion | undefined;
+  /** The key that the caller chose last. */
+  #rkey: number | undefined;
+
+  static {
+    noteBind = (mw, mr, rkey) => {
+      mw.#keep(mr);
+      mw.#rkey = rkey;
+    };
+  }
+
+  /**
+   * Allocates a memory window (`ibv_alloc_mw`).
+   *
+   * @throws {TypeError} If the protection domain is disposed, or the type is not an integer.
+   * @throws {RangeError} If there is no such type.
+   * @throws {VerbsError} If the device refuses, or does not have windows of this type (EOPNOTSUPP or EINVAL).
+   */
+  constructor(pd: ProtectionDomain, type: MwType) {
+    instance(pd, ProtectionDomain, "pd");
+    integer(type, "type", MwType.TYPE_1, MwType.TYPE_2);
+    const handle = checkHandle(
+      "ibv_alloc_mw",
+      "allocate memory window",
+      verbs().ibv_alloc_mw(pd.unsafeHandle, type),
+      { detail: () => nameOf(MwType, type) },
+    );
+    super(MemoryWindow.#KIND, handle, [pd]);
+    this.pd = pd;
+    this.type = type;
+  }
+
+  /** The key for the RDMA of peers. Each bind changes it. */
+  get rkey(): number {
+    return this.#rkey ?? readNative(this.unsafeHandle, structs.ibv_mw.fields.rkey);
+  }
+
+  #keep(mr: MemoryRegion | undefined): void {
+    const before = this.#mr;
+    if (mr !== undefined) retain(mr);
+    this.#mr = mr;
+    if (before !== undefined) release(before);
+  }
+}
+
+/**
+ * The next key of a memory window of type 2 (`ibv_inc_rkey`): it adds one to the lowest 8 bits.
+ *
+ * @example Keys of a window
+ * ```ts
+ * import { incRkey } from "@rdma/ibverbs";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(incRkey(0x12ff), 0x1200);
+ * ```
+ *
+ * @throws {TypeError} If the key is not an integer.
+ * @throws {RangeError} If it does not fit 32 bits.
+ */
+export function incRkey(rkey: number): number {
+  return verbs().ibv_inc_rkey(uint32(rkey, "rkey"));
+}

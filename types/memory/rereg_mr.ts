@@ -1,0 +1,147 @@
+/**
+ * Changes of memory regions (`ibv_rereg_mr`).
+ *
+ * @module
+ */
+
+import { errno, errnoName } from "../../ffi/errno.ts";
+import type { IbvMr } from "../../ffi/handles.ts";
+import { enums } from "../../ffi/layout.ts";
+import { verbs } from "../../ffi/library.ts";
+import { bufferAddress } from "../../ffi/pointers.ts";
+import { instance, snapshot, uint32 } from "../core/checks.ts";
+import { failure } from "../core/errors.ts";
+import { addMemory, handOver, memoryOf, MemoryRegion } from "./memory_region.ts";
+import { checkSource, type Memory, type MemorySource } from "./memory_source.ts";
+import { ProtectionDomain } from "./protection_domain.ts";
+import { freeMemory, hintRegister, keepMemory, Registration } from "./reg_mr.ts";
+
+const {
+  IBV_REREG_MR_CHANGE_TRANSLATION: CHANGE_TRANSLATION,
+  IBV_REREG_MR_CHANGE_PD: CHANGE_PD,
+  IBV_REREG_MR_CHANGE_ACCESS: CHANGE_ACCESS,
+} = enums.ibv_rereg_mr_flags;
+const {
+  IBV_REREG_MR_ERR_DO_FORK_OLD: ERR_DO_FORK_OLD,
+  IBV_REREG_MR_ERR_CMD: ERR_CMD,
+} = enums.ibv_rereg_mr_err_code;
+
+/** What {@linkcode reregMr} changes. At least one attribute is needed. */
+export interface RegMrChange {
+  /** Another protection domain of the same device (`IBV_REREG_MR_CHANGE_PD`). */
+  readonly pd?: ProtectionDomain;
+  /** Other memory (`IBV_REREG_MR_CHANGE_TRANSLATION`): a length in bytes of new memory, or a buffer of the caller's. */
+  readonly source?: MemorySource;
+  /** Other {@linkcode AccessFlags}, combined with `|` (`IBV_REREG_MR_CHANGE_ACCESS`). */
+  readonly access?: number;
+}
+
+interface Plan {
+  readonly flags: number;
+  readonly pd: ProtectionDomain | undefined;
+  readonly provide: (() => Memory) | undefined;
+  readonly access: number;
+}
+
+/**
+ * Changes a memory region (`ibv_rereg_mr`): its protection domain, its memory, its access rights, or several of them. It
+ * may be faster than a new registration.
+ *
+ * The result is a new object for the same native region. The old object is disposed, so that requests made with it are
+ * refused: the keys and addresses of the region may have changed. If other memory is registered, the old memory is freed,
+ * or released if it is a buffer of the caller's.
+ *
+ * After most errors the old object stays as it is. If the device failed on the way, neither the old nor the new
+ * registration can be used: the old object is then closed.
+ *
+ * @param mr The region, of memory of this process.
+ * @param change What to change.
+ * @returns The region that takes the place of `mr`.
+ * @throws {TypeError} If nothing is to be changed; if an attribute has the wrong type or is unknown; if the protection
+ * domain is of another device; if the region is disposed, or not of memory of this process.
+ * @throws {RangeError} As the constructor of {@linkcode MemoryRegion}.
+ * @throws {VerbsError} If the device refuses, or cannot change regions (EOPNOTSUPP).
+ */
+export function reregMr(mr: MemoryRegion, change: RegMrChange): MemoryRegion {
+  const plan = readChange(mr, change);
+  const old = memoryOf(mr);
+  if (old === undefined) {
+    throw new TypeError("Cannot change memory region: its memory is not of this process");
+  }
+  const handle = mr.unsafeHandle;
+  const parent = plan.pd === undefined ? null : plan.pd.unsafeHandle;
+  const memory = plan.provide?.();
+  const start = memory === undefined ? 0n : bufferAddress(memory.bytes);
+  const length = memory?.bytes.length ?? 0;
+  const { flags, access } = plan;
+  const result = verbs().ibv_rereg_mr(handle, flags, parent, start, BigInt(length), access | 0);
+  if (result !== 0 && result !== ERR_DO_FORK_OLD) fail(mr, handle, result, memory, plan);
+  const addr = memory === undefined ? mr.addr : start;
+  return replace(mr, plan.pd ?? mr.pd, { handle, addr, old, memory });
+}
+
+function readChange(mr: MemoryRegion, change: RegMrChange): Plan {
+  instance(mr, MemoryRegion, "mr");
+  const { pd, source, access } = snapshot(change, "change", ["pd", "source", "access"]);
+  if (pd !== undefined && instance(pd, ProtectionDomain, "pd").context !== mr.pd.context) {
+    throw new TypeError("Cannot change memory region: pd belongs to another context");
+  }
+  const flags = (source === undefined ? 0 : CHANGE_TRANSLATION) |
+    (pd === undefined ? 0 : CHANGE_PD) | (access === undefined ? 0 : CHANGE_ACCESS);
+  if (flags === 0) throw new TypeError("Cannot change memory region: no attribute is given");
+  return {
+    flags,
+    pd,
+    provide: source === undefined ? undefined : checkSource(source),
+    access: access === undefined ? 0 : uint32(access, "access"),
+  };
+}
+
+interface Change {
+  readonly handle: IbvMr;
+  readonly addr: bigint;
+  readonly old: Memory;
+  readonly memory: Memory | undefined;
+}
+
+function replace(
+  mr: MemoryRegion,
+  pd: ProtectionDomain,
+  { handle, addr, old, memory = old }: Change,
+): MemoryRegion {
+  if (memory !== old) {
+    freeMemory(handle, old);
+    keepMemory(handle, memory);
+  }
+  handOver(mr);
+  const { length } = memory.bytes;
+  const replaced = new MemoryRegion(pd, new Registration({ handle, addr, length, memory }));
+  mr.close();
+  return replaced;
+}
+
+function fail(
+  mr: MemoryRegion,
+  handle: IbvMr,
+  result: number,
+  memory: Memory | undefined,
+  { access }: Plan,
+): never {
+  const value = errno();
+  const code = errnoName(value);
+  const error = failure("ibv_rereg_mr", "change memory region", value, {
+    hint: (code) => hintRegister(code, access),
+  });
+  // A provider without the op has not touched the region.
+  if (result > ERR_CMD || code === "EOPNOTSUPP") {
+    memory?.native?.free();
+    throw error;
+  }
+  if (memory !== undefined) {
+    keepMemory(handle, memory, 1);
+    addMemory(mr, memory);
+  }
+  using stack = new DisposableStack();
+  stack.use(mr);
+  throw error;
+}
