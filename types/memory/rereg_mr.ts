@@ -64,11 +64,11 @@ interface Plan {
  */
 export function reregMr(mr: MemoryRegion, change: RegMrChange): MemoryRegion {
   const plan = readChange(mr, change);
+  const handle = mr.unsafeHandle;
   const old = memoryOf(mr);
   if (old === undefined) {
     throw new TypeError("Cannot change memory region: its memory is not of this process");
   }
-  const handle = mr.unsafeHandle;
   const parent = plan.pd === undefined ? null : plan.pd.unsafeHandle;
   const memory = plan.provide?.();
   const start = memory === undefined ? 0n : bufferAddress(memory.bytes);

@@ -1,0 +1,54 @@
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import * as recorder from "../../provider/recorder.ts";
+import { Gid, VerbsError } from "../../../mod.ts";
+import {
+  resolveEthL2FromGid,
+  resolveEthL2FromGidAsync,
+} from "../../../types/address_handle/resolve_eth_l2_from_gid.ts";
+import { openRecorder } from "../recorded.ts";
+
+const ATTR = { portNum: 1, grh: { dgid: Gid.parse("fd00::9"), sgidIndex: 1 } };
+
+Deno.test("resolveEthL2FromGid() gives the link address and no VLAN", async () => {
+  using recorded = openRecorder();
+  const { context } = recorded;
+  for (
+    const { ethMac, vid } of [
+      resolveEthL2FromGid(context, ATTR),
+      await resolveEthL2FromGidAsync(context, ATTR),
+    ]
+  ) {
+    assertEquals([ethMac.toHex(), vid], ["020000000007", undefined]);
+    const { args } = recorder.takeOne("ibv_resolve_eth_l2_from_gid");
+    assertEquals(args.context, "context0");
+  }
+});
+
+for (const result of [-22n, -1n]) {
+  Deno.test(`resolveEthL2FromGid() reads an error that is returned as ${result}`, async () => {
+    using recorded = openRecorder();
+    recorder.fail("ibv_resolve_eth_l2_from_gid", "EINVAL", { result });
+    const errors = [
+      assertThrows(() => resolveEthL2FromGid(recorded.context, ATTR), VerbsError),
+      await assertRejects(() => resolveEthL2FromGidAsync(recorded.context, ATTR), VerbsError),
+    ];
+    for (const { verb, code } of errors) {
+      assertEquals([verb, code], ["ibv_resolve_eth_l2_from_gid", "EINVAL"]);
+    }
+  });
+}
+
+Deno.test("resolveEthL2FromGid() refuses bad arguments before native code is reached", async () => {
+  using recorded = openRecorder();
+  const { context } = recorded;
+  assertThrows(() => resolveEthL2FromGid({} as never, ATTR), TypeError, "not a Context");
+  assertThrows(() => resolveEthL2FromGid(context, null as never), TypeError, "Cannot use address");
+  assertThrows(() => resolveEthL2FromGid(context, { ...ATTR, portNum: 9 }), RangeError, "port 9");
+  const signal = new AbortController() as never;
+  const bad = [
+    () => resolveEthL2FromGidAsync(context, ATTR, { signal }),
+    () => resolveEthL2FromGidAsync(context, {} as never),
+  ];
+  for (const attempt of bad) await assertRejects(attempt, TypeError, "Cannot use");
+  assertEquals(recorder.take(), []);
+});

@@ -1,0 +1,100 @@
+// Parent and thread domains, as a provider receives them, and against hostile input.
+import { assertEquals, assertThrows } from "@std/assert";
+import * as recorder from "../../provider/recorder.ts";
+import { AddressHandle, Context, MemoryRegion, VerbsError } from "../../../mod.ts";
+import { ParentDomain } from "../../../types/memory/parent_domain.ts";
+import { baseOf } from "../../../types/memory/protection_domain.ts";
+import { ThreadDomain } from "../../../types/memory/thread_domain.ts";
+import { openRecorder } from "../recorded.ts";
+
+Deno.test("ThreadDomain is allocated and deallocated once", () => {
+  using recorded = openRecorder();
+  const td = new ThreadDomain(recorded.context);
+  assertEquals(Deno.inspect(td), 'ThreadDomain { device: "recorder0" }');
+  td.close();
+  td.close();
+  const calls = recorder.takeOf("ibv_alloc_td", "ibv_dealloc_td");
+  assertEquals(calls.map(({ verb }) => verb), ["ibv_alloc_td", "ibv_dealloc_td"]);
+});
+
+Deno.test("ParentDomain gives the provider its domains and its number", () => {
+  using recorded = openRecorder();
+  const { context, pd } = recorded;
+  const td = new ThreadDomain(context);
+  using parent = new ParentDomain(pd, { td, pdContext: 7 });
+  const { args } = recorder.takeOne("ibv_alloc_parent_domain");
+  const { fields } = args.attr as { fields: Record<string, unknown> };
+  assertEquals([args["attr.pd"], args["attr.td"]], ["pd0", "td0"]);
+  assertEquals([fields.comp_mask, fields.pd_context].map(String).map(Number), [2, 7]);
+  assertEquals([parent.parent, parent.td, parent.context], [pd, td, context]);
+  using plain = new ParentDomain(pd);
+  const { args: other } = recorder.takeOne("ibv_alloc_parent_domain");
+  assertEquals(other["attr.td"] ?? null, null);
+  assertEquals([baseOf(plain), baseOf(parent), baseOf(pd)], [pd, pd, pd]);
+});
+
+Deno.test("ParentDomain is a protection domain for memory and address handles", () => {
+  using recorded = openRecorder();
+  using parent = new ParentDomain(recorded.pd);
+  using mr = new MemoryRegion(parent, 64, 0);
+  using ah = new AddressHandle(parent, { portNum: 1, dlid: 3 });
+  assertEquals([mr.pd, ah.pd], [parent, parent]);
+});
+
+Deno.test("ParentDomain goes before the domains that it was made from", () => {
+  using recorded = openRecorder();
+  const { context, pd } = recorded;
+  const td = new ThreadDomain(context);
+  const first = new ParentDomain(pd, { td });
+  const mr = new MemoryRegion(first, 64, 0);
+  td.close();
+  assertEquals([first.disposed, mr.disposed, pd.disposed], [true, true, false]);
+  const second = new ParentDomain(pd, { td: new ThreadDomain(context) });
+  pd.close();
+  assertEquals(second.disposed, true);
+  assertEquals(recorder.violations(), []);
+});
+
+const BAD: [string, unknown, string][] = [
+  ["null", null, "Cannot use parent domain null"],
+  ["an unknown attribute", { allocators: {} }, 'there is no attribute "allocators"'],
+  ["another object as thread domain", { td: {} }, "it is not a ThreadDomain"],
+  ["a number that is text", { pdContext: "1" }, "pdContext"],
+];
+for (const [what, init, message] of BAD) {
+  Deno.test(`ParentDomain refuses ${what} before native code is reached`, () => {
+    using recorded = openRecorder();
+    assertThrows(() => new ParentDomain(recorded.pd, init as never), TypeError, message);
+    assertEquals(recorder.take(), []);
+  });
+}
+
+Deno.test("ParentDomain refuses a parent domain, other contexts, and a domain that a getter disposed", () => {
+  using recorded = openRecorder();
+  const { pd } = recorded;
+  using parent = new ParentDomain(pd);
+  assertThrows(() => new ParentDomain(parent), TypeError, "it is a parent domain itself");
+  using other = Context.open("recorder0");
+  using td = new ThreadDomain(other);
+  assertThrows(() => new ParentDomain(pd, { td }), TypeError, "td belongs to another context");
+  const init = {
+    get pdContext(): number {
+      pd.close();
+      return 1;
+    },
+  };
+  assertThrows(() => new ParentDomain(pd, init), TypeError, "it is disposed");
+});
+
+for (const op of ["alloc_td", "alloc_parent_domain"]) {
+  Deno.test(`Domains are not supported when the provider lacks ${op}`, () => {
+    recorder.reset();
+    recorder.lack(op);
+    using recorded = Context.open("recorder0");
+    const error = assertThrows(() => {
+      if (op === "alloc_td") new ThreadDomain(recorded);
+      else new ParentDomain(new (Object.getPrototypeOf(ParentDomain))(recorded));
+    }, VerbsError);
+    assertEquals(error.notSupported, true);
+  });
+}

@@ -1,0 +1,206 @@
+// Changes of memory regions: each flag, each return code, and what becomes of the memory.
+import { assertEquals, assertThrows } from "@std/assert";
+import * as recorder from "../../provider/recorder.ts";
+import { AccessFlags, Context, MemoryRegion, ProtectionDomain, VerbsError } from "../../../mod.ts";
+import { bufferAddress } from "../../../ffi/pointers.ts";
+import { type RegMrChange, reregMr } from "../../../types/memory/rereg_mr.ts";
+import { NullMemoryRegion } from "../../../types/memory/null_memory_region.ts";
+import { outputOf } from "../../subprocess.ts";
+import { openRecorder } from "../recorded.ts";
+
+const { LOCAL_WRITE, REMOTE_READ } = AccessFlags;
+const TRANSLATION = 1;
+const PD = 2;
+const ACCESS = 4;
+
+/** The arguments of the only change. */
+function changed(): Record<string, string> {
+  const { args } = recorder.takeOne("ibv_rereg_mr");
+  return Object.fromEntries(Object.entries(args).map(([name, value]) => [name, String(value)]));
+}
+
+Deno.test("reregMr() changes the access rights", () => {
+  using recorded = openRecorder();
+  const mr = new MemoryRegion(recorded.pd, 4096, 0);
+  mr.bytes()[0] = 7;
+  using next = reregMr(mr, { access: LOCAL_WRITE | REMOTE_READ });
+  const { flags, access, length, ...rest } = changed();
+  assertEquals([flags, access, length], [ACCESS, LOCAL_WRITE | REMOTE_READ, 0].map(String));
+  assertEquals([rest.mr, rest.addr], ["mr0", "0"]);
+  assertEquals([mr.disposed, next.addr, next.length], [true, mr.addr, 4096]);
+  assertEquals(next.bytes()[0], 7);
+});
+
+Deno.test("reregMr() moves a region to another protection domain", () => {
+  using recorded = openRecorder();
+  const { context, pd } = recorded;
+  const other = new ProtectionDomain(context);
+  const mr = new MemoryRegion(pd, 4096, 0);
+  const next = reregMr(mr, { pd: other });
+  const { flags, pd: given } = changed();
+  assertEquals([flags, given], [String(PD), "pd1"]);
+  assertEquals(next.pd, other);
+  pd.close();
+  assertEquals(next.disposed, false);
+  other.close();
+  assertEquals(next.disposed, true);
+});
+
+Deno.test("reregMr() registers other memory, and frees the old memory", () => {
+  using recorded = openRecorder();
+  const mr = new MemoryRegion(recorded.pd, 4096, 0);
+  const old = mr.bytes();
+  const next = reregMr(mr, { source: 8192 });
+  const { flags, addr, length } = changed();
+  assertEquals([flags, BigInt(addr!), length], [String(TRANSLATION), next.addr, "8192"]);
+  assertEquals([old.length, next.length, next.bytes().length], [0, 8192, 8192]);
+  const bytes = new Uint8Array(64);
+  using last = reregMr(next, { source: bytes, access: 1, pd: recorded.pd });
+  assertEquals(changed().flags, String(TRANSLATION | PD | ACCESS));
+  assertEquals([last.addr, last.length], [bufferAddress(bytes), 64]);
+});
+
+Deno.test("reregMr() refuses requests that were made with the old object", () => {
+  using recorded = openRecorder();
+  const mr = new MemoryRegion(recorded.pd, 4096, 0);
+  const slice = mr.slice(0, 10);
+  using _next = reregMr(mr, { access: 1 });
+  for (const use of [() => slice.bytes, () => mr.slice(0), () => reregMr(mr, { access: 0 })]) {
+    assertThrows(use, TypeError, "it is disposed");
+  }
+  mr.close();
+  assertEquals(recorder.takeOf("ibv_dereg_mr"), []);
+});
+
+for (const [code, name] of [[-1, "ERR_INPUT"], [-2, "ERR_DONT_FORK_NEW"]] as const) {
+  Deno.test(`reregMr() leaves the region as it is after ${name}`, () => {
+    using recorded = openRecorder();
+    using mr = new MemoryRegion(recorded.pd, 4096, 0);
+    recorder.fail("ibv_rereg_mr", "EINVAL", { result: BigInt(code) });
+    const error = assertThrows(() => reregMr(mr, { source: 4096 }), VerbsError);
+    assertEquals([error.verb, error.code], ["ibv_rereg_mr", "EINVAL"]);
+    assertEquals([mr.disposed, mr.bytes().length], [false, 4096]);
+  });
+}
+
+Deno.test("reregMr() succeeds when only the old memory could not be given to child processes", () => {
+  using recorded = openRecorder();
+  const mr = new MemoryRegion(recorded.pd, 4096, 0);
+  recorder.fail("ibv_rereg_mr", "ENOMEM", { result: -3n });
+  using next = reregMr(mr, { source: 8192 });
+  assertEquals([mr.disposed, next.length], [true, 8192]);
+});
+
+for (const [code, name] of [[-4, "ERR_CMD"], [-5, "ERR_CMD_AND_DO_FORK_NEW"]] as const) {
+  Deno.test(`reregMr() closes the region after ${name}, and frees both memories`, () => {
+    using recorded = openRecorder();
+    const mr = new MemoryRegion(recorded.pd, 4096, 0);
+    const view = mr.bytes();
+    recorder.fail("ibv_rereg_mr", "EIO", { result: BigInt(code) });
+    const before = mapped();
+    const error = assertThrows(() => reregMr(mr, { source: 2 ** 30 }), VerbsError);
+    assertEquals([error.code, mr.disposed, view.length], ["EIO", true, 0]);
+    assertEquals(recorder.takeOf("ibv_dereg_mr").length, 1);
+    assertEquals(mapped() - before < 2 ** 29, true);
+  });
+}
+
+function mapped(): number {
+  return Number(Deno.readTextFileSync("/proc/self/statm").split(" ")[0]) * 4096;
+}
+
+Deno.test("reregMr() keeps both memories while the failed region cannot be deregistered", () => {
+  using recorded = openRecorder();
+  const mr = new MemoryRegion(recorded.pd, 4096, 0);
+  const view = mr.bytes();
+  recorder.fail("ibv_rereg_mr", "EIO", { result: -4n });
+  recorder.fail("ibv_dereg_mr", "EBUSY", { times: 1 });
+  assertThrows(() => reregMr(mr, { source: 4096 }), SuppressedError);
+  assertEquals([mr.disposed, view.length], [true, 4096]);
+  mr.close();
+  assertEquals(view.length, 0);
+});
+
+Deno.test("reregMr() leaves the region as it is when the provider cannot change regions", () => {
+  using recorded = openRecorder();
+  using mr = new MemoryRegion(recorded.pd, 4096, 0);
+  recorder.fail("ibv_rereg_mr", "EOPNOTSUPP", { result: -4n });
+  const error = assertThrows(() => reregMr(mr, { access: 1 }), VerbsError);
+  assertEquals([error.notSupported, mr.disposed, mr.bytes().length], [true, false, 4096]);
+});
+
+const BAD: [string, unknown, string][] = [
+  ["no change", {}, "no attribute is given"],
+  ["null", null, "Cannot use change null"],
+  ["an unknown attribute", { length: 5 }, 'there is no attribute "length"'],
+  ["a context as protection domain", { pd: {} }, "it is not a ProtectionDomain"],
+  ["memory that is none", { source: "x" }, "neither a length nor a buffer"],
+  ["no access", { access: null }, "access"],
+];
+for (const [what, change, message] of BAD) {
+  Deno.test(`reregMr() refuses ${what} before native code is reached`, () => {
+    using recorded = openRecorder();
+    using mr = new MemoryRegion(recorded.pd, 4096, 0);
+    recorder.take();
+    assertThrows(() => reregMr(mr, change as RegMrChange), TypeError, message);
+    assertEquals(recorder.take(), []);
+  });
+}
+
+Deno.test("reregMr() refuses regions without memory of this process, and other contexts", () => {
+  using recorded = openRecorder();
+  using mr = new NullMemoryRegion(recorded.pd);
+  assertThrows(() => reregMr(mr, { access: 1 }), TypeError, "its memory is not of this process");
+  assertThrows(() => reregMr({} as never, { access: 1 }), TypeError, "it is not a MemoryRegion");
+  using context = Context.open("recorder0");
+  using pd = new ProtectionDomain(context);
+  using own = new MemoryRegion(recorded.pd, 8, 0);
+  assertThrows(() => reregMr(own, { pd }), TypeError, "pd belongs to another context");
+});
+
+Deno.test("reregMr() reads all of the change before it takes handles", () => {
+  using recorded = openRecorder();
+  const mr = new MemoryRegion(recorded.pd, 4096, 0);
+  const change = {
+    get access(): number {
+      mr.close();
+      return 1;
+    },
+  };
+  assertThrows(() => reregMr(mr, change), TypeError, "it is disposed");
+  assertEquals(recorder.takeOf("ibv_rereg_mr"), []);
+});
+
+Deno.test("reregMr() keeps a buffer of the caller's while it is registered, and no longer", async () => {
+  const printed = await outputOf(
+    `
+    import ${JSON.stringify(import.meta.resolve("../../provider/recorder.ts"))};
+    import { Context, MemoryRegion, ProtectionDomain } from MOD;
+    import { reregMr } from ${
+      JSON.stringify(import.meta.resolve("../../../types/memory/rereg_mr.ts"))
+    };
+    async function collect() {
+      for (let i = 0; i < 5; i++) {
+        gc();
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+    }
+    function change() {
+      const buffers = [new Uint8Array(64), new Uint8Array(64)];
+      const mr = new MemoryRegion(new ProtectionDomain(Context.open("recorder0")), buffers[0], 1);
+      reregMr(mr, { source: buffers[1] });
+      return buffers.map(({ buffer }) => new WeakRef(buffer));
+    }
+    const refs = change();
+    await collect();
+    console.log(refs.map((ref) => ref.deref() !== undefined).join());`,
+    {
+      permissions: [
+        "--allow-all",
+        "--v8-flags=--expose-gc",
+        `--import-map=${new URL("../../../tools/std/import_map.json", import.meta.url).pathname}`,
+      ],
+    },
+  );
+  assertEquals(printed, "false,true");
+});
