@@ -20,7 +20,8 @@ import { nameOf } from "../core/enums.ts";
 import { check, checkHandle } from "../core/errors.ts";
 import { handleOf } from "../core/native_resource.ts";
 import { unregisterElement } from "../device/async_events.ts";
-import { ProtectionDomain } from "../memory/protection_domain.ts";
+import type { MemoryWindow } from "../memory/memory_window.ts";
+import { baseOf, ProtectionDomain } from "../memory/protection_domain.ts";
 import type { RwqIndirectionTable } from "../rss/rwq_indirection_table.ts";
 import type { RxHash } from "../rss/rx_hash.ts";
 import type { SharedReceiveQueue } from "../srq/shared_receive_queue.ts";
@@ -30,9 +31,10 @@ import { DATAGRAM, Given, opcodesOf } from "../work/opcodes.ts";
 import { RecvPoster } from "../work/recv_poster.ts";
 import type { RecvRequests } from "../work/recv_requests.ts";
 import { SendPoster } from "../work/send_poster.ts";
-import { noteSends, prepareSends, SendRequests } from "../work/send_requests.ts";
+import { noteBinds, noteSends, prepareSends, SendRequests } from "../work/send_requests.ts";
 import type { RecvRequest, SendRequest } from "../work/work_request.ts";
 import { hintCreate, hintPostRecv, hintPostSend } from "./hints.ts";
+import { bindMw, type MwBind } from "./bind_mw.ts";
 import { MulticastGroups } from "./multicast.ts";
 import type { QpCap } from "./qp_attr.ts";
 import { QpState, QpType } from "./qp_enums.ts";
@@ -140,7 +142,7 @@ export class QueuePair extends QueuePairStates {
       transport: nameOf(QpType, this.type),
       opcodes: opcodesOf(this.type),
       needs: NEEDS[this.type] ?? 0,
-      pd: this.type === QpType.UD ? this.pd : undefined,
+      pd: this.type === QpType.UD ? baseOf(this.pd) : undefined,
       maxMessage: Infinity,
       maxInline: this.cap.maxInlineData,
       allSignaled,
@@ -229,7 +231,23 @@ export class QueuePair extends QueuePairStates {
     const first = prepareSends(list, start, count, sender.rules);
     const result = this.#postSend(this.unsafeHandle, first, sender.badWr);
     if (result !== 0) throw sender.error(result, list, start, count);
+    noteBinds(list, start, count);
     if (sender.tracker !== undefined) noteSends(list, sender.tracker);
+  }
+
+  /**
+   * Binds a memory window of type 1 to a part of a memory region, or ends its binding (`ibv_bind_mw`). The window has
+   * another rkey afterwards. A window of type 2 is bound by a send request with the opcode BIND_MW.
+   *
+   * @param mw The window.
+   * @param bind What it is bound to, and the attributes of the request.
+   * @throws {TypeError} If an attribute is missing, is unknown or has the wrong type; if the window is of type 2; if
+   * something is disposed or belongs to another protection domain.
+   * @throws {RangeError} If a number is out of range, or the memory is not within the region.
+   * @throws {VerbsError} If the device has no windows (EOPNOTSUPP), the queue is full (ENOMEM), or the device refuses.
+   */
+  bindMw(mw: MemoryWindow, bind: MwBind): void {
+    bindMw(this, mw, bind);
   }
 
   /**

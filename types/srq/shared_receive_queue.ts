@@ -16,7 +16,7 @@ import { check, checkHandle } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { registerElement, unregisterElement } from "../device/async_events.ts";
 import type { Context } from "../device/context.ts";
-import { assertReadable } from "../memory/memory_region.ts";
+import { assertOpen } from "../core/resource.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
 import { RecvPoster } from "../work/recv_poster.ts";
 import type { RecvRequests } from "../work/recv_requests.ts";
@@ -195,7 +195,7 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
   postOps(op: OpsWr): number {
     const written = writeOps(op);
     const { view, elements } = written;
-    for (const { mr } of elements) if (mr !== undefined) assertReadable(mr);
+    for (const { mr } of elements) if (mr !== undefined) assertOpen(mr);
     this.#written = written;
     const badOp = new BigUint64Array(1);
     const result = verbs().ibv_post_srq_ops(this.unsafeHandle, bufferPointer(view), badOp);

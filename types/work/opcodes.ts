@@ -20,14 +20,18 @@ export const Given = {
   immData: 1 << 7,
   invalidateRkey: 1 << 8,
   remoteSrqn: 1 << 9,
+  mw: 1 << 10,
+  bindInfo: 1 << 11,
 } as const satisfies { readonly [K in keyof SendRequest]?: number };
 
-/** The member of the union `wr` in `struct ibv_send_wr` that a request uses. */
-export type Layout = "ud" | "rdma" | "atomic";
+/** The member of the unions in `struct ibv_send_wr` that a request uses. */
+export type Layout = "ud" | "rdma" | "atomic" | "bind";
 
 /** What a request with an opcode looks like. */
 export interface OpcodeRule {
-  /** The member of the union that it uses. */
+  /** Whether send requests offer it. Otherwise only builders do. */
+  readonly offered: boolean;
+  /** The member of the unions that it uses. */
   readonly layout: Layout;
   /** The attributes that it has: bits of {@linkcode Given}. */
   readonly has: number;
@@ -44,10 +48,12 @@ export interface OpcodeRule {
 /** The attributes that datagrams need. */
 export const DATAGRAM: number = Given.ah | Given.remoteQpn | Given.remoteQkey;
 
-const { remoteAddr, rkey, compareAdd, swap, immData, invalidateRkey, remoteSrqn } = Given;
+const { remoteAddr, rkey, compareAdd, swap, immData, invalidateRkey, remoteSrqn, mw, bindInfo } =
+  Given;
 const RDMA = remoteAddr | rkey;
 const MESSAGE = {
   layout: "ud",
+  offered: true,
   needs: 0,
   consumes: true,
   inline: true,
@@ -55,6 +61,7 @@ const MESSAGE = {
 } as const;
 const WRITE = {
   layout: "rdma",
+  offered: true,
   needs: RDMA,
   consumes: false,
   inline: true,
@@ -62,6 +69,7 @@ const WRITE = {
 } as const;
 const ATOMIC = {
   layout: "atomic",
+  offered: true,
   consumes: false,
   inline: false,
   eightBytes: true,
@@ -75,6 +83,15 @@ const BY_NAME: { readonly [name in keyof typeof WrOpcode]?: OpcodeRule } = {
     ...MESSAGE,
     has: invalidateRkey,
     needs: invalidateRkey,
+    consumes: false,
+    inline: false,
+  },
+  TSO: { ...MESSAGE, has: DATAGRAM, offered: false, inline: false },
+  BIND_MW: {
+    ...MESSAGE,
+    layout: "bind",
+    has: mw | rkey | bindInfo,
+    needs: mw | rkey | bindInfo,
     consumes: false,
     inline: false,
   },
@@ -104,6 +121,7 @@ export const RULES: readonly (OpcodeRule | undefined)[] = Array.from(
 export const HAS: Uint16Array<ArrayBuffer> = Uint16Array.from(RULES, (rule) => rule?.has ?? 0);
 
 const { SEND, SEND_WITH_IMM, SEND_WITH_INV, LOCAL_INV, RDMA_WRITE, RDMA_WRITE_WITH_IMM } = WrOpcode;
+const { BIND_MW, TSO } = WrOpcode;
 const UNRELIABLE: readonly number[] = [
   SEND,
   SEND_WITH_IMM,
@@ -111,13 +129,14 @@ const UNRELIABLE: readonly number[] = [
   LOCAL_INV,
   RDMA_WRITE,
   RDMA_WRITE_WITH_IMM,
+  BIND_MW,
 ];
 const ALL: readonly number[] = Object.values(WrOpcode);
 
 /** The opcodes of each transport (ibv_post_send(3)). */
 const BY_TYPE: ReadonlyMap<number, readonly number[]> = new Map([
-  [enums.ibv_qp_type.IBV_QPT_UD, [SEND, SEND_WITH_IMM]],
-  [enums.ibv_qp_type.IBV_QPT_RAW_PACKET, [SEND]],
+  [enums.ibv_qp_type.IBV_QPT_UD, [SEND, SEND_WITH_IMM, TSO]],
+  [enums.ibv_qp_type.IBV_QPT_RAW_PACKET, [SEND, TSO]],
   [enums.ibv_qp_type.IBV_QPT_UC, UNRELIABLE],
 ]);
 

@@ -1,8 +1,7 @@
 import type { VerbsError } from "../core/errors.ts";
-import { BadWr, type PostVerb } from "./bad_wr.ts";
+import { assertNoRun, BadWr, type PostVerb, Scratch } from "./posting.ts";
 import { prepareRecvs, RecvRequests, type RecvRules } from "./recv_requests.ts";
 import { bufferOf } from "./request_list.ts";
-import { assertNoRun, Scratch } from "./scratch.ts";
 import type { RecvRequest } from "./work_request.ts";
 
 /** What can be posted to a receive queue: one receive, several, or a prepared list. */

@@ -1,10 +1,9 @@
 import type { SendTracker } from "../completion/send_tracker.ts";
 import type { VerbsError } from "../core/errors.ts";
-import { BadWr, type PostVerb } from "./bad_wr.ts";
+import { assertNoRun, BadWr, type PostVerb, Scratch } from "./posting.ts";
 import { bufferOf } from "./request_list.ts";
-import { assertNoRun, Scratch } from "./scratch.ts";
 import type { SendRules } from "./check_send.ts";
-import { noteSome, SendRequests } from "./send_requests.ts";
+import { noteBinds, noteSome, SendRequests } from "./send_requests.ts";
 import type { SendRequest } from "./work_request.ts";
 
 /** The parts of posting that all sends of one queue pair share. */
@@ -59,6 +58,7 @@ export class SendPoster {
   /** The error of a run that was refused. Requests that may be in the queue count as posted. */
   error(result: number, list: SendRequests, start: number, count: number): VerbsError {
     const posted = this.#badWr.postedBefore(bufferOf(list), start);
+    noteBinds(list, start, posted ?? count);
     if (this.tracker !== undefined) {
       noteSome(list, start, posted ?? count, this.rules, this.tracker);
     }

@@ -3,34 +3,28 @@ import { type AddressHandle, writeAh } from "../address_handle/address_handle.ts
 import type { SendTracker } from "../completion/send_tracker.ts";
 import { uint24, uint32, uint64 } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
+import { type MemoryWindow, noteBind } from "../memory/memory_window.ts";
 import { checkSend, type SendRules } from "./check_send.ts";
+import { type Bind, type Binding, checkBind, type MwBindInfo, readBinding } from "./mw_bind.ts";
 import { Given, HAS, RULES } from "./opcodes.ts";
 import { RequestBuffer } from "./request_buffer.ts";
 import { RequestList } from "./request_list.ts";
+import {
+  resetRequest,
+  WORD,
+  WORDS,
+  writeAtomic,
+  writeBind,
+  writeRdma,
+  writeValues,
+} from "./send_layout.ts";
 import { SendRun } from "./send_run.ts";
-import { checkAlignment, checkFit, openAh, readSend, type SendValues } from "./send_values.ts";
+import { checkAlignment, checkFit, openAh, readSend, windowToBind } from "./send_values.ts";
+import { NO_MEMORY } from "./sge_list.ts";
 import { type RequestsInit, SendFlags, type SendRequest, WrOpcode } from "./work_request.ts";
 
-const { size: SIZE, fields } = structs.ibv_send_wr;
-/** Words of a request. */
-const WORDS = SIZE >> 2;
-const OPCODE = fields.opcode.offset >> 2;
-const FLAGS = fields.send_flags.offset >> 2;
-const IMM_DATA = fields.imm_data.offset;
-const INVALIDATE_RKEY = fields.invalidate_rkey.offset >> 2;
-const UNION = fields.wr.offset >> 2;
-const UNION_WORDS = fields.wr.size >> 2;
-const AH = fields["wr.ud.ah"].offset >> 2;
-const REMOTE_QPN = fields["wr.ud.remote_qpn"].offset >> 2;
-const REMOTE_QKEY = fields["wr.ud.remote_qkey"].offset >> 2;
-const RDMA_ADDR = fields["wr.rdma.remote_addr"].offset;
-const RDMA_RKEY = fields["wr.rdma.rkey"].offset >> 2;
-const ATOMIC_ADDR = fields["wr.atomic.remote_addr"].offset;
-const ATOMIC_COMPARE_ADD = fields["wr.atomic.compare_add"].offset;
-const ATOMIC_SWAP = fields["wr.atomic.swap"].offset;
-const ATOMIC_RKEY = fields["wr.atomic.rkey"].offset >> 2;
+const { opcode: OPCODE, sendFlags: FLAGS, ah: AH } = WORD;
 const RDMA = Given.remoteAddr | Given.rkey;
-const REMOTE_SRQN = fields["qp_type.xrc.remote_srqn"].offset >> 2;
 
 /** Checks a run of sends, and gives the pointer to post it by. */
 export let prepareSends: (
@@ -51,6 +45,21 @@ export let noteSome: (
   rules: SendRules,
   tracker: SendTracker,
 ) => void;
+
+/** Begins a request of a builder: everything but these attributes is reset. */
+export let beginRequest: (
+  list: SendRequests,
+  index: number,
+  opcode: WrOpcode,
+  wrId: number | bigint,
+  sendFlags: number,
+) => void;
+
+/** The address handle of a request. */
+export let ahOf: (list: SendRequests, index: number) => AddressHandle | undefined;
+
+/** Notes the memory windows that posted requests have bound. */
+export let noteBinds: (list: SendRequests, start: number, posted: number) => void;
 
 /**
  * Send requests in native layout (`struct ibv_send_wr`). They are made once, changed in single fields, and posted again
@@ -79,8 +88,18 @@ export class SendRequests extends RequestList {
   /** The attributes that each request has: bits of {@linkcode Given}. */
   readonly #given: Uint16Array<ArrayBuffer>;
   readonly #run: SendRun;
+  /** The memory windows that requests bind. It is undefined if no request does. */
+  #binds: (Bind | undefined)[] | undefined;
 
   static {
+    beginRequest = (list, index, opcode, wrId, sendFlags) =>
+      list.#begin(index, opcode, wrId, sendFlags);
+    ahOf = (list, index) => list.#ahs[index];
+    noteBinds = (list, start, posted) => {
+      for (const bind of list.#binds?.slice(start, start + posted) ?? []) {
+        if (bind !== undefined) noteBind(bind.mw, bind.mr, bind.rkey);
+      }
+    };
     prepareSends = (list, start, count, rules) =>
       list.#buffer.checked(start, count, rules) ?? list.#prepare(start, count, rules);
     noteSends = (list, tracker) => list.#run.posted(tracker);
@@ -126,49 +145,29 @@ export class SendRequests extends RequestList {
     buffer.writeWrId(index, values.wrId);
     this.#ahs[index] = values.ah;
     this.#given[index] = values.given;
-    this.#write(at >> 2, values);
-  }
-
-  #write(at: number, values: SendValues): void {
-    const words = this.#words;
-    const { view } = this.#buffer;
-    words[at + OPCODE] = values.opcode;
-    words[at + FLAGS] = values.sendFlags;
-    words[at + REMOTE_SRQN] = values.remoteSrqn;
-    if (values.given & Given.invalidateRkey) words[at + INVALIDATE_RKEY] = values.invalidateRkey;
-    else view.setUint32(at * 4 + IMM_DATA, values.immData);
-    for (let i = 0; i < UNION_WORDS; i++) words[at + UNION + i] = 0;
-    switch (RULES[values.opcode]!.layout) {
-      case "ud":
-        if (values.ah !== undefined) writeAh(values.ah, words, at + AH);
-        words[at + REMOTE_QPN] = values.remoteQpn;
-        words[at + REMOTE_QKEY] = values.remoteQkey;
-        break;
-      case "rdma":
-        this.#writeRdma(at, values.remoteAddr, values.rkey);
-        break;
-      case "atomic":
-        this.#writeAtomic(at, values.remoteAddr, values.rkey, values.compareAdd, values.swap);
+    writeValues(this.#words, buffer.view, at >> 2, values);
+    if (this.#binds !== undefined) this.#binds[index] = undefined;
+    if (values.mw !== undefined && values.binding !== undefined) {
+      this.#bind(index, values.mw, values.rkey, values.binding);
     }
   }
 
-  #writeRdma(at: number, remoteAddr: bigint, rkey: number): void {
-    this.#buffer.view.setBigUint64(at * 4 + RDMA_ADDR, remoteAddr, true);
-    this.#words[at + RDMA_RKEY] = rkey;
+  #begin(index: number, opcode: WrOpcode, wrId: number | bigint, sendFlags: number): void {
+    const buffer = this.#buffer;
+    const at = buffer.at(index) >> 2;
+    buffer.writeWrId(index, wrId);
+    buffer.writeSge(index, NO_MEMORY);
+    resetRequest(this.#words, at, opcode, sendFlags);
+    this.#ahs[index] = undefined;
+    this.#given[index] = 0;
+    if (this.#binds !== undefined) this.#binds[index] = undefined;
   }
 
-  #writeAtomic(
-    at: number,
-    remoteAddr: bigint,
-    rkey: number,
-    compareAdd: bigint,
-    swap: bigint,
-  ): void {
-    const { view } = this.#buffer;
-    view.setBigUint64(at * 4 + ATOMIC_ADDR, remoteAddr, true);
-    view.setBigUint64(at * 4 + ATOMIC_COMPARE_ADD, compareAdd, true);
-    view.setBigUint64(at * 4 + ATOMIC_SWAP, swap, true);
-    this.#words[at + ATOMIC_RKEY] = rkey;
+  #bind(index: number, mw: MemoryWindow, rkey: number, binding: Binding): void {
+    const at = this.#buffer.at(index) >> 2;
+    writeBind(this.#buffer.view, at, mw, rkey, binding);
+    this.#binds ??= new Array(this.capacity).fill(undefined);
+    this.#binds[index] = { mw, mr: binding.mr, rkey };
   }
 
   /** The first word of a request whose opcode has these attributes. */
@@ -203,7 +202,7 @@ export class SendRequests extends RequestList {
    */
   setImmData(index: number, immData: number): void {
     const at = this.#place(index, Given.immData);
-    this.#buffer.view.setUint32(at * 4 + IMM_DATA, uint32(immData, "immData"));
+    this.#buffer.view.setUint32((at + WORD.immData) * 4, uint32(immData, "immData"));
   }
 
   /**
@@ -214,7 +213,7 @@ export class SendRequests extends RequestList {
    */
   setInvalidateRkey(index: number, invalidateRkey: number): void {
     const at = this.#place(index, Given.invalidateRkey);
-    this.#words[at + INVALIDATE_RKEY] = uint32(invalidateRkey, "invalidateRkey");
+    this.#words[at + WORD.invalidateRkey] = uint32(invalidateRkey, "invalidateRkey");
     this.#given[index]! |= Given.invalidateRkey;
   }
 
@@ -247,8 +246,8 @@ export class SendRequests extends RequestList {
     const at = this.#place(index, Given.remoteQpn | Given.remoteQkey);
     const qpn = uint24(remoteQpn, "remoteQpn");
     const qkey = uint32(remoteQkey, "remoteQkey");
-    this.#words[at + REMOTE_QPN] = qpn;
-    this.#words[at + REMOTE_QKEY] = qkey;
+    this.#words[at + WORD.remoteQpn] = qpn;
+    this.#words[at + WORD.remoteQkey] = qkey;
     this.#given[index]! |= Given.remoteQpn | Given.remoteQkey;
   }
 
@@ -267,7 +266,7 @@ export class SendRequests extends RequestList {
     const addr = uint64(remoteAddr, "remoteAddr");
     uint32(rkey, "rkey");
     checkAlignment(opcode, addr);
-    this.#writeRdma(at, addr, rkey);
+    writeRdma(this.#words, this.#buffer.view, at, addr, rkey);
     this.#given[index]! |= RDMA;
   }
 
@@ -294,13 +293,37 @@ export class SendRequests extends RequestList {
     if (swap === undefined && HAS[opcode]! & Given.swap) {
       throw new TypeError(`Cannot set request: ${nameOf(WrOpcode, opcode)} needs swap`);
     }
-    const addr = uint64(remoteAddr, "remoteAddr");
-    uint32(rkey, "rkey");
-    const operand = uint64(compareAdd, "compareAdd");
-    const value = swap === undefined ? 0n : uint64(swap, "swap");
-    checkAlignment(opcode, addr);
-    this.#writeAtomic(at, addr, rkey, operand, value);
+    const atomic = {
+      remoteAddr: uint64(remoteAddr, "remoteAddr"),
+      rkey: uint32(rkey, "rkey"),
+      compareAdd: uint64(compareAdd, "compareAdd"),
+      swap: swap === undefined ? 0n : uint64(swap, "swap"),
+    };
+    checkAlignment(opcode, atomic.remoteAddr);
+    writeAtomic(this.#words, this.#buffer.view, at, atomic);
     this.#given[index]! |= attributes;
+  }
+
+  /**
+   * BIND_MW: sets the memory window and what it is bound to.
+   *
+   * @param mw The memory window, of type 2.
+   * @param rkey The new rkey of the window: {@linkcode incRkey} gives the next one.
+   * @param bindInfo What the window is bound to.
+   * @throws {RangeError} If there is no such request, a number is out of range, or the memory is not within the region.
+   * @throws {TypeError} If the opcode of the request is another one, the window is not of type 2, or something is
+   * disposed.
+   */
+  setBindMw(index: number, mw: MemoryWindow, rkey: number, bindInfo: MwBindInfo): void {
+    const attributes = Given.mw | Given.rkey | Given.bindInfo;
+    this.#place(index, attributes);
+    const binding = readBinding(bindInfo);
+    uint32(rkey, "rkey");
+    windowToBind(mw);
+    this.#place(index, attributes);
+    this.#bind(index, mw, rkey, binding);
+    this.#given[index]! |= attributes;
+    this.#buffer.noteChange();
   }
 
   /**
@@ -312,7 +335,7 @@ export class SendRequests extends RequestList {
    */
   setRemoteSrqn(index: number, remoteSrqn: number): void {
     const at = this.#place(index, Given.remoteSrqn);
-    this.#words[at + REMOTE_SRQN] = uint24(remoteSrqn, "remoteSrqn");
+    this.#words[at + WORD.remoteSrqn] = uint24(remoteSrqn, "remoteSrqn");
     this.#given[index]! |= Given.remoteSrqn;
   }
 
@@ -322,6 +345,8 @@ export class SendRequests extends RequestList {
     let lasting = true;
     for (let i = start; i < start + count; i++) {
       lasting = checkSend(buffer, i, this.#given[i]!, this.#ahs[i], rules) && lasting;
+      const bind = this.#binds?.[i];
+      if (bind !== undefined) checkBind(bind);
     }
     this.#run.sumUp(this.#words, start, count, rules);
     if (lasting) buffer.noteChecked(start, count, rules, first);

@@ -1,13 +1,15 @@
 import { AddressHandle } from "../address_handle/address_handle.ts";
 import { boolean, instance, object, show, uint24, uint32, uint64 } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
-import { Given, namesOfGiven, type OpcodeRule, RULES } from "./opcodes.ts";
+import { assertOpen } from "../core/resource.ts";
+import { MemoryWindow, MwType } from "../memory/memory_window.ts";
+import { type Binding, readBinding } from "./mw_bind.ts";
+import { Given, HAS, namesOfGiven, RULES } from "./opcodes.ts";
 import { checkWrId } from "./request_buffer.ts";
-import { type Element, readSge } from "./sge_list.ts";
+import { type Element, NO_MEMORY, readSge } from "./sge_list.ts";
 import { SendFlags, type SendRequest, WrOpcode } from "./work_request.ts";
 
 const { FENCE, INLINE, SIGNALED, SOLICITED } = SendFlags;
-const NO_MEMORY: readonly Element[] = [];
 
 /** A send request that was read and checked. Attributes that were left out are 0. */
 class SendValues {
@@ -27,6 +29,8 @@ class SendValues {
   compareAdd = 0n;
   swap = 0n;
   remoteSrqn = 0;
+  mw: MemoryWindow | undefined = undefined;
+  binding: Binding | undefined = undefined;
 }
 
 export type { SendValues };
@@ -58,9 +62,11 @@ export function readSend(request: SendRequest, maxSge: number): SendValues {
   const { wrId = 0, opcode = WrOpcode.SEND, signaled, inline, fence, solicited, sendFlags, sge } =
     request;
   const { immData, invalidateRkey, ah, remoteQpn, remoteQkey } = request;
-  const { remoteAddr, rkey, compareAdd, swap, remoteSrqn } = request;
+  const { remoteAddr, rkey, compareAdd, swap, remoteSrqn, mw, bindInfo } = request;
   const memory = sge === undefined ? NO_MEMORY : readSge(sge, maxSge);
+  const binding = bindInfo === undefined ? undefined : readBinding(bindInfo);
   // no code of the caller runs from here on
+  checkOpcode(opcode);
   checkWrId(wrId);
   values.wrId = wrId;
   values.opcode = opcode;
@@ -78,11 +84,13 @@ export function readSend(request: SendRequest, maxSge: number): SendValues {
   values.compareAdd = compareAdd === undefined ? 0n : uint64(compareAdd, "compareAdd");
   values.swap = swap === undefined ? 0n : uint64(swap, "swap");
   values.remoteSrqn = remoteSrqn === undefined ? 0 : uint24(remoteSrqn, "remoteSrqn");
+  values.mw = mw === undefined ? undefined : windowToBind(mw);
+  values.binding = binding;
   values.given = bit(immData, Given.immData) | bit(invalidateRkey, Given.invalidateRkey) |
     bit(ah, Given.ah) | bit(remoteQpn, Given.remoteQpn) | bit(remoteQkey, Given.remoteQkey) |
     bit(remoteAddr, Given.remoteAddr) | bit(rkey, Given.rkey) |
     bit(compareAdd, Given.compareAdd) | bit(swap, Given.swap) |
-    bit(remoteSrqn, Given.remoteSrqn);
+    bit(remoteSrqn, Given.remoteSrqn) | bit(mw, Given.mw) | bit(bindInfo, Given.bindInfo);
   checkFit(opcode, values.given);
   if (values.given & Given.remoteAddr) checkAlignment(opcode, values.remoteAddr);
   return values;
@@ -96,10 +104,9 @@ function noAttribute(name: string): TypeError {
   return new TypeError(`Cannot use send request: there is no attribute ${show(name)}`);
 }
 
-/** The rule of an opcode. */
-export function ruleOf(opcode: number): OpcodeRule {
-  const rule = typeof opcode === "number" ? RULES[opcode] : undefined;
-  if (rule !== undefined) return rule;
+/** Checks that send requests offer an opcode. */
+function checkOpcode(opcode: number): void {
+  if (typeof opcode === "number" && RULES[opcode]?.offered) return;
   const name = nameOf(WrOpcode, opcode);
   const shown = typeof opcode === "number" ? name : show(opcode);
   const message = `Cannot send: opcode ${shown} is not offered`;
@@ -108,7 +115,7 @@ export function ruleOf(opcode: number): OpcodeRule {
 
 /** Checks that an opcode has these attributes. */
 export function checkFit(opcode: number, given: number): void {
-  const wrong = given & ~ruleOf(opcode).has;
+  const wrong = given & ~HAS[opcode]!;
   if (wrong === 0) return;
   const [name] = namesOfGiven(wrong);
   throw new TypeError(
@@ -118,12 +125,21 @@ export function checkFit(opcode: number, given: number): void {
 
 /** Checks that the remote address of an atomic is a multiple of 8. */
 export function checkAlignment(opcode: number, remoteAddr: bigint): void {
-  if (!ruleOf(opcode).eightBytes || (remoteAddr & 7n) === 0n) return;
+  if (!RULES[opcode]!.eightBytes || (remoteAddr & 7n) === 0n) return;
   throw new RangeError(
     `Cannot set request: remoteAddr 0x${remoteAddr.toString(16)} is not a multiple of 8, and ${
       nameOf(WrOpcode, opcode)
     } works on 8 bytes that are aligned`,
   );
+}
+
+/** Checks that a memory window is one that a request can bind, and is open. */
+export function windowToBind(mw: MemoryWindow): MemoryWindow {
+  assertOpen(instance(mw, MemoryWindow, "mw"));
+  if (mw.type !== MwType.TYPE_2) {
+    throw new TypeError("Cannot use mw: it is of type 1, which QueuePair.bindMw() binds");
+  }
+  return mw;
 }
 
 /** Checks that an address handle is one and is open. */

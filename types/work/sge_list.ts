@@ -22,6 +22,9 @@ export interface Element {
   readonly offset: number;
 }
 
+/** The memory of a request that has none. */
+export const NO_MEMORY: readonly Element[] = [];
+
 /**
  * Reads the memory of a request, each property of the caller's once.
  *

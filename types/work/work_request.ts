@@ -8,6 +8,8 @@ import { enums } from "../../ffi/layout.ts";
 import type { AddressHandle } from "../address_handle/address_handle.ts";
 import { type Members, members } from "../core/enums.ts";
 import type { Sge } from "../memory/memory_region.ts";
+import type { MemoryWindow } from "../memory/memory_window.ts";
+import type { MwBindInfo } from "./mw_bind.ts";
 
 /**
  * What a send request does (`enum ibv_wr_opcode`).
@@ -22,7 +24,9 @@ import type { Sge } from "../memory/memory_region.ts";
  * - `ATOMIC_FETCH_AND_ADD`: adds to 8 bytes of the peer's memory
  * - `ATOMIC_WRITE`: writes 8 bytes of the peer's memory atomically
  * - `LOCAL_INV`: invalidates an rkey of this side
- * - `BIND_MW`, `TSO`, `DRIVER1`: not offered in send requests
+ * - `BIND_MW`: binds a memory window of type 2
+ * - `TSO`: sends a large packet that the device segments; only {@linkcode WrBuilder.sendTso} offers it
+ * - `DRIVER1`: an operation of the provider's own; not offered
  */
 export const WrOpcode: Members<typeof enums.ibv_wr_opcode, "IBV_WR_"> = members(
   enums.ibv_wr_opcode,
@@ -93,7 +97,7 @@ export interface SendRequest {
   readonly remoteQkey?: number;
   /** RDMA and atomics: the address in the peer's memory. For atomics it is a multiple of 8. */
   readonly remoteAddr?: number | bigint;
-  /** RDMA and atomics: the rkey of the peer's memory region. */
+  /** RDMA and atomics: the rkey of the peer's memory region. BIND_MW: the new rkey of the window. */
   readonly rkey?: number;
   /** ATOMIC_CMP_AND_SWP: the value to compare with. ATOMIC_FETCH_AND_ADD: the value to add. */
   readonly compareAdd?: number | bigint;
@@ -101,6 +105,10 @@ export interface SendRequest {
   readonly swap?: number | bigint;
   /** XRC_SEND: the number of the peer's shared receive queue. */
   readonly remoteSrqn?: number;
+  /** BIND_MW: the memory window, of type 2. */
+  readonly mw?: MemoryWindow;
+  /** BIND_MW: what the window is bound to. */
+  readonly bindInfo?: MwBindInfo;
 }
 
 /** The size of a list of prepared requests. */
