@@ -1,15 +1,35 @@
 /**
- * Checks form, types and documentation of the whole project, and that it could be published.
+ * Checks form, types, documentation and order of the whole project, and that it could be published.
  *
  * @module
  */
 
 import denoJson from "../deno.json" with { type: "json" };
 import { stdArguments } from "./host/jsr.ts";
+import { readOptions } from "./host/options.ts";
 import { project } from "./host/paths.ts";
-import { main, say } from "./host/report.ts";
+import { main, say, SetupError } from "./host/report.ts";
+import { checkHouse } from "./house/check.ts";
+
+const HELP = `Checks the whole project, and changes nothing.
+
+  deno task check [--help]
+
+form            deno fmt --check, deno lint
+types           deno check
+documentation   deno doc --lint
+publishing      deno publish --dry-run
+order           imports run down from floor to floor, without a circle;
+                only ffi/ uses unsafe functions of Deno
+`;
 
 await main(async () => {
+  const { options, operands } = readOptions(Deno.args, { help: "flag" });
+  if (options.help) {
+    console.log(HELP);
+    return 0;
+  }
+  if (operands.length > 0) throw new SetupError(`unknown argument ${operands[0]}; see --help`);
   const std = await stdArguments();
   const failed: string[] = [];
   for (
@@ -25,6 +45,15 @@ await main(async () => {
     const command = new Deno.Command(Deno.execPath(), { args: [name!, ...args], cwd: project });
     if (!(await command.spawn().status).success) failed.push(`deno ${name}`);
   }
+  if (!await orderIsKept(std)) failed.push("order");
   say(failed.length === 0 ? "\nall checks pass" : `\nfailed: ${failed.join(", ")}`);
   return failed.length === 0 ? 0 : 1;
 });
+
+async function orderIsKept(std: string[]): Promise<boolean> {
+  say("\n== floors of the house, imports run down");
+  const { lines, faults } = await checkHouse(project, [`--config=${project}/deno.json`, ...std]);
+  for (const line of lines) say(line);
+  for (const fault of faults) say(`error: ${fault}`);
+  return faults.length === 0;
+}

@@ -1,0 +1,87 @@
+/** The order of the project's folders, and what breaks it. */
+
+import { circleIn, type Graph } from "./graph.ts";
+
+/**
+ * The floors, the lowest first: a folder with those in it that are no floor of their own, or a file.
+ * Imports run down or stay on a floor.
+ */
+export const FLOORS = [
+  ...["ffi", "ffi/table", "ffi/verbs", "ffi/verbs.ts", "ffi/thunks"],
+  ...["ffi/library", "ffi/library.ts", "ffi/mod.ts"],
+  ...["types/core", "types/address", "types/device", "types/memory", "types/completion"],
+  ...["types/address_handle", "types/work", "types/reply", "types/rss", "types/srq"],
+  ...["types/queue_pair", "types/flow"],
+  "mod.ts",
+  ...["net", "cli", "rxe", "examples"],
+  ...["tools", "tests", "bench"],
+] as const;
+
+/** One of {@linkcode FLOORS}. */
+export type Floor = typeof FLOORS[number];
+
+// These know the library as its users do.
+const USERS: readonly Floor[] = ["net", "cli", "rxe", "examples"];
+
+// The order does not matter among these; nothing else imports them.
+const WORKSHOP: readonly Floor[] = ["tools", "tests", "bench"];
+
+// Where @std comes from when its registry cannot be reached.
+const ADAPTERS = "tools/std/";
+
+/** Most files of a folder in types/. */
+const FOLDER_FILES = 15;
+
+/** The floor of a file. */
+export function floorOf(file: string): Floor | undefined {
+  for (let path = file; path !== ""; path = path.slice(0, Math.max(path.lastIndexOf("/"), 0))) {
+    const floor = FLOORS.find((floor) => floor === path);
+    if (floor !== undefined) return floor;
+  }
+}
+
+/** What is wrong with the imports of a project, a line each. */
+export function faultsOf(graph: Graph): string[] {
+  const faults: string[] = [];
+  for (const [file, targets] of graph) {
+    if (floorOf(file) === undefined) faults.push(`${file} has no place in the order of folders`);
+    for (const target of targets) {
+      const fault = faultOf(file, target);
+      if (fault !== undefined) faults.push(`${file} imports ${target}: ${fault}`);
+    }
+  }
+  const circle = circleIn(new Map([...graph].filter(([file]) => !isWorkshop(file))));
+  if (circle !== undefined) faults.push(`circle: ${circle.join(" -> ")}`);
+  return [...faults, ...crowdedFolders(graph)];
+}
+
+function faultOf(file: string, target: string): string | undefined {
+  const [floor, below] = [floorOf(file), floorOf(target)];
+  if (floor === undefined || isWorkshop(file) || target.startsWith(ADAPTERS)) return undefined;
+  if (below === undefined) {
+    return USERS.includes(floor) ? undefined : "the library imports nothing but its own files";
+  }
+  if (USERS.includes(floor) && floor !== below && !isEntry(target)) {
+    return `${floor} imports only modules that are exported`;
+  }
+  return FLOORS.indexOf(below) > FLOORS.indexOf(floor) ? `${below} is above ${floor}` : undefined;
+}
+
+function isWorkshop(file: string): boolean {
+  return WORKSHOP.some((floor) => floor === floorOf(file));
+}
+
+function isEntry(file: string): boolean {
+  return /^((ffi|net|cli|rxe)\/)?mod\.ts$/.test(file);
+}
+
+function crowdedFolders(graph: Graph): string[] {
+  const counts = new Map<string, number>();
+  for (const file of graph.keys()) {
+    const folder = file.slice(0, Math.max(file.lastIndexOf("/"), 0));
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  return [...counts]
+    .filter(([folder, count]) => folder.startsWith("types/") && count > FOLDER_FILES)
+    .map(([folder, count]) => `${folder} has ${count} files, at most ${FOLDER_FILES} are readable`);
+}
