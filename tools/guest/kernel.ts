@@ -66,8 +66,9 @@ async function fetchKernel(folder: string): Promise<void> {
   await Deno.remove(file);
   await demand("/sbin/depmod", "-b", folder, version);
   const image = `${folder}/boot/vmlinuz-${version}`;
-  const extracted = await extractKernel(image, `${folder}/boot/kernel`);
-  if (!extracted) await Deno.rename(image, `${folder}/boot/kernel`);
+  const kernel = `${folder}/boot/kernel`;
+  if (await extractKernel(image, kernel)) await Deno.remove(image);
+  else await Deno.rename(image, kernel);
 }
 
 function firstEntry(folder: string): string {

@@ -1,29 +1,73 @@
 /** Things made once and kept in the cache. */
 
 import { cache } from "./paths.ts";
+import { say } from "./report.ts";
 import { exists } from "./shell.ts";
 
+// As sha256sum writes it: `sha256sum --check SHA256SUMS` names the files that are damaged.
+const SUMS = "SHA256SUMS";
+
+const asked = new Map<string, Promise<string>>();
+
 /**
- * The path of something in the cache, made first when it is not there.
+ * The path of a folder in the cache. It is made when it is not there, and made anew when a file in
+ * it is damaged; one process looks once.
  *
  * @param name its path below the cache; what is made gets that name only when it is whole.
  * @param make fills the empty folder it is given.
  */
-export async function cached(
-  name: string,
-  make: (folder: string) => Promise<void>,
-): Promise<string> {
-  const path = `${cache}/${name}`;
-  if (exists(path)) return path;
+export function cached(name: string, make: (folder: string) => Promise<void>): Promise<string> {
+  const found = asked.get(name) ?? ensure(`${cache}/${name}`, make);
+  asked.set(name, found);
+  return found;
+}
+
+async function ensure(path: string, make: (folder: string) => Promise<void>): Promise<string> {
+  if (await isWhole(path)) return path;
   await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
   // Whoever comes second waits, and finds it made.
-  using lock = await Deno.open(`${cache}/lock`, { create: true, write: true });
+  using lock = await Deno.open(`${path}.lock`, { create: true, write: true });
   await lock.lock(true);
-  if (exists(path)) return path;
+  if (await isWhole(path)) return path;
+  if (exists(path)) {
+    say(`set-up: ${path} is damaged, making it anew`);
+    await Deno.remove(path, { recursive: true });
+  }
   const partial = `${path}.partial`;
   if (exists(partial)) await Deno.remove(partial, { recursive: true });
   await Deno.mkdir(partial);
   await make(partial);
+  await Deno.writeTextFile(`${partial}/${SUMS}`, await sumsOf(partial));
   await Deno.rename(partial, path);
   return path;
+}
+
+/** Whether a folder holds what was put there. */
+async function isWhole(path: string): Promise<boolean> {
+  try {
+    return await Deno.readTextFile(`${path}/${SUMS}`) === await sumsOf(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
+      return false;
+    }
+    throw error;
+  }
+}
+
+async function sumsOf(folder: string): Promise<string> {
+  const lines: string[] = [];
+  for (const name of filesBelow(folder)) {
+    const bytes = await Deno.readFile(`${folder}/${name}`);
+    const sum = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
+    lines.push(`${sum}  ${name}\n`);
+  }
+  return lines.join("");
+}
+
+function filesBelow(folder: string, prefix = ""): string[] {
+  const entries = [...Deno.readDirSync(`${folder}/${prefix}`)];
+  return entries.flatMap(({ name, isDirectory, isFile }) => {
+    if (isDirectory) return filesBelow(folder, `${prefix}${name}/`);
+    return isFile && `${prefix}${name}` !== SUMS ? [`${prefix}${name}`] : [];
+  }).sort();
 }
