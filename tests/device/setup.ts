@@ -19,6 +19,9 @@ import {
   QueuePair,
   type WorkCompletion,
 } from "../../mod.ts";
+import { resourceCounts } from "./resource_counts.ts";
+
+export { type ResourceCounts, resourceCounts } from "./resource_counts.ts";
 
 bindAll();
 libc();
@@ -29,6 +32,8 @@ const PATIENCE_MS = 20_000;
 
 /** The name of the soft-RoCE device the tests use. */
 export const RXE = findRxe();
+resourceCounts();
+
 /** Its only port. */
 export const PORT = 1;
 /** The qkey of the queue pairs made here. */
@@ -167,22 +172,6 @@ export async function until(what: string, condition: () => boolean): Promise<voi
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
   });
-}
-
-/** Kernel objects of one device, by kind (`pd`, `cq`, `qp`, `mr`, `ctx`, ...). Address handles are not counted. */
-export type ResourceCounts = Readonly<Record<string, number>>;
-
-/** How many objects the kernel holds (`rdma resource show`), by device. */
-export function resourceCounts(): Record<string, ResourceCounts> {
-  const { success, stdout, stderr } = new Deno.Command("rdma", {
-    args: ["-j", "resource", "show"],
-  }).outputSync();
-  if (!success) throw new Error(`Cannot count resources: ${new TextDecoder().decode(stderr)}`);
-  const links = JSON.parse(new TextDecoder().decode(stdout)) as (
-    & { ifindex: number; ifname: string }
-    & ResourceCounts
-  )[];
-  return Object.fromEntries(links.map(({ ifindex: _, ifname, ...counts }) => [ifname, counts]));
 }
 
 /** How many objects of one kind the kernel holds for the soft-RoCE device. */
