@@ -6,12 +6,21 @@
 
 import { runInGuest } from "./guest/run.ts";
 import { stdArguments } from "./host/jsr.ts";
+import { readOptions } from "./host/options.ts";
 import { ensurePackages } from "./host/packages.ts";
 import { project } from "./host/paths.ts";
-import { main, say } from "./host/report.ts";
+import { main, say, SetupError } from "./host/report.ts";
 import { hostDevice } from "./tests/device.ts";
 
 const EXAMPLE = "examples/ud_reply_path.ts";
+
+const HELP = `Runs ${EXAMPLE}: a datagram arrives, and the reply travels back.
+Runs on this host's RDMA device, or without one in a virtual machine that has one.
+
+  deno task demo [--help]
+
+"deno task vm -- deno run --allow-ffi ${EXAMPLE} --help" shows the example's own options.
+`;
 
 const FAREWELL = `
 More to run:
@@ -20,27 +29,31 @@ More to run:
   deno task test`;
 
 await main(async () => {
-  const args = Deno.args[0] === "--" ? Deno.args.slice(1) : Deno.args;
+  const { options, operands } = readOptions(Deno.args, { help: "flag" });
+  if (options.help) {
+    console.log(HELP);
+    return 0;
+  }
+  if (operands.length > 0) throw new SetupError(`unknown argument ${operands[0]}; see --help`);
   const device = hostDevice();
-  const status = device ? await onHost(device, args) : await inGuest(args);
+  const status = device ? await onHost(device) : await inGuest();
   if (status === 0) say(FAREWELL);
   return status;
 });
 
-async function onHost(device: string, args: string[]): Promise<number> {
+async function onHost(device: string): Promise<number> {
   say(`demo: ${EXAMPLE} on this host's ${device}`);
   await ensurePackages([{
     package: "libibverbs1",
     file: "/usr/lib/x86_64-linux-gnu/libibverbs.so.1",
     reason: "the library that is bound",
   }]);
-  const command = ["run", "--allow-ffi", "--no-check", ...await stdArguments(), EXAMPLE, ...args];
-  const { code } = await new Deno.Command(Deno.execPath(), { args: command, cwd: project }).spawn()
-    .status;
+  const args = ["run", "--allow-ffi", "--no-check", ...await stdArguments(), EXAMPLE];
+  const { code } = await new Deno.Command(Deno.execPath(), { args, cwd: project }).spawn().status;
   return code;
 }
 
-async function inGuest(args: string[]): Promise<number> {
-  say(`demo: no RDMA device on this host, so ${EXAMPLE} runs in a virtual machine that has one`);
-  return await runInGuest(["deno", "run", "--allow-ffi", EXAMPLE, ...args]);
+async function inGuest(): Promise<number> {
+  say(`demo: this host has no RDMA device; ${EXAMPLE} runs in a virtual machine that has one`);
+  return await runInGuest(["deno", "run", "--allow-ffi", EXAMPLE]);
 }

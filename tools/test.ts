@@ -5,19 +5,20 @@
  * @module
  */
 
-import { parseArgs } from "@std/cli/parse-args";
 import { ensureGuest } from "./guest/parts.ts";
 import { stdArguments } from "./host/jsr.ts";
+import { readOptions, text } from "./host/options.ts";
 import { ensurePackages, type Need } from "./host/packages.ts";
 import { project } from "./host/paths.ts";
 import { main, say, SetupError } from "./host/report.ts";
+import { capture } from "./host/shell.ts";
 import { hostDevice } from "./tests/device.ts";
 import { plan } from "./tests/plan.ts";
 import { runPasses } from "./tests/run.ts";
 
 const HELP = `Runs the tests of tests/pure, tests/library and tests/device.
 
-  deno task test -- [OPTIONS] [FILES OR FOLDERS...]
+  deno task test [OPTIONS] [FILES OR FOLDERS...] [-- OPTIONS OF deno test]
 
 The first two run on this host; the third on its RDMA device, or without one in the guest.
 
@@ -26,13 +27,12 @@ The first two run on this host; the third on its RDMA device, or without one in 
   --guest         device tests in the guest even if the host has a device
   --no-check      leave out the type check
   --help          show this text
-
-Any other option is passed on to deno test.
 `;
 
 const reason = "the tests compile and run C";
 const NEEDS: Need[] = [
   { package: "gcc", file: "/usr/bin/gcc", reason },
+  { package: "make", file: "/usr/bin/make", reason: "the tests run a Makefile" },
   { package: "libc6-dev", file: "/usr/include/stdio.h", reason },
   { package: "libibverbs-dev", file: "/usr/include/infiniband/verbs.h", reason },
   { package: "gcc-aarch64-linux-gnu", file: "/usr/bin/aarch64-linux-gnu-gcc", reason },
@@ -41,36 +41,37 @@ const NEEDS: Need[] = [
 ];
 
 await main(async () => {
-  const extra: string[] = [];
-  const flags = parseArgs(Deno.args[0] === "--" ? Deno.args.slice(1) : Deno.args, {
-    boolean: ["both", "check", "guest", "help"],
-    negatable: ["check"],
-    string: ["_", "filter"],
-    default: { check: true },
-    unknown: (argument) => {
-      if (!argument.startsWith("-")) return true;
-      extra.push(argument);
-      return false;
-    },
+  const { options, operands, rest } = readOptions(Deno.args, {
+    both: "flag",
+    filter: text,
+    guest: "flag",
+    help: "flag",
+    "no-check": "flag",
   });
-  if (flags.help) {
+  if (options.help) {
     console.log(HELP);
     return 0;
   }
-  if (flags.filter !== undefined) extra.push(`--filter=${flags.filter}`);
-  const passes = plan({ paths: flags._.map(String), both: flags.both });
+  const passes = plan({ paths: operands, both: options.both ?? false });
+  const filtered = options.filter !== undefined;
+  const extra = [...filtered ? [`--filter=${options.filter}`] : [], ...rest];
+  await checkPassedOn(extra);
   if (passes.some((pass) => pass.tier !== "pure")) await ensurePackages(NEEDS);
-  const guest = flags.guest || hostDevice() === undefined;
+  const guest = options.guest ?? hostDevice() === undefined;
   if (guest && passes.some((pass) => pass.tier === "device")) await ensureGuest();
-  if (flags.check && !await typesAreRight()) return report(0, 1);
-  const { passed, failed } = await runPasses(passes, {
-    guest,
-    extra,
-    filtered: flags.filter !== undefined,
-  });
+  if (!options["no-check"] && !await typesAreRight()) return report(0, 1);
+  const { passed, failed } = await runPasses(passes, { guest, extra, filtered });
   if (passed + failed === 0) throw new SetupError("no test was executed");
   return report(passed, failed);
 });
+
+/** `deno test` itself would refuse them only after the type check. */
+async function checkPassedOn(args: string[]): Promise<void> {
+  const { status, stderr } = await capture(Deno.execPath(), "test", ...args, "--help");
+  if (status === 0) return;
+  const [complaint] = stderr.split("\n", 1);
+  throw new SetupError(`deno test: ${complaint!.replace("error: ", "")}; see --help`);
+}
 
 async function typesAreRight(): Promise<boolean> {
   say("== types");

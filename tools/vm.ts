@@ -4,11 +4,10 @@
  * @module
  */
 
-import { parseArgs } from "@std/cli/parse-args";
-import { parseAccelerator } from "./guest/qemu.ts";
 import { runInGuest } from "./guest/run.ts";
+import { oneOf, positive, readOptionsOfCommand } from "./host/options.ts";
 import { out } from "./host/paths.ts";
-import { main, SetupError } from "./host/report.ts";
+import { main } from "./host/report.ts";
 import { withStub } from "./tests/stub.ts";
 
 const HELP = `Runs a command in a virtual machine that has a soft-RoCE device, rxe0.
@@ -29,34 +28,19 @@ Variables that begin with IBVERBS_ are passed on. The exit status is the command
 `;
 
 await main(async () => {
-  // deno task passes the separator on
-  const args = Deno.args[0] === "--" ? Deno.args.slice(1) : Deno.args;
-  const flags = parseArgs(args, {
-    boolean: ["help", "stub", "verbose"],
-    string: ["_", "accel", "memory", "timeout"],
-    stopEarly: true,
-    unknown: refuse,
+  const { options, command } = readOptionsOfCommand(Deno.args, {
+    accel: oneOf("kvm", "tcg"),
+    help: "flag",
+    memory: positive,
+    stub: "flag",
+    timeout: positive,
+    verbose: "flag",
   });
-  const command = flags._.map(String);
-  if (flags.help || command.length === 0) {
+  if (options.help || command.length === 0) {
     console.log(HELP);
-    return flags.help ? 0 : 2;
+    return options.help ? 0 : 2;
   }
-  const accelerator = parseAccelerator("--accel", flags.accel);
-  return await runInGuest(flags.stub ? await withStub(command) : command, {
-    verbose: flags.verbose,
-    ...(flags.timeout !== undefined && { timeout: positive("timeout", flags.timeout) }),
-    ...(flags.memory !== undefined && { memory: positive("memory", flags.memory) }),
-    ...(accelerator && { accelerator }),
-  });
+  const { accel, memory, timeout, verbose = false } = options;
+  const settings = { accelerator: accel, memory, timeout, verbose };
+  return await runInGuest(options.stub ? await withStub(command) : command, settings);
 });
-
-function refuse(argument: string): void {
-  if (argument.startsWith("-")) throw new SetupError(`unknown option ${argument}; see --help`);
-}
-
-function positive(option: string, text: string): number {
-  const number = Number(text);
-  if (Number.isInteger(number) && number > 0) return number;
-  throw new SetupError(`--${option} takes a positive whole number, not "${text}"`);
-}

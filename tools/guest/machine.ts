@@ -3,11 +3,17 @@
 import { SetupError } from "../host/report.ts";
 import { lastLines } from "../host/shell.ts";
 import { STREAMS } from "./qemu.ts";
-import { Copy, lines, Tail } from "./streams.ts";
+import { Copy, lines, type Sink, Tail } from "./streams.ts";
 
 /** The machine ended by itself or took too long. */
 export class GuestError extends SetupError {
   override name = "GuestError";
+}
+
+/** Where the output of the guest's command goes. */
+export interface Output {
+  stdout: Sink;
+  stderr: Sink;
 }
 
 /** A machine; disposing it ends it. */
@@ -23,20 +29,26 @@ export class Guest implements AsyncDisposable {
     process: Deno.ChildProcess,
     ended: Promise<never>,
     streams: Deno.Conn[],
+    { stdout, stderr }: Output,
     verbose: boolean,
   ) {
     const [console, control, out, err] = streams as [Deno.Conn, Deno.Conn, Deno.Conn, Deno.Conn];
     this.#process = process;
     this.#console = new Tail(console.readable, 16384, verbose ? Deno.stderr : undefined);
     this.#lines = lines(control.readable);
-    this.#out = new Copy(out.readable, Deno.stdout);
-    this.#err = new Copy(err.readable, Deno.stderr);
+    this.#out = new Copy(out.readable, stdout);
+    this.#err = new Copy(err.readable, stderr);
     this.#broken = Promise.race([ended, this.#out.broken, this.#err.broken]);
     this.#broken.catch(() => {});
   }
 
   /** Starts QEMU, which connects to the sockets in `folder` that are named after the streams. */
-  static async start(args: string[], folder: string, verbose: boolean): Promise<Guest> {
+  static async start(
+    args: string[],
+    folder: string,
+    output: Output,
+    verbose: boolean,
+  ): Promise<Guest> {
     const listeners = STREAMS.map((name) =>
       Deno.listen({ transport: "unix", path: `${folder}/${name}` })
     );
@@ -55,7 +67,7 @@ export class Guest implements AsyncDisposable {
         ended,
         Promise.all(listeners.map((listener) => listener.accept())),
       ]);
-      return new Guest(process, ended, streams, verbose);
+      return new Guest(process, ended, streams, output, verbose);
     } finally {
       for (const listener of listeners) listener.close();
     }

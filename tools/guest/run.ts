@@ -5,22 +5,22 @@ import { say } from "../host/report.ts";
 import { guestEnvironment } from "./environment.ts";
 import { initramfs } from "./initramfs.ts";
 import { Interruption } from "./interruption.ts";
-import { Guest, GuestError } from "./machine.ts";
+import { Guest, GuestError, type Output } from "./machine.ts";
 import { ensureGuest, type Parts } from "./parts.ts";
 import { type Accelerator, accelerators, parseAccelerator, qemuArguments } from "./qemu.ts";
 
 /** How a command is run. */
-export interface RunOptions {
+export interface RunOptions extends Partial<Output> {
   /** Folder in which the command starts; the project's by default. */
   cwd?: string;
   /** Added to the command's environment. */
   env?: Record<string, string>;
   /** Seconds after which the guest is ended and the run fails; no limit by default. */
-  timeout?: number;
+  timeout?: number | undefined;
   /** Megabytes; 4096 by default. */
-  memory?: number;
+  memory?: number | undefined;
   /** Chosen by itself unless given here or in IBVERBS_ACCEL. */
-  accelerator?: Accelerator;
+  accelerator?: Accelerator | undefined;
   /** Shows the kernel's console on standard error. */
   verbose?: boolean;
   /** Receives the kernel's log after the command has ended. */
@@ -36,7 +36,7 @@ const SIGPIPE_STATUS = 141;
 
 /**
  * Runs a command in a guest that has a soft-RoCE device, with the host's files as they are and a
- * writable copy of them in RAM. Standard output and error go to this process's own.
+ * writable copy of them in RAM. Standard output and error go to this process's own by default.
  *
  * @returns the command's exit status, 128 plus the signal's number when a signal ended it.
  * @throws {SetupError} when the guest cannot be set up, does not start, crashes or takes too long.
@@ -92,7 +92,8 @@ class Run {
         initramfs: `${folder}/initramfs`,
         sockets: folder,
       });
-      await using guest = await Guest.start(args, folder, this.#options.verbose ?? false);
+      const { stdout = Deno.stdout, stderr = Deno.stderr, verbose = false } = this.#options;
+      await using guest = await Guest.start(args, folder, { stdout, stderr }, verbose);
       return await Promise.race([interruption.status, this.#follow(guest)]);
     } finally {
       await Deno.remove(folder, { recursive: true });

@@ -5,6 +5,26 @@ export interface Sink {
   write(bytes: Uint8Array): Promise<number>;
 }
 
+/** Keeps what is written until it is released to another sink. */
+export class Held implements Sink {
+  readonly #kept: Uint8Array[] = [];
+  #sink: Sink | undefined;
+
+  async write(bytes: Uint8Array): Promise<number> {
+    if (this.#sink) return await this.#sink.write(bytes);
+    this.#kept.push(bytes.slice());
+    return bytes.length;
+  }
+
+  /** Writes what is kept; all that comes later goes to the sink at once. */
+  async release(sink: Sink): Promise<void> {
+    for (let bytes = this.#kept.shift(); bytes !== undefined; bytes = this.#kept.shift()) {
+      await writeAll(sink, bytes);
+    }
+    this.#sink = sink;
+  }
+}
+
 /** Passes bytes on and counts them. */
 export class Copy {
   /** Rejects when the sink takes no more, as a closed pipe does. */
@@ -28,12 +48,16 @@ export class Copy {
 
   async #pump(source: ReadableStream<Uint8Array>, sink: Sink): Promise<void> {
     for await (const bytes of source) {
-      for (let offset = 0; offset < bytes.length;) {
-        offset += await sink.write(bytes.subarray(offset));
-      }
+      await writeAll(sink, bytes);
       this.#count += bytes.length;
       if (this.#awaited && this.#count >= this.#awaited.count) this.#awaited.resolve();
     }
+  }
+}
+
+async function writeAll(sink: Sink, bytes: Uint8Array): Promise<void> {
+  for (let offset = 0; offset < bytes.length;) {
+    offset += await sink.write(bytes.subarray(offset));
   }
 }
 

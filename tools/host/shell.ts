@@ -14,7 +14,7 @@ export async function capture(command: string, ...args: string[]): Promise<Finis
   const process = new Deno.Command(command, {
     args,
     stdin: "null",
-    env: { LC_ALL: "C", DEBIAN_FRONTEND: "noninteractive" },
+    env: { LC_ALL: "C", NO_COLOR: "1", DEBIAN_FRONTEND: "noninteractive" },
   });
   const { code, stdout, stderr } = await process.output().catch((error) => {
     if (!(error instanceof Deno.errors.NotFound)) throw error;

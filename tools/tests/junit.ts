@@ -7,9 +7,12 @@ export interface Counts {
   ignored: number;
 }
 
+/** Of a run that did nothing. */
+export const NONE: Counts = { passed: 0, failed: 0, ignored: 0 };
+
 /** Counts the test cases of a report; steps within tests are cases too. */
 export function countCases(xml: string): Counts {
-  const counts = { passed: 0, failed: 0, ignored: 0 };
+  const counts = { ...NONE };
   for (
     const [, attributes, body] of xml.matchAll(/<testcase\b([^>]*?)(?:\/>|>(.*?)<\/testcase>)/gs)
   ) {

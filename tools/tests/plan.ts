@@ -1,6 +1,8 @@
 /** Which tests run, where and how often. */
 
+import { inProject, project } from "../host/paths.ts";
 import { SetupError } from "../host/report.ts";
+import { exists } from "../host/shell.ts";
 
 /** The folders of tests, in the order in which they run. */
 export const TIERS = ["pure", "library", "device"] as const;
@@ -8,17 +10,17 @@ export const TIERS = ["pure", "library", "device"] as const;
 /** A folder of tests. */
 export type Tier = typeof TIERS[number];
 
-/** One start of `deno test`. */
+/** A tier that runs once. */
 export interface Pass {
   tier: Tier;
-  /** Files or folders. */
+  /** Files or folders, from the project's folder. */
   paths: string[];
   env: Record<string, string>;
 }
 
-/** What the user asked for. */
+/** What the user asks for. */
 export interface Choice {
-  /** Files or folders below tests/; all when empty. */
+  /** Files or folders, `tests` or below it; all tests when empty. */
   paths: string[];
   /** Runs what reaches native code twice, through thunks and without. */
   both: boolean;
@@ -26,25 +28,35 @@ export interface Choice {
 
 /** The passes for a choice. */
 export function plan({ paths, both }: Choice): Pass[] {
-  const stray = paths.find((path) => !TIERS.some((tier) => belongs(path, tier)));
-  if (stray !== undefined) {
-    throw new SetupError(
-      `Cannot test "${stray}": it is in none of tests/${TIERS.join(", tests/")}`,
-    );
+  const chosen = paths.length === 0 ? ["tests"] : paths.map(fromProject);
+  for (const path of chosen) check(path);
+  return TIERS.flatMap((tier): Pass[] => {
+    const within = chosen.flatMap((path) => part(path, `tests/${tier}`));
+    if (within.length === 0) return [];
+    const modes = both && tier !== "pure" ? ["on", "off"] : [undefined];
+    return modes.map((mode) => ({
+      tier,
+      paths: within,
+      env: mode === undefined ? {} : { IBVERBS_THUNKS: mode },
+    }));
+  });
+}
+
+function fromProject(path: string): string {
+  return path.replace(`${project}/`, "").replace(/^(\.\/)+/, "").replace(/\/+$/, "");
+}
+
+function check(path: string): void {
+  if (!TIERS.some((tier) => part(path, `tests/${tier}`).length > 0)) {
+    throw new SetupError(`Cannot test "${path}": it is in none of tests/${TIERS.join(", tests/")}`);
   }
-  const once = TIERS.map((tier): Pass => ({ tier, paths: pathsOf(tier, paths), env: {} }));
-  const chosen = once.filter((pass) => pass.paths.length > 0);
-  return chosen.flatMap((pass) =>
-    both && pass.tier !== "pure"
-      ? ["on", "off"].map((mode) => ({ ...pass, env: { IBVERBS_THUNKS: mode } }))
-      : [pass]
-  );
+  if (!exists(inProject(path))) {
+    throw new SetupError(`Cannot test "${path}": there is no such file or folder`);
+  }
 }
 
-function pathsOf(tier: Tier, paths: string[]): string[] {
-  return paths.length === 0 ? [`tests/${tier}/`] : paths.filter((path) => belongs(path, tier));
-}
-
-function belongs(path: string, tier: Tier): boolean {
-  return `${path.replace(/^\.\//, "")}/`.startsWith(`tests/${tier}/`);
+/** What of a path belongs to a folder: the path, the folder when it is within the path, or nothing. */
+function part(path: string, folder: string): string[] {
+  if (`${path}/`.startsWith(`${folder}/`)) return [path];
+  return folder.startsWith(`${path}/`) ? [folder] : [];
 }

@@ -1,24 +1,34 @@
 /** Runs passes of tests and counts their results. */
 
 import { runInGuest } from "../guest/run.ts";
+import { Held } from "../guest/streams.ts";
 import { stdArguments } from "../host/jsr.ts";
-import { out, project } from "../host/paths.ts";
+import { inProject, out, project } from "../host/paths.ts";
 import { say, SetupError } from "../host/report.ts";
 import { exists } from "../host/shell.ts";
 import { pathWithEmulator } from "./emulator.ts";
-import { add, countCases, type Counts } from "./junit.ts";
+import { guestCount, testFiles } from "./files.ts";
+import { add, countCases, type Counts, NONE } from "./junit.ts";
 import { complaints } from "./kernel_log.ts";
 import type { Pass } from "./plan.ts";
 import { withStub } from "./stub.ts";
 
 /** How the passes are run. */
 export interface Setting {
-  /** Runs the device tier in the guest, with rxe and the stub HCA. */
+  /** Runs the device tier in guests, with rxe and the stub HCA. */
   guest: boolean;
   /** Further arguments for `deno test`. */
   extra: string[];
   /** Only some tests of each file were asked for. */
   filtered: boolean;
+}
+
+/** One start of `deno test`. */
+interface Start {
+  args: string[];
+  /** The file of its report. */
+  report: string;
+  env: Record<string, string>;
 }
 
 // Far above what the whole tier needs where the guest is emulated; a test that hangs must not hang
@@ -29,7 +39,7 @@ const EXIT = "deno test ended with status";
 
 /** Runs the passes one after the other. */
 export async function runPasses(passes: readonly Pass[], setting: Setting): Promise<Counts> {
-  let sum: Counts = { passed: 0, failed: 0, ignored: 0 };
+  let sum = NONE;
   for (const pass of passes) sum = add(sum, await runPass(pass, setting));
   return sum;
 }
@@ -39,21 +49,43 @@ async function runPass(pass: Pass, setting: Setting): Promise<Counts> {
   const variables = Object.entries(pass.env).map(([name, value]) => `, ${name}=${value}`).join("");
   say(`\n== ${pass.tier} tests, ${inGuest ? "in the guest" : "on this host"}${variables}`);
   await Deno.mkdir(out, { recursive: true });
-  const report = `${out}/junit-${pass.tier}.xml`;
-  if (exists(report)) await Deno.remove(report);
-  const args = await testArguments(pass, setting, report);
-  const problems = inGuest
-    ? await runTierInGuest(args, pass.env)
-    : await runOnHost(args, await hostEnvironment(pass));
-  const counts = exists(report)
-    ? countCases(await Deno.readTextFile(report))
-    : { passed: 0, failed: 0, ignored: 0 };
+  const starts = await startsOf(pass, setting);
+  for (const { report } of starts) if (exists(report)) await Deno.remove(report);
+  const problems = inGuest ? await runInGuests(starts) : await runOnHost(starts[0]!);
+  let counts = NONE;
+  for (const { report } of starts) {
+    if (exists(report)) counts = add(counts, countCases(await Deno.readTextFile(report)));
+  }
   return judged(pass, counts, problems, setting.filtered);
 }
 
-async function testArguments(pass: Pass, setting: Setting, report: string): Promise<string[]> {
-  const options = ["--no-check", "--allow-all", "--v8-flags=--expose-gc", `--junit-path=${report}`];
-  return ["test", ...options, ...await stdArguments(), ...setting.extra, ...pass.paths];
+async function startsOf({ tier, paths, env }: Pass, setting: Setting): Promise<Start[]> {
+  const options = ["--no-check", "--allow-all", "--v8-flags=--expose-gc", ...await stdArguments()];
+  const start = (name: string, ...what: string[]): Start => {
+    const report = `${out}/junit-${name}.xml`;
+    return {
+      args: ["test", ...options, `--junit-path=${report}`, ...setting.extra, ...what],
+      report,
+      env,
+    };
+  };
+  if (tier === "pure") return [start(tier, ...paths)];
+  if (tier === "library") {
+    return [{ ...start(tier, ...paths), env: { ...env, PATH: await pathWithEmulator() } }];
+  }
+  const files = testFiles(paths);
+  const count = setting.guest ? guestCount(files.length) : 1;
+  return Array.from(
+    { length: count },
+    (_, i) =>
+      start(
+        `${tier}-${i + 1}`,
+        inProject("tools/tests/share.ts"),
+        "--",
+        `${i + 1}/${count}`,
+        ...files,
+      ),
+  );
 }
 
 /** Turns what went wrong beside the tests into failures, so that the final numbers tell of it. */
@@ -69,24 +101,35 @@ function judged(pass: Pass, counts: Counts, problems: string[], filtered: boolea
   return add(counts, { passed: 0, failed: others.length, ignored: 0 });
 }
 
-async function hostEnvironment({ tier, env }: Pass): Promise<Record<string, string>> {
-  return tier === "library" ? { ...env, PATH: await pathWithEmulator() } : env;
-}
-
-async function runOnHost(args: string[], env: Record<string, string>): Promise<string[]> {
-  const { code } = await new Deno.Command(Deno.execPath(), {
-    args,
-    env,
-    cwd: project,
-    stdin: "null",
-  }).spawn().status;
+async function runOnHost({ args, env }: Start): Promise<string[]> {
+  const options = { args, env, cwd: project, stdin: "null" } as const;
+  const { code } = await new Deno.Command(Deno.execPath(), options).spawn().status;
   return code === 0 ? [] : [`${EXIT} ${code}`];
 }
 
-async function runTierInGuest(args: string[], env: Record<string, string>): Promise<string[]> {
+/** Runs each start in a guest of its own, all at once; their output comes one after the other. */
+async function runInGuests(starts: readonly Start[]): Promise<string[]> {
+  const guests = starts.map((start) => {
+    const output = { stdout: new Held(), stderr: new Held() };
+    return { output, problems: runInOneGuest(start, output) };
+  });
+  const found: string[] = [];
+  for (const { output, problems } of guests) {
+    await output.stderr.release(Deno.stderr);
+    await output.stdout.release(Deno.stdout);
+    found.push(...await problems);
+  }
+  return found;
+}
+
+async function runInOneGuest(
+  { args, env }: Start,
+  output: { stdout: Held; stderr: Held },
+): Promise<string[]> {
   const problems: string[] = [];
   try {
     const status = await runInGuest(await withStub(["deno", ...args]), {
+      ...output,
       env,
       timeout: DEVICE_SECONDS,
       onKernelLog: (log) =>

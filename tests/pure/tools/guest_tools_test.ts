@@ -2,13 +2,13 @@
 // failure.
 
 import { assertEquals, assertThrows } from "@std/assert";
-import { assignments } from "../../tools/guest/initramfs.ts";
-import { accelerators } from "../../tools/guest/qemu.ts";
-import { Copy, lines } from "../../tools/guest/streams.ts";
-import { parseStatus } from "../../tools/host/apt.ts";
-import { countCases } from "../../tools/tests/junit.ts";
-import { complaints } from "../../tools/tests/kernel_log.ts";
-import { plan } from "../../tools/tests/plan.ts";
+import { assignments } from "../../../tools/guest/initramfs.ts";
+import { accelerators } from "../../../tools/guest/qemu.ts";
+import { Copy, Held, lines } from "../../../tools/guest/streams.ts";
+import { parseStatus } from "../../../tools/host/apt.ts";
+import { countCases } from "../../../tools/tests/junit.ts";
+import { complaints } from "../../../tools/tests/kernel_log.ts";
+import { plan } from "../../../tools/tests/plan.ts";
 
 Deno.test("accelerators() tries kvm first when the processor has virtualization", () => {
   assertEquals(accelerators("flags\t\t: fpu vmx sse\n", true), ["kvm", "tcg"]);
@@ -46,6 +46,25 @@ Deno.test("Copy.reached() waits for all bytes when the sink takes them a few at 
   });
   await copy.reached(7);
   assertEquals(new TextDecoder().decode(new Uint8Array(taken)), "abcdefg");
+});
+
+Deno.test("Held keeps what is written until it is released, and passes the rest on", async () => {
+  let shown = "";
+  const sink = {
+    write: (bytes: Uint8Array): Promise<number> => {
+      const taken = bytes.subarray(0, 2);
+      shown += new TextDecoder().decode(taken);
+      return Promise.resolve(taken.length);
+    },
+  };
+  const held = new Held();
+  const copy = new Copy(streamOf("abc", "def"), held);
+  await copy.reached(6);
+  assertEquals(shown, "");
+  await held.release(sink);
+  assertEquals(shown, "abcdef");
+  await held.write(new TextEncoder().encode("g"));
+  assertEquals(shown, "abcdefg");
 });
 
 Deno.test("parseStatus() reads the last line when a piece of output has several", () => {
@@ -92,11 +111,12 @@ Deno.test("plan() runs native tiers twice when both ways are asked for", () => {
 });
 
 Deno.test("plan() runs only the tiers that given files belong to", () => {
-  const paths = ["./tests/device/ah_test.ts", "tests/pure"];
+  const paths = ["./tests/device/setup.ts", "tests/pure/tools/"];
   assertEquals(plan({ paths, both: false }), [
-    { tier: "pure", paths: ["tests/pure"], env: {} },
-    { tier: "device", paths: ["./tests/device/ah_test.ts"], env: {} },
+    { tier: "pure", paths: ["tests/pure/tools"], env: {} },
+    { tier: "device", paths: ["tests/device/setup.ts"], env: {} },
   ]);
+  assertEquals(plan({ paths: ["tests"], both: false }), plan({ paths: [], both: false }));
 });
 
 Deno.test("plan() throws when a file is in no tier", () => {
