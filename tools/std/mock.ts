@@ -1,37 +1,21 @@
 /**
- * The part of @std/testing/mock this project uses, for machines that cannot
- * reach JSR.
+ * Stands in for @std/testing/mock where JSR cannot be reached: an adapter over `node:test`. What
+ * differs is listed in assert.ts.
  *
  * @module
  */
 
-import { assertEquals, AssertionError, assertIsError } from "./assert.ts";
+import { type Mock, mock } from "node:test";
+import { assertEquals } from "./assert.ts";
 
 // deno-lint-ignore no-explicit-any
 type Any = any;
-type Fn<Self, Args extends unknown[], Return> = (
-  this: Self,
-  ...args: Args
-) => Return;
+type Fn<Self, Args extends unknown[], Return> = (this: Self, ...args: Args) => Return;
 type ArgsOf<T> = T extends (...args: infer Args) => unknown ? Args : unknown[];
-type ReturnOf<T> = T extends (...args: Any[]) => infer Return ? Return
-  : unknown;
-
-/** A spy was misused. */
-export class MockError extends Error {
-  /** As the constructor of `Error`. */
-  constructor(message: string) {
-    super(message);
-    this.name = "MockError";
-  }
-}
+type ReturnOf<T> = T extends (...args: Any[]) => infer Return ? Return : unknown;
 
 /** One call of a spy. */
-export interface SpyCall<
-  Self = Any,
-  Args extends unknown[] = Any[],
-  Return = Any,
-> {
+export interface SpyCall<Self = Any, Args extends unknown[] = Any[], Return = Any> {
   /** What it was called with. */
   args: Args;
   /** What it returned. */
@@ -45,55 +29,21 @@ export interface SpyCall<
 /** A function that records its calls. */
 export interface Spy<Self = Any, Args extends unknown[] = Any[], Return = Any> {
   (this: Self, ...args: Args): Return;
-  /** The function spied on. */
-  original: Fn<Self, Args, Return>;
   /** The calls so far. */
   calls: SpyCall<Self, Args, Return>[];
-  /** Whether the method is back in its place. */
-  restored: boolean;
+}
+
+/** A method that records its calls, or another function in its place, until it is restored. */
+export interface MethodSpy<Self = Any, Args extends unknown[] = Any[], Return = Any>
+  extends Spy<Self, Args, Return>, Disposable {
   /** Puts the method back in its place. */
   restore(): void;
 }
 
-/** A method that records its calls until disposed of. */
-export interface MethodSpy<
-  Self = Any,
-  Args extends unknown[] = Any[],
-  Return = Any,
-> extends Spy<Self, Args, Return>, Disposable {}
-
-/** A method replaced by another until disposed of. */
-export interface Stub<
-  Self = Any,
-  Args extends unknown[] = Any[],
-  Return = Any,
-> extends MethodSpy<Self, Args, Return> {
-  /** The function called instead. */
-  fake: Fn<Self, Args, Return>;
-}
-
-/** What `assertSpyCall()` looks for. */
-export interface ExpectedSpyCall<
-  Self = Any,
-  Args extends unknown[] = Any[],
-  Return = Any,
-> {
-  /** Arguments, all of them. */
-  args?: [...Args, ...unknown[]];
-  /** What it was called on. */
-  self?: Self;
-  /** What it returned. */
-  returned?: Return;
-  /** What it threw. */
-  error?: { Class?: new (...args: Any[]) => Error; msgIncludes?: string };
-}
+export type { MethodSpy as Stub };
 
 /** Makes a function that does nothing but record its calls. */
-export function spy<
-  Self = Any,
-  Args extends unknown[] = Any[],
-  Return = undefined,
->(): Spy<Self, Args, Return>;
+export function spy<Self = Any, Args extends unknown[] = Any[]>(): Spy<Self, Args, undefined>;
 /** Wraps a function to record its calls. */
 export function spy<Self, Args extends unknown[], Return>(
   func: Fn<Self, Args, Return>,
@@ -103,22 +53,17 @@ export function spy<Self, Prop extends keyof Self>(
   self: Self,
   property: Prop,
 ): MethodSpy<Self, ArgsOf<Self[Prop]>, ReturnOf<Self[Prop]>>;
-export function spy(target: Any = () => undefined, property?: string): Spy {
-  if (property === undefined) return recording(target, target, irremovable);
-  requireFunction(target[property]);
-  return replaceMethod(target, property, target[property]);
+export function spy(target?: Any, property?: string): Spy {
+  return property === undefined ? recorder(target) : replace(target, property, target[property]);
 }
 
 /** Replaces a method, by default with one that does nothing. */
 export function stub<Self, Prop extends keyof Self>(
   self: Self,
   property: Prop,
-  func?: Fn<Self, ArgsOf<Self[Prop]>, ReturnOf<Self[Prop]>>,
-): Stub<Self, ArgsOf<Self[Prop]>, ReturnOf<Self[Prop]>> {
-  const target: Any = self;
-  if (target[property] !== undefined) requireFunction(target[property]);
-  const fake: Any = func ?? (() => undefined);
-  return Object.assign(replaceMethod(target, property, fake), { fake }) as Any;
+  func: Fn<Self, ArgsOf<Self[Prop]>, ReturnOf<Self[Prop]>> = () => undefined as Any,
+): MethodSpy<Self, ArgsOf<Self[Prop]>, ReturnOf<Self[Prop]>> {
+  return replace(self, property, func);
 }
 
 /** Fails unless the spy was called so many times. */
@@ -129,97 +74,22 @@ export function assertSpyCalls<Self, Args extends unknown[], Return>(
   assertEquals(spy.calls.length, expectedCalls, "calls of the spy");
 }
 
-/** Fails unless that call of the spy was as expected. */
-export function assertSpyCall<Self, Args extends unknown[], Return>(
-  spy: Spy<Self, Args, Return>,
-  callIndex: number,
-  expected: ExpectedSpyCall<Self, Args, Return> = {},
-): void {
-  const call = spy.calls[callIndex];
-  if (!call) {
-    throw new AssertionError(`Spy was not called ${callIndex + 1} times`);
-  }
-  if (expected.args) assertEquals<unknown>(call.args, expected.args);
-  if ("self" in expected) assertEquals<unknown>(call.self, expected.self);
-  if ("returned" in expected) assertReturned(call, expected);
-  if ("error" in expected) {
-    assertIsError(call.error, expected.error?.Class, expected.error?.msgIncludes);
-  }
+function replace(object: Any, property: PropertyKey, func: Any): Any {
+  const before = Object.getOwnPropertyDescriptor(object, property);
+  const restore = (): void => {
+    if (before) Object.defineProperty(object, property, before);
+    else delete object[property];
+  };
+  const value = Object.assign(recorder(func), { restore, [Symbol.dispose]: restore });
+  Object.defineProperty(object, property, { configurable: true, writable: true, value });
+  return value;
 }
 
-function assertReturned(call: SpyCall, expected: ExpectedSpyCall): void {
-  if ("error" in expected) {
-    throw new TypeError("Cannot expect a call both to return and to throw");
-  }
-  if (call.error) {
-    throw new AssertionError("Spy call threw instead of returning");
-  }
-  assertEquals(call.returned, expected.returned);
-}
-
-type AnyFn = Fn<Any, Any[], Any>;
-
-const spies = new WeakSet<AnyFn>();
-
-function requireFunction(value: unknown): void {
-  if (typeof value !== "function") {
-    throw new MockError("Cannot spy: property is not a method");
-  }
-}
-
-function irremovable(): never {
-  throw new MockError("Cannot restore a function that replaced no method");
-}
-
-/** Makes `act` a recorder; `original` is only kept for the user to see. */
-function recording(original: AnyFn, act: AnyFn, restore: () => void): Spy {
-  const calls: SpyCall[] = [];
-  function recorder(this: unknown, ...args: unknown[]): unknown {
-    const call: SpyCall = { args };
-    if (this) call.self = this;
-    try {
-      return call.returned = act.apply(this, args);
-    } catch (error) {
-      call.error = error as Error;
-      throw error;
-    } finally {
-      calls.push(call);
-    }
-  }
-  spies.add(recorder);
-  return Object.assign(recorder, { original, calls, restored: false, restore });
-}
-
-function replaceMethod(
-  target: Any,
-  property: PropertyKey,
-  act: AnyFn,
-): MethodSpy {
-  if (spies.has(target[property])) {
-    throw new MockError("Cannot spy: somebody is spying on the method already");
-  }
-  const before = Object.getOwnPropertyDescriptor(target, property);
-  if (before?.configurable === false) {
-    throw new MockError("Cannot spy: method is not configurable");
-  }
-  function restore(): void {
-    if (method.restored) {
-      throw new MockError("Cannot restore: restored already");
-    }
-    if (before) Object.defineProperty(target, property, before);
-    else delete target[property];
-    method.restored = true;
-  }
-  const recorder = recording(target[property], act, restore);
-  const method = Object.assign(recorder, { [Symbol.dispose]: restore });
-  const enumerable = before?.enumerable ?? false;
-  const writable = before?.writable ?? false;
-  const value = method;
-  Object.defineProperty(target, property, {
-    configurable: true,
-    enumerable,
-    writable,
-    value,
-  });
-  return method;
+function recorder(func: Any): Any {
+  const mocked: Mock<(...args: Any[]) => Any> = mock.fn(func);
+  const calls = (): SpyCall[] =>
+    mocked.mock.calls.map(({ arguments: args, result, error, this: self }) =>
+      ({ args, returned: result, error, self }) as SpyCall
+    );
+  return Object.defineProperty(mocked, "calls", { get: calls });
 }
