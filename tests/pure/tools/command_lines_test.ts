@@ -1,0 +1,91 @@
+// What the tools make of their command lines.
+
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  oneOf,
+  positive,
+  readOptions,
+  readOptionsOfCommand,
+  text,
+} from "../../../tools/host/options.ts";
+
+const KNOWN = {
+  accel: oneOf("kvm", "tcg"),
+  filter: text,
+  help: "flag",
+  stub: "flag",
+  timeout: positive,
+} as const;
+
+Deno.test("readOptions() tells options, operands and the rest apart", () => {
+  const args = ["--", "--stub", "true", "--timeout=5", "--filter", "-x", "a", "--", "--stub", "b"];
+  assertEquals(readOptions(args, KNOWN), {
+    options: { stub: true, timeout: 5, filter: "-x" },
+    operands: ["true", "a"],
+    rest: ["--stub", "b"],
+  });
+});
+
+const refused: [args: string[], message: string][] = [
+  [["--bogus", "tests/pure"], "unknown option --bogus; see --help"],
+  [["-hx"], "unknown option -x; see --help"],
+  [["--__proto__"], "unknown option --__proto__; see --help"],
+  [["--stub=true"], "--stub takes no value; see --help"],
+  [["--timeout", "-1"], '--timeout takes a whole number from 1, not "-1"; see --help'],
+  [["--timeout", "1.5"], '--timeout takes a whole number from 1, not "1.5"; see --help'],
+  [["--timeout"], "--timeout takes a whole number from 1, not nothing; see --help"],
+  [["--accel=xen"], '--accel takes kvm or tcg, not "xen"; see --help'],
+];
+
+for (const [args, message] of refused) {
+  Deno.test(`readOptions() refuses ${args.join(" ")}`, () => {
+    assertEquals(assertThrows(() => readOptions(args, KNOWN), Error).message, message);
+    assertEquals(assertThrows(() => readOptionsOfCommand(args, KNOWN), Error).message, message);
+  });
+}
+
+const commands: [args: string[], command: string[]][] = [
+  [["--", "--stub", "true", "--timeout", "x"], ["true", "--timeout", "x"]],
+  [["--stub", "--", "--timeout", "x"], ["--timeout", "x"]],
+  [["--stub", "ls", "--", "-h"], ["ls", "--", "-h"]],
+  [["--stub"], []],
+];
+
+for (const [args, command] of commands) {
+  Deno.test(`readOptionsOfCommand() leaves ${command.join(" ")} of ${args.join(" ")}`, () => {
+    assertEquals(readOptionsOfCommand(args, KNOWN), { options: { stub: true }, command });
+  });
+}
+
+async function run(tool: string, ...args: string[]): Promise<[number, string, string]> {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--quiet", "--no-check", `tools/${tool}.ts`, ...args],
+    cwd: new URL("../../../", import.meta.url),
+    // A tool that goes on in spite of its options gets no further than to the guest.
+    env: { IBVERBS_ACCEL: "none", NO_COLOR: "1" },
+  }).output();
+  const decoder = new TextDecoder();
+  return [code, decoder.decode(stdout), decoder.decode(stderr)];
+}
+
+for (const tool of ["check", "demo", "test", "vm"]) {
+  Deno.test(`deno task ${tool} refuses an unknown option before it does anything`, async () => {
+    const error = "error: unknown option --bogus; see --help\n";
+    assertEquals(await run(tool, "--bogus", "tests/pure"), [1, "", error]);
+  });
+
+  Deno.test(`deno task ${tool} --help shows a text and does nothing`, async () => {
+    const [code, stdout, stderr] = await run(tool, "--help");
+    assertEquals([code, stderr], [0, ""]);
+    assertStringIncludes(stdout, `deno task ${tool}`);
+  });
+}
+
+Deno.test("deno task test refuses paths and options of deno test before it does anything", async () => {
+  const [code, stdout, stderr] = await run("test", "tests/pure/none_test.ts");
+  const missing = 'error: Cannot test "tests/pure/none_test.ts": there is no such file or folder\n';
+  assertEquals([code, stdout, stderr], [1, "", missing]);
+  const [status, output, errors] = await run("test", "--", "--both", "--", "--bogus");
+  assertEquals([status, output], [1, ""]);
+  assertStringIncludes(errors, "error: deno test: unexpected argument '--bogus'");
+});
