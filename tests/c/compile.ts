@@ -1,5 +1,7 @@
 // C helpers are built where the tests run, so that no binary lives in the repository.
 
+import { fileURLToPath } from "node:url";
+
 const CACHE = new URL("../../.cache/c/", import.meta.url);
 
 /** Debian packages, by the compiler they bring. */
@@ -36,7 +38,8 @@ export async function compileC(
     source,
     ...await headersBeside(source),
   ]);
-  const result = new URL(`${stem}-${key}`, CACHE).pathname;
+  // A folder that machines share may hold what another architecture compiled.
+  const result = fileURLToPath(new URL(`${stem}-${Deno.build.arch}-${key}`, CACHE));
   if (await exists(result)) return result;
   await Deno.mkdir(CACHE, { recursive: true });
   // Renamed when whole: tests in other processes may want the same file at the same time.
@@ -47,7 +50,7 @@ export async function compileC(
     "-Wextra",
     "-o",
     partial,
-    source.pathname,
+    fileURLToPath(source),
     ...flags,
   ], name);
   await Deno.rename(partial, result);

@@ -1,0 +1,39 @@
+// What is compiled on this host: C helpers of the tests, and the kernel module of the stub HCA.
+
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { buildModule } from "../../../tools/tests/stub.ts";
+import { compileC } from "../../c/compile.ts";
+
+Deno.test("compileC() keeps results of different architectures apart", async () => {
+  const path = await compileC("device_attr_ex.c", ["-libverbs"]);
+  assertStringIncludes(path.slice(path.lastIndexOf("/")), Deno.build.arch);
+});
+
+// The kernel's own makefiles refuse such a path in these words.
+const KBUILD = `
+ifneq ($(words $(subst :, ,$(realpath $(lastword $(MAKEFILE_LIST))))), 1)
+$(error source directory cannot contain spaces or colons)
+endif
+modules:
+	echo built >$(M)/stub_hca.ko
+`;
+
+const SOURCES = new URL("../../stub_hca/Makefile", import.meta.url);
+
+for (const name of ["plain", "with a space", "with:colon"]) {
+  Deno.test(`buildModule() builds in a folder named "${name}"`, async () => {
+    const parent = await Deno.makeTempDir();
+    const folder = `${parent}/${name}`;
+    try {
+      const headers = `${folder}/usr/src/linux-headers-6.1.0-1-amd64`;
+      await Deno.mkdir(headers, { recursive: true });
+      await Deno.writeTextFile(`${headers}/Makefile`, KBUILD);
+      await Deno.mkdir(`${folder}/sources`);
+      await Deno.copyFile(SOURCES, `${folder}/sources/Makefile`);
+      await buildModule(`${folder}/sources`, headers, `${folder}/stub_hca.ko`);
+      assertEquals(await Deno.readTextFile(`${folder}/stub_hca.ko`), "built\n");
+    } finally {
+      await Deno.remove(parent, { recursive: true });
+    }
+  });
+}
