@@ -12,12 +12,8 @@ const ATTR = { portNum: 1, grh: { dgid: Gid.parse("fd00::9"), sgidIndex: 1 } };
 Deno.test("resolveEthL2FromGid() gives the link address and no VLAN", async () => {
   using recorded = openRecorder();
   const { context } = recorded;
-  for (
-    const { ethMac, vid } of [
-      resolveEthL2FromGid(context, ATTR),
-      await resolveEthL2FromGidAsync(context, ATTR),
-    ]
-  ) {
+  for (const resolve of [resolveEthL2FromGid, resolveEthL2FromGidAsync]) {
+    const { ethMac, vid } = await resolve(context, ATTR);
     assertEquals([ethMac.toHex(), vid], ["020000000007", undefined]);
     const { args } = recorder.takeOne("ibv_resolve_eth_l2_from_gid");
     assertEquals(args.context, "context0");
