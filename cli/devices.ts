@@ -1,0 +1,41 @@
+/**
+ * The command `devices`: what `ibv_devices` prints.
+ *
+ * @module
+ */
+
+import { type DeviceInfo, listDevices, nameOf, NodeType, TransportType } from "../mod.ts";
+import { type Command, command } from "./command.ts";
+
+/** Lists the devices. */
+export const devices: Command = command({
+  name: "devices",
+  summary: "Lists the RDMA devices, as ibv_devices does.",
+  options: {},
+  run({ json }, terminal): number {
+    const list = listDevices();
+    if (json) terminal.printJson(list.map(describe));
+    else terminal.print(tableOf(list));
+    return 0;
+  },
+});
+
+/** The output of `ibv_devices`. */
+export function tableOf(list: readonly DeviceInfo[]): string[] {
+  const rows = [["device", "   node GUID"], ["------", "-".repeat(16)]];
+  for (const { name, guid } of list) rows.push([name, guidDigits(guid)]);
+  return rows.map(([name, guid]) => `    ${name!.padEnd(16)}\t${guid}`);
+}
+
+function describe({ nodeType, transportType, guid, ...rest }: DeviceInfo): Record<string, unknown> {
+  return {
+    ...rest,
+    guid: guidDigits(guid),
+    nodeType: nameOf(NodeType, nodeType),
+    transportType: nameOf(TransportType, transportType),
+  };
+}
+
+function guidDigits(guid: bigint): string {
+  return guid.toString(16).padStart(16, "0");
+}

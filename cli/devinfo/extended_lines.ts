@@ -1,0 +1,109 @@
+/**
+ * The output of `ibv_devinfo -v` about offloads and extensions.
+ *
+ * @module
+ */
+
+import { type DeviceAttrEx, TmCapFlags } from "../../mod.ts";
+import { EXTENDED_CAP_FLAGS, RAW_PACKET_FLAGS, RAW_PACKET_MASK, SUPPORTED_QPTS } from "./flags.ts";
+import { field, flagLine, flagLines, hex, hexCapitals, signed } from "./text.ts";
+
+/** Columns of the values, which differ from part to part. */
+const COLUMN = { main: 40, offload: 48, rss: 64, moderation: 32, timestamp: 56 } as const;
+const LOW_32_BITS = 0xffff_ffffn;
+
+/** The lines after those of on-demand paging. */
+export function extendedLines(attr: DeviceAttrEx): string[] {
+  return [
+    ...clockLines(attr),
+    ...rawPacketLines(attr),
+    field(1, "device_cap_flags_ex", hexCapitals(attr.deviceCapFlagsEx), COLUMN.main),
+    ...flagLines(EXTENDED_CAP_FLAGS, attr.deviceCapFlagsEx & ~LOW_32_BITS),
+    ...tsoLines(attr),
+    ...rssLines(attr),
+    field(1, "max_wq_type_rq", attr.maxWqTypeRq, COLUMN.main),
+    ...pacingLines(attr),
+    ...tagMatchingLines(attr),
+    ...moderationLines(attr),
+    ...memoryLines(attr),
+  ];
+}
+
+function clockLines(
+  { completionTimestampMask: mask, hcaCoreClock: clock }: DeviceAttrEx,
+): string[] {
+  return [
+    mask === 0n
+      ? "\tcompletion_timestamp_mask not supported"
+      : field(1, "completion timestamp_mask", hex(mask, 16), COLUMN.timestamp),
+    clock === 0n
+      ? "\tcore clock not supported"
+      : field(1, "hca_core_clock", `${clock}kHZ`, COLUMN.main),
+  ];
+}
+
+function rawPacketLines({ rawPacketCaps: caps }: DeviceAttrEx): string[] {
+  if (caps === 0) return [];
+  return ["\traw packet caps:", ...flagLines(RAW_PACKET_FLAGS, BigInt(caps & RAW_PACKET_MASK))];
+}
+
+function tsoLines({ tsoCaps: { maxTso, supportedQpts } }: DeviceAttrEx): string[] {
+  return [
+    "\ttso_caps:",
+    field(2, "max_tso", signed(maxTso), COLUMN.offload),
+    ...maxTso === 0 ? [] : supportedLines(supportedQpts),
+  ];
+}
+
+function rssLines({ rssCaps: caps }: DeviceAttrEx): string[] {
+  return [
+    "\trss_caps:",
+    field(2, "max_rwq_indirection_tables", caps.maxRwqIndirectionTables, COLUMN.rss),
+    field(2, "max_rwq_indirection_table_size", caps.maxRwqIndirectionTableSize, COLUMN.rss),
+    field(2, "rx_hash_function", hex(caps.rxHashFunction), COLUMN.rss),
+    field(2, "rx_hash_fields_mask", hexCapitals(caps.rxHashFieldsMask), COLUMN.rss),
+    ...caps.supportedQpts === 0 ? [] : supportedLines(caps.supportedQpts),
+  ];
+}
+
+function pacingLines({ packetPacingCaps: caps }: DeviceAttrEx): string[] {
+  const { qpRateLimitMin, qpRateLimitMax, supportedQpts } = caps;
+  return [
+    "\tpacket_pacing_caps:",
+    field(2, "qp_rate_limit_min", `${qpRateLimitMin}kbps`, COLUMN.main),
+    field(2, "qp_rate_limit_max", `${qpRateLimitMax}kbps`, COLUMN.main),
+    ...qpRateLimitMax === 0 ? [] : supportedLines(supportedQpts),
+  ];
+}
+
+function supportedLines(qpts: number): string[] {
+  return ["\t\tsupported_qp:", ...flagLines(SUPPORTED_QPTS, BigInt(qpts))];
+}
+
+function tagMatchingLines({ tmCaps: caps }: DeviceAttrEx): string[] {
+  if (caps.maxNumTags === 0) return ["\ttag matching not supported"];
+  return [
+    field(1, "max_rndv_hdr_size", caps.maxRndvHdrSize, COLUMN.main),
+    field(1, "max_num_tags", caps.maxNumTags, COLUMN.main),
+    field(1, "max_ops", caps.maxOps, COLUMN.main),
+    field(1, "max_sge", caps.maxSge, COLUMN.main),
+    "\tflags:",
+    ...(caps.flags & TmCapFlags.RC) === 0 ? [] : [flagLine("IBV_TM_CAP_RC")],
+  ];
+}
+
+function moderationLines({ cqModCaps: { maxCqCount, maxCqPeriod } }: DeviceAttrEx): string[] {
+  if (maxCqCount === 0 || maxCqPeriod === 0) return [];
+  return [
+    "",
+    "\tcq moderation caps:",
+    field(2, "max_cq_count", maxCqCount, COLUMN.moderation),
+    field(2, "max_cq_period", `${maxCqPeriod} us`, COLUMN.moderation),
+    "",
+  ];
+}
+
+function memoryLines({ maxDmSize }: DeviceAttrEx): string[] {
+  if (maxDmSize === 0n) return [];
+  return [field(1, "maximum available device memory", `${maxDmSize}Bytes`, COLUMN.offload), ""];
+}

@@ -1,0 +1,66 @@
+/**
+ * How `ibv_devinfo` writes numbers, names and flags.
+ *
+ * @module
+ */
+
+const TAB = 8;
+/** Indentation of the names of flags. */
+const FLAG_INDENT = "\t".repeat(5);
+
+/** The names of values. */
+export type Names = Readonly<Record<number, string>>;
+
+/** A label with a value in a column, aligned by tabs. `level` is the number of tabs before the label. */
+export function field(
+  level: number,
+  label: string,
+  value: string | number,
+  column: number,
+): string {
+  const end = level * TAB + label.length + 1;
+  const tabs = Math.max(1, Math.ceil((column - end) / TAB));
+  return `${"\t".repeat(level)}${label}:${"\t".repeat(tabs)}${value}`;
+}
+
+/** A number as C's `%d` prints it: numbers of 32 bits may be negative. */
+export function signed(value: number): number {
+  return value | 0;
+}
+
+/** A hexadecimal number with at least `digits` digits, such as `0x00ff`. */
+export function hex(value: number | bigint, digits = 1): string {
+  return `0x${value.toString(16).padStart(digits, "0")}`;
+}
+
+/** A hexadecimal number in capitals, such as `0xFF`. */
+export function hexCapitals(value: number | bigint): string {
+  return `0x${value.toString(16).toUpperCase()}`;
+}
+
+/** The name of a value, and its number. */
+export function named(names: Names, value: number, unknown: string): string {
+  return `${names[value] ?? unknown} (${value})`;
+}
+
+/** A GUID in four groups, such as `0102:0304:0506:0708`. */
+export function guidText(guid: bigint): string {
+  return guid.toString(16).padStart(16, "0").match(/.{4}/g)!.join(":");
+}
+
+/** The names of the flags that are set, a line each, and a line for bits without a name. */
+export function flagLines(names: Readonly<Record<string, number>>, value: bigint): string[] {
+  const lines: string[] = [];
+  let rest = value;
+  for (const [name, flag] of Object.entries(names)) {
+    if ((value & BigInt(flag)) !== 0n) lines.push(FLAG_INDENT + name);
+    rest &= ~BigInt(flag);
+  }
+  if (rest !== 0n) lines.push(`${FLAG_INDENT}Unknown flags: ${hexCapitals(rest)}`);
+  return lines;
+}
+
+/** A line with the name of a flag, or what stands for one. */
+export function flagLine(name: string): string {
+  return FLAG_INDENT + name;
+}

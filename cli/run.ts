@@ -1,0 +1,65 @@
+/**
+ * Finds a command and runs it.
+ *
+ * @module
+ */
+
+import { type Command, CommandError, quote, UsageError } from "./command.ts";
+import { devices } from "./devices.ts";
+import { devinfo } from "./devinfo.ts";
+import type { Terminal } from "./terminal.ts";
+
+const COMMANDS: readonly Command[] = [devices, devinfo];
+
+/** What a shell reports for a program that a closed pipe has ended: 128 and the number of SIGPIPE. */
+const BROKEN_PIPE = 141;
+
+/** Runs a command line. The result is the status of the process; errors are printed. */
+export async function run(args: readonly string[], terminal: Terminal): Promise<number> {
+  const [name, ...rest] = args;
+  try {
+    if (name === undefined || name === "--help" || name === "-h") return printOverview(terminal);
+    const command = COMMANDS.find((command) => command.name === name);
+    if (command !== undefined) return await runCommand(command, rest, terminal);
+    const what = name.startsWith("-") ? "an option" : "a command";
+    terminal.printError(`${quote(name)} is not ${what}; see --help`);
+    return 1;
+  } catch (error) {
+    if (error instanceof Deno.errors.BrokenPipe) return BROKEN_PIPE;
+    throw error;
+  }
+}
+
+async function runCommand(
+  { name, run }: Command,
+  args: readonly string[],
+  terminal: Terminal,
+): Promise<number> {
+  try {
+    return await run(args, terminal);
+  } catch (error) {
+    if (error instanceof Deno.errors.BrokenPipe) throw error;
+    const help = error instanceof UsageError ? `; see ${name} --help` : "";
+    terminal.printError(`${name}: ${messageOf(error)}${help}`);
+    return error instanceof CommandError ? error.status : 1;
+  }
+}
+
+/** The message of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function printOverview(terminal: Terminal): number {
+  const width = Math.max(...COMMANDS.map(({ name }) => name.length));
+  terminal.print([
+    "Shows the RDMA devices of this host and tries them out.",
+    "",
+    "  deno run --allow-ffi jsr:@rdma/ibverbs/cli COMMAND [OPTIONS]",
+    "",
+    ...COMMANDS.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
+    "",
+    "COMMAND --help shows the options of a command.",
+  ]);
+  return 0;
+}

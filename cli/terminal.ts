@@ -1,0 +1,132 @@
+/**
+ * Where commands print to.
+ *
+ * @module
+ */
+
+import { escapeControls, jsonText } from "./escape.ts";
+
+const STYLES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const;
+
+/** How a part of a line looks on a terminal with colours. */
+export type Style = keyof typeof STYLES;
+
+/** A part of a line with a style. */
+export interface Styled {
+  /** The text. */
+  readonly text: string;
+  /** Its style. */
+  readonly style: Style;
+}
+
+/** A line without its end. Control characters in it are escaped when it is printed, so a peer's text can be a part. */
+export type Line = string | readonly (string | Styled)[];
+
+/** Size of a terminal in characters. */
+export interface Size {
+  /** Characters of a line. */
+  readonly columns: number;
+  /** Lines. */
+  readonly rows: number;
+}
+
+/** What a terminal consists of. Tests put their own parts together. */
+export interface TerminalInit {
+  /** Whether a person looks at it. */
+  readonly interactive: boolean;
+  /** Whether it shows colours. */
+  readonly color: boolean;
+  /** Its size. It is called for each screen. */
+  readonly size: () => Size;
+  /** Writes to standard output. */
+  readonly write: (text: string) => void;
+  /** Writes to standard error. */
+  readonly writeError: (text: string) => void;
+}
+
+const CLEAR_LINE = "\x1b[K";
+const CLEAR_BELOW = "\x1b[J";
+const HOME = "\x1b[H";
+const ENTER_SCREEN = "\x1b[?1049h\x1b[?25l";
+const LEAVE_SCREEN = "\x1b[?25h\x1b[?1049l";
+
+/** Prints lines. All control characters that reach standard output are written here. */
+export class Terminal {
+  /** Whether a person looks at it. A command may then redraw what it printed. */
+  readonly interactive: boolean;
+  readonly #init: TerminalInit;
+
+  /** Makes a terminal. {@linkcode systemTerminal} is the one of the process. */
+  constructor(init: TerminalInit) {
+    this.interactive = init.interactive;
+    this.#init = init;
+  }
+
+  /** Prints lines to standard output. */
+  print(lines: readonly Line[]): void {
+    this.#init.write(lines.map((line) => `${this.#render(line)}\n`).join(""));
+  }
+
+  /** Prints a value as JSON: indented, or on one line. */
+  printJson(value: unknown, form: "indented" | "line" = "indented"): void {
+    this.#init.write(`${jsonText(value, form === "line" ? 0 : 2)}\n`);
+  }
+
+  /** Prints a line to standard error. */
+  printError(line: string): void {
+    this.#init.writeError(`${escapeControls(line)}\n`);
+  }
+
+  /** Leaves what is on the terminal until the result is disposed, and shows an empty screen. */
+  enterScreen(): Disposable {
+    this.#init.write(ENTER_SCREEN);
+    return { [Symbol.dispose]: () => this.#init.write(LEAVE_SCREEN) };
+  }
+
+  /** Replaces the screen. Lines and parts of lines that do not fit are left out. */
+  drawScreen(lines: readonly Line[]): void {
+    const { columns, rows } = this.#init.size();
+    const text = lines.slice(0, rows)
+      .map((line) => this.#render(cut(line, columns)) + CLEAR_LINE)
+      .join("\r\n");
+    this.#init.write(HOME + text + CLEAR_BELOW);
+  }
+
+  #render(line: Line): string {
+    const parts = typeof line === "string" ? [line] : line;
+    return parts.map((part) => this.#renderPart(part)).join("");
+  }
+
+  #renderPart(part: string | Styled): string {
+    if (typeof part === "string") return escapeControls(part);
+    const text = escapeControls(part.text);
+    return this.#init.color ? `\x1b[${STYLES[part.style]}m${text}\x1b[0m` : text;
+  }
+}
+
+/** The first characters of a line. Escapes count as what they are on the screen. */
+function cut(line: Line, columns: number): Line {
+  let room = columns;
+  return (typeof line === "string" ? [line] : line).map((part) => {
+    const text = escapeControls(typeof part === "string" ? part : part.text).slice(0, room);
+    room -= text.length;
+    return typeof part === "string" ? text : { ...part, text };
+  });
+}
+
+/** The terminal of the process. It has colours if standard output is a terminal and `NO_COLOR` is not set. */
+export function systemTerminal(): Terminal {
+  const interactive = Deno.stdout.isTerminal();
+  return new Terminal({
+    interactive,
+    color: interactive && !Deno.noColor,
+    size: () => Deno.consoleSize(),
+    write: (text) => writeAll(Deno.stdout, text),
+    writeError: (text) => writeAll(Deno.stderr, text),
+  });
+}
+
+function writeAll(file: { writeSync(bytes: Uint8Array): number }, text: string): void {
+  let rest = new TextEncoder().encode(text);
+  while (rest.length > 0) rest = rest.subarray(file.writeSync(rest));
+}

@@ -1,0 +1,115 @@
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { choice, command, CommandError, flag, number, text } from "../../../cli/command.ts";
+import { run } from "../../../cli/run.ts";
+import { recorder } from "./terminal.ts";
+
+const seen: unknown[] = [];
+const example = command({
+  name: "example",
+  summary: "Does nothing.",
+  operands: "[FILE]",
+  options: {
+    "ib-dev": text("DEVICE", "the device", "d"),
+    count: number({ short: "n", value: "NUMBER", text: "how many", min: 1, max: 9 }),
+    kind: choice(["a", "b"], "which"),
+    verbose: flag("say more", "v"),
+  },
+  usageStatus: 255,
+  run(values, _terminal, operands): number {
+    seen.push({ ...values, operands });
+    return 7;
+  },
+});
+
+async function valuesOf(...args: string[]): Promise<unknown> {
+  assertEquals(await example.run(args, recorder().terminal), 7);
+  return seen.pop();
+}
+
+async function faultOf(...args: string[]): Promise<[string, number]> {
+  try {
+    await example.run(args, recorder().terminal);
+  } catch (error) {
+    if (error instanceof CommandError) return [error.message, error.status];
+    throw error;
+  }
+  throw new Error("there is no fault");
+}
+
+const NONE = { "ib-dev": undefined, count: undefined, kind: undefined, verbose: false };
+
+Deno.test("command() reads options and operands", async () => {
+  const rest = { json: false, help: false, operands: [] };
+  assertEquals(await valuesOf(), { ...NONE, ...rest });
+  assertEquals(await valuesOf("-d", "rxe0", "--count=0x9", "-v", "--json", "x", "-"), {
+    ...NONE,
+    "ib-dev": "rxe0",
+    count: 9,
+    verbose: true,
+    json: true,
+    help: false,
+    operands: ["x", "-"],
+  });
+  assertEquals(await valuesOf("--kind", "b"), { ...NONE, kind: "b", ...rest });
+});
+
+Deno.test("command() refuses what it does not know, with the status of the C tool", async () => {
+  assertEquals(await faultOf("--what"), ['"--what" is not an option', 255]);
+  assertEquals(await faultOf("-d"), ["--ib-dev takes a value", 255]);
+  assertEquals(await faultOf("--ib-dev="), ["--ib-dev takes a value", 255]);
+  const range = "--count takes a whole number from 1 to 9, not ";
+  for (const value of ["0", "10", "x", "1.5", "-1"]) {
+    const [message, status] = await faultOf(`--count=${value}`);
+    assertEquals([message, status], [`${range}"${value}"`, 1]);
+  }
+  assertEquals(await faultOf("--kind=c"), ['--kind takes one of a, b, not "c"', 1]);
+});
+
+Deno.test("command() shows its help, whatever else is given", async () => {
+  const recorded = recorder();
+  assertEquals(await example.run(["--what", "-h", "--count=x"], recorded.terminal), 0);
+  assertEquals(
+    recorded.out,
+    `Does nothing.
+
+  example [OPTIONS] [FILE]
+
+  -d, --ib-dev=DEVICE  the device
+  -n, --count=NUMBER   how many
+      --kind=a|b       which
+  -v, --verbose        say more
+      --json           print JSON; 64-bit numbers are strings
+  -h, --help           show this text
+`,
+  );
+});
+
+Deno.test("run() lists the commands, and each of them has a help", async () => {
+  const overview = recorder();
+  assertEquals(await run(["--help"], overview.terminal), 0);
+  const names = [...overview.out.matchAll(/^ {2}([a-z]+)  +[A-Z]/gm)].map((match) => match[1]!);
+  assertEquals(names.includes("devices") && names.includes("devinfo"), true);
+  for (const name of names) {
+    const help = recorder();
+    assertEquals(await run([name, "--help"], help.terminal), 0);
+    assertMatch(help.out, /^[A-Z].*\.\n\n {2}[a-z]+ /);
+    for (const line of help.out.split("\n")) assertEquals(line.length <= 100, true, line);
+  }
+});
+
+Deno.test("run() refuses wrong command lines before it opens the library", async () => {
+  for (
+    const [args, status, message] of [
+      [["nothing"], 1, '"nothing" is not a command; see --help\n'],
+      [["--nothing"], 1, '"--nothing" is not an option; see --help\n'],
+      [["devices", "x"], 1, 'devices: "x" is one argument too many; see devices --help\n'],
+      [["devinfo", "-z"], 255, 'devinfo: "-z" is not an option; see devinfo --help\n'],
+      [["devinfo", "-i", "0"], 1, "--ib-port takes a whole number from 1 to 255"],
+      [["\x1b[2J"], 1, '"\\u001b[2J" is not a command'],
+    ] as const
+  ) {
+    const recorded = recorder();
+    assertEquals([await run(args, recorded.terminal), recorded.out], [status, ""]);
+    assertStringIncludes(recorded.err, message);
+  }
+});

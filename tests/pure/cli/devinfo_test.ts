@@ -1,0 +1,180 @@
+import { assertEquals } from "@std/assert";
+import { capabilityLines, deviceLines } from "../../../cli/devinfo/device_lines.ts";
+import { portLines, type ShownPort } from "../../../cli/devinfo/port_lines.ts";
+import { namesLines } from "../../../cli/devinfo.ts";
+import type { DeviceAttr, DeviceAttrEx, PortAttr } from "../../../mod.ts";
+import { ATTR, ATTR_EX, GIDS, INFO, PORT_ATTR } from "./fake_device.ts";
+
+const VERBOSE = Deno.readTextFileSync(new URL("ibv_devinfo_v.txt", import.meta.url));
+const FLAG = "\t".repeat(5);
+
+function capabilities(attr: Partial<DeviceAttr>, more: Partial<DeviceAttrEx> = {}): string[] {
+  return capabilityLines({ ...ATTR_EX, ...more, origAttr: { ...ATTR, ...attr } }, 4);
+}
+
+function port(attr: Partial<PortAttr>, more: Partial<ShownPort> = {}): string[] {
+  const shown = { number: 1, gids: GIDS, transportType: 0 as const, ...more };
+  return portLines({ ...shown, attr: { ...PORT_ATTR, ...attr } }, true);
+}
+
+/** The lines that are in one list only: those of the first, then those of the second. */
+function difference(before: string[], after: string[]): [string[], string[]] {
+  const without = (lines: string[], others: string[]): string[] => {
+    const left = [...others];
+    return lines.filter((line) => {
+      const at = left.indexOf(line);
+      if (at >= 0) left.splice(at, 1);
+      return at < 0;
+    });
+  };
+  return [without(before, after), without(after, before)];
+}
+
+Deno.test("devinfo prints each attribute as ibv_devinfo -v does", () => {
+  const lines = [
+    ...deviceLines({ info: INFO, attr: ATTR_EX, boardId: "MT_0000000008" }),
+    ...capabilities({}),
+    ...port({}),
+  ];
+  assertEquals(`${lines.join("\n")}\n`, VERBOSE);
+});
+
+Deno.test("devinfo leaves out what the device does not have", () => {
+  const lines = deviceLines({
+    info: { ...INFO, transportType: -1 as never },
+    attr: { ...ATTR_EX, origAttr: { ...ATTR, fwVer: "", vendorPartId: 0xffff_ffff } },
+    boardId: undefined,
+  });
+  assertEquals(lines.slice(1, 3), [
+    "\ttransport:\t\t\tinvalid transport (-1)",
+    "\tnode_guid:\t\t\t0102:0304:0506:0708",
+  ]);
+  assertEquals(lines.slice(5), [
+    "\tvendor_part_id:\t\t\t-1",
+    "\thw_ver:\t\t\t\t0xAB",
+    "\tphys_port_cnt:\t\t\t1",
+  ]);
+  assertEquals(
+    difference(capabilities({}), capabilities({ maxFmr: 0, maxSrq: 0 })),
+    [
+      [
+        "\tmax_fmr:\t\t\t23",
+        "\tmax_map_per_fmr:\t\t24",
+        "\tmax_srq:\t\t\t25",
+        "\tmax_srq_wr:\t\t\t26",
+        "\tmax_srq_sge:\t\t\t27",
+      ],
+      ["\tmax_fmr:\t\t\t0", "\tmax_srq:\t\t\t0"],
+    ],
+  );
+});
+
+Deno.test("devinfo names the flags it knows and counts the others together", () => {
+  const added = (after: string[]): string[] => difference(capabilities({}), after)[1];
+  const flags = added(capabilities({ deviceCapFlags: -1 }));
+  assertEquals(flags[0], "\tdevice_cap_flags:\t\t0xffffffff");
+  assertEquals([flags[1], flags[24], flags[25], flags.length], [
+    `${FLAG}RESIZE_MAX_WR`,
+    `${FLAG}MANAGED_FLOW_STEERING`,
+    `${FLAG}Unknown flags: 0xD8498000`,
+    26,
+  ]);
+  assertEquals(added(capabilities({}, { deviceCapFlagsEx: 0xffff_ffff_ffff_ffffn })), [
+    "\tdevice_cap_flags_ex:\t\t0xFFFFFFFFFFFFFFFF",
+    `${FLAG}RAW_SCATTER_FCS`,
+    `${FLAG}PCI_WRITE_END_PADDING`,
+    `${FLAG}Unknown flags: 0xFFFFFFEB00000000`,
+  ]);
+  assertEquals(added(capabilities({}, { rawPacketCaps: 0x81 })), [
+    "\traw packet caps:",
+    `${FLAG}C-VLAN stripping offload`,
+  ]);
+  const perTransportCaps = { rcOdpCaps: 0x20, ucOdpCaps: 0x40, udOdpCaps: 0 };
+  assertEquals(
+    added(capabilities({}, { odpCaps: { generalCaps: 0xffn, perTransportCaps } })),
+    [
+      `${FLAG}ODP_SUPPORT`,
+      `${FLAG}ODP_SUPPORT_IMPLICIT`,
+      `${FLAG}Unknown flags: 0xFC`,
+      `${FLAG}SUPPORT_SRQ`,
+      `${FLAG}Unknown flags: 0x40`,
+    ],
+  );
+});
+
+Deno.test("devinfo prints the extensions that a device has", () => {
+  const [, added] = difference(
+    capabilities({}),
+    capabilities({}, {
+      completionTimestampMask: 0xffffn,
+      hcaCoreClock: 3n,
+      tsoCaps: { maxTso: -1, supportedQpts: 0xffff },
+      packetPacingCaps: { qpRateLimitMin: 5, qpRateLimitMax: 7, supportedQpts: 0 },
+      tmCaps: { maxRndvHdrSize: 4, maxNumTags: 7, flags: 3, maxOps: 8, maxSge: 9 },
+      cqModCaps: { maxCqCount: 3, maxCqPeriod: 4 },
+      maxDmSize: 55n,
+    }),
+  );
+  assertEquals(added, [
+    "\tcompletion timestamp_mask:\t\t\t0x000000000000ffff",
+    "\thca_core_clock:\t\t\t3kHZ",
+    "\t\tmax_tso:\t\t\t-1",
+    "\t\tsupported_qp:",
+    `${FLAG}SUPPORT_RAW_PACKET`,
+    `${FLAG}SUPPORT_UD`,
+    `${FLAG}Unknown flags: 0xFEEF`,
+    "\t\tqp_rate_limit_min:\t5kbps",
+    "\t\tqp_rate_limit_max:\t7kbps",
+    "\t\tsupported_qp:",
+    "\tmax_rndv_hdr_size:\t\t4",
+    "\tmax_num_tags:\t\t\t7",
+    "\tmax_ops:\t\t\t8",
+    "\tmax_sge:\t\t\t9",
+    "\tflags:",
+    `${FLAG}IBV_TM_CAP_RC`,
+    "",
+    "\tcq moderation caps:",
+    "\t\tmax_cq_count:\t3",
+    "\t\tmax_cq_period:\t4 us",
+    "",
+    "\tmaximum available device memory:\t55Bytes",
+    "",
+  ]);
+  const half = capabilities({}, { cqModCaps: { maxCqCount: 3, maxCqPeriod: 0 } });
+  assertEquals(half, capabilities({}));
+});
+
+Deno.test("devinfo says which codes of a port it does not know", () => {
+  const unknown = { state: 0, maxMtu: 6, maxVlNum: 0, activeWidth: 32, activeSpeed: 255 };
+  const [, added] = difference(
+    port({}),
+    port({ ...unknown, physState: 8, linkLayer: 3 as never } as Partial<PortAttr>),
+  );
+  assertEquals(added, [
+    "\t\t\tstate:\t\t\tinvalid state (0)",
+    "\t\t\tmax_mtu:\t\tinvalid MTU (6)",
+    "\t\t\tlink_layer:\t\tUnknown",
+    "\t\t\tmax_vl_num:\t\tinvalid value (0)",
+    "\t\t\tactive_width:\t\tinvalid widthX (32)",
+    "\t\t\tactive_speed:\t\tinvalid speed (255)",
+    "\t\t\tphys_state:\t\tinvalid physical state (8)",
+  ]);
+});
+
+Deno.test("devinfo prints types of GIDs on Ethernet, and a physical state of InfiniBand transports", () => {
+  assertEquals(difference(port({}), port({ linkLayer: 2 }))[1], [
+    "\t\t\tlink_layer:\t\tEthernet",
+    "\t\t\tGID[  0]:\t\tfe80:0000:0000:0000:0000:0000:0000:0001, RoCE v1",
+    "\t\t\tGID[  1]:\t\t::ffff:10.0.0.0, RoCE v2",
+    "\t\t\tGID[  2]:\t\tfe80:0000:0000:0000:0000:0000:0000:0003, RoCE v1",
+  ]);
+  assertEquals(difference(port({}), port({}, { transportType: 1 })), [
+    ["\t\t\tphys_state:\t\tLINK_UP (5)"],
+    [],
+  ]);
+});
+
+Deno.test("devinfo -l counts the devices", () => {
+  assertEquals(namesLines(["a"]), ["1 HCA found:", "\ta", ""]);
+  assertEquals(namesLines([]), ["0 HCAs found:", ""]);
+});
