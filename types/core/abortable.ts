@@ -35,6 +35,18 @@ const MAX_RUNNING = 8;
 
 let running = 0;
 const waiting: Set<() => void> = new Set();
+let starting = false;
+
+/** Starts calls while there is room. Each start that fails at once makes room again: the loop goes on, without recursion. */
+function startWaiting(): void {
+  if (starting) return;
+  starting = true;
+  for (const start of waiting) {
+    if (running >= MAX_RUNNING) break;
+    start();
+  }
+  starting = false;
+}
 
 /**
  * Reads the signal of options.
@@ -63,8 +75,8 @@ export async function abortable<T, R>(call: AbortableCall<T, R>): Promise<R> {
     waiter.reject(signal!.reason);
   };
   signal?.addEventListener("abort", abort, { once: true });
-  if (running < MAX_RUNNING) start();
-  else waiting.add(start);
+  waiting.add(start);
+  startWaiting();
   try {
     return await waiter.promise;
   } finally {
@@ -81,21 +93,24 @@ async function run<T, R>(
   { resolve, reject }: PromiseWithResolvers<R>,
 ): Promise<void> {
   running++;
-  retain(owner);
   try {
-    const outcome = await start();
-    if (!signal?.aborted && !owner.disposed) {
-      resolve(finish(outcome));
-    } else {
-      discard(outcome);
-      reject(new TypeError("Cannot finish call: the object it works on was disposed"));
+    retain(owner);
+    try {
+      const outcome = await start();
+      if (!signal?.aborted && !owner.disposed) {
+        resolve(finish(outcome));
+      } else {
+        discard(outcome);
+        reject(new TypeError("Cannot finish call: the object it works on was disposed"));
+      }
+    } finally {
+      release(owner);
     }
   } catch (error) {
     reject(error);
   } finally {
     running--;
-    release(owner);
-    waiting.values().next().value?.();
+    startWaiting();
   }
 }
 

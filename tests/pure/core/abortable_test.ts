@@ -162,6 +162,19 @@ Deno.test("abortable() rejects and releases its owner when the call cannot start
   assertEquals(call.owner.destroyed, 1);
 });
 
+Deno.test("abortable() rejects when its owner only looks like a resource, and runs later calls", async () => {
+  for (let i = 0; i < 20; i++) {
+    const call = pending();
+    const owner = new Proxy(call.owner, {});
+    await assertRejects(() => abortable({ ...call, owner }), TypeError);
+    assertSpyCalls(call.start, 0);
+  }
+  const call = pending();
+  const result = abortable(call);
+  call.resolve(21);
+  assertEquals(await result, 42);
+});
+
 Deno.test("abortable() runs 8 calls at a time, and the next one when one ends", async () => {
   const calls = Array.from({ length: 10 }, () => pending());
   const results = calls.map((call) => abortable(call));
@@ -175,6 +188,21 @@ Deno.test("abortable() runs 8 calls at a time, and the next one when one ends", 
   assertEquals(started(), 10);
   for (const call of calls) call.resolve(1);
   await Promise.allSettled(results);
+});
+
+Deno.test("abortable() rejects 20000 calls that cannot start when their turn comes", async () => {
+  const first = Array.from({ length: 8 }, () => pending());
+  const running = first.map((call) => abortable(call));
+  const call = pending();
+  const start = (): Promise<number> => {
+    throw new TypeError("it is disposed");
+  };
+  const failing = Array.from({ length: 20_000 }, () => abortable({ ...call, start }));
+  for (const { resolve } of first) resolve(1);
+  await Promise.all(running);
+  const ends = await Promise.allSettled(failing);
+  const reasons = new Set(ends.map((end) => end.status === "rejected" && end.reason.message));
+  assertEquals([...reasons], ["it is disposed"]);
 });
 
 Deno.test("abortable() drops a call that has not started when its signal aborts", async () => {
