@@ -60,13 +60,19 @@ export type {
   IbvContext,
   IbvCounters,
   IbvCq,
+  IbvCqEx,
+  IbvDm,
   IbvFlow,
   IbvFlowAction,
   IbvMr,
+  IbvMw,
   IbvPd,
   IbvQp,
   IbvRwqIndTable,
+  IbvSrq,
+  IbvTd,
   IbvWq,
+  IbvXrcd,
 } from "./ffi/handles.ts";
 export { constants, enums } from "./ffi/layout.ts";
 export type { Constants, Enums } from "./ffi/layout_types.ts";
@@ -186,18 +192,46 @@ export {
   type TagSpec,
 } from "./types/flow/flow_spec.ts";
 export { AccessFlags } from "./types/memory/access_flags.ts";
+export { adviseMr, AdviseMrAdvice, AdviseMrFlags } from "./types/memory/advise_mr.ts";
+export {
+  type AllocDmAttr,
+  DeviceMemory,
+  DeviceMemoryRegion,
+  type RegDmMrInit,
+} from "./types/memory/device_memory.ts";
+export { type DmaBufInit, DmaBufMemoryRegion } from "./types/memory/dma_buf_memory_region.ts";
+export { ImplicitMemoryRegion } from "./types/memory/implicit_memory_region.ts";
+export {
+  ImportedMemoryRegion,
+  ImportedProtectionDomain,
+  type ImportMrOptions,
+} from "./types/memory/imports.ts";
 export { MemoryRegion, MemorySlice, type Sge } from "./types/memory/memory_region.ts";
 export type { MemorySource } from "./types/memory/memory_source.ts";
+export { incRkey, MemoryWindow, MwType } from "./types/memory/memory_window.ts";
+export { NullMemoryRegion } from "./types/memory/null_memory_region.ts";
+export { ParentDomain, type ParentDomainInitAttr } from "./types/memory/parent_domain.ts";
 export { ProtectionDomain } from "./types/memory/protection_domain.ts";
+export type { RegMrOptions } from "./types/memory/reg_mr.ts";
+export { type RegMrChange, reregMr } from "./types/memory/rereg_mr.ts";
+export { ThreadDomain } from "./types/memory/thread_domain.ts";
 export type {
   QpInitialization,
   RcActivation,
   UcActivation,
   UdActivation,
 } from "./types/queue_pair/activation.ts";
+export type { MwBind } from "./types/queue_pair/bind_mw.ts";
 export { OpenedQueuePair, type QpOpenAttr } from "./types/queue_pair/opened_queue_pair.ts";
 export type { QpAddress } from "./types/queue_pair/qp_address.ts";
-export type { QpAttr, QpAttrInit, QpCap } from "./types/queue_pair/qp_attr.ts";
+export type { MwBind } from "./types/queue_pair/bind_mw.ts";
+export type {
+  Ece,
+  QpAttr,
+  QpAttrInit,
+  QpCap,
+  QpRateLimitAttr,
+} from "./types/queue_pair/qp_attr.ts";
 export {
   MigState,
   QpAttrMask,
@@ -208,7 +242,11 @@ export {
 } from "./types/queue_pair/qp_enums.ts";
 export type { QpInitAttr } from "./types/queue_pair/qp_init_attr.ts";
 export { QueuePair } from "./types/queue_pair/queue_pair.ts";
+export { type QpInitAttrEx, QueuePairEx } from "./types/queue_pair/queue_pair_ex.ts";
+export { type QpInitAttrEx, QueuePairEx } from "./types/queue_pair/queue_pair_ex.ts";
 export { type QpQuery, QueuePairStates } from "./types/queue_pair/queue_pair_states.ts";
+export { WrBuilder } from "./types/queue_pair/wr_builder.ts";
+export { WrBuilder } from "./types/queue_pair/wr_builder.ts";
 export type { ReceiveMemory } from "./types/reply/grh_memory.ts";
 export { ReplyPath, type ReplyPathInit } from "./types/reply/reply_path.ts";
 export {
@@ -238,7 +276,9 @@ export {
   type TmCap,
 } from "./types/srq/srq_attr.ts";
 export { OpsFlags, type OpsWr, OpsWrOpcode } from "./types/srq/tag_matching.ts";
-export { XrcDomain, type XrcdInitAttr } from "./types/srq/xrc_domain.ts";
+export { type XrcdInitAttr, XrcDomain } from "./types/srq/xrc_domain.ts";
+export type { MwBindInfo } from "./types/work/mw_bind.ts";
+export type { MwBindInfo } from "./types/work/mw_bind.ts";
 export type { Receives } from "./types/work/recv_poster.ts";
 export { RecvRequests } from "./types/work/recv_requests.ts";
 export { RequestList } from "./types/work/request_list.ts";
