@@ -224,7 +224,6 @@ export type {
 export type { MwBind } from "./types/queue_pair/bind_mw.ts";
 export { OpenedQueuePair, type QpOpenAttr } from "./types/queue_pair/opened_queue_pair.ts";
 export type { QpAddress } from "./types/queue_pair/qp_address.ts";
-export type { MwBind } from "./types/queue_pair/bind_mw.ts";
 export type {
   Ece,
   QpAttr,
@@ -243,9 +242,7 @@ export {
 export type { QpInitAttr } from "./types/queue_pair/qp_init_attr.ts";
 export { QueuePair } from "./types/queue_pair/queue_pair.ts";
 export { type QpInitAttrEx, QueuePairEx } from "./types/queue_pair/queue_pair_ex.ts";
-export { type QpInitAttrEx, QueuePairEx } from "./types/queue_pair/queue_pair_ex.ts";
 export { type QpQuery, QueuePairStates } from "./types/queue_pair/queue_pair_states.ts";
-export { WrBuilder } from "./types/queue_pair/wr_builder.ts";
 export { WrBuilder } from "./types/queue_pair/wr_builder.ts";
 export type { ReceiveMemory } from "./types/reply/grh_memory.ts";
 export { ReplyPath, type ReplyPathInit } from "./types/reply/reply_path.ts";
@@ -277,7 +274,6 @@ export {
 } from "./types/srq/srq_attr.ts";
 export { OpsFlags, type OpsWr, OpsWrOpcode } from "./types/srq/tag_matching.ts";
 export { type XrcdInitAttr, XrcDomain } from "./types/srq/xrc_domain.ts";
-export type { MwBindInfo } from "./types/work/mw_bind.ts";
 export type { MwBindInfo } from "./types/work/mw_bind.ts";
 export type { Receives } from "./types/work/recv_poster.ts";
 export { RecvRequests } from "./types/work/recv_requests.ts";

@@ -148,3 +148,42 @@ export const qpAttrReader: AttributeCodec<QpAttr> = new AttributeCodec<QpAttr>(
   "queue pair attributes",
   { ...rules, sqDraining: {} } as Rules<QpAttr>,
 );
+
+/** Limit of the rate at which a queue pair sends (`struct ibv_qp_rate_limit_attr`). */
+export interface QpRateLimitAttr {
+  /** The rate in kbit/s. 0 is no limit. */
+  readonly rateLimit: number;
+  /** The largest burst in bytes. The default is 0: the device chooses. */
+  readonly maxBurstSz?: number;
+  /** The typical size of a packet in bytes. The default is 0: the device chooses. */
+  readonly typicalPktSz?: number;
+}
+
+/** The codec of `struct ibv_qp_rate_limit_attr`. */
+export const rateLimitCodec: AttributeCodec<QpRateLimitAttr> = codecOf<
+  "ibv_qp_rate_limit_attr",
+  QpRateLimitAttr,
+  QpRateLimitAttr
+>("ibv_qp_rate_limit_attr", "rate limit", {
+  rateLimit: { required: true },
+  maxBurstSz: {},
+  typicalPktSz: {},
+});
+
+/**
+ * Options of an enhanced connection establishment (`struct ibv_ece`). Two peers of the same vendor exchange them before
+ * they connect.
+ */
+export interface Ece {
+  /** The vendor that defines the options. */
+  readonly vendorId: number;
+  /** The options. */
+  readonly options: number;
+}
+
+/** The codec of `struct ibv_ece`. */
+export const eceCodec: AttributeCodec<Ece> = codecOf<"ibv_ece", Ece>(
+  "ibv_ece",
+  "connection options",
+  { vendorId: { required: true }, options: { required: true } },
+);

@@ -65,29 +65,32 @@ export interface QpInitAttr {
 const MASK = members(enums.ibv_qp_init_attr_mask, "IBV_QP_INIT_ATTR_");
 const FIELDS = structs.ibv_qp_init_attr_ex.fields;
 
+const rules = {
+  type: { field: "qp_type", values: QpType, required: true },
+  sendCq: { resource: CompletionQueue },
+  recvCq: { resource: CompletionQueue },
+  srq: { resource: SharedReceiveQueue },
+  xrcd: { mask: MASK.XRCD, resource: XrcDomain },
+  cap: { struct: qpCapCodec, derive: withElements },
+  sqSigAll: { boolean: true },
+  createFlags: { mask: MASK.CREATE_FLAGS, derive: withSourceQpn },
+  maxTsoHeader: { mask: MASK.MAX_TSO_HEADER },
+  rwqIndTbl: { mask: MASK.IND_TABLE, resource: RwqIndirectionTable },
+  rxHashConf: { mask: MASK.RX_HASH, other: true },
+  sourceQpn: { mask: MASK.CREATE_FLAGS, bits: 24 },
+  sendOpsFlags: { mask: MASK.SEND_OPS_FLAGS, other: true, derive: checkSendOps },
+} as const;
+
 const codec: AttributeCodec<QpInitAttr> = codecOf<
   "ibv_qp_init_attr_ex",
   QpInitAttr,
   QpInitAttr
->(
-  "ibv_qp_init_attr_ex",
-  "queue pair attributes",
-  {
-    type: { field: "qp_type", values: QpType, required: true },
-    sendCq: { resource: CompletionQueue },
-    recvCq: { resource: CompletionQueue },
-    srq: { resource: SharedReceiveQueue },
-    xrcd: { mask: MASK.XRCD, resource: XrcDomain },
-    cap: { struct: qpCapCodec, derive: withElements },
-    sqSigAll: { boolean: true },
-    createFlags: { mask: MASK.CREATE_FLAGS, derive: withSourceQpn },
-    maxTsoHeader: { mask: MASK.MAX_TSO_HEADER },
-    rwqIndTbl: { mask: MASK.IND_TABLE, resource: RwqIndirectionTable },
-    rxHashConf: { mask: MASK.RX_HASH, other: true },
-    sourceQpn: { mask: MASK.CREATE_FLAGS, bits: 24 },
-    sendOpsFlags: { mask: MASK.SEND_OPS_FLAGS, other: true, derive: checkSendOps },
-  },
-);
+>("ibv_qp_init_attr_ex", "queue pair attributes", rules);
+
+/** A plain copy of the attributes of a new queue pair. No code of the caller runs any more when it is read. */
+export function copyQpInit<T extends QpInitAttr>(init: T): T {
+  return snapshot(init, "queue pair attributes", Object.keys(rules) as (keyof T & string)[]);
+}
 
 function withSourceQpn({ createFlags, sourceQpn }: Readonly<Record<string, unknown>>): unknown {
   if (sourceQpn === undefined) return createFlags;

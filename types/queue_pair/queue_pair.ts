@@ -41,6 +41,9 @@ import { QpState, QpType } from "./qp_enums.ts";
 import { describeQpInit, type QpInitAttr, readCap, writeQpInit } from "./qp_init_attr.ts";
 import { type QpKind, QueuePairStates } from "./queue_pair_states.ts";
 
+/** What the sends of a queue pair have in common; `undefined` if it has no send queue. */
+export let senderOf: (qp: QueuePair) => SendPoster | undefined;
+
 /**
  * A queue pair (`struct ibv_qp`): it sends and receives messages. A new queue pair is in state RESET.
  *
@@ -83,6 +86,8 @@ export class QueuePair extends QueuePairStates {
   readonly rxHashConf: RxHash | undefined;
   /** The sizes of the queues, as the device granted them. */
   readonly cap: QpCap;
+  /** {@linkcode SendOpsFlags}, combined: the operations of the `ibv_wr_*` verbs, if they were given. */
+  readonly sendOpsFlags: number | undefined;
   readonly #sendCq: CompletionQueue | undefined;
   readonly #tracker: SendTracker | undefined;
   /** It is undefined if the queue pair has no send queue. */
@@ -93,6 +98,10 @@ export class QueuePair extends QueuePairStates {
   readonly #postRecv: ReturnType<typeof verbs>["ibv_post_recv"];
   readonly #groups: MulticastGroups = new MulticastGroups();
   #destroyed = false;
+
+  static {
+    senderOf = (qp) => qp.#sender;
+  }
 
   /**
    * Makes a queue pair (`ibv_create_qp`, or `ibv_create_qp_ex` if an attribute needs it).
@@ -125,6 +134,7 @@ export class QueuePair extends QueuePairStates {
     this.rwqIndTbl = rwqIndTbl;
     this.rxHashConf = rxHashConf;
     this.cap = readCap(view);
+    this.sendOpsFlags = given.sendOpsFlags;
     this.#sendCq = sendCq;
     this.#postSend = verbs().ibv_post_send;
     this.#postRecv = verbs().ibv_post_recv;

@@ -8,7 +8,7 @@ import type { IbvQp } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { allocStruct, readField, readNative } from "../../ffi/struct.ts";
-import { integer, snapshot, uint24 } from "../core/checks.ts";
+import { integer, snapshot, uint24, uint32 } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { check } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
@@ -16,6 +16,7 @@ import type { Resource } from "../core/resource.ts";
 import { registerElement } from "../device/async_events.ts";
 import { checkPort, type Context } from "../device/context.ts";
 import { mtuBytes } from "../device/port.ts";
+import { WrOpcode } from "../work/work_request.ts";
 import {
   addressOf,
   choose,
@@ -32,12 +33,16 @@ import {
 import { hintModify } from "./hints.ts";
 import type { QpAddress } from "./qp_address.ts";
 import {
+  type Ece,
+  eceCodec,
   type QpAttr,
   qpAttrCodec,
   type QpAttrInit,
   qpAttrReader,
   type QpCap,
   qpCapCodec,
+  type QpRateLimitAttr,
+  rateLimitCodec,
 } from "./qp_attr.ts";
 import { QpAttrMask, QpState, QpType } from "./qp_enums.ts";
 
@@ -259,6 +264,59 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
       cap: qpCapCodec.read(init, fields.cap.offset),
       sqSigAll: readField(init, fields.sq_sig_all) !== 0,
     };
+  }
+
+  /**
+   * Limits the rate at which a raw packet queue pair sends (`ibv_modify_qp_rate_limit`).
+   *
+   * @throws {TypeError} If an attribute is missing, is unknown or has the wrong type.
+   * @throws {RangeError} If a number is out of range.
+   * @throws {VerbsError} If the device has no rate limits (EOPNOTSUPP), or refuses.
+   */
+  modifyRateLimit(attr: QpRateLimitAttr): void {
+    const { view } = rateLimitCodec.write(attr);
+    const result = verbs().ibv_modify_qp_rate_limit(this.unsafeHandle, view);
+    check("ibv_modify_qp_rate_limit", "limit rate of queue pair", result);
+  }
+
+  /**
+   * Sets the options of an enhanced connection establishment (`ibv_set_ece`). It takes effect when the queue pair moves to
+   * INIT or RTR.
+   *
+   * @throws {TypeError} If an attribute is missing, is unknown or has the wrong type.
+   * @throws {RangeError} If a number is out of range.
+   * @throws {VerbsError} If the device has no such options (EOPNOTSUPP), or refuses.
+   */
+  setEce(ece: Ece): void {
+    const { view } = eceCodec.write(ece);
+    check("ibv_set_ece", "set connection options", verbs().ibv_set_ece(this.unsafeHandle, view));
+  }
+
+  /**
+   * Asks for the options of an enhanced connection establishment (`ibv_query_ece`): those that the device offers, or after
+   * the connection those that are in use.
+   *
+   * @throws {VerbsError} If the device has no such options (EOPNOTSUPP).
+   */
+  queryEce(): Ece {
+    const view = allocStruct(structs.ibv_ece);
+    const result = verbs().ibv_query_ece(this.unsafeHandle, view);
+    check("ibv_query_ece", "query connection options", result);
+    return eceCodec.read(view);
+  }
+
+  /**
+   * Whether the device writes the data of an operation into memory in order (`ibv_query_qp_data_in_order`).
+   *
+   * @param opcode The operation.
+   * @param flags Flags of newer versions of libibverbs, which change the result. The default is 0.
+   * @returns 1 if it does, and 0 if not or if it is not known. With flags: what they define.
+   * @throws {RangeError} If a number is out of range.
+   */
+  queryDataInOrder(opcode: WrOpcode, flags: number = 0): number {
+    integer(opcode, "opcode", 0, Math.max(...Object.values(WrOpcode)));
+    uint32(flags, "flags");
+    return verbs().ibv_query_qp_data_in_order(this.unsafeHandle, opcode, flags);
   }
 }
 

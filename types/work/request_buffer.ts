@@ -162,6 +162,23 @@ export class RequestBuffer {
     return this.words[index * this.#size + NUM_SGE >> 2]!;
   }
 
+  /** The first scatter/gather element of a request. */
+  firstSge(
+    index: number,
+  ): { readonly addr: bigint; readonly length: number; readonly lkey: number } {
+    const at = index * this.maxSge * SGE_SIZE;
+    return {
+      addr: this.#sges.getBigUint64(at + SGE_ADDR, true),
+      length: this.#sges.getUint32(at + SGE_LENGTH, true),
+      lkey: this.#sges.getUint32(at + SGE_LKEY, true),
+    };
+  }
+
+  /** The scatter/gather elements of a request, as `struct ibv_sge *`. */
+  sgeList(index: number): Deno.PointerObject {
+    return bufferPointer(new Uint8Array(this.#sges.buffer, index * this.maxSge * SGE_SIZE));
+  }
+
   /** Checks that the memory regions of a request are open. */
   assertMemory(index: number): void {
     const first = index * this.maxSge;

@@ -58,6 +58,9 @@ export let beginRequest: (
 /** The address handle of a request. */
 export let ahOf: (list: SendRequests, index: number) => AddressHandle | undefined;
 
+/** The memory window that a request binds. */
+export let windowOf: (list: SendRequests, index: number) => MemoryWindow | undefined;
+
 /** Notes the memory windows that posted requests have bound. */
 export let noteBinds: (list: SendRequests, start: number, posted: number) => void;
 
@@ -95,6 +98,7 @@ export class SendRequests extends RequestList {
     beginRequest = (list, index, opcode, wrId, sendFlags) =>
       list.#begin(index, opcode, wrId, sendFlags);
     ahOf = (list, index) => list.#ahs[index];
+    windowOf = (list, index) => list.#binds?.[index]?.mw;
     noteBinds = (list, start, posted) => {
       for (const bind of list.#binds?.slice(start, start + posted) ?? []) {
         if (bind !== undefined) noteBind(bind.mw, bind.mr, bind.rkey);

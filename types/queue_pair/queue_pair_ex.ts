@@ -1,0 +1,146 @@
+/**
+ * Extended queue pairs, whose work requests are built.
+ *
+ * @module
+ */
+
+import { EOPNOTSUPP } from "../../ffi/errno.ts";
+import type { IbvQpEx } from "../../ffi/handles.ts";
+import { verbs } from "../../ffi/library.ts";
+import { hasOwnOp } from "../../ffi/library/ops.ts";
+import type { OwnOps } from "../../ffi/table/row.ts";
+import { failure } from "../core/errors.ts";
+import { assertOpen } from "../core/resource.ts";
+import type { ProtectionDomain } from "../memory/protection_domain.ts";
+import { QpType, SendOpsFlags } from "./qp_enums.ts";
+import { copyQpInit, type QpInitAttr } from "./qp_init_attr.ts";
+import { QueuePair, senderOf } from "./queue_pair.ts";
+import { WrBuilder } from "./wr_builder.ts";
+import { WrPoster } from "./wr_poster.ts";
+
+/** Attributes of a new extended queue pair. */
+export interface QpInitAttrEx extends QpInitAttr {
+  /** {@linkcode SendOpsFlags}, combined with `|`: the operations that the builder offers. */
+  readonly sendOpsFlags: number;
+}
+
+/**
+ * An extended queue pair (`struct ibv_qp_ex`). It is a queue pair whose sends can also be built one attribute after the
+ * other, see {@linkcode WrBuilder}.
+ *
+ * @example A queue pair for RDMA writes
+ * ```ts
+ * import { type CompletionQueue, type ProtectionDomain, QpType, QueuePairEx, SendOpsFlags } from "@rdma/ibverbs";
+ *
+ * function writer(pd: ProtectionDomain, cq: CompletionQueue): QueuePairEx {
+ *   const cap = { maxSendWr: 16, maxRecvWr: 16 };
+ *   const sendOpsFlags = SendOpsFlags.RDMA_WRITE;
+ *   return new QueuePairEx(pd, { type: QpType.RC, sendCq: cq, recvCq: cq, cap, sendOpsFlags });
+ * }
+ * ```
+ */
+export class QueuePairEx extends QueuePair {
+  readonly #handle: IbvQpEx;
+  #poster: WrPoster | undefined;
+  /** The builder that was started last. */
+  #builder: WrBuilder | undefined;
+
+  /**
+   * Makes an extended queue pair (`ibv_create_qp_ex`, `ibv_qp_to_qp_ex`).
+   *
+   * @throws {TypeError} As of {@linkcode QueuePair}; if `sendOpsFlags` is missing.
+   * @throws {RangeError} As of {@linkcode QueuePair}.
+   * @throws {VerbsError} As of {@linkcode QueuePair}; EOPNOTSUPP if the provider has no builders, or not these operations.
+   */
+  constructor(pd: ProtectionDomain, init: QpInitAttrEx) {
+    super(pd, withSendOps(init));
+    const handle = verbs().ibv_qp_to_qp_ex(this.unsafeHandle);
+    const flags = this.sendOpsFlags ?? 0;
+    if (handle === null || !hasOps(handle, this.type, flags)) {
+      this.close();
+      throw failure("ibv_qp_to_qp_ex", "create extended queue pair", EOPNOTSUPP);
+    }
+    this.#handle = handle;
+  }
+
+  /**
+   * Starts a builder of work requests. It aborts the builder that was started before, unless that is complete. Native code
+   * is reached only by {@linkcode WrBuilder.complete}.
+   *
+   * @throws {TypeError} If the queue pair is disposed, or has no send queue.
+   */
+  wrStart(): WrBuilder {
+    assertOpen(this);
+    if (senderOf(this) === undefined) {
+      throw new TypeError("Cannot start work requests: the queue pair has no send queue");
+    }
+    const poster = this.#poster ??= new WrPoster(this, this.#handle);
+    return this.#builder = new WrBuilder({
+      poster,
+      type: this.type,
+      maxInline: this.cap.maxInlineData,
+      isCurrent: (builder) => this.#builder === builder,
+      assertOp: (name) => this.#assertOp(name),
+    });
+  }
+
+  /** Builders are not guarded: a provider has a null pointer for an operation that the queue pair was not made for. */
+  #assertOp(name: string): void {
+    if (name === "FLUSH") {
+      if (hasOwnOp(this.#handle, "ibv_qp_ex", "wr_flush")) return;
+      throw failure("ibv_wr_flush", "flush", EOPNOTSUPP);
+    }
+    if ((this.sendOpsFlags ?? 0) & SendOpsFlags[name as keyof typeof SendOpsFlags]) return;
+    throw new TypeError(
+      `Cannot begin request: the queue pair was not made with SendOpsFlags.${name}`,
+    );
+  }
+}
+
+function withSendOps(init: QpInitAttrEx): QpInitAttrEx {
+  const given = copyQpInit(init);
+  if (given.sendOpsFlags !== undefined) return given;
+  throw new TypeError("Cannot create extended queue pair: sendOpsFlags is missing");
+}
+
+/** The op of each operation. */
+const OPS: Readonly<Record<keyof typeof SendOpsFlags, OwnOps["ibv_qp_ex"]>> = {
+  RDMA_WRITE: "wr_rdma_write",
+  RDMA_WRITE_WITH_IMM: "wr_rdma_write_imm",
+  SEND: "wr_send",
+  SEND_WITH_IMM: "wr_send_imm",
+  RDMA_READ: "wr_rdma_read",
+  ATOMIC_CMP_AND_SWP: "wr_atomic_cmp_swp",
+  ATOMIC_FETCH_AND_ADD: "wr_atomic_fetch_add",
+  LOCAL_INV: "wr_local_inv",
+  BIND_MW: "wr_bind_mw",
+  SEND_WITH_INV: "wr_send_inv",
+  TSO: "wr_send_tso",
+  ATOMIC_WRITE: "wr_atomic_write",
+};
+
+/** The ops that every builder uses. */
+const SETTERS: readonly OwnOps["ibv_qp_ex"][] = [
+  "wr_start",
+  "wr_complete",
+  "wr_abort",
+  "wr_set_sge",
+  "wr_set_sge_list",
+  "wr_set_inline_data",
+  "wr_set_inline_data_list",
+];
+
+/** The ops that set the receiver, by transport. */
+const RECEIVER: { readonly [type: number]: OwnOps["ibv_qp_ex"] } = {
+  [QpType.UD]: "wr_set_ud_addr",
+  [QpType.XRC_SEND]: "wr_set_xrc_srqn",
+};
+
+function hasOps(handle: IbvQpEx, type: QpType, flags: number): boolean {
+  const asked = Object.entries(SendOpsFlags).filter(([, flag]) => flags & flag)
+    .map(([name]) => OPS[name as keyof typeof SendOpsFlags]);
+  const receiver = RECEIVER[type];
+  return [...SETTERS, ...asked, ...receiver ? [receiver] : []].every((op) =>
+    hasOwnOp(handle, "ibv_qp_ex", op)
+  );
+}

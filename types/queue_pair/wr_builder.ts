@@ -1,0 +1,428 @@
+/**
+ * The builder of work requests.
+ *
+ * @module
+ */
+
+import type { AddressHandle } from "../address_handle/address_handle.ts";
+import { instance, integer, listOf, show, uint16, uint32, uint64, uint8 } from "../core/checks.ts";
+import { nameOf } from "../core/enums.ts";
+import type { Sge } from "../memory/memory_region.ts";
+import type { MemoryWindow } from "../memory/memory_window.ts";
+import type { MwBindInfo } from "../work/mw_bind.ts";
+import { checkWrId } from "../work/request_buffer.ts";
+import { beginRequest } from "../work/send_requests.ts";
+import { SendFlags, WrOpcode } from "../work/work_request.ts";
+import { QpType } from "./qp_enums.ts";
+import { hasData, type WrPoster } from "./wr_poster.ts";
+
+/** What a builder needs to know of its queue pair. */
+export interface WrTarget {
+  /** The requests that are being built. */
+  readonly poster: WrPoster;
+  /** The type of the queue pair. */
+  readonly type: QpType;
+  /** The largest inline message in bytes. */
+  readonly maxInline: number;
+  /** Whether this builder is the last one that was started. */
+  readonly isCurrent: (builder: WrBuilder) => boolean;
+  /** Throws unless the queue pair was made with an operation, or its provider has it. */
+  readonly assertOp: (name: string) => void;
+}
+
+/**
+ * A builder of work requests (the `ibv_wr_*` verbs). {@linkcode QueuePairEx.wrStart} starts it. Begin a request with one
+ * of the methods named after an operation, then set its data, and on UD its address. {@linkcode WrBuilder.complete} posts
+ * all requests: either all of them are posted, or none.
+ *
+ * A builder that is disposed or replaced by another one before it is complete posts nothing.
+ *
+ * @example Two RDMA writes, posted together
+ * ```ts
+ * import { type MemoryRegion, type QueuePairEx, SendFlags } from "@rdma/ibverbs";
+ *
+ * function write(qp: QueuePairEx, mr: MemoryRegion, remoteAddr: bigint, rkey: number): void {
+ *   using wr = qp.wrStart();
+ *   wr.wrFlags = 0;
+ *   wr.rdmaWrite(rkey, remoteAddr).setSge(mr.slice(0, 64));
+ *   wr.wrId = 1;
+ *   wr.wrFlags = SendFlags.SIGNALED;
+ *   wr.rdmaWrite(rkey, remoteAddr + 64n).setInlineData(new Uint8Array(8));
+ *   wr.complete();
+ * }
+ * ```
+ */
+export class WrBuilder implements Disposable {
+  readonly #target: WrTarget;
+  #wrId: number | bigint = 0;
+  #wrFlags: number = SendFlags.SIGNALED;
+  /** The number of requests that were begun. */
+  #count = 0;
+  /** The opcode of the last one. */
+  #opcode: WrOpcode = WrOpcode.SEND;
+  #hasData = false;
+  /** Why the builder cannot be used any more. */
+  #ended: string | undefined;
+
+  /** @ignore */
+  constructor(target: WrTarget) {
+    this.#target = target;
+    target.poster.reset();
+  }
+
+  /** The number that the completions of the requests that are begun from now on carry, 64 bits. It starts as 0. */
+  get wrId(): number | bigint {
+    return this.#wrId;
+  }
+
+  /** Sets {@linkcode WrBuilder.wrId}. It throws a RangeError if the number does not fit 64 bits. */
+  set wrId(wrId: number | bigint) {
+    checkWrId(wrId);
+    this.#wrId = wrId;
+  }
+
+  /** {@linkcode SendFlags} of the requests that are begun from now on, combined with `|`. It starts as SIGNALED. */
+  get wrFlags(): number {
+    return this.#wrFlags;
+  }
+
+  /**
+   * Sets {@linkcode WrBuilder.wrFlags}. It throws a RangeError if the number is out of range, and a TypeError for INLINE,
+   * in whose place {@linkcode WrBuilder.setInlineData} is used.
+   */
+  set wrFlags(wrFlags: number) {
+    uint32(wrFlags, "wrFlags");
+    if (wrFlags & SendFlags.INLINE) {
+      throw new TypeError("Cannot use wrFlags: setInlineData() sends inline, not the flag INLINE");
+    }
+    this.#wrFlags = wrFlags;
+  }
+
+  /** The number of requests that were begun. */
+  get length(): number {
+    return this.#count;
+  }
+
+  /** Begins a send (`ibv_wr_send`). */
+  send(): this {
+    return this.#begin(WrOpcode.SEND, () => {});
+  }
+
+  /** Begins a send with immediate data (`ibv_wr_send_imm`): 32 bits in host order. */
+  sendImm(immData: number): this {
+    return this.#begin(WrOpcode.SEND_WITH_IMM, ({ list }, i) => list.setImmData(i, immData));
+  }
+
+  /** Begins a send that invalidates an rkey of the peer (`ibv_wr_send_inv`). */
+  sendInv(rkey: number): this {
+    return this.#begin(WrOpcode.SEND_WITH_INV, ({ list }, i) => list.setInvalidateRkey(i, rkey));
+  }
+
+  /**
+   * Begins a send of a large packet that the device segments (`ibv_wr_send_tso`).
+   *
+   * @param hdr The header of each packet. It is copied.
+   * @param mss The size of the payload of each packet in bytes.
+   */
+  sendTso(hdr: Uint8Array, mss: number): this {
+    const bytes = copyOf(hdr, "hdr");
+    uint16(bytes.length, "length of hdr");
+    uint16(mss, "mss");
+    return this.#begin(WrOpcode.TSO, (poster, i) => {
+      poster.setExtra(i, { header: { ...poster.copy(bytes), mss } });
+    });
+  }
+
+  /** Begins an RDMA write (`ibv_wr_rdma_write`). */
+  rdmaWrite(rkey: number, remoteAddr: number | bigint): this {
+    return this.#begin(WrOpcode.RDMA_WRITE, ({ list }, i) => list.setRdma(i, remoteAddr, rkey));
+  }
+
+  /** Begins an RDMA write with immediate data (`ibv_wr_rdma_write_imm`): 32 bits in host order. */
+  rdmaWriteImm(rkey: number, remoteAddr: number | bigint, immData: number): this {
+    return this.#begin(WrOpcode.RDMA_WRITE_WITH_IMM, ({ list }, i) => {
+      list.setRdma(i, remoteAddr, rkey);
+      list.setImmData(i, immData);
+    });
+  }
+
+  /** Begins an RDMA read (`ibv_wr_rdma_read`). */
+  rdmaRead(rkey: number, remoteAddr: number | bigint): this {
+    return this.#begin(WrOpcode.RDMA_READ, ({ list }, i) => list.setRdma(i, remoteAddr, rkey));
+  }
+
+  /** Begins an atomic compare and swap (`ibv_wr_atomic_cmp_swp`). The data is where the old value goes: 8 bytes. */
+  atomicCmpSwp(
+    rkey: number,
+    remoteAddr: number | bigint,
+    compare: number | bigint,
+    swap: number | bigint,
+  ): this {
+    return this.#begin(WrOpcode.ATOMIC_CMP_AND_SWP, ({ list }, i) => {
+      list.setAtomic(i, remoteAddr, rkey, compare, swap);
+    });
+  }
+
+  /** Begins an atomic fetch and add (`ibv_wr_atomic_fetch_add`). The data is where the old value goes: 8 bytes. */
+  atomicFetchAdd(rkey: number, remoteAddr: number | bigint, add: number | bigint): this {
+    return this.#begin(WrOpcode.ATOMIC_FETCH_AND_ADD, ({ list }, i) => {
+      list.setAtomic(i, remoteAddr, rkey, add);
+    });
+  }
+
+  /** Begins an atomic write (`ibv_wr_atomic_write`). The 8 bytes are copied. */
+  atomicWrite(rkey: number, remoteAddr: number | bigint, value: Uint8Array): this {
+    const bytes = copyOf(value, "value");
+    integer(bytes.length, "length of value", 8, 8);
+    return this.#begin(WrOpcode.ATOMIC_WRITE, (poster, i) => {
+      poster.list.setRdma(i, remoteAddr, rkey);
+      poster.setExtra(i, { value: poster.copy(bytes) }, bytes.length);
+    });
+  }
+
+  /** Begins the invalidation of an rkey of this side (`ibv_wr_local_inv`). */
+  localInv(rkey: number): this {
+    return this.#begin(WrOpcode.LOCAL_INV, ({ list }, i) => list.setInvalidateRkey(i, rkey));
+  }
+
+  /**
+   * Begins the binding of a memory window of type 2 (`ibv_wr_bind_mw`).
+   *
+   * @param mw The window.
+   * @param rkey Its new rkey: {@linkcode incRkey} gives the next one.
+   * @param bindInfo What it is bound to.
+   */
+  bindMw(mw: MemoryWindow, rkey: number, bindInfo: MwBindInfo): this {
+    return this.#begin(WrOpcode.BIND_MW, ({ list }, i) => list.setBindMw(i, mw, rkey, bindInfo));
+  }
+
+  /**
+   * Begins a flush of the peer's memory (`ibv_wr_flush`), which is newer than rdma-core 44.
+   *
+   * @param len Bytes to flush.
+   * @param type The placement type (`enum ibv_placement_type`), combined with `|`.
+   * @param level The selectivity level (`enum ibv_selectivity_level`).
+   */
+  flush(
+    rkey: number,
+    remoteAddr: number | bigint,
+    len: number | bigint,
+    type: number,
+    level: number,
+  ): this {
+    const flush = {
+      length: uint64(len, "len"),
+      type: uint8(type, "type"),
+      level: uint8(level, "level"),
+    };
+    this.#begin(WrOpcode.RDMA_READ, (poster, i) => {
+      poster.list.setRdma(i, remoteAddr, rkey);
+      poster.setExtra(i, { flush });
+    }, "FLUSH");
+    this.#hasData = true;
+    return this;
+  }
+
+  /** Begins a request. If its attributes are refused, it is not begun. */
+  #begin(
+    opcode: WrOpcode,
+    set: (poster: WrPoster, index: number) => void,
+    operation: string = nameOf(WrOpcode, opcode),
+  ): this {
+    this.#assertUsable();
+    this.#target.assertOp(operation);
+    const { poster } = this.#target;
+    const index = this.#count;
+    if (index >= poster.list.capacity) {
+      throw new RangeError(
+        `Cannot begin request: the send queue has room for ${poster.list.capacity}`,
+      );
+    }
+    beginRequest(poster.list, index, opcode, this.#wrId, this.#wrFlags);
+    poster.setExtra(index, undefined);
+    set(poster, index);
+    this.#count = index + 1;
+    this.#opcode = opcode;
+    this.#hasData = !hasData(opcode);
+    return this;
+  }
+
+  /**
+   * UD: sets the receiver of the request that was begun last (`ibv_wr_set_ud_addr`).
+   *
+   * @throws {TypeError} If no request was begun, the queue pair is not of type UD, or the address handle is disposed.
+   * @throws {RangeError} If a number is out of range.
+   */
+  setUdAddr(ah: AddressHandle, remoteQpn: number, remoteQkey: number): this {
+    const index = this.#current("setUdAddr");
+    this.#assertType("setUdAddr", QpType.UD);
+    const { list } = this.#target.poster;
+    list.setRemote(index, remoteQpn, remoteQkey);
+    list.setAh(index, ah);
+    return this;
+  }
+
+  /**
+   * XRC_SEND: sets the shared receive queue of the request that was begun last (`ibv_wr_set_xrc_srqn`).
+   *
+   * @throws {TypeError} If no request was begun, or the queue pair is not of type XRC_SEND.
+   * @throws {RangeError} If the number is out of range.
+   */
+  setXrcSrqn(remoteSrqn: number): this {
+    const index = this.#current("setXrcSrqn");
+    this.#assertType("setXrcSrqn", QpType.XRC_SEND);
+    this.#target.poster.list.setRemoteSrqn(index, remoteSrqn);
+    return this;
+  }
+
+  /**
+   * Sets the memory of the request that was begun last (`ibv_wr_set_sge`).
+   *
+   * @throws {TypeError} If no request was begun, its data is set already or it has none, or the memory region is disposed.
+   * @throws {RangeError} If a number is out of range.
+   */
+  setSge(sge: Sge): this {
+    return this.setSgeList([sge]);
+  }
+
+  /**
+   * Sets the memory of the request that was begun last to several elements (`ibv_wr_set_sge_list`).
+   *
+   * @throws {TypeError} As {@linkcode WrBuilder.setSge}.
+   * @throws {RangeError} If there are more elements than `cap.maxSendSge`, or a number is out of range.
+   */
+  setSgeList(sges: readonly Sge[]): this {
+    const index = this.#withoutData("setSgeList");
+    const list = listOf(sges, "sges");
+    this.#target.poster.list.setSge(index, list);
+    return this.#endData("setSgeList", index);
+  }
+
+  /**
+   * Sends bytes inline with the request that was begun last (`ibv_wr_set_inline_data`). They are copied. They need not
+   * lie in a memory region.
+   *
+   * @throws {TypeError} If no request was begun, its data is set already, or it has none that can be inline.
+   * @throws {RangeError} If there are more bytes than `cap.maxInlineData`.
+   */
+  setInlineData(bytes: Uint8Array): this {
+    return this.#setInline("setInlineData", [bytes]);
+  }
+
+  /**
+   * Sends several pieces of bytes inline, one after the other (`ibv_wr_set_inline_data_list`).
+   *
+   * @throws As {@linkcode WrBuilder.setInlineData}.
+   */
+  setInlineDataList(pieces: readonly Uint8Array[]): this {
+    return this.#setInline("setInlineDataList", listOf(pieces, "pieces"));
+  }
+
+  #setInline(method: string, pieces: readonly Uint8Array[]): this {
+    const copies = pieces.map((piece) => copyOf(piece, "bytes"));
+    const index = this.#withoutData(method);
+    if (!INLINE.includes(this.#opcode)) {
+      throw new TypeError(
+        `Cannot use ${method}(): ${nameOf(WrOpcode, this.#opcode)} has no data that can be inline`,
+      );
+    }
+    const { poster, maxInline } = this.#target;
+    const length = copies.reduce((sum, copy) => sum + copy.length, 0);
+    if (length > maxInline) {
+      throw new RangeError(
+        `Cannot use ${method}(): there are ${length} bytes, and the queue pair allows ${maxInline} (cap.maxInlineData)`,
+      );
+    }
+    poster.setExtra(index, { inline: copies.map((copy) => poster.copy(copy)) }, length);
+    return this.#endData(method, index);
+  }
+
+  /** The request that was begun last, if its data is not set. */
+  #withoutData(method: string): number {
+    const index = this.#current(method);
+    if (!this.#hasData) return index;
+    const name = nameOf(WrOpcode, this.#opcode);
+    throw new TypeError(
+      `Cannot use ${method}(): ${
+        hasData(this.#opcode) ? "the data of the request is set already" : `${name} has no data`
+      }`,
+    );
+  }
+
+  /** Code of the caller has run: the request may not be the last one any more. */
+  #endData(method: string, index: number): this {
+    if (index !== this.#current(method)) {
+      throw new TypeError(`Cannot use ${method}(): another request was begun meanwhile`);
+    }
+    this.#hasData = true;
+    return this;
+  }
+
+  #current(method: string): number {
+    this.#assertUsable();
+    if (this.#count === 0) {
+      throw new TypeError(`Cannot use ${method}(): no work request was begun`);
+    }
+    return this.#count - 1;
+  }
+
+  #assertType(method: string, type: QpType): void {
+    if (this.#target.type === type) return;
+    throw new TypeError(
+      `Cannot use ${method}(): the type of the queue pair is ${nameOf(QpType, this.#target.type)}`,
+    );
+  }
+
+  #assertUsable(): void {
+    if (this.#ended === undefined && !this.#target.isCurrent(this)) {
+      this.#ended = "another builder was started before it was complete";
+    }
+    if (this.#ended !== undefined) {
+      throw new TypeError(`Cannot use builder of work requests: ${this.#ended}`);
+    }
+  }
+
+  /**
+   * Posts the requests (`ibv_wr_start`, the verbs of each request, `ibv_wr_complete`). On UD each request keeps its
+   * address handle until its completion is polled.
+   *
+   * @throws {TypeError} If the builder was completed or aborted, or another one was started; if a request lacks its
+   * address; if a memory region or address handle is disposed. Nothing is posted then.
+   * @throws {RangeError} If a message is too large, or an atomic is not on 8 aligned bytes. Nothing is posted then.
+   * @throws {VerbsError} If the queue is full (ENOMEM) or the state is wrong (EINVAL).
+   */
+  complete(): void {
+    this.#assertUsable();
+    this.#ended = "it is complete";
+    if (this.#count > 0) this.#target.poster.post(this.#count);
+  }
+
+  /** Drops the requests: nothing is posted. A builder that is complete stays as it is. */
+  abort(): void {
+    this.#ended ??= "it was aborted";
+  }
+
+  /** Aborts the builder unless it is complete. */
+  [Symbol.dispose](): void {
+    this.abort();
+  }
+
+  /** The number of requests on one line, for `console.log`. */
+  [Symbol.for("Deno.customInspect")](): string {
+    return `WrBuilder { length: ${this.#count} }`;
+  }
+}
+
+const INLINE: readonly number[] = [
+  WrOpcode.SEND,
+  WrOpcode.SEND_WITH_IMM,
+  WrOpcode.SEND_WITH_INV,
+  WrOpcode.RDMA_WRITE,
+  WrOpcode.RDMA_WRITE_WITH_IMM,
+];
+
+/** The bytes of a caller's array, which may be of a subclass. */
+function copyOf(bytes: Uint8Array, what: string): Uint8Array<ArrayBuffer> {
+  if (typeof bytes !== "object") throw new TypeError(`Cannot use ${what} ${show(bytes)}`);
+  return new Uint8Array(instance(bytes, Uint8Array, what));
+}

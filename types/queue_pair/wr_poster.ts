@@ -1,0 +1,273 @@
+/**
+ * Posting of built work requests with the `ibv_wr_*` verbs.
+ *
+ * @module
+ */
+
+import type { IbvQpEx } from "../../ffi/handles.ts";
+import { structs } from "../../ffi/layout.ts";
+import { verbs } from "../../ffi/library.ts";
+import { bufferAddress, bufferPointer, nativeView } from "../../ffi/pointers.ts";
+import { nameOf } from "../core/enums.ts";
+import { failure } from "../core/errors.ts";
+import { assertOpen } from "../core/resource.ts";
+import type { RequestBuffer } from "../work/request_buffer.ts";
+import { bufferOf } from "../work/request_list.ts";
+import { WORD, WORDS } from "../work/send_layout.ts";
+import {
+  ahOf,
+  noteBinds,
+  noteSends,
+  noteSome,
+  prepareSends,
+  SendRequests,
+  windowOf,
+} from "../work/send_requests.ts";
+import { WrOpcode } from "../work/work_request.ts";
+import { hintPostSend } from "./hints.ts";
+import { QpType } from "./qp_enums.ts";
+import { type QueuePair, senderOf } from "./queue_pair.ts";
+
+/** A part of the copied bytes. */
+export interface Part {
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** What a request has beyond the fields of `struct ibv_send_wr`. */
+export interface Extra {
+  /** Inline data. */
+  readonly inline?: readonly Part[];
+  /** TSO: the header of the packets, and the size of their payload. */
+  readonly header?: Part & { readonly mss: number };
+  /** ATOMIC_WRITE: the 8 bytes. */
+  readonly value?: Part;
+  /** A flush, which has no opcode in this version of the header. */
+  readonly flush?: { readonly length: bigint; readonly type: number; readonly level: number };
+}
+
+const { wr_id: WR_ID, wr_flags: WR_FLAGS } = structs.ibv_qp_ex.fields;
+const { size: BUF_SIZE, fields: BUF } = structs.ibv_data_buf;
+
+/** Opcodes whose data another verb sets. */
+const WITHOUT_DATA: readonly number[] = [
+  WrOpcode.LOCAL_INV,
+  WrOpcode.BIND_MW,
+  WrOpcode.ATOMIC_WRITE,
+];
+
+/** Whether a request with an opcode has data that a setter sets. */
+export function hasData(opcode: number): boolean {
+  return !WITHOUT_DATA.includes(opcode);
+}
+
+/**
+ * The requests that are being built for one queue pair. Native code is reached only when they are complete: in between,
+ * the provider would hold a lock, and any other post to the queue pair would wait for it for ever.
+ */
+export class WrPoster {
+  readonly #qp: QueuePair;
+  readonly #handle: IbvQpEx;
+  /** `wr_id` and `wr_flags` of `struct ibv_qp_ex`. */
+  readonly #native: DataView<ArrayBuffer>;
+  /** The requests. */
+  readonly list: SendRequests;
+  readonly #buffer: RequestBuffer;
+  readonly #extras: (Extra | undefined)[];
+  /** Copies of inline data, headers and values. */
+  #bytes: Uint8Array<ArrayBuffer> = new Uint8Array(256);
+  #used = 0;
+
+  /** Makes room for as many requests as the send queue of a queue pair has. */
+  constructor(qp: QueuePair, handle: IbvQpEx) {
+    this.#qp = qp;
+    this.#handle = handle;
+    this.#native = nativeView(handle, WR_FLAGS.offset + WR_FLAGS.size);
+    const { maxSendWr, maxSendSge } = qp.cap;
+    this.list = new SendRequests({
+      capacity: Math.max(1, maxSendWr),
+      maxSge: Math.max(1, maxSendSge),
+    });
+    this.#buffer = bufferOf(this.list);
+    this.#extras = new Array(this.list.capacity).fill(undefined);
+  }
+
+  /** Forgets all requests. */
+  reset(): void {
+    this.#used = 0;
+  }
+
+  /** Sets what a request has beyond its fields, and the length of its data. */
+  setExtra(index: number, extra: Extra | undefined, length = 0): void {
+    this.#extras[index] = extra;
+    if (extra !== undefined) this.#buffer.lengths[index] = length;
+  }
+
+  /** Copies bytes of the caller's, which may change afterwards. */
+  copy(bytes: Uint8Array): Part {
+    const offset = this.#used;
+    const { length } = bytes;
+    if (offset + length > this.#bytes.length) {
+      const larger = new Uint8Array(2 * (offset + length));
+      larger.set(this.#bytes);
+      this.#bytes = larger;
+    }
+    this.#bytes.set(bytes, offset);
+    this.#used = offset + length;
+    return { offset, length };
+  }
+
+  /** Checks the first `count` requests and posts them: all, or none. */
+  post(count: number): void {
+    const sender = senderOf(this.#qp)!;
+    assertOpen(this.#qp);
+    prepareSends(this.list, 0, count, sender.rules);
+    const address = bufferAddress(this.#bytes);
+    const { ibv_wr_start, ibv_wr_complete, ibv_wr_abort } = verbs();
+    ibv_wr_start(this.#handle);
+    try {
+      for (let i = 0; i < count; i++) this.#build(i, address);
+    } catch (error) {
+      ibv_wr_abort(this.#handle);
+      throw error;
+    }
+    const result = ibv_wr_complete(this.#handle);
+    if (result === 0) {
+      noteBinds(this.list, 0, count);
+      if (sender.tracker !== undefined) noteSends(this.list, sender.tracker);
+      return;
+    }
+    // Some providers refuse after all requests are in the queue: their address handles are kept.
+    if (sender.tracker !== undefined) noteSome(this.list, 0, count, sender.rules, sender.tracker);
+    throw failure("ibv_wr_complete", "post send", Math.abs(result), {
+      detail: () => `${count} requests of ${nameOf(QpType, this.#qp.type)} ${this.#qp.qpNum}`,
+      hint: (code) => hintPostSend(code, this.#qp.state),
+    });
+  }
+
+  #build(index: number, address: bigint): void {
+    const { words } = this.#buffer;
+    const at = index * WORDS;
+    const extra = this.#extras[index];
+    const opcode = words[at + WORD.opcode]!;
+    this.#native.setUint32(WR_ID.offset, words[at]!, true);
+    this.#native.setUint32(WR_ID.offset + 4, words[at + 1]!, true);
+    this.#native.setUint32(WR_FLAGS.offset, words[at + WORD.sendFlags]!, true);
+    if (extra?.flush !== undefined) return this.#flush(at, extra.flush);
+    this.#begin(index, at, opcode, extra, address);
+    if (this.#qp.type === QpType.UD) this.#setUdAddr(index, at);
+    if (!hasData(opcode)) return;
+    if (this.#qp.type === QpType.XRC_SEND) {
+      verbs().ibv_wr_set_xrc_srqn(this.#handle, words[at + WORD.remoteSrqn]!);
+    }
+    if (extra?.inline !== undefined) this.#setInline(extra.inline, address);
+    else this.#setSges(index);
+  }
+
+  #begin(
+    index: number,
+    at: number,
+    opcode: number,
+    extra: Extra | undefined,
+    address: bigint,
+  ): void {
+    const { words, view } = this.#buffer;
+    const qp = this.#handle;
+    // The bytes in memory are in network byte order; the verb passes them on as they are.
+    const immData = words[at + WORD.immData]!;
+    const rdmaRkey = words[at + WORD.rdmaRkey]!;
+    const remoteAddr = view.getBigUint64((at + WORD.rdmaAddr) * 4, true);
+    const v = verbs();
+    switch (opcode) {
+      case WrOpcode.SEND:
+        return v.ibv_wr_send(qp);
+      case WrOpcode.SEND_WITH_IMM:
+        return v.ibv_wr_send_imm(qp, immData);
+      case WrOpcode.SEND_WITH_INV:
+        return v.ibv_wr_send_inv(qp, words[at + WORD.invalidateRkey]!);
+      case WrOpcode.LOCAL_INV:
+        return v.ibv_wr_local_inv(qp, words[at + WORD.invalidateRkey]!);
+      case WrOpcode.RDMA_WRITE:
+        return v.ibv_wr_rdma_write(qp, rdmaRkey, remoteAddr);
+      case WrOpcode.RDMA_WRITE_WITH_IMM:
+        return v.ibv_wr_rdma_write_imm(qp, rdmaRkey, remoteAddr, immData);
+      case WrOpcode.RDMA_READ:
+        return v.ibv_wr_rdma_read(qp, rdmaRkey, remoteAddr);
+      case WrOpcode.ATOMIC_WRITE:
+        return v.ibv_wr_atomic_write(
+          qp,
+          rdmaRkey,
+          remoteAddr,
+          address + BigInt(extra!.value!.offset),
+        );
+      case WrOpcode.TSO: {
+        const { offset, length, mss } = extra!.header!;
+        return v.ibv_wr_send_tso(qp, address + BigInt(offset), length, mss);
+      }
+      case WrOpcode.BIND_MW:
+        return this.#bindMw(index, at);
+      default:
+        return this.#atomic(at, opcode);
+    }
+  }
+
+  #atomic(at: number, opcode: number): void {
+    const { words, view } = this.#buffer;
+    const rkey = words[at + WORD.atomicRkey]!;
+    const remoteAddr = view.getBigUint64((at + WORD.atomicAddr) * 4, true);
+    const compareAdd = view.getBigUint64((at + WORD.compareAdd) * 4, true);
+    if (opcode === WrOpcode.ATOMIC_FETCH_AND_ADD) {
+      return verbs().ibv_wr_atomic_fetch_add(this.#handle, rkey, remoteAddr, compareAdd);
+    }
+    const swap = view.getBigUint64((at + WORD.swap) * 4, true);
+    verbs().ibv_wr_atomic_cmp_swp(this.#handle, rkey, remoteAddr, compareAdd, swap);
+  }
+
+  #bindMw(index: number, at: number): void {
+    const { words, view } = this.#buffer;
+    const info = bufferPointer(new Uint8Array(view.buffer, (at + WORD.bindInfo) * 4));
+    const { unsafeHandle } = windowOf(this.list, index)!;
+    verbs().ibv_wr_bind_mw(this.#handle, unsafeHandle, words[at + WORD.mwRkey]!, info);
+  }
+
+  #flush(at: number, { length, type, level }: NonNullable<Extra["flush"]>): void {
+    const { words, view } = this.#buffer;
+    const remoteAddr = view.getBigUint64((at + WORD.rdmaAddr) * 4, true);
+    const rkey = words[at + WORD.rdmaRkey]!;
+    verbs().ibv_wr_flush(this.#handle, rkey, remoteAddr, length, type, level);
+  }
+
+  #setUdAddr(index: number, at: number): void {
+    const { words } = this.#buffer;
+    const { unsafeHandle } = ahOf(this.list, index)!;
+    const [qpn, qkey] = [words[at + WORD.remoteQpn]!, words[at + WORD.remoteQkey]!];
+    verbs().ibv_wr_set_ud_addr(this.#handle, unsafeHandle, qpn, qkey);
+  }
+
+  #setSges(index: number): void {
+    const count = this.#buffer.numSge(index);
+    if (count === 1) {
+      const { lkey, addr, length } = this.#buffer.firstSge(index);
+      verbs().ibv_wr_set_sge(this.#handle, lkey, addr, length);
+    } else {
+      const sges = this.#buffer.sgeList(index);
+      verbs().ibv_wr_set_sge_list(this.#handle, BigInt(count), sges);
+    }
+  }
+
+  #setInline(parts: readonly Part[], address: bigint): void {
+    if (parts.length === 1) {
+      const { offset, length } = parts[0]!;
+      const start = address + BigInt(offset);
+      verbs().ibv_wr_set_inline_data(this.#handle, start, BigInt(length));
+      return;
+    }
+    const list = new DataView(new ArrayBuffer(BUF_SIZE * Math.max(1, parts.length)));
+    parts.forEach(({ offset, length }, i) => {
+      list.setBigUint64(i * BUF_SIZE + BUF.addr.offset, address + BigInt(offset), true);
+      list.setBigUint64(i * BUF_SIZE + BUF.length.offset, BigInt(length), true);
+    });
+    const pointer = bufferPointer(list);
+    verbs().ibv_wr_set_inline_data_list(this.#handle, BigInt(parts.length), pointer);
+  }
+}
