@@ -88,14 +88,14 @@ export {
   type CompletionsOptions,
   type CqInitAttr,
 } from "./types/completion/completion_queue.ts";
-export type { Completions } from "./types/completion/completions.ts";
 export { CompletionQueueEx } from "./types/completion/completion_queue_ex.ts";
+export type { Completions } from "./types/completion/completions.ts";
 export {
   type CqInitAttrEx,
   CreateCqAttrFlags,
   CreateCqWcFlags,
 } from "./types/completion/cq_init_attr_ex.ts";
-export { type ModerateCq, type ModifyCqAttr } from "./types/completion/modify_cq.ts";
+export type { ModerateCq, ModifyCqAttr } from "./types/completion/modify_cq.ts";
 export { wcStatusStr } from "./types/completion/wc_status_str.ts";
 export {
   type WcAddress,

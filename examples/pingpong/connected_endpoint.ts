@@ -17,7 +17,7 @@ import type { Address } from "./address.ts";
 import type { Options } from "./options.ts";
 import { RECV, SEND } from "./ping_pong.ts";
 import { addressOf, addressTo, pathMtu } from "./port.ts";
-import type { Endpoint } from "./run.ts";
+import type { Endpoint } from "./endpoint.ts";
 
 /** What a reliable connection needs to get ready to receive: one RDMA read at a time, 0.64 ms after "not ready". */
 const RC_RECEIVE: QpAttrInit = { maxDestRdAtomic: 1, minRnrTimer: 12 };

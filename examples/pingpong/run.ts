@@ -1,28 +1,14 @@
 /** The course of a ping-pong, from the command line to the report. */
 
-import { Context, listDevices, type WorkCompletion } from "@rdma/ibverbs";
+import { Context, listDevices } from "@rdma/ibverbs";
 import { type Address, formatAddress } from "./address.ts";
+import type { Endpoint, MakeEndpoint } from "./endpoint.ts";
 import { exchangeAsClient, exchangeAsServer } from "./exchange.ts";
 import { isMarked, mark } from "./marks.ts";
 import { helpOf, type Options, parseOptions, type Tool } from "./options.ts";
-import { PingPong, type Side } from "./ping_pong.ts";
+import { PingPong } from "./ping_pong.ts";
 import { report } from "./report.ts";
 import { warmUp } from "./warm_up.ts";
-
-/** The verbs objects of one side. */
-export interface Endpoint extends Disposable, Side {
-  /** The addresses of the queue pairs. */
-  readonly addresses: readonly Address[];
-  /** The message in the buffer. */
-  readonly message: Uint8Array;
-  /** Connects the queue pairs to those of the peer. After it they can send. */
-  connect(there: readonly Address[]): void;
-  /** What to do with the completion of the first receive, before the answer is sent. */
-  readonly onFirst?: (wc: WorkCompletion) => void;
-}
-
-/** Makes the verbs objects of one side. */
-export type MakeEndpoint = (context: Context, options: Options) => Endpoint;
 
 /** Runs a tool. */
 export async function runTool(

@@ -22,7 +22,7 @@ import type { Address } from "./address.ts";
 import type { Options } from "./options.ts";
 import { RECV, SEND } from "./ping_pong.ts";
 import { addressOf, addressTo } from "./port.ts";
-import type { Endpoint } from "./run.ts";
+import type { Endpoint } from "./endpoint.ts";
 
 const QKEY = 0x1111_1111;
 

@@ -1,7 +1,7 @@
 import type { Context } from "@rdma/ibverbs";
 import type { Options } from "./options.ts";
 import { PingPong } from "./ping_pong.ts";
-import type { MakeEndpoint } from "./run.ts";
+import type { MakeEndpoint } from "./endpoint.ts";
 
 /** More than the default depth of the receive queue, so that refilling it is compiled too. */
 const ROUND = 1000;
