@@ -8,7 +8,8 @@ interface Machine extends ElfMachine {
   readonly encode: (thunk: Thunk, errnoLocation: bigint) => Uint8Array;
 }
 
-const MACHINES: Record<Arch, Machine> = {
+/** The machines that there is machine code for. */
+export const MACHINES: Record<Arch, Machine> = {
   x86_64: { machine: 62, /* EM_X86_64 */ pageSize: 4096, encode: encodeX86 },
   // Kernels may be built for pages of 4, 16 or 64 KiB.
   aarch64: {

@@ -4,16 +4,20 @@
  * @module
  */
 
+import { domainAllocators } from "../../ffi/domain_allocators.ts";
 import { enums } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
-import { instance, snapshot } from "../core/checks.ts";
+import { instance, integer, snapshot } from "../core/checks.ts";
 import { checkHandle } from "../core/errors.ts";
 import { AdoptedPd, baseOf, ProtectionDomain } from "./protection_domain.ts";
 import { ThreadDomain } from "./thread_domain.ts";
 
-const { IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT: PD_CONTEXT } =
-  enums.ibv_parent_domain_init_attr_mask;
+const {
+  IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS: ALLOCATORS,
+  IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT: PD_CONTEXT,
+} = enums.ibv_parent_domain_init_attr_mask;
+const MAX_ALIGNMENT = 2 ** 30;
 
 /** Attributes of a {@linkcode ParentDomain} (`struct ibv_parent_domain_init_attr`). */
 export interface ParentDomainInitAttr {
@@ -21,11 +25,19 @@ export interface ParentDomainInitAttr {
   readonly td?: ThreadDomain;
   /** A number for the provider, which defines its meaning (`pd_context`). */
   readonly pdContext?: bigint | number;
+  /**
+   * Gives the provider allocators (`alloc` and `free`) for the memory of queues: those of the C library, with at least
+   * this alignment in bytes, a power of two from 8 to 2^30. With 2 MiB the memory can be of huge pages. If it is left
+   * out, the provider allocates memory itself.
+   */
+  readonly alignment?: number;
 }
 
-interface Attr extends ParentDomainInitAttr {
+interface Attr extends Pick<ParentDomainInitAttr, "td" | "pdContext"> {
   readonly pd: ProtectionDomain;
   readonly compMask: number;
+  readonly alloc?: bigint;
+  readonly free?: bigint;
 }
 
 const codec: AttributeCodec<Attr> = codecOf<"ibv_parent_domain_init_attr", Attr>(
@@ -35,7 +47,9 @@ const codec: AttributeCodec<Attr> = codecOf<"ibv_parent_domain_init_attr", Attr>
     pd: { resource: ProtectionDomain, required: true },
     td: { resource: ThreadDomain },
     pdContext: {},
-    compMask: { max: PD_CONTEXT },
+    alloc: {},
+    free: {},
+    compMask: { max: ALLOCATORS | PD_CONTEXT },
   },
 );
 
@@ -43,9 +57,8 @@ const codec: AttributeCodec<Attr> = codecOf<"ibv_parent_domain_init_attr", Attr>
  * A parent domain (`ibv_alloc_parent_domain`): a protection domain with further attributes for the objects that are made
  * with it, such as a thread domain. Its objects work together with those of the protection domain that it was made from.
  *
- * The allocators of C (`IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS`) are not offered. The provider would call them while
- * JavaScript waits for it, and the engine ends the process if such a call changes code that is being run
- * (https://github.com/denoland/deno/issues/31122).
+ * Allocators in JavaScript are not offered: memory of JavaScript may be freed while the device uses it, and the engine may
+ * end the process in such a callback (https://github.com/denoland/deno/issues/31122).
  */
 export class ParentDomain extends ProtectionDomain {
   /** The protection domain that it was made from. */
@@ -60,17 +73,21 @@ export class ParentDomain extends ProtectionDomain {
    * @param init Further attributes.
    * @throws {TypeError} If an attribute has the wrong type or is unknown; if the thread domain belongs to another
    * context; if an object is disposed.
+   * @throws {RangeError} If a number is out of range, or the alignment is not a power of two.
    * @throws {VerbsError} If the device refuses, or its provider has no parent domains (EOPNOTSUPP).
    */
   constructor(pd: ProtectionDomain, init: ParentDomainInitAttr = {}) {
     instance(pd, ProtectionDomain, "pd");
     if (baseOf(pd) !== pd) throw new TypeError("Cannot use pd: it is a parent domain itself");
-    const { td, pdContext } = snapshot(init, "parent domain", ["td", "pdContext"]);
+    const given = snapshot(init, "parent domain", ["td", "pdContext", "alignment"]);
+    const { td, pdContext, alignment } = given;
     const { view, writeHandles } = codec.write({
       pd,
-      compMask: pdContext === undefined ? 0 : PD_CONTEXT,
+      compMask: (pdContext === undefined ? 0 : PD_CONTEXT) |
+        (alignment === undefined ? 0 : ALLOCATORS),
       ...td !== undefined && { td },
       ...pdContext !== undefined && { pdContext },
+      ...alignment !== undefined && domainAllocators(checkAlignment(alignment)),
     });
     if (td !== undefined && td.context !== pd.context) {
       throw new TypeError("Cannot allocate parent domain: td belongs to another context");
@@ -86,4 +103,10 @@ export class ParentDomain extends ProtectionDomain {
     this.parent = pd;
     this.td = td;
   }
+}
+
+function checkAlignment(alignment: number): number {
+  integer(alignment, "alignment", 8, MAX_ALIGNMENT);
+  if ((alignment & alignment - 1) === 0) return alignment;
+  throw new RangeError(`Cannot use alignment ${alignment}: it is not a power of two`);
 }

@@ -1,7 +1,16 @@
 // Parent and thread domains, as a provider receives them, and against hostile input.
 import { assertEquals, assertThrows } from "@std/assert";
 import * as recorder from "../../provider/recorder.ts";
-import { AddressHandle, Context, MemoryRegion, VerbsError } from "../../../mod.ts";
+import {
+  AddressHandle,
+  CompletionQueue,
+  Context,
+  MemoryRegion,
+  QpType,
+  QueuePair,
+  VerbsError,
+} from "../../../mod.ts";
+import { domainAllocators } from "../../../ffi/domain_allocators.ts";
 import { ParentDomain } from "../../../types/memory/parent_domain.ts";
 import { baseOf } from "../../../types/memory/protection_domain.ts";
 import { ThreadDomain } from "../../../types/memory/thread_domain.ts";
@@ -54,6 +63,53 @@ Deno.test("ParentDomain goes before the domains that it was made from", () => {
   assertEquals(second.disposed, true);
   assertEquals(recorder.violations(), []);
 });
+
+Deno.test("ParentDomain with an alignment allocates and frees the memory of queues", () => {
+  using recorded = openRecorder();
+  const { context, pd } = recorded;
+  recorder.callAllocators();
+  using parent = new ParentDomain(pd, { alignment: 65536, pdContext: 5 });
+  const { args } = recorder.takeOne("ibv_alloc_parent_domain");
+  const { fields } = args.attr as { fields: Record<string, unknown> };
+  assertEquals([fields.comp_mask, fields.pd_context].map(String).map(Number), [3, 5]);
+  const cq = new CompletionQueue(context, { cqe: 16, channel: null });
+  const cap = { maxSendWr: 4, maxRecvWr: 4 };
+  for (let i = 0; i < 100; i++) {
+    new QueuePair(parent, { type: QpType.RC, sendCq: cq, recvCq: cq, cap }).close();
+  }
+});
+
+for (const alignment of [8, 64, 4096, 2 ** 21]) {
+  Deno.test(`The allocators of a parent domain align to ${alignment} bytes and to what is asked`, () => {
+    const { alloc, free } = domainAllocators(alignment);
+    const allocate = new Deno.UnsafeFnPointer(Deno.UnsafePointer.create(alloc)!, {
+      parameters: ["u64", "u64", "usize", "usize", "u64"],
+      result: "u64",
+    });
+    const release = new Deno.UnsafeFnPointer(Deno.UnsafePointer.create(free)!, {
+      parameters: ["u64", "u64", "u64", "u64"],
+      result: "void",
+    });
+    for (const [size, asked] of [[1, 8], [5000, 64], [100_000, 8192], [64, 2 ** 22]] as const) {
+      const address = allocate.call(1n, 2n, BigInt(size), BigInt(asked), 3n);
+      const least = BigInt(Math.max(alignment, asked));
+      assertEquals([address > 0n, address % least], [true, 0n]);
+      const bytes = new Uint8Array(
+        Deno.UnsafePointerView.getArrayBuffer(Deno.UnsafePointer.create(address)!, size),
+      );
+      bytes.fill(7);
+      release.call(1n, 2n, address, 3n);
+    }
+  });
+}
+
+for (const alignment of [0, 4, 12, 4097, 2 ** 31, -8]) {
+  Deno.test(`ParentDomain refuses an alignment of ${alignment}`, () => {
+    using recorded = openRecorder();
+    assertThrows(() => new ParentDomain(recorded.pd, { alignment }), RangeError, "alignment");
+    assertEquals(recorder.take(), []);
+  });
+}
 
 const BAD: [string, unknown, string][] = [
   ["null", null, "Cannot use parent domain null"],
