@@ -5,7 +5,8 @@
  */
 
 import { Context, listDevices } from "../mod.ts";
-import { type Command, command, CommandError, flag, number, text } from "./command.ts";
+import { PORT_OPTIONS } from "./choose_ports.ts";
+import { type Command, command, CommandError, flag } from "./command.ts";
 import { describeDevice, describePort } from "./devinfo/describe.ts";
 import { capabilityLines, deviceLines } from "./devinfo/device_lines.ts";
 import { portLines } from "./devinfo/port_lines.ts";
@@ -31,14 +32,7 @@ export const devinfo: Command = command({
 Deno opens /sys only to programs with all permissions (deno run -A). Without them board_id is left
 out. --json prints all attributes, with or without --verbose.`,
   options: {
-    "ib-dev": text("DEVICE", "the device; all devices by default", "d"),
-    "ib-port": number({
-      short: "i",
-      value: "PORT",
-      text: "the port of the device; all ports by default",
-      min: 1,
-      max: 255,
-    }),
+    ...PORT_OPTIONS,
     list: flag("print the names of the devices only", "l"),
     verbose: flag("print all attributes", "v"),
   },

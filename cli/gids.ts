@@ -1,0 +1,123 @@
+/**
+ * The command `gids`: the used slots of GID tables, and which one to use.
+ *
+ * @module
+ */
+
+import { type Context, formatAddress, type GidEntry, GidType } from "../mod.ts";
+import { openDevices, PORT_OPTIONS, portsOf } from "./choose_ports.ts";
+import { type Command, command } from "./command.ts";
+import { describeGid } from "./devinfo/describe.ts";
+import { fullGid } from "./gid_text.ts";
+import { readSysfs } from "./sysfs.ts";
+import { alignColumns } from "./table.ts";
+import type { Line } from "./terminal.ts";
+
+/** Shows GID tables. */
+export const gids: Command = command({
+  name: "gids",
+  summary: "Shows the GIDs of ports, as show_gids does, and which one to send from.",
+  details: `
+The star marks the GID that most programs should send from; the reason is below the table.
+INDEX is what other programs call the GID index (ib_send_lat -x, ibv_rc_pingpong -g).
+Deno opens /sys only to programs with all permissions (deno run -A). Without them NETDEV is the
+number of the network interface, such as #2, and not its name.`,
+  options: PORT_OPTIONS,
+  run(values, terminal): number {
+    using stack = new DisposableStack();
+    const tables = openDevices(values, stack).flatMap((context) =>
+      portsOf(context, values).map((port) => tableOf(context, port))
+    );
+    if (values.json) terminal.printJson(tables.map(describe));
+    else terminal.print(gidLines(tables));
+    return 0;
+  },
+});
+
+/** A GID of a table, with the name of its network interface. */
+export interface NamedGid extends GidEntry {
+  /** The name of the network interface, such as `eth0`, or its number, such as `#2`. */
+  readonly netdev: string;
+}
+
+/** The GID table of a port. */
+export interface GidTable {
+  /** The name of the device. */
+  readonly device: string;
+  /** The port. */
+  readonly port: number;
+  /** The used slots. */
+  readonly entries: readonly NamedGid[];
+  /** The index of the GID that is recommended. */
+  readonly recommended: number | undefined;
+  /** Why it is, or why none is. */
+  readonly reason: string;
+}
+
+function tableOf(context: Context, port: number): GidTable {
+  const device = context.device.name;
+  const entries = context.gidTable(port).map((entry) => ({
+    ...entry,
+    netdev: netdevOf(device, entry),
+  }));
+  return { device, port, entries, ...recommendation(context, port) };
+}
+
+function recommendation(
+  context: Context,
+  port: number,
+): { recommended: number | undefined; reason: string } {
+  try {
+    const { gidIndex, reason } = context.recommendGid(port);
+    return { recommended: gidIndex, reason };
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    return { recommended: undefined, reason: error.message };
+  }
+}
+
+function netdevOf(device: string, { portNum, gidIndex, ndevIfindex }: GidEntry): string {
+  const path = `class/infiniband/${device}/ports/${portNum}/gid_attrs/ndevs/${gidIndex}`;
+  const name = readSysfs(path);
+  if (name !== undefined && name !== "") return name;
+  return ndevIfindex === 0 ? "" : `#${ndevIfindex}`;
+}
+
+const VERSIONS = { [GidType.IB]: "IB", [GidType.ROCE_V1]: "v1", [GidType.ROCE_V2]: "v2" };
+const HEADER = ["", "DEV", "PORT", "INDEX", "GID", "IPv4", "VER", "NETDEV"];
+
+/** The tables as lines, and below them what is recommended. */
+export function gidLines(tables: readonly GidTable[]): Line[] {
+  const rows: string[][] = [HEADER];
+  const marked: boolean[] = [];
+  for (const { device, port, entries, recommended } of tables) {
+    for (const { gid, gidIndex, gidType, netdev } of entries) {
+      const mark = gidIndex === recommended;
+      const ipv4 = gid.isIpv4Mapped ? formatAddress(gid.bytes.subarray(12)) : "";
+      const place = [device, String(port), String(gidIndex)];
+      rows.push([mark ? "*" : "", ...place, fullGid(gid), ipv4, VERSIONS[gidType], netdev]);
+      marked.push(mark);
+    }
+  }
+  const [header, ...body] = alignColumns(rows);
+  return [
+    [{ text: header!, style: "bold" }],
+    ...body.map((text, i): Line => marked[i] ? [{ text, style: "green" }] : text),
+    "",
+    ...tables.map(reasonLine),
+  ];
+}
+
+function reasonLine({ device, port, recommended, reason }: GidTable): string {
+  const where = `${device} port ${port}`;
+  return recommended === undefined
+    ? `${where}: ${reason}`
+    : `* ${where}: index ${recommended}. ${reason}`;
+}
+
+function describe({ entries, ...rest }: GidTable): Record<string, unknown> {
+  return {
+    ...rest,
+    gids: entries.map((entry) => ({ ...describeGid(entry), netdev: entry.netdev })),
+  };
+}

@@ -1,0 +1,45 @@
+// Runs the command-line tool, in a process of its own or, which is faster, in that of the test.
+
+import { run } from "../../../cli/run.ts";
+import { recorder } from "../../pure/cli/terminal.ts";
+import { type Ending, type Program, start } from "../programs.ts";
+
+const MAIN = new URL("../../../cli/main.ts", import.meta.url).pathname;
+
+/** Starts the tool with arguments. */
+export function startCli(
+  args: readonly string[],
+  permissions: readonly string[] = ["--allow-ffi"],
+): Program {
+  const options = ["--quiet", "--no-check", "--no-prompt", ...importMap(), ...permissions];
+  return start(Deno.execPath(), "run", ...options, MAIN, ...args);
+}
+
+/** Runs the tool to its end in this process. */
+export async function cli(...args: readonly string[]): Promise<Ending> {
+  const recorded = recorder();
+  const code = await run(args, recorded.terminal);
+  return { code, stdout: recorded.out, stderr: recorded.err };
+}
+
+/** Runs the tool to its end in a process of its own. */
+export async function cliProcess(
+  args: readonly string[],
+  permissions?: readonly string[],
+): Promise<Ending> {
+  await using program = startCli(args, permissions);
+  return await program.ending;
+}
+
+/** Runs a program of the system to its end. */
+export async function tool(name: string, args: readonly string[]): Promise<Ending> {
+  await using program = start(name, ...args);
+  return await program.ending;
+}
+
+/** Where @std comes from: the same place as for this process. */
+function importMap(): string[] {
+  const resolved = import.meta.resolve("@std/cli/parse-args");
+  if (!resolved.startsWith("file:")) return [];
+  return [`--import-map=${new URL("import_map.json", resolved).pathname}`];
+}

@@ -1,0 +1,69 @@
+// The output and the status of devices and devinfo, compared with those of the C tools.
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import type { Ending } from "../programs.ts";
+import { RXE } from "../setup.ts";
+import { STUB, stubTest } from "../stub.ts";
+import { cli, cliProcess, tool } from "./cli.ts";
+
+/** Lines without blanks at their ends. */
+function trimmed({ stdout }: Ending): string {
+  return stdout.replaceAll(/[ \t]+$/gm, "");
+}
+
+stubTest("devices prints what ibv_devices prints", async () => {
+  const ours = await cli("devices");
+  const theirs = await tool("ibv_devices", []);
+  assertEquals([trimmed(ours), ours.stderr, ours.code], [trimmed(theirs), "", 0]);
+  assertStringIncludes(ours.stdout, RXE);
+});
+
+for (
+  const args of [
+    [],
+    ["-v"],
+    ["-l"],
+    ["--list", "--verbose"],
+    ["-v", "-d", RXE],
+    ["-d", STUB, "-i", "2"],
+    ["--ib-dev", STUB, "--ib-port=1", "--verbose"],
+    ["-i", "2"],
+    ["-i", "0"],
+    ["-d", RXE, "-i", "7"],
+    ["-d", "none"],
+    ["-d"],
+    ["--nothing"],
+  ]
+) {
+  stubTest(
+    `devinfo ${args.join(" ")} prints what ibv_devinfo prints, and has its status`,
+    async () => {
+      const ours = await cli("devinfo", ...args);
+      const theirs = await tool("ibv_devinfo", args);
+      assertEquals(ours.code, theirs.code);
+      // For a wrong option the C tool prints its help.
+      if (!theirs.stdout.startsWith("Usage")) assertEquals(trimmed(ours), trimmed(theirs));
+      assertEquals(ours.stderr === "", theirs.stderr === "" && theirs.code === 0);
+    },
+  );
+}
+
+stubTest("devinfo needs no right but that to call libibverbs", async () => {
+  const ours = await cliProcess(["devinfo", "-v"]);
+  const theirs = await tool("ibv_devinfo", ["-v"]);
+  assertEquals([trimmed(ours), ours.stderr], [trimmed(theirs), ""]);
+  const refused = await cliProcess(["devinfo"], []);
+  assertEquals([refused.stdout, refused.code], ["", 1]);
+  assertStringIncludes(refused.stderr, "devinfo: ");
+  assertEquals(refused.stderr.split("\n").length, 2);
+});
+
+stubTest("devices and devinfo print JSON", async () => {
+  const list = JSON.parse((await cli("devices", "--json")).stdout);
+  const info = JSON.parse((await cli("devinfo", "--json")).stdout);
+  assertEquals(list.map(({ name }: { name: string }) => name), [RXE, STUB]);
+  assertEquals(info.map(({ name }: { name: string }) => name), [RXE, STUB]);
+  assertEquals(info[0].ports[0].state, "ACTIVE");
+  assertEquals(info[1].ports.length, 2);
+  assertEquals(info[1].attr.origAttr.maxMrSize, "18446744073709551615");
+  assertEquals(list[1].guid, info[1].guid.replaceAll(":", ""));
+});
