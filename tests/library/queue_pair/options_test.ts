@@ -1,0 +1,199 @@
+// Rate limits, connection options, the order of data, and memory windows.
+import * as recorder from "../../provider/recorder.ts";
+import { assertEquals, assertThrows } from "@std/assert";
+import {
+  AccessFlags,
+  MemoryRegion,
+  MemoryWindow,
+  type MwBind,
+  MwType,
+  ProtectionDomain,
+  QpType,
+  type SendRequest,
+  SendRequests,
+  VerbsError,
+  WrOpcode,
+} from "../../../mod.ts";
+import type { RecordedStruct } from "../../provider/records.ts";
+import { posted, record } from "../work/recorded.ts";
+
+const { RC } = QpType;
+const { MW_BIND, LOCAL_WRITE, REMOTE_READ } = AccessFlags;
+
+const bad = (value: unknown): never => value as never;
+
+Deno.test("QueuePair.modifyRateLimit() writes each attribute where C reads it", () => {
+  using parts = record(QpType.RAW_PACKET);
+  const { qp } = parts;
+  qp.modifyRateLimit({ rateLimit: 1000, maxBurstSz: 2000, typicalPktSz: 300 });
+  const { args } = recorder.takeOne("ibv_modify_qp_rate_limit");
+  const { rate_limit, max_burst_sz, typical_pkt_sz, comp_mask } =
+    (args.attr as RecordedStruct).fields;
+  assertEquals([rate_limit, max_burst_sz, typical_pkt_sz, comp_mask], [1000, 2000, 300, 0]);
+  assertThrows(() => qp.modifyRateLimit(bad({})), TypeError, "rateLimit is missing");
+  assertThrows(
+    () => qp.modifyRateLimit({ rateLimit: 1, typicalPktSz: 65536 }),
+    RangeError,
+    "typicalPktSz",
+  );
+  recorder.fail("ibv_modify_qp_rate_limit", "EINVAL");
+  const error = assertThrows(() => qp.modifyRateLimit({ rateLimit: 0 }), VerbsError);
+  assertEquals([error.verb, error.code], ["ibv_modify_qp_rate_limit", "EINVAL"]);
+});
+
+Deno.test("QueuePair.setEce() and queryEce() carry the options", () => {
+  using parts = record(RC);
+  const { qp } = parts;
+  qp.setEce({ vendorId: 0x15b3, options: 0xffff_ffff });
+  assertEquals(qp.queryEce(), { vendorId: 0x15b3, options: 0xffff_ffff });
+  assertThrows(() => qp.setEce(bad({ vendorId: 1 })), TypeError, "options is missing");
+  assertThrows(() => qp.setEce({ vendorId: 1, options: -1 }), RangeError, "options");
+  recorder.fail("ibv_set_ece", "EOPNOTSUPP");
+  recorder.fail("ibv_query_ece", "EOPNOTSUPP");
+  const uses = [() => qp.setEce({ vendorId: 1, options: 1 }), () => qp.queryEce()];
+  for (const use of uses) assertEquals(assertThrows(use, VerbsError).notSupported, true);
+});
+
+Deno.test("QueuePair.queryDataInOrder() asks for an operation", () => {
+  using parts = record(RC);
+  const { qp } = parts;
+  const result = qp.queryDataInOrder(WrOpcode.RDMA_READ);
+  const { args } = recorder.takeOne("ibv_query_qp_data_in_order");
+  assertEquals([typeof result, args.op, args.flags], ["number", WrOpcode.RDMA_READ, 0]);
+  assertThrows(() => qp.queryDataInOrder(bad(99)), RangeError, "opcode");
+  assertThrows(() => qp.queryDataInOrder(WrOpcode.SEND, -1), RangeError, "flags");
+});
+
+Deno.test("QueuePair.bindMw() binds windows of type 1, and keeps their regions", () => {
+  using parts = record(RC);
+  const { qp, pd } = parts;
+  const mr = new MemoryRegion(pd, 4096, LOCAL_WRITE | MW_BIND);
+  const mw = new MemoryWindow(pd, MwType.TYPE_1);
+  const bindInfo = { mr, addr: mr.addr + 16n, length: 32, mwAccessFlags: REMOTE_READ };
+  qp.bindMw(mw, { wrId: 9, bindInfo });
+  const call = recorder.takeOne("ibv_bind_mw");
+  const struct = Object.values(call.args).find((arg) =>
+    (arg as RecordedStruct)?.tag === "ibv_mw_bind"
+  ) as RecordedStruct;
+  const { fields } = struct;
+  assertEquals([fields.wr_id, fields.send_flags], [9n, 2]);
+  assertEquals([fields["bind_info.mr"], fields["bind_info.addr"]], ["mr1", "mr1+16"]);
+  assertEquals([fields["bind_info.length"], fields["bind_info.mw_access_flags"]], [
+    32n,
+    REMOTE_READ,
+  ]);
+  mr.close();
+  assertEquals(recorder.live("mr"), 2);
+  mw.close();
+  assertEquals([recorder.live("mr"), recorder.violations()], [1, []]);
+});
+
+Deno.test("QueuePair.bindMw() binds a whole region by default, and nothing with length 0", () => {
+  using parts = record(RC);
+  const { qp, pd } = parts;
+  const mr = new MemoryRegion(pd, 4096, LOCAL_WRITE | MW_BIND);
+  const mw = new MemoryWindow(pd, MwType.TYPE_1);
+  qp.bindMw(mw, { signaled: false, bindInfo: { mr, mwAccessFlags: 0 } });
+  const call = recorder.takeOne("ibv_bind_mw");
+  const { fields } = Object.values(call.args).find((arg) =>
+    (arg as RecordedStruct)?.tag === "ibv_mw_bind"
+  ) as RecordedStruct;
+  assertEquals([fields["bind_info.addr"], fields["bind_info.length"]], ["mr1+0", 4096n]);
+  assertEquals(fields.send_flags, 0);
+  qp.bindMw(mw, { bindInfo: { mr, length: 0, mwAccessFlags: 0 } });
+  mr.close();
+  assertEquals(recorder.live("mr"), 1);
+});
+
+Deno.test("QueuePair.bindMw() refuses what does not go together before native code", () => {
+  using parts = record(RC);
+  const { qp, pd, context } = parts;
+  const other = new ProtectionDomain(context);
+  const mr = new MemoryRegion(pd, 4096, LOCAL_WRITE | MW_BIND);
+  const foreign = new MemoryRegion(other, 4096, LOCAL_WRITE | MW_BIND);
+  const mw = new MemoryWindow(pd, MwType.TYPE_1);
+  const second = new MemoryWindow(pd, MwType.TYPE_2);
+  const stranger = new MemoryWindow(other, MwType.TYPE_1);
+  const bindInfo = { mr, mwAccessFlags: 0 };
+  recorder.take();
+  const refused: [MemoryWindow, unknown, ErrorConstructor, string][] = [
+    [bad(null), { bindInfo }, TypeError, "mw null"],
+    [second, { bindInfo }, TypeError, "it is of type 2"],
+    [stranger, { bindInfo }, TypeError, "mw belongs to another protection domain"],
+    [mw, { bindInfo: { ...bindInfo, mr: foreign } }, TypeError, "mr belongs to another"],
+    [mw, {}, TypeError, "bindInfo is missing"],
+    [mw, null, TypeError, "binding null"],
+    [mw, { bindInfo: null }, TypeError, "null"],
+    [mw, { bindInfo: { mwAccessFlags: 0 } }, TypeError, "mr undefined"],
+    [mw, { bindInfo: { mr } }, TypeError, "mwAccessFlags"],
+    [mw, { bindInfo: { ...bindInfo, addr: mr.addr - 1n } }, RangeError, "addr"],
+    [mw, { bindInfo: { ...bindInfo, length: 4097 } }, RangeError, "length"],
+    [mw, { bindInfo, signaled: 1 }, TypeError, "signaled"],
+    [mw, { bindInfo, wrID: 1 }, TypeError, '"wrID"'],
+  ];
+  for (const [window, bind, type, message] of refused) {
+    assertThrows(() => qp.bindMw(window, bind as MwBind), type, message);
+  }
+  mr.close();
+  assertThrows(() => qp.bindMw(mw, { bindInfo }), TypeError, "memory region: it is disposed");
+  assertEquals(recorder.takeOf("ibv_bind_mw"), []);
+});
+
+Deno.test("A send request with opcode BIND_MW binds windows of type 2, and keeps their regions", () => {
+  using parts = record(RC);
+  const { qp, pd } = parts;
+  const mr = new MemoryRegion(pd, 4096, LOCAL_WRITE | MW_BIND);
+  const mw = new MemoryWindow(pd, MwType.TYPE_2);
+  const opcode = WrOpcode.BIND_MW;
+  const bindInfo = { mr, addr: mr.addr + 8n, length: 8, mwAccessFlags: REMOTE_READ };
+  qp.postSend({ opcode, mw, rkey: 0x4301, bindInfo });
+  const [{ wr }] = posted()[0] as [ReturnType<typeof posted>[0][0]];
+  assertEquals([wr["bind_mw.mw"], wr["bind_mw.rkey"]], ["mw0", 0x4301]);
+  assertEquals([wr["bind_mw.bind_info.mr"], wr["bind_mw.bind_info.addr"]], ["mr1", "mr1+8"]);
+  assertEquals([wr["bind_mw.bind_info.length"], mw.rkey], [8n, 0x4301]);
+  const list = new SendRequests({ capacity: 1 });
+  list.set(0, { opcode });
+  assertThrows(() => qp.postSend(list), TypeError, "BIND_MW needs rkey, mw, bindInfo");
+  list.setBindMw(0, mw, 0x4302, bindInfo);
+  qp.postSend(list);
+  assertEquals(mw.rkey, 0x4302);
+  mr.close();
+  assertEquals(recorder.live("mr"), 2);
+  assertThrows(() => qp.postSend(list), TypeError, "memory region: it is disposed");
+  mw.close();
+  assertEquals([recorder.live("mr"), recorder.violations()], [1, []]);
+});
+
+Deno.test("A send request with opcode BIND_MW is refused if it cannot be bound", () => {
+  using parts = record(RC);
+  const { qp, pd } = parts;
+  const mr = new MemoryRegion(pd, 4096, LOCAL_WRITE | MW_BIND);
+  const [first, second] = [MwType.TYPE_1, MwType.TYPE_2].map((type) => new MemoryWindow(pd, type));
+  const good = {
+    opcode: WrOpcode.BIND_MW,
+    mw: second!,
+    rkey: 1,
+    bindInfo: { mr, mwAccessFlags: 0 },
+  };
+  const refused: [unknown, ErrorConstructor, string][] = [
+    [{ ...good, mw: first }, TypeError, "it is of type 1"],
+    [{ ...good, mw: {} }, TypeError, "it is not a MemoryWindow"],
+    [{ ...good, rkey: -1 }, RangeError, "rkey"],
+    [{ ...good, remoteAddr: 1 }, TypeError, "BIND_MW has no attribute remoteAddr"],
+    [{ ...good, inline: true }, TypeError, "no data that can be inline"],
+    [{ mw: second }, TypeError, "SEND has no attribute mw"],
+  ];
+  for (const [request, type, message] of refused) {
+    assertThrows(() => qp.postSend(request as SendRequest), type, message);
+  }
+  const list = new SendRequests({ capacity: 1 });
+  assertThrows(
+    () => list.setBindMw(0, second!, 1, good.bindInfo),
+    TypeError,
+    "SEND has no attribute",
+  );
+  list.set(0, good);
+  second!.close();
+  assertThrows(() => qp.postSend(list), TypeError, "memory window: it is disposed");
+  assertEquals(recorder.takeOf("ibv_post_send"), []);
+});

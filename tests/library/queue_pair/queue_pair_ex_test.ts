@@ -1,0 +1,454 @@
+// Extended queue pairs: what their builders make of requests, and what they refuse.
+import * as recorder from "../../provider/recorder.ts";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  AccessFlags,
+  type AddressHandle,
+  MemoryRegion,
+  MemoryWindow,
+  MwType,
+  QpType,
+  QueuePair,
+  QueuePairEx,
+  SendFlags,
+  SendOpsFlags,
+  VerbsError,
+  type WrBuilder,
+} from "../../../mod.ts";
+import type { Call, RecordedStruct } from "../../provider/records.ts";
+import { handle, QKEY, record, type Recorded } from "../work/recorded.ts";
+
+const { RC, UD, XRC_SEND, RAW_PACKET } = QpType;
+const ALL = Object.values(SendOpsFlags).reduce((all: number, flag) => all | flag, 0);
+const CAP = { maxSendWr: 8, maxRecvWr: 8, maxSendSge: 3, maxInlineData: 32 };
+
+const bad = (value: unknown): never => value as never;
+
+interface RecordedEx extends Recorded {
+  readonly ex: QueuePairEx;
+}
+
+function recordEx(type: QpType, sendOpsFlags = ALL): RecordedEx {
+  const parts = record(type === XRC_SEND ? RC : type);
+  const { pd, cq } = parts;
+  const { maxRecvWr: _, ...sendCap } = CAP;
+  const queues = type === XRC_SEND
+    ? { sendCq: cq, cap: sendCap }
+    : { sendCq: cq, recvCq: cq, cap: CAP };
+  const ex = new QueuePairEx(pd, { type, ...queues, sendOpsFlags });
+  recorder.setField("qp", "state", 0n);
+  if (type === UD) ex.activateUd({ port: 1, qkey: QKEY });
+  recorder.take();
+  return { ...parts, ex, [Symbol.dispose]: () => parts[Symbol.dispose]() };
+}
+
+/** A bigint that is small, as a number. */
+function plain(value: unknown): unknown {
+  return typeof value === "bigint" && value < 2n ** 53n ? Number(value) : value;
+}
+
+/** A call without its object: the verb, and what matters of its arguments. */
+function steps(calls: Call[] = recorder.take()): unknown[][] {
+  return calls.filter(({ verb }) => verb.startsWith("ibv_wr_")).map(({ verb, args }) => {
+    const { qp: _qp, wr_id: _id, wr_flags: _flags, ...others } = args;
+    const values = Object.values(others).map((arg) =>
+      typeof arg === "object" && arg !== null ? (arg as RecordedStruct).bytes.toHex() : plain(arg)
+    );
+    return [verb.slice("ibv_wr_".length), ...values];
+  });
+}
+
+Deno.test("WrBuilder makes each RDMA and atomic request with its own verb", () => {
+  using parts = recordEx(RC);
+  const { ex, mr } = parts;
+  const wr = ex.wrStart();
+  const target = [0x11, 0x2000] as const;
+  wr.rdmaWrite(...target).setSge(mr.slice(0, 16));
+  wr.rdmaWriteImm(...target, 0x0102_0304).setSge(mr.slice(0, 8));
+  wr.rdmaRead(0xffff_ffff, 2n ** 64n - 1n).setSge(mr.slice(8, 8));
+  wr.atomicCmpSwp(...target, 5, 6n).setSge(mr.slice(0, 8));
+  wr.atomicFetchAdd(...target, 2n ** 64n - 1n).setSge(mr.slice(0, 8));
+  wr.atomicWrite(...target, Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8));
+  wr.localInv(0x33);
+  assertEquals([wr.length, recorder.take()], [7, []]);
+  wr.complete();
+  const found = steps();
+  const [lkey] = [mr.lkey];
+  const others = found.filter(([name]) => name !== "set_sge" && name !== "atomic_write");
+  assertEquals(others, [
+    ["start"],
+    ["rdma_write", 0x11, 0x2000],
+    ["rdma_write_imm", 0x11, 0x2000, 0x0403_0201],
+    ["rdma_read", 0xffff_ffff, 2n ** 64n - 1n],
+    ["atomic_cmp_swp", 0x11, 0x2000, 5, 6],
+    ["atomic_fetch_add", 0x11, 0x2000, 2n ** 64n - 1n],
+    ["local_inv", 0x33],
+    ["complete"],
+  ]);
+  const sges = found.filter(([name]) => name === "set_sge");
+  assertEquals(sges[0], ["set_sge", lkey, "mr0+0", 16]);
+  assertEquals(sges.length, 5);
+  const write = found.find(([name]) => name === "atomic_write")!;
+  assertEquals(write.at(-1), "0102030405060708");
+  assertEquals(recorder.violations(), []);
+});
+
+Deno.test("WrBuilder sends with immediate data, invalidation, inline data and lists", () => {
+  using parts = recordEx(RC);
+  const { ex, mr } = parts;
+  using wr = ex.wrStart();
+  const bytes = Uint8Array.of(1, 2, 3);
+  wr.send().setInlineData(bytes);
+  bytes.fill(9);
+  wr.sendImm(0x0a0b_0c0d).setInlineDataList([Uint8Array.of(4), Uint8Array.of(5, 6)]);
+  wr.sendInv(0x44).setSgeList([mr.slice(0, 1), mr.slice(1, 2)]);
+  wr.send();
+  wr.complete();
+  const found = steps();
+  const names = found.map(([name]) => name);
+  assertEquals(names, [
+    "start",
+    "send",
+    "set_inline_data",
+    "send_imm",
+    "set_inline_data_list",
+    "send_inv",
+    "set_sge_list",
+    "send",
+    "set_sge_list",
+    "complete",
+  ]);
+  assertEquals(found[2]!.includes("010203"), true, String(found[2]));
+  assertEquals(found[3], ["send_imm", 0x0d0c_0b0a]);
+  assertEquals(found[4]![1], 2);
+  assertEquals(found[5], ["send_inv", 0x44]);
+  assertEquals([found[6]![1], found[8]![1]], [2, 0]);
+});
+
+Deno.test("WrBuilder gives each request the number and the flags of its beginning", () => {
+  using parts = recordEx(RC);
+  const { ex } = parts;
+  const wr = ex.wrStart();
+  wr.send();
+  wr.wrId = 7;
+  wr.wrFlags = SendFlags.FENCE;
+  wr.send();
+  wr.wrId = 2n ** 64n - 1n;
+  wr.send();
+  wr.complete();
+  const sends = recorder.takeOf("ibv_wr_send").map(({ args }) => [args.wr_id, args.wr_flags]);
+  assertEquals(sends, [
+    [0, SendFlags.SIGNALED],
+    [7, SendFlags.FENCE],
+    [2n ** 64n - 1n, SendFlags.FENCE],
+  ]);
+});
+
+Deno.test("WrBuilder addresses datagrams, and keeps their handles until they complete", () => {
+  using parts = recordEx(UD);
+  const { ex, mr, pd, cq } = parts;
+  const ahs = [handle(pd), handle(pd)];
+  const wr = ex.wrStart();
+  for (const [i, ah] of ahs.entries()) {
+    wr.send().setUdAddr(ah, 0x123456 + i, 0xffff_ffff).setSge(mr.slice(0, 8));
+  }
+  recorder.take();
+  wr.complete();
+  const addresses = steps().filter(([name]) => name === "set_ud_addr");
+  assertEquals(addresses, [
+    ["set_ud_addr", "ah0", 0x123456, 0xffff_ffff],
+    ["set_ud_addr", "ah1", 0x123457, 0xffff_ffff],
+  ]);
+  for (const ah of ahs) ah.close();
+  assertEquals(recorder.live("ah"), 2);
+  recorder.complete("cq0", { qp_num: ex.qpNum });
+  cq.poll();
+  assertEquals(recorder.live("ah"), 1);
+  recorder.complete("cq0", { qp_num: ex.qpNum });
+  cq.poll();
+  assertEquals([recorder.live("ah"), recorder.violations()], [0, []]);
+});
+
+Deno.test("WrBuilder names the shared receive queue of extended reliable connections", () => {
+  using parts = recordEx(XRC_SEND);
+  const wr = parts.ex.wrStart();
+  wr.send().setXrcSrqn(0x1234).setSge(parts.mr.slice(0, 8));
+  wr.rdmaRead(1, 2).setSge(parts.mr.slice(0, 8));
+  wr.complete();
+  const numbers = steps().filter(([name]) => name === "set_xrc_srqn");
+  assertEquals(numbers, [["set_xrc_srqn", 0x1234], ["set_xrc_srqn", 0]]);
+  const other = parts.ex.wrStart();
+  other.send().setSge(parts.mr.slice(0, 8));
+  assertThrows(() => other.complete(), TypeError, "needs remoteSrqn");
+});
+
+Deno.test("WrBuilder segments large packets", () => {
+  using parts = recordEx(RAW_PACKET);
+  const wr = parts.ex.wrStart();
+  wr.sendTso(Uint8Array.of(1, 2, 3, 4), 512).setSge(parts.mr.slice(0, 2048));
+  wr.complete();
+  const [, tso] = steps();
+  assertEquals([tso![0], tso!.includes("01020304"), tso!.includes(512)], ["send_tso", true, true]);
+  assertThrows(() => parts.ex.wrStart().sendTso(bad([1]), 1), TypeError, "it is not a Uint8Array");
+  assertThrows(() => parts.ex.wrStart().sendTso(new Uint8Array(1), 65536), RangeError, "mss");
+});
+
+Deno.test("WrBuilder binds memory windows of type 2, and keeps their regions", () => {
+  using parts = recordEx(RC);
+  const { ex, pd } = parts;
+  const mr = new MemoryRegion(pd, 4096, AccessFlags.LOCAL_WRITE | AccessFlags.MW_BIND);
+  const mw = new MemoryWindow(pd, MwType.TYPE_2);
+  const mwAccessFlags = AccessFlags.REMOTE_WRITE;
+  const wr = ex.wrStart();
+  wr.bindMw(mw, 0x77, { mr, addr: mr.addr + 8n, length: 16, mwAccessFlags });
+  wr.complete();
+  const bind = recorder.takeOne("ibv_wr_bind_mw");
+  const info = Object.values(bind.args).find((arg) =>
+    (arg as RecordedStruct)?.tag === "ibv_mw_bind_info"
+  ) as RecordedStruct;
+  assertEquals([bind.args.mw, bind.args.rkey], ["mw0", 0x77]);
+  assertEquals([info.fields.mr, info.fields.addr, info.fields.length], ["mr1", "mr1+8", 16n]);
+  assertEquals([info.fields.mw_access_flags, mw.rkey], [mwAccessFlags, 0x77]);
+  mr.close();
+  assertEquals(recorder.live("mr"), 2);
+  mw.close();
+  assertEquals(recorder.live("mr"), 1);
+});
+
+Deno.test("WrBuilder refuses calls in the wrong order before native code", () => {
+  using parts = recordEx(RC);
+  const { ex, mr } = parts;
+  const sge = mr.slice(0, 8);
+  const wr = ex.wrStart();
+  assertThrows(() => wr.setSge(sge), TypeError, "setSgeList(): no work request was begun");
+  assertThrows(() => wr.setInlineData(new Uint8Array(1)), TypeError, "no work request was begun");
+  wr.send().setSge(sge);
+  assertThrows(() => wr.setSge(sge), TypeError, "the data of the request is set already");
+  assertThrows(() => wr.setInlineData(new Uint8Array(1)), TypeError, "is set already");
+  assertThrows(() => wr.setUdAddr(bad({}), 1, 1), TypeError, "the type of the queue pair is RC");
+  assertThrows(() => wr.setXrcSrqn(1), TypeError, "the type of the queue pair is RC");
+  wr.localInv(1);
+  assertThrows(() => wr.setSge(sge), TypeError, "LOCAL_INV has no data");
+  wr.rdmaRead(1, 8);
+  assertThrows(
+    () => wr.setInlineData(new Uint8Array(1)),
+    TypeError,
+    "RDMA_READ has no data that can be inline",
+  );
+  wr.setSge(sge);
+  wr.complete();
+  assertThrows(() => wr.complete(), TypeError, "it is complete");
+  assertThrows(() => wr.send(), TypeError, "it is complete");
+  wr.abort();
+  assertThrows(() => wr.send(), TypeError, "it is complete");
+  assertEquals(recorder.takeOf("ibv_wr_start", "ibv_wr_abort").length, 1);
+  assertEquals(recorder.violations(), []);
+});
+
+Deno.test("A builder that is left half-way posts nothing", () => {
+  using parts = recordEx(RC);
+  const { ex, qp } = parts;
+  {
+    using wr = ex.wrStart();
+    wr.send();
+  }
+  const aborted = ex.wrStart();
+  aborted.send();
+  aborted.abort();
+  assertThrows(() => aborted.complete(), TypeError, "it was aborted");
+  const first = ex.wrStart();
+  first.send();
+  const second = ex.wrStart();
+  assertThrows(() => first.send(), TypeError, "another builder was started before it was complete");
+  assertThrows(() => first.complete(), TypeError, "another builder was started");
+  // Nothing waits for the builder that is left: the queue pairs can be used.
+  ex.postSend({});
+  qp.postSend({});
+  second.send();
+  second.complete();
+  ex.wrStart().complete();
+  assertEquals(steps().map(([name]) => name), ["start", "send", "set_sge_list", "complete"]);
+  assertEquals(recorder.violations(), []);
+});
+
+Deno.test("WrBuilder refuses operations that the queue pair was not made for", () => {
+  using parts = recordEx(RC, SendOpsFlags.SEND);
+  const wr = parts.ex.wrStart();
+  const uses: [(wr: WrBuilder) => void, string][] = [
+    [(wr) => wr.rdmaWrite(1, 1), "SendOpsFlags.RDMA_WRITE"],
+    [(wr) => wr.sendImm(1), "SendOpsFlags.SEND_WITH_IMM"],
+    [(wr) => wr.localInv(1), "SendOpsFlags.LOCAL_INV"],
+    [(wr) => wr.atomicWrite(1, 8, new Uint8Array(8)), "SendOpsFlags.ATOMIC_WRITE"],
+  ];
+  for (const [use, message] of uses) assertThrows(() => use(wr), TypeError, message);
+  const error = assertThrows(() => wr.flush(1, 1, 1, 1, 1), VerbsError);
+  assertEquals([error.verb, error.notSupported], ["ibv_wr_flush", true]);
+  assertEquals(wr.length, 0);
+  wr.send();
+  wr.complete();
+  assertEquals(recorder.violations(), []);
+});
+
+Deno.test("WrBuilder refuses values out of range, and begins nothing then", () => {
+  using parts = recordEx(RC);
+  const { ex, mr } = parts;
+  const wr = ex.wrStart();
+  const refused: [() => void, ErrorConstructor, string][] = [
+    [() => wr.wrId = -1, RangeError, "wrId"],
+    [() => wr.wrFlags = -1, RangeError, "wrFlags"],
+    [() => wr.wrFlags = SendFlags.INLINE, TypeError, "setInlineData() sends inline"],
+    [() => wr.sendImm(2 ** 32), RangeError, "immData"],
+    [() => wr.sendInv(bad("1")), TypeError, "invalidateRkey"],
+    [() => wr.rdmaWrite(-1, 0), RangeError, "rkey"],
+    [() => wr.rdmaWrite(1, -1n), RangeError, "remoteAddr"],
+    [() => wr.atomicFetchAdd(1, 12, 1), RangeError, "is not a multiple of 8"],
+    [() => wr.atomicWrite(1, 4, new Uint8Array(8)), RangeError, "is not a multiple of 8"],
+    [() => wr.atomicWrite(1, 8, new Uint8Array(7)), RangeError, "length of value"],
+    [() => wr.atomicWrite(1, 8, bad(5)), TypeError, "value"],
+    [() => wr.bindMw(bad(null), 1, { mr, mwAccessFlags: 0 }), TypeError, "mw null"],
+    [() => wr.flush(1, 1, -1, 0, 0), RangeError, "len"],
+  ];
+  for (const [use, type, message] of refused) assertThrows(use, type, message);
+  assertEquals([wr.length, wr.wrId, wr.wrFlags], [0, 0, SendFlags.SIGNALED]);
+  wr.send();
+  assertThrows(() => wr.setInlineData(new Uint8Array(33)), RangeError, "allows 32");
+  assertThrows(() => wr.setSgeList([mr, mr, mr, mr]), RangeError, "there is room for 3");
+  assertThrows(() => wr.setSge(bad(null)), TypeError, "sge null");
+  wr.setSge(mr.slice(0, 8));
+  for (let i = 1; i < 8; i++) wr.send();
+  assertThrows(() => wr.send(), RangeError, "the send queue has room for 8");
+  wr.complete();
+  assertEquals(recorder.takeOf("ibv_wr_send").length, 8);
+});
+
+Deno.test("WrBuilder.complete() checks as postSend() does, and posts nothing that it refuses", () => {
+  using parts = recordEx(UD);
+  const { ex, mr, pd } = parts;
+  const gone = new MemoryRegion(pd, 64, 0);
+  const ah = handle(pd);
+  const closed = handle(pd);
+  const cases: [(wr: WrBuilder) => void, ErrorConstructor, string][] = [
+    [(wr) => wr.send(), TypeError, "it needs an address handle (ah)"],
+    [
+      (wr) => wr.send().setUdAddr(ah, 1, 1).setSge(mr.slice(0, 1025)),
+      RangeError,
+      "its message has 1025 bytes",
+    ],
+    [
+      (wr) => {
+        wr.send().setUdAddr(ah, 1, 1).setSge(gone.slice(0, 8));
+        gone.close();
+      },
+      TypeError,
+      "memory region: it is disposed",
+    ],
+    [
+      (wr) => {
+        wr.send().setUdAddr(closed, 1, 1);
+        closed.close();
+      },
+      TypeError,
+      "the address handle is disposed",
+    ],
+  ];
+  recorder.take();
+  for (const [build, type, message] of cases) {
+    const wr = ex.wrStart();
+    wr.send().setUdAddr(ah, 1, 1);
+    build(wr);
+    assertThrows(() => wr.complete(), type, message);
+  }
+  assertEquals(steps(), []);
+  const wr = ex.wrStart();
+  wr.send().setUdAddr(ah, 1, 1);
+  ex.close();
+  assertThrows(() => wr.complete(), TypeError, "queue pair: it is disposed");
+  assertThrows(() => ex.wrStart(), TypeError, "queue pair: it is disposed");
+  assertEquals([steps(), recorder.violations()], [[], []]);
+});
+
+Deno.test("WrBuilder.complete() aborts when a handle cannot be had in the middle", () => {
+  using parts = recordEx(UD);
+  const { ex, pd } = parts;
+  const hostile = Object.defineProperty(handle(pd), "unsafeHandle", {
+    get(): never {
+      throw new Error("no handle");
+    },
+  }) as AddressHandle;
+  const wr = ex.wrStart();
+  wr.send().setUdAddr(handle(pd), 1, 1);
+  wr.send().setUdAddr(hostile, 1, 1);
+  recorder.take();
+  assertThrows(() => wr.complete(), Error, "no handle");
+  const names = steps().map(([name]) => name);
+  assertEquals([names[0], names.at(-1), names.includes("complete")], ["start", "abort", false]);
+  assertEquals(recorder.violations(), []);
+});
+
+Deno.test("WrBuilder.complete() tells the error of the provider, and keeps the handles", () => {
+  using parts = recordEx(UD);
+  const { ex, pd } = parts;
+  const ah = handle(pd);
+  recorder.fail("ibv_wr_complete", "ENOMEM", { times: 1 });
+  const wr = ex.wrStart();
+  wr.send().setUdAddr(ah, 1, 1);
+  const error = assertThrows(() => wr.complete(), VerbsError);
+  assertEquals([error.verb, error.code, error.posted], ["ibv_wr_complete", "ENOMEM", undefined]);
+  assertStringIncludes(error.message, "1 requests of UD");
+  assertStringIncludes(error.hint!, "The queue is full");
+  ah.close();
+  assertEquals(recorder.live("ah"), 1);
+});
+
+Deno.test("Code that runs while a builder reads an element changes no other request", () => {
+  using parts = recordEx(RC);
+  const { ex } = parts;
+  const wr = ex.wrStart();
+  wr.send();
+  const hostile = {
+    addr: 1n,
+    lkey: 1,
+    get length(): number {
+      wr.send();
+      return 8;
+    },
+  };
+  assertThrows(() => wr.setSge(hostile), TypeError, "another request was begun meanwhile");
+  const replacing = {
+    addr: 1n,
+    lkey: 1,
+    get length(): number {
+      ex.wrStart();
+      return 8;
+    },
+  };
+  assertThrows(() => wr.setSge(replacing), TypeError, "another builder was started");
+  assertEquals(steps(), []);
+});
+
+Deno.test("new QueuePairEx() refuses what it cannot build with", () => {
+  using parts = record(RC);
+  const { pd, cq } = parts;
+  const init = { type: RC, sendCq: cq, recvCq: cq, cap: CAP };
+  assertThrows(() => new QueuePairEx(pd, bad(init)), TypeError, "sendOpsFlags is missing");
+  assertThrows(() => new QueuePairEx(pd, bad(null)), TypeError, "queue pair attributes null");
+  assertEquals(recorder.take(), []);
+  let reads = 0;
+  const once = {
+    ...init,
+    get sendOpsFlags(): number {
+      return reads++ === 0 ? SendOpsFlags.SEND : ALL;
+    },
+  };
+  const ex = new QueuePairEx(pd, once);
+  assertEquals([reads, ex.sendOpsFlags, ex instanceof QueuePair], [1, SendOpsFlags.SEND, true]);
+  recorder.take();
+  recorder.lack("wr_send", "qp");
+  const error = assertThrows(
+    () => new QueuePairEx(pd, { ...init, sendOpsFlags: SendOpsFlags.SEND }),
+    VerbsError,
+  );
+  assertEquals([error.verb, error.notSupported], ["ibv_qp_to_qp_ex", true]);
+  assertEquals(recorder.live("qp"), 2);
+  assertEquals(Deno.inspect(ex.wrStart()), "WrBuilder { length: 0 }");
+});
