@@ -14,7 +14,7 @@ import { instance, integer } from "../core/checks.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { assertOpen } from "../core/resource.ts";
 import type { Memory, MemorySource } from "./memory_source.ts";
-import { ProtectionDomain } from "./protection_domain.ts";
+import type { ProtectionDomain } from "./protection_domain.ts";
 import {
   deregister,
   freeMemory,

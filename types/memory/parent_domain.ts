@@ -4,7 +4,7 @@
  * @module
  */
 
-import { domainAllocators } from "../../ffi/domain_allocators.ts";
+import { domainAllocators } from "../../ffi/library/domain_allocators.ts";
 import { enums } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";

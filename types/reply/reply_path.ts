@@ -4,12 +4,10 @@
  * @module
  */
 
-import { structs } from "../../ffi/layout.ts";
 import { type AhAttr, ahAttrCodec } from "../address/ah_attr.ts";
 import type { Grh } from "../address/grh.ts";
 import type { AddressHandle } from "../address_handle/address_handle.ts";
-import { initError } from "../address_handle/init_ah_from_wc.ts";
-import { checkWc, grhIn, viewOfGrh } from "../address_handle/wc_address.ts";
+import { checkWc, viewOfGrh } from "../address_handle/wc_address.ts";
 import type { WcAddress } from "../completion/work_completion.ts";
 import { pollsOf, viewOf, WorkCompletions } from "../completion/work_completions.ts";
 import { type AbortOptions, signalOf } from "../core/abortable.ts";
@@ -24,16 +22,9 @@ import {
 import { checkPort } from "../device/context.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
 import { SendRequests } from "../work/send_requests.ts";
-import { GidCache } from "./gid_cache.ts";
-import { GrhMemory, type ReceiveMemory } from "./grh_memory.ts";
+import type { ReceiveMemory } from "./grh_memory.ts";
 import { PeerHandles } from "./peer_handles.ts";
-import { ReplyAddress } from "./reply_address.ts";
-
-const { size: WC_SIZE, fields } = structs.ibv_wc;
-const WC_FLAGS = fields.wc_flags.offset;
-const SLID = fields.slid.offset;
-const SL = fields.sl.offset;
-const DLID_PATH_BITS = fields.dlid_path_bits.offset;
+import { SenderAddress } from "./sender_address.ts";
 
 /** Events of a port after which addresses may have another meaning. */
 const PORT_EVENTS: ReadonlySet<EventType> = new Set([
@@ -120,10 +111,7 @@ export class ReplyPath extends Resource {
   readonly #events: AsyncEvents;
   readonly #listener: EventListener;
   readonly #peers: PeerHandles;
-  readonly #address: ReplyAddress;
-  readonly #memory: GrhMemory = new GrhMemory();
-  /** The GID table; undefined until it is read again. */
-  #gids: GidCache | undefined;
+  readonly #sender: SenderAddress;
   /** The batch whose poll needs no further look at the events, and the number of that poll. */
   #batch: WorkCompletions | undefined;
   #poll = 0;
@@ -150,7 +138,7 @@ export class ReplyPath extends Resource {
     this.pd = pd;
     this.port = port;
     this.maxPeers = maxPeers;
-    this.#address = new ReplyAddress(port);
+    this.#sender = new SenderAddress(pd.context, port);
     this.#peers = new PeerHandles(pd, limits, () => this.refresh());
     this.#events = asyncEvents(pd.context);
     this.#listener = ({ type, portNum }) => {
@@ -180,8 +168,8 @@ export class ReplyPath extends Resource {
     const view = viewOfGrh(grh);
     while (true) {
       this.refresh();
-      this.#compute(address, view);
-      const ah = this.#find() ?? this.#peers.make(this.#address.words);
+      this.#sender.compute(address, view);
+      const ah = this.#find() ?? this.#peers.make(this.#words);
       if (ah !== undefined) return ah;
     }
   }
@@ -203,8 +191,8 @@ export class ReplyPath extends Resource {
     while (true) {
       signal?.throwIfAborted();
       this.refresh();
-      this.#compute(address, view);
-      const ah = this.#find() ?? await this.#peers.makeAsync(this.#address.words, signal);
+      this.#sender.compute(address, view);
+      const ah = this.#find() ?? await this.#peers.makeAsync(this.#words, signal);
       if (ah?.disposed === false) return ah;
     }
   }
@@ -229,10 +217,8 @@ export class ReplyPath extends Resource {
     this.#refreshFor(batch);
     while (true) {
       const errno = this.#computeAt(batch, index, memory, offset);
-      if (errno !== 0) {
-        throw this.#failure(errno, this.#memory.view, this.#memory.find(memory, offset));
-      }
-      const ah = this.#find() ?? this.#peers.make(this.#address.words);
+      if (errno !== 0) throw this.#sender.error(errno, memory, offset);
+      const ah = this.#find() ?? this.#peers.make(this.#words);
       if (ah !== undefined) return ah;
     }
   }
@@ -282,8 +268,8 @@ export class ReplyPath extends Resource {
     const address = checkWc(wc);
     const view = viewOfGrh(grh);
     this.refresh();
-    this.#compute(address, view);
-    return ahAttrCodec.read(new DataView(this.#address.words.buffer));
+    this.#sender.compute(address, view);
+    return ahAttrCodec.read(new DataView(this.#words.buffer));
   }
 
   /**
@@ -310,7 +296,7 @@ export class ReplyPath extends Resource {
   ): number {
     this.#refreshFor(batch);
     const errno = this.#computeAt(batch, index, memory, offset);
-    this.#address.writeTo(attr, base);
+    this.#sender.address.writeTo(attr, base);
     return errno;
   }
 
@@ -334,7 +320,7 @@ export class ReplyPath extends Resource {
    */
   invalidate(): void {
     assertOpen(this);
-    this.#gids = undefined;
+    this.#sender.forget();
     this.#peers.retire();
   }
 
@@ -347,16 +333,6 @@ export class ReplyPath extends Resource {
     this.#wcs = viewOf(batch);
   }
 
-  #table(): GidCache {
-    return this.#gids ??= GidCache.read(this.pd.context, this.port);
-  }
-
-  #compute({ wcFlags, slid, sl, dlidPathBits }: WcAddress, grh: DataView): void {
-    const gids = this.#table();
-    const errno = this.#address.compute(wcFlags, slid, sl, dlidPathBits, grh, 0, gids);
-    if (errno !== 0) throw this.#failure(errno, grh, 0);
-  }
-
   #computeAt(
     batch: WorkCompletions,
     index: number,
@@ -366,27 +342,18 @@ export class ReplyPath extends Resource {
     if (!(index >>> 0 === index && index < batch.capacity)) {
       throw noCompletion(index, batch.capacity);
     }
-    const wc = this.#wcs;
-    const at = index * WC_SIZE;
-    const grhAt = this.#memory.find(memory, offset);
-    return this.#address.compute(
-      wc.getUint32(at + WC_FLAGS, true),
-      wc.getUint16(at + SLID, true),
-      wc.getUint8(at + SL),
-      wc.getUint8(at + DLID_PATH_BITS),
-      this.#memory.view,
-      grhAt,
-      this.#table(),
-    );
+    return this.#sender.computeAt(this.#wcs, index, memory, offset);
   }
 
-  #failure(errno: number, grh: DataView, at: number): Error {
-    return initError(errno, this.port, grhIn(grh, at));
+  /** The address that was computed last. */
+  get #words(): Uint32Array<ArrayBuffer> {
+    return this.#sender.address.words;
   }
 
   #find(): AddressHandle | undefined {
-    this.#address.dropStrayFlowLabel();
-    return this.#peers.find(this.#address.words);
+    const { address } = this.#sender;
+    address.dropStrayFlowLabel();
+    return this.#peers.find(address.words);
   }
 }
 

@@ -10,7 +10,7 @@ import {
   QueuePair,
   VerbsError,
 } from "../../../mod.ts";
-import { domainAllocators } from "../../../ffi/domain_allocators.ts";
+import { domainAllocators } from "../../../ffi/library/domain_allocators.ts";
 import { ParentDomain } from "../../../types/memory/parent_domain.ts";
 import { baseOf } from "../../../types/memory/protection_domain.ts";
 import { ThreadDomain } from "../../../types/memory/thread_domain.ts";

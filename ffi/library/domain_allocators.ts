@@ -5,11 +5,11 @@
  * @module
  */
 
-import { libc } from "./libc.ts";
-import { writeSharedObject } from "./thunks/elf.ts";
-import { MACHINES } from "./thunks/image.ts";
-import { loadImage } from "./thunks/memfd.ts";
-import type { Arch } from "./thunks/thunk.ts";
+import { libc } from "../libc.ts";
+import { writeSharedObject } from "../thunks/elf.ts";
+import { MACHINES } from "../thunks/image.ts";
+import { loadImage } from "../thunks/memfd.ts";
+import type { Arch } from "../thunks/thunk.ts";
 
 /** The addresses of `alloc` and `free` of `struct ibv_parent_domain_init_attr`. */
 export interface DomainAllocators {
