@@ -50,9 +50,10 @@ export async function buildModule(
 /** The kernel's makefiles refuse a path with a space or a colon, a link to one too. */
 async function withoutSpaces(headers: string, copy: string): Promise<string> {
   if (!/[\s:]/.test(headers)) return headers;
-  const slash = headers.lastIndexOf("/");
-  await demand("cp", "-a", headers.slice(0, slash), copy);
-  return copy + headers.slice(slash);
+  // The headers have links to ../../lib.
+  const [, usr, below] = headers.match(/(.*)(\/[^/]*\/[^/]*)$/)!;
+  await demand("cp", "-a", usr!, copy);
+  return copy + below;
 }
 
 /** Removes what earlier sources were built to. */

@@ -15,6 +15,7 @@ ifneq ($(words $(subst :, ,$(realpath $(lastword $(MAKEFILE_LIST))))), 1)
 $(error source directory cannot contain spaces or colons)
 endif
 modules:
+	test -d $(CURDIR)/scripts
 	echo built >$(M)/stub_hca.ko
 `;
 
@@ -28,6 +29,8 @@ for (const name of ["plain", "with a space", "with:colon"]) {
       const headers = `${folder}/usr/src/linux-headers-6.1.0-1-amd64`;
       await Deno.mkdir(headers, { recursive: true });
       await Deno.writeTextFile(`${headers}/Makefile`, KBUILD);
+      await Deno.mkdir(`${folder}/usr/lib`);
+      await Deno.symlink("../../lib", `${headers}/scripts`);
       await Deno.mkdir(`${folder}/sources`);
       await Deno.copyFile(SOURCES, `${folder}/sources/Makefile`);
       await buildModule(`${folder}/sources`, headers, `${folder}/stub_hca.ko`);
