@@ -5,7 +5,7 @@
  */
 
 import { instance, snapshot } from "./checks.ts";
-import { release, type Resource, retain } from "./resource.ts";
+import { isOpen, release, type Resource, retain } from "./resource.ts";
 
 /** Options of calls that may block and therefore run on another thread. */
 export interface AbortOptions {
@@ -97,7 +97,7 @@ async function run<T, R>(
     retain(owner);
     try {
       const outcome = await start();
-      if (!signal?.aborted && !owner.disposed) {
+      if (!signal?.aborted && isOpen(owner)) {
         resolve(finish(outcome));
       } else {
         discard(outcome);

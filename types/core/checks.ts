@@ -4,6 +4,8 @@
  * @module
  */
 
+import { isResource, Resource } from "./resource.ts";
+
 /** How a value appears in a message. */
 export function show(value: unknown): string {
   switch (typeof value) {
@@ -91,9 +93,14 @@ export interface ClassOf<T> {
 
 /** Checks that a value is an instance of a class. Returns it. */
 export function instance<T>(value: unknown, type: ClassOf<T>, what: string): T {
-  if (value instanceof (type as unknown as abstract new () => T & object)) return value;
+  const isOne = value instanceof (type as unknown as abstract new () => T & object);
+  if (isOne && (!(value instanceof Resource) || isResource(value))) return value;
   const article = /^[AEIO]/.test(type.name) ? "an" : "a";
-  throw new TypeError(`Cannot use ${what} ${show(value)}: it is not ${article} ${type.name}`);
+  throw new TypeError(
+    `Cannot use ${what} ${show(value)}: it is not ${article} ${type.name}${
+      isOne ? ", but looks like one" : ""
+    }`,
+  );
 }
 
 /** Checks that a value is an object whose properties can be read. Returns it. */
@@ -102,13 +109,22 @@ export function object<T extends object>(value: T, what: string): T {
   throw new TypeError(`Cannot use ${what} ${show(value)}: it is not an object`);
 }
 
+/** The most elements of a list: no queue and no table has more. A list of holes can say that it has 2^32 - 1. */
+const MAX_LIST = 2 ** 20;
+
 /** A copy of a list of the caller's, which later changes to the list do not reach. */
 export function listOf<T>(value: readonly T[], what: string): T[] {
   if (!Array.isArray(value)) {
     throw new TypeError(`Cannot use ${what} ${show(value)}: it is not an array`);
   }
+  const { length } = value;
+  if (length > MAX_LIST) {
+    throw new RangeError(
+      `Cannot use ${what}: it has ${length} elements, and at most ${MAX_LIST} are possible`,
+    );
+  }
   // A subclass of Array can replace what slice() and iterators give.
-  return Array.from({ length: value.length }, (_, i) => value[i]!);
+  return Array.from({ length }, (_, i) => value[i]!);
 }
 
 /**

@@ -22,6 +22,10 @@ export let release: (resource: Resource) => void;
 export let destroyIfUnused: (resource: Resource) => void;
 /** Throws the TypeError of a disposed resource. */
 export let assertOpen: (resource: Resource) => void;
+/** Whether a value is a resource, and does not only look like one as a Proxy of a resource does. */
+export let isResource: (value: object) => boolean;
+/** Whether a resource is open, whatever properties the caller gave it. */
+export let isOpen: (resource: Resource) => boolean;
 /** The name of a resource in messages, such as "queue pair". */
 export let kindOf: (resource: Resource) => string;
 
@@ -81,6 +85,8 @@ export abstract class Resource implements Disposable {
         throw new TypeError(`Cannot use ${resource.#kind.name}: it is disposed`);
       }
     };
+    isResource = (value) => #state in value;
+    isOpen = (resource) => #state in resource && resource.#state === "open";
     kindOf = (resource) => resource.#kind.name;
   }
 

@@ -1,6 +1,7 @@
 import { structs } from "../../ffi/layout.ts";
 import type { AddressHandle } from "../address_handle/address_handle.ts";
 import { nameOf } from "../core/enums.ts";
+import { isOpen } from "../core/resource.ts";
 import { baseOf, type ProtectionDomain } from "../memory/protection_domain.ts";
 import { DATAGRAM, Given, namesOfGiven, type OpcodeRule, RULES } from "./opcodes.ts";
 import type { RequestBuffer } from "./request_buffer.ts";
@@ -98,7 +99,7 @@ function checkInline(
 }
 
 function checkAh(ah: AddressHandle, pd: ProtectionDomain): void {
-  if (ah.disposed) throw new TypeError("Cannot post send: the address handle is disposed");
+  if (!isOpen(ah)) throw new TypeError("Cannot post send: the address handle is disposed");
   if (ah.pd !== pd && baseOf(ah.pd) !== pd) {
     throw new TypeError(
       "Cannot post send: the address handle belongs to another protection domain than the queue pair",

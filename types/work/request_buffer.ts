@@ -7,7 +7,7 @@
 import { structs } from "../../ffi/layout.ts";
 import { bufferAddress, bufferPointer } from "../../ffi/pointers.ts";
 import { integer, positiveInt, show, snapshot, uint64 } from "../core/checks.ts";
-import { generation } from "../core/resource.ts";
+import { generation, isOpen } from "../core/resource.ts";
 import { assertReadable, type MemoryRegion, ownsMemory } from "../memory/memory_region.ts";
 import type { Element } from "./sge_list.ts";
 import type { RequestsInit } from "./work_request.ts";
@@ -184,7 +184,7 @@ export class RequestBuffer {
     const first = index * this.maxSge;
     for (let i = this.numSge(index) - 1; i >= 0; i--) {
       const region = this.#regions[first + i];
-      if (region?.disposed) assertReadable(region);
+      if (region !== undefined && !isOpen(region)) assertReadable(region);
     }
   }
 

@@ -1,7 +1,7 @@
 import { AddressHandle } from "../address_handle/address_handle.ts";
 import { boolean, instance, object, show, uint24, uint32, uint64 } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
-import { assertOpen } from "../core/resource.ts";
+import { assertOpen, isOpen } from "../core/resource.ts";
 import { MemoryWindow, MwType } from "../memory/memory_window.ts";
 import { type Binding, readBinding } from "./mw_bind.ts";
 import { Given, HAS, namesOfGiven, RULES } from "./opcodes.ts";
@@ -146,7 +146,8 @@ export function windowToBind(mw: MemoryWindow): MemoryWindow {
 export function openAh(ah: AddressHandle): AddressHandle {
   // V8 compiles a test against a class that it knows; the general one takes 50 ns.
   if (!(ah instanceof AddressHandle)) instance(ah, AddressHandle, "ah");
-  if (ah.disposed) {
+  if (!isOpen(ah)) {
+    instance(ah, AddressHandle, "ah");
     throw new TypeError("Cannot post send: the address handle is disposed");
   }
   return ah;

@@ -533,3 +533,21 @@ Deno.test("A datagram's address handle is destroyed when its completion is polle
     assertEquals(recorder.violations(), []);
   }
 });
+
+Deno.test("SendRequests takes no address handle that only looks like one or claims to be open", () => {
+  using recorded = record(UD);
+  const { qp } = recorded;
+  const { ah, ...rest } = datagram(recorded);
+  const membrane = new Proxy(ah, { get: (target, key) => Reflect.get(target, key) });
+  const list = new SendRequests({ capacity: 1 });
+  assertThrows(() => list.set(0, { ...rest, ah: membrane }), TypeError);
+  assertThrows(() => list.setAh(0, membrane), TypeError);
+  assertThrows(() => qp.postSend(list), TypeError, "it needs an address handle");
+  list.set(0, { ...rest, ah });
+  Object.defineProperty(ah, "disposed", { value: false });
+  ah.close();
+  assertThrows(() => qp.postSend(list), TypeError, "the address handle is disposed");
+  assertThrows(() => qp.postSend({ ...rest, ah }), TypeError, "the address handle is disposed");
+  assertThrows(() => list.setAh(0, ah), TypeError, "the address handle is disposed");
+  assertNothingPosted();
+});

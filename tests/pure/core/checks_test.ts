@@ -13,6 +13,7 @@ import {
   uint64,
   uint8,
 } from "../../../types/core/checks.ts";
+import { Resource } from "../../../types/core/resource.ts";
 import { members, nameOf, namesOf } from "../../../types/core/enums.ts";
 
 const RANGES: [(value: number, what: string) => number, number, number][] = [
@@ -57,6 +58,28 @@ Deno.test("uint64() takes bigints that fit 64 bits and integers up to 2^53 - 1",
   for (const value of ["1", undefined, null, 1.5, NaN, {}]) {
     assertThrows(() => uint64(value as unknown as bigint, "x"), TypeError);
   }
+});
+
+Deno.test("instance() refuses what only looks like a resource", () => {
+  class Thing extends Resource {
+    constructor() {
+      super({ name: "thing", destroy: () => {} }, []);
+    }
+  }
+  const thing = new Thing();
+  assertEquals(instance(thing, Thing, "x"), thing);
+  assertEquals(instance(thing, Resource, "x"), thing);
+  const membrane = new Proxy(thing, { get: (target, key) => Reflect.get(target, key) });
+  for (const value of [membrane, Object.create(thing), Object.create(Thing.prototype)]) {
+    const message = "Cannot use x an object: it is not a Thing, but looks like one";
+    assertThrows(() => instance(value, Thing, "x"), TypeError, message);
+  }
+});
+
+Deno.test("listOf() refuses more elements than any list of the device has", () => {
+  assertEquals(listOf(new Array(3).fill(1), "x"), [1, 1, 1]);
+  const message = "Cannot use x: it has 4294967295 elements, and at most 1048576 are possible";
+  assertThrows(() => listOf(new Array(2 ** 32 - 1), "x"), RangeError, message);
 });
 
 Deno.test("boolean() and instance() name the value they refuse", () => {
