@@ -41,10 +41,14 @@ export class GrhMemory {
   find(memory: ReceiveMemory, offset: number): number {
     if (memory !== this.#memory || generation !== this.#generation) this.#use(memory);
     else if (this.#isDetachable) assertReadable(this.#mr!);
-    if (!(offset >= 0 && offset <= this.#last && Number.isInteger(offset))) {
-      throw noGrh(offset, this.#last + Grh.SIZE);
-    }
+    if (!(offset >>> 0 === offset && offset <= this.#last)) this.#checkLarge(offset);
     return this.#base + offset;
+  }
+
+  /** Checks an offset that may have more than 32 bits. */
+  #checkLarge(offset: number): void {
+    if (Number.isInteger(offset) && offset >= 0 && offset <= this.#last) return;
+    throw noGrh(offset, this.#last + Grh.SIZE);
   }
 
   #use(memory: ReceiveMemory): void {

@@ -6,7 +6,7 @@
 
 import { structs } from "../../ffi/layout.ts";
 import { hasIpv4Checksum, IPV4_AT } from "../address/grh.ts";
-import { WcFlags } from "../completion/work_completion.ts";
+import { type WcAddress, WcFlags } from "../completion/work_completion.ts";
 import type { GidCache } from "./gid_cache.ts";
 
 // asm-generic/errno-base.h and errno.h, equal on both architectures
@@ -21,8 +21,8 @@ const BTH = 27;
 
 const { fields: grhFields } = structs.ibv_grh;
 const VERSION_TCLASS_FLOW = grhFields.version_tclass_flow.offset;
+/** The hop limit is the byte behind the next header. */
 const NEXT_HDR = grhFields.next_hdr.offset;
-const GRH_HOP_LIMIT = grhFields.hop_limit.offset;
 const SGID = grhFields.sgid.offset;
 const DGID = grhFields.dgid.offset;
 
@@ -53,12 +53,31 @@ const PORT = wordOf("is_global");
 const IS_GLOBAL = shiftOf("is_global");
 const PORT_NUM = shiftOf("port_num");
 
+const { slid, sl, dlid_path_bits } = structs.ibv_wc.fields;
+const WC_SLID = slid.offset;
+const isSideBySide = DLID === 0 && SL === 8 * (sl.offset - WC_SLID) &&
+  SRC_PATH_BITS === 8 * (dlid_path_bits.offset - WC_SLID);
+if (!isSideBySide) throw new Error("Cannot copy LID, service level and path bits as one word");
+
 function wordOf(field: keyof typeof fields): number {
   return fields[field].offset >> 2;
 }
 
 function shiftOf(field: keyof typeof fields): number {
   return 8 * (fields[field].offset & 3);
+}
+
+/**
+ * The word that holds `dlid`, `sl` and `src_path_bits`, from a completion whose attributes are within the ranges of their C
+ * types.
+ */
+export function localOf({ slid, sl, dlidPathBits }: WcAddress): number {
+  return slid << DLID | sl << SL | dlidPathBits << SRC_PATH_BITS;
+}
+
+/** {@linkcode localOf} from native layout. The three fields lie in both structs side by side, so they are one word. */
+export function localIn(wc: DataView, base: number): number {
+  return wc.getUint32(base + WC_SLID, true);
 }
 
 /**
@@ -77,15 +96,14 @@ export class ReplyAddress {
   }
 
   /**
-   * Computes the address from fields of a `struct ibv_wc`, each within the range of its C type, and from the
-   * `struct ibv_grh` at a byte offset of `grh`. Returns 0, or the errno of the C function. After an error the words are
-   * what the C function has written so far.
+   * Computes the address from fields of a `struct ibv_wc` and from the `struct ibv_grh` at a byte offset of `grh`. Returns
+   * 0, or the errno of the C function. After an error the words are what the C function has written so far.
+   *
+   * @param local The result of {@linkcode localOf}.
    */
   compute(
     wcFlags: number,
-    slid: number,
-    sl: number,
-    dlidPathBits: number,
+    local: number,
     grh: DataView,
     at: number,
     gids: GidCache,
@@ -93,7 +111,7 @@ export class ReplyAddress {
     const { words } = this;
     const first = grh.getUint32(at + VERSION_TCLASS_FLOW);
     words[FLOW_LABEL] = first & 0xf_ffff;
-    words[LOCAL] = slid << DLID | sl << SL | dlidPathBits << SRC_PATH_BITS;
+    words[LOCAL] = local;
     words[PORT] = this.#portNum;
     this.#hasFlowLabel = false;
     if ((wcFlags & GRH_FLAG) === 0) return leave(words, 0);
@@ -161,7 +179,8 @@ function writeFromIpv6(
   words[DGID_WORD + 2] = grh.getUint32(at + SGID + 8, true);
   words[DGID_WORD + 3] = grh.getUint32(at + SGID + 12, true);
   words[ROUTE] = 0;
-  const next = grh.getUint8(at + NEXT_HDR);
+  const nextAndHops = grh.getUint16(at + NEXT_HDR);
+  const next = nextAndHops >>> 8;
   if (next !== UDP && next !== BTH) return EPROTONOSUPPORT;
   const index = gids.find(
     dgid,
@@ -171,7 +190,7 @@ function writeFromIpv6(
     next === UDP,
   );
   if (index < 0) return gids.missErrno;
-  words[ROUTE] = routeWord(index, grh.getUint8(at + GRH_HOP_LIMIT), first >>> 20 & 0xff);
+  words[ROUTE] = routeWord(index, nextAndHops & 0xff, first >>> 20 & 0xff);
   return 0;
 }
 

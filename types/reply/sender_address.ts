@@ -11,13 +11,10 @@ import type { WcAddress } from "../completion/work_completion.ts";
 import type { Context } from "../device/context.ts";
 import { GidCache } from "./gid_cache.ts";
 import { GrhMemory, type ReceiveMemory } from "./grh_memory.ts";
-import { ReplyAddress } from "./reply_address.ts";
+import { localIn, localOf, ReplyAddress } from "./reply_address.ts";
 
 const { size: WC_SIZE, fields } = structs.ibv_wc;
 const WC_FLAGS = fields.wc_flags.offset;
-const SLID = fields.slid.offset;
-const SL = fields.sl.offset;
-const DLID_PATH_BITS = fields.dlid_path_bits.offset;
 
 /** Computes the addresses of senders from completions and GRHs, with the port's GID table. */
 export class SenderAddress {
@@ -50,9 +47,8 @@ export class SenderAddress {
    *
    * @throws {VerbsError} If the C function would fail.
    */
-  compute({ wcFlags, slid, sl, dlidPathBits }: WcAddress, grh: DataView): void {
-    const gids = this.#table();
-    const errno = this.address.compute(wcFlags, slid, sl, dlidPathBits, grh, 0, gids);
+  compute(wc: WcAddress, grh: DataView): void {
+    const errno = this.address.compute(wc.wcFlags, localOf(wc), grh, 0, this.#table());
     if (errno !== 0) throw initError(errno, this.#port, grhIn(grh, 0));
   }
 
@@ -65,9 +61,7 @@ export class SenderAddress {
     const grhAt = this.#memory.find(memory, offset);
     return this.address.compute(
       wc.getUint32(at + WC_FLAGS, true),
-      wc.getUint16(at + SLID, true),
-      wc.getUint8(at + SL),
-      wc.getUint8(at + DLID_PATH_BITS),
+      localIn(wc, at),
       this.#memory.view,
       grhAt,
       this.#table(),

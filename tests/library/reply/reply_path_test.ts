@@ -350,6 +350,7 @@ Deno.test("ReplyPath.toAsync() asks again for a peer that others have given up",
   calls.end(0);
   calls.end(1);
   assertStrictEquals(await again, path.to(from(1)));
+  while (recorder.live("ah") > 1) await new Promise((resolve) => setTimeout(resolve, 1));
 });
 
 Deno.test("ReplyPath.close() rejects all who wait, and starts none of their calls", async () => {

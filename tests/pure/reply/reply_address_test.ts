@@ -1,9 +1,11 @@
 import { assertEquals } from "@std/assert";
+import { structs } from "../../../ffi/layout.ts";
+import { writeField } from "../../../ffi/struct.ts";
 import { type AhAttr, ahAttrCodec } from "../../../types/address/ah_attr.ts";
 import { Gid, type GidEntry, GidType } from "../../../types/address/gid.ts";
 import { WcFlags } from "../../../types/completion/work_completion.ts";
 import { GidCache } from "../../../types/reply/gid_cache.ts";
-import { ReplyAddress } from "../../../types/reply/reply_address.ts";
+import { localIn, localOf, ReplyAddress } from "../../../types/reply/reply_address.ts";
 
 const EINVAL = 22;
 const EPROTONOSUPPORT = 93;
@@ -76,7 +78,8 @@ function compute(
   address: ReplyAddress = new ReplyAddress(PORT),
 ): { errno: number; attr: Attr } {
   const view = new DataView(bytes.buffer);
-  const errno = address.compute(wcFlags, 0xabcd, 7, 0x7f, view, AT, GIDS);
+  const local = localOf({ wcFlags, slid: 0xabcd, sl: 7, dlidPathBits: 0x7f });
+  const errno = address.compute(wcFlags, local, view, AT, GIDS);
   const attr = new DataView(new ArrayBuffer(48));
   address.writeTo(attr, 16);
   return { errno, attr: plain(ahAttrCodec.read(attr, 16)) };
@@ -157,4 +160,14 @@ Deno.test("ReplyAddress.dropStrayFlowLabel() keeps only a flow label that a pack
   assertEquals(kept(ipv6(), WcFlags.GRH), true);
   assertEquals(kept(ipv6(), 0), false);
   assertEquals(kept(behindIpv6(ipv4()), WcFlags.GRH), false);
+});
+
+Deno.test("localIn() reads what localOf() packs", () => {
+  const { size, fields } = structs.ibv_wc;
+  const view = new DataView(new ArrayBuffer(3 * size));
+  const wc = { wcFlags: 0, slid: 0xfedc, sl: 0xba, dlidPathBits: 0x98 };
+  writeField(view, fields.slid, wc.slid, size);
+  writeField(view, fields.sl, wc.sl, size);
+  writeField(view, fields.dlid_path_bits, wc.dlidPathBits, size);
+  assertEquals(localIn(view, size), localOf(wc) >>> 0);
 });
