@@ -7,10 +7,11 @@
 import { type Command, CommandError, quote, UsageError } from "./command.ts";
 import { devices } from "./devices.ts";
 import { devinfo } from "./devinfo.ts";
+import { explain } from "./explain.ts";
 import { gids } from "./gids.ts";
 import type { Terminal } from "./terminal.ts";
 
-const COMMANDS: readonly Command[] = [devices, devinfo, gids];
+const COMMANDS: readonly Command[] = [devices, devinfo, gids, explain];
 
 /** What a shell reports for a program that a closed pipe has ended: 128 and the number of SIGPIPE. */
 const BROKEN_PIPE = 141;

@@ -1,0 +1,172 @@
+/**
+ * The command `explain`: bytes in, the reply path that they lead to out.
+ *
+ * @module
+ */
+
+import { Context, Grh, WcFlags, WcOpcode, type WorkCompletion } from "../mod.ts";
+import {
+  choice,
+  type Command,
+  command,
+  CommandError,
+  number,
+  text,
+  UsageError,
+} from "./command.ts";
+import { completionSection, readCompletion, WC_SIZE } from "./explain/completion_section.ts";
+import { grhSection } from "./explain/grh_section.ts";
+import { readHex, readText } from "./explain/hex_input.ts";
+import { type Packet, readPacket } from "./explain/packet.ts";
+import {
+  faultOf,
+  noReply,
+  type Received,
+  type Receiver,
+  replySection,
+} from "./explain/reply_section.ts";
+import { type Section, sectionLines, sectionValues } from "./explain/section.ts";
+
+/** Explains a packet. */
+export const explain: Command = command({
+  name: "explain",
+  summary: "Explains a GRH, a work completion or a RoCE packet, and the reply path it leads to.",
+  operands: "[HEX...]",
+  details: `
+HEX is one of these, by its size and contents:
+  GRH              40 bytes: the beginning of the buffer of a UD receive
+  work completion  ${WC_SIZE} bytes: struct ibv_wc
+  RoCE packet      from the Ethernet header, or from the IP header
+A work completion and its GRH can be given together, each in quotes. Blanks, colons, commas and 0x
+may be between the digits. The lines of tcpdump -xx and of xxd are understood; without HEX they are
+read from standard input.
+
+With --ib-dev the reply path is what ibv_init_ah_from_wc gives on that device. It is the address to
+make an address handle from.`,
+  options: {
+    as: choice(["grh", "completion", "packet"], "what HEX is, if its size does not tell"),
+    "ib-dev": text("DEVICE", "the device that received the packet", "d"),
+    "ib-port": number({
+      short: "i",
+      value: "PORT",
+      text: "the port that received it; 1 by default",
+      min: 1,
+      max: 255,
+    }),
+  },
+  async run(
+    { as, json, "ib-dev": device, "ib-port": port = 1 },
+    terminal,
+    operands,
+  ): Promise<number> {
+    const parts = (await textsOf(operands)).map((text) => readPart(readHex(text), as));
+    const explained = explainParts(parts);
+    using context = device === undefined ? undefined : Context.open(device);
+    const receiver = context === undefined ? undefined : { context, port };
+    const sections = [...explained.sections, replyOf(explained, receiver)];
+    if (json) terminal.printJson(sectionValues(sections));
+    else terminal.print(sectionLines(sections));
+    return 0;
+  },
+});
+
+async function textsOf(operands: readonly string[]): Promise<readonly string[]> {
+  if (operands.length > 0 && operands[0] !== "-") return operands;
+  return [await readText(Deno.stdin.readable)];
+}
+
+/** What one operand is. */
+export type Part =
+  | { readonly kind: "grh"; readonly grh: Grh }
+  | { readonly kind: "completion"; readonly wc: WorkCompletion }
+  | { readonly kind: "packet"; readonly packet: Packet };
+
+/** The kinds of parts. */
+export type Kind = Part["kind"];
+
+/**
+ * Reads one operand.
+ *
+ * @throws {UsageError} If it is nothing that can be explained.
+ */
+export function readPart(bytes: Uint8Array<ArrayBuffer>, as?: Kind): Part {
+  const isGrh = as === "grh"
+    ? bytes.length >= Grh.SIZE
+    : as === undefined && bytes.length === Grh.SIZE;
+  if (isGrh) return { kind: "grh", grh: new Grh(bytes) };
+  const packet = as === undefined || as === "packet" ? readPacket(bytes) : undefined;
+  if (packet !== undefined) return { kind: "packet", packet };
+  if (as !== "packet" && as !== "grh" && bytes.length === WC_SIZE) {
+    return { kind: "completion", wc: readCompletion(bytes) };
+  }
+  if (bytes.length === 0) throw new UsageError("there are no bytes to explain");
+  const sizes = `a GRH has ${Grh.SIZE} bytes, a work completion ${WC_SIZE}`;
+  throw new UsageError(
+    as === undefined
+      ? `the ${bytes.length} bytes are nothing known: ${sizes}, and they are no RoCE packet`
+      : `the ${bytes.length} bytes are no ${as}${as === "packet" ? " of RoCE" : `: ${sizes}`}`,
+  );
+}
+
+/** Parts in words, and what they tell of the sender. */
+export interface Explained {
+  /** The parts in words. */
+  readonly sections: readonly Section[];
+  /** What they tell, or why there is no reply path. */
+  readonly received: Received | string;
+}
+
+/**
+ * Explains a packet, a GRH, a completion, or a completion and its GRH.
+ *
+ * @throws {UsageError} If the parts do not belong together.
+ */
+export function explainParts(parts: readonly Part[]): Explained {
+  const packet = parts.find((part) => part.kind === "packet")?.packet;
+  if (packet !== undefined && parts.length === 1) return explainPacket(packet);
+  const grhs = parts.filter((part) => part.kind === "grh");
+  const completions = parts.filter((part) => part.kind === "completion");
+  if (packet !== undefined || grhs.length > 1 || completions.length > 1) {
+    throw new UsageError("only a work completion and its GRH can be explained together");
+  }
+  return explainReceive(completions[0]?.wc, grhs[0]?.grh);
+}
+
+function explainPacket({ sections, grh, sl, srcQp, qkey, opcode }: Packet): Explained {
+  const wc = { wcFlags: WcFlags.GRH, slid: 0, sl, dlidPathBits: 0 };
+  const received = srcQp === undefined
+    ? `${opcode} is a packet of a connection: the receiver's queue pair knows its peer`
+    : faultOf(grh) ?? { wc, grh, srcQp, qkey };
+  return { sections, received };
+}
+
+function explainReceive(wc: WorkCompletion | undefined, grh: Grh | undefined): Explained {
+  const sections = [
+    ...wc === undefined ? [] : [completionSection(wc)],
+    ...grh === undefined ? [] : [grhSection(grh)],
+  ];
+  const assumed = { wcFlags: WcFlags.GRH, slid: 0, sl: 0, dlidPathBits: 0 };
+  const usesGrh = wc === undefined || (wc.wcFlags & WcFlags.GRH) !== 0;
+  const reason = wc && whyNone(wc, grh) || (usesGrh ? grh && faultOf(grh) : undefined);
+  const received = { wc: wc ?? assumed, grh, srcQp: wc?.srcQp, qkey: undefined };
+  return { sections, received: reason ?? received };
+}
+
+/** Why a completion has no reply path. */
+function whyNone(wc: WorkCompletion, grh: Grh | undefined): string | undefined {
+  if (!wc.ok) return "the request failed: the completion does not name a sender";
+  if ((wc.opcode & WcOpcode.RECV) === 0) return "the completion is not of a receive";
+  if (wc.wcFlags & WcFlags.GRH && grh === undefined) {
+    return "the packet has a GRH: give the 40 bytes before its payload too";
+  }
+}
+
+function replyOf({ received }: Explained, receiver: Receiver | undefined): Section {
+  if (typeof received === "string") return noReply(received);
+  try {
+    return replySection(received, receiver);
+  } catch (error) {
+    if (error instanceof CommandError || !(error instanceof Error)) throw error;
+    return noReply(error.message);
+  }
+}

@@ -1,0 +1,222 @@
+/**
+ * The transport headers of a packet: the base transport header (BTH) and those that its opcode has after it.
+ *
+ * @module
+ */
+
+import { CommandError } from "../command.ts";
+import { hexRow, type Row, row, type Section } from "./section.ts";
+
+/** A field: its name, the byte it starts at, and its bytes. Numbers are hexadecimal unless they count something. */
+type Field = readonly [name: string, at: number, size: number, form?: "count"];
+
+interface Extended {
+  /** Its name in JSON. */
+  readonly key: string;
+  /** What it is for. */
+  readonly title: string;
+  /** Its bytes. */
+  readonly size: number;
+  readonly fields: readonly Field[];
+}
+
+/** The extended transport headers. */
+const EXTENDED = {
+  DETH: { key: "deth", title: "datagram", size: 8, fields: [["qkey", 0, 4], ["srcQp", 5, 3]] },
+  XRCETH: {
+    key: "xrceth",
+    title: "extended reliable connection",
+    size: 4,
+    fields: [["srqNum", 1, 3]],
+  },
+  RETH: {
+    key: "reth",
+    title: "RDMA",
+    size: 16,
+    fields: [["remoteAddr", 0, 8], ["rkey", 8, 4], ["length", 12, 4, "count"]],
+  },
+  AtomicETH: {
+    key: "atomicEth",
+    title: "atomic",
+    size: 28,
+    fields: [["remoteAddr", 0, 8], ["rkey", 8, 4], ["swapOrAdd", 12, 8], ["compare", 20, 8]],
+  },
+  AETH: {
+    key: "aeth",
+    title: "acknowledge",
+    size: 4,
+    fields: [["syndrome", 0, 1], ["msn", 1, 3, "count"]],
+  },
+  AtomicAckETH: {
+    key: "atomicAckEth",
+    title: "atomic acknowledge",
+    size: 8,
+    fields: [["original", 0, 8]],
+  },
+  ImmDt: { key: "immDt", title: "immediate data", size: 4, fields: [["immData", 0, 4]] },
+  IETH: { key: "ieth", title: "invalidate", size: 4, fields: [["rkey", 0, 4]] },
+} as const satisfies Readonly<Record<string, Extended>>;
+
+type Name = keyof typeof EXTENDED;
+
+/** The upper 3 bits of an opcode. */
+const TRANSPORTS: Readonly<Record<number, string>> = {
+  0: "RC",
+  1: "UC",
+  2: "RD",
+  3: "UD",
+  5: "XRC",
+};
+const UD = 3;
+const XRC = 5;
+
+/** The lower 5 bits of an opcode, and the headers that follow. */
+const OPERATIONS: Readonly<Record<number, readonly [name: string, ...headers: Name[]]>> = {
+  0: ["SEND First"],
+  1: ["SEND Middle"],
+  2: ["SEND Last"],
+  3: ["SEND Last with Immediate", "ImmDt"],
+  4: ["SEND Only"],
+  5: ["SEND Only with Immediate", "ImmDt"],
+  6: ["RDMA WRITE First", "RETH"],
+  7: ["RDMA WRITE Middle"],
+  8: ["RDMA WRITE Last"],
+  9: ["RDMA WRITE Last with Immediate", "ImmDt"],
+  10: ["RDMA WRITE Only", "RETH"],
+  11: ["RDMA WRITE Only with Immediate", "RETH", "ImmDt"],
+  12: ["RDMA READ Request", "RETH"],
+  13: ["RDMA READ Response First", "AETH"],
+  14: ["RDMA READ Response Middle"],
+  15: ["RDMA READ Response Last", "AETH"],
+  16: ["RDMA READ Response Only", "AETH"],
+  17: ["Acknowledge", "AETH"],
+  18: ["ATOMIC Acknowledge", "AETH", "AtomicAckETH"],
+  19: ["CmpSwap", "AtomicETH"],
+  20: ["FetchAdd", "AtomicETH"],
+  22: ["SEND Last with Invalidate", "IETH"],
+  23: ["SEND Only with Invalidate", "IETH"],
+};
+/** Responses have no XRCETH. */
+const RESPONSES = { first: 13, last: 18 } as const;
+const CONGESTION = 0x81;
+
+const BTH_SIZE = 12;
+const ICRC_SIZE = 4;
+
+/** What the transport headers of a packet say. */
+export interface Transport {
+  /** The headers in words. */
+  readonly sections: readonly Section[];
+  /** The opcode's name, such as `UD SEND Only`. */
+  readonly opcode: string;
+  /** The sender's queue pair, which only datagrams name. */
+  readonly srcQp: number | undefined;
+  /** The datagram's Q_Key. */
+  readonly qkey: number | undefined;
+}
+
+/**
+ * Reads the transport headers. `length` is the number of bytes that the packet has from here on; fewer may be there.
+ *
+ * @throws {CommandError} If the packet ends within a header.
+ */
+export function readTransport(bytes: Uint8Array<ArrayBuffer>, length: number): Transport {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  needBytes(view, BTH_SIZE, "BTH");
+  const code = view.getUint8(0);
+  const [opcode, ...names] = operationOf(code);
+  const sections = [bthSection(view, opcode)];
+  let at = BTH_SIZE;
+  for (const name of names) {
+    needBytes(view, at + EXTENDED[name].size, name);
+    sections.push(extendedSection(name, view, at));
+    at += EXTENDED[name].size;
+  }
+  sections.push(payloadSection(view, at, length));
+  const isDatagram = names[0] === "DETH";
+  return {
+    sections,
+    opcode,
+    qkey: isDatagram ? view.getUint32(BTH_SIZE) : undefined,
+    srcQp: isDatagram ? uint24(view, BTH_SIZE + 5) : undefined,
+  };
+}
+
+function operationOf(code: number): readonly [name: string, ...headers: Name[]] {
+  if (code === CONGESTION) return ["CNP (congestion notification)"];
+  const [transport, operation] = [code >> 5, code & 0x1f];
+  const known = OPERATIONS[operation];
+  const prefix = TRANSPORTS[transport];
+  if (known === undefined || prefix === undefined) return [`unknown (0x${code.toString(16)})`];
+  const [name, ...headers] = known;
+  return [`${prefix} ${name}`, ...firstHeaders(transport, operation), ...headers];
+}
+
+function firstHeaders(transport: number, operation: number): Name[] {
+  if (transport === UD) return ["DETH"];
+  const isResponse = operation >= RESPONSES.first && operation <= RESPONSES.last;
+  return transport === XRC && !isResponse ? ["XRCETH"] : [];
+}
+
+function bthSection(view: DataView, opcode: string): Section {
+  const flags = view.getUint8(1);
+  return {
+    key: "bth",
+    title: "Base transport header (BTH)",
+    rows: [
+      row("opcode", opcode, `${opcode} (0x${view.getUint8(0).toString(16).padStart(2, "0")})`),
+      row("solicitedEvent", flags >> 7 === 1),
+      row("padCount", flags >> 4 & 3),
+      hexRow("pkey", view.getUint16(2), 4),
+      hexRow("destQp", uint24(view, 5), 6),
+      row("ackRequested", view.getUint8(8) >> 7 === 1),
+      row("psn", uint24(view, 9)),
+    ],
+  };
+}
+
+function extendedSection(name: Name, view: DataView, start: number): Section {
+  const { key, title, fields }: Extended = EXTENDED[name];
+  return {
+    key,
+    title: `${title[0]!.toUpperCase()}${title.slice(1)} header (${name})`,
+    rows: fields.map(([field, at, size, form]) =>
+      fieldRow(field, bigUint(view, start + at, size), size, form)
+    ),
+  };
+}
+
+function fieldRow(name: string, value: bigint, size: number, form: "count" | undefined): Row {
+  const text = form === "count" ? String(value) : `0x${value.toString(16).padStart(2 * size, "0")}`;
+  return row(name, size > 4 ? text : Number(value), text);
+}
+
+function payloadSection(view: DataView, at: number, length: number): Section {
+  const padding = view.getUint8(1) >> 4 & 3;
+  const size = Math.max(0, length - at - padding - ICRC_SIZE);
+  const there = Math.min(size, view.byteLength - at);
+  const text = there === size ? `${size} bytes` : `${size} bytes, of which ${there} are here`;
+  return { key: "payload", title: "Payload", rows: [row("length", size, text)] };
+}
+
+/** Checks that a header is there. */
+export function needBytes(
+  view: { readonly byteLength: number },
+  size: number,
+  header: string,
+): void {
+  if (view.byteLength >= size) return;
+  throw new CommandError(
+    `the packet ends within its ${header}: there are ${view.byteLength} of ${size} bytes`,
+  );
+}
+
+function bigUint(view: DataView, at: number, size: number): bigint {
+  let value = 0n;
+  for (let i = 0; i < size; i++) value = value << 8n | BigInt(view.getUint8(at + i));
+  return value;
+}
+
+function uint24(view: DataView, at: number): number {
+  return view.getUint8(at) << 16 | view.getUint16(at + 1);
+}

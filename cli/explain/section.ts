@@ -1,0 +1,55 @@
+/**
+ * Parts of an explanation.
+ *
+ * @module
+ */
+
+import { alignColumns } from "../table.ts";
+import type { Line } from "../terminal.ts";
+
+/** A fact, such as a field of a header. */
+export interface Row {
+  /** Its name: that of the module, or that of the specification. */
+  readonly name: string;
+  /** Its value, for JSON. */
+  readonly value: unknown;
+  /** The value for people. */
+  readonly text: string;
+}
+
+/** A heading with facts. */
+export interface Section {
+  /** Its name in JSON. */
+  readonly key: string;
+  /** The heading. */
+  readonly title: string;
+  /** The facts. */
+  readonly rows: readonly Row[];
+}
+
+/** A fact. Without a text its value is the text. */
+export function row(name: string, value: unknown, text: string = String(value)): Row {
+  return { name, value, text };
+}
+
+/** A hexadecimal number with a number of digits. */
+export function hexRow(name: string, value: number, digits: number): Row {
+  return row(name, value, `0x${value.toString(16).padStart(digits, "0")}`);
+}
+
+/** Sections as lines. */
+export function sectionLines(sections: readonly Section[]): Line[] {
+  return sections.flatMap(({ title, rows }, i): Line[] => [
+    ...i === 0 ? [] : [""],
+    [{ text: title, style: "bold" }],
+    ...alignColumns(rows.map(({ name, text }) => [`  ${name}`, text])),
+  ]);
+}
+
+/** Sections as a value for JSON. */
+export function sectionValues(sections: readonly Section[]): Record<string, unknown> {
+  return Object.fromEntries(sections.map(({ key, rows }) => [
+    key,
+    Object.fromEntries(rows.map(({ name, value }) => [name, value])),
+  ]));
+}

@@ -1,0 +1,169 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { CommandError } from "../../../cli/command.ts";
+import { explainParts, readPart } from "../../../cli/explain.ts";
+import { readHex } from "../../../cli/explain/hex_input.ts";
+import { run } from "../../../cli/run.ts";
+import { bth, completion, DATAGRAM, ethernet, hex, ipv4, ipv6, UDP } from "./packets.ts";
+import { recorder } from "./terminal.ts";
+
+const GRH_IPV4 = "00".repeat(20) + ipv4();
+const UD = 0x64;
+
+/** What `explain --json` prints. */
+async function explained(...operands: string[]): Promise<Record<string, Record<string, unknown>>> {
+  const recorded = recorder();
+  assertEquals(await run(["explain", "--json", ...operands], recorded.terminal), 0, recorded.err);
+  return JSON.parse(recorded.out);
+}
+
+async function faultOf(...operands: string[]): Promise<string> {
+  const recorded = recorder();
+  assertEquals(await run(["explain", ...operands], recorded.terminal), 1);
+  assertEquals(recorded.out, "");
+  return recorded.err;
+}
+
+const FROM_IPV4 = {
+  dgid: "::ffff:10.0.0.1",
+  sgidIndex: null,
+  hopLimit: 63,
+  trafficClass: 2,
+  flowLabel: 0,
+  dlid: 0,
+  sl: 0,
+  srcPathBits: 0,
+};
+const FROM_IPV6 = {
+  ...FROM_IPV4,
+  dgid: "fe80::1",
+  hopLimit: 64,
+  trafficClass: 0x23,
+  flowLabel: 0x456,
+};
+const SENDER = { remoteQpn: 0x22, remoteQkey: 0x1111_1111 };
+const UNKNOWN = { remoteQpn: null, remoteQkey: null };
+
+Deno.test("explain gives the reply path of a GRH", async () => {
+  assertEquals((await explained(GRH_IPV4)).reply, { ...FROM_IPV4, ...UNKNOWN });
+  assertEquals((await explained(ipv6(27))).reply, { ...FROM_IPV6, ...UNKNOWN });
+});
+
+Deno.test("explain gives the reply path of a completion and its GRH", async () => {
+  for (const operands of [[completion({}), GRH_IPV4], [GRH_IPV4, completion({})]]) {
+    const { reply, completion: wc } = await explained(...operands);
+    assertEquals(reply, { ...FROM_IPV4, sl: 3, remoteQpn: 0x22, remoteQkey: null });
+    assertEquals([wc!.status, wc!.byteLen, wc!.wcFlags, wc!.wrId], ["SUCCESS", 104, "GRH", "7"]);
+  }
+  const { reply } = await explained(completion({ wcFlags: 0, slid: 0x12 }));
+  assertEquals(reply, { dlid: 0x12, sl: 3, srcPathBits: 0, remoteQpn: 0x22, remoteQkey: null });
+});
+
+Deno.test("explain gives the reply path of each kind of RoCE packet", async () => {
+  const rest = bth(UD) + DATAGRAM;
+  for (
+    const [packet, path] of [
+      [ipv4() + UDP + rest, FROM_IPV4],
+      [ipv6(17) + UDP + rest, FROM_IPV6],
+      [ethernet(0x0800) + ipv4() + UDP + rest, FROM_IPV4],
+      [ethernet(0x86dd) + ipv6(17) + UDP + rest, FROM_IPV6],
+      [ethernet(0x8915) + ipv6(27) + rest, FROM_IPV6],
+      [ethernet(0x0800, 0xa064) + ipv4() + UDP + rest, { ...FROM_IPV4, sl: 5 }],
+      // Frames have at least 60 bytes.
+      [ethernet(0x0800) + ipv4() + UDP + rest + "00".repeat(9), FROM_IPV4],
+    ] as const
+  ) {
+    const { reply, bth, deth, payload } = await explained(packet);
+    assertEquals(reply, { ...path, ...SENDER });
+    assertEquals([bth!.opcode, bth!.destQp, bth!.psn], ["UD SEND Only", 0x11, 0x123]);
+    assertEquals(deth, { qkey: 0x1111_1111, srcQp: 0x22 });
+    assertEquals(payload, { length: 8 });
+  }
+});
+
+Deno.test("explain says why there is no reply path", async () => {
+  const none = async (...operands: string[]): Promise<unknown> =>
+    (await explained(...operands)).reply!.none;
+  assertEquals(
+    await none(completion({ status: 5 })),
+    "the request failed: the completion does not name a sender",
+  );
+  assertEquals(await none(completion({ opcode: 0 })), "the completion is not of a receive");
+  assertEquals(
+    await none(completion({})),
+    "the packet has a GRH: give the 40 bytes before its payload too",
+  );
+  assertEquals(await none("00".repeat(40)), "the GRH is neither an IPv4 nor an IPv6 header");
+  for (const multicast of ["00".repeat(20) + ipv4(0xe000_0001), ipv6(27, 0xff02n << 112n)]) {
+    assertStringIncludes(
+      String(await none(multicast)),
+      "the packet was sent to the multicast group ",
+    );
+  }
+  assertStringIncludes(
+    String(await none(ipv4() + UDP + bth(4) + "00".repeat(12))),
+    "RC SEND Only is a packet of a connection",
+  );
+});
+
+Deno.test("explain reads the headers after the BTH", async () => {
+  const write = bth(0x0b) + hex([0x1_0000_0000n, 8], [0xabcd, 4], [4096, 4], [0x12345678, 4]);
+  const { reth, immDt } = await explained(ipv4() + UDP + write + "00".repeat(4));
+  assertEquals(reth, { remoteAddr: "0x0000000100000000", rkey: 0xabcd, length: 4096 });
+  assertEquals(immDt, { immData: 0x12345678 });
+});
+
+Deno.test("readHex() reads what people paste", () => {
+  const bytes = Uint8Array.of(0x12, 0xab, 0xcd);
+  for (
+    const text of [
+      "12abcd",
+      "12 AB\n cd",
+      "0x12, 0xab, 0xcd",
+      "12:ab:cd\n",
+      "\t0x0000:  12ab\n\t0x0002:  cd\n",
+      "00000000: 12ab cd    ..x\n",
+      "        0x0000:  12ab cd    E.?\n",
+    ]
+  ) assertEquals(readHex(text), bytes, text);
+});
+
+Deno.test("explain refuses what it cannot read", async () => {
+  assertEquals(
+    await faultOf("xyz\x1b"),
+    'explain: "xyz\\u001b" is not hexadecimal; see explain --help\n',
+  );
+  assertStringIncludes(await faultOf("123"), "3 hexadecimal digits are no whole number of bytes");
+  assertStringIncludes(await faultOf("12"), "the 1 bytes are nothing known: a GRH has 40 bytes");
+  assertStringIncludes(await faultOf("00".repeat(65_537)), "there are more than 65536 bytes");
+  assertStringIncludes(
+    await faultOf("--as=packet", GRH_IPV4),
+    "the 40 bytes are no packet of RoCE",
+  );
+  assertStringIncludes(
+    await faultOf("--as=completion", GRH_IPV4),
+    "the 40 bytes are no completion: ",
+  );
+  assertStringIncludes(await faultOf(GRH_IPV4, GRH_IPV4), "only a work completion and its GRH");
+  assertStringIncludes(
+    await faultOf(ipv4() + UDP + bth(UD) + "1111"),
+    "the packet ends within its DETH: there are 14 of 20 bytes",
+  );
+});
+
+Deno.test("explain never fails otherwise, whatever the bytes are", () => {
+  const whole = Uint8Array.fromHex(ethernet(0x86dd) + ipv6(17) + UDP + bth(UD) + DATAGRAM);
+  let explainedCount = 0;
+  for (let round = 0; round < 20_000; round++) {
+    const bytes = whole.slice(round % 3 === 0 ? 14 : 0, whole.length - round % 41);
+    for (let i = 0; i < round % 4; i++) {
+      bytes[Math.random() * bytes.length | 0] = Math.random() * 256;
+    }
+    try {
+      explainParts([readPart(bytes)]);
+      explainedCount++;
+    } catch (error) {
+      if (!(error instanceof CommandError)) throw error;
+    }
+  }
+  assertEquals(explainedCount > 1000, true);
+});
