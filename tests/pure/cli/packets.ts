@@ -16,7 +16,8 @@ export function ipv4(daddr = 0x0a00_0002, protocol = 17): string {
 
 /** A GRH or an IPv6 header from fe80::1 to fe80::2. */
 export function ipv6(next: number, dgid = 0xfe80_0000_0000_0000_0000_0000_0000_0002n): string {
-  const first = hex([0x6230_0456, 4], [40, 2], [next, 1], [64, 1]);
+  const paylen = next === 17 ? 40 : 32;
+  const first = hex([0x6230_0456, 4], [paylen, 2], [next, 1], [64, 1]);
   return first + hex([0xfe80_0000_0000_0000_0000_0000_0000_0001n, 16], [dgid, 16]);
 }
 
