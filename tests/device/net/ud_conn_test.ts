@@ -1,6 +1,8 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { listenUd, type UdConn, type UdOptions } from "../../../net/mod.ts";
 import { deviceTest, RXE } from "../setup.ts";
+import { movingLink } from "../moving_link.ts";
+import { slowLink } from "../slow_link.ts";
 
 const QKEY = 0x1111_1111;
 
@@ -139,4 +141,161 @@ deviceTest("listenUd() and UdConn.send() refuse what cannot work", async () => {
   }
   await conn.send(bytes("still works"), conn.addr);
   assertEquals(text((await conn.receive())[0]), "still works");
+});
+
+deviceTest("listenUd() refuses unknown options and reads each option once", async () => {
+  const wrong = { device: RXE, qkey: QKEY, sendDeep: 5 } as unknown as UdOptions;
+  await assertRejects(() => listenUd(wrong), TypeError, '"sendDeep"');
+  await assertRejects(() => listenUd(null as unknown as UdOptions), TypeError);
+  for (
+    const name of ["port", "gidIndex", "recvDepth", "sendDepth", "maxQueued", "maxPeers", "spin"]
+  ) {
+    await assertRejects(() => listen({ [name]: "1" }), TypeError, name);
+    await assertRejects(() => listen({ [name]: -1 }), RangeError, name);
+  }
+  await assertRejects(() => listen({ device: 5 as unknown as string }), TypeError, "device");
+  let reads = 0;
+  await using conn = await listenUd({
+    device: RXE,
+    get qkey(): number {
+      reads++;
+      return QKEY;
+    },
+  });
+  assertEquals([reads, conn.addr.qkey], [1, QKEY]);
+});
+
+deviceTest("UdConn.receive() and send() reject arguments of the wrong type", async () => {
+  await using conn = await listen();
+  const signal = {} as AbortSignal;
+  await assertRejects(() => conn.receive(undefined, { signal }), TypeError, "signal");
+  await assertRejects(() => conn.send(bytes("x"), conn.addr, { signal }), TypeError, "signal");
+  await assertRejects(() => conn.receive([] as unknown as Uint8Array<ArrayBuffer>), TypeError);
+  await assertRejects(() => conn.send("x" as unknown as Uint8Array, conn.addr), TypeError);
+  const options = { sginal: signal } as object;
+  await assertRejects(() => conn.receive(undefined, options), TypeError, '"sginal"');
+});
+
+deviceTest("UdConn.send() answers with an address that another connection received", async () => {
+  await using server = await listen();
+  await using client = await listen();
+  await using other = await listen();
+  await client.send(bytes("a"), server.addr);
+  const [, from] = await server.receive();
+  await other.send(bytes("b"), from);
+  assertEquals(text((await client.receive())[0]), "b");
+});
+
+deviceTest("UdConn.receive() gives the same address for each datagram of a peer", async () => {
+  await using server = await listen();
+  await using one = await listen();
+  await using two = await listen();
+  const seen = new Set<unknown>();
+  for (let i = 0; i < 5; i++) {
+    for (const client of [one, two]) {
+      await client.send(bytes("x".repeat(i)), server.addr);
+      const [message, from] = await server.receive();
+      assertEquals([message.length, from.qpn], [i, client.addr.qpn]);
+      seen.add(from);
+    }
+  }
+  assertEquals(seen.size, 2);
+});
+
+deviceTest("UdConn keeps the order of datagrams while slots wrap around", async () => {
+  await using server = await listen({ recvDepth: 3, maxQueued: 2 });
+  await using client = await listen();
+  const buffer = new Uint8Array(8);
+  for (let i = 0; i < 20; i += 2) {
+    await client.send(bytes(String(i)), server.addr);
+    await client.send(bytes(String(i + 1)), server.addr);
+    assertEquals(text((await server.receive(buffer))[0]), String(i));
+    assertEquals(text((await server.receive())[0]), String(i + 1));
+  }
+  assertEquals(server.stats.dropped, 0);
+});
+
+deviceTest("UdConn drops the oldest datagrams when too many wait", async () => {
+  await using server = await listen({ recvDepth: 40, maxQueued: 2 });
+  await using client = await listen();
+  for (let i = 0; i < 10; i++) await client.send(bytes(String(i)), server.addr);
+  while (server.stats.received < 10) await new Promise((resolve) => setTimeout(resolve, 5));
+  assertEquals(server.stats.dropped, 8);
+  assertEquals(text((await server.receive())[0]), "8");
+  assertEquals(text((await server.receive())[0]), "9");
+});
+
+deviceTest("UdConn.receive() lets timers run while datagrams keep coming", async () => {
+  await using conn = await listen();
+  let ticked = false;
+  const timer = setTimeout(() => ticked = true, 1);
+  for (let i = 0; i < 100_000 && !ticked; i++) {
+    await conn.send(bytes("x"), conn.addr);
+    await conn.receive();
+  }
+  clearTimeout(timer);
+  assertEquals(ticked, true);
+});
+
+deviceTest("UdConn.receive() polls for a while before it waits", async () => {
+  await using server = await listen({ spin: 1000 });
+  await using client = await listen({ spin: 1000 });
+  const echo = (async () => {
+    for await (const [message, from] of server) await server.send(message, from);
+  })();
+  for (let i = 0; i < 200; i++) {
+    await client.send(bytes(String(i)), server.addr);
+    assertEquals(text((await client.receive())[0]), String(i));
+  }
+  server.close();
+  await echo;
+});
+
+deviceTest("UdConn.send() to a peer that does not answer delays nobody else", async () => {
+  using link = slowLink();
+  await using conn = await listenUd({ device: link.context.device.name, qkey: QKEY, sendDepth: 2 });
+  const gone = { ...conn.addr, gid: link.peer.grh.dgid.toString() };
+  await conn.send(bytes("own"), conn.addr);
+  await conn.receive();
+  const abort = new AbortController();
+  const lost = Array.from(
+    { length: 8 },
+    () => assertRejects(() => conn.send(bytes("x"), gone, { signal: abort.signal }), Error, "gone"),
+  );
+  for (let i = 0; i < 5; i++) {
+    await conn.send(bytes(String(i)), conn.addr);
+    assertEquals(text((await conn.receive())[0]), String(i));
+  }
+  assertEquals(conn.stats.sent, 6);
+  abort.abort(new Error("gone"));
+  await Promise.all(lost);
+});
+
+deviceTest("UdConn.close() ends sends that wait for an address handle", async () => {
+  using link = slowLink();
+  const conn = await listenUd({ device: link.context.device.name, qkey: QKEY });
+  const gone = { ...conn.addr, gid: link.peer.grh.dgid.toString() };
+  const lost = assertRejects(() => conn.send(bytes("x"), gone), Error);
+  conn.close();
+  conn.close();
+  await lost;
+  await conn[Symbol.asyncDispose]();
+});
+
+deviceTest("UdConn makes address handles again when the GIDs of the port change", async () => {
+  using link = await movingLink();
+  await link.add("10.8.0.1");
+  await using conn = await listenUd({ device: link.context.device.name, qkey: QKEY });
+  assertEquals(conn.addr.gid, "::ffff:10.8.0.1");
+  await conn.send(bytes("1"), conn.addr);
+  const [, from] = await conn.receive();
+  assertEquals(from.gid, "::ffff:10.8.0.1");
+  await link.add("10.9.1.2");
+  await link.remove("10.8.0.1");
+  while (conn.addr.gid !== "::ffff:10.9.1.2") await new Promise((r) => setTimeout(r, 5));
+  await conn.send(bytes("2"), conn.addr);
+  const [message, again] = await conn.receive();
+  assertEquals([text(message), again.gid], ["2", "::ffff:10.9.1.2"]);
+  // The packet was sent to an address that is not ours any more.
+  await assertRejects(() => conn.send(bytes("3"), from), Error);
 });

@@ -4,7 +4,8 @@
  * @module
  */
 
-import { type AhAttrInit, type Context, Gid, LinkLayer, PortFlags } from "../mod.ts";
+import { type AhAttrInit, type Context, Gid, LinkLayer, PortFlags } from "../../mod.ts";
+import { integer } from "../shared/checks.ts";
 
 /**
  * The address of a datagram peer: everything that another process needs to send to it. It is plain data, so it can be
@@ -19,53 +20,56 @@ export interface UdAddress {
   readonly lid: number;
   /** The queue pair of the peer, 24 bits. */
   readonly qpn: number;
-  /** The qkey that the peer accepts. */
+  /** The qkey that the peer accepts, 32 bits. */
   readonly qkey: number;
 }
 
 /** The local port that datagrams are sent from. */
 export interface LocalPort {
-  readonly context: Context;
   readonly port: number;
-  /** The index of the GID to send from. */
+  /** The GID to send from, and its index. */
+  readonly gid: Gid;
   readonly gidIndex: number;
+  /** Why it is this GID. */
+  readonly reason: string;
+  readonly lid: number;
   /** Whether every address needs a GRH: RoCE, and InfiniBand ports that say so. */
   readonly needsGrh: boolean;
 }
 
-/** Looks up what an address needs on a port. */
-export function localPort(context: Context, port: number, gidIndex: number): LocalPort {
-  const { linkLayer, flags } = context.queryPort(port);
+/** Looks up what addresses need on a port. It recommends a GID if the caller has not chosen one. */
+export function localPort(
+  context: Context,
+  port: number,
+  chosen: number | undefined,
+): LocalPort {
+  const { linkLayer, flags, lid } = context.queryPort(port);
   const needsGrh = linkLayer === LinkLayer.ETHERNET || (flags & PortFlags.GRH_REQUIRED) !== 0;
-  return { context, port, gidIndex, needsGrh };
+  const { gid, gidIndex, reason } = chosen === undefined ? context.recommendGid(port) : {
+    gid: context.queryGid(port, chosen),
+    gidIndex: chosen,
+    reason: "the caller chose it",
+  };
+  return { port, gid, gidIndex, reason, lid, needsGrh };
 }
 
 /**
- * Checks an address that comes from elsewhere, property by property.
+ * Reads an address that comes from elsewhere, each property once. The text of the GID is not parsed yet.
  *
  * @throws {TypeError} If a property has the wrong type.
  * @throws {RangeError} If a number is out of range.
  */
-export function checkUdAddress(address: UdAddress): UdAddress {
+export function readUdAddress(address: UdAddress): UdAddress {
   if (typeof address !== "object" || address === null) {
     throw new TypeError("Cannot use address: it is not an object");
   }
   const { transport, gid, lid, qpn, qkey } = address;
   if (transport !== "ud") throw new TypeError('Cannot use address: its transport is not "ud"');
-  Gid.parse(gid);
-  inRange(lid, "lid", 0xffff);
-  inRange(qpn, "qpn", 0xff_ffff);
-  inRange(qkey, "qkey", 0xffff_ffff);
+  if (typeof gid !== "string") throw new TypeError("Cannot use address: its gid is not a string");
+  integer(lid, "lid of address", 0, 0xffff);
+  integer(qpn, "qpn of address", 0, 0xff_ffff);
+  integer(qkey, "qkey of address", 0, 0xffff_ffff);
   return { transport, gid, lid, qpn, qkey };
-}
-
-function inRange(value: number, name: string, max: number): void {
-  if (!Number.isInteger(value)) {
-    throw new TypeError(`Cannot use address: its ${name} is not an integer`);
-  }
-  if (value < 0 || value > max) {
-    throw new RangeError(`Cannot use address: its ${name} ${value} is not within 0 to ${max}`);
-  }
 }
 
 /** The attributes of the address handle that reaches a peer. */

@@ -1,0 +1,145 @@
+/**
+ * Making a connection from this end.
+ *
+ * @module
+ */
+
+import { integer, readObject, text, type WaitOptions } from "../shared/checks.ts";
+import { Deadline } from "../shared/deadline.ts";
+import { orAborted } from "../shared/or_aborted.ts";
+import { closeOnAbort, readLine, writeAddress } from "./exchange.ts";
+import type { RcAddress } from "./rc_address.ts";
+import { type Preparation, prepare, type RcConn } from "./rc_conn.ts";
+import { checkRcOptions, RC_OPTIONS, type RcOptions, type RcSettings } from "./rc_options.ts";
+
+/**
+ * Gives the peer the address of this end, and returns that of the peer. What it returns is checked, so it may come from
+ * anybody: it is what `JSON.parse()` made of the message of the peer. It should end early if the signal aborts.
+ */
+export type RcExchange = (address: RcAddress, options: WaitOptions) => Promise<unknown>;
+
+/** The options of {@linkcode connectRc}: either `tcpPort` or `exchange` is needed. */
+export interface RcConnectOptions extends RcOptions {
+  /** The host that {@linkcode listenRc} listens on. The default is "127.0.0.1". */
+  readonly hostname?: string;
+  /** The TCP port that {@linkcode listenRc} listens on. */
+  readonly tcpPort?: number;
+  /**
+   * The exchange of addresses by any other means, with a peer that calls `connectRc` with `exchange` as well. Both ends must
+   * get the other's address at about the same time: an end retries for about two seconds (`timeout`, `retryCnt`).
+   */
+  readonly exchange?: RcExchange;
+}
+
+/**
+ * Connects to a peer.
+ *
+ * @example Over a channel of your own
+ * ```ts
+ * import { connectRc, type RcAddress, type RcConn } from "@rdma/ibverbs/net";
+ *
+ * function connect(socket: WebSocket): Promise<RcConn> {
+ *   const exchange = async (address: RcAddress): Promise<unknown> => {
+ *     const answer = Promise.withResolvers<string>();
+ *     socket.onmessage = ({ data }) => answer.resolve(data);
+ *     socket.send(JSON.stringify(address));
+ *     return JSON.parse(await answer.promise);
+ *   };
+ *   return connectRc({ exchange });
+ * }
+ * ```
+ *
+ * @throws {TypeError} If an option has the wrong type or is unknown.
+ * @throws {RangeError} If a number is out of range, or the device has no such port.
+ * @throws {Deno.errors.NotFound} If there is no such device, or the port has no usable GID.
+ * @throws {Deno.errors.InvalidData} If the peer sends something else than an address.
+ * @throws {Deno.errors.TimedOut} If it takes longer than `connectTimeout`.
+ * @throws {Deno.errors.ConnectionReset} If the peer does not answer.
+ * @throws {VerbsError} If the device refuses.
+ * @throws The reason of the signal, if it aborts.
+ */
+export async function connectRc(options: RcConnectOptions): Promise<RcConn> {
+  const names = [...RC_OPTIONS, "hostname", "tcpPort", "exchange"] as const;
+  const given = readObject(options, "options", names);
+  const settings = checkRcOptions(given);
+  const exchange = readExchange(given);
+  settings.signal?.throwIfAborted();
+  using deadline = handshakeDeadline(settings, []);
+  using preparation = prepare(settings);
+  return await exchange(preparation, deadline.signal);
+}
+
+type Exchange = (preparation: Preparation, signal: AbortSignal) => Promise<RcConn>;
+
+function readExchange(given: RcConnectOptions): Exchange {
+  const { hostname = "127.0.0.1", tcpPort, exchange } = given;
+  text(hostname, "hostname");
+  if ((tcpPort === undefined) === (exchange === undefined)) {
+    throw new TypeError("Cannot connect: exactly one of tcpPort and exchange is needed");
+  }
+  if (exchange === undefined) {
+    const port = integer(tcpPort!, "tcpPort", 1, 65535);
+    return (preparation, signal) => overTcp(preparation, { hostname, port }, signal);
+  }
+  if (typeof exchange !== "function") {
+    throw new TypeError("Cannot connect: exchange is not a function");
+  }
+  return (preparation, signal) => overExchange(preparation, exchange, signal);
+}
+
+async function overTcp(
+  preparation: Preparation,
+  address: { readonly hostname: string; readonly port: number },
+  signal: AbortSignal,
+): Promise<RcConn> {
+  const conn = await connectTcp(address, signal);
+  using _closing = closeOnAbort(conn, signal);
+  const peer = await abortable(signal, async () => {
+    await writeAddress(conn, preparation.address);
+    return await readLine(conn);
+  });
+  return await preparation.connect(peer, signal);
+}
+
+async function connectTcp(
+  address: { readonly hostname: string; readonly port: number },
+  signal: AbortSignal,
+): Promise<Deno.Conn> {
+  const connecting = Deno.connect(address);
+  try {
+    return await orAborted(connecting, signal);
+  } catch (error) {
+    // It may still succeed, when nobody waits for it any more.
+    connecting.then((conn) => conn.close(), () => {});
+    throw error;
+  }
+}
+
+async function overExchange(
+  preparation: Preparation,
+  exchange: RcExchange,
+  signal: AbortSignal,
+): Promise<RcConn> {
+  const call = async (): Promise<unknown> => await exchange(preparation.address, { signal });
+  const peer = await orAborted(call(), signal);
+  return await preparation.connect(peer, signal);
+}
+
+/** If the signal aborts, its reason is the error. */
+export async function abortable<T>(signal: AbortSignal, body: () => Promise<T>): Promise<T> {
+  try {
+    return await body();
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  }
+}
+
+/** The time that connecting may take. */
+export function handshakeDeadline(
+  { connectTimeout, signal }: RcSettings,
+  signals: readonly AbortSignal[],
+): Deadline {
+  const late = `Cannot connect: it took longer than ${connectTimeout} ms`;
+  return new Deadline(connectTimeout, late, [signal, ...signals]);
+}

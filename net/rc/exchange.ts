@@ -1,0 +1,70 @@
+/**
+ * The exchange of addresses over TCP: one line of JSON each way.
+ *
+ * @module
+ */
+
+import type { RcAddress } from "./rc_address.ts";
+
+/** The longest line that a peer may send. An address has about 200 bytes. */
+const MAX_LINE = 4096;
+const NEWLINE = 10;
+
+/** Sends an address. */
+export async function writeAddress(conn: Deno.Conn, address: RcAddress): Promise<void> {
+  const line = new TextEncoder().encode(`${JSON.stringify(address)}\n`);
+  for (let sent = 0; sent < line.length;) sent += await conn.write(line.subarray(sent));
+}
+
+/**
+ * Receives what a peer sends as its address. It may be any JSON value.
+ *
+ * @throws {Deno.errors.InvalidData} If it is not exactly one line of JSON, or too long.
+ */
+export async function readLine(conn: Deno.Conn): Promise<unknown> {
+  const buffer = new Uint8Array(MAX_LINE + 1);
+  let length = 0;
+  let end = -1;
+  while (end < 0) {
+    if (length > MAX_LINE) throw invalid(`it is longer than ${MAX_LINE} bytes`);
+    const count = await conn.read(buffer.subarray(length));
+    if (count === null) throw invalid(`it ends after ${length} bytes`);
+    end = buffer.subarray(0, length + count).indexOf(NEWLINE, length);
+    length += count;
+  }
+  if (end !== length - 1) throw invalid("something follows it");
+  return parse(buffer.subarray(0, end));
+}
+
+function parse(line: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(line));
+  } catch (error) {
+    throw invalid("it is not JSON", error);
+  }
+}
+
+function invalid(reason: string, cause?: unknown): Error {
+  return new Deno.errors.InvalidData(
+    `Cannot connect: the address of the peer is not valid: ${reason}`,
+    cause === undefined ? {} : { cause },
+  );
+}
+
+/** Closes a connection when a signal aborts: what waits for it ends. Returns what ends that. */
+export function closeOnAbort(conn: Deno.Conn, signal: AbortSignal): Disposable {
+  const close = (): void => {
+    try {
+      conn.close();
+    } catch {
+      // It was closed before.
+    }
+  };
+  signal.addEventListener("abort", close, { once: true });
+  return {
+    [Symbol.dispose]: () => {
+      signal.removeEventListener("abort", close);
+      close();
+    },
+  };
+}

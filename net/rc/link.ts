@@ -1,0 +1,443 @@
+import {
+  type SendRequest,
+  WcFlags,
+  WcOpcode,
+  WcStatus,
+  type WorkCompletion,
+  WorkCompletionError,
+  WorkCompletions,
+  WrOpcode,
+} from "../../mod.ts";
+import { orAborted } from "../shared/or_aborted.ts";
+import { nextTurn, Turns } from "../shared/turns.ts";
+import { Waiters } from "../shared/waiters.ts";
+import { creditsOf, encodeFrame, FrameType, typeOf } from "./frame.ts";
+import { FIRST_RECEIVE, Inbox } from "./inbox.ts";
+import { Outbox } from "./outbox.ts";
+import type { RcAddress } from "./rc_address.ts";
+import type { RcParts } from "./rc_parts.ts";
+
+/** What somebody who waits for a slot will post. It takes effect when it is the turn of the waiter. */
+interface Sending {
+  /** A message needs a slot and a credit, the end of the messages neither, another request a slot. */
+  readonly needs: "credit" | "slot" | "order";
+  readonly post: () => void;
+}
+
+/** Where a message goes. */
+interface Target {
+  readonly buffer: Uint8Array<ArrayBuffer> | undefined;
+}
+
+const BATCH = 64;
+/** How many empty polls may follow each other without a turn of the event loop. */
+const POLLS_PER_TURN = 8;
+
+const { CREDIT, HELLO, END, BYE, DATA } = FrameType;
+
+/**
+ * The protocol of a connection. Each message carries its type and new credits. A message of the application needs a credit:
+ * the peer has a receive for it. The others need none, because each end has a few receives more.
+ */
+export class Link {
+  /** Resolves when nothing waits for events any more. */
+  readonly ended: Promise<void>;
+  readonly #parts: RcParts;
+  readonly #inbox: Inbox;
+  readonly #outbox: Outbox;
+  readonly #batch: WorkCompletions = new WorkCompletions(BATCH);
+  readonly #receiving: Waiters<Target, Uint8Array<ArrayBuffer> | null> = new Waiters();
+  readonly #sending: Waiters<Sending, void> = new Waiters();
+  /** Those who wait until so many requests have completed. */
+  readonly #flushing: Waiters<{ readonly count: number }, void> = new Waiters();
+  readonly #greeting: Waiters<object, void> = new Waiters();
+  readonly #turns: Turns = new Turns();
+  readonly #abort: AbortController = new AbortController();
+  #keepAlive: ReturnType<typeof setInterval> | undefined;
+  #peer: RcAddress | undefined;
+  /** How many messages the peer has receives for. */
+  #credits = 0;
+  /** How many messages were consumed without telling the peer. */
+  #owed = 0;
+  #greeted = false;
+  /** The peer sends no more messages. */
+  #peerEnded = false;
+  /** The peer has closed the connection. */
+  #peerLeft = false;
+  #ended = false;
+  /** Why nothing works any more. */
+  #failure: unknown;
+  /** A request was flushed: the reason is in another completion. */
+  #flushed: WorkCompletion | undefined;
+  /** The requests that were posted when it was last checked whether the peer is there. */
+  #checked = 0;
+
+  /** Posts all receives. */
+  constructor(parts: RcParts) {
+    const { qp, sendMemory, recvMemory, settings } = parts;
+    this.#parts = parts;
+    this.#outbox = new Outbox(qp, sendMemory, settings.maxMessage);
+    this.#inbox = new Inbox(qp, recvMemory, settings.maxMessage, settings.credits);
+    this.ended = this.#pump().catch((error) => this.#fail(error));
+  }
+
+  /** The longest message that the peer receives and a slot has room for. */
+  get maxMessage(): number {
+    const { maxMessage } = this.#parts.settings;
+    return Math.min(maxMessage, this.#peer?.maxMessage ?? maxMessage);
+  }
+
+  /** Whether the peer has closed the connection, or it is broken. */
+  get isOver(): boolean {
+    return this.#peerLeft || this.#failure !== undefined;
+  }
+
+  /** Begins to send to a peer whose address the queue pair has. */
+  start(peer: RcAddress): void {
+    this.#peer = peer;
+    this.#credits += peer.credits;
+    const { keepAlive } = this.#parts.settings;
+    if (keepAlive > 0) this.#keepAlive = setInterval(() => this.#checkPeer(), keepAlive);
+  }
+
+  /** Tells the peer that this end is ready. */
+  hello(): void {
+    this.#control(HELLO);
+  }
+
+  /** Waits until the peer is ready. */
+  async greeted(signal: AbortSignal): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure;
+    if (!this.#greeted) await this.#greeting.wait({}, signal);
+  }
+
+  /** The next message; null if the peer sends none any more. */
+  receive(
+    buffer: Uint8Array<ArrayBuffer> | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<Uint8Array<ArrayBuffer> | null> {
+    try {
+      signal?.throwIfAborted();
+      if (this.#abort.signal.aborted) throw this.#failure;
+      if (this.#receiving.size === 0 && this.#turns.mayContinue()) {
+        if (this.#inbox.size === 0) this.#drain();
+        const message = this.#next(buffer);
+        if (message !== undefined) return Promise.resolve(message);
+      }
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    const received = this.#receiving.wait({ buffer }, signal);
+    nextTurn().then(() => this.#serveReceives());
+    return received;
+  }
+
+  /** The next message; null at the end; undefined if there is none yet. */
+  #next(buffer: Uint8Array<ArrayBuffer> | undefined): Uint8Array<ArrayBuffer> | null | undefined {
+    if (this.#inbox.size === 0) {
+      if (this.#peerEnded) return null;
+      if (this.#failure !== undefined) throw this.#failure;
+      return undefined;
+    }
+    const message = this.#inbox.take(buffer, this.#failure !== undefined);
+    this.#owed++;
+    this.#giveCredits();
+    return message;
+  }
+
+  #serveReceives(): void {
+    if (this.#abort.signal.aborted) return;
+    let waiter: Target | undefined;
+    while ((waiter = this.#receiving.first) !== undefined) {
+      try {
+        const message = this.#next(waiter.buffer);
+        if (message === undefined) return;
+        this.#receiving.resolve(waiter, message);
+      } catch (error) {
+        this.#receiving.reject(waiter, error);
+      }
+    }
+  }
+
+  /** Sends a message. It resolves when the message is copied and posted. */
+  send(message: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
+    const post = (): void => {
+      const owed = this.#owed;
+      this.#outbox.send(message, encodeFrame(DATA, owed));
+      this.#owed -= owed;
+      this.#credits--;
+    };
+    return this.#post({ needs: "credit", post }, signal);
+  }
+
+  /** Posts a request that uses bytes of a slot, and waits for its completion. */
+  async operate<T>(
+    request: SendRequest,
+    length: number,
+    data: Uint8Array | undefined,
+    finish: (bytes: Uint8Array<ArrayBuffer>) => T,
+    signal: AbortSignal | undefined,
+  ): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    // The result is in a slot that the next request may use.
+    const completion = {
+      resolve: (bytes: Uint8Array<ArrayBuffer>): void => resolve(finish(bytes)),
+      reject,
+    };
+    const post = (): void => this.#outbox.operate(request, length, data, completion);
+    await this.#post({ needs: "slot", post }, signal);
+    return await orAborted(promise, signal);
+  }
+
+  /** Posts now if nobody else waits, or else in turn. */
+  #post(sending: Sending, signal: AbortSignal | undefined): Promise<void> {
+    try {
+      signal?.throwIfAborted();
+      this.#assertSending(sending);
+      if (this.#sending.size === 0 && this.#turns.mayContinue()) {
+        if (!this.#mayPost(sending)) this.#drain();
+        this.#assertSending(sending);
+        if (this.#mayPost(sending)) {
+          sending.post();
+          return Promise.resolve();
+        }
+      }
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    const posted = this.#sending.wait(sending, signal);
+    nextTurn().then(() => this.#serveSends());
+    return posted;
+  }
+
+  #assertSending({ needs }: Sending): void {
+    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#peerLeft) throw peerLeft();
+    if (needs === "credit" && this.#ended) {
+      throw new Deno.errors.BadResource("Cannot send: the end of the messages was sent");
+    }
+  }
+
+  #mayPost({ needs }: Sending): boolean {
+    if (needs === "order") return true;
+    return this.#outbox.hasSlot && (needs === "slot" || this.#credits > 0);
+  }
+
+  /** Messages that wait for credits stop other messages, and do not stop other requests. */
+  #serveSends(): void {
+    let isBlocked = false;
+    for (const sending of this.#sending.all()) {
+      if (isBlocked && sending.needs !== "slot") continue;
+      if (!this.#mayPost(sending)) {
+        isBlocked ||= sending.needs === "credit";
+        continue;
+      }
+      try {
+        this.#assertSending(sending);
+        sending.post();
+        this.#sending.resolve(sending, undefined);
+      } catch (error) {
+        this.#sending.reject(sending, error);
+      }
+    }
+  }
+
+  /** Waits until the device of the peer has acknowledged everything that was posted. */
+  async flush(signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    if (this.#failure !== undefined) throw this.#failure;
+    const count = this.#outbox.posted;
+    this.#drain();
+    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#outbox.completed < count) await this.#flushing.wait({ count }, signal);
+  }
+
+  /** Sends no more messages. Those that wait for credits are sent first. */
+  async end(signal: AbortSignal | undefined): Promise<void> {
+    if (this.#ended) return;
+    const post = (): void => {
+      if (!this.#ended) this.#control(END);
+      this.#ended = true;
+    };
+    await this.#post({ needs: "order", post }, signal);
+  }
+
+  /** This end closes the connection: it tells the peer, and ends the waits of callers. */
+  leave(reason: Error): void {
+    this.#sending.rejectAll(reason);
+    this.#receiving.rejectAll(reason);
+    if (!this.isOver) this.#control(BYE);
+    this.#ended = true;
+  }
+
+  #control(type: FrameType): boolean {
+    const owed = this.#owed;
+    const immData = encodeFrame(type, owed);
+    const opcode = WrOpcode.SEND_WITH_IMM;
+    const posted = this.#outbox.control({ opcode, immData });
+    if (posted) this.#owed -= owed;
+    return posted;
+  }
+
+  /** Messages carry credits as well, so a message for credits alone is sent only if half of them are owed. */
+  #giveCredits(): void {
+    const { credits } = this.#parts.settings;
+    if (2 * this.#owed < credits || this.#peerEnded || this.isOver) return;
+    this.#control(CREDIT);
+  }
+
+  /** An empty write is acknowledged by the device of the peer. It needs no receive and no key. */
+  #checkPeer(): void {
+    const { posted, completed } = this.#outbox;
+    const isIdle = posted === this.#checked && completed === posted;
+    this.#checked = posted;
+    if (!isIdle || this.isOver) return;
+    try {
+      this.#outbox.control({ opcode: WrOpcode.RDMA_WRITE, remoteAddr: 0, rkey: 0 });
+      this.#checked = this.#outbox.posted;
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  async #pump(): Promise<void> {
+    const { cq } = this.#parts;
+    const { signal } = this.#abort;
+    while (this.#failure === undefined) {
+      if (this.#drain() === 0 && !await this.#spin()) {
+        cq.reqNotify();
+        if (this.#drain() === 0) await cq.channel!.getCqEvent({ signal });
+      }
+      await nextTurn();
+      this.#failIfFlushed();
+    }
+  }
+
+  async #spin(): Promise<boolean> {
+    const { spin } = this.#parts.settings;
+    for (let polls = 1; polls <= spin && this.#isAwaited(); polls++) {
+      if (this.#drain() > 0) return true;
+      if (polls % POLLS_PER_TURN === 0) await nextTurn();
+    }
+    return false;
+  }
+
+  #isAwaited(): boolean {
+    return this.#receiving.size > 0 || this.#sending.size > 0 ||
+      this.#outbox.completed < this.#outbox.posted;
+  }
+
+  #drain(): number {
+    if (this.#failure !== undefined) return 0;
+    const batch = this.#batch;
+    const count = this.#parts.cq.pollInto(batch);
+    for (let i = 0; i < count && this.#failure === undefined; i++) this.#take(i);
+    if (count > 0 && this.#failure === undefined) this.#serve();
+    return count;
+  }
+
+  #serve(): void {
+    this.#giveCredits();
+    for (const waiter of this.#flushing.all()) {
+      if (waiter.count > this.#outbox.completed) break;
+      this.#flushing.resolve(waiter, undefined);
+    }
+    this.#serveReceives();
+    this.#serveSends();
+  }
+
+  #take(index: number): void {
+    const batch = this.#batch;
+    const id = batch.wrIdLow(index);
+    const isRecv = id >= FIRST_RECEIVE;
+    const status = batch.status(index);
+    if (status === WcStatus.WR_FLUSH_ERR) this.#flushed ??= batch.at(index);
+    else if (status !== WcStatus.SUCCESS) this.#break(batch.at(index), isRecv ? undefined : id);
+    else if (isRecv) this.#receiveFrame(id - FIRST_RECEIVE, index);
+    else this.#outbox.complete(id);
+  }
+
+  #receiveFrame(slot: number, index: number): void {
+    const batch = this.#batch;
+    const hasImm = (batch.wcFlags(index) & WcFlags.WITH_IMM) !== 0 &&
+      batch.opcode(index) === WcOpcode.RECV;
+    const immData = hasImm ? batch.immData(index) : 0;
+    const type = typeOf(immData);
+    this.#credits += creditsOf(immData);
+    if (this.#peer !== undefined && this.#credits > this.#peer.credits) {
+      return this.#violate("it gives more credits than it has");
+    }
+    if (type === DATA) {
+      if (this.#peerEnded) return this.#violate("it sends a message after its end");
+      if (!this.#inbox.add(slot, batch.byteLen(index))) {
+        this.#violate("it sends more messages than it has credits for");
+      }
+      return;
+    }
+    this.#inbox.post(slot);
+    if (type === HELLO) this.#greet();
+    else if (type === END) this.#peerEnded = true;
+    else if (type === BYE) this.#leave();
+    else if (type !== CREDIT) this.#violate("it sends a message of an unknown type");
+  }
+
+  #greet(): void {
+    this.#greeted = true;
+    for (const waiter of this.#greeting.all()) this.#greeting.resolve(waiter, undefined);
+  }
+
+  #leave(): void {
+    this.#peerEnded = this.#peerLeft = true;
+    clearInterval(this.#keepAlive);
+    this.#sending.rejectAll(peerLeft());
+    this.#greeting.rejectAll(peerLeft());
+  }
+
+  #violate(what: string): void {
+    this.#fail(
+      new Deno.errors.InvalidData(`Cannot use connection: the peer broke the protocol: ${what}`),
+    );
+  }
+
+  /** A request has failed, and the queue pair is in an error state. `id` is that of a send. */
+  #break(wc: WorkCompletion, id: number | undefined): void {
+    const cause = new WorkCompletionError(wc);
+    if (id !== undefined) this.#outbox.fail(id, cause);
+    this.#fail(broken(cause));
+  }
+
+  /** A request is flushed after the one that has failed. If the latter is one of the peer, this end does not see it. */
+  #failIfFlushed(): void {
+    if (this.#flushed === undefined) return;
+    this.#drain();
+    this.#fail(broken(new WorkCompletionError(this.#flushed)));
+  }
+
+  /** Messages that were received stay. */
+  #fail(reason: unknown): void {
+    if (this.#failure !== undefined) return;
+    this.#failure = reason;
+    clearInterval(this.#keepAlive);
+    this.#outbox.failAll(reason);
+    for (const waiters of [this.#sending, this.#flushing, this.#greeting]) {
+      waiters.rejectAll(reason);
+    }
+    this.#serveReceives();
+  }
+
+  /** Ends all waits. */
+  close(reason: Error): void {
+    this.#fail(reason);
+    this.#failure = reason;
+    this.#abort.abort(reason);
+    this.#receiving.rejectAll(reason);
+  }
+}
+
+function broken(cause: WorkCompletionError): Error {
+  return new Deno.errors.ConnectionReset(`The connection is broken. ${cause.message}`, { cause });
+}
+
+function peerLeft(): Error {
+  return new Deno.errors.ConnectionReset("Cannot send: the peer has closed the connection");
+}

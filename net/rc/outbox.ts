@@ -1,0 +1,119 @@
+import {
+  type MemoryRegion,
+  type QueuePair,
+  type SendRequest,
+  SendRequests,
+  WrOpcode,
+} from "../../mod.ts";
+import { CONTROL_SENDS } from "./rc_parts.ts";
+
+/** Somebody who waits for the completion of one request. */
+export interface Completion {
+  /** It succeeded. The bytes are those of its slot. */
+  readonly resolve: (bytes: Uint8Array<ArrayBuffer>) => void;
+  /** It failed. */
+  readonly reject: (reason: unknown) => void;
+}
+
+/** Requests in progress. Requests of one queue pair complete in the order in which they were posted. */
+export class Outbox {
+  readonly #qp: QueuePair;
+  readonly #mr: MemoryRegion;
+  readonly #bytes: Uint8Array<ArrayBuffer>;
+  readonly #slotSize: number;
+  readonly #messages: SendRequests;
+  readonly #free: number[];
+  readonly #freeControls: number[];
+  readonly #waiting: (Completion | undefined)[];
+  /** How many requests were posted, and how many have completed. */
+  posted = 0;
+  completed = 0;
+
+  /** Prepares a message for each slot. */
+  constructor(qp: QueuePair, mr: MemoryRegion, slotSize: number) {
+    const slots = mr.length / slotSize;
+    this.#qp = qp;
+    this.#mr = mr;
+    this.#bytes = mr.bytes();
+    this.#slotSize = slotSize;
+    this.#messages = new SendRequests({ capacity: slots });
+    this.#waiting = new Array(slots).fill(undefined);
+    for (let i = 0; i < slots; i++) {
+      const sge = mr.slice(i * slotSize, slotSize);
+      this.#messages.set(i, { wrId: i, opcode: WrOpcode.SEND_WITH_IMM, sge });
+    }
+    this.#free = Array.from({ length: slots }, (_, i) => slots - 1 - i);
+    this.#freeControls = Array.from({ length: CONTROL_SENDS }, (_, i) => slots + i);
+  }
+
+  /** Whether there is a free slot. */
+  get hasSlot(): boolean {
+    return this.#free.length > 0;
+  }
+
+  /** Copies a message to a free slot and posts it. */
+  send(message: Uint8Array, immData: number): void {
+    const slot = this.#free.at(-1)!;
+    this.#bytes.set(message, slot * this.#slotSize);
+    this.#messages.setLength(slot, message.length);
+    this.#messages.setImmData(slot, immData);
+    this.#qp.postSend(this.#messages, 1, slot);
+    this.#free.pop();
+    this.posted++;
+  }
+
+  /** Posts a request that uses `length` bytes of a free slot. `data` is copied there first. */
+  operate(
+    request: SendRequest,
+    length: number,
+    data: Uint8Array | undefined,
+    completion: Completion,
+  ): void {
+    const slot = this.#free.at(-1)!;
+    const start = slot * this.#slotSize;
+    if (data !== undefined) this.#bytes.set(data, start);
+    this.#qp.postSend({ ...request, wrId: slot, sge: this.#mr.slice(start, length) });
+    this.#free.pop();
+    this.#waiting[slot] = completion;
+    this.posted++;
+  }
+
+  /** Posts a request without memory. Returns whether there was room for one. */
+  control(request: SendRequest): boolean {
+    const id = this.#freeControls.at(-1);
+    if (id === undefined) return false;
+    this.#qp.postSend({ ...request, wrId: id });
+    this.#freeControls.pop();
+    this.posted++;
+    return true;
+  }
+
+  /** Notes that a request has succeeded. */
+  complete(id: number): void {
+    this.completed++;
+    this.#release(id)?.resolve(this.#bytes.subarray(id * this.#slotSize));
+  }
+
+  /** Notes that a request has failed. */
+  fail(id: number, reason: unknown): void {
+    this.completed++;
+    this.#release(id)?.reject(reason);
+  }
+
+  #release(id: number): Completion | undefined {
+    const slots = this.#waiting.length;
+    (id < slots ? this.#free : this.#freeControls).push(id);
+    if (id >= slots) return undefined;
+    const completion = this.#waiting[id];
+    this.#waiting[id] = undefined;
+    return completion;
+  }
+
+  /** Nothing completes any more. */
+  failAll(reason: unknown): void {
+    for (const [i, completion] of this.#waiting.entries()) {
+      this.#waiting[i] = undefined;
+      completion?.reject(reason);
+    }
+  }
+}

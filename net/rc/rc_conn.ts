@@ -1,0 +1,446 @@
+/**
+ * Messages and remote memory over a reliable connection.
+ *
+ * @module
+ */
+
+import { MemoryRegion, type SendRequest, WrOpcode } from "../../mod.ts";
+import { byteArray, integer, readSignal, type WaitOptions } from "../shared/checks.ts";
+import { Link } from "./link.ts";
+import { type RcAddress, readRcAddress } from "./rc_address.ts";
+import type { RcSettings } from "./rc_options.ts";
+import { RcParts, REMOTE_ACCESS } from "./rc_parts.ts";
+import { ExposedMemory, partOf, type RemoteMemory } from "./remote_memory.ts";
+
+/** An atomic works on 8 bytes. */
+const ATOMIC_SIZE = 8;
+
+/** One end of a connection that is being made. */
+export interface Preparation extends Disposable {
+  /** What the peer needs. */
+  readonly address: RcAddress;
+  /**
+   * Connects to the peer. An end that the peer waits for gives `answer`: it is called when this end is ready to receive, and
+   * this end sends nothing before the peer does.
+   */
+  readonly connect: (
+    peer: unknown,
+    signal: AbortSignal,
+    answer?: () => Promise<void>,
+  ) => Promise<RcConn>;
+}
+
+/** Makes one end of a connection. */
+export let prepare: (settings: RcSettings) => Preparation;
+
+/**
+ * A reliable connection (RC) with messages, streams and remote memory. {@linkcode connectRc} and {@linkcode listenRc} make
+ * it.
+ *
+ * **Messages.** {@linkcode RcConn.send} waits while the peer has no receive for the message, so a slow peer slows the
+ * sender down. Messages arrive in order, each once. A message that {@linkcode RcConn.flush} has waited for is in the memory
+ * of the peer.
+ *
+ * **Errors.** If the peer is gone, or breaks the protocol, the connection is broken: messages that were received can still
+ * be read, and everything else rejects.
+ *
+ * @example Messages
+ * ```ts
+ * import { connectRc } from "@rdma/ibverbs/net";
+ *
+ * async function greet(): Promise<void> {
+ *   await using conn = await connectRc({ hostname: "10.0.0.2", tcpPort: 18515 });
+ *   await conn.send(new TextEncoder().encode("hello"));
+ *   const reply = await conn.receive(); // null if the peer has closed the connection
+ *   console.log(reply && new TextDecoder().decode(reply));
+ * }
+ * ```
+ *
+ * @example Memory of the peer
+ * ```ts
+ * import type { RcConn, RemoteMemory } from "@rdma/ibverbs/net";
+ *
+ * async function share(conn: RcConn): Promise<void> {
+ *   const memory = await conn.expose(4096);
+ *   await conn.send(new TextEncoder().encode(JSON.stringify(memory.remote)));
+ * }
+ *
+ * async function count(conn: RcConn): Promise<bigint> {
+ *   const message = new TextDecoder().decode((await conn.receive())!);
+ *   const memory: RemoteMemory = JSON.parse(message);
+ *   return await conn.fetchAdd(memory, 0, 1n);
+ * }
+ * ```
+ */
+export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8Array<ArrayBuffer>> {
+  /** The address of the peer. */
+  readonly peer: RcAddress;
+  readonly #parts: RcParts;
+  readonly #link: Link;
+  #closing: Promise<void> | undefined;
+  #isClosed = false;
+  #readable: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
+  #writable: WritableStream<Uint8Array> | undefined;
+
+  static {
+    prepare = (settings) => {
+      using stack = new DisposableStack();
+      const parts = stack.use(new RcParts(settings));
+      const { address } = parts;
+      const link = stack.adopt(new Link(parts), (link) => link.close(closedError()));
+      const owned = stack.move();
+      return {
+        address,
+        connect: async (value, signal, answer) => {
+          const peer = readRcAddress(value);
+          await parts.activate(peer, signal);
+          signal.throwIfAborted();
+          link.start(peer);
+          if (answer === undefined) link.hello();
+          else await answer();
+          await link.greeted(signal);
+          if (answer !== undefined) link.hello();
+          owned.move();
+          return new RcConn(parts, link, peer);
+        },
+        [Symbol.dispose]: () => owned.dispose(),
+      };
+    };
+  }
+
+  private constructor(parts: RcParts, link: Link, peer: RcAddress) {
+    this.peer = peer;
+    this.#parts = parts;
+    this.#link = link;
+  }
+
+  /** The longest message in bytes, which both ends can handle. */
+  get maxMessage(): number {
+    return this.#link.maxMessage;
+  }
+
+  /**
+   * Waits for the next message.
+   *
+   * @param p The buffer that the message is written to. A new one is made if it is left out.
+   * @returns The message; `null` if the peer sends none any more.
+   * @throws {TypeError} If an argument has the wrong type.
+   * @throws {RangeError} If the message is longer than `p`. The next call gets it.
+   * @throws {Deno.errors.ConnectionReset} If the connection is broken.
+   * @throws {Deno.errors.InvalidData} If the peer broke the protocol.
+   * @throws {Deno.errors.BadResource} If this end is closed.
+   * @throws The reason of the signal, if it aborts.
+   */
+  receive(
+    p?: Uint8Array<ArrayBuffer>,
+    options?: WaitOptions,
+  ): Promise<Uint8Array<ArrayBuffer> | null> {
+    try {
+      const signal = readSignal(options);
+      if (p !== undefined) byteArray(p, "p");
+      this.#assertOpen();
+      return this.#link.receive(p, signal);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  /**
+   * Sends a message. It waits while the peer has no receive for it, and while `sendDepth` requests are in progress. It
+   * resolves when the message is copied: {@linkcode RcConn.flush} waits until it has arrived. The message must not change
+   * before.
+   *
+   * @param p The message, at most {@linkcode RcConn.maxMessage} bytes.
+   * @returns The number of bytes.
+   * @throws {TypeError} If an argument has the wrong type.
+   * @throws {RangeError} If the message is too long.
+   * @throws {Deno.errors.ConnectionReset} If the connection is broken, or the peer has closed it.
+   * @throws {Deno.errors.BadResource} If this end is closed, or {@linkcode RcConn.writable} is.
+   * @throws The reason of the signal, if it aborts.
+   */
+  async send(p: Uint8Array, options?: WaitOptions): Promise<number> {
+    const signal = readSignal(options);
+    const { length } = byteArray(p, "message");
+    if (length > this.maxMessage) {
+      throw new RangeError(
+        `Cannot send: the message has ${length} bytes, and maxMessage is ${this.maxMessage}`,
+      );
+    }
+    this.#assertOpen();
+    await this.#link.send(p, signal);
+    return length;
+  }
+
+  /**
+   * Waits until everything that was sent has arrived in the memory of the peer.
+   *
+   * @throws {Deno.errors.ConnectionReset} If the connection is broken.
+   * @throws {Deno.errors.BadResource} If this end is closed.
+   * @throws The reason of the signal, if it aborts.
+   */
+  async flush(options?: WaitOptions): Promise<void> {
+    const signal = readSignal(options);
+    this.#assertOpen();
+    await this.#link.flush(signal);
+  }
+
+  /**
+   * The messages of the peer as a stream of bytes. The boundaries of messages have no meaning. Reading slowly slows the
+   * peer down.
+   */
+  get readable(): ReadableStream<Uint8Array<ArrayBuffer>> {
+    return this.#readable ??= new ReadableStream({
+      pull: async (controller) => {
+        const message = await this.receive();
+        if (message === null) controller.close();
+        else controller.enqueue(message);
+      },
+    }, { highWaterMark: 0 });
+  }
+
+  /**
+   * A stream of bytes to the peer. It sends messages of at most {@linkcode RcConn.maxMessage} bytes, and waits while the
+   * peer has no receives. Closing it ends {@linkcode RcConn.readable} of the peer; this end can still receive. Aborting it
+   * closes the connection at once.
+   */
+  get writable(): WritableStream<Uint8Array> {
+    return this.#writable ??= new WritableStream({
+      write: async (chunk) => {
+        const { length } = byteArray(chunk, "chunk");
+        for (let start = 0; start < length; start += this.maxMessage) {
+          await this.send(chunk.subarray(start, start + this.maxMessage));
+        }
+      },
+      close: async () => {
+        this.#assertOpen();
+        await this.#link.end(undefined);
+        await this.#link.flush(undefined);
+      },
+      abort: () => this[Symbol.dispose](),
+    });
+  }
+
+  /**
+   * Shares memory with the peer: it may write, read and do atomics there with {@linkcode ExposedMemory.remote}. The memory is
+   * shared until it or the connection is closed.
+   *
+   * @param source A length in bytes, or a buffer.
+   * @throws {TypeError} If an argument has the wrong type.
+   * @throws {RangeError} If there is no byte to share.
+   * @throws {VerbsError} If the device refuses. ENOMEM mostly means the limit on locked memory.
+   * @throws {Deno.errors.BadResource} If this end is closed.
+   */
+  async expose(
+    source: number | ArrayBufferLike | ArrayBufferView,
+    options?: WaitOptions,
+  ): Promise<ExposedMemory> {
+    const signal = readSignal(options);
+    this.#assertOpen();
+    const mr = await MemoryRegion.create(this.#parts.pd, source, REMOTE_ACCESS, { signal });
+    return new ExposedMemory(mr);
+  }
+
+  /**
+   * Writes to memory of the peer, which does not notice it. It resolves when the bytes are there.
+   *
+   * @param memory The memory.
+   * @param offset Where to write, in bytes from the start of the memory.
+   * @param data The bytes. They must not change before the promise resolves.
+   * @throws {TypeError} If an argument has the wrong type.
+   * @throws {RangeError} If a number is out of range, or the bytes do not fit.
+   * @throws {WorkCompletionError} If the peer does not allow it. The connection is broken then.
+   * @throws {Deno.errors.ConnectionReset} If the connection is broken.
+   * @throws {Deno.errors.BadResource} If this end is closed.
+   * @throws The reason of the signal, if it aborts. A write that has begun goes on.
+   */
+  async write(
+    memory: RemoteMemory,
+    offset: number,
+    data: Uint8Array,
+    options?: WaitOptions,
+  ): Promise<void> {
+    const signal = readSignal(options);
+    const { length } = byteArray(data, "data");
+    const { remoteAddr, rkey } = partOf(memory, offset, length);
+    this.#assertOpen();
+    await Promise.all(this.#pieces(length, (start, size) => {
+      const opcode = WrOpcode.RDMA_WRITE;
+      const request = { opcode, remoteAddr: remoteAddr + BigInt(start), rkey };
+      const piece = data.subarray(start, start + size);
+      return this.#link.operate(request, size, piece, () => {}, signal);
+    }));
+  }
+
+  /**
+   * Reads memory of the peer, which does not notice it.
+   *
+   * @param memory The memory.
+   * @param offset Where to read, in bytes from the start of the memory.
+   * @param length The number of bytes, or the buffer that they are written to.
+   * @returns The bytes.
+   * @throws As {@linkcode RcConn.write}.
+   */
+  async read(
+    memory: RemoteMemory,
+    offset: number,
+    length: number | Uint8Array<ArrayBuffer>,
+    options?: WaitOptions,
+  ): Promise<Uint8Array<ArrayBuffer>> {
+    const signal = readSignal(options);
+    const size = typeof length === "number"
+      ? integer(length, "length", 0, 2 ** 32)
+      : byteArray(length, "buffer").length;
+    const { remoteAddr, rkey } = partOf(memory, offset, size);
+    this.#assertOpen();
+    const buffer = typeof length === "number" ? new Uint8Array(size) : length;
+    await Promise.all(this.#pieces(size, (start, size) => {
+      const opcode = WrOpcode.RDMA_READ;
+      const request = { opcode, remoteAddr: remoteAddr + BigInt(start), rkey };
+      const finish = (bytes: Uint8Array): void => buffer.set(bytes.subarray(0, size), start);
+      return this.#link.operate(request, size, undefined, finish, signal);
+    }));
+    return buffer;
+  }
+
+  /** Splits bytes into pieces that fit slots. */
+  #pieces(length: number, use: (start: number, size: number) => Promise<void>): Promise<void>[] {
+    const { maxMessage } = this.#parts.settings;
+    return Array.from({ length: Math.ceil(length / maxMessage) }, (_, i) => {
+      const start = i * maxMessage;
+      return use(start, Math.min(maxMessage, length - start));
+    });
+  }
+
+  /**
+   * Adds to 8 bytes of the peer's memory in one step that no other atomic interrupts. The bytes are a number in the byte
+   * order of the peer.
+   *
+   * @param memory The memory.
+   * @param offset Where the 8 bytes are, in bytes from the start of the memory. The address must be a multiple of 8.
+   * @param add The number to add, 64 bits. The sum is taken modulo 2^64.
+   * @returns The number before.
+   * @throws As {@linkcode RcConn.write}.
+   */
+  async fetchAdd(
+    memory: RemoteMemory,
+    offset: number,
+    add: bigint,
+    options?: WaitOptions,
+  ): Promise<bigint> {
+    const compareAdd = uint64(add, "add");
+    const opcode = WrOpcode.ATOMIC_FETCH_AND_ADD;
+    return await this.#atomic({ opcode, compareAdd }, memory, offset, options);
+  }
+
+  /**
+   * Replaces 8 bytes of the peer's memory if they have a value, in one step that no other atomic interrupts. The bytes are
+   * a number in the byte order of the peer.
+   *
+   * @param memory The memory.
+   * @param offset Where the 8 bytes are, in bytes from the start of the memory. The address must be a multiple of 8.
+   * @param compare The expected number, 64 bits.
+   * @param swap The new number, 64 bits.
+   * @returns The number before. It was replaced if it equals `compare`.
+   * @throws As {@linkcode RcConn.write}.
+   */
+  async compareSwap(
+    memory: RemoteMemory,
+    offset: number,
+    compare: bigint,
+    swap: bigint,
+    options?: WaitOptions,
+  ): Promise<bigint> {
+    const operands = { compareAdd: uint64(compare, "compare"), swap: uint64(swap, "swap") };
+    const opcode = WrOpcode.ATOMIC_CMP_AND_SWP;
+    return await this.#atomic({ opcode, ...operands }, memory, offset, options);
+  }
+
+  async #atomic(
+    operation: SendRequest,
+    memory: RemoteMemory,
+    offset: number,
+    options: WaitOptions | undefined,
+  ): Promise<bigint> {
+    const signal = readSignal(options);
+    const { remoteAddr, rkey } = partOf(memory, offset, ATOMIC_SIZE);
+    if (remoteAddr % 8n !== 0n) {
+      throw new RangeError(
+        `Cannot use remote memory: the address at offset ${offset} is not a multiple of 8`,
+      );
+    }
+    this.#assertOpen();
+    const request = { ...operation, remoteAddr, rkey };
+    return await this.#link.operate(request, ATOMIC_SIZE, undefined, numberOf, signal);
+  }
+
+  #assertOpen(): void {
+    if (this.#isClosed) throw closedError();
+  }
+
+  /** Messages as they come, until the peer sends none any more or this end is closed. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array<ArrayBuffer>, void, void> {
+    try {
+      while (!this.#isClosed) {
+        const message = await this.receive();
+        if (message === null) return;
+        yield message;
+      }
+    } catch (error) {
+      if (!this.#isClosed) throw error;
+    }
+  }
+
+  /**
+   * Closes the connection. What was sent arrives first, and the peer is told: its `receive()` gives the messages that are
+   * left, and then `null`. Calls of this end that wait reject. If the connection is broken, or the signal aborts, it is
+   * closed at once. Closing again does nothing.
+   *
+   * @throws {TypeError} If an option has the wrong type.
+   */
+  async close(options?: WaitOptions): Promise<void> {
+    const signal = readSignal(options);
+    await (this.#closing ??= this.#close(signal));
+  }
+
+  async #close(signal: AbortSignal | undefined): Promise<void> {
+    this.#isClosed = true;
+    const link = this.#link;
+    try {
+      link.leave(closedError());
+      await link.flush(signal);
+    } catch {
+      // The peer is gone, or the caller does not want to wait.
+    }
+    this[Symbol.dispose]();
+    await link.ended;
+  }
+
+  /** Closes the connection at once. What the peer has not acknowledged may be lost. */
+  [Symbol.dispose](): void {
+    this.#isClosed = true;
+    this.#link.close(closedError());
+    this.#parts[Symbol.dispose]();
+  }
+
+  /** Closes the connection, as {@linkcode RcConn.close} does. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}
+
+function numberOf(bytes: Uint8Array<ArrayBuffer>): bigint {
+  const IS_LITTLE = true; // both architectures that Deno has
+  return new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, IS_LITTLE);
+}
+
+function uint64(value: bigint, what: string): bigint {
+  if (typeof value !== "bigint") throw new TypeError(`Cannot use ${what}: it is not a bigint`);
+  if (value < 0n || value >= 2n ** 64n) {
+    throw new RangeError(`Cannot use ${what} ${value}: it does not fit 64 bits`);
+  }
+  return value;
+}
+
+function closedError(): Error {
+  return new Deno.errors.BadResource("Cannot use connection: it is closed");
+}

@@ -1,0 +1,81 @@
+import { checkSignal, integer, text } from "../shared/checks.ts";
+import { MAX_CREDITS, MAX_MESSAGE } from "./rc_address.ts";
+
+/** Options of both ends of an RC connection. */
+export interface RcOptions {
+  /** The name of the device. The default is the first device with an active port. */
+  readonly device?: string;
+  /** The port of the device, counted from 1. The default is 1. */
+  readonly port?: number;
+  /** The index of the GID to use, 0 to 255. The default is the recommended one of the port. */
+  readonly gidIndex?: number;
+  /**
+   * The number of messages that the peer may send before this end receives them, 1 to 32768. The default is 32. Each one
+   * has registered memory of `maxMessage` bytes.
+   */
+  readonly credits?: number;
+  /** The number of sends, writes, reads and atomics that may be in progress, at least 1. The default is 32. */
+  readonly sendDepth?: number;
+  /** The longest message in bytes that this end sends or receives, up to 16 MiB. The default is 32768. */
+  readonly maxMessage?: number;
+  /** Time to wait for an acknowledgement: 4.096 us * 2^timeout, 1 to 31. The default is 16, that is 268 ms. */
+  readonly timeout?: number;
+  /** The number of retries after that time, 0 to 7. The default is 7. Then the connection is broken. */
+  readonly retryCnt?: number;
+  /**
+   * If nothing was sent for so many milliseconds, the connection checks that the peer is there. The default is 1000; 0
+   * means never: an end that only receives does not notice then that the peer is gone.
+   */
+  readonly keepAlive?: number;
+  /** The number of empty polls before a call waits for an event. The default is 0. */
+  readonly spin?: number;
+  /** The time in milliseconds that connecting may take. The default is 5000. */
+  readonly connectTimeout?: number;
+  /** Ends the attempt to connect. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The names of {@linkcode RcOptions}. */
+export const RC_OPTIONS: readonly (keyof RcOptions)[] = [
+  "device",
+  "port",
+  "gidIndex",
+  "credits",
+  "sendDepth",
+  "maxMessage",
+  "timeout",
+  "retryCnt",
+  "keepAlive",
+  "spin",
+  "connectTimeout",
+  "signal",
+];
+
+/** Options with all defaults. */
+export interface RcSettings extends Required<Omit<RcOptions, "device" | "gidIndex" | "signal">> {
+  readonly device: string | undefined;
+  readonly gidIndex: number | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+const MAX_MS = 0x7fff_ffff;
+
+/** Checks options that were read already, and fills in the defaults. */
+export function checkRcOptions(given: RcOptions): RcSettings {
+  const { device, port = 1, gidIndex, credits = 32, sendDepth = 32, maxMessage = 32768 } = given;
+  const { timeout = 16, retryCnt = 7, keepAlive = 1000, spin = 0, connectTimeout = 5000 } = given;
+  return {
+    device: device === undefined ? undefined : text(device, "device"),
+    port: integer(port, "port", 1, 255),
+    gidIndex: gidIndex === undefined ? undefined : integer(gidIndex, "gidIndex", 0, 255),
+    credits: integer(credits, "credits", 1, MAX_CREDITS),
+    sendDepth: integer(sendDepth, "sendDepth", 1, MAX_CREDITS),
+    maxMessage: integer(maxMessage, "maxMessage", 8, MAX_MESSAGE),
+    timeout: integer(timeout, "timeout", 1, 31),
+    retryCnt: integer(retryCnt, "retryCnt", 0, 7),
+    keepAlive: integer(keepAlive, "keepAlive", 0, MAX_MS),
+    spin: integer(spin, "spin", 0, Number.MAX_SAFE_INTEGER),
+    connectTimeout: integer(connectTimeout, "connectTimeout", 1, MAX_MS),
+    signal: checkSignal(given.signal),
+  };
+}

@@ -1,0 +1,89 @@
+/**
+ * Memory that is shared with a peer.
+ *
+ * @module
+ */
+
+import type { MemoryRegion } from "../../mod.ts";
+import { integer, readObject } from "../shared/checks.ts";
+
+/**
+ * Memory of the peer: what {@linkcode RcConn.write}, {@linkcode RcConn.read} and the atomics need. It is plain data, so
+ * it can be sent to the peer as JSON. Who has it can use the memory, through the same connection only.
+ */
+export interface RemoteMemory {
+  /** The address of the first byte in hexadecimal, such as `"0x7f0012340000"`. It is text because it may exceed 2^53. */
+  readonly addr: string;
+  /** The length in bytes. */
+  readonly length: number;
+  /** The key of the memory region, 32 bits. */
+  readonly rkey: number;
+}
+
+/** A part of the memory of a peer. */
+export interface RemotePart {
+  readonly remoteAddr: bigint;
+  readonly rkey: number;
+}
+
+/** Memory that the peer may use. {@linkcode RcConn.expose} makes it. Closing it ends the rights of the peer. */
+export class ExposedMemory implements Disposable {
+  /** What the peer needs. */
+  readonly remote: RemoteMemory;
+  readonly #mr: MemoryRegion;
+
+  /** @ignore Made by {@linkcode RcConn.expose}. */
+  constructor(mr: MemoryRegion) {
+    const { addr, length, rkey } = mr;
+    this.#mr = mr;
+    this.remote = { addr: `0x${addr.toString(16)}`, length, rkey };
+  }
+
+  /**
+   * The bytes. The peer may change them at any time.
+   *
+   * @throws {TypeError} If it is closed.
+   */
+  get bytes(): Uint8Array<ArrayBuffer> {
+    return this.#mr.bytes();
+  }
+
+  /** Ends the rights of the peer. What the peer does with the memory afterwards breaks its connection. */
+  close(): void {
+    this.#mr.close();
+  }
+
+  /** Ends the rights of the peer, as {@linkcode ExposedMemory.close} does. */
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}
+
+const ADDR = /^0x[0-9a-f]{1,16}$/;
+
+/**
+ * Reads what describes memory of the peer, and finds a part of it.
+ *
+ * @throws {TypeError} If a property is missing, unknown or of the wrong type.
+ * @throws {RangeError} If a number is out of range, or the part is not within the memory.
+ */
+export function partOf(memory: RemoteMemory, offset: number, length: number): RemotePart {
+  const given = readObject(memory, "remote memory", ["addr", "length", "rkey"]);
+  const { addr } = given;
+  if (typeof addr !== "string" || !ADDR.test(addr)) {
+    throw new TypeError("Cannot use remote memory: its addr is not a hexadecimal address");
+  }
+  const rkey = integer(given.rkey, "rkey of remote memory", 0, 0xffff_ffff);
+  const size = integer(given.length, "length of remote memory", 0, Number.MAX_SAFE_INTEGER);
+  integer(offset, "offset", 0, size);
+  if (length > size - offset) {
+    throw new RangeError(
+      `Cannot use remote memory: it has ${size} bytes, and ${length} at ${offset} are not within it`,
+    );
+  }
+  const remoteAddr = BigInt(addr) + BigInt(offset);
+  if (remoteAddr + BigInt(length) > 2n ** 64n) {
+    throw new RangeError("Cannot use remote memory: it ends beyond the address space");
+  }
+  return { remoteAddr, rkey };
+}

@@ -1,0 +1,54 @@
+/** Those who wait for something, the longest wait first. A wait ends early if its signal aborts. */
+export class Waiters<W extends object, T> {
+  readonly #waiting: Map<W, PromiseWithResolvers<T>> = new Map();
+
+  /** How many wait. */
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  /** Who waits longest. */
+  get first(): W | undefined {
+    return this.#waiting.keys().next().value;
+  }
+
+  /** All who wait now. */
+  all(): W[] {
+    return [...this.#waiting.keys()];
+  }
+
+  /** Waits until {@linkcode Waiters.resolve} or {@linkcode Waiters.reject} names the waiter. */
+  async wait(waiter: W, signal: AbortSignal | undefined): Promise<T> {
+    signal?.throwIfAborted();
+    const waiting = Promise.withResolvers<T>();
+    const abort = (): void => this.reject(waiter, signal!.reason);
+    this.#waiting.set(waiter, waiting);
+    signal?.addEventListener("abort", abort, { once: true });
+    try {
+      return await waiting.promise;
+    } finally {
+      signal?.removeEventListener("abort", abort);
+    }
+  }
+
+  /** Ends the wait of one. */
+  resolve(waiter: W, value: T): void {
+    this.#take(waiter)?.resolve(value);
+  }
+
+  /** Ends the wait of one with an error. */
+  reject(waiter: W, reason: unknown): void {
+    this.#take(waiter)?.reject(reason);
+  }
+
+  /** Ends all waits with an error. */
+  rejectAll(reason: unknown): void {
+    for (const waiter of this.#waiting.keys()) this.reject(waiter, reason);
+  }
+
+  #take(waiter: W): PromiseWithResolvers<T> | undefined {
+    const waiting = this.#waiting.get(waiter);
+    this.#waiting.delete(waiter);
+    return waiting;
+  }
+}

@@ -1,0 +1,265 @@
+import {
+  type CompletionQueue,
+  Grh,
+  type MemoryRegion,
+  type QueuePair,
+  RecvRequests,
+  WcStatus,
+  WorkCompletions,
+} from "../../mod.ts";
+import { nextTurn, Turns } from "../shared/turns.ts";
+import { Waiters } from "../shared/waiters.ts";
+import type { PeerTable } from "./peer_table.ts";
+import type { UdPeer } from "./ud_peer.ts";
+
+/** A message and its sender. */
+export type Datagram = [Uint8Array<ArrayBuffer>, UdPeer];
+
+/** Where a message goes. */
+interface Target {
+  readonly buffer: Uint8Array<ArrayBuffer> | undefined;
+}
+
+/** What a receiver works on. */
+export interface ReceiverParts {
+  readonly qp: QueuePair;
+  readonly cq: CompletionQueue;
+  /** Slots of this size, for posted receives and for datagrams that wait. */
+  readonly mr: MemoryRegion;
+  readonly slotSize: number;
+  /** How many datagrams may wait. */
+  readonly maxQueued: number;
+  readonly peers: PeerTable;
+  /** Empty polls before it waits for an event. */
+  readonly spin: number;
+}
+
+const BATCH = 64;
+/** How many empty polls may follow each other without a turn of the event loop. */
+const POLLS_PER_TURN = 8;
+/** While nobody waits for a datagram, the queue is polled this often, in milliseconds. */
+const PAUSE_MS = 1;
+
+/**
+ * Keeps receives posted, and hands received datagrams to those who wait for them.
+ *
+ * The slots of its memory are a ring. Slots are posted, completed and consumed in the same order. A datagram stays in its
+ * slot until somebody asks for it: it is copied once.
+ */
+export class Receiver {
+  /** Datagrams received. */
+  received = 0;
+  /** Datagrams dropped because too many were waiting. */
+  dropped = 0;
+  /** Receives that failed. */
+  errors = 0;
+  /** Resolves when nothing waits for events any more. */
+  readonly ended: Promise<void>;
+  readonly #parts: ReceiverParts;
+  readonly #slots: number;
+  readonly #bytes: Uint8Array<ArrayBuffer>;
+  readonly #memory: DataView;
+  readonly #requests: RecvRequests;
+  readonly #batch: WorkCompletions = new WorkCompletions(BATCH);
+  /** The length of the message in each slot, and its sender. */
+  readonly #lengths: Uint32Array<ArrayBuffer>;
+  readonly #senders: (UdPeer | undefined)[];
+  /** The slots that come next. */
+  #nextPosted = 0;
+  #nextCompleted = 0;
+  #nextConsumed = 0;
+  /** How many datagrams wait. */
+  #queued = 0;
+  readonly #waiters: Waiters<Target, Datagram> = new Waiters();
+  readonly #turns: Turns = new Turns();
+  readonly #abort: AbortController = new AbortController();
+  /** Why nothing is received any more. */
+  #failure: unknown;
+  #endPause: () => void = () => {};
+
+  /** Posts all receives. */
+  constructor(parts: ReceiverParts) {
+    const { mr, slotSize, maxQueued } = parts;
+    this.#parts = parts;
+    this.#bytes = mr.bytes();
+    this.#memory = new DataView(this.#bytes.buffer, this.#bytes.byteOffset, mr.length);
+    this.#slots = mr.length / slotSize;
+    this.#requests = new RecvRequests({ capacity: this.#slots });
+    this.#lengths = new Uint32Array(this.#slots);
+    this.#senders = new Array(this.#slots).fill(undefined);
+    for (let i = 0; i < this.#slots; i++) {
+      this.#requests.set(i, { wrId: i, sge: mr.slice(i * slotSize, slotSize) });
+    }
+    this.#post(this.#slots - maxQueued);
+    this.ended = this.#pump().catch((error) => this.#fail(error));
+  }
+
+  /** The next datagram. */
+  receive(
+    buffer: Uint8Array<ArrayBuffer> | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<Datagram> {
+    try {
+      signal?.throwIfAborted();
+      const datagram = this.#receiveNow(buffer);
+      if (datagram !== undefined) return Promise.resolve(datagram);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    const received = this.#waiters.wait({ buffer }, signal);
+    this.#endPause();
+    if (this.#queued > 0) nextTurn().then(() => this.#serve());
+    return received;
+  }
+
+  /** A datagram that is there, if nobody else waits and no turn of the event loop is due. */
+  #receiveNow(buffer: Uint8Array<ArrayBuffer> | undefined): Datagram | undefined {
+    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#waiters.size > 0 || !this.#turns.mayContinue()) return undefined;
+    if (this.#queued === 0) this.#drain();
+    return this.#queued === 0 ? undefined : this.#consume(buffer);
+  }
+
+  /** Reads the queue without waiting. */
+  poll(): void {
+    if (this.#failure === undefined) this.#drain();
+  }
+
+  /** Copies the datagram that waits longest. It stays if it does not fit. */
+  #consume(buffer: Uint8Array<ArrayBuffer> | undefined): Datagram {
+    const slot = this.#nextConsumed;
+    const length = this.#lengths[slot]!;
+    if (buffer !== undefined && buffer.length < length) {
+      throw new RangeError(
+        `Cannot receive: the message has ${length} bytes, and the buffer ${buffer.length}`,
+      );
+    }
+    const start = slot * this.#parts.slotSize + Grh.SIZE;
+    const from = this.#senders[slot]!;
+    const datagram: Datagram = [copyOf(this.#bytes, start, length, buffer), from];
+    this.#drop();
+    return datagram;
+  }
+
+  /** Removes the datagram that waits longest. */
+  #drop(): void {
+    this.#senders[this.#nextConsumed] = undefined;
+    this.#nextConsumed = this.#after(this.#nextConsumed, 1);
+    this.#queued--;
+  }
+
+  #after(slot: number, count: number): number {
+    const next = slot + count;
+    return next < this.#slots ? next : next - this.#slots;
+  }
+
+  #serve(): void {
+    while (this.#queued > 0) {
+      const waiter = this.#waiters.first;
+      if (waiter === undefined) return;
+      try {
+        this.#waiters.resolve(waiter, this.#consume(waiter.buffer));
+      } catch (error) {
+        this.#waiters.reject(waiter, error);
+      }
+    }
+  }
+
+  async #pump(): Promise<void> {
+    const { cq } = this.#parts;
+    while (this.#failure === undefined) {
+      if (this.#drain() === 0 && !await this.#spin()) {
+        cq.reqNotify();
+        if (this.#drain() === 0) await cq.channel!.getCqEvent({ signal: this.#abort.signal });
+      }
+      await (this.#waiters.size === 0 ? this.#pause() : nextTurn());
+    }
+  }
+
+  /** Polls for a while. Returns whether there was something. */
+  async #spin(): Promise<boolean> {
+    const { spin } = this.#parts;
+    for (let polls = 1; polls <= spin && this.#waiters.size > 0; polls++) {
+      if (this.#drain() > 0) return true;
+      if (polls % POLLS_PER_TURN === 0) await nextTurn();
+    }
+    return false;
+  }
+
+  /** Ends early if somebody begins to wait for a datagram, or the connection is closed. */
+  #pause(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, PAUSE_MS);
+    this.#endPause = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    return promise;
+  }
+
+  /** Reads completed receives, and posts as many again. Returns how many there were. */
+  #drain(): number {
+    if (this.#failure !== undefined) return 0;
+    const batch = this.#batch;
+    const count = this.#parts.cq.pollInto(batch);
+    if (count === 0) return 0;
+    for (let i = 0; i < count; i++) this.#take(i);
+    this.#serve();
+    while (this.#queued > this.#parts.maxQueued) {
+      this.#drop();
+      this.dropped++;
+    }
+    this.#post(count);
+    return count;
+  }
+
+  #take(index: number): void {
+    const batch = this.#batch;
+    if (batch.status(index) !== WcStatus.SUCCESS) {
+      this.errors++;
+      // The queue pair is in an error state now: it completes no receive any more.
+      batch.at(index).check();
+    }
+    const { peers, slotSize } = this.#parts;
+    const slot = this.#nextCompleted;
+    this.#lengths[slot] = batch.byteLen(index) - Grh.SIZE;
+    this.#senders[slot] = peers.get(batch, index, this.#memory, slot * slotSize);
+    this.#nextCompleted = this.#after(slot, 1);
+    this.received++;
+    this.#queued++;
+  }
+
+  #post(count: number): void {
+    const { qp } = this.#parts;
+    while (count > 0) {
+      const run = Math.min(count, this.#slots - this.#nextPosted);
+      qp.postRecv(this.#requests, run, this.#nextPosted);
+      this.#nextPosted = this.#after(this.#nextPosted, run);
+      count -= run;
+    }
+  }
+
+  #fail(reason: unknown): void {
+    this.#failure ??= reason;
+    this.#waiters.rejectAll(this.#failure);
+  }
+
+  /** Ends all waits. */
+  close(reason: Error): void {
+    this.#fail(reason);
+    this.#abort.abort(reason);
+    this.#endPause();
+    this.#senders.fill(undefined);
+  }
+}
+
+function copyOf(
+  bytes: Uint8Array<ArrayBuffer>,
+  start: number,
+  length: number,
+  buffer: Uint8Array<ArrayBuffer> | undefined,
+): Uint8Array<ArrayBuffer> {
+  if (buffer === undefined) return bytes.slice(start, start + length);
+  buffer.set(bytes.subarray(start, start + length));
+  return buffer.subarray(0, length);
+}

@@ -1,0 +1,443 @@
+/**
+ * Datagrams over an unreliable datagram queue pair.
+ *
+ * @module
+ */
+
+import {
+  AccessFlags,
+  type AddressHandle,
+  CompletionChannel,
+  CompletionQueue,
+  Context,
+  EventType,
+  Gid,
+  Grh,
+  MemoryRegion,
+  mtuBytes,
+  ProtectionDomain,
+  QpType,
+  QueuePair,
+  ReplyPath,
+} from "../../mod.ts";
+import { byteArray, integer, readSignal, type WaitOptions } from "../shared/checks.ts";
+import { HandleCache } from "./handle_cache.ts";
+import { PeerTable } from "./peer_table.ts";
+import { type Datagram, Receiver } from "./receiver.ts";
+import { Sender } from "./sender.ts";
+import { attrOf, type LocalPort, localPort, readUdAddress, type UdAddress } from "./ud_address.ts";
+import { readUdOptions, type UdOptions, type UdSettings } from "./ud_options.ts";
+import { UdPeer } from "./ud_peer.ts";
+
+/** Counters of a connection. */
+export interface UdStats {
+  /** Datagrams received. */
+  readonly received: number;
+  /** Datagrams posted to be sent. */
+  readonly sent: number;
+  /** Datagrams that were received and dropped because `maxQueued` of them were waiting. */
+  readonly dropped: number;
+  /** Receives that failed. After one the connection is of no use. */
+  readonly recvErrors: number;
+  /** Sends that failed after they were posted. */
+  readonly sendErrors: number;
+}
+
+/** The queue pair number of multicast. */
+const MULTICAST_QPN = 0xff_ffff;
+
+/** Events after which addresses may have another meaning. */
+const ADDRESS_EVENTS: ReadonlySet<EventType> = new Set([
+  EventType.GID_CHANGE,
+  EventType.PORT_ACTIVE,
+  EventType.PORT_ERR,
+  EventType.LID_CHANGE,
+  EventType.SM_CHANGE,
+  EventType.CLIENT_REREGISTER,
+  EventType.DEVICE_FATAL,
+]);
+
+let open: (settings: UdSettings) => UdConn;
+
+/**
+ * A socket for datagrams, in the shape of `Deno.DatagramConn`. {@linkcode listenUd} makes one.
+ *
+ * Receives are always posted. Datagrams that nobody asks for wait in a bounded queue. A send waits while `sendDepth` sends
+ * are in progress. After a change of the port's GIDs, address handles are made again.
+ */
+export class UdConn
+  implements Disposable, AsyncDisposable, AsyncIterable<[Uint8Array<ArrayBuffer>, UdAddress]> {
+  /** The longest message in bytes: the MTU of the port. */
+  readonly maxMessage: number;
+  readonly #settings: UdSettings;
+  readonly #context: Context;
+  readonly #qp: QueuePair;
+  readonly #path: ReplyPath;
+  readonly #handles: HandleCache;
+  readonly #receiver: Receiver;
+  readonly #sender: Sender;
+  readonly #closing: AbortController = new AbortController();
+  readonly #watched: Promise<void>;
+  #local: LocalPort;
+  /** How often addresses have changed. Older handles of peers are not used any more. */
+  #version = 0;
+
+  static {
+    open = (settings) => {
+      using stack = new DisposableStack();
+      const context = stack.use(Context.open(settings.device));
+      const conn = new UdConn(context, settings);
+      stack.move();
+      return conn;
+    };
+  }
+
+  private constructor(context: Context, settings: UdSettings) {
+    const { port, qkey, recvDepth, sendDepth, maxQueued, maxPeers, spin } = settings;
+    this.#settings = settings;
+    this.#context = context;
+    this.#local = localPort(context, port, settings.gidIndex);
+    const pd = new ProtectionDomain(context);
+    const queue = (cqe: number): CompletionQueue =>
+      new CompletionQueue(context, { cqe, channel: new CompletionChannel(context) });
+    const [sendCq, recvCq] = [queue(sendDepth), queue(recvDepth)];
+    const cap = { maxSendWr: sendDepth, maxRecvWr: recvDepth };
+    this.#qp = new QueuePair(pd, { type: QpType.UD, sendCq, recvCq, cap });
+    this.#path = new ReplyPath(pd, { port, maxPeers });
+    this.#handles = new HandleCache(pd, maxPeers);
+    this.#qp.activateUd({ port, qkey });
+    this.maxMessage = mtuBytes(context.queryPort(port).activeMtu);
+    const memory = (slots: number, size: number): MemoryRegion =>
+      new MemoryRegion(pd, slots * size, AccessFlags.LOCAL_WRITE);
+    const sendMemory = memory(sendDepth, this.maxMessage);
+    this.#sender = new Sender(this.#qp, sendCq, sendMemory, this.maxMessage, () => this.#refresh());
+    const slotSize = Grh.SIZE + this.maxMessage;
+    const mr = memory(recvDepth + maxQueued, slotSize);
+    const peers = new PeerTable(this, qkey, maxPeers);
+    this.#receiver = new Receiver({
+      qp: this.#qp,
+      cq: recvCq,
+      mr,
+      slotSize,
+      maxQueued,
+      peers,
+      spin,
+    });
+    this.#watched = this.#watch();
+  }
+
+  /** The address that peers send to. Its GID and LID follow those of the port. */
+  get addr(): UdAddress {
+    const { gid, lid } = this.#local;
+    const { qkey } = this.#settings;
+    return { transport: "ud", gid: gid.toString(), lid, qpn: this.#qp.qpNum, qkey };
+  }
+
+  /** The index of the GID that datagrams are sent from. */
+  get gidIndex(): number {
+    return this.#local.gidIndex;
+  }
+
+  /** Why this GID was chosen. */
+  get gidReason(): string {
+    return this.#local.reason;
+  }
+
+  /** Counters since the connection was made. */
+  get stats(): UdStats {
+    this.#sender.poll();
+    const { received, dropped, errors } = this.#receiver;
+    const { sent, errors: sendErrors } = this.#sender;
+    return { received, sent, dropped, recvErrors: errors, sendErrors };
+  }
+
+  /**
+   * Waits for the next datagram.
+   *
+   * @param p The buffer that the message is written to. A new one is made if it is left out.
+   * @returns The message, and the address of its sender. {@linkcode UdConn.send} answers it without a look-up.
+   * @throws {TypeError} If an argument has the wrong type.
+   * @throws {RangeError} If the message is longer than `p`. The next call gets it.
+   * @throws {Deno.errors.BadResource} If the connection is closed.
+   * @throws The reason of the signal, if it aborts.
+   */
+  receive(
+    p?: Uint8Array<ArrayBuffer>,
+    options?: WaitOptions,
+  ): Promise<[Uint8Array<ArrayBuffer>, UdAddress]> {
+    try {
+      const signal = readSignal(options);
+      if (p !== undefined) byteArray(p, "p");
+      return this.#receiver.receive(p, signal);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  /**
+   * Sends a datagram. It waits while `sendDepth` sends are in progress, and while the kernel resolves the link address of
+   * a new peer. The message must not change before the promise resolves. Whether it arrives is not known.
+   *
+   * @param p The message, at most {@linkcode UdConn.maxMessage} bytes.
+   * @param addr The peer: the address of a received datagram, or the {@linkcode UdConn.addr} of another connection.
+   * @returns The number of bytes.
+   * @throws {RangeError} If the message is too long, or a number of the address is out of range.
+   * @throws {TypeError} If an argument has the wrong type.
+   * @throws {SyntaxError} If the GID of the address is not one.
+   * @throws {VerbsError} If the peer cannot be reached.
+   * @throws {Deno.errors.BadResource} If the connection is closed.
+   * @throws The reason of the signal, if it aborts.
+   */
+  send(p: Uint8Array, addr: UdAddress, options?: WaitOptions): Promise<number> {
+    try {
+      const signal = readSignal(options);
+      signal?.throwIfAborted();
+      this.#checkMessage(p);
+      const target = this.#target(addr);
+      const ah = this.#knownHandle(target);
+      const slot = ah && this.#sender.takeSlot();
+      if (slot === undefined) return this.#sendLater(p, target, signal);
+      this.#sender.post(slot, p, ah!, target.qpn, target.qkey);
+      return Promise.resolve(p.length);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  #checkMessage(p: Uint8Array): void {
+    const { length } = byteArray(p, "message");
+    if (length <= this.maxMessage) return;
+    throw new RangeError(
+      `Cannot send: the message has ${length} bytes, and the MTU allows ${this.maxMessage}`,
+    );
+  }
+
+  #target(addr: UdAddress): UdAddress {
+    if (typeof addr === "object" && addr !== null && UdPeer.isOf(this, addr)) return addr;
+    return readUdAddress(addr);
+  }
+
+  /** The peer that the reply path knows the way to. It cannot answer multicast by the packet alone. */
+  #packetOf(target: UdAddress): UdPeer | undefined {
+    if (!(target instanceof UdPeer)) return undefined;
+    return isMulticast(UdPeer.grh(target).dgid) ? undefined : target;
+  }
+
+  #knownHandle(target: UdAddress): AddressHandle | undefined {
+    if (!(target instanceof UdPeer)) return this.#handles.known(keyOf(target));
+    return UdPeer.handle(target, this.#version);
+  }
+
+  async #makeHandle(
+    target: UdAddress,
+    signal: AbortSignal | undefined,
+  ): Promise<AddressHandle> {
+    const version = this.#version;
+    const packet = this.#packetOf(target);
+    const ah = packet === undefined
+      ? await this.#handleOf(target, signal)
+      : await this.#path.toAsync(UdPeer.wc(packet), UdPeer.grh(packet), { signal });
+    if (target instanceof UdPeer) UdPeer.setHandle(target, ah, version);
+    return ah;
+  }
+
+  async #handleOf(target: UdAddress, signal: AbortSignal | undefined): Promise<AddressHandle> {
+    const key = keyOf(target);
+    const attr = (): ReturnType<typeof attrOf> => attrOf(this.#local, target);
+    return this.#handles.known(key) ?? await this.#handles.make(key, attr, signal);
+  }
+
+  /** Nobody else waits behind a peer that does not answer: the handle comes first, and then the slot. */
+  async #sendLater(
+    p: Uint8Array,
+    target: UdAddress,
+    signal: AbortSignal | undefined,
+  ): Promise<number> {
+    while (true) {
+      this.#assertOpen("send");
+      const ah = this.#knownHandle(target) ?? await this.#makeHandle(target, signal);
+      const slot = this.#sender.takeSlot() ?? await this.#sender.waitForSlot(signal);
+      if (ah.disposed) {
+        this.#sender.giveBack(slot);
+        continue;
+      }
+      // A buffer can be transferred or changed in the meantime.
+      this.#sender.post(slot, p, ah, target.qpn, target.qkey);
+      return p.length;
+    }
+  }
+
+  #assertOpen(action: string): void {
+    if (this.#closing.signal.aborted) throw closedError(action);
+  }
+
+  /** Reads the events of the device as they come. */
+  async #watch(): Promise<void> {
+    const { signal } = this.#closing;
+    try {
+      for await (const { type, portNum } of this.#context.events({ signal })) {
+        const isOfPort = portNum === undefined || portNum === this.#settings.port;
+        if (isOfPort && ADDRESS_EVENTS.has(type)) this.#refresh();
+      }
+    } catch {
+      // The connection is closed, or the device is gone: sending and receiving fail then.
+    }
+  }
+
+  /** An address may have changed: the own one is read again, and all handles are made again. */
+  #refresh(): void {
+    this.#version++;
+    this.#handles.clear();
+    this.#path.invalidate();
+    try {
+      const { port, gidIndex } = this.#settings;
+      this.#local = localPort(this.#context, port, gidIndex);
+    } catch {
+      // The port has no usable GID now. There is another event when it gets one.
+    }
+  }
+
+  /**
+   * Joins a multicast group. The connection then receives the datagrams of the group.
+   *
+   * @param gid The GID of the group as text, such as `"::ffff:239.1.2.3"` or `"ff0e::1"`.
+   * @param lid The LID of the group; 0 on RoCE, and if left out.
+   * @returns The address to send to all members.
+   * @throws {TypeError} If an argument has the wrong type.
+   * @throws {SyntaxError} If the text is not a GID.
+   * @throws {RangeError} If the GID is not one of multicast, or the LID is out of range.
+   * @throws {VerbsError} If the device refuses.
+   * @throws {Deno.errors.BadResource} If the connection is closed.
+   */
+  joinMulticast(gid: string, lid: number = 0): UdAddress {
+    const group = this.#checkGroup(gid, lid, "join multicast group");
+    this.#qp.attachMcast(group, lid);
+    const { qkey } = this.#settings;
+    return { transport: "ud", gid: group.toString(), lid, qpn: MULTICAST_QPN, qkey };
+  }
+
+  /**
+   * Leaves a multicast group.
+   *
+   * @param gid The GID of the group as text.
+   * @param lid The LID of the group; 0 on RoCE, and if left out.
+   * @throws As {@linkcode UdConn.joinMulticast}; {VerbsError} if the connection is not a member.
+   */
+  leaveMulticast(gid: string, lid: number = 0): void {
+    const group = this.#checkGroup(gid, lid, "leave multicast group");
+    this.#qp.detachMcast(group, lid);
+  }
+
+  #checkGroup(gid: string, lid: number, action: string): Gid {
+    const group = Gid.parse(gid);
+    integer(lid, "lid", 0, 0xffff);
+    if (!isMulticast(group)) {
+      throw new RangeError(`Cannot ${action}: ${group} is not a GID of multicast`);
+    }
+    this.#assertOpen(action);
+    return group;
+  }
+
+  /** Datagrams as they come, until the connection is closed. */
+  [Symbol.asyncIterator](): AsyncIterableIterator<
+    [Uint8Array<ArrayBuffer>, UdAddress],
+    void,
+    void
+  > {
+    return new Datagrams(() => this.#receiver.receive(undefined, undefined), this.#closing.signal);
+  }
+
+  /**
+   * Closes the connection and its device. Iterators end. Calls that wait reject. Closing again does nothing.
+   *
+   * @throws {VerbsError} If the system refuses. The connection can then be closed again.
+   */
+  close(): void {
+    this.#closing.abort(closedError("use connection"));
+    this.#receiver.close(closedError("receive"));
+    this.#sender.close(closedError("send"));
+    this.#context.close();
+  }
+
+  /** Closes the connection, as {@linkcode UdConn.close} does. */
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  /**
+   * Closes the connection, and waits until its waits for events have ended. A look-up of a peer's link address may use the
+   * device for some seconds longer.
+   */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.close();
+    const { ended } = this.#sender;
+    await Promise.all([this.#receiver.ended, ended, this.#watched, this.#handles.idle()]);
+  }
+}
+
+/** The iterator over the datagrams of a connection. */
+class Datagrams implements AsyncIterableIterator<Datagram, void, void> {
+  readonly #receive: () => Promise<Datagram>;
+  readonly #closed: AbortSignal;
+  #ended = false;
+
+  constructor(receive: () => Promise<Datagram>, closed: AbortSignal) {
+    this.#receive = receive;
+    this.#closed = closed;
+  }
+
+  next(): Promise<IteratorResult<Datagram, void>> {
+    if (this.#ended || this.#closed.aborted) return this.return();
+    return this.#receive().then((value) => ({ value, done: false }), (error) => {
+      this.#ended = true;
+      if (this.#closed.aborted) return { value: undefined, done: true };
+      throw error;
+    });
+  }
+
+  return(): Promise<IteratorReturnResult<void>> {
+    this.#ended = true;
+    return Promise.resolve({ value: undefined, done: true });
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+}
+
+function keyOf({ gid, lid }: UdAddress): string {
+  return `${gid} ${lid}`;
+}
+
+/** An IPv4 group is an IPv4-mapped GID. */
+function isMulticast(gid: Gid): boolean {
+  return gid.isMulticast || gid.isIpv4Mapped && gid.bytes[12]! >> 4 === 0xe;
+}
+
+function closedError(action: string): Error {
+  return new Deno.errors.BadResource(`Cannot ${action}: the connection is closed`);
+}
+
+/**
+ * Opens a connection for datagrams.
+ *
+ * @example An echo server
+ * ```ts
+ * import { listenUd } from "@rdma/ibverbs/net";
+ *
+ * async function serve(): Promise<void> {
+ *   using conn = await listenUd({ qkey: 0x1111_1111 });
+ *   console.log(JSON.stringify(conn.addr)); // what clients send to
+ *   for await (const [message, from] of conn) await conn.send(message, from);
+ * }
+ * ```
+ *
+ * @throws {Deno.errors.NotFound} If there is no such device, or the port has no usable GID.
+ * @throws {TypeError} If an option has the wrong type or is unknown.
+ * @throws {RangeError} If a number is out of range, or the device has no such port.
+ * @throws {VerbsError} If the device refuses.
+ */
+// deno-lint-ignore require-await -- it rejects, it does not throw
+export async function listenUd(options: UdOptions): Promise<UdConn> {
+  return open(readUdOptions(options));
+}

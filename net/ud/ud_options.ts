@@ -1,0 +1,65 @@
+import { integer, readObject, text } from "../shared/checks.ts";
+
+/** Options of {@linkcode listenUd}. */
+export interface UdOptions {
+  /** The name of the device. The default is the first device with an active port. */
+  readonly device?: string;
+  /** The port, counted from 1. The default is 1. */
+  readonly port?: number;
+  /** The qkey, 32 bits. The device drops datagrams with another qkey. */
+  readonly qkey: number;
+  /** The index of the GID to send from, 0 to 255. The default is the recommended one: see {@linkcode UdConn.gidReason}. */
+  readonly gidIndex?: number;
+  /** The number of receives that are posted at any time, at least 1. The default is 512. */
+  readonly recvDepth?: number;
+  /** The number of sends that may be in progress, at least 1. The default is 128. */
+  readonly sendDepth?: number;
+  /**
+   * The number of received datagrams that may wait for `receive()`, at least 1. The default is 512. If there are more, the
+   * oldest one is dropped and counted. Each one has registered memory of the size of the MTU.
+   */
+  readonly maxQueued?: number;
+  /** The number of peers whose address handles are kept, at least 1. The default is 1024. */
+  readonly maxPeers?: number;
+  /**
+   * The number of empty polls before `receive()` waits for an event. The default is 0. Polling saves the time of waking up,
+   * tens of microseconds, and uses the processor.
+   */
+  readonly spin?: number;
+}
+
+/** Options with all defaults. */
+export interface UdSettings extends Required<Omit<UdOptions, "device" | "gidIndex">> {
+  readonly device: string | undefined;
+  readonly gidIndex: number | undefined;
+}
+
+const MAX_DEPTH = 2 ** 20;
+
+/** Reads and checks the options of {@linkcode listenUd}. The device has still to check the port and the GID. */
+export function readUdOptions(options: UdOptions): UdSettings {
+  const given = readObject(options, "options", [
+    "device",
+    "port",
+    "qkey",
+    "gidIndex",
+    "recvDepth",
+    "sendDepth",
+    "maxQueued",
+    "maxPeers",
+    "spin",
+  ]);
+  const { port = 1, qkey, recvDepth = 512, sendDepth = 128, maxQueued = 512 } = given;
+  const { device, gidIndex, maxPeers = 1024, spin = 0 } = given;
+  return {
+    device: device === undefined ? undefined : text(device, "device"),
+    port: integer(port, "port", 1, 255),
+    qkey: integer(qkey, "qkey", 0, 0xffff_ffff),
+    gidIndex: gidIndex === undefined ? undefined : integer(gidIndex, "gidIndex", 0, 255),
+    recvDepth: integer(recvDepth, "recvDepth", 1, MAX_DEPTH),
+    sendDepth: integer(sendDepth, "sendDepth", 1, MAX_DEPTH),
+    maxQueued: integer(maxQueued, "maxQueued", 1, MAX_DEPTH),
+    maxPeers: integer(maxPeers, "maxPeers", 1, MAX_DEPTH),
+    spin: integer(spin, "spin", 0, Number.MAX_SAFE_INTEGER),
+  };
+}

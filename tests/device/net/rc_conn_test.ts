@@ -1,0 +1,210 @@
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { WorkCompletionError } from "../../../mod.ts";
+import { connectRc, type RcAddress, type RemoteMemory } from "../../../net/mod.ts";
+import { deviceTest, RXE, until } from "../setup.ts";
+import { bytes, rcPair, text } from "./rc_pair.ts";
+
+const { BadResource, ConnectionReset } = Deno.errors;
+
+deviceTest("RcConn.send() and receive() exchange messages of any length in order", async () => {
+  await using pair = await rcPair();
+  const { client, server } = pair;
+  const lengths = [0, 1, 1000, 4096, client.maxMessage];
+  for (const length of lengths) {
+    assertEquals(await client.send(new Uint8Array(length).fill(length)), length);
+  }
+  for (const length of lengths) {
+    assertEquals(await server.receive(), new Uint8Array(length).fill(length));
+  }
+  const buffer = new Uint8Array(8);
+  await server.send(bytes("back"));
+  const message = await client.receive(buffer);
+  assertEquals([text(message), message!.buffer === buffer.buffer], ["back", true]);
+});
+
+deviceTest("RcConn.receive() keeps a message that does not fit the buffer", async () => {
+  await using pair = await rcPair();
+  await pair.client.send(bytes("long message"));
+  await assertRejects(() => pair.server.receive(new Uint8Array(4)), RangeError, "12 bytes");
+  assertEquals(text(await pair.server.receive()), "long message");
+});
+
+for (const credits of [1, 2, 3]) {
+  deviceTest(`RcConn delivers many messages both ways with ${credits} credits`, async () => {
+    await using pair = await rcPair({ credits, sendDepth: 2, maxMessage: 64 });
+    const count = 300;
+    const sendAll = async (conn: typeof pair.client): Promise<void> => {
+      for (let i = 0; i < count; i++) await conn.send(bytes(String(i)));
+    };
+    const receiveAll = async (conn: typeof pair.client): Promise<void> => {
+      for (let i = 0; i < count; i++) assertEquals(text(await conn.receive()), String(i));
+    };
+    const { client, server } = pair;
+    await Promise.all([sendAll(client), sendAll(server), receiveAll(client), receiveAll(server)]);
+  });
+}
+
+deviceTest("RcConn.send() waits while the peer does not receive", async () => {
+  await using pair = await rcPair({ credits: 4, keepAlive: 0 });
+  let sent = 0;
+  const sending = Promise.all(
+    Array.from({ length: 10 }, async (_, i) => {
+      await pair.client.send(bytes(String(i)));
+      sent++;
+    }),
+  );
+  await until("four messages", () => sent === 4);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assertEquals(sent, 4);
+  await assertRejects(
+    () => pair.client.send(bytes("x"), { signal: AbortSignal.timeout(10) }),
+    DOMException,
+  );
+  for (let i = 0; i < 10; i++) assertEquals(text(await pair.server.receive()), String(i));
+  await sending;
+});
+
+deviceTest("RcConn.close() lets the peer read what was sent, and then null", async () => {
+  await using pair = await rcPair();
+  const { client, server } = pair;
+  for (const word of ["a", "b"]) await client.send(bytes(word));
+  await client.close();
+  await client.close();
+  assertEquals(text(await server.receive()), "a");
+  assertEquals(text(await server.receive()), "b");
+  assertEquals(await server.receive(), null);
+  assertEquals(await server.receive(), null);
+  await assertRejects(() => server.send(bytes("c")), ConnectionReset, "the peer has closed");
+  await assertRejects(() => client.send(bytes("c")), BadResource);
+  await assertRejects(() => client.receive(), BadResource);
+  await assertRejects(() => client.flush(), BadResource);
+});
+
+deviceTest("RcConn.close() ends the calls that wait", async () => {
+  await using pair = await rcPair({ credits: 1 });
+  const { client, server } = pair;
+  await client.send(bytes("1"));
+  const waiting = [client.receive(), client.send(bytes("2"))].map((call) =>
+    assertRejects(() => call as Promise<unknown>, BadResource)
+  );
+  const iterated = Array.fromAsync(client);
+  await client.close();
+  await Promise.all(waiting);
+  assertEquals(await iterated, []);
+  assertEquals((await Array.fromAsync(server)).map(text), ["1"]);
+});
+
+deviceTest("RcConn[Symbol.dispose]() ends at once, and the peer notices it", async () => {
+  await using pair = await rcPair({ timeout: 12, keepAlive: 50 });
+  const { client, server } = pair;
+  await client.send(bytes("last"));
+  await client.flush();
+  client[Symbol.dispose]();
+  assertEquals(text(await server.receive()), "last");
+  const error = await assertRejects(() => server.receive(), ConnectionReset);
+  assertEquals((error.cause as WorkCompletionError).code, "RETRY_EXC_ERR");
+  await assertRejects(() => server.send(bytes("x")), ConnectionReset);
+});
+
+deviceTest("RcConn.receive() and send() reject arguments of the wrong type", async () => {
+  await using pair = await rcPair();
+  const { client } = pair;
+  await assertRejects(() => client.send("x" as unknown as Uint8Array), TypeError);
+  await assertRejects(() => client.send(new Uint8Array(client.maxMessage + 1)), RangeError);
+  await assertRejects(() => client.receive(5 as unknown as Uint8Array<ArrayBuffer>), TypeError);
+  const signal = {} as AbortSignal;
+  await assertRejects(() => client.receive(undefined, { signal }), TypeError, "signal");
+  const timeout = AbortSignal.timeout(10);
+  await assertRejects(() => client.receive(undefined, { signal: timeout }), DOMException);
+  await client.send(bytes("x"));
+  assertEquals(text(await pair.server.receive()), "x");
+});
+
+deviceTest("RcConn writes, reads and does atomics in memory of the peer", async () => {
+  await using pair = await rcPair({ maxMessage: 1000 });
+  const { client, server } = pair;
+  using memory = await server.expose(10_000);
+  const remote: RemoteMemory = JSON.parse(JSON.stringify(memory.remote));
+  const data = crypto.getRandomValues(new Uint8Array(9000));
+  await client.write(remote, 16, data);
+  assertEquals(memory.bytes.slice(16, 9016), data);
+  assertEquals(await client.read(remote, 16, 9000), data);
+  const buffer = new Uint8Array(500);
+  assertEquals(await client.read(remote, 116, buffer), data.slice(100, 600));
+  const results = await Promise.all([1n, 2n, 3n].map((add) => client.fetchAdd(remote, 0, add)));
+  assertEquals(results, [0n, 1n, 3n]);
+  assertEquals(await client.compareSwap(remote, 0, 5n, 9n), 6n);
+  assertEquals(await client.compareSwap(remote, 0, 6n, 2n ** 64n - 1n), 6n);
+  assertEquals(await client.fetchAdd(remote, 0, 2n), 2n ** 64n - 1n);
+  assertEquals(
+    new DataView(memory.bytes.buffer, memory.bytes.byteOffset).getBigUint64(0, true),
+    1n,
+  );
+  // The messages still work.
+  await client.send(bytes("done"));
+  assertEquals(text(await server.receive()), "done");
+});
+
+deviceTest("RcConn refuses remote memory that cannot work", async () => {
+  await using pair = await rcPair();
+  const { client, server } = pair;
+  using memory = await server.expose(64);
+  const { remote } = memory;
+  const one = new Uint8Array(1);
+  await assertRejects(() => client.write(remote, 64, one), RangeError, "64 bytes");
+  await assertRejects(() => client.write(remote, -1, one), RangeError);
+  await assertRejects(() => client.read(remote, 0, 65), RangeError);
+  await assertRejects(() => client.fetchAdd(remote, 4, 1n), RangeError, "multiple of 8");
+  await assertRejects(() => client.fetchAdd(remote, 0, 1 as unknown as bigint), TypeError);
+  await assertRejects(() => client.compareSwap(remote, 0, 0n, 2n ** 64n), RangeError);
+  for (
+    const wrong of [
+      null,
+      {},
+      { ...remote, addr: 5 },
+      { ...remote, addr: "0xg" },
+      { ...remote, rkey: 2 ** 32 },
+      { ...remote, length: 1.5 },
+      { ...remote, more: 1 },
+      { ...remote, addr: "0xffffffffffffffff" },
+    ]
+  ) {
+    await assertRejects(() => client.write(wrong as RemoteMemory, 0, new Uint8Array(8)), Error);
+  }
+  await client.write(remote, 63, Uint8Array.of(7));
+  assertEquals(memory.bytes[63], 7);
+});
+
+deviceTest(
+  "RcConn.write() rejects and breaks the connection if the peer does not allow it",
+  async () => {
+    await using pair = await rcPair();
+    const { client, server } = pair;
+    const memory = await server.expose(64);
+    memory.close();
+    assertThrows(() => memory.bytes, TypeError);
+    const error = await assertRejects(
+      () => client.write(memory.remote, 0, new Uint8Array(8)),
+      WorkCompletionError,
+    );
+    assertEquals(error.code, "REM_ACCESS_ERR");
+    await assertRejects(() => client.send(bytes("x")), ConnectionReset, "REM_ACCESS_ERR");
+    await assertRejects(() => server.receive(), ConnectionReset);
+  },
+);
+
+deviceTest("connectRc() connects two ends over a channel of the caller's", async () => {
+  const [toLeft, toRight] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
+  const over = (mine: PromiseWithResolvers<string>, theirs: PromiseWithResolvers<string>) =>
+    connectRc({
+      device: RXE,
+      exchange: async (address: RcAddress) => {
+        theirs.resolve(JSON.stringify(address));
+        return JSON.parse(await mine.promise);
+      },
+    });
+  const [left, right] = await Promise.all([over(toLeft, toRight), over(toRight, toLeft)]);
+  await left.send(bytes("over"));
+  assertEquals(text(await right.receive()), "over");
+  await Promise.all([left.close(), right.close()]);
+});

@@ -1,0 +1,211 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { connectRc, listenRc, type RcAddress, type RcListener } from "../../../net/mod.ts";
+import { deviceTest, RXE, until } from "../setup.ts";
+import { slowLink } from "../slow_link.ts";
+import { bytes, text } from "./rc_pair.ts";
+
+const { InvalidData, TimedOut, BadResource } = Deno.errors;
+
+async function dial(listener: RcListener): Promise<Deno.TcpConn> {
+  return await Deno.connect({ hostname: "127.0.0.1", port: listener.addr.port });
+}
+
+/** An address as of a peer, which does not exist. */
+const ADDRESS: RcAddress = {
+  transport: "rc",
+  gid: "::ffff:10.77.0.1",
+  lid: 0,
+  qpn: 17,
+  psn: 5,
+  mtu: 1024,
+  rdAtomic: 16,
+  credits: 32,
+  maxMessage: 1024,
+};
+
+const BAD: Record<string, Uint8Array | string> = {
+  "nothing": "",
+  "no line": JSON.stringify(ADDRESS),
+  "a long line": `${" ".repeat(5000)}\n`,
+  "an endless line": "x".repeat(100_000),
+  "no JSON": "hello\n",
+  "binary data": Uint8Array.from({ length: 300 }, (_, i) => 255 - i),
+  "bad UTF-8": Uint8Array.of(0x22, 0xff, 0x22, 10),
+  "two lines": `${JSON.stringify(ADDRESS)}\n{}\n`,
+  "null": "null\n",
+  "an array": "[]\n",
+  "another transport": `${JSON.stringify({ ...ADDRESS, transport: "ud" })}\n`,
+  "an unknown property": `${JSON.stringify({ ...ADDRESS, more: 1 })}\n`,
+  "__proto__": '{"__proto__": {"transport": "rc"}}\n',
+  "a number as text": `${JSON.stringify({ ...ADDRESS, qpn: "17" })}\n`,
+  "a number out of range": `${JSON.stringify({ ...ADDRESS, credits: 0 })}\n`,
+  "a bad GID": `${JSON.stringify({ ...ADDRESS, gid: "nowhere" })}\n`,
+};
+
+deviceTest("RcListener survives partners that send something else than an address", async () => {
+  await using listener = await listenRc({ device: RXE });
+  let failed = 0;
+  for (const [what, data] of Object.entries(BAD)) {
+    using tcp = await dial(listener);
+    const message = typeof data === "string" ? bytes(data) : data;
+    try {
+      if (message.length > 0) await tcp.write(message);
+      await tcp.closeWrite();
+    } catch {
+      // The listener may have closed the connection already.
+    }
+    failed++;
+    await until(what, () => listener.stats.failed === failed);
+    assertEquals(listener.stats.lastError instanceof InvalidData, true, what);
+  }
+  const accepted = listener.accept();
+  await using client = await connectRc({ device: RXE, tcpPort: listener.addr.port });
+  await using server = await accepted;
+  await client.send(bytes("still works"));
+  assertEquals(text(await server.receive()), "still works");
+});
+
+deviceTest(
+  "RcListener accepts others while a partner is silent, and gives the partner up",
+  async () => {
+    await using listener = await listenRc({ device: RXE, connectTimeout: 3000 });
+    using silent = await dial(listener);
+    const accepted = listener.accept();
+    await using client = await connectRc({ device: RXE, tcpPort: listener.addr.port });
+    await using _server = await accepted;
+    assertEquals(listener.stats.failed, 0);
+    await client.send(bytes("x"));
+    assertEquals(await silent.read(new Uint8Array(1)), null);
+    assertEquals(listener.stats.lastError instanceof TimedOut, true);
+  },
+);
+
+deviceTest("RcListener takes an address that comes in parts", async () => {
+  await using listener = await listenRc({ device: RXE });
+  using proxy = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const forwarding = (async () => {
+    using from = await proxy.accept();
+    using to = await dial(listener);
+    to.setNoDelay();
+    const buffer = new Uint8Array(4096);
+    const count = (await from.read(buffer))!;
+    for (let i = 0; i < count; i++) {
+      await to.write(buffer.subarray(i, i + 1));
+      if (i % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    await to.readable.pipeTo(from.writable);
+  })();
+  const accepted = listener.accept();
+  await using client = await connectRc({ device: RXE, tcpPort: proxy.addr.port });
+  await using server = await accepted;
+  await client.send(bytes("in parts"));
+  assertEquals(text(await server.receive()), "in parts");
+  await forwarding.catch(() => {});
+});
+
+deviceTest("RcListener refuses partners beyond maxPending", async () => {
+  await using listener = await listenRc({ device: RXE, maxPending: 1 });
+  using _silent = await dial(listener);
+  using refused = await dial(listener);
+  assertEquals(await refused.read(new Uint8Array(1)), null);
+  assertEquals(listener.stats.refused, 1);
+});
+
+deviceTest("RcListener.close() ends waits and attempts, and the iteration", async () => {
+  const listener = await listenRc({ device: RXE });
+  using silent = await dial(listener);
+  const iterated = Array.fromAsync(listener);
+  const waiting = assertRejects(() => listener.accept(), BadResource);
+  const aborted = assertRejects(
+    () => listener.accept({ signal: AbortSignal.abort(new Error("enough")) }),
+    Error,
+    "enough",
+  );
+  await aborted;
+  listener.close();
+  listener.close();
+  await waiting;
+  assertEquals(await iterated, []);
+  await listener[Symbol.asyncDispose]();
+  assertEquals(await silent.read(new Uint8Array(1)).catch(() => null), null);
+  await assertRejects(() => listener.accept(), BadResource);
+});
+
+deviceTest("connectRc() rejects if the partner sends something else than an address", async () => {
+  for (const [what, data] of Object.entries(BAD)) {
+    using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const answering = (async () => {
+      using tcp = await listener.accept();
+      await tcp.read(new Uint8Array(4096));
+      const message = typeof data === "string" ? bytes(data) : data;
+      if (message.length > 0) await tcp.write(message).catch(() => {});
+    })();
+    await assertRejects(
+      () => connectRc({ device: RXE, tcpPort: listener.addr.port }),
+      InvalidData,
+      undefined,
+      what,
+    );
+    await answering;
+  }
+});
+
+deviceTest("connectRc() gives up on a silent partner, and when the signal aborts", async () => {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const tcpPort = listener.addr.port;
+  await assertRejects(() => connectRc({ device: RXE, tcpPort, connectTimeout: 50 }), TimedOut);
+  const signal = AbortSignal.timeout(50);
+  await assertRejects(() => connectRc({ device: RXE, tcpPort, signal }), DOMException);
+  const exchange = (): Promise<never> => new Promise(() => {});
+  await assertRejects(() => connectRc({ device: RXE, exchange, connectTimeout: 50 }), TimedOut);
+});
+
+deviceTest("connectRc() does not block while it looks for a peer that is not there", async () => {
+  using link = slowLink();
+  const device = link.context.device.name;
+  const gid = `::ffff:10.9.0.77`;
+  let ticks = 0;
+  const timer = setInterval(() => ticks++, 10);
+  const exchange = (): Promise<RcAddress> => Promise.resolve({ ...ADDRESS, gid });
+  await assertRejects(() => connectRc({ device, exchange }), Error, "ETIMEDOUT");
+  clearInterval(timer);
+  assertEquals(ticks > 5, true, `${ticks} ticks`);
+});
+
+deviceTest("connectRc() rejects if the peer does not answer", async () => {
+  const exchange = (mine: RcAddress): Promise<RcAddress> =>
+    Promise.resolve({ ...mine, qpn: 0xff_fff0 });
+  await assertRejects(
+    () => connectRc({ device: RXE, exchange, timeout: 10 }),
+    Deno.errors.ConnectionReset,
+    "RETRY_EXC_ERR",
+  );
+});
+
+deviceTest("connectRc() and listenRc() refuse options that cannot work", async () => {
+  const exchange = (): Promise<unknown> => Promise.resolve(ADDRESS);
+  const device = RXE;
+  const wrong: [options: object, error: ErrorConstructor][] = [
+    [{}, TypeError],
+    [{ tcpPort: 5, exchange }, TypeError],
+    [{ exchange: 5 }, TypeError],
+    [{ exchange, credit: 5 }, TypeError],
+    [{ exchange, credits: 0 }, RangeError],
+    [{ exchange, maxMessage: 2 ** 30 }, RangeError],
+    [{ exchange, timeout: 32 }, RangeError],
+    [{ exchange, signal: {} }, TypeError],
+    [{ exchange, port: 9 }, RangeError],
+    [{ tcpPort: 70_000 }, RangeError],
+    [{ tcpPort: 5, hostname: 5 }, TypeError],
+  ];
+  for (const [options, error] of wrong) {
+    await assertRejects(() => connectRc({ device, ...options }), error, undefined, show(options));
+  }
+  await assertRejects(() => connectRc({ device: "nosuch0", exchange }), Deno.errors.NotFound);
+  await assertRejects(() => listenRc({ maxPending: 0 }), RangeError);
+  await assertRejects(() => listenRc({ exchange } as object), TypeError, '"exchange"');
+});
+
+function show(options: object): string {
+  return Object.entries(options).map(([name, value]) => `${name} ${typeof value}`).join(", ");
+}
