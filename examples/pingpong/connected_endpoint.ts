@@ -43,7 +43,6 @@ export class ConnectedEndpoint implements Endpoint {
   /** Makes the objects and posts receives. */
   constructor(context: Context, options: Options, type: typeof QpType.RC | typeof QpType.UC) {
     const { events, ibPort, size, rxDepth } = options;
-    const here = addressOf(context, options);
     using stack = new DisposableStack();
     const pd = stack.use(new ProtectionDomain(context));
     const cq = stack.use(
@@ -54,7 +53,7 @@ export class ConnectedEndpoint implements Endpoint {
     qp.modify({ qpState: QpState.INIT, pkeyIndex: 0, portNum: ibPort, qpAccessFlags: 0 });
     const mr = stack.use(new MemoryRegion(pd, size, AccessFlags.LOCAL_WRITE));
 
-    this.addresses = [{ ...here, qpn: qp.qpNum }];
+    this.addresses = [addressOf(qp, options)];
     this.cq = cq;
     this.message = mr.bytes().fill(0x7b);
     this.#options = options;

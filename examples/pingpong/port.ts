@@ -1,6 +1,6 @@
 /** What the ping-pong examples ask of the device's port. */
 
-import { type AhAttrInit, type Context, Gid, LinkLayer, Mtu, mtuBytes } from "@rdma/ibverbs";
+import { type AhAttrInit, Gid, LinkLayer, Mtu, mtuBytes, type QueuePair } from "@rdma/ibverbs";
 import { UsageError } from "../support/command_line.ts";
 import type { Address } from "./address.ts";
 import type { Options } from "./options.ts";
@@ -9,11 +9,11 @@ import type { Options } from "./options.ts";
 const HOP_LIMIT = 64;
 
 /**
- * The address of this side, without the queue pair.
+ * The address of a queue pair of this side. Its first packet sequence number is random.
  *
  * @throws {UsageError} If the port is RoCE and no GID index is given.
  */
-export function addressOf(context: Context, { gidIdx, ibPort }: Options): Omit<Address, "qpn"> {
+export function addressOf({ context, qpNum }: QueuePair, { gidIdx, ibPort }: Options): Address {
   const { lid, linkLayer } = context.queryPort(ibPort);
   if (gidIdx === undefined && linkLayer === LinkLayer.ETHERNET) {
     const { gid, gidIndex, reason } = context.recommendGid(ibPort);
@@ -24,6 +24,7 @@ export function addressOf(context: Context, { gidIdx, ibPort }: Options): Omit<A
   }
   return {
     lid,
+    qpn: qpNum,
     psn: Math.floor(Math.random() * 0x100_0000),
     gid: gidIdx === undefined
       ? new Gid(new Uint8Array(16))

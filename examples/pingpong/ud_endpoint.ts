@@ -45,7 +45,6 @@ export class UdEndpoint implements Endpoint {
   /** Makes the objects and posts receives. */
   constructor(context: Context, options: Options) {
     const { events, ibPort, size, rxDepth } = options;
-    const here = addressOf(context, options);
     const mtu = mtuBytes(context.queryPort(ibPort).activeMtu);
     if (size > mtu) throw new UsageError(`Cannot send ${size} bytes: the port's MTU is ${mtu}`);
     using stack = new DisposableStack();
@@ -58,7 +57,7 @@ export class UdEndpoint implements Endpoint {
     qp.modify({ qpState: QpState.INIT, pkeyIndex: 0, portNum: ibPort, qkey: QKEY });
     const mr = stack.use(new MemoryRegion(pd, Grh.SIZE + size, AccessFlags.LOCAL_WRITE));
 
-    this.addresses = [{ ...here, qpn: qp.qpNum }];
+    this.addresses = [addressOf(qp, options)];
     this.#options = options;
     this.#pd = pd;
     this.cq = cq;

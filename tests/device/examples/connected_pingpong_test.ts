@@ -1,9 +1,9 @@
-// rc_pingpong and uc_pingpong with their C tools, in both roles.
+// rc_pingpong, uc_pingpong and srq_pingpong with their C tools, in both roles.
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { deviceTest } from "../setup.ts";
-import { assertPlayed, COLD, example, play, type Played, tool } from "./pingpong.ts";
+import { addressesOf, assertPlayed, COLD, example, play, type Played, tool } from "./pingpong.ts";
 
-for (const name of ["rc_pingpong", "uc_pingpong"]) {
+for (const name of ["rc_pingpong", "uc_pingpong", "srq_pingpong"]) {
   const ours = example(name, COLD);
   const theirs = tool(name);
 
@@ -65,3 +65,20 @@ for (const name of ["rc_pingpong", "uc_pingpong"]) {
     assertEquals(code, 2);
   });
 }
+
+deviceTest(
+  "srq_pingpong works with ibv_srq_pingpong over the number of queue pairs given",
+  async () => {
+    const args = ["-g", "1", "-q", "3", "-r", "7"];
+    const endings = await play(example("srq_pingpong", COLD), tool("srq_pingpong"), args);
+    assertPlayed(endings, { index: 1, iters: 1000, size: 4096, separator: "," });
+    assertEquals(endings.map((ending) => addressesOf(ending, "local").length), [3, 3]);
+  },
+);
+
+deviceTest("srq_pingpong refuses fewer receives than queue pairs", async () => {
+  await using program = example("srq_pingpong")(["-g", "1", "-r", "15"]);
+  const { code, stderr } = await program.ending;
+  assertStringIncludes(stderr, "--rx-depth is 15, and each of 16 queue pairs needs a receive");
+  assertEquals(code, 2);
+});
