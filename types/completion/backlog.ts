@@ -6,7 +6,13 @@
 
 import { structs } from "../../ffi/layout.ts";
 import type { WorkCompletion } from "./work_completion.ts";
-import { extraOf, setLength, viewOf, type WorkCompletions } from "./work_completions.ts";
+import {
+  capacityOf,
+  extraOf,
+  setLength,
+  viewOf,
+  type WorkCompletions,
+} from "./work_completions.ts";
 
 const { size: SIZE } = structs.ibv_wc;
 
@@ -73,7 +79,7 @@ function copy(
   const extra = extraOf(to);
   // A batch of the caller may have no place for what an extended queue reports.
   if (extra === 0 || extraOf(from) !== extra) return;
-  const [source, target] = [from, to].map(({ capacity }) => capacity * SIZE) as [number, number];
+  const [source, target] = [from, to].map((batch) => capacityOf(batch) * SIZE) as [number, number];
   copyBytes(from, source + start * extra, to, target + at * extra, count * extra);
 }
 

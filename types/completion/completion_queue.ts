@@ -25,7 +25,7 @@ import { Completions, type CompletionSource } from "./completions.ts";
 import { Poller } from "./poller.ts";
 import type { SendTracker } from "./send_tracker.ts";
 import type { WorkCompletion } from "./work_completion.ts";
-import { WorkCompletions } from "./work_completions.ts";
+import { capacityOf, WorkCompletions } from "./work_completions.ts";
 
 let eventsOf: (channel: CompletionChannel) => ChannelEvents<CompletionQueue>;
 
@@ -296,7 +296,8 @@ export class CompletionQueue extends NativeResource<IbvCq> {
    */
   pollInto(batch: WorkCompletions): number {
     const handle = this.unsafeHandle;
-    return this.#poller.pollInto(handle, batch, instance(batch, WorkCompletions, "batch").capacity);
+    instance(batch, WorkCompletions, "batch");
+    return this.#poller.pollInto(handle, batch, capacityOf(batch));
   }
 
   /**

@@ -13,7 +13,7 @@ import { allocStruct } from "../../ffi/struct.ts";
 import { CreateCqWcFlags } from "./cq_init_attr_ex.ts";
 import { Poller } from "./poller.ts";
 import { WcFlags, WcStatus } from "./work_completion.ts";
-import { extraOf, viewOf, type WorkCompletions } from "./work_completions.ts";
+import { capacityOf, extraOf, viewOf, type WorkCompletions } from "./work_completions.ts";
 import { EXTRA, WorkCompletionsEx } from "./work_completions_ex.ts";
 
 const { size: WC_SIZE, fields: WC } = structs.ibv_wc;
@@ -96,7 +96,7 @@ export class PollerEx extends Poller {
     // Nothing else of a failed request is valid.
     this.#readMore(cq, view, base, ok ? this.#flags : 0, ok);
     if (extraOf(batch) !== 0) {
-      const extra = batch.capacity * WC_SIZE + index * EXTRA.size;
+      const extra = capacityOf(batch) * WC_SIZE + index * EXTRA.size;
       this.#readExtra(cq, view, extra, ok ? this.#flags : 0);
     }
   }

@@ -36,6 +36,9 @@ export let setLength: (batch: WorkCompletions, count: number) => void;
 /** How often a batch was polled into. It tells the completions of one poll from those of another. */
 export let pollsOf: (batch: WorkCompletions) => number;
 
+/** How many completions fit into the array of a batch, whatever properties the caller gave the batch. */
+export let capacityOf: (batch: WorkCompletions) => number;
+
 /** The bytes that a batch has for each completion behind the `struct ibv_wc` array. */
 export let extraOf: (batch: WorkCompletions) => number;
 
@@ -61,6 +64,7 @@ export let extraOf: (batch: WorkCompletions) => number;
 export class WorkCompletions {
   /** How many completions fit. */
   readonly capacity: number;
+  readonly #capacity: number;
   readonly #view: DataView<ArrayBuffer>;
   readonly #pointer: Deno.PointerObject;
   readonly #extra: number;
@@ -77,7 +81,7 @@ export class WorkCompletions {
   /** @ignore For subclasses, which need more bytes for each completion. */
   constructor(capacity: number, extra?: number);
   constructor(capacity: number, extra = 0) {
-    this.capacity = positiveInt(capacity, "capacity");
+    this.capacity = this.#capacity = positiveInt(capacity, "capacity");
     this.#extra = extra;
     this.#view = new DataView(new ArrayBuffer((SIZE + extra) * capacity));
     this.#pointer = bufferPointer(this.#view);
@@ -90,6 +94,7 @@ export class WorkCompletions {
       batch.#length = count;
       batch.#polls++;
     };
+    capacityOf = (batch) => batch.#capacity;
     pollsOf = (batch) => batch.#polls;
     extraOf = (batch) => batch.#extra;
   }

@@ -7,7 +7,7 @@
 import { structs } from "../../ffi/layout.ts";
 import { show } from "../core/checks.ts";
 import { WorkCompletion } from "./work_completion.ts";
-import { viewOf, WorkCompletions } from "./work_completions.ts";
+import { capacityOf, viewOf, WorkCompletions } from "./work_completions.ts";
 
 const { size: WC_SIZE } = structs.ibv_wc;
 
@@ -86,7 +86,7 @@ export class WorkCompletionsEx extends WorkCompletions {
   }
 
   #at(index: number): number {
-    return this.capacity * WC_SIZE + index * EXTRA.size;
+    return capacityOf(this) * WC_SIZE + index * EXTRA.size;
   }
 
   /** The timestamp of the device, in cycles of its clock. */

@@ -35,11 +35,12 @@ export interface Sge {
 }
 
 /**
- * Checks that native code may read a region's memory at the addresses of its slices.
+ * Checks that native code may read a region's memory at the addresses of its slices. Returns the address of its first
+ * byte, whatever properties the caller gave the region.
  *
  * @throws {TypeError} If the region is disposed, its buffer is detached, or its addresses are not of this process.
  */
-export let assertReadable: (mr: MemoryRegion) => void;
+export let assertReadable: (mr: MemoryRegion) => bigint;
 
 /**
  * Checks that a part lies within a region.
@@ -110,8 +111,8 @@ export class MemoryRegion extends NativeResource<IbvMr> {
   /** Key for the RDMA of peers. */
   readonly rkey: number;
   readonly #view: DataView | undefined;
-  /** Whether the addresses of slices are those of this process. */
-  readonly #isAddressable: boolean;
+  /** The address of the first byte, if the addresses of slices are those of this process. */
+  readonly #start: bigint | undefined;
   /** The memory that is registered. More is kept after an attempt to register other memory went wrong. */
   readonly #memories: Memory[];
   /** It is undefined if another object destroys the native region. */
@@ -164,7 +165,7 @@ export class MemoryRegion extends NativeResource<IbvMr> {
     this.rkey = readNative(handle, fields.rkey);
     this.#memories = memory === undefined ? [] : [memory];
     this.#view = memory && viewOfBytes(memory.bytes);
-    this.#isAddressable = memory !== undefined && bufferAddress(memory.bytes) === addr;
+    this.#start = memory !== undefined && bufferAddress(memory.bytes) === addr ? addr : undefined;
     this.#destroy = destroy;
   }
 
@@ -238,11 +239,12 @@ export class MemoryRegion extends NativeResource<IbvMr> {
     }
   }
 
-  #assertReadable(): void {
+  #assertReadable(): bigint {
     this.#assertAttached();
-    if (!this.#isAddressable) {
+    if (this.#start === undefined) {
       throw new TypeError("Cannot read memory region: its addresses are not those of this process");
     }
+    return this.#start;
   }
 
   #assertWithin(offset: number, length: number): void {

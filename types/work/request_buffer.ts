@@ -8,7 +8,12 @@ import { structs } from "../../ffi/layout.ts";
 import { bufferAddress, bufferPointer } from "../../ffi/pointers.ts";
 import { integer, positiveInt, show, snapshot, uint64 } from "../core/checks.ts";
 import { generation, isOpen } from "../core/resource.ts";
-import { assertReadable, type MemoryRegion, ownsMemory } from "../memory/memory_region.ts";
+import {
+  assertReadable,
+  type MemoryRegion,
+  ownsMemory,
+  viewOfRegion,
+} from "../memory/memory_region.ts";
 import type { Element } from "./sge_list.ts";
 import type { RequestsInit } from "./work_request.ts";
 
@@ -203,9 +208,11 @@ export class RequestBuffer {
           "Cannot send inline: the memory is not given as a slice of a memory region",
         );
       }
-      assertReadable(region);
+      const start = assertReadable(region);
+      const offset = this.#offsets[slot]!;
       const addr = this.#sges.getBigUint64(slot * SGE_SIZE + SGE_ADDR, true);
-      if (addr !== region.addr + BigInt(this.#offsets[slot]!)) {
+      const end = offset + this.#sges.getUint32(slot * SGE_SIZE + SGE_LENGTH, true);
+      if (addr !== start + BigInt(offset) || end > viewOfRegion(region).byteLength) {
         throw new TypeError("Cannot send inline: the memory is not within its memory region");
       }
       lasting &&= ownsMemory(region);

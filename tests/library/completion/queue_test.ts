@@ -395,3 +395,13 @@ Deno.test("CompletionQueue refuses everything when it is disposed", () => {
   }
   assertEquals(recorder.take(), []);
 });
+
+Deno.test("CompletionQueue.pollInto() asks for no more completions than there is room, whatever the batch says", () => {
+  using setup = setUp();
+  const batch = new WorkCompletions(2);
+  Object.defineProperty(batch, "capacity", { value: 100 });
+  complete(0, 5);
+  recorder.take();
+  assertEquals(setup.cq.pollInto(batch), 2);
+  assertEquals(recorder.takeOne("ibv_poll_cq").args.num_entries, 2);
+});

@@ -551,3 +551,20 @@ Deno.test("SendRequests takes no address handle that only looks like one or clai
   assertThrows(() => list.setAh(0, ah), TypeError, "the address handle is disposed");
   assertNothingPosted();
 });
+
+Deno.test("QueuePair.postSend() reads inline data only within the registered bytes, whatever the region's properties say", () => {
+  using recorded = record(UC);
+  const { qp, mr } = recorded;
+  const set = (name: string, value: unknown): void => {
+    Object.defineProperty(mr, name, { value, configurable: true });
+  };
+  const { addr, length } = mr;
+  set("addr", 16n);
+  assertThrows(() => qp.postSend({ inline: true, sge: mr.slice(0, 8) }), TypeError, "not within");
+  set("addr", addr);
+  set("length", 2 ** 30);
+  const far = mr.slice(length - 4, 8);
+  assertThrows(() => qp.postSend({ inline: true, sge: far }), TypeError, "not within");
+  qp.postSend({ inline: true, sge: mr.slice(length - 8, 8) });
+  assertEquals(posted().length, 1);
+});
