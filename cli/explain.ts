@@ -4,16 +4,9 @@
  * @module
  */
 
-import { Context, Grh, WcFlags, WcOpcode, type WorkCompletion } from "../mod.ts";
-import {
-  choice,
-  type Command,
-  command,
-  CommandError,
-  number,
-  text,
-  UsageError,
-} from "./command.ts";
+import { Grh, VerbsError, WcFlags, WcOpcode, type WorkCompletion } from "../mod.ts";
+import { openDevices, portsOf } from "./choose_ports.ts";
+import { choice, type Command, command, number, text, UsageError } from "./command.ts";
 import { completionSection, readCompletion, WC_SIZE } from "./explain/completion_section.ts";
 import { grhSection } from "./explain/grh_section.ts";
 import { readHex, readText } from "./explain/hex_input.ts";
@@ -61,14 +54,20 @@ make an address handle from.`,
   ): Promise<number> {
     const parts = (await textsOf(operands)).map((text) => readPart(readHex(text), as));
     const explained = explainParts(parts);
-    using context = device === undefined ? undefined : Context.open(device);
-    const receiver = context === undefined ? undefined : { context, port };
+    using stack = new DisposableStack();
+    const receiver = device === undefined ? undefined : receiverOf(device, port, stack);
     const sections = [...explained.sections, replyOf(explained, receiver)];
     if (json) terminal.printJson(sectionValues(sections));
     else terminal.print(sectionLines(sections));
     return 0;
   },
 });
+
+function receiverOf(device: string, port: number, stack: DisposableStack): Receiver {
+  const choice = { "ib-dev": device, "ib-port": port };
+  const context = openDevices(choice, stack)[0]!;
+  return { context, port: portsOf(context, choice)[0]! };
+}
 
 async function textsOf(operands: readonly string[]): Promise<readonly string[]> {
   if (operands.length > 0 && operands[0] !== "-") return operands;
@@ -166,7 +165,7 @@ function replyOf({ received }: Explained, receiver: Receiver | undefined): Secti
   try {
     return replySection(received, receiver);
   } catch (error) {
-    if (error instanceof CommandError || !(error instanceof Error)) throw error;
+    if (!(error instanceof VerbsError)) throw error;
     return noReply(error.message);
   }
 }

@@ -10,8 +10,9 @@ import { devinfo } from "./devinfo.ts";
 import { explain } from "./explain.ts";
 import { gids } from "./gids.ts";
 import type { Terminal } from "./terminal.ts";
+import { watch } from "./watch.ts";
 
-const COMMANDS: readonly Command[] = [devices, devinfo, gids, explain];
+const COMMANDS: readonly Command[] = [devices, devinfo, gids, explain, watch];
 
 /** What a shell reports for a program that a closed pipe has ended: 128 and the number of SIGPIPE. */
 const BROKEN_PIPE = 141;

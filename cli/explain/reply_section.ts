@@ -12,7 +12,7 @@ import {
   type WcAddress,
   WcFlags,
 } from "../../mod.ts";
-import { hexRow, type Row, row, type Section } from "./section.ts";
+import { hexRow, hexText, type Row, row, type Section } from "./section.ts";
 
 /** What is known of a received packet. */
 export interface Received {
@@ -46,9 +46,11 @@ export function replySection(received: Received, receiver: Receiver | undefined)
       srcQp === undefined
         ? row("remoteQpn", null, "srcQp of the work completion")
         : hexRow("remoteQpn", srcQp, 6),
-      qkey === undefined
-        ? row("remoteQkey", null, "agreed with the peer")
-        : hexRow("remoteQkey", qkey, 8),
+      qkey === undefined ? row("remoteQkey", null, "agreed with the peer") : row(
+        "remoteQkey",
+        qkey,
+        `${hexText(qkey, 8)}, if the peer has the Q_Key that it sends to`,
+      ),
     ],
   };
 }

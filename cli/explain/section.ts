@@ -32,9 +32,14 @@ export function row(name: string, value: unknown, text: string = String(value)):
   return { name, value, text };
 }
 
-/** A hexadecimal number with a number of digits. */
+/** A fact that is a hexadecimal number with a number of digits. */
 export function hexRow(name: string, value: number, digits: number): Row {
-  return row(name, value, `0x${value.toString(16).padStart(digits, "0")}`);
+  return row(name, value, hexText(value, digits));
+}
+
+/** A hexadecimal number with a number of digits. */
+export function hexText(value: number, digits: number): string {
+  return `0x${value.toString(16).padStart(digits, "0")}`;
 }
 
 /** Sections as lines. */

@@ -1,0 +1,152 @@
+/**
+ * The command `watch`: events and counters of ports as they come.
+ *
+ * @module
+ */
+
+import type { Context } from "../mod.ts";
+import { openDevices, PORT_OPTIONS, portsOf } from "./choose_ports.ts";
+import { type Command, command, flag, number } from "./command.ts";
+import type { Terminal } from "./terminal.ts";
+import { canReadCounters } from "./watch/counters.ts";
+import { PortMonitor } from "./watch/port_monitor.ts";
+import { JsonView, LineView, ScreenView, type View } from "./watch/views.ts";
+
+const INTERVAL = 1;
+const NO_COUNTERS =
+  "counters are left out: Deno opens /sys only to programs with all permissions (deno run -A)";
+
+/** Watches ports. */
+export const watch: Command = command({
+  name: "watch",
+  summary: "Watches ports: their asynchronous events, their counters, and how fast these grow.",
+  details: `
+On a terminal the screen is drawn again and again. Otherwise, and with --json, there is a line for
+each event and for each change. Ctrl-C ends it.
+Counters are those of /sys/class/infiniband/DEVICE/ports/PORT. Deno opens /sys only to programs with
+all permissions (deno run -A); without them there are events only.`,
+  options: {
+    ...PORT_OPTIONS,
+    interval: number({
+      short: "n",
+      value: "SECONDS",
+      text: `time between two looks; ${INTERVAL} by default`,
+      min: 1,
+      max: 86_400,
+    }),
+    count: number({
+      short: "c",
+      value: "NUMBER",
+      text: "looks after which it ends; it goes on by default",
+      min: 1,
+      max: 0x7fff_ffff,
+    }),
+    all: flag("show the counters that are 0, or that do not change, too", "a"),
+  },
+  async run(values, terminal): Promise<number> {
+    using stack = new DisposableStack();
+    const contexts = openDevices(values, stack);
+    // The ports are checked before the screen is taken.
+    const monitors = contexts.flatMap((context) =>
+      portsOf(context, values).map((port) => new PortMonitor(context, port))
+    );
+    const { all, interval = INTERVAL, count = Infinity } = values;
+    if (!canReadCounters()) terminal.printError(`watch: ${NO_COUNTERS}`);
+    using end = untilSignal();
+    const look = values.json ? "json" : terminal.interactive ? "screen" : "lines";
+    using view = viewOf(look, terminal, `every ${interval} s, Ctrl-C ends`, all);
+    await watchAll({ contexts, monitors, view, interval, count, end: end.signal });
+    return 0;
+  },
+});
+
+function viewOf(
+  look: "json" | "screen" | "lines",
+  terminal: Terminal,
+  title: string,
+  all: boolean,
+): View {
+  if (look === "json") return new JsonView(terminal);
+  return look === "screen" ? new ScreenView(terminal, title, all) : new LineView(terminal, all);
+}
+
+interface Watching {
+  readonly contexts: readonly Context[];
+  readonly monitors: readonly PortMonitor[];
+  readonly view: View;
+  readonly interval: number;
+  readonly count: number;
+  readonly end: AbortSignal;
+}
+
+/** Samples until the count is reached or the signal aborts. If a device fails, all ends with its error. */
+async function watchAll(
+  { contexts, monitors, view, interval, count, end }: Watching,
+): Promise<void> {
+  const stop = new AbortController();
+  const signal = AbortSignal.any([end, stop.signal]);
+  const events = contexts.map((context) => follow(context, view, signal));
+  const samples = sampleAll(monitors, view, { interval, count, signal });
+  try {
+    await Promise.race([samples, ...events]);
+  } finally {
+    stop.abort();
+    await Promise.allSettled([samples, ...events]);
+  }
+}
+
+interface Pace {
+  readonly interval: number;
+  readonly count: number;
+  readonly signal: AbortSignal;
+}
+
+async function sampleAll(
+  monitors: readonly PortMonitor[],
+  view: View,
+  { interval, count, signal }: Pace,
+): Promise<void> {
+  for (let left = count; !signal.aborted; left--) {
+    view.show(monitors.map((monitor) => monitor.sample()), new Date());
+    if (left <= 1) return;
+    await pause(interval, signal);
+  }
+}
+
+/** Shows the events of a device until the signal aborts. */
+async function follow(context: Context, view: View, signal: AbortSignal): Promise<void> {
+  const device = context.device.name;
+  try {
+    for await (const event of context.events({ signal })) {
+      view.note({ time: new Date(), device, event });
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+/** Waits for some seconds, or until the signal aborts. */
+async function pause(seconds: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, seconds * 1000);
+  const wake = (): void => resolve();
+  signal.addEventListener("abort", wake, { once: true });
+  if (signal.aborted) resolve();
+  await promise;
+  clearTimeout(timer);
+  signal.removeEventListener("abort", wake);
+}
+
+/** A signal that aborts when the user or the system asks the process to end. */
+function untilSignal(): Disposable & { readonly signal: AbortSignal } {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort();
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  for (const name of signals) Deno.addSignalListener(name, abort);
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]: () => {
+      for (const name of signals) Deno.removeSignalListener(name, abort);
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { AddressHandle } from "../../../mod.ts";
+import { gidOf, PORT, QKEY, RXE, selfAddress, sysfs, udPair, until, waitFor } from "../setup.ts";
+import { ETHERNET_PORT, STUB, stubTest } from "../stub.ts";
+import { raiseDeviceFatal, raisePortEvent } from "../stub_events.ts";
+import { recorder } from "../../pure/cli/terminal.ts";
+import { run } from "../../../cli/run.ts";
+import { cliProcess } from "./cli.ts";
+
+stubTest("watch counts the packets of a port", async () => {
+  const recorded = recorder();
+  const watching = run(["watch", "-d", RXE, "--json", "-n", "1", "-c", "2"], recorded.terminal);
+  await until("the first sample", () => recorded.out.includes("\n"));
+  await sendDatagram();
+  assertEquals([await watching, recorded.err], [0, ""]);
+  const [first, second, ...rest] = recorded.out.trimEnd().split("\n").map((line) =>
+    JSON.parse(line)
+  );
+  assertEquals([first.device, first.port, first.state, rest], [RXE, PORT, "ACTIVE", []]);
+  const sent = BigInt(second.counters.sent_pkts);
+  assertEquals(sent, BigInt(sysfs(`ports/${PORT}/hw_counters/sent_pkts`)));
+  assertEquals(sent - BigInt(first.counters.sent_pkts), 1n);
+  assertEquals(second.rates.sent_pkts > 0, true);
+});
+
+async function sendDatagram(): Promise<void> {
+  using pair = udPair();
+  const { context, pd, left, right } = pair;
+  right.qp.postRecv({ sge: right.mr.slice(0, 100) });
+  assertEquals(gidOf(context, "ipv4").portNum, PORT);
+  using ah = new AddressHandle(pd, selfAddress(context));
+  left.qp.postSend({ sge: left.mr.slice(0, 4), ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
+  await waitFor(right.cq);
+  await waitFor(left.cq);
+}
+
+stubTest("watch prints events as they come", async () => {
+  const recorded = recorder();
+  const watching = run(["watch", "-d", STUB, "-c", "2"], recorded.terminal);
+  await until("the first sample", () => recorded.out.includes("state"));
+  raisePortEvent("GID_CHANGE", ETHERNET_PORT);
+  await until("the event", () => recorded.out.includes("event"));
+  assertEquals([await watching, recorded.err], [0, ""]);
+  assertMatch(recorded.out, /^\d\d:\d\d:\d\d stub0\/2 event GID_CHANGE$/m);
+});
+
+stubTest("watch goes on after an event of the device, until SIGINT", async () => {
+  const recorded = recorder();
+  const watching = run(["watch", "-d", STUB, "--json"], recorded.terminal);
+  await until("the first sample", () => recorded.out.includes("\n"));
+  raiseDeviceFatal();
+  await until("the event", () => recorded.out.includes("DEVICE_FATAL"));
+  Deno.kill(Deno.pid, "SIGINT");
+  assertEquals([await watching, recorded.err], [0, ""]);
+});
+
+stubTest("watch says that it may not read counters", async () => {
+  const { stdout, stderr, code } = await cliProcess(["watch", "-d", RXE, "-c", "1"]);
+  assertEquals(code, 0);
+  assertStringIncludes(stderr, "watch: counters are left out: ");
+  assertStringIncludes(stdout, `${RXE}/${PORT} state ACTIVE`);
+});
