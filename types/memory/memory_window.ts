@@ -7,7 +7,7 @@
 import type { IbvMw } from "../../ffi/handles.ts";
 import { enums, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
-import { readNative } from "../../ffi/struct.ts";
+import { nativeView } from "../../ffi/pointers.ts";
 import { instance, integer, uint32 } from "../core/checks.ts";
 import { type Members, members, nameOf } from "../core/enums.ts";
 import { check, checkHandle } from "../core/errors.ts";
@@ -58,13 +58,12 @@ export class MemoryWindow extends NativeResource<IbvMw> {
   readonly type: MwType;
   /** The region that the window is bound to. */
   #mr: MemoryRegion | undefined;
-  /** The key that the caller chose last. */
-  #rkey: number | undefined;
 
   static {
     noteBind = (mw, mr, rkey) => {
       mw.#keep(mr);
-      mw.#rkey = rkey;
+      // Providers look the window up by the key in its struct when it is bound again.
+      if (rkey !== undefined) mw.#struct.setUint32(structs.ibv_mw.fields.rkey.offset, rkey, true);
     };
   }
 
@@ -91,7 +90,11 @@ export class MemoryWindow extends NativeResource<IbvMw> {
 
   /** The key for the RDMA of peers. Each bind changes it. */
   get rkey(): number {
-    return this.#rkey ?? readNative(this.unsafeHandle, structs.ibv_mw.fields.rkey);
+    return this.#struct.getUint32(structs.ibv_mw.fields.rkey.offset, true);
+  }
+
+  get #struct(): DataView<ArrayBuffer> {
+    return nativeView(this.unsafeHandle, structs.ibv_mw.size);
   }
 
   #keep(mr: MemoryRegion | undefined): void {

@@ -23,7 +23,7 @@ import {
   SendRequests,
   windowOf,
 } from "../work/send_requests.ts";
-import { WrOpcode } from "../work/work_request.ts";
+import { SendFlags, WrOpcode } from "../work/work_request.ts";
 import { hintPostSend } from "./hints.ts";
 import { QpType } from "./qp_enums.ts";
 import { type QueuePair, senderOf } from "./queue_pair.ts";
@@ -152,7 +152,9 @@ export class WrPoster {
     const opcode = words[at + WORD.opcode]!;
     this.#native.setUint32(WR_ID.offset, words[at]!, true);
     this.#native.setUint32(WR_ID.offset + 4, words[at + 1]!, true);
-    this.#native.setUint32(WR_FLAGS.offset, words[at + WORD.sendFlags]!, true);
+    // rxe reads the flag, and others do not look at it.
+    const inline = extra?.inline === undefined ? 0 : SendFlags.INLINE;
+    this.#native.setUint32(WR_FLAGS.offset, words[at + WORD.sendFlags]! | inline, true);
     if (extra?.flush !== undefined) return this.#flush(at, extra.flush);
     this.#begin(index, at, opcode, extra, address);
     if (this.#qp.type === QpType.UD) this.#setUdAddr(index, at);

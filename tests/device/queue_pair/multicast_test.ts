@@ -1,0 +1,49 @@
+// Multicast groups of UD queue pairs.
+import { assertEquals, assertThrows } from "@std/assert";
+import { AddressHandle, Gid, VerbsError } from "../../../mod.ts";
+import { deviceTest, gidOf, PORT, QKEY, udPair, waitFor } from "../setup.ts";
+
+const GROUP = Gid.parse("239.1.2.3");
+/** The queue pair number of multicast. */
+const MULTICAST_QPN = 0xff_ffff;
+
+// Hosts are members of these groups without asking, so that what they send to them comes back.
+for (const [family, group] of [["ipv4", "224.0.0.1"], ["link-local", "ff02::1"]] as const) {
+  deviceTest(`A datagram to group ${group} reaches the queue pairs that joined it`, async () => {
+    using pair = udPair();
+    const { left, right, pd, context } = pair;
+    const { gidIndex: sgidIndex } = gidOf(context, family);
+    const dgid = Gid.parse(group);
+    const ah = new AddressHandle(pd, { portNum: PORT, grh: { dgid, sgidIndex, hopLimit: 1 } });
+    right.qp.attachMcast(dgid, 0);
+    for (const { qp, mr } of [left, right]) qp.postRecv({ sge: mr.slice(0, 64) });
+    left.mr.bytes(100, 4).set([1, 2, 3, 4]);
+    const sge = left.mr.slice(100, 4);
+    left.qp.postSend({ sge, ah, remoteQpn: MULTICAST_QPN, remoteQkey: QKEY });
+    (await waitFor(left.cq))[0]!.check();
+    const [received] = await waitFor(right.cq);
+    assertEquals(received!.check().byteLen, 44);
+    assertEquals([...right.mr.bytes(40, 4)], [1, 2, 3, 4]);
+    assertEquals(left.cq.poll(), []);
+  });
+}
+
+deviceTest("QueuePair.close() works in multicast groups, and with it that of its context", () => {
+  using pair = udPair();
+  const { left: { qp }, context } = pair;
+  qp.attachMcast(GROUP, 0);
+  qp.attachMcast(Gid.parse("ff0e::77"), 0);
+  qp.attachMcast(GROUP, 0);
+  qp.detachMcast(Gid.parse("ff0e::77"), 0);
+  qp.close();
+  assertThrows(() => qp.detachMcast(GROUP, 0), TypeError, "it is disposed");
+  pair.right.qp.attachMcast(GROUP, 0);
+  context.close();
+  assertEquals(context.disposed, true);
+});
+
+deviceTest("QueuePair.detachMcast() fails in a group that was not joined", () => {
+  using pair = udPair();
+  const error = assertThrows(() => pair.left.qp.detachMcast(GROUP, 0), VerbsError);
+  assertEquals([error.verb, error.code], ["ibv_detach_mcast", "EINVAL"]);
+});
