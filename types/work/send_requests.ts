@@ -100,9 +100,7 @@ export class SendRequests extends RequestList {
     ahOf = (list, index) => list.#ahs[index];
     windowOf = (list, index) => list.#binds?.[index]?.mw;
     noteBinds = (list, start, posted) => {
-      for (const bind of list.#binds?.slice(start, start + posted) ?? []) {
-        if (bind !== undefined) noteBind(bind.mw, bind.mr, bind.rkey);
-      }
+      if (list.#binds !== undefined) list.#noteBinds(list.#binds, start, posted);
     };
     prepareSends = (list, start, count, rules) =>
       list.#buffer.checked(start, count, rules) ?? list.#prepare(start, count, rules);
@@ -172,6 +170,12 @@ export class SendRequests extends RequestList {
     writeBind(this.#buffer.view, at, mw, rkey, binding);
     this.#binds ??= new Array(this.capacity).fill(undefined);
     this.#binds[index] = { mw, mr: binding.mr, rkey };
+  }
+
+  #noteBinds(binds: readonly (Bind | undefined)[], start: number, posted: number): void {
+    for (const bind of binds.slice(start, start + posted)) {
+      if (bind !== undefined) noteBind(bind.mw, bind.mr, bind.rkey);
+    }
   }
 
   /** The first word of a request whose opcode has these attributes. */

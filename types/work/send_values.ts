@@ -107,8 +107,7 @@ function noAttribute(name: string): TypeError {
 /** Checks that send requests offer an opcode. */
 function checkOpcode(opcode: number): void {
   if (typeof opcode === "number" && RULES[opcode]?.offered) return;
-  const name = nameOf(WrOpcode, opcode);
-  const shown = typeof opcode === "number" ? name : show(opcode);
+  const shown = typeof opcode === "number" ? nameOf(WrOpcode, opcode) : show(opcode);
   const message = `Cannot send: opcode ${shown} is not offered`;
   throw typeof opcode === "number" ? new RangeError(message) : new TypeError(message);
 }
