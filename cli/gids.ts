@@ -4,7 +4,7 @@
  * @module
  */
 
-import { type Context, formatAddress, type GidEntry, GidType } from "../mod.ts";
+import { type Context, formatAddress, type GidEntry, GidType, LinkLayer } from "../mod.ts";
 import { openDevices, PORT_OPTIONS, portsOf } from "./choose_ports.ts";
 import { type Command, command } from "./command.ts";
 import { describeGid } from "./devinfo/describe.ts";
@@ -34,8 +34,10 @@ number of the network interface, such as #2, and not its name.`,
   },
 });
 
-/** A GID of a table, with the name of its network interface. */
+/** A GID of a table, as it is shown. */
 export interface NamedGid extends GidEntry {
+  /** How packets are addressed: `v1` and `v2` are RoCE. */
+  readonly version: "IB" | "v1" | "v2";
   /** The name of the network interface, such as `eth0`, or its number, such as `#2`. */
   readonly netdev: string;
 }
@@ -56,8 +58,10 @@ export interface GidTable {
 
 function tableOf(context: Context, port: number): GidTable {
   const device = context.device.name;
+  const { linkLayer } = context.queryPort(port);
   const entries = context.gidTable(port).map((entry) => ({
     ...entry,
+    version: versionOf(entry, linkLayer),
     netdev: netdevOf(device, entry),
   }));
   return { device, port, entries, ...recommendation(context, port) };
@@ -76,6 +80,12 @@ function recommendation(
   }
 }
 
+function versionOf({ gidType }: GidEntry, linkLayer: LinkLayer): NamedGid["version"] {
+  if (gidType === GidType.ROCE_V2) return "v2";
+  // Some drivers give the type IB on Ethernet too.
+  return gidType === GidType.ROCE_V1 || linkLayer === LinkLayer.ETHERNET ? "v1" : "IB";
+}
+
 function netdevOf(device: string, { portNum, gidIndex, ndevIfindex }: GidEntry): string {
   const path = `class/infiniband/${device}/ports/${portNum}/gid_attrs/ndevs/${gidIndex}`;
   const name = readSysfs(path);
@@ -83,7 +93,6 @@ function netdevOf(device: string, { portNum, gidIndex, ndevIfindex }: GidEntry):
   return ndevIfindex === 0 ? "" : `#${ndevIfindex}`;
 }
 
-const VERSIONS = { [GidType.IB]: "IB", [GidType.ROCE_V1]: "v1", [GidType.ROCE_V2]: "v2" };
 const HEADER = ["", "DEV", "PORT", "INDEX", "GID", "IPv4", "VER", "NETDEV"];
 
 /** The tables as lines, and below them what is recommended. */
@@ -91,11 +100,11 @@ export function gidLines(tables: readonly GidTable[]): Line[] {
   const rows: string[][] = [HEADER];
   const marked: boolean[] = [];
   for (const { device, port, entries, recommended } of tables) {
-    for (const { gid, gidIndex, gidType, netdev } of entries) {
+    for (const { gid, gidIndex, version, netdev } of entries) {
       const mark = gidIndex === recommended;
       const ipv4 = gid.isIpv4Mapped ? formatAddress(gid.bytes.subarray(12)) : "";
       const place = [device, String(port), String(gidIndex)];
-      rows.push([mark ? "*" : "", ...place, fullGid(gid), ipv4, VERSIONS[gidType], netdev]);
+      rows.push([mark ? "*" : "", ...place, fullGid(gid), ipv4, version, netdev]);
       marked.push(mark);
     }
   }
@@ -118,6 +127,10 @@ function reasonLine({ device, port, recommended, reason }: GidTable): string {
 function describe({ entries, ...rest }: GidTable): Record<string, unknown> {
   return {
     ...rest,
-    gids: entries.map((entry) => ({ ...describeGid(entry), netdev: entry.netdev })),
+    gids: entries.map((entry) => ({
+      ...describeGid(entry),
+      version: entry.version,
+      netdev: entry.netdev,
+    })),
   };
 }

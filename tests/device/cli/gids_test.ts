@@ -32,6 +32,7 @@ stubTest("gids shows all ports of all devices, or those that are chosen", async 
   ]);
   const one = JSON.parse((await cli("gids", "--json", "-d", STUB, "-i", "2")).stdout);
   assertEquals(one, [all[2]]);
+  assertEquals(one[0].gids.map(({ version }: { version: string }) => version), ["v1", "v1"]);
 });
 
 stubTest("gids refuses devices and ports that there are not", async () => {

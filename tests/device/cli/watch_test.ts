@@ -44,13 +44,13 @@ stubTest("watch prints events as they come", async () => {
   assertMatch(recorded.out, /^\d\d:\d\d:\d\d stub0\/2 event GID_CHANGE$/m);
 });
 
-stubTest("watch goes on after an event of the device, until SIGINT", async () => {
+stubTest("watch goes on after an event of the device, until SIGTERM", async () => {
   const recorded = recorder();
   const watching = run(["watch", "-d", STUB, "--json"], recorded.terminal);
   await until("the first sample", () => recorded.out.includes("\n"));
   raiseDeviceFatal();
   await until("the event", () => recorded.out.includes("DEVICE_FATAL"));
-  Deno.kill(Deno.pid, "SIGINT");
+  Deno.kill(Deno.pid, "SIGTERM");
   assertEquals([await watching, recorded.err], [0, ""]);
 });
 

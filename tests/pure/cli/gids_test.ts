@@ -4,7 +4,11 @@ import { alignColumns } from "../../../cli/table.ts";
 import { GIDS } from "./fake_device.ts";
 
 Deno.test("gidLines() marks what is recommended and says why", () => {
-  const entries = GIDS.map((entry) => ({ ...entry, netdev: "eth0" }));
+  const entries = GIDS.map((entry, i) => ({
+    ...entry,
+    version: i === 1 ? "v2" as const : "IB" as const,
+    netdev: "eth0",
+  }));
   const lines = gidLines([
     { device: "fake0", port: 1, entries, recommended: 1, reason: "It is best" },
     { device: "fake0", port: 2, entries: [], recommended: undefined, reason: "There is none" },
