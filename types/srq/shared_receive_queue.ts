@@ -249,7 +249,7 @@ function hintCreate(
 }
 
 function hintPost(code: string): string | undefined {
-  return code === "ENOMEM" || code === "EINVAL"
+  return ["ENOMEM", "EINVAL", "unknown"].includes(code)
     ? "The queue is full, or the request has too many scatter/gather elements"
     : undefined;
 }

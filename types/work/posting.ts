@@ -52,7 +52,9 @@ export class BadWr {
   /** The error of a run that was refused. */
   error(result: number, posted: number | undefined): VerbsError {
     const { verb, action, hint } = this.#verb;
-    return failure(verb, action, Math.abs(result), {
+    // libmlx4 answers -1 for a full shared receive queue. That is no errno value.
+    const value = result === -1 ? 0 : Math.abs(result);
+    return failure(verb, action, value, {
       hint,
       ...posted !== undefined && {
         posted,

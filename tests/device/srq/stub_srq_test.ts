@@ -1,0 +1,149 @@
+// Extended reliable connections and shared receive queues on libmlx4.
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  AccessFlags,
+  CompletionQueue,
+  Context,
+  MemoryRegion,
+  Mtu,
+  OpenedQueuePair,
+  ProtectionDomain,
+  QpState,
+  QpType,
+  QueuePair,
+  RecvRequests,
+  SharedReceiveQueue,
+  SrqType,
+  VerbsError,
+  XrcDomain,
+} from "../../../mod.ts";
+import { waitFor } from "../setup.ts";
+import { assertLastCall, deliverDatagram, deliverXrc, IB_PORT, STUB, stubTest } from "../stub.ts";
+
+interface Xrc extends Disposable {
+  readonly pd: ProtectionDomain;
+  readonly cq: CompletionQueue;
+  readonly xrcd: XrcDomain;
+  readonly srq: SharedReceiveQueue;
+}
+
+function openXrc(): Xrc {
+  const context = Context.open(STUB);
+  const pd = new ProtectionDomain(context);
+  const cq = new CompletionQueue(context, { cqe: 63 });
+  const xrcd = new XrcDomain(context);
+  const srq = new SharedReceiveQueue(pd, { maxWr: 16, srqType: SrqType.XRC, xrcd, cq });
+  return { pd, cq, xrcd, srq, [Symbol.dispose]: () => context.close() };
+}
+
+/** Takes a receiving queue pair of an extended reliable connection to RTR. */
+function connect(qp: QueuePair | OpenedQueuePair): void {
+  qp.modify({ qpState: QpState.INIT, portNum: IB_PORT, pkeyIndex: 0, qpAccessFlags: 0 });
+  qp.modify({
+    qpState: QpState.RTR,
+    ahAttr: { portNum: IB_PORT, dlid: 1 },
+    pathMtu: Mtu[1024],
+    destQpNum: 1,
+    rqPsn: 0,
+    maxDestRdAtomic: 1,
+    minRnrTimer: 12,
+  });
+}
+
+stubTest(
+  "A message for an extended reliable connection goes to the queue that it names",
+  async () => {
+    using xrc = openXrc();
+    const { pd, cq, xrcd, srq } = xrc;
+    const other = new SharedReceiveQueue(pd, { maxWr: 4, srqType: SrqType.XRC, xrcd, cq });
+    const mr = new MemoryRegion(pd, 4096, AccessFlags.LOCAL_WRITE);
+    const receiver = new QueuePair(pd, { type: QpType.XRC_RECV, xrcd });
+    assertEquals(srq.srqNum !== other.srqNum, true);
+    connect(receiver);
+    srq.postRecv({ wrId: 5, sge: mr.slice(0, 64) });
+    other.postRecv({ wrId: 6, sge: mr.slice(64, 64) });
+    deliverXrc(receiver.qpNum, other.srqNum, Uint8Array.of(1, 2, 3));
+    const [received] = await waitFor(cq);
+    assertEquals([received!.check().wrId, received!.byteLen], [6n, 3]);
+    assertEquals([...mr.bytes(64, 3)], [1, 2, 3]);
+  },
+);
+
+stubTest("new OpenedQueuePair() shares a receiving queue pair of the domain", async () => {
+  using xrc = openXrc();
+  const { pd, cq, xrcd, srq } = xrc;
+  const mr = new MemoryRegion(pd, 4096, AccessFlags.LOCAL_WRITE);
+  const made = new QueuePair(pd, { type: QpType.XRC_RECV, xrcd });
+  const opened = new OpenedQueuePair({ xrcd, qpNum: made.qpNum });
+  assertEquals([opened.qpNum, opened.type], [made.qpNum, QpType.XRC_RECV]);
+  connect(opened);
+  made.close();
+  srq.postRecv({ wrId: 1, sge: mr.slice(0, 64) });
+  deliverXrc(opened.qpNum, srq.srqNum, Uint8Array.of(9));
+  assertEquals((await waitFor(cq))[0]!.check().wrId, 1n);
+  const error = assertThrows(() => new OpenedQueuePair({ xrcd, qpNum: 0x123456 }), VerbsError);
+  assertEquals(error.verb, "ibv_open_qp");
+});
+
+stubTest("A sending queue pair of an extended reliable connection goes to RTS", () => {
+  using xrc = openXrc();
+  const { pd, cq } = xrc;
+  const qp = new QueuePair(pd, { type: QpType.XRC_SEND, sendCq: cq, cap: { maxSendWr: 4 } });
+  qp.init({ port: IB_PORT });
+  const { transport: _, ...address } = qp.address;
+  qp.activateRc({ ...address, transport: "XRC_RECV" });
+  assertEquals(qp.state, QpState.RTS);
+  assertLastCall("modify_qp", { ret: 0 });
+});
+
+stubTest("A UD queue pair receives from a shared queue", async () => {
+  using context = Context.open(STUB);
+  const pd = new ProtectionDomain(context);
+  const cq = new CompletionQueue(context, { cqe: 63 });
+  const srq = new SharedReceiveQueue(pd, { maxWr: 16 });
+  const init = { type: QpType.UD, sendCq: cq, recvCq: cq, srq, cap: { maxSendWr: 4 } };
+  const qp = new QueuePair(pd, init);
+  qp.activateUd({ port: IB_PORT, qkey: 1 });
+  const mr = new MemoryRegion(pd, 4096, AccessFlags.LOCAL_WRITE);
+  srq.postRecv({ wrId: 3, sge: mr.slice(0, 128) });
+  deliverDatagram(qp, { slid: 7, srcQp: 8, sl: 0, pathBits: 0, data: Uint8Array.of(4, 5) });
+  const [received] = await waitFor(cq);
+  assertEquals([received!.check().wrId, received!.slid, received!.byteLen], [3n, 7, 42]);
+  assertEquals([...mr.bytes(40, 2)], [4, 5]);
+});
+
+stubTest(
+  "SharedReceiveQueue.postRecv() explains a full queue although the provider names no errno",
+  () => {
+    using context = Context.open(STUB);
+    const srq = new SharedReceiveQueue(new ProtectionDomain(context), { maxWr: 4 });
+    const error = assertThrows(
+      () => srq.postRecv(new RecvRequests({ capacity: 1000 })),
+      VerbsError,
+    );
+    assertEquals([error.verb, error.code], ["ibv_post_srq_recv", "unknown"]);
+    assertEquals(error.posted! >= 4, true);
+    assertStringIncludes(error.hint!, "The queue is full");
+  },
+);
+
+stubTest("QueuePair.modify() sets an alternative path, which query() reports", () => {
+  using context = Context.open(STUB);
+  const pd = new ProtectionDomain(context);
+  const cq = new CompletionQueue(context, { cqe: 63 });
+  const cap = { maxSendWr: 4, maxRecvWr: 4 };
+  const qp = new QueuePair(pd, { type: QpType.RC, sendCq: cq, recvCq: cq, cap });
+  qp.init({ port: IB_PORT });
+  qp.activateRc({ ...qp.address });
+  const altAhAttr = { portNum: IB_PORT, dlid: 0x77, sl: 2 };
+  qp.modify({
+    qpState: QpState.RTS,
+    altAhAttr,
+    altPkeyIndex: 0,
+    altPortNum: IB_PORT,
+    altTimeout: 13,
+  });
+  const { attr } = qp.query();
+  assertEquals([attr.altAhAttr.dlid, attr.altAhAttr.sl, attr.altTimeout], [0x77, 2, 13]);
+  assertEquals([attr.altPortNum, attr.ahAttr.dlid !== 0x77], [IB_PORT, true]);
+});
