@@ -71,6 +71,9 @@ function receiverOf(device: string, port: number, stack: DisposableStack): Recei
 
 async function textsOf(operands: readonly string[]): Promise<readonly string[]> {
   if (operands.length > 0 && operands[0] !== "-") return operands;
+  if (operands.length === 0 && Deno.stdin.isTerminal()) {
+    throw new UsageError(`HEX is missing ("-" reads it from the terminal)`);
+  }
   return [await readText(Deno.stdin.readable)];
 }
 
