@@ -4,7 +4,7 @@
  * @module
  */
 
-import { show } from "../core/checks.ts";
+import { instance, show } from "../core/checks.ts";
 
 const DOT = 46;
 const COLON = 58;
@@ -74,6 +74,7 @@ export function writeAddress(text: string, bytes: Uint8Array, offset: number): 4
  * @throws {RangeError} If there are not 4 or 16 bytes.
  */
 export function formatAddress(bytes: Uint8Array): string {
+  instance(bytes, Uint8Array, "bytes");
   if (bytes.length === 4) return bytes.join(".");
   if (bytes.length === 16) return formatIPv6(bytes);
   throw new RangeError(`Cannot format address of ${bytes.length} bytes: 4 or 16 are needed`);

@@ -185,7 +185,7 @@ export class WorkCompletions {
    * @throws {RangeError} If the last poll did not write that many.
    */
   at(index: number): WorkCompletion {
-    if (!(index >= 0 && index < this.#length && Number.isInteger(index))) {
+    if (!(Number.isInteger(index) && index >= 0 && index < this.#length)) {
       throw new RangeError(
         `Cannot read completion ${show(index)}: the last poll wrote ${this.#length}`,
       );

@@ -125,7 +125,7 @@ export class WorkCompletionsEx extends WorkCompletions {
    * @throws {RangeError} If the last poll did not write that many.
    */
   override at(index: number): WorkCompletionEx {
-    if (!(index >= 0 && index < this.length && Number.isInteger(index))) {
+    if (!(Number.isInteger(index) && index >= 0 && index < this.length)) {
       throw new RangeError(
         `Cannot read completion ${show(index)}: the last poll wrote ${this.length}`,
       );

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { object, show } from "./checks.ts";
+
 /** The members of a C enum without their common prefix: `IBV_QPT_UD` becomes `UD`. */
 export type Members<E, Prefix extends string> = {
   readonly [K in keyof E as K extends `${Prefix}${infer Name}` ? Name : never]: E[K];
@@ -32,6 +34,8 @@ export function members<E extends object, const Prefix extends string>(
  * ```
  */
 export function nameOf(values: object, value: number): string {
+  object(values, "values");
+  number(value);
   for (const [name, candidate] of Object.entries(values)) {
     if (candidate === value) return name;
   }
@@ -50,6 +54,8 @@ export function nameOf(values: object, value: number): string {
  * ```
  */
 export function namesOf(flags: object, value: number): string {
+  object(flags, "flags");
+  number(value);
   const names: string[] = [];
   let rest = value >>> 0;
   for (const [name, flag] of Object.entries(flags) as [string, number][]) {
@@ -59,4 +65,10 @@ export function namesOf(flags: object, value: number): string {
   }
   if (rest !== 0 || names.length === 0) names.push(rest === 0 ? "0" : `0x${rest.toString(16)}`);
   return names.join("|");
+}
+
+function number(value: number): void {
+  if (typeof value !== "number") {
+    throw new TypeError(`Cannot use value ${show(value)}: it is not a number`);
+  }
 }

@@ -122,5 +122,6 @@ function errnoBeyond(context: Context, port: number, length: number): number {
     if (error instanceof VerbsError) return error.errno;
     throw error;
   }
-  throw new Error(`Cannot read GID table: port ${port} has more than ${length} slots`);
+  const detail = `port ${port} has more than ${length} slots`;
+  throw new VerbsError("ibv_query_gid", "read GID table", 0, { detail });
 }

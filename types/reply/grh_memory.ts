@@ -41,7 +41,9 @@ export class GrhMemory {
   find(memory: ReceiveMemory, offset: number): number {
     if (memory !== this.#memory || generation !== this.#generation) this.#use(memory);
     else if (this.#isDetachable) assertReadable(this.#mr!);
-    if (!(offset >>> 0 === offset && offset <= this.#last)) this.#checkLarge(offset);
+    if (!(typeof offset === "number" && offset >>> 0 === offset && offset <= this.#last)) {
+      this.#checkLarge(offset);
+    }
     return this.#base + offset;
   }
 

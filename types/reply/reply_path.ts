@@ -294,6 +294,11 @@ export class ReplyPath extends Resource {
     memory: ReceiveMemory,
     offset: number,
   ): number {
+    if (!(attr instanceof DataView)) instance(attr, DataView, "attr");
+    const last = attr.byteLength - ahAttrCodec.size;
+    if (!(typeof base === "number" && base >>> 0 === base && base <= last)) {
+      throw noRoom(attr, base);
+    }
     this.#refreshFor(batch);
     const errno = this.#computeAt(batch, index, memory, offset);
     this.#sender.address.writeTo(attr, base);
@@ -325,7 +330,7 @@ export class ReplyPath extends Resource {
   }
 
   #refreshFor(batch: WorkCompletions): void {
-    if (batch === this.#batch && pollsOf(batch) === this.#poll && !this.disposed) return;
+    if (batch !== undefined && batch === this.#batch && pollsOf(batch) === this.#poll && !this.disposed) return;
     instance(batch, WorkCompletions, "batch");
     this.refresh();
     this.#batch = batch;
@@ -339,7 +344,7 @@ export class ReplyPath extends Resource {
     memory: ReceiveMemory,
     offset: number,
   ): number {
-    if (!(index >>> 0 === index && index < batch.capacity)) {
+    if (!(typeof index === "number" && index >>> 0 === index && index < batch.capacity)) {
       throw noCompletion(index, batch.capacity);
     }
     return this.#sender.computeAt(this.#wcs, index, memory, offset);
@@ -355,6 +360,13 @@ export class ReplyPath extends Resource {
     address.dropStrayFlowLabel();
     return this.#peers.find(address.words);
   }
+}
+
+function noRoom({ byteLength }: DataView, base: number): RangeError {
+  integer(base, "base", 0, Number.MAX_SAFE_INTEGER);
+  return new RangeError(
+    `Cannot write address at ${base}: attr has ${byteLength} bytes, and the address takes ${ahAttrCodec.size}`,
+  );
 }
 
 function noCompletion(index: number, capacity: number): RangeError {

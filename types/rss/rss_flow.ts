@@ -103,6 +103,7 @@ export function writeRssInput(
   fields: number,
   options: RssInputOptions = {},
 ): number {
+  if (!(input instanceof Uint8Array)) instance(input, Uint8Array, "input");
   requirePredictable(fields);
   // Code of the caller, such as a getter, may use the same buffer: it runs before anything is written.
   const { source, destination, protocol, sourcePort, destinationPort } = flow ??
@@ -122,7 +123,9 @@ export function writeRssInput(
 }
 
 function requirePredictable(fields: number): void {
-  if (fields >>> 0 === fields && (fields & ~PREDICTABLE) === 0) return;
+  if (typeof fields === "number" && fields >>> 0 === fields && (fields & ~PREDICTABLE) === 0) {
+    return;
+  }
   integer(fields, "fields", 0, 0xffff_ffff);
   throw new RangeError(
     `Cannot predict a hash over fields 0x${

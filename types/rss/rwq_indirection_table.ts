@@ -16,7 +16,7 @@ import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { assertOpen } from "../core/resource.ts";
 import { Context } from "../device/context.ts";
 import type { RssFlow, RssInputOptions } from "./rss_flow.ts";
-import type { RxHash } from "./rx_hash.ts";
+import { RxHash } from "./rx_hash.ts";
 import { WorkQueue } from "./work_queue.ts";
 
 /** The kernel's limit. libibverbs has none: it copies the handles of all entries to its stack. */
@@ -115,6 +115,7 @@ export class RwqIndirectionTable extends NativeResource<IbvRwqIndTable> {
    */
   workQueueFor(flow: RssFlow, rxHash: RxHash, options?: RssInputOptions): WorkQueue {
     assertOpen(this);
+    instance(rxHash, RxHash, "rxHash");
     return this.workQueues[rxHash.hash(flow, options) & (this.workQueues.length - 1)]!;
   }
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { instance } from "../core/checks.ts";
+import { instance, integer } from "../core/checks.ts";
 
 /** Each input bit selects 32 bits of the key, from its own position on. */
 const WINDOW_BYTES = 4;
@@ -84,6 +84,9 @@ export class ToeplitzKey {
    * @throws {RangeError} If the length is larger than {@linkcode maxInput} or than the input.
    */
   hash(input: Uint8Array, length: number = input.length): number {
+    // The general check takes longer than the hash.
+    if (!(input instanceof Uint8Array)) instance(input, Uint8Array, "input");
+    if (typeof length !== "number") integer(length, "length", 0, input.length);
     requireKey(this.maxInput + WINDOW_BYTES, length);
     if (!(length >= 0 && length <= input.length)) {
       throw new RangeError(`Cannot hash ${length} bytes: the input has ${input.length}`);

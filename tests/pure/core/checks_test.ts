@@ -82,6 +82,16 @@ Deno.test("listOf() refuses more elements than any list of the device has", () =
   assertThrows(() => listOf(new Array(2 ** 32 - 1), "x"), RangeError, message);
 });
 
+Deno.test("nameOf() and namesOf() name the argument they refuse", () => {
+  for (const value of [1n, "1", null, undefined, {}, Object.create(null)]) {
+    for (const name of [nameOf, namesOf]) {
+      const call = (): string => name({ A: 1 }, value as number);
+      assertThrows(call, TypeError, "Cannot use value");
+      assertThrows(() => name(null as unknown as object, 1), TypeError, "it is not an object");
+    }
+  }
+});
+
 Deno.test("boolean() and instance() name the value they refuse", () => {
   assertEquals([boolean(true, "x"), boolean(false, "x")], [true, false]);
   assertThrows(() => boolean(1 as unknown as boolean, "x"), TypeError, "Cannot use x 1");

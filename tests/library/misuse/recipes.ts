@@ -1,0 +1,475 @@
+// A valid call of everything in the public API. The generator makes bad calls of them.
+
+import {
+  AccessFlags,
+  AdviseMrAdvice,
+  AdviseMrFlags,
+  CounterDescription,
+  enums,
+  EventType,
+  FlowAttrType,
+  FlowSpecType,
+  Mtu,
+  MwType,
+  NodeType,
+  OpsWrOpcode,
+  PortState,
+  QpState,
+  QpType,
+  Rate,
+  RxHashFields,
+  RxHashFunction,
+  SendOpsFlags,
+  SrqType,
+  WqState,
+  WrOpcode,
+} from "../../../mod.ts";
+import { ESP, QKEY, type World } from "./world.ts";
+
+/** The arguments of a valid call. */
+type Recipe = (world: World) => unknown[];
+
+const FLOW = { source: "10.0.0.1", destination: "10.0.0.2" };
+const RSS = RxHashFields.SRC_IPV4 | RxHashFields.DST_IPV4;
+const WC = { wcFlags: 0, slid: 7, sl: 1, dlidPathBits: 0 };
+const KEY = new Uint8Array(40).fill(7);
+
+const PEER = {
+  transport: "RC",
+  qpn: 0x123456,
+  psn: 0xabcdef,
+  lid: 7,
+  gid: "fe80::1",
+  mtu: 2048,
+  rdAtomic: 4,
+  qkey: null,
+};
+
+const signal = (): AbortSignal => new AbortController().signal;
+
+/** Several valid calls of one callable have names with a comment after the id. */
+export const RECIPES: Readonly<Record<string, Recipe>> = {
+  "new Gid": () => [new Uint8Array(16)],
+  "Gid.parse": () => ["fe80::1"],
+  "Gid#equals": ({ gid }) => [gid],
+  "new Grh": () => [new Uint8Array(40)],
+  formatAddress: () => [new Uint8Array(4)],
+  parseAddress: () => ["10.0.0.1"],
+  "new AddressHandle": ({ pd, gid }) => [
+    pd,
+    {
+      portNum: 1,
+      dlid: 1,
+      sl: 1,
+      srcPathBits: 1,
+      staticRate: 0,
+      isGlobal: true,
+      grh: { dgid: gid, sgidIndex: 0, flowLabel: 1, hopLimit: 2, trafficClass: 3 },
+    },
+  ],
+  "AddressHandle.create": ({ pd }) => [pd, { portNum: 1, dlid: 1 }, { signal: signal() }],
+  "AddressHandle.fromWc": ({ pd, grh }) => [pd, 1, { ...WC }, grh],
+  "AddressHandle.createFromWc": (
+    { pd, grh },
+  ) => [pd, 1, { ...WC }, grh, { signal: signal() }],
+  initAhFromWc: ({ context, grh }) => [context, 1, { ...WC }, grh],
+  initAhFromWcAsync: ({ context, grh }) => [context, 1, { ...WC }, grh, { signal: signal() }],
+  "new CompletionChannel": ({ context }) => [context],
+  "CompletionChannel#getCqEvent": () => [{ signal: signal() }],
+  "new CompletionQueue": ({ context, channel }) => [context, { cqe: 4, channel, compVector: 0 }],
+  "CompletionQueue#poll": () => [4],
+  "CompletionQueue#pollInto": ({ batch }) => [batch],
+  "CompletionQueue#reqNotify": () => [true],
+  "CompletionQueue#resize": () => [100],
+  "CompletionQueue#modify": () => [{ moderate: { cqCount: 1, cqPeriod: 2 } }],
+  "CompletionQueue#completions": () => [{ signal: signal(), batch: 2, spin: 1 }],
+  "new CompletionQueueEx": ({ context, channel }) => [
+    context,
+    { cqe: 4, channel, compVector: 0, wcFlags: 0, flags: 0 },
+  ],
+  "CompletionQueueEx#poll": () => [4],
+  "CompletionQueueEx#completions": () => [{ signal: signal(), batch: 2, spin: 1 }],
+  wcStatusStr: () => [1],
+  "new WorkCompletionError": ({ completion }) => [completion],
+  "new WorkCompletions": () => [4],
+  "new WorkCompletionsEx": () => [4],
+  nameOf: () => [QpType, 2],
+  namesOf: () => [AccessFlags, 3],
+  "Context.open": () => ["recorder0"],
+  "Context.import": () => [0],
+  "Context#events": () => [{ signal: signal() }],
+  "Context#queryPort": () => [1],
+  "Context#queryGid": () => [1, 0],
+  "Context#queryGidEx": () => [1, 0],
+  "Context#gidTable": () => [1],
+  "Context#recommendGid": () => [1],
+  "Context#queryPkey": () => [1, 0],
+  "Context#getPkeyIndex": () => [1, 0xffff],
+  mtuBytes: () => [Mtu[1024]],
+  mbpsToRate: () => [2500],
+  multToRate: () => [1],
+  rateToMbps: () => [Rate["2_5_GBPS"]],
+  rateToMult: () => [Rate["2_5_GBPS"]],
+  eventTypeStr: () => [EventType.CQ_ERR],
+  nodeTypeStr: () => [NodeType.CA],
+  portStateStr: () => [PortState.ACTIVE],
+  flowLabelToUdpSport: () => [1],
+  "new Counters": ({ context }) => [context],
+  "Counters#attach": ({ flow }) => [{ counterDesc: CounterDescription.PACKETS, index: 0 }, flow],
+  "Counters#read": () => [2, 0],
+  "new Flow": ({ raw, counters, action }) => [
+    raw,
+    {
+      type: FlowAttrType.NORMAL,
+      priority: 1,
+      port: 1,
+      flags: 0,
+      specs: [
+        {
+          type: FlowSpecType.ETH,
+          inner: false,
+          val: { dstMac: "02:00:00:00:00:01", etherType: 0x800 },
+          mask: { dstMac: "ff:ff:ff:ff:ff:ff", etherType: 0xffff },
+        },
+        { type: FlowSpecType.IPV4, val: { srcIp: "10.0.0.1" }, mask: { srcIp: "255.0.0.0" } },
+        { type: FlowSpecType.ACTION_TAG, tagId: 1 },
+        { type: FlowSpecType.ACTION_COUNT, counters },
+        { type: FlowSpecType.ACTION_HANDLE, action },
+      ],
+    },
+  ],
+  "new FlowActionEsp": ({ context }) => [context, structuredClone(ESP)],
+  "FlowActionEsp#modify": () => [{ espAttr: { spi: 1 }, esn: 5 }],
+  "new MemoryRegion": ({ pd }) => [pd, 4096, AccessFlags.LOCAL_WRITE, { iova: 0x1000n }],
+  "new MemoryRegion (buffer)": ({ pd }) => [pd, new Uint8Array(64), 0],
+  "MemoryRegion.create": (
+    { pd },
+  ) => [pd, 4096, AccessFlags.LOCAL_WRITE, { iova: 4096, signal: signal() }],
+  "MemoryRegion#slice": () => [0, 64],
+  "MemoryRegion#bytes": () => [0, 64],
+  "MemoryRegion#grhAt": () => [64],
+  "new MemorySlice": ({ mr }) => [mr, 0, 64],
+  "new ProtectionDomain": ({ context }) => [context],
+  adviseMr: ({ pd, mr }) => [
+    pd,
+    AdviseMrAdvice.PREFETCH,
+    AdviseMrFlags.FLUSH,
+    [mr.slice(0, 64), mr.slice(64, 64)],
+  ],
+  "new DeviceMemory": ({ context }) => [context, { length: 64, logAlignReq: 3 }],
+  "DeviceMemory.import": ({ context }) => [context, 1, 64],
+  "DeviceMemory#memcpyTo": () => [4, new Uint8Array(8)],
+  "DeviceMemory#memcpyFrom": () => [4, 8],
+  "new DeviceMemoryRegion": ({ pd, dm }) => [pd, dm, { dmOffset: 4, length: 8, access: 0 }],
+  "new DmaBufMemoryRegion": ({ pd }) => [
+    pd,
+    { fd: 0, offset: 0, length: 64, iova: 0, access: AccessFlags.LOCAL_WRITE },
+  ],
+  "new ImplicitMemoryRegion": ({ pd }) => [pd, AccessFlags.ON_DEMAND],
+  "ImplicitMemoryRegion#allocate": () => [64],
+  "ImplicitMemoryRegion#bytes": ({ implicit }) => [implicit.allocate(64).offset, 64],
+  "new ImportedMemoryRegion": ({ pd }) => [pd, 1, { addr: 0x1000n }],
+  "new ImportedProtectionDomain": ({ context }) => [context, 1],
+  incRkey: () => [1],
+  "new MemoryWindow": ({ pd }) => [pd, MwType.TYPE_2],
+  "new NullMemoryRegion": ({ pd }) => [pd],
+  "new ParentDomain": ({ pd, td }) => [pd, { td, pdContext: 5 }],
+  reregMr: ({ pd, mr }) => [mr, { pd, source: 4096, access: 0 }],
+  "new ThreadDomain": ({ context }) => [context],
+  "new OpenedQueuePair": ({ xrcd }) => [{ xrcd, qpNum: 5, type: QpType.XRC_RECV }],
+  "new QueuePair": ({ pd, cq }) => [
+    pd,
+    {
+      type: QpType.UD,
+      sendCq: cq,
+      recvCq: cq,
+      cap: { maxSendWr: 4, maxRecvWr: 4, maxSendSge: 1, maxRecvSge: 1, maxInlineData: 16 },
+      sqSigAll: true,
+    },
+  ],
+  "new QueuePair (srq)": ({ pd, cq, srq }) => [
+    pd,
+    { type: QpType.RC, sendCq: cq, recvCq: cq, srq, cap: { maxSendWr: 4 } },
+  ],
+  "new QueuePair (rss)": ({ pd, table, rxHash }) => [
+    pd,
+    { type: QpType.RAW_PACKET, rwqIndTbl: table, rxHashConf: rxHash },
+  ],
+  "new QueuePair (xrc)": ({ pd, xrcd }) => [pd, { type: QpType.XRC_RECV, xrcd }],
+  "QueuePair#postRecv": ({ mr }) => [{ wrId: 1, sge: mr.slice(0, 64) }],
+  "QueuePair#postRecv (list)": ({ mr, userMr }) => [
+    [{ wrId: 1, sge: [mr.slice(0, 64)] }, { wrId: 2n, sge: userMr }],
+  ],
+  "QueuePair#postRecv (prepared)": ({ recvs }) => [recvs, 2, 1],
+  "QueuePair#postSend": ({ mr, ah }) => [
+    {
+      wrId: 1,
+      opcode: WrOpcode.SEND_WITH_IMM,
+      signaled: true,
+      inline: true,
+      fence: false,
+      solicited: true,
+      sge: mr.slice(0, 32),
+      immData: 5,
+      ah,
+      remoteQpn: 1,
+      remoteQkey: QKEY,
+    },
+  ],
+  "QueuePair#postSend (list)": ({ mr, userMr, ah }) => [
+    [
+      { sge: [mr.slice(0, 32), mr.slice(32, 8)], ah, remoteQpn: 1, remoteQkey: QKEY },
+      { inline: true, sge: userMr.slice(0, 8), ah, remoteQpn: 1, remoteQkey: QKEY },
+    ],
+  ],
+  "QueuePair#postSend (prepared)": ({ sends }) => [sends, 2, 1],
+  "QueuePair#postSend (atomic)": ({ mr }) => [
+    {
+      opcode: WrOpcode.ATOMIC_CMP_AND_SWP,
+      sge: mr.slice(0, 8),
+      remoteAddr: 8,
+      rkey: 1,
+      compareAdd: 1,
+      swap: 2n,
+    },
+  ],
+  "QueuePair#postSend (invalidate)": () => [{ opcode: WrOpcode.LOCAL_INV, invalidateRkey: 1 }],
+  "QueuePair#attachMcast": ({ gid }) => [gid, 0],
+  "QueuePair#detachMcast": ({ gid, ud }) => {
+    ud.attachMcast(gid, 0);
+    return [gid, 0];
+  },
+  "QueuePair#bindMw": ({ mw1, bindable }) => [
+    mw1,
+    {
+      wrId: 1,
+      signaled: true,
+      bindInfo: { mr: bindable, addr: bindable.addr, length: 8, mwAccessFlags: 0 },
+    },
+  ],
+  "new QueuePairEx": ({ pd, cq }) => [
+    pd,
+    {
+      type: QpType.UD,
+      sendCq: cq,
+      recvCq: cq,
+      cap: { maxSendWr: 4, maxInlineData: 16 },
+      sendOpsFlags: SendOpsFlags.SEND,
+    },
+  ],
+  "QueuePairStates#modifyRateLimit": () => [{ rateLimit: 1, maxBurstSz: 2, typicalPktSz: 3 }],
+  "QueuePairStates#setEce": () => [{ vendorId: 1, options: 2 }],
+  "QueuePairStates#queryDataInOrder": () => [WrOpcode.SEND, 0],
+  "WrBuilder#sendImm": () => [5],
+  "WrBuilder#sendInv": () => [5],
+  "WrBuilder#sendTso": () => [new Uint8Array(14), 1400],
+  "WrBuilder#rdmaWrite": () => [1, 8n],
+  "WrBuilder#rdmaWriteImm": () => [1, 8n, 5],
+  "WrBuilder#rdmaRead": () => [1, 8],
+  "WrBuilder#atomicCmpSwp": () => [1, 8, 1, 2n],
+  "WrBuilder#atomicFetchAdd": () => [1, 8, 1],
+  "WrBuilder#atomicWrite": () => [1, 8, new Uint8Array(8)],
+  "WrBuilder#localInv": () => [1],
+  "WrBuilder#bindMw": ({ mw, bindable }) => [
+    mw,
+    5,
+    { mr: bindable, addr: bindable.addr, length: 8, mwAccessFlags: 0 },
+  ],
+  "WrBuilder#flush": () => [1, 8, 8, 0, 0],
+  "WrBuilder#setUdAddr": ({ ah, udBuilder }) => {
+    udBuilder.send();
+    return [ah, 1, QKEY];
+  },
+  "WrBuilder#setXrcSrqn": () => [5],
+  "WrBuilder#setSge": ({ mr, builder }) => {
+    builder.send();
+    return [mr.slice(0, 8)];
+  },
+  "WrBuilder#setSgeList": ({ mr, builder }) => {
+    builder.send();
+    return [[mr.slice(0, 8), mr.slice(8, 8)]];
+  },
+  "WrBuilder#setInlineData": ({ builder }) => {
+    builder.send();
+    return [new Uint8Array(8)];
+  },
+  "WrBuilder#setInlineDataList": ({ builder }) => {
+    builder.send();
+    return [[new Uint8Array(8), new Uint8Array(4)]];
+  },
+  "QueuePairStates#modify": ({ gid }) => [
+    {
+      qpState: QpState.RTR,
+      pathMtu: Mtu[1024],
+      destQpNum: 5,
+      rqPsn: 1,
+      maxDestRdAtomic: 1,
+      minRnrTimer: 1,
+      ahAttr: { portNum: 1, grh: { dgid: gid, sgidIndex: 0 } },
+      cap: { maxSendWr: 3 },
+    },
+  ],
+  "QueuePairStates#init": () => [
+    { port: 1, gidIndex: 0, pkeyIndex: 0, qpAccessFlags: 0, psn: 1, maxDestRdAtomic: 1 },
+  ],
+  "QueuePairStates#activateRc": () => [
+    { ...PEER },
+    {
+      pathMtu: Mtu[256],
+      sl: 3,
+      hopLimit: 1,
+      trafficClass: 5,
+      flowLabel: 6,
+      timeout: 0,
+      retryCnt: 1,
+      rnrRetry: 2,
+      minRnrTimer: 31,
+      maxRdAtomic: 9,
+    },
+  ],
+  "QueuePairStates#activateUc": () => [
+    { ...PEER, transport: "UC" },
+    { pathMtu: Mtu[256], sl: 3, hopLimit: 1, trafficClass: 5, flowLabel: 6 },
+  ],
+  "QueuePairStates#activateUd": () => [
+    { port: 1, qkey: QKEY, gidIndex: 0, pkeyIndex: 0, sqPsn: 1 },
+  ],
+  "QueuePairStates#query": () => [1],
+  "new ReplyPath": ({ pd }) => [pd, { port: 1, maxPeers: 4, maxPending: 2 }],
+  "ReplyPath#to": ({ grh }) => [{ ...WC }, grh],
+  "ReplyPath#toAsync": ({ grh }) => [{ ...WC }, grh, { signal: signal() }],
+  "ReplyPath#toAt": ({ batch, mr }) => [batch, 0, mr, 0],
+  "ReplyPath#setAh": ({ sends, batch, mr }) => [sends, 0, batch, 0, mr.slice(0, 64), 0],
+  "ReplyPath#attr": ({ grh }) => [{ ...WC }, grh],
+  "ReplyPath#writeAttr": ({ batch, mr }) => [new DataView(new ArrayBuffer(64)), 8, batch, 0, mr, 0],
+  rssInput: () => [{ ...FLOW, protocol: "tcp", sourcePort: 1, destinationPort: 2 }, RSS, {
+    symmetric: false,
+  }],
+  writeRssInput: () => [new Uint8Array(64), { ...FLOW }, RSS, { symmetric: true }],
+  "new RwqIndirectionTable": ({ context, wq }) => [context, [wq, wq]],
+  "RwqIndirectionTable#workQueueFor": ({ rxHash }) => [{ ...FLOW }, rxHash, { symmetric: false }],
+  "new RxHash": () => [
+    { rxHashFunction: RxHashFunction.TOEPLITZ, rxHashKey: KEY.slice(), rxHashFieldsMask: RSS },
+  ],
+  "RxHash#hash": () => [{ ...FLOW }, { symmetric: false }],
+  toeplitz: () => [KEY.slice(), new Uint8Array(8)],
+  "new ToeplitzKey": () => [KEY.slice()],
+  "ToeplitzKey#hash": () => [new Uint8Array(8), 4],
+  "new WorkQueue": ({ pd, cq }) => [
+    pd,
+    { wqType: enums.ibv_wq_type.IBV_WQT_RQ, maxWr: 4, maxSge: 1, cq, createFlags: 0 },
+  ],
+  "WorkQueue#modify": () => [
+    { wqState: WqState.ERR, currWqState: WqState.RDY, flags: 0, flagsMask: 0 },
+  ],
+  "WorkQueue#postRecv": ({ mr }) => [{ wrId: 1, sge: mr.slice(0, 64) }],
+  "new SharedReceiveQueue": ({ pd, cq }) => [
+    pd,
+    { maxWr: 4, maxSge: 1, srqType: SrqType.TM, cq, tmCap: { maxNumTags: 1, maxOps: 1 } },
+  ],
+  "new SharedReceiveQueue (xrc)": ({ pd, cq, xrcd }) => [
+    pd,
+    { maxWr: 4, srqType: SrqType.XRC, cq, xrcd },
+  ],
+  "SharedReceiveQueue#modify": () => [{ srqLimit: 2 }],
+  "SharedReceiveQueue#postRecv": ({ mr }) => [{ wrId: 1, sge: mr.slice(0, 64) }],
+  "SharedReceiveQueue#postOps": ({ mr }) => [
+    {
+      wrId: 1,
+      opcode: OpsWrOpcode.TAG_ADD,
+      flags: 0,
+      unexpectedCnt: 0,
+      recvWrId: 2,
+      sge: mr.slice(0, 64),
+      tag: 1,
+      mask: 1n,
+    },
+  ],
+  "new XrcDomain": ({ context }) => [context, { fd: 0, oflags: 0 }],
+  "new RecvRequests": () => [{ capacity: 2, maxSge: 2 }],
+  "RecvRequests#set": ({ mr }) => [0, { wrId: 1, sge: [mr.slice(0, 64)] }],
+  "RequestList#setWrId": () => [0, 5],
+  "RequestList#setSge": ({ mr }) => [0, mr.slice(0, 32)],
+  "RequestList#setLength": () => [0, 5],
+  "new SendRequests": () => [{ capacity: 2, maxSge: 2 }],
+  "SendRequests#set": ({ mr, ah }) => [
+    0,
+    { wrId: 1, sge: [mr.slice(0, 64)], ah, remoteQpn: 1, remoteQkey: QKEY },
+  ],
+  "SendRequests#setSendFlags": () => [0, 2],
+  "SendRequests#setImmData": ({ sends }) => {
+    sends.set(0, { opcode: WrOpcode.SEND_WITH_IMM });
+    return [0, 5];
+  },
+  "SendRequests#setInvalidateRkey": ({ sends }) => {
+    sends.set(0, { opcode: WrOpcode.LOCAL_INV });
+    return [0, 5];
+  },
+  "SendRequests#setAh": ({ ah }) => [0, ah],
+  "SendRequests#setRemote": () => [0, 5, 6],
+  "SendRequests#setRdma": ({ sends }) => {
+    sends.set(0, { opcode: WrOpcode.RDMA_WRITE });
+    return [0, 5n, 6];
+  },
+  "SendRequests#setAtomic": ({ sends }) => {
+    sends.set(0, { opcode: WrOpcode.ATOMIC_CMP_AND_SWP });
+    return [0, 8n, 6, 1n, 2n];
+  },
+  "SendRequests#setBindMw": ({ sends, mw, bindable }) => {
+    sends.set(0, { opcode: WrOpcode.BIND_MW });
+    return [0, mw, 5, { mr: bindable, addr: bindable.addr, length: 8, mwAccessFlags: 0 }];
+  },
+  "SendRequests#setRemoteSrqn": () => [0, 5],
+};
+
+/** The object that a member is called on. */
+export const RECEIVERS: Readonly<Record<string, (world: World) => object>> = {
+  Gid: ({ gid }) => gid,
+  Grh: ({ grh }) => grh,
+  CompletionChannel: ({ channel }) => channel,
+  CompletionQueue: ({ cq }) => cq,
+  CompletionQueueEx: ({ cqEx }) => cqEx,
+  WorkCompletions: ({ batch }) => batch,
+  WorkCompletionsEx: ({ batchEx }) => batchEx,
+  WorkCompletion: ({ completion }) => completion,
+  Context: ({ context }) => context,
+  DeviceMemory: ({ dm }) => dm,
+  ImplicitMemoryRegion: ({ implicit }) => implicit,
+  MemoryWindow: ({ mw }) => mw,
+  QueuePairEx: ({ udEx }) => udEx,
+  WrBuilder: ({ builder }) => builder,
+  Counters: ({ counters }) => counters,
+  Flow: ({ flow }) => flow,
+  FlowActionEsp: ({ action }) => action,
+  MemoryRegion: ({ mr }) => mr,
+  MemorySlice: ({ mr }) => mr.slice(0, 64),
+  ProtectionDomain: ({ pd }) => pd,
+  QueuePair: ({ ud }) => ud,
+  QueuePairStates: ({ rc }) => rc,
+  ReplyPath: ({ path }) => path,
+  RwqIndirectionTable: ({ table }) => table,
+  RxHash: ({ rxHash }) => rxHash,
+  ToeplitzKey: ({ toeplitz }) => toeplitz,
+  WorkQueue: ({ wq }) => wq,
+  SharedReceiveQueue: ({ srq }) => srq,
+  RequestList: ({ recvs }) => recvs,
+  RecvRequests: ({ recvs }) => recvs,
+  SendRequests: ({ sends }) => sends,
+  Resource: ({ ud }) => ud,
+  NativeResource: ({ ud }) => ud,
+  Completions: ({ cq }) => cq.completions(),
+  VerbsError: () => new Error(),
+};
+
+/** Calls whose object is another one than that of their class. */
+export const RECEIVER_OF: Readonly<Record<string, (world: World) => object>> = {
+  "QueuePair#postSend (atomic)": ({ ready }) => ready,
+  "QueuePair#postSend (invalidate)": ({ ready }) => ready,
+  "QueuePair#bindMw": ({ ready }) => ready,
+  "WrBuilder#setUdAddr": ({ udBuilder }) => udBuilder,
+  "QueuePairStates#activateUc": ({ uc }) => uc,
+  "QueuePairStates#activateUd": ({ reset }) => reset,
+  "QueuePairStates#init": ({ resetRc }) => resetRc,
+  "SharedReceiveQueue#postOps": ({ tagSrq }) => tagSrq,
+  "RequestList#setSge": ({ sends }) => sends,
+};

@@ -1,0 +1,181 @@
+// Misuses that are not of one call: orders of disposal, failing destructions, providers without an op, stray completions
+// and events. Import the recorder before this.
+
+import { structs } from "../../../ffi/layout.ts";
+import { EventType, type Resource, VerbsError, WcOpcode, WcStatus } from "../../../mod.ts";
+import * as recorder from "../../provider/recorder.ts";
+import type { Case } from "./cases.ts";
+import { Random } from "./random.ts";
+import { verdict } from "./verdict.ts";
+import { idle, World } from "./world.ts";
+
+/** The names of all resources of a world, in the order in which they can be made. */
+function resourceNames(): (keyof World & string)[] {
+  const { constructor: _, close: __, resources: ___, other: ____, ...getters } = Object
+    .getOwnPropertyDescriptors(World.prototype) as Record<string, PropertyDescriptor>;
+  recorder.reset();
+  const world = new World();
+  for (const name of Object.keys(getters)) void world[name as keyof World];
+  const names = world.resources.map(([name]) => name as keyof World & string);
+  world.close();
+  return names;
+}
+
+/** Misuses with a number of orders of disposal. */
+export function scenarios(orders: number, valid: readonly Case[]): Case[] {
+  const names = resourceNames();
+  return [
+    ...Array.from({ length: orders }, (_, seed) => disposalOrder(names, seed)),
+    ...names.flatMap((name) => failingDestruction(name)),
+    ...opsOfContext().map((op) => withoutOp(op, valid)),
+    ...strayCompletions(),
+    ...strayEvents(),
+  ];
+}
+
+function disposalOrder(names: readonly (keyof World & string)[], seed: number): Case {
+  return {
+    broad: true,
+    id: `All objects are disposed in order ${seed}`,
+    run: (world) => {
+      const random = new Random(seed);
+      const made = names.filter(() => random.below(4) > 0);
+      for (const name of made) void world[name];
+      const resources = world.resources.map(([, resource]) => resource);
+      random.shuffle(resources);
+      for (const resource of resources) {
+        if (random.below(8) === 0) resource.close();
+        resource.close();
+        if (!resource.disposed) throw new Error("A disposed resource is open");
+      }
+    },
+  };
+}
+
+/** The verbs that destroy one object, found by disposing it. */
+function destroyersOf(name: keyof World & string): string[] {
+  recorder.reset();
+  const world = new World();
+  const resource = world[name] as Resource;
+  recorder.take();
+  resource.close();
+  const verbs = recorder.take().map(({ verb }) => verb);
+  world.close();
+  return [...new Set(verbs)].filter((verb) => !/unimport/.test(verb));
+}
+
+function failingDestruction(name: keyof World & string): Case[] {
+  return destroyersOf(name).flatMap((verb) =>
+    [16, 22, 5].map((errno): Case => ({
+      broad: true,
+      id: `${name}: close() fails with errno ${errno} of ${verb}`,
+      run: (world) => {
+        const resource = world[name] as Resource;
+        recorder.fail(verb, errno, { times: 1 });
+        try {
+          resource.close();
+        } catch (error) {
+          if (!(error instanceof VerbsError)) throw error;
+        }
+        if (!resource.disposed) throw new Error("It can be used after close() failed");
+        resource.close();
+      },
+    }))
+  );
+}
+
+function opsOfContext(): string[] {
+  const { verbs_context, ibv_context } = structs;
+  const functions = Object.keys(verbs_context.fields).filter((name) =>
+    /^(?!sz|context|priv|has_comp_mask|ABI|abi_|query_port$)/.test(name)
+  );
+  const ops = Object.keys(ibv_context.fields).filter((name) =>
+    name.startsWith("ops.") && !name.includes("_compat")
+  );
+  // Objects that cannot be destroyed are left.
+  return [...functions, ...ops].filter((op) => !/destroy|dealloc|free|close|dereg|detach/.test(op));
+}
+
+/** All valid calls on a provider that lacks an op: each works, or fails as the header's inline function does. */
+function withoutOp(op: string, valid: readonly Case[]): Case {
+  return {
+    broad: true,
+    id: `The provider has no ${op}`,
+    run: async () => {
+      const wrong: string[] = [];
+      for (const { id, run } of valid) {
+        recorder.reset();
+        recorder.lack(op);
+        const world = new World();
+        const settled = (async () => await run(world))();
+        settled.catch((error) => wrong.push(...verdict(error, id).map((what) => `${id}: ${what}`)));
+        await Promise.race([
+          settled.catch(() => {}),
+          new Promise((resolve) => setTimeout(resolve, 5)),
+        ]);
+        world.close();
+        await idle();
+      }
+      if (wrong.length > 0) throw new Error(wrong.join("; "));
+    },
+  };
+}
+
+function strayCompletions(): Case[] {
+  const values = [0, 1, 127, 128, 129, 255, 0x7fff_ffff, 0xffff_ffff];
+  return [...Object.values(WcStatus), 99, 0xffff_ffff].flatMap((status) =>
+    [...Object.values(WcOpcode), 77, 0xffff_ffff].map((opcode): Case => ({
+      id: `A completion of an unknown queue pair has status ${status} and opcode ${opcode}`,
+      run: ({ cq, cqEx, ud, batch, batchEx, mr, ah }) => {
+        ud.postSend({ sge: mr.slice(0, 8), ah, remoteQpn: 1, remoteQkey: 1 });
+        for (const qp_num of [...values, ud.qpNum]) {
+          for (const label of ["cq0", "cq1"]) {
+            recorder.complete(label, {
+              wr_id: 2n ** 64n - 1n,
+              status,
+              opcode,
+              qp_num,
+              byte_len: 5,
+            });
+          }
+        }
+        ah.close();
+        const seen = [...cq.poll(3), ...cqEx.poll(3)];
+        seen.forEach((wc) => [wc.ok, Deno.inspect(wc)]);
+        for (const queue of [cq, cqEx]) queue.pollInto(batch);
+        cqEx.pollInto(batchEx);
+        [...batch, ...batchEx].forEach((wc) => Deno.inspect(wc));
+        if (seen[0]!.ok) return;
+        return seen[0]!.check();
+      },
+    }))
+  );
+}
+
+function strayEvents(): Case[] {
+  const types = [...Object.values(EventType), 77, 0xffff];
+  return types.flatMap((type) =>
+    ["cq0", "qp0", "wq0", "srq0", 1, 0, 255].map((of): Case => ({
+      id: `An event of type ${type} is of ${of}`,
+      run: async (world) => {
+        const { context, cq, ud, wq, srq } = world;
+        const events = context.events();
+        const first = events.next();
+        for (const resource of [cq, ud, wq, srq].slice(0, Number(type) % 3)) resource.close();
+        if (typeof of === "number" || recorder.live(of.replace(/\d+$/, "")) > 0) {
+          try {
+            recorder.sendAsyncEvent(type, of);
+          } catch {
+            // The recorder refuses events of objects that ended.
+          }
+        }
+        const turn = new Promise((resolve) => setTimeout(resolve, 5));
+        await Promise.race([first, turn]);
+        first.catch(() => {});
+        context.close();
+        await first.catch(() => {});
+        if (recorder.unacknowledged() > 0) throw new Error("An event was not acknowledged");
+      },
+    }))
+  );
+}

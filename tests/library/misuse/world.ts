@@ -1,0 +1,352 @@
+// One object of each class on the recorder. Import the recorder before this.
+
+import {
+  AccessFlags,
+  AddressHandle,
+  CompletionChannel,
+  CompletionQueue,
+  CompletionQueueEx,
+  Context,
+  Counters,
+  DeviceMemory,
+  Flow,
+  FlowActionEsp,
+  Gid,
+  Grh,
+  ImplicitMemoryRegion,
+  MemoryRegion,
+  MemoryWindow,
+  MwType,
+  OpenedQueuePair,
+  ProtectionDomain,
+  type QpInitAttr,
+  QpState,
+  QpType,
+  QueuePair,
+  QueuePairEx,
+  RecvRequests,
+  ReplyPath,
+  Resource,
+  RwqIndirectionTable,
+  RxHash,
+  RxHashFields,
+  SendOpsFlags,
+  SendRequests,
+  SharedReceiveQueue,
+  SrqType,
+  ThreadDomain,
+  ToeplitzKey,
+  type WorkCompletion,
+  WorkCompletions,
+  WorkCompletionsEx,
+  WorkQueue,
+  WqState,
+  type WrBuilder,
+  XrcDomain,
+} from "../../../mod.ts";
+import * as recorder from "../../provider/recorder.ts";
+
+/** The qkey of the datagram queue pair. */
+export const QKEY = 0x1111_1111;
+
+/** Attributes of a flow action. */
+export const ESP = {
+  espAttr: { spi: 1, seq: 2, tfcPad: 3, flags: 0, hardLimitPkts: 5n },
+  keymat: { iv: 1n, salt: 2, icvLen: 16, aesKey: new Uint8Array(16) },
+  replaySize: 32,
+  esn: 0,
+};
+
+const CAP = { maxSendWr: 64, maxRecvWr: 64, maxSendSge: 4, maxRecvSge: 4, maxInlineData: 64 };
+
+/** One object of each class. Each is made when it is used for the first time. */
+export class World {
+  readonly #made = new Map<string, unknown>();
+
+  #once<T>(name: string, make: () => T): T {
+    if (!this.#made.has(name)) this.#made.set(name, make());
+    return this.#made.get(name) as T;
+  }
+
+  /** The resources that were made, by name. */
+  get resources(): [string, Resource][] {
+    return [...this.#made].filter((entry): entry is [string, Resource] =>
+      entry[1] instanceof Resource
+    );
+  }
+
+  #queues(type: QpType): QpInitAttr {
+    return { type, sendCq: this.cq, recvCq: this.cq, cap: CAP };
+  }
+
+  get other(): World {
+    return this.#once("other", () => new World());
+  }
+
+  get context(): Context {
+    return this.#once("context", () => Context.open("recorder0"));
+  }
+
+  get pd(): ProtectionDomain {
+    return this.#once("pd", () => new ProtectionDomain(this.context));
+  }
+
+  get channel(): CompletionChannel {
+    return this.#once("channel", () => new CompletionChannel(this.context));
+  }
+
+  get cq(): CompletionQueue {
+    return this.#once(
+      "cq",
+      () => new CompletionQueue(this.context, { cqe: 64, channel: this.channel }),
+    );
+  }
+
+  get cqEx(): CompletionQueueEx {
+    return this.#once(
+      "cqEx",
+      () => new CompletionQueueEx(this.context, { cqe: 64, channel: this.channel }),
+    );
+  }
+
+  get mr(): MemoryRegion {
+    return this.#once("mr", () => new MemoryRegion(this.pd, 8192, AccessFlags.LOCAL_WRITE));
+  }
+
+  get buffer(): Uint8Array<ArrayBuffer> {
+    return this.#once("buffer", () => new Uint8Array(256));
+  }
+
+  get userMr(): MemoryRegion {
+    return this.#once(
+      "userMr",
+      () => new MemoryRegion(this.pd, this.buffer, AccessFlags.LOCAL_WRITE),
+    );
+  }
+
+  get reset(): QueuePair {
+    return this.#once("reset", () => new QueuePair(this.pd, this.#queues(QpType.UD)));
+  }
+
+  get resetRc(): QueuePair {
+    return this.#once("resetRc", () => new QueuePair(this.pd, this.#queues(QpType.RC)));
+  }
+
+  get ud(): QueuePair {
+    return this.#once("ud", () => {
+      const qp = new QueuePair(this.pd, this.#queues(QpType.UD));
+      qp.activateUd({ port: 1, qkey: QKEY });
+      return qp;
+    });
+  }
+
+  get rc(): QueuePair {
+    return this.#once("rc", () => {
+      const qp = new QueuePair(this.pd, this.#queues(QpType.RC));
+      qp.init({ port: 1, gidIndex: 0, psn: 1 });
+      return qp;
+    });
+  }
+
+  get uc(): QueuePair {
+    return this.#once("uc", () => {
+      const qp = new QueuePair(this.pd, this.#queues(QpType.UC));
+      qp.init({ port: 1, gidIndex: 0, psn: 1 });
+      return qp;
+    });
+  }
+
+  get ready(): QueuePair {
+    return this.#once("ready", () => {
+      const qp = new QueuePair(this.pd, this.#queues(QpType.RC));
+      for (const qpState of [QpState.INIT, QpState.RTR, QpState.RTS]) qp.modify({ qpState });
+      return qp;
+    });
+  }
+
+  get raw(): QueuePair {
+    return this.#once("raw", () => new QueuePair(this.pd, this.#queues(QpType.RAW_PACKET)));
+  }
+
+  get ah(): AddressHandle {
+    return this.#once("ah", () => new AddressHandle(this.pd, { portNum: 1, dlid: 7 }));
+  }
+
+  get wq(): WorkQueue {
+    return this.#once("wq", () => {
+      const wq = new WorkQueue(this.pd, { cq: this.cq, maxWr: 8, maxSge: 2 });
+      wq.modify({ wqState: WqState.RDY });
+      return wq;
+    });
+  }
+
+  get table(): RwqIndirectionTable {
+    return this.#once("table", () => new RwqIndirectionTable(this.context, [this.wq, this.wq]));
+  }
+
+  get rxHash(): RxHash {
+    return this.#once("rxHash", () => {
+      const { SRC_IPV4, DST_IPV4 } = RxHashFields;
+      const rxHashKey = new Uint8Array(40).fill(7);
+      return new RxHash({ rxHashKey, rxHashFieldsMask: SRC_IPV4 | DST_IPV4 });
+    });
+  }
+
+  get xrcd(): XrcDomain {
+    return this.#once("xrcd", () => new XrcDomain(this.context));
+  }
+
+  get srq(): SharedReceiveQueue {
+    return this.#once("srq", () => new SharedReceiveQueue(this.pd, { maxWr: 8, maxSge: 2 }));
+  }
+
+  get tagSrq(): SharedReceiveQueue {
+    return this.#once("tagSrq", () => {
+      const { pd, cq } = this;
+      const tmCap = { maxNumTags: 5, maxOps: 6 };
+      return new SharedReceiveQueue(pd, { maxWr: 8, srqType: SrqType.TM, cq, tmCap });
+    });
+  }
+
+  get opened(): OpenedQueuePair {
+    return this.#once("opened", () => new OpenedQueuePair({ xrcd: this.xrcd, qpNum: 0x1234 }));
+  }
+
+  get counters(): Counters {
+    return this.#once("counters", () => new Counters(this.context));
+  }
+
+  get action(): FlowActionEsp {
+    return this.#once("action", () => new FlowActionEsp(this.context, ESP));
+  }
+
+  get flow(): Flow {
+    return this.#once("flow", () => new Flow(this.raw, { port: 1 }));
+  }
+
+  get path(): ReplyPath {
+    return this.#once("path", () => new ReplyPath(this.pd, { port: 1, maxPeers: 4 }));
+  }
+
+  get sends(): SendRequests {
+    return this.#once("sends", () => {
+      const { mr, ah } = this;
+      const sends = new SendRequests({ capacity: 4, maxSge: 2 });
+      for (let i = 0; i < 4; i++) {
+        sends.set(i, { sge: mr.slice(0, 32), ah, remoteQpn: 1, remoteQkey: QKEY });
+      }
+      return sends;
+    });
+  }
+
+  get recvs(): RecvRequests {
+    return this.#once("recvs", () => {
+      const recvs = new RecvRequests({ capacity: 4, maxSge: 2 });
+      for (let i = 0; i < 4; i++) recvs.set(i, { sge: this.mr.slice(64 * i, 64) });
+      return recvs;
+    });
+  }
+
+  get batch(): WorkCompletions {
+    return this.#once("batch", () => new WorkCompletions(4));
+  }
+
+  get batchEx(): WorkCompletionsEx {
+    return this.#once("batchEx", () => new WorkCompletionsEx(4));
+  }
+
+  get completion(): WorkCompletion {
+    return this.#once("completion", () => {
+      const { cq } = this;
+      recorder.complete("cq0", { wr_id: 1n, status: 0, opcode: 128 });
+      return cq.poll()[0]!;
+    });
+  }
+
+  get gid(): Gid {
+    return this.#once("gid", () => Gid.parse("ff0e::1"));
+  }
+
+  get grh(): Grh {
+    return this.#once("grh", () => new Grh(new Uint8Array(40)));
+  }
+
+  get toeplitz(): ToeplitzKey {
+    return this.#once("toeplitz", () => new ToeplitzKey(new Uint8Array(40).fill(7)));
+  }
+
+  get dm(): DeviceMemory {
+    return this.#once("dm", () => new DeviceMemory(this.context, { length: 64 }));
+  }
+
+  get implicit(): ImplicitMemoryRegion {
+    return this.#once("implicit", () => new ImplicitMemoryRegion(this.pd, AccessFlags.ON_DEMAND));
+  }
+
+  get bindable(): MemoryRegion {
+    return this.#once(
+      "bindable",
+      () => new MemoryRegion(this.pd, 4096, AccessFlags.LOCAL_WRITE | AccessFlags.MW_BIND),
+    );
+  }
+
+  get mw(): MemoryWindow {
+    return this.#once("mw", () => new MemoryWindow(this.pd, MwType.TYPE_2));
+  }
+
+  get mw1(): MemoryWindow {
+    return this.#once("mw1", () => new MemoryWindow(this.pd, MwType.TYPE_1));
+  }
+
+  get td(): ThreadDomain {
+    return this.#once("td", () => new ThreadDomain(this.context));
+  }
+
+  get udEx(): QueuePairEx {
+    return this.#once("udEx", () => {
+      const init = { ...this.#queues(QpType.UD), sendOpsFlags: SendOpsFlags.SEND };
+      const qp = new QueuePairEx(this.pd, init);
+      qp.activateUd({ port: 1, qkey: QKEY });
+      return qp;
+    });
+  }
+
+  get readyEx(): QueuePairEx {
+    return this.#once("readyEx", () => {
+      const { TSO: _, ...flags } = SendOpsFlags;
+      const sendOpsFlags = Object.values(flags).reduce((all: number, flag) => all | flag, 0);
+      const qp = new QueuePairEx(this.pd, { ...this.#queues(QpType.RC), sendOpsFlags });
+      for (const qpState of [QpState.INIT, QpState.RTR, QpState.RTS]) qp.modify({ qpState });
+      return qp;
+    });
+  }
+
+  get builder(): WrBuilder {
+    return this.#once("builder", () => this.readyEx.wrStart());
+  }
+
+  get udBuilder(): WrBuilder {
+    return this.#once("udBuilder", () => this.udEx.wrStart());
+  }
+
+  /** Closes the devices. */
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  /** Closes the devices. */
+  close(): void {
+    const worlds = [...this.#made.values()].filter((made) => made instanceof World);
+    using stack = new DisposableStack();
+    for (const world of worlds) stack.defer(() => world.close());
+    const context = this.#made.get("context") as Context | undefined;
+    if (context !== undefined) stack.use(context);
+  }
+}
+
+/** Calls on other threads and the watcher use objects for a while after these are disposed. */
+export async function idle(): Promise<void> {
+  for (let turns = 0; recorder.live() > 0 && turns < 500; turns++) {
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
