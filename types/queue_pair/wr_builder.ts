@@ -16,6 +16,12 @@ import { SendFlags, WrOpcode } from "../work/work_request.ts";
 import { QpType } from "./qp_enums.ts";
 import { hasData, type WrPoster } from "./wr_poster.ts";
 
+/** The name of each opcode: looking it up takes longer than all else. */
+const NAMES: readonly string[] = Array.from(
+  { length: 1 + Math.max(...Object.values(WrOpcode)) },
+  (_, opcode) => nameOf(WrOpcode, opcode),
+);
+
 /** What a builder needs to know of its queue pair. */
 export interface WrTarget {
   /** The requests that are being built. */
@@ -227,7 +233,7 @@ export class WrBuilder implements Disposable {
   #begin(
     opcode: WrOpcode,
     set: (poster: WrPoster, index: number) => void,
-    operation: string = nameOf(WrOpcode, opcode),
+    operation: string = NAMES[opcode]!,
   ): this {
     this.#assertUsable();
     this.#target.assertOp(operation);
@@ -282,7 +288,9 @@ export class WrBuilder implements Disposable {
    * @throws {RangeError} If a number is out of range.
    */
   setSge(sge: Sge): this {
-    return this.setSgeList([sge]);
+    const index = this.#withoutData("setSge");
+    this.#target.poster.list.setSge(index, sge);
+    return this.#endData("setSge", index);
   }
 
   /**

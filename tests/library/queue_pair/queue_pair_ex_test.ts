@@ -220,7 +220,7 @@ Deno.test("WrBuilder refuses calls in the wrong order before native code", () =>
   const { ex, mr } = parts;
   const sge = mr.slice(0, 8);
   const wr = ex.wrStart();
-  assertThrows(() => wr.setSge(sge), TypeError, "setSgeList(): no work request was begun");
+  assertThrows(() => wr.setSge(sge), TypeError, "setSge(): no work request was begun");
   assertThrows(() => wr.setInlineData(new Uint8Array(1)), TypeError, "no work request was begun");
   wr.send().setSge(sge);
   assertThrows(() => wr.setSge(sge), TypeError, "the data of the request is set already");
