@@ -109,6 +109,7 @@ export class WrPoster {
   readonly #extras: (Extra | undefined)[];
   /** Copies of inline data, headers and values. */
   #bytes: Uint8Array<ArrayBuffer> = new Uint8Array(256);
+  #address: bigint = bufferAddress(this.#bytes);
   #used = 0;
 
   /** Makes room for as many requests as the send queue of a queue pair has. */
@@ -144,6 +145,7 @@ export class WrPoster {
       const larger = new Uint8Array(2 * (offset + length));
       larger.set(this.#bytes);
       this.#bytes = larger;
+      this.#address = bufferAddress(larger);
     }
     this.#bytes.set(bytes, offset);
     this.#used = offset + length;
@@ -155,11 +157,10 @@ export class WrPoster {
     const sender = senderOf(this.#qp)!;
     assertOpen(this.#qp);
     prepareSends(this.list, 0, count, sender.rules);
-    const address = bufferAddress(this.#bytes);
     const { ibv_wr_start, ibv_wr_complete, ibv_wr_abort } = this.#verbs;
     ibv_wr_start(this.#handle);
     try {
-      for (let i = 0; i < count; i++) this.#build(i, address);
+      for (let i = 0; i < count; i++) this.#build(i, this.#address);
     } catch (error) {
       ibv_wr_abort(this.#handle);
       throw error;
