@@ -125,6 +125,25 @@ Deno.test("WrBuilder sends with immediate data, invalidation, inline data and li
   assertEquals([found[6]![1], found[8]![1]], [2, 0]);
 });
 
+Deno.test("WrBuilder copies inline data of any length, and sets the flag that rxe reads", () => {
+  using parts = recordEx(RC);
+  const wr = parts.ex.wrStart();
+  const pieces = Array.from({ length: 8 }, (_, i) => new Uint8Array(32).fill(i + 1));
+  wr.wrFlags = 0;
+  for (const piece of pieces) wr.send().setInlineData(piece);
+  for (const piece of pieces) piece.fill(0);
+  wr.complete();
+  const calls = recorder.take();
+  const sends = calls.filter(({ verb }) => verb === "ibv_wr_send");
+  assertEquals(sends.map(({ args }) => args.wr_flags), new Array(8).fill(SendFlags.INLINE));
+  const data = steps(calls).filter(([name]) => name === "set_inline_data");
+  const expected = pieces.map((_, i) => new Uint8Array(32).fill(i + 1).toHex());
+  assertEquals(
+    data.map((step) => step.find((arg) => typeof arg === "string" && arg.length === 64)),
+    expected,
+  );
+});
+
 Deno.test("WrBuilder gives each request the number and the flags of its beginning", () => {
   using parts = recordEx(RC);
   const { ex } = parts;

@@ -159,6 +159,15 @@ Deno.test("SharedReceiveQueue.postRecv() posts objects and runs of prepared list
   assertThrows(() => srq.postRecv({}), TypeError, "shared receive queue: it is disposed");
 });
 
+Deno.test("SharedReceiveQueue.postRecv() takes -1 for no errno", () => {
+  using made = make();
+  const srq = new SharedReceiveQueue(made.pd, { maxWr: 16 });
+  recorder.fail("ibv_post_srq_recv", "EPERM", { result: -1n });
+  const error = assertThrows(() => srq.postRecv({}), VerbsError);
+  assertEquals([error.code, error.errno], ["unknown", 0]);
+  assertStringIncludes(error.hint!, "The queue is full");
+});
+
 Deno.test("SharedReceiveQueue.postOps() writes each operation where C reads it", () => {
   using made = make();
   const { pd, cq, mr } = made;
