@@ -26,7 +26,7 @@ export interface RcConnectOptions extends RcOptions {
   readonly tcpPort?: number;
   /**
    * The exchange of addresses by any other means, with a peer that calls `connectRc` with `exchange` as well. Both ends must
-   * get the other's address at about the same time: an end retries for about two seconds (`timeout`, `retryCnt`).
+   * get the other's address at about the same time: an end retries for about four seconds (`timeout`, `retryCnt`).
    */
   readonly exchange?: RcExchange;
 }
@@ -65,7 +65,7 @@ export async function connectRc(options: RcConnectOptions): Promise<RcConn> {
   const exchange = readExchange(given);
   settings.signal?.throwIfAborted();
   using deadline = handshakeDeadline(settings, []);
-  using preparation = prepare(settings);
+  await using preparation = prepare(settings);
   return await exchange(preparation, deadline.signal);
 }
 

@@ -9,6 +9,7 @@ import {
   WrOpcode,
 } from "../../mod.ts";
 import { orAborted } from "../shared/or_aborted.ts";
+import { pump } from "../shared/pump.ts";
 import { nextTurn, Turns } from "../shared/turns.ts";
 import { Waiters } from "../shared/waiters.ts";
 import { creditsOf, encodeFrame, FrameType, typeOf } from "./frame.ts";
@@ -30,8 +31,6 @@ interface Target {
 }
 
 const BATCH = 64;
-/** How many empty polls may follow each other without a turn of the event loop. */
-const POLLS_PER_TURN = 8;
 
 const { CREDIT, HELLO, END, BYE, DATA } = FrameType;
 
@@ -78,7 +77,15 @@ export class Link {
     this.#parts = parts;
     this.#outbox = new Outbox(qp, sendMemory, settings.maxMessage);
     this.#inbox = new Inbox(qp, recvMemory, settings.maxMessage, settings.credits);
-    this.ended = this.#pump().catch((error) => this.#fail(error));
+    this.ended = pump({
+      cq: parts.cq,
+      drain: () => this.#drain(),
+      isOpen: () => this.#failure === undefined,
+      isAwaited: () => this.#isAwaited(),
+      spin: settings.spin,
+      rest: () => this.#rest(),
+      signal: this.#abort.signal,
+    }).catch((error) => this.#fail(error));
   }
 
   /** The longest message that the peer receives and a slot has room for. */
@@ -300,26 +307,9 @@ export class Link {
     }
   }
 
-  async #pump(): Promise<void> {
-    const { cq } = this.#parts;
-    const { signal } = this.#abort;
-    while (this.#failure === undefined) {
-      if (this.#drain() === 0 && !await this.#spin()) {
-        cq.reqNotify();
-        if (this.#drain() === 0) await cq.channel!.getCqEvent({ signal });
-      }
-      await nextTurn();
-      this.#failIfFlushed();
-    }
-  }
-
-  async #spin(): Promise<boolean> {
-    const { spin } = this.#parts.settings;
-    for (let polls = 1; polls <= spin && this.#isAwaited(); polls++) {
-      if (this.#drain() > 0) return true;
-      if (polls % POLLS_PER_TURN === 0) await nextTurn();
-    }
-    return false;
+  async #rest(): Promise<void> {
+    await nextTurn();
+    this.#failIfFlushed();
   }
 
   #isAwaited(): boolean {

@@ -16,7 +16,7 @@ import { ExposedMemory, partOf, type RemoteMemory } from "./remote_memory.ts";
 const ATOMIC_SIZE = 8;
 
 /** One end of a connection that is being made. */
-export interface Preparation extends Disposable {
+export interface Preparation extends AsyncDisposable {
   /** What the peer needs. */
   readonly address: RcAddress;
   /**
@@ -89,6 +89,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
       const { address } = parts;
       const link = stack.adopt(new Link(parts), (link) => link.close(closedError()));
       const owned = stack.move();
+      let isConnected = false;
       return {
         address,
         connect: async (value, signal, answer) => {
@@ -100,10 +101,15 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
           else await answer();
           await link.greeted(signal);
           if (answer !== undefined) link.hello();
-          owned.move();
+          isConnected = true;
           return new RcConn(parts, link, peer);
         },
-        [Symbol.dispose]: () => owned.dispose(),
+        // The device is not in use any more when connecting has failed.
+        [Symbol.asyncDispose]: async () => {
+          if (isConnected) return;
+          owned.dispose();
+          await link.ended;
+        },
       };
     };
   }

@@ -18,9 +18,12 @@ export interface RcOptions {
   readonly sendDepth?: number;
   /** The longest message in bytes that this end sends or receives, up to 16 MiB. The default is 32768. */
   readonly maxMessage?: number;
-  /** Time to wait for an acknowledgement: 4.096 us * 2^timeout, 1 to 31. The default is 16, that is 268 ms. */
+  /** Time to wait for an acknowledgement: 4.096 us * 2^timeout, 1 to 31. The default is 17, that is 537 ms. */
   readonly timeout?: number;
-  /** The number of retries after that time, 0 to 7. The default is 7. Then the connection is broken. */
+  /**
+   * The number of retries after that time, 0 to 7. The default is 6. Then the connection is broken. Soft-RoCE retries for
+   * ever if it is 7.
+   */
   readonly retryCnt?: number;
   /**
    * If nothing was sent for so many milliseconds, the connection checks that the peer is there. The default is 1000; 0
@@ -63,7 +66,7 @@ const MAX_MS = 0x7fff_ffff;
 /** Checks options that were read already, and fills in the defaults. */
 export function checkRcOptions(given: RcOptions): RcSettings {
   const { device, port = 1, gidIndex, credits = 32, sendDepth = 32, maxMessage = 32768 } = given;
-  const { timeout = 16, retryCnt = 7, keepAlive = 1000, spin = 0, connectTimeout = 5000 } = given;
+  const { timeout = 17, retryCnt = 6, keepAlive = 1000, spin = 0, connectTimeout = 5000 } = given;
   return {
     device: device === undefined ? undefined : text(device, "device"),
     port: integer(port, "port", 1, 255),

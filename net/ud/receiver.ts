@@ -7,6 +7,7 @@ import {
   WcStatus,
   WorkCompletions,
 } from "../../mod.ts";
+import { pump } from "../shared/pump.ts";
 import { nextTurn, Turns } from "../shared/turns.ts";
 import { Waiters } from "../shared/waiters.ts";
 import type { PeerTable } from "./peer_table.ts";
@@ -35,8 +36,6 @@ export interface ReceiverParts {
 }
 
 const BATCH = 64;
-/** How many empty polls may follow each other without a turn of the event loop. */
-const POLLS_PER_TURN = 8;
 /** While nobody waits for a datagram, the queue is polled this often, in milliseconds. */
 const PAUSE_MS = 1;
 
@@ -91,7 +90,15 @@ export class Receiver {
       this.#requests.set(i, { wrId: i, sge: mr.slice(i * slotSize, slotSize) });
     }
     this.#post(this.#slots - maxQueued);
-    this.ended = this.#pump().catch((error) => this.#fail(error));
+    this.ended = pump({
+      cq: parts.cq,
+      drain: () => this.#drain(),
+      isOpen: () => this.#failure === undefined,
+      isAwaited: () => this.#waiters.size > 0,
+      spin: parts.spin,
+      rest: () => this.#waiters.size === 0 ? this.#pause() : nextTurn(),
+      signal: this.#abort.signal,
+    }).catch((error) => this.#fail(error));
   }
 
   /** The next datagram. */
@@ -163,27 +170,6 @@ export class Receiver {
         this.#waiters.reject(waiter, error);
       }
     }
-  }
-
-  async #pump(): Promise<void> {
-    const { cq } = this.#parts;
-    while (this.#failure === undefined) {
-      if (this.#drain() === 0 && !await this.#spin()) {
-        cq.reqNotify();
-        if (this.#drain() === 0) await cq.channel!.getCqEvent({ signal: this.#abort.signal });
-      }
-      await (this.#waiters.size === 0 ? this.#pause() : nextTurn());
-    }
-  }
-
-  /** Polls for a while. Returns whether there was something. */
-  async #spin(): Promise<boolean> {
-    const { spin } = this.#parts;
-    for (let polls = 1; polls <= spin && this.#waiters.size > 0; polls++) {
-      if (this.#drain() > 0) return true;
-      if (polls % POLLS_PER_TURN === 0) await nextTurn();
-    }
-    return false;
   }
 
   /** Ends early if somebody begins to wait for a datagram, or the connection is closed. */

@@ -6,11 +6,9 @@
 
 import {
   AccessFlags,
-  type AddressHandle,
   CompletionChannel,
   CompletionQueue,
   Context,
-  EventType,
   Gid,
   Grh,
   MemoryRegion,
@@ -18,16 +16,15 @@ import {
   ProtectionDomain,
   QpType,
   QueuePair,
-  ReplyPath,
 } from "../../mod.ts";
 import { byteArray, integer, readSignal, type WaitOptions } from "../shared/checks.ts";
-import { HandleCache } from "./handle_cache.ts";
+import { Datagrams } from "./datagrams.ts";
+import { isMulticast, Routes } from "./routes.ts";
 import { PeerTable } from "./peer_table.ts";
-import { type Datagram, Receiver } from "./receiver.ts";
+import { Receiver } from "./receiver.ts";
 import { Sender } from "./sender.ts";
-import { attrOf, type LocalPort, localPort, readUdAddress, type UdAddress } from "./ud_address.ts";
+import type { UdAddress } from "./ud_address.ts";
 import { readUdOptions, type UdOptions, type UdSettings } from "./ud_options.ts";
-import { UdPeer } from "./ud_peer.ts";
 
 /** Counters of a connection. */
 export interface UdStats {
@@ -46,17 +43,6 @@ export interface UdStats {
 /** The queue pair number of multicast. */
 const MULTICAST_QPN = 0xff_ffff;
 
-/** Events after which addresses may have another meaning. */
-const ADDRESS_EVENTS: ReadonlySet<EventType> = new Set([
-  EventType.GID_CHANGE,
-  EventType.PORT_ACTIVE,
-  EventType.PORT_ERR,
-  EventType.LID_CHANGE,
-  EventType.SM_CHANGE,
-  EventType.CLIENT_REREGISTER,
-  EventType.DEVICE_FATAL,
-]);
-
 let open: (settings: UdSettings) => UdConn;
 
 /**
@@ -72,15 +58,10 @@ export class UdConn
   readonly #settings: UdSettings;
   readonly #context: Context;
   readonly #qp: QueuePair;
-  readonly #path: ReplyPath;
-  readonly #handles: HandleCache;
+  readonly #routes: Routes;
   readonly #receiver: Receiver;
   readonly #sender: Sender;
   readonly #closing: AbortController = new AbortController();
-  readonly #watched: Promise<void>;
-  #local: LocalPort;
-  /** How often addresses have changed. Older handles of peers are not used any more. */
-  #version = 0;
 
   static {
     open = (settings) => {
@@ -96,21 +77,25 @@ export class UdConn
     const { port, qkey, recvDepth, sendDepth, maxQueued, maxPeers, spin } = settings;
     this.#settings = settings;
     this.#context = context;
-    this.#local = localPort(context, port, settings.gidIndex);
     const pd = new ProtectionDomain(context);
     const queue = (cqe: number): CompletionQueue =>
       new CompletionQueue(context, { cqe, channel: new CompletionChannel(context) });
     const [sendCq, recvCq] = [queue(sendDepth), queue(recvDepth)];
     const cap = { maxSendWr: sendDepth, maxRecvWr: recvDepth };
     this.#qp = new QueuePair(pd, { type: QpType.UD, sendCq, recvCq, cap });
-    this.#path = new ReplyPath(pd, { port, maxPeers });
-    this.#handles = new HandleCache(pd, maxPeers);
+    this.#routes = new Routes(pd, this, settings, this.#closing.signal);
     this.#qp.activateUd({ port, qkey });
     this.maxMessage = mtuBytes(context.queryPort(port).activeMtu);
     const memory = (slots: number, size: number): MemoryRegion =>
       new MemoryRegion(pd, slots * size, AccessFlags.LOCAL_WRITE);
     const sendMemory = memory(sendDepth, this.maxMessage);
-    this.#sender = new Sender(this.#qp, sendCq, sendMemory, this.maxMessage, () => this.#refresh());
+    this.#sender = new Sender(
+      this.#qp,
+      sendCq,
+      sendMemory,
+      this.maxMessage,
+      () => this.#routes.refresh(),
+    );
     const slotSize = Grh.SIZE + this.maxMessage;
     const mr = memory(recvDepth + maxQueued, slotSize);
     const peers = new PeerTable(this, qkey, maxPeers);
@@ -123,24 +108,23 @@ export class UdConn
       peers,
       spin,
     });
-    this.#watched = this.#watch();
   }
 
   /** The address that peers send to. Its GID and LID follow those of the port. */
   get addr(): UdAddress {
-    const { gid, lid } = this.#local;
+    const { gid, lid } = this.#routes.local;
     const { qkey } = this.#settings;
     return { transport: "ud", gid: gid.toString(), lid, qpn: this.#qp.qpNum, qkey };
   }
 
   /** The index of the GID that datagrams are sent from. */
   get gidIndex(): number {
-    return this.#local.gidIndex;
+    return this.#routes.local.gidIndex;
   }
 
   /** Why this GID was chosen. */
   get gidReason(): string {
-    return this.#local.reason;
+    return this.#routes.local.reason;
   }
 
   /** Counters since the connection was made. */
@@ -193,8 +177,8 @@ export class UdConn
       const signal = readSignal(options);
       signal?.throwIfAborted();
       this.#checkMessage(p);
-      const target = this.#target(addr);
-      const ah = this.#knownHandle(target);
+      const target = this.#routes.target(addr);
+      const ah = this.#routes.known(target);
       const slot = ah && this.#sender.takeSlot();
       if (slot === undefined) return this.#sendLater(p, target, signal);
       this.#sender.post(slot, p, ah!, target.qpn, target.qkey);
@@ -212,41 +196,6 @@ export class UdConn
     );
   }
 
-  #target(addr: UdAddress): UdAddress {
-    if (typeof addr === "object" && addr !== null && UdPeer.isOf(this, addr)) return addr;
-    return readUdAddress(addr);
-  }
-
-  /** The peer that the reply path knows the way to. It cannot answer multicast by the packet alone. */
-  #packetOf(target: UdAddress): UdPeer | undefined {
-    if (!(target instanceof UdPeer)) return undefined;
-    return isMulticast(UdPeer.grh(target).dgid) ? undefined : target;
-  }
-
-  #knownHandle(target: UdAddress): AddressHandle | undefined {
-    if (!(target instanceof UdPeer)) return this.#handles.known(keyOf(target));
-    return UdPeer.handle(target, this.#version);
-  }
-
-  async #makeHandle(
-    target: UdAddress,
-    signal: AbortSignal | undefined,
-  ): Promise<AddressHandle> {
-    const version = this.#version;
-    const packet = this.#packetOf(target);
-    const ah = packet === undefined
-      ? await this.#handleOf(target, signal)
-      : await this.#path.toAsync(UdPeer.wc(packet), UdPeer.grh(packet), { signal });
-    if (target instanceof UdPeer) UdPeer.setHandle(target, ah, version);
-    return ah;
-  }
-
-  async #handleOf(target: UdAddress, signal: AbortSignal | undefined): Promise<AddressHandle> {
-    const key = keyOf(target);
-    const attr = (): ReturnType<typeof attrOf> => attrOf(this.#local, target);
-    return this.#handles.known(key) ?? await this.#handles.make(key, attr, signal);
-  }
-
   /** Nobody else waits behind a peer that does not answer: the handle comes first, and then the slot. */
   async #sendLater(
     p: Uint8Array,
@@ -255,7 +204,7 @@ export class UdConn
   ): Promise<number> {
     while (true) {
       this.#assertOpen("send");
-      const ah = this.#knownHandle(target) ?? await this.#makeHandle(target, signal);
+      const ah = this.#routes.known(target) ?? await this.#routes.make(target, signal);
       const slot = this.#sender.takeSlot() ?? await this.#sender.waitForSlot(signal);
       if (ah.disposed) {
         this.#sender.giveBack(slot);
@@ -269,32 +218,6 @@ export class UdConn
 
   #assertOpen(action: string): void {
     if (this.#closing.signal.aborted) throw closedError(action);
-  }
-
-  /** Reads the events of the device as they come. */
-  async #watch(): Promise<void> {
-    const { signal } = this.#closing;
-    try {
-      for await (const { type, portNum } of this.#context.events({ signal })) {
-        const isOfPort = portNum === undefined || portNum === this.#settings.port;
-        if (isOfPort && ADDRESS_EVENTS.has(type)) this.#refresh();
-      }
-    } catch {
-      // The connection is closed, or the device is gone: sending and receiving fail then.
-    }
-  }
-
-  /** An address may have changed: the own one is read again, and all handles are made again. */
-  #refresh(): void {
-    this.#version++;
-    this.#handles.clear();
-    this.#path.invalidate();
-    try {
-      const { port, gidIndex } = this.#settings;
-      this.#local = localPort(this.#context, port, gidIndex);
-    } catch {
-      // The port has no usable GID now. There is another event when it gets one.
-    }
   }
 
   /**
@@ -370,48 +293,8 @@ export class UdConn
    */
   async [Symbol.asyncDispose](): Promise<void> {
     this.close();
-    const { ended } = this.#sender;
-    await Promise.all([this.#receiver.ended, ended, this.#watched, this.#handles.idle()]);
+    await Promise.all([this.#receiver.ended, this.#sender.ended, this.#routes.idle()]);
   }
-}
-
-/** The iterator over the datagrams of a connection. */
-class Datagrams implements AsyncIterableIterator<Datagram, void, void> {
-  readonly #receive: () => Promise<Datagram>;
-  readonly #closed: AbortSignal;
-  #ended = false;
-
-  constructor(receive: () => Promise<Datagram>, closed: AbortSignal) {
-    this.#receive = receive;
-    this.#closed = closed;
-  }
-
-  next(): Promise<IteratorResult<Datagram, void>> {
-    if (this.#ended || this.#closed.aborted) return this.return();
-    return this.#receive().then((value) => ({ value, done: false }), (error) => {
-      this.#ended = true;
-      if (this.#closed.aborted) return { value: undefined, done: true };
-      throw error;
-    });
-  }
-
-  return(): Promise<IteratorReturnResult<void>> {
-    this.#ended = true;
-    return Promise.resolve({ value: undefined, done: true });
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-}
-
-function keyOf({ gid, lid }: UdAddress): string {
-  return `${gid} ${lid}`;
-}
-
-/** An IPv4 group is an IPv4-mapped GID. */
-function isMulticast(gid: Gid): boolean {
-  return gid.isMulticast || gid.isIpv4Mapped && gid.bytes[12]! >> 4 === 0xe;
 }
 
 function closedError(action: string): Error {

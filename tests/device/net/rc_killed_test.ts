@@ -19,7 +19,7 @@ for (const action of ["send", "receive", "idle"]) {
       connectTimeout: 60_000,
     });
     const peer = startPeer(listener.addr.port, action);
-    await using conn = await listener.accept();
+    await using conn = await listener.accept({ signal: AbortSignal.timeout(60_000) });
     let seen = 0;
     const work = async (): Promise<void> => {
       while (true) {

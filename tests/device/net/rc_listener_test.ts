@@ -1,13 +1,27 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { connectRc, listenRc, type RcAddress, type RcListener } from "../../../net/mod.ts";
+import {
+  connectRc,
+  listenRc,
+  type RcAddress,
+  type RcConn,
+  type RcListener,
+} from "../../../net/mod.ts";
 import { deviceTest, RXE, until } from "../setup.ts";
 import { slowLink } from "../slow_link.ts";
-import { bytes, text } from "./rc_pair.ts";
+import { bytes, connectTimeout, text } from "./rc_pair.ts";
 
 const { InvalidData, TimedOut, BadResource } = Deno.errors;
 
 async function dial(listener: RcListener): Promise<Deno.TcpConn> {
   return await Deno.connect({ hostname: "127.0.0.1", port: listener.addr.port });
+}
+
+async function connectTo(listener: RcListener, tcpPort: number): Promise<[RcConn, RcConn]> {
+  const signal = AbortSignal.timeout(connectTimeout);
+  return await Promise.all([
+    connectRc({ device: RXE, tcpPort, connectTimeout }),
+    listener.accept({ signal }),
+  ]);
 }
 
 /** An address as of a peer, which does not exist. */
@@ -43,7 +57,7 @@ const BAD: Record<string, Uint8Array | string> = {
 };
 
 deviceTest("RcListener survives partners that send something else than an address", async () => {
-  await using listener = await listenRc({ device: RXE });
+  await using listener = await listenRc({ device: RXE, connectTimeout });
   let failed = 0;
   for (const [what, data] of Object.entries(BAD)) {
     using tcp = await dial(listener);
@@ -58,9 +72,9 @@ deviceTest("RcListener survives partners that send something else than an addres
     await until(what, () => listener.stats.failed === failed);
     assertEquals(listener.stats.lastError instanceof InvalidData, true, what);
   }
-  const accepted = listener.accept();
-  await using client = await connectRc({ device: RXE, tcpPort: listener.addr.port });
-  await using server = await accepted;
+  const [client, server] = await connectTo(listener, listener.addr.port);
+  await using _client = client;
+  await using _server = server;
   await client.send(bytes("still works"));
   assertEquals(text(await server.receive()), "still works");
 });
@@ -81,7 +95,7 @@ deviceTest(
 );
 
 deviceTest("RcListener takes an address that comes in parts", async () => {
-  await using listener = await listenRc({ device: RXE });
+  await using listener = await listenRc({ device: RXE, connectTimeout });
   using proxy = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const forwarding = (async () => {
     using from = await proxy.accept();
@@ -95,9 +109,9 @@ deviceTest("RcListener takes an address that comes in parts", async () => {
     }
     await to.readable.pipeTo(from.writable);
   })();
-  const accepted = listener.accept();
-  await using client = await connectRc({ device: RXE, tcpPort: proxy.addr.port });
-  await using server = await accepted;
+  const [client, server] = await connectTo(listener, proxy.addr.port);
+  await using _client = client;
+  await using _server = server;
   await client.send(bytes("in parts"));
   assertEquals(text(await server.receive()), "in parts");
   await forwarding.catch(() => {});
@@ -112,7 +126,7 @@ deviceTest("RcListener refuses partners beyond maxPending", async () => {
 });
 
 deviceTest("RcListener.close() ends waits and attempts, and the iteration", async () => {
-  const listener = await listenRc({ device: RXE });
+  const listener = await listenRc({ device: RXE, connectTimeout });
   using silent = await dial(listener);
   const iterated = Array.fromAsync(listener);
   const waiting = assertRejects(() => listener.accept(), BadResource);
@@ -141,7 +155,7 @@ deviceTest("connectRc() rejects if the partner sends something else than an addr
       if (message.length > 0) await tcp.write(message).catch(() => {});
     })();
     await assertRejects(
-      () => connectRc({ device: RXE, tcpPort: listener.addr.port }),
+      () => connectRc({ device: RXE, tcpPort: listener.addr.port, connectTimeout }),
       InvalidData,
       undefined,
       what,
@@ -167,7 +181,7 @@ deviceTest("connectRc() does not block while it looks for a peer that is not the
   let ticks = 0;
   const timer = setInterval(() => ticks++, 10);
   const exchange = (): Promise<RcAddress> => Promise.resolve({ ...ADDRESS, gid });
-  await assertRejects(() => connectRc({ device, exchange }), Error, "ETIMEDOUT");
+  await assertRejects(() => connectRc({ device, exchange, connectTimeout }), Error, "ETIMEDOUT");
   clearInterval(timer);
   assertEquals(ticks > 5, true, `${ticks} ticks`);
 });
@@ -176,7 +190,7 @@ deviceTest("connectRc() rejects if the peer does not answer", async () => {
   const exchange = (mine: RcAddress): Promise<RcAddress> =>
     Promise.resolve({ ...mine, qpn: 0xff_fff0 });
   await assertRejects(
-    () => connectRc({ device: RXE, exchange, timeout: 10 }),
+    () => connectRc({ device: RXE, exchange, connectTimeout, timeout: 10 }),
     Deno.errors.ConnectionReset,
     "RETRY_EXC_ERR",
   );

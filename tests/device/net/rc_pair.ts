@@ -7,15 +7,23 @@ export interface RcPair extends AsyncDisposable {
   readonly server: RcConn;
 }
 
+/** Only reached by what hangs; emulated guests are slow. */
+export const connectTimeout = 30_000;
+
+const COMMON = { device: RXE, connectTimeout, timeout: 19 };
+
 /** Connects two ends of this process over TCP. */
 export async function rcPair(
   clientOptions: RcOptions = {},
   serverOptions: RcOptions = clientOptions,
 ): Promise<RcPair> {
-  await using listener = await listenRc({ device: RXE, ...serverOptions });
-  const accepted = listener.accept();
-  const client = await connectRc({ device: RXE, tcpPort: listener.addr.port, ...clientOptions });
-  const server = await accepted;
+  await using listener = await listenRc({ ...COMMON, ...serverOptions });
+  const tcpPort = listener.addr.port;
+  const signal = AbortSignal.timeout(connectTimeout);
+  const [client, server] = await Promise.all([
+    connectRc({ ...COMMON, tcpPort, ...clientOptions }),
+    listener.accept({ signal }),
+  ]);
   return {
     client,
     server,

@@ -1,0 +1,45 @@
+import type { CompletionQueue } from "../../mod.ts";
+import { nextTurn } from "./turns.ts";
+
+/** How many empty polls may follow each other without a turn of the event loop. */
+const POLLS_PER_TURN = 8;
+
+/** What {@linkcode pump} does. */
+export interface Pumping {
+  /** Where completions come from. */
+  readonly cq: CompletionQueue;
+  /** Reads completions without waiting. Returns how many there were. */
+  readonly drain: () => number;
+  /** Whether to go on. */
+  readonly isOpen: () => boolean;
+  /** Whether somebody waits for completions. */
+  readonly isAwaited: () => boolean;
+  /** Empty polls before it waits for an event, while somebody waits. */
+  readonly spin: number;
+  /** Lets others run, after completions were read. */
+  readonly rest: () => Promise<void>;
+  /** Ends the wait for an event. */
+  readonly signal: AbortSignal;
+}
+
+/** Reads completions as they come. */
+export async function pump(pumping: Pumping): Promise<void> {
+  const { cq, drain, isOpen, rest, signal } = pumping;
+  while (isOpen()) {
+    if (drain() === 0 && !await poll(pumping)) {
+      cq.reqNotify();
+      // A completion before the arming makes no event.
+      if (drain() === 0) await cq.channel!.getCqEvent({ signal });
+    }
+    await rest();
+  }
+}
+
+/** Polls for a while. Returns whether there was something. */
+async function poll({ drain, isAwaited, spin }: Pumping): Promise<boolean> {
+  for (let polls = 1; polls <= spin && isAwaited(); polls++) {
+    if (drain() > 0) return true;
+    if (polls % POLLS_PER_TURN === 0) await nextTurn();
+  }
+  return false;
+}

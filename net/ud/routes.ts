@@ -1,0 +1,118 @@
+import {
+  type AddressHandle,
+  EventType,
+  type Gid,
+  type ProtectionDomain,
+  ReplyPath,
+} from "../../mod.ts";
+import { HandleCache } from "./handle_cache.ts";
+import { attrOf, type LocalPort, localPort, readUdAddress, type UdAddress } from "./ud_address.ts";
+import type { UdSettings } from "./ud_options.ts";
+import { UdPeer } from "./ud_peer.ts";
+
+/** Events after which addresses may have another meaning. */
+const ADDRESS_EVENTS: ReadonlySet<EventType> = new Set([
+  EventType.GID_CHANGE,
+  EventType.PORT_ACTIVE,
+  EventType.PORT_ERR,
+  EventType.LID_CHANGE,
+  EventType.SM_CHANGE,
+  EventType.CLIENT_REREGISTER,
+  EventType.DEVICE_FATAL,
+]);
+
+/** The address handles of peers. They are made again after each change of the local addresses. */
+export class Routes {
+  /** The local port. */
+  local: LocalPort;
+  readonly #pd: ProtectionDomain;
+  readonly #owner: object;
+  readonly #settings: UdSettings;
+  readonly #path: ReplyPath;
+  readonly #handles: HandleCache;
+  readonly #watched: Promise<void>;
+  /** How often addresses have changed. Older handles of peers are not used any more. */
+  #version = 0;
+
+  /** Watches the events of the device until it is closed. The peers that the owner made are answered by their packets. */
+  constructor(pd: ProtectionDomain, owner: object, settings: UdSettings, closed: AbortSignal) {
+    const { port, gidIndex, maxPeers } = settings;
+    this.#pd = pd;
+    this.#owner = owner;
+    this.#settings = settings;
+    this.local = localPort(pd.context, port, gidIndex);
+    this.#path = new ReplyPath(pd, { port, maxPeers });
+    this.#handles = new HandleCache(pd, maxPeers);
+    this.#watched = this.#watch(closed);
+  }
+
+  /** Checks an address, unless it is a peer of the owner. */
+  target(addr: UdAddress): UdAddress {
+    if (typeof addr === "object" && addr !== null && UdPeer.isOf(this.#owner, addr)) return addr;
+    return readUdAddress(addr);
+  }
+
+  /** The handle that reaches a target, if there is one. */
+  known(target: UdAddress): AddressHandle | undefined {
+    if (!(target instanceof UdPeer)) return this.#handles.known(keyOf(target));
+    return UdPeer.handle(target, this.#version);
+  }
+
+  /** Makes the handle that reaches a target. */
+  async make(target: UdAddress, signal: AbortSignal | undefined): Promise<AddressHandle> {
+    if (!(target instanceof UdPeer)) return await this.#ofAddress(target, signal);
+    const version = this.#version;
+    const grh = UdPeer.grh(target);
+    // The reply path cannot answer multicast by the packet alone.
+    const ah = isMulticast(grh.dgid)
+      ? await this.#ofAddress(target, signal)
+      : await this.#path.toAsync(UdPeer.wc(target), grh, { signal });
+    UdPeer.setHandle(target, ah, version);
+    return ah;
+  }
+
+  async #ofAddress(target: UdAddress, signal: AbortSignal | undefined): Promise<AddressHandle> {
+    const key = keyOf(target);
+    const attr = (): ReturnType<typeof attrOf> => attrOf(this.local, target);
+    return this.#handles.known(key) ?? await this.#handles.make(key, attr, signal);
+  }
+
+  /** Reads the events of the device as they come. */
+  async #watch(signal: AbortSignal): Promise<void> {
+    try {
+      for await (const { type, portNum } of this.#pd.context.events({ signal })) {
+        const isOfPort = portNum === undefined || portNum === this.#settings.port;
+        if (isOfPort && ADDRESS_EVENTS.has(type)) this.refresh();
+      }
+    } catch {
+      // The connection is closed, or the device is gone: sending and receiving fail then.
+    }
+  }
+
+  /** An address may have changed: the own one is read again, and all handles are made again. */
+  refresh(): void {
+    this.#version++;
+    this.#handles.clear();
+    this.#path.invalidate();
+    try {
+      const { port, gidIndex } = this.#settings;
+      this.local = localPort(this.#pd.context, port, gidIndex);
+    } catch {
+      // The port has no usable GID now. There is another event when it gets one.
+    }
+  }
+
+  /** Waits until no handle is being made and no event is waited for. */
+  async idle(): Promise<void> {
+    await Promise.all([this.#watched, this.#handles.idle()]);
+  }
+}
+
+function keyOf({ gid, lid }: UdAddress): string {
+  return `${gid} ${lid}`;
+}
+
+/** Whether a GID is one of multicast. An IPv4 group is an IPv4-mapped GID. */
+export function isMulticast(gid: Gid): boolean {
+  return gid.isMulticast || gid.isIpv4Mapped && gid.bytes[12]! >> 4 === 0xe;
+}
