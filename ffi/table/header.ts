@@ -109,7 +109,7 @@ export function regMr(
 ): (pd: IbvPd, addr: bigint, length: bigint, access: number) => IbvMr | null {
   return (pd, addr, length, access) =>
     hasOptionalAccess(access)
-      ? verbs.ibv_reg_mr_iova2!(pd, addr, length, addr, access)
+      ? verbs.ibv_reg_mr_iova2!(pd, addr, length, addr, access >>> 0)
       : call(pd, addr, length, access);
 }
 
@@ -119,7 +119,7 @@ export function regMrIova(
 ): (pd: IbvPd, addr: bigint, length: bigint, iova: bigint, access: number) => IbvMr | null {
   return (pd, addr, length, iova, access) =>
     hasOptionalAccess(access)
-      ? verbs.ibv_reg_mr_iova2!(pd, addr, length, iova, access)
+      ? verbs.ibv_reg_mr_iova2!(pd, addr, length, iova, access >>> 0)
       : call(pd, addr, length, iova, access);
 }
 

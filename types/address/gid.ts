@@ -6,7 +6,7 @@
 
 import { enums, structs } from "../../ffi/layout.ts";
 import { readField } from "../../ffi/struct.ts";
-import { instance } from "../core/checks.ts";
+import { copyOfBytes, instance } from "../core/checks.ts";
 import { type Members, members } from "../core/enums.ts";
 import { formatAddress, parseAddress } from "./ip_address.ts";
 
@@ -51,7 +51,7 @@ export class Gid {
    * @throws {RangeError} If it does not have 16 bytes.
    */
   constructor(bytes: Uint8Array) {
-    this.#bytes = new Uint8Array(instance(bytes, Uint8Array, "bytes"));
+    this.#bytes = copyOfBytes(bytes, "bytes");
     if (this.#bytes.length !== SIZE) {
       throw new RangeError(`Cannot make GID: it has ${SIZE} bytes, not ${this.#bytes.length}`);
     }

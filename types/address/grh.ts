@@ -6,7 +6,7 @@
 
 import { structs } from "../../ffi/layout.ts";
 import { readField } from "../../ffi/struct.ts";
-import { instance } from "../core/checks.ts";
+import { copyOfBytes } from "../core/checks.ts";
 import { Gid } from "./gid.ts";
 import { formatAddress } from "./ip_address.ts";
 
@@ -80,7 +80,7 @@ export class Grh {
    * @throws {RangeError} If it has fewer bytes.
    */
   constructor(bytes: Uint8Array) {
-    this.#bytes = new Uint8Array(instance(bytes, Uint8Array, "bytes")).slice(0, SIZE);
+    this.#bytes = copyOfBytes(bytes, "bytes").slice(0, SIZE);
     if (this.#bytes.length < SIZE) {
       throw new RangeError(
         `Cannot read GRH: it has ${SIZE} bytes, and there are ${this.#bytes.length}`,

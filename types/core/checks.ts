@@ -103,6 +103,20 @@ export function instance<T>(value: unknown, type: ClassOf<T>, what: string): T {
   );
 }
 
+/**
+ * A copy of a caller's bytes, which may change afterwards.
+ *
+ * @throws {TypeError} If it is not a Uint8Array, or its buffer is gone.
+ */
+export function copyOfBytes(value: unknown, what: string): Uint8Array<ArrayBuffer> {
+  const bytes = instance<Uint8Array>(value, Uint8Array, what);
+  try {
+    return new Uint8Array(bytes);
+  } catch {
+    throw new TypeError(`Cannot use ${what}: its buffer is detached or too short`);
+  }
+}
+
 /** Checks that a value is an object whose properties can be read. Returns it. */
 export function object<T extends object>(value: T, what: string): T {
   if (typeof value === "object" && value !== null) return value;

@@ -10,7 +10,7 @@ import { verbs } from "../../ffi/library.ts";
 import { bufferAddress } from "../../ffi/pointers.ts";
 import { writeField } from "../../ffi/struct.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
-import { instance, show } from "../core/checks.ts";
+import { copyOfBytes, instance, show } from "../core/checks.ts";
 import { type Members, members } from "../core/enums.ts";
 import { check, checkHandle } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
@@ -84,7 +84,7 @@ const keymat: AttributeCodec<AesGcmKeymat> = codecOf<
   icvLen: { required: true },
   aesKey: {
     from: (value: unknown, what: string) => {
-      const key = new Uint8Array(instance(value, Uint8Array, what));
+      const key = copyOfBytes(value, what);
       if (KEY_LENGTHS.includes(key.length)) return key;
       throw new RangeError(`Cannot use ${what} of ${key.length} bytes: it takes 16, 24 or 32`);
     },

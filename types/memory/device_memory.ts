@@ -9,7 +9,7 @@ import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { readNative } from "../../ffi/struct.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
-import { instance, integer, snapshot, uint32 } from "../core/checks.ts";
+import { copyOfBytes, instance, integer, snapshot, uint32 } from "../core/checks.ts";
 import { namesOf } from "../core/enums.ts";
 import { check, checkHandle } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
@@ -124,7 +124,7 @@ export class DeviceMemory extends NativeResource<IbvDm> {
    * @throws {VerbsError} If the provider refuses.
    */
   memcpyTo(dmOffset: number, bytes: Uint8Array): void {
-    const copy = new Uint8Array(instance(bytes, Uint8Array, "bytes"));
+    const copy = copyOfBytes(bytes, "bytes");
     this.#checkRange(dmOffset, copy.length);
     const length = BigInt(copy.length);
     const result = verbs().ibv_memcpy_to_dm(this.unsafeHandle, BigInt(dmOffset), copy, length);

@@ -6,6 +6,7 @@ import { check } from "../core/errors.ts";
 
 /** A multicast group. */
 interface Group {
+  readonly gid: Gid;
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly lid: number;
 }
@@ -18,7 +19,7 @@ export class MulticastGroups {
   attach(handle: () => IbvQp, gid: Gid, lid: number): void {
     const [name, group] = checkGroup(gid, lid);
     const result = verbs().ibv_attach_mcast(handle(), group.bytes, group.lid);
-    check("ibv_attach_mcast", `join multicast group ${gid}`, result);
+    check("ibv_attach_mcast", `join multicast group ${group.gid}`, result);
     this.#groups.set(name, group);
   }
 
@@ -26,7 +27,7 @@ export class MulticastGroups {
   detach(handle: () => IbvQp, gid: Gid, lid: number): void {
     const [name, group] = checkGroup(gid, lid);
     const result = verbs().ibv_detach_mcast(handle(), group.bytes, group.lid);
-    check("ibv_detach_mcast", `leave multicast group ${gid}`, result);
+    check("ibv_detach_mcast", `leave multicast group ${group.gid}`, result);
     this.#groups.delete(name);
   }
 
@@ -40,6 +41,7 @@ export class MulticastGroups {
 
 function checkGroup(gid: Gid, lid: number): [name: string, group: Group] {
   // A subclass of Gid may give any bytes: the copy has 16.
-  const { bytes } = new Gid(instance(gid, Gid, "gid").bytes);
-  return [`${bytes.toHex()} ${uint16(lid, "lid")}`, { bytes, lid }];
+  const copy = new Gid(instance(gid, Gid, "gid").bytes);
+  const { bytes } = copy;
+  return [`${bytes.toHex()} ${uint16(lid, "lid")}`, { gid: copy, bytes, lid }];
 }

@@ -5,7 +5,16 @@
  */
 
 import type { AddressHandle } from "../address_handle/address_handle.ts";
-import { instance, integer, listOf, show, uint16, uint32, uint64, uint8 } from "../core/checks.ts";
+import {
+  copyOfBytes,
+  integer,
+  listOf,
+  show,
+  uint16,
+  uint32,
+  uint64,
+  uint8,
+} from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import type { Sge } from "../memory/memory_region.ts";
 import type { MemoryWindow } from "../memory/memory_window.ts";
@@ -432,5 +441,5 @@ const INLINE: readonly number[] = [
 /** The bytes of a caller's array, which may be of a subclass. */
 function copyOf(bytes: Uint8Array, what: string): Uint8Array<ArrayBuffer> {
   if (typeof bytes !== "object") throw new TypeError(`Cannot use ${what} ${show(bytes)}`);
-  return new Uint8Array(instance(bytes, Uint8Array, what));
+  return copyOfBytes(bytes, what);
 }

@@ -7,7 +7,7 @@
 import { enums } from "../../ffi/layout.ts";
 import { bufferAddress } from "../../ffi/pointers.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
-import { instance, integer, snapshot, uint8 } from "../core/checks.ts";
+import { copyOfBytes, integer, snapshot, uint8 } from "../core/checks.ts";
 import { type Members, members } from "../core/enums.ts";
 import { MAX_RSS_INPUT, type RssFlow, type RssInputOptions, writeRssInput } from "./rss_flow.ts";
 import { ToeplitzKey } from "./toeplitz.ts";
@@ -159,7 +159,7 @@ export class RxHash {
 
 /** A copy by `slice()` would share the memory of a Node Buffer. */
 function copyKey(key: Uint8Array): Uint8Array<ArrayBuffer> {
-  const copy = new Uint8Array(instance(key, Uint8Array, "rxHashKey"));
+  const copy = copyOfBytes(key, "rxHashKey");
   uint8(copy.length, "rxHashKey length");
   return copy;
 }

@@ -66,6 +66,7 @@ export class RequestBuffer {
     const { capacity, maxSge = 1 } = snapshot(init, "requests", ["capacity", "maxSge"]);
     this.capacity = positiveInt(capacity, "capacity");
     this.maxSge = positiveInt(maxSge, "maxSge");
+    checkRoom(capacity * maxSge);
     this.#size = layout.size;
     const bytes = new Uint8Array(layout.size * capacity);
     this.view = new DataView(bytes.buffer);
@@ -265,6 +266,16 @@ export class RequestBuffer {
     const index = Number(address - this.#address) / this.#size;
     return Number.isInteger(index) && index >= 0 && index < this.capacity ? index : undefined;
   }
+}
+
+/** The most scatter/gather elements of a list: more would fill the memory of the process. */
+const MAX_ELEMENTS = 2 ** 24;
+
+function checkRoom(elements: number): void {
+  if (elements <= MAX_ELEMENTS) return;
+  throw new RangeError(
+    `Cannot make room for requests: they have ${elements} scatter/gather elements, and at most ${MAX_ELEMENTS} are possible`,
+  );
 }
 
 function noRequest(index: number, capacity: number): Error {

@@ -251,3 +251,11 @@ Deno.test("MemoryRegion in a Worker refuses the caller's buffer, and keeps its o
     assertStringIncludes(message, "new MemoryRegion(pd, length, access)");
   }
 });
+
+Deno.test("MemoryRegion passes all 32 bits of access to the provider", () => {
+  using recorded = openRecorder();
+  using _mr = new MemoryRegion(recorded.pd, 64, 0xffff_ffff);
+  using _at = new MemoryRegion(recorded.pd, 64, 0xffff_ffff, { iova: 0 });
+  const calls = recorder.takeOf("ibv_reg_mr_iova2");
+  assertEquals(calls.map(({ args }) => Number(args.access) >>> 0), [0xffff_ffff, 0xffff_ffff]);
+});

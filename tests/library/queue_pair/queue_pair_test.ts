@@ -504,3 +504,17 @@ Deno.test("console.log shows a queue pair on one line with names", () => {
   qp.close();
   assertEquals(Deno.inspect(qp), "QueuePair { disposed }");
 });
+
+Deno.test("QueuePair leaves a group on close when the GID could not be shown", () => {
+  const parts = record(UD);
+  const gid = Gid.parse("ff0e::5");
+  const boom = (): never => {
+    throw new RangeError("no text");
+  };
+  Object.defineProperty(gid, "toString", { value: boom });
+  parts.qp.attachMcast(gid, 0);
+  recorder.fail("ibv_attach_mcast", "EINVAL", { times: 1 });
+  assertThrows(() => parts.qp.attachMcast(gid, 1), VerbsError, "join multicast group ff0e::5");
+  parts.context.close();
+  assertEquals([recorder.violations(), recorder.live()], [[], 0]);
+});

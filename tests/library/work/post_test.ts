@@ -568,3 +568,12 @@ Deno.test("QueuePair.postSend() reads inline data only within the registered byt
   qp.postSend({ inline: true, sge: mr.slice(length - 8, 8) });
   assertEquals(posted().length, 1);
 });
+
+Deno.test("SendRequests and RecvRequests refuse more elements than memory has room for", () => {
+  for (const List of [SendRequests, RecvRequests]) {
+    for (const init of [{ capacity: 1, maxSge: 2 ** 31 - 1 }, { capacity: 2 ** 20, maxSge: 64 }]) {
+      const message = "scatter/gather elements, and at most 16777216 are possible";
+      assertThrows(() => new List(init), RangeError, message);
+    }
+  }
+});

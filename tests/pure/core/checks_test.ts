@@ -1,6 +1,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import {
   boolean,
+  copyOfBytes,
   instance,
   integer,
   listOf,
@@ -179,4 +180,20 @@ Deno.test("members() removes the prefix and leaves out members without it", () =
 Deno.test("nameOf() names a value, or gives its number", () => {
   assertEquals(nameOf({ ONE: 1, TWO: 2 }, 2), "TWO");
   assertEquals(nameOf({ ONE: 1 }, 9), "9");
+});
+
+Deno.test("copyOfBytes() copies, and names bytes that are not or no longer there", () => {
+  const bytes = new Uint8Array([1, 2]);
+  const copy = copyOfBytes(bytes, "x");
+  bytes[0] = 9;
+  assertEquals([...copy], [1, 2]);
+  bytes.buffer.transfer();
+  assertThrows(() => copyOfBytes(bytes, "x"), TypeError, "Cannot use x: its buffer is detached");
+  const buffer = new ArrayBuffer(64, { maxByteLength: 64 });
+  const part = new Uint8Array(buffer, 32, 8);
+  buffer.resize(8);
+  assertThrows(() => copyOfBytes(part, "x"), TypeError, "Cannot use x: its buffer is detached");
+  for (const value of ["1", null, [1], new Uint16Array(1)]) {
+    assertThrows(() => copyOfBytes(value, "x"), TypeError, "it is not a Uint8Array");
+  }
 });
