@@ -5,6 +5,7 @@
  */
 
 import { enums, structs } from "../../ffi/layout.ts";
+import { instance } from "../core/checks.ts";
 import { type Members, members, nameOf, namesOf } from "../core/enums.ts";
 
 /**
@@ -192,7 +193,7 @@ export class WorkCompletionError extends Error {
 
   /** Makes the error of a completion. */
   constructor(completion: WorkCompletion) {
-    const code = nameOf(WcStatus, completion.status);
+    const code = nameOf(WcStatus, instance(completion, WorkCompletion, "completion").status);
     const hint = HINTS[code];
     const vendor = completion.vendorErr === 0 ? "" : `, vendor error ${completion.vendorErr}`;
     super(

@@ -13,6 +13,7 @@ import { instance, integer, uint32 } from "../core/checks.ts";
 import { type Members, members } from "../core/enums.ts";
 import { check, checkHandle } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
+import { isResource, kindOf } from "../core/resource.ts";
 import { Context } from "../device/context.ts";
 
 /**
@@ -111,7 +112,9 @@ export class Counters extends NativeResource<IbvCounters> {
   }
 
   #flowHandle(flow: CountedFlow): IbvFlow {
-    if (!(flow instanceof NativeResource) || flow.context !== this.context) {
+    // The class of flows imports this file: they are known by their kind.
+    const isFlow = flow instanceof NativeResource && isResource(flow) && kindOf(flow) === "flow";
+    if (!isFlow || flow.context !== this.context) {
       throw new TypeError("Cannot attach counter: flow is not a flow of the same context");
     }
     return flow.unsafeHandle;

@@ -301,3 +301,18 @@ Deno.test("FlowActionEsp refuses keys of other lengths and unknown attributes", 
   assertThrows(make({ replaySize: -1 }), RangeError, "replaySize -1");
   assertEquals(recorder.takeOf("ibv_create_flow_action_esp"), []);
 });
+
+Deno.test("Counters.attach() takes no other object of the context for a flow", () => {
+  using setup = open();
+  const { context, qp } = setup;
+  const counters = new Counters(context);
+  const attr = { counterDesc: CounterDescription.PACKETS, index: 0 };
+  const flow = new Flow(qp, { port: 1 });
+  recorder.take();
+  const others = [qp.pd, qp, counters, new Proxy(flow, {})];
+  for (const other of others as unknown as Flow[]) {
+    assertThrows(() => counters.attach(attr, other), TypeError, "flow is not a flow");
+  }
+  assertEquals(recorder.takeOf("ibv_attach_counters_point_flow"), []);
+  counters.attach(attr, flow);
+});
