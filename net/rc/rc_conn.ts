@@ -10,10 +10,8 @@ import { Link } from "./link.ts";
 import { type RcAddress, readRcAddress } from "./rc_address.ts";
 import type { RcSettings } from "./rc_options.ts";
 import { RcParts, REMOTE_ACCESS } from "./rc_parts.ts";
-import { ExposedMemory, partOf, type RemoteMemory } from "./remote_memory.ts";
-
-/** An atomic works on 8 bytes. */
-const ATOMIC_SIZE = 8;
+import { RemoteAccess, uint64 } from "./remote_access.ts";
+import { atomicPartOf, ExposedMemory, partOf, type RemoteMemory } from "./remote_memory.ts";
 
 /** One end of a connection that is being made. */
 export interface Preparation extends AsyncDisposable {
@@ -77,6 +75,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   readonly peer: RcAddress;
   readonly #parts: RcParts;
   readonly #link: Link;
+  readonly #remote: RemoteAccess;
   #closing: Promise<void> | undefined;
   #isClosed = false;
   #readable: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
@@ -118,6 +117,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     this.peer = peer;
     this.#parts = parts;
     this.#link = link;
+    this.#remote = new RemoteAccess(link, parts.settings.maxMessage);
   }
 
   /** The longest message in bytes, which both ends can handle. */
@@ -266,15 +266,9 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     options?: WaitOptions,
   ): Promise<void> {
     const signal = readSignal(options);
-    const { length } = byteArray(data, "data");
-    const { remoteAddr, rkey } = partOf(memory, offset, length);
+    const part = partOf(memory, offset, byteArray(data, "data").length);
     this.#assertOpen();
-    await Promise.all(this.#pieces(length, (start, size) => {
-      const opcode = WrOpcode.RDMA_WRITE;
-      const request = { opcode, remoteAddr: remoteAddr + BigInt(start), rkey };
-      const piece = data.subarray(start, start + size);
-      return this.#link.operate(request, size, piece, () => {}, signal);
-    }));
+    await this.#remote.write(part, data, signal);
   }
 
   /**
@@ -296,25 +290,11 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     const size = typeof length === "number"
       ? integer(length, "length", 0, 2 ** 32)
       : byteArray(length, "buffer").length;
-    const { remoteAddr, rkey } = partOf(memory, offset, size);
+    const part = partOf(memory, offset, size);
     this.#assertOpen();
     const buffer = typeof length === "number" ? new Uint8Array(size) : length;
-    await Promise.all(this.#pieces(size, (start, size) => {
-      const opcode = WrOpcode.RDMA_READ;
-      const request = { opcode, remoteAddr: remoteAddr + BigInt(start), rkey };
-      const finish = (bytes: Uint8Array): void => buffer.set(bytes.subarray(0, size), start);
-      return this.#link.operate(request, size, undefined, finish, signal);
-    }));
+    await this.#remote.read(part, buffer, signal);
     return buffer;
-  }
-
-  /** Splits bytes into pieces that fit slots. */
-  #pieces(length: number, use: (start: number, size: number) => Promise<void>): Promise<void>[] {
-    const { maxMessage } = this.#parts.settings;
-    return Array.from({ length: Math.ceil(length / maxMessage) }, (_, i) => {
-      const start = i * maxMessage;
-      return use(start, Math.min(maxMessage, length - start));
-    });
   }
 
   /**
@@ -368,15 +348,9 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     options: WaitOptions | undefined,
   ): Promise<bigint> {
     const signal = readSignal(options);
-    const { remoteAddr, rkey } = partOf(memory, offset, ATOMIC_SIZE);
-    if (remoteAddr % 8n !== 0n) {
-      throw new RangeError(
-        `Cannot use remote memory: the address at offset ${offset} is not a multiple of 8`,
-      );
-    }
+    const part = atomicPartOf(memory, offset);
     this.#assertOpen();
-    const request = { ...operation, remoteAddr, rkey };
-    return await this.#link.operate(request, ATOMIC_SIZE, undefined, numberOf, signal);
+    return await this.#remote.atomic(operation, part, signal);
   }
 
   #assertOpen(): void {
@@ -432,19 +406,6 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
-}
-
-function numberOf(bytes: Uint8Array<ArrayBuffer>): bigint {
-  const IS_LITTLE = true; // both architectures that Deno has
-  return new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, IS_LITTLE);
-}
-
-function uint64(value: bigint, what: string): bigint {
-  if (typeof value !== "bigint") throw new TypeError(`Cannot use ${what}: it is not a bigint`);
-  if (value < 0n || value >= 2n ** 64n) {
-    throw new RangeError(`Cannot use ${what} ${value}: it does not fit 64 bits`);
-  }
-  return value;
 }
 
 function closedError(): Error {

@@ -59,6 +59,9 @@ export class ExposedMemory implements Disposable {
   }
 }
 
+/** An atomic works on 8 bytes. */
+export const ATOMIC_SIZE = 8;
+
 const ADDR = /^0x[0-9a-f]{1,16}$/;
 
 /**
@@ -86,4 +89,17 @@ export function partOf(memory: RemoteMemory, offset: number, length: number): Re
     throw new RangeError("Cannot use remote memory: it ends beyond the address space");
   }
   return { remoteAddr, rkey };
+}
+
+/**
+ * Finds the 8 bytes of an atomic in memory of the peer.
+ *
+ * @throws As {@linkcode partOf}; {RangeError} if the address is not a multiple of 8.
+ */
+export function atomicPartOf(memory: RemoteMemory, offset: number): RemotePart {
+  const part = partOf(memory, offset, ATOMIC_SIZE);
+  if (part.remoteAddr % BigInt(ATOMIC_SIZE) === 0n) return part;
+  throw new RangeError(
+    `Cannot use remote memory: the address at offset ${offset} is not a multiple of ${ATOMIC_SIZE}`,
+  );
 }
