@@ -1,5 +1,6 @@
-/** The exchange of addresses by TCP, before the first message, in both roles. Addresses go one frame per queue pair. */
+/** The exchange of addresses by TCP, before the first message, in both roles. Each frame has the address of a queue pair. */
 
+import { Gid } from "@rdma/ibverbs";
 import { Deadline } from "../support/deadline.ts";
 import { printable } from "../support/printable.ts";
 import { acceptOne, connectTo, readBytes, writeBytes } from "../support/tcp.ts";
@@ -13,9 +14,14 @@ export interface Exchange {
   readonly port: number;
   /** The time in seconds that the peer may take for each step. */
   readonly timeout: number;
-  /** The addresses of this side. */
+  /** The addresses of this side. The peer has as many. */
   readonly here: readonly Address[];
+  /** The number of frames that each side sends, if it is more than the number of addresses. */
+  readonly frames?: number;
 }
+
+/** What fills frames without an address. */
+const NOWHERE: Address = { lid: 0, qpn: 0, psn: 0, gid: new Gid(new Uint8Array(16)) };
 
 /**
  * Sends the addresses of this side to a server and receives those of the server.
@@ -24,15 +30,15 @@ export interface Exchange {
  */
 export async function exchangeAsClient(
   hostname: string,
-  { port, timeout, here }: Exchange,
+  { port, timeout, here, frames = here.length }: Exchange,
 ): Promise<Address[]> {
   using deadline = new Deadline(timeout, "The server did not send its address");
   const { signal } = deadline;
   using connection = await connectTo(hostname, port, signal);
-  await writeAddresses(connection, here, signal);
-  const there = await readAddresses(connection, here.length, signal);
+  await writeAddresses(connection, here, frames, signal);
+  const there = await readAddresses(connection, frames, signal);
   await writeBytes(connection, new TextEncoder().encode(DONE), signal);
-  return there;
+  return there.slice(0, here.length);
 }
 
 /**
@@ -42,15 +48,15 @@ export async function exchangeAsClient(
  * @throws {SyntaxError} If the client sends something else.
  */
 export async function exchangeAsServer(
-  { port, timeout, here }: Exchange,
+  { port, timeout, here, frames = here.length }: Exchange,
   prepare: (there: readonly Address[]) => void,
 ): Promise<Address[]> {
   using connection = await acceptOne(port, new AbortController().signal);
-  const there = await readFrom(connection, here.length, timeout);
+  const there = (await readFrom(connection, frames, timeout)).slice(0, here.length);
   prepare(there);
   using deadline = new Deadline(timeout, "The client did not confirm the address");
   const { signal } = deadline;
-  await writeAddresses(connection, here, signal);
+  await writeAddresses(connection, here, frames, signal);
   const answer = new TextDecoder().decode(await readBytes(connection, DONE.length, signal));
   if (answer === DONE) return there;
   throw new SyntaxError(
@@ -82,7 +88,10 @@ async function readAddresses(
 async function writeAddresses(
   connection: Deno.TcpConn,
   addresses: readonly Address[],
+  frames: number,
   signal: AbortSignal,
 ): Promise<void> {
-  for (const address of addresses) await writeBytes(connection, encodeAddress(address), signal);
+  for (let i = 0; i < frames; i++) {
+    await writeBytes(connection, encodeAddress(addresses[i] ?? NOWHERE), signal);
+  }
 }

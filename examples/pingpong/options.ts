@@ -23,6 +23,9 @@ interface Shown extends FlagOption {
   readonly fallback?: number;
 }
 
+/** The most queue pairs of ibv_srq_pingpong. */
+export const MAX_QUEUE_PAIRS = 256;
+
 const NUMBERS = {
   "port": {
     short: "p",
@@ -42,7 +45,14 @@ const NUMBERS = {
   },
   "size": { short: "s", value: "BYTES", text: "size of a message", min: 1, fallback: 4096 },
   "mtu": { short: "m", value: "BYTES", text: "path MTU", min: 256, max: 4096, fallback: 1024 },
-  "num-qp": { short: "q", value: "NUMBER", text: "queue pairs", min: 1, fallback: 16 },
+  "num-qp": {
+    short: "q",
+    value: "NUMBER",
+    text: "queue pairs",
+    min: 1,
+    max: MAX_QUEUE_PAIRS,
+    fallback: 16,
+  },
   "rx-depth": {
     short: "r",
     value: "NUMBER",
@@ -114,6 +124,8 @@ export interface Tool {
   readonly flags?: readonly FlagName[];
   /** Defaults that differ from those in the table. */
   readonly defaults?: Readonly<Partial<Record<NumberName, number>>>;
+  /** The number of frames in the exchange of addresses, if it is not the number of queue pairs. */
+  readonly frames?: number;
   /** Refuses options that do not fit together. */
   readonly check?: (options: Options) => void;
 }

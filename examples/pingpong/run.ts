@@ -27,7 +27,7 @@ export async function runTool(
   for (const here of endpoint.addresses) {
     console.log(`  local address:  ${formatAddress(here, separator)}`);
   }
-  for (const there of await connect(endpoint, options)) {
+  for (const there of await connect(endpoint, options, tool)) {
     console.log(`  remote address: ${formatAddress(there, ",")}`);
   }
   await play(endpoint, options);
@@ -47,9 +47,14 @@ async function play(endpoint: Endpoint, options: Options): Promise<void> {
 }
 
 /** Exchanges addresses with the peer and connects to it. */
-async function connect(endpoint: Endpoint, options: Options): Promise<Address[]> {
+async function connect(
+  endpoint: Endpoint,
+  options: Options,
+  { frames }: Tool,
+): Promise<Address[]> {
   const { host, port, timeout } = options;
-  const exchange = { port, timeout, here: endpoint.addresses };
+  const here = endpoint.addresses;
+  const exchange = { port, timeout, here, frames: frames ?? here.length };
   if (host === undefined) {
     return await exchangeAsServer(exchange, (there) => endpoint.connect(there));
   }

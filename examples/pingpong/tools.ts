@@ -1,5 +1,5 @@
 import { UsageError } from "../support/command_line.ts";
-import type { Options, Tool } from "./options.ts";
+import { MAX_QUEUE_PAIRS, type Options, type Tool } from "./options.ts";
 import { pathMtu } from "./port.ts";
 
 type Name = "ud_pingpong" | "rc_pingpong" | "uc_pingpong" | "srq_pingpong";
@@ -32,6 +32,8 @@ export const TOOLS: Readonly<Record<Name, Tool>> = {
     name: "srq_pingpong",
     summary: "Sends messages over several reliable connections that share a receive queue (SRQ).",
     numbers: ["mtu", "num-qp"],
+    // The C tool sends a frame for each queue pair that there could be.
+    frames: MAX_QUEUE_PAIRS,
     check(options): void {
       checkMtu(options);
       const { rxDepth, numQp } = options;

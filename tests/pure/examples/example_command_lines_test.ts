@@ -62,6 +62,13 @@ Deno.test("parseOptions() throws when the command line is wrong", () => {
   }
 });
 
+Deno.test("parseOptions() refuses options of srq_pingpong that do not fit together", () => {
+  const parse = (line: string): unknown => parseOptions(TOOLS.srq_pingpong, line.split(" "));
+  assertThrows(() => parse("-q 257"), UsageError, "--num-qp takes a whole number from 1 to 256");
+  assertThrows(() => parse("-r 15"), UsageError, "each of 16 queue pairs needs a receive");
+  assertThrows(() => parse("-m 1500"), UsageError, "--mtu takes 256, 512, 1024, 2048 or 4096");
+});
+
 Deno.test("helpOf() shows every option with its default", () => {
   const help = helpOf(TOOL);
   assertStringIncludes(help, "\n  -s, --size=BYTES         size of a message (default 1024)\n");

@@ -60,6 +60,29 @@ for (const count of [1, 3]) {
   });
 }
 
+Deno.test("exchangeAsServer() and exchangeAsClient() fill frames without an address", async () => {
+  const port = freePort();
+  const serving = exchangeAsServer({ port, timeout: 10, here: [server], frames: 3 }, () => {});
+  using connection = await connect(port);
+  const empty = encodeAddress({ lid: 0, qpn: 0, psn: 0, gid: Gid.parse("::") });
+  const { signal } = new AbortController();
+  for (const frame of [encodeAddress(client), empty, empty]) {
+    await writeBytes(connection, frame, signal);
+  }
+  for (const frame of [encodeAddress(server), empty, empty]) {
+    assertEquals(await readBytes(connection, frame.length, signal), frame);
+  }
+  await writeBytes(connection, new TextEncoder().encode("done\0"), signal);
+  assertEquals((await serving).map(encodeAddress), [encodeAddress(client)]);
+
+  const next = freePort();
+  const both = await Promise.all([
+    exchangeAsServer({ port: next, timeout: 10, here: [server], frames: 256 }, () => {}),
+    exchangeAsClient(hostname, { port: next, timeout: 10, here: [client], frames: 256 }),
+  ]);
+  assertEquals(both.map((there) => there.map(({ qpn }) => qpn)), [[client.qpn], [server.qpn]]);
+});
+
 Deno.test("exchangeAsServer() rejects when the client is none of ours", async () => {
   await assertRejects(() => serveTo(""), SyntaxError, "Cannot read address");
   await assertRejects(() => serveTo(encodeAddress(client).slice(0, 51)), SyntaxError, "0000000");
