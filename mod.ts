@@ -83,6 +83,11 @@ export { formatAddress, parseAddress } from "./types/address/ip_address.ts";
 export { AddressHandle } from "./types/address_handle/address_handle.ts";
 export { initAhFromWc, initAhFromWcAsync } from "./types/address_handle/init_ah_from_wc.ts";
 export {
+  type EthL2,
+  resolveEthL2FromGid,
+  resolveEthL2FromGidAsync,
+} from "./types/address_handle/resolve_eth_l2_from_gid.ts";
+export {
   CompletionChannel,
   CompletionQueue,
   type CompletionsOptions,

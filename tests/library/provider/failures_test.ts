@@ -45,7 +45,7 @@ const MAKERS: Readonly<Record<string, Maker>> = {
     prepare: ({ context }) => () => new ProtectionDomain(context),
   },
   MemoryRegion: {
-    create: "ibv_reg_mr_iova2",
+    create: "ibv_reg_mr",
     destroy: "ibv_dereg_mr",
     named: "ibv_reg_mr",
     prepare: ({ pd }) => () => new MemoryRegion(pd, MEMORY, ACCESS),

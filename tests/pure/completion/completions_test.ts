@@ -1,6 +1,6 @@
 // Iterating over completions, over a source that is not a queue.
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { type CompletionSource, Completions } from "../../../types/completion/completions.ts";
+import { Completions, type CompletionSource } from "../../../types/completion/completions.ts";
 import type { WorkCompletion } from "../../../types/completion/work_completion.ts";
 
 const COMPLETION = { wrId: 1n } as WorkCompletion;

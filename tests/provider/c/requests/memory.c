@@ -6,7 +6,7 @@ static void reg_mr(void)
 	memory();
 	pd();
 	begin_request();
-	ibv_reg_mr_iova2(pd(), memory(), MEMORY, (uintptr_t)memory(), IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
+	ibv_reg_mr(pd(), memory(), MEMORY, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
 }
 
 static void reg_mr_relaxed(void)
