@@ -1,0 +1,56 @@
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { VerbsError } from "../../../mod.ts";
+import { listenUd, type UdConn } from "../../../net/mod.ts";
+import { deviceTest, RXE } from "../setup.ts";
+import { twinLink } from "./twin_link.ts";
+
+const QKEY = 0x1111_1111;
+const patience = (): { signal: AbortSignal } => ({ signal: AbortSignal.timeout(20_000) });
+
+for (
+  const [family, group, address] of [
+    ["IPv4", "::ffff:239.1.2.4", "239.1.2.4/32"],
+    ["IPv6", "ff0e::77", "ff0e::77/128"],
+  ] as const
+) {
+  deviceTest(
+    `UdConn.joinMulticast() receives datagrams of an ${family} group, and answers`,
+    async () => {
+      using link = await twinLink();
+      const open = async (device: string): Promise<UdConn> => {
+        const gidIndex = link.gidIndex(device, family === "IPv4");
+        return await listenUd({ device, qkey: QKEY, gidIndex });
+      };
+      await using sender = await open(link.devices[0]);
+      await using member = await open(link.devices[1]);
+      await using other = await open(link.devices[1]);
+      link.listen(address);
+      const target = member.joinMulticast(group);
+      await sender.send(Uint8Array.of(1), JSON.parse(JSON.stringify(target)));
+      const [message, from] = await member.receive(undefined, patience());
+      assertEquals([message, from.gid], [Uint8Array.of(1), sender.addr.gid]);
+      // The packet was sent to the group, so its reply needs the address of the sender alone.
+      await member.send(Uint8Array.of(2), from);
+      const [reply, peer] = await sender.receive(undefined, patience());
+      assertEquals([reply, peer.qpn], [Uint8Array.of(2), member.addr.qpn]);
+      member.leaveMulticast(group);
+      await sender.send(Uint8Array.of(3), target);
+      await sender.send(Uint8Array.of(4), member.addr);
+      assertEquals((await member.receive(undefined, patience()))[0], Uint8Array.of(4));
+      assertEquals(other.stats.received, 0);
+    },
+  );
+}
+
+deviceTest("UdConn.joinMulticast() and leaveMulticast() refuse what cannot work", async () => {
+  const conn = await listenUd({ device: RXE, qkey: QKEY });
+  assertThrows(() => conn.joinMulticast("10.0.0.1"), RangeError, "not a GID of multicast");
+  assertThrows(() => conn.joinMulticast("nowhere"), SyntaxError);
+  assertThrows(() => conn.joinMulticast("ff0e::1", 2 ** 16), RangeError);
+  assertThrows(() => conn.leaveMulticast("ff0e::1"), VerbsError);
+  // Closing leaves the groups.
+  conn.joinMulticast("ff0e::1");
+  await conn[Symbol.asyncDispose]();
+  assertThrows(() => conn.joinMulticast("ff0e::1"), Deno.errors.BadResource);
+  await assertRejects(() => conn.receive(), Deno.errors.BadResource);
+});
