@@ -1,0 +1,74 @@
+// Indirection tables, as a provider receives them, and against wrong input.
+import { assertEquals, assertThrows } from "@std/assert";
+import * as recorder from "../../provider/recorder.ts";
+import {
+  CompletionQueue,
+  Context,
+  microsoftRssKey,
+  ProtectionDomain,
+  RwqIndirectionTable,
+  RxHash,
+  RxHashFields,
+  WorkQueue,
+} from "../../../mod.ts";
+import { openRecorder } from "../recorded.ts";
+
+/** Work queues of one context. */
+function makeQueues(context: Context, count: number): WorkQueue[] {
+  const pd = new ProtectionDomain(context);
+  const cq = new CompletionQueue(context, { cqe: 8 });
+  return Array.from({ length: count }, () => new WorkQueue(pd, { maxWr: 1, maxSge: 1, cq }));
+}
+
+Deno.test("RwqIndirectionTable gives the provider its work queues in order", () => {
+  using recorded = openRecorder();
+  const [a, b, c] = makeQueues(recorded.context, 3) as [WorkQueue, WorkQueue, WorkQueue];
+  const table = new RwqIndirectionTable(recorded.context, [c, a, b, a]);
+  const { args } = recorder.takeOne("ibv_create_rwq_ind_table");
+  const entries = [0, 1, 2, 3].map((i) => args[`attr.ind_tbl[${i}]`]);
+  assertEquals(entries, ["wq2", "wq0", "wq1", "wq0"]);
+  assertEquals([table.size, table.logIndTblSize], [4, 2]);
+});
+
+Deno.test("RwqIndirectionTable.workQueueFor() goes by the lowest bits of the hash", () => {
+  using recorded = openRecorder();
+  const queues = makeQueues(recorded.context, 8);
+  const table = new RwqIndirectionTable(recorded.context, queues);
+  const rxHash = new RxHash({
+    rxHashKey: microsoftRssKey(),
+    rxHashFieldsMask: RxHashFields.SRC_IPV4 | RxHashFields.DST_IPV4,
+  });
+  for (let i = 0; i < 32; i++) {
+    const flow = { source: `10.0.0.${i}`, destination: "10.0.1.1" };
+    assertEquals(table.workQueueFor(flow, rxHash), queues[rxHash.hash(flow) % 8]);
+  }
+});
+
+Deno.test("RwqIndirectionTable refuses sizes that are no power of two, and other contexts", () => {
+  using recorded = openRecorder();
+  using other = Context.open("recorder0");
+  const queues = makeQueues(recorded.context, 3);
+  for (const entries of [[], queues]) {
+    assertThrows(
+      () => new RwqIndirectionTable(recorded.context, entries),
+      RangeError,
+      "a power of two up to 8192 is needed",
+    );
+  }
+  const [foreign] = makeQueues(other, 1);
+  assertThrows(
+    () => new RwqIndirectionTable(recorded.context, [queues[0]!, foreign!]),
+    TypeError,
+    "workQueues[1] belongs to another context",
+  );
+  assertEquals(recorder.takeOf("ibv_create_rwq_ind_table"), []);
+});
+
+Deno.test("RwqIndirectionTable goes before any of its work queues", () => {
+  using recorded = openRecorder();
+  const queues = makeQueues(recorded.context, 2);
+  const table = new RwqIndirectionTable(recorded.context, queues);
+  queues[1]!.close();
+  assertEquals([table.disposed, queues[0]!.disposed], [true, false]);
+  assertEquals([recorder.live("table"), recorder.live("wq")], [0, 1]);
+});
