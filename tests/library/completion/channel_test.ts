@@ -261,3 +261,41 @@ Deno.test("CompletionChannel.getCqEvent() rejects with EMFILE when no descriptor
   );
   assertEquals(printed, "true eventfd EMFILE 0\nTimeoutError");
 });
+
+Deno.test("CompletionChannel.close() destroys the channel when its descriptor is not watched any more", async () => {
+  using setup = setUp();
+  const { channel } = setup;
+  const wait = assertRejects(() => channel.getCqEvent(), TypeError, "channel was disposed");
+  await settle();
+  channel.close();
+  // The thread that polls may still use the descriptor.
+  assertEquals(recorder.live("channel"), 1);
+  await wait;
+  await settle();
+  assertEquals(recorder.live("channel"), 0);
+  assertEquals(recorder.violations(), []);
+});
+
+Deno.test("A channel is not watched any more after the last wait was aborted, each time", async () => {
+  using setup = setUp();
+  const { channel } = setup;
+  for (let i = 0; i < 3; i++) {
+    const controller = new AbortController();
+    const wait = channel.getCqEvent({ signal: controller.signal });
+    await settle();
+    controller.abort(new Error("enough"));
+    await assertRejects(() => wait, Error, "enough");
+  }
+  channel.close();
+  assertEquals(recorder.live("channel"), 0);
+});
+
+Deno.test("CompletionChannel() destroys a channel whose descriptor cannot be used", () => {
+  recorder.reset();
+  using context = Context.open();
+  recorder.setField("channel", "fd", -1);
+  const error = assertThrows(() => new CompletionChannel(context), VerbsError);
+  assertEquals([error.verb, error.code], ["fcntl", "EBADF"]);
+  assertEquals(recorder.live("channel"), 0);
+  assertEquals(recorder.violations(), []);
+});

@@ -333,3 +333,14 @@ Deno.test("wcStatusStr() gives the text of libibverbs", () => {
   assertThrows(() => wcStatusStr(-1 as WcStatus), RangeError);
   assertThrows(() => wcStatusStr("0" as unknown as WcStatus), TypeError);
 });
+
+Deno.test("CompletionQueueEx gives what was polled ahead to a batch without place for timestamps", () => {
+  using setup = setUp({ wcFlags: ALL });
+  const { cq } = setup;
+  for (const wr_id of [1n, 2n, 3n]) recorder.complete("cq0", { ...FULL, wr_id, timestamp: wr_id });
+  drain(cq);
+  const plain = new WorkCompletions(2);
+  assertEquals([cq.pollInto(plain), plain.wrId(0), plain.wrId(1)], [2, 1n, 2n]);
+  const batch = new WorkCompletionsEx(2);
+  assertEquals([cq.pollInto(batch), batch.wrId(0), batch.completionTs(0)], [1, 3n, 3n]);
+});

@@ -225,3 +225,26 @@ Deno.test("Context is one short line in console.log", () => {
   context.close();
   assertEquals(Deno.inspect(context), "Context { disposed }");
 });
+
+Deno.test("Context.open() opens a device whose second port is the active one", () => {
+  recorder.reset();
+  recorder.setDevices(2);
+  recorder.answer("ibv_query_device", { phys_port_cnt: 2 });
+  // The first port answers with zeros: it has no state.
+  recorder.fail("___ibv_query_port", 0, { times: 1, result: 0n });
+  using context = Context.open();
+  assertEquals(context.device.name, "recorder0");
+});
+
+Deno.test("Context.open() takes no port for active that is only about to be", () => {
+  for (const state of [PortState.DOWN, PortState.INIT, PortState.ARMED, PortState.ACTIVE_DEFER]) {
+    recorder.reset();
+    recorder.answer("ibv_query_port", { state });
+    assertStringIncludes(failToOpen().message, "recorder0 (no port is active)");
+  }
+});
+
+Deno.test("listDevices() gives GUIDs in host byte order", () => {
+  recorder.reset();
+  assertEquals(listDevices().map(({ guid }) => guid), [0x0200_0000_0000_0001n]);
+});

@@ -1,4 +1,5 @@
 // Iterating over asynchronous events.
+import { spy } from "@std/testing/mock";
 import * as recorder from "../../provider/recorder.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { CompletionQueue, Context, EventType, VerbsError } from "../../../mod.ts";
@@ -99,4 +100,46 @@ Deno.test("Context.events() ends when the context is closed or the device goes a
   const gone = other.events().next();
   recorder.hangUp();
   await assertRejects(() => gone, VerbsError, "ibv_get_async_event");
+});
+
+Deno.test("Context.events() names the port of every event that is about a port", async () => {
+  using context = open();
+  const {
+    PORT_ACTIVE,
+    PORT_ERR,
+    LID_CHANGE,
+    PKEY_CHANGE,
+    SM_CHANGE,
+    CLIENT_REREGISTER,
+    GID_CHANGE,
+  } = EventType;
+  const types = [
+    PORT_ACTIVE,
+    PORT_ERR,
+    LID_CHANGE,
+    PKEY_CHANGE,
+    SM_CHANGE,
+    CLIENT_REREGISTER,
+    GID_CHANGE,
+  ];
+  for (const type of types) recorder.sendAsyncEvent(type, 1);
+  const found = [];
+  for await (const event of context.events()) {
+    found.push(event);
+    if (found.length === types.length) break;
+  }
+  assertEquals(found, types.map((type) => ({ type, element: undefined, portNum: 1 })));
+});
+
+Deno.test("Context.events() leaves no listener behind", async () => {
+  using context = open();
+  const reader = asyncEvents(context);
+  const added = spy(reader, "add");
+  const deleted = spy(reader, "delete");
+  const iteration = context.events();
+  recorder.sendAsyncEvent(EventType.PORT_ERR, 1);
+  await iteration.next();
+  assertEquals([added.calls.length, deleted.calls.length], [1, 0]);
+  await iteration.return();
+  assertEquals(deleted.calls[0]?.args, added.calls[0]?.args);
 });

@@ -21,6 +21,8 @@ import {
   VerbsError,
   WorkQueue,
 } from "../../../mod.ts";
+import { spy } from "@std/testing/mock";
+import { SendTracker } from "../../../types/completion/send_tracker.ts";
 import type { Fields, RecordedStruct } from "../../provider/records.ts";
 import { handle, QKEY, record, type Recorded } from "../work/recorded.ts";
 
@@ -517,4 +519,39 @@ Deno.test("QueuePair leaves a group on close when the GID could not be shown", (
   assertThrows(() => parts.qp.attachMcast(gid, 1), VerbsError, "join multicast group ff0e::5");
   parts.context.close();
   assertEquals([recorder.violations(), recorder.live()], [[], 0]);
+});
+
+Deno.test("QueuePair.modify() writes the alternate path beside the path, and checks its port", () => {
+  using parts = record(RC);
+  const { qp } = parts;
+  const dgid = Gid.parse("2001:db8::1");
+  const altAhAttr = { portNum: 1, dlid: 0x77, grh: { dgid, sgidIndex: 2, hopLimit: 3 } };
+  qp.modify({ altAhAttr, altPortNum: 1, altPkeyIndex: 5, altTimeout: 14 });
+  const { args } = recorder.takeOne("ibv_modify_qp");
+  assertEquals(Number(args.attr_mask), QpAttrMask.ALT_PATH);
+  const { fields } = args.attr as RecordedStruct;
+  assertEquals(
+    ["alt_ah_attr.dlid", "alt_ah_attr.grh.sgid_index", "ah_attr.dlid", "ah_attr.grh.sgid_index"]
+      .map((name) => Number(fields[name])),
+    [0x77, 2, 0, 0],
+  );
+  assertThrows(
+    () => qp.modify({ altAhAttr: { ...altAhAttr, portNum: 9 } }),
+    RangeError,
+    "Cannot use port 9",
+  );
+  assertThrows(() => qp.modify({ altPortNum: 9 }), RangeError, "Cannot use port 9");
+  assertEquals(recorder.takeOf("ibv_modify_qp"), []);
+});
+
+Deno.test("QueuePair.close() ends the count of its sends", () => {
+  using parts = record(UD);
+  const { cq, pd, qp } = parts;
+  using counted = spy(SendTracker.prototype, "completed");
+  qp.postSend({ ah: handle(pd), remoteQpn: 5, remoteQkey: QKEY });
+  const { qpNum } = qp;
+  qp.close();
+  recorder.complete("cq0", { qp_num: qpNum });
+  cq.poll();
+  assertEquals(counted.calls.length, 0);
 });

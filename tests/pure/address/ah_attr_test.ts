@@ -102,3 +102,14 @@ for (const [name, bits] of GRH_RANGES) {
     for (const value of [2 ** bits, -1]) assertThrows(() => write(value), RangeError, name);
   });
 }
+
+Deno.test("ahAttrCodec writes and reads an address that is not at the start of its memory", () => {
+  const { size } = structs.ibv_ah_attr;
+  const view = new DataView(new ArrayBuffer(2 * size + 8));
+  ahAttrCodec.writeTo(view, size + 4, ATTR);
+  const alone = new Uint8Array(ahAttrCodec.write(ATTR).view.buffer);
+  const bytes = new Uint8Array(view.buffer);
+  assertEquals(bytes.slice(size + 4, 2 * size + 4), alone);
+  assertEquals(bytes.subarray(0, size + 4).every((byte) => byte === 0), true);
+  assertEquals(JSON.stringify(ahAttrCodec.read(view, size + 4)), JSON.stringify(ATTR));
+});

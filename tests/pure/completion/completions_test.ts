@@ -127,3 +127,17 @@ Deno.test("Completions.return() ends the iteration", async () => {
   assertEquals(await third.throw(error).catch((reason) => reason), error);
   assertEquals((await third.next()).done, true);
 });
+
+Deno.test("Completions.next() called while another step waits does not overtake it", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const found: WorkCompletion[] = [];
+  const source = sourceOf({ take: () => found.shift(), wait: () => promise });
+  const completions = new Completions(source);
+  const first = completions.next();
+  await new Promise((done) => setTimeout(done));
+  const [one, two] = [{ wrId: 1n }, { wrId: 2n }] as WorkCompletion[];
+  found.push(one!, two!);
+  const second = completions.next();
+  resolve();
+  assertEquals([(await first).value, (await second).value], [one, two]);
+});

@@ -43,3 +43,13 @@ Deno.test("WorkCompletionError names every status, with or without a hint", () =
   }
   assertEquals(new WorkCompletionError(completion(99)).code, "99");
 });
+
+Deno.test("WorkCompletion.check() throws for every status but SUCCESS", () => {
+  for (const status of Object.values(WcStatus)) {
+    const view = new DataView(new ArrayBuffer(structs.ibv_wc.size));
+    view.setUint32(structs.ibv_wc.fields.status.offset, status, true);
+    const completion = new WorkCompletion(view, 0);
+    if (status === WcStatus.SUCCESS) completion.check();
+    else assertThrows(() => completion.check(), WorkCompletionError);
+  }
+});

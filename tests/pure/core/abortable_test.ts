@@ -244,3 +244,27 @@ Deno.test("orAborted() ends the wait when the signal aborts, and not the promise
   resolve(5);
   assertEquals(await other, 5);
 });
+
+/** A signal, and how many listeners it has. */
+function countedSignal(): { readonly signal: AbortSignal; readonly listeners: () => number } {
+  const { signal } = new AbortController();
+  const added = spy(signal, "addEventListener");
+  const removed = spy(signal, "removeEventListener");
+  return { signal, listeners: () => added.calls.length - removed.calls.length };
+}
+
+Deno.test("abortable() and orAborted() leave no listener on a signal that lives on", async () => {
+  const { signal, listeners } = countedSignal();
+  const call = pending(signal);
+  const result = abortable(call);
+  assertEquals(listeners(), 1);
+  call.resolve(1);
+  await result;
+  assertEquals(listeners(), 0);
+  const shared = Promise.withResolvers<void>();
+  const wait = orAborted(shared.promise, signal);
+  assertEquals(listeners(), 1);
+  shared.resolve();
+  await wait;
+  assertEquals(listeners(), 0);
+});

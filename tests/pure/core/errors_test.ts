@@ -75,3 +75,11 @@ Deno.test("failure() carries how many requests went through", () => {
   assertEquals(failure("ibv_post_send", "post send", ENOMEM, { posted: 3 }).posted, 3);
   assertEquals(failure("ibv_post_send", "post send", ENOMEM).posted, undefined);
 });
+
+Deno.test("check() reports the first failure when the hint fails too", () => {
+  const hint = (): never => {
+    throw new RangeError("the device is gone");
+  };
+  const error = assertThrows(() => check("ibv_x", "do it", EINVAL, { hint }), VerbsError);
+  assertEquals([error.code, error.hint], ["EINVAL", undefined]);
+});

@@ -236,3 +236,17 @@ Deno.test("Resource without a native handle is destroyed through its kind", () =
   parent.close();
   assertEquals(log, ["plain"]);
 });
+
+Deno.test("Resource with two parents fails once when both are disposed with their own parent", () => {
+  const log: string[] = [];
+  const root = new Thing(log, "root");
+  const parents = [new Thing(log, "0", root), new Thing(log, "1", root)];
+  const child = new Thing(log, "child", ...parents);
+  child.failures = 2;
+  const error = assertThrows(() => root.close(), Error, "child");
+  assertEquals(error.constructor, Error);
+  assertEquals([child.failures, log.length], [1, 0]);
+  assertThrows(() => root.close(), Error, "child");
+  root.close();
+  assertEquals(log.toSorted(), ["0", "1", "child", "root"]);
+});

@@ -1,0 +1,122 @@
+// The memory of regions: which sources are taken, which parts can be reached, and what abandoned calls leave.
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { stub } from "@std/testing/mock";
+import * as recorder from "../../provider/recorder.ts";
+import { AccessFlags, MemoryRegion, type MemorySource, VerbsError } from "../../../mod.ts";
+import { bufferAddress } from "../../../ffi/pointers.ts";
+import { NativeMemory } from "../../../ffi/native_memory.ts";
+import { openRecorder } from "../recorded.ts";
+
+const { LOCAL_WRITE, REMOTE_WRITE } = AccessFlags;
+
+/** Counts how often memory of regions is freed. */
+function countFrees(): Disposable & { readonly calls: readonly unknown[] } {
+  const { free } = NativeMemory.prototype;
+  return stub(NativeMemory.prototype, "free", function (this: NativeMemory) {
+    free.call(this);
+  });
+}
+
+function detached(): ArrayBuffer {
+  const buffer = new ArrayBuffer(16);
+  buffer.transfer();
+  return buffer;
+}
+
+const REFUSED: readonly (readonly [MemorySource, string])[] = [
+  [new ArrayBuffer(0), "Cannot register memory: the buffer is empty"],
+  [new Uint8Array(8).subarray(3, 3), "Cannot register memory: the buffer is empty"],
+  [new ArrayBuffer(8, { maxByteLength: 16 }), "Cannot register memory: the buffer is resizable"],
+  [detached(), "Cannot register memory: the buffer is detached"],
+];
+
+for (const [source, message] of REFUSED) {
+  Deno.test(`MemoryRegion refuses memory: "${message}" of ${source.byteLength} bytes`, () => {
+    using recorded = openRecorder();
+    const error = assertThrows(() => new MemoryRegion(recorded.pd, source, LOCAL_WRITE), Error);
+    assertEquals(error.message, message);
+    assertEquals(recorder.take(), []);
+  });
+}
+
+Deno.test("MemoryRegion registers the part of the buffer that a view shows", () => {
+  using recorded = openRecorder();
+  const buffer = new ArrayBuffer(64);
+  const views = [new Uint8Array(buffer, 8, 16), new DataView(buffer, 8, 16)];
+  for (const view of views) {
+    using mr = new MemoryRegion(recorded.pd, view, LOCAL_WRITE);
+    assertEquals([mr.addr, mr.length], [bufferAddress(buffer) + 8n, 16]);
+    mr.bytes(1, 2).set([7, 8]);
+    assertEquals([...new Uint8Array(buffer, 9, 2)], [7, 8]);
+  }
+});
+
+Deno.test("MemoryRegion.slice() stays within its region, to the byte", () => {
+  using recorded = openRecorder();
+  using mr = new MemoryRegion(recorded.pd, 100, LOCAL_WRITE);
+  const slice = mr.slice(60);
+  assertEquals([slice.addr, slice.length, slice.lkey], [mr.addr + 60n, 40, mr.lkey]);
+  assertEquals(mr.slice(60, 40).bytes.length, 40);
+  assertEquals(mr.slice(100, 0).length, 0);
+  for (const [offset, length] of [[60, 41], [101, 0], [-1, 1], [0.5, 1]] as const) {
+    assertThrows(() => mr.slice(offset, length), Error, "Cannot use");
+    assertThrows(() => mr.bytes(offset, length), Error, "Cannot use");
+  }
+});
+
+Deno.test("MemoryRegion refuses its memory when the buffer is detached", () => {
+  using recorded = openRecorder();
+  const buffer = new ArrayBuffer(64);
+  using mr = new MemoryRegion(recorded.pd, buffer, LOCAL_WRITE);
+  const slice = mr.slice(0, 8);
+  buffer.transfer();
+  const message = "Cannot use memory region: its buffer is detached";
+  assertThrows(() => mr.bytes(), TypeError, message);
+  assertThrows(() => slice.bytes, TypeError, message);
+  assertThrows(() => mr.slice(0, 8), TypeError, message);
+});
+
+Deno.test("MemoryRegion.create() registers under the address that is chosen", async () => {
+  using recorded = openRecorder();
+  using mr = await MemoryRegion.create(recorded.pd, 64, LOCAL_WRITE, { iova: 0x1000 });
+  assertEquals(mr.addr, 0x1000n);
+  const { args } = recorder.takeOne("ibv_reg_mr_iova2");
+  assertEquals(BigInt(args.iova as string), 0x1000n);
+});
+
+Deno.test("MemoryRegion.create() deregisters and frees what is registered after its signal aborts", async () => {
+  using recorded = openRecorder();
+  using frees = countFrees();
+  const controller = new AbortController();
+  const { signal } = controller;
+  const made = MemoryRegion.create(recorded.pd, 64, LOCAL_WRITE, { signal });
+  controller.abort(new Error("enough"));
+  await assertRejects(() => made, Error, "enough");
+  while (recorder.takeOf("ibv_dereg_mr").length === 0) await new Promise((r) => setTimeout(r, 1));
+  assertEquals([recorder.live("mr"), frees.calls.length], [0, 1]);
+});
+
+Deno.test("MemoryRegion.create() keeps memory that cannot be deregistered after its signal aborts", async () => {
+  recorder.reset();
+  const recorded = openRecorder();
+  using frees = countFrees();
+  recorder.fail("ibv_dereg_mr", "EBUSY");
+  const controller = new AbortController();
+  const { signal } = controller;
+  const made = MemoryRegion.create(recorded.pd, 64, LOCAL_WRITE, { signal });
+  controller.abort(new Error("enough"));
+  await assertRejects(() => made, Error, "enough");
+  while (recorder.takeOf("ibv_dereg_mr").length === 0) await new Promise((r) => setTimeout(r, 1));
+  assertEquals([recorder.live("mr"), frees.calls.length], [1, 0]);
+  assertThrows(() => recorded.context.close(), VerbsError);
+});
+
+Deno.test("MemoryRegion hints at LOCAL_WRITE only where it is missing", () => {
+  using recorded = openRecorder();
+  recorder.fail("ibv_reg_mr", "EINVAL");
+  const hintFor = (access: number): string | undefined =>
+    assertThrows(() => new MemoryRegion(recorded.pd, 64, access), VerbsError).hint;
+  assertEquals(hintFor(REMOTE_WRITE), "REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE as well");
+  assertEquals(hintFor(REMOTE_WRITE | LOCAL_WRITE), undefined);
+  assertEquals(hintFor(0), undefined);
+});
