@@ -330,7 +330,10 @@ export class ReplyPath extends Resource {
   }
 
   #refreshFor(batch: WorkCompletions): void {
-    if (batch !== undefined && batch === this.#batch && pollsOf(batch) === this.#poll && !this.disposed) return;
+    if (
+      batch !== undefined && batch === this.#batch && pollsOf(batch) === this.#poll &&
+      !this.disposed
+    ) return;
     instance(batch, WorkCompletions, "batch");
     this.refresh();
     this.#batch = batch;

@@ -4,11 +4,13 @@ import {
   AccessFlags,
   AdviseMrAdvice,
   AdviseMrFlags,
+  type AhAttrInit,
   CounterDescription,
   enums,
   EventType,
   FlowAttrType,
   FlowSpecType,
+  type Gid,
   Mtu,
   MwType,
   NodeType,
@@ -74,6 +76,12 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   ) => [pd, 1, { ...WC }, grh, { signal: signal() }],
   initAhFromWc: ({ context, grh }) => [context, 1, { ...WC }, grh],
   initAhFromWcAsync: ({ context, grh }) => [context, 1, { ...WC }, grh, { signal: signal() }],
+  resolveEthL2FromGid: ({ context, gid }) => [context, routeTo(gid)],
+  resolveEthL2FromGidAsync: ({ context, gid }) => [
+    context,
+    routeTo(gid),
+    { signal: signal() },
+  ],
   "new CompletionChannel": ({ context }) => [context],
   "CompletionChannel#getCqEvent": () => [{ signal: signal() }],
   "new CompletionQueue": ({ context, channel }) => [context, { cqe: 4, channel, compVector: 0 }],
@@ -473,3 +481,7 @@ export const RECEIVER_OF: Readonly<Record<string, (world: World) => object>> = {
   "SharedReceiveQueue#postOps": ({ tagSrq }) => tagSrq,
   "RequestList#setSge": ({ sends }) => sends,
 };
+
+function routeTo(dgid: Gid): AhAttrInit {
+  return { portNum: 1, grh: { dgid, sgidIndex: 0 } };
+}
