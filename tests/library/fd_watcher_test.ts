@@ -251,3 +251,20 @@ Deno.test("a wait keeps the process alive, and its end lets it go", async () => 
     Deno.unrefTimer(timer);`;
   assertEquals(await outputOf(script), "ready");
 });
+
+Deno.test("cancel() waits until the poll that has the descriptor is over", async () => {
+  const polls: PromiseWithResolvers<number>[] = [];
+  const watcher = new FdWatcher(() => {
+    const poll = Promise.withResolvers<number>();
+    polls.push(poll);
+    return poll.promise;
+  });
+  const wait = watcher.wait(first);
+  let over = false;
+  const cancelled = wait.cancel().then(() => over = true);
+  await new Promise((done) => setTimeout(done, 5));
+  assertEquals([polls.length, over], [1, false]);
+  polls[0]!.resolve(0);
+  await cancelled;
+  assertEquals(over, true);
+});

@@ -31,7 +31,7 @@ const REFUSED: readonly (readonly [MemorySource, string])[] = [
 ];
 
 for (const [source, message] of REFUSED) {
-  Deno.test(`MemoryRegion refuses memory: "${message}" of ${source.byteLength} bytes`, () => {
+  Deno.test(`MemoryRegion refuses memory: "${message}" of ${source.constructor.name}`, () => {
     using recorded = openRecorder();
     const error = assertThrows(() => new MemoryRegion(recorded.pd, source, LOCAL_WRITE), Error);
     assertEquals(error.message, message);

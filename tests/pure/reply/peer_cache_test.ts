@@ -88,3 +88,14 @@ Deno.test("PeerCache.find() tells peers apart when they differ in one bit of any
   for (let i = 0; i < 256; i++) assertEquals(cache.find(bit(i)), i);
   assertEquals(cache.find(none), -1);
 });
+
+Deno.test("PeerCache.find() finds no peer that shares the bucket of another one", () => {
+  // One peer has two buckets: about half of the others share its bucket.
+  const cache = new PeerCache<number>(1);
+  cache.set(new Uint32Array(8), 1);
+  for (let i = 0; i < 256; i++) {
+    const other = new Uint32Array(8);
+    other[i >> 5] = 1 << (i & 31);
+    assertEquals(cache.find(other), undefined);
+  }
+});

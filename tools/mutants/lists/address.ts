@@ -165,8 +165,8 @@ export const ADDRESS: readonly MutantsOf[] = [
     mutants: [
       {
         id: "rx-hash-key",
-        replace: 'const copy = new Uint8Array(instance(key, Uint8Array, "rxHashKey"));',
-        by: 'const copy = instance(key, Uint8Array, "rxHashKey") as Uint8Array<ArrayBuffer>;',
+        replace: 'const copy = copyOfBytes(key, "rxHashKey");',
+        by: "const copy = key as Uint8Array<ArrayBuffer>;",
         wrong: "The caller can change the key of a table.",
       },
     ],

@@ -228,14 +228,6 @@ export const COMPLETION: readonly MutantsOf[] = [
         wrong: "More events are acknowledged than came.",
       },
       {
-        id: "channel-one-event",
-        replace: "while (verbs().ibv_get_cq_event",
-        by: "if (verbs().ibv_get_cq_event",
-        wrong: "Of several events only one is read.",
-        reason:
-          "The descriptor stays readable, so the watcher reads the next event right after it.",
-      },
-      {
         id: "channel-one-waiter",
         replace: "if (this.#source.resolveOne(queue, (key) => key === undefined)) return;",
         by: "if (this.#source.resolve(queue, (key) => key === undefined) > 0) return;",
@@ -458,12 +450,6 @@ export const COMPLETION: readonly MutantsOf[] = [
         replace: "this.#readMore(cq, view, base, ok ? this.#flags : 0, ok);",
         by: "this.#readMore(cq, view, base, this.#flags, ok);",
         wrong: "Values of a failed request, which are not valid, are read.",
-      },
-      {
-        id: "poller-ex-invalidated",
-        replace: "wcFlags & WcFlags.WITH_INV ? this.#invalidatedRkey(cq) : this.#immData(cq)",
-        by: "this.#immData(cq)",
-        wrong: "An invalidated rkey comes with its bytes reversed.",
       },
     ],
   },

@@ -212,7 +212,7 @@ export const CORE: readonly MutantsOf[] = [
   },
   {
     file: "types/core/attributes.ts",
-    tests: ["pure/core/attributes"],
+    tests: ["pure/core/attributes", "pure/address/ah_attr"],
     mutants: [
       {
         id: "attributes-mask",
@@ -264,13 +264,6 @@ export const CORE: readonly MutantsOf[] = [
         replace: "if (given[name] === null) {",
         by: "if (false) {",
         wrong: "null is taken for an attribute that is left out.",
-      },
-      {
-        id: "attributes-bytes-copy",
-        replace: "rule.to(fieldBytes(view, field, base).slice())",
-        by: "rule.to(fieldBytes(view, field, base))",
-        wrong: "A value that was read may change with the struct.",
-        reason: "Every class that is made from bytes copies them itself.",
       },
     ],
   },

@@ -216,12 +216,6 @@ export const DEVICE: readonly MutantsOf[] = [
         wrong: "An event ends waits for other queues.",
       },
       {
-        id: "source-abort-waiter",
-        replace: "    const abort = (): void => {\n      this.#waiters.delete(waiter);",
-        by: "    const abort = (): void => {",
-        wrong: "An event goes to a wait that was aborted.",
-      },
-      {
         id: "source-again",
         replace: "} while (this.#waiters.size > 0);",
         by: "} while (false);",
@@ -261,7 +255,7 @@ export const DEVICE: readonly MutantsOf[] = [
   },
   {
     file: "types/memory/reg_mr.ts",
-    tests: ["library/memory/memory_region"],
+    tests: ["library/memory/memory_use", "library/memory/memory_region"],
     mutants: [
       {
         id: "reg-freed",
@@ -324,7 +318,7 @@ export const DEVICE: readonly MutantsOf[] = [
   },
   {
     file: "types/memory/memory_source.ts",
-    tests: ["library/memory/memory_region"],
+    tests: ["library/memory/memory_use", "library/memory/memory_region"],
     mutants: [
       {
         id: "memory-empty",
@@ -360,7 +354,11 @@ export const DEVICE: readonly MutantsOf[] = [
   },
   {
     file: "types/memory/memory_region.ts",
-    tests: ["library/memory/memory_region", "library/work/send_requests"],
+    tests: [
+      "library/memory/memory_use",
+      "library/memory/memory_region",
+      "library/work/send_requests",
+    ],
     mutants: [
       {
         id: "region-within-offset",

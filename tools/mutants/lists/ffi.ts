@@ -5,7 +5,7 @@ import type { MutantsOf } from "../mutant.ts";
 export const FFI: readonly MutantsOf[] = [
   {
     file: "ffi/library/ops.ts",
-    tests: ["library/provider/guards", "library/ops"],
+    tests: ["library/provider/guards", "library/ops", "library/bind"],
     mutants: [
       {
         id: "ops-size",
@@ -49,7 +49,7 @@ export const FFI: readonly MutantsOf[] = [
   },
   {
     file: "ffi/library/bind.ts",
-    tests: ["library/provider/guards", "library/ops"],
+    tests: ["library/provider/guards", "library/ops", "library/bind"],
     mutants: [
       {
         id: "bind-guard",
@@ -81,7 +81,7 @@ export const FFI: readonly MutantsOf[] = [
         replace: "BigInt(-EOPNOTSUPP) : -EOPNOTSUPP",
         by: "BigInt(EOPNOTSUPP) : EOPNOTSUPP",
         wrong: "A missing verb seems to give 95 results.",
-        tests: ["library/tables", "library/provider/guards"],
+        tests: ["library/bind", "library/tables", "library/provider/guards"],
       },
       {
         id: "bind-lazy",
@@ -121,15 +121,6 @@ export const FFI: readonly MutantsOf[] = [
           "library/address_handle/address_handle",
           "library/address_handle/resolve_eth_l2_from_gid",
         ],
-        thunks: "off",
-      },
-      {
-        id: "slow-cache",
-        replace: "      functions.set(address, f = caller.call.bind(caller) as AnyFunction);\n",
-        by: "      functions.set(0n, f = caller.call.bind(caller) as AnyFunction);\n",
-        wrong: "Every call makes a function anew.",
-        reason: "It costs time and memory only.",
-        tests: ["library/ops"],
         thunks: "off",
       },
     ],

@@ -108,7 +108,11 @@ export const QUEUE_PAIR: readonly MutantsOf[] = [
   },
   {
     file: "types/queue_pair/queue_pair_states.ts",
-    tests: ["library/queue_pair/queue_pair", "library/completion/handle_lifetime"],
+    tests: [
+      "library/queue_pair/queue_pair_parts",
+      "library/queue_pair/queue_pair",
+      "library/completion/handle_lifetime",
+    ],
     mutants: [
       {
         id: "states-sqe",
@@ -160,7 +164,7 @@ export const QUEUE_PAIR: readonly MutantsOf[] = [
   },
   {
     file: "types/queue_pair/qp_attr.ts",
-    tests: ["library/queue_pair/queue_pair"],
+    tests: ["library/queue_pair/queue_pair_parts", "library/queue_pair/queue_pair"],
     mutants: [
       {
         id: "qp-attr-alt-path",
@@ -190,7 +194,7 @@ export const QUEUE_PAIR: readonly MutantsOf[] = [
   },
   {
     file: "types/queue_pair/qp_init_attr.ts",
-    tests: ["library/queue_pair/queue_pair"],
+    tests: ["library/queue_pair/queue_pair_parts", "library/queue_pair/queue_pair"],
     mutants: [
       {
         id: "qp-init-context",
@@ -240,7 +244,7 @@ export const QUEUE_PAIR: readonly MutantsOf[] = [
   },
   {
     file: "types/queue_pair/multicast.ts",
-    tests: ["library/queue_pair/queue_pair"],
+    tests: ["library/queue_pair/queue_pair_parts", "library/queue_pair/queue_pair"],
     mutants: [
       {
         id: "multicast-noted",
@@ -257,13 +261,13 @@ export const QUEUE_PAIR: readonly MutantsOf[] = [
       {
         id: "multicast-left-at-close",
         replace: " === 0) this.#groups.delete(name);",
-        by: ";",
+        by: " === 0);",
         wrong: "A second close() leaves groups that were left already.",
       },
       {
         id: "multicast-bytes",
-        replace: 'const { bytes } = new Gid(instance(gid, Gid, "gid").bytes);',
-        by: 'const { bytes } = instance(gid, Gid, "gid");',
+        replace: 'const copy = new Gid(instance(gid, Gid, "gid").bytes);',
+        by: 'const copy = instance(gid, Gid, "gid");',
         wrong: "A subclass of Gid can give native code fewer than 16 bytes.",
       },
       {
@@ -276,7 +280,7 @@ export const QUEUE_PAIR: readonly MutantsOf[] = [
   },
   {
     file: "types/queue_pair/activation.ts",
-    tests: ["library/queue_pair/activation"],
+    tests: ["library/queue_pair/queue_pair_parts", "library/queue_pair/activation"],
     mutants: [
       {
         id: "activation-mtu",
@@ -375,6 +379,7 @@ export const QUEUE_PAIR: readonly MutantsOf[] = [
   {
     file: "types/address_handle/address_handle.ts",
     tests: [
+      "library/queue_pair/queue_pair_parts",
       "library/address_handle/address_handle",
       "library/completion/handle_lifetime",
       "library/work/post",
@@ -486,7 +491,7 @@ export const QUEUE_PAIR: readonly MutantsOf[] = [
   },
   {
     file: "types/address_handle/hints.ts",
-    tests: ["library/address_handle/address_handle"],
+    tests: ["library/queue_pair/queue_pair_parts", "library/address_handle/address_handle"],
     mutants: [
       {
         id: "hint-families",

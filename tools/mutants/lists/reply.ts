@@ -59,7 +59,7 @@ export const REPLY: readonly MutantsOf[] = [
   },
   {
     file: "types/reply/grh_memory.ts",
-    tests: ["library/reply/reply_path"],
+    tests: ["library/reply/reply_path", "library/reply/reply_changes"],
     mutants: [
       {
         id: "grh-memory-generation",
@@ -90,7 +90,7 @@ export const REPLY: readonly MutantsOf[] = [
   },
   {
     file: "types/reply/gid_cache.ts",
-    tests: ["pure/reply/gid_cache", "library/reply/reply_path"],
+    tests: ["pure/reply/gid_cache", "library/reply/reply_changes", "library/reply/reply_path"],
     mutants: [
       {
         id: "gid-cache-order",
@@ -150,7 +150,7 @@ export const REPLY: readonly MutantsOf[] = [
   },
   {
     file: "types/reply/peer_handles.ts",
-    tests: ["library/reply/reply_path"],
+    tests: ["library/reply/reply_path", "library/reply/reply_changes"],
     mutants: [
       {
         id: "peers-retired",
@@ -193,13 +193,12 @@ export const REPLY: readonly MutantsOf[] = [
         replace: "    stack.use(this.#retired);\n",
         by: "",
         wrong: "Handles of before a change live on after the path was closed.",
-        reason: "The protection domain destroys them; only one that is never closed keeps them.",
       },
     ],
   },
   {
     file: "types/reply/reply_path.ts",
-    tests: ["library/reply/reply_path"],
+    tests: ["library/reply/reply_path", "library/reply/reply_changes"],
     mutants: [
       {
         id: "path-lid-change",

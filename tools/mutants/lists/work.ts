@@ -5,7 +5,7 @@ import type { MutantsOf } from "../mutant.ts";
 export const WORK: readonly MutantsOf[] = [
   {
     file: "types/work/request_buffer.ts",
-    tests: ["library/work/post", "library/work/send_requests"],
+    tests: ["library/work/post", "library/work/post_lists", "library/work/send_requests"],
     mutants: [
       {
         id: "buffer-checked-rules",
@@ -42,12 +42,6 @@ export const WORK: readonly MutantsOf[] = [
         replace: "      this.#regions[slot] = undefined;\n    }\n    this.noteChange();",
         by: "      this.#regions[slot] = undefined;\n    }",
         wrong: "A list is posted unchecked after its memory changed.",
-      },
-      {
-        id: "buffer-region-forgotten",
-        replace: "      this.#regions[slot] = undefined;\n    }\n",
-        by: "    }\n",
-        wrong: "A region that a request no longer uses cannot be disposed.",
       },
       {
         id: "buffer-num-sge",
@@ -139,7 +133,7 @@ export const WORK: readonly MutantsOf[] = [
   },
   {
     file: "types/work/send_requests.ts",
-    tests: ["library/work/post", "library/work/send_requests"],
+    tests: ["library/work/post", "library/work/post_lists", "library/work/send_requests"],
     mutants: [
       {
         id: "sends-flags-noted",
@@ -158,7 +152,11 @@ export const WORK: readonly MutantsOf[] = [
         replace: "    this.#run.changed();\n",
         by: "",
         wrong: "A new handle of a list that was posted is not kept until its completion.",
-        tests: ["library/work/post", "library/completion/handle_lifetime"],
+        tests: [
+          "library/work/post",
+          "library/work/post_lists",
+          "library/completion/handle_lifetime",
+        ],
       },
       {
         id: "sends-ah-remembered",
@@ -219,7 +217,7 @@ export const WORK: readonly MutantsOf[] = [
   },
   {
     file: "types/work/send_run.ts",
-    tests: ["library/work/post", "library/completion/handle_lifetime"],
+    tests: ["library/work/post", "library/work/post_lists", "library/completion/handle_lifetime"],
     mutants: [
       {
         id: "run-number",
@@ -267,14 +265,14 @@ export const WORK: readonly MutantsOf[] = [
   },
   {
     file: "types/work/check_send.ts",
-    tests: ["library/work/post"],
+    tests: ["library/work/post", "library/work/post_lists"],
     mutants: [
       {
         id: "check-mtu",
         replace: "if (length > maxMessage) {",
         by: "if (false) {",
         wrong: "A datagram beyond the MTU is posted.",
-        tests: ["library/work/post", "library/queue_pair/queue_pair"],
+        tests: ["library/work/post", "library/work/post_lists", "library/queue_pair/queue_pair"],
       },
       {
         id: "check-inline-max",
@@ -323,13 +321,13 @@ export const WORK: readonly MutantsOf[] = [
         replace: "ah.pd !== pd && baseOf(ah.pd) !== pd",
         by: "ah.pd !== pd",
         wrong: "A handle of a parent domain is refused by a queue pair of its base.",
-        tests: ["library/work/post", "library/memory/domains"],
+        tests: ["library/work/post", "library/work/post_lists", "library/memory/domains"],
       },
     ],
   },
   {
     file: "types/work/posting.ts",
-    tests: ["library/work/post"],
+    tests: ["library/work/post", "library/work/post_lists"],
     mutants: [
       {
         id: "posted-start",
@@ -365,7 +363,7 @@ export const WORK: readonly MutantsOf[] = [
   },
   {
     file: "types/work/send_poster.ts",
-    tests: ["library/work/post"],
+    tests: ["library/work/post", "library/work/post_lists"],
     mutants: [
       {
         id: "poster-half-way",
@@ -383,7 +381,7 @@ export const WORK: readonly MutantsOf[] = [
   },
   {
     file: "types/work/recv_requests.ts",
-    tests: ["library/work/post"],
+    tests: ["library/work/post", "library/work/post_lists"],
     mutants: [
       {
         id: "receive-grh",
@@ -396,14 +394,6 @@ export const WORK: readonly MutantsOf[] = [
         replace: "  buffer.assertMemory(index);\n",
         by: "",
         wrong: "A receive writes to a region that is disposed.",
-      },
-      {
-        id: "receive-checked",
-        replace:
-          "bufferOf(list).checked(start, count, rules) ?? list.#prepare(start, count, rules)",
-        by: "bufferOf(list).checked(start, count, undefined) ?? list.#prepare(start, count, rules)",
-        wrong: "The checks of receives are never reused.",
-        reason: "It costs time only; what is posted is the same.",
       },
     ],
   },
@@ -439,7 +429,7 @@ export const WORK: readonly MutantsOf[] = [
   },
   {
     file: "types/work/send_values.ts",
-    tests: ["library/work/post", "library/work/send_requests"],
+    tests: ["library/work/post", "library/work/post_lists", "library/work/send_requests"],
     mutants: [
       {
         id: "values-ah-open",
@@ -481,7 +471,7 @@ export const WORK: readonly MutantsOf[] = [
   },
   {
     file: "types/work/sge_list.ts",
-    tests: ["library/work/post", "library/work/send_requests"],
+    tests: ["library/work/post", "library/work/post_lists", "library/work/send_requests"],
     mutants: [
       {
         id: "sge-snapshot",
@@ -505,7 +495,7 @@ export const WORK: readonly MutantsOf[] = [
   },
   {
     file: "types/work/opcodes.ts",
-    tests: ["library/work/post", "library/work/send_requests"],
+    tests: ["library/work/post", "library/work/post_lists", "library/work/send_requests"],
     mutants: [
       {
         id: "opcodes-ud",

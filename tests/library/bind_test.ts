@@ -1,0 +1,57 @@
+// What verbs answer that the installed libibverbs does not have.
+import { assertEquals, assertThrows } from "@std/assert";
+import { EOPNOTSUPP, errno, setErrno } from "../../ffi/errno.ts";
+import type { IbvQpEx } from "../../ffi/handles.ts";
+import { bindNonblocking, bindVerb } from "../../ffi/library/bind.ts";
+import type { Calls } from "../../ffi/library/calls.ts";
+import { hasSymbol } from "../../ffi/library/discovery.ts";
+import { hasOwnOp } from "../../ffi/library/ops.ts";
+import { bufferPointer } from "../../ffi/pointers.ts";
+import { structs } from "../../ffi/layout.ts";
+import { SystemError } from "../../ffi/system_error.ts";
+import type { NativeRow } from "../../ffi/table/row.ts";
+
+// opened here, not in a test: it is never closed
+hasSymbol("ibv_open_device");
+
+const NONE: Calls = {
+  bind: () => {
+    throw new Error("nothing is bound");
+  },
+  bindNonblocking: () => {
+    throw new Error("nothing is bound");
+  },
+};
+
+function call(fails: NativeRow["fails"], result: NativeRow["result"]): unknown {
+  const row = { parameters: [], result, fails, since: "ibv_no_such_function" } as NativeRow;
+  return bindVerb(() => NONE, {}, "ibv_no_such_verb", row)();
+}
+
+Deno.test("A verb that is not installed fails in its own way", () => {
+  assertEquals(call("code", "i32"), EOPNOTSUPP);
+  assertEquals(call("negative", "i32"), -EOPNOTSUPP);
+  assertEquals(call("negative", "isize"), BigInt(-EOPNOTSUPP));
+  for (const [result, value] of [["pointer", null], ["u64", 0n], ["i32", -1]] as const) {
+    setErrno(0);
+    assertEquals([call("errno", result), errno()], [value, EOPNOTSUPP]);
+  }
+  assertThrows(
+    () => call("never", "void"),
+    SystemError,
+    "not supported by the installed libibverbs",
+  );
+});
+
+Deno.test("A verb that is not installed fails on another thread too", async () => {
+  const row = { parameters: [], result: "pointer", fails: "errno", since: "ibv_no_such" } as const;
+  const outcome = await bindNonblocking(NONE, "ibv_no_such_verb", row)();
+  assertEquals(outcome, { value: null, errno: EOPNOTSUPP });
+});
+
+Deno.test("hasOwnOp() looks for wr_flush only in a libibverbs whose ibv_qp_ex has it", () => {
+  const { size } = structs.ibv_qp_ex;
+  const qp = bufferPointer(new Uint8Array(size + 64).fill(1)) as IbvQpEx;
+  assertEquals(hasOwnOp(qp, "ibv_qp_ex", "wr_flush"), hasSymbol("ibv_alloc_dmah"));
+  assertEquals(hasOwnOp(qp, "ibv_qp_ex", "wr_send"), true);
+});

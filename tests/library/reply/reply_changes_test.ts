@@ -1,0 +1,132 @@
+// What reply paths do when addresses change at the worst time, and when handles or paths are closed.
+import { assertEquals, assertNotStrictEquals, assertStrictEquals, assertThrows } from "@std/assert";
+import { stub } from "@std/testing/mock";
+import * as recorder from "../../provider/recorder.ts";
+import {
+  AccessFlags,
+  CompletionQueue,
+  Context,
+  EventType,
+  MemoryRegion,
+  ProtectionDomain,
+  ReplyPath,
+  type WcAddress,
+  WorkCompletions,
+} from "../../../mod.ts";
+import { structs } from "../../../ffi/layout.ts";
+import { verbs } from "../../../ffi/library.ts";
+import { GidCache } from "../../../types/reply/gid_cache.ts";
+import { openRecorder } from "../recorded.ts";
+
+const { LID_CHANGE } = EventType;
+
+/** A packet from a peer on InfiniBand, which is known by its LID. */
+function from(slid: number): WcAddress {
+  return { wcFlags: 0, slid, sl: 0, dlidPathBits: 0 };
+}
+
+Deno.test("ReplyPath makes a handle again when addresses change while it is made", () => {
+  using recorded = openRecorder();
+  using path = new ReplyPath(recorded.pd, { port: 1 });
+  const make = verbs().ibv_create_ah;
+  let made = 0;
+  using _stub = stub(verbs(), "ibv_create_ah", (pd, attr) => {
+    if (++made === 1) recorder.sendAsyncEvent(LID_CHANGE, 1);
+    return make(pd, attr);
+  });
+  const ah = path.to(from(5));
+  assertEquals([made, path.size, recorder.live("ah")], [2, 1, 1]);
+  assertStrictEquals(path.to(from(5)), ah);
+});
+
+Deno.test("ReplyPath makes another handle when its user closed the last one", () => {
+  using recorded = openRecorder();
+  using path = new ReplyPath(recorded.pd, { port: 1 });
+  const closed = path.to(from(5));
+  closed.close();
+  const ah = path.to(from(5));
+  assertEquals([closed.disposed, ah.disposed], [true, false]);
+});
+
+Deno.test("ReplyPath.close() destroys the handles of before and after a change", () => {
+  using recorded = openRecorder();
+  const path = new ReplyPath(recorded.pd, { port: 1 });
+  path.to(from(5));
+  path.invalidate();
+  path.to(from(6));
+  assertEquals(recorder.live("ah"), 2);
+  path.close();
+  assertEquals(recorder.live("ah"), 0);
+});
+
+Deno.test("ReplyPath reads the GID table again after a change, and not before", () => {
+  using recorded = openRecorder();
+  using path = new ReplyPath(recorded.pd, { port: 1 });
+  const reads = (): number => recorder.takeOf("_ibv_query_gid_table").length;
+  path.to(from(5));
+  assertEquals(reads(), 1);
+  path.to(from(6));
+  assertEquals(reads(), 0);
+  recorder.sendAsyncEvent(EventType.GID_CHANGE, 1);
+  path.to(from(5));
+  assertEquals(reads(), 1);
+});
+
+Deno.test("A closed ReplyPath is not told of later changes, and gives out no handles", () => {
+  using recorded = openRecorder();
+  const [closed, open] = [1, 2].map(() => new ReplyPath(recorded.pd, { port: 1 }));
+  const mr = new MemoryRegion(recorded.pd, 64, AccessFlags.LOCAL_WRITE);
+  const batch = new WorkCompletions(1);
+  closed!.toAt(batch, 0, mr, 0);
+  closed!.close();
+  assertThrows(() => closed!.toAt(batch, 0, mr, 0), TypeError, "it is disposed");
+  assertThrows(() => closed!.to(from(5)), TypeError, "it is disposed");
+  recorder.sendAsyncEvent(LID_CHANGE, 1);
+  open!.refresh();
+});
+
+Deno.test("ReplyPath.toAt() notices a change at the next poll of the same batch", () => {
+  using recorded = openRecorder();
+  const { context, pd } = recorded;
+  using path = new ReplyPath(pd, { port: 1 });
+  const cq = new CompletionQueue(context, { cqe: 4 });
+  const mr = new MemoryRegion(pd, 64, AccessFlags.LOCAL_WRITE);
+  const batch = new WorkCompletions(1);
+  const answer = (): ReturnType<ReplyPath["toAt"]> => {
+    recorder.complete("cq0", { slid: 5 });
+    assertEquals(cq.pollInto(batch), 1);
+    return path.toAt(batch, 0, mr, 0);
+  };
+  const first = answer();
+  assertStrictEquals(answer(), first);
+  recorder.sendAsyncEvent(LID_CHANGE, 1);
+  assertNotStrictEquals(answer(), first);
+});
+
+Deno.test("GidCache.read() takes the GIDs of its own port only", () => {
+  recorder.reset();
+  recorder.answer("ibv_query_device", { phys_port_cnt: 2 });
+  recorder.answer("ibv_query_port", { gid_tbl_len: 2 });
+  using context = Context.open("recorder0");
+  const pd = new ProtectionDomain(context);
+  const { size, fields } = structs.ibv_gid_entry;
+  const place = (index: number, port: number, lastByte: number): void => {
+    const [gid, portNum] = [fields.gid, fields.port_num];
+    const base = index * size;
+    recorder.answerBytes("_ibv_query_gid_table", Uint8Array.of(lastByte), base + gid.offset + 15);
+    const number = new Uint8Array(Uint32Array.of(port).buffer);
+    recorder.answerBytes("_ibv_query_gid_table", number, base + portNum.offset);
+  };
+  place(0, 1, 0x71);
+  place(1, 2, 0x72);
+  const words = context.gidTable().map(({ gid }) => [...new Uint32Array(gid.bytes.buffer)]);
+  recorder.fail("___ibv_query_gid", "ENODATA");
+  recorder.fail("ibv_query_gid", "ENODATA");
+  const find = (port: number, [a, b, c, d]: number[]): boolean =>
+    [true, false].some((v2) => GidCache.read(context, port).find(a!, b!, c!, d!, v2) >= 0);
+  assertEquals([1, 2].map((port) => words.map((gid) => find(port, gid))), [
+    [true, false],
+    [false, true],
+  ]);
+  pd.close();
+});

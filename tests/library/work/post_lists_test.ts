@@ -1,0 +1,145 @@
+// Lists that are posted in parts, by several queue pairs, and with requests that are checked anew.
+import { assertEquals, assertThrows } from "@std/assert";
+import * as recorder from "../../provider/recorder.ts";
+import {
+  AccessFlags,
+  type AddressHandle,
+  MemoryRegion,
+  ParentDomain,
+  QpType,
+  QueuePair,
+  SendRequests,
+  VerbsError,
+  WrOpcode,
+} from "../../../mod.ts";
+import { bufferAddress, nativeView } from "../../../ffi/pointers.ts";
+import { structs } from "../../../ffi/layout.ts";
+import { BadWr } from "../../../types/work/posting.ts";
+import { RequestBuffer } from "../../../types/work/request_buffer.ts";
+import { handle, posted, postedIds, QKEY, record } from "./recorded.ts";
+
+const { RC, UC, UD } = QpType;
+
+Deno.test("A list is posted whole after a part of it was refused by another queue pair", () => {
+  using parts = record(RC);
+  const { qp, pd, cq, mr } = parts;
+  const cap = { maxSendWr: 4, maxRecvWr: 4 };
+  const other = new QueuePair(pd, { type: UC, sendCq: cq, recvCq: cq, cap });
+  const list = new SendRequests({ capacity: 2 });
+  const read = { opcode: WrOpcode.RDMA_READ, remoteAddr: 0, rkey: 1, sge: mr.slice(0, 8) };
+  list.set(0, { ...read, wrId: 1 });
+  list.set(1, { ...read, wrId: 2 });
+  qp.postSend(list);
+  assertThrows(() => other.postSend(list, 1), TypeError, "has no opcode RDMA_READ");
+  qp.postSend(list);
+  assertEquals(postedIds(), [[1, 2], [1, 2]]);
+});
+
+Deno.test("setLength() changes the length of the first element, and the request's by as much", () => {
+  using parts = record(RC);
+  const { qp, mr } = parts;
+  assertEquals(qp.cap.maxInlineData, 64);
+  const list = new SendRequests({ capacity: 1, maxSge: 2 });
+  list.set(0, { inline: true, sge: [mr.slice(0, 32), mr.slice(100, 40)] });
+  list.setLength(0, 25);
+  assertThrows(() => qp.postSend(list), RangeError, "its inline data has 65 bytes");
+  list.setLength(0, 24);
+  qp.postSend(list);
+  assertEquals(posted()[0]![0]!.sges.map(({ length }) => length), [24, 40]);
+});
+
+Deno.test("The elements of a request are posted in the order in which they are given", () => {
+  using parts = record(RC);
+  const { qp, mr } = parts;
+  const offsets = [300, 0, 200];
+  qp.postSend({ sge: offsets.map((offset) => mr.slice(offset, 8)) });
+  const elements = posted()[0]![0]!.sges;
+  assertEquals(elements.map(({ addr }) => addr), offsets.map((at) => `mr0+${at}`));
+});
+
+Deno.test("Every request of a list is checked, also after one whose buffer may be detached", () => {
+  using parts = record(RC);
+  const { qp, pd, mr } = parts;
+  const own = new MemoryRegion(pd, new Uint8Array(8), AccessFlags.LOCAL_WRITE);
+  const gone = new MemoryRegion(pd, 8, AccessFlags.LOCAL_WRITE);
+  const list = new SendRequests({ capacity: 2 });
+  list.set(0, { inline: true, sge: own.slice(0, 8) });
+  list.set(1, { sge: gone.slice(0, 8) });
+  gone.close();
+  assertThrows(() => qp.postSend(list), TypeError, "memory region: it is disposed");
+  assertEquals(recorder.takeOf("ibv_post_send"), []);
+  list.set(1, { sge: mr.slice(0, 8) });
+  qp.postSend(list);
+});
+
+Deno.test("The last address handle of a part of a list is kept, also if the next request has it too", () => {
+  using parts = record(UD);
+  const { qp, pd, cq } = parts;
+  const list = new SendRequests({ capacity: 3 });
+  const target = { remoteQpn: 3, remoteQkey: QKEY };
+  const all = (ah: AddressHandle): void => [0, 1, 2].forEach((i) => list.setAh(i, ah));
+  for (let i = 0; i < 3; i++) list.set(i, { ...target, ah: handle(pd) });
+  qp.postSend(list, 2);
+  const ah = handle(pd);
+  all(ah);
+  qp.postSend(list, 2);
+  const before = recorder.live("ah");
+  ah.close();
+  assertEquals(recorder.live("ah"), before);
+  for (let i = 0; i < 4; i++) recorder.complete("cq0", { qp_num: qp.qpNum });
+  cq.poll();
+  assertEquals(recorder.live("ah"), before - 1);
+});
+
+Deno.test("Atomics of more than 8 bytes are refused", () => {
+  using parts = record(RC);
+  const { qp, mr } = parts;
+  const opcode = WrOpcode.ATOMIC_FETCH_AND_ADD;
+  assertThrows(
+    () => qp.postSend({ opcode, rkey: 1, compareAdd: 1, remoteAddr: 8, sge: mr.slice(0, 16) }),
+    RangeError,
+    "its memory has 16 bytes",
+  );
+});
+
+Deno.test("A queue pair takes address handles of parent domains of its protection domain", () => {
+  using parts = record(UD);
+  const { qp, pd } = parts;
+  const target = { remoteQpn: 3, remoteQkey: QKEY };
+  qp.postSend({ ...target, wrId: 9, ah: handle(new ParentDomain(pd)) });
+  assertEquals(postedIds(), [[9]]);
+});
+
+Deno.test("BadWr.postedBefore() forgets the request of an earlier failure", () => {
+  const buffer = new RequestBuffer(structs.ibv_send_wr, { capacity: 4 });
+  const bad = new BadWr({ verb: "ibv_post_send", action: "post send", hint: () => undefined });
+  // The provider writes the address of the request that it refuses, or nothing.
+  const second = buffer.view.byteOffset + 2 * structs.ibv_send_wr.size;
+  nativeView(bad.pointer, 8).setBigUint64(0, bufferAddress(buffer.view) + BigInt(second), true);
+  assertEquals(bad.postedBefore(buffer, 0), 2);
+  assertEquals(bad.postedBefore(buffer, 0), undefined);
+});
+
+Deno.test("A list whose failure names no request keeps the handles of all", () => {
+  using parts = record(UD);
+  const { qp, pd } = parts;
+  const list = new SendRequests({ capacity: 1 });
+  const ah = handle(pd);
+  list.set(0, { remoteQpn: 3, remoteQkey: QKEY, ah });
+  // A list of one has no second request: the recorder then names none.
+  recorder.answerBytes("ibv_post_send", new Uint8Array(Uint32Array.of(1).buffer));
+  recorder.fail("ibv_post_send", "EINVAL", { times: 1 });
+  assertEquals(assertThrows(() => qp.postSend(list), VerbsError).posted, undefined);
+  ah.close();
+  assertEquals(recorder.live("ah"), 1);
+});
+
+Deno.test("A request takes no slice of a memory region that is disposed", () => {
+  using parts = record(RC);
+  const gone = new MemoryRegion(parts.pd, 8, AccessFlags.LOCAL_WRITE);
+  const slice = gone.slice(0, 8);
+  gone.close();
+  const list = new SendRequests({ capacity: 1 });
+  assertThrows(() => list.set(0, { sge: slice }), TypeError, "memory region: it is disposed");
+  assertThrows(() => list.setSge(0, [slice]), TypeError, "memory region: it is disposed");
+});
