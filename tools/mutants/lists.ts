@@ -5,6 +5,7 @@ import { COMPLETION } from "./lists/completion.ts";
 import { CORE } from "./lists/core.ts";
 import { DEVICE } from "./lists/device.ts";
 import { FFI } from "./lists/ffi.ts";
+import { NET } from "./lists/net.ts";
 import { QUEUE_PAIR } from "./lists/queue_pair.ts";
 import { REPLY } from "./lists/reply.ts";
 import { WORK } from "./lists/work.ts";
@@ -20,4 +21,5 @@ export const ALL: readonly Mutant[] = flatten([
   ...WORK,
   ...REPLY,
   ...FFI,
+  ...NET,
 ]);

@@ -244,14 +244,14 @@ export const REPLY: readonly MutantsOf[] = [
       },
       {
         id: "path-poll",
-        replace: "batch === this.#batch && pollsOf(batch) === this.#poll && !this.disposed",
-        by: "batch === this.#batch && !this.disposed",
+        replace: "batch === this.#batch && pollsOf(batch) === this.#poll &&",
+        by: "batch === this.#batch &&",
         wrong: "Changes of addresses are noticed only with another batch.",
       },
       {
         id: "path-disposed",
-        replace: "pollsOf(batch) === this.#poll && !this.disposed) return;",
-        by: "pollsOf(batch) === this.#poll) return;",
+        replace: "pollsOf(batch) === this.#poll &&\n      !this.disposed",
+        by: "pollsOf(batch) === this.#poll",
         wrong: "A closed path gives out handles.",
       },
       {
