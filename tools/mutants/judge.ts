@@ -4,7 +4,7 @@ import { stdArguments } from "../host/jsr.ts";
 import { SetupError } from "../host/report.ts";
 import { lastLines } from "../host/shell.ts";
 import type { Mutant } from "./mutant.ts";
-import { Tree } from "./tree.ts";
+import type { Tree } from "./tree.ts";
 
 /** How a mutant ended. */
 export type Verdict = "killed" | "timed out" | "survived" | "no program";

@@ -12,7 +12,7 @@ const { LOCAL_WRITE, REMOTE_WRITE } = AccessFlags;
 /** Counts how often memory of regions is freed. */
 function countFrees(): Disposable & { readonly calls: readonly unknown[] } {
   const { free } = NativeMemory.prototype;
-  return stub(NativeMemory.prototype, "free", function (this: NativeMemory) {
+  return stub(NativeMemory.prototype, "free", function (this: NativeMemory): void {
     free.call(this);
   });
 }
