@@ -38,6 +38,11 @@ const NEEDS: Need[] = [
   { package: "gcc-aarch64-linux-gnu", file: "/usr/bin/aarch64-linux-gnu-gcc", reason },
   { package: "libc6-dev-arm64-cross", file: "/usr/aarch64-linux-gnu/include/stdio.h", reason },
   { package: "ibverbs-utils", file: "/usr/bin/ibv_ud_pingpong", reason: "the tests talk to it" },
+  {
+    package: "python3-pyverbs",
+    file: "/usr/lib/python3/dist-packages/pyverbs/__init__.py",
+    reason: "the tests talk to a program that uses it",
+  },
 ];
 
 await main(async () => {
