@@ -133,6 +133,7 @@ export {
 export {
   type CqModCaps,
   type DeviceAttrEx,
+  isQptSupported,
   type OdpCaps,
   OdpGeneralCaps,
   OdpTransportCaps,

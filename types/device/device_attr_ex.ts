@@ -8,6 +8,7 @@ import type { IbvContext } from "../../ffi/handles.ts";
 import { enums, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { allocStruct } from "../../ffi/struct.ts";
+import { integer, uint32 } from "../core/checks.ts";
 import { type Members, members } from "../core/enums.ts";
 import { check } from "../core/errors.ts";
 import { readStruct } from "../core/struct_reader.ts";
@@ -186,4 +187,18 @@ export function queryDeviceEx(context: IbvContext): DeviceAttrEx {
     ...readStruct<"ibv_device_attr_ex", Numbers>("ibv_device_attr_ex", attr),
     origAttr: readDeviceAttr(attr),
   };
+}
+
+/**
+ * Whether a capability holds for a transport service (`ibv_is_qpt_supported`).
+ *
+ * @param supportedQpts The transport services of a capability, such as {@linkcode TsoCaps.supportedQpts}.
+ * @param type The transport service: a {@linkcode QpType}.
+ * @throws {TypeError} If an argument is not an integer.
+ * @throws {RangeError} If `supportedQpts` does not fit 32 bits, or `type` is not within 0 to 31.
+ */
+export function isQptSupported(supportedQpts: number, type: number): boolean {
+  uint32(supportedQpts, "supportedQpts");
+  integer(type, "type", 0, 31);
+  return verbs().ibv_is_qpt_supported(supportedQpts, type) !== 0;
 }

@@ -2,7 +2,15 @@
 import * as recorder from "../../provider/recorder.ts";
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { verbs } from "../../../ffi/library.ts";
-import { Context, EventType, NodeType, PortState, VerbsError } from "../../../mod.ts";
+import {
+  Context,
+  EventType,
+  isQptSupported,
+  NodeType,
+  PortState,
+  QpType,
+  VerbsError,
+} from "../../../mod.ts";
 import { forkInit, ForkStatus, isForkInitialized } from "../../../types/device/fork.ts";
 import {
   mbpsToRate,
@@ -106,4 +114,13 @@ Deno.test("flowLabelToUdpSport() agrees with the header, within the range of dyn
   assertEquals([0, 0xfffff, 0x4001].map(flowLabelToUdpSport), [0xc000, 0xffc0, 0xc000]);
   assertEquals(verbs().ibv_flow_label_to_udp_sport(0x12345), flowLabelToUdpSport(0x12345));
   assertThrows(() => flowLabelToUdpSport(0x10_0000), RangeError);
+});
+
+Deno.test("isQptSupported() tells whether the bit of a transport service is set", () => {
+  const supported = 1 << QpType.UD | 1 << QpType.RAW_PACKET;
+  assertEquals(isQptSupported(supported, QpType.UD), true);
+  assertEquals(isQptSupported(supported, QpType.RAW_PACKET), true);
+  assertEquals(isQptSupported(supported, QpType.RC), false);
+  assertThrows(() => isQptSupported(-1, QpType.UD), RangeError, "supportedQpts -1");
+  assertThrows(() => isQptSupported(1, 32), RangeError, "type 32");
 });

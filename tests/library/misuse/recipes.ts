@@ -114,6 +114,7 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   "Context#queryPkey": () => [1, 0],
   "Context#getPkeyIndex": () => [1, 0xffff],
   mtuBytes: () => [Mtu[1024]],
+  isQptSupported: () => [1 << QpType.UD, QpType.UD],
   mbpsToRate: () => [2500],
   multToRate: () => [1],
   rateToMbps: () => [Rate["2_5_GBPS"]],
