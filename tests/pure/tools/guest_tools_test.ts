@@ -122,3 +122,14 @@ Deno.test("plan() runs only the tiers that given files belong to", () => {
 Deno.test("plan() throws when a file is in no tier", () => {
   assertThrows(() => plan({ paths: ["tests/devices/x_test.ts"], both: false }), Error, "devices");
 });
+
+Deno.test("complaints() passes over what rxe says of references to destroyed objects, and nothing else", () => {
+  const known = [
+    "[ 10.0] WARNING: CPU: 0 PID: 1 at drivers/infiniband/sw/rxe/rxe_pool.c:255 __rxe_cleanup+0x1/0x2 [rdma_rxe]",
+    "[ 10.1] Call Trace:",
+    "[ 10.2] ---[ end trace 0000000000000000 ]---",
+  ];
+  const other = "[ 11.0] WARNING: CPU: 0 PID: 1 at kernel/workqueue.c:1 x+0x1/0x2";
+  assertEquals(complaints(known.join("\n")), []);
+  assertEquals(complaints([...known, other].join("\n")), [other]);
+});
