@@ -299,3 +299,15 @@ Deno.test("CompletionChannel() destroys a channel whose descriptor cannot be use
   assertEquals(recorder.live("channel"), 0);
   assertEquals(recorder.violations(), []);
 });
+
+Deno.test("CompletionChannel gives nobody an event that is read after its queue is closed", async () => {
+  using setup = setUp();
+  const { channel, one, two } = setup;
+  const wait = channel.getCqEvent();
+  await settle();
+  recorder.sendCqEvent("cq1");
+  two.close();
+  await settle();
+  recorder.sendCqEvent("cq0");
+  assertEquals((await wait) === one, true);
+});

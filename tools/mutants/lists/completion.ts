@@ -156,8 +156,8 @@ export const COMPLETION: readonly MutantsOf[] = [
       },
       {
         id: "backlog-extra-size",
-        replace: "if (extra === 0 || extraOf(from) !== extra) return;",
-        by: "if (extraOf(from) === 0) return;",
+        replace: "const extra = extraOf(to);",
+        by: "const extra = extraOf(from);",
         wrong: "A batch without place for extended values is written beyond its end.",
       },
       {
