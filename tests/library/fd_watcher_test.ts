@@ -268,3 +268,32 @@ Deno.test("cancel() waits until the poll that has the descriptor is over", async
   await cancelled;
   assertEquals(over, true);
 });
+
+/** The descriptors that are eventfds. */
+function eventfds(): Set<string> {
+  return new Set([...Deno.readDirSync("/proc/self/fd")].map(({ name }) => name).filter(isEventfd));
+}
+
+function isEventfd(name: string): boolean {
+  try {
+    return Deno.readLinkSync(`/proc/self/fd/${name}`).includes("eventfd");
+  } catch (error) {
+    // It was that of the folder.
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}
+
+Deno.test("The watcher's own descriptor goes to no program that is started", async () => {
+  const before = eventfds();
+  const poll = Promise.withResolvers<number>();
+  const wait = new FdWatcher(() => poll.promise).wait(first);
+  const [own, ...others] = eventfds().difference(before);
+  assertEquals(others, []);
+  const [, flags] = /flags:\s+(\d+)/.exec(Deno.readTextFileSync(`/proc/self/fdinfo/${own}`))!;
+  const O_CLOEXEC = 0o2000000;
+  assertEquals(parseInt(flags!, 8) & O_CLOEXEC, O_CLOEXEC);
+  poll.resolve(0);
+  await wait.cancel();
+  libc().close(Number(own));
+});

@@ -1,5 +1,11 @@
 // Thunks as Deno calls them, synchronously and on other threads.
-import { assertEquals, assertInstanceOf, assertNotEquals, assertThrows } from "@std/assert";
+import {
+  assertEquals,
+  assertInstanceOf,
+  assertNotEquals,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import { buildImage, loadImage, type Thunk, ThunksUnavailable } from "../../ffi/thunks/mod.ts";
 import { libc } from "../../ffi/libc.ts";
 import { compileC } from "../c/compile.ts";
@@ -261,3 +267,19 @@ function errnoOfMix(values: readonly bigint[]): number {
 function random64(seed: bigint, index: bigint): bigint {
   return BigInt.asUintN(64, mix([seed, index, 1n]) ^ mix([index, seed]) >> 7n);
 }
+
+Deno.test("loadImage() leaves no descriptor when the image cannot be loaded", () => {
+  const other = Deno.build.arch === "x86_64" ? "aarch64" : "x86_64";
+  const descriptors = (): number => [...Deno.readDirSync("/proc/self/fd")].length;
+  const before = descriptors();
+  assertThrows(() => loadImage(buildImage([], other, 0n)), ThunksUnavailable);
+  assertEquals(descriptors(), before);
+});
+
+Deno.test("loadImage() gives its memory to no program that is started", async () => {
+  loadImage(buildImage([], Deno.build.arch as "x86_64" | "aarch64", 0n));
+  const { stdout } = await new Deno.Command("ls", { args: ["-l", "/proc/self/fd"] }).output();
+  const open = new TextDecoder().decode(stdout);
+  assertStringIncludes(open, "pipe:");
+  assertEquals(open.match(/memfd:\S+/), null);
+});

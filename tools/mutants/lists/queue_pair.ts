@@ -316,7 +316,7 @@ export const QUEUE_PAIR: readonly MutantsOf[] = [
   },
   {
     file: "types/queue_pair/wr_poster.ts",
-    tests: ["library/queue_pair/queue_pair_ex"],
+    tests: ["library/queue_pair/queue_pair_ex", "library/queue_pair/queue_pair_parts"],
     mutants: [
       {
         id: "builder-abort",
