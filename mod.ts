@@ -169,6 +169,7 @@ export {
   Counters,
   ReadCountersFlags,
 } from "./types/flow/counters.ts";
+export type { EncapHeader, EspEncap } from "./types/flow/esp_encap.ts";
 export { Flow, type FlowAttr, FlowAttrType, FlowFlags } from "./types/flow/flow.ts";
 export {
   type AesGcmKeymat,
@@ -194,9 +195,9 @@ export {
   type DropSpec,
   type FilterSpec,
   type FlowSpec,
-  FlowSpecType,
   type TagSpec,
 } from "./types/flow/flow_spec.ts";
+export { FlowSpecType } from "./types/flow/flow_spec_type.ts";
 export { AccessFlags } from "./types/memory/access_flags.ts";
 export { adviseMr, AdviseMrAdvice, AdviseMrFlags } from "./types/memory/advise_mr.ts";
 export {

@@ -16,13 +16,8 @@ import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import type { Resource } from "../core/resource.ts";
 import { checkPort, type Context } from "../device/context.ts";
 import { QueuePair } from "../queue_pair/queue_pair.ts";
-import {
-  type FlowSpec,
-  FlowSpecType,
-  writePart,
-  writeSpecs,
-  type WrittenSpec,
-} from "./flow_spec.ts";
+import { type FlowSpec, writePart, writeSpecs, type WrittenSpec } from "./flow_spec.ts";
+import { FlowSpecType } from "./flow_spec_type.ts";
 
 /**
  * Kinds of steering rule (`enum ibv_flow_attr_type`).

@@ -15,6 +15,7 @@ import { type Members, members } from "../core/enums.ts";
 import { check, checkHandle } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { Context } from "../device/context.ts";
+import { ENCAP_SIZE, type EspEncap, writeEncap } from "./esp_encap.ts";
 
 /**
  * How the device applies ESP (`enum ibv_flow_action_esp_flags`), to be combined with `|`.
@@ -63,6 +64,8 @@ export interface FlowActionEspAttr {
   readonly keymat?: AesGcmKeymat;
   /** The number of packets in the window of the replay protection; no protection if left out. */
   readonly replaySize?: number;
+  /** The headers that tunnel mode puts around the packet, outermost first; none if left out. At most 8. */
+  readonly espEncap?: readonly EspEncap[];
   /** The upper 32 bits of the extended sequence number. */
   readonly esn?: number;
 }
@@ -100,6 +103,7 @@ const attrs: AttributeCodec<FlowActionEspAttr> = codecOf<
   espAttr: { other: true },
   keymat: { other: true },
   replaySize: { other: true },
+  espEncap: { other: true },
   esn: { mask: enums.ibv_flow_action_esp_mask.IBV_FLOW_ACTION_ESP_MASK_ESN },
 });
 
@@ -123,8 +127,9 @@ export class FlowActionEsp extends NativeResource<IbvFlowAction> {
   /**
    * Makes an ESP action (`ibv_create_flow_action_esp`).
    *
-   * @throws {TypeError} If an attribute has the wrong type, is missing or is unknown.
-   * @throws {RangeError} If a number is out of range, or the key does not have 16, 24 or 32 bytes.
+   * @throws {TypeError} If an attribute has the wrong type, is missing or is unknown, or transport mode has headers.
+   * @throws {RangeError} If a number is out of range, the key does not have 16, 24 or 32 bytes, or there are too many
+   * headers.
    * @throws {VerbsError} If the device refuses, or has no flow actions (EOPNOTSUPP).
    */
   constructor(context: Context, attr: FlowActionEspAttr) {
@@ -159,7 +164,8 @@ const FIELDS = structs.ibv_flow_action_esp_attr.fields;
 const ESP_AT = align(structs.ibv_flow_action_esp_attr.size);
 const KEYMAT_AT = align(ESP_AT + structs.ibv_flow_action_esp.size);
 const REPLAY_AT = align(KEYMAT_AT + structs.ibv_flow_action_esp_keymat_aes_gcm.size);
-const SIZE = align(REPLAY_AT + structs.ibv_flow_action_esp_replay_bmp.size);
+const ENCAP_AT = align(REPLAY_AT + structs.ibv_flow_action_esp_replay_bmp.size);
+const SIZE = ENCAP_AT + ENCAP_SIZE;
 
 function align(offset: number): number {
   return Math.ceil(offset / 8) * 8;
@@ -176,11 +182,17 @@ function write(
   writeField(view, FIELDS.comp_mask, mask);
   const association = given.espAttr ?? fallback;
   if (association !== undefined) {
-    esp.writeTo(view, ESP_AT, association);
+    const { given: { flags = 0 } } = esp.writeTo(view, ESP_AT, association);
+    if (flags & FlowActionEspFlags.TRANSPORT && given.espEncap !== undefined) {
+      throw new TypeError("Cannot use espEncap: transport mode puts no headers around packets");
+    }
     writeField(view, FIELDS.esp_attr, start + BigInt(ESP_AT));
   }
   if (given.keymat !== undefined) writeKeymat(view, start, given.keymat);
   if (given.replaySize !== undefined) writeReplay(view, start, given.replaySize);
+  if (given.espEncap !== undefined) {
+    writeField(view, FIELDS.esp_encap, writeEncap(view, ENCAP_AT, given.espEncap));
+  }
   return { view, hasKey: given.keymat !== undefined };
 }
 

@@ -4,44 +4,26 @@
  * @module
  */
 
-import { enums, structs } from "../../ffi/layout.ts";
+import { structs } from "../../ffi/layout.ts";
 import { handleAddress } from "../../ffi/pointers.ts";
 import { allocStruct, writeField } from "../../ffi/struct.ts";
 import type { AttributeCodec } from "../core/attributes.ts";
 import { boolean, instance, listOf, show, snapshot, uint32 } from "../core/checks.ts";
-import { type Members, members } from "../core/enums.ts";
 import type { NativeResource } from "../core/native_resource.ts";
 import { Counters } from "./counters.ts";
 import { FlowActionEsp } from "./flow_action_esp.ts";
-import {
-  type EspFilter,
-  type EthFilter,
-  filterCodecs,
-  type GreFilter,
-  type Ipv4ExtFilter,
-  type Ipv4Filter,
-  type Ipv6Filter,
-  type MplsFilter,
-  type TcpUdpFilter,
-  type TunnelFilter,
+import type {
+  EspFilter,
+  EthFilter,
+  GreFilter,
+  Ipv4ExtFilter,
+  Ipv4Filter,
+  Ipv6Filter,
+  MplsFilter,
+  TcpUdpFilter,
+  TunnelFilter,
 } from "./flow_filter.ts";
-
-/**
- * Kinds of flow specification (`enum ibv_flow_spec_type`).
- *
- * - `ETH`, `IPV4`, `IPV4_EXT`, `IPV6`, `ESP`, `TCP`, `UDP`, `VXLAN_TUNNEL`, `GRE`, `MPLS`: conditions on a header
- * - `INNER`: a flag for the headers of an encapsulated packet; {@linkcode FilterSpec.inner} sets it
- * - `ACTION_TAG`: mark the packet; the completion carries the tag
- * - `ACTION_DROP`: drop the packet
- * - `ACTION_HANDLE`: apply a {@linkcode FlowActionEsp}
- * - `ACTION_COUNT`: count the packet in {@linkcode Counters}
- */
-export const FlowSpecType: Members<typeof enums.ibv_flow_spec_type, "IBV_FLOW_SPEC_"> = members(
-  enums.ibv_flow_spec_type,
-  "IBV_FLOW_SPEC_",
-);
-/** A value of {@linkcode FlowSpecType}. */
-export type FlowSpecType = typeof FlowSpecType[keyof typeof FlowSpecType];
+import { type FilterLayout, FILTERS, FlowSpecType } from "./flow_spec_type.ts";
 
 /** A condition: a packet matches if each field, masked by `mask`, equals the same field of `val`. */
 export interface FilterSpec<Type extends FlowSpecType, Filter> {
@@ -110,32 +92,7 @@ export interface WrittenSpec {
   readonly part?: { readonly offset: number; readonly resource: NativeResource };
 }
 
-type FilterLayout =
-  | "ibv_flow_spec_eth"
-  | "ibv_flow_spec_ipv4"
-  | "ibv_flow_spec_ipv4_ext"
-  | "ibv_flow_spec_ipv6"
-  | "ibv_flow_spec_esp"
-  | "ibv_flow_spec_tcp_udp"
-  | "ibv_flow_spec_tunnel"
-  | "ibv_flow_spec_gre"
-  | "ibv_flow_spec_mpls";
-
 const T = FlowSpecType;
-const FILTERS: ReadonlyMap<unknown, readonly [FilterLayout, AttributeCodec<object>]> = new Map(
-  [
-    [T.ETH, ["ibv_flow_spec_eth", filterCodecs.eth]],
-    [T.IPV4, ["ibv_flow_spec_ipv4", filterCodecs.ipv4]],
-    [T.IPV4_EXT, ["ibv_flow_spec_ipv4_ext", filterCodecs.ipv4Ext]],
-    [T.IPV6, ["ibv_flow_spec_ipv6", filterCodecs.ipv6]],
-    [T.ESP, ["ibv_flow_spec_esp", filterCodecs.esp]],
-    [T.TCP, ["ibv_flow_spec_tcp_udp", filterCodecs.tcpUdp]],
-    [T.UDP, ["ibv_flow_spec_tcp_udp", filterCodecs.tcpUdp]],
-    [T.VXLAN_TUNNEL, ["ibv_flow_spec_tunnel", filterCodecs.tunnel]],
-    [T.GRE, ["ibv_flow_spec_gre", filterCodecs.gre]],
-    [T.MPLS, ["ibv_flow_spec_mpls", filterCodecs.mpls]],
-  ] as const,
-);
 
 type AnySpec = Partial<
   & FilterSpec<FlowSpecType, object>

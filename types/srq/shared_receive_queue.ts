@@ -90,9 +90,9 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
     checkPostOp(context);
     writeHandles();
     writeField(view, FIELDS.pd, handleAddress(pd.unsafeHandle));
-    writeField(view, FIELDS.comp_mask, PD | mask);
     const { srqType = SrqType.BASIC, xrcd, cq } = given;
     const isBasic = srqType === SrqType.BASIC && (mask & ~TYPE) === 0;
+    if (!isBasic) writeField(view, FIELDS.comp_mask, PD | mask);
     const handle = checkHandle(
       isBasic ? "ibv_create_srq" : "ibv_create_srq_ex",
       "create shared receive queue",

@@ -291,6 +291,32 @@ Deno.test("FlowActionEsp sends the association, the key and the replay window", 
   assertEquals(struct(modify, "attr").fields["esn"], 12);
 });
 
+Deno.test("FlowActionEsp refuses headers around packets that native code could not follow", () => {
+  using setup = open();
+  const keymat = { icvLen: 16, aesKey: new Uint8Array(16) };
+  const udp = { type: UDP, val: {} };
+  const make = (espEncap: unknown, flags = 0) => () =>
+    new FlowActionEsp(setup.context, { keymat, espAttr: { flags }, espEncap: espEncap as never });
+  const { TRANSPORT } = FlowActionEspFlags;
+  assertThrows(make([udp], TRANSPORT), TypeError, "transport mode puts no headers");
+  assertThrows(make(Array(9).fill(udp)), RangeError, "it has 9 headers of at most 8");
+  assertThrows(make([{ type: ACTION_DROP, val: {} }]), RangeError, "it is no header");
+  assertThrows(make([{ type: UDP }]), TypeError, "Cannot use port filter");
+  assertThrows(make([{ ...udp, mask: {} }]), TypeError, "mask");
+  assertThrows(
+    make([{ type: IPV6, val: { srcIp: "10.0.0.1" } }]),
+    TypeError,
+    "not an IPv6 address",
+  );
+  for (const list of [null, 5, udp, [null]]) assertThrows(make(list), TypeError, "Cannot use");
+  assertEquals(recorder.takeOf("ibv_create_flow_action_esp"), []);
+  make([])();
+  make(Array(8).fill(udp))();
+  const [none, most] = recorder.takeOf("ibv_create_flow_action_esp");
+  assertEquals(struct(none!, "attr").fields.esp_encap, null);
+  assertEquals(struct(most!, "attr.esp_encap[7].val_ptr").bytes.length, 4);
+});
+
 Deno.test("FlowActionEsp refuses keys of other lengths and unknown attributes", () => {
   using setup = open();
   const make = (attr: object) => () => new FlowActionEsp(setup.context, attr);

@@ -116,6 +116,18 @@ testRequests({
     action.modify({ esn: 6 });
     action.close();
   },
+  flow_action_esp_encap: (fixture) => {
+    const action = esp(fixture);
+    const outer = { srcIp: "10.0.0.1", dstIp: "10.0.0.2" };
+    const ports = { dstPort: 4500, srcPort: 4500 };
+    return () =>
+      action.modify({
+        espEncap: [
+          { type: FlowSpecType.IPV4, val: outer },
+          { type: FlowSpecType.UDP, val: ports },
+        ],
+      });
+  },
   flow_with_action: (fixture) => {
     const action = esp(fixture);
     return rule([{ type: FlowSpecType.ACTION_HANDLE, action }])(fixture);

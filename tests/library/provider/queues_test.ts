@@ -1,7 +1,11 @@
 // Extended completion queues, compared with those of C.
-import { CompletionChannel } from "../../../mod.ts";
-import { CompletionQueueEx } from "../../../types/completion/completion_queue_ex.ts";
-import { CreateCqAttrFlags, CreateCqWcFlags } from "../../../types/completion/cq_init_attr_ex.ts";
+import {
+  CompletionChannel,
+  CompletionQueueEx,
+  CreateCqAttrFlags,
+  CreateCqWcFlags,
+  ParentDomain,
+} from "../../../mod.ts";
 import { testRequests } from "../../provider/fixture.ts";
 
 testRequests({
@@ -16,6 +20,11 @@ testRequests({
         wcFlags: WITH_BYTE_LEN | WITH_COMPLETION_TIMESTAMP,
         flags: CreateCqAttrFlags.SINGLE_THREADED,
       });
+  },
+  create_cq_ex_in_parent_domain: ({ context, pd }) => {
+    const channel = new CompletionChannel(context);
+    const parentDomain = new ParentDomain(pd);
+    return () => new CompletionQueueEx(context, { cqe: 8, channel, parentDomain });
   },
   modify_cq: ({ cq }) => () => cq.modify({ moderate: { cqCount: 16, cqPeriod: 100 } }),
 });

@@ -9,16 +9,22 @@ import {
   MemoryRegion,
   MigState,
   Mtu,
+  OpenedQueuePair,
   QpCreateFlags,
   QpState,
   QpType,
   QueuePair,
+  QueuePairEx,
   RwqIndirectionTable,
   RxHash,
   RxHashFields,
+  SendOpsFlags,
+  SharedReceiveQueue,
   WorkQueue,
   WqFlags,
   WqState,
+  WrOpcode,
+  XrcDomain,
 } from "../../../mod.ts";
 import { type Fixture, MEMORY, testRequests } from "../../provider/fixture.ts";
 
@@ -75,6 +81,41 @@ testRequests({
       sourceQpn: 77,
       maxTsoHeader: 54,
     }),
+  create_qp_ex_send_ops: ({ pd, cq }) => () =>
+    new QueuePairEx(pd, {
+      type: QpType.RC,
+      sendCq: cq,
+      recvCq: cq,
+      cap: { maxSendWr: 8, maxRecvWr: 16, maxSendSge: 2, maxRecvSge: 3, maxInlineData: 32 },
+      sendOpsFlags: SendOpsFlags.SEND | SendOpsFlags.RDMA_WRITE,
+    }),
+  create_qp_with_srq: ({ pd, cq }) => {
+    const srq = new SharedReceiveQueue(pd, { maxWr: 32, maxSge: 2 });
+    const cap = { maxSendWr: 4, maxSendSge: 1 };
+    const init = { type: QpType.RC, sendCq: cq, recvCq: cq, srq, cap, sqSigAll: true };
+    return () => new QueuePair(pd, init);
+  },
+  create_qp_xrc: ({ context, pd, cq }) => {
+    const xrcd = new XrcDomain(context);
+    const { XRC_RECV, XRC_SEND } = QpType;
+    return () => {
+      const { qpNum } = new QueuePair(pd, { type: XRC_RECV, xrcd });
+      const cap = { maxSendWr: 8, maxSendSge: 1 };
+      new QueuePair(pd, { type: XRC_SEND, sendCq: cq, cap });
+      new OpenedQueuePair({ xrcd, qpNum });
+    };
+  },
+  qp_settings: (fixture) => {
+    const ud = fixture.qp(QpType.UD);
+    const group = Gid.parse("ff0e::1234");
+    return () => {
+      ud.modifyRateLimit({ rateLimit: 100_000, maxBurstSz: 4096, typicalPktSz: 512 });
+      ud.setEce({ vendorId: 0x2c9, options: 0x1000_0001 });
+      ud.queryDataInOrder(WrOpcode.RDMA_WRITE);
+      ud.attachMcast(group, 0xc001);
+      ud.detachMcast(group, 0xc001);
+    };
+  },
   modify_rc: (fixture) => {
     const qp = fixture.qp(QpType.RC);
     return () => {

@@ -1,5 +1,13 @@
 // Work requests that are posted, one of each opcode, compared with those of C.
-import { QpType, WrOpcode } from "../../../mod.ts";
+import {
+  AccessFlags,
+  incRkey,
+  MemoryWindow,
+  MwType,
+  QpType,
+  QueuePair,
+  WrOpcode,
+} from "../../../mod.ts";
 import { testRequests } from "../../provider/fixture.ts";
 
 const REMOTE = 0x10000;
@@ -84,6 +92,20 @@ testRequests({
         { wrId: 1, opcode: WrOpcode.LOCAL_INV, invalidateRkey: 0x5501 },
         { wrId: 2, opcode: WrOpcode.SEND_WITH_INV, sge, invalidateRkey: 0x5502 },
       ]);
+  },
+  post_bind_mw: (fixture) => {
+    const qp = fixture.qp(QpType.RC);
+    const { pd, mr } = fixture;
+    const mw = new MemoryWindow(pd, MwType.TYPE_2);
+    const { BIND_MW } = WrOpcode;
+    const mwAccessFlags = AccessFlags.REMOTE_READ;
+    const bindInfo = { mr, addr: mr.addr + 128n, length: 256, mwAccessFlags };
+    return () => qp.postSend({ wrId: 1, opcode: BIND_MW, mw, rkey: incRkey(mw.rkey), bindInfo });
+  },
+  post_xrc: ({ pd, cq, mr }) => {
+    const cap = { maxSendWr: 8, maxSendSge: 1 };
+    const qp = new QueuePair(pd, { type: QpType.XRC_SEND, sendCq: cq, cap });
+    return () => qp.postSend({ wrId: 1, sge: mr.slice(0, 8), remoteSrqn: 0x77 });
   },
   post_recv: (fixture) => {
     const qp = fixture.qp(QpType.RC);

@@ -49,7 +49,7 @@ void *create(enum kind kind, size_t size)
 	struct object *object = slot(used);
 	object->kind = kind;
 	object->number = made_of[kind]++;
-	object->handle = ++used;
+	object->handle = ++used - first;
 	object->live = true;
 	pthread_mutex_unlock(&lock);
 	return pointer_of(object);
@@ -75,9 +75,9 @@ struct object *object_by_number(enum kind kind, unsigned number)
 
 struct object *live_object_by_handle(enum kind kind, unsigned handle)
 {
-	if (handle == 0 || handle > used)
+	if (handle == 0 || handle > used - first)
 		return NULL;
-	struct object *object = slot(handle - 1);
+	struct object *object = slot(first + handle - 1);
 	return object->kind == kind && object->live ? object : NULL;
 }
 

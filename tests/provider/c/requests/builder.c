@@ -24,13 +24,22 @@ static void next(struct ibv_qp_ex *queue, uint64_t wr_id)
 	queue->wr_flags = IBV_SEND_SIGNALED;
 }
 
+// rxe reads the flag, which the library's manual pages do not ask for.
+static void next_inline(struct ibv_qp_ex *queue, uint64_t wr_id)
+{
+	next(queue, wr_id);
+	queue->wr_flags |= IBV_SEND_INLINE;
+}
+
 static void build_rc(void)
 {
 	struct ibv_qp_ex *rc = make(IBV_QPT_RC);
 	struct ibv_sge list[] = { sge(0, 16), sge(32, 8) };
-	struct ibv_data_buf buffers[] = { { memory(), 4 }, { memory() + 8, 3 } };
+	unsigned char plain[16];
+	struct ibv_data_buf buffers[] = { { plain, 4 }, { plain + 8, 3 } };
 	uint64_t operand = 0x0102030405060708;
 
+	memcpy(plain, memory(), sizeof plain);
 	begin_request();
 	ibv_wr_start(rc);
 	next(rc, 1);
@@ -39,10 +48,10 @@ static void build_rc(void)
 	next(rc, 2);
 	ibv_wr_send_imm(rc, htonl(0x01020304));
 	ibv_wr_set_sge_list(rc, 2, list);
-	next(rc, 3);
+	next_inline(rc, 3);
 	ibv_wr_send_inv(rc, 0x5501);
-	ibv_wr_set_inline_data(rc, memory() + 1, 5);
-	next(rc, 4);
+	ibv_wr_set_inline_data(rc, plain + 1, 5);
+	next_inline(rc, 4);
 	ibv_wr_rdma_write(rc, RKEY, REMOTE);
 	ibv_wr_set_inline_data_list(rc, 2, buffers);
 	next(rc, 5);

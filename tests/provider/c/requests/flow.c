@@ -150,6 +150,19 @@ static void flow_action_esp(void)
 	ibv_destroy_flow_action(action);
 }
 
+static void flow_action_esp_encap(void)
+{
+	struct ibv_flow_ipv4_filter outer = { .src_ip = htonl(0x0a000001), .dst_ip = htonl(0x0a000002) };
+	struct ibv_flow_tcp_udp_filter ports = { .dst_port = htons(4500), .src_port = htons(4500) };
+	struct ibv_flow_action_esp_encap udp = { .val_ptr = &ports, .len = sizeof ports, .type = IBV_FLOW_SPEC_UDP };
+	struct ibv_flow_action_esp_encap ip = { .val_ptr = &outer, .next_ptr = &udp, .len = sizeof outer, .type = IBV_FLOW_SPEC_IPV4 };
+	struct ibv_flow_action_esp_attr attr = { .esp_encap = &ip };
+	struct ibv_flow_action *action = make_esp();
+
+	begin_request();
+	ibv_modify_flow_action_esp(action, &attr);
+}
+
 static void flow_with_action(void)
 {
 	struct ibv_qp *raw = qp(IBV_QPT_RAW_PACKET);
@@ -187,6 +200,7 @@ const struct request flow_requests[] = {
 	{ "flow_tunnels", flow_tunnels },
 	{ "flow_sniffer", flow_sniffer },
 	{ "flow_action_esp", flow_action_esp },
+	{ "flow_action_esp_encap", flow_action_esp_encap },
 	{ "flow_with_action", flow_with_action },
 	{ "counters", counters },
 	{ 0 },

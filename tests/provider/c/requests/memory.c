@@ -27,7 +27,7 @@ static void reg_mr_implicit_odp(void)
 {
 	pd();
 	begin_request();
-	ibv_reg_mr_iova2(pd(), NULL, SIZE_MAX, 0, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND);
+	ibv_reg_mr(pd(), NULL, SIZE_MAX, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND);
 }
 
 static void reg_dmabuf_mr(void)

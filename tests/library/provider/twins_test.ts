@@ -1,0 +1,31 @@
+// Every request of the C program is compared with one of a class, or the README says why not.
+import { assertEquals, assertGreater } from "@std/assert";
+
+const provider = new URL("../../provider/", import.meta.url);
+
+async function textOf(folder: URL, isWanted: (name: string) => boolean): Promise<string> {
+  const names = (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name);
+  const texts = names.filter(isWanted).sort().map((name) =>
+    Deno.readTextFile(new URL(name, folder))
+  );
+  return (await Promise.all(texts)).join("\n");
+}
+
+/** The first group of each match, in alphabetical order. */
+function found(text: string, pattern: RegExp): string[] {
+  return [...text.matchAll(pattern)].map(([, name]) => name!).sort();
+}
+
+Deno.test("Every request in C has a twin in TypeScript, or a reason why not", async () => {
+  const c = await textOf(new URL("c/requests/", provider), (name) => name.endsWith(".c"));
+  const tests = await textOf(new URL("./", import.meta.url), (name) => name.endsWith("_test.ts"));
+  const readme = await Deno.readTextFile(new URL("README.md", provider));
+  const inC = found(c, /\{ "(\w+)", \w+ \}/g);
+  const twins = found(tests, /^ {2}(\w+): (?:.*=>|rule\()/gm);
+  const excused = found(readme, /^- `(\w+)`: /gm);
+  assertGreater(inC.length, 60);
+  assertEquals(
+    [...new Set([...twins.filter((name) => inC.includes(name)), ...excused])].sort(),
+    inC,
+  );
+});

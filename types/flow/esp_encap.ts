@@ -1,0 +1,98 @@
+/**
+ * The headers that IPsec ESP puts around packets.
+ *
+ * @module
+ */
+
+import { structs } from "../../ffi/layout.ts";
+import { bufferAddress } from "../../ffi/pointers.ts";
+import { writeField } from "../../ffi/struct.ts";
+import { listOf, show, snapshot } from "../core/checks.ts";
+import type {
+  EspFilter,
+  EthFilter,
+  GreFilter,
+  Ipv4ExtFilter,
+  Ipv4Filter,
+  Ipv6Filter,
+  MplsFilter,
+  TcpUdpFilter,
+  TunnelFilter,
+} from "./flow_filter.ts";
+import { FILTERS, type FlowSpecType } from "./flow_spec_type.ts";
+
+/** A header around the packets of tunnel mode. */
+export interface EncapHeader<Type extends FlowSpecType, Fields> {
+  /** The kind of header. */
+  readonly type: Type;
+  /** Its fields. Fields that are left out are 0. */
+  readonly val: Fields;
+}
+
+type Spec = typeof FlowSpecType;
+
+/** A header that ESP puts around packets in tunnel mode (`struct ibv_flow_action_esp_encap`). */
+export type EspEncap =
+  | EncapHeader<Spec["ETH"], EthFilter>
+  | EncapHeader<Spec["IPV4"], Ipv4Filter>
+  | EncapHeader<Spec["IPV4_EXT"], Ipv4ExtFilter>
+  | EncapHeader<Spec["IPV6"], Ipv6Filter>
+  | EncapHeader<Spec["ESP"], EspFilter>
+  | EncapHeader<Spec["TCP"], TcpUdpFilter>
+  | EncapHeader<Spec["UDP"], TcpUdpFilter>
+  | EncapHeader<Spec["VXLAN_TUNNEL"], TunnelFilter>
+  | EncapHeader<Spec["GRE"], GreFilter>
+  | EncapHeader<Spec["MPLS"], MplsFilter>;
+
+const { size: LINK, fields } = structs.ibv_flow_action_esp_encap;
+/** The largest of the filters. */
+const FILTER = structs.ibv_flow_ipv6_filter.size;
+/** More headers than any packet has. */
+const MOST = 8;
+
+/** The bytes that {@linkcode writeEncap} needs. */
+export const ENCAP_SIZE: number = MOST * (LINK + FILTER);
+
+/**
+ * Writes the headers as a list that native code follows.
+ *
+ * @param view Where to write.
+ * @param base Where in `view` the list starts: {@linkcode ENCAP_SIZE} bytes.
+ * @returns The address of the list; 0 if there is no header.
+ */
+export function writeEncap(
+  view: DataView<ArrayBuffer>,
+  base: number,
+  headers: readonly EspEncap[],
+): bigint {
+  const list = listOf(headers, "espEncap");
+  if (list.length > MOST) {
+    throw new RangeError(`Cannot use espEncap: it has ${list.length} headers of at most ${MOST}`);
+  }
+  const start = bufferAddress(view);
+  list.forEach((header, i) => {
+    const at = base + i * LINK;
+    const fieldsAt = base + MOST * LINK + i * FILTER;
+    const { type, length } = writeHeader(view, fieldsAt, header);
+    writeField(view, fields.val_ptr, start + BigInt(fieldsAt), at);
+    writeField(view, fields.len, length, at);
+    writeField(view, fields.type, type, at);
+    const isLast = i === list.length - 1;
+    writeField(view, fields.next_ptr, isLast ? 0n : start + BigInt(at + LINK), at);
+  });
+  return list.length === 0 ? 0n : start + BigInt(base);
+}
+
+function writeHeader(
+  view: DataView<ArrayBuffer>,
+  at: number,
+  header: EspEncap,
+): { type: number; length: number } {
+  const { type, val } = snapshot(header, "header of espEncap", ["type", "val"]);
+  const [layout, codec] = FILTERS.get(type) ?? [];
+  if (codec === undefined) {
+    throw new RangeError(`Cannot use header type ${show(type)}: it is no header of FlowSpecType`);
+  }
+  codec.writeTo(view, at, val);
+  return { type, length: structs[layout!].fields.val.size };
+}
