@@ -6,7 +6,7 @@
 
 import { structs } from "../../ffi/layout.ts";
 import { bufferPointer } from "../../ffi/pointers.ts";
-import { positiveInt, show } from "../core/checks.ts";
+import { positiveInt, show, uint32 } from "../core/checks.ts";
 import { WcOpcode, WcStatus, WorkCompletion } from "./work_completion.ts";
 
 const { size: SIZE, fields } = structs.ibv_wc;
@@ -47,7 +47,8 @@ export let extraOf: (batch: WorkCompletions) => number;
  * and again. The accessors read single fields and allocate nothing. Completions are valid until the next poll into the
  * batch, so each poller needs its own.
  *
- * The accessors do not check that the last poll wrote the completion; {@linkcode WorkCompletions.at} does.
+ * The accessors do not check that the last poll wrote the completion; {@linkcode WorkCompletions.at} does. They throw a
+ * TypeError if the index is not an integer, and a RangeError outside the memory.
  *
  * @example Busy polling
  * ```ts
@@ -106,72 +107,72 @@ export class WorkCompletions {
 
   /** The `wrId` of the request. */
   wrId(index: number): bigint {
-    return this.#view.getBigUint64(index * SIZE + WR_ID, true);
+    return this.#view.getBigUint64(uint32(index, "index") * SIZE + WR_ID, true);
   }
 
   /** The lower 32 bits of the `wrId`. It makes no bigint, and suffices if all `wrId` are small. */
   wrIdLow(index: number): number {
-    return this.#view.getUint32(index * SIZE + WR_ID, true);
+    return this.#view.getUint32(uint32(index, "index") * SIZE + WR_ID, true);
   }
 
   /** The result. 0 is SUCCESS. */
   status(index: number): WcStatus {
-    return this.#view.getUint32(index * SIZE + STATUS, true) as WcStatus;
+    return this.#view.getUint32(uint32(index, "index") * SIZE + STATUS, true) as WcStatus;
   }
 
   /** The kind of request. */
   opcode(index: number): WcOpcode {
-    return this.#view.getUint32(index * SIZE + OPCODE, true) as WcOpcode;
+    return this.#view.getUint32(uint32(index, "index") * SIZE + OPCODE, true) as WcOpcode;
   }
 
   /** The error code of the vendor. */
   vendorErr(index: number): number {
-    return this.#view.getUint32(index * SIZE + VENDOR_ERR, true);
+    return this.#view.getUint32(uint32(index, "index") * SIZE + VENDOR_ERR, true);
   }
 
   /** Bytes received. On a UD queue pair they include the 40 bytes of the GRH. */
   byteLen(index: number): number {
-    return this.#view.getUint32(index * SIZE + BYTE_LEN, true);
+    return this.#view.getUint32(uint32(index, "index") * SIZE + BYTE_LEN, true);
   }
 
   /** Immediate data in host order. */
   immData(index: number): number {
-    return this.#view.getUint32(index * SIZE + IMM_DATA);
+    return this.#view.getUint32(uint32(index, "index") * SIZE + IMM_DATA);
   }
 
   /** The rkey that the peer's send invalidated. */
   invalidatedRkey(index: number): number {
-    return this.#view.getUint32(index * SIZE + INVALIDATED_RKEY, true);
+    return this.#view.getUint32(uint32(index, "index") * SIZE + INVALIDATED_RKEY, true);
   }
 
   /** The number of the local queue pair. */
   qpNum(index: number): number {
-    return this.#view.getUint32(index * SIZE + QP_NUM, true);
+    return this.#view.getUint32(uint32(index, "index") * SIZE + QP_NUM, true);
   }
 
   /** The number of the sender's queue pair. */
   srcQp(index: number): number {
-    return this.#view.getUint32(index * SIZE + SRC_QP, true);
+    return this.#view.getUint32(uint32(index, "index") * SIZE + SRC_QP, true);
   }
 
   /** {@linkcode WcFlags}, combined. */
   wcFlags(index: number): number {
-    return this.#view.getUint32(index * SIZE + WC_FLAGS, true);
+    return this.#view.getUint32(uint32(index, "index") * SIZE + WC_FLAGS, true);
   }
 
   /** The LID of the sender. */
   slid(index: number): number {
-    return this.#view.getUint16(index * SIZE + SLID, true);
+    return this.#view.getUint16(uint32(index, "index") * SIZE + SLID, true);
   }
 
   /** The service level. */
   sl(index: number): number {
-    return this.#view.getUint8(index * SIZE + SL);
+    return this.#view.getUint8(uint32(index, "index") * SIZE + SL);
   }
 
   /** The low bits of the LID that the packet was sent to. */
   dlidPathBits(index: number): number {
-    return this.#view.getUint8(index * SIZE + DLID_PATH_BITS);
+    return this.#view.getUint8(uint32(index, "index") * SIZE + DLID_PATH_BITS);
   }
 
   /** Whether it is a send that succeeded. The kind of a failed request is not known. */

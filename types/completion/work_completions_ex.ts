@@ -5,7 +5,7 @@
  */
 
 import { structs } from "../../ffi/layout.ts";
-import { show } from "../core/checks.ts";
+import { show, uint32 } from "../core/checks.ts";
 import { WorkCompletion } from "./work_completion.ts";
 import { capacityOf, viewOf, WorkCompletions } from "./work_completions.ts";
 
@@ -86,7 +86,7 @@ export class WorkCompletionsEx extends WorkCompletions {
   }
 
   #at(index: number): number {
-    return capacityOf(this) * WC_SIZE + index * EXTRA.size;
+    return capacityOf(this) * WC_SIZE + uint32(index, "index") * EXTRA.size;
   }
 
   /** The timestamp of the device, in cycles of its clock. */

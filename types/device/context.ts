@@ -7,7 +7,6 @@
 import type { IbvContext, IbvDevice } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
-import { handleAt } from "../../ffi/pointers.ts";
 import { readNative } from "../../ffi/struct.ts";
 import type { Gid, GidEntry } from "../address/gid.ts";
 import type { AbortOptions } from "../core/abortable.ts";
@@ -15,7 +14,13 @@ import { integer, show } from "../core/checks.ts";
 import { checkErrno, checkHandle } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { type AsyncEvent, closeAsyncEvents, iterateEvents } from "./async_events.ts";
-import { describeDevice, type DeviceInfo, deviceName, withDeviceList } from "./device.ts";
+import {
+  describeDevice,
+  describeImported,
+  type DeviceInfo,
+  deviceName,
+  withDeviceList,
+} from "./device.ts";
 import { type DeviceAttr, queryDevice } from "./device_attr.ts";
 import { type DeviceAttrEx, queryDeviceEx } from "./device_attr_ex.ts";
 import { getPkeyIndex, queryGid, queryGidEx, queryGidTable, queryPkey } from "./gid_table.ts";
@@ -86,8 +91,7 @@ export class Context extends NativeResource<IbvContext> {
   static import(cmdFd: number): Context {
     const handle = verbs().ibv_import_device(integer(cmdFd, "cmdFd", 0, 0x7fff_ffff));
     checkHandle("ibv_import_device", `import device (descriptor ${cmdFd})`, handle);
-    const device = readNative(handle!, structs.ibv_context.fields.device);
-    return new Context(handle!, describeDevice(handleAt<IbvDevice>(device)!));
+    return new Context(handle!, describeImported(handle!));
   }
 
   static #openActive(): Context {

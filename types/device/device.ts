@@ -5,13 +5,13 @@
  */
 
 import { errno, errnoName } from "../../ffi/errno.ts";
-import type { IbvDevice } from "../../ffi/handles.ts";
+import type { IbvContext, IbvDevice } from "../../ffi/handles.ts";
 import { enums, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
-import { readCString, readPointers } from "../../ffi/pointers.ts";
+import { handleAt, readCString, readPointers } from "../../ffi/pointers.ts";
 import { readNative } from "../../ffi/struct.ts";
 import { type Members, members } from "../core/enums.ts";
-import { checkHandle } from "../core/errors.ts";
+import { checkHandle, failure } from "../core/errors.ts";
 
 /**
  * Kind of node that a device is (`enum ibv_node_type`).
@@ -105,9 +105,22 @@ export function describeDevice(device: IbvDevice): DeviceInfo {
   };
 }
 
+/** Describes the device of an imported context. The context has no owner yet: it is closed if that fails. */
+export function describeImported(context: IbvContext): DeviceInfo {
+  const device = readNative(context, structs.ibv_context.fields.device);
+  try {
+    return describeDevice(handleAt<IbvDevice>(device)!);
+  } catch (error) {
+    verbs().ibv_close_device(context);
+    throw error;
+  }
+}
+
 /** The name of a device of the list. */
 export function deviceName(device: IbvDevice): string {
-  return readCString(verbs().ibv_get_device_name(device)!);
+  const name = verbs().ibv_get_device_name(device);
+  if (name !== null) return readCString(name);
+  throw failure("ibv_get_device_name", "read name of device", 0);
 }
 
 function swapBytes(value: bigint): bigint {

@@ -8,6 +8,7 @@ import type { IbvContext } from "../../ffi/handles.ts";
 import { constants, enums, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { allocStruct } from "../../ffi/struct.ts";
+import { integer } from "../core/checks.ts";
 import { type Members, members } from "../core/enums.ts";
 import { check } from "../core/errors.ts";
 import { readStruct } from "../core/struct_reader.ts";
@@ -76,6 +77,9 @@ export const PortCapFlags2: Members<typeof enums.ibv_port_cap_flags2, "IBV_PORT_
 /**
  * The number of bytes of an MTU code.
  *
+ * @throws {TypeError} If it is not an integer.
+ * @throws {RangeError} If it is no code.
+ *
  * @example Bytes of a code
  * ```ts
  * import { Mtu, mtuBytes } from "@rdma/ibverbs";
@@ -85,7 +89,7 @@ export const PortCapFlags2: Members<typeof enums.ibv_port_cap_flags2, "IBV_PORT_
  * ```
  */
 export function mtuBytes(mtu: Mtu): number {
-  return 128 << mtu;
+  return 128 << integer(mtu, "mtu", Mtu[256], Mtu[4096]);
 }
 
 /** Attributes of a port (`struct ibv_port_attr`). */

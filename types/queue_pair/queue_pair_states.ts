@@ -15,7 +15,7 @@ import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import type { Resource } from "../core/resource.ts";
 import { registerElement } from "../device/async_events.ts";
 import { checkPort, type Context } from "../device/context.ts";
-import { mtuBytes } from "../device/port.ts";
+import { Mtu, mtuBytes } from "../device/port.ts";
 import { WrOpcode } from "../work/work_request.ts";
 import {
   addressOf,
@@ -142,7 +142,9 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
   /** A datagram is one packet. A longer message would be dropped without an error. */
   #maxMessage(port: number | undefined): number {
     if (this.type !== QpType.UD || port === undefined) return Infinity;
-    return mtuBytes(this.context.queryPort(port).activeMtu);
+    const { activeMtu } = this.context.queryPort(port);
+    // A port that is down may not report an MTU.
+    return Object.values<number>(Mtu).includes(activeMtu) ? mtuBytes(activeMtu) : Infinity;
   }
 
   /**

@@ -18,7 +18,7 @@ import {
 import { nameOf } from "../core/enums.ts";
 import type { Sge } from "../memory/memory_region.ts";
 import type { MemoryWindow } from "../memory/memory_window.ts";
-import type { MwBindInfo } from "../work/mw_bind.ts";
+import { type MwBindInfo, readBinding } from "../work/mw_bind.ts";
 import { checkWrId } from "../work/request_buffer.ts";
 import { beginRequest } from "../work/send_requests.ts";
 import { SendFlags, WrOpcode } from "../work/work_request.ts";
@@ -208,7 +208,9 @@ export class WrBuilder implements Disposable {
    * @param bindInfo What it is bound to.
    */
   bindMw(mw: MemoryWindow, rkey: number, bindInfo: MwBindInfo): this {
-    return this.#begin(WrOpcode.BIND_MW, ({ list }, i) => list.setBindMw(i, mw, rkey, bindInfo));
+    // Code of the caller that runs now may begin other requests.
+    const binding = readBinding(bindInfo);
+    return this.#begin(WrOpcode.BIND_MW, ({ list }, i) => list.setBindMw(i, mw, rkey, binding));
   }
 
   /**

@@ -6,6 +6,8 @@ import {
   Context,
   EventType,
   isQptSupported,
+  Mtu,
+  mtuBytes,
   NodeType,
   PortState,
   QpType,
@@ -65,6 +67,24 @@ Deno.test("Context.import() refuses bad descriptors, and says that the provider 
   const error = assertThrows(() => Context.import(3), VerbsError);
   assertEquals([error.verb, error.notSupported], ["ibv_import_device", true]);
   assertStringIncludes(error.message, "descriptor 3");
+});
+
+Deno.test("Context.import() leaves no context behind when the device has no name", () => {
+  recorder.reset();
+  recorder.fail("ibv_get_device_name", 0);
+  const error = assertThrows(() => Context.import(3), VerbsError);
+  assertEquals(error.verb, "ibv_get_device_name");
+  assertEquals([recorder.live("context"), recorder.violations()], [0, []]);
+});
+
+Deno.test("mtuBytes() refuses what is no code of an MTU", () => {
+  assertEquals(Object.values(Mtu).map(mtuBytes), [256, 512, 1024, 2048, 4096]);
+  for (const mtu of [0, 6, -1, 1024, 2 ** 32]) {
+    assertThrows(() => mtuBytes(mtu as Mtu), RangeError, "mtu");
+  }
+  for (const mtu of [1.5, NaN, "1", null, undefined, 1n]) {
+    assertThrows(() => mtuBytes(mtu as Mtu), TypeError, "mtu");
+  }
 });
 
 Deno.test("Context.recommendGid() chooses from the table of the port", () => {

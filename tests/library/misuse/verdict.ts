@@ -15,9 +15,8 @@ const FORGED = / is (forged|copied|proxy.*|revoked proxy|boxed number)$/;
 
 /**
  * These take no time to check their argument, on the hot path, and reach only memory of JavaScript: any error will do.
- * `mtuBytes` is arithmetic.
  */
-const UNCHECKED = /^(WorkCompletions(Ex)?#(?!at)\w+|mtuBytes|new WorkCompletions(Ex)?):/;
+const UNCHECKED = /^(WorkCompletions(Ex)?#(?!at)\w+|new WorkCompletions(Ex)?):/;
 
 /** What is wrong with an error; nothing if it tells the caller what to do. */
 export function verdict(error: unknown, id = ""): string[] {

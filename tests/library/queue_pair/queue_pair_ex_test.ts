@@ -445,6 +445,40 @@ Deno.test("Code that runs while a builder reads an element changes no other requ
   assertEquals(steps(), []);
 });
 
+Deno.test("Code that runs while WrBuilder.bindMw() reads its attributes changes no other request", () => {
+  using parts = recordEx(RC);
+  const { ex, pd, mr: plain } = parts;
+  const mr = new MemoryRegion(pd, 64, AccessFlags.LOCAL_WRITE | AccessFlags.MW_BIND);
+  const windows = [new MemoryWindow(pd, MwType.TYPE_2), new MemoryWindow(pd, MwType.TYPE_2)];
+  const bindInfo = { mr, mwAccessFlags: 0 };
+  const wr = ex.wrStart();
+  wr.bindMw(windows[0]!, 0x11, {
+    ...bindInfo,
+    get length() {
+      wr.bindMw(windows[1]!, 0x22, bindInfo);
+      return 8;
+    },
+  });
+  assertEquals(wr.length, 2);
+  wr.complete();
+  const binds = recorder.takeOf("ibv_wr_bind_mw");
+  assertEquals(binds.map(({ args }) => [args.mw, args.rkey]), [["mw1", 0x22], ["mw0", 0x11]]);
+  const first = ex.wrStart();
+  let second: WrBuilder | undefined;
+  const replace = {
+    ...bindInfo,
+    get length() {
+      second = ex.wrStart();
+      second.rdmaRead(1, 8).setSge(plain.slice(0, 8));
+      return 8;
+    },
+  };
+  assertThrows(() => first.bindMw(windows[0]!, 0x33, replace), TypeError, "another builder");
+  second!.complete();
+  assertEquals(recorder.takeOf("ibv_wr_bind_mw", "ibv_wr_rdma_read").length, 1);
+  assertEquals(recorder.violations(), []);
+});
+
 Deno.test("new QueuePairEx() refuses what it cannot build with", () => {
   using parts = record(RC);
   const { pd, cq } = parts;

@@ -11,6 +11,8 @@ import {
   WorkCompletions,
 } from "../../../types/completion/work_completions.ts";
 
+import { WorkCompletionsEx } from "../../../types/completion/work_completions_ex.ts";
+
 const { fields, size } = structs.ibv_wc;
 
 /** Writes completions with these `wrId` as a poll does. */
@@ -117,4 +119,21 @@ Deno.test("Backlog gives out completions in the order in which they came", () =>
   assertEquals(backlog.moveTo(batch, 4), 2);
   assertEquals([...batch].map(({ wrId }) => wrId), [6n, 7n]);
   assertEquals(backlog.length, 0);
+});
+
+Deno.test("WorkCompletions reads nothing at an index that is not a whole number", () => {
+  const readers = Object.getOwnPropertyNames(WorkCompletionsEx.prototype).concat(
+    Object.getOwnPropertyNames(WorkCompletions.prototype),
+  ).filter((name) => !["constructor", "length", "at"].includes(name));
+  assertEquals(readers.length, 21);
+  const batch = new WorkCompletionsEx(4) as unknown as Record<string, (index: unknown) => unknown>;
+  for (const name of readers) {
+    for (const index of [0.5, NaN, 1e-9, "1", undefined, null, 1n]) {
+      assertThrows(() => batch[name]!(index), TypeError, "index");
+    }
+    for (const index of [-1, 2 ** 32, 2 ** 32 - 1]) {
+      assertThrows(() => batch[name]!(index), RangeError);
+    }
+    batch[name]!(3);
+  }
 });
