@@ -4,31 +4,43 @@
  * @module
  */
 
-import { parseArgs } from "@std/cli/parse-args";
 import { compileC } from "../tests/c/compile.ts";
 import { runInGuest } from "../tools/guest/run.ts";
+import { oneOf, positive, readOptions, text } from "../tools/host/options.ts";
 import { ensurePackages, type Need } from "../tools/host/packages.ts";
 import { inProject, out } from "../tools/host/paths.ts";
 import { main, SetupError } from "../tools/host/report.ts";
-import type { Result } from "./measurement.ts";
-import { plot } from "./plot.ts";
-import { ROWS } from "./rows.ts";
-import { type Figure, measureSetUp } from "./set_up.ts";
-import type { StageOptions } from "./stage.ts";
-import { setUpTable, table } from "./table.ts";
+import { record } from "./record.ts";
+import { ROWS } from "./rows/all.ts";
+import { RXE_NEEDS, RXE_PROGRAMS } from "./rows/rxe.ts";
+import type { Program, Stage } from "./rows/types.ts";
+import type { StageOptions, StageOutput } from "./stage.ts";
+import { table } from "./table.ts";
 
-const HELP = `Compares the library with C and with pyverbs on the same work, in alternating rounds.
-A complete run is recorded in bench/results.json and drawn in bench/results.svg.
+const HELP = `Compares the library with C and with pyverbs on the same work, in paired rounds.
+A complete run is recorded in bench/results.json and bench/*.svg, and shown in README.md.
 
   deno task bench -- [OPTIONS]
 
-  --stage 1|2    only call overhead, on this host with a provider that does nothing (1),
-                 or only work on soft-RoCE, in the guest (2)
-  --rounds N     rounds of each contender; 9
-  --quick        short rounds, and 3 of them
-  --row NAME     only one row, by its name in bench/rows.ts
+  --stage STAGE  only call overhead, on this host with a provider that does nothing (native),
+                 only work on soft-RoCE, in the guest (rxe), or only starts of programs (cold)
+  --row NAME     only one row, by its name in bench/rows/
+  --rounds N     rounds of each row; fewer than 6 have no verdict
+  --quick        6 short rounds; nothing is recorded
+  --report       measures nothing: writes what is recorded into README.md again
   --help         show this text
 `;
+
+const OPTIONS = {
+  help: "flag",
+  quick: "flag",
+  report: "flag",
+  row: text,
+  rounds: positive,
+  stage: oneOf("native", "rxe", "cold"),
+} as const;
+
+const STAGES: readonly Stage[] = ["native", "rxe", "cold"];
 
 const reason = "the same work in C is compiled here";
 const NEEDS: Need[] = [
@@ -43,89 +55,60 @@ const NEEDS: Need[] = [
   { package: "ibverbs-utils", file: "/usr/bin/ibv_ud_pingpong", reason: "a contender" },
 ];
 
+const PROGRAMS: Readonly<Record<string, Program>> = {
+  contender: { source: "c/contender.c", flags: ["-libverbs"] },
+  provider: { source: "c/provider.c", flags: ["-shared", "-fPIC"] },
+};
+
 // Far above what the rows take where the guest is emulated.
 const GUEST_SECONDS = 1200;
 
 await main(async () => {
-  const flags = parseArgs(Deno.args[0] === "--" ? Deno.args.slice(1) : Deno.args, {
-    boolean: ["help", "quick"],
-    string: ["row", "rounds", "stage"],
-    unknown: (argument) => {
-      throw new SetupError(`unknown argument ${argument}; see --help`);
-    },
-  });
-  if (flags.help) {
+  const { options, operands } = readOptions(Deno.args, OPTIONS);
+  if (options.help) {
     console.log(HELP);
     return 0;
   }
-  const rounds = Number(flags.rounds ?? (flags.quick ? 3 : 9));
-  const stages = stagesOf(flags.stage, flags.row);
-  if (!Number.isInteger(rounds) || rounds < 1) {
-    throw new SetupError("--rounds takes a number from 1");
+  if (operands.length > 0) throw new SetupError(`unknown argument ${operands[0]}; see --help`);
+  const { row, stage, quick = false, rounds } = options;
+  if (row !== undefined && !ROWS.some(({ id }) => id === row)) {
+    throw new SetupError(`--row takes one of ${ROWS.map(({ id }) => id).join(", ")}`);
   }
-  await ensurePackages(NEEDS);
+  await ensurePackages([...NEEDS, ...RXE_NEEDS]);
   await Deno.mkdir(out, { recursive: true });
-  const results: Result[] = [];
-  for (const stage of stages) {
-    results.push(...await measure(stage, rounds, flags.quick, flags.row));
+  const outputs = new Map<Stage, StageOutput>();
+  for (const each of STAGES.filter((each) => (stage ?? each) === each)) {
+    const rows = ROWS.filter((candidate) => candidate.stage === each)
+      .map(({ id }) => id).filter((id) => (row ?? id) === id);
+    if (rows.length > 0) outputs.set(each, await measure({ stage: each, quick, rows, rounds }));
   }
-  console.log(table(results));
-  if (stages.length === 2) {
-    const setUp = await measureSetUp(rounds);
-    console.log(`\n${setUpTable(setUp)}`);
-    if (!flags.quick) await record(rounds, results, setUp);
-  }
+  console.log(table([...outputs.values()].flatMap(({ results }) => results)));
+  const complete = row === undefined && stage === undefined && !quick;
+  if (complete) await record(outputs);
   return 0;
 });
 
-async function record(rounds: number, results: Result[], setUp: Figure[]): Promise<void> {
-  const processor = Deno.readTextFileSync("/proc/cpuinfo").match(/^model name\s*: (.*)$/m)?.[1];
-  const recorded = { date: new Date(), deno: Deno.version.deno, processor, rounds, results, setUp };
-  await Deno.writeTextFile(
-    inProject("bench/results.json"),
-    `${JSON.stringify(recorded, null, 2)}\n`,
-  );
-  await Deno.writeTextFile(inProject("bench/results.svg"), plot(results));
-}
-
-function stagesOf(stage: string | undefined, row: string | undefined): readonly (1 | 2)[] {
-  if (row === undefined) return stage === undefined ? [1, 2] : [parseStage(stage)];
-  const chosen = ROWS.find(({ id }) => id === row);
-  if (chosen === undefined) {
-    throw new SetupError(`--row takes one of ${ROWS.map(({ id }) => id).join(", ")}`);
-  }
-  return [chosen.stage];
-}
-
-function parseStage(text: string): 1 | 2 {
-  if (text === "1") return 1;
-  if (text === "2") return 2;
-  throw new SetupError(`--stage takes 1 or 2, not "${text}"`);
-}
-
 async function measure(
-  stage: 1 | 2,
-  rounds: number,
-  quick: boolean,
-  row: string | undefined,
-): Promise<Result[]> {
+  options: Omit<StageOptions, "programs" | "output">,
+): Promise<StageOutput> {
+  const { stage } = options;
   const output = `${out}/bench-${stage}.json`;
-  const options: StageOptions = {
-    stage,
-    rounds,
-    quick,
-    row,
-    milliseconds: quick ? 50 : 200,
-    patience: stage === 2 ? 2500 : 250,
-    contender: await compileC("../../bench/c/contender.c", ["-libverbs"]),
-    pinger: await compileC("../../bench/c/pinger.c", ["-libverbs"]),
-    provider: await compileC("../../bench/c/provider.c", ["-shared", "-fPIC"]),
-    output,
-  };
-  const command = ["run", "-A", "--no-check", inProject("bench/stage.ts"), JSON.stringify(options)];
-  const status = stage === 1
-    ? (await new Deno.Command(Deno.execPath(), { args: command }).spawn().status).code
-    : await runInGuest(["deno", ...command], { timeout: GUEST_SECONDS });
+  const programs = await compile(stage === "rxe" ? { ...PROGRAMS, ...RXE_PROGRAMS } : PROGRAMS);
+  const argument = JSON.stringify({ ...options, programs, output } satisfies StageOptions);
+  const command = ["run", "-A", "--no-check", inProject("bench/stage.ts"), argument];
+  const status = stage === "rxe"
+    ? await runInGuest(["deno", ...command], { timeout: GUEST_SECONDS })
+    : (await new Deno.Command(Deno.execPath(), { args: command }).spawn().status).code;
   if (status !== 0) throw new SetupError(`stage ${stage} failed with status ${status}`);
   return JSON.parse(await Deno.readTextFile(output));
+}
+
+async function compile(
+  programs: Readonly<Record<string, Program>>,
+): Promise<Record<string, string>> {
+  const compiled: Record<string, string> = {};
+  for (const [name, { source, flags }] of Object.entries(programs)) {
+    compiled[name] = await compileC(`../../bench/${source}`, flags);
+  }
+  return compiled;
 }

@@ -1,32 +1,36 @@
-/** Rounds of measurement and what they come to. */
+/** What rounds of measurement come to. */
 
-/** One contender's measurements of one row, in the row's unit. */
-export interface Measurement {
-  /** The middle one. */
-  readonly median: number;
-  /** The smallest. */
-  readonly min: number;
-  /** The largest. */
-  readonly max: number;
+/** What one round of one contender came to. */
+export interface Sample {
+  /** The measured value, in the unit of the row: nanoseconds of one operation if the row names none. */
+  readonly value: number;
+  /** More figures of the same round by name, such as percentiles; `retries` and `lost` count messages. */
+  readonly [figure: string]: number;
 }
 
-/** Measurements of a row, by contender. */
-export type Measurements = Readonly<Record<string, Measurement>>;
+/** The samples of one round, by contender. They were taken one after the other, so they can be compared. */
+export type Round = Readonly<Record<string, Sample>>;
 
-/** A row's outcome as it is written to the results. */
+/** A row's outcome, as it is written to the results. */
 export interface Result {
   /** The row's name. */
   readonly id: string;
-  /** What each contender took. */
-  readonly measurements: Measurements;
+  /** All rounds. */
+  readonly rounds: readonly Round[];
 }
 
-/** Sums up rounds. */
-export function summarize(samples: readonly number[]): Measurement {
-  const sorted = samples.toSorted((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  const median = sorted.length % 2 === 1
-    ? sorted[middle]!
-    : (sorted[middle - 1]! + sorted[middle]!) / 2;
-  return { median, min: sorted[0]!, max: sorted.at(-1)! };
+/** The values of one contender, or of one of its figures, in the order of the rounds. */
+export function valuesOf(result: Result, who: string, figure: string = "value"): number[] {
+  return result.rounds.map((round) => figureOf(round, who, figure));
+}
+
+/**
+ * One figure of a round.
+ *
+ * @throws {Error} If the contender did not measure it.
+ */
+export function figureOf(round: Round, who: string, figure: string = "value"): number {
+  const value = round[who]?.[figure];
+  if (value === undefined) throw new Error(`Cannot compare: ${who} did not measure ${figure}`);
+  return value;
 }

@@ -1,7 +1,9 @@
 /** Results as bars, for the README: time of one operation, on a logarithmic scale. */
 
-import type { Result } from "./measurement.ts";
-import { type Row, ROWS } from "./rows.ts";
+import { type Result, valuesOf } from "./measurement.ts";
+import { ROWS } from "./rows/all.ts";
+import type { Row } from "./rows/types.ts";
+import { median } from "./statistics.ts";
 import { duration } from "./table.ts";
 
 const WIDTH = 880;
@@ -15,6 +17,12 @@ const TOP = 64;
 const FIRST = -1;
 const LAST = 6.2;
 const TICKS = ["0.1 ns", "1 ns", "10 ns", "100 ns", "1 us", "10 us", "100 us", "1 ms"];
+
+const STAGES = [
+  ["native", "With a provider that does nothing"],
+  ["rxe", "On soft-RoCE, in the guest"],
+  ["cold", "From the start of the process"],
+] as const;
 
 /** Who is shown, and in which of the colours below. */
 const CONTENDERS = ["C", "Deno", "pyverbs"];
@@ -33,14 +41,13 @@ line { stroke: #8c959f; stroke-opacity: 0.35 }
 export function plot(results: readonly Result[]): string {
   const parts: string[] = [];
   let y = TOP;
-  for (const stage of [1, 2] as const) {
-    const title = stage === 1 ? "With a provider that does nothing" : "On soft-RoCE, in the guest";
+  for (const [stage, title] of STAGES) {
     parts.push(text(title, 16, y + BAR, "title"));
     y += BAR + GROUP_GAP;
     for (const row of ROWS.filter((row) => row.stage === stage && row.unit === undefined)) {
       const result = results.find(({ id }) => id === row.id);
       if (result === undefined) continue;
-      const bars = CONTENDERS.filter((who) => who in result.measurements);
+      const bars = CONTENDERS.filter((who) => row.entries.some((entry) => entry.who === who));
       parts.push(group(row, result, bars, y));
       y += bars.length * (BAR + GAP) + GROUP_GAP;
     }
@@ -56,18 +63,18 @@ export function plot(results: readonly Result[]): string {
   ].join("\n");
 }
 
-function group(row: Row, { measurements }: Result, bars: readonly string[], y: number): string {
+function group(row: Row, result: Result, bars: readonly string[], y: number): string {
   const middle = y + (bars.length * (BAR + GAP) - GAP) / 2 + 4;
   const parts = [text(row.title, LEFT - 12, middle, "", "end")];
   for (const [i, who] of bars.entries()) {
-    const { median } = measurements[who]!;
+    const value = median(valuesOf(result, who));
     const top = y + i * (BAR + GAP);
-    const end = position(median);
+    const end = position(value);
     parts.push(
       `<rect class="${who}" x="${LEFT}" y="${top}" width="${
         round(end - LEFT)
       }" height="${BAR}" rx="2"/>`,
-      text(duration(median), end + 6, top + BAR - 2, "small"),
+      text(duration(value), end + 6, top + BAR - 2, "small"),
     );
   }
   return parts.join("\n");

@@ -1,4 +1,11 @@
-/** A contender's process: reads "ROW COUNT PARTS", answers with a number. */
+/** The processes of contenders. */
+
+import type { Sample } from "./measurement.ts";
+
+/**
+ * A contender's process. It reads lines "ROUND COUNT PARTS" and answers each with a line: the value, then any other
+ * figures as "NAME=NUMBER". A process that cannot measure ends.
+ */
 export class Contender implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
   readonly #input: WritableStreamDefaultWriter<Uint8Array>;
@@ -16,34 +23,51 @@ export class Contender implements AsyncDisposable {
   }
 
   /** Has it run a round of so many parts. */
-  async ask(round: string, count: number, parts: number): Promise<number> {
+  async ask(round: string, count: number, parts: number): Promise<Sample> {
     await this.tell(round, count, parts);
-    return await this.answer();
+    return await this.answer(round);
   }
 
   /** Starts a round. */
   async tell(round: string, count: number, parts: number): Promise<void> {
-    await this.#input.write(new TextEncoder().encode(`${round} ${count} ${parts}\n`));
+    try {
+      await this.#input.write(new TextEncoder().encode(`${round} ${count} ${parts}\n`));
+    } catch (cause) {
+      throw new Error(`Cannot measure ${round}: contender ${this.#name} has ended`, { cause });
+    }
   }
 
-  /** The next number it says. */
-  async answer(): Promise<number> {
+  /** The next thing it says. */
+  async answer(round: string): Promise<Sample> {
     using _limit = killLater(this.#child);
     const { value, done } = await this.#lines.next();
-    const number = Number(value);
-    if (done || !Number.isFinite(number)) {
-      throw new Error(
-        `Cannot measure: contender ${this.#name} ${done ? "ended" : `said ${value}`}`,
-      );
-    }
-    return number;
+    const sample = done ? undefined : parseSample(value);
+    if (sample !== undefined) return sample;
+    const what = done ? `ended with status ${(await this.#child.status).code}` : `said "${value}"`;
+    throw new Error(`Cannot measure ${round}: contender ${this.#name} ${what}`);
   }
 
   /** Ends it. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#input.close();
+    // It may have ended by itself, which its answer has told.
+    await this.#input.close().catch(() => {});
     await this.#child.status;
   }
+}
+
+/** What a line of a contender says; undefined if it is not a measurement. */
+export function parseSample(line: string): Sample | undefined {
+  const [value = "", ...others] = line.trim().split(" ");
+  const figures = others.map((word) => word.split("="));
+  const numbers = [["value", value], ...figures].map(([name, text]) => [name, toNumber(text)]);
+  if (numbers.some(([, number]) => Number.isNaN(number))) return undefined;
+  return Object.fromEntries(numbers);
+}
+
+/** A number from 0: what is less was not measured. */
+function toNumber(text: string | undefined): number {
+  const number = text === undefined || text === "" ? NaN : Number(text);
+  return number >= 0 && number < Infinity ? number : NaN;
 }
 
 const LIMIT_SECONDS = 120;

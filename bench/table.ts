@@ -1,87 +1,115 @@
 /** Results as an aligned table. */
 
-import type { Measurement, Measurements, Result } from "./measurement.ts";
-import { type Row, ROWS } from "./rows.ts";
-import type { Figure } from "./set_up.ts";
+import { type Result, valuesOf } from "./measurement.ts";
+import { ROWS } from "./rows/all.ts";
+import type { Row } from "./rows/types.ts";
+import { type Interval, interval, median } from "./statistics.ts";
+import { judge, type Verdict } from "./verdict.ts";
 
-/** A goal and what was reached. */
-export interface Verdict {
-  readonly text: string;
-  readonly measured: string;
-  readonly met: boolean;
-}
-
-/** Judges a row. */
-export function judge(row: Row, results: readonly Result[]): Verdict[] {
-  const all = new Map(results.map(({ id, measurements }) => [id, measurements]));
-  return row.goals.map((goal) => {
-    const value = goal.value(all.get(row.id)!, all);
-    const met = goal.atLeast ? value >= goal.limit : value <= goal.limit;
-    return { text: goal.text, measured: `${digits(value)}${goal.unit}`, met };
-  });
-}
+const HEAD = ["work", "contender", "median", "min", "max", "x C", "goal", "measured", "", "notes"];
+const RIGHT = [2, 3, 4, 5, 7];
+const FIGURES = HEAD.slice(1, 6);
 
 /** The table of all rows that were measured. */
 export function table(results: readonly Result[]): string {
-  const cells = [["work", "contender", "median", "min", "max", "x C", "target", "measured", ""]];
-  for (const { id, measurements } of results) {
-    const row = ROWS.find((row) => row.id === id)!;
-    cells.push(...lines(row, measurements, judge(row, results)));
-  }
-  return align(cells, [2, 3, 4, 5, 7]);
+  const lines = results.flatMap((result) => {
+    const row = ROWS.find(({ id }) => id === result.id);
+    return row === undefined ? [] : linesOf(row, result);
+  });
+  return align([HEAD, ...lines], RIGHT);
 }
 
-function lines(row: Row, measurements: Measurements, verdicts: Verdict[]): string[][] {
-  const contenders = Object.entries(measurements);
-  const count = Math.max(verdicts.length, contenders.length);
-  return Array.from({ length: count }, (_, i) => {
-    const title = i === 0 ? row.title : "";
-    const verdict = verdicts[i];
-    return [
-      title,
-      ...(contenders[i]
-        ? contenderCells(contenders[i], measurements["C"], row.unit)
-        : Array(5).fill("")),
-      verdict?.text ?? "",
-      verdict?.measured ?? "",
-      verdict === undefined ? "" : verdict.met ? "met" : "MISSED",
-    ];
+function linesOf(row: Row, result: Result): string[][] {
+  const verdicts = row.goals.map((goal) => judge(goal, result));
+  const figures = row.entries.flatMap(({ who }) => figureLines(row, result, who));
+  const count = Math.max(figures.length, verdicts.length);
+  return Array.from({ length: count }, (_, i) => [
+    i === 0 ? row.title : "",
+    ...figures[i] ?? FIGURES.map(() => ""),
+    ...verdictCells(verdicts[i]),
+    i === 0 ? notes(result) : "",
+  ]);
+}
+
+/** A line for the value and one for each further figure. */
+function figureLines(row: Row, result: Result, who: string): string[][] {
+  return figuresOf(result, who).map((figure) => {
+    const values = valuesOf(result, who, figure);
+    const shown = [median(values), Math.min(...values), Math.max(...values)];
+    const name = figure === "value" ? who : `${who} ${figure}`;
+    return [name, ...shown.map((value) => show(value, row.unit)), ratio(row, result, who, figure)];
   });
 }
 
-function contenderCells(
-  [who, { median, min, max }]: [string, Measurement],
-  c: Measurement | undefined,
-  unit: Row["unit"],
-): string[] {
-  const show = unit === "bytes" ? bytes : duration;
-  const ratio = c === undefined ? "" : digits(median / c.median);
-  return [who, show(median), show(min), show(max), ratio];
+/** Counted messages are notes. */
+const COUNTS = ["retries", "lost"];
+
+/** The figures that a contender has. */
+export function figuresOf(result: Result, who: string): string[] {
+  return Object.keys(result.rounds[0]?.[who] ?? {}).filter((name) => !COUNTS.includes(name));
 }
 
-/** The figures of the set-up. */
-export function setUpTable(figures: readonly Figure[]): string {
-  const head = ["set-up", "target", "measured", ""];
-  return align([
-    head,
-    ...figures.map(({ title, value, unit, limit }) => [
-      title,
-      `at most ${limit} ${unit}`,
-      `${digits(value)} ${unit}`,
-      value <= limit ? "met" : "MISSED",
-    ]),
-  ], [2]);
+/** How a contender compares with the row's reference, with the interval. */
+function ratio(row: Row, result: Result, who: string, figure: string): string {
+  const compared = ratioOf(row, result, who, figure);
+  return compared === undefined ? "" : showInterval(compared);
+}
+
+/** The interval of a contender's ratio to the row's reference; undefined if there is none. */
+export function ratioOf(
+  row: Row,
+  result: Result,
+  who: string,
+  figure: string = "value",
+): Interval | undefined {
+  const reference = row.reference ?? "C";
+  if (who === reference || !figuresOf(result, reference).includes(figure)) return undefined;
+  const others = valuesOf(result, reference, figure);
+  if (others.includes(0)) return undefined;
+  return interval(valuesOf(result, who, figure).map((value, i) => value / others[i]!));
+}
+
+function verdictCells(verdict: Verdict | undefined): string[] {
+  if (verdict === undefined) return ["", "", ""];
+  const { goal, measured, outcome } = verdict;
+  const shown = `${showInterval(measured)} ${goal.unit}`;
+  return [goal.text, shown, outcome === "missed" ? "MISSED" : outcome];
+}
+
+/** Retries and losses, added up for each contender. */
+function notes(result: Result): string {
+  const counted = Object.keys(result.rounds[0] ?? {}).flatMap((who) =>
+    COUNTS.map((figure) => {
+      const sum = result.rounds.reduce((sum, round) => sum + (round[who]?.[figure] ?? 0), 0);
+      return sum === 0 ? "" : `${who}: ${sum} ${figure}`;
+    })
+  );
+  return counted.filter((note) => note !== "").join(", ");
+}
+
+/** A median and its interval. */
+export function showInterval({ median, low, high }: Interval): string {
+  return `${digits(median)} [${digits(low)}, ${digits(high)}]`;
+}
+
+/** A value in the unit of its row. */
+export function show(value: number, unit: Row["unit"]): string {
+  if (unit === undefined) return duration(value);
+  if (unit === "bytes") return bytes(value);
+  if (unit === "bytes/s") return `${bytes(value)}/s`;
+  return unit === "%" ? `${digits(value)} %` : digits(value);
 }
 
 function bytes(count: number): string {
-  return `${digits(count / 1e3)} kB`;
+  return count >= 1e6 ? `${digits(count / 1e6)} MB` : `${digits(count / 1e3)} kB`;
 }
 
 /** Nanoseconds in a fitting unit. */
 export function duration(nanoseconds: number): string {
   if (nanoseconds < 1e3) return `${digits(nanoseconds)} ns`;
   if (nanoseconds < 1e6) return `${digits(nanoseconds / 1e3)} us`;
-  return `${digits(nanoseconds / 1e6)} ms`;
+  if (nanoseconds < 1e9) return `${digits(nanoseconds / 1e6)} ms`;
+  return `${digits(nanoseconds / 1e9)} s`;
 }
 
 /** Three significant digits, no exponent. */

@@ -1,0 +1,33 @@
+/** How much of everything is measured: the same for all contenders of a stage. */
+
+import type { Stage } from "./rows/types.ts";
+
+/** The extent of a stage. */
+export interface Method {
+  /** Rounds of each row. */
+  readonly rounds: number;
+  /** The time of a round's parts together. */
+  readonly milliseconds: number;
+  /** Parts of a round. The middle one counts, so an interruption does not. */
+  readonly parts: number;
+  /** The warm-up ends if a contender has not become 5 % faster for so many milliseconds. */
+  readonly patience: number;
+  /** Whether each round has new processes: no round depends on what was measured before. */
+  readonly fresh: boolean;
+}
+
+// An emulated processor needs seconds to start a contender and for each step of V8's compilers.
+const METHODS: Readonly<Record<Stage, Method>> = {
+  native: { rounds: 9, milliseconds: 80, parts: 20, patience: 150, fresh: true },
+  rxe: { rounds: 9, milliseconds: 200, parts: 50, patience: 1500, fresh: false },
+  cold: { rounds: 15, milliseconds: 0, parts: 1, patience: 0, fresh: true },
+};
+
+/** Fewer and shorter rounds, which still have an interval. */
+const QUICK = { rounds: 6, milliseconds: 40, patience: 80 };
+
+/** The method of a stage. */
+export function methodOf(stage: Stage, quick: boolean, rounds?: number): Method {
+  const method = { ...METHODS[stage], ...quick ? QUICK : {} };
+  return rounds === undefined ? method : { ...method, rounds };
+}

@@ -1,0 +1,56 @@
+/** Medians, and the intervals in which they lie. */
+
+/** An interval in which the median of a distribution lies, made from a few samples of it. */
+export interface Interval {
+  /** The middle sample, or the mean of the two in the middle. */
+  readonly median: number;
+  readonly low: number;
+  readonly high: number;
+  /** The probability that the interval has the median of the distribution. */
+  readonly coverage: number;
+}
+
+/** The probability that intervals shall have. */
+export const CONFIDENCE = 0.95;
+
+/** Fewer samples have no interval of that probability. */
+export const MIN_ROUNDS = 6;
+
+/** The middle one of some values. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
+
+/**
+ * The interval of the median by order statistics, which assume nothing of the distribution. From the smallest and the
+ * largest sample it goes inwards, as far as the probability stays at {@linkcode CONFIDENCE}.
+ *
+ * @throws {RangeError} If there is no sample, or one is not a finite number.
+ */
+export function interval(values: readonly number[]): Interval {
+  if (values.length === 0) throw new RangeError("Cannot sum up rounds: there are none");
+  const wrong = values.find((value) => !Number.isFinite(value));
+  if (wrong !== undefined) throw new RangeError(`Cannot sum up rounds: one came to ${wrong}`);
+  const sorted = values.toSorted((a, b) => a - b);
+  let skipped = 0;
+  while (coverage(sorted.length, skipped + 1) >= CONFIDENCE) skipped++;
+  return {
+    median: median(sorted),
+    low: sorted[skipped]!,
+    high: sorted[sorted.length - 1 - skipped]!,
+    coverage: coverage(sorted.length, skipped),
+  };
+}
+
+/** The median is outside if `skipped` samples or fewer lie on one side of it. Each side has half of the probability. */
+function coverage(count: number, skipped: number): number {
+  let outside = 0;
+  let ways = 1;
+  for (let i = 0; i <= skipped; i++) {
+    outside += ways / 2 ** count;
+    ways = ways * (count - i) / (i + 1);
+  }
+  return Math.max(0, 1 - 2 * outside);
+}
