@@ -5,12 +5,15 @@
  * @module
  */
 
-import { bindNonblocking, bindVerb, type Functions, isNative, lazily } from "./library/bind.ts";
+import { lazily } from "./lazily.ts";
+import { libc } from "./libc.ts";
+import { bindNonblocking, bindVerb, type Functions, isNative } from "./library/bind.ts";
 import type { Calls, Outcome } from "./library/calls.ts";
 import { libraryPath } from "./library/discovery.ts";
 import { environment } from "./library/environment.ts";
 import { fastCalls } from "./library/fast.ts";
 import { slowCalls } from "./library/slow.ts";
+import type { AnyFunction } from "./table/native.ts";
 import type { AnyRow, NativeRow } from "./table/row.ts";
 import { ThunksUnavailable } from "./thunks/mod.ts";
 import { rows, type Verbs } from "./verbs.ts";
@@ -66,7 +69,7 @@ export function nonblocking(): NonblockingVerbs {
 }
 
 function makeVerbs(): Verbs {
-  const functions: Functions = lazily<AnyRow>(
+  const functions: Functions = lazily<AnyRow, AnyFunction>(
     rows,
     (name, row) => bindVerb(calls, functions, name, row),
   );
@@ -82,10 +85,11 @@ function makeNonblockingVerbs(): NonblockingVerbs {
 }
 
 /**
- * Opens the library and binds every verb now, where it must not happen later: in tests that look for resources left open,
- * or before code that must not wait.
+ * Opens the library and binds every verb and every function of the C library now, where it must not happen later: in
+ * tests that look for resources left open, or before code that must not wait.
  */
 export function bindAll(): void {
+  Object.values(libc());
   Object.values(verbs());
   Object.values(nonblocking());
 }

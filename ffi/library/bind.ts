@@ -20,29 +20,6 @@ export function isNative(row: AnyRow): row is NativeRow {
   return "parameters" in row;
 }
 
-/**
- * An object that holds a function for each row. A function is made when it is first read, and is a plain property from
- * then on.
- */
-export function lazily<R>(
-  rows: Readonly<Record<string, R>>,
-  make: (name: string, row: R) => AnyFunction,
-): Functions {
-  const functions: Record<string, AnyFunction> = {};
-  for (const [name, row] of Object.entries(rows)) {
-    Object.defineProperty(functions, name, {
-      configurable: true,
-      enumerable: true,
-      get: () => {
-        const value = make(name, row);
-        Object.defineProperty(functions, name, { value });
-        return value;
-      },
-    });
-  }
-  return functions;
-}
-
 /** Makes the function of a verb. The library is opened only if the verb has a native function. */
 export function bindVerb(
   calls: () => Calls,

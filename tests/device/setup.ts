@@ -5,7 +5,6 @@
 
 import { assertEquals } from "@std/assert";
 import { bindAll } from "../../ffi/library.ts";
-import { libc } from "../../ffi/libc.ts";
 import {
   AccessFlags,
   type AhAttrInit,
@@ -24,7 +23,6 @@ import { resourceCounts } from "./resource_counts.ts";
 export { type ResourceCounts, resourceCounts } from "./resource_counts.ts";
 
 bindAll();
-libc();
 
 const SYSFS = "/sys/class/infiniband";
 /** Only reached by what fails; emulated guests are slow. */

@@ -127,8 +127,9 @@ export interface Written<T> {
 export class AttributeCodec<T extends object, R extends object = T> {
   readonly #layout: keyof Structs;
   readonly #what: string;
-  readonly #entries: readonly Entry[];
+  readonly #rules: Readonly<Record<string, AnyRule>>;
   readonly #names: readonly (keyof T & string)[];
+  #entries: readonly Entry[] | undefined;
 
   /**
    * Makes the codec of a struct.
@@ -140,11 +141,8 @@ export class AttributeCodec<T extends object, R extends object = T> {
   constructor(layout: keyof Structs, what: string, rules: Rules<T>) {
     this.#layout = layout;
     this.#what = what;
-    const fields: Readonly<Record<string, Field>> = structs[layout].fields;
-    this.#entries = Object.entries<AnyRule>(rules as Record<string, AnyRule>).map(
-      ([name, rule]) => ({ name, rule, field: placed(fieldOf(fields, layout, name, rule), rule) }),
-    );
-    this.#names = this.#entries.map(({ name }) => name as keyof T & string);
+    this.#rules = rules as Record<string, AnyRule>;
+    this.#names = Object.keys(rules) as (keyof T & string)[];
   }
 
   /** The size of the struct in bytes. */
@@ -164,6 +162,20 @@ export class AttributeCodec<T extends object, R extends object = T> {
     return { view, ...written };
   }
 
+  /** The rules with their fields. Few programs use all codecs, so the first use of each one finds its fields. */
+  #placed(): readonly Entry[] {
+    if (this.#entries === undefined) {
+      const layout = this.#layout;
+      const { fields } = structs[layout];
+      this.#entries = Object.entries(this.#rules).map(([name, rule]) => ({
+        name,
+        rule,
+        field: placed(fieldOf(fields, layout, name, rule), rule),
+      }));
+    }
+    return this.#entries;
+  }
+
   /** {@linkcode AttributeCodec.write} into a struct at a byte offset of a view. The struct must be zeroed. */
   writeTo(
     view: DataView<ArrayBuffer>,
@@ -173,7 +185,7 @@ export class AttributeCodec<T extends object, R extends object = T> {
     const given = snapshot(attributes, this.#what, this.#names) as Record<string, unknown>;
     const resources: [number, NativeResource][] = [];
     let mask = 0;
-    for (const { name, rule, field } of this.#entries) {
+    for (const { name, rule, field } of this.#placed()) {
       if (given[name] === null) {
         throw new TypeError(`Cannot use ${name} null: leave it out instead`);
       }
@@ -200,7 +212,7 @@ export class AttributeCodec<T extends object, R extends object = T> {
   /** Reads a struct that starts at a byte offset of a view. Verbs objects and other pointers are left out. */
   read(view: DataView<ArrayBuffer>, base = 0): R {
     const attributes: Record<string, unknown> = {};
-    for (const { name, rule, field } of this.#entries) {
+    for (const { name, rule, field } of this.#placed()) {
       if (field === undefined || rule.resource || rule.other) continue;
       attributes[name] = readValue(view, base, field, rule);
     }

@@ -16,10 +16,11 @@ export function members<E extends object, const Prefix extends string>(
   values: E,
   prefix: Prefix,
 ): Members<E, Prefix> {
-  const entries = Object.entries(values).filter(([name]) => name.startsWith(prefix));
-  return Object.freeze(
-    Object.fromEntries(entries.map(([name, value]) => [name.slice(prefix.length), value])),
-  ) as Members<E, Prefix>;
+  const found: Record<string, unknown> = {};
+  for (const name in values) {
+    if (name.startsWith(prefix)) found[name.slice(prefix.length)] = values[name];
+  }
+  return Object.freeze(found) as Members<E, Prefix>;
 }
 
 /**

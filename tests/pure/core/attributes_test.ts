@@ -138,5 +138,6 @@ Deno.test("AttributeCodec.write() takes handles last, and only of open objects o
 
 Deno.test("AttributeCodec says which struct lacks a field", () => {
   const wrong = { nothing: {} } as never;
-  assertThrows(() => codecOf("ibv_wq_init_attr", "x", wrong), Error, '"nothing" in struct ibv_wq');
+  const codec = codecOf("ibv_wq_init_attr", "x", wrong);
+  assertThrows(() => codec.write({}), Error, '"nothing" in struct ibv_wq');
 });
