@@ -1216,6 +1216,14 @@ export interface Structs {
   }>;
 }
 
+/** How structs differ on another architecture. */
+export type Differences = {
+  readonly [Tag in keyof Structs]?: {
+    readonly size: number;
+    readonly fields: Partial<Structs[Tag]["fields"]>;
+  };
+};
+
 /** Every named enum, by its tag in C. */
 export interface Enums {
   /** `enum ibv_flow_action_esp_keymat` */

@@ -101,7 +101,7 @@ Deno.test("findFaults() says what is and what should be when a number is wrong",
 
 Deno.test("findFaults() shows the line when an entry is missing", async () => {
   const lines = texts.values.split("\n");
-  const missing = lines.findIndex((line) => line.trim().startsWith("dlid_path_bits "));
+  const missing = lines.findIndex((line) => line.trim().startsWith("dlid_path_bits:"));
   const [line] = lines.splice(missing, 1);
   const faults = await findFaults(TABLE, { ...texts, values: lines.join("\n") });
   assertEquals(faults.length, 1);
