@@ -11,10 +11,24 @@ type AnyFunction = (...args: any[]) => any;
 
 const rows = new Map((await bindings()).map(({ verb, row }) => [verb, row]));
 const project = new URL("../", import.meta.url).href;
-const called = new Map<string, Set<Place>>();
+
+/** What the tests of a file have done. */
+interface Seen {
+  readonly called: Map<string, Set<Place>>;
+  readonly opened: Set<Place>;
+}
+
+const files = new Map<string, Seen>();
+/** The file whose test runs: one process may load several. */
+let seen = seenIn(Deno.mainModule);
 /** The device that an object belongs to, by the object's address. */
 const places = new Map<bigint, Place>();
-const opened = new Set<Place>();
+
+function seenIn(url: string): Seen {
+  const file = url.replace(project, "");
+  if (!files.has(file)) files.set(file, { called: new Map(), opened: new Set() });
+  return files.get(file)!;
+}
 
 function placeOfDevice(device: Deno.PointerObject): Place {
   const name = new Deno.UnsafePointerView(device).getCString(structs.ibv_device.fields.name.offset);
@@ -34,7 +48,7 @@ function placeOf(args: readonly unknown[]): Place {
     if (place !== undefined) return place;
   }
   // An event or a number does not tell its device; a file with one kind of device does.
-  return opened.size === 1 ? [...opened][0]! : "library";
+  return seen.opened.size === 1 ? [...seen.opened][0]! : "library";
 }
 
 function succeeded(result: unknown, fails: Row["fails"]): boolean {
@@ -48,12 +62,12 @@ function note(name: string, args: readonly unknown[], result: unknown, counts: b
   const place = name === "ibv_open_device"
     ? placeOfDevice(args[0] as Deno.PointerObject)
     : placeOf(args);
-  if (name === "ibv_open_device") opened.add(place);
+  if (name === "ibv_open_device") seen.opened.add(place);
   const address = addressOf(result);
   if (address !== 0n) places.set(address, place);
   if (!counts) return;
-  if (!called.has(name)) called.set(name, new Set());
-  called.get(name)!.add(place);
+  if (!seen.called.has(name)) seen.called.set(name, new Set());
+  seen.called.get(name)!.add(place);
 }
 
 /** A test that calls a verb itself shows nothing about the classes. */
@@ -101,15 +115,41 @@ function wrap(functions: object, wrapper: (name: string, call: AnyFunction) => A
   }
 }
 
+/** The test file that registers a test: functions in other files may do it for the file. */
+function registrant(): string {
+  const frames = new Error().stack!.matchAll(/file:\/\/[^\s:()]+_test\.ts/g);
+  return [...frames].at(-1)?.[0] ?? Deno.mainModule;
+}
+
+function tracedTest(body: AnyFunction): AnyFunction {
+  const file = registrant();
+  return (...args) => {
+    seen = seenIn(file);
+    return body(...args);
+  };
+}
+
+function withTrace(argument: unknown): unknown {
+  if (typeof argument === "function") return tracedTest(argument as AnyFunction);
+  if (typeof argument !== "object" || argument === null || !("fn" in argument)) return argument;
+  return { ...argument, fn: tracedTest(argument.fn as AnyFunction) };
+}
+
+const register: AnyFunction = Deno.test;
+const traceTest = (...args: unknown[]): unknown => register(...args.map(withTrace));
+Object.assign(Deno, { test: Object.assign(traceTest, register) });
 wrap(verbs(), traced);
 wrap(nonblocking(), tracedOffLoop);
 
 addEventListener("unload", () => {
-  const file = Deno.mainModule.replace(project, "");
-  const calls = Object.fromEntries([...called].map(([name, found]) => [name, [...found]]));
-  const trace: Trace = { file, calls };
   const mode = Deno.env.get("IBVERBS_THUNKS") ?? "auto";
-  const name = `${file.replaceAll(/[^a-z0-9]+/gi, "_")}-${mode}.json`;
+  // Guests share the tests of a file.
+  const share = Deno.args[0]?.replaceAll("/", "of") ?? "all";
   Deno.mkdirSync(TRACES, { recursive: true });
-  Deno.writeTextFileSync(`${TRACES}/${name}`, JSON.stringify(trace));
+  for (const [file, { called }] of files) {
+    const calls = Object.fromEntries([...called].map(([name, found]) => [name, [...found]]));
+    const trace: Trace = { file, calls };
+    const name = `${file.replaceAll(/[^a-z0-9]+/gi, "_")}-${mode}-${share}.json`;
+    Deno.writeTextFileSync(`${TRACES}/${name}`, JSON.stringify(trace));
+  }
 });

@@ -1,5 +1,5 @@
 /**
- * Checks form, types, documentation and order of the whole project, and that it could be published.
+ * Checks form, types, documentation, order and verbs of the whole project, and that it could be published.
  *
  * @module
  */
@@ -21,6 +21,7 @@ documentation   deno doc --lint
 publishing      deno publish --dry-run
 order           imports run down from floor to floor, without a circle;
                 only ffi/ uses unsafe functions of Deno
+verbs           every verb is bound, offered by a class and tested
 `;
 
 await main(async () => {
@@ -46,6 +47,7 @@ await main(async () => {
     if (!(await command.spawn().status).success) failed.push(`deno ${name}`);
   }
   if (!await orderIsKept(std)) failed.push("order");
+  if (!await verbsAreCovered(std)) failed.push("verbs");
   say(failed.length === 0 ? "\nall checks pass" : `\nfailed: ${failed.join(", ")}`);
   return failed.length === 0 ? 0 : 1;
 });
@@ -56,4 +58,12 @@ async function orderIsKept(std: string[]): Promise<boolean> {
   for (const line of lines) say(line);
   for (const fault of faults) say(`error: ${fault}`);
   return faults.length === 0;
+}
+
+async function verbsAreCovered(std: string[]): Promise<boolean> {
+  say("\n== verbs: bound, typed, tested");
+  const program = [...std, `${project}/tools/coverage/main.ts`, "--check", "--quiet"];
+  const args = ["run", "--allow-all", "--no-check", ...program];
+  const command = new Deno.Command(Deno.execPath(), { args, cwd: project });
+  return (await command.spawn().status).success;
 }

@@ -5,6 +5,10 @@ import { project } from "../host/paths.ts";
 /** A part of a file that has a name: a class, a function or a constant. */
 interface Part {
   readonly name: string;
+  readonly file: string;
+  /** The names that its file imports. */
+  readonly imports: ReadonlySet<string>;
+  readonly isExported: boolean;
   readonly isClass: boolean;
   /** Whether `mod.ts` exports it. */
   readonly isPublic: boolean;
@@ -13,6 +17,8 @@ interface Part {
 }
 
 const START = /^(?:export )?(?:abstract |async )?(class|function\*?|const|let) (\w+)/;
+
+const IMPORT = /^import [^;]*;/gm;
 
 /** How far a verb may be from the class that offers it: functions that call functions. */
 const STEPS = 4;
@@ -38,12 +44,16 @@ async function* filesBelow(folder: string): AsyncGenerator<string> {
 }
 
 async function partsOf(file: string, exported: ReadonlySet<string>): Promise<Part[]> {
-  const lines = (await read(file)).split("\n");
+  const whole = await read(file);
+  const imports = new Set([...whole.matchAll(IMPORT)].flatMap(([found]) => found.match(/\w+/g)!));
+  const lines = whole.split("\n");
   const starts = lines.flatMap((line, at) => START.test(line) ? [at] : []);
   return starts.map((start, i) => {
     const [, kind, name] = START.exec(lines[start]!)!;
     const text = lines.slice(start, starts[i + 1] ?? lines.length).join("\n");
-    return { name: name!, isClass: kind === "class", isPublic: exported.has(name!), text };
+    const isExported = lines[start]!.startsWith("export ");
+    const isPublic = isExported && exported.has(name!);
+    return { name: name!, file, imports, isClass: kind === "class", isExported, isPublic, text };
   });
 }
 
@@ -55,16 +65,26 @@ function withoutComments(text: string): string {
   );
 }
 
-/** The public classes and functions that offer a verb: those next to its call. */
+/** The public classes and functions that offer a verb: those next to its call, in the same folder if there are any. */
 export function offeredBy(verb: string, parts: readonly Part[]): string[] {
   const calls = new RegExp(`(?:\\.|")${verb}\\b`);
   let found = parts.filter(({ text }) => calls.test(text));
+  const folders = found.map(folderOf);
+  const offered: Part[] = [];
   for (let step = 0; step < STEPS; step++) {
-    const offered = found.filter(({ isPublic }) => isPublic);
-    if (offered.length > 0) return [...new Set(offered.map(title))].sort();
-    found = usersOf(found, parts);
+    offered.push(...found.filter(({ isPublic }) => isPublic));
+    found = usersOf(found.filter(({ isPublic }) => !isPublic), parts);
   }
-  return [];
+  const near = offered.filter((part) => folders.includes(folderOf(part)));
+  return titles(near.length > 0 ? near : offered);
+}
+
+function folderOf({ file }: Part): string {
+  return file.slice(0, file.lastIndexOf("/"));
+}
+
+function titles(parts: readonly Part[]): string[] {
+  return [...new Set(parts.map(title))].sort();
 }
 
 function title({ name, isClass }: Part): string {
@@ -72,7 +92,11 @@ function title({ name, isClass }: Part): string {
 }
 
 function usersOf(used: readonly Part[], parts: readonly Part[]): Part[] {
-  if (used.length === 0) return [];
-  const pattern = new RegExp(`\\b(?:${used.map(({ name }) => name).join("|")})\\b`);
-  return parts.filter((part) => !used.includes(part) && pattern.test(part.text));
+  return parts.filter((part) => !used.includes(part) && used.some((one) => uses(part, one)));
+}
+
+/** Whether a part names another one. Names mean the same only within a file and where they are imported. */
+function uses(part: Part, { name, file, isExported }: Part): boolean {
+  const isVisible = part.file === file || isExported && part.imports.has(name);
+  return isVisible && new RegExp(`\\b${name}\\b`).test(part.text);
 }

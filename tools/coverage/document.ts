@@ -42,7 +42,7 @@ function table(rows: readonly Coverage[]): string {
 
 function offered({ offeredBy, reasons }: Coverage): string {
   if (offeredBy.length > 0) return offeredBy.map((name) => `\`${name}\``).join(", ");
-  return reasons.typed ?? "";
+  return reasons.typed ?? "only in `@rdma/ibverbs/ffi`";
 }
 
 function tested({ tested, reasons }: Coverage): string {

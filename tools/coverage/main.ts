@@ -5,9 +5,10 @@
  * @module
  */
 
-import { parseArgs } from "@std/cli/parse-args";
+import { readOptions } from "../host/options.ts";
+import { ensurePackages, type Need } from "../host/packages.ts";
 import { project } from "../host/paths.ts";
-import { main, say } from "../host/report.ts";
+import { main, say, SetupError } from "../host/report.ts";
 import { type Coverage, covers, readCoverage } from "./coverage.ts";
 import { render } from "./document.ts";
 import type { Gap } from "./reasons.ts";
@@ -16,8 +17,9 @@ import { traceTests } from "./trace.ts";
 
 const HELP = `Compares verbs.h with the tables of verbs, the classes and the tests.
 
-  deno task coverage:verbs -- [OPTIONS]
+  deno task coverage:verbs [OPTIONS]
 
+  --check         change nothing; fail if docs/verbs.md is not up to date
   --trace         run all tests first, and note the verbs that they call in tests/coverage.json
   --keep          note the verbs of tests that ran with --preload=tests/trace.ts
   --quiet         print gaps and totals only
@@ -27,29 +29,55 @@ const HELP = `Compares verbs.h with the tables of verbs, the classes and the tes
 const GAPS: readonly Gap[] = ["bound", "typed", "tested"];
 const DOCUMENT = `${project}/docs/verbs.md`;
 
+const reason = "verbs.h is read with its preprocessor";
+const NEEDS: Need[] = [
+  { package: "gcc", file: "/usr/bin/gcc", reason },
+  { package: "libc6-dev", file: "/usr/include/stdio.h", reason },
+  { package: "libibverbs-dev", file: "/usr/include/infiniband/verbs.h", reason },
+];
+
 await main(async () => {
-  const flags = parseArgs(Deno.args[0] === "--" ? Deno.args.slice(1) : Deno.args, {
-    boolean: ["trace", "keep", "quiet", "help"],
+  const { options, operands } = readOptions(Deno.args, {
+    check: "flag",
+    trace: "flag",
+    keep: "flag",
+    quiet: "flag",
+    help: "flag",
   });
-  if (flags.help) {
+  if (options.help) {
     console.log(HELP);
     return 0;
   }
-  if (flags.trace) await traceTests();
-  if (flags.trace || flags.keep) await keepTraces();
+  if (operands.length > 0) throw new SetupError(`unknown argument ${operands[0]}; see --help`);
+  await ensurePackages(NEEDS);
+  if (options.trace) await traceTests();
+  if (options.trace || options.keep) await keepTraces();
   const all = await readCoverage();
-  if (!flags.quiet) all.forEach(printRow);
-  await writeDocument(render(all));
+  if (!options.quiet) all.forEach(printRow);
   const faults = all.flatMap(faultsOf);
+  const document = await formatted(render(all));
+  if (!options.check) await Deno.writeTextFile(DOCUMENT, document);
+  else if (document !== await Deno.readTextFile(DOCUMENT)) {
+    faults.push("docs/verbs.md is not up to date: deno task coverage:verbs writes it");
+  }
   faults.forEach((fault) => say(`error: ${fault}`));
   printTotals(all.filter(({ isInstalled }) => isInstalled));
   return faults.length === 0 ? 0 : 1;
 });
 
-async function writeDocument(text: string): Promise<void> {
-  await Deno.mkdir(`${project}/docs`, { recursive: true });
-  await Deno.writeTextFile(DOCUMENT, text);
-  await new Deno.Command(Deno.execPath(), { args: ["fmt", "--quiet", DOCUMENT] }).output();
+async function formatted(markdown: string): Promise<string> {
+  const command = new Deno.Command(Deno.execPath(), {
+    args: ["fmt", "--quiet", "--ext=md", "-"],
+    cwd: project,
+    stdin: "piped",
+    stdout: "piped",
+  });
+  await using child = command.spawn();
+  const [{ stdout }] = await Promise.all([
+    child.output(),
+    new Blob([markdown]).stream().pipeTo(child.stdin),
+  ]);
+  return new TextDecoder().decode(stdout);
 }
 
 function printRow({ verb, boundIn, offeredBy, tested }: Coverage): void {
