@@ -11,7 +11,6 @@ import { libc } from "../../ffi/libc.ts";
 import { compileC } from "../c/compile.ts";
 
 // Opened here, not in a test: neither is ever closed.
-Object.values(libc());
 const ERRNO_LOCATION = addressOf(
   libc().dlsym(null, new TextEncoder().encode("__errno_location\0")),
 );
