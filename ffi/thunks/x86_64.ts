@@ -49,35 +49,34 @@ export function encodeX86(thunk: Thunk, errnoLocation: bigint): Uint8Array {
 
 function jump(thunk: Thunk): number[] {
   // deno-fmt-ignore
-  return [
-    ...ENDBR64,
-    ...loadTarget(thunk),
-    0x41, 0xff, 0xe3, //                       jmp *%r11
-  ];
+  return ENDBR64.concat(
+    loadTarget(thunk),
+    [0x41, 0xff, 0xe3], //                       jmp *%r11
+  );
 }
 
 function keepErrno(thunk: Thunk, parameters: number, errnoLocation: bigint): number[] {
+  // Not by spreading: until V8 compiles this, that takes 0.1 us a byte.
   // deno-fmt-ignore
-  return [
-    ...ENDBR64,
-    0x48, 0x83, 0xec, FRAME, //                sub $FRAME, %rsp
-    ...SAVE_ARGUMENTS,
-    0x48, 0xb8, ...quad(errnoLocation), //     movabs $errnoLocation, %rax
-    0xff, 0xd0, //                             call *%rax
-    0x48, 0x89, 0x44, 0x24, ERRNO, //          mov %rax, ERRNO(%rsp)
-    0xc7, 0x00, 0, 0, 0, 0, //                 movl $0, (%rax)
-    ...(parameters > REGISTERS ? PASS_SEVENTH : []),
-    ...RESTORE_ARGUMENTS,
-    ...loadTarget(thunk),
-    0x31, 0xc0, //                             xor %eax, %eax, for variadic functions: no vector arguments
-    0x41, 0xff, 0xd3, //                       call *%r11
-    0x48, 0x8b, 0x4c, 0x24, ERRNO, //          mov ERRNO(%rsp), %rcx
-    0x8b, 0x09, //                             mov (%rcx), %ecx
-    0x48, 0x8b, 0x54, 0x24, cell(parameters), // mov CELL(%rsp), %rdx
-    0x89, 0x0a, //                             mov %ecx, (%rdx)
-    0x48, 0x83, 0xc4, FRAME, //                add $FRAME, %rsp
-    0xc3, //                                   ret
-  ];
+  return ENDBR64.concat(
+    [0x48, 0x83, 0xec, FRAME], //                sub $FRAME, %rsp
+    SAVE_ARGUMENTS,
+    [0x48, 0xb8], quad(errnoLocation), //        movabs $errnoLocation, %rax
+    [0xff, 0xd0], //                             call *%rax
+    [0x48, 0x89, 0x44, 0x24, ERRNO], //          mov %rax, ERRNO(%rsp)
+    [0xc7, 0x00, 0, 0, 0, 0], //                 movl $0, (%rax)
+    parameters > REGISTERS ? PASS_SEVENTH : [],
+    RESTORE_ARGUMENTS,
+    loadTarget(thunk),
+    [0x31, 0xc0], //                             xor %eax, %eax, for variadic functions: no vector arguments
+    [0x41, 0xff, 0xd3], //                       call *%r11
+    [0x48, 0x8b, 0x4c, 0x24, ERRNO], //          mov ERRNO(%rsp), %rcx
+    [0x8b, 0x09], //                             mov (%rcx), %ecx
+    [0x48, 0x8b, 0x54, 0x24, cell(parameters)], // mov CELL(%rsp), %rdx
+    [0x89, 0x0a], //                             mov %ecx, (%rdx)
+    [0x48, 0x83, 0xc4, FRAME], //                add $FRAME, %rsp
+    [0xc3], //                                   ret
+  );
 }
 
 /** Where the pointer to the errno cell, the argument after the C parameters, stands in the frame. */
@@ -89,12 +88,12 @@ function cell(parameters: number): number {
 
 /** Puts the address of the C function into %r11, which no argument uses. */
 function loadTarget({ target }: Thunk): number[] {
-  if ("address" in target) return [0x49, 0xbb, ...quad(target.address)]; // movabs $address, %r11
-  return target.path.flatMap((offset, i) =>
-    i === 0
-      ? [0x4c, 0x8b, target.argument ? 0x9e : 0x9f, ...long(offset)] // mov offset(%rsi or %rdi), %r11
-      : [0x4d, 0x8b, 0x9b, ...long(offset)] // mov offset(%r11), %r11
-  );
+  if ("address" in target) return [0x49, 0xbb].concat(quad(target.address)); // movabs $address, %r11
+  return target.path.flatMap((offset, i) => {
+    const from = target.argument ? 0x9e : 0x9f;
+    // mov offset(%rsi or %rdi), %r11, then mov offset(%r11), %r11
+    return (i === 0 ? [0x4c, 0x8b, from] : [0x4d, 0x8b, 0x9b]).concat(long(offset));
+  });
 }
 
 function long(value: number): number[] {
@@ -102,5 +101,5 @@ function long(value: number): number[] {
 }
 
 function quad(value: bigint): number[] {
-  return [...long(Number(value & 0xffff_ffffn)), ...long(Number(value >> 32n))];
+  return long(Number(value & 0xffff_ffffn)).concat(long(Number(value >> 32n)));
 }

@@ -380,7 +380,7 @@ export const FFI: readonly MutantsOf[] = [
     mutants: [
       {
         id: "thunk-errno-cleared",
-        replace: "    0xc7, 0x00, 0, 0, 0, 0, //                 movl $0, (%rax)\n",
+        replace: "    [0xc7, 0x00, 0, 0, 0, 0], //                 movl $0, (%rax)\n",
         by: "",
         wrong: "A failure without errno has the reason of an earlier one.",
       },
