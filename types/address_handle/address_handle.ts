@@ -26,6 +26,12 @@ import { checkWc, viewOfGrh, wcCodec } from "./wc_address.ts";
 /** Writes the native address of a handle into two 32-bit words, lower half first. */
 export let writeAh: (ah: AddressHandle, words: Uint32Array, at: number) => void;
 
+/**
+ * Whether a value is an address handle that is open. Only address handles have the private field, so reading it tells them
+ * from all else: a test of the type first took 2 ns more, and `isOpen()`, which all classes share, 6 ns more.
+ */
+export let isOpenAh: (ah: AddressHandle) => boolean;
+
 /** Notes that a send uses a handle. */
 export let noteSend: (ah: AddressHandle, tracker: SendTracker, number: number) => void;
 
@@ -50,6 +56,9 @@ export class AddressHandle extends NativeResource<IbvAh> {
   static readonly #KIND: NativeKind<IbvAh, AddressHandle> = {
     name: "address handle",
     isInUse: (ah) => ah.#isInUse(),
+    closing: (ah) => {
+      ah.#isOpen = false;
+    },
     destroy: (handle) => {
       check("ibv_destroy_ah", "destroy address handle", verbs().ibv_destroy_ah(handle));
     },
@@ -60,6 +69,7 @@ export class AddressHandle extends NativeResource<IbvAh> {
   /** The native address, in halves: 64-bit integers would be allocated. */
   readonly #low: number;
   readonly #high: number;
+  #isOpen = true;
   /** The queue pair that sent with the handle last, and the number of that send. */
   #tracker: SendTracker | undefined;
   #lastSend = 0;
@@ -70,6 +80,14 @@ export class AddressHandle extends NativeResource<IbvAh> {
     writeAh = (ah, words, at) => {
       words[at] = ah.#low;
       words[at + 1] = ah.#high;
+    };
+    isOpenAh = (ah) => {
+      try {
+        return ah.#isOpen;
+      } catch {
+        // It has no such field: it is no address handle.
+        return false;
+      }
     };
     noteSend = (ah, tracker, number) => {
       if (ah.#tracker !== tracker) ah.#switchTracker(tracker);

@@ -141,6 +141,11 @@ export function listOf<T>(value: readonly T[], what: string): T[] {
   return Array.from({ length }, (_, i) => value[i]!);
 }
 
+/** The error of an attribute that does not exist. */
+export function noAttribute(what: string, name: string): TypeError {
+  return new TypeError(`Cannot use ${what}: there is no attribute ${show(name)}`);
+}
+
 /**
  * Reads the known properties of an object, each exactly once, into a plain object. Code of the caller, such as a getter
  * or a Proxy, runs only here: the copy does not change any more.
@@ -154,9 +159,7 @@ export function snapshot<T extends object>(
 ): T {
   object(source, what);
   for (const name in source) {
-    if (!(names as readonly string[]).includes(name)) {
-      throw new TypeError(`Cannot use ${what}: there is no attribute ${show(name)}`);
-    }
+    if (!(names as readonly string[]).includes(name)) throw noAttribute(what, name);
   }
   const copy: Partial<T> = Object.create(null);
   for (const name of names) {

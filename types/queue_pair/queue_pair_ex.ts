@@ -12,10 +12,11 @@ import type { OwnOps } from "../../ffi/table/row.ts";
 import { failure } from "../core/errors.ts";
 import { assertOpen } from "../core/resource.ts";
 import type { ProtectionDomain } from "../memory/protection_domain.ts";
+import { WrOpcode } from "../work/work_request.ts";
 import { QpType, SendOpsFlags } from "./qp_enums.ts";
 import { copyQpInit, type QpInitAttr } from "./qp_init_attr.ts";
 import { QueuePair, senderOf } from "./queue_pair.ts";
-import { WrBuilder } from "./wr_builder.ts";
+import { WrBuilder, type WrTarget } from "./wr_builder.ts";
 import { WrPoster } from "./wr_poster.ts";
 
 /** Attributes of a new extended queue pair. */
@@ -41,9 +42,7 @@ export interface QpInitAttrEx extends QpInitAttr {
  */
 export class QueuePairEx extends QueuePair {
   readonly #handle: IbvQpEx;
-  #poster: WrPoster | undefined;
-  /** The builder that was started last. */
-  #builder: WrBuilder | undefined;
+  #target: WrTarget | undefined;
 
   /**
    * Makes an extended queue pair (`ibv_create_qp_ex`, `ibv_qp_to_qp_ex`).
@@ -74,27 +73,34 @@ export class QueuePairEx extends QueuePair {
     if (senderOf(this) === undefined) {
       throw new TypeError("Cannot start work requests: the queue pair has no send queue");
     }
-    const poster = this.#poster ??= new WrPoster(this, this.#handle);
-    return this.#builder = new WrBuilder({
-      poster,
-      type: this.type,
-      maxInline: this.cap.maxInlineData,
-      isCurrent: (builder) => this.#builder === builder,
-      assertOp: (name) => this.#assertOp(name),
-    });
+    return new WrBuilder(this.#target ??= this.#makeTarget());
   }
 
-  /** Builders are not guarded: a provider has a null pointer for an operation that the queue pair was not made for. */
-  #assertOp(name: string): void {
-    if (name === "FLUSH") {
-      if (hasOwnOp(this.#handle, "ibv_qp_ex", "wr_flush")) return;
-      throw failure("ibv_wr_flush", "flush", EOPNOTSUPP);
-    }
-    if ((this.sendOpsFlags ?? 0) & SendOpsFlags[name as keyof typeof SendOpsFlags]) return;
-    throw new TypeError(
-      `Cannot begin request: the queue pair was not made with SendOpsFlags.${name}`,
-    );
+  #makeTarget(): WrTarget {
+    return {
+      poster: new WrPoster(this, this.#handle),
+      type: this.type,
+      maxInline: this.cap.maxInlineData,
+      opcodes: opcodesOfOps(this.sendOpsFlags ?? 0),
+      assertFlush: () => this.#assertFlush(),
+      current: undefined,
+    };
   }
+
+  #assertFlush(): void {
+    if (hasOwnOp(this.#handle, "ibv_qp_ex", "wr_flush")) return;
+    throw failure("ibv_wr_flush", "flush", EOPNOTSUPP);
+  }
+}
+
+/**
+ * The opcodes of operations, one bit each. Verbs of builders are not guarded: a provider has a null pointer for an
+ * operation that the queue pair was not made for.
+ */
+function opcodesOfOps(flags: number): number {
+  const names = Object.keys(SendOpsFlags) as (keyof typeof SendOpsFlags)[];
+  return names.filter((name) => flags & SendOpsFlags[name])
+    .reduce((set, name) => set | 1 << WrOpcode[name], 0);
 }
 
 function withSendOps(init: QpInitAttrEx): QpInitAttrEx {

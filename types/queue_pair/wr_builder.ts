@@ -20,18 +20,12 @@ import type { Sge } from "../memory/memory_region.ts";
 import type { MemoryWindow } from "../memory/memory_window.ts";
 import { type MwBindInfo, readBinding } from "../work/mw_bind.ts";
 import { checkWrId } from "../work/request_buffer.ts";
-import { beginRequest } from "../work/send_requests.ts";
+import { beginRequest, type SendRequests } from "../work/send_requests.ts";
 import { SendFlags, WrOpcode } from "../work/work_request.ts";
 import { QpType } from "./qp_enums.ts";
 import { hasData, type WrPoster } from "./wr_poster.ts";
 
-/** The name of each opcode: looking it up takes longer than all else. */
-const NAMES: readonly string[] = Array.from(
-  { length: 1 + Math.max(...Object.values(WrOpcode)) },
-  (_, opcode) => nameOf(WrOpcode, opcode),
-);
-
-/** What a builder needs to know of its queue pair. */
+/** What a builder needs to know of its queue pair. It is made once for each queue pair. */
 export interface WrTarget {
   /** The requests that are being built. */
   readonly poster: WrPoster;
@@ -39,10 +33,12 @@ export interface WrTarget {
   readonly type: QpType;
   /** The largest inline message in bytes. */
   readonly maxInline: number;
-  /** Whether this builder is the last one that was started. */
-  readonly isCurrent: (builder: WrBuilder) => boolean;
-  /** Throws unless the queue pair was made with an operation, or its provider has it. */
-  readonly assertOp: (name: string) => void;
+  /** The opcodes that the queue pair was made with, one bit each. */
+  readonly opcodes: number;
+  /** Throws unless the provider has `ibv_wr_flush`. */
+  readonly assertFlush: () => void;
+  /** The builder that was started last. */
+  current: WrBuilder | undefined;
 }
 
 /**
@@ -82,6 +78,7 @@ export class WrBuilder implements Disposable {
   /** @ignore */
   constructor(target: WrTarget) {
     this.#target = target;
+    target.current = this;
     target.poster.reset();
   }
 
@@ -120,17 +117,21 @@ export class WrBuilder implements Disposable {
 
   /** Begins a send (`ibv_wr_send`). */
   send(): this {
-    return this.#begin(WrOpcode.SEND, () => {});
+    return this.#begun(this.#begin(WrOpcode.SEND), WrOpcode.SEND);
   }
 
   /** Begins a send with immediate data (`ibv_wr_send_imm`): 32 bits in host order. */
   sendImm(immData: number): this {
-    return this.#begin(WrOpcode.SEND_WITH_IMM, ({ list }, i) => list.setImmData(i, immData));
+    const index = this.#begin(WrOpcode.SEND_WITH_IMM);
+    this.#list.setImmData(index, immData);
+    return this.#begun(index, WrOpcode.SEND_WITH_IMM);
   }
 
   /** Begins a send that invalidates an rkey of the peer (`ibv_wr_send_inv`). */
   sendInv(rkey: number): this {
-    return this.#begin(WrOpcode.SEND_WITH_INV, ({ list }, i) => list.setInvalidateRkey(i, rkey));
+    const index = this.#begin(WrOpcode.SEND_WITH_INV);
+    this.#list.setInvalidateRkey(index, rkey);
+    return this.#begun(index, WrOpcode.SEND_WITH_INV);
   }
 
   /**
@@ -143,27 +144,28 @@ export class WrBuilder implements Disposable {
     const bytes = copyOf(hdr, "hdr");
     uint16(bytes.length, "length of hdr");
     uint16(mss, "mss");
-    return this.#begin(WrOpcode.TSO, (poster, i) => {
-      poster.setExtra(i, { header: { ...poster.copy(bytes), mss } });
-    });
+    const index = this.#begin(WrOpcode.TSO);
+    const { poster } = this.#target;
+    poster.setExtra(index, { header: { ...poster.copy(bytes), mss } });
+    return this.#begun(index, WrOpcode.TSO);
   }
 
   /** Begins an RDMA write (`ibv_wr_rdma_write`). */
   rdmaWrite(rkey: number, remoteAddr: number | bigint): this {
-    return this.#begin(WrOpcode.RDMA_WRITE, ({ list }, i) => list.setRdma(i, remoteAddr, rkey));
+    return this.#beginRdma(WrOpcode.RDMA_WRITE, rkey, remoteAddr);
   }
 
   /** Begins an RDMA write with immediate data (`ibv_wr_rdma_write_imm`): 32 bits in host order. */
   rdmaWriteImm(rkey: number, remoteAddr: number | bigint, immData: number): this {
-    return this.#begin(WrOpcode.RDMA_WRITE_WITH_IMM, ({ list }, i) => {
-      list.setRdma(i, remoteAddr, rkey);
-      list.setImmData(i, immData);
-    });
+    const index = this.#begin(WrOpcode.RDMA_WRITE_WITH_IMM);
+    this.#list.setRdma(index, remoteAddr, rkey);
+    this.#list.setImmData(index, immData);
+    return this.#begun(index, WrOpcode.RDMA_WRITE_WITH_IMM);
   }
 
   /** Begins an RDMA read (`ibv_wr_rdma_read`). */
   rdmaRead(rkey: number, remoteAddr: number | bigint): this {
-    return this.#begin(WrOpcode.RDMA_READ, ({ list }, i) => list.setRdma(i, remoteAddr, rkey));
+    return this.#beginRdma(WrOpcode.RDMA_READ, rkey, remoteAddr);
   }
 
   /** Begins an atomic compare and swap (`ibv_wr_atomic_cmp_swp`). The data is where the old value goes: 8 bytes. */
@@ -173,31 +175,34 @@ export class WrBuilder implements Disposable {
     compare: number | bigint,
     swap: number | bigint,
   ): this {
-    return this.#begin(WrOpcode.ATOMIC_CMP_AND_SWP, ({ list }, i) => {
-      list.setAtomic(i, remoteAddr, rkey, compare, swap);
-    });
+    const index = this.#begin(WrOpcode.ATOMIC_CMP_AND_SWP);
+    this.#list.setAtomic(index, remoteAddr, rkey, compare, swap);
+    return this.#begun(index, WrOpcode.ATOMIC_CMP_AND_SWP);
   }
 
   /** Begins an atomic fetch and add (`ibv_wr_atomic_fetch_add`). The data is where the old value goes: 8 bytes. */
   atomicFetchAdd(rkey: number, remoteAddr: number | bigint, add: number | bigint): this {
-    return this.#begin(WrOpcode.ATOMIC_FETCH_AND_ADD, ({ list }, i) => {
-      list.setAtomic(i, remoteAddr, rkey, add);
-    });
+    const index = this.#begin(WrOpcode.ATOMIC_FETCH_AND_ADD);
+    this.#list.setAtomic(index, remoteAddr, rkey, add);
+    return this.#begun(index, WrOpcode.ATOMIC_FETCH_AND_ADD);
   }
 
   /** Begins an atomic write (`ibv_wr_atomic_write`). The 8 bytes are copied. */
   atomicWrite(rkey: number, remoteAddr: number | bigint, value: Uint8Array): this {
     const bytes = copyOf(value, "value");
     integer(bytes.length, "length of value", 8, 8);
-    return this.#begin(WrOpcode.ATOMIC_WRITE, (poster, i) => {
-      poster.list.setRdma(i, remoteAddr, rkey);
-      poster.setExtra(i, { value: poster.copy(bytes) }, bytes.length);
-    });
+    const index = this.#begin(WrOpcode.ATOMIC_WRITE);
+    const { poster } = this.#target;
+    poster.list.setRdma(index, remoteAddr, rkey);
+    poster.setExtra(index, { value: poster.copy(bytes) }, bytes.length);
+    return this.#begun(index, WrOpcode.ATOMIC_WRITE);
   }
 
   /** Begins the invalidation of an rkey of this side (`ibv_wr_local_inv`). */
   localInv(rkey: number): this {
-    return this.#begin(WrOpcode.LOCAL_INV, ({ list }, i) => list.setInvalidateRkey(i, rkey));
+    const index = this.#begin(WrOpcode.LOCAL_INV);
+    this.#list.setInvalidateRkey(index, rkey);
+    return this.#begun(index, WrOpcode.LOCAL_INV);
   }
 
   /**
@@ -210,7 +215,9 @@ export class WrBuilder implements Disposable {
   bindMw(mw: MemoryWindow, rkey: number, bindInfo: MwBindInfo): this {
     // Code of the caller that runs now may begin other requests.
     const binding = readBinding(bindInfo);
-    return this.#begin(WrOpcode.BIND_MW, ({ list }, i) => list.setBindMw(i, mw, rkey, binding));
+    const index = this.#begin(WrOpcode.BIND_MW);
+    this.#list.setBindMw(index, mw, rkey, binding);
+    return this.#begun(index, WrOpcode.BIND_MW);
   }
 
   /**
@@ -232,22 +239,41 @@ export class WrBuilder implements Disposable {
       type: uint8(type, "type"),
       level: uint8(level, "level"),
     };
-    this.#begin(WrOpcode.RDMA_READ, (poster, i) => {
-      poster.list.setRdma(i, remoteAddr, rkey);
-      poster.setExtra(i, { flush });
-    }, "FLUSH");
+    this.#assertUsable();
+    this.#target.assertFlush();
+    // It takes the place of a read, which has the same attributes.
+    const index = this.#makeRoom(WrOpcode.RDMA_READ);
+    this.#list.setRdma(index, remoteAddr, rkey);
+    this.#target.poster.setExtra(index, { flush });
+    this.#begun(index, WrOpcode.RDMA_READ);
     this.#hasData = true;
     return this;
   }
 
-  /** Begins a request. If its attributes are refused, it is not begun. */
-  #begin(
-    opcode: WrOpcode,
-    set: (poster: WrPoster, index: number) => void,
-    operation: string = NAMES[opcode]!,
-  ): this {
+  get #list(): SendRequests {
+    return this.#target.poster.list;
+  }
+
+  #beginRdma(opcode: WrOpcode, rkey: number, remoteAddr: number | bigint): this {
+    const index = this.#begin(opcode);
+    this.#list.setRdma(index, remoteAddr, rkey);
+    return this.#begun(index, opcode);
+  }
+
+  /** Makes room for a request with an opcode. It is begun when its attributes are set: {@linkcode WrBuilder.#begun}. */
+  #begin(opcode: WrOpcode): number {
     this.#assertUsable();
-    this.#target.assertOp(operation);
+    if ((this.#target.opcodes >>> opcode & 1) === 0) {
+      throw new TypeError(
+        `Cannot begin request: the queue pair was not made with SendOpsFlags.${
+          nameOf(WrOpcode, opcode)
+        }`,
+      );
+    }
+    return this.#makeRoom(opcode);
+  }
+
+  #makeRoom(opcode: WrOpcode): number {
     const { poster } = this.#target;
     const index = this.#count;
     if (index >= poster.list.capacity) {
@@ -257,7 +283,10 @@ export class WrBuilder implements Disposable {
     }
     beginRequest(poster.list, index, opcode, this.#wrId, this.#wrFlags);
     poster.setExtra(index, undefined);
-    set(poster, index);
+    return index;
+  }
+
+  #begun(index: number, opcode: WrOpcode): this {
     this.#count = index + 1;
     this.#opcode = opcode;
     this.#hasData = !hasData(opcode);
@@ -393,7 +422,7 @@ export class WrBuilder implements Disposable {
   }
 
   #assertUsable(): void {
-    if (this.#ended === undefined && !this.#target.isCurrent(this)) {
+    if (this.#ended === undefined && this.#target.current !== this) {
       this.#ended = "another builder was started before it was complete";
     }
     if (this.#ended !== undefined) {

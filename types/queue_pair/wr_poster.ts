@@ -17,7 +17,6 @@ import { WORD, WORDS } from "../work/send_layout.ts";
 import {
   ahOf,
   noteBinds,
-  noteSends,
   noteSome,
   prepareSends,
   SendRequests,
@@ -46,7 +45,9 @@ export interface Extra {
   readonly flush?: { readonly length: bigint; readonly type: number; readonly level: number };
 }
 
-const { wr_id: WR_ID, wr_flags: WR_FLAGS } = structs.ibv_qp_ex.fields;
+const { wr_id, wr_flags } = structs.ibv_qp_ex.fields;
+const WR_ID = wr_id.offset >> 2;
+const WR_FLAGS = wr_flags.offset >> 2;
 const { size: BUF_SIZE, fields: BUF } = structs.ibv_data_buf;
 
 const VERBS = [
@@ -81,16 +82,13 @@ function bindVerbs(): Pick<ReturnType<typeof verbs>, typeof VERBS[number]> {
   >;
 }
 
-/** Opcodes whose data another verb sets. */
-const WITHOUT_DATA: readonly number[] = [
-  WrOpcode.LOCAL_INV,
-  WrOpcode.BIND_MW,
-  WrOpcode.ATOMIC_WRITE,
-];
+/** Opcodes whose data another verb sets, one bit each. */
+const WITHOUT_DATA: number = 1 << WrOpcode.LOCAL_INV | 1 << WrOpcode.BIND_MW |
+  1 << WrOpcode.ATOMIC_WRITE;
 
 /** Whether a request with an opcode has data that a setter sets. */
 export function hasData(opcode: number): boolean {
-  return !WITHOUT_DATA.includes(opcode);
+  return (WITHOUT_DATA >>> opcode & 1) === 0;
 }
 
 /**
@@ -99,9 +97,10 @@ export function hasData(opcode: number): boolean {
  */
 export class WrPoster {
   readonly #qp: QueuePair;
+  readonly #type: QpType;
   readonly #handle: IbvQpEx;
-  /** `wr_id` and `wr_flags` of `struct ibv_qp_ex`. */
-  readonly #native: DataView<ArrayBuffer>;
+  /** The words of `struct ibv_qp_ex` up to `wr_flags`. */
+  readonly #native: Uint32Array<ArrayBuffer>;
   readonly #verbs: ReturnType<typeof bindVerbs> = bindVerbs();
   /** The requests. */
   readonly list: SendRequests;
@@ -116,7 +115,8 @@ export class WrPoster {
   constructor(qp: QueuePair, handle: IbvQpEx) {
     this.#qp = qp;
     this.#handle = handle;
-    this.#native = nativeView(handle, WR_FLAGS.offset + WR_FLAGS.size);
+    this.#type = qp.type;
+    this.#native = new Uint32Array(nativeView(handle, (WR_FLAGS + 1) * 4).buffer);
     const { maxSendWr, maxSendSge } = qp.cap;
     this.list = new SendRequests({
       capacity: Math.max(1, maxSendWr),
@@ -156,7 +156,7 @@ export class WrPoster {
   post(count: number): void {
     const sender = senderOf(this.#qp)!;
     assertOpen(this.#qp);
-    prepareSends(this.list, 0, count, sender.rules);
+    const run = prepareSends(this.list, 0, count, sender.rules);
     const { ibv_wr_start, ibv_wr_complete, ibv_wr_abort } = this.#verbs;
     ibv_wr_start(this.#handle);
     try {
@@ -167,8 +167,8 @@ export class WrPoster {
     }
     const result = ibv_wr_complete(this.#handle);
     if (result === 0) {
-      noteBinds(this.list, 0, count);
-      if (sender.tracker !== undefined) noteSends(this.list, sender.tracker);
+      if (sender.tracker !== undefined) run.posted(sender.tracker);
+      else if (run.binds) noteBinds(this.list, 0, count);
       return;
     }
     // Some providers refuse after all requests are in the queue: their address handles are kept.
@@ -184,16 +184,17 @@ export class WrPoster {
     const at = index * WORDS;
     const extra = this.#extras[index];
     const opcode = words[at + WORD.opcode]!;
-    this.#native.setUint32(WR_ID.offset, words[at]!, true);
-    this.#native.setUint32(WR_ID.offset + 4, words[at + 1]!, true);
+    const native = this.#native;
+    native[WR_ID] = words[at]!;
+    native[WR_ID + 1] = words[at + 1]!;
     // rxe reads the flag, and others do not look at it.
     const inline = extra?.inline === undefined ? 0 : SendFlags.INLINE;
-    this.#native.setUint32(WR_FLAGS.offset, words[at + WORD.sendFlags]! | inline, true);
+    native[WR_FLAGS] = words[at + WORD.sendFlags]! | inline;
     if (extra?.flush !== undefined) return this.#flush(at, extra.flush);
     this.#begin(index, at, opcode, extra, address);
-    if (this.#qp.type === QpType.UD) this.#setUdAddr(index, at);
+    if (this.#type === QpType.UD) this.#setUdAddr(index, at);
     if (!hasData(opcode)) return;
-    if (this.#qp.type === QpType.XRC_SEND) {
+    if (this.#type === QpType.XRC_SEND) {
       this.#verbs.ibv_wr_set_xrc_srqn(this.#handle, words[at + WORD.remoteSrqn]!);
     }
     if (extra?.inline !== undefined) this.#setInline(extra.inline, address);
@@ -207,12 +208,11 @@ export class WrPoster {
     extra: Extra | undefined,
     address: bigint,
   ): void {
-    const { words, view } = this.#buffer;
+    const { words } = this.#buffer;
     const qp = this.#handle;
     // The bytes in memory are in network byte order; the verb passes them on as they are.
     const immData = words[at + WORD.immData]!;
     const rdmaRkey = words[at + WORD.rdmaRkey]!;
-    const remoteAddr = view.getBigUint64((at + WORD.rdmaAddr) * 4, true);
     const v = this.#verbs;
     switch (opcode) {
       case WrOpcode.SEND:
@@ -224,16 +224,16 @@ export class WrPoster {
       case WrOpcode.LOCAL_INV:
         return v.ibv_wr_local_inv(qp, words[at + WORD.invalidateRkey]!);
       case WrOpcode.RDMA_WRITE:
-        return v.ibv_wr_rdma_write(qp, rdmaRkey, remoteAddr);
+        return v.ibv_wr_rdma_write(qp, rdmaRkey, this.#remoteAddr(at));
       case WrOpcode.RDMA_WRITE_WITH_IMM:
-        return v.ibv_wr_rdma_write_imm(qp, rdmaRkey, remoteAddr, immData);
+        return v.ibv_wr_rdma_write_imm(qp, rdmaRkey, this.#remoteAddr(at), immData);
       case WrOpcode.RDMA_READ:
-        return v.ibv_wr_rdma_read(qp, rdmaRkey, remoteAddr);
+        return v.ibv_wr_rdma_read(qp, rdmaRkey, this.#remoteAddr(at));
       case WrOpcode.ATOMIC_WRITE:
         return v.ibv_wr_atomic_write(
           qp,
           rdmaRkey,
-          remoteAddr,
+          this.#remoteAddr(at),
           address + BigInt(extra!.value!.offset),
         );
       case WrOpcode.TSO: {
@@ -245,6 +245,10 @@ export class WrPoster {
       default:
         return this.#atomic(at, opcode);
     }
+  }
+
+  #remoteAddr(at: number): bigint {
+    return this.#buffer.view.getBigUint64((at + WORD.rdmaAddr) * 4, true);
   }
 
   #atomic(at: number, opcode: number): void {
@@ -267,16 +271,15 @@ export class WrPoster {
   }
 
   #flush(at: number, { length, type, level }: NonNullable<Extra["flush"]>): void {
-    const { words, view } = this.#buffer;
-    const remoteAddr = view.getBigUint64((at + WORD.rdmaAddr) * 4, true);
-    const rkey = words[at + WORD.rdmaRkey]!;
-    verbs().ibv_wr_flush(this.#handle, rkey, remoteAddr, length, type, level);
+    const rkey = this.#buffer.words[at + WORD.rdmaRkey]!;
+    verbs().ibv_wr_flush(this.#handle, rkey, this.#remoteAddr(at), length, type, level);
   }
 
   #setUdAddr(index: number, at: number): void {
     const { words } = this.#buffer;
     const { unsafeHandle } = ahOf(this.list, index)!;
-    const [qpn, qkey] = [words[at + WORD.remoteQpn]!, words[at + WORD.remoteQkey]!];
+    const qpn = words[at + WORD.remoteQpn]!;
+    const qkey = words[at + WORD.remoteQkey]!;
     this.#verbs.ibv_wr_set_ud_addr(this.#handle, unsafeHandle, qpn, qkey);
   }
 

@@ -1,12 +1,16 @@
 import { structs } from "../../ffi/layout.ts";
 import type { AddressHandle } from "../address_handle/address_handle.ts";
+import * as handles from "../address_handle/address_handle.ts";
 import { nameOf } from "../core/enums.ts";
-import { isOpen } from "../core/resource.ts";
 import { baseOf, type ProtectionDomain } from "../memory/protection_domain.ts";
-import { DATAGRAM, Given, namesOfGiven, type OpcodeRule, RULES } from "./opcodes.ts";
+import type { OpcodeRule } from "./opcodes.ts";
+import * as opcodes from "./opcodes.ts";
 import type { RequestBuffer } from "./request_buffer.ts";
 import { SendFlags, WrOpcode } from "./work_request.ts";
 
+// Constants of the module, which V8 folds: see send_requests.ts.
+const { isOpenAh } = handles;
+const { DATAGRAM, Given, namesOfGiven, RULES } = opcodes;
 const { size: SIZE, fields } = structs.ibv_send_wr;
 const OPCODE = fields.opcode.offset >> 2;
 const FLAGS = fields.send_flags.offset >> 2;
@@ -99,7 +103,7 @@ function checkInline(
 }
 
 function checkAh(ah: AddressHandle, pd: ProtectionDomain): void {
-  if (!isOpen(ah)) throw new TypeError("Cannot post send: the address handle is disposed");
+  if (!isOpenAh(ah)) throw new TypeError("Cannot post send: the address handle is disposed");
   if (ah.pd !== pd && baseOf(ah.pd) !== pd) {
     throw new TypeError(
       "Cannot post send: the address handle belongs to another protection domain than the queue pair",

@@ -1,9 +1,9 @@
 import { structs } from "../../ffi/layout.ts";
 import { Grh } from "../address/grh.ts";
-import { snapshot } from "../core/checks.ts";
+import { noAttribute, object } from "../core/checks.ts";
 import { checkWrId, RequestBuffer } from "./request_buffer.ts";
 import { bufferOf, RequestList } from "./request_list.ts";
-import { readSge } from "./sge_list.ts";
+import { NO_MEMORY, readSge } from "./sge_list.ts";
 import type { RecvRequest, RequestsInit } from "./work_request.ts";
 
 /** The rules of one queue for its receives. */
@@ -14,7 +14,7 @@ export interface RecvRules {
   readonly needsGrh: boolean;
 }
 
-/** Checks a run of receives, and gives the pointer to post it by. */
+/** Checks a run of receives, unless it is the last one and nothing has changed. Gives the pointer to post it by. */
 export let prepareRecvs: (
   list: RecvRequests,
   start: number,
@@ -28,8 +28,11 @@ export let prepareRecvs: (
  */
 export class RecvRequests extends RequestList {
   static {
-    prepareRecvs = (list, start, count, rules) =>
-      bufferOf(list).checked(start, count, rules) ?? list.#prepare(start, count, rules);
+    prepareRecvs = (list, start, count, rules) => {
+      const { run } = bufferOf(list);
+      if (!run.isChecked(start, count, rules)) list.#prepare(start, count, rules);
+      return run.first;
+    };
   }
 
   /**
@@ -50,19 +53,22 @@ export class RecvRequests extends RequestList {
   set(index: number, request: RecvRequest): void {
     const buffer = bufferOf(this);
     buffer.at(index);
-    const { wrId = 0, sge = [] } = snapshot(request, "receive request", ["wrId", "sge"]);
-    const memory = readSge(sge, buffer.maxSge);
+    object(request, "receive request");
+    for (const name in request) {
+      if (name !== "wrId" && name !== "sge") throw noAttribute("receive request", name);
+    }
+    const { wrId = 0, sge } = request;
+    const memory = sge === undefined ? NO_MEMORY : readSge(sge, buffer.maxSge);
     checkWrId(wrId);
     buffer.writeSge(index, memory);
     buffer.writeWrId(index, wrId);
   }
 
-  #prepare(start: number, count: number, rules: RecvRules): Deno.PointerObject {
+  #prepare(start: number, count: number, rules: RecvRules): void {
     const buffer = bufferOf(this);
-    const first = buffer.first(start, count);
+    buffer.beginRun(start, count);
     for (let i = start; i < start + count; i++) check(buffer, i, rules);
-    buffer.noteChecked(start, count, rules, first);
-    return first;
+    buffer.run.noteChecked(start, count, rules);
   }
 }
 

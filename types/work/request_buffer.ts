@@ -7,13 +7,14 @@
 import { structs } from "../../ffi/layout.ts";
 import { bufferAddress, bufferPointer } from "../../ffi/pointers.ts";
 import { integer, positiveInt, show, snapshot, uint64 } from "../core/checks.ts";
-import { generation, isOpen } from "../core/resource.ts";
+import { isOpen } from "../core/resource.ts";
 import {
   assertReadable,
   type MemoryRegion,
   ownsMemory,
   viewOfRegion,
 } from "../memory/memory_region.ts";
+import { CheckedRun } from "./checked_run.ts";
 import type { Element } from "./sge_list.ts";
 import type { RequestsInit } from "./work_request.ts";
 
@@ -54,12 +55,8 @@ export class RequestBuffer {
   readonly #pointers: (Deno.PointerObject | undefined)[];
   /** The last request of the run that was posted last. It is linked to none. */
   #end: number;
-  /** The run that was checked last, the rules, and {@linkcode generation} at that time. A count of 0 is no run. */
-  #checkedStart = 0;
-  #checkedCount = 0;
-  #checkedRules: unknown;
-  #checkedGeneration = 0;
-  #checkedFirst: Deno.PointerObject;
+  /** The run that was checked last. A list of sends keeps more of it. */
+  run: CheckedRun;
 
   /** Makes room and links the requests. */
   constructor(layout: RequestLayout, init: RequestsInit) {
@@ -75,9 +72,10 @@ export class RequestBuffer {
     this.#sges = new DataView(new ArrayBuffer(SGE_SIZE * capacity * maxSge));
     this.#regions = new Array(capacity * maxSge).fill(undefined);
     this.#offsets = new Float64Array(capacity * maxSge);
-    this.#checkedFirst = bufferPointer(bytes);
+    const first = bufferPointer(bytes);
+    this.run = new CheckedRun(first);
     this.#pointers = new Array(capacity).fill(undefined);
-    this.#pointers[0] = this.#checkedFirst;
+    this.#pointers[0] = first;
     this.#address = bufferAddress(bytes);
     this.#end = capacity - 1;
     const list = bufferAddress(this.#sges);
@@ -107,7 +105,7 @@ export class RequestBuffer {
     if (typeof wrId === "number" && wrId >>> 0 === wrId) {
       this.words[at >> 2] = wrId;
       this.words[(at >> 2) + 1] = 0;
-    } else this.view.setBigUint64(at, BigInt(wrId), true);
+    } else this.view.setBigUint64(at, typeof wrId === "bigint" ? wrId : BigInt(wrId), true);
   }
 
   /** Sets the memory of a request, which {@linkcode readSge} has read. */
@@ -144,7 +142,7 @@ export class RequestBuffer {
     for (let slot = index * this.maxSge + count; slot < end; slot++) {
       this.#regions[slot] = undefined;
     }
-    this.noteChange();
+    this.run.noteChange();
   }
 
   /** Sets the length of the first scatter/gather element. */
@@ -160,7 +158,7 @@ export class RequestBuffer {
     const place = slot * SGE_SIZE + SGE_LENGTH;
     this.lengths[index]! += length - this.#sges.getUint32(place, true);
     this.#sges.setUint32(place, length, true);
-    this.noteChange();
+    this.run.noteChange();
   }
 
   /** The number of scatter/gather elements of a request that is in the list. */
@@ -221,42 +219,20 @@ export class RequestBuffer {
     return lasting;
   }
 
-  /** The pointer of a run that was checked by these rules, if nothing that was checked has changed since. */
-  checked(start: number, count: number, rules: unknown): Deno.PointerObject | undefined {
-    return count === this.#checkedCount && start === this.#checkedStart &&
-        rules === this.#checkedRules && generation === this.#checkedGeneration && count > 0
-      ? this.#checkedFirst
-      : undefined;
-  }
-
-  /** Remembers that a run was checked by these rules. */
-  noteChecked(start: number, count: number, rules: unknown, first: Deno.PointerObject): void {
-    this.#checkedStart = start;
-    this.#checkedCount = count;
-    this.#checkedRules = rules;
-    this.#checkedGeneration = generation;
-    this.#checkedFirst = first;
-  }
-
-  /** Makes the next post check its requests again. */
-  noteChange(): void {
-    this.#checkedCount = 0;
-  }
-
-  /** Ends the run of `count` requests from `start` on, and gives the pointer to its first request. */
-  first(start: number, count: number): Deno.PointerObject {
+  /** Begins the check of `count` requests from `start` on: they are linked, and the first one is noted. */
+  beginRun(start: number, count: number): void {
     const whole = Number.isInteger(start) && Number.isInteger(count);
     if (!(whole && start >= 0 && count >= 1 && start + count <= this.capacity)) {
       throw noRun(start, count, this.capacity);
     }
-    this.noteChange();
+    this.run.noteChange();
     const last = start + count - 1;
     if (last !== this.#end) {
       this.#setNext(this.#end, this.#end + 1);
       this.#setNext(last, this.capacity);
       this.#end = last;
     }
-    return this.#pointers[start] ??= bufferPointer(
+    this.run.first = this.#pointers[start] ??= bufferPointer(
       new Uint8Array(this.view.buffer, start * this.#size),
     );
   }

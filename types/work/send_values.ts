@@ -1,7 +1,16 @@
-import { AddressHandle } from "../address_handle/address_handle.ts";
-import { boolean, instance, object, show, uint24, uint32, uint64 } from "../core/checks.ts";
+import { AddressHandle, isOpenAh } from "../address_handle/address_handle.ts";
+import {
+  boolean,
+  instance,
+  noAttribute,
+  object,
+  show,
+  uint24,
+  uint32,
+  uint64,
+} from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
-import { assertOpen, isOpen } from "../core/resource.ts";
+import { assertOpen } from "../core/resource.ts";
 import { MemoryWindow, MwType } from "../memory/memory_window.ts";
 import { type Binding, readBinding } from "./mw_bind.ts";
 import { Given, HAS, namesOfGiven, RULES } from "./opcodes.ts";
@@ -58,13 +67,13 @@ const KNOWN: ReadonlySet<string> = new Set<keyof SendRequest>([
  */
 export function readSend(request: SendRequest, maxSge: number): SendValues {
   object(request, "send request");
-  for (const name in request) if (!KNOWN.has(name)) throw noAttribute(name);
+  for (const name in request) if (!isKnown(name)) throw noAttribute("send request", name);
   const { wrId = 0, opcode = WrOpcode.SEND, signaled, inline, fence, solicited, sendFlags, sge } =
     request;
   const { immData, invalidateRkey, ah, remoteQpn, remoteQkey } = request;
   const { remoteAddr, rkey, compareAdd, swap, remoteSrqn, mw, bindInfo } = request;
-  const memory = sge === undefined ? NO_MEMORY : readSge(sge, maxSge);
   const binding = bindInfo === undefined ? undefined : readBinding(bindInfo);
+  const memory = sge === undefined ? NO_MEMORY : readSge(sge, maxSge);
   // no code of the caller runs from here on
   checkOpcode(opcode);
   checkWrId(wrId);
@@ -96,12 +105,25 @@ export function readSend(request: SendRequest, maxSge: number): SendValues {
   return values;
 }
 
-function bit(value: unknown, attribute: number): number {
-  return value === undefined ? 0 : attribute;
+/** V8 compares names of properties by their addresses: the usual ones take 1 ns each, and 8 ns in the set. */
+function isKnown(name: string): boolean {
+  switch (name) {
+    case "wrId":
+    case "sge":
+    case "ah":
+    case "remoteQpn":
+    case "remoteQkey":
+    case "opcode":
+    case "remoteAddr":
+    case "rkey":
+      return true;
+    default:
+      return KNOWN.has(name);
+  }
 }
 
-function noAttribute(name: string): TypeError {
-  return new TypeError(`Cannot use send request: there is no attribute ${show(name)}`);
+function bit(value: unknown, attribute: number): number {
+  return value === undefined ? 0 : attribute;
 }
 
 /** Checks that send requests offer an opcode. */
@@ -143,13 +165,9 @@ export function windowToBind(mw: MemoryWindow): MemoryWindow {
 
 /** Checks that an address handle is one and is open. */
 export function openAh(ah: AddressHandle): AddressHandle {
-  // V8 compiles a test against a class that it knows; the general one takes 50 ns.
-  if (!(ah instanceof AddressHandle)) instance(ah, AddressHandle, "ah");
-  if (!isOpen(ah)) {
-    instance(ah, AddressHandle, "ah");
-    throw new TypeError("Cannot post send: the address handle is disposed");
-  }
-  return ah;
+  if (isOpenAh(ah)) return ah;
+  instance(ah, AddressHandle, "ah");
+  throw new TypeError("Cannot post send: the address handle is disposed");
 }
 
 function flagsOf(
