@@ -1,0 +1,81 @@
+// The package as it is published: bundles to run, and the sources for types and documentation.
+
+import { assert, assertEquals } from "@std/assert";
+import denoJson from "../../../deno.json" with { type: "json" };
+import { buildPackage, nameClasses, publishPackage } from "../../../tools/package/build.ts";
+
+const folder = await Deno.makeTempDir();
+await buildPackage(folder);
+globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
+const config = JSON.parse(await Deno.readTextFile(`${folder}/deno.json`));
+
+async function deno(...args: string[]): Promise<string> {
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args,
+    cwd: folder,
+    env: { NO_COLOR: "1" },
+  }).output();
+  const decoder = new TextDecoder();
+  if (!success) throw new Error(`deno ${args.join(" ")} fails: ${decoder.decode(stderr)}`);
+  return decoder.decode(stdout);
+}
+
+Deno.test("buildPackage() exports a bundle for each exported module, with the same names", async () => {
+  assertEquals(Object.keys(config.exports), Object.keys(denoJson.exports));
+  for (const [name, source] of Object.entries<string>(denoJson.exports)) {
+    const bundle = await import(`${folder}/${config.exports[name]}`);
+    const original = await import(import.meta.resolve(`../../../${source}`));
+    assertEquals(Object.keys(bundle).sort(), Object.keys(original).sort());
+    for (const [key, value] of Object.entries(bundle)) {
+      if (typeof value === "function") assertEquals(value.name, original[key].name);
+    }
+  }
+});
+
+Deno.test("buildPackage() shares classes and state between bundles", async () => {
+  const [library, ffi] = await Promise.all(
+    [".", "./ffi"].map((name) => import(`${folder}/${config.exports[name]}`)),
+  );
+  assertEquals(library.enums, ffi.enums);
+  assert(library.enums === ffi.enums);
+  const { modules } = JSON.parse(await deno("info", "--json", config.exports["."]));
+  const code = modules.filter(({ mediaType }: { mediaType: string }) => mediaType === "JavaScript");
+  assert(code.length <= 4, `${code.length} modules`);
+});
+
+Deno.test("buildPackage() takes documentation and types from the sources", async () => {
+  for (const [name, source] of Object.entries<string>(denoJson.exports)) {
+    assertEquals(await deno("doc", config.exports[name]), await deno("doc", source));
+  }
+  await Deno.writeTextFile(
+    `${folder}/user.ts`,
+    `import { Gid } from "@rdma/ibverbs";
+     const gid: Gid = Gid.parse("fe80::1");
+     // @ts-expect-error It has no such method.
+     gid.nothing();`,
+  );
+  await deno("check", "user.ts");
+  await Deno.remove(`${folder}/user.ts`);
+});
+
+Deno.test("buildPackage() gives places in the sources in stack traces", async () => {
+  const script = `import { Gid } from "@rdma/ibverbs";
+    try { Gid.parse("x") } catch (error) { console.log(error.stack) }`;
+  await Deno.writeTextFile(`${folder}/user.ts`, script);
+  const stack = await deno("run", "--allow-ffi", "user.ts");
+  await Deno.remove(`${folder}/user.ts`);
+  const source = (await Deno.readTextFile(`${folder}/types/address/gid.ts`)).split("\n");
+  const [, line] = /at Gid\.parse \(\S*\/types\/address\/gid\.ts:(\d+):\d+\)/.exec(stack) ?? [];
+  assert(source[Number(line) - 1]?.includes("parseAddress"), stack);
+});
+
+Deno.test("publishPackage() can publish what buildPackage() builds", async () => {
+  const { status, stderr } = await publishPackage(folder, "--dry-run");
+  assertEquals(status, 0, stderr);
+});
+
+Deno.test("nameClasses() keeps the length of the text", () => {
+  const text = "var Gid2 = class _Gid extends Base { static of() { return new _Gid(); } }; _Gidx";
+  const named = "var Gid2 = class Gid  extends Base { static of() { return new Gid (); } }; _Gidx";
+  assertEquals(nameClasses(text), named);
+});

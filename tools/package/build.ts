@@ -1,0 +1,101 @@
+/** Builds the package that is published. */
+
+import { readdir } from "node:fs/promises";
+import denoJson from "../../deno.json" with { type: "json" };
+import { project } from "../host/paths.ts";
+import { SetupError } from "../host/report.ts";
+import { capture, demand, exists, type Finished, lastLines } from "../host/shell.ts";
+
+/** The folder of the bundles in the package. */
+export const BUNDLES = "dist";
+
+/**
+ * Builds the package in a folder, which is emptied first: the sources, and a bundle of each exported module. The bundles
+ * share what they have in common, so that a class is the same one in all of them.
+ */
+export async function buildPackage(folder: string): Promise<void> {
+  if (exists(folder)) await Deno.remove(folder, { recursive: true });
+  await copySources(folder);
+  await bundle(Object.values(denoJson.exports), folder);
+  const exports: Record<string, string> = {};
+  for (const [name, source] of Object.entries(denoJson.exports)) {
+    exports[name] = await describe(source, folder);
+  }
+  const { tasks: _tasks, publish: _publish, ...config } = denoJson;
+  await Deno.writeTextFile(
+    `${folder}/deno.json`,
+    `${JSON.stringify({ ...config, exports }, null, 2)}\n`,
+  );
+}
+
+/** Publishes a package, or tries to. */
+export async function publishPackage(folder: string, ...args: string[]): Promise<Finished> {
+  return await capture("sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", folder, ...[
+    Deno.execPath(),
+    "publish",
+    "--allow-dirty",
+    ...args,
+  ]);
+}
+
+async function copySources(folder: string): Promise<void> {
+  const list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+  const files = (await demand("git", "-C", project, ...list)).split("\0");
+  const left = [...denoJson.publish.exclude, ".gitignore", "deno.json"];
+  for (const file of files) {
+    const isLeft = file === "" || left.some((path) => file.startsWith(path));
+    if (isLeft || !exists(`${project}/${file}`)) continue;
+    await Deno.mkdir(`${folder}/${file.slice(0, Math.max(0, file.lastIndexOf("/")))}`, {
+      recursive: true,
+    });
+    await Deno.copyFile(`${project}/${file}`, `${folder}/${file}`);
+  }
+}
+
+async function bundle(sources: readonly string[], folder: string): Promise<void> {
+  const { status, stderr } = await capture(
+    Deno.execPath(),
+    "bundle",
+    "--quiet",
+    "--code-splitting",
+    "--platform=deno",
+    "--sourcemap=linked",
+    `--outdir=${folder}/${BUNDLES}`,
+    ...sources.map((source) => `${folder}/${source}`),
+  );
+  if (status !== 0) throw new SetupError(`Cannot bundle: ${lastLines(stderr, 8)}`);
+  for (const name of await readdir(`${folder}/${BUNDLES}`, { recursive: true })) {
+    const path = `${folder}/${BUNDLES}/${name}`;
+    if (name.endsWith(".js")) await edit(path, nameClasses);
+    if (name.endsWith(".js.map")) await edit(path, leaveOutSources);
+  }
+}
+
+/**
+ * Gives classes their names back: the bundler calls a class that refers to itself `_Name`, and messages show that. The
+ * text keeps its length, and source maps stay right.
+ */
+export function nameClasses(text: string): string {
+  const names = Array.from(text.matchAll(/= class _(\w+)/g), ([, name]) => name!);
+  if (names.length === 0) return text;
+  return text.replaceAll(new RegExp(`\\b_(${names.join("|")})\\b`, "g"), "$1 ");
+}
+
+/** The sources are in the package. */
+function leaveOutSources(map: string): string {
+  const { sourcesContent: _sources, ...rest } = JSON.parse(map);
+  return JSON.stringify(rest);
+}
+
+async function edit(path: string, change: (text: string) => string): Promise<void> {
+  await Deno.writeTextFile(path, change(await Deno.readTextFile(path)));
+}
+
+/** Tells where the types of a bundle are: in its source. Returns the path of the bundle in the package. */
+async function describe(source: string, folder: string): Promise<string> {
+  const path = `./${BUNDLES}/${source.replace(/^\.\//, "").replace(/\.ts$/, ".js")}`;
+  const up = "../".repeat(path.split("/").length - 2);
+  const types = `// @ts-self-types="${up}${source.replace(/^\.\//, "")}"\n`;
+  await edit(`${folder}/${path}`, (text) => types + text);
+  return path;
+}
