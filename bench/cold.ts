@@ -2,18 +2,49 @@
 
 import { cache, inProject, project } from "../tools/host/paths.ts";
 
-/** How much longer Deno takes to start if it imports the library. */
-export async function importCost(): Promise<number> {
-  const imports = `import ${JSON.stringify(`file://${inProject("mod.ts")}`)}`;
-  const bare = await evaluate("");
-  const imported = await evaluate(imports);
-  return Math.max(0, imported - bare);
+const here = new URL(".", import.meta.url).pathname;
+const DENO = ["run", "-A", "--no-check"];
+
+/** In which language a program starts. */
+export type Start = "c" | "deno" | "python";
+
+/** From the start of a program that does what comes first, until its end. See c/cold.h. */
+export async function firstWork(
+  start: Start,
+  what: string,
+  programs: Readonly<Record<string, string>>,
+): Promise<number> {
+  const provider = programs["provider"]!;
+  if (start === "deno") {
+    const args = [...DENO, `${here}deno/cold.ts`, what];
+    return await timeOf([Deno.execPath(), ...args], { IBVERBS_LIBRARY: provider });
+  }
+  const command = start === "c"
+    ? [programs["contender"]!]
+    : ["/usr/bin/python3", `${here}python/contender.py`];
+  return await timeOf([...command, "cold", what], { LD_PRELOAD: provider });
 }
 
-async function evaluate(script: string): Promise<number> {
+/** A program of Deno that does nothing. */
+export async function bareStart(): Promise<number> {
+  return await timeOf([Deno.execPath(), ...DENO, `${here}deno/nothing.ts`]);
+}
+
+/** How much longer Deno takes for a program that imports the library and does nothing else. */
+export async function importCost(): Promise<number> {
+  const bare = await bareStart();
+  return Math.max(0, await timeOf([Deno.execPath(), ...DENO, inProject("mod.ts")]) - bare);
+}
+
+async function timeOf(
+  command: readonly string[],
+  env: Record<string, string> = {},
+): Promise<number> {
+  const [program, ...args] = command;
   const start = performance.now();
-  const { success } = await new Deno.Command(Deno.execPath(), { args: ["eval", script] }).output();
-  if (!success) throw new Error("Cannot measure: deno eval failed");
+  const child = new Deno.Command(program!, { args, env, stdin: "null", stdout: "null" }).spawn();
+  const { success } = await child.status;
+  if (!success) throw new Error(`Cannot measure: ${command.join(" ")} failed`);
   return (performance.now() - start) * 1e6;
 }
 

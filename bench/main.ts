@@ -10,10 +10,11 @@ import { oneOf, positive, readOptions, text } from "../tools/host/options.ts";
 import { ensurePackages, type Need } from "../tools/host/packages.ts";
 import { inProject, out } from "../tools/host/paths.ts";
 import { main, SetupError } from "../tools/host/report.ts";
-import { record } from "./record.ts";
-import { ROWS } from "./rows/all.ts";
+import { record, recorded, report } from "./record.ts";
+import { MEASURABLE, ROWS } from "./rows/all.ts";
 import { RXE_NEEDS, RXE_PROGRAMS } from "./rows/rxe.ts";
-import type { Program, Stage } from "./rows/types.ts";
+import { POINTS } from "./rows/scaling.ts";
+import type { Program, Row, Stage } from "./rows/types.ts";
 import type { StageOptions, StageOutput } from "./stage.ts";
 import { table } from "./table.ts";
 
@@ -27,16 +28,20 @@ A complete run is recorded in bench/results.json and bench/*.svg, and shown in R
   --row NAME     only one row, by its name in bench/rows/
   --rounds N     rounds of each row; fewer than 6 have no verdict
   --quick        6 short rounds; nothing is recorded
+  --scaling      the curves too: the same work at several sizes
   --report       measures nothing: writes what is recorded into README.md again
+  --list         the names of all rows
   --help         show this text
 `;
 
 const OPTIONS = {
   help: "flag",
+  list: "flag",
   quick: "flag",
   report: "flag",
   row: text,
   rounds: positive,
+  scaling: "flag",
   stage: oneOf("native", "rxe", "cold"),
 } as const;
 
@@ -65,28 +70,51 @@ const GUEST_SECONDS = 1200;
 
 await main(async () => {
   const { options, operands } = readOptions(Deno.args, OPTIONS);
-  if (options.help) {
-    console.log(HELP);
-    return 0;
-  }
   if (operands.length > 0) throw new SetupError(`unknown argument ${operands[0]}; see --help`);
-  const { row, stage, quick = false, rounds } = options;
-  if (row !== undefined && !ROWS.some(({ id }) => id === row)) {
-    throw new SetupError(`--row takes one of ${ROWS.map(({ id }) => id).join(", ")}`);
-  }
+  if (options.help) console.log(HELP);
+  else if (options.list) console.log(MEASURABLE.map(({ id }) => id).join("\n"));
+  else if (options.report) await report(await recorded());
+  else await bench(options);
+  return 0;
+});
+
+interface Chosen {
+  readonly row?: string;
+  readonly stage?: Stage;
+  readonly rounds?: number;
+  readonly quick?: boolean;
+  readonly scaling?: boolean;
+}
+
+async function bench(
+  { row, stage, rounds, quick = false, scaling = false }: Chosen,
+): Promise<void> {
+  const rows = chosenRows(row, stage, scaling);
   await ensurePackages([...NEEDS, ...RXE_NEEDS]);
   await Deno.mkdir(out, { recursive: true });
   const outputs = new Map<Stage, StageOutput>();
-  for (const each of STAGES.filter((each) => (stage ?? each) === each)) {
-    const rows = ROWS.filter((candidate) => candidate.stage === each)
-      .map(({ id }) => id).filter((id) => (row ?? id) === id);
-    if (rows.length > 0) outputs.set(each, await measure({ stage: each, quick, rows, rounds }));
+  for (const each of STAGES) {
+    const ids = rows.filter((row) => row.stage === each).map(({ id }) => id);
+    if (ids.length > 0) outputs.set(each, await measure({ stage: each, quick, rows: ids, rounds }));
   }
   console.log(table([...outputs.values()].flatMap(({ results }) => results)));
-  const complete = row === undefined && stage === undefined && !quick;
+  // What is recorded is always of one run with the rounds of the method.
+  const complete = row === undefined && stage === undefined && rounds === undefined && !quick;
   if (complete) await record(outputs);
-  return 0;
-});
+}
+
+function chosenRows(row: string | undefined, stage: Stage | undefined, scaling: boolean): Row[] {
+  if (row !== undefined) {
+    const chosen = MEASURABLE.find(({ id }) => id === row);
+    if (chosen === undefined) throw new SetupError(`unknown row ${row}; see --list`);
+    if (stage !== undefined && chosen.stage !== stage) {
+      throw new SetupError(`row ${row} is of stage ${chosen.stage}`);
+    }
+    return [chosen];
+  }
+  const rows = scaling ? [...ROWS, ...POINTS] : ROWS;
+  return rows.filter((candidate) => candidate.stage === (stage ?? candidate.stage));
+}
 
 async function measure(
   options: Omit<StageOptions, "programs" | "output">,

@@ -4,6 +4,7 @@ import { type Result, valuesOf } from "./measurement.ts";
 import { ROWS } from "./rows/all.ts";
 import type { Row } from "./rows/types.ts";
 import { median } from "./statistics.ts";
+import { CONTENDERS, legend, round, svg, text } from "./svg.ts";
 import { duration } from "./table.ts";
 
 const WIDTH = 880;
@@ -24,19 +25,6 @@ const STAGES = [
   ["cold", "From the start of the process"],
 ] as const;
 
-/** Who is shown, and in which of the colours below. */
-const CONTENDERS = ["C", "Deno", "pyverbs"];
-
-const STYLE = `
-text { font: 12px system-ui, sans-serif; fill: #6b7785 }
-.title { font-weight: 600; font-size: 14px }
-.small { font-size: 11px }
-line { stroke: #8c959f; stroke-opacity: 0.35 }
-.C { fill: #8c959f }
-.Deno { fill: #1f883d }
-.pyverbs { fill: #bf8700 }
-@media (prefers-color-scheme: dark) { text { fill: #b1bac4 } .Deno { fill: #3fb950 } }`;
-
 /** Draws all rows whose unit is time. */
 export function plot(results: readonly Result[]): string {
   const parts: string[] = [];
@@ -52,15 +40,10 @@ export function plot(results: readonly Result[]): string {
       y += bars.length * (BAR + GAP) + GROUP_GAP;
     }
   }
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${y}" viewBox="0 0 ${WIDTH} ${y}" role="img">`,
-    `<title>Time of one operation: C, Deno and pyverbs</title>`,
-    `<style>${STYLE}</style>`,
-    ...grid(y),
-    ...legend(),
-    ...parts,
-    "</svg>\n",
-  ].join("\n");
+  const title = "Time of one operation: C, Deno and pyverbs";
+  const heading = "Time of one operation (shorter is better, logarithmic scale)";
+  const head = [text(heading, 16, 20, "title"), ...legend(WIDTH - RIGHT - 250, 20)];
+  return svg(title, WIDTH, y, [...grid(y), ...head, ...parts]);
 }
 
 function group(row: Row, result: Result, bars: readonly string[], y: number): string {
@@ -93,27 +76,4 @@ function grid(bottom: number): string[] {
       text(label, x, TOP - 14, "small", "middle"),
     ];
   });
-}
-
-function legend(): string[] {
-  return [
-    text("Time of one operation (shorter is better, logarithmic scale)", 16, 20, "title"),
-    ...CONTENDERS.flatMap((who, i) => {
-      const x = WIDTH - RIGHT - 250 + i * 90;
-      return [
-        `<rect class="${who}" x="${x}" y="10" width="${BAR}" height="${BAR}" rx="2"/>`,
-        text(who, x + BAR + 6, 20),
-      ];
-    }),
-  ];
-}
-
-function text(words: string, x: number, y: number, kind = "", anchor = "start"): string {
-  const escaped = words.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
-  const name = kind === "" ? "" : ` class="${kind}"`;
-  return `<text${name} x="${round(x)}" y="${round(y)}" text-anchor="${anchor}">${escaped}</text>`;
-}
-
-function round(value: number): number {
-  return Math.round(value * 10) / 10;
 }

@@ -4,13 +4,17 @@ import { inProject, project } from "../tools/host/paths.ts";
 import { commit, type Environment } from "./environment.ts";
 import type { Result } from "./measurement.ts";
 import { type Method, methodOf } from "./method.ts";
+import { curvesPlot } from "./curves.ts";
 import { plot } from "./plot.ts";
+import { writeReadme } from "./readme.ts";
 import { CONFIDENCE } from "./statistics.ts";
 import type { Stage } from "./rows/types.ts";
 import type { StageOutput } from "./stage.ts";
 
 const RESULTS = inProject("bench/results.json");
 const PLOT = inProject("bench/results.svg");
+const CURVES_PLOT = inProject("bench/scaling.svg");
+const README = inProject("README.md");
 
 /** A complete run. */
 export interface Run {
@@ -46,9 +50,16 @@ export async function record(outputs: ReadonlyMap<Stage, StageOutput>): Promise<
   await report(run);
 }
 
-/** Draws the plots and writes the table of a run. */
+/** Draws the plots of a run, and writes its table into README.md. */
 export async function report(run: Run): Promise<void> {
   await Deno.writeTextFile(PLOT, plot(run.results));
+  await Deno.writeTextFile(CURVES_PLOT, curvesPlot(run.results));
+  await writeReadme(README, run);
+}
+
+/** The run that was recorded last. */
+export async function recorded(): Promise<Run> {
+  return JSON.parse(await Deno.readTextFile(RESULTS));
 }
 
 /** JSON with a row on each line. */

@@ -1,7 +1,7 @@
 /** Results as an aligned table. */
 
 import { type Result, valuesOf } from "./measurement.ts";
-import { ROWS } from "./rows/all.ts";
+import { MEASURABLE } from "./rows/all.ts";
 import type { Row } from "./rows/types.ts";
 import { type Interval, interval, median } from "./statistics.ts";
 import { judge, type Verdict } from "./verdict.ts";
@@ -13,7 +13,7 @@ const FIGURES = HEAD.slice(1, 6);
 /** The table of all rows that were measured. */
 export function table(results: readonly Result[]): string {
   const lines = results.flatMap((result) => {
-    const row = ROWS.find(({ id }) => id === result.id);
+    const row = MEASURABLE.find(({ id }) => id === result.id);
     return row === undefined ? [] : linesOf(row, result);
   });
   return align([HEAD, ...lines], RIGHT);
@@ -77,7 +77,7 @@ function verdictCells(verdict: Verdict | undefined): string[] {
 }
 
 /** Retries and losses, added up for each contender. */
-function notes(result: Result): string {
+export function notes(result: Result): string {
   const counted = Object.keys(result.rounds[0] ?? {}).flatMap((who) =>
     COUNTS.map((figure) => {
       const sum = result.rounds.reduce((sum, round) => sum + (round[who]?.[figure] ?? 0), 0);

@@ -1,102 +1,89 @@
-// The same work as the other contenders', in C. It reads lines "ROW COUNT PARTS", takes the time of COUNT operations PARTS
-// times, and answers with the nanoseconds of one operation in the middle one of these parts. Stage 1 is run with provider.c in libibverbs' place, stage 2 on a device.
+// The same work as the other contenders', in C. It reads lines "ROUND COUNT PARTS", where a number after a colon is an
+// argument of the round. It takes the time of COUNT operations PARTS times, and answers with the nanoseconds of one
+// operation in the middle one of these parts, and with further figures as "NAME=NUMBER". If it cannot measure, it ends with
+// status 1.
+//
+// contender cold WHAT does what a program does first, and ends.
 #include "contender.h"
+
+// What is read is added here, so that no reading can be left out.
+static uint64_t sum;
+// Further figures of a round.
+static char more[128];
+
 #include "datagrams.h"
 #include "replies.h"
+#include "calls.h"
+#include "extended.h"
+#include "answers.h"
+#include "iteration.h"
 #include "waiting.h"
-
-static uint64_t sum;
-
-static double poll_empty(struct device *d, long count)
-{
-  static struct ibv_cq *cq;
-  struct ibv_wc wc;
-  uint64_t start;
-
-  if (!cq)
-    cq = create_cq(d, 1, NULL);
-  start = now();
-  for (long i = 0; i < count; i++)
-    sum += ibv_poll_cq(cq, 1, &wc);
-  return (double)(now() - start) / count;
-}
-
-static double post_send(struct device *d, long count)
-{
-  struct datagrams *g = datagrams(d);
-  struct ibv_send_wr *bad;
-  uint64_t start = now();
-
-  g->sends[0].next = NULL;
-  for (long i = 0; i < count; i++)
-    sum += ibv_post_send(g->qp, g->sends, &bad);
-  g->sends[0].next = &g->sends[1];
-  return (double)(now() - start) / count;
-}
-
-// One operation is one message: its share of a list of 32 posted, a list of 32 polled, status and wr_id read.
-static double post_poll(struct device *d, long count)
-{
-  struct datagrams *g = datagrams(d);
-  static struct ibv_wc wc[LIST];
-  struct ibv_send_wr *bad;
-  long done = 0;
-  uint64_t start = now();
-
-  while (done < count) {
-    int n;
-
-    ibv_post_send(g->qp, g->sends, &bad);
-    n = ibv_poll_cq(g->cq, LIST, wc);
-    for (int i = 0; i < n; i++) {
-      if (wc[i].status != IBV_WC_SUCCESS)
-        return -1;
-      sum += wc[i].wr_id;
-    }
-    done += n;
-  }
-  return (double)(now() - start) / done;
-}
+#include "cold.h"
 
 static const struct {
   const char *name;
-  double (*run)(struct device *, long);
-} rows[] = {
+  double (*run)(struct device *, long, long);
+} rounds[] = {
+  { "exported", call_exported },
   { "poll_empty", poll_empty },
   { "post_send", post_send },
   { "post_poll", post_poll },
+  { "changed", changed },
+  { "gathered", gathered },
+  { "object", object },
+  { "poll_list", poll_list },
+  { "queue_pairs", queue_pairs },
+  { "poll_list_ex", poll_list_ex },
+  { "poll_empty_ex", poll_empty_ex },
+  { "build", build },
+  { "answer", answer },
+  { "answer_zipf", answer_zipf },
+  { "answer_one", answer_one },
+  { "answer_uncached", answer_uncached },
+  { "iteration", iteration },
+  { "wake_up", wake_up },
   { "ud_round", ud_round },
   { "ud_messages", ud_messages },
   { "attributes_first", attributes_first },
   { "attributes_last", attributes_last },
   { "reply_10", reply_few },
   { "reply_10000", reply_many },
-  { "wake_up", wake_up },
 };
 
-static double run(struct device *d, const char *name, long count, int parts)
+static double run(struct device *d, char *name, long count, int parts)
 {
   double taken[MAX_PARTS];
-  size_t row = 0;
+  char *arg = strchr(name, ':');
+  size_t i = 0;
 
-  while (row < sizeof rows / sizeof rows[0] && strcmp(rows[row].name, name))
-    row++;
-  need(row < sizeof rows / sizeof rows[0] && parts >= 1 && parts <= MAX_PARTS, "run that row");
-  for (int i = 0; i < parts; i++)
-    taken[i] = rows[row].run(d, count);
+  if (arg)
+    *arg++ = 0;
+  while (i < sizeof rounds / sizeof rounds[0] && strcmp(rounds[i].name, name))
+    i++;
+  need(i < sizeof rounds / sizeof rounds[0] && parts >= 1 && parts <= MAX_PARTS, "run that round");
+  more[0] = 0;
+  for (int part = 0; part < parts; part++)
+    taken[part] = rounds[i].run(d, count, arg ? atol(arg) : 0);
   qsort(taken, parts, sizeof *taken, compare);
   return taken[parts / 2];
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-  struct device d = open_device();
+  struct device d;
   char name[64];
   long count;
   int parts;
 
+  if (argc == 3 && !strcmp(argv[1], "cold")) {
+    cold(argv[2]);
+    return sum == 1;
+  }
+  d = open_device();
   while (scanf("%63s %ld %d", name, &count, &parts) == 3) {
-    printf("%.3f\n", run(&d, name, count, parts));
+    double nanoseconds = run(&d, name, count, parts);
+
+    printf("%.3f%s\n", nanoseconds, more);
     fflush(stdout);
   }
   return sum == 1;

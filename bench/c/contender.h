@@ -7,7 +7,8 @@
 #include <time.h>
 #include <infiniband/verbs.h>
 
-enum { PORT = 1, QKEY = 0x11111111, LIST = 32, GRH = 40, SIZE = 64, SLOT = 128, BOTH = 2 * LIST, MAX_PARTS = 1000 };
+enum { PORT = 1, QKEY = 0x11111111, LIST = 32, GRH = 40, SIZE = 64, SLOT = 128, BOTH = 2 * LIST, MAX_PARTS = 1000,
+       MOST = 256, SGES = 16, MOST_QPS = 1000 };
 
 static inline void need(int ok, const char *what)
 {
@@ -51,19 +52,36 @@ static inline struct device open_device(void)
   ibv_free_device_list(list);
   d.pd = ibv_alloc_pd(d.context);
   need(d.pd != NULL, "allocate a protection domain");
-  d.memory = aligned_alloc(4096, BOTH * SLOT);
-  memset(d.memory, 0, BOTH * SLOT);
-  d.mr = ibv_reg_mr(d.pd, d.memory, BOTH * SLOT, IBV_ACCESS_LOCAL_WRITE);
+  d.memory = aligned_alloc(4096, MOST * SLOT);
+  memset(d.memory, 0, MOST * SLOT);
+  d.mr = ibv_reg_mr(d.pd, d.memory, MOST * SLOT, IBV_ACCESS_LOCAL_WRITE);
   need(d.mr != NULL, "register memory");
   return d;
 }
 
-static inline struct ibv_cq *create_cq(struct device *d, int cqe, struct ibv_comp_channel *channel)
+static inline struct ibv_cq *create_queue(struct device *d, int cqe, struct ibv_comp_channel *channel, int vector)
 {
-  struct ibv_cq *cq = ibv_create_cq(d->context, cqe, NULL, channel, 0);
+  struct ibv_cq *cq = ibv_create_cq(d->context, cqe, NULL, channel, vector);
 
   need(cq != NULL, "create a completion queue");
   return cq;
+}
+
+static inline struct ibv_cq *create_cq(struct device *d, int cqe, struct ibv_comp_channel *channel)
+{
+  return create_queue(d, cqe, channel, 0);
+}
+
+// Makes a datagram queue pair ready to send and receive.
+static inline void activate(struct ibv_qp *qp)
+{
+  struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = PORT, .qkey = QKEY };
+
+  need(!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY), "modify to INIT");
+  attr.qp_state = IBV_QPS_RTR;
+  need(!ibv_modify_qp(qp, &attr, IBV_QP_STATE), "modify to RTR");
+  attr.qp_state = IBV_QPS_RTS;
+  need(!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), "modify to RTS");
 }
 
 // A datagram queue pair, ready to send and receive.
@@ -73,15 +91,10 @@ static inline struct ibv_qp *create_qp(struct device *d, struct ibv_cq *cq)
     .send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_UD,
     .cap = { .max_send_wr = BOTH, .max_recv_wr = BOTH, .max_send_sge = 1, .max_recv_sge = 1 },
   };
-  struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = PORT, .qkey = QKEY };
   struct ibv_qp *qp = ibv_create_qp(d->pd, &init);
 
   need(qp != NULL, "create a queue pair");
-  need(!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY), "modify to INIT");
-  attr.qp_state = IBV_QPS_RTR;
-  need(!ibv_modify_qp(qp, &attr, IBV_QP_STATE), "modify to RTR");
-  attr.qp_state = IBV_QPS_RTS;
-  need(!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), "modify to RTS");
+  activate(qp);
   return qp;
 }
 

@@ -5,6 +5,7 @@ struct datagrams {
   struct ibv_send_wr sends[LIST];
   struct ibv_recv_wr recvs[LIST];
   struct ibv_sge sges[BOTH];
+  struct ibv_wc wc[BOTH];
 };
 
 static struct datagrams *datagrams(struct device *d)
@@ -51,12 +52,14 @@ static double exchange(struct device *d, long count, int size)
   return (double)start / done;
 }
 
-static double ud_round(struct device *d, long count)
+static double ud_round(struct device *d, long count, long arg)
 {
+  (void)arg;
   return exchange(d, count, 1);
 }
 
-static double ud_messages(struct device *d, long count)
+static double ud_messages(struct device *d, long count, long arg)
 {
+  (void)arg;
   return exchange(d, count, LIST);
 }

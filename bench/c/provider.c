@@ -1,59 +1,164 @@
 // A libibverbs.so with one device, noop0, whose data path does nothing and returns at once: what a call costs then is the
 // caller's cost alone. Contenders load it in place of the real one.
 //
-// Posting succeeds without looking at the request. Polling a queue made with an odd number of entries finds it empty; any
-// other queue has as many completions as are asked for. They are written once for each array that is polled into, so that
-// polling it again returns at once too.
+// Posting succeeds without looking at the request. What polling finds depends on the queue's completion vector, see
+// provider.h. Completions are written once for each array that is polled into, so that polling it again returns at once too.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <sys/eventfd.h>
 #include <infiniband/verbs.h>
+#include "provider.h"
 
 #undef ibv_query_port
 #undef ibv_reg_mr
 
-enum { QP_NUM = 17 };
+enum { FIRST_QP = 17, SENDER_QP = 42, RECEIVED = 104, PORTS = 11 };
 
 static struct verbs_device {
   struct ibv_device device;
 } noop = { .device = { .node_type = IBV_NODE_CA, .transport_type = IBV_TRANSPORT_IB, .name = "noop0", .dev_name = "noop" } };
 
-static int poll_empty(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
+static uint32_t next_qp = FIRST_QP;
+
+// The smallest calls there are.
+int noop_0(void)
 {
-  (void)cq, (void)num_entries, (void)wc;
+  return 0;
+}
+
+int noop_2(void *a, int b)
+{
+  (void)a, (void)b;
+  return 0;
+}
+
+int noop_3(void *a, int b, void *c)
+{
+  (void)a, (void)b, (void)c;
   return 0;
 }
 
 struct full_cq {
-  struct ibv_cq cq;
+  union {
+    struct ibv_cq cq;
+    struct ibv_cq_ex ex;
+  };
+  enum vector vector;
+  // The array that has completions, and how many.
   struct ibv_wc *filled;
+  int count;
+  // The queue pairs made with this queue have successive numbers. Completions belong to them in turn.
+  uint32_t first_qp, qps, turn;
+  // QUEUE_EVENTS: when the event was made; 0 if there is none.
+  volatile uint64_t stamp;
 };
 
-static void fill(struct ibv_wc *wc, int count)
+static void fill(struct full_cq *full, struct ibv_wc *wc, int count)
 {
   memset(wc, 0, count * sizeof *wc);
   for (int i = 0; i < count; i++) {
     wc[i].wr_id = i;
     wc[i].status = IBV_WC_SUCCESS;
     wc[i].opcode = IBV_WC_SEND;
-    wc[i].qp_num = QP_NUM;
+    wc[i].qp_num = full->first_qp;
+    if (full->vector != QUEUE_RECEIVES)
+      continue;
+    wc[i].opcode = IBV_WC_RECV;
+    wc[i].wc_flags = IBV_WC_GRH;
+    wc[i].src_qp = SENDER_QP;
+    wc[i].byte_len = RECEIVED;
   }
+  full->filled = wc;
+  full->count = count;
+}
+
+static int poll_event(struct full_cq *full, struct ibv_wc *wc)
+{
+  uint64_t stamp = full->stamp;
+
+  if (!stamp)
+    return 0;
+  full->stamp = 0;
+  fill(full, wc, 1);
+  wc->wr_id = stamp;
+  return 1;
 }
 
 static int poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
 {
   struct full_cq *full = (struct full_cq *)cq;
 
-  if (cq->cqe & 1)
-    return poll_empty(cq, num_entries, wc);
-  if (full->filled != wc || wc->qp_num != QP_NUM) {
-    full->filled = wc;
-    fill(wc, num_entries);
+  if (full->vector == QUEUE_EMPTY)
+    return 0;
+  if (full->vector == QUEUE_EVENTS)
+    return poll_event(full, wc);
+  if (full->filled != wc || full->count < num_entries || wc->qp_num < FIRST_QP)
+    fill(full, wc, num_entries);
+  if (full->qps <= 1)
+    return num_entries;
+  for (int i = 0; i < num_entries; i++) {
+    wc[i].qp_num = full->first_qp + full->turn;
+    if (++full->turn >= full->qps)
+      full->turn = 0;
   }
   return num_entries;
+}
+
+static int start_poll(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
+{
+  (void)attr;
+  if (((struct full_cq *)cq)->vector == QUEUE_EMPTY)
+    return ENOENT;
+  cq->wr_id = 0;
+  cq->status = IBV_WC_SUCCESS;
+  return 0;
+}
+
+static int next_poll(struct ibv_cq_ex *cq)
+{
+  cq->wr_id++;
+  return 0;
+}
+
+static void end_poll(struct ibv_cq_ex *cq)
+{
+  (void)cq;
+}
+
+static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *cq)
+{
+  (void)cq;
+  return IBV_WC_SEND;
+}
+
+static uint32_t read_zero(struct ibv_cq_ex *cq)
+{
+  (void)cq;
+  return 0;
+}
+
+static unsigned int read_flags(struct ibv_cq_ex *cq)
+{
+  (void)cq;
+  return 0;
+}
+
+static uint32_t read_qp_num(struct ibv_cq_ex *cq)
+{
+  return ((struct full_cq *)cq)->first_qp;
+}
+
+static uint8_t read_byte(struct ibv_cq_ex *cq)
+{
+  (void)cq;
+  return 0;
 }
 
 static int req_notify_cq(struct ibv_cq *cq, int solicited_only)
@@ -74,15 +179,75 @@ static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_
   return 0;
 }
 
+static void wr_start(struct ibv_qp_ex *qp)
+{
+  (void)qp;
+}
+
+static int wr_complete(struct ibv_qp_ex *qp)
+{
+  (void)qp;
+  return 0;
+}
+
+static void wr_send(struct ibv_qp_ex *qp)
+{
+  (void)qp;
+}
+
+static void wr_set_ud_addr(struct ibv_qp_ex *qp, struct ibv_ah *ah, uint32_t remote_qpn, uint32_t remote_qkey)
+{
+  (void)qp, (void)ah, (void)remote_qpn, (void)remote_qkey;
+}
+
+static void wr_set_sge(struct ibv_qp_ex *qp, uint32_t lkey, uint64_t addr, uint32_t length)
+{
+  (void)qp, (void)lkey, (void)addr, (void)length;
+}
+
+static void wr_set_sge_list(struct ibv_qp_ex *qp, size_t num_sge, const struct ibv_sge *sg_list)
+{
+  (void)qp, (void)num_sge, (void)sg_list;
+}
+
+static void wr_set_inline_data(struct ibv_qp_ex *qp, void *addr, size_t length)
+{
+  (void)qp, (void)addr, (void)length;
+}
+
+static void wr_set_inline_data_list(struct ibv_qp_ex *qp, size_t num_buf, const struct ibv_data_buf *bufs)
+{
+  (void)qp, (void)num_buf, (void)bufs;
+}
+
+// Port 1 has 1 GID, port 2 has 2, port 3 has 4.
+static int gids_of(uint8_t port)
+{
+  return port >= 1 && port <= PORTS ? 1 << (port - 1) : 0;
+}
+
+static void write_gid(union ibv_gid *gid, int index)
+{
+  memset(gid, 0, sizeof *gid);
+  gid->raw[0] = 0xfe;
+  gid->raw[1] = 0x80;
+  gid->raw[14] = (index + 1) >> 8;
+  gid->raw[15] = (index + 1) & 0xff;
+}
+
 static int query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr, size_t size)
 {
-  (void)context, (void)port;
+  (void)context;
   memset(attr, 0, size);
+  attr->gid_tbl_len = gids_of(port);
   attr->state = IBV_PORT_ACTIVE;
   attr->active_mtu = attr->max_mtu = IBV_MTU_4096;
   attr->link_layer = IBV_LINK_LAYER_ETHERNET;
   return 0;
 }
+
+static struct ibv_cq_ex *create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr);
+static struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *init);
 
 struct ibv_device **ibv_get_device_list(int *count)
 {
@@ -124,7 +289,10 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
   context->query_port = query_port;
   context->context.device = device;
   context->context.abi_compat = __VERBS_ABI_IS_EXTENDED;
-  context->context.num_comp_vectors = 1;
+  context->context.num_comp_vectors = QUEUE_VECTORS;
+  context->context.async_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  context->create_cq_ex = create_cq_ex;
+  context->create_qp_ex = create_qp_ex;
   context->context.ops.poll_cq = poll_cq;
   context->context.ops.req_notify_cq = req_notify_cq;
   context->context.ops.post_send = post_send;
@@ -134,6 +302,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 
 int ibv_close_device(struct ibv_context *context)
 {
+  close(context->async_fd);
   free(verbs_get_ctx(context));
   return 0;
 }
@@ -142,16 +311,55 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
   (void)context;
   memset(attr, 0, sizeof *attr);
-  attr->phys_port_cnt = 1;
+  attr->phys_port_cnt = PORTS;
+  attr->max_cqe = 1 << 22;
+  attr->max_ah = 1 << 20;
   return 0;
 }
 
 int ibv_query_gid(struct ibv_context *context, uint8_t port, int index, union ibv_gid *gid)
 {
-  (void)context, (void)port, (void)index;
-  memset(gid, 0, sizeof *gid);
-  gid->raw[15] = 1;
+  (void)context;
+  if (index < 0 || index >= gids_of(port)) {
+    errno = EINVAL;
+    return -1;
+  }
+  write_gid(gid, index);
   return 0;
+}
+
+// The GIDs of all ports.
+ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *entries, size_t max, uint32_t flags, size_t size)
+{
+  size_t count = 0;
+
+  (void)context, (void)flags;
+  for (uint8_t port = 1; port <= PORTS; port++) {
+    for (int i = 0; i < gids_of(port) && count < max; i++) {
+      struct ibv_gid_entry *entry = (void *)((char *)entries + count++ * size);
+
+      memset(entry, 0, size);
+      write_gid(&entry->gid, i);
+      entry->gid_index = i;
+      entry->port_num = port;
+      entry->gid_type = IBV_GID_TYPE_ROCE_V2;
+    }
+  }
+  return count;
+}
+
+// As in libibverbs: it reads the descriptor once.
+int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
+{
+  uint64_t count;
+
+  (void)event;
+  return read(context->async_fd, &count, sizeof count) == sizeof count ? 0 : -1;
+}
+
+void ibv_ack_async_event(struct ibv_async_event *event)
+{
+  (void)event;
 }
 
 struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
@@ -196,8 +404,72 @@ struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
   struct ibv_comp_channel *channel = calloc(1, sizeof *channel);
 
   channel->context = context;
-  channel->fd = open("/dev/null", O_RDONLY);
+  channel->fd = eventfd(0, EFD_CLOEXEC);
   return channel;
+}
+
+int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
+{
+  close(channel->fd);
+  free(channel);
+  return 0;
+}
+
+// Only one queue makes events.
+static struct full_cq *event_cq;
+
+int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context)
+{
+  uint64_t count;
+
+  if (read(channel->fd, &count, sizeof count) != sizeof count)
+    return -1;
+  *cq = &event_cq->cq;
+  *cq_context = event_cq->cq.cq_context;
+  return 0;
+}
+
+void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int count)
+{
+  (void)cq, (void)count;
+}
+
+// A thread that makes an event, waits until it was polled, and rests so long that the receiver is asleep again.
+static void *make_events(void *arg)
+{
+  struct full_cq *full = arg;
+  const struct timespec pause = { .tv_nsec = EVENT_PAUSE_NANOSECONDS };
+
+  while (1) {
+    const uint64_t one = 1;
+    struct timespec now;
+
+    nanosleep(&pause, NULL);
+    if (full->stamp)
+      continue;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    full->stamp = now.tv_sec * 1000000000ull + now.tv_nsec;
+    if (write(full->cq.channel->fd, &one, sizeof one) != sizeof one)
+      return NULL;
+  }
+}
+
+static void init_cq(struct full_cq *full, struct ibv_context *context, int cqe, void *cq_context,
+                    struct ibv_comp_channel *channel, int comp_vector)
+{
+  full->cq.context = context;
+  full->cq.channel = channel;
+  full->cq.cq_context = cq_context;
+  full->cq.cqe = cqe;
+  full->vector = comp_vector;
+  full->first_qp = next_qp;
+  if (full->vector == QUEUE_EVENTS && channel) {
+    pthread_t thread;
+
+    event_cq = full;
+    pthread_create(&thread, NULL, make_events, full);
+    pthread_detach(thread);
+  }
 }
 
 struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context, struct ibv_comp_channel *channel,
@@ -205,31 +477,86 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_cont
 {
   struct full_cq *full = calloc(1, sizeof *full);
 
-  (void)comp_vector;
-  full->cq.context = context;
-  full->cq.channel = channel;
-  full->cq.cq_context = cq_context;
-  full->cq.cqe = cqe;
+  init_cq(full, context, cqe, cq_context, channel, comp_vector);
   return &full->cq;
+}
+
+static struct ibv_cq_ex *create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr)
+{
+  struct full_cq *full = calloc(1, sizeof *full);
+  struct ibv_cq_ex *ex = &full->ex;
+
+  init_cq(full, context, attr->cqe, attr->cq_context, attr->channel, attr->comp_vector);
+  ex->start_poll = start_poll;
+  ex->next_poll = next_poll;
+  ex->end_poll = end_poll;
+  ex->read_opcode = read_opcode;
+  ex->read_vendor_err = read_zero;
+  ex->read_byte_len = read_zero;
+  ex->read_qp_num = read_qp_num;
+  ex->read_src_qp = read_zero;
+  ex->read_wc_flags = read_flags;
+  ex->read_slid = read_zero;
+  ex->read_sl = read_byte;
+  ex->read_dlid_path_bits = read_byte;
+  return ex;
 }
 
 int ibv_destroy_cq(struct ibv_cq *cq)
 {
-  free(cq);
+  // the thread that makes events still uses it
+  if (cq != &event_cq->cq)
+    free(cq);
   return 0;
+}
+
+static void init_qp(struct ibv_qp_ex *ex, struct ibv_pd *pd, struct ibv_cq *send_cq, struct ibv_cq *recv_cq,
+                    enum ibv_qp_type type)
+{
+  struct full_cq *full = (struct full_cq *)send_cq;
+  struct ibv_qp *qp = &ex->qp_base;
+
+  qp->context = pd->context;
+  qp->pd = pd;
+  qp->send_cq = send_cq;
+  qp->recv_cq = recv_cq;
+  qp->qp_num = next_qp++;
+  qp->qp_type = type;
+  if (full->qps++ == 0)
+    full->first_qp = qp->qp_num;
 }
 
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 {
-  struct ibv_qp *qp = calloc(1, sizeof *qp);
+  struct ibv_qp_ex *ex = calloc(1, sizeof *ex);
 
-  qp->context = pd->context;
-  qp->pd = pd;
-  qp->send_cq = init->send_cq;
-  qp->recv_cq = init->recv_cq;
-  qp->qp_num = QP_NUM;
-  qp->qp_type = init->qp_type;
-  return qp;
+  init_qp(ex, pd, init->send_cq, init->recv_cq, init->qp_type);
+  return &ex->qp_base;
+}
+
+static struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *init)
+{
+  struct ibv_qp_ex *ex = calloc(1, sizeof *ex);
+
+  (void)context;
+  init_qp(ex, init->pd, init->send_cq, init->recv_cq, init->qp_type);
+  ex->wr_start = wr_start;
+  ex->wr_complete = wr_complete;
+  ex->wr_abort = wr_start;
+  ex->wr_send = wr_send;
+  ex->wr_set_ud_addr = wr_set_ud_addr;
+  ex->wr_set_sge = wr_set_sge;
+  ex->wr_set_sge_list = wr_set_sge_list;
+  ex->wr_set_inline_data = wr_set_inline_data;
+  ex->wr_set_inline_data_list = wr_set_inline_data_list;
+  return &ex->qp_base;
+}
+
+struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
+{
+  struct ibv_qp_ex *ex = (struct ibv_qp_ex *)qp;
+
+  return ex->wr_start ? ex : NULL;
 }
 
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)

@@ -50,13 +50,15 @@ static double attributes(struct device *d, int index, long count)
   return (double)(now() - start) / count;
 }
 
-static double attributes_first(struct device *d, long count)
+static double attributes_first(struct device *d, long count, long arg)
 {
+  (void)arg;
   return attributes(d, 0, count);
 }
 
-static double attributes_last(struct device *d, long count)
+static double attributes_last(struct device *d, long count, long arg)
 {
+  (void)arg;
   return attributes(d, last_gid(d), count);
 }
 
@@ -82,12 +84,14 @@ static double reply(struct device *d, int peers, long count)
   return (double)(now() - start) / count;
 }
 
-static double reply_few(struct device *d, long count)
+static double reply_few(struct device *d, long count, long arg)
 {
+  (void)arg;
   return reply(d, FEW, count);
 }
 
-static double reply_many(struct device *d, long count)
+static double reply_many(struct device *d, long count, long arg)
 {
+  (void)arg;
   return reply(d, MANY, count);
 }

@@ -35,3 +35,16 @@ export class Clock {
     return sorted[sorted.length >> 1]! * 1e6 / this.#plan.count;
   }
 }
+
+/** A plan for lists of `size`: the count is a multiple of it. */
+export function wholeLists({ count, parts }: Plan, size: number): Plan {
+  return { count: Math.ceil(count / size) * size, parts };
+}
+
+let consumed = 0;
+
+/** Uses a result, so that V8 cannot leave out the reading of it. */
+export function consume(result: number | bigint): void {
+  consumed = (consumed + Number(result)) | 0;
+  if (consumed === 0.5) console.error(consumed);
+}

@@ -1,55 +1,86 @@
 /**
- * The same work as in ../c/contender.c, with this library.
+ * The same work as in ../c/contender.c, with this library. The lines that it reads and writes are described there.
  *
  * @module
  */
 
 import { Context } from "../../mod.ts";
+import { answer, hits, uniform, zipf } from "./answers.ts";
 import type { Plan } from "./clock.ts";
-import { exchange, postPoll, postPollLow, postSend } from "./datagrams.ts";
-import { pollEmpty, pollEmptyWithoutThunks } from "./polling.ts";
+import { exchange } from "./datagrams.ts";
+import { deriveAddress } from "./gid_table.ts";
+import { growth } from "./heap.ts";
+import { iteration } from "./iteration.ts";
+import { iterate, object, pollObjects } from "./objects.ts";
+import * as polling from "./polling.ts";
+import * as posting from "./posting.ts";
 import { predict } from "./prediction.ts";
 import { attributes, reply } from "./replies.ts";
-import { growth } from "./heap.ts";
 import { wakeUp, wakeUpFloor } from "./waiting.ts";
 
-/** Runs one round and returns the nanoseconds of one operation. */
-export type Round = (context: Context, plan: Plan) => number | Promise<number>;
+type Outcome = number | Readonly<Record<string, number>>;
+
+/** Runs one round and returns the nanoseconds of one operation, or several figures. */
+type Round = (context: Context, plan: Plan, argument: number) => Outcome | Promise<Outcome>;
+
+const LIST = 32;
+/** The number of peers that a path keeps where most messages are of others. */
+const FEW_PEERS = 1024;
 
 const ROUNDS: Readonly<Record<string, Round>> = {
-  poll_empty: pollEmpty,
-  poll_empty_slow: pollEmptyWithoutThunks,
-  post_send: postSend,
-  post_poll: postPoll,
-  post_poll_low: postPollLow,
+  exported: polling.exported,
+  poll_empty: polling.pollEmpty,
+  poll_empty_slow: polling.pollEmptyWithoutThunks,
+  poll_empty_ex: polling.pollEmptyEx,
+  poll_list: polling.pollList,
+  poll_list_ex: polling.pollListEx,
+  queue_pairs: polling.queuePairs,
+  post_send: posting.postSend,
+  post_poll: posting.postPoll,
+  post_poll_bigint: posting.postPollBigInt,
+  changed: posting.changed,
+  changed_bigint: posting.changedBigInt,
+  gathered: posting.gathered,
+  build: posting.build,
+  object,
+  poll_objects: pollObjects,
+  iterate,
+  answer: (context, plan, peers) => answer(context, plan, LIST, uniform(peers), peers),
+  answer_zipf: (context, plan, peers) => answer(context, plan, LIST, zipf(peers), peers),
+  answer_one: (context, plan, peers) => answer(context, plan, 1, uniform(peers), peers),
+  answer_hits: (context, plan, percent) => answer(context, plan, LIST, hits(percent), FEW_PEERS),
+  derive_address: deriveAddress,
+  iteration,
   heap: growth,
   prediction: predict,
+  wake_up: wakeUp,
+  wake_up_floor: wakeUpFloor,
   ud_round: (context, plan) => exchange(context, plan, 1),
-  ud_messages: (context, plan) => exchange(context, plan, 32),
+  ud_messages: (context, plan) => exchange(context, plan, LIST),
   attributes_first: (context, plan) => attributes(context, plan, 0),
   attributes_last: (context, plan) => attributes(context, plan, -1),
   reply_10: (context, plan) => reply(context, plan, 10),
   reply_10000: (context, plan) => reply(context, plan, 10_000),
-  wake_up: wakeUp,
-  wake_up_floor: wakeUpFloor,
 };
 
-using context = Context.open();
-const lines = Deno.stdin.readable
-  .pipeThrough(new TextDecoderStream())
-  .pipeThrough(new TransformStream(lineSplitter()));
-for await (const line of lines) {
-  const [name, count, parts] = line.split(" ") as [string, string, string];
-  console.log(await ROUNDS[name]!(context, { count: Number(count), parts: Number(parts) }));
+const context = Context.open();
+let rest = "";
+for await (const chunk of Deno.stdin.readable.pipeThrough(new TextDecoderStream())) {
+  const lines = (rest + chunk).split("\n");
+  rest = lines.pop()!;
+  for (const line of lines) console.log(await run(line));
 }
+// the thread of the provider that makes events goes on
+Deno.exit(0);
 
-function lineSplitter(): Transformer<string, string> {
-  let rest = "";
-  return {
-    transform(chunk, controller): void {
-      const parts = (rest + chunk).split("\n");
-      rest = parts.pop()!;
-      for (const part of parts) controller.enqueue(part);
-    },
-  };
+async function run(line: string): Promise<string> {
+  const [round, count, parts] = line.split(" ") as [string, string, string];
+  const [name, argument = "0"] = round.split(":") as [string, string?];
+  const plan = { count: Number(count), parts: Number(parts) };
+  const outcome = await ROUNDS[name]!(context, plan, Number(argument));
+  if (typeof outcome === "number") return `${outcome}`;
+  const { value, ...others } = outcome;
+  return [`${value}`, ...Object.entries(others).map(([key, figure]) => `${key}=${figure}`)].join(
+    " ",
+  );
 }

@@ -1,37 +1,128 @@
-/** Polling a completion queue that is empty. */
+/** Calls that do nothing, and polling. */
 
-import { CompletionQueue, type Context, WorkCompletions } from "../../mod.ts";
+import {
+  CompletionQueue,
+  CompletionQueueEx,
+  type Context,
+  CreateCqWcFlags,
+  WorkCompletions,
+} from "../../mod.ts";
 import { slowCalls } from "../../ffi/library/slow.ts";
 import { cqVerbs } from "../../ffi/verbs/cq.ts";
 import type { NativeRow } from "../../ffi/table/row.ts";
 import { pointerOf } from "../../types/completion/work_completions.ts";
-import { Clock, type Plan } from "./clock.ts";
+import { Clock, consume, type Plan, wholeLists } from "./clock.ts";
+import { activeQueuePair, datagrams, LIST } from "./datagrams.ts";
+import { EMPTY } from "./provider.ts";
 
-let queue: CompletionQueue | undefined;
-
-function emptyQueue(context: Context): CompletionQueue {
-  return queue ??= new CompletionQueue(context, { cqe: 1, channel: null });
+/** Exported functions of the provider that do nothing: the least that any call takes. */
+export function exported(context: Context, plan: Plan, parameters: number): number {
+  const { symbols } = Deno.dlopen(Deno.env.get("IBVERBS_LIBRARY")!, {
+    noop_0: { parameters: [], result: "i32" },
+    noop_2: { parameters: ["pointer", "i32"], result: "i32" },
+    noop_3: { parameters: ["pointer", "i32", "pointer"], result: "i32" },
+  });
+  const pointer = context.unsafeHandle as Deno.PointerObject;
+  const clock = new Clock(plan);
+  const { noop_0, noop_2, noop_3 } = symbols;
+  let sum = 0;
+  while (clock.part()) {
+    if (parameters === 0) { for (let i = 0; i < plan.count; i++) sum += noop_0(); }
+    else if (parameters === 2) { for (let i = 0; i < plan.count; i++) sum += noop_2(pointer, i); }
+    else for (let i = 0; i < plan.count; i++) sum += noop_3(pointer, 1, pointer);
+  }
+  consume(sum);
+  return clock.middle;
 }
 
-/** With this library. */
-export function pollEmpty(context: Context, plan: Plan): number {
-  const cq = emptyQueue(context);
-  const batch = new WorkCompletions(1);
+const empty = new Map<number, CompletionQueue>();
+
+/** An empty queue of so many queue pairs. */
+function emptyQueue(context: Context, pairs: number): CompletionQueue {
+  const known = empty.get(pairs);
+  if (known !== undefined) return known;
+  const cq = new CompletionQueue(context, { cqe: 1, channel: null, compVector: EMPTY });
+  const { pd } = datagrams(context);
+  for (let i = 0; i < pairs; i++) activeQueuePair(pd, cq);
+  empty.set(pairs, cq);
+  return cq;
+}
+
+/** Polls an empty queue. */
+export function pollEmpty(context: Context, plan: Plan, pairs: number): number {
+  return pollNothing(emptyQueue(context, pairs), new WorkCompletions(1), plan);
+}
+
+const { WITH_BYTE_LEN, WITH_QP_NUM, WITH_SRC_QP } = CreateCqWcFlags;
+/** What the extended queues of all contenders report. */
+const EXTENDED = { channel: null, wcFlags: WITH_BYTE_LEN | WITH_QP_NUM | WITH_SRC_QP };
+
+/** The same with an extended queue. */
+export function pollEmptyEx(context: Context, plan: Plan): number {
+  const cq = new CompletionQueueEx(context, { ...EXTENDED, cqe: 1, compVector: EMPTY });
+  return pollNothing(cq, new WorkCompletions(1), plan);
+}
+
+function pollNothing(cq: CompletionQueue, batch: WorkCompletions, plan: Plan): number {
   const clock = new Clock(plan);
-  while (clock.part()) {
-    for (let i = 0; i < plan.count; i++) cq.pollInto(batch);
-  }
+  let sum = 0;
+  while (clock.part()) for (let i = 0; i < plan.count; i++) sum += cq.pollInto(batch);
+  consume(sum);
   return clock.middle;
 }
 
 /** Without thunks: by Deno's own call of a function pointer. */
 export function pollEmptyWithoutThunks(context: Context, plan: Plan): number {
-  const cq = emptyQueue(context).unsafeHandle;
+  const cq = emptyQueue(context, 0).unsafeHandle;
   const pointer = pointerOf(new WorkCompletions(1));
   const poll = slowCalls.bind("ibv_poll_cq", cqVerbs.ibv_poll_cq as NativeRow);
   const clock = new Clock(plan);
-  while (clock.part()) {
-    for (let i = 0; i < plan.count; i++) poll(cq, 1, pointer);
+  let sum = 0;
+  while (clock.part()) for (let i = 0; i < plan.count; i++) sum += poll(cq, 1, pointer) as number;
+  consume(sum);
+  return clock.middle;
+}
+
+/** 32 completions at a time without objects; for one. */
+export function pollList(context: Context, plan: Plan): number {
+  return readAll(datagrams(context).cq, plan);
+}
+
+let extended: CompletionQueueEx | undefined;
+
+/** The same with an extended queue. */
+export function pollListEx(context: Context, plan: Plan): number {
+  extended ??= new CompletionQueueEx(context, { ...EXTENDED, cqe: LIST });
+  return readAll(extended, plan);
+}
+
+const shared = new Map<number, CompletionQueue>();
+
+/** The same with a queue that so many queue pairs complete to. */
+export function queuePairs(context: Context, plan: Plan, pairs: number): number {
+  const cq = shared.get(pairs) ?? new CompletionQueue(context, { cqe: LIST, channel: null });
+  if (!shared.has(pairs)) {
+    shared.set(pairs, cq);
+    for (let i = 0; i < pairs; i++) activeQueuePair(datagrams(context).pd, cq);
   }
+  return readAll(cq, plan);
+}
+
+function readAll(cq: CompletionQueue, plan: Plan): number {
+  const { count, parts } = wholeLists(plan, LIST);
+  const batch = new WorkCompletions(LIST);
+  const clock = new Clock({ count, parts });
+  let sum = 0;
+  while (clock.part()) {
+    for (let done = 0; done < count;) {
+      const n = cq.pollInto(batch);
+      for (let i = 0; i < n; i++) {
+        if (batch.status(i) !== 0) throw batch.at(i).check();
+        sum = (sum + batch.wrIdLow(i) + batch.qpNum(i)) | 0;
+      }
+      done += n;
+    }
+  }
+  consume(sum);
   return clock.middle;
 }

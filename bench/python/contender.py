@@ -1,56 +1,221 @@
-# The same work as the other contenders', with pyverbs. See ../c/contender.c.
+# The same work as the other contenders', with pyverbs. The lines that it reads and writes are described in ../c/contender.c.
+# Lists are chains of requests (next_wr), posted by one call. Completions are polled by CQEX, which makes no objects of them.
+#
+# contender.py cold WHAT does what a program does first, and ends.
 import sys
+
+if len(sys.argv) == 3 and sys.argv[1] == "cold":
+    import cold
+
+    cold.run(sys.argv[2])
+    sys.exit(0)
+
 import time
 
 from pyverbs.addr import AHAttr, AH, GlobalRoute
-from pyverbs.cq import CQ
+from pyverbs.cq import CQ, CQEX, CqInitAttrEx, PollCqAttr
 from pyverbs.device import Context, get_device_list
-from pyverbs.enums import IBV_ACCESS_LOCAL_WRITE, IBV_QPT_UD, IBV_SEND_SIGNALED, IBV_WC_SUCCESS, IBV_WR_SEND
+from pyverbs.enums import (
+    IBV_ACCESS_LOCAL_WRITE, IBV_QP_EX_WITH_SEND, IBV_QP_INIT_ATTR_PD, IBV_QP_INIT_ATTR_SEND_OPS_FLAGS, IBV_QPT_UD,
+    IBV_SEND_SIGNALED, IBV_WC_EX_WITH_BYTE_LEN, IBV_WC_EX_WITH_QP_NUM, IBV_WC_EX_WITH_SRC_QP, IBV_WC_SUCCESS, IBV_WR_SEND,
+)
 from pyverbs.mr import MR
 from pyverbs.pd import PD
-from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
+from pyverbs.qp import QP, QPAttr, QPCap, QPEx, QPInitAttr, QPInitAttrEx
 from pyverbs.wr import RecvWR, SGE, SendWR
 
-PORT, QKEY, LIST, GRH, SIZE, SLOT = 1, 0x11111111, 32, 40, 64, 128
+PORT, QKEY, LIST, GRH, SIZE, SLOT, MOST = 1, 0x11111111, 32, 40, 64, 128, 256
+EMPTY, RECEIVES = 1, 2
+WC_FLAGS = IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_QP_NUM | IBV_WC_EX_WITH_SRC_QP
+
+context = Context(name=get_device_list()[0].name.decode())
+pd = PD(context)
+mr = MR(pd, MOST * SLOT, IBV_ACCESS_LOCAL_WRITE)
+cq = CQ(context, 2 * LIST)
+cap = QPCap(max_send_wr=2 * LIST, max_recv_wr=2 * LIST, max_send_sge=1, max_recv_sge=1)
+poll_attr = PollCqAttr()
 
 
-class Datagrams:
-    """Datagrams that a queue pair sends to itself; each is posted by a call of its own, as pyverbs has it."""
-
-    def __init__(self, context):
-        pd = PD(context)
-        self.mr = MR(pd, 2 * LIST * SLOT, IBV_ACCESS_LOCAL_WRITE)
-        self.cq = CQ(context, 2 * LIST)
-        cap = QPCap(max_send_wr=2 * LIST, max_recv_wr=2 * LIST, max_send_sge=1, max_recv_sge=1)
-        init = QPInitAttr(qp_type=IBV_QPT_UD, scq=self.cq, rcq=self.cq, cap=cap)
-        attr = QPAttr(port_num=PORT)
-        attr.qkey = QKEY
-        self.qp = QP(pd, init, attr)
-        route = GlobalRoute(dgid=context.query_gid(PORT, 0), sgid_index=0)
-        route.hop_limit = 64
-        self.ah = AH(pd, attr=AHAttr(port_num=PORT, is_global=1, gr=route))
-        self.sends = [self.send(i) for i in range(LIST)]
-        self.recvs = [self.recv(i) for i in range(LIST)]
-
-    def send(self, slot):
-        sge = SGE(self.mr.buf + slot * SLOT, SIZE, self.mr.lkey)
-        wr = SendWR(slot, num_sge=1, sg=[sge], opcode=IBV_WR_SEND, send_flags=IBV_SEND_SIGNALED)
-        wr.set_wr_ud(self.ah, self.qp.qp_num, QKEY)
-        return wr
-
-    def recv(self, slot):
-        sge = SGE(self.mr.buf + (LIST + slot) * SLOT, GRH + SIZE, self.mr.lkey)
-        return RecvWR(LIST + slot, num_sge=1, sg=[sge])
+def qp_attr():
+    attr = QPAttr(port_num=PORT)
+    attr.qkey = QKEY
+    return attr
 
 
+def own_handle():
+    route = GlobalRoute(dgid=context.query_gid(PORT, 0), sgid_index=0)
+    route.hop_limit = 64
+    return AH(pd, attr=AHAttr(port_num=PORT, is_global=1, gr=route))
+
+
+qp = QP(pd, QPInitAttr(qp_type=IBV_QPT_UD, scq=cq, rcq=cq, cap=cap), qp_attr())
+ahs = [own_handle() for _ in range(LIST)]
+
+
+def send(slot):
+    sge = SGE(mr.buf + slot * SLOT, SIZE, mr.lkey)
+    wr = SendWR(slot, num_sge=1, sg=[sge], opcode=IBV_WR_SEND, send_flags=IBV_SEND_SIGNALED)
+    wr.set_wr_ud(ahs[0], qp.qp_num, QKEY)
+    return wr
+
+
+def recv(slot):
+    sge = SGE(mr.buf + (LIST + slot) * SLOT, GRH + SIZE, mr.lkey)
+    return RecvWR(LIST + slot, num_sge=1, sg=[sge])
+
+
+def chain(requests):
+    for request, following in zip(requests, requests[1:]):
+        request.next_wr = following
+    return requests
+
+
+sends = chain([send(i) for i in range(LIST)])
+recvs = chain([recv(i) for i in range(LIST)])
+single_send, single_recv = send(0), recv(0)
+made = {}
+
+
+def once(name, make):
+    if name not in made:
+        made[name] = make()
+    return made[name]
+
+
+def extended(vector=0):
+    return once(("cqex", vector), lambda: CQEX(context, CqInitAttrEx(cqe=LIST, wc_flags=WC_FLAGS, comp_vector=vector)))
+
+
+def drain_ex(ex, count):
+    total = 0
+    if ex.start_poll(poll_attr):
+        raise RuntimeError("the queue is empty")
+    for i in range(count):
+        if i and ex.poll_next():
+            raise RuntimeError("the queue is empty")
+        if ex.status != IBV_WC_SUCCESS:
+            raise RuntimeError(f"completion status {ex.status}")
+        total += ex.wr_id
+    ex.end_poll()
+    return total
+
+
+def drain(count):
+    total = 0
+    polled, wcs = cq.poll(count)
+    for wc in wcs:
+        if wc.status != IBV_WC_SUCCESS:
+            raise RuntimeError(f"completion status {wc.status}")
+        total += wc.wr_id
+    return total
+
+
+def poll_empty(count, _):
+    ex = extended(EMPTY)
+    for _ in range(count):
+        ex.start_poll(poll_attr)
+
+
+def post_send(count, _):
+    for _ in range(count):
+        qp.post_send(single_send)
+
+
+def post_poll(count, _):
+    ex = extended()
+    for _ in range(count // LIST):
+        qp.post_send(sends[0])
+        drain_ex(ex, LIST)
+
+
+def changed(count, size):
+    ex = extended()
+    requests = once(("sends", size), lambda: chain([send(i) for i in range(size)]))
+    for r in range(count // size):
+        for i, wr in enumerate(requests):
+            wr.set_wr_ud(ahs[(i + r) & 31], (r + i) & 255, QKEY)
+        qp.post_send(requests[0])
+        drain_ex(ex, size)
+
+
+def object_(count, _):
+    ex = extended()
+    for i in range(count):
+        sge = SGE(mr.buf, SIZE, mr.lkey)
+        wr = SendWR(i, num_sge=1, sg=[sge], opcode=IBV_WR_SEND, send_flags=IBV_SEND_SIGNALED)
+        wr.set_wr_ud(ahs[i & 31], i & 255, QKEY)
+        qp.post_send(wr)
+        drain_ex(ex, 1)
+
+
+def poll_objects(count, _):
+    for _ in range(count // LIST):
+        drain(LIST)
+
+
+def poll_list_ex(count, _):
+    ex = extended()
+    for _ in range(count // LIST):
+        drain_ex(ex, LIST)
+
+
+def extended_pair():
+    mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS
+    init = QPInitAttrEx(qp_type=IBV_QPT_UD, scq=cq, rcq=cq, cap=cap, pd=pd, comp_mask=mask, send_ops_flags=IBV_QP_EX_WITH_SEND)
+    return QPEx(context, init, qp_attr())
+
+
+def build(count, size):
+    ex, pair = extended(), once("pair", extended_pair)
+    sges = once("sges", lambda: [SGE(mr.buf + i * SLOT, SIZE, mr.lkey) for i in range(LIST)])
+    for r in range(count // size):
+        pair.wr_start()
+        for i in range(size):
+            pair.wr_id = i
+            pair.wr_flags = IBV_SEND_SIGNALED
+            pair.wr_send()
+            pair.wr_set_ud_addr(ahs[(i + r) & 31], (r + i) & 255, QKEY)
+            pair.wr_set_sge(sges[i])
+        pair.wr_complete()
+        drain_ex(ex, size)
+
+
+def write_headers():
+    for i in range(LIST):
+        mr.write(bytes([0x60, 0, 0, 0, 0, SIZE, 17, 64]) + i.to_bytes(4, "big") * 4 + bytes(16), GRH, i * SLOT)
+    return {mr.read(GRH, i * SLOT): ahs[i] for i in range(LIST)}
+
+
+def receives():
+    return once("receives", lambda: CQ(context, LIST, comp_vector=RECEIVES))
+
+
+# pyverbs has no faster way to the sender's queue pair than a completion object. The handles are known by the packets' GRHs.
+def answer(count, _):
+    known, queue, ex = once("known", write_headers), receives(), extended()
+    for _ in range(count // LIST):
+        _, wcs = queue.poll(LIST)
+        for i, (wc, wr) in enumerate(zip(wcs, sends)):
+            wr.set_wr_ud(known[mr.read(GRH, i * SLOT)], wc.src_qp, QKEY)
+        qp.post_send(sends[0])
+        drain_ex(ex, LIST)
+
+
+def answer_one(count, _):
+    known, queue, ex = once("known", write_headers), receives(), extended()
+    for i in range(count):
+        _, wcs = queue.poll(1)
+        single_send.set_wr_ud(known[mr.read(GRH, (i & 31) * SLOT)], wcs[0].src_qp, QKEY)
+        qp.post_send(single_send)
+        drain_ex(ex, 1)
+
+
+# On a device the receives and sends of this queue pair complete to a queue of its own kind.
 def exchange(count, size):
-    qp, cq = g.qp, g.cq
-    sends, recvs = g.sends[:size], g.recvs[:size]
-    for _ in range(max(1, count // size)):
-        for wr in recvs:
-            qp.post_recv(wr)
-        for wr in sends:
-            qp.post_send(wr)
+    first_recv, first_send = (recvs[0], sends[0]) if size == LIST else (single_recv, single_send)
+    for _ in range(count // size):
+        qp.post_recv(first_recv)
+        qp.post_send(first_send)
         polled = 0
         while polled < 2 * size:
             n, wcs = cq.poll(2 * LIST)
@@ -60,52 +225,28 @@ def exchange(count, size):
             polled += n
 
 
-def poll_empty(count):
-    cq = empty
-    for _ in range(count):
-        cq.poll(1)
-
-
-def post_send(count):
-    qp, wr = g.qp, g.sends[0]
-    for _ in range(count):
-        qp.post_send(wr)
-
-
-def post_poll(count):
-    qp, cq, sends = g.qp, g.cq, g.sends
-    total = 0
-    for _ in range(max(1, count // LIST)):
-        for wr in sends:
-            qp.post_send(wr)
-        _, wcs = cq.poll(LIST)
-        for wc in wcs:
-            if wc.status != IBV_WC_SUCCESS:
-                raise RuntimeError(f"completion status {wc.status}")
-            total += wc.wr_id
-
-
-def ud_round(count):
+def ud_round(count, _):
     exchange(count, 1)
 
 
-def ud_messages(count):
+def ud_messages(count, _):
     exchange(count, LIST)
 
 
-ROWS = {f.__name__: f for f in (poll_empty, post_send, post_poll, ud_round, ud_messages)}
-PER_CALL = {"post_poll": LIST, "ud_messages": LIST}
+ROUNDS = {f.__name__.rstrip("_"): f for f in (
+    poll_empty, post_send, post_poll, changed, object_, poll_objects, poll_list_ex, build, answer, answer_one, ud_round,
+    ud_messages)}
+WHOLE_LISTS = {"post_poll", "poll_objects", "poll_list_ex", "answer", "ud_messages"}
 
-context = Context(name=get_device_list()[0].name.decode())
-empty = CQ(context, 1)
-g = Datagrams(context)
 for line in sys.stdin:
-    name, count, parts = line.split()
-    step = PER_CALL.get(name, 1)
+    full_name, count, parts = line.split()
+    name, _, argument = full_name.partition(":")
+    argument = int(argument or 0)
+    step = LIST if name in WHOLE_LISTS else argument if name in ("changed", "build") else 1
     count = -(-int(count) // step) * step
     taken = []
     for _ in range(int(parts)):
         start = time.perf_counter_ns()
-        ROWS[name](count)
+        ROUNDS[name](count, argument)
         taken.append((time.perf_counter_ns() - start) / count)
     print(sorted(taken)[len(taken) // 2], flush=True)

@@ -1,23 +1,54 @@
 /** Rows of what comes before any work: each sample starts programs anew, on the host. */
 
-import { cacheSize, guestStart, importCost } from "../cold.ts";
+import { bareStart, cacheSize, firstWork, guestStart, importCost, type Start } from "../cold.ts";
 import { figureOf } from "../measurement.ts";
-import { atMostValue } from "./make.ts";
-import type { FunctionEntry, Row } from "./types.ts";
+import { atMostValue, fasterThan } from "./make.ts";
+import type { FunctionEntry, Row, Task } from "./types.ts";
 
-function measured(who: string, measure: () => Promise<number>): FunctionEntry {
-  return { who, measure: async () => ({ value: await measure() }) };
+function measured(who: string, measure: (task: Task) => Promise<number>): FunctionEntry {
+  return { who, measure: async (task) => ({ value: await measure(task) }) };
+}
+
+function first(what: string): FunctionEntry[] {
+  const by = (start: Start) => ({ programs }: Task) => firstWork(start, what, programs);
+  return [
+    measured("C", by("c")),
+    measured("Deno", by("deno")),
+    measured("pyverbs", by("python")),
+    measured("bare Deno", bareStart),
+  ];
 }
 
 /** The rows. */
 export const COLD: readonly Row[] = [
+  {
+    id: "first_poll",
+    title: "process start to first poll",
+    stage: "cold",
+    entries: first("poll"),
+    goals: [fasterThan(1, "pyverbs")],
+    note: "bare Deno: an empty program",
+  },
+  {
+    id: "first_answer",
+    title: "process start to first reply",
+    stage: "cold",
+    entries: first("answer"),
+    goals: [fasterThan(1, "pyverbs")],
+  },
+  {
+    id: "first_messages",
+    title: "process start to 1000 messages",
+    stage: "cold",
+    entries: first("messages"),
+    goals: [],
+  },
   {
     id: "import",
     title: "import of mod.ts beyond bare Deno",
     stage: "cold",
     entries: [measured("Deno", importCost)],
     goals: [atMostValue(8, "ms", (round) => figureOf(round, "Deno") / 1e6)],
-    rounds: 31,
   },
   {
     id: "guest_start",

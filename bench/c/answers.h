@@ -1,0 +1,222 @@
+// A loop that answers datagrams: polls them, finds the handles of their senders, posts the answers, polls their completions.
+// ../deno/answers.ts has the same peers.
+#include <arpa/inet.h>
+#include <unistd.h>
+
+enum { SLOTS = 1 << 17, CACHE = 1 << 18, FIRST_PEER = 0x10000 };
+
+// The kinds of traffic: uniform, or Zipf (a peer's share is inverse to its rank).
+enum traffic { UNIFORM, ZIPF };
+
+static inline uint32_t next_random(uint32_t *state)
+{
+  *state ^= *state << 13;
+  *state ^= *state >> 17;
+  *state ^= *state << 5;
+  return *state;
+}
+
+// The rank at which the sum of shares passes the random number.
+static int zipf_rank(const double *sums, int peers, double random)
+{
+  int low = 0, high = peers - 1;
+
+  while (low < high) {
+    int middle = (low + high) / 2;
+
+    if (sums[middle] < random)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+// The GRHs of a ring of receives, whose senders are drawn at random.
+static struct ibv_grh *received(struct device *d, int peers, enum traffic traffic)
+{
+  struct ibv_grh *grhs = calloc(SLOTS, sizeof *grhs);
+  double *sums = malloc(peers * sizeof *sums), total = 0;
+  uint32_t state = 1;
+  union ibv_gid gid;
+
+  for (int i = 0; i < peers; i++)
+    sums[i] = total += 1.0 / (i + 1);
+  need(grhs && !ibv_query_gid(d->context, PORT, 0, &gid), "query the GID");
+  for (int i = 0; i < SLOTS; i++) {
+    uint32_t random = next_random(&state);
+    int peer = traffic == ZIPF ? zipf_rank(sums, peers, random / 4294967296.0 * total) : (int)(random % peers);
+    uint32_t last = htonl(FIRST_PEER + peer);
+
+    grhs[i].version_tclass_flow = htonl(6u << 28);
+    grhs[i].paylen = htons(SIZE);
+    grhs[i].next_hdr = IPPROTO_UDP;
+    grhs[i].hop_limit = 64;
+    grhs[i].sgid = grhs[i].dgid = gid;
+    memcpy(grhs[i].sgid.raw + 12, &last, sizeof last);
+  }
+  free(sums);
+  return grhs;
+}
+
+union address {
+  struct ibv_ah_attr attr;
+  uint64_t words[sizeof(struct ibv_ah_attr) / 8];
+};
+
+// What ibv_init_ah_from_wc does if the packet was sent to the GID that is known.
+static inline void derive(const struct ibv_wc *wc, const struct ibv_grh *grh, const union ibv_gid *own, union address *a)
+{
+  uint32_t flow = ntohl(grh->version_tclass_flow);
+
+  memset(a, 0, sizeof *a);
+  a->attr.port_num = PORT;
+  a->attr.sl = wc->sl;
+  a->attr.src_path_bits = wc->dlid_path_bits;
+  a->attr.dlid = wc->slid;
+  need(wc->wc_flags & IBV_WC_GRH && flow >> 28 == 6 && grh->next_hdr == IPPROTO_UDP, "read the GRH");
+  need(!memcmp(&grh->dgid, own, sizeof *own), "find the GID");
+  a->attr.is_global = 1;
+  a->attr.grh.dgid = grh->sgid;
+  a->attr.grh.flow_label = flow & 0xfffff;
+  a->attr.grh.traffic_class = flow >> 20;
+  a->attr.grh.hop_limit = grh->hop_limit;
+}
+
+struct known {
+  struct ibv_ah *ah;
+  union address address;
+};
+
+static inline uint32_t hash(const union address *a)
+{
+  uint64_t h = 0;
+
+  for (size_t i = 0; i < sizeof a->words / sizeof a->words[0]; i++)
+    h = (h ^ h >> 29 ^ a->words[i]) * 0x9e3779b97f4a7c15ull;
+  return (h ^ h >> 32) & (CACHE - 1);
+}
+
+static inline struct ibv_ah *look_up(struct known *cache, struct device *d, union address *a)
+{
+  uint32_t i = hash(a);
+
+  for (; cache[i].ah; i = (i + 1) & (CACHE - 1)) {
+    if (!memcmp(&cache[i].address, a, sizeof *a))
+      return cache[i].ah;
+  }
+  cache[i].address = *a;
+  return cache[i].ah = ibv_create_ah(d->pd, &a->attr);
+}
+
+struct answering {
+  struct ibv_cq *receives;
+  struct ibv_wc wc[LIST];
+  struct ibv_grh *grhs;
+  struct known *cache;
+  union ibv_gid own;
+  int at;
+};
+
+static struct answering *answering(struct device *d, int peers, enum traffic traffic)
+{
+  static struct answering a;
+  static int made;
+
+  need(!made || made == peers, "answer other peers in the same process");
+  if (made)
+    return &a;
+  made = peers;
+  a.receives = create_queue(d, BOTH, NULL, QUEUE_RECEIVES);
+  a.grhs = received(d, peers, traffic);
+  a.cache = calloc(CACHE, sizeof *a.cache);
+  need(!ibv_query_gid(d->context, PORT, 0, &a.own), "query the GID");
+  return &a;
+}
+
+// With a hash table of handles, and a look at the device's events after each poll: an address must not outlive the device's.
+static double answer_cached(struct device *d, long count, int peers, int size, enum traffic traffic)
+{
+  struct answering *a = answering(d, peers, traffic);
+  struct datagrams *g = datagrams(d);
+  struct ibv_send_wr *bad, *end = g->sends[size - 1].next;
+  long done = 0;
+  uint64_t event, start;
+
+  // the handles are made before: here all peers are known
+  for (int i = 0; i < SLOTS && !a->at; i++) {
+    struct ibv_wc wc = { .wc_flags = IBV_WC_GRH };
+    union address address;
+
+    derive(&wc, &a->grhs[i], &a->own, &address);
+    look_up(a->cache, d, &address);
+  }
+  g->sends[size - 1].next = NULL;
+  start = now();
+  while (done < count) {
+    int n = ibv_poll_cq(a->receives, size, a->wc);
+
+    need(n > 0, "poll");
+    need(read(d->context->async_fd, &event, sizeof event) < 0, "go on after an event");
+    for (int i = 0; i < n; i++) {
+      union address address;
+
+      need(a->wc[i].status == IBV_WC_SUCCESS, "complete");
+      derive(&a->wc[i], &a->grhs[a->at++ & (SLOTS - 1)], &a->own, &address);
+      g->sends[i].wr.ud.ah = look_up(a->cache, d, &address);
+      g->sends[i].wr.ud.remote_qpn = a->wc[i].src_qp;
+      g->sends[i].wr.ud.remote_qkey = QKEY;
+    }
+    need(!ibv_post_send(g->qp, g->sends, &bad), "post");
+    done += drain(g->cq, g->wc, n);
+  }
+  start = now() - start;
+  g->sends[size - 1].next = end;
+  return (double)start / done;
+}
+
+static double answer(struct device *d, long count, long peers)
+{
+  return answer_cached(d, count, peers, LIST, UNIFORM);
+}
+
+static double answer_zipf(struct device *d, long count, long peers)
+{
+  return answer_cached(d, count, peers, LIST, ZIPF);
+}
+
+static double answer_one(struct device *d, long count, long peers)
+{
+  return answer_cached(d, count, peers, 1, UNIFORM);
+}
+
+// A handle for each answer, made and destroyed, as ibv_ud_pingpong-like programs do.
+static double answer_uncached(struct device *d, long count, long peers)
+{
+  struct answering *a = answering(d, peers, UNIFORM);
+  struct datagrams *g = datagrams(d);
+  struct ibv_ah *ahs[LIST];
+  struct ibv_send_wr *bad;
+  long done = 0;
+  uint64_t start = now();
+
+  while (done < count) {
+    int n = ibv_poll_cq(a->receives, LIST, a->wc);
+
+    need(n > 0, "poll");
+    for (int i = 0; i < n; i++) {
+      union address address;
+
+      need(a->wc[i].status == IBV_WC_SUCCESS, "complete");
+      derive(&a->wc[i], &a->grhs[a->at++ & (SLOTS - 1)], &a->own, &address);
+      g->sends[i].wr.ud.ah = ahs[i] = ibv_create_ah(d->pd, &address.attr);
+      g->sends[i].wr.ud.remote_qpn = a->wc[i].src_qp;
+      g->sends[i].wr.ud.remote_qkey = QKEY;
+    }
+    need(!ibv_post_send(g->qp, g->sends, &bad), "post");
+    done += drain(g->cq, g->wc, n);
+    for (int i = 0; i < n; i++)
+      ibv_destroy_ah(ahs[i]);
+  }
+  return (double)(now() - start) / done;
+}

@@ -1,0 +1,14 @@
+// What polling finds in a queue of provider.c, by the completion vector that it was made with.
+enum vector {
+  // As many completions of sends as fit, of all queue pairs made with the queue in turn.
+  QUEUE_SENDS,
+  // Nothing.
+  QUEUE_EMPTY,
+  // As many completions of received datagrams as fit.
+  QUEUE_RECEIVES,
+  // One completion after each event. Its wr_id is the time of CLOCK_MONOTONIC at which the event was made.
+  QUEUE_EVENTS,
+  QUEUE_VECTORS,
+};
+
+enum { EVENT_PAUSE_NANOSECONDS = 2000000 };

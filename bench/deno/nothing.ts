@@ -1,0 +1,2 @@
+/** A program that does nothing: how long Deno takes to start. */
+export {};

@@ -1,0 +1,55 @@
+/** Requests and completions as objects. */
+
+import { CompletionQueue, type Context } from "../../mod.ts";
+import { Clock, consume, type Plan, wholeLists } from "./clock.ts";
+import { datagrams, LIST, QKEY, SIZE } from "./datagrams.ts";
+
+/** A request made, posted and polled for each message. */
+export function object(context: Context, plan: Plan): number {
+  const { qp, cq, ahs, mr } = datagrams(context);
+  const sge = mr.slice(0, SIZE);
+  const clock = new Clock(plan);
+  let sum = 0n;
+  while (clock.part()) {
+    for (let i = 0; i < plan.count; i++) {
+      const ah = ahs[i & (LIST - 1)]!;
+      qp.postSend({ wrId: i, sge, ah, remoteQpn: i & 0xff, remoteQkey: QKEY });
+      for (const wc of cq.poll(1)) sum ^= wc.check().wrId;
+    }
+  }
+  consume(sum);
+  return clock.middle;
+}
+
+/** Completions polled 32 at a time; for one. */
+export function pollObjects(context: Context, plan: Plan): number {
+  const { cq } = datagrams(context);
+  const { count, parts } = wholeLists(plan, LIST);
+  const clock = new Clock({ count, parts });
+  let sum = 0n;
+  while (clock.part()) {
+    for (let done = 0; done < count; done += LIST) {
+      for (const wc of cq.poll(LIST)) sum ^= wc.check().wrId;
+    }
+  }
+  consume(sum);
+  return clock.middle;
+}
+
+let waiting: CompletionQueue | undefined;
+
+/** Completions that `for await` gives while they keep coming; for one. */
+export async function iterate(context: Context, plan: Plan): Promise<number> {
+  const cq = waiting ??= new CompletionQueue(context, { cqe: LIST });
+  const clock = new Clock(plan);
+  let sum = 0n;
+  while (clock.part()) {
+    let done = 0;
+    for await (const wc of cq.completions()) {
+      sum ^= wc.check().wrId;
+      if (++done === plan.count) break;
+    }
+  }
+  consume(sum);
+  return clock.middle;
+}

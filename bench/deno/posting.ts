@@ -1,0 +1,196 @@
+/** Posting prepared requests, unchanged and changed, and polling their completions. */
+
+import {
+  type AddressHandle,
+  type CompletionQueue,
+  type Context,
+  QpType,
+  QueuePairEx,
+  SendOpsFlags,
+  SendRequests,
+  WorkCompletions,
+} from "../../mod.ts";
+import { Clock, consume, type Plan, wholeLists } from "./clock.ts";
+import { datagrams, LIST, PORT, prepareSends, QKEY, SIZE, SLOT } from "./datagrams.ts";
+
+/** Reads status and the lower half of wr_id, which is no bigint. */
+export function readLow(batch: WorkCompletions, count: number): number {
+  let sum = 0;
+  for (let i = 0; i < count; i++) {
+    if (batch.status(i) !== 0) throw batch.at(i).check();
+    sum = (sum + batch.wrIdLow(i)) | 0;
+  }
+  return sum;
+}
+
+function readWhole(batch: WorkCompletions, count: number): bigint {
+  let sum = 0n;
+  for (let i = 0; i < count; i++) {
+    if (batch.status(i) !== 0) throw batch.at(i).check();
+    sum ^= batch.wrId(i);
+  }
+  return sum;
+}
+
+/** One prepared request, posted again and again. */
+export function postSend(context: Context, plan: Plan): number {
+  const { qp, sends } = datagrams(context);
+  const clock = new Clock(plan);
+  while (clock.part()) {
+    for (let i = 0; i < plan.count; i++) qp.postSend(sends, 1);
+  }
+  return clock.middle;
+}
+
+/** A list of 32 posted and as many completions polled; for one message. */
+export function postPoll(context: Context, plan: Plan): number {
+  const { qp, cq, sends, batch } = datagrams(context);
+  const { count, parts } = wholeLists(plan, LIST);
+  const clock = new Clock({ count, parts });
+  let sum = 0;
+  while (clock.part()) {
+    for (let done = 0; done < count; done += LIST) {
+      qp.postSend(sends);
+      sum = (sum + readLow(batch, cq.pollInto(batch))) | 0;
+    }
+  }
+  consume(sum);
+  return clock.middle;
+}
+
+/** The same with the whole wr_id. */
+export function postPollBigInt(context: Context, plan: Plan): number {
+  const { qp, cq, sends, batch } = datagrams(context);
+  const { count, parts } = wholeLists(plan, LIST);
+  const clock = new Clock({ count, parts });
+  let sum = 0n;
+  while (clock.part()) {
+    for (let done = 0; done < count; done += LIST) {
+      qp.postSend(sends);
+      sum ^= readWhole(batch, cq.pollInto(batch));
+    }
+  }
+  consume(sum);
+  return clock.middle;
+}
+
+/** Gives each request another handle and another remote queue pair. */
+export function change(
+  sends: SendRequests,
+  ahs: readonly AddressHandle[],
+  size: number,
+  round: number,
+): void {
+  for (let i = 0; i < size; i++) {
+    sends.setAh(i, ahs[(i + round) & (LIST - 1)]!);
+    sends.setRemote(i, (round + i) & 0xff, QKEY);
+  }
+}
+
+/** Lists of `size` requests that change between posts, and their completions; for one message. */
+export function changed(context: Context, plan: Plan, size: number): number {
+  const parts = datagrams(context);
+  const { qp, cq, ahs } = parts;
+  const sends = prepareSends(size, parts);
+  const batch = new WorkCompletions(size);
+  const whole = wholeLists(plan, size);
+  const clock = new Clock(whole);
+  let sum = 0;
+  let round = 0;
+  while (clock.part()) {
+    for (let done = 0; done < whole.count; done += size) {
+      round = (round + 1) & 0xffff;
+      change(sends, ahs, size, round);
+      qp.postSend(sends, size);
+      sum = (sum + readLow(batch, cq.pollInto(batch))) | 0;
+    }
+  }
+  consume(sum);
+  return clock.middle;
+}
+
+/** The same with the whole wr_id. */
+export function changedBigInt(context: Context, plan: Plan, size: number): number {
+  const { qp, cq, ahs, sends, batch } = datagrams(context);
+  const whole = wholeLists(plan, size);
+  const clock = new Clock(whole);
+  let sum = 0n;
+  let round = 0;
+  while (clock.part()) {
+    for (let done = 0; done < whole.count; done += size) {
+      round = (round + 1) & 0xffff;
+      change(sends, ahs, size, round);
+      qp.postSend(sends, size);
+      sum ^= readWhole(batch, cq.pollInto(batch));
+    }
+  }
+  consume(sum);
+  return clock.middle;
+}
+
+/** Requests of so many scatter/gather elements, which are set anew for each post. */
+export function gathered(context: Context, plan: Plan, elements: number): number {
+  const { cq, ahs, mr } = datagrams(context);
+  const qp = gatherer ??= makeGatherer(context);
+  const sends = new SendRequests({ capacity: 1, maxSge: elements });
+  sends.set(0, { wrId: 0, ah: ahs[0]!, remoteQpn: qp.qpNum, remoteQkey: QKEY });
+  const sge = Array.from({ length: elements }, (_, i) => mr.slice(i * SLOT, SIZE));
+  const batch = new WorkCompletions(1);
+  const clock = new Clock(plan);
+  let sum = 0;
+  while (clock.part()) {
+    for (let i = 0; i < plan.count; i++) {
+      sends.setWrId(0, i);
+      sends.setSge(0, sge);
+      change(sends, ahs, 1, i & 0xffff);
+      qp.postSend(sends, 1);
+      sum = (sum + readLow(batch, cq.pollInto(batch))) | 0;
+    }
+  }
+  consume(sum);
+  return clock.middle;
+}
+
+const MOST_SGES = 16;
+let gatherer: QueuePairEx | undefined;
+let builder: QueuePairEx | undefined;
+
+function makeGatherer(context: Context): QueuePairEx {
+  return extendedPair(context, datagrams(context).cq, MOST_SGES);
+}
+
+function extendedPair(context: Context, cq: CompletionQueue, maxSendSge: number): QueuePairEx {
+  const cap = { maxSendWr: 2 * LIST, maxRecvWr: 1, maxSendSge };
+  const qp = new QueuePairEx(datagrams(context).pd, {
+    ...{ type: QpType.UD, sendCq: cq, recvCq: cq, cap },
+    sendOpsFlags: SendOpsFlags.SEND,
+  });
+  qp.activateUd({ port: PORT, qkey: QKEY });
+  return qp;
+}
+
+/** `size` sends built by the wr_* verbs, posted together, and polled; for one message. */
+export function build(context: Context, plan: Plan, size: number): number {
+  const { cq, ahs, mr, batch } = datagrams(context);
+  const qp = builder ??= extendedPair(context, cq, 1);
+  const slices = Array.from({ length: size }, (_, i) => mr.slice(i * SLOT, SIZE));
+  const whole = wholeLists(plan, size);
+  const clock = new Clock(whole);
+  let sum = 0;
+  let round = 0;
+  while (clock.part()) {
+    for (let done = 0; done < whole.count; done += size) {
+      round = (round + 1) & 0xffff;
+      const wr = qp.wrStart();
+      for (let i = 0; i < size; i++) {
+        wr.wrId = i;
+        wr.send().setUdAddr(ahs[(i + round) & (LIST - 1)]!, (round + i) & 0xff, QKEY);
+        wr.setSge(slices[i]!);
+      }
+      wr.complete();
+      sum = (sum + readLow(batch, cq.pollInto(batch))) | 0;
+    }
+  }
+  consume(sum);
+  return clock.middle;
+}

@@ -1,0 +1,73 @@
+// What a run looks like in README.md.
+
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import type { Result } from "../../../bench/measurement.ts";
+import { between, markdown } from "../../../bench/readme.ts";
+import type { Run } from "../../../bench/record.ts";
+import { digits, duration, table } from "../../../bench/table.ts";
+
+const BEGIN = "<!-- results: written by deno task bench -->";
+const END = "<!-- end of results -->";
+
+Deno.test("between() replaces what stands between the markers, and nothing else", () => {
+  const text = `before\n${BEGIN}\nold\n${END}\nafter`;
+  assertEquals(between(text, "new"), `before\n${BEGIN}\n\nnew\n\n${END}\nafter`);
+  assertEquals(between(between(text, "other"), "new"), between(text, "new"));
+});
+
+Deno.test("between() throws when a marker is missing", () => {
+  assertThrows(() => between(`before ${BEGIN}`, "new"), Error, "README.md lacks");
+  assertThrows(() => between(`${END} ${BEGIN}`, "new"), Error, "README.md lacks");
+});
+
+/** Rounds of the row "changed_one", whose goal is 7 times C. */
+function result(times: number): Result {
+  const rounds = [1, 2, 3, 4, 5, 6].map((c) => ({
+    C: { value: c, lost: c === 1 ? 2 : 0 },
+    Deno: { value: c * times },
+    pyverbs: { value: 100 * c },
+  }));
+  return { id: "changed_one", rounds };
+}
+
+function run(times: number): Run {
+  return {
+    ...{ date: "2026-01-02T03:04:05Z", commit: "abc", confidence: 0.95 },
+    stages: {
+      native: {
+        method: { rounds: 6, milliseconds: 1, parts: 1, patience: 1, fresh: true },
+        environment: {
+          ...{ kernel: "6.1", rdmaCore: "44", deno: "2", v8: "13", processor: "P", cores: 2 },
+          accelerator: "none",
+        },
+        seconds: 60,
+      },
+    },
+    results: [result(times)],
+  };
+}
+
+Deno.test("markdown() shows misses beside hits", () => {
+  assertStringIncludes(markdown(run(8)), "| at most 7 x C | 8 [8, 8] x | **missed** |");
+  assertStringIncludes(markdown(run(8)), "0 goals met, 1 missed, 0 within noise");
+  assertStringIncludes(markdown(run(6)), "| at most 7 x C | 6 [6, 6] x | met |");
+});
+
+Deno.test("markdown() counts lost messages", () => {
+  assertStringIncludes(markdown(run(8)), "C: 2 lost");
+});
+
+Deno.test("table() shows each contender's ratio to C with its interval", () => {
+  const lines = table([result(8)]).split("\n");
+  assertStringIncludes(lines[2]!, "Deno");
+  assertStringIncludes(lines[2]!, "8 [8, 8]");
+  assertStringIncludes(lines[1]!, "MISSED");
+  assertStringIncludes(lines[1]!, "C: 2 lost");
+});
+
+Deno.test("duration() and digits() keep three digits", () => {
+  assertEquals([0.1234, 12.34, 1234, 1.234e6, 1.234e9].map(duration), [
+    ...["0.123 ns", "12.3 ns", "1.23 us", "1.23 ms", "1.23 s"],
+  ]);
+  assertEquals(digits(1234.5), "1235");
+});

@@ -1,0 +1,109 @@
+// Intervals of medians, and what is concluded from them.
+
+import { assertEquals, assertThrows } from "@std/assert";
+import type { Result } from "../../../bench/measurement.ts";
+import { atMost, atMostValue, fasterThan } from "../../../bench/rows/make.ts";
+import { interval, median } from "../../../bench/statistics.ts";
+import { judge } from "../../../bench/verdict.ts";
+
+function counted(count: number): number[] {
+  return Array.from({ length: count }, (_, i) => i + 1);
+}
+
+Deno.test("median() is the middle value, or between the two in the middle", () => {
+  assertEquals(median([3, 1, 2]), 2);
+  assertEquals(median([4, 1, 3, 2]), 2.5);
+});
+
+// The binomial distribution: 1 - 2 * P(at most k of n samples lie on one side).
+const intervals: [count: number, low: number, high: number, coverage: number][] = [
+  [1, 1, 1, 0],
+  [5, 1, 5, 1 - 2 / 32],
+  [6, 1, 6, 1 - 2 / 64],
+  [8, 1, 8, 1 - 2 / 256],
+  [9, 2, 8, 1 - 2 * 10 / 512],
+  [15, 4, 12, 1 - 2 * 576 / 32768],
+];
+
+for (const [count, low, high, coverage] of intervals) {
+  Deno.test(`interval() of ${count} samples goes from the ${low}. to the ${high}.`, () => {
+    const measured = interval(counted(count).toReversed());
+    assertEquals([measured.low, measured.high], [low, high]);
+    assertEquals(measured.coverage, coverage);
+  });
+}
+
+Deno.test("interval() has the median of a known distribution as often as it says", () => {
+  let state = 1;
+  const random = (): number => (state = (state * 48271) % 2147483647) / 2147483647;
+  const runs = 4000;
+  let inside = 0;
+  for (let i = 0; i < runs; i++) {
+    // skewed: its median is 0.25, its mean is not
+    const { low, high } = interval(counted(9).map(() => random() ** 2));
+    if (low <= 0.25 && high >= 0.25) inside++;
+  }
+  assertEquals(Math.round(inside / runs * 100), 96);
+});
+
+Deno.test("interval() refuses no samples, and samples that are no numbers", () => {
+  assertThrows(() => interval([]), RangeError, "there are none");
+  assertThrows(() => interval([1, NaN]), RangeError, "one came to NaN");
+  assertThrows(() => interval([1, Infinity]), RangeError, "one came to Infinity");
+});
+
+/** Rounds in which Deno took so many times as long as C. C's own time changes from round to round. */
+function paired(ratios: readonly number[]): Result {
+  const rounds = ratios.map((ratio, i) => ({
+    C: { value: 10 * (i + 1) },
+    Deno: { value: 10 * (i + 1) * ratio },
+  }));
+  return { id: "row", rounds };
+}
+
+const verdicts: [ratios: number[], outcome: string][] = [
+  [[1, 1.1, 1.2, 1.3, 1.4, 1.5], "met"],
+  [[2, 2, 2, 2, 2, 2], "met"],
+  [[1.5, 1.6, 1.7, 1.8, 1.9, 2.1], "within noise"],
+  [[1.9, 2.1, 2.2, 2.3, 2.4, 2.5], "within noise"],
+  [[2.1, 2.2, 2.3, 2.4, 2.5, 2.6], "missed"],
+  // one round of nine that was interrupted does not count
+  [[1, 1, 1, 1, 1, 1, 1, 1, 9], "met"],
+  // five rounds tell too little, however clear they look
+  [[1, 1, 1, 1, 1], "within noise"],
+  [[9, 9, 9, 9, 9], "within noise"],
+];
+
+for (const [ratios, outcome] of verdicts) {
+  Deno.test(`judge() says ${outcome} when the rounds came to ${ratios} and the limit is 2`, () => {
+    assertEquals(judge(atMost(2, "C"), paired(ratios)).outcome, outcome);
+  });
+}
+
+Deno.test("judge() turns the limit round when more is better", () => {
+  const fast = paired([0.1, 0.11, 0.12, 0.13, 0.14, 0.15]);
+  assertEquals(judge(fasterThan(6, "C"), fast).outcome, "met");
+  assertEquals(judge(fasterThan(8, "C"), fast).outcome, "within noise");
+  assertEquals(judge(fasterThan(11, "C"), fast).outcome, "missed");
+});
+
+Deno.test("judge() compares figures of rounds by their names", () => {
+  const rounds = [1, 2, 3, 4, 5, 6].map((value) => ({
+    C: { value: 1, p99: value },
+    Deno: { value: 100, p99: 3 * value },
+  }));
+  const verdict = judge(atMost(3, "C", { figure: "p99" }), { id: "row", rounds });
+  assertEquals([verdict.measured.low, verdict.measured.high, verdict.outcome], [3, 3, "met"]);
+});
+
+Deno.test("judge() throws when a contender did not measure what is compared", () => {
+  const result = paired([1, 1, 1, 1, 1, 1]);
+  assertThrows(() => judge(atMost(2, "floor"), result), Error, "floor did not measure value");
+  const byFigure = atMost(2, "C", { figure: "p99" });
+  assertThrows(() => judge(byFigure, result), Error, "Deno did not measure p99");
+});
+
+Deno.test("judge() accepts a goal of its own value", () => {
+  const goal = atMostValue(40, "ns", (round) => round["C"]!.value);
+  assertEquals(judge(goal, paired([1, 1, 1, 1, 1, 1])).outcome, "within noise");
+});
