@@ -7,8 +7,8 @@ import { median } from "./statistics.ts";
 import { CONTENDERS, legend, round, svg, text } from "./svg.ts";
 import { duration } from "./table.ts";
 
-const WIDTH = 880;
-const LEFT = 300;
+const WIDTH = 960;
+const LEFT = 370;
 const RIGHT = 90;
 const BAR = 12;
 const GAP = 3;
@@ -16,8 +16,19 @@ const GROUP_GAP = 14;
 const TOP = 64;
 /** The scale's ends, as powers of ten of nanoseconds. */
 const FIRST = -1;
-const LAST = 6.2;
-const TICKS = ["0.1 ns", "1 ns", "10 ns", "100 ns", "1 us", "10 us", "100 us", "1 ms"];
+const LAST = 8.2;
+const TICKS = [
+  "0.1 ns",
+  "1 ns",
+  "10 ns",
+  "100 ns",
+  "1 us",
+  "10 us",
+  "100 us",
+  "1 ms",
+  "10 ms",
+  "100 ms",
+];
 
 const STAGES = [
   ["native", "With a provider that does nothing"],
@@ -34,8 +45,8 @@ export function plot(results: readonly Result[]): string {
     y += BAR + GROUP_GAP;
     for (const row of ROWS.filter((row) => row.stage === stage && row.unit === undefined)) {
       const result = results.find(({ id }) => id === row.id);
-      if (result === undefined) continue;
       const bars = CONTENDERS.filter((who) => row.entries.some((entry) => entry.who === who));
+      if (result === undefined || bars.length === 0) continue;
       parts.push(group(row, result, bars, y));
       y += bars.length * (BAR + GAP) + GROUP_GAP;
     }

@@ -1,6 +1,6 @@
 /** Curves: the same work at several sizes. */
 
-import { c, deno, pyverbs } from "./make.ts";
+import { all, c, deno } from "./make.ts";
 import { RXE_CURVES } from "./rxe.ts";
 import type { Curve, Row } from "./types.ts";
 
@@ -12,12 +12,7 @@ export const CURVES: readonly Curve[] = [
     stage: "native",
     axis: "requests of a list",
     points: [1, 2, 4, 8, 16, 32, 64, 128, 256],
-    entries: (size) => [
-      c(`changed:${size}`),
-      deno(`changed:${size}`),
-      // the C queue that pyverbs polls has room for 32 at a time
-      ...size <= 32 ? [pyverbs(`changed:${size}`)] : [],
-    ],
+    entries: (size) => all(`changed:${size}`),
   },
   {
     id: "sge",
