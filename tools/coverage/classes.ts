@@ -16,7 +16,7 @@ interface Part {
   readonly text: string;
 }
 
-const START = /^(?:export )?(?:abstract |async )?(class|function\*?|const|let) (\w+)/;
+const START = /^(?:export )?(?:abstract |async )?(class|function\*?|const|let|interface) (\w+)/;
 
 const IMPORT = /^import [^;]*;/gm;
 
@@ -52,7 +52,7 @@ async function partsOf(file: string, exported: ReadonlySet<string>): Promise<Par
     const [, kind, name] = START.exec(lines[start]!)!;
     const text = lines.slice(start, starts[i + 1] ?? lines.length).join("\n");
     const isExported = lines[start]!.startsWith("export ");
-    const isPublic = isExported && exported.has(name!);
+    const isPublic = isExported && kind !== "interface" && exported.has(name!);
     return { name: name!, file, imports, isClass: kind === "class", isExported, isPublic, text };
   });
 }

@@ -67,7 +67,7 @@ export interface UcActivation {
 export interface RcActivation extends UcActivation {
   /** Time to wait for an acknowledgement: 4.096 us * 2^timeout, 0 is infinite. The default is 14, that is 67 ms. */
   readonly timeout?: number;
-  /** Number of retries after that time, 0 to 7. The default is 7. */
+  /** Number of retries after that time, 0 to 7. The default is 7. Soft-RoCE takes 7 for infinitely many. */
   readonly retryCnt?: number;
   /** Number of retries after the peer had no receive, 0 to 7. The default is 7, that is infinite. */
   readonly rnrRetry?: number;
