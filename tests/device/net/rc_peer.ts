@@ -1,11 +1,12 @@
-// The peer that the test kills.
+// The peer that a test kills: it sends, receives or does nothing, as its last argument says.
 
 import { connectRc } from "../../../net/mod.ts";
 
 const [device, tcpPort, action] = Deno.args as [string, string, string];
 const conn = await connectRc({ device, tcpPort: Number(tcpPort), connectTimeout: 60_000 });
+const block = new Uint8Array(10_000);
 while (true) {
-  if (action === "send") await conn.send(new Uint8Array(10_000));
+  if (action === "send") await conn.send(block);
   else if (action === "receive") await conn.receive();
   else await new Promise((resolve) => setTimeout(resolve, 1000));
 }
