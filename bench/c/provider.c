@@ -19,7 +19,7 @@
 #undef ibv_query_port
 #undef ibv_reg_mr
 
-enum { FIRST_QP = 17, SENDER_QP = 42, RECEIVED = 104, PORTS = 11 };
+enum { FIRST_QP = 17, SENDER_QP = 42, RECEIVED = 104, PORTS = 11, FILLED = 0x6e6f6f70 };
 
 static struct verbs_device {
   struct ibv_device device;
@@ -67,6 +67,7 @@ static void fill(struct full_cq *full, struct ibv_wc *wc, int count)
     wc[i].wr_id = i;
     wc[i].status = IBV_WC_SUCCESS;
     wc[i].opcode = IBV_WC_SEND;
+    wc[i].vendor_err = FILLED;
     wc[i].qp_num = full->first_qp;
     if (full->vector != QUEUE_RECEIVES)
       continue;
@@ -77,6 +78,15 @@ static void fill(struct full_cq *full, struct ibv_wc *wc, int count)
   }
   full->filled = wc;
   full->count = count;
+}
+
+// Memory on a stack is still where it was, but other functions may have written it.
+static int is_filled(const struct full_cq *full, const struct ibv_wc *wc, int count)
+{
+  uint32_t qps = full->qps > 1 ? full->qps : 1;
+
+  return full->filled == wc && full->count >= count && wc->vendor_err == FILLED && wc->status == IBV_WC_SUCCESS &&
+         wc->qp_num - full->first_qp < qps;
 }
 
 static int poll_event(struct full_cq *full, struct ibv_wc *wc)
@@ -99,7 +109,7 @@ static int poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
     return 0;
   if (full->vector == QUEUE_EVENTS)
     return poll_event(full, wc);
-  if (full->filled != wc || full->count < num_entries || wc->qp_num < FIRST_QP)
+  if (!is_filled(full, wc, num_entries))
     fill(full, wc, num_entries);
   if (full->qps <= 1)
     return num_entries;
