@@ -1,6 +1,7 @@
 /** What comes before any work. All times are in nanoseconds. */
 
-import { cache, inProject, project } from "../tools/host/paths.ts";
+import { cache } from "../rxe/host/paths.ts";
+import { inProject, project } from "../tools/host/paths.ts";
 
 const here = new URL(".", import.meta.url).pathname;
 const DENO = ["run", "-A", "--no-check"];

@@ -6,10 +6,10 @@
 
 import { compileC } from "../tests/c/compile.ts";
 import { runInGuest } from "../tools/guest/run.ts";
-import { oneOf, positive, readOptions, text } from "../tools/host/options.ts";
-import { ensurePackages, type Need } from "../tools/host/packages.ts";
+import { oneOf, positive, readOptions, text } from "../rxe/host/options.ts";
+import { ensurePackages, type Need } from "../rxe/host/packages.ts";
 import { inProject, out } from "../tools/host/paths.ts";
-import { main, SetupError } from "../tools/host/report.ts";
+import { main, SetupError } from "../rxe/host/report.ts";
 import { record, recorded, report } from "./record.ts";
 import { MEASURABLE, ROWS } from "./rows/all.ts";
 import { RXE_NEEDS, RXE_PROGRAMS } from "./rows/rxe.ts";

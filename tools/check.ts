@@ -6,14 +6,15 @@
 
 import denoJson from "../deno.json" with { type: "json" };
 import { stdArguments } from "./host/jsr.ts";
-import { readOptions } from "./host/options.ts";
+import { denoCommand } from "../rxe/host/deno_command.ts";
+import { readOnlyOptions } from "../rxe/host/options.ts";
 import { project } from "./host/paths.ts";
-import { main, say, SetupError } from "./host/report.ts";
+import { main, say } from "../rxe/host/report.ts";
 import { checkHouse } from "./house/check.ts";
 
 const HELP = `Checks the whole project, and changes nothing.
 
-  deno task check [--help]
+  ${denoCommand()} task check [--help]
 
 form            deno fmt --check, deno lint
 types           deno check
@@ -25,12 +26,11 @@ verbs           every verb is bound, offered by a class and tested
 `;
 
 await main(async () => {
-  const { options, operands } = readOptions(Deno.args, { help: "flag" });
+  const options = readOnlyOptions(Deno.args, { help: "flag" });
   if (options.help) {
     console.log(HELP);
     return 0;
   }
-  if (operands.length > 0) throw new SetupError(`unknown argument ${operands[0]}; see --help`);
   const std = await stdArguments();
   const failed: string[] = [];
   for (

@@ -6,10 +6,11 @@
 
 import { runInGuest } from "./guest/run.ts";
 import { stdArguments } from "./host/jsr.ts";
-import { readOptions } from "./host/options.ts";
-import { ensurePackages } from "./host/packages.ts";
+import { denoCommand } from "../rxe/host/deno_command.ts";
+import { readOnlyOptions } from "../rxe/host/options.ts";
+import { ensurePackages } from "../rxe/host/packages.ts";
 import { project } from "./host/paths.ts";
-import { main, say, SetupError } from "./host/report.ts";
+import { main, say } from "../rxe/host/report.ts";
 import { hostDevice } from "./tests/device.ts";
 
 const EXAMPLE = "examples/ud_reply_path.ts";
@@ -17,24 +18,23 @@ const EXAMPLE = "examples/ud_reply_path.ts";
 const HELP = `Runs ${EXAMPLE}: a datagram arrives, and the reply travels back.
 Runs on this host's RDMA device, or without one in a virtual machine that has one.
 
-  deno task demo [--help]
+  ${denoCommand()} task demo [--help]
 
-"deno task vm -- deno run --allow-ffi ${EXAMPLE} --help" shows the example's own options.
+"${denoCommand()} task vm -- deno run --allow-ffi ${EXAMPLE} --help" shows the example's own options.
 `;
 
 const FAREWELL = `
 More to run:
-  deno task vm -- --stub deno run --allow-ffi examples/rss_table.ts "10.0.0.1:1234 > 10.0.0.2:80 tcp"
-  deno task vm -- ibv_devinfo -v
-  deno task test`;
+  ${denoCommand()} task vm -- --stub deno run --allow-ffi examples/rss_table.ts "10.0.0.1:1234 > 10.0.0.2:80 tcp"
+  ${denoCommand()} task vm -- ibv_devinfo -v
+  ${denoCommand()} task test`;
 
 await main(async () => {
-  const { options, operands } = readOptions(Deno.args, { help: "flag" });
+  const options = readOnlyOptions(Deno.args, { help: "flag" });
   if (options.help) {
     console.log(HELP);
     return 0;
   }
-  if (operands.length > 0) throw new SetupError(`unknown argument ${operands[0]}; see --help`);
   const device = hostDevice();
   const status = device ? await onHost(device) : await inGuest();
   if (status === 0) say(FAREWELL);

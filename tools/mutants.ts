@@ -4,9 +4,10 @@
  * @module
  */
 
-import { ensureGuest } from "./guest/parts.ts";
-import { oneOf, positive, readOptions } from "./host/options.ts";
-import { main, say, SetupError } from "./host/report.ts";
+import { ensureGuest } from "../rxe/guest/parts.ts";
+import { denoCommand } from "../rxe/host/deno_command.ts";
+import { oneOf, positive, readOptions } from "../rxe/host/options.ts";
+import { main, say, SetupError } from "../rxe/host/report.ts";
 import { ALL } from "./mutants/lists.ts";
 import { faultsOf, type Mutant, needsDevice } from "./mutants/mutant.ts";
 import { judgeHere, judgeInGuest } from "./mutants/run.ts";
@@ -14,7 +15,7 @@ import { readInProject } from "./mutants/tree.ts";
 
 const HELP = `Applies small defects to copies of the source, and counts how many the tests notice.
 
-  deno task mutants [OPTIONS] [NAMES...]
+  ${denoCommand()} task mutants [OPTIONS] [NAMES...]
 
 NAMES are beginnings of names of mutants; without any, all are tried. The work tree is not changed.
 It fails if less than 95 % are noticed, or one is not and has no reason in the list.

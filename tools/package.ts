@@ -4,10 +4,10 @@
  * @module
  */
 
-import { readOptions } from "./host/options.ts";
+import { readOptions } from "../rxe/host/options.ts";
 import { inProject } from "./host/paths.ts";
-import { main, say, SetupError } from "./host/report.ts";
-import { lastLines } from "./host/shell.ts";
+import { main, say, SetupError } from "../rxe/host/report.ts";
+import { lastLines } from "../rxe/host/shell.ts";
 import { buildPackage, publishPackage } from "./package/build.ts";
 
 const HELP = `Builds the package as it is published, and checks that it could be published.

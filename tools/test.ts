@@ -5,20 +5,21 @@
  * @module
  */
 
-import { ensureGuest } from "./guest/parts.ts";
+import { ensureGuest } from "../rxe/guest/parts.ts";
 import { stdArguments } from "./host/jsr.ts";
-import { readOptions, text } from "./host/options.ts";
-import { ensurePackages, type Need } from "./host/packages.ts";
+import { denoCommand } from "../rxe/host/deno_command.ts";
+import { readOptions, text } from "../rxe/host/options.ts";
+import { ensurePackages, type Need } from "../rxe/host/packages.ts";
 import { project } from "./host/paths.ts";
-import { main, say, SetupError } from "./host/report.ts";
-import { capture } from "./host/shell.ts";
+import { main, say, SetupError } from "../rxe/host/report.ts";
+import { capture } from "../rxe/host/shell.ts";
 import { hostDevice } from "./tests/device.ts";
 import { plan } from "./tests/plan.ts";
 import { runPasses } from "./tests/run.ts";
 
 const HELP = `Runs the tests of tests/pure, tests/library and tests/device.
 
-  deno task test [OPTIONS] [FILES OR FOLDERS...] [-- OPTIONS OF deno test]
+  ${denoCommand()} task test [OPTIONS] [FILES OR FOLDERS...] [-- OPTIONS OF deno test]
 
 The first two run on this host; the third on its RDMA device, or without one in the guest.
 

@@ -1,6 +1,6 @@
 /** Rows of work on soft-RoCE, in the guest. */
 
-import type { Need } from "../../tools/host/packages.ts";
+import type { Need } from "../../rxe/host/packages.ts";
 import { playPingPong } from "../ping_pong.ts";
 import { all, atMost, c, deno, fasterThan } from "./make.ts";
 import type { Curve, FunctionEntry, Program, Row } from "./types.ts";

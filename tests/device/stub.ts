@@ -1,6 +1,6 @@
 /**
  * Helpers for tests on the stub HCA. They write and read its files under debugfs: the record of calls, failures, counts,
- * packets. Events, ports and the clock are in stub_events.ts. See tests/stub_hca/README.md. Importing this file throws if
+ * packets. Events, ports and the clock are in stub_events.ts. See rxe/stub_hca/README.md. Importing this file throws if
  * the stub is not loaded.
  */
 
@@ -99,7 +99,7 @@ export function forget(): void {
 /**
  * Makes the next calls of a verb fail.
  *
- * @param verb One of the verbs that tests/stub_hca/README.md lists under "fail".
+ * @param verb One of the verbs that rxe/stub_hca/README.md lists under "fail".
  * @param count How many calls fail.
  * @param after How many calls succeed before.
  */

@@ -1,6 +1,6 @@
 /**
  * Events, port attributes and the clock of the stub HCA, for tests. An event of a port or of the device is readable when the
- * function returns. {@linkcode stubTest} takes all changes back. See tests/stub_hca/README.md.
+ * function returns. {@linkcode stubTest} takes all changes back. See rxe/stub_hca/README.md.
  */
 
 import { IB_PORT, writeStub } from "./stub.ts";

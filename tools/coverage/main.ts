@@ -5,10 +5,10 @@
  * @module
  */
 
-import { readOptions } from "../host/options.ts";
-import { ensurePackages, type Need } from "../host/packages.ts";
+import { readOptions } from "../../rxe/host/options.ts";
+import { ensurePackages, type Need } from "../../rxe/host/packages.ts";
 import { project } from "../host/paths.ts";
-import { main, say, SetupError } from "../host/report.ts";
+import { main, say, SetupError } from "../../rxe/host/report.ts";
 import { type Coverage, covers, readCoverage } from "./coverage.ts";
 import { render } from "./document.ts";
 import type { Gap } from "./reasons.ts";

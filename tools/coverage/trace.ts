@@ -1,7 +1,7 @@
 /** Runs the tests so that they note the verbs they call. */
 
 import { project } from "../host/paths.ts";
-import { SetupError } from "../host/report.ts";
+import { SetupError } from "../../rxe/host/report.ts";
 import { TRACES } from "./tested.ts";
 
 /** Runs all tests with `tests/trace.ts` before each file. */

@@ -10,8 +10,5 @@ export function inProject(path: string): string {
 /** The project's folder, without a slash at its end. */
 export const project: string = inProject("");
 
-/** Everything downloaded or built; ignored by git. */
-export const cache: string = inProject(".cache");
-
 /** The folder that the guest shares with the host both ways; ignored by git. */
 export const out: string = inProject("out");

@@ -1,7 +1,7 @@
 /** Which file of a project imports which, types and values alike. */
 
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { demand } from "../host/shell.ts";
+import { demand } from "../../rxe/host/shell.ts";
 
 /**
  * For each file what it imports: files as paths from the project's folder, all else as it is

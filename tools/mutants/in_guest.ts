@@ -4,7 +4,7 @@
  * @module
  */
 
-import { main } from "../host/report.ts";
+import { main } from "../../rxe/host/report.ts";
 import { ALL } from "./lists.ts";
 import { judgeHere } from "./run.ts";
 

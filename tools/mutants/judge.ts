@@ -1,8 +1,8 @@
 /** Runs the tests of mutants. */
 
 import { stdArguments } from "../host/jsr.ts";
-import { SetupError } from "../host/report.ts";
-import { lastLines } from "../host/shell.ts";
+import { SetupError } from "../../rxe/host/report.ts";
+import { lastLines } from "../../rxe/host/shell.ts";
 import type { Mutant } from "./mutant.ts";
 import type { Tree } from "./tree.ts";
 

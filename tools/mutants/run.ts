@@ -2,8 +2,7 @@
 
 import { runInGuest } from "../guest/run.ts";
 import { inProject, out } from "../host/paths.ts";
-import { say, SetupError } from "../host/report.ts";
-import { withStub } from "../tests/stub.ts";
+import { say, SetupError } from "../../rxe/host/report.ts";
 import { checkTests, judge, type Judged } from "./judge.ts";
 import type { Mutant } from "./mutant.ts";
 import { Tree } from "./tree.ts";
@@ -45,7 +44,7 @@ export async function judgeInGuest(mutants: readonly Mutant[]): Promise<Judged[]
   const session = inProject("tools/mutants/in_guest.ts");
   const ids = mutants.map(({ id }) => id);
   const command = ["deno", "run", "--allow-all", "--no-check", session, report, ...ids];
-  const status = await runInGuest(await withStub(command), { timeout: ALL_SECONDS });
+  const status = await runInGuest(command, { stub: true, timeout: ALL_SECONDS });
   if (status !== 0) throw new SetupError(`the session in the guest ended with status ${status}`);
   return JSON.parse(await Deno.readTextFile(report));
 }

@@ -3,8 +3,8 @@
 import { readdir } from "node:fs/promises";
 import denoJson from "../../deno.json" with { type: "json" };
 import { project } from "../host/paths.ts";
-import { SetupError } from "../host/report.ts";
-import { capture, demand, exists, type Finished, lastLines } from "../host/shell.ts";
+import { SetupError } from "../../rxe/host/report.ts";
+import { capture, demand, exists, type Finished, lastLines } from "../../rxe/host/shell.ts";
 
 /** The folder of the bundles in the package. */
 export const BUNDLES = "dist";

@@ -3,10 +3,10 @@
  * installed.
  */
 
-import { withFreshLists } from "../host/apt.ts";
-import { cached } from "../host/cached.ts";
-import { downloadPackage, unpack } from "../host/packages.ts";
-import { exists } from "../host/shell.ts";
+import { withFreshLists } from "../../rxe/host/apt.ts";
+import { cached } from "../../rxe/host/cached.ts";
+import { downloadPackage, unpack } from "../../rxe/host/packages.ts";
+import { exists } from "../../rxe/host/shell.ts";
 
 const PROGRAM = "usr/bin/qemu-aarch64-static";
 

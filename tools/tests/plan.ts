@@ -1,8 +1,8 @@
 /** Which tests run, where and how often. */
 
 import { inProject, project } from "../host/paths.ts";
-import { SetupError } from "../host/report.ts";
-import { exists } from "../host/shell.ts";
+import { SetupError } from "../../rxe/host/report.ts";
+import { exists } from "../../rxe/host/shell.ts";
 
 /** The folders of tests, in the order in which they run. */
 export const TIERS = ["pure", "library", "device"] as const;

@@ -1,17 +1,16 @@
 /** Runs passes of tests and counts their results. */
 
 import { runInGuest } from "../guest/run.ts";
-import { Held } from "../guest/streams.ts";
+import { Held } from "../../rxe/guest/streams.ts";
 import { stdArguments } from "../host/jsr.ts";
 import { inProject, out, project } from "../host/paths.ts";
-import { say, SetupError } from "../host/report.ts";
-import { capture, exists } from "../host/shell.ts";
+import { say, SetupError } from "../../rxe/host/report.ts";
+import { capture, exists } from "../../rxe/host/shell.ts";
 import { pathWithEmulator } from "./emulator.ts";
 import { guestCount, testFiles } from "./files.ts";
 import { add, countCases, type Counts, NONE } from "./junit.ts";
 import { complaints } from "./kernel_log.ts";
 import type { Pass } from "./plan.ts";
-import { withStub } from "./stub.ts";
 
 /** How the passes are run. */
 export interface Setting {
@@ -143,8 +142,9 @@ async function runInOneGuest(
 ): Promise<string[]> {
   const problems: string[] = [];
   try {
-    const status = await runInGuest(await withStub(["deno", ...args]), {
+    const status = await runInGuest(["deno", ...args], {
       ...output,
+      stub: true,
       env,
       timeout: DEVICE_SECONDS,
       onKernelLog: (log) =>

@@ -1,7 +1,7 @@
 // What is compiled on this host: C helpers of the tests, and the kernel module of the stub HCA.
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { buildModule } from "../../../tools/tests/stub.ts";
+import { buildModule, STUB_SOURCES } from "../../../rxe/stub/build.ts";
 import { compileC } from "../../c/compile.ts";
 
 Deno.test("compileC() keeps results of different architectures apart", async () => {
@@ -19,7 +19,13 @@ modules:
 	echo built >$(M)/stub_hca.ko
 `;
 
-const SOURCES = new URL("../../stub_hca/Makefile", import.meta.url);
+const FOLDER = new URL("../../../rxe/stub_hca/", import.meta.url);
+const MAKEFILE = new URL("Makefile", FOLDER);
+
+Deno.test("STUB_SOURCES has all sources of the stub HCA", () => {
+  const names = [...Deno.readDirSync(FOLDER)].map(({ name }) => name);
+  assertEquals(STUB_SOURCES.toSorted(), names.filter((name) => !name.endsWith(".md")).sort());
+});
 
 for (const name of ["plain", "with a space", "with:colon"]) {
   Deno.test(`buildModule() builds in a folder named "${name}"`, async () => {
@@ -31,9 +37,8 @@ for (const name of ["plain", "with a space", "with:colon"]) {
       await Deno.writeTextFile(`${headers}/Makefile`, KBUILD);
       await Deno.mkdir(`${folder}/usr/lib`);
       await Deno.symlink("../../lib", `${headers}/scripts`);
-      await Deno.mkdir(`${folder}/sources`);
-      await Deno.copyFile(SOURCES, `${folder}/sources/Makefile`);
-      await buildModule(`${folder}/sources`, headers, `${folder}/stub_hca.ko`);
+      const makefile = await Deno.readFile(MAKEFILE);
+      await buildModule([["Makefile", makefile]], headers, `${folder}/stub_hca.ko`);
       assertEquals(await Deno.readTextFile(`${folder}/stub_hca.ko`), "built\n");
     } finally {
       await Deno.remove(parent, { recursive: true });

@@ -1,8 +1,8 @@
-// What the tools keep in .cache, and what they make of files that are damaged there.
+// What the cache keeps, and what becomes of files that are damaged there.
 
 import { assertEquals } from "@std/assert";
-import type { cached } from "../../../tools/host/cached.ts";
-import { cache } from "../../../tools/host/paths.ts";
+import type { cached } from "../../../rxe/host/cached.ts";
+import { cache } from "../../../rxe/host/paths.ts";
 
 type Make = Parameters<typeof cached>[1];
 
@@ -14,7 +14,7 @@ async function withName(
   let count = 0;
   try {
     await use(async (make) => {
-      const module = await import(`../../../tools/host/cached.ts?${name}-${count++}`);
+      const module = await import(`../../../rxe/host/cached.ts?${name}-${count++}`);
       return await module.cached(`${name}/folder`, make);
     });
   } finally {

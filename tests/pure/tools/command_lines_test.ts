@@ -7,7 +7,7 @@ import {
   readOptions,
   readOptionsOfCommand,
   text,
-} from "../../../tools/host/options.ts";
+} from "../../../rxe/host/options.ts";
 
 const KNOWN = {
   accel: oneOf("kvm", "tcg"),
@@ -27,9 +27,9 @@ Deno.test("readOptions() tells options, operands and the rest apart", () => {
 });
 
 const refused: [args: string[], message: string][] = [
-  [["--bogus", "tests/pure"], "unknown option --bogus; see --help"],
-  [["-hx"], "unknown option -x; see --help"],
-  [["--__proto__"], "unknown option --__proto__; see --help"],
+  [["--bogus", "tests/pure"], '"--bogus" is not an option; see --help'],
+  [["-hx"], '"-x" is not an option; see --help'],
+  [["--__proto__"], '"--__proto__" is not an option; see --help'],
   [["--stub=true"], "--stub takes no value; see --help"],
   [["--timeout", "-1"], '--timeout takes a whole number from 1, not "-1"; see --help'],
   [["--timeout", "1.5"], '--timeout takes a whole number from 1, not "1.5"; see --help'],
@@ -70,7 +70,7 @@ async function run(tool: string, ...args: string[]): Promise<[number, string, st
 
 for (const tool of ["check", "demo", "test", "vm"]) {
   Deno.test(`deno task ${tool} refuses an unknown option before it does anything`, async () => {
-    const error = "error: unknown option --bogus; see --help\n";
+    const error = 'error: "--bogus" is not an option; see --help\n';
     assertEquals(await run(tool, "--bogus", "tests/pure"), [1, "", error]);
   });
 

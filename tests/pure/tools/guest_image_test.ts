@@ -1,8 +1,8 @@
 // What the guest starts from: the archive its kernel unpacks, and that kernel itself.
 
 import { assertEquals } from "@std/assert";
-import { cpio } from "../../../tools/guest/cpio.ts";
-import { xzPayload } from "../../../tools/guest/vmlinux.ts";
+import { cpio } from "../../../rxe/guest/cpio.ts";
+import { xzPayload } from "../../../rxe/guest/vmlinux.ts";
 
 const encoder = new TextEncoder();
 

@@ -2,10 +2,10 @@
 // failure.
 
 import { assertEquals, assertThrows } from "@std/assert";
-import { assignments } from "../../../tools/guest/initramfs.ts";
-import { accelerators } from "../../../tools/guest/qemu.ts";
-import { Copy, Held, lines } from "../../../tools/guest/streams.ts";
-import { parseStatus } from "../../../tools/host/apt.ts";
+import { assignments } from "../../../rxe/guest/initramfs.ts";
+import { accelerators } from "../../../rxe/guest/qemu.ts";
+import { Copy, Held, lines } from "../../../rxe/guest/streams.ts";
+import { parseStatus } from "../../../rxe/host/apt.ts";
 import { countCases } from "../../../tools/tests/junit.ts";
 import { complaints } from "../../../tools/tests/kernel_log.ts";
 import { plan } from "../../../tools/tests/plan.ts";

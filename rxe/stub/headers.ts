@@ -4,7 +4,7 @@ import { withFreshLists } from "../host/apt.ts";
 import { cached } from "../host/cached.ts";
 import { downloadPackage, ensurePackages, unpack } from "../host/packages.ts";
 import { say } from "../host/report.ts";
-import { ensureGuest } from "./parts.ts";
+import { ensureGuest } from "../guest/parts.ts";
 
 // Nothing is built for other architectures, and nobody reads the documentation here.
 const UNUSED = ["usr/share", "usr/src/*/arch/[!x]*/*", "usr/src/*/include/dt-bindings"];
@@ -15,7 +15,7 @@ const UNUSED = ["usr/share", "usr/src/*/arch/[!x]*/*", "usr/src/*/include/dt-bin
  * @returns the folder of linux-headers-VERSION, beside the others as they are when installed.
  */
 export async function kernelHeaders(): Promise<string> {
-  const reason = "builds the tests' kernel module";
+  const reason = "builds the stub HCA";
   await ensurePackages([
     { package: "gcc", file: "/usr/bin/gcc", reason },
     { package: "make", file: "/usr/bin/make", reason },

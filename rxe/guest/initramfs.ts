@@ -3,7 +3,7 @@
  * and the command to run.
  */
 
-import { inProject } from "../host/paths.ts";
+import { asset } from "../asset.ts";
 import { demand, quote } from "../host/shell.ts";
 import { cpio, type Entry } from "./cpio.ts";
 import type { Kernel } from "./kernel.ts";
@@ -11,14 +11,27 @@ import type { Kernel } from "./kernel.ts";
 // What the first process needs; anything else can be loaded later with modprobe.
 const MODULES = [
   ...["9p", "9pnet_virtio", "virtio_pci", "virtio_console", "overlay"],
-  ...["dummy", "crc32_generic", "rdma_rxe", "ib_uverbs", "ib_umad", "rdma_ucm"],
+  ...["dummy", "virtio_net", "crc32_generic", "rdma_rxe", "ib_uverbs", "ib_umad", "rdma_ucm"],
 ];
+
+/** A folder that host and guest share both ways. */
+export interface Share {
+  /** By which QEMU offers it. */
+  tag: string;
+  /** Its path, the same in the guest. */
+  path: string;
+}
 
 /** What is to run in the guest. */
 export interface Session {
   command: readonly string[];
   cwd: string;
   env: Readonly<Record<string, string>>;
+  shares: readonly Share[];
+  /** The file of the stub HCA's module, if the guest has that device. */
+  stub: string | undefined;
+  /** How the guest is set up, as variables of init.sh that the command does not see. */
+  settings: Readonly<Record<string, string>>;
 }
 
 /** Builds the archive for one run. */
@@ -29,23 +42,36 @@ export async function initramfs(
 ): Promise<Uint8Array<ArrayBuffer>> {
   const modules = await moduleFiles(kernel);
   const names = modules.map((path) => path.slice(path.lastIndexOf("/") + 1));
-  const folders = ["bin", "modules", "proc", "sys", "dev", "host"];
+  const folders = ["bin", "modules", "programs", "proc", "sys", "dev", "host"];
   return cpio([
     ...folders.map((name) => ({ name })),
     file("bin/busybox", busybox),
-    file("init", inProject("tools/guest/init.sh")),
-    file("deno", inProject("tools/guest/deno.sh")),
+    { name: "init", contents: await asset("guest/init.sh") },
+    { name: "programs/deno", contents: await asset("guest/deno.sh") },
+    ...session.stub === undefined ? [] : [
+      { name: "programs/with_stub", contents: await asset("stub/with_stub.sh") },
+      file("programs/stub_hca.ko", session.stub),
+    ],
     ...modules.map((path, i) => file(`modules/${names[i]}`, path)),
     text("modules.order", names.join("\n")),
+    text("shares", session.shares.map(({ tag, path }) => `${tag} ${path}\n`).join("")),
     text(
       "guest.env",
-      assignments({ KERNEL: kernel.version, MODULES: kernel.modules, ...session.env }),
+      assignments({ KERNEL: kernel.version, MODULES: kernel.modules, ...session.settings }),
     ),
-    text(
-      "command.sh",
-      `cd ${quote(session.cwd)} || exit 127\nexec ${session.command.map(quote).join(" ")}\n`,
-    ),
+    text("command.sh", commandScript(session)),
   ]);
+}
+
+function commandScript({ command, cwd, env, stub }: Session): string {
+  const words = [...stub === undefined ? [] : ["with_stub"], ...command].map(quote);
+  return [
+    `set -a\n${assignments(env)}set +a`,
+    "export PATH=/run/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    'mkdir -p "$HOME"',
+    `cd ${quote(cwd)} || exit 127`,
+    `exec ${words.join(" ")}\n`,
+  ].join("\n");
 }
 
 /** Shell assignments of the given variables. */

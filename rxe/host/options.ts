@@ -11,16 +11,27 @@ export type Options = Readonly<Record<string, "flag" | Value<unknown>>>;
 
 /** An option's value. */
 export interface Value<T> {
+  /** Whether the option may be given several times; its values are a list. */
+  readonly many?: boolean;
   /** For the message: what the option takes. */
   readonly takes: string;
   /** The value that a text stands for; undefined if it stands for none. */
   read(text: string): T | undefined;
 }
 
+/** The values of an option that may be given several times. */
+export interface Values<T> extends Value<T> {
+  readonly many: true;
+}
+
 /** What a command line holds. */
 export interface CommandLine<O extends Options> {
   /** The options that are given. */
-  readonly options: { readonly [K in keyof O]?: O[K] extends Value<infer T> ? T : true };
+  readonly options: {
+    readonly [K in keyof O]?: O[K] extends Values<infer T> ? readonly T[]
+      : O[K] extends Value<infer T> ? T
+      : true;
+  };
   /** The words that are no options. */
   readonly operands: string[];
   /** The words after `--`. */
@@ -35,6 +46,11 @@ export const positive: Value<number> = {
   takes: "a whole number from 1",
   read: (text) => /^[1-9]\d{0,8}$/.test(text) ? Number(text) : undefined,
 };
+
+/** An option that may be given several times. */
+export function many<T>(value: Value<T>): Values<T> {
+  return { ...value, many: true };
+}
 
 /** One of some words. */
 export function oneOf<const T extends string>(...words: T[]): Value<T> {
@@ -58,9 +74,28 @@ export function readOptions<O extends Options>(
   for (const token of tokens) {
     if (token.index >= end) break;
     if (token.kind === "positional") operands.push(token.value);
-    if (token.kind === "option") options[token.name] = valueOf(token, known);
+    if (token.kind !== "option") continue;
+    const value = valueOf(token, known);
+    options[token.name] = isMany(known[token.name]!)
+      ? [...(options[token.name] as unknown[] | undefined) ?? [], value]
+      : value;
   }
   return { options: options as CommandLine<O>["options"], operands, rest: words.slice(end + 1) };
+}
+
+/**
+ * Reads the command line of a tool that takes options only.
+ *
+ * @throws {SetupError} If an option is unknown or wrong, or there is something else.
+ */
+export function readOnlyOptions<O extends Options>(
+  args: readonly string[],
+  known: O,
+): CommandLine<O>["options"] {
+  const { options, operands, rest } = readOptions(args, known);
+  const [extra] = [...operands, ...rest];
+  if (extra === undefined) return options;
+  throw new SetupError(`"${extra}" is one argument too many; see --help`);
 }
 
 /** Reads the options before a command; what follows them, options too, are the command's words. */
@@ -90,10 +125,14 @@ function tokensOf(args: readonly string[], known: Options): { tokens: Token[]; w
   return { tokens, words };
 }
 
+function isMany(option: "flag" | Value<unknown>): boolean {
+  return option !== "flag" && option.many === true;
+}
+
 function valueOf(token: Token & { kind: "option" }, known: Options): unknown {
   const { name, rawName, value } = token;
   const option = Object.hasOwn(known, name) ? known[name] : undefined;
-  if (option === undefined) throw new SetupError(`unknown option ${rawName}; see --help`);
+  if (option === undefined) throw new SetupError(`"${rawName}" is not an option; see --help`);
   if (option === "flag") {
     if (value === undefined) return true;
     throw new SetupError(`${rawName} takes no value; see --help`);

@@ -2,9 +2,7 @@
 # The guest's first process. It lives in the initial RAM file system, where starting a program costs
 # little; only the command itself runs on the host's root, which is shared read-only under a RAM
 # overlay.
-set -a
 . /guest.env
-set +a
 
 # From here on applets need no path.
 /bin/busybox mount -t proc proc /proc
@@ -12,7 +10,6 @@ mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
 # Without duplicate address detection an address, and with it its GID, is there at once.
 echo 0 >/proc/sys/net/ipv6/conf/default/accept_dad
-for module in $(cat /modules.order); do insmod "/modules/$module"; done
 
 port() {
   for p in /sys/class/virtio-ports/*; do
@@ -20,7 +17,13 @@ port() {
     if [ "$name" = "$1" ]; then echo "/dev/${p##*/}"; fi
   done
 }
-exec 7>"$(port ctl)" 8>"$(port out)" 9>"$(port err)"
+for module in $(cat /modules.order); do insmod "/modules/$module"; done
+exec 7<>"$(port ctl)" 8>"$(port out)" 9>"$(port err)"
+
+# What the host tells its user when this takes long.
+stage() {
+  echo "stage $1" >&7
+}
 
 # The host ends the machine as soon as it has read what it waits for.
 wait_for_end() {
@@ -33,6 +36,7 @@ fail() {
   wait_for_end
 }
 
+stage "mounting the host's files"
 # cache=loose keeps pages between reads: what changes on the host meanwhile need not be seen.
 share=trans=virtio,version=9p2000.L,msize=512000
 mkdir /layer
@@ -41,7 +45,7 @@ mount -t tmpfs tmpfs /layer
 mkdir /layer/upper /layer/work
 layers=lowerdir=/host,upperdir=/layer/upper,workdir=/layer/work
 mount -t overlay -o $layers overlay /root || fail "the overlay cannot be mounted"
-mkdir -p /root/proc /root/sys /root/dev /root/run "/root/lib/modules/$KERNEL" "/root$IBVERBS_OUT"
+mkdir -p /root/proc /root/sys /root/dev /root/run "/root/lib/modules/$KERNEL"
 mount -t proc proc /root/proc
 mount -t sysfs sys /root/sys
 mount -t debugfs debugfs /root/sys/kernel/debug
@@ -51,19 +55,39 @@ mount -t devpts devpts /root/dev/pts
 mount -t tmpfs tmpfs /root/dev/shm
 mount -t tmpfs tmpfs /root/run
 mount -o bind "/root$MODULES" "/root/lib/modules/$KERNEL"
-mount -t 9p -o $share,cache=mmap out "/root$IBVERBS_OUT" ||
-  fail "the folder $IBVERBS_OUT cannot be mounted"
+while read -r tag path; do
+  mkdir -p "/root$path"
+  mount -t 9p -o $share,cache=mmap "$tag" "/root$path" || fail "the folder $path cannot be mounted"
+done </shares
 ln -sfn /proc/self/fd /root/dev/fd
 ln -sfn /proc/self/fd/0 /root/dev/stdin
 ln -sfn /proc/self/fd/1 /root/dev/stdout
 ln -sfn /proc/self/fd/2 /root/dev/stderr
-mkdir -p /root/run/bin "/root$HOME"
-cp /deno /root/run/bin/
-echo guest >/proc/sys/kernel/hostname
+mkdir -p /root/run/bin
+cp /programs/* /root/run/bin/
+echo "$HOST_NAME" >/proc/sys/kernel/hostname
 
+stage "making rxe0"
+# The network interface with an Ethernet address.
+interface() {
+  for i in /sys/class/net/*; do
+    read -r address <"$i/address"
+    if [ "$address" = "$1" ]; then echo "${i##*/}"; fi
+  done
+}
 ip link set lo up
-ip link set dummy0 up || fail "the dummy network device cannot be brought up"
-chroot /root rdma link add rxe0 type rxe netdev dummy0 || fail "rxe0 cannot be made"
+netdev=dummy0
+if [ -n "$LAN" ]; then
+  netdev=$(interface "$LAN")
+  printf '127.0.0.1 localhost\n10.0.0.1 host1\n10.0.0.2 host2\n' >/root/run/hosts
+  mount -o bind /root/run/hosts /root/etc/hosts
+fi
+if [ -n "$FORWARDED" ]; then
+  nat=$(interface "$FORWARDED")
+  ip addr add 10.0.2.15/24 dev "$nat" && ip link set "$nat" up || fail "$nat cannot be set up"
+fi
+ip link set "$netdev" up || fail "the network device $netdev cannot be brought up"
+chroot /root rdma link add rxe0 type rxe netdev "$netdev" || fail "rxe0 cannot be made"
 gids=/sys/class/infiniband/rxe0/ports/1/gids
 settle() {
   for _ in $(seq 1000); do
@@ -76,9 +100,9 @@ settle() {
 # A GID takes the first free place when its address comes: the order of these lines is the order of
 # the table.
 settle 0 "fe80:*"
-ip addr add 10.0.0.1/24 dev dummy0
-settle 1 "0000:0000:0000:0000:0000:ffff:0a00:0001"
-ip addr add fd00::1/64 dev dummy0
+ip addr add "10.0.0.$HOST/24" dev "$netdev"
+settle 1 "0000:0000:0000:0000:0000:ffff:0a00:000$HOST"
+ip addr add "fd00::$HOST/64" dev "$netdev"
 settle 2 "fd00:*"
 
 ulimit -l unlimited
@@ -88,11 +112,12 @@ out=$!
 cat </err >&9 &
 err=$!
 cp /command.sh /root/run/
-echo "guest: the command starts" >/dev/kmsg
 echo ready >&7
+# Hosts of one network start together.
+read -r _ <&7
+echo "guest: the command starts" >/dev/kmsg
 (
   exec 7>&- 8>&- 9>&- </dev/null >/out 2>/err
-  export PATH=/run/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
   exec setsid chroot /root /bin/sh /run/command.sh
 )
 status=$?
@@ -110,6 +135,9 @@ sent() {
   sed -n 's/^bytes_sent: //p' "/root/sys/kernel/debug/virtio-ports/${port#/dev/}"
 }
 echo "exit $status $(sent out) $(sent err)" >&7
+# What the command changed below the overlay, and nobody keeps.
+find /layer/upper -path "/layer/upper$DENO_CACHE" -prune -o \
+  \( -type f -o -type l -o -type c \) -print | sed 's,^/layer/upper,lost ,' >&7
 dmesg >&7
 echo end >&7
 wait_for_end

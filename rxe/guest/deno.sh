@@ -1,7 +1,7 @@
 #!/bin/sh
 # "deno" in the guest: the host's, told what it cannot do here. Types are checked on the host,
-# because emulation makes that slow, and where the registry of @std is out of the host's reach, the
-# adapters stand in for it. Options given anyway are left alone.
+# because emulation makes that slow. IBVERBS_STD has an option that tells where @std is, for hosts
+# that cannot reach its registry. Options given anyway are left alone.
 case $1 in
 run | test | bench)
   command=$1

@@ -2,6 +2,7 @@
 
 import { ensurePackages, type Need } from "../host/packages.ts";
 import { SetupError } from "../host/report.ts";
+import { exists } from "../host/shell.ts";
 import { ensureBusybox } from "./busybox.ts";
 import { ensureKernel, type Kernel } from "./kernel.ts";
 
@@ -30,9 +31,15 @@ export interface Parts {
 
 /** Fetches and installs what the guest needs; quick when all is there. */
 export async function ensureGuest(): Promise<Parts> {
-  if (Deno.build.arch !== "x86_64") {
+  const { arch, os } = Deno.build;
+  if (arch !== "x86_64" || os !== "linux") {
     throw new SetupError(
-      `Cannot start the guest: its kernel is for x86_64, this host is ${Deno.build.arch}`,
+      `Cannot start the guest: it needs Linux on x86_64, this is ${os} on ${arch}`,
+    );
+  }
+  if (!exists("/usr/bin/apt-get")) {
+    throw new SetupError(
+      "Cannot start the guest: its kernel comes from Debian's packages by apt-get",
     );
   }
   await ensurePackages(NEEDS);

@@ -55,7 +55,8 @@ export class Copy {
   }
 }
 
-async function writeAll(sink: Sink, bytes: Uint8Array): Promise<void> {
+/** Writes all of the bytes. */
+export async function writeAll(sink: Sink, bytes: Uint8Array): Promise<void> {
   for (let offset = 0; offset < bytes.length;) {
     offset += await sink.write(bytes.subarray(offset));
   }

@@ -3,7 +3,7 @@
  */
 
 import { withFreshLists } from "../host/apt.ts";
-import { cached } from "../host/cached.ts";
+import { cached, digest } from "../host/cached.ts";
 import { dependencyOf, downloadPackage, unpack } from "../host/packages.ts";
 import { say } from "../host/report.ts";
 import { demand } from "../host/shell.ts";
@@ -29,8 +29,10 @@ const WANTED = [
   "drivers/infiniband/hw/mlx4/*",
   "drivers/infiniband/sw/*",
   "drivers/net/dummy.ko",
+  "drivers/net/net_failover.ko",
   "drivers/net/ethernet/mellanox/mlx4/*",
   "drivers/net/veth.ko",
+  "drivers/net/virtio_net.ko",
   "drivers/virtio/*",
   "fs/9p/*",
   "fs/configfs/*",
@@ -38,6 +40,7 @@ const WANTED = [
   "fs/netfs/*",
   "fs/overlayfs/*",
   "net/9p/*",
+  "net/core/failover.ko",
   "net/ipv4/udp_tunnel.ko",
   "net/ipv6/ip6_udp_tunnel.ko",
 ];
@@ -45,7 +48,7 @@ const WANTED = [
 /** The kernel in the cache, fetched first when there is none. */
 export async function ensureKernel(): Promise<Kernel> {
   const folder = await cached(
-    "guest/kernel",
+    `guest/kernel-${await digest([WANTED.join()])}`,
     (partial) => withFreshLists(() => fetchKernel(partial)),
   );
   const version = firstEntry(`${folder}/lib/modules`);

@@ -7,6 +7,8 @@ import { exists } from "./shell.ts";
 // As sha256sum writes it: `sha256sum --check SHA256SUMS` names the files that are damaged.
 const SUMS = "SHA256SUMS";
 
+const encoder = new TextEncoder();
+
 const asked = new Map<string, Promise<string>>();
 
 /**
@@ -54,12 +56,25 @@ async function isWhole(path: string): Promise<boolean> {
   }
 }
 
+/** A name for what is made from some texts: others make another. */
+export async function digest(
+  texts: readonly (string | Uint8Array<ArrayBuffer>)[],
+): Promise<string> {
+  const sums = await Promise.all(
+    texts.map(async (text) => await sha256(typeof text === "string" ? encoder.encode(text) : text)),
+  );
+  return (await sha256(encoder.encode(sums.join("\n")))).slice(0, 16);
+}
+
+async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
+}
+
 async function sumsOf(folder: string): Promise<string> {
   const lines: string[] = [];
   for (const name of filesBelow(folder)) {
     const bytes = await Deno.readFile(`${folder}/${name}`);
-    const sum = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
-    lines.push(`${sum}  ${name}\n`);
+    lines.push(`${await sha256(bytes)}  ${name}\n`);
   }
   return lines.join("");
 }

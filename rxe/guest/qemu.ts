@@ -1,7 +1,7 @@
 /** How the virtual machine is started. */
 
-import { out } from "../host/paths.ts";
 import { SetupError } from "../host/report.ts";
+import type { Share } from "./initramfs.ts";
 import type { Kernel } from "./kernel.ts";
 
 /** What runs the guest's instructions: the processor itself, or QEMU's emulation of one. */
@@ -13,13 +13,46 @@ export const STREAMS = ["console", "ctl", "out", "err"] as const;
 /** What differs between one machine and the next. */
 export interface Machine {
   accelerator: Accelerator;
+  /** Its number among the hosts, from 1. */
+  number: number;
   /** Megabytes. */
   memory: number;
   kernel: Kernel;
   initramfs: string;
   /** The folder with a socket for each of {@linkcode STREAMS}. */
   sockets: string;
+  shares: readonly Share[];
+  /** Its place in a network of two hosts; undefined without a network. */
+  lan: Lan | undefined;
+  /** Ports of this host that lead to the guest. */
+  forwards: readonly Forward[];
 }
+
+/** A port of this host's loopback interface that leads to a port of the guest. */
+export interface Forward {
+  /** TCP by default. */
+  protocol?: "tcp" | "udp";
+  /** The port of this host. */
+  host: number;
+  /** The port of the guest. */
+  guest: number;
+}
+
+/** The ends of a cable, each a datagram socket. */
+export interface Lan {
+  /** Path of the socket of this guest. */
+  here: string;
+  /** Path of the socket of the other guest. */
+  there: string;
+}
+
+/** The Ethernet address of the interface that host `number` has in the network of two hosts. */
+export function lanAddress(number: number): string {
+  return `52:54:00:00:01:0${number}`;
+}
+
+/** The Ethernet address of the interface to which ports of this host lead. */
+export const FORWARDED_ADDRESS = "52:54:00:00:02:01";
 
 /**
  * Accelerators to try, best first. A processor without virtualization of its own may still offer
@@ -41,7 +74,7 @@ const COMMAND_LINE = "console=ttyS0 loglevel=5 panic=-1 log_buf_len=4M mitigatio
 
 /** QEMU's arguments. */
 export function qemuArguments(machine: Machine): string[] {
-  const { accelerator, kernel, sockets } = machine;
+  const { accelerator, kernel, sockets, shares, lan, forwards } = machine;
   const socket = (name: string): string => `socket,id=${name},path=${sockets}/${name}`;
   const port = (
     name: string,
@@ -70,6 +103,26 @@ export function qemuArguments(machine: Machine): string[] {
     ...["-chardev", socket("console"), "-serial", "chardev:console"],
     ...["-device", "virtio-serial", ...port("ctl"), ...port("out"), ...port("err")],
     ...share("host", "/", ",readonly=on"),
-    ...share("out", out, ""),
+    ...shares.flatMap(({ tag, path }) => share(tag, path, "")),
+    ...lan === undefined ? [] : network(
+      `dgram,local.type=unix,local.path=${lan.here},remote.type=unix,remote.path=${lan.there}`,
+      "lan",
+      lanAddress(machine.number),
+    ),
+    ...forwards.length === 0 ? [] : network(
+      ["user", "restrict=on", ...forwards.map(forwardOption)].join(","),
+      "nat",
+      FORWARDED_ADDRESS,
+    ),
   ];
+}
+
+function network(backend: string, id: string, address: string): string[] {
+  // Without a boot image, which the guest has no use for.
+  const device = `virtio-net-pci,netdev=${id},mac=${address},romfile=`;
+  return ["-netdev", `${backend},id=${id}`, "-device", device];
+}
+
+function forwardOption({ protocol = "tcp", host, guest }: Forward): string {
+  return `hostfwd=${protocol}:127.0.0.1:${host}-:${guest}`;
 }

@@ -20,6 +20,7 @@ export interface Output {
 export class Guest implements AsyncDisposable {
   readonly #process: Deno.ChildProcess;
   readonly #broken: Promise<never>;
+  readonly #control: Deno.Conn;
   readonly #lines: AsyncGenerator<string, void>;
   readonly #out: Copy;
   readonly #err: Copy;
@@ -35,6 +36,7 @@ export class Guest implements AsyncDisposable {
     const [console, control, out, err] = streams as [Deno.Conn, Deno.Conn, Deno.Conn, Deno.Conn];
     this.#process = process;
     this.#console = new Tail(console.readable, 16384, verbose ? Deno.stderr : undefined);
+    this.#control = control;
     this.#lines = lines(control.readable);
     this.#out = new Copy(out.readable, stdout);
     this.#err = new Copy(err.readable, stderr);
@@ -90,6 +92,11 @@ export class Guest implements AsyncDisposable {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** Lets the command start. */
+  async start(): Promise<void> {
+    await this.#control.write(new TextEncoder().encode("go\n"));
   }
 
   /** Waits until so many bytes of the command's two streams have been passed on. */

@@ -1,0 +1,122 @@
+/** The command line that runs a command in a guest. */
+
+import { resolve } from "node:path";
+import { type GuestOptions, runInGuest, runOnTwoHosts, type Words } from "./guest/run.ts";
+import type { Forward } from "./guest/qemu.ts";
+import { many, oneOf, positive, readOptionsOfCommand, text, type Value } from "./host/options.ts";
+import { SetupError } from "./host/report.ts";
+
+/** Who offers the command line. */
+export interface Offer {
+  /** What runs it, for the help. */
+  readonly command: string;
+  /** More about it, for the help: whole lines. */
+  readonly details?: string;
+  /** Completes the options of the user. */
+  readonly complete?: (options: GuestOptions) => Promise<GuestOptions>;
+}
+
+// Between the commands of two hosts.
+const NEXT = ":::";
+
+const PORT = "[1-9]\\d{0,4}";
+const FORWARD = new RegExp(`^(${PORT}):(${PORT})(?:/(tcp|udp))?$`);
+
+const forward: Value<Forward> = {
+  takes: "HOSTPORT:GUESTPORT, or with /udp behind them",
+  read: (text) => {
+    const [, host, guest, protocol = "tcp"] = FORWARD.exec(text) ?? [];
+    if (Number(host) > 65535 || Number(guest) > 65535) return undefined;
+    if (host === undefined) return undefined;
+    return { protocol: protocol as "tcp" | "udp", host: Number(host), guest: Number(guest) };
+  },
+};
+
+const variable: Value<readonly [name: string, value: string]> = {
+  takes: "NAME=VALUE, or the NAME of a variable that is set",
+  read: (text) => {
+    const [, name, value] = /^([A-Za-z_]\w*)(?:=(.*))?$/s.exec(text) ?? [];
+    if (name === undefined) return undefined;
+    const found = value ?? Deno.env.get(name);
+    return found === undefined ? undefined : [name, found];
+  },
+};
+
+const OPTIONS = {
+  accel: oneOf("kvm", "tcg"),
+  env: many(variable),
+  forward: many(forward),
+  help: "flag",
+  hosts: oneOf("1", "2"),
+  memory: positive,
+  share: many(text),
+  stub: "flag",
+  timeout: positive,
+  verbose: "flag",
+} as const;
+
+/**
+ * Runs a command line. The result is the exit status.
+ *
+ * @throws {SetupError} If it is wrong, before anything is set up, or the guest cannot be run.
+ */
+export async function runCommandLine(args: readonly string[], offer: Offer): Promise<number> {
+  const { options, command } = readOptionsOfCommand(args, OPTIONS);
+  if (options.help) {
+    console.log(helpOf(offer));
+    return 0;
+  }
+  const { accel, env, forward, hosts, memory, share, stub, timeout, verbose } = options;
+  const commands = commandsOf(command, hosts === "2");
+  const settings: GuestOptions = {
+    ...env && { env: Object.fromEntries(env) },
+    ...forward && { forwards: forward },
+    ...share && { share: share.map((path) => resolve(path)) },
+    accelerator: accel,
+    memory,
+    stub: stub ?? false,
+    timeout,
+    verbose: verbose ?? false,
+  };
+  const complete = await offer.complete?.(settings) ?? settings;
+  const [first, second] = commands;
+  if (second === undefined) return await runInGuest(first, complete);
+  const statuses = await runOnTwoHosts([first, second], complete);
+  return statuses.find((status) => status !== 0) ?? 0;
+}
+
+function commandsOf(words: Words, two: boolean): [Words, Words?] {
+  const at = two ? words.indexOf(NEXT) : -1;
+  const commands = at < 0 ? [words] : [words.slice(0, at), words.slice(at + 1)];
+  if (commands.some((command) => command.length === 0)) {
+    throw new SetupError("the command is missing; see --help");
+  }
+  return two ? [commands[0]!, commands.at(-1)!] : [commands[0]!];
+}
+
+function helpOf({ command, details = "" }: Offer): string {
+  return `Runs a command in a virtual machine that has a soft-RoCE device, rxe0.
+
+  ${command} [OPTIONS] COMMAND [ARGUMENTS...]
+
+The command starts in the current folder and sees this host's files. What it writes stays in the
+machine's memory and is lost, except in shared folders; at the end it is said which files are lost.
+The machine has no network: what Deno needs has to be in its cache. It leaves out the type check
+unless COMMAND has --check. Variables that begin with IBVERBS_ are passed on.
+The exit status is the command's.
+${details}
+  --share FOLDER     what the command writes in this folder stays; may be given several times
+  --stub             with stub0 as well: an adapter without hardware that has work queues and RSS
+  --hosts 2          two machines on one network, 10.0.0.1 and 10.0.0.2; each runs the command and
+                     has IBVERBS_HOST=1 or 2. COMMAND1 ${NEXT} COMMAND2 gives each its own
+  --env NAME[=VALUE] set a variable for the command; may be given several times
+  --forward HOSTPORT:GUESTPORT[/udp]
+                     a port of 127.0.0.1 leads to the machine; may be given several times
+  --timeout SECONDS  end the machine after that time
+  --memory MEGABYTES memory of the machine, 4096
+  --accel kvm|tcg    run on the processor's own virtualization, or emulate; chosen by itself
+                     unless given here or in IBVERBS_ACCEL
+  --verbose          show the kernel's messages
+  --help             show this text
+`;
+}

@@ -1,0 +1,23 @@
+/** What a command finds in its environment in the guest. */
+
+import { userCache } from "../host/paths.ts";
+
+/** The folder of Deno's cache, which the guest has from the host: it has no network. */
+export function denoDir(): string {
+  return Deno.env.get("DENO_DIR") ?? `${userCache()}/deno`;
+}
+
+/** The variables that every command has: some of the host's, and those that let the host's Deno run. */
+export function guestEnvironment(): Record<string, string> {
+  const passed = Object.entries(Deno.env.toObject()).filter(([name]) =>
+    /^(IBVERBS_|NO_COLOR$|TERM$|LANG$)/.test(name)
+  );
+  return {
+    ...Object.fromEntries(passed),
+    DENO: Deno.execPath(),
+    DENO_DIR: denoDir(),
+    DENO_NO_UPDATE_CHECK: "1",
+    HOME: "/run/home",
+    IBVERBS_GUEST: "1",
+  };
+}

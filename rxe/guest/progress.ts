@@ -1,0 +1,46 @@
+/** Tells the user what takes long. */
+
+import { say } from "../host/report.ts";
+
+// Nobody wonders before.
+const QUIET_SECONDS = 2;
+const EVERY_SECONDS = 5;
+
+/** Says every few seconds what is going on, until it is disposed. */
+export class Progress implements Disposable {
+  #stage: string;
+  readonly #start = performance.now();
+  #timer: ReturnType<typeof setTimeout>;
+  #said = false;
+
+  /** Starts with a stage, such as "starting". */
+  constructor(stage: string) {
+    this.#stage = stage;
+    this.#timer = setTimeout(() => this.#say(), QUIET_SECONDS * 1000);
+  }
+
+  /** Goes on to the next stage. */
+  enter(stage: string): void {
+    this.#stage = stage;
+  }
+
+  /** Says how long all took, if anything has been said. */
+  finish(what: string): void {
+    this[Symbol.dispose]();
+    if (this.#said) say(`guest: ${what} after ${this.#seconds()} s`);
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+  }
+
+  #say(): void {
+    this.#said = true;
+    say(`guest: ${this.#stage}, ${this.#seconds()} s`);
+    this.#timer = setTimeout(() => this.#say(), EVERY_SECONDS * 1000);
+  }
+
+  #seconds(): number {
+    return Math.round((performance.now() - this.#start) / 1000);
+  }
+}

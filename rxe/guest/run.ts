@@ -1,0 +1,297 @@
+/** Runs commands in fresh guests. */
+
+import { ensureStub } from "../stub/build.ts";
+import { say } from "../host/report.ts";
+import { denoDir, guestEnvironment } from "./environment.ts";
+import { initramfs, type Share } from "./initramfs.ts";
+import { Interruption } from "./interruption.ts";
+import { lostFiles, lostText } from "./lost.ts";
+import { Guest, GuestError, type Output } from "./machine.ts";
+import { ensureGuest, type Parts } from "./parts.ts";
+import { Prefixed } from "./prefixed.ts";
+import { Progress } from "./progress.ts";
+import {
+  type Accelerator,
+  accelerators,
+  type Forward,
+  FORWARDED_ADDRESS,
+  lanAddress,
+  parseAccelerator,
+  qemuArguments,
+} from "./qemu.ts";
+
+/** How a command is run. */
+export interface GuestOptions extends Partial<Output> {
+  /** Folder in which the command starts, the same as on this host; the current one by default. */
+  cwd?: string;
+  /** Added to the command's environment. */
+  env?: Readonly<Record<string, string>>;
+  /**
+   * Folders that the guest shares with this host: what the command writes there stays. They are made
+   * if there are none. Everything else that it writes goes with the guest.
+   */
+  share?: readonly string[];
+  /** Folders with files that can be made again. It is not said that changes to them are lost. */
+  scratch?: readonly string[];
+  /** Adds stub0: an adapter without hardware that has work queues and RSS. */
+  stub?: boolean;
+  /** Ports of this host's loopback interface that lead to the guest; with two hosts, to the first. */
+  forwards?: readonly Forward[];
+  /** Seconds after which the guest is ended and the run fails; no limit by default. */
+  timeout?: number | undefined;
+  /** Megabytes of each guest; 4096 by default. */
+  memory?: number | undefined;
+  /** Chosen by itself unless given here or in IBVERBS_ACCEL. */
+  accelerator?: Accelerator | undefined;
+  /** Shows the kernel's console on standard error. */
+  verbose?: boolean;
+  /** Receives the kernel's log after the command has ended. `host` is its number, from 1. */
+  onKernelLog?: (log: string, host: number) => void;
+}
+
+/** A command: a program and its arguments. */
+export type Words = readonly string[];
+
+// A guest that hangs is given up after this: emulation takes some seconds, and many on a busy
+// machine.
+const START_SECONDS = { kvm: 20, tcg: 120 };
+
+// What a shell reports for a program whose reader has gone, as in `rxe -- yes | head`.
+const SIGPIPE_STATUS = 141;
+
+// What a shell reports for a program that SIGKILL has ended.
+const SIGKILL_STATUS = 137;
+
+/**
+ * Runs a command in a guest that has a soft-RoCE device, rxe0, with this host's files as they are
+ * and a writable copy of them in RAM. Standard output and error go to this process's own by default.
+ *
+ * @returns the command's exit status, 128 plus the signal's number when a signal ended it.
+ * @throws {SetupError} when the guest cannot be set up, does not start, crashes or takes too long.
+ */
+export async function runInGuest(command: Words, options: GuestOptions = {}): Promise<number> {
+  return (await runGuests([command], options))[0]!;
+}
+
+/**
+ * Runs two commands at once, each in a guest of its own. The guests are the hosts host1 and host2 of
+ * one Ethernet, with the addresses 10.0.0.1, 10.0.0.2, fd00::1 and fd00::2 at rxe0. IBVERBS_HOST is
+ * 1 or 2 in the command's environment. Each line of output begins with the host's name.
+ *
+ * @returns the exit statuses; 137 for a host that ended by itself while the other one went on.
+ * @throws {SetupError} when the guests cannot be set up or do not start.
+ */
+export async function runOnTwoHosts(
+  commands: readonly [Words, Words],
+  options: GuestOptions = {},
+): Promise<number[]> {
+  return await runGuests(commands, options);
+}
+
+async function runGuests(commands: readonly Words[], options: GuestOptions): Promise<number[]> {
+  const chosen = options.accelerator ??
+    parseAccelerator("IBVERBS_ACCEL", Deno.env.get("IBVERBS_ACCEL"));
+  using progress = new Progress("looking for its parts");
+  const parts = await ensureGuest();
+  const stub = options.stub ? await ensureStub() : undefined;
+  const candidates = chosen
+    ? [chosen]
+    : accelerators(Deno.readTextFileSync("/proc/cpuinfo"), kvmUsable());
+  for (const [i, accelerator] of candidates.entries()) {
+    const run = new Run({ parts, stub, options, accelerator, progress });
+    try {
+      return await run.run(commands);
+    } catch (error) {
+      const next = candidates[i + 1];
+      if (error instanceof Deno.errors.BrokenPipe) return commands.map(() => SIGPIPE_STATUS);
+      if (run.ready || !next || !(error instanceof GuestError)) throw error;
+      say(`guest: does not start with ${accelerator}, trying ${next}`);
+    }
+  }
+  throw new Error("Cannot run the guest: there is no accelerator to try");
+}
+
+interface RunInit {
+  readonly parts: Parts;
+  /** The file of the stub HCA's module. */
+  readonly stub: string | undefined;
+  readonly options: GuestOptions;
+  readonly accelerator: Accelerator;
+  readonly progress: Progress;
+}
+
+/** One start of one or two guests. */
+class Run {
+  /** Whether the guests came as far as their commands. */
+  ready = false;
+  readonly #init: RunInit;
+  readonly #cwd: string;
+  readonly #shares: readonly Share[];
+
+  constructor(init: RunInit) {
+    this.#init = init;
+    this.#cwd = init.options.cwd ?? Deno.cwd();
+    this.#shares = (init.options.share ?? []).map((path, i) => ({ tag: `share${i}`, path }));
+  }
+
+  async run(commands: readonly Words[]): Promise<number[]> {
+    using interruption = new Interruption();
+    for (const { path } of this.#shares) await Deno.mkdir(path, { recursive: true });
+    const folder = await Deno.makeTempDir({ prefix: "ibverbs-guest-" });
+    try {
+      await using stack = new AsyncDisposableStack();
+      const outputs = commands.map((_, i) => this.#outputOf(commands.length, i + 1));
+      const guests: Guest[] = [];
+      for (const [i, command] of commands.entries()) {
+        const guest = await this.#start(folder, command, i + 1, commands.length, outputs[i]!);
+        guests.push(stack.use(guest));
+      }
+      const statuses = await Promise.race([
+        interruption.status.then((status) => commands.map(() => status)),
+        this.#follow(guests),
+      ]);
+      for (const output of outputs) await output.end();
+      return statuses;
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  }
+
+  #outputOf(hosts: number, number: number): Output & { end(): Promise<void> } {
+    const { stdout = Deno.stdout, stderr = Deno.stderr } = this.#init.options;
+    if (hosts === 1) return { stdout, stderr, end: () => Promise.resolve() };
+    const [out, err] = [stdout, stderr].map((sink) => new Prefixed(sink, `host${number}: `));
+    const end = async (): Promise<void> => {
+      await out!.end();
+      await err!.end();
+    };
+    return { stdout: out!, stderr: err!, end };
+  }
+
+  async #start(
+    folder: string,
+    command: Words,
+    number: number,
+    hosts: number,
+    output: Output,
+  ): Promise<Guest> {
+    const { parts, options, accelerator } = this.#init;
+    const own = `${folder}/${number}`;
+    await Deno.mkdir(own);
+    const path = `${own}/initramfs`;
+    await Deno.writeFile(path, await this.#initramfs(command, number, hosts));
+    const args = qemuArguments({
+      accelerator,
+      number,
+      memory: options.memory ?? 4096,
+      kernel: parts.kernel,
+      initramfs: path,
+      sockets: own,
+      shares: this.#shares,
+      lan: hosts === 1
+        ? undefined
+        : { here: `${folder}/lan${number}`, there: `${folder}/lan${3 - number}` },
+      forwards: number === 1 ? options.forwards ?? [] : [],
+    });
+    this.#init.progress.enter(`starting${accelerator === "tcg" ? " by emulation" : ""}`);
+    return await Guest.start(args, own, output, options.verbose ?? false);
+  }
+
+  async #initramfs(
+    command: Words,
+    number: number,
+    hosts: number,
+  ): Promise<Uint8Array<ArrayBuffer>> {
+    const { parts, stub, options } = this.#init;
+    const together = hosts > 1;
+    const forwarded = number === 1 && (options.forwards ?? []).length > 0;
+    return await initramfs(parts.kernel, parts.busybox, {
+      command,
+      cwd: this.#cwd,
+      env: {
+        ...guestEnvironment(),
+        ...together && { IBVERBS_HOST: String(number) },
+        ...options.env,
+      },
+      shares: this.#shares,
+      stub,
+      settings: {
+        DENO_CACHE: denoDir(),
+        HOST: String(number),
+        HOST_NAME: together ? `host${number}` : "guest",
+        LAN: together ? lanAddress(number) : "",
+        FORWARDED: forwarded ? FORWARDED_ADDRESS : "",
+      },
+    });
+  }
+
+  async #follow(guests: readonly Guest[]): Promise<number[]> {
+    await Promise.all(guests.map((guest) => this.#boot(guest)));
+    this.ready = true;
+    this.#init.progress.finish("the command starts");
+    await Promise.all(guests.map((guest) => guest.start()));
+    if (guests.length === 1) return [await this.#end(guests[0]!, 1)];
+    return await Promise.all(guests.map((guest, i) => this.#endOfHost(guest, i + 1)));
+  }
+
+  async #boot(guest: Guest): Promise<void> {
+    const seconds = START_SECONDS[this.#init.accelerator];
+    for (;;) {
+      const line = await guest.line(seconds, "start");
+      if (line === "ready") return;
+      if (!line.startsWith("stage ")) {
+        throw new GuestError(`the guest ${line}${guest.consoleTail()}`);
+      }
+      this.#init.progress.enter(line.slice("stage ".length));
+    }
+  }
+
+  /** A host may end in the middle: how the other one takes it is what such runs are for. */
+  async #endOfHost(guest: Guest, number: number): Promise<number> {
+    try {
+      return await this.#end(guest, number);
+    } catch (error) {
+      if (!(error instanceof GuestError)) throw error;
+      say(`host${number}: ${error.message}`);
+      return SIGKILL_STATUS;
+    }
+  }
+
+  async #end(guest: Guest, number: number): Promise<number> {
+    const { timeout = Infinity, scratch = [], onKernelLog } = this.#init.options;
+    const end = await guest.line(timeout, "command");
+    const [status, outBytes, errBytes] = parseExit(end);
+    await guest.drained(outBytes, errBytes);
+    const lost: string[] = [];
+    const log: string[] = [];
+    for (
+      let line = await guest.line(60, "log");
+      line !== "end";
+      line = await guest.line(60, "log")
+    ) {
+      if (line.startsWith("lost ")) lost.push(line.slice("lost ".length));
+      else log.push(line);
+    }
+    const text = lostText(lostFiles(lost, this.#cwd, scratch), this.#cwd);
+    if (text !== undefined) say(text);
+    onKernelLog?.(log.join("\n"), number);
+    return status;
+  }
+}
+
+function parseExit(line: string): [number, number, number] {
+  const numbers = line.match(/^exit (\d+) (\d+) (\d+)$/)?.slice(1).map(Number);
+  if (!numbers) {
+    throw new GuestError(`the guest said ${Deno.inspect(line)} instead of how its command ended`);
+  }
+  return numbers as [number, number, number];
+}
+
+function kvmUsable(): boolean {
+  try {
+    Deno.openSync("/dev/kvm", { read: true, write: true }).close();
+    return true;
+  } catch {
+    return false;
+  }
+}

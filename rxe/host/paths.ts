@@ -1,0 +1,13 @@
+/** Where things are kept between runs. */
+
+/**
+ * The folder of everything downloaded or built: IBVERBS_CACHE, or `ibverbs` in the user's cache
+ * folder.
+ */
+export const cache: string = Deno.env.get("IBVERBS_CACHE") ?? `${userCache()}/ibverbs`;
+
+/** The folder in which programs of this user keep what they can make again. */
+export function userCache(): string {
+  const { XDG_CACHE_HOME, HOME } = Deno.env.toObject();
+  return XDG_CACHE_HOME || `${HOME || "/root"}/.cache`;
+}

@@ -1,0 +1,74 @@
+/** The kernel module that stands in for an RDMA adapter in the guest, built from rxe/stub_hca. */
+
+import { asset } from "../asset.ts";
+import { ensureKernel } from "../guest/kernel.ts";
+import { cached, digest } from "../host/cached.ts";
+import { say } from "../host/report.ts";
+import { demand } from "../host/shell.ts";
+import { kernelHeaders } from "./headers.ts";
+
+const MODULE = "stub_hca.ko";
+
+/** What the module is built from. A registry cannot list a folder. */
+export const STUB_SOURCES: readonly string[] = [
+  ...["Makefile", "calls.h", "stub.h"],
+  ...[
+    ...["clock", "context", "cq", "cq_resize", "datagram", "debugfs", "device", "event", "fail"],
+    ...["flow", "grh", "hash", "local_work", "main", "mcast", "mr", "mr_rereg", "mw", "packet"],
+    ...["pin", "port", "qp", "qp_modify", "queue", "receive", "record", "request", "rss", "send"],
+    ...["srq", "tick", "traffic", "wq", "xrcd"],
+  ].map((name) => `${name}.c`),
+];
+
+type Source = readonly [name: string, contents: Uint8Array<ArrayBuffer>];
+
+/** The module's file, built first when its sources or the kernel have changed. */
+export async function ensureStub(): Promise<string> {
+  const sources = await Promise.all(
+    STUB_SOURCES.map(async (name): Promise<Source> => [name, await asset(`stub_hca/${name}`)]),
+  );
+  const { version } = await ensureKernel();
+  const folder = await cached(
+    `stub_hca/${await digest([version, ...sources.flat()])}`,
+    async (partial) => {
+      const headers = await kernelHeaders();
+      say("set-up: building the stub HCA's kernel module");
+      await buildModule(sources, headers, `${partial}/${MODULE}`);
+    },
+  );
+  return `${folder}/${MODULE}`;
+}
+
+/**
+ * Builds the module in a temporary folder.
+ *
+ * @param headers the folder of linux-headers-VERSION, with the others beside it.
+ */
+export async function buildModule(
+  sources: readonly Source[],
+  headers: string,
+  target: string,
+): Promise<void> {
+  const folder = await Deno.makeTempDir({ prefix: "ibverbs-module-" });
+  try {
+    await Deno.mkdir(`${folder}/sources`);
+    for (const [name, contents] of sources) {
+      await Deno.writeFile(`${folder}/sources/${name}`, contents);
+    }
+    const kernel = await withoutSpaces(headers, `${folder}/headers`);
+    const settings = [`KDIR=${kernel}`, `OUT=${folder}/module`];
+    await demand("make", "-s", "-C", `${folder}/sources`, ...settings);
+    await Deno.copyFile(`${folder}/module/${MODULE}`, target);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** The kernel's makefiles refuse a path with a space or a colon, a link to one too. */
+async function withoutSpaces(headers: string, copy: string): Promise<string> {
+  if (!/[\s:]/.test(headers)) return headers;
+  // The headers have links to ../../lib.
+  const [, usr, below] = headers.match(/(.*)(\/[^/]*\/[^/]*)$/)!;
+  await demand("cp", "-a", usr!, copy);
+  return copy + below;
+}
