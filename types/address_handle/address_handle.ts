@@ -8,8 +8,9 @@ import { errno } from "../../ffi/errno.ts";
 import type { IbvAh } from "../../ffi/handles.ts";
 import { nonblocking, verbs } from "../../ffi/library.ts";
 import type { Outcome } from "../../ffi/library/calls.ts";
+import { structs } from "../../ffi/layout.ts";
 import { handleAddress } from "../../ffi/pointers.ts";
-import { ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
+import { type AhAttr, ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
 import type { Grh } from "../address/grh.ts";
 import type { SendTracker } from "../completion/send_tracker.ts";
 import type { WcAddress } from "../completion/work_completion.ts";
@@ -23,8 +24,24 @@ import { describeAh, describePacket, hintAh, hintFromWc } from "./hints.ts";
 import { SendsUnderWay } from "./sends_under_way.ts";
 import { checkWc, viewOfGrh, wcCodec } from "./wc_address.ts";
 
+/** Splits an address into halves, lower half first: both architectures are little-endian. */
+const ADDRESS = new BigUint64Array(1);
+const HALVES = new Uint32Array(ADDRESS.buffer);
+
+const { offset: SL } = structs.ibv_ah_attr.fields.sl;
+const SL_WORD = SL >> 2;
+const SL_SHIFT = 8 * (SL & 3);
+/** The service level has 4 bits. */
+const MAX_SL = 15;
+
 /** Writes the native address of a handle into two 32-bit words, lower half first. */
 export let writeAh: (ah: AddressHandle, words: Uint32Array, at: number) => void;
+
+/**
+ * Makes a handle from the words of a `struct ibv_ah_attr`. Its port must exist. Reading an {@linkcode AhAttrInit} and
+ * writing it again takes longer than all else.
+ */
+export let fromWords: (pd: ProtectionDomain, words: Uint32Array<ArrayBuffer>) => AddressHandle;
 
 /**
  * Whether a value is an address handle that is open. Only address handles have the private field, so reading it tells them
@@ -81,6 +98,15 @@ export class AddressHandle extends NativeResource<IbvAh> {
       words[at] = ah.#low;
       words[at + 1] = ah.#high;
     };
+    fromWords = (pd, words) => {
+      // The constructor tells what is wrong.
+      if ((words[SL_WORD]! >>> SL_SHIFT & 0xff) > MAX_SL) {
+        return new AddressHandle(pd, attrOf(words));
+      }
+      const handle = verbs().ibv_create_ah(pd.unsafeHandle, words);
+      if (handle === null) throw createError(errno(), pd, attrOf(words));
+      return new AddressHandle(pd, new Adopted(handle));
+    };
     isOpenAh = (ah) => {
       try {
         return ah.#isOpen;
@@ -114,9 +140,9 @@ export class AddressHandle extends NativeResource<IbvAh> {
     const handle = attr instanceof Adopted ? attr.handle : createAh(pd, attr);
     super(AddressHandle.#KIND, handle, [pd]);
     this.pd = pd;
-    const address = handleAddress(handle);
-    this.#low = Number(address & 0xffff_ffffn);
-    this.#high = Number(address >> 32n);
+    ADDRESS[0] = handleAddress(handle);
+    this.#low = HALVES[0]!;
+    this.#high = HALVES[1]!;
   }
 
   /**
@@ -227,6 +253,10 @@ export class AddressHandle extends NativeResource<IbvAh> {
     tracker.whenDone(number, this);
     return true;
   }
+}
+
+function attrOf(words: Uint32Array<ArrayBuffer>): AhAttr {
+  return ahAttrCodec.read(new DataView(words.buffer, words.byteOffset, words.byteLength));
 }
 
 function readAttr(pd: ProtectionDomain, attr: AhAttrInit): ReturnType<typeof ahAttrCodec.write> {

@@ -73,18 +73,24 @@ export class GidCache {
    * the slot is RoCE v2, or else RoCE v1 or InfiniBand, between which the search makes no difference.
    */
   find(a: number, b: number, c: number, d: number, isRoceV2: boolean): number {
-    const at = this.#seek(a, b, c, d, isRoceV2 ? ROCE_V2 : ROCE_V1_OR_IB);
-    return this.#slots[at + TYPE] === 0 ? -1 : this.#slots[at + INDEX]!;
+    const type = isRoceV2 ? ROCE_V2 : ROCE_V1_OR_IB;
+    if (this.#holds(this.#recent, a, b, c, d, type)) return this.#slots[this.#recent + INDEX]!;
+    return this.#search(a, b, c, d, type);
+  }
+
+  #search(a: number, b: number, c: number, d: number, type: number): number {
+    const at = this.#seek(a, b, c, d, type);
+    if (this.#slots[at + TYPE] === 0) return -1;
+    this.#recent = at;
+    return this.#slots[at + INDEX]!;
   }
 
   /** The place of a GID, or the free place for it. */
   #seek(a: number, b: number, c: number, d: number, type: number): number {
-    if (this.#holds(this.#recent, a, b, c, d, type)) return this.#recent;
     let slot = hash(a, b, c, d) & this.#mask;
     while (true) {
       const at = slot * WORDS;
-      if (this.#slots[at + TYPE] === 0) return at;
-      if (this.#holds(at, a, b, c, d, type)) return this.#recent = at;
+      if (this.#slots[at + TYPE] === 0 || this.#holds(at, a, b, c, d, type)) return at;
       slot = slot + 1 & this.#mask;
     }
   }

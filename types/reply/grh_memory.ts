@@ -2,7 +2,6 @@ import { Grh } from "../address/grh.ts";
 import { instance, integer } from "../core/checks.ts";
 import { generation } from "../core/resource.ts";
 import {
-  assertReadable,
   assertWithin,
   MemoryRegion,
   MemorySlice,
@@ -17,11 +16,8 @@ export type ReceiveMemory = MemoryRegion | MemorySlice;
 export class GrhMemory {
   #view: DataView = new DataView(new ArrayBuffer(0));
   #memory: ReceiveMemory | undefined;
-  #mr: MemoryRegion | undefined;
-  /** {@linkcode generation} when the memory was checked last. */
+  /** {@linkcode generation} when the memory was checked last; -1 for memory of a caller, who may detach it at any time. */
   #generation = -1;
-  /** Whether the memory belongs to a caller, who may detach it at any time. */
-  #isDetachable = false;
   /** Where the memory starts in the view. */
   #base = 0;
   /** The largest offset of a GRH in the memory; negative if it has no room for one. */
@@ -39,16 +35,16 @@ export class GrhMemory {
    * @throws {TypeError} If the memory is not a region or a slice, or the region is disposed.
    */
   find(memory: ReceiveMemory, offset: number): number {
-    if (memory !== this.#memory || generation !== this.#generation) this.#use(memory);
-    else if (this.#isDetachable) assertReadable(this.#mr!);
-    if (!(typeof offset === "number" && offset >>> 0 === offset && offset <= this.#last)) {
-      this.#checkLarge(offset);
-    }
+    if (
+      memory !== this.#memory || generation !== this.#generation ||
+      !(typeof offset === "number" && offset >>> 0 === offset && offset <= this.#last)
+    ) this.#check(memory, offset);
     return this.#base + offset;
   }
 
-  /** Checks an offset that may have more than 32 bits. */
-  #checkLarge(offset: number): void {
+  /** Checks memory that was not checked before or is a caller's, and offsets of more than 32 bits. */
+  #check(memory: ReceiveMemory, offset: number): void {
+    if (memory !== this.#memory || generation !== this.#generation) this.#use(memory);
     if (Number.isInteger(offset) && offset >= 0 && offset <= this.#last) return;
     throw noGrh(offset, this.#last + Grh.SIZE);
   }
@@ -60,9 +56,7 @@ export class GrhMemory {
     const { length } = memory;
     assertWithin(mr, offset, length);
     this.#memory = memory;
-    this.#mr = mr;
-    this.#generation = generation;
-    this.#isDetachable = !ownsMemory(mr);
+    this.#generation = ownsMemory(mr) ? generation : -1;
     this.#view = viewOfRegion(mr);
     this.#base = offset;
     this.#last = length - Grh.SIZE;

@@ -1,4 +1,4 @@
-import { AddressHandle } from "../address_handle/address_handle.ts";
+import { AddressHandle, fromWords } from "../address_handle/address_handle.ts";
 import { type AhAttr, ahAttrCodec } from "../address/ah_attr.ts";
 import { orAborted } from "../core/abortable.ts";
 import { VerbsError } from "../core/errors.ts";
@@ -71,7 +71,7 @@ export class PeerHandles implements Disposable {
   /** Makes the handle of a peer. The result is undefined if addresses have changed in the meantime. */
   make(words: Uint32Array<ArrayBuffer>): AddressHandle | undefined {
     const changes = this.#changes;
-    return this.#keep(words, new AddressHandle(this.#pd, attrOf(words)), changes);
+    return this.#keep(words, fromWords(this.#pd, words), changes);
   }
 
   /**

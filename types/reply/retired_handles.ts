@@ -19,6 +19,7 @@ export class RetiredHandles implements Disposable {
 
   /** Closes the handles whose end the count of answers has reached. */
   trim(answers: number): void {
+    if (this.#lots.length === 0 || answers < this.#lots[0]!.until) return;
     using stack = new DisposableStack();
     while (this.#lots.length > 0 && answers >= this.#lots[0]!.until) {
       for (const ah of this.#lots.shift()!.handles) stack.use(ah);

@@ -1,4 +1,4 @@
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { PeerCache } from "../../../types/reply/peer_cache.ts";
 
 function key(peer: number): Uint32Array<ArrayBuffer> {
@@ -99,3 +99,49 @@ Deno.test("PeerCache.find() finds no peer that shares the bucket of another one"
     assertEquals(cache.find(other), undefined);
   }
 });
+
+const PEERS = 1024;
+
+/** How many entries a cache compares a peer with, on average, when all peers are looked for one after the other. */
+function probes(keyOf: (peer: number) => Uint32Array<ArrayBuffer>): number {
+  const cache = new PeerCache<number>(PEERS);
+  for (let peer = 0; peer < PEERS; peer++) cache.set(keyOf(peer), peer);
+  let reads = 0;
+  let compared = 0;
+  for (let round = 0; round < 3; round++) {
+    for (let peer = 0; peer < PEERS; peer++) {
+      const counting = new Proxy(keyOf(peer), {
+        get: (words, name) => {
+          // A comparison begins with word 3. The hashes read word 3 and others after it.
+          if (name === "3") reads++;
+          return Reflect.get(words, name, words);
+        },
+      });
+      reads = 0;
+      assertEquals(cache.find(counting), peer);
+      compared += reads;
+    }
+  }
+  return compared / (3 * PEERS);
+}
+
+/** Keys of a peer that knows this program, but not the random factors of the cache. */
+const HOSTILE: Record<string, (peer: number) => Uint32Array<ArrayBuffer>> = {
+  "of one plain hash": (peer) => Uint32Array.of(0xfe80, 0, peer, 7, 0, 0x4001, peer, 0x0101_0000),
+  "of one plain hash, by other words": (peer) =>
+    Uint32Array.of(peer, peer, 0, 7, 0, 0x4001, 0, 0x0101_0000),
+  "that differ in the upper bits only": (peer) =>
+    Uint32Array.of(0xfe80, (peer >> 5) << 27, (peer & 31) << 27, 7, 0, 0x4001, 0, 0x0101_0000),
+  "whose sum of words is the same": (peer) =>
+    Uint32Array.of(0xfe80, peer << 16, -peer << 16, 7, 0, 0x4001, 0, 0x0101_0000),
+};
+
+for (const [what, keyOf] of Object.entries(HOSTILE)) {
+  Deno.test(`PeerCache.find() takes at most 3 times as many steps for keys ${what}`, () => {
+    const ordinary = probes((peer) =>
+      Uint32Array.of(0xfe80, 0, 0, peer, 0, 0x4001, 0, 0x0101_0000)
+    );
+    const hostile = probes(keyOf);
+    assert(hostile <= 3 * ordinary, `${hostile} steps, ordinary ${ordinary}`);
+  });
+}
