@@ -296,7 +296,8 @@ export class CompletionQueue extends NativeResource<IbvCq> {
    */
   pollInto(batch: WorkCompletions): number {
     const handle = this.unsafeHandle;
-    instance(batch, WorkCompletions, "batch");
+    // V8 compiles a test against a class that it knows; the general one takes 50 ns.
+    if (!(batch instanceof WorkCompletions)) instance(batch, WorkCompletions, "batch");
     return this.#poller.pollInto(handle, batch, capacityOf(batch));
   }
 

@@ -9,7 +9,7 @@ import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { failure } from "../core/errors.ts";
 import { Backlog } from "./backlog.ts";
-import type { SendTracker } from "./send_tracker.ts";
+import { SenderTable } from "./sender_table.ts";
 import { WcOpcode, WcStatus, type WorkCompletion } from "./work_completion.ts";
 import { pointerOf, setLength, viewOf, WorkCompletions } from "./work_completions.ts";
 
@@ -33,7 +33,7 @@ export class Poller {
   /** The name of the verb that polls. */
   protected readonly verb: string = "ibv_poll_cq";
   /** The trackers of the queue pairs that send to the queue, by queue pair number. */
-  readonly senders: Map<number, SendTracker> = new Map();
+  readonly senders: SenderTable = new SenderTable();
   #scratch: WorkCompletions | undefined;
   #backlog: Backlog | undefined;
 
@@ -94,12 +94,16 @@ export class Poller {
   #pollNow(cq: IbvCq, batch: WorkCompletions, most: number): number {
     const count = this.fetch(cq, batch, most);
     // A provider without the op returns EOPNOTSUPP, which is positive: as if there were 95 completions.
-    if (count < 0 || count > most) {
+    if (count >>> 0 > most) {
       setLength(batch, 0);
       throw pollError(this.verb, count);
     }
     setLength(batch, count);
-    if (count > 0 && this.senders.size > 0) this.#account(viewOf(batch), count);
+    return count === 0 ? 0 : this.#accounted(batch, count);
+  }
+
+  #accounted(batch: WorkCompletions, count: number): number {
+    if (this.senders.size > 0) this.#account(viewOf(batch), count);
     return count;
   }
 

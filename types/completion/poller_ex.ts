@@ -19,6 +19,17 @@ import { EXTRA, WorkCompletionsEx } from "./work_completions_ex.ts";
 const { size: WC_SIZE, fields: WC } = structs.ibv_wc;
 const { fields: CQ } = structs.ibv_cq_ex;
 const { fields: TM } = structs.ibv_wc_tm_info;
+const { SUCCESS } = WcStatus;
+const F = CreateCqWcFlags;
+const { WITH_BYTE_LEN, WITH_IMM, WITH_SRC_QP, WITH_SLID, WITH_SL, WITH_DLID_PATH_BITS } = F;
+const WITH_LOCAL = WITH_SLID | WITH_SL | WITH_DLID_PATH_BITS;
+/** The values that do not have a place in `struct ibv_wc`. */
+const WITH_EXTRA = F.WITH_COMPLETION_TIMESTAMP | F.WITH_COMPLETION_TIMESTAMP_WALLCLOCK |
+  F.WITH_CVLAN | F.WITH_FLOW_TAG | F.WITH_TM_INFO;
+/** `slid`, `sl` and `dlid_path_bits` share a word. */
+const LOCAL = WC.slid.offset;
+const SL_SHIFT = 8 * (WC.sl.offset - LOCAL);
+const PATH_BITS_SHIFT = 8 * (WC.dlid_path_bits.offset - LOCAL);
 const HAS_IMM = WcFlags.WITH_IMM | WcFlags.WITH_INV;
 
 type Verb = keyof ReturnType<typeof verbs>;
@@ -77,63 +88,77 @@ export class PollerEx extends Poller {
     if (result !== 0) return errnoName(result) === "ENOENT" ? 0 : -Math.abs(result);
     let count = 0;
     // An error of ibv_next_poll is left to the next poll, so that the completions before it are not lost.
-    do this.#read(cq, batch, count++); while (count < most && this.#next(cq) === 0);
+    const view = viewOf(batch);
+    const extras = extraOf(batch) === 0 ? -1 : capacityOf(batch) * WC_SIZE;
+    do {
+      this.#read(cq, view, count * WC_SIZE);
+      if (extras >= 0) this.#readExtra(cq, view, extras + count * EXTRA.size);
+    } while (++count < most && this.#next(cq) === 0);
     this.#end(cq);
     return count;
   }
 
-  #read(cq: IbvCqEx, batch: WorkCompletions, index: number): void {
-    const view = viewOf(batch);
-    const base = index * WC_SIZE;
-    const status = this.#cq.getUint32(CQ.status.offset, true);
-    view.setUint32(base + WC.wr_id.offset, this.#cq.getUint32(CQ.wr_id.offset, true), true);
-    view.setUint32(base + WC.wr_id.offset + 4, this.#cq.getUint32(CQ.wr_id.offset + 4, true), true);
+  #read(cq: IbvCqEx, view: DataView, base: number): void {
+    const own = this.#cq;
+    const status = own.getUint32(CQ.status.offset, true);
+    view.setUint32(base + WC.wr_id.offset, own.getUint32(CQ.wr_id.offset, true), true);
+    view.setUint32(base + WC.wr_id.offset + 4, own.getUint32(CQ.wr_id.offset + 4, true), true);
     view.setUint32(base + WC.status.offset, status, true);
     view.setUint32(base + WC.qp_num.offset, this.#qpNum(cq), true);
-    const ok = status === WcStatus.SUCCESS;
-    view.setUint32(base + WC.opcode.offset, ok ? this.#opcode(cq) : 0, true);
-    view.setUint32(base + WC.vendor_err.offset, ok ? 0 : this.#vendorErr(cq), true);
-    // Nothing else of a failed request is valid.
-    this.#readMore(cq, view, base, ok ? this.#flags : 0, ok);
-    if (extraOf(batch) !== 0) {
-      const extra = capacityOf(batch) * WC_SIZE + index * EXTRA.size;
-      this.#readExtra(cq, view, extra, ok ? this.#flags : 0);
-    }
+    if (status !== SUCCESS) return this.#readFailed(cq, view, base);
+    view.setUint32(base + WC.opcode.offset, this.#opcode(cq), true);
+    view.setUint32(base + WC.vendor_err.offset, 0, true);
+    const wcFlags = this.#wcFlags(cq);
+    view.setUint32(base + WC.wc_flags.offset, wcFlags, true);
+    const flags = this.#flags;
+    view.setUint32(base + WC.byte_len.offset, flags & WITH_BYTE_LEN ? this.#byteLen(cq) : 0, true);
+    const imm = flags & WITH_IMM && wcFlags & HAS_IMM ? this.#readImm(cq, wcFlags) : 0;
+    view.setUint32(base + WC.imm_data.offset, imm, true);
+    view.setUint32(base + WC.src_qp.offset, flags & WITH_SRC_QP ? this.#srcQp(cq) : 0, true);
+    view.setUint32(base + LOCAL, flags & WITH_LOCAL ? this.#readLocal(cq, flags) : 0, true);
   }
 
-  #readMore(cq: IbvCqEx, view: DataView, base: number, flags: number, ok: boolean): void {
-    const F = CreateCqWcFlags;
-    const wcFlags = ok ? this.#wcFlags(cq) : 0;
-    view.setUint32(base + WC.wc_flags.offset, wcFlags, true);
-    const byteLen = flags & F.WITH_BYTE_LEN ? this.#byteLen(cq) : 0;
-    view.setUint32(base + WC.byte_len.offset, byteLen, true);
-    view.setUint32(base + WC.imm_data.offset, this.#readImm(cq, flags, wcFlags), true);
-    view.setUint32(base + WC.src_qp.offset, flags & F.WITH_SRC_QP ? this.#srcQp(cq) : 0, true);
-    view.setUint16(base + WC.slid.offset, flags & F.WITH_SLID ? this.#slid(cq) : 0, true);
-    view.setUint8(base + WC.sl.offset, flags & F.WITH_SL ? this.#sl(cq) : 0);
-    const pathBits = flags & F.WITH_DLID_PATH_BITS ? this.#pathBits(cq) : 0;
-    view.setUint8(base + WC.dlid_path_bits.offset, pathBits);
+  /** Nothing but `wr_id`, `status`, `qp_num` and `vendor_err` of a failed request is valid. */
+  #readFailed(cq: IbvCqEx, view: DataView, base: number): void {
+    view.setUint32(base + WC.opcode.offset, 0, true);
+    view.setUint32(base + WC.vendor_err.offset, this.#vendorErr(cq), true);
+    for (const field of [WC.wc_flags, WC.byte_len, WC.imm_data, WC.src_qp]) {
+      view.setUint32(base + field.offset, 0, true);
+    }
+    view.setUint32(base + LOCAL, 0, true);
+  }
+
+  /** The word that holds `slid`, `sl` and `dlid_path_bits`. */
+  #readLocal(cq: IbvCqEx, flags: number): number {
+    const slid = flags & WITH_SLID ? this.#slid(cq) : 0;
+    const sl = flags & WITH_SL ? this.#sl(cq) : 0;
+    const pathBits = flags & WITH_DLID_PATH_BITS ? this.#pathBits(cq) : 0;
+    return slid | sl << SL_SHIFT | pathBits << PATH_BITS_SHIFT;
   }
 
   /** The bytes of the union of immediate data and invalidated rkey. */
-  #readImm(cq: IbvCqEx, flags: number, wcFlags: number): number {
-    if (!(flags & CreateCqWcFlags.WITH_IMM) || !(wcFlags & HAS_IMM)) return 0;
+  #readImm(cq: IbvCqEx, wcFlags: number): number {
     return wcFlags & WcFlags.WITH_INV ? this.#invalidatedRkey(cq) : this.#immData(cq);
   }
 
-  #readExtra(cq: IbvCqEx, view: DataView, extra: number, flags: number): void {
-    const F = CreateCqWcFlags;
-    const ts = flags & F.WITH_COMPLETION_TIMESTAMP ? this.#ts(cq) : 0n;
-    view.setBigUint64(extra + EXTRA.completionTs, ts, true);
-    const wallclock = flags & F.WITH_COMPLETION_TIMESTAMP_WALLCLOCK ? this.#wallclock(cq) : 0n;
-    view.setBigUint64(extra + EXTRA.completionWallclockNs, wallclock, true);
-    view.setUint16(extra + EXTRA.cvlan, flags & F.WITH_CVLAN ? this.#cvlan(cq) : 0, true);
-    view.setUint32(extra + EXTRA.flowTag, flags & F.WITH_FLOW_TAG ? this.#flowTag(cq) : 0, true);
-    const tm = (flags & F.WITH_TM_INFO) !== 0;
-    if (tm) this.#tmInfo(cq, this.#tmPointer);
-    const tag = tm ? this.#tm.getBigUint64(TM.tag.offset, true) : 0n;
-    view.setBigUint64(extra + EXTRA.tmTag, tag, true);
-    const priv = tm ? this.#tm.getUint32(TM.priv.offset, true) : 0;
-    view.setUint32(extra + EXTRA.tmPriv, priv, true);
+  #readExtra(cq: IbvCqEx, view: DataView, extra: number): void {
+    for (let at = 0; at < EXTRA.size; at += 4) view.setUint32(extra + at, 0, true);
+    const flags = this.#flags;
+    if (!(flags & WITH_EXTRA) || this.#cq.getUint32(CQ.status.offset, true) !== SUCCESS) return;
+    if (flags & F.WITH_COMPLETION_TIMESTAMP) {
+      view.setBigUint64(extra + EXTRA.completionTs, this.#ts(cq), true);
+    }
+    if (flags & F.WITH_COMPLETION_TIMESTAMP_WALLCLOCK) {
+      view.setBigUint64(extra + EXTRA.completionWallclockNs, this.#wallclock(cq), true);
+    }
+    if (flags & F.WITH_CVLAN) view.setUint16(extra + EXTRA.cvlan, this.#cvlan(cq), true);
+    if (flags & F.WITH_FLOW_TAG) view.setUint32(extra + EXTRA.flowTag, this.#flowTag(cq), true);
+    if (flags & F.WITH_TM_INFO) this.#readTmInfo(cq, view, extra);
+  }
+
+  #readTmInfo(cq: IbvCqEx, view: DataView, extra: number): void {
+    this.#tmInfo(cq, this.#tmPointer);
+    view.setBigUint64(extra + EXTRA.tmTag, this.#tm.getBigUint64(TM.tag.offset, true), true);
+    view.setUint32(extra + EXTRA.tmPriv, this.#tm.getUint32(TM.priv.offset, true), true);
   }
 }

@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import { structs } from "../../../ffi/layout.ts";
 import { writeField } from "../../../ffi/struct.ts";
 import {
@@ -19,7 +19,7 @@ function completion(status: number, vendorErr = 0): WorkCompletion {
 
 Deno.test("WorkCompletion.check() gives the completion itself when it succeeded", () => {
   const ok = completion(WcStatus.SUCCESS);
-  assertEquals(ok.check(), ok);
+  assertStrictEquals(ok.check(), ok);
   assertEquals(ok.ok, true);
 });
 
@@ -32,7 +32,7 @@ Deno.test("WorkCompletion.check() throws the status' name and what usually lies 
       "The peer had no receive posted",
   );
   assertEquals([error.code, error.name], ["RNR_RETRY_EXC_ERR", "WorkCompletionError"]);
-  assertEquals(error.completion, failed);
+  assertStrictEquals(error.completion, failed);
 });
 
 Deno.test("WorkCompletionError names every status, with or without a hint", () => {
@@ -52,4 +52,46 @@ Deno.test("WorkCompletion.check() throws for every status but SUCCESS", () => {
     if (status === WcStatus.SUCCESS) completion.check();
     else assertThrows(() => completion.check(), WorkCompletionError);
   }
+});
+
+/** Completions whose bytes are all different, read from one view that is written again for each of them. */
+function many(count: number): { completion: WorkCompletion; wrId: bigint; vendorErr: number }[] {
+  const { size, fields } = structs.ibv_wc;
+  const view = new DataView(new ArrayBuffer(size + 8));
+  return Array.from({ length: count }, (_, i) => {
+    const wrId = BigInt(i) << 40n | BigInt(i);
+    writeField(view, fields.wr_id, wrId, 8);
+    writeField(view, fields.vendor_err, 0xffff_ffff - i, 8);
+    writeField(view, fields.dlid_path_bits, i & 0x7f, 8);
+    return { completion: new WorkCompletion(view, 8), wrId, vendorErr: 0xffff_ffff - i };
+  });
+}
+
+Deno.test("WorkCompletion is a copy, however many are made after it", () => {
+  for (const [i, { completion, wrId, vendorErr }] of many(10_000).entries()) {
+    assertEquals([completion.wrId, completion.vendorErr], [wrId, vendorErr]);
+    assertEquals(completion.dlidPathBits, i & 0x7f);
+  }
+});
+
+Deno.test("WorkCompletion() reads no byte outside the view", () => {
+  const view = new DataView(new ArrayBuffer(structs.ibv_wc.size));
+  for (const base of [-1, 1, 2 ** 32]) {
+    assertThrows(() => new WorkCompletion(view, base), RangeError);
+  }
+});
+
+Deno.test("WorkCompletion() that a view makes while it is read does not share its memory", () => {
+  const { size, fields } = structs.ibv_wc;
+  const inner = new DataView(new ArrayBuffer(size));
+  writeField(inner, fields.qp_num, 5);
+  let nested: WorkCompletion | undefined;
+  const outer = new DataView(new ArrayBuffer(size));
+  writeField(outer, fields.qp_num, 6);
+  outer.getBigUint64 = (at, isLittleEndian) => {
+    nested ??= new WorkCompletion(inner, 0);
+    return DataView.prototype.getBigUint64.call(outer, at, isLittleEndian);
+  };
+  const completion = new WorkCompletion(outer, 0);
+  assertEquals([completion.qpNum, nested?.qpNum], [6, 5]);
 });
