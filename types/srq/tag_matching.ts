@@ -105,7 +105,7 @@ export function writeOps(op: OpsWr): WrittenOps {
   const { view, given } = codec.write(op);
   checkOwn(given);
   const read = given.sge === undefined ? [] : readSge(given.sge, MAX_SGE);
-  const elements = Array.isArray(read) ? read as readonly Element[] : [read as Element];
+  const elements = Array.isArray(read) ? read as readonly Element[] : [{ ...read as Element }];
   const sges = writeSges(elements);
   if (elements.length > 0) writeField(view, fields["tm.add.sg_list"], bufferAddress(sges));
   writeField(view, fields["tm.add.num_sge"], elements.length);

@@ -6,18 +6,21 @@
 
 import { structs } from "../../ffi/layout.ts";
 import { handleAddress } from "../../ffi/pointers.ts";
-import { writeAh } from "../address_handle/address_handle.ts";
+import * as handles from "../address_handle/address_handle.ts";
 import type { MemoryWindow } from "../memory/memory_window.ts";
 import { type Binding, writeBinding, writeBoundRegion } from "./mw_bind.ts";
-import { Given, RULES } from "./opcodes.ts";
+import * as opcodes from "./opcodes.ts";
 import type { SendValues } from "./send_values.ts";
 
+// Constants of the module, which V8 folds: see send_requests.ts.
+const { writeAh } = handles;
+const { Given, RULES } = opcodes;
 const { size: SIZE, fields } = structs.ibv_send_wr;
 /** Words of a request. */
 export const WORDS: number = SIZE >> 2;
 
 /** The word of a request, from its first one, at which each field starts. */
-export const WORD = {
+const PLACE = {
   opcode: fields.opcode.offset >> 2,
   sendFlags: fields.send_flags.offset >> 2,
   immData: fields.imm_data.offset >> 2,
@@ -36,6 +39,8 @@ export const WORD = {
   mwRkey: fields["bind_mw.rkey"].offset >> 2,
   bindInfo: fields["bind_mw.bind_info"].offset >> 2,
 } as const;
+/** {@linkcode PLACE} for other modules. */
+export const WORD: typeof PLACE = PLACE;
 
 const UNION = fields.wr.offset >> 2;
 const UNION_WORDS = fields.wr.size >> 2;
@@ -43,9 +48,9 @@ const UNION_WORDS = fields.wr.size >> 2;
 /** Resets everything of a request behind its memory. */
 export function resetRequest(words: Uint32Array, at: number, opcode: number, flags: number): void {
   // V8 compiles the loop; fill() is a call.
-  for (let i = at + WORD.opcode; i < at + WORDS; i++) words[i] = 0;
-  words[at + WORD.opcode] = opcode;
-  words[at + WORD.sendFlags] = flags;
+  for (let i = at + PLACE.opcode; i < at + (SIZE >> 2); i++) words[i] = 0;
+  words[at + PLACE.opcode] = opcode;
+  words[at + PLACE.sendFlags] = flags;
 }
 
 /** Writes everything of a request but its number, its memory and its memory window. */
@@ -55,17 +60,17 @@ export function writeValues(
   at: number,
   values: SendValues,
 ): void {
-  words[at + WORD.opcode] = values.opcode;
-  words[at + WORD.sendFlags] = values.sendFlags;
-  words[at + WORD.remoteSrqn] = values.remoteSrqn;
-  if (values.given & Given.invalidateRkey) words[at + WORD.invalidateRkey] = values.invalidateRkey;
-  else view.setUint32((at + WORD.immData) * 4, values.immData);
+  words[at + PLACE.opcode] = values.opcode;
+  words[at + PLACE.sendFlags] = values.sendFlags;
+  words[at + PLACE.remoteSrqn] = values.remoteSrqn;
+  if (values.given & Given.invalidateRkey) words[at + PLACE.invalidateRkey] = values.invalidateRkey;
+  else view.setUint32((at + PLACE.immData) * 4, values.immData);
   for (let i = 0; i < UNION_WORDS; i++) words[at + UNION + i] = 0;
   switch (RULES[values.opcode]!.layout) {
     case "ud":
-      if (values.ah !== undefined) writeAh(values.ah, words, at + WORD.ah);
-      words[at + WORD.remoteQpn] = values.remoteQpn;
-      words[at + WORD.remoteQkey] = values.remoteQkey;
+      if (values.ah !== undefined) writeAh(values.ah, words, at + PLACE.ah);
+      words[at + PLACE.remoteQpn] = values.remoteQpn;
+      words[at + PLACE.remoteQkey] = values.remoteQkey;
       break;
     case "rdma":
       writeRdma(words, view, at, values.remoteAddr, values.rkey);
@@ -86,8 +91,8 @@ export function writeRdma(
   remoteAddr: bigint,
   rkey: number,
 ): void {
-  view.setBigUint64((at + WORD.rdmaAddr) * 4, remoteAddr, true);
-  words[at + WORD.rdmaRkey] = rkey;
+  view.setBigUint64((at + PLACE.rdmaAddr) * 4, remoteAddr, true);
+  words[at + PLACE.rdmaRkey] = rkey;
 }
 
 /** The peer's memory and the operands of an atomic. */
@@ -105,10 +110,10 @@ export function writeAtomic(
   at: number,
   { remoteAddr, rkey, compareAdd, swap }: Atomic,
 ): void {
-  view.setBigUint64((at + WORD.atomicAddr) * 4, remoteAddr, true);
-  view.setBigUint64((at + WORD.compareAdd) * 4, compareAdd, true);
-  view.setBigUint64((at + WORD.swap) * 4, swap, true);
-  words[at + WORD.atomicRkey] = rkey;
+  view.setBigUint64((at + PLACE.atomicAddr) * 4, remoteAddr, true);
+  view.setBigUint64((at + PLACE.compareAdd) * 4, compareAdd, true);
+  view.setBigUint64((at + PLACE.swap) * 4, swap, true);
+  words[at + PLACE.atomicRkey] = rkey;
 }
 
 /** Writes the window and what it is bound to into a send request that starts at a word. */
@@ -119,9 +124,9 @@ export function writeBind(
   rkey: number,
   binding: Binding,
 ): void {
-  const info = (at + WORD.bindInfo) * 4;
+  const info = (at + PLACE.bindInfo) * 4;
   writeBinding(view, info, binding);
   writeBoundRegion(view, info, binding.mr);
-  view.setUint32((at + WORD.mwRkey) * 4, rkey, true);
-  view.setBigUint64((at + WORD.mw) * 4, handleAddress(mw.unsafeHandle), true);
+  view.setUint32((at + PLACE.mwRkey) * 4, rkey, true);
+  view.setBigUint64((at + PLACE.mw) * 4, handleAddress(mw.unsafeHandle), true);
 }

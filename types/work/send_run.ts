@@ -4,7 +4,6 @@ import * as handles from "../address_handle/address_handle.ts";
 import type { SendTracker } from "../completion/send_tracker.ts";
 import type { ProtectionDomain } from "../memory/protection_domain.ts";
 import type { SendRules } from "./check_send.ts";
-import { CheckedRun } from "./checked_run.ts";
 import { SendFlags } from "./work_request.ts";
 
 // A constant of the module, which V8 folds: see send_requests.ts.
@@ -17,7 +16,9 @@ const { SIGNALED } = SendFlags;
  * A run of sends. Of datagrams it knows which address handles they use, and up to which completion. That is summed up when
  * the run is checked, so that posting the run again only notes the sums.
  */
-export class SendRun extends CheckedRun {
+export class SendRun {
+  /** The first request of the run. */
+  first: Deno.PointerObject;
   /** The address handles of the list's requests. */
   readonly #ahs: readonly (AddressHandle | undefined)[];
   /** The number of each send of the run, counted as in {@linkcode SendTracker}. */
@@ -41,7 +42,7 @@ export class SendRun extends CheckedRun {
 
   /** Sums up runs of the requests that have these address handles. */
   constructor(ahs: readonly (AddressHandle | undefined)[], first: Deno.PointerObject) {
-    super(first);
+    this.first = first;
     this.#ahs = ahs;
     this.#numbers = new Int32Array(ahs.length);
     this.#used = new Array(ahs.length).fill(undefined);

@@ -1,23 +1,23 @@
-import { AddressHandle, isOpenAh } from "../address_handle/address_handle.ts";
-import {
-  boolean,
-  instance,
-  noAttribute,
-  object,
-  show,
-  uint24,
-  uint32,
-  uint64,
-} from "../core/checks.ts";
+import type { AddressHandle } from "../address_handle/address_handle.ts";
+import * as handles from "../address_handle/address_handle.ts";
+import * as checks from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { assertOpen } from "../core/resource.ts";
 import { MemoryWindow, MwType } from "../memory/memory_window.ts";
 import { type Binding, readBinding } from "./mw_bind.ts";
-import { Given, HAS, namesOfGiven, RULES } from "./opcodes.ts";
-import { checkWrId } from "./request_buffer.ts";
-import { type Element, NO_MEMORY, readSge } from "./sge_list.ts";
+import * as opcodes from "./opcodes.ts";
+import { checkWrId as checkId } from "./request_buffer.ts";
+import type { Element } from "./sge_list.ts";
+import * as sges from "./sge_list.ts";
 import { SendFlags, type SendRequest, WrOpcode } from "./work_request.ts";
 
+// Constants of the module, which V8 folds: see send_requests.ts.
+const { AddressHandle: Ah, isOpenAh } = handles;
+const { boolean, instance, noAttribute, object, show, uint24, uint32, uint64 } = checks;
+const { Given, HAS, namesOfGiven, RULES } = opcodes;
+const { NO_MEMORY, readSge } = sges;
+const checkWrId = checkId;
+const { SEND } = WrOpcode;
 const { FENCE, INLINE, SIGNALED, SOLICITED } = SendFlags;
 
 /** A send request that was read and checked. Attributes that were left out are 0. */
@@ -68,8 +68,7 @@ const KNOWN: ReadonlySet<string> = new Set<keyof SendRequest>([
 export function readSend(request: SendRequest, maxSge: number): SendValues {
   object(request, "send request");
   for (const name in request) if (!isKnown(name)) throw noAttribute("send request", name);
-  const { wrId = 0, opcode = WrOpcode.SEND, signaled, inline, fence, solicited, sendFlags, sge } =
-    request;
+  const { wrId = 0, opcode = SEND, signaled, inline, fence, solicited, sendFlags, sge } = request;
   const { immData, invalidateRkey, ah, remoteQpn, remoteQkey } = request;
   const { remoteAddr, rkey, compareAdd, swap, remoteSrqn, mw, bindInfo } = request;
   const binding = bindInfo === undefined ? undefined : readBinding(bindInfo);
@@ -166,7 +165,7 @@ export function windowToBind(mw: MemoryWindow): MemoryWindow {
 /** Checks that an address handle is one and is open. */
 export function openAh(ah: AddressHandle): AddressHandle {
   if (isOpenAh(ah)) return ah;
-  instance(ah, AddressHandle, "ah");
+  instance(ah, Ah, "ah");
   throw new TypeError("Cannot post send: the address handle is disposed");
 }
 

@@ -164,6 +164,26 @@ Deno.test("A send request with opcode BIND_MW binds windows of type 2, and keeps
   assertEquals([recorder.live("mr"), recorder.violations()], [1, []]);
 });
 
+Deno.test("A send request keeps its memory when a getter of bindInfo sets another request", () => {
+  using parts = record(RC);
+  const { pd, qp } = parts;
+  const mr = new MemoryRegion(pd, 64, LOCAL_WRITE | MW_BIND);
+  const mw = new MemoryWindow(pd, MwType.TYPE_2);
+  const other = new SendRequests({ capacity: 1 });
+  const bindInfo = {
+    get mr(): MemoryRegion {
+      other.set(0, { sge: mr.slice(32, 16) });
+      return mr;
+    },
+    mwAccessFlags: 0,
+  };
+  const list = new SendRequests({ capacity: 1 });
+  list.set(0, { opcode: WrOpcode.BIND_MW, sge: mr.slice(8, 4), mw, rkey: 3, bindInfo });
+  qp.postSend(list);
+  const [{ sges }] = posted()[0] as [ReturnType<typeof posted>[0][0]];
+  assertEquals(sges.map(({ addr, length }) => [addr, length]), [["mr1+8", 4]]);
+});
+
 Deno.test("A send request with opcode BIND_MW is refused if it cannot be bound", () => {
   using parts = record(RC);
   const { qp, pd } = parts;
