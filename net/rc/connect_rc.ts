@@ -7,7 +7,7 @@
 import { integer, readObject, text, type WaitOptions } from "../shared/checks.ts";
 import { Deadline } from "../shared/deadline.ts";
 import { orAborted } from "../shared/or_aborted.ts";
-import { closeOnAbort, readLine, writeAddress } from "./exchange.ts";
+import { closeTcpOnAbort, readLine, writeAddress } from "./exchange.ts";
 import type { RcAddress } from "./rc_address.ts";
 import { type Preparation, prepare, type RcConn } from "./rc_conn.ts";
 import { checkRcOptions, RC_OPTIONS, type RcOptions, type RcSettings } from "./rc_options.ts";
@@ -93,7 +93,7 @@ async function overTcp(
   signal: AbortSignal,
 ): Promise<RcConn> {
   const conn = await connectTcp(address, signal);
-  using _closing = closeOnAbort(conn, signal);
+  using _closing = closeTcpOnAbort(conn, signal);
   const peer = await abortable(signal, async () => {
     await writeAddress(conn, preparation.address);
     return await readLine(conn);

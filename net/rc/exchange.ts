@@ -52,7 +52,7 @@ function invalid(reason: string, cause?: unknown): Error {
 }
 
 /** Closes a connection when a signal aborts: what waits for it ends. Returns what ends that. */
-export function closeOnAbort(conn: Deno.Conn, signal: AbortSignal): Disposable {
+export function closeTcpOnAbort(conn: Deno.Conn, signal: AbortSignal): Disposable {
   const close = (): void => {
     try {
       conn.close();

@@ -50,7 +50,7 @@ export class Link {
   /** Those who wait until so many requests have completed. */
   readonly #flushing: Waiters<{ readonly count: number }, void> = new Waiters();
   readonly #greeting: Waiters<object, void> = new Waiters();
-  readonly #turns: Turns = new Turns();
+  readonly #turns: Turns = new Turns(64);
   readonly #abort: AbortController = new AbortController();
   #keepAlive: ReturnType<typeof setInterval> | undefined;
   #peer: RcAddress | undefined;

@@ -5,9 +5,10 @@
  */
 
 import { integer, readObject, readSignal, text, type WaitOptions } from "../shared/checks.ts";
+import { closeOnAbort } from "../shared/close_on_abort.ts";
 import { Waiters } from "../shared/waiters.ts";
 import { abortable, handshakeDeadline } from "./connect_rc.ts";
-import { closeOnAbort, readLine, writeAddress } from "./exchange.ts";
+import { closeTcpOnAbort, readLine, writeAddress } from "./exchange.ts";
 import { readRcAddress } from "./rc_address.ts";
 import { prepare, type RcConn } from "./rc_conn.ts";
 import { checkRcOptions, RC_OPTIONS, type RcOptions, type RcSettings } from "./rc_options.ts";
@@ -23,6 +24,8 @@ export interface RcListenOptions extends RcOptions {
    * 64. Further ones are refused.
    */
   readonly maxPending?: number;
+  /** Closes the listener when it aborts. Connections that were accepted stay open. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Counters of a listener. */
@@ -56,7 +59,11 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
   #lastError: unknown;
 
   static {
-    listen = (listener, settings, maxPending) => new RcListener(listener, settings, maxPending);
+    listen = (tcp, settings, maxPending) => {
+      const listener = new RcListener(tcp, settings, maxPending);
+      closeOnAbort(listener, settings.signal, listener.#closing.signal);
+      return listener;
+    };
   }
 
   private constructor(listener: Deno.Listener, settings: RcSettings, maxPending: number) {
@@ -135,7 +142,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
   async #attempt(tcp: Deno.Conn): Promise<void> {
     using deadline = handshakeDeadline(this.#settings, [this.#closing.signal]);
     const { signal } = deadline;
-    using _closing = closeOnAbort(tcp, signal);
+    using _closing = closeTcpOnAbort(tcp, signal);
     try {
       this.#add(await abortable(signal, () => this.#connect(tcp, signal)));
     } catch (error) {
@@ -207,6 +214,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
  * @throws {TypeError} If an option has the wrong type or is unknown.
  * @throws {RangeError} If a number is out of range.
  * @throws {Deno.errors.AddrInUse} If another program uses the TCP port.
+ * @throws The reason of the signal, if it has aborted.
  */
 // deno-lint-ignore require-await -- it rejects, it does not throw
 export async function listenRc(options: RcListenOptions = {}): Promise<RcListener> {
@@ -218,7 +226,5 @@ export async function listenRc(options: RcListenOptions = {}): Promise<RcListene
   integer(tcpPort, "tcpPort", 0, 65535);
   integer(maxPending, "maxPending", 1, 2 ** 20);
   settings.signal?.throwIfAborted();
-  const listener = listen(Deno.listen({ hostname, port: tcpPort }), settings, maxPending);
-  settings.signal?.addEventListener("abort", () => listener.close(), { once: true });
-  return listener;
+  return listen(Deno.listen({ hostname, port: tcpPort }), settings, maxPending);
 }

@@ -2,7 +2,7 @@ import type { CompletionQueue } from "../../mod.ts";
 import { nextTurn } from "./turns.ts";
 
 /** How many empty polls may follow each other without a turn of the event loop. */
-const POLLS_PER_TURN = 8;
+const POLLS_PER_TURN = 16;
 
 /** What {@linkcode pump} does. */
 export interface Pumping {
@@ -16,8 +16,8 @@ export interface Pumping {
   readonly isAwaited: () => boolean;
   /** Empty polls before it waits for an event, while somebody waits. */
   readonly spin: number;
-  /** Lets others run, after completions were read. */
-  readonly rest: () => Promise<void>;
+  /** Lets others run, after completions were read or an event has come. */
+  readonly rest: () => Promise<void> | undefined;
   /** Ends the wait for an event. */
   readonly signal: AbortSignal;
 }
@@ -27,11 +27,14 @@ export async function pump(pumping: Pumping): Promise<void> {
   const { cq, drain, isOpen, rest, signal } = pumping;
   while (isOpen()) {
     if (drain() === 0 && !await poll(pumping)) {
+      if (!isOpen()) return;
       cq.reqNotify();
       // A completion before the arming makes no event.
       if (drain() === 0) await cq.channel!.getCqEvent({ signal });
     }
-    await rest();
+    // An event that is waited for again in the same turn of the event loop saves the watcher a system call.
+    const resting = rest();
+    if (resting !== undefined) await resting;
   }
 }
 
@@ -39,7 +42,8 @@ export async function pump(pumping: Pumping): Promise<void> {
 async function poll({ drain, isAwaited, spin }: Pumping): Promise<boolean> {
   for (let polls = 1; polls <= spin && isAwaited(); polls++) {
     if (drain() > 0) return true;
-    if (polls % POLLS_PER_TURN === 0) await nextTurn();
+    // Other connections of the process poll in between.
+    await (polls % POLLS_PER_TURN === 0 ? nextTurn() : undefined);
   }
   return false;
 }

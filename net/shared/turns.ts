@@ -1,16 +1,19 @@
-/** How many calls may follow each other without a turn of the event loop. */
-const MAX_CALLS = 64;
-
 /**
  * Counts calls that end without waiting. A loop over such calls would keep timers and other events from running, so now
  * and then one of them has to wait for a turn of the event loop.
  */
 export class Turns {
+  readonly #max: number;
   #calls = 0;
+
+  /** Lets `max` calls follow each other without a turn of the event loop. */
+  constructor(max: number) {
+    this.#max = max;
+  }
 
   /** Whether the next call may end without waiting. */
   mayContinue(): boolean {
-    if (++this.#calls < MAX_CALLS) return true;
+    if (++this.#calls < this.#max) return true;
     this.#calls = 0;
     return false;
   }

@@ -18,16 +18,22 @@ export class Waiters<W extends object, T> {
   }
 
   /** Waits until {@linkcode Waiters.resolve} or {@linkcode Waiters.reject} names the waiter. */
-  async wait(waiter: W, signal: AbortSignal | undefined): Promise<T> {
-    signal?.throwIfAborted();
+  wait(waiter: W, signal: AbortSignal | undefined): Promise<T> {
+    if (signal?.aborted) return Promise.reject(signal.reason);
     const waiting = Promise.withResolvers<T>();
-    const abort = (): void => this.reject(waiter, signal!.reason);
     this.#waiting.set(waiter, waiting);
-    signal?.addEventListener("abort", abort, { once: true });
+    return signal === undefined
+      ? waiting.promise
+      : this.#orAborted(waiter, waiting.promise, signal);
+  }
+
+  async #orAborted(waiter: W, promise: Promise<T>, signal: AbortSignal): Promise<T> {
+    const abort = (): void => this.reject(waiter, signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
     try {
-      return await waiting.promise;
+      return await promise;
     } finally {
-      signal?.removeEventListener("abort", abort);
+      signal.removeEventListener("abort", abort);
     }
   }
 

@@ -1,25 +1,34 @@
-import type { Datagram } from "./receiver.ts";
+import type { Datagram, Receiver } from "./receiver.ts";
 
 /** The iterator over the datagrams of a connection. */
 export class Datagrams implements AsyncIterableIterator<Datagram, void, void> {
-  readonly #receive: () => Promise<Datagram>;
+  readonly #receiver: Receiver;
   readonly #closed: AbortSignal;
   #ended = false;
 
-  /** Iterates over what `receive` gives, until the signal says that the connection is closed. */
-  constructor(receive: () => Promise<Datagram>, closed: AbortSignal) {
-    this.#receive = receive;
+  /** Iterates over what is received, until the signal says that the connection is closed. */
+  constructor(receiver: Receiver, closed: AbortSignal) {
+    this.#receiver = receiver;
     this.#closed = closed;
   }
 
   /** The next datagram. */
   next(): Promise<IteratorResult<Datagram, void>> {
     if (this.#ended || this.#closed.aborted) return this.return();
-    return this.#receive().then((value) => ({ value, done: false }), (error) => {
-      this.#ended = true;
-      if (this.#closed.aborted) return { value: undefined, done: true };
-      throw error;
-    });
+    try {
+      const value = this.#receiver.receiveNow(undefined);
+      if (value !== undefined) return Promise.resolve({ value, done: false });
+    } catch (error) {
+      return this.#fail(error);
+    }
+    return this.#receiver.wait(undefined, undefined)
+      .then((value) => ({ value, done: false }), (error) => this.#fail(error));
+  }
+
+  #fail(error: unknown): Promise<IteratorReturnResult<void>> {
+    if (this.#closed.aborted) return this.return();
+    this.#ended = true;
+    return Promise.reject(error);
   }
 
   /** Ends the iteration. */

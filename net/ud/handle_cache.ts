@@ -17,6 +17,11 @@ export class HandleCache {
     this.#max = max;
   }
 
+  /** Whether no handle is being made. A handle that is made may take the place of another one. */
+  get isIdle(): boolean {
+    return this.#pending.size === 0;
+  }
+
   /** The handle of a key, if there is one. */
   known(key: string): AddressHandle | undefined {
     const known = this.#handles.get(key);

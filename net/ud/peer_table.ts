@@ -5,16 +5,20 @@ import { UdPeer } from "./ud_peer.ts";
 const WORDS = Grh.SIZE / 4;
 /** The first word of the IPv4 header that a GRH may contain. */
 const IPV4 = 5;
+/** The version in the first word, and its value if it is an IPv6 header (little-endian). */
+const VERSION = 0xf0;
+const IPV6 = 0x60;
 
 /**
- * The words of a GRH that differ between packets of one sender to one receiver, with the bits that do not (big-endian):
- * the length of the payload, and for IPv4 the total length, the identification and the checksum.
+ * The bits of a GRH that tell senders to one receiver apart, in words as the machine reads them (little-endian). The others
+ * differ between packets of one sender: the length of the payload, and for IPv4 the total length, the identification and
+ * the checksum.
  */
-const IPV6_MASKS: readonly number[] = masks({ 1: 0x0000_ffff });
+const IPV6_MASKS: readonly number[] = masks({ 1: 0xffff_0000 });
 const IPV4_MASKS: readonly number[] = masks({
-  [IPV4]: 0xffff_0000,
+  [IPV4]: 0x0000_ffff,
   [IPV4 + 1]: 0,
-  [IPV4 + 2]: 0xffff_0000,
+  [IPV4 + 2]: 0x0000_ffff,
 });
 
 function masks(special: Record<number, number>): number[] {
@@ -46,13 +50,12 @@ export class PeerTable {
     this.#max = max;
   }
 
-  /** The sender of a datagram whose GRH is at that offset of the memory. */
-  get(batch: WorkCompletions, index: number, memory: DataView, offset: number): UdPeer {
-    const key = this.#read(batch, index, memory, offset);
+  /** The sender of a datagram whose GRH begins at that word of the memory. */
+  get(batch: WorkCompletions, index: number, memory: Uint32Array<ArrayBuffer>, at: number): UdPeer {
+    const key = this.#read(batch, index, memory, at);
     const known = this.#entries.get(key);
     if (known !== undefined && this.#equals(known.words)) return known.peer;
-    const { buffer, byteOffset } = memory;
-    const grh = new Grh(new Uint8Array(buffer as ArrayBuffer, byteOffset + offset, Grh.SIZE));
+    const grh = new Grh(new Uint8Array(memory.buffer, memory.byteOffset + 4 * at, Grh.SIZE));
     const peer = new UdPeer(this.#owner, batch.at(index), grh, this.#qkey);
     this.#add(key, { peer, words: this.#words.slice() });
     return peer;
@@ -66,7 +69,7 @@ export class PeerTable {
   }
 
   /** Reads what tells senders apart. Returns its hash. */
-  #read(batch: WorkCompletions, index: number, memory: DataView, offset: number): number {
+  #read(batch: WorkCompletions, index: number, memory: Uint32Array, at: number): number {
     const words = this.#words;
     const flags = batch.wcFlags(index) & WcFlags.GRH;
     words[WORDS] = batch.srcQp(index);
@@ -74,11 +77,11 @@ export class PeerTable {
     words[WORDS + 2] = flags;
     if (flags === 0) words.fill(0, 0, WORDS);
     else {
-      const isIpv6 = memory.getUint8(offset) >> 4 === 6;
+      const isIpv6 = (memory[at]! & VERSION) === IPV6;
       const bits = isIpv6 ? IPV6_MASKS : IPV4_MASKS;
       const first = isIpv6 ? 0 : IPV4;
       words.fill(0, 0, first);
-      for (let i = first; i < WORDS; i++) words[i] = memory.getUint32(offset + 4 * i) & bits[i]!;
+      for (let i = first; i < WORDS; i++) words[i] = memory[at + i]! & bits[i]!;
     }
     let hash = 0;
     for (let i = 0; i < words.length; i++) hash = Math.imul(hash ^ words[i]!, 0x9e37_79b1);

@@ -25,7 +25,7 @@ interface Target {
 export interface ReceiverParts {
   readonly qp: QueuePair;
   readonly cq: CompletionQueue;
-  /** Slots of this size, for posted receives and for datagrams that wait. */
+  /** Slots of this size, a multiple of 4, for posted receives and for datagrams that wait. */
   readonly mr: MemoryRegion;
   readonly slotSize: number;
   /** How many datagrams may wait. */
@@ -33,6 +33,8 @@ export interface ReceiverParts {
   readonly peers: PeerTable;
   /** Empty polls before it waits for an event. */
   readonly spin: number;
+  /** It is called when somebody begins to wait: what was sent must be on its way then. */
+  readonly onWait: () => void;
 }
 
 const BATCH = 64;
@@ -57,7 +59,7 @@ export class Receiver {
   readonly #parts: ReceiverParts;
   readonly #slots: number;
   readonly #bytes: Uint8Array<ArrayBuffer>;
-  readonly #memory: DataView;
+  readonly #words: Uint32Array<ArrayBuffer>;
   readonly #requests: RecvRequests;
   readonly #batch: WorkCompletions = new WorkCompletions(BATCH);
   /** The length of the message in each slot, and its sender. */
@@ -70,18 +72,20 @@ export class Receiver {
   /** How many datagrams wait. */
   #queued = 0;
   readonly #waiters: Waiters<Target, Datagram> = new Waiters();
-  readonly #turns: Turns = new Turns();
+  readonly #turns: Turns = new Turns(64);
+  readonly #rests: Turns = new Turns(8);
   readonly #abort: AbortController = new AbortController();
   /** Why nothing is received any more. */
   #failure: unknown;
   #endPause: () => void = () => {};
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** Posts all receives. */
   constructor(parts: ReceiverParts) {
     const { mr, slotSize, maxQueued } = parts;
     this.#parts = parts;
     this.#bytes = mr.bytes();
-    this.#memory = new DataView(this.#bytes.buffer, this.#bytes.byteOffset, mr.length);
+    this.#words = new Uint32Array(this.#bytes.buffer, this.#bytes.byteOffset, mr.length / 4);
     this.#slots = mr.length / slotSize;
     this.#requests = new RecvRequests({ capacity: this.#slots });
     this.#lengths = new Uint32Array(this.#slots);
@@ -96,35 +100,31 @@ export class Receiver {
       isOpen: () => this.#failure === undefined,
       isAwaited: () => this.#waiters.size > 0,
       spin: parts.spin,
-      rest: () => this.#waiters.size === 0 ? this.#pause() : nextTurn(),
+      rest: () => this.#rest(),
       signal: this.#abort.signal,
     }).catch((error) => this.#fail(error));
   }
 
-  /** The next datagram. */
-  receive(
+  /** A datagram that is there, if nobody else waits and no turn of the event loop is due. */
+  receiveNow(buffer: Uint8Array<ArrayBuffer> | undefined): Datagram | undefined {
+    if (this.#queued === 0) this.#drain();
+    if (this.#queued === 0 && this.#failure !== undefined) throw this.#failure;
+    if (this.#queued === 0 || this.#waiters.size > 0 || !this.#turns.mayContinue()) {
+      return undefined;
+    }
+    return this.#consume(buffer);
+  }
+
+  /** Waits for a datagram. It comes after those that others wait for. */
+  wait(
     buffer: Uint8Array<ArrayBuffer> | undefined,
     signal: AbortSignal | undefined,
   ): Promise<Datagram> {
-    try {
-      signal?.throwIfAborted();
-      const datagram = this.#receiveNow(buffer);
-      if (datagram !== undefined) return Promise.resolve(datagram);
-    } catch (error) {
-      return Promise.reject(error);
-    }
     const received = this.#waiters.wait({ buffer }, signal);
+    this.#parts.onWait();
     this.#endPause();
     if (this.#queued > 0) nextTurn().then(() => this.#serve());
     return received;
-  }
-
-  /** A datagram that is there, if nobody else waits and no turn of the event loop is due. */
-  #receiveNow(buffer: Uint8Array<ArrayBuffer> | undefined): Datagram | undefined {
-    if (this.#failure !== undefined) throw this.#failure;
-    if (this.#waiters.size > 0 || !this.#turns.mayContinue()) return undefined;
-    if (this.#queued === 0) this.#drain();
-    return this.#queued === 0 ? undefined : this.#consume(buffer);
   }
 
   /** Reads the queue without waiting. */
@@ -172,20 +172,35 @@ export class Receiver {
     }
   }
 
-  /** Ends early if somebody begins to wait for a datagram, or the connection is closed. */
+  /** Lets those who take datagrams run: they come back for the next one before more is read. */
+  #rest(): Promise<void> | undefined {
+    if (this.#waiters.size === 0) return this.#pause();
+    return this.#rests.mayContinue() ? undefined : nextTurn();
+  }
+
+  /** Ends early if somebody begins to wait for a datagram, or the connection is closed. One timer serves many pauses. */
   #pause(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, PAUSE_MS);
-    this.#endPause = () => {
-      clearTimeout(timer);
-      resolve();
-    };
+    this.#endPause = resolve;
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#endPause();
+    }, PAUSE_MS);
     return promise;
   }
 
   /** Reads completed receives, and posts as many again. Returns how many there were. */
   #drain(): number {
     if (this.#failure !== undefined) return 0;
+    try {
+      return this.#drainNow();
+    } catch (error) {
+      this.#fail(error);
+      return 0;
+    }
+  }
+
+  #drainNow(): number {
     const batch = this.#batch;
     const count = this.#parts.cq.pollInto(batch);
     if (count === 0) return 0;
@@ -209,7 +224,7 @@ export class Receiver {
     const { peers, slotSize } = this.#parts;
     const slot = this.#nextCompleted;
     this.#lengths[slot] = batch.byteLen(index) - Grh.SIZE;
-    this.#senders[slot] = peers.get(batch, index, this.#memory, slot * slotSize);
+    this.#senders[slot] = peers.get(batch, index, this.#words, slot * slotSize / 4);
     this.#nextCompleted = this.#after(slot, 1);
     this.received++;
     this.#queued++;
@@ -227,17 +242,24 @@ export class Receiver {
 
   #fail(reason: unknown): void {
     this.#failure ??= reason;
+    this.#serve();
     this.#waiters.rejectAll(this.#failure);
   }
 
-  /** Ends all waits. */
+  /** Ends all waits. Datagrams that nobody has taken are gone. */
   close(reason: Error): void {
+    this.#queued = 0;
     this.#fail(reason);
+    this.#failure = reason;
     this.#abort.abort(reason);
+    clearTimeout(this.#timer);
     this.#endPause();
     this.#senders.fill(undefined);
   }
 }
+
+/** Shorter messages are copied faster by a loop: it makes no view of the memory. */
+const MIN_BLOCK = 128;
 
 function copyOf(
   bytes: Uint8Array<ArrayBuffer>,
@@ -246,6 +268,7 @@ function copyOf(
   buffer: Uint8Array<ArrayBuffer> | undefined,
 ): Uint8Array<ArrayBuffer> {
   if (buffer === undefined) return bytes.slice(start, start + length);
-  buffer.set(bytes.subarray(start, start + length));
-  return buffer.subarray(0, length);
+  if (length >= MIN_BLOCK) buffer.set(bytes.subarray(start, start + length));
+  else for (let i = 0; i < length; i++) buffer[i] = bytes[start + i]!;
+  return buffer.length === length ? buffer : buffer.subarray(0, length);
 }

@@ -6,7 +6,14 @@ import {
   ReplyPath,
 } from "../../mod.ts";
 import { HandleCache } from "./handle_cache.ts";
-import { attrOf, type LocalPort, localPort, readUdAddress, type UdAddress } from "./ud_address.ts";
+import {
+  attrOf,
+  type CheckedAddress,
+  type LocalPort,
+  localPort,
+  readUdAddress,
+  type UdAddress,
+} from "./ud_address.ts";
 import type { UdSettings } from "./ud_options.ts";
 import { UdPeer } from "./ud_peer.ts";
 
@@ -31,12 +38,25 @@ export class Routes {
   readonly #path: ReplyPath;
   readonly #handles: HandleCache;
   readonly #watched: Promise<void>;
+  /** It is called before handles are closed: sends that use them must be posted. */
+  readonly #onClosing: () => void;
   /** How often addresses have changed. Older handles of peers are not used any more. */
   #version = 0;
+  /** How many replies wait for their handle. */
+  #making = 0;
+  /** The address that was checked last. */
+  #recent: CheckedAddress | undefined;
 
   /** Watches the events of the device until it is closed. The peers that the owner made are answered by their packets. */
-  constructor(pd: ProtectionDomain, owner: object, settings: UdSettings, closed: AbortSignal) {
+  constructor(
+    pd: ProtectionDomain,
+    owner: object,
+    settings: UdSettings,
+    closed: AbortSignal,
+    onClosing: () => void,
+  ) {
     const { port, gidIndex, maxPeers } = settings;
+    this.#onClosing = onClosing;
     this.#pd = pd;
     this.#owner = owner;
     this.#settings = settings;
@@ -46,20 +66,37 @@ export class Routes {
     this.#watched = this.#watch(closed);
   }
 
+  /** Whether no handle is closed before the next microtask. */
+  get isIdle(): boolean {
+    return this.#making === 0 && this.#handles.isIdle;
+  }
+
   /** Checks an address, unless it is a peer of the owner. */
-  target(addr: UdAddress): UdAddress {
+  target(addr: UdAddress): Target {
     if (typeof addr === "object" && addr !== null && UdPeer.isOf(this.#owner, addr)) return addr;
-    return readUdAddress(addr);
+    return this.#recent = readUdAddress(addr, this.#recent);
   }
 
   /** The handle that reaches a target, if there is one. */
-  known(target: UdAddress): AddressHandle | undefined {
-    if (!(target instanceof UdPeer)) return this.#handles.known(keyOf(target));
-    return UdPeer.handle(target, this.#version);
+  known(target: Target): AddressHandle | undefined {
+    if (target instanceof UdPeer) return UdPeer.handle(target, this.#version);
+    // Most addresses are used again and again.
+    const { ah } = target;
+    return ah?.disposed === false ? ah : target.ah = this.#handles.known(keyOf(target));
   }
 
   /** Makes the handle that reaches a target. */
-  async make(target: UdAddress, signal: AbortSignal | undefined): Promise<AddressHandle> {
+  async make(target: Target, signal: AbortSignal | undefined): Promise<AddressHandle> {
+    this.#onClosing();
+    this.#making++;
+    try {
+      return await this.#make(target, signal);
+    } finally {
+      this.#making--;
+    }
+  }
+
+  async #make(target: Target, signal: AbortSignal | undefined): Promise<AddressHandle> {
     if (!(target instanceof UdPeer)) return await this.#ofAddress(target, signal);
     const version = this.#version;
     const grh = UdPeer.grh(target);
@@ -91,6 +128,7 @@ export class Routes {
 
   /** An address may have changed: the own one is read again, and all handles are made again. */
   refresh(): void {
+    this.#onClosing();
     this.#version++;
     this.#handles.clear();
     this.#path.invalidate();
@@ -107,6 +145,9 @@ export class Routes {
     await Promise.all([this.#watched, this.#handles.idle()]);
   }
 }
+
+/** Where a datagram goes: an address that was checked, or a peer of the connection. */
+export type Target = CheckedAddress | UdPeer;
 
 function keyOf({ gid, lid }: UdAddress): string {
   return `${gid} ${lid}`;

@@ -12,98 +12,159 @@ import { Waiters } from "../shared/waiters.ts";
 
 /** The completions are read after this many sends at the latest: an error stops all sends after it. */
 const MAX_UNREAD = 16;
+/** Datagrams that are posted together. */
+const MAX_LIST = 32;
+/** A list is posted when so many microtasks have run without another datagram. */
+const QUIET_TASKS = 4;
 
-/** Slots of memory for sends, each in use until the completion of its send is polled. */
+/** What a sender works on. */
+export interface SenderParts {
+  readonly qp: QueuePair;
+  readonly cq: CompletionQueue;
+  /** Slots of this size. */
+  readonly mr: MemoryRegion;
+  readonly slotSize: number;
+  /** Whether address handles stay open until the next microtask: then datagrams may wait for others. */
+  readonly mayWait: () => boolean;
+  /** It is called when a send has failed. */
+  readonly onError: () => void;
+}
+
+/** A datagram and where it goes. */
+export interface Sending {
+  readonly message: Uint8Array;
+  readonly ah: AddressHandle;
+  readonly qpn: number;
+  readonly qkey: number;
+}
+
+/**
+ * The send queue. Its memory is a ring of slots: each is in use until the completion of its send is polled, and sends
+ * complete in the order in which they were posted.
+ *
+ * A datagram is copied to its slot at once. Datagrams that follow each other without a wait are posted as one list, because
+ * each post is a system call on some devices.
+ */
 export class Sender {
-  /** Sends posted. */
+  /** Datagrams that were given to it. */
   sent = 0;
   /** Sends that failed. */
   errors = 0;
-  readonly #qp: QueuePair;
-  readonly #cq: CompletionQueue;
-  readonly #bytes: Uint8Array<ArrayBuffer>;
-  readonly #slotSize: number;
-  readonly #requests: SendRequests;
-  readonly #batch: WorkCompletions;
-  readonly #free: number[];
-  readonly #onError: () => void;
-  readonly #waiters: Waiters<object, number> = new Waiters();
-  readonly #abort: AbortController = new AbortController();
-  /** Sends since the completions were read. */
-  #unread = 0;
-  #pumping = false;
-  /** Why nothing is sent any more. */
-  #failure: unknown;
   /** Resolves when nothing waits for events any more. */
   ended: Promise<void> = Promise.resolve();
+  readonly #parts: SenderParts;
+  readonly #bytes: Uint8Array<ArrayBuffer>;
+  readonly #requests: SendRequests;
+  readonly #batch: WorkCompletions;
+  readonly #slots: number;
+  /** The slot of the next datagram. */
+  #next = 0;
+  /** How many slots are free, and how many have a datagram that is not posted. */
+  #free: number;
+  #unposted = 0;
+  /** Sends since the completions were read. */
+  #unread = 0;
+  readonly #waiters: Waiters<Sending, boolean> = new Waiters();
+  readonly #abort: AbortController = new AbortController();
+  #pumping = false;
+  /** Whether a microtask will post the list, how many have run, and how long the list was when the last one ran. */
+  #scheduled = false;
+  #quietTasks = 0;
+  #listed = 0;
+  /** Why nothing is sent any more. */
+  #failure: unknown;
 
   /** Prepares a request for each slot. */
-  constructor(
-    qp: QueuePair,
-    cq: CompletionQueue,
-    mr: MemoryRegion,
-    slotSize: number,
-    onError: () => void,
-  ) {
-    this.#qp = qp;
-    this.#cq = cq;
+  constructor(parts: SenderParts) {
+    const { mr, slotSize } = parts;
+    this.#parts = parts;
     this.#bytes = mr.bytes();
-    this.#slotSize = slotSize;
-    this.#onError = onError;
-    const capacity = mr.length / slotSize;
-    this.#requests = new SendRequests({ capacity });
-    this.#batch = new WorkCompletions(capacity);
-    for (let i = 0; i < capacity; i++) {
+    this.#slots = this.#free = mr.length / slotSize;
+    this.#requests = new SendRequests({ capacity: this.#slots });
+    this.#batch = new WorkCompletions(this.#slots);
+    for (let i = 0; i < this.#slots; i++) {
       this.#requests.set(i, { wrId: i, sge: mr.slice(i * slotSize, slotSize) });
     }
-    this.#free = Array.from({ length: capacity }, (_, i) => capacity - 1 - i);
   }
 
-  /** A free slot; undefined if all are in use or others wait for one. */
-  takeSlot(): number | undefined {
-    if (this.#failure !== undefined) throw this.#failure;
-    if (this.#waiters.size > 0) return undefined;
-    if (this.#free.length === 0 || this.#unread >= MAX_UNREAD) this.poll();
-    return this.#free.pop();
-  }
-
-  /** Waits for a free slot. Those who wait longest come first. */
-  waitForSlot(signal: AbortSignal | undefined): Promise<number> {
-    const slot = this.#waiters.wait({}, signal);
-    if (!this.#pumping) this.ended = this.#pump().catch((error) => this.#fail(error));
-    return slot;
-  }
-
-  /** Returns a slot that was not posted. */
-  giveBack(slot: number): void {
-    this.#free.push(slot);
-    this.#serve();
-  }
-
-  /** Copies the message into the slot and posts it. The slot is free again if that fails. */
-  post(slot: number, p: Uint8Array, ah: AddressHandle, qpn: number, qkey: number): void {
-    const requests = this.#requests;
-    try {
-      this.#bytes.set(p, slot * this.#slotSize);
-      requests.setLength(slot, p.length);
-      requests.setAh(slot, ah);
-      requests.setRemote(slot, qpn, qkey);
-      this.#qp.postSend(requests, 1, slot);
-    } catch (error) {
-      this.giveBack(slot);
-      throw error;
+  /** Whether there is a free slot that nobody else waits for. */
+  hasRoom(): boolean {
+    if (this.#waiters.size === 0) {
+      if (this.#free === 0) this.flush();
+      if (this.#free === 0 || this.#unread >= MAX_UNREAD) this.poll();
     }
-    this.sent++;
+    if (this.#failure !== undefined) throw this.#failure;
+    return this.#free > 0 && this.#waiters.size === 0;
+  }
+
+  /** Sends a datagram when there is a free slot. It is false if the address handle was closed in the meantime. */
+  sendInTurn(sending: Sending, signal: AbortSignal | undefined): Promise<boolean> {
+    const sent = this.#waiters.wait(sending, signal);
+    if (!this.#pumping) this.ended = this.#pump().catch((error) => this.#fail(error));
+    return sent;
+  }
+
+  /** Copies a datagram to a free slot. It is posted with those that follow, or by {@linkcode Sender.flush}. */
+  send(message: Uint8Array, ah: AddressHandle, qpn: number, qkey: number): void {
+    const requests = this.#requests;
+    const { slotSize, mayWait } = this.#parts;
+    const slot = this.#next;
+    const { length } = message;
+    checkLength(length, slotSize);
+    this.#bytes.set(message, slot * slotSize);
+    requests.setLength(slot, length);
+    requests.setAh(slot, ah);
+    requests.setRemote(slot, qpn, qkey);
+    this.#next = slot + 1 < this.#slots ? slot + 1 : 0;
+    this.#free--;
     this.#unread++;
+    this.sent++;
+    if (++this.#unposted >= MAX_LIST || !mayWait()) this.flush();
+    else if (!this.#scheduled) this.#schedule();
+  }
+
+  #schedule(): void {
+    this.#scheduled = true;
+    this.#quietTasks = 0;
+    queueMicrotask(this.#flushIfQuiet);
+  }
+
+  readonly #flushIfQuiet = (): void => {
+    if (this.#unposted !== this.#listed) this.#quietTasks = 0;
+    this.#listed = this.#unposted;
+    if (this.#unposted > 0 && this.#quietTasks++ < QUIET_TASKS) {
+      return queueMicrotask(this.#flushIfQuiet);
+    }
+    this.#scheduled = false;
+    this.flush();
+  };
+
+  /** Posts the datagrams that were copied. Their address handles must still be open. */
+  flush(): void {
+    while (this.#unposted > 0 && this.#failure === undefined) {
+      const first = this.#next - this.#unposted;
+      // The end of the ring ends a list.
+      const [start, count] = first < 0 ? [first + this.#slots, -first] : [first, this.#unposted];
+      try {
+        this.#parts.qp.postSend(this.#requests, count, start);
+      } catch (error) {
+        this.errors += this.#unposted;
+        this.#unposted = 0;
+        return this.#fail(error);
+      }
+      this.#unposted -= count;
+    }
   }
 
   async #pump(): Promise<void> {
     this.#pumping = true;
+    const { cq } = this.#parts;
     const { signal } = this.#abort;
     try {
       while (this.#waiters.size > 0) {
-        this.#cq.reqNotify();
-        if (this.poll() === 0) await this.#cq.channel!.getCqEvent({ signal });
+        this.flush();
+        cq.reqNotify();
+        if (this.poll() === 0) await cq.channel!.getCqEvent({ signal });
       }
     } finally {
       this.#pumping = false;
@@ -114,11 +175,11 @@ export class Sender {
   poll(): number {
     if (this.#failure !== undefined) return 0;
     const batch = this.#batch;
-    const count = this.#cq.pollInto(batch);
+    const count = this.#parts.cq.pollInto(batch);
     this.#unread = 0;
+    this.#free += count;
     let failed = -1;
     for (let i = 0; i < count; i++) {
-      this.#free.push(batch.wrIdLow(i));
       if (batch.status(i) === 0) continue;
       if (failed < 0) failed = i;
       this.errors++;
@@ -129,20 +190,32 @@ export class Sender {
   }
 
   #serve(): void {
-    while (this.#free.length > 0) {
-      const waiter = this.#waiters.first;
-      if (waiter === undefined) return;
-      this.#waiters.resolve(waiter, this.#free.pop()!);
+    while (this.#free > 0 && this.#failure === undefined) {
+      const sending = this.#waiters.first;
+      if (sending === undefined) return;
+      this.#sendNow(sending);
+    }
+  }
+
+  #sendNow(sending: Sending): void {
+    const { message, ah, qpn, qkey } = sending;
+    try {
+      if (!ah.disposed) this.send(message, ah, qpn, qkey);
+      this.#waiters.resolve(sending, !ah.disposed);
+    } catch (error) {
+      // A buffer can be transferred or changed in the meantime.
+      this.#waiters.reject(sending, error);
     }
   }
 
   /** A failed send stops the send queue. It starts again in state RTS, unless the queue pair has failed as a whole. */
   #recover(failed: number): void {
+    const { qp, onError } = this.#parts;
     const error = new WorkCompletionError(this.#batch.at(failed));
-    this.#onError();
-    const { qpState } = this.#qp.query().attr;
-    if (qpState === QpState.SQE) this.#qp.modify({ curQpState: QpState.SQE, qpState: QpState.RTS });
+    const { qpState } = qp.query().attr;
+    if (qpState === QpState.SQE) qp.modify({ curQpState: QpState.SQE, qpState: QpState.RTS });
     if (qpState === QpState.ERR) this.#fail(error);
+    onError();
   }
 
   #fail(reason: unknown): void {
@@ -150,9 +223,16 @@ export class Sender {
     this.#waiters.rejectAll(this.#failure);
   }
 
-  /** Ends all waits. */
+  /** Posts what was given to it, and ends all waits. */
   close(reason: Error): void {
+    this.flush();
     this.#fail(reason);
     this.#abort.abort(reason);
   }
+}
+
+/** Checks that a message fits a packet of so many bytes. */
+export function checkLength(length: number, max: number): void {
+  if (length <= max) return;
+  throw new RangeError(`Cannot send: the message has ${length} bytes, and the MTU allows ${max}`);
 }

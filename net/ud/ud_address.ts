@@ -4,7 +4,14 @@
  * @module
  */
 
-import { type AhAttrInit, type Context, Gid, LinkLayer, PortFlags } from "../../mod.ts";
+import {
+  type AddressHandle,
+  type AhAttrInit,
+  type Context,
+  Gid,
+  LinkLayer,
+  PortFlags,
+} from "../../mod.ts";
 import { integer } from "../shared/checks.ts";
 
 /**
@@ -53,23 +60,37 @@ export function localPort(
   return { port, gid, gidIndex, reason, lid, needsGrh };
 }
 
+/** An address whose numbers were checked. */
+export interface CheckedAddress extends UdAddress {
+  /** The handle that was used last. */
+  ah: AddressHandle | undefined;
+}
+
 /**
- * Reads an address that comes from elsewhere, each property once. The text of the GID is not parsed yet.
+ * Reads an address that comes from elsewhere, each property once. The text of the GID is not parsed yet. If it equals the
+ * recent one, the result is that.
  *
  * @throws {TypeError} If a property has the wrong type.
  * @throws {RangeError} If a number is out of range.
  */
-export function readUdAddress(address: UdAddress): UdAddress {
+export function readUdAddress(
+  address: UdAddress,
+  recent: CheckedAddress | undefined,
+): CheckedAddress {
   if (typeof address !== "object" || address === null) {
     throw new TypeError("Cannot use address: it is not an object");
   }
   const { transport, gid, lid, qpn, qkey } = address;
+  if (
+    recent !== undefined && recent.qpn === qpn && recent.gid === gid && recent.lid === lid &&
+    recent.qkey === qkey && recent.transport === transport
+  ) return recent;
   if (transport !== "ud") throw new TypeError('Cannot use address: its transport is not "ud"');
   if (typeof gid !== "string") throw new TypeError("Cannot use address: its gid is not a string");
   integer(lid, "lid of address", 0, 0xffff);
   integer(qpn, "qpn of address", 0, 0xff_ffff);
   integer(qkey, "qkey of address", 0, 0xffff_ffff);
-  return { transport, gid, lid, qpn, qkey };
+  return { transport, gid, lid, qpn, qkey, ah: undefined };
 }
 
 /** The attributes of the address handle that reaches a peer. */

@@ -18,11 +18,12 @@ import {
   QueuePair,
 } from "../../mod.ts";
 import { byteArray, integer, readSignal, type WaitOptions } from "../shared/checks.ts";
+import { closeOnAbort } from "../shared/close_on_abort.ts";
 import { Datagrams } from "./datagrams.ts";
-import { isMulticast, Routes } from "./routes.ts";
+import { isMulticast, Routes, type Target } from "./routes.ts";
 import { PeerTable } from "./peer_table.ts";
 import { Receiver } from "./receiver.ts";
-import { Sender } from "./sender.ts";
+import { checkLength, Sender } from "./sender.ts";
 import type { UdAddress } from "./ud_address.ts";
 import { readUdOptions, type UdOptions, type UdSettings } from "./ud_options.ts";
 
@@ -65,10 +66,12 @@ export class UdConn
 
   static {
     open = (settings) => {
+      settings.signal?.throwIfAborted();
       using stack = new DisposableStack();
       const context = stack.use(Context.open(settings.device));
       const conn = new UdConn(context, settings);
       stack.move();
+      closeOnAbort(conn, settings.signal, conn.#closing.signal);
       return conn;
     };
   }
@@ -83,19 +86,20 @@ export class UdConn
     const [sendCq, recvCq] = [queue(sendDepth), queue(recvDepth)];
     const cap = { maxSendWr: sendDepth, maxRecvWr: recvDepth };
     this.#qp = new QueuePair(pd, { type: QpType.UD, sendCq, recvCq, cap });
-    this.#routes = new Routes(pd, this, settings, this.#closing.signal);
     this.#qp.activateUd({ port, qkey });
     this.maxMessage = mtuBytes(context.queryPort(port).activeMtu);
     const memory = (slots: number, size: number): MemoryRegion =>
       new MemoryRegion(pd, slots * size, AccessFlags.LOCAL_WRITE);
-    const sendMemory = memory(sendDepth, this.maxMessage);
-    this.#sender = new Sender(
-      this.#qp,
-      sendCq,
-      sendMemory,
-      this.maxMessage,
-      () => this.#routes.refresh(),
-    );
+    this.#sender = new Sender({
+      qp: this.#qp,
+      cq: sendCq,
+      mr: memory(sendDepth, this.maxMessage),
+      slotSize: this.maxMessage,
+      mayWait: () => this.#routes.isIdle,
+      onError: () => this.#routes.refresh(),
+    });
+    const flush = (): void => this.#sender.flush();
+    this.#routes = new Routes(pd, this, settings, this.#closing.signal, flush);
     const slotSize = Grh.SIZE + this.maxMessage;
     const mr = memory(recvDepth + maxQueued, slotSize);
     const peers = new PeerTable(this, qkey, maxPeers);
@@ -107,6 +111,7 @@ export class UdConn
       maxQueued,
       peers,
       spin,
+      onWait: flush,
     });
   }
 
@@ -151,8 +156,10 @@ export class UdConn
   ): Promise<[Uint8Array<ArrayBuffer>, UdAddress]> {
     try {
       const signal = readSignal(options);
+      signal?.throwIfAborted();
       if (p !== undefined) byteArray(p, "p");
-      return this.#receiver.receive(p, signal);
+      const datagram = this.#receiver.receiveNow(p);
+      return datagram === undefined ? this.#receiver.wait(p, signal) : Promise.resolve(datagram);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -176,44 +183,38 @@ export class UdConn
     try {
       const signal = readSignal(options);
       signal?.throwIfAborted();
-      this.#checkMessage(p);
+      const { length } = byteArray(p, "message");
+      checkLength(length, this.maxMessage);
       const target = this.#routes.target(addr);
       const ah = this.#routes.known(target);
-      const slot = ah && this.#sender.takeSlot();
-      if (slot === undefined) return this.#sendLater(p, target, signal);
-      this.#sender.post(slot, p, ah!, target.qpn, target.qkey);
-      return Promise.resolve(p.length);
+      if (ah === undefined || !this.#sender.hasRoom()) return this.#sendLater(p, target, signal);
+      this.#sender.send(p, ah, target.qpn, target.qkey);
+      return Promise.resolve(length);
     } catch (error) {
       return Promise.reject(error);
     }
   }
 
-  #checkMessage(p: Uint8Array): void {
-    const { length } = byteArray(p, "message");
-    if (length <= this.maxMessage) return;
-    throw new RangeError(
-      `Cannot send: the message has ${length} bytes, and the MTU allows ${this.maxMessage}`,
-    );
-  }
-
   /** Nobody else waits behind a peer that does not answer: the handle comes first, and then the slot. */
   async #sendLater(
-    p: Uint8Array,
-    target: UdAddress,
+    message: Uint8Array,
+    target: Target,
     signal: AbortSignal | undefined,
   ): Promise<number> {
-    while (true) {
+    const { length } = message;
+    const { qpn, qkey } = target;
+    let isSent = false;
+    while (!isSent) {
       this.#assertOpen("send");
       const ah = this.#routes.known(target) ?? await this.#routes.make(target, signal);
-      const slot = this.#sender.takeSlot() ?? await this.#sender.waitForSlot(signal);
-      if (ah.disposed) {
-        this.#sender.giveBack(slot);
-        continue;
-      }
-      // A buffer can be transferred or changed in the meantime.
-      this.#sender.post(slot, p, ah, target.qpn, target.qkey);
-      return p.length;
+      this.#assertOpen("send");
+      if (ah.disposed) continue;
+      if (this.#sender.hasRoom()) {
+        this.#sender.send(message, ah, qpn, qkey);
+        isSent = true;
+      } else isSent = await this.#sender.sendInTurn({ message, ah, qpn, qkey }, signal);
     }
+    return length;
   }
 
   #assertOpen(action: string): void {
@@ -267,7 +268,7 @@ export class UdConn
     void,
     void
   > {
-    return new Datagrams(() => this.#receiver.receive(undefined, undefined), this.#closing.signal);
+    return new Datagrams(this.#receiver, this.#closing.signal);
   }
 
   /**
@@ -276,9 +277,9 @@ export class UdConn
    * @throws {VerbsError} If the system refuses. The connection can then be closed again.
    */
   close(): void {
+    this.#sender.close(closedError("send"));
     this.#closing.abort(closedError("use connection"));
     this.#receiver.close(closedError("receive"));
-    this.#sender.close(closedError("send"));
     this.#context.close();
   }
 
@@ -319,6 +320,7 @@ function closedError(action: string): Error {
  * @throws {TypeError} If an option has the wrong type or is unknown.
  * @throws {RangeError} If a number is out of range, or the device has no such port.
  * @throws {VerbsError} If the device refuses.
+ * @throws The reason of the signal, if it has aborted.
  */
 // deno-lint-ignore require-await -- it rejects, it does not throw
 export async function listenUd(options: UdOptions): Promise<UdConn> {

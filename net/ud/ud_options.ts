@@ -1,4 +1,4 @@
-import { integer, readObject, text } from "../shared/checks.ts";
+import { checkSignal, integer, readObject, text } from "../shared/checks.ts";
 
 /** Options of {@linkcode listenUd}. */
 export interface UdOptions {
@@ -26,12 +26,15 @@ export interface UdOptions {
    * tens of microseconds, and uses the processor.
    */
   readonly spin?: number;
+  /** Closes the connection when it aborts. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Options with all defaults. */
-export interface UdSettings extends Required<Omit<UdOptions, "device" | "gidIndex">> {
+export interface UdSettings extends Required<Omit<UdOptions, "device" | "gidIndex" | "signal">> {
   readonly device: string | undefined;
   readonly gidIndex: number | undefined;
+  readonly signal: AbortSignal | undefined;
 }
 
 const MAX_DEPTH = 2 ** 20;
@@ -48,6 +51,7 @@ export function readUdOptions(options: UdOptions): UdSettings {
     "maxQueued",
     "maxPeers",
     "spin",
+    "signal",
   ]);
   const { port = 1, qkey, recvDepth = 512, sendDepth = 128, maxQueued = 512 } = given;
   const { device, gidIndex, maxPeers = 1024, spin = 0 } = given;
@@ -61,5 +65,6 @@ export function readUdOptions(options: UdOptions): UdSettings {
     maxQueued: integer(maxQueued, "maxQueued", 1, MAX_DEPTH),
     maxPeers: integer(maxPeers, "maxPeers", 1, MAX_DEPTH),
     spin: integer(spin, "spin", 0, Number.MAX_SAFE_INTEGER),
+    signal: checkSignal(given.signal),
   };
 }
