@@ -29,20 +29,18 @@ export interface EncapHeader<Type extends FlowSpecType, Fields> {
   readonly val: Fields;
 }
 
-type Spec = typeof FlowSpecType;
-
 /** A header that ESP puts around packets in tunnel mode (`struct ibv_flow_action_esp_encap`). */
 export type EspEncap =
-  | EncapHeader<Spec["ETH"], EthFilter>
-  | EncapHeader<Spec["IPV4"], Ipv4Filter>
-  | EncapHeader<Spec["IPV4_EXT"], Ipv4ExtFilter>
-  | EncapHeader<Spec["IPV6"], Ipv6Filter>
-  | EncapHeader<Spec["ESP"], EspFilter>
-  | EncapHeader<Spec["TCP"], TcpUdpFilter>
-  | EncapHeader<Spec["UDP"], TcpUdpFilter>
-  | EncapHeader<Spec["VXLAN_TUNNEL"], TunnelFilter>
-  | EncapHeader<Spec["GRE"], GreFilter>
-  | EncapHeader<Spec["MPLS"], MplsFilter>;
+  | EncapHeader<typeof FlowSpecType.ETH, EthFilter>
+  | EncapHeader<typeof FlowSpecType.IPV4, Ipv4Filter>
+  | EncapHeader<typeof FlowSpecType.IPV4_EXT, Ipv4ExtFilter>
+  | EncapHeader<typeof FlowSpecType.IPV6, Ipv6Filter>
+  | EncapHeader<typeof FlowSpecType.ESP, EspFilter>
+  | EncapHeader<typeof FlowSpecType.TCP, TcpUdpFilter>
+  | EncapHeader<typeof FlowSpecType.UDP, TcpUdpFilter>
+  | EncapHeader<typeof FlowSpecType.VXLAN_TUNNEL, TunnelFilter>
+  | EncapHeader<typeof FlowSpecType.GRE, GreFilter>
+  | EncapHeader<typeof FlowSpecType.MPLS, MplsFilter>;
 
 const { size: LINK, fields } = structs.ibv_flow_action_esp_encap;
 /** The largest of the filters. */
