@@ -1,4 +1,5 @@
 import { Context, type GidEntry } from "../../mod.ts";
+import { run } from "./run.ts";
 import { PORT, until } from "./setup.ts";
 
 const NETDEV = "moving0";
@@ -6,7 +7,7 @@ const NETDEV = "moving0";
 export const DEVICE = "rxe_moving";
 
 /** A soft-RoCE device of a test's own, whose addresses come and go. Neighbours need not be resolved on it. */
-export interface MovingLink extends Disposable {
+export interface MovingLink extends AsyncDisposable {
   /** The opened device. */
   readonly context: Context;
   /** The slot of the GID table that an address has, if any. */
@@ -23,11 +24,11 @@ export interface MovingLink extends Disposable {
 
 /** Makes such a device; disposing it takes it away. */
 export async function movingLink(): Promise<MovingLink> {
-  using stack = new DisposableStack();
-  ip("link", "add", NETDEV, "type", "dummy");
-  stack.defer(() => ip("link", "delete", NETDEV));
-  ip("link", "set", NETDEV, "up");
-  run("rdma", "link", "add", DEVICE, "type", "rxe", "netdev", NETDEV);
+  await using stack = new AsyncDisposableStack();
+  await run("ip", "link", "add", NETDEV, "type", "dummy");
+  stack.defer(() => run("ip", "link", "delete", NETDEV));
+  await run("ip", "link", "set", NETDEV, "up");
+  await run("rdma", "link", "add", DEVICE, "type", "rxe", "netdev", NETDEV);
   stack.defer(() => run("rdma", "link", "delete", DEVICE));
   const context = stack.use(Context.open(DEVICE));
   const slotOf = (address: string): GidEntry | undefined =>
@@ -53,17 +54,8 @@ export async function movingLink(): Promise<MovingLink> {
     bounce: async () => {
       await ipAsync(`link set ${NETDEV} down\nlink set ${NETDEV} up\n`);
     },
-    [Symbol.dispose]: () => owned.dispose(),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
-}
-
-function ip(...args: string[]): void {
-  run("ip", ...args);
-}
-
-function run(command: string, ...args: string[]): void {
-  const { success, stderr } = new Deno.Command(command, { args }).outputSync();
-  if (!success) fail(`${command} ${args.join(" ")}`, stderr);
 }
 
 async function ipAsync(commands: string): Promise<void> {
@@ -77,9 +69,6 @@ async function ipAsync(commands: string): Promise<void> {
   await writer.write(new TextEncoder().encode(commands));
   await writer.close();
   const { success, stderr } = await child.output();
-  if (!success) fail(commands, stderr);
-}
-
-function fail(what: string, stderr: Uint8Array): never {
-  throw new Error(`Cannot run ${what.trim()}: ${new TextDecoder().decode(stderr)}`);
+  if (success) return;
+  throw new Error(`Cannot run ip ${commands.trim()}: ${new TextDecoder().decode(stderr)}`);
 }

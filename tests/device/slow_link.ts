@@ -1,4 +1,5 @@
 import { Context, Gid } from "../../mod.ts";
+import { run } from "./run.ts";
 import { PORT } from "./setup.ts";
 
 const NETDEV = "slow0";
@@ -7,24 +8,24 @@ const DEVICE = "rxe_slow";
 const PEER = "10.9.0.77";
 
 /** A second soft-RoCE device, on a network where neighbours must be asked for and nobody answers. */
-export interface SlowLink extends Disposable {
+export interface SlowLink extends AsyncDisposable {
   /** The opened device. */
   readonly context: Context;
   /** The address of a peer that is not there: making a handle for it blocks for a second, and then fails. */
   readonly peer: { portNum: number; grh: { dgid: Gid; sgidIndex: number } };
   /** Makes the peer known, so that calls that wait for it succeed. */
-  answer(): void;
+  answer(): Promise<void>;
 }
 
 /** Makes such a device; disposing it takes it away. */
-export function slowLink(): SlowLink {
-  using stack = new DisposableStack();
-  run("ip", "link", "add", NETDEV, "type", "dummy");
+export async function slowLink(): Promise<SlowLink> {
+  await using stack = new AsyncDisposableStack();
+  await run("ip", "link", "add", NETDEV, "type", "dummy");
   stack.defer(() => run("ip", "link", "delete", NETDEV));
   // a dummy device drops what it sends, and thereby every question for a neighbour
-  run("ip", "link", "set", NETDEV, "arp", "on", "up");
-  run("ip", "addr", "add", "10.9.0.1/24", "dev", NETDEV);
-  run("rdma", "link", "add", DEVICE, "type", "rxe", "netdev", NETDEV);
+  await run("ip", "link", "set", NETDEV, "arp", "on", "up");
+  await run("ip", "addr", "add", "10.9.0.1/24", "dev", NETDEV);
+  await run("rdma", "link", "add", DEVICE, "type", "rxe", "netdev", NETDEV);
   stack.defer(() => run("rdma", "link", "delete", DEVICE));
   const context = stack.use(Context.open(DEVICE));
   const { gidIndex } = context.gidTable(PORT).find(({ gid }) => gid.isIpv4Mapped)!;
@@ -33,12 +34,6 @@ export function slowLink(): SlowLink {
     context,
     peer: { portNum: PORT, grh: { dgid: Gid.parse(PEER), sgidIndex: gidIndex } },
     answer: () => run("ip", "neigh", "replace", PEER, "lladdr", "02:00:00:00:00:77", "dev", NETDEV),
-    [Symbol.dispose]: () => owned.dispose(),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
-}
-
-function run(command: string, ...args: string[]): void {
-  const { success, stderr } = new Deno.Command(command, { args }).outputSync();
-  if (success) return;
-  throw new Error(`Cannot run ${command} ${args.join(" ")}: ${new TextDecoder().decode(stderr)}`);
 }

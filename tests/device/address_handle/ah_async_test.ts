@@ -51,7 +51,7 @@ deviceTest("AddressHandle.create() makes 40 handles at a time", async () => {
 deviceTest(
   "AddressHandle.create() lets timers run while it waits for a peer that is not there",
   async () => {
-    using link = slowLink();
+    await using link = await slowLink();
     using pd = new ProtectionDomain(link.context);
     let ticks = 0;
     const timer = setInterval(() => ticks++, 10);
@@ -66,7 +66,7 @@ deviceTest(
 deviceTest(
   "AddressHandle.create() fails each of 16 concurrent calls when the peer is not there",
   async () => {
-    using link = slowLink();
+    await using link = await slowLink();
     using pd = new ProtectionDomain(link.context);
     const calls = Array.from({ length: 16 }, () => AddressHandle.create(pd, link.peer));
     const outcomes = await Promise.allSettled(calls);
@@ -78,7 +78,7 @@ deviceTest(
 deviceTest(
   "AddressHandle.create() leaves threads for files while 600 peers do not answer",
   async () => {
-    using link = slowLink();
+    await using link = await slowLink();
     using pd = new ProtectionDomain(link.context);
     using created = spy(nonblocking(), "ibv_create_ah");
     const controller = new AbortController();
@@ -114,7 +114,7 @@ deviceTest(
 deviceTest(
   "AddressHandle.create() rejects at once when its signal aborts, and destroys the handle that comes late",
   async () => {
-    using link = slowLink();
+    await using link = await slowLink();
     const before = countOfSlow();
     const pd = new ProtectionDomain(link.context);
     const controller = new AbortController();
@@ -125,7 +125,7 @@ deviceTest(
     controller.abort(reason);
     assertEquals(await call.catch((error) => error), reason);
     assertSpyCalls(destroyed, 0);
-    link.answer();
+    await link.answer();
     const { value } = await made.calls[0]!.returned!;
     assert(value !== null, "the call must have made a handle for this test to show anything");
     await until("the handle destroyed", () => destroyed.calls.length > 0);
@@ -152,14 +152,14 @@ deviceTest(
 deviceTest(
   "AddressHandle.create() rejects and leaks nothing when the protection domain is disposed meanwhile",
   async () => {
-    using link = slowLink();
+    await using link = await slowLink();
     const before = countOfSlow();
     const pd = new ProtectionDomain(link.context);
     using destroyed = spy(verbs(), "ibv_destroy_ah");
     const call = AddressHandle.create(pd, link.peer);
     pd.close();
     assertEquals(pd.disposed, true);
-    link.answer();
+    await link.answer();
     await assertRejects(() => call, TypeError, "was disposed");
     assertSpyCalls(destroyed, 1);
     await until("the protection domain gone", () => countOfSlow() === before);
@@ -169,7 +169,7 @@ deviceTest(
 deviceTest(
   "AddressHandle.create() keeps the device open when the context is disposed meanwhile",
   async () => {
-    using link = slowLink();
+    await using link = await slowLink();
     const { context } = link;
     const pd = new ProtectionDomain(context);
     const call = AddressHandle.create(pd, link.peer);

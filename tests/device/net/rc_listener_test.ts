@@ -175,7 +175,7 @@ deviceTest("connectRc() gives up on a silent partner, and when the signal aborts
 });
 
 deviceTest("connectRc() does not block while it looks for a peer that is not there", async () => {
-  using link = slowLink();
+  await using link = await slowLink();
   const device = link.context.device.name;
   const gid = `::ffff:10.9.0.77`;
   let ticks = 0;

@@ -1,4 +1,4 @@
-import { run } from "./run.ts";
+import { run } from "../run.ts";
 import { Context } from "../../../mod.ts";
 import { PORT, until } from "../setup.ts";
 
@@ -6,29 +6,29 @@ const NETDEVS = ["twin0", "twin1"] as const;
 const DEVICES = ["rxe_twin0", "rxe_twin1"] as const;
 
 /** Two soft-RoCE devices on the two ends of a cable. A device does not receive the multicast that it sends itself. */
-export interface TwinLink extends Disposable {
+export interface TwinLink extends AsyncDisposable {
   /** The names of the devices. */
   readonly devices: readonly [string, string];
   /** Makes the second host take packets for an IP multicast group. */
-  listen(address: string): void;
+  listen(address: string): Promise<void>;
   /** The index of the first GID of a device that is, or is not, an IPv4 address. */
   gidIndex(device: string, isIpv4: boolean): number;
 }
 
 /** Makes such devices; disposing it takes them away. */
 export async function twinLink(): Promise<TwinLink> {
-  using stack = new DisposableStack();
-  run("modprobe", "veth");
+  await using stack = new AsyncDisposableStack();
+  await run("modprobe", "veth");
   const [first, second] = NETDEVS;
-  run("ip", "link", "add", first, "type", "veth", "peer", "name", second);
+  await run("ip", "link", "add", first, "type", "veth", "peer", "name", second);
   stack.defer(() => run("ip", "link", "delete", first));
   for (const [i, netdev] of NETDEVS.entries()) {
     // Both ends are of one host, which would refuse packets with an address of its own.
     Deno.writeTextFileSync(`/proc/sys/net/ipv4/conf/${netdev}/accept_local`, "1");
     Deno.writeTextFileSync(`/proc/sys/net/ipv4/conf/${netdev}/rp_filter`, "0");
-    run("ip", "link", "set", netdev, "up");
-    run("ip", "addr", "add", `10.7.0.${i + 1}/24`, "dev", netdev);
-    run("rdma", "link", "add", DEVICES[i]!, "type", "rxe", "netdev", netdev);
+    await run("ip", "link", "set", netdev, "up");
+    await run("ip", "addr", "add", `10.7.0.${i + 1}/24`, "dev", netdev);
+    await run("rdma", "link", "add", DEVICES[i]!, "type", "rxe", "netdev", netdev);
     stack.defer(() => run("rdma", "link", "delete", DEVICES[i]!));
   }
   const find = (device: string, isIpv4: boolean): number | undefined => {
@@ -47,6 +47,6 @@ export async function twinLink(): Promise<TwinLink> {
     devices: DEVICES,
     gidIndex: (device, isIpv4) => find(device, isIpv4)!,
     listen: (address) => run("ip", "addr", "add", address, "dev", second, "autojoin"),
-    [Symbol.dispose]: () => owned.dispose(),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

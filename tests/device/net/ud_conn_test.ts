@@ -252,7 +252,7 @@ deviceTest("UdConn.receive() polls for a while before it waits", async () => {
 });
 
 deviceTest("UdConn.send() to a peer that does not answer delays nobody else", async () => {
-  using link = slowLink();
+  await using link = await slowLink();
   await using conn = await listenUd({ device: link.context.device.name, qkey: QKEY, sendDepth: 2 });
   const gone = { ...conn.addr, gid: link.peer.grh.dgid.toString() };
   await conn.send(bytes("own"), conn.addr);
@@ -272,7 +272,7 @@ deviceTest("UdConn.send() to a peer that does not answer delays nobody else", as
 });
 
 deviceTest("UdConn.close() ends sends that wait for an address handle", async () => {
-  using link = slowLink();
+  await using link = await slowLink();
   const conn = await listenUd({ device: link.context.device.name, qkey: QKEY });
   const gone = { ...conn.addr, gid: link.peer.grh.dgid.toString() };
   const lost = assertRejects(() => conn.send(bytes("x"), gone), Error);
@@ -283,7 +283,7 @@ deviceTest("UdConn.close() ends sends that wait for an address handle", async ()
 });
 
 deviceTest("UdConn makes address handles again when the GIDs of the port change", async () => {
-  using link = await movingLink();
+  await using link = await movingLink();
   await link.add("10.8.0.1");
   await using conn = await listenUd({ device: link.context.device.name, qkey: QKEY });
   assertEquals(conn.addr.gid, "::ffff:10.8.0.1");

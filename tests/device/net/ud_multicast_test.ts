@@ -16,7 +16,7 @@ for (
   deviceTest(
     `UdConn.joinMulticast() receives datagrams of an ${family} group, and answers`,
     async () => {
-      using link = await twinLink();
+      await using link = await twinLink();
       const open = async (device: string): Promise<UdConn> => {
         const gidIndex = link.gidIndex(device, family === "IPv4");
         return await listenUd({ device, qkey: QKEY, gidIndex });
@@ -24,7 +24,7 @@ for (
       await using sender = await open(link.devices[0]);
       await using member = await open(link.devices[1]);
       await using other = await open(link.devices[1]);
-      link.listen(address);
+      await link.listen(address);
       const target = member.joinMulticast(group);
       await sender.send(Uint8Array.of(1), JSON.parse(JSON.stringify(target)));
       const [message, from] = await member.receive(undefined, patience());

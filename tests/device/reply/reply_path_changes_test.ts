@@ -56,7 +56,7 @@ function unlessGone<T>(derive: () => T): T | undefined {
 deviceTest(
   "ReplyPath.to() answers by an address from when it is added until it is removed",
   async () => {
-    using link = await movingLink();
+    await using link = await movingLink();
     using pd = new ProtectionDomain(link.context);
     using path = new ReplyPath(pd, { port: PORT });
     assertEquals(answer(path, FIRST), undefined);
@@ -78,7 +78,7 @@ deviceTest(
 deviceTest(
   "ReplyPath.toAt() follows a change from the first completion of the next poll on",
   async () => {
-    using link = await movingLink();
+    await using link = await movingLink();
     using pd = new ProtectionDomain(link.context);
     using path = new ReplyPath(pd, { port: PORT });
     const { cq, mr: memory } = makeEnd(pd, QpType.UD);
@@ -101,7 +101,7 @@ deviceTest(
 );
 
 deviceTest("ReplyPath.refresh() follows a change before the next poll", async () => {
-  using link = await movingLink();
+  await using link = await movingLink();
   using pd = new ProtectionDomain(link.context);
   using path = new ReplyPath(pd, { port: PORT });
   await link.add(FIRST);
@@ -113,7 +113,7 @@ deviceTest("ReplyPath.refresh() follows a change before the next poll", async ()
 });
 
 deviceTest("ReplyPath makes its handles anew when its port goes down", async () => {
-  using link = await movingLink();
+  await using link = await movingLink();
   using pd = new ProtectionDomain(link.context);
   using path = new ReplyPath(pd, { port: PORT });
   await link.add(FIRST);
@@ -126,7 +126,7 @@ deviceTest("ReplyPath makes its handles anew when its port goes down", async () 
 });
 
 deviceTest("ReplyPath tells all paths of a context of a change, whichever asks first", async () => {
-  using link = await movingLink();
+  await using link = await movingLink();
   using pd = new ProtectionDomain(link.context);
   using left = new ReplyPath(pd, { port: PORT });
   using right = new ReplyPath(pd, { port: PORT });
@@ -140,7 +140,7 @@ deviceTest("ReplyPath tells all paths of a context of a change, whichever asks f
 deviceTest(
   "ReplyPath keeps a handle open that was given out before a change, to be posted with",
   async () => {
-    using link = await movingLink();
+    await using link = await movingLink();
     using pd = new ProtectionDomain(link.context);
     using path = new ReplyPath(pd, { port: PORT });
     const { qp, cq, mr } = makeEnd(pd, QpType.UD);
@@ -209,7 +209,7 @@ class Watcher {
 deviceTest(
   "ReplyPath.to() never gives a handle of an address that has gone, under load",
   async () => {
-    using link = await movingLink();
+    await using link = await movingLink();
     using pd = new ProtectionDomain(link.context);
     using path = new ReplyPath(pd, { port: PORT, maxPeers: 4 });
     const { qp, cq, mr } = makeEnd(pd, QpType.UD);

@@ -186,7 +186,7 @@ deviceTest(
 deviceTest(
   "ReplyPath.writeAttr() equals ibv_init_ah_from_wc in C when the table holds 300 GIDs",
   async () => {
-    using link = await movingLink();
+    await using link = await movingLink();
     using pd = new ProtectionDomain(link.context);
     using path = new ReplyPath(pd, { port: PORT });
     await link.addAll(Array.from({ length: 300 }, (_, i) => `10.7.${i >> 7}.${(i & 127) + 1}`));

@@ -279,7 +279,7 @@ const SLOW = ipv4Grh("10.9.0.77", "10.9.0.1");
 deviceTest(
   "ReplyPath.toAsync() leaves threads for files while 600 peers do not answer",
   async () => {
-    using link = slowLink();
+    await using link = await slowLink();
     using pd = new ProtectionDomain(link.context);
     using path = new ReplyPath(pd, { port: PORT, maxPending: 1000 });
     using created = spy(nonblocking(), "ibv_create_ah");
@@ -298,7 +298,7 @@ deviceTest(
 );
 
 deviceTest("ReplyPath.toAsync() asks once for a peer, and remembers no failure", async () => {
-  using link = slowLink();
+  await using link = await slowLink();
   using pd = new ProtectionDomain(link.context);
   using path = new ReplyPath(pd, { port: PORT });
   using created = spy(nonblocking(), "ibv_create_ah");
@@ -310,7 +310,7 @@ deviceTest("ReplyPath.toAsync() asks once for a peer, and remembers no failure",
   }
   assertSpyCalls(created, 1);
   assertEquals(path.size, 0);
-  link.answer();
+  await link.answer();
   const [first, second] = await Promise.all([ask(), ask()]);
   assertStrictEquals(first, second);
   assertStrictEquals(path.to(WC, SLOW), first);
@@ -320,7 +320,7 @@ deviceTest("ReplyPath.toAsync() asks once for a peer, and remembers no failure",
 deviceTest(
   "ReplyPath.toAsync() ends one wait when its signal aborts, and not the others'",
   async () => {
-    using link = slowLink();
+    await using link = await slowLink();
     using pd = new ProtectionDomain(link.context);
     using path = new ReplyPath(pd, { port: PORT });
     const controller = new AbortController();
@@ -329,7 +329,7 @@ deviceTest(
     const reason = new Error("enough");
     controller.abort(reason);
     assertStrictEquals(await assertRejects(() => aborted), reason);
-    link.answer();
+    await link.answer();
     assertEquals((await other).disposed, false);
     const { signal } = controller;
     assertStrictEquals(await assertRejects(() => path.toAsync(WC, SLOW, { signal })), reason);
@@ -337,13 +337,13 @@ deviceTest(
 );
 
 deviceTest("ReplyPath.toAsync() makes another handle when addresses change meanwhile", async () => {
-  using link = slowLink();
+  await using link = await slowLink();
   using pd = new ProtectionDomain(link.context);
   using path = new ReplyPath(pd, { port: PORT });
   using created = spy(nonblocking(), "ibv_create_ah");
   const asking = path.toAsync(WC, SLOW);
   path.invalidate();
-  link.answer();
+  await link.answer();
   const ah = await asking;
   assertEquals(ah.disposed, false);
   assertSpyCalls(created, 2);
@@ -351,18 +351,18 @@ deviceTest("ReplyPath.toAsync() makes another handle when addresses change meanw
 });
 
 deviceTest("ReplyPath.toAsync() gives what to() made meanwhile", async () => {
-  using link = slowLink();
+  await using link = await slowLink();
   using pd = new ProtectionDomain(link.context);
   using path = new ReplyPath(pd, { port: PORT });
   const asking = path.toAsync(WC, SLOW);
-  link.answer();
+  await link.answer();
   const made = path.to(WC, SLOW);
   assertStrictEquals(await asking, made);
   assertEquals(path.size, 1);
 });
 
 deviceTest("ReplyPath.toAsync() rejects when the path is disposed meanwhile", async () => {
-  using link = slowLink();
+  await using link = await slowLink();
   using pd = new ProtectionDomain(link.context);
   const path = new ReplyPath(pd, { port: PORT });
   using created = spy(nonblocking(), "ibv_create_ah");
@@ -370,7 +370,7 @@ deviceTest("ReplyPath.toAsync() rejects when the path is disposed meanwhile", as
   const asking = path.toAsync(WC, SLOW);
   path.close();
   await assertRejects(() => asking, TypeError, "Cannot use reply path: it is disposed");
-  link.answer();
+  await link.answer();
   await created.calls[0]!.returned;
   await until("the late handle destroyed", () => destroyed.calls.length === 1);
 });
