@@ -1,18 +1,49 @@
 /** Rows of work on soft-RoCE, in the guest. */
 
 import type { Need } from "../../rxe/host/packages.ts";
+import {
+  connection,
+  figure,
+  idling,
+  type Options,
+  receiving,
+  waking,
+  work,
+} from "../guest/entries.ts";
+import { addPeers, enlargeMtu } from "../guest/gids.ts";
+import type { Test } from "../guest/perftest.ts";
+import { figureOf } from "../measurement.ts";
 import { playPingPong } from "../ping_pong.ts";
-import { all, atMost, c, deno, fasterThan } from "./make.ts";
+import { atLeast, atMost, atMostValue, c, deno, fasterThan } from "./make.ts";
 import type { Curve, FunctionEntry, Program, Row } from "./types.ts";
 
 /** Packages that these rows need beside those of ../main.ts. */
-export const RXE_NEEDS: readonly Need[] = [];
+export const RXE_NEEDS: readonly Need[] = [
+  { package: "perftest", file: "/usr/bin/ib_send_lat", reason: "a contender" },
+];
 
 /** Programs that are compiled for these rows, by the name that {@linkcode Task.programs} gives them. */
-export const RXE_PROGRAMS: Readonly<Record<string, Program>> = {};
+export const RXE_PROGRAMS: Readonly<Record<string, Program>> = {
+  guest: { source: "guest/c/contender.c", flags: ["-libverbs"] },
+  sender: { source: "guest/c/sender.c", flags: ["-libverbs"] },
+};
+
+/** All three contenders do the same work. */
+function three(round: string, options: Options = {}): FunctionEntry[] {
+  return [work("c", round, options), work("deno", round, options), work("python", round, options)];
+}
 
 /** The curves of the guest. */
-export const RXE_CURVES: readonly Curve[] = [];
+export const RXE_CURVES: readonly Curve[] = [
+  {
+    id: "message_size",
+    title: "UD in lists of 32, a message",
+    stage: "rxe",
+    axis: "bytes of a message",
+    points: [64, 128, 256, 512, 1024, 2048, 4096],
+    entries: (size) => three(`size_${size}`, { prepare: enlargeMtu }),
+  },
+];
 
 function pingPong(who: string, program: string): FunctionEntry {
   return {
@@ -21,21 +52,115 @@ function pingPong(who: string, program: string): FunctionEntry {
   };
 }
 
+/** A row of one of perftest's tests. */
+function tested(
+  id: string,
+  title: string,
+  test: Omit<Test, "count">,
+  [count, quickCount]: readonly [number, number],
+): Row {
+  const isBandwidth = test.name === "write_bw";
+  return {
+    id,
+    title,
+    stage: "rxe",
+    entries: [connection("c", test), connection("deno", test), connection("python", test)],
+    goals: [isBandwidth ? atLeast(0.95, "C") : atMost(1.15, "C")],
+    count: (quick) => quick ? quickCount : count,
+    ...isBandwidth ? { unit: "bytes/s" } : {},
+    note: `C: ib_${test.name} of perftest, with the same options`,
+  };
+}
+
+const LATENCY = { size: 64, depth: 1, moderation: 1 };
+
+const CONNECTIONS: readonly Row[] = [
+  tested("rc_send_lat", "RC send, 64 bytes, latency", { name: "send_lat", ...LATENCY }, [
+    1000,
+    300,
+  ]),
+  tested("rc_write_lat", "RC write, 64 bytes, latency", { name: "write_lat", ...LATENCY }, [
+    1000,
+    300,
+  ]),
+  tested(
+    "rc_write_4k",
+    "RC write, 4 KiB, bandwidth",
+    { name: "write_bw", size: 4096, depth: 128, moderation: 100 },
+    [2000, 500],
+  ),
+  tested(
+    "rc_write_1m",
+    "RC write, 1 MiB, bandwidth",
+    { name: "write_bw", size: 1024 * 1024, depth: 16, moderation: 1 },
+    [30, 8],
+  ),
+];
+
+/** Kinds of objects, and how many of them a round makes and destroys. */
+const OBJECTS: readonly (readonly [kind: string, title: string, count: number])[] = [
+  ["ah", "address handle", 500],
+  ["mr_4k", "memory region of 4 KiB", 500],
+  ["mr_1m", "memory region of 1 MiB", 100],
+  ["mr_16m", "memory region of 16 MiB", 20],
+  ["mr_256m", "memory region of 256 MiB", 3],
+  ["cq", "completion queue", 500],
+  ["qp", "queue pair", 200],
+];
+
+const LIFETIMES: readonly Row[] = OBJECTS.map(([kind, title, count]) => ({
+  id: `make_${kind}`,
+  title: `${title}, made and destroyed`,
+  stage: "rxe",
+  entries: three(`make_${kind}`, { whole: count < 10 }),
+  goals: [atMost(1.2, "C")],
+  count: (quick) => quick ? Math.ceil(count / 4) : count,
+}));
+
+const ROOM: readonly Row[] = OBJECTS.filter(([kind]) => !/m$/.test(kind)).map((
+  [kind, title],
+) => ({
+  id: `room_${kind}`,
+  title: `room of one ${title}`,
+  stage: "rxe",
+  entries: [
+    figure("c", `resident_${kind}`),
+    figure("deno", `resident_${kind}`),
+    figure("deno", `heap_${kind}`, "Deno, heap"),
+    figure("python", `resident_${kind}`),
+  ],
+  goals: [],
+  count: () => 1000,
+  rounds: 6,
+  unit: "bytes",
+}));
+
 /** The rows of the guest. */
 export const RXE: readonly Row[] = [
   {
     id: "ud_round",
     title: "UD round: post both, 2 completions",
     stage: "rxe",
-    entries: all("ud_round"),
+    entries: three("ud_round"),
     goals: [atMost(1.1, "C"), fasterThan(2.5, "pyverbs")],
+    count: (quick) => quick ? 1000 : 4000,
   },
   {
-    id: "ud_messages",
+    id: "ud_list",
     title: "UD in lists of 32, a message",
     stage: "rxe",
-    entries: all("ud_messages"),
+    entries: three("ud_list"),
     goals: [atMost(1.1, "C")],
+    count: (quick) => quick ? 1280 : 6400,
+  },
+  {
+    id: "ud_single",
+    title: "UD rounds one by one",
+    stage: "rxe",
+    entries: three("ud_single", { whole: true }),
+    goals: [atMost(1.3, "C", { figure: "p99" })],
+    count: (quick) => quick ? 1000 : 5000,
+    note: "the value is the median; the time of the clock is in it",
   },
   {
     id: "ud_pingpong",
@@ -44,22 +169,59 @@ export const RXE: readonly Row[] = [
     entries: [pingPong("C", "c"), pingPong("Deno", "deno")],
     goals: [atMost(1.2, "C")],
     count: (quick) => quick ? 2_000 : 4_000,
+    rounds: 6,
     note: "the same program at both ends",
   },
+  ...CONNECTIONS,
   {
-    id: "reply_10",
-    title: "reply to one of 10 known peers",
+    id: "rxe_wake_up",
+    title: "wake-up after an event",
     stage: "rxe",
-    entries: [c("reply_10"), deno("reply_10")],
-    goals: [fasterThan(50, "C")],
-    note: "C: ibv_create_ah_from_wc and ibv_destroy_ah; Deno: ReplyPath",
+    entries: [
+      waking("c", "serve"),
+      waking("deno", "serve"),
+      waking("deno", "serve_bare", "Deno's floor"),
+      waking("python", "serve"),
+    ],
+    goals: [atMost(1.2, "Deno's floor")],
+    count: (quick) => quick ? 50 : 200,
+    note: "the floor is a nonblocking call of poll(2), and nothing else",
   },
   {
-    id: "reply_10000",
-    title: "reply to one of 10 000 known peers",
+    id: "idle",
+    title: "processor time of 1 s without messages",
     stage: "rxe",
-    entries: [c("reply_10000"), deno("reply_10000"), deno("reply_10", "Deno, 10 peers")],
-    goals: [fasterThan(50, "C"), atMost(1.5, "Deno, 10 peers")],
+    entries: [idling("c"), idling("deno"), idling("python")],
+    goals: [atMostValue(0, "ns", (round) => figureOf(round, "Deno"))],
+    rounds: 6,
+  },
+  {
+    id: "busy",
+    title: "processor time of 1 s, 1 000 messages",
+    stage: "rxe",
+    entries: [receiving("c"), receiving("deno"), receiving("python")],
+    goals: [],
+    count: (quick) => quick ? 300 : 1000,
+    rounds: 6,
+  },
+  ...LIFETIMES,
+  ...ROOM,
+  {
+    id: "growth",
+    title: "left behind by cycles of all objects",
+    stage: "rxe",
+    entries: [figure("deno", "growth")],
+    goals: [
+      atMostValue(0.02, "MB", (round) => figureOf(round, "Deno") / 1e6),
+      atMostValue(0.2, "MB", (round) => figureOf(round, "Deno", "resident") / 1e6, {
+        figure: "resident",
+      }),
+    ],
+    // 10 000 in all rounds
+    count: (quick) => quick ? 170 : 1700,
+    rounds: 6,
+    unit: "bytes",
+    note: "a cycle makes and destroys an address handle, a memory region, a queue and a queue pair",
   },
   {
     id: "attributes_first",
@@ -81,5 +243,32 @@ export const RXE: readonly Row[] = [
     ],
     goals: [fasterThan(10, "C"), atMost(1.5, "Deno, first GID")],
     prepare: "manyGids",
+  },
+  {
+    id: "reply_loop",
+    title: "32 messages of 32 peers answered, a message",
+    stage: "rxe",
+    entries: [
+      work("c", "reply_cached", { prepare: addPeers }),
+      work("c", "reply_uncached", { prepare: addPeers, who: "C, uncached" }),
+      work("deno", "reply_cached", { prepare: addPeers }),
+    ],
+    goals: [atMost(1.1, "C")],
+    count: (quick) => quick ? 640 : 3200,
+    note:
+      "C: a hash cache by ibv_ah_attr, and an event read a poll; uncached, a handle for each message",
+  },
+  {
+    id: "net_echo",
+    title: "echo of a datagram by the net module",
+    stage: "rxe",
+    entries: [
+      work("deno", "echo", { prepare: addPeers, who: "verbs" }),
+      work("deno", "net_echo", { prepare: addPeers }),
+    ],
+    reference: "verbs",
+    goals: [atMost(1.5, "verbs")],
+    count: (quick) => quick ? 500 : 2000,
+    note: "verbs: prepared requests and ReplyPath; both ends in one process",
   },
 ];

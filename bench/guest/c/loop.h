@@ -1,0 +1,121 @@
+// Datagrams that a queue pair sends to itself.
+struct loop {
+  struct ibv_cq *cq;
+  struct ibv_qp *qp;
+  struct ibv_send_wr sends[LIST];
+  struct ibv_recv_wr recvs[LIST];
+  struct ibv_sge sges[2 * LIST];
+  int posted; // receives without a message
+};
+
+static struct loop *loop(struct device *d, int size)
+{
+  static struct loop l;
+
+  if (!l.qp) {
+    struct ibv_mr *mr = create_mr(d, 2 * LIST * SLOT);
+    struct ibv_ah *ah = create_own_ah(d, 0, 0);
+
+    l.cq = create_cq(d, 2 * LIST, NULL);
+    l.qp = create_qp(d, l.cq, l.cq);
+    prepare_sends(l.sends, l.sges, mr, 0, SIZE);
+    prepare_recvs(l.recvs, l.sges + LIST, mr, LIST);
+    for (int i = 0; i < LIST; i++)
+      address(&l.sends[i], ah, l.qp->qp_num);
+  }
+  for (int i = 0; i < LIST; i++)
+    l.sges[i].length = size;
+  return &l;
+}
+
+static void post_recvs(struct loop *l, int count)
+{
+  struct ibv_recv_wr *bad, *last = &l->recvs[count - 1], *end;
+
+  if (count <= 0)
+    return;
+  end = last->next;
+  last->next = NULL;
+  need(!ibv_post_recv(l->qp, l->recvs, &bad), "post receives");
+  last->next = end;
+  l->posted += count;
+}
+
+// Sends so many messages and polls until the completions of all sends and receives are there. The list of sends has that length.
+static void exchange(struct loop *l, int count)
+{
+  struct ibv_send_wr *bad;
+  struct ibv_wc wc[2 * LIST];
+  struct patience patience = { 0 };
+
+  post_recvs(l, count - l->posted);
+  need(!ibv_post_send(l->qp, l->sends, &bad), "post sends");
+  for (int polled = 0; polled < 2 * count;) {
+    int n = ibv_poll_cq(l->cq, 2 * LIST, wc);
+
+    need(n >= 0, "poll");
+    for (int i = 0; i < n; i++) {
+      need(wc[i].status == IBV_WC_SUCCESS, "complete");
+      if (wc[i].opcode == IBV_WC_RECV)
+        l->posted--;
+    }
+    polled += n;
+    if (n == 0 && is_late(&patience)) {
+      lost += 2 * count - polled;
+      return;
+    }
+  }
+}
+
+static double messages(struct device *d, long count, int list, int size)
+{
+  struct loop *l = loop(d, size);
+  struct ibv_send_wr *end = l->sends[list - 1].next;
+  uint64_t start;
+  long done;
+
+  l->sends[list - 1].next = NULL;
+  start = now();
+  for (done = 0; done < count; done += list)
+    exchange(l, list);
+  start = now() - start;
+  l->sends[list - 1].next = end;
+  return (double)start / done;
+}
+
+static double ud_round(struct device *d, long count)
+{
+  return messages(d, count, 1, SIZE);
+}
+
+static double ud_list(struct device *d, long count)
+{
+  return messages(d, count, LIST, SIZE);
+}
+
+// Rounds of one message, timed one by one: the median.
+static double ud_single(struct device *d, long count)
+{
+  struct loop *l = loop(d, SIZE);
+  struct ibv_send_wr *end = l->sends[0].next;
+  double *taken = malloc(count * sizeof *taken), middle;
+  uint64_t last;
+
+  need(taken != NULL, "allocate memory");
+  l->sends[0].next = NULL;
+  last = now();
+  for (long i = 0; i < count; i++) {
+    uint64_t t;
+
+    exchange(l, 1);
+    t = now();
+    taken[i] = t - last;
+    last = t;
+  }
+  l->sends[0].next = end;
+  qsort(taken, count, sizeof *taken, compare);
+  middle = taken[count / 2];
+  snprintf(figures, sizeof figures, " p99=%.0f p99.9=%.0f", taken[count * 99 / 100], taken[count * 999 / 1000]);
+  free(taken);
+  return middle;
+}

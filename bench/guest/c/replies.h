@@ -1,0 +1,180 @@
+// A server that answers 32 peers, and those peers: two queue pairs of the same process. Each peer is a GID of the port.
+// Uncached, the server makes an address handle for each message, as the pingpong tools do for each peer. Cached, it derives the
+// attributes itself, looks them up in a hash table, and reads the events of the device once a poll.
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+enum { TABLE = 128, BATCH = 2 * LIST };
+
+struct known {
+  union {
+    struct ibv_ah_attr attr;
+    uint64_t words[4];
+  } key;
+  struct ibv_ah *ah;
+};
+
+struct replies {
+  struct ibv_cq *recv_cq, *send_cq, *client_cq;
+  struct ibv_qp *server, *client;
+  struct ibv_mr *mr;
+  struct ibv_send_wr requests[LIST], answers[LIST];
+  struct ibv_recv_wr server_recvs[LIST], client_recvs[LIST];
+  struct ibv_sge sges[4][LIST];
+  struct known table[TABLE];
+  struct ibv_gid_entry own;
+};
+
+static struct replies *replies(struct device *d)
+{
+  static struct replies r;
+  struct ibv_gid_entry entries[256], *peers[LIST];
+  ssize_t used, found = 0;
+
+  if (r.server)
+    return &r;
+  used = ibv_query_gid_table(d->context, entries, 256, 0);
+  for (ssize_t i = 0; i < used && found < LIST; i++)
+    if (entries[i].gid.raw[0] == 0xfd)
+      peers[found++] = &entries[i];
+  need(found == LIST, "find a GID for each peer");
+  r.mr = create_mr(d, 4 * LIST * SLOT);
+  r.recv_cq = create_cq(d, LIST, NULL);
+  r.send_cq = create_cq(d, LIST, NULL);
+  r.client_cq = create_cq(d, 2 * LIST, NULL);
+  r.server = create_qp(d, r.send_cq, r.recv_cq);
+  r.client = create_qp(d, r.client_cq, r.client_cq);
+  prepare_sends(r.requests, r.sges[0], r.mr, 0, SIZE);
+  prepare_recvs(r.server_recvs, r.sges[1], r.mr, LIST);
+  prepare_recvs(r.client_recvs, r.sges[2], r.mr, 2 * LIST);
+  prepare_sends(r.answers, r.sges[3], r.mr, 3 * LIST, SIZE);
+  r.own = *peers[0];
+  for (int i = 0; i < LIST; i++)
+    address(&r.requests[i], create_own_ah(d, peers[i]->gid_index, r.own.gid_index), r.server->qp_num);
+  fcntl(d->context->async_fd, F_SETFL, O_NONBLOCK);
+  return &r;
+}
+
+static struct ibv_ah *uncached(struct device *d, struct replies *r, struct ibv_wc *wc, struct ibv_grh *grh)
+{
+  (void)r;
+  return ibv_create_ah_from_wc(d->pd, wc, grh, PORT);
+}
+
+static struct ibv_ah *cached(struct device *d, struct replies *r, struct ibv_wc *wc, struct ibv_grh *grh)
+{
+  struct known k = { .key.words = { 0 } };
+  uint32_t flow = ntohl(grh->version_tclass_flow), hash;
+  uint64_t mixed = 0;
+
+  need(flow >> 28 == 6 && !memcmp(&grh->dgid, &r->own.gid, sizeof r->own.gid), "reply to a message to another address");
+  k.key.attr.port_num = PORT;
+  k.key.attr.is_global = 1;
+  k.key.attr.sl = wc->sl;
+  k.key.attr.dlid = wc->slid;
+  k.key.attr.src_path_bits = wc->dlid_path_bits;
+  k.key.attr.grh.dgid = grh->sgid;
+  k.key.attr.grh.sgid_index = r->own.gid_index;
+  k.key.attr.grh.hop_limit = grh->hop_limit;
+  k.key.attr.grh.flow_label = flow & 0xfffff;
+  k.key.attr.grh.traffic_class = flow >> 20;
+  for (int i = 0; i < 4; i++)
+    mixed = ((mixed >> 29) ^ mixed ^ k.key.words[i]) * 0x9e3779b97f4a7c15ull;
+  hash = (mixed ^ mixed >> 32) % TABLE;
+  while (r->table[hash].ah && memcmp(r->table[hash].key.words, k.key.words, sizeof k.key.words))
+    hash = (hash + 1) % TABLE;
+  if (!r->table[hash].ah) {
+    k.ah = ibv_create_ah(d->pd, &k.key.attr);
+    r->table[hash] = k;
+  }
+  return r->table[hash].ah;
+}
+
+typedef struct ibv_ah *find_ah(struct device *, struct replies *, struct ibv_wc *, struct ibv_grh *);
+
+static int drain(struct ibv_cq *cq, int wanted)
+{
+  struct ibv_wc wc[BATCH];
+  struct patience patience = { 0 };
+  int done = 0;
+
+  while (done < wanted) {
+    int n = ibv_poll_cq(cq, BATCH, wc);
+
+    for (int i = 0; i < n; i++)
+      need(wc[i].status == IBV_WC_SUCCESS, "complete");
+    done += n;
+    if (n == 0 && is_late(&patience))
+      break;
+  }
+  lost += wanted - done;
+  return done;
+}
+
+// Answers what a poll brings, in one list.
+static int answer(struct device *d, struct replies *r, find_ah *find, int events)
+{
+  struct ibv_async_event event;
+  struct ibv_send_wr *bad, *end;
+  struct ibv_wc wc[LIST];
+  int n = ibv_poll_cq(r->recv_cq, LIST, wc);
+
+  if (n == 0)
+    return 0;
+  if (events)
+    need(ibv_get_async_event(d->context, &event) != 0, "go on without events");
+  for (int i = 0; i < n; i++) {
+    struct ibv_ah *ah;
+
+    need(wc[i].status == IBV_WC_SUCCESS, "complete");
+    ah = find(d, r, &wc[i], (struct ibv_grh *)((char *)r->mr->addr + wc[i].wr_id * SLOT));
+    need(ah != NULL, "create an address handle");
+    address(&r->answers[i], ah, wc[i].src_qp);
+  }
+  end = r->answers[n - 1].next;
+  r->answers[n - 1].next = NULL;
+  need(!ibv_post_send(r->server, r->answers, &bad), "post replies");
+  r->answers[n - 1].next = end;
+  drain(r->send_cq, n);
+  if (!events)
+    for (int i = 0; i < n; i++)
+      ibv_destroy_ah(r->answers[i].wr.ud.ah);
+  return n;
+}
+
+static double reply_loop(struct device *d, long count, find_ah *find, int events)
+{
+  struct replies *r = replies(d);
+  struct ibv_recv_wr *bad_recv;
+  struct ibv_send_wr *bad_send;
+  uint64_t start = now();
+  long done = 0;
+
+  for (; done < count; done += LIST) {
+    struct patience patience = { 0 };
+    int answered = 0;
+
+    need(!ibv_post_recv(r->client, r->client_recvs, &bad_recv), "post receives");
+    need(!ibv_post_recv(r->server, r->server_recvs, &bad_recv), "post receives");
+    need(!ibv_post_send(r->client, r->requests, &bad_send), "post requests");
+    while (answered < LIST) {
+      int n = answer(d, r, find, events);
+
+      answered += n;
+      need(n > 0 || !is_late(&patience), "receive all requests");
+    }
+    need(drain(r->client_cq, 2 * LIST) == 2 * LIST, "receive all replies");
+  }
+  return (double)(now() - start) / done;
+}
+
+static double reply_uncached(struct device *d, long count)
+{
+  return reply_loop(d, count, uncached, 0);
+}
+
+static double reply_cached(struct device *d, long count)
+{
+  return reply_loop(d, count, cached, 1);
+}

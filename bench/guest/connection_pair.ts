@@ -1,0 +1,41 @@
+/** Two processes, of this library or of pyverbs, that play as those of perftest do. */
+
+import type { Test } from "./perftest.ts";
+import { Process } from "./process.ts";
+
+const here = new URL(".", import.meta.url).pathname;
+const COMMANDS = {
+  deno: [Deno.execPath(), "run", "-A", "--no-check", `${here}deno/connection.ts`],
+  python: ["/usr/bin/python3", `${here}python/connection.py`],
+} as const;
+
+/** A connected pair. */
+export class ConnectionPair {
+  readonly #server: Process;
+  readonly #client: Process;
+
+  private constructor(who: keyof typeof COMMANDS) {
+    this.#server = new Process(`${who}, server`, COMMANDS[who]);
+    this.#client = new Process(`${who}, client`, COMMANDS[who]);
+  }
+
+  /** Starts both ends. */
+  static async start(who: keyof typeof COMMANDS): Promise<ConnectionPair> {
+    const pair = new ConnectionPair(who);
+    const ends = [pair.#server, pair.#client] as const;
+    const [server, client] = await Promise.all([ends[0].line(), ends[1].line()]);
+    await Promise.all([ends[0].tell(client), ends[1].tell(server)]);
+    await Promise.all(ends.map((end) => end.line()));
+    return pair;
+  }
+
+  /** Nanoseconds of half a round trip, the median, or of one message. */
+  async run({ name, size, count, depth, moderation }: Test): Promise<number> {
+    const test = [name, size, count, depth, moderation];
+    await this.#server.tell("server", ...test);
+    await this.#server.line();
+    await this.#client.tell("client", ...test);
+    const [, { value }] = await Promise.all([this.#server.sample(), this.#client.sample()]);
+    return value;
+  }
+}

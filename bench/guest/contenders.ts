@@ -1,0 +1,126 @@
+/** The processes that do the work of the guest's rows. They go on from round to round. */
+
+import type { Sample } from "../measurement.ts";
+import { ConnectionPair } from "./connection_pair.ts";
+import { countRetries } from "./counters.ts";
+import { runPerftest, type Test } from "./perftest.ts";
+import { Process } from "./process.ts";
+import { processorTime } from "./processor_time.ts";
+
+/** The compiled programs of c/, by name. */
+export type Programs = Readonly<Record<string, string>>;
+
+/** The languages of contenders. */
+export type Language = "c" | "deno" | "python";
+
+const here = new URL(".", import.meta.url).pathname;
+/** Long enough for a process to fall asleep in between, and short beside all else. */
+const WAKE_UP_MICROSECONDS = 3000;
+const BUSY_MICROSECONDS = 1000;
+const SETTLE_MS = 500;
+const IDLE_MS = 2000;
+
+const processes = new Map<Language, Process>();
+
+function processOf(language: Language, programs: Programs): Process {
+  const known = processes.get(language);
+  if (known !== undefined) return known;
+  const flags = ["-A", "--no-check", "--v8-flags=--expose-gc"];
+  const commands = {
+    c: [programs["guest"]!],
+    deno: [Deno.execPath(), "run", ...flags, `${here}deno/contender.ts`],
+    python: ["/usr/bin/python3", `${here}python/contender.py`],
+  };
+  const started = new Process(language, commands[language]);
+  processes.set(language, started);
+  return started;
+}
+
+/** Has a contender run a round of so many operations, in so many parts. */
+export async function ask(
+  language: Language,
+  programs: Programs,
+  round: string,
+  count: number,
+  parts: number,
+): Promise<Sample> {
+  const process = processOf(language, programs);
+  await process.tell(round, count, parts);
+  return await process.sample();
+}
+
+/** The time from the posting of a datagram until a process that sleeps is awake: the median. */
+export async function wakeUp(
+  language: Language,
+  programs: Programs,
+  round: string,
+  count: number,
+): Promise<Sample> {
+  const process = processOf(language, programs);
+  await process.tell(round, count, 1);
+  await using _sender = send(programs, await process.sample(), WAKE_UP_MICROSECONDS);
+  return await process.sample();
+}
+
+/** Nanoseconds of processor time that a process takes in a second while it waits. */
+export async function idle(language: Language, programs: Programs): Promise<Sample> {
+  const process = processOf(language, programs);
+  await process.tell("serve", 1, 1);
+  const qpNum = await process.sample();
+  await pause(SETTLE_MS);
+  const start = performance.now();
+  const before = processorTime(process.pid);
+  await pause(IDLE_MS);
+  const used = processorTime(process.pid) - before;
+  const seconds = (performance.now() - start) / 1000;
+  await using _sender = send(programs, qpNum, WAKE_UP_MICROSECONDS);
+  await process.sample();
+  return { value: used / seconds };
+}
+
+/** Nanoseconds of processor time for so many messages, one in a millisecond; for a second. */
+export async function busy(
+  language: Language,
+  programs: Programs,
+  count: number,
+): Promise<Sample> {
+  const process = processOf(language, programs);
+  await process.tell("serve", count, 1);
+  const qpNum = await process.sample();
+  const before = processorTime(process.pid);
+  await using _sender = send(programs, qpNum, BUSY_MICROSECONDS);
+  await process.sample();
+  const used = processorTime(process.pid) - before;
+  return { value: used / (count * BUSY_MICROSECONDS / 1e6) };
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
+/** Sends datagrams that far apart until it is disposed. */
+function send(programs: Programs, { value: qpNum }: Sample, microseconds: number): AsyncDisposable {
+  const args = [qpNum, microseconds].map(String);
+  const child = new Deno.Command(programs["sender"]!, { args }).spawn();
+  return {
+    [Symbol.asyncDispose]: async () => {
+      child.kill();
+      await child.status;
+    },
+  };
+}
+
+const pairs = new Map<string, Promise<ConnectionPair>>();
+
+/** Has two processes run a test between them, perftest's own in C. The value is nanoseconds, as perftest computes them. */
+export async function connected(language: Language, test: Test): Promise<Sample> {
+  const before = countRetries();
+  const value = language === "c" ? await runPerftest(test) : await runPair(language, test);
+  return { value, retries: countRetries() - before };
+}
+
+async function runPair(language: "deno" | "python", test: Test): Promise<number> {
+  let pair = pairs.get(language);
+  if (pair === undefined) pairs.set(language, pair = ConnectionPair.start(language));
+  return await (await pair).run(test);
+}

@@ -1,0 +1,53 @@
+/**
+ * The same work as in ../c/contender.c, with this library.
+ *
+ * @module
+ */
+
+import { linesOf } from "../lines.ts";
+import { Context } from "../../../mod.ts";
+import type { Sample } from "../../measurement.ts";
+import { messages, single } from "./loop.ts";
+import { netEcho } from "./net.ts";
+import { growth, makeAndEnd, sizeOfOne } from "./objects.ts";
+import type { Plan } from "./parts.ts";
+import { LIST, losses, SIZE } from "./queues.ts";
+import { echo, replyLoop } from "./replies.ts";
+import { serve, serveBare } from "./serving.ts";
+
+/** What a round comes to: the value alone, or with further figures. */
+type Outcome = number | Sample;
+
+/** Runs one round. The value is nanoseconds of one operation, if the row has no other unit. */
+type Round = (context: Context, plan: Plan, kind: string) => Outcome | Promise<Outcome>;
+
+/** Rounds by name. The name of a round of objects ends with the kind of object. */
+const ROUNDS: Readonly<Record<string, Round>> = {
+  ud_round: (context, plan) => messages(context, plan, 1, SIZE),
+  ud_list: (context, plan) => messages(context, plan, LIST, SIZE),
+  ud_single: single,
+  size: (context, plan, size) => messages(context, plan, LIST, Number(size)),
+  reply_cached: replyLoop,
+  echo,
+  net_echo: netEcho,
+  make: (context, plan, kind) => makeAndEnd(context, kind, plan),
+  heap: (context, _plan, kind) => sizeOfOne(context, kind, "heap"),
+  resident: (context, _plan, kind) => sizeOfOne(context, kind, "resident"),
+  growth,
+  serve,
+  serve_bare: serveBare,
+};
+
+const WITH_KIND = /^(make|heap|resident|size)_(.+)$/;
+
+using context = Context.open();
+for await (const line of linesOf(Deno.stdin.readable)) {
+  const [name, count, parts] = line.split(" ") as [string, string, string];
+  const [, round = name, kind = ""] = WITH_KIND.exec(name) ?? [];
+  const plan = { count: Number(count), parts: Number(parts) };
+  losses.count = 0;
+  const outcome = await ROUNDS[round]!(context, plan, kind);
+  const { value, ...figures } = typeof outcome === "number" ? { value: outcome } : outcome;
+  const others = Object.entries({ ...figures, lost: losses.count });
+  console.log(`${value} ${others.map((entry) => entry.join("=")).join(" ")}`);
+}

@@ -1,0 +1,99 @@
+/** Datagrams that a queue pair sends to itself. See ../c/loop.h. */
+
+import {
+  AccessFlags,
+  AddressHandle,
+  CompletionQueue,
+  type Context,
+  MemoryRegion,
+  ProtectionDomain,
+  type QueuePair,
+  RecvRequests,
+  SendRequests,
+  WcOpcode,
+  WorkCompletions,
+} from "../../../mod.ts";
+import type { Sample } from "../../measurement.ts";
+import { middlePart, type Plan, wholeLists } from "./parts.ts";
+import { createQp, LIST, losses, Patience, PORT, QKEY, SIZE, SLOT } from "./queues.ts";
+
+class Loop {
+  readonly #cq: CompletionQueue;
+  readonly #qp: QueuePair;
+  readonly #sends = new SendRequests({ capacity: LIST });
+  readonly #recvs = new RecvRequests({ capacity: LIST });
+  readonly #batch = new WorkCompletions(2 * LIST);
+  readonly #patience = new Patience();
+  /** Receives without a message. */
+  #posted = 0;
+
+  constructor(context: Context, size: number) {
+    const pd = new ProtectionDomain(context);
+    const cq = this.#cq = new CompletionQueue(context, { cqe: 2 * LIST, channel: null });
+    const qp = this.#qp = createQp(pd, cq, cq);
+    const mr = new MemoryRegion(pd, 2 * LIST * SLOT, AccessFlags.LOCAL_WRITE);
+    const dgid = context.queryGid(PORT, 0);
+    const ah = new AddressHandle(pd, { portNum: PORT, grh: { dgid, sgidIndex: 0, hopLimit: 64 } });
+    for (let i = 0; i < LIST; i++) {
+      const sge = mr.slice(i * SLOT, size);
+      this.#sends.set(i, { wrId: i, sge, ah, remoteQpn: qp.qpNum, remoteQkey: QKEY });
+      this.#recvs.set(i, { wrId: LIST + i, sge: mr.slice((LIST + i) * SLOT, SLOT) });
+    }
+  }
+
+  /** Sends so many messages and polls until the completions of all sends and receives are there. */
+  exchange(count: number): void {
+    const missing = count - this.#posted;
+    if (missing > 0) {
+      this.#qp.postRecv(this.#recvs, missing);
+      this.#posted = count;
+    }
+    this.#qp.postSend(this.#sends, count);
+    const batch = this.#batch;
+    this.#patience.start();
+    for (let polled = 0; polled < 2 * count;) {
+      const n = this.#cq.pollInto(batch);
+      for (let i = 0; i < n; i++) {
+        if (batch.status(i) !== 0) throw batch.at(i).check();
+        if (batch.opcode(i) === WcOpcode.RECV) this.#posted--;
+      }
+      polled += n;
+      if (n === 0 && this.#patience.isLate()) {
+        losses.count += 2 * count - polled;
+        return;
+      }
+    }
+  }
+}
+
+const loops = new Map<number, Loop>();
+
+function loopOf(context: Context, size: number): Loop {
+  const known = loops.get(size) ?? new Loop(context, size);
+  loops.set(size, known);
+  return known;
+}
+
+/** Messages in lists; for one message. */
+export function messages(context: Context, plan: Plan, list: number, size: number): number {
+  const loop = loopOf(context, size);
+  return middlePart(wholeLists(plan, list), (count) => {
+    for (let done = 0; done < count; done += list) loop.exchange(list);
+  });
+}
+
+/** Rounds of one message, timed one by one: the median, and times that few rounds exceed. */
+export function single(context: Context, { count }: Plan): Sample {
+  const loop = loopOf(context, SIZE);
+  const taken = new Float64Array(count);
+  let last = performance.now();
+  for (let i = 0; i < count; i++) {
+    loop.exchange(1);
+    const now = performance.now();
+    taken[i] = now - last;
+    last = now;
+  }
+  taken.sort();
+  const share = (part: number): number => taken[Math.floor(count * part)]! * 1e6;
+  return { value: share(0.5), "p99": share(0.99), "p99.9": share(0.999) };
+}

@@ -1,0 +1,77 @@
+/** What the rows of the guest share: sizes, a datagram queue pair, and the patience with datagrams that do not come. */
+
+import {
+  type CompletionQueue,
+  type Context,
+  type GidEntry,
+  type ProtectionDomain,
+  QpType,
+  QueuePair,
+  type WorkCompletions,
+} from "../../../mod.ts";
+
+export const PORT = 1;
+export const QKEY = 0x1111_1111;
+export const LIST = 32;
+export const SIZE = 64;
+const MTU = 4096;
+export const GRH = 40;
+/** Room for a message and its GRH. */
+export const SLOT: number = GRH + MTU;
+
+/** A datagram queue pair, ready to send and receive. */
+export function createQp(
+  pd: ProtectionDomain,
+  sendCq: CompletionQueue,
+  recvCq: CompletionQueue,
+): QueuePair {
+  const cap = { maxSendWr: 2 * LIST, maxRecvWr: 2 * LIST };
+  const qp = new QueuePair(pd, { type: QpType.UD, sendCq, recvCq, cap });
+  qp.activateUd({ port: PORT, qkey: QKEY });
+  return qp;
+}
+
+/** GIDs of the port whose addresses are made for the measurements: so many. */
+export function ownGids(context: Context, count: number): GidEntry[] {
+  const gids = context.gidTable(PORT).filter(({ gid }) => gid.bytes[0] === 0xfd).slice(0, count);
+  if (gids.length < count) throw new Error("Cannot measure: there is no GID for each peer");
+  return gids;
+}
+
+/** Datagrams of this round that did not come. */
+export const losses: { count: number } = { count: 0 };
+
+/** A datagram that has not come after 0.1 s is lost. The clock is read once in 1024 empty polls. */
+export class Patience {
+  #polls = 0;
+  #since = 0;
+
+  /** Starts a wait. */
+  start(): void {
+    this.#polls = this.#since = 0;
+  }
+
+  /** Whether to give up, after an empty poll. */
+  isLate(): boolean {
+    if ((++this.#polls & 1023) !== 0) return false;
+    const now = performance.now();
+    if (this.#since === 0) this.#since = now;
+    return now - this.#since > 100;
+  }
+}
+
+const patience = new Patience();
+
+/** Polls until so many completions are there or one is lost. Returns how many came. */
+export function drain(cq: CompletionQueue, batch: WorkCompletions, wanted: number): number {
+  let done = 0;
+  patience.start();
+  while (done < wanted) {
+    const n = cq.pollInto(batch);
+    for (let i = 0; i < n; i++) if (batch.status(i) !== 0) throw batch.at(i).check();
+    done += n;
+    if (n === 0 && patience.isLate()) break;
+  }
+  losses.count += wanted - done;
+  return done;
+}

@@ -1,0 +1,110 @@
+/** A server that sleeps until datagrams come, and how long waking up takes it. See ../c/serving.h. */
+
+import {
+  AccessFlags,
+  CompletionQueue,
+  type Context,
+  MemoryRegion,
+  ProtectionDomain,
+  type QueuePair,
+  RecvRequests,
+  WorkCompletions,
+} from "../../../mod.ts";
+import { libc } from "../../../ffi/libc.ts";
+import type { Plan } from "./parts.ts";
+import { createQp, GRH, LIST, SLOT } from "./queues.ts";
+
+const CLOCK_MONOTONIC = 1;
+const POLLIN = 1;
+
+const clocks = Deno.dlopen("libc.so.6", {
+  clock_gettime: { parameters: ["i32", "buffer"], result: "i32" },
+});
+
+const timespec = new BigInt64Array(2);
+
+/** The clock that the sender stamps with. */
+function now(): bigint {
+  clocks.symbols.clock_gettime(CLOCK_MONOTONIC, timespec);
+  return timespec[0]! * 1_000_000_000n + timespec[1]!;
+}
+
+class Server {
+  readonly cq: CompletionQueue;
+  readonly #qp: QueuePair;
+  readonly #recvs = new RecvRequests({ capacity: LIST });
+  readonly #received: DataView;
+  #waited: number[] = [];
+
+  constructor(context: Context) {
+    const pd = new ProtectionDomain(context);
+    const cq = this.cq = new CompletionQueue(context, { cqe: 2 * LIST });
+    this.#qp = createQp(pd, cq, cq);
+    const mr = new MemoryRegion(pd, LIST * SLOT, AccessFlags.LOCAL_WRITE);
+    const bytes = mr.bytes();
+    this.#received = new DataView(bytes.buffer, bytes.byteOffset);
+    for (let i = 0; i < LIST; i++) {
+      this.#recvs.set(i, { wrId: i, sge: mr.slice(i * SLOT, SLOT) });
+    }
+    this.#qp.postRecv(this.#recvs);
+  }
+
+  /** Tells where to send to. */
+  announce(): void {
+    // The sender of the last round was ended late.
+    for (const { wrId } of this.cq.poll(LIST)) this.#qp.postRecv(this.#recvs, 1, Number(wrId));
+    this.#waited = [];
+    console.log(this.#qp.qpNum);
+  }
+
+  /** Notes how long it took from the stamp of a datagram until then, and posts its receive again. */
+  note(slot: number, then: bigint): void {
+    this.#waited.push(Number(then - this.#received.getBigUint64(slot * SLOT + GRH, true)));
+    this.#qp.postRecv(this.#recvs, 1, slot);
+  }
+
+  get received(): number {
+    return this.#waited.length;
+  }
+
+  /** The middle one of all waits. */
+  get middle(): number {
+    return this.#waited.toSorted((a, b) => a - b)[this.#waited.length >> 1]!;
+  }
+}
+
+let server: Server | undefined;
+
+/** Asleep in `completions()` until datagrams come: nanoseconds from the posting of one until it is here. */
+export async function serve(context: Context, { count }: Plan): Promise<number> {
+  server ??= new Server(context);
+  server.announce();
+  for await (const wc of server.cq.completions()) {
+    const then = now();
+    server.note(Number(wc.check().wrId), then);
+    if (server.received === count) break;
+  }
+  return server.middle;
+}
+
+let bare: Server | undefined;
+
+/** Asleep in a nonblocking call of poll(2) and nothing else: until Deno goes on behind it, the least it can take. */
+export async function serveBare(context: Context, { count }: Plan): Promise<number> {
+  bare ??= new Server(context);
+  const { cq } = bare;
+  const channel = cq.channel!;
+  const descriptors = Int32Array.of(channel.fd, POLLIN);
+  const batch = new WorkCompletions(LIST);
+  bare.announce();
+  cq.reqNotify();
+  while (bare.received < count) {
+    await libc().poll(descriptors, 1n, -1);
+    const then = now();
+    await channel.getCqEvent();
+    cq.reqNotify();
+    const polled = cq.pollInto(batch);
+    for (let i = 0; i < polled; i++) bare.note(batch.wrIdLow(i), then);
+  }
+  return bare.middle;
+}

@@ -1,0 +1,76 @@
+/** The programs of perftest, each playing with itself. */
+
+/** A test, by perftest's names: `ib_send_lat`, `ib_write_lat`, `ib_write_bw`. */
+export interface Test {
+  readonly name: "send_lat" | "write_lat" | "write_bw";
+  /** Bytes of a message. */
+  readonly size: number;
+  /** Messages of a round. */
+  readonly count: number;
+  /** Sends that may be in progress. */
+  readonly depth: number;
+  /** One send in so many has a completion. */
+  readonly moderation: number;
+}
+
+/** Messages up to this size are sent inline. */
+export const INLINE = 64;
+const LIMIT_SECONDS = 60;
+const PORT = 18600;
+const MEBIBYTE = 1024 * 1024;
+
+/** perftest compares the processor's counter with the clock when it starts. On a busy machine that may fail. */
+const ATTEMPTS = 5;
+
+/** Nanoseconds of half a round trip, the median, or of one message. */
+export async function runPerftest(test: Test): Promise<number> {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const nanoseconds = await run(test);
+    if (Number.isFinite(nanoseconds)) return nanoseconds;
+  }
+  throw new Error(`Cannot measure: ib_${test.name} cannot find out the speed of its clock`);
+}
+
+async function run(test: Test): Promise<number> {
+  const args = argumentsOf(test);
+  const signal = AbortSignal.timeout(LIMIT_SECONDS * 1000);
+  const command = `ib_${test.name}`;
+  const server = new Deno.Command(command, { args, signal, stdout: "null" }).output();
+  await untilListening();
+  const client = await new Deno.Command(command, { args: [...args, "127.0.0.1"], signal }).output();
+  await server;
+  return parsePerftest(test, new TextDecoder().decode(client.stdout));
+}
+
+function argumentsOf({ name, size, count, depth, moderation }: Test): string[] {
+  const options = { s: size, n: count, x: 0, p: PORT, I: size <= INLINE ? size : 0 };
+  const common = Object.entries(options).map(([option, value]) => `-${option}${value}`);
+  // The library posts by ibv_post_send.
+  const all = [...common, "-F", "--use_old_post_send"];
+  return name === "write_bw" ? [...all, `-t${depth}`, `-Q${moderation}`, "-N"] : all;
+}
+
+/**
+ * What a program says, in nanoseconds. Behind size and count a latency has its minimum, maximum and median, in
+ * microseconds, and a bandwidth has its peak and its average, in MiB/s. It is NaN if the program's clock failed.
+ */
+export function parsePerftest({ name, size, count }: Test, output: string): number {
+  const line = output.split("\n").find((line) => line.trim().startsWith(`${size} `));
+  const values = line?.trim().split(/\s+/).map(Number);
+  if (values === undefined || values[1] !== count) {
+    throw new Error(`Cannot measure: ib_${name} said ${output}`);
+  }
+  return name === "write_bw" ? size / (values[3]! * MEBIBYTE) * 1e9 : values[4]! * 1000;
+}
+
+const LISTENING = new RegExp(`:${PORT.toString(16).toUpperCase()} \\S+ 0A `, "m");
+
+/** A connection to try it by would be the server's only one. */
+async function untilListening(): Promise<void> {
+  for (let i = 0; i < 1000; i++) {
+    const sockets = ["/proc/net/tcp", "/proc/net/tcp6"].map((path) => Deno.readTextFileSync(path));
+    if (LISTENING.test(sockets.join("\n"))) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error("Cannot measure: the server does not listen");
+}

@@ -1,0 +1,142 @@
+# The same work as in ../deno/connection.ts, with pyverbs.
+import json
+import sys
+import time
+
+from pyverbs.addr import AHAttr, GID, GlobalRoute
+from pyverbs.cq import CQ
+from pyverbs.device import Context, get_device_list
+from pyverbs.enums import (IBV_ACCESS_LOCAL_WRITE, IBV_ACCESS_REMOTE_WRITE, IBV_MTU_1024, IBV_QPT_RC, IBV_SEND_INLINE,
+                           IBV_SEND_SIGNALED, IBV_WC_SUCCESS, IBV_WR_RDMA_WRITE, IBV_WR_SEND)
+from pyverbs.mr import MR
+from pyverbs.pd import PD
+from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
+from pyverbs.wr import RecvWR, SGE, SendWR
+
+PORT, TX_DEPTH, RX_DEPTH, BATCH, INLINE, TAIL, HALF = 1, 128, 512, 16, 64, 2, 1 << 20
+
+
+def check(wc):
+    if wc.status != IBV_WC_SUCCESS:
+        raise RuntimeError(f"completion status {wc.status}")
+
+
+class Connection:
+    def __init__(self, context):
+        self.pd = PD(context)
+        self.send_cq = CQ(context, TX_DEPTH)
+        self.recv_cq = CQ(context, RX_DEPTH)
+        access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE
+        self.mr = MR(self.pd, 2 * HALF, access)
+        cap = QPCap(TX_DEPTH, RX_DEPTH, 1, 1, INLINE)
+        init = QPInitAttr(qp_type=IBV_QPT_RC, scq=self.send_cq, rcq=self.recv_cq, cap=cap)
+        self.qp = QP(self.pd, init)
+        attr = QPAttr(port_num=PORT)
+        attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE
+        self.qp.to_init(attr)
+        self.recv = RecvWR(0, num_sge=1, sg=[SGE(self.mr.buf + HALF, HALF, self.mr.lkey)])
+        for _ in range(RX_DEPTH):
+            self.qp.post_recv(self.recv)
+        self.gid = context.query_gid(PORT, 0)
+
+    def address(self):
+        gid = self.gid.gid if isinstance(self.gid, GID) else self.gid
+        return {"qpn": self.qp.qp_num, "gid": gid, "addr": self.mr.buf + HALF, "rkey": self.mr.rkey}
+
+    def connect(self, remote):
+        self.remote = remote
+        route = GlobalRoute(dgid=GID(remote["gid"]), sgid_index=0)
+        route.hop_limit = 64
+        attr = QPAttr(port_num=PORT)
+        attr.dest_qp_num = remote["qpn"]
+        attr.path_mtu = IBV_MTU_1024
+        attr.max_dest_rd_atomic = attr.max_rd_atomic = 16
+        attr.min_rnr_timer, attr.timeout, attr.retry_cnt, attr.rnr_retry = 12, 14, 7, 7
+        attr.ah_attr = AHAttr(port_num=PORT, is_global=1, gr=route)
+        self.qp.to_rts(attr)
+
+    def request(self, opcode, size, flags):
+        if size <= INLINE:
+            flags |= IBV_SEND_INLINE
+        sge = SGE(self.mr.buf, size, self.mr.lkey)
+        wr = SendWR(0, num_sge=1, sg=[sge], opcode=opcode, send_flags=flags)
+        if opcode == IBV_WR_RDMA_WRITE:
+            wr.set_wr_rdma(self.remote["rkey"], self.remote["addr"])
+        return wr
+
+    def wait(self, cq):
+        while True:
+            n, wcs = cq.poll(1)
+            if n == 1:
+                return check(wcs[0])
+
+    def clear(self):
+        self.mr.write(bytes(HALF), HALF, HALF)
+
+    def send_lat(self, client, size, count, _depth, _moderation):
+        wr = self.request(IBV_WR_SEND, size, IBV_SEND_SIGNALED)
+        posted = []
+        received = 0
+        while len(posted) < count or received < count:
+            if received < count and not (client and not posted):
+                self.wait(self.recv_cq)
+                self.qp.post_recv(self.recv)
+                received += 1
+            if len(posted) < count:
+                posted.append(time.perf_counter_ns())
+                self.qp.post_send(wr)
+                self.wait(self.send_cq)
+        return half_round_trip(posted)
+
+    def write_lat(self, client, size, count, _depth, _moderation):
+        wr = self.request(IBV_WR_RDMA_WRITE, size, IBV_SEND_SIGNALED)
+        posted = []
+        received = completed = 0
+        while completed < count or received < count:
+            if received < count and not (client and not posted):
+                received += 1
+                expected = bytes([received & 0xff])
+                while self.mr.read(1, HALF + size - 1) != expected:
+                    pass
+            if len(posted) < count:
+                posted.append(time.perf_counter_ns())
+                self.mr.write(bytes([len(posted) & 0xff]), 1, size - 1)
+                self.qp.post_send(wr)
+            if completed < count:
+                self.wait(self.send_cq)
+                completed += 1
+        return half_round_trip(posted)
+
+    def write_bw(self, client, size, count, depth, moderation):
+        if not client:
+            return 0
+        quiet = self.request(IBV_WR_RDMA_WRITE, size, 0)
+        signaled = self.request(IBV_WR_RDMA_WRITE, size, IBV_SEND_SIGNALED)
+        sent = completed = 0
+        start = time.perf_counter_ns()
+        while completed < count:
+            while sent < count and sent - completed < depth:
+                sent += 1
+                self.qp.post_send(signaled if sent % moderation == 0 or sent == count else quiet)
+            _, wcs = self.send_cq.poll(BATCH)
+            for wc in wcs:
+                check(wc)
+                completed += min(moderation, count - completed)
+        return (time.perf_counter_ns() - start) / count
+
+
+def half_round_trip(posted):
+    samples = sorted(b - a for a, b in zip(posted, posted[1:]))[:-TAIL]
+    return samples[len(samples) // 2] / 2
+
+
+connection = Connection(Context(name=get_device_list()[0].name.decode()))
+print(json.dumps(connection.address()), flush=True)
+connection.connect(json.loads(sys.stdin.readline()))
+print("connected", flush=True)
+for line in sys.stdin:
+    role, name, *numbers = line.split()
+    connection.clear()
+    if role == "server":
+        print("ready", flush=True)
+    print(getattr(connection, name)(role == "client", *map(int, numbers)), flush=True)

@@ -1,0 +1,247 @@
+# The same work as in ../c/contender.c, with pyverbs: requests are chained, and a call posts the whole chain.
+import re
+import sys
+import time
+
+from pyverbs.addr import AH, AHAttr, GlobalRoute
+from pyverbs.cq import CQ, CompChannel
+from pyverbs.device import Context, get_device_list
+from pyverbs.enums import IBV_ACCESS_LOCAL_WRITE, IBV_QPT_UD, IBV_SEND_SIGNALED, IBV_WC_RECV, IBV_WC_SUCCESS, IBV_WR_SEND
+from pyverbs.mr import MR
+from pyverbs.pd import PD
+from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
+from pyverbs.wr import RecvWR, SGE, SendWR
+
+PORT, QKEY, LIST, GRH, SIZE, SLOT, DEPTH, MANY = 1, 0x11111111, 32, 40, 64, 4136, 64, 1000
+
+context = Context(name=get_device_list()[0].name.decode())
+pd = PD(context)
+lost = 0
+
+
+def create_qp(cq):
+    cap = QPCap(max_send_wr=2 * LIST, max_recv_wr=2 * LIST, max_send_sge=1, max_recv_sge=1)
+    attr = QPAttr(port_num=PORT)
+    attr.qkey = QKEY
+    return QP(pd, QPInitAttr(qp_type=IBV_QPT_UD, scq=cq, rcq=cq, cap=cap), attr)
+
+
+def create_ah():
+    route = GlobalRoute(dgid=context.query_gid(PORT, 0), sgid_index=0)
+    route.hop_limit = 64
+    return AH(pd, attr=AHAttr(port_num=PORT, is_global=1, gr=route))
+
+
+def chained(requests):
+    for request, following in zip(requests, requests[1:]):
+        request.next_wr = following
+    return requests[0]
+
+
+def check(wc):
+    if wc.status != IBV_WC_SUCCESS:
+        raise RuntimeError(f"completion status {wc.status}")
+
+
+class Loop:
+    """Datagrams that a queue pair sends to itself, in lists."""
+
+    def __init__(self, size, length):
+        self.length = length
+        self.posted = 0
+        self.mr = MR(pd, 2 * LIST * SLOT, IBV_ACCESS_LOCAL_WRITE)
+        self.cq = CQ(context, 2 * LIST)
+        self.qp = create_qp(self.cq)
+        self.ah = create_ah()
+        self.sends = [self.send(i, size) for i in range(length)]
+        self.all_sends = chained(self.sends)
+        self.recvs = [self.recv(i) for i in range(length)]
+        self.all_recvs = chained(self.recvs)
+
+    def send(self, slot, size):
+        sge = SGE(self.mr.buf + slot * SLOT, size, self.mr.lkey)
+        wr = SendWR(slot, num_sge=1, sg=[sge], opcode=IBV_WR_SEND, send_flags=IBV_SEND_SIGNALED)
+        wr.set_wr_ud(self.ah, self.qp.qp_num, QKEY)
+        return wr
+
+    def recv(self, slot):
+        sge = SGE(self.mr.buf + (LIST + slot) * SLOT, SLOT, self.mr.lkey)
+        return RecvWR(LIST + slot, num_sge=1, sg=[sge])
+
+    def exchange(self):
+        global lost
+        # After a loss some receives are posted still.
+        self.qp.post_recv(self.recvs[self.posted] if self.posted < self.length else self.all_recvs)
+        self.posted = self.length
+        self.qp.post_send(self.all_sends)
+        polled, since = 0, None
+        while polled < 2 * self.length:
+            n, wcs = self.cq.poll(2 * LIST)
+            for wc in wcs:
+                check(wc)
+                if wc.opcode == IBV_WC_RECV:
+                    self.posted -= 1
+            polled += n
+            if n == 0:
+                since = since or time.perf_counter()
+                if time.perf_counter() - since > 0.1:
+                    lost += 2 * self.length - polled
+                    return
+
+
+loops = {}
+
+
+def loop(size, length):
+    if (size, length) not in loops:
+        loops[size, length] = Loop(size, length)
+    return loops[size, length]
+
+
+def messages(count, length, size):
+    l = loop(size, length)
+    for _ in range(count // length):
+        l.exchange()
+
+
+def single(count):
+    l = loop(SIZE, 1)
+    taken = []
+    last = time.perf_counter_ns()
+    for _ in range(count):
+        l.exchange()
+        now = time.perf_counter_ns()
+        taken.append(now - last)
+        last = now
+    taken.sort()
+    return f"{taken[count // 2]} p99={taken[count * 99 // 100]} p99.9={taken[count * 999 // 1000]}"
+
+
+def maker(kind):
+    if kind == "ah":
+        return create_ah
+    if kind == "cq":
+        return lambda: CQ(context, DEPTH)
+    if kind == "qp":
+        cq = CQ(context, 2 * DEPTH)
+        cap = QPCap(max_send_wr=DEPTH, max_recv_wr=DEPTH, max_send_sge=1, max_recv_sge=1)
+        return lambda: QP(pd, QPInitAttr(qp_type=IBV_QPT_UD, scq=cq, rcq=cq, cap=cap))
+    size = {"4k": 4 << 10, "1m": 1 << 20, "16m": 16 << 20, "256m": 256 << 20}[kind[3:]]
+    source = memory(size)
+    return lambda: MR(pd, size, IBV_ACCESS_LOCAL_WRITE, address=source)
+
+
+held = []
+
+
+def memory(size):
+    """Memory to register, with pages that the kernel has found already."""
+    if not held:
+        held.append(MR(pd, 256 << 20, IBV_ACCESS_LOCAL_WRITE))
+    for page in range(0, size, 4096):
+        held[0].write(b"\1", 1, page)
+    return held[0].buf
+
+
+makers = {}
+
+
+def maker_of(kind):
+    if kind not in makers:
+        makers[kind] = maker(kind)
+    return makers[kind]
+
+
+def make_and_end(count, kind):
+    make = maker_of(kind)
+    for _ in range(count):
+        make().close()
+
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+
+def resident_of_one(kind):
+    make = maker_of(kind)
+    for made in [make() for _ in range(MANY)]:
+        made.close()
+    before = resident()
+    objects = [make() for _ in range(MANY)]
+    after = resident()
+    for made in objects:
+        made.close()
+    return (after - before) / MANY
+
+
+server = None
+
+
+class Server:
+    """Sleeps until datagrams come."""
+
+    def __init__(self):
+        self.channel = CompChannel(context)
+        self.cq = CQ(context, 2 * LIST, None, self.channel)
+        self.qp = create_qp(self.cq)
+        self.mr = MR(pd, LIST * SLOT, IBV_ACCESS_LOCAL_WRITE)
+        self.recvs = [RecvWR(i, num_sge=1, sg=[SGE(self.mr.buf + i * SLOT, SLOT, self.mr.lkey)]) for i in range(LIST)]
+        for wr in self.recvs:
+            self.qp.post_recv(wr)
+
+    def serve(self, count):
+        for wc in self.cq.poll(LIST)[1]:  # the sender of the last round was ended late
+            self.qp.post_recv(self.recvs[wc.wr_id])
+        self.cq.req_notify()
+        print(self.qp.qp_num, flush=True)
+        waited = []
+        while len(waited) < count:
+            self.channel.get_cq_event(self.cq)
+            self.cq.ack_events(1)
+            self.cq.req_notify()
+            while True:
+                n, wcs = self.cq.poll(1)
+                if n == 0:
+                    break
+                check(wcs[0])
+                stamp = self.mr.read(8, wcs[0].wr_id * SLOT + GRH)
+                waited.append(time.clock_gettime_ns(time.CLOCK_MONOTONIC) - int.from_bytes(stamp, "little"))
+                self.qp.post_recv(self.recvs[wcs[0].wr_id])
+        return sorted(waited)[len(waited) // 2]
+
+
+def timed(work, count, parts):
+    taken = []
+    for _ in range(parts):
+        start = time.perf_counter_ns()
+        work(count)
+        taken.append((time.perf_counter_ns() - start) / count)
+    return sorted(taken)[len(taken) // 2]
+
+
+def run(name, count, parts):
+    global server
+    if name == "ud_single":
+        return single(count)
+    if name == "serve":
+        server = server or Server()
+        return server.serve(count)
+    if name == "ud_round":
+        return timed(lambda count: messages(count, 1, SIZE), count, parts)
+    if name == "ud_list":
+        return timed(lambda count: messages(count, LIST, SIZE), -(-count // LIST) * LIST, parts)
+    what, kind = re.fullmatch("(make|resident|size)_(.+)", name).groups()
+    if what == "resident":
+        return resident_of_one(kind)
+    if what == "size":
+        return timed(lambda count: messages(count, LIST, int(kind)), -(-count // LIST) * LIST, parts)
+    maker_of(kind)
+    return timed(lambda count: make_and_end(count, kind), count, parts)
+
+
+for line in sys.stdin:
+    name, count, parts = line.split()
+    lost = 0
+    outcome = run(name, int(count), int(parts))
+    print(f"{outcome} lost={lost}", flush=True)
