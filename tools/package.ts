@@ -1,5 +1,5 @@
 /**
- * Builds the package as it is published: the project's sources, and beside them a bundle of each exported module.
+ * Builds the package as it is published: the project's sources, and beside them bundles of the library.
  *
  * @module
  */
@@ -14,8 +14,8 @@ const HELP = `Builds the package as it is published, and checks that it could be
 
   deno task package [--help] [FOLDER]
 
-FOLDER is emptied first; it is out/package if it is left out. The package has the sources and a bundle of each
-exported module. A program imports the bundle, which takes Deno a third of the time. Types, documentation and the
+FOLDER is emptied first; it is out/package if it is left out. The package has the sources, and bundles of the modules
+of the library. A program imports the bundle, which takes Deno a third of the time. Types, documentation and the
 places in stack traces are those of the sources. "deno publish" in FOLDER publishes the package.
 `;
 

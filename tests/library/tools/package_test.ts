@@ -75,7 +75,7 @@ Deno.test("publishPackage() can publish what buildPackage() builds", async () =>
 });
 
 Deno.test("nameClasses() keeps the length of the text", () => {
-  const text = "var Gid2 = class _Gid extends Base { static of() { return new _Gid(); } }; _Gidx";
-  const named = "var Gid2 = class Gid  extends Base { static of() { return new Gid (); } }; _Gidx";
+  const text = "var Gid2=class _Gid extends Base{static of(){return new _Gid()}};_Gidx";
+  const named = "var Gid2=class Gid  extends Base{static of(){return new Gid ()}};_Gidx";
   assertEquals(nameClasses(text), named);
 });
