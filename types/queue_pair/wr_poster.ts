@@ -13,19 +13,18 @@ import { failure } from "../core/errors.ts";
 import { assertOpen } from "../core/resource.ts";
 import type { RequestBuffer } from "../work/request_buffer.ts";
 import { bufferOf } from "../work/request_list.ts";
-import { WORD, WORDS } from "../work/send_layout.ts";
-import {
-  ahOf,
-  noteBinds,
-  noteSome,
-  prepareSends,
-  SendRequests,
-  windowOf,
-} from "../work/send_requests.ts";
-import { SendFlags, WrOpcode } from "../work/work_request.ts";
+import * as layout from "../work/send_layout.ts";
+import type { SendRequests } from "../work/send_requests.ts";
+import * as sends from "../work/send_requests.ts";
+import * as requests from "../work/work_request.ts";
 import { hintPostSend } from "./hints.ts";
 import { QpType } from "./qp_enums.ts";
 import { type QueuePair, senderOf } from "./queue_pair.ts";
+
+// Constants of the module, which V8 folds: see send_requests.ts.
+const { WORD, WORDS } = layout;
+const { ahOf, noteBinds, noteSome, prepareSends, SendRequests: Requests, windowOf } = sends;
+const { SendFlags, WrOpcode } = requests;
 
 /** A part of the copied bytes. */
 export interface Part {
@@ -118,7 +117,7 @@ export class WrPoster {
     this.#type = qp.type;
     this.#native = new Uint32Array(nativeView(handle, (WR_FLAGS + 1) * 4).buffer);
     const { maxSendWr, maxSendSge } = qp.cap;
-    this.list = new SendRequests({
+    this.list = new Requests({
       capacity: Math.max(1, maxSendWr),
       maxSge: Math.max(1, maxSendSge),
     });
