@@ -36,11 +36,6 @@ Deno.test("mod.ts runs few modules when it is imported, and none that only gives
   assert(modules.size <= MOST_MODULES, `it runs ${modules.size} modules`);
 });
 
-Deno.test("mod.ts needs no permission when it is imported", async () => {
-  const script = `import * as library from MOD; console.log(Object.keys(library).length > 100);`;
-  assertEquals(await outputOf(script, { permissions: [] }), "true");
-});
-
 Deno.test("mod.ts opens no library, file or resource when it is imported", async () => {
   const script = `
     const libraries = () => Deno.readTextFileSync("/proc/self/maps").split("\\n")

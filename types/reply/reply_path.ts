@@ -36,8 +36,8 @@ const PORT_EVENTS: ReadonlySet<EventType> = new Set([
   EventType.CLIENT_REREGISTER,
 ]);
 
-/** Stands for a batch before there is one. */
-const NO_BATCH = new WorkCompletions(1);
+/** Stands for a batch before there is one. It is not a real one: that would need `--allow-ffi` to import this file. */
+const NO_BATCH: WorkCompletions = Object.create(WorkCompletions.prototype);
 
 /** Attributes of a {@linkcode ReplyPath}. */
 export interface ReplyPathInit {
