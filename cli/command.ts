@@ -5,6 +5,7 @@
  */
 
 import { parseArgs } from "@std/cli/parse-args";
+import { escapeControls } from "./escape.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** A command ends with a message on standard error and a status. */
@@ -167,6 +168,34 @@ export function command<O extends Options>(init: CommandInit<O>): Command {
   };
 }
 
+/** Makes a command of commands: the first argument chooses one. */
+export function commandGroup(
+  name: string,
+  summary: string,
+  members: Readonly<Record<string, Command>>,
+): Command {
+  const names = Object.keys(members);
+  const width = Math.max(...names.map((name) => name.length));
+  return {
+    name,
+    summary,
+    run: async ([first, ...rest], terminal) => {
+      if (first === "--help" || first === "-h") {
+        const rows = Object.entries(members).map(([name, { summary }]) =>
+          `  ${name.padEnd(width)}  ${summary}`
+        );
+        const usage = `  ${name} ${names.join("|")} [OPTIONS]`;
+        terminal.print([summary, "", usage, "", ...rows]);
+        return 0;
+      }
+      if (first === undefined) throw new UsageError(`it takes one of ${names.join(", ")}`);
+      if (Object.hasOwn(members, first)) return await members[first]!.run(rest, terminal);
+      const what = first.startsWith("-") ? "an option" : `one of ${names.join(", ")}`;
+      throw new UsageError(`${quote(first)} is not ${what}`);
+    },
+  };
+}
+
 interface CommandLine {
   /** The options that are given, with their values; a flag has the empty text. */
   readonly given: ReadonlyMap<string, string>;
@@ -227,7 +256,12 @@ function helpOf<O extends Options>(init: CommandInit<O>, options: Options): stri
   ];
 }
 
-/** A text of the user in a message. */
+/** A text of the user or of a peer in a message. */
 export function quote(text: string): string {
-  return JSON.stringify(text);
+  return escapeControls(JSON.stringify(text));
+}
+
+/** The message of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -4,15 +4,19 @@
  * @module
  */
 
-import { type Command, CommandError, quote, UsageError } from "./command.ts";
+import { type Command, CommandError, messageOf, quote, UsageError } from "./command.ts";
 import { devices } from "./devices.ts";
 import { devinfo } from "./devinfo.ts";
 import { explain } from "./explain.ts";
 import { gids } from "./gids.ts";
+import { perf } from "./perf.ts";
+import { pingpong } from "./pingpong.ts";
 import type { Terminal } from "./terminal.ts";
 import { watch } from "./watch.ts";
 
-const COMMANDS: readonly Command[] = [devices, devinfo, gids, explain, watch];
+const COMMANDS: readonly Command[] = [
+  ...[devices, devinfo, gids, explain, watch, pingpong, perf],
+];
 
 /** What a shell reports for a program that a closed pipe has ended: 128 and the number of SIGPIPE. */
 const BROKEN_PIPE = 141;
@@ -46,11 +50,6 @@ async function runCommand(
     terminal.printError(`${name}: ${messageOf(error)}${help}`);
     return error instanceof CommandError ? error.status : 1;
   }
-}
-
-/** The message of anything that was thrown. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function printOverview(terminal: Terminal): number {

@@ -5,15 +5,6 @@
  * @module
  */
 
-import { QpType } from "@rdma/ibverbs";
-import { ConnectedEndpoint } from "./pingpong/connected_endpoint.ts";
-import { runTool } from "./pingpong/run.ts";
-import { TOOLS } from "./pingpong/tools.ts";
-import { run } from "./support/command_line.ts";
+import { runCli } from "@rdma/ibverbs/cli";
 
-await run("rc_pingpong", () =>
-  runTool(
-    TOOLS.rc_pingpong,
-    Deno.args,
-    (context, options) => new ConnectedEndpoint(context, options, QpType.RC),
-  ));
+Deno.exitCode = await runCli(["pingpong", "rc", ...Deno.args]);

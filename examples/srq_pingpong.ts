@@ -6,17 +6,6 @@
  * @module
  */
 
-import { runTool } from "./pingpong/run.ts";
-import { SrqEndpoint } from "./pingpong/srq_endpoint.ts";
-import { TOOLS } from "./pingpong/tools.ts";
-import { run } from "./support/command_line.ts";
+import { runCli } from "@rdma/ibverbs/cli";
 
-await run(
-  "srq_pingpong",
-  () =>
-    runTool(
-      TOOLS.srq_pingpong,
-      Deno.args,
-      (context, options) => new SrqEndpoint(context, options),
-    ),
-);
+Deno.exitCode = await runCli(["pingpong", "srq", ...Deno.args]);

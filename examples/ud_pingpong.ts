@@ -5,13 +5,6 @@
  * @module
  */
 
-import { runTool } from "./pingpong/run.ts";
-import { TOOLS } from "./pingpong/tools.ts";
-import { UdEndpoint } from "./pingpong/ud_endpoint.ts";
-import { run } from "./support/command_line.ts";
+import { runCli } from "@rdma/ibverbs/cli";
 
-await run(
-  "ud_pingpong",
-  () =>
-    runTool(TOOLS.ud_pingpong, Deno.args, (context, options) => new UdEndpoint(context, options)),
-);
+Deno.exitCode = await runCli(["pingpong", "ud", ...Deno.args]);

@@ -28,10 +28,9 @@ import {
 } from "@rdma/ibverbs";
 import { parseArgs } from "@std/cli/parse-args";
 import { MAX_SECONDS, run, UsageError, wholeNumber } from "./support/command_line.ts";
-import { Deadline } from "./support/deadline.ts";
 import { describeAhAttr, describeGrh, describeWc, hex } from "./support/describe.ts";
 import { printable } from "./support/printable.ts";
-import { acceptOne, connectTo, readBytes, writeBytes } from "./support/tcp.ts";
+import { getText, giveText, within } from "./support/rendezvous.ts";
 
 const HELP = `Answers a datagram by the address that arrived with it.
 
@@ -175,7 +174,7 @@ async function completionOf(
 ): Promise<WorkCompletion> {
   // Lost datagrams are not sent again, so the wait needs an end.
   const late = opcode === WcOpcode.RECV ? "No datagram arrived" : "No send completed";
-  using deadline = new Deadline(timeout, late);
+  using deadline = within(timeout, late);
   const { signal } = deadline;
   for await (const wc of cq.completions({ signal })) {
     if (wc.check().opcode === opcode) return wc;
@@ -195,26 +194,18 @@ async function both(context: Context, gid: GidEntry, options: Options): Promise<
   ]);
 }
 
-// Longer than any address.
-const MAX_BYTES = 256;
-
 /** Sends the listener's address to the first caller. */
 async function publishByTcp({ gid, lid, qpn }: Destination, options: Options): Promise<void> {
   const { tcpPort, timeout } = options;
   console.log(`listener: queue pair ${hex(qpn, 6)}, waiting for a caller on TCP port ${tcpPort}`);
-  using deadline = new Deadline(timeout, "Nobody connected");
-  const { signal } = deadline;
-  using connection = await acceptOne(tcpPort, signal);
-  const text = JSON.stringify({ gid, lid, qpn });
-  await writeBytes(connection, new TextEncoder().encode(text), signal);
+  using deadline = within(timeout, "Nobody connected");
+  await giveText(JSON.stringify({ gid, lid, qpn }), tcpPort, deadline.signal);
 }
 
 /** Gets the listener's address. */
 async function askByTcp(hostname: string, { tcpPort, timeout }: Options): Promise<Destination> {
-  using deadline = new Deadline(timeout, `${hostname} did not send its address`);
-  const { signal } = deadline;
-  using connection = await connectTo(hostname, tcpPort, signal);
-  const text = new TextDecoder().decode(await readBytes(connection, MAX_BYTES, signal));
+  using deadline = within(timeout, `${hostname} did not send its address`);
+  const text = await getText(hostname, tcpPort, deadline.signal);
   try {
     const { gid, lid, qpn } = JSON.parse(text);
     return { gid: Gid.parse(gid), lid, qpn };

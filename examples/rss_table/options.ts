@@ -42,7 +42,7 @@ export function parseOptions(args: string[]): Options {
     default: { queues: "4", fields: "ipv4,ipv6,tcp,udp" },
     unknown: (argument) => {
       if (!argument.startsWith("-")) return true;
-      throw new UsageError(`unknown option ${argument}`);
+      throw new UsageError(`"${argument}" is not an option`);
     },
   });
   const queues = wholeNumber("--queues", flags.queues, 1, MAX_ENTRIES);

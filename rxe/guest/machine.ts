@@ -7,12 +7,15 @@ import { Copy, lines, type Sink, Tail } from "./streams.ts";
 
 /** The machine ended by itself or took too long. */
 export class GuestError extends SetupError {
+  /** The error's name. */
   override name = "GuestError";
 }
 
 /** Where the output of the guest's command goes. */
 export interface Output {
+  /** Takes the command's standard output. */
   stdout: Sink;
+  /** Takes the command's standard error. */
   stderr: Sink;
 }
 

@@ -2,6 +2,7 @@
 
 /** Anything that takes bytes, such as Deno.stdout. */
 export interface Sink {
+  /** Takes bytes, some of them or all. The result is their number. */
   write(bytes: Uint8Array): Promise<number>;
 }
 

@@ -4,6 +4,7 @@ const encoder = new TextEncoder();
 
 /** An expected failure: shown as its message alone, without a stack. */
 export class SetupError extends Error {
+  /** The error's name. */
   override name = "SetupError";
 }
 

@@ -4,7 +4,7 @@ import { run } from "../../../cli/run.ts";
 import { recorder } from "../../pure/cli/terminal.ts";
 import { type Ending, type Program, start } from "../programs.ts";
 
-const MAIN = new URL("../../../cli/main.ts", import.meta.url).pathname;
+const MAIN = new URL("../../../cli/mod.ts", import.meta.url).pathname;
 
 /** Starts the tool with arguments. */
 export function startCli(

@@ -1,4 +1,4 @@
-import type { Context, WorkCompletion } from "@rdma/ibverbs";
+import type { Context, WorkCompletion } from "../../mod.ts";
 import type { Address } from "./address.ts";
 import type { Options } from "./options.ts";
 import type { Side } from "./ping_pong.ts";
@@ -11,8 +11,8 @@ export interface Endpoint extends Disposable, Side {
   readonly message: Uint8Array;
   /** Connects the queue pairs to those of the peer. After it they can send. */
   connect(there: readonly Address[]): void;
-  /** What to do with the completion of the first receive, before the answer is sent. */
-  readonly onFirst?: (wc: WorkCompletion) => void;
+  /** Sees the completion of the first receive before the answer is sent. The result is a line to print. */
+  readonly onFirst?: (wc: WorkCompletion) => string | undefined;
 }
 
 /** Makes the verbs objects of one side. */

@@ -1,4 +1,8 @@
-/** The verbs objects of one side of srq_pingpong. */
+/**
+ * The verbs objects of one side of srq_pingpong.
+ *
+ * @module
+ */
 
 import {
   AccessFlags,
@@ -12,7 +16,7 @@ import {
   RecvRequests,
   SendRequests,
   SharedReceiveQueue,
-} from "@rdma/ibverbs";
+} from "../../mod.ts";
 import type { Address } from "./address.ts";
 import { connectQp } from "./connected_endpoint.ts";
 import type { Endpoint } from "./endpoint.ts";

@@ -1,4 +1,8 @@
-/** The verbs objects of one side of rc_pingpong and uc_pingpong. */
+/**
+ * The verbs objects of one side of rc_pingpong and uc_pingpong.
+ *
+ * @module
+ */
 
 import {
   AccessFlags,
@@ -12,7 +16,7 @@ import {
   QueuePair,
   RecvRequests,
   SendRequests,
-} from "@rdma/ibverbs";
+} from "../../mod.ts";
 import type { Address } from "./address.ts";
 import type { Options } from "./options.ts";
 import { RECV, SEND } from "./ping_pong.ts";
@@ -42,13 +46,13 @@ export class ConnectedEndpoint implements Endpoint {
 
   /** Makes the objects and posts receives. */
   constructor(context: Context, options: Options, type: typeof QpType.RC | typeof QpType.UC) {
-    const { events, ibPort, size, rxDepth } = options;
+    const { events, ibPort, size, rxDepth, txDepth = 1 } = options;
     using stack = new DisposableStack();
     const pd = stack.use(new ProtectionDomain(context));
     const cq = stack.use(
-      new CompletionQueue(context, { cqe: rxDepth + 1, ...!events && { channel: null } }),
+      new CompletionQueue(context, { cqe: rxDepth + txDepth, ...!events && { channel: null } }),
     );
-    const cap = { maxSendWr: 1, maxRecvWr: rxDepth };
+    const cap = { maxSendWr: txDepth, maxRecvWr: rxDepth };
     const qp = stack.use(new QueuePair(pd, { type, sendCq: cq, recvCq: cq, cap }));
     qp.modify({ qpState: QpState.INIT, pkeyIndex: 0, portNum: ibPort, qpAccessFlags: 0 });
     const mr = stack.use(new MemoryRegion(pd, size, AccessFlags.LOCAL_WRITE));

@@ -1,7 +1,11 @@
-/** What the ping-pong examples ask of the device's port. */
+/**
+ * What the ping-pong examples ask of the device's port.
+ *
+ * @module
+ */
 
-import { type AhAttrInit, Gid, LinkLayer, Mtu, mtuBytes, type QueuePair } from "@rdma/ibverbs";
-import { UsageError } from "../support/command_line.ts";
+import { type AhAttrInit, Gid, LinkLayer, Mtu, mtuBytes, type QueuePair } from "../../mod.ts";
+import { UsageError } from "../command.ts";
 import type { Address } from "./address.ts";
 import type { Options } from "./options.ts";
 

@@ -1,7 +1,7 @@
 // The exchange of messages, between two sides without a device.
 import { assert, assertEquals } from "@std/assert";
 import { type CompletionQueue, WcStatus, type WorkCompletions } from "../../../mod.ts";
-import { PingPong, RECV, SEND, type Side } from "../../../examples/pingpong/ping_pong.ts";
+import { PingPong, RECV, SEND, type Side } from "../../../cli/pingpong/ping_pong.ts";
 import { structs } from "../../../ffi/layout.ts";
 import { writeField } from "../../../ffi/struct.ts";
 import { setLength, viewOf } from "../../../types/completion/work_completions.ts";

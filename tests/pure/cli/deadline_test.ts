@@ -1,7 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { stub } from "@std/testing/mock";
-import { Deadline } from "../../../examples/support/deadline.ts";
-import { printable } from "../../../examples/support/printable.ts";
+import { Deadline } from "../../../cli/pingpong/deadline.ts";
 
 /** A clock that stands still unless it is told to run to the next timer. */
 function fakeClock(): Disposable & { now: number; toNextTimer(): void } {
@@ -52,14 +51,4 @@ Deno.test("Deadline.extend() gives exactly the whole time again", () => {
   clock.toNextTimer();
   assertEquals([clock.now, deadline.signal.aborted], [19_000, true]);
   assertStringIncludes(deadline.signal.reason.message, "After 2 messages");
-});
-
-Deno.test("printable() escapes every character that controls a terminal", () => {
-  for (let code = 0; code < 0x20; code++) {
-    assertEquals(/\p{Cc}/u.test(printable(String.fromCharCode(code))), false);
-  }
-  for (let code = 0x7f; code < 0xa0; code++) {
-    assertEquals(printable(String.fromCharCode(code)), `"\\u{${code.toString(16)}}"`);
-  }
-  assertEquals(printable('Grüße "世界" 🎉'), String.raw`"Grüße \"世界\" 🎉"`);
 });

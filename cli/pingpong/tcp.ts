@@ -1,4 +1,8 @@
-/** Short exchanges by TCP, in which peers learn what they need before the first RDMA message. */
+/**
+ * Short exchanges by TCP, in which peers learn what they need before the first RDMA message.
+ *
+ * @module
+ */
 
 /** Waits for one connection, then stops listening. */
 export async function acceptOne(port: number, signal: AbortSignal): Promise<Deno.TcpConn> {

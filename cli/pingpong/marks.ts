@@ -1,6 +1,8 @@
 /**
  * The marks that `--chk` looks for. The C tools write the number of each page modulo sizeof(char) into the first byte of
  * the page, which is always 0.
+ *
+ * @module
  */
 
 const MARK = 0;
@@ -11,13 +13,8 @@ export function mark(message: Uint8Array): void {
   for (let i = 0; i < message.length; i += PAGE) message[i] = MARK;
 }
 
-/** Whether all marks are there. Prints the pages without one, as the C tools do. */
-export function isMarked(message: Uint8Array): boolean {
-  let all = true;
-  for (let i = 0; i < message.length; i += PAGE) {
-    if (message[i] === MARK) continue;
-    console.log(`invalid data in page ${i / PAGE}`);
-    all = false;
-  }
-  return all;
+/** The numbers of the pages without a mark. */
+export function unmarkedPages(message: Uint8Array): number[] {
+  const pages = Array.from({ length: Math.ceil(message.length / PAGE) }, (_, page) => page);
+  return pages.filter((page) => message[page * PAGE] !== MARK);
 }

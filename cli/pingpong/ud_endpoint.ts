@@ -1,4 +1,8 @@
-/** The verbs objects of one side of ud_pingpong. */
+/**
+ * The verbs objects of one side of ud_pingpong.
+ *
+ * @module
+ */
 
 import {
   AccessFlags,
@@ -16,8 +20,8 @@ import {
   RecvRequests,
   SendRequests,
   type WorkCompletion,
-} from "@rdma/ibverbs";
-import { UsageError } from "../support/command_line.ts";
+} from "../../mod.ts";
+import { UsageError } from "../command.ts";
 import type { Address } from "./address.ts";
 import type { Options } from "./options.ts";
 import { RECV, SEND } from "./ping_pong.ts";
@@ -44,15 +48,15 @@ export class UdEndpoint implements Endpoint {
 
   /** Makes the objects and posts receives. */
   constructor(context: Context, options: Options) {
-    const { events, ibPort, size, rxDepth } = options;
+    const { events, ibPort, size, rxDepth, txDepth = 1 } = options;
     const mtu = mtuBytes(context.queryPort(ibPort).activeMtu);
     if (size > mtu) throw new UsageError(`Cannot send ${size} bytes: the port's MTU is ${mtu}`);
     using stack = new DisposableStack();
     const pd = stack.use(new ProtectionDomain(context));
     const cq = stack.use(
-      new CompletionQueue(context, { cqe: rxDepth + 1, ...!events && { channel: null } }),
+      new CompletionQueue(context, { cqe: rxDepth + txDepth, ...!events && { channel: null } }),
     );
-    const cap = { maxSendWr: 1, maxRecvWr: rxDepth };
+    const cap = { maxSendWr: txDepth, maxRecvWr: rxDepth };
     const qp = stack.use(new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap }));
     qp.modify({ qpState: QpState.INIT, pkeyIndex: 0, portNum: ibPort, qkey: QKEY });
     const mr = stack.use(new MemoryRegion(pd, Grh.SIZE + size, AccessFlags.LOCAL_WRITE));
@@ -88,16 +92,15 @@ export class UdEndpoint implements Endpoint {
   }
 
   /** With `--reply-from-wc`: makes sends go to the sender of the datagram in the buffer. */
-  readonly onFirst = (wc: WorkCompletion): void => {
-    if (!this.#options.replyFromWc) return;
+  readonly onFirst = (wc: WorkCompletion): string | undefined => {
+    if (!this.#options.replyFromWc) return undefined;
     const attr = initAhFromWc(this.#pd.context, this.#options.ibPort, wc, new Grh(this.#buffer));
     this.#sendTo(new AddressHandle(this.#pd, attr), wc.srcQp);
     const { dlid, grh, sl } = attr;
     const lid = dlid.toString(16).padStart(4, "0");
     const qpn = wc.srcQp.toString(16).padStart(6, "0");
-    console.log(
-      `  reply address:  LID 0x${lid}, QPN 0x${qpn}, SL ${sl}, GID ${grh.dgid} to GID index ${grh.sgidIndex}`,
-    );
+    const to = `GID ${grh.dgid} to GID index ${grh.sgidIndex}`;
+    return `  reply address:  LID 0x${lid}, QPN 0x${qpn}, SL ${sl}, ${to}`;
   };
 
   #sendTo(ah: AddressHandle, qpn: number): void {

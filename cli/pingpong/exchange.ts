@@ -1,9 +1,13 @@
-/** The exchange of addresses by TCP, before the first message, in both roles. Each frame has the address of a queue pair. */
+/**
+ * The exchange of addresses by TCP, before the first message, in both roles. Each frame has the address of a queue pair.
+ *
+ * @module
+ */
 
-import { Gid } from "@rdma/ibverbs";
-import { Deadline } from "../support/deadline.ts";
-import { printable } from "../support/printable.ts";
-import { acceptOne, connectTo, readBytes, writeBytes } from "../support/tcp.ts";
+import { Gid } from "../../mod.ts";
+import { Deadline } from "./deadline.ts";
+import { quote } from "../command.ts";
+import { acceptOne, connectTo, readBytes, writeBytes } from "./tcp.ts";
 import { type Address, ADDRESS_SIZE, decodeAddress, encodeAddress } from "./address.ts";
 
 const DONE = "done\0";
@@ -60,7 +64,7 @@ export async function exchangeAsServer(
   const answer = new TextDecoder().decode(await readBytes(connection, DONE.length, signal));
   if (answer === DONE) return there;
   throw new SyntaxError(
-    `Cannot use client: it sent ${printable(answer)} instead of ${printable(DONE)}`,
+    `Cannot use client: it sent ${quote(answer)} instead of ${quote(DONE)}`,
   );
 }
 

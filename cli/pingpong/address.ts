@@ -1,7 +1,11 @@
-/** The addresses that the ibv_*_pingpong tools send each other: 52 bytes of text each, with a final NUL. */
+/**
+ * The addresses that the ibv_*_pingpong tools send each other: 52 bytes of text each, with a final NUL.
+ *
+ * @module
+ */
 
-import { Gid } from "@rdma/ibverbs";
-import { printable } from "../support/printable.ts";
+import { Gid } from "../../mod.ts";
+import { quote } from "../command.ts";
 
 /** The address of a queue pair. */
 export interface Address {
@@ -36,7 +40,7 @@ export function decodeAddress(bytes: Uint8Array): Address {
   const match = PATTERN.exec(text);
   if (bytes.length !== ADDRESS_SIZE || match === null) {
     throw new SyntaxError(
-      `Cannot read address: ${printable(text)} is not LID:QPN:PSN:GID in ${ADDRESS_SIZE} bytes`,
+      `Cannot read address: ${quote(text)} is not LID:QPN:PSN:GID in ${ADDRESS_SIZE} bytes`,
     );
   }
   const [lid, qpn, psn] = match.slice(1, 4).map((digits) => parseInt(digits, 16));

@@ -1,8 +1,8 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { Gid } from "../../../mod.ts";
-import { type Address, encodeAddress } from "../../../examples/pingpong/address.ts";
-import { exchangeAsClient, exchangeAsServer } from "../../../examples/pingpong/exchange.ts";
-import { readBytes, writeBytes } from "../../../examples/support/tcp.ts";
+import { type Address, encodeAddress } from "../../../cli/pingpong/address.ts";
+import { exchangeAsClient, exchangeAsServer } from "../../../cli/pingpong/exchange.ts";
+import { readBytes, writeBytes } from "../../../cli/pingpong/tcp.ts";
 
 const server: Address = { lid: 1, qpn: 2, psn: 3, gid: Gid.parse("10.0.0.1") };
 const client: Address = { lid: 4, qpn: 5, psn: 6, gid: Gid.parse("fd00::2") };

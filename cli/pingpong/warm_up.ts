@@ -1,4 +1,4 @@
-import type { Context } from "@rdma/ibverbs";
+import type { Context } from "../../mod.ts";
 import type { Options } from "./options.ts";
 import { PingPong } from "./ping_pong.ts";
 import type { MakeEndpoint } from "./endpoint.ts";

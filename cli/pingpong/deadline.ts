@@ -1,4 +1,8 @@
-/** Signals that abort when something takes too long. */
+/**
+ * Signals that abort when something takes too long.
+ *
+ * @module
+ */
 
 /**
  * Aborts its signal when nothing happens for a number of seconds: from the beginning, or from the last

@@ -1,12 +1,11 @@
-/** The exchange of messages. */
+/**
+ * The exchange of messages.
+ *
+ * @module
+ */
 
-import {
-  type CompletionQueue,
-  WcStatus,
-  type WorkCompletion,
-  WorkCompletions,
-} from "@rdma/ibverbs";
-import { Deadline } from "../support/deadline.ts";
+import { type CompletionQueue, WcStatus, type WorkCompletion, WorkCompletions } from "../../mod.ts";
+import { Deadline } from "./deadline.ts";
 
 /** `wrId` of receives: a bit of what a queue pair waits for. */
 export const RECV = 1;

@@ -1,0 +1,85 @@
+/**
+ * The conversation by TCP of the two ends of a measurement: lines of JSON.
+ *
+ * @module
+ */
+
+import { CommandError, quote } from "../command.ts";
+import { Deadline } from "../pingpong/deadline.ts";
+import { readBytes, writeBytes } from "../pingpong/tcp.ts";
+
+/** No line of a well-meaning peer is longer. */
+const LONGEST = 1024;
+
+const LINE_FEED = 10;
+
+/** Sends and receives objects. */
+export class Channel {
+  readonly #connection: Deno.TcpConn;
+  readonly #timeout: number;
+
+  /** Talks over a connection. The peer may be silent for some seconds. */
+  constructor(connection: Deno.TcpConn, timeout: number) {
+    this.#connection = connection;
+    this.#timeout = timeout;
+  }
+
+  /** Sends an object. */
+  async send(message: object): Promise<void> {
+    using deadline = new Deadline(this.#timeout, "The peer read nothing");
+    const bytes = new TextEncoder().encode(`${JSON.stringify(message)}\n`);
+    await writeBytes(this.#connection, bytes, deadline.signal);
+  }
+
+  /**
+   * Receives an object.
+   *
+   * @throws {CommandError} If the peer sends something else.
+   */
+  async receive(): Promise<Readonly<Record<string, unknown>>> {
+    using deadline = new Deadline(this.#timeout, "The peer sent nothing");
+    const line: number[] = [];
+    for (;;) {
+      // The lines are short and few, so a byte at a time is fast enough.
+      const [byte] = await readBytes(this.#connection, 1, deadline.signal);
+      if (byte === LINE_FEED) break;
+      if (byte === undefined) throw new CommandError("the peer closed the connection");
+      if (line.push(byte) > LONGEST) {
+        throw new CommandError("the peer is no perf: its line is long");
+      }
+    }
+    return parseObject(new TextDecoder().decode(new Uint8Array(line)));
+  }
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    value = undefined;
+  }
+  if (typeof value !== "object" || value === null) {
+    throw new CommandError(`the peer is no perf: it sent ${quote(text)}`);
+  }
+  if ("error" in value) throw new CommandError(`the peer cannot: ${value.error}`);
+  return value as Readonly<Record<string, unknown>>;
+}
+
+/**
+ * A whole number that a peer sent.
+ *
+ * @throws {CommandError} If it is none, or out of range.
+ */
+export function numberOf(
+  message: Readonly<Record<string, unknown>>,
+  name: string,
+  min: number,
+  max: number,
+): number {
+  const value = message[name];
+  if (Number.isInteger(value) && value as number >= min && value as number <= max) {
+    return value as number;
+  }
+  throw new CommandError(`the peer sent ${quote(String(value))} for ${name}`);
+}

@@ -1,0 +1,104 @@
+/**
+ * The result of a measurement as text.
+ *
+ * @module
+ */
+
+import { alignColumns } from "../table.ts";
+import type { Line } from "../terminal.ts";
+import type { Bar, Latency } from "./histogram.ts";
+
+const BAR_LENGTH = 40;
+
+/** Messages that one side sent as fast as it could, and the other received. */
+export interface Bandwidth {
+  /** Messages sent. */
+  readonly sent: number;
+  /** Messages received. */
+  readonly received: number;
+  /** From the first to the last one received, in microseconds. */
+  readonly microseconds: number;
+  /** Payload received, in megabits a second. */
+  readonly mbitPerSecond: number;
+  /** Messages received in a second. */
+  readonly messagesPerSecond: number;
+}
+
+/** What was measured. */
+export interface Result {
+  /** Which end this is. */
+  readonly role: "client" | "server";
+  /** The kind of queue pair. */
+  readonly kind: string;
+  /** Bytes of a message. */
+  readonly size: number;
+  /** Half of the time from a message to its answer. */
+  readonly latency: Latency;
+  /** Messages from the client to the server. */
+  readonly bandwidth: Bandwidth;
+}
+
+/** Adds the rates. The time begins with the first message, so it has one message less. */
+export function bandwidthOf(
+  { sent, received, microseconds }: { sent: number; received: number; microseconds: number },
+  size: number,
+): Bandwidth {
+  const rate = received > 1 && microseconds > 0 ? (received - 1) / microseconds : 0;
+  return {
+    sent,
+    received,
+    microseconds,
+    mbitPerSecond: rate * size * 8,
+    messagesPerSecond: rate * 1e6,
+  };
+}
+
+/** The latencies in a few numbers, each with its name. */
+export function figuresOf({ min, max, mean, percentiles }: Latency): [string, string][] {
+  const all: [string, number][] = [
+    ["min", min],
+    ...Object.entries(percentiles),
+    ["max", max],
+    ["mean", mean],
+  ];
+  return all.map(([name, value]) => [name, value.toFixed(2)]);
+}
+
+/** What was sent, and how fast. */
+export function bandwidthText({ sent, received, ...rates }: Bandwidth): string {
+  const lost = sent === received ? "" : `, ${sent - received} of ${sent} messages lost`;
+  const { mbitPerSecond, messagesPerSecond } = rates;
+  return `${mbitPerSecond.toFixed(2)} Mbit/s, ${messagesPerSecond.toFixed(0)} messages/s${lost}`;
+}
+
+/** The result as lines. */
+export function resultLines({ latency, bandwidth }: Result): Line[] {
+  const figures = figuresOf(latency);
+  return [
+    "",
+    [{ text: `latency of ${latency.count} messages in microseconds`, style: "bold" }],
+    ...alignColumns([
+      figures.map(([name]) => ({ right: name })),
+      figures.map(([_, value]) => ({ right: value })),
+    ]),
+    "",
+    ...barLines(latency.bars),
+    "",
+    [{ text: "bandwidth from client to server", style: "bold" }],
+    bandwidthText(bandwidth),
+  ];
+}
+
+function barLines(bars: readonly Bar[]): string[] {
+  const most = Math.max(...bars.map(({ count }) => count));
+  const digits = bars.some(({ from }) => from % 1 !== 0) ? 1 : 0;
+  return alignColumns(
+    bars.map(({ from, to, count }) => [
+      { right: from.toFixed(digits) },
+      "-",
+      { right: to.toFixed(digits) },
+      { right: String(count) },
+      "#".repeat(Math.ceil(BAR_LENGTH * count / most)),
+    ]),
+  );
+}

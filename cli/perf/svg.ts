@@ -1,0 +1,87 @@
+/**
+ * The result of a measurement as a picture.
+ *
+ * @module
+ */
+
+import type { Bar } from "./histogram.ts";
+import { bandwidthText, figuresOf, type Result } from "./report.ts";
+
+const WIDTH = 760;
+const HEIGHT = 420;
+const LEFT = 64;
+const RIGHT = 24;
+const TOP = 76;
+const BOTTOM = 108;
+const GRID_LINES = 4;
+
+/** Draws the histogram of latencies, and writes the figures below it. */
+export function svgOf(result: Result): string {
+  const { kind, size, latency, bandwidth, role } = result;
+  const { bars } = latency;
+  const most = Math.max(...bars.map(({ count }) => count));
+  const slot = (WIDTH - LEFT - RIGHT) / bars.length;
+  const height = HEIGHT - TOP - BOTTOM;
+  const y = (count: number): number => TOP + height * (1 - count / most);
+  const title = `${kind.toUpperCase()}, messages of ${size} bytes, seen by the ${role}`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${HEIGHT}" \
+viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="DejaVu Sans, Verdana, sans-serif" font-size="12">
+<rect width="100%" height="100%" fill="#ffffff"/>
+${text(LEFT, 30, title, 'font-size="17" fill="#1a1a1a"')}
+${text(LEFT, 52, `latency of ${latency.count} messages (half of a round trip)`, FAINT)}
+${gridOf(most, y)}
+${bars.map((bar, i) => barOf(bar, LEFT + i * slot, slot, y)).join("\n")}
+${labelsOf(bars, slot)}
+${text(WIDTH / 2, HEIGHT - BOTTOM + 40, "microseconds", `${FAINT} text-anchor="middle"`)}
+${text(LEFT, HEIGHT - 42, figuresOf(latency).map((pair) => pair.join(" ")).join("   "), DARK)}
+${text(LEFT, HEIGHT - 20, `bandwidth from client to server: ${bandwidthText(bandwidth)}`, DARK)}
+</svg>
+`;
+}
+
+const FAINT = 'fill="#666666"';
+const DARK = 'fill="#1a1a1a"';
+
+function gridOf(most: number, y: (count: number) => number): string {
+  const counts = Array.from({ length: GRID_LINES + 1 }, (_, i) => most * i / GRID_LINES);
+  return counts.map((count) => {
+    const at = y(count).toFixed(1);
+    const line = `<path d="M${LEFT} ${at}H${WIDTH - RIGHT}" stroke="#e2e2e2"/>`;
+    const number = text(LEFT - 8, Number(at) + 4, `${Math.round(count)}`, `${FAINT} ${END}`);
+    return `${line}${number}`;
+  }).join("\n");
+}
+
+const END = 'text-anchor="end"';
+
+function barOf(
+  { from, to, count }: Bar,
+  x: number,
+  slot: number,
+  y: (n: number) => number,
+): string {
+  const top = y(count);
+  const place = `x="${(x + 1).toFixed(1)}" y="${top.toFixed(1)}" width="${(slot - 2).toFixed(1)}"`;
+  const tip = `<title>${shown(from)} to ${shown(to)} us: ${count}</title>`;
+  return `<rect ${place} height="${(y(0) - top).toFixed(1)}" fill="#2f6fb2">${tip}</rect>`;
+}
+
+/** The limits between bars, as many as there is room for. The last bar is open. */
+function labelsOf(bars: readonly Bar[], slot: number): string {
+  const every = Math.ceil(52 / slot);
+  return bars.flatMap(({ from }, i) => {
+    if (i % every !== 0) return [];
+    return [text(LEFT + i * slot, HEIGHT - BOTTOM + 18, shown(from), `${FAINT} ${MIDDLE}`)];
+  }).join("\n");
+}
+
+const MIDDLE = 'text-anchor="middle"';
+
+function shown(value: number): string {
+  return String(Math.round(value * 10) / 10);
+}
+
+/** `content` is our own text: it has no characters that XML reads otherwise. */
+function text(x: number, y: number, content: string, attributes: string): string {
+  return `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" ${attributes}>${content}</text>`;
+}

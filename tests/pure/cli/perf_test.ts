@@ -1,0 +1,74 @@
+// What perf makes of its measurements, and the command lines that it refuses.
+
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { latencyOf } from "../../../cli/perf/histogram.ts";
+import { bandwidthOf, bandwidthText, type Result, resultLines } from "../../../cli/perf/report.ts";
+import { svgOf } from "../../../cli/perf/svg.ts";
+import { run } from "../../../cli/run.ts";
+import { recorder } from "./terminal.ts";
+
+const HUNDRED = Float64Array.from({ length: 100 }, (_, i) => 100 - i);
+
+Deno.test("latencyOf() counts each latency in one bar, and takes percentiles of the sorted ones", () => {
+  const { count, min, max, mean, percentiles, bars } = latencyOf(HUNDRED);
+  assertEquals([count, min, max, mean], [100, 1, 100, 50.5]);
+  assertEquals(percentiles, { p50: 51, p90: 91, p99: 100, "p99.9": 100 });
+  assertEquals(bars.reduce((sum, { count }) => sum + count, 0), 100);
+  for (const { from, to, count } of bars) {
+    const inside = HUNDRED.filter((value) => value >= from && value < to).length;
+    assertEquals(count, inside);
+  }
+});
+
+Deno.test("latencyOf() puts a few long latencies into the last bar", () => {
+  const { bars, max } = latencyOf(Float64Array.of(...HUNDRED, ...HUNDRED, 1e6));
+  assertEquals(max, 1e6);
+  assertEquals(bars.at(-1)!.to, 1e6);
+  assertEquals(bars.length, 24);
+  assertEquals(bars.reduce((sum, { count }) => sum + count, 0), 201);
+});
+
+Deno.test("latencyOf() draws one bar when all latencies are equal", () => {
+  const { bars } = latencyOf(new Float64Array(10).fill(7));
+  assertEquals(bars.map(({ count }) => count), [10]);
+});
+
+Deno.test("bandwidthOf() counts from the first message to the last one, and names what is lost", () => {
+  const bandwidth = bandwidthOf({ sent: 12, received: 11, microseconds: 1e6 }, 1000);
+  assertEquals([bandwidth.messagesPerSecond, bandwidth.mbitPerSecond], [10, 0.08]);
+  assertEquals(bandwidthText(bandwidth), "0.08 Mbit/s, 10 messages/s, 1 of 12 messages lost");
+  assertEquals(bandwidthOf({ sent: 10, received: 1, microseconds: 0 }, 1).mbitPerSecond, 0);
+});
+
+const RESULT: Result = {
+  role: "client",
+  kind: "rc",
+  size: 64,
+  latency: latencyOf(HUNDRED),
+  bandwidth: bandwidthOf({ sent: 10, received: 10, microseconds: 1000 }, 64),
+};
+
+Deno.test("svgOf() and resultLines() show each bar", () => {
+  const bars = RESULT.latency.bars.length;
+  assertEquals(svgOf(RESULT).match(/<title>/g)!.length, bars);
+  const text = resultLines(RESULT).flat().map((part) =>
+    typeof part === "string" ? part : part.text
+  );
+  assertEquals(text.filter((line) => line.endsWith("#")).length, bars);
+});
+
+const refused: [line: string, message: string][] = [
+  ["--size 100", "--size is for the client, and this is a server: there is no HOST"],
+  ["--kind rd host", "--kind takes one of rc, uc, ud"],
+  ["-n 9 host", "--iters takes a whole number from 10"],
+  ["--mtu 1500 host", "--mtu takes 256, 512, 1024, 2048 or 4096"],
+  ["one two", "there is one host at most"],
+];
+
+for (const [line, message] of refused) {
+  Deno.test(`perf ${line} is refused without a device`, async () => {
+    const recorded = recorder();
+    assertEquals(await run(["perf", ...line.split(" ")], recorded.terminal), 1);
+    assertStringIncludes(recorded.err, message);
+  });
+}

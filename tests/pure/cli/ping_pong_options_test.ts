@@ -1,0 +1,72 @@
+// The command lines of the ping-pongs.
+
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { run } from "../../../cli/run.ts";
+import { KINDS } from "../../../cli/pingpong/kinds.ts";
+import { readOptions } from "../../../cli/pingpong/options.ts";
+import { recorder } from "./terminal.ts";
+
+async function cli(...args: readonly string[]): Promise<[number, string, string]> {
+  const recorded = recorder();
+  return [await run(args, recorded.terminal), recorded.out, recorded.err];
+}
+
+Deno.test("readOptions() has the defaults of the C tools", () => {
+  const datagrams = readOptions(KINDS.ud, {}, []);
+  const { port, ibPort, size, rxDepth, iters, sl } = datagrams;
+  assertEquals([port, ibPort, size, rxDepth, iters, sl], [18515, 1, 1024, 500, 1000, 0]);
+  const { host, ibDev, gidIdx, events, chk, replyFromWc } = datagrams;
+  assertEquals([host, ibDev, gidIdx, events, chk, replyFromWc], [
+    ...[undefined, undefined, undefined],
+    ...[false, false, false],
+  ]);
+  const connected = readOptions(KINDS.srq, {}, ["host"]);
+  assertEquals([connected.size, connected.mtu, connected.numQp], [4096, 1024, 16]);
+  assertEquals(connected.host, "host");
+});
+
+Deno.test("readOptions() prefers what is given", () => {
+  const given = { "ib-port": 2, "rx-depth": 4, "gid-idx": 7, "reply-from-wc": true };
+  const { ibPort, rxDepth, gidIdx, replyFromWc } = readOptions(KINDS.ud, given, []);
+  assertEquals([ibPort, rxDepth, gidIdx, replyFromWc], [2, 4, 7, true]);
+});
+
+const refused: [line: string, message: string][] = [
+  ["ud -n 0", '--iters takes a whole number from 1 to 2147483647, not "0"'],
+  ["ud -n ten", "--iters takes"],
+  ["ud -s 1.5", "--size takes"],
+  ["ud -p 65536", "--port takes a whole number from 1 to 65535"],
+  ["ud -i 0", "--ib-port takes"],
+  ["ud -g -1", "-1"],
+  ["ud -g", "--gid-idx takes a value"],
+  ["ud --frobnicate", '"--frobnicate" is not an option'],
+  ["ud one two", "there is one host at most"],
+  ["ud --num-qp=2", '"--num-qp=2" is not an option'],
+  ["ud --timeout=2147484", "--timeout takes a whole number from 1 to 2147483, not"],
+  ["ud --reply-from-wc host", "--reply-from-wc is for the server"],
+  ["srq -q 257", "--num-qp takes a whole number from 1 to 256"],
+  ["srq -r 15", "each of 16 queue pairs needs a receive"],
+  ["rc -m 1500", "--mtu takes 256, 512, 1024, 2048 or 4096"],
+  ["xrc", '"xrc" is not one of ud, rc, uc, srq'],
+  ["", "it takes one of ud, rc, uc, srq"],
+];
+
+for (const [line, message] of refused) {
+  Deno.test(`pingpong ${line} is refused without a device, with the status of the C tools`, async () => {
+    const [code, out, err] = await cli("pingpong", ...line.split(" ").filter(Boolean));
+    assertEquals([code, out], [1, ""]);
+    assertStringIncludes(err, message);
+    assertEquals(err.endsWith("; see pingpong --help\n"), true, err);
+  });
+}
+
+Deno.test("pingpong --help shows the kinds, and each kind its options with their defaults", async () => {
+  const [code, out] = await cli("pingpong", "--help");
+  assertEquals(code, 0);
+  for (const kind of Object.keys(KINDS)) assertStringIncludes(out, `  ${kind}`);
+  const [, help] = await cli("pingpong", "ud", "--help");
+  assertStringIncludes(help, "size of a message (default 1024)");
+  assertStringIncludes(help, "--reply-from-wc ");
+  assertStringIncludes(help, "-g, --gid-idx=INDEX ");
+  assertStringIncludes(help, "--json ");
+});
