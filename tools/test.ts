@@ -17,11 +17,12 @@ import { hostDevice } from "./tests/device.ts";
 import { plan } from "./tests/plan.ts";
 import { runPasses } from "./tests/run.ts";
 
-const HELP = `Runs the tests of tests/pure, tests/library and tests/device.
+const HELP = `Runs the tests of tests/pure, tests/library, tests/device and tests/project.
 
   ${denoCommand()} task test [OPTIONS] [FILES OR FOLDERS...] [-- OPTIONS OF deno test]
 
-The first two run on this host; the third on its RDMA device, or without one in the guest.
+The first two run on this host; the third on its RDMA device, or without one in the guest. The
+last one uses the guest as a project of its own does.
 
   --filter TEXT   only tests whose name has that text, or matches /TEXT/
   --both          what reaches native code twice, with IBVERBS_THUNKS=on and =off

@@ -5,7 +5,7 @@ import { SetupError } from "../../rxe/host/report.ts";
 import { exists } from "../../rxe/host/shell.ts";
 
 /** The folders of tests, in the order in which they run. */
-export const TIERS = ["pure", "library", "device"] as const;
+export const TIERS = ["pure", "library", "device", "project"] as const;
 
 /** A folder of tests. */
 export type Tier = typeof TIERS[number];
@@ -33,7 +33,8 @@ export function plan({ paths, both }: Choice): Pass[] {
   return TIERS.flatMap((tier): Pass[] => {
     const within = chosen.flatMap((path) => part(path, `tests/${tier}`));
     if (within.length === 0) return [];
-    const modes = both && tier !== "pure" ? ["on", "off"] : [undefined];
+    const twice = both && (tier === "library" || tier === "device");
+    const modes = twice ? ["on", "off"] : [undefined];
     return modes.map((mode) => ({
       tier,
       paths: within,

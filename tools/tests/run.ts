@@ -68,7 +68,7 @@ async function startsOf({ tier, paths, env }: Pass, setting: Setting): Promise<S
       env,
     };
   };
-  if (tier === "pure") return [start(tier, ...paths)];
+  if (tier === "pure" || tier === "project") return [start(tier, ...paths)];
   if (tier === "library") {
     return [{ ...start(tier, ...paths), env: { ...env, PATH: await pathWithEmulator() } }];
   }

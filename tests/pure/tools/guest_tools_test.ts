@@ -107,6 +107,7 @@ Deno.test("plan() runs native tiers twice when both ways are asked for", () => {
     "library off",
     "device on",
     "device off",
+    "project ",
   ]);
 });
 
