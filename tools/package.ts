@@ -8,7 +8,8 @@ import { readOptions } from "../rxe/host/options.ts";
 import { inProject } from "./host/paths.ts";
 import { main, say, SetupError } from "../rxe/host/report.ts";
 import { lastLines } from "../rxe/host/shell.ts";
-import { buildPackage, publishPackage } from "./package/build.ts";
+import { buildPackage } from "./package/build.ts";
+import { dryRun } from "./package/dry_run.ts";
 
 const HELP = `Builds the package as it is published, and checks that it could be published.
 
@@ -26,9 +27,9 @@ await main(async () => {
     return 0;
   }
   const [folder = inProject("out/package"), ...more] = operands;
-  if (more.length > 0) throw new SetupError(`unknown argument ${more[0]}; see --help`);
+  if (more.length > 0) throw new SetupError(`"${more[0]}" is one argument too many; see --help`);
   await buildPackage(folder);
-  const { status, stderr } = await publishPackage(folder, "--dry-run");
+  const { status, stderr } = await dryRun(folder);
   if (status !== 0) throw new SetupError(`Cannot publish ${folder}: ${lastLines(stderr, 20)}`);
   say(`${folder} can be published`);
   return 0;

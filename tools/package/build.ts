@@ -4,7 +4,7 @@ import { readdir } from "node:fs/promises";
 import denoJson from "../../deno.json" with { type: "json" };
 import { project } from "../host/paths.ts";
 import { SetupError } from "../../rxe/host/report.ts";
-import { capture, demand, exists, type Finished, lastLines } from "../../rxe/host/shell.ts";
+import { capture, demand, exists, lastLines } from "../../rxe/host/shell.ts";
 
 /**
  * Measured from the start of the process, in CPU time over a Deno that imports nothing: the modules of mod.ts take 33 ms,
@@ -36,16 +36,6 @@ export async function buildPackage(folder: string): Promise<void> {
     `${folder}/deno.json`,
     `${JSON.stringify({ ...config, exports }, null, 2)}\n`,
   );
-}
-
-/** Publishes a package, or tries to. */
-export async function publishPackage(folder: string, ...args: string[]): Promise<Finished> {
-  return await capture("sh", "-c", 'cd "$1" && shift && exec "$@"', "sh", folder, ...[
-    Deno.execPath(),
-    "publish",
-    "--allow-dirty",
-    ...args,
-  ]);
 }
 
 async function copySources(folder: string): Promise<void> {

@@ -2,7 +2,8 @@
 
 import { assert, assertEquals } from "@std/assert";
 import denoJson from "../../../deno.json" with { type: "json" };
-import { buildPackage, nameClasses, publishPackage } from "../../../tools/package/build.ts";
+import { buildPackage, nameClasses } from "../../../tools/package/build.ts";
+import { dryRun } from "../../../tools/package/dry_run.ts";
 
 const folder = await Deno.makeTempDir();
 await buildPackage(folder);
@@ -69,8 +70,8 @@ Deno.test("buildPackage() gives places in the sources in stack traces", async ()
   assert(source[Number(line) - 1]?.includes("parseAddress"), stack);
 });
 
-Deno.test("publishPackage() can publish what buildPackage() builds", async () => {
-  const { status, stderr } = await publishPackage(folder, "--dry-run");
+Deno.test("dryRun() can publish what buildPackage() builds", async () => {
+  const { status, stderr } = await dryRun(folder);
   assertEquals(status, 0, stderr);
 });
 
