@@ -42,12 +42,9 @@ static const struct {
   { "answer_uncached", answer_uncached },
   { "iteration", iteration },
   { "wake_up", wake_up },
-  { "ud_round", ud_round },
-  { "ud_messages", ud_messages },
   { "attributes_first", attributes_first },
   { "attributes_last", attributes_last },
-  { "reply_10", reply_few },
-  { "reply_10000", reply_many },
+  { "reply_unknown", reply_unknown },
 };
 
 static double run(struct device *d, char *name, long count, int parts)

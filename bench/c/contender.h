@@ -128,15 +128,3 @@ static inline void prepare_sends(struct ibv_send_wr *wr, struct ibv_sge *sge, st
     wr[i].wr.ud.remote_qkey = QKEY;
   }
 }
-
-static inline void prepare_recvs(struct ibv_recv_wr *wr, struct ibv_sge *sge, struct device *d, int count, int slot)
-{
-  memset(wr, 0, count * sizeof *wr);
-  for (int i = 0; i < count; i++) {
-    sge[i] = (struct ibv_sge){ .addr = (uintptr_t)d->memory + (slot + i) * SLOT, .length = GRH + SIZE, .lkey = d->mr->lkey };
-    wr[i].wr_id = LIST + i;
-    wr[i].next = i + 1 < count ? &wr[i + 1] : NULL;
-    wr[i].sg_list = &sge[i];
-    wr[i].num_sge = 1;
-  }
-}

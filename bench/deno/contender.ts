@@ -7,7 +7,6 @@
 import { Context } from "../../mod.ts";
 import { answer, hits, uniform, zipf } from "./answers.ts";
 import type { Plan } from "./clock.ts";
-import { exchange } from "./datagrams.ts";
 import { deriveAddress } from "./gid_table.ts";
 import { growth } from "./heap.ts";
 import { iteration } from "./iteration.ts";
@@ -15,7 +14,7 @@ import { iterate, object, pollObjects } from "./objects.ts";
 import * as polling from "./polling.ts";
 import * as posting from "./posting.ts";
 import { predict } from "./prediction.ts";
-import { attributes, reply } from "./replies.ts";
+import { attributes, replyToUnknown } from "./replies.ts";
 import { wakeUp, wakeUpFloor } from "./waiting.ts";
 
 type Outcome = number | Readonly<Record<string, number>>;
@@ -55,12 +54,9 @@ const ROUNDS: Readonly<Record<string, Round>> = {
   prediction: predict,
   wake_up: wakeUp,
   wake_up_floor: wakeUpFloor,
-  ud_round: (context, plan) => exchange(context, plan, 1),
-  ud_messages: (context, plan) => exchange(context, plan, LIST),
   attributes_first: (context, plan) => attributes(context, plan, 0),
   attributes_last: (context, plan) => attributes(context, plan, -1),
-  reply_10: (context, plan) => reply(context, plan, 10),
-  reply_10000: (context, plan) => reply(context, plan, 10_000),
+  reply_unknown: replyToUnknown,
 };
 
 const context = Context.open();

@@ -9,11 +9,9 @@ import {
   ProtectionDomain,
   QpType,
   QueuePair,
-  RecvRequests,
   SendRequests,
   WorkCompletions,
 } from "../../mod.ts";
-import { Clock, type Plan, wholeLists } from "./clock.ts";
 
 /** Requests of a list. */
 export const LIST = 32;
@@ -25,7 +23,6 @@ export const QKEY = 0x1111_1111;
 export const SIZE = 64;
 /** Bytes of memory for each message. */
 export const SLOT = 128;
-const GRH = 40;
 const SLOTS = 256;
 
 /** What the rounds share. */
@@ -37,10 +34,8 @@ export interface Datagrams {
   /** As many handles of the own port as a list has requests. */
   readonly ahs: readonly AddressHandle[];
   readonly sends: SendRequests;
-  readonly recvs: RecvRequests;
-  /** Room for the completions of one list, and of two. */
+  /** Room for the completions of one list. */
   readonly batch: WorkCompletions;
-  readonly bothBatch: WorkCompletions;
 }
 
 /** A queue pair whose completions go to a queue, ready to send. */
@@ -60,12 +55,7 @@ function prepare(context: Context): Datagrams {
   const attr = { portNum: PORT, grh: { dgid, sgidIndex: 0, hopLimit: 64 } };
   const ahs = Array.from({ length: LIST }, () => new AddressHandle(pd, attr));
   const sends = prepareSends(LIST, { mr, ahs, qp });
-  const recvs = new RecvRequests({ capacity: LIST });
-  for (let i = 0; i < LIST; i++) {
-    recvs.set(i, { wrId: LIST + i, sge: mr.slice((LIST + i) * SLOT, GRH + SIZE) });
-  }
-  const batch = new WorkCompletions(LIST);
-  return { pd, cq, qp, mr, ahs, sends, recvs, batch, bothBatch: new WorkCompletions(2 * LIST) };
+  return { pd, cq, qp, mr, ahs, sends, batch: new WorkCompletions(LIST) };
 }
 
 /** Sends to the queue pair itself. */
@@ -86,23 +76,4 @@ let prepared: Datagrams | undefined;
 /** They are made once. */
 export function datagrams(context: Context): Datagrams {
   return prepared ??= prepare(context);
-}
-
-/** Sends and receives `size` messages at a time, and polls until all their completions are there; for one message. */
-export function exchange(context: Context, plan: Plan, size: number): number {
-  const { qp, cq, sends, recvs, bothBatch: batch } = datagrams(context);
-  const { count, parts } = wholeLists(plan, size);
-  const clock = new Clock({ count, parts });
-  while (clock.part()) {
-    for (let done = 0; done < count; done += size) {
-      qp.postRecv(recvs, size);
-      qp.postSend(sends, size);
-      for (let polled = 0; polled < 2 * size;) {
-        const n = cq.pollInto(batch);
-        for (let i = 0; i < n; i++) if (batch.status(i) !== 0) throw batch.at(i).check();
-        polled += n;
-      }
-    }
-  }
-  return clock.middle;
 }

@@ -89,21 +89,24 @@ export function attributes(context: Context, plan: Plan, index: number): number 
   return clock.middle;
 }
 
+const PEERS = 10_000;
+/** The path keeps so few handles that each peer's is gone when it comes again. */
+const KEPT = 1024;
+
 /** Rounds go on with the peer that comes next. */
 let next = 0;
 
-/** The handle, for peers that are known. */
-export function reply(context: Context, plan: Plan, peers: number): number {
-  const path = pathFor(context, peers);
+/** The handle, for peers that are not known. */
+export function replyToUnknown(context: Context, plan: Plan): number {
+  const path = pathFor(context, KEPT);
   const batch = polled();
-  const memory = headers(context, 0, peers);
-  for (let i = path.size; i < peers; i++) path.toAt(batch, 0, memory, i * Grh.SIZE);
+  const memory = headers(context, 0, PEERS);
   const clock = new Clock(plan);
   while (clock.part()) {
     for (let i = 0; i < plan.count; i++) {
       const at = i % LIST;
       if (at === 0) path.refresh();
-      path.toAt(batch, at, memory, next % peers * Grh.SIZE);
+      path.toAt(batch, at, memory, next % PEERS * Grh.SIZE);
       next++;
     }
   }

@@ -22,7 +22,7 @@ from pyverbs.enums import (
 from pyverbs.mr import MR
 from pyverbs.pd import PD
 from pyverbs.qp import QP, QPAttr, QPCap, QPEx, QPInitAttr, QPInitAttrEx
-from pyverbs.wr import RecvWR, SGE, SendWR
+from pyverbs.wr import SGE, SendWR
 
 PORT, QKEY, LIST, GRH, SIZE, SLOT, MOST = 1, 0x11111111, 32, 40, 64, 128, 256
 EMPTY, RECEIVES = 1, 2
@@ -59,11 +59,6 @@ def send(slot):
     return wr
 
 
-def recv(slot):
-    sge = SGE(mr.buf + (LIST + slot) * SLOT, GRH + SIZE, mr.lkey)
-    return RecvWR(LIST + slot, num_sge=1, sg=[sge])
-
-
 def chain(requests):
     for request, following in zip(requests, requests[1:]):
         request.next_wr = following
@@ -71,8 +66,7 @@ def chain(requests):
 
 
 sends = chain([send(i) for i in range(LIST)])
-recvs = chain([recv(i) for i in range(LIST)])
-single_send, single_recv = send(0), recv(0)
+single_send = send(0)
 made = {}
 
 
@@ -210,33 +204,9 @@ def answer_one(count, _):
         drain_ex(ex, 1)
 
 
-# On a device the receives and sends of this queue pair complete to a queue of its own kind.
-def exchange(count, size):
-    first_recv, first_send = (recvs[0], sends[0]) if size == LIST else (single_recv, single_send)
-    for _ in range(count // size):
-        qp.post_recv(first_recv)
-        qp.post_send(first_send)
-        polled = 0
-        while polled < 2 * size:
-            n, wcs = cq.poll(2 * LIST)
-            for wc in wcs:
-                if wc.status != IBV_WC_SUCCESS:
-                    raise RuntimeError(f"completion status {wc.status}")
-            polled += n
-
-
-def ud_round(count, _):
-    exchange(count, 1)
-
-
-def ud_messages(count, _):
-    exchange(count, LIST)
-
-
 ROUNDS = {f.__name__.rstrip("_"): f for f in (
-    poll_empty, post_send, post_poll, changed, object_, poll_objects, poll_list_ex, build, answer, answer_one, ud_round,
-    ud_messages)}
-WHOLE_LISTS = {"post_poll", "poll_objects", "poll_list_ex", "answer", "ud_messages"}
+    poll_empty, post_send, post_poll, changed, object_, poll_objects, poll_list_ex, build, answer, answer_one)}
+WHOLE_LISTS = {"post_poll", "poll_objects", "poll_list_ex", "answer"}
 
 for line in sys.stdin:
     full_name, count, parts = line.split()

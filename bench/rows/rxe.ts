@@ -245,6 +245,15 @@ export const RXE: readonly Row[] = [
     prepare: "manyGids",
   },
   {
+    id: "reply_unknown",
+    title: "handle for an unknown peer",
+    stage: "rxe",
+    entries: [c("reply_unknown"), deno("reply_unknown")],
+    goals: [atMost(1, "C")],
+    note:
+      "C: ibv_create_ah_from_wc and ibv_destroy_ah; Deno: ReplyPath, which forgets another peer",
+  },
+  {
     id: "reply_loop",
     title: "32 messages of 32 peers answered, a message",
     stage: "rxe",
