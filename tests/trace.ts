@@ -57,17 +57,23 @@ function succeeded(result: unknown, fails: Row["fails"]): boolean {
   return fails === "negative" ? Number(result) >= 0 : true;
 }
 
-function note(name: string, args: readonly unknown[], result: unknown, counts: boolean): void {
+function placeOfCall(name: string, args: readonly unknown[]): Place {
+  return name === "ibv_open_device" ? placeOfDevice(args[0] as Deno.PointerObject) : placeOf(args);
+}
+
+function note(name: string, place: Place, result: unknown, counts: boolean): void {
   if (!succeeded(result, rows.get(name)?.fails)) return;
-  const place = name === "ibv_open_device"
-    ? placeOfDevice(args[0] as Deno.PointerObject)
-    : placeOf(args);
   if (name === "ibv_open_device") seen.opened.add(place);
   const address = addressOf(result);
   if (address !== 0n) places.set(address, place);
   if (!counts) return;
   if (!seen.called.has(name)) seen.called.set(name, new Set());
   seen.called.get(name)!.add(place);
+}
+
+/** Whether a call that succeeds tells anything new. Finding out where it comes from takes long. */
+function mayCount(name: string, place: Place): boolean {
+  return !seen.called.get(name)?.has(place) && isFromClasses();
 }
 
 /** A test that calls a verb itself shows nothing about the classes. */
@@ -77,18 +83,20 @@ function isFromClasses(): boolean {
 
 function traced(name: string, call: AnyFunction): AnyFunction {
   return (...args) => {
-    const counts = isFromClasses();
+    const place = placeOfCall(name, args);
+    const counts = mayCount(name, place);
     const result = call(...args);
-    note(name, args, result, counts);
+    note(name, place, result, counts);
     return result;
   };
 }
 
 function tracedOffLoop(name: string, call: AnyFunction): AnyFunction {
   return async (...args) => {
-    const counts = isFromClasses();
+    const place = placeOfCall(name, args);
+    const counts = mayCount(name, place);
     const outcome = await call(...args);
-    note(name, args, outcome.value, counts);
+    note(name, place, outcome.value, counts);
     return outcome;
   };
 }
