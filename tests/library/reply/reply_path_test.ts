@@ -183,6 +183,33 @@ Deno.test("ReplyPath reads a GRH at its offset in a region or a slice, and nowhe
   }
 });
 
+Deno.test("ReplyPath answers no completion beyond the memory of a batch, whatever the batch says", () => {
+  using recorded = openPath();
+  const { mr, batch } = received(recorded.pd);
+  Object.defineProperty(batch, "capacity", { value: 100 });
+  const answer = (): AddressHandle => recorded.path.toAt(batch, 4, mr, 0);
+  assertThrows(answer, RangeError, "the batch has room for 4");
+});
+
+Deno.test("ReplyPath.to() refuses a service level of more than 4 bits", () => {
+  using recorded = openPath();
+  const { path } = recorded;
+  assertThrows(() => path.to({ ...from(1), sl: 16 }), RangeError, "sl 16");
+  assertEquals([recorder.live("ah"), path.size], [0, 0]);
+  path.to({ ...from(1), sl: 15 });
+});
+
+Deno.test("ReplyPath.to() tells which address the device refused, and does not remember it", () => {
+  using recorded = openPath();
+  const { path } = recorded;
+  recorder.fail("ibv_create_ah", "ETIMEDOUT", { times: 1 });
+  const error = assertThrows(() => path.to(from(0x17)), VerbsError);
+  assertEquals([error.verb, error.code], ["ibv_create_ah", "ETIMEDOUT"]);
+  assertStringIncludes(error.message, "Cannot create address handle (port 1");
+  assertEquals(path.size, 0);
+  assertEquals(path.to(from(0x17)).disposed, false);
+});
+
 Deno.test("ReplyPath refuses memory that is disposed or detached, also if it was used before", () => {
   using recorded = openPath();
   const { path, pd } = recorded;
