@@ -1,8 +1,12 @@
 import type { VerbsError } from "../core/errors.ts";
 import { assertNoRun, BadWr, type PostVerb, Scratch } from "./posting.ts";
-import { prepareRecvs, RecvRequests, type RecvRules } from "./recv_requests.ts";
+import type { RecvRequests, RecvRules } from "./recv_requests.ts";
+import * as recvs from "./recv_requests.ts";
 import { bufferOf } from "./request_list.ts";
 import type { RecvRequest } from "./work_request.ts";
+
+// Constants of the module, which V8 folds: see send_requests.ts.
+const { prepareRecvs, RecvRequests: Prepared } = recvs;
 
 /** What can be posted to a receive queue: one receive, several, or a prepared list. */
 export type Receives = RecvRequest | readonly RecvRequest[] | RecvRequests;
@@ -33,7 +37,7 @@ export class RecvPoster {
     this.badWr = this.#badWr.pointer;
     this.#rules = rules;
     const maxSge = Math.max(1, rules.maxSge);
-    this.#scratch = new Scratch((capacity) => new RecvRequests({ capacity, maxSge }));
+    this.#scratch = new Scratch((capacity) => new Prepared({ capacity, maxSge }));
   }
 
   /**
@@ -49,7 +53,7 @@ export class RecvPoster {
     count: number | undefined,
     start: number | undefined,
   ): Deno.PointerObject | null {
-    if (requests instanceof RecvRequests) {
+    if (requests instanceof Prepared) {
       return this.#prepare(requests, start, count);
     }
     assertNoRun(count, start);
