@@ -4,8 +4,8 @@
  * @module
  */
 
-/** Bars of a histogram. */
-const BARS = 24;
+/** The most bars of a histogram. */
+const MOST_BARS = 24;
 
 /** The percentiles that are shown. */
 export const PERCENTILES = [50, 90, 99, 99.9] as const;
@@ -48,30 +48,27 @@ export function latencyOf(values: Float64Array): Latency {
     max: sorted.at(-1)!,
     mean: sum / sorted.length,
     percentiles: Object.fromEntries(PERCENTILES.map((percent) => [`p${percent}`, at(percent)])),
-    bars: barsOf(sorted, at(99)),
+    // One in a hundred may be far away; the others need bars that are wide enough to tell apart.
+    bars: barsOf(sorted, Math.min(at(99), sorted[0]! + 3 * (at(90) - sorted[0]!))),
   };
 }
 
-/** Few latencies are very long, so the last bar takes those above the 99th percentile. */
+/** Few latencies are very long, so the last bar takes all that are above `last`. */
 function barsOf(sorted: Float64Array, last: number): Bar[] {
-  const width = roundUp(Math.max(last - sorted[0]!, 0.1) / (BARS - 1));
+  const width = roundUp(Math.max(last - sorted[0]!, 0.1) / (MOST_BARS - 2));
   const start = Math.floor(sorted[0]! / width) * width;
-  const counts = new Array<number>(BARS).fill(0);
-  for (const value of sorted) {
-    counts[Math.min(BARS - 1, Math.floor((value - start) / width))]!++;
-  }
-  const used = counts.findLastIndex((count) => count > 0) + 1;
-  return counts.slice(0, used).map((count, i) => ({
-    from: start + i * width,
-    to: i === BARS - 1
-      ? Math.max(sorted.at(-1)!, start + (i + 1) * width)
-      : start + (i + 1) * width,
-    count,
-  }));
+  const indexOf = (value: number): number => Math.floor((value - start) / width);
+  const most = indexOf(last) + 1;
+  const counts = new Array<number>(Math.min(most, indexOf(sorted.at(-1)!)) + 1).fill(0);
+  for (const value of sorted) counts[Math.min(most, indexOf(value))]!++;
+  return counts.map((count, i) => {
+    const to = start + (i + 1) * width;
+    return { from: start + i * width, to: i === most ? Math.max(sorted.at(-1)!, to) : to, count };
+  });
 }
 
 /** The next of 1, 2, 5, 10, 20, 50... */
-function roundUp(value: number): number {
+export function roundUp(value: number): number {
   const unit = 10 ** Math.floor(Math.log10(value));
   return [1, 2, 5, 10].map((factor) => factor * unit).find((rounded) => rounded >= value)!;
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Bar } from "./histogram.ts";
+import { type Bar, roundUp } from "./histogram.ts";
 import { bandwidthText, figuresOf, type Result } from "./report.ts";
 
 const WIDTH = 760;
@@ -32,8 +32,15 @@ ${text(LEFT, 52, `latency of ${latency.count} messages (half of a round trip)`, 
 ${gridOf(most, y)}
 ${bars.map((bar, i) => barOf(bar, LEFT + i * slot, slot, y)).join("\n")}
 ${labelsOf(bars, slot)}
-${text(WIDTH / 2, HEIGHT - BOTTOM + 40, "microseconds", `${FAINT} text-anchor="middle"`)}
-${text(LEFT, HEIGHT - 42, figuresOf(latency).map((pair) => pair.join(" ")).join("   "), DARK)}
+${
+    text(
+      WIDTH / 2,
+      HEIGHT - BOTTOM + 40,
+      "microseconds; the last bar has all that are longer",
+      `${FAINT} text-anchor="middle"`,
+    )
+  }
+${text(LEFT, HEIGHT - 42, figuresOf(latency).map((pair) => pair.join(" ")).join(", "), DARK)}
 ${text(LEFT, HEIGHT - 20, `bandwidth from client to server: ${bandwidthText(bandwidth)}`, DARK)}
 </svg>
 `;
@@ -43,11 +50,12 @@ const FAINT = 'fill="#666666"';
 const DARK = 'fill="#1a1a1a"';
 
 function gridOf(most: number, y: (count: number) => number): string {
-  const counts = Array.from({ length: GRID_LINES + 1 }, (_, i) => most * i / GRID_LINES);
+  const step = Math.max(1, roundUp(most / GRID_LINES));
+  const counts = Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
   return counts.map((count) => {
     const at = y(count).toFixed(1);
     const line = `<path d="M${LEFT} ${at}H${WIDTH - RIGHT}" stroke="#e2e2e2"/>`;
-    const number = text(LEFT - 8, Number(at) + 4, `${Math.round(count)}`, `${FAINT} ${END}`);
+    const number = text(LEFT - 8, Number(at) + 4, String(count), `${FAINT} ${END}`);
     return `${line}${number}`;
   }).join("\n");
 }

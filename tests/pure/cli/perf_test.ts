@@ -24,7 +24,7 @@ Deno.test("latencyOf() puts a few long latencies into the last bar", () => {
   const { bars, max } = latencyOf(Float64Array.of(...HUNDRED, ...HUNDRED, 1e6));
   assertEquals(max, 1e6);
   assertEquals(bars.at(-1)!.to, 1e6);
-  assertEquals(bars.length, 24);
+  assertEquals(bars.at(-1)!.count, 1);
   assertEquals(bars.reduce((sum, { count }) => sum + count, 0), 201);
 });
 
