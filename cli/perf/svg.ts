@@ -13,7 +13,7 @@ const LEFT = 64;
 const RIGHT = 24;
 const TOP = 76;
 const BOTTOM = 108;
-const GRID_LINES = 4;
+const GRID_LINES = 6;
 
 /** Draws the histogram of latencies, and writes the figures below it. */
 export function svgOf(result: Result): string {

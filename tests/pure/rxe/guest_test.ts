@@ -1,0 +1,79 @@
+// The parts of a guest's run that need no guest.
+import { assertEquals, assertRejects } from "@std/assert";
+import { asset } from "../../../rxe/asset.ts";
+import { lostFiles, lostText } from "../../../rxe/guest/lost.ts";
+import { Prefixed } from "../../../rxe/guest/prefixed.ts";
+import { lanAddress, qemuArguments } from "../../../rxe/guest/qemu.ts";
+import { SetupError } from "../../../rxe/host/report.ts";
+
+const encoder = new TextEncoder();
+
+Deno.test("lostFiles() leaves out temporary files, but not those of the command's folder", () => {
+  const paths = ["/tmp/project/b", "/tmp/x", "/var/log/y", "/etc/z", "/tmp/project/.cache/c"];
+  assertEquals(lostFiles(paths, "/tmp/project", ["/tmp/project/.cache"]), [
+    "/etc/z",
+    "/tmp/project/b",
+  ]);
+});
+
+Deno.test("lostText() names a few files from the command's folder, and counts the others", () => {
+  assertEquals(lostText([], "/p"), undefined);
+  const one = "guest: a change to a went with the guest; --share keeps a folder";
+  assertEquals(lostText(["/p/a"], "/p"), one);
+  const many = ["/p/a", "/p/b", "/p/c", "/p/d", "/q/e", "/q/f", "/q/g"];
+  assertEquals(
+    lostText(many, "/p"),
+    "guest: changes to a, b, c, d, /q/e and 2 more went with the guest; --share keeps a folder",
+  );
+});
+
+Deno.test("Prefixed puts a name before each line when lines and characters come in pieces", async () => {
+  let text = "";
+  const decoder = new TextDecoder();
+  const prefixed = new Prefixed({
+    write: (bytes) => {
+      text += decoder.decode(bytes.subarray(0, 3), { stream: true });
+      return Promise.resolve(Math.min(3, bytes.length));
+    },
+  }, "host1: ");
+  const bytes = encoder.encode("one\nzwölf\n\nend");
+  for (const byte of bytes) await prefixed.write(Uint8Array.of(byte));
+  assertEquals(text, "host1: one\nhost1: zwölf\nhost1: \n");
+  await prefixed.end();
+  await prefixed.end();
+  assertEquals(text, "host1: one\nhost1: zwölf\nhost1: \nhost1: end\n");
+});
+
+Deno.test("asset() reads a file of the package, and says which one it cannot read", async () => {
+  const script = new TextDecoder().decode(await asset("guest/init.sh"));
+  assertEquals(script.startsWith("#!/bin/busybox sh\n"), true);
+  await assertRejects(() => asset("guest/none.sh"), SetupError, "rxe/guest/none.sh: ");
+});
+
+const MACHINE = {
+  accelerator: "tcg",
+  number: 1,
+  memory: 4096,
+  kernel: { version: "6", image: "/kernel", modules: "/modules" },
+  initramfs: "/initramfs",
+  sockets: "/sockets",
+  shares: [],
+  lan: undefined,
+  forwards: [],
+} as const;
+
+Deno.test("qemuArguments() gives the guest no network unless it is asked for", () => {
+  assertEquals(qemuArguments(MACHINE).includes("-netdev"), false);
+});
+
+Deno.test("qemuArguments() connects two hosts by sockets, and opens ports on the loopback interface only", () => {
+  const lan = { here: "/lan1", there: "/lan2" };
+  const forwards = [{ host: 8080, guest: 80 }, { protocol: "udp", host: 53, guest: 54 }] as const;
+  const args = qemuArguments({ ...MACHINE, lan, forwards });
+  const values = args.filter((_, i) => args[i - 1] === "-netdev");
+  assertEquals(values, [
+    "dgram,local.type=unix,local.path=/lan1,remote.type=unix,remote.path=/lan2,id=lan",
+    "user,restrict=on,hostfwd=tcp:127.0.0.1:8080-:80,hostfwd=udp:127.0.0.1:53-:54,id=nat",
+  ]);
+  assertEquals(args.some((arg) => arg.includes(`mac=${lanAddress(1)}`)), true);
+});
