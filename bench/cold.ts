@@ -6,18 +6,18 @@ import { inProject, project } from "../tools/host/paths.ts";
 const here = new URL(".", import.meta.url).pathname;
 const DENO = ["run", "-A", "--no-check"];
 
-/** In which language a program starts. */
-export type Start = "c" | "deno" | "python";
+/** In which language a program starts; in Deno, with the package as it is published or with the sources. */
+export type Start = "c" | "deno" | "sources" | "python";
+
+/** The programs of the stage. "package" is the folder of the package, "importMap" has its bundle in place of mod.ts. */
+export type Programs = Readonly<Record<string, string>>;
 
 /** From the start of a program that does what comes first, until its end. See c/cold.h. */
-export async function firstWork(
-  start: Start,
-  what: string,
-  programs: Readonly<Record<string, string>>,
-): Promise<number> {
+export async function firstWork(start: Start, what: string, programs: Programs): Promise<number> {
   const provider = programs["provider"]!;
-  if (start === "deno") {
-    const args = [...DENO, `${here}deno/cold.ts`, what];
+  if (start === "deno" || start === "sources") {
+    const map = start === "deno" ? [`--import-map=${programs["importMap"]}`] : [];
+    const args = [...DENO, ...map, `${here}deno/cold.ts`, what];
     return await timeOf([Deno.execPath(), ...args], { IBVERBS_LIBRARY: provider });
   }
   const command = start === "c"
@@ -26,15 +26,27 @@ export async function firstWork(
   return await timeOf([...command, "cold", what], { LD_PRELOAD: provider });
 }
 
+/** The bundle of mod.ts in the package. */
+export async function bundleOf(folder: string): Promise<string> {
+  const { exports } = JSON.parse(await Deno.readTextFile(`${folder}/deno.json`));
+  return `${folder}/${exports["."]}`;
+}
+
+/** Writes an import map by which programs of the project import the bundle in place of mod.ts. */
+export async function writeImportMap(path: string, folder: string): Promise<void> {
+  const imports = { [`file://${inProject("mod.ts")}`]: `file://${await bundleOf(folder)}` };
+  await Deno.writeTextFile(path, JSON.stringify({ imports }));
+}
+
 /** A program of Deno that does nothing. */
 export async function bareStart(): Promise<number> {
   return await timeOf([Deno.execPath(), ...DENO, `${here}deno/nothing.ts`]);
 }
 
-/** How much longer Deno takes for a program that imports the library and does nothing else. */
-export async function importCost(): Promise<number> {
+/** How much longer Deno takes for a program that imports a module and does nothing else. */
+export async function importCost(module: string): Promise<number> {
   const bare = await bareStart();
-  return Math.max(0, await timeOf([Deno.execPath(), ...DENO, inProject("mod.ts")]) - bare);
+  return Math.max(0, await timeOf([Deno.execPath(), ...DENO, module]) - bare);
 }
 
 async function timeOf(

@@ -9,7 +9,9 @@ import { runInGuest } from "../tools/guest/run.ts";
 import { oneOf, positive, readOptions, text } from "../rxe/host/options.ts";
 import { ensurePackages, type Need } from "../rxe/host/packages.ts";
 import { inProject, out } from "../tools/host/paths.ts";
+import { buildPackage } from "../tools/package/build.ts";
 import { main, SetupError } from "../rxe/host/report.ts";
+import { writeImportMap } from "./cold.ts";
 import { record, recorded, report } from "./record.ts";
 import { MEASURABLE, ROWS } from "./rows/all.ts";
 import { RXE_NEEDS, RXE_PROGRAMS } from "./rows/rxe.ts";
@@ -121,7 +123,10 @@ async function measure(
 ): Promise<StageOutput> {
   const { stage } = options;
   const output = `${out}/bench-${stage}.json`;
-  const programs = await compile(stage === "rxe" ? { ...PROGRAMS, ...RXE_PROGRAMS } : PROGRAMS);
+  const programs: Record<string, string> = await compile(
+    stage === "rxe" ? { ...PROGRAMS, ...RXE_PROGRAMS } : PROGRAMS,
+  );
+  if (stage === "cold") Object.assign(programs, await buildForCold());
   const argument = JSON.stringify({ ...options, programs, output } satisfies StageOptions);
   const command = ["run", "-A", "--no-check", inProject("bench/stage.ts"), argument];
   const status = stage === "rxe"
@@ -129,6 +134,14 @@ async function measure(
     : (await new Deno.Command(Deno.execPath(), { args: command }).spawn().status).code;
   if (status !== 0) throw new SetupError(`stage ${stage} failed with status ${status}`);
   return JSON.parse(await Deno.readTextFile(output));
+}
+
+/** The package as it is published, and an import map by which cold starts use it. */
+async function buildForCold(): Promise<Record<string, string>> {
+  const [folder, importMap] = [`${out}/bench-package`, `${out}/bench-import-map.json`];
+  await buildPackage(folder);
+  await writeImportMap(importMap, folder);
+  return { package: folder, importMap };
 }
 
 async function compile(

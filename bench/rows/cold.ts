@@ -1,6 +1,15 @@
 /** Rows of what comes before any work: each sample starts programs anew, on the host. */
 
-import { bareStart, cacheSize, firstWork, guestStart, importCost, type Start } from "../cold.ts";
+import { inProject } from "../../tools/host/paths.ts";
+import {
+  bareStart,
+  bundleOf,
+  cacheSize,
+  firstWork,
+  guestStart,
+  importCost,
+  type Start,
+} from "../cold.ts";
 import { figureOf } from "../measurement.ts";
 import { atMostValue, fasterThan } from "./make.ts";
 import type { FunctionEntry, Row, Task } from "./types.ts";
@@ -15,6 +24,7 @@ function first(what: string): FunctionEntry[] {
     measured("C", by("c")),
     measured("Deno", by("deno")),
     measured("pyverbs", by("python")),
+    measured("Deno, sources", by("sources")),
     measured("bare Deno", bareStart),
   ];
 }
@@ -27,7 +37,7 @@ export const COLD: readonly Row[] = [
     stage: "cold",
     entries: first("poll"),
     goals: [fasterThan(1, "pyverbs")],
-    note: "bare Deno: an empty program",
+    note: "Deno: the package as it is published; bare Deno: an empty program",
   },
   {
     id: "first_answer",
@@ -45,9 +55,15 @@ export const COLD: readonly Row[] = [
   },
   {
     id: "import",
-    title: "import of mod.ts beyond bare Deno",
+    title: "import of the library beyond bare Deno",
     stage: "cold",
-    entries: [measured("Deno", importCost)],
+    entries: [
+      measured(
+        "Deno",
+        async ({ programs }) => importCost(await bundleOf(programs["package"]!)),
+      ),
+      measured("Deno, sources", () => importCost(inProject("mod.ts"))),
+    ],
     goals: [atMostValue(8, "ms", (round) => figureOf(round, "Deno") / 1e6)],
   },
   {
