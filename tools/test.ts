@@ -65,7 +65,8 @@ await main(async () => {
   await checkPassedOn(extra);
   if (passes.some((pass) => pass.tier !== "pure")) await ensurePackages(NEEDS);
   const guest = options.guest ?? hostDevice() === undefined;
-  if (guest && passes.some((pass) => pass.tier === "device")) await ensureGuest();
+  const inGuest = passes.some(({ tier }) => tier === "project" || tier === "device" && guest);
+  if (inGuest) await ensureGuest();
   if (!options["no-check"] && !await typesAreRight()) return report(0, 1);
   const { passed, failed } = await runPasses(passes, { guest, extra, filtered });
   if (passed + failed === 0) throw new SetupError("no test was executed");

@@ -4,10 +4,14 @@
  */
 
 import denoJson from "../../deno.json" with { type: "json" };
+import { say } from "../../rxe/host/report.ts";
 import { inProject } from "./paths.ts";
 
 // A machine whose network swallows requests should not hold up a test run for longer.
 const PROBE_SECONDS = 10;
+
+// Nobody wonders before.
+const QUIET_SECONDS = 2;
 
 let found: Promise<string[]> | undefined;
 
@@ -32,8 +36,13 @@ async function reachable(): Promise<boolean> {
     stdout: "null",
     stderr: "null",
   }).spawn();
+  const word = setTimeout(
+    () => say("set-up: waiting for the registry of @std"),
+    QUIET_SECONDS * 1000,
+  );
   const timer = setTimeout(() => process.kill("SIGKILL"), PROBE_SECONDS * 1000);
   const { success } = await process.status;
   clearTimeout(timer);
+  clearTimeout(word);
   return success;
 }
