@@ -1,5 +1,5 @@
-// A libibverbs.so with one device, noop0, whose data path does nothing and returns at once: what a call costs then is the
-// caller's cost alone. Contenders load it in place of the real one.
+// A libibverbs.so with two devices whose data path does nothing and returns at once: what a call costs then is the caller's
+// cost alone. noop0 has one port with one GID; noop1 has many ports, each with twice as many GIDs as the one before. Contenders load it in place of the real one.
 //
 // Posting succeeds without looking at the request. What polling finds depends on the queue's completion vector, see
 // provider.h. Completions are written once for each array that is polled into, so that polling it again returns at once too.
@@ -21,9 +21,10 @@
 
 enum { FIRST_QP = 17, SENDER_QP = 42, RECEIVED = 104, PORTS = 11, FILLED = 0x6e6f6f70 };
 
-static struct verbs_device {
-  struct ibv_device device;
-} noop = { .device = { .node_type = IBV_NODE_CA, .transport_type = IBV_TRANSPORT_IB, .name = "noop0", .dev_name = "noop" } };
+static struct ibv_device noop[] = {
+  { .node_type = IBV_NODE_CA, .transport_type = IBV_TRANSPORT_IB, .name = "noop0", .dev_name = "noop0" },
+  { .node_type = IBV_NODE_CA, .transport_type = IBV_TRANSPORT_IB, .name = "noop1", .dev_name = "noop1" },
+};
 
 static uint32_t next_qp = FIRST_QP;
 
@@ -230,10 +231,15 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *qp, size_t num_buf, const 
   (void)qp, (void)num_buf, (void)bufs;
 }
 
-// Port 1 has 1 GID, port 2 has 2, port 3 has 4.
-static int gids_of(uint8_t port)
+static int ports_of(struct ibv_context *context)
 {
-  return port >= 1 && port <= PORTS ? 1 << (port - 1) : 0;
+  return context->device == &noop[0] ? 1 : PORTS;
+}
+
+// Port 1 has 1 GID, port 2 has 2, port 3 has 4.
+static int gids_of(struct ibv_context *context, uint8_t port)
+{
+  return port >= 1 && port <= ports_of(context) ? 1 << (port - 1) : 0;
 }
 
 static void write_gid(union ibv_gid *gid, int index)
@@ -247,9 +253,8 @@ static void write_gid(union ibv_gid *gid, int index)
 
 static int query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr, size_t size)
 {
-  (void)context;
   memset(attr, 0, size);
-  attr->gid_tbl_len = gids_of(port);
+  attr->gid_tbl_len = gids_of(context, port);
   attr->state = IBV_PORT_ACTIVE;
   attr->active_mtu = attr->max_mtu = IBV_MTU_4096;
   attr->link_layer = IBV_LINK_LAYER_ETHERNET;
@@ -261,11 +266,12 @@ static struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_in
 
 struct ibv_device **ibv_get_device_list(int *count)
 {
-  struct ibv_device **list = calloc(2, sizeof *list);
+  struct ibv_device **list = calloc(3, sizeof *list);
 
-  list[0] = &noop.device;
+  list[0] = &noop[0];
+  list[1] = &noop[1];
   if (count)
-    *count = 1;
+    *count = 2;
   return list;
 }
 
@@ -319,9 +325,8 @@ int ibv_close_device(struct ibv_context *context)
 
 int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
-  (void)context;
   memset(attr, 0, sizeof *attr);
-  attr->phys_port_cnt = PORTS;
+  attr->phys_port_cnt = ports_of(context);
   attr->max_cqe = 1 << 22;
   attr->max_ah = 1 << 20;
   return 0;
@@ -329,8 +334,7 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 
 int ibv_query_gid(struct ibv_context *context, uint8_t port, int index, union ibv_gid *gid)
 {
-  (void)context;
-  if (index < 0 || index >= gids_of(port)) {
+  if (index < 0 || index >= gids_of(context, port)) {
     errno = EINVAL;
     return -1;
   }
@@ -343,9 +347,9 @@ ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *
 {
   size_t count = 0;
 
-  (void)context, (void)flags;
-  for (uint8_t port = 1; port <= PORTS; port++) {
-    for (int i = 0; i < gids_of(port) && count < max; i++) {
+  (void)flags;
+  for (uint8_t port = 1; port <= ports_of(context); port++) {
+    for (int i = 0; i < gids_of(context, port) && count < max; i++) {
       struct ibv_gid_entry *entry = (void *)((char *)entries + count++ * size);
 
       memset(entry, 0, size);

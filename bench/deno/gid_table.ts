@@ -3,7 +3,7 @@
 import {
   AccessFlags,
   CompletionQueue,
-  type Context,
+  Context,
   Grh,
   MemoryRegion,
   ProtectionDomain,
@@ -17,8 +17,9 @@ import { RECEIVES } from "./provider.ts";
 
 const { fields } = structs.ibv_grh;
 
-/** Packets that were sent to each GID of the port in turn. The no-op provider's port 1 has 1, port 2 has 2, port 3 has 4. */
-export function deriveAddress(context: Context, plan: Plan, gids: number): number {
+/** Packets that were sent to each GID of the port in turn. Port 1 of noop1 has 1, port 2 has 2, port 3 has 4. */
+export function deriveAddress(_: Context, plan: Plan, gids: number): number {
+  const context = Context.open("noop1");
   const port = PORT + Math.log2(gids);
   const pd = new ProtectionDomain(context);
   const path = new ReplyPath(pd, { port, maxPeers: 1 });
