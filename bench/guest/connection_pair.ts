@@ -1,6 +1,6 @@
 /** Two processes, of this library or of pyverbs, that play as those of perftest do. */
 
-import type { Test } from "./perftest.ts";
+import { pinned, type Test } from "./perftest.ts";
 import { Process } from "./process.ts";
 
 const here = new URL(".", import.meta.url).pathname;
@@ -15,8 +15,8 @@ export class ConnectionPair {
   readonly #client: Process;
 
   private constructor(who: keyof typeof COMMANDS) {
-    this.#server = new Process(`${who}, server`, COMMANDS[who]);
-    this.#client = new Process(`${who}, client`, COMMANDS[who]);
+    this.#server = new Process(`${who}, server`, [...pinned("server"), ...COMMANDS[who]]);
+    this.#client = new Process(`${who}, client`, [...pinned("client"), ...COMMANDS[who]]);
   }
 
   /** Starts both ends. */

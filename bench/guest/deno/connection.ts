@@ -16,7 +16,6 @@ import {
   QpType,
   QueuePair,
   RecvRequests,
-  SendFlags,
   SendRequests,
   WorkCompletions,
   WrOpcode,
@@ -28,7 +27,6 @@ const TX_DEPTH = 128;
 const RX_DEPTH = 512;
 /** Completions to poll at a time while the connection is measured for its bandwidth. */
 const BATCH = 16;
-const INLINE = 64;
 /** perftest leaves out the largest samples. */
 const TAIL = 2;
 
@@ -66,7 +64,7 @@ class Connection {
     const pd = new ProtectionDomain(context);
     const sendCq = this.#sendCq = new CompletionQueue(context, { cqe: TX_DEPTH, channel: null });
     const recvCq = this.#recvCq = new CompletionQueue(context, { cqe: RX_DEPTH, channel: null });
-    const cap = { maxSendWr: TX_DEPTH, maxRecvWr: RX_DEPTH, maxInlineData: INLINE };
+    const cap = { maxSendWr: TX_DEPTH, maxRecvWr: RX_DEPTH };
     this.#qp = new QueuePair(pd, { type: QpType.RC, sendCq, recvCq, cap });
     const access = AccessFlags.LOCAL_WRITE | AccessFlags.REMOTE_WRITE;
     this.#mr = new MemoryRegion(pd, 2 * HALF, access);
@@ -89,7 +87,7 @@ class Connection {
   /** Ping-pong by sends, as ib_send_lat. */
   sendLatency(test: Test): number {
     const { isClient, size, count } = test;
-    this.#sends.set(0, { sge: this.#mr.slice(0, size), inline: size <= INLINE });
+    this.#sends.set(0, { sge: this.#mr.slice(0, size) });
     const posted = new Float64Array(count);
     let sent = 0;
     let received = 0;
@@ -167,11 +165,10 @@ class Connection {
   /** One request without a completion, and one with. */
   #prepareWrites(size: number): void {
     const { addr, rkey } = this.#remote!;
-    const inline = size <= INLINE ? SendFlags.INLINE : 0;
     const write = { opcode: WrOpcode.RDMA_WRITE, remoteAddr: BigInt(addr), rkey };
     const sge = this.#mr.slice(0, size);
-    this.#sends.set(0, { ...write, sge, sendFlags: inline });
-    this.#sends.set(1, { ...write, sge, sendFlags: inline | SendFlags.SIGNALED });
+    this.#sends.set(0, { ...write, sge, signaled: false });
+    this.#sends.set(1, { ...write, sge });
   }
 
   #wait(cq: CompletionQueue): void {

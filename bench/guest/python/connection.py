@@ -6,14 +6,14 @@ import time
 from pyverbs.addr import AHAttr, GID, GlobalRoute
 from pyverbs.cq import CQ
 from pyverbs.device import Context, get_device_list
-from pyverbs.enums import (IBV_ACCESS_LOCAL_WRITE, IBV_ACCESS_REMOTE_WRITE, IBV_MTU_1024, IBV_QPT_RC, IBV_SEND_INLINE,
-                           IBV_SEND_SIGNALED, IBV_WC_SUCCESS, IBV_WR_RDMA_WRITE, IBV_WR_SEND)
+from pyverbs.enums import (IBV_ACCESS_LOCAL_WRITE, IBV_ACCESS_REMOTE_WRITE, IBV_MTU_1024, IBV_QPT_RC, IBV_SEND_SIGNALED,
+                           IBV_WC_SUCCESS, IBV_WR_RDMA_WRITE, IBV_WR_SEND)
 from pyverbs.mr import MR
 from pyverbs.pd import PD
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import RecvWR, SGE, SendWR
 
-PORT, TX_DEPTH, RX_DEPTH, BATCH, INLINE, TAIL, HALF = 1, 128, 512, 16, 64, 2, 1 << 20
+PORT, TX_DEPTH, RX_DEPTH, BATCH, TAIL, HALF = 1, 128, 512, 16, 2, 1 << 20
 
 
 def check(wc):
@@ -28,7 +28,7 @@ class Connection:
         self.recv_cq = CQ(context, RX_DEPTH)
         access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE
         self.mr = MR(self.pd, 2 * HALF, access)
-        cap = QPCap(TX_DEPTH, RX_DEPTH, 1, 1, INLINE)
+        cap = QPCap(TX_DEPTH, RX_DEPTH, 1, 1, 0)
         init = QPInitAttr(qp_type=IBV_QPT_RC, scq=self.send_cq, rcq=self.recv_cq, cap=cap)
         self.qp = QP(self.pd, init)
         attr = QPAttr(port_num=PORT)
@@ -56,8 +56,6 @@ class Connection:
         self.qp.to_rts(attr)
 
     def request(self, opcode, size, flags):
-        if size <= INLINE:
-            flags |= IBV_SEND_INLINE
         sge = SGE(self.mr.buf, size, self.mr.lkey)
         wr = SendWR(0, num_sge=1, sg=[sge], opcode=opcode, send_flags=flags)
         if opcode == IBV_WR_RDMA_WRITE:
