@@ -4,10 +4,7 @@
  * @module
  */
 
-/**
- * The copies share memory in pieces of this size: memory of its own for each one takes 200 ns. A copy that is kept keeps
- * its piece.
- */
+/** The copies share memory in pieces of this size. A copy that is kept keeps its piece. */
 const PIECE = 8192;
 
 /** Memory for copies of one size. It is never written again, and freed when no copy in it is left. */

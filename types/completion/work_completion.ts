@@ -107,8 +107,8 @@ export interface WcAddress {
  * It is a copy: later polls do not change it.
  */
 export class WorkCompletion implements WcAddress {
-  // It reads its attributes when they are asked for: an object with all of them needs four times the memory, and takes
-  // 20 ns longer to make.
+  // It reads its attributes when they are asked for. An object with all of them took 20 ns to make instead of 15, and
+  // caused 68 collections of garbage per million completions instead of 28.
   readonly #copy: DataView;
   readonly #at: number;
 

@@ -7,7 +7,10 @@ const { imul } = Math;
 const NEXT = structs.ibv_ah_attr.size / 4;
 const NEWER = NEXT + 1;
 const OLDER = NEXT + 2;
-/** An entry has 2^4 words, a line of the processor's cache. Its parts in arrays of their own took up to 1.5 times as long. */
+/**
+ * An entry has 2^4 words, a line of the processor's cache. With its parts in arrays of their own, replies to 100 000 peers
+ * took up to 1.4 times as long.
+ */
 const BITS = 4;
 const NONE = 0xffff_ffff;
 
