@@ -17,8 +17,8 @@ const here = new URL(".", import.meta.url).pathname;
 /** Long enough for a process to fall asleep in between, and short beside all else. */
 const WAKE_UP_MICROSECONDS = 3000;
 const BUSY_MICROSECONDS = 1000;
-const SETTLE_MS = 500;
-const IDLE_MS = 2000;
+const SETTLE_MS = 300;
+const IDLE_MS = 1000;
 
 const processes = new Map<Language, Process>();
 

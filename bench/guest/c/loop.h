@@ -30,15 +30,16 @@ static struct loop *loop(struct device *d, int size)
 
 static void post_recvs(struct loop *l, int count)
 {
-  struct ibv_recv_wr *bad, *last = &l->recvs[count - 1], *end;
+  struct ibv_recv_wr *bad, *last, *end;
 
-  if (count <= 0)
+  if (l->posted >= count)
     return;
+  last = &l->recvs[count - l->posted - 1];
   end = last->next;
   last->next = NULL;
   need(!ibv_post_recv(l->qp, l->recvs, &bad), "post receives");
   last->next = end;
-  l->posted += count;
+  l->posted = count;
 }
 
 // Sends so many messages and polls until the completions of all sends and receives are there. The list of sends has that length.
@@ -47,24 +48,19 @@ static void exchange(struct loop *l, int count)
   struct ibv_send_wr *bad;
   struct ibv_wc wc[2 * LIST];
   struct patience patience = { 0 };
+  int polled = 0, n;
 
-  post_recvs(l, count - l->posted);
+  post_recvs(l, count);
   need(!ibv_post_send(l->qp, l->sends, &bad), "post sends");
-  for (int polled = 0; polled < 2 * count;) {
-    int n = ibv_poll_cq(l->cq, 2 * LIST, wc);
-
+  do {
+    n = ibv_poll_cq(l->cq, 2 * LIST, wc);
     need(n >= 0, "poll");
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
       need(wc[i].status == IBV_WC_SUCCESS, "complete");
-      if (wc[i].opcode == IBV_WC_RECV)
-        l->posted--;
-    }
     polled += n;
-    if (n == 0 && is_late(&patience)) {
-      lost += 2 * count - polled;
-      return;
-    }
-  }
+  } while (polled < 2 * count && (n > 0 || !is_late(&patience)));
+  lost += 2 * count - polled;
+  l->posted -= polled - count; // sends complete always
 }
 
 static double messages(struct device *d, long count, int list, int size)

@@ -112,10 +112,23 @@ static int drain(struct ibv_cq *cq, int wanted)
   return done;
 }
 
+// Reads the events of the device. After one addresses may have another meaning.
+static void look_for_events(struct device *d, struct replies *r)
+{
+  struct ibv_async_event event;
+
+  while (!ibv_get_async_event(d->context, &event)) {
+    ibv_ack_async_event(&event);
+    for (int i = 0; i < TABLE; i++)
+      if (r->table[i].ah)
+        need(!ibv_destroy_ah(r->table[i].ah), "destroy an address handle");
+    memset(r->table, 0, sizeof r->table);
+  }
+}
+
 // Answers what a poll brings, in one list.
 static int answer(struct device *d, struct replies *r, find_ah *find, int events)
 {
-  struct ibv_async_event event;
   struct ibv_send_wr *bad, *end;
   struct ibv_wc wc[LIST];
   int n = ibv_poll_cq(r->recv_cq, LIST, wc);
@@ -123,7 +136,7 @@ static int answer(struct device *d, struct replies *r, find_ah *find, int events
   if (n == 0)
     return 0;
   if (events)
-    need(ibv_get_async_event(d->context, &event) != 0, "go on without events");
+    look_for_events(d, r);
   for (int i = 0; i < n; i++) {
     struct ibv_ah *ah;
 
