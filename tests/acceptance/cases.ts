@@ -91,6 +91,9 @@ export const cases: readonly Case[] = [
     "a port beyond the last one is refused",
     "library/device/context_test.ts: Context refuses ports that the device does not have",
   ),
+  row("device", "a GID table without room for an entry is refused", {
+    limit: "gidTable() makes room for all slots: there is no size to choose",
+  }, "library/device/context_test.ts: Context.gidTable() has room for the slots of all ports"),
   row(
     "device",
     "an imported device works",
@@ -110,6 +113,9 @@ export const cases: readonly Case[] = [
     "library/memory/regions_test.ts: DeviceMemory refuses what is not within it",
     "library/memory/regions_test.ts: DeviceMemory.import()",
   ),
+  row("device memory", "several processes allocate at the same time", {
+    limit: "no device here has device memory, and the recorder belongs to one process",
+  }),
   row(
     "protection domain",
     "a domain is allocated and freed; closing twice is no error",
@@ -125,6 +131,11 @@ export const cases: readonly Case[] = [
     "memory region",
     "registration with each access right, and its effect on peers",
     "device/memory/memory_test.ts: MemoryRegion ${what} with ${namesOf(AccessFlags, access)}",
+  ),
+  row(
+    "memory region",
+    "regions can be made and ended many times",
+    "device/memory/memory_test.ts: MemoryRegion can be made and disposed 1000 times",
   ),
   row(
     "memory region",
@@ -170,6 +181,14 @@ export const cases: readonly Case[] = [
   ),
   row(
     "memory region",
+    "on-demand paging of a region, with traffic over RC, UD and XRC",
+    {
+      limit: "rxe of Linux 6.1 and libmlx4 have no on-demand paging: the flag reaches the provider",
+    },
+    "library/memory/memory_region_test.ts: MemoryRegion gives the provider its memory and the access flags",
+  ),
+  row(
+    "memory region",
     "relaxed ordering is passed on",
     { limit: RECORDER },
     "library/provider/requests_test.ts: reg_mr_relaxed",
@@ -183,6 +202,12 @@ export const cases: readonly Case[] = [
     "memory window",
     "type 2: bound by a send request, invalidated, bound again",
     "device/queue_pair/memory_window_test.ts: A window of type 2 is bound by a send request",
+    "device/memory/stub_memory_window_test.ts: A window of type 2 is bound once, invalidated, and bound again",
+  ),
+  row(
+    "memory window",
+    "peers are limited to the rights of the window",
+    "device/memory/kinds_test.ts: QueuePair.bindMw() limits peers to the rights of the window",
   ),
   row(
     "memory window",
@@ -199,6 +224,12 @@ export const cases: readonly Case[] = [
     "completion queue",
     "too large a size fails",
     "device/completion/cq_test.ts: CompletionQueue() tells the device's limit when asked for more",
+  ),
+  row(
+    "completion queue",
+    "a completion vector that the device does not have is refused",
+    "library/completion/queue_test.ts: CompletionQueue() refuses bad arguments before native code",
+    "library/completion/cq_ex_test.ts: CompletionQueueEx() refuses bad arguments before native code",
   ),
   row(
     "completion queue",
@@ -221,6 +252,12 @@ export const cases: readonly Case[] = [
     "completion events",
     "an armed queue sends one event through its channel",
     "device/completion/channel_test.ts: CompletionChannel.getCqEvent() gives one event for each arming",
+  ),
+  row(
+    "completion events",
+    "traffic whose completions are waited for",
+    "device/completion/completions_test.ts: CompletionQueue.completions() gives completions as they come",
+    "device/completion/cq_ex_test.ts: CompletionQueueEx.completions() waits for events",
   ),
   row(
     "shared receive queue",
@@ -303,6 +340,21 @@ export const cases: readonly Case[] = [
     "library/work/send_requests_test.ts: RequestList.setSge() refuses more elements than there is room for",
   ),
   row(
+    "queue pair",
+    "messages without data",
+    "device/queue_pair/ud_test.ts: QueuePair.postSend() delivers a datagram without data",
+    "device/queue_pair/atomic_refused_test.ts: An RC queue pair sends, writes and reads nothing",
+  ),
+  row("queue pair", "a queue pair is made in a state other than RESET", {
+    limit:
+      "the constructor makes it in RESET, as C does; init() and the activations change the state",
+  }),
+  row(
+    "queue pair",
+    "an alternative path is set and queried",
+    "device/srq/stub_srq_test.ts: QueuePair.modify() sets an alternative path, which query() reports",
+  ),
+  row(
     "queue pair ex",
     "datagrams by wr_* builders",
     "device/queue_pair/queue_pair_ex_test.ts: WrBuilder sends datagrams",
@@ -342,6 +394,12 @@ export const cases: readonly Case[] = [
     "library/memory/domains_test.ts: ParentDomain with an alignment allocates and frees the memory of queues",
   ),
   row(
+    "parent domain",
+    "memory of huge pages from allocators",
+    { limit: "the allocators align as asked, and the kernel chooses the pages" },
+    "library/memory/domains_test.ts: The allocators of a parent domain align to ${alignment} bytes",
+  ),
+  row(
     "thread domain",
     "allocated and freed",
     { limit: RECORDER },
@@ -351,6 +409,7 @@ export const cases: readonly Case[] = [
     "flow steering",
     "each kind of specification reaches the device",
     "library/flow/flow_test.ts: Flow sends spec type 0x${spec.type.toString(16)} in the layout of its struct",
+    "device/flow/stub_flow_test.ts: Flow gives the kernel its conditions, and is removed once",
   ),
   row("flow steering", "matching packets reach the queue pair", {
     limit: "the stub HCA records rules and does not steer by them",
@@ -374,6 +433,14 @@ export const cases: readonly Case[] = [
     "device/queue_pair/rc_test.ts: An RDMA write completes with REM_ACCESS_ERR when ${when}",
   ),
   row(
+    "atomics",
+    "a wrong lkey, a wrong rkey, and a queue pair or memory without the right fail",
+    "device/queue_pair/atomic_refused_test.ts: An atomic fails when ${what}",
+  ),
+  row("atomics", "over an extended reliable connection", {
+    limit: "rxe has no such connections, and the stub HCA does no atomics",
+  }),
+  row(
     "RSS",
     "work queues, a table and a queue pair that spreads packets",
     "device/rss/rss_traffic_test.ts: Packets reach the work queue that workQueueFor() predicts, whole",
@@ -391,7 +458,7 @@ export const cases: readonly Case[] = [
   row("connections by address", "connect, listen, resolve (librdmacm)", {
     limit: "librdmacm is another library, which this module does not bind",
   }),
-  row("newer rdma-core", "port speed, completion counters, DMA handles, ibv_reg_mr_ex", {
+  row("newer rdma-core", "port speed, completion counters, DMA handles, buffers, ibv_reg_mr_ex", {
     limit: POST_44,
   }),
 ];

@@ -1,0 +1,97 @@
+// Steering rules through libmlx4 and the kernel, as the stub HCA gets them.
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import {
+  CompletionQueue,
+  Context,
+  Counters,
+  Flow,
+  FlowActionEsp,
+  FlowSpecType,
+  ProtectionDomain,
+  QpType,
+  QueuePair,
+  VerbsError,
+} from "../../../mod.ts";
+import { alive, assertLastCall, ETHERNET_PORT, failNext, STUB, stubTest } from "../stub.ts";
+
+function rawQueuePair(): QueuePair {
+  const context = Context.open(STUB);
+  const pd = new ProtectionDomain(context);
+  const cq = new CompletionQueue(context, { cqe: 15 });
+  const cap = { maxSendWr: 4, maxRecvWr: 4 };
+  return new QueuePair(pd, { type: QpType.RAW_PACKET, sendCq: cq, recvCq: cq, cap });
+}
+
+const UDP = {
+  type: FlowSpecType.UDP,
+  val: { dstPort: 4791, srcPort: 1000 },
+  mask: { dstPort: 0xffff },
+} as const;
+
+stubTest("Flow gives the kernel its conditions, and is removed once", () => {
+  const qp = rawQueuePair();
+  using _context = qp.context;
+  const specs = [
+    {
+      type: FlowSpecType.ETH,
+      val: { dstMac: "02:00:00:00:00:01", etherType: 0x0800 },
+      mask: { dstMac: "ff:ff:ff:ff:ff:ff", etherType: 0xffff },
+    },
+    {
+      type: FlowSpecType.IPV4,
+      val: { srcIp: "10.0.0.1" },
+      mask: { srcIp: "255.255.255.255" },
+    },
+    UDP,
+  ] as const;
+  const flow = new Flow(qp, { priority: 3, port: ETHERNET_PORT, specs });
+  assertLastCall("create_flow", {
+    ret: 0,
+    qp: qp.qpNum,
+    type: 0,
+    priority: 3,
+    port: ETHERNET_PORT,
+    flags: 0,
+    specs: [
+      {
+        type: 0x20,
+        val: "02000000000100000000000008000000",
+        mask: "ffffffffffff000000000000ffff0000",
+      },
+      { type: 0x30, val: "0a0000010000000000000000", mask: "ffffffff0000000000000000" },
+      { type: 0x41, val: "12b703e8", mask: "ffff0000" },
+    ],
+  });
+  assertEquals(alive().flows, 1);
+  flow.close();
+  flow.close();
+  assertEquals(alive().flows, 0);
+});
+
+stubTest("QueuePair.close() removes its steering rules first", () => {
+  const qp = rawQueuePair();
+  using _context = qp.context;
+  const flow = new Flow(qp, { port: ETHERNET_PORT, specs: [UDP] });
+  qp.close();
+  assertEquals([flow.disposed, alive().flows, alive().qps], [true, 0, 0]);
+});
+
+stubTest("new Flow() throws what the device refused with, and leaves nothing behind", () => {
+  const qp = rawQueuePair();
+  using _context = qp.context;
+  failNext("create_flow", "EPERM");
+  const make = (): Flow => new Flow(qp, { port: ETHERNET_PORT, specs: [UDP] });
+  const error = assertThrows(make, VerbsError);
+  assertEquals([error.verb, error.code], ["ibv_create_flow", "EPERM"]);
+  assertStringIncludes(error.message, "CAP_NET_RAW");
+  assertEquals(alive().flows, 0);
+  make().close();
+});
+
+stubTest("Counters and FlowActionEsp are not supported by libmlx4", () => {
+  using context = Context.open(STUB);
+  const keymat = { icvLen: 16, aesKey: new Uint8Array(16) };
+  for (const make of [() => new Counters(context), () => new FlowActionEsp(context, { keymat })]) {
+    assertEquals(assertThrows(make, VerbsError).code, "EOPNOTSUPP");
+  }
+});

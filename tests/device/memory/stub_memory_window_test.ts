@@ -1,0 +1,86 @@
+// Memory windows through libmlx4 and the kernel, as the stub HCA gets them.
+import { assertEquals } from "@std/assert";
+import {
+  AccessFlags,
+  CompletionQueue,
+  Context,
+  incRkey,
+  MemoryRegion,
+  MemoryWindow,
+  MwType,
+  ProtectionDomain,
+  QpType,
+  QueuePair,
+  type SendRequest,
+  WcStatus,
+  WrOpcode,
+} from "../../../mod.ts";
+import { waitFor } from "../setup.ts";
+import { alive, assertLastCall, IB_PORT, STUB, stubTest } from "../stub.ts";
+
+const { LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, MW_BIND } = AccessFlags;
+
+interface Setup extends Disposable {
+  readonly pd: ProtectionDomain;
+  readonly cq: CompletionQueue;
+  readonly qp: QueuePair;
+  readonly mr: MemoryRegion;
+}
+
+/** A connected queue pair, and a region that windows can be bound to. */
+function setUp(): Setup {
+  const context = Context.open(STUB);
+  const pd = new ProtectionDomain(context);
+  const cq = new CompletionQueue(context, { cqe: 15 });
+  const cap = { maxSendWr: 4, maxRecvWr: 4 };
+  const qp = new QueuePair(pd, { type: QpType.RC, sendCq: cq, recvCq: cq, cap });
+  qp.init({ port: IB_PORT, qpAccessFlags: REMOTE_READ | REMOTE_WRITE });
+  qp.activateRc(qp.address);
+  const mr = new MemoryRegion(pd, 4096, LOCAL_WRITE | REMOTE_READ | REMOTE_WRITE | MW_BIND);
+  return { pd, cq, qp, mr, [Symbol.dispose]: () => context.close() };
+}
+
+stubTest("QueuePair.bindMw() binds a window of type 1 to a part of a region", async () => {
+  using parts = setUp();
+  const { pd, cq, qp, mr } = parts;
+  using mw = new MemoryWindow(pd, MwType.TYPE_1);
+  const bindInfo = { mr, addr: mr.addr + 64n, length: 128, mwAccessFlags: REMOTE_WRITE };
+  qp.bindMw(mw, { wrId: 7, bindInfo });
+  const [bound] = await waitFor(cq);
+  assertEquals([bound!.check().wrId, alive().mws], [7n, 1]);
+  assertLastCall("bind_mw", {
+    qp: qp.qpNum,
+    rkey: mw.rkey,
+    lkey: mr.lkey,
+    addr: `0x${(mr.addr + 64n).toString(16)}`,
+    length: 128,
+    type_2: 0,
+    remote_read: 0,
+    remote_write: 1,
+    outcome: "bound",
+  });
+});
+
+stubTest("A window of type 2 is bound once, invalidated, and bound again", async () => {
+  using parts = setUp();
+  const { pd, cq, qp, mr } = parts;
+  using mw = new MemoryWindow(pd, MwType.TYPE_2);
+  const bindInfo = { mr, length: 64, mwAccessFlags: REMOTE_READ };
+  const bind = (): SendRequest => ({
+    opcode: WrOpcode.BIND_MW,
+    mw,
+    rkey: incRkey(mw.rkey),
+    bindInfo,
+  });
+  qp.postSend(bind());
+  (await waitFor(cq))[0]!.check();
+  assertLastCall("bind_mw", { rkey: mw.rkey, type_2: 1, remote_read: 1, outcome: "bound" });
+  qp.postSend({ opcode: WrOpcode.LOCAL_INV, invalidateRkey: mw.rkey });
+  (await waitFor(cq))[0]!.check();
+  assertLastCall("local_inv", { rkey: mw.rkey, outcome: "invalidated" });
+  qp.postSend(bind());
+  (await waitFor(cq))[0]!.check();
+  qp.postSend(bind());
+  assertEquals((await waitFor(cq))[0]!.status, WcStatus.MW_BIND_ERR);
+  assertLastCall("bind_mw", { outcome: "refused" });
+});
