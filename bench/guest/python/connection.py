@@ -13,7 +13,7 @@ from pyverbs.pd import PD
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import RecvWR, SGE, SendWR
 
-PORT, TX_DEPTH, RX_DEPTH, BATCH, TAIL, HALF = 1, 128, 512, 16, 2, 1 << 20
+PORT, TX_DEPTH, RX_DEPTH, BATCH, TAIL, HALF, GROUP = 1, 128, 512, 16, 2, 1 << 20, 8
 
 
 def check(wc):
@@ -74,14 +74,16 @@ class Connection:
     def send_lat(self, client, size, count, _depth, _moderation):
         wr = self.request(IBV_WR_SEND, size, IBV_SEND_SIGNALED)
         posted = []
-        received = 0
-        while len(posted) < count or received < count:
-            if received < count and not (client and not posted):
+        sent = received = 0
+        while sent < count or received < count:
+            if received < count and not (client and sent < 1):
                 self.wait(self.recv_cq)
                 self.qp.post_recv(self.recv)
                 received += 1
-            if len(posted) < count:
-                posted.append(time.perf_counter_ns())
+            if sent < count:
+                if sent % GROUP == 0:
+                    posted.append(time.perf_counter_ns())
+                sent += 1
                 self.qp.post_send(wr)
                 self.wait(self.send_cq)
         return half_round_trip(posted)
@@ -89,16 +91,18 @@ class Connection:
     def write_lat(self, client, size, count, _depth, _moderation):
         wr = self.request(IBV_WR_RDMA_WRITE, size, IBV_SEND_SIGNALED)
         posted = []
-        received = completed = 0
+        sent = received = completed = 0
         while completed < count or received < count:
-            if received < count and not (client and not posted):
+            if received < count and not (client and sent < 1):
                 received += 1
                 expected = bytes([received & 0xff])
                 while self.mr.read(1, HALF + size - 1) != expected:
                     pass
-            if len(posted) < count:
-                posted.append(time.perf_counter_ns())
-                self.mr.write(bytes([len(posted) & 0xff]), 1, size - 1)
+            if sent < count:
+                if sent % GROUP == 0:
+                    posted.append(time.perf_counter_ns())
+                sent += 1
+                self.mr.write(bytes([sent & 0xff]), 1, size - 1)
                 self.qp.post_send(wr)
             if completed < count:
                 self.wait(self.send_cq)
@@ -125,7 +129,7 @@ class Connection:
 
 def half_round_trip(posted):
     samples = sorted(b - a for a, b in zip(posted, posted[1:]))[:-TAIL]
-    return samples[len(samples) // 2] / 2
+    return samples[len(samples) // 2] / GROUP / 2
 
 
 connection = Connection(Context(name=get_device_list()[0].name.decode()))
