@@ -15,23 +15,55 @@ import { Clock, consume, type Plan, wholeLists } from "./clock.ts";
 import { activeQueuePair, datagrams, LIST } from "./datagrams.ts";
 import { EMPTY } from "./provider.ts";
 
-/** Exported functions of the provider that do nothing: the least that any call takes. */
+type Loop = (pointer: Deno.PointerObject, count: number) => number;
+
+/**
+ * Loops over exported functions of the provider that do nothing, by the number of their arguments. Each function is opened
+ * once and has a loop of its own: V8 calls directly only what never changes.
+ */
+const LOOPS: Readonly<Record<number, () => Loop>> = {
+  0: () => {
+    const { symbols } = openProvider({ noop_0: { parameters: [], result: "i32" } });
+    return (_, count) => {
+      let sum = 0;
+      for (let i = 0; i < count; i++) sum += symbols.noop_0();
+      return sum;
+    };
+  },
+  2: () => {
+    const { symbols } = openProvider({
+      noop_2: { parameters: ["pointer", "i32"], result: "i32" },
+    });
+    return (pointer, count) => {
+      let sum = 0;
+      for (let i = 0; i < count; i++) sum += symbols.noop_2(pointer, 1);
+      return sum;
+    };
+  },
+  3: () => {
+    const { symbols } = openProvider({
+      noop_3: { parameters: ["pointer", "i32", "pointer"], result: "i32" },
+    });
+    return (pointer, count) => {
+      let sum = 0;
+      for (let i = 0; i < count; i++) sum += symbols.noop_3(pointer, 1, pointer);
+      return sum;
+    };
+  },
+};
+
+function openProvider<T extends Deno.ForeignLibraryInterface>(symbols: T): Deno.DynamicLibrary<T> {
+  return Deno.dlopen(Deno.env.get("IBVERBS_LIBRARY")!, symbols);
+}
+
+let loop: Loop | undefined;
+
+/** Exported functions of the provider that do nothing: the least that any call takes. A process has one of them. */
 export function exported(context: Context, plan: Plan, parameters: number): number {
-  const { symbols } = Deno.dlopen(Deno.env.get("IBVERBS_LIBRARY")!, {
-    noop_0: { parameters: [], result: "i32" },
-    noop_2: { parameters: ["pointer", "i32"], result: "i32" },
-    noop_3: { parameters: ["pointer", "i32", "pointer"], result: "i32" },
-  });
+  const run = loop ??= LOOPS[parameters]!();
   const pointer = context.unsafeHandle as Deno.PointerObject;
   const clock = new Clock(plan);
-  const { noop_0, noop_2, noop_3 } = symbols;
-  let sum = 0;
-  while (clock.part()) {
-    if (parameters === 0) { for (let i = 0; i < plan.count; i++) sum += noop_0(); }
-    else if (parameters === 2) { for (let i = 0; i < plan.count; i++) sum += noop_2(pointer, i); }
-    else for (let i = 0; i < plan.count; i++) sum += noop_3(pointer, 1, pointer);
-  }
-  consume(sum);
+  while (clock.part()) consume(run(pointer, plan.count));
   return clock.middle;
 }
 
