@@ -263,7 +263,7 @@ export const RXE: readonly Row[] = [
       work("deno", "reply_cached", { prepare: addPeers }),
     ],
     goals: [atMost(1.1, "C")],
-    count: (quick) => quick ? 640 : 3200,
+    count: (quick) => quick ? 640 : 1280,
     note:
       "C: a hash cache by ibv_ah_attr, and an event read a poll; uncached, a handle for each message",
   },
