@@ -12,6 +12,7 @@ import {
   QpType,
   QueuePair,
 } from "../../mod.ts";
+import { chosenGid } from "../shared/chosen_gid.ts";
 import { type RcAddress, toQpAddress } from "./rc_address.ts";
 import type { RcSettings } from "./rc_options.ts";
 
@@ -51,6 +52,7 @@ export class RcParts implements Disposable {
     const [maxSendWr, maxRecvWr] = [sendDepth + CONTROL_SENDS, credits + CONTROL_RECEIVES];
     this.settings = settings;
     this.context = context;
+    if (settings.gidIndex !== undefined) chosenGid(context, port, settings.gidIndex);
     this.#gidIndex = settings.gidIndex ?? recommendedGid(context, port);
     this.pd = new ProtectionDomain(context);
     const channel = new CompletionChannel(context);

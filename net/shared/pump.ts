@@ -1,8 +1,11 @@
 import type { CompletionQueue } from "../../mod.ts";
 import { nextTurn } from "./turns.ts";
 
-/** How many empty polls may follow each other without a turn of the event loop. */
-const POLLS_PER_TURN = 16;
+/**
+ * How many empty polls may follow each other without a turn of the event loop. Another connection of the process, which may
+ * be the one that answers, polls in that turn.
+ */
+const POLLS_PER_TURN = 2;
 
 /** What {@linkcode pump} does. */
 export interface Pumping {
@@ -42,8 +45,7 @@ export async function pump(pumping: Pumping): Promise<void> {
 async function poll({ drain, isAwaited, spin }: Pumping): Promise<boolean> {
   for (let polls = 1; polls <= spin && isAwaited(); polls++) {
     if (drain() > 0) return true;
-    // Other connections of the process poll in between.
-    await (polls % POLLS_PER_TURN === 0 ? nextTurn() : undefined);
+    if (polls % POLLS_PER_TURN === 0) await nextTurn();
   }
   return false;
 }

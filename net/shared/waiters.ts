@@ -1,30 +1,32 @@
+interface Waiting<W, T> extends PromiseWithResolvers<T> {
+  readonly waiter: W;
+}
+
 /** Those who wait for something, the longest wait first. A wait ends early if its signal aborts. */
 export class Waiters<W extends object, T> {
-  readonly #waiting: Map<W, PromiseWithResolvers<T>> = new Map();
+  readonly #waiting: Waiting<W, T>[] = [];
 
   /** How many wait. */
   get size(): number {
-    return this.#waiting.size;
+    return this.#waiting.length;
   }
 
   /** Who waits longest. */
   get first(): W | undefined {
-    return this.#waiting.keys().next().value;
+    return this.#waiting[0]?.waiter;
   }
 
   /** All who wait now. */
   all(): W[] {
-    return [...this.#waiting.keys()];
+    return this.#waiting.map(({ waiter }) => waiter);
   }
 
   /** Waits until {@linkcode Waiters.resolve} or {@linkcode Waiters.reject} names the waiter. */
   wait(waiter: W, signal: AbortSignal | undefined): Promise<T> {
     if (signal?.aborted) return Promise.reject(signal.reason);
-    const waiting = Promise.withResolvers<T>();
-    this.#waiting.set(waiter, waiting);
-    return signal === undefined
-      ? waiting.promise
-      : this.#orAborted(waiter, waiting.promise, signal);
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    this.#waiting.push({ waiter, promise, resolve, reject });
+    return signal === undefined ? promise : this.#orAborted(waiter, promise, signal);
   }
 
   async #orAborted(waiter: W, promise: Promise<T>, signal: AbortSignal): Promise<T> {
@@ -49,12 +51,13 @@ export class Waiters<W extends object, T> {
 
   /** Ends all waits with an error. */
   rejectAll(reason: unknown): void {
-    for (const waiter of this.#waiting.keys()) this.reject(waiter, reason);
+    for (const { reject } of this.#waiting.splice(0)) reject(reason);
   }
 
-  #take(waiter: W): PromiseWithResolvers<T> | undefined {
-    const waiting = this.#waiting.get(waiter);
-    this.#waiting.delete(waiter);
-    return waiting;
+  #take(waiter: W): Waiting<W, T> | undefined {
+    const waiting = this.#waiting;
+    if (waiting[0]?.waiter === waiter) return waiting.shift();
+    const index = waiting.findIndex((entry) => entry.waiter === waiter);
+    return index < 0 ? undefined : waiting.splice(index, 1)[0];
   }
 }

@@ -79,6 +79,7 @@ export class Receiver {
   #failure: unknown;
   #endPause: () => void = () => {};
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #pauses = 0;
 
   /** Posts all receives. */
   constructor(parts: ReceiverParts) {
@@ -178,15 +179,25 @@ export class Receiver {
     return this.#rests.mayContinue() ? undefined : nextTurn();
   }
 
-  /** Ends early if somebody begins to wait for a datagram, or the connection is closed. One timer serves many pauses. */
+  /**
+   * Lasts one to two times `PAUSE_MS`. It ends early if somebody begins to wait for a datagram, or the connection is closed.
+   * Pauses share a timer, because most of them are short.
+   */
   #pause(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#endPause = resolve;
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      this.#endPause();
-    }, PAUSE_MS);
+    this.#pauses++;
+    if (this.#timer === undefined) this.#startTimer();
     return promise;
+  }
+
+  #startTimer(): void {
+    const pauses = this.#pauses;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      if (this.#pauses === pauses) this.#endPause();
+      else if (this.#waiters.size === 0) this.#startTimer();
+    }, PAUSE_MS);
   }
 
   /** Reads completed receives, and posts as many again. Returns how many there were. */

@@ -13,6 +13,7 @@ import {
   PortFlags,
 } from "../../mod.ts";
 import { integer } from "../shared/checks.ts";
+import { chosenGid } from "../shared/chosen_gid.ts";
 
 /**
  * The address of a datagram peer: everything that another process needs to send to it. It is plain data, so it can be
@@ -53,7 +54,7 @@ export function localPort(
   const { linkLayer, flags, lid } = context.queryPort(port);
   const needsGrh = linkLayer === LinkLayer.ETHERNET || (flags & PortFlags.GRH_REQUIRED) !== 0;
   const { gid, gidIndex, reason } = chosen === undefined ? context.recommendGid(port) : {
-    gid: context.queryGid(port, chosen),
+    gid: chosenGid(context, port, chosen),
     gidIndex: chosen,
     reason: "the caller chose it",
   };

@@ -6,6 +6,7 @@
 
 import {
   AccessFlags,
+  type AddressHandle,
   CompletionChannel,
   CompletionQueue,
   Context,
@@ -143,7 +144,8 @@ export class UdConn
   /**
    * Waits for the next datagram.
    *
-   * @param p The buffer that the message is written to. A new one is made if it is left out.
+   * @param p The buffer that the message is written to: it is copied once, out of the memory of the device. A new buffer is
+   * made if it is left out.
    * @returns The message, and the address of its sender. {@linkcode UdConn.send} answers it without a look-up.
    * @throws {TypeError} If an argument has the wrong type.
    * @throws {RangeError} If the message is longer than `p`. The next call gets it.
@@ -168,6 +170,9 @@ export class UdConn
   /**
    * Sends a datagram. It waits while `sendDepth` sends are in progress, and while the kernel resolves the link address of
    * a new peer. The message must not change before the promise resolves. Whether it arrives is not known.
+   *
+   * Datagrams that are sent without a wait in between are posted together, which costs less. Waiting for a datagram posts
+   * them, and so does a pause of a few microtasks.
    *
    * @param p The message, at most {@linkcode UdConn.maxMessage} bytes.
    * @param addr The peer: the address of a received datagram, or the {@linkcode UdConn.addr} of another connection.
@@ -206,7 +211,7 @@ export class UdConn
     let isSent = false;
     while (!isSent) {
       this.#assertOpen("send");
-      const ah = this.#routes.known(target) ?? await this.#routes.make(target, signal);
+      const ah = this.#routes.known(target) ?? await this.#makeHandle(target, signal);
       this.#assertOpen("send");
       if (ah.disposed) continue;
       if (this.#sender.hasRoom()) {
@@ -215,6 +220,16 @@ export class UdConn
       } else isSent = await this.#sender.sendInTurn({ message, ah, qpn, qkey }, signal);
     }
     return length;
+  }
+
+  async #makeHandle(target: Target, signal: AbortSignal | undefined): Promise<AddressHandle> {
+    try {
+      return await this.#routes.make(target, signal);
+    } catch (error) {
+      // If the connection was closed in the meantime, that is the reason.
+      this.#assertOpen("send");
+      throw error;
+    }
   }
 
   #assertOpen(action: string): void {

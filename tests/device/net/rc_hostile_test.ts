@@ -1,0 +1,186 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import {
+  AccessFlags,
+  CompletionQueue,
+  MemoryRegion,
+  ProtectionDomain,
+  type QpAddress,
+  QpType,
+  QueuePair,
+  WrOpcode,
+} from "../../../mod.ts";
+import { connectRc, listenRc, type RcAddress, type RcConn } from "../../../net/mod.ts";
+import { deviceTest, gidOf, openRxe, PORT, RXE, until } from "../setup.ts";
+import { bytes, connectTimeout } from "./rc_pair.ts";
+
+const { InvalidData, ConnectionReset, TimedOut } = Deno.errors;
+
+/** Frame types as in the immediate data of messages: the upper 4 bits. */
+const [DATA, HELLO, END, UNKNOWN] = [1, 3, 4, 15];
+const CREDITS = 4;
+
+/** A queue pair that does what it likes. */
+class RawPeer implements Disposable {
+  readonly #context = openRxe();
+  readonly #pd = new ProtectionDomain(this.#context);
+  readonly #cq = new CompletionQueue(this.#context, { cqe: 128, channel: null });
+  readonly #mr = new MemoryRegion(this.#pd, 8192, AccessFlags.LOCAL_WRITE);
+  readonly #qp: QueuePair;
+
+  constructor() {
+    const cap = { maxSendWr: 64, maxRecvWr: 64 };
+    const [sendCq, recvCq] = [this.#cq, this.#cq];
+    this.#qp = new QueuePair(this.#pd, { type: QpType.RC, sendCq, recvCq, cap });
+    const { gidIndex } = gidOf(this.#context, "ipv4");
+    this.#qp.init({ port: PORT, gidIndex, qpAccessFlags: AccessFlags.REMOTE_WRITE });
+    for (let i = 0; i < 64; i++) this.#qp.postRecv({ wrId: i, sge: this.#mr.slice(0, 4096) });
+  }
+
+  /** Connects to this queue pair, which says hello. */
+  async connect(): Promise<RcConn> {
+    const exchange = ({ qpn, psn, lid, gid, mtu, rdAtomic }: RcAddress): Promise<RcAddress> => {
+      const peer: QpAddress = { transport: "RC", qpn, psn, lid, gid, mtu, rdAtomic, qkey: null };
+      this.#qp.activateRc(peer, { timeout: 14, retryCnt: 6, rnrRetry: 6, minRnrTimer: 12 });
+      this.send(HELLO);
+      const { address } = this.#qp;
+      return Promise.resolve({
+        transport: "rc",
+        gid: address.gid!,
+        lid: address.lid,
+        qpn: address.qpn,
+        psn: address.psn,
+        mtu: address.mtu,
+        rdAtomic: address.rdAtomic,
+        credits: CREDITS,
+        maxMessage: 1024,
+      });
+    };
+    return await connectRc({ device: RXE, exchange, connectTimeout, credits: CREDITS });
+  }
+
+  /** Sends a message of a type, with new credits. */
+  send(type: number, credits: number = 0, opcode: WrOpcode = WrOpcode.SEND_WITH_IMM): void {
+    const immData = (type << 28 | credits) >>> 0;
+    const sge = this.#mr.slice(4096, 16);
+    this.#qp.postSend(opcode === WrOpcode.SEND ? { opcode, sge } : { opcode, sge, immData });
+  }
+
+  [Symbol.dispose](): void {
+    this.#context.close();
+  }
+}
+
+const VIOLATIONS: Record<string, (peer: RawPeer) => void> = {
+  "a message of an unknown type": (peer) => peer.send(UNKNOWN),
+  "a message without a type": (peer) => peer.send(DATA, 0, WrOpcode.SEND),
+  "too many credits": (peer) => peer.send(DATA, 2),
+  "a huge number of credits": (peer) => peer.send(DATA, 0xfff_ffff),
+  "a message after the end": (peer) => {
+    peer.send(END);
+    peer.send(DATA);
+  },
+  "more messages than it has credits for": (peer) => {
+    for (let i = 0; i <= CREDITS; i++) peer.send(DATA);
+  },
+};
+
+for (const [what, violate] of Object.entries(VIOLATIONS)) {
+  deviceTest(`RcConn is broken if the peer sends ${what}`, async () => {
+    using peer = new RawPeer();
+    await using conn = await peer.connect();
+    await conn.send(bytes("fine"));
+    violate(peer);
+    await assertRejects(() => readAll(conn), InvalidData, "broke the protocol");
+    await assertRejects(() => conn.send(bytes("x")), InvalidData);
+  });
+}
+
+/** Reads messages until that fails. */
+async function readAll(conn: RcConn): Promise<void> {
+  // Messages that come in time are read. Reading gives the peer new credits, so it begins when all have come.
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const signal = AbortSignal.timeout(connectTimeout);
+  while (await conn.receive(undefined, { signal }) !== null);
+  // The end of the messages is no error: what follows it is one.
+  await conn.flush();
+}
+
+deviceTest("connectRc() rejects if the channel gives something else than an address", async () => {
+  const mine = Promise.withResolvers<RcAddress>();
+  const values: unknown[] = [
+    undefined,
+    null,
+    "text",
+    5n,
+    [],
+    {},
+    {
+      get transport() {
+        throw new Error("no property");
+      },
+    },
+    { transport: "rc", gid: "x".repeat(1_000_000) },
+  ];
+  for (const value of values) {
+    const exchange = (address: RcAddress): Promise<unknown> => {
+      mine.resolve(address);
+      return Promise.resolve(value);
+    };
+    await assertRejects(() => connectRc({ device: RXE, exchange, connectTimeout }), InvalidData);
+  }
+  const address = await mine.promise;
+  for (
+    const wrong of [
+      { mtu: 8192 },
+      { credits: 2 ** 31 },
+      { maxMessage: 0 },
+      { rdAtomic: -1 },
+      { psn: 2 ** 24 },
+      { gid: "::g" },
+      { qpn: "5" },
+      { lid: 1.5 },
+    ]
+  ) {
+    const exchange = (): Promise<unknown> => Promise.resolve({ ...address, ...wrong });
+    await assertRejects(() => connectRc({ device: RXE, exchange, connectTimeout }), InvalidData);
+  }
+  const failing = (): Promise<unknown> => Promise.reject(new Error("the channel broke"));
+  await assertRejects(() => connectRc({ device: RXE, exchange: failing }), Error, "channel broke");
+});
+
+deviceTest("RcListener gives up on partners whose queue pair does not exist", async () => {
+  await using listener = await listenRc({ device: RXE, connectTimeout: 500, timeout: 10 });
+  using context = openRxe();
+  const { gid } = gidOf(context, "ipv4");
+  using tcp = await Deno.connect({ hostname: "127.0.0.1", port: listener.addr.port });
+  const address: RcAddress = {
+    transport: "rc",
+    gid: gid.toString(),
+    lid: 0,
+    qpn: 0xff_fff0,
+    psn: 5,
+    mtu: 1024,
+    rdAtomic: 16,
+    credits: 32,
+    maxMessage: 1024,
+  };
+  await tcp.write(bytes(`${JSON.stringify(address)}\n`));
+  // A partner that sends nothing more may still read.
+  await tcp.closeWrite();
+  const answer = new Uint8Array(4096);
+  assertEquals((await tcp.read(answer))! > 0, true);
+  await until("the end of the attempt", () => listener.stats.failed === 1);
+  const { lastError } = listener.stats;
+  assertEquals(lastError instanceof TimedOut || lastError instanceof ConnectionReset, true);
+});
+
+deviceTest("listenRc() closes the listener when the signal aborts", async () => {
+  const abort = new AbortController();
+  const { signal } = abort;
+  const listener = await listenRc({ device: RXE, signal });
+  const waiting = assertRejects(() => listener.accept(), Deno.errors.BadResource);
+  abort.abort(new Error("enough"));
+  await waiting;
+  await listener[Symbol.asyncDispose]();
+  await assertRejects(() => listenRc({ device: RXE, signal }), Error, "enough");
+});

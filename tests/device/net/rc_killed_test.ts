@@ -1,0 +1,74 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { listenRc, type RcConn } from "../../../net/mod.ts";
+import { deviceTest, RXE, until } from "../setup.ts";
+import { connectTimeout } from "./rc_pair.ts";
+
+const PEER = new URL("./rc_peer.ts", import.meta.url).pathname;
+
+/** Uses a connection until the peer is killed. `moved` is called for each message. */
+type Use = (conn: RcConn, moved: () => void) => Promise<unknown>;
+
+const USES: Record<string, Use> = {
+  send: async (conn, moved) => {
+    for await (const _ of conn.readable) moved();
+  },
+  receive: async (conn, moved) => {
+    const writer = conn.writable.getWriter();
+    while (true) {
+      await writer.write(new Uint8Array(10_000));
+      moved();
+    }
+  },
+  // Nothing is sent and nothing comes: only the check of the connection notices it.
+  nothing: (conn, moved) => {
+    for (let i = 0; i < 100; i++) moved();
+    return conn.receive();
+  },
+};
+
+/** Starts the peer, and returns the connection to it. */
+async function accept(action: string, peers: AsyncDisposableStack): Promise<[RcConn, () => void]> {
+  await using listener = await listenRc({
+    device: RXE,
+    connectTimeout: 60_000,
+    timeout: 12, // 17 ms, 7 times
+    keepAlive: 200,
+  });
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-check", PEER, RXE, String(listener.addr.port), action],
+    stdin: "null",
+    stdout: "null",
+    stderr: "inherit",
+  }).spawn();
+  const kill = (): void => {
+    try {
+      child.kill("SIGKILL");
+    } catch {
+      // It is gone.
+    }
+  };
+  peers.defer(async () => {
+    kill();
+    await child.status;
+  });
+  return [await listener.accept({ signal: AbortSignal.timeout(2 * connectTimeout) }), kill];
+}
+
+for (const [action, use] of Object.entries(USES)) {
+  deviceTest(`RcConn is broken when a peer is killed that does "${action}"`, async () => {
+    await using peers = new AsyncDisposableStack();
+    const [conn, kill] = await accept(action, peers);
+    await using _closing = conn;
+    let moves = 0;
+    const used = assertRejects(() => use(conn, () => moves++), Deno.errors.ConnectionReset);
+    await until("100 messages", () => moves >= 100);
+    const start = performance.now();
+    kill();
+    await used;
+    const waited = performance.now() - start;
+    if (Deno.env.has("IBVERBS_NET_FIGURES")) console.log(`noticed after ${waited.toFixed(0)} ms`);
+    await assertRejects(() => conn.send(new Uint8Array(1)), Deno.errors.ConnectionReset);
+    await assertRejects(() => conn.flush(), Deno.errors.ConnectionReset);
+    assertEquals(conn.peer.transport, "rc");
+  });
+}
