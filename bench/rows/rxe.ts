@@ -130,7 +130,7 @@ const ROOM: readonly Row[] = OBJECTS.filter(([kind]) => !/m$/.test(kind)).map((
     figure("python", `resident_${kind}`),
   ],
   goals: [],
-  count: () => 1000,
+  count: () => 1,
   rounds: 6,
   unit: "bytes",
 }));

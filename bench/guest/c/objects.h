@@ -1,7 +1,7 @@
 // Objects that are made and destroyed, and how much memory each takes.
 #include <unistd.h>
 
-enum { KILOBYTE = 1024, MEGABYTE = 1024 * KILOBYTE, MANY = 1000 };
+enum { KILOBYTE = 1024, MEGABYTE = 1024 * KILOBYTE, MANY = 256 };
 
 // Memory to register, with pages that the kernel has found already.
 static void *source(size_t size)

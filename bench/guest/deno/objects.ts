@@ -17,7 +17,7 @@ import { PORT } from "./queues.ts";
 const KILOBYTE = 1024;
 const MEGABYTE = 1024 * KILOBYTE;
 const DEPTH = 64;
-const MANY = 1000;
+const MANY = 256;
 
 /** Makes an object of a kind. */
 type Maker = () => Disposable;

@@ -12,7 +12,7 @@ from pyverbs.pd import PD
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import RecvWR, SGE, SendWR
 
-PORT, QKEY, LIST, GRH, SIZE, SLOT, DEPTH, MANY = 1, 0x11111111, 32, 40, 64, 4136, 64, 1000
+PORT, QKEY, LIST, GRH, SIZE, SLOT, DEPTH, MANY = 1, 0x11111111, 32, 40, 64, 4136, 64, 256
 
 context = Context(name=get_device_list()[0].name.decode())
 pd = PD(context)
