@@ -44,9 +44,11 @@ const ROUNDS: Readonly<Record<string, Round>> = {
   object,
   poll_objects: pollObjects,
   iterate,
-  answer: (context, plan, peers) => answer(context, plan, LIST, uniform(peers), peers),
-  answer_zipf: (context, plan, peers) => answer(context, plan, LIST, zipf(peers), peers),
-  answer_one: (context, plan, peers) => answer(context, plan, 1, uniform(peers), peers),
+  answer: (context, plan, peers) => answer(context, plan, LIST, uniform(peers), atLeastList(peers)),
+  answer_zipf: (context, plan, peers) =>
+    answer(context, plan, LIST, zipf(peers), atLeastList(peers)),
+  answer_one: (context, plan, peers) =>
+    answer(context, plan, 1, uniform(peers), atLeastList(peers)),
   answer_hits: (context, plan, percent) => answer(context, plan, LIST, hits(percent), FEW_PEERS),
   derive_address: deriveAddress,
   iteration,
@@ -58,6 +60,11 @@ const ROUNDS: Readonly<Record<string, Round>> = {
   attributes_last: (context, plan) => attributes(context, plan, -1),
   reply_unknown: replyToUnknown,
 };
+
+/** A path has room for at least a list's peers. */
+function atLeastList(peers: number): number {
+  return Math.max(peers, LIST);
+}
 
 const context = Context.open();
 let rest = "";
