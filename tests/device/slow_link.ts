@@ -14,7 +14,7 @@ export interface SlowLink extends AsyncDisposable {
   /** The address of a peer that is not there: making a handle for it blocks for a second, and then fails. */
   readonly peer: { portNum: number; grh: { dgid: Gid; sgidIndex: number } };
   /** Makes the peer known, so that calls that wait for it succeed. */
-  answer(): Promise<void>;
+  answer(): void;
 }
 
 /** Makes such a device; disposing it takes it away. */
@@ -33,7 +33,13 @@ export async function slowLink(): Promise<SlowLink> {
   return {
     context,
     peer: { portNum: PORT, grh: { dgid: Gid.parse(PEER), sgidIndex: gidIndex } },
-    answer: () => run("ip", "neigh", "replace", PEER, "lladdr", "02:00:00:00:00:77", "dev", NETDEV),
+    // Synchronous, so that no call fails meanwhile.
+    answer: () => {
+      const args = ["neigh", "replace", PEER, "lladdr", "02:00:00:00:00:77", "dev", NETDEV];
+      if (!new Deno.Command("ip", { args }).outputSync().success) {
+        throw new Error("Cannot make the peer known");
+      }
+    },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
