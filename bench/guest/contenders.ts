@@ -23,17 +23,33 @@ const IDLE_MS = 1000;
 const processes = new Map<Language, Process>();
 
 function processOf(language: Language, programs: Programs): Process {
-  const known = processes.get(language);
-  if (known !== undefined) return known;
+  const started = processes.get(language) ?? start(language, programs);
+  processes.set(language, started);
+  return started;
+}
+
+function start(language: Language, programs: Programs): Process {
   const flags = ["-A", "--no-check", "--v8-flags=--expose-gc"];
   const commands = {
     c: [programs["guest"]!],
     deno: [Deno.execPath(), "run", ...flags, `${here}deno/contender.ts`],
     python: ["/usr/bin/python3", `${here}python/contender.py`],
   };
-  const started = new Process(language, commands[language]);
-  processes.set(language, started);
-  return started;
+  return new Process(language, commands[language]);
+}
+
+/** Has a new process run a round: nothing that was freed before is used again. */
+export async function askFresh(
+  language: Language,
+  programs: Programs,
+  round: string,
+  count: number,
+): Promise<Sample> {
+  const process = start(language, programs);
+  await process.tell(round, count, 1);
+  const sample = await process.sample();
+  await process.end();
+  return sample;
 }
 
 /** Has a contender run a round of so many operations, in so many parts. */

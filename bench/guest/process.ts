@@ -52,4 +52,10 @@ export class Process {
     if (sample !== undefined) return sample;
     throw new Error(`Cannot measure: contender ${this.#name} said ${line}`);
   }
+
+  /** Ends it. */
+  async end(): Promise<void> {
+    await this.#input.close();
+    await this.#child.status;
+  }
 }

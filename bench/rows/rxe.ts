@@ -5,6 +5,7 @@ import {
   connection,
   figure,
   idling,
+  left,
   type Options,
   receiving,
   waking,
@@ -131,7 +132,7 @@ const ROOM: readonly Row[] = OBJECTS.filter(([kind]) => !/m$/.test(kind)).map((
   ],
   goals: [],
   count: () => 1,
-  rounds: 6,
+  rounds: 2,
   unit: "bytes",
 }));
 
@@ -210,7 +211,7 @@ export const RXE: readonly Row[] = [
     id: "growth",
     title: "left behind by cycles of all objects",
     stage: "rxe",
-    entries: [figure("deno", "growth")],
+    entries: [left("deno", "growth")],
     goals: [
       atMostValue(0.02, "MB", (round) => figureOf(round, "Deno") / 1e6),
       atMostValue(0.2, "MB", (round) => figureOf(round, "Deno", "resident") / 1e6, {

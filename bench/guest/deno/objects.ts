@@ -18,6 +18,8 @@ const KILOBYTE = 1024;
 const MEGABYTE = 1024 * KILOBYTE;
 const DEPTH = 64;
 const MANY = 256;
+/** Code and tables that many objects need are there after so many. */
+const FEW = 16;
 
 /** Makes an object of a kind. */
 type Maker = () => Disposable;
@@ -88,17 +90,12 @@ function usage(): Usage {
 /** The bytes of one: on the heap, or in all. */
 export function sizeOfOne(context: Context, kind: string, of: keyof Usage): number {
   const make = makerOf(context, kind);
-  keepMany(make);
+  for (const object of Array.from({ length: FEW }, make)) object[Symbol.dispose]();
   const before = usage()[of];
   const objects = Array.from({ length: MANY }, make);
   const after = usage()[of];
   for (const object of objects) object[Symbol.dispose]();
   return Math.max(0, after - before) / MANY;
-}
-
-/** Code and tables that many objects need are there afterwards. */
-function keepMany(make: Maker): void {
-  for (const object of Array.from({ length: MANY }, make)) object[Symbol.dispose]();
 }
 
 /** The bytes of heap that so many cycles of making and destroying an object of each kind leave behind, and all bytes. */
