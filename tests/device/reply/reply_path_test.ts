@@ -291,10 +291,13 @@ deviceTest(
     await Deno.readTextFile("/proc/self/status");
     // If the calls took all threads, nearly all of them would have to fail first.
     assert(settled < 300, "the file had to wait for peers");
+    const started = created.calls.length;
+    // 8 calls run at a time. When one of them has failed in this turn, the next one has started already.
+    assert(started - settled <= 16);
     path.close();
     await Promise.all(asked);
     await Promise.allSettled(created.calls.map(({ returned }) => returned));
-    assertSpyCalls(created, 8);
+    assertSpyCalls(created, started);
   },
 );
 
