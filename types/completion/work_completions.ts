@@ -24,6 +24,12 @@ const SLID = fields.slid.offset;
 const SL = fields.sl.offset;
 const DLID_PATH_BITS = fields.dlid_path_bits.offset;
 
+// A constant of this module for V8 to inline: calling the imported check for each field takes 50 ns instead of 5.
+function offsetOf(index: number): number {
+  if (typeof index !== "number" || index >>> 0 !== index) uint32(index, "index");
+  return index * SIZE;
+}
+
 /** The `struct ibv_wc` array of a batch. Native code writes it, so it must not be transferred. */
 export let viewOf: (batch: WorkCompletions) => DataView<ArrayBuffer>;
 
@@ -107,72 +113,72 @@ export class WorkCompletions {
 
   /** The `wrId` of the request. */
   wrId(index: number): bigint {
-    return this.#view.getBigUint64(uint32(index, "index") * SIZE + WR_ID, true);
+    return this.#view.getBigUint64(offsetOf(index) + WR_ID, true);
   }
 
   /** The lower 32 bits of the `wrId`. It makes no bigint, and suffices if all `wrId` are small. */
   wrIdLow(index: number): number {
-    return this.#view.getUint32(uint32(index, "index") * SIZE + WR_ID, true);
+    return this.#view.getUint32(offsetOf(index) + WR_ID, true);
   }
 
   /** The result. 0 is SUCCESS. */
   status(index: number): WcStatus {
-    return this.#view.getUint32(uint32(index, "index") * SIZE + STATUS, true) as WcStatus;
+    return this.#view.getUint32(offsetOf(index) + STATUS, true) as WcStatus;
   }
 
   /** The kind of request. */
   opcode(index: number): WcOpcode {
-    return this.#view.getUint32(uint32(index, "index") * SIZE + OPCODE, true) as WcOpcode;
+    return this.#view.getUint32(offsetOf(index) + OPCODE, true) as WcOpcode;
   }
 
   /** The error code of the vendor. */
   vendorErr(index: number): number {
-    return this.#view.getUint32(uint32(index, "index") * SIZE + VENDOR_ERR, true);
+    return this.#view.getUint32(offsetOf(index) + VENDOR_ERR, true);
   }
 
   /** Bytes received. On a UD queue pair they include the 40 bytes of the GRH. */
   byteLen(index: number): number {
-    return this.#view.getUint32(uint32(index, "index") * SIZE + BYTE_LEN, true);
+    return this.#view.getUint32(offsetOf(index) + BYTE_LEN, true);
   }
 
   /** Immediate data in host order. */
   immData(index: number): number {
-    return this.#view.getUint32(uint32(index, "index") * SIZE + IMM_DATA);
+    return this.#view.getUint32(offsetOf(index) + IMM_DATA);
   }
 
   /** The rkey that the peer's send invalidated. */
   invalidatedRkey(index: number): number {
-    return this.#view.getUint32(uint32(index, "index") * SIZE + INVALIDATED_RKEY, true);
+    return this.#view.getUint32(offsetOf(index) + INVALIDATED_RKEY, true);
   }
 
   /** The number of the local queue pair. */
   qpNum(index: number): number {
-    return this.#view.getUint32(uint32(index, "index") * SIZE + QP_NUM, true);
+    return this.#view.getUint32(offsetOf(index) + QP_NUM, true);
   }
 
   /** The number of the sender's queue pair. */
   srcQp(index: number): number {
-    return this.#view.getUint32(uint32(index, "index") * SIZE + SRC_QP, true);
+    return this.#view.getUint32(offsetOf(index) + SRC_QP, true);
   }
 
   /** {@linkcode WcFlags}, combined. */
   wcFlags(index: number): number {
-    return this.#view.getUint32(uint32(index, "index") * SIZE + WC_FLAGS, true);
+    return this.#view.getUint32(offsetOf(index) + WC_FLAGS, true);
   }
 
   /** The LID of the sender. */
   slid(index: number): number {
-    return this.#view.getUint16(uint32(index, "index") * SIZE + SLID, true);
+    return this.#view.getUint16(offsetOf(index) + SLID, true);
   }
 
   /** The service level. */
   sl(index: number): number {
-    return this.#view.getUint8(uint32(index, "index") * SIZE + SL);
+    return this.#view.getUint8(offsetOf(index) + SL);
   }
 
   /** The low bits of the LID that the packet was sent to. */
   dlidPathBits(index: number): number {
-    return this.#view.getUint8(uint32(index, "index") * SIZE + DLID_PATH_BITS);
+    return this.#view.getUint8(offsetOf(index) + DLID_PATH_BITS);
   }
 
   /** Whether it is a send that succeeded. The kind of a failed request is not known. */

@@ -6,7 +6,6 @@
 
 import { structs } from "../../ffi/layout.ts";
 import { show, uint32 } from "../core/checks.ts";
-import { Copies, copyBytes } from "./copies.ts";
 import { WorkCompletion } from "./work_completion.ts";
 import { capacityOf, viewOf, WorkCompletions } from "./work_completions.ts";
 
@@ -20,10 +19,8 @@ export const EXTRA = {
   tmPriv: 24,
   flowTag: 28,
   cvlan: 32,
-  size: 48,
+  size: 40,
 } as const;
-
-const copies = new Copies(EXTRA.size);
 
 /** Tag matching (`struct ibv_wc_tm_info`). */
 export interface WcTmInfo {
@@ -35,43 +32,27 @@ export interface WcTmInfo {
 
 /** A completion of a {@linkcode CompletionQueueEx}. Values that the queue was not created for are 0. */
 export class WorkCompletionEx extends WorkCompletion {
-  readonly #copy: DataView;
-  readonly #at: number;
+  /** Timestamp of the device, in cycles of its clock (`CreateCqWcFlags.WITH_COMPLETION_TIMESTAMP`). */
+  readonly completionTs: bigint;
+  /** Timestamp in nanoseconds since 1970 (`CreateCqWcFlags.WITH_COMPLETION_TIMESTAMP_WALLCLOCK`). */
+  readonly completionWallclockNs: bigint;
+  /** VLAN tag that the device removed from the packet (`CreateCqWcFlags.WITH_CVLAN`). */
+  readonly cvlan: number;
+  /** Tag of the flow rule that the packet matched (`CreateCqWcFlags.WITH_FLOW_TAG`). */
+  readonly flowTag: number;
+  /** Tag matching (`CreateCqWcFlags.WITH_TM_INFO`). */
+  readonly tmInfo: WcTmInfo;
 
-  /** Copies a completion. {@linkcode CompletionQueueEx.poll} makes completions. */
+  /** Reads a completion. {@linkcode CompletionQueueEx.poll} makes completions. */
   constructor(view: DataView, base: number, extra: number) {
     super(view, base);
-    const at = copies.take();
-    this.#copy = copies.view;
-    this.#at = at;
-    copyBytes(view, extra, copies.view, at, EXTRA.size);
-  }
-
-  /** Timestamp of the device, in cycles of its clock (`CreateCqWcFlags.WITH_COMPLETION_TIMESTAMP`). */
-  get completionTs(): bigint {
-    return this.#copy.getBigUint64(this.#at + EXTRA.completionTs, true);
-  }
-
-  /** Timestamp in nanoseconds since 1970 (`CreateCqWcFlags.WITH_COMPLETION_TIMESTAMP_WALLCLOCK`). */
-  get completionWallclockNs(): bigint {
-    return this.#copy.getBigUint64(this.#at + EXTRA.completionWallclockNs, true);
-  }
-
-  /** VLAN tag that the device removed from the packet (`CreateCqWcFlags.WITH_CVLAN`). */
-  get cvlan(): number {
-    return this.#copy.getUint16(this.#at + EXTRA.cvlan, true);
-  }
-
-  /** Tag of the flow rule that the packet matched (`CreateCqWcFlags.WITH_FLOW_TAG`). */
-  get flowTag(): number {
-    return this.#copy.getUint32(this.#at + EXTRA.flowTag, true);
-  }
-
-  /** Tag matching (`CreateCqWcFlags.WITH_TM_INFO`). */
-  get tmInfo(): WcTmInfo {
-    return {
-      tag: this.#copy.getBigUint64(this.#at + EXTRA.tmTag, true),
-      priv: this.#copy.getUint32(this.#at + EXTRA.tmPriv, true),
+    this.completionTs = view.getBigUint64(extra + EXTRA.completionTs, true);
+    this.completionWallclockNs = view.getBigUint64(extra + EXTRA.completionWallclockNs, true);
+    this.cvlan = view.getUint16(extra + EXTRA.cvlan, true);
+    this.flowTag = view.getUint32(extra + EXTRA.flowTag, true);
+    this.tmInfo = {
+      tag: view.getBigUint64(extra + EXTRA.tmTag, true),
+      priv: view.getUint32(extra + EXTRA.tmPriv, true),
     };
   }
 }

@@ -1,4 +1,4 @@
-import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertNotEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import { structs } from "../../../ffi/layout.ts";
 import { writeField } from "../../../ffi/struct.ts";
 import {
@@ -76,7 +76,7 @@ Deno.test("WorkCompletion is a copy, however many are made after it", () => {
 
 Deno.test("WorkCompletion() reads no byte outside the view", () => {
   const view = new DataView(new ArrayBuffer(structs.ibv_wc.size));
-  for (const base of [-1, 1, 2 ** 32]) {
+  for (const base of [-1, 8, 2 ** 32]) {
     assertThrows(() => new WorkCompletion(view, base), RangeError);
   }
 });
@@ -94,4 +94,11 @@ Deno.test("WorkCompletion() that a view makes while it is read does not share it
   };
   const completion = new WorkCompletion(outer, 0);
   assertEquals([completion.qpNum, nested?.qpNum], [6, 5]);
+});
+
+Deno.test("WorkCompletion can be compared and spread", () => {
+  const [first, second] = many(2);
+  assertNotEquals(first!.completion, second!.completion);
+  assertEquals(first!.completion, many(1)[0]!.completion);
+  assertEquals({ ...second!.completion }.wrId, second!.wrId);
 });
