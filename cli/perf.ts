@@ -23,7 +23,7 @@ import { svgOf } from "./perf/svg.ts";
 import { type Address, decodeAddress, encodeAddress } from "./pingpong/address.ts";
 import type { Endpoint } from "./pingpong/endpoint.ts";
 import { checkMtu, KINDS } from "./pingpong/kinds.ts";
-import { type Options, optionsFor, readOptions } from "./pingpong/options.ts";
+import { MAX_SECONDS, type Options, optionsFor, readOptions } from "./pingpong/options.ts";
 import { acceptOne, connectTo } from "./pingpong/tcp.ts";
 
 const CHOICE = { numbers: ["port", "ib-port", "timeout"] } as const;
@@ -139,7 +139,9 @@ class End {
     await meter.pingPong(Math.min(WARM_UP, settings.iters), false);
     const latencies = await meter.pingPong(settings.iters, false);
     await channel.send({ ready: true });
-    const sent = channel.receive().then((message) => numberOf(message, "sent", 0, MOST));
+    // However long it takes, as long as messages come.
+    const done = channel.receive(MAX_SECONDS);
+    const sent = done.then((message) => numberOf(message, "sent", 0, MOST));
     const counted = await meter.receive(settings.messages, sent);
     await channel.send(counted);
     return resultOf("server", settings, latencies, { sent: await sent, ...counted });

@@ -32,12 +32,12 @@ export class Channel {
   }
 
   /**
-   * Receives an object.
+   * Receives an object, which may take some seconds.
    *
    * @throws {CommandError} If the peer sends something else.
    */
-  async receive(): Promise<Readonly<Record<string, unknown>>> {
-    using deadline = new Deadline(this.#timeout, "The peer sent nothing");
+  async receive(seconds: number = this.#timeout): Promise<Readonly<Record<string, unknown>>> {
+    using deadline = new Deadline(seconds, "The peer sent nothing");
     const line: number[] = [];
     for (;;) {
       // The lines are short and few, so a byte at a time is fast enough.

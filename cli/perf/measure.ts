@@ -6,14 +6,13 @@
 
 import { WorkCompletions } from "../../mod.ts";
 import { CommandError } from "../command.ts";
-import type { Endpoint } from "../pingpong/endpoint.ts";
-import { SEND } from "../pingpong/ping_pong.ts";
+import { SEND, type Side } from "../pingpong/ping_pong.ts";
 
 /** Work completions to poll for at once. */
 const BATCH = 64;
 
-/** Reading the clock, and letting other tasks run, costs as much as many polls. */
-const POLLS_PER_PAUSE = 4096;
+/** Empty polls, a few milliseconds of them, after which other tasks may run. A pause costs a millisecond. */
+const POLLS_PER_PAUSE = 0x8000;
 
 /** Datagrams may still be on their way when the sender is done. */
 const GRACE_MS = 200;
@@ -34,18 +33,19 @@ export interface Settings {
 
 /** One end of a measurement. All messages use the same buffer. */
 export class Meter {
-  readonly #endpoint: Endpoint;
+  readonly #side: Side;
   readonly #timeout: number;
   readonly #rxDepth: number;
   readonly #batch: WorkCompletions = new WorkCompletions(BATCH);
   /** Receives that are posted. */
   #posted: number;
+  /** Messages since the beginning of a phase. A fast peer may be one message ahead when a phase begins. */
   #sent = 0;
   #received = 0;
 
   /** Measures with the objects of one side, whose receives are posted. */
-  constructor(endpoint: Endpoint, rxDepth: number, timeout: number) {
-    this.#endpoint = endpoint;
+  constructor(side: Side, rxDepth: number, timeout: number) {
+    this.#side = side;
     this.#rxDepth = rxDepth;
     this.#posted = rxDepth;
     this.#timeout = timeout;
@@ -57,34 +57,32 @@ export class Meter {
    * @param first whether this end sends the first message.
    */
   async pingPong(iters: number, first: boolean): Promise<Float64Array> {
-    const latencies = new Float64Array(iters - 1);
-    let count = 0;
-    let start = 0;
-    this.#reset();
-    if (first) this.#endpoint.postSend(0);
-    let answered = first ? 1 : 0;
-    let before = performance.now();
+    const latencies = new Float64Array(iters - 2);
+    const lead = first ? 0 : 1;
+    let posted = 0;
+    let before = 0;
     await this.#until(() => this.#received >= iters && this.#sent >= iters, () => {
-      // The next message is sent when the one before is received, and its own send has completed.
-      if (this.#received < answered + (first ? 0 : 1) || this.#sent < answered) return;
-      if (answered === iters) return;
+      // The next message goes when the one before is answered, and its own send has completed.
+      const isNext = this.#received >= posted + lead && this.#sent >= posted;
+      if (!isNext || posted === iters) return;
       const now = performance.now();
       // The first round trip includes the start of the peer.
-      if (start++ > 0) latencies[count++] = (now - before) * 1000 / 2;
+      if (posted > 1) latencies[posted - 2] = (now - before) * 1000 / 2;
       before = now;
-      this.#endpoint.postSend(0);
-      answered++;
+      posted++;
+      this.#side.postSend(0);
     });
-    return latencies.subarray(0, Math.max(count, 1));
+    this.#sent -= iters;
+    this.#received -= iters;
+    return latencies;
   }
 
   /** Sends messages as fast as it goes, with some under way at once. */
   async send(messages: number, depth: number): Promise<void> {
-    this.#reset();
     let posted = 0;
     await this.#until(() => this.#sent >= messages, () => {
       while (posted < messages && posted - this.#sent < depth) {
-        this.#endpoint.postSend(0);
+        this.#side.postSend(0);
         posted++;
       }
     });
@@ -99,10 +97,12 @@ export class Meter {
     messages: number,
     sent: Promise<number>,
   ): Promise<{ received: number; microseconds: number }> {
-    this.#reset();
     let [first, last, seen] = [0, 0, 0];
     let done = false;
-    const finish = (): void => void setTimeout(() => done = true, GRACE_MS);
+    let grace: ReturnType<typeof setTimeout> | undefined;
+    const finish = (): void => {
+      grace = setTimeout(() => done = true, GRACE_MS);
+    };
     sent.then(finish, finish);
     await this.#until(() => this.#received >= messages || done && seen === this.#received, () => {
       if (this.#received > seen) {
@@ -112,38 +112,38 @@ export class Meter {
       seen = this.#received;
     });
     await sent;
+    clearTimeout(grace);
     return { received: this.#received, microseconds: (last - first) * 1000 };
-  }
-
-  #reset(): void {
-    this.#sent = 0;
-    this.#received = 0;
   }
 
   /** Polls until all is done. `step` runs after each poll that found something, and at first. */
   async #until(isDone: () => boolean, step: () => void): Promise<void> {
-    let silentSince = performance.now();
+    let idle = 0;
+    let silentSince = 0;
     step();
-    for (let polls = 1; !isDone(); polls++) {
-      const count = this.#poll();
-      if (count > 0) step();
-      if (count > 0) silentSince = 0;
-      if (polls % POLLS_PER_PAUSE !== 0) continue;
-      const now = performance.now();
-      if (silentSince === 0) silentSince = now;
-      if (now - silentSince > this.#timeout * 1000) {
-        throw new CommandError(
-          `after ${this.#sent} sent and ${this.#received} received messages, nothing completed ` +
-            `within ${this.#timeout} s`,
-        );
+    while (!isDone()) {
+      if (this.#poll() > 0) {
+        idle = 0;
+        step();
+        continue;
       }
+      if (++idle % POLLS_PER_PAUSE !== 0) continue;
+      const now = performance.now();
+      if (idle === POLLS_PER_PAUSE) silentSince = now;
+      if (now - silentSince > this.#timeout * 1000) throw this.#silence();
+      // Lets the conversation by TCP go on.
       await new Promise((resolve) => setTimeout(resolve, 0));
     }
   }
 
+  #silence(): CommandError {
+    const counts = `${this.#sent} sent and ${this.#received} received messages`;
+    return new CommandError(`after ${counts}, nothing completed within ${this.#timeout} s`);
+  }
+
   #poll(): number {
     const batch = this.#batch;
-    const count = this.#endpoint.cq.pollInto(batch);
+    const count = this.#side.cq.pollInto(batch);
     for (let i = 0; i < count; i++) {
       if (batch.status(i) !== 0) batch.at(i).check();
       if (batch.wrIdLow(i) === SEND) this.#sent++;
@@ -153,7 +153,7 @@ export class Meter {
       }
     }
     if (this.#posted <= this.#rxDepth / 2) {
-      this.#endpoint.postRecv(this.#rxDepth - this.#posted);
+      this.#side.postRecv(this.#rxDepth - this.#posted);
       this.#posted = this.#rxDepth;
     }
     return count;

@@ -24,7 +24,7 @@ interface FlagRow {
 export const MAX_QUEUE_PAIRS = 256;
 
 /** The longest time-out in seconds: a timer counts milliseconds in 31 bits. */
-const MAX_SECONDS = 2_147_483;
+export const MAX_SECONDS = 2_147_483;
 
 const MOST = 0x7fff_ffff;
 

@@ -1,65 +1,7 @@
 // The exchange of messages, between two sides without a device.
 import { assert, assertEquals } from "@std/assert";
-import { type CompletionQueue, WcStatus, type WorkCompletions } from "../../../mod.ts";
-import { PingPong, RECV, SEND, type Side } from "../../../cli/pingpong/ping_pong.ts";
-import { structs } from "../../../ffi/layout.ts";
-import { writeField } from "../../../ffi/struct.ts";
-import { setLength, viewOf } from "../../../types/completion/work_completions.ts";
-
-const { size, fields } = structs.ibv_wc;
-
-interface Completion {
-  readonly wrId: number;
-  readonly qpNum: number;
-}
-
-/** A side whose messages reach its peer at once. Its queue pairs have the numbers from 100 on. */
-class FakeSide implements Side {
-  readonly queuePairs: number;
-  readonly completions: Completion[] = [];
-  readonly sent: number[];
-  /** Receives that are posted and not used. */
-  receives: number;
-  peer: FakeSide | undefined;
-
-  constructor(queuePairs: number, receives: number) {
-    this.queuePairs = queuePairs;
-    this.sent = new Array(queuePairs).fill(0);
-    this.receives = receives;
-  }
-
-  get cq(): CompletionQueue {
-    return { pollInto: (batch: WorkCompletions) => this.#poll(batch) } as CompletionQueue;
-  }
-
-  indexOf(qpNum: number): number {
-    return qpNum - 100;
-  }
-
-  postSend(index: number): void {
-    const qpNum = 100 + index;
-    this.sent[index]!++;
-    this.completions.push({ wrId: SEND, qpNum });
-    assert(this.peer!.receives-- > 0, "the peer has no receive");
-    this.peer!.completions.push({ wrId: RECV, qpNum });
-  }
-
-  postRecv(count: number): void {
-    this.receives += count;
-  }
-
-  #poll(batch: WorkCompletions): number {
-    const found = this.completions.splice(0, batch.capacity);
-    const view = viewOf(batch);
-    for (const [i, { wrId, qpNum }] of found.entries()) {
-      writeField(view, fields.wr_id, wrId, i * size);
-      writeField(view, fields.qp_num, qpNum, i * size);
-      writeField(view, fields.status, WcStatus.SUCCESS, i * size);
-    }
-    setLength(batch, found.length);
-    return found.length;
-  }
-}
+import { PingPong } from "../../../cli/pingpong/ping_pong.ts";
+import { FakeSide } from "./fake_side.ts";
 
 for (const [queuePairs, rxDepth] of [[1, 1], [1, 500], [3, 7], [16, 16], [16, 500]] as const) {
   Deno.test(`PingPong sends enough over ${queuePairs} queue pairs with ${rxDepth} receives`, () => {
