@@ -80,34 +80,42 @@ interface Usage {
   readonly resident: number;
 }
 
-/** What is in use after a collection of garbage. Needs `--expose-gc`. */
-function usage(): Usage {
+/**
+ * What is in use after a collection of garbage. Needs `--expose-gc`. Objects that a WeakRef was made for stay until the
+ * turn of the event loop ends.
+ */
+async function usage(): Promise<Usage> {
+  await new Promise((resolve) => setTimeout(resolve, 0));
   (globalThis as unknown as { gc: () => void }).gc();
   const { heapUsed, rss } = Deno.memoryUsage();
   return { heap: heapUsed, resident: rss };
 }
 
 /** The bytes of one: on the heap, or in all. */
-export function sizeOfOne(context: Context, kind: string, of: keyof Usage): number {
+export async function sizeOfOne(
+  context: Context,
+  kind: string,
+  of: keyof Usage,
+): Promise<number> {
   const make = makerOf(context, kind);
   for (const object of Array.from({ length: FEW }, make)) object[Symbol.dispose]();
-  const before = usage()[of];
+  const before = (await usage())[of];
   const objects = Array.from({ length: MANY }, make);
-  const after = usage()[of];
+  const after = (await usage())[of];
   for (const object of objects) object[Symbol.dispose]();
   return Math.max(0, after - before) / MANY;
 }
 
 /** The bytes of heap that so many cycles of making and destroying an object of each kind leave behind, and all bytes. */
-export function growth(context: Context, { count }: Plan): Sample {
+export async function growth(context: Context, { count }: Plan): Promise<Sample> {
   const all = ["ah", "mr_4k", "cq", "qp"].map((kind) => makerOf(context, kind));
   const cycle = (): void => {
     for (const make of all) make()[Symbol.dispose]();
   };
   for (let i = 0; i < count / 5; i++) cycle();
-  const before = usage();
+  const before = await usage();
   for (let i = 0; i < count; i++) cycle();
-  const after = usage();
+  const after = await usage();
   const grown = (of: keyof Usage): number => Math.max(0, after[of] - before[of]);
   return { value: grown("heap"), resident: grown("resident") };
 }
