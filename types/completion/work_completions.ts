@@ -33,6 +33,9 @@ function offsetOf(index: number): number {
 /** The `struct ibv_wc` array of a batch. Native code writes it, so it must not be transferred. */
 export let viewOf: (batch: WorkCompletions) => DataView<ArrayBuffer>;
 
+/** The array of a batch as 32-bit words. */
+export let wordsOf: (batch: WorkCompletions) => Int32Array<ArrayBuffer>;
+
 /** The array of a batch as `struct ibv_wc *`. */
 export let pointerOf: (batch: WorkCompletions) => Deno.PointerObject;
 
@@ -73,6 +76,7 @@ export class WorkCompletions {
   readonly capacity: number;
   readonly #capacity: number;
   readonly #view: DataView<ArrayBuffer>;
+  readonly #words: Int32Array<ArrayBuffer>;
   readonly #pointer: Deno.PointerObject;
   readonly #extra: number;
   #length = 0;
@@ -91,11 +95,13 @@ export class WorkCompletions {
     this.capacity = this.#capacity = positiveInt(capacity, "capacity");
     this.#extra = extra;
     this.#view = new DataView(new ArrayBuffer((SIZE + extra) * capacity));
+    this.#words = new Int32Array(this.#view.buffer);
     this.#pointer = bufferPointer(this.#view);
   }
 
   static {
     viewOf = (batch) => batch.#view;
+    wordsOf = (batch) => batch.#words;
     pointerOf = (batch) => batch.#pointer;
     setLength = (batch, count) => {
       batch.#length = count;
