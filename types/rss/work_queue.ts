@@ -20,7 +20,7 @@ import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { registerElement, unregisterElement } from "../device/async_events.ts";
 import type { Context } from "../device/context.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
-import { type Receives, RecvPoster } from "../work/recv_poster.ts";
+import { type Receives, RecvPoster } from "../work/posters.ts";
 
 /**
  * Type of a work queue (`enum ibv_wq_type`).

@@ -18,7 +18,7 @@ import { registerElement, unregisterElement } from "../device/async_events.ts";
 import type { Context } from "../device/context.ts";
 import { assertOpen } from "../core/resource.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
-import { RecvPoster } from "../work/recv_poster.ts";
+import { RecvPoster } from "../work/posters.ts";
 import type { RecvRequests } from "../work/recv_requests.ts";
 import type { RecvRequest } from "../work/work_request.ts";
 import {

@@ -362,7 +362,7 @@ export const WORK: readonly MutantsOf[] = [
     ],
   },
   {
-    file: "types/work/send_poster.ts",
+    file: "types/work/posters.ts",
     tests: ["library/work/post", "library/work/post_lists"],
     mutants: [
       {
