@@ -1,10 +1,19 @@
 // rc_pingpong, uc_pingpong and srq_pingpong with their C tools, in both roles.
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { deviceTest } from "../setup.ts";
-import { addressesOf, assertPlayed, COLD, example, play, type Played, tool } from "./pingpong.ts";
+import {
+  addressesOf,
+  assertPlayed,
+  COLD,
+  example,
+  inProcess,
+  play,
+  type Played,
+  tool,
+} from "./pingpong.ts";
 
 for (const name of ["rc_pingpong", "uc_pingpong", "srq_pingpong"]) {
-  const ours = example(name, COLD);
+  const ours = inProcess(name, COLD);
   const theirs = tool(name);
 
   for (const index of [0, 1]) {
@@ -26,7 +35,7 @@ for (const name of ["rc_pingpong", "uc_pingpong", "srq_pingpong"]) {
   deviceTest(
     `${name} works with itself, warmed up, with other sizes and checked marks`,
     async () => {
-      const warm = example(name, "--warm-up=1500");
+      const warm = example(name, "--warm-up=100");
       const args = [
         "-g",
         "1",
@@ -53,7 +62,7 @@ for (const name of ["rc_pingpong", "uc_pingpong", "srq_pingpong"]) {
 
   deviceTest(`${name} reports each page without a mark`, async () => {
     const args = ["-g", "1", "-n", "10", "-s", "5000"];
-    const [server] = await play(example(name, COLD, "-c"), ours, args);
+    const [server] = await play(inProcess(name, COLD, "-c"), example(name, COLD), args);
     assertStringIncludes(server.stdout, "invalid data in page 0\ninvalid data in page 1\n");
     assertEquals(server.code, 1);
   });
@@ -70,14 +79,14 @@ deviceTest(
   "srq_pingpong works with ibv_srq_pingpong over the number of queue pairs given",
   async () => {
     const args = ["-g", "1", "-q", "3", "-r", "7"];
-    const endings = await play(example("srq_pingpong", COLD), tool("srq_pingpong"), args);
+    const endings = await play(inProcess("srq_pingpong", COLD), tool("srq_pingpong"), args);
     assertPlayed(endings, { index: 1, iters: 1000, size: 4096, separator: "," });
     assertEquals(endings.map((ending) => addressesOf(ending, "local").length), [3, 3]);
   },
 );
 
 deviceTest("srq_pingpong refuses fewer receives than queue pairs", async () => {
-  await using program = example("srq_pingpong")(["-g", "1", "-r", "15"]);
+  await using program = inProcess("srq_pingpong")(["-g", "1", "-r", "15"]);
   const { code, stderr } = await program.ending;
   assertStringIncludes(stderr, "--rx-depth is 15, and each of 16 queue pairs needs a receive");
   assertEquals(code, 1);

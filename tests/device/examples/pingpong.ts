@@ -1,5 +1,6 @@
 // Plays ping-pong between the examples and the C tools.
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { cli } from "../cli/cli.ts";
 import { openRxe, PORT } from "../setup.ts";
 import {
   type Ending,
@@ -27,7 +28,19 @@ export function tool(name: string): Peer {
   return (args) => start(`ibv_${name}`, ...args);
 }
 
-/** The example of that name, with arguments of its own. */
+/**
+ * What the example of that name does, in the process of the test. An emulated processor takes seconds to start a program,
+ * so only tests of programs as such start one.
+ */
+export function inProcess(name: string, ...own: readonly string[]): Peer {
+  const kind = name.replace("_pingpong", "");
+  return (args) => {
+    const ending = cli("pingpong", kind, ...own, ...args);
+    return { ending, [Symbol.asyncDispose]: async () => void await ending };
+  };
+}
+
+/** The example of that name as a program, with arguments of its own. */
 export function example(name: string, ...own: readonly string[]): Peer {
   return (args) => startExample(name, [...own, ...args]);
 }

@@ -6,6 +6,7 @@ import {
   COLD,
   example,
   gid,
+  inProcess,
   play,
   type Played,
   tool,
@@ -19,13 +20,13 @@ for (const index of [0, 1]) {
   const args = ["-g", `${index}`];
 
   deviceTest(`ud_pingpong serves ibv_ud_pingpong over GID ${index}`, async () => {
-    assertPlayed(await play(example(NAME, COLD), TOOL, args), played);
+    assertPlayed(await play(inProcess(NAME, COLD), TOOL, args), played);
   });
 
   deviceTest(
     `ud_pingpong answers ibv_ud_pingpong by its first datagram over GID ${index}`,
     async () => {
-      const [server, client] = await play(example(NAME, COLD, "--reply-from-wc"), TOOL, args);
+      const [server, client] = await play(inProcess(NAME, COLD, "--reply-from-wc"), TOOL, args);
       assertPlayed([server, client], played);
       const qpn = /QPN 0x[0-9a-f]{6}/.exec(addressesOf(client, "local")[0]!)![0];
       const from = `${qpn}, SL 0, GID ${gid(index)} to GID index ${index}\n`;
@@ -36,22 +37,22 @@ for (const index of [0, 1]) {
   deviceTest(
     `ud_pingpong plays with an ibv_ud_pingpong that serves over GID ${index}`,
     async () => {
-      assertPlayed(await play(TOOL, example(NAME, COLD), args), played);
+      assertPlayed(await play(TOOL, inProcess(NAME, COLD), args), played);
     },
   );
 }
 
 deviceTest("ud_pingpong plays with itself, warmed up, with events and a checked mark", async () => {
   const args = ["-g", "1", "-n", "300", "-s", "64", "-r", "20", "-e", "-c", "-l", "3"];
-  const server = example(NAME, "--warm-up=1500", "--reply-from-wc");
-  const endings = await play(server, example(NAME, "--warm-up=1500"), args);
+  const server = example(NAME, "--warm-up=100", "--reply-from-wc");
+  const endings = await play(server, example(NAME, "--warm-up=100"), args);
   assertPlayed(endings, { index: 1, iters: 300, size: 64, separator: ":" });
   assertEquals(endings[0].stdout.includes("invalid data"), false);
 });
 
 deviceTest("ud_pingpong says so when the mark is missing", async () => {
   const [server] = await play(
-    example(NAME, COLD, "--chk"),
+    inProcess(NAME, COLD, "--chk"),
     example(NAME, COLD),
     ["--gid-idx=1", "--iters=10", "--size=100", "--rx-depth=1"],
   );
@@ -62,7 +63,7 @@ deviceTest("ud_pingpong says so when the mark is missing", async () => {
 deviceTest("ud_pingpong gives up when the other end falls silent", async () => {
   const options = ["-g", "1", "--timeout=1", "-n"];
   const [server, client] = await play(
-    (args) => example(NAME, COLD, ...options, "20")(args),
+    (args) => inProcess(NAME, COLD, ...options, "20")(args),
     (args) => example(NAME, COLD, ...options, "10")(args),
     [],
   );
@@ -83,7 +84,7 @@ deviceTest("ud_pingpong refuses what cannot work, and says why", async () => {
     [["-g", "1", "-s", "100000"], 1, "Cannot send 100000 bytes: the port's MTU is 1024"],
   ];
   for (const [args, code, message] of cases) {
-    await using program = example(NAME, COLD)(args);
+    await using program = inProcess(NAME, COLD)(args);
     const ending = await program.ending;
     assertStringIncludes(ending.stderr, message);
     assertEquals(ending.code, code, args.join(" "));
