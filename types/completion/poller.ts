@@ -72,19 +72,18 @@ export class Poller {
     }
     const scratch = this.#scratch;
     const count = this.pollInto(cq, scratch, most);
-    const completions: WorkCompletion[] = [];
-    for (let i = 0; i < count; i++) completions.push(scratch.at(i));
+    const completions = new Array<WorkCompletion>(count);
+    for (let i = 0; i < count; i++) completions[i] = scratch.at(i);
     return completions;
   }
 
   /** The oldest completion; `undefined` if there is none. If none was polled ahead it polls `batch` of them. */
   take(cq: IbvCq, batch: number): WorkCompletion | undefined {
+    const known = this.#backlog;
+    if (known !== undefined && known.length > 0) return known.shift();
     const backlog = this.#madeBacklog();
-    if (backlog.length === 0) {
-      const most = Math.min(batch, MAX_BATCH);
-      if (this.#pollNow(cq, backlog.refill(most), most) === 0) return undefined;
-    }
-    return backlog.shift();
+    const most = Math.min(batch, MAX_BATCH);
+    return this.#pollNow(cq, backlog.refill(most), most) === 0 ? undefined : backlog.shift();
   }
 
   /** Polls all completions that are in a queue of `cqe` entries now, behind those that were polled ahead. */
