@@ -1,0 +1,113 @@
+/** The project's documents: their snippets of TypeScript, and their links. */
+
+import { inProject, project } from "../host/paths.ts";
+
+/** The folder whose documents people read. */
+const FOLDER = "docs";
+
+/** A snippet of TypeScript in a document. */
+export interface Snippet {
+  readonly document: string;
+  /** The line of its first word, from 1. */
+  readonly line: number;
+  readonly text: string;
+}
+
+/** A link of a document to a file of the project, or to a heading. */
+export interface Link {
+  readonly document: string;
+  readonly line: number;
+  /** What the document says, such as `rss.md#providers`. */
+  readonly target: string;
+}
+
+/** The documents, by their paths from the project's folder. */
+export function documents(): string[] {
+  const here = (folder: string): string[] =>
+    [...Deno.readDirSync(inProject(folder))].filter(({ name }) => name.endsWith(".md"))
+      .map(({ name }) => folder === "." ? name : `${folder}/${name}`);
+  return [...here("."), ...here(FOLDER)].sort();
+}
+
+/** The text of a document. */
+export function readDocument(document: string): string {
+  return Deno.readTextFileSync(inProject(document));
+}
+
+/** The snippets that `deno check --doc-only` and `deno test --doc` see. */
+export function snippetsOf(document: string, text: string): Snippet[] {
+  return blocksOf(text).filter(({ language }) => /^(ts|typescript)$/.test(language))
+    .map(({ line, text }) => ({ document, line, text }));
+}
+
+/** Links to files of the project and to headings. Links to other hosts are left out. */
+export function linksOf(document: string, text: string): Link[] {
+  const blocks = blocksOf(text);
+  const isCode = (line: number): boolean =>
+    blocks.some((block) => line >= block.line - 1 && line < block.line + block.lines + 1);
+  return text.split("\n").flatMap((words, i) => {
+    if (isCode(i + 1)) return [];
+    const targets = [...words.replace(/`[^`]*`/g, "").matchAll(/\]\(([^)\s]+)\)/g)];
+    return targets.map(([, target]) => ({ document, line: i + 1, target: target! }));
+  }).filter(({ target }) => !/^[a-z]+:/.test(target));
+}
+
+/** Why a link leads nowhere; undefined if it leads somewhere. */
+export function faultOf({ document, target }: Link): string | undefined {
+  const [path, heading] = target.split("#") as [string, string?];
+  const base = new URL(document, `file://${project}/`);
+  const file = path === "" ? base.pathname : new URL(path, base).pathname;
+  if (!exists(file)) return `there is no ${file.replace(`${project}/`, "")}`;
+  if (heading === undefined || !file.endsWith(".md")) return undefined;
+  const anchors = anchorsOf(Deno.readTextFileSync(file));
+  return anchors.includes(heading) ? undefined : `there is no heading "${heading}"`;
+}
+
+/** The anchors that GitHub and JSR give to headings. */
+export function anchorsOf(text: string): string[] {
+  const blocks = blocksOf(text);
+  const counts = new Map<string, number>();
+  return text.split("\n").flatMap((words, i) => {
+    const heading = /^#{1,6} (.*)$/.exec(words)?.[1];
+    const inBlock = blocks.some(({ line, lines }) => i + 1 >= line && i + 1 < line + lines);
+    return heading === undefined || inBlock ? [] : [heading];
+  }).map((heading) => {
+    const name = heading.toLowerCase().trim().replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+      .replace(/[^\p{L}\p{N}\s_-]/gu, "").replace(/\s/g, "-");
+    const count = counts.get(name) ?? 0;
+    counts.set(name, count + 1);
+    return count === 0 ? name : `${name}-${count}`;
+  });
+}
+
+interface Block {
+  readonly language: string;
+  readonly line: number;
+  readonly lines: number;
+  readonly text: string;
+}
+
+function blocksOf(text: string): Block[] {
+  const found: Block[] = [];
+  let open: { language: string; line: number; lines: string[] } | undefined;
+  text.split("\n").forEach((words, i) => {
+    const fence = /^ {0,3}```(.*)$/.exec(words);
+    if (fence === null) open?.lines.push(words);
+    else if (open === undefined) open = { language: fence[1]!.trim(), line: i + 2, lines: [] };
+    else {
+      const { language, line, lines } = open;
+      found.push({ language, line, lines: lines.length, text: `${lines.join("\n")}\n` });
+      open = undefined;
+    }
+  });
+  return found;
+}
+
+function exists(path: string): boolean {
+  try {
+    Deno.statSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
