@@ -11,8 +11,11 @@ let depth = 0;
 /** The number of the outermost disposal. In each one, a resource with several parents is tried once and fails once. */
 let round = 0;
 
-/** Generation counter: a cached check is valid while it is unchanged. Every disposal raises it. */
-export let generation = 0;
+/**
+ * A cached check is valid while the number of disposals is unchanged. It is a property of a constant, which V8 folds: as an
+ * exported variable it cost each `postSend()` 0.3 ns more.
+ */
+export const disposals: { count: number } = { count: 0 };
 
 /** Keeps the native object of a resource until {@linkcode release}, even if the resource is disposed. */
 export let retain: (resource: Resource) => void;
@@ -109,7 +112,7 @@ export abstract class Resource implements Disposable {
     if (this.#state === "destroyed") return;
     if (this.#state === "open") {
       this.#state = "closing";
-      generation++;
+      disposals.count++;
       this.#kind.closing?.(this);
     }
     if (depth++ === 0) round++;

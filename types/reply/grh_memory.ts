@@ -1,6 +1,6 @@
 import { Grh } from "../address/grh.ts";
 import { instance, integer } from "../core/checks.ts";
-import { generation } from "../core/resource.ts";
+import { disposals } from "../core/resource.ts";
 import {
   assertWithin,
   MemoryRegion,
@@ -16,8 +16,8 @@ export type ReceiveMemory = MemoryRegion | MemorySlice;
 export class GrhMemory {
   #view: DataView = new DataView(new ArrayBuffer(0));
   #memory: ReceiveMemory | undefined;
-  /** {@linkcode generation} when the memory was checked last; -1 for memory of a caller, who may detach it at any time. */
-  #generation = -1;
+  /** The {@linkcode disposals} when the memory was checked last; -1 for memory of a caller, who may detach it at any time. */
+  #disposals = -1;
   /** Where the memory starts in the view. */
   #base = 0;
   /** The largest offset of a GRH in the memory; negative if it has no room for one. */
@@ -36,7 +36,7 @@ export class GrhMemory {
    */
   find(memory: ReceiveMemory, offset: number): number {
     if (
-      memory !== this.#memory || generation !== this.#generation ||
+      memory !== this.#memory || disposals.count !== this.#disposals ||
       !(typeof offset === "number" && offset >>> 0 === offset && offset <= this.#last)
     ) this.#check(memory, offset);
     return this.#base + offset;
@@ -44,7 +44,7 @@ export class GrhMemory {
 
   /** Checks memory that was not checked before or is a caller's, and offsets of more than 32 bits. */
   #check(memory: ReceiveMemory, offset: number): void {
-    if (memory !== this.#memory || generation !== this.#generation) this.#use(memory);
+    if (memory !== this.#memory || disposals.count !== this.#disposals) this.#use(memory);
     if (Number.isInteger(offset) && offset >= 0 && offset <= this.#last) return;
     throw noGrh(offset, this.#last + Grh.SIZE);
   }
@@ -56,7 +56,7 @@ export class GrhMemory {
     const { length } = memory;
     assertWithin(mr, offset, length);
     this.#memory = memory;
-    this.#generation = ownsMemory(mr) ? generation : -1;
+    this.#disposals = ownsMemory(mr) ? disposals.count : -1;
     this.#view = viewOfRegion(mr);
     this.#base = offset;
     this.#last = length - Grh.SIZE;

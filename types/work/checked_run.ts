@@ -1,4 +1,7 @@
-import { generation } from "../core/resource.ts";
+import * as resource from "../core/resource.ts";
+
+// A constant of the module, which V8 folds: see send_requests.ts.
+const { disposals } = resource;
 
 /**
  * The run of a list that was checked last, and what the check depends on. The run is posted again without a check until a
@@ -14,7 +17,7 @@ export class CheckedRun {
   #rules: object | undefined = undefined;
   #start = 0;
   #count = 0;
-  #generation = 0;
+  #disposals = 0;
 
   /** Starts with a run that was not checked. */
   constructor(first: Deno.PointerObject) {
@@ -24,7 +27,7 @@ export class CheckedRun {
   /** Whether this is the run, and nothing has changed since it was checked by these rules. */
   isChecked(start: number, count: number, rules: object): boolean {
     return rules === this.#rules && count === this.#count && start === this.#start &&
-      generation === this.#generation;
+      disposals.count === this.#disposals;
   }
 
   /** Notes that the run was checked by these rules. */
@@ -32,7 +35,7 @@ export class CheckedRun {
     this.#start = start;
     this.#count = count;
     this.#rules = rules;
-    this.#generation = generation;
+    this.#disposals = disposals.count;
   }
 
   /** Makes the next post check its requests. */

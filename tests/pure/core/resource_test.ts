@@ -5,7 +5,7 @@ import { type NativeKind, NativeResource } from "../../../types/core/native_reso
 import {
   assertOpen,
   destroyIfUnused,
-  generation,
+  disposals,
   kindOf,
   release,
   Resource,
@@ -196,15 +196,15 @@ Deno.test("destroyIfUnused() leaves a failure to the next close()", () => {
   assertEquals(log, ["two"]);
 });
 
-Deno.test("Resource.close() raises the generation counter and runs closing() once", () => {
+Deno.test("Resource.close() raises the number of disposals and runs closing() once", () => {
   const { parent, one } = family();
-  const before = generation;
+  const before = disposals.count;
   one.failures = 1;
   assertThrows(() => one.close());
   one.close();
   one.close();
   assertEquals(one.closings, 1);
-  assertEquals(generation > before, true);
+  assertEquals(disposals.count > before, true);
   assertEquals(parent.closings, 0);
 });
 

@@ -9,7 +9,7 @@ export const CORE: readonly MutantsOf[] = [
     mutants: [
       {
         id: "resource-generation",
-        replace: "      generation++;\n",
+        replace: "      disposals.count++;\n",
         by: "",
         wrong: "Cached checks stay valid after a disposal.",
         tests: ["pure/core/resource", "library/work/post"],

@@ -64,7 +64,7 @@ export const REPLY: readonly MutantsOf[] = [
       {
         id: "grh-memory-generation",
         replace:
-          "if (memory !== this.#memory || generation !== this.#generation) this.#use(memory);",
+          "if (memory !== this.#memory || disposals.count !== this.#disposals) this.#use(memory);",
         by: "if (memory !== this.#memory) this.#use(memory);",
         wrong: "A GRH is read from a region that is disposed: memory that is freed.",
       },
