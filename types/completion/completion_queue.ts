@@ -147,7 +147,10 @@ export interface CompletionsOptions {
   readonly signal?: AbortSignal | undefined;
   /** The number of completions to poll at a time. The default is 32. */
   readonly batch?: number;
-  /** Empty polls in a row before the iteration waits for an event. The default is 0. Waking up takes tens of us. */
+  /**
+   * Empty polls in a row before the iteration waits for an event. The default is 0. Polling uses the processor, and saves
+   * the time of waking up: 40 to 120 us when measured on two busy cores, where a C program took 6 to 15 us.
+   */
   readonly spin?: number;
 }
 

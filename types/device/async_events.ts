@@ -162,6 +162,10 @@ export class AsyncEvents {
    * @throws What a listener throws, after all listeners were called.
    */
   drain(): void {
+    // Measured with a provider that does nothing: an answer to one datagram takes 560 ns with this call and 210 without it.
+    // The system call is 300 of them, in a compiled call of read(2). Two other ways are not faster: with poll(2) first,
+    // which takes 325, an answer takes 1.07 to 1.18 times as long; with an array that is made only when there is an event,
+    // 1.09 to 1.15 times.
     const errors: unknown[] = [];
     while (this.#get(this.#context.unsafeHandle, this.#pointer) === 0) {
       const event = this.#parse();
