@@ -240,7 +240,7 @@ export class SendRequests extends RequestList {
     if (!isOpenAh(ah)) openAh(ah);
     // the handle is open: it needs another check only if its protection domain is not the one that was checked
     if (ah.pd !== this.#run.pd) this.#checked.noteChange();
-    this.#run.noteAh();
+    this.#run.noteAh(index, ah);
     writeAh(ah, this.#words, at + AH);
     this.#ahs[index] = ah;
     this.#given[index]! |= GIVEN_AH;

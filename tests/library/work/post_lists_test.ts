@@ -91,6 +91,53 @@ Deno.test("The last address handle of a part of a list is kept, also if the next
   assertEquals(recorder.live("ah"), before - 1);
 });
 
+Deno.test("A run of one request keeps the address handle that the request has when it is posted", () => {
+  for (const changed of [0, 1]) {
+    using parts = record(UD);
+    const { qp, pd, cq } = parts;
+    const list = new SendRequests({ capacity: 2 });
+    const [first, second, third] = [handle(pd), handle(pd), handle(pd)];
+    list.set(0, { remoteQpn: 3, remoteQkey: QKEY, ah: first });
+    list.set(1, { remoteQpn: 3, remoteQkey: QKEY, ah: second });
+    qp.postSend(list, 1, 1);
+    list.setAh(changed, third);
+    qp.postSend(list, 1, 1);
+    const complete = (): void => {
+      recorder.complete("cq0", { qp_num: qp.qpNum });
+      assertEquals(cq.poll().length, 1);
+    };
+    complete();
+    const used = changed === 1 ? third : second;
+    for (const ah of [first, second, third]) if (ah !== used) ah.close();
+    assertEquals(recorder.live("ah"), 1);
+    used.close();
+    assertEquals(recorder.live("ah"), 1);
+    complete();
+    assertEquals(recorder.live("ah"), 0);
+    assertEquals(recorder.violations(), []);
+  }
+});
+
+Deno.test("A list that was posted in part keeps all address handles when it is posted whole", () => {
+  using parts = record(UD);
+  const { qp, pd, cq } = parts;
+  const list = new SendRequests({ capacity: 2 });
+  const [first, second, third] = [handle(pd), handle(pd), handle(pd)];
+  list.set(0, { remoteQpn: 3, remoteQkey: QKEY, ah: first });
+  list.set(1, { remoteQpn: 3, remoteQkey: QKEY, ah: second });
+  qp.postSend(list, 1, 1);
+  qp.postSend(list);
+  for (let i = 0; i < 3; i++) recorder.complete("cq0", { qp_num: qp.qpNum });
+  cq.poll();
+  list.setAh(1, third);
+  qp.postSend(list);
+  for (const ah of [first, second, third]) ah.close();
+  assertEquals(recorder.live("ah"), 2);
+  for (let i = 0; i < 2; i++) recorder.complete("cq0", { qp_num: qp.qpNum });
+  cq.poll();
+  assertEquals(recorder.live("ah"), 0);
+});
+
 Deno.test("Atomics of more than 8 bytes are refused", () => {
   using parts = record(RC);
   const { qp, mr } = parts;
