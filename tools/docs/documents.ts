@@ -40,6 +40,30 @@ export function snippetsOf(document: string, text: string): Snippet[] {
     .map(({ line, text }) => ({ document, line, text }));
 }
 
+/** Whether a snippet opens a device, waits for a peer, or starts a guest. */
+export function needsDevice({ text }: Snippet): boolean {
+  return /Context\.open\(|await (listen|connect)(Ud|Rc)\(|await runInGuest\(|await runCli\(/.test(
+    text,
+  );
+}
+
+/** Writes snippets as files into a new folder in the project, where the name of the package means its sources. */
+export async function writeSnippets(
+  snippets: readonly Snippet[],
+): Promise<AsyncDisposable & { readonly files: readonly string[] }> {
+  Deno.mkdirSync(inProject(".cache"), { recursive: true });
+  const folder = await Deno.makeTempDir({ dir: inProject(".cache"), prefix: "snippets-" });
+  const files = snippets.map(({ document, line, text }) => {
+    const file = `${folder}/${document.replaceAll("/", "_")}_${line}.ts`;
+    Deno.writeTextFileSync(file, text);
+    return file;
+  });
+  return {
+    files,
+    [Symbol.asyncDispose]: () => Deno.remove(folder, { recursive: true }),
+  };
+}
+
 /** Links to files of the project and to headings. Links to other hosts are left out. */
 export function linksOf(document: string, text: string): Link[] {
   const blocks = blocksOf(text);

@@ -6,12 +6,17 @@ import {
   documents,
   faultOf,
   linksOf,
+  needsDevice,
   readDocument,
-  type Snippet,
   snippetsOf,
+  writeSnippets,
 } from "../../../tools/docs/documents.ts";
 import { stdArguments } from "../../../tools/host/jsr.ts";
 import { inProject, project } from "../../../tools/host/paths.ts";
+import { QpState, QpType } from "../../../types/queue_pair/qp_enums.ts";
+import { requiredFor } from "../../../types/queue_pair/transitions.ts";
+
+const { INIT, RTR, RTS } = QpState;
 
 const TEXT = [
   "# Title, with `code`",
@@ -82,32 +87,41 @@ Deno.test("snippets that need no device run", async () => {
   const snippets = documents().flatMap((name) => snippetsOf(name, readDocument(name)))
     .filter((snippet) => !needsDevice(snippet));
   assertGreater(snippets.length, 10);
-  // Inside the project, where the name of the package means its sources.
-  Deno.mkdirSync(inProject(".cache"), { recursive: true });
-  const folder = await Deno.makeTempDir({ dir: inProject(".cache"), prefix: "snippets-" });
-  try {
-    const files = snippets.map(({ document, line, text }) => {
-      const file = `${document.replaceAll("/", "_")}_${line}.ts`;
-      Deno.writeTextFileSync(`${folder}/${file}`, text);
-      return file;
+  await using written = await writeSnippets(snippets);
+  const all = `${written.files[0]}.all.ts`;
+  Deno.writeTextFileSync(all, written.files.map((file) => `import "${file}";\n`).join(""));
+  const { code, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "--no-check", ...await stdArguments(), all],
+    cwd: project,
+    env: { NO_COLOR: "1" },
+    stdin: "null",
+  }).output();
+  assertEquals(code, 0, new TextDecoder().decode(stderr));
+});
+
+Deno.test("docs/queue_pairs.md names what each transition needs", () => {
+  const rows = readDocument("docs/queue_pairs.md").split("\n")
+    .map((line) => line.split("|").map((cell) => cell.trim()));
+  const columns = [QpType.UD, QpType.UC, QpType.RC];
+  const steps = { "RESET to INIT": INIT, "INIT to RTR": RTR, "RTR to RTS": RTS };
+  for (const [step, state] of Object.entries(steps)) {
+    const [, , ...cells] = rows.find(([, first]) => first === step)!;
+    const named = cells.map((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name!));
+    const [, uc = []] = named;
+    columns.forEach((type, i) => {
+      const names = cells[i]!.startsWith("as UC") ? [...uc, ...named[i]!] : named[i]!;
+      assertEquals(names.toSorted(), requiredFor(type, state).toSorted(), `${step}, type ${type}`);
     });
-    const all = files.map((file) => `import "./${file}";\n`).join("");
-    Deno.writeTextFileSync(`${folder}/all.ts`, all);
-    const { code, stderr } = await new Deno.Command(Deno.execPath(), {
-      args: ["run", "--no-check", ...await stdArguments(), `${folder}/all.ts`],
-      cwd: project,
-      env: { NO_COLOR: "1" },
-      stdin: "null",
-    }).output();
-    assertEquals(code, 0, new TextDecoder().decode(stderr));
-  } finally {
-    await Deno.remove(folder, { recursive: true });
   }
 });
 
-/** Whether a snippet opens a device or starts a guest. */
-function needsDevice({ text }: Snippet): boolean {
-  return /Context\.open\(|await (listen|connect)(Ud|Rc)\(|await runInGuest\(|await runCli\(/.test(
-    text,
-  );
-}
+Deno.test("docs/queue_pairs.md explains each attribute of activations", () => {
+  const text = readDocument("docs/queue_pairs.md");
+  const source = Deno.readTextFileSync(inProject("types/queue_pair/activation.ts"));
+  const names = ["QpInitialization", "UcActivation", "RcActivation"].flatMap((name) => {
+    const [, body] = new RegExp(`interface ${name}\\b[^{]*\\{(.*?)\\n\\}`, "s").exec(source)!;
+    return [...body!.matchAll(/^ {2}readonly (\w+)/gm)].map(([, attribute]) => attribute!);
+  });
+  assertEquals(names.length, 17);
+  assertEquals(names.filter((name) => !new RegExp(`^\\| \`${name}\``, "m").test(text)), []);
+});
