@@ -72,9 +72,10 @@ export class ChannelEvents<Q extends Resource> {
   }
 
   // Of the time from an event to its completion in an iteration, a bare nonblocking poll(2) takes 0.5 to 0.6, and the bare
-  // verbs behind it up to 0.13. Three other ways were measured in pairs of rounds, where processes with the same code differ by up
-  // to 1.2 times. To read the event after its waiter was woken takes 0.91 to 0.97 of the time; fewer promises between the
-  // watcher and the waiter, 0.89 to 1.2; to read one event a wake-up, 0.98 to 1.04. None of them is surely faster.
+  // verbs behind it up to 0.13. Other ways were measured in pairs of rounds, where processes with the same code differ by up
+  // to 1.2 times. To read the event only after its waiter was woken takes 0.76 to 0.97 of the time, but leaves the
+  // descriptor readable: whoever polls it then wakes up at once. Fewer promises between the watcher and the waiter take
+  // 0.89 to 1.2 of the time, and one event a wake-up 0.98 to 1.04: neither is surely faster.
   #read(): void {
     if (this.#channel.disposed) return;
     const handle = this.#channel.unsafeHandle;
