@@ -5,7 +5,7 @@ const PROGRAMS: Readonly<Record<string, readonly string[]>> = {
   deno: ["deno", "run", "-A", new URL("../examples/ud_pingpong.ts", import.meta.url).pathname],
 };
 
-const LIMIT_SECONDS = 30;
+const LIMIT_SECONDS = 60;
 const ATTEMPTS = 3;
 
 /**
