@@ -1,25 +1,9 @@
 /**
- * RDMA verbs for Deno. The module binds the system's libibverbs by Deno FFI: any device that has a Linux kernel driver
- * and a libibverbs provider works. It needs `--allow-ffi` and nothing else.
+ * RDMA verbs for Deno. The module binds the system's libibverbs by Deno FFI. It works with any device that has a Linux
+ * kernel driver and a libibverbs provider (the library of the device). It needs `--allow-ffi` and nothing else.
  *
- * **Objects.** Each verbs object is a class. Its constructor takes what the object is made from, as the C function does:
- * a {@linkcode ProtectionDomain} from a {@linkcode Context}, a {@linkcode QueuePair} from a protection domain. Declare
- * objects with `using`. Disposing an object disposes the objects that were made from it first.
- *
- * **Names.** Classes, attributes and enums have the names of `verbs.h`. Attributes are in camelCase: `ah_attr.grh.sgid_index`
- * is `ahAttr.grh.sgidIndex`. Enum members have no prefix: `IBV_QPT_UD` is `QpType.UD`.
- *
- * **Errors.** A verb that fails throws a {@linkcode VerbsError} with its errno and, where the cause is known, a hint. A wrong
- * argument throws a TypeError or RangeError before the verb is called. A failed completion does not throw: call
- * {@linkcode WorkCompletion.check}.
- *
- * **Speed.** Requests can be objects, or prepared once in native layout ({@linkcode SendRequests},
- * {@linkcode RecvRequests}) and posted many times. Completions are polled one batch at a time
- * ({@linkcode CompletionQueue.pollInto}), or awaited as below.
- *
- * Where to start: `Context.open()`, then the example below, which receives one datagram and answers it. To answer many
- * peers, see {@linkcode ReplyPath}; for receive side scaling, {@linkcode RwqIndirectionTable}. The verbs themselves,
- * with C's prototypes and no checks, are in `@rdma/ibverbs/ffi`.
+ * An RDMA device reads and writes the memory of a program directly, and sends it over the network. A program makes objects,
+ * posts requests, and gets a completion for each request. This program waits for one datagram and sends it back:
  *
  * ```ts
  * import {
@@ -34,21 +18,62 @@
  *   WcOpcode,
  * } from "@rdma/ibverbs";
  *
- * using context = Context.open();
+ * using context = Context.open(); // the first device with an active port
  * using pd = new ProtectionDomain(context);
  * using cq = new CompletionQueue(context, { cqe: 16 });
  * const cap = { maxSendWr: 8, maxRecvWr: 8 };
  * using qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
  * qp.activateUd({ port: 1, qkey: 0x1111_1111 });
  * using mr = new MemoryRegion(pd, 4096, AccessFlags.LOCAL_WRITE);
- * qp.postRecv({ sge: mr.slice(0, 40 + 1024) });
+ * qp.postRecv({ sge: mr.slice(0, 40 + 1024) }); // the first 40 bytes are the GRH
  * for await (const wc of cq.completions()) {
- *   if (wc.check().opcode === WcOpcode.SEND) break;
- *   using ah = AddressHandle.fromWc(pd, 1, wc, mr.grhAt(0));
+ *   if (wc.check().opcode === WcOpcode.SEND) break; // the reply is sent
+ *   const grh = mr.grhAt(0);
+ *   console.log(`${wc.byteLen - 40} bytes from ${grh.sgid}, queue pair ${wc.srcQp}`);
+ *   using ah = AddressHandle.fromWc(pd, 1, wc, grh);
  *   const sge = mr.slice(40, wc.byteLen - 40);
  *   qp.postSend({ sge, ah, remoteQpn: wc.srcQp, remoteQkey: 0x1111_1111 });
  * }
  * ```
+ *
+ * When a datagram arrives, it prints for instance `5 bytes from ::ffff:10.0.0.1, queue pair 18`.
+ *
+ * **Objects.** There is a class for each kind of verbs object. The constructor takes what the object is made from, as the C
+ * function does. Declare objects with `using`. Disposing an object first disposes the objects that were made from it.
+ *
+ * ```text
+ * Context                   an open device
+ *   CompletionQueue         the results of requests
+ *   ProtectionDomain        a group of objects that may be used together
+ *     MemoryRegion          memory that the device may read and write
+ *     QueuePair             sends and receives; it also needs completion queues
+ *     AddressHandle         the address of a peer, for sends of datagrams
+ *     ReplyPath             the address handles of known senders
+ *     SharedReceiveQueue    receives for several queue pairs
+ *     WorkQueue             a receive queue for receive side scaling; it also needs a completion queue
+ *   RwqIndirectionTable     which work queue receives which packets
+ * ```
+ *
+ * **Names.** Classes, attributes and enums have the names of `verbs.h`. Attributes are in camelCase: `ah_attr.grh.sgid_index`
+ * is `ahAttr.grh.sgidIndex`. Enum members have no prefix: `IBV_QPT_UD` is `QpType.UD`.
+ *
+ * **Errors.** A verb that fails throws a {@linkcode VerbsError} with its errno and, where the cause is known, a hint. A wrong
+ * argument throws a TypeError or RangeError before the verb is called. A failed completion does not throw: call
+ * {@linkcode WorkCompletion.check}.
+ *
+ * **Speed.** Requests can be objects, or prepared once in native layout ({@linkcode SendRequests},
+ * {@linkcode RecvRequests}) and posted many times. Completions can be awaited as above, or polled one batch at a time
+ * ({@linkcode CompletionQueue.pollInto}).
+ *
+ * **Where to go next.**
+ *
+ * - Open a device, and look at its ports and GIDs: {@linkcode Context}.
+ * - Send and receive: {@linkcode QueuePair}, {@linkcode SendRequest}, {@linkcode WorkCompletion}.
+ * - Reply to datagrams: {@linkcode AddressHandle.fromWc}, {@linkcode initAhFromWc}; to those of many senders:
+ *   {@linkcode ReplyPath}.
+ * - Receive side scaling: {@linkcode WorkQueue}, {@linkcode RwqIndirectionTable}, {@linkcode RxHash}.
+ * - Messages without verbs: `@rdma/ibverbs/net`.
+ * - The verbs with C's prototypes, without checks: `@rdma/ibverbs/ffi`.
  *
  * @module
  */

@@ -1,13 +1,32 @@
 /**
- * The command-line tool of `@rdma/ibverbs`: it lists RDMA devices, shows what they can do, explains packets, watches ports,
- * plays ping-pong with the tools of rdma-core, and measures.
+ * The command-line tool of `@rdma/ibverbs`. It shows the RDMA devices of a host and tries them out.
  *
  * ```sh
- * deno run --allow-ffi jsr:@rdma/ibverbs/cli devinfo -v
+ * deno run --allow-ffi jsr:@rdma/ibverbs/cli gids
  * ```
  *
- * `--help` lists the commands. Each command has `--help` and `--json`. The exit status is that of the C tool of the same
- * purpose: 0 if all went well.
+ * It prints the GIDs of each port, marks the one to send from, and gives the reason. For instance:
+ *
+ * ```text
+ *    DEV   PORT  INDEX  GID                                      IPv4      VER  NETDEV
+ *    rxe0  1     0      fe80:0000:0000:0000:5054:00ff:fe12:3456            v2   #2
+ * *  rxe0  1     1      0000:0000:0000:0000:0000:ffff:0a00:0001  10.0.0.1  v2   #2
+ *
+ * * rxe0 port 1: index 1. RoCE v2 with an IPv4 address: it reaches other subnets, and most peers have one
+ * ```
+ *
+ * | command    | does                                                             |
+ * | ---------- | ---------------------------------------------------------------- |
+ * | `devices`  | lists the devices                                                |
+ * | `devinfo`  | shows devices and their ports                                    |
+ * | `gids`     | shows the GIDs of ports, and which one to send from              |
+ * | `explain`  | explains a GRH, a work completion or a packet; needs no device   |
+ * | `watch`    | shows events and counters of ports                               |
+ * | `pingpong` | exchanges messages with the ping-pong tools of rdma-core         |
+ * | `perf`     | measures latency and bandwidth between two hosts                 |
+ *
+ * `--help` lists the commands. Each command has `--help` and `--json`. `pingpong` and `perf` also need `--allow-net`. The
+ * exit status is that of the C tool of the same purpose: 0 if all went well.
  *
  * Programs can run a command too:
  *

@@ -1,22 +1,30 @@
 /**
- * A virtual machine with a soft-RoCE device, for projects that use `@rdma/ibverbs` on hosts without RDMA hardware.
+ * A virtual machine with a soft-RoCE device (RDMA over Ethernet, in software). It lets a project that uses `@rdma/ibverbs`
+ * run on a host without RDMA hardware.
  *
  * ```sh
  * deno run -A jsr:@rdma/ibverbs/rxe -- deno test -A
  * ```
+ *
+ * It starts the machine, runs `deno test -A` in it, and ends it. The output and the exit status are those of the command.
+ * The device of the machine is `rxe0`. `--stub` adds `stub0`, which has work queues and receive side scaling but carries no
+ * packets. `--hosts 2` starts two machines on one network.
  *
  * The machine has the files of this host, and the command starts in the current folder. What it writes is lost, except in
  * folders that are shared; `--help` lists the options. Everything that is downloaded comes from Debian's packages and is
  * kept in the user's cache folder, or in that of `IBVERBS_CACHE`. The host needs Debian or Ubuntu on x86_64; it does not
  * need KVM.
  *
- * Programs can do the same:
+ * Programs can do the same with {@linkcode runInGuest}, or with {@linkcode runOnTwoHosts} for two machines:
  *
  * ```ts
  * import { runInGuest } from "@rdma/ibverbs/rxe";
  *
  * const status = await runInGuest(["ibv_devinfo", "-v"], { timeout: 60 });
  * ```
+ *
+ * The result is the exit status of the command. {@linkcode GuestOptions} lists the options. If the machine cannot be set
+ * up, the call rejects with a {@linkcode SetupError}; if it fails later, with a {@linkcode GuestError}, a subclass.
  *
  * @module
  */
