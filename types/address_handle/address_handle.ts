@@ -53,8 +53,16 @@ export let isOpenAh: (ah: AddressHandle) => boolean;
 export let noteSend: (ah: AddressHandle, tracker: SendTracker, number: number) => void;
 
 /**
- * An address handle (`struct ibv_ah`): the peer that UD sends go to. It belongs to a protection domain, and only queue
- * pairs of that domain can send with it.
+ * An address handle (`struct ibv_ah`): the address of a peer, prepared for the device. UD sends need one, besides the number
+ * of the peer's queue pair and its qkey. It belongs to a protection domain, and only queue pairs of that domain can send
+ * with it.
+ *
+ * There are these ways to make one:
+ *
+ * - for a known address: the constructor, or {@linkcode AddressHandle.create}, which does not block;
+ * - for the sender of a datagram: {@linkcode AddressHandle.fromWc}, or {@linkcode AddressHandle.createFromWc}, which does not
+ *   block;
+ * - for the senders of many datagrams: {@linkcode ReplyPath}, which keeps the handles.
  *
  * A handle is kept by the sends that use it. If it is disposed while a send is in progress, nothing can be posted with it
  * any more, and its native object is destroyed when the completion of that send is polled.

@@ -133,7 +133,10 @@ export function sharedChannel(context: Context): CompletionChannel {
 
 /** Attributes of a completion queue to create: the arguments of `ibv_create_cq`. */
 export interface CqInitAttr {
-  /** The number of entries, at least 1. The queue may get more. */
+  /**
+   * The number of entries, at least 1. The queue may get more. It needs one for each request that can be outstanding in all
+   * queues that use it: with more completions than entries it overruns, and is of no use any more.
+   */
   readonly cqe: number;
   /** The channel for events. If it is left out, the queue shares one with others of its context. `null` is none. */
   readonly channel?: CompletionChannel | null;
@@ -205,7 +208,13 @@ export let removeSender: (cq: CompletionQueue, qpNum: number) => void;
 export let drain: (cq: CompletionQueue) => void;
 
 /**
- * A completion queue (`struct ibv_cq`). The results of work requests come through it.
+ * A completion queue (`struct ibv_cq`). The results of work requests come through it. Several queue pairs can use one queue.
+ *
+ * - {@linkcode CompletionQueue.completions} waits for completions: `for await`.
+ * - {@linkcode CompletionQueue.poll} gives those that are there now, as objects.
+ * - {@linkcode CompletionQueue.pollInto} gives those that are there now, and makes no objects.
+ *
+ * A completion may be that of a failed request. {@linkcode WorkCompletion.check} throws then.
  *
  * @example Wait for completions
  * ```ts

@@ -37,14 +37,22 @@ const KIND: NativeKind<IbvContext, Context> = {
 };
 
 /**
- * An open device (`struct ibv_context`). Disposing it disposes everything that was made from it.
+ * An open device (`struct ibv_context`). {@linkcode Context.open} opens one. All other objects are made from it, directly or
+ * through a {@linkcode ProtectionDomain}. Disposing it disposes all of them.
+ *
+ * It also tells what the device is and does: its limits ({@linkcode Context.queryDevice}), its ports
+ * ({@linkcode Context.queryPort}), the GIDs of the ports ({@linkcode Context.gidTable},
+ * {@linkcode Context.recommendGid}), and its asynchronous events ({@linkcode Context.events}).
  *
  * @example Open a device and look at a port
  * ```ts
- * import { Context } from "@rdma/ibverbs";
+ * import { Context, mtuBytes } from "@rdma/ibverbs";
  *
  * using context = Context.open("rxe0");
- * console.log(context.queryPort(1).activeMtu, context.gidTable(1));
+ * const { activeMtu } = context.queryPort(1);
+ * const { gid, gidIndex, reason } = context.recommendGid(1);
+ * console.log(`MTU ${mtuBytes(activeMtu)} bytes`); // MTU 1024 bytes
+ * console.log(`GID ${gid} at index ${gidIndex}: ${reason}`); // GID ::ffff:10.0.0.1 at index 1: RoCE v2 with ...
  * ```
  */
 export class Context extends NativeResource<IbvContext> {

@@ -73,7 +73,13 @@ export let addMemory: (mr: MemoryRegion, memory: Memory) => void;
 export let handOver: (mr: MemoryRegion) => void;
 
 /**
- * A memory region (`struct ibv_mr`): memory that is registered with a device, which may then read and write it.
+ * A memory region (`struct ibv_mr`): memory that is registered with a device, which may then read and write it. Requests
+ * name a part of a region: {@linkcode MemoryRegion.slice}. The program reads and writes the same bytes:
+ * {@linkcode MemoryRegion.bytes}.
+ *
+ * The rights decide what the device does with the memory. To send from it, 0 is enough. To receive into it, it needs
+ * {@linkcode AccessFlags}.LOCAL_WRITE. For a peer that writes or reads it by RDMA, it also needs REMOTE_WRITE or
+ * REMOTE_READ, and the peer needs `addr` and `rkey`.
  *
  * The region registers new memory, or a buffer of the caller's:
  *
@@ -92,6 +98,16 @@ export let handOver: (mr: MemoryRegion) => void;
  * using pd = new ProtectionDomain(context);
  * using mr = new MemoryRegion(pd, 64 * 1024, AccessFlags.LOCAL_WRITE);
  * const bytes = mr.bytes(0, 1024); // shared with the device
+ * ```
+ *
+ * @example Memory that a peer may write to
+ * ```ts
+ * import { AccessFlags, MemoryRegion, type ProtectionDomain } from "@rdma/ibverbs";
+ *
+ * function share(pd: ProtectionDomain): string {
+ *   const mr = new MemoryRegion(pd, 4096, AccessFlags.LOCAL_WRITE | AccessFlags.REMOTE_WRITE);
+ *   return JSON.stringify({ remoteAddr: String(mr.addr), rkey: mr.rkey }); // what the peer needs
+ * }
  * ```
  */
 export class MemoryRegion extends NativeResource<IbvMr> {

@@ -45,8 +45,8 @@ export class AdoptedPd {
 export let baseOf: (pd: ProtectionDomain) => ProtectionDomain;
 
 /**
- * A protection domain (`struct ibv_pd`). Queue pairs, memory regions and address handles work together only within one.
- * Disposing it disposes all of them.
+ * A protection domain (`struct ibv_pd`): a group of objects. A queue pair uses only memory regions and address handles of
+ * its own domain. Most programs need one domain. Disposing it disposes all objects of the group.
  *
  * @example Memory of a protection domain
  * ```ts

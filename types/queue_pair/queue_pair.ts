@@ -47,7 +47,17 @@ const { noteBinds, prepareSends, SendRequests } = sends;
 export let senderOf: (qp: QueuePair) => SendPoster | undefined;
 
 /**
- * A queue pair (`struct ibv_qp`): it sends and receives messages. A new queue pair is in state RESET.
+ * A queue pair (`struct ibv_qp`): a send queue and a receive queue. It sends and receives messages, as a socket does. A new
+ * queue pair is in state RESET, in which nothing can be posted. What makes it ready depends on its type:
+ *
+ * - UD (datagrams): {@linkcode QueuePair.activateUd}. Then post receives. Then send.
+ * - RC and UC (connections), at both ends: {@linkcode QueuePair.init}. Then post receives. Then exchange
+ *   {@linkcode QueuePair.address} with the peer by other means. Then {@linkcode QueuePair.activateRc} or
+ *   {@linkcode QueuePair.activateUc}. Then send.
+ * - RAW_PACKET (Ethernet frames): {@linkcode QueuePair.modify} for each state.
+ *
+ * {@linkcode QueuePair.postRecv} and {@linkcode QueuePair.postSend} return at once. The result of a request comes through
+ * the completion queue of its queue. The memory of a request must not change before that.
  *
  * @example A datagram queue pair that is ready to send
  * ```ts
@@ -59,6 +69,21 @@ export let senderOf: (qp: QueuePair) => SendPoster | undefined;
  * const cap = { maxSendWr: 64, maxRecvWr: 64 };
  * using qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
  * qp.activateUd({ port: 1, qkey: 0x1111_1111 });
+ * ```
+ *
+ * @example An RDMA write with immediate data, and the peer that receives it
+ * ```ts
+ * import { type MemoryRegion, type QueuePair, WrOpcode } from "@rdma/ibverbs";
+ *
+ * // remoteAddr and rkey are `addr` and `rkey` of a region of the peer.
+ * function write(qp: QueuePair, mr: MemoryRegion, remoteAddr: bigint, rkey: number): void {
+ *   const opcode = WrOpcode.RDMA_WRITE_WITH_IMM;
+ *   qp.postSend({ opcode, sge: mr.slice(0, 64), remoteAddr, rkey, immData: 7 });
+ * }
+ *
+ * function expectWrite(qp: QueuePair): void {
+ *   qp.postRecv({ wrId: 1 }); // no memory: the data goes to remoteAddr
+ * }
  * ```
  */
 export class QueuePair extends QueuePairStates {

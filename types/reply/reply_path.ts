@@ -58,8 +58,12 @@ export interface ReplyPathInit {
 
 /**
  * Replies to datagrams: gives the {@linkcode AddressHandle} of a packet's sender from the packet's completion and GRH. The
- * handle is for the same address as that of {@linkcode AddressHandle.fromWc}, but the path keeps the port's GID table and
- * the handles of known peers, and so does not search the table or make a handle for each packet.
+ * handle is for the same address as that of {@linkcode AddressHandle.fromWc}. The path keeps the port's GID table and the
+ * handles of known peers: it does not search the table or make a handle for each packet.
+ *
+ * - {@linkcode ReplyPath.to} gives the handle for a {@linkcode WorkCompletion} and its GRH.
+ * - {@linkcode ReplyPath.toAsync} does not block while the kernel finds the link address of an unknown peer.
+ * - {@linkcode ReplyPath.setAh} and {@linkcode ReplyPath.toAt} are for completions of {@linkcode CompletionQueue.pollInto}.
  *
  * **The handles belong to the path: do not dispose them.** The handle that is given out for a packet can be posted with
  * until `maxPeers` further packets are answered; a send in progress keeps its handle. {@linkcode ReplyPath.setAh} writes
@@ -86,8 +90,10 @@ export interface ReplyPathInit {
  * function answer({ cq, qp, mr, path, batch, replies }: Parts): void {
  *   const count = cq.pollInto(batch);
  *   for (let i = 0; i < count; i++) {
- *     // The receive was posted with the offset of its buffer as wrId.
- *     path.setAh(replies, i, batch, i, mr, batch.wrIdLow(i));
+ *     if (batch.status(i) !== 0) batch.at(i).check(); // throws
+ *     const offset = batch.wrIdLow(i); // the receive was posted with the offset of its buffer as wrId
+ *     replies.setSge(i, mr.slice(offset + 40, batch.byteLen(i) - 40));
+ *     path.setAh(replies, i, batch, i, mr, offset);
  *     replies.setRemote(i, batch.srcQp(i), 0x1111_1111);
  *   }
  *   if (count > 0) qp.postSend(replies, count);

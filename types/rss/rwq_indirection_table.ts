@@ -47,7 +47,23 @@ const KIND: NativeKind<IbvRwqIndTable, RwqIndirectionTable> = {
  * A receive work queue indirection table (`struct ibv_rwq_ind_table`). The lower bits of a packet's hash select an entry
  * of the table, and the work queue of that entry receives the packet.
  *
- * The table needs its work queues: disposing one of them first disposes the table and the queue pairs that use it.
+ * The order is: work queues, the table, a queue pair of type RAW_PACKET with the table and a {@linkcode RxHash}, and a
+ * {@linkcode Flow} that selects the packets. The table needs its work queues: disposing one of them first disposes the table
+ * and the queue pairs that use it.
+ *
+ * @example A table of 8 entries over 4 work queues, and a queue pair that uses it
+ * ```ts
+ * import { microsoftRssKey, QpType, QueuePair, RwqIndirectionTable, RxHash } from "@rdma/ibverbs";
+ * import { type ProtectionDomain, RxHashFields, type WorkQueue } from "@rdma/ibverbs";
+ *
+ * function makeRss(pd: ProtectionDomain, queues: readonly WorkQueue[]): QueuePair {
+ *   const entries = Array.from({ length: 8 }, (_, i) => queues[i % 4]!);
+ *   const table = new RwqIndirectionTable(pd.context, entries);
+ *   const rxHashFieldsMask = RxHashFields.SRC_IPV4 | RxHashFields.DST_IPV4;
+ *   const rxHashConf = new RxHash({ rxHashKey: microsoftRssKey(), rxHashFieldsMask });
+ *   return new QueuePair(pd, { type: QpType.RAW_PACKET, rwqIndTbl: table, rxHashConf });
+ * }
+ * ```
  *
  * @example The work queue of a flow
  * ```ts

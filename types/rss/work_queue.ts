@@ -127,8 +127,11 @@ const KIND: NativeKind<IbvWq, WorkQueue> = {
 };
 
 /**
- * A work queue (`struct ibv_wq`). It receives packets for the queue pairs whose {@linkcode RwqIndirectionTable} contains
- * it. A new work queue is in state RESET. Disposing it first disposes those tables and queue pairs.
+ * A work queue (`struct ibv_wq`): a receive queue without a queue pair. It receives packets for the queue pairs whose
+ * {@linkcode RwqIndirectionTable} contains it. Disposing it first disposes those tables and queue pairs.
+ *
+ * A new work queue is in state RESET, in which packets are dropped: move it to RDY with {@linkcode WorkQueue.modify}, and post
+ * receives with {@linkcode WorkQueue.postRecv}. The completion of a receive has {@linkcode WorkQueue.wqNum} as `qpNum`.
  *
  * @example A work queue that is ready to receive
  * ```ts
