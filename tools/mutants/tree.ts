@@ -1,23 +1,10 @@
 /** A copy of the project, in which one mutant at a time is applied. */
 
-import { inProject, project } from "../host/paths.ts";
+import { project } from "../host/paths.ts";
 import type { Mutant } from "./mutant.ts";
 
-/** What tests need of the project. */
-const PARTS = [
-  "bench",
-  "cli",
-  "deno.json",
-  "docs",
-  "examples",
-  "ffi",
-  "mod.ts",
-  "net",
-  "README.md",
-  "tests",
-  "tools",
-  "types",
-];
+/** What tests do not need of the project, apart from names that start with a dot. */
+const LEFT_OUT: readonly string[] = ["out"];
 
 /** A copy of the project in a temporary folder. Disposing it removes the folder. */
 export class Tree implements Disposable {
@@ -27,7 +14,10 @@ export class Tree implements Disposable {
   /** Copies the project. */
   constructor() {
     this.path = Deno.makeTempDirSync({ prefix: "ibverbs-mutant-" });
-    for (const part of PARTS) copy(inProject(part), `${this.path}/${part}`);
+    for (const { name } of Deno.readDirSync(project)) {
+      if (name.startsWith(".") || LEFT_OUT.includes(name)) continue;
+      copy(`${project}/${name}`, `${this.path}/${name}`);
+    }
   }
 
   /** Applies a mutant until the result is disposed. Its text must be there once. */

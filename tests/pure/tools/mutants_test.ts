@@ -1,6 +1,8 @@
 // The list of mutants: what is wrong with it is told before any test runs.
 import { assertEquals } from "@std/assert";
+import { ALL } from "../../../tools/mutants/lists.ts";
 import { faultsOf, flatten, type MutantsOf, needsDevice } from "../../../tools/mutants/mutant.ts";
+import { readInProject } from "../../../tools/mutants/tree.ts";
 
 const FILES: Readonly<Record<string, string>> = {
   "types/a.ts": "one two two",
@@ -40,4 +42,8 @@ Deno.test("flatten() gives each mutant its file, its tests and thunks", () => {
   assertEquals([first!.tests, first!.thunks], [["tests/pure/a_test.ts"], "on"]);
   assertEquals([second!.tests, second!.thunks], [["tests/device/a_test.ts"], "off"]);
   assertEquals([first!, second!].map(needsDevice), [false, true]);
+});
+
+Deno.test("Every mutant of the project can be applied", () => {
+  assertEquals(faultsOf(ALL, readInProject), []);
 });

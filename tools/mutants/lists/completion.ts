@@ -46,6 +46,60 @@ export const COMPLETION: readonly MutantsOf[] = [
     ],
   },
   {
+    file: "types/completion/sender_table.ts",
+    tests: ["pure/completion/sender_table"],
+    mutants: [
+      {
+        id: "table-size",
+        replace: "if (this.#numbers[slot] === FREE) this.#size++;",
+        by: "this.#size++;",
+        wrong: "A queue pair that is added again counts twice, and the table grows without end.",
+      },
+      {
+        id: "table-grow",
+        replace: "if (2 * (this.#size + 1) > this.#numbers.length) this.#grow();",
+        by: "",
+        wrong: "A search for a queue pair that is not there never ends.",
+      },
+      {
+        id: "table-grown",
+        replace: "const slot = this.#seek(number);",
+        by: "const slot = i;",
+        wrong: "After the table has grown, completions do not find their queue pair.",
+      },
+      {
+        id: "table-delete-home",
+        replace: "if (distance < (slot - free & mask)) continue;",
+        by: "if (distance === 0) continue;",
+        wrong: "A number moves to a slot before the one where its search starts.",
+      },
+      {
+        id: "table-delete-stay",
+        replace: "if (distance < (slot - free & mask)) continue;",
+        by: "continue;",
+        wrong: "Numbers behind one that was removed are not found any more.",
+      },
+      {
+        id: "table-delete-free",
+        replace: "      free = slot;\n",
+        by: "",
+        wrong: "The number that moves up is removed, and the other one stays.",
+      },
+      {
+        id: "table-delete-tracker",
+        replace: "    this.#trackers[free] = undefined;\n",
+        by: "",
+        wrong: "Completions count for a queue pair that was destroyed.",
+      },
+      {
+        id: "table-delete-size",
+        replace: "    this.#size--;\n",
+        by: "",
+        wrong: "The table never gets empty, and grows without end.",
+      },
+    ],
+  },
+  {
     file: "types/completion/poller.ts",
     tests: [
       "library/completion/queue",
@@ -174,8 +228,8 @@ export const COMPLETION: readonly MutantsOf[] = [
     mutants: [
       {
         id: "completions-imm-order",
-        replace: "this.#view.getUint32(index * SIZE + IMM_DATA)",
-        by: "this.#view.getUint32(index * SIZE + IMM_DATA, true)",
+        replace: "this.#view.getUint32(offsetOf(index) + IMM_DATA)",
+        by: "this.#view.getUint32(offsetOf(index) + IMM_DATA, true)",
         wrong: "Immediate data comes in network byte order.",
       },
       {
@@ -199,8 +253,8 @@ export const COMPLETION: readonly MutantsOf[] = [
     mutants: [
       {
         id: "completion-imm-order",
-        replace: "view.getUint32(base + fields.imm_data.offset)",
-        by: "view.getUint32(base + fields.imm_data.offset, true)",
+        replace: "view.getUint32(base + IMM_DATA)",
+        by: "view.getUint32(base + IMM_DATA, true)",
         wrong: "Immediate data comes in network byte order.",
       },
       {
@@ -429,14 +483,14 @@ export const COMPLETION: readonly MutantsOf[] = [
       },
       {
         id: "poller-ex-bound",
-        replace: "while (count < most && this.#next(cq) === 0);",
-        by: "while (this.#next(cq) === 0);",
+        replace: "while (++count < most && this.#next(cq) === 0);",
+        by: "while (++count > 0 && this.#next(cq) === 0);",
         wrong: "More completions are read than the batch has room for.",
       },
       {
         id: "poller-ex-bound-order",
-        replace: "count < most && this.#next(cq) === 0",
-        by: "this.#next(cq) === 0 && count < most",
+        replace: "while (++count < most && this.#next(cq) === 0);",
+        by: "while ((++count, this.#next(cq)) === 0 && count < most);",
         wrong: "One completion is taken from the queue and lost.",
       },
       {
@@ -447,8 +501,8 @@ export const COMPLETION: readonly MutantsOf[] = [
       },
       {
         id: "poller-ex-failed",
-        replace: "this.#readMore(cq, view, base, ok ? this.#flags : 0, ok);",
-        by: "this.#readMore(cq, view, base, this.#flags, ok);",
+        replace: "    if (status !== SUCCESS) return this.#readFailed(cq, view, base);\n",
+        by: "",
         wrong: "Values of a failed request, which are not valid, are read.",
       },
     ],

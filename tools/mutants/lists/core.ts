@@ -297,8 +297,8 @@ export const CORE: readonly MutantsOf[] = [
       },
       {
         id: "checks-snapshot-unknown",
-        replace: "if (!(names as readonly string[]).includes(name)) {",
-        by: "if (false) {",
+        replace: "if (!(names as readonly string[]).includes(name)) throw",
+        by: "if (false) throw",
         wrong: "A misspelt attribute is ignored.",
       },
       {

@@ -83,12 +83,17 @@ export const FFI: readonly MutantsOf[] = [
         wrong: "A missing verb seems to give 95 results.",
         tests: ["library/bind", "library/tables", "library/provider/guards"],
       },
+    ],
+  },
+  {
+    file: "ffi/lazily.ts",
+    tests: ["library/library"],
+    mutants: [
       {
         id: "bind-lazy",
-        replace: "        Object.defineProperty(functions, name, { value });\n",
+        replace: "        Object.defineProperty(object, name, { value });\n",
         by: "",
         wrong: "A verb is bound again at every use.",
-        tests: ["library/library"],
       },
     ],
   },

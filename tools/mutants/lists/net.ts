@@ -1,4 +1,4 @@
-/** Mutants of net: connections, whose tests need a device. */
+/** Mutants of net: connections, whose tests need a device, and what they share. */
 
 import type { MutantsOf } from "../mutant.ts";
 
@@ -51,27 +51,33 @@ export const NET: readonly MutantsOf[] = [
     mutants: [
       {
         id: "net-sender-slot",
-        replace: "      this.#free.push(batch.wrIdLow(i));\n",
+        replace: "    this.#free += count;\n",
         by: "",
         wrong: "After sendDepth messages no other one can be sent.",
       },
       {
         id: "net-sender-early",
-        replace: "    this.sent++;\n    this.#unread++;",
-        by: "    this.sent++;\n    this.#free.unshift(slot);\n    this.#unread++;",
+        replace: "    this.#free--;\n",
+        by: "",
         wrong: "A slot is used again while its message is being sent.",
+      },
+      {
+        id: "net-ud-mtu",
+        replace: "  if (length <= max) return;\n",
+        by: "  return;\n",
+        wrong: "A message beyond the MTU is written over the next slot.",
       },
     ],
   },
   {
     file: "net/ud/ud_conn.ts",
-    tests: ["device/net/ud_conn"],
+    tests: ["device/net/ud_multicast"],
     mutants: [
       {
-        id: "net-ud-mtu",
-        replace: "if (length <= this.maxMessage) return;",
-        by: "return;",
-        wrong: "A message beyond the MTU is written over the next slot.",
+        id: "net-ud-group",
+        replace: "if (!isMulticast(group)) {",
+        by: "if (false) {",
+        wrong: "A GID that is not one of multicast is joined.",
       },
     ],
   },
@@ -168,6 +174,43 @@ export const NET: readonly MutantsOf[] = [
         replace: "if (this.#attempts.size + this.#ready.length >= this.#maxPending) {",
         by: "if (false) {",
         wrong: "Partners without end take descriptors and memory.",
+      },
+    ],
+  },
+  {
+    file: "net/shared/turns.ts",
+    tests: ["pure/net/turns"],
+    mutants: [
+      {
+        id: "turns-max",
+        replace: "calls + 1 >= this.#max ||",
+        by: "calls >= this.#max ||",
+        wrong: "One more call than the most ends without waiting.",
+      },
+      {
+        id: "turns-slice",
+        replace:
+          "calls % UNCHECKED === UNCHECKED - 1 && performance.now() - this.#start >= SLICE_MS",
+        by: "false",
+        wrong: "Slow calls keep timers from running.",
+      },
+      {
+        id: "turns-checked",
+        replace: "calls % UNCHECKED === UNCHECKED - 1 && performance",
+        by: "calls % UNCHECKED === 0 && performance",
+        wrong: "One more slow call follows than 1 ms allows.",
+      },
+      {
+        id: "turns-start",
+        replace: "    if (calls === 0) this.#start = performance.now();\n",
+        by: "",
+        wrong: "The time of earlier calls counts, and soon every few calls wait.",
+      },
+      {
+        id: "turns-reset",
+        replace: "    if (isOver) this.#calls = 0;\n",
+        by: "",
+        wrong: "After the first turn of the event loop every call waits for one.",
       },
     ],
   },

@@ -327,8 +327,8 @@ export const QUEUE_PAIR: readonly MutantsOf[] = [
       {
         id: "builder-noted",
         replace:
-          "      if (sender.tracker !== undefined) noteSends(this.list, sender.tracker);\n      return;",
-        by: "      return;",
+          "if (sender.tracker !== undefined) run.posted(sender.tracker);\n      else if (run.binds)",
+        by: "if (run.binds)",
         wrong: "Handles of builders are not kept until the completion.",
       },
       {
@@ -340,7 +340,7 @@ export const QUEUE_PAIR: readonly MutantsOf[] = [
       },
       {
         id: "builder-id-high",
-        replace: "this.#native.setUint32(WR_ID.offset + 4, words[at + 1]!, true);",
+        replace: "    native[WR_ID + 1] = words[at + 1]!;\n",
         by: "",
         wrong: "Numbers of requests have 32 bits.",
       },
@@ -352,8 +352,8 @@ export const QUEUE_PAIR: readonly MutantsOf[] = [
       },
       {
         id: "builder-rdma-order",
-        replace: "return v.ibv_wr_rdma_read(qp, rdmaRkey, remoteAddr);",
-        by: "return v.ibv_wr_rdma_write(qp, rdmaRkey, remoteAddr);",
+        replace: "return v.ibv_wr_rdma_read(qp, rdmaRkey, this.#remoteAddr(at));",
+        by: "return v.ibv_wr_rdma_write(qp, rdmaRkey, this.#remoteAddr(at));",
         wrong: "A read writes.",
       },
     ],
@@ -411,7 +411,7 @@ export const QUEUE_PAIR: readonly MutantsOf[] = [
       },
       {
         id: "ah-high",
-        replace: "this.#high = Number(address >> 32n);",
+        replace: "this.#high = HALVES[1]!;",
         by: "this.#high = 0;",
         wrong: "Native code gets half of a pointer.",
       },

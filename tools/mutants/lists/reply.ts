@@ -76,8 +76,8 @@ export const REPLY: readonly MutantsOf[] = [
       },
       {
         id: "grh-memory-detached",
-        replace: "else if (this.#isDetachable) assertReadable(this.#mr!);",
-        by: "",
+        replace: "this.#disposals = ownsMemory(mr) ? disposals.count : -1;",
+        by: "this.#disposals = disposals.count;",
         wrong: "A GRH is read from a buffer that was detached.",
       },
       {
@@ -85,6 +85,12 @@ export const REPLY: readonly MutantsOf[] = [
         replace: "return this.#base + offset;",
         by: "return offset;",
         wrong: "An offset in a slice is counted from the region.",
+      },
+      {
+        id: "grh-memory-offset",
+        replace: "offset >>> 0 === offset && offset <= this.#last)\n",
+        by: "offset >>> 0 === offset)\n",
+        wrong: "An offset beyond the end of memory that is known is not refused.",
       },
     ],
   },
@@ -100,8 +106,8 @@ export const REPLY: readonly MutantsOf[] = [
       },
       {
         id: "gid-cache-recent",
-        replace: "if (this.#holds(this.#recent, a, b, c, d, type)) return this.#recent;",
-        by: "if (this.#slots[this.#recent + TYPE] === type) return this.#recent;",
+        replace: "if (this.#holds(this.#recent, a, b, c, d, type)) return",
+        by: "if (this.#slots[this.#recent + TYPE] === type) return",
         wrong: "Every packet is answered by the GID of the one before.",
       },
       {
@@ -124,14 +130,14 @@ export const REPLY: readonly MutantsOf[] = [
     mutants: [
       {
         id: "peer-cache-recent",
-        replace: "      this.#unlink(entry);\n      this.#linkNewest(entry);\n",
+        replace: "    this.#unlink(entry);\n    this.#linkNewest(entry);\n",
         by: "",
         wrong: "A peer that is answered all the time is forgotten.",
       },
       {
         id: "peer-cache-word",
-        replace: "      keys[at + 6] === key[6] && keys[at + 7] === key[7];",
-        by: "      keys[at + 6] === key[6];",
+        replace: "entries[at + 6] === key[6] && entries[at + 7] === key[7];",
+        by: "entries[at + 6] === key[6];",
         wrong: "Two peers that differ in one word share a handle.",
       },
       {
@@ -145,6 +151,12 @@ export const REPLY: readonly MutantsOf[] = [
         replace: "      return replaced;\n",
         by: "      return undefined;\n",
         wrong: "A handle that was replaced is never closed.",
+      },
+      {
+        id: "peer-cache-hint",
+        replace: "if (entry === NONE || !this.#matches(entry, key)) {",
+        by: "if (entry === NONE) {",
+        wrong: "Two peers whose plain hash is equal share a handle.",
       },
     ],
   },
@@ -244,14 +256,14 @@ export const REPLY: readonly MutantsOf[] = [
       },
       {
         id: "path-poll",
-        replace: "batch === this.#batch && pollsOf(batch) === this.#poll &&",
-        by: "batch === this.#batch &&",
+        replace: "if (batch !== this.#batch || pollsOf(batch) !== this.#poll) this.#look(batch);",
+        by: "if (batch !== this.#batch) this.#look(batch);",
         wrong: "Changes of addresses are noticed only with another batch.",
       },
       {
         id: "path-disposed",
-        replace: "pollsOf(batch) === this.#poll &&\n      !this.disposed",
-        by: "pollsOf(batch) === this.#poll",
+        replace: "      path.#batch = NO_BATCH;\n      path.#poll = -1;\n",
+        by: "",
         wrong: "A closed path gives out handles.",
       },
       {
@@ -268,8 +280,8 @@ export const REPLY: readonly MutantsOf[] = [
       },
       {
         id: "path-index",
-        replace: "index < batch.capacity)) {",
-        by: "index <= batch.capacity)) {",
+        replace: "index < this.#capacity)) {",
+        by: "index <= this.#capacity)) {",
         wrong: "A completion is read beyond the end of the batch.",
       },
     ],

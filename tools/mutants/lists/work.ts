@@ -8,38 +8,14 @@ export const WORK: readonly MutantsOf[] = [
     tests: ["library/work/post", "library/work/post_lists", "library/work/send_requests"],
     mutants: [
       {
-        id: "buffer-checked-rules",
-        replace: "        rules === this.#checkedRules && ",
-        by: "        ",
-        wrong: "A list that one queue pair allows is posted to another one unchecked.",
-      },
-      {
-        id: "buffer-checked-generation",
-        replace: "generation === this.#checkedGeneration && ",
-        by: "",
-        wrong: "A list is posted unchecked after what it uses was disposed.",
-      },
-      {
-        id: "buffer-checked-start",
-        replace: "count === this.#checkedCount && start === this.#checkedStart &&",
-        by: "count === this.#checkedCount &&",
-        wrong: "The run that was posted last is posted instead of another one.",
-      },
-      {
-        id: "buffer-checked-count",
-        replace: "return count === this.#checkedCount && start",
-        by: "return start",
-        wrong: "The run that was posted last is posted instead of a longer one.",
-      },
-      {
         id: "buffer-length-noted",
-        replace: "    this.#sges.setUint32(place, length, true);\n    this.noteChange();",
+        replace: "    this.#sges.setUint32(place, length, true);\n    this.run.noteChange();",
         by: "    this.#sges.setUint32(place, length, true);",
         wrong: "A list is posted unchecked after setLength().",
       },
       {
         id: "buffer-memory-noted",
-        replace: "      this.#regions[slot] = undefined;\n    }\n    this.noteChange();",
+        replace: "      this.#regions[slot] = undefined;\n    }\n    this.run.noteChange();",
         by: "      this.#regions[slot] = undefined;\n    }",
         wrong: "A list is posted unchecked after its memory changed.",
       },
@@ -113,14 +89,14 @@ export const WORK: readonly MutantsOf[] = [
       },
       {
         id: "buffer-run-noted",
-        replace: "    this.noteChange();\n    const last = start + count - 1;",
+        replace: "    this.run.noteChange();\n    const last = start + count - 1;",
         by: "    const last = start + count - 1;",
         wrong: "A run that fails its checks is posted when it is tried again.",
       },
       {
         id: "buffer-element-order",
-        replace: "      this.#writeElement(first + i, memory[i]!);\n",
-        by: "      this.#writeElement(first + memory.length - 1 - i, memory[i]!);\n",
+        replace: "this.#writeElement(first + i, sge[i]!);",
+        by: "this.#writeElement(first + sge.length - 1 - i, sge[i]!);",
         wrong: "The parts of a message are sent in another order.",
       },
       {
@@ -132,24 +108,60 @@ export const WORK: readonly MutantsOf[] = [
     ],
   },
   {
+    file: "types/work/checked_run.ts",
+    tests: ["library/work/post", "library/work/post_lists", "library/work/send_requests"],
+    mutants: [
+      {
+        id: "buffer-checked-rules",
+        replace: "return rules === this.#rules && count",
+        by: "return this.#rules !== undefined && count",
+        wrong: "A list that one queue pair allows is posted to another one unchecked.",
+      },
+      {
+        id: "buffer-checked-generation",
+        replace: " &&\n      disposals.count === this.#disposals;",
+        by: ";",
+        wrong: "A list is posted unchecked after what it uses was disposed.",
+      },
+      {
+        id: "buffer-checked-start",
+        replace: " && start === this.#start &&",
+        by: " &&",
+        wrong: "The run that was posted last is posted instead of another one.",
+      },
+      {
+        id: "buffer-checked-count",
+        replace: "count === this.#count && start",
+        by: "start",
+        wrong: "The run that was posted last is posted instead of a longer one.",
+      },
+      {
+        id: "checked-change",
+        replace: "    this.#rules = undefined;\n",
+        by: "",
+        wrong: "A list is posted unchecked after a request of it changed.",
+      },
+    ],
+  },
+  {
     file: "types/work/send_requests.ts",
     tests: ["library/work/post", "library/work/post_lists", "library/work/send_requests"],
     mutants: [
       {
         id: "sends-flags-noted",
-        replace: 'uint32(sendFlags, "sendFlags");\n    this.#buffer.noteChange();',
+        replace: 'uint32(sendFlags, "sendFlags");\n    this.#checked.noteChange();',
         by: 'uint32(sendFlags, "sendFlags");',
         wrong: "A list is posted unchecked after setSendFlags().",
       },
       {
         id: "sends-ah-noted",
-        replace: "    if (ah.pd !== this.#run.pd) this.#buffer.noteChange();\n",
+        replace: "    if (ah.pd !== this.#run.pd) this.#checked.noteChange();\n",
         by: "",
         wrong: "A handle of another protection domain is posted unchecked.",
       },
       {
         id: "sends-ah-changed",
-        replace: "    this.#run.changed();\n",
+        replace: "    this.#run.noteAh(index, ah);\n",
         by: "",
         wrong: "A new handle of a list that was posted is not kept until its completion.",
         tests: [
@@ -160,8 +172,8 @@ export const WORK: readonly MutantsOf[] = [
       },
       {
         id: "sends-ah-remembered",
-        replace: "    this.#ahs[index] = ah;\n    this.#given[index]! |= Given.ah;",
-        by: "    this.#given[index]! |= Given.ah;",
+        replace: "    this.#ahs[index] = ah;\n    this.#given[index]! |= GIVEN_AH;",
+        by: "    this.#given[index]! |= GIVEN_AH;",
         wrong: "The handle of a send is not kept until its completion.",
       },
       {
@@ -178,9 +190,8 @@ export const WORK: readonly MutantsOf[] = [
       },
       {
         id: "sends-half-way",
-        replace:
-          "      list.#buffer.noteChange();\n      list.#run.sumUp(list.#words, start, posted, rules);",
-        by: "      list.#run.sumUp(list.#words, start, posted, rules);",
+        replace: "      list.#checked.noteChange();\n      list.#run.sumUp(",
+        by: "      list.#run.sumUp(",
         wrong: "A list that was refused half-way keeps only some of its handles next time.",
       },
       {
@@ -191,8 +202,8 @@ export const WORK: readonly MutantsOf[] = [
       },
       {
         id: "sends-lasting",
-        replace: "if (lasting) buffer.noteChecked(start, count, rules, first);",
-        by: "buffer.noteChecked(start, count, rules, first);",
+        replace: "if (lasting) buffer.run.noteChecked(",
+        by: "buffer.run.noteChecked(",
         wrong: "Inline data of a buffer that can be detached is checked once.",
       },
       {
@@ -209,8 +220,8 @@ export const WORK: readonly MutantsOf[] = [
       },
       {
         id: "sends-given-cleared",
-        replace: "    this.#given[index] = values.given;\n",
-        by: "    this.#given[index]! |= values.given;\n",
+        replace: "this.#given[index] = send.given;",
+        by: "this.#given[index]! |= send.given;",
         wrong: "A request counts as complete by attributes that it no longer has.",
       },
     ],
@@ -245,8 +256,8 @@ export const WORK: readonly MutantsOf[] = [
       },
       {
         id: "run-each-last",
-        replace: "if (i === last || ah !== ahs[i + 1])",
-        by: "if (ah !== ahs[i + 1])",
+        replace: "    noteSend(ah, tracker, before + numbers[last]!);\n",
+        by: "",
         wrong: "A changed list does not keep its last handle.",
       },
       {
@@ -260,6 +271,30 @@ export const WORK: readonly MutantsOf[] = [
         replace: "    this.#signaled = 0;\n    this.#count = 0;",
         by: "    this.#count = 0;",
         wrong: "Each post counts the sends of earlier posts again.",
+      },
+      {
+        id: "run-only-changed",
+        replace: "      this.#changed = true;\n      this.#only = undefined;",
+        by: "      this.#changed = true;",
+        wrong: "A list of one handle keeps that one only, after a request got another handle.",
+      },
+      {
+        id: "run-single-other",
+        replace: "if (index === this.#single) this.#only = ah;",
+        by: "if (this.#single >= 0) this.#only = ah;",
+        wrong: "A run of one request keeps the handle of a request that is not posted.",
+      },
+      {
+        id: "run-single-reset",
+        replace: "    this.#single = -1;\n    if (pd",
+        by: "    if (pd",
+        wrong: "A list keeps the handle of one request only, after a run of that request.",
+      },
+      {
+        id: "run-only-last",
+        replace: "this.#last = this.#lastNumbers[0]!;",
+        by: "this.#last = 1;",
+        wrong: "The only handle of several sends is kept for the first one only.",
       },
     ],
   },
@@ -294,7 +329,7 @@ export const WORK: readonly MutantsOf[] = [
       },
       {
         id: "check-ah-open",
-        replace: "if (!isOpen(ah)) throw",
+        replace: "if (!isOpenAh(ah)) throw",
         by: "if (false) throw",
         wrong: "A disposed handle is posted: memory that is freed.",
       },
@@ -403,8 +438,8 @@ export const WORK: readonly MutantsOf[] = [
     mutants: [
       {
         id: "layout-imm-order",
-        replace: "else view.setUint32((at + WORD.immData) * 4, values.immData);",
-        by: "else view.setUint32((at + WORD.immData) * 4, values.immData, true);",
+        replace: "else view.setUint32((at + PLACE.immData) * 4, values.immData);",
+        by: "else view.setUint32((at + PLACE.immData) * 4, values.immData, true);",
         wrong: "Immediate data is sent in host byte order.",
       },
       {
@@ -415,14 +450,14 @@ export const WORK: readonly MutantsOf[] = [
       },
       {
         id: "layout-atomic-rkey",
-        replace: "  words[at + WORD.atomicRkey] = rkey;\n",
-        by: "  words[at + WORD.rdmaRkey] = rkey;\n",
+        replace: "words[at + PLACE.atomicRkey] = rkey;",
+        by: "words[at + PLACE.rdmaRkey] = rkey;",
         wrong: "The rkey of an atomic is written over its operand.",
       },
       {
         id: "layout-swap",
-        replace: "view.setBigUint64((at + WORD.swap) * 4, swap, true);",
-        by: "view.setBigUint64((at + WORD.swap) * 4, compareAdd, true);",
+        replace: "view.setBigUint64((at + PLACE.swap) * 4, swap, true);",
+        by: "view.setBigUint64((at + PLACE.swap) * 4, compareAdd, true);",
         wrong: "A compare and swap writes the value that it compares with.",
       },
     ],
@@ -433,8 +468,8 @@ export const WORK: readonly MutantsOf[] = [
     mutants: [
       {
         id: "values-ah-open",
-        replace: "  if (!isOpen(ah)) {\n",
-        by: "  if (false) {\n",
+        replace: '  instance(ah, Ah, "ah");\n',
+        by: '  return instance(ah, Ah, "ah");\n',
         wrong: "A request takes a handle that is disposed.",
       },
       {
@@ -463,7 +498,8 @@ export const WORK: readonly MutantsOf[] = [
       },
       {
         id: "values-unknown",
-        replace: "for (const name in request) if (!KNOWN.has(name)) throw noAttribute(name);",
+        replace:
+          '  for (const name in request) if (!isKnown(name)) throw noAttribute("send request", name);\n',
         by: "",
         wrong: "A misspelt attribute of a request is ignored.",
       },
