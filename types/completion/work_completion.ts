@@ -101,7 +101,18 @@ export interface WcAddress {
  * The result of a work request (`struct ibv_wc`). If `status` is not SUCCESS, only `wrId`, `status`, `qpNum` and
  * `vendorErr` are valid.
  *
- * It is a copy: later polls do not change it.
+ * {@linkcode WorkCompletion.check} throws if the request failed. The object is a copy: later polls do not change it.
+ *
+ * @example What a completion tells
+ * ```ts
+ * import { WcFlags, WcOpcode, type WorkCompletion } from "@rdma/ibverbs";
+ *
+ * function report(wc: WorkCompletion): void {
+ *   const { opcode, wrId, byteLen, wcFlags, immData } = wc.check(); // throws if the request failed
+ *   if (opcode === WcOpcode.RECV) console.log(`receive ${wrId} got ${byteLen} bytes`);
+ *   if (wcFlags & WcFlags.WITH_IMM) console.log(`immediate data ${immData}`);
+ * }
+ * ```
  */
 export class WorkCompletion implements WcAddress {
   /** The `wrId` of the request. */

@@ -63,7 +63,27 @@ export interface RecvRequest {
 /**
  * A send request (`struct ibv_send_wr`).
  *
- * Each opcode has attributes of its own. A request with an attribute that its opcode does not have is refused.
+ * Each opcode has attributes of its own. A request with an attribute that its opcode does not have is refused. The data is
+ * in `sge`. These attributes are needed:
+ *
+ * - SEND, SEND_WITH_IMM: nothing more on RC and UC; on UD `ah`, `remoteQpn` and `remoteQkey`
+ * - RDMA_WRITE, RDMA_WRITE_WITH_IMM, RDMA_READ: `remoteAddr` and `rkey`
+ * - ATOMIC_FETCH_AND_ADD: `remoteAddr`, `rkey` and `compareAdd`; 8 bytes of data
+ * - ATOMIC_CMP_AND_SWP: the same, and `swap`
+ *
+ * @example Requests for a datagram, for a message on a connection, and for an RDMA read
+ * ```ts
+ * import { type AddressHandle, type MemoryRegion, type SendRequest, WrOpcode } from "@rdma/ibverbs";
+ *
+ * function requests(mr: MemoryRegion, ah: AddressHandle, remoteAddr: bigint, rkey: number): SendRequest[] {
+ *   const sge = mr.slice(0, 64);
+ *   return [
+ *     { sge, ah, remoteQpn: 18, remoteQkey: 0x1111_1111 },
+ *     { sge },
+ *     { opcode: WrOpcode.RDMA_READ, sge, remoteAddr, rkey },
+ *   ];
+ * }
+ * ```
  */
 export interface SendRequest {
   /** A number of your choice, 64 bits. The completion carries it, as a bigint. 0 if left out. */
