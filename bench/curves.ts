@@ -13,6 +13,11 @@ const MARGIN = { left: 64, right: 20, top: 36, bottom: 44 };
 const COLUMNS = 2;
 const TOP = 40;
 
+/** Whether a run has points of curves. */
+export function hasCurves(results: readonly Result[]): boolean {
+  return results.some(({ id }) => id.includes(":"));
+}
+
 /** Draws all curves that were measured. */
 export function curvesPlot(results: readonly Result[]): string {
   const measured = CURVES.filter((curve) => pointsOf(curve, results).length > 0);

@@ -22,8 +22,14 @@ export async function environment(inGuest: boolean): Promise<Environment> {
     v8: Deno.version.v8,
     processor: processor ?? "unknown",
     cores: navigator.hardwareConcurrency,
-    accelerator: !inGuest ? "none" : /TCG/.test(processor ?? "") ? "tcg" : "kvm",
+    accelerator: !inGuest ? "none" : hasKvmClock() ? "kvm" : "tcg",
   };
+}
+
+/** Only KVM offers its guests this clock. */
+function hasKvmClock(): boolean {
+  const clocks = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
+  return Deno.readTextFileSync(clocks).includes("kvm-clock");
 }
 
 /** The commit that is measured; with "+" if files differ from it. */

@@ -1,6 +1,7 @@
 /** The results as Markdown, and their place in README.md. */
 
 import type { Run, RunStage } from "./record.ts";
+import { hasCurves } from "./curves.ts";
 import { type Result, valuesOf } from "./measurement.ts";
 import { ROWS } from "./rows/all.ts";
 import type { Row, Stage } from "./rows/types.ts";
@@ -37,12 +38,11 @@ export function markdown(run: Run): string {
   const sections = Object.entries(run.stages).map(([stage, how]) =>
     section(stage as Stage, how, run.results)
   );
-  const curves = run.results.some(({ id }) => id.includes(":"));
   return [
     "![Time of one operation in C, here and in pyverbs](bench/results.svg)",
     summary(run),
     ...sections,
-    ...curves ? ["![Time of one operation by size](bench/scaling.svg)"] : [],
+    ...hasCurves(run.results) ? ["![Time of one operation by size](bench/scaling.svg)"] : [],
   ].join("\n\n");
 }
 

@@ -4,7 +4,7 @@ import { inProject, project } from "../tools/host/paths.ts";
 import { commit, type Environment } from "./environment.ts";
 import type { Result } from "./measurement.ts";
 import { type Method, methodOf } from "./method.ts";
-import { curvesPlot } from "./curves.ts";
+import { curvesPlot, hasCurves } from "./curves.ts";
 import { plot } from "./plot.ts";
 import { writeReadme } from "./readme.ts";
 import { CONFIDENCE } from "./statistics.ts";
@@ -53,7 +53,9 @@ export async function record(outputs: ReadonlyMap<Stage, StageOutput>): Promise<
 /** Draws the plots of a run, and writes its table into README.md. */
 export async function report(run: Run): Promise<void> {
   await Deno.writeTextFile(PLOT, plot(run.results));
-  await Deno.writeTextFile(CURVES_PLOT, curvesPlot(run.results));
+  if (hasCurves(run.results)) {
+    await Deno.writeTextFile(CURVES_PLOT, curvesPlot(run.results));
+  }
   await writeReadme(README, run);
 }
 
