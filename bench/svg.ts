@@ -1,5 +1,7 @@
 /** What the plots share. */
 
+import { escape, picture, round } from "../tools/svg.ts";
+
 /** The contenders that are drawn, each with a style of its name. */
 export const CONTENDERS = ["C", "Deno", "pyverbs"] as const;
 
@@ -23,14 +25,7 @@ export function svg(
   height: number,
   parts: readonly string[],
 ): string {
-  const size = `width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"`;
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img">`,
-    `<title>${escape(title)}</title>`,
-    `<style>${STYLE}</style>`,
-    ...parts,
-    "</svg>\n",
-  ].join("\n");
+  return picture(title, width, height, STYLE, parts);
 }
 
 /** Words at a place. */
@@ -49,13 +44,4 @@ export function legend(x: number, y: number): string[] {
       text(who, left + 18, y),
     ];
   });
-}
-
-/** Coordinates need no more digits. */
-export function round(value: number): number {
-  return Math.round(value * 10) / 10;
-}
-
-function escape(words: string): string {
-  return words.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 }

@@ -60,7 +60,7 @@ export function startExample(
 }
 
 /** Where @std comes from: the same place as for this process. */
-function importMap(): string[] {
+export function importMap(): string[] {
   const resolved = import.meta.resolve("@std/cli/parse-args");
   if (!resolved.startsWith("file:")) return [];
   return [`--import-map=${new URL("import_map.json", resolved).pathname}`];

@@ -2,7 +2,7 @@
 
 import { run } from "../../../cli/run.ts";
 import { recorder } from "../../pure/cli/terminal.ts";
-import { type Ending, type Program, start } from "../programs.ts";
+import { type Ending, importMap, type Program, start } from "../programs.ts";
 
 const MAIN = new URL("../../../cli/mod.ts", import.meta.url).pathname;
 
@@ -35,11 +35,4 @@ export async function cliProcess(
 export async function tool(name: string, args: readonly string[]): Promise<Ending> {
   await using program = start(name, ...args);
   return await program.ending;
-}
-
-/** Where @std comes from: the same place as for this process. */
-function importMap(): string[] {
-  const resolved = import.meta.resolve("@std/cli/parse-args");
-  if (!resolved.startsWith("file:")) return [];
-  return [`--import-map=${new URL("import_map.json", resolved).pathname}`];
 }

@@ -3,6 +3,8 @@
  * readable even if a page and the system disagree about the theme.
  */
 
+import { escape, picture, round } from "../../svg.ts";
+
 /** What a shape stands for. The style sheet has a colour for each kind. */
 export type Kind = "plain" | "header" | "number" | "data" | "empty";
 
@@ -82,15 +84,8 @@ export function drawing(
   height: number,
   parts: readonly string[],
 ): string {
-  const size = `width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"`;
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img">`,
-    `<title>${escape(title)}</title>`,
-    `<style>${STYLE}\n</style>`,
-    `<rect class="page" width="${width}" height="${height}" rx="8"/>`,
-    ...parts,
-    "</svg>\n",
-  ].join("\n");
+  const page = `<rect class="page" width="${width}" height="${height}" rx="8"/>`;
+  return picture(title, width, height, `${STYLE}\n`, [page, ...parts]);
 }
 
 /** Words at a place. */
@@ -174,12 +169,4 @@ function rectangle({ x, y, w, h }: Area, kind: Kind): string {
 function fitting(words: string, width: number): string {
   if (words.length * CHARACTER <= width) return words;
   throw new RangeError(`Cannot draw "${words}": it is wider than ${width} pixels`);
-}
-
-function round(value: number): number {
-  return Math.round(value * 10) / 10;
-}
-
-function escape(words: string): string {
-  return words.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 }
