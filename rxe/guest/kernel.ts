@@ -43,6 +43,7 @@ const WANTED = [
   "net/core/failover.ko",
   "net/ipv4/udp_tunnel.ko",
   "net/ipv6/ip6_udp_tunnel.ko",
+  "net/sched/sch_netem.ko",
 ];
 
 /** The kernel in the cache, fetched first when there is none. */
