@@ -36,6 +36,11 @@
  * Deno.exitCode = await runCli(["gids", "--json"]);
  * ```
  *
+ * **Where to go next.**
+ *
+ * - A host without a device: `@rdma/ibverbs/rxe` runs the tool in a virtual machine that has one.
+ * - The same data in a program: `listDevices()` and `Context` of `@rdma/ibverbs`.
+ *
  * @module
  */
 
@@ -46,6 +51,7 @@ import { systemTerminal } from "./terminal.ts";
  * Runs a command line. What it prints goes to standard output and standard error, errors too.
  *
  * @returns the exit status.
+ * @category Commands
  */
 export async function runCli(args: readonly string[]): Promise<number> {
   return await run(args, systemTerminal());

@@ -15,7 +15,11 @@ let cellPointer: Deno.PointerObject | undefined;
 let threadErrno: Int32Array | undefined;
 const names = new Map<number, string>();
 
-/** errno as the last verb that reports by it left it; 0 if that verb did not set it. */
+/**
+ * errno as the last verb that reports by it left it; 0 if that verb did not set it.
+ *
+ * @category Errors
+ */
 export function errno(): number {
   return cell[0]!;
 }
@@ -44,7 +48,11 @@ export function mappedErrno(): Int32Array {
   );
 }
 
-/** The system's name of an errno value: 22 is `"EINVAL"`. */
+/**
+ * The system's name of an errno value: 22 is `"EINVAL"`.
+ *
+ * @category Errors
+ */
 export function errnoName(value: number): string {
   let name = names.get(value);
   if (name === undefined) names.set(value, name = lookUp(value));
@@ -56,7 +64,11 @@ function lookUp(value: number): string {
   return name === null ? `errno ${value}` : Deno.UnsafePointerView.getCString(name);
 }
 
-/** The system's description of an errno value: 22 is `"Invalid argument"`. */
+/**
+ * The system's description of an errno value: 22 is `"Invalid argument"`.
+ *
+ * @category Errors
+ */
 export function errnoDescription(value: number): string {
   const description = libc().strerrordesc_np(value);
   return description === null ? "Unknown error" : Deno.UnsafePointerView.getCString(description);

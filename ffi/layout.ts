@@ -1510,10 +1510,18 @@ export function structsOf(arch: typeof Deno.build.arch): Structs {
   return structs as unknown as Structs;
 }
 
-/** Sizes, offsets and types on the architecture that this process runs on. */
+/**
+ * Sizes, offsets and types on the architecture that this process runs on.
+ *
+ * @category Layouts of structs
+ */
 export const structs: Structs = structsOf(Deno.build.arch);
 
-/** Every named enum: the value of each member, by the enum's tag in C. */
+/**
+ * Every named enum: the value of each member, by the enum's tag in C.
+ *
+ * @category Constants
+ */
 export const enums: Enums = {
   ibv_flow_action_esp_keymat: {
     IB_UVERBS_FLOW_ACTION_ESP_KEYMAT_AES_GCM: 0,
@@ -2064,7 +2072,11 @@ export const enums: Enums = {
   },
 };
 
-/** Members of nameless enums, and macros that stand for a number (a pointer: its address). */
+/**
+ * Members of nameless enums, and macros that stand for a number (a pointer: its address).
+ *
+ * @category Constants
+ */
 export const constants: Constants = {
   IBV_LINK_LAYER_UNSPECIFIED: 0,
   IBV_LINK_LAYER_INFINIBAND: 1,

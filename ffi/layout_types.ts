@@ -9,6 +9,8 @@
 /**
  * How to read the bytes of a field: in host order, or big-endian if it begins with `be`.
  * Enums are `u32`, with a negative member `i32`; arrays, structs and unions are `bytes`.
+ *
+ * @category Layouts of structs
  */
 export type FieldType =
   | "u8"
@@ -23,7 +25,11 @@ export type FieldType =
   | "ptr"
   | "bytes";
 
-/** Place and type of a field in its struct. */
+/**
+ * Place and type of a field in its struct.
+ *
+ * @category Layouts of structs
+ */
 export interface Field<Type extends FieldType = FieldType> {
   /** Bytes from the struct's start. */
   readonly offset: number;
@@ -33,7 +39,11 @@ export interface Field<Type extends FieldType = FieldType> {
   readonly type: Type;
 }
 
-/** A struct or union: its size in bytes, and its fields by name. */
+/**
+ * A struct or union: its size in bytes, and its fields by name.
+ *
+ * @category Layouts of structs
+ */
 export interface Struct<Fields = Readonly<Record<string, Field>>> {
   /** Size in bytes. */
   readonly size: number;
@@ -41,7 +51,11 @@ export interface Struct<Fields = Readonly<Record<string, Field>>> {
   readonly fields: Fields;
 }
 
-/** Every struct and union, by its tag in C. */
+/**
+ * Every struct and union, by its tag in C.
+ *
+ * @category Layouts of structs
+ */
 export interface Structs {
   /** `ibv_flow_action_esp_keymat_aes_gcm` */
   readonly ibv_flow_action_esp_keymat_aes_gcm: Struct<{
@@ -1224,7 +1238,11 @@ export type Differences = {
   };
 };
 
-/** Every named enum, by its tag in C. */
+/**
+ * Every named enum, by its tag in C.
+ *
+ * @category Constants
+ */
 export interface Enums {
   /** `enum ibv_flow_action_esp_keymat` */
   readonly ibv_flow_action_esp_keymat: {
@@ -1841,7 +1859,11 @@ export interface Enums {
   };
 }
 
-/** Members of nameless enums and macros, by their names in C. */
+/**
+ * Members of nameless enums and macros, by their names in C.
+ *
+ * @category Constants
+ */
 export interface Constants {
   /** `IBV_LINK_LAYER_UNSPECIFIED` */
   readonly IBV_LINK_LAYER_UNSPECIFIED: 0;

@@ -18,7 +18,11 @@ import type { AnyRow, NativeRow } from "./table/row.ts";
 import { ThunksUnavailable } from "./thunks/mod.ts";
 import { rows, type Verbs } from "./verbs.ts";
 
-/** A verb that may block. */
+/**
+ * A verb that may block.
+ *
+ * @category Calls of verbs
+ */
 export type BlockingVerb =
   | "ibv_create_ah"
   | "ibv_create_ah_from_wc"
@@ -26,14 +30,22 @@ export type BlockingVerb =
   | "ibv_reg_mr_iova2"
   | "ibv_resolve_eth_l2_from_gid";
 
-/** The verbs that may block, each on a thread of its own. The buffers they get must not change until they return. */
+/**
+ * The verbs that may block, each on a thread of its own. The buffers they get must not change until they return.
+ *
+ * @category Calls of verbs
+ */
 export type NonblockingVerbs = {
   readonly [K in BlockingVerb]: (
     ...args: Parameters<Verbs[K]>
   ) => Promise<Outcome<ReturnType<Verbs[K]>>>;
 };
 
-/** The opened library. */
+/**
+ * The opened library.
+ *
+ * @category Calls of verbs
+ */
 export interface Library {
   /** The name or path it was opened by. */
   readonly path: string;
@@ -53,17 +65,26 @@ let nonblockingVerbs: NonblockingVerbs | undefined;
  * The library, opened on the first call.
  *
  * @throws {Error} If there is no libibverbs. The message names every path tried.
+ * @category Calls of verbs
  */
 export function library(): Library {
   return opened ??= open();
 }
 
-/** Every verb by its C name. Reading a verb for the first time binds it, and throws where libibverbs cannot be opened. */
+/**
+ * Every verb by its C name. Reading a verb for the first time binds it, and throws where libibverbs cannot be opened.
+ *
+ * @category Calls of verbs
+ */
 export function verbs(): Verbs {
   return syncVerbs ??= makeVerbs();
 }
 
-/** The verbs that may block, on other threads. */
+/**
+ * The verbs that may block, on other threads.
+ *
+ * @category Calls of verbs
+ */
 export function nonblocking(): NonblockingVerbs {
   return nonblockingVerbs ??= makeNonblockingVerbs();
 }

@@ -9,6 +9,8 @@ import type { Handle } from "./handles.ts";
 /**
  * The address of a buffer's first byte; 0 if the buffer is empty. The address is valid until the buffer is detached or
  * collected.
+ *
+ * @category Pointers and memory
  */
 export function bufferAddress(source: ArrayBufferView | ArrayBufferLike): bigint {
   const view = ArrayBuffer.isView(source) ? source : new Uint8Array(source);
@@ -19,6 +21,7 @@ export function bufferAddress(source: ArrayBufferView | ArrayBufferLike): bigint
  * A pointer to a buffer's first byte. The pointer object keeps the buffer alive; it does not keep it attached.
  *
  * @throws {TypeError} If the buffer is empty or detached.
+ * @category Pointers and memory
  */
 export function bufferPointer(view: ArrayBufferView): Deno.PointerObject {
   const pointer = Deno.UnsafePointer.of(view as Uint8Array<ArrayBuffer>);
@@ -26,17 +29,29 @@ export function bufferPointer(view: ArrayBufferView): Deno.PointerObject {
   return pointer;
 }
 
-/** The address that a handle holds; 0 for `null`. Two handles name the same object if their addresses are equal. */
+/**
+ * The address that a handle holds; 0 for `null`. Two handles name the same object if their addresses are equal.
+ *
+ * @category Pointers and memory
+ */
 export function handleAddress(handle: Deno.PointerValue): bigint {
   return Deno.UnsafePointer.value(handle);
 }
 
-/** The handle that holds an address; `null` for 0. The caller vouches for what is at the address. */
+/**
+ * The handle that holds an address; `null` for 0. The caller vouches for what is at the address.
+ *
+ * @category Pointers and memory
+ */
 export function handleAt<H extends Handle>(address: bigint): H | null {
   return Deno.UnsafePointer.create<unknown>(address) as H | null;
 }
 
-/** The C string that starts `offset` bytes after a pointer. */
+/**
+ * The C string that starts `offset` bytes after a pointer.
+ *
+ * @category Pointers and memory
+ */
 export function readCString(pointer: Deno.PointerObject, offset = 0): string {
   return Deno.UnsafePointerView.getCString(pointer, offset);
 }
@@ -45,6 +60,7 @@ export function readCString(pointer: Deno.PointerObject, offset = 0): string {
  * The first `count` pointers of a C array of pointers.
  *
  * @throws {TypeError} If one of them is NULL.
+ * @category Pointers and memory
  */
 export function readPointers(array: Deno.PointerObject, count: number): Deno.PointerObject[] {
   const view = new Deno.UnsafePointerView(array);
@@ -55,7 +71,11 @@ export function readPointers(array: Deno.PointerObject, count: number): Deno.Poi
   });
 }
 
-/** The memory behind a pointer, to be read and written; the caller vouches for its length and its life. */
+/**
+ * The memory behind a pointer, to be read and written; the caller vouches for its length and its life.
+ *
+ * @category Pointers and memory
+ */
 export function nativeView(pointer: Deno.PointerObject, length: number): DataView<ArrayBuffer> {
   return new DataView(Deno.UnsafePointerView.getArrayBuffer(pointer, length));
 }

@@ -7,15 +7,27 @@
 
 import type { Field, FieldType, Struct } from "./layout.ts";
 
-/** Where a field lies and what it holds. */
+/**
+ * Where a field lies and what it holds.
+ *
+ * @category Layouts of structs
+ */
 export type Place<T extends FieldType = FieldType> = Pick<Field<T>, "offset" | "type">;
 
-/** The JavaScript value of a field type. */
+/**
+ * The JavaScript value of a field type.
+ *
+ * @category Layouts of structs
+ */
 export type ValueOf<T extends FieldType> = T extends "u64" | "i64" | "be64" | "ptr" ? bigint
   : T extends "bytes" ? never
   : number;
 
-/** Reads a field of a struct that starts at `base` in `view`. */
+/**
+ * Reads a field of a struct that starts at `base` in `view`.
+ *
+ * @category Layouts of structs
+ */
 export function readField<T extends FieldType>(
   view: DataView,
   field: Place<T>,
@@ -50,7 +62,11 @@ function readAt(view: DataView, type: FieldType, at: number): number | bigint {
   }
 }
 
-/** Writes a field of a struct that starts at `base` in `view`; the value must be in the field's range. */
+/**
+ * Writes a field of a struct that starts at `base` in `view`; the value must be in the field's range.
+ *
+ * @category Layouts of structs
+ */
 export function writeField<T extends FieldType>(
   view: DataView,
   field: Place<T>,
@@ -86,7 +102,11 @@ function writeAt(view: DataView, type: FieldType, at: number, value: number | bi
   }
 }
 
-/** The bytes of a field, shared with the struct. */
+/**
+ * The bytes of a field, shared with the struct.
+ *
+ * @category Layouts of structs
+ */
 export function fieldBytes(
   view: DataView<ArrayBuffer>,
   field: { readonly offset: number; readonly size: number },
@@ -95,7 +115,11 @@ export function fieldBytes(
   return new Uint8Array(view.buffer, view.byteOffset + base + field.offset, field.size);
 }
 
-/** Reads a field of a struct the library owns. */
+/**
+ * Reads a field of a struct the library owns.
+ *
+ * @category Layouts of structs
+ */
 export function readNative<T extends FieldType>(
   object: Deno.PointerObject,
   field: Place<T>,
@@ -134,17 +158,29 @@ function copyNative(view: Deno.UnsafePointerView, offset: number): DataView {
   return new DataView(bytes.buffer);
 }
 
-/** A zeroed buffer for one struct, or for `count` of them in a row. */
+/**
+ * A zeroed buffer for one struct, or for `count` of them in a row.
+ *
+ * @category Layouts of structs
+ */
 export function allocStruct(layout: Struct, count = 1): DataView<ArrayBuffer> {
   return new DataView(new ArrayBuffer(layout.size * count));
 }
 
-/** `max_send_wr` -> `maxSendWr`; nested fields keep their dots. */
+/**
+ * `max_send_wr` -> `maxSendWr`; nested fields keep their dots.
+ *
+ * @category Layouts of structs
+ */
 export function camelCase(name: string): string {
   return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Every numeric field of a struct as an attribute object; nested fields become nested objects. */
+/**
+ * Every numeric field of a struct as an attribute object; nested fields become nested objects.
+ *
+ * @category Layouts of structs
+ */
 export function structToObject(
   view: DataView<ArrayBuffer>,
   layout: Struct,

@@ -1,6 +1,10 @@
 import { errnoDescription, errnoName } from "./errno.ts";
 
-/** A C function failed for a reason that is not a matter of its arguments. */
+/**
+ * A C function failed for a reason that is not a matter of its arguments.
+ *
+ * @category Errors
+ */
 export class SystemError extends Error {
   /** The error's name. */
   override readonly name = "SystemError";

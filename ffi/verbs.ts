@@ -26,6 +26,8 @@ import { type WqVerbs, wqVerbs } from "./verbs/wq.ts";
  * A verb that returns a pointer returns `null` when it fails, and leaves the reason in `errno()`; so does one that
  * returns -1. Other verbs return the errno value, and 0 for success. A verb that the provider or the installed libibverbs
  * lacks fails with `EOPNOTSUPP`.
+ *
+ * @category Calls of verbs
  */
 export interface Verbs
   extends

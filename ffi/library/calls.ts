@@ -7,7 +7,11 @@
 import type { AnyFunction } from "../table/native.ts";
 import type { NativeRow } from "../table/row.ts";
 
-/** What a verb that ran on another thread returned, and the errno it left there. */
+/**
+ * What a verb that ran on another thread returned, and the errno it left there.
+ *
+ * @category Calls of verbs
+ */
 export interface Outcome<T> {
   /** The verb's result. */
   readonly value: T;

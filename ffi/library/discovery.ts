@@ -60,7 +60,11 @@ export function symbolAddress(name: string): bigint {
   return Deno.UnsafePointer.value(libc().dlsym(handle, cString(name)));
 }
 
-/** Whether the installed libibverbs exports a symbol. */
+/**
+ * Whether the installed libibverbs exports a symbol.
+ *
+ * @category Operations of a device
+ */
 export function hasSymbol(name: string): boolean {
   return symbolAddress(name) !== 0n;
 }

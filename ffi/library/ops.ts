@@ -64,6 +64,8 @@ function contextOf(of: Holder, object: Handle): IbvContext {
 /**
  * Whether a context has an op: one of `ibv_context.ops`, or one of the `verbs_context`, which is there only if the ABI
  * marker and its size say so.
+ *
+ * @category Operations of a device
  */
 export function hasContextOp(context: IbvContext, op: ContextOp | ExtendedOp): boolean {
   if (!isExtendedOp(op)) return isSet(context, contextOpOffset(op));
@@ -75,6 +77,8 @@ export function hasContextOp(context: IbvContext, op: ContextOp | ExtendedOp): b
 /**
  * Whether an object has a function pointer of its own. Some providers leave out those that they do not support, for
  * instance `post_recv` of a work queue.
+ *
+ * @category Operations of a device
  */
 export function hasOwnOp<K extends Owner>(object: Handle<K>, of: K, op: OwnOps[K]): boolean {
   if (op === "wr_flush" && !hasSymbol(SINCE_WR_FLUSH)) return false;

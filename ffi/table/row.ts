@@ -36,7 +36,11 @@ export type Holder =
   | "ibv_wq"
   | "ibv_xrcd";
 
-/** Function pointers of `ibv_context.ops` that verbs use. Its other slots are frozen for old programs. */
+/**
+ * Function pointers of `ibv_context.ops` that verbs use. Its other slots are frozen for old programs.
+ *
+ * @category Operations of a device
+ */
 export type ContextOp =
   | "alloc_mw"
   | "bind_mw"
@@ -47,7 +51,11 @@ export type ContextOp =
   | "post_srq_recv"
   | "req_notify_cq";
 
-/** Function pointers of `verbs_context`, the struct that encloses an extended context. */
+/**
+ * Function pointers of `verbs_context`, the struct that encloses an extended context.
+ *
+ * @category Operations of a device
+ */
 export type ExtendedOp = Exclude<
   keyof Structs["verbs_context"]["fields"],
   | `context${string}`
@@ -56,10 +64,18 @@ export type ExtendedOp = Exclude<
   | "sz"
 >;
 
-/** Structs that hold function pointers of their own. */
+/**
+ * Structs that hold function pointers of their own.
+ *
+ * @category Operations of a device
+ */
 export type Owner = "ibv_cq_ex" | "ibv_dm" | "ibv_qp_ex" | "ibv_wq";
 
-/** Function pointers that an object holds itself. */
+/**
+ * Function pointers that an object holds itself.
+ *
+ * @category Operations of a device
+ */
 export interface OwnOps {
   /** Of `struct ibv_cq_ex`. */
   readonly ibv_cq_ex: Extract<

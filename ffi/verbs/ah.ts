@@ -8,7 +8,11 @@ import type { IbvAh, IbvContext, IbvPd } from "../handles.ts";
 import { Ah, Buffer, Context, Pd } from "../parameters.ts";
 import type { Table } from "../table/row.ts";
 
-/** Verbs of address handles. */
+/**
+ * Verbs of address handles.
+ *
+ * @category Prototypes of verbs
+ */
 export interface AhVerbs {
   /** `struct ibv_ah *ibv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)` */
   ibv_create_ah(pd: IbvPd, attr: BufferSource): IbvAh | null;

@@ -8,7 +8,11 @@ import type { IbvCompChannel, IbvContext, IbvCq } from "../handles.ts";
 import { Address, Buffer, CompChannel, Context, Cq, Pointer } from "../parameters.ts";
 import type { Table } from "../table/row.ts";
 
-/** Verbs of completion channels and completion queues. */
+/**
+ * Verbs of completion channels and completion queues.
+ *
+ * @category Prototypes of verbs
+ */
 export interface CqVerbs {
   /** `struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)` */
   ibv_create_comp_channel(context: IbvContext): IbvCompChannel | null;

@@ -9,7 +9,11 @@ import { Buffer, CompCntr, Context, CqEx, Pointer } from "../parameters.ts";
 import { cqExToCq, queryCompCntrCaps } from "../table/header.ts";
 import type { Table } from "../table/row.ts";
 
-/** Verbs of extended completion queues and completion counters. */
+/**
+ * Verbs of extended completion queues and completion counters.
+ *
+ * @category Prototypes of verbs
+ */
 export interface CqExVerbs {
   /** `struct ibv_cq_ex *ibv_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *cq_attr)` */
   ibv_create_cq_ex(context: IbvContext, cq_attr: BufferSource): IbvCqEx | null;

@@ -9,7 +9,11 @@ import { Buffer, Context, Device, Pointer } from "../parameters.ts";
 import { queryDeviceEx } from "../table/header.ts";
 import type { Table } from "../table/row.ts";
 
-/** Verbs of devices and their contexts. */
+/**
+ * Verbs of devices and their contexts.
+ *
+ * @category Prototypes of verbs
+ */
 export interface DeviceVerbs {
   /** `struct ibv_device * *ibv_get_device_list(int *num_devices)` */
   ibv_get_device_list(num_devices: BufferSource | null): Deno.PointerValue;

@@ -8,7 +8,11 @@ import type { IbvContext, IbvDm, IbvMr, IbvPd } from "../handles.ts";
 import { Buffer, Context, Dm, Mr, Pd } from "../parameters.ts";
 import type { Table } from "../table/row.ts";
 
-/** Verbs of device memory. */
+/**
+ * Verbs of device memory.
+ *
+ * @category Prototypes of verbs
+ */
 export interface DmVerbs {
   /** `struct ibv_dm *ibv_alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_attr *attr)` */
   ibv_alloc_dm(context: IbvContext, attr: BufferSource): IbvDm | null;

@@ -8,7 +8,11 @@ import type { IbvContext, IbvCounters, IbvFlow, IbvFlowAction, IbvQp } from "../
 import { Buffer, Context, Counters, Flow, FlowAction, Qp } from "../parameters.ts";
 import type { Table } from "../table/row.ts";
 
-/** Verbs of flow steering, flow actions and counters. */
+/**
+ * Verbs of flow steering, flow actions and counters.
+ *
+ * @category Prototypes of verbs
+ */
 export interface FlowVerbs {
   /** `struct ibv_flow *ibv_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *flow)` */
   ibv_create_flow(qp: IbvQp, flow: BufferSource): IbvFlow | null;

@@ -9,7 +9,11 @@ import { Address, Buf, Buffer, Context, Dmah, Mr, Pd } from "../parameters.ts";
 import { regMr, regMrIova } from "../table/header.ts";
 import type { Table } from "../table/row.ts";
 
-/** Verbs of memory regions. */
+/**
+ * Verbs of memory regions.
+ *
+ * @category Prototypes of verbs
+ */
 export interface MrVerbs {
   /**
    * `struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)`

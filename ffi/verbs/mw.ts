@@ -9,7 +9,11 @@ import { Buffer, Mw, Pd, Qp } from "../parameters.ts";
 import { bindMw, incRkey } from "../table/header.ts";
 import type { Table } from "../table/row.ts";
 
-/** Verbs of memory windows. */
+/**
+ * Verbs of memory windows.
+ *
+ * @category Prototypes of verbs
+ */
 export interface MwVerbs {
   /** `struct ibv_mw *ibv_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)` */
   ibv_alloc_mw(pd: IbvPd, type: number): IbvMw | null;

@@ -8,7 +8,11 @@ import type { IbvContext, IbvPd, IbvTd } from "../handles.ts";
 import { Buffer, Context, Pd, Td } from "../parameters.ts";
 import type { Table } from "../table/row.ts";
 
-/** Verbs of protection, thread and parent domains. */
+/**
+ * Verbs of protection, thread and parent domains.
+ *
+ * @category Prototypes of verbs
+ */
 export interface PdVerbs {
   /** `struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)` */
   ibv_alloc_pd(context: IbvContext): IbvPd | null;

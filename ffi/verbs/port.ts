@@ -9,7 +9,11 @@ import { Buffer, Context, Pointer } from "../parameters.ts";
 import { queryGidEx, queryGidTable, queryPort } from "../table/header.ts";
 import type { Table } from "../table/row.ts";
 
-/** Verbs of ports. */
+/**
+ * Verbs of ports.
+ *
+ * @category Prototypes of verbs
+ */
 export interface PortVerbs {
   /**
    * `int ibv_query_port(struct ibv_context *context, uint8_t port_num, struct ibv_port_attr *port_attr)`

@@ -9,7 +9,11 @@ import { Buffer, CompCntr, Context, Pd, Pointer, Qp, QpEx } from "../parameters.
 import { createQpEx, flowLabelToUdpSport, isQptSupported } from "../table/header.ts";
 import type { Table } from "../table/row.ts";
 
-/** Verbs of queue pairs. */
+/**
+ * Verbs of queue pairs.
+ *
+ * @category Prototypes of verbs
+ */
 export interface QpVerbs {
   /** `struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *qp_init_attr)` */
   ibv_create_qp(pd: IbvPd, qp_init_attr: BufferSource): IbvQp | null;

@@ -8,7 +8,11 @@ import type { IbvAh, IbvMw, IbvQpEx } from "../handles.ts";
 import { Address, Ah, Mw, Pointer, QpEx } from "../parameters.ts";
 import type { Table } from "../table/row.ts";
 
-/** Verbs of extended queue pairs. */
+/**
+ * Verbs of extended queue pairs.
+ *
+ * @category Prototypes of verbs
+ */
 export interface QpExVerbs {
   /**
    * `void ibv_wr_atomic_cmp_swp(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote_addr, uint64_t compare, uint64_t swap)`

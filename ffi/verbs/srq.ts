@@ -9,7 +9,11 @@ import { Buffer, Context, Pd, Pointer, Srq, Xrcd } from "../parameters.ts";
 import { createSrqEx, postSrqOps } from "../table/header.ts";
 import type { Table } from "../table/row.ts";
 
-/** Verbs of shared receive queues and XRC domains. */
+/**
+ * Verbs of shared receive queues and XRC domains.
+ *
+ * @category Prototypes of verbs
+ */
 export interface SrqVerbs {
   /** `struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *srq_init_attr)` */
   ibv_create_srq(pd: IbvPd, srq_init_attr: BufferSource): IbvSrq | null;

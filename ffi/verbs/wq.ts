@@ -9,7 +9,11 @@ import { Buffer, Context, Pointer, Table, Wq } from "../parameters.ts";
 import { createWq } from "../table/header.ts";
 import type { Table as Rows } from "../table/row.ts";
 
-/** Verbs of receive work queues and their indirection tables. */
+/**
+ * Verbs of receive work queues and their indirection tables.
+ *
+ * @category Prototypes of verbs
+ */
 export interface WqVerbs {
   /** `struct ibv_wq *ibv_create_wq(struct ibv_context *context, struct ibv_wq_init_attr *wq_init_attr)` */
   ibv_create_wq(context: IbvContext, wq_init_attr: BufferSource): IbvWq | null;

@@ -15,10 +15,16 @@ import { checkRcOptions, RC_OPTIONS, type RcOptions, type RcSettings } from "./r
 /**
  * Gives the peer the address of this end, and returns that of the peer. What it returns is checked, so it may come from
  * anybody: it is what `JSON.parse()` made of the message of the peer. It should end early if the signal aborts.
+ *
+ * @category Connections
  */
 export type RcExchange = (address: RcAddress, options: WaitOptions) => Promise<unknown>;
 
-/** The options of {@linkcode connectRc}: either `tcpPort` or `exchange` is needed. */
+/**
+ * The options of {@linkcode connectRc}: either `tcpPort` or `exchange` is needed.
+ *
+ * @category Connections
+ */
 export interface RcConnectOptions extends RcOptions {
   /** The host that {@linkcode listenRc} listens on. The default is "127.0.0.1". */
   readonly hostname?: string;
@@ -57,6 +63,7 @@ export interface RcConnectOptions extends RcOptions {
  * @throws {Deno.errors.ConnectionReset} If the peer does not answer.
  * @throws {VerbsError} If the device refuses.
  * @throws The reason of the signal, if it aborts.
+ * @category Connections
  */
 export async function connectRc(options: RcConnectOptions): Promise<RcConn> {
   const names = [...RC_OPTIONS, "hostname", "tcpPort", "exchange"] as const;

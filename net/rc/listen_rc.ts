@@ -13,7 +13,11 @@ import { readRcAddress } from "./rc_address.ts";
 import { prepare, type RcConn } from "./rc_conn.ts";
 import { checkRcOptions, RC_OPTIONS, type RcOptions, type RcSettings } from "./rc_options.ts";
 
-/** The options of {@linkcode listenRc}. */
+/**
+ * The options of {@linkcode listenRc}.
+ *
+ * @category Connections
+ */
 export interface RcListenOptions extends RcOptions {
   /** The host address to listen on. The default is "127.0.0.1": this host only. */
   readonly hostname?: string;
@@ -28,7 +32,11 @@ export interface RcListenOptions extends RcOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Counters of a listener. */
+/**
+ * Counters of a listener.
+ *
+ * @category Connections
+ */
 export interface RcListenerStats {
   /** Connections that were made. */
   readonly connected: number;
@@ -42,7 +50,11 @@ export interface RcListenerStats {
 
 let listen: (listener: Deno.Listener, settings: RcSettings, maxPending: number) => RcListener;
 
-/** Accepts connections. {@linkcode listenRc} makes it. Attempts that fail are counted and disturb nobody. */
+/**
+ * Accepts connections. {@linkcode listenRc} makes it. Attempts that fail are counted and disturb nobody.
+ *
+ * @category Connections
+ */
 export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<RcConn> {
   readonly #listener: Deno.Listener;
   readonly #settings: RcSettings;
@@ -215,6 +227,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
  * @throws {RangeError} If a number is out of range.
  * @throws {Deno.errors.AddrInUse} If another program uses the TCP port.
  * @throws The reason of the signal, if it has aborted.
+ * @category Connections
  */
 // deno-lint-ignore require-await -- it rejects, it does not throw
 export async function listenRc(options: RcListenOptions = {}): Promise<RcListener> {

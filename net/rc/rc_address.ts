@@ -10,6 +10,8 @@ import { integer, readObject } from "../shared/checks.ts";
 /**
  * The address of one end of an RC connection: everything that the other end needs. It is plain data, so it can be sent to
  * the other process as JSON. It is good for one connection.
+ *
+ * @category Connections
  */
 export interface RcAddress {
   /** The transport: reliable connection. */

@@ -69,6 +69,8 @@ export let prepare: (settings: RcSettings) => Preparation;
  *   return await conn.fetchAdd(memory, 0, 1n);
  * }
  * ```
+ *
+ * @category Connections
  */
 export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8Array<ArrayBuffer>> {
   /** The address of the peer. */

@@ -1,7 +1,11 @@
 import { checkSignal, integer, text } from "../shared/checks.ts";
 import { MAX_CREDITS, MAX_MESSAGE } from "./rc_address.ts";
 
-/** Options of both ends of an RC connection. */
+/**
+ * Options of both ends of an RC connection.
+ *
+ * @category Connections
+ */
 export interface RcOptions {
   /** The name of the device. The default is the first device with an active port. */
   readonly device?: string;

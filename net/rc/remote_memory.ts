@@ -10,6 +10,8 @@ import { integer, readObject } from "../shared/checks.ts";
 /**
  * Memory of the peer: what {@linkcode RcConn.write}, {@linkcode RcConn.read} and the atomics need. It is plain data, so
  * it can be sent to the peer as JSON. Who has it can use the memory, through the same connection only.
+ *
+ * @category Memory of the peer
  */
 export interface RemoteMemory {
   /** The address of the first byte in hexadecimal, such as `"0x7f0012340000"`. It is text because it may exceed 2^53. */
@@ -26,7 +28,11 @@ export interface RemotePart {
   readonly rkey: number;
 }
 
-/** Memory that the peer may use. {@linkcode RcConn.expose} makes it. Closing it ends the rights of the peer. */
+/**
+ * Memory that the peer may use. {@linkcode RcConn.expose} makes it. Closing it ends the rights of the peer.
+ *
+ * @category Memory of the peer
+ */
 export class ExposedMemory implements Disposable {
   /** What the peer needs. */
   readonly remote: RemoteMemory;

@@ -4,7 +4,11 @@
  * @module
  */
 
-/** Options of calls that wait. */
+/**
+ * Options of calls that wait.
+ *
+ * @category Options
+ */
 export interface WaitOptions {
   /** Ends the wait: the call rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;

@@ -18,6 +18,8 @@ import { chosenGid } from "../shared/chosen_gid.ts";
 /**
  * The address of a datagram peer: everything that another process needs to send to it. It is plain data, so it can be
  * sent to the other process as JSON.
+ *
+ * @category Datagrams
  */
 export interface UdAddress {
   /** The transport: unreliable datagram. */

@@ -28,7 +28,11 @@ import { checkLength, Sender } from "./sender.ts";
 import type { UdAddress } from "./ud_address.ts";
 import { readUdOptions, type UdOptions, type UdSettings } from "./ud_options.ts";
 
-/** Counters of a connection. */
+/**
+ * Counters of a connection.
+ *
+ * @category Datagrams
+ */
 export interface UdStats {
   /** Datagrams received. */
   readonly received: number;
@@ -52,6 +56,8 @@ let open: (settings: UdSettings) => UdConn;
  *
  * Receives are always posted. Datagrams that nobody asks for wait in a bounded queue. A send waits while `sendDepth` sends
  * are in progress. After a change of the port's GIDs, address handles are made again.
+ *
+ * @category Datagrams
  */
 export class UdConn
   implements Disposable, AsyncDisposable, AsyncIterable<[Uint8Array<ArrayBuffer>, UdAddress]> {
@@ -336,6 +342,7 @@ function closedError(action: string): Error {
  * @throws {RangeError} If a number is out of range, or the device has no such port.
  * @throws {VerbsError} If the device refuses.
  * @throws The reason of the signal, if it has aborted.
+ * @category Datagrams
  */
 // deno-lint-ignore require-await -- it rejects, it does not throw
 export async function listenUd(options: UdOptions): Promise<UdConn> {

@@ -1,6 +1,10 @@
 import { checkSignal, integer, readObject, text } from "../shared/checks.ts";
 
-/** Options of {@linkcode listenUd}. */
+/**
+ * Options of {@linkcode listenUd}.
+ *
+ * @category Datagrams
+ */
 export interface UdOptions {
   /** The name of the device. The default is the first device with an active port. */
   readonly device?: string;

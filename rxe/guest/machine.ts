@@ -5,13 +5,21 @@ import { lastLines } from "../host/shell.ts";
 import { STREAMS } from "./qemu.ts";
 import { Copy, lines, type Sink, Tail } from "./streams.ts";
 
-/** The machine ended by itself or took too long. */
+/**
+ * The machine ended by itself or took too long.
+ *
+ * @category Errors
+ */
 export class GuestError extends SetupError {
   /** The error's name. */
   override name = "GuestError";
 }
 
-/** Where the output of the guest's command goes. */
+/**
+ * Where the output of the guest's command goes.
+ *
+ * @category Options
+ */
 export interface Output {
   /** Takes the command's standard output. */
   stdout: Sink;

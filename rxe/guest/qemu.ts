@@ -4,7 +4,11 @@ import { SetupError } from "../host/report.ts";
 import type { Share } from "./initramfs.ts";
 import type { Kernel } from "./kernel.ts";
 
-/** What runs the guest's instructions: the processor itself, or QEMU's emulation of one. */
+/**
+ * What runs the guest's instructions: the processor itself, or QEMU's emulation of one.
+ *
+ * @category Options
+ */
 export type Accelerator = "kvm" | "tcg";
 
 /** The guest's streams, each a UNIX socket that QEMU connects to. */
@@ -28,7 +32,11 @@ export interface Machine {
   forwards: readonly Forward[];
 }
 
-/** A port of this host's loopback interface that leads to a port of the guest. */
+/**
+ * A port of this host's loopback interface that leads to a port of the guest.
+ *
+ * @category Options
+ */
 export interface Forward {
   /** TCP by default. */
   protocol?: "tcp" | "udp";
@@ -44,6 +52,8 @@ export interface Lan {
   here: string;
   /** Path of the socket of the other guest. */
   there: string;
+  /** A pcap file that QEMU writes each frame to that passes this end; undefined to write none. */
+  capture?: string | undefined;
 }
 
 /** The Ethernet address of the interface that host `number` has in the network of two hosts. */
@@ -86,9 +96,7 @@ export function qemuArguments(machine: Machine): string[] {
   ];
   const share = (tag: string, path: string, options: string): string[] => [
     "-virtfs",
-    `local,path=${
-      path.replaceAll(",", ",,")
-    },mount_tag=${tag},security_model=none,multidevs=remap${options}`,
+    `local,path=${escaped(path)},mount_tag=${tag},security_model=none,multidevs=remap${options}`,
   ];
   return [
     ...["-machine", "q35", "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"],
@@ -109,12 +117,20 @@ export function qemuArguments(machine: Machine): string[] {
       "lan",
       lanAddress(machine.number),
     ),
+    ...lan?.capture === undefined
+      ? []
+      : ["-object", `filter-dump,id=capture,netdev=lan,file=${escaped(lan.capture)}`],
     ...forwards.length === 0 ? [] : network(
       ["user", "restrict=on", ...forwards.map(forwardOption)].join(","),
       "nat",
       FORWARDED_ADDRESS,
     ),
   ];
+}
+
+/** A value of one of QEMU's options, in which a comma would begin the next one. */
+function escaped(value: string): string {
+  return value.replaceAll(",", ",,");
 }
 
 function network(backend: string, id: string, address: string): string[] {

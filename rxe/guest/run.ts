@@ -20,7 +20,11 @@ import {
   qemuArguments,
 } from "./qemu.ts";
 
-/** How a command is run. */
+/**
+ * How a command is run.
+ *
+ * @category Options
+ */
 export interface GuestOptions extends Partial<Output> {
   /** Folder in which the command starts, the same as on this host; the current one by default. */
   cwd?: string;
@@ -37,6 +41,11 @@ export interface GuestOptions extends Partial<Output> {
   stub?: boolean;
   /** Ports of this host's loopback interface that lead to the guest; with two hosts, to the first. */
   forwards?: readonly Forward[];
+  /**
+   * With two hosts: a pcap file to which every frame is written that the first host sends or
+   * receives. `tshark` and Wireshark decode RDMA packets in it.
+   */
+  capture?: string | undefined;
   /** Seconds after which the guest is ended and the run fails; no limit by default. */
   timeout?: number | undefined;
   /** Megabytes of each guest; 4096 by default. */
@@ -49,7 +58,11 @@ export interface GuestOptions extends Partial<Output> {
   onKernelLog?: (log: string, host: number) => void;
 }
 
-/** A command: a program and its arguments. */
+/**
+ * A command: a program and its arguments.
+ *
+ * @category Options
+ */
 export type Words = readonly string[];
 
 // A guest that hangs is given up after this: emulation takes some seconds, and many on a busy
@@ -68,6 +81,7 @@ const SIGKILL_STATUS = 137;
  *
  * @returns the command's exit status, 128 plus the signal's number when a signal ended it.
  * @throws {SetupError} when the guest cannot be set up, does not start, crashes or takes too long.
+ * @category Guest
  */
 export async function runInGuest(command: Words, options: GuestOptions = {}): Promise<number> {
   return (await runGuests([command], options))[0]!;
@@ -80,6 +94,7 @@ export async function runInGuest(command: Words, options: GuestOptions = {}): Pr
  *
  * @returns the exit statuses; 137 for a host that ended by itself while the other one went on.
  * @throws {SetupError} when the guests cannot be set up or do not start.
+ * @category Guest
  */
 export async function runOnTwoHosts(
   commands: readonly [Words, Words],
@@ -188,9 +203,11 @@ class Run {
       initramfs: path,
       sockets: own,
       shares: this.#shares,
-      lan: hosts === 1
-        ? undefined
-        : { here: `${folder}/lan${number}`, there: `${folder}/lan${3 - number}` },
+      lan: hosts === 1 ? undefined : {
+        here: `${folder}/lan${number}`,
+        there: `${folder}/lan${3 - number}`,
+        capture: number === 1 ? options.capture : undefined,
+      },
       forwards: number === 1 ? options.forwards ?? [] : [],
     });
     this.#init.progress.enter(`starting${accelerator === "tcg" ? " by emulation" : ""}`);

@@ -1,6 +1,10 @@
 /** The guest's streams on the host's side. */
 
-/** Anything that takes bytes, such as Deno.stdout. */
+/**
+ * Anything that takes bytes, such as Deno.stdout.
+ *
+ * @category Options
+ */
 export interface Sink {
   /** Takes bytes, some of them or all. The result is their number. */
   write(bytes: Uint8Array): Promise<number>;

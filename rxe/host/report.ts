@@ -2,7 +2,11 @@
 
 const encoder = new TextEncoder();
 
-/** An expected failure: shown as its message alone, without a stack. */
+/**
+ * An expected failure: shown as its message alone, without a stack.
+ *
+ * @category Errors
+ */
 export class SetupError extends Error {
   /** The error's name. */
   override name = "SetupError";

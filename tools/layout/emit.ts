@@ -56,14 +56,26 @@ export function structsOf(arch: typeof Deno.build.arch): Structs {
   return structs as unknown as Structs;
 }
 
-/** Sizes, offsets and types on the architecture that this process runs on. */
+/**
+ * Sizes, offsets and types on the architecture that this process runs on.
+ *
+ * @category Layouts of structs
+ */
 export const structs: Structs = structsOf(Deno.build.arch);
 
-/** Every named enum: the value of each member, by the enum's tag in C. */
+/**
+ * Every named enum: the value of each member, by the enum's tag in C.
+ *
+ * @category Constants
+ */
 export const enums: Enums = {
 ${Object.entries(enums).map(enumText).join("")}};
 
-/** Members of nameless enums, and macros that stand for a number (a pointer: its address). */
+/**
+ * Members of nameless enums, and macros that stand for a number (a pointer: its address).
+ *
+ * @category Constants
+ */
 export const constants: Constants = {
 ${Object.entries(constants).map(constantText("  ")).join("")}};
 `;
@@ -81,11 +93,17 @@ function emitTypes({ x86_64, enums, constants }: Table, source: string): string 
 /**
  * How to read the bytes of a field: in host order, or big-endian if it begins with \`be\`.
  * Enums are \`u32\`, with a negative member \`i32\`; arrays, structs and unions are \`bytes\`.
+ *
+ * @category Layouts of structs
  */
 export type FieldType =
 ${fieldTypes.map((type) => `  | "${type}"`).join("\n")};
 
-/** Place and type of a field in its struct. */
+/**
+ * Place and type of a field in its struct.
+ *
+ * @category Layouts of structs
+ */
 export interface Field<Type extends FieldType = FieldType> {
   /** Bytes from the struct's start. */
   readonly offset: number;
@@ -95,7 +113,11 @@ export interface Field<Type extends FieldType = FieldType> {
   readonly type: Type;
 }
 
-/** A struct or union: its size in bytes, and its fields by name. */
+/**
+ * A struct or union: its size in bytes, and its fields by name.
+ *
+ * @category Layouts of structs
+ */
 export interface Struct<Fields = Readonly<Record<string, Field>>> {
   /** Size in bytes. */
   readonly size: number;
@@ -103,7 +125,11 @@ export interface Struct<Fields = Readonly<Record<string, Field>>> {
   readonly fields: Fields;
 }
 
-/** Every struct and union, by its tag in C. */
+/**
+ * Every struct and union, by its tag in C.
+ *
+ * @category Layouts of structs
+ */
 export interface Structs {
 ${Object.entries(x86_64).map(structType).join("")}}
 
@@ -115,11 +141,19 @@ export type Differences = {
   };
 };
 
-/** Every named enum, by its tag in C. */
+/**
+ * Every named enum, by its tag in C.
+ *
+ * @category Constants
+ */
 export interface Enums {
 ${Object.entries(enums).map(enumType).join("")}}
 
-/** Members of nameless enums and macros, by their names in C. */
+/**
+ * Members of nameless enums and macros, by their names in C.
+ *
+ * @category Constants
+ */
 export interface Constants {
 ${Object.entries(constants).map(constantType).join("")}}
 `;

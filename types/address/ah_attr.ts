@@ -8,7 +8,11 @@ import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
 import { Gid } from "./gid.ts";
 
-/** The global part of an address (`struct ibv_global_route`). */
+/**
+ * The global part of an address (`struct ibv_global_route`).
+ *
+ * @category Address handles
+ */
 export interface GlobalRoute {
   /** The peer's GID, or a multicast GID. */
   readonly dgid: Gid;
@@ -22,7 +26,11 @@ export interface GlobalRoute {
   readonly trafficClass: number;
 }
 
-/** The address of a peer (`struct ibv_ah_attr`). */
+/**
+ * The address of a peer (`struct ibv_ah_attr`).
+ *
+ * @category Address handles
+ */
 export interface AhAttr {
   /** The global part. It is used if `isGlobal` is set. */
   readonly grh: GlobalRoute;
@@ -40,7 +48,11 @@ export interface AhAttr {
   readonly portNum: number;
 }
 
-/** The global part of an address to make a handle for. Attributes that are left out are 0. */
+/**
+ * The global part of an address to make a handle for. Attributes that are left out are 0.
+ *
+ * @category Address handles
+ */
 export interface GlobalRouteInit extends Partial<Omit<GlobalRoute, "dgid" | "sgidIndex">> {
   /** The peer's GID, or a multicast GID. */
   readonly dgid: Gid;
@@ -50,6 +62,8 @@ export interface GlobalRouteInit extends Partial<Omit<GlobalRoute, "dgid" | "sgi
 
 /**
  * An address to make a handle for. `portNum` and one of `grh` and `dlid` are needed. Attributes that are left out are 0.
+ *
+ * @category Address handles
  */
 export interface AhAttrInit extends Partial<Omit<AhAttr, "grh" | "portNum">> {
   /** The global part. `isGlobal` is true if it is given, unless `isGlobal` says otherwise. */

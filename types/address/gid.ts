@@ -16,12 +16,18 @@ import { formatAddress, parseAddress } from "./ip_address.ts";
  * - `IB`: InfiniBand
  * - `ROCE_V1`: RoCE v1: Ethernet frames, which routers do not forward
  * - `ROCE_V2`: RoCE v2: UDP over IPv4 or IPv6
+ *
+ * @category GIDs and headers
  */
 export const GidType: Members<typeof enums.ibv_gid_type, "IBV_GID_TYPE_"> = members(
   enums.ibv_gid_type,
   "IBV_GID_TYPE_",
 );
-/** A value of {@linkcode GidType}. */
+/**
+ * A value of {@linkcode GidType}.
+ *
+ * @category GIDs and headers
+ */
 export type GidType = typeof GidType[keyof typeof GidType];
 
 const SIZE = structs.ibv_gid.size;
@@ -40,6 +46,8 @@ const IPV4_MAPPED = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
  * assertEquals(gid.toString(), "::ffff:10.0.0.1");
  * assertEquals(gid.isIpv4Mapped, true);
  * ```
+ *
+ * @category GIDs and headers
  */
 export class Gid {
   readonly #bytes: Uint8Array<ArrayBuffer>;
@@ -129,7 +137,11 @@ export class Gid {
   }
 }
 
-/** A used slot of a device's GID table (`struct ibv_gid_entry`). */
+/**
+ * A used slot of a device's GID table (`struct ibv_gid_entry`).
+ *
+ * @category GIDs and headers
+ */
 export interface GidEntry {
   /** The GID. */
   readonly gid: Gid;

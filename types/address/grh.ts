@@ -15,7 +15,11 @@ const { size: SIZE, fields } = structs.ibv_grh;
 export const IPV4_AT = 20;
 const CHECKSUM_AT = IPV4_AT + 10;
 
-/** The IPv4 header in the second half of a GRH, as RFC 791 lays it out. */
+/**
+ * The IPv4 header in the second half of a GRH, as RFC 791 lays it out.
+ *
+ * @category GIDs and headers
+ */
 export interface Ipv4Header {
   /** Header length in 32-bit words. It is 5 without options. */
   readonly ihl: number;
@@ -61,6 +65,8 @@ export let grhView: (grh: Grh) => DataView<ArrayBuffer>;
  * assertEquals(grh.ipVersion, 4);
  * assertEquals(grh.ipv4.saddr, "10.0.0.1");
  * ```
+ *
+ * @category GIDs and headers
  */
 export class Grh {
   /** Size in bytes. A UD receive needs so many bytes before its payload. */

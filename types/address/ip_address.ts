@@ -28,6 +28,7 @@ const ZERO = 48;
  * @returns 4 or 16 bytes in network order.
  * @throws {TypeError} If the argument is not a string.
  * @throws {SyntaxError} If the text is no address.
+ * @category GIDs and headers
  */
 export function parseAddress(text: string): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(16);
@@ -72,6 +73,7 @@ export function writeAddress(text: string, bytes: Uint8Array, offset: number): 4
  * @param bytes 4 or 16 bytes in network order.
  * @returns The text.
  * @throws {RangeError} If there are not 4 or 16 bytes.
+ * @category GIDs and headers
  */
 export function formatAddress(bytes: Uint8Array): string {
   instance(bytes, Uint8Array, "bytes");

@@ -76,6 +76,8 @@ export let noteSend: (ah: AddressHandle, tracker: SendTracker, number: number) =
  * const grh = { dgid: Gid.parse("10.0.0.2"), sgidIndex: 1, hopLimit: 64 };
  * using ah = new AddressHandle(pd, { portNum: 1, grh });
  * ```
+ *
+ * @category Address handles
  */
 export class AddressHandle extends NativeResource<IbvAh> {
   static readonly #KIND: NativeKind<IbvAh, AddressHandle> = {

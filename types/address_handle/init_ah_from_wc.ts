@@ -43,6 +43,7 @@ import { checkWc, viewOfGrh, wcCodec } from "./wc_address.ts";
  * @throws {TypeError} If the context is disposed.
  * @throws {VerbsError} EINVAL if the packet was sent to a multicast group, or to a GID that is not in the port's table;
  * EPROTONOSUPPORT if the GRH is no header.
+ * @category Address handles
  */
 export function initAhFromWc(
   context: Context,
@@ -60,6 +61,7 @@ export function initAhFromWc(
  * {@linkcode initAhFromWc} on another thread.
  *
  * @throws The signal's reason if it aborts.
+ * @category Address handles
  */
 export async function initAhFromWcAsync(
   context: Context,

@@ -16,7 +16,11 @@ import { describeAh, hintAh } from "./hints.ts";
 /** VLAN ids have 12 bits; this one is of a port without a VLAN. */
 const NO_VLAN = 0xffff;
 
-/** The link address of a peer on Ethernet. */
+/**
+ * The link address of a peer on Ethernet.
+ *
+ * @category Address handles
+ */
 export interface EthL2 {
   /** The MAC address, 6 bytes. */
   readonly ethMac: Uint8Array<ArrayBuffer>;
@@ -33,6 +37,7 @@ export interface EthL2 {
  * @throws {TypeError} If an attribute has the wrong type, is missing or is unknown, or the context is disposed.
  * @throws {RangeError} If a number is out of range, or the device has no such port.
  * @throws {VerbsError} If the address cannot be resolved.
+ * @category Address handles
  */
 export function resolveEthL2FromGid(context: Context, attr: AhAttrInit): EthL2 {
   const { view, given, ethMac, vid } = prepare(context, attr);
@@ -46,6 +51,7 @@ export function resolveEthL2FromGid(context: Context, attr: AhAttrInit): EthL2 {
  * @param context The device.
  * @param attr The address of the peer, with a GRH.
  * @throws The signal's reason if it aborts.
+ * @category Address handles
  */
 export async function resolveEthL2FromGidAsync(
   context: Context,

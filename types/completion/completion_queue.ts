@@ -61,6 +61,8 @@ const CHANNEL: NativeKind<IbvCompChannel, CompletionChannel> = {
  *   }
  * }
  * ```
+ *
+ * @category Completions
  */
 export class CompletionChannel extends NativeResource<IbvCompChannel> {
   /** The device that the channel belongs to. */
@@ -131,7 +133,11 @@ export function sharedChannel(context: Context): CompletionChannel {
   return channel;
 }
 
-/** Attributes of a completion queue to create: the arguments of `ibv_create_cq`. */
+/**
+ * Attributes of a completion queue to create: the arguments of `ibv_create_cq`.
+ *
+ * @category Completions
+ */
 export interface CqInitAttr {
   /**
    * The number of entries, at least 1. The queue may get more. It needs one for each request that can be outstanding in all
@@ -144,7 +150,11 @@ export interface CqInitAttr {
   readonly compVector?: number;
 }
 
-/** Options of {@linkcode CompletionQueue.completions}. */
+/**
+ * Options of {@linkcode CompletionQueue.completions}.
+ *
+ * @category Completions
+ */
 export interface CompletionsOptions {
   /** Ends the iteration: it throws the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
@@ -227,6 +237,8 @@ export let drain: (cq: CompletionQueue) => void;
  *   return 0;
  * }
  * ```
+ *
+ * @category Completions
  */
 export class CompletionQueue extends NativeResource<IbvCq> {
   /** The device that the queue belongs to. */

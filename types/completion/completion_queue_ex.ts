@@ -78,6 +78,8 @@ const ALL_FLAGS = READERS.reduce((all, [flag]) => all | flag, 0);
  *   });
  * }
  * ```
+ *
+ * @category Completions
  */
 export class CompletionQueueEx extends CompletionQueue {
   /** {@linkcode CreateCqWcFlags}, combined: the values that the completions report. */

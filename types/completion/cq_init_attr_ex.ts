@@ -20,6 +20,8 @@ import { CompletionChannel, type CqInitAttr } from "./completion_queue.ts";
  * - `WITH_CVLAN`: VLAN tags that the device removes
  * - `WITH_FLOW_TAG`: tags of flow rules
  * - `WITH_TM_INFO`: tag matching
+ *
+ * @category Completions
  */
 export const CreateCqWcFlags: Members<typeof enums.ibv_create_cq_wc_flags, "IBV_WC_EX_"> = members(
   enums.ibv_create_cq_wc_flags,
@@ -31,13 +33,19 @@ export const CreateCqWcFlags: Members<typeof enums.ibv_create_cq_wc_flags, "IBV_
  *
  * - `SINGLE_THREADED`: the provider takes no locks, because one thread uses the queue
  * - `IGNORE_OVERRUN`: the queue does not fail when it overruns
+ *
+ * @category Completions
  */
 export const CreateCqAttrFlags: Members<
   typeof enums.ibv_create_cq_attr_flags,
   "IBV_CREATE_CQ_ATTR_"
 > = members(enums.ibv_create_cq_attr_flags, "IBV_CREATE_CQ_ATTR_");
 
-/** Attributes of an extended completion queue to create (`struct ibv_cq_init_attr_ex`). */
+/**
+ * Attributes of an extended completion queue to create (`struct ibv_cq_init_attr_ex`).
+ *
+ * @category Completions
+ */
 export interface CqInitAttrEx extends CqInitAttr {
   /**
    * {@linkcode CreateCqWcFlags}, combined: the values to report. If it is left out, these are the values of

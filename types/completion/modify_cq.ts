@@ -8,7 +8,11 @@ import { enums, structs } from "../../ffi/layout.ts";
 import { writeField } from "../../ffi/struct.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 
-/** Moderation of events (`struct ibv_moderate_cq`). An event comes when one of the limits is reached. */
+/**
+ * Moderation of events (`struct ibv_moderate_cq`). An event comes when one of the limits is reached.
+ *
+ * @category Completions
+ */
 export interface ModerateCq {
   /** The number of completions for one event, 16 bits. */
   readonly cqCount: number;
@@ -16,7 +20,11 @@ export interface ModerateCq {
   readonly cqPeriod: number;
 }
 
-/** Attributes of a completion queue to change (`struct ibv_modify_cq_attr`). */
+/**
+ * Attributes of a completion queue to change (`struct ibv_modify_cq_attr`).
+ *
+ * @category Completions
+ */
 export interface ModifyCqAttr {
   /** Moderation of events. */
   readonly moderate?: ModerateCq;

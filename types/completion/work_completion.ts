@@ -46,12 +46,18 @@ const DLID_PATH_BITS = fields.dlid_path_bits.offset;
  * - `RESP_TIMEOUT_ERR`: the response came too late
  * - `GENERAL_ERR`: any other error
  * - `TM_ERR`, `TM_RNDV_INCOMPLETE`: tag matching
+ *
+ * @category Completions
  */
 export const WcStatus: Members<typeof enums.ibv_wc_status, "IBV_WC_"> = members(
   enums.ibv_wc_status,
   "IBV_WC_",
 );
-/** A value of {@linkcode WcStatus}. */
+/**
+ * A value of {@linkcode WcStatus}.
+ *
+ * @category Completions
+ */
 export type WcStatus = typeof WcStatus[keyof typeof WcStatus];
 
 /**
@@ -63,12 +69,18 @@ export type WcStatus = typeof WcStatus[keyof typeof WcStatus];
  * - `RECV_RDMA_WITH_IMM`: a receive of an RDMA write with immediate data
  * - `TM_ADD`, `TM_DEL`, `TM_SYNC`, `TM_RECV`, `TM_NO_TAG`: tag matching
  * - `DRIVER1`, `DRIVER2`, `DRIVER3`: operations of the provider
+ *
+ * @category Completions
  */
 export const WcOpcode: Members<typeof enums.ibv_wc_opcode, "IBV_WC_"> = members(
   enums.ibv_wc_opcode,
   "IBV_WC_",
 );
-/** A value of {@linkcode WcOpcode}. */
+/**
+ * A value of {@linkcode WcOpcode}.
+ *
+ * @category Completions
+ */
 export type WcOpcode = typeof WcOpcode[keyof typeof WcOpcode];
 
 /**
@@ -79,13 +91,19 @@ export type WcOpcode = typeof WcOpcode[keyof typeof WcOpcode];
  * - `IP_CSUM_OK`: the device verified the checksums of a raw packet
  * - `WITH_INV`: `invalidatedRkey` is valid
  * - `TM_SYNC_REQ`, `TM_MATCH`, `TM_DATA_VALID`: tag matching
+ *
+ * @category Completions
  */
 export const WcFlags: Members<typeof enums.ibv_wc_flags, "IBV_WC_"> = members(
   enums.ibv_wc_flags,
   "IBV_WC_",
 );
 
-/** The attributes of a completion that `ibv_init_ah_from_wc` reads. A {@linkcode WorkCompletion} has them. */
+/**
+ * The attributes of a completion that `ibv_init_ah_from_wc` reads. A {@linkcode WorkCompletion} has them.
+ *
+ * @category Completions
+ */
 export interface WcAddress {
   /** {@linkcode WcFlags}, combined. With `GRH` the peer's GID is taken from the GRH. */
   readonly wcFlags: number;
@@ -113,6 +131,8 @@ export interface WcAddress {
  *   if (wcFlags & WcFlags.WITH_IMM) console.log(`immediate data ${immData}`);
  * }
  * ```
+ *
+ * @category Completions
  */
 export class WorkCompletion implements WcAddress {
   /** The `wrId` of the request. */
@@ -210,7 +230,11 @@ const HINTS: Readonly<Record<string, string>> = {
   RNR_RETRY_EXC_ERR: "The peer had no receive posted",
 };
 
-/** The error of a completion whose status is not SUCCESS. */
+/**
+ * The error of a completion whose status is not SUCCESS.
+ *
+ * @category Errors
+ */
 export class WorkCompletionError extends Error {
   /** The error's name. */
   override readonly name = "WorkCompletionError";

@@ -70,6 +70,8 @@ export let extraOf: (batch: WorkCompletions) => number;
  *   }
  * }
  * ```
+ *
+ * @category Completions
  */
 export class WorkCompletions {
   /** How many completions fit. */

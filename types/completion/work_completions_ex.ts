@@ -22,7 +22,11 @@ export const EXTRA = {
   size: 40,
 } as const;
 
-/** Tag matching (`struct ibv_wc_tm_info`). */
+/**
+ * Tag matching (`struct ibv_wc_tm_info`).
+ *
+ * @category Completions
+ */
 export interface WcTmInfo {
   /** The tag of the message. */
   readonly tag: bigint;
@@ -30,7 +34,11 @@ export interface WcTmInfo {
   readonly priv: number;
 }
 
-/** A completion of a {@linkcode CompletionQueueEx}. Values that the queue was not created for are 0. */
+/**
+ * A completion of a {@linkcode CompletionQueueEx}. Values that the queue was not created for are 0.
+ *
+ * @category Completions
+ */
 export class WorkCompletionEx extends WorkCompletion {
   /** Timestamp of the device, in cycles of its clock (`CreateCqWcFlags.WITH_COMPLETION_TIMESTAMP`). */
   readonly completionTs: bigint;
@@ -70,6 +78,8 @@ export class WorkCompletionEx extends WorkCompletion {
  *   return count === 0 ? undefined : batch.completionTs(count - 1);
  * }
  * ```
+ *
+ * @category Completions
  */
 export class WorkCompletionsEx extends WorkCompletions {
   readonly #view: DataView<ArrayBuffer>;

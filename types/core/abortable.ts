@@ -7,7 +7,11 @@
 import { instance, snapshot } from "./checks.ts";
 import { isOpen, release, type Resource, retain } from "./resource.ts";
 
-/** Options of calls that may block and therefore run on another thread. */
+/**
+ * Options of calls that may block and therefore run on another thread.
+ *
+ * @category Objects and lifetimes
+ */
 export interface AbortOptions {
   /** Ends the wait. A native call that has started cannot be stopped: what it makes is destroyed again. */
   readonly signal?: AbortSignal | undefined;

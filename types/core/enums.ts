@@ -6,7 +6,11 @@
 
 import { object, show } from "./checks.ts";
 
-/** The members of a C enum without their common prefix: `IBV_QPT_UD` becomes `UD`. */
+/**
+ * The members of a C enum without their common prefix: `IBV_QPT_UD` becomes `UD`.
+ *
+ * @category Constants
+ */
 export type Members<E, Prefix extends string> = {
   readonly [K in keyof E as K extends `${Prefix}${infer Name}` ? Name : never]: E[K];
 };
@@ -33,6 +37,8 @@ export function members<E extends object, const Prefix extends string>(
  *
  * assertEquals(nameOf(QpState, QpState.RTS), "RTS");
  * ```
+ *
+ * @category Constants
  */
 export function nameOf(values: object, value: number): string {
   object(values, "values");
@@ -53,6 +59,8 @@ export function nameOf(values: object, value: number): string {
  *
  * assertEquals(namesOf(AccessFlags, 3), "LOCAL_WRITE|REMOTE_WRITE");
  * ```
+ *
+ * @category Constants
  */
 export function namesOf(flags: object, value: number): string {
   object(flags, "flags");

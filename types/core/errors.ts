@@ -6,7 +6,11 @@
 
 import { errno, errnoDescription, errnoName } from "../../ffi/errno.ts";
 
-/** Details of a failed verb. */
+/**
+ * Details of a failed verb.
+ *
+ * @category Errors
+ */
 export interface VerbsErrorOptions {
   /** The attributes of the attempt. They follow the action in the message. */
   readonly detail?: string;
@@ -28,6 +32,8 @@ export interface VerbsErrorOptions {
  *   return error.notSupported ? "the device cannot do this" : `${error.verb}: ${error.code}`;
  * }
  * ```
+ *
+ * @category Errors
  */
 export class VerbsError extends Error {
   /** The error's name. */

@@ -30,7 +30,11 @@ export let handleOf: <H extends Handle>(resource: NativeResource<H>) => H;
 
 let close: (resource: NativeResource) => void;
 
-/** A resource that holds a verbs object by its native handle. */
+/**
+ * A resource that holds a verbs object by its native handle.
+ *
+ * @category Objects and lifetimes
+ */
 export abstract class NativeResource<H extends Handle = Handle> extends Resource {
   readonly #handle: H;
   /** The handle while the resource is open. */

@@ -52,6 +52,8 @@ export interface Kind<R extends Resource = Resource> {
  * Disposing a resource disposes the resources that were made from it first, newest first. Disposing twice does nothing.
  * Using a disposed resource throws a TypeError. The native object is destroyed at once, unless something still uses it,
  * such as a send that has not completed or a call on another thread. Then it is destroyed when that use ends.
+ *
+ * @category Objects and lifetimes
  */
 export abstract class Resource implements Disposable {
   readonly #kind: Kind;

@@ -47,15 +47,25 @@ const { fields } = structs.ibv_async_event;
  *
  * Of the device:
  * - `DEVICE_FATAL`: the device failed
+ *
+ * @category Asynchronous events
  */
 export const EventType: Members<typeof enums.ibv_event_type, "IBV_EVENT_"> = members(
   enums.ibv_event_type,
   "IBV_EVENT_",
 );
-/** A value of {@linkcode EventType}. */
+/**
+ * A value of {@linkcode EventType}.
+ *
+ * @category Asynchronous events
+ */
 export type EventType = typeof EventType[keyof typeof EventType];
 
-/** An asynchronous event (`struct ibv_async_event`). */
+/**
+ * An asynchronous event (`struct ibv_async_event`).
+ *
+ * @category Asynchronous events
+ */
 export interface AsyncEvent {
   /** Kind of event. */
   readonly type: EventType;
@@ -68,7 +78,11 @@ export interface AsyncEvent {
   readonly portNum: number | undefined;
 }
 
-/** A function that is called with each event. */
+/**
+ * A function that is called with each event.
+ *
+ * @category Asynchronous events
+ */
 export type EventListener = (event: AsyncEvent) => void;
 
 /** Events whose struct holds a port number. Those of objects hold the address of the object. */

@@ -54,6 +54,8 @@ const KIND: NativeKind<IbvContext, Context> = {
  * console.log(`MTU ${mtuBytes(activeMtu)} bytes`); // MTU 1024 bytes
  * console.log(`GID ${gid} at index ${gidIndex}: ${reason}`); // GID ::ffff:10.0.0.1 at index 1: RoCE v2 with ...
  * ```
+ *
+ * @category Devices and ports
  */
 export class Context extends NativeResource<IbvContext> {
   /** The device, as the device list describes it. */

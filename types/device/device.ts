@@ -22,12 +22,18 @@ import { checkHandle, failure } from "../core/errors.ts";
  * - `USNIC`, `USNIC_UDP`: Cisco usNIC
  * - `UNSPECIFIED`: none of these kinds
  * - `UNKNOWN`: libibverbs does not know the kind
+ *
+ * @category Devices and ports
  */
 export const NodeType: Members<typeof enums.ibv_node_type, "IBV_NODE_"> = members(
   enums.ibv_node_type,
   "IBV_NODE_",
 );
-/** A value of {@linkcode NodeType}. */
+/**
+ * A value of {@linkcode NodeType}.
+ *
+ * @category Devices and ports
+ */
 export type NodeType = typeof NodeType[keyof typeof NodeType];
 
 /**
@@ -38,15 +44,25 @@ export type NodeType = typeof NodeType[keyof typeof NodeType];
  * - `USNIC`, `USNIC_UDP`: Cisco usNIC
  * - `UNSPECIFIED`: none of these transports
  * - `UNKNOWN`: libibverbs does not know the transport
+ *
+ * @category Devices and ports
  */
 export const TransportType: Members<typeof enums.ibv_transport_type, "IBV_TRANSPORT_"> = members(
   enums.ibv_transport_type,
   "IBV_TRANSPORT_",
 );
-/** A value of {@linkcode TransportType}. */
+/**
+ * A value of {@linkcode TransportType}.
+ *
+ * @category Devices and ports
+ */
 export type TransportType = typeof TransportType[keyof typeof TransportType];
 
-/** A device in the device list. The device need not be open. */
+/**
+ * A device in the device list. The device need not be open.
+ *
+ * @category Devices and ports
+ */
 export interface DeviceInfo {
   /** Name, such as `rxe0` or `mlx5_0`. */
   readonly name: string;
@@ -73,6 +89,8 @@ export interface DeviceInfo {
  *
  * for (const { name, guid } of listDevices()) console.log(name, guid.toString(16));
  * ```
+ *
+ * @category Devices and ports
  */
 export function listDevices(): DeviceInfo[] {
   return withDeviceList((devices) => devices.map(describeDevice));

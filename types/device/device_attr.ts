@@ -18,12 +18,18 @@ import { readStruct } from "../core/struct_reader.ts";
  * - `NONE`: the device has no atomic operations
  * - `HCA`: they are atomic among operations of this device
  * - `GLOB`: they are atomic among operations of this device and of the CPU
+ *
+ * @category Devices and ports
  */
 export const AtomicCap: Members<typeof enums.ibv_atomic_cap, "IBV_ATOMIC_"> = members(
   enums.ibv_atomic_cap,
   "IBV_ATOMIC_",
 );
-/** A value of {@linkcode AtomicCap}. */
+/**
+ * A value of {@linkcode AtomicCap}.
+ *
+ * @category Devices and ports
+ */
 export type AtomicCap = typeof AtomicCap[keyof typeof AtomicCap];
 
 /**
@@ -32,13 +38,19 @@ export type AtomicCap = typeof AtomicCap[keyof typeof AtomicCap];
  * Some that matter often: `MEM_WINDOW` (memory windows), `MEM_WINDOW_TYPE_2A` and `MEM_WINDOW_TYPE_2B` (windows that a
  * queue pair binds), `XRC` (shared receive queues of other processes), `MEM_MGT_EXTENSIONS` (send with invalidate and
  * local invalidate), `MANAGED_FLOW_STEERING` (flow rules), `SRQ_RESIZE`, `AUTO_PATH_MIG` (alternative paths).
+ *
+ * @category Devices and ports
  */
 export const DeviceCapFlags: Members<typeof enums.ibv_device_cap_flags, "IBV_DEVICE_"> = members(
   enums.ibv_device_cap_flags,
   "IBV_DEVICE_",
 );
 
-/** Numbers of {@linkcode DeviceAttr}. Counts are upper limits. Other users of the device share them. */
+/**
+ * Numbers of {@linkcode DeviceAttr}. Counts are upper limits. Other users of the device share them.
+ *
+ * @category Devices and ports
+ */
 export interface DeviceLimits {
   /** GUID of the node. */
   readonly nodeGuid: bigint;
@@ -120,7 +132,11 @@ export interface DeviceLimits {
   readonly physPortCnt: number;
 }
 
-/** Basic capabilities of a device (`struct ibv_device_attr`). */
+/**
+ * Basic capabilities of a device (`struct ibv_device_attr`).
+ *
+ * @category Devices and ports
+ */
 export interface DeviceAttr extends DeviceLimits {
   /** Firmware version; empty if the device has none. */
   readonly fwVer: string;

@@ -19,13 +19,19 @@ import { type DeviceAttr, type DeviceLimits, readDeviceAttr } from "./device_att
  *
  * - `SUPPORT`: memory regions may be registered for on-demand paging
  * - `SUPPORT_IMPLICIT`: one region may cover the whole address space
+ *
+ * @category Devices and ports
  */
 export const OdpGeneralCaps: Members<typeof enums.ibv_odp_general_caps, "IBV_ODP_"> = members(
   enums.ibv_odp_general_caps,
   "IBV_ODP_",
 );
 
-/** Operations that may use memory with on-demand paging (`enum ibv_odp_transport_cap_bits`), combined with `|`. */
+/**
+ * Operations that may use memory with on-demand paging (`enum ibv_odp_transport_cap_bits`), combined with `|`.
+ *
+ * @category Devices and ports
+ */
 export const OdpTransportCaps: Members<
   typeof enums.ibv_odp_transport_cap_bits,
   "IBV_ODP_SUPPORT_"
@@ -38,23 +44,37 @@ export const OdpTransportCaps: Members<
  * - `SCATTER_FCS`: the device writes the frame check sequence to memory
  * - `IP_CSUM`: the device computes and verifies IP checksums
  * - `DELAY_DROP`: the device can delay packets for which no receive is posted
+ *
+ * @category Devices and ports
  */
 export const RawPacketCaps: Members<typeof enums.ibv_raw_packet_caps, "IBV_RAW_PACKET_CAP_"> =
   members(enums.ibv_raw_packet_caps, "IBV_RAW_PACKET_CAP_");
 
-/** Tag matching (`enum ibv_tm_cap_flags`): `RC` is set if RC queue pairs have it. */
+/**
+ * Tag matching (`enum ibv_tm_cap_flags`): `RC` is set if RC queue pairs have it.
+ *
+ * @category Devices and ports
+ */
 export const TmCapFlags: Members<typeof enums.ibv_tm_cap_flags, "IBV_TM_CAP_"> = members(
   enums.ibv_tm_cap_flags,
   "IBV_TM_CAP_",
 );
 
-/** Sizes of operands of atomics over PCI (`enum ibv_pci_atomic_op_size`), combined with `|`. */
+/**
+ * Sizes of operands of atomics over PCI (`enum ibv_pci_atomic_op_size`), combined with `|`.
+ *
+ * @category Devices and ports
+ */
 export const PciAtomicOpSize: Members<
   typeof enums.ibv_pci_atomic_op_size,
   "IBV_PCI_ATOMIC_OPERATION_"
 > = members(enums.ibv_pci_atomic_op_size, "IBV_PCI_ATOMIC_OPERATION_");
 
-/** Receive side scaling (`struct ibv_rss_caps`). */
+/**
+ * Receive side scaling (`struct ibv_rss_caps`).
+ *
+ * @category Devices and ports
+ */
 export interface RssCaps {
   /** Types of queue pairs that support it: bit `1 << type` of each {@linkcode QpType}. */
   readonly supportedQpts: number;
@@ -68,7 +88,11 @@ export interface RssCaps {
   readonly rxHashFunction: number;
 }
 
-/** On-demand paging (`struct ibv_odp_caps`). */
+/**
+ * On-demand paging (`struct ibv_odp_caps`).
+ *
+ * @category Devices and ports
+ */
 export interface OdpCaps {
   /** {@linkcode OdpGeneralCaps}, combined. */
   readonly generalCaps: bigint;
@@ -83,7 +107,11 @@ export interface OdpCaps {
   };
 }
 
-/** TCP segmentation by the device (`struct ibv_tso_caps`). */
+/**
+ * TCP segmentation by the device (`struct ibv_tso_caps`).
+ *
+ * @category Devices and ports
+ */
 export interface TsoCaps {
   /** Largest packet that the device segments, in bytes; 0 if it does not segment. */
   readonly maxTso: number;
@@ -91,7 +119,11 @@ export interface TsoCaps {
   readonly supportedQpts: number;
 }
 
-/** Rate limits of queue pairs (`struct ibv_packet_pacing_caps`). */
+/**
+ * Rate limits of queue pairs (`struct ibv_packet_pacing_caps`).
+ *
+ * @category Devices and ports
+ */
 export interface PacketPacingCaps {
   /** Lowest limit, in kbit/s. */
   readonly qpRateLimitMin: number;
@@ -101,7 +133,11 @@ export interface PacketPacingCaps {
   readonly supportedQpts: number;
 }
 
-/** Tag matching (`struct ibv_tm_caps`). */
+/**
+ * Tag matching (`struct ibv_tm_caps`).
+ *
+ * @category Devices and ports
+ */
 export interface TmCaps {
   /** Largest header of a rendezvous request, in bytes. */
   readonly maxRndvHdrSize: number;
@@ -115,7 +151,11 @@ export interface TmCaps {
   readonly maxSge: number;
 }
 
-/** Moderation of completion events (`struct ibv_cq_moderation_caps`). */
+/**
+ * Moderation of completion events (`struct ibv_cq_moderation_caps`).
+ *
+ * @category Devices and ports
+ */
 export interface CqModCaps {
   /** Largest number of completions for one event. */
   readonly maxCqCount: number;
@@ -123,7 +163,11 @@ export interface CqModCaps {
   readonly maxCqPeriod: number;
 }
 
-/** Atomics over PCI (`struct ibv_pci_atomic_caps`): {@linkcode PciAtomicOpSize} of each operation. */
+/**
+ * Atomics over PCI (`struct ibv_pci_atomic_caps`): {@linkcode PciAtomicOpSize} of each operation.
+ *
+ * @category Devices and ports
+ */
 export interface PciAtomicCaps {
   /** Fetch and add. */
   readonly fetchAdd: number;
@@ -136,6 +180,8 @@ export interface PciAtomicCaps {
 /**
  * All capabilities of a device (`struct ibv_device_attr_ex`). Attributes that the provider does not report are 0, except
  * those of `origAttr`.
+ *
+ * @category Devices and ports
  */
 export interface DeviceAttrEx {
   /** Basic capabilities. */
@@ -196,6 +242,7 @@ export function queryDeviceEx(context: IbvContext): DeviceAttrEx {
  * @param type The transport service: a {@linkcode QpType}.
  * @throws {TypeError} If an argument is not an integer.
  * @throws {RangeError} If `supportedQpts` does not fit 32 bits, or `type` is not within 0 to 31.
+ * @category Devices and ports
  */
 export function isQptSupported(supportedQpts: number, type: number): boolean {
   uint32(supportedQpts, "supportedQpts");

@@ -15,12 +15,18 @@ import { check } from "../core/errors.ts";
  * - `DISABLED`: it is not
  * - `ENABLED`: {@linkcode forkInit} made it safe
  * - `UNNEEDED`: the kernel makes it safe
+ *
+ * @category Devices and ports
  */
 export const ForkStatus: Members<typeof enums.ibv_fork_status, "IBV_FORK_"> = members(
   enums.ibv_fork_status,
   "IBV_FORK_",
 );
-/** A value of {@linkcode ForkStatus}. */
+/**
+ * A value of {@linkcode ForkStatus}.
+ *
+ * @category Devices and ports
+ */
 export type ForkStatus = typeof ForkStatus[keyof typeof ForkStatus];
 
 /**
@@ -28,12 +34,17 @@ export type ForkStatus = typeof ForkStatus[keyof typeof ForkStatus];
  * a subprocess with `Deno.Command` forks. Kernels since 5.12 need no such call.
  *
  * @throws {VerbsError} EINVAL if memory is already registered, ENOSYS if the kernel cannot do it.
+ * @category Devices and ports
  */
 export function forkInit(): void {
   check("ibv_fork_init", "make memory safe for forks", verbs().ibv_fork_init());
 }
 
-/** Whether registered memory is safe when the process forks (`ibv_is_fork_initialized`). */
+/**
+ * Whether registered memory is safe when the process forks (`ibv_is_fork_initialized`).
+ *
+ * @category Devices and ports
+ */
 export function isForkInitialized(): ForkStatus {
   return verbs().ibv_is_fork_initialized() as ForkStatus;
 }

@@ -22,12 +22,18 @@ import { readStruct } from "../core/struct_reader.ts";
  * - `ARMED`: the link is configured and does not carry data yet
  * - `ACTIVE`: the link carries data
  * - `ACTIVE_DEFER`: the link carries data and is failing for a moment
+ *
+ * @category Devices and ports
  */
 export const PortState: Pick<
   Members<typeof enums.ibv_port_state, "IBV_PORT_">,
   "NOP" | "DOWN" | "INIT" | "ARMED" | "ACTIVE" | "ACTIVE_DEFER"
 > = members(enums.ibv_port_state, "IBV_PORT_");
-/** A value of {@linkcode PortState}. */
+/**
+ * A value of {@linkcode PortState}.
+ *
+ * @category Devices and ports
+ */
 export type PortState = typeof PortState[keyof typeof PortState];
 
 /**
@@ -36,39 +42,59 @@ export type PortState = typeof PortState[keyof typeof PortState];
  * - `UNSPECIFIED`: InfiniBand, reported by old kernels
  * - `INFINIBAND`: InfiniBand; peers have LIDs
  * - `ETHERNET`: RoCE or iWARP; peers have GIDs only
+ *
+ * @category Devices and ports
  */
 export const LinkLayer: Members<typeof constants, "IBV_LINK_LAYER_"> = members(
   constants,
   "IBV_LINK_LAYER_",
 );
-/** A value of {@linkcode LinkLayer}. */
+/**
+ * A value of {@linkcode LinkLayer}.
+ *
+ * @category Devices and ports
+ */
 export type LinkLayer = typeof LinkLayer[keyof typeof LinkLayer];
 
 /**
  * Largest payload of a packet (`enum ibv_mtu`). The values are codes: the code of 4096 bytes is `Mtu[4096]`, which is 5.
  * {@linkcode mtuBytes} turns a code into bytes.
+ *
+ * @category Devices and ports
  */
 export const Mtu: Members<typeof enums.ibv_mtu, "IBV_MTU_"> = members(enums.ibv_mtu, "IBV_MTU_");
-/** A value of {@linkcode Mtu}. */
+/**
+ * A value of {@linkcode Mtu}.
+ *
+ * @category Devices and ports
+ */
 export type Mtu = typeof Mtu[keyof typeof Mtu];
 
 /**
  * Flags of a port (`IBV_QPF_*`), combined with `|`.
  *
  * - `GRH_REQUIRED`: every address on this port needs a GRH, on InfiniBand too
+ *
+ * @category Devices and ports
  */
 export const PortFlags: Members<typeof constants, "IBV_QPF_"> = members(constants, "IBV_QPF_");
 
 /**
  * Capabilities of a port (`enum ibv_port_cap_flags`), combined with `|`. {@linkcode namesOf} gives their names. They
  * come from the PortInfo attribute of the InfiniBand specification; `IP_BASED_GIDS` is set on RoCE.
+ *
+ * @category Devices and ports
  */
 export const PortCapFlags: Members<typeof enums.ibv_port_cap_flags, "IBV_PORT_"> = members(
   enums.ibv_port_cap_flags,
   "IBV_PORT_",
 );
 
-/** More capabilities of a port (`enum ibv_port_cap_flags2`), combined with `|`. */
+/**
+ * More capabilities of a port (`enum ibv_port_cap_flags2`), combined with `|`.
+ *
+ * @category Devices and ports
+ */
 export const PortCapFlags2: Members<typeof enums.ibv_port_cap_flags2, "IBV_PORT_"> = members(
   enums.ibv_port_cap_flags2,
   "IBV_PORT_",
@@ -87,12 +113,18 @@ export const PortCapFlags2: Members<typeof enums.ibv_port_cap_flags2, "IBV_PORT_
  *
  * assertEquals(mtuBytes(Mtu[1024]), 1024);
  * ```
+ *
+ * @category Devices and ports
  */
 export function mtuBytes(mtu: Mtu): number {
   return 128 << integer(mtu, "mtu", Mtu[256], Mtu[4096]);
 }
 
-/** Attributes of a port (`struct ibv_port_attr`). */
+/**
+ * Attributes of a port (`struct ibv_port_attr`).
+ *
+ * @category Devices and ports
+ */
 export interface PortAttr {
   /** State. */
   readonly state: PortState;

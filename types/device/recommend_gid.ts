@@ -6,7 +6,11 @@
 
 import { type Gid, type GidEntry, GidType } from "../address/gid.ts";
 
-/** A GID that is recommended, with the reason. */
+/**
+ * A GID that is recommended, with the reason.
+ *
+ * @category GIDs and headers
+ */
 export interface GidRecommendation extends GidEntry {
   /** Why it is recommended. */
   readonly reason: string;

@@ -11,7 +11,11 @@ import { allocStruct, writeField } from "../../ffi/struct.ts";
 import { check } from "../core/errors.ts";
 import { readStruct } from "../core/struct_reader.ts";
 
-/** Values of a device that change while it runs (`struct ibv_values_ex`). */
+/**
+ * Values of a device that change while it runs (`struct ibv_values_ex`).
+ *
+ * @category Devices and ports
+ */
 export interface RtValuesEx {
   /** The values that the provider reports (`enum ibv_values_mask`): 1 is `rawClock`. */
   readonly compMask: number;

@@ -13,6 +13,7 @@ import { integer } from "../core/checks.ts";
  *
  * @param flowLabel The flow label, 20 bits.
  * @throws {RangeError} If it does not fit 20 bits.
+ * @category GIDs and headers
  */
 export function flowLabelToUdpSport(flowLabel: number): number {
   return verbs().ibv_flow_label_to_udp_sport(integer(flowLabel, "flowLabel", 0, 0xf_ffff));

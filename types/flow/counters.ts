@@ -21,25 +21,37 @@ import { Context } from "../device/context.ts";
  *
  * - `PACKETS`: packets
  * - `BYTES`: bytes
+ *
+ * @category Flow steering
  */
 export const CounterDescription: Members<
   typeof enums.ibv_counter_description,
   "IBV_COUNTER_"
 > = members(enums.ibv_counter_description, "IBV_COUNTER_");
-/** A value of {@linkcode CounterDescription}. */
+/**
+ * A value of {@linkcode CounterDescription}.
+ *
+ * @category Flow steering
+ */
 export type CounterDescription = typeof CounterDescription[keyof typeof CounterDescription];
 
 /**
  * How counters are read (`enum ibv_read_counters_flags`), to be combined with `|`.
  *
  * - `PREFER_CACHED`: values of the driver's cache suffice
+ *
+ * @category Flow steering
  */
 export const ReadCountersFlags: Members<
   typeof enums.ibv_read_counters_flags,
   "IBV_READ_COUNTERS_ATTR_"
 > = members(enums.ibv_read_counters_flags, "IBV_READ_COUNTERS_ATTR_");
 
-/** A counting point (`struct ibv_counter_attach_attr`). */
+/**
+ * A counting point (`struct ibv_counter_attach_attr`).
+ *
+ * @category Flow steering
+ */
 export interface CounterAttachAttr {
   /** What is counted. */
   readonly counterDesc: CounterDescription;
@@ -61,6 +73,8 @@ const MAX_COUNTERS = 65_536;
 /**
  * A set of counters (`struct ibv_counters`). Attach counting points first, then name the set in the specifications of a
  * flow with {@linkcode FlowSpecType}.ACTION_COUNT, then read.
+ *
+ * @category Flow steering
  */
 export class Counters extends NativeResource<IbvCounters> {
   static readonly #kind: NativeKind<IbvCounters, Counters> = {
@@ -138,7 +152,11 @@ export class Counters extends NativeResource<IbvCounters> {
   }
 }
 
-/** A flow, as counters see it: {@linkcode Flow} is one. */
+/**
+ * A flow, as counters see it: {@linkcode Flow} is one.
+ *
+ * @category Flow steering
+ */
 export interface CountedFlow extends NativeResource<IbvFlow> {
   /** The device it belongs to. */
   readonly context: Context;

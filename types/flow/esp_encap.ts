@@ -21,7 +21,11 @@ import type {
 } from "./flow_filter.ts";
 import { FILTERS, type FlowSpecType } from "./flow_spec_type.ts";
 
-/** A header around the packets of tunnel mode. */
+/**
+ * A header around the packets of tunnel mode.
+ *
+ * @category Flow steering
+ */
 export interface EncapHeader<Type extends FlowSpecType, Fields> {
   /** The kind of header. */
   readonly type: Type;
@@ -29,7 +33,11 @@ export interface EncapHeader<Type extends FlowSpecType, Fields> {
   readonly val: Fields;
 }
 
-/** A header that ESP puts around packets in tunnel mode (`struct ibv_flow_action_esp_encap`). */
+/**
+ * A header that ESP puts around packets in tunnel mode (`struct ibv_flow_action_esp_encap`).
+ *
+ * @category Flow steering
+ */
 export type EspEncap =
   | EncapHeader<typeof FlowSpecType.ETH, EthFilter>
   | EncapHeader<typeof FlowSpecType.IPV4, Ipv4Filter>

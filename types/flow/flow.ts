@@ -26,12 +26,18 @@ import { FlowSpecType } from "./flow_spec_type.ts";
  * - `ALL_DEFAULT`: all packets of the port that no other rule steers
  * - `MC_DEFAULT`: all multicast packets that no other rule steers
  * - `SNIFFER`: all packets of the port
+ *
+ * @category Flow steering
  */
 export const FlowAttrType: Pick<
   Members<typeof enums.ibv_flow_attr_type, "IBV_FLOW_ATTR_">,
   "NORMAL" | "ALL_DEFAULT" | "MC_DEFAULT" | "SNIFFER"
 > = members(enums.ibv_flow_attr_type, "IBV_FLOW_ATTR_");
-/** A value of {@linkcode FlowAttrType}. */
+/**
+ * A value of {@linkcode FlowAttrType}.
+ *
+ * @category Flow steering
+ */
 export type FlowAttrType = typeof FlowAttrType[keyof typeof FlowAttrType];
 
 /**
@@ -39,13 +45,19 @@ export type FlowAttrType = typeof FlowAttrType[keyof typeof FlowAttrType];
  *
  * - `DONT_TRAP`: other rules see the packet too
  * - `EGRESS`: the rule is for packets that are sent
+ *
+ * @category Flow steering
  */
 export const FlowFlags: Members<typeof enums.ibv_flow_flags, "IBV_FLOW_ATTR_FLAGS_"> = members(
   enums.ibv_flow_flags,
   "IBV_FLOW_ATTR_FLAGS_",
 );
 
-/** A steering rule (`struct ibv_flow_attr`). */
+/**
+ * A steering rule (`struct ibv_flow_attr`).
+ *
+ * @category Flow steering
+ */
 export interface FlowAttr {
   /** The kind of rule; `NORMAL` if left out. */
   readonly type?: FlowAttrType;
@@ -86,6 +98,8 @@ const flowAttr: AttributeCodec<FlowAttr> = codecOf<"ibv_flow_attr", FlowAttr>(
  *   return new Flow(qp, { port: 1, specs });
  * }
  * ```
+ *
+ * @category Flow steering
  */
 export class Flow extends NativeResource<IbvFlow> {
   static readonly #kind: NativeKind<IbvFlow, Flow> = {

@@ -24,13 +24,19 @@ import { ENCAP_SIZE, type EspEncap, writeEncap } from "./esp_encap.ts";
  * - `TRANSPORT`: transport mode; otherwise (`TUNNEL`) tunnel mode
  * - `ENCRYPT`: encrypts; otherwise (`DECRYPT`) decrypts
  * - `ESN_NEW_WINDOW`: the extended sequence number starts a new window
+ *
+ * @category Flow steering
  */
 export const FlowActionEspFlags: Members<
   typeof enums.ibv_flow_action_esp_flags,
   "IB_UVERBS_FLOW_ACTION_ESP_FLAGS_"
 > = members(enums.ibv_flow_action_esp_flags, "IB_UVERBS_FLOW_ACTION_ESP_FLAGS_");
 
-/** The security association (`struct ibv_flow_action_esp`). Attributes that are left out are 0. */
+/**
+ * The security association (`struct ibv_flow_action_esp`). Attributes that are left out are 0.
+ *
+ * @category Flow steering
+ */
 export interface EspAttr {
   /** Security parameter index. */
   readonly spi?: number;
@@ -44,7 +50,11 @@ export interface EspAttr {
   readonly hardLimitPkts?: bigint | number;
 }
 
-/** The key for AES-GCM (`struct ibv_flow_action_esp_keymat_aes_gcm`). */
+/**
+ * The key for AES-GCM (`struct ibv_flow_action_esp_keymat_aes_gcm`).
+ *
+ * @category Flow steering
+ */
 export interface AesGcmKeymat {
   /** Initialization vector to start with. */
   readonly iv?: bigint | number;
@@ -56,7 +66,11 @@ export interface AesGcmKeymat {
   readonly aesKey: Uint8Array;
 }
 
-/** Attributes of an ESP action (`struct ibv_flow_action_esp_attr`). */
+/**
+ * Attributes of an ESP action (`struct ibv_flow_action_esp_attr`).
+ *
+ * @category Flow steering
+ */
 export interface FlowActionEspAttr {
   /** The security association. */
   readonly espAttr?: EspAttr;
@@ -110,6 +124,8 @@ const attrs: AttributeCodec<FlowActionEspAttr> = codecOf<
 /**
  * An action that encrypts or decrypts the packets of a flow with IPsec ESP (`struct ibv_flow_action`). Name it in the
  * specifications of a flow with {@linkcode FlowSpecType}.ACTION_HANDLE.
+ *
+ * @category Flow steering
  */
 export class FlowActionEsp extends NativeResource<IbvFlowAction> {
   static readonly #kind: NativeKind<IbvFlowAction, FlowActionEsp> = {

@@ -8,7 +8,11 @@ import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { show } from "../core/checks.ts";
 import { formatAddress, parseAddress } from "../address/ip_address.ts";
 
-/** Fields of an Ethernet header (`struct ibv_flow_eth_filter`). Fields that are left out are 0. */
+/**
+ * Fields of an Ethernet header (`struct ibv_flow_eth_filter`). Fields that are left out are 0.
+ *
+ * @category Flow steering
+ */
 export interface EthFilter {
   /** Destination MAC address, such as `"02:00:00:00:00:01"`. */
   readonly dstMac?: string;
@@ -20,7 +24,11 @@ export interface EthFilter {
   readonly vlanTag?: number;
 }
 
-/** Fields of an IPv4 header (`struct ibv_flow_ipv4_filter`). Fields that are left out are 0. */
+/**
+ * Fields of an IPv4 header (`struct ibv_flow_ipv4_filter`). Fields that are left out are 0.
+ *
+ * @category Flow steering
+ */
 export interface Ipv4Filter {
   /** Source address, such as `"10.0.0.1"`. */
   readonly srcIp?: string;
@@ -28,7 +36,11 @@ export interface Ipv4Filter {
   readonly dstIp?: string;
 }
 
-/** More fields of an IPv4 header (`struct ibv_flow_ipv4_ext_filter`). Fields that are left out are 0. */
+/**
+ * More fields of an IPv4 header (`struct ibv_flow_ipv4_ext_filter`). Fields that are left out are 0.
+ *
+ * @category Flow steering
+ */
 export interface Ipv4ExtFilter extends Ipv4Filter {
   /** Protocol, such as 17 for UDP. */
   readonly proto?: number;
@@ -40,7 +52,11 @@ export interface Ipv4ExtFilter extends Ipv4Filter {
   readonly flags?: number;
 }
 
-/** Fields of an IPv6 header (`struct ibv_flow_ipv6_filter`). Fields that are left out are 0. */
+/**
+ * Fields of an IPv6 header (`struct ibv_flow_ipv6_filter`). Fields that are left out are 0.
+ *
+ * @category Flow steering
+ */
 export interface Ipv6Filter {
   /** Source address, such as `"fe80::1"`. */
   readonly srcIp?: string;
@@ -56,7 +72,11 @@ export interface Ipv6Filter {
   readonly hopLimit?: number;
 }
 
-/** Fields of an IPsec ESP header (`struct ibv_flow_esp_filter`). Fields that are left out are 0. */
+/**
+ * Fields of an IPsec ESP header (`struct ibv_flow_esp_filter`). Fields that are left out are 0.
+ *
+ * @category Flow steering
+ */
 export interface EspFilter {
   /** Security parameter index, in host order. */
   readonly spi?: number;
@@ -64,7 +84,11 @@ export interface EspFilter {
   readonly seq?: number;
 }
 
-/** Ports of a TCP or UDP header (`struct ibv_flow_tcp_udp_filter`). Ports that are left out are 0. */
+/**
+ * Ports of a TCP or UDP header (`struct ibv_flow_tcp_udp_filter`). Ports that are left out are 0.
+ *
+ * @category Flow steering
+ */
 export interface TcpUdpFilter {
   /** Destination port, in host order. */
   readonly dstPort?: number;
@@ -72,7 +96,11 @@ export interface TcpUdpFilter {
   readonly srcPort?: number;
 }
 
-/** Fields of a GRE header (`struct ibv_flow_gre_filter`). Fields that are left out are 0. */
+/**
+ * Fields of a GRE header (`struct ibv_flow_gre_filter`). Fields that are left out are 0.
+ *
+ * @category Flow steering
+ */
 export interface GreFilter {
   /** The first 16 bits of the header in host order: flags of checksum, key and sequence number, and the version. */
   readonly cKsRes0Ver?: number;
@@ -82,13 +110,21 @@ export interface GreFilter {
   readonly key?: number;
 }
 
-/** The label of an MPLS header (`struct ibv_flow_mpls_filter`). A label that is left out is 0. */
+/**
+ * The label of an MPLS header (`struct ibv_flow_mpls_filter`). A label that is left out is 0.
+ *
+ * @category Flow steering
+ */
 export interface MplsFilter {
   /** The whole label entry in host order: 20 bits of label, 3 of traffic class, 1 bottom of stack, 8 of TTL. */
   readonly label?: number;
 }
 
-/** The identifier of a tunnel (`struct ibv_flow_tunnel_filter`). An identifier that is left out is 0. */
+/**
+ * The identifier of a tunnel (`struct ibv_flow_tunnel_filter`). An identifier that is left out is 0.
+ *
+ * @category Flow steering
+ */
 export interface TunnelFilter {
   /** VXLAN network identifier, in host order. */
   readonly tunnelId?: number;

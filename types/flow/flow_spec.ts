@@ -25,7 +25,11 @@ import type {
 } from "./flow_filter.ts";
 import { type FilterLayout, FILTERS, FlowSpecType } from "./flow_spec_type.ts";
 
-/** A condition: a packet matches if each field, masked by `mask`, equals the same field of `val`. */
+/**
+ * A condition: a packet matches if each field, masked by `mask`, equals the same field of `val`.
+ *
+ * @category Flow steering
+ */
 export interface FilterSpec<Type extends FlowSpecType, Filter> {
   /** The header that is compared. */
   readonly type: Type;
@@ -37,7 +41,11 @@ export interface FilterSpec<Type extends FlowSpecType, Filter> {
   readonly inner?: boolean;
 }
 
-/** Marks packets (`struct ibv_flow_spec_action_tag`). */
+/**
+ * Marks packets (`struct ibv_flow_spec_action_tag`).
+ *
+ * @category Flow steering
+ */
 export interface TagSpec {
   /** The kind of specification. */
   readonly type: typeof FlowSpecType.ACTION_TAG;
@@ -45,13 +53,21 @@ export interface TagSpec {
   readonly tagId: number;
 }
 
-/** Drops packets (`struct ibv_flow_spec_action_drop`). */
+/**
+ * Drops packets (`struct ibv_flow_spec_action_drop`).
+ *
+ * @category Flow steering
+ */
 export interface DropSpec {
   /** The kind of specification. */
   readonly type: typeof FlowSpecType.ACTION_DROP;
 }
 
-/** Applies a flow action (`struct ibv_flow_spec_action_handle`). */
+/**
+ * Applies a flow action (`struct ibv_flow_spec_action_handle`).
+ *
+ * @category Flow steering
+ */
 export interface ActionSpec {
   /** The kind of specification. */
   readonly type: typeof FlowSpecType.ACTION_HANDLE;
@@ -59,7 +75,11 @@ export interface ActionSpec {
   readonly action: FlowActionEsp;
 }
 
-/** Counts packets (`struct ibv_flow_spec_counter_action`). */
+/**
+ * Counts packets (`struct ibv_flow_spec_counter_action`).
+ *
+ * @category Flow steering
+ */
 export interface CountSpec {
   /** The kind of specification. */
   readonly type: typeof FlowSpecType.ACTION_COUNT;
@@ -67,7 +87,11 @@ export interface CountSpec {
   readonly counters: Counters;
 }
 
-/** A condition or an action of a steering rule (`struct ibv_flow_spec`). */
+/**
+ * A condition or an action of a steering rule (`struct ibv_flow_spec`).
+ *
+ * @category Flow steering
+ */
 export type FlowSpec =
   | FilterSpec<typeof FlowSpecType.ETH, EthFilter>
   | FilterSpec<typeof FlowSpecType.IPV4, Ipv4Filter>

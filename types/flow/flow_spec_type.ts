@@ -18,12 +18,18 @@ import { filterCodecs } from "./flow_filter.ts";
  * - `ACTION_DROP`: drop the packet
  * - `ACTION_HANDLE`: apply a {@linkcode FlowActionEsp}
  * - `ACTION_COUNT`: count the packet in {@linkcode Counters}
+ *
+ * @category Flow steering
  */
 export const FlowSpecType: Members<typeof enums.ibv_flow_spec_type, "IBV_FLOW_SPEC_"> = members(
   enums.ibv_flow_spec_type,
   "IBV_FLOW_SPEC_",
 );
-/** A value of {@linkcode FlowSpecType}. */
+/**
+ * A value of {@linkcode FlowSpecType}.
+ *
+ * @category Flow steering
+ */
 export type FlowSpecType = typeof FlowSpecType[keyof typeof FlowSpecType];
 
 /** The C structs of conditions. */

@@ -13,6 +13,8 @@ import { type Members, members } from "../core/enums.ts";
  * - `ON_DEMAND`: pages need not be present and locked when the memory is registered
  * - `HUGETLB`: the memory is of huge pages
  * - `RELAXED_ORDERING`: the device may reorder its writes
+ *
+ * @category Memory
  */
 export const AccessFlags: Members<typeof enums.ibv_access_flags, "IBV_ACCESS_"> = members(
   enums.ibv_access_flags,

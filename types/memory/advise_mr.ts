@@ -20,18 +20,26 @@ import { ProtectionDomain } from "./protection_domain.ts";
  * - `PREFETCH`: load the pages for reading
  * - `PREFETCH_WRITE`: load the pages for writing
  * - `PREFETCH_NO_FAULT`: load the pages that are present in memory
+ *
+ * @category Memory
  */
 export const AdviseMrAdvice: Members<
   typeof enums.ibv_advise_mr_advice,
   "IB_UVERBS_ADVISE_MR_ADVICE_"
 > = members(enums.ibv_advise_mr_advice, "IB_UVERBS_ADVISE_MR_ADVICE_");
-/** A value of {@linkcode AdviseMrAdvice}. */
+/**
+ * A value of {@linkcode AdviseMrAdvice}.
+ *
+ * @category Memory
+ */
 export type AdviseMrAdvice = typeof AdviseMrAdvice[keyof typeof AdviseMrAdvice];
 
 /**
  * Flags for {@linkcode adviseMr}.
  *
  * - `FLUSH`: the pages are loaded when the call returns
+ *
+ * @category Memory
  */
 export const AdviseMrFlags: Members<typeof constants, "IBV_ADVISE_MR_FLAG_"> = members(
   constants,
@@ -55,6 +63,7 @@ const sgeCodec: AttributeCodec<Sge> = codecOf<"ibv_sge", Sge>("ibv_sge", "sge", 
  * @throws {TypeError} If an argument has the wrong type, or an object is disposed.
  * @throws {RangeError} If a number is out of range, or a part is not within its region.
  * @throws {VerbsError} If the device refuses, or its provider takes no advice (EOPNOTSUPP).
+ * @category Memory
  */
 export function adviseMr(
   pd: ProtectionDomain,

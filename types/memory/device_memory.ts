@@ -19,7 +19,11 @@ import { MemoryRegion } from "./memory_region.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
 import { Registration } from "./reg_mr.ts";
 
-/** Attributes of {@linkcode DeviceMemory} (`struct ibv_alloc_dm_attr`). */
+/**
+ * Attributes of {@linkcode DeviceMemory} (`struct ibv_alloc_dm_attr`).
+ *
+ * @category Memory
+ */
 export interface AllocDmAttr {
   /** Length in bytes. */
   readonly length: number;
@@ -49,6 +53,8 @@ class AdoptedDm {
 /**
  * Memory on the device (`struct ibv_dm`), which the device accesses faster than that of the host. This process copies
  * bytes in and out; a {@linkcode DeviceMemoryRegion} registers it for work requests.
+ *
+ * @category Memory
  */
 export class DeviceMemory extends NativeResource<IbvDm> {
   static readonly #KIND: NativeKind<IbvDm, DeviceMemory> = {
@@ -184,7 +190,11 @@ function hintCopy(code: string): string | undefined {
     : undefined;
 }
 
-/** The part of device memory that a {@linkcode DeviceMemoryRegion} registers. */
+/**
+ * The part of device memory that a {@linkcode DeviceMemoryRegion} registers.
+ *
+ * @category Memory
+ */
 export interface RegDmMrInit {
   /** Where the part starts in the device memory, in bytes; 0 if it is left out. */
   readonly dmOffset?: number;
@@ -197,6 +207,8 @@ export interface RegDmMrInit {
 /**
  * A memory region of device memory (`ibv_reg_dm_mr`). Its addresses count from 0. This process cannot read its bytes
  * through the region; work requests can use it.
+ *
+ * @category Memory
  */
 export class DeviceMemoryRegion extends MemoryRegion {
   /** The device memory. */

@@ -7,7 +7,11 @@ import { MemoryRegion } from "./memory_region.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
 import { Registration } from "./reg_mr.ts";
 
-/** The part of a DMA buffer that a {@linkcode DmaBufMemoryRegion} registers. */
+/**
+ * The part of a DMA buffer that a {@linkcode DmaBufMemoryRegion} registers.
+ *
+ * @category Memory
+ */
 export interface DmaBufInit {
   /** The file descriptor of the DMA buffer. It stays the caller's to close. */
   readonly fd: number;
@@ -24,6 +28,8 @@ export interface DmaBufInit {
 /**
  * A memory region of a DMA buffer (`ibv_reg_dmabuf_mr`): memory of another device, such as a GPU, which exports it as a
  * file descriptor. This process cannot read its bytes; work requests can use it.
+ *
+ * @category Memory
  */
 export class DmaBufMemoryRegion extends MemoryRegion {
   /**

@@ -26,6 +26,8 @@ interface Part {
  * {@linkcode ImplicitMemoryRegion.allocate} provides it.
  *
  * **With remote access rights, peers that know the key can access all memory of this process.**
+ *
+ * @category Memory
  */
 export class ImplicitMemoryRegion extends MemoryRegion {
   readonly #parts: Part[];

@@ -17,6 +17,8 @@ import { Registration } from "./reg_mr.ts";
 /**
  * A protection domain of another process that shares the device (`ibv_import_pd`). The context must be imported from that
  * process, too. Closing the object leaves the domain to the process that made it.
+ *
+ * @category Protection domains
  */
 export class ImportedProtectionDomain extends ProtectionDomain {
   /**
@@ -44,7 +46,11 @@ export class ImportedProtectionDomain extends ProtectionDomain {
   }
 }
 
-/** Where an {@linkcode ImportedMemoryRegion} starts. */
+/**
+ * Where an {@linkcode ImportedMemoryRegion} starts.
+ *
+ * @category Memory
+ */
 export interface ImportMrOptions {
   /** The address of the first byte in work requests: {@linkcode MemoryRegion.addr} in the other process. */
   readonly addr: bigint | number;
@@ -53,6 +59,8 @@ export interface ImportMrOptions {
 /**
  * A memory region of another process that shares the device (`ibv_import_mr`). This process cannot read its bytes; work
  * requests can use it. Closing the object leaves the region to the process that made it.
+ *
+ * @category Memory
  */
 export class ImportedMemoryRegion extends MemoryRegion {
   /**

@@ -24,7 +24,11 @@ import {
   type RegMrOptions,
 } from "./reg_mr.ts";
 
-/** A scatter/gather element (`struct ibv_sge`). */
+/**
+ * A scatter/gather element (`struct ibv_sge`).
+ *
+ * @category Memory
+ */
 export interface Sge {
   /** Address of the first byte. */
   readonly addr: bigint;
@@ -109,6 +113,8 @@ export let handOver: (mr: MemoryRegion) => void;
  *   return JSON.stringify({ remoteAddr: String(mr.addr), rkey: mr.rkey }); // what the peer needs
  * }
  * ```
+ *
+ * @category Memory
  */
 export class MemoryRegion extends NativeResource<IbvMr> {
   static readonly #KIND: NativeKind<IbvMr, MemoryRegion> = {
@@ -298,7 +304,11 @@ function viewOfBytes({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, byteLength);
 }
 
-/** A part of a memory region, as a scatter/gather element. {@linkcode MemoryRegion.slice} makes it. */
+/**
+ * A part of a memory region, as a scatter/gather element. {@linkcode MemoryRegion.slice} makes it.
+ *
+ * @category Memory
+ */
 export class MemorySlice implements Sge {
   /** The region. */
   readonly mr: MemoryRegion;

@@ -1,7 +1,11 @@
 import { inWorker, NativeMemory } from "../../ffi/native_memory.ts";
 import { integer } from "../core/checks.ts";
 
-/** Memory to register: a length in bytes of new memory, or a buffer of the caller's. */
+/**
+ * Memory to register: a length in bytes of new memory, or a buffer of the caller's.
+ *
+ * @category Memory
+ */
 export type MemorySource = number | ArrayBufferLike | ArrayBufferView;
 
 /** The memory of a region. */

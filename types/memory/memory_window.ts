@@ -21,12 +21,18 @@ import { ProtectionDomain } from "./protection_domain.ts";
  *
  * - `TYPE_1`: `bindMw()` binds it; the provider chooses the key
  * - `TYPE_2`: a work request binds it; the caller chooses the lowest 8 bits of the key, see {@linkcode incRkey}
+ *
+ * @category Memory
  */
 export const MwType: Members<typeof enums.ibv_mw_type, "IBV_MW_"> = members(
   enums.ibv_mw_type,
   "IBV_MW_",
 );
-/** A value of {@linkcode MwType}. */
+/**
+ * A value of {@linkcode MwType}.
+ *
+ * @category Memory
+ */
 export type MwType = typeof MwType[keyof typeof MwType];
 
 /**
@@ -41,6 +47,8 @@ export let noteBind: (mw: MemoryWindow, mr: MemoryRegion | undefined, rkey?: num
  *
  * A window is bound to a part of a region. While it is bound, the native region is kept: if the region is disposed, it is
  * deregistered when the window is closed or bound to another region.
+ *
+ * @category Memory
  */
 export class MemoryWindow extends NativeResource<IbvMw> {
   static readonly #KIND: NativeKind<IbvMw, MemoryWindow> = {
@@ -118,6 +126,7 @@ export class MemoryWindow extends NativeResource<IbvMw> {
  *
  * @throws {TypeError} If the key is not an integer.
  * @throws {RangeError} If it does not fit 32 bits.
+ * @category Memory
  */
 export function incRkey(rkey: number): number {
   return verbs().ibv_inc_rkey(uint32(rkey, "rkey"));

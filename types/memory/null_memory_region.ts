@@ -17,6 +17,8 @@ import { Registration } from "./reg_mr.ts";
  *   qp.postRecv({ sge: [mr.slice(0, 64), nothing.slice(0, 4032)] });
  * }
  * ```
+ *
+ * @category Memory
  */
 export class NullMemoryRegion extends MemoryRegion {
   /**

@@ -19,7 +19,11 @@ const {
 } = enums.ibv_parent_domain_init_attr_mask;
 const MAX_ALIGNMENT = 2 ** 30;
 
-/** Attributes of a {@linkcode ParentDomain} (`struct ibv_parent_domain_init_attr`). */
+/**
+ * Attributes of a {@linkcode ParentDomain} (`struct ibv_parent_domain_init_attr`).
+ *
+ * @category Protection domains
+ */
 export interface ParentDomainInitAttr {
   /** The thread domain of the objects that are made with the parent domain. */
   readonly td?: ThreadDomain;
@@ -59,6 +63,8 @@ const codec: AttributeCodec<Attr> = codecOf<"ibv_parent_domain_init_attr", Attr>
  *
  * Allocators in JavaScript are not offered: memory of JavaScript may be freed while the device uses it, and the engine may
  * end the process in such a callback (https://github.com/denoland/deno/issues/31122).
+ *
+ * @category Protection domains
  */
 export class ParentDomain extends ProtectionDomain {
   /** The protection domain that it was made from. */

@@ -56,6 +56,8 @@ export let baseOf: (pd: ProtectionDomain) => ProtectionDomain;
  * using pd = new ProtectionDomain(context);
  * using mr = new MemoryRegion(pd, 4096, AccessFlags.LOCAL_WRITE);
  * ```
+ *
+ * @category Protection domains
  */
 export class ProtectionDomain extends NativeResource<IbvPd> {
   static readonly #KIND: NativeKind<IbvPd, ProtectionDomain> = {

@@ -18,7 +18,11 @@ import { AccessFlags } from "./access_flags.ts";
 import { checkSource, type Memory, type MemorySource } from "./memory_source.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
 
-/** Options of a {@linkcode MemoryRegion}. */
+/**
+ * Options of a {@linkcode MemoryRegion}.
+ *
+ * @category Memory
+ */
 export interface RegMrOptions {
   /**
    * The address of the first byte in work requests and for peers (`ibv_reg_mr_iova`). If it is left out, it is the

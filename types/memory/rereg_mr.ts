@@ -26,7 +26,11 @@ const {
   IBV_REREG_MR_ERR_CMD: ERR_CMD,
 } = enums.ibv_rereg_mr_err_code;
 
-/** What {@linkcode reregMr} changes. At least one attribute is needed. */
+/**
+ * What {@linkcode reregMr} changes. At least one attribute is needed.
+ *
+ * @category Memory
+ */
 export interface RegMrChange {
   /** Another protection domain of the same device (`IBV_REREG_MR_CHANGE_PD`). */
   readonly pd?: ProtectionDomain;
@@ -61,6 +65,7 @@ interface Plan {
  * domain is of another device; if the region is disposed, or not of memory of this process.
  * @throws {RangeError} As the constructor of {@linkcode MemoryRegion}.
  * @throws {VerbsError} If the device refuses, or cannot change regions (EOPNOTSUPP).
+ * @category Memory
  */
 export function reregMr(mr: MemoryRegion, change: RegMrChange): MemoryRegion {
   const plan = readChange(mr, change);

@@ -25,6 +25,8 @@ const KIND: NativeKind<IbvTd, ThreadDomain> = {
  * A thread domain (`struct ibv_td`): it says that only one thread uses the objects that are made with it, so that the
  * provider may leave out locks. A {@linkcode ParentDomain} takes it to these objects. All objects of this module belong to
  * one thread of JavaScript, but calls that run on other threads, such as `AddressHandle.create()`, do not.
+ *
+ * @category Protection domains
  */
 export class ThreadDomain extends NativeResource<IbvTd> {
   /** The device. */

@@ -14,7 +14,11 @@ import type { QpAttrInit } from "./qp_attr.ts";
 import { QpState, QpType } from "./qp_enums.ts";
 import { requiredFor } from "./transitions.ts";
 
-/** What {@linkcode QueuePair.init} needs. */
+/**
+ * What {@linkcode QueuePair.init} needs.
+ *
+ * @category Queue pairs
+ */
 export interface QpInitialization {
   /** The port to use, from 1. */
   readonly port: number;
@@ -35,7 +39,11 @@ export interface QpInitialization {
   readonly qkey?: number;
 }
 
-/** What {@linkcode QueuePair.activateUd} needs. */
+/**
+ * What {@linkcode QueuePair.activateUd} needs.
+ *
+ * @category Queue pairs
+ */
 export interface UdActivation {
   /** The port to use, from 1. */
   readonly port: number;
@@ -49,7 +57,11 @@ export interface UdActivation {
   readonly sqPsn?: number;
 }
 
-/** The choices of {@linkcode QueuePair.activateUc}. */
+/**
+ * The choices of {@linkcode QueuePair.activateUc}.
+ *
+ * @category Queue pairs
+ */
 export interface UcActivation {
   /** MTU of the path. The default is the smaller one of the active MTUs of both ports. */
   readonly pathMtu?: Mtu;
@@ -63,7 +75,11 @@ export interface UcActivation {
   readonly flowLabel?: number;
 }
 
-/** The choices of {@linkcode QueuePair.activateRc}. */
+/**
+ * The choices of {@linkcode QueuePair.activateRc}.
+ *
+ * @category Queue pairs
+ */
 export interface RcActivation extends UcActivation {
   /** Time to wait for an acknowledgement: 4.096 us * 2^timeout, 0 is infinite. The default is 14, that is 67 ms. */
   readonly timeout?: number;

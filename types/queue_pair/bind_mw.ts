@@ -16,7 +16,11 @@ import { baseOf, type ProtectionDomain } from "../memory/protection_domain.ts";
 import { type MwBindInfo, readBinding, writeBinding, writeBoundRegion } from "../work/mw_bind.ts";
 import { SendFlags } from "../work/work_request.ts";
 
-/** How a memory window of type 1 is bound (`struct ibv_mw_bind`). */
+/**
+ * How a memory window of type 1 is bound (`struct ibv_mw_bind`).
+ *
+ * @category Queue pairs
+ */
 export interface MwBind {
   /** A number of your choice, 64 bits. The completion carries it, as a bigint. 0 if left out. */
   readonly wrId?: number | bigint;

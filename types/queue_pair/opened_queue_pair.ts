@@ -16,7 +16,11 @@ import { XrcDomain } from "../srq/xrc_domain.ts";
 import { QpState, QpType } from "./qp_enums.ts";
 import { type QpKind, QueuePairStates } from "./queue_pair_states.ts";
 
-/** Which queue pair to open (`struct ibv_qp_open_attr`). */
+/**
+ * Which queue pair to open (`struct ibv_qp_open_attr`).
+ *
+ * @category Queue pairs
+ */
 export interface QpOpenAttr {
   /** The XRC domain of the queue pair. Its processes share it. */
   readonly xrcd: XrcDomain;
@@ -59,6 +63,8 @@ const KIND: QpKind<OpenedQueuePair> = {
 /**
  * A receiving queue pair of an XRC domain that another process has made, or another object of this process. Each object
  * keeps the queue pair; it is destroyed with the last one. The shared receive queues of the domain receive for it.
+ *
+ * @category Queue pairs
  */
 export class OpenedQueuePair extends QueuePairStates {
   /** The XRC domain. */

@@ -10,6 +10,8 @@ import { integer, show, snapshot, uint16, uint24, uint32 } from "../core/checks.
 /**
  * What a peer must know of a queue pair to connect to it or to send to it. It consists of JSON values only:
  * `JSON.stringify(qp.address)` is what to send.
+ *
+ * @category Queue pairs
  */
 export interface QpAddress {
   /** The name of the transport service, such as `"RC"`. */

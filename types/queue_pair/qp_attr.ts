@@ -9,7 +9,11 @@ import { AttributeCodec, codecOf, type Rules } from "../core/attributes.ts";
 import { Mtu } from "../device/port.ts";
 import { MigState, QpAttrMask, QpState } from "./qp_enums.ts";
 
-/** Sizes of a queue pair's queues (`struct ibv_qp_cap`). */
+/**
+ * Sizes of a queue pair's queues (`struct ibv_qp_cap`).
+ *
+ * @category Queue pairs
+ */
 export interface QpCap {
   /** Number of sends that can be outstanding. */
   readonly maxSendWr: number;
@@ -23,7 +27,11 @@ export interface QpCap {
   readonly maxInlineData: number;
 }
 
-/** Attributes of a queue pair (`struct ibv_qp_attr`). */
+/**
+ * Attributes of a queue pair (`struct ibv_qp_attr`).
+ *
+ * @category Queue pairs
+ */
 export interface QpAttr {
   /** The state to move to, or the state. */
   readonly qpState: QpState;
@@ -79,7 +87,11 @@ export interface QpAttr {
   readonly rateLimit: number;
 }
 
-/** Attributes of a queue pair to set. Attributes that are left out keep their values. */
+/**
+ * Attributes of a queue pair to set. Attributes that are left out keep their values.
+ *
+ * @category Queue pairs
+ */
 export interface QpAttrInit
   extends Partial<Omit<QpAttr, "ahAttr" | "altAhAttr" | "cap" | "sqDraining">> {
   /** Sizes of the queues. Only some devices can change them. */
@@ -149,7 +161,11 @@ export const qpAttrReader: AttributeCodec<QpAttr> = new AttributeCodec<QpAttr>(
   { ...rules, sqDraining: {} } as Rules<QpAttr>,
 );
 
-/** Limit of the rate at which a queue pair sends (`struct ibv_qp_rate_limit_attr`). */
+/**
+ * Limit of the rate at which a queue pair sends (`struct ibv_qp_rate_limit_attr`).
+ *
+ * @category Queue pairs
+ */
 export interface QpRateLimitAttr {
   /** The rate in kbit/s. 0 is no limit. */
   readonly rateLimit: number;
@@ -173,6 +189,8 @@ export const rateLimitCodec: AttributeCodec<QpRateLimitAttr> = codecOf<
 /**
  * Options of an enhanced connection establishment (`struct ibv_ece`). Two peers of the same vendor exchange them before
  * they connect.
+ *
+ * @category Queue pairs
  */
 export interface Ece {
   /** The vendor that defines the options. */

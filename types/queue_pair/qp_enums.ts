@@ -16,12 +16,18 @@ import { type Members, members } from "../core/enums.ts";
  * - `RAW_PACKET`: Ethernet frames; needs the capability CAP_NET_RAW
  * - `XRC_SEND`, `XRC_RECV`: the sending and the receiving side of an extended reliable connection
  * - `DRIVER`: a transport of the provider's own
+ *
+ * @category Queue pairs
  */
 export const QpType: Members<typeof enums.ibv_qp_type, "IBV_QPT_"> = members(
   enums.ibv_qp_type,
   "IBV_QPT_",
 );
-/** A value of {@linkcode QpType}. */
+/**
+ * A value of {@linkcode QpType}.
+ *
+ * @category Queue pairs
+ */
 export type QpType = typeof QpType[keyof typeof QpType];
 
 /**
@@ -35,17 +41,25 @@ export type QpType = typeof QpType[keyof typeof QpType];
  * - `SQE`: the send queue is in error
  * - `ERR`: error; requests complete with WR_FLUSH_ERR
  * - `UNKNOWN`: the state is not known
+ *
+ * @category Queue pairs
  */
 export const QpState: Members<typeof enums.ibv_qp_state, "IBV_QPS_"> = members(
   enums.ibv_qp_state,
   "IBV_QPS_",
 );
-/** A value of {@linkcode QpState}. */
+/**
+ * A value of {@linkcode QpState}.
+ *
+ * @category Queue pairs
+ */
 export type QpState = typeof QpState[keyof typeof QpState];
 
 /**
  * Selects attributes of a queue pair (`enum ibv_qp_attr_mask`). Combine the values with `|`. They have the names of the
  * attributes; `AV` is `ahAttr`, and `ALT_PATH` is every `alt` attribute.
+ *
+ * @category Queue pairs
  */
 export const QpAttrMask: Members<typeof enums.ibv_qp_attr_mask, "IBV_QP_"> = members(
   enums.ibv_qp_attr_mask,
@@ -58,12 +72,18 @@ export const QpAttrMask: Members<typeof enums.ibv_qp_attr_mask, "IBV_QP_"> = mem
  * - `MIGRATED`: the queue pair uses the path that it is given, and does not migrate
  * - `REARM`: a new alternative path is being set up
  * - `ARMED`: the queue pair is ready to migrate to its alternative path
+ *
+ * @category Queue pairs
  */
 export const MigState: Members<typeof enums.ibv_mig_state, "IBV_MIG_"> = members(
   enums.ibv_mig_state,
   "IBV_MIG_",
 );
-/** A value of {@linkcode MigState}. */
+/**
+ * A value of {@linkcode MigState}.
+ *
+ * @category Queue pairs
+ */
 export type MigState = typeof MigState[keyof typeof MigState];
 
 /**
@@ -74,6 +94,8 @@ export type MigState = typeof MigState[keyof typeof MigState];
  * - `CVLAN_STRIPPING`: the customer VLAN tag is removed from packets
  * - `SOURCE_QPN`: the queue pair sends with the number `sourceQpn`; set if that is given
  * - `PCI_WRITE_END_PADDING`: writes are padded to whole cache lines
+ *
+ * @category Queue pairs
  */
 export const QpCreateFlags: Members<typeof enums.ibv_qp_create_flags, "IBV_QP_CREATE_"> = members(
   enums.ibv_qp_create_flags,
@@ -83,6 +105,8 @@ export const QpCreateFlags: Members<typeof enums.ibv_qp_create_flags, "IBV_QP_CR
 /**
  * The operations that the `ibv_wr_*` verbs do on a queue pair (`enum ibv_qp_create_send_ops_flags`). Combine them with
  * `|`.
+ *
+ * @category Queue pairs
  */
 export const SendOpsFlags: Members<
   typeof enums.ibv_qp_create_send_ops_flags,

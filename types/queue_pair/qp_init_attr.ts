@@ -29,6 +29,8 @@ import { QpCreateFlags, QpType } from "./qp_enums.ts";
  * - With a shared receive queue it has no receive queue of its own. Its receives complete in `recvCq` all the same.
  * - With an indirection table it has no receive queue, and has a send queue only if `cap.maxSendWr` is positive.
  * - XRC_SEND has a send queue only. XRC_RECV has none: the shared receive queues of its domain receive.
+ *
+ * @category Queue pairs
  */
 export interface QpInitAttr {
   /** Transport service. RAW_PACKET for RSS. */

@@ -85,6 +85,8 @@ export let senderOf: (qp: QueuePair) => SendPoster | undefined;
  *   qp.postRecv({ wrId: 1 }); // no memory: the data goes to remoteAddr
  * }
  * ```
+ *
+ * @category Queue pairs
  */
 export class QueuePair extends QueuePairStates {
   static readonly #KIND: QpKind<QueuePair> = {

@@ -19,7 +19,11 @@ import { QueuePair, senderOf } from "./queue_pair.ts";
 import { WrBuilder, type WrTarget } from "./wr_builder.ts";
 import { WrPoster } from "./wr_poster.ts";
 
-/** Attributes of a new extended queue pair. */
+/**
+ * Attributes of a new extended queue pair.
+ *
+ * @category Queue pairs
+ */
 export interface QpInitAttrEx extends QpInitAttr {
   /** {@linkcode SendOpsFlags}, combined with `|`: the operations that the builder offers. */
   readonly sendOpsFlags: number;
@@ -39,6 +43,8 @@ export interface QpInitAttrEx extends QpInitAttr {
  *   return new QueuePairEx(pd, { type: QpType.RC, sendCq: cq, recvCq: cq, cap, sendOpsFlags });
  * }
  * ```
+ *
+ * @category Queue pairs
  */
 export class QueuePairEx extends QueuePair {
   readonly #handle: IbvQpEx;

@@ -51,7 +51,11 @@ const ALL = Object.values(QpAttrMask)
   .filter((bit) => bit < QpAttrMask.RATE_LIMIT)
   .reduce((all: number, bit) => all | bit, 0);
 
-/** The result of {@linkcode QueuePairStates.query}. */
+/**
+ * The result of {@linkcode QueuePairStates.query}.
+ *
+ * @category Queue pairs
+ */
 export interface QpQuery {
   /** The attributes. Those that the transport or the state does not have are 0. */
   readonly attr: QpAttr;
@@ -75,7 +79,11 @@ export interface QpKind<Q extends QueuePairStates> extends NativeKind<IbvQp, Q> 
   readonly modified: (qp: Q, effect: Modified) => void;
 }
 
-/** The states and the attributes of a queue pair. {@linkcode QueuePair} inherits them. */
+/**
+ * The states and the attributes of a queue pair. {@linkcode QueuePair} inherits them.
+ *
+ * @category Queue pairs
+ */
 export abstract class QueuePairStates extends NativeResource<IbvQp> {
   /** The device that the queue pair belongs to. */
   readonly context: Context;

@@ -67,6 +67,8 @@ export interface WrTarget {
  *   wr.complete();
  * }
  * ```
+ *
+ * @category Queue pairs
  */
 export class WrBuilder implements Disposable {
   readonly #target: WrTarget;

@@ -9,7 +9,11 @@ import {
   viewOfRegion,
 } from "../memory/memory_region.ts";
 
-/** Memory that packets are received into: a region, or a part of one. */
+/**
+ * Memory that packets are received into: a region, or a part of one.
+ *
+ * @category Reply path
+ */
 export type ReceiveMemory = MemoryRegion | MemorySlice;
 
 /** Finds the GRHs of packets in memory. It remembers the memory of the last packet, so finding allocates nothing. */

@@ -39,7 +39,11 @@ const PORT_EVENTS: ReadonlySet<EventType> = new Set([
 /** Stands for a batch before there is one. It is not a real one: that would need `--allow-ffi` to import this file. */
 const NO_BATCH: WorkCompletions = Object.create(WorkCompletions.prototype);
 
-/** Attributes of a {@linkcode ReplyPath}. */
+/**
+ * Attributes of a {@linkcode ReplyPath}.
+ *
+ * @category Reply path
+ */
 export interface ReplyPathInit {
   /** The port that receives the packets and sends the replies, counted from 1. */
   readonly port: number;
@@ -99,6 +103,8 @@ export interface ReplyPathInit {
  *   if (count > 0) qp.postSend(replies, count);
  * }
  * ```
+ *
+ * @category Reply path
  */
 export class ReplyPath extends Resource {
   static readonly #KIND: Kind<ReplyPath> = {

@@ -17,10 +17,18 @@ const SOURCES = FIELD.IBV_RX_HASH_SRC_IPV4 | FIELD.IBV_RX_HASH_SRC_IPV6 |
   FIELD.IBV_RX_HASH_SRC_PORT_TCP | FIELD.IBV_RX_HASH_SRC_PORT_UDP;
 const PREDICTABLE = IPV4 | IPV6 | TCP | UDP | FIELD.IBV_RX_HASH_INNER;
 
-/** Length of the longest hash input of RSS in bytes: two IPv6 addresses and two ports. */
+/**
+ * Length of the longest hash input of RSS in bytes: two IPv6 addresses and two ports.
+ *
+ * @category Receive work queues and RSS
+ */
 export const MAX_RSS_INPUT = 36;
 
-/** The source and destination of a packet, from which RSS computes its hash. */
+/**
+ * The source and destination of a packet, from which RSS computes its hash.
+ *
+ * @category Receive work queues and RSS
+ */
 export interface RssFlow {
   /** The source address, as text or as 4 or 16 bytes in network order. */
   readonly source: string | Uint8Array;
@@ -34,7 +42,11 @@ export interface RssFlow {
   readonly destinationPort?: number | undefined;
 }
 
-/** How a device arranges its hash input. */
+/**
+ * How a device arranges its hash input.
+ *
+ * @category Receive work queues and RSS
+ */
 export interface RssInputOptions {
   /**
    * Whether both directions of a flow have the same hash. The device then hashes "source or destination" in place of the
@@ -77,6 +89,7 @@ export interface RssInputOptions {
  * @throws {SyntaxError} If a text is not an IP address.
  * @throws {RangeError} If the address families differ, a port is out of range or a field cannot be predicted.
  * @throws {TypeError} If a selected port is missing.
+ * @category Receive work queues and RSS
  */
 export function rssInput(
   flow: RssFlow,
@@ -96,6 +109,7 @@ export function rssInput(
  * @param options How the device arranges its hash input.
  * @returns The length of the hash input in bytes.
  * @throws As {@linkcode rssInput} does.
+ * @category Receive work queues and RSS
  */
 export function writeRssInput(
   input: Uint8Array,

@@ -75,6 +75,8 @@ const KIND: NativeKind<IbvRwqIndTable, RwqIndirectionTable> = {
  *   return table.workQueueFor({ source, destination }, rxHash).wqNum;
  * }
  * ```
+ *
+ * @category Receive work queues and RSS
  */
 export class RwqIndirectionTable extends NativeResource<IbvRwqIndTable> {
   /** The device that the table belongs to. */

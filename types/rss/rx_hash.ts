@@ -16,12 +16,18 @@ import { ToeplitzKey } from "./toeplitz.ts";
  * Hash functions (`enum ibv_rx_hash_function_flags`).
  *
  * - `TOEPLITZ`: {@linkcode toeplitz}
+ *
+ * @category Receive work queues and RSS
  */
 export const RxHashFunction: Members<
   typeof enums.ibv_rx_hash_function_flags,
   "IBV_RX_HASH_FUNC_"
 > = members(enums.ibv_rx_hash_function_flags, "IBV_RX_HASH_FUNC_");
-/** A value of {@linkcode RxHashFunction}. */
+/**
+ * A value of {@linkcode RxHashFunction}.
+ *
+ * @category Receive work queues and RSS
+ */
 export type RxHashFunction = typeof RxHashFunction[keyof typeof RxHashFunction];
 
 /**
@@ -33,13 +39,19 @@ export type RxHashFunction = typeof RxHashFunction[keyof typeof RxHashFunction];
  * - `SRC_PORT_UDP`, `DST_PORT_UDP`: source and destination port of UDP packets
  * - `IPSEC_SPI`: security parameter index of IPsec packets
  * - `INNER`: hashes the parts of the encapsulated packet instead of those of the outermost one
+ *
+ * @category Receive work queues and RSS
  */
 export const RxHashFields: Members<typeof enums.ibv_rx_hash_fields, "IBV_RX_HASH_"> = members(
   enums.ibv_rx_hash_fields,
   "IBV_RX_HASH_",
 );
 
-/** How a queue pair hashes packets (`struct ibv_rx_hash_conf`). */
+/**
+ * How a queue pair hashes packets (`struct ibv_rx_hash_conf`).
+ *
+ * @category Receive work queues and RSS
+ */
 export interface RxHashConf {
   /** Hash function. The default is `TOEPLITZ`, the only one that `verbs.h` has. */
   readonly rxHashFunction?: RxHashFunction;
@@ -83,6 +95,8 @@ export let writeRxHash: (rxHash: RxHash, view: DataView<ArrayBuffer>, base: numb
  * const flow = { source: "66.9.149.187", destination: "161.142.100.80" };
  * assertEquals(rxHash.hash(flow), 0x323e8fc2);
  * ```
+ *
+ * @category Receive work queues and RSS
  */
 export class RxHash {
   /** Hash function. */

@@ -28,6 +28,7 @@ const WINDOW_BYTES = 4;
  * @returns The hash, an unsigned 32-bit integer.
  * @throws {TypeError} If the key or the input is not a Uint8Array.
  * @throws {RangeError} If the key is too short for the input.
+ * @category Receive work queues and RSS
  */
 export function toeplitz(key: Uint8Array, input: Uint8Array): number {
   requireKey(instance(key, Uint8Array, "key").length, instance(input, Uint8Array, "input").length);
@@ -52,6 +53,8 @@ export function toeplitz(key: Uint8Array, input: Uint8Array): number {
  * const input = new Uint8Array([66, 9, 149, 187, 161, 142, 100, 80]);
  * assertEquals(key.hash(input), 0x323e8fc2);
  * ```
+ *
+ * @category Receive work queues and RSS
  */
 export class ToeplitzKey {
   /** Length of the longest input that the key can hash, in bytes: the length of the key minus 4. */
@@ -102,6 +105,7 @@ export class ToeplitzKey {
  * The key of Microsoft's RSS verification suite, which many drivers and tools use by default.
  *
  * @returns A new array of 40 bytes.
+ * @category Receive work queues and RSS
  */
 export function microsoftRssKey(): Uint8Array<ArrayBuffer> {
   return Uint8Array.fromHex(

@@ -26,12 +26,18 @@ import { type Receives, RecvPoster } from "../work/posters.ts";
  * Type of a work queue (`enum ibv_wq_type`).
  *
  * - `RQ`: receive queue
+ *
+ * @category Receive work queues and RSS
  */
 export const WqType: Members<typeof enums.ibv_wq_type, "IBV_WQT_"> = members(
   enums.ibv_wq_type,
   "IBV_WQT_",
 );
-/** A value of {@linkcode WqType}. */
+/**
+ * A value of {@linkcode WqType}.
+ *
+ * @category Receive work queues and RSS
+ */
 export type WqType = typeof WqType[keyof typeof WqType];
 
 /**
@@ -41,12 +47,18 @@ export type WqType = typeof WqType[keyof typeof WqType];
  * - `RDY`: ready to receive
  * - `ERR`: error; posted receives complete with `WR_FLUSH_ERR`
  * - `UNKNOWN`: the state is not known
+ *
+ * @category Receive work queues and RSS
  */
 export const WqState: Members<typeof enums.ibv_wq_state, "IBV_WQS_"> = members(
   enums.ibv_wq_state,
   "IBV_WQS_",
 );
-/** A value of {@linkcode WqState}. */
+/**
+ * A value of {@linkcode WqState}.
+ *
+ * @category Receive work queues and RSS
+ */
 export type WqState = typeof WqState[keyof typeof WqState];
 
 /**
@@ -57,13 +69,19 @@ export type WqState = typeof WqState[keyof typeof WqState];
  * - `DELAY_DROP`: lets packets wait for a receive for some time before they are dropped
  * - `PCI_WRITE_END_PADDING`: pads writes to whole cache lines
  * - `RESERVED`: the first unused bit; it is no flag
+ *
+ * @category Receive work queues and RSS
  */
 export const WqFlags: Members<typeof enums.ibv_wq_flags, "IBV_WQ_FLAGS_"> = members(
   enums.ibv_wq_flags,
   "IBV_WQ_FLAGS_",
 );
 
-/** Attributes of a new work queue (`struct ibv_wq_init_attr`). */
+/**
+ * Attributes of a new work queue (`struct ibv_wq_init_attr`).
+ *
+ * @category Receive work queues and RSS
+ */
 export interface WqInitAttr {
   /** Type. The default is `RQ`, the only one that `verbs.h` has. */
   readonly wqType?: WqType;
@@ -77,7 +95,11 @@ export interface WqInitAttr {
   readonly createFlags?: number;
 }
 
-/** Attributes of a work queue to set (`struct ibv_wq_attr`). Attributes that are left out keep their values. */
+/**
+ * Attributes of a work queue to set (`struct ibv_wq_attr`). Attributes that are left out keep their values.
+ *
+ * @category Receive work queues and RSS
+ */
 export interface WqAttr {
   /** State to move to. */
   readonly wqState?: WqState;
@@ -143,6 +165,8 @@ const KIND: NativeKind<IbvWq, WorkQueue> = {
  *   return wq;
  * }
  * ```
+ *
+ * @category Receive work queues and RSS
  */
 export class WorkQueue extends NativeResource<IbvWq> {
   /** The device that the queue belongs to. */

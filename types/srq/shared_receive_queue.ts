@@ -58,6 +58,8 @@ const KIND: NativeKind<IbvSrq, SharedReceiveQueue> = {
  * using srq = new SharedReceiveQueue(pd, { maxWr: 256 });
  * using qp = new QueuePair(pd, { type: QpType.RC, sendCq: cq, recvCq: cq, srq, cap: { maxSendWr: 16 } });
  * ```
+ *
+ * @category Shared receive queues
  */
 export class SharedReceiveQueue extends NativeResource<IbvSrq> {
   /** The device that the queue belongs to. */

@@ -16,15 +16,25 @@ import { XrcDomain } from "./xrc_domain.ts";
  * - `BASIC`: receives for the queue pairs that are made with the queue
  * - `XRC`: receives for the queue pairs of an XRC domain
  * - `TM`: matches the tags of messages with those of receives
+ *
+ * @category Shared receive queues
  */
 export const SrqType: Members<typeof enums.ibv_srq_type, "IBV_SRQT_"> = members(
   enums.ibv_srq_type,
   "IBV_SRQT_",
 );
-/** A value of {@linkcode SrqType}. */
+/**
+ * A value of {@linkcode SrqType}.
+ *
+ * @category Shared receive queues
+ */
 export type SrqType = typeof SrqType[keyof typeof SrqType];
 
-/** Attributes of a shared receive queue (`struct ibv_srq_attr`). */
+/**
+ * Attributes of a shared receive queue (`struct ibv_srq_attr`).
+ *
+ * @category Shared receive queues
+ */
 export interface SrqAttr {
   /** Number of receives that can be outstanding. */
   readonly maxWr: number;
@@ -34,7 +44,11 @@ export interface SrqAttr {
   readonly srqLimit: number;
 }
 
-/** Limits of tag matching (`struct ibv_tm_cap`). */
+/**
+ * Limits of tag matching (`struct ibv_tm_cap`).
+ *
+ * @category Shared receive queues
+ */
 export interface TmCap {
   /** Number of tags that can be in the list. */
   readonly maxNumTags: number;
@@ -42,7 +56,11 @@ export interface TmCap {
   readonly maxOps: number;
 }
 
-/** Attributes of a new shared receive queue (`struct ibv_srq_init_attr` and `struct ibv_srq_init_attr_ex`). */
+/**
+ * Attributes of a new shared receive queue (`struct ibv_srq_init_attr` and `struct ibv_srq_init_attr_ex`).
+ *
+ * @category Shared receive queues
+ */
 export interface SrqInitAttr {
   /** Number of receives that can be outstanding. The device may grant more. */
   readonly maxWr: number;
@@ -58,7 +76,11 @@ export interface SrqInitAttr {
   readonly tmCap?: TmCap;
 }
 
-/** Attributes of a shared receive queue to set. Attributes that are left out keep their values. */
+/**
+ * Attributes of a shared receive queue to set. Attributes that are left out keep their values.
+ *
+ * @category Shared receive queues
+ */
 export type SrqAttrInit = Partial<Omit<SrqAttr, "maxSge">>;
 
 const INIT = members(enums.ibv_srq_init_attr_mask, "IBV_SRQ_INIT_ATTR_");

@@ -18,12 +18,18 @@ import type { SgeList } from "../work/work_request.ts";
  * - `TAG_ADD`: adds a receive for messages with a tag
  * - `TAG_DEL`: removes such a receive
  * - `TAG_SYNC`: tells the device how many unexpected messages were handled
+ *
+ * @category Shared receive queues
  */
 export const OpsWrOpcode: Members<typeof enums.ibv_ops_wr_opcode, "IBV_WR_"> = members(
   enums.ibv_ops_wr_opcode,
   "IBV_WR_",
 );
-/** A value of {@linkcode OpsWrOpcode}. */
+/**
+ * A value of {@linkcode OpsWrOpcode}.
+ *
+ * @category Shared receive queues
+ */
 export type OpsWrOpcode = typeof OpsWrOpcode[keyof typeof OpsWrOpcode];
 
 /**
@@ -31,13 +37,19 @@ export type OpsWrOpcode = typeof OpsWrOpcode[keyof typeof OpsWrOpcode];
  *
  * - `SIGNALED`: the operation has a completion
  * - `TM_SYNC`: the operation also tells the device how many unexpected messages were handled
+ *
+ * @category Shared receive queues
  */
 export const OpsFlags: Members<typeof enums.ibv_ops_flags, "IBV_OPS_"> = members(
   enums.ibv_ops_flags,
   "IBV_OPS_",
 );
 
-/** An operation on the list of tags (`struct ibv_ops_wr`). */
+/**
+ * An operation on the list of tags (`struct ibv_ops_wr`).
+ *
+ * @category Shared receive queues
+ */
 export interface OpsWr {
   /** A number of your choice, 64 bits. The completion of the operation carries it. 0 if left out. */
   readonly wrId?: number | bigint;

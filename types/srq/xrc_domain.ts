@@ -12,7 +12,11 @@ import { Context } from "../device/context.ts";
 /** fcntl.h, the same on both architectures. */
 const O_CREAT = 0x40;
 
-/** Attributes of an XRC domain (`struct ibv_xrcd_init_attr`). */
+/**
+ * Attributes of an XRC domain (`struct ibv_xrcd_init_attr`).
+ *
+ * @category Shared receive queues
+ */
 export interface XrcdInitAttr {
   /**
    * Descriptor of a file. Processes that open a domain with the same file share it. The default is -1: no file, and a
@@ -51,6 +55,8 @@ const KIND: NativeKind<IbvXrcd, XrcDomain> = {
  * using srq = new SharedReceiveQueue(pd, { srqType: SrqType.XRC, maxWr: 64, xrcd, cq });
  * console.log(srq.srqNum); // what senders need to know
  * ```
+ *
+ * @category Shared receive queues
  */
 export class XrcDomain extends NativeResource<IbvXrcd> {
   /** The device that the domain belongs to. */

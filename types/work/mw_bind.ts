@@ -12,7 +12,11 @@ import { assertOpen } from "../core/resource.ts";
 import { assertWithin, MemoryRegion } from "../memory/memory_region.ts";
 import type { MemoryWindow } from "../memory/memory_window.ts";
 
-/** What a memory window is bound to (`struct ibv_mw_bind_info`). */
+/**
+ * What a memory window is bound to (`struct ibv_mw_bind_info`).
+ *
+ * @category Work requests
+ */
 export interface MwBindInfo {
   /** The memory region. It needs the access flag MW_BIND. */
   readonly mr: MemoryRegion;

@@ -77,7 +77,11 @@ export class SendPoster {
   }
 }
 
-/** What can be posted to a receive queue: one receive, several, or a prepared list. */
+/**
+ * What can be posted to a receive queue: one receive, several, or a prepared list.
+ *
+ * @category Work requests
+ */
 export type Receives = RecvRequest | readonly RecvRequest[] | RecvRequests;
 
 /**

@@ -29,6 +29,8 @@ export let prepareRecvs: (
 /**
  * Receive requests in native layout (`struct ibv_recv_wr`). They are made once and posted again and again with
  * {@linkcode QueuePair.postRecv} or {@linkcode WorkQueue.postRecv}. Posting allocates nothing.
+ *
+ * @category Work requests
  */
 export class RecvRequests extends RequestList {
   static {

@@ -10,6 +10,8 @@ export let bufferOf: (list: RequestList) => RequestBuffer;
  *
  * A setter checks all of its arguments before it changes the request. A request whose memory region or address handle is
  * disposed is refused when it is posted.
+ *
+ * @category Work requests
  */
 export abstract class RequestList {
   readonly #buffer: RequestBuffer;

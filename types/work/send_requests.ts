@@ -85,6 +85,8 @@ export let noteBinds: (list: SendRequests, start: number, posted: number) => voi
  *   qp.postSend(request);
  * }
  * ```
+ *
+ * @category Work requests
  */
 export class SendRequests extends RequestList {
   readonly #buffer: RequestBuffer;

@@ -27,12 +27,18 @@ import type { MwBindInfo } from "./mw_bind.ts";
  * - `BIND_MW`: binds a memory window of type 2
  * - `TSO`: sends a large packet that the device segments; only {@linkcode WrBuilder.sendTso} offers it
  * - `DRIVER1`: an operation of the provider's own; not offered
+ *
+ * @category Work requests
  */
 export const WrOpcode: Members<typeof enums.ibv_wr_opcode, "IBV_WR_"> = members(
   enums.ibv_wr_opcode,
   "IBV_WR_",
 );
-/** A value of {@linkcode WrOpcode}. */
+/**
+ * A value of {@linkcode WrOpcode}.
+ *
+ * @category Work requests
+ */
 export type WrOpcode = typeof WrOpcode[keyof typeof WrOpcode];
 
 /**
@@ -43,16 +49,26 @@ export type WrOpcode = typeof WrOpcode[keyof typeof WrOpcode];
  * - `SOLICITED`: the peer gets an event if it waits for solicited completions
  * - `INLINE`: the data is copied when the request is posted; its memory may be reused at once
  * - `IP_CSUM`: the device computes IP and TCP or UDP checksums
+ *
+ * @category Work requests
  */
 export const SendFlags: Members<typeof enums.ibv_send_flags, "IBV_SEND_"> = members(
   enums.ibv_send_flags,
   "IBV_SEND_",
 );
 
-/** Memory of a request: one scatter/gather element, or a list of elements in order. */
+/**
+ * Memory of a request: one scatter/gather element, or a list of elements in order.
+ *
+ * @category Work requests
+ */
 export type SgeList = Sge | readonly Sge[];
 
-/** A receive request (`struct ibv_recv_wr`). */
+/**
+ * A receive request (`struct ibv_recv_wr`).
+ *
+ * @category Work requests
+ */
 export interface RecvRequest {
   /** A number of your choice, 64 bits. The completion carries it, as a bigint. 0 if left out. */
   readonly wrId?: number | bigint;
@@ -84,6 +100,8 @@ export interface RecvRequest {
  *   ];
  * }
  * ```
+ *
+ * @category Work requests
  */
 export interface SendRequest {
   /** A number of your choice, 64 bits. The completion carries it, as a bigint. 0 if left out. */
@@ -131,7 +149,11 @@ export interface SendRequest {
   readonly bindInfo?: MwBindInfo;
 }
 
-/** The size of a list of prepared requests. */
+/**
+ * The size of a list of prepared requests.
+ *
+ * @category Work requests
+ */
 export interface RequestsInit {
   /** The number of requests, at least 1. */
   readonly capacity: number;
