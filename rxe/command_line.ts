@@ -44,6 +44,7 @@ const variable: Value<readonly [name: string, value: string]> = {
 
 const OPTIONS = {
   accel: oneOf("kvm", "tcg"),
+  capture: text,
   env: many(variable),
   forward: many(forward),
   help: "flag",
@@ -66,13 +67,17 @@ export async function runCommandLine(args: readonly string[], offer: Offer): Pro
     console.log(helpOf(offer));
     return 0;
   }
-  const { accel, env, forward, hosts, memory, share, stub, timeout, verbose } = options;
+  const { accel, capture, env, forward, hosts, memory, share, stub, timeout, verbose } = options;
+  if (capture !== undefined && hosts !== "2") {
+    throw new SetupError("--capture takes the packets between two hosts: add --hosts 2");
+  }
   const commands = commandsOf(command, hosts === "2");
   const settings: GuestOptions = {
     ...env && { env: Object.fromEntries(env) },
     ...forward && { forwards: forward },
     ...share && { share: share.map((path) => resolve(path)) },
     accelerator: accel,
+    capture: capture === undefined ? undefined : resolve(capture),
     memory,
     stub: stub ?? false,
     timeout,
@@ -109,6 +114,7 @@ ${details}
   --stub             with stub0 as well: an adapter without hardware that has work queues and RSS
   --hosts 2          two machines on one network, 10.0.0.1 and 10.0.0.2; each runs the command and
                      has IBVERBS_HOST=1 or 2. COMMAND1 ${NEXT} COMMAND2 gives each its own
+  --capture FILE     with two hosts: write their packets to a pcap file, for tshark or Wireshark
   --env NAME[=VALUE] set a variable for the command; may be given several times
   --forward HOSTPORT:GUESTPORT[/udp]
                      a port of 127.0.0.1 leads to the machine; may be given several times

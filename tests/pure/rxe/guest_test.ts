@@ -77,3 +77,12 @@ Deno.test("qemuArguments() connects two hosts by sockets, and opens ports on the
   ]);
   assertEquals(args.some((arg) => arg.includes(`mac=${lanAddress(1)}`)), true);
 });
+
+Deno.test("qemuArguments() writes the frames of a network to a file if it is asked to", () => {
+  const lan = { here: "/lan1", there: "/lan2", capture: "/a,b.pcap" };
+  const objects = (args: string[]): string[] => args.filter((_, i) => args[i - 1] === "-object");
+  assertEquals(objects(qemuArguments({ ...MACHINE, lan })), [
+    "filter-dump,id=capture,netdev=lan,file=/a,,b.pcap",
+  ]);
+  assertEquals(objects(qemuArguments({ ...MACHINE, lan: { ...lan, capture: undefined } })), []);
+});
