@@ -39,15 +39,15 @@ export async function readLine(conn: Deno.Conn): Promise<unknown> {
 function parse(line: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(line));
-  } catch (error) {
-    throw invalid("it is not JSON", error);
+  } catch {
+    // The parser's error repeats what the peer sent, with what a terminal obeys.
+    throw invalid("it is not JSON");
   }
 }
 
-function invalid(reason: string, cause?: unknown): Error {
+function invalid(reason: string): Error {
   return new Deno.errors.InvalidData(
     `Cannot connect: the address of the peer is not valid: ${reason}`,
-    cause === undefined ? {} : { cause },
   );
 }
 

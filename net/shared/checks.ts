@@ -74,9 +74,14 @@ export function byteArray<T extends Uint8Array>(value: T, what: string): T {
   throw new TypeError(`Cannot use ${what} ${show(value)}: it is not a Uint8Array`);
 }
 
+/** Characters that control a terminal or the order of text. JSON itself escapes only the first 32. */
+const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** How a value appears in a message. Peers choose some: a terminal shows them and obeys nothing in them. */
 function show(value: unknown): string {
   if (typeof value === "string") {
-    return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}...` : value);
+    return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}...` : value)
+      .replaceAll(CONTROLS, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
   }
   if (typeof value === "object" && value !== null) {
     return Array.isArray(value) ? "an array" : "an object";

@@ -6,11 +6,15 @@
 
 import { isResource, Resource } from "./resource.ts";
 
-/** How a value appears in a message. */
+/** Characters that control a terminal or the order of text. JSON itself escapes only the first 32. */
+const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** How a value appears in a message. Text may come from a peer: a terminal shows it and obeys nothing in it. */
 export function show(value: unknown): string {
   switch (typeof value) {
     case "string":
-      return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}...` : value);
+      return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}...` : value)
+        .replaceAll(CONTROLS, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
     case "bigint":
       return `${value}n`;
     case "function":

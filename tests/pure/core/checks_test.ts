@@ -163,6 +163,13 @@ Deno.test("show() keeps messages short", () => {
   assertEquals(show("x".repeat(1000)).length < 60, true);
 });
 
+Deno.test("show() escapes what a terminal obeys when text comes from a peer", () => {
+  assertEquals(
+    show("\x1b[2J\x7f\u009b1m\u202e\u2028é"),
+    String.raw`"\u001b[2J\u{7f}\u{9b}1m\u{202e}\u{2028}é"`,
+  );
+});
+
 Deno.test("namesOf() names every flag, and shows bits without a name", () => {
   const flags = { NONE: 0, A: 1, B: 2, TOP: 1 << 31 };
   assertEquals([namesOf(flags, 3), namesOf(flags, 0), namesOf(flags, 9)], ["A|B", "0", "A|0x8"]);
