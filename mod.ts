@@ -22,21 +22,22 @@
  * using pd = new ProtectionDomain(context);
  * using cq = new CompletionQueue(context, { cqe: 16 });
  * const cap = { maxSendWr: 8, maxRecvWr: 8 };
- * using qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
+ * const init = { type: QpType.UD, sendCq: cq, recvCq: cq, cap };
+ * using qp = new QueuePair(pd, init);
  * qp.activateUd({ port: 1, qkey: 0x1111_1111 });
  * using mr = new MemoryRegion(pd, 4096, AccessFlags.LOCAL_WRITE);
- * qp.postRecv({ sge: mr.slice(0, 40 + 1024) }); // the first 40 bytes are the GRH
+ * qp.postRecv({ sge: mr.slice(0, 40 + 1024) }); // 40 bytes: the GRH
  * for await (const wc of cq.completions()) {
  *   if (wc.check().opcode === WcOpcode.SEND) break; // the reply is sent
  *   const grh = mr.grhAt(0);
- *   console.log(`${wc.byteLen - 40} bytes from ${grh.sgid}, queue pair ${wc.srcQp}`);
+ *   console.log(`${wc.byteLen - 40} bytes from ${grh.sgid}`);
  *   using ah = AddressHandle.fromWc(pd, 1, wc, grh);
  *   const sge = mr.slice(40, wc.byteLen - 40);
  *   qp.postSend({ sge, ah, remoteQpn: wc.srcQp, remoteQkey: 0x1111_1111 });
  * }
  * ```
  *
- * When a datagram arrives, it prints for instance `5 bytes from ::ffff:10.0.0.1, queue pair 18`.
+ * When a datagram arrives, it prints for instance `5 bytes from ::ffff:10.0.0.1`.
  *
  * **Objects.** There is a class for each kind of verbs object. The constructor takes what the object is made from, as the C
  * function does. Declare objects with `using`. Disposing an object first disposes the objects that were made from it.
@@ -44,15 +45,17 @@
  * ```text
  * Context                   an open device
  *   CompletionQueue         the results of requests
- *   ProtectionDomain        a group of objects that may be used together
- *     MemoryRegion          memory that the device may read and write
- *     QueuePair             sends and receives; it also needs completion queues
- *     AddressHandle         the address of a peer, for sends of datagrams
+ *   ProtectionDomain        objects that may be used together
+ *     MemoryRegion          memory that the device reads and writes
+ *     QueuePair             sends and receives
+ *     AddressHandle         the address of a peer, for datagrams
  *     ReplyPath             the address handles of known senders
  *     SharedReceiveQueue    receives for several queue pairs
- *     WorkQueue             a receive queue for receive side scaling; it also needs a completion queue
+ *     WorkQueue             a receive queue, for receive side scaling
  *   RwqIndirectionTable     which work queue receives which packets
  * ```
+ *
+ * A queue pair and a work queue also need a completion queue.
  *
  * **Names.** Classes, attributes and enums have the names of `verbs.h`. Attributes are in camelCase: `ah_attr.grh.sgid_index`
  * is `ahAttr.grh.sgidIndex`. Enum members have no prefix: `IBV_QPT_UD` is `QpType.UD`.

@@ -145,6 +145,7 @@ export class AddressHandle extends NativeResource<IbvAh> {
   constructor(pd: ProtectionDomain, attr: AhAttrInit);
   /** @ignore Adopts a handle that another thread made. */
   constructor(pd: ProtectionDomain, attr: AhAttrInit | Adopted<IbvAh>);
+  /** @ignore */
   constructor(pd: ProtectionDomain, attr: AhAttrInit | Adopted<IbvAh>) {
     instance(pd, ProtectionDomain, "pd");
     const handle = attr instanceof Adopted ? attr.handle : createAh(pd, attr);

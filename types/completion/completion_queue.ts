@@ -281,6 +281,7 @@ export class CompletionQueue extends NativeResource<IbvCq> {
   constructor(context: Context, init: CqInitAttr);
   /** @ignore For subclasses, which create the native object in another way. */
   constructor(context: Context, init: CqInitAttr, create: CreateCq);
+  /** @ignore */
   constructor(context: Context, init: CqInitAttr, create: CreateCq = createCq) {
     instance(context, Context, "context");
     const { handle, channel, id, poller, parents } = create(context, init);

@@ -28,8 +28,7 @@ const MAX_UNCHECKED = 64;
 const SLOW_MS = SLICE_MS / 8;
 
 /**
- * The iterator of {@linkcode CompletionQueue.completions}. `C` is the class of the completions. It is written by hand: a completion that is there costs one
- * resolved promise, less than half of what an async generator takes.
+ * The iterator of {@linkcode CompletionQueue.completions}. `C` is the class of the completions.
  *
  * @category Completions
  */
@@ -40,7 +39,7 @@ export class Completions<C = WorkCompletion> implements AsyncIterableIterator<C,
   /** The last step, while it runs. */
   #running: Promise<IteratorResult<C, void>> | undefined;
 
-  /** Iterates over a queue. */
+  /** @ignore Iterates over a queue. */
   constructor(source: CompletionSource<C>) {
     this.#source = source;
   }

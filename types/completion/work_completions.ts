@@ -93,6 +93,7 @@ export class WorkCompletions {
   constructor(capacity: number);
   /** @ignore For subclasses, which need more bytes for each completion. */
   constructor(capacity: number, extra?: number);
+  /** @ignore */
   constructor(capacity: number, extra = 0) {
     this.capacity = this.#capacity = positiveInt(capacity, "capacity");
     this.#extra = extra;

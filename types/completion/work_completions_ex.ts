@@ -51,7 +51,7 @@ export class WorkCompletionEx extends WorkCompletion {
   /** Tag matching (`CreateCqWcFlags.WITH_TM_INFO`). */
   readonly tmInfo: WcTmInfo;
 
-  /** Reads a completion. {@linkcode CompletionQueueEx.poll} makes completions. */
+  /** @ignore Reads a completion. */
   constructor(view: DataView, base: number, extra: number) {
     super(view, base);
     this.completionTs = view.getBigUint64(extra + EXTRA.completionTs, true);

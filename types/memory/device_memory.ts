@@ -82,6 +82,7 @@ export class DeviceMemory extends NativeResource<IbvDm> {
   constructor(context: Context, attr: AllocDmAttr);
   /** @ignore Adopts imported memory. */
   constructor(context: Context, attr: AllocDmAttr | AdoptedDm);
+  /** @ignore */
   constructor(context: Context, attr: AllocDmAttr | AdoptedDm) {
     instance(context, Context, "context");
     const { handle, length } = attr instanceof AdoptedDm ? attr : alloc(context, attr);

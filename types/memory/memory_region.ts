@@ -183,6 +183,7 @@ export class MemoryRegion extends NativeResource<IbvMr> {
   constructor(pd: ProtectionDomain, source: MemorySource, access: number, options?: RegMrOptions);
   /** @ignore Adopts a native region. */
   constructor(pd: ProtectionDomain, source: Registration);
+  /** @ignore */
   constructor(
     pd: ProtectionDomain,
     source: MemorySource | Registration,

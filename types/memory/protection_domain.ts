@@ -84,6 +84,7 @@ export class ProtectionDomain extends NativeResource<IbvPd> {
   constructor(context: Context);
   /** @ignore Adopts a native protection domain. */
   constructor(context: Context, adopted: AdoptedPd);
+  /** @ignore */
   constructor(context: Context, adopted?: AdoptedPd) {
     instance(context, Context, "context");
     const { handle, base, parents, destroy } = adopted instanceof AdoptedPd

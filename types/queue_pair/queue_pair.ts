@@ -30,6 +30,7 @@ import type { SendRules } from "../work/check_send.ts";
 import { DATAGRAM, Given, opcodesOf } from "../work/opcodes.ts";
 import { RecvPoster, SendPoster } from "../work/posters.ts";
 import type { RecvRequests } from "../work/recv_requests.ts";
+import type { SendRequests } from "../work/send_requests.ts";
 import * as sends from "../work/send_requests.ts";
 import type { RecvRequest, SendRequest } from "../work/work_request.ts";
 import { hintCreate, hintPostRecv, hintPostSend } from "./hints.ts";
@@ -41,14 +42,16 @@ import { describeQpInit, type QpInitAttr, readCap, writeQpInit } from "./qp_init
 import { type QpKind, QueuePairStates } from "./queue_pair_states.ts";
 
 // Constants of the module, which V8 folds: see send_requests.ts.
-const { noteBinds, prepareSends, SendRequests } = sends;
+const { noteBinds, prepareSends, SendRequests: PreparedSends } = sends;
 
 /** What the sends of a queue pair have in common; `undefined` if it has no send queue. */
 export let senderOf: (qp: QueuePair) => SendPoster | undefined;
 
 /**
  * A queue pair (`struct ibv_qp`): a send queue and a receive queue. It sends and receives messages, as a socket does. A new
- * queue pair is in state RESET, in which nothing can be posted. What makes it ready depends on its type:
+ * queue pair is in state RESET, in which nothing can be posted.
+ *
+ * How to make it ready depends on its type:
  *
  * - UD (datagrams): {@linkcode QueuePair.activateUd}. Then post receives. Then send.
  * - RC and UC (connections), at both ends: {@linkcode QueuePair.init}. Then post receives. Then exchange
@@ -256,20 +259,20 @@ export class QueuePair extends QueuePairStates {
    * sends that were posted.
    */
   postSend(
-    requests: SendRequest | readonly SendRequest[] | sends.SendRequests,
+    requests: SendRequest | readonly SendRequest[] | SendRequests,
     count?: number,
     start?: number,
   ): void {
     const sender = this.#sender;
     if (sender === undefined) throw noQueue("send", "send queue");
-    if (requests instanceof SendRequests) return this.#post(sender, requests, start, count);
+    if (requests instanceof PreparedSends) return this.#post(sender, requests, start, count);
     const list = sender.fill(requests, count, start);
     if (list !== null) this.#post(sender, list, 0, sender.filled);
   }
 
   #post(
     sender: SendPoster,
-    list: sends.SendRequests,
+    list: SendRequests,
     start: number = 0,
     count: number = list.capacity - start,
   ): void {

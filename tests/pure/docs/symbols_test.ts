@@ -60,6 +60,7 @@ interface Member {
   readonly name?: string;
   readonly accessibility?: string;
   readonly functionDef?: Signature;
+  readonly hasBody?: boolean;
   readonly params?: readonly Parameter[];
   readonly jsDoc?: JsDoc;
 }
@@ -112,7 +113,7 @@ for (const [name, source] of Object.entries(denoJson.exports)) {
         if (category === undefined) faults.push(`${symbol} has no @category`);
         else used.add(category);
         const first = firstParagraph(declaration.jsDoc ?? {});
-        if (!/[.:]\)?$/.test(first)) faults.push(`${symbol} does not start with a sentence`);
+        if (!/\.\)?$/.test(first)) faults.push(`${symbol} does not start with a sentence`);
       }
     }
     assertEquals(faults, []);
@@ -131,6 +132,11 @@ for (const [name, source] of Object.entries(denoJson.exports)) {
         const members = [...constructors, ...methods, ...properties].filter(shown);
         for (const { name: member = "", accessibility } of members) {
           if (accessibility === "protected") faults.push(`${symbol}.${member} is protected`);
+        }
+        // Of a constructor with overloads, deno doc shows the implementation as well.
+        const bodies = constructors.filter((it) => shown(it) && it.hasBody);
+        if (bodies.length > 0 && constructors.length > 1) {
+          faults.push(`${symbol} shows the implementation of its constructor`);
         }
         const signatures = [
           { jsDoc, ...def },
