@@ -1,0 +1,82 @@
+/**
+ * Tries the library, net and the examples with generated input.
+ *
+ * @module
+ */
+
+import { denoCommand } from "../rxe/host/deno_command.ts";
+import { positive, readOptions } from "../rxe/host/options.ts";
+import { main, say, SetupError } from "../rxe/host/report.ts";
+import { describe, type Plan, type Target } from "./fuzz/target.ts";
+import { TARGETS } from "./fuzz/targets.ts";
+
+/** What CI has time for. */
+const SECONDS = 30;
+
+const NAMES = TARGETS.map(({ name, what }) => `  ${name.padEnd(16)}  ${what}`).join("\n");
+
+const HELP = `Tries the library, net and the examples with generated input.
+
+  ${denoCommand()} task fuzz -- [OPTIONS] [NAMES...]
+
+NAMES are beginnings of names of targets; without any, all that need no guest are tried. A finding is
+shown with the smallest input that was found, and with the command that repeats it; the status is
+then 1.
+
+  --seconds N  time for all targets together, ${SECONDS}
+  --cases N    try so many inputs of each target, however long it takes
+  --seed N     where the sequence of inputs starts; random
+  --help       show this text
+
+${NAMES}
+`;
+
+await main(async () => {
+  const { options, operands } = readOptions(Deno.args, {
+    cases: positive,
+    help: "flag",
+    seconds: positive,
+    seed: positive,
+  });
+  if (options.help) {
+    console.log(HELP);
+    return 0;
+  }
+  const { seconds = SECONDS, cases, seed = 1 + Math.floor(Math.random() * 999_999_999) } = options;
+  return await run(choose(operands), { seed, cases, milliseconds: 1000 * seconds });
+});
+
+function choose(names: readonly string[]): Target[] {
+  const unknown = names.find((word) => !TARGETS.some(({ name }) => name.startsWith(word)));
+  if (unknown !== undefined) throw new SetupError(`"${unknown}" is no target; see --help`);
+  return TARGETS.filter(({ name, inGuest = false }) =>
+    names.length === 0 ? !inGuest : names.some((word) => name.startsWith(word))
+  );
+}
+
+/** Tries targets one after the other. Each gets its part of the time. */
+async function run(targets: readonly Target[], plan: Plan): Promise<number> {
+  say(`fuzz: seed ${plan.seed}`);
+  const sum = targets.reduce((sum, { weight = 1 }) => sum + weight, 0);
+  const counts: string[] = [];
+  let findings = 0;
+  for (const target of targets) {
+    const { name, weight = 1 } = target;
+    const start = performance.now();
+    const milliseconds = plan.milliseconds * weight / sum;
+    const { cases, finding } = await target.run({ ...plan, milliseconds });
+    const seconds = (performance.now() - start) / 1000;
+    say(
+      `${name.padEnd(16)} ${String(cases).padStart(9)} cases ${seconds.toFixed(1).padStart(6)} s`,
+    );
+    counts.push(`${name} ${cases}`);
+    if (finding === undefined) continue;
+    findings++;
+    console.log(`\nfinding: ${name} ${describe(finding)}`);
+    console.log(
+      `again: ${denoCommand()} task fuzz -- --seed ${plan.seed} --cases ${cases} ${name}\n`,
+    );
+  }
+  console.log(`fuzz: ${findings} findings, seed ${plan.seed}; cases: ${counts.join(", ")}`);
+  return findings === 0 ? 0 : 1;
+}

@@ -1,0 +1,60 @@
+/** Inputs that several targets need. */
+
+import { fc } from "./target.ts";
+
+/** That many random bytes. */
+export function bytes(min: number, max: number = min): fc.Arbitrary<Uint8Array<ArrayBuffer>> {
+  return fc.uint8Array({ minLength: min, maxLength: max, size: "max" })
+    .map((bytes) => new Uint8Array(bytes));
+}
+
+/** A change to a sequence of bytes. */
+type Edit = (bytes: number[]) => number[];
+
+const edit: fc.Arbitrary<Edit> = fc.oneof(
+  fc.tuple(fc.nat(), fc.nat(7)).map(([at, bit]): Edit => (bytes) =>
+    bytes.with(at % bytes.length, bytes[at % bytes.length]! ^ 1 << bit)
+  ),
+  fc.tuple(fc.nat(), fc.nat(255)).map(([at, byte]): Edit => (bytes) =>
+    bytes.with(at % bytes.length, byte)
+  ),
+  fc.tuple(fc.nat(), fc.array(fc.nat(255), { maxLength: 8 })).map(([at, more]): Edit => (bytes) =>
+    bytes.toSpliced(at % bytes.length, 0, ...more)
+  ),
+  fc.tuple(fc.nat(), fc.nat(8)).map(([at, count]): Edit => (bytes) =>
+    bytes.toSpliced(at % bytes.length, count)
+  ),
+  fc.nat().map((at): Edit => (bytes) => bytes.slice(0, at % bytes.length)),
+  fc.nat().map((at): Edit => (bytes) => [...bytes, ...bytes.slice(at % bytes.length)]),
+);
+
+/** Bytes that differ from good ones in a few places: changed, added, left out, or cut off. */
+export function mutated(
+  good: fc.Arbitrary<Uint8Array<ArrayBuffer>>,
+): fc.Arbitrary<Uint8Array<ArrayBuffer>> {
+  return fc.tuple(good, fc.array(edit, { maxLength: 4 })).map(([bytes, edits]) =>
+    new Uint8Array(edits.reduce((all, edit) => all.length === 0 ? all : edit(all), [...bytes]))
+  );
+}
+
+/** Text with what a terminal obeys in it. */
+export const hostileText: fc.Arbitrary<string> = fc.array(
+  fc.oneof(
+    fc.constantFrom("\x1b[2J", "\x1b]0;x\x07", "\u009b31m", "\r", "\u202e", "\u2028", "\0", "\x7f"),
+    fc.string({ unit: "binary", maxLength: 8 }),
+    fc.string({ maxLength: 8 }),
+  ),
+  { maxLength: 6 },
+).map((parts) => parts.join(""));
+
+/** A value that is wrong nearly everywhere. */
+export const wrong: fc.Arbitrary<unknown> = fc.oneof(
+  fc.constantFrom(
+    ...[null, NaN, -1, -0.5, 1.5, Infinity, 2 ** 32, 2 ** 53, 2n ** 64n, -1n, 1n, "", "1", true],
+    ...[[], {}, Symbol("x"), () => 1, new Uint8Array(0), new Date(0)],
+  ),
+  fc.anything(),
+  fc.integer(),
+  fc.bigInt(),
+  hostileText,
+);

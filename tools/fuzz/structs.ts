@@ -1,0 +1,144 @@
+/** Structs: each field by the layout table, and each attribute by its codec. */
+
+import { type FieldType, type Struct, structs } from "../../ffi/layout.ts";
+import { allocStruct, camelCase, readField, structToObject, writeField } from "../../ffi/struct.ts";
+import { ahAttrCodec } from "../../types/address/ah_attr.ts";
+import { wcCodec } from "../../types/address_handle/wc_address.ts";
+import { cqAttrExCodec } from "../../types/completion/cq_init_attr_ex.ts";
+import type { AttributeCodec } from "../../types/core/attributes.ts";
+import { filterCodecs } from "../../types/flow/flow_filter.ts";
+import { eceCodec, qpAttrCodec, qpAttrReader, qpCapCodec } from "../../types/queue_pair/qp_attr.ts";
+import { rateLimitCodec } from "../../types/queue_pair/qp_attr.ts";
+import { srqAttrCodec, srqAttrReader, srqInitCodec } from "../../types/srq/srq_attr.ts";
+import { bytes, wrong } from "./inputs.ts";
+import { expected, fc, same, type Target, target } from "./target.ts";
+
+const ALL: readonly [string, Struct][] = Object.entries({ ...structs });
+
+const NUMBERS = ALL.flatMap(([name, struct]) =>
+  Object.entries(struct.fields)
+    .filter(([, { type }]) => type !== "bytes")
+    .map(([field, place]) => ({ name, struct, field, place }))
+);
+
+/** The number that bytes are, read without a DataView. */
+function numberIn(bytes: Uint8Array, type: FieldType): number | bigint {
+  const order = type.startsWith("be") ? [...bytes] : [...bytes].reverse();
+  const unsigned = order.reduce((sum, byte) => sum << 8n | BigInt(byte), 0n);
+  const bits = 8 * bytes.length;
+  const value = type.startsWith("i") ? BigInt.asIntN(bits, unsigned) : unsigned;
+  return bits === 64 ? value : Number(value);
+}
+
+function checkField(
+  { name, struct, field, place }: (typeof NUMBERS)[number],
+  junk: Uint8Array<ArrayBuffer>,
+  value: Uint8Array<ArrayBuffer>,
+  shift: number,
+): void {
+  const what = `${name}.${field}`;
+  const { offset, size, type } = place;
+  if (offset + size > struct.size) throw new Error(`${what} ends after its struct`);
+  const memory = new Uint8Array(struct.size + 32);
+  for (let i = 0; i < memory.length; i++) memory[i] = junk[i % junk.length]!;
+  const before = memory.slice();
+  const view = new DataView(memory.buffer);
+  const number = numberIn(value.subarray(0, size), type);
+  writeField(view, place, number, shift);
+  same(readField(view, place, shift), number, what);
+  before.set(value.subarray(0, size), shift + offset);
+  same(memory, before, `the bytes around ${what}`);
+  const all = structToObject(view, struct, shift);
+  const read = camelCase(field).split(".")
+    .reduce<unknown>((part, name) => (part as Record<string, unknown>)[name], all);
+  same(read, number, `${what} of structToObject()`);
+}
+
+type AnyCodec = AttributeCodec<object, object>;
+
+/** The codecs of attributes that name no verbs object. */
+const CODECS: Readonly<Record<string, AnyCodec>> = {
+  ...{ ahAttrCodec, wcCodec, cqAttrExCodec, eceCodec, qpAttrCodec, qpAttrReader, qpCapCodec },
+  ...{ rateLimitCodec, srqAttrCodec, srqAttrReader, srqInitCodec, ...filterCodecs },
+} as unknown as Readonly<Record<string, AnyCodec>>;
+
+/** What a codec reads out of any bytes it writes again, or refuses as out of range. */
+function checkCodec(
+  name: string,
+  junk: Uint8Array<ArrayBuffer>,
+  masks: Uint8Array<ArrayBuffer>,
+  shift: number,
+): void {
+  const codec = CODECS[name]!;
+  const source = new DataView(new ArrayBuffer(codec.size + 16));
+  for (let i = 0; i < source.byteLength; i++) {
+    // Many small numbers, so that most attributes are in range.
+    source.setUint8(i, junk[i % junk.length]! & masks[i % masks.length]!);
+  }
+  const read = codec.read(source, shift);
+  try {
+    const target = new DataView(new ArrayBuffer(codec.size + 16));
+    codec.writeTo(target, shift, read);
+    same(codec.read(target, shift), read, name);
+    for (let i = 0; i < shift; i++) same(target.getUint8(i), 0, `byte ${i} before ${name}`);
+    for (let i = shift + codec.size; i < target.byteLength; i++) {
+      same(target.getUint8(i), 0, `byte ${i} after ${name}`);
+    }
+  } catch (error) {
+    expected(error, RangeError, TypeError);
+  }
+}
+
+/** A wrong value for any attribute is refused by a message, or written so that it reads back. */
+function checkWrong(name: string, which: number, value: unknown): void {
+  const codec = CODECS[name]!;
+  const attributes = codec.read(allocStruct({ ...structs.ibv_qp_attr, size: codec.size }));
+  const names = Object.keys(attributes);
+  const chosen = names[which % names.length]!;
+  let written: AnyRecord;
+  try {
+    const { view } = codec.write({ ...attributes, [chosen]: value });
+    written = codec.read(view) as AnyRecord;
+  } catch (error) {
+    expected(error, RangeError, TypeError, SyntaxError);
+    return;
+  }
+  if (typeof value === "number" || typeof value === "bigint") {
+    same(BigInt(written[chosen] as number), BigInt(value), `${name}.${chosen}`);
+  }
+}
+
+type AnyRecord = Record<string, unknown>;
+
+const codecName = fc.constantFrom(...Object.keys(CODECS));
+
+/** Structs and their attributes. */
+export const STRUCTS: readonly Target[] = [
+  target(
+    {
+      name: "structs",
+      what: `${NUMBERS.length} fields of ${ALL.length} structs: written, read back, ` +
+        "nothing else changed",
+    },
+    [fc.constantFrom(...NUMBERS), bytes(96), bytes(8), fc.nat(24)],
+    checkField,
+  ),
+  target(
+    {
+      name: "codecs",
+      what: `${Object.keys(CODECS).length} attribute codecs: what is read is written again`,
+    },
+    [
+      codecName,
+      bytes(32),
+      fc.oneof(bytes(16), fc.constant(new Uint8Array([1, 0, 0, 0, 3]))),
+      fc.nat(16),
+    ],
+    checkCodec,
+  ),
+  target(
+    { name: "attributes", what: "attributes with wrong values: refused, or read back" },
+    [codecName, fc.nat(), wrong],
+    checkWrong,
+  ),
+];

@@ -1,0 +1,131 @@
+/** What is fuzzed: a property, and the inputs that are tried on it. */
+
+// A registry of npm answers wherever Deno itself came by npx.
+import fc from "npm:fast-check@^4.10.2";
+
+export { fc };
+
+/** How much of a target is tried. */
+export interface Plan {
+  /** Where the sequence of inputs starts. */
+  readonly seed: number;
+  /** The time to try inputs for. */
+  readonly milliseconds: number;
+  /** The number of inputs, in place of the time. */
+  readonly cases: number | undefined;
+}
+
+/** What was found. */
+export interface Outcome {
+  /** How many inputs were tried. */
+  readonly cases: number;
+  /** The input that breaks the property, and how. It is undefined if there is none. */
+  readonly finding: string | undefined;
+}
+
+/** Something that is tried with generated input. */
+export interface Target {
+  /** The word that chooses it. */
+  readonly name: string;
+  /** What is tried, for the help. */
+  readonly what: string;
+  /** How much more time it gets than others; 1 if left out. */
+  readonly weight?: number;
+  /** Whether it needs a guest. It is then tried only if it is chosen. */
+  readonly inGuest?: boolean;
+  /** Tries inputs. */
+  run(plan: Plan): Promise<Outcome>;
+}
+
+type Arbitraries<T extends unknown[]> = { [K in keyof T]: fc.Arbitrary<T[K]> };
+
+/** A target whose inputs are tried one after the other. `check` throws if an input breaks the property. */
+export function target<T extends [unknown, ...unknown[]]>(
+  { name, what, weight = 1 }: Pick<Target, "name" | "what" | "weight">,
+  arbitraries: Arbitraries<T>,
+  check: (...inputs: T) => void | Promise<void>,
+): Target {
+  const property = fc.asyncProperty(...arbitraries, async (...inputs: T) => await check(...inputs));
+  return { name, what, weight, run: (plan) => explore(property as fc.IAsyncProperty<T>, plan) };
+}
+
+async function explore<T>(property: fc.IAsyncProperty<T>, plan: Plan): Promise<Outcome> {
+  const { seed, milliseconds, cases } = plan;
+  const details = await fc.check(property, {
+    seed,
+    ...cases === undefined
+      ? {
+        numRuns: Number.MAX_SAFE_INTEGER,
+        interruptAfterTimeLimit: milliseconds,
+        markInterruptAsFailure: false,
+      }
+      : { numRuns: cases },
+  });
+  const finding = details.failed
+    ? `${fc.defaultReportMessage(details)}\n${Deno.inspect(details.errorInstance)}`
+    : undefined;
+  return { cases: details.numRuns, finding };
+}
+
+/** An error of the kinds that an input may lead to; anything else is thrown on. */
+export function expected(
+  error: unknown,
+  ...kinds: readonly (abstract new (...args: never[]) => Error)[]
+): Error {
+  const found = kinds.find((kind) => error instanceof kind);
+  if (found !== undefined && isHarmless(Deno.inspect(error))) return error as Error;
+  throw new Error("Cannot accept this outcome", { cause: error });
+}
+
+/** What a terminal obeys, except line feeds and tabs. */
+// deno-lint-ignore no-control-regex -- they are what is looked for
+const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/u;
+
+/** A text in which a terminal obeys nothing. */
+export function describe(text: string): string {
+  return text.replaceAll(
+    new RegExp(CONTROLS, "gu"),
+    (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`,
+  );
+}
+
+/** Whether a terminal shows a text as it is. */
+export function isHarmless(text: string): boolean {
+  return !CONTROLS.test(text);
+}
+
+/** Throws unless two values are the same. */
+export function same(actual: unknown, expected: unknown, what: string): void {
+  const [a, b] = [show(actual), show(expected)];
+  if (a !== b) throw new Error(`${what}: ${a} is not ${b}`);
+}
+
+function show(value: unknown): string {
+  return JSON.stringify(
+    value,
+    (_, part) =>
+      typeof part === "bigint"
+        ? `${part}n`
+        : part instanceof Uint8Array
+        ? part.toHex()
+        : part ?? "undefined",
+  );
+}
+
+/** Throws if something takes longer than it may. */
+export async function within<T>(
+  milliseconds: number,
+  what: string,
+  work: Promise<T>,
+): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => reject(new Error(`${what} takes longer than ${milliseconds} ms`)),
+    milliseconds,
+  );
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

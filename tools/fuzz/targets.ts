@@ -1,0 +1,6 @@
+import { STRUCTS } from "./structs.ts";
+import type { Target } from "./target.ts";
+import { TEXTS } from "./texts.ts";
+
+/** All targets, in the order in which they are tried. */
+export const TARGETS: readonly Target[] = [...STRUCTS, ...TEXTS];
