@@ -1,15 +1,43 @@
 /**
- * The verbs themselves, as C has them: every exported and static-inline verb of `verbs.h` under its name and prototype,
- * branded handles, and the layout of the structs they take. Arguments are not checked here: a wrong pointer ends the
- * process. Use the classes of `@rdma/ibverbs` where you can.
+ * The verbs as C has them. Each public function of `verbs.h` has its C name and its C arguments, also those that `verbs.h`
+ * defines as static-inline functions. The module needs `--allow-ffi`.
+ *
+ * **Nothing is checked here.** A wrong pointer ends the process, or overwrites its memory. Use the classes of
+ * `@rdma/ibverbs` where you can.
+ *
+ * This program lists the devices:
  *
  * ```ts
- * import { verbs } from "@rdma/ibverbs/ffi";
+ * import { type IbvDevice, readCString, readPointers, verbs } from "@rdma/ibverbs/ffi";
  *
  * const count = new Int32Array(1);
  * const list = verbs().ibv_get_device_list(count);
- * if (list !== null) verbs().ibv_free_device_list(list);
+ * if (list === null) throw new Error("Cannot list devices");
+ * for (const device of readPointers(list, count[0]!)) {
+ *   const name = verbs().ibv_get_device_name(device as IbvDevice);
+ *   if (name !== null) console.log(readCString(name));
+ * }
+ * verbs().ibv_free_device_list(list);
  * ```
+ *
+ * On a host with a soft-RoCE device it prints `rxe0`.
+ *
+ * **Objects.** {@linkcode verbs} gives an object with all verbs. Reading a verb for the first time binds it.
+ * {@linkcode nonblocking} gives those that may block; they run on another thread and return promises. A verbs object is a
+ * pointer with a type of its own: {@linkcode IbvPd} for a protection domain.
+ *
+ * **Errors.** A verb that fails returns what it returns in C. {@linkcode errno} gives the errno of the last verb that reports
+ * by it. An operation that the device lacks fails with EOPNOTSUPP.
+ *
+ * **Structs.** {@linkcode structs} has the size of each struct and the offset of each field. {@linkcode allocStruct},
+ * {@linkcode readField} and {@linkcode writeField} use it. {@linkcode enums} and {@linkcode constants} have the numbers.
+ *
+ * **Where to go next.**
+ *
+ * - The prototypes of all verbs: {@linkcode Verbs}.
+ * - Whether a device has an operation: {@linkcode hasContextOp}, {@linkcode hasOwnOp}; whether libibverbs has a function:
+ *   {@linkcode hasSymbol}.
+ * - From a class to its handle, to call a verb for it: `unsafeHandle` of each class of `@rdma/ibverbs`.
  *
  * @module
  */

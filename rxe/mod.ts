@@ -26,6 +26,12 @@
  * The result is the exit status of the command. {@linkcode GuestOptions} lists the options. If the machine cannot be set
  * up, the call rejects with a {@linkcode SetupError}; if it fails later, with a {@linkcode GuestError}, a subclass.
  *
+ * **Where to go next.**
+ *
+ * - Share a folder, set variables, forward a port: {@linkcode GuestOptions}.
+ * - Two machines on one network: {@linkcode runOnTwoHosts}.
+ * - See the device of the machine: `deno run -A jsr:@rdma/ibverbs/rxe -- ibv_devinfo`.
+ *
  * @module
  */
 
