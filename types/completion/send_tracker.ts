@@ -44,6 +44,11 @@ export class SendTracker {
     this.#release();
   }
 
+  /** Whether a signaled send is outstanding: a completion in the queue may count as its completion. */
+  get awaitsCompletion(): boolean {
+    return this.#posted !== this.#completed;
+  }
+
   /** Whether the send of this number is outstanding. */
   isUnderWay(number: number): boolean {
     return number > this.#completed;

@@ -58,7 +58,8 @@ export interface Kind<R extends Resource = Resource> {
 export abstract class Resource implements Disposable {
   readonly #kind: Kind;
   readonly #parents: readonly Resource[];
-  readonly #children: Set<Resource> = new Set();
+  /** Made for the first child: most resources have none. */
+  #children: Set<Resource> | undefined;
   #state: State = "open";
   #holds = 0;
   #triedIn = 0;
@@ -66,8 +67,8 @@ export abstract class Resource implements Disposable {
   /** @ignore Registers with the resources it was made from. They must be open. */
   protected constructor(kind: Kind<never>, parents: readonly Resource[]) {
     this.#kind = kind as unknown as Kind;
-    this.#parents = [...new Set(parents)];
-    for (const parent of this.#parents) parent.#children.add(this);
+    this.#parents = parents;
+    for (const parent of parents) (parent.#children ??= new Set()).add(this);
   }
 
   static {
@@ -120,13 +121,11 @@ export abstract class Resource implements Disposable {
     if (depth++ === 0) round++;
     // The last child must not destroy this resource: that would fail twice, and the second error would hide the first.
     this.#holds++;
+    // A DisposableStack costs 0.3 us, and most resources have no children.
+    if (this.#childCount === 0) return this.#endDisposal();
     using stack = new DisposableStack();
-    stack.defer(() => {
-      depth--;
-      this.#holds--;
-      this.#destroyWhenUnused();
-    });
-    for (const child of this.#children) stack.use(child);
+    stack.defer(() => this.#endDisposal());
+    for (const child of this.#children!) stack.use(child);
   }
 
   /** The class name and the attributes that matter, on one line, for `console.log`. */
@@ -140,13 +139,23 @@ export abstract class Resource implements Disposable {
     return `${name} ${inspect(attributes, { ...options, breakLength: Infinity, compact: true })}`;
   }
 
+  get #childCount(): number {
+    return this.#children?.size ?? 0;
+  }
+
+  #endDisposal(): void {
+    depth--;
+    this.#holds--;
+    this.#destroyWhenUnused();
+  }
+
   #destroyWhenUnused(): void {
-    if (this.#state !== "closing" || this.#holds > 0 || this.#children.size > 0) return;
+    if (this.#state !== "closing" || this.#holds > 0 || this.#childCount > 0) return;
     if (this.#kind.isInUse?.(this) || this.#triedIn === round) return;
     this.#triedIn = round;
     this.#kind.destroy(this);
     this.#state = "destroyed";
-    for (const parent of this.#parents) parent.#children.delete(this);
+    for (const parent of this.#parents) parent.#children?.delete(this);
     for (const parent of this.#parents) destroyIfUnused(parent);
   }
 }

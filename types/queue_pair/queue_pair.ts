@@ -213,9 +213,10 @@ export class QueuePair extends QueuePairStates {
 
   /** The device has flushed all sends. Their completions may still be in the completion queue. */
   #endSends(): void {
-    if (this.#tracker === undefined) return;
-    drain(this.#sendCq!);
-    this.#tracker.ended();
+    const tracker = this.#tracker;
+    if (tracker === undefined) return;
+    if (tracker.awaitsCompletion) drain(this.#sendCq!);
+    tracker.ended();
   }
 
   /**

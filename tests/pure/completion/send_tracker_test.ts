@@ -39,6 +39,21 @@ Deno.test("SendTracker.isUnderWay() is true until the completion of that send", 
   assertEquals(tracker.isUnderWay(4), true);
 });
 
+Deno.test("SendTracker.awaitsCompletion is true while a signaled send is outstanding", () => {
+  const tracker = new SendTracker();
+  assertEquals(tracker.awaitsCompletion, false);
+  tracker.posted(0); // unsignaled sends have no completion
+  assertEquals(tracker.awaitsCompletion, false);
+  tracker.posted(2);
+  tracker.completed(1);
+  assertEquals(tracker.awaitsCompletion, true);
+  tracker.completed(1);
+  assertEquals(tracker.awaitsCompletion, false);
+  tracker.posted(1);
+  tracker.ended();
+  assertEquals(tracker.awaitsCompletion, false);
+});
+
 Deno.test("SendTracker.completed() counts no more than was posted", () => {
   const tracker = new SendTracker();
   tracker.posted(1);

@@ -34,8 +34,8 @@ export const CORE: readonly MutantsOf[] = [
       },
       {
         id: "resource-children-bound",
-        replace: "this.#children.size > 0) return",
-        by: "this.#children.size > 1) return",
+        replace: "this.#childCount > 0) return",
+        by: "this.#childCount > 1) return",
         wrong: "A parent is destroyed while one child is alive.",
       },
       {
@@ -59,7 +59,7 @@ export const CORE: readonly MutantsOf[] = [
       },
       {
         id: "resource-parent-forgets-child",
-        replace: "for (const parent of this.#parents) parent.#children.delete(this);",
+        replace: "for (const parent of this.#parents) parent.#children?.delete(this);",
         by: "",
         wrong: "A destroyed child keeps its parent from being destroyed.",
       },
@@ -84,9 +84,8 @@ export const CORE: readonly MutantsOf[] = [
       },
       {
         id: "resource-own-hold",
-        replace:
-          "    this.#holds++;\n    using stack = new DisposableStack();\n    stack.defer(() => {\n      depth--;\n      this.#holds--;",
-        by: "    using stack = new DisposableStack();\n    stack.defer(() => {\n      depth--;",
+        replace: "    this.#holds++;\n",
+        by: "",
         wrong:
           "The last child destroys the parent, and the error of the second try hides the first.",
       },

@@ -340,7 +340,7 @@ export const DEVICE: readonly MutantsOf[] = [
       },
       {
         id: "memory-detached",
-        replace: 'if (!shared && accessor(ArrayBuffer.prototype, "detached", buffer)) {',
+        replace: 'if (plain && accessor(ArrayBuffer.prototype, "detached", buffer)) {',
         by: "if (false) {",
         wrong: "A detached buffer is said to be empty.",
       },

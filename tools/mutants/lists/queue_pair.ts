@@ -13,7 +13,7 @@ export const QUEUE_PAIR: readonly MutantsOf[] = [
     mutants: [
       {
         id: "qp-drain",
-        replace: "    drain(this.#sendCq!);\n",
+        replace: "if (tracker.awaitsCompletion) drain(this.#sendCq!);",
         by: "",
         wrong: "Completions of before a reset are taken for those of the sends after it.",
       },
