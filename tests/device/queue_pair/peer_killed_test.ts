@@ -9,6 +9,7 @@ import {
   WcStatus,
   WrOpcode,
 } from "../../../mod.ts";
+import { PeerProcess } from "../peer_process.ts";
 import { deviceTest, type End, gidOf, makeEnd, openRxe, PORT, RXE } from "../setup.ts";
 import { ACCESS, DEPTH, LENGTH, PATIENT } from "./killed.ts";
 
@@ -22,52 +23,6 @@ interface Remote {
   readonly address: QpAddress;
   readonly addr: string;
   readonly rkey: number;
-}
-
-/** The peer process. Leaving its scope ends it. */
-class Peer implements AsyncDisposable {
-  readonly #child: Deno.ChildProcess;
-  readonly #reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
-
-  constructor(gidIndex: number, action: string) {
-    const args = ["run", "-A", "--quiet", "--no-check", PEER, RXE, String(gidIndex), action];
-    this.#child = new Deno.Command(Deno.execPath(), { args, stdin: "piped", stdout: "piped" })
-      .spawn();
-    this.#reader = this.#child.stdout.getReader();
-  }
-
-  async hear(): Promise<unknown> {
-    const decoder = new TextDecoder();
-    let text = "";
-    while (!text.endsWith("\n")) {
-      const { value } = await this.#reader.read();
-      if (value === undefined) throw new Error("Cannot go on: the peer has ended");
-      text += decoder.decode(value, { stream: true });
-    }
-    return JSON.parse(text);
-  }
-
-  async tell(value: unknown): Promise<void> {
-    const writer = this.#child.stdin.getWriter();
-    await writer.write(new TextEncoder().encode(`${JSON.stringify(value)}\n`));
-    await writer.close();
-  }
-
-  /** Kills it, and comes back when it is gone. */
-  async kill(): Promise<void> {
-    this.#child.kill("SIGKILL");
-    assertEquals((await this.#child.status).signal, "SIGKILL");
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    try {
-      this.#child.kill("SIGKILL");
-    } catch {
-      // It is gone already.
-    }
-    await this.#child.status;
-    await this.#reader.cancel();
-  }
 }
 
 /** What the survivor does with each action of the peer. */
@@ -90,7 +45,12 @@ const TRAFFIC: Readonly<Record<string, { peer: string; post: (end: End, to: Remo
 };
 
 /** Keeps requests under way until one fails, kills the peer meanwhile, and returns how the rest ended. */
-async function outlive(peer: Peer, end: End, post: () => void, sends: boolean): Promise<string[]> {
+async function outlive(
+  peer: PeerProcess,
+  end: End,
+  post: () => void,
+  sends: boolean,
+): Promise<string[]> {
   const { qp, cq, mr } = end;
   const failed: string[] = [];
   let seen = 0;
@@ -122,7 +82,7 @@ for (const [what, { peer: action, post }] of Object.entries(TRAFFIC)) {
     using pd = new ProtectionDomain(context);
     const end = makeEnd(pd, QpType.RC);
     const { gidIndex } = gidOf(context, "ipv4");
-    await using peer = new Peer(gidIndex, action);
+    await using peer = new PeerProcess(PEER, RXE, String(gidIndex), action);
     const remote = await peer.hear() as Remote;
     end.qp.init({ port: PORT, gidIndex, qpAccessFlags: ACCESS });
     end.qp.activateRc(remote.address, PATIENT);

@@ -1,0 +1,96 @@
+/** Compares the packets of a capture with what was posted. */
+
+import type { ConnectedStream, Stream, UdStream } from "../../tests/hosts/expected.ts";
+import type { Packet } from "./packets.ts";
+
+/** The P_Key of the default partition, with full membership. */
+const PKEY = 0xffff;
+/** Linux 6.1 sends soft-RoCE packets with this hop limit, and without a flow label. */
+const HOP_LIMIT = 64;
+const FLOW_LABEL = 0;
+
+const UD_SEND_ONLY = 0x64;
+const RDMA_READ = 12;
+/** Codes of the answers of a connected queue pair: data of reads, acknowledgements. */
+const ANSWERS: ReadonlySet<number> = new Set([13, 14, 15, 16, 17, 18]);
+/** Codes of the second and later packets of a message, from the one in the middle to the last. */
+const CONTINUATIONS: ReadonlySet<number> = new Set([1, 2, 3, 7, 8, 9].flatMap((c) => [c, c + 32]));
+/** Packet sequence numbers have 24 bits. */
+const PSN_MASK = 0xff_ffff;
+
+/** Attributes that a packet must have. */
+type Wanted = Partial<Packet>;
+
+/** What is wrong with the packets of a queue pair; undefined if they are as they must be. */
+export function faultOf(stream: Stream, packets: readonly Packet[]): string | undefined {
+  const fault = stream.kind === "ud" ? faultOfUd(stream, packets) : faultOfRc(stream, packets);
+  if (fault === undefined) return undefined;
+  const number = stream.kind === "ud" ? stream.srcQp : stream.destQp;
+  const which = stream.kind === "ud" ? "of" : "to";
+  return `packets of host ${stream.host} ${which} queue pair ${number}: ${fault}`;
+}
+
+/** All packets in their order, none more and none less. */
+function faultOfUd(stream: UdStream, packets: readonly Packet[]): string | undefined {
+  const { host, srcQp } = stream;
+  const seen = packets.filter((packet) => packet.host === host && packet.srcQp === srcQp);
+  if (seen.length !== stream.packets.length) {
+    return `there are ${seen.length}, not ${stream.packets.length}`;
+  }
+  return first(seen.map((packet, i) =>
+    differenceOf(packet, {
+      ...stream.packets[i]!,
+      flowLabel: FLOW_LABEL,
+      opcode: UD_SEND_ONLY,
+      pkey: PKEY,
+      psn: stream.psn + i & PSN_MASK,
+    })
+  ));
+}
+
+/** Requests may be repeated, but they are those that were posted. */
+function faultOfRc(stream: ConnectedStream, packets: readonly Packet[]): string | undefined {
+  const { host, src, dst, destQp, trafficClass } = stream;
+  const seen = packets.filter((packet) =>
+    packet.host === host && packet.destQp === destQp && Number.isNaN(packet.srcQp) &&
+    !ANSWERS.has(packet.opcode)
+  );
+  const wanted = { src, dst, trafficClass, pkey: PKEY, hopLimit: HOP_LIMIT, flowLabel: FLOW_LABEL };
+  return first(seen.map((packet) => differenceOf(packet, wanted))) ??
+    difference("opcodes", ascending(seen.map(({ opcode }) => opcode)), ascending(stream.opcodes)) ??
+    faultOfNumbers(stream, seen);
+}
+
+function faultOfNumbers(stream: ConnectedStream, seen: readonly Packet[]): string | undefined {
+  const at = ({ psn }: Packet): number => psn - stream.psn & PSN_MASK;
+  const begins = seen.filter(({ opcode }) => !CONTINUATIONS.has(opcode));
+  const requests = new Set(begins.map(at)).size;
+  const numbers = ascending(seen.map(at));
+  // A read takes as many numbers as its answer has packets.
+  const isGapless = stream.opcodes.includes(RDMA_READ) || numbers.at(-1) === numbers.length - 1;
+  return difference("number of requests", requests, stream.requests) ??
+    difference("distance of the first packet sequence number", numbers[0], 0) ??
+    (isGapless ? undefined : "a packet sequence number is missing");
+}
+
+function ascending(numbers: readonly number[]): number[] {
+  return [...new Set(numbers)].sort((a, b) => a - b);
+}
+
+function differenceOf(packet: Packet, wanted: Wanted): string | undefined {
+  const found = Object.entries(wanted).find(([name, value]) =>
+    packet[name as keyof Packet] !== value
+  );
+  if (found === undefined) return undefined;
+  const [name, value] = found;
+  return `frame ${packet.frame}: ${name} is ${packet[name as keyof Packet]}, not ${value}`;
+}
+
+function difference(what: string, found: unknown, wanted: unknown): string | undefined {
+  const [a, b] = [String(found), String(wanted)];
+  return a === b ? undefined : `${what}: ${a}, not ${b}`;
+}
+
+function first(faults: readonly (string | undefined)[]): string | undefined {
+  return faults.find((fault) => fault !== undefined);
+}

@@ -1,0 +1,110 @@
+/** The RDMA packets of a capture, decoded by tshark. */
+
+import { SetupError } from "../../rxe/host/report.ts";
+import { lanAddress } from "../../rxe/guest/qemu.ts";
+import { lines } from "../../rxe/guest/streams.ts";
+import type { Need } from "../../rxe/host/packages.ts";
+
+/** What decodes the packets. */
+export const TSHARK: Need = {
+  package: "tshark",
+  file: "/usr/bin/tshark",
+  reason: "decodes the packets between the hosts",
+};
+
+/** A RoCE v2 packet. */
+export interface Packet {
+  /** The number of its frame in the capture. */
+  readonly frame: number;
+  /** The number of the host that sent it. */
+  readonly host: number;
+  readonly src: string;
+  readonly dst: string;
+  readonly trafficClass: number;
+  readonly hopLimit: number;
+  /** 0 for IPv4. */
+  readonly flowLabel: number;
+  readonly opcode: number;
+  readonly pkey: number;
+  readonly destQp: number;
+  readonly psn: number;
+  /** UD only; NaN for others. */
+  readonly qkey: number;
+  /** UD only; NaN for others. */
+  readonly srcQp: number;
+  /** Of UD packets, in hexadecimal; empty for others. */
+  readonly payload: string;
+}
+
+// In the order of their columns.
+const FIELDS = [
+  "frame.number",
+  "eth.src",
+  "ip.src",
+  "ip.dst",
+  "ip.dsfield",
+  "ip.ttl",
+  "ipv6.src",
+  "ipv6.dst",
+  "ipv6.tclass",
+  "ipv6.hlim",
+  "ipv6.flow",
+  "infiniband.bth.opcode",
+  "infiniband.bth.p_key",
+  "infiniband.bth.destqp",
+  "infiniband.bth.psn",
+  "infiniband.bth.padcnt",
+  "infiniband.deth.q_key",
+  "infiniband.deth.srcqp",
+  "udp.payload",
+] as const;
+
+type Field = typeof FIELDS[number];
+
+/** Bytes of the base and the datagram transport header, and of the checksum behind the payload. */
+const UD_HEADERS = 12 + 8;
+const ICRC = 4;
+
+/** Decodes a pcap file. Other packets than those of RoCE v2 are left out. */
+export async function decode(file: string): Promise<Packet[]> {
+  const fields = FIELDS.flatMap((field) => ["-e", field]);
+  const child = new Deno.Command(TSHARK.file, {
+    args: ["-r", file, "-Y", "infiniband.bth", "-T", "fields", "-E", "occurrence=f", ...fields],
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const complaint = new Response(child.stderr).text();
+  const packets: Packet[] = [];
+  for await (const line of lines(child.stdout)) packets.push(packetOf(line));
+  const { success } = await child.status;
+  if (!success) throw new SetupError(`tshark cannot decode ${file}: ${(await complaint).trim()}`);
+  return packets;
+}
+
+/** Reads a line of tshark's output. */
+export function packetOf(line: string): Packet {
+  const columns = line.split("\t");
+  const text = (field: Field): string => columns[FIELDS.indexOf(field)] ?? "";
+  const number = (field: Field): number => text(field) === "" ? NaN : Number(text(field));
+  const isIpv4 = text("ip.src") !== "";
+  const isUd = text("infiniband.deth.srcqp") !== "";
+  const bytes = text("udp.payload");
+  const end = bytes.length - 2 * (ICRC + number("infiniband.bth.padcnt"));
+  return {
+    frame: number("frame.number"),
+    host: [1, 2].find((host) => lanAddress(host) === text("eth.src")) ?? NaN,
+    src: text(isIpv4 ? "ip.src" : "ipv6.src"),
+    dst: text(isIpv4 ? "ip.dst" : "ipv6.dst"),
+    trafficClass: number(isIpv4 ? "ip.dsfield" : "ipv6.tclass"),
+    hopLimit: number(isIpv4 ? "ip.ttl" : "ipv6.hlim"),
+    flowLabel: isIpv4 ? 0 : number("ipv6.flow"),
+    opcode: number("infiniband.bth.opcode"),
+    pkey: number("infiniband.bth.p_key"),
+    destQp: number("infiniband.bth.destqp"),
+    psn: number("infiniband.bth.psn"),
+    qkey: number("infiniband.deth.q_key"),
+    srcQp: number("infiniband.deth.srcqp"),
+    payload: isUd ? bytes.slice(2 * UD_HEADERS, end) : "",
+  };
+}
