@@ -13,15 +13,42 @@ export const NONE: Counts = { passed: 0, failed: 0, ignored: 0 };
 /** Counts the test cases of a report; steps within tests are cases too. */
 export function countCases(xml: string): Counts {
   const counts = { ...NONE };
-  for (
-    const [, attributes, body] of xml.matchAll(/<testcase\b([^>]*?)(?:\/>|>(.*?)<\/testcase>)/gs)
-  ) {
-    if (attributes === undefined) continue;
-    if (/<(failure|error)\b/.test(body ?? "")) counts.failed++;
-    else if (/<skipped\b/.test(body ?? "")) counts.ignored++;
-    else counts.passed++;
-  }
+  for (const { result } of casesOf(xml)) counts[result]++;
   return counts;
+}
+
+/** The names of the test cases that failed. */
+export function failedCases(xml: string): string[] {
+  return casesOf(xml).filter(({ result }) => result === "failed").map(({ name }) => name);
+}
+
+interface Case {
+  readonly name: string;
+  readonly result: keyof Counts;
+}
+
+function casesOf(xml: string): Case[] {
+  const cases = xml.matchAll(/<testcase\b([^>]*?)(?:\/>|>(.*?)<\/testcase>)/gs);
+  return [...cases].map(([, attributes = "", body = ""]) => ({
+    name: unescaped(/\bname="([^"]*)"/.exec(attributes)?.[1] ?? ""),
+    result: /<(failure|error)\b/.test(body)
+      ? "failed"
+      : /<skipped\b/.test(body)
+      ? "ignored"
+      : "passed",
+  }));
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  amp: "&",
+  apos: "'",
+  gt: ">",
+  lt: "<",
+  quot: '"',
+};
+
+function unescaped(text: string): string {
+  return text.replace(/&(\w+);/g, (entity, name) => ENTITIES[name] ?? entity);
 }
 
 /** The sum of two counts. */

@@ -1,0 +1,61 @@
+/**
+ * Runs the tests that need no device by a real Deno for aarch64, which qemu emulates.
+ *
+ * @module
+ */
+
+import { denoCommand } from "../rxe/host/deno_command.ts";
+import { readOptions } from "../rxe/host/options.ts";
+import { ensurePackages } from "../rxe/host/packages.ts";
+import { main, SetupError } from "../rxe/host/report.ts";
+import { exists } from "../rxe/host/shell.ts";
+import { partsOf } from "./aarch64/parts.ts";
+import { ensurePrograms } from "./aarch64/programs.ts";
+import { runPart } from "./aarch64/run.ts";
+import { ensureSystem } from "./aarch64/system.ts";
+import { pathWithEmulator } from "./tests/emulator.ts";
+import { add, NONE } from "./tests/junit.ts";
+
+const HELP = `Runs tests of tests/pure and tests/library on aarch64, emulated by qemu.
+
+  ${denoCommand()} task test:aarch64 [OPTIONS] [FILES OR FOLDERS...]
+
+Deno, libibverbs and the C library are those for aarch64. They are downloaded into the cache.
+Without FILES it runs all tests but those of the tools.
+
+  --short  only tests of layouts, structs, thunks and calls
+  --help   show this text
+`;
+
+const reason = "compiles the tests' C for aarch64";
+const NEEDS = [
+  { package: "gcc-aarch64-linux-gnu", file: "/usr/bin/aarch64-linux-gnu-gcc", reason },
+  { package: "libc6-dev-arm64-cross", file: "/usr/aarch64-linux-gnu/include/stdio.h", reason },
+  { package: "libibverbs-dev", file: "/usr/include/infiniband/verbs.h", reason },
+];
+
+await main(async () => {
+  const { options, operands } = readOptions(Deno.args, { help: "flag", short: "flag" });
+  if (options.help) {
+    console.log(HELP);
+    return 0;
+  }
+  const parts = partsOf(operands, options.short ?? false);
+  await ensurePackages(NEEDS);
+  const programs = await ensurePrograms(await emulator(), await ensureSystem());
+  const start = performance.now();
+  let counts = NONE;
+  for (const part of parts) counts = add(counts, await runPart(part, programs));
+  const { passed, failed, ignored } = counts;
+  if (passed + failed === 0) throw new SetupError("no test was executed");
+  const seconds = ((performance.now() - start) / 1000).toFixed(0);
+  console.log(`\n${passed} passed, ${failed} failed, ${ignored} left out on aarch64, ${seconds} s`);
+  return failed === 0 ? 0 : 1;
+});
+
+async function emulator(): Promise<string> {
+  const paths = (await pathWithEmulator()).split(":").map((folder) =>
+    `${folder}/qemu-aarch64-static`
+  );
+  return paths.find(exists)!;
+}
