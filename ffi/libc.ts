@@ -1,4 +1,5 @@
 import { lazily } from "./lazily.ts";
+import { checkPlatform } from "./library/platform.ts";
 
 /** The C library's functions that the binding calls, each beside its prototype. */
 const SYMBOLS = {
@@ -46,6 +47,7 @@ let functions: Libc | undefined;
  * The C library, opened on first use and never closed.
  *
  * @throws {Deno.errors.NotCapable} Without `--allow-ffi`.
+ * @throws {Deno.errors.NotSupported} If the system or Deno is not supported.
  * @throws {Error} Where there is no `libc.so.6`, or `--allow-ffi` is narrowed to paths.
  */
 export function libc(): Libc {
@@ -61,6 +63,7 @@ interface CFunction extends Deno.ForeignFunction {
  * 0.15 ms; no program calls these functions so often that this pays. It does not compile those for other threads.
  */
 function open(): Libc {
+  checkPlatform();
   const definitions = Object.entries<CFunction>(SYMBOLS).map(([key, symbol]) => [
     key,
     symbol.nonblocking ? symbol : { name: symbol.name ?? key, type: "pointer" },

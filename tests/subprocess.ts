@@ -1,6 +1,8 @@
 // Runs TypeScript in a Deno process of its own, for what one process can try only once: opening the library, limits,
 // rights, and ending.
 
+const STD = new URL("../tools/std/import_map.json", import.meta.url).pathname;
+
 /** How a script ended. */
 export interface ScriptResult {
   readonly code: number;
@@ -16,12 +18,14 @@ export interface ScriptOptions {
   readonly env?: Record<string, string>;
   /** Deno's permissions; all if left out. */
   readonly permissions?: readonly string[];
+  /** Lets bare specifiers of @std resolve, which the programs of cli use. */
+  readonly importMap?: boolean;
 }
 
 /** Runs a module, given as text; `MOD` and `FFI` stand for the URLs of mod.ts and of the folder ffi. */
 export async function runScript(
   script: string,
-  { prefix = [], env = {}, permissions = ["--allow-all"] }: ScriptOptions = {},
+  { prefix = [], env = {}, permissions = ["--allow-all"], importMap = false }: ScriptOptions = {},
 ): Promise<ScriptResult> {
   const file = await Deno.makeTempFile({ suffix: ".ts" });
   try {
@@ -40,6 +44,7 @@ export async function runScript(
       "--no-check",
       "--no-prompt",
       "--no-config",
+      ...importMap ? [`--import-map=${STD}`] : [],
       ...permissions,
       file,
     ];

@@ -7,6 +7,7 @@
 
 import { libc } from "../libc.ts";
 import { environment } from "./environment.ts";
+import { checkPlatform } from "./platform.ts";
 
 const SONAME = "libibverbs.so.1";
 const DIRECTORIES = [
@@ -22,13 +23,18 @@ const REMEDY =
   `"dnf install libibverbs" on Fedora), or set IBVERBS_LIBRARY to its path and allow reading it ` +
   `(--allow-env=IBVERBS_LIBRARY)`;
 
+/** The loader of glibc does not find musl, which libraries of Alpine Linux need. */
+const NEEDS_MUSL = /\blibc\.musl-\w+\.so/;
+const MUSL = "it is built for musl, which is not supported, only glibc is";
+
 let opened: string | undefined;
 
 /**
  * Opens libibverbs on the first call.
  *
  * @returns The name or path that it was opened by.
- * @throws {Error} Where it cannot be opened, naming each path tried with its reason and the remedy.
+ * @throws {Deno.errors.NotSupported} If the system or Deno is not supported.
+ * @throws {Deno.errors.NotFound} Where it cannot be opened, naming each path tried with its reason and the remedy.
  * @throws {Deno.errors.NotCapable} Without `--allow-ffi`; one that is narrowed to paths does not suffice.
  */
 export function libraryPath(): string {
@@ -47,7 +53,11 @@ function open(): string {
       failures.push(`  ${path}: ${(error as Error).message}`);
     }
   }
-  throw new Error(`Cannot open libibverbs, tried:\n${failures.join("\n")}\n${REMEDY}`);
+  const tried = failures.join("\n");
+  if (NEEDS_MUSL.test(tried)) {
+    throw new Deno.errors.NotSupported(`Cannot open libibverbs: ${MUSL}, tried:\n${tried}`);
+  }
+  throw new Deno.errors.NotFound(`Cannot open libibverbs, tried:\n${tried}\n${REMEDY}`);
 }
 
 // dlfcn.h, alike on both architectures
@@ -71,13 +81,6 @@ export function hasSymbol(name: string): boolean {
 
 function cString(text: string): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(`${text}\0`);
-}
-
-function checkPlatform(): void {
-  const { os, arch } = Deno.build;
-  if (os !== "linux" || (arch !== "x86_64" && arch !== "aarch64")) {
-    throw new Error(`Cannot open libibverbs: ${os} on ${arch} is not supported, only Linux is`);
-  }
 }
 
 function candidates(): string[] {

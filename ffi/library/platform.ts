@@ -1,0 +1,50 @@
+/**
+ * Where the library works: on which systems, and by which versions of Deno.
+ *
+ * @module
+ */
+
+/**
+ * The lowest version of Deno. Earlier ones free the buffers of a call on another thread while the call uses them.
+ */
+export const LOWEST_DENO = "2.7.6";
+
+/** What of `Deno.build` decides. */
+type Build = Pick<typeof Deno.build, "os" | "arch" | "env">;
+
+/**
+ * Checks that the library works here.
+ *
+ * @throws {Deno.errors.NotSupported} If it does not, with the reason.
+ */
+export function checkPlatform(): void {
+  const fault = faultOf(Deno.build, Deno.version.deno);
+  if (fault === undefined) return;
+  throw new Deno.errors.NotSupported(`Cannot open libibverbs: ${fault}`);
+}
+
+/** Why the library does not work there; undefined if it does. */
+export function faultOf({ os, arch, env }: Build, deno: string): string | undefined {
+  if (os !== "linux" || (arch !== "x86_64" && arch !== "aarch64")) {
+    return `${os} on ${arch} is not supported, only Linux on x86_64 and aarch64 is`;
+  }
+  if (env === "musl") {
+    return "a Deno that is built for musl is not supported, only one for glibc is";
+  }
+  if (isBelow(deno, LOWEST_DENO)) {
+    return `Deno ${deno} is not supported, only ${LOWEST_DENO} and newer are; run "deno upgrade"`;
+  }
+  return undefined;
+}
+
+/** Compares versions by their first three numbers. A canary has the number of the next release, and a suffix. */
+function isBelow(version: string, lowest: string): boolean {
+  const numbers = numbersOf(version);
+  const different = numbersOf(lowest).map((number, i) => (numbers[i] ?? 0) - number)
+    .find((difference) => difference !== 0);
+  return different !== undefined && different < 0;
+}
+
+function numbersOf(version: string): number[] {
+  return version.split(/[.+-]/, 3).map(Number);
+}

@@ -1,0 +1,113 @@
+// Where the library cannot work: it can be imported there, and says on first use why it does not work.
+
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import denoJson from "../../deno.json" with { type: "json" };
+import { faultOf, LOWEST_DENO } from "../../ffi/library/platform.ts";
+import { compileC } from "../c/compile.ts";
+import { outputOf } from "../subprocess.ts";
+
+const LINUX = { os: "linux", arch: "x86_64", env: "gnu" } as const;
+const EXPORTS = Object.values(denoJson.exports)
+  .map((path) => import.meta.resolve(`../../${path}`));
+
+/** Imports every export, and then tells how the first use of the library and of the C library end. */
+const FIRST_USE = `
+  for (const url of ${JSON.stringify(EXPORTS)}) await import(url);
+  console.log("imported");
+  const { Context, Gid, listDevices } = await import(MOD);
+  const { errnoName } = await import(FFI/errno);
+  console.log(Gid.parse("::1").toString());
+  for (const use of [() => listDevices(), () => Context.open(), () => errnoName(1)]) {
+    try {
+      use();
+      console.log("works");
+    } catch (error) {
+      console.log(error.name + ": " + error.message);
+    }
+  }`;
+
+/** What {@linkcode FIRST_USE} prints where something of Deno is different. */
+async function firstUse(different: string): Promise<string[]> {
+  return (await outputOf(`${different}\n${FIRST_USE}`, { importMap: true })).split("\n");
+}
+
+const unsupported: [string, Record<string, string>, string][] = [
+  ["macOS", { os: "darwin", arch: "aarch64" }, "darwin on aarch64 is not supported"],
+  ["Windows", { os: "windows", arch: "x86_64", env: "msvc" }, "windows on x86_64 is not supported"],
+  ["musl", { env: "musl" }, "a Deno that is built for musl is not supported"],
+];
+
+for (const [name, build, reason] of unsupported) {
+  Deno.test(`On ${name} everything can be imported, and the first use throws NotSupported`, async () => {
+    const fake = `Deno.build = { ...Deno.build, ...${JSON.stringify(build)} };`;
+    const [imported, gid, ...uses] = await firstUse(fake);
+    assertEquals([imported, gid], ["imported", "::1"]);
+    assertEquals(uses.length, 3);
+    for (const use of uses) {
+      assertStringIncludes(use, `NotSupported: Cannot open libibverbs: ${reason}, only`);
+    }
+  });
+}
+
+Deno.test("By an older Deno everything can be imported, and the first use names the lowest version", async () => {
+  const [imported, gid, ...uses] = await firstUse(
+    `Deno.version = { ...Deno.version, deno: "2.7.5" };`,
+  );
+  assertEquals([imported, gid], ["imported", "::1"]);
+  const reason = `Deno 2.7.5 is not supported, only ${LOWEST_DENO} and newer are`;
+  assertEquals(
+    uses,
+    Array(3).fill(`NotSupported: Cannot open libibverbs: ${reason}; run "deno upgrade"`),
+  );
+});
+
+Deno.test("Without libibverbs the first use throws NotFound with each path, its reason and the remedy", async () => {
+  // The loader itself says what it does not find.
+  const [imported, gid, ...uses] = await firstUse(`
+    const { dlopen } = Deno;
+    Deno.dlopen = (path, symbols) => dlopen(path.replace("libibverbs", "libabsent"), symbols);`);
+  assertEquals([imported, gid], ["imported", "::1"]);
+  const text = uses.join("\n");
+  assertEquals(text.match(/NotFound: Cannot open libibverbs, tried:\n/g)?.length, 2);
+  const folders = ["", "/usr/lib64/", "/lib64/", "/usr/lib/", "/usr/local/lib/"];
+  for (const folder of folders) assertStringIncludes(text, `  ${folder}libibverbs.so.1: `);
+  assertStringIncludes(text, "cannot open shared object file");
+  assertStringIncludes(text, "apt-get install libibverbs1 ibverbs-providers");
+  assertEquals(uses.at(-1), "works");
+});
+
+Deno.test("A libibverbs that needs musl is refused by NotSupported", async () => {
+  const shared = ["-shared", "-fPIC"];
+  const musl = `libc.musl-${Deno.build.arch}.so.1`;
+  const libc = await compileC("old_ibverbs.c", [...shared, `-Wl,-soname,${musl}`]);
+  const library = await compileC("old_ibverbs.c", [...shared, "-Wl,--no-as-needed", libc]);
+  const [, , use] = await firstUse(`Deno.env.set("IBVERBS_LIBRARY", ${JSON.stringify(library)});`);
+  const reason = "it is built for musl, which is not supported, only glibc is, tried:";
+  assertEquals(use, `NotSupported: Cannot open libibverbs: ${reason}`);
+});
+
+Deno.test("faultOf() names the system and the architecture when they are not supported", () => {
+  for (
+    const [build, name] of [
+      [{ ...LINUX, os: "freebsd" }, "freebsd on x86_64"],
+      [{ ...LINUX, arch: "riscv64" }, "linux on riscv64"],
+    ] as const
+  ) {
+    const fault = faultOf(build as unknown as typeof Deno.build, "2.9.6");
+    assertEquals(fault, `${name} is not supported, only Linux on x86_64 and aarch64 is`);
+  }
+  assertEquals(faultOf({ ...LINUX, arch: "aarch64" }, "2.9.6"), undefined);
+});
+
+Deno.test("faultOf() compares versions by their numbers", () => {
+  const isRefused = (version: string): boolean => faultOf(LINUX, version) !== undefined;
+  const refused = ["1.46.3", "2.0.0", "2.7.5", "2.7.5+0a1b2c3", "2.6.10"];
+  const taken = [LOWEST_DENO, "2.7.14", "2.8.0-rc.0", "2.10.0", "3.0.0", "2.9.6+0a1b2c3"];
+  assertEquals(refused.filter((version) => !isRefused(version)), []);
+  assertEquals(taken.filter(isRefused), []);
+});
+
+Deno.test("README names the lowest version of Deno", async () => {
+  const readme = await Deno.readTextFile(new URL("../../README.md", import.meta.url));
+  assertStringIncludes(readme, `Deno ${LOWEST_DENO} or newer`);
+});
