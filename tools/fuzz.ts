@@ -24,7 +24,7 @@ shown with the smallest input that was found, and with the command that repeats 
 then 1.
 
   --seconds N  time for all targets together, ${SECONDS}
-  --cases N    try so many inputs of each target, however long it takes
+  --rounds N   try so many rounds of each target, however long it takes
   --seed N     where the sequence of inputs starts; random
   --help       show this text
 
@@ -33,8 +33,8 @@ ${NAMES}
 
 await main(async () => {
   const { options, operands } = readOptions(Deno.args, {
-    cases: positive,
     help: "flag",
+    rounds: positive,
     seconds: positive,
     seed: positive,
   });
@@ -42,8 +42,8 @@ await main(async () => {
     console.log(HELP);
     return 0;
   }
-  const { seconds = SECONDS, cases, seed = 1 + Math.floor(Math.random() * 999_999_999) } = options;
-  return await run(choose(operands), { seed, cases, milliseconds: 1000 * seconds });
+  const { seconds = SECONDS, rounds, seed = 1 + Math.floor(Math.random() * 999_999_999) } = options;
+  return await run(choose(operands), { seed, rounds, milliseconds: 1000 * seconds });
 });
 
 function choose(names: readonly string[]): Target[] {
@@ -64,7 +64,7 @@ async function run(targets: readonly Target[], plan: Plan): Promise<number> {
     const { name, weight = 1 } = target;
     const start = performance.now();
     const milliseconds = plan.milliseconds * weight / sum;
-    const { cases, finding } = await target.run({ ...plan, milliseconds });
+    const { cases, rounds, finding } = await target.run({ ...plan, milliseconds });
     const seconds = (performance.now() - start) / 1000;
     say(
       `${name.padEnd(16)} ${String(cases).padStart(9)} cases ${seconds.toFixed(1).padStart(6)} s`,
@@ -74,7 +74,7 @@ async function run(targets: readonly Target[], plan: Plan): Promise<number> {
     findings++;
     console.log(`\nfinding: ${name} ${describe(finding)}`);
     console.log(
-      `again: ${denoCommand()} task fuzz -- --seed ${plan.seed} --cases ${cases} ${name}\n`,
+      `again: ${denoCommand()} task fuzz -- --seed ${plan.seed} --rounds ${rounds} ${name}\n`,
     );
   }
   console.log(`fuzz: ${findings} findings, seed ${plan.seed}; cases: ${counts.join(", ")}`);

@@ -11,14 +11,16 @@ export interface Plan {
   readonly seed: number;
   /** The time to try inputs for. */
   readonly milliseconds: number;
-  /** The number of inputs, in place of the time. */
-  readonly cases: number | undefined;
+  /** The number of rounds, in place of the time. */
+  readonly rounds: number | undefined;
 }
 
 /** What was found. */
 export interface Outcome {
   /** How many inputs were tried. */
   readonly cases: number;
+  /** How many rounds they took: in some targets a round tries several inputs at once. */
+  readonly rounds: number;
   /** The input that breaks the property, and how. It is undefined if there is none. */
   readonly finding: string | undefined;
 }
@@ -39,32 +41,49 @@ export interface Target {
 
 type Arbitraries<T extends unknown[]> = { [K in keyof T]: fc.Arbitrary<T[K]> };
 
+/** Tries an input, or several at once: then it returns how many. */
+type Check<T extends unknown[]> = (...inputs: T) => void | number | Promise<void | number>;
+
 /** A target whose inputs are tried one after the other. `check` throws if an input breaks the property. */
 export function target<T extends [unknown, ...unknown[]]>(
   { name, what, weight = 1 }: Pick<Target, "name" | "what" | "weight">,
   arbitraries: Arbitraries<T>,
-  check: (...inputs: T) => void | Promise<void>,
+  check: Check<T>,
 ): Target {
-  const property = fc.asyncProperty(...arbitraries, async (...inputs: T) => await check(...inputs));
-  return { name, what, weight, run: (plan) => explore(property as fc.IAsyncProperty<T>, plan) };
+  return { name, what, weight, run: (plan) => explore(arbitraries, check, plan) };
 }
 
-async function explore<T>(property: fc.IAsyncProperty<T>, plan: Plan): Promise<Outcome> {
-  const { seed, milliseconds, cases } = plan;
-  const details = await fc.check(property, {
+/** The time for finding a smaller input that breaks the property, too. */
+const SHRINK_MS = 30_000;
+
+async function explore<T extends [unknown, ...unknown[]]>(
+  arbitraries: Arbitraries<T>,
+  check: Check<T>,
+  { seed, milliseconds, rounds }: Plan,
+): Promise<Outcome> {
+  let cases = 0;
+  let end = rounds === undefined ? performance.now() + milliseconds : Infinity;
+  let failed = false;
+  const property = fc.asyncProperty(...arbitraries, async (...inputs: T) => {
+    // An input that is tried is tried to its end: what it leaves behind would disturb the next one.
+    if (performance.now() > end) throw new fc.PreconditionFailure(true);
+    try {
+      cases += await check(...inputs) ?? 1;
+    } catch (error) {
+      if (!failed) end = performance.now() + SHRINK_MS;
+      failed = true;
+      throw error;
+    }
+  });
+  const details = await fc.check(property as fc.IAsyncProperty<T>, {
     seed,
-    ...cases === undefined
-      ? {
-        numRuns: Number.MAX_SAFE_INTEGER,
-        interruptAfterTimeLimit: milliseconds,
-        markInterruptAsFailure: false,
-      }
-      : { numRuns: cases },
+    numRuns: rounds ?? Number.MAX_SAFE_INTEGER,
+    markInterruptAsFailure: false,
   });
   const finding = details.failed
     ? `${fc.defaultReportMessage(details)}\n${Deno.inspect(details.errorInstance)}`
     : undefined;
-  return { cases: details.numRuns, finding };
+  return { cases: cases + Number(failed), rounds: details.numRuns, finding };
 }
 
 /** An error of the kinds that an input may lead to; anything else is thrown on. */

@@ -1,6 +1,13 @@
+import { PACKETS } from "./packets.ts";
+import { SERVERS } from "./servers.ts";
 import { STRUCTS } from "./structs.ts";
 import type { Target } from "./target.ts";
 import { TEXTS } from "./texts.ts";
 
 /** All targets, in the order in which they are tried. */
-export const TARGETS: readonly Target[] = [...STRUCTS, ...TEXTS];
+export const TARGETS: readonly Target[] = [
+  ...STRUCTS,
+  ...TEXTS,
+  ...PACKETS,
+  ...SERVERS,
+];

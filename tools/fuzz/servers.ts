@@ -1,0 +1,227 @@
+/** Hostile peers of the ping-pongs, of perf and of net, on the recording provider: no device is needed. */
+
+import { run as runCli } from "../../cli/run.ts";
+import { encodeAddress } from "../../cli/pingpong/address.ts";
+import { Gid } from "../../mod.ts";
+import { connectRc, listenRc } from "../../net/mod.ts";
+import { recorder as printed } from "../../tests/pure/cli/terminal.ts";
+import { bytes, wrong } from "./inputs.ts";
+import { call, freePort, type Peer, peerLike, serve } from "./peers.ts";
+import { expected, fc, isHarmless, same, type Target, target, within } from "./target.ts";
+
+/** Peers of one round: most of their time they wait. */
+const MANY = { minLength: 1, maxLength: 48, size: "max" } as const;
+
+const DEVICE = "recorder0";
+/** Above what a time-out of one second and a busy machine take. */
+const LIMIT_MS = 15_000;
+
+const encoder = new TextEncoder();
+
+/** The recording provider. Loading it takes the place of libibverbs. */
+export function provider(): Promise<typeof import("../../tests/provider/recorder.ts")> {
+  return import("../../tests/provider/recorder.ts");
+}
+
+/**
+ * Runs a round on a fresh provider: at its end nothing of it is left, and nothing was done that none may do. Returns the
+ * number of inputs.
+ */
+export async function recorded<T>(
+  inputs: readonly T[],
+  body: (inputs: readonly T[]) => Promise<unknown>,
+): Promise<number> {
+  const recorder = await provider();
+  recorder.reset();
+  try {
+    await body(inputs);
+  } finally {
+    // Closing goes on for a moment after a failure, too.
+    for (let i = 0; recorder.live() > 0 && i < 200; i++) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+  recorder.take();
+  same(recorder.violations(), [], "what no program may do");
+  same(recorder.live(), 0, "objects that are left");
+  return inputs.length;
+}
+
+/** Gives each input a program of its own, all at once. */
+function atOnce<T>(each: (input: T) => Promise<void>): (inputs: T[]) => Promise<number> {
+  return (inputs) => recorded(inputs, () => Promise.all(inputs.map(each)));
+}
+
+const address = fc.record({
+  lid: fc.nat(0xffff),
+  qpn: fc.nat(0xff_ffff),
+  psn: fc.nat(0xff_ffff),
+  gid: bytes(16).map((bytes) => new Gid(bytes)),
+});
+const frame = address.map(encodeAddress);
+const frames = fc.tuple(
+  frame,
+  frame,
+  fc.constantFrom("done\0", "done", "DONE\0", "", "done\0done\0"),
+)
+  .map(([one, two, end]) => new Uint8Array([...one, ...two, ...encoder.encode(end)]));
+const conversation = fc.oneof(
+  frames,
+  frame.map((one) => new Uint8Array([...one, ...encoder.encode("done\0")])),
+);
+
+const KINDS = ["rc", "uc", "ud", "srq"] as const;
+type Kind = typeof KINDS[number];
+
+async function pingPong(kind: Kind, port: number, ...more: string[]): Promise<void> {
+  const sizes = kind === "srq" ? ["-q", "2", "-r", "4"] : ["-r", "4"];
+  const args = ["-e", "--timeout=1", "--warm-up=0", "-g", "1", "-n", "4", "-s", "64", ...sizes];
+  await command("pingpong", kind, "-d", DEVICE, "-p", `${port}`, ...args, ...more);
+}
+
+/** Runs a command to its end. It says why it fails, in characters that a terminal shows. */
+async function command(...args: string[]): Promise<void> {
+  const terminal = printed();
+  const status = await within(LIMIT_MS, args.join(" "), runCli(args, terminal.terminal));
+  same([0, 1].includes(status), true, `status ${status}`);
+  same(isHarmless(terminal.out + terminal.err), true, "what is printed is harmless");
+  if (status === 1) same(/^\w+: \S/.test(terminal.err), true, "a message");
+}
+
+async function attackServer(
+  peer: Peer,
+  serving: (port: number) => Promise<void>,
+): Promise<void> {
+  const port = freePort();
+  let ended = false;
+  const served = serving(port).finally(() => ended = true);
+  await Promise.all([served, call(peer, port, () => ended)]);
+  // The port is free for the next run at once.
+  using _listener = Deno.listen({ port });
+}
+
+const hello = fc.record({
+  perf: fc.constantFrom(1, 1, 1, 1, 1, 2, "1"),
+  kind: fc.constantFrom("rc", "uc", "ud", "rc", "uc", "ud", "srq", "\x1b[2J"),
+  size: fc.constantFrom(1, 64, 4096, 64, 2 ** 25, -1),
+  iters: fc.constantFrom(10, 11, 12, 13, 2 ** 53, "\u009b"),
+  messages: fc.constantFrom(10, 64),
+  mtu: fc.constantFrom(1024, 256, 1500, "x"),
+  address: fc.oneof(
+    address.map((one) => new TextDecoder().decode(encodeAddress(one))),
+    wrong,
+  ),
+});
+const lines = fc.oneof(
+  hello,
+  fc.constantFrom({ error: "\x1b[2J\u202e" }, { error: {} }, { address: "\u009b" }, [], 5, null),
+  address.map((one) => ({ address: new TextDecoder().decode(encodeAddress(one)) })),
+).map((value) => encoder.encode(`${JSON.stringify(value, noBigint)}\n`));
+
+function noBigint(_: string, value: unknown): unknown {
+  return typeof value === "bigint" ? Number(value) : value;
+}
+
+const rcLine = fc.record({
+  transport: fc.constantFrom("rc", "rc", "rc", "ud"),
+  gid: fc.oneof(fc.ipV6(), fc.constantFrom("::ffff:10.0.0.9", "fe80::9", "\u009b2J")),
+  lid: fc.nat(0xffff),
+  qpn: fc.nat(0xff_ffff),
+  psn: fc.nat(0xff_ffff),
+  mtu: fc.constantFrom(256, 1024, 4096, 1500),
+  rdAtomic: fc.nat(255),
+  credits: fc.integer({ min: 1, max: 2 ** 15 }),
+  maxMessage: fc.integer({ min: 1, max: 2 ** 24 }),
+}).map((value) => encoder.encode(`${JSON.stringify(value)}\n`));
+
+const GOOD = encoder.encode(
+  `${
+    JSON.stringify({
+      transport: "rc",
+      gid: "::ffff:10.0.0.9",
+      lid: 0,
+      qpn: 5,
+      psn: 6,
+      mtu: 1024,
+      rdAtomic: 1,
+      credits: 4,
+      maxMessage: 4096,
+    })
+  }\n`,
+);
+const SILENT: Peer = { pieces: [{ bytes: GOOD, after: 0 }], ending: "silence" };
+
+const SMALL = { device: DEVICE, credits: 2, sendDepth: 2, maxMessage: 64, connectTimeout: 300 };
+
+/** All peers call at once. Then the next one gets its answer all the same. */
+async function attackListener(peers: readonly Peer[]): Promise<void> {
+  await using listener = await listenRc(SMALL);
+  const { port } = listener.addr;
+  const attacks = peers.map((peer) => call(peer, port, () => false));
+  await within(LIMIT_MS, "the attack", Promise.all(attacks));
+  const answer = new TextDecoder().decode(
+    await within(LIMIT_MS, "the next peer", call(SILENT, port, () => false)),
+  );
+  same(/^\{"transport":"rc",[^\n]*\}\n$/.test(answer), true, `the next peer's answer ${answer}`);
+  const { connected, refused, lastError } = listener.stats;
+  // A connection needs a greeting over RDMA, and nobody sends one.
+  same([connected, refused], [0, 0], "connected and refused");
+  same(isHarmless(Deno.inspect(lastError)), true, "the error of the listener");
+}
+
+async function attackConnect(peer: Peer): Promise<void> {
+  const connected = serve(peer, (tcpPort) => connectRc({ ...SMALL, tcpPort }));
+  const { ConnectionReset, InvalidData, TimedOut } = Deno.errors;
+  try {
+    const conn = await within(LIMIT_MS, "connectRc()", connected);
+    await conn[Symbol.asyncDispose]();
+    throw new Error("Cannot be connected: nobody greets");
+  } catch (error) {
+    expected(error, InvalidData, TimedOut, ConnectionReset);
+  }
+}
+
+function attackPerf([calls, peer]: [boolean, Peer]): Promise<void> {
+  const perf = (port: number, ...more: string[]): Promise<void> =>
+    command("perf", "-d", DEVICE, "-p", `${port}`, "--timeout=1", ...more);
+  return calls
+    ? attackServer(peer, (port) => perf(port))
+    : serve(peer, (port) => perf(port, "127.0.0.1"));
+}
+
+const pingPongPeer = fc.tuple(fc.constantFrom(...KINDS), peerLike(conversation));
+
+/** Peers that keep to no protocol. */
+export const SERVERS: readonly Target[] = [
+  target(
+    { name: "pingpong-server", what: "ping-pong servers, called by hostile peers", weight: 3 },
+    [fc.array(pingPongPeer, MANY)],
+    atOnce(([kind, peer]: [Kind, Peer]) => attackServer(peer, (port) => pingPong(kind, port))),
+  ),
+  target(
+    { name: "pingpong-client", what: "ping-pong clients that call hostile servers", weight: 3 },
+    [fc.array(pingPongPeer, MANY)],
+    atOnce(([kind, peer]: [Kind, Peer]) =>
+      serve(peer, (port) => pingPong(kind, port, "127.0.0.1"))
+    ),
+  ),
+  target(
+    { name: "perf", what: "cli perf, as server and as client of hostile peers", weight: 3 },
+    [fc.array(fc.tuple(fc.boolean(), peerLike(lines)), MANY)],
+    atOnce(attackPerf),
+  ),
+  target(
+    {
+      name: "net-listener",
+      what: "listenRc(), called by hostile peers, then by another one",
+      weight: 3,
+    },
+    [fc.array(peerLike(rcLine), MANY)],
+    (peers) => recorded(peers, attackListener),
+  ),
+  target(
+    { name: "net-connect", what: "connectRc() to hostile servers", weight: 2 },
+    [fc.array(peerLike(rcLine), MANY)],
+    atOnce(attackConnect),
+  ),
+];
