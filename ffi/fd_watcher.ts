@@ -7,6 +7,7 @@
 
 import { mappedErrno } from "./errno.ts";
 import { libc } from "./libc.ts";
+import { inWorker } from "./native_memory.ts";
 import { systemError } from "./system_error.ts";
 
 // asm-generic, alike on both architectures: poll.h, fcntl.h, sys/eventfd.h
@@ -52,12 +53,20 @@ export class FdWatcher {
   #round: Promise<void> | undefined;
   #looping = false;
   #woken = false;
-  /** Wakes the `poll` that is running. It is opened by the first wait and stays open. */
+  /** Whether {@linkcode FdWatcher.#eventFd} stays open while nobody waits. */
+  readonly #keepsEventFd: boolean;
+  /** Wakes the `poll` that is running. It is opened by the first wait. */
   #eventFd = -1;
 
-  /** Makes a watcher that polls by this function. */
-  constructor(poll: Poll) {
+  /**
+   * Makes a watcher that polls by this function.
+   *
+   * @param keepsEventFd Whether it keeps its own descriptor while nobody waits, which makes waits cheaper. A watcher that
+   * goes away before its process must not keep it.
+   */
+  constructor(poll: Poll, keepsEventFd: boolean = true) {
     this.#poll = poll;
+    this.#keepsEventFd = keepsEventFd;
   }
 
   /** {@linkcode waitReadable} */
@@ -99,6 +108,10 @@ export class FdWatcher {
       if (this.#waits.size > 0) await new Promise<void>((resolve) => setImmediate(resolve));
     }
     this.#looping = false;
+    if (!this.#keepsEventFd) {
+      libc().close(this.#eventFd);
+      this.#eventFd = -1;
+    }
   }
 
   /** Waits for some of the descriptors, and ends the waits whose time has come. */
@@ -140,7 +153,7 @@ function revents(fds: Int32Array, index: number): number {
   return fds[2 * index + 1]! >>> 16;
 }
 
-const watcher = new FdWatcher((...args) => libc().poll(...args));
+const watcher = new FdWatcher((...args) => libc().poll(...args), !inWorker());
 
 /**
  * Waits until a descriptor is readable. The process stays alive during the wait. The descriptor must stay open until the

@@ -109,7 +109,7 @@ export function allocatorImage(
     { name: "domain_alloc", code: alloc(alignment, addressOf("aligned_alloc")) },
     { name: "domain_free", code: free(addressOf("free")) },
   ];
-  return writeSharedObject("ibverbs-allocators.so", functions, MACHINES[arch]);
+  return writeSharedObject("ibverbs-allocators", functions, MACHINES[arch]);
 }
 
 function addressOf(name: string): bigint {

@@ -56,12 +56,16 @@ interface Layout {
   readonly size: number;
 }
 
-/** Returns a shared object that exports `functions`. */
+/**
+ * Returns a shared object that exports `functions`. Its SONAME is `name` with a hash of the functions: objects of the same
+ * SONAME are the same.
+ */
 export function writeSharedObject(
-  soname: string,
+  name: string,
   functions: readonly ElfFunction[],
   machine: ElfMachine,
 ): Uint8Array<ArrayBuffer> {
+  const soname = `${name}-${hashFunctions(functions)}.so`;
   const layout = layOut(soname, functions, machine);
   const image = new Uint8Array(layout.size);
   const view = new DataView(image.buffer);
@@ -75,7 +79,22 @@ export function writeSharedObject(
   return image;
 }
 
+/** The SONAME of what {@linkcode writeSharedObject} returned. */
+export function sonameOf(image: Uint8Array<ArrayBuffer>): string {
+  const view = new DataView(image.buffer, image.byteOffset, image.byteLength);
+  const dynamic = view.getUint32(HEADER_SIZE + DYNAMIC_HEADER * PROGRAM_HEADER_SIZE + 8, true);
+  const value = (entry: number): number =>
+    view.getUint32(dynamic + entry * DYNAMIC_ENTRY_SIZE + 8, true);
+  const start = value(SONAME_ENTRY) + value(STRTAB_ENTRY);
+  return new TextDecoder().decode(image.subarray(start, image.indexOf(0, start)));
+}
+
 const PROGRAM_HEADERS = 4;
+/** The place of the program header that has the dynamic section's offset. */
+const DYNAMIC_HEADER = 2;
+/** Where the dynamic section has them. */
+const SONAME_ENTRY = 0;
+const STRTAB_ENTRY = 4;
 
 function layOut(
   soname: string,
@@ -179,6 +198,20 @@ function hashName(name: string): number {
     hash = (hash ^ high >>> 24) & 0x0fffffff;
   }
   return hash;
+}
+
+/** 64 bits of names and code: two FNV-1a hashes that start differently. */
+function hashFunctions(functions: readonly ElfFunction[]): string {
+  let [left, right] = [0x811c_9dc5, 0x9dc5_811c];
+  const add = (byte: number): void => {
+    left = Math.imul(left ^ byte, 0x0100_0193);
+    right = Math.imul(right ^ byte, 0x0100_0193) + left | 0;
+  };
+  for (const { name, code } of functions) {
+    new TextEncoder().encode(`${name}\0${code.length}\0`).forEach(add);
+    code.forEach(add);
+  }
+  return [left, right].map((half) => (half >>> 0).toString(16).padStart(8, "0")).join("");
 }
 
 function writeSymbols(

@@ -48,5 +48,5 @@ export function buildImage(
     name: thunk.name,
     code: machine.encode(thunk, errnoLocation),
   }));
-  return writeSharedObject("ibverbs-thunks.so", functions, machine);
+  return writeSharedObject("ibverbs-thunks", functions, machine);
 }
