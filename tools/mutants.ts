@@ -20,6 +20,7 @@ const HELP = `Applies small defects to copies of the source, and counts how many
 NAMES are beginnings of names of mutants; without any, all are tried. The work tree is not changed.
 It fails if less than 95 % are noticed, or one is not and has no reason in the list.
 
+  --every N           only each Nth of them: a short form
   --tier host|device  only mutants whose tests need no device, or only the others
   --jobs N            how many to try at a time on this host; the number of processors
   --list              show the mutants and try none
@@ -31,6 +32,7 @@ const LEAST = 0.95;
 
 await main(async () => {
   const { options, operands } = readOptions(Deno.args, {
+    every: positive,
     help: "flag",
     jobs: positive,
     list: "flag",
@@ -42,7 +44,8 @@ await main(async () => {
   }
   const faults = faultsOf(ALL, readInProject);
   if (faults.length > 0) throw new SetupError(`the list is wrong:\n${faults.join("\n")}`);
-  const chosen = choose(operands, options.tier);
+  const every = options.every ?? 1;
+  const chosen = choose(operands, options.tier).filter((_, i) => i % every === 0);
   if (options.list) {
     for (const { id, file, wrong } of chosen) console.log(`${id} (${file}): ${wrong}`);
     return 0;
