@@ -415,7 +415,7 @@ export const FFI: readonly MutantsOf[] = [
       },
       {
         id: "memfd-closed",
-        replace: "      libc().close(fd);\n",
+        replace: "    libc().close(fd);\n",
         by: "",
         wrong: "A descriptor is left when thunks cannot be loaded.",
       },
