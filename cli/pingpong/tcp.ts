@@ -74,19 +74,23 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Only closing a connection ends what is pending on it. */
+/** Closing a connection ends what is pending on it. The abort itself ends the wait, because Deno 2.8.3 ends nothing. */
 async function closingOnAbort<T>(
   connection: { close(): void },
   signal: AbortSignal,
   work: Promise<T>,
 ): Promise<T> {
-  const close = (): void => connection.close();
-  signal.addEventListener("abort", close, { once: true });
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => {
+    aborted.reject(signal.reason);
+    connection.close();
+  };
+  signal.addEventListener("abort", abort, { once: true });
   try {
-    return await work;
+    return await Promise.race([work, aborted.promise]);
   } catch (error) {
     throw signal.aborted ? signal.reason : error;
   } finally {
-    signal.removeEventListener("abort", close);
+    signal.removeEventListener("abort", abort);
   }
 }

@@ -102,8 +102,8 @@ async function overTcp(
   const conn = await connectTcp(address, signal);
   using _closing = closeTcpOnAbort(conn, signal);
   const peer = await abortable(signal, async () => {
-    await writeAddress(conn, preparation.address);
-    return await readLine(conn);
+    await writeAddress(conn, preparation.address, signal);
+    return await readLine(conn, signal);
   });
   return await preparation.connect(peer, signal);
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { orAborted } from "../shared/or_aborted.ts";
 import type { RcAddress } from "./rc_address.ts";
 
 /** The longest line that a peer may send. An address has about 200 bytes. */
@@ -11,9 +12,15 @@ const MAX_LINE = 4096;
 const NEWLINE = 10;
 
 /** Sends an address. */
-export async function writeAddress(conn: Deno.Conn, address: RcAddress): Promise<void> {
+export async function writeAddress(
+  conn: Deno.Conn,
+  address: RcAddress,
+  signal: AbortSignal,
+): Promise<void> {
   const line = new TextEncoder().encode(`${JSON.stringify(address)}\n`);
-  for (let sent = 0; sent < line.length;) sent += await conn.write(line.subarray(sent));
+  for (let sent = 0; sent < line.length;) {
+    sent += await orAborted(conn.write(line.subarray(sent)), signal);
+  }
 }
 
 /**
@@ -21,13 +28,13 @@ export async function writeAddress(conn: Deno.Conn, address: RcAddress): Promise
  *
  * @throws {Deno.errors.InvalidData} If it is not exactly one line of JSON, or too long.
  */
-export async function readLine(conn: Deno.Conn): Promise<unknown> {
+export async function readLine(conn: Deno.Conn, signal: AbortSignal): Promise<unknown> {
   const buffer = new Uint8Array(MAX_LINE + 1);
   let length = 0;
   let end = -1;
   while (end < 0) {
     if (length > MAX_LINE) throw invalid(`it is longer than ${MAX_LINE} bytes`);
-    const count = await conn.read(buffer.subarray(length));
+    const count = await orAborted(conn.read(buffer.subarray(length)), signal);
     if (count === null) throw invalid(`it ends after ${length} bytes`);
     end = buffer.subarray(0, length + count).indexOf(NEWLINE, length);
     length += count;
@@ -51,7 +58,7 @@ function invalid(reason: string): Error {
   );
 }
 
-/** Closes a connection when a signal aborts: what waits for it ends. Returns what ends that. */
+/** Closes a connection when a signal aborts: the peer sees the end. Returns what closes it earlier. */
 export function closeTcpOnAbort(conn: Deno.Conn, signal: AbortSignal): Disposable {
   const close = (): void => {
     try {

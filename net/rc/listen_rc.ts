@@ -165,10 +165,10 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
 
   /** The device is not opened before the partner has sent an address. */
   async #connect(tcp: Deno.Conn, signal: AbortSignal): Promise<RcConn> {
-    const peer = readRcAddress(await readLine(tcp));
+    const peer = readRcAddress(await readLine(tcp, signal));
     await using preparation = prepare(this.#settings);
     const { address } = preparation;
-    return await preparation.connect(peer, signal, () => writeAddress(tcp, address));
+    return await preparation.connect(peer, signal, () => writeAddress(tcp, address, signal));
   }
 
   #add(conn: RcConn): void {

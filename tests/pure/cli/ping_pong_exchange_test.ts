@@ -110,6 +110,27 @@ Deno.test("exchangeAsServer() says what is missing when the client never confirm
   await assertRejects(() => serving, Error, "The client did not confirm the address within 0.05 s");
 });
 
+Deno.test("readBytes() and writeBytes() end when the signal aborts, whatever the connection does", async () => {
+  let closed = 0;
+  // Deno 2.8.3 leaves what is pending on a closed connection.
+  const connection = {
+    read: () => new Promise(() => {}),
+    write: () => new Promise(() => {}),
+    close: () => closed++,
+    remoteAddr: { hostname, port: 7 },
+  } as unknown as Deno.TcpConn;
+  const controller = new AbortController();
+  const { signal } = controller;
+  const waits = [
+    readBytes(connection, 1, signal),
+    writeBytes(connection, new Uint8Array(1), signal),
+  ];
+  const reason = new Error("enough");
+  controller.abort(reason);
+  for (const wait of waits) assertEquals(await assertRejects(() => wait, Error), reason);
+  assertEquals(closed, 2);
+});
+
 Deno.test("readBytes() and writeBytes() name action and peer when the connection is reset", async () => {
   const reset = (): Promise<never> =>
     Promise.reject(new Deno.errors.ConnectionReset("Connection reset by peer (os error 104)"));

@@ -30,6 +30,10 @@ Deno.test("readLine() shows nothing that a terminal obeys when the line is not J
       return Promise.resolve(line.length);
     },
   } as unknown as Deno.Conn;
-  const error = await assertRejects(() => readLine(conn), InvalidData, "it is not JSON");
+  const error = await assertRejects(
+    () => readLine(conn, new AbortController().signal),
+    InvalidData,
+    "it is not JSON",
+  );
   assertEquals(CONTROLS.test(Deno.inspect(error)), false, Deno.inspect(error));
 });
