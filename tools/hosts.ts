@@ -103,9 +103,10 @@ async function runGuests(messages: number, filter: string): Promise<string[]> {
 /** The number of cases, and how those ended that did. */
 function readReport(): { cases: number; outcomes: Outcome[] } {
   if (!exists(reportFile)) return { cases: 0, outcomes: [] };
-  const [head, ...outcomes] = Deno.readTextFileSync(reportFile).trimEnd().split("\n")
+  // A guest that ends in the middle may leave part of a line.
+  const [head, ...outcomes] = Deno.readTextFileSync(reportFile).split("\n").slice(0, -1)
     .map((line) => JSON.parse(line));
-  return { cases: head.cases, outcomes };
+  return { cases: head?.cases ?? 0, outcomes };
 }
 
 /** Whether both sides of a case and its packets are as they must be; the guest has shown what its sides found. */

@@ -1,6 +1,8 @@
 /** Compares the packets of a capture with what was posted. */
 
 import type { ConnectedStream, Stream, UdStream } from "../../tests/hosts/expected.ts";
+import { lanAddress } from "../../rxe/guest/qemu.ts";
+import { parseAddress } from "../../types/address/ip_address.ts";
 import type { Packet } from "./packets.ts";
 
 /** The P_Key of the default partition, with full membership. */
@@ -40,6 +42,7 @@ function faultOfUd(stream: UdStream, packets: readonly Packet[]): string | undef
   return first(seen.map((packet, i) =>
     differenceOf(packet, {
       ...stream.packets[i]!,
+      link: linkOf(stream.packets[i]!.dst, host),
       flowLabel: FLOW_LABEL,
       opcode: UD_SEND_ONLY,
       pkey: PKEY,
@@ -55,7 +58,9 @@ function faultOfRc(stream: ConnectedStream, packets: readonly Packet[]): string 
     packet.host === host && packet.destQp === destQp && Number.isNaN(packet.srcQp) &&
     !ANSWERS.has(packet.opcode)
   );
-  const wanted = { src, dst, trafficClass, pkey: PKEY, hopLimit: HOP_LIMIT, flowLabel: FLOW_LABEL };
+  const link = linkOf(dst, host);
+  const limits = { pkey: PKEY, hopLimit: HOP_LIMIT, flowLabel: FLOW_LABEL };
+  const wanted = { link, src, dst, trafficClass, ...limits };
   return first(seen.map((packet) => differenceOf(packet, wanted))) ??
     difference("opcodes", ascending(seen.map(({ opcode }) => opcode)), ascending(stream.opcodes)) ??
     faultOfNumbers(stream, seen);
@@ -71,6 +76,16 @@ function faultOfNumbers(stream: ConnectedStream, seen: readonly Packet[]): strin
   return difference("number of requests", requests, stream.requests) ??
     difference("distance of the first packet sequence number", numbers[0], 0) ??
     (isGapless ? undefined : "a packet sequence number is missing");
+}
+
+/** The Ethernet address for an address on the network: that of a group, or that of the other host. */
+function linkOf(dst: string, host: number): string {
+  const bytes = parseAddress(dst);
+  const group = bytes.length === 4
+    ? bytes[0]! >> 4 === 14 && [0x01, 0x00, 0x5e, bytes[1]! & 0x7f, bytes[2]!, bytes[3]!]
+    : bytes[0] === 0xff && [0x33, 0x33, ...bytes.subarray(12)];
+  if (!group) return lanAddress(3 - host);
+  return group.map((byte) => byte.toString(16).padStart(2, "0")).join(":");
 }
 
 function ascending(numbers: readonly number[]): number[] {

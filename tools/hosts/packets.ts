@@ -18,6 +18,8 @@ export interface Packet {
   readonly frame: number;
   /** The number of the host that sent it. */
   readonly host: number;
+  /** The Ethernet address that it goes to. */
+  readonly link: string;
   readonly src: string;
   readonly dst: string;
   readonly trafficClass: number;
@@ -40,6 +42,7 @@ export interface Packet {
 const FIELDS = [
   "frame.number",
   "eth.src",
+  "eth.dst",
   "ip.src",
   "ip.dst",
   "ip.dsfield",
@@ -94,6 +97,7 @@ export function packetOf(line: string): Packet {
   return {
     frame: number("frame.number"),
     host: [1, 2].find((host) => lanAddress(host) === text("eth.src")) ?? NaN,
+    link: text("eth.dst"),
     src: text(isIpv4 ? "ip.src" : "ipv6.src"),
     dst: text(isIpv4 ? "ip.dst" : "ipv6.dst"),
     trafficClass: number(isIpv4 ? "ip.dsfield" : "ipv6.tclass"),

@@ -7,15 +7,18 @@ import { plan } from "../../../tools/tests/plan.ts";
 import { SetupError } from "../../../rxe/host/report.ts";
 
 // As tshark 4.0 prints them.
-const UD_LINE = "26\t52:54:00:00:01:02\t10.0.0.2\t10.0.0.1\t0x28\t64\t\t\t\t\t\t100\t65535" +
+const UD_LINE =
+  "26\t52:54:00:00:01:02\t52:54:00:00:01:01\t10.0.0.2\t10.0.0.1\t0x28\t64\t\t\t\t\t\t100\t65535" +
   "\t0x000011\t8558105\t2\t0x0000000011111111\t0x00000012" +
   "\t6420ffff00000011008296191111111100000012c0ffee0102030000f93fb8f3";
-const RC_LINE = "7\t52:54:00:00:01:01\t\t\t\t\tfd00::1\tfd00::2\t0x48\t63\t0x00005\t4\t65535" +
+const RC_LINE =
+  "7\t52:54:00:00:01:01\t52:54:00:00:01:02\t\t\t\t\tfd00::1\tfd00::2\t0x48\t63\t0x00005\t4\t65535" +
   "\t0x000013\t9\t0\t\t\t0420ffff0000001380000009c0ffeec0f93fb8f3";
 
 const UD_PACKET: Packet = {
   frame: 26,
   host: 2,
+  link: "52:54:00:00:01:01",
   src: "10.0.0.2",
   dst: "10.0.0.1",
   trafficClass: 0x28,
@@ -85,6 +88,17 @@ for (
   });
 }
 
+for (
+  const [group, link] of [["239.129.2.4", "01:00:5e:01:02:04"], ["ff0e::1:77", "33:33:00:01:00:77"]]
+) {
+  Deno.test(`faultOf() takes datagrams to ${group} that go to its Ethernet address`, () => {
+    const stream = { ...UD_STREAM, psn: 0, packets: [{ ...DATAGRAM, dst: group! }] };
+    const packet = { ...UD_PACKET, psn: 0, dst: group!, link: link! };
+    assertEquals(faultOf(stream, [packet]), undefined);
+    assertEquals(faultOf(stream, [{ ...packet, link: UD_PACKET.link }]) === undefined, false);
+  });
+}
+
 Deno.test("faultOf() finds a datagram too few, or one too many", () => {
   const of = "packets of host 2 of queue pair 18: there are";
   assertEquals(faultOf(UD_STREAM, UD_PACKETS.slice(0, 1)), `${of} 1, not 2`);
@@ -105,6 +119,7 @@ const RC_STREAM: ConnectedStream = {
 const RC_PACKETS: readonly Packet[] = [[0, 0xff_ffff], [2, 0], [4, 1]].map(([opcode, psn]) => ({
   ...UD_PACKET,
   host: 1,
+  link: "52:54:00:00:01:02",
   qkey: NaN,
   srcQp: NaN,
   opcode: opcode!,
