@@ -1,6 +1,6 @@
 /** Things made once and kept in the cache. */
 
-import { cache } from "./paths.ts";
+import { cacheFolder } from "./paths.ts";
 import { say } from "./report.ts";
 import { exists } from "./shell.ts";
 
@@ -19,7 +19,7 @@ const asked = new Map<string, Promise<string>>();
  * @param make fills the empty folder it is given.
  */
 export function cached(name: string, make: (folder: string) => Promise<void>): Promise<string> {
-  const found = asked.get(name) ?? ensure(`${cache}/${name}`, make);
+  const found = asked.get(name) ?? ensure(`${cacheFolder()}/${name}`, make);
   asked.set(name, found);
   return found;
 }

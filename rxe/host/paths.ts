@@ -4,7 +4,9 @@
  * The folder of everything downloaded or built: IBVERBS_CACHE, or `ibverbs` in the user's cache
  * folder.
  */
-export const cache: string = Deno.env.get("IBVERBS_CACHE") ?? `${userCache()}/ibverbs`;
+export function cacheFolder(): string {
+  return Deno.env.get("IBVERBS_CACHE") ?? `${userCache()}/ibverbs`;
+}
 
 /** The folder in which programs of this user keep what they can make again. */
 export function userCache(): string {

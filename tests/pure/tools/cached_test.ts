@@ -2,7 +2,7 @@
 
 import { assertEquals } from "@std/assert";
 import type { cached } from "../../../rxe/host/cached.ts";
-import { cache } from "../../../rxe/host/paths.ts";
+import { cacheFolder } from "../../../rxe/host/paths.ts";
 
 type Make = Parameters<typeof cached>[1];
 
@@ -18,7 +18,7 @@ async function withName(
       return await module.cached(`${name}/folder`, make);
     });
   } finally {
-    await Deno.remove(`${cache}/${name}`, { recursive: true });
+    await Deno.remove(`${cacheFolder()}/${name}`, { recursive: true });
   }
 }
 
