@@ -37,7 +37,11 @@
  * }
  * ```
  *
- * When a datagram arrives, it prints for instance `5 bytes from ::ffff:10.0.0.1`.
+ * When a datagram arrives, it prints for instance:
+ *
+ * ```text
+ * 5 bytes from ::ffff:10.0.0.1
+ * ```
  *
  * **Objects.** There is a class for each kind of verbs object. The constructor takes what the object is made from, as the C
  * function does. Declare objects with `using`. Disposing an object first disposes the objects that were made from it.

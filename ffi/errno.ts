@@ -16,7 +16,7 @@ let threadErrno: Int32Array | undefined;
 const names = new Map<number, string>();
 
 /**
- * errno as the last verb that reports by it left it; 0 if that verb did not set it.
+ * The errno of the last verb that reports failures by errno. It is 0 if that verb did not set it.
  *
  * @category Errors
  */
@@ -49,7 +49,7 @@ export function mappedErrno(): Int32Array {
 }
 
 /**
- * The system's name of an errno value: 22 is `"EINVAL"`.
+ * The name of an errno value: that of 22 is `"EINVAL"`.
  *
  * @category Errors
  */
@@ -65,7 +65,7 @@ function lookUp(value: number): string {
 }
 
 /**
- * The system's description of an errno value: 22 is `"Invalid argument"`.
+ * The description of an errno value: that of 22 is `"Invalid argument"`.
  *
  * @category Errors
  */

@@ -73,7 +73,7 @@ export function library(): Library {
 }
 
 /**
- * Every verb by its C name. Reading a verb for the first time binds it, and throws where libibverbs cannot be opened.
+ * All verbs, by their C names. Reading a verb for the first time binds it. It throws if libibverbs cannot be opened.
  *
  * @category Calls of verbs
  */

@@ -39,7 +39,7 @@ export function handleAddress(handle: Deno.PointerValue): bigint {
 }
 
 /**
- * The handle that holds an address; `null` for 0. The caller vouches for what is at the address.
+ * The handle that holds an address; `null` for 0. Nothing checks what is at the address.
  *
  * @category Pointers and memory
  */
@@ -72,7 +72,7 @@ export function readPointers(array: Deno.PointerObject, count: number): Deno.Poi
 }
 
 /**
- * The memory behind a pointer, to be read and written; the caller vouches for its length and its life.
+ * The memory that a pointer points to, for reading and writing. Nothing checks its length, or that it still exists.
  *
  * @category Pointers and memory
  */

@@ -8,7 +8,7 @@
 import type { Field, FieldType, Struct } from "./layout.ts";
 
 /**
- * Where a field lies and what it holds.
+ * The place of a field in its struct, and its type.
  *
  * @category Layouts of structs
  */
@@ -116,7 +116,7 @@ export function fieldBytes(
 }
 
 /**
- * Reads a field of a struct the library owns.
+ * Reads a field of a struct that libibverbs owns.
  *
  * @category Layouts of structs
  */
@@ -168,7 +168,7 @@ export function allocStruct(layout: Struct, count = 1): DataView<ArrayBuffer> {
 }
 
 /**
- * `max_send_wr` -> `maxSendWr`; nested fields keep their dots.
+ * A name of C in camelCase: `max_send_wr` gives `maxSendWr`. The dots of nested fields stay.
  *
  * @category Layouts of structs
  */
@@ -177,7 +177,7 @@ export function camelCase(name: string): string {
 }
 
 /**
- * Every numeric field of a struct as an attribute object; nested fields become nested objects.
+ * The numeric fields of a struct as an object. Nested structs become nested objects.
  *
  * @category Layouts of structs
  */

@@ -1,7 +1,8 @@
 import { errnoDescription, errnoName } from "./errno.ts";
 
 /**
- * A C function failed for a reason that is not a matter of its arguments.
+ * The error of a C function that failed although its arguments are right, for instance because the process has no file
+ * descriptor left.
  *
  * @category Errors
  */

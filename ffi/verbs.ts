@@ -21,11 +21,11 @@ import { type SrqVerbs, srqVerbs } from "./verbs/srq.ts";
 import { type WqVerbs, wqVerbs } from "./verbs/wq.ts";
 
 /**
- * Every verb under its C name and prototype.
+ * All verbs, with their C names and prototypes.
  *
  * A verb that returns a pointer returns `null` when it fails, and leaves the reason in `errno()`; so does one that
- * returns -1. Other verbs return the errno value, and 0 for success. A verb that the provider or the installed libibverbs
- * lacks fails with `EOPNOTSUPP`.
+ * returns -1. Other verbs return the errno value, and 0 for success. A verb that the provider or the installed
+ * libibverbs lacks fails with `EOPNOTSUPP`.
  *
  * @category Calls of verbs
  */

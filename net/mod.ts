@@ -17,7 +17,11 @@
  * console.log(new TextDecoder().decode((await client.receive())[0]));
  * ```
  *
- * It prints `hello`.
+ * It prints:
+ *
+ * ```text
+ * hello
+ * ```
  *
  * **Connections.** {@linkcode listenRc} and {@linkcode connectRc} make reliable connections. Messages arrive in order, each
  * once. The ends exchange their addresses over TCP; the messages go over RDMA.
@@ -33,7 +37,11 @@
  * console.log(new TextDecoder().decode((await server.receive())!));
  * ```
  *
- * It prints `hello`, too.
+ * It prints the same:
+ *
+ * ```text
+ * hello
+ * ```
  *
  * **Objects.** `listenUd()` gives a {@linkcode UdConn}. `listenRc()` gives an {@linkcode RcListener}, whose `accept()` gives
  * an {@linkcode RcConn} for each peer; `connectRc()` gives one, too. Each connection opens the device itself. Close it with

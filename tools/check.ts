@@ -6,6 +6,7 @@
 
 import denoJson from "../deno.json" with { type: "json" };
 import { stdArguments } from "./host/jsr.ts";
+import { modulesWithoutDevice } from "./docs/fences.ts";
 import { dryRunOfProject } from "./package/dry_run.ts";
 import { denoCommand } from "../rxe/host/deno_command.ts";
 import { readOnlyOptions } from "../rxe/host/options.ts";
@@ -18,8 +19,8 @@ const HELP = `Checks the whole project, and changes nothing.
   ${denoCommand()} task check [--help]
 
 form            deno fmt --check, deno lint
-types           deno check
-documentation   deno doc --lint
+types           deno check, of modules, examples and documents
+documentation   deno doc --lint; deno test --doc, of examples that need no device
 publishing      deno publish --dry-run, with adapters for @std where its registry is out of reach
 order           imports run down from floor to floor, without a circle;
                 only ffi/ uses unsafe functions of Deno
@@ -38,8 +39,18 @@ await main(async () => {
     const [name, ...args] of [
       ["fmt", "--check"],
       ["lint"],
-      ["check", ...std, "."],
+      ["check", "--doc", ...std, "."],
       ["doc", "--lint", ...Object.values(denoJson.exports)],
+      [
+        "test",
+        "--doc",
+        "--no-check",
+        // Prepared requests have an address. No example here calls a verb.
+        "--allow-ffi",
+        "--reporter=dot",
+        ...std,
+        ...modulesWithoutDevice(),
+      ],
     ]
   ) {
     say(`\n== deno ${name}`);

@@ -62,8 +62,8 @@ function contextOf(of: Holder, object: Handle): IbvContext {
 }
 
 /**
- * Whether a context has an op: one of `ibv_context.ops`, or one of the `verbs_context`, which is there only if the ABI
- * marker and its size say so.
+ * Whether a context has an operation: a function pointer of `ibv_context.ops`, or of the `verbs_context`. A
+ * `verbs_context` exists only if the ABI marker of the context and its size say so.
  *
  * @category Operations of a device
  */

@@ -13,8 +13,9 @@ import { type Preparation, prepare, type RcConn } from "./rc_conn.ts";
 import { checkRcOptions, RC_OPTIONS, type RcOptions, type RcSettings } from "./rc_options.ts";
 
 /**
- * Gives the peer the address of this end, and returns that of the peer. What it returns is checked, so it may come from
- * anybody: it is what `JSON.parse()` made of the message of the peer. It should end early if the signal aborts.
+ * Gives the peer the address of this end, and returns that of the peer. It returns what `JSON.parse()` made of the
+ * message of the peer. The result is checked, so the message may come from anybody. It should end early if the signal
+ * aborts.
  *
  * @category Connections
  */
@@ -31,8 +32,8 @@ export interface RcConnectOptions extends RcOptions {
   /** The TCP port that {@linkcode listenRc} listens on. */
   readonly tcpPort?: number;
   /**
-   * The exchange of addresses by any other means, with a peer that calls `connectRc` with `exchange` as well. Both ends must
-   * get the other's address at about the same time: an end retries for about four seconds (`timeout`, `retryCnt`).
+   * The exchange of addresses by any other means, with a peer that calls `connectRc` with `exchange` as well. Both ends
+   * must get the other's address at about the same time: an end retries for about four seconds (`timeout`, `retryCnt`).
    */
   readonly exchange?: RcExchange;
 }

@@ -24,8 +24,8 @@ export interface RcListenOptions extends RcOptions {
   /** The TCP port to listen on. The default is 0: any free one, see {@linkcode RcListener.addr}. */
   readonly tcpPort?: number;
   /**
-   * The number of connections that may be in the making or wait for {@linkcode RcListener.accept}, at least 1. The default is
-   * 64. Further ones are refused.
+   * The number of connections that may be in the making or wait for {@linkcode RcListener.accept}, at least 1. The
+   * default is 64. Further ones are refused.
    */
   readonly maxPending?: number;
   /** Closes the listener when it aborts. Connections that were accepted stay open. */
@@ -51,7 +51,8 @@ export interface RcListenerStats {
 let listen: (listener: Deno.Listener, settings: RcSettings, maxPending: number) => RcListener;
 
 /**
- * Accepts connections. {@linkcode listenRc} makes it. Attempts that fail are counted and disturb nobody.
+ * Accepts connections. {@linkcode listenRc} makes it. Attempts that fail are counted. They do not affect other
+ * connections.
  *
  * @category Connections
  */

@@ -8,8 +8,8 @@ import { Gid, type QpAddress } from "../../mod.ts";
 import { integer, readObject } from "../shared/checks.ts";
 
 /**
- * The address of one end of an RC connection: everything that the other end needs. It is plain data, so it can be sent to
- * the other process as JSON. It is good for one connection.
+ * The address of one end of an RC connection: everything that the other end needs. It is plain data, so it can be sent
+ * to the other process as JSON. Use it for one connection only.
  *
  * @category Connections
  */

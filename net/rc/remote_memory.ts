@@ -9,12 +9,14 @@ import { integer, readObject } from "../shared/checks.ts";
 
 /**
  * Memory of the peer: what {@linkcode RcConn.write}, {@linkcode RcConn.read} and the atomics need. It is plain data, so
- * it can be sent to the peer as JSON. Who has it can use the memory, through the same connection only.
+ * it can be sent to the peer as JSON. A peer that has it can use the memory, through this connection only.
  *
  * @category Memory of the peer
  */
 export interface RemoteMemory {
-  /** The address of the first byte in hexadecimal, such as `"0x7f0012340000"`. It is text because it may exceed 2^53. */
+  /**
+   * The address of the first byte in hexadecimal, such as `"0x7f0012340000"`. It is text because it may exceed 2^53.
+   */
   readonly addr: string;
   /** The length in bytes. */
   readonly length: number;

@@ -40,7 +40,7 @@ export interface UdStats {
   readonly sent: number;
   /** Datagrams that were received and dropped because `maxQueued` of them were waiting. */
   readonly dropped: number;
-  /** Receives that failed. After one the connection is of no use. */
+  /** Receives that failed. After one the connection cannot be used. */
   readonly recvErrors: number;
   /** Sends that failed after they were posted. */
   readonly sendErrors: number;
@@ -54,8 +54,8 @@ let open: (settings: UdSettings) => UdConn;
 /**
  * A socket for datagrams, in the shape of `Deno.DatagramConn`. {@linkcode listenUd} makes one.
  *
- * Receives are always posted. Datagrams that nobody asks for wait in a bounded queue. A send waits while `sendDepth` sends
- * are in progress. After a change of the port's GIDs, address handles are made again.
+ * Receives are always posted. Datagrams that nobody asks for wait in a bounded queue. A send waits while `sendDepth`
+ * sends are in progress. After a change of the port's GIDs, address handles are made again.
  *
  * @category Datagrams
  */
@@ -150,8 +150,8 @@ export class UdConn
   /**
    * Waits for the next datagram.
    *
-   * @param p The buffer that the message is written to: it is copied once, out of the memory of the device. A new buffer is
-   * made if it is left out.
+   * @param p The buffer that the message is written to: it is copied once, out of the memory of the device. A new
+   * buffer is made if it is left out.
    * @returns The message, and the address of its sender. {@linkcode UdConn.send} answers it without a look-up.
    * @throws {TypeError} If an argument has the wrong type.
    * @throws {RangeError} If the message is longer than `p`. The next call gets it.
@@ -174,11 +174,11 @@ export class UdConn
   }
 
   /**
-   * Sends a datagram. It waits while `sendDepth` sends are in progress, and while the kernel resolves the link address of
-   * a new peer. The message must not change before the promise resolves. Whether it arrives is not known.
+   * Sends a datagram. It waits while `sendDepth` sends are in progress, and while the kernel resolves the link address
+   * of a new peer. The message must not change before the promise resolves. Whether it arrives is not known.
    *
-   * Datagrams that are sent without a wait in between are posted together, which costs less. Waiting for a datagram posts
-   * them, and so does a pause of a few microtasks.
+   * Datagrams that are sent without a wait in between are posted together, which costs less. Waiting for a datagram
+   * posts them, and so does a pause of a few microtasks.
    *
    * @param p The message, at most {@linkcode UdConn.maxMessage} bytes.
    * @param addr The peer: the address of a received datagram, or the {@linkcode UdConn.addr} of another connection.
@@ -310,8 +310,8 @@ export class UdConn
   }
 
   /**
-   * Closes the connection, and waits until its waits for events have ended. A look-up of a peer's link address may use the
-   * device for some seconds longer.
+   * Closes the connection, and waits until its waits for events have ended. A look-up of a peer's link address may use
+   * the device for some seconds longer.
    */
   async [Symbol.asyncDispose](): Promise<void> {
     this.close();

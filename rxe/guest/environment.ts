@@ -7,10 +7,13 @@ export function denoDir(): string {
   return Deno.env.get("DENO_DIR") ?? `${userCache()}/deno`;
 }
 
-/** The variables that every command has: some of the host's, and those that let the host's Deno run. */
+/**
+ * The variables that every command has: some of the host's, and those that let the host's Deno run. Deno's cache has
+ * packages by the URL of their registry.
+ */
 export function guestEnvironment(): Record<string, string> {
   const passed = Object.entries(Deno.env.toObject()).filter(([name]) =>
-    /^(IBVERBS_|NO_COLOR$|TERM$|LANG$)/.test(name)
+    /^(IBVERBS_|(JSR_URL|NO_COLOR|TERM|LANG)$)/.test(name)
   );
   return {
     ...Object.fromEntries(passed),

@@ -6,7 +6,7 @@ import { STREAMS } from "./qemu.ts";
 import { Copy, lines, type Sink, Tail } from "./streams.ts";
 
 /**
- * The machine ended by itself or took too long.
+ * The error of a guest that ended by itself, or took too long.
  *
  * @category Errors
  */

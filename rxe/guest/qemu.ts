@@ -5,7 +5,7 @@ import type { Share } from "./initramfs.ts";
 import type { Kernel } from "./kernel.ts";
 
 /**
- * What runs the guest's instructions: the processor itself, or QEMU's emulation of one.
+ * What runs the instructions of the guest: `kvm` is the processor itself, `tcg` an emulation by QEMU.
  *
  * @category Options
  */

@@ -21,7 +21,7 @@ import {
 } from "./qemu.ts";
 
 /**
- * How a command is run.
+ * Options of {@linkcode runInGuest} and {@linkcode runOnTwoHosts}.
  *
  * @category Options
  */
@@ -32,10 +32,10 @@ export interface GuestOptions extends Partial<Output> {
   env?: Readonly<Record<string, string>>;
   /**
    * Folders that the guest shares with this host: what the command writes there stays. They are made
-   * if there are none. Everything else that it writes goes with the guest.
+   * if there are none. Everything else that it writes is lost.
    */
   share?: readonly string[];
-  /** Folders with files that can be made again. It is not said that changes to them are lost. */
+  /** Folders with files that can be made again. No message tells that changes to them are lost. */
   scratch?: readonly string[];
   /** Adds stub0: an adapter without hardware that has work queues and RSS. */
   stub?: boolean;
@@ -50,7 +50,7 @@ export interface GuestOptions extends Partial<Output> {
   timeout?: number | undefined;
   /** Megabytes of each guest; 4096 by default. */
   memory?: number | undefined;
-  /** Chosen by itself unless given here or in IBVERBS_ACCEL. */
+  /** What runs the instructions. The default is the variable IBVERBS_ACCEL, or else what this host has. */
   accelerator?: Accelerator | undefined;
   /** Shows the kernel's console on standard error. */
   verbose?: boolean;

@@ -1,7 +1,7 @@
 /** The guest's streams on the host's side. */
 
 /**
- * Anything that takes bytes, such as Deno.stdout.
+ * An object that takes bytes, such as `Deno.stdout`.
  *
  * @category Options
  */

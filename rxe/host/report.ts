@@ -3,7 +3,7 @@
 const encoder = new TextEncoder();
 
 /**
- * An expected failure: shown as its message alone, without a stack.
+ * The error of an expected failure, such as a missing package. Show only its message.
  *
  * @category Errors
  */

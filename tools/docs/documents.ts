@@ -1,9 +1,9 @@
-/** The project's documents: their snippets of TypeScript, and their links. */
+/** The project's documents: their blocks of code, and their links. */
 
 import { inProject, project } from "../host/paths.ts";
 
-/** The folder whose documents people read. */
-const FOLDER = "docs";
+/** The folders whose documents people read. */
+const FOLDERS = [".", "docs", "examples"];
 
 /** A snippet of TypeScript in a document. */
 export interface Snippet {
@@ -26,25 +26,12 @@ export function documents(): string[] {
   const here = (folder: string): string[] =>
     [...Deno.readDirSync(inProject(folder))].filter(({ name }) => name.endsWith(".md"))
       .map(({ name }) => folder === "." ? name : `${folder}/${name}`);
-  return [...here("."), ...here(FOLDER)].sort();
+  return FOLDERS.flatMap(here).sort();
 }
 
 /** The text of a document. */
 export function readDocument(document: string): string {
   return Deno.readTextFileSync(inProject(document));
-}
-
-/** The snippets that `deno check --doc-only` and `deno test --doc` see. */
-export function snippetsOf(document: string, text: string): Snippet[] {
-  return blocksOf(text).filter(({ language }) => /^(ts|typescript)$/.test(language))
-    .map(({ line, text }) => ({ document, line, text }));
-}
-
-/** Whether a snippet opens a device, waits for a peer, or starts a guest. */
-export function needsDevice({ text }: Snippet): boolean {
-  return /Context\.open\(|await (listen|connect)(Ud|Rc)\(|await runInGuest\(|await runCli\(/.test(
-    text,
-  );
 }
 
 /** Writes snippets as files into a new folder in the project, where the name of the package means its sources. */
@@ -104,14 +91,18 @@ export function anchorsOf(text: string): string[] {
   });
 }
 
-interface Block {
+/** A block between fences. */
+export interface Block {
+  /** The words after the opening fence. */
   readonly language: string;
+  /** The line of its first word, from 1. */
   readonly line: number;
   readonly lines: number;
   readonly text: string;
 }
 
-function blocksOf(text: string): Block[] {
+/** The blocks between fences. */
+export function blocksOf(text: string): Block[] {
   const found: Block[] = [];
   let open: { language: string; line: number; lines: string[] } | undefined;
   text.split("\n").forEach((words, i) => {

@@ -110,7 +110,7 @@ export class Gid {
     return this.#bytes[0] === 0xfe && (this.#bytes[1]! & 0xc0) === 0x80;
   }
 
-  /** Whether all bytes are zero. The GID of an empty slot of the GID table is. */
+  /** Whether all bytes are zero. An empty slot of the GID table has such a GID. */
   get isZero(): boolean {
     return this.#bytes.every((byte) => byte === 0);
   }

@@ -22,8 +22,8 @@ import { checkWc, viewOfGrh, wcCodec } from "./wc_address.ts";
  * Computes the address of a packet's sender from the packet's completion and GRH (`ibv_init_ah_from_wc`). A reply goes
  * to that address. The function searches the port's GID table, with two system calls a slot.
  *
- * A completion without {@linkcode WcFlags}.GRH is of a packet without a GRH, which only InfiniBand has. The address is
- * then the sender's LID, and `grh` is not used.
+ * A completion without {@linkcode WcFlags}.GRH belongs to a packet without a GRH, which only InfiniBand has. The
+ * address is then the sender's LID, and `grh` is not used.
  *
  * @example The address of a sender
  * ```ts

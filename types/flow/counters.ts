@@ -106,8 +106,8 @@ export class Counters extends NativeResource<IbvCounters> {
    * Attaches a counting point (`ibv_attach_counters_point_flow`).
    *
    * @param attr What is counted, and at which index.
-   * @param flow A flow to count, for devices that attach to existing flows. If it is left out, the counting point is for
-   * the flows that are made later.
+   * @param flow A flow to count, for devices that attach to existing flows. If it is left out, the counting point is
+   * for the flows that are made later.
    * @throws {RangeError} If a number is out of range.
    * @throws {TypeError} If the flow is disposed or of another context.
    * @throws {VerbsError} If the device refuses.
@@ -153,7 +153,7 @@ export class Counters extends NativeResource<IbvCounters> {
 }
 
 /**
- * A flow, as counters see it: {@linkcode Flow} is one.
+ * What counters need of a flow. {@linkcode Flow} has it.
  *
  * @category Flow steering
  */

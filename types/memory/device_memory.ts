@@ -51,7 +51,7 @@ class AdoptedDm {
 }
 
 /**
- * Memory on the device (`struct ibv_dm`), which the device accesses faster than that of the host. This process copies
+ * Memory on the device (`struct ibv_dm`), which the device accesses faster than memory of the host. This process copies
  * bytes in and out; a {@linkcode DeviceMemoryRegion} registers it for work requests.
  *
  * @category Memory

@@ -13,7 +13,7 @@ import { Registration } from "./reg_mr.ts";
  * @category Memory
  */
 export interface DmaBufInit {
-  /** The file descriptor of the DMA buffer. It stays the caller's to close. */
+  /** The file descriptor of the DMA buffer. The caller closes it. */
   readonly fd: number;
   /** Where the part starts in the buffer, in bytes; 0 if it is left out. */
   readonly offset?: bigint | number;

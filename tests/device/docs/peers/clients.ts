@@ -1,0 +1,26 @@
+// Several clients of a server that prints the address of its queue pair. Each one gets its own message back.
+
+import { assertEquals } from "@std/assert";
+import { listenUd } from "../../../../net/mod.ts";
+import type { QpAddress } from "../../../../mod.ts";
+import { QKEY, RXE } from "../../setup.ts";
+import type { Running } from "../running.ts";
+
+const CLIENTS = 3;
+const MESSAGES = 4;
+
+/** Asks the server, and ends it. */
+export default async function clients(program: Running): Promise<void> {
+  const { gid, lid, qpn } = JSON.parse((await program.firstLine)!) as QpAddress;
+  const server = { transport: "ud", gid: gid!, lid, qpn, qkey: QKEY } as const;
+  await Promise.all(Array.from({ length: CLIENTS }, async (_, client) => {
+    using conn = await listenUd({ device: RXE, qkey: QKEY });
+    for (let i = 0; i < MESSAGES; i++) {
+      const message = new TextEncoder().encode(`message ${i} of client ${client}`);
+      await conn.send(message, server);
+      const [reply, from] = await conn.receive();
+      assertEquals([reply, from.qpn], [message, qpn]);
+    }
+  }));
+  program.kill();
+}

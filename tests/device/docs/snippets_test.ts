@@ -1,0 +1,68 @@
+// The snippets of the documents that use a device, as they are written: on soft-RoCE, and RSS on the stub HCA.
+
+import { assertEquals, assertGreater } from "@std/assert";
+import { writeSnippets } from "../../../tools/docs/documents.ts";
+import { allFences, differenceFrom, type Fence } from "../../../tools/docs/fences.ts";
+import { deviceTest, RXE } from "../setup.ts";
+import { CHANGES } from "./peers/packets.ts";
+import { type Peer, runProgram } from "./running.ts";
+
+const fences = allFences();
+const programs = fences.filter(({ kind }) => kind === "device");
+const functions = fences.filter(({ kind }) => kind === "functions");
+
+Deno.test("the documents have snippets that use a device", () => {
+  assertGreater(programs.length, 7);
+  assertGreater(functions.length, 8);
+});
+
+for (const fence of programs) {
+  deviceTest(`the program in ${placeOf(fence)} runs, and prints what is shown`, async () => {
+    const { peer } = fence.marks;
+    const text = changed(fence.text, [
+      ['"rxe0"', `"${RXE}"`],
+      ...peer === "packets" ? CHANGES : [],
+    ]);
+    await using written = await writeSnippets([{ ...fence, text }]);
+    const ending = await runProgram(written.files[0]!, {
+      peer: await companion<Peer>("peers", peer),
+    });
+    const stopped = ending.signal !== null; // by its peer
+    assertEquals([ending.stderr, ending.code], ["", stopped ? ending.code : 0]);
+    if (stopped) assertEquals(peer === undefined, false, "it does not end, and has no peer");
+    if (fence.output) assertEquals(differenceFrom(fence.output, ending.stdout), undefined);
+  });
+}
+
+// The others go on from it, and use what only a longer program has.
+const [python] = fences.filter(({ kind }) => kind === "python");
+
+deviceTest(`the program of pyverbs in ${placeOf(python!)} runs`, async () => {
+  const args = ["-c", python!.text.replace('"rxe0"', `"${RXE}"`)];
+  const { code, stderr } = await new Deno.Command("/usr/bin/python3", { args }).output();
+  assertEquals([new TextDecoder().decode(stderr), code], ["", 0]);
+});
+
+for (const fence of functions) {
+  deviceTest(`the functions in ${placeOf(fence)} do what they say`, async () => {
+    const call = await companion<(snippet: unknown) => unknown>("callers", fence.marks.caller);
+    const names = [...fence.text.matchAll(/^(?:async )?function (\w+)/gm)].map(([, name]) => name);
+    const text = `${fence.text}\nexport { ${names.join(", ")} };\n`;
+    await using written = await writeSnippets([{ ...fence, text }]);
+    await call!(await import(`file://${written.files[0]}`));
+  });
+}
+
+/** The default export of a module of these tests; undefined if the document names none. */
+async function companion<T>(folder: string, name: string | undefined): Promise<T | undefined> {
+  if (name === undefined) return undefined;
+  return (await import(`./${folder}/${name}.ts`)).default as T;
+}
+
+function placeOf({ document, section, line }: Fence): string {
+  return `${document}, "${section}", line ${line}`;
+}
+
+function changed(text: string, changes: readonly (readonly [string, string])[]): string {
+  return changes.reduce((text, [from, to]) => text.replaceAll(from, to), text);
+}

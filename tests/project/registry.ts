@@ -1,0 +1,107 @@
+// A registry of packages on this host, in the form of JSR. It has the project's package as it would be published, so that
+// commands with "jsr:@rdma/ibverbs" run as they are written. JSR_URL makes Deno use it.
+
+import denoJson from "../../deno.json" with { type: "json" };
+import { stdArguments } from "../../tools/host/jsr.ts";
+import { inProject, project } from "../../tools/host/paths.ts";
+
+const JSR = "https://jsr.io";
+const ADAPTERS = inProject("tools/std");
+
+/** A package: its exports, and its files by their paths in it. */
+interface Package {
+  readonly version: string;
+  readonly exports: Readonly<Record<string, string>>;
+  readonly files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
+}
+
+/** Starts the registry. */
+export async function startRegistry(): Promise<AsyncDisposable & { readonly url: string }> {
+  const packages = new Map([[denoJson.name, await ownPackage()]]);
+  if ((await stdArguments()).length > 0) {
+    for (const [name, specifier] of Object.entries(denoJson.imports)) {
+      packages.set(name, adapterOf(name, specifier));
+    }
+  }
+  const options = { hostname: "127.0.0.1", port: 0, onListen: () => {} };
+  const server = Deno.serve(options, ({ url }) => answer(packages, new URL(url).pathname));
+  return {
+    url: `http://127.0.0.1:${server.addr.port}/`,
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
+}
+
+async function answer(packages: ReadonlyMap<string, Package>, path: string): Promise<Response> {
+  const [, name = "", rest = ""] = /^\/(@\w+\/\w+)\/(.*)$/.exec(path) ?? [];
+  const found = packages.get(name);
+  // Packages of others, where JSR can be reached.
+  if (found === undefined) return await fetch(`${JSR}${path}`);
+  const { version, exports, files } = found;
+  if (rest === "meta.json") {
+    const [scope, short] = name.slice(1).split("/");
+    return Response.json({ scope, name: short, latest: version, versions: { [version]: {} } });
+  }
+  if (rest === `${version}_meta.json`) {
+    return Response.json({ exports, manifest: await manifestOf(files) });
+  }
+  const file = files.get(rest.replace(version, ""));
+  if (file === undefined) return new Response("not found", { status: 404 });
+  const type = path.endsWith(".ts") ? "text/typescript" : "text/plain";
+  return new Response(file, { headers: { "content-type": type } });
+}
+
+async function manifestOf(files: Package["files"]): Promise<Record<string, unknown>> {
+  const entries = await Promise.all(Array.from(files, async ([path, bytes]) => {
+    const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+    return [path, { size: bytes.length, checksum: `sha256-${hash.toHex()}` }] as const;
+  }));
+  return Object.fromEntries(entries);
+}
+
+/** The files that git knows, or would, but for those that are not published. Their imports of @std name the registry. */
+async function ownPackage(): Promise<Package> {
+  const { stdout } = await new Deno.Command("git", {
+    args: ["-C", project, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+  }).output();
+  const names = new TextDecoder().decode(stdout).split("\0");
+  const files = new Map<string, Uint8Array<ArrayBuffer>>();
+  for (const name of names) {
+    const isLeft = denoJson.publish.exclude.some((path) => name.startsWith(path));
+    if (name === "" || isLeft) continue;
+    const bytes = await read(inProject(name));
+    if (bytes !== undefined) files.set(`/${name}`, name.endsWith(".ts") ? unfurled(bytes) : bytes);
+  }
+  return { version: denoJson.version, exports: denoJson.exports, files };
+}
+
+/** As publishing does it: JSR knows no import maps. */
+function unfurled(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  let text = new TextDecoder().decode(bytes);
+  for (const [name, specifier] of Object.entries(denoJson.imports)) {
+    text = text.replaceAll(`"${name}/`, `"${specifier}/`).replaceAll(`"${name}"`, `"${specifier}"`);
+  }
+  return new TextEncoder().encode(text);
+}
+
+function adapterOf(name: string, specifier: string): Package {
+  const map: { imports: Record<string, string> } = JSON.parse(
+    Deno.readTextFileSync(`${ADAPTERS}/import_map.json`),
+  );
+  const exports = Object.entries(map.imports).filter(([key]) => key.startsWith(name))
+    .map(([key, path]) => [key.replace(name, "."), path]);
+  const files = [...Deno.readDirSync(ADAPTERS)].map(({ name }) =>
+    [`/${name}`, Deno.readFileSync(`${ADAPTERS}/${name}`)] as const
+  );
+  const version = specifier.replace(/.*\^/, "");
+  return { version, exports: Object.fromEntries(exports), files: new Map(files) };
+}
+
+/** A file, or nothing where git still knows one that is gone. */
+async function read(path: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  try {
+    return await Deno.readFile(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,115 @@
+// Each fence of the documents and of the examples is run by a test, or stands in a table with the reason.
+
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { COMMANDS } from "../../../tools/docs/commands.ts";
+import {
+  allFences,
+  commandsOf,
+  differenceFrom,
+  exampleFences,
+  type Fence,
+  fencesOf,
+  NOT_RUN,
+} from "../../../tools/docs/fences.ts";
+import { inProject } from "../../../tools/host/paths.ts";
+
+const documents = allFences();
+const examples = exampleFences();
+const all = [...documents, ...examples];
+
+const TEXT = [
+  "## Title",
+  "<!-- peer: others -->",
+  "",
+  "```ts",
+  'import { Context } from "@rdma/ibverbs";',
+  "using context = Context.open();",
+  "```",
+  "It prints:",
+  "",
+  "<!-- varies: 10.0.0.1, 18 -->",
+  "",
+  "```text",
+  "from 10.0.0.1 and 18",
+  "```",
+  "```ts",
+  "const SIZE = 5;",
+  "function open(): void {",
+  "  Context.open();",
+  "}",
+  "```",
+  "```ts",
+  "console.log(1);",
+  "```",
+  "```sh",
+  "# a comment",
+  "ls -l # another one",
+  "```",
+].join("\n");
+
+Deno.test("fencesOf() tells how each fence is run", () => {
+  const fences = fencesOf("a.md", TEXT);
+  assertEquals(fences.map(({ kind }) => kind), [
+    "device",
+    "output",
+    "functions",
+    "host",
+    "commands",
+  ]);
+  const [program, output] = fences;
+  assertEquals([program!.section, program!.line, program!.marks], ["Title", 5, { peer: "others" }]);
+  assertEquals(program!.output, output);
+  assertEquals(commandsOf(fences.at(-1)!), ["ls -l"]);
+});
+
+Deno.test("fencesOf() refuses a language that no test runs", () => {
+  let message = "";
+  try {
+    fencesOf("a.md", "```rust\n```\n");
+  } catch (error) {
+    message = String(error);
+  }
+  assertStringIncludes(message, 'nothing runs a fence of "rust"');
+});
+
+Deno.test("differenceFrom() lets only the named words vary", () => {
+  const output = fencesOf("a.md", TEXT)[1]!;
+  assertEquals(differenceFrom(output, "from fe80::1 and 7\n"), undefined);
+  assertStringIncludes(differenceFrom(output, "by 10.0.0.1 and 18\n")!, "it printed:\nby");
+  assertStringIncludes(differenceFrom({ ...output, marks: {} }, "from 10.0.0.1 and 7\n")!, "and 7");
+});
+
+Deno.test("outputs in the documents follow what prints them", () => {
+  const shown = all.flatMap(({ output }) => output ?? []);
+  const lost = all.filter((fence) => fence.kind === "output" && !shown.includes(fence));
+  assertEquals(lost.map(placeOf), []);
+  const printing = ["device", "commands"];
+  const others = all.filter(({ kind, output }) => output && !printing.includes(kind));
+  assertEquals(others.map(placeOf), [], "no test compares these outputs");
+});
+
+Deno.test("functions in the documents have a caller, and peers and callers exist", () => {
+  const functions = documents.filter(({ kind }) => kind === "functions");
+  assertEquals(functions.filter(({ marks }) => !marks.caller).map(placeOf), []);
+  for (const { marks: { caller, peer } } of documents) {
+    if (caller) Deno.statSync(inProject(`tests/device/docs/callers/${caller}.ts`));
+    if (peer) Deno.statSync(inProject(`tests/device/docs/peers/${peer}.ts`));
+  }
+});
+
+Deno.test("commands in the documents are run, or stand in the table with the reason", () => {
+  const commands = all.flatMap((fence) => fence.kind === "commands" ? commandsOf(fence) : []);
+  assertEquals(commands.filter((command) => !(command in COMMANDS)), []);
+  const written = new Set(commands);
+  assertEquals(Object.keys(COMMANDS).filter((command) => !written.has(command)), []);
+});
+
+Deno.test("fences that are not run stand in the table with the reason", () => {
+  const left = all.filter(({ kind }) => kind === "not run");
+  const places = new Set(left.map(({ document, section }) => `${document}: ${section}`));
+  assertEquals([...places].sort(), Object.keys(NOT_RUN).sort());
+});
+
+function placeOf({ document, line }: Fence): string {
+  return `${document}:${line}`;
+}

@@ -1,0 +1,174 @@
+/**
+ * How the tests run each fence of the documents. Comments before a fence, which readers do not see, say what a test cannot
+ * know:
+ *
+ * - `<!-- peer: NAME -->`: `tests/device/docs/peers/NAME.ts` sends to the program while it runs.
+ * - `<!-- caller: NAME -->`: `tests/device/docs/callers/NAME.ts` calls the functions.
+ * - `<!-- varies: A, B -->`: these words of the output differ from run to run.
+ */
+
+import { inProject } from "../host/paths.ts";
+import { blocksOf, documents, readDocument } from "./documents.ts";
+
+/** How a fence is run. */
+export type Kind =
+  /** A program that needs no device: it runs on the host. */
+  | "host"
+  /** A program that opens a device, or libibverbs. */
+  | "device"
+  /** A program that starts a guest. */
+  | "project"
+  /** Functions: a test calls them. */
+  | "functions"
+  /** Commands: see commands.ts. */
+  | "commands"
+  /** The output of the program before it. */
+  | "output"
+  /** C and Python, to compare with: their syntax and types are checked. */
+  | "c"
+  | "python"
+  /** It is not run: see `NOT_RUN`. */
+  | "not run";
+
+/** A fence of a document. */
+export interface Fence {
+  readonly document: string;
+  /** The line of its first word, from 1. */
+  readonly line: number;
+  /** The nearest heading before it. */
+  readonly section: string;
+  readonly kind: Kind;
+  readonly text: string;
+  /** What the comments before it say. */
+  readonly marks: Readonly<Record<string, string>>;
+  /** What it prints, where the document shows that. */
+  readonly output?: Fence;
+}
+
+/** Fences that no test runs, and why, by document and section. */
+export const NOT_RUN: Readonly<Record<string, string>> = {
+  "CONTRIBUTING.md: Add a verb in five steps":
+    "a line to write into a table; the verb of the example does not exist",
+  "docs/errors.md: VerbsError":
+    "the message of a device test: it needs two GIDs of different families, and the second host does not exist",
+  "mod.ts: ": "the tree of objects, not the output of a program",
+  "types/work/posters.ts: ": "a part of a private function",
+};
+
+/** All fences of the documents. */
+export function allFences(): Fence[] {
+  return documents().flatMap((document) => fencesOf(document, readDocument(document)));
+}
+
+/** The fences of a document. Outputs belong to the fence before them. */
+export function fencesOf(document: string, words: string): Fence[] {
+  const lines = words.split("\n");
+  const found: Fence[] = [];
+  for (const { language, line, text } of blocksOf(words)) {
+    const section = headingBefore(lines, line - 2);
+    const marks = marksBefore(lines, line - 2);
+    const place = `${document}: ${section}`;
+    const isOutput = language === "text" && /\bprints\b/.test(paragraphBefore(lines, line - 2));
+    const kind = isOutput ? "output" : kindOf(language, text, place);
+    found.push({ document, line, section, kind, text, marks });
+  }
+  return found.map((fence, i) => {
+    const next = found[i + 1];
+    const isShown = next?.kind === "output" && next.section === fence.section;
+    return isShown ? { ...fence, output: next } : fence;
+  });
+}
+
+/** The commands of a fence, without their comments. */
+export function commandsOf({ text }: Fence): string[] {
+  return text.split("\n").map((line) => line.replace(/ +#.*/, "").trim())
+    .filter((line) => line !== "" && !line.startsWith("#"));
+}
+
+/** What a text differs in from the output that a document shows; undefined if in nothing. */
+export function differenceFrom({ text, marks }: Fence, printed: string): string | undefined {
+  const varies = marks.varies?.split(/, */).map((word) => RegExp.escape(word)).join("|");
+  const parts = varies === undefined ? [text.trim()] : text.trim().split(new RegExp(varies));
+  const pattern = parts.map((part) => RegExp.escape(part)).join("\\S+");
+  if (new RegExp(`^${pattern}$`).test(printed.trim())) return undefined;
+  return `the document shows:\n${text}it printed:\n${printed}`;
+}
+
+const LANGUAGES: Readonly<Record<string, Kind>> = {
+  sh: "commands",
+  c: "c",
+  python: "python",
+};
+
+function kindOf(language: string, text: string, place: string): Kind {
+  if (place in NOT_RUN && !/^(ts|sh)$/.test(language)) return "not run";
+  const kind = LANGUAGES[language];
+  if (kind !== undefined) return kind;
+  if (language !== "ts") throw new Error(`${place}: nothing runs a fence of "${language}"`);
+  if (/from "@rdma\/ibverbs\/rxe"/.test(text)) return "project";
+  if (opensLibrary(text)) return "device";
+  return hasStatements(text) ? "host" : "functions";
+}
+
+/** Whether a program opens a device, or libibverbs. */
+function opensLibrary(text: string): boolean {
+  return /^\S.*(Context\.open|listDevices|rateToMbps|verbs|(listen|connect)(Ud|Rc)|runCli)\(/m
+    .test(text);
+}
+
+/** Whether a program does something; declarations alone do nothing. */
+function hasStatements(text: string): boolean {
+  const declaration = /^(import|export|async function|function|interface|type|const \w+ = [^(]*$)/;
+  return text.split("\n").some((line) => /^[a-z]/.test(line) && !declaration.test(line));
+}
+
+function headingBefore(lines: readonly string[], index: number): string {
+  const before = lines.slice(0, index).findLast((line) => /^#{1,6} /.test(line));
+  return before?.replace(/^#+ /, "") ?? "";
+}
+
+/** The lines of the nearest paragraph. Comments and empty lines in between are skipped. */
+function paragraphBefore(lines: readonly string[], index: number): string {
+  const isGap = (line: string): boolean => line.trim() === "" || /^ *<!--.*-->$/.test(line);
+  const end = lines.slice(0, index).findLastIndex((line) => !isGap(line)) + 1;
+  const start = lines.slice(0, end).findLastIndex(isGap) + 1;
+  return lines.slice(start, end).join("\n");
+}
+
+function marksBefore(lines: readonly string[], index: number): Record<string, string> {
+  const marks: Record<string, string> = {};
+  for (let i = index - 1; i >= 0; i--) {
+    const mark = /^ *<!-- (\w+): (.*) -->$/.exec(lines[i]!);
+    if (mark !== null) marks[mark[1]!] = mark[2]!;
+    else if (lines[i]!.trim() !== "") break;
+  }
+  return marks;
+}
+
+/** The fences in the comments of the library, the examples of its pages. */
+export function exampleFences(): Fence[] {
+  return sources().flatMap((file) => {
+    const lines = readDocument(file).split("\n");
+    const comments = lines.map((line) => /^ *\* ?(.*)$/.exec(line)?.[1] ?? "");
+    return fencesOf(file, comments.join("\n"));
+  });
+}
+
+/** The modules whose examples run on any host, by their paths from the project's folder. */
+export function modulesWithoutDevice(): string[] {
+  const all = exampleFences().filter(({ kind }) => kind !== "not run");
+  const elsewhere = all.filter(({ kind }) => kind !== "host" && kind !== "functions");
+  const left = new Set(elsewhere.map(({ document }) => document));
+  return [...new Set(all.map(({ document }) => document))].filter((name) => !left.has(name));
+}
+
+/** The modules that the package is made of, by their paths from the project's folder. */
+function sources(): string[] {
+  const within = (folder: string): string[] =>
+    [...Deno.readDirSync(inProject(folder))].flatMap(({ name, isDirectory }) => {
+      const path = `${folder}/${name}`;
+      if (isDirectory) return within(path);
+      return name.endsWith(".ts") ? [path] : [];
+    });
+  return ["mod.ts", ...["cli", "ffi", "net", "rxe", "types"].flatMap(within)].sort();
+}
