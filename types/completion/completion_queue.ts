@@ -1,6 +1,6 @@
 /**
- * Completion queues, and the channels that their events come through. They are in one file because the public methods of
- * each one name the other.
+ * Completion queues, and the channels that their events come through. They are in one file because the public methods
+ * of each one name the other.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { assertOpen, type Resource } from "../core/resource.ts";
 import { registerElement, unregisterElement } from "../device/async_events.ts";
 import { Context } from "../device/context.ts";
-import { hintDescriptors, makeNonblocking } from "../device/event_source.ts";
+import { makeNonblocking } from "../device/event_source.ts";
 import { ChannelEvents } from "./channel_events.ts";
 import { type ModifyCqAttr, writeModifyCq } from "./modify_cq.ts";
 import { Completions, type CompletionSource } from "./completions.ts";
@@ -83,9 +83,7 @@ export class CompletionChannel extends NativeResource<IbvCompChannel> {
   constructor(context: Context) {
     const parent = instance(context, Context, "context").unsafeHandle;
     const handle = verbs().ibv_create_comp_channel(parent);
-    checkHandle("ibv_create_comp_channel", "create completion channel", handle, {
-      hint: hintDescriptors,
-    });
+    checkHandle("ibv_create_comp_channel", "create completion channel", handle);
     const fd = readNative(handle!, structs.ibv_comp_channel.fields.fd);
     try {
       makeNonblocking(fd);
@@ -140,8 +138,8 @@ export function sharedChannel(context: Context): CompletionChannel {
  */
 export interface CqInitAttr {
   /**
-   * The number of entries, at least 1. The queue may get more. It needs one for each request that can be outstanding in all
-   * queues that use it: with more completions than entries it overruns, and is of no use any more.
+   * The number of entries, at least 1. The queue may get more. It needs one for each request that can be outstanding in
+   * all queues that use it: with more completions than entries it overruns, and cannot be used any more.
    */
   readonly cqe: number;
   /** The channel for events. If it is left out, the queue shares one with others of its context. `null` is none. */
@@ -161,8 +159,8 @@ export interface CompletionsOptions {
   /** The number of completions to poll at a time. The default is 32. */
   readonly batch?: number;
   /**
-   * Empty polls in a row before the iteration waits for an event. The default is 0. Polling uses the processor, and saves
-   * the time of waking up: 40 to 120 us when measured on two busy cores, where a C program took 6 to 15 us.
+   * Empty polls in a row before the iteration waits for an event. The default is 0. Polling uses the processor, and
+   * saves the time of waking up: 40 to 120 us when measured on two busy cores, where a C program took 6 to 15 us.
    */
   readonly spin?: number;
 }
@@ -212,13 +210,14 @@ export let removeSender: (cq: CompletionQueue, qpNum: number) => void;
 
 /**
  * Polls all completions that are in the native queue now, and reports them to the trackers. They are the first ones of
- * later polls and iterations. Completions of later sends can then not be confused with them. An error of the queue is left
- * to the next poll.
+ * later polls and iterations. Completions of later sends can then not be confused with them. An error of the queue is
+ * left to the next poll.
  */
 export let drain: (cq: CompletionQueue) => void;
 
 /**
- * A completion queue (`struct ibv_cq`). The results of work requests come through it. Several queue pairs can use one queue.
+ * A completion queue (`struct ibv_cq`). The results of work requests come through it. Several queue pairs can use one
+ * queue.
  *
  * - {@linkcode CompletionQueue.completions} waits for completions: `for await`.
  * - {@linkcode CompletionQueue.poll} gives those that are there now, as objects.
@@ -356,7 +355,8 @@ export class CompletionQueue extends NativeResource<IbvCq> {
    *
    * @throws {TypeError} If no attribute is given, one is unknown, or one has the wrong type.
    * @throws {RangeError} If a number is out of range.
-   * @throws {VerbsError} EOPNOTSUPP if the provider does not support it. {@linkcode DeviceAttrEx.cqModCaps} has the limits.
+   * @throws {VerbsError} EOPNOTSUPP if the provider does not support it. {@linkcode DeviceAttrEx.cqModCaps} has the
+   * limits.
    */
   modify(attr: ModifyCqAttr): void {
     const view = writeModifyCq(attr);
@@ -414,7 +414,9 @@ function failing(error: unknown): CompletionSource {
 
 let nextId = 1n;
 
-/** Checks the attributes of a queue to create that all kinds of queues have, and chooses its channel and `cq_context`. */
+/**
+ * Checks the attributes of a queue to create that all kinds of queues have, and chooses its channel and `cq_context`.
+ */
 export function checkCq(
   context: Context,
   { cqe, channel, compVector = 0 }: CqInitAttr,

@@ -129,8 +129,20 @@ export function failure(
   return new VerbsError(verb, action, value, {
     posted,
     ...(detail && { detail: detail() }),
-    hint: hint && hintFor(value, hint),
+    hint: (hint && hintFor(value, hint)) ?? hintLimit(verb, value),
   });
+}
+
+/** Limits of the process that any verb may reach when it makes an object. */
+const LIMITS: Readonly<Record<string, string>> = {
+  EAGAIN: "The control group of the process may have reached its limit of RDMA objects: " +
+    "compare its files rdma.current and rdma.max",
+  EMFILE: 'The process has no file descriptor left: "ulimit -n" shows the limit',
+};
+
+function hintLimit(verb: string, value: number): string | undefined {
+  const makes = /^ibv_(alloc|create|import|open|reg)_/.test(verb);
+  return makes && value !== 0 ? LIMITS[errnoName(value)] : undefined;
 }
 
 /** A hint may query the device. If that fails too, the first failure is the one to report. */

@@ -140,9 +140,3 @@ export class EventSource<K, V> {
     }
   }
 }
-
-/** The hint for verbs that need a file descriptor. */
-export function hintDescriptors(code: string): string | undefined {
-  if (code !== "EMFILE") return undefined;
-  return 'The process has no file descriptor left: "ulimit -n" shows the limit';
-}

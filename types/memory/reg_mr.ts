@@ -175,7 +175,7 @@ export function hintRegister(code: string, access: number): string | undefined {
   if (code === "EINVAL" && access & (REMOTE_WRITE | REMOTE_ATOMIC) && !(access & LOCAL_WRITE)) {
     return "REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE as well";
   }
-  if (code === "ENOMEM" || code === "EAGAIN") {
+  if (code === "ENOMEM") {
     return 'The limit on locked memory is likely too small: "ulimit -l" shows it';
   }
   if (code === "EOPNOTSUPP" && access & ON_DEMAND) {
