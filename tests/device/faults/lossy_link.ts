@@ -1,0 +1,80 @@
+import { Context } from "../../../mod.ts";
+import { run } from "../run.ts";
+import { PORT, until } from "../setup.ts";
+
+const NETDEVS = ["lossy0", "lossy1"] as const;
+const DEVICES = ["rxe_lossy0", "rxe_lossy1"] as const;
+const ADDRESSES = ["10.12.0.1", "10.12.0.2"] as const;
+
+/** Rules that make packets for an address of this host leave it by a cable, and come in again at its other end. */
+const RULES: readonly string[] = [
+  ...NETDEVS.map((netdev) => `pref 10 iif ${netdev} lookup local`),
+  ...ADDRESSES.map((address, i) => `pref 20 to ${address} lookup ${100 + i}`),
+  "pref 30 lookup local",
+];
+
+/** Two soft-RoCE devices on the two ends of a cable that loses, delays and reorders packets as `tc netem` is told. */
+export interface LossyLink extends AsyncDisposable {
+  /** The names of the devices. */
+  readonly devices: readonly [string, string];
+  /** The GID index of the IPv4 address of a device. */
+  gidIndex(device: string): number;
+  /** Lets both ends of the cable do something to packets, such as `loss 20%`. */
+  disturb(...netem: string[]): Promise<void>;
+  /** How many packets the first end has dropped since the last `disturb()`. */
+  dropped(): Promise<number>;
+}
+
+/** Makes such devices; disposing it takes them away. */
+export async function lossyLink(): Promise<LossyLink> {
+  await using stack = new AsyncDisposableStack();
+  for (const module of ["veth", "sch_netem"]) await run("modprobe", module);
+  const [first, second] = NETDEVS;
+  await run("ip", "link", "add", first, "type", "veth", "peer", "name", second);
+  stack.defer(() => run("ip", "link", "delete", first));
+  for (const [i, netdev] of NETDEVS.entries()) {
+    // Both ends are of one host, which would refuse packets with an address of its own.
+    Deno.writeTextFileSync(`/proc/sys/net/ipv4/conf/${netdev}/accept_local`, "1");
+    Deno.writeTextFileSync(`/proc/sys/net/ipv4/conf/${netdev}/rp_filter`, "0");
+    await run("ip", "link", "set", netdev, "up");
+    await run("ip", "addr", "add", `${ADDRESSES[i]}/24`, "dev", netdev);
+  }
+  for (const [i, netdev] of NETDEVS.entries()) {
+    const [peer, source] = [ADDRESSES[1 - i]!, ADDRESSES[i]!];
+    const route = [peer, "dev", netdev, "src", source, "table", String(101 - i)];
+    await run("ip", "route", "add", ...route);
+  }
+  for (const rule of RULES) {
+    await run("ip", "rule", "add", ...rule.split(" "));
+    stack.defer(() => run("ip", "rule", "delete", ...rule.split(" ")));
+  }
+  await run("ip", "rule", "delete", "pref", "0");
+  stack.defer(() => run("ip", "rule", "add", "pref", "0", "lookup", "local"));
+  for (const [i, netdev] of NETDEVS.entries()) {
+    await run("rdma", "link", "add", DEVICES[i]!, "type", "rxe", "netdev", netdev);
+    stack.defer(() => run("rdma", "link", "delete", DEVICES[i]!));
+  }
+  const find = (device: string): number | undefined => {
+    using context = Context.open(device);
+    return context.gidTable(PORT).find(({ gid }) => gid.isIpv4Mapped)?.gidIndex;
+  };
+  await until("the addresses", () => DEVICES.every((device) => find(device) !== undefined));
+  const owned = stack.move();
+  return {
+    devices: DEVICES,
+    gidIndex: (device) => find(device)!,
+    disturb: async (...netem) => {
+      for (const netdev of NETDEVS) {
+        // A new discipline starts to count anew.
+        await run("sh", "-c", `tc qdisc delete dev ${netdev} root 2>/dev/null; true`);
+        await run("tc", "qdisc", "add", "dev", netdev, "root", "netem", "limit", "10000", ...netem);
+      }
+    },
+    dropped: async () => {
+      const args = ["-s", "-j", "qdisc", "show", "dev", first];
+      const { stdout } = await new Deno.Command("tc", { args }).output();
+      return JSON.parse(new TextDecoder().decode(stdout))[0].drops;
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
