@@ -3,6 +3,17 @@
 import { say, SetupError } from "./report.ts";
 import { capture, exists, lastLines } from "./shell.ts";
 
+/**
+ * Apt takes only what is signed, as it does by default, even if the host's configuration permits other packages: it checks
+ * the signature of each list, and the SHA-256 of each package in a list.
+ */
+export const SIGNED_ONLY: readonly string[] = [
+  "APT::Get::AllowUnauthenticated=false",
+  "Acquire::AllowInsecureRepositories=false",
+  "Acquire::AllowWeakRepositories=false",
+  "Acquire::AllowDowngradeToInsecureRepositories=false",
+].flatMap((setting) => ["-o", setting]);
+
 /** Something only root may do, where neither this user is root nor sudo goes without a password. */
 export class RightsError extends SetupError {
   override name = "RightsError";
@@ -46,7 +57,7 @@ async function updateLists(): Promise<void> {
   // Package servers now and then refuse or stall; a second try mostly goes through.
   for (let attempt = 1; attempt <= 3; attempt++) {
     const { status, stdout, stderr } = await capture(
-      ...asRoot(["apt-get", "update"], "sudo apt-get update"),
+      ...asRoot(["apt-get", ...SIGNED_ONLY, "update"], "sudo apt-get update"),
     );
     // Even when it could fetch nothing its status is 0.
     if (status === 0 && !/^(Err:|E: |W: Failed to fetch)/m.test(stdout + stderr)) return;
@@ -68,7 +79,7 @@ export async function install(names: readonly string[]): Promise<void> {
   const shell = ["sh", "-c", 'exec "$@" 3>&1 >/dev/null', "sh", ...command];
   const remedy = `sudo apt-get update && sudo ${command.join(" ")}`;
   const [program, ...args] = asRoot(
-    [...shell, ...settings.flatMap((setting) => ["-o", setting])],
+    [...shell, ...SIGNED_ONLY, ...settings.flatMap((setting) => ["-o", setting])],
     remedy,
   );
   await ensureListed(names);

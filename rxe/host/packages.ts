@@ -3,7 +3,7 @@
  * cache.
  */
 
-import { ensureListed, install, withFreshLists } from "./apt.ts";
+import { ensureListed, install, SIGNED_ONLY, withFreshLists } from "./apt.ts";
 import { say, SetupError } from "./report.ts";
 import { capture, exists, lastLines } from "./shell.ts";
 
@@ -41,6 +41,7 @@ export async function downloadPackage(name: string, folder: string): Promise<str
     "-C",
     folder,
     "apt-get",
+    ...SIGNED_ONLY,
     "-o",
     "Acquire::Retries=3",
     "download",
