@@ -18,7 +18,7 @@ import {
   WorkQueue,
   WqState,
 } from "@rdma/ibverbs";
-import { run } from "./support/command_line.ts";
+import { runProgram } from "./support/command_line.ts";
 import { parseFlow } from "./rss_table/flow.ts";
 import { type Options, parseOptions } from "./rss_table/options.ts";
 import {
@@ -54,7 +54,7 @@ input, one a line. Empty lines and lines that begin with # are ignored.
 Exit status: 0 if all went well, 2 if the command line is wrong, 1 otherwise.
 `;
 
-await run("rss_table", async () => {
+Deno.exitCode = await runProgram("rss_table", async () => {
   const options = parseOptions(Deno.args);
   if (options.help) return console.log(HELP);
   if (options.predict) await predict(options);

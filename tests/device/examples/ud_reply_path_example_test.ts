@@ -1,9 +1,10 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { main } from "../../../examples/ud_reply_path.ts";
 import { type GidEntry, mtuBytes } from "../../../mod.ts";
-import { deviceTest, openRxe, PORT } from "../setup.ts";
 import { freshPort, startExample, untilListening } from "../programs.ts";
-
-const EXAMPLE = "ud_reply_path";
+import { deviceTest, openRxe, PORT, QKEY, RXE } from "../setup.ts";
+import { listenUd, type UdAddress } from "../../../net/mod.ts";
+import { exchange, runHere, runPair, startHere } from "./ladder.ts";
 
 function gids(): GidEntry[] {
   using context = openRxe();
@@ -60,35 +61,50 @@ function assertAnswered(stdout: string, { gid }: GidEntry, message: string): voi
 for (const entry of gids()) {
   const { gid, gidIndex } = entry;
 
-  deviceTest(`ud_reply_path answers itself over GID ${gidIndex}`, async () => {
+  deviceTest(`ud_reply_path.ts answers itself over GID ${gidIndex}`, async () => {
     const message = `to ${gid}`;
-    await using program = startExample(EXAMPLE, ["-g", `${gidIndex}`, "-m", message]);
-    const { code, stdout, stderr } = await program.ending;
-    assertEquals(stderr, "");
-    assertEquals(code, 0);
+    const { code, stdout, stderr } = await runHere(main, "-g", `${gidIndex}`, "-m", message);
+    assertEquals([stderr, code], ["", 0]);
     assertStringIncludes(stdout, `GID index ${gidIndex}, ${gid}: given\n`);
     assertListened(stdout, entry, message);
     assertAnswered(stdout, entry, message);
   });
 
-  deviceTest(`ud_reply_path answers another process over GID ${gidIndex}`, async () => {
-    const port = freshPort();
-    const options = ["--gid-index", `${gidIndex}`, "--tcp-port", `${port}`, "--timeout=60"];
-    await using listening = startExample(EXAMPLE, ["--listen", ...options]);
-    await untilListening(port);
-    await using calling = startExample(EXAMPLE, ["--connect", "127.0.0.1", ...options]);
-    const [listener, caller] = await Promise.all([listening.ending, calling.ending]);
-    assertEquals([listener.stderr, caller.stderr], ["", ""]);
-    assertEquals([listener.code, caller.code], [0, 0]);
-    assertListened(listener.stdout, entry, "Hello");
-    assertAnswered(caller.stdout, entry, "Hello");
-  });
+  deviceTest(
+    `ud_reply_path.ts answers a caller that meets it by TCP over GID ${gidIndex}`,
+    async () => {
+      const { code, stdout, stderr } = await runPair(main, "--gid-index", `${gidIndex}`);
+      assertEquals([stderr, code], ["", 0]);
+      assertListened(stdout, entry, "Hello");
+      assertAnswered(stdout, entry, "Hello");
+    },
+  );
 }
 
 deviceTest(
-  "ud_reply_path takes the IPv4 GID unless told otherwise, and needs no rights but FFI",
+  "ud_reply_path.ts answers the caller of another program, and prints no control characters",
   async () => {
-    await using program = startExample(EXAMPLE, [], ["--allow-ffi"]);
+    const port = freshPort();
+    const { ending } = startHere(main, "--listen", "--tcp-port", `${port}`);
+    await untilListening(port);
+    const { gid, lid, qpn } = await exchange(port, null) as UdAddress;
+    await using caller = await listenUd({ device: RXE, qkey: QKEY });
+    const server: UdAddress = { transport: "ud", gid, lid, qpn, qkey: QKEY };
+    await caller.send(new TextEncoder().encode("\x1b[2J"), server);
+    const [answer, from] = await caller.receive(undefined, { signal: AbortSignal.timeout(20_000) });
+    const own = `0x${caller.addr.qpn.toString(16).padStart(6, "0")} at ${caller.addr.gid}`;
+    assertEquals(new TextDecoder().decode(answer), `4 bytes came from queue pair ${own}`);
+    assertEquals(from.qpn, qpn);
+    const { code, stdout, stderr } = await ending;
+    assertEquals([stderr, code], ["", 0]);
+    assertStringIncludes(stdout, String.raw`listener: received "\u001b[2J"`);
+  },
+);
+
+deviceTest(
+  "ud_reply_path.ts takes the IPv4 GID unless told otherwise, and needs no rights but FFI",
+  async () => {
+    await using program = startExample("ud_reply_path", [], ["--allow-ffi"]);
     const { code, stdout } = await program.ending;
     assertEquals(code, 0);
     const entry = gids().find(({ gid }) => gid.isIpv4Mapped)!;
@@ -100,21 +116,28 @@ deviceTest(
   },
 );
 
-deviceTest("ud_reply_path refuses what cannot work, and says why", async () => {
+deviceTest("ud_reply_path.ts refuses what cannot work, and says why", async () => {
   using context = openRxe();
   const mtu = mtuBytes(context.queryPort(PORT).activeMtu);
   const cases: [args: string[], code: number, message: string][] = [
     [["--device", "nope"], 1, 'there is no device "nope". The devices are: '],
     [["--gid-index", "9"], 1, "The slot is empty"],
     [["--message", "x".repeat(mtu + 1)], 2, `--message has ${mtu + 1} bytes, and the MTU`],
-    [["--listen", "--timeout=1", "--tcp-port", `${freshPort()}`], 1, "Nobody connected within 1 s"],
     [["--connect", "127.0.0.1", "--tcp-port", `${freshPort()}`], 1, "Cannot connect to 127.0.0.1"],
   ];
-  for (const [args, code, message] of cases) {
-    await using program = startExample(EXAMPLE, args);
-    const ending = await program.ending;
-    assertStringIncludes(ending.stderr, `${EXAMPLE}: `);
-    assertStringIncludes(ending.stderr, message);
-    assertEquals(ending.code, code, args.join(" "));
+  for (const [args, status, message] of cases) {
+    const { code, stderr } = await runHere(main, ...args);
+    assertStringIncludes(stderr, "ud_reply_path: ");
+    assertStringIncludes(stderr, message);
+    assertEquals(code, status, args.join(" "));
   }
+});
+
+deviceTest("ud_reply_path.ts does not wait for ever for a message that is lost", async () => {
+  const port = freshPort();
+  const { ending } = startHere(main, "--listen", "--timeout=1", "--tcp-port", `${port}`);
+  await untilListening(port);
+  await exchange(port, null);
+  const { code, stderr } = await ending;
+  assertEquals([code, stderr], [1, "ud_reply_path: No datagram arrived within 1 s\n"]);
 });

@@ -9,8 +9,11 @@ const DEVICES = ["rxe_twin0", "rxe_twin1"] as const;
 export interface TwinLink extends AsyncDisposable {
   /** The names of the devices. */
   readonly devices: readonly [string, string];
-  /** Makes the second host take packets for an IP multicast group. */
-  listen(address: string): Promise<void>;
+  /**
+   * Makes a host, the second one if left out, take packets for an IP multicast group, until it is told otherwise. The other
+   * host must not take them as well: both are of one system, which would deliver to itself what it sends to the group.
+   */
+  listen(address: string, host?: 0 | 1): Promise<AsyncDisposable>;
   /** The index of the first GID of a device that is, or is not, an IPv4 address. */
   gidIndex(device: string, isIpv4: boolean): number;
 }
@@ -46,7 +49,11 @@ export async function twinLink(): Promise<TwinLink> {
   return {
     devices: DEVICES,
     gidIndex: (device, isIpv4) => find(device, isIpv4)!,
-    listen: (address) => run("ip", "addr", "add", address, "dev", second, "autojoin"),
+    listen: async (address, host = 1) => {
+      const of = [address, "dev", NETDEVS[host]];
+      await run("ip", "addr", "add", ...of, "autojoin");
+      return { [Symbol.asyncDispose]: () => run("ip", "addr", "del", ...of) };
+    },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { printable } from "../../../examples/support/printable.ts";
+import { escapeControls, printable } from "../../../examples/support/printable.ts";
 
 Deno.test("printable() escapes every character that controls a terminal", () => {
   for (let code = 0; code < 0x20; code++) {
@@ -9,4 +9,8 @@ Deno.test("printable() escapes every character that controls a terminal", () => 
     assertEquals(printable(String.fromCharCode(code)), `"\\u{${code.toString(16)}}"`);
   }
   assertEquals(printable('Grüße "世界" 🎉'), String.raw`"Grüße \"世界\" 🎉"`);
+});
+
+Deno.test("escapeControls() keeps the other characters", () => {
+  assertEquals(escapeControls('"a\u202e\n\u2028\tü'), String.raw`"a\u{202e}\u{a}\u{2028}\u{9}ü`);
 });

@@ -1,0 +1,93 @@
+/**
+ * A chat over multicast. Lines from standard input go to a group, and lines from the group to standard output. The network
+ * copies a datagram to all members. There is no server, and nobody knows the members.
+ *
+ * ```text
+ * group ::ffff:239.1.2.3, you are ::ffff:10.7.0.1 #17
+ * ::ffff:10.7.0.2 #18: hello all
+ * ```
+ *
+ * @module
+ */
+
+import { listenUd, type UdAddress, type UdConn } from "@rdma/ibverbs/net";
+import { program, text } from "./support/command_line.ts";
+import { PORT, PORT_HELP, socketOptions } from "./support/ends.ts";
+import { escapeControls } from "./support/printable.ts";
+import { untilInterrupted } from "./support/signals.ts";
+
+const HELP = `Talks to a multicast group.
+
+  deno run --allow-ffi examples/multicast_chat.ts [OPTIONS]
+
+  -m, --group GID         GID of the group (default ::ffff:239.1.2.3)
+${PORT_HELP}
+  -h, --help              show this text
+
+Ctrl-D leaves the group. Run it on two hosts: most devices do not receive their own multicast.
+On RoCE the host has to join the group as well, so that switches forward its packets:
+  ip addr add 239.1.2.3/32 dev INTERFACE autojoin
+`;
+
+const QKEY = 0x1111_1111;
+
+/** Chats. */
+export const main = program({
+  name: "multicast_chat",
+  help: HELP,
+  options: { ...PORT, group: text("m", "::ffff:239.1.2.3") },
+  run: async (options) => {
+    using interruption = untilInterrupted();
+    const { signal } = interruption;
+    using socket = await listenUd({ ...socketOptions(options), qkey: QKEY, signal });
+    // The group is an address like any other. A send to it reaches all members.
+    const group = socket.joinMulticast(options.group);
+    console.log(`group ${group.gid}, you are ${nameOf(socket.addr)}`);
+    const showing = show(socket);
+    for await (const line of linesOf(Deno.stdin.readable, signal)) await say(socket, group, line);
+    // The device sends in the background. Closing at once could stop the last line.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    socket.close();
+    await showing;
+  },
+});
+
+async function show(socket: UdConn): Promise<void> {
+  const own = nameOf(socket.addr);
+  for await (const [message, from] of socket) {
+    // Some devices do receive their own multicast.
+    if (nameOf(from) === own) continue;
+    // Anybody can send to a group. A line must not control the reader's terminal.
+    console.log(`${nameOf(from)}: ${escapeControls(new TextDecoder().decode(message))}`);
+  }
+}
+
+async function say(socket: UdConn, group: UdAddress, line: string): Promise<void> {
+  const message = new TextEncoder().encode(line);
+  // A datagram is one packet.
+  if (message.length <= socket.maxMessage) await socket.send(message, group);
+  else console.error(`The line has ${message.length} bytes, and ${socket.maxMessage} are possible`);
+}
+
+/** A GID names a port. The queue pair number tells programs on that port apart. */
+function nameOf({ gid, qpn }: UdAddress): string {
+  return `${gid} #${qpn}`;
+}
+
+async function* linesOf(
+  input: ReadableStream<Uint8Array<ArrayBuffer>>,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  let rest = "";
+  try {
+    for await (const chunk of input.pipeThrough(new TextDecoderStream(), { signal })) {
+      const lines = (rest + chunk).split("\n");
+      rest = lines.pop()!;
+      yield* lines;
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+if (import.meta.main) Deno.exitCode = await main(Deno.args);

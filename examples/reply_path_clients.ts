@@ -1,0 +1,165 @@
+/**
+ * Answers the datagrams of many clients. A reply needs an address handle. Making one takes a system call, and it may block
+ * while the kernel asks the network for the peer. A `ReplyPath` keeps the handles of known peers.
+ *
+ * ```text
+ * server: answered 160 datagrams of 16 clients with 1 address handle
+ * client: 16 clients got the answers to 10 datagrams each
+ * ```
+ *
+ * @module
+ */
+
+import {
+  AccessFlags,
+  CompletionQueue,
+  Context,
+  Grh,
+  MemoryRegion,
+  mtuBytes,
+  ProtectionDomain,
+  QpType,
+  QueuePair,
+  ReplyPath,
+  WcOpcode,
+  type WorkCompletion,
+} from "@rdma/ibverbs";
+import { listenUd, type UdAddress } from "@rdma/ibverbs/net";
+import { ask } from "./support/ask.ts";
+import { number, program } from "./support/command_line.ts";
+import {
+  ENDS,
+  ENDS_HELP,
+  gidIndexOf,
+  PORT,
+  PORT_HELP,
+  runEnds,
+  socketAddress,
+  socketOptions,
+  tellAll,
+} from "./support/ends.ts";
+
+const HELP = `Answers the datagrams of many clients.
+
+  deno run --allow-ffi examples/reply_path_clients.ts [OPTIONS]
+      runs the server and the clients in this process
+  deno run --allow-ffi --allow-net examples/reply_path_clients.ts --listen [OPTIONS]
+  deno run --allow-ffi --allow-net examples/reply_path_clients.ts --connect HOST [OPTIONS]
+      starts the clients
+
+  -n, --clients NUMBER    number of clients (default 16)
+  -r, --rounds NUMBER     datagrams that each client sends (default 10)
+${PORT_HELP}
+${ENDS_HELP}
+`;
+
+const QKEY = 0x1111_1111;
+/** Datagrams that are being received or answered. More than this at once are lost. */
+const SLOTS = 256;
+
+/** Answers many clients. */
+export const main = program({
+  name: "reply_path_clients",
+  help: HELP,
+  options: {
+    ...PORT,
+    ...ENDS,
+    clients: number("n", 16, 1, 1000),
+    rounds: number("r", 10, 1, 1_000_000),
+  },
+  run: async (options) => {
+    const { clients, rounds, timeout } = options;
+    await runEnds(options, {
+      server: async (peers, signal) => {
+        using context = Context.open(options.device);
+        const server = makeServer(context, options.port, gidIndexOf(context, options));
+        const telling = tellAll(peers, socketAddress(server.qp));
+        await Promise.all([telling, serve(server, signal)]);
+      },
+      client: async (server, signal) => {
+        const address = await server(null) as UdAddress;
+        // A client has few datagrams in progress, so it needs little memory.
+        const depths = { recvDepth: 4, sendDepth: 4, maxQueued: 4, maxPeers: 1 };
+        const settings = { ...socketOptions(options), ...depths, qkey: QKEY, signal };
+        const all = Array.from({ length: clients }, async (_, client) => {
+          using socket = await listenUd(settings);
+          for (let round = 0; round < rounds; round++) {
+            await ask(socket, address, `client ${client}, round ${round}`, timeout);
+          }
+        });
+        await Promise.all(all);
+        console.log(`client: ${clients} clients got the answers to ${rounds} datagrams each`);
+      },
+    });
+  },
+});
+
+interface Server {
+  readonly cq: CompletionQueue;
+  readonly qp: QueuePair;
+  readonly mr: MemoryRegion;
+  readonly path: ReplyPath;
+  readonly slotSize: number;
+}
+
+/** Disposing the context disposes all of it. */
+function makeServer(context: Context, port: number, gidIndex: number): Server {
+  const pd = new ProtectionDomain(context);
+  // A slot is in a receive or in a send, so there are never more than SLOTS completions.
+  const cq = new CompletionQueue(context, { cqe: SLOTS });
+  const cap = { maxSendWr: SLOTS, maxRecvWr: SLOTS };
+  const qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
+  qp.activateUd({ port, gidIndex, qkey: QKEY });
+  const slotSize = Grh.SIZE + mtuBytes(context.queryPort(port).activeMtu);
+  const mr = new MemoryRegion(pd, SLOTS * slotSize, AccessFlags.LOCAL_WRITE);
+  const server = { cq, qp, mr, path: new ReplyPath(pd, { port }), slotSize };
+  for (let slot = 0; slot < SLOTS; slot++) receive(server, slot * slotSize);
+  return server;
+}
+
+/** Answers until the signal aborts. */
+async function serve(server: Server, signal: AbortSignal): Promise<void> {
+  const clients = new Set<number>();
+  let answered = 0;
+  try {
+    for await (const wc of server.cq.completions({ signal })) {
+      if (wc.check().opcode === WcOpcode.RECV) {
+        clients.add(wc.srcQp);
+        // Not awaited: a peer that does not answer the kernel must not delay the others.
+        answer(server, wc).then((isAnswered) => answered += Number(isAnswered));
+      } else receive(server, Number(wc.wrId));
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+  // A handle is for a host, not for a queue pair: clients on one host share it.
+  const handles = server.path.size === 1
+    ? "1 address handle"
+    : `${server.path.size} address handles`;
+  console.log(`server: answered ${answered} datagrams of ${clients.size} clients with ${handles}`);
+}
+
+/** The number of the request is the offset of its slot. The completion carries it. */
+function receive({ qp, mr, slotSize }: Server, offset: number): void {
+  qp.postRecv({ wrId: offset, sge: mr.slice(offset, slotSize) });
+}
+
+/** Whether an answer could be sent. */
+async function answer(server: Server, wc: WorkCompletion): Promise<boolean> {
+  const { qp, mr, path } = server;
+  const offset = Number(wc.wrId);
+  try {
+    const ah = await path.toAsync(wc, mr.grhAt(offset));
+    // The payload is behind the GRH. The reply leaves from where the question arrived, without a copy.
+    const sge = mr.slice(offset + Grh.SIZE, wc.byteLen - Grh.SIZE);
+    qp.postSend({ wrId: offset, sge, ah, remoteQpn: wc.srcQp, remoteQkey: QKEY });
+    return true;
+  } catch (error) {
+    // A peer that cannot be reached is no reason to end. Its slot is free again.
+    if (!qp.disposed) receive(server, offset);
+    console.error(`server: ${error instanceof Error ? error.message : error}`);
+    return false;
+  }
+}
+
+if (import.meta.main) Deno.exitCode = await main(Deno.args);

@@ -1,0 +1,33 @@
+/** A client of an echo server. */
+
+import type { UdAddress, UdConn } from "@rdma/ibverbs/net";
+
+/**
+ * Sends a text and waits until it comes back. A datagram or its answer can be lost, and nobody reports it: the text is sent
+ * again each second. Answers to earlier texts may still arrive. They are ignored.
+ */
+export async function ask(
+  socket: UdConn,
+  server: UdAddress,
+  text: string,
+  timeout: number,
+): Promise<void> {
+  const question = new TextEncoder().encode(text);
+  for (let second = 0; second < timeout; second++) {
+    await socket.send(question, server);
+    if (await echoArrives(socket, text, AbortSignal.timeout(1000))) return;
+  }
+  throw new Error(`Nobody answered within ${timeout} s`);
+}
+
+async function echoArrives(socket: UdConn, text: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    while (true) {
+      const [answer] = await socket.receive(undefined, { signal });
+      if (new TextDecoder().decode(answer) === text) return true;
+    }
+  } catch (error) {
+    if (error === signal.reason) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,131 @@
+/** How the ends of an example tell each other their addresses. Verbs do not do that. */
+
+import { printable } from "./printable.ts";
+import { within } from "./signals.ts";
+
+/** Gives the other end a value, and gets its value. Values are JSON. Further calls exchange further values. */
+export type Exchange = (value: unknown) => Promise<unknown>;
+
+// Longer than any value that is sent.
+const MAX_BYTES = 1024;
+const NEWLINE = 10;
+
+/** The exchange of two ends in this process. */
+export function exchangeHere(signal: AbortSignal): [Exchange, Exchange] {
+  type Side = PromiseWithResolvers<unknown>;
+  const rounds: [Side, Side][] = [];
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  // Nobody may be waiting.
+  aborted.catch(() => {});
+  signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  const end = (own: 0 | 1, other: 0 | 1): Exchange => {
+    let round = 0;
+    return (value) => {
+      const sides = rounds[round] ??= [Promise.withResolvers(), Promise.withResolvers()];
+      round++;
+      sides[own].resolve(value);
+      return Promise.race([sides[other].promise, aborted]);
+    };
+  };
+  return [end(0, 1), end(1, 0)];
+}
+
+/** How long an exchange may take, and what ends it earlier. */
+export interface Patience {
+  readonly seconds: number;
+  readonly signal: AbortSignal;
+}
+
+/** The callers of a TCP port, one after the other, until the signal aborts. */
+export async function* callers(port: number, patience: Patience): AsyncGenerator<Exchange> {
+  const { signal } = patience;
+  using listener = Deno.listen({ port });
+  while (!signal.aborted) {
+    using connection = await closingOnAbort(listener, signal, () => listener.accept())
+      .catch((error) => {
+        if (signal.aborted) return undefined;
+        throw error;
+      });
+    if (connection !== undefined) yield exchangeOver(connection, patience);
+  }
+}
+
+/** Calls a TCP port. */
+export async function call(
+  hostname: string,
+  port: number,
+  patience: Patience,
+): Promise<Exchange & Disposable> {
+  const connection = await connect(hostname, port, patience.signal);
+  const exchange = exchangeOver(connection, patience);
+  return Object.assign(exchange, { [Symbol.dispose]: () => connection[Symbol.dispose]() });
+}
+
+async function connect(
+  hostname: string,
+  port: number,
+  signal: AbortSignal,
+): Promise<Deno.TcpConn> {
+  try {
+    return await Deno.connect({ hostname, port, signal });
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    const reason = error instanceof Error ? error.message : error;
+    throw new Error(`Cannot connect to ${hostname}, TCP port ${port}: ${reason}`);
+  }
+}
+
+/** Each value is a line of JSON. */
+function exchangeOver(connection: Deno.TcpConn, { seconds, signal }: Patience): Exchange {
+  return async (value) => {
+    using deadline = within(seconds, "The other end did not answer");
+    const ended = AbortSignal.any([signal, deadline.signal]);
+    const line = new TextEncoder().encode(`${JSON.stringify(value)}\n`);
+    return await closingOnAbort(connection, ended, async () => {
+      for (let sent = 0; sent < line.length;) sent += await connection.write(line.subarray(sent));
+      return parse(await readLine(connection));
+    });
+  };
+}
+
+async function readLine(connection: Deno.TcpConn): Promise<string> {
+  const bytes = new Uint8Array(MAX_BYTES);
+  let end = 0;
+  // The other end sends its next line only after it has got one, so nothing follows a line.
+  while (end < bytes.length && bytes[end - 1] !== NEWLINE) {
+    const count = await connection.read(bytes.subarray(end));
+    if (count === null) break;
+    end += count;
+  }
+  return new TextDecoder().decode(bytes.subarray(0, end)).trimEnd();
+}
+
+function parse(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    throw new Error(`The other end sent ${printable(line)} instead of its address`);
+  }
+}
+
+/** Closing a listener or a connection ends what is pending on it, but not in each version of Deno. So this waits for both. */
+async function closingOnAbort<T>(
+  resource: { close(): void },
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const close = (): void => {
+    reject(signal.reason);
+    resource.close();
+  };
+  signal.addEventListener("abort", close, { once: true });
+  try {
+    signal.throwIfAborted();
+    return await Promise.race([work(), aborted]);
+  } catch (error) {
+    throw signal.aborted ? signal.reason : error;
+  } finally {
+    signal.removeEventListener("abort", close);
+  }
+}

@@ -1,0 +1,37 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { main } from "../../../examples/devices.ts";
+import { deviceTest, gidOf, openRxe, PORT, RXE } from "../setup.ts";
+import { linesOf, runHere } from "./ladder.ts";
+
+deviceTest("devices.ts shows each GID, and marks the recommended one", async () => {
+  const lines = linesOf(await runHere(main, "--device", RXE));
+  using context = openRxe();
+  assertEquals(lines.slice(0, 2), [`${RXE}: CA, IB`, `  port ${PORT}: ACTIVE, ETHERNET, MTU 1024`]);
+  const shown = lines.slice(2, -1).map((line) => {
+    const [, mark, index, type, gid] = /^ {4}([* ]) GID (\d+) +(\S+) +(\S+)$/.exec(line)!;
+    return [mark === "*", Number(index), type, gid];
+  });
+  const best = gidOf(context, "ipv4").gidIndex;
+  assertEquals(
+    shown,
+    context.gidTable(PORT).map((
+      { gid, gidIndex },
+    ) => [gidIndex === best, gidIndex, "ROCE_V2", `${gid}`]),
+  );
+  assertStringIncludes(lines.at(-1)!, "    * RoCE v2 with an IPv4 address");
+});
+
+deviceTest("devices.ts shows all devices unless told otherwise", async () => {
+  const lines = linesOf(await runHere(main));
+  assertEquals(lines.includes(`${RXE}: CA, IB`), true);
+});
+
+deviceTest(
+  "devices.ts says which devices there are if there is not the one it should show",
+  async () => {
+    const { code, stdout, stderr } = await runHere(main, "-d", "nope");
+    assertEquals([code, stdout], [1, ""]);
+    assertStringIncludes(stderr, 'devices: Cannot open device: there is no device "nope"');
+    assertStringIncludes(stderr, RXE);
+  },
+);

@@ -1,0 +1,80 @@
+// The examples of reliable connections.
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { main as count } from "../../../examples/atomics_counter.ts";
+import { main as write } from "../../../examples/rc_write_imm.ts";
+import { connectRc, type RemoteMemory } from "../../../net/mod.ts";
+import { freshPort } from "../programs.ts";
+import { deviceTest, RXE } from "../setup.ts";
+import { linesOf, runEnds, runHere, runPair, serve } from "./ladder.ts";
+
+for (const [how, run] of [["in one process", runHere], ["that meet over TCP", runPair]] as const) {
+  deviceTest(`rc_write_imm.ts writes lines between ends ${how}`, async () => {
+    const lines = linesOf(await run(write, "-d", RXE, "--message", "ä/\u009b2J//end"));
+    assertEquals(lines.toSorted(), [
+      "client: wrote 4 lines into the server's memory",
+      'server: slot 0 has "ä" (2 bytes)',
+      String.raw`server: slot 1 has "\u{9b}2J" (4 bytes)`,
+      'server: slot 2 has "" (0 bytes)',
+      'server: slot 3 has "end" (3 bytes)',
+    ]);
+  });
+}
+
+deviceTest("rc_write_imm.ts refuses an address that is none", async () => {
+  using listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+  const answers = ['{"address":{"transport":"RC"},"addr":"0","rkey":0}\n', "\x1b[2J\n"];
+  const telling = (async () => {
+    for (const answer of answers) {
+      using connection = await listener.accept();
+      await connection.write(new TextEncoder().encode(answer));
+      await connection.read(new Uint8Array(1024));
+    }
+  })();
+  const args = ["-d", RXE, "-c", "127.0.0.1", "-p", `${listener.addr.port}`];
+  const endings = [await runHere(write, ...args), await runHere(write, ...args)];
+  await telling;
+  assertEquals(endings.map(({ code }) => code), [1, 1]);
+  assertStringIncludes(endings[0]!.stderr, "rc_write_imm: Cannot use qpn of the peer");
+  assertEquals(
+    endings[1]!.stderr,
+    'rc_write_imm: The other end sent "\\u001b[2J" instead of its address\n',
+  );
+});
+
+/** The numbers that clients say they got: first and last of each. */
+function numbersOf(lines: string[]): number[] {
+  return lines.flatMap((line) => {
+    const [, first, last] = /^client \d: added 1 20 times, and got numbers from (\d+) to (\d+)$/
+      .exec(line) ?? [];
+    return first === undefined ? [] : [Number(first), Number(last)];
+  });
+}
+
+for (const [how, run] of [["in one process", runHere], ["that meet over TCP", runEnds]] as const) {
+  deviceTest(`atomics_counter.ts loses no addition between ends ${how}`, async () => {
+    const port = `--tcp-port=${freshPort()}`;
+    const args = ["-d", RXE, "--clients=3", "--adds=20", ...run === runHere ? [port] : []];
+    const lines = linesOf(await run(count, ...args));
+    assertEquals(lines.at(-1), "server: the counter is 60");
+    const numbers = numbersOf(lines);
+    assertEquals([numbers.length, lines.length], [6, 4]);
+    assertEquals([Math.min(...numbers), Math.max(...numbers)], [0, 59]);
+  });
+}
+
+deviceTest("atomics_counter.ts counts for others, also after a client that went away", async () => {
+  const ending = await serve(count, ["-d", RXE], async (tcpPort) => {
+    const connect = async (): Promise<Awaited<ReturnType<typeof connectRc>>> =>
+      await connectRc({ device: RXE, tcpPort });
+    {
+      // It leaves at once, without a word.
+      using _gone = await connect();
+    }
+    await using client = await connect();
+    const memory: RemoteMemory = JSON.parse(new TextDecoder().decode((await client.receive())!));
+    assertEquals(memory.length, 8);
+    assertEquals(await client.fetchAdd(memory, 0, 5n), 0n);
+    assertEquals(await client.fetchAdd(memory, 0, 37n), 5n);
+  });
+  assertEquals([ending.code, ending.stdout], [0, "server: the counter is 42\n"]);
+});

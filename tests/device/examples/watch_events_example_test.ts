@@ -1,0 +1,29 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { main } from "../../../examples/watch_events.ts";
+import { DEVICE, movingLink } from "../moving_link.ts";
+import { deviceTest, RXE } from "../setup.ts";
+import { linesOf, runHere, startHere, terminate, untilPrinted } from "./ladder.ts";
+
+deviceTest(
+  "watch_events.ts shows how a link is lost and comes back, until it is ended",
+  async () => {
+    await using link = await movingLink();
+    const watching = startHere(main, "--device", DEVICE);
+    await untilPrinted(watching, `watching ${DEVICE}\n${DEVICE}: port 1 is ACTIVE\n`);
+    await link.bounce();
+    await untilPrinted(watching, `${DEVICE}: PORT_ERR, port 1 is `);
+    await untilPrinted(watching, `${DEVICE}: PORT_ACTIVE, port 1 is ACTIVE\n`);
+    linesOf(await terminate(watching));
+  },
+);
+
+deviceTest("watch_events.ts watches all devices, for as long as it is told", async () => {
+  const lines = linesOf(await runHere(main, "-s", "1"));
+  assertEquals(lines.includes(`watching ${RXE}`), true);
+});
+
+deviceTest("watch_events.ts says so if there is no such device", async () => {
+  const { code, stderr } = await runHere(main, "-d", "nope");
+  assertEquals(code, 1);
+  assertStringIncludes(stderr, 'watch_events: Cannot open device: there is no device "nope"');
+});

@@ -1,0 +1,94 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { call, callers, type Exchange, exchangeHere } from "../../../examples/support/exchange.ts";
+import { runEnds } from "../../../examples/support/ends.ts";
+
+let lastPort = 19_900;
+
+/** Gives peers one value until the signal aborts. Returns what the peers gave. */
+async function giveAll(peers: AsyncIterable<Exchange>, value: unknown): Promise<unknown[]> {
+  const given: unknown[] = [];
+  for await (const peer of peers) {
+    given.push(await peer(value).catch((error) => (error as Error).message));
+  }
+  return given;
+}
+
+Deno.test("exchangeHere() gives each end the value of the other, round by round", async () => {
+  const [left, right] = exchangeHere(new AbortController().signal);
+  const first = left("a");
+  assertEquals(await right(1), "a");
+  assertEquals([await first, await Promise.all([right(2), left("b")])], [1, ["b", 2]]);
+});
+
+Deno.test("exchangeHere() rejects with the reason of its signal", async () => {
+  const stop = new AbortController();
+  const [left] = exchangeHere(stop.signal);
+  const waiting = left(1);
+  stop.abort(new Error("enough"));
+  await assertRejects(() => waiting, Error, "enough");
+});
+
+Deno.test("callers() exchanges with callers until its signal aborts, whatever they send", async () => {
+  const stop = new AbortController();
+  const { signal } = stop;
+  const port = ++lastPort;
+  const serving = giveAll(callers(port, { seconds: 1, signal }), { answer: 42 });
+  const raw = async (text: string): Promise<void> => {
+    using connection = await Deno.connect({ port });
+    await connection.write(new TextEncoder().encode(text));
+    await new Response(connection.readable).text();
+  };
+  {
+    using peer = await call("127.0.0.1", port, { seconds: 10, signal });
+    assertEquals(await peer([1, null]), { answer: 42 });
+  }
+  await raw("\x1b[2J\n");
+  await raw("x".repeat(5000));
+  // It sends nothing, and does not leave.
+  await raw("");
+  stop.abort();
+  assertEquals(await serving, [
+    [1, null],
+    String.raw`The other end sent "\u001b[2J" instead of its address`,
+    `The other end sent "${"x".repeat(1024)}" instead of its address`,
+    "The other end did not answer within 1 s",
+  ]);
+});
+
+Deno.test("call() says whom it cannot reach", async () => {
+  const port = ++lastPort;
+  const patience = { seconds: 1, signal: new AbortController().signal };
+  await assertRejects(
+    () => call("127.0.0.1", port, patience),
+    Error,
+    `Cannot connect to 127.0.0.1, TCP port ${port}: `,
+  );
+});
+
+const BOTH = { listen: false, connect: undefined, tcpPort: 1, timeout: 1 };
+
+Deno.test("runEnds() ends the server when the client has ended", async () => {
+  const seen: unknown[] = [];
+  await runEnds(BOTH, {
+    server: async (peers, signal) => {
+      seen.push(...await giveAll(peers, "server"));
+      while (!signal.aborted) await new Promise((resolve) => setTimeout(resolve));
+      seen.push("stopped");
+    },
+    client: async (peer) => void seen.push(await peer("client")),
+  });
+  assertEquals(seen.toSorted(), ["client", "server", "stopped"]);
+});
+
+for (const failing of ["server", "client"] as const) {
+  Deno.test(`runEnds() throws the error of the ${failing}, and stops the other end`, async () => {
+    const fail = (): Promise<void> => Promise.reject(new Error(failing));
+    const wait = (signal: AbortSignal): Promise<void> =>
+      new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    const ends = {
+      server: (_: unknown, signal: AbortSignal) => failing === "server" ? fail() : wait(signal),
+      client: (_: unknown, signal: AbortSignal) => failing === "client" ? fail() : wait(signal),
+    };
+    await assertRejects(() => runEnds(BOTH, ends), Error, failing);
+  });
+}
