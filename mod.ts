@@ -2,8 +2,9 @@
  * RDMA verbs for Deno. The module binds the system's libibverbs by Deno FFI. It works with any device that has a Linux
  * kernel driver and a libibverbs provider (the library of the device). It needs `--allow-ffi` and nothing else.
  *
- * An RDMA device reads and writes the memory of a program directly, and sends it over the network. A program makes objects,
- * posts requests, and gets a completion for each request. This program waits for one datagram and sends it back:
+ * An RDMA device reads and writes the memory of a program directly, and sends it over the network. A program makes
+ * objects, posts requests, and gets a completion for each request. This program waits for one datagram and sends it
+ * back:
  *
  * ```ts
  * import {
@@ -43,8 +44,9 @@
  * 5 bytes from ::ffff:10.0.0.1
  * ```
  *
- * **Objects.** There is a class for each kind of verbs object. The constructor takes what the object is made from, as the C
- * function does. Declare objects with `using`. Disposing an object first disposes the objects that were made from it.
+ * **Objects.** There is a class for each kind of verbs object. The constructor takes what the object is made from, as
+ * the C function does. Declare objects with `using`. Disposing an object first disposes the objects that were made from
+ * it.
  *
  * ```text
  * Context                   an open device
@@ -61,16 +63,16 @@
  *
  * A queue pair and a work queue also need a completion queue.
  *
- * **Names.** Classes, attributes and enums have the names of `verbs.h`. Attributes are in camelCase: `ah_attr.grh.sgid_index`
- * is `ahAttr.grh.sgidIndex`. Enum members have no prefix: `IBV_QPT_UD` is `QpType.UD`.
+ * **Names.** Classes, attributes and enums have the names of `verbs.h`. Attributes are in camelCase:
+ * `ah_attr.grh.sgid_index` is `ahAttr.grh.sgidIndex`. Enum members have no prefix: `IBV_QPT_UD` is `QpType.UD`.
  *
- * **Errors.** A verb that fails throws a {@linkcode VerbsError} with its errno and, where the cause is known, a hint. A wrong
- * argument throws a TypeError or RangeError before the verb is called. A failed completion does not throw: call
- * {@linkcode WorkCompletion.check}.
+ * **Errors.** A verb that fails throws a {@linkcode VerbsError} with its errno and, where the cause is known, a hint. A
+ * wrong argument throws a TypeError or RangeError before the verb is called. A failed completion does not throw: call
+ * {@linkcode WorkCompletion.prototype.check | WorkCompletion.check}.
  *
  * **Speed.** Requests can be objects, or prepared once in native layout ({@linkcode SendRequests},
  * {@linkcode RecvRequests}) and posted many times. Completions can be awaited as above, or polled one batch at a time
- * ({@linkcode CompletionQueue.pollInto}).
+ * ({@linkcode CompletionQueue.prototype.pollInto | CompletionQueue.pollInto}).
  *
  * **Where to go next.**
  *

@@ -2,9 +2,9 @@
  * Datagrams and connections over RDMA, without verbs. The module is written on `@rdma/ibverbs`. It needs `--allow-ffi`.
  * The exchange of addresses over TCP needs `--allow-net` as well.
  *
- * **Datagrams.** {@linkcode listenUd} opens a socket for datagrams, in the shape of `Deno.DatagramConn`. A datagram is one
- * packet. It can be lost. The address of a socket is plain data: give it to the peer by any means, for instance as JSON. Both
- * ends use the same qkey; the device drops datagrams with another one.
+ * **Datagrams.** {@linkcode listenUd} opens a socket for datagrams, in the shape of `Deno.DatagramConn`. A datagram is
+ * one packet. It can be lost. The address of a socket is plain data: give it to the peer by any means, for instance as
+ * JSON. Both ends use the same qkey; the device drops datagrams with another one.
  *
  * ```ts
  * import { listenUd } from "@rdma/ibverbs/net";
@@ -23,8 +23,8 @@
  * hello
  * ```
  *
- * **Connections.** {@linkcode listenRc} and {@linkcode connectRc} make reliable connections. Messages arrive in order, each
- * once. The ends exchange their addresses over TCP; the messages go over RDMA.
+ * **Connections.** {@linkcode listenRc} and {@linkcode connectRc} make reliable connections. Messages arrive in order,
+ * each once. The ends exchange their addresses over TCP; the messages go over RDMA.
  *
  * ```ts
  * import { connectRc, listenRc } from "@rdma/ibverbs/net";
@@ -43,16 +43,18 @@
  * hello
  * ```
  *
- * **Objects.** `listenUd()` gives a {@linkcode UdConn}. `listenRc()` gives an {@linkcode RcListener}, whose `accept()` gives
- * an {@linkcode RcConn} for each peer; `connectRc()` gives one, too. Each connection opens the device itself. Close it with
- * `using`, `await using` or `close()`.
+ * **Objects.** `listenUd()` gives a {@linkcode UdConn}. `listenRc()` gives an {@linkcode RcListener}, whose `accept()`
+ * gives an {@linkcode RcConn} for each peer; `connectRc()` gives one, too. Each connection opens the device itself.
+ * Close it with `using`, `await using` or `close()`.
  *
  * **Where to go next.**
  *
  * - Options, such as the device or the depth of the queues: {@linkcode UdOptions}, {@linkcode RcOptions}.
- * - Memory of the peer: {@linkcode RcConn.expose} shares memory; {@linkcode RcConn.write}, {@linkcode RcConn.read} and
- *   {@linkcode RcConn.fetchAdd} use it.
- * - Streams: {@linkcode RcConn.readable}, {@linkcode RcConn.writable}.
+ * - Memory of the peer: {@linkcode RcConn.prototype.expose | RcConn.expose} shares memory;
+ *   {@linkcode RcConn.prototype.write | RcConn.write}, {@linkcode RcConn.prototype.read | RcConn.read} and
+ *   {@linkcode RcConn.prototype.fetchAdd | RcConn.fetchAdd} use it.
+ * - Streams: {@linkcode RcConn.prototype.readable | RcConn.readable},
+ *   {@linkcode RcConn.prototype.writable | RcConn.writable}.
  * - Addresses by other means than TCP: the option `exchange` of {@linkcode connectRc}.
  *
  * @module

@@ -79,6 +79,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     };
   }
 
+  /** @ignore */
   private constructor(listener: Deno.Listener, settings: RcSettings, maxPending: number) {
     this.#listener = listener;
     this.#settings = settings;

@@ -32,15 +32,15 @@ export interface Preparation extends AsyncDisposable {
 export let prepare: (settings: RcSettings) => Preparation;
 
 /**
- * A reliable connection (RC) with messages, streams and remote memory. {@linkcode connectRc} and {@linkcode listenRc} make
- * it.
+ * A reliable connection (RC) with messages, streams and remote memory. {@linkcode connectRc} and {@linkcode listenRc}
+ * make it.
  *
- * **Messages.** {@linkcode RcConn.send} waits while the peer has no receive for the message, so a slow peer slows the
- * sender down. Messages arrive in order, each once. A message that {@linkcode RcConn.flush} has waited for is in the memory
- * of the peer.
+ * **Messages.** {@linkcode RcConn.prototype.send | RcConn.send} waits while the peer has no receive for the message, so
+ * a slow peer slows the sender down. Messages arrive in order, each once. A message that
+ * {@linkcode RcConn.prototype.flush | RcConn.flush} has waited for is in the memory of the peer.
  *
- * **Errors.** If the peer is gone, or breaks the protocol, the connection is broken: messages that were received can still
- * be read, and everything else rejects.
+ * **Errors.** If the peer is gone, or breaks the protocol, the connection is broken: messages that were received can
+ * still be read, and everything else rejects.
  *
  * @example Messages
  * ```ts
@@ -115,6 +115,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     };
   }
 
+  /** @ignore */
   private constructor(parts: RcParts, link: Link, peer: RcAddress) {
     this.peer = peer;
     this.#parts = parts;

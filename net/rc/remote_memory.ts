@@ -31,7 +31,8 @@ export interface RemotePart {
 }
 
 /**
- * Memory that the peer may use. {@linkcode RcConn.expose} makes it. Closing it ends the rights of the peer.
+ * Memory that the peer may use. {@linkcode RcConn.prototype.expose | RcConn.expose} makes it. Closing it ends the
+ * rights of the peer.
  *
  * @category Memory of the peer
  */

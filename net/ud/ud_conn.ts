@@ -83,6 +83,7 @@ export class UdConn
     };
   }
 
+  /** @ignore */
   private constructor(context: Context, settings: UdSettings) {
     const { port, qkey, recvDepth, sendDepth, maxQueued, maxPeers, spin } = settings;
     this.#settings = settings;

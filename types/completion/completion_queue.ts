@@ -219,11 +219,13 @@ export let drain: (cq: CompletionQueue) => void;
  * A completion queue (`struct ibv_cq`). The results of work requests come through it. Several queue pairs can use one
  * queue.
  *
- * - {@linkcode CompletionQueue.completions} waits for completions: `for await`.
- * - {@linkcode CompletionQueue.poll} gives those that are there now, as objects.
- * - {@linkcode CompletionQueue.pollInto} gives those that are there now, and makes no objects.
+ * - {@linkcode CompletionQueue.prototype.completions | CompletionQueue.completions} waits for completions: `for await`.
+ * - {@linkcode CompletionQueue.prototype.poll | CompletionQueue.poll} gives those that are there now, as objects.
+ * - {@linkcode CompletionQueue.prototype.pollInto | CompletionQueue.pollInto} gives those that are there now, and makes
+ *   no objects.
  *
- * A completion may be that of a failed request. {@linkcode WorkCompletion.check} throws then.
+ * A completion may be that of a failed request. {@linkcode WorkCompletion.prototype.check | WorkCompletion.check}
+ * throws then.
  *
  * @example Wait for completions
  * ```ts

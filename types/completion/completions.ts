@@ -28,7 +28,8 @@ const MAX_UNCHECKED = 64;
 const SLOW_MS = SLICE_MS / 8;
 
 /**
- * The iterator of {@linkcode CompletionQueue.completions}. `C` is the class of the completions.
+ * The iterator of {@linkcode CompletionQueue.prototype.completions | CompletionQueue.completions}. `C` is the class of
+ * the completions.
  *
  * @category Completions
  */

@@ -119,7 +119,8 @@ export interface WcAddress {
  * The result of a work request (`struct ibv_wc`). If `status` is not SUCCESS, only `wrId`, `status`, `qpNum` and
  * `vendorErr` are valid.
  *
- * {@linkcode WorkCompletion.check} throws if the request failed. The object is a copy: later polls do not change it.
+ * {@linkcode WorkCompletion.prototype.check | WorkCompletion.check} throws if the request failed. The object is a copy:
+ * later polls do not change it.
  *
  * @example What a completion tells
  * ```ts

@@ -52,12 +52,14 @@ export let capacityOf: (batch: WorkCompletions) => number;
 export let extraOf: (batch: WorkCompletions) => number;
 
 /**
- * Memory for completions in native layout. It is made once, and {@linkcode CompletionQueue.pollInto} writes to it again
- * and again. The accessors read single fields and allocate nothing. Completions are valid until the next poll into the
- * batch, so each poller needs its own.
+ * Memory for completions in native layout. It is made once, and
+ * {@linkcode CompletionQueue.prototype.pollInto | CompletionQueue.pollInto} writes to it again and again. The accessors
+ * read single fields and allocate nothing. Completions are valid until the next poll into the batch, so each poller
+ * needs its own.
  *
- * The accessors do not check that the last poll wrote the completion; {@linkcode WorkCompletions.at} does. They throw a
- * TypeError if the index is not an integer, and a RangeError outside the memory.
+ * The accessors do not check that the last poll wrote the completion;
+ * {@linkcode WorkCompletions.prototype.at | WorkCompletions.at} does. They throw a TypeError if the index is not an
+ * integer, and a RangeError outside the memory.
  *
  * @example Busy polling
  * ```ts

@@ -47,7 +47,7 @@ export interface Kind<R extends Resource = Resource> {
 }
 
 /**
- * An object that must be disposed. Use it with `using`, or call {@linkcode Resource.close}.
+ * An object that must be disposed. Use it with `using`, or call {@linkcode Resource.prototype.close | Resource.close}.
  *
  * Disposing a resource disposes the resources that were made from it first, newest first. Disposing twice does nothing.
  * Using a disposed resource throws a TypeError. The native object is destroyed at once, unless something still uses it,

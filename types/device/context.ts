@@ -37,12 +37,14 @@ const KIND: NativeKind<IbvContext, Context> = {
 };
 
 /**
- * An open device (`struct ibv_context`). {@linkcode Context.open} opens one. All other objects are made from it, directly or
- * through a {@linkcode ProtectionDomain}. Disposing it disposes all of them.
+ * An open device (`struct ibv_context`). {@linkcode Context.open} opens one. All other objects are made from it,
+ * directly or through a {@linkcode ProtectionDomain}. Disposing it disposes all of them.
  *
- * It also tells what the device is and does: its limits ({@linkcode Context.queryDevice}), its ports
- * ({@linkcode Context.queryPort}), the GIDs of the ports ({@linkcode Context.gidTable},
- * {@linkcode Context.recommendGid}), and its asynchronous events ({@linkcode Context.events}).
+ * It also tells what the device is and does: its limits ({@linkcode Context.prototype.queryDevice |
+ * Context.queryDevice}), its ports ({@linkcode Context.prototype.queryPort | Context.queryPort}), the GIDs of the ports
+ * ({@linkcode Context.prototype.gidTable | Context.gidTable},
+ * {@linkcode Context.prototype.recommendGid | Context.recommendGid}), and its asynchronous events ({@linkcode
+ * Context.prototype.events | Context.events}).
  *
  * @example Open a device and look at a port
  * ```ts
@@ -62,6 +64,7 @@ export class Context extends NativeResource<IbvContext> {
   readonly device: DeviceInfo;
   #physPortCnt: number | undefined;
 
+  /** @ignore */
   private constructor(handle: IbvContext, device: DeviceInfo) {
     super(KIND, handle, []);
     this.device = device;

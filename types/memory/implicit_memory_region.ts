@@ -23,7 +23,7 @@ interface Part {
 /**
  * A memory region of the whole address space of this process (implicit on-demand paging: `ibv_reg_mr` with address NULL
  * and length `SIZE_MAX`). Memory that is allocated later needs no registration of its own:
- * {@linkcode ImplicitMemoryRegion.allocate} provides it.
+ * {@linkcode ImplicitMemoryRegion.prototype.allocate | ImplicitMemoryRegion.allocate} provides it.
  *
  * **With remote access rights, peers that know the key can access all memory of this process.**
  *

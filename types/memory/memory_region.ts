@@ -77,9 +77,9 @@ export let addMemory: (mr: MemoryRegion, memory: Memory) => void;
 export let handOver: (mr: MemoryRegion) => void;
 
 /**
- * A memory region (`struct ibv_mr`): memory that is registered with a device, which may then read and write it. Requests
- * name a part of a region: {@linkcode MemoryRegion.slice}. The program reads and writes the same bytes:
- * {@linkcode MemoryRegion.bytes}.
+ * A memory region (`struct ibv_mr`): memory that is registered with a device, which may then read and write it.
+ * Requests name a part of a region: {@linkcode MemoryRegion.prototype.slice | MemoryRegion.slice}. The program reads
+ * and writes the same bytes: {@linkcode MemoryRegion.prototype.bytes | MemoryRegion.bytes}.
  *
  * The rights decide what the device does with the memory. To send from it, 0 is enough. To receive into it, it needs
  * {@linkcode AccessFlags}.LOCAL_WRITE. For a peer that writes or reads it by RDMA, it also needs REMOTE_WRITE or
@@ -89,10 +89,10 @@ export let handOver: (mr: MemoryRegion) => void;
  *
  * - New memory belongs to the region. It is zeroed, starts on a page, and is freed when the region is disposed: every
  *   view of it then has length 0.
- * - A buffer of the caller's must stay in place until the region is disposed: do not transfer it, and do not register the
- *   memory of a `WebAssembly.Memory` that may grow. The buffer is kept alive until the memory is deregistered, even if
- *   the region and everything it was made from is forgotten. In a Worker such buffers are refused, because all buffers of
- *   a Worker are freed when it is terminated, while the device may still write to them.
+ * - A buffer of the caller's must stay in place until the region is disposed: do not transfer it, and do not register
+ *   the memory of a `WebAssembly.Memory` that may grow. The buffer is kept alive until the memory is deregistered, even
+ *   if the region and everything it was made from is forgotten. In a Worker such buffers are refused, because all
+ *   buffers of a Worker are freed when it is terminated, while the device may still write to them.
  *
  * @example Memory to receive into
  * ```ts
@@ -306,7 +306,8 @@ function viewOfBytes({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
 }
 
 /**
- * A part of a memory region, as a scatter/gather element. {@linkcode MemoryRegion.slice} makes it.
+ * A part of a memory region, as a scatter/gather element. {@linkcode MemoryRegion.prototype.slice | MemoryRegion.slice}
+ * makes it.
  *
  * @category Memory
  */

@@ -48,18 +48,21 @@ const { noteBinds, prepareSends, SendRequests: PreparedSends } = sends;
 export let senderOf: (qp: QueuePair) => SendPoster | undefined;
 
 /**
- * A queue pair (`struct ibv_qp`): a send queue and a receive queue. It sends and receives messages, as a socket does. A new
- * queue pair is in state RESET, in which nothing can be posted.
+ * A queue pair (`struct ibv_qp`): a send queue and a receive queue. It sends and receives messages, as a socket does. A
+ * new queue pair is in state RESET, in which nothing can be posted.
  *
  * How to make it ready depends on its type:
  *
- * - UD (datagrams): {@linkcode QueuePair.activateUd}. Then post receives. Then send.
- * - RC and UC (connections), at both ends: {@linkcode QueuePair.init}. Then post receives. Then exchange
- *   {@linkcode QueuePair.address} with the peer by other means. Then {@linkcode QueuePair.activateRc} or
- *   {@linkcode QueuePair.activateUc}. Then send.
- * - RAW_PACKET (Ethernet frames): {@linkcode QueuePair.modify} for each state.
+ * - UD (datagrams): {@linkcode QueuePairStates.prototype.activateUd | QueuePair.activateUd}. Then post receives. Then
+ *   send.
+ * - RC and UC (connections), at both ends: {@linkcode QueuePairStates.prototype.init | QueuePair.init}. Then post
+ *   receives. Then exchange {@linkcode QueuePairStates.prototype.address | QueuePair.address} with the peer by other
+ *   means. Then {@linkcode QueuePairStates.prototype.activateRc | QueuePair.activateRc} or
+ *   {@linkcode QueuePairStates.prototype.activateUc | QueuePair.activateUc}. Then send.
+ * - RAW_PACKET (Ethernet frames): {@linkcode QueuePairStates.prototype.modify | QueuePair.modify} for each state.
  *
- * {@linkcode QueuePair.postRecv} and {@linkcode QueuePair.postSend} return at once. The result of a request comes through
+ * {@linkcode QueuePair.prototype.postRecv | QueuePair.postRecv} and
+ * {@linkcode QueuePair.prototype.postSend | QueuePair.postSend} return at once. The result of a request comes through
  * the completion queue of its queue. The memory of a request must not change before that.
  *
  * @example A datagram queue pair that is ready to send

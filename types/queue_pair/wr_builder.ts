@@ -47,9 +47,10 @@ export interface WrTarget {
 }
 
 /**
- * A builder of work requests (the `ibv_wr_*` verbs). {@linkcode QueuePairEx.wrStart} starts it. Begin a request with one
- * of the methods named after an operation, then set its data, and on UD its address. {@linkcode WrBuilder.complete} posts
- * all requests: either all of them are posted, or none.
+ * A builder of work requests (the `ibv_wr_*` verbs). {@linkcode QueuePairEx.prototype.wrStart | QueuePairEx.wrStart}
+ * starts it. Begin a request with one of the methods named after an operation, then set its data, and on UD its
+ * address. {@linkcode WrBuilder.prototype.complete | WrBuilder.complete} posts all requests: either all of them are
+ * posted, or none.
  *
  * A builder that is disposed or replaced by another one before it is complete posts nothing.
  *

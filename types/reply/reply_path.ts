@@ -61,21 +61,24 @@ export interface ReplyPathInit {
 }
 
 /**
- * Replies to datagrams: gives the {@linkcode AddressHandle} of a packet's sender from the packet's completion and GRH. The
- * handle is for the same address as that of {@linkcode AddressHandle.fromWc}. The path keeps the port's GID table and the
- * handles of known peers: it does not search the table or make a handle for each packet.
+ * Replies to datagrams: gives the {@linkcode AddressHandle} of a packet's sender from the packet's completion and GRH.
+ * The handle is for the same address as that of {@linkcode AddressHandle.fromWc}. The path keeps the port's GID table
+ * and the handles of known peers: it does not search the table or make a handle for each packet.
  *
- * - {@linkcode ReplyPath.to} gives the handle for a {@linkcode WorkCompletion} and its GRH.
- * - {@linkcode ReplyPath.toAsync} does not block while the kernel finds the link address of an unknown peer.
- * - {@linkcode ReplyPath.setAh} and {@linkcode ReplyPath.toAt} are for completions of {@linkcode CompletionQueue.pollInto}.
+ * - {@linkcode ReplyPath.prototype.to | ReplyPath.to} gives the handle for a {@linkcode WorkCompletion} and its GRH.
+ * - {@linkcode ReplyPath.prototype.toAsync | ReplyPath.toAsync} does not block while the kernel finds the link address
+ *   of an unknown peer.
+ * - {@linkcode ReplyPath.prototype.setAh | ReplyPath.setAh} and {@linkcode ReplyPath.prototype.toAt | ReplyPath.toAt}
+ *   are for completions of {@linkcode CompletionQueue.prototype.pollInto | CompletionQueue.pollInto}.
  *
  * **The handles belong to the path: do not dispose them.** The handle that is given out for a packet can be posted with
- * until `maxPeers` further packets are answered; a send in progress keeps its handle. {@linkcode ReplyPath.setAh} writes
- * the handle into a prepared request.
+ * until `maxPeers` further packets are answered; a send in progress keeps its handle.
+ * {@linkcode ReplyPath.prototype.setAh | ReplyPath.setAh} writes the handle into a prepared request.
  *
- * **Handles follow the device's addresses.** Each call first reads the events of the device, with one system call. After
- * a change of the port's GIDs, of its LID or state, or after a failure of the device, the path reads the GID table again
- * and makes new handles. The methods that take a batch read the events once a poll, before the first completion.
+ * **Handles follow the device's addresses.** Each call first reads the events of the device, with one system call.
+ * After a change of the port's GIDs, of its LID or state, or after a failure of the device, the path reads the GID
+ * table again and makes new handles. The methods that take a batch read the events once a poll, before the first
+ * completion.
  *
  * @example Answering all datagrams of a poll
  * ```ts

@@ -152,8 +152,10 @@ const KIND: NativeKind<IbvWq, WorkQueue> = {
  * A work queue (`struct ibv_wq`): a receive queue without a queue pair. It receives packets for the queue pairs whose
  * {@linkcode RwqIndirectionTable} contains it. Disposing it first disposes those tables and queue pairs.
  *
- * A new work queue is in state RESET, in which packets are dropped: move it to RDY with {@linkcode WorkQueue.modify}, and post
- * receives with {@linkcode WorkQueue.postRecv}. The completion of a receive has {@linkcode WorkQueue.wqNum} as `qpNum`.
+ * A new work queue is in state RESET, in which packets are dropped: move it to RDY with
+ * {@linkcode WorkQueue.prototype.modify | WorkQueue.modify}, and post receives with
+ * {@linkcode WorkQueue.prototype.postRecv | WorkQueue.postRecv}. The completion of a receive has
+ * {@linkcode WorkQueue.prototype.wqNum | WorkQueue.wqNum} as `qpNum`.
  *
  * @example A work queue that is ready to receive
  * ```ts

@@ -28,7 +28,8 @@ export let prepareRecvs: (
 
 /**
  * Receive requests in native layout (`struct ibv_recv_wr`). They are made once and posted again and again with
- * {@linkcode QueuePair.postRecv} or {@linkcode WorkQueue.postRecv}. Posting allocates nothing.
+ * {@linkcode QueuePair.prototype.postRecv | QueuePair.postRecv} or
+ * {@linkcode WorkQueue.prototype.postRecv | WorkQueue.postRecv}. Posting allocates nothing.
  *
  * @category Work requests
  */

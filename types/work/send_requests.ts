@@ -68,10 +68,10 @@ export let noteBinds: (list: SendRequests, start: number, posted: number) => voi
 
 /**
  * Send requests in native layout (`struct ibv_send_wr`). They are made once, changed in single fields, and posted again
- * and again with {@linkcode QueuePair.postSend}. Posting allocates nothing.
+ * and again with {@linkcode QueuePair.prototype.postSend | QueuePair.postSend}. Posting allocates nothing.
  *
- * The opcode of a request decides which attributes it has. A setter for an attribute that the opcode does not have throws
- * a TypeError. A request that lacks an attribute is refused when it is posted.
+ * The opcode of a request decides which attributes it has. A setter for an attribute that the opcode does not have
+ * throws a TypeError. A request that lacks an attribute is refused when it is posted.
  *
  * @example A reply sent with one prepared request
  * ```ts

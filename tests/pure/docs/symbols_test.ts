@@ -125,13 +125,12 @@ for (const [name, source] of Object.entries(denoJson.exports)) {
     const faults: string[] = [];
     for (const { name: symbol, declarations } of symbols) {
       for (const { def, jsDoc } of declarations) {
-        const shown = ({ accessibility, jsDoc }: Member): boolean =>
-          accessibility !== "private" &&
+        const shown = ({ jsDoc }: Member): boolean =>
           !jsDoc?.tags?.some(({ kind }) => kind === "ignore" || kind === "internal");
         const { constructors = [], methods = [], properties = [] } = def ?? {};
         const members = [...constructors, ...methods, ...properties].filter(shown);
         for (const { name: member = "", accessibility } of members) {
-          if (accessibility === "protected") faults.push(`${symbol}.${member} is protected`);
+          if (accessibility) faults.push(`${symbol}.${member} is ${accessibility}`);
         }
         // Of a constructor with overloads, deno doc shows the implementation as well.
         const bodies = constructors.filter((it) => shown(it) && it.hasBody);
