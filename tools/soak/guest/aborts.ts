@@ -1,0 +1,158 @@
+/** Asynchronous calls that are aborted: each one rejects with the signal's reason or gives its result. */
+
+import {
+  AddressHandle,
+  type AhAttrInit,
+  CompletionChannel,
+  CompletionQueue,
+  initAhFromWcAsync,
+  ProtectionDomain,
+  ReplyPath,
+} from "../../../mod.ts";
+import { listenUd, type UdConn } from "../../../net/mod.ts";
+import type { SlowLink } from "../../../tests/device/slow_link.ts";
+import { isMessage, WORDS, writeMessage } from "./ledger.ts";
+import { paced, pause } from "./pace.ts";
+import { PATIENCE_MS, PORT, QKEY, type Run } from "./run.ts";
+
+/** What the calls use. */
+interface Parts {
+  readonly run: Run;
+  readonly attr: AhAttrInit;
+  readonly path: ReplyPath;
+  readonly channel: CompletionChannel;
+  readonly cq: CompletionQueue;
+  readonly slow: SlowLink;
+  readonly slowPd: ProtectionDomain;
+  readonly server: UdConn;
+  readonly client: UdConn;
+}
+
+/** A call, and when it is aborted: before it, at once after it (0), or after so many milliseconds. */
+interface Call {
+  readonly name: string;
+  readonly abortAfter: number | "before";
+  readonly call: (parts: Parts, signal: AbortSignal) => Promise<unknown>;
+  /** What else must hold after it. */
+  readonly after?: (parts: Parts) => Promise<void>;
+}
+
+const create: Call["call"] = ({ run, attr }, signal) =>
+  AddressHandle.create(run.pd, attr, { signal });
+
+const CALLS: readonly Call[] = [
+  { name: "AddressHandle.create()", abortAfter: 0, call: create },
+  { name: "AddressHandle.create()", abortAfter: "before", call: create },
+  { name: "AddressHandle.create()", abortAfter: 1, call: create },
+  {
+    name: "AddressHandle.create() for an absent peer",
+    abortAfter: 20,
+    call: ({ slow, slowPd }, signal) => AddressHandle.create(slowPd, slow.peer, { signal }),
+  },
+  {
+    name: "AddressHandle.createFromWc()",
+    abortAfter: 0,
+    call: ({ run }, signal) => {
+      const { wc, grh } = run.arrivals[0]!;
+      return AddressHandle.createFromWc(run.pd, PORT, wc, grh, { signal });
+    },
+  },
+  {
+    name: "initAhFromWcAsync()",
+    abortAfter: 0,
+    call: ({ run }, signal) => {
+      const { wc, grh } = run.arrivals[0]!;
+      return initAhFromWcAsync(run.context, PORT, wc, grh, { signal });
+    },
+  },
+  {
+    name: "ReplyPath.toAsync()",
+    abortAfter: 0,
+    call: ({ run, path }, signal) => {
+      const { wc, grh } = run.arrivals[0]!;
+      path.invalidate();
+      return path.toAsync(wc, grh, { signal });
+    },
+  },
+  {
+    name: "CompletionQueue.completions().next()",
+    abortAfter: 5,
+    call: ({ cq }, signal) => cq.completions({ signal }).next(),
+  },
+  {
+    name: "CompletionChannel.getCqEvent()",
+    abortAfter: 5,
+    call: ({ channel }, signal) => channel.getCqEvent({ signal }),
+  },
+  {
+    name: "UdConn.receive()",
+    abortAfter: 5,
+    call: ({ server }, signal) => server.receive(undefined, { signal }),
+    after: exchangeOne,
+  },
+];
+
+/** Aborts calls until the run is over. */
+export async function abortCalls(run: Run, slow: SlowLink): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const { gid: dgid, gidIndex } = run.gids[0]!;
+  const channel = stack.use(new CompletionChannel(run.context));
+  const options = { device: run.context.device.name, gidIndex, qkey: QKEY };
+  const parts: Parts = {
+    run,
+    attr: { portNum: PORT, grh: { dgid, sgidIndex: gidIndex, hopLimit: 64 } },
+    path: stack.use(new ReplyPath(run.pd, { port: PORT })),
+    channel,
+    cq: stack.use(new CompletionQueue(run.context, { cqe: 8, channel })),
+    slow,
+    slowPd: stack.use(new ProtectionDomain(slow.context)),
+    server: stack.use(await listenUd(options)),
+    client: stack.use(await listenUd(options)),
+  };
+  while (run.arrivals.length === 0 && !run.stop.aborted) await pause(20);
+  let calls = 0;
+  await paced(run.rates.aborts, 1, run.stop, () => abort(parts, CALLS[calls++ % CALLS.length]!));
+}
+
+async function abort(parts: Parts, { name, abortAfter, call, after }: Call): Promise<void> {
+  const { run } = parts;
+  const reason = new Error("Cannot go on: the call is aborted");
+  const controller = new AbortController();
+  if (abortAfter === "before") controller.abort(reason);
+  const settled = call(parts, controller.signal).then(
+    (result) => {
+      run.count("abortsTooLate");
+      // The path's handles belong to the path.
+      if (result instanceof AddressHandle && !name.startsWith("ReplyPath")) result.close();
+    },
+    (error) => {
+      if (error === reason) return run.count("aborts");
+      run.fail(`${name}, aborted after ${abortAfter} ms: ${error}`);
+    },
+  );
+  if (abortAfter !== "before" && abortAfter > 0) await pause(abortAfter);
+  controller.abort(reason);
+  if (!await inTime(settled)) run.fail(`${name}, aborted after ${abortAfter} ms, does not end`);
+  await after?.(parts);
+}
+
+/** A message that comes after an aborted receive goes to the next receive. */
+async function exchangeOne({ run, server, client }: Parts): Promise<void> {
+  const words = new Uint32Array(WORDS);
+  const number = run.ledger.send();
+  writeMessage(words, 0, number);
+  await client.send(new Uint8Array(words.buffer), server.addr);
+  const isReceived = server.receive().then(([bytes]) => {
+    const received = new Uint32Array(bytes.slice().buffer);
+    run.ledger.deliver(received[0]!, received.length === WORDS && isMessage(received, 0));
+  });
+  if (!await inTime(isReceived)) run.ledger.giveUp(number);
+}
+
+async function inTime(promise: Promise<void>): Promise<boolean> {
+  const over = new AbortController();
+  const late = pause(PATIENCE_MS, over.signal).then(() => false);
+  const isInTime = await Promise.race([promise.then(() => true), late]);
+  over.abort();
+  return isInTime;
+}

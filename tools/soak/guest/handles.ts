@@ -1,0 +1,104 @@
+/** Address handles, made in all ways. */
+
+import { AddressHandle, type AhAttrInit, initAhFromWc, VerbsError } from "../../../mod.ts";
+import { paced } from "./pace.ts";
+import { type Arrival, PORT, type Run } from "./run.ts";
+
+/** Handles that wait for a datagram; those beyond it are disposed unused. */
+const MAX_FRESH = 64;
+const BURST = 16;
+
+type Way = (run: Run, index: number) => AddressHandle;
+
+type AsyncWay = (run: Run, index: number) => Promise<AddressHandle>;
+
+const WAYS: readonly Way[] = [
+  plain,
+  fromWc,
+  plain,
+  (run, i) => new AddressHandle(run.pd, initAhFromWc(run.context, PORT, ...arrival(run, i))),
+];
+/**
+ * One handle of so many is made by a call that blocks. The kernel resolves the peer's link address on a thread of its own
+ * even if it knows the address: where the processor is shared, each such call waits for its turn twice.
+ */
+const BLOCKING_SHARE = 4;
+/** Calls on other threads at a time. */
+const MAX_PENDING = 16;
+const ASYNC_WAYS: readonly AsyncWay[] = [
+  (run, i) => AddressHandle.create(run.pd, attrOf(run, i)),
+  (run, i) => AddressHandle.createFromWc(run.pd, PORT, ...arrival(run, i)),
+];
+
+/** Makes handles, gives some to the datagrams, and closes the others. */
+export async function makeHandles(run: Run): Promise<void> {
+  const pending = new Set<Promise<void>>();
+  let made = 0;
+  await paced(run.rates.ahs, BURST, run.stop, async (count) => {
+    for (let i = 0; i < count; i++) {
+      const index = made++;
+      if (index % BLOCKING_SHARE !== 0) startAsync(run, index, pending);
+      else keepOrDispose(run, wayOf(run, index)(run, index));
+      if (pending.size >= MAX_PENDING) await Promise.race(pending);
+    }
+    makeForMoving(run);
+  });
+  await Promise.all(pending);
+}
+
+/** A call on another thread. Others are made meanwhile. */
+function startAsync(run: Run, index: number, pending: Set<Promise<void>>): void {
+  const way = isHeard(run) ? ASYNC_WAYS[index % ASYNC_WAYS.length]! : ASYNC_WAYS[0]!;
+  const call = way(run, index).then((ah) => keepOrDispose(run, ah));
+  pending.add(call);
+  // An error is that of the activity: the call stays in the set.
+  call.then(() => pending.delete(call), () => {});
+}
+
+/** Until each sender has been heard, there is nothing to answer. */
+function isHeard({ arrivals, gids }: Run): boolean {
+  return arrivals.length === gids.length;
+}
+
+function wayOf(run: Run, index: number): Way {
+  return isHeard(run) ? WAYS[index / BLOCKING_SHARE % WAYS.length]! : plain;
+}
+
+function keepOrDispose(run: Run, ah: AddressHandle): void {
+  run.count("ahs");
+  if (run.fresh.length < MAX_FRESH) run.fresh.push(ah);
+  else ah.close();
+}
+
+/** The slot of an address that comes and goes: the call succeeds or is refused. */
+function makeForMoving(run: Run): void {
+  const [{ gid: dgid }] = run.gids as [Run["gids"][0]];
+  try {
+    using _ah = new AddressHandle(run.pd, {
+      portNum: PORT,
+      grh: { dgid, sgidIndex: run.gids.length, hopLimit: 64 },
+    });
+    run.count("ahs");
+  } catch (error) {
+    if (!(error instanceof VerbsError)) throw error;
+    run.count("ahsRefused");
+  }
+}
+
+function plain(run: Run, index: number): AddressHandle {
+  return new AddressHandle(run.pd, attrOf(run, index));
+}
+
+function fromWc(run: Run, index: number): AddressHandle {
+  return AddressHandle.fromWc(run.pd, PORT, ...arrival(run, index));
+}
+
+function attrOf({ gids }: Run, index: number): AhAttrInit {
+  const { gid: dgid, gidIndex: sgidIndex } = gids[index % gids.length]!;
+  return { portNum: PORT, grh: { dgid, sgidIndex, hopLimit: 64 } };
+}
+
+function arrival({ arrivals }: Run, index: number): [Arrival["wc"], Arrival["grh"]] {
+  const { wc, grh } = arrivals[index % arrivals.length]!;
+  return [wc, grh];
+}
