@@ -90,4 +90,5 @@ async function* linesOf(
   }
 }
 
-if (import.meta.main) Deno.exitCode = await main(Deno.args);
+// After Ctrl-C a read of standard input is still pending. It would keep the program alive.
+if (import.meta.main) Deno.exit(await main(Deno.args));

@@ -36,7 +36,7 @@ import {
 } from "./support/ends.ts";
 import type { Exchange } from "./support/exchange.ts";
 import { printable } from "./support/printable.ts";
-import { within } from "./support/signals.ts";
+import { type Wait, within } from "./support/signals.ts";
 
 const HELP = `Writes lines into the memory of the other end.
 
@@ -77,16 +77,16 @@ export const main = program({
       throw new UsageError(`--message takes ${SLOTS} lines of ${SLOT_SIZE} bytes at most`);
     }
     await runEnds(options, {
-      server: async (peers) => {
+      server: async (peers, wait) => {
         using context = Context.open(options.device);
         const end = makeEnd(context, options, AccessFlags.LOCAL_WRITE | AccessFlags.REMOTE_WRITE);
         // Each write with immediate consumes a receive. It needs no memory: the client chooses where the data goes.
         for (let i = 0; i < SLOTS; i++) end.qp.postRecv({});
-        for await (const peer of peers) return await serve(end, peer, options.timeout);
+        for await (const peer of peers) return await serve(end, peer, wait);
       },
-      client: async (server) => {
+      client: async (server, wait) => {
         using context = Context.open(options.device);
-        await write(makeEnd(context, options, 0), server, lines, options.timeout);
+        await write(makeEnd(context, options, 0), server, wait, lines);
       },
     });
   },
@@ -119,9 +119,9 @@ async function meet({ qp, mr }: End, peer: Exchange): Promise<Offer> {
   return offer;
 }
 
-async function serve(end: End, peer: Exchange, timeout: number): Promise<void> {
+async function serve(end: End, peer: Exchange, wait: Wait): Promise<void> {
   await meet(end, peer);
-  using deadline = within(timeout, "No write arrived");
+  using deadline = within(wait, "No write arrived");
   for await (const wc of end.cq.completions({ signal: deadline.signal })) {
     const { byteLen, immData } = wc.check();
     const slot = immData & ~LAST;
@@ -138,8 +138,8 @@ async function serve(end: End, peer: Exchange, timeout: number): Promise<void> {
 async function write(
   end: End,
   peer: Exchange,
-  lines: Uint8Array[],
-  timeout: number,
+  wait: Wait,
+  lines: readonly Uint8Array[],
 ): Promise<void> {
   const { addr, rkey } = await meet(end, peer);
   for (const [slot, line] of lines.entries()) {
@@ -153,7 +153,7 @@ async function write(
       immData: slot === lines.length - 1 ? (slot | LAST) >>> 0 : slot,
     });
   }
-  using deadline = within(timeout, "The writes did not complete");
+  using deadline = within(wait, "The writes did not complete");
   let completed = 0;
   for await (const wc of end.cq.completions({ signal: deadline.signal })) {
     wc.check();

@@ -68,23 +68,23 @@ export const main = program({
     rounds: number("r", 10, 1, 1_000_000),
   },
   run: async (options) => {
-    const { clients, rounds, timeout } = options;
+    const { clients, rounds } = options;
     await runEnds(options, {
-      server: async (peers, signal) => {
+      server: async (peers, { signal }) => {
         using context = Context.open(options.device);
         const server = makeServer(context, options.port, gidIndexOf(context, options));
         const telling = tellAll(peers, socketAddress(server.qp));
         await Promise.all([telling, serve(server, signal)]);
       },
-      client: async (server, signal) => {
+      client: async (server, wait) => {
         const address = await server(null) as UdAddress;
         // A client has few datagrams in progress, so it needs little memory.
         const depths = { recvDepth: 4, sendDepth: 4, maxQueued: 4, maxPeers: 1 };
-        const settings = { ...socketOptions(options), ...depths, qkey: QKEY, signal };
+        const settings = { ...socketOptions(options), ...depths, qkey: QKEY, signal: wait.signal };
         const all = Array.from({ length: clients }, async (_, client) => {
           using socket = await listenUd(settings);
           for (let round = 0; round < rounds; round++) {
-            await ask(socket, address, `client ${client}, round ${round}`, timeout);
+            await ask(socket, address, `client ${client}, round ${round}`, wait);
           }
         });
         await Promise.all(all);
@@ -155,8 +155,9 @@ async function answer(server: Server, wc: WorkCompletion): Promise<boolean> {
     qp.postSend({ wrId: offset, sge, ah, remoteQpn: wc.srcQp, remoteQkey: QKEY });
     return true;
   } catch (error) {
+    if (qp.disposed) return false;
     // A peer that cannot be reached is no reason to end. Its slot is free again.
-    if (!qp.disposed) receive(server, offset);
+    receive(server, offset);
     console.error(`server: ${error instanceof Error ? error.message : error}`);
     return false;
   }

@@ -48,7 +48,7 @@ export const main = program({
     const open = (signal: AbortSignal): Promise<UdConn> =>
       listenUd({ ...socketOptions(options), qkey: QKEY, signal });
     await runEnds(options, {
-      server: async (peers, signal) => {
+      server: async (peers, { signal }) => {
         using socket = await open(signal);
         // The address is plain data. How it gets to the clients is not RDMA's business: here it is TCP.
         const telling = tellAll(peers, socket.addr);
@@ -58,10 +58,10 @@ export const main = program({
         }
         await telling;
       },
-      client: async (server, signal) => {
-        using socket = await open(signal);
+      client: async (server, wait) => {
+        using socket = await open(wait.signal);
         const address = await server(null) as UdAddress;
-        await ask(socket, address, options.message, options.timeout);
+        await ask(socket, address, options.message, wait);
         console.log(`client: ${printable(options.message)} came back`);
       },
     });

@@ -40,7 +40,7 @@ import { program, text, UsageError } from "./support/command_line.ts";
 import { describeAhAttr, describeGrh, describeWc, hex } from "./support/describe.ts";
 import { ENDS, ENDS_HELP, PORT, PORT_HELP, runEnds } from "./support/ends.ts";
 import { printable } from "./support/printable.ts";
-import { within } from "./support/signals.ts";
+import { type Wait, within } from "./support/signals.ts";
 
 const HELP = `Answers a datagram by the address that arrived with it.
 
@@ -95,19 +95,19 @@ export const main = program({
     console.log(`device ${context.device.name}, port ${port}`);
     console.log(`GID index ${entry.gidIndex}, ${entry.gid}: ${entry.reason}`);
     await runEnds(ends, {
-      server: async (peers) => {
+      server: async (peers, wait) => {
         const endpoint = makeEndpoint(context, port);
         for await (const peer of peers) {
           await peer({ gid: entry.gid, lid, qpn: endpoint.qp.qpNum });
-          return await answer(endpoint, port, ends.timeout);
+          return await answer(endpoint, port, wait);
         }
       },
-      client: async (peer) => {
+      client: async (peer, wait) => {
         const endpoint = makeEndpoint(context, port);
         const { gid: dgid, lid: dlid, qpn } = readDestination(await peer(null));
         const grh = { dgid, sgidIndex: entry.gidIndex, hopLimit: 64 };
         using ah = await AddressHandle.create(endpoint.pd, { portNum: port, dlid, grh });
-        await call(endpoint, ah, { gid: dgid, lid: dlid, qpn }, message, ends.timeout);
+        await call(endpoint, ah, { gid: dgid, lid: dlid, qpn }, message, wait);
       },
     });
   },
@@ -142,9 +142,9 @@ function makeEndpoint(context: Context, port: number): Endpoint {
 }
 
 /** Answers the first datagram that arrives. */
-async function answer(endpoint: Endpoint, port: number, timeout: number): Promise<void> {
+async function answer(endpoint: Endpoint, port: number, wait: Wait): Promise<void> {
   const { pd, mr } = endpoint;
-  const wc = await completionOf(endpoint, WcOpcode.RECV, timeout);
+  const wc = await completionOf(endpoint, WcOpcode.RECV, wait);
   const grh = mr.grhAt(0);
   // This swaps source and destination, and finds the GID that the message was sent to in the port's table: the reply must
   // come from the address that the caller knows. AddressHandle.fromWc(pd, port, wc, grh) does this step and the next.
@@ -154,7 +154,7 @@ async function answer(endpoint: Endpoint, port: number, timeout: number): Promis
   // The completion has the sender's queue pair number. The sender uses the same qkey.
   const from = `queue pair ${hex(wc.srcQp, 6)} at ${attr.isGlobal ? attr.grh.dgid : attr.dlid}`;
   send(endpoint, `${wc.byteLen - Grh.SIZE} bytes came from ${from}`, ah, wc.srcQp);
-  await completionOf(endpoint, WcOpcode.SEND, timeout);
+  await completionOf(endpoint, WcOpcode.SEND, wait);
 
   // Print after the reply: printing must not lengthen the caller's round trip.
   console.log(`listener: received ${printable(received(endpoint, wc))}`);
@@ -168,12 +168,12 @@ async function call(
   ah: AddressHandle,
   { gid, qpn }: Destination,
   message: string,
-  timeout: number,
+  wait: Wait,
 ): Promise<void> {
   console.log(`caller: sending ${JSON.stringify(message)} to queue pair ${hex(qpn, 6)} at ${gid}`);
   const start = performance.now();
   send(endpoint, message, ah, qpn);
-  const wc = await completionOf(endpoint, WcOpcode.RECV, timeout);
+  const wc = await completionOf(endpoint, WcOpcode.RECV, wait);
   const microseconds = Math.round((performance.now() - start) * 1000);
   console.log(`caller: received ${printable(received(endpoint, wc))}`);
   console.log(`caller: round trip ${microseconds} us, including the listener's new address handle`);
@@ -190,11 +190,11 @@ function send({ qp, mr, sendAt }: Endpoint, text: string, ah: AddressHandle, qpn
 async function completionOf(
   { cq }: Endpoint,
   opcode: WcOpcode,
-  timeout: number,
+  wait: Wait,
 ): Promise<WorkCompletion> {
   // Lost datagrams are not sent again, so the wait needs an end.
   const late = opcode === WcOpcode.RECV ? "No datagram arrived" : "No send completed";
-  using deadline = within(timeout, late);
+  using deadline = within(wait, late);
   for await (const wc of cq.completions({ signal: deadline.signal })) {
     if (wc.check().opcode === opcode) return wc;
   }

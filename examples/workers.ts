@@ -24,7 +24,7 @@ import {
 import { MAX_SECONDS, number, program } from "./support/command_line.ts";
 import { gidIndexOf, PORT, PORT_HELP, socketAddress, socketOptions } from "./support/ends.ts";
 import { printable } from "./support/printable.ts";
-import { within } from "./support/signals.ts";
+import { untilInterrupted, within } from "./support/signals.ts";
 import type { Request } from "./workers/worker.ts";
 
 const HELP = `Workers send messages, and read those of each other in shared memory.
@@ -66,7 +66,9 @@ export const main = program({
       { length: count },
       () => stack.adopt(startWorker(), (worker) => worker.terminate()),
     );
-    using deadline = within(timeout, "The Workers did not end");
+    using interruption = untilInterrupted();
+    const wait = { seconds: timeout, signal: interruption.signal };
+    using deadline = within(wait, "The Workers did not end");
     const { signal } = deadline;
     const start = { socket: { ...socketOptions(options), qkey: QKEY }, memory };
     await Promise.all(workers.map((worker, index) => {

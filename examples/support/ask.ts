@@ -1,6 +1,7 @@
 /** A client of an echo server. */
 
 import type { UdAddress, UdConn } from "@rdma/ibverbs/net";
+import type { Wait } from "./signals.ts";
 
 /**
  * Sends a text and waits until it comes back. A datagram or its answer can be lost, and nobody reports it: the text is sent
@@ -10,14 +11,15 @@ export async function ask(
   socket: UdConn,
   server: UdAddress,
   text: string,
-  timeout: number,
+  { seconds, signal }: Wait,
 ): Promise<void> {
   const question = new TextEncoder().encode(text);
-  for (let second = 0; second < timeout; second++) {
+  for (let second = 0; second < seconds; second++) {
     await socket.send(question, server);
     if (await echoArrives(socket, text, AbortSignal.timeout(1000))) return;
+    signal.throwIfAborted();
   }
-  throw new Error(`Nobody answered within ${timeout} s`);
+  throw new Error(`Nobody answered within ${seconds} s`);
 }
 
 async function echoArrives(socket: UdConn, text: string, signal: AbortSignal): Promise<boolean> {

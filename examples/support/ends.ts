@@ -4,7 +4,7 @@ import type { Context, QueuePair } from "@rdma/ibverbs";
 import type { UdAddress } from "@rdma/ibverbs/net";
 import { flag, MAX_SECONDS, number, type Option, text, UsageError } from "./command_line.ts";
 import { call, callers, type Exchange, exchangeHere } from "./exchange.ts";
-import { untilInterrupted } from "./signals.ts";
+import { untilInterrupted, type Wait } from "./signals.ts";
 
 /** Options that choose a port of a device. */
 export const PORT: {
@@ -47,8 +47,8 @@ export const ENDS_HELP = `
 
 /** The two ends. A server ends when its signal aborts. */
 export interface Ends {
-  readonly server: (peers: AsyncIterable<Exchange>, signal: AbortSignal) => Promise<void>;
-  readonly client: (peer: Exchange, signal: AbortSignal) => Promise<void>;
+  readonly server: (peers: AsyncIterable<Exchange>, wait: Wait) => Promise<void>;
+  readonly client: (peer: Exchange, wait: Wait) => Promise<void>;
 }
 
 interface Choice {
@@ -65,12 +65,11 @@ export async function runEnds(
 ): Promise<void> {
   checkEnds({ listen, connect });
   using interruption = untilInterrupted();
-  const { signal } = interruption;
-  const patience = { seconds: timeout, signal };
-  if (listen) return await server(callers(tcpPort, patience), signal);
-  if (connect === undefined) return await runBoth({ server, client }, signal);
-  using peer = await call(connect, tcpPort, patience);
-  await client(peer, signal);
+  const wait = { seconds: timeout, signal: interruption.signal };
+  if (listen) return await server(callers(tcpPort, wait), wait);
+  if (connect === undefined) return await runBoth({ server, client }, wait);
+  using peer = await call(connect, tcpPort, wait);
+  await client(peer, wait);
 }
 
 /**
@@ -83,18 +82,18 @@ export function checkEnds({ listen, connect }: Pick<Choice, "listen" | "connect"
 }
 
 /** The end of one end is the end of the other. */
-async function runBoth({ server, client }: Ends, interruption: AbortSignal): Promise<void> {
+async function runBoth({ server, client }: Ends, { seconds, signal }: Wait): Promise<void> {
   const stop = new AbortController();
-  const signal = AbortSignal.any([stop.signal, interruption]);
-  const [peer, serverOfPeer] = exchangeHere(signal);
-  const serving = server(once(peer), signal);
-  const calling = client(serverOfPeer, signal);
+  const wait = { seconds, signal: AbortSignal.any([stop.signal, signal]) };
+  const [peer, serverOfPeer] = exchangeHere(wait.signal);
+  const serving = server(once(peer), wait);
+  const calling = client(serverOfPeer, wait);
   calling.finally(() => stop.abort()).catch(() => {});
   serving.catch(() => stop.abort());
   const ends = await Promise.allSettled([serving, calling]);
   for (const end of ends) {
     // An end that was stopped is not what went wrong.
-    if (end.status === "rejected" && end.reason !== signal.reason) throw end.reason;
+    if (end.status === "rejected" && end.reason !== stop.signal.reason) throw end.reason;
   }
 }
 

@@ -1,7 +1,7 @@
 /** How the ends of an example tell each other their addresses. Verbs do not do that. */
 
 import { printable } from "./printable.ts";
-import { within } from "./signals.ts";
+import { type Wait, within } from "./signals.ts";
 
 /** Gives the other end a value, and gets its value. Values are JSON. Further calls exchange further values. */
 export type Exchange = (value: unknown) => Promise<unknown>;
@@ -30,15 +30,9 @@ export function exchangeHere(signal: AbortSignal): [Exchange, Exchange] {
   return [end(0, 1), end(1, 0)];
 }
 
-/** How long an exchange may take, and what ends it earlier. */
-export interface Patience {
-  readonly seconds: number;
-  readonly signal: AbortSignal;
-}
-
 /** The callers of a TCP port, one after the other, until the signal aborts. */
-export async function* callers(port: number, patience: Patience): AsyncGenerator<Exchange> {
-  const { signal } = patience;
+export async function* callers(port: number, wait: Wait): AsyncGenerator<Exchange> {
+  const { signal } = wait;
   using listener = Deno.listen({ port });
   while (!signal.aborted) {
     using connection = await closingOnAbort(listener, signal, () => listener.accept())
@@ -46,7 +40,7 @@ export async function* callers(port: number, patience: Patience): AsyncGenerator
         if (signal.aborted) return undefined;
         throw error;
       });
-    if (connection !== undefined) yield exchangeOver(connection, patience);
+    if (connection !== undefined) yield exchangeOver(connection, wait);
   }
 }
 
@@ -54,10 +48,10 @@ export async function* callers(port: number, patience: Patience): AsyncGenerator
 export async function call(
   hostname: string,
   port: number,
-  patience: Patience,
+  wait: Wait,
 ): Promise<Exchange & Disposable> {
-  const connection = await connect(hostname, port, patience.signal);
-  const exchange = exchangeOver(connection, patience);
+  const connection = await connect(hostname, port, wait.signal);
+  const exchange = exchangeOver(connection, wait);
   return Object.assign(exchange, { [Symbol.dispose]: () => connection[Symbol.dispose]() });
 }
 
@@ -76,12 +70,11 @@ async function connect(
 }
 
 /** Each value is a line of JSON. */
-function exchangeOver(connection: Deno.TcpConn, { seconds, signal }: Patience): Exchange {
+function exchangeOver(connection: Deno.TcpConn, wait: Wait): Exchange {
   return async (value) => {
-    using deadline = within(seconds, "The other end did not answer");
-    const ended = AbortSignal.any([signal, deadline.signal]);
+    using deadline = within(wait, "The other end did not answer");
     const line = new TextEncoder().encode(`${JSON.stringify(value)}\n`);
-    return await closingOnAbort(connection, ended, async () => {
+    return await closingOnAbort(connection, deadline.signal, async () => {
       for (let sent = 0; sent < line.length;) sent += await connection.write(line.subarray(sent));
       return parse(await readLine(connection));
     });

@@ -1,5 +1,11 @@
 /** Signals that end a wait. */
 
+/** How long a wait may take, and what ends it earlier. */
+export interface Wait {
+  readonly seconds: number;
+  readonly signal: AbortSignal;
+}
+
 /** A signal, until it is disposed. */
 export interface DisposableSignal extends Disposable {
   readonly signal: AbortSignal;
@@ -8,7 +14,7 @@ export interface DisposableSignal extends Disposable {
 /** A signal that aborts when the user presses Ctrl-C (SIGINT), or when the system ends the program (SIGTERM). */
 export function untilInterrupted(): DisposableSignal {
   const controller = new AbortController();
-  const abort = (): void => controller.abort();
+  const abort = (): void => controller.abort(new Error("Interrupted"));
   const names = ["SIGINT", "SIGTERM"] as const;
   for (const name of names) Deno.addSignalListener(name, abort);
   return {
@@ -20,12 +26,15 @@ export function untilInterrupted(): DisposableSignal {
 }
 
 /**
- * A signal that aborts after some seconds. `what` begins the message of its reason: "Nobody answered" becomes "Nobody
- * answered within 10 s".
+ * The signal of a wait. When its time is over, it aborts. `what` begins the message of its reason: "Nobody answered" becomes
+ * "Nobody answered within 10 s".
  */
-export function within(seconds: number, what: string): DisposableSignal {
+export function within({ seconds, signal }: Wait, what: string): DisposableSignal {
   const controller = new AbortController();
   const abort = (): void => controller.abort(new Error(`${what} within ${seconds} s`));
   const timer = setTimeout(abort, seconds * 1000);
-  return { signal: controller.signal, [Symbol.dispose]: () => clearTimeout(timer) };
+  return {
+    signal: AbortSignal.any([signal, controller.signal]),
+    [Symbol.dispose]: () => clearTimeout(timer),
+  };
 }

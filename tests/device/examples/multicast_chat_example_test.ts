@@ -2,7 +2,7 @@ import { assertEquals } from "@std/assert";
 import { listenUd } from "../../../net/mod.ts";
 import { twinLink } from "../net/twin_link.ts";
 import { importMap } from "../programs.ts";
-import { deviceTest, QKEY } from "../setup.ts";
+import { deviceTest, QKEY, RXE } from "../setup.ts";
 
 const GROUP = "::ffff:239.1.2.5";
 const EXAMPLE = new URL("../../../examples/multicast_chat.ts", import.meta.url).pathname;
@@ -17,13 +17,7 @@ deviceTest(
       qkey: QKEY,
       gidIndex: link.gidIndex(first, true),
     });
-    const options = ["--quiet", "--no-check", "--no-prompt", ...importMap(), "--allow-ffi"];
-    await using chat = new Deno.Command(Deno.execPath(), {
-      args: ["run", ...options, EXAMPLE, "-d", second, "-m", GROUP],
-      stdin: "piped",
-      stdout: "piped",
-      stderr: "piped",
-    }).spawn();
+    await using chat = startChat("-d", second, "-m", GROUP);
     await using printed = linesOf(chat.stdout);
     const [, own] = /^group ::ffff:239\.1\.2\.5, you are (\S+ #\d+)$/.exec(
       (await printed.next()).value!,
@@ -57,6 +51,29 @@ deviceTest(
     );
   },
 );
+
+deviceTest("multicast_chat.ts ends at Ctrl-C, also while it waits for a line", async () => {
+  await using chat = startChat("-d", RXE);
+  await using printed = linesOf(chat.stdout);
+  assertEquals((await printed.next()).value!.startsWith("group ::ffff:239.1.2.3, you are "), true);
+  chat.kill("SIGINT");
+  assertEquals([await printed.next(), (await chat.status).code], [
+    { value: undefined, done: true },
+    0,
+  ]);
+  assertEquals(await new Response(chat.stderr).text(), "");
+});
+
+function startChat(...args: string[]): Deno.ChildProcess {
+  const options = ["--quiet", "--no-check", "--no-prompt", ...importMap(), "--allow-ffi"];
+  return new Deno.Command(Deno.execPath(), {
+    args: ["run", ...options, EXAMPLE, ...args],
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+    signal: AbortSignal.timeout(60_000),
+  }).spawn();
+}
 
 async function* linesOf(stream: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<string> {
   let rest = "";

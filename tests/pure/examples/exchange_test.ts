@@ -1,6 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { call, callers, type Exchange, exchangeHere } from "../../../examples/support/exchange.ts";
 import { runEnds } from "../../../examples/support/ends.ts";
+import type { Wait } from "../../../examples/support/signals.ts";
 
 let lastPort = 19_900;
 
@@ -70,7 +71,7 @@ const BOTH = { listen: false, connect: undefined, tcpPort: 1, timeout: 1 };
 Deno.test("runEnds() ends the server when the client has ended", async () => {
   const seen: unknown[] = [];
   await runEnds(BOTH, {
-    server: async (peers, signal) => {
+    server: async (peers, { signal }) => {
       seen.push(...await giveAll(peers, "server"));
       while (!signal.aborted) await new Promise((resolve) => setTimeout(resolve));
       seen.push("stopped");
@@ -86,8 +87,8 @@ for (const failing of ["server", "client"] as const) {
     const wait = (signal: AbortSignal): Promise<void> =>
       new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
     const ends = {
-      server: (_: unknown, signal: AbortSignal) => failing === "server" ? fail() : wait(signal),
-      client: (_: unknown, signal: AbortSignal) => failing === "client" ? fail() : wait(signal),
+      server: (_: unknown, { signal }: Wait) => failing === "server" ? fail() : wait(signal),
+      client: (_: unknown, { signal }: Wait) => failing === "client" ? fail() : wait(signal),
     };
     await assertRejects(() => runEnds(BOTH, ends), Error, failing);
   });
