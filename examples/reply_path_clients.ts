@@ -70,11 +70,11 @@ export const main = program({
   run: async (options) => {
     const { clients, rounds } = options;
     await runEnds(options, {
-      server: async (peers, { signal }) => {
+      server: async (peers, _wait, done) => {
         using context = Context.open(options.device);
         const server = makeServer(context, options.port, gidIndexOf(context, options));
         const telling = tellAll(peers, socketAddress(server.qp));
-        await Promise.all([telling, serve(server, signal)]);
+        await Promise.all([telling, serve(server, done)]);
       },
       client: async (server, wait) => {
         const address = await server(null) as UdAddress;

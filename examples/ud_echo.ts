@@ -48,8 +48,8 @@ export const main = program({
     const open = (signal: AbortSignal): Promise<UdConn> =>
       listenUd({ ...socketOptions(options), qkey: QKEY, signal });
     await runEnds(options, {
-      server: async (peers, { signal }) => {
-        using socket = await open(signal);
+      server: async (peers, _wait, done) => {
+        using socket = await open(done);
         // The address is plain data. How it gets to the clients is not RDMA's business: here it is TCP.
         const telling = tellAll(peers, socket.addr);
         for await (const [message, from] of socket) {

@@ -45,9 +45,14 @@ export const ENDS_HELP = `
   -t, --timeout SECONDS   how long to wait for the other end (default 10)
   -h, --help              show this text`.slice(1);
 
-/** The two ends. A server ends when its signal aborts. */
+/** The two ends. */
 export interface Ends {
-  readonly server: (peers: AsyncIterable<Exchange>, wait: Wait) => Promise<void>;
+  /** The server. `done` aborts when there is nobody left to serve. A server that ends by itself does not need it. */
+  readonly server: (
+    peers: AsyncIterable<Exchange>,
+    wait: Wait,
+    done: AbortSignal,
+  ) => Promise<void>;
   readonly client: (peer: Exchange, wait: Wait) => Promise<void>;
 }
 
@@ -66,7 +71,7 @@ export async function runEnds(
   checkEnds({ listen, connect });
   using interruption = untilInterrupted();
   const wait = { seconds: timeout, signal: interruption.signal };
-  if (listen) return await server(callers(tcpPort, wait), wait);
+  if (listen) return await server(callers(tcpPort, wait), wait, wait.signal);
   if (connect === undefined) return await runBoth({ server, client }, wait);
   using peer = await call(connect, tcpPort, wait);
   await client(peer, wait);
@@ -81,20 +86,18 @@ export function checkEnds({ listen, connect }: Pick<Choice, "listen" | "connect"
   if (listen && connect !== undefined) throw new UsageError("Give --listen or --connect, not both");
 }
 
-/** The end of one end is the end of the other. */
+/** If one end fails, the other one ends as well. */
 async function runBoth({ server, client }: Ends, { seconds, signal }: Wait): Promise<void> {
-  const stop = new AbortController();
-  const wait = { seconds, signal: AbortSignal.any([stop.signal, signal]) };
+  const [failure, served] = [new AbortController(), new AbortController()];
+  const wait = { seconds, signal: AbortSignal.any([failure.signal, signal]) };
   const [peer, serverOfPeer] = exchangeHere(wait.signal);
-  const serving = server(once(peer), wait);
+  const serving = server(once(peer), wait, AbortSignal.any([served.signal, wait.signal]));
   const calling = client(serverOfPeer, wait);
-  calling.finally(() => stop.abort()).catch(() => {});
-  serving.catch(() => stop.abort());
-  const ends = await Promise.allSettled([serving, calling]);
-  for (const end of ends) {
-    // An end that was stopped is not what went wrong.
-    if (end.status === "rejected" && end.reason !== stop.signal.reason) throw end.reason;
-  }
+  serving.catch((error) => failure.abort(error));
+  calling.then(() => served.abort(), (error) => failure.abort(error));
+  await Promise.allSettled([serving, calling]);
+  // The first error is what went wrong. The other one may only follow from it.
+  failure.signal.throwIfAborted();
 }
 
 async function* once<T>(value: T): AsyncGenerator<T> {

@@ -68,28 +68,44 @@ Deno.test("call() says whom it cannot reach", async () => {
 
 const BOTH = { listen: false, connect: undefined, tcpPort: 1, timeout: 1 };
 
-Deno.test("runEnds() ends the server when the client has ended", async () => {
+Deno.test("runEnds() tells the server when the client has ended, and waits for it", async () => {
   const seen: unknown[] = [];
   await runEnds(BOTH, {
-    server: async (peers, { signal }) => {
+    server: async (peers, wait, done) => {
       seen.push(...await giveAll(peers, "server"));
-      while (!signal.aborted) await new Promise((resolve) => setTimeout(resolve));
-      seen.push("stopped");
+      while (!done.aborted) await new Promise((resolve) => setTimeout(resolve));
+      seen.push(wait.signal.aborted);
     },
     client: async (peer) => void seen.push(await peer("client")),
   });
-  assertEquals(seen.toSorted(), ["client", "server", "stopped"]);
+  assertEquals(new Set(seen), new Set(["client", "server", false]));
+  assertEquals(seen[2], false);
+});
+
+Deno.test("runEnds() lets the client go on when the server has ended", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let isAborted: boolean | undefined;
+  await runEnds(BOTH, {
+    server: () => Promise.resolve().finally(() => setTimeout(resolve)),
+    client: async (_, { signal }) => {
+      await promise;
+      isAborted = signal.aborted;
+    },
+  });
+  assertEquals(isAborted, false);
 });
 
 for (const failing of ["server", "client"] as const) {
   Deno.test(`runEnds() throws the error of the ${failing}, and stops the other end`, async () => {
-    const fail = (): Promise<void> => Promise.reject(new Error(failing));
-    const wait = (signal: AbortSignal): Promise<void> =>
-      new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
-    const ends = {
-      server: (_: unknown, { signal }: Wait) => failing === "server" ? fail() : wait(signal),
-      client: (_: unknown, { signal }: Wait) => failing === "client" ? fail() : wait(signal),
+    const seen: unknown[] = [];
+    const end = (name: string) => async (_: unknown, { signal }: Wait): Promise<void> => {
+      if (name === failing) throw new Error(failing);
+      const wait = new Promise((_, reject) => signal.addEventListener("abort", reject));
+      await wait.catch(() => seen.push((signal.reason as Error).message));
+      throw new Error("not this one");
     };
+    const ends = { server: end("server"), client: end("client") };
     await assertRejects(() => runEnds(BOTH, ends), Error, failing);
+    assertEquals(seen, [failing]);
   });
 }
