@@ -7,6 +7,8 @@ import { type Arrival, PORT, type Run } from "./run.ts";
 /** Handles that wait for a datagram; those beyond it are disposed unused. */
 const MAX_FRESH = 64;
 const BURST = 16;
+/** They take more time than all else. */
+const SLICE_MS = 150;
 
 type Way = (run: Run, index: number) => AddressHandle;
 
@@ -18,11 +20,8 @@ const WAYS: readonly Way[] = [
   plain,
   (run, i) => new AddressHandle(run.pd, initAhFromWc(run.context, PORT, ...arrival(run, i))),
 ];
-/**
- * One handle of so many is made by a call that blocks. The kernel resolves the peer's link address on a thread of its own
- * even if it knows the address: where the processor is shared, each such call waits for its turn twice.
- */
-const BLOCKING_SHARE = 4;
+/** One handle of so many is made on another thread: waking it costs as much as the call. */
+const ASYNC_SHARE = 8;
 /** Calls on other threads at a time. */
 const MAX_PENDING = 16;
 const ASYNC_WAYS: readonly AsyncWay[] = [
@@ -37,18 +36,18 @@ export async function makeHandles(run: Run): Promise<void> {
   await paced(run.rates.ahs, BURST, run.stop, async (count) => {
     for (let i = 0; i < count; i++) {
       const index = made++;
-      if (index % BLOCKING_SHARE !== 0) startAsync(run, index, pending);
+      if (index % ASYNC_SHARE === 0) startAsync(run, index, pending);
       else keepOrDispose(run, wayOf(run, index)(run, index));
       if (pending.size >= MAX_PENDING) await Promise.race(pending);
     }
     makeForMoving(run);
-  });
+  }, SLICE_MS);
   await Promise.all(pending);
 }
 
 /** A call on another thread. Others are made meanwhile. */
 function startAsync(run: Run, index: number, pending: Set<Promise<void>>): void {
-  const way = isHeard(run) ? ASYNC_WAYS[index % ASYNC_WAYS.length]! : ASYNC_WAYS[0]!;
+  const way = isHeard(run) ? ASYNC_WAYS[index / ASYNC_SHARE % ASYNC_WAYS.length]! : ASYNC_WAYS[0]!;
   const call = way(run, index).then((ah) => keepOrDispose(run, ah));
   pending.add(call);
   // An error is that of the activity: the call stays in the set.
@@ -61,7 +60,7 @@ function isHeard({ arrivals, gids }: Run): boolean {
 }
 
 function wayOf(run: Run, index: number): Way {
-  return isHeard(run) ? WAYS[index / BLOCKING_SHARE % WAYS.length]! : plain;
+  return isHeard(run) ? WAYS[index % WAYS.length]! : plain;
 }
 
 function keepOrDispose(run: Run, ah: AddressHandle): void {

@@ -14,7 +14,7 @@ export function pause(milliseconds: number, signal?: AbortSignal): Promise<void>
   });
 }
 
-/** An activity that is late goes on for so long before others have their turn. */
+/** How long an activity that is late goes on before others have their turn. */
 const SLICE_MS = 50;
 
 /**
@@ -22,12 +22,14 @@ const SLICE_MS = 50;
  *
  * @param rate Operations in a second; 0 for none.
  * @param burst Operations of a step.
+ * @param slice Milliseconds that it goes on for while it is late, before others have their turn.
  */
 export async function paced(
   rate: number,
   burst: number,
   stop: AbortSignal,
   step: (count: number) => Promise<void> | void,
+  slice: number = SLICE_MS,
 ): Promise<void> {
   if (rate === 0) return;
   const start = performance.now();
@@ -36,7 +38,7 @@ export async function paced(
   while (!stop.aborted) {
     // Even a late step lets timers and other activities run first.
     await pause(Math.max(0, due() - performance.now()), stop);
-    const end = performance.now() + SLICE_MS;
+    const end = performance.now() + slice;
     do {
       if (stop.aborted) return;
       await step(burst);
