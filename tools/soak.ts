@@ -95,8 +95,12 @@ async function run(plan: Plan): Promise<SoakRecord> {
   const stdout = new Lines((line) => {
     if (!line.startsWith("{")) return console.log(line);
     const said = JSON.parse(line) as Sample | Outcome;
-    if ("messages" in said) outcome = said;
-    else samples.push(said);
+    if ("failures" in said) {
+      outcome = said;
+    } else {
+      tell(said, samples.at(-1));
+      samples.push(said);
+    }
   });
   const deno = ["deno", "run", "-A", "--no-check", "--v8-flags=--expose-gc"];
   const command = [...deno, ...await stdArguments(), PROGRAM, JSON.stringify(plan)];
@@ -106,6 +110,14 @@ async function run(plan: Plan): Promise<SoakRecord> {
     throw new SetupError(`the program in the guest ended with status ${status} and no outcome`);
   }
   return { minutes: plan.minutes, rates: plan.rates, outcome, samples };
+}
+
+/** Says once a minute how far the run is. */
+function tell({ seconds, done }: Sample, last: Sample | undefined): void {
+  const minutes = Math.floor(seconds / 60);
+  if (minutes === Math.floor((last?.seconds ?? 0) / 60)) return;
+  const figures = Object.entries(done).map(([name, count]) => `${name} ${count}`);
+  say(`soak: ${minutes} min, ${figures.join(", ")}`);
 }
 
 function jsonOf(record: SoakRecord): string {

@@ -20,10 +20,12 @@ export interface Sample {
   readonly descriptors: number;
   /** Threads of the process. */
   readonly threads: number;
+  /** What was done by then. */
+  readonly done: { readonly messages: number; readonly ahs: number; readonly tables: number };
 }
 
 /** The series of a run. */
-export type SeriesName = Exclude<keyof Sample, "seconds">;
+export type SeriesName = Exclude<keyof Sample, "seconds" | "done">;
 
 /** Messages by how they ended. */
 export interface MessageCounts {

@@ -11,7 +11,7 @@ import { openRxe, resourceCounts } from "../../../tests/device/setup.ts";
 import { slowLink } from "../../../tests/device/slow_link.ts";
 import { forget, STUB } from "../../../tests/device/stub.ts";
 import type { Plan } from "../plan.ts";
-import type { Counts, Outcome } from "../record.ts";
+import type { Counts, Outcome, Sample } from "../record.ts";
 import { abortCalls } from "./aborts.ts";
 import { changeAddresses } from "./addresses.ts";
 import { exchangeConnected } from "./connections.ts";
@@ -96,7 +96,9 @@ async function soak(): Promise<void> {
     await pause(plan.interval * 1000);
     // The stub keeps the last calls; the memory that they take is not of interest here.
     forget();
-    console.log(JSON.stringify(sample(elapsed())));
+    const { delivered } = ledger.counts;
+    const done = { messages: delivered, ahs: counts["ahs"]!, tables: counts["tables"]! };
+    console.log(JSON.stringify({ ...sample(elapsed()), done } satisfies Sample));
   }
   controller.abort();
   await Promise.all(ends);

@@ -7,7 +7,7 @@ import type { Counts, Sample } from "../record.ts";
 const KILOBYTE = 1024;
 
 /** Takes a sample. The garbage is collected first. */
-export function sample(seconds: number): Sample {
+export function sample(seconds: number): Omit<Sample, "done"> {
   (globalThis as unknown as { gc: () => void }).gc();
   const { rss, heapUsed } = Deno.memoryUsage();
   return {
