@@ -39,7 +39,7 @@ export const main = program({
   run: async (options) => {
     using interruption = untilInterrupted();
     const { signal } = interruption;
-    using socket = await listenUd({ ...socketOptions(options), qkey: QKEY, signal });
+    await using socket = await listenUd({ ...socketOptions(options), qkey: QKEY, signal });
     // The group is an address like any other. A send to it reaches all members.
     const group = socket.joinMulticast(options.group);
     console.log(`group ${group.gid}, you are ${nameOf(socket.addr)}`);

@@ -82,7 +82,7 @@ export const main = program({
         const depths = { recvDepth: 4, sendDepth: 4, maxQueued: 4, maxPeers: 1 };
         const settings = { ...socketOptions(options), ...depths, qkey: QKEY, signal: wait.signal };
         const all = Array.from({ length: clients }, async (_, client) => {
-          using socket = await listenUd(settings);
+          await using socket = await listenUd(settings);
           for (let round = 0; round < rounds; round++) {
             await ask(socket, address, `client ${client}, round ${round}`, wait);
           }

@@ -49,7 +49,7 @@ export const main = program({
       listenUd({ ...socketOptions(options), qkey: QKEY, signal });
     await runEnds(options, {
       server: async (peers, _wait, done) => {
-        using socket = await open(done);
+        await using socket = await open(done);
         // The address is plain data. How it gets to the clients is not RDMA's business: here it is TCP.
         const telling = tellAll(peers, socket.addr);
         for await (const [message, from] of socket) {
@@ -59,7 +59,7 @@ export const main = program({
         await telling;
       },
       client: async (server, wait) => {
-        using socket = await open(wait.signal);
+        await using socket = await open(wait.signal);
         const address = await server(null) as UdAddress;
         await ask(socket, address, options.message, wait);
         console.log(`client: ${printable(options.message)} came back`);

@@ -15,11 +15,15 @@ export interface Running {
 
 /** Starts an example, and keeps what this process prints until it ends. */
 export function startHere(main: Main, ...args: readonly string[]): Running {
+  return start(() => main(args));
+}
+
+function start(run: () => Promise<number>): Running {
   const { log, error } = console;
   const printed = { stdout: "", stderr: "" };
   console.log = (...values) => void (printed.stdout += `${values.join(" ")}\n`);
   console.error = (...values) => void (printed.stderr += `${values.join(" ")}\n`);
-  const ending = main(args).finally(() => Object.assign(console, { log, error }));
+  const ending = run().finally(() => Object.assign(console, { log, error }));
   return { printed, ending: ending.then((code) => ({ code, ...printed })) };
 }
 
@@ -55,10 +59,12 @@ export async function runEnds(main: Main, ...args: readonly string[]): Promise<E
 /** Runs a server that ends by itself, and its client. */
 export async function runPair(main: Main, ...args: readonly string[]): Promise<Ending> {
   const tcpPort = freshPort();
-  const { ending } = startHere(main, "--listen", `--tcp-port=${tcpPort}`, ...args);
-  await untilListening(tcpPort);
-  await connect(main, tcpPort, args);
-  return await ending;
+  return await start(async () => {
+    const serving = main(["--listen", `--tcp-port=${tcpPort}`, ...args]);
+    await untilListening(tcpPort);
+    await connect(main, tcpPort, args);
+    return await serving;
+  }).ending;
 }
 
 async function connect(main: Main, tcpPort: number, args: readonly string[]): Promise<void> {

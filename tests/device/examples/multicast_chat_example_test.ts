@@ -57,6 +57,8 @@ deviceTest("multicast_chat.ts ends at Ctrl-C, also while it waits for a line", a
   await using printed = linesOf(chat.stdout);
   assertEquals((await printed.next()).value!.startsWith("group ::ffff:239.1.2.3, you are "), true);
   chat.kill("SIGINT");
+  await chat.status;
+  await chat.stdin.abort();
   assertEquals([await printed.next(), (await chat.status).code], [
     { value: undefined, done: true },
     0,
