@@ -56,6 +56,11 @@ Deno.test("cached() makes a folder anew that was not finished", async () => {
 const damages: [what: string, damage: (folder: string) => Promise<void>][] = [
   ["a file is cut short", (folder) => Deno.truncate(`${folder}/a/file`, 2)],
   ["a byte of a file differs", (folder) => Deno.writeTextFile(`${folder}/a/file`, "whale")],
+  ["a file was added", (folder) => Deno.writeTextFile(`${folder}/a/other`, "")],
+  ["a file is a link to another one", async (folder) => {
+    await Deno.rename(`${folder}/a/file`, `${folder}/a/moved`);
+    await Deno.symlink("moved", `${folder}/a/file`);
+  }],
   ["a file is missing", (folder) => Deno.remove(`${folder}/a/file`)],
   ["everything in it is missing", async (folder) => {
     await Deno.remove(folder, { recursive: true });
