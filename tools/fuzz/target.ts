@@ -1,7 +1,7 @@
 /** What is fuzzed: a property, and the inputs that are tried on it. */
 
 // A registry of npm answers wherever Deno itself came by npx.
-import fc from "npm:fast-check@^4.10.2";
+import fc from "npm:fast-check@4.10.2";
 
 export { fc };
 

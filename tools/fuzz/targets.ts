@@ -1,4 +1,6 @@
+import { AH } from "./ah.ts";
 import { PACKETS } from "./packets.ts";
+import { PROGRAMS } from "./programs.ts";
 import { SERVERS } from "./servers.ts";
 import { STRUCTS } from "./structs.ts";
 import type { Target } from "./target.ts";
@@ -10,4 +12,6 @@ export const TARGETS: readonly Target[] = [
   ...TEXTS,
   ...PACKETS,
   ...SERVERS,
+  ...PROGRAMS,
+  AH,
 ];

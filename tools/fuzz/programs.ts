@@ -1,0 +1,125 @@
+/** The examples as programs, on the recording provider, with hostile peers. */
+
+import { recorderPath } from "../../tests/provider/compile.ts";
+import { inProject } from "../host/paths.ts";
+import { hostileText, wrong } from "./inputs.ts";
+import { call, freePort, type Peer, peerLike, serve } from "./peers.ts";
+import { fc, isHarmless, same, type Target, target, within } from "./target.ts";
+
+const LIMIT_MS = 60_000;
+
+/** Servers that serve one client, and those that serve until they are ended. */
+const ONCE = ["ud_reply_path", "rc_write_imm"];
+const FOREVER = ["ud_echo", "reply_path_clients", "atomics_counter"];
+
+/** Starts an example on the recorder. */
+async function start(name: string, port: number, end: string): Promise<Deno.ChildProcess> {
+  return new Deno.Command(Deno.execPath(), {
+    args: [
+      ...["run", "--quiet", "--no-check", "--no-prompt", "--allow-ffi", "--allow-net"],
+      ...["--allow-env=IBVERBS_LIBRARY", `--import-map=${inProject("tools/std/import_map.json")}`],
+      ...[inProject(`examples/${name}.ts`), end, `--tcp-port=${port}`, "--timeout=1"],
+    ],
+    env: { IBVERBS_LIBRARY: await recorderPath(), NO_COLOR: "1" },
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+}
+
+/** Waits for the end of an example. What it prints is harmless, and an error is a message without a stack. */
+async function ended(name: string, child: Deno.ChildProcess): Promise<void> {
+  const { code, stdout, stderr } = await within(LIMIT_MS, name, child.output());
+  const text = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+  if (isHarmless(text) && !/^ +at /m.test(text) && code < 2) return;
+  throw new Error(`${name} ends with status ${code} and prints ${JSON.stringify(text)}`);
+}
+
+/** Mostly a good address, of one of the forms that the examples have, with one part that is none. */
+const good: fc.Arbitrary<Record<string, unknown>> = fc.tuple(
+  fc.record({ gid: fc.ipV4(), lid: fc.nat(0xffff), qpn: fc.nat(0xff_ffff) }),
+  fc.constantFrom<object>({}, { transport: "ud", qkey: 1 }, {
+    ...{ transport: "rc", psn: 1, mtu: 1024, rdAtomic: 1, credits: 4, maxMessage: 64 },
+  }),
+  fc.boolean(),
+).map(([address, more, nested]) => {
+  const whole = { ...address, ...more };
+  // rc_write_imm sends more than an address.
+  return nested
+    ? { address: { ...whole, transport: "RC", qkey: null }, rkey: 1, addr: "0" }
+    : whole;
+});
+const line = fc.oneof(
+  good,
+  fc.tuple(good, fc.nat(), fc.oneof(hostileText, hostileText, wrong)).map(
+    ([address, at, value]) => {
+      const names = Object.keys(address);
+      return { ...address, [names[at % names.length]!]: value };
+    },
+  ),
+  fc.jsonValue(),
+).map((value) => {
+  const plain = (_: string, part: unknown): unknown =>
+    typeof part === "bigint" ? String(part) : part;
+  return new TextEncoder().encode(`${JSON.stringify(value, plain)}\n`);
+});
+
+const peer = peerLike(line);
+
+/** An example that calls a hostile server. */
+async function attackClient([name, peer]: [string, Peer]): Promise<void> {
+  await serve(
+    peer,
+    async (port) => await ended(name, await start(name, port, "--connect=127.0.0.1")),
+  );
+}
+
+const SILENT: Peer = { pieces: [], ending: "half-close" };
+
+/** An example that hostile peers call, all at once. Then one that serves on still answers. */
+async function attackServer([name, peers]: [string, Peer[]]): Promise<void> {
+  const port = freePort();
+  const child = await start(name, port, "--listen");
+  let isOver = false;
+  const ending = ended(name, child).finally(() => isOver = true);
+  const attacks = peers.map((peer) => call(peer, port, () => isOver));
+  await within(LIMIT_MS, `the attack on ${name}`, Promise.all(attacks));
+  if (FOREVER.includes(name) && name !== "atomics_counter") {
+    const answer = await within(
+      LIMIT_MS,
+      `the next peer of ${name}`,
+      call(SILENT, port, () => isOver),
+    );
+    same(/^\{.*\}\n$/.test(new TextDecoder().decode(answer)), true, `the answer of ${name}`);
+  }
+  if (!isOver && FOREVER.includes(name)) child.kill("SIGTERM");
+  await ending;
+}
+
+/** Examples with hostile peers. */
+export const PROGRAMS: readonly Target[] = [
+  target(
+    { name: "example-client", what: "the examples that call a hostile server", weight: 3 },
+    [fc.array(fc.tuple(fc.constantFrom(...ONCE, ...FOREVER), peer), {
+      minLength: 1,
+      maxLength: 4,
+    })],
+    async (attacks) => (await Promise.all(attacks.map(attackClient))).length,
+  ),
+  target(
+    { name: "example-server", what: "the examples that hostile peers call", weight: 3 },
+    [
+      fc.array(
+        fc.tuple(
+          fc.constantFrom(...ONCE, ...FOREVER),
+          fc.array(peer, { minLength: 1, maxLength: 3 }),
+        ),
+        { minLength: 1, maxLength: 3 },
+      ),
+    ],
+    async (attacks) => {
+      await Promise.all(attacks.map(attackServer));
+      return attacks.reduce((sum, [, peers]) => sum + peers.length, 0);
+    },
+  ),
+];
