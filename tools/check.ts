@@ -68,6 +68,12 @@ async function canBePublished(): Promise<boolean> {
   say("\n== deno publish --dry-run");
   const { status, stdout, stderr } = await dryRunOfProject();
   if (status !== 0) say(stdout + stderr);
+  const sizes = [...stderr.matchAll(/^ +file:.* \(([\d.]+)(KB|B)\)$/gm)];
+  const sum = sizes.reduce(
+    (sum, [, size, unit]) => sum + Number(size) / (unit === "B" ? 1024 : 1),
+    0,
+  );
+  say(`${sizes.length} files, ${Math.round(sum)} KiB`);
   return status === 0;
 }
 
