@@ -112,6 +112,9 @@ out=$!
 cat </err >&9 &
 err=$!
 cp /command.sh /root/run/
+# Deno keeps compiled code in this file. Programs of the host change it meanwhile, and half of a change crashes V8: the
+# guest begins without it. Other files there are checked when they are read.
+rm -f "/root$DENO_CACHE"/v8_code_cache*
 echo ready >&7
 # Hosts of one network start together.
 read -r _ <&7

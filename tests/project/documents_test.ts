@@ -1,0 +1,136 @@
+// The commands of the documents, as they are written: in a copy of the project, in a folder of the reader, and in the guest.
+
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { COMMANDS, type Place } from "../../tools/docs/commands.ts";
+import {
+  allFences,
+  commandsOf,
+  differenceFrom,
+  exampleFences,
+  type Fence,
+} from "../../tools/docs/fences.ts";
+import { project } from "../../tools/host/paths.ts";
+import { startRegistry } from "./registry.ts";
+
+/** Only reached by what hangs; a guest may be emulated. */
+const PATIENCE_MS = 300_000;
+
+/** What a reader has in the folder that docs/without_hardware.md is about. */
+const MAIN = `import { Context } from "@rdma/ibverbs";
+
+export function open(): Context {
+  return Context.open();
+}
+`;
+const TEST = `import { open } from "../main.ts";
+
+Deno.test("the device opens", () => open().close());
+`;
+
+const fences = [...allFences(), ...exampleFences()];
+
+/** A command, and the fence that it is in. */
+interface Written {
+  readonly command: string;
+  readonly fence: Fence;
+}
+
+function commandsAt(place: Place): Written[] {
+  const all = fences.flatMap((fence) =>
+    fence.kind === "commands" ? commandsOf(fence).map((command) => ({ command, fence })) : []
+  );
+  const first = (written: Written, i: number): boolean =>
+    all.findIndex(({ command }) => command === written.command) === i;
+  return all.filter(first).filter(({ command }) => COMMANDS[command] === place)
+    .sort((a, b) => rank(a.fence) - rank(b.fence));
+}
+
+/** Readers begin with README.md. */
+function rank({ document }: Fence): number {
+  return document === "README.md" ? 0 : 1;
+}
+
+/** Runs a command line in a folder; returns what it printed. It must end with status 0. */
+async function run(
+  command: string,
+  cwd: string,
+  env: Record<string, string> = {},
+): Promise<string> {
+  const deno = Deno.execPath().replace(/\/[^/]*$/, "");
+  const { code, stdout, stderr } = await new Deno.Command("sh", {
+    args: ["-c", command],
+    cwd,
+    env: { NO_COLOR: "1", PATH: `${deno}:${Deno.env.get("PATH")}`, ...env },
+    stdin: "null",
+    signal: AbortSignal.timeout(PATIENCE_MS),
+  }).output();
+  const [printed, errors] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+  assertEquals(code, 0, `${command}\n${printed}${errors}`);
+  return printed!;
+}
+
+/** A folder that is removed at the end. */
+async function folder(): Promise<AsyncDisposable & { readonly path: string }> {
+  const path = await Deno.makeTempDir({ prefix: "documents-" });
+  return { path, [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }) };
+}
+
+Deno.test("commands of the documents run in a copy of the project", async () => {
+  await using copy = await folder();
+  await run(
+    `git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t ${copy.path} 2>/dev/null || true`,
+    project,
+  );
+  for (const { command } of commandsAt("project")) {
+    await run(command, copy.path);
+  }
+});
+
+Deno.test("commands of the documents run in a folder with the package from a registry", async () => {
+  await using registry = await startRegistry();
+  await using own = await folder();
+  await using cache = await folder();
+  const env = { JSR_URL: registry.url, DENO_DIR: cache.path };
+  const [echo] = fences.filter(({ document, kind }) =>
+    document === "README.md" && kind === "device"
+  );
+  await Deno.writeTextFile(`${own.path}/echo.ts`, echo!.text);
+  await Deno.writeTextFile(`${own.path}/main.ts`, MAIN);
+  await Deno.mkdir(`${own.path}/tests`);
+  await Deno.writeTextFile(`${own.path}/tests/main_test.ts`, TEST);
+
+  for (const { command, fence } of commandsAt("own folder")) {
+    const printed = await run(command, own.path, env);
+    if (command.endsWith("-- deno run -A echo.ts")) {
+      assertEquals(differenceFrom(echo!.output!, printed), undefined);
+    }
+    if (command.endsWith("-- deno test -A")) assertStringIncludes(printed, "1 passed");
+    if (fence.output) assertEquals(differenceFrom(fence.output, printed), undefined);
+  }
+
+  const programs = allFences().filter(({ kind }) => kind === "project");
+  await Promise.all(programs.map(async ({ text }, i) => {
+    await Deno.writeTextFile(`${own.path}/program_${i}.ts`, text);
+    await run(`deno run -A program_${i}.ts`, own.path, env);
+  }));
+
+  const inGuest = commandsAt("guest");
+  await run("deno cache jsr:@rdma/ibverbs/cli", own.path, env);
+  const mark = "== next command";
+  const line = inGuest.map(({ command }) => `${command} && echo "${mark}"`).join(" && ");
+  // A guest that shares compiled code with programs of the host crashes when they change it.
+  await Deno.stat(`${cache.path}/v8_code_cache_v2`);
+  const shared = 'ls "$DENO_DIR" | grep v8_code_cache && exit 1\n';
+  await Deno.writeTextFile(`${own.path}/commands.sh`, `${shared}${line}`);
+  const printed = await run("deno run -A jsr:@rdma/ibverbs/rxe -- sh commands.sh", own.path, env);
+  const parts = printed.split(`${mark}\n`);
+  for (const [i, { command }] of inGuest.entries()) {
+    const outputs = fences.filter((fence) => commandsOf(fence).at(-1) === command)
+      .flatMap(({ output }) => output ?? []);
+    // Comments of the library have no marks.
+    const marks = outputs.find(({ marks }) => marks.varies)?.marks ?? {};
+    for (const output of outputs) {
+      assertEquals(differenceFrom({ ...output, marks }, parts[i]!), undefined);
+    }
+  }
+});
