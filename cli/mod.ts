@@ -11,6 +11,7 @@
  *    DEV   PORT  INDEX  GID                                      IPv4      VER  NETDEV
  *    rxe0  1     0      fe80:0000:0000:0000:5054:00ff:fe12:3456            v2   #2
  * *  rxe0  1     1      0000:0000:0000:0000:0000:ffff:0a00:0001  10.0.0.1  v2   #2
+ *    rxe0  1     2      fd00:0000:0000:0000:0000:0000:0000:0001            v2   #2
  *
  * * rxe0 port 1: index 1. RoCE v2 with an IPv4 address: it reaches other subnets, and most peers have one
  * ```
