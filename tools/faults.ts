@@ -16,7 +16,7 @@ const HELP = `Makes everything fail that can fail, and tests what comes of it:
 tests/library/faults, where each verb fails with each errno, and tests/device/faults, with a
 device that goes away, limits, failing work requests and lost packets.
 
-  ${denoCommand()} task test:faults [OPTIONS]
+  ${denoCommand()} task test:faults [OPTIONS] [FILES OR FOLDERS OF THESE]
 
   --both          twice, with IBVERBS_THUNKS=on and =off
   --filter TEXT   only tests whose name has that text, or matches /TEXT/
@@ -36,15 +36,20 @@ const NEEDS: Need[] = [
 const FOLDERS = ["tests/library/faults", "tests/device/faults"];
 
 await main(async () => {
-  const { options } = readOptions(Deno.args, { both: "flag", filter: text, help: "flag" });
+  const { options, operands } = readOptions(Deno.args, {
+    both: "flag",
+    filter: text,
+    help: "flag",
+  });
   if (options.help) {
     console.log(HELP);
     return 0;
   }
   const { both = false, filter } = options;
+  const passes = plan({ paths: operands.length === 0 ? FOLDERS : operands, both });
   await ensurePackages(NEEDS);
-  await ensureGuest();
-  const { passed, failed } = await runPasses(plan({ paths: FOLDERS, both }), {
+  if (passes.some(({ tier }) => tier === "device")) await ensureGuest();
+  const { passed, failed } = await runPasses(passes, {
     // What changes the network, limits and control groups does so in a machine of its own.
     guest: true,
     extra: filter === undefined ? [] : [`--filter=${filter}`],
