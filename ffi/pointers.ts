@@ -10,11 +10,12 @@ import type { Handle } from "./handles.ts";
  * The address of a buffer's first byte; 0 if the buffer is empty. The address is valid until the buffer is detached or
  * collected.
  *
+ * @throws {TypeError} If it is not a buffer or a view of one.
  * @category Pointers and memory
  */
 export function bufferAddress(source: ArrayBufferView | ArrayBufferLike): bigint {
-  const view = ArrayBuffer.isView(source) ? source : new Uint8Array(source);
-  return Deno.UnsafePointer.value(Deno.UnsafePointer.of(view as Uint8Array<ArrayBuffer>));
+  const view = ArrayBuffer.isView(source) ? source : new DataView(source);
+  return Deno.UnsafePointer.value(Deno.UnsafePointer.of(view as DataView<ArrayBuffer>));
 }
 
 /**

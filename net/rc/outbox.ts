@@ -5,6 +5,7 @@ import {
   SendRequests,
   WrOpcode,
 } from "../../mod.ts";
+import { copyMessage } from "../shared/checks.ts";
 import { CONTROL_SENDS } from "./rc_parts.ts";
 
 /** Somebody who waits for the completion of one request. */
@@ -54,7 +55,7 @@ export class Outbox {
   /** Copies a message to a free slot and posts it. */
   send(message: Uint8Array, immData: number): void {
     const slot = this.#free.at(-1)!;
-    this.#bytes.set(message, slot * this.#slotSize);
+    copyMessage(this.#bytes, message, slot * this.#slotSize);
     this.#messages.setLength(slot, message.length);
     this.#messages.setImmData(slot, immData);
     this.#qp.postSend(this.#messages, 1, slot);

@@ -78,6 +78,15 @@ export function byteArray<T extends Uint8Array>(value: T, what: string): T {
 const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** How a value appears in a message. Peers choose some: a terminal shows them and obeys nothing in them. */
+/** Copies a message into memory of the device. The caller may have transferred its buffer since it was checked. */
+export function copyMessage(memory: Uint8Array, message: Uint8Array, start: number): void {
+  try {
+    memory.set(message, start);
+  } catch {
+    throw new TypeError("Cannot send: the buffer of the message is detached");
+  }
+}
+
 function show(value: unknown): string {
   if (typeof value === "string") {
     return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}...` : value)

@@ -31,10 +31,12 @@ export class Waiters<W extends object, T> {
 
   async #orAborted(waiter: W, promise: Promise<T>, signal: AbortSignal): Promise<T> {
     const abort = (): void => this.reject(waiter, signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
     try {
+      signal.addEventListener("abort", abort, { once: true });
       return await promise;
     } finally {
+      // A signal that refuses listeners ends the wait, too.
+      this.#take(waiter);
       signal.removeEventListener("abort", abort);
     }
   }

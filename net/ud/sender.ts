@@ -8,6 +8,7 @@ import {
   WorkCompletionError,
   WorkCompletions,
 } from "../../mod.ts";
+import { copyMessage } from "../shared/checks.ts";
 import { Waiters } from "../shared/waiters.ts";
 
 /** The completions are read after this many sends at the latest: an error stops all sends after it. */
@@ -111,7 +112,7 @@ export class Sender {
     const slot = this.#next;
     const { length } = message;
     checkLength(length, slotSize);
-    this.#bytes.set(message, slot * slotSize);
+    copyMessage(this.#bytes, message, slot * slotSize);
     requests.setLength(slot, length);
     requests.setAh(slot, ah);
     requests.setRemote(slot, qpn, qkey);

@@ -77,8 +77,8 @@ export class UdConn
       using stack = new DisposableStack();
       const context = stack.use(Context.open(settings.device));
       const conn = new UdConn(context, settings);
-      stack.move();
       closeOnAbort(conn, settings.signal, conn.#closing.signal);
+      stack.move();
       return conn;
     };
   }

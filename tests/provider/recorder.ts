@@ -101,6 +101,7 @@ const SYMBOLS = {
   recorder_devices: { parameters: ["u32"], result: "void" },
   recorder_fail: { parameters: ["buffer", "i32", "u32", "u32"], result: "void" },
   recorder_fail_with: { parameters: ["buffer", "i32", "u32", "u32", "i64"], result: "void" },
+  recorder_delay: { parameters: ["buffer", "u32"], result: "void" },
   recorder_answer: { parameters: ["buffer", "usize", "buffer", "usize"], result: "void" },
   recorder_patch: { parameters: ["buffer", "usize", "usize", "u64"], result: "void" },
   recorder_call_allocators: { parameters: ["bool"], result: "void" },
@@ -202,6 +203,11 @@ export function fail(
   const errno = typeof error === "number" ? error : constants.errno[error];
   if (result === undefined) symbols.recorder_fail(cString(verb), errno, skip, times);
   else symbols.recorder_fail_with(cString(verb), errno, skip, times, result);
+}
+
+/** Lets each call of a verb take at least so many milliseconds, 0 for none; until `reset()`. */
+export function delay(verb: string, ms: number): void {
+  symbols.recorder_delay(cString(verb), ms);
 }
 
 /** Chooses fields of what a verb answers; the other fields keep what the recorder answers by itself. */

@@ -70,11 +70,14 @@ export async function abortable<T, R>(call: AbortableCall<T, R>): Promise<R> {
   const { signal } = call;
   signal?.throwIfAborted();
   const waiter = Promise.withResolvers<R>();
+  // The signal is the caller's: to ask it once more could run the caller's code between the outcome and its use.
+  let isAborted = false;
   const start = (): void => {
     waiting.delete(start);
-    run(call, waiter);
+    run(call, waiter, () => isAborted);
   };
   const abort = (): void => {
+    isAborted = true;
     waiting.delete(start);
     waiter.reject(signal!.reason);
   };
@@ -93,15 +96,16 @@ export async function abortable<T, R>(call: AbortableCall<T, R>): Promise<R> {
  * the outcome and the waiter that gets the object made from it.
  */
 async function run<T, R>(
-  { owner, signal, start, finish, discard }: AbortableCall<T, R>,
+  { owner, start, finish, discard }: AbortableCall<T, R>,
   { resolve, reject }: PromiseWithResolvers<R>,
+  isAborted: () => boolean,
 ): Promise<void> {
   running++;
   try {
     retain(owner);
     try {
       const outcome = await start();
-      if (!signal?.aborted && isOpen(owner)) {
+      if (!isAborted() && isOpen(owner)) {
         resolve(finish(outcome));
       } else {
         discard(outcome);

@@ -7,7 +7,7 @@
 import { type FdWait, setNonblocking, waitReadable } from "../../ffi/fd_watcher.ts";
 import { SystemError } from "../../ffi/system_error.ts";
 import { VerbsError } from "../core/errors.ts";
-import { release, type Resource, retain } from "../core/resource.ts";
+import { assertOpen, release, type Resource, retain } from "../core/resource.ts";
 
 /** Somebody who waits for an event. */
 export interface Waiter<K, V> {
@@ -75,10 +75,12 @@ export class EventSource<K, V> {
       this.#waiters.delete(waiter);
       reject(signal!.reason);
     };
-    this.#waiters.add(waiter);
+    // A signal of the caller's own making may dispose the owner here.
     signal?.addEventListener("abort", abort, { once: true });
-    if (!this.#watching) this.#watch();
     try {
+      assertOpen(this.#owner);
+      this.#waiters.add(waiter);
+      if (!this.#watching) this.#watch();
       return await promise;
     } finally {
       signal?.removeEventListener("abort", abort);

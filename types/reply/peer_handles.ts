@@ -97,6 +97,8 @@ export class PeerHandles implements Disposable {
     if (this.#pending.size >= maxPending) throw tooManyPending(maxPending);
     const controller = new AbortController();
     const pending = { made: this.#create(words, controller.signal), controller, waiting: 0 };
+    // A caller whose signal throws does not wait for it.
+    pending.made.catch(() => {});
     this.#pending.set(name, pending);
     return pending;
   }

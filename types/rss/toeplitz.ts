@@ -4,7 +4,7 @@
  * @module
  */
 
-import { instance, integer } from "../core/checks.ts";
+import { copyOfBytes, instance, integer } from "../core/checks.ts";
 
 /** Each input bit selects 32 bits of the key, from its own position on. */
 const WINDOW_BYTES = 4;
@@ -70,11 +70,12 @@ export class ToeplitzKey {
    * @throws {RangeError} If the key has fewer than 4 bytes.
    */
   constructor(key: Uint8Array) {
-    requireKey(instance(key, Uint8Array, "key").length, 0);
-    this.maxInput = key.length - WINDOW_BYTES;
+    const bytes = copyOfBytes(key, "key");
+    requireKey(bytes.length, 0);
+    this.maxInput = bytes.length - WINDOW_BYTES;
     this.#tables = new Int32Array(this.maxInput << 8);
     for (let place = 0; place < this.maxInput; place++) {
-      fillTable(this.#tables.subarray(place << 8, (place + 1) << 8), key, place);
+      fillTable(this.#tables.subarray(place << 8, (place + 1) << 8), bytes, place);
     }
   }
 

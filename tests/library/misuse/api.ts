@@ -1,12 +1,21 @@
 // The public API as `deno doc` sees it.
 
+/** The modules of the public API; `rxe` sets up a guest and is no binding. */
+export type ModuleName = typeof MODULES[number];
+
+const MODULES = ["mod.ts", "net/mod.ts", "cli/mod.ts", "ffi/mod.ts"] as const;
+const ROOT = new URL("../../../", import.meta.url);
+const IMPORTS = new URL("tools/std/import_map.json", ROOT).pathname;
+
 /** Something of the public API that can be called or read. */
 export interface Callable {
+  /** The module that exports it, or its class. */
+  readonly module: ModuleName;
   /** Its name, such as `"new QueuePair"`, `"Gid.parse"`, `"QueuePair#postSend"` or `"listDevices"`. */
   readonly id: string;
   /** The class it belongs to. */
   readonly owner: string | undefined;
-  readonly kind: "constructor" | "static" | "method" | "getter" | "function";
+  readonly kind: "constructor" | "static" | "method" | "getter" | "function" | "inspect";
   /** Its name within the owner. */
   readonly name: string;
   /** Attributes of its parameters by position, if the parameter's type is an interface. */
@@ -49,25 +58,36 @@ interface Symbol_ {
   readonly declarations: readonly { readonly kind: string; readonly def: Def }[];
 }
 
-/** Reads the API of mod.ts. */
+/** Reads the API of all modules. */
 export async function readApi(): Promise<Callable[]> {
-  const mod = new URL("../../../mod.ts", import.meta.url).href;
-  const { success, stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["doc", "--json", mod],
-    stderr: "inherit",
+  const urls = MODULES.map((module) => new URL(module, ROOT).href);
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["doc", "--json", `--import-map=${IMPORTS}`, ...urls],
   }).output();
-  if (!success) throw new Error("Cannot read the public API: deno doc failed");
-  const { nodes } = JSON.parse(new TextDecoder().decode(stdout));
-  const symbols = Object.values(nodes as Record<string, { symbols: Symbol_[] }>)
-    .flatMap(({ symbols }) => symbols);
-  const attributes = attributesOf(symbols);
-  return symbols.flatMap(({ name, declarations }) =>
-    declarations.flatMap(({ kind, def }) => {
-      if (kind === "class") return membersOf(name, def, attributes);
-      if (kind !== "function") return [];
-      return [make(name, undefined, "function", name, def.params ?? [], attributes)];
-    })
+  if (!success) {
+    throw new Error(`Cannot read the public API: ${new TextDecoder().decode(stderr)}`);
+  }
+  const { nodes } = JSON.parse(new TextDecoder().decode(stdout)) as Documentation;
+  const attributes = attributesOf(Object.values(nodes).flatMap(({ symbols }) => symbols));
+  return MODULES.flatMap((module, i) =>
+    nodes[urls[i]!]!.symbols.flatMap((symbol) => callablesOf(module, symbol, attributes))
   );
+}
+
+interface Documentation {
+  readonly nodes: Readonly<Record<string, { readonly symbols: readonly Symbol_[] }>>;
+}
+
+function callablesOf(
+  module: ModuleName,
+  { name, declarations }: Symbol_,
+  attributes: Attributes,
+): Callable[] {
+  return declarations.flatMap(({ kind, def }) => {
+    if (kind === "class") return membersOf(module, name, def, attributes);
+    if (kind !== "function") return [];
+    return [make({ id: name, module, owner: undefined, kind, name }, def.params ?? [], attributes)];
+  });
 }
 
 type Attributes = (type: TsType | undefined) => readonly string[];
@@ -92,7 +112,12 @@ function named(type: unknown): string[] {
   return [...JSON.stringify(type ?? null).matchAll(/"repr":"(\w+)"/g)].map(([, name]) => name!);
 }
 
-function membersOf(owner: string, def: Def, attributes: Attributes): Callable[] {
+function membersOf(
+  module: ModuleName,
+  owner: string,
+  def: Def,
+  attributes: Attributes,
+): Callable[] {
   const made: Callable[] = [];
   const add = (
     id: string,
@@ -101,7 +126,7 @@ function membersOf(owner: string, def: Def, attributes: Attributes): Callable[] 
     params: readonly Param[],
   ): void => {
     if (made.some((callable) => callable.id === id)) return;
-    made.push(make(id, owner, kind, name, params, attributes));
+    made.push(make({ id, module, owner, kind, name }, params, attributes));
   };
   if (!def.isAbstract) {
     for (const { accessibility, params } of def.constructors ?? []) {
@@ -111,23 +136,22 @@ function membersOf(owner: string, def: Def, attributes: Attributes): Callable[] 
   for (
     const { name, kind, isStatic, accessibility, functionDef: { params } } of def.methods ?? []
   ) {
-    // Symbols are called by the language and by console.log, and take nothing of the caller's.
-    if (accessibility !== undefined || name.startsWith("[")) continue;
+    if (accessibility !== undefined) continue;
+    // Only console.log calls those with other symbols, and it is a callable of each class here.
+    if (name.startsWith("[Symbol.for")) continue;
     if (kind === "getter") add(`${owner}#${name}`, "getter", name, []);
     else if (isStatic) add(`${owner}.${name}`, "static", name, params);
     else add(`${owner}#${name}`, "method", name, params);
   }
+  add(`${owner}#inspect`, "inspect", "inspect", []);
   return made;
 }
 
 function make(
-  id: string,
-  owner: string | undefined,
-  kind: Callable["kind"],
-  name: string,
+  callable: Omit<Callable, "attributes">,
   params: readonly Param[],
   attributes: Attributes,
 ): Callable {
   const types = params.map(({ tsType, left }) => tsType ?? left?.tsType);
-  return { id, owner, kind, name, attributes: types.map(attributes) };
+  return { ...callable, attributes: types.map(attributes) };
 }

@@ -23,13 +23,19 @@ import {
   RxHashFunction,
   SendOpsFlags,
   SrqType,
+  VerbsError,
   WqState,
   WrOpcode,
 } from "../../../mod.ts";
+import { currentBed } from "./bed.ts";
+import { OTHER_RECEIVERS, OTHER_RECIPES } from "./other_recipes.ts";
 import { ESP, QKEY, type World } from "./world.ts";
 
 /** The arguments of a valid call. */
-type Recipe = (world: World) => unknown[];
+export type Recipe = (world: World) => unknown[] | Promise<unknown[]>;
+
+/** The object of a valid call. */
+export type Receiver = (world: World) => unknown;
 
 const FLOW = { source: "10.0.0.1", destination: "10.0.0.2" };
 const RSS = RxHashFields.SRC_IPV4 | RxHashFields.DST_IPV4;
@@ -51,6 +57,7 @@ const signal = (): AbortSignal => new AbortController().signal;
 
 /** Several valid calls of one callable have names with a comment after the id. */
 export const RECIPES: Readonly<Record<string, Recipe>> = {
+  ...OTHER_RECIPES,
   "new Gid": () => [new Uint8Array(16)],
   "Gid.parse": () => ["fe80::1"],
   "Gid#equals": ({ gid }) => [gid],
@@ -103,7 +110,7 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   "new WorkCompletionsEx": () => [4],
   nameOf: () => [QpType, 2],
   namesOf: () => [AccessFlags, 3],
-  "Context.open": () => ["recorder0"],
+  "Context.open": () => [currentBed().device],
   "Context.import": () => [0],
   "Context#events": () => [{ signal: signal() }],
   "Context#queryPort": () => [1],
@@ -432,7 +439,8 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
 };
 
 /** The object that a member is called on. */
-export const RECEIVERS: Readonly<Record<string, (world: World) => object>> = {
+export const RECEIVERS: Readonly<Record<string, Receiver>> = {
+  ...OTHER_RECEIVERS,
   Gid: ({ gid }) => gid,
   Grh: ({ grh }) => grh,
   CompletionChannel: ({ channel }) => channel,
@@ -467,11 +475,16 @@ export const RECEIVERS: Readonly<Record<string, (world: World) => object>> = {
   Resource: ({ ud }) => ud,
   NativeResource: ({ ud }) => ud,
   Completions: ({ cq }) => cq.completions(),
-  VerbsError: () => new Error(),
+  VerbsError: () => new VerbsError("ibv_open_device", "open device", 22),
+  WorkCompletionEx: ({ cqEx, batchEx }) => {
+    currentBed().complete(cqEx);
+    cqEx.pollInto(batchEx);
+    return batchEx.at(0);
+  },
 };
 
 /** Calls whose object is another one than that of their class. */
-export const RECEIVER_OF: Readonly<Record<string, (world: World) => object>> = {
+export const RECEIVER_OF: Readonly<Record<string, Receiver>> = {
   "QueuePair#postSend (atomic)": ({ ready }) => ready,
   "QueuePair#postSend (invalidate)": ({ ready }) => ready,
   "QueuePair#bindMw": ({ ready }) => ready,

@@ -1,55 +1,23 @@
-// Misuses that are not of one call: orders of disposal, failing destructions, providers without an op, stray completions
-// and events. Import the recorder before this.
+// Misuses that only a recorder makes possible: failing destructions, providers without an op, stray completions and events.
+// Import the recorder before this.
 
 import { structs } from "../../../ffi/layout.ts";
 import { EventType, type Resource, VerbsError, WcOpcode, WcStatus } from "../../../mod.ts";
 import * as recorder from "../../provider/recorder.ts";
 import type { Case } from "./cases.ts";
-import { Random } from "./random.ts";
+import { idle } from "./bed.ts";
+import { resourceNames } from "./orders.ts";
 import { verdict } from "./verdict.ts";
-import { idle, World } from "./world.ts";
+import { World } from "./world.ts";
 
-/** The names of all resources of a world, in the order in which they can be made. */
-function resourceNames(): (keyof World & string)[] {
-  const { constructor: _, close: __, resources: ___, other: ____, ...getters } = Object
-    .getOwnPropertyDescriptors(World.prototype) as Record<string, PropertyDescriptor>;
-  recorder.reset();
-  const world = new World();
-  for (const name of Object.keys(getters)) void world[name as keyof World];
-  const names = world.resources.map(([name]) => name as keyof World & string);
-  world.close();
-  return names;
-}
-
-/** Misuses with a number of orders of disposal. */
-export function scenarios(orders: number, valid: readonly Case[]): Case[] {
-  const names = resourceNames();
+/** Misuses that need a recorder. */
+export function scenarios(valid: readonly Case[]): Case[] {
   return [
-    ...Array.from({ length: orders }, (_, seed) => disposalOrder(names, seed)),
-    ...names.flatMap((name) => failingDestruction(name)),
+    ...resourceNames().flatMap((name) => failingDestruction(name)),
     ...opsOfContext().map((op) => withoutOp(op, valid)),
     ...strayCompletions(),
     ...strayEvents(),
   ];
-}
-
-function disposalOrder(names: readonly (keyof World & string)[], seed: number): Case {
-  return {
-    broad: true,
-    id: `All objects are disposed in order ${seed}`,
-    run: (world) => {
-      const random = new Random(seed);
-      const made = names.filter(() => random.below(4) > 0);
-      for (const name of made) void world[name];
-      const resources = world.resources.map(([, resource]) => resource);
-      random.shuffle(resources);
-      for (const resource of resources) {
-        if (random.below(8) === 0) resource.close();
-        resource.close();
-        if (!resource.disposed) throw new Error("A disposed resource is open");
-      }
-    },
-  };
 }
 
 /** The verbs that destroy one object, found by disposing it. */

@@ -89,6 +89,45 @@ function lengthOf(length: number): Hostile {
   };
 }
 
+/** Text and numbers are taken as they are; this does something when it is converted. */
+function convertible(convert: () => unknown): object {
+  return { [Symbol.toPrimitive]: convert, valueOf: convert, toString: convert };
+}
+
+/** Bytes whose properties tell of more memory than there is. */
+class LargeBytes extends Uint8Array<ArrayBuffer> {
+  override get length(): number {
+    return 2 ** 20;
+  }
+  override get byteLength(): number {
+    return 2 ** 20;
+  }
+  override get byteOffset(): number {
+    return 0;
+  }
+  override get buffer(): ArrayBuffer {
+    return new ArrayBuffer(8);
+  }
+}
+
+/** The same as own properties, as anybody can add them. */
+function enlarged(original: unknown): unknown {
+  const bytes = original instanceof Uint8Array ? original : new Uint8Array(64);
+  for (const name of ["length", "byteLength"]) {
+    Object.defineProperty(bytes, name, { value: 2 ** 20 });
+  }
+  return bytes;
+}
+
+/** What arrives in a Worker. */
+function cloned(original: unknown): unknown {
+  try {
+    return structuredClone(original);
+  } catch {
+    return {};
+  }
+}
+
 /** What takes the place of any valid value. */
 export const VALUES: Readonly<Record<string, Hostile>> = {
   undefined: () => undefined,
@@ -107,6 +146,10 @@ export const VALUES: Readonly<Record<string, Hostile>> = {
   "2^31": () => 2 ** 31,
   "2^32-1": () => 2 ** 32 - 1,
   "2^32": () => 2 ** 32,
+  "-0": () => -0,
+  "-2^31": () => -(2 ** 31),
+  "-2^63": () => -(2n ** 63n),
+  "2^64 as number": () => 2 ** 64,
   "2^53-1": () => 2 ** 53 - 1,
   "2^53": () => 2 ** 53,
   "-1n": () => -1n,
@@ -127,6 +170,11 @@ export const VALUES: Readonly<Record<string, Hostile>> = {
       throw new Boom();
     },
   }),
+  "number that closes the device": (_, world) =>
+    convertible(() => {
+      world.close();
+      return 1;
+    }),
   "boxed number": () => Object(1),
   "empty array": () => [],
   "array of null": () => [null],
@@ -156,10 +204,14 @@ export const VALUES: Readonly<Record<string, Hostile>> = {
     buffer.resize(16);
     return bytes;
   },
+  "shared buffer": () => new SharedArrayBuffer(16),
+  "bytes of a subclass": () => new LargeBytes(new ArrayBuffer(8)),
+  "bytes with another length": enlarged,
   "shared bytes": () => new Uint8Array(new SharedArrayBuffer(16)),
   "growable shared buffer": () => new SharedArrayBuffer(16, { maxByteLength: 64 }),
   "wide array": () => new Float64Array(4),
   "view of 1": () => new DataView(new ArrayBuffer(1)),
+  cloned,
   forged: forged,
   copied: copied,
   proxy: (original) => new Proxy(Object(original), {}),
@@ -171,14 +223,96 @@ export const VALUES: Readonly<Record<string, Hostile>> = {
       },
     }),
   "revoked proxy": revoked,
+  "proxy that closes the device": (original, world) =>
+    new Proxy(Object(original), {
+      get: (target, key) => {
+        world.close();
+        return Reflect.get(target, key);
+      },
+    }),
   "another class": (_, { channel }) => channel,
   "a protection domain": (_, { pd }) => pd,
   disposed: disposed,
   liar: liar,
 };
 
-/** What a getter does before it gives the valid value. It has the place of an attribute. */
-export type Trap = (value: unknown, world: World, again: () => unknown) => () => unknown;
+/** What a method is called on. An object of another class is no such value: only the type checker keeps it away. */
+export const RECEIVER_VALUES: Readonly<Record<string, Hostile>> = {
+  undefined: () => undefined,
+  "1": () => 1,
+  "an empty object": () => ({}),
+  cloned,
+  forged,
+  copied,
+  "a proxy": (original) => new Proxy(Object(original), {}),
+  liar,
+};
+
+/** What a getter does before it gives the valid value. It has the place of an attribute of `args`. */
+export type Trap = (
+  value: unknown,
+  world: World,
+  again: () => unknown,
+  args: readonly unknown[],
+) => () => unknown;
+
+/** The buffers of arguments, and those that the objects of the world use. */
+export function buffersOf(values: readonly unknown[]): ArrayBuffer[] {
+  const found = new Set<ArrayBuffer>();
+  const look = (value: unknown, depth: number): void => {
+    if (ArrayBuffer.isView(value)) value = value.buffer;
+    if (value instanceof ArrayBuffer) found.add(value);
+    if (typeof value !== "object" || value === null || depth > 3) return;
+    for (const { value: inner } of Object.values(Object.getOwnPropertyDescriptors(value))) {
+      look(inner, depth + 1);
+    }
+  };
+  for (const value of values) look(value, 0);
+  return [...found].filter((buffer) => !buffer.detached);
+}
+
+/** What happens to a signal before the call that gets it, and before it aborts. */
+type SignalUse = (abort: AbortController, world: World, again: () => unknown) => unknown;
+
+/** Before the call. */
+export const SIGNALS: Readonly<Record<string, SignalUse>> = {
+  "has aborted": (abort) => abort.abort(new Boom()),
+  "has aborted without a reason": (abort) => abort.abort(),
+  "calls again when it aborts": ({ signal }, _, again) => {
+    signal.addEventListener("abort", () => again());
+  },
+  "closes the device when it aborts": ({ signal }, world) => {
+    signal.addEventListener("abort", () => world.close());
+  },
+  "says that it has aborted, and has not": ({ signal }) => {
+    Object.defineProperty(signal, "aborted", { value: true });
+  },
+  "throws when it is asked": ({ signal }) => {
+    const get = (): never => {
+      throw new Boom();
+    };
+    Object.defineProperty(signal, "aborted", { get });
+  },
+  "refuses listeners": ({ signal }) => {
+    const value = (): never => {
+      throw new Boom();
+    };
+    Object.defineProperty(signal, "addEventListener", { value });
+  },
+  "keeps listeners": ({ signal }) => {
+    Object.defineProperty(signal, "removeEventListener", { value: () => {} });
+  },
+};
+
+/** After the call. */
+export const LATER: Readonly<Record<string, SignalUse>> = {
+  "aborts right after": (abort) => abort.abort(new Boom()),
+  "aborts a turn later": (abort) => setTimeout(() => abort.abort(new Boom()), 0),
+  "aborts when the device was closed": (abort, world) => {
+    world.close();
+    abort.abort(new Boom());
+  },
+};
 
 /** Getters that misbehave. */
 export const TRAPS: Readonly<Record<string, Trap>> = {
@@ -206,6 +340,10 @@ export const TRAPS: Readonly<Record<string, Trap>> = {
   },
   "closes the device": (value, world) => () => {
     world.close();
+    return value;
+  },
+  "transfers all buffers": (value, world, _, args) => () => {
+    for (const buffer of buffersOf([...args, world.buffer])) buffer.transfer();
     return value;
   },
 };

@@ -13,25 +13,58 @@ const FOREIGN = [
 /** V8 itself refuses objects that only look like those of a class; there is no useful advice. */
 const FORGED = / is (forged|copied|proxy.*|revoked proxy|boxed number)$/;
 
+/** V8 itself tells that a method was called on another value; it is the language's own mistake to make. */
+const RECEIVER = /: this is /;
+
+/** The caller's signal or host name says what happened, not this module. */
+const OF_OTHERS = /signal says that it has aborted|^connectRc.*hostname|^listenRc.*hostname/;
+
+/** ./ffi says that it does not check its arguments: it is only asked not to crash. */
+const FFI = new Set([
+  "allocStruct",
+  "bufferAddress",
+  "bufferPointer",
+  "camelCase",
+  "errno",
+  "errnoDescription",
+  "errnoName",
+  "fieldBytes",
+  "handleAddress",
+  "handleAt",
+  "hasSymbol",
+  "library",
+  "nonblocking",
+  "readField",
+  "structToObject",
+  "verbs",
+  "writeField",
+]);
+
 /**
  * These take no time to check their argument, on the hot path, and reach only memory of JavaScript: any error will do.
  */
 const UNCHECKED = /^(WorkCompletions(Ex)?#(?!at)\w+|new WorkCompletions(Ex)?):/;
 
+/** The language's own classes, and Deno's for what ./net says. */
+const KNOWN = [TypeError, RangeError, SyntaxError, ...Object.values(Deno.errors)];
+
 /** What is wrong with an error; nothing if it tells the caller what to do. */
 export function verdict(error: unknown, id = ""): string[] {
-  if (UNCHECKED.test(id) && error instanceof Error) return [];
+  if (error instanceof Error && (UNCHECKED.test(id) || FFI.has(id.split(":")[0]!))) return [];
+  if (OF_OTHERS.test(id)) return [];
   if (error instanceof SuppressedError) {
     return [...verdict(error.error, id), ...verdict(error.suppressed, id)];
   }
   if (error instanceof Boom || error instanceof DOMException) return [];
   if (!(error instanceof Error)) return [`It threw ${typeof error}`];
   const { message } = error;
-  if (error instanceof TypeError && FORGED.test(id)) return [];
+  if (error instanceof TypeError && (FORGED.test(id) || RECEIVER.test(id))) return [];
   const isKnown = error instanceof VerbsError || error instanceof WorkCompletionError ||
-    [TypeError, RangeError, SyntaxError, Deno.errors.NotFound].some((type) =>
-      error instanceof type
-    );
+    KNOWN.some((type) => error instanceof type);
+  // ./net throws what the system says about TCP.
+  if (isKnown && / \(os error \d+\)$/.test(message)) return [];
+  // Deno refuses to take it for 0, and most numbers are not copied.
+  if (/ is -0$/.test(id) && error instanceof TypeError) return [];
   if (!isKnown) return [`${error.name}: ${message}`];
   const isOurs = /^(Cannot |The work request|Work request)/.test(message) &&
     !FOREIGN.some((pattern) => pattern.test(message));

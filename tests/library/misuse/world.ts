@@ -1,4 +1,4 @@
-// One object of each class on the recorder. Import the recorder before this.
+// One object of each class on the bed.
 
 import {
   AccessFlags,
@@ -20,7 +20,6 @@ import {
   OpenedQueuePair,
   ProtectionDomain,
   type QpInitAttr,
-  QpState,
   QpType,
   QueuePair,
   QueuePairEx,
@@ -44,7 +43,16 @@ import {
   type WrBuilder,
   XrcDomain,
 } from "../../../mod.ts";
-import * as recorder from "../../provider/recorder.ts";
+import {
+  connectRc,
+  type ExposedMemory,
+  listenRc,
+  listenUd,
+  RcConn,
+  RcListener,
+  UdConn,
+} from "../../../net/mod.ts";
+import { type Bed, currentBed } from "./bed.ts";
 
 /** The qkey of the datagram queue pair. */
 export const QKEY = 0x1111_1111;
@@ -59,9 +67,18 @@ export const ESP = {
 
 const CAP = { maxSendWr: 64, maxRecvWr: 64, maxSendSge: 4, maxRecvSge: 4, maxInlineData: 64 };
 
+/** What a world can dispose by name. */
+type Closable = Resource | UdConn | RcConn | RcListener;
+
+function isClosable(made: unknown): made is Closable {
+  return [Resource, UdConn, RcConn, RcListener].some((type) => made instanceof type);
+}
+
 /** One object of each class. Each is made when it is used for the first time. */
 export class World {
   readonly #made = new Map<string, unknown>();
+  readonly #bed: Bed = currentBed();
+  readonly #closing = new AbortController();
 
   #once<T>(name: string, make: () => T): T {
     if (!this.#made.has(name)) this.#made.set(name, make());
@@ -69,10 +86,59 @@ export class World {
   }
 
   /** The resources that were made, by name. */
-  get resources(): [string, Resource][] {
-    return [...this.#made].filter((entry): entry is [string, Resource] =>
-      entry[1] instanceof Resource
-    );
+  get resources(): [string, Closable][] {
+    return [...this.#made].filter((entry): entry is [string, Closable] => isClosable(entry[1]));
+  }
+
+  /** Disposes one of them. */
+  dispose(name: string): void {
+    const made = this.#made.get(name);
+    if (isClosable(made)) made[Symbol.dispose]();
+  }
+
+  /** Aborts when the world is closed. */
+  get signal(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  /** What takes time to open. It is closed again if the world was closed in the meantime. */
+  async #open<T extends UdConn | RcListener>(name: string, open: () => Promise<T>): Promise<T> {
+    if (!this.#made.has(name)) {
+      const opened = await open();
+      if (this.signal.aborted) opened.close();
+      this.#made.set(name, opened);
+    }
+    return this.#made.get(name) as T;
+  }
+
+  udConn(): Promise<UdConn> {
+    const { device } = this.#bed;
+    const few = { recvDepth: 4, sendDepth: 4, maxQueued: 4, maxPeers: 4 };
+    return this.#open("udConn", () => listenUd({ device, qkey: QKEY, ...few }));
+  }
+
+  listener(): Promise<RcListener> {
+    const { device } = this.#bed;
+    return this.#open("listener", () => listenRc({ device, hostname: "127.0.0.1" }));
+  }
+
+  /** Two ends, on a bed that moves data. */
+  async rcConn(): Promise<RcConn> {
+    if (!this.#made.has("rcConn")) {
+      const listener = await this.listener();
+      const { device } = this.#bed;
+      const few = { credits: 4, sendDepth: 4, maxMessage: 64, keepAlive: 0 };
+      const connecting = connectRc({ device, tcpPort: listener.addr.port, ...few });
+      const ends = await Promise.all([connecting, listener.accept()]);
+      ["rcConn", "rcPeer"].forEach((name, i) => this.#made.set(name, ends[i]));
+      if (this.signal.aborted) ends.forEach((end) => end[Symbol.dispose]());
+    }
+    return this.#made.get("rcConn") as RcConn;
+  }
+
+  async exposed(): Promise<ExposedMemory> {
+    await this.rcConn();
+    return await (this.#made.get("rcPeer") as RcConn).expose(64);
   }
 
   #queues(type: QpType): QpInitAttr {
@@ -84,7 +150,7 @@ export class World {
   }
 
   get context(): Context {
-    return this.#once("context", () => Context.open("recorder0"));
+    return this.#once("context", () => Context.open(this.#bed.device));
   }
 
   get pd(): ProtectionDomain {
@@ -159,7 +225,8 @@ export class World {
   get ready(): QueuePair {
     return this.#once("ready", () => {
       const qp = new QueuePair(this.pd, this.#queues(QpType.RC));
-      for (const qpState of [QpState.INIT, QpState.RTR, QpState.RTS]) qp.modify({ qpState });
+      qp.init({ port: 1, gidIndex: 0, psn: 1 });
+      this.#bed.activate(qp);
       return qp;
     });
   }
@@ -169,7 +236,7 @@ export class World {
   }
 
   get ah(): AddressHandle {
-    return this.#once("ah", () => new AddressHandle(this.pd, { portNum: 1, dlid: 7 }));
+    return this.#once("ah", () => new AddressHandle(this.pd, this.#bed.ahAttr(this.context)));
   }
 
   get wq(): WorkQueue {
@@ -258,7 +325,7 @@ export class World {
   get completion(): WorkCompletion {
     return this.#once("completion", () => {
       const { cq } = this;
-      recorder.complete("cq0", { wr_id: 1n, status: 0, opcode: 128 });
+      this.#bed.complete(cq);
       return cq.poll()[0]!;
     });
   }
@@ -316,7 +383,8 @@ export class World {
       const { TSO: _, ...flags } = SendOpsFlags;
       const sendOpsFlags = Object.values(flags).reduce((all: number, flag) => all | flag, 0);
       const qp = new QueuePairEx(this.pd, { ...this.#queues(QpType.RC), sendOpsFlags });
-      for (const qpState of [QpState.INIT, QpState.RTR, QpState.RTS]) qp.modify({ qpState });
+      qp.init({ port: 1, gidIndex: 0, psn: 1 });
+      this.#bed.activate(qp);
       return qp;
     });
   }
@@ -336,17 +404,12 @@ export class World {
 
   /** Closes the devices. */
   close(): void {
+    this.#closing.abort(new Deno.errors.Interrupted("Cannot go on: the world is closed"));
     const worlds = [...this.#made.values()].filter((made) => made instanceof World);
     using stack = new DisposableStack();
     for (const world of worlds) stack.defer(() => world.close());
     const context = this.#made.get("context") as Context | undefined;
     if (context !== undefined) stack.use(context);
-  }
-}
-
-/** Calls on other threads and the watcher use objects for a while after these are disposed. */
-export async function idle(): Promise<void> {
-  for (let turns = 0; recorder.live() > 0 && turns < 500; turns++) {
-    await new Promise((resolve) => setTimeout(resolve, 2));
+    for (const [, made] of this.resources) if (!(made instanceof Resource)) stack.use(made);
   }
 }

@@ -1,5 +1,6 @@
 // What a test wants of the calls to come: failures, answers, and fields of the objects that are made.
 #include <pthread.h>
+#include <unistd.h>
 #include "recorder.h"
 
 struct wish {
@@ -10,6 +11,12 @@ struct wish {
 	unsigned times;
 	bool over;
 	struct wish *next;
+};
+
+struct pause {
+	char verb[64];
+	unsigned ms;
+	struct pause *next;
 };
 
 struct reply {
@@ -32,6 +39,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct wish *wishes;
 static struct reply *replies;
 static struct patch *patches;
+static struct pause *pauses;
 
 bool planned(const char *verb, struct plan *plan)
 {
@@ -51,6 +59,19 @@ bool planned(const char *verb, struct plan *plan)
 	}
 	pthread_mutex_unlock(&lock);
 	return found;
+}
+
+void pause_in(const char *verb)
+{
+	unsigned ms = 0;
+
+	pthread_mutex_lock(&lock);
+	for (struct pause *pause = pauses; pause; pause = pause->next)
+		if (strcmp(verb, pause->verb) == 0)
+			ms = pause->ms;
+	pthread_mutex_unlock(&lock);
+	if (ms)
+		usleep(1000 * ms);
 }
 
 void answer(const char *verb, void *out, size_t size)
@@ -95,6 +116,22 @@ void recorder_fail_with(const char *verb, int error, unsigned skip, unsigned tim
 	wishes->plan.result = result;
 }
 
+// Lets each call of a verb take so many milliseconds.
+void recorder_delay(const char *verb, unsigned ms)
+{
+	struct pause *pause = calloc(1, sizeof *pause);
+
+	*pause = (struct pause){ .ms = ms };
+	copy_name(pause->verb, verb, sizeof pause->verb);
+	pthread_mutex_lock(&lock);
+	// The last one for a verb counts.
+	struct pause **end = &pauses;
+	while (*end)
+		end = &(*end)->next;
+	*end = pause;
+	pthread_mutex_unlock(&lock);
+}
+
 // Chooses a part of a verb's output.
 void recorder_answer(const char *verb, size_t offset, const void *bytes, size_t size)
 {
@@ -136,5 +173,6 @@ void forget_plans(void)
 		free(reply->bytes);
 	FREE_ALL(replies)
 	FREE_ALL(patches)
+	FREE_ALL(pauses)
 	pthread_mutex_unlock(&lock);
 }

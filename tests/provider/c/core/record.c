@@ -77,6 +77,7 @@ void begin(const char *verb, enum failure failure)
 	inner->stream = open_memstream(&inner->text, &inner->size);
 	fprintf(inner->stream, "{\"verb\":\"%s\",\"args\":[", verb);
 	call = inner;
+	pause_in(verb);
 }
 
 static void argument(const char *name)

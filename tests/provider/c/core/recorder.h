@@ -195,6 +195,8 @@ struct plan {
 };
 
 bool planned(const char *verb, struct plan *plan);
+// Waits as long as the test wants calls of the verb to take.
+void pause_in(const char *verb);
 // Writes the bytes that the test chose for the verb's output over `out`, which has `size` bytes.
 void answer(const char *verb, void *out, size_t size);
 void apply_patches(enum kind kind, void *pointer);

@@ -1,0 +1,141 @@
+// A valid call of everything in ./net, ./cli and ./ffi.
+
+import { structs, SystemError } from "../../../ffi/mod.ts";
+import { currentBed } from "./bed.ts";
+import type { Receiver, Recipe } from "./recipes.ts";
+import { QKEY, type World } from "./world.ts";
+
+const GROUP = "ff0e::1";
+const MESSAGE = new Uint8Array(8);
+
+const RC_PEER = {
+  transport: "rc",
+  gid: "::ffff:10.0.0.1",
+  lid: 0,
+  qpn: 0x123456,
+  psn: 0xabcdef,
+  mtu: 1024,
+  rdAtomic: 4,
+  credits: 4,
+  maxMessage: 64,
+};
+
+const signal = (): AbortSignal => new AbortController().signal;
+
+async function udPeer(world: World): Promise<object> {
+  return { ...(await world.udConn()).addr };
+}
+
+async function remote(world: World): Promise<object> {
+  return { ...(await world.exposed()).remote };
+}
+
+const bytes = (): DataView => new DataView(new ArrayBuffer(structs.ibv_wc.size));
+/** Copies: the misuses write into them. */
+const field = (): object => ({ ...structs.ibv_wc.fields.wr_id });
+const struct = (): object => ({ ...structs.ibv_wc, fields: { wr_id: field() } });
+
+/** The calls of ./net, ./cli and ./ffi. */
+export const OTHER_RECIPES: Readonly<Record<string, Recipe>> = {
+  listenUd: ({ signal }) => [
+    {
+      device: currentBed().device,
+      port: 1,
+      qkey: QKEY,
+      gidIndex: 0,
+      recvDepth: 4,
+      sendDepth: 4,
+      maxQueued: 4,
+      maxPeers: 4,
+      spin: 0,
+      signal,
+    },
+  ],
+  "UdConn#receive": () => [new Uint8Array(4096), { signal: signal() }],
+  "UdConn#send": async (world) => [MESSAGE.slice(), await udPeer(world), { signal: signal() }],
+  "UdConn#joinMulticast": () => [GROUP, 0],
+  "UdConn#leaveMulticast": async (world) => {
+    (await world.udConn()).joinMulticast(GROUP);
+    return [GROUP, 0];
+  },
+  listenRc: ({ signal }) => [
+    {
+      device: currentBed().device,
+      port: 1,
+      gidIndex: 0,
+      credits: 4,
+      sendDepth: 4,
+      maxMessage: 64,
+      timeout: 17,
+      retryCnt: 1,
+      keepAlive: 0,
+      spin: 0,
+      connectTimeout: 10,
+      signal,
+      hostname: "127.0.0.1",
+      tcpPort: 0,
+      maxPending: 4,
+    },
+  ],
+  "RcListener#accept": () => [{ signal: signal() }],
+  "connectRc (exchange)": ({ signal }) => [
+    {
+      device: currentBed().device,
+      credits: 4,
+      sendDepth: 4,
+      maxMessage: 64,
+      connectTimeout: 10,
+      signal,
+      exchange: () => Promise.resolve({ ...RC_PEER }),
+    },
+  ],
+  "connectRc (tcp)": async (world) => [
+    {
+      device: currentBed().device,
+      connectTimeout: 10,
+      signal: world.signal,
+      hostname: "127.0.0.1",
+      tcpPort: (await world.listener()).addr.port,
+    },
+  ],
+  "RcConn#receive": () => [new Uint8Array(64), { signal: signal() }],
+  "RcConn#send": () => [MESSAGE.slice(), { signal: signal() }],
+  "RcConn#flush": () => [{ signal: signal() }],
+  "RcConn#expose": () => [64, { signal: signal() }],
+  "RcConn#write": async (world) => [
+    await remote(world),
+    8,
+    MESSAGE.slice(),
+    { signal: signal() },
+  ],
+  "RcConn#read": async (world) => [await remote(world), 8, 16, { signal: signal() }],
+  "RcConn#fetchAdd": async (world) => [await remote(world), 8, 1n, { signal: signal() }],
+  "RcConn#compareSwap": async (world) => [await remote(world), 8, 0n, 1n, { signal: signal() }],
+  "RcConn#close": () => [{ signal: signal() }],
+  "runCli (devices)": () => [["devices", "--json"]],
+  "runCli (devinfo)": () => [["devinfo", "--ib-dev", currentBed().device]],
+  "runCli (gids)": () => [["gids", "--json"]],
+  "runCli (explain)": () => [["explain", "--as", "grh", "60".padEnd(80, "0")]],
+  errnoDescription: () => [22],
+  errnoName: () => [22],
+  hasSymbol: () => ["ibv_open_device"],
+  bufferAddress: () => [new Uint8Array(64)],
+  bufferPointer: () => [new Uint8Array(64)],
+  handleAddress: ({ pd }) => [pd.unsafeHandle],
+  handleAt: () => [1n],
+  allocStruct: () => [struct(), 2],
+  camelCase: () => ["wr_id"],
+  fieldBytes: () => [bytes(), field()],
+  readField: () => [bytes(), field()],
+  writeField: () => [bytes(), field(), 1n],
+  structToObject: () => [bytes(), struct()],
+};
+
+/** The objects of ./net. */
+export const OTHER_RECEIVERS: Readonly<Record<string, Receiver>> = {
+  UdConn: (world) => world.udConn(),
+  RcListener: (world) => world.listener(),
+  RcConn: (world) => world.rcConn(),
+  ExposedMemory: (world) => world.exposed(),
+  SystemError: () => new SystemError("Cannot test", "write", 22),
+};

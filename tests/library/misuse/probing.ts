@@ -1,0 +1,123 @@
+// Runs cases in this process, and reports the start and the end of each in a line.
+
+import { type Bed, currentBed, idle, silence, useBed } from "./bed.ts";
+import { type Case, disposeResult } from "./cases.ts";
+import { makePlan, type Plan } from "./lessons.ts";
+import { verdict } from "./verdict.ts";
+import { World } from "./world.ts";
+
+/** What a run can do: all its cases. */
+export interface ListReport {
+  readonly cases: readonly { readonly id: string; readonly broad: boolean }[];
+  readonly gaps: readonly string[];
+}
+
+/** The end of a case. */
+export interface EndReport {
+  readonly end: string;
+  /** The name of the error; `"success"` if there was none. */
+  readonly outcome: string;
+  /** What is wrong with it. */
+  readonly wrong: readonly string[];
+}
+
+/** What the parent reads. */
+export type Report = ListReport | { readonly start: string } | EndReport;
+
+/** What stands before a report: cases print lines of their own. */
+export const MARK = "@@misuse ";
+
+/** More than one case takes. What waits for events waits until its object is disposed. */
+const TURN_MS = 20;
+
+/** What is left may still be in use for so long. */
+const QUIET_MS = 10;
+
+/**
+ * The program of a process: `plan FILE` writes what the cases are generated from, and reports them; `run FILE IDS` runs those
+ * whose names are in a file.
+ */
+export async function probe(bed: Bed, generate: (plan: Plan) => Case[]): Promise<never> {
+  const [command, file, ids] = Deno.args as [string, string, string];
+  useBed(bed);
+  if (command === "plan") {
+    const plan = await makePlan();
+    await Deno.writeTextFile(file, JSON.stringify(plan));
+    const cases = generate(plan).map(({ id, broad = false }) => ({ id, broad }));
+    report({ cases, gaps: plan.gaps });
+  } else {
+    const cases = new Map(
+      generate(JSON.parse(await Deno.readTextFile(file))).map((one) => [one.id, one]),
+    );
+    await runCases((await Deno.readTextFile(ids)).split("\n").map((id) => cases.get(id)!));
+  }
+  Deno.exit(0);
+}
+
+async function runCases(cases: readonly Case[]): Promise<void> {
+  const unhandled: string[] = [];
+  globalThis.addEventListener("unhandledrejection", (event) => {
+    event.preventDefault();
+    unhandled.push(`unhandled: ${event.reason}`);
+  });
+  for (const one of cases) {
+    report({ start: one.id });
+    const { outcome, wrong } = await runCase(one);
+    report({ end: one.id, outcome, wrong: [...wrong, ...unhandled.splice(0)] });
+  }
+}
+
+function report(line: Report): void {
+  const bytes = new TextEncoder().encode(`\n${MARK}${JSON.stringify(line)}\n`);
+  for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
+}
+
+/** How a case ended. */
+export interface Attempt {
+  readonly outcome: string;
+  readonly wrong: string[];
+}
+
+/** Runs one case in a world of its own, and looks at what it left. */
+async function runCase(one: Case): Promise<Attempt> {
+  const bed = currentBed();
+  bed.reset();
+  const { outcome, wrong } = await attempt(one);
+  if (one.leaves) await silence(QUIET_MS);
+  else {
+    await idle();
+    const live = bed.live();
+    if (live > 0) wrong.push(`${live} objects are left`);
+  }
+  wrong.push(...bed.violations());
+  return { outcome, wrong };
+}
+
+/** Runs one case in a world of its own. */
+export async function attempt({ id, run }: Case): Promise<Attempt> {
+  const world = new World();
+  const wrong: string[] = [];
+  let outcome = "success";
+  const settled = (async () => disposeResult(await run(world)))().catch((error) => {
+    outcome = String(error?.name ?? typeof error);
+    wrong.push(...verdict(error, id));
+  });
+  await Promise.race([settled, new Promise((resolve) => setTimeout(resolve, TURN_MS))]);
+  closeAll(world, wrong);
+  await settled;
+  return { outcome, wrong };
+}
+
+/** A verb that failed once may fail when the world ends. It is closed again then. */
+function closeAll(world: World, wrong: string[]): void {
+  try {
+    world.close();
+  } catch (error) {
+    wrong.push(...verdict(error));
+    try {
+      world.close();
+    } catch (second) {
+      wrong.push(`Cannot close again: ${second}`);
+    }
+  }
+}

@@ -1,0 +1,100 @@
+// Calls from two Workers at once, and from a Worker that is ended.
+
+import { currentBed, silence } from "../bed.ts";
+import type { Case } from "../cases.ts";
+import { type Plan, validOf } from "../lessons.ts";
+import { attempt } from "../probing.ts";
+import type { Answer, Order } from "./worker.ts";
+
+/** How long a call takes at least where the Worker is ended in the middle of it. */
+const DELAY_MS = 30;
+/** A Worker whose thread is in a call ends when the call does. */
+const AFTERMATH_MS = 2 * DELAY_MS;
+
+/** The valid calls in Workers. */
+export function workerCases(plan: Plan): Case[] {
+  const calls = validOf(plan).map((valid) => ({
+    valid,
+    name: valid.id.replace(/: valid$/, ""),
+  }));
+  return [
+    ...calls.map(({ valid, name }) => fromTwo(plan, name, valid)),
+    ...calls.flatMap(({ valid, name }) => {
+      const { verbs } = plan.learned[name]!;
+      if (verbs.length === 0) return [];
+      return [false, true].map((isSlow) => ended(plan, name, valid, isSlow ? verbs : []));
+    }),
+  ];
+}
+
+let pair: readonly ExamWorker[] | undefined;
+
+function fromTwo(plan: Plan, name: string, { id }: Case): Case {
+  return {
+    id: `${name}: from two Workers`,
+    run: async () => {
+      pair ??= [new ExamWorker(plan), new ExamWorker(plan)];
+      const answers = await Promise.all(pair.map((worker) => worker.ask({ id, rounds: 10 })));
+      const wrong = answers.flatMap(({ wrong }) => wrong);
+      if (wrong.length > 0) throw new Error(wrong.join("; "));
+    },
+  };
+}
+
+/** What the Worker made is left: nobody can reach it any more, and the kernel frees it with the process. */
+function ended(plan: Plan, name: string, valid: Case, slow: readonly string[]): Case {
+  const when = slow.length > 0 ? "in the middle of the call" : "between calls";
+  return {
+    id: `${name}: its Worker is terminated ${when}`,
+    leaves: true,
+    run: async () => {
+      const worker = new ExamWorker(plan);
+      await worker.ask({ id: valid.id, rounds: 1 });
+      for (const verb of slow) currentBed().delay?.(verb, DELAY_MS);
+      await worker.ask({ id: valid.id, rounds: Infinity });
+      worker.terminate();
+      // The memory of the Worker is used by others while its call may still be in progress.
+      const others = Array.from({ length: 64 }, () => new Uint8Array(256).fill(0x11));
+      await silence(slow.length > 0 ? AFTERMATH_MS : 10);
+      if (others.some((bytes) => bytes.some((byte) => byte !== 0x11))) {
+        throw new Error("The ended Worker wrote into memory of others");
+      }
+      for (const verb of slow) currentBed().delay?.(verb, 0);
+      const { wrong } = await attempt(valid);
+      if (wrong.length > 0) throw new Error(`In the main thread: ${wrong.join("; ")}`);
+    },
+  };
+}
+
+class ExamWorker {
+  readonly #worker: Worker;
+  readonly #ready: Promise<Answer>;
+
+  constructor(plan: Plan) {
+    this.#worker = new Worker(new URL("worker.ts", import.meta.url), { type: "module" });
+    this.#ready = this.#answer();
+    // Messages that come before it listens are lost.
+    this.#ready.then(() => this.#worker.postMessage(plan), () => {});
+  }
+
+  async ask(order: Order): Promise<Answer> {
+    await this.#ready;
+    const answer = this.#answer();
+    this.#worker.postMessage(order);
+    return await answer;
+  }
+
+  #answer(): Promise<Answer> {
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    this.#worker.onmessage = ({ data }) => resolve(data);
+    this.#worker.onerror = (event) => {
+      event.preventDefault();
+      reject(new Error(`The Worker failed: ${event.message}`));
+    };
+    return promise;
+  }
+
+  terminate(): void {
+    this.#worker.terminate();
+  }
+}

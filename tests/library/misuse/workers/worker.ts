@@ -1,0 +1,61 @@
+// Makes valid calls when it is told to.
+
+import { RECORDER } from "../recorder_bed.ts";
+import { useBed } from "../bed.ts";
+import type { Case } from "../cases.ts";
+import { type Plan, validOf } from "../lessons.ts";
+import { attempt } from "../probing.ts";
+import { World } from "../world.ts";
+
+/** A call, and how often. Without end it is answered when the first call has begun. */
+export interface Order {
+  readonly id: string;
+  readonly rounds: number;
+}
+
+/** What was wrong. */
+export interface Answer {
+  readonly wrong: readonly string[];
+}
+
+useBed(RECORDER);
+let cases: readonly Case[] | undefined;
+
+addEventListener("message", async (event) => {
+  const { data } = event as MessageEvent<Plan | Order>;
+  if ("api" in data) cases = validOf(data);
+  else answer(await follow(data));
+});
+
+answer({ wrong: [] });
+
+function answer(what: Answer): void {
+  (globalThis as unknown as { postMessage: (what: Answer) => void }).postMessage(what);
+}
+
+async function follow({ id, rounds }: Order): Promise<Answer> {
+  const called = cases!.find((one) => one.id === id)!;
+  if (rounds === Infinity) {
+    setTimeout(() => goOn(called), 0);
+    await turn();
+    return { wrong: [] };
+  }
+  const wrong: string[] = [];
+  for (let i = 0; i < rounds; i++) wrong.push(...(await attempt(called)).wrong);
+  return { wrong };
+}
+
+/** Calls until the Worker is ended, and closes every second world. */
+async function goOn({ run }: Case): Promise<never> {
+  for (let i = 0;; i++) {
+    const world = new World();
+    const settled = (async () => await run(world))().catch(() => {});
+    await Promise.all([Promise.race([settled, turn()]), turn()]);
+    if (i % 2 === 1) world.close();
+  }
+}
+
+/** Lets the Worker answer, and be ended. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 1));
+}
