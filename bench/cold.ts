@@ -1,6 +1,6 @@
 /** What comes before any work. All times are in nanoseconds. */
 
-import { cache } from "../rxe/host/paths.ts";
+import { cacheFolder } from "../rxe/host/paths.ts";
 import { inProject, project } from "../tools/host/paths.ts";
 
 const here = new URL(".", import.meta.url).pathname;
@@ -81,7 +81,7 @@ export async function guestStart(): Promise<number> {
 
 /** Bytes of what is downloaded and built. */
 export function cacheSize(): Promise<number> {
-  return Promise.resolve(folderSize(cache));
+  return Promise.resolve(folderSize(cacheFolder()));
 }
 
 function folderSize(folder: string): number {
