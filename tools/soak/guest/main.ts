@@ -49,7 +49,7 @@ const counts: Record<string, number> = {
 const failures: string[] = [];
 const start = performance.now();
 const processorAtStart = processorSeconds();
-await soak();
+await soak().catch(note);
 const outcome: Outcome = {
   seconds: elapsed(),
   processorSeconds: processorSeconds() - processorAtStart,
@@ -89,9 +89,7 @@ async function soak(): Promise<void> {
     abortCalls(run, slow),
     startWorkers(run),
   ];
-  const ends = activities.map((activity) =>
-    activity.catch((error) => fail(error instanceof Error ? error.stack ?? error.message : error))
-  );
+  const ends = activities.map((activity) => activity.catch(note));
   while (elapsed() < plan.minutes * 60) {
     await pause(plan.interval * 1000);
     // The stub keeps the last calls; the memory that they take is not of interest here.
@@ -107,6 +105,10 @@ async function soak(): Promise<void> {
 
 function fail(what: string): void {
   if (failures.length < MAX_FAILURES) failures.push(what);
+}
+
+function note(error: unknown): void {
+  fail(error instanceof Error ? error.stack ?? error.message : String(error));
 }
 
 function elapsed(): number {
