@@ -34,8 +34,7 @@ export async function startRegistry(): Promise<AsyncDisposable & { readonly url:
 async function answer(packages: ReadonlyMap<string, Package>, path: string): Promise<Response> {
   const [, name = "", rest = ""] = /^\/(@\w+\/\w+)\/(.*)$/.exec(path) ?? [];
   const found = packages.get(name);
-  // Packages of others, where JSR can be reached.
-  if (found === undefined) return await fetch(`${JSR}${path}`);
+  if (found === undefined) return await forward(path);
   const { version, exports, files } = found;
   if (rest === "meta.json") {
     const [scope, short] = name.slice(1).split("/");
@@ -48,6 +47,13 @@ async function answer(packages: ReadonlyMap<string, Package>, path: string): Pro
   if (file === undefined) return new Response("not found", { status: 404 });
   const type = path.endsWith(".ts") ? "text/typescript" : "text/plain";
   return new Response(file, { headers: { "content-type": type } });
+}
+
+/** Packages of others, where JSR can be reached. The body is no longer compressed: not all headers hold. */
+async function forward(path: string): Promise<Response> {
+  const { status, headers, body } = await fetch(`${JSR}${path}`);
+  const type = headers.get("content-type") ?? "text/plain";
+  return new Response(body, { status, headers: { "content-type": type } });
 }
 
 async function manifestOf(files: Package["files"]): Promise<Record<string, unknown>> {
