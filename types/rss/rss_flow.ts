@@ -67,7 +67,7 @@ export interface RssInputOptions {
  *
  * Devices do not support every combination of fields. mlx4 needs sources and destinations in pairs, and addresses if
  * there are ports. mlx5 supports one address family and one protocol at a time, and is
- * {@linkcode RssInputOptions.symmetric symmetric}.
+ * {@linkcode RssInputOptions.symmetric | symmetric}.
  *
  * @example The ports of a TCP flow are hashed, those of a UDP flow are not
  * ```ts

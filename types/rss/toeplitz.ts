@@ -85,7 +85,7 @@ export class ToeplitzKey {
    * @param input The hash input, in network byte order.
    * @param length The number of bytes to hash. The default is all.
    * @returns The hash, an unsigned 32-bit integer.
-   * @throws {RangeError} If the length is larger than {@linkcode maxInput} or than the input.
+   * @throws {RangeError} If the length is larger than {@linkcode ToeplitzKey.maxInput} or than the input.
    */
   hash(input: Uint8Array, length: number = input.length): number {
     // The general check takes longer than the hash.

@@ -72,6 +72,8 @@ interface Declaration {
     readonly constructors?: readonly Member[];
     readonly methods?: readonly Member[];
     readonly properties?: readonly Member[];
+    /** The name of the superclass. */
+    readonly extends?: unknown;
   };
 }
 
@@ -94,6 +96,26 @@ async function pageOf(source: string): Promise<Page> {
 
 function categoryOf({ jsDoc }: Declaration): string | undefined {
   return jsDoc?.tags?.find(({ kind }) => kind === "category")?.doc?.trim();
+}
+
+/** Whether a link names a symbol, or a member of one or of its superclass. */
+function leads({ symbols }: Page, target: string): boolean {
+  const [name, ...rest] = target.split(".");
+  const member = rest.at(-1);
+  const found = symbols.find((symbol) => symbol.name === name);
+  if (found === undefined || member === undefined) return found !== undefined;
+  return found.declarations.some(({ kind, def = {} }) => {
+    // Members of constants are not listed.
+    if (kind === "variable") return true;
+    const members = [...def.methods ?? [], ...def.properties ?? []];
+    if (members.some((it) => it.name === member)) return true;
+    const parents = Array.isArray(def.extends)
+      ? def.extends.map(({ repr }) => repr)
+      : [def.extends];
+    return parents.some((parent) =>
+      typeof parent === "string" && leads({ symbols }, `${parent}.${member}`)
+    );
+  });
 }
 
 /** The words of a comment before its first empty line: what lists of symbols show. */
@@ -150,6 +172,15 @@ for (const [name, source] of Object.entries(denoJson.exports)) {
       }
     }
     assertEquals(faults, []);
+  });
+
+  Deno.test(`links in the comments of ${name} lead to symbols`, async () => {
+    const page = await pageOf(source);
+    const text = JSON.stringify(page);
+    const links = [...text.matchAll(/\{@link(?:code)? ([^}|]+?)(?: *\|[^}]*)?\}/g)]
+      .map(([, target]) => target!);
+    const lost = new Set(links.filter((target) => !leads(page, target)));
+    assertEquals([...lost], []);
   });
 
   Deno.test(`the front page of ${name} says what it is, and shows an example`, async () => {
