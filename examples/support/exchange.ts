@@ -44,28 +44,28 @@ export async function* callers(port: number, wait: Wait): AsyncGenerator<Exchang
   }
 }
 
-/** Calls a TCP port. */
+/** Calls a TCP port. The other end may start later: it calls again until somebody listens. */
 export async function call(
   hostname: string,
   port: number,
   wait: Wait,
 ): Promise<Exchange & Disposable> {
-  const connection = await connect(hostname, port, wait.signal);
+  const connection = await connect(hostname, port, wait);
   const exchange = exchangeOver(connection, wait);
   return Object.assign(exchange, { [Symbol.dispose]: () => connection[Symbol.dispose]() });
 }
 
-async function connect(
-  hostname: string,
-  port: number,
-  signal: AbortSignal,
-): Promise<Deno.TcpConn> {
-  try {
-    return await Deno.connect({ hostname, port, signal });
-  } catch (error) {
-    if (signal.aborted) throw signal.reason;
-    const reason = error instanceof Error ? error.message : error;
-    throw new Error(`Cannot connect to ${hostname}, TCP port ${port}: ${reason}`);
+async function connect(hostname: string, port: number, wait: Wait): Promise<Deno.TcpConn> {
+  using deadline = within(wait, `Cannot connect to ${hostname}, TCP port ${port}: nobody answered`);
+  const { signal } = deadline;
+  while (true) {
+    try {
+      return await Deno.connect({ hostname, port, signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof Deno.errors.ConnectionRefused)) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
 

@@ -59,11 +59,23 @@ Deno.test("callers() exchanges with callers until its signal aborts, whatever th
 Deno.test("call() says whom it cannot reach", async () => {
   const port = ++lastPort;
   const patience = { seconds: 1, signal: new AbortController().signal };
-  await assertRejects(
-    () => call("127.0.0.1", port, patience),
-    Error,
-    `Cannot connect to 127.0.0.1, TCP port ${port}: `,
-  );
+  const message = `Cannot connect to 127.0.0.1, TCP port ${port}: nobody answered within 1 s`;
+  await assertRejects(() => call("127.0.0.1", port, patience), Error, message);
+});
+
+Deno.test("call() finds a server that starts later", async () => {
+  const stop = new AbortController();
+  const wait = { seconds: 10, signal: stop.signal };
+  const port = ++lastPort;
+  const calling = call("127.0.0.1", port, wait);
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  const serving = giveAll(callers(port, wait), "late");
+  {
+    using peer = await calling;
+    assertEquals(await peer(0), "late");
+  }
+  stop.abort();
+  assertEquals(await serving, [0]);
 });
 
 const BOTH = { listen: false, connect: undefined, tcpPort: 1, timeout: 1 };
