@@ -65,7 +65,7 @@ let nonblockingVerbs: NonblockingVerbs | undefined;
  * The library, opened on the first call.
  *
  * @throws {Deno.errors.NotFound} If there is no libibverbs. The message names every path tried.
- * @throws {Deno.errors.NotSupported} If the system is not supported, or Deno is older than 2.7.6.
+ * @throws {Deno.errors.NotSupported} If the system is not supported, or Deno is older than 2.7.12.
  * @category Calls of verbs
  */
 export function library(): Library {

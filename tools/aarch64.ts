@@ -6,7 +6,6 @@
 
 import { denoCommand } from "../rxe/host/deno_command.ts";
 import { readOptions } from "../rxe/host/options.ts";
-import { ensurePackages } from "../rxe/host/packages.ts";
 import { main, SetupError } from "../rxe/host/report.ts";
 import { exists } from "../rxe/host/shell.ts";
 import { partsOf } from "./aarch64/parts.ts";
@@ -15,6 +14,7 @@ import { runPart } from "./aarch64/run.ts";
 import { ensureSystem } from "./aarch64/system.ts";
 import { pathWithEmulator } from "./tests/emulator.ts";
 import { add, NONE } from "./tests/junit.ts";
+import { ensureForLibraryTests } from "./tests/of_library.ts";
 
 const HELP = `Runs tests of tests/pure and tests/library on aarch64, emulated by qemu.
 
@@ -27,13 +27,6 @@ Without FILES it runs all tests but those of the tools.
   --help   show this text
 `;
 
-const reason = "compiles the tests' C for aarch64";
-const NEEDS = [
-  { package: "gcc-aarch64-linux-gnu", file: "/usr/bin/aarch64-linux-gnu-gcc", reason },
-  { package: "libc6-dev-arm64-cross", file: "/usr/aarch64-linux-gnu/include/stdio.h", reason },
-  { package: "libibverbs-dev", file: "/usr/include/infiniband/verbs.h", reason },
-];
-
 await main(async () => {
   const { options, operands } = readOptions(Deno.args, { help: "flag", short: "flag" });
   if (options.help) {
@@ -41,7 +34,7 @@ await main(async () => {
     return 0;
   }
   const parts = partsOf(operands, options.short ?? false);
-  await ensurePackages(NEEDS);
+  await ensureForLibraryTests();
   const programs = await ensurePrograms(await emulator(), await ensureSystem());
   const start = performance.now();
   let counts = NONE;

@@ -51,10 +51,10 @@ for (const [name, build, reason] of unsupported) {
 
 Deno.test("By an older Deno everything can be imported, and the first use names the lowest version", async () => {
   const [imported, gid, ...uses] = await firstUse(
-    `Deno.version = { ...Deno.version, deno: "2.7.5" };`,
+    `Deno.version = { ...Deno.version, deno: "2.7.11" };`,
   );
   assertEquals([imported, gid], ["imported", "::1"]);
-  const reason = `Deno 2.7.5 is not supported, only ${LOWEST_DENO} and newer are`;
+  const reason = `Deno 2.7.11 is not supported, only ${LOWEST_DENO} and newer are`;
   assertEquals(
     uses,
     Array(3).fill(`NotSupported: Cannot open libibverbs: ${reason}; run "deno upgrade"`),
@@ -101,10 +101,38 @@ Deno.test("faultOf() names the system and the architecture when they are not sup
 
 Deno.test("faultOf() compares versions by their numbers", () => {
   const isRefused = (version: string): boolean => faultOf(LINUX, version) !== undefined;
-  const refused = ["1.46.3", "2.0.0", "2.7.5", "2.7.5+0a1b2c3", "2.6.10"];
+  const refused = ["1.46.3", "2.0.0", "2.7.11", "2.7.11+0a1b2c3", "2.6.14"];
   const taken = [LOWEST_DENO, "2.7.14", "2.8.0-rc.0", "2.10.0", "3.0.0", "2.9.6+0a1b2c3"];
   assertEquals(refused.filter((version) => !isRefused(version)), []);
   assertEquals(taken.filter(isRefused), []);
+});
+
+Deno.test("Deno keeps the buffer of a call on another thread until the call ends", async () => {
+  // Deno before 2.7.6 frees it, and the call overwrites what comes to its place.
+  const library = Deno.dlopen("libc.so.6", {
+    pipe: { parameters: ["buffer"], result: "i32" },
+    read: { parameters: ["i32", "buffer", "usize"], result: "isize", nonblocking: true },
+    write: { parameters: ["i32", "buffer", "usize"], result: "isize" },
+    close: { parameters: ["i32"], result: "i32" },
+  });
+  const { pipe, read, write, close } = library.symbols;
+  const size = 60_000;
+  const [from, to] = ((ends) => (pipe(ends), ends))(new Int32Array(2)) as unknown as [
+    number,
+    number,
+  ];
+  const reading = read(from, new Uint8Array(size), BigInt(size));
+  for (let i = 0; i < 5; i++) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    (globalThis as { gc?: () => void }).gc!();
+  }
+  const others = Array.from({ length: 200 }, () => new Uint8Array(size));
+  write(to, new Uint8Array(size).fill(7), BigInt(size));
+  assertEquals(await reading, BigInt(size));
+  assertEquals(others.filter((other) => other.includes(7)).length, 0);
+  close(from);
+  close(to);
+  library.close();
 });
 
 Deno.test("README names the lowest version of Deno", async () => {

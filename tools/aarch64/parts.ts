@@ -1,6 +1,7 @@
 /** Which tests run on aarch64, and which cannot run under emulation. */
 
 import { testFiles } from "../tests/files.ts";
+import { libraryTests } from "../tests/of_library.ts";
 
 /** Tests that share one process. */
 export interface Part {
@@ -23,29 +24,18 @@ const SHORT = [
   "tests/library/provider/sends_test.ts",
 ];
 
-/** Files and folders that test programs of the host, or run longer than a job of CI when each instruction is emulated. */
-const HOSTS = [
-  "tests/pure/bench",
-  "tests/pure/docs",
-  "tests/pure/rxe",
-  "tests/pure/tools",
-  "tests/library/docs",
-  "tests/library/misuse",
-  "tests/library/tools",
-];
-
 /** Tests that fail under emulation, with the reason. */
 export const NOT_EMULATED: Readonly<Record<string, string>> = {
+  "An iteration gets what another one polled and did not give out":
+    "polling takes longer than the time that an iteration has for it",
   "loadImage() throws ThunksUnavailable when memfd_create is refused": "qemu has no seccomp",
   "loadImage() does without MFD_EXEC when the kernel does not know it": "qemu has no seccomp",
 };
 
 /** The parts that run: those of some files or folders, the short form, or all. */
 export function partsOf(paths: readonly string[], short: boolean): Part[] {
-  const chosen = short ? SHORT : paths.length > 0 ? paths : ["tests/pure", "tests/library"];
-  const files = testFiles(chosen).filter((file) =>
-    paths.length > 0 || !HOSTS.some((host) => file.startsWith(`${host}/`))
-  );
+  const chosen = short ? SHORT : paths;
+  const files = chosen.length > 0 ? testFiles(chosen) : libraryTests();
   return Object.entries(Object.groupBy(files, folderOf))
     .map(([name, files]) => ({ name, files: files! }));
 }

@@ -35,17 +35,17 @@ exec ${emulator} ${deno} "$command" "$@"
 `;
 }
 
-/** A program that it compiles is a script, which starts the machine code by the emulator. */
+/** A program that it links is a script, which starts the machine code by the emulator. */
 function gccOf(emulator: string, { root }: System): string {
   const libraries = `${root}/usr/lib/aarch64-linux-gnu`;
   return `#!/bin/bash
 set -e
-shared=
+program=yes
 output=
 args=()
 for arg in "$@"; do
   [ "$previous" = -o ] && output=$arg
-  [ "$arg" = -shared ] && shared=yes
+  case $arg in -shared | -c | -E | -S | -r) program= ;; esac
   # Without its development package libibverbs has no name to link it by.
   [ "$arg" = -libverbs ] && arg=-l:libibverbs.so.1
   args+=("$arg")
@@ -54,7 +54,7 @@ done
 # Headers of the cross compiler come first: only those that it lacks are the host's.
 aarch64-linux-gnu-gcc "\${args[@]}" -idirafter /usr/include -L${libraries} \\
   -Wl,-rpath-link,${libraries}:${root}/lib/aarch64-linux-gnu
-if [ -z "$shared" ] && [ -n "$output" ]; then
+if [ -n "$program" ] && [ -n "$output" ]; then
   mv "$output" "$output.elf"
   printf '#!/bin/sh\\nexec ${emulator} %s "$@"\\n' "$output.elf" >"$output"
   chmod +x "$output"

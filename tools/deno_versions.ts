@@ -1,0 +1,47 @@
+/**
+ * Runs the tests of the library by the lowest and the newest Deno, and checks that older ones are refused.
+ *
+ * @module
+ */
+
+import { isBelow, LOWEST_DENO } from "../ffi/library/platform.ts";
+import { denoCommand } from "../rxe/host/deno_command.ts";
+import { readOptions } from "../rxe/host/options.ts";
+import { main } from "../rxe/host/report.ts";
+import { fetchDeno, versionOf } from "./deno_versions/deno.ts";
+import { runRefused, runTests } from "./deno_versions/run.ts";
+import { add, NONE } from "./tests/junit.ts";
+import { ensureForLibraryTests } from "./tests/of_library.ts";
+
+/** The first of Deno 2, and the last one below the lowest. */
+const REFUSED = ["2.0.6", "2.7.11"];
+
+const HELP = `Runs the tests of the library that need no device by other versions of Deno.
+
+  ${denoCommand()} task test:versions [VERSIONS...]
+
+VERSIONS are numbers, or names such as latest. Without any, they are ${LOWEST_DENO}, which is the
+lowest that works, the newest, and two older ones, which the library must refuse.
+`;
+
+await main(async () => {
+  const { options, operands } = readOptions(Deno.args, { help: "flag" });
+  if (options.help) {
+    console.log(HELP);
+    return 0;
+  }
+  await ensureForLibraryTests();
+  let counts = NONE;
+  for (const name of operands.length > 0 ? operands : [...REFUSED, LOWEST_DENO, "latest"]) {
+    const version = await versionOf(name);
+    const deno = await fetchDeno(version);
+    counts = add(
+      counts,
+      isBelow(version, LOWEST_DENO)
+        ? await runRefused(deno, version, LOWEST_DENO)
+        : await runTests(deno, version),
+    );
+  }
+  console.log(`\n${counts.passed} passed, ${counts.failed} failed by other versions of Deno`);
+  return counts.failed === 0 && counts.passed > 0 ? 0 : 1;
+});

@@ -1,0 +1,35 @@
+/** The tests that need no device and test the library, not the tools. */
+
+import { ensurePackages, type Need } from "../../rxe/host/packages.ts";
+import { testFiles } from "./files.ts";
+
+/** Files and folders that test programs of the project's own machine, which always runs the newest Deno. */
+const OF_TOOLS = [
+  "tests/pure/bench",
+  "tests/pure/docs",
+  "tests/pure/rxe",
+  "tests/pure/tools",
+  "tests/library/docs",
+  "tests/library/misuse",
+  "tests/library/tools",
+];
+
+const reason = "the tests compile and run C";
+const NEEDS: Need[] = [
+  { package: "gcc", file: "/usr/bin/gcc", reason },
+  { package: "libc6-dev", file: "/usr/include/stdio.h", reason },
+  { package: "libibverbs-dev", file: "/usr/include/infiniband/verbs.h", reason },
+  { package: "gcc-aarch64-linux-gnu", file: "/usr/bin/aarch64-linux-gnu-gcc", reason },
+  { package: "libc6-dev-arm64-cross", file: "/usr/aarch64-linux-gnu/include/stdio.h", reason },
+];
+
+/** The files of these tests. */
+export function libraryTests(): string[] {
+  return testFiles(["tests/pure", "tests/library"])
+    .filter((file) => !OF_TOOLS.some((folder) => file.startsWith(`${folder}/`)));
+}
+
+/** Installs what these tests need. */
+export async function ensureForLibraryTests(): Promise<void> {
+  await ensurePackages(NEEDS);
+}
