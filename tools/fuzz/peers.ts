@@ -13,8 +13,8 @@ export interface Peer {
   readonly ending: "close" | "half-close" | "silence";
 }
 
-/** Longer than any step of a peer takes, and than the time-outs of the programs under test. */
-const PATIENCE_MS = 8000;
+/** Longer than the programs under test wait, and than the limits of the targets: a silent peer does not give up first. */
+const PATIENCE_MS = 120_000;
 
 /** Peers that send something like `good`, in pieces of any size. */
 export function peerLike(good: fc.Arbitrary<Uint8Array<ArrayBuffer>>): fc.Arbitrary<Peer> {
