@@ -1,0 +1,55 @@
+// What the workflows and .ci/run start.
+
+import { assertEquals, assertGreater } from "@std/assert";
+import denoJson from "../../../deno.json" with { type: "json" };
+import { LOWEST_DENO } from "../../../ffi/library/platform.ts";
+import { inProject } from "../../../tools/host/paths.ts";
+
+const FOLDER = ".github/workflows";
+const workflows = [...Deno.readDirSync(inProject(FOLDER))].map(({ name }) => `${FOLDER}/${name}`);
+const programs = [".ci/run", ...workflows.toSorted()];
+
+function read(path: string): string {
+  return Deno.readTextFileSync(inProject(path));
+}
+
+for (const program of programs) {
+  Deno.test(`The tasks that ${program} starts exist`, () => {
+    const tasks = Array.from(read(program).matchAll(/\btask ([\w:]+)/g), ([, name]) => name!);
+    assertGreater(tasks.length, 0);
+    assertEquals(tasks.filter((name) => !Object.hasOwn(denoJson.tasks, name)), []);
+  });
+}
+
+Deno.test("The workflows and .ci/run start the same version of Deno", () => {
+  const versions = programs.flatMap((program) =>
+    Array.from(
+      read(program).matchAll(/deno@(\d[\d.]+)|deno-version: v(\S+)/g),
+      ([, a, b]) => a ?? b,
+    )
+  );
+  assertGreater(versions.length, 3);
+  assertEquals(new Set(versions).size, 1, `${versions}`);
+});
+
+Deno.test("The workflow of each change runs the tests by the lowest and the newest Deno", () => {
+  const [, versions] = /^ +deno: \[(.*)\]$/m.exec(read(`${FOLDER}/ci.yml`))!;
+  const [lowest, newest] = versions!.split(", ").map((word) => JSON.parse(word));
+  assertEquals([lowest, newest], [LOWEST_DENO, "latest"]);
+});
+
+Deno.test("The nightly workflow runs every long test", () => {
+  const text = read(`${FOLDER}/nightly.yml`);
+  const long = Object.keys(denoJson.tasks)
+    .filter((name) => /^(fuzz|mutants|soak|test:.*)$/.test(name) && name !== "test:versions");
+  assertGreater(long.length, 5);
+  assertEquals(long.filter((name) => !text.includes(`- task ${name}`)), []);
+});
+
+Deno.test("The package is published with provenance, from what the task builds", () => {
+  const text = read(`${FOLDER}/publish.yml`);
+  const steps = ["id-token: write", "deno task package", "deno publish"];
+  const places = steps.map((step) => text.indexOf(step));
+  assertEquals(places, places.toSorted((a, b) => a - b));
+  assertEquals(places.includes(-1), false);
+});
