@@ -27,6 +27,9 @@ const REMEDY =
 const NEEDS_MUSL = /\blibc\.musl-\w+\.so/;
 const MUSL = "it is built for musl, which is not supported, only glibc is";
 
+/** What Deno puts before the words of the loader, once or twice. */
+const DENOS_WORDS = /^(Could not open library: )+/;
+
 let opened: string | undefined;
 
 /**
@@ -50,7 +53,7 @@ function open(): string {
       return path;
     } catch (error) {
       if (error instanceof Deno.errors.NotCapable) throw error;
-      failures.push(`  ${path}: ${(error as Error).message}`);
+      failures.push(`  ${path}: ${(error as Error).message.replace(DENOS_WORDS, "")}`);
     }
   }
   const tried = failures.join("\n");
