@@ -1,4 +1,5 @@
 import { AH } from "./ah.ts";
+import { OBJECTS } from "./objects.ts";
 import { PACKETS } from "./packets.ts";
 import { PROGRAMS } from "./programs.ts";
 import { SERVERS } from "./servers.ts";
@@ -10,6 +11,7 @@ import { TEXTS } from "./texts.ts";
 export const TARGETS: readonly Target[] = [
   ...STRUCTS,
   ...TEXTS,
+  ...OBJECTS,
   ...PACKETS,
   ...SERVERS,
   ...PROGRAMS,
