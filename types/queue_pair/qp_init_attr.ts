@@ -157,9 +157,9 @@ function withElements(init: Readonly<Record<string, unknown>>): Partial<QpCap> {
   const cap = snapshot((init.cap ?? {}) as Partial<QpCap>, "cap", CAP_NAMES);
   const parts = { ...init, cap } as unknown as QpInitAttr;
   return {
+    maxSendSge: Number(hasSendQueue(parts)),
+    maxRecvSge: Number(hasRecvQueue(parts)),
     ...cap,
-    maxSendSge: cap.maxSendSge ?? Number(hasSendQueue(parts)),
-    maxRecvSge: cap.maxRecvSge ?? Number(hasRecvQueue(parts)),
   };
 }
 

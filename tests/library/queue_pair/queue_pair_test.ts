@@ -99,6 +99,8 @@ Deno.test("new QueuePair() refuses what is no queue pair before native code", ()
     [pd, { ...init, cap: { maxSendWr: 1 } }, "cap.maxRecvWr is missing"],
     [pd, { ...init, cap: undefined }, "cap.maxSendWr is missing"],
     [pd, { ...init, cap: null }, "null"],
+    [pd, { ...init, cap: { ...CAP, maxSendSge: null } }, "maxSendSge null: leave it out instead"],
+    [pd, { ...init, cap: { ...CAP, maxRecvSge: null } }, "maxRecvSge null: leave it out instead"],
     [pd, { ...init, sqSigAll: 1 }, "sqSigAll 1: it is not a boolean"],
     [pd, { type: UD, recvCq: cq, cap: CAP }, "it takes sendCq"],
     [pd, { type: UD, sendCq: cq, cap: CAP }, "it takes recvCq"],
