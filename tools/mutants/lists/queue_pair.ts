@@ -222,8 +222,8 @@ export const QUEUE_PAIR: readonly MutantsOf[] = [
       },
       {
         id: "qp-init-sges",
-        replace: "maxRecvSge: cap.maxRecvSge ?? Number(hasRecvQueue(parts)),",
-        by: "maxRecvSge: cap.maxRecvSge ?? 0,",
+        replace: "maxRecvSge: Number(hasRecvQueue(parts)),",
+        by: "maxRecvSge: 0,",
         wrong: "A receive queue has no room for memory.",
       },
       {
