@@ -1,5 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { main } from "../../../examples/workers.ts";
+import { startExample } from "../programs.ts";
 import { deviceTest, RXE } from "../setup.ts";
 import { linesOf, runHere } from "./ladder.ts";
 
@@ -19,4 +20,10 @@ deviceTest("workers.ts says so if there is no such device", async () => {
   const { code, stderr } = await runHere(main, "-d", "nope");
   assertEquals(code, 1);
   assertEquals(stderr.startsWith("workers: Cannot open device"), true);
+});
+
+deviceTest("workers.ts needs the rights that its help names, and no others", async () => {
+  const rights = ["--allow-ffi", "--allow-read"];
+  await using program = startExample("workers", ["-d", RXE, "--timeout=100"], rights);
+  assertEquals(linesOf(await program.ending).length, 2);
 });
