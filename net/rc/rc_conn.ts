@@ -132,6 +132,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * Waits for the next message.
    *
    * @param p The buffer that the message is written to. A new one is made if it is left out.
+   * @param options The signal that ends the wait.
    * @returns The message; `null` if the peer sends none any more.
    * @throws {TypeError} If an argument has the wrong type.
    * @throws {RangeError} If the message is longer than `p`. The next call gets it.
@@ -160,6 +161,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * before.
    *
    * @param p The message, at most {@linkcode RcConn.maxMessage} bytes.
+   * @param options The signal that ends the wait.
    * @returns The number of bytes.
    * @throws {TypeError} If an argument has the wrong type.
    * @throws {RangeError} If the message is too long.
@@ -234,6 +236,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * shared until it or the connection is closed.
    *
    * @param source A length in bytes, or a buffer.
+   * @param options The signal that ends the wait.
    * @throws {TypeError} If an argument has the wrong type.
    * @throws {RangeError} If there is no byte to share.
    * @throws {VerbsError} If the device refuses. ENOMEM mostly means the limit on locked memory.
@@ -255,6 +258,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * @param memory The memory.
    * @param offset Where to write, in bytes from the start of the memory.
    * @param data The bytes. They must not change before the promise resolves.
+   * @param options The signal that ends the wait.
    * @throws {TypeError} If an argument has the wrong type.
    * @throws {RangeError} If a number is out of range, or the bytes do not fit.
    * @throws {WorkCompletionError} If the peer does not allow it. The connection is broken then.
@@ -280,6 +284,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * @param memory The memory.
    * @param offset Where to read, in bytes from the start of the memory.
    * @param length The number of bytes, or the buffer that they are written to.
+   * @param options The signal that ends the wait.
    * @returns The bytes.
    * @throws As {@linkcode RcConn.write}.
    */
@@ -307,6 +312,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * @param memory The memory.
    * @param offset Where the 8 bytes are, in bytes from the start of the memory. The address must be a multiple of 8.
    * @param add The number to add, 64 bits. The sum is taken modulo 2^64.
+   * @param options The signal that ends the wait.
    * @returns The number before.
    * @throws As {@linkcode RcConn.write}.
    */
@@ -329,6 +335,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * @param offset Where the 8 bytes are, in bytes from the start of the memory. The address must be a multiple of 8.
    * @param compare The expected number, 64 bits.
    * @param swap The new number, 64 bits.
+   * @param options The signal that ends the wait.
    * @returns The number before. It was replaced if it equals `compare`.
    * @throws As {@linkcode RcConn.write}.
    */

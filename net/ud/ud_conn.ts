@@ -153,6 +153,7 @@ export class UdConn
    *
    * @param p The buffer that the message is written to: it is copied once, out of the memory of the device. A new
    * buffer is made if it is left out.
+   * @param options The signal that ends the wait.
    * @returns The message, and the address of its sender. {@linkcode UdConn.send} answers it without a look-up.
    * @throws {TypeError} If an argument has the wrong type.
    * @throws {RangeError} If the message is longer than `p`. The next call gets it.
@@ -183,6 +184,7 @@ export class UdConn
    *
    * @param p The message, at most {@linkcode UdConn.maxMessage} bytes.
    * @param addr The peer: the address of a received datagram, or the {@linkcode UdConn.addr} of another connection.
+   * @param options The signal that ends the wait.
    * @returns The number of bytes.
    * @throws {RangeError} If the message is too long, or a number of the address is out of range.
    * @throws {TypeError} If an argument has the wrong type.

@@ -164,6 +164,7 @@ export class AddressHandle extends NativeResource<IbvAh> {
    *
    * @param pd The protection domain.
    * @param attr The address of the peer.
+   * @param options The signal that ends the wait.
    * @throws {TypeError} As the constructor, or if the protection domain is disposed in the meantime.
    * @throws {RangeError} As the constructor.
    * @throws {VerbsError} As the constructor.
@@ -225,6 +226,7 @@ export class AddressHandle extends NativeResource<IbvAh> {
    * @param port The port that received the packet, counted from 1.
    * @param wc The completion of the receive.
    * @param grh The packet's GRH. It may be left out if the completion's flags lack {@linkcode WcFlags}.GRH.
+   * @param options The signal that ends the wait.
    * @throws {TypeError} As {@linkcode AddressHandle.fromWc}, or if the protection domain is disposed in the meantime.
    * @throws {RangeError} As {@linkcode AddressHandle.fromWc}.
    * @throws {VerbsError} As {@linkcode AddressHandle.fromWc}.

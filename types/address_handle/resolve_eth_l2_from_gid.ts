@@ -50,6 +50,7 @@ export function resolveEthL2FromGid(context: Context, attr: AhAttrInit): EthL2 {
  *
  * @param context The device.
  * @param attr The address of the peer, with a GRH.
+ * @param options The signal that ends the wait.
  * @throws The signal's reason if it aborts.
  * @category Address handles
  */

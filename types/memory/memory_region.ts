@@ -175,6 +175,7 @@ export class MemoryRegion extends NativeResource<IbvMr> {
    * @param pd The protection domain.
    * @param source A length in bytes, or the buffer.
    * @param access {@linkcode AccessFlags}, combined with `|`. 0 is enough to send from the memory.
+   * @param options The address, if another one than that of the memory is wanted.
    * @throws {RangeError} If there is no byte to register, or the system cannot provide so much memory.
    * @throws {TypeError} If the protection domain is disposed; if the buffer is detached or resizable; in a Worker, if the
    * source is a buffer.
@@ -214,6 +215,7 @@ export class MemoryRegion extends NativeResource<IbvMr> {
    * @param pd The protection domain.
    * @param source A length in bytes, or the buffer.
    * @param access {@linkcode AccessFlags}, combined with `|`. 0 is enough to send from the memory.
+   * @param options As the constructor; and the signal that ends the wait.
    * @throws {RangeError} As the constructor.
    * @throws {TypeError} As the constructor, or if the protection domain is disposed in the meantime.
    * @throws {VerbsError} As the constructor.

@@ -231,6 +231,8 @@ export class WrBuilder implements Disposable {
   /**
    * Begins a flush of the peer's memory (`ibv_wr_flush`), which is newer than rdma-core 44.
    *
+   * @param rkey The rkey of the peer's memory region.
+   * @param remoteAddr The address of the first byte.
    * @param len Bytes to flush.
    * @param type The placement type (`enum ibv_placement_type`), combined with `|`.
    * @param level The selectivity level (`enum ibv_selectivity_level`).

@@ -202,6 +202,7 @@ export class ReplyPath extends Resource {
    *
    * @param wc The completion of the receive.
    * @param grh The packet's GRH. It may be left out if the completion's flags lack {@linkcode WcFlags}.GRH.
+   * @param options The signal that ends the wait.
    * @throws {RangeError} As {@linkcode ReplyPath.to}.
    * @throws {TypeError} As {@linkcode ReplyPath.to}, or if the path is disposed in the meantime.
    * @throws {VerbsError} As {@linkcode ReplyPath.to}; EAGAIN if the handles of `maxPending` other peers are being made.

@@ -38,6 +38,7 @@ export abstract class RequestList {
   /**
    * Sets the number that the completion of a request carries.
    *
+   * @param index The index of the request.
    * @param wrId 64 bits. A number is faster than a bigint.
    * @throws {RangeError} If there is no such request, or the number does not fit 64 bits.
    */
@@ -61,6 +62,7 @@ export abstract class RequestList {
   /**
    * Sets the length of a request's first scatter/gather element.
    *
+   * @param index The index of the request.
    * @param length Bytes.
    * @throws {RangeError} If the request has no memory, or the element would end beyond its memory region.
    */

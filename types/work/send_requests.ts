@@ -198,6 +198,7 @@ export class SendRequests extends RequestList {
   /**
    * Sets the flags of a request.
    *
+   * @param index The index of the request.
    * @param sendFlags {@linkcode SendFlags}, combined. Without SIGNALED the request has no completion if it succeeds.
    * @throws {RangeError} If there is no such request, or the number is out of range.
    */
@@ -210,6 +211,7 @@ export class SendRequests extends RequestList {
   /**
    * SEND_WITH_IMM, RDMA_WRITE_WITH_IMM: sets the immediate data.
    *
+   * @param index The index of the request.
    * @param immData 32 bits, in host order.
    * @throws {RangeError} If there is no such request, or the number is out of range.
    * @throws {TypeError} If the opcode of the request has no immediate data.
@@ -251,6 +253,7 @@ export class SendRequests extends RequestList {
   /**
    * UD: sets the queue pair of the peer.
    *
+   * @param index The index of the request.
    * @param remoteQpn Its number, 24 bits.
    * @param remoteQkey Its qkey. If the highest bit is set, the qkey of the sending queue pair is sent instead.
    * @throws {RangeError} If there is no such request, or a number is out of range.
@@ -268,6 +271,7 @@ export class SendRequests extends RequestList {
   /**
    * RDMA_WRITE, RDMA_WRITE_WITH_IMM, RDMA_READ, ATOMIC_WRITE: sets the memory of the peer.
    *
+   * @param index The index of the request.
    * @param remoteAddr Its address. For ATOMIC_WRITE it is a multiple of 8.
    * @param rkey The key of the peer's memory region.
    * @throws {RangeError} If there is no such request, or a number is out of range.
@@ -287,6 +291,7 @@ export class SendRequests extends RequestList {
   /**
    * ATOMIC_CMP_AND_SWP, ATOMIC_FETCH_AND_ADD: sets the memory of the peer and the operands.
    *
+   * @param index The index of the request.
    * @param remoteAddr Its address, a multiple of 8.
    * @param rkey The key of the peer's memory region.
    * @param compareAdd The value to compare with, or to add.
@@ -321,6 +326,7 @@ export class SendRequests extends RequestList {
   /**
    * BIND_MW: sets the memory window and what it is bound to.
    *
+   * @param index The index of the request.
    * @param mw The memory window, of type 2.
    * @param rkey The new rkey of the window: {@linkcode incRkey} gives the next one.
    * @param bindInfo What the window is bound to.
@@ -343,6 +349,7 @@ export class SendRequests extends RequestList {
   /**
    * XRC_SEND: sets the shared receive queue of the peer.
    *
+   * @param index The index of the request.
    * @param remoteSrqn Its number, 24 bits.
    * @throws {RangeError} If there is no such request, or the number is out of range.
    * @throws {TypeError} If the opcode of the request is LOCAL_INV.
