@@ -32,9 +32,10 @@ export async function compileC(
   options: CompileOptions = {},
 ): Promise<string> {
   const { compiler = "gcc" } = options;
+  const allFlags = [...flags, ...compiler === "gcc" ? sanitizerFlags() : []];
   const source = new URL(name, import.meta.url);
   const stem = name.slice(name.lastIndexOf("/") + 1).replace(/\.c$/, "");
-  const key = await digest([compiler, ...flags], [
+  const key = await digest([compiler, ...allFlags], [
     source,
     ...await headersBeside(source),
   ]);
@@ -51,10 +52,18 @@ export async function compileC(
     "-o",
     partial,
     fileURLToPath(source),
-    ...flags,
+    ...allFlags,
   ], name);
   await Deno.rename(partial, result);
   return result;
+}
+
+/** A run that looks for misuse of memory names a sanitizer of the compiler here, such as `address`. */
+const SANITIZE = "IBVERBS_SANITIZE";
+
+function sanitizerFlags(): string[] {
+  const sanitizer = Deno.env.get(SANITIZE) ?? "";
+  return sanitizer === "" ? [] : [`-fsanitize=${sanitizer}`, "-fno-omit-frame-pointer", "-g"];
 }
 
 async function run(

@@ -1,0 +1,9 @@
+/**
+ * Prints the path of the C program of requests, built with the flags that the environment chooses.
+ *
+ * @module
+ */
+
+import { requestsPath } from "../../tests/provider/compile.ts";
+
+console.log(await requestsPath());
