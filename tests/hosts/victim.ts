@@ -10,6 +10,7 @@ import {
   QueuePair,
 } from "../../mod.ts";
 import { listenRc, listenUd } from "../../net/mod.ts";
+import { hear, say } from "../device/test_lines.ts";
 import { CONNECT, DEPTH, LENGTH, PATIENT, QKEY } from "./lost.ts";
 
 const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ } = AccessFlags;
@@ -59,17 +60,4 @@ async function serve(): Promise<void> {
 
 async function answer(): Promise<void> {
   for await (const [message, from] of ud) await ud.send(message, from);
-}
-
-function say(value: unknown): void {
-  Deno.stdout.writeSync(new TextEncoder().encode(`${JSON.stringify(value)}\n`));
-}
-
-async function hear(): Promise<unknown> {
-  let text = "";
-  for await (const chunk of Deno.stdin.readable.pipeThrough(new TextDecoderStream())) {
-    text += chunk;
-    if (text.endsWith("\n")) break;
-  }
-  return JSON.parse(text);
 }

@@ -8,6 +8,7 @@ import {
   QpType,
   QueuePair,
 } from "../../../mod.ts";
+import { hear, say } from "../test_lines.ts";
 import { ACCESS, DEPTH, LENGTH, PATIENT } from "./killed.ts";
 
 const [device, gidIndex, action] = Deno.args as [string, string, string];
@@ -28,17 +29,4 @@ say("ready");
 for await (const wc of cq.completions()) {
   wc.check();
   post();
-}
-
-function say(value: unknown): void {
-  Deno.stdout.writeSync(new TextEncoder().encode(`${JSON.stringify(value)}\n`));
-}
-
-async function hear(): Promise<unknown> {
-  let text = "";
-  for await (const chunk of Deno.stdin.readable.pipeThrough(new TextDecoderStream())) {
-    text += chunk;
-    if (text.endsWith("\n")) break;
-  }
-  return JSON.parse(text);
 }
