@@ -30,6 +30,8 @@ threads.
   --short          a run of ${SHORT_MINUTES} minute
   --plot FILE      where the plot goes (default docs/drawings/soak.svg; none with --short)
   --record FILE    where the samples and counts go (default docs/soak.json; none with --short)
+  --one-processor  the guest uses one processor. By emulation on a busy machine, a call that wakes a thread
+                   on another processor takes up to ten times as long
   --help           show this text
 
 Operations in a second:
@@ -49,14 +51,29 @@ const rate: Value<number> = {
 
 /** The program needs time to start and to close everything. */
 const TIMEOUT_SECONDS = 300;
+const ONE_PROCESSOR = [
+  "sh",
+  "-c",
+  'echo 0 >/sys/devices/system/cpu/cpu1/online && exec "$@"',
+  "sh",
+];
 const PROGRAM = "tools/soak/guest/main.ts";
 
 await main(async () => {
-  const { help, short, plot: plotFile, record: recordFile, minutes, ...rates } = readOnlyOptions(
+  const {
+    help,
+    short,
+    "one-processor": oneProcessor,
+    plot: plotFile,
+    record: recordFile,
+    minutes,
+    ...rates
+  } = readOnlyOptions(
     Deno.args,
     {
       help: "flag",
       short: "flag",
+      "one-processor": "flag",
       minutes: positive,
       plot: text,
       record: text,
@@ -83,13 +100,13 @@ await main(async () => {
     minutes: length,
     rates: { ...RATES, ...rates },
     interval: intervalOf(length),
-  });
+  }, oneProcessor ?? false);
   if (files.plot !== undefined) Deno.writeTextFileSync(files.plot, plot(record));
   if (files.record !== undefined) Deno.writeTextFileSync(files.record, jsonOf(record));
   return report(record);
 });
 
-async function run(plan: Plan): Promise<SoakRecord> {
+async function run(plan: Plan, oneProcessor: boolean): Promise<SoakRecord> {
   const samples: Sample[] = [];
   let outcome: Outcome | undefined;
   const stdout = new Lines((line) => {
@@ -103,7 +120,13 @@ async function run(plan: Plan): Promise<SoakRecord> {
     }
   });
   const deno = ["deno", "run", "-A", "--no-check", "--v8-flags=--expose-gc"];
-  const command = [...deno, ...await stdArguments(), PROGRAM, JSON.stringify(plan)];
+  const command = [
+    ...oneProcessor ? ONE_PROCESSOR : [],
+    ...deno,
+    ...await stdArguments(),
+    PROGRAM,
+    JSON.stringify(plan),
+  ];
   const timeout = plan.minutes * 60 + TIMEOUT_SECONDS;
   const status = await runInGuest(command, { stub: true, timeout, stdout });
   if (outcome === undefined) {
