@@ -388,8 +388,10 @@ Deno.test("ReplyPath.close() rejects all who wait, and starts none of their call
   path.close();
   for (const one of asked) await assertRejects(() => one, TypeError, "Cannot use reply path");
   for (let call = 0; call < 8; call++) calls.end(call);
-  while (recorder.live("ah") > 0) await new Promise((resolve) => setTimeout(resolve, 1));
-  await new Promise((resolve) => setTimeout(resolve, 10));
+  for (let destroyed = 0; destroyed < 8;) {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    destroyed += recorder.takeOf("ibv_destroy_ah").length;
+  }
   assertSpyCalls(calls, 8);
 });
 
