@@ -49,8 +49,6 @@ export interface Fence {
 export const NOT_RUN: Readonly<Record<string, string>> = {
   "CONTRIBUTING.md: Add a verb in five steps":
     "a line to write into a table; the verb of the example does not exist",
-  "docs/errors.md: VerbsError":
-    "the message of a device test: it needs two GIDs of different families, and the second host does not exist",
   "mod.ts: ": "the tree of objects, not the output of a program",
   "types/work/posters.ts: ": "a part of a private function",
 };
