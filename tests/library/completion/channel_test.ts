@@ -27,9 +27,11 @@ function descriptors(): number {
   return [...Deno.readDirSync("/proc/self/fd")].length;
 }
 
-/** Lets everything happen that is ready to. */
-async function settle(): Promise<void> {
-  for (let i = 0; i < 5; i++) await new Promise((resolve) => setTimeout(resolve, 2));
+/** Lets everything happen that is ready to, and what must happen, however long another thread takes for it. */
+async function settle(hasHappened: () => boolean = () => true): Promise<void> {
+  for (let i = 0; i < 5 || !hasHappened(); i++) {
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
 }
 
 /** Tells how a promise stands. */
@@ -46,7 +48,7 @@ Deno.test("CompletionChannel.getCqEvent() ends one wait for each event, the olde
   const states = waits.map(watched);
   await settle();
   recorder.sendCqEvent("cq1");
-  await settle();
+  await settle(() => states[0]!.value !== undefined);
   assertEquals(states.map(({ value }) => value), [two, undefined, undefined]);
   recorder.sendCqEvent("cq0");
   recorder.sendCqEvent("cq1");
@@ -63,11 +65,11 @@ Deno.test("An event of a queue goes to the iteration that waits for it, not to g
   await settle();
   recorder.complete("cq0", { wr_id: 1n });
   recorder.complete("cq0", { wr_id: 2n });
-  await settle();
+  await settle(() => states[1]!.value !== undefined);
   assertEquals(states.map(({ value }) => value?.value?.wrId), [1n, 2n, undefined]);
   assertEquals(anyState.value, undefined);
   recorder.complete("cq1", { wr_id: 3n });
-  await settle();
+  await settle(() => states[2]!.value !== undefined);
   assertEquals(states[2]!.value?.value?.wrId, 3n);
   assertEquals(anyState.value, undefined);
   // Nobody waits for the queue any more.
@@ -271,7 +273,7 @@ Deno.test("CompletionChannel.close() destroys the channel when its descriptor is
   // The thread that polls may still use the descriptor.
   assertEquals(recorder.live("channel"), 1);
   await wait;
-  await settle();
+  await settle(() => recorder.live("channel") === 0);
   assertEquals(recorder.live("channel"), 0);
   assertEquals(recorder.violations(), []);
 });
