@@ -1,6 +1,10 @@
 /** Inputs that several targets need. */
 
+import { formatAddress } from "../../mod.ts";
 import { fc } from "./target.ts";
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
 
 /** That many random bytes. */
 export function bytes(min: number, max: number = min): fc.Arbitrary<Uint8Array<ArrayBuffer>> {
@@ -56,5 +60,21 @@ export const wrong: fc.Arbitrary<unknown> = fc.oneof(
   fc.anything(),
   fc.integer(),
   fc.bigInt(),
+  hostileText,
+);
+
+const digitGroup = fc.oneof(
+  fc.nat(0x1ffff).map((group) => group.toString(16)),
+  fc.constantFrom("", "0", "ffff", "1.2.3.4", "00001", "g"),
+);
+/** Texts of IP addresses, and what looks like them. */
+export const addressText: fc.Arbitrary<string> = fc.oneof(
+  fc.ipV4(),
+  fc.ipV6(),
+  fc.array(fc.nat(300), { minLength: 3, maxLength: 5 }).map((parts) => parts.join(".")),
+  fc.array(digitGroup, { minLength: 1, maxLength: 10 }).map((groups) => groups.join(":")),
+  fc.oneof(fc.ipV4(), fc.ipV6(), bytes(16).map(formatAddress)).chain((text) =>
+    mutated(fc.constant(encoder.encode(text))).map((bytes) => decoder.decode(bytes))
+  ),
   hostileText,
 );

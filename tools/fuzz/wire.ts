@@ -1,0 +1,97 @@
+/** What the ends of connections send each other. */
+
+import { decodeAddress, encodeAddress } from "../../cli/pingpong/address.ts";
+import { Gid } from "../../mod.ts";
+import { creditsOf, encodeFrame, typeOf } from "../../net/rc/frame.ts";
+import { readRcAddress } from "../../net/rc/rc_address.ts";
+import { readUdAddress, type UdAddress } from "../../net/ud/ud_address.ts";
+import { addressText, bytes, mutated, wrong } from "./inputs.ts";
+import { expected, fc, isHarmless, same, type Target, target } from "./target.ts";
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+const endpoint = fc.record({
+  lid: fc.nat(0xffff),
+  qpn: fc.nat(0xff_ffff),
+  psn: fc.nat(0xff_ffff),
+  gid: bytes(16).map((bytes) => new Gid(bytes)),
+});
+const pingPongBytes = endpoint.map(encodeAddress);
+
+function checkPingPong(bytes: Uint8Array<ArrayBuffer>): void {
+  try {
+    const address = decodeAddress(bytes);
+    same(decoder.decode(encodeAddress(address)), decoder.decode(bytes).toLowerCase(), "address");
+  } catch (error) {
+    expected(error, SyntaxError);
+  }
+}
+
+const rcAddress = fc.record({
+  transport: fc.constant("rc"),
+  gid: addressText,
+  lid: fc.nat(0xffff),
+  qpn: fc.nat(0xff_ffff),
+  psn: fc.nat(0xff_ffff),
+  mtu: fc.constantFrom(256, 512, 1024, 2048, 4096),
+  rdAtomic: fc.nat(255),
+  credits: fc.integer({ min: 1, max: 2 ** 15 }),
+  maxMessage: fc.integer({ min: 1, max: 2 ** 24 }),
+});
+const anyRcAddress = fc.oneof(
+  rcAddress,
+  fc.tuple(rcAddress, fc.nat(), wrong).map(([address, which, value]) => {
+    const names = [...Object.keys(address), "other"];
+    return { ...address, [names[which % names.length]!]: value };
+  }),
+  fc.jsonValue(),
+  wrong,
+);
+
+function checkRcAddress(value: unknown): void {
+  try {
+    const address = readRcAddress(value);
+    same(readRcAddress(JSON.parse(JSON.stringify(address))), address, "address");
+    same(isHarmless(JSON.stringify(address)), true, "address");
+  } catch (error) {
+    expected(error, Deno.errors.InvalidData);
+  }
+  try {
+    const udAddress = readUdAddress(value as UdAddress, undefined);
+    same(Number.isInteger(udAddress.qpn + udAddress.lid + udAddress.qkey), true, "numbers");
+  } catch (error) {
+    expected(error, TypeError, RangeError);
+  }
+}
+
+function checkFrame(immData: number): void {
+  const [type, credits] = [typeOf(immData), creditsOf(immData)];
+  same(type >= 0 && type < 16 && credits >= 0 && credits < 2 ** 28, true, "parts");
+  same(encodeFrame(type as 1, credits), immData, "frame");
+}
+
+/** What the ends of connections send each other. */
+export const WIRE: readonly Target[] = [
+  target(
+    { name: "pingpong-wire", what: "addresses of ibv_*_pingpong: random, changed, upper case" },
+    [fc.oneof(
+      pingPongBytes,
+      mutated(pingPongBytes),
+      bytes(52),
+      bytes(0, 60),
+      pingPongBytes.map((bytes) => encoder.encode(decoder.decode(bytes).toUpperCase())),
+    )],
+    checkPingPong,
+  ),
+  target(
+    { name: "net-address", what: "addresses of net that peers send as JSON" },
+    [anyRcAddress],
+    checkRcAddress,
+  ),
+  target(
+    { name: "net-frame", what: "the immediate data of net's messages" },
+    [fc.oneof(fc.nat(), fc.bigInt({ min: 0n, max: 0xffff_ffffn }).map(Number))],
+    checkFrame,
+  ),
+];
