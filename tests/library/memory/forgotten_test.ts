@@ -1,0 +1,118 @@
+// What native code may still use when nothing in the program refers to it: the garbage collector must leave it.
+import * as recorder from "../../provider/recorder.ts";
+import { comparable } from "../../provider/records.ts";
+import { assert, assertEquals } from "@std/assert";
+import {
+  AddressHandle,
+  Context,
+  Gid,
+  Grh,
+  initAhFromWcAsync,
+  MemoryRegion,
+  ProtectionDomain,
+  resolveEthL2FromGidAsync,
+} from "../../../mod.ts";
+import { useBed } from "../misuse/bed.ts";
+import { resourceNames } from "../misuse/orders.ts";
+import { RECORDER } from "../misuse/recorder_bed.ts";
+import { World } from "../misuse/world.ts";
+
+useBed(RECORDER);
+
+const WC = { wcFlags: 0, slid: 7, sl: 1, dlidPathBits: 0 };
+const GRH = new Uint8Array(40).fill(0x22);
+const ROUTE = { dgid: Gid.parse("fe80::1"), sgidIndex: 0, flowLabel: 5 };
+/** Longer than the collector needs. */
+const DELAY_MS = 60;
+
+/** A call on another thread, by the verb that it makes there. */
+const CALLS: Readonly<Record<string, (pd: ProtectionDomain) => Promise<unknown>>> = {
+  ibv_create_ah: (pd) => AddressHandle.create(pd, { portNum: 1, dlid: 7, grh: { ...ROUTE } }),
+  ibv_init_ah_from_wc: ({ context }) => initAhFromWcAsync(context, 1, { ...WC }, new Grh(GRH)),
+  ibv_resolve_eth_l2_from_gid: ({ context }) =>
+    resolveEthL2FromGidAsync(context, { portNum: 1, grh: { ...ROUTE } }),
+  ibv_reg_mr_iova2: (pd) => MemoryRegion.create(pd, new Uint8Array(4096).fill(0x33), 1),
+};
+
+/** What a verb is given when its caller forgets everything right after the call, with or without a collection. */
+async function given(verb: string, collects: boolean): Promise<unknown> {
+  recorder.reset();
+  using context = Context.open("recorder0");
+  const pd = new ProtectionDomain(context);
+  recorder.take();
+  if (collects) recorder.delay(verb, DELAY_MS);
+  CALLS[verb]!(pd).catch(() => {});
+  if (collects) {
+    (globalThis as unknown as { gc: () => void }).gc();
+    // What was freed is written over.
+    const garbage = Array.from({ length: 2000 }, (_, i) => new Uint8Array(8 + i % 256).fill(0xee));
+    (globalThis as unknown as { gc: () => void }).gc();
+    assert(garbage.length > 0);
+  }
+  await new Promise((resolve) => setTimeout(resolve, 2 * DELAY_MS));
+  return comparable(recorder.takeOf(verb));
+}
+
+for (const verb of Object.keys(CALLS)) {
+  Deno.test(`${verb} on another thread gets its arguments when all is forgotten and collected`, async () => {
+    const expected = await given(verb, false);
+    assertEquals((expected as unknown[]).length, 1);
+    assertEquals(await given(verb, true), expected);
+    assertEquals(recorder.violations(), []);
+  });
+}
+
+/** Makes an object of each kind with work posted on it, and forgets them. */
+function makeAndForget(names: readonly string[], waits: boolean): WeakRef<object>[] {
+  const world = new World();
+  for (const name of names) void world[name as keyof World];
+  const { ud, wq, srq, mr, userMr, ah, cq, context } = world;
+  for (const queue of [ud, wq, srq]) queue.postRecv({ sge: userMr.slice(0, 64) });
+  ud.postSend({ sge: mr.slice(0, 32), ah, remoteQpn: 1, remoteQkey: 1 });
+  if (waits) {
+    cq.completions().next().catch(() => {});
+    context.events().next().catch(() => {});
+  }
+  return world.resources.map(([, resource]) => new WeakRef(resource));
+}
+
+async function collect(): Promise<void> {
+  for (let i = 0; i < 5; i++) {
+    (globalThis as unknown as { gc: () => void }).gc();
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
+/** A wait keeps the objects that it leads to. Without one they are collected, and nothing is destroyed. */
+async function forgetWith(waits: boolean): Promise<void> {
+  const names = resourceNames();
+  assert(names.length > 30);
+  recorder.reset();
+  const made = makeAndForget(names, waits);
+  // Posting remembers the objects that it checked last.
+  makeAndForget(names, false);
+  const live = recorder.live();
+  await collect();
+  assertEquals(recorder.live(), live);
+  assertEquals(made.every((resource) => resource.deref() === undefined), !waits);
+  for (const status of [0, 5, 12]) recorder.complete("cq0", { wr_id: 1n, status, opcode: 128 });
+  recorder.sendCqEvent("cq0");
+  for (const  of of["cq0", "qp0", "wq0", "srq0"]) recorder.sendAsyncEvent(0, of);
+  await collect();
+  assertEquals(recorder.live(), live);
+  assertEquals(recorder.violations(), []);
+  recorder.hangUp();
+  recorder.reset();
+}
+
+for (const waits of [false, true]) {
+  Deno.test({
+    name: `Objects that are forgotten with work posted live on, ${
+      waits ? "with" : "without"
+    } waits`,
+    // The waits that are forgotten never end.
+    sanitizeOps: false,
+    sanitizeResources: false,
+    fn: () => forgetWith(waits),
+  });
+}
