@@ -9,13 +9,13 @@ const COLUMNS = 2;
 const PANEL = { w: 400, h: 96 };
 const STEP = { x: 470, y: 170 };
 const LEFT = 40;
-const TOP = 92;
+const TOP = 108;
 
 /** Draws all series. */
 export function plot(record: SoakRecord): string {
   const series = flatnesses(record);
   const rows = Math.ceil(series.length / COLUMNS);
-  const title = `Soak of ${record.minutes} minutes`;
+  const title = `Soak run of ${record.minutes} min`;
   return drawing(title, 2 * LEFT + STEP.x + PANEL.w, TOP + rows * STEP.y - 10, [
     label(title, LEFT, 30, "title"),
     label(summary(record), LEFT, 52, "small"),

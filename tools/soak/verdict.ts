@@ -30,7 +30,7 @@ export const LIMITS: readonly Limit[] = [
     name: "heap",
     title: "JavaScript heap",
     unit: "bytes",
-    growth: 1 * MEGABYTE,
+    growth: 2 * MEGABYTE,
     reason: "V8 keeps compiled code and its feedback; an object left by each call is more",
   },
   {
