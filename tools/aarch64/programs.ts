@@ -10,18 +10,26 @@ import type { System } from "./system.ts";
  */
 export async function ensurePrograms(qemu: string, system: System): Promise<string> {
   const emulator = `${qemu} -L ${system.root}`;
-  const texts = [denoOf(emulator, system), gccOf(emulator, system), EXEC_PATH];
-  return await cached(`aarch64-programs-${await digest(texts)}`, async (folder) => {
-    const [deno, gcc, execPath] = texts as [string, string, string];
-    await Deno.writeTextFile(`${folder}/deno`, deno, { mode: 0o755 });
-    await Deno.writeTextFile(`${folder}/gcc`, gcc, { mode: 0o755 });
-    await Deno.writeTextFile(`${folder}/exec_path.js`, execPath);
+  const files = {
+    "deno": denoOf(emulator, system),
+    "exec_path.js": EXEC_PATH,
+    "gcc": gccOf(emulator, system),
+    "objcopy": OBJCOPY,
+  };
+  return await cached(`aarch64-programs-${await digest(Object.values(files))}`, async (folder) => {
+    for (const [name, text] of Object.entries(files)) {
+      await Deno.writeTextFile(`${folder}/${name}`, text, { mode: 0o755 });
+    }
   });
 }
 
 /** The kernel cannot start a program for aarch64: tests that start Deno have to start it by the script. */
 const EXEC_PATH = `const path = new URL("deno", import.meta.url).pathname;
 Deno.execPath = () => path;
+`;
+
+const OBJCOPY = `#!/bin/sh
+exec aarch64-linux-gnu-objcopy "$@"
 `;
 
 function denoOf(emulator: string, { deno }: System): string {
