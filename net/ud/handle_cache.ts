@@ -43,6 +43,8 @@ export class HandleCache {
     let pending = this.#pending.get(key);
     if (pending === undefined) {
       pending = this.#create(key, attr).finally(() => this.#pending.delete(key));
+      // A caller whose signal throws does not wait for it.
+      pending.catch(() => {});
       this.#pending.set(key, pending);
     }
     return await orAborted(pending, signal);

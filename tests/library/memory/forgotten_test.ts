@@ -12,9 +12,9 @@ import {
   ProtectionDomain,
   resolveEthL2FromGidAsync,
 } from "../../../mod.ts";
-import { useBed } from "../misuse/bed.ts";
+import { useBed } from "../misuse/beds/bed.ts";
 import { resourceNames } from "../misuse/orders.ts";
-import { RECORDER } from "../misuse/recorder_bed.ts";
+import { RECORDER } from "../misuse/beds/recorder_bed.ts";
 import { World } from "../misuse/world.ts";
 
 useBed(RECORDER);

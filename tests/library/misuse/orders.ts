@@ -1,7 +1,7 @@
 // Orders of disposal.
 
 import type { Resource } from "../../../mod.ts";
-import { currentBed } from "./bed.ts";
+import { currentBed } from "./beds/bed.ts";
 import type { Case } from "./cases.ts";
 import { Random } from "./random.ts";
 import { World } from "./world.ts";

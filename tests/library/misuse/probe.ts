@@ -1,6 +1,6 @@
 // Runs cases of the matrix on the recorder.
 
-import { RECORDER } from "./recorder_bed.ts";
+import { RECORDER } from "./beds/recorder_bed.ts";
 import { casesOf, validOf } from "./lessons.ts";
 import { disposalOrders } from "./orders.ts";
 import { probe } from "./probing.ts";

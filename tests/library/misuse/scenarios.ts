@@ -5,7 +5,7 @@ import { structs } from "../../../ffi/layout.ts";
 import { EventType, type Resource, VerbsError, WcOpcode, WcStatus } from "../../../mod.ts";
 import * as recorder from "../../provider/recorder.ts";
 import type { Case } from "./cases.ts";
-import { idle } from "./bed.ts";
+import { idle } from "./beds/bed.ts";
 import { resourceNames } from "./orders.ts";
 import { verdict } from "./verdict.ts";
 import { World } from "./world.ts";

@@ -52,7 +52,7 @@ import {
   RcListener,
   UdConn,
 } from "../../../net/mod.ts";
-import { type Bed, currentBed } from "./bed.ts";
+import { type Bed, currentBed } from "./beds/bed.ts";
 
 /** The qkey of the datagram queue pair. */
 export const QKEY = 0x1111_1111;

@@ -1,6 +1,6 @@
 // Calls from two Workers at once, and from a Worker that is ended.
 
-import { currentBed, silence } from "../bed.ts";
+import { currentBed, silence } from "../beds/bed.ts";
 import type { Case } from "../cases.ts";
 import { type Plan, validOf } from "../lessons.ts";
 import { attempt } from "../probing.ts";
@@ -32,6 +32,8 @@ let pair: readonly ExamWorker[] | undefined;
 function fromTwo(plan: Plan, name: string, { id }: Case): Case {
   return {
     id: `${name}: from two Workers`,
+    // The recorder ends its devices with the last list of them, whichever thread has another one.
+    excused: / (device|list)\d+ is used after its end$/,
     run: async () => {
       pair ??= [new ExamWorker(plan), new ExamWorker(plan)];
       const answers = await Promise.all(pair.map((worker) => worker.ask({ id, rounds: 10 })));

@@ -1,7 +1,7 @@
 // Makes valid calls when it is told to.
 
-import { RECORDER } from "../recorder_bed.ts";
-import { useBed } from "../bed.ts";
+import { RECORDER } from "../beds/recorder_bed.ts";
+import { useBed } from "../beds/bed.ts";
 import type { Case } from "../cases.ts";
 import { type Plan, validOf } from "../lessons.ts";
 import { attempt } from "../probing.ts";

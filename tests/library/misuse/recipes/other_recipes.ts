@@ -1,9 +1,9 @@
 // A valid call of everything in ./net, ./cli and ./ffi.
 
-import { structs, SystemError } from "../../../ffi/mod.ts";
-import { currentBed } from "./bed.ts";
+import { structs, SystemError } from "../../../../ffi/mod.ts";
+import { currentBed } from "../beds/bed.ts";
 import type { Receiver, Recipe } from "./recipes.ts";
-import { QKEY, type World } from "./world.ts";
+import { QKEY, type World } from "../world.ts";
 
 const GROUP = "ff0e::1";
 const MESSAGE = new Uint8Array(8);

@@ -1,6 +1,6 @@
 // What the matrix runs on. The misuses are the same on a recorder and on a device.
 
-import type { AhAttrInit, CompletionQueue, Context, QueuePair } from "../../../mod.ts";
+import type { AhAttrInit, CompletionQueue, Context, QueuePair } from "../../../../mod.ts";
 
 /** A provider of verbs, with what only its tests know. */
 export interface Bed {

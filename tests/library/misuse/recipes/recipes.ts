@@ -26,10 +26,10 @@ import {
   VerbsError,
   WqState,
   WrOpcode,
-} from "../../../mod.ts";
-import { currentBed } from "./bed.ts";
+} from "../../../../mod.ts";
+import { currentBed } from "../beds/bed.ts";
 import { OTHER_RECEIVERS, OTHER_RECIPES } from "./other_recipes.ts";
-import { ESP, QKEY, type World } from "./world.ts";
+import { ESP, QKEY, type World } from "../world.ts";
 
 /** The arguments of a valid call. */
 export type Recipe = (world: World) => unknown[] | Promise<unknown[]>;

@@ -1,8 +1,8 @@
 // The recorder as a bed. Import this before anything that calls a verb.
 
-import * as recorder from "../../provider/recorder.ts";
-import { QpState } from "../../../mod.ts";
-import { handleAddress } from "../../../ffi/mod.ts";
+import * as recorder from "../../../provider/recorder.ts";
+import { QpState } from "../../../../mod.ts";
+import { handleAddress } from "../../../../ffi/mod.ts";
 import type { Bed } from "./bed.ts";
 
 /** Every verb succeeds on it, and it knows what each one is called with. */
