@@ -29,6 +29,8 @@ an object behind.
 
 /** Cases take longer with the sanitizer: without a filter one of so many runs, and all that are not of one attribute. */
 const PART = 16;
+/** The recorder keeps a record of each of a million receives: minutes with the sanitizer. */
+const LONG = /^listenUd: .*Depth is 2\^20$/;
 /** How long a case may say nothing with the sanitizer, in milliseconds. */
 const SLOW_MS = 200_000;
 const PROGRAM = new URL("../tests/library/misuse/probe.ts", import.meta.url);
@@ -70,8 +72,8 @@ await main(async () => {
   return isClean(outcome) && faults.length === 0 ? 0 : 1;
 });
 
-function inPart({ broad }: { readonly broad: boolean }, i: number): boolean {
-  return broad || i % PART === 0;
+function inPart(one: { readonly id: string; readonly broad: boolean }, i: number): boolean {
+  return (one.broad || i % PART === 0) && !LONG.test(one.id);
 }
 
 function report(outcome: Outcome, time: number): void {
