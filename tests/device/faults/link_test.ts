@@ -1,0 +1,105 @@
+// A device that goes away or goes down while everything is done with it at once. The event loop
+// goes on, every error is one of a verb or a completion, and afterwards a device of the same name works.
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import type { Context, EventType } from "../../../mod.ts";
+import { deviceTest, until } from "../setup.ts";
+import { DOOMED, type DoomedLink, doomedLink } from "./doomed_link.ts";
+import { Load } from "./load.ts";
+
+const WORK = ["create", "path", "query", "send", "wc SUCCESS"];
+
+/** Everything works on a link: a new context, and each kind of work. */
+async function assertWorks(link: DoomedLink): Promise<void> {
+  using context = link.open();
+  const load = new Load(context);
+  await load.more("wc SUCCESS");
+  await load.more("path");
+  await load.more("create");
+  await close(load);
+  assertEquals(load.outcomes, WORK);
+}
+
+/** Ends the load and closes its context: that ends the waits too. */
+async function close(load: Load): Promise<void> {
+  await load.stop();
+  load.context.close();
+  for (const end of await load.ends()) {
+    assert(end instanceof TypeError, String(end));
+    assertStringIncludes(end.message, "disposed");
+  }
+}
+
+/** Starts the load, and comes back when all of it works. */
+async function start(context: Context): Promise<Load> {
+  const load = new Load(context);
+  for (const work of ["wc SUCCESS", "path", "create"]) await load.more(work);
+  return load;
+}
+
+/** What a device that is not whole may answer. */
+const TYPED =
+  /^((create|path) (ENODATA|ENODEV|ENETUNREACH|EINVAL)|wc (LOC_QP_OP_ERR|WR_FLUSH_ERR))$/;
+
+/** Nothing came out but work, errors of a device that is not whole, and these events. */
+function assertOnly(load: Load, ...events: (keyof typeof EventType)[]): void {
+  const fine = [...WORK, ...events.map((name) => `event ${name}`)];
+  const others = load.outcomes.filter((outcome) => !fine.includes(outcome));
+  assertEquals(others.filter((outcome) => !TYPED.test(outcome)), []);
+}
+
+deviceTest(
+  "A device that is deleted under load serves those who have it open, and goes when they close it",
+  async () => {
+    await using link = await doomedLink();
+    const load = await start(link.open());
+    let gone = false;
+    const deletion = link.delete("device").then(() => gone = true);
+    await until("the device no longer listed", () => !link.listed);
+    const error = assertThrows(() => link.open());
+    assertStringIncludes((error as Error).message, `there is no device "${DOOMED}"`);
+    for (const work of ["wc SUCCESS", "path", "create"]) await load.more(work);
+    assertEquals(load.outcomes, WORK);
+    assertEquals(gone, false);
+    await close(load);
+    await deletion;
+    await link.make();
+    await assertWorks(link);
+  },
+);
+
+deviceTest(
+  "A device whose network device is deleted under load fails with typed errors",
+  async () => {
+    {
+      await using link = await doomedLink();
+      const load = await start(link.open());
+      const deletion = link.delete("netdev");
+      await load.more("create ENODATA");
+      await load.more("path ENODEV");
+      await load.more("wc WR_FLUSH_ERR", 1);
+      await load.more("query");
+      assertOnly(load, "GID_CHANGE", "PORT_ERR");
+      await close(load);
+      await deletion;
+      assertEquals(link.listed, false);
+    }
+    await using link = await doomedLink();
+    await assertWorks(link);
+  },
+);
+
+deviceTest("A device whose network device goes down and up under load works again", async () => {
+  await using link = await doomedLink();
+  const load = await start(link.open());
+  await link.set("down");
+  await load.more("create ENETUNREACH");
+  await load.more("path ENETUNREACH");
+  await load.more("wc WR_FLUSH_ERR", 1);
+  await link.set("up");
+  await until("the event", () => load.count("event PORT_ACTIVE") > 0);
+  assertEquals(load.count("event PORT_ERR"), 1);
+  load.recover();
+  for (const work of ["wc SUCCESS", "path", "create"]) await load.more(work);
+  assertOnly(load, "PORT_ERR", "PORT_ACTIVE");
+  await close(load);
+});
