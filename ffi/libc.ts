@@ -1,5 +1,5 @@
 import { lazily } from "./lazily.ts";
-import { checkPlatform } from "./library/platform.ts";
+import { checkPlatform } from "./platform.ts";
 
 /** The C library's functions that the binding calls, each beside its prototype. */
 const SYMBOLS = {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isBelow, LOWEST_DENO } from "../ffi/library/platform.ts";
+import { isBelow, LOWEST_DENO } from "../ffi/platform.ts";
 import { denoCommand } from "../rxe/host/deno_command.ts";
 import { readOptions } from "../rxe/host/options.ts";
 import { main } from "../rxe/host/report.ts";

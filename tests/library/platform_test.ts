@@ -2,7 +2,7 @@
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import denoJson from "../../deno.json" with { type: "json" };
-import { faultOf, LOWEST_DENO } from "../../ffi/library/platform.ts";
+import { faultOf, LOWEST_DENO } from "../../ffi/platform.ts";
 import { compileC } from "../c/compile.ts";
 import { outputOf } from "../subprocess.ts";
 

@@ -2,7 +2,7 @@
 
 import { assertEquals, assertGreater } from "@std/assert";
 import denoJson from "../../../deno.json" with { type: "json" };
-import { LOWEST_DENO } from "../../../ffi/library/platform.ts";
+import { LOWEST_DENO } from "../../../ffi/platform.ts";
 import { inProject } from "../../../tools/host/paths.ts";
 
 const FOLDER = ".github/workflows";
