@@ -6,8 +6,8 @@ import { until } from "../setup.ts";
 /** The main function of an example. */
 export type Main = (args: readonly string[]) => Promise<number>;
 
-/** An example that runs. */
-export interface Running {
+/** An example that runs. Disposing it ends it if it still runs. */
+export interface Running extends AsyncDisposable {
   /** What it and its clients in this process have printed so far. */
   readonly printed: { readonly stdout: string; readonly stderr: string };
   readonly ending: Promise<Ending>;
@@ -23,19 +23,21 @@ function start(run: () => Promise<number>): Running {
   const printed = { stdout: "", stderr: "" };
   console.log = (...values) => void (printed.stdout += `${values.join(" ")}\n`);
   console.error = (...values) => void (printed.stderr += `${values.join(" ")}\n`);
-  const ending = run().finally(() => Object.assign(console, { log, error }));
-  return { printed, ending: ending.then((code) => ({ code, ...printed })) };
+  let isRunning = true;
+  const ending = run().finally(() => {
+    isRunning = false;
+    Object.assign(console, { log, error });
+  }).then((code) => ({ code, ...printed }));
+  const dispose = async (): Promise<void> => {
+    if (isRunning) Deno.kill(Deno.pid, "SIGTERM");
+    await ending;
+  };
+  return { printed, ending, [Symbol.asyncDispose]: dispose };
 }
 
 /** Runs an example to its end. */
 export async function runHere(main: Main, ...args: readonly string[]): Promise<Ending> {
   return await startHere(main, ...args).ending;
-}
-
-/** Ends an example that runs until it is told to end. */
-export async function terminate({ ending }: Running): Promise<Ending> {
-  Deno.kill(Deno.pid, "SIGTERM");
-  return await ending;
 }
 
 /** Runs the server of an example, lets the test be its client, and ends the server. */
@@ -46,9 +48,12 @@ export async function serve(
 ): Promise<Ending> {
   const tcpPort = freshPort();
   const running = startHere(main, "--listen", `--tcp-port=${tcpPort}`, ...args);
-  await untilListening(tcpPort);
-  await client(tcpPort);
-  return await terminate(running);
+  {
+    await using _ = running;
+    await untilListening(tcpPort);
+    await client(tcpPort);
+  }
+  return await running.ending;
 }
 
 /** Runs the server and the client of an example, which meet over TCP, and ends the server. */

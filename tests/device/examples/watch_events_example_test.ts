@@ -2,18 +2,19 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { main } from "../../../examples/watch_events.ts";
 import { DEVICE, movingLink } from "../moving_link.ts";
 import { deviceTest, RXE } from "../setup.ts";
-import { linesOf, runHere, startHere, terminate, untilPrinted } from "./ladder.ts";
+import { linesOf, runHere, startHere, untilPrinted } from "./ladder.ts";
 
 deviceTest(
   "watch_events.ts shows how a link is lost and comes back, until it is ended",
   async () => {
     await using link = await movingLink();
-    const watching = startHere(main, "--device", DEVICE);
+    await using watching = startHere(main, "--device", DEVICE);
     await untilPrinted(watching, `watching ${DEVICE}\n${DEVICE}: port 1 is ACTIVE\n`);
     await link.bounce();
     await untilPrinted(watching, `${DEVICE}: PORT_ERR, port 1 is `);
     await untilPrinted(watching, `${DEVICE}: PORT_ACTIVE, port 1 is ACTIVE\n`);
-    linesOf(await terminate(watching));
+    await watching[Symbol.asyncDispose]();
+    linesOf(await watching.ending);
   },
 );
 
