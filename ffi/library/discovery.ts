@@ -7,7 +7,7 @@
 
 import { libc } from "../libc.ts";
 import { environment } from "./environment.ts";
-import { checkPlatform } from "./platform.ts";
+import { checkPlatform } from "../platform.ts";
 
 const SONAME = "libibverbs.so.1";
 const DIRECTORIES = [
