@@ -59,15 +59,15 @@ export const LIMITS: readonly Limit[] = [
     name: "descriptors",
     title: "descriptors",
     unit: "count",
-    growth: 4,
-    reason: "a sample can meet a Worker, which has 4 descriptors",
+    growth: 10,
+    reason: "a running Worker has 7 and the last one leaves 2; one left by each Worker is 100",
   },
   {
     name: "threads",
     title: "threads",
     unit: "count",
-    growth: 4,
-    reason: "threads for native calls that may block come and go with the calls",
+    growth: 10,
+    reason: "8 threads for calls that block come and go, and those of a Worker",
   },
 ];
 
