@@ -15,7 +15,11 @@ function read(path: string): string {
 
 for (const program of programs) {
   Deno.test(`The tasks that ${program} starts exist`, () => {
-    const tasks = Array.from(read(program).matchAll(/\btask ([\w:]+)/g), ([, name]) => name!);
+    // A function of .ci/run starts those that follow its name.
+    const tasks = Array.from(
+      read(program).matchAll(/(?:\btask |^run )([\w:]+)/gm),
+      ([, name]) => name!,
+    );
     assertGreater(tasks.length, 0);
     assertEquals(tasks.filter((name) => !Object.hasOwn(denoJson.tasks, name)), []);
   });
