@@ -3,7 +3,11 @@ import { call, callers, type Exchange, exchangeHere } from "../../../examples/su
 import { runEnds } from "../../../examples/support/ends.ts";
 import type { Wait } from "../../../examples/support/signals.ts";
 
-let lastPort = 19_900;
+/** A TCP port that nobody uses: other runs of the tests may be on this host. */
+function freePort(): number {
+  using listener = Deno.listen({ port: 0 });
+  return listener.addr.port;
+}
 
 /** Gives peers one value until the signal aborts. Returns what the peers gave. */
 async function giveAll(peers: AsyncIterable<Exchange>, value: unknown): Promise<unknown[]> {
@@ -32,7 +36,7 @@ Deno.test("exchangeHere() rejects with the reason of its signal", async () => {
 Deno.test("callers() exchanges with callers until its signal aborts, whatever they send", async () => {
   const stop = new AbortController();
   const { signal } = stop;
-  const port = ++lastPort;
+  const port = freePort();
   const serving = giveAll(callers(port, { seconds: 1, signal }), { answer: 42 });
   const raw = async (text: string): Promise<void> => {
     using connection = await Deno.connect({ port });
@@ -57,7 +61,7 @@ Deno.test("callers() exchanges with callers until its signal aborts, whatever th
 });
 
 Deno.test("call() says whom it cannot reach", async () => {
-  const port = ++lastPort;
+  const port = freePort();
   const patience = { seconds: 1, signal: new AbortController().signal };
   const message = `Cannot connect to 127.0.0.1, TCP port ${port}: nobody answered within 1 s`;
   await assertRejects(() => call("127.0.0.1", port, patience), Error, message);
@@ -66,7 +70,7 @@ Deno.test("call() says whom it cannot reach", async () => {
 Deno.test("call() finds a server that starts later", async () => {
   const stop = new AbortController();
   const wait = { seconds: 10, signal: stop.signal };
-  const port = ++lastPort;
+  const port = freePort();
   const calling = call("127.0.0.1", port, wait);
   await new Promise((resolve) => setTimeout(resolve, 10));
   const serving = giveAll(callers(port, wait), "late");
