@@ -49,6 +49,8 @@ function ended(plan: Plan, name: string, valid: Case, slow: readonly string[]): 
   return {
     id: `${name}: its Worker is terminated ${when}`,
     leaves: true,
+    // The Worker of the case before may still finish a call, after the recorder has forgotten its objects.
+    excused: / is used after its end$/,
     run: async () => {
       const worker = new ExamWorker(plan);
       await worker.ask({ id: valid.id, rounds: 1 });
