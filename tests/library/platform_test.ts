@@ -135,7 +135,15 @@ Deno.test("Deno keeps the buffer of a call on another thread until the call ends
   library.close();
 });
 
-Deno.test("README names the lowest version of Deno", async () => {
-  const readme = await Deno.readTextFile(new URL("../../README.md", import.meta.url));
-  assertStringIncludes(readme, `Deno ${LOWEST_DENO} or newer`);
-});
+for (
+  const [document, words] of [
+    ["README.md", `Deno ${LOWEST_DENO} or newer`],
+    ["CONTRIBUTING.md", `need ${LOWEST_DENO} only`],
+    ["docs/troubleshooting.md", `only ${LOWEST_DENO} and newer`],
+  ] as const
+) {
+  Deno.test(`${document} names the lowest version of Deno`, async () => {
+    const text = await Deno.readTextFile(new URL(`../../${document}`, import.meta.url));
+    assertStringIncludes(text, words);
+  });
+}
