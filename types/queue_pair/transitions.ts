@@ -12,7 +12,10 @@ type Attributes = readonly (keyof QpAttrInit)[];
 
 const { RESET, INIT, RTR, RTS, SQD, SQE, ERR } = QpState;
 
-/** The states that each state leads to, apart from RESET and ERR, which every state leads to. */
+/**
+ * The states that each state leads to. Every state leads to RESET, and every state but RESET to ERR: Linux refuses to move
+ * from RESET to ERR, which the InfiniBand specification allows.
+ */
 const NEXT: { readonly [from: number]: readonly QpState[] } = {
   [RESET]: [INIT],
   [INIT]: [INIT, RTR],
@@ -55,7 +58,8 @@ export function explainTransition(
   const to = given.qpState;
   if (to === undefined) return undefined;
   const names = `${nameOf(QpState, from)} to ${nameOf(QpState, to)}`;
-  if (NEXT[from] !== undefined && to !== RESET && to !== ERR && !NEXT[from].includes(to)) {
+  const always = to === RESET || (to === ERR && from !== RESET);
+  if (!always && NEXT[from] !== undefined && !NEXT[from].includes(to)) {
     return `A queue pair cannot go from ${names}: it goes from RESET to INIT, RTR and RTS`;
   }
   if (PREVIOUS[to] !== from) return undefined;

@@ -216,6 +216,8 @@ deviceTest("QueuePair.modify() names the order of states when one is left out", 
       skipped.hint,
       "A queue pair cannot go from RESET to RTS: it goes from RESET to INIT, RTR and RTS",
     );
+    const unused = transitionError(qp, { qpState: QpState.ERR });
+    assertStringIncludes(unused.hint!, "cannot go from RESET to ERR");
     qp.activateUd({ port: PORT, qkey: QKEY });
     const back = transitionError(qp, { qpState: QpState.RTR });
     assertStringIncludes(back.hint!, "cannot go from RTS to RTR");
