@@ -1,0 +1,72 @@
+// Processes that end with everything alive and work in progress leave nothing in the kernel, and the next one works.
+
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { importMap } from "../programs.ts";
+import { deviceTest, resourceCounts, RXE, until } from "../setup.ts";
+
+/** Only reached by what hangs; emulated guests are slow. */
+const PATIENCE_MS = 60_000;
+
+/** How a program ended: its status, or the signal that ended it; and what it said. */
+async function run(program: string, argument: string): Promise<[number | string, string]> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: [
+      "run",
+      "--allow-all",
+      "--quiet",
+      "--no-check",
+      "--v8-flags=--expose-gc",
+      ...importMap(),
+      new URL(program, import.meta.url).pathname,
+      argument,
+    ],
+    stdout: "null",
+    stderr: "piped",
+  }).spawn();
+  const timer = setTimeout(() => child.kill("SIGABRT"), PATIENCE_MS);
+  const { code, signal, stderr } = await child.output();
+  clearTimeout(timer);
+  return [signal ?? code, new TextDecoder().decode(stderr)];
+}
+
+async function leavesNothing(program: string, argument: string, how: unknown): Promise<void> {
+  const before = resourceCounts()[RXE]!;
+  const [ending, words] = await run(program, argument);
+  assertEquals(ending, how, words);
+  // An error of its own would end the program with the same status.
+  if (how === 1) assertStringIncludes(words, "this is a test");
+  await until("the kernel's counts are as before", () => {
+    const now = resourceCounts()[RXE]!;
+    return Object.keys(before).every((kind) => before[kind] === now[kind]);
+  });
+}
+
+const ENDINGS: Readonly<Record<string, number | string>> = {
+  exit: 7,
+  throw: 1,
+  reject: 1,
+  kill: "SIGKILL",
+  "close the context": 0,
+  "close the protection domain": 0,
+  "close the memory": 0,
+  "close the queue with an unread event": 0,
+  "close the address handle": 0,
+  forget: 0,
+};
+
+for (const [ending, how] of Object.entries(ENDINGS)) {
+  deviceTest(
+    `A process with work in progress leaves nothing when it does "${ending}"`,
+    async () => {
+      await leavesNothing("endings.ts", ending, how);
+    },
+  );
+}
+
+const STATES = ["holding", "posting", "polling", "waiting", "calling on another thread"];
+
+for (const state of STATES) {
+  deviceTest(`A Worker that is terminated while it is ${state} disturbs nobody`, async () => {
+    await leavesNothing("worker_ending.ts", state, 0);
+  });
+}
