@@ -82,7 +82,9 @@ export interface RssCaps {
   readonly maxRwqIndirectionTables: number;
   /** Largest number of entries of an indirection table. */
   readonly maxRwqIndirectionTableSize: number;
-  /** {@linkcode RxHashFields} that can be hashed; 0 if the device does not report them. */
+  /**
+   * {@linkcode RxHashFields} that can be hashed; 0 if the device does not report them. Compare it with `BigInt(fields)`.
+   */
   readonly rxHashFieldsMask: bigint;
   /** {@linkcode RxHashFunction}, combined; 0 if the device does not report them. */
   readonly rxHashFunction: number;

@@ -60,6 +60,7 @@ export let senderOf: (qp: QueuePair) => SendPoster | undefined;
  *   means. Then {@linkcode QueuePairStates.prototype.activateRc | QueuePair.activateRc} or
  *   {@linkcode QueuePairStates.prototype.activateUc | QueuePair.activateUc}. Then send.
  * - RAW_PACKET (Ethernet frames): {@linkcode QueuePairStates.prototype.modify | QueuePair.modify} for each state.
+ *   The port is an Ethernet port.
  *
  * {@linkcode QueuePair.prototype.postRecv | QueuePair.postRecv} and
  * {@linkcode QueuePair.prototype.postSend | QueuePair.postSend} return at once. The result of a request comes through

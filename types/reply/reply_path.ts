@@ -49,6 +49,7 @@ export interface ReplyPathInit {
   readonly port: number;
   /**
    * The number of peers whose handles are kept; 1024 if it is left out. Each peer needs an address handle of the device.
+   * A peer is an address: several queue pairs of one address are one peer.
    * The path needs about 100 bytes for each peer from the start.
    */
   readonly maxPeers?: number;
@@ -170,7 +171,7 @@ export class ReplyPath extends Resource {
     this.#events.add(this.#listener);
   }
 
-  /** The number of peers whose handles the path has. */
+  /** The number of handles that the path has. Queue pairs with the same address share one. */
   get size(): number {
     return this.#peers.size;
   }
