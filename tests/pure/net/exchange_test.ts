@@ -16,3 +16,42 @@ Deno.test("readLine() and writeAddress() end when the signal aborts, whatever th
   controller.abort(reason);
   for (const wait of waits) assertEquals(await assertRejects(() => wait, Error), reason);
 });
+
+/** A connection on which these bytes arrive, at most `chunk` in one read, and then nothing more. */
+function connectionOf(bytes: Uint8Array, chunk: number): Deno.Conn {
+  let at = 0;
+  const read = (buffer: Uint8Array): Promise<number | null> => {
+    const part = bytes.subarray(at, at + Math.min(chunk, buffer.length));
+    buffer.set(part);
+    at += part.length;
+    return Promise.resolve(part.length === 0 ? null : part.length);
+  };
+  return { read } as unknown as Deno.Conn;
+}
+
+const NEVER = new AbortController().signal;
+const LONG = " ".repeat(1 << 16);
+
+for (
+  const [what, text, reason] of [
+    ["too long", LONG, "it is longer than"],
+    ["cut off", "{}", "it ends after 2 bytes"],
+    ["followed by something", "{}\n{}\n", "something follows it"],
+    ["no JSON", "{\n", "it is not JSON"],
+  ] as const
+) {
+  Deno.test(`readLine() refuses a line that is ${what}`, async () => {
+    const bytes = new TextEncoder().encode(text);
+    const { InvalidData } = Deno.errors;
+    await assertRejects(
+      () => readLine(connectionOf(bytes, bytes.length), NEVER),
+      InvalidData,
+      reason,
+    );
+  });
+}
+
+Deno.test("readLine() joins the parts of a line", async () => {
+  const bytes = new TextEncoder().encode('{"qpn":7}\n');
+  assertEquals(await readLine(connectionOf(bytes, 1), NEVER), { qpn: 7 });
+});

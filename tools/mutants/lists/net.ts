@@ -155,7 +155,7 @@ export const NET: readonly MutantsOf[] = [
   },
   {
     file: "net/rc/exchange.ts",
-    tests: ["device/net/rc_listener"],
+    tests: ["pure/net/exchange"],
     mutants: [
       {
         id: "net-rc-line",
