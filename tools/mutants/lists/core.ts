@@ -141,9 +141,8 @@ export const CORE: readonly MutantsOf[] = [
       },
       {
         id: "abortable-drop",
-        replace:
-          "  const abort = (): void => {\n    waiting.delete(start);\n    waiter.reject(signal!.reason);",
-        by: "  const abort = (): void => {\n    waiter.reject(signal!.reason);",
+        replace: "    waiting.delete(start);\n    waiter.reject(signal!.reason);",
+        by: "    waiter.reject(signal!.reason);",
         wrong: "A call that was aborted in the queue starts nevertheless.",
       },
       {
@@ -154,14 +153,14 @@ export const CORE: readonly MutantsOf[] = [
       },
       {
         id: "abortable-signal-after",
-        replace: "if (!signal?.aborted && isOpen(owner)) {",
+        replace: "if (!isAborted() && isOpen(owner)) {",
         by: "if (isOpen(owner)) {",
         wrong: "A call that was aborted makes an object that nobody gets.",
       },
       {
         id: "abortable-owner-after",
-        replace: "if (!signal?.aborted && isOpen(owner)) {",
-        by: "if (!signal?.aborted) {",
+        replace: "if (!isAborted() && isOpen(owner)) {",
+        by: "if (!isAborted()) {",
         wrong: "An object is made under a parent that is disposed.",
       },
       {
