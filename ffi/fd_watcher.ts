@@ -176,6 +176,14 @@ export function setNonblocking(fd: number): void {
   checked("fcntl", libc().fcntl(fd, F_SETFL, flags | O_NONBLOCK));
 }
 
+/** errno of making a descriptor, such as that of `EMFILE`; 0 if the process may make one. */
+export function descriptorErrno(): number {
+  const fd = libc().eventfd(0, EFD_CLOEXEC);
+  if (fd < 0) return mappedErrno()[0]!;
+  libc().close(fd);
+  return 0;
+}
+
 /** errno is still the call's: nothing runs between a synchronous call and this check. */
 function checked(call: string, result: number): number {
   if (result < 0) throw systemError("watch descriptor", call, mappedErrno()[0]!);

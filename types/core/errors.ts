@@ -133,7 +133,7 @@ export function failure(
   });
 }
 
-/** Limits of the process that any verb may reach when it makes an object. */
+/** Limits of the process that any verb may reach when it makes an object or reads the list of devices. */
 const LIMITS: Readonly<Record<string, string>> = {
   EAGAIN: "The control group of the process may have reached its limit of RDMA objects: " +
     "compare its files rdma.current and rdma.max",
@@ -141,8 +141,8 @@ const LIMITS: Readonly<Record<string, string>> = {
 };
 
 function hintLimit(verb: string, value: number): string | undefined {
-  const makes = /^ibv_(alloc|create|import|open|reg)_/.test(verb);
-  return makes && value !== 0 ? LIMITS[errnoName(value)] : undefined;
+  const needs = /^ibv_((alloc|create|import|open|reg)_|get_device_list$)/.test(verb);
+  return needs && value !== 0 ? LIMITS[errnoName(value)] : undefined;
 }
 
 /** A hint may query the device. If that fails too, the first failure is the one to report. */

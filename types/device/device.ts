@@ -5,6 +5,7 @@
  */
 
 import { errno, errnoName } from "../../ffi/errno.ts";
+import { descriptorErrno } from "../../ffi/fd_watcher.ts";
 import type { IbvContext, IbvDevice } from "../../ffi/handles.ts";
 import { enums, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
@@ -100,8 +101,12 @@ export function listDevices(): DeviceInfo[] {
 export function withDeviceList<T>(use: (devices: IbvDevice[]) => T): T {
   const count = new Int32Array(1);
   const list = verbs().ibv_get_device_list(count);
-  // The kernel answers ENOSYS if no RDMA module is loaded.
-  if (list === null && errnoName(errno()) === "ENOSYS") return use([]);
+  // ENOSYS: no RDMA module is loaded, or libibverbs had no descriptor to look for one.
+  if (list === null && errnoName(errno()) === "ENOSYS") {
+    const limit = descriptorErrno();
+    if (limit === 0) return use([]);
+    throw failure("ibv_get_device_list", "list devices", limit);
+  }
   const array = checkHandle("ibv_get_device_list", "list devices", list);
   try {
     return use(readPointers(array, count[0]!) as IbvDevice[]);

@@ -3,6 +3,7 @@ import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from 
 import { AddressHandle, VerbsError } from "../../../mod.ts";
 import { Fixture } from "../../provider/fixture.ts";
 import * as recorder from "../../provider/recorder.ts";
+import { outputOf } from "../../subprocess.ts";
 import { CALLS } from "../provider/calls.ts";
 import { MAKERS } from "../provider/makers.ts";
 
@@ -37,4 +38,25 @@ Deno.test("AddressHandle.create() names rdma.max when it fails with EAGAIN", asy
   recorder.fail("ibv_create_ah", "EAGAIN");
   const error = await assertRejects(() => AddressHandle.create(pd, { portNum: 1, dlid: 1 }));
   assertStringIncludes((error as VerbsError).hint ?? "", LIMITS.EAGAIN);
+});
+
+Deno.test("listDevices() and Context.open() fail with EMFILE when no descriptor is left", async () => {
+  const printed = await outputOf(
+    `
+    import { Context, listDevices } from MOD;
+    listDevices();
+    const open = [];
+    try { for (;;) open.push(Deno.openSync("/dev/null")); } catch {}
+    for (const call of [listDevices, () => Context.open("rxe0")]) {
+      try { call(); } catch ({ verb, code, hint }) { open.pop().close(); console.log(verb, code, hint); }
+      open.push(Deno.openSync("/dev/null"));
+    }
+    for (const file of open) file.close();
+    listDevices();
+    console.log("works again");`,
+    { prefix: ["prlimit", "--nofile=64"] },
+  );
+  const line =
+    'ibv_get_device_list EMFILE The process has no file descriptor left: "ulimit -n" shows the limit\n';
+  assertEquals(printed, `${line}${line}works again`);
 });
