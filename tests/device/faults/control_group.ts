@@ -20,8 +20,10 @@ export async function controlGroup(): Promise<ControlGroup> {
     Deno.writeTextFileSync(`${path}/cgroup.procs`, String(Deno.pid));
   Deno.writeTextFileSync(`${root}/cgroup.subtree_control`, "+rdma");
   Deno.mkdirSync(group);
+  const limit = (limits: string): void =>
+    Deno.writeTextFileSync(`${group}/rdma.max`, `${RXE} ${limits}`);
   return {
-    limit: (limits) => Deno.writeTextFileSync(`${group}/rdma.max`, `${RXE} ${limits}`),
+    limit,
     inside: (body) => {
       join(group);
       try {
@@ -32,6 +34,8 @@ export async function controlGroup(): Promise<ControlGroup> {
     },
     prefix: ["sh", "-c", `echo $$ >${group}/cgroup.procs && exec "$@"`, "sh"],
     [Symbol.asyncDispose]: async () => {
+      // Linux keeps the limits of a group that is removed in a list, which it damages when the device goes away.
+      limit("hca_handle=max hca_object=max");
       Deno.removeSync(group);
       await run("umount", root);
       await Deno.remove(root);
