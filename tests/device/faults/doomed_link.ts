@@ -23,6 +23,8 @@ export interface DoomedLink extends AsyncDisposable {
   make(): Promise<void>;
   /** Takes the network device down or up. */
   set(state: "down" | "up"): Promise<void>;
+  /** Adds or removes the address, and waits until the GID table of a context shows it. */
+  address(action: "add" | "del", context: Context): Promise<void>;
 }
 
 /** Makes such a device; disposing it takes away what is left of it. */
@@ -53,6 +55,10 @@ export async function doomedLink(): Promise<DoomedLink> {
     delete: (what) => deletion = what === "device" ? deleteDevice() : deleteNetdev(),
     make,
     set: (state) => run("ip", "link", "set", NETDEV, state),
+    address: async (action, context) => {
+      await run("ip", "addr", action, `${ADDRESS}/24`, "dev", NETDEV);
+      await until("the GID table", () => (slotOf(context) !== undefined) === (action === "add"));
+    },
     [Symbol.asyncDispose]: async () => {
       for (const context of contexts) context.close();
       await deletion;

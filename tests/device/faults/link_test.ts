@@ -1,4 +1,4 @@
-// A device that goes away or goes down while everything is done with it at once. The event loop
+// A device that goes away, goes down, or loses its address, while everything is done with it at once. The event loop
 // goes on, every error is one of a verb or a completion, and afterwards a device of the same name works.
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import type { Context, EventType } from "../../../mod.ts";
@@ -101,5 +101,21 @@ deviceTest("A device whose network device goes down and up under load works agai
   load.recover();
   for (const work of ["wc SUCCESS", "path", "create"]) await load.more(work);
   assertOnly(load, "PORT_ERR", "PORT_ACTIVE");
+  await close(load);
+});
+
+deviceTest("A device whose address goes and comes under load works again", async () => {
+  await using link = await doomedLink();
+  const context = link.open();
+  const load = await start(context);
+  for (let round = 0; round < 3; round++) {
+    await link.address("del", context);
+    await load.more("path EINVAL");
+    await load.more("create ENODATA");
+    await link.address("add", context);
+    load.recover();
+    for (const work of ["wc SUCCESS", "path", "create"]) await load.more(work);
+  }
+  assertOnly(load, "GID_CHANGE");
   await close(load);
 });

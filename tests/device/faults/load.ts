@@ -33,11 +33,11 @@ export class Load {
   readonly pd: ProtectionDomain;
   readonly #end: End;
   readonly #path: ReplyPath;
-  readonly #attr: AhAttrInit;
   readonly #grh: Grh;
   readonly #counts: Map<string, number> = new Map();
   readonly #waits: Promise<unknown>[];
   readonly #work: Promise<void>[];
+  #attr: AhAttrInit;
   #ah: AddressHandle;
   #underWay = 0;
   #going = true;
@@ -48,7 +48,7 @@ export class Load {
     this.#end = makeEnd(this.pd, QpType.UD);
     this.#end.qp.activateUd({ port: PORT, qkey: QKEY });
     this.#path = new ReplyPath(this.pd, { port: PORT });
-    this.#attr = { portNum: PORT, grh: { dgid: GID, sgidIndex: slotOf(context)!, hopLimit: 64 } };
+    this.#attr = this.#self();
     this.#grh = grhOf(GID);
     this.#ah = new AddressHandle(this.pd, this.#attr);
     this.#waits = [this.#watchEvents(), this.#watchCompletions()];
@@ -86,6 +86,8 @@ export class Load {
     qp.modify({ qpState: QpState.RESET });
     this.#underWay = 0;
     this.#ah.close();
+    // An address may have come back in another slot.
+    this.#attr = this.#self();
     this.#ah = new AddressHandle(this.pd, this.#attr);
     qp.activateUd({ port: PORT, qkey: QKEY });
   }
@@ -99,6 +101,11 @@ export class Load {
   /** What ended the waits, once the context is closed. */
   async ends(): Promise<unknown[]> {
     return await Promise.all(this.#waits);
+  }
+
+  #self(): AhAttrInit {
+    const sgidIndex = slotOf(this.context)!;
+    return { portNum: PORT, grh: { dgid: GID, sgidIndex, hopLimit: 64 } };
   }
 
   #add(outcome: string): void {

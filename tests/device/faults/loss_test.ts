@@ -39,7 +39,7 @@ class Side implements Disposable {
 
 const DEPTH = 16;
 const SIZE = 2500;
-const COUNT = 300;
+const COUNT = 200;
 
 /** How a path treats packets, and what that must not change. */
 const PATHS: Readonly<Record<string, readonly string[]>> = {
@@ -49,9 +49,17 @@ const PATHS: Readonly<Record<string, readonly string[]>> = {
   "packets are doubled": ["duplicate", "20%"],
 };
 
-function fill(bytes: Uint8Array, seed: number): Uint8Array {
-  for (let i = 0; i < bytes.length; i++) bytes[i] = i * 31 + seed * 7;
-  return bytes;
+/** The byte of a message at a place. */
+function byteAt(i: number, message: number): number {
+  return i * 31 + message * 7 & 0xff;
+}
+
+function fill(bytes: Uint8Array, message: number): void {
+  for (let i = 0; i < bytes.length; i++) bytes[i] = byteAt(i, message);
+}
+
+function isFilled(bytes: Uint8Array, message: number): boolean {
+  return bytes.every((byte, i) => byte === byteAt(i, message));
 }
 
 /** Sends numbered messages, and gives the numbers that arrive, whole and in this order. */
@@ -65,7 +73,7 @@ async function receiveAll({ end }: Side, numbers: Generator<number>): Promise<nu
       const { value: expected } = numbers.next();
       const immData = wc.immData!;
       assertEquals([immData, bytes.length], [expected, SIZE]);
-      assertEquals(bytes, fill(new Uint8Array(SIZE), immData));
+      assert(isFilled(bytes, immData), `message ${immData} is damaged`);
       seen.push(immData);
       qp.postRecv({ wrId: slot, sge: mr.slice(slot * SIZE, SIZE) });
     }
