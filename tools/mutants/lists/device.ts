@@ -26,6 +26,13 @@ export const DEVICE: readonly MutantsOf[] = [
         by: "readPointers(array, Math.min(1, count[0]!))",
         wrong: "Only the first device is listed.",
       },
+      {
+        id: "device-list-limit",
+        replace: "    if (limit === 0) return use([]);",
+        by: "    if (limit >= 0) return use([]);",
+        wrong: "A process without a descriptor left is told that there is no device.",
+        tests: ["library/faults/limits"],
+      },
     ],
   },
   {

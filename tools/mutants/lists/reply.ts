@@ -125,6 +125,18 @@ export const REPLY: readonly MutantsOf[] = [
     ],
   },
   {
+    file: "types/reply/peer_hash.ts",
+    tests: ["pure/reply/peer_hash"],
+    mutants: [
+      {
+        id: "peer-hash-mix",
+        replace: "mix(sum | 0) >>> this.#shift",
+        by: "(sum | 0) >>> this.#shift",
+        wrong: "By some random factors, a sequence of addresses falls into few buckets.",
+      },
+    ],
+  },
+  {
     file: "types/reply/peer_cache.ts",
     tests: ["pure/reply/peer_cache"],
     mutants: [
