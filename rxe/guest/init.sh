@@ -80,7 +80,9 @@ netdev=dummy0
 if [ -n "$LAN" ]; then
   netdev=$(interface "$LAN")
   printf '127.0.0.1 localhost\n10.0.0.1 host1\n10.0.0.2 host2\n' >/root/run/hosts
-  mount -o bind /root/run/hosts /root/etc/hosts
+  # A minimal system does not have this file.
+  [ -e /root/etc/hosts ] || : >/root/etc/hosts
+  mount -o bind /root/run/hosts /root/etc/hosts || fail "the names of the hosts cannot be set"
 fi
 if [ -n "$FORWARDED" ]; then
   nat=$(interface "$FORWARDED")
@@ -139,7 +141,7 @@ sent() {
 }
 echo "exit $status $(sent out) $(sent err)" >&7
 # What the command changed below the overlay, and nobody keeps.
-find /layer/upper -path "/layer/upper$DENO_CACHE" -prune -o \
+find /layer/upper \( -path "/layer/upper$DENO_CACHE" -o -path /layer/upper/etc/hosts \) -prune -o \
   \( -type f -o -type l -o -type c \) -print | sed 's,^/layer/upper,lost ,' >&7
 dmesg >&7
 echo end >&7
