@@ -107,7 +107,6 @@ async function sendAll({ end: { qp, cq, mr } }: Side): Promise<void> {
 for (const [what, netem] of Object.entries(PATHS)) {
   deviceTest(`RC delivers ${COUNT} messages once, whole and in order when ${what}`, async () => {
     await using link = await lossyLink();
-    await link.disturb(...netem);
     using left = new Side(link, 0, QpType.RC);
     using right = new Side(link, 1, QpType.RC);
     for (const { qp, gidIndex } of [left, right]) {
@@ -117,6 +116,8 @@ for (const [what, netem] of Object.entries(PATHS)) {
     const patient = { timeout: 12, retryCnt: 7 };
     right.qp.activateRc(left.qp.address, patient);
     left.qp.activateRc(right.qp.address, patient);
+    // Not before: the kernel gives up to look for the neighbour when a few of its packets are lost.
+    await link.disturb(...netem);
     for (let i = 0; i < DEPTH; i++) {
       right.qp.postRecv({ wrId: i, sge: right.end.mr.slice(i * SIZE, SIZE) });
     }
