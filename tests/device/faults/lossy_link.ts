@@ -1,4 +1,5 @@
 import { Context } from "../../../mod.ts";
+import { addLinks, layCable } from "../cable.ts";
 import { run } from "../run.ts";
 import { PORT, until } from "../setup.ts";
 
@@ -28,17 +29,8 @@ export interface LossyLink extends AsyncDisposable {
 /** Makes such devices; disposing it takes them away. */
 export async function lossyLink(): Promise<LossyLink> {
   await using stack = new AsyncDisposableStack();
-  for (const module of ["veth", "sch_netem"]) await run("modprobe", module);
-  const [first, second] = NETDEVS;
-  await run("ip", "link", "add", first, "type", "veth", "peer", "name", second);
-  stack.defer(() => run("ip", "link", "delete", first));
-  for (const [i, netdev] of NETDEVS.entries()) {
-    // Both ends are of one host, which would refuse packets with an address of its own.
-    Deno.writeTextFileSync(`/proc/sys/net/ipv4/conf/${netdev}/accept_local`, "1");
-    Deno.writeTextFileSync(`/proc/sys/net/ipv4/conf/${netdev}/rp_filter`, "0");
-    await run("ip", "link", "set", netdev, "up");
-    await run("ip", "addr", "add", `${ADDRESSES[i]}/24`, "dev", netdev);
-  }
+  await run("modprobe", "sch_netem");
+  await layCable(stack, NETDEVS, ADDRESSES);
   for (const [i, netdev] of NETDEVS.entries()) {
     const [peer, source] = [ADDRESSES[1 - i]!, ADDRESSES[i]!];
     const route = [peer, "dev", netdev, "src", source, "table", String(101 - i)];
@@ -50,10 +42,7 @@ export async function lossyLink(): Promise<LossyLink> {
   }
   await run("ip", "rule", "delete", "pref", "0");
   stack.defer(() => run("ip", "rule", "add", "pref", "0", "lookup", "local"));
-  for (const [i, netdev] of NETDEVS.entries()) {
-    await run("rdma", "link", "add", DEVICES[i]!, "type", "rxe", "netdev", netdev);
-    stack.defer(() => run("rdma", "link", "delete", DEVICES[i]!));
-  }
+  await addLinks(stack, DEVICES, NETDEVS);
   const find = (device: string): number | undefined => {
     using context = Context.open(device);
     return context.gidTable(PORT).find(({ gid }) => gid.isIpv4Mapped)?.gidIndex;
@@ -71,7 +60,7 @@ export async function lossyLink(): Promise<LossyLink> {
       }
     },
     dropped: async () => {
-      const args = ["-s", "-j", "qdisc", "show", "dev", first];
+      const args = ["-s", "-j", "qdisc", "show", "dev", NETDEVS[0]];
       const { stdout } = await new Deno.Command("tc", { args }).output();
       return JSON.parse(new TextDecoder().decode(stdout))[0].drops;
     },

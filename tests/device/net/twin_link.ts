@@ -1,9 +1,11 @@
+import { addLinks, layCable } from "../cable.ts";
 import { run } from "../run.ts";
 import { Context } from "../../../mod.ts";
 import { PORT, until } from "../setup.ts";
 
 const NETDEVS = ["twin0", "twin1"] as const;
 const DEVICES = ["rxe_twin0", "rxe_twin1"] as const;
+const ADDRESSES = ["10.7.0.1", "10.7.0.2"] as const;
 
 /** Two soft-RoCE devices on the two ends of a cable. A device does not receive the multicast that it sends itself. */
 export interface TwinLink extends AsyncDisposable {
@@ -21,19 +23,8 @@ export interface TwinLink extends AsyncDisposable {
 /** Makes such devices; disposing it takes them away. */
 export async function twinLink(): Promise<TwinLink> {
   await using stack = new AsyncDisposableStack();
-  await run("modprobe", "veth");
-  const [first, second] = NETDEVS;
-  await run("ip", "link", "add", first, "type", "veth", "peer", "name", second);
-  stack.defer(() => run("ip", "link", "delete", first));
-  for (const [i, netdev] of NETDEVS.entries()) {
-    // Both ends are of one host, which would refuse packets with an address of its own.
-    Deno.writeTextFileSync(`/proc/sys/net/ipv4/conf/${netdev}/accept_local`, "1");
-    Deno.writeTextFileSync(`/proc/sys/net/ipv4/conf/${netdev}/rp_filter`, "0");
-    await run("ip", "link", "set", netdev, "up");
-    await run("ip", "addr", "add", `10.7.0.${i + 1}/24`, "dev", netdev);
-    await run("rdma", "link", "add", DEVICES[i]!, "type", "rxe", "netdev", netdev);
-    stack.defer(() => run("rdma", "link", "delete", DEVICES[i]!));
-  }
+  await layCable(stack, NETDEVS, ADDRESSES);
+  await addLinks(stack, DEVICES, NETDEVS);
   const find = (device: string, isIpv4: boolean): number | undefined => {
     using context = Context.open(device);
     return context.gidTable(PORT).find(({ gid }) => gid.isIpv4Mapped === isIpv4)?.gidIndex;
