@@ -74,10 +74,6 @@ export function byteArray<T extends Uint8Array>(value: T, what: string): T {
   throw new TypeError(`Cannot use ${what} ${show(value)}: it is not a Uint8Array`);
 }
 
-/** Characters that control a terminal or the order of text. JSON itself escapes only the first 32. */
-const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-
-/** How a value appears in a message. Peers choose some: a terminal shows them and obeys nothing in them. */
 /** Copies a message into memory of the device. The caller may have transferred its buffer since it was checked. */
 export function copyMessage(memory: Uint8Array, message: Uint8Array, start: number): void {
   try {
@@ -87,6 +83,10 @@ export function copyMessage(memory: Uint8Array, message: Uint8Array, start: numb
   }
 }
 
+/** Characters that control a terminal or the order of text. JSON itself escapes only the first 32. */
+const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** How a value appears in a message. Peers choose some: a terminal shows them and obeys nothing in them. */
 function show(value: unknown): string {
   if (typeof value === "string") {
     return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}...` : value)
