@@ -60,6 +60,8 @@ interface Opened extends Library {
 let opened: Opened | undefined;
 let syncVerbs: Verbs | undefined;
 let nonblockingVerbs: NonblockingVerbs | undefined;
+/** Whether a verb is compiled when it is bound, and not after some calls. */
+let compilesAtOnce = false;
 
 /**
  * The library, opened on the first call.
@@ -111,6 +113,7 @@ function makeNonblockingVerbs(): NonblockingVerbs {
  * resources left open, or before code that must not wait.
  */
 export function bindAll(): void {
+  compilesAtOnce = true;
   libc();
   Object.values(verbs());
   Object.values(nonblocking());
@@ -122,7 +125,9 @@ function nativeRows(): [string, NativeRow][] {
 }
 
 function calls(): Calls {
-  return (opened ??= open()).calls;
+  const { calls } = opened ??= open();
+  const { bind, bindNonblocking } = calls;
+  return compilesAtOnce ? { bind, bindNonblocking } : calls;
 }
 
 function open(): Opened {

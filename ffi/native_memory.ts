@@ -52,20 +52,19 @@ export class NativeMemory {
 }
 
 /** At module level: a buffer stays reachable although every object that leads to it is collected. */
-const pinned: Map<bigint, ArrayBufferView | ArrayBufferLike> = new Map();
+const pinned: Set<object> = new Set();
 
 /**
- * Keeps a buffer alive while a device may write it.
- *
- * @param key Names the registration, for instance the address of its `ibv_mr`.
+ * Keeps an object and its buffer alive while a device may write to the buffer. Each registration needs an object of its
+ * own: several may be of the same buffer.
  */
-export function pin(key: bigint, buffer: ArrayBufferView | ArrayBufferLike): void {
-  pinned.set(key, buffer);
+export function pin(registration: object): void {
+  pinned.add(registration);
 }
 
-/** Releases the buffer that {@linkcode pin} keeps under this key. */
-export function unpin(key: bigint): void {
-  pinned.delete(key);
+/** Releases what {@linkcode pin} keeps. */
+export function unpin(registration: object): void {
+  pinned.delete(registration);
 }
 
 /**

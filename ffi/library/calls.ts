@@ -23,6 +23,8 @@ export interface Outcome<T> {
 export interface Calls {
   /** Binds a function that the installed libibverbs has, or an op. One that reports by errno leaves it in `errno()`. */
   readonly bind: (name: string, row: NativeRow) => AnyFunction;
+  /** As `bind`, for a function of which few calls are expected: binding is fast, and each call is slow. */
+  readonly bindBriefly?: (name: string, row: NativeRow) => AnyFunction;
   /** Binds an exported function that runs on another thread. */
   readonly bindNonblocking: (
     name: string,

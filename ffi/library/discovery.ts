@@ -30,6 +30,9 @@ const MUSL = "it is built for musl, which is not supported, only glibc is";
 /** What Deno puts before the words of the loader, once or twice. */
 const DENOS_WORDS = /^(Could not open library: )+/;
 
+/** A pointer to a function of C. */
+export type FunctionPointer = Deno.PointerObject<Deno.ForeignFunction>;
+
 let opened: string | undefined;
 
 /**
@@ -65,12 +68,18 @@ function open(): string {
 
 // dlfcn.h, alike on both architectures
 const RTLD_NOW = 2;
-let handle: Deno.PointerValue = null;
+const handles = new Map<string, Deno.PointerValue>();
+
+/** A symbol of a library that is loaded; `null` if it does not have it. */
+export function symbolOf(path: string, name: string): FunctionPointer | null {
+  const handle = handles.get(path) ?? libc().dlopen(cString(path), RTLD_NOW);
+  handles.set(path, handle);
+  return libc().dlsym(handle, cString(name)) as FunctionPointer | null;
+}
 
 /** The address of a symbol of libibverbs; 0 if the installed version does not have it. */
 export function symbolAddress(name: string): bigint {
-  handle ??= libc().dlopen(cString(libraryPath()), RTLD_NOW);
-  return Deno.UnsafePointer.value(libc().dlsym(handle, cString(name)));
+  return Deno.UnsafePointer.value(symbolOf(libraryPath(), name));
 }
 
 /**

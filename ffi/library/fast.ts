@@ -10,7 +10,7 @@ import type { AnyFunction } from "../table/native.ts";
 import type { NativeRow } from "../table/row.ts";
 import { buildImage, loadImage, type Thunk } from "../thunks/mod.ts";
 import type { Calls, Outcome } from "./calls.ts";
-import { libraryPath, symbolAddress } from "./discovery.ts";
+import { libraryPath, symbolAddress, symbolOf } from "./discovery.ts";
 import { opPath } from "./ops.ts";
 
 /**
@@ -24,6 +24,7 @@ export function fastCalls(rows: Readonly<Record<string, NativeRow>>): Calls {
   const path = loadImage(buildImage(thunks, arch, errnoLocation()));
   return {
     bind: (name, row) => bind(path, name, row),
+    bindBriefly: (name, row) => bindBriefly(path, name, row),
     bindNonblocking: (name, row) => bindNonblocking(path, name, row),
   };
 }
@@ -45,6 +46,20 @@ function bind(path: string, name: string, row: NativeRow): AnyFunction {
   }
   if ("op" in row) return open(path, name, row);
   return open(libraryPath(), row.symbol ?? name, row);
+}
+
+/** Calls through a pointer, which compiles nothing. */
+function bindBriefly(path: string, name: string, row: NativeRow): AnyFunction {
+  const keeps = row.fails === "errno";
+  const pointer = keeps || "op" in row
+    ? symbolOf(path, name)
+    : symbolOf(libraryPath(), row.symbol ?? name);
+  const { parameters, result } = keeps ? withCell(row, "pointer") : row;
+  const caller = new Deno.UnsafeFnPointer(pointer!, { parameters, result });
+  const call = caller.call.bind(caller) as AnyFunction;
+  if (!keeps) return call;
+  const cell = errnoCell();
+  return (...args) => call(...args, cell);
 }
 
 function bindNonblocking(

@@ -68,10 +68,33 @@ function contextOf(of: Holder, object: Handle): IbvContext {
  * @category Operations of a device
  */
 export function hasContextOp(context: IbvContext, op: ContextOp | ExtendedOp): boolean {
-  if (!isExtendedOp(op)) return isSet(context, contextOpOffset(op));
-  return isExtended(context) &&
-    extendedSize(context) >= BigInt(structs.verbs_context.size - extended[op].offset) &&
-    isSet(context, extendedOffset(op));
+  const { offset, size } = placeOf(op);
+  return (size === 0n || isExtended(context) && extendedSize(context) >= size) &&
+    isSet(context, offset);
+}
+
+/** Where a context has an operation. */
+interface OpPlace {
+  /** From the context, in bytes. */
+  readonly offset: number;
+  /** The size that the `verbs_context` has if it has the operation; 0 if the operation is not there. */
+  readonly size: bigint;
+}
+
+/** Kept, because V8 looks up a name slowly that was put together: a completion queue asks for two. */
+const places = new Map<ContextOp | ExtendedOp, OpPlace>();
+
+function placeOf(op: ContextOp | ExtendedOp): OpPlace {
+  const known = places.get(op);
+  if (known !== undefined) return known;
+  const place = isExtendedOp(op)
+    ? {
+      offset: extendedOffset(op),
+      size: BigInt(structs.verbs_context.size - extended[op].offset),
+    }
+    : { offset: contextOpOffset(op), size: 0n };
+  places.set(op, place);
+  return place;
 }
 
 /**

@@ -113,8 +113,6 @@ interface OpPlace {
   readonly op: Op;
   /** The argument that is the object; the first one if left out. */
   readonly object?: 0 | 1;
-  /** A verb of the hot path: it is not guarded. Whoever makes the object asks once whether it has the op. */
-  readonly hot?: true;
 }
 
 /** What all native functions have. */
@@ -129,6 +127,11 @@ interface Common<P, R> {
   readonly since?: string;
   /** It may block, so that it is offered on another thread as well. */
   readonly blocking?: true;
+  /**
+   * A verb of the hot path: it is compiled at once. An op is not guarded: whoever makes the object asks once whether it has
+   * the op.
+   */
+  readonly hot?: true;
 }
 
 /** A native function: exported, or behind an op. */

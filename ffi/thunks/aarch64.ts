@@ -1,5 +1,5 @@
 // Machine code for aarch64, AAPCS64 calling convention. Each instruction stands beside its assembly.
-import type { Thunk } from "./thunk.ts";
+import type { Frame, Thunk } from "./thunk.ts";
 
 const BTI_C = 0xd503245f; //          bti c
 const RET = 0xd65f03c0; //            ret
@@ -17,23 +17,22 @@ const ARGUMENTS = 16; // above x29 and x30: x0 to x7
 const ERRNO = 80; //     address of this thread's errno, the same before and after the call
 const FRAME = 96;
 
-/** The machine code of one thunk. */
-export function encodeAarch64(thunk: Thunk, errnoLocation: bigint): Uint8Array {
-  const code = thunk.errnoAfter === undefined
-    ? [BTI_C, ...loadTarget(thunk), BR_X16]
-    : keepErrno(thunk, thunk.errnoAfter, errnoLocation);
+/** The code around the load of the target that keeps errno, or only jumps if `parameters` is undefined. */
+export function frameOf(parameters: number | undefined, errnoLocation: bigint): Frame {
+  return parameters === undefined
+    ? { before: bytesOf([BTI_C]), after: bytesOf([BR_X16]) }
+    : keepErrno(parameters, errnoLocation);
+}
+
+function bytesOf(code: readonly number[]): Uint8Array {
   const bytes = new DataView(new ArrayBuffer(4 * code.length));
   code.forEach((instruction, i) => bytes.setUint32(4 * i, instruction, true));
   return new Uint8Array(bytes.buffer);
 }
 
-function keepErrno(
-  thunk: Thunk,
-  parameters: number,
-  errnoLocation: bigint,
-): number[] {
+function keepErrno(parameters: number, errnoLocation: bigint): Frame {
   const pairs = [0, 2, 4, 6];
-  return [
+  const before = [
     BTI_C,
     pair(0xa9800000, 29, -FRAME), //                             stp x29, x30, [sp, #-FRAME]!
     MOV_X29_SP,
@@ -43,7 +42,8 @@ function keepErrno(
     memory(0xf9000000, 0, SP, ERRNO), //                         str x0, [sp, #ERRNO]
     STR_WZR_X0,
     ...pairs.map((i) => pair(0xa9400000, i, ARGUMENTS + 8 * i)), // ldp xi, xi+1, [sp, #...]
-    ...loadTarget(thunk),
+  ];
+  const after = [
     BLR_X16,
     memory(0xf9400000, 9, SP, ERRNO), //                         ldr x9, [sp, #ERRNO]
     LDR_W9_X9,
@@ -52,18 +52,19 @@ function keepErrno(
     pair(0xa8c00000, 29, FRAME), //                              ldp x29, x30, [sp], #FRAME
     RET,
   ];
+  return { before: bytesOf(before), after: bytesOf(after) };
 }
 
 /** Puts the address of the C function into x16, which belongs to code between caller and callee. */
-function loadTarget({ target }: Thunk): number[] {
-  if ("address" in target) return loadAddress(target.address);
-  return target.path.flatMap((offset, i) => {
+export function loadTarget({ target }: Thunk): Uint8Array {
+  if ("address" in target) return bytesOf(loadAddress(target.address));
+  return bytesOf(target.path.flatMap((offset, i) => {
     const from = i === 0 ? target.argument ?? 0 : 16;
     return offset >= 0
       ? [memory(0xf9400000, 16, from, offset)] // ldr x16, [from, #offset]
       // sub x16, from, #-offset; ldr x16, [x16]
       : [0xd1000010 | -offset << 10 | from << 5, memory(0xf9400000, 16, 16, 0)];
-  });
+  }));
 }
 
 function loadAddress(address: bigint): number[] {

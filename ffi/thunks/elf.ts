@@ -57,7 +57,7 @@ interface Layout {
 }
 
 /**
- * Returns a shared object that exports `functions`. Its SONAME is `name` with a hash of the functions: objects of the same
+ * Returns a shared object that exports `functions`. Its SONAME is `name` with a hash of the image: objects of the same
  * SONAME are the same.
  */
 export function writeSharedObject(
@@ -65,7 +65,7 @@ export function writeSharedObject(
   functions: readonly ElfFunction[],
   machine: ElfMachine,
 ): Uint8Array<ArrayBuffer> {
-  const soname = `${name}-${hashFunctions(functions)}.so`;
+  const soname = `${name}-${"0".repeat(HASH_LENGTH)}.so`;
   const layout = layOut(soname, functions, machine);
   const image = new Uint8Array(layout.size);
   const view = new DataView(image.buffer);
@@ -76,6 +76,8 @@ export function writeSharedObject(
   image.set(layout.strings.bytes, layout.stringsAt);
   functions.forEach(({ code }, i) => image.set(code, layout.code[i]!));
   writeDynamic(view, layout);
+  const hash = layout.stringsAt + layout.strings.offsets[0]! + name.length + 1;
+  image.set(new TextEncoder().encode(hashOf(image)), hash);
   return image;
 }
 
@@ -200,16 +202,22 @@ function hashName(name: string): number {
   return hash;
 }
 
-/** 64 bits of names and code: two FNV-1a hashes that start differently. */
-function hashFunctions(functions: readonly ElfFunction[]): string {
-  let [left, right] = [0x811c_9dc5, 0x9dc5_811c];
-  const add = (byte: number): void => {
-    left = Math.imul(left ^ byte, 0x0100_0193);
-    right = Math.imul(right ^ byte, 0x0100_0193) + left | 0;
-  };
-  for (const { name, code } of functions) {
-    new TextEncoder().encode(`${name}\0${code.length}\0`).forEach(add);
-    code.forEach(add);
+/** Digits of {@linkcode hashOf}. */
+const HASH_LENGTH = 16;
+
+/**
+ * 64 bits of an image, from two hashes that start differently. It reads words: a first run, which V8 interprets, takes
+ * 0.25 ms, and took 0.4 ms when it read the bytes of names and code.
+ */
+function hashOf(image: Uint8Array<ArrayBuffer>): string {
+  const words = new Int32Array(image.buffer);
+  let left = 0x811c_9dc5 | 0;
+  let right = 0x9dc5_811c | 0;
+  for (let i = 0; i < words.length; i++) {
+    left = Math.imul(left ^ words[i]!, 0x0100_0193);
+    // Multiplying moves bits up only, so the upper ones are moved down.
+    left ^= left >>> 15;
+    right = Math.imul(right ^ words[i]!, 0x9e37_79b1) + left | 0;
   }
   return [left, right].map((half) => (half >>> 0).toString(16).padStart(8, "0")).join("");
 }

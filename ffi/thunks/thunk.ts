@@ -24,6 +24,12 @@ export interface Thunk {
   readonly errnoAfter?: number;
 }
 
+/** The code around the load of a thunk's target. It is the same for all thunks with so many parameters. */
+export interface Frame {
+  readonly before: Uint8Array;
+  readonly after: Uint8Array;
+}
+
 // The verbs with most parameters, `ibv_reg_dmabuf_mr` and `ibv_rereg_mr`, have 6.
 const MAX_PARAMETERS = 7;
 // The reach of one aarch64 instruction each way: sub #imm12 below, ldr #imm12 (scaled by 8) above.

@@ -1,5 +1,5 @@
 // Machine code for x86-64, System V calling convention. Each instruction stands beside its assembly (AT&T).
-import type { Thunk } from "./thunk.ts";
+import type { Frame, Thunk } from "./thunk.ts";
 
 // The frame of a thunk that keeps errno, from %rsp up. With the return address it is a multiple of 16, as calls want.
 const OUTGOING = 0; //        the seventh argument of the call
@@ -38,27 +38,21 @@ const PASS_SEVENTH = [
   0x48, 0x89, 0x44, 0x24, OUTGOING, //       mov %rax, OUTGOING(%rsp)
 ];
 
-/** The machine code of one thunk. */
-export function encodeX86(thunk: Thunk, errnoLocation: bigint): Uint8Array {
-  return new Uint8Array(
-    thunk.errnoAfter === undefined
-      ? jump(thunk)
-      : keepErrno(thunk, thunk.errnoAfter, errnoLocation),
-  );
+/** The code around the load of the target that keeps errno, or only jumps if `parameters` is undefined. */
+export function frameOf(parameters: number | undefined, errnoLocation: bigint): Frame {
+  return parameters === undefined ? jump() : keepErrno(parameters, errnoLocation);
 }
 
-function jump(thunk: Thunk): number[] {
-  // deno-fmt-ignore
-  return ENDBR64.concat(
-    loadTarget(thunk),
-    [0x41, 0xff, 0xe3], //                       jmp *%r11
-  );
+function jump(): Frame {
+  return {
+    before: Uint8Array.from(ENDBR64),
+    after: Uint8Array.of(0x41, 0xff, 0xe3), //   jmp *%r11
+  };
 }
 
-function keepErrno(thunk: Thunk, parameters: number, errnoLocation: bigint): number[] {
-  // Not by spreading: until V8 compiles this, that takes 0.1 us a byte.
+function keepErrno(parameters: number, errnoLocation: bigint): Frame {
   // deno-fmt-ignore
-  return ENDBR64.concat(
+  const before = ENDBR64.concat(
     [0x48, 0x83, 0xec, FRAME], //                sub $FRAME, %rsp
     SAVE_ARGUMENTS,
     [0x48, 0xb8], quad(errnoLocation), //        movabs $errnoLocation, %rax
@@ -67,16 +61,19 @@ function keepErrno(thunk: Thunk, parameters: number, errnoLocation: bigint): num
     [0xc7, 0x00, 0, 0, 0, 0], //                 movl $0, (%rax)
     parameters > REGISTERS ? PASS_SEVENTH : [],
     RESTORE_ARGUMENTS,
-    loadTarget(thunk),
-    [0x31, 0xc0], //                             xor %eax, %eax, for variadic functions: no vector arguments
-    [0x41, 0xff, 0xd3], //                       call *%r11
-    [0x48, 0x8b, 0x4c, 0x24, ERRNO], //          mov ERRNO(%rsp), %rcx
-    [0x8b, 0x09], //                             mov (%rcx), %ecx
-    [0x48, 0x8b, 0x54, 0x24, cell(parameters)], // mov CELL(%rsp), %rdx
-    [0x89, 0x0a], //                             mov %ecx, (%rdx)
-    [0x48, 0x83, 0xc4, FRAME], //                add $FRAME, %rsp
-    [0xc3], //                                   ret
   );
+  // deno-fmt-ignore
+  const after = [
+    0x31, 0xc0, //                               xor %eax, %eax, for variadic functions: no vector arguments
+    0x41, 0xff, 0xd3, //                         call *%r11
+    0x48, 0x8b, 0x4c, 0x24, ERRNO, //            mov ERRNO(%rsp), %rcx
+    0x8b, 0x09, //                               mov (%rcx), %ecx
+    0x48, 0x8b, 0x54, 0x24, cell(parameters), // mov CELL(%rsp), %rdx
+    0x89, 0x0a, //                               mov %ecx, (%rdx)
+    0x48, 0x83, 0xc4, FRAME, //                  add $FRAME, %rsp
+    0xc3, //                                     ret
+  ];
+  return { before: Uint8Array.from(before), after: Uint8Array.from(after) };
 }
 
 /** Where the pointer to the errno cell, the argument after the C parameters, stands in the frame. */
@@ -87,13 +84,22 @@ function cell(parameters: number): number {
 }
 
 /** Puts the address of the C function into %r11, which no argument uses. */
-function loadTarget({ target }: Thunk): number[] {
-  if ("address" in target) return [0x49, 0xbb].concat(quad(target.address)); // movabs $address, %r11
-  return target.path.flatMap((offset, i) => {
+export function loadTarget({ target }: Thunk): Uint8Array {
+  if ("address" in target) return load(target.address);
+  return Uint8Array.from(target.path.flatMap((offset, i) => {
     const from = target.argument ? 0x9e : 0x9f;
     // mov offset(%rsi or %rdi), %r11, then mov offset(%r11), %r11
     return (i === 0 ? [0x4c, 0x8b, from] : [0x4d, 0x8b, 0x9b]).concat(long(offset));
-  });
+  }));
+}
+
+/** `movabs $address, %r11` */
+function load(address: bigint): Uint8Array {
+  const code = new Uint8Array(10);
+  code[0] = 0x49;
+  code[1] = 0xbb;
+  new DataView(code.buffer).setBigUint64(2, address, true);
+  return code;
 }
 
 function long(value: number): number[] {

@@ -80,7 +80,12 @@ export const deviceVerbs: Table<DeviceVerbs> = {
     result: "i32",
     fails: "code",
   },
-  ibv_get_async_event: { parameters: [Context, Pointer], result: "i32", fails: "errno" },
+  ibv_get_async_event: {
+    parameters: [Context, Pointer],
+    result: "i32",
+    fails: "errno",
+    hot: true,
+  },
   ibv_ack_async_event: { parameters: [Pointer], result: "void", fails: "never" },
   ibv_event_type_str: { parameters: ["u32"], result: Pointer, fails: "never" },
   ibv_fork_init: { parameters: [], result: "i32", fails: "code" },

@@ -237,3 +237,40 @@ Deno.test("errno is that of the verb, whatever is called afterwards, with thunks
     assertEquals(results.slice(15), [EPROTONOSUPPORT, true, "EINVAL"], `thunks ${thunks}`);
   }
 });
+
+Deno.test("A verb does the same before it is compiled and afterwards, and is compiled once", async () => {
+  const printed = await outputOf(`
+    import { errno } from FFI/errno;
+    import { library, verbs } from FFI/library;
+    import { allocStruct, writeField } from FFI/struct;
+    import { structs } from FFI/layout;
+    const v = verbs();
+    library();
+    const opened = [];
+    const { dlopen } = Deno;
+    Deno.dlopen = (path, symbols) => {
+      opened.push(...Object.keys(symbols));
+      return dlopen(path, symbols);
+    };
+    const { ibv_wc, ibv_grh, ibv_ah_attr } = structs;
+    const wc = allocStruct(ibv_wc);
+    const init = () =>
+      v.ibv_init_ah_from_wc(null, 1, wc, allocStruct(ibv_grh), allocStruct(ibv_ah_attr));
+    const first = v.ibv_event_type_str;
+    const outcomes = new Set();
+    const compiled = [];
+    for (let i = 0; i < 50; i++) {
+      writeField(wc, ibv_wc.fields.wc_flags, i % 2);
+      outcomes.add([i % 2, init(), errno()].join(" "));
+      outcomes.add(Deno.UnsafePointerView.getCString(v.ibv_event_type_str(i % 2)));
+      compiled.push(opened.length);
+    }
+    console.log(JSON.stringify([outcomes.size, opened, compiled[0], compiled[49], v.ibv_event_type_str === first]));`);
+  assertEquals(JSON.parse(printed), [
+    4,
+    ["ibv_init_ah_from_wc", "ibv_event_type_str"],
+    0,
+    2,
+    false,
+  ]);
+});

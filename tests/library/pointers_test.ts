@@ -98,15 +98,18 @@ Deno.test("pin() keeps a buffer that nothing else refers to until unpin()", asyn
     import { pin, unpin } from FFI/native_memory;
     const collected = new Set();
     const registry = new FinalizationRegistry((name) => collected.add(name));
-    function make(name, key) {
+    function make(name) {
       const buffer = new ArrayBuffer(1 << 20);
       registry.register(buffer, name);
-      if (key !== undefined) pin(key, buffer);
+      return { buffer };
     }
+    const known = (registration) => {
+      pin(registration);
+      return new WeakRef(registration);
+    };
     make("free");
-    make("pinned", 1n);
-    make("unpinned", 2n);
-    unpin(2n);
+    known(make("pinned"));
+    unpin(known(make("unpinned")).deref());
     for (let i = 0; i < 20; i++) {
       gc();
       await new Promise((resolve) => setTimeout(resolve));

@@ -5,8 +5,7 @@
  */
 
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
-import { instance } from "../core/checks.ts";
-import { Gid } from "./gid.ts";
+import { bytesOfGid, Gid } from "./gid.ts";
 
 /**
  * The global part of an address (`struct ibv_global_route`).
@@ -78,7 +77,7 @@ const globalRoute: AttributeCodec<GlobalRouteInit, GlobalRoute> = codecOf<
   GlobalRoute
 >("ibv_global_route", "grh", {
   dgid: {
-    from: (gid: unknown, what: string) => instance(gid, Gid, what).bytes,
+    from: bytesOfGid,
     to: (bytes: Uint8Array<ArrayBuffer>) => new Gid(bytes),
     required: true,
   },

@@ -30,6 +30,13 @@ export const GidType: Members<typeof enums.ibv_gid_type, "IBV_GID_TYPE_"> = memb
  */
 export type GidType = typeof GidType[keyof typeof GidType];
 
+/**
+ * The bytes of a GID that a caller gave, without a copy: do not change them. What a subclass makes of `bytes` is not seen.
+ *
+ * @throws {TypeError} If it is not a GID.
+ */
+export let bytesOfGid: (value: unknown, what: string) => Uint8Array<ArrayBuffer>;
+
 const SIZE = structs.ibv_gid.size;
 const IPV4_MAPPED = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
 
@@ -51,6 +58,14 @@ const IPV4_MAPPED = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
  */
 export class Gid {
   readonly #bytes: Uint8Array<ArrayBuffer>;
+
+  static {
+    bytesOfGid = (value, what) => {
+      const gid = instance(value, Gid, what);
+      if (#bytes in gid) return gid.#bytes;
+      throw new TypeError(`Cannot use ${what}: it is not a Gid, but looks like one`);
+    };
+  }
 
   /**
    * Copies 16 bytes in network order.

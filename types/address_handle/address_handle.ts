@@ -100,8 +100,8 @@ export class AddressHandle extends NativeResource<IbvAh> {
   /** The queue pair that sent with the handle last, and the number of that send. */
   #tracker: SendTracker | undefined;
   #lastSend = 0;
-  /** Other queue pairs that sent with the handle. */
-  readonly #others: SendsUnderWay = new SendsUnderWay();
+  /** Other queue pairs that sent with the handle. Most handles have none. */
+  #others: SendsUnderWay | undefined;
 
   static {
     writeAh = (ah, words, at) => {
@@ -253,18 +253,24 @@ export class AddressHandle extends NativeResource<IbvAh> {
   }
 
   #switchTracker(tracker: SendTracker): void {
-    if (this.#tracker !== undefined) this.#others.set(this.#tracker, this.#lastSend);
+    const last = this.#tracker;
+    if (last !== undefined) (this.#others ??= new SendsUnderWay()).set(last, this.#lastSend);
     this.#tracker = tracker;
   }
 
   /** Whether a send in progress uses the handle. The tracker of that send destroys the handle later. */
   #isInUse(): boolean {
-    if (this.#tracker !== undefined) this.#others.set(this.#tracker, this.#lastSend);
-    const send = this.#others.any();
+    const send = this.#sendUnderWay();
     if (send === undefined) return false;
     const [tracker, number] = send;
     tracker.whenDone(number, this);
     return true;
+  }
+
+  #sendUnderWay(): readonly [SendTracker, number] | undefined {
+    const tracker = this.#tracker;
+    if (tracker?.isUnderWay(this.#lastSend)) return [tracker, this.#lastSend];
+    return this.#others?.any();
   }
 }
 

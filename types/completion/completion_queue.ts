@@ -195,9 +195,9 @@ let closing: (cq: CompletionQueue) => void;
 const QUEUE: NativeKind<IbvCq, CompletionQueue> = {
   name: "completion queue",
   closing: (cq) => closing(cq),
-  destroy: (handle) => {
+  destroy: (handle, cq) => {
     check("ibv_destroy_cq", "destroy completion queue", verbs().ibv_destroy_cq(handle));
-    unregisterElement(handle);
+    unregisterElement(cq);
   },
   describe: ({ cqe, channel }) => ({ cqe, channel: channel === null ? "none" : channel.fd }),
 };

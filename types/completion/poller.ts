@@ -38,8 +38,8 @@ export class Poller {
   readonly #poll: ReturnType<typeof verbs>["ibv_poll_cq"] = verbs().ibv_poll_cq;
   /** The name of the verb that polls. */
   protected readonly verb: string = "ibv_poll_cq";
-  /** The trackers of the queue pairs that send to the queue, by queue pair number. */
-  readonly senders: SenderTable = new SenderTable();
+  /** Made for the first queue pair that sends. */
+  #senders: SenderTable | undefined;
   #scratch: WorkCompletions | undefined;
   #backlog: Backlog | undefined;
 
@@ -108,8 +108,14 @@ export class Poller {
   }
 
   #accounted(batch: WorkCompletions, count: number): number {
-    if (this.senders.size > 0) account(this.senders, wordsOf(batch), count);
+    const senders = this.#senders;
+    if (senders !== undefined && senders.size > 0) account(senders, wordsOf(batch), count);
     return count;
+  }
+
+  /** The trackers of the queue pairs that send to the queue, by queue pair number. */
+  get senders(): SenderTable {
+    return this.#senders ??= new SenderTable();
   }
 }
 

@@ -21,8 +21,11 @@ export class SendTracker {
   #posted = 0;
   /** Signaled sends completed. */
   #completed = 0;
-  /** Resources that were disposed while sends used them, with the number of the last of these sends. */
-  readonly #disposed: Map<Resource, number> = new Map();
+  /**
+   * Resources that were disposed while sends used them, with the number of the last of these sends. It exists only while
+   * there are some: each completion looks at it.
+   */
+  #disposed: Map<Resource, number> | undefined;
 
   /** Records signaled sends that were posted. Returns the count of those before. */
   posted(signaled: number): number {
@@ -34,14 +37,14 @@ export class SendTracker {
   /** Records the completion of the oldest signaled sends. */
   completed(count: number): void {
     this.#completed = Math.min(this.#completed + count, this.#posted);
-    if (this.#disposed.size > 0) this.#release();
+    if (this.#disposed !== undefined) this.#release(this.#disposed);
   }
 
   /** Records that no send is outstanding any more: the queue pair was reset, recovered or destroyed. */
   ended(): void {
     // Unsignaled sends after the last signaled one have the number of the next signaled one.
     this.#completed = ++this.#posted;
-    this.#release();
+    if (this.#disposed !== undefined) this.#release(this.#disposed);
   }
 
   /** Whether a signaled send is outstanding: a completion in the queue may count as its completion. */
@@ -56,14 +59,15 @@ export class SendTracker {
 
   /** Destroys a disposed resource when the send of this number is done. */
   whenDone(number: number, resource: Resource): void {
-    this.#disposed.set(resource, number);
+    (this.#disposed ??= new Map()).set(resource, number);
   }
 
-  #release(): void {
-    for (const [resource, number] of this.#disposed) {
+  #release(disposed: Map<Resource, number>): void {
+    for (const [resource, number] of disposed) {
       if (this.isUnderWay(number)) continue;
-      this.#disposed.delete(resource);
+      disposed.delete(resource);
       destroyIfUnused(resource);
     }
+    if (disposed.size === 0) this.#disposed = undefined;
   }
 }

@@ -100,10 +100,17 @@ type AnyRule =
   >
   & Common;
 
+/** An attribute. All entries have the same properties, so that V8 reads those of any of them by one compiled load. */
 interface Entry {
   readonly name: string;
   readonly rule: AnyRule;
   readonly field: Field | undefined;
+  readonly mask: number;
+  readonly required: boolean;
+  readonly derive: AnyRule["derive"];
+  readonly fallback: number | undefined;
+  /** The largest integer. */
+  readonly limit: number;
 }
 
 /** A struct that was written from an attribute object. */
@@ -167,11 +174,9 @@ export class AttributeCodec<T extends object, R extends object = T> {
     if (this.#entries === undefined) {
       const layout = this.#layout;
       const { fields } = structs[layout];
-      this.#entries = Object.entries(this.#rules).map(([name, rule]) => ({
-        name,
-        rule,
-        field: placed(fieldOf(fields, layout, name, rule), rule),
-      }));
+      this.#entries = Object.entries(this.#rules).map(([name, rule]) =>
+        entryOf(name, rule, placed(fieldOf(fields, layout, name, rule), rule))
+      );
     }
     return this.#entries;
   }
@@ -185,21 +190,22 @@ export class AttributeCodec<T extends object, R extends object = T> {
     const given = snapshot(attributes, this.#what, this.#names) as Record<string, unknown>;
     const resources: [number, NativeResource][] = [];
     let mask = 0;
-    for (const { name, rule, field } of this.#placed()) {
-      if (given[name] === null) {
-        throw new TypeError(`Cannot use ${name} null: leave it out instead`);
-      }
-      const value = rule.derive?.(given) ?? given[name] ?? rule.fallback;
+    for (const entry of this.#placed()) {
+      const { name, derive } = entry;
+      const own = given[name];
+      if (own === null) throw new TypeError(`Cannot use ${name} null: leave it out instead`);
+      const value = derive?.(given) ?? own ?? entry.fallback;
       if (value === undefined) {
-        if (rule.required) throw new TypeError(`Cannot use ${this.#what}: ${name} is missing`);
+        if (entry.required) throw new TypeError(`Cannot use ${this.#what}: ${name} is missing`);
         continue;
       }
-      if (given[name] !== undefined) mask |= rule.mask ?? 0;
+      if (own !== undefined) mask |= entry.mask;
+      const { rule, field } = entry;
       if (rule.struct) {
         given[name] = rule.struct.writeTo(view, base + field!.offset, value as object).given;
       } else if (rule.resource) {
         resources.push([base + field!.offset, instance(value, rule.resource, name)]);
-      } else if (!rule.other) writeValue(view, base, field!, rule, name, value);
+      } else if (!rule.other) writeValue(view, base, entry, value);
     }
     const writeHandles = (): void => {
       for (const [offset, { unsafeHandle }] of resources) {
@@ -218,6 +224,26 @@ export class AttributeCodec<T extends object, R extends object = T> {
     }
     return attributes as R;
   }
+}
+
+function entryOf(name: string, rule: AnyRule, field: Field | undefined): Entry {
+  return {
+    name,
+    rule,
+    field,
+    mask: rule.mask ?? 0,
+    required: rule.required ?? false,
+    derive: rule.derive,
+    fallback: rule.fallback,
+    limit: limitOf(rule, field),
+  };
+}
+
+const BITS: Partial<Record<FieldType, number>> = { u8: 8, u16: 16, be16: 16, u32: 32, be32: 32 };
+
+function limitOf({ max, bits }: AnyRule, field: Field | undefined): number {
+  if (field?.type === "i32") return max ?? 0x7fff_ffff;
+  return max ?? 2 ** (bits ?? BITS[field?.type ?? "u64"] ?? 64) - 1;
 }
 
 function fieldOf(
@@ -248,36 +274,32 @@ function byCamelCase(
 function writeValue(
   view: DataView<ArrayBuffer>,
   base: number,
-  field: Field,
-  rule: AnyRule,
-  name: string,
+  entry: Entry,
   value: unknown,
 ): void {
+  const { name, rule } = entry;
+  const field = entry.field!;
   if (rule.from) {
     fieldBytes(view, field, base).set(rule.from(value, name));
   } else if (rule.boolean) {
     writeField(view, field, Number(boolean(value as boolean, name)), base);
   } else {
-    writeField(view, field, checkNumber(field, rule, name, value as number), base);
+    writeField(view, field, checkNumber(field.type, entry, value as number), base);
   }
 }
 
-const BITS: Partial<Record<FieldType, number>> = { u8: 8, u16: 16, be16: 16, u32: 32, be32: 32 };
-
 function checkNumber(
-  { type }: Field,
-  { bits, max, values }: AnyRule,
-  name: string,
+  type: FieldType,
+  { name, rule: { values }, limit }: Entry,
   value: number | bigint,
 ): number | bigint {
   if (type === "u64" || type === "be64" || type === "ptr") return uint64(value, name);
   if (values !== undefined) return member(value as number, name, values);
-  if (type === "i32") return integer(value as number, name, 0, max ?? 0x7fff_ffff);
-  return integer(value as number, name, 0, max ?? 2 ** (bits ?? BITS[type]!) - 1);
+  return integer(value as number, name, 0, limit);
 }
 
 function member(value: number, name: string, values: Readonly<Record<string, number>>): number {
-  if (Object.values(values).includes(value)) return value;
+  for (const key in values) if (values[key] === value) return value;
   const known = Object.entries(values).map(([key, code]) => `${code} (${key})`).join(", ");
   const message = `Cannot use ${name} ${show(value)}: it is none of ${known}`;
   throw typeof value === "number" ? new RangeError(message) : new TypeError(message);

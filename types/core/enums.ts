@@ -43,10 +43,9 @@ export function members<E extends object, const Prefix extends string>(
 export function nameOf(values: object, value: number): string {
   object(values, "values");
   number(value);
-  for (const [name, candidate] of Object.entries(values)) {
-    if (candidate === value) return name;
-  }
-  return String(value);
+  const byName = values as Readonly<Record<string, unknown>>;
+  const name = Object.keys(values).find((name) => byName[name] === value);
+  return name ?? String(value);
 }
 
 /**

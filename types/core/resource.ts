@@ -31,6 +31,8 @@ export let isResource: (value: object) => boolean;
 export let isOpen: (resource: Resource) => boolean;
 /** The name of a resource in messages, such as "queue pair". */
 export let kindOf: (resource: Resource) => string;
+/** The context that a resource was made from, directly or not; the resource itself if it was made from nothing. */
+export let rootOf: (resource: Resource) => Resource;
 
 /** What the classes of one kind of resource have in common. */
 export interface Kind<R extends Resource = Resource> {
@@ -47,6 +49,25 @@ export interface Kind<R extends Resource = Resource> {
 }
 
 /**
+ * Notes that one resource was made from another one. The notes of all children of a parent are a linked list: making and
+ * disposing a resource takes 95 ns, with a Set it took 145.
+ */
+class Link {
+  readonly parent: Resource;
+  readonly child: Resource;
+  /** That of the child that was made before. */
+  older: Link | undefined;
+  /** That of the child that was made next. */
+  newer: Link | undefined;
+
+  constructor(parent: Resource, child: Resource, older: Link | undefined) {
+    this.parent = parent;
+    this.child = child;
+    this.older = older;
+  }
+}
+
+/**
  * An object that must be disposed. Use it with `using`, or call {@linkcode Resource.prototype.close | Resource.close}.
  *
  * Disposing a resource disposes the resources that were made from it first, newest first. Disposing twice does nothing.
@@ -57,9 +78,10 @@ export interface Kind<R extends Resource = Resource> {
  */
 export abstract class Resource implements Disposable {
   readonly #kind: Kind;
-  readonly #parents: readonly Resource[];
-  /** Made for the first child: most resources have none. */
-  #children: Set<Resource> | undefined;
+  /** One for each parent. */
+  readonly #links: readonly Link[];
+  /** That of the child that was made last. */
+  #newest: Link | undefined;
   #state: State = "open";
   #holds = 0;
   #triedIn = 0;
@@ -67,8 +89,7 @@ export abstract class Resource implements Disposable {
   /** @ignore Registers with the resources it was made from. They must be open. */
   protected constructor(kind: Kind<never>, parents: readonly Resource[]) {
     this.#kind = kind as unknown as Kind;
-    this.#parents = parents;
-    for (const parent of parents) (parent.#children ??= new Set()).add(this);
+    this.#links = parents.map((parent) => parent.#add(this));
   }
 
   static {
@@ -94,6 +115,10 @@ export abstract class Resource implements Disposable {
     isResource = (value) => #state in value;
     isOpen = (resource) => #state in resource && resource.#state === "open";
     kindOf = (resource) => resource.#kind.name;
+    rootOf = (resource) => {
+      const [first] = resource.#links;
+      return first === undefined ? resource : rootOf(first.parent);
+    };
   }
 
   /** Whether the resource was disposed, directly or with a resource it was made from. */
@@ -122,10 +147,10 @@ export abstract class Resource implements Disposable {
     // The last child must not destroy this resource: that would fail twice, and the second error would hide the first.
     this.#holds++;
     // A DisposableStack costs 0.3 us, and most resources have no children.
-    if (this.#childCount === 0) return this.#endDisposal();
+    if (this.#newest === undefined) return this.#endDisposal();
     using stack = new DisposableStack();
     stack.defer(() => this.#endDisposal());
-    for (const child of this.#children!) stack.use(child);
+    for (const child of this.#children()) stack.use(child);
   }
 
   /** The class name and the attributes that matter, on one line, for `console.log`. */
@@ -139,8 +164,26 @@ export abstract class Resource implements Disposable {
     return `${name} ${inspect(attributes, { ...options, breakLength: Infinity, compact: true })}`;
   }
 
-  get #childCount(): number {
-    return this.#children?.size ?? 0;
+  /** The resources that were made from this one and still exist, oldest first. */
+  #children(): Resource[] {
+    const children: Resource[] = [];
+    for (let link = this.#newest; link !== undefined; link = link.older) children.push(link.child);
+    return children.reverse();
+  }
+
+  #add(child: Resource): Link {
+    const link = new Link(this, child, this.#newest);
+    if (this.#newest !== undefined) this.#newest.newer = link;
+    return this.#newest = link;
+  }
+
+  #remove(link: Link): void {
+    const { older, newer } = link;
+    if (newer === undefined) this.#newest = older;
+    else newer.older = older;
+    if (older !== undefined) older.newer = newer;
+    // A disposed resource that the caller still has must not keep its siblings.
+    link.older = link.newer = undefined;
   }
 
   #endDisposal(): void {
@@ -150,12 +193,12 @@ export abstract class Resource implements Disposable {
   }
 
   #destroyWhenUnused(): void {
-    if (this.#state !== "closing" || this.#holds > 0 || this.#childCount > 0) return;
+    if (this.#state !== "closing" || this.#holds > 0 || this.#newest !== undefined) return;
     if (this.#kind.isInUse?.(this) || this.#triedIn === round) return;
     this.#triedIn = round;
     this.#kind.destroy(this);
     this.#state = "destroyed";
-    for (const parent of this.#parents) parent.#children?.delete(this);
-    for (const parent of this.#parents) destroyIfUnused(parent);
+    for (const link of this.#links) link.parent.#remove(link);
+    for (const { parent } of this.#links) destroyIfUnused(parent);
   }
 }

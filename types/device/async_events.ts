@@ -5,7 +5,7 @@
  */
 
 import { errno, errnoName } from "../../ffi/errno.ts";
-import type { Handle, IbvContext } from "../../ffi/handles.ts";
+import type { IbvContext } from "../../ffi/handles.ts";
 import { enums, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { bufferPointer, handleAddress } from "../../ffi/pointers.ts";
@@ -14,7 +14,7 @@ import { type AbortOptions, signalOf } from "../core/abortable.ts";
 import { type Members, members } from "../core/enums.ts";
 import { failure } from "../core/errors.ts";
 import { handleOf, type NativeResource } from "../core/native_resource.ts";
-import { assertOpen, type Resource } from "../core/resource.ts";
+import { assertOpen, type Resource, rootOf } from "../core/resource.ts";
 import { EventSource, makeNonblocking } from "./event_source.ts";
 
 const { fields } = structs.ibv_async_event;
@@ -96,17 +96,29 @@ const OF_PORTS: ReadonlySet<EventType> = new Set([
   EventType.GID_CHANGE,
 ]);
 
-/** The objects that events may be about, by native address. A forgotten object must not be kept alive by this. */
-const elements = new Map<bigint, WeakRef<Resource>>();
+/**
+ * The objects that events of a context may be about, by native address. The context keeps what was made from it anyway, and
+ * a forgotten context is not kept by this. One table for all contexts would need a WeakRef for each object: it keeps the
+ * object until the turn of the event loop ends, so that a program that makes many in one turn needs memory for all of them.
+ */
+const elements = new WeakMap<Resource, Map<bigint, Resource>>();
+
+function elementsOf(context: Resource): Map<bigint, Resource> {
+  const known = elements.get(context);
+  if (known !== undefined) return known;
+  const made = new Map<bigint, Resource>();
+  elements.set(context, made);
+  return made;
+}
 
 /** Makes events about an object name it. Call it when the native object is made. */
 export function registerElement(resource: NativeResource): void {
-  elements.set(handleAddress(handleOf(resource)), new WeakRef(resource));
+  elementsOf(rootOf(resource)).set(handleAddress(handleOf(resource)), resource);
 }
 
 /** Ends {@linkcode registerElement}. Call it when the native object is destroyed. */
-export function unregisterElement(handle: Handle): void {
-  elements.delete(handleAddress(handle));
+export function unregisterElement(resource: NativeResource): void {
+  elementsOf(rootOf(resource)).delete(handleAddress(handleOf(resource)));
 }
 
 const readers = new WeakMap<NativeResource<IbvContext>, AsyncEvents>();
@@ -198,7 +210,7 @@ export class AsyncEvents {
       return { type, element: undefined, portNum };
     }
     // All objects lie at the same place of a union.
-    const element = elements.get(readField(this.#event, fields["element.cq"]))?.deref();
+    const element = elementsOf(this.#context).get(readField(this.#event, fields["element.cq"]));
     return { type, element, portNum: undefined };
   }
 

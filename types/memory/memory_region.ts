@@ -6,7 +6,6 @@
 
 import type { IbvMr } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
-import { bufferAddress } from "../../ffi/pointers.ts";
 import { readNative } from "../../ffi/struct.ts";
 import { Grh } from "../address/grh.ts";
 import type { AbortOptions } from "../core/abortable.ts";
@@ -204,7 +203,7 @@ export class MemoryRegion extends NativeResource<IbvMr> {
     this.rkey = readNative(handle, fields.rkey);
     this.#memories = memory === undefined ? [] : [memory];
     this.#view = memory && viewOfBytes(memory.bytes);
-    this.#start = memory !== undefined && bufferAddress(memory.bytes) === addr ? addr : undefined;
+    this.#start = memory?.start === addr ? addr : undefined;
     this.#destroy = destroy;
   }
 
@@ -299,7 +298,7 @@ export class MemoryRegion extends NativeResource<IbvMr> {
 
   #free(handle: IbvMr): void {
     this.#destroy?.(handle);
-    for (const [i, memory] of this.#memories.entries()) freeMemory(handle, memory, i);
+    for (const memory of this.#memories) freeMemory(memory);
   }
 }
 

@@ -1,4 +1,5 @@
 import { inWorker, NativeMemory } from "../../ffi/native_memory.ts";
+import { bufferAddress } from "../../ffi/pointers.ts";
 import { integer } from "../core/checks.ts";
 
 /**
@@ -12,12 +13,44 @@ export type MemorySource = number | ArrayBufferLike | ArrayBufferView;
 export interface Memory {
   /** The bytes that are registered. Its length is 0 once the memory is gone. */
   readonly bytes: Uint8Array;
+  /** The address of the first byte in this process. */
+  readonly start: bigint;
   /** The memory, if it belongs to the region. */
   readonly native?: NativeMemory;
 }
 
+type Getter<T> = (this: unknown) => T;
+
+/** The getter of a property of a built-in class. It throws, or gives undefined, for a value of another class. */
+function getter<T>(prototype: object, name: PropertyKey): Getter<T> {
+  return Object.getOwnPropertyDescriptor(prototype, name)!.get as Getter<T>;
+}
+
+/** The getters of a class of views. */
+interface ViewGetters {
+  readonly buffer: Getter<ArrayBufferLike>;
+  readonly byteOffset: Getter<number>;
+  readonly byteLength: Getter<number>;
+}
+
+function gettersOf(prototype: object): ViewGetters {
+  return {
+    buffer: getter<ArrayBufferLike>(prototype, "buffer"),
+    byteOffset: getter<number>(prototype, "byteOffset"),
+    byteLength: getter<number>(prototype, "byteLength"),
+  };
+}
+
 /** The prototype that all typed arrays share. */
 const TYPED_ARRAY: object = Object.getPrototypeOf(Uint8Array.prototype);
+const ofTypedArray = gettersOf(TYPED_ARRAY);
+const ofDataView = gettersOf(DataView.prototype);
+const tagOf = getter<string | undefined>(TYPED_ARRAY, Symbol.toStringTag);
+const lengthOf = getter<number>(ArrayBuffer.prototype, "byteLength");
+const isResizable = getter<boolean>(ArrayBuffer.prototype, "resizable");
+const isDetached = getter<boolean>(ArrayBuffer.prototype, "detached");
+const sharedLengthOf = getter<number>(SharedArrayBuffer.prototype, "byteLength");
+const isGrowable = getter<boolean>(SharedArrayBuffer.prototype, "growable");
 
 /**
  * Checks the memory that a caller wants to register. No code of the caller runs: overrides of a buffer's properties are
@@ -30,7 +63,7 @@ export function checkSource(source: MemorySource): () => Memory {
     integer(source, "length", 1, Number.MAX_SAFE_INTEGER);
     return () => {
       const native = new NativeMemory(source);
-      return { bytes: new Uint8Array(native.buffer), native };
+      return memoryOf(new Uint8Array(native.buffer), native);
     };
   }
   const bytes = bytesOf(source);
@@ -41,7 +74,12 @@ export function checkSource(source: MemorySource): () => Memory {
         "still write to it",
     );
   }
-  return () => ({ bytes });
+  return () => memoryOf(bytes);
+}
+
+function memoryOf(bytes: Uint8Array, native?: NativeMemory): Memory {
+  const start = bufferAddress(bytes);
+  return native === undefined ? { bytes, start } : { bytes, start, native };
 }
 
 function bytesOf(source: ArrayBufferLike | ArrayBufferView): Uint8Array {
@@ -51,36 +89,32 @@ function bytesOf(source: ArrayBufferLike | ArrayBufferView): Uint8Array {
 }
 
 function bytesOfView(view: ArrayBufferView): Uint8Array {
-  const isDataView = accessor(TYPED_ARRAY, Symbol.toStringTag, view) === undefined;
-  const prototype = isDataView ? DataView.prototype : TYPED_ARRAY;
-  const { buffer } = bytesOfBuffer(accessor(prototype, "buffer", view));
-  const [offset, length] = ["byteOffset", "byteLength"].map((name) =>
-    accessor(prototype, name, view) as number
-  );
-  return new Uint8Array(buffer, offset, length);
+  const of = tagOf.call(view) === undefined ? ofDataView : ofTypedArray;
+  const { buffer } = bytesOfBuffer(of.buffer.call(view));
+  return new Uint8Array(buffer, of.byteOffset.call(view), of.byteLength.call(view));
 }
 
 function bytesOfBuffer(buffer: unknown): Uint8Array {
   // A plain buffer is asked first: the error that tells that a value is of another class costs 5 us.
-  const plain = accessor(ArrayBuffer.prototype, "byteLength", buffer) !== undefined;
-  if (!plain && accessor(SharedArrayBuffer.prototype, "byteLength", buffer) === undefined) {
+  const plain = answers(lengthOf, buffer);
+  if (!plain && !answers(sharedLengthOf, buffer)) {
     throw new TypeError("Cannot register memory: the source is neither a length nor a buffer");
   }
-  if (plain && accessor(ArrayBuffer.prototype, "detached", buffer)) {
+  if (plain && isDetached.call(buffer)) {
     throw new TypeError("Cannot register memory: the buffer is detached");
   }
-  const resizable = plain
-    ? accessor(ArrayBuffer.prototype, "resizable", buffer)
-    : accessor(SharedArrayBuffer.prototype, "growable", buffer);
-  if (resizable) throw new TypeError("Cannot register memory: the buffer is resizable");
+  if ((plain ? isResizable : isGrowable).call(buffer)) {
+    throw new TypeError("Cannot register memory: the buffer is resizable");
+  }
   return new Uint8Array(buffer as ArrayBufferLike);
 }
 
-/** Reads a property of a built-in class. The result is undefined if the value is of another class. */
-function accessor(prototype: object, name: PropertyKey, value: unknown): unknown {
+/** Whether a value is of the class of a getter. */
+function answers(get: Getter<unknown>, value: unknown): boolean {
   try {
-    return Reflect.get(prototype, name, value);
+    get.call(value);
+    return true;
   } catch {
-    return undefined;
+    return false;
   }
 }

@@ -8,7 +8,6 @@ import { errno } from "../../ffi/errno.ts";
 import type { IbvMr } from "../../ffi/handles.ts";
 import { nonblocking, verbs } from "../../ffi/library.ts";
 import { pin, unpin } from "../../ffi/native_memory.ts";
-import { bufferAddress, handleAddress } from "../../ffi/pointers.ts";
 import { abortable, signalOf } from "../core/abortable.ts";
 import { instance, snapshot, uint32, uint64 } from "../core/checks.ts";
 import { namesOf } from "../core/enums.ts";
@@ -71,14 +70,17 @@ interface Plan {
   readonly signal: AbortSignal | undefined;
 }
 
+type Options = RegMrOptions & { readonly signal?: AbortSignal | undefined };
+
 function readArguments(
   pd: ProtectionDomain,
   source: MemorySource,
   access: number,
-  options: RegMrOptions & { readonly signal?: AbortSignal | undefined },
+  options: Options,
+  names: readonly (keyof Options)[],
 ): Plan {
   instance(pd, ProtectionDomain, "pd");
-  const { iova, signal } = snapshot(options, "options", ["iova", "signal"]);
+  const { iova, signal } = snapshot(options, "options", names);
   return {
     provide: checkSource(source),
     access: uint32(access, "access"),
@@ -94,16 +96,14 @@ export function register(
   access: number,
   options: RegMrOptions = {},
 ): Registration {
-  const { iova } = snapshot(options, "options", ["iova"]);
-  const plan = readArguments(pd, source, access, { iova });
+  const plan = readArguments(pd, source, access, options, ["iova"]);
   const parent = pd.unsafeHandle;
   const memory = plan.provide();
-  const addr = bufferAddress(memory.bytes);
   const length = BigInt(memory.bytes.length);
   const handle = plan.iova === undefined
-    ? verbs().ibv_reg_mr(parent, addr, length, access | 0)
-    : verbs().ibv_reg_mr_iova(parent, addr, length, plan.iova, access | 0);
-  return finish(handle, errno(), memory, plan);
+    ? verbs().ibv_reg_mr(parent, memory.start, length, access | 0)
+    : verbs().ibv_reg_mr_iova(parent, memory.start, length, plan.iova, access | 0);
+  return finish(handle, handle === null ? errno() : 0, memory, plan);
 }
 
 /** Registers memory on another thread (`ibv_reg_mr_iova2`). */
@@ -111,10 +111,10 @@ export async function registerAsync<T>(
   pd: ProtectionDomain,
   source: MemorySource,
   access: number,
-  options: RegMrOptions & { readonly signal?: AbortSignal | undefined },
+  options: Options,
   use: (registration: Registration) => T,
 ): Promise<T> {
-  const plan = readArguments(pd, source, access, options);
+  const plan = readArguments(pd, source, access, options, ["iova", "signal"]);
   let memory: Memory;
   return await abortable({
     owner: pd,
@@ -122,13 +122,13 @@ export async function registerAsync<T>(
     start: () => {
       const parent = pd.unsafeHandle;
       memory = plan.provide();
-      const addr = bufferAddress(memory.bytes);
+      const { start } = memory;
       const length = BigInt(memory.bytes.length);
-      return nonblocking().ibv_reg_mr_iova2(parent, addr, length, plan.iova ?? addr, access);
+      return nonblocking().ibv_reg_mr_iova2(parent, start, length, plan.iova ?? start, access);
     },
     finish: ({ value, errno }) => use(finish(value, errno, memory, plan)),
     discard: ({ value }) => {
-      if (value !== null && verbs().ibv_dereg_mr(value) !== 0) keepMemory(value, memory);
+      if (value !== null && verbs().ibv_dereg_mr(value) !== 0) keepMemory(memory);
       else memory.native?.free();
     },
   });
@@ -140,9 +140,7 @@ function finish(
   memory: Memory,
   { access, iova }: Plan,
 ): Registration {
-  const { bytes, native } = memory;
-  const { length } = bytes;
-  const addr = iova ?? bufferAddress(bytes);
+  const { bytes: { length }, start, native } = memory;
   if (handle === null) {
     native?.free();
     throw failure(iova === undefined ? "ibv_reg_mr" : "ibv_reg_mr_iova", "register memory", value, {
@@ -150,23 +148,19 @@ function finish(
       hint: (code) => hintRegister(code, access),
     });
   }
-  keepMemory(handle, memory);
-  return new Registration({ handle, addr, length, memory });
+  keepMemory(memory);
+  return new Registration({ handle, addr: iova ?? start, length, memory });
 }
 
-/**
- * Keeps the buffer of a caller while the device may access it.
- *
- * @param index Tells several buffers of one region apart.
- */
-export function keepMemory(handle: IbvMr, { bytes, native }: Memory, index = 0): void {
-  if (native === undefined) pin(handleAddress(handle) + BigInt(index), bytes);
+/** Keeps the buffer of a caller while the device may access it. */
+export function keepMemory(memory: Memory): void {
+  if (memory.native === undefined) pin(memory);
 }
 
 /** Frees memory that the device does not access any more, or ends {@linkcode keepMemory}. */
-export function freeMemory(handle: IbvMr, { native }: Memory, index = 0): void {
-  if (native === undefined) unpin(handleAddress(handle) + BigInt(index));
-  else native.free();
+export function freeMemory(memory: Memory): void {
+  if (memory.native === undefined) unpin(memory);
+  else memory.native.free();
 }
 
 /** The likely cause of a failed registration. */

@@ -8,7 +8,6 @@ import { errno, errnoName } from "../../ffi/errno.ts";
 import type { IbvMr } from "../../ffi/handles.ts";
 import { enums } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
-import { bufferAddress } from "../../ffi/pointers.ts";
 import { instance, snapshot, uint32 } from "../core/checks.ts";
 import { failure } from "../core/errors.ts";
 import { addMemory, handOver, memoryOf, MemoryRegion } from "./memory_region.ts";
@@ -76,11 +75,11 @@ export function reregMr(mr: MemoryRegion, change: RegMrChange): MemoryRegion {
   }
   const parent = plan.pd === undefined ? null : plan.pd.unsafeHandle;
   const memory = plan.provide?.();
-  const start = memory === undefined ? 0n : bufferAddress(memory.bytes);
+  const start = memory?.start ?? 0n;
   const length = memory?.bytes.length ?? 0;
   const { flags, access } = plan;
   const result = verbs().ibv_rereg_mr(handle, flags, parent, start, BigInt(length), access | 0);
-  if (result !== 0 && result !== ERR_DO_FORK_OLD) fail(mr, handle, result, memory, plan);
+  if (result !== 0 && result !== ERR_DO_FORK_OLD) fail(mr, result, memory, plan);
   const addr = memory === undefined ? mr.addr : start;
   return replace(mr, plan.pd ?? mr.pd, { handle, addr, old, memory });
 }
@@ -115,8 +114,8 @@ function replace(
   { handle, addr, old, memory = old }: Change,
 ): MemoryRegion {
   if (memory !== old) {
-    freeMemory(handle, old);
-    keepMemory(handle, memory);
+    freeMemory(old);
+    keepMemory(memory);
   }
   handOver(mr);
   const { length } = memory.bytes;
@@ -127,7 +126,6 @@ function replace(
 
 function fail(
   mr: MemoryRegion,
-  handle: IbvMr,
   result: number,
   memory: Memory | undefined,
   { access }: Plan,
@@ -143,7 +141,7 @@ function fail(
     throw error;
   }
   if (memory !== undefined) {
-    keepMemory(handle, memory, 1);
+    keepMemory(memory);
     addMemory(mr, memory);
   }
   using stack = new DisposableStack();

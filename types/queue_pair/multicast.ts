@@ -1,7 +1,7 @@
 import type { IbvQp } from "../../ffi/handles.ts";
 import { verbs } from "../../ffi/library.ts";
-import { Gid } from "../address/gid.ts";
-import { instance, uint16 } from "../core/checks.ts";
+import { bytesOfGid, Gid } from "../address/gid.ts";
+import { uint16 } from "../core/checks.ts";
 import { check } from "../core/errors.ts";
 
 /** A multicast group. */
@@ -40,8 +40,6 @@ export class MulticastGroups {
 }
 
 function checkGroup(gid: Gid, lid: number): [name: string, group: Group] {
-  // A subclass of Gid may give any bytes: the copy has 16.
-  const copy = new Gid(instance(gid, Gid, "gid").bytes);
-  const { bytes } = copy;
-  return [`${bytes.toHex()} ${uint16(lid, "lid")}`, { gid: copy, bytes, lid }];
+  const bytes = bytesOfGid(gid, "gid");
+  return [`${bytes.toHex()} ${uint16(lid, "lid")}`, { gid: new Gid(bytes), bytes, lid }];
 }

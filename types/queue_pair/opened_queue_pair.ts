@@ -48,9 +48,9 @@ const codec: AttributeCodec<QpOpenAttr> = codecOf<"ibv_qp_open_attr", QpOpenAttr
 
 const KIND: QpKind<OpenedQueuePair> = {
   name: "queue pair",
-  destroy(handle: IbvQp): void {
+  destroy(handle: IbvQp, qp): void {
     check("ibv_destroy_qp", "close queue pair", verbs().ibv_destroy_qp(handle));
-    unregisterElement(handle);
+    unregisterElement(qp);
   },
   modified: () => {},
   describe: ({ type, qpNum, state }) => ({

@@ -122,8 +122,7 @@ export function writeQpInit(pd: ProtectionDomain, init: QpInitAttr): WrittenInit
   const { view, mask, given, writeHandles } = codec.write(init);
   checkQueues(given);
   checkContexts(pd.context, given);
-  const { sendCq: _, ...others } = given;
-  const used: QpInitAttr = hasSendQueue(given) ? given : others;
+  const used = hasSendQueue(given) ? given : withoutSendCq(given);
   const compMask = given.type === QpType.XRC_RECV ? mask : MASK.PD | mask;
   writeField(view, FIELDS.comp_mask, compMask);
   writeField(view, FIELDS.send_ops_flags, given.sendOpsFlags ?? 0);
@@ -144,6 +143,10 @@ export function writeQpInit(pd: ProtectionDomain, init: QpInitAttr): WrittenInit
   };
 }
 
+function withoutSendCq({ sendCq: _, ...others }: QpInitAttr): QpInitAttr {
+  return others;
+}
+
 const CAP_NAMES = [
   "maxSendWr",
   "maxRecvWr",
@@ -155,15 +158,18 @@ const CAP_NAMES = [
 /** Queues have one scatter/gather element unless the caller says otherwise. */
 function withElements(init: Readonly<Record<string, unknown>>): Partial<QpCap> {
   const cap = snapshot((init.cap ?? {}) as Partial<QpCap>, "cap", CAP_NAMES);
-  const parts = { ...init, cap } as unknown as QpInitAttr;
+  const attributes = init as unknown as QpInitAttr;
   return {
-    maxSendSge: Number(hasSendQueue(parts)),
-    maxRecvSge: Number(hasRecvQueue(parts)),
+    maxSendSge: Number(hasSendQueue(attributes, cap)),
+    maxRecvSge: Number(hasRecvQueue(attributes)),
     ...cap,
   };
 }
 
-function hasSendQueue({ type, rwqIndTbl, cap = {} }: QpInitAttr): boolean {
+function hasSendQueue(
+  { type, rwqIndTbl, cap: given = {} }: QpInitAttr,
+  cap: Partial<QpCap> = given,
+): boolean {
   return rwqIndTbl === undefined ? type !== QpType.XRC_RECV : (cap.maxSendWr ?? 0) > 0;
 }
 
@@ -216,9 +222,14 @@ function checkXrc({ type, sendCq, recvCq, srq, cap = {} }: QpInitAttr): void {
   if (sends && cap.maxSendWr === undefined) throw refusal("cap.maxSendWr is missing");
 }
 
+/** The attributes that are verbs objects. */
+const PARTS = ["sendCq", "recvCq", "srq", "xrcd", "rwqIndTbl"] as const satisfies readonly (
+  keyof QpInitAttr
+)[];
+
 function checkContexts(context: Context, init: QpInitAttr): void {
-  const { sendCq, recvCq, srq, xrcd, rwqIndTbl } = init;
-  for (const [name, part] of Object.entries({ sendCq, recvCq, srq, xrcd, rwqIndTbl })) {
+  for (const name of PARTS) {
+    const part = init[name];
     if (part !== undefined && part.context !== context) {
       throw refusal(`${name} belongs to another context`);
     }

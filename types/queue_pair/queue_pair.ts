@@ -336,7 +336,7 @@ export class QueuePair extends QueuePairStates {
       hint: (code) => code === "EBUSY" ? "It is still attached to a multicast group" : undefined,
     });
     this.#destroyed = true;
-    unregisterElement(handle);
+    unregisterElement(this);
     this.#endSends();
     if (this.#sendCq !== undefined) removeSender(this.#sendCq, this.qpNum);
   }

@@ -141,9 +141,9 @@ const attrCodec: AttributeCodec<WqAttr> = codecOf<"ibv_wq_attr", WqAttr>(
 
 const KIND: NativeKind<IbvWq, WorkQueue> = {
   name: "work queue",
-  destroy(handle): void {
+  destroy(handle, wq): void {
     check("ibv_destroy_wq", "destroy work queue", verbs().ibv_destroy_wq(handle));
-    unregisterElement(handle);
+    unregisterElement(wq);
   },
   describe: ({ wqNum, state }) => ({ wqNum, state: nameOf(WqState, state) }),
 };

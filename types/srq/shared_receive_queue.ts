@@ -37,9 +37,9 @@ const { IBV_SRQ_INIT_ATTR_PD: PD, IBV_SRQ_INIT_ATTR_TYPE: TYPE } = enums.ibv_srq
 
 const KIND: NativeKind<IbvSrq, SharedReceiveQueue> = {
   name: "shared receive queue",
-  destroy(handle): void {
+  destroy(handle, srq): void {
     check("ibv_destroy_srq", "destroy shared receive queue", verbs().ibv_destroy_srq(handle));
-    unregisterElement(handle);
+    unregisterElement(srq);
   },
   describe: ({ srqType, maxWr }) => ({ srqType: nameOf(SrqType, srqType), maxWr }),
 };

@@ -133,16 +133,22 @@ const UNRELIABLE: readonly number[] = [
 ];
 const ALL: readonly number[] = Object.values(WrOpcode);
 
+const ANY: number = setOf(ALL);
+
 /** The opcodes of each transport (ibv_post_send(3)). */
-const BY_TYPE: ReadonlyMap<number, readonly number[]> = new Map([
-  [enums.ibv_qp_type.IBV_QPT_UD, [SEND, SEND_WITH_IMM, TSO]],
-  [enums.ibv_qp_type.IBV_QPT_RAW_PACKET, [SEND, TSO]],
-  [enums.ibv_qp_type.IBV_QPT_UC, UNRELIABLE],
+const BY_TYPE: ReadonlyMap<number, number> = new Map([
+  [enums.ibv_qp_type.IBV_QPT_UD, setOf([SEND, SEND_WITH_IMM, TSO])],
+  [enums.ibv_qp_type.IBV_QPT_RAW_PACKET, setOf([SEND, TSO])],
+  [enums.ibv_qp_type.IBV_QPT_UC, setOf(UNRELIABLE)],
 ]);
+
+function setOf(opcodes: readonly number[]): number {
+  return opcodes.reduce((set, opcode) => set | 1 << opcode, 0);
+}
 
 /** The opcodes of a transport (`enum ibv_qp_type`): a set with one bit for each opcode. */
 export function opcodesOf(type: number): number {
-  return (BY_TYPE.get(type) ?? ALL).reduce((set, opcode) => set | 1 << opcode, 0);
+  return BY_TYPE.get(type) ?? ANY;
 }
 
 /** The names of the attributes in a set, in the order of {@linkcode Given}. */

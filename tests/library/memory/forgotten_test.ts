@@ -1,9 +1,10 @@
 // What native code may still use when nothing in the program refers to it: the garbage collector must leave it.
 import * as recorder from "../../provider/recorder.ts";
 import { comparable } from "../../provider/records.ts";
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertGreater } from "@std/assert";
 import {
   AddressHandle,
+  CompletionQueue,
   Context,
   Gid,
   Grh,
@@ -97,7 +98,7 @@ async function forgetWith(waits: boolean): Promise<void> {
   assertEquals(made.every((resource) => resource.deref() === undefined), !waits);
   for (const status of [0, 5, 12]) recorder.complete("cq0", { wr_id: 1n, status, opcode: 128 });
   recorder.sendCqEvent("cq0");
-  for (const  of of["cq0", "qp0", "wq0", "srq0"]) recorder.sendAsyncEvent(0, of);
+  for (const name of ["cq0", "qp0", "wq0", "srq0"]) recorder.sendAsyncEvent(0, name);
   await collect();
   assertEquals(recorder.live(), live);
   assertEquals(recorder.violations(), []);
@@ -116,3 +117,41 @@ for (const waits of [false, true]) {
     fn: () => forgetWith(waits),
   });
 }
+
+/** Makes and disposes so many completion queues in one turn of the event loop. */
+function makeInOneTurn(context: Context, count: number): void {
+  for (let i = 0; i < count; i++) {
+    new CompletionQueue(context, { cqe: 1, channel: null }).close();
+    if (i % 100 === 0) recorder.take();
+  }
+}
+
+function heapInUse(): number {
+  (globalThis as unknown as { gc: () => void }).gc();
+  return Deno.memoryUsage().heapUsed;
+}
+
+Deno.test("Objects that are disposed keep no memory while the turn of the event loop goes on", () => {
+  recorder.reset();
+  using context = Context.open("recorder0");
+  makeInOneTurn(context, 200);
+  const before = heapInUse();
+  makeInOneTurn(context, 2000);
+  assertGreater(200_000, heapInUse() - before);
+});
+
+/** Makes three and disposes them, the one in the middle not last. */
+function disposeSiblings(context: Context): [kept: ProtectionDomain, others: WeakRef<object>[]] {
+  const [older, kept, newer] = [0, 1, 2].map(() => new ProtectionDomain(context));
+  for (const pd of [older!, kept!, newer!]) pd.close();
+  return [kept!, [new WeakRef(older!), new WeakRef(newer!)]];
+}
+
+Deno.test("An object that is disposed does not keep its siblings that were disposed", async () => {
+  recorder.reset();
+  using context = Context.open("recorder0");
+  const [kept, others] = disposeSiblings(context);
+  await collect();
+  assertEquals(others.map((pd) => pd.deref()), [undefined, undefined]);
+  assertEquals(kept.disposed, true);
+});

@@ -10,6 +10,7 @@ import {
   release,
   Resource,
   retain,
+  rootOf,
 } from "../../../types/core/resource.ts";
 
 const HANDLE = {} as Handle;
@@ -249,4 +250,23 @@ Deno.test("Resource with two parents fails once when both are disposed with thei
   assertThrows(() => root.close(), Error, "child");
   root.close();
   assertEquals(log.toSorted(), ["0", "1", "child", "root"]);
+});
+
+Deno.test("Resource.close() keeps the order of children when some between them are gone", () => {
+  const log: string[] = [];
+  const parent = new Thing(log, "parent");
+  const child = (name: string): Thing => new Thing(log, name, parent);
+  const [, b, , d] = ["a", "b", "c", "d"].map(child);
+  b!.close();
+  d!.close();
+  child("e");
+  parent.close();
+  assertEquals(log, ["b", "d", "e", "c", "a", "parent"]);
+});
+
+Deno.test("rootOf() gives what a resource was made from first of all", () => {
+  const { parent, grandchild } = family();
+  assertStrictEquals(rootOf(grandchild), parent);
+  assertStrictEquals(rootOf(new Thing([], "child", grandchild, new Thing([], "other"))), parent);
+  assertStrictEquals(rootOf(parent), parent);
 });

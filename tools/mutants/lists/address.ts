@@ -20,6 +20,13 @@ export const ADDRESS: readonly MutantsOf[] = [
         wrong: "The caller can change a GID.",
       },
       {
+        id: "gid-brand",
+        replace: "if (#bytes in gid) return gid.#bytes;",
+        by: "return gid.#bytes;",
+        wrong: "The message for an object that only looks like a GID does not name the argument.",
+        tests: ["library/queue_pair/queue_pair"],
+      },
+      {
         id: "gid-length",
         replace: "if (this.#bytes.length !== SIZE) {",
         by: "if (this.#bytes.length < SIZE) {",
@@ -237,7 +244,7 @@ export const ADDRESS: readonly MutantsOf[] = [
       },
       {
         id: "wq-unregister",
-        replace: "    unregisterElement(handle);\n",
+        replace: "    unregisterElement(wq);\n",
         by: "",
         wrong: "An event names a work queue that is destroyed.",
         tests: ["library/device/event_elements"],

@@ -33,7 +33,8 @@ export const COMPLETION: readonly MutantsOf[] = [
       },
       {
         id: "tracker-ended-release",
-        replace: "    this.#completed = ++this.#posted;\n    this.#release();",
+        replace:
+          "    this.#completed = ++this.#posted;\n    if (this.#disposed !== undefined) this.#release(this.#disposed);",
         by: "    this.#completed = ++this.#posted;",
         wrong: "Handles of sends live on after a reset.",
       },
@@ -373,7 +374,7 @@ export const COMPLETION: readonly MutantsOf[] = [
       },
       {
         id: "cq-unregister",
-        replace: "    unregisterElement(handle);\n",
+        replace: "    unregisterElement(cq);\n",
         by: "",
         wrong: "An event names a queue that is destroyed.",
         tests: ["library/device/event_elements"],

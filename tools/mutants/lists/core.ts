@@ -34,8 +34,8 @@ export const CORE: readonly MutantsOf[] = [
       },
       {
         id: "resource-children-bound",
-        replace: "this.#childCount > 0) return",
-        by: "this.#childCount > 1) return",
+        replace: "this.#newest !== undefined) return;",
+        by: "this.#newest?.older !== undefined) return;",
         wrong: "A parent is destroyed while one child is alive.",
       },
       {
@@ -59,13 +59,46 @@ export const CORE: readonly MutantsOf[] = [
       },
       {
         id: "resource-parent-forgets-child",
-        replace: "for (const parent of this.#parents) parent.#children?.delete(this);",
+        replace: "    for (const link of this.#links) link.parent.#remove(link);\n",
         by: "",
         wrong: "A destroyed child keeps its parent from being destroyed.",
       },
       {
+        id: "resource-first-child",
+        replace:
+          "    if (newer === undefined) this.#newest = older;\n    else newer.older = older;",
+        by: "    this.#newest = older;",
+        wrong: "A parent that loses an older child forgets the newer ones.",
+      },
+      {
+        id: "resource-middle-child",
+        replace: "    if (older !== undefined) older.newer = newer;\n",
+        by: "",
+        wrong: "A child that was closed comes back when its elder sibling is closed.",
+      },
+      {
+        id: "resource-children-order",
+        replace: "return children.reverse();",
+        by: "return children;",
+        wrong: "The oldest child is destroyed first.",
+      },
+      {
+        id: "resource-siblings-kept",
+        replace: "    link.older = link.newer = undefined;\n",
+        by: "",
+        wrong: "A disposed resource keeps others that were disposed.",
+        tests: ["pure/core/resource", "library/memory/forgotten"],
+      },
+      {
+        id: "resource-root",
+        replace: "first === undefined ? resource : rootOf(first.parent)",
+        by: "first === undefined ? resource : first.parent",
+        wrong: "The events of a queue pair are looked for at its protection domain.",
+        tests: ["pure/core/resource", "library/device/async_events"],
+      },
+      {
         id: "resource-destroys-parent",
-        replace: "    for (const parent of this.#parents) destroyIfUnused(parent);\n",
+        replace: "    for (const { parent } of this.#links) destroyIfUnused(parent);\n",
         by: "",
         wrong: "A closed parent is not destroyed when its last child is.",
       },
@@ -214,21 +247,21 @@ export const CORE: readonly MutantsOf[] = [
     mutants: [
       {
         id: "attributes-mask",
-        replace: "if (given[name] !== undefined) mask |= rule.mask ?? 0;",
-        by: "mask |= rule.mask ?? 0;",
+        replace: "if (own !== undefined) mask |= entry.mask;",
+        by: "mask |= entry.mask;",
         wrong: "The mask claims attributes that only have a fallback.",
       },
       {
         id: "attributes-required",
         replace:
-          "if (rule.required) throw new TypeError(`Cannot use ${this.#what}: ${name} is missing`);",
+          "if (entry.required) throw new TypeError(`Cannot use ${this.#what}: ${name} is missing`);",
         by: "",
         wrong: "A missing attribute is sent as 0.",
       },
       {
         id: "attributes-derive",
-        replace: "rule.derive?.(given) ?? given[name] ?? rule.fallback",
-        by: "given[name] ?? rule.derive?.(given) ?? rule.fallback",
+        replace: "derive?.(given) ?? own ?? entry.fallback",
+        by: "own ?? derive?.(given) ?? entry.fallback",
         wrong: "A combination that the rule refuses or completes is sent as it was given.",
         tests: ["pure/core/attributes", "library/queue_pair/queue_pair"],
       },
@@ -246,8 +279,8 @@ export const CORE: readonly MutantsOf[] = [
       },
       {
         id: "attributes-max",
-        replace: "max ?? 2 ** (bits ?? BITS[type]!) - 1",
-        by: "max ?? 2 ** (bits ?? BITS[type]!)",
+        replace: '2 ** (bits ?? BITS[field?.type ?? "u64"] ?? 64) - 1;',
+        by: '2 ** (bits ?? BITS[field?.type ?? "u64"] ?? 64);',
         wrong: "The first number that does not fit is taken, and sent as 0.",
       },
       {
@@ -259,8 +292,8 @@ export const CORE: readonly MutantsOf[] = [
       },
       {
         id: "attributes-null",
-        replace: "if (given[name] === null) {",
-        by: "if (false) {",
+        replace: "if (own === null) throw",
+        by: "if (false) throw",
         wrong: "null is taken for an attribute that is left out.",
       },
     ],

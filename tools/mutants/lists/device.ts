@@ -162,7 +162,7 @@ export const DEVICE: readonly MutantsOf[] = [
       },
       {
         id: "async-unregister",
-        replace: "  elements.delete(handleAddress(handle));\n",
+        replace: "  elementsOf(rootOf(resource)).delete(handleAddress(handleOf(resource)));\n",
         by: "",
         wrong: "An event names an object that is destroyed.",
         tests: ["library/device/event_elements"],
@@ -272,41 +272,39 @@ export const DEVICE: readonly MutantsOf[] = [
       },
       {
         id: "reg-pinned",
-        replace: "  keepMemory(handle, memory);\n  return",
+        replace: "  keepMemory(memory);\n  return",
         by: "  return",
         wrong: "A caller's buffer is collected while the device may write to it.",
       },
       {
         id: "reg-unpinned",
-        replace:
-          "  if (native === undefined) unpin(handleAddress(handle) + BigInt(index));\n  else native.free();",
-        by: "  native?.free();",
+        replace: "  if (memory.native === undefined) unpin(memory);\n  else memory.native.free();",
+        by: "  memory.native?.free();",
         wrong: "A caller's buffer is kept for ever after its region was disposed.",
       },
       {
         id: "reg-native-freed",
-        replace: "  else native.free();\n",
+        replace: "  else memory.native.free();\n",
         by: "",
         wrong: "The memory of a region is never freed.",
       },
       {
         id: "reg-discard",
-        replace:
-          "if (value !== null && verbs().ibv_dereg_mr(value) !== 0) keepMemory(value, memory);",
-        by: "if (value !== null && verbs().ibv_dereg_mr(value) > 1000) keepMemory(value, memory);",
+        replace: "if (value !== null && verbs().ibv_dereg_mr(value) !== 0) keepMemory(memory);",
+        by: "if (value !== null && verbs().ibv_dereg_mr(value) > 1000) keepMemory(memory);",
         wrong: "Memory that is still registered is freed after an abort.",
       },
       {
         id: "reg-discard-dereg",
         replace:
-          "if (value !== null && verbs().ibv_dereg_mr(value) !== 0) keepMemory(value, memory);\n      else memory.native?.free();",
+          "if (value !== null && verbs().ibv_dereg_mr(value) !== 0) keepMemory(memory);\n      else memory.native?.free();",
         by: "if (value === null) memory.native?.free();",
         wrong: "A region that was registered after its abort is never deregistered.",
       },
       {
         id: "reg-iova",
-        replace: "plan.iova ?? addr, access)",
-        by: "addr, access)",
+        replace: "plan.iova ?? start, access)",
+        by: "start, access)",
         wrong: "The address that the peer was told is not that of the region.",
       },
       {
@@ -335,8 +333,8 @@ export const DEVICE: readonly MutantsOf[] = [
       },
       {
         id: "memory-resizable",
-        replace: "if (resizable) throw",
-        by: "if (false) throw",
+        replace: "if ((plain ? isResizable : isGrowable).call(buffer)) {",
+        by: "if (false) {",
         wrong: "A buffer that can shrink is registered.",
       },
       {
@@ -347,14 +345,14 @@ export const DEVICE: readonly MutantsOf[] = [
       },
       {
         id: "memory-detached",
-        replace: 'if (plain && accessor(ArrayBuffer.prototype, "detached", buffer)) {',
+        replace: "if (plain && isDetached.call(buffer)) {",
         by: "if (false) {",
         wrong: "A detached buffer is said to be empty.",
       },
       {
         id: "memory-offset",
-        replace: "return new Uint8Array(buffer, offset, length);",
-        by: "return new Uint8Array(buffer, 0, length);",
+        replace: "new Uint8Array(buffer, of.byteOffset.call(view),",
+        by: "new Uint8Array(buffer, 0,",
         wrong: "Another part of the buffer is registered.",
       },
     ],
@@ -401,13 +399,13 @@ export const DEVICE: readonly MutantsOf[] = [
     mutants: [
       {
         id: "rereg-old-freed",
-        replace: "    freeMemory(handle, old);\n",
+        replace: "    freeMemory(old);\n",
         by: "",
         wrong: "The memory of before the change is never freed.",
       },
       {
         id: "rereg-kept",
-        replace: "    keepMemory(handle, memory);\n  }\n  handOver",
+        replace: "    keepMemory(memory);\n  }\n  handOver",
         by: "  }\n  handOver",
         wrong: "The new buffer is collected while the device may write to it.",
       },

@@ -9,21 +9,20 @@ export const FFI: readonly MutantsOf[] = [
     mutants: [
       {
         id: "ops-size",
-        replace:
-          "extendedSize(context) >= BigInt(structs.verbs_context.size - extended[op].offset) &&\n    ",
-        by: "",
+        replace: "isExtended(context) && extendedSize(context) >= size",
+        by: "isExtended(context)",
         wrong: "An op is read beyond the end of a short verbs_context.",
       },
       {
         id: "ops-size-strict",
-        replace: "extendedSize(context) >= BigInt(",
-        by: "extendedSize(context) > BigInt(",
+        replace: "extendedSize(context) >= size",
+        by: "extendedSize(context) > size",
         wrong: "The first op of a short verbs_context is not used.",
       },
       {
         id: "ops-extended",
-        replace: "return isExtended(context) &&\n    ",
-        by: "return ",
+        replace: "size === 0n || isExtended(context) &&",
+        by: "size === 0n ||",
         wrong: "Memory before a context of the old ABI is read as ops.",
       },
       {
@@ -53,9 +52,23 @@ export const FFI: readonly MutantsOf[] = [
     mutants: [
       {
         id: "bind-guard",
-        replace: 'return "op" in row && !row.hot ? guarded(call, row) : call;',
-        by: "return call;",
+        replace: '"op" in row && !row.hot ? guarded(call, row) : call;',
+        by: "call;",
         wrong: "An op that the provider lacks is called: a null pointer.",
+      },
+      {
+        id: "bind-compiled",
+        replace: "if (left-- === 0) replace(call = compile());",
+        by: "",
+        wrong: "A verb that is called often is slow for ever.",
+        tests: ["library/library"],
+      },
+      {
+        id: "bind-replaced",
+        replace: "replace(call = compile());",
+        by: "call = compile();",
+        wrong: "Each call of a compiled verb goes through one more function.",
+        tests: ["library/library"],
       },
       {
         id: "bind-object",
@@ -204,13 +217,13 @@ export const FFI: readonly MutantsOf[] = [
     mutants: [
       {
         id: "native-pin",
-        replace: "  pinned.set(key, buffer);\n",
+        replace: "  pinned.add(registration);\n",
         by: "",
         wrong: "A buffer is collected while the device may write to it.",
       },
       {
         id: "native-unpin",
-        replace: "  pinned.delete(key);\n",
+        replace: "  pinned.delete(registration);\n",
         by: "",
         wrong: "A buffer is never collected.",
       },

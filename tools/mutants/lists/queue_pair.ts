@@ -75,15 +75,15 @@ export const QUEUE_PAIR: readonly MutantsOf[] = [
       },
       {
         id: "qp-unregister",
-        replace: "    unregisterElement(handle);\n",
+        replace: "    unregisterElement(this);\n",
         by: "",
         wrong: "An event names a queue pair that is destroyed.",
         tests: ["library/device/event_elements"],
       },
       {
         id: "qp-destroy-ends",
-        replace: "    unregisterElement(handle);\n    this.#endSends();",
-        by: "    unregisterElement(handle);",
+        replace: "    unregisterElement(this);\n    this.#endSends();",
+        by: "    unregisterElement(this);",
         wrong: "Handles of a destroyed queue pair live for ever.",
       },
       {
@@ -222,7 +222,7 @@ export const QUEUE_PAIR: readonly MutantsOf[] = [
       },
       {
         id: "qp-init-sges",
-        replace: "maxRecvSge: Number(hasRecvQueue(parts)),",
+        replace: "maxRecvSge: Number(hasRecvQueue(attributes)),",
         by: "maxRecvSge: 0,",
         wrong: "A receive queue has no room for memory.",
       },
@@ -266,8 +266,8 @@ export const QUEUE_PAIR: readonly MutantsOf[] = [
       },
       {
         id: "multicast-bytes",
-        replace: 'const copy = new Gid(instance(gid, Gid, "gid").bytes);',
-        by: 'const copy = instance(gid, Gid, "gid");',
+        replace: 'const bytes = bytesOfGid(gid, "gid");',
+        by: "const { bytes } = gid;",
         wrong: "A subclass of Gid can give native code fewer than 16 bytes.",
       },
       {

@@ -372,7 +372,7 @@ export const WORK: readonly MutantsOf[] = [
       },
       {
         id: "posted-stale",
-        replace: "    this.#address[0] = 0n;\n",
+        replace: "    BadWr.#address[0] = 0n;\n",
         by: "",
         wrong: "posted is that of an earlier failure if the verb names no request.",
       },
@@ -535,8 +535,8 @@ export const WORK: readonly MutantsOf[] = [
     mutants: [
       {
         id: "opcodes-ud",
-        replace: "[enums.ibv_qp_type.IBV_QPT_UD, [SEND, SEND_WITH_IMM, TSO]]",
-        by: "[enums.ibv_qp_type.IBV_QPT_UD, [SEND, SEND_WITH_IMM, TSO, RDMA_WRITE]]",
+        replace: "[enums.ibv_qp_type.IBV_QPT_UD, setOf([SEND, SEND_WITH_IMM, TSO])]",
+        by: "[enums.ibv_qp_type.IBV_QPT_UD, setOf([SEND, SEND_WITH_IMM, TSO, RDMA_WRITE])]",
         wrong: "RDMA on UD is posted.",
       },
       {
