@@ -38,6 +38,16 @@ export async function writeImportMap(path: string, folder: string): Promise<void
   await Deno.writeTextFile(path, JSON.stringify({ imports }));
 }
 
+/**
+ * Runs modules until Deno has kept their compiled code, as Python keeps its bytecode after the first import. A program that
+ * calls `Deno.exit()` leaves none.
+ */
+export async function keepCompiled(...modules: readonly string[]): Promise<void> {
+  for (const module of modules) {
+    for (let i = 0; i < 2; i++) await timeOf([Deno.execPath(), ...DENO, module]);
+  }
+}
+
 /** A program of Deno that does nothing. */
 export async function bareStart(): Promise<number> {
   return await timeOf([Deno.execPath(), ...DENO, `${here}deno/nothing.ts`]);

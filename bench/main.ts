@@ -11,7 +11,7 @@ import { ensurePackages, type Need } from "../rxe/host/packages.ts";
 import { inProject, out } from "../tools/host/paths.ts";
 import { buildPackage } from "../tools/package/build.ts";
 import { main, SetupError } from "../rxe/host/report.ts";
-import { writeImportMap } from "./cold.ts";
+import { bundleOf, keepCompiled, writeImportMap } from "./cold.ts";
 import { record, recorded, report } from "./record.ts";
 import { MEASURABLE, ROWS } from "./rows/all.ts";
 import { RXE_NEEDS, RXE_PROGRAMS } from "./rows/rxe.ts";
@@ -141,6 +141,7 @@ async function buildForCold(): Promise<Record<string, string>> {
   const [folder, importMap] = [`${out}/bench-package`, `${out}/bench-import-map.json`];
   await buildPackage(folder);
   await writeImportMap(importMap, folder);
+  await keepCompiled(await bundleOf(folder), inProject("mod.ts"));
   return { package: folder, importMap };
 }
 
