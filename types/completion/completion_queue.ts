@@ -96,9 +96,14 @@ export class CompletionChannel extends NativeResource<IbvCompChannel> {
     this.#events = new ChannelEvents(this, fd);
   }
 
+  /** The handle of an object of this class. Called on an object of another class, a method stops here. */
+  get #handle(): IbvCompChannel {
+    return this.unsafeHandle;
+  }
+
   /** The descriptor that is readable when there is an event. It is non-blocking. Only the channel may read it. */
   get fd(): number {
-    return readNative(this.unsafeHandle, structs.ibv_comp_channel.fields.fd);
+    return readNative(this.#handle, structs.ibv_comp_channel.fields.fd);
   }
 
   /**
@@ -295,9 +300,14 @@ export class CompletionQueue extends NativeResource<IbvCq> {
     registerElement(this);
   }
 
+  /** The handle of an object of this class. Called on an object of another class, a method stops here. */
+  get #handle(): IbvCq {
+    return this.unsafeHandle;
+  }
+
   /** The number of entries. */
   get cqe(): number {
-    return readNative(this.unsafeHandle, structs.ibv_cq.fields.cqe);
+    return readNative(this.#handle, structs.ibv_cq.fields.cqe);
   }
 
   /**
@@ -336,7 +346,7 @@ export class CompletionQueue extends NativeResource<IbvCq> {
    */
   reqNotify(solicitedOnly: boolean = false): void {
     const solicited = Number(boolean(solicitedOnly, "solicitedOnly"));
-    const result = verbs().ibv_req_notify_cq(this.unsafeHandle, solicited);
+    const result = verbs().ibv_req_notify_cq(this.#handle, solicited);
     check("ibv_req_notify_cq", "arm completion queue", result);
   }
 
@@ -348,7 +358,7 @@ export class CompletionQueue extends NativeResource<IbvCq> {
    */
   resize(cqe: number): void {
     positiveInt(cqe, "cqe");
-    const result = verbs().ibv_resize_cq(this.unsafeHandle, cqe);
+    const result = verbs().ibv_resize_cq(this.#handle, cqe);
     check("ibv_resize_cq", "resize completion queue", result, { detail: () => `cqe ${cqe}` });
   }
 
@@ -362,7 +372,7 @@ export class CompletionQueue extends NativeResource<IbvCq> {
    */
   modify(attr: ModifyCqAttr): void {
     const view = writeModifyCq(attr);
-    const result = verbs().ibv_modify_cq(this.unsafeHandle, view);
+    const result = verbs().ibv_modify_cq(this.#handle, view);
     check("ibv_modify_cq", "modify completion queue", result);
   }
 
@@ -398,7 +408,7 @@ export class CompletionQueue extends NativeResource<IbvCq> {
     }
     positiveInt(batch, "batch");
     return {
-      take: () => this.#poller.take(this.unsafeHandle, batch),
+      take: () => this.#poller.take(this.#handle, batch),
       arm: () => this.reqNotify(),
       wait: (signal) => eventsOf(channel).waitFor(this, signal),
       signal: signal === undefined ? undefined : instance(signal, AbortSignal, "signal"),

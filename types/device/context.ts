@@ -70,6 +70,16 @@ export class Context extends NativeResource<IbvContext> {
     this.device = device;
   }
 
+  /** The handle of an object of this class. Called on an object of another class, a method stops here. */
+  get #handle(): IbvContext {
+    return this.unsafeHandle;
+  }
+
+  /** The object, if it is a context. */
+  get #self(): this {
+    return this;
+  }
+
   /**
    * Opens a device (`ibv_open_device`). Without a name it opens the first device that has an active port; a device that
    * cannot be opened is passed over.
@@ -150,7 +160,7 @@ export class Context extends NativeResource<IbvContext> {
    */
   get hasActivePort(): boolean {
     for (let port = 1; port <= this.physPortCnt; port++) {
-      if (queryPort(this.unsafeHandle, port).state === PortState.ACTIVE) return true;
+      if (queryPort(this.#handle, port).state === PortState.ACTIVE) return true;
     }
     return false;
   }
@@ -162,7 +172,7 @@ export class Context extends NativeResource<IbvContext> {
 
   /** The number of completion vectors: {@linkcode CqInitAttr.compVector} is below it. */
   get numCompVectors(): number {
-    return readNative(this.unsafeHandle, structs.ibv_context.fields.num_comp_vectors);
+    return readNative(this.#handle, structs.ibv_context.fields.num_comp_vectors);
   }
 
   /**
@@ -170,7 +180,7 @@ export class Context extends NativeResource<IbvContext> {
    * {@linkcode Context.import}.
    */
   get cmdFd(): number {
-    return readNative(this.unsafeHandle, structs.ibv_context.fields.cmd_fd);
+    return readNative(this.#handle, structs.ibv_context.fields.cmd_fd);
   }
 
   /**
@@ -194,7 +204,7 @@ export class Context extends NativeResource<IbvContext> {
    * ```
    */
   events(options: AbortOptions = {}): AsyncGenerator<AsyncEvent, void, void> {
-    return iterateEvents(this, options);
+    return iterateEvents(this.#self, options);
   }
 
   /**
@@ -203,7 +213,7 @@ export class Context extends NativeResource<IbvContext> {
    * @throws {VerbsError} If the device does not answer.
    */
   queryDevice(): DeviceAttr {
-    return queryDevice(this.unsafeHandle);
+    return queryDevice(this.#handle);
   }
 
   /**
@@ -213,7 +223,7 @@ export class Context extends NativeResource<IbvContext> {
    * @throws {VerbsError} If the device does not answer.
    */
   queryDeviceEx(): DeviceAttrEx {
-    return queryDeviceEx(this.unsafeHandle);
+    return queryDeviceEx(this.#handle);
   }
 
   /**
@@ -222,7 +232,7 @@ export class Context extends NativeResource<IbvContext> {
    * @throws {VerbsError} EOPNOTSUPP if the provider does not report them.
    */
   queryRtValuesEx(): RtValuesEx {
-    return queryRtValuesEx(this.unsafeHandle);
+    return queryRtValuesEx(this.#handle);
   }
 
   /**
@@ -234,7 +244,7 @@ export class Context extends NativeResource<IbvContext> {
    */
   queryPort(port: number): PortAttr {
     checkPort(this, port);
-    return queryPort(this.unsafeHandle, port);
+    return queryPort(this.#handle, port);
   }
 
   /**
@@ -247,7 +257,7 @@ export class Context extends NativeResource<IbvContext> {
    */
   queryGid(port: number, index: number): Gid {
     checkPort(this, port);
-    return queryGid(this.unsafeHandle, port, index);
+    return queryGid(this.#handle, port, index);
   }
 
   /**
@@ -260,7 +270,7 @@ export class Context extends NativeResource<IbvContext> {
    */
   queryGidEx(port: number, index: number): GidEntry {
     checkPort(this, port);
-    return queryGidEx(this.unsafeHandle, port, index);
+    return queryGidEx(this.#handle, port, index);
   }
 
   /**
@@ -272,7 +282,7 @@ export class Context extends NativeResource<IbvContext> {
    */
   gidTable(port?: number): GidEntry[] {
     if (port !== undefined) checkPort(this, port);
-    const entries = queryGidTable(this.unsafeHandle, this.physPortCnt);
+    const entries = queryGidTable(this.#handle, this.physPortCnt);
     return port === undefined ? entries : entries.filter(({ portNum }) => portNum === port);
   }
 
@@ -302,7 +312,7 @@ export class Context extends NativeResource<IbvContext> {
    */
   queryPkey(port: number, index: number): number {
     checkPort(this, port);
-    return queryPkey(this.unsafeHandle, port, index);
+    return queryPkey(this.#handle, port, index);
   }
 
   /**
@@ -315,7 +325,7 @@ export class Context extends NativeResource<IbvContext> {
    */
   getPkeyIndex(port: number, pkey: number): number {
     checkPort(this, port);
-    return getPkeyIndex(this.unsafeHandle, port, pkey);
+    return getPkeyIndex(this.#handle, port, pkey);
   }
 }
 

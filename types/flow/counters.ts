@@ -102,6 +102,11 @@ export class Counters extends NativeResource<IbvCounters> {
     this.context = context;
   }
 
+  /** The handle of an object of this class. Called on an object of another class, a method stops here. */
+  get #handle(): IbvCounters {
+    return this.unsafeHandle;
+  }
+
   /**
    * Attaches a counting point (`ibv_attach_counters_point_flow`).
    *
@@ -116,7 +121,7 @@ export class Counters extends NativeResource<IbvCounters> {
     const { view, given } = attachAttr.write(attr);
     const flowHandle = flow === undefined ? null : this.#flowHandle(flow);
     const result = verbs().ibv_attach_counters_point_flow(
-      this.unsafeHandle,
+      this.#handle,
       view,
       flowHandle as IbvFlow,
     );
@@ -146,7 +151,7 @@ export class Counters extends NativeResource<IbvCounters> {
   read(count: number, flags: number = 0): bigint[] {
     const values = new BigUint64Array(integer(count, "count", 1, MAX_COUNTERS));
     uint32(flags, "flags");
-    const result = verbs().ibv_read_counters(this.unsafeHandle, values, count, flags);
+    const result = verbs().ibv_read_counters(this.#handle, values, count, flags);
     check("ibv_read_counters", "read counters", result, { detail: () => `${count} counters` });
     return [...values];
   }

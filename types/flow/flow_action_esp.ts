@@ -161,6 +161,11 @@ export class FlowActionEsp extends NativeResource<IbvFlowAction> {
     this.context = context;
   }
 
+  /** The handle of an object of this class. Called on an object of another class, a method stops here. */
+  get #handle(): IbvFlowAction {
+    return this.unsafeHandle;
+  }
+
   /**
    * Changes the attributes that are given (`ibv_modify_flow_action_esp`).
    *
@@ -170,7 +175,7 @@ export class FlowActionEsp extends NativeResource<IbvFlowAction> {
    */
   modify(attr: FlowActionEspAttr): void {
     const { view } = write(attr);
-    const result = verbs().ibv_modify_flow_action_esp(this.unsafeHandle, view);
+    const result = verbs().ibv_modify_flow_action_esp(this.#handle, view);
     check("ibv_modify_flow_action_esp", "modify flow action", result);
   }
 }

@@ -92,6 +92,11 @@ export class DeviceMemory extends NativeResource<IbvDm> {
     this.#isImported = attr instanceof AdoptedDm;
   }
 
+  /** The handle of an object of this class. Called on an object of another class, a method stops here. */
+  get #handle(): IbvDm {
+    return this.unsafeHandle;
+  }
+
   /**
    * Imports device memory of another process that shares the device (`ibv_import_dm`). Closing the object leaves the
    * memory to the process that allocated it.
@@ -118,7 +123,7 @@ export class DeviceMemory extends NativeResource<IbvDm> {
 
   /** The number of the memory in the kernel. Another process that shares the device can import the memory by it. */
   get handle(): number {
-    return readNative(this.unsafeHandle, structs.ibv_dm.fields.handle);
+    return readNative(this.#handle, structs.ibv_dm.fields.handle);
   }
 
   /**
@@ -134,7 +139,7 @@ export class DeviceMemory extends NativeResource<IbvDm> {
     const copy = copyOfBytes(bytes, "bytes");
     this.#checkRange(dmOffset, copy.length);
     const length = BigInt(copy.length);
-    const result = verbs().ibv_memcpy_to_dm(this.unsafeHandle, BigInt(dmOffset), copy, length);
+    const result = verbs().ibv_memcpy_to_dm(this.#handle, BigInt(dmOffset), copy, length);
     check("ibv_memcpy_to_dm", "copy to device memory", result, {
       detail: () => `${length} bytes at ${dmOffset}`,
       hint: hintCopy,
@@ -155,7 +160,7 @@ export class DeviceMemory extends NativeResource<IbvDm> {
     const bytes = new Uint8Array(length);
     const result = verbs().ibv_memcpy_from_dm(
       bytes,
-      this.unsafeHandle,
+      this.#handle,
       BigInt(dmOffset),
       BigInt(length),
     );

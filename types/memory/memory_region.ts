@@ -207,6 +207,11 @@ export class MemoryRegion extends NativeResource<IbvMr> {
     this.#destroy = destroy;
   }
 
+  /** The handle of an object of this class. Called on an object of another class, a method stops here. */
+  get #handle(): IbvMr {
+    return this.unsafeHandle;
+  }
+
   /**
    * Registers memory on another thread: {@linkcode MemoryRegion} without blocking. If the signal aborts, the call rejects
    * with the signal's reason, and memory that is registered afterwards is deregistered again.
@@ -231,7 +236,7 @@ export class MemoryRegion extends NativeResource<IbvMr> {
 
   /** The number of the region in the kernel. Another process that shares the device can import the region by it. */
   get handle(): number {
-    return readNative(this.unsafeHandle, structs.ibv_mr.fields.handle);
+    return readNative(this.#handle, structs.ibv_mr.fields.handle);
   }
 
   /**

@@ -96,13 +96,18 @@ export class MemoryWindow extends NativeResource<IbvMw> {
     this.type = type;
   }
 
+  /** The handle of an object of this class. Called on an object of another class, a method stops here. */
+  get #handle(): IbvMw {
+    return this.unsafeHandle;
+  }
+
   /** The key for the RDMA of peers. Each bind changes it. */
   get rkey(): number {
     return this.#struct.getUint32(structs.ibv_mw.fields.rkey.offset, true);
   }
 
   get #struct(): DataView<ArrayBuffer> {
-    return nativeView(this.unsafeHandle, structs.ibv_mw.size);
+    return nativeView(this.#handle, structs.ibv_mw.size);
   }
 
   #keep(mr: MemoryRegion | undefined): void {

@@ -96,9 +96,14 @@ export class ProtectionDomain extends NativeResource<IbvPd> {
     this.#destroy = destroy;
   }
 
+  /** The handle of an object of this class. Called on an object of another class, a method stops here. */
+  get #handle(): IbvPd {
+    return this.unsafeHandle;
+  }
+
   /** The number of the domain in the kernel. Another process that shares the device can import the domain by it. */
   get handle(): number {
-    return readNative(this.unsafeHandle, structs.ibv_pd.fields.handle);
+    return readNative(this.#handle, structs.ibv_pd.fields.handle);
   }
 }
 

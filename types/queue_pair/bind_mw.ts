@@ -43,7 +43,8 @@ const codec: AttributeCodec<MwBind> = codecOf<"ibv_mw_bind", MwBind, MwBind>(
 /** A queue pair that binds windows. */
 interface Binder {
   readonly pd: ProtectionDomain;
-  readonly unsafeHandle: IbvQp;
+  /** Its native handle. It throws if the queue pair is disposed. */
+  readonly handle: () => IbvQp;
 }
 
 /** Binds a memory window of type 1. */
@@ -68,7 +69,7 @@ export function bindMw(qp: Binder, mw: MemoryWindow, bind: MwBind): void {
   view.setUint32(fields.send_flags.offset, signaled ? SendFlags.SIGNALED : 0, true);
   writeBinding(view, fields.bind_info.offset, binding);
   writeBoundRegion(view, fields.bind_info.offset, binding.mr);
-  const result = verbs().ibv_bind_mw(qp.unsafeHandle, mw.unsafeHandle, view);
+  const result = verbs().ibv_bind_mw(qp.handle(), mw.unsafeHandle, view);
   check("ibv_bind_mw", "bind memory window", result);
   noteBind(mw, binding.length === 0 ? undefined : binding.mr);
 }

@@ -301,7 +301,7 @@ export class QueuePair extends QueuePairStates {
    * @throws {VerbsError} If the device has no windows (EOPNOTSUPP), the queue is full (ENOMEM), or the device refuses.
    */
   bindMw(mw: MemoryWindow, bind: MwBind): void {
-    bindMw(this, mw, bind);
+    bindMw({ pd: this.pd, handle: () => this.#open ?? this.unsafeHandle }, mw, bind);
   }
 
   /**

@@ -113,9 +113,14 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
     this.qpNum = readNative(handle, structs.ibv_qp.fields.qp_num);
   }
 
+  /** The handle of an object of this class. Called on an object of another class, a method stops here. */
+  get #handle(): IbvQp {
+    return this.unsafeHandle;
+  }
+
   /** The state, as this process last set or queried it. {@linkcode QueuePairStates.query} asks the device. */
   get state(): QpState {
-    return readNative(this.unsafeHandle, structs.ibv_qp.fields.state) as QpState;
+    return readNative(this.#handle, structs.ibv_qp.fields.state) as QpState;
   }
 
   /**
@@ -132,7 +137,7 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
     this.#checkPorts(given);
     const port = given.portNum ?? this.#port;
     const maxMessage = this.#maxMessage(port);
-    const result = verbs().ibv_modify_qp(this.unsafeHandle, view, mask);
+    const result = verbs().ibv_modify_qp(this.#handle, view, mask);
     check("ibv_modify_qp", "modify queue pair", result, {
       detail: () => `${nameOf(QpType, this.type)} ${this.qpNum}, ${Object.keys(given).join(", ")}`,
       hint: (code) => hintModify(code, this.type, from, given),
@@ -266,7 +271,7 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
     integer(mask, "mask", 0, 2 * QpAttrMask.RATE_LIMIT - 1);
     const attr = allocStruct(structs.ibv_qp_attr);
     const init = allocStruct(structs.ibv_qp_init_attr);
-    const result = verbs().ibv_query_qp(this.unsafeHandle, attr, mask & ALL, init);
+    const result = verbs().ibv_query_qp(this.#handle, attr, mask & ALL, init);
     check("ibv_query_qp", "query queue pair", result);
     const { fields } = structs.ibv_qp_init_attr;
     return {
@@ -285,7 +290,7 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
    */
   modifyRateLimit(attr: QpRateLimitAttr): void {
     const { view } = rateLimitCodec.write(attr);
-    const result = verbs().ibv_modify_qp_rate_limit(this.unsafeHandle, view);
+    const result = verbs().ibv_modify_qp_rate_limit(this.#handle, view);
     check("ibv_modify_qp_rate_limit", "limit rate of queue pair", result);
   }
 
@@ -299,7 +304,7 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
    */
   setEce(ece: Ece): void {
     const { view } = eceCodec.write(ece);
-    check("ibv_set_ece", "set connection options", verbs().ibv_set_ece(this.unsafeHandle, view));
+    check("ibv_set_ece", "set connection options", verbs().ibv_set_ece(this.#handle, view));
   }
 
   /**
@@ -310,7 +315,7 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
    */
   queryEce(): Ece {
     const view = allocStruct(structs.ibv_ece);
-    const result = verbs().ibv_query_ece(this.unsafeHandle, view);
+    const result = verbs().ibv_query_ece(this.#handle, view);
     check("ibv_query_ece", "query connection options", result);
     return eceCodec.read(view);
   }
@@ -326,7 +331,7 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
   queryDataInOrder(opcode: WrOpcode, flags: number = 0): number {
     integer(opcode, "opcode", 0, Math.max(...Object.values(WrOpcode)));
     uint32(flags, "flags");
-    return verbs().ibv_query_qp_data_in_order(this.unsafeHandle, opcode, flags);
+    return verbs().ibv_query_qp_data_in_order(this.#handle, opcode, flags);
   }
 }
 

@@ -234,9 +234,14 @@ export class WorkQueue extends NativeResource<IbvWq> {
     }
   }
 
+  /** The handle of an object of this class. Called on an object of another class, a method stops here. */
+  get #handle(): IbvWq {
+    return this.unsafeHandle;
+  }
+
   /** State of the queue, as this process last set it. */
   get state(): WqState {
-    return readNative(this.unsafeHandle, structs.ibv_wq.fields.state) as WqState;
+    return readNative(this.#handle, structs.ibv_wq.fields.state) as WqState;
   }
 
   /**
@@ -251,7 +256,7 @@ export class WorkQueue extends NativeResource<IbvWq> {
     if (mask === 0) throw new TypeError("Cannot modify work queue: no attribute is given");
     writeField(view, structs.ibv_wq_attr.fields.attr_mask, mask);
     const from = this.state;
-    check("ibv_modify_wq", "modify work queue", verbs().ibv_modify_wq(this.unsafeHandle, view), {
+    check("ibv_modify_wq", "modify work queue", verbs().ibv_modify_wq(this.#handle, view), {
       detail: () => `${this.wqNum}, ${Object.keys(given).join(", ")}`,
       hint: (code) => hintModify(code, from, given),
     });

@@ -120,6 +120,11 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
     );
   }
 
+  /** The handle of an object of this class. Called on an object of another class, a method stops here. */
+  get #handle(): IbvSrq {
+    return this.unsafeHandle;
+  }
+
   /**
    * The number of the queue (`ibv_get_srq_num`), 24 bits. The senders of an XRC domain need it.
    *
@@ -127,7 +132,7 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
    */
   get srqNum(): number {
     const number = new DataView(new ArrayBuffer(Uint32Array.BYTES_PER_ELEMENT));
-    const result = verbs().ibv_get_srq_num(this.unsafeHandle, number);
+    const result = verbs().ibv_get_srq_num(this.#handle, number);
     check("ibv_get_srq_num", "get number of shared receive queue", result);
     return number.getUint32(0, true);
   }
@@ -145,7 +150,7 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
     if (mask === 0) {
       throw new TypeError("Cannot modify shared receive queue: no attribute is given");
     }
-    const result = verbs().ibv_modify_srq(this.unsafeHandle, view, mask);
+    const result = verbs().ibv_modify_srq(this.#handle, view, mask);
     check("ibv_modify_srq", "modify shared receive queue", result, {
       detail: () => Object.entries(given).map(([name, value]) => `${name} ${value}`).join(", "),
     });
@@ -158,7 +163,7 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
    */
   query(): SrqAttr {
     const view = allocStruct(structs.ibv_srq_attr);
-    const result = verbs().ibv_query_srq(this.unsafeHandle, view);
+    const result = verbs().ibv_query_srq(this.#handle, view);
     check("ibv_query_srq", "query shared receive queue", result);
     return srqAttrReader.read(view);
   }
@@ -200,7 +205,7 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
     for (const { mr } of elements) if (mr !== undefined) assertOpen(mr);
     this.#written = written;
     const badOp = new BigUint64Array(1);
-    const result = verbs().ibv_post_srq_ops(this.unsafeHandle, bufferPointer(view), badOp);
+    const result = verbs().ibv_post_srq_ops(this.#handle, bufferPointer(view), badOp);
     check("ibv_post_srq_ops", "post operation on tags", result);
     return readField(view, structs.ibv_ops_wr.fields["tm.handle"]);
   }
