@@ -78,14 +78,15 @@ export async function guestStart(): Promise<number> {
     args: ["task", "vm", "--", "echo", "started"],
     cwd: project,
     stdout: "piped",
-    stderr: "null",
+    stderr: "piped",
   }).spawn();
+  const messages = new Response(child.stderr).text();
   const output = child.stdout.getReader();
   const { done } = await output.read();
   const nanoseconds = (performance.now() - start) * 1e6;
   await output.cancel();
   await child.status;
-  if (done) throw new Error("Cannot measure: the guest did not start");
+  if (done) throw new Error(`Cannot measure: the guest did not start: ${await messages}`);
   return nanoseconds;
 }
 

@@ -10,7 +10,7 @@ import { digits, duration } from "./table.ts";
 
 const PANEL_WIDTH = 420;
 const PANEL_HEIGHT = 250;
-const MARGIN = { left: 64, right: 20, top: 36, bottom: 44 };
+const MARGIN = { left: 64, right: 28, top: 36, bottom: 44 };
 const COLUMNS = 2;
 const TOP = 40;
 

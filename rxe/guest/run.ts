@@ -112,15 +112,18 @@ async function runGuests(commands: readonly Words[], options: GuestOptions): Pro
   const candidates = chosen
     ? [chosen]
     : accelerators(Deno.readTextFileSync("/proc/cpuinfo"), kvmUsable());
-  for (const [i, accelerator] of candidates.entries()) {
+  // An emulated kernel does not always start: of 70 starts on a quiet host one failed. The last resort is tried twice.
+  const attempts = [...candidates, candidates.at(-1)!];
+  for (const [i, accelerator] of attempts.entries()) {
     const run = new Run({ parts, stub, options, accelerator, progress });
     try {
       return await run.run(commands);
     } catch (error) {
-      const next = candidates[i + 1];
+      const next = attempts[i + 1];
       if (error instanceof Deno.errors.BrokenPipe) return commands.map(() => SIGPIPE_STATUS);
       if (run.ready || !next || !(error instanceof GuestError)) throw error;
-      say(`guest: does not start with ${accelerator}, trying ${next}`);
+      const again = next === accelerator ? "once more" : next;
+      say(`guest: does not start with ${accelerator}, trying ${again}. ${error.message}`);
     }
   }
   throw new Error("Cannot run the guest: there is no accelerator to try");
