@@ -141,9 +141,9 @@ export const QUEUE_PAIR: readonly MutantsOf[] = [
       {
         id: "states-port-first",
         replace:
-          "    const maxMessage = this.#maxMessage(port);\n    const result = verbs().ibv_modify_qp(this.unsafeHandle, view, mask);",
+          "    const maxMessage = this.#maxMessage(port);\n    const result = verbs().ibv_modify_qp(this.#handle, view, mask);",
         by:
-          "    const result = verbs().ibv_modify_qp(this.unsafeHandle, view, mask);\n    const maxMessage = this.#maxMessage(port);",
+          "    const result = verbs().ibv_modify_qp(this.#handle, view, mask);\n    const maxMessage = this.#maxMessage(port);",
         wrong: "modify() throws after the device has done it.",
       },
       {
