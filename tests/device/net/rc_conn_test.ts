@@ -95,7 +95,7 @@ deviceTest("RcConn.close() ends the calls that wait", async () => {
 });
 
 deviceTest("RcConn[Symbol.dispose]() ends at once, and the peer notices it", async () => {
-  await using pair = await rcPair({ timeout: 12, keepAlive: 50 });
+  await using pair = await rcPair({ timeout: 14, keepAlive: 50 });
   const { client, server } = pair;
   await client.send(bytes("last"));
   await client.flush();

@@ -97,7 +97,7 @@ deviceTest("RcConn.writable ends one direction only", async () => {
 });
 
 deviceTest("RcConn.writable.abort() closes the connection", async () => {
-  await using pair = await rcPair({ timeout: 10, keepAlive: 20 });
+  await using pair = await rcPair({ timeout: 14, keepAlive: 20 });
   await pair.client.writable.abort();
   await assertRejects(() => pair.client.send(bytes("x")), Deno.errors.BadResource);
   await assertRejects(
