@@ -1,3 +1,4 @@
+import { callThrough, type FunctionPointer } from "./function_pointer.ts";
 import { lazily } from "./lazily.ts";
 import { checkPlatform } from "./platform.ts";
 
@@ -69,10 +70,11 @@ function open(): Libc {
     symbol.nonblocking ? symbol : { name: symbol.name ?? key, type: "pointer" },
   ]);
   const { symbols } = Deno.dlopen("libc.so.6", Object.fromEntries(definitions));
-  return lazily<CFunction, unknown>(SYMBOLS, (key, { nonblocking, ...definition }) => {
-    if (nonblocking) return symbols[key];
-    const pointer = symbols[key] as Deno.PointerObject<Deno.ForeignFunction>;
-    const caller = new Deno.UnsafeFnPointer(pointer, definition);
-    return caller.call.bind(caller);
-  }) as unknown as Libc;
+  return lazily<CFunction, unknown>(
+    SYMBOLS,
+    (key, definition) =>
+      definition.nonblocking
+        ? symbols[key]
+        : callThrough(symbols[key] as FunctionPointer, definition),
+  ) as unknown as Libc;
 }

@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { FunctionPointer } from "../function_pointer.ts";
 import { libc } from "../libc.ts";
 import { environment } from "./environment.ts";
 import { checkPlatform } from "../platform.ts";
@@ -29,9 +30,6 @@ const MUSL = "it is built for musl, which is not supported, only glibc is";
 
 /** What Deno puts before the words of the loader, once or twice. */
 const DENOS_WORDS = /^(Could not open library: )+/;
-
-/** A pointer to a function of C. */
-export type FunctionPointer = Deno.PointerObject<Deno.ForeignFunction>;
 
 let opened: string | undefined;
 

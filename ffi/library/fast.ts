@@ -6,6 +6,7 @@
  */
 
 import { errnoCell, errnoLocation } from "../errno.ts";
+import { callThrough } from "../function_pointer.ts";
 import type { AnyFunction } from "../table/native.ts";
 import type { NativeRow } from "../table/row.ts";
 import { buildImage, loadImage, type Thunk } from "../thunks/mod.ts";
@@ -23,8 +24,8 @@ export function fastCalls(rows: Readonly<Record<string, NativeRow>>): Calls {
   const arch = Deno.build.arch as "x86_64" | "aarch64";
   const path = loadImage(buildImage(thunks, arch, errnoLocation()));
   return {
-    bind: (name, row) => bind(path, name, row),
-    bindBriefly: (name, row) => bindBriefly(path, name, row),
+    bind: (name, row) => bind(open, path, name, row),
+    bindBriefly: (name, row) => bind(point, path, name, row),
     bindNonblocking: (name, row) => bindNonblocking(path, name, row),
   };
 }
@@ -40,26 +41,20 @@ function thunkOf(name: string, row: NativeRow): Thunk | undefined {
   return address === 0n ? undefined : { name, target: { address }, ...keeps };
 }
 
-function bind(path: string, name: string, row: NativeRow): AnyFunction {
+/** Makes a function of a symbol of a library. */
+type Access = (path: string, symbol: string, definition: Deno.ForeignFunction) => AnyFunction;
+
+function bind(access: Access, path: string, name: string, row: NativeRow): AnyFunction {
   if (row.fails === "errno") {
-    return keepErrno(open(path, name, withCell(row, "pointer")), row.parameters.length);
+    return keepErrno(access(path, name, withCell(row, "pointer")), row.parameters.length);
   }
-  if ("op" in row) return open(path, name, row);
-  return open(libraryPath(), row.symbol ?? name, row);
+  if ("op" in row) return access(path, name, row);
+  return access(libraryPath(), row.symbol ?? name, row);
 }
 
-/** Calls through a pointer, which compiles nothing. */
-function bindBriefly(path: string, name: string, row: NativeRow): AnyFunction {
-  const keeps = row.fails === "errno";
-  const pointer = keeps || "op" in row
-    ? symbolOf(path, name)
-    : symbolOf(libraryPath(), row.symbol ?? name);
-  const { parameters, result } = keeps ? withCell(row, "pointer") : row;
-  const caller = new Deno.UnsafeFnPointer(pointer!, { parameters, result });
-  const call = caller.call.bind(caller) as AnyFunction;
-  if (!keeps) return call;
-  const cell = errnoCell();
-  return (...args) => call(...args, cell);
+/** By a pointer, which compiles nothing. */
+function point(path: string, symbol: string, definition: Deno.ForeignFunction): AnyFunction {
+  return callThrough(symbolOf(path, symbol)!, definition);
 }
 
 function bindNonblocking(
@@ -75,6 +70,7 @@ function bindNonblocking(
   };
 }
 
+/** By its name, which compiles it. */
 function open(path: string, name: string, definition: Deno.ForeignFunction): AnyFunction {
   const { parameters, result, nonblocking = false } = definition;
   return Deno.dlopen(path, { [name]: { parameters, result, nonblocking } }).symbols[name]!;

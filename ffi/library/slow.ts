@@ -6,6 +6,7 @@
  */
 
 import { errno, mappedErrno, setErrno } from "../errno.ts";
+import { callThrough, type FunctionPointer } from "../function_pointer.ts";
 import type { AnyFunction } from "../table/native.ts";
 import type { NativeRow } from "../table/row.ts";
 import type { Calls, Outcome } from "./calls.ts";
@@ -54,8 +55,6 @@ function keepErrno(call: AnyFunction): AnyFunction {
   };
 }
 
-type FunctionPointer = Deno.PointerObject<Deno.ForeignFunction>;
-
 function opCall(
   { op, object, parameters, result }: Extract<NativeRow, { op: unknown }>,
 ): AnyFunction {
@@ -67,8 +66,7 @@ function opCall(
     const address = Deno.UnsafePointer.value(pointer);
     let f = functions.get(address);
     if (f === undefined) {
-      const caller = new Deno.UnsafeFnPointer(pointer, { parameters, result });
-      functions.set(address, f = caller.call.bind(caller) as AnyFunction);
+      functions.set(address, f = callThrough(pointer, { parameters, result }));
     }
     return f(...args);
   };

@@ -83,18 +83,20 @@ function memoryOf(bytes: Uint8Array, native?: NativeMemory): Memory {
 }
 
 function bytesOf(source: ArrayBufferLike | ArrayBufferView): Uint8Array {
-  const bytes = ArrayBuffer.isView(source) ? bytesOfView(source) : bytesOfBuffer(source);
+  const bytes = ArrayBuffer.isView(source)
+    ? bytesOfView(source)
+    : new Uint8Array(checkBuffer(source));
   if (bytes.length === 0) throw new RangeError("Cannot register memory: the buffer is empty");
   return bytes;
 }
 
 function bytesOfView(view: ArrayBufferView): Uint8Array {
   const of = tagOf.call(view) === undefined ? ofDataView : ofTypedArray;
-  const { buffer } = bytesOfBuffer(of.buffer.call(view));
+  const buffer = checkBuffer(of.buffer.call(view));
   return new Uint8Array(buffer, of.byteOffset.call(view), of.byteLength.call(view));
 }
 
-function bytesOfBuffer(buffer: unknown): Uint8Array {
+function checkBuffer(buffer: unknown): ArrayBufferLike {
   // A plain buffer is asked first: the error that tells that a value is of another class costs 5 us.
   const plain = answers(lengthOf, buffer);
   if (!plain && !answers(sharedLengthOf, buffer)) {
@@ -106,7 +108,7 @@ function bytesOfBuffer(buffer: unknown): Uint8Array {
   if ((plain ? isResizable : isGrowable).call(buffer)) {
     throw new TypeError("Cannot register memory: the buffer is resizable");
   }
-  return new Uint8Array(buffer as ArrayBufferLike);
+  return buffer as ArrayBufferLike;
 }
 
 /** Whether a value is of the class of a getter. */
