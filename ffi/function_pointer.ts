@@ -1,4 +1,6 @@
-import type { AnyFunction } from "./table/native.ts";
+/** A function of any prototype. */
+// deno-lint-ignore no-explicit-any
+export type AnyFunction = (...args: any[]) => any;
 
 /** A pointer to a function of C. */
 export type FunctionPointer = Deno.PointerObject<Deno.ForeignFunction>;
@@ -9,5 +11,5 @@ export function callThrough(
   { parameters, result }: Pick<Deno.ForeignFunction, "parameters" | "result">,
 ): AnyFunction {
   const caller = new Deno.UnsafeFnPointer(pointer, { parameters, result });
-  return caller.call.bind(caller) as AnyFunction;
+  return caller.call.bind(caller);
 }

@@ -5,6 +5,7 @@
  * @module
  */
 
+import type { AnyFunction } from "./function_pointer.ts";
 import { lazily } from "./lazily.ts";
 import { libc } from "./libc.ts";
 import { bindNonblocking, bindVerb, type Functions, isNative } from "./library/bind.ts";
@@ -13,7 +14,6 @@ import { libraryPath } from "./library/discovery.ts";
 import { environment } from "./library/environment.ts";
 import { fastCalls } from "./library/fast.ts";
 import { slowCalls } from "./library/slow.ts";
-import type { AnyFunction } from "./table/native.ts";
 import type { AnyRow, NativeRow } from "./table/row.ts";
 import { ThunksUnavailable } from "./thunks/mod.ts";
 import { rows, type Verbs } from "./verbs.ts";

@@ -5,8 +5,8 @@
  */
 
 import { EOPNOTSUPP, errno, setErrno } from "../errno.ts";
+import type { AnyFunction } from "../function_pointer.ts";
 import { SystemError } from "../system_error.ts";
-import type { AnyFunction } from "../table/native.ts";
 import type { AnyRow, NativeRow } from "../table/row.ts";
 import type { Calls, Outcome } from "./calls.ts";
 import { hasSymbol } from "./discovery.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { AnyFunction } from "../table/native.ts";
+import type { AnyFunction } from "../function_pointer.ts";
 import type { NativeRow } from "../table/row.ts";
 
 /**

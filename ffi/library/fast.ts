@@ -6,8 +6,7 @@
  */
 
 import { errnoCell, errnoLocation } from "../errno.ts";
-import { callThrough } from "../function_pointer.ts";
-import type { AnyFunction } from "../table/native.ts";
+import { type AnyFunction, callThrough } from "../function_pointer.ts";
 import type { NativeRow } from "../table/row.ts";
 import { buildImage, loadImage, type Thunk } from "../thunks/mod.ts";
 import type { Calls, Outcome } from "./calls.ts";

@@ -6,8 +6,7 @@
  */
 
 import { errno, mappedErrno, setErrno } from "../errno.ts";
-import { callThrough, type FunctionPointer } from "../function_pointer.ts";
-import type { AnyFunction } from "../table/native.ts";
+import { type AnyFunction, callThrough, type FunctionPointer } from "../function_pointer.ts";
 import type { NativeRow } from "../table/row.ts";
 import type { Calls, Outcome } from "./calls.ts";
 import { libraryPath } from "./discovery.ts";

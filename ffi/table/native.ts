@@ -4,11 +4,8 @@
  * @module
  */
 
+import type { AnyFunction } from "../function_pointer.ts";
 import type { Handle } from "../handles.ts";
-
-/** A function of any prototype. */
-// deno-lint-ignore no-explicit-any
-export type AnyFunction = (...args: any[]) => any;
 
 /** What a function of the header is made from. */
 export interface Native {

@@ -5,8 +5,9 @@
  * @module
  */
 
+import type { AnyFunction } from "../function_pointer.ts";
 import type { Structs } from "../layout.ts";
-import type { AnyFunction, Native } from "./native.ts";
+import type { Native } from "./native.ts";
 
 /**
  * How a verb reports failure:
