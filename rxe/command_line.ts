@@ -50,6 +50,7 @@ const OPTIONS = {
   help: "flag",
   hosts: oneOf("1", "2"),
   memory: positive,
+  processors: positive,
   share: many(text),
   stub: "flag",
   timeout: positive,
@@ -67,7 +68,8 @@ export async function runCommandLine(args: readonly string[], offer: Offer): Pro
     console.log(helpOf(offer));
     return 0;
   }
-  const { accel, capture, env, forward, hosts, memory, share, stub, timeout, verbose } = options;
+  const { accel, capture, env, forward, hosts, memory, processors } = options;
+  const { share, stub, timeout, verbose } = options;
   if (capture !== undefined && hosts !== "2") {
     throw new SetupError("--capture takes the packets between two hosts: add --hosts 2");
   }
@@ -79,6 +81,7 @@ export async function runCommandLine(args: readonly string[], offer: Offer): Pro
     accelerator: accel,
     capture: capture === undefined ? undefined : resolve(capture),
     memory,
+    processors,
     stub: stub ?? false,
     timeout,
     verbose: verbose ?? false,
@@ -120,6 +123,7 @@ ${details}
                      a port of 127.0.0.1 leads to the machine; may be given several times
   --timeout SECONDS  end the machine after that time
   --memory MEGABYTES memory of the machine, 4096
+  --processors COUNT processors of the machine, 2, or 1 when this host has fewer than 2 for each
   --accel kvm|tcg    run on the processor's own virtualization, or emulate; chosen by itself
                      unless given here or in IBVERBS_ACCEL
   --verbose          show the kernel's messages

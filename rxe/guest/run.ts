@@ -17,6 +17,7 @@ import {
   FORWARDED_ADDRESS,
   lanAddress,
   parseAccelerator,
+  processorsOfEach,
   qemuArguments,
 } from "./qemu.ts";
 
@@ -48,6 +49,11 @@ export interface GuestOptions extends Partial<Output> {
   capture?: string | undefined;
   /** Seconds after which the guest is ended and the run fails; no limit by default. */
   timeout?: number | undefined;
+  /**
+   * Processors of each guest. The default is 2, or 1 when this host has fewer than 2 for each. More than this host has make
+   * an emulated guest several times slower.
+   */
+  processors?: number | undefined;
   /** Megabytes of each guest; 4096 by default. */
   memory?: number | undefined;
   /** What runs the instructions. The default is the variable IBVERBS_ACCEL, or else what this host has. */
@@ -201,6 +207,7 @@ class Run {
     const args = qemuArguments({
       accelerator,
       number,
+      processors: options.processors ?? processorsOfEach(hosts),
       memory: options.memory ?? 4096,
       kernel: parts.kernel,
       initramfs: path,

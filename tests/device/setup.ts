@@ -59,8 +59,8 @@ function directory(path: string): string[] {
 }
 
 /** The text of a file of the device in sysfs, such as `ports/1/gids/0`, without white space around it. */
-export function sysfs(path: string): string {
-  return Deno.readTextFileSync(`${SYSFS}/${RXE}/${path}`).trim();
+export function sysfs(path: string, device = RXE): string {
+  return Deno.readTextFileSync(`${SYSFS}/${device}/${path}`).trim();
 }
 
 /** Opens the soft-RoCE device. */

@@ -48,6 +48,10 @@ export let noteBind: (mw: MemoryWindow, mr: MemoryRegion | undefined, rkey?: num
  * A window is bound to a part of a region. While it is bound, the native region is kept: if the region is disposed, it is
  * deregistered when the window is closed or bound to another region.
  *
+ * Close a bound window of type 2 before the queue pair that it is bound through. Otherwise soft-RoCE of Linux 6.1 waits 50 s
+ * in `ibv_destroy_qp`, and complains in the kernel's log. A window that is made after its queue pair, both with `using`, is
+ * closed first.
+ *
  * @category Memory
  */
 export class MemoryWindow extends NativeResource<IbvMw> {

@@ -1,6 +1,6 @@
 // Packets that are lost, delayed and reordered between two devices: RC delivers everything once and in order, UD what
 // arrives.
-import { assert, assertEquals, assertGreater } from "@std/assert";
+import { assert, assertEquals, assertGreater, assertGreaterOrEqual } from "@std/assert";
 import {
   AddressHandle,
   Context,
@@ -143,7 +143,7 @@ deviceTest("UD delivers exactly the datagrams that the path does not lose", asyn
   });
   const target = { ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY };
   await link.disturb("loss", "20%");
-  const before = await link.dropped();
+  const before = link.received();
   const arrived = new Set<number>();
   const { mr } = right.end;
   const receive = (slot: number): void =>
@@ -163,12 +163,14 @@ deviceTest("UD delivers exactly the datagrams that the path does not lose", asyn
     (await waitFor(left.end.cq))[0]!.check();
     drain();
   }
-  const lost = await link.dropped() - before;
+  // What is dropped may also be a packet of the system, such as one that looks for neighbours.
   const end = Date.now() + 5000;
-  while (arrived.size < DATAGRAMS - lost && Date.now() < end) {
+  while (arrived.size + await link.dropped() < DATAGRAMS && Date.now() < end) {
     await new Promise((resolve) => setTimeout(resolve, 10));
     drain();
   }
-  assertEquals(arrived.size, DATAGRAMS - lost);
+  assertEquals(arrived.size, link.received() - before);
+  const lost = DATAGRAMS - arrived.size;
+  assertGreaterOrEqual(await link.dropped(), lost);
   assertGreater(lost, DATAGRAMS * 0.1);
 });

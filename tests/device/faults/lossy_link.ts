@@ -1,7 +1,7 @@
 import { Context } from "../../../mod.ts";
 import { addLinks, layCable } from "../cable.ts";
 import { run } from "../run.ts";
-import { PORT, until } from "../setup.ts";
+import { PORT, sysfs, until } from "../setup.ts";
 
 const NETDEVS = ["lossy0", "lossy1"] as const;
 const DEVICES = ["rxe_lossy0", "rxe_lossy1"] as const;
@@ -24,6 +24,8 @@ export interface LossyLink extends AsyncDisposable {
   disturb(...netem: string[]): Promise<void>;
   /** How many packets the first end has dropped since the last `disturb()`. */
   dropped(): Promise<number>;
+  /** How many RoCE packets have reached the second device. */
+  received(): number;
 }
 
 /** Makes such devices; disposing it takes them away. */
@@ -64,6 +66,7 @@ export async function lossyLink(): Promise<LossyLink> {
       const { stdout } = await new Deno.Command("tc", { args }).output();
       return JSON.parse(new TextDecoder().decode(stdout))[0].drops;
     },
+    received: () => Number(sysfs(`ports/${PORT}/hw_counters/rcvd_pkts`, DEVICES[1])),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

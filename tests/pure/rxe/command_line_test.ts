@@ -48,6 +48,7 @@ Deno.test("rxe takes options until the command, which keeps its own", async () =
     "X=1=2",
     "--forward",
     "1:2/udp",
+    "--processors=1",
     "ls",
     "--stub",
   ];
@@ -59,6 +60,7 @@ Deno.test("rxe takes options until the command, which keeps its own", async () =
     accelerator: undefined,
     capture: undefined,
     memory: undefined,
+    processors: 1,
     stub: false,
     timeout: undefined,
     verbose: false,

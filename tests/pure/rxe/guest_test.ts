@@ -3,7 +3,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { asset } from "../../../rxe/asset.ts";
 import { lostFiles, lostText } from "../../../rxe/guest/lost.ts";
 import { Prefixed } from "../../../rxe/guest/prefixed.ts";
-import { lanAddress, qemuArguments } from "../../../rxe/guest/qemu.ts";
+import { lanAddress, processorsOfEach, qemuArguments } from "../../../rxe/guest/qemu.ts";
 import { SetupError } from "../../../rxe/host/report.ts";
 
 const encoder = new TextEncoder();
@@ -53,6 +53,7 @@ Deno.test("asset() reads a file of the package, and says which one it cannot rea
 const MACHINE = {
   accelerator: "tcg",
   number: 1,
+  processors: 2,
   memory: 4096,
   kernel: { version: "6", image: "/kernel", modules: "/modules" },
   initramfs: "/initramfs",
@@ -61,6 +62,20 @@ const MACHINE = {
   lan: undefined,
   forwards: [],
 } as const;
+
+Deno.test("processorsOfEach() gives guests no more processors than the host has, and at most two", () => {
+  assertEquals(
+    [[1, 1], [1, 8], [2, 1], [2, 2], [2, 4], [4, 7]].map(([guests, processors]) =>
+      processorsOfEach(guests!, processors)
+    ),
+    [1, 2, 1, 1, 2, 1],
+  );
+});
+
+Deno.test("qemuArguments() gives the guest the processors and the memory that it is told", () => {
+  const args = qemuArguments({ ...MACHINE, processors: 3, memory: 512 });
+  assertEquals(args.slice(args.indexOf("-smp")).slice(0, 4), ["-smp", "3", "-m", "512"]);
+});
 
 Deno.test("qemuArguments() gives the guest no network unless it is asked for", () => {
   assertEquals(qemuArguments(MACHINE).includes("-netdev"), false);
