@@ -87,9 +87,9 @@ const COMMAND_LINE =
   "no_timer_check";
 
 /**
- * How many processors each of some guests has that run at once. An emulated one keeps a processor of this host busy while it
- * waits for a lock that another one holds. On a host with two processors the device tests take two guests 12.2 min when each
- * guest has two, and 7.7 min when each has one.
+ * How many processors each of some guests has that run at once. An emulated one keeps a processor of
+ * this host busy while it waits for a lock that another one holds. On a host with two processors the
+ * device tests take two guests 12.2 min when each guest has two, and 7.7 min when each has one.
  */
 export function processorsOfEach(
   guests: number,

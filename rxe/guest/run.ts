@@ -50,8 +50,8 @@ export interface GuestOptions extends Partial<Output> {
   /** Seconds after which the guest is ended and the run fails; no limit by default. */
   timeout?: number | undefined;
   /**
-   * Processors of each guest. The default is 2, or 1 when this host has fewer than 2 for each. More than this host has make
-   * an emulated guest several times slower.
+   * Processors of each guest. The default is 2, or 1 when this host has fewer than 2 for each. More
+   * than this host has make emulated guests up to twice as slow.
    */
   processors?: number | undefined;
   /** Megabytes of each guest; 4096 by default. */

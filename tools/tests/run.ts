@@ -36,8 +36,8 @@ interface Start {
 // the run.
 const DEVICE_SECONDS = 1200;
 
-// Deno writes a report in pieces of a few bytes. Each is a message to the host when the file is in a folder of the host: two
-// busy guests take 4 minutes for 70 kB.
+// Deno writes a report in pieces of a few bytes. Each is a message to the host when the file is in a
+// folder of the host: two busy guests take 4 minutes for 70 kB.
 const GUEST_REPORT = "/run/junit.xml";
 const BRING_REPORT =
   `"$@"; status=$?; [ ! -e ${GUEST_REPORT} ] || cp ${GUEST_REPORT} "$0"; exit $status`;
