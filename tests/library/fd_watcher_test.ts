@@ -171,6 +171,32 @@ Deno.test("waits that come, go and are cancelled make no more polls than they ne
   for (const fd of fds) libc().close(fd);
 });
 
+Deno.test("a wake-up ends one poll, and the polls after it wait until the next one", async () => {
+  const polls: { fds: Int32Array<ArrayBuffer>; end: () => void }[] = [];
+  const watcher = new FdWatcher((fds, count) => {
+    const { promise, resolve } = Promise.withResolvers<number>();
+    polls.push({ fds, end: () => resolve(libc().poll_now(fds, count, 0)) });
+    return promise;
+  }, false);
+  const isReady = ({ fds }: { fds: Int32Array<ArrayBuffer> }): boolean =>
+    libc().poll_now(fds, BigInt(fds.length / 2), 0) !== 0;
+  const fd = eventfd();
+  const waits = [watcher.wait(fd)];
+  for (let round = 0; round < 3; round++) {
+    const poll = polls.at(-1)!;
+    assertEquals(isReady(poll), false, `poll ${round} does not wait`);
+    waits.push(watcher.wait(fd));
+    assertEquals(isReady(poll), true, `poll ${round} does not see the new wait`);
+    poll.end();
+    while (polls.at(-1) === poll) await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+  signal(fd);
+  polls.at(-1)!.end();
+  await Promise.all(waits.map(({ ready }) => ready));
+  assertEquals(polls.length, 4);
+  libc().close(fd);
+});
+
 Deno.test("a wait that is renewed at once costs no wake-up of others", async () => {
   let polls = 0;
   const watcher = new FdWatcher((...args) => {
