@@ -29,6 +29,8 @@ export let assertOpen: (resource: Resource) => void;
 export let isResource: (value: object) => boolean;
 /** Whether a resource is open, whatever properties the caller gave it. */
 export let isOpen: (resource: Resource) => boolean;
+/** Whether a resource is disposed, or is about to be because one that it was made from is. */
+export let isEnding: (resource: Resource) => boolean;
 /** The name of a resource in messages, such as "queue pair". */
 export let kindOf: (resource: Resource) => string;
 /** The context that a resource was made from, directly or not; the resource itself if it was made from nothing. */
@@ -114,6 +116,8 @@ export abstract class Resource implements Disposable {
     };
     isResource = (value) => #state in value;
     isOpen = (resource) => #state in resource && resource.#state === "open";
+    isEnding = (resource) =>
+      resource.#state !== "open" || resource.#links.some(({ parent }) => isEnding(parent));
     kindOf = (resource) => resource.#kind.name;
     rootOf = (resource) => {
       const [first] = resource.#links;

@@ -12,7 +12,7 @@ import { instance, integer, uint32 } from "../core/checks.ts";
 import { type Members, members, nameOf } from "../core/enums.ts";
 import { check, checkHandle } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
-import { release, retain } from "../core/resource.ts";
+import { destroyIfUnused, isEnding, release, type Resource, retain } from "../core/resource.ts";
 import type { MemoryRegion } from "./memory_region.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
 
@@ -36,10 +36,27 @@ export const MwType: Members<typeof enums.ibv_mw_type, "IBV_MW_"> = members(
 export type MwType = typeof MwType[keyof typeof MwType];
 
 /**
- * Notes that a window was bound to a region, or to none, with a key that the caller chose. The native region is kept
- * while the window is bound to it.
+ * Notes that a window was bound to a region, or to none. The native region is kept while the window is bound to it.
+ * Windows of type 2 have a key that the caller chose, and belong to the queue pair that they were bound through.
  */
-export let noteBind: (mw: MemoryWindow, mr: MemoryRegion | undefined, rkey?: number) => void;
+export let noteBind: (
+  mw: MemoryWindow,
+  mr: MemoryRegion | undefined,
+  rkey?: number,
+  qp?: Resource,
+) => void;
+
+/** The windows of type 2 that were bound through each queue pair. */
+const windowsOf: WeakMap<Resource, Set<MemoryWindow>> = new WeakMap();
+
+/**
+ * Whether the disposal that has begun closes a window that is bound through this queue pair. The queue pair waits for it:
+ * soft-RoCE of Linux 6.1 cannot destroy a queue pair while such a window exists.
+ */
+export function hasEndingWindow(qp: Resource): boolean {
+  const windows = windowsOf.get(qp);
+  return windows !== undefined && [...windows].some(isEnding);
+}
 
 /**
  * A memory window (`struct ibv_mw`): a part of a memory region with a key and access rights of its own, which can be
@@ -49,8 +66,8 @@ export let noteBind: (mw: MemoryWindow, mr: MemoryRegion | undefined, rkey?: num
  * deregistered when the window is closed or bound to another region.
  *
  * Close a bound window of type 2 before the queue pair that it is bound through. Otherwise soft-RoCE of Linux 6.1 waits 50 s
- * in `ibv_destroy_qp`, and complains in the kernel's log. A window that is made after its queue pair, both with `using`, is
- * closed first.
+ * in `ibv_destroy_qp`, and complains in the kernel's log. Disposing the protection domain or the context closes both in the
+ * right order. So does `using`, if the window is made after the queue pair.
  *
  * @category Memory
  */
@@ -60,6 +77,7 @@ export class MemoryWindow extends NativeResource<IbvMw> {
     destroy: (handle, mw) => {
       check("ibv_dealloc_mw", "deallocate memory window", verbs().ibv_dealloc_mw(handle));
       mw.#keep(undefined);
+      mw.#belongTo(undefined);
     },
     describe: ({ type, rkey }) => ({ type: nameOf(MwType, type), rkey }),
   };
@@ -70,10 +88,13 @@ export class MemoryWindow extends NativeResource<IbvMw> {
   readonly type: MwType;
   /** The region that the window is bound to. */
   #mr: MemoryRegion | undefined;
+  /** Type 2: the queue pair that the window was bound through. */
+  #qp: Resource | undefined;
 
   static {
-    noteBind = (mw, mr, rkey) => {
+    noteBind = (mw, mr, rkey, qp) => {
       mw.#keep(mr);
+      mw.#belongTo(qp);
       // Providers look the window up by the key in its struct when it is bound again.
       if (rkey !== undefined) mw.#struct.setUint32(structs.ibv_mw.fields.rkey.offset, rkey, true);
     };
@@ -119,6 +140,16 @@ export class MemoryWindow extends NativeResource<IbvMw> {
     if (mr !== undefined) retain(mr);
     this.#mr = mr;
     if (before !== undefined) release(before);
+  }
+
+  #belongTo(qp: Resource | undefined): void {
+    const before = this.#qp;
+    if (before === qp) return;
+    this.#qp = qp;
+    if (qp !== undefined) windowsOf.set(qp, (windowsOf.get(qp) ?? new Set()).add(this));
+    if (before === undefined) return;
+    windowsOf.get(before)?.delete(this);
+    destroyIfUnused(before);
   }
 }
 

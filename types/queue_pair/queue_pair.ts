@@ -20,7 +20,7 @@ import { nameOf } from "../core/enums.ts";
 import { check, checkHandle } from "../core/errors.ts";
 import { handleOf } from "../core/native_resource.ts";
 import { unregisterElement } from "../device/async_events.ts";
-import type { MemoryWindow } from "../memory/memory_window.ts";
+import { hasEndingWindow, type MemoryWindow } from "../memory/memory_window.ts";
 import { baseOf, ProtectionDomain } from "../memory/protection_domain.ts";
 import type { RwqIndirectionTable } from "../rss/rwq_indirection_table.ts";
 import type { RxHash } from "../rss/rx_hash.ts";
@@ -101,6 +101,7 @@ export class QueuePair extends QueuePairStates {
     closing: (qp) => {
       qp.#open = undefined;
     },
+    isInUse: hasEndingWindow,
     destroy: (handle, qp) => qp.#destroy(handle),
     modified: (qp, { maxMessage, endsSends }) => {
       qp.#noteRules(maxMessage);
@@ -200,7 +201,7 @@ export class QueuePair extends QueuePairStates {
       allSignaled,
     };
     const verb = { verb: "ibv_post_send", action: "post send", hint };
-    return new SendPoster(verb, rules, this.cap.maxSendSge, this.#tracker);
+    return new SendPoster(this, verb, rules, this.cap.maxSendSge, this.#tracker);
   }
 
   #makeReceiver(): RecvPoster {
@@ -286,7 +287,7 @@ export class QueuePair extends QueuePairStates {
     const result = this.#postSend(this.#open ?? this.unsafeHandle, run.first, sender.badWr);
     if (result !== 0) throw sender.error(result, list, start, count);
     if (tracker !== undefined) run.posted(tracker);
-    else if (run.binds) noteBinds(list, start, count);
+    else if (run.binds) noteBinds(list, start, count, this);
   }
 
   /**

@@ -167,7 +167,7 @@ export class WrPoster {
     const result = ibv_wr_complete(this.#handle);
     if (result === 0) {
       if (sender.tracker !== undefined) run.posted(sender.tracker);
-      else if (run.binds) noteBinds(this.list, 0, count);
+      else if (run.binds) noteBinds(this.list, 0, count, this.#qp);
       return;
     }
     // Some providers refuse after all requests are in the queue: their address handles are kept.

@@ -6,6 +6,7 @@
 
 import type { SendTracker } from "../completion/send_tracker.ts";
 import type { VerbsError } from "../core/errors.ts";
+import type { Resource } from "../core/resource.ts";
 import type { SendRules } from "./check_send.ts";
 import { assertNoRun, BadWr, type PostVerb, Scratch } from "./posting.ts";
 import type { RecvRequests, RecvRules } from "./recv_requests.ts";
@@ -19,6 +20,7 @@ const { prepareRecvs, RecvRequests: Prepared } = recvs;
 
 /** The parts of posting that all sends of one queue pair share. */
 export class SendPoster {
+  readonly #qp: Resource;
   readonly #badWr: BadWr;
   readonly #scratch: Scratch<SendRequest, SendRequests>;
   /** Datagrams: counts the sends, so that their address handles are kept. */
@@ -31,17 +33,20 @@ export class SendPoster {
   /**
    * Prepares for the sends of one queue pair.
    *
+   * @param qp The queue pair.
    * @param verb The verb that posts them.
    * @param rules What the sends must fulfil.
    * @param maxSge Scatter/gather elements that sends given as objects have room for.
    * @param tracker Datagrams: counts the sends, so that their address handles are kept.
    */
   constructor(
+    qp: Resource,
     verb: PostVerb,
     rules: SendRules,
     maxSge: number,
     tracker: SendTracker | undefined,
   ) {
+    this.#qp = qp;
     this.#badWr = new BadWr(verb);
     this.badWr = this.#badWr.pointer;
     this.rules = rules;
@@ -69,7 +74,7 @@ export class SendPoster {
   /** The error of a run that was refused. Requests that may be in the queue count as posted. */
   error(result: number, list: SendRequests, start: number, count: number): VerbsError {
     const posted = this.#badWr.postedBefore(bufferOf(list), start);
-    noteBinds(list, start, posted ?? count);
+    noteBinds(list, start, posted ?? count, this.#qp);
     if (this.tracker !== undefined) {
       noteSome(list, start, posted ?? count, this.rules, this.tracker);
     }

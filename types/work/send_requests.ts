@@ -4,6 +4,7 @@ import * as handles from "../address_handle/address_handle.ts";
 import type { SendTracker } from "../completion/send_tracker.ts";
 import * as checks from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
+import type { Resource } from "../core/resource.ts";
 import { type MemoryWindow, noteBind } from "../memory/memory_window.ts";
 import type { CheckedRun } from "./checked_run.ts";
 import type { SendRules } from "./check_send.ts";
@@ -63,8 +64,8 @@ export let ahOf: (list: SendRequests, index: number) => AddressHandle | undefine
 /** The memory window that a request binds. */
 export let windowOf: (list: SendRequests, index: number) => MemoryWindow | undefined;
 
-/** Notes the memory windows that posted requests have bound. */
-export let noteBinds: (list: SendRequests, start: number, posted: number) => void;
+/** Notes the memory windows that requests posted to a queue pair have bound. */
+export let noteBinds: (list: SendRequests, start: number, posted: number, qp: Resource) => void;
 
 /**
  * Send requests in native layout (`struct ibv_send_wr`). They are made once, changed in single fields, and posted again
@@ -105,8 +106,10 @@ export class SendRequests extends RequestList {
       list.#begin(index, opcode, wrId, sendFlags);
     ahOf = (list, index) => list.#ahs[index];
     windowOf = (list, index) => list.#binds?.[index]?.mw;
-    noteBinds = (list, start, posted) => {
-      if (list.#binds !== undefined) list.#noteBinds(list.#binds, start, posted);
+    noteBinds = (list, start, posted, qp) => {
+      for (const bind of list.#binds?.slice(start, start + posted) ?? []) {
+        if (bind !== undefined) noteBind(bind.mw, bind.mr, bind.rkey, qp);
+      }
     };
     prepareSends = (list, start, count, rules) =>
       list.#checked.isChecked(start, count, rules) ? list.#run : list.#prepare(start, count, rules);
@@ -176,12 +179,6 @@ export class SendRequests extends RequestList {
     writeBind(this.#buffer.view, at, mw, rkey, binding);
     this.#binds ??= new Array(this.capacity).fill(undefined);
     this.#binds[index] = { mw, mr: binding.mr, rkey };
-  }
-
-  #noteBinds(binds: readonly (Bind | undefined)[], start: number, posted: number): void {
-    for (const bind of binds.slice(start, start + posted)) {
-      if (bind !== undefined) noteBind(bind.mw, bind.mr, bind.rkey);
-    }
   }
 
   /** The first word of a request whose opcode has these attributes. */

@@ -75,3 +75,25 @@ deviceTest("A window of type 2 is bound by a send request, again with its next k
   assertEquals(await access(pair, mr.addr + 8n, second), true);
   assertEquals(await access(pair, mr.addr + 16n, first), false);
 });
+
+/** The times that soft-RoCE has waited for an object in vain. */
+async function warnings(): Promise<number> {
+  const { stdout } = await new Deno.Command("dmesg").output();
+  return new TextDecoder().decode(stdout).split("__rxe_cleanup").length;
+}
+
+deviceTest(
+  "Context.close() closes a window of type 2 before the queue pair that it is bound through",
+  async () => {
+    using pair = connectedPair();
+    const { right: { qp, cq } } = pair;
+    const mr = regionFor(pair);
+    const mw = new MemoryWindow(pair.pd, MwType.TYPE_2);
+    const bindInfo = { mr, mwAccessFlags: REMOTE_WRITE };
+    qp.postSend({ opcode: WrOpcode.BIND_MW, mw, rkey: incRkey(mw.rkey), bindInfo });
+    (await waitFor(cq))[0]!.check();
+    const before = await warnings();
+    pair.context.close();
+    assertEquals(await warnings(), before);
+  },
+);

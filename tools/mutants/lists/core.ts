@@ -15,6 +15,13 @@ export const CORE: readonly MutantsOf[] = [
         tests: ["pure/core/resource", "library/work/post"],
       },
       {
+        id: "resource-ending-parents",
+        replace: " || resource.#links.some(({ parent }) => isEnding(parent));",
+        by: ";",
+        wrong: "Nothing is about to be disposed with what it was made from.",
+        tests: ["library/queue_pair/bound_windows"],
+      },
+      {
         id: "resource-release-destroys",
         replace: "      resource.#holds--;\n      destroyIfUnused(resource);",
         by: "      resource.#holds--;",

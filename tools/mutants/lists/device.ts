@@ -425,7 +425,11 @@ export const DEVICE: readonly MutantsOf[] = [
   },
   {
     file: "types/memory/memory_window.ts",
-    tests: ["library/memory/memory_window", "library/queue_pair/options"],
+    tests: [
+      "library/memory/memory_window",
+      "library/queue_pair/options",
+      "library/queue_pair/bound_windows",
+    ],
     mutants: [
       {
         id: "window-kept",
@@ -438,6 +442,30 @@ export const DEVICE: readonly MutantsOf[] = [
         replace: "    if (before !== undefined) release(before);\n",
         by: "",
         wrong: "A region that a window was bound to is never deregistered.",
+      },
+      {
+        id: "window-noted",
+        replace: "    if (qp !== undefined) windowsOf.set(",
+        by: "    if (false) windowsOf.set(",
+        wrong: "A queue pair is destroyed before a window that is bound through it.",
+      },
+      {
+        id: "window-rebound",
+        replace: "    windowsOf.get(before)?.delete(this);\n",
+        by: "",
+        wrong: "A queue pair waits for a window that another one has bound since.",
+      },
+      {
+        id: "window-lets-go",
+        replace: "    destroyIfUnused(before);\n",
+        by: "",
+        wrong: "A queue pair that waited for a window is never destroyed.",
+      },
+      {
+        id: "window-ending",
+        replace: "windows !== undefined && [...windows].some(isEnding)",
+        by: "windows !== undefined && windows.size > 0",
+        wrong: "A queue pair is not destroyed while a window is bound through it.",
       },
     ],
   },

@@ -1,0 +1,136 @@
+// Windows of type 2 that are bound when the objects they were made from are closed.
+import { assertEquals } from "@std/assert";
+import * as recorder from "../../provider/recorder.ts";
+import {
+  AccessFlags,
+  MemoryRegion,
+  MemoryWindow,
+  MwType,
+  ParentDomain,
+  type ProtectionDomain,
+  QpState,
+  QpType,
+  QueuePairEx,
+  SendOpsFlags,
+  SendRequests,
+  VerbsError,
+  WrOpcode,
+} from "../../../mod.ts";
+import { record, type Recorded } from "../work/recorded.ts";
+
+interface Windows extends Recorded {
+  readonly mw: MemoryWindow;
+  /** It is made after the window, and would be closed before it. */
+  readonly later: QueuePairEx;
+  readonly region: MemoryRegion;
+}
+
+function windows(domain: (pd: ProtectionDomain) => ProtectionDomain = (pd) => pd): Windows {
+  const parts = record(QpType.RC);
+  const { pd, cq } = parts;
+  const region = new MemoryRegion(pd, 64, AccessFlags.LOCAL_WRITE | AccessFlags.MW_BIND);
+  const mw = new MemoryWindow(domain(pd), MwType.TYPE_2);
+  const later = new QueuePairEx(pd, {
+    type: QpType.RC,
+    sendCq: cq,
+    recvCq: cq,
+    cap: { maxSendWr: 4, maxRecvWr: 4 },
+    sendOpsFlags: SendOpsFlags.BIND_MW,
+  });
+  for (const qpState of [QpState.INIT, QpState.RTR, QpState.RTS]) later.modify({ qpState });
+  recorder.take();
+  return { ...parts, region, mw, later, [Symbol.dispose]: () => parts[Symbol.dispose]() };
+}
+
+type Step = (parts: Windows) => void;
+
+/** Each way to post a request that binds a window. */
+const BINDS: Record<string, Step> = {
+  "as an object": ({ later, mw, region }) =>
+    later.postSend({
+      opcode: WrOpcode.BIND_MW,
+      mw,
+      rkey: 1,
+      bindInfo: { mr: region, mwAccessFlags: 0 },
+    }),
+  "in a prepared list": ({ later, mw, region }) => {
+    const list = new SendRequests({ capacity: 1 });
+    list.set(0, { opcode: WrOpcode.BIND_MW });
+    list.setBindMw(0, mw, 1, { mr: region, mwAccessFlags: 0 });
+    later.postSend(list);
+  },
+  "by a WrBuilder": ({ later, mw, region }) => {
+    const wr = later.wrStart();
+    wr.bindMw(mw, 1, { mr: region, mwAccessFlags: 0 });
+    wr.complete();
+  },
+};
+const bind = BINDS["as an object"]!;
+
+const CLOSES: Record<string, Step> = {
+  "ProtectionDomain.close()": ({ pd }) => pd.close(),
+  "Context.close()": ({ context }) => context.close(),
+};
+
+/** The windows and queue pairs that were destroyed, in this order. */
+function ended(): unknown[] {
+  return recorder.takeOf("ibv_dealloc_mw", "ibv_destroy_qp").map(({ args }) => args.mw ?? args.qp);
+}
+
+for (const [how, post] of Object.entries(BINDS)) {
+  for (const [what, close] of Object.entries(CLOSES)) {
+    Deno.test(`${what} closes a window that was bound ${how} before its queue pair`, () => {
+      using parts = windows();
+      post(parts);
+      close(parts);
+      const order = ended();
+      assertEquals(order.toSorted(), ["mw0", "qp0", "qp1"]);
+      assertEquals(order.indexOf("mw0") < order.indexOf("qp1"), true, `${order}`);
+      assertEquals([recorder.live("qp"), recorder.violations()], [0, []]);
+    });
+  }
+}
+
+Deno.test("ProtectionDomain.close() closes bound windows of a parent domain before their queue pair", () => {
+  using parts = windows((pd) => new ParentDomain(pd));
+  bind(parts);
+  parts.pd.close();
+  const order = ended();
+  assertEquals(order.indexOf("mw0") < order.indexOf("qp1"), true, `${order}`);
+  assertEquals(recorder.live("qp"), 0);
+});
+
+Deno.test("QueuePair.close() destroys a queue pair at once although a window is bound through it", () => {
+  using parts = windows();
+  bind(parts);
+  parts.later.close();
+  assertEquals(ended(), ["qp1"]);
+  parts.mw.close();
+  assertEquals(ended(), ["mw0"]);
+});
+
+Deno.test("A queue pair waits for no window that is bound through another one since", () => {
+  using parts = windows();
+  const { qp, mw, region, context } = parts;
+  bind(parts);
+  const bindInfo = { mr: region, mwAccessFlags: 0 };
+  qp.postSend({ opcode: WrOpcode.BIND_MW, mw, rkey: 2, bindInfo });
+  context.close();
+  assertEquals(ended(), ["qp1", "mw0", "qp0"]);
+});
+
+Deno.test("Context.close() can be tried again when a bound window cannot be deallocated", () => {
+  using parts = windows();
+  bind(parts);
+  recorder.fail("ibv_dealloc_mw", "EBUSY", { times: 1 });
+  let error: unknown;
+  try {
+    parts.context.close();
+  } catch (thrown) {
+    error = thrown;
+  }
+  assertEquals([error instanceof VerbsError, ended()], [true, ["qp0", "mw0"]]);
+  parts.context.close();
+  assertEquals(ended(), ["mw0", "qp1"]);
+  assertEquals([recorder.live(), recorder.violations()], [0, []]);
+});
