@@ -39,7 +39,7 @@ function recordEx(type: QpType, sendOpsFlags = ALL): RecordedEx {
   recorder.setField("qp", "state", 0n);
   if (type === UD) ex.activateUd({ port: 1, qkey: QKEY });
   recorder.take();
-  return { ...parts, ex, [Symbol.dispose]: () => parts[Symbol.dispose]() };
+  return { ...parts, ex };
 }
 
 /** A bigint that is small, as a number. */
