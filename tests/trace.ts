@@ -1,5 +1,5 @@
 // Notes the verbs that classes call with success while a test file runs, and on which device. Not part of ordinary runs:
-// `deno test --preload=tests/trace.ts`, or `deno task coverage:verbs -- --trace`.
+// `deno test --preload=tests/trace.ts`, or `deno task generate verbs --trace`.
 
 import { bindings, type Row } from "../tools/coverage/bindings.ts";
 import { type Place, type Trace, TRACES } from "../tools/coverage/tested.ts";

@@ -18,7 +18,7 @@ import { ensureForLibraryTests } from "./tests/of_library.ts";
 
 const HELP = `Runs tests of tests/pure and tests/library on aarch64, emulated by qemu.
 
-  ${denoCommand()} task test:aarch64 [OPTIONS] [FILES OR FOLDERS...]
+  ${denoCommand()} task long aarch64 [OPTIONS] [FILES OR FOLDERS...]
 
 Deno, libibverbs and the C library are those for aarch64. They are downloaded into the cache.
 Without FILES it runs all tests but those of the tools.

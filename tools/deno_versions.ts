@@ -18,7 +18,7 @@ const REFUSED = ["2.0.6", "2.7.11"];
 
 const HELP = `Runs the tests of the library that need no device by other versions of Deno.
 
-  ${denoCommand()} task test:versions [VERSIONS...]
+  ${denoCommand()} task long versions [VERSIONS...]
 
 VERSIONS are numbers, or names such as latest. Without any, they are ${LOWEST_DENO}, which is the
 lowest that works, the newest, and two older ones, which the library must refuse.

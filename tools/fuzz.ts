@@ -17,7 +17,7 @@ const NAMES = TARGETS.map(({ name, what }) => `  ${name.padEnd(16)}  ${what}`).j
 
 const HELP = `Tries the library, net and the examples with generated input.
 
-  ${denoCommand()} task fuzz -- [OPTIONS] [NAMES...]
+  ${denoCommand()} task long fuzz [OPTIONS] [NAMES...]
 
 NAMES are beginnings of names of targets; without any, all that need no guest are tried. A finding is
 shown with the smallest input that was found, and with the command that repeats it; the status is
@@ -74,7 +74,7 @@ async function run(targets: readonly Target[], plan: Plan): Promise<number> {
     findings++;
     console.log(`\nfinding: ${name} ${describe(finding)}`);
     console.log(
-      `again: ${denoCommand()} task fuzz -- --seed ${plan.seed} --rounds ${rounds} ${name}\n`,
+      `again: ${denoCommand()} task long fuzz --seed ${plan.seed} --rounds ${rounds} ${name}\n`,
     );
   }
   console.log(`fuzz: ${findings} findings, seed ${plan.seed}; cases: ${counts.join(", ")}`);

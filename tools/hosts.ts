@@ -21,7 +21,7 @@ import { complaints } from "./tests/kernel_log.ts";
 
 const HELP = `Runs the cases of tests/hosts on two guests that share a network.
 
-  ${denoCommand()} task test:hosts [OPTIONS]
+  ${denoCommand()} task long hosts [OPTIONS]
 
 tshark decodes the packets: they must be those that were posted. They stay in out/hosts.
 

@@ -14,7 +14,7 @@ import { main, say } from "../rxe/host/report.ts";
 const HELP =
   `Calls everything in the public API in wrong ways, on a provider that records each verb.
 
-  ${denoCommand()} task test:misuse [OPTIONS]
+  ${denoCommand()} task long misuse [OPTIONS]
 
 It fails if a case ends the process, hangs, throws an error that does not tell what is wrong, or leaves
 an object behind.

@@ -15,7 +15,7 @@ import { readInProject } from "./mutants/tree.ts";
 
 const HELP = `Applies small defects to copies of the source, and counts how many the tests notice.
 
-  ${denoCommand()} task mutants [OPTIONS] [NAMES...]
+  ${denoCommand()} task long mutants [OPTIONS] [NAMES...]
 
 NAMES are beginnings of names of mutants; without any, all are tried. The work tree is not changed.
 It fails if less than 95 % are noticed, or one is not and has no reason in the list.

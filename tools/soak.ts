@@ -24,7 +24,7 @@ const HELP =
 at once, in the guest. It counts every message, and samples memory, kernel objects, descriptors and
 threads.
 
-  ${denoCommand()} task soak [OPTIONS]
+  ${denoCommand()} task long soak [OPTIONS]
 
   --minutes N      length of the run (default ${MINUTES})
   --short          a run of ${SHORT_MINUTES} minute

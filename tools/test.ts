@@ -27,6 +27,7 @@ last one uses the guest as a project of its own does.
   --filter TEXT   only tests whose name has that text, or matches /TEXT/
   --both          what reaches native code twice, with IBVERBS_THUNKS=on and =off
   --guest         device tests in the guest even if the host has a device
+  --quick         only what takes seconds and needs no device: "deno task quick"
   --no-check      leave out the type check
   --help          show this text
 `;
@@ -54,12 +55,13 @@ await main(async () => {
     guest: "flag",
     help: "flag",
     "no-check": "flag",
+    quick: "flag",
   });
   if (options.help) {
     console.log(HELP);
     return 0;
   }
-  const passes = plan({ paths: operands, both: options.both ?? false });
+  const passes = plan({ paths: operands, both: false, ...options });
   const filtered = options.filter !== undefined;
   const extra = [...filtered ? [`--filter=${options.filter}`] : [], ...rest];
   await checkPassedOn(extra);

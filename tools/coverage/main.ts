@@ -17,7 +17,7 @@ import { traceTests } from "./trace.ts";
 
 const HELP = `Compares verbs.h with the tables of verbs, the classes and the tests.
 
-  deno task coverage:verbs [OPTIONS]
+  deno task generate verbs [OPTIONS]
 
   --check         change nothing; fail if docs/verbs.md is not up to date
   --trace         run all tests first, and note the verbs that they call in tests/coverage.json
@@ -58,7 +58,7 @@ await main(async () => {
   const document = await formatted(render(all));
   if (!options.check) await Deno.writeTextFile(DOCUMENT, document);
   else if (document !== await Deno.readTextFile(DOCUMENT)) {
-    faults.push("docs/verbs.md is not up to date: deno task coverage:verbs writes it");
+    faults.push("docs/verbs.md is not up to date: deno task generate verbs writes it");
   }
   faults.forEach((fault) => say(`error: ${fault}`));
   printTotals(all.filter(({ isInstalled }) => isInstalled));

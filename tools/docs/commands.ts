@@ -27,6 +27,7 @@ const HARDWARE: Place = { not: "it needs a device on the host; the same is run i
 
 /** Each command by its words, without the comment after it. */
 export const COMMANDS: Readonly<Record<string, Place>> = {
+  ".ci/run": TESTS,
   "deno add jsr:@rdma/ibverbs": "own folder",
   "deno cache echo.ts": "own folder",
   "deno cache main.ts tests/*.ts": "own folder",
@@ -41,9 +42,11 @@ export const COMMANDS: Readonly<Record<string, Place>> = {
   "deno run jsr:@rdma/ibverbs/cli explain --help": "own folder",
   "deno task check": CI,
   "deno task demo": "project",
-  "deno task layout": "project",
-  "deno task layout -- --check": "project",
-  "deno task ok": TESTS,
+  "deno task generate layout": "project",
+  "deno task generate layout --check": "project",
+  "deno task generate": "project",
+  "deno task long": "project",
+  "deno task quick": TESTS,
   "deno task test": TESTS,
   "deno task vm -- --help": "project",
   "deno task vm -- --hosts 2 --capture packets.pcap COMMAND1 ::: COMMAND2": {

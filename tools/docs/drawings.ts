@@ -12,7 +12,7 @@ import { DRAWINGS } from "./drawings/all.ts";
 
 const HELP = `Writes the drawings of the documentation.
 
-  ${denoCommand()} task drawings [--help]
+  ${denoCommand()} task generate drawings [--help]
 
 The files are docs/drawings/*.svg. A test compares them with what this program makes.
 `;

@@ -9,7 +9,7 @@ import { tableOf } from "./model.ts";
 import { readHeader } from "./read.ts";
 import { run, toolchainFor } from "./toolchain.ts";
 
-const usage = `Usage: deno task layout [-- --check]
+const usage = `Usage: deno task generate layout [-- --check]
 
 Writes ffi/layout.ts and ffi/layout_types.ts from the installed infiniband/verbs.h, which
 takes the compilers of both architectures, and compares the two. With --check it only compares. The exit
@@ -56,11 +56,9 @@ async function main(args: readonly string[]): Promise<number> {
   return await check() ? 0 : 1;
 }
 
-if (import.meta.main) {
-  try {
-    Deno.exitCode = await main(Deno.args);
-  } catch (error) {
-    console.error(error instanceof Error ? error.message : error);
-    Deno.exitCode = 1;
-  }
+try {
+  Deno.exitCode = await main(Deno.args);
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  Deno.exitCode = 1;
 }

@@ -1,4 +1,4 @@
-// Misuse of everything in the public API, a part of the matrix: `deno task test:misuse` runs all of it. A signal, a hang, an
+// Misuse of everything in the public API, a part of the matrix: `deno task long misuse` runs all of it. A signal, a hang, an
 // error that does not tell what is wrong, an object that is left, or a call that no program may make fails.
 
 import { assert, assertEquals } from "@std/assert";

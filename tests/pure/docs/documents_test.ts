@@ -1,7 +1,6 @@
 // The documents: their snippets fit the public API, and their links lead somewhere.
 
 import { assertEquals, assertGreater } from "@std/assert";
-import denoJson from "../../../deno.json" with { type: "json" };
 import {
   anchorsOf,
   blocksOf,
@@ -75,15 +74,6 @@ Deno.test("docs/README.md links each document of its folder", () => {
     .map(({ target }) => `docs/${target}`);
   const others = documents().filter((name) => /^docs\/(?!README)/.test(name));
   assertEquals(others.filter((name) => !linked.includes(name)), []);
-});
-
-Deno.test("CONTRIBUTING.md explains each task of long tests", () => {
-  const text = readDocument("CONTRIBUTING.md");
-  const long = Object.keys(denoJson.tasks).filter((name) =>
-    /^(fuzz|mutants|soak|test:.*)$/.test(name)
-  );
-  assertGreater(long.length, 7);
-  assertEquals(long.filter((name) => !text.includes(`\n| \`deno task ${name}\` `)), []);
 });
 
 Deno.test("snippets of the documents fit the public API", async () => {

@@ -6,7 +6,7 @@ import { box, drawing } from "../../../tools/docs/drawings/svg.ts";
 import { inProject } from "../../../tools/host/paths.ts";
 
 for (const [name, draw] of Object.entries(DRAWINGS)) {
-  Deno.test(`docs/drawings/${name} is what "deno task drawings" makes`, async () => {
+  Deno.test(`docs/drawings/${name} is what "deno task generate drawings" makes`, async () => {
     assertEquals(await Deno.readTextFile(inProject(`docs/drawings/${name}`)), draw());
   });
 

@@ -1,7 +1,7 @@
 // The small decisions of the tools: which accelerator, what the shell reads, what counts as a
 // failure.
 
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertGreater, assertThrows } from "@std/assert";
 import { assignments } from "../../../rxe/guest/initramfs.ts";
 import { accelerators } from "../../../rxe/guest/qemu.ts";
 import { Copy, Held, lines } from "../../../rxe/guest/streams.ts";
@@ -118,6 +118,14 @@ Deno.test("plan() runs only the tiers that given files belong to", () => {
     { tier: "device", paths: ["tests/device/setup.ts"], env: {} },
   ]);
   assertEquals(plan({ paths: ["tests"], both: false }), plan({ paths: [], both: false }));
+});
+
+Deno.test("plan() leaves out devices and long tests for a quick run", () => {
+  const passes = plan({ paths: [], both: false, quick: true });
+  assertEquals(passes.map(({ tier }) => tier), ["pure", "library"]);
+  const files = passes.flatMap(({ paths }) => paths);
+  assertGreater(files.length, 100);
+  assertEquals(files.filter((file) => file.includes("misuse")), []);
 });
 
 Deno.test("plan() throws when a file is in no tier", () => {

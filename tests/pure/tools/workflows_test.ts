@@ -1,4 +1,4 @@
-// What the workflows and .ci/run start.
+// What the workflows and .ci/run start, and the names of the long tests.
 
 import { assertEquals, assertGreater } from "@std/assert";
 import denoJson from "../../../deno.json" with { type: "json" };
@@ -13,15 +13,27 @@ function read(path: string): string {
   return Deno.readTextFileSync(inProject(path));
 }
 
+/** The names that `deno task long` shows. */
+const long = await namesOf("long");
+
+async function namesOf(task: string): Promise<string[]> {
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-check", "tools/named.ts", task],
+    cwd: inProject(""),
+  }).output();
+  return Array.from(new TextDecoder().decode(stdout).matchAll(/^ {2}(\w+)/gm), ([, name]) => name!);
+}
+
 for (const program of programs) {
   Deno.test(`The tasks that ${program} starts exist`, () => {
     // A function of .ci/run starts those that follow its name.
     const tasks = Array.from(
-      read(program).matchAll(/(?:\btask |^run )([\w:]+)/gm),
-      ([, name]) => name!,
+      read(program).matchAll(/(?:\btask |^run )(\w+)(?: (\w+))?/gm),
+      ([, task, name]) => ({ task: task!, name: name! }),
     );
     assertGreater(tasks.length, 0);
-    assertEquals(tasks.filter((name) => !Object.hasOwn(denoJson.tasks, name)), []);
+    assertEquals(tasks.filter(({ task }) => !Object.hasOwn(denoJson.tasks, task)), []);
+    assertEquals(tasks.filter(({ task, name }) => task === "long" && !long.includes(name)), []);
   });
 }
 
@@ -45,10 +57,27 @@ Deno.test("The workflow of each change runs the tests by the lowest and the newe
 
 Deno.test("The nightly workflow runs every long test", () => {
   const text = read(`${FOLDER}/nightly.yml`);
-  const long = Object.keys(denoJson.tasks)
-    .filter((name) => /^(fuzz|mutants|soak|test:.*)$/.test(name) && name !== "test:versions");
   assertGreater(long.length, 5);
-  assertEquals(long.filter((name) => !text.includes(`- task ${name}`)), []);
+  // Those of the versions run for each change.
+  const missing = long.filter((name) => !text.includes(`- task long ${name}`));
+  assertEquals(missing, ["versions"]);
+});
+
+Deno.test("CONTRIBUTING.md explains each long test", () => {
+  const text = read("CONTRIBUTING.md");
+  assertEquals(long.filter((name) => !text.includes(`\n| \`${name}\` `)), []);
+});
+
+Deno.test("A name that no long test has is refused, and what generates files has names too", async () => {
+  assertEquals((await namesOf("generate")).toSorted(), ["drawings", "layout", "verbs"]);
+  const { code, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-check", "tools/named.ts", "long", "toString"],
+    cwd: inProject(""),
+  }).output();
+  assertEquals([code, new TextDecoder().decode(stderr).trim()], [
+    1,
+    'error: "toString" is none of these',
+  ]);
 });
 
 Deno.test("The package is published with provenance, from what the task builds", () => {

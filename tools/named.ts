@@ -1,0 +1,47 @@
+/**
+ * Starts one of the tools that are not for every day: `deno task long NAME` and
+ * `deno task generate NAME`.
+ *
+ * @module
+ */
+
+import { denoCommand } from "../rxe/host/deno_command.ts";
+import { main, SetupError } from "../rxe/host/report.ts";
+
+/** A tool: its file in this folder, and what it does. */
+type Tool = readonly [file: string, what: string];
+
+const TASKS: Readonly<Record<string, Readonly<Record<string, Tool>>>> = {
+  long: {
+    aarch64: ["aarch64.ts", "pure and library tests on aarch64, emulated by qemu"],
+    fuzz: ["fuzz.ts", "generated input for the library, net and the examples"],
+    hosts: ["hosts.ts", "two guests that share a network; tshark decodes their packets"],
+    misuse: ["misuse.ts", "wrong calls of everything public: no crash, no leak, a useful message"],
+    mutants: ["mutants.ts", "the tests: how many small defects in the source they notice"],
+    soak: ["soak.ts", "messages for a long time: memory, descriptors and objects do not grow"],
+    versions: ["deno_versions.ts", "library tests by the lowest and the newest Deno"],
+  },
+  generate: {
+    drawings: ["docs/drawings.ts", "docs/drawings/*.svg"],
+    layout: ["layout/generate.ts", "ffi/layout.ts and ffi/layout_types.ts, from verbs.h"],
+    verbs: ["coverage/main.ts", "docs/verbs.md: where each verb is bound, offered and tested"],
+  },
+};
+
+const [task = "", name, ...args] = Deno.args;
+const tools = TASKS[task]!;
+const tool = Object.hasOwn(tools, name ?? "") ? tools[name!] : undefined;
+if (tool === undefined) {
+  await main(() => Promise.resolve(showNames()));
+} else {
+  // A tool reads its own arguments. In this process it gets the signals that are sent to the task.
+  Object.defineProperty(Deno, "args", { value: args });
+  await import(new URL(tool[0], import.meta.url).href);
+}
+
+function showNames(): number {
+  const lines = Object.entries(tools).map(([name, [, what]]) => `  ${name.padEnd(10)}${what}`);
+  console.log(`${denoCommand()} task ${task} NAME [--help] [OPTIONS]\n\n${lines.join("\n")}`);
+  if (name === undefined || name === "--help" || name === "-h") return 0;
+  throw new SetupError(`"${name}" is none of these`);
+}
