@@ -5,7 +5,7 @@
 #include "recorder.h"
 
 struct call {
-	const char *verb;
+	char verb[64];
 	enum failure failure;
 	bool impossible;
 	struct plan plan;
@@ -67,11 +67,16 @@ const char *named(const char *format, ...)
 	return name;
 }
 
+const char *verb_of(const char *function)
+{
+	return strstr(function, "ibv_") ? function : named("ibv_%s", function);
+}
+
 void begin(const char *verb, enum failure failure)
 {
 	struct call *inner = calloc(1, sizeof *inner);
 
-	inner->verb = verb;
+	snprintf(inner->verb, sizeof inner->verb, "%s", verb);
 	inner->failure = failure;
 	inner->outer = call;
 	inner->stream = open_memstream(&inner->text, &inner->size);
@@ -213,6 +218,12 @@ long done(long result)
 {
 	end(call->failure == RETURNS_NOTHING ? "null" : named("%ld", result), 0);
 	return result;
+}
+
+long answered(void *out, size_t size)
+{
+	answer(call->verb, out, size);
+	return done(0);
 }
 
 void *made(void *pointer)

@@ -156,6 +156,8 @@ void put_address(const char *name, uint64_t address);
 void put_struct(const char *name, const char *tag, const void *bytes, size_t size, size_t count);
 // A name such as "wr[1].sg_list", valid until four further calls.
 const char *named(const char *format, ...) __attribute__((format(printf, 1, 2)));
+// The verb that an op or a symbol stands for: ops leave out the prefix.
+const char *verb_of(const char *function);
 // Whether the test wants this call to fail, or an argument makes it impossible.
 bool failing(void);
 // Ends the record of a failed call and returns its result.
@@ -164,6 +166,8 @@ long failed(void);
 long fails_with(int error);
 // Ends the record of a call that succeeded.
 long done(long result);
+// The same, after the test has chosen what the verb answers.
+long answered(void *out, size_t size);
 // Ends the record of a call that made an object, and gives the object the fields that the test chose.
 void *made(void *pointer);
 // Notes a misuse: the text goes to the list of violations.
@@ -176,15 +180,46 @@ void violation(const char *format, ...) __attribute__((format(printf, 1, 2)));
 #define STRUCT(tag, arg) put_struct(#arg, #tag, arg, sizeof(struct tag), 1)
 #define BYTES(arg, size) put_struct(#arg, "bytes", arg, size, 1)
 
+// Starts a verb with its arguments, and ends it here if it is to fail.
+#define BEGIN(verb, failure, fail, ...) \
+	do { \
+		begin(verb, RETURNS_##failure); \
+		__VA_ARGS__; \
+		if (failing()) \
+			fail; \
+	} while (0)
+#define CALL_AS(verb, failure, ...) BEGIN(verb, failure, return failed(), __VA_ARGS__)
+#define CALL(failure, ...) CALL_AS(verb_of(__func__), failure, __VA_ARGS__)
+// The same for a verb that makes an object, for one without a result, and for one that posts.
+#define MAKE(...) BEGIN(verb_of(__func__), NULL, return (void *)failed(), __VA_ARGS__)
+#define TELL(...) BEGIN(verb_of(__func__), NOTHING, { failed(); return; }, __VA_ARGS__)
+#define POST(wr, bad, ...) BEGIN(verb_of(__func__), ERRNO, { REFUSED_AT(wr, bad); return failed(); }, __VA_ARGS__)
+
 // A posting verb fails at the request whose index is the verb's answer, the first one if there is none.
-#define REFUSED_AT(verb, wr, bad) \
+#define REFUSED_AT(wr, bad) \
 	({ \
 		uint32_t index = 0; \
-		answer(verb, &index, sizeof index); \
+		answer(verb_of(__func__), &index, sizeof index); \
 		*(bad) = (wr); \
 		while (index-- && *(bad)) \
 			*(bad) = (*(bad))->next; \
 	})
+
+// A verb that does nothing but end an object.
+#define DESTROYER(verb, kind, type, object) \
+	int verb(type *object) \
+	{ \
+		CALL(ERRNO, OBJECT(kind, object)); \
+		return done(destroy(object)); \
+	}
+#define UNIMPORTER(verb, kind, type, object) \
+	void verb(type *object) \
+	{ \
+		TELL(OBJECT(kind, object)); \
+		if (!object_of(object)->imported) \
+			violation("%s: the object is not imported", __func__); \
+		done(destroy(object)); \
+	}
 
 // plan.c
 struct plan {

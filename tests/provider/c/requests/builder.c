@@ -31,7 +31,7 @@ static void next_inline(struct ibv_qp_ex *queue, uint64_t wr_id)
 	queue->wr_flags |= IBV_SEND_INLINE;
 }
 
-static void build_rc(void)
+REQUEST(build_rc)
 {
 	struct ibv_qp_ex *rc = make(IBV_QPT_RC);
 	struct ibv_sge list[] = { sge(0, 16), sge(32, 8) };
@@ -73,7 +73,7 @@ static void build_rc(void)
 	ibv_wr_complete(rc);
 }
 
-static void build_bind_mw(void)
+REQUEST(build_bind_mw)
 {
 	struct ibv_qp_ex *rc = make(IBV_QPT_RC);
 	struct ibv_mw *mw = ibv_alloc_mw(pd(), IBV_MW_TYPE_2);
@@ -91,7 +91,7 @@ static void build_bind_mw(void)
 	ibv_wr_complete(rc);
 }
 
-static void build_ud(void)
+REQUEST(build_ud)
 {
 	struct ibv_qp_ex *ud = make(IBV_QPT_UD);
 	struct ibv_ah *to = ah();
@@ -106,7 +106,7 @@ static void build_ud(void)
 	ibv_wr_complete(ud);
 }
 
-static void build_xrc(void)
+REQUEST(build_xrc)
 {
 	struct ibv_qp_ex *xrc = make(IBV_QPT_XRC_SEND);
 	struct ibv_sge one = sge(0, 16);
@@ -120,7 +120,7 @@ static void build_xrc(void)
 	ibv_wr_complete(xrc);
 }
 
-static void build_tso(void)
+REQUEST(build_tso)
 {
 	struct ibv_qp_ex *raw = make(IBV_QPT_RAW_PACKET);
 	struct ibv_sge one = sge(64, 512);
@@ -133,7 +133,7 @@ static void build_tso(void)
 	ibv_wr_complete(raw);
 }
 
-static void build_and_abort(void)
+REQUEST(build_and_abort)
 {
 	struct ibv_qp_ex *rc = make(IBV_QPT_RC);
 
@@ -143,13 +143,3 @@ static void build_and_abort(void)
 	ibv_wr_send(rc);
 	ibv_wr_abort(rc);
 }
-
-const struct request builder_requests[] = {
-	{ "build_rc", build_rc },
-	{ "build_bind_mw", build_bind_mw },
-	{ "build_ud", build_ud },
-	{ "build_xrc", build_xrc },
-	{ "build_tso", build_tso },
-	{ "build_and_abort", build_and_abort },
-	{ 0 },
-};

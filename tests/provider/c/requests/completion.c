@@ -1,7 +1,7 @@
 // Completion queues and channels.
 #include "requests.h"
 
-static void create_cq(void)
+REQUEST(create_cq)
 {
 	context();
 	begin_request();
@@ -14,7 +14,7 @@ static void create_cq(void)
 	ibv_destroy_comp_channel(channel);
 }
 
-static void create_cq_ex(void)
+REQUEST(create_cq_ex)
 {
 	struct ibv_comp_channel *channel = ibv_create_comp_channel(context());
 	struct ibv_cq_init_attr_ex attr = {
@@ -30,7 +30,7 @@ static void create_cq_ex(void)
 	ibv_create_cq_ex(context(), &attr);
 }
 
-static void create_cq_ex_in_parent_domain(void)
+REQUEST(create_cq_ex_in_parent_domain)
 {
 	struct ibv_parent_domain_init_attr domain = { .pd = pd() };
 	struct ibv_comp_channel *channel = ibv_create_comp_channel(context());
@@ -46,7 +46,7 @@ static void create_cq_ex_in_parent_domain(void)
 	ibv_create_cq_ex(context(), &attr);
 }
 
-static void modify_cq(void)
+REQUEST(modify_cq)
 {
 	struct ibv_modify_cq_attr attr = {
 		.attr_mask = IBV_CQ_ATTR_MODERATE,
@@ -57,11 +57,3 @@ static void modify_cq(void)
 	begin_request();
 	ibv_modify_cq(cq(), &attr);
 }
-
-const struct request completion_requests[] = {
-	{ "create_cq", create_cq },
-	{ "create_cq_ex", create_cq_ex },
-	{ "create_cq_ex_in_parent_domain", create_cq_ex_in_parent_domain },
-	{ "modify_cq", modify_cq },
-	{ 0 },
-};

@@ -1,7 +1,7 @@
 // Thread, parent and extended connection domains.
 #include "requests.h"
 
-static void thread_domain(void)
+REQUEST(thread_domain)
 {
 	struct ibv_td_init_attr attr = { 0 };
 
@@ -10,7 +10,7 @@ static void thread_domain(void)
 	ibv_dealloc_td(ibv_alloc_td(context(), &attr));
 }
 
-static void parent_domain(void)
+REQUEST(parent_domain)
 {
 	struct ibv_td_init_attr td_attr = { 0 };
 	struct ibv_parent_domain_init_attr attr = { .pd = pd() };
@@ -31,7 +31,7 @@ static void no_free(struct ibv_pd *pd, void *pd_context, void *ptr, uint64_t res
 	(void)pd, (void)pd_context, (void)ptr, (void)resource_type;
 }
 
-static void parent_domain_allocators(void)
+REQUEST(parent_domain_allocators)
 {
 	struct ibv_parent_domain_init_attr attr = {
 		.pd = pd(),
@@ -44,14 +44,14 @@ static void parent_domain_allocators(void)
 	ibv_dealloc_pd(ibv_alloc_parent_domain(context(), &attr));
 }
 
-static void open_xrcd(void)
+REQUEST(open_xrcd)
 {
 	context();
 	begin_request();
 	ibv_close_xrcd(xrcd());
 }
 
-static void import_pd(void)
+REQUEST(import_pd)
 {
 	uint32_t handle = pd()->handle;
 
@@ -59,7 +59,7 @@ static void import_pd(void)
 	ibv_unimport_pd(ibv_import_pd(context(), handle));
 }
 
-static void address_handle(void)
+REQUEST(address_handle)
 {
 	struct ibv_ah_attr attr = {
 		.grh = { .flow_label = 0x12345, .sgid_index = 1, .hop_limit = 64, .traffic_class = 8 },
@@ -76,13 +76,3 @@ static void address_handle(void)
 	begin_request();
 	ibv_destroy_ah(ibv_create_ah(pd(), &attr));
 }
-
-const struct request domain_requests[] = {
-	{ "thread_domain", thread_domain },
-	{ "parent_domain", parent_domain },
-	{ "parent_domain_allocators", parent_domain_allocators },
-	{ "open_xrcd", open_xrcd },
-	{ "import_pd", import_pd },
-	{ "address_handle", address_handle },
-	{ 0 },
-};

@@ -31,7 +31,7 @@ static struct flow start(void)
 	return flow;
 }
 
-static void flow_ipv4_udp(void)
+REQUEST(flow_ipv4_udp)
 {
 	struct ibv_qp *raw = qp(IBV_QPT_RAW_PACKET);
 	struct flow flow = start();
@@ -49,7 +49,7 @@ static void flow_ipv4_udp(void)
 	ibv_destroy_flow(ibv_create_flow(raw, &flow.attr));
 }
 
-static void flow_ipv4_ext_tcp(void)
+REQUEST(flow_ipv4_ext_tcp)
 {
 	struct ibv_qp *raw = qp(IBV_QPT_RAW_PACKET);
 	struct flow flow = start();
@@ -64,7 +64,7 @@ static void flow_ipv4_ext_tcp(void)
 	ibv_create_flow(raw, &flow.attr);
 }
 
-static void flow_ipv6_esp(void)
+REQUEST(flow_ipv6_esp)
 {
 	struct ibv_qp *raw = qp(IBV_QPT_RAW_PACKET);
 	struct flow flow = start();
@@ -80,7 +80,7 @@ static void flow_ipv6_esp(void)
 	ibv_create_flow(raw, &flow.attr);
 }
 
-static void flow_tunnels(void)
+REQUEST(flow_tunnels)
 {
 	struct ibv_qp *raw = qp(IBV_QPT_RAW_PACKET);
 	struct flow flow = start();
@@ -98,7 +98,7 @@ static void flow_tunnels(void)
 	ibv_create_flow(raw, &flow.attr);
 }
 
-static void flow_sniffer(void)
+REQUEST(flow_sniffer)
 {
 	struct ibv_qp *raw = qp(IBV_QPT_RAW_PACKET);
 	struct flow flow = start();
@@ -139,7 +139,7 @@ static struct ibv_flow_action *make_esp(void)
 	return ibv_create_flow_action_esp(context(), &attr);
 }
 
-static void flow_action_esp(void)
+REQUEST(flow_action_esp)
 {
 	struct ibv_flow_action_esp_attr attr = { .comp_mask = IBV_FLOW_ACTION_ESP_MASK_ESN, .esn = 6 };
 
@@ -150,7 +150,7 @@ static void flow_action_esp(void)
 	ibv_destroy_flow_action(action);
 }
 
-static void flow_action_esp_encap(void)
+REQUEST(flow_action_esp_encap)
 {
 	struct ibv_flow_ipv4_filter outer = { .src_ip = htonl(0x0a000001), .dst_ip = htonl(0x0a000002) };
 	struct ibv_flow_tcp_udp_filter ports = { .dst_port = htons(4500), .src_port = htons(4500) };
@@ -163,7 +163,7 @@ static void flow_action_esp_encap(void)
 	ibv_modify_flow_action_esp(action, &attr);
 }
 
-static void flow_with_action(void)
+REQUEST(flow_with_action)
 {
 	struct ibv_qp *raw = qp(IBV_QPT_RAW_PACKET);
 	struct flow flow = start();
@@ -173,7 +173,7 @@ static void flow_with_action(void)
 	ibv_create_flow(raw, &flow.attr);
 }
 
-static void counters(void)
+REQUEST(counters)
 {
 	struct ibv_counters_init_attr init = { 0 };
 	struct ibv_counter_attach_attr packets = { .counter_desc = IBV_COUNTER_PACKETS, .index = 0 };
@@ -192,16 +192,3 @@ static void counters(void)
 	ibv_destroy_flow(rule);
 	ibv_destroy_counters(counters);
 }
-
-const struct request flow_requests[] = {
-	{ "flow_ipv4_udp", flow_ipv4_udp },
-	{ "flow_ipv4_ext_tcp", flow_ipv4_ext_tcp },
-	{ "flow_ipv6_esp", flow_ipv6_esp },
-	{ "flow_tunnels", flow_tunnels },
-	{ "flow_sniffer", flow_sniffer },
-	{ "flow_action_esp", flow_action_esp },
-	{ "flow_action_esp_encap", flow_action_esp_encap },
-	{ "flow_with_action", flow_with_action },
-	{ "counters", counters },
-	{ 0 },
-};

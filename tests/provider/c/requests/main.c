@@ -1,10 +1,8 @@
 // Makes one request, and prints what the recorder saw of it.
 #include "requests.h"
 
-static const struct request *const tables[] = {
-	memory_requests, completion_requests, srq_requests, qp_requests, modify_requests, send_requests, builder_requests,
-	rss_requests, flow_requests, domain_requests,
-};
+// The linker defines the ends of the row.
+extern const struct request __start_requests[], __stop_requests[];
 
 static char *drained(size_t (*take)(char *, size_t))
 {
@@ -22,10 +20,9 @@ void begin_request(void)
 
 static const struct request *find(const char *name)
 {
-	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-		for (const struct request *request = tables[i]; request->name; request++)
-			if (strcmp(request->name, name) == 0)
-				return request;
+	for (const struct request *request = __start_requests; request < __stop_requests; request++)
+		if (strcmp(request->name, name) == 0)
+			return request;
 	return NULL;
 }
 

@@ -1,7 +1,7 @@
 // Memory regions, windows, and device memory.
 #include "requests.h"
 
-static void reg_mr(void)
+REQUEST(reg_mr)
 {
 	memory();
 	pd();
@@ -9,42 +9,42 @@ static void reg_mr(void)
 	ibv_reg_mr(pd(), memory(), MEMORY, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
 }
 
-static void reg_mr_relaxed(void)
+REQUEST(reg_mr_relaxed)
 {
 	pd();
 	begin_request();
 	ibv_reg_mr(pd(), memory(), MEMORY, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_RELAXED_ORDERING);
 }
 
-static void reg_mr_iova(void)
+REQUEST(reg_mr_iova)
 {
 	pd();
 	begin_request();
 	ibv_reg_mr_iova2(pd(), memory(), MEMORY, 0x1000, IBV_ACCESS_LOCAL_WRITE);
 }
 
-static void reg_mr_implicit_odp(void)
+REQUEST(reg_mr_implicit_odp)
 {
 	pd();
 	begin_request();
 	ibv_reg_mr(pd(), NULL, SIZE_MAX, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND);
 }
 
-static void reg_dmabuf_mr(void)
+REQUEST(reg_dmabuf_mr)
 {
 	pd();
 	begin_request();
 	ibv_reg_dmabuf_mr(pd(), 4096, 8192, 0x10000, 5, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 }
 
-static void alloc_null_mr(void)
+REQUEST(alloc_null_mr)
 {
 	pd();
 	begin_request();
 	ibv_alloc_null_mr(pd());
 }
 
-static void rereg_mr(void)
+REQUEST(rereg_mr)
 {
 	struct ibv_pd *other;
 
@@ -55,7 +55,7 @@ static void rereg_mr(void)
 	ibv_rereg_mr(mr(), IBV_REREG_MR_CHANGE_PD, other, NULL, 0, 0);
 }
 
-static void advise_mr(void)
+REQUEST(advise_mr)
 {
 	struct ibv_sge list[] = { sge(0, 1024), sge(2048, 512) };
 
@@ -63,7 +63,7 @@ static void advise_mr(void)
 	ibv_advise_mr(pd(), IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, IBV_ADVISE_MR_FLAG_FLUSH, list, 2);
 }
 
-static void import_mr(void)
+REQUEST(import_mr)
 {
 	uint32_t handle = mr()->handle;
 
@@ -71,7 +71,7 @@ static void import_mr(void)
 	ibv_unimport_mr(ibv_import_mr(pd(), handle));
 }
 
-static void bind_mw(void)
+REQUEST(bind_mw)
 {
 	struct ibv_qp *rc = qp(IBV_QPT_RC);
 	struct ibv_mw_bind bind = {
@@ -91,7 +91,7 @@ static void bind_mw(void)
 	ibv_dealloc_mw(mw);
 }
 
-static void device_memory(void)
+REQUEST(device_memory)
 {
 	struct ibv_alloc_dm_attr attr = { .length = 256, .log_align_req = 3 };
 
@@ -105,18 +105,3 @@ static void device_memory(void)
 	ibv_dereg_mr(region);
 	ibv_free_dm(dm);
 }
-
-const struct request memory_requests[] = {
-	{ "reg_mr", reg_mr },
-	{ "reg_mr_relaxed", reg_mr_relaxed },
-	{ "reg_mr_iova", reg_mr_iova },
-	{ "reg_mr_implicit_odp", reg_mr_implicit_odp },
-	{ "reg_dmabuf_mr", reg_dmabuf_mr },
-	{ "alloc_null_mr", alloc_null_mr },
-	{ "rereg_mr", rereg_mr },
-	{ "advise_mr", advise_mr },
-	{ "import_mr", import_mr },
-	{ "bind_mw", bind_mw },
-	{ "device_memory", device_memory },
-	{ 0 },
-};

@@ -24,7 +24,7 @@ static void modify_to_init(struct ibv_qp *rc)
 	ibv_modify_qp(rc, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 }
 
-static void modify_rc(void)
+REQUEST(modify_rc)
 {
 	struct ibv_qp *rc = qp(IBV_QPT_RC);
 	struct ibv_qp_attr ready = {
@@ -53,7 +53,7 @@ static void modify_rc(void)
 				 IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
-static void modify_alternate_path(void)
+REQUEST(modify_alternate_path)
 {
 	struct ibv_qp *rc = qp(IBV_QPT_RC);
 	struct ibv_qp_attr attr = {
@@ -68,7 +68,7 @@ static void modify_alternate_path(void)
 	ibv_modify_qp(rc, &attr, IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE);
 }
 
-static void modify_ud(void)
+REQUEST(modify_ud)
 {
 	struct ibv_qp *ud = qp(IBV_QPT_UD);
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .qkey = 0x11111111, .pkey_index = 3, .port_num = 1 };
@@ -76,10 +76,3 @@ static void modify_ud(void)
 	begin_request();
 	ibv_modify_qp(ud, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
 }
-
-const struct request modify_requests[] = {
-	{ "modify_rc", modify_rc },
-	{ "modify_alternate_path", modify_alternate_path },
-	{ "modify_ud", modify_ud },
-	{ 0 },
-};

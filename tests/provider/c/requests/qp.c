@@ -13,14 +13,14 @@ static struct ibv_qp_init_attr_ex attr_ex(enum ibv_qp_type type)
 	};
 }
 
-static void create_qp(void)
+REQUEST(create_qp)
 {
 	cq(), pd();
 	begin_request();
 	ibv_destroy_qp(qp(IBV_QPT_RC));
 }
 
-static void create_qp_with_srq(void)
+REQUEST(create_qp_with_srq)
 {
 	struct ibv_srq_init_attr srq_init = { .attr = { .max_wr = 32, .max_sge = 2 } };
 	struct ibv_qp_init_attr_ex init = {
@@ -38,7 +38,7 @@ static void create_qp_with_srq(void)
 	ibv_create_qp_ex(context(), &init);
 }
 
-static void create_qp_ex_send_ops(void)
+REQUEST(create_qp_ex_send_ops)
 {
 	struct ibv_qp_init_attr_ex attr = attr_ex(IBV_QPT_RC);
 
@@ -48,7 +48,7 @@ static void create_qp_ex_send_ops(void)
 	ibv_qp_to_qp_ex(ibv_create_qp_ex(context(), &attr));
 }
 
-static void create_qp_ex_flags(void)
+REQUEST(create_qp_ex_flags)
 {
 	struct ibv_qp_init_attr_ex attr = attr_ex(IBV_QPT_UD);
 
@@ -60,7 +60,7 @@ static void create_qp_ex_flags(void)
 	ibv_create_qp_ex(context(), &attr);
 }
 
-static void create_qp_xrc(void)
+REQUEST(create_qp_xrc)
 {
 	struct ibv_qp_init_attr_ex receive = {
 		.qp_type = IBV_QPT_XRC_RECV,
@@ -87,7 +87,7 @@ static void create_qp_xrc(void)
 	ibv_open_qp(context(), &open);
 }
 
-static void qp_settings(void)
+REQUEST(qp_settings)
 {
 	struct ibv_qp *ud = qp(IBV_QPT_UD);
 	struct ibv_qp_rate_limit_attr limit = { .rate_limit = 100000, .max_burst_sz = 4096, .typical_pkt_sz = 512 };
@@ -101,13 +101,3 @@ static void qp_settings(void)
 	ibv_attach_mcast(ud, &group, 0xc001);
 	ibv_detach_mcast(ud, &group, 0xc001);
 }
-
-const struct request qp_requests[] = {
-	{ "create_qp", create_qp },
-	{ "create_qp_with_srq", create_qp_with_srq },
-	{ "create_qp_ex_send_ops", create_qp_ex_send_ops },
-	{ "create_qp_ex_flags", create_qp_ex_flags },
-	{ "create_qp_xrc", create_qp_xrc },
-	{ "qp_settings", qp_settings },
-	{ 0 },
-};

@@ -14,8 +14,11 @@ struct request {
 	void (*make)(void);
 };
 
-extern const struct request memory_requests[], completion_requests[], srq_requests[], qp_requests[], modify_requests[],
-	send_requests[], builder_requests[], rss_requests[], flow_requests[], domain_requests[];
+// Defines a request. The linker puts all of them in a row.
+#define REQUEST(called) \
+	static void called(void); \
+	static const struct request called##_request __attribute__((section("requests"), used)) = { #called, called }; \
+	static void called(void)
 
 enum { MEMORY = 4096 };
 

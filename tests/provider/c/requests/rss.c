@@ -18,7 +18,7 @@ static struct ibv_wq *make_wq(void)
 	return ibv_create_wq(context(), &attr);
 }
 
-static void work_queue(void)
+REQUEST(work_queue)
 {
 	struct ibv_wq_attr attr = { .attr_mask = IBV_WQ_ATTR_STATE | IBV_WQ_ATTR_CURR_STATE, .wq_state = IBV_WQS_RDY };
 	struct ibv_sge one = sge(0, 64);
@@ -40,7 +40,7 @@ static struct ibv_rwq_ind_table *make_table(struct ibv_wq **queues)
 	return ibv_create_rwq_ind_table(context(), &attr);
 }
 
-static void indirection_table(void)
+REQUEST(indirection_table)
 {
 	struct ibv_wq *queues[QUEUES] = { make_wq(), make_wq() };
 
@@ -50,7 +50,7 @@ static void indirection_table(void)
 	ibv_destroy_rwq_ind_table(make_table(queues));
 }
 
-static void rss_qp(void)
+REQUEST(rss_qp)
 {
 	struct ibv_wq *queues[QUEUES] = { make_wq(), make_wq(), make_wq(), make_wq() };
 	struct ibv_qp_init_attr_ex attr = {
@@ -69,10 +69,3 @@ static void rss_qp(void)
 	begin_request();
 	ibv_create_qp_ex(context(), &attr);
 }
-
-const struct request rss_requests[] = {
-	{ "work_queue", work_queue },
-	{ "indirection_table", indirection_table },
-	{ "rss_qp", rss_qp },
-	{ 0 },
-};

@@ -11,7 +11,7 @@ static void post(struct ibv_qp *queue, struct ibv_send_wr *wr)
 	ibv_post_send(queue, wr, &bad);
 }
 
-static void post_send(void)
+REQUEST(post_send)
 {
 	struct ibv_qp *rc = qp(IBV_QPT_RC);
 	struct ibv_sge first[] = { sge(0, 16), sge(32, 8) };
@@ -26,7 +26,7 @@ static void post_send(void)
 	post(rc, wr);
 }
 
-static void post_send_inline(void)
+REQUEST(post_send_inline)
 {
 	struct ibv_qp *rc = qp(IBV_QPT_RC);
 	struct ibv_sge one = sge(5, 12);
@@ -36,7 +36,7 @@ static void post_send_inline(void)
 	post(rc, &wr);
 }
 
-static void post_send_ud(void)
+REQUEST(post_send_ud)
 {
 	struct ibv_qp *ud = qp(IBV_QPT_UD);
 	struct ibv_sge one = sge(0, 32);
@@ -49,7 +49,7 @@ static void post_send_ud(void)
 	post(ud, &wr);
 }
 
-static void post_rdma(void)
+REQUEST(post_rdma)
 {
 	struct ibv_qp *rc = qp(IBV_QPT_RC);
 	struct ibv_sge list[] = { sge(0, 64), sge(0, 64), sge(0, 64) };
@@ -65,7 +65,7 @@ static void post_rdma(void)
 	post(rc, wr);
 }
 
-static void post_atomics(void)
+REQUEST(post_atomics)
 {
 	struct ibv_qp *rc = qp(IBV_QPT_RC);
 	struct ibv_sge list[] = { sge(8, 8), sge(8, 8) };
@@ -80,7 +80,7 @@ static void post_atomics(void)
 	post(rc, wr);
 }
 
-static void post_invalidates(void)
+REQUEST(post_invalidates)
 {
 	struct ibv_qp *rc = qp(IBV_QPT_RC);
 	struct ibv_sge one = sge(0, 8);
@@ -94,7 +94,7 @@ static void post_invalidates(void)
 	post(rc, wr);
 }
 
-static void post_bind_mw(void)
+REQUEST(post_bind_mw)
 {
 	struct ibv_qp *rc = qp(IBV_QPT_RC);
 	struct ibv_mw *mw = ibv_alloc_mw(pd(), IBV_MW_TYPE_2);
@@ -111,7 +111,7 @@ static void post_bind_mw(void)
 	post(rc, &wr);
 }
 
-static void post_xrc(void)
+REQUEST(post_xrc)
 {
 	struct ibv_qp_init_attr_ex attr = {
 		.send_cq = cq(),
@@ -127,7 +127,7 @@ static void post_xrc(void)
 	post(ibv_create_qp_ex(context(), &attr), &wr);
 }
 
-static void post_tso(void)
+REQUEST(post_tso)
 {
 	struct ibv_qp *raw = qp(IBV_QPT_RAW_PACKET);
 	struct ibv_sge one = sge(64, 512);
@@ -140,7 +140,7 @@ static void post_tso(void)
 	post(raw, &wr);
 }
 
-static void post_recv(void)
+REQUEST(post_recv)
 {
 	struct ibv_qp *rc = qp(IBV_QPT_RC);
 	struct ibv_sge first[] = { sge(0, 16), sge(64, 32) };
@@ -153,17 +153,3 @@ static void post_recv(void)
 	begin_request();
 	ibv_post_recv(rc, wr, &bad);
 }
-
-const struct request send_requests[] = {
-	{ "post_send", post_send },
-	{ "post_send_inline", post_send_inline },
-	{ "post_send_ud", post_send_ud },
-	{ "post_rdma", post_rdma },
-	{ "post_atomics", post_atomics },
-	{ "post_invalidates", post_invalidates },
-	{ "post_bind_mw", post_bind_mw },
-	{ "post_xrc", post_xrc },
-	{ "post_tso", post_tso },
-	{ "post_recv", post_recv },
-	{ 0 },
-};

@@ -1,7 +1,7 @@
 // Shared receive queues.
 #include "requests.h"
 
-static void srq_basic(void)
+REQUEST(srq_basic)
 {
 	struct ibv_srq_init_attr init = { .attr = { .max_wr = 32, .max_sge = 2 } };
 	struct ibv_srq_attr attr = { .max_wr = 64, .srq_limit = 5 };
@@ -14,7 +14,7 @@ static void srq_basic(void)
 	ibv_destroy_srq(srq);
 }
 
-static void post_srq_recv(void)
+REQUEST(post_srq_recv)
 {
 	struct ibv_srq_init_attr init = { .attr = { .max_wr = 32, .max_sge = 2 } };
 	struct ibv_sge first[] = { sge(0, 16), sge(64, 32) };
@@ -44,7 +44,7 @@ static struct ibv_srq *make_xrc(void)
 	return ibv_create_srq_ex(context(), &attr);
 }
 
-static void srq_xrc(void)
+REQUEST(srq_xrc)
 {
 	uint32_t number;
 
@@ -67,14 +67,14 @@ static struct ibv_srq *make_tm(void)
 	return ibv_create_srq_ex(context(), &attr);
 }
 
-static void srq_tm(void)
+REQUEST(srq_tm)
 {
 	pd(), cq();
 	begin_request();
 	make_tm();
 }
 
-static void post_srq_ops(void)
+REQUEST(post_srq_ops)
 {
 	struct ibv_srq *srq = make_tm();
 	struct ibv_sge target = sge(256, 64);
@@ -99,12 +99,3 @@ static void post_srq_ops(void)
 	sync.tm.unexpected_cnt = 4;
 	ibv_post_srq_ops(srq, &sync, &bad);
 }
-
-const struct request srq_requests[] = {
-	{ "srq_basic", srq_basic },
-	{ "post_srq_recv", post_srq_recv },
-	{ "srq_xrc", srq_xrc },
-	{ "srq_tm", srq_tm },
-	{ "post_srq_ops", post_srq_ops },
-	{ 0 },
-};

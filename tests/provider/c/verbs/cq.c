@@ -7,10 +7,7 @@ struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
 {
 	int ends[2];
 
-	begin("ibv_create_comp_channel", RETURNS_NULL);
-	OBJECT(CONTEXT, context);
-	if (failing())
-		return (void *)failed();
+	MAKE(OBJECT(CONTEXT, context));
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return (void *)fails_with(errno);
 	struct channel_object *channel = create(CHANNEL, sizeof *channel);
@@ -23,10 +20,7 @@ struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
 
 int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
 {
-	begin("ibv_destroy_comp_channel", RETURNS_ERRNO);
-	OBJECT(CHANNEL, channel);
-	if (failing())
-		return failed();
+	CALL(ERRNO, OBJECT(CHANNEL, channel));
 	int error = destroy(channel);
 	if (error)
 		return done(error);
@@ -52,14 +46,7 @@ static struct cq_object *make_cq(struct ibv_context *context, int cqe, void *cq_
 struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context, struct ibv_comp_channel *channel,
 			     int comp_vector)
 {
-	begin("ibv_create_cq", RETURNS_NULL);
-	OBJECT(CONTEXT, context);
-	NUMBER(cqe);
-	ADDRESS(cq_context);
-	OPTIONAL(CHANNEL, channel);
-	NUMBER(comp_vector);
-	if (failing())
-		return (void *)failed();
+	MAKE(OBJECT(CONTEXT, context), NUMBER(cqe), ADDRESS(cq_context), OPTIONAL(CHANNEL, channel), NUMBER(comp_vector));
 	return made(make_cq(context, cqe, cq_context, channel));
 }
 
@@ -90,22 +77,14 @@ struct ibv_cq_ex *create_cq_ex(struct ibv_context *context, struct ibv_cq_init_a
 
 int ibv_resize_cq(struct ibv_cq *cq, int cqe)
 {
-	begin("ibv_resize_cq", RETURNS_ERRNO);
-	OBJECT(CQ, cq);
-	NUMBER(cqe);
-	if (failing())
-		return failed();
+	CALL(ERRNO, OBJECT(CQ, cq), NUMBER(cqe));
 	cq->cqe = cqe;
 	return done(0);
 }
 
 int modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr)
 {
-	begin("ibv_modify_cq", RETURNS_ERRNO);
-	OBJECT(CQ, cq);
-	STRUCT(ibv_modify_cq_attr, attr);
-	if (failing())
-		return failed();
+	CALL(ERRNO, OBJECT(CQ, cq), STRUCT(ibv_modify_cq_attr, attr));
 	return done(0);
 }
 
@@ -113,10 +92,7 @@ int ibv_destroy_cq(struct ibv_cq *cq)
 {
 	struct cq_object *object = (void *)cq;
 
-	begin("ibv_destroy_cq", RETURNS_ERRNO);
-	OBJECT(CQ, cq);
-	if (failing())
-		return failed();
+	CALL(ERRNO, OBJECT(CQ, cq));
 	if (object->polling)
 		violation("ibv_destroy_cq: the queue is between ibv_start_poll and ibv_end_poll");
 	int error = destroy(cq);
@@ -130,11 +106,7 @@ int poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
 	struct cq_object *object = (void *)cq;
 	int count = 0;
 
-	begin("ibv_poll_cq", RETURNS_MINUS_ONE);
-	OBJECT(CQ, cq);
-	NUMBER(num_entries);
-	if (failing())
-		return failed();
+	CALL(MINUS_ONE, OBJECT(CQ, cq), NUMBER(num_entries));
 	while (count < num_entries && object->taken < object->queued)
 		wc[count++] = object->queue[object->taken++].wc;
 	return done(count);
@@ -144,11 +116,7 @@ int req_notify_cq(struct ibv_cq *cq, int solicited_only)
 {
 	struct cq_object *object = (void *)cq;
 
-	begin("ibv_req_notify_cq", RETURNS_ERRNO);
-	OBJECT(CQ, cq);
-	NUMBER(solicited_only);
-	if (failing())
-		return failed();
+	CALL(ERRNO, OBJECT(CQ, cq), NUMBER(solicited_only));
 	object->solicited_only = solicited_only && (object->solicited_only || !object->armed);
 	object->armed = true;
 	return done(0);
@@ -156,10 +124,7 @@ int req_notify_cq(struct ibv_cq *cq, int solicited_only)
 
 int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context)
 {
-	begin("ibv_get_cq_event", RETURNS_MINUS_ONE);
-	OBJECT(CHANNEL, channel);
-	if (failing())
-		return failed();
+	CALL(MINUS_ONE, OBJECT(CHANNEL, channel));
 	if (read(channel->fd, cq, sizeof *cq) != sizeof *cq)
 		return fails_with(errno);
 	put_object("*cq", CQ, *cq, false);
@@ -170,13 +135,7 @@ int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void 
 
 void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int nevents)
 {
-	begin("ibv_ack_cq_events", RETURNS_NOTHING);
-	OBJECT(CQ, cq);
-	NUMBER(nevents);
-	if (failing()) {
-		failed();
-		return;
-	}
+	TELL(OBJECT(CQ, cq), NUMBER(nevents));
 	struct object *object = object_of(cq);
 	if (nevents > object->unacknowledged)
 		violation("ibv_ack_cq_events: cq%u has %u events to acknowledge, not %u", object->number, object->unacknowledged, nevents);

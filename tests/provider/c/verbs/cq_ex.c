@@ -17,11 +17,7 @@ static int start_poll(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
 {
 	struct cq_object *object = (void *)cq;
 
-	begin("ibv_start_poll", RETURNS_ERRNO);
-	OBJECT(CQ, cq);
-	STRUCT(ibv_poll_cq_attr, attr);
-	if (failing())
-		return failed();
+	CALL(ERRNO, OBJECT(CQ, cq), STRUCT(ibv_poll_cq_attr, attr));
 	if (object->polling)
 		violation("ibv_start_poll: the queue is polled already");
 	if (!load(object))
@@ -34,10 +30,7 @@ static int next_poll(struct ibv_cq_ex *cq)
 {
 	struct cq_object *object = (void *)cq;
 
-	begin("ibv_next_poll", RETURNS_ERRNO);
-	OBJECT(CQ, cq);
-	if (failing())
-		return failed();
+	CALL(ERRNO, OBJECT(CQ, cq));
 	if (!object->polling)
 		violation("ibv_next_poll: the queue is not polled");
 	return load(object) ? done(0) : fails_with(ENOENT);
@@ -47,12 +40,7 @@ static void end_poll(struct ibv_cq_ex *cq)
 {
 	struct cq_object *object = (void *)cq;
 
-	begin("ibv_end_poll", RETURNS_NOTHING);
-	OBJECT(CQ, cq);
-	if (failing()) {
-		failed();
-		return;
-	}
+	TELL(OBJECT(CQ, cq));
 	if (!object->polling)
 		violation("ibv_end_poll: the queue is not polled");
 	object->polling = false;

@@ -45,9 +45,7 @@ void recorder_devices(unsigned count)
 
 struct ibv_device **ibv_get_device_list(int *num_devices)
 {
-	begin("ibv_get_device_list", RETURNS_NULL);
-	if (failing())
-		return (void *)failed();
+	MAKE();
 	struct list_object *list = create(LIST, sizeof *list);
 	for (unsigned i = 0; i < device_count; i++) {
 		list->devices[i] = &device(i)->device;
@@ -60,22 +58,14 @@ struct ibv_device **ibv_get_device_list(int *num_devices)
 
 void ibv_free_device_list(struct ibv_device **list)
 {
-	begin("ibv_free_device_list", RETURNS_NOTHING);
-	OBJECT(LIST, list);
-	if (failing()) {
-		failed();
-		return;
-	}
+	TELL(OBJECT(LIST, list));
 	done(destroy(list));
 	end_unused_devices();
 }
 
 const char *ibv_get_device_name(struct ibv_device *device)
 {
-	begin("ibv_get_device_name", RETURNS_NULL);
-	OBJECT(DEVICE, device);
-	if (failing())
-		return (void *)failed();
+	MAKE(OBJECT(DEVICE, device));
 	done(0);
 	return device->name;
 }
@@ -84,10 +74,7 @@ __be64 ibv_get_device_guid(struct ibv_device *device)
 {
 	__be64 guid;
 
-	begin("ibv_get_device_guid", RETURNS_NOTHING);
-	OBJECT(DEVICE, device);
-	if (failing())
-		return failed();
+	CALL(NOTHING, OBJECT(DEVICE, device));
 	memcpy(&guid, "\x02\x00\x00\x00\x00\x00\x00\x01", sizeof guid);
 	answer("ibv_get_device_guid", &guid, sizeof guid);
 	done(0);
@@ -96,10 +83,7 @@ __be64 ibv_get_device_guid(struct ibv_device *device)
 
 int ibv_get_device_index(struct ibv_device *device)
 {
-	begin("ibv_get_device_index", RETURNS_MINUS_ONE);
-	OBJECT(DEVICE, device);
-	if (failing())
-		return failed();
+	CALL(MINUS_ONE, OBJECT(DEVICE, device));
 	return done(((struct device_object *)device)->index);
 }
 
@@ -127,28 +111,19 @@ static struct ibv_context *open_context(struct ibv_device *of)
 
 struct ibv_context *ibv_open_device(struct ibv_device *device)
 {
-	begin("ibv_open_device", RETURNS_NULL);
-	OBJECT(DEVICE, device);
-	if (failing())
-		return (void *)failed();
+	MAKE(OBJECT(DEVICE, device));
 	return open_context(device);
 }
 
 struct ibv_context *ibv_import_device(int cmd_fd)
 {
-	begin("ibv_import_device", RETURNS_NULL);
-	NUMBER(cmd_fd);
-	if (failing())
-		return (void *)failed();
+	MAKE(NUMBER(cmd_fd));
 	return open_context(&device(0)->device);
 }
 
 int ibv_close_device(struct ibv_context *context)
 {
-	begin("ibv_close_device", RETURNS_MINUS_ONE);
-	OBJECT(CONTEXT, context);
-	if (failing())
-		return failed();
+	CALL(MINUS_ONE, OBJECT(CONTEXT, context));
 	struct context_object *opened = (void *)((char *)context - offsetof(struct verbs_context, context));
 	close(context->async_fd);
 	close(context->cmd_fd);

@@ -33,10 +33,7 @@ static struct object *affected(const struct ibv_async_event *event)
 
 int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
 {
-	begin("ibv_get_async_event", RETURNS_MINUS_ONE);
-	OBJECT(CONTEXT, context);
-	if (failing())
-		return failed();
+	CALL(MINUS_ONE, OBJECT(CONTEXT, context));
 	if (read(context->async_fd, event, sizeof *event) != sizeof *event)
 		return fails_with(errno);
 	struct object *object = affected(event);
@@ -49,12 +46,7 @@ int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *eve
 
 void ibv_ack_async_event(struct ibv_async_event *event)
 {
-	begin("ibv_ack_async_event", RETURNS_NOTHING);
-	STRUCT(ibv_async_event, event);
-	if (failing()) {
-		failed();
-		return;
-	}
+	TELL(STRUCT(ibv_async_event, event));
 	struct object *object = affected(event);
 	if (acknowledged_events++ == read_events)
 		violation("ibv_ack_async_event: more events are acknowledged than were read");

@@ -64,12 +64,7 @@ static void depend_on_specs(struct ibv_flow *made_flow, const struct ibv_flow_at
 
 struct ibv_flow *create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr)
 {
-	begin("ibv_create_flow", RETURNS_NULL);
-	OBJECT(QP, qp);
-	STRUCT(ibv_flow_attr, attr);
-	put_specs(attr);
-	if (failing())
-		return (void *)failed();
+	MAKE(OBJECT(QP, qp), STRUCT(ibv_flow_attr, attr), put_specs(attr));
 	struct ibv_flow *flow = create(FLOW, sizeof *flow);
 	flow->context = qp->context;
 	flow->handle = object_of(flow)->handle;
@@ -78,14 +73,7 @@ struct ibv_flow *create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr)
 	return made(flow);
 }
 
-int destroy_flow(struct ibv_flow *flow)
-{
-	begin("ibv_destroy_flow", RETURNS_ERRNO);
-	OBJECT(FLOW, flow);
-	if (failing())
-		return failed();
-	return done(destroy(flow));
-}
+DESTROYER(destroy_flow, FLOW, struct ibv_flow, flow)
 
 static void put_esp(const struct ibv_flow_action_esp_attr *attr)
 {
@@ -105,11 +93,7 @@ static void put_esp(const struct ibv_flow_action_esp_attr *attr)
 
 struct ibv_flow_action *create_flow_action_esp(struct ibv_context *context, struct ibv_flow_action_esp_attr *attr)
 {
-	begin("ibv_create_flow_action_esp", RETURNS_NULL);
-	OBJECT(CONTEXT, context);
-	put_esp(attr);
-	if (failing())
-		return (void *)failed();
+	MAKE(OBJECT(CONTEXT, context), put_esp(attr));
 	struct ibv_flow_action *action = create(ACTION, sizeof *action);
 	action->context = context;
 	depend(action, context);
@@ -118,66 +102,33 @@ struct ibv_flow_action *create_flow_action_esp(struct ibv_context *context, stru
 
 int modify_flow_action_esp(struct ibv_flow_action *action, struct ibv_flow_action_esp_attr *attr)
 {
-	begin("ibv_modify_flow_action_esp", RETURNS_ERRNO);
-	OBJECT(ACTION, action);
-	put_esp(attr);
-	if (failing())
-		return failed();
+	CALL(ERRNO, OBJECT(ACTION, action), put_esp(attr));
 	return done(0);
 }
 
-int destroy_flow_action(struct ibv_flow_action *action)
-{
-	begin("ibv_destroy_flow_action", RETURNS_ERRNO);
-	OBJECT(ACTION, action);
-	if (failing())
-		return failed();
-	return done(destroy(action));
-}
+DESTROYER(destroy_flow_action, ACTION, struct ibv_flow_action, action)
 
 struct ibv_counters *create_counters(struct ibv_context *context, struct ibv_counters_init_attr *init_attr)
 {
-	begin("ibv_create_counters", RETURNS_NULL);
-	OBJECT(CONTEXT, context);
-	STRUCT(ibv_counters_init_attr, init_attr);
-	if (failing())
-		return (void *)failed();
+	MAKE(OBJECT(CONTEXT, context), STRUCT(ibv_counters_init_attr, init_attr));
 	struct ibv_counters *counters = create(COUNTERS, sizeof *counters);
 	counters->context = context;
 	depend(counters, context);
 	return made(counters);
 }
 
-int destroy_counters(struct ibv_counters *counters)
-{
-	begin("ibv_destroy_counters", RETURNS_ERRNO);
-	OBJECT(COUNTERS, counters);
-	if (failing())
-		return failed();
-	return done(destroy(counters));
-}
+DESTROYER(destroy_counters, COUNTERS, struct ibv_counters, counters)
 
 int attach_counters_point_flow(struct ibv_counters *counters, struct ibv_counter_attach_attr *attr, struct ibv_flow *flow)
 {
-	begin("ibv_attach_counters_point_flow", RETURNS_ERRNO);
-	OBJECT(COUNTERS, counters);
-	STRUCT(ibv_counter_attach_attr, attr);
-	OPTIONAL(FLOW, flow);
-	if (failing())
-		return failed();
+	CALL(ERRNO, OBJECT(COUNTERS, counters), STRUCT(ibv_counter_attach_attr, attr), OPTIONAL(FLOW, flow));
 	return done(0);
 }
 
 int read_counters(struct ibv_counters *counters, uint64_t *counters_value, uint32_t ncounters, uint32_t flags)
 {
-	begin("ibv_read_counters", RETURNS_ERRNO);
-	OBJECT(COUNTERS, counters);
-	NUMBER(ncounters);
-	NUMBER(flags);
-	if (failing())
-		return failed();
+	CALL(ERRNO, OBJECT(COUNTERS, counters), NUMBER(ncounters), NUMBER(flags));
 	for (uint32_t i = 0; i < ncounters; i++)
 		counters_value[i] = 1000 + i;
-	answer("ibv_read_counters", counters_value, ncounters * sizeof *counters_value);
-	return done(0);
+	return answered(counters_value, ncounters * sizeof *counters_value);
 }

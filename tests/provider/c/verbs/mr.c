@@ -21,66 +21,31 @@ static struct mr_object *make_mr(struct ibv_pd *pd, void *addr, size_t length, u
 
 struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
 {
-	begin("ibv_reg_mr", RETURNS_NULL);
-	OBJECT(PD, pd);
-	ADDRESS(addr);
-	NUMBER(length);
-	NUMBER(access);
-	if (failing())
-		return (void *)failed();
+	MAKE(OBJECT(PD, pd), ADDRESS(addr), NUMBER(length), NUMBER(access));
 	return made(make_mr(pd, addr, length, (uintptr_t)addr));
 }
 
 struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access)
 {
-	begin("ibv_reg_mr_iova", RETURNS_NULL);
-	OBJECT(PD, pd);
-	ADDRESS(addr);
-	NUMBER(length);
-	ADDRESS(iova);
-	NUMBER(access);
-	if (failing())
-		return (void *)failed();
+	MAKE(OBJECT(PD, pd), ADDRESS(addr), NUMBER(length), ADDRESS(iova), NUMBER(access));
 	return made(make_mr(pd, addr, length, iova));
 }
 
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, unsigned int access)
 {
-	begin("ibv_reg_mr_iova2", RETURNS_NULL);
-	OBJECT(PD, pd);
-	ADDRESS(addr);
-	NUMBER(length);
-	ADDRESS(iova);
-	NUMBER(access);
-	if (failing())
-		return (void *)failed();
+	MAKE(OBJECT(PD, pd), ADDRESS(addr), NUMBER(length), ADDRESS(iova), NUMBER(access));
 	return made(make_mr(pd, addr, length, iova));
 }
 
 struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova, int fd, int access)
 {
-	begin("ibv_reg_dmabuf_mr", RETURNS_NULL);
-	OBJECT(PD, pd);
-	NUMBER(offset);
-	NUMBER(length);
-	ADDRESS(iova);
-	NUMBER(fd);
-	NUMBER(access);
-	if (failing())
-		return (void *)failed();
+	MAKE(OBJECT(PD, pd), NUMBER(offset), NUMBER(length), ADDRESS(iova), NUMBER(fd), NUMBER(access));
 	return made(make_mr(pd, (void *)offset, length, iova));
 }
 
 struct ibv_mr *reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t dm_offset, size_t length, unsigned int access)
 {
-	begin("ibv_reg_dm_mr", RETURNS_NULL);
-	OBJECT(PD, pd);
-	OBJECT(DM, dm);
-	NUMBER(dm_offset);
-	NUMBER(length);
-	NUMBER(access);
-	if (failing())
-		return (void *)failed();
+	MAKE(OBJECT(PD, pd), OBJECT(DM, dm), NUMBER(dm_offset), NUMBER(length), NUMBER(access));
 	struct mr_object *mr = make_mr(pd, NULL, length, 0);
 	depend(mr, dm);
 	return made(mr);
@@ -88,20 +53,13 @@ struct ibv_mr *reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t dm_offse
 
 struct ibv_mr *alloc_null_mr(struct ibv_pd *pd)
 {
-	begin("ibv_alloc_null_mr", RETURNS_NULL);
-	OBJECT(PD, pd);
-	if (failing())
-		return (void *)failed();
+	MAKE(OBJECT(PD, pd));
 	return made(make_mr(pd, NULL, SIZE_MAX, 0));
 }
 
 struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t mr_handle)
 {
-	begin("ibv_import_mr", RETURNS_NULL);
-	OBJECT(PD, pd);
-	NUMBER(mr_handle);
-	if (failing())
-		return (void *)failed();
+	MAKE(OBJECT(PD, pd), NUMBER(mr_handle));
 	struct object *original = live_object_by_handle(MR, mr_handle);
 	if (!original)
 		return (void *)fails_with(ENOENT);
@@ -115,30 +73,11 @@ struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t mr_handle)
 	return made(mr);
 }
 
-void ibv_unimport_mr(struct ibv_mr *mr)
-{
-	begin("ibv_unimport_mr", RETURNS_NOTHING);
-	OBJECT(MR, mr);
-	if (failing()) {
-		failed();
-		return;
-	}
-	if (!object_of(mr)->imported)
-		violation("ibv_unimport_mr: the region is not imported");
-	done(destroy(mr));
-}
+UNIMPORTER(ibv_unimport_mr, MR, struct ibv_mr, mr)
 
 int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length, int access)
 {
-	begin("ibv_rereg_mr", RETURNS_MINUS_ONE);
-	OBJECT(MR, mr);
-	NUMBER(flags);
-	OPTIONAL(PD, pd);
-	ADDRESS(addr);
-	NUMBER(length);
-	NUMBER(access);
-	if (failing())
-		return failed();
+	CALL(MINUS_ONE, OBJECT(MR, mr), NUMBER(flags), OPTIONAL(PD, pd), ADDRESS(addr), NUMBER(length), NUMBER(access));
 	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
 		mr->addr = addr;
 		mr->length = length;
@@ -153,24 +92,10 @@ int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, si
 	return done(0);
 }
 
-int ibv_dereg_mr(struct ibv_mr *mr)
-{
-	begin("ibv_dereg_mr", RETURNS_ERRNO);
-	OBJECT(MR, mr);
-	if (failing())
-		return failed();
-	return done(destroy(mr));
-}
+DESTROYER(ibv_dereg_mr, MR, struct ibv_mr, mr)
 
 int advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags, struct ibv_sge *sg_list, uint32_t num_sge)
 {
-	begin("ibv_advise_mr", RETURNS_ERRNO);
-	OBJECT(PD, pd);
-	NUMBER(advice);
-	NUMBER(flags);
-	put_sges("sg_list", sg_list, num_sge);
-	NUMBER(num_sge);
-	if (failing())
-		return failed();
+	CALL(ERRNO, OBJECT(PD, pd), NUMBER(advice), NUMBER(flags), put_sges("sg_list", sg_list, num_sge), NUMBER(num_sge));
 	return done(0);
 }

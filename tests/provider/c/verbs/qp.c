@@ -38,12 +38,7 @@ static void put_queues(const char *name, const struct ibv_qp_init_attr *init)
 
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init_attr)
 {
-	begin("ibv_create_qp", RETURNS_NULL);
-	OBJECT(PD, pd);
-	STRUCT(ibv_qp_init_attr, init_attr);
-	put_queues("init_attr", init_attr);
-	if (failing())
-		return (void *)failed();
+	MAKE(OBJECT(PD, pd), STRUCT(ibv_qp_init_attr, init_attr), put_queues("init_attr", init_attr));
 	return made(make_qp(pd->context, pd, init_attr));
 }
 
@@ -64,13 +59,7 @@ struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr
 	// The extended struct starts with the plain one.
 	const struct ibv_qp_init_attr *init = (const void *)attr;
 
-	begin("ibv_create_qp_ex", RETURNS_NULL);
-	OBJECT(CONTEXT, context);
-	STRUCT(ibv_qp_init_attr_ex, attr);
-	put_queues("attr", init);
-	put_extensions(attr);
-	if (failing())
-		return (void *)failed();
+	MAKE(OBJECT(CONTEXT, context), STRUCT(ibv_qp_init_attr_ex, attr), put_queues("attr", init), put_extensions(attr));
 	struct qp_object *qp = make_qp(context, attr->comp_mask & IBV_QP_INIT_ATTR_PD ? attr->pd : NULL, init);
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_XRCD)
 		depend(qp, attr->xrcd);
@@ -104,10 +93,7 @@ struct ibv_qp *open_qp(struct ibv_context *context, struct ibv_qp_open_attr *att
 
 struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
 {
-	begin("ibv_qp_to_qp_ex", RETURNS_NULL);
-	OBJECT(QP, qp);
-	if (failing())
-		return (void *)failed();
+	MAKE(OBJECT(QP, qp));
 	struct qp_object *object = (void *)qp;
 	done(object->is_ex);
 	return object->is_ex ? &object->qp : NULL;
@@ -136,12 +122,7 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask)
 {
 	struct qp_object *object = (void *)qp;
 
-	begin("ibv_modify_qp", RETURNS_ERRNO);
-	OBJECT(QP, qp);
-	STRUCT(ibv_qp_attr, attr);
-	NUMBER(attr_mask);
-	if (failing())
-		return failed();
+	CALL(ERRNO, OBJECT(QP, qp), STRUCT(ibv_qp_attr, attr), NUMBER(attr_mask));
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
 		if (attr_mask & fields[i].flag)
 			memcpy((char *)&object->attr + fields[i].offset, (char *)attr + fields[i].offset, fields[i].size);
@@ -154,11 +135,7 @@ int ibv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask, str
 {
 	struct qp_object *object = (void *)qp;
 
-	begin("ibv_query_qp", RETURNS_ERRNO);
-	OBJECT(QP, qp);
-	NUMBER(attr_mask);
-	if (failing())
-		return failed();
+	CALL(ERRNO, OBJECT(QP, qp), NUMBER(attr_mask));
 	*attr = object->attr;
 	*init_attr = object->init;
 	answer("ibv_query_qp", attr, sizeof *attr);
@@ -170,12 +147,7 @@ int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_
 {
 	int in_order = 1;
 
-	begin("ibv_query_qp_data_in_order", RETURNS_NOTHING);
-	OBJECT(QP, qp);
-	NUMBER(op);
-	NUMBER(flags);
-	if (failing())
-		return failed();
+	CALL(NOTHING, OBJECT(QP, qp), NUMBER(op), NUMBER(flags));
 	answer("ibv_query_qp_data_in_order", &in_order, sizeof in_order);
 	done(0);
 	return in_order;
@@ -183,11 +155,7 @@ int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_
 
 int modify_qp_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *attr)
 {
-	begin("ibv_modify_qp_rate_limit", RETURNS_ERRNO);
-	OBJECT(QP, qp);
-	STRUCT(ibv_qp_rate_limit_attr, attr);
-	if (failing())
-		return failed();
+	CALL(ERRNO, OBJECT(QP, qp), STRUCT(ibv_qp_rate_limit_attr, attr));
 	return done(0);
 }
 
@@ -195,10 +163,7 @@ int ibv_destroy_qp(struct ibv_qp *qp)
 {
 	struct qp_object *object = (void *)qp;
 
-	begin("ibv_destroy_qp", RETURNS_ERRNO);
-	OBJECT(QP, qp);
-	if (failing())
-		return failed();
+	CALL(ERRNO, OBJECT(QP, qp));
 	if (object->building)
 		violation("ibv_destroy_qp: the queue pair is between ibv_wr_start and ibv_wr_complete");
 	int error = destroy(qp);
@@ -209,35 +174,21 @@ int ibv_destroy_qp(struct ibv_qp *qp)
 
 int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 {
-	begin("ibv_set_ece", RETURNS_ERRNO);
-	OBJECT(QP, qp);
-	STRUCT(ibv_ece, ece);
-	if (failing())
-		return failed();
+	CALL(ERRNO, OBJECT(QP, qp), STRUCT(ibv_ece, ece));
 	((struct qp_object *)qp)->ece = *ece;
 	return done(0);
 }
 
 int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 {
-	begin("ibv_query_ece", RETURNS_ERRNO);
-	OBJECT(QP, qp);
-	STRUCT(ibv_ece, ece);
-	if (failing())
-		return failed();
+	CALL(ERRNO, OBJECT(QP, qp), STRUCT(ibv_ece, ece));
 	*ece = ((struct qp_object *)qp)->ece;
-	answer("ibv_query_ece", ece, sizeof *ece);
-	return done(0);
+	return answered(ece, sizeof *ece);
 }
 
 static int change_group(const char *verb, struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid, int by)
 {
-	begin(verb, RETURNS_ERRNO);
-	OBJECT(QP, qp);
-	put_struct("gid", "ibv_gid", gid, sizeof *gid, 1);
-	NUMBER(lid);
-	if (failing())
-		return failed();
+	CALL_AS(verb, ERRNO, OBJECT(QP, qp), put_struct("gid", "ibv_gid", gid, sizeof *gid, 1), NUMBER(lid));
 	if (by < 0 && !object_of(qp)->users)
 		return fails_with(EINVAL);
 	object_of(qp)->users += by;
@@ -266,25 +217,12 @@ static void put_request_objects(const struct ibv_send_wr *wr, enum ibv_qp_type t
 
 int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
 {
-	begin("ibv_post_send", RETURNS_ERRNO);
-	OBJECT(QP, qp);
-	put_send_wrs(wr);
-	put_request_objects(wr, qp->qp_type);
-	if (failing()) {
-		REFUSED_AT("ibv_post_send", wr, bad_wr);
-		return failed();
-	}
+	POST(wr, bad_wr, OBJECT(QP, qp), put_send_wrs(wr), put_request_objects(wr, qp->qp_type));
 	return done(0);
 }
 
 int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
 {
-	begin("ibv_post_recv", RETURNS_ERRNO);
-	OBJECT(QP, qp);
-	put_recv_wrs(wr);
-	if (failing()) {
-		REFUSED_AT("ibv_post_recv", wr, bad_wr);
-		return failed();
-	}
+	POST(wr, bad_wr, OBJECT(QP, qp), put_recv_wrs(wr));
 	return done(0);
 }

@@ -53,154 +53,59 @@ static void wr_abort(struct ibv_qp_ex *qp)
 	done(0);
 }
 
-static void wr_atomic_cmp_swp(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote_addr, uint64_t compare, uint64_t swap)
+static void put_data(const struct ibv_data_buf *buf_list, size_t num_buf)
 {
-	building("ibv_wr_atomic_cmp_swp", qp, IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP);
-	NUMBER(rkey);
-	ADDRESS(remote_addr);
-	NUMBER(compare);
-	NUMBER(swap);
-	done(0);
-}
-
-static void wr_atomic_fetch_add(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote_addr, uint64_t add)
-{
-	building("ibv_wr_atomic_fetch_add", qp, IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD);
-	NUMBER(rkey);
-	ADDRESS(remote_addr);
-	NUMBER(add);
-	done(0);
-}
-
-static void wr_atomic_write(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote_addr, const void *atomic_wr)
-{
-	building("ibv_wr_atomic_write", qp, IBV_QP_EX_WITH_ATOMIC_WRITE);
-	NUMBER(rkey);
-	ADDRESS(remote_addr);
-	BYTES(atomic_wr, 8);
-	done(0);
-}
-
-static void wr_bind_mw(struct ibv_qp_ex *qp, struct ibv_mw *mw, uint32_t rkey, const struct ibv_mw_bind_info *bind_info)
-{
-	building("ibv_wr_bind_mw", qp, IBV_QP_EX_WITH_BIND_MW);
-	OBJECT(MW, mw);
-	NUMBER(rkey);
-	put_bind_info("bind_info", bind_info);
-	done(0);
-}
-
-static void wr_local_inv(struct ibv_qp_ex *qp, uint32_t invalidate_rkey)
-{
-	building("ibv_wr_local_inv", qp, IBV_QP_EX_WITH_LOCAL_INV);
-	NUMBER(invalidate_rkey);
-	done(0);
-}
-
-static void wr_rdma_read(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote_addr)
-{
-	building("ibv_wr_rdma_read", qp, IBV_QP_EX_WITH_RDMA_READ);
-	NUMBER(rkey);
-	ADDRESS(remote_addr);
-	done(0);
-}
-
-static void wr_rdma_write(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote_addr)
-{
-	building("ibv_wr_rdma_write", qp, IBV_QP_EX_WITH_RDMA_WRITE);
-	NUMBER(rkey);
-	ADDRESS(remote_addr);
-	done(0);
-}
-
-static void wr_rdma_write_imm(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote_addr, __be32 imm_data)
-{
-	building("ibv_wr_rdma_write_imm", qp, IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM);
-	NUMBER(rkey);
-	ADDRESS(remote_addr);
-	NUMBER(imm_data);
-	done(0);
-}
-
-static void wr_send(struct ibv_qp_ex *qp)
-{
-	building("ibv_wr_send", qp, IBV_QP_EX_WITH_SEND);
-	done(0);
-}
-
-static void wr_send_imm(struct ibv_qp_ex *qp, __be32 imm_data)
-{
-	building("ibv_wr_send_imm", qp, IBV_QP_EX_WITH_SEND_WITH_IMM);
-	NUMBER(imm_data);
-	done(0);
-}
-
-static void wr_send_inv(struct ibv_qp_ex *qp, uint32_t invalidate_rkey)
-{
-	building("ibv_wr_send_inv", qp, IBV_QP_EX_WITH_SEND_WITH_INV);
-	NUMBER(invalidate_rkey);
-	done(0);
-}
-
-static void wr_send_tso(struct ibv_qp_ex *qp, void *hdr, uint16_t hdr_sz, uint16_t mss)
-{
-	building("ibv_wr_send_tso", qp, IBV_QP_EX_WITH_TSO);
-	BYTES(hdr, hdr_sz);
-	NUMBER(hdr_sz);
-	NUMBER(mss);
-	done(0);
-}
-
-static void wr_set_ud_addr(struct ibv_qp_ex *qp, struct ibv_ah *ah, uint32_t remote_qpn, uint32_t remote_qkey)
-{
-	building("ibv_wr_set_ud_addr", qp, 0);
-	OBJECT(AH, ah);
-	NUMBER(remote_qpn);
-	NUMBER(remote_qkey);
-	done(0);
-}
-
-static void wr_set_xrc_srqn(struct ibv_qp_ex *qp, uint32_t remote_srqn)
-{
-	building("ibv_wr_set_xrc_srqn", qp, 0);
-	NUMBER(remote_srqn);
-	done(0);
-}
-
-static void wr_set_inline_data(struct ibv_qp_ex *qp, void *addr, size_t length)
-{
-	building("ibv_wr_set_inline_data", qp, 0);
-	BYTES(addr, length);
-	NUMBER(length);
-	done(0);
-}
-
-static void wr_set_inline_data_list(struct ibv_qp_ex *qp, size_t num_buf, const struct ibv_data_buf *buf_list)
-{
-	building("ibv_wr_set_inline_data_list", qp, 0);
-	NUMBER(num_buf);
 	put_struct("buf_list", "ibv_data_buf", buf_list, sizeof *buf_list, num_buf);
 	for (size_t i = 0; i < num_buf; i++)
 		put_struct(named("buf_list[%zu].addr", i), "bytes", buf_list[i].addr, buf_list[i].length, 1);
-	done(0);
 }
 
-static void wr_set_sge(struct ibv_qp_ex *qp, uint32_t lkey, uint64_t addr, uint32_t length)
-{
-	building("ibv_wr_set_sge", qp, 0);
-	NUMBER(lkey);
-	ADDRESS(addr);
-	NUMBER(length);
-	done(0);
-}
+// What all of them take first.
+#define QP_EX struct ibv_qp_ex *qp
 
-static void wr_set_sge_list(struct ibv_qp_ex *qp, size_t num_sge, const struct ibv_sge *sg_list)
-{
-	building("ibv_wr_set_sge_list", qp, 0);
-	NUMBER(num_sge);
-	put_sges("sg_list", sg_list, num_sge);
-	done(0);
-}
+#define ROW(name, operation, parameters, ...) \
+	static void name parameters \
+	{ \
+		building("ibv_" #name, qp, operation); \
+		__VA_ARGS__; \
+		done(0); \
+	}
+
+// A request, if the queue pair is made for the operation.
+#define BUILDER(name, operation, ...) ROW(name, IBV_QP_EX_WITH_##operation, __VA_ARGS__)
+// A part of the last request.
+#define SETTER(name, ...) ROW(name, 0, __VA_ARGS__)
+
+BUILDER(wr_atomic_cmp_swp, ATOMIC_CMP_AND_SWP, (QP_EX, uint32_t rkey, uint64_t remote_addr, uint64_t compare, uint64_t swap),
+	NUMBER(rkey), ADDRESS(remote_addr), NUMBER(compare), NUMBER(swap))
+BUILDER(wr_atomic_fetch_add, ATOMIC_FETCH_AND_ADD, (QP_EX, uint32_t rkey, uint64_t remote_addr, uint64_t add),
+	NUMBER(rkey), ADDRESS(remote_addr), NUMBER(add))
+BUILDER(wr_atomic_write, ATOMIC_WRITE, (QP_EX, uint32_t rkey, uint64_t remote_addr, const void *atomic_wr),
+	NUMBER(rkey), ADDRESS(remote_addr), BYTES(atomic_wr, 8))
+BUILDER(wr_bind_mw, BIND_MW, (QP_EX, struct ibv_mw *mw, uint32_t rkey, const struct ibv_mw_bind_info *bind_info),
+	OBJECT(MW, mw), NUMBER(rkey), put_bind_info("bind_info", bind_info))
+BUILDER(wr_local_inv, LOCAL_INV, (QP_EX, uint32_t invalidate_rkey), NUMBER(invalidate_rkey))
+BUILDER(wr_rdma_read, RDMA_READ, (QP_EX, uint32_t rkey, uint64_t remote_addr),
+	NUMBER(rkey), ADDRESS(remote_addr))
+BUILDER(wr_rdma_write, RDMA_WRITE, (QP_EX, uint32_t rkey, uint64_t remote_addr),
+	NUMBER(rkey), ADDRESS(remote_addr))
+BUILDER(wr_rdma_write_imm, RDMA_WRITE_WITH_IMM, (QP_EX, uint32_t rkey, uint64_t remote_addr, __be32 imm_data),
+	NUMBER(rkey), ADDRESS(remote_addr), NUMBER(imm_data))
+BUILDER(wr_send, SEND, (QP_EX), (void)0)
+BUILDER(wr_send_imm, SEND_WITH_IMM, (QP_EX, __be32 imm_data), NUMBER(imm_data))
+BUILDER(wr_send_inv, SEND_WITH_INV, (QP_EX, uint32_t invalidate_rkey), NUMBER(invalidate_rkey))
+BUILDER(wr_send_tso, TSO, (QP_EX, void *hdr, uint16_t hdr_sz, uint16_t mss),
+	BYTES(hdr, hdr_sz), NUMBER(hdr_sz), NUMBER(mss))
+SETTER(wr_set_ud_addr, (QP_EX, struct ibv_ah *ah, uint32_t remote_qpn, uint32_t remote_qkey),
+	OBJECT(AH, ah), NUMBER(remote_qpn), NUMBER(remote_qkey))
+SETTER(wr_set_xrc_srqn, (QP_EX, uint32_t remote_srqn), NUMBER(remote_srqn))
+SETTER(wr_set_inline_data, (QP_EX, void *addr, size_t length), BYTES(addr, length), NUMBER(length))
+SETTER(wr_set_inline_data_list, (QP_EX, size_t num_buf, const struct ibv_data_buf *buf_list),
+	NUMBER(num_buf), put_data(buf_list, num_buf))
+SETTER(wr_set_sge, (QP_EX, uint32_t lkey, uint64_t addr, uint32_t length),
+	NUMBER(lkey), ADDRESS(addr), NUMBER(length))
+SETTER(wr_set_sge_list, (QP_EX, size_t num_sge, const struct ibv_sge *sg_list),
+	NUMBER(num_sge), put_sges("sg_list", sg_list, num_sge))
 
 void set_qp_builders(struct ibv_qp_ex *qp)
 {

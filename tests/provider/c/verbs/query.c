@@ -58,13 +58,9 @@ static const struct ibv_port_attr port = {
 
 int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
-	begin("ibv_query_device", RETURNS_ERRNO);
-	OBJECT(CONTEXT, context);
-	if (failing())
-		return failed();
+	CALL(ERRNO, OBJECT(CONTEXT, context));
 	*attr = plain_attr;
-	answer("ibv_query_device", attr, sizeof *attr);
-	return done(0);
+	return answered(attr, sizeof *attr);
 }
 
 int query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
@@ -72,12 +68,7 @@ int query_device_ex(struct ibv_context *context, const struct ibv_query_device_e
 {
 	struct ibv_device_attr_ex whole = ex_attr;
 
-	begin("ibv_query_device_ex", RETURNS_ERRNO);
-	OBJECT(CONTEXT, context);
-	STRUCT(ibv_query_device_ex_input, input);
-	NUMBER(attr_size);
-	if (failing())
-		return failed();
+	CALL(ERRNO, OBJECT(CONTEXT, context), STRUCT(ibv_query_device_ex_input, input), NUMBER(attr_size));
 	whole.orig_attr = plain_attr;
 	answer("ibv_query_device", &whole.orig_attr, sizeof whole.orig_attr);
 	answer("ibv_query_device_ex", &whole, sizeof whole);
@@ -89,12 +80,7 @@ int query_port(struct ibv_context *context, uint8_t port_num, struct ibv_port_at
 {
 	struct ibv_port_attr whole = port;
 
-	begin("___ibv_query_port", RETURNS_ERRNO);
-	OBJECT(CONTEXT, context);
-	NUMBER(port_num);
-	NUMBER(attr_size);
-	if (failing())
-		return failed();
+	CALL_AS("___ibv_query_port", ERRNO, OBJECT(CONTEXT, context), NUMBER(port_num), NUMBER(attr_size));
 	answer("ibv_query_port", &whole, sizeof whole);
 	memcpy(attr, &whole, attr_size < sizeof whole ? attr_size : sizeof whole);
 	return done(0);
@@ -103,11 +89,7 @@ int query_port(struct ibv_context *context, uint8_t port_num, struct ibv_port_at
 // The symbol fills what the struct held in the first release.
 int ibv_query_port(struct ibv_context *context, uint8_t port_num, struct _compat_ibv_port_attr *attr)
 {
-	begin("ibv_query_port", RETURNS_ERRNO);
-	OBJECT(CONTEXT, context);
-	NUMBER(port_num);
-	if (failing())
-		return failed();
+	CALL(ERRNO, OBJECT(CONTEXT, context), NUMBER(port_num));
 	memcpy(attr, &port, offsetof(struct ibv_port_attr, port_cap_flags2));
 	answer("ibv_query_port", attr, offsetof(struct ibv_port_attr, port_cap_flags2));
 	return done(0);
@@ -125,17 +107,11 @@ static void fill_gid(union ibv_gid *gid, unsigned index)
 
 int ibv_query_gid(struct ibv_context *context, uint8_t port_num, int index, union ibv_gid *gid)
 {
-	begin("ibv_query_gid", RETURNS_MINUS_ONE);
-	OBJECT(CONTEXT, context);
-	NUMBER(port_num);
-	NUMBER(index);
-	if (failing())
-		return failed();
+	CALL(MINUS_ONE, OBJECT(CONTEXT, context), NUMBER(port_num), NUMBER(index));
 	if (index < 0 || index >= GIDS)
 		return fails_with(EINVAL);
 	fill_gid(gid, index);
-	answer("ibv_query_gid", gid, sizeof *gid);
-	return done(0);
+	return answered(gid, sizeof *gid);
 }
 
 static void fill_entry(struct ibv_gid_entry *entry, unsigned port_num, unsigned index)
@@ -152,14 +128,7 @@ int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port_num, uint32_t g
 {
 	struct ibv_gid_entry whole;
 
-	begin("_ibv_query_gid_ex", RETURNS_ERRNO);
-	OBJECT(CONTEXT, context);
-	NUMBER(port_num);
-	NUMBER(gid_index);
-	NUMBER(flags);
-	NUMBER(entry_size);
-	if (failing())
-		return failed();
+	CALL(ERRNO, OBJECT(CONTEXT, context), NUMBER(port_num), NUMBER(gid_index), NUMBER(flags), NUMBER(entry_size));
 	if (gid_index >= 2)
 		return fails_with(gid_index < GIDS ? ENODATA : EINVAL);
 	fill_entry(&whole, port_num, gid_index);
@@ -188,51 +157,33 @@ ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *
 
 int ibv_query_pkey(struct ibv_context *context, uint8_t port_num, int index, __be16 *pkey)
 {
-	begin("ibv_query_pkey", RETURNS_MINUS_ONE);
-	OBJECT(CONTEXT, context);
-	NUMBER(port_num);
-	NUMBER(index);
-	if (failing())
-		return failed();
+	CALL(MINUS_ONE, OBJECT(CONTEXT, context), NUMBER(port_num), NUMBER(index));
 	*pkey = 0xffff;
-	answer("ibv_query_pkey", pkey, sizeof *pkey);
-	return done(0);
+	return answered(pkey, sizeof *pkey);
 }
 
 int ibv_get_pkey_index(struct ibv_context *context, uint8_t port_num, __be16 pkey)
 {
 	int index = 0;
 
-	begin("ibv_get_pkey_index", RETURNS_MINUS_ONE);
-	OBJECT(CONTEXT, context);
-	NUMBER(port_num);
-	NUMBER(pkey);
-	if (failing())
-		return failed();
+	CALL(MINUS_ONE, OBJECT(CONTEXT, context), NUMBER(port_num), NUMBER(pkey));
 	answer("ibv_get_pkey_index", &index, sizeof index);
 	return done(index);
 }
 
 int query_rt_values(struct ibv_context *context, struct ibv_values_ex *values)
 {
-	begin("ibv_query_rt_values_ex", RETURNS_ERRNO);
-	OBJECT(CONTEXT, context);
-	STRUCT(ibv_values_ex, values);
-	if (failing())
-		return failed();
+	CALL_AS("ibv_query_rt_values_ex", ERRNO, OBJECT(CONTEXT, context), STRUCT(ibv_values_ex, values));
 	values->comp_mask = IBV_VALUES_MASK_RAW_CLOCK;
 	values->raw_clock = (struct timespec){ .tv_sec = 12, .tv_nsec = 345 };
-	answer("ibv_query_rt_values_ex", values, sizeof *values);
-	return done(0);
+	return answered(values, sizeof *values);
 }
 
 static bool forks;
 
 int ibv_fork_init(void)
 {
-	begin("ibv_fork_init", RETURNS_ERRNO);
-	if (failing())
-		return failed();
+	CALL(ERRNO);
 	forks = true;
 	return done(0);
 }

@@ -3,25 +3,14 @@
 
 static int post_wq_recv(struct ibv_wq *wq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
 {
-	begin("ibv_post_wq_recv", RETURNS_ERRNO);
-	OBJECT(WQ, wq);
-	put_recv_wrs(wr);
-	if (failing()) {
-		REFUSED_AT("ibv_post_wq_recv", wr, bad_wr);
-		return failed();
-	}
+	POST(wr, bad_wr, OBJECT(WQ, wq), put_recv_wrs(wr));
 	return done(0);
 }
 
 struct ibv_wq *create_wq(struct ibv_context *context, struct ibv_wq_init_attr *attr)
 {
-	begin("ibv_create_wq", RETURNS_NULL);
-	OBJECT(CONTEXT, context);
-	STRUCT(ibv_wq_init_attr, attr);
-	put_object("attr.pd", PD, attr->pd, false);
-	put_object("attr.cq", CQ, attr->cq, false);
-	if (failing())
-		return (void *)failed();
+	MAKE(OBJECT(CONTEXT, context), STRUCT(ibv_wq_init_attr, attr), put_object("attr.pd", PD, attr->pd, false),
+	     put_object("attr.cq", CQ, attr->cq, false));
 	struct ibv_wq *wq = create(WQ, sizeof *wq);
 	wq->context = context;
 	wq->wq_context = attr->wq_context;
@@ -39,24 +28,13 @@ struct ibv_wq *create_wq(struct ibv_context *context, struct ibv_wq_init_attr *a
 
 int modify_wq(struct ibv_wq *wq, struct ibv_wq_attr *attr)
 {
-	begin("ibv_modify_wq", RETURNS_ERRNO);
-	OBJECT(WQ, wq);
-	STRUCT(ibv_wq_attr, attr);
-	if (failing())
-		return failed();
+	CALL(ERRNO, OBJECT(WQ, wq), STRUCT(ibv_wq_attr, attr));
 	if (attr->attr_mask & IBV_WQ_ATTR_STATE)
 		wq->state = attr->wq_state;
 	return done(0);
 }
 
-int destroy_wq(struct ibv_wq *wq)
-{
-	begin("ibv_destroy_wq", RETURNS_ERRNO);
-	OBJECT(WQ, wq);
-	if (failing())
-		return failed();
-	return done(destroy(wq));
-}
+DESTROYER(destroy_wq, WQ, struct ibv_wq, wq)
 
 struct ibv_rwq_ind_table *create_rwq_ind_table(struct ibv_context *context, struct ibv_rwq_ind_table_init_attr *attr)
 {
@@ -81,11 +59,4 @@ struct ibv_rwq_ind_table *create_rwq_ind_table(struct ibv_context *context, stru
 	return made(table);
 }
 
-int destroy_rwq_ind_table(struct ibv_rwq_ind_table *table)
-{
-	begin("ibv_destroy_rwq_ind_table", RETURNS_ERRNO);
-	OBJECT(TABLE, table);
-	if (failing())
-		return failed();
-	return done(destroy(table));
-}
+DESTROYER(destroy_rwq_ind_table, TABLE, struct ibv_rwq_ind_table, table)

@@ -18,11 +18,7 @@ static struct srq_object *make_srq(struct ibv_context *context, struct ibv_pd *p
 
 struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init_attr)
 {
-	begin("ibv_create_srq", RETURNS_NULL);
-	OBJECT(PD, pd);
-	STRUCT(ibv_srq_init_attr, init_attr);
-	if (failing())
-		return (void *)failed();
+	MAKE(OBJECT(PD, pd), STRUCT(ibv_srq_init_attr, init_attr));
 	return made(make_srq(pd->context, pd, init_attr->srq_context, init_attr->attr));
 }
 
@@ -52,12 +48,7 @@ int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *srq_attr, int srq_a
 {
 	struct srq_object *object = (void *)srq;
 
-	begin("ibv_modify_srq", RETURNS_ERRNO);
-	OBJECT(SRQ, srq);
-	STRUCT(ibv_srq_attr, srq_attr);
-	NUMBER(srq_attr_mask);
-	if (failing())
-		return failed();
+	CALL(ERRNO, OBJECT(SRQ, srq), STRUCT(ibv_srq_attr, srq_attr), NUMBER(srq_attr_mask));
 	if (srq_attr_mask & IBV_SRQ_MAX_WR)
 		object->attr.max_wr = srq_attr->max_wr;
 	if (srq_attr_mask & IBV_SRQ_LIMIT)
@@ -67,34 +58,23 @@ int ibv_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *srq_attr, int srq_a
 
 int ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *srq_attr)
 {
-	begin("ibv_query_srq", RETURNS_ERRNO);
-	OBJECT(SRQ, srq);
-	if (failing())
-		return failed();
+	CALL(ERRNO, OBJECT(SRQ, srq));
 	*srq_attr = ((struct srq_object *)srq)->attr;
-	answer("ibv_query_srq", srq_attr, sizeof *srq_attr);
-	return done(0);
+	return answered(srq_attr, sizeof *srq_attr);
 }
 
 int get_srq_num(struct ibv_srq *srq, uint32_t *srq_num)
 {
-	begin("ibv_get_srq_num", RETURNS_ERRNO);
-	OBJECT(SRQ, srq);
-	if (failing())
-		return failed();
+	CALL(ERRNO, OBJECT(SRQ, srq));
 	*srq_num = 0x100 + object_of(srq)->number;
-	answer("ibv_get_srq_num", srq_num, sizeof *srq_num);
-	return done(0);
+	return answered(srq_num, sizeof *srq_num);
 }
 
 int ibv_destroy_srq(struct ibv_srq *srq)
 {
 	struct srq_object *object = (void *)srq;
 
-	begin("ibv_destroy_srq", RETURNS_ERRNO);
-	OBJECT(SRQ, srq);
-	if (failing())
-		return failed();
+	CALL(ERRNO, OBJECT(SRQ, srq));
 	int error = destroy(srq);
 	if (!error)
 		free_to(object->domain, object->allocated);
@@ -103,31 +83,27 @@ int ibv_destroy_srq(struct ibv_srq *srq)
 
 int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
 {
-	begin("ibv_post_srq_recv", RETURNS_ERRNO);
-	OBJECT(SRQ, srq);
-	put_recv_wrs(wr);
-	if (failing()) {
-		REFUSED_AT("ibv_post_srq_recv", wr, bad_wr);
-		return failed();
-	}
+	POST(wr, bad_wr, OBJECT(SRQ, srq), put_recv_wrs(wr));
 	return done(0);
 }
 
-int post_srq_ops(struct ibv_srq *srq, struct ibv_ops_wr *op, struct ibv_ops_wr **bad_op)
+static unsigned put_ops(const struct ibv_ops_wr *wr)
 {
 	unsigned at = 0;
 
-	begin("ibv_post_srq_ops", RETURNS_ERRNO);
-	OBJECT(SRQ, srq);
-	for (struct ibv_ops_wr *wr = op; wr; wr = wr->next, at++) {
+	for (; wr; wr = wr->next, at++) {
 		put_struct(named("op[%u]", at), "ibv_ops_wr", wr, sizeof *wr, 1);
 		if (wr->opcode == IBV_WR_TAG_ADD)
 			put_sges(named("op[%u].sg_list", at), wr->tm.add.sg_list, wr->tm.add.num_sge);
 	}
-	if (failing()) {
-		REFUSED_AT("ibv_post_srq_ops", op, bad_op);
-		return failed();
-	}
+	return at;
+}
+
+int post_srq_ops(struct ibv_srq *srq, struct ibv_ops_wr *op, struct ibv_ops_wr **bad_op)
+{
+	unsigned at;
+
+	POST(op, bad_op, OBJECT(SRQ, srq), at = put_ops(op));
 	for (struct ibv_ops_wr *wr = op; wr; wr = wr->next)
 		if (wr->opcode == IBV_WR_TAG_ADD)
 			wr->tm.handle = 0x200 + --at;
