@@ -1,17 +1,26 @@
-// Every call that can fail on the recorder, with the verb that fails. They add to those of tests/library/provider/.
+// Every call that can fail on the recorder, with the verb that fails.
 import {
   AccessFlags,
   AddressHandle,
+  adviseMr,
+  AdviseMrAdvice,
   CompletionChannel,
   CompletionQueue,
   CompletionQueueEx,
+  CounterDescription,
   forkInit,
   Gid,
   initAhFromWc,
   initAhFromWcAsync,
   listDevices,
   MemoryRegion,
+  MemoryWindow,
+  MwType,
   type NativeResource,
+  OpsWrOpcode,
+  QpState,
+  QpType,
+  type QueuePair,
   reregMr,
   resolveEthL2FromGid,
   resolveEthL2FromGidAsync,
@@ -19,8 +28,19 @@ import {
 } from "../../../mod.ts";
 import type { Fixture } from "../../provider/fixture.ts";
 import * as recorder from "../../provider/recorder.ts";
-import { CALLS } from "../provider/calls.ts";
-import { MAKERS } from "../provider/makers.ts";
+import {
+  countersOf,
+  dmOf,
+  espOf,
+  MAKERS,
+  qpExOf,
+  srqOf,
+  tagSrqOf,
+  whole,
+  wqOf,
+  xrcdOf,
+  xrcSrqOf,
+} from "./makers.ts";
 
 /** A call, and the verb in it that fails. */
 export interface Attempt {
@@ -49,143 +69,229 @@ const { LOCAL_WRITE, RELAXED_ORDERING } = AccessFlags;
 const ANOTHER_VERB = "ibv_query_device is tried in its place";
 const READ_AGAIN = "there is no event yet, and the wait goes on";
 
-/** Waits for an event that is there. */
-function eventOf({ context }: Fixture): () => Promise<void> {
-  const channel = new CompletionChannel(context);
-  new CompletionQueue(context, { cqe: 4, channel });
-  return async () => {
-    const event = channel.getCqEvent();
-    recorder.sendCqEvent("cq0");
-    await event;
+const GROUP = Gid.parse("ff0e::1");
+
+type How = Omit<Attempt, "verb" | "prepare">;
+
+/** A call on what is made for it. */
+function on<T>(
+  make: (fixture: Fixture) => T,
+  verb: string,
+  call: (made: T, fixture: Fixture) => unknown,
+  how: How = {},
+): Attempt {
+  const prepare = (fixture: Fixture): () => unknown => {
+    const made = make(whole(fixture));
+    return () => call(made, fixture);
   };
+  return { verb, prepare, ...how };
 }
 
-const OTHERS: Readonly<Record<string, Attempt>> = {
-  "Context.queryDeviceEx": {
-    verb: "ibv_query_device_ex",
+/** A call on what every fixture has. */
+function plain(verb: string, call: (fixture: Fixture) => unknown, how: How = {}): Attempt {
+  return on(whole, verb, call, how);
+}
+
+const rc = (fixture: Fixture): QueuePair => fixture.qp(QpType.RC);
+
+function inGroup(fixture: Fixture): QueuePair {
+  const qp = fixture.qp(QpType.UD);
+  qp.attachMcast(GROUP, 0);
+  return qp;
+}
+
+function bound(fixture: Fixture): { readonly qp: QueuePair; readonly mw: MemoryWindow } {
+  return { qp: rc(fixture), mw: new MemoryWindow(fixture.pd, MwType.TYPE_1) };
+}
+
+/** Each method whose verb can fail, apart from what follows. */
+export const CALLS: Readonly<Record<string, Attempt>> = {
+  "Context.queryDevice": plain("ibv_query_device", ({ context }) => context.queryDevice()),
+  "Context.queryDeviceEx": plain("ibv_query_device_ex", ({ context }) => context.queryDeviceEx(), {
     handled: { EOPNOTSUPP: ANOTHER_VERB, ENOSYS: ANOTHER_VERB },
-    prepare: ({ context }) => () => context.queryDeviceEx(),
-  },
-  "listDevices()": {
-    verb: "ibv_get_device_list",
+  }),
+  "Context.queryRtValuesEx": plain("ibv_query_rt_values_ex", (f) => f.context.queryRtValuesEx()),
+  "CompletionQueue.resize": plain("ibv_resize_cq", ({ cq }) => cq.resize(32)),
+  "CompletionQueue.modify": plain(
+    "ibv_modify_cq",
+    ({ cq }) => cq.modify({ moderate: { cqCount: 1, cqPeriod: 1 } }),
+  ),
+  "CompletionQueue.reqNotify": on(notifying, "ibv_req_notify_cq", ({ cq }) => cq.reqNotify()),
+  "SharedReceiveQueue.modify": on(srqOf, "ibv_modify_srq", (srq) => srq.modify({ srqLimit: 1 })),
+  "SharedReceiveQueue.query": on(srqOf, "ibv_query_srq", (srq) => srq.query()),
+  "SharedReceiveQueue.postRecv": on(srqOf, "ibv_post_srq_recv", (srq) => srq.postRecv({})),
+  "SharedReceiveQueue.srqNum": on(
+    (fixture) => xrcSrqOf(fixture, xrcdOf(fixture)),
+    "ibv_get_srq_num",
+    (srq) => srq.srqNum,
+  ),
+  "SharedReceiveQueue.postOps": on(
+    tagSrqOf,
+    "ibv_post_srq_ops",
+    (srq) => srq.postOps({ opcode: OpsWrOpcode.TAG_ADD, tag: 5 }),
+  ),
+  "adviseMr()": plain(
+    "ibv_advise_mr",
+    ({ pd, mr }) => adviseMr(pd, AdviseMrAdvice.PREFETCH, 0, [mr.slice(0, 64)]),
+  ),
+  "DeviceMemory.memcpyTo": on(
+    dmOf,
+    "ibv_memcpy_to_dm",
+    (dm) => dm.memcpyTo(0, new Uint8Array(8)),
+  ),
+  "DeviceMemory.memcpyFrom": on(dmOf, "ibv_memcpy_from_dm", (dm) => dm.memcpyFrom(0, 8)),
+  "QueuePair.bindMw": on(
+    bound,
+    "ibv_bind_mw",
+    ({ qp, mw }, { mr }) => qp.bindMw(mw, { bindInfo: { mr, mwAccessFlags: 0 } }),
+  ),
+  "QueuePair.modify": on(rc, "ibv_modify_qp", (qp) => qp.modify({ qpState: QpState.ERR })),
+  "QueuePair.query": on(rc, "ibv_query_qp", (qp) => qp.query()),
+  "QueuePair.modifyRateLimit": on(
+    rc,
+    "ibv_modify_qp_rate_limit",
+    (qp) => qp.modifyRateLimit({ rateLimit: 1 }),
+  ),
+  "QueuePair.setEce": on(rc, "ibv_set_ece", (qp) => qp.setEce({ vendorId: 1, options: 1 })),
+  "QueuePair.queryEce": on(rc, "ibv_query_ece", (qp) => qp.queryEce()),
+  "QueuePair.attachMcast": on(
+    (fixture) => fixture.qp(QpType.UD),
+    "ibv_attach_mcast",
+    (qp) => qp.attachMcast(GROUP, 0),
+  ),
+  "QueuePair.detachMcast": on(inGroup, "ibv_detach_mcast", (qp) => qp.detachMcast(GROUP, 0)),
+  "QueuePair.postSend": on(rc, "ibv_post_send", (qp) => qp.postSend({})),
+  "QueuePair.postRecv": on(rc, "ibv_post_recv", (qp) => qp.postRecv({})),
+  "WrBuilder.complete": on(qpExOf, "ibv_wr_complete", (qp) => qp.wrStart().send().complete()),
+  "WorkQueue.modify": on(wqOf, "ibv_modify_wq", (wq) => wq.modify({ wqState: 1 })),
+  "WorkQueue.postRecv": on(wqOf, "ibv_post_wq_recv", (wq) => wq.postRecv({})),
+  "FlowActionEsp.modify": on(
+    espOf,
+    "ibv_modify_flow_action_esp",
+    (action) => action.modify({ esn: 1 }),
+  ),
+  "Counters.attach": on(
+    countersOf,
+    "ibv_attach_counters_point_flow",
+    (counters) => counters.attach({ counterDesc: CounterDescription.PACKETS, index: 0 }),
+  ),
+  "Counters.read": on(countersOf, "ibv_read_counters", (counters) => counters.read(1)),
+  "initAhFromWc()": plain(
+    "ibv_init_ah_from_wc",
+    ({ context }) => initAhFromWc(context, 1, WC),
+  ),
+};
+
+interface Notifying {
+  readonly channel: CompletionChannel;
+  readonly cq: CompletionQueue;
+}
+
+function notifying({ context }: Fixture): Notifying {
+  const channel = new CompletionChannel(context);
+  return { channel, cq: new CompletionQueue(context, { cqe: 4, channel }) };
+}
+
+async function cqEvent(fixture: Notifying): Promise<void> {
+  const event = fixture.channel.getCqEvent();
+  // The fixture has a queue of its own.
+  recorder.sendCqEvent("cq1");
+  await event;
+}
+
+async function asyncEvent({ context }: Fixture): Promise<void> {
+  const events = context.events();
+  const next = events.next();
+  recorder.sendAsyncEvent(9, 1);
+  try {
+    await next;
+  } finally {
+    await events.return();
+  }
+}
+
+function beforePorts(fixture: Fixture): Fixture {
+  recorder.overwrite("context0", "query_port", 0n);
+  return fixture;
+}
+
+const QUERY_PORT = "ibv_query_port";
+const RESOLVE = "ibv_resolve_eth_l2_from_gid";
+const REREAD = { handled: { EAGAIN: READ_AGAIN, EINTR: READ_AGAIN } };
+const REGISTERED = { reported: "ibv_reg_mr" };
+const elsewhere = true;
+
+const OTHERS: Readonly<Record<string, Attempt>> = {
+  "listDevices()": plain("ibv_get_device_list", () => listDevices(), {
     handled: { ENOSYS: "the kernel has no RDMA module, so that the list is empty" },
-    prepare: () => listDevices,
-  },
-  "forkInit()": { verb: "ibv_fork_init", prepare: () => forkInit },
-  "Context.queryPort": {
-    verb: "ibv_query_port",
+  }),
+  "forkInit()": plain("ibv_fork_init", () => forkInit()),
+  "Context.queryPort": plain(QUERY_PORT, ({ context }) => context.queryPort(1), {
     recorded: "___ibv_query_port",
-    prepare: ({ context }) => () => context.queryPort(1),
-  },
-  "Context.queryPort of an old context": {
-    verb: "_compat_ibv_query_port",
-    recorded: "ibv_query_port",
-    reported: "ibv_query_port",
-    prepare: ({ context }) => {
-      recorder.overwrite("context0", "query_port", 0n);
-      return () => context.queryPort(1);
-    },
-  },
-  "Context.queryGid": {
-    verb: "ibv_query_gid",
-    prepare: ({ context }) => () => context.queryGid(1, 0),
-  },
-  "Context.queryGidEx": {
-    verb: "_ibv_query_gid_ex",
+  }),
+  "Context.queryPort of an old context": on(
+    beforePorts,
+    "_compat_ibv_query_port",
+    ({ context }) => context.queryPort(1),
+    { recorded: QUERY_PORT, reported: QUERY_PORT },
+  ),
+  "Context.queryGid": plain("ibv_query_gid", ({ context }) => context.queryGid(1, 0)),
+  "Context.queryGidEx": plain("_ibv_query_gid_ex", ({ context }) => context.queryGidEx(1, 0), {
     reported: "ibv_query_gid_ex",
-    prepare: ({ context }) => () => context.queryGidEx(1, 0),
-  },
-  "Context.gidTable": {
-    verb: "_ibv_query_gid_table",
+  }),
+  "Context.gidTable": plain("_ibv_query_gid_table", ({ context }) => context.gidTable(), {
     reported: "ibv_query_gid_table",
-    prepare: ({ context }) => () => context.gidTable(),
-  },
-  "Context.queryPkey": {
-    verb: "ibv_query_pkey",
-    prepare: ({ context }) => () => context.queryPkey(1, 0),
-  },
-  "Context.events": {
-    verb: "ibv_get_async_event",
-    handled: { EAGAIN: READ_AGAIN, EINTR: READ_AGAIN },
-    prepare: ({ context }) => async () => {
-      const events = context.events();
-      const next = events.next();
-      recorder.sendAsyncEvent(9, 1);
-      try {
-        await next;
-      } finally {
-        await events.return();
-      }
-    },
-  },
-  "CompletionChannel.getCqEvent": {
-    verb: "ibv_get_cq_event",
-    handled: { EAGAIN: READ_AGAIN, EINTR: READ_AGAIN },
-    prepare: eventOf,
-  },
-  "CompletionQueue.poll": {
-    verb: "ibv_poll_cq",
+  }),
+  "Context.queryPkey": plain("ibv_query_pkey", ({ context }) => context.queryPkey(1, 0)),
+  "Context.events": plain("ibv_get_async_event", asyncEvent, REREAD),
+  "CompletionChannel.getCqEvent": on(notifying, "ibv_get_cq_event", cqEvent, REREAD),
+  "CompletionQueue.poll": plain("ibv_poll_cq", ({ cq }) => cq.poll(), {
     result: (errno) => BigInt(-errno),
-    prepare: ({ cq }) => () => cq.poll(),
-  },
-  "CompletionQueueEx.poll": {
-    verb: "ibv_start_poll",
-    handled: { ENOENT: "the queue is empty" },
-    prepare: ({ context }) => {
-      const cq = new CompletionQueueEx(context, { cqe: 4, channel: null });
-      return () => cq.poll();
-    },
-  },
-  "AddressHandle.create": {
-    elsewhere: true,
-    verb: "ibv_create_ah",
-    prepare: ({ pd }) => () => AddressHandle.create(pd, ATTR),
-  },
-  "AddressHandle.fromWc": {
-    verb: "ibv_create_ah_from_wc",
-    prepare: ({ pd }) => () => AddressHandle.fromWc(pd, 1, WC),
-  },
-  "AddressHandle.createFromWc": {
-    elsewhere: true,
-    verb: "ibv_create_ah_from_wc",
-    prepare: ({ pd }) => () => AddressHandle.createFromWc(pd, 1, WC),
-  },
-  "initAhFromWc()": {
-    verb: "ibv_init_ah_from_wc",
-    prepare: ({ context }) => () => initAhFromWc(context, 1, WC),
-  },
-  "initAhFromWcAsync()": {
-    elsewhere: true,
-    verb: "ibv_init_ah_from_wc",
-    prepare: ({ context }) => () => initAhFromWcAsync(context, 1, WC),
-  },
-  "resolveEthL2FromGid()": {
-    verb: "ibv_resolve_eth_l2_from_gid",
-    prepare: ({ context }) => () => resolveEthL2FromGid(context, ATTR),
-  },
-  "resolveEthL2FromGidAsync()": {
-    elsewhere: true,
-    verb: "ibv_resolve_eth_l2_from_gid",
-    prepare: ({ context }) => () => resolveEthL2FromGidAsync(context, ATTR),
-  },
-  "MemoryRegion with optional access": {
-    verb: "ibv_reg_mr_iova2",
-    reported: "ibv_reg_mr",
-    prepare: ({ pd }) => () => new MemoryRegion(pd, 64, LOCAL_WRITE | RELAXED_ORDERING),
-  },
-  "MemoryRegion.create": {
-    elsewhere: true,
-    verb: "ibv_reg_mr_iova2",
-    reported: "ibv_reg_mr",
-    prepare: ({ pd }) => () => MemoryRegion.create(pd, 64, LOCAL_WRITE),
-  },
-  "reregMr()": {
-    verb: "ibv_rereg_mr",
-    prepare: ({ pd }) => {
-      const mr = new MemoryRegion(pd, 64, 0);
-      return () => reregMr(mr, { access: LOCAL_WRITE });
-    },
-  },
+  }),
+  "CompletionQueueEx.poll": on(
+    ({ context }) => new CompletionQueueEx(context, { cqe: 4, channel: null }),
+    "ibv_start_poll",
+    (cq) => cq.poll(),
+    { handled: { ENOENT: "the queue is empty" } },
+  ),
+  "AddressHandle.create": plain("ibv_create_ah", ({ pd }) => AddressHandle.create(pd, ATTR), {
+    elsewhere,
+  }),
+  "AddressHandle.fromWc": plain(
+    "ibv_create_ah_from_wc",
+    ({ pd }) => AddressHandle.fromWc(pd, 1, WC),
+  ),
+  "AddressHandle.createFromWc": plain(
+    "ibv_create_ah_from_wc",
+    ({ pd }) => AddressHandle.createFromWc(pd, 1, WC),
+    { elsewhere },
+  ),
+  "initAhFromWcAsync()": plain(
+    "ibv_init_ah_from_wc",
+    ({ context }) => initAhFromWcAsync(context, 1, WC),
+    { elsewhere },
+  ),
+  "resolveEthL2FromGid()": plain(RESOLVE, ({ context }) => resolveEthL2FromGid(context, ATTR)),
+  "resolveEthL2FromGidAsync()": plain(
+    RESOLVE,
+    ({ context }) => resolveEthL2FromGidAsync(context, ATTR),
+    { elsewhere },
+  ),
+  "MemoryRegion with optional access": plain(
+    "ibv_reg_mr_iova2",
+    ({ pd }) => new MemoryRegion(pd, 64, LOCAL_WRITE | RELAXED_ORDERING),
+    REGISTERED,
+  ),
+  "MemoryRegion.create": plain(
+    "ibv_reg_mr_iova2",
+    ({ pd }) => MemoryRegion.create(pd, 64, LOCAL_WRITE),
+    { ...REGISTERED, elsewhere },
+  ),
+  "reregMr()": on(
+    ({ pd }) => new MemoryRegion(pd, 64, 0),
+    "ibv_rereg_mr",
+    (mr) => reregMr(mr, { access: LOCAL_WRITE }),
+  ),
 };
 
 /** Verbs that can fail and that no call of the table makes fail, each with its reason. */
@@ -212,8 +318,6 @@ export const ATTEMPTS: Readonly<Record<string, Attempt>> = {
   ...Object.fromEntries(
     Object.entries(MAKERS).map(([name, { create, prepare }]) => [name, { verb: create, prepare }]),
   ),
-  ...Object.fromEntries(
-    Object.entries(CALLS).map(([name, { verb, prepare }]) => [name, { verb, prepare }]),
-  ),
+  ...CALLS,
   ...OTHERS,
 };

@@ -4,8 +4,8 @@ import { AddressHandle, VerbsError } from "../../../mod.ts";
 import { Fixture } from "../../provider/fixture.ts";
 import * as recorder from "../../provider/recorder.ts";
 import { outputOf } from "../../subprocess.ts";
-import { CALLS } from "../provider/calls.ts";
-import { MAKERS } from "../provider/makers.ts";
+import { CALLS } from "./attempts.ts";
+import { MAKERS } from "./makers.ts";
 
 /** What the hint of each error names. */
 const LIMITS = { EAGAIN: "rdma.max", EMFILE: '"ulimit -n"' } as const;

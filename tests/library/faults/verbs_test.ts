@@ -9,6 +9,7 @@ import { bindings, type Row } from "../../../tools/coverage/bindings.ts";
 import { Fixture } from "../../provider/fixture.ts";
 import * as recorder from "../../provider/recorder.ts";
 import { type Attempt, ATTEMPTS, DESTRUCTIONS, LEFT_OUT } from "./attempts.ts";
+import { MAKERS, wqOf } from "./makers.ts";
 
 /** The last errno of Linux (EHWPOISON); a few numbers before it have no error. */
 const LAST_ERRNO = 133;
@@ -64,6 +65,26 @@ for (const [name, attempt] of Object.entries(ATTEMPTS)) {
   });
 }
 
+for (const [name, { create, prepare }] of Object.entries(MAKERS)) {
+  Deno.test(`${name} throws if ${create} returns NULL without a reason`, () => {
+    using fixture = new Fixture();
+    const make = prepare(fixture);
+    const before = recorder.live();
+    recorder.fail(create, 0);
+    const { verb, errno, code } = assertThrows(make, VerbsError);
+    assertEquals({ verb, errno, code }, { verb: create, errno: 0, code: "unknown" });
+    assertEquals(recorder.live(), before);
+  });
+}
+
+Deno.test("A verb that returns its error as a negative number fails with that error", () => {
+  using fixture = new Fixture();
+  const queue = wqOf(fixture);
+  recorder.fail("ibv_modify_wq", 0, { result: -22n });
+  const { verb, code } = assertThrows(() => queue.modify({ wqState: 1 }), VerbsError);
+  assertEquals({ verb, code }, { verb: "ibv_modify_wq", code: "EINVAL" });
+});
+
 for (const [name, { verb, prepare }] of Object.entries(DESTRUCTIONS)) {
   Deno.test(`${name} can be closed again after ${verb} failed with any errno`, () => {
     for (const errno of ERRNOS) {
@@ -77,6 +98,9 @@ for (const [name, { verb, prepare }] of Object.entries(DESTRUCTIONS)) {
       assertEquals(recorder.live(), before);
       made.close();
       assertEquals(recorder.live(), before - 1);
+      recorder.take();
+      made.close();
+      assertEquals(recorder.take(), []);
     }
   });
 
