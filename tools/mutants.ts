@@ -1,90 +1,148 @@
 /**
  * Applies small defects to copies of the source, one at a time, and counts how many the tests notice.
+ * A generator makes them, and a seed draws them.
  *
  * @module
  */
 
-import { ensureGuest } from "../rxe/guest/parts.ts";
 import { denoCommand } from "../rxe/host/deno_command.ts";
-import { oneOf, positive, readOptions } from "../rxe/host/options.ts";
+import { oneOf, positive, readOnlyOptions, text } from "../rxe/host/options.ts";
 import { main, say, SetupError } from "../rxe/host/report.ts";
-import { ALL } from "./mutants/lists.ts";
-import { faultsOf, type Mutant, needsDevice } from "./mutants/mutant.ts";
-import { judgeHere, judgeInGuest } from "./mutants/run.ts";
-import { readInProject } from "./mutants/tree.ts";
+import { measure, testsOf } from "./mutants/coverage.ts";
+import { judgeWithDevice } from "./mutants/device.ts";
+import { folderOf, mostSurvivors, quotas, shuffle } from "./mutants/draw.ts";
+import { generate, type Mutant, sourceFiles } from "./mutants/generate.ts";
+import { judgeAll, type Judged, nameOf, type Verdict } from "./mutants/judge.ts";
+import { reasons, stale, TRIAGE } from "./mutants/triage.ts";
+import { Tree } from "./mutants/tree.ts";
 
 const HELP = `Applies small defects to copies of the source, and counts how many the tests notice.
 
-  ${denoCommand()} task long mutants [OPTIONS] [NAMES...]
+  ${denoCommand()} task long mutants [OPTIONS]
 
-NAMES are beginnings of names of mutants; without any, all are tried. The work tree is not changed.
-It fails if less than 95 % are noticed, or one is not and has no reason in the list.
+StrykerJS generates them, and the seed decides which are drawn. The work tree is not changed. It
+fails if less than 92 % are noticed, or less than 85 % of a folder, or if one that is not noticed
+stands not in tools/mutants/triage.ts.
 
-  --every N           only each Nth of them: a short form
-  --tier host|device  only mutants whose tests need no device, or only the others
-  --jobs N            how many to try at a time on this host; the number of processors
-  --list              show the mutants and try none
-  --help              show this text
+  --seed TEXT      any text, such as a commit; the date by default
+  --count N        how many to draw; 600 by default
+  --files PATTERN  only from files whose path matches this regular expression
+  --tier host      only tests that need no device
+  --sample         for small numbers: fails only if hardly ever a good suite would
+  --jobs N         how many to try at a time; the number of processors by default
+  --list           show the mutants and try none
+  --help           show this text
 `;
 
-/** The part of the mutants that the tests must notice. */
-const LEAST = 0.95;
+/** How a mutant ends that no test notices. */
+const SURVIVED: readonly Verdict[] = ["survived", "not executed"];
+
+/** The part of the mutants that the tests must notice, in all and in each folder. */
+const LEAST = { all: 0.92, folder: 0.85 };
 
 await main(async () => {
-  const { options, operands } = readOptions(Deno.args, {
-    every: positive,
+  const options = readOnlyOptions(Deno.args, {
+    count: positive,
+    files: text,
     help: "flag",
     jobs: positive,
     list: "flag",
-    tier: oneOf("host", "device"),
+    sample: "flag",
+    seed: text,
+    tier: oneOf("host", "all"),
   });
   if (options.help) {
     console.log(HELP);
     return 0;
   }
-  const faults = faultsOf(ALL, readInProject);
-  if (faults.length > 0) throw new SetupError(`the list is wrong:\n${faults.join("\n")}`);
-  const every = options.every ?? 1;
-  const chosen = choose(operands, options.tier).filter((_, i) => i % every === 0);
+  const seed = options.seed ?? new Date().toISOString().slice(0, 10);
+  const pattern = new RegExp(options.files ?? "");
+  const mutants = await generate(sourceFiles().filter((file) => pattern.test(file)));
+  if (mutants.length === 0) throw new SetupError("no file with mutants matches");
+  checkTriage(mutants, pattern);
+  const order = shuffle(mutants, seed);
+  const sizes = new Map([...order].map(([folder, { length }]) => [folder, length]));
+  const shares = quotas(sizes, options.count ?? 600);
+  say(`mutants: ${mutants.length} in all; drawn with the seed "${seed}": ${[...shares].join(" ")}`);
   if (options.list) {
-    for (const { id, file, wrong } of chosen) console.log(`${id} (${file}): ${wrong}`);
+    for (const [folder, all] of order) {
+      for (const mutant of all.slice(0, shares.get(folder))) console.log(nameOf(mutant));
+    }
     return 0;
   }
-  return await run(chosen, options.jobs ?? navigator.hardwareConcurrency);
+  const judged = await draw(order, shares, options.jobs ?? navigator.hardwareConcurrency);
+  return report(
+    options.tier === "host" ? judged : await withDevice(judged),
+    options.sample ?? false,
+  );
 });
 
-function choose(names: readonly string[], tier: "host" | "device" | undefined): Mutant[] {
-  const chosen = ALL.filter((mutant) =>
-    (names.length === 0 || names.some((name) => mutant.id.startsWith(name))) &&
-    (tier === undefined || needsDevice(mutant) === (tier === "device"))
+function checkTriage(mutants: readonly Mutant[], pattern: RegExp): void {
+  const rows = stale(TRIAGE.filter(({ file }) => pattern.test(file)), mutants);
+  if (rows.length === 0) return;
+  const names = rows.map(({ file, original, replacement }) =>
+    `${file}: ${original} => ${replacement}`
   );
-  if (chosen.length === 0) throw new SetupError("no mutant has such a name");
-  return chosen;
+  throw new SetupError(`rows of tools/mutants/triage.ts fit no mutant:\n${names.join("\n")}`);
 }
 
-async function run(mutants: readonly Mutant[], jobs: number): Promise<number> {
-  const [onDevice, onHost] = [true, false].map((device) =>
-    mutants.filter((mutant) => needsDevice(mutant) === device)
-  ) as [Mutant[], Mutant[]];
-  if (onDevice.length > 0) await ensureGuest();
-  const judged = [
-    ...onHost.length === 0 ? [] : await judgeHere(onHost, jobs, "host"),
-    ...onDevice.length === 0 ? [] : await judgeInGuest(onDevice),
-  ];
-  const broken = judged.filter(({ verdict }) => verdict === "no program").map(({ id }) => id);
-  if (broken.length > 0) throw new SetupError(`no programs: ${broken.join(", ")}`);
-  const alive = new Set(judged.filter(({ verdict }) => verdict === "survived").map(({ id }) => id));
-  const survivors = mutants.filter(({ id }) => alive.has(id));
-  for (const { id, file, wrong, reason } of survivors) {
-    say(
-      `survived: ${id} (${file}): ${wrong} ${reason === undefined ? "NO REASON" : `(${reason})`}`,
-    );
+/** Judges so many mutants of each folder. For one that is no program, the next one is drawn. */
+async function draw(
+  order: ReadonlyMap<string, Mutant[]>,
+  shares: ReadonlyMap<string, number>,
+  jobs: number,
+): Promise<Judged[]> {
+  using stack = new DisposableStack();
+  const trees = Array.from({ length: jobs }, () => stack.use(new Tree()));
+  const records = await measure(trees);
+  const judged: Judged[] = [];
+  const missing = (folder: string): number =>
+    shares.get(folder)! - judged.filter(({ mutant }) => folderOf(mutant) === folder).length;
+  while (true) {
+    const next = [...order].flatMap(([folder, all]) => all.splice(0, missing(folder)));
+    if (next.length === 0) return judged;
+    const ended = await judgeAll(trees, next, (mutant) => testsOf(mutant, records));
+    judged.push(...ended.filter(({ verdict }) => verdict !== "no program"));
   }
-  const killed = mutants.length - survivors.length;
-  const score = killed / mutants.length;
-  console.log(
-    `${killed} of ${mutants.length} mutants killed (${(100 * score).toFixed(1)} %), ` +
-      `${survivors.length} survived`,
+}
+
+/** Tries the survivors once more, with the tests that need a device. */
+async function withDevice(judged: readonly Judged[]): Promise<Judged[]> {
+  const open = judged.filter(({ verdict }) => SURVIVED.includes(verdict));
+  const again = open.length === 0 ? [] : await judgeWithDevice(open.map(({ mutant }) => mutant));
+  return [...judged.filter((one) => !open.includes(one)), ...again];
+}
+
+function report(judged: readonly Judged[], sample: boolean): number {
+  const reasonOf = reasons(TRIAGE);
+  const survivors = judged.filter(({ verdict }) =>
+    verdict === "survived" || verdict === "not executed"
   );
-  return score < LEAST || survivors.some(({ reason }) => reason === undefined) ? 1 : 0;
+  for (const { mutant, verdict } of survivors) {
+    console.log(`${verdict}: ${nameOf(mutant)} (${reasonOf(mutant) ?? "NO REASON"})`);
+  }
+  const score = (of: readonly Judged[]): number =>
+    1 - survivors.filter((one) => of.includes(one)).length / of.length;
+  const folders = Map.groupBy(judged, ({ mutant }) => folderOf(mutant));
+  for (const [folder, of] of folders) {
+    console.log(`${folder}: ${percent(score(of))} of ${of.length}`);
+  }
+  console.log(
+    `${judged.length - survivors.length} of ${judged.length} mutants killed (${
+      percent(score(judged))
+    })`,
+  );
+  if (sample) {
+    const most = mostSurvivors(judged.length, 1 - LEAST.all);
+    console.log(`${survivors.length} survived; more than ${most} are no accident`);
+    return survivors.length > most ? 1 : 0;
+  }
+  const good = score(judged) >= LEAST.all &&
+    [...folders.values()].every((of) => score(of) >= LEAST.folder) &&
+    survivors.every(({ mutant }) => reasonOf(mutant) !== undefined);
+  return good ? 0 : 1;
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(1)} %`;
 }

@@ -1,16 +1,23 @@
 /**
- * Judges mutants that need a device, in a guest: `in_guest.ts REPORT IDS...`.
+ * Judges mutants by device tests, in a guest: `in_guest.ts MUTANTS REPORT`, both JSON.
  *
  * @module
  */
 
 import { main } from "../../rxe/host/report.ts";
-import { ALL } from "./lists.ts";
-import { judgeHere } from "./run.ts";
+import { deviceTestsOf } from "./device.ts";
+import { judgeAll } from "./judge.ts";
+import { timed } from "./tests.ts";
+import { Tree } from "./tree.ts";
 
 await main(async () => {
-  const [report, ...ids] = Deno.args;
-  const mutants = ALL.filter(({ id }) => ids.includes(id));
-  await Deno.writeTextFile(report!, JSON.stringify(await judgeHere(mutants, 1, "device")));
+  const [given, report] = Deno.args as [string, string];
+  using tree = new Tree();
+  const judged = await judgeAll(
+    [tree],
+    JSON.parse(await Deno.readTextFile(given)),
+    ({ file }) => timed(tree, deviceTestsOf(file)),
+  );
+  await Deno.writeTextFile(report, JSON.stringify(judged));
   return 0;
 });

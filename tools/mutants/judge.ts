@@ -1,79 +1,111 @@
-/** Runs the tests of mutants. */
+/** Judges mutants: each is applied to a copy of the project, and the tests that execute it run. */
 
-import { stdArguments } from "../host/jsr.ts";
-import { SetupError } from "../../rxe/host/report.ts";
-import { lastLines } from "../../rxe/host/shell.ts";
-import type { Mutant } from "./mutant.ts";
+import { say } from "../../rxe/host/report.ts";
+import type { Mutant } from "./generate.ts";
+import { type Ended, runTests, type Timed } from "./tests.ts";
 import type { Tree } from "./tree.ts";
 
 /** How a mutant ended. */
-export type Verdict = "killed" | "timed out" | "survived" | "no program";
+export type Verdict = "killed" | "timed out" | "survived" | "not executed" | "no program";
 
 /** A mutant and how it ended. */
 export interface Judged {
-  /** The mutant's name. */
-  readonly id: string;
-  /** How it ended. A mutant that hangs is killed as well. */
+  readonly mutant: Mutant;
   readonly verdict: Verdict;
 }
 
-/** The status of timeout(1) for a command that took too long. */
-const TIMED_OUT: readonly number[] = [124, 137];
+/** What only a mutant that is no program says: before any test, or instead of a file's tests. */
+const NO_PROGRAM = /^error: SyntaxError: |\(uncaught error\)\nerror: SyntaxError: /;
 
-/** What only a mutant that is no program says. */
-const NO_PROGRAM =
-  /ReferenceError|SyntaxError: |could not be parsed|does not provide an export named/;
+/** Seconds that the tests of one mutant take without it; those after that are left out. */
+const BUDGET = 60;
 
-interface Ended {
-  readonly status: number;
-  readonly output: string;
+/**
+ * Judges mutants, one at a time in each copy of the project.
+ *
+ * @param testsOf The tests of a mutant, the most promising one first. They pass without it.
+ * @param slack Seconds that tests may take longer than usual.
+ */
+export async function judgeAll(
+  trees: readonly Tree[],
+  mutants: readonly Mutant[],
+  testsOf: (mutant: Mutant) => readonly Timed[] | Promise<readonly Timed[]>,
+  slack: number = 10,
+): Promise<Judged[]> {
+  const queue = [...mutants];
+  const judged: Judged[] = [];
+  const work = async (tree: Tree): Promise<void> => {
+    for (let mutant = queue.shift(); mutant !== undefined; mutant = queue.shift()) {
+      const verdict = await judge(tree, mutant, await testsOf(mutant), slack);
+      judged.push({ mutant, verdict });
+      say(`${judged.length}/${mutants.length} ${verdict}: ${nameOf(mutant)}`);
+    }
+  };
+  await Promise.all(trees.map(work));
+  return judged;
 }
 
-/** Runs test files in a copy of the project, up to the first failure. */
-async function runTests(
+/** Where a mutant is and what it changes, on one line. */
+export function nameOf({ file, lines, original, replacement }: Mutant): string {
+  return `${file}:${lines[0]}: ${brief(original)} => ${brief(replacement)}`;
+}
+
+function brief(text: string): string {
+  const line = text.replace(/\s+/g, " ");
+  return line.length > 70 ? `${line.slice(0, 50)} ... ${line.slice(-15)}` : line;
+}
+
+/** Runs the most promising test file alone, because it mostly ends the matter, then the others. */
+async function judge(
   tree: Tree,
-  tests: readonly string[],
-  thunks: string,
-  seconds: number,
-): Promise<Ended> {
-  const args = ["--signal=TERM", "--kill-after=2", `${seconds}`, Deno.execPath(), "test"];
-  args.push("--quiet", "--allow-all", "--no-check", "--fail-fast", "--v8-flags=--expose-gc");
-  const { code, stdout, stderr } = await new Deno.Command("timeout", {
-    args: [...args, ...await stdArguments(), ...tests],
-    cwd: tree.path,
-    env: { IBVERBS_THUNKS: thunks, NO_COLOR: "1" },
-    stdin: "null",
-  }).output();
-  const decoder = new TextDecoder();
-  return { status: code, output: decoder.decode(stdout) + decoder.decode(stderr) };
+  mutant: Mutant,
+  tests: readonly Timed[],
+  slack: number,
+): Promise<Verdict> {
+  const [first, ...others] = affordable(tests);
+  if (first === undefined) return "not executed";
+  for (const group of others.length === 0 ? [[first]] : [[first], others]) {
+    const ended = await runWith(tree, mutant, group, slack);
+    if (ended.status === undefined) return "timed out";
+    if (NO_PROGRAM.test(ended.output)) return "no program";
+    if (ended.status !== 0) return "killed";
+  }
+  return "survived";
+}
+
+/** The tests up to the budget, and the first one in any case. */
+function affordable(tests: readonly Timed[]): Timed[] {
+  let spent = 0;
+  return tests.filter(({ seconds }, i) => (spent += seconds) <= BUDGET || i === 0);
 }
 
 /**
- * Runs the tests of some mutants without any mutant: a test that fails anyway kills nothing.
- *
- * @throws {SetupError} If a test fails.
+ * Runs tests with a mutant. They take too long only if without the mutant they end in less than a
+ * third of that time, now, whatever else this machine does.
  */
-export async function checkTests(
+async function runWith(
   tree: Tree,
-  mutants: readonly Mutant[],
-  seconds: number,
-): Promise<void> {
-  for (const [thunks, group] of Map.groupBy(mutants, ({ thunks }) => thunks)) {
-    const tests = [...new Set(group.flatMap(({ tests }) => tests))].sort();
-    const { status, output } = await runTests(tree, tests, thunks, seconds);
-    if (status === 0) continue;
-    throw new SetupError(
-      `the tests fail without a mutant (status ${status}):\n${lastLines(output, 40)}`,
-    );
+  mutant: Mutant,
+  tests: readonly Timed[],
+  slack: number,
+): Promise<Ended> {
+  const files = tests.map(({ test }) => test);
+  let limit = Math.ceil(slack + 5 * tests.reduce((sum, { seconds }) => sum + seconds, 0));
+  while (true) {
+    const ended = await applied(tree, mutant, files, limit);
+    if (ended.status !== undefined) return ended;
+    const without = await runTests(tree, files, limit);
+    if (without.status !== undefined && without.seconds < limit / 3) return ended;
+    limit *= 2;
   }
 }
 
-/** Applies a mutant and runs its tests. A mutant that is no program counts for nothing: the list is wrong. */
-export async function judge(tree: Tree, mutant: Mutant, seconds: number): Promise<Judged> {
-  const { id, tests, thunks } = mutant;
+async function applied(
+  tree: Tree,
+  mutant: Mutant,
+  files: readonly string[],
+  limit: number,
+): Promise<Ended> {
   using _applied = tree.apply(mutant);
-  const { status, output } = await runTests(tree, tests, thunks, seconds);
-  if (status === 0) return { id, verdict: "survived" };
-  if (TIMED_OUT.includes(status)) return { id, verdict: "timed out" };
-  return { id, verdict: NO_PROGRAM.test(output) ? "no program" : "killed" };
+  return await runTests(tree, files, limit);
 }

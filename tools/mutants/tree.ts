@@ -1,7 +1,7 @@
 /** A copy of the project, in which one mutant at a time is applied. */
 
 import { project } from "../host/paths.ts";
-import type { Mutant } from "./mutant.ts";
+import type { Mutant } from "./generate.ts";
 
 /** What tests do not need of the project, apart from names that start with a dot. */
 const LEFT_OUT: readonly string[] = ["out"];
@@ -11,24 +11,22 @@ export class Tree implements Disposable {
   /** The folder. */
   readonly path: string;
 
-  /** Copies the project. */
-  constructor() {
+  /** Copies a project, this one by default. */
+  constructor(from: string = project) {
     this.path = Deno.makeTempDirSync({ prefix: "ibverbs-mutant-" });
-    for (const { name } of Deno.readDirSync(project)) {
+    for (const { name } of Deno.readDirSync(from)) {
       if (name.startsWith(".") || LEFT_OUT.includes(name)) continue;
-      copy(`${project}/${name}`, `${this.path}/${name}`);
+      copy(`${from}/${name}`, `${this.path}/${name}`);
     }
   }
 
-  /** Applies a mutant until the result is disposed. Its text must be there once. */
-  apply({ id, file, replace, by }: Mutant): Disposable {
+  /** Applies a mutant until the result is disposed. */
+  apply({ file, start, original, replacement }: Mutant): Disposable {
     const path = `${this.path}/${file}`;
     const source = Deno.readTextFileSync(path);
-    const [before, after, ...more] = source.split(replace);
-    if (after === undefined || more.length > 0) {
-      throw new Error(`Cannot apply ${id}: ${file} does not have its text exactly once`);
-    }
-    Deno.writeTextFileSync(path, before + by + after);
+    const end = start + original.length;
+    if (source.slice(start, end) !== original) throw new Error(`${file} is not the one drawn from`);
+    Deno.writeTextFileSync(path, source.slice(0, start) + replacement + source.slice(end));
     return { [Symbol.dispose]: () => Deno.writeTextFileSync(path, source) };
   }
 
@@ -41,14 +39,4 @@ function copy(from: string, to: string): void {
   if (!Deno.statSync(from).isDirectory) return Deno.copyFileSync(from, to);
   Deno.mkdirSync(to);
   for (const { name } of Deno.readDirSync(from)) copy(`${from}/${name}`, `${to}/${name}`);
-}
-
-/** Reads a file of the project; undefined if there is none. */
-export function readInProject(path: string): string | undefined {
-  try {
-    return Deno.readTextFileSync(`${project}/${path}`);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
-  }
 }
