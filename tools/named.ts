@@ -24,7 +24,10 @@ const TASKS: Readonly<Record<string, Readonly<Record<string, Tool>>>> = {
   generate: {
     drawings: ["docs/drawings.ts", "docs/drawings/*.svg"],
     layout: ["layout/generate.ts", "ffi/layout.ts and ffi/layout_types.ts, from verbs.h"],
-    verbs: ["coverage/main.ts", "docs/verbs.md: where each verb is bound, offered and tested"],
+    verbs: [
+      "coverage/main.ts",
+      "docs/verbs.md: what offers each verb, since when, and where it is tested",
+    ],
   },
 };
 

@@ -6,6 +6,7 @@
  */
 
 import { ensureGuest } from "../rxe/guest/parts.ts";
+import { forgetCalled, judgeCalled } from "./coverage/called.ts";
 import { stdArguments } from "./host/jsr.ts";
 import { denoCommand } from "../rxe/host/deno_command.ts";
 import { readOptions, text } from "../rxe/host/options.ts";
@@ -70,9 +71,12 @@ await main(async () => {
   const inGuest = passes.some(({ tier }) => tier === "project" || tier === "device" && guest);
   if (inGuest) await ensureGuest();
   if (!options["no-check"] && !await typesAreRight()) return report(0, 1);
-  const { passed, failed } = await runPasses(passes, { guest, extra, filtered });
+  // Only all tests together call all verbs.
+  const traced = operands.length === 0 && extra.length === 0 && !options.quick && guest;
+  if (traced) await forgetCalled();
+  const { passed, failed } = await runPasses(passes, { guest, extra, filtered, traced });
   if (passed + failed === 0) throw new SetupError("no test was executed");
-  return report(passed, failed);
+  return report(passed, failed + (traced ? await judgeCalled() : 0));
 });
 
 /** `deno test` itself would refuse them only after the type check. */

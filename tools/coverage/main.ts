@@ -1,6 +1,6 @@
 /**
- * Prints for each verb where it is bound, what offers it and which test calls it, and writes `docs/verbs.md`. Fails on a
- * gap without a reason, and on a reason without a gap.
+ * Prints for each verb where it is bound and what offers it, and writes `docs/verbs.md`. Fails if a verb is not bound, or
+ * not offered. Whether tests call it is judged when all tests run: see `called.ts`.
  *
  * @module
  */
@@ -9,24 +9,18 @@ import { readOptions } from "../../rxe/host/options.ts";
 import { ensurePackages, type Need } from "../../rxe/host/packages.ts";
 import { project } from "../host/paths.ts";
 import { main, say, SetupError } from "../../rxe/host/report.ts";
-import { type Coverage, covers, readCoverage } from "./coverage.ts";
+import { type Coverage, readCoverage } from "./coverage.ts";
 import { render } from "./document.ts";
-import type { Gap } from "./reasons.ts";
-import { keepTraces } from "./tested.ts";
-import { traceTests } from "./trace.ts";
 
-const HELP = `Compares verbs.h with the tables of verbs, the classes and the tests.
+const HELP = `Compares verbs.h with the tables of verbs and the classes.
 
   deno task generate verbs [OPTIONS]
 
   --check         change nothing; fail if docs/verbs.md is not up to date
-  --trace         run all tests first, and note the verbs that they call in tests/coverage.json
-  --keep          note the verbs of tests that ran with --preload=tests/trace.ts
   --quiet         print gaps and totals only
   --help          show this text
 `;
 
-const GAPS: readonly Gap[] = ["bound", "typed", "tested"];
 const DOCUMENT = `${project}/docs/verbs.md`;
 
 const reason = "verbs.h is read with its preprocessor";
@@ -39,8 +33,6 @@ const NEEDS: Need[] = [
 await main(async () => {
   const { options, operands } = readOptions(Deno.args, {
     check: "flag",
-    trace: "flag",
-    keep: "flag",
     quiet: "flag",
     help: "flag",
   });
@@ -50,8 +42,6 @@ await main(async () => {
   }
   if (operands.length > 0) throw new SetupError(`unknown argument ${operands[0]}; see --help`);
   await ensurePackages(NEEDS);
-  if (options.trace) await traceTests();
-  if (options.trace || options.keep) await keepTraces();
   const all = await readCoverage();
   if (!options.quiet) all.forEach(printRow);
   const faults = all.flatMap(faultsOf);
@@ -80,31 +70,20 @@ async function formatted(markdown: string): Promise<string> {
   return new TextDecoder().decode(stdout);
 }
 
-function printRow({ verb, boundIn, offeredBy, tested }: Coverage): void {
-  const tests = Object.entries(tested).map(([place, file]) => `${place}: ${file}`);
-  const parts = [boundIn ?? "not bound", offeredBy.join(", ") || "no class", tests.join(", ")];
-  console.log(`${verb}\n  ${parts.filter((part) => part !== "").join("\n  ")}`);
+function printRow({ verb, boundIn, offeredBy }: Coverage): void {
+  console.log(`${verb}\n  ${boundIn ?? "not bound"}\n  ${offeredBy.join(", ") || "no class"}`);
 }
 
-function faultsOf(row: Coverage): string[] {
-  // Nothing here can show a verb that the installed libibverbs does not have.
-  if (!row.isInstalled) return [];
-  const covered = covers(row);
-  return GAPS.flatMap((gap) => {
-    const reason = row.reasons[gap];
-    if (covered[gap] && reason !== undefined) {
-      return [`${row.verb} is ${gap}, but has a reason why not`];
-    }
-    return !covered[gap] && reason === undefined ? [`${row.verb} is not ${gap}`] : [];
-  });
+function faultsOf({ verb, isInstalled, boundIn, offeredBy }: Coverage): string[] {
+  if (!isInstalled) return [];
+  return [
+    ...boundIn === undefined ? [`${verb} is not bound`] : [],
+    ...offeredBy.length === 0 ? [`${verb} is not typed: no class or function offers it`] : [],
+  ];
 }
 
 function printTotals(rows: readonly Coverage[]): void {
-  const counts = GAPS.map((gap) => {
-    const missing = rows.filter((row) => !covers(row)[gap]);
-    const excused = missing.filter((row) => row.reasons[gap] !== undefined).length;
-    return `${rows.length - missing.length + excused} of ${rows.length} ${gap}` +
-      (excused > 0 ? ` (${excused} with a reason why not)` : "");
-  });
-  console.log(`\n${counts.join(", ")}`);
+  const bound = rows.filter(({ boundIn }) => boundIn !== undefined);
+  const typed = rows.filter(({ offeredBy }) => offeredBy.length > 0);
+  console.log(`\n${bound.length} of ${rows.length} bound, ${typed.length} typed`);
 }

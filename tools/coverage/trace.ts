@@ -1,16 +1,73 @@
-/** Runs the tests so that they note the verbs they call. */
+/**
+ * Notes the verbs that classes call with success while a test file runs, and appends their names to a file at its end. It
+ * is loaded before each test file: `deno test --preload=tools/coverage/trace.ts`.
+ *
+ * @module
+ */
 
-import { project } from "../host/paths.ts";
-import { SetupError } from "../../rxe/host/report.ts";
-import { TRACES } from "./tested.ts";
+import type { AnyFunction } from "../../ffi/function_pointer.ts";
+import { nonblocking, verbs } from "../../ffi/library.ts";
+import type { AnyRow } from "../../ffi/table/row.ts";
+import { rows } from "../../ffi/verbs.ts";
 
-/** Runs all tests with `tests/trace.ts` before each file. */
-export async function traceTests(): Promise<void> {
-  await Deno.remove(TRACES, { recursive: true }).catch(() => {});
-  await Deno.mkdir(TRACES, { recursive: true });
-  const preload = `--preload=${project}/tests/trace.ts`;
-  const args = ["task", "test", "--no-check", "--", preload];
-  const { success } = await new Deno.Command(Deno.execPath(), { args, cwd: project }).spawn()
-    .status;
-  if (!success) throw new SetupError("Cannot trace tests: some of them failed");
+const TYPES = new URL("../../types/", import.meta.url).href;
+const called = new Set<string>();
+
+type Functions = Record<string, AnyFunction>;
+
+/** A test that calls a verb itself shows nothing about the classes. */
+function isFromClasses(): boolean {
+  return new Error().stack!.includes(TYPES);
 }
+
+function succeeded(name: string, result: unknown): boolean {
+  const row: AnyRow = rows[name as keyof typeof rows];
+  const fails = "fails" in row ? row.fails : "never";
+  if (fails === "code") return result === 0;
+  if (fails === "errno") return result !== null && result !== -1;
+  return fails === "negative" ? Number(result) >= 0 : true;
+}
+
+/** Makes a function that calls another one, and tells what it returned. */
+type Watcher = (name: string, call: AnyFunction, note: (value: unknown) => void) => AnyFunction;
+
+const watched: Watcher = (name, call, note) => (...args) => {
+  // Objects keep the functions that they had when they were made.
+  if (called.has(name)) return call(...args);
+  const value = call(...args);
+  if (isFromClasses()) note(value);
+  return value;
+};
+
+const watchedOffLoop: Watcher = (name, call, note) => async (...args) => {
+  const isNoted = !called.has(name) && isFromClasses();
+  const outcome = await call(...args);
+  if (isNoted) note(outcome.value);
+  return outcome;
+};
+
+/** Verbs are bound when they are first read. Each is watched until it has been called with success. */
+function watch(functions: Functions, watcher: Watcher): void {
+  for (const [name, { get }] of Object.entries(Object.getOwnPropertyDescriptors(functions))) {
+    const bind = (): AnyFunction => {
+      const call: AnyFunction = get!();
+      const watching = watcher(name, call, (value) => {
+        if (!succeeded(name, value)) return;
+        called.add(name);
+        // Binding replaces the function of a verb that is called often.
+        if (functions[name] === watching) Object.defineProperty(functions, name, { value: call });
+      });
+      Object.defineProperty(functions, name, { value: watching });
+      return watching;
+    };
+    Object.defineProperty(functions, name, { get: bind });
+  }
+}
+
+watch(verbs() as unknown as Functions, watched);
+watch(nonblocking() as unknown as Functions, watchedOffLoop);
+
+addEventListener("unload", () => {
+  const names = [...called].map((name) => `${name}\n`).join("");
+  Deno.writeTextFileSync(Deno.env.get("IBVERBS_TRACE")!, names, { append: true });
+});

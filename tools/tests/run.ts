@@ -3,6 +3,7 @@
 import { runInGuest } from "../guest/run.ts";
 import { processorsOfEach } from "../../rxe/guest/qemu.ts";
 import { Held } from "../../rxe/guest/streams.ts";
+import { tracing } from "../coverage/called.ts";
 import { stdArguments } from "../host/jsr.ts";
 import { inProject, out, project } from "../host/paths.ts";
 import { say, SetupError } from "../../rxe/host/report.ts";
@@ -21,6 +22,8 @@ export interface Setting {
   extra: string[];
   /** Only some tests of each file were asked for. */
   filtered: boolean;
+  /** Tests note the verbs that they call. */
+  traced: boolean;
 }
 
 /** One start of `deno test`. */
@@ -68,13 +71,17 @@ async function runPass(pass: Pass, setting: Setting): Promise<Counts> {
 
 async function startsOf({ tier, paths, env }: Pass, setting: Setting): Promise<Start[]> {
   const options = ["--no-check", "--allow-all", "--v8-flags=--expose-gc", ...await stdArguments()];
+  const reachesVerbs = tier === "library" || tier === "device";
   const start = (name: string, ...what: string[]): Start => {
     const report = `${out}/junit-${name}.xml`;
-    return { args: [...options, ...setting.extra, ...what], report, env };
+    const trace = setting.traced && reachesVerbs ? tracing(name) : { args: [], env: {} };
+    const args = [...options, ...trace.args, ...setting.extra, ...what];
+    return { args, report, env: { ...env, ...trace.env } };
   };
   if (tier === "pure" || tier === "project") return [start(tier, ...paths)];
   if (tier === "library") {
-    return [{ ...start(tier, ...paths), env: { ...env, PATH: await pathWithEmulator() } }];
+    const one = start(tier, ...paths);
+    return [{ ...one, env: { ...one.env, PATH: await pathWithEmulator() } }];
   }
   const files = testFiles(paths);
   const count = setting.guest ? guestCount(files.length) : 1;
