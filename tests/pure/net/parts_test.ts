@@ -1,0 +1,319 @@
+// The small parts of the connections: checks, waits, deadlines, frames, and memory of the peer.
+import { assertEquals, assertRejects, assertStrictEquals, assertThrows } from "@std/assert";
+import { stub } from "@std/testing/mock";
+import { creditsOf, encodeFrame, FrameType, typeOf } from "../../../net/rc/frame.ts";
+import { uint64 } from "../../../net/rc/remote_access.ts";
+import { atomicPartOf, partOf } from "../../../net/rc/remote_memory.ts";
+import {
+  byteArray,
+  checkSignal,
+  copyMessage,
+  integer,
+  readObject,
+  readSignal,
+  text,
+  type WaitOptions,
+} from "../../../net/shared/checks.ts";
+import { closeOnAbort } from "../../../net/shared/close_on_abort.ts";
+import { Deadline } from "../../../net/shared/deadline.ts";
+import { orAborted } from "../../../net/shared/or_aborted.ts";
+import { Waiters } from "../../../net/shared/waiters.ts";
+
+type Refusal = readonly [call: () => unknown, error: typeof TypeError, message: string];
+
+/** The checks with any argument, as callers without types have them. */
+// deno-lint-ignore no-explicit-any
+const any = (value: unknown): any => value;
+
+const NUMBER = "it is not within 3 to 5";
+const REFUSALS: readonly Refusal[] = [
+  [() => integer(any("4"), "n", 3, 5), TypeError, 'Cannot use n "4": it is not an integer'],
+  [() => integer(3.5, "n", 3, 5), TypeError, "Cannot use n 3.5: it is not an integer"],
+  [() => integer(2, "n", 3, 5), RangeError, `Cannot use n 2: ${NUMBER}`],
+  [() => integer(6, "n", 3, 5), RangeError, `Cannot use n 6: ${NUMBER}`],
+  [() => integer(any(null), "n", 3, 5), TypeError, "Cannot use n null: it is not an integer"],
+  [() => integer(any([]), "n", 3, 5), TypeError, "Cannot use n an array: it is not an integer"],
+  [() => integer(any({}), "n", 3, 5), TypeError, "Cannot use n an object: it is not an integer"],
+  [() => integer(any(any), "n", 3, 5), TypeError, "Cannot use n a function: it is not an integer"],
+  [() => integer(any(1n), "n", 3, 5), TypeError, "Cannot use n 1: it is not an integer"],
+  [() => text(any(5), "t"), TypeError, "Cannot use t 5: it is not a string"],
+  [() => byteArray(any("x"), "b"), TypeError, 'Cannot use b "x": it is not a Uint8Array'],
+  [
+    () => byteArray(any("x".repeat(41)), "b"),
+    TypeError,
+    `Cannot use b "${"x".repeat(40)}...": it is not a Uint8Array`,
+  ],
+  [
+    () => byteArray(any("x".repeat(40)), "b"),
+    TypeError,
+    `Cannot use b "${"x".repeat(40)}": it is not a Uint8Array`,
+  ],
+  [
+    () => byteArray(any("\x9b\u202e"), "b"),
+    TypeError,
+    'Cannot use b "\\u{9b}\\u{202e}": it is not a Uint8Array',
+  ],
+  [() => checkSignal(any({})), TypeError, "Cannot use signal an object: it is not an AbortSignal"],
+  [() => readSignal(any(null)), TypeError, "Cannot use options null: it is not an object"],
+  [() => readSignal(any("x")), TypeError, 'Cannot use options "x": it is not an object'],
+  [() => readSignal(any({ b: 1 })), TypeError, 'Cannot use options: there is no property "b"'],
+  [() => uint64(any(1), "n"), TypeError, "Cannot use n: it is not a bigint"],
+  [() => uint64(-1n, "n"), RangeError, "Cannot use n -1: it does not fit 64 bits"],
+  [
+    () => uint64(2n ** 64n, "n"),
+    RangeError,
+    "Cannot use n 18446744073709551616: it does not fit 64 bits",
+  ],
+];
+
+Deno.test("the checks of net refuse what they cannot use, and say what it was", () => {
+  for (const [call, error, message] of REFUSALS) assertEquals(messageOf(call, error), message);
+});
+
+function messageOf(call: () => unknown, error: typeof TypeError): string {
+  const found = assertThrows(call, error);
+  assertStrictEquals(found.constructor, error);
+  return found.message;
+}
+
+Deno.test("the checks of net give back what they can use", () => {
+  const bytes = new Uint8Array(2);
+  const { signal } = new AbortController();
+  assertEquals([3, 4, 5].map((n) => integer(n, "n", 3, 5)), [3, 4, 5]);
+  assertEquals([text("", "t"), uint64(0n, "n"), uint64(2n ** 64n - 1n, "n")], [
+    "",
+    0n,
+    2n ** 64n - 1n,
+  ]);
+  assertStrictEquals(byteArray(bytes, "b"), bytes);
+  for (const given of [undefined, {}, { signal: undefined }]) {
+    assertStrictEquals(readSignal(given), undefined);
+  }
+  assertStrictEquals(readSignal({ signal }), signal);
+});
+
+Deno.test("readObject() reads each known property once, inherited ones too, and leaves out undefined", () => {
+  let reads = 0;
+  const source = Object.create({ signal: undefined });
+  const counted = Object.defineProperty({} as WaitOptions, "signal", { get: () => ++reads });
+  assertEquals(Object.keys(readObject<WaitOptions>(source, "options", ["signal"])), []);
+  assertEquals({ ...readObject(counted, "options", ["signal"]) }, { signal: 1 } as unknown);
+  assertEquals("toString" in readObject({}, "options", []), false);
+});
+
+Deno.test("copyMessage() copies to a place, and names a message that was transferred", () => {
+  const memory = new Uint8Array(4);
+  copyMessage(memory, Uint8Array.of(1, 2), 1);
+  assertEquals(memory, Uint8Array.of(0, 1, 2, 0));
+  const message = new Uint8Array(1);
+  message.buffer.transfer();
+  copyMessage(memory, Uint8Array.of(1, 2), 2);
+  const long = () => copyMessage(memory, new Uint8Array(5), 0);
+  assertEquals(messageOf(long, TypeError), "Cannot send: the buffer of the message is detached");
+});
+
+Deno.test("frames carry a type and credits in the 32 bits of immediate data", () => {
+  for (const type of Object.values(FrameType)) {
+    for (const credits of [0, 1, 2 ** 15, 2 ** 28 - 1]) {
+      const frame = encodeFrame(type, credits);
+      assertEquals([typeOf(frame), creditsOf(frame)], [type, credits]);
+    }
+  }
+  assertEquals(encodeFrame(FrameType.BYE, 3), 0x5000_0003);
+  assertEquals([typeOf(0xffff_ffff), creditsOf(0xffff_ffff)], [15, 2 ** 28 - 1]);
+  assertEquals(Object.values(FrameType), [1, 2, 3, 4, 5]);
+});
+
+const MEMORY = { addr: "0x1000", length: 64, rkey: 7 };
+const TOP = { addr: "0xfffffffffffffff0", length: 64, rkey: 7 };
+
+Deno.test("partOf() and atomicPartOf() find parts of the memory of the peer", () => {
+  assertEquals(partOf(MEMORY, 0, 64), { remoteAddr: 0x1000n, rkey: 7 });
+  assertEquals(partOf(MEMORY, 60, 4), { remoteAddr: 0x103cn, rkey: 7 });
+  assertEquals(partOf(MEMORY, 64, 0), { remoteAddr: 0x1040n, rkey: 7 });
+  assertEquals(partOf(TOP, 0, 16).remoteAddr, 0xffff_ffff_ffff_fff0n);
+  assertEquals(partOf({ ...MEMORY, rkey: 0xffff_ffff }, 0, 1).rkey, 0xffff_ffff);
+  assertEquals(atomicPartOf(MEMORY, 56), { remoteAddr: 0x1038n, rkey: 7 });
+});
+
+const ADDR = "Cannot use remote memory: its addr is not a hexadecimal address";
+const PARTS: readonly Refusal[] = [
+  [() => partOf({ ...MEMORY, addr: any(1) }, 0, 1), TypeError, ADDR],
+  [() => partOf({ ...MEMORY, addr: "x0x10" }, 0, 1), TypeError, ADDR],
+  [() => partOf({ ...MEMORY, addr: "0x10g" }, 0, 1), TypeError, ADDR],
+  [() => partOf({ ...MEMORY, addr: "0x" }, 0, 1), TypeError, ADDR],
+  [() => partOf({ ...MEMORY, addr: `0x${"1".repeat(17)}` }, 0, 1), TypeError, ADDR],
+  [() => partOf(any(3), 0, 1), TypeError, "Cannot use remote memory 3: it is not an object"],
+  [
+    () => partOf(any({ ...MEMORY, size: 1 }), 0, 1),
+    TypeError,
+    'Cannot use remote memory: there is no property "size"',
+  ],
+  [
+    () => partOf({ ...MEMORY, rkey: -1 }, 0, 1),
+    RangeError,
+    "Cannot use rkey of remote memory -1: it is not within 0 to 4294967295",
+  ],
+  [
+    () => partOf({ ...MEMORY, length: -1 }, 0, 1),
+    RangeError,
+    "Cannot use length of remote memory -1: it is not within 0 to 9007199254740991",
+  ],
+  [() => partOf(MEMORY, -1, 1), RangeError, "Cannot use offset -1: it is not within 0 to 64"],
+  [
+    () => partOf(MEMORY, 61, 4),
+    RangeError,
+    "Cannot use remote memory: it has 64 bytes, and 4 at 61 are not within it",
+  ],
+  [
+    () => partOf(TOP, 0, 17),
+    RangeError,
+    "Cannot use remote memory: it ends beyond the address space",
+  ],
+  [
+    () => atomicPartOf(MEMORY, 4),
+    RangeError,
+    "Cannot use remote memory: the address at offset 4 is not a multiple of 8",
+  ],
+  [
+    () => atomicPartOf(MEMORY, 57),
+    RangeError,
+    "Cannot use remote memory: it has 64 bytes, and 8 at 57 are not within it",
+  ],
+];
+
+Deno.test("partOf() and atomicPartOf() refuse memory that cannot be", () => {
+  for (const [call, error, message] of PARTS) assertEquals(messageOf(call, error), message);
+});
+
+Deno.test("Waiters serves those who wait in order, and each once", async () => {
+  const waiters = new Waiters<{ name: string }, number>();
+  const [a, b, c] = [{ name: "a" }, { name: "b" }, { name: "c" }];
+  const waits = [a, b, c].map((waiter) => waiters.wait(waiter, undefined));
+  assertEquals([waiters.size, waiters.first, waiters.all()], [3, a, [a, b, c]]);
+  waiters.resolve(b, 2);
+  waiters.reject(a, new Error("no"));
+  assertEquals([waiters.size, waiters.first, waiters.all()], [1, c, [c]]);
+  waiters.resolve(b, 5);
+  waiters.reject({ name: "d" }, new Error("nobody"));
+  assertEquals(waiters.all(), [c]);
+  waiters.rejectAll(new Error("all"));
+  assertEquals([waiters.size, waiters.first], [0, undefined]);
+  await assertRejects(() => waits[0]!, Error, "no");
+  assertEquals(await waits[1], 2);
+  await assertRejects(() => waits[2]!, Error, "all");
+});
+
+Deno.test("Waiters ends a wait when its signal aborts, and forgets the signal when the wait ends", async () => {
+  const waiters = new Waiters<object, number>();
+  const abort = new AbortController();
+  const { signal } = abort;
+  const [early, late, served] = [{}, {}, {}].map((waiter) => ({
+    waiter,
+    wait: waiters.wait(waiter, signal),
+  }));
+  waiters.resolve(served!.waiter, 1);
+  assertEquals(await served!.wait, 1);
+  const reason = new Error("enough");
+  abort.abort(reason);
+  for (const { wait } of [early!, late!]) {
+    assertStrictEquals(await assertRejects(() => wait, Error), reason);
+  }
+  assertStrictEquals(await assertRejects(() => waiters.wait({}, signal), Error), reason);
+  assertEquals(waiters.size, 0);
+});
+
+Deno.test("Waiters refuses a signal that takes no listeners, and nobody waits then", async () => {
+  const waiters = new Waiters<object, number>();
+  const { signal } = new AbortController();
+  signal.addEventListener = () => {
+    throw new Error("no listeners");
+  };
+  await assertRejects(() => waiters.wait({}, signal), Error, "no listeners");
+  assertEquals(waiters.size, 0);
+});
+
+/** Calls back with timers that only the test ends: their times and functions, without those cleared. */
+function withTimers(use: (timers: Map<number, [ms: number, end: () => void]>) => void): void {
+  const timers = new Map<number, [number, () => void]>();
+  const start = (end: () => void, ms: number): number => {
+    timers.set(timers.size + 1, [ms, end]);
+    return timers.size;
+  };
+  using _start = stub(globalThis, "setTimeout", any(start));
+  using _end = stub(globalThis, "clearTimeout", (id) => void timers.delete(id as number));
+  use(timers);
+}
+
+Deno.test("Deadline aborts after its time with its message", () => {
+  withTimers((timers) => {
+    using deadline = new Deadline(1000, "too late", [undefined, new AbortController().signal]);
+    const [[ms, end]] = [...timers.values()] as [[number, () => void]];
+    assertEquals([ms, deadline.signal.aborted], [1000, false]);
+    end();
+    const { reason } = deadline.signal;
+    assertEquals([reason instanceof Deno.errors.TimedOut, reason.message], [true, "too late"]);
+  });
+});
+
+Deno.test("Deadline aborts with each of its signals, and not after it was disposed", () => {
+  withTimers((timers) => {
+    const reason = new Error("enough");
+    const abort = new AbortController();
+    const first = new Deadline(1, "too late", [undefined, abort.signal]);
+    const disposed = new Deadline(1, "too late", [abort.signal]);
+    disposed[Symbol.dispose]();
+    assertEquals([...timers.keys()], [1]);
+    abort.abort(reason);
+    const after = new Deadline(1, "too late", [abort.signal]);
+    assertEquals([first, after].map(({ signal }) => signal.reason), [reason, reason]);
+    assertEquals(disposed.signal.aborted, false);
+  });
+});
+
+Deno.test("orAborted() ends with the promise or with the signal, and leaves no listener", async () => {
+  const { signal } = new AbortController();
+  let listeners = 0;
+  const { addEventListener, removeEventListener } = signal;
+  Object.assign(signal, {
+    addEventListener: (...args: Parameters<typeof addEventListener>) => {
+      listeners++;
+      addEventListener.apply(signal, args);
+    },
+    removeEventListener: (...args: Parameters<typeof removeEventListener>) => {
+      listeners--;
+      removeEventListener.apply(signal, args);
+    },
+  });
+  assertEquals(await orAborted(Promise.resolve(1), signal), 1);
+  await assertRejects(() => orAborted(Promise.reject(new Error("no")), signal), Error, "no");
+  assertEquals([listeners, await orAborted(Promise.resolve(2), undefined)], [0, 2]);
+  const never = new Promise<never>(() => {});
+  const reason = new Error("enough");
+  assertStrictEquals(
+    await assertRejects(() => orAborted(never, AbortSignal.abort(reason)), Error),
+    reason,
+  );
+  const abort = new AbortController();
+  const wait = orAborted(never, abort.signal);
+  abort.abort(reason);
+  assertStrictEquals(await assertRejects(() => wait, Error), reason);
+});
+
+Deno.test("closeOnAbort() closes once, whether that fails or not, and not what was closed before", () => {
+  let closes = 0;
+  const object = {
+    close: () => {
+      closes++;
+      throw new Error("it cannot be closed");
+    },
+  };
+  closeOnAbort(object, undefined, new AbortController().signal);
+  const [abort, closed, other] = Array.from({ length: 3 }, () => new AbortController());
+  closeOnAbort(object, abort!.signal, closed!.signal);
+  closeOnAbort(object, abort!.signal, other!.signal);
+  other!.abort();
+  abort!.abort();
+  abort!.signal.dispatchEvent(new Event("abort"));
+  assertEquals(closes, 1);
+});
