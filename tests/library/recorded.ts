@@ -26,3 +26,19 @@ export function openRecorder(): Recorded {
     },
   };
 }
+
+/** Defines tests that each begin with what `open` makes, and end by disposing it. */
+export function testsOn<T extends Disposable>(
+  open: () => T,
+): { test(title: string, body: (on: T) => void | Promise<void>): void } {
+  return {
+    test: (title, body) =>
+      Deno.test(title, async () => {
+        using on = open();
+        await body(on);
+      }),
+  };
+}
+
+/** Tests with an open recorder and a protection domain. */
+export const onPd = testsOn(openRecorder);

@@ -25,7 +25,7 @@ import {
   WcFlags,
 } from "../../../mod.ts";
 import { nonblocking } from "../../../ffi/library.ts";
-import { openRecorder, type Recorded } from "../recorded.ts";
+import { onPd, openRecorder, type Recorded } from "../recorded.ts";
 
 const LID: AhAttrInit = { portNum: 1, dlid: 3 };
 const GLOBAL: AhAttrInit = {
@@ -44,9 +44,7 @@ const GLOBAL: AhAttrInit = {
 };
 const WC: WcAddress = { wcFlags: 0, slid: 5, sl: 1, dlidPathBits: 2 };
 
-Deno.test("AddressHandle gives the provider every attribute of an address", async () => {
-  using recorded = openRecorder();
-  const { pd } = recorded;
+onPd.test("AddressHandle gives the provider every attribute of an address", async ({ pd }) => {
   for (
     const make of [() => new AddressHandle(pd, GLOBAL), () => AddressHandle.create(pd, GLOBAL)]
   ) {
@@ -84,8 +82,7 @@ const BAD_OPTIONS: [string, unknown, string][] = [
 
 for (const [name, call] of Object.entries(ASYNC)) {
   for (const [what, options, message] of BAD_OPTIONS) {
-    Deno.test(`${name} rejects ${what} before work starts`, async () => {
-      using recorded = openRecorder();
+    onPd.test(`${name} rejects ${what} before work starts`, async (recorded) => {
       await assertRejects(() => call(recorded, options as AbortOptions), TypeError, message);
       assertEquals(recorder.take(), []);
       recorded.context.close();
@@ -156,15 +153,13 @@ for (const [name, call] of Object.entries(HOSTILE)) {
     ["wcFlags", 2 ** 32],
   ];
   for (const [attribute, value] of bad) {
-    Deno.test(`${name} refuses a completion whose ${attribute} is ${value}`, async () => {
-      using recorded = openRecorder();
+    onPd.test(`${name} refuses a completion whose ${attribute} is ${value}`, async (recorded) => {
       const wc = { ...WC, [attribute]: value };
       await assertRejects(async () => await call(recorded, wc), RangeError, attribute);
     });
   }
 
-  Deno.test(`${name} refuses what is no completion`, async () => {
-    using recorded = openRecorder();
+  onPd.test(`${name} refuses what is no completion`, async (recorded) => {
     for (const wc of [null, undefined, 5, {}, { ...WC, slid: "5" }, { ...WC, sl: 1.5 }]) {
       const attempt = async (): Promise<unknown> => await call(recorded, wc as WcAddress);
       await assertRejects(attempt, TypeError, "Cannot use");
@@ -172,8 +167,7 @@ for (const [name, call] of Object.entries(HOSTILE)) {
   });
 }
 
-Deno.test("AddressHandle refuses another object as its protection domain", async () => {
-  using recorded = openRecorder();
+onPd.test("AddressHandle refuses another object as its protection domain", async (recorded) => {
   for (const pd of [null, undefined, {}, recorded.context] as unknown as ProtectionDomain[]) {
     const message = "it is not a ProtectionDomain";
     assertThrows(() => new AddressHandle(pd, LID), TypeError, message);
@@ -221,13 +215,12 @@ Deno.test("AddressHandle.create() runs 8 calls at a time, in order, and drops th
   assertEquals(settled.at(-1), "last VerbsError");
 });
 
-Deno.test("AddressHandle.create() fails as the constructor does", async () => {
-  using recorded = openRecorder();
+onPd.test("AddressHandle.create() fails as the constructor does", async ({ pd }) => {
   for (const code of ["EINVAL", "ENODATA", "ETIMEDOUT", "EOPNOTSUPP", "ENOMEM"] as const) {
     for (const attr of [LID, GLOBAL]) {
       recorder.fail("ibv_create_ah", code);
-      const error = assertThrows(() => new AddressHandle(recorded.pd, attr), VerbsError);
-      const late = await assertRejects(() => AddressHandle.create(recorded.pd, attr), VerbsError);
+      const error = assertThrows(() => new AddressHandle(pd, attr), VerbsError);
+      const late = await assertRejects(() => AddressHandle.create(pd, attr), VerbsError);
       assertEquals([late.code, late.message], [code, error.message]);
       assertEquals(late.hint, error.hint);
     }
@@ -267,9 +260,7 @@ for (const [what, port, cause] of PORTS) {
   });
 }
 
-Deno.test("initAhFromWc() names a GRH that was left out as the cause", async () => {
-  using recorded = openRecorder();
-  const { context, pd } = recorded;
+onPd.test("initAhFromWc() names a GRH that was left out as the cause", async ({ context, pd }) => {
   const wc = { ...WC, wcFlags: WcFlags.GRH };
   for (const verb of ["ibv_init_ah_from_wc", "ibv_create_ah_from_wc"]) {
     recorder.fail(verb, "EPROTONOSUPPORT");

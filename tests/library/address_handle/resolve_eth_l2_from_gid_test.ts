@@ -5,13 +5,11 @@ import {
   resolveEthL2FromGid,
   resolveEthL2FromGidAsync,
 } from "../../../types/address_handle/resolve_eth_l2_from_gid.ts";
-import { openRecorder } from "../recorded.ts";
+import { onPd, openRecorder } from "../recorded.ts";
 
 const ATTR = { portNum: 1, grh: { dgid: Gid.parse("fd00::9"), sgidIndex: 1 } };
 
-Deno.test("resolveEthL2FromGid() gives the link address and no VLAN", async () => {
-  using recorded = openRecorder();
-  const { context } = recorded;
+onPd.test("resolveEthL2FromGid() gives the link address and no VLAN", async ({ context }) => {
   for (const resolve of [resolveEthL2FromGid, resolveEthL2FromGidAsync]) {
     const { ethMac, vid } = await resolve(context, ATTR);
     assertEquals([ethMac.toHex(), vid], ["020000000007", undefined]);

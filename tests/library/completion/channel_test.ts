@@ -5,6 +5,7 @@ import { spy } from "@std/testing/mock";
 import { verbs } from "../../../ffi/library.ts";
 import { CompletionChannel, CompletionQueue, Context, VerbsError } from "../../../mod.ts";
 import { outputOf } from "../../subprocess.ts";
+import { testsOn } from "../recorded.ts";
 
 interface Setup extends Disposable {
   readonly context: Context;
@@ -22,6 +23,8 @@ function setUp(): Setup {
   const two = new CompletionQueue(context, { cqe: 8, channel });
   return { context, channel, one, two, [Symbol.dispose]: () => context.close() };
 }
+
+const on = testsOn(setUp);
 
 function descriptors(): number {
   return [...Deno.readDirSync("/proc/self/fd")].length;
@@ -96,8 +99,7 @@ Deno.test("CompletionChannel.getCqEvent() gives events that came while nobody wa
   await assertRejects(() => none, Error, "no event");
 });
 
-Deno.test("CompletionChannel forgets the events of a queue that is closed", async () => {
-  using setup = setUp();
+on.test("CompletionChannel forgets the events of a queue that is closed", async (setup) => {
   const { channel, one, two } = setup;
   const wait = one.completions().next();
   await settle();
@@ -114,9 +116,7 @@ Deno.test("CompletionChannel forgets the events of a queue that is closed", asyn
   assertEquals(recorder.violations(), []);
 });
 
-Deno.test("CompletionChannel acknowledges each event once", async () => {
-  using setup = setUp();
-  const { channel } = setup;
+on.test("CompletionChannel acknowledges each event once", async ({ channel }) => {
   recorder.take();
   recorder.sendCqEvent("cq0");
   recorder.sendCqEvent("cq1");
@@ -167,9 +167,7 @@ Deno.test("CompletionChannel.close() ends all waits and gives its descriptors ba
   assertEquals(recorder.live("channel"), 1);
 });
 
-Deno.test("An aborted wait leaves others waiting, without a busy loop", async () => {
-  using setup = setUp();
-  const { channel, one } = setup;
+on.test("An aborted wait leaves others waiting, without a busy loop", async ({ channel, one }) => {
   const controller = new AbortController();
   const aborted = channel.getCqEvent({ signal: controller.signal });
   const wait = one.completions().next();
@@ -191,9 +189,7 @@ Deno.test("An aborted wait leaves others waiting, without a busy loop", async ()
   assertEquals(await later, one);
 });
 
-Deno.test("A wait that begins while the last one ends is not lost", async () => {
-  using setup = setUp();
-  const { channel, one } = setup;
+on.test("A wait that begins while the last one ends is not lost", async ({ channel, one }) => {
   for (let i = 0; i < 20; i++) {
     const controller = new AbortController();
     const first = channel.getCqEvent({ signal: controller.signal });
@@ -219,9 +215,7 @@ Deno.test("CompletionChannel.getCqEvent() rejects when the descriptor cannot be 
   }
 });
 
-Deno.test("Many channels that are waited for leave threads for files", async () => {
-  using setup = setUp();
-  const { context } = setup;
+on.test("Many channels that are waited for leave threads for files", async ({ context }) => {
   const channels = Array.from({ length: 40 }, () => new CompletionChannel(context));
   const waits = channels.map((channel) => channel.getCqEvent());
   await settle();
@@ -230,17 +224,15 @@ Deno.test("Many channels that are waited for leave threads for files", async () 
   await Promise.allSettled(waits);
 });
 
-Deno.test("CompletionChannel() refuses what is not a context", () => {
-  using setup = setUp();
-  for (const parent of [null, undefined, {}, setup.channel, setup.one]) {
+on.test("CompletionChannel() refuses what is not a context", ({ channel, one }) => {
+  for (const parent of [null, undefined, {}, channel, one]) {
     assertThrows(() => new CompletionChannel(parent as never), TypeError, "it is not a Context");
   }
 });
 
-Deno.test("CompletionChannel() says that descriptors are exhausted", () => {
-  using setup = setUp();
+on.test("CompletionChannel() says that descriptors are exhausted", ({ context }) => {
   recorder.fail("ibv_create_comp_channel", "EMFILE");
-  const error = assertThrows(() => new CompletionChannel(setup.context), VerbsError);
+  const error = assertThrows(() => new CompletionChannel(context), VerbsError);
   assertEquals(error.code, "EMFILE");
   assert(error.hint!.includes("ulimit -n"));
 });

@@ -21,6 +21,7 @@ import {
 } from "../../../types/completion/cq_init_attr_ex.ts";
 import { wcStatusStr } from "../../../types/completion/wc_status_str.ts";
 import { WorkCompletionsEx } from "../../../types/completion/work_completions_ex.ts";
+import { testsOn } from "../recorded.ts";
 
 const ALL = Object.values(CreateCqWcFlags).reduce((all: number, flag) => all | flag, 0);
 const {
@@ -42,6 +43,8 @@ function setUp(init: Partial<CqInitAttrEx> = {}): Setup {
   const cq = new CompletionQueueEx(context, { cqe: 64, ...init });
   return { context, cq, [Symbol.dispose]: () => context.close() };
 }
+
+const on = testsOn(setUp);
 
 /** The polling verbs that were called since the last time, in order. */
 function polls(): string[] {
@@ -94,16 +97,13 @@ Deno.test("CompletionQueueEx() passes its attributes to ibv_create_cq_ex()", () 
   assertEquals(recorder.violations(), []);
 });
 
-Deno.test("CompletionQueueEx() reports the values of a WorkCompletion by default", () => {
-  using setup = setUp();
-  const { cq } = setup;
+on.test("CompletionQueueEx() reports the values of a WorkCompletion by default", ({ cq }) => {
   assertEquals(cq.wcFlags, 127);
   assertEquals(cq.cqe, 64);
   assert(Deno.inspect(cq).startsWith("CompletionQueueEx { cqe: 64, channel: "));
 });
 
-Deno.test("CompletionQueueEx() refuses bad arguments before native code is reached", () => {
-  using setup = setUp();
+on.test("CompletionQueueEx() refuses bad arguments before native code is reached", (setup) => {
   const { context } = setup;
   using other = Context.open();
   using pd = new ProtectionDomain(other);
@@ -227,9 +227,7 @@ Deno.test("CompletionQueueEx reads status, vendor error and queue pair of a fail
   assertEquals(readers.sort(), ["ibv_wc_read_qp_num", "ibv_wc_read_vendor_err"]);
 });
 
-Deno.test("CompletionQueueEx starts, goes on and ends each poll as verbs.h wants it", () => {
-  using setup = setUp();
-  const { cq } = setup;
+on.test("CompletionQueueEx starts, goes on and ends each poll as verbs.h wants it", ({ cq }) => {
   recorder.take();
   assertEquals(cq.poll(), []);
   assertEquals(polls(), ["ibv_start_poll"]);
@@ -295,17 +293,13 @@ Deno.test("CompletionQueueEx keeps timestamps of completions that were polled ah
   assertEquals(recorder.violations(), []);
 });
 
-Deno.test("CompletionQueueEx.completions() waits for events", async () => {
-  using setup = setUp();
-  const { cq } = setup;
+on.test("CompletionQueueEx.completions() waits for events", async ({ cq }) => {
   const wait = cq.completions().next();
   recorder.complete("cq0", { wr_id: 8n });
   assertEquals((await wait).value?.wrId, 8n);
 });
 
-Deno.test("CompletionQueue.modify() passes the moderation with its mask", () => {
-  using setup = setUp();
-  const { cq } = setup;
+on.test("CompletionQueue.modify() passes the moderation with its mask", ({ cq }) => {
   recorder.take();
   cq.modify({ moderate: { cqCount: 16, cqPeriod: 100 } });
   const { args } = recorder.takeOne("ibv_modify_cq");

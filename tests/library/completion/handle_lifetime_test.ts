@@ -13,6 +13,7 @@ import {
   WcOpcode,
   WcStatus,
 } from "../../../mod.ts";
+import { testsOn } from "../recorded.ts";
 
 const QKEY = 0x1111_1111;
 
@@ -45,6 +46,8 @@ function setUp(): Setup {
   };
 }
 
+const on = testsOn(setUp);
+
 /** Sends with a handle of its own that is closed at once. */
 function sendAndClose({ makeHandle }: Setup, qp: QueuePair, signaled = true): void {
   const ah = makeHandle();
@@ -56,8 +59,7 @@ function completeSend(qp: QueuePair): void {
   recorder.complete("cq0", { qp_num: qp.qpNum, opcode: WcOpcode.SEND });
 }
 
-Deno.test("Handles of two queue pairs live until the completions of their own sends", () => {
-  using setup = setUp();
+on.test("Handles of two queue pairs live until the completions of their own sends", (setup) => {
   const { cq, one, two } = setup;
   sendAndClose(setup, one);
   sendAndClose(setup, two);
@@ -105,8 +107,7 @@ Deno.test("Handles of failed sends live until the queue pair is reset, each queu
   assertEquals(recorder.violations(), []);
 });
 
-Deno.test("Completions of before a reset do not end the handles of sends after it", () => {
-  using setup = setUp();
+on.test("Completions of before a reset do not end the handles of sends after it", (setup) => {
   const { cq, one } = setup;
   sendAndClose(setup, one);
   sendAndClose(setup, one);
@@ -125,8 +126,7 @@ Deno.test("Completions of before a reset do not end the handles of sends after i
   assertEquals(recorder.violations(), []);
 });
 
-Deno.test("An unsignaled send keeps its handle until the next signaled one completes", () => {
-  using setup = setUp();
+on.test("An unsignaled send keeps its handle until the next signaled one completes", (setup) => {
   const { cq, one } = setup;
   sendAndClose(setup, one, false);
   assertEquals(recorder.live("ah"), 1);

@@ -14,6 +14,7 @@ import {
 } from "../../../mod.ts";
 import { addSender, drain, removeSender } from "../../../types/completion/completion_queue.ts";
 import { SendTracker } from "../../../types/completion/send_tracker.ts";
+import { testsOn } from "../recorded.ts";
 
 interface Setup extends Disposable {
   readonly context: Context;
@@ -28,6 +29,8 @@ function setUp(): Setup {
   return { context, cq, [Symbol.dispose]: () => context.close() };
 }
 
+const on = testsOn(setUp);
+
 /** Puts completions with the `wrId` of a range into cq0. */
 function complete(from: number, to: number): void {
   for (let i = from; i < to; i++) recorder.complete("cq0", { wr_id: BigInt(i) });
@@ -41,8 +44,7 @@ function range(from: number, to: number): number[] {
   return Array.from({ length: to - from }, (_, i) => from + i);
 }
 
-Deno.test("CompletionQueue() passes its attributes to ibv_create_cq()", () => {
-  using setup = setUp();
+on.test("CompletionQueue() passes its attributes to ibv_create_cq()", (setup) => {
   const { context } = setup;
   using channel = new CompletionChannel(context);
   recorder.take();
@@ -60,8 +62,7 @@ Deno.test("CompletionQueue() passes its attributes to ibv_create_cq()", () => {
   assertEquals(new Set(calls.map(({ args }) => args.cq_context)).size, 3);
 });
 
-Deno.test("CompletionQueue() refuses bad arguments before native code is reached", () => {
-  using setup = setUp();
+on.test("CompletionQueue() refuses bad arguments before native code is reached", (setup) => {
   const { context, cq } = setup;
   using other = Context.open();
   using pd = new ProtectionDomain(context);
@@ -96,9 +97,7 @@ Deno.test("CompletionQueue() refuses bad arguments before native code is reached
   assertEquals(recorder.takeOf("ibv_create_cq"), []);
 });
 
-Deno.test("CompletionQueue() makes nothing when a getter closes the context", () => {
-  using setup = setUp();
-  const { context } = setup;
+on.test("CompletionQueue() makes nothing when a getter closes the context", ({ context }) => {
   const init = {
     get cqe(): number {
       context.close();
@@ -110,9 +109,7 @@ Deno.test("CompletionQueue() makes nothing when a getter closes the context", ()
   assertEquals(recorder.live(), 0);
 });
 
-Deno.test("CompletionQueue() reads each attribute once", () => {
-  using setup = setUp();
-  const { context } = setup;
+on.test("CompletionQueue() reads each attribute once", ({ context }) => {
   const one = new CompletionChannel(context);
   const answers = [one, null, null];
   const init = {
@@ -136,9 +133,7 @@ Deno.test("CompletionQueue() is refused when the provider cannot poll", () => {
   assertEquals([error.verb, error.notSupported], ["ibv_poll_cq", true]);
 });
 
-Deno.test("CompletionQueue.poll() and pollInto() refuse bad arguments", () => {
-  using setup = setUp();
-  const { cq } = setup;
+on.test("CompletionQueue.poll() and pollInto() refuse bad arguments", ({ cq }) => {
   for (const count of [0, -1, 2 ** 31]) assertThrows(() => cq.poll(count), RangeError);
   for (const count of [NaN, "1", null]) assertThrows(() => cq.poll(count as number), TypeError);
   for (const batch of [null, undefined, {}, [], new DataView(new ArrayBuffer(48))]) {
@@ -159,9 +154,7 @@ Deno.test("CompletionQueue.poll() polls as many as it is asked for, without memo
   assertEquals(cq.poll(2 ** 31 - 1), []);
 });
 
-Deno.test("CompletionQueue.poll() throws when the provider fails or gives too many", () => {
-  using setup = setUp();
-  const { cq } = setup;
+on.test("CompletionQueue.poll() throws when the provider fails or gives too many", ({ cq }) => {
   const batch = new WorkCompletions(4);
   complete(0, 2);
   assertEquals(cq.pollInto(batch), 2);
@@ -175,9 +168,7 @@ Deno.test("CompletionQueue.poll() throws when the provider fails or gives too ma
   assertEquals(cq.poll(), []);
 });
 
-Deno.test("CompletionQueue.pollInto() makes one native call when the queue is empty", () => {
-  using setup = setUp();
-  const { cq } = setup;
+on.test("CompletionQueue.pollInto() makes one native call when the queue is empty", ({ cq }) => {
   const batch = new WorkCompletions(4);
   recorder.take();
   cq.pollInto(batch);
@@ -203,9 +194,7 @@ Deno.test("Completions keep their order when two iterations are left one after t
   assertEquals(found, range(0, 10));
 });
 
-Deno.test("An iteration gets what another one polled and did not give out", async () => {
-  using setup = setUp();
-  const { cq } = setup;
+on.test("An iteration gets what another one polled and did not give out", async ({ cq }) => {
   const waits = cq.completions().next();
   complete(0, 3);
   const busy = cq.completions();
@@ -245,9 +234,7 @@ Deno.test("CompletionQueue.completions() ends when the queue is closed, polled a
   await assertRejects(() => cq.completions().next(), TypeError, "it is disposed");
 });
 
-Deno.test("CompletionQueue.completions() rejects when polling or arming fails", async () => {
-  using setup = setUp();
-  const { cq } = setup;
+on.test("CompletionQueue.completions() rejects when polling or arming fails", async ({ cq }) => {
   recorder.fail("ibv_poll_cq", 5, { times: 1, result: -5n });
   await assertRejects(() => cq.completions().next(), VerbsError, "ibv_poll_cq");
   recorder.fail("ibv_req_notify_cq", "EIO", { times: 1 });
@@ -271,8 +258,7 @@ Deno.test("drain() polls what is in the queue, and gives it to later polls in or
   assertEquals(found, range(1, 103));
 });
 
-Deno.test("drain() wakes an iteration that waits", async () => {
-  using setup = setUp();
+on.test("drain() wakes an iteration that waits", async (setup) => {
   const { cq } = setup;
   using silent = new CompletionChannel(setup.context);
   using queue = new CompletionQueue(setup.context, { cqe: 8, channel: silent });
@@ -286,8 +272,7 @@ Deno.test("drain() wakes an iteration that waits", async () => {
   assertEquals(cq.poll(), []);
 });
 
-Deno.test("drain() leaves an error to the next poll, and does nothing to a closed queue", () => {
-  using setup = setUp();
+on.test("drain() leaves an error to the next poll, and does nothing to a closed queue", (setup) => {
   const { cq } = setup;
   recorder.fail("ibv_poll_cq", 5, { times: 1, result: -5n });
   drain(cq);
@@ -296,9 +281,8 @@ Deno.test("drain() leaves an error to the next poll, and does nothing to a close
   assertEquals(recorder.violations(), []);
 });
 
-Deno.test("drain() ends although completions keep coming", () => {
-  using setup = setUp();
-  const cq = new CompletionQueue(setup.context, { cqe: 8 });
+on.test("drain() ends although completions keep coming", ({ context }) => {
+  const cq = new CompletionQueue(context, { cqe: 8 });
   // Each poll finds the batch full.
   recorder.fail("ibv_poll_cq", 0, { result: 64n });
   recorder.take();
@@ -306,9 +290,7 @@ Deno.test("drain() ends although completions keep coming", () => {
   assertEquals(recorder.takeOf("ibv_poll_cq").length, 1);
 });
 
-Deno.test("Polling reports successful sends to the trackers of their queue pairs", () => {
-  using setup = setUp();
-  const { cq } = setup;
+on.test("Polling reports successful sends to the trackers of their queue pairs", ({ cq }) => {
   const trackers = [1, 2, 3].map((qpNum) => {
     const tracker = new SendTracker();
     tracker.posted(4);
@@ -337,9 +319,7 @@ Deno.test("Polling reports successful sends to the trackers of their queue pairs
   assertEquals(left(), [1, 2, 3]);
 });
 
-Deno.test("CompletionQueue is one short line in console.log", () => {
-  using setup = setUp();
-  const { cq, context } = setup;
+on.test("CompletionQueue is one short line in console.log", ({ cq, context }) => {
   using silent = new CompletionQueue(context, { cqe: 4, channel: null });
   const { channel } = cq;
   assertEquals(Deno.inspect(cq), `CompletionQueue { cqe: 256, channel: ${channel!.fd} }`);
@@ -350,8 +330,7 @@ Deno.test("CompletionQueue is one short line in console.log", () => {
   );
 });
 
-Deno.test("Queues without a channel of their own share one, also after that was closed", () => {
-  using setup = setUp();
+on.test("Queues without a channel of their own share one, also after that was closed", (setup) => {
   const { cq, context } = setup;
   using same = new CompletionQueue(context, { cqe: 4 });
   assertEquals(same.channel, cq.channel);
@@ -375,9 +354,7 @@ Deno.test("CompletionQueue.completions() rejects with the signal's reason while 
   assertEquals(await cq.completions({ signal }).next().catch((error) => error), reason);
 });
 
-Deno.test("CompletionQueue refuses everything when it is disposed", () => {
-  using setup = setUp();
-  const { cq } = setup;
+on.test("CompletionQueue refuses everything when it is disposed", ({ cq }) => {
   cq.close();
   cq.close();
   recorder.take();
@@ -406,9 +383,7 @@ Deno.test("CompletionQueue.pollInto() asks for no more completions than there is
   assertEquals(recorder.takeOne("ibv_poll_cq").args.num_entries, 2);
 });
 
-Deno.test("drain() polls more than it asks for at a time", () => {
-  using setup = setUp();
-  const { cq } = setup;
+on.test("drain() polls more than it asks for at a time", ({ cq }) => {
   complete(0, 200);
   drain(cq);
   complete(200, 201);

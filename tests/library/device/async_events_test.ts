@@ -3,14 +3,16 @@ import * as recorder from "../../provider/recorder.ts";
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { CompletionQueue, Context, EventType, VerbsError } from "../../../mod.ts";
 import { type AsyncEvent, asyncEvents } from "../../../types/device/async_events.ts";
+import { testsOn } from "../recorded.ts";
 
 function open(): Context {
   recorder.reset();
   return Context.open();
 }
 
-Deno.test("AsyncEvents.drain() tells type and port, and acknowledges each event once", () => {
-  using context = open();
+const on = testsOn(open);
+
+on.test("AsyncEvents.drain() tells type and port, and acknowledges each event once", (context) => {
   const found: AsyncEvent[] = [];
   const events = asyncEvents(context);
   events.add((event) => found.push(event));
@@ -29,8 +31,7 @@ Deno.test("AsyncEvents.drain() tells type and port, and acknowledges each event 
   assertEquals(recorder.violations(), []);
 });
 
-Deno.test("AsyncEvents.drain() names the object of an event until it is destroyed", () => {
-  using context = open();
+on.test("AsyncEvents.drain() names the object of an event until it is destroyed", (context) => {
   const found: AsyncEvent[] = [];
   const events = asyncEvents(context);
   events.add((event) => found.push(event));
@@ -49,8 +50,7 @@ Deno.test("AsyncEvents.drain() names the object of an event until it is destroye
   assertEquals(found[2]!.element, undefined);
 });
 
-Deno.test("AsyncEvents.drain() calls all listeners when one throws, then throws", () => {
-  using context = open();
+on.test("AsyncEvents.drain() calls all listeners when one throws, then throws", (context) => {
   const events = asyncEvents(context);
   const found: EventType[] = [];
   const error = new Error("a listener fails");
@@ -73,15 +73,13 @@ Deno.test("AsyncEvents.drain() calls all listeners when one throws, then throws"
   assertEquals(found.length, 4);
 });
 
-Deno.test("asyncEvents() gives one reader per context", () => {
-  using context = open();
+on.test("asyncEvents() gives one reader per context", (context) => {
   using other = Context.open();
   assertEquals(asyncEvents(context), asyncEvents(context));
   assert(asyncEvents(context) !== asyncEvents(other));
 });
 
-Deno.test("AsyncEvents.wait() reads events as they come", async () => {
-  using context = open();
+on.test("AsyncEvents.wait() reads events as they come", async (context) => {
   const events = asyncEvents(context);
   const found: EventType[] = [];
   events.add(({ type }) => {
@@ -94,8 +92,7 @@ Deno.test("AsyncEvents.wait() reads events as they come", async () => {
   assertEquals(found, [EventType.GID_CHANGE]);
 });
 
-Deno.test("AsyncEvents.wait() rejects when the signal aborts", async () => {
-  using context = open();
+on.test("AsyncEvents.wait() rejects when the signal aborts", async (context) => {
   const controller = new AbortController();
   const wait = asyncEvents(context).wait(controller.signal);
   const reason = new Error("enough");
@@ -111,8 +108,7 @@ Deno.test("AsyncEvents.wait() rejects when the context is closed, and the device
   assertEquals(recorder.live("context"), 0);
 });
 
-Deno.test("AsyncEvents.wait() rejects when the device is gone", async () => {
-  using context = open();
+on.test("AsyncEvents.wait() rejects when the device is gone", async (context) => {
   const wait = asyncEvents(context).wait(undefined);
   recorder.hangUp();
   const error = await assertRejects(() => wait, VerbsError);

@@ -4,11 +4,14 @@ import * as recorder from "../../provider/recorder.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { CompletionQueue, Context, EventType, VerbsError } from "../../../mod.ts";
 import { asyncEvents } from "../../../types/device/async_events.ts";
+import { testsOn } from "../recorded.ts";
 
 function open(): Context {
   recorder.reset();
   return Context.open();
 }
+
+const on = testsOn(open);
 
 Deno.test("Context.events() gives events with the object or the port they are about", async () => {
   using context = open();
@@ -46,8 +49,7 @@ Deno.test("Context.events() gives every event to each iteration, and each is ack
   for (const iteration of iterations) await iteration.return();
 });
 
-Deno.test("Context.events() shares events with others that read them", async () => {
-  using context = open();
+on.test("Context.events() shares events with others that read them", async (context) => {
   const iteration = context.events();
   const first = iteration.next();
   const types: EventType[] = [];
@@ -74,10 +76,9 @@ Deno.test("Context.events() ends with the signal's reason, and gives no thread o
   assertEquals(await context.events({ signal }).next().catch((error) => error), reason);
 });
 
-Deno.test("Context.events() rejects wrong options at the first step", async () => {
-  using context = open();
+on.test("Context.events() rejects wrong options at the first step", async ({ events }) => {
   for (const options of [{ signal: new AbortController() }, { sginal: 1 }, null]) {
-    const wait = context.events(options as object).next();
+    const wait = events(options as object).next();
     await assertRejects(() => wait, TypeError);
   }
 });
@@ -102,8 +103,7 @@ Deno.test("Context.events() ends when the context is closed or the device goes a
   await assertRejects(() => gone, VerbsError, "ibv_get_async_event");
 });
 
-Deno.test("Context.events() names the port of every event that is about a port", async () => {
-  using context = open();
+on.test("Context.events() names the port of every event that is about a port", async (context) => {
   const {
     PORT_ACTIVE,
     PORT_ERR,
@@ -131,8 +131,7 @@ Deno.test("Context.events() names the port of every event that is about a port",
   assertEquals(found, types.map((type) => ({ type, element: undefined, portNum: 1 })));
 });
 
-Deno.test("Context.events() leaves no listener behind", async () => {
-  using context = open();
+on.test("Context.events() leaves no listener behind", async (context) => {
   const reader = asyncEvents(context);
   const added = spy(reader, "add");
   const deleted = spy(reader, "delete");

@@ -4,21 +4,22 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { structs } from "../../../ffi/layout.ts";
 import { AtomicCap, Context, LinkLayer, Mtu, PortState, VerbsError } from "../../../mod.ts";
 import { assertSame, paths, readByC, valueAt } from "../../c/device_attr_ex.ts";
+import { testsOn } from "../recorded.ts";
 
 function open(): Context {
   recorder.reset();
   return Context.open();
 }
 
-Deno.test("Context.queryDeviceEx() reads every field where C does", async () => {
-  using context = open();
+const on = testsOn(open);
+
+on.test("Context.queryDeviceEx() reads every field where C does", async ({ queryDeviceEx }) => {
   const bytes = crypto.getRandomValues(new Uint8Array(structs.ibv_device_attr_ex.size));
   recorder.answerBytes("ibv_query_device_ex", bytes);
-  assertSame(context.queryDeviceEx(), await readByC([], bytes));
+  assertSame(queryDeviceEx(), await readByC([], bytes));
 });
 
-Deno.test("Context.queryDevice() reads every field that queryDeviceEx() reads", () => {
-  using context = open();
+on.test("Context.queryDevice() reads every field that queryDeviceEx() reads", (context) => {
   const bytes = crypto.getRandomValues(new Uint8Array(structs.ibv_device_attr.size));
   const version = new TextEncoder().encode("20.1.2\0garbage");
   bytes.set(version, structs.ibv_device_attr.fields.fw_ver.offset);
@@ -46,8 +47,7 @@ for (const code of ["EOPNOTSUPP", "ENOSYS"] as const) {
   });
 }
 
-Deno.test("Context.queryDevice() and queryDeviceEx() throw when the device fails", () => {
-  using context = open();
+on.test("Context.queryDevice() and queryDeviceEx() throw when the device fails", (context) => {
   recorder.fail("ibv_query_device", "EIO");
   recorder.fail("ibv_query_device_ex", "EIO");
   for (const query of ["queryDevice", "queryDeviceEx"] as const) {
@@ -55,14 +55,13 @@ Deno.test("Context.queryDevice() and queryDeviceEx() throw when the device fails
   }
 });
 
-Deno.test("Context.queryPort() reads every field of the whole struct", () => {
-  using context = open();
+on.test("Context.queryPort() reads every field of the whole struct", ({ queryPort }) => {
   const { size, fields } = structs.ibv_port_attr;
   // Each byte differs from all others, so that each field has a value of its own.
   const bytes = Uint8Array.from({ length: size }, (_, i) => i + 1);
   recorder.answerBytes("ibv_query_port", bytes);
   recorder.take();
-  const attr = context.queryPort(1);
+  const attr = queryPort(1);
   assertEquals(recorder.takeOne("___ibv_query_port").args.attr_size, size);
   const view = new DataView(bytes.buffer);
   const expected = Object.entries(fields).map(([name, { offset, size }]) => {
@@ -73,8 +72,7 @@ Deno.test("Context.queryPort() reads every field of the whole struct", () => {
   assertEquals({ ...attr } as unknown, Object.fromEntries(expected));
 });
 
-Deno.test("Context.queryPort() gives values of enums", () => {
-  using context = open();
+on.test("Context.queryPort() gives values of enums", (context) => {
   const { state, activeMtu, linkLayer } = context.queryPort(1);
   assertEquals([state, activeMtu, linkLayer], [PortState.ACTIVE, Mtu[4096], LinkLayer.ETHERNET]);
 });

@@ -20,6 +20,7 @@ import {
   ReadCountersFlags,
   VerbsError,
 } from "../../../mod.ts";
+import { testsOn } from "../recorded.ts";
 
 function open(): { context: Context; qp: QueuePair } & Disposable {
   recorder.reset();
@@ -39,6 +40,8 @@ function open(): { context: Context; qp: QueuePair } & Disposable {
     },
   };
 }
+
+const on = testsOn(open);
 
 function hex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -121,11 +124,10 @@ for (const [spec, expected] of FILTERS) {
   });
 }
 
-Deno.test("Flow sends the rule, its size and the number of specifications", () => {
-  using setup = open();
+on.test("Flow sends the rule, its size and the number of specifications", ({ qp }) => {
   const specs: FlowSpec[] = [{ type: ACTION_TAG, tagId: 1 }, { type: ACTION_DROP }];
   const attr = { type: FlowAttrType.NORMAL, priority: 3, port: 1, flags: FlowFlags.DONT_TRAP };
-  using flow = new Flow(setup.qp, { ...attr, specs });
+  using flow = new Flow(qp, { ...attr, specs });
   const call = recorder.takeOne("ibv_create_flow");
   const { fields } = struct(call, "attr");
   assertEquals(fields["type"], 0);
@@ -136,16 +138,15 @@ Deno.test("Flow sends the rule, its size and the number of specifications", () =
   assertEquals(recorder.takeOne("ibv_destroy_flow").args, { flow: "flow0" });
 });
 
-Deno.test("Flow keeps its action and its counters, and goes before them", () => {
-  using setup = open();
+on.test("Flow keeps its action and its counters, and goes before them", ({ context, qp }) => {
   const keymat = { icvLen: 16, aesKey: new Uint8Array(16) };
-  using action = new FlowActionEsp(setup.context, { keymat });
-  using counters = new Counters(setup.context);
+  using action = new FlowActionEsp(context, { keymat });
+  using counters = new Counters(context);
   const specs: FlowSpec[] = [
     { type: ACTION_HANDLE, action },
     { type: ACTION_COUNT, counters },
   ];
-  const flow = new Flow(setup.qp, { port: 1, specs });
+  const flow = new Flow(qp, { port: 1, specs });
   const call = recorder.takeOne("ibv_create_flow");
   assertEquals(struct(call, "spec[0]").fields["action"], "action0");
   assertEquals(struct(call, "spec[1]").fields["counters"], "counters0");
@@ -153,10 +154,8 @@ Deno.test("Flow keeps its action and its counters, and goes before them", () => 
   assertEquals(flow.disposed, true);
 });
 
-Deno.test("Flow refuses what is wrong before native code is reached", () => {
-  using setup = open();
-  const make = (specs: unknown) => () =>
-    new Flow(setup.qp, { port: 1, specs: specs as FlowSpec[] });
+on.test("Flow refuses what is wrong before native code is reached", ({ qp }) => {
+  const make = (specs: unknown) => () => new Flow(qp, { port: 1, specs: specs as FlowSpec[] });
   const cases: [unknown, new (message: string) => Error, string][] = [
     [null, TypeError, "specs null"],
     [[null], TypeError, "spec null"],
@@ -173,14 +172,13 @@ Deno.test("Flow refuses what is wrong before native code is reached", () => {
     [Array(256).fill({ type: ACTION_DROP }), RangeError, "256 specifications"],
   ];
   for (const [specs, type, message] of cases) assertThrows(make(specs), type, message);
-  assertThrows(() => new Flow(setup.qp, { port: 9 }), RangeError, "port 9");
+  assertThrows(() => new Flow(qp, { port: 9 }), RangeError, "port 9");
   assertThrows(() => new Flow({} as QueuePair, { port: 1 }), TypeError, "not a QueuePair");
   assertEquals(recorder.takeOf("ibv_create_flow"), []);
 });
 
-Deno.test("Flow reads a rule before it takes handles", () => {
-  using setup = open();
-  const counters = new Counters(setup.context);
+on.test("Flow reads a rule before it takes handles", ({ context, qp }) => {
+  const counters = new Counters(context);
   const spec = {
     type: ACTION_COUNT,
     get counters() {
@@ -188,31 +186,29 @@ Deno.test("Flow reads a rule before it takes handles", () => {
       return counters;
     },
   };
-  assertThrows(() => new Flow(setup.qp, { port: 1, specs: [spec] }), TypeError, "disposed");
+  assertThrows(() => new Flow(qp, { port: 1, specs: [spec] }), TypeError, "disposed");
   const attr = {
     get port() {
-      setup.qp.close();
+      qp.close();
       return 1;
     },
   };
-  assertThrows(() => new Flow(setup.qp, attr), TypeError, "disposed");
+  assertThrows(() => new Flow(qp, attr), TypeError, "disposed");
 });
 
-Deno.test("Flow refuses counters of another context", () => {
-  using setup = open();
+on.test("Flow refuses counters of another context", ({ qp }) => {
   using other = Context.open("recorder0");
   using counters = new Counters(other);
   assertThrows(
-    () => new Flow(setup.qp, { port: 1, specs: [{ type: ACTION_COUNT, counters }] }),
+    () => new Flow(qp, { port: 1, specs: [{ type: ACTION_COUNT, counters }] }),
     TypeError,
     "belongs to another context",
   );
 });
 
-Deno.test("Flow reports the errno, and what flow steering needs", () => {
-  using setup = open();
+on.test("Flow reports the errno, and what flow steering needs", ({ qp }) => {
   recorder.fail("ibv_create_flow", "EPERM");
-  const error = assertThrows(() => new Flow(setup.qp, { port: 1 }), VerbsError);
+  const error = assertThrows(() => new Flow(qp, { port: 1 }), VerbsError);
   assertEquals([error.code, error.verb], ["EPERM", "ibv_create_flow"]);
   assertEquals(error.hint, "Flow steering needs the capability CAP_NET_RAW");
 });
@@ -239,14 +235,13 @@ Deno.test("Flow, Counters and FlowActionEsp are not supported by a provider with
   }
 });
 
-Deno.test("Counters attach counting points and read values", () => {
-  using setup = open();
-  using counters = new Counters(setup.context);
+on.test("Counters attach counting points and read values", ({ context, qp }) => {
+  using counters = new Counters(context);
   counters.attach({ counterDesc: CounterDescription.BYTES, index: 1 });
   const attach = recorder.takeOne("ibv_attach_counters_point_flow");
   const { fields } = struct(attach, "attr");
   assertEquals([fields["counter_desc"], fields["index"], fields["comp_mask"]], [1, 1, 0]);
-  using flow = new Flow(setup.qp, { port: 1, specs: [{ type: ACTION_COUNT, counters }] });
+  using flow = new Flow(qp, { port: 1, specs: [{ type: ACTION_COUNT, counters }] });
   counters.attach({ counterDesc: CounterDescription.PACKETS, index: 0 }, flow);
   assertEquals(recorder.takeOne("ibv_attach_counters_point_flow").args["flow"], "flow0");
   assertEquals(counters.read(3, ReadCountersFlags.PREFER_CACHED).length, 3);
@@ -254,9 +249,8 @@ Deno.test("Counters attach counting points and read values", () => {
   assertEquals([read.args["ncounters"], read.args["flags"]], [3, 1]);
 });
 
-Deno.test("Counters refuse what is wrong before native code is reached", () => {
-  using setup = open();
-  using counters = new Counters(setup.context);
+on.test("Counters refuse what is wrong before native code is reached", ({ context }) => {
+  using counters = new Counters(context);
   recorder.take();
   for (const count of [0, -1, 1.5, NaN, 2 ** 32]) {
     assertThrows(() => counters.read(count), Error, "count");
@@ -268,10 +262,9 @@ Deno.test("Counters refuse what is wrong before native code is reached", () => {
   assertEquals(recorder.take(), []);
 });
 
-Deno.test("FlowActionEsp sends the association, the key and the replay window", () => {
-  using setup = open();
+on.test("FlowActionEsp sends the association, the key and the replay window", ({ context }) => {
   const aesKey = Uint8Array.from({ length: 32 }, (_, i) => i);
-  using action = new FlowActionEsp(setup.context, {
+  using action = new FlowActionEsp(context, {
     espAttr: { spi: 7, seq: 8, flags: FlowActionEspFlags.ENCRYPT, hardLimitPkts: 2n ** 40n },
     keymat: { iv: 9n, salt: 10, icvLen: 16, aesKey },
     replaySize: 64,
@@ -317,9 +310,8 @@ Deno.test("FlowActionEsp refuses headers around packets that native code could n
   assertEquals(struct(most!, "attr.esp_encap[7].val_ptr").bytes.length, 4);
 });
 
-Deno.test("FlowActionEsp refuses keys of other lengths and unknown attributes", () => {
-  using setup = open();
-  const make = (attr: object) => () => new FlowActionEsp(setup.context, attr);
+on.test("FlowActionEsp refuses keys of other lengths and unknown attributes", ({ context }) => {
+  const make = (attr: object) => () => new FlowActionEsp(context, attr);
   const keymat = { icvLen: 16, aesKey: new Uint8Array(15) };
   assertThrows(make({ keymat }), RangeError, "aesKey of 15 bytes");
   assertThrows(make({}), TypeError, "keymat is missing");
@@ -328,9 +320,7 @@ Deno.test("FlowActionEsp refuses keys of other lengths and unknown attributes", 
   assertEquals(recorder.takeOf("ibv_create_flow_action_esp"), []);
 });
 
-Deno.test("Counters.attach() takes no other object of the context for a flow", () => {
-  using setup = open();
-  const { context, qp } = setup;
+on.test("Counters.attach() takes no other object of the context for a flow", ({ context, qp }) => {
   const counters = new Counters(context);
   const attr = { counterDesc: CounterDescription.PACKETS, index: 0 };
   const flow = new Flow(qp, { port: 1 });

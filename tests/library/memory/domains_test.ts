@@ -14,11 +14,10 @@ import { domainAllocators } from "../../../ffi/library/domain_allocators.ts";
 import { ParentDomain } from "../../../types/memory/parent_domain.ts";
 import { baseOf } from "../../../types/memory/protection_domain.ts";
 import { ThreadDomain } from "../../../types/memory/thread_domain.ts";
-import { openRecorder } from "../recorded.ts";
+import { onPd, openRecorder } from "../recorded.ts";
 
-Deno.test("ThreadDomain is allocated and deallocated once", () => {
-  using recorded = openRecorder();
-  const td = new ThreadDomain(recorded.context);
+onPd.test("ThreadDomain is allocated and deallocated once", ({ context }) => {
+  const td = new ThreadDomain(context);
   assertEquals(Deno.inspect(td), 'ThreadDomain { device: "recorder0" }');
   td.close();
   td.close();
@@ -26,9 +25,7 @@ Deno.test("ThreadDomain is allocated and deallocated once", () => {
   assertEquals(calls.map(({ verb }) => verb), ["ibv_alloc_td", "ibv_dealloc_td"]);
 });
 
-Deno.test("ParentDomain gives the provider its domains and its number", () => {
-  using recorded = openRecorder();
-  const { context, pd } = recorded;
+onPd.test("ParentDomain gives the provider its domains and its number", ({ context, pd }) => {
   const td = new ThreadDomain(context);
   using parent = new ParentDomain(pd, { td, pdContext: 7 });
   const { args } = recorder.takeOne("ibv_alloc_parent_domain");
@@ -42,17 +39,14 @@ Deno.test("ParentDomain gives the provider its domains and its number", () => {
   assertEquals([baseOf(plain), baseOf(parent), baseOf(pd)], [pd, pd, pd]);
 });
 
-Deno.test("ParentDomain is a protection domain for memory and address handles", () => {
-  using recorded = openRecorder();
-  using parent = new ParentDomain(recorded.pd);
+onPd.test("ParentDomain is a protection domain for memory and address handles", ({ pd }) => {
+  using parent = new ParentDomain(pd);
   using mr = new MemoryRegion(parent, 64, 0);
   using ah = new AddressHandle(parent, { portNum: 1, dlid: 3 });
   assertEquals([mr.pd, ah.pd], [parent, parent]);
 });
 
-Deno.test("ParentDomain goes before the domains that it was made from", () => {
-  using recorded = openRecorder();
-  const { context, pd } = recorded;
+onPd.test("ParentDomain goes before the domains that it was made from", ({ context, pd }) => {
   const td = new ThreadDomain(context);
   const first = new ParentDomain(pd, { td });
   const mr = new MemoryRegion(first, 64, 0);
@@ -64,8 +58,7 @@ Deno.test("ParentDomain goes before the domains that it was made from", () => {
   assertEquals(recorder.violations(), []);
 });
 
-Deno.test("ParentDomain with an alignment allocates and frees the memory of queues", () => {
-  using recorded = openRecorder();
+onPd.test("ParentDomain with an alignment allocates and frees the memory of queues", (recorded) => {
   const { context, pd } = recorded;
   recorder.callAllocators();
   using parent = new ParentDomain(pd, { alignment: 65536, pdContext: 5 });
@@ -104,9 +97,8 @@ for (const alignment of [8, 64, 4096, 2 ** 21]) {
 }
 
 for (const alignment of [0, 4, 12, 4097, 2 ** 31, -8]) {
-  Deno.test(`ParentDomain refuses an alignment of ${alignment}`, () => {
-    using recorded = openRecorder();
-    assertThrows(() => new ParentDomain(recorded.pd, { alignment }), RangeError, "alignment");
+  onPd.test(`ParentDomain refuses an alignment of ${alignment}`, ({ pd }) => {
+    assertThrows(() => new ParentDomain(pd, { alignment }), RangeError, "alignment");
     assertEquals(recorder.take(), []);
   });
 }
@@ -118,9 +110,8 @@ const BAD: [string, unknown, string][] = [
   ["a number that is text", { pdContext: "1" }, "pdContext"],
 ];
 for (const [what, init, message] of BAD) {
-  Deno.test(`ParentDomain refuses ${what} before native code is reached`, () => {
-    using recorded = openRecorder();
-    assertThrows(() => new ParentDomain(recorded.pd, init as never), TypeError, message);
+  onPd.test(`ParentDomain refuses ${what} before native code is reached`, ({ pd }) => {
+    assertThrows(() => new ParentDomain(pd, init as never), TypeError, message);
     assertEquals(recorder.take(), []);
   });
 }

@@ -12,7 +12,7 @@ import {
 } from "../../../mod.ts";
 import { bufferAddress } from "../../../ffi/pointers.ts";
 import { outputOf } from "../../subprocess.ts";
-import { openRecorder } from "../recorded.ts";
+import { onPd, openRecorder } from "../recorded.ts";
 
 const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC, RELAXED_ORDERING } = AccessFlags;
 
@@ -55,11 +55,10 @@ function addressSpace(): number {
   return Number(Deno.readTextFileSync("/proc/self/statm").split(" ")[0]) * 4096;
 }
 
-Deno.test("MemoryRegion frees its memory when the registration fails", () => {
-  using recorded = openRecorder();
+onPd.test("MemoryRegion frees its memory when the registration fails", ({ pd }) => {
   recorder.fail("ibv_reg_mr", "ENOMEM");
   const register = (): void => {
-    const error = assertThrows(() => new MemoryRegion(recorded.pd, 2 ** 30, 1), VerbsError);
+    const error = assertThrows(() => new MemoryRegion(pd, 2 ** 30, 1), VerbsError);
     assertEquals([error.verb, error.code], ["ibv_reg_mr", "ENOMEM"]);
     assertStringIncludes(error.hint!, "ulimit -l");
     assertStringIncludes(error.message, "(1073741824 bytes, access LOCAL_WRITE)");
@@ -70,9 +69,8 @@ Deno.test("MemoryRegion frees its memory when the registration fails", () => {
   assert(addressSpace() - before < 2 ** 30, "the address space grows");
 });
 
-Deno.test("MemoryRegion frees its memory when it is deregistered, and not before", () => {
-  using recorded = openRecorder();
-  const mr = new MemoryRegion(recorded.pd, 2 ** 20, LOCAL_WRITE);
+onPd.test("MemoryRegion frees its memory when it is deregistered, and not before", ({ pd }) => {
+  const mr = new MemoryRegion(pd, 2 ** 20, LOCAL_WRITE);
   const view = mr.bytes();
   recorder.fail("ibv_dereg_mr", "EBUSY", { times: 1 });
   assertThrows(() => mr.close(), VerbsError, "EBUSY");
@@ -134,10 +132,9 @@ const NOT_MEMORY: [string, unknown][] = [
   ["a proxy of bytes", new Proxy(new Uint8Array(8), {})],
 ];
 for (const [what, source] of NOT_MEMORY) {
-  Deno.test(`MemoryRegion refuses ${what} as memory before native code is reached`, () => {
-    using recorded = openRecorder();
+  onPd.test(`MemoryRegion refuses ${what} as memory before native code is reached`, ({ pd }) => {
     assertThrows(
-      () => new MemoryRegion(recorded.pd, source as MemorySource, 0),
+      () => new MemoryRegion(pd, source as MemorySource, 0),
       TypeError,
       "Cannot register memory: the source is neither a length nor a buffer",
     );
@@ -145,8 +142,7 @@ for (const [what, source] of NOT_MEMORY) {
   });
 }
 
-Deno.test("MemoryRegion and ProtectionDomain refuse another object as their parent", () => {
-  using recorded = openRecorder();
+onPd.test("MemoryRegion and ProtectionDomain refuse another object as their parent", (recorded) => {
   for (const pd of [null, undefined, {}, recorded.context]) {
     const make = (): unknown => new MemoryRegion(pd as ProtectionDomain, 8, 0);
     assertThrows(make, TypeError, "it is not a ProtectionDomain");
@@ -166,9 +162,8 @@ Deno.test("MemorySlice refuses another object as its region", () => {
   );
 });
 
-Deno.test("MemorySlice appears on one line", () => {
-  using recorded = openRecorder();
-  using mr = new MemoryRegion(recorded.pd, 64, 0);
+onPd.test("MemorySlice appears on one line", ({ pd }) => {
+  using mr = new MemoryRegion(pd, 64, 0);
   const text = `MemorySlice { offset: 8, length: 4, lkey: ${mr.lkey} }`;
   assertEquals(Deno.inspect(mr.slice(8, 4)), text);
 });
@@ -252,10 +247,9 @@ Deno.test("MemoryRegion in a Worker refuses the caller's buffer, and keeps its o
   }
 });
 
-Deno.test("MemoryRegion passes all 32 bits of access to the provider", () => {
-  using recorded = openRecorder();
-  using _mr = new MemoryRegion(recorded.pd, 64, 0xffff_ffff);
-  using _at = new MemoryRegion(recorded.pd, 64, 0xffff_ffff, { iova: 0 });
+onPd.test("MemoryRegion passes all 32 bits of access to the provider", ({ pd }) => {
+  using _mr = new MemoryRegion(pd, 64, 0xffff_ffff);
+  using _at = new MemoryRegion(pd, 64, 0xffff_ffff, { iova: 0 });
   const calls = recorder.takeOf("ibv_reg_mr_iova2");
   assertEquals(calls.map(({ args }) => Number(args.access) >>> 0), [0xffff_ffff, 0xffff_ffff]);
 });

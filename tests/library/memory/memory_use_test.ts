@@ -5,7 +5,7 @@ import * as recorder from "../../provider/recorder.ts";
 import { AccessFlags, MemoryRegion, type MemorySource, VerbsError } from "../../../mod.ts";
 import { bufferAddress } from "../../../ffi/pointers.ts";
 import { NativeMemory } from "../../../ffi/native_memory.ts";
-import { openRecorder } from "../recorded.ts";
+import { onPd, openRecorder } from "../recorded.ts";
 
 const { LOCAL_WRITE, REMOTE_WRITE } = AccessFlags;
 
@@ -31,29 +31,26 @@ const REFUSED: readonly (readonly [MemorySource, string])[] = [
 ];
 
 for (const [source, message] of REFUSED) {
-  Deno.test(`MemoryRegion refuses memory: "${message}" of ${source.constructor.name}`, () => {
-    using recorded = openRecorder();
-    const error = assertThrows(() => new MemoryRegion(recorded.pd, source, LOCAL_WRITE), Error);
+  onPd.test(`MemoryRegion refuses memory: "${message}" of ${source.constructor.name}`, ({ pd }) => {
+    const error = assertThrows(() => new MemoryRegion(pd, source, LOCAL_WRITE), Error);
     assertEquals(error.message, message);
     assertEquals(recorder.take(), []);
   });
 }
 
-Deno.test("MemoryRegion registers the part of the buffer that a view shows", () => {
-  using recorded = openRecorder();
+onPd.test("MemoryRegion registers the part of the buffer that a view shows", ({ pd }) => {
   const buffer = new ArrayBuffer(64);
   const views = [new Uint8Array(buffer, 8, 16), new DataView(buffer, 8, 16)];
   for (const view of views) {
-    using mr = new MemoryRegion(recorded.pd, view, LOCAL_WRITE);
+    using mr = new MemoryRegion(pd, view, LOCAL_WRITE);
     assertEquals([mr.addr, mr.length], [bufferAddress(buffer) + 8n, 16]);
     mr.bytes(1, 2).set([7, 8]);
     assertEquals([...new Uint8Array(buffer, 9, 2)], [7, 8]);
   }
 });
 
-Deno.test("MemoryRegion.slice() stays within its region, to the byte", () => {
-  using recorded = openRecorder();
-  using mr = new MemoryRegion(recorded.pd, 100, LOCAL_WRITE);
+onPd.test("MemoryRegion.slice() stays within its region, to the byte", ({ pd }) => {
+  using mr = new MemoryRegion(pd, 100, LOCAL_WRITE);
   const slice = mr.slice(60);
   assertEquals([slice.addr, slice.length, slice.lkey], [mr.addr + 60n, 40, mr.lkey]);
   assertEquals(mr.slice(60, 40).bytes.length, 40);
@@ -64,10 +61,9 @@ Deno.test("MemoryRegion.slice() stays within its region, to the byte", () => {
   }
 });
 
-Deno.test("MemoryRegion refuses its memory when the buffer is detached", () => {
-  using recorded = openRecorder();
+onPd.test("MemoryRegion refuses its memory when the buffer is detached", ({ pd }) => {
   const buffer = new ArrayBuffer(64);
-  using mr = new MemoryRegion(recorded.pd, buffer, LOCAL_WRITE);
+  using mr = new MemoryRegion(pd, buffer, LOCAL_WRITE);
   const slice = mr.slice(0, 8);
   buffer.transfer();
   const message = "Cannot use memory region: its buffer is detached";
@@ -76,9 +72,8 @@ Deno.test("MemoryRegion refuses its memory when the buffer is detached", () => {
   assertThrows(() => mr.slice(0, 8), TypeError, message);
 });
 
-Deno.test("MemoryRegion.create() registers under the address that is chosen", async () => {
-  using recorded = openRecorder();
-  using mr = await MemoryRegion.create(recorded.pd, 64, LOCAL_WRITE, { iova: 0x1000 });
+onPd.test("MemoryRegion.create() registers under the address that is chosen", async ({ pd }) => {
+  using mr = await MemoryRegion.create(pd, 64, LOCAL_WRITE, { iova: 0x1000 });
   assertEquals(mr.addr, 0x1000n);
   const { args } = recorder.takeOne("ibv_reg_mr_iova2");
   assertEquals(BigInt(args.iova as string), 0x1000n);
@@ -111,11 +106,10 @@ Deno.test("MemoryRegion.create() keeps memory that cannot be deregistered after 
   assertThrows(() => recorded.context.close(), VerbsError);
 });
 
-Deno.test("MemoryRegion hints at LOCAL_WRITE only where it is missing", () => {
-  using recorded = openRecorder();
+onPd.test("MemoryRegion hints at LOCAL_WRITE only where it is missing", ({ pd }) => {
   recorder.fail("ibv_reg_mr", "EINVAL");
   const hintFor = (access: number): string | undefined =>
-    assertThrows(() => new MemoryRegion(recorded.pd, 64, access), VerbsError).hint;
+    assertThrows(() => new MemoryRegion(pd, 64, access), VerbsError).hint;
   assertEquals(hintFor(REMOTE_WRITE), "REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE as well");
   assertEquals(hintFor(REMOTE_WRITE | LOCAL_WRITE), undefined);
   assertEquals(hintFor(0), undefined);

@@ -11,7 +11,7 @@ import {
 } from "../../../mod.ts";
 import { incRkey, MemoryWindow, MwType } from "../../../types/memory/memory_window.ts";
 import { ParentDomain } from "../../../types/memory/parent_domain.ts";
-import { openRecorder, type Recorded } from "../recorded.ts";
+import { onPd, openRecorder, type Recorded, testsOn } from "../recorded.ts";
 
 const { LOCAL_WRITE, REMOTE_READ, MW_BIND } = AccessFlags;
 
@@ -33,11 +33,12 @@ function openWindows(type: MwType = MwType.TYPE_1): Windows {
   return { ...recorded, qp, mr, mw };
 }
 
+const on = testsOn(openWindows);
+
 for (const type of [MwType.TYPE_1, MwType.TYPE_2]) {
-  Deno.test(`MemoryWindow is allocated and deallocated, of type ${type}`, () => {
-    using recorded = openRecorder();
-    const mw = new MemoryWindow(recorded.pd, type);
-    assertEquals([mw.pd === recorded.pd, mw.type], [true, type]);
+  onPd.test(`MemoryWindow is allocated and deallocated, of type ${type}`, ({ pd }) => {
+    const mw = new MemoryWindow(pd, type);
+    assertEquals([mw.pd === pd, mw.type], [true, type]);
     assertEquals(Deno.inspect(mw), `MemoryWindow { type: "TYPE_${type}", rkey: ${mw.rkey} }`);
     mw.close();
     const [alloc, dealloc] = recorder.take();
@@ -47,18 +48,17 @@ for (const type of [MwType.TYPE_1, MwType.TYPE_2]) {
   });
 }
 
-Deno.test("MemoryWindow refuses bad arguments before native code is reached", () => {
-  using recorded = openRecorder();
+onPd.test("MemoryWindow refuses bad arguments before native code is reached", ({ pd }) => {
   for (const type of [0, 3, -1]) {
-    assertThrows(() => new MemoryWindow(recorded.pd, type as MwType), RangeError, "type");
+    assertThrows(() => new MemoryWindow(pd, type as MwType), RangeError, "type");
   }
   for (const type of [null, undefined, "TYPE_1"]) {
-    assertThrows(() => new MemoryWindow(recorded.pd, type as never), TypeError, "type");
+    assertThrows(() => new MemoryWindow(pd, type as never), TypeError, "type");
   }
   assertThrows(() => new MemoryWindow({} as never, 1), TypeError, "not a ProtectionDomain");
   assertEquals(recorder.take(), []);
   recorder.fail("ibv_alloc_mw", "EINVAL");
-  assertThrows(() => new MemoryWindow(recorded.pd, 2), VerbsError, "TYPE_2");
+  assertThrows(() => new MemoryWindow(pd, 2), VerbsError, "TYPE_2");
 });
 
 Deno.test("incRkey() adds one to the lowest 8 bits", () => {
@@ -72,9 +72,7 @@ Deno.test("incRkey() adds one to the lowest 8 bits", () => {
   assertThrows(() => incRkey("1" as never), TypeError, "rkey");
 });
 
-Deno.test("MemoryWindow keeps the native region that it is bound to", () => {
-  using windows = openWindows();
-  const { qp, mw, mr, pd } = windows;
+on.test("MemoryWindow keeps the native region that it is bound to", ({ qp, mw, mr, pd }) => {
   const view = mr.bytes();
   qp.bindMw(mw, { bindInfo: { mr, mwAccessFlags: REMOTE_READ } });
   mr.close();
@@ -89,9 +87,7 @@ Deno.test("MemoryWindow keeps the native region that it is bound to", () => {
   assertEquals(recorder.takeOf("ibv_dereg_mr").length, 1);
 });
 
-Deno.test("ProtectionDomain.close() closes bound windows before their regions", () => {
-  using windows = openWindows();
-  const { qp, mw, pd } = windows;
+on.test("ProtectionDomain.close() closes bound windows before their regions", ({ qp, mw, pd }) => {
   const later = new MemoryRegion(pd, 64, MW_BIND);
   qp.bindMw(mw, { bindInfo: { mr: later, mwAccessFlags: 0 } });
   pd.close();
@@ -100,8 +96,7 @@ Deno.test("ProtectionDomain.close() closes bound windows before their regions", 
   assertEquals(recorder.violations(), []);
 });
 
-Deno.test("MemoryWindow does not keep the region when the provider refuses the bind", () => {
-  using windows = openWindows();
+on.test("MemoryWindow does not keep the region when the provider refuses the bind", (windows) => {
   const { qp, mw, mr } = windows;
   recorder.fail("ibv_bind_mw", "EINVAL", { times: 1 });
   assertThrows(() => qp.bindMw(mw, { bindInfo: { mr, mwAccessFlags: 0 } }), VerbsError);

@@ -18,7 +18,7 @@ import { ImplicitMemoryRegion } from "../../../types/memory/implicit_memory_regi
 import { ImportedMemoryRegion, ImportedProtectionDomain } from "../../../types/memory/imports.ts";
 import { assertReadable } from "../../../types/memory/memory_region.ts";
 import { NullMemoryRegion } from "../../../types/memory/null_memory_region.ts";
-import { openRecorder } from "../recorded.ts";
+import { onPd, openRecorder } from "../recorded.ts";
 
 const { LOCAL_WRITE, REMOTE_READ, ON_DEMAND, ZERO_BASED } = AccessFlags;
 
@@ -34,10 +34,9 @@ function argsOf(verb: string): Record<string, bigint | string> {
 }
 
 for (const iova of [0, 0x1000, 0xffff_ffff_0000_0000n]) {
-  Deno.test(`MemoryRegion has its addresses from ${iova} on`, () => {
-    using recorded = openRecorder();
+  onPd.test(`MemoryRegion has its addresses from ${iova} on`, ({ pd }) => {
     const bytes = new Uint8Array(64);
-    using mr = new MemoryRegion(recorded.pd, bytes, REMOTE_READ, { iova });
+    using mr = new MemoryRegion(pd, bytes, REMOTE_READ, { iova });
     const args = argsOf("ibv_reg_mr_iova");
     assertEquals([args.addr, args.iova, args.length], [bufferAddress(bytes), BigInt(iova), 64n]);
     assertEquals([mr.addr, mr.slice(8).addr], [BigInt(iova), BigInt(iova) + 8n]);
@@ -51,10 +50,9 @@ for (const iova of [0, 0x1000, 0xffff_ffff_0000_0000n]) {
   });
 }
 
-Deno.test("MemoryRegion names the verb that failed when an address is chosen", () => {
-  using recorded = openRecorder();
+onPd.test("MemoryRegion names the verb that failed when an address is chosen", ({ pd }) => {
   recorder.fail("ibv_reg_mr_iova", "EINVAL");
-  const error = assertThrows(() => new MemoryRegion(recorded.pd, 64, 0, { iova: 4 }), VerbsError);
+  const error = assertThrows(() => new MemoryRegion(pd, 64, 0, { iova: 4 }), VerbsError);
   assertEquals([error.verb, error.code], ["ibv_reg_mr_iova", "EINVAL"]);
 });
 
@@ -66,20 +64,18 @@ for (
     ["a signal, as it does not wait", { signal: AbortSignal.abort() }],
   ] as [string, object][]
 ) {
-  Deno.test(`MemoryRegion refuses options: ${what}`, () => {
-    using recorded = openRecorder();
-    assertThrows(() => new MemoryRegion(recorded.pd, 8, 0, options), TypeError, "Cannot use");
+  onPd.test(`MemoryRegion refuses options: ${what}`, ({ pd }) => {
+    assertThrows(() => new MemoryRegion(pd, 8, 0, options), TypeError, "Cannot use");
     assertEquals(recorder.take(), []);
   });
 }
 
-Deno.test("MemoryRegion.create() registers on another thread", async () => {
-  using recorded = openRecorder();
-  using mr = await MemoryRegion.create(recorded.pd, 4096, LOCAL_WRITE);
+onPd.test("MemoryRegion.create() registers on another thread", async ({ pd }) => {
+  using mr = await MemoryRegion.create(pd, 4096, LOCAL_WRITE);
   const args = argsOf("ibv_reg_mr_iova2");
   assertEquals([args.addr, args.iova, args.access], [mr.addr, mr.addr, 1n]);
   assertEquals(mr.bytes().length, 4096);
-  using other = await MemoryRegion.create(recorded.pd, new Uint8Array(8), 0, { iova: 5n });
+  using other = await MemoryRegion.create(pd, new Uint8Array(8), 0, { iova: 5n });
   assertEquals([other.addr, argsOf("ibv_reg_mr_iova2").iova], [5n, 5n]);
 });
 
@@ -105,9 +101,7 @@ Deno.test("MemoryRegion.create() deregisters memory that comes after its signal 
   assertEquals(recorder.live("mr"), 0);
 });
 
-Deno.test("MemoryRegion.create() rejects bad arguments before it starts", async () => {
-  using recorded = openRecorder();
-  const { pd } = recorded;
+onPd.test("MemoryRegion.create() rejects bad arguments before it starts", async ({ pd }) => {
   const attempts = [
     () => MemoryRegion.create(pd, 0, 0),
     () => MemoryRegion.create(pd, null as never, 0),
@@ -121,17 +115,15 @@ Deno.test("MemoryRegion.create() rejects bad arguments before it starts", async 
   assertEquals(recorder.takeOf("ibv_reg_mr_iova2"), []);
 });
 
-Deno.test("MemoryRegion.create() fails as the constructor does", async () => {
-  using recorded = openRecorder();
+onPd.test("MemoryRegion.create() fails as the constructor does", async ({ pd }) => {
   for (const verb of ["ibv_reg_mr", "ibv_reg_mr_iova2"]) recorder.fail(verb, "ENOMEM");
-  const error = assertThrows(() => new MemoryRegion(recorded.pd, 8, 0), VerbsError);
-  const late = await assertRejects(() => MemoryRegion.create(recorded.pd, 8, 0), VerbsError);
+  const error = assertThrows(() => new MemoryRegion(pd, 8, 0), VerbsError);
+  const late = await assertRejects(() => MemoryRegion.create(pd, 8, 0), VerbsError);
   assertEquals(late.message, error.message);
 });
 
-Deno.test("NullMemoryRegion has slices of any offset and no bytes", () => {
-  using recorded = openRecorder();
-  using mr = new NullMemoryRegion(recorded.pd);
+onPd.test("NullMemoryRegion has slices of any offset and no bytes", ({ pd }) => {
+  using mr = new NullMemoryRegion(pd);
   assertEquals(argsOf("ibv_alloc_null_mr"), { pd: "pd0" });
   const { addr, length, lkey } = mr.slice(2 ** 40, 100);
   assertEquals([addr, length, lkey], [2n ** 40n, 100, mr.lkey]);
@@ -141,8 +133,7 @@ Deno.test("NullMemoryRegion has slices of any offset and no bytes", () => {
   assertThrows(() => assertReadable(mr), TypeError, "its addresses are not those of this process");
 });
 
-Deno.test("DmaBufMemoryRegion gives the provider the part of the buffer", () => {
-  using recorded = openRecorder();
+onPd.test("DmaBufMemoryRegion gives the provider the part of the buffer", (recorded) => {
   const init = { fd: 7, offset: 4096, length: 8192, iova: 0x10_0000_0000n, access: REMOTE_READ };
   using mr = new DmaBufMemoryRegion(recorded.pd, init);
   const { pd, fd, offset, length, iova, access } = argsOf("ibv_reg_dmabuf_mr");
@@ -162,9 +153,8 @@ const BAD_DMA_BUFS: [string, object][] = [
   ["an unknown attribute", { fd: 1, length: 1, access: 0, size: 1 }],
 ];
 for (const [what, init] of BAD_DMA_BUFS) {
-  Deno.test(`DmaBufMemoryRegion refuses ${what}`, () => {
-    using recorded = openRecorder();
-    assertThrows(() => new DmaBufMemoryRegion(recorded.pd, init as never), Error, "Cannot use");
+  onPd.test(`DmaBufMemoryRegion refuses ${what}`, ({ pd }) => {
+    assertThrows(() => new DmaBufMemoryRegion(pd, init as never), Error, "Cannot use");
     assertEquals(recorder.take(), []);
   });
 }
@@ -191,9 +181,8 @@ Deno.test("ImplicitMemoryRegion registers the whole address space, and allocates
   assertThrows(() => slices[0]!.bytes, TypeError, "it is disposed");
 });
 
-Deno.test("ImplicitMemoryRegion keeps its memory when it cannot be deregistered", () => {
-  using recorded = openRecorder();
-  const mr = new ImplicitMemoryRegion(recorded.pd, 0);
+onPd.test("ImplicitMemoryRegion keeps its memory when it cannot be deregistered", ({ pd }) => {
+  const mr = new ImplicitMemoryRegion(pd, 0);
   const { bytes } = mr.allocate(10);
   recorder.fail("ibv_dereg_mr", "EBUSY", { times: 1 });
   assertThrows(() => mr.close(), VerbsError);
@@ -240,8 +229,7 @@ Deno.test("ImportedProtectionDomain and ImportedMemoryRegion refuse what is not 
   assertThrows(() => new ImportedMemoryRegion(pd, 2 ** 32, { addr: 0 }), RangeError, "handle");
 });
 
-Deno.test("DeviceMemory copies bytes in and out, and is freed after its regions", () => {
-  using recorded = openRecorder();
+onPd.test("DeviceMemory copies bytes in and out, and is freed after its regions", (recorded) => {
   const { context, pd } = recorded;
   const dm = new DeviceMemory(context, { length: 256, logAlignReq: 3 });
   const { fields } = recorder.takeOne("ibv_alloc_dm").args.attr as {
@@ -292,12 +280,11 @@ Deno.test("DeviceMemory refuses what is not within it, before native code is rea
   assertEquals(recorder.take(), []);
 });
 
-Deno.test("DeviceMemory refuses memory of another context for a region", () => {
-  using recorded = openRecorder();
+onPd.test("DeviceMemory refuses memory of another context for a region", ({ pd }) => {
   using other = Context.open("recorder0");
   using dm = new DeviceMemory(other, { length: 64 });
   assertThrows(
-    () => new DeviceMemoryRegion(recorded.pd, dm, { access: 0 }),
+    () => new DeviceMemoryRegion(pd, dm, { access: 0 }),
     TypeError,
     "dm belongs to another context",
   );
@@ -333,9 +320,7 @@ for (const [op, use] of LACKING) {
   });
 }
 
-Deno.test("adviseMr() gives the provider the parts", () => {
-  using recorded = openRecorder();
-  const { pd } = recorded;
+onPd.test("adviseMr() gives the provider the parts", ({ pd }) => {
   using mr = new MemoryRegion(pd, 8192, ON_DEMAND);
   recorder.take();
   const sges = [mr.slice(0, 100), { addr: 5n, length: 6, lkey: 7 }];
@@ -354,9 +339,7 @@ Deno.test("adviseMr() gives the provider the parts", () => {
   );
 });
 
-Deno.test("adviseMr() refuses bad arguments before native code is reached", () => {
-  using recorded = openRecorder();
-  const { pd } = recorded;
+onPd.test("adviseMr() refuses bad arguments before native code is reached", ({ pd }) => {
   using mr = new MemoryRegion(pd, 64, 0);
   const slice = mr.slice(0);
   mr.close();

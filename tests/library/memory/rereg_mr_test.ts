@@ -6,7 +6,7 @@ import { bufferAddress } from "../../../ffi/pointers.ts";
 import { type RegMrChange, reregMr } from "../../../types/memory/rereg_mr.ts";
 import { NullMemoryRegion } from "../../../types/memory/null_memory_region.ts";
 import { outputOf } from "../../subprocess.ts";
-import { openRecorder } from "../recorded.ts";
+import { onPd, openRecorder } from "../recorded.ts";
 
 const { LOCAL_WRITE, REMOTE_READ } = AccessFlags;
 const TRANSLATION = 1;
@@ -19,9 +19,8 @@ function changed(): Record<string, string> {
   return Object.fromEntries(Object.entries(args).map(([name, value]) => [name, String(value)]));
 }
 
-Deno.test("reregMr() changes the access rights", () => {
-  using recorded = openRecorder();
-  const mr = new MemoryRegion(recorded.pd, 4096, 0);
+onPd.test("reregMr() changes the access rights", ({ pd }) => {
+  const mr = new MemoryRegion(pd, 4096, 0);
   mr.bytes()[0] = 7;
   using next = reregMr(mr, { access: LOCAL_WRITE | REMOTE_READ });
   const { flags, access, length, ...rest } = changed();
@@ -31,9 +30,7 @@ Deno.test("reregMr() changes the access rights", () => {
   assertEquals(next.bytes()[0], 7);
 });
 
-Deno.test("reregMr() moves a region to another protection domain", () => {
-  using recorded = openRecorder();
-  const { context, pd } = recorded;
+onPd.test("reregMr() moves a region to another protection domain", ({ context, pd }) => {
   const other = new ProtectionDomain(context);
   const mr = new MemoryRegion(pd, 4096, 0);
   const next = reregMr(mr, { pd: other });
@@ -46,8 +43,7 @@ Deno.test("reregMr() moves a region to another protection domain", () => {
   assertEquals(next.disposed, true);
 });
 
-Deno.test("reregMr() registers other memory, and frees the old memory", () => {
-  using recorded = openRecorder();
+onPd.test("reregMr() registers other memory, and frees the old memory", (recorded) => {
   const mr = new MemoryRegion(recorded.pd, 4096, 0);
   const old = mr.bytes();
   const next = reregMr(mr, { source: 8192 });
@@ -60,9 +56,8 @@ Deno.test("reregMr() registers other memory, and frees the old memory", () => {
   assertEquals([last.addr, last.length], [bufferAddress(bytes), 64]);
 });
 
-Deno.test("reregMr() refuses requests that were made with the old object", () => {
-  using recorded = openRecorder();
-  const mr = new MemoryRegion(recorded.pd, 4096, 0);
+onPd.test("reregMr() refuses requests that were made with the old object", ({ pd }) => {
+  const mr = new MemoryRegion(pd, 4096, 0);
   const slice = mr.slice(0, 10);
   using _next = reregMr(mr, { access: 1 });
   for (const use of [() => slice.bytes, () => mr.slice(0), () => reregMr(mr, { access: 0 })]) {
@@ -73,9 +68,8 @@ Deno.test("reregMr() refuses requests that were made with the old object", () =>
 });
 
 for (const [code, name] of [[-1, "ERR_INPUT"], [-2, "ERR_DONT_FORK_NEW"]] as const) {
-  Deno.test(`reregMr() leaves the region as it is after ${name}`, () => {
-    using recorded = openRecorder();
-    using mr = new MemoryRegion(recorded.pd, 4096, 0);
+  onPd.test(`reregMr() leaves the region as it is after ${name}`, ({ pd }) => {
+    using mr = new MemoryRegion(pd, 4096, 0);
     recorder.fail("ibv_rereg_mr", "EINVAL", { result: BigInt(code) });
     const error = assertThrows(() => reregMr(mr, { source: 4096 }), VerbsError);
     assertEquals([error.verb, error.code], ["ibv_rereg_mr", "EINVAL"]);
@@ -92,9 +86,8 @@ Deno.test("reregMr() succeeds when only the old memory could not be given to chi
 });
 
 for (const [code, name] of [[-4, "ERR_CMD"], [-5, "ERR_CMD_AND_DO_FORK_NEW"]] as const) {
-  Deno.test(`reregMr() closes the region after ${name}, and frees both memories`, () => {
-    using recorded = openRecorder();
-    const mr = new MemoryRegion(recorded.pd, 4096, 0);
+  onPd.test(`reregMr() closes the region after ${name}, and frees both memories`, ({ pd }) => {
+    const mr = new MemoryRegion(pd, 4096, 0);
     const view = mr.bytes();
     recorder.fail("ibv_rereg_mr", "EIO", { result: BigInt(code) });
     const before = mapped();
@@ -138,9 +131,8 @@ const BAD: [string, unknown, string][] = [
   ["no access", { access: null }, "access"],
 ];
 for (const [what, change, message] of BAD) {
-  Deno.test(`reregMr() refuses ${what} before native code is reached`, () => {
-    using recorded = openRecorder();
-    using mr = new MemoryRegion(recorded.pd, 4096, 0);
+  onPd.test(`reregMr() refuses ${what} before native code is reached`, ({ pd }) => {
+    using mr = new MemoryRegion(pd, 4096, 0);
     recorder.take();
     assertThrows(() => reregMr(mr, change as RegMrChange), TypeError, message);
     assertEquals(recorder.take(), []);
@@ -158,9 +150,8 @@ Deno.test("reregMr() refuses regions without memory of this process, and other c
   assertThrows(() => reregMr(own, { pd }), TypeError, "pd belongs to another context");
 });
 
-Deno.test("reregMr() reads all of the change before it takes handles", () => {
-  using recorded = openRecorder();
-  const mr = new MemoryRegion(recorded.pd, 4096, 0);
+onPd.test("reregMr() reads all of the change before it takes handles", ({ pd }) => {
+  const mr = new MemoryRegion(pd, 4096, 0);
   const change = {
     get access(): number {
       mr.close();

@@ -17,6 +17,7 @@ import {
   QueuePair,
 } from "../../../mod.ts";
 import type { Fields, RecordedStruct } from "../../provider/records.ts";
+import { testsOn } from "../recorded.ts";
 
 const { RC, UC, UD } = QpType;
 
@@ -53,6 +54,12 @@ function make(type: QpType, init: Partial<QpInitAttr> = {}, port: Fields = {}): 
   return { context, qp, [Symbol.dispose]: () => context.close() };
 }
 
+const onUd = testsOn(() => make(UD));
+
+const onUc = testsOn(() => make(UC));
+
+const onRc = testsOn(() => make(RC));
+
 /** What each modification since the last look has set: the mask, and the fields. */
 function modifications(): { mask: number; fields: Fields }[] {
   return recorder.takeOf("ibv_modify_qp").map(({ args }) => ({
@@ -61,9 +68,7 @@ function modifications(): { mask: number; fields: Fields }[] {
   }));
 }
 
-Deno.test("QueuePair.activateRc() fills in every attribute that RC needs", () => {
-  using made = make(RC);
-  const { qp } = made;
+onRc.test("QueuePair.activateRc() fills in every attribute that RC needs", ({ qp }) => {
   const qpAccessFlags = AccessFlags.REMOTE_WRITE;
   qp.init({ port: 1, gidIndex: 3, pkeyIndex: 2, qpAccessFlags, psn: 0x55 });
   qp.activateRc(PEER);
@@ -84,9 +89,7 @@ Deno.test("QueuePair.activateRc() fills in every attribute that RC needs", () =>
   assertEquals(last.map((name) => rts!.fields[name]), [0x55, 14, 7, 7, 4]);
 });
 
-Deno.test("QueuePair.activateRc() takes every choice as given", () => {
-  using made = make(RC);
-  const { qp } = made;
+onRc.test("QueuePair.activateRc() takes every choice as given", ({ qp }) => {
   qp.init({ port: 1, gidIndex: 0, psn: 1, maxDestRdAtomic: 2 });
   qp.activateRc(PEER, {
     pathMtu: Mtu[256],
@@ -109,9 +112,7 @@ Deno.test("QueuePair.activateRc() takes every choice as given", () => {
   assertEquals(last.map((name) => rts!.fields[name]), [0, 1, 2, 9]);
 });
 
-Deno.test("QueuePair.activateUc() sets what UC has, and nothing of RC", () => {
-  using made = make(UC);
-  const { qp } = made;
+onUc.test("QueuePair.activateUc() sets what UC has, and nothing of RC", ({ qp }) => {
   qp.init({ port: 1, psn: 9 });
   qp.activateUc({ ...PEER, transport: "UC", gid: null });
   const [, rtr, rts] = modifications();
@@ -122,9 +123,7 @@ Deno.test("QueuePair.activateUc() sets what UC has, and nothing of RC", () => {
   assertThrows(() => qp.activateUc(PEER, bad({ timeout: 1 })), TypeError, '"timeout"');
 });
 
-Deno.test("QueuePair.address is a JSON value that a peer can use", () => {
-  using made = make(RC);
-  const { qp } = made;
+onRc.test("QueuePair.address is a JSON value that a peer can use", ({ qp }) => {
   qp.init({ port: 1, gidIndex: 3, psn: 77 });
   assertEquals(qp.address, {
     transport: "RC",
@@ -142,9 +141,7 @@ Deno.test("QueuePair.address is a JSON value that a peer can use", () => {
   assertEquals(qp.state, QpState.RTS);
 });
 
-Deno.test("QueuePair.address of a UD queue pair tells its qkey", () => {
-  using made = make(UD);
-  const { qp } = made;
+onUd.test("QueuePair.address of a UD queue pair tells its qkey", ({ qp }) => {
   qp.activateUd({ port: 1, qkey: 0x1111, gidIndex: 0, sqPsn: 4 });
   const { transport, qkey, psn, rdAtomic } = qp.address;
   assertEquals([transport, qkey, psn, rdAtomic], ["UD", 0x1111, 4, 0]);
@@ -177,9 +174,7 @@ Deno.test("QueuePair.address names a GID that is missing on RoCE and where the p
   assertEquals(made.qp.address.gid, null);
 });
 
-Deno.test("The activations refuse what is wrong before the queue pair is modified", () => {
-  using made = make(RC);
-  const { qp } = made;
+onRc.test("The activations refuse what is wrong before the queue pair is modified", ({ qp }) => {
   assertThrows(() => qp.address, TypeError, "init() or activateUd() was not called");
   assertThrows(() => qp.activateRc(PEER), TypeError, "init() or activateUd() was not called");
   const inits: [unknown, ErrorConstructor, string][] = [
@@ -218,8 +213,7 @@ Deno.test("The activations refuse what is wrong before the queue pair is modifie
   assertEquals(modifications(), []);
 });
 
-Deno.test("QueuePair.init() leaves the choices of a queue pair that the device refuses", () => {
-  using made = make(RC);
+onRc.test("QueuePair.init() leaves the choices of a queue pair that the device refuses", (made) => {
   const { qp } = made;
   recorder.fail("ibv_modify_qp", "EINVAL", { times: 1 });
   assertThrows(() => qp.init({ port: 1 }), Error, "EINVAL");

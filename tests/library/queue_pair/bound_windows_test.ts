@@ -17,6 +17,7 @@ import {
   WrOpcode,
 } from "../../../mod.ts";
 import { record, type Recorded } from "../work/recorded.ts";
+import { testsOn } from "../recorded.ts";
 
 interface Windows extends Recorded {
   readonly mw: MemoryWindow;
@@ -40,6 +41,8 @@ function windows(domain: (pd: ProtectionDomain) => ProtectionDomain = (pd) => pd
   recorder.take();
   return { ...parts, region, mw, later };
 }
+
+const on = testsOn(windows);
 
 function bindingTo(mr: MemoryRegion): MwBindInfo {
   return { mr, mwAccessFlags: 0 };
@@ -77,8 +80,7 @@ function ended(): unknown[] {
 
 for (const [how, post] of Object.entries(BINDS)) {
   for (const [what, close] of Object.entries(CLOSES)) {
-    Deno.test(`${what} closes a window that was bound ${how} before its queue pair`, () => {
-      using parts = windows();
+    on.test(`${what} closes a window that was bound ${how} before its queue pair`, (parts) => {
       post(parts);
       close(parts);
       const order = ended();
@@ -107,8 +109,7 @@ Deno.test("QueuePair.close() destroys a queue pair at once although a window is 
   assertEquals(ended(), ["mw0"]);
 });
 
-Deno.test("A queue pair waits for no window that is bound through another one since", () => {
-  using parts = windows();
+on.test("A queue pair waits for no window that is bound through another one since", (parts) => {
   const { qp, mw, region, context } = parts;
   bind(parts);
   qp.postSend({ opcode: WrOpcode.BIND_MW, mw, rkey: 2, bindInfo: bindingTo(region) });
@@ -116,8 +117,7 @@ Deno.test("A queue pair waits for no window that is bound through another one si
   assertEquals(ended(), ["qp1", "mw0", "qp0"]);
 });
 
-Deno.test("Context.close() can be tried again when a bound window cannot be deallocated", () => {
-  using parts = windows();
+on.test("Context.close() can be tried again when a bound window cannot be deallocated", (parts) => {
   bind(parts);
   recorder.fail("ibv_dealloc_mw", "EBUSY", { times: 1 });
   assertThrows(() => parts.context.close(), VerbsError);

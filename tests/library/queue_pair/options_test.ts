@@ -15,7 +15,7 @@ import {
   WrOpcode,
 } from "../../../mod.ts";
 import type { RecordedStruct } from "../../provider/records.ts";
-import { posted, record } from "../work/recorded.ts";
+import { onRc, posted, record } from "../work/recorded.ts";
 
 const { RC } = QpType;
 const { MW_BIND, LOCAL_WRITE, REMOTE_READ } = AccessFlags;
@@ -41,9 +41,7 @@ Deno.test("QueuePair.modifyRateLimit() writes each attribute where C reads it", 
   assertEquals([error.verb, error.code], ["ibv_modify_qp_rate_limit", "EINVAL"]);
 });
 
-Deno.test("QueuePair.setEce() and queryEce() carry the options", () => {
-  using parts = record(RC);
-  const { qp } = parts;
+onRc.test("QueuePair.setEce() and queryEce() carry the options", ({ qp }) => {
   qp.setEce({ vendorId: 0x15b3, options: 0xffff_ffff });
   assertEquals(qp.queryEce(), { vendorId: 0x15b3, options: 0xffff_ffff });
   assertThrows(() => qp.setEce(bad({ vendorId: 1 })), TypeError, "options is missing");
@@ -54,9 +52,7 @@ Deno.test("QueuePair.setEce() and queryEce() carry the options", () => {
   for (const use of uses) assertEquals(assertThrows(use, VerbsError).notSupported, true);
 });
 
-Deno.test("QueuePair.queryDataInOrder() asks for an operation", () => {
-  using parts = record(RC);
-  const { qp } = parts;
+onRc.test("QueuePair.queryDataInOrder() asks for an operation", ({ qp }) => {
   const result = qp.queryDataInOrder(WrOpcode.RDMA_READ);
   const { args } = recorder.takeOne("ibv_query_qp_data_in_order");
   assertEquals([typeof result, args.op, args.flags], ["number", WrOpcode.RDMA_READ, 0]);
@@ -64,9 +60,7 @@ Deno.test("QueuePair.queryDataInOrder() asks for an operation", () => {
   assertThrows(() => qp.queryDataInOrder(WrOpcode.SEND, -1), RangeError, "flags");
 });
 
-Deno.test("QueuePair.bindMw() binds windows of type 1, and keeps their regions", () => {
-  using parts = record(RC);
-  const { qp, pd } = parts;
+onRc.test("QueuePair.bindMw() binds windows of type 1, and keeps their regions", ({ qp, pd }) => {
   const mr = new MemoryRegion(pd, 4096, LOCAL_WRITE | MW_BIND);
   const mw = new MemoryWindow(pd, MwType.TYPE_1);
   const bindInfo = { mr, addr: mr.addr + 16n, length: 32, mwAccessFlags: REMOTE_READ };
@@ -105,8 +99,7 @@ Deno.test("QueuePair.bindMw() binds a whole region by default, and nothing with 
   assertEquals(recorder.live("mr"), 1);
 });
 
-Deno.test("QueuePair.bindMw() refuses what does not go together before native code", () => {
-  using parts = record(RC);
+onRc.test("QueuePair.bindMw() refuses what does not go together before native code", (parts) => {
   const { qp, pd, context } = parts;
   const other = new ProtectionDomain(context);
   const mr = new MemoryRegion(pd, 4096, LOCAL_WRITE | MW_BIND);
@@ -184,9 +177,7 @@ Deno.test("A send request keeps its memory when a getter of bindInfo sets anothe
   assertEquals(sges.map(({ addr, length }) => [addr, length]), [["mr1+8", 4]]);
 });
 
-Deno.test("A send request with opcode BIND_MW is refused if it cannot be bound", () => {
-  using parts = record(RC);
-  const { qp, pd } = parts;
+onRc.test("A send request with opcode BIND_MW is refused if it cannot be bound", ({ qp, pd }) => {
   const mr = new MemoryRegion(pd, 4096, LOCAL_WRITE | MW_BIND);
   const [first, second] = [MwType.TYPE_1, MwType.TYPE_2].map((type) => new MemoryWindow(pd, type));
   const good = {

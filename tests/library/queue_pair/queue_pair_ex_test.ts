@@ -16,7 +16,8 @@ import {
   type WrBuilder,
 } from "../../../mod.ts";
 import type { Call, RecordedStruct } from "../../provider/records.ts";
-import { handle, QKEY, record, type Recorded } from "../work/recorded.ts";
+import { handle, onRc, QKEY, record, type Recorded } from "../work/recorded.ts";
+import { testsOn } from "../recorded.ts";
 
 const { RC, UD, XRC_SEND, RAW_PACKET } = QpType;
 const ALL = Object.values(SendOpsFlags).reduce((all: number, flag) => all | flag, 0);
@@ -42,6 +43,10 @@ function recordEx(type: QpType, sendOpsFlags = ALL): RecordedEx {
   return { ...parts, ex };
 }
 
+const onExUd = testsOn(() => recordEx(UD));
+
+const onExRc = testsOn(() => recordEx(RC));
+
 /** A bigint that is small, as a number. */
 function plain(value: unknown): unknown {
   return typeof value === "bigint" && value < 2n ** 53n ? Number(value) : value;
@@ -58,9 +63,7 @@ function steps(calls: Call[] = recorder.take()): unknown[][] {
   });
 }
 
-Deno.test("WrBuilder makes each RDMA and atomic request with its own verb", () => {
-  using parts = recordEx(RC);
-  const { ex, mr } = parts;
+onExRc.test("WrBuilder makes each RDMA and atomic request with its own verb", ({ ex, mr }) => {
   const wr = ex.wrStart();
   const target = [0x11, 0x2000] as const;
   wr.rdmaWrite(...target).setSge(mr.slice(0, 16));
@@ -93,8 +96,7 @@ Deno.test("WrBuilder makes each RDMA and atomic request with its own verb", () =
   assertEquals(recorder.violations(), []);
 });
 
-Deno.test("WrBuilder sends with immediate data, invalidation, inline data and lists", () => {
-  using parts = recordEx(RC);
+onExRc.test("WrBuilder sends with immediate data, invalidation, inline data and lists", (parts) => {
   const { ex, mr } = parts;
   using wr = ex.wrStart();
   const bytes = Uint8Array.of(1, 2, 3);
@@ -144,9 +146,7 @@ Deno.test("WrBuilder copies inline data of any length, and sets the flag that rx
   );
 });
 
-Deno.test("WrBuilder gives each request the number and the flags of its beginning", () => {
-  using parts = recordEx(RC);
-  const { ex } = parts;
+onExRc.test("WrBuilder gives each request the number and the flags of its beginning", ({ ex }) => {
   const wr = ex.wrStart();
   wr.send();
   wr.wrId = 7;
@@ -212,9 +212,7 @@ Deno.test("WrBuilder segments large packets", () => {
   assertThrows(() => parts.ex.wrStart().sendTso(new Uint8Array(1), 65536), RangeError, "mss");
 });
 
-Deno.test("WrBuilder binds memory windows of type 2, and keeps their regions", () => {
-  using parts = recordEx(RC);
-  const { ex, pd } = parts;
+onExRc.test("WrBuilder binds memory windows of type 2, and keeps their regions", ({ ex, pd }) => {
   const mr = new MemoryRegion(pd, 4096, AccessFlags.LOCAL_WRITE | AccessFlags.MW_BIND);
   const mw = new MemoryWindow(pd, MwType.TYPE_2);
   const mwAccessFlags = AccessFlags.REMOTE_WRITE;
@@ -234,9 +232,7 @@ Deno.test("WrBuilder binds memory windows of type 2, and keeps their regions", (
   assertEquals(recorder.live("mr"), 1);
 });
 
-Deno.test("WrBuilder refuses calls in the wrong order before native code", () => {
-  using parts = recordEx(RC);
-  const { ex, mr } = parts;
+onExRc.test("WrBuilder refuses calls in the wrong order before native code", ({ ex, mr }) => {
   const sge = mr.slice(0, 8);
   const wr = ex.wrStart();
   assertThrows(() => wr.setSge(sge), TypeError, "setSge(): no work request was begun");
@@ -264,9 +260,7 @@ Deno.test("WrBuilder refuses calls in the wrong order before native code", () =>
   assertEquals(recorder.violations(), []);
 });
 
-Deno.test("A builder that is left half-way posts nothing", () => {
-  using parts = recordEx(RC);
-  const { ex, qp } = parts;
+onExRc.test("A builder that is left half-way posts nothing", ({ ex, qp }) => {
   {
     using wr = ex.wrStart();
     wr.send();
@@ -308,9 +302,7 @@ Deno.test("WrBuilder refuses operations that the queue pair was not made for", (
   assertEquals(recorder.violations(), []);
 });
 
-Deno.test("WrBuilder refuses values out of range, and begins nothing then", () => {
-  using parts = recordEx(RC);
-  const { ex, mr } = parts;
+onExRc.test("WrBuilder refuses values out of range, and begins nothing then", ({ ex, mr }) => {
   const wr = ex.wrStart();
   const refused: [() => void, ErrorConstructor, string][] = [
     [() => wr.wrId = -1, RangeError, "wrId"],
@@ -386,8 +378,7 @@ Deno.test("WrBuilder.complete() checks as postSend() does, and posts nothing tha
   assertEquals([steps(), recorder.violations()], [[], []]);
 });
 
-Deno.test("WrBuilder.complete() aborts when a handle cannot be had in the middle", () => {
-  using parts = recordEx(UD);
+onExUd.test("WrBuilder.complete() aborts when a handle cannot be had in the middle", (parts) => {
   const { ex, pd } = parts;
   const hostile = Object.defineProperty(handle(pd), "unsafeHandle", {
     get(): never {
@@ -419,8 +410,7 @@ Deno.test("WrBuilder.complete() tells the error of the provider, and keeps the h
   assertEquals(recorder.live("ah"), 1);
 });
 
-Deno.test("Code that runs while a builder reads an element changes no other request", () => {
-  using parts = recordEx(RC);
+onExRc.test("Code that runs while a builder reads an element changes no other request", (parts) => {
   const { ex } = parts;
   const wr = ex.wrStart();
   wr.send();
@@ -479,9 +469,7 @@ Deno.test("Code that runs while WrBuilder.bindMw() reads its attributes changes 
   assertEquals(recorder.violations(), []);
 });
 
-Deno.test("new QueuePairEx() refuses what it cannot build with", () => {
-  using parts = record(RC);
-  const { pd, cq } = parts;
+onRc.test("new QueuePairEx() refuses what it cannot build with", ({ pd, cq }) => {
   const init = { type: RC, sendCq: cq, recvCq: cq, cap: CAP };
   assertThrows(() => new QueuePairEx(pd, bad(init)), TypeError, "sendOpsFlags is missing");
   assertThrows(() => new QueuePairEx(pd, bad(null)), TypeError, "queue pair attributes null");

@@ -14,15 +14,13 @@ import {
   VerbsError,
 } from "../../../mod.ts";
 import type { RecordedStruct } from "../../provider/records.ts";
-import { handle, QKEY, record } from "../work/recorded.ts";
+import { handle, onRc, onUd, QKEY, record } from "../work/recorded.ts";
 
 const { RC, UD } = QpType;
 const CAP = { maxSendWr: 4, maxRecvWr: 4 };
 const GROUP = Gid.parse("ff0e::1234");
 
-Deno.test("new QueuePair() refuses completion queues of another context", () => {
-  using parts = record(RC);
-  const { pd, cq } = parts;
+onRc.test("new QueuePair() refuses completion queues of another context", ({ pd, cq }) => {
   using other = Context.open("recorder0");
   const foreign = new CompletionQueue(other, { cqe: 4 });
   const init = { type: RC, sendCq: cq, recvCq: cq, cap: CAP };
@@ -50,9 +48,7 @@ Deno.test("new QueuePair() has room for one element in each queue unless told ot
   assertEquals(capOf({ maxSendSge: 3, maxRecvSge: 2 }), [3, 2]);
 });
 
-Deno.test("new QueuePair() names the verb that failed", () => {
-  using parts = record(RC);
-  const { pd, cq } = parts;
+onRc.test("new QueuePair() names the verb that failed", ({ pd, cq }) => {
   const init = { type: RC, sendCq: cq, recvCq: cq, cap: CAP };
   for (
     const [verb, more] of [["ibv_create_qp", {}], ["ibv_create_qp_ex", { createFlags: 0 }]] as const
@@ -63,9 +59,7 @@ Deno.test("new QueuePair() names the verb that failed", () => {
   }
 });
 
-Deno.test("QueuePair.modify() takes retry counts of 3 bits and time-outs of 5 bits", () => {
-  using parts = record(RC);
-  const { qp } = parts;
+onRc.test("QueuePair.modify() takes retry counts of 3 bits and time-outs of 5 bits", ({ qp }) => {
   qp.modify({ rnrRetry: 7, retryCnt: 7, timeout: 31, altTimeout: 31, minRnrTimer: 31 });
   recorder.take();
   for (const [name, value] of [["rnrRetry", 8], ["retryCnt", 8], ["timeout", 32]] as const) {
@@ -76,9 +70,7 @@ Deno.test("QueuePair.modify() takes retry counts of 3 bits and time-outs of 5 bi
   assertEquals(recorder.takeOf("ibv_modify_qp"), []);
 });
 
-Deno.test("QueuePair.close() leaves two groups that differ in their LID only", () => {
-  using parts = record(UD);
-  const { qp } = parts;
+onUd.test("QueuePair.close() leaves two groups that differ in their LID only", ({ qp }) => {
   qp.attachMcast(GROUP, 0xc001);
   qp.attachMcast(GROUP, 0xc002);
   recorder.take();
@@ -88,9 +80,7 @@ Deno.test("QueuePair.close() leaves two groups that differ in their LID only", (
   assertEquals([recorder.live("qp"), recorder.violations()], [0, []]);
 });
 
-Deno.test("QueuePair.close() leaves groups once that it could leave when it failed", () => {
-  using parts = record(UD);
-  const { qp } = parts;
+onUd.test("QueuePair.close() leaves groups once that it could leave when it failed", ({ qp }) => {
   qp.attachMcast(GROUP, 0xc001);
   recorder.fail("ibv_destroy_qp", "EBUSY", { times: 1 });
   assertThrows(() => qp.close(), VerbsError);
@@ -99,9 +89,7 @@ Deno.test("QueuePair.close() leaves groups once that it could leave when it fail
   assertEquals(recorder.takeOf("ibv_detach_mcast"), []);
 });
 
-Deno.test("QueuePair.init() uses all 24 bits of the packet sequence number", () => {
-  using parts = record(RC);
-  const { pd, cq } = parts;
+onRc.test("QueuePair.init() uses all 24 bits of the packet sequence number", ({ pd, cq }) => {
   const qp = new QueuePair(pd, { type: RC, sendCq: cq, recvCq: cq, cap: CAP });
   recorder.overwrite("qp1", "state", 0);
   {
@@ -133,9 +121,7 @@ Deno.test("An address handle that two queue pairs use lives until the sends of b
   }
 });
 
-Deno.test("AddressHandle refuses ports that the device does not have, in every form", () => {
-  using parts = record(UD);
-  const { pd } = parts;
+onUd.test("AddressHandle refuses ports that the device does not have, in every form", ({ pd }) => {
   recorder.take();
   for (const portNum of [0, 2, 255]) {
     const message = `Cannot use port ${portNum}`;
@@ -146,8 +132,7 @@ Deno.test("AddressHandle refuses ports that the device does not have, in every f
   assertEquals(recorder.takeOf("ibv_create_ah", "ibv_create_ah_from_wc"), []);
 });
 
-Deno.test("AddressHandle names an index beyond the table, and families only of peers", () => {
-  using parts = record(UD);
+onUd.test("AddressHandle names an index beyond the table, and families only of peers", (parts) => {
   const { pd, context } = parts;
   recorder.fail("ibv_create_ah", "EINVAL");
   const { gidTblLen } = context.queryPort(1);

@@ -24,7 +24,7 @@ import {
 import { spy } from "@std/testing/mock";
 import { SendTracker } from "../../../types/completion/send_tracker.ts";
 import { comparable, type Fields, type RecordedStruct } from "../../provider/records.ts";
-import { handle, QKEY, record, type Recorded } from "../work/recorded.ts";
+import { handle, onRc, onUd, QKEY, record, type Recorded } from "../work/recorded.ts";
 
 const { RC, UD } = QpType;
 const { RESET, INIT, RTR, RTS, SQE, ERR } = QpState;
@@ -64,9 +64,7 @@ Deno.test("new QueuePair() uses ibv_create_qp unless an attribute needs ibv_crea
   }
 });
 
-Deno.test("new QueuePair() writes every attribute where C reads it", () => {
-  using parts = record(UD);
-  const { pd, context } = parts;
+onUd.test("new QueuePair() writes every attribute where C reads it", ({ pd, context }) => {
   const [sendCq, recvCq] = [8, 8].map((cqe) => new CompletionQueue(context, { cqe }));
   const cap = { maxSendWr: 1, maxRecvWr: 2, maxSendSge: 3, maxRecvSge: 4, maxInlineData: 5 };
   recorder.take();
@@ -79,8 +77,7 @@ Deno.test("new QueuePair() writes every attribute where C reads it", () => {
   assertEquals([qp.pd === pd, qp.context === context, qp.cap], [true, true, cap]);
 });
 
-Deno.test("new QueuePair() refuses what is no queue pair before native code", () => {
-  using parts = record(UD);
+onUd.test("new QueuePair() refuses what is no queue pair before native code", (parts) => {
   const { pd, cq, mr, qp } = parts;
   const init = { type: UD, sendCq: cq, recvCq: cq, cap: CAP };
   const refused: [unknown, unknown, string][] = [
@@ -140,8 +137,7 @@ Deno.test("new QueuePair() makes nothing when a getter closes what it needs", ()
   }
 });
 
-Deno.test("new QueuePair() is made from what it read when getters change their answer", () => {
-  using parts = record(UD);
+onUd.test("new QueuePair() is made from what it read when getters change their answer", (parts) => {
   const { pd, cq, context } = parts;
   const other = new CompletionQueue(context, { cqe: 1 });
   let reads = 0;
@@ -175,8 +171,7 @@ Deno.test("new QueuePair() refuses a provider that cannot post", () => {
   assertEquals(recorder.takeOf("ibv_create_qp"), []);
 });
 
-Deno.test("QueuePair.modify() sets exactly the attributes that are given", () => {
-  using parts = record(RC);
+onRc.test("QueuePair.modify() sets exactly the attributes that are given", (parts) => {
   const ahAttr = { portNum: 1, dlid: 5, sl: 3 };
   const altAhAttr = { portNum: 1, dlid: 6, grh: { dgid: GROUP, sgidIndex: 2, flowLabel: 9 } };
   const { qp } = parts;
@@ -262,9 +257,7 @@ Deno.test("QueuePair.modify() reaches no native code when a getter closes the qu
   assertEquals(recorder.violations(), []);
 });
 
-Deno.test("QueuePair.modify() does not throw after the device has done it", () => {
-  using parts = record(UD);
-  const { qp } = parts;
+onUd.test("QueuePair.modify() does not throw after the device has done it", ({ qp }) => {
   qp.modify({ qpState: RESET });
   recorder.take();
   recorder.fail("___ibv_query_port", "EIO");
@@ -307,9 +300,7 @@ Deno.test("QueuePair.modify() explains a transition only where that is the cause
   }
 });
 
-Deno.test("new QueuePair() names the device's limits only if one is exceeded", () => {
-  using parts = record(UD);
-  const { pd, cq } = parts;
+onUd.test("new QueuePair() names the device's limits only if one is exceeded", ({ pd, cq }) => {
   recorder.answer("ibv_query_device", { max_qp_wr: 100, max_sge: 8, max_qp: 5 });
   recorder.fail("ibv_create_qp", "EINVAL");
   const init = { type: UD, sendCq: cq, recvCq: cq };
@@ -321,9 +312,7 @@ Deno.test("new QueuePair() names the device's limits only if one is exceeded", (
   assertEquals(hintOf({ maxSendWr: 100, maxRecvSge: 8 }), undefined);
 });
 
-Deno.test("QueuePair.close() leaves the multicast groups first", () => {
-  using parts = record(UD);
-  const { qp } = parts;
+onUd.test("QueuePair.close() leaves the multicast groups first", ({ qp }) => {
   qp.attachMcast(GROUP, 0);
   qp.attachMcast(Gid.parse("ff0e::5678"), 3);
   qp.attachMcast(Gid.parse("ff0e::9"), 0);
@@ -356,9 +345,7 @@ Deno.test("QueuePair.detachMcast() works after a close() that failed, and close(
   assertEquals([recorder.live(), recorder.violations()], [0, []]);
 });
 
-Deno.test("QueuePair.close() leaves each group once however often it is called", () => {
-  using parts = record(UD);
-  const { qp } = parts;
+onUd.test("QueuePair.close() leaves each group once however often it is called", ({ qp }) => {
   qp.attachMcast(GROUP, 0);
   recorder.take();
   recorder.fail("ibv_destroy_qp", "EIO", { times: 1 });
@@ -389,9 +376,7 @@ Deno.test("new QueuePair() with a table leaves out the send queue that is not as
   both.postSend({});
 });
 
-Deno.test("QueuePair.attachMcast() refuses what is no group", () => {
-  using parts = record(UD);
-  const { qp } = parts;
+onUd.test("QueuePair.attachMcast() refuses what is no group", ({ qp }) => {
   const fake: unknown = Object.create(Gid.prototype);
   assertThrows(() => qp.attachMcast(bad("ff0e::1"), 0), TypeError, "it is not a Gid");
   assertThrows(() => qp.attachMcast(bad(new Uint8Array(16)), 0), TypeError, "it is not a Gid");
@@ -429,8 +414,7 @@ for (
     ["the recovery from an assumed SQE", RTS, { qpState: RTS, curQpState: SQE }],
   ] as const
 ) {
-  Deno.test(`Completions of before ${name} do not count for later sends`, () => {
-    using parts = record(UD);
+  onUd.test(`Completions of before ${name} do not count for later sends`, (parts) => {
     const { qp, cq } = parts;
     send(parts).close();
     send(parts).close();
@@ -467,8 +451,7 @@ Deno.test("Completions of a closed queue pair do not count for a later one of th
   assertEquals(recorder.live("ah"), 1);
 });
 
-Deno.test("Changes of a queue pair that is up leave its sends under way", () => {
-  using parts = record(UD);
+onUd.test("Changes of a queue pair that is up leave its sends under way", (parts) => {
   const { qp } = parts;
   send(parts).close();
   qp.modify({ qpState: RTS, qkey: 5 });
@@ -476,8 +459,7 @@ Deno.test("Changes of a queue pair that is up leave its sends under way", () => 
   assertEquals(recorder.live("ah"), 1);
 });
 
-Deno.test("Two UD queue pairs on one completion queue keep their handles apart", () => {
-  using parts = record(UD);
+onUd.test("Two UD queue pairs on one completion queue keep their handles apart", (parts) => {
   const { pd, cq } = parts;
   const other = new QueuePair(pd, { type: UD, sendCq: cq, recvCq: cq, cap: CAP });
   other.activateUd({ port: 1, qkey: QKEY });
@@ -497,8 +479,7 @@ Deno.test("Two UD queue pairs on one completion queue keep their handles apart",
   assertEquals(recorder.live("ah"), 0);
 });
 
-Deno.test("QueuePair.query() reads what the device reports", () => {
-  using parts = record(UD);
+onUd.test("QueuePair.query() reads what the device reports", (parts) => {
   recorder.answer("ibv_query_qp", {
     sq_draining: 1,
     path_mtu: 3,
@@ -511,9 +492,7 @@ Deno.test("QueuePair.query() reads what the device reports", () => {
   assertEquals(recorder.takeOne("ibv_query_qp").args.attr_mask, QpAttrMask.QKEY);
 });
 
-Deno.test("console.log shows a queue pair on one line with names", () => {
-  using parts = record(UD);
-  const { qp } = parts;
+onUd.test("console.log shows a queue pair on one line with names", ({ qp }) => {
   assertEquals(Deno.inspect(qp), `QueuePair { type: "UD", qpNum: ${qp.qpNum}, state: "RTS" }`);
   qp.close();
   assertEquals(Deno.inspect(qp), "QueuePair { disposed }");
@@ -556,9 +535,7 @@ Deno.test("QueuePair.modify() writes the alternate path beside the path, and che
   assertEquals(recorder.takeOf("ibv_modify_qp"), []);
 });
 
-Deno.test("QueuePair.close() ends the count of its sends", () => {
-  using parts = record(UD);
-  const { cq, pd, qp } = parts;
+onUd.test("QueuePair.close() ends the count of its sends", ({ cq, pd, qp }) => {
   using counted = spy(SendTracker.prototype, "completed");
   qp.postSend({ ah: handle(pd), remoteQpn: 5, remoteQkey: QKEY });
   const { qpNum } = qp;

@@ -16,7 +16,7 @@ import {
 import { structs } from "../../../ffi/layout.ts";
 import { verbs } from "../../../ffi/library.ts";
 import { GidCache } from "../../../types/reply/gid_cache.ts";
-import { openRecorder } from "../recorded.ts";
+import { onPd, openRecorder } from "../recorded.ts";
 
 const { LID_CHANGE } = EventType;
 
@@ -25,9 +25,8 @@ function from(slid: number): WcAddress {
   return { wcFlags: 0, slid, sl: 0, dlidPathBits: 0 };
 }
 
-Deno.test("ReplyPath makes a handle again when addresses change while it is made", () => {
-  using recorded = openRecorder();
-  using path = new ReplyPath(recorded.pd, { port: 1 });
+onPd.test("ReplyPath makes a handle again when addresses change while it is made", ({ pd }) => {
+  using path = new ReplyPath(pd, { port: 1 });
   const make = verbs().ibv_create_ah;
   let made = 0;
   using _stub = stub(verbs(), "ibv_create_ah", (pd, attr) => {
@@ -39,18 +38,16 @@ Deno.test("ReplyPath makes a handle again when addresses change while it is made
   assertStrictEquals(path.to(from(5)), ah);
 });
 
-Deno.test("ReplyPath makes another handle when its user closed the last one", () => {
-  using recorded = openRecorder();
-  using path = new ReplyPath(recorded.pd, { port: 1 });
+onPd.test("ReplyPath makes another handle when its user closed the last one", ({ pd }) => {
+  using path = new ReplyPath(pd, { port: 1 });
   const closed = path.to(from(5));
   closed.close();
   const ah = path.to(from(5));
   assertEquals([closed.disposed, ah.disposed], [true, false]);
 });
 
-Deno.test("ReplyPath.close() destroys the handles of before and after a change", () => {
-  using recorded = openRecorder();
-  const path = new ReplyPath(recorded.pd, { port: 1 });
+onPd.test("ReplyPath.close() destroys the handles of before and after a change", ({ pd }) => {
+  const path = new ReplyPath(pd, { port: 1 });
   path.to(from(5));
   path.invalidate();
   path.to(from(6));
@@ -59,9 +56,8 @@ Deno.test("ReplyPath.close() destroys the handles of before and after a change",
   assertEquals(recorder.live("ah"), 0);
 });
 
-Deno.test("ReplyPath reads the GID table again after a change, and not before", () => {
-  using recorded = openRecorder();
-  using path = new ReplyPath(recorded.pd, { port: 1 });
+onPd.test("ReplyPath reads the GID table again after a change, and not before", ({ pd }) => {
+  using path = new ReplyPath(pd, { port: 1 });
   const reads = (): number => recorder.takeOf("_ibv_query_gid_table").length;
   path.to(from(5));
   assertEquals(reads(), 1);
@@ -87,8 +83,7 @@ Deno.test("A closed ReplyPath is not told of later changes, and gives out no han
   open!.refresh();
 });
 
-Deno.test("ReplyPath.toAt() notices a change at the next poll of the same batch", () => {
-  using recorded = openRecorder();
+onPd.test("ReplyPath.toAt() notices a change at the next poll of the same batch", (recorded) => {
   const { context, pd } = recorded;
   using path = new ReplyPath(pd, { port: 1 });
   const cq = new CompletionQueue(context, { cqe: 4 });

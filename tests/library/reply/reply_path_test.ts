@@ -26,7 +26,7 @@ import {
   WorkCompletions,
 } from "../../../mod.ts";
 import { nonblocking } from "../../../ffi/library.ts";
-import { openRecorder, type Recorded } from "../recorded.ts";
+import { onPd, openRecorder, type Recorded, testsOn } from "../recorded.ts";
 
 const {
   IBV_EVENT_LID_CHANGE: LID_CHANGE,
@@ -53,6 +53,8 @@ function openPath(init: Partial<ReplyPathInit> = {}): Paths {
   return { ...recorded, path: new ReplyPath(recorded.pd, { port: 1, ...init }) };
 }
 
+const on = testsOn(openPath);
+
 const EVENTS: [string, number, boolean][] = [
   ["a change of the GID table", GID_CHANGE, true],
   ["a change of its LID", LID_CHANGE, true],
@@ -72,20 +74,17 @@ for (const [what, event, forgets] of EVENTS) {
     assertEquals([path.size, recorder.unacknowledged()], [1, 0]);
   });
 
-  Deno.test(`ReplyPath keeps its handles after ${what} at another port`, () => {
-    using recorded = openPath();
-    const { path } = recorded;
+  on.test(`ReplyPath keeps its handles after ${what} at another port`, ({ path }) => {
     const ah = path.to(from(7));
     recorder.sendAsyncEvent(event, 2);
     assertStrictEquals(path.to(from(7)), ah);
   });
 }
 
-Deno.test("ReplyPath makes new handles after a failure of the device", () => {
-  using recorded = openPath();
-  const ah = recorded.path.to(from(7));
+on.test("ReplyPath makes new handles after a failure of the device", ({ path }) => {
+  const ah = path.to(from(7));
   recorder.sendAsyncEvent(DEVICE_FATAL, 0);
-  assertNotStrictEquals(recorded.path.to(from(7)), ah);
+  assertNotStrictEquals(path.to(from(7)), ah);
 });
 
 for (const change of [false, true]) {
@@ -129,8 +128,7 @@ function received(pd: ProtectionDomain): { mr: MemoryRegion; batch: WorkCompleti
   return { mr: new MemoryRegion(pd, 4096, AccessFlags.LOCAL_WRITE), batch: new WorkCompletions(4) };
 }
 
-Deno.test("ReplyPath.setAh() writes the handle that toAt() gives into the request", () => {
-  using recorded = openPath();
+on.test("ReplyPath.setAh() writes the handle that toAt() gives into the request", (recorded) => {
   const { path, pd } = recorded;
   const { mr, batch } = received(pd);
   const requests = new SendRequests({ capacity: 2 });
@@ -191,9 +189,7 @@ Deno.test("ReplyPath answers no completion beyond the memory of a batch, whateve
   assertThrows(answer, RangeError, "the batch has room for 4");
 });
 
-Deno.test("ReplyPath.to() refuses a service level of more than 4 bits", () => {
-  using recorded = openPath();
-  const { path } = recorded;
+on.test("ReplyPath.to() refuses a service level of more than 4 bits", ({ path }) => {
   assertThrows(() => path.to({ ...from(1), sl: 16 }), RangeError, "sl 16");
   assertEquals([recorder.live("ah"), path.size], [0, 0]);
   path.to({ ...from(1), sl: 15 });
@@ -288,9 +284,8 @@ const BAD_INITS: [string, unknown, string][] = [
   ["maxPending that is null", { port: 1, maxPending: null }, "maxPending"],
 ];
 for (const [what, init, message] of BAD_INITS) {
-  Deno.test(`ReplyPath refuses ${what}`, () => {
-    using recorded = openRecorder();
-    const error = assertThrows(() => new ReplyPath(recorded.pd, init as ReplyPathInit), Error);
+  onPd.test(`ReplyPath refuses ${what}`, ({ pd }) => {
+    const error = assertThrows(() => new ReplyPath(pd, init as ReplyPathInit), Error);
     assert(error instanceof TypeError || error instanceof RangeError);
     assertStringIncludes(error.message, message);
   });
@@ -342,9 +337,7 @@ Deno.test("ReplyPath.toAsync() rejects with EAGAIN when maxPending other peers a
   assertEquals(path.size, 4);
 });
 
-Deno.test("ReplyPath.toAsync() drops a call that nobody waits for any more", async () => {
-  using recorded = openPath();
-  const { path } = recorded;
+on.test("ReplyPath.toAsync() drops a call that nobody waits for any more", async ({ path }) => {
   using calls = held();
   const running = Array.from({ length: 8 }, (_, peer) => path.toAsync(from(peer)));
   const first = new AbortController();
@@ -363,9 +356,7 @@ Deno.test("ReplyPath.toAsync() drops a call that nobody waits for any more", asy
   assertEquals(path.size, 9);
 });
 
-Deno.test("ReplyPath.toAsync() asks again for a peer that others have given up", async () => {
-  using recorded = openPath();
-  const { path } = recorded;
+on.test("ReplyPath.toAsync() asks again for a peer that others have given up", async ({ path }) => {
   using calls = held();
   const controller = new AbortController();
   const { signal } = controller;
@@ -396,9 +387,7 @@ Deno.test("ReplyPath.close() rejects all who wait, and starts none of their call
 });
 
 for (const options of [{ signal: new AbortController() }, { signal: null }, null, { wait: 1 }]) {
-  Deno.test(`ReplyPath.toAsync() rejects the options ${Deno.inspect(options)}`, async () => {
-    using recorded = openPath();
-    const { path } = recorded;
+  on.test(`ReplyPath.toAsync() rejects the options ${Deno.inspect(options)}`, async ({ path }) => {
     await assertRejects(
       () => path.toAsync(from(1), undefined, options as AbortOptions),
       TypeError,
@@ -408,9 +397,8 @@ for (const options of [{ signal: new AbortController() }, { signal: null }, null
   });
 }
 
-Deno.test("ReplyPath appears with its port and its number of peers", () => {
-  using recorded = openPath();
-  recorded.path.to(from(1));
+on.test("ReplyPath appears with its port and its number of peers", ({ path }) => {
+  path.to(from(1));
   const text = "ReplyPath { port: 1, size: 1, maxPeers: 1024 }";
-  assertEquals(Deno.inspect(recorded.path), text);
+  assertEquals(Deno.inspect(path), text);
 });

@@ -11,7 +11,7 @@ import {
   RxHashFields,
   WorkQueue,
 } from "../../../mod.ts";
-import { openRecorder } from "../recorded.ts";
+import { onPd, openRecorder } from "../recorded.ts";
 
 /** Work queues of one context. */
 function makeQueues(context: Context, count: number): WorkQueue[] {
@@ -20,8 +20,7 @@ function makeQueues(context: Context, count: number): WorkQueue[] {
   return Array.from({ length: count }, () => new WorkQueue(pd, { maxWr: 1, maxSge: 1, cq }));
 }
 
-Deno.test("RwqIndirectionTable gives the provider its work queues in order", () => {
-  using recorded = openRecorder();
+onPd.test("RwqIndirectionTable gives the provider its work queues in order", (recorded) => {
   const [a, b, c] = makeQueues(recorded.context, 3) as [WorkQueue, WorkQueue, WorkQueue];
   const table = new RwqIndirectionTable(recorded.context, [c, a, b, a]);
   const { args } = recorder.takeOne("ibv_create_rwq_ind_table");
@@ -30,8 +29,7 @@ Deno.test("RwqIndirectionTable gives the provider its work queues in order", () 
   assertEquals([table.size, table.logIndTblSize], [4, 2]);
 });
 
-Deno.test("RwqIndirectionTable.workQueueFor() goes by the lowest bits of the hash", () => {
-  using recorded = openRecorder();
+onPd.test("RwqIndirectionTable.workQueueFor() goes by the lowest bits of the hash", (recorded) => {
   const queues = makeQueues(recorded.context, 8);
   const table = new RwqIndirectionTable(recorded.context, queues);
   const rxHash = new RxHash({
@@ -64,10 +62,9 @@ Deno.test("RwqIndirectionTable refuses sizes that are no power of two, and other
   assertEquals(recorder.takeOf("ibv_create_rwq_ind_table"), []);
 });
 
-Deno.test("RwqIndirectionTable goes before any of its work queues", () => {
-  using recorded = openRecorder();
-  const queues = makeQueues(recorded.context, 2);
-  const table = new RwqIndirectionTable(recorded.context, queues);
+onPd.test("RwqIndirectionTable goes before any of its work queues", ({ context }) => {
+  const queues = makeQueues(context, 2);
+  const table = new RwqIndirectionTable(context, queues);
   queues[1]!.close();
   assertEquals([table.disposed, queues[0]!.disposed], [true, false]);
   assertEquals([recorder.live("table"), recorder.live("wq")], [0, 1]);

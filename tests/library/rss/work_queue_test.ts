@@ -10,7 +10,7 @@ import {
   WqState,
   WqType,
 } from "../../../mod.ts";
-import { openRecorder } from "../recorded.ts";
+import { onPd, openRecorder } from "../recorded.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -31,12 +31,11 @@ Deno.test("WorkQueue gives the provider every attribute, and a mask of those tha
   assertEquals(plain, [0, 0, 1, 1, WqType.RQ]);
 });
 
-Deno.test("WorkQueue refuses a completion queue of another context", () => {
-  using recorded = openRecorder();
+onPd.test("WorkQueue refuses a completion queue of another context", ({ pd }) => {
   using other = Context.open("recorder0");
   const cq = new CompletionQueue(other, { cqe: 8 });
   assertThrows(
-    () => new WorkQueue(recorded.pd, { maxWr: 1, maxSge: 1, cq }),
+    () => new WorkQueue(pd, { maxWr: 1, maxSge: 1, cq }),
     TypeError,
     "cq belongs to another context",
   );
@@ -54,8 +53,7 @@ Deno.test("WorkQueue goes before the completion queue and the domain that it was
   }
 });
 
-Deno.test("WorkQueue.modify() refuses flags without their mask, and empty changes", () => {
-  using recorded = openRecorder();
+onPd.test("WorkQueue.modify() refuses flags without their mask, and empty changes", (recorded) => {
   const cq = new CompletionQueue(recorded.context, { cqe: 8 });
   const wq = new WorkQueue(recorded.pd, { maxWr: 1, maxSge: 1, cq });
   recorder.take();

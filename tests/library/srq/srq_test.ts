@@ -22,6 +22,7 @@ import {
   XrcDomain,
 } from "../../../mod.ts";
 import type { Fields, RecordedStruct } from "../../provider/records.ts";
+import { testsOn } from "../recorded.ts";
 
 const { BASIC, TM, XRC } = SrqType;
 const { RC, XRC_RECV, XRC_SEND } = QpType;
@@ -46,18 +47,19 @@ function make(): Made {
   return { context, pd, cq, mr, [Symbol.dispose]: () => context.close() };
 }
 
+const on = testsOn(make);
+
 function structOf(verb: string, argument: string): Fields {
   return (recorder.takeOne(verb).args[argument] as RecordedStruct).fields;
 }
 
-Deno.test("new SharedReceiveQueue() makes a basic queue with ibv_create_srq", () => {
-  using made = make();
-  const srq = new SharedReceiveQueue(made.pd, { maxWr: 7 });
+on.test("new SharedReceiveQueue() makes a basic queue with ibv_create_srq", ({ pd }) => {
+  const srq = new SharedReceiveQueue(pd, { maxWr: 7 });
   const attr = structOf("ibv_create_srq", "init_attr");
   assertEquals(["max_wr", "max_sge", "srq_limit"].map((name) => attr[`attr.${name}`]), [7, 1, 0]);
   assertEquals([srq.maxWr, srq.maxSge, srq.srqType], [7, 1, BASIC]);
   assertEquals(Deno.inspect(srq), 'SharedReceiveQueue { srqType: "BASIC", maxWr: 7 }');
-  new SharedReceiveQueue(made.pd, { maxWr: 7, srqType: BASIC });
+  new SharedReceiveQueue(pd, { maxWr: 7, srqType: BASIC });
   assertEquals(recorder.take().map(({ verb }) => verb), ["ibv_create_srq"]);
 });
 
@@ -78,8 +80,7 @@ Deno.test("new SharedReceiveQueue() makes queues of XRC and of tag matching with
   assertEquals(tm.srqNum, 0x101);
 });
 
-Deno.test("new SharedReceiveQueue() refuses what does not go together before native code", () => {
-  using made = make();
+on.test("new SharedReceiveQueue() refuses what does not go together before native code", (made) => {
   using other = Context.open("recorder0");
   const { context, pd, cq } = made;
   const xrcd = new XrcDomain(context);
@@ -119,9 +120,8 @@ Deno.test("new SharedReceiveQueue() names the limits of the device only if one i
   assertStringIncludes(hintOf(101, 4)!, "allows 3 shared receive queues, each with 100 receives");
 });
 
-Deno.test("SharedReceiveQueue.modify() and query() carry each attribute", () => {
-  using made = make();
-  const srq = new SharedReceiveQueue(made.pd, { maxWr: 16, maxSge: 3 });
+on.test("SharedReceiveQueue.modify() and query() carry each attribute", ({ pd }) => {
+  const srq = new SharedReceiveQueue(pd, { maxWr: 16, maxSge: 3 });
   recorder.take();
   srq.modify({ srqLimit: 5 });
   const limit = recorder.takeOne("ibv_modify_srq");
@@ -135,11 +135,10 @@ Deno.test("SharedReceiveQueue.modify() and query() carry each attribute", () => 
   assertThrows(() => srq.modify({ srqLimit: -1 }), RangeError, "srqLimit");
 });
 
-Deno.test("SharedReceiveQueue.postRecv() posts objects and runs of prepared lists", () => {
-  using made = make();
-  const srq = new SharedReceiveQueue(made.pd, { maxWr: 16 });
+on.test("SharedReceiveQueue.postRecv() posts objects and runs of prepared lists", ({ mr, pd }) => {
+  const srq = new SharedReceiveQueue(pd, { maxWr: 16 });
   const list = new RecvRequests({ capacity: 4 });
-  for (let i = 0; i < 4; i++) list.set(i, { wrId: i, sge: made.mr.slice(i, 1) });
+  for (let i = 0; i < 4; i++) list.set(i, { wrId: i, sge: mr.slice(i, 1) });
   recorder.take();
   srq.postRecv({ wrId: 9 });
   srq.postRecv(list, 2, 1);
@@ -153,24 +152,21 @@ Deno.test("SharedReceiveQueue.postRecv() posts objects and runs of prepared list
   recorder.fail("ibv_post_srq_recv", "ENOMEM");
   const error = assertThrows(() => srq.postRecv(list, 3, 1), VerbsError);
   assertEquals([error.verb, error.posted], ["ibv_post_srq_recv", 1]);
-  made.mr.close();
+  mr.close();
   assertThrows(() => srq.postRecv(list), TypeError, "memory region: it is disposed");
   srq.close();
   assertThrows(() => srq.postRecv({}), TypeError, "shared receive queue: it is disposed");
 });
 
-Deno.test("SharedReceiveQueue.postRecv() takes -1 for no errno", () => {
-  using made = make();
-  const srq = new SharedReceiveQueue(made.pd, { maxWr: 16 });
+on.test("SharedReceiveQueue.postRecv() takes -1 for no errno", ({ pd }) => {
+  const srq = new SharedReceiveQueue(pd, { maxWr: 16 });
   recorder.fail("ibv_post_srq_recv", "EPERM", { result: -1n });
   const error = assertThrows(() => srq.postRecv({}), VerbsError);
   assertEquals([error.code, error.errno], ["unknown", 0]);
   assertStringIncludes(error.hint!, "The queue is full");
 });
 
-Deno.test("SharedReceiveQueue.postOps() writes each operation where C reads it", () => {
-  using made = make();
-  const { pd, cq, mr } = made;
+on.test("SharedReceiveQueue.postOps() writes each operation where C reads it", ({ pd, cq, mr }) => {
   const tmCap = { maxNumTags: 5, maxOps: 6 };
   const srq = new SharedReceiveQueue(pd, { maxWr: 7, srqType: TM, cq, tmCap });
   recorder.take();
@@ -210,9 +206,7 @@ Deno.test("SharedReceiveQueue.postOps() writes each operation where C reads it",
   assertEquals(pick(3, "opcode", "tm.unexpected_cnt"), [TAG_SYNC, 5]);
 });
 
-Deno.test("SharedReceiveQueue.postOps() refuses what does not go together", () => {
-  using made = make();
-  const { pd, mr } = made;
+on.test("SharedReceiveQueue.postOps() refuses what does not go together", ({ pd, mr }) => {
   const srq = new SharedReceiveQueue(pd, { maxWr: 7 });
   recorder.take();
   const gone = mr.slice(0, 8);
@@ -250,22 +244,19 @@ Deno.test("A device without tag matching or numbers answers EOPNOTSUPP", () => {
   for (const use of uses) assertEquals(assertThrows(use, VerbsError).notSupported, true);
 });
 
-Deno.test("new XrcDomain() opens a private domain, or that of a file", () => {
-  using made = make();
-  new XrcDomain(made.context);
+on.test("new XrcDomain() opens a private domain, or that of a file", ({ context, pd }) => {
+  new XrcDomain(context);
   const attr = structOf("ibv_open_xrcd", "attr");
   assertEquals([attr.comp_mask, attr.fd, attr.oflags], [3, -1, 0o100]);
-  new XrcDomain(made.context, { fd: 5, oflags: 0 });
+  new XrcDomain(context, { fd: 5, oflags: 0 });
   const shared = structOf("ibv_open_xrcd", "attr");
   assertEquals([shared.fd, shared.oflags], [5, 0]);
-  assertThrows(() => new XrcDomain(made.context, { fd: -2 }), RangeError, "fd");
-  assertThrows(() => new XrcDomain(made.context, bad({ file: 1 })), TypeError, '"file"');
-  assertThrows(() => new XrcDomain(bad(made.pd)), TypeError, "it is not a Context");
+  assertThrows(() => new XrcDomain(context, { fd: -2 }), RangeError, "fd");
+  assertThrows(() => new XrcDomain(context, bad({ file: 1 })), TypeError, '"file"');
+  assertThrows(() => new XrcDomain(bad(pd)), TypeError, "it is not a Context");
 });
 
-Deno.test("new QueuePair() with a shared receive queue has none of its own", () => {
-  using made = make();
-  const { pd, cq } = made;
+on.test("new QueuePair() with a shared receive queue has none of its own", ({ pd, cq }) => {
   const srq = new SharedReceiveQueue(pd, { maxWr: 4 });
   const init = { type: RC, sendCq: cq, recvCq: cq, srq, cap: { maxSendWr: 1 } };
   recorder.take();
@@ -282,8 +273,7 @@ Deno.test("new QueuePair() with a shared receive queue has none of its own", () 
   assertEquals([qp.disposed, recorder.live("qp"), recorder.violations()], [true, 0, []]);
 });
 
-Deno.test("new QueuePair() makes both sides of an extended reliable connection", () => {
-  using made = make();
+on.test("new QueuePair() makes both sides of an extended reliable connection", (made) => {
   const { context, pd, cq } = made;
   const xrcd = new XrcDomain(context);
   recorder.take();
@@ -327,8 +317,7 @@ Deno.test("new QueuePair() refuses parts that an extended reliable connection do
   assertEquals(recorder.take(), []);
 });
 
-Deno.test("new OpenedQueuePair() opens a queue pair of an XRC domain by its number", () => {
-  using made = make();
+on.test("new OpenedQueuePair() opens a queue pair of an XRC domain by its number", (made) => {
   const xrcd = new XrcDomain(made.context);
   recorder.take();
   const qp = new OpenedQueuePair({ xrcd, qpNum: 0x1234 });
@@ -348,8 +337,7 @@ Deno.test("new OpenedQueuePair() opens a queue pair of an XRC domain by its numb
   assertThrows(() => new OpenedQueuePair({ xrcd, qpNum: 1 }), TypeError, "it is disposed");
 });
 
-Deno.test("An event of a shared receive queue or a queue pair names its object", async () => {
-  using made = make();
+on.test("An event of a shared receive queue or a queue pair names its object", async (made) => {
   const { context, pd, cq } = made;
   const srq = new SharedReceiveQueue(pd, { maxWr: 4 });
   const qp = new QueuePair(pd, { type: RC, sendCq: cq, recvCq: cq, srq, cap: { maxSendWr: 1 } });

@@ -16,7 +16,7 @@ import { bufferAddress, nativeView } from "../../../ffi/pointers.ts";
 import { structs } from "../../../ffi/layout.ts";
 import { BadWr } from "../../../types/work/posting.ts";
 import { RequestBuffer } from "../../../types/work/request_buffer.ts";
-import { handle, posted, postedIds, QKEY, record } from "./recorded.ts";
+import { handle, onRc, onUd, posted, postedIds, QKEY, record } from "./recorded.ts";
 
 const { RC, UC, UD } = QpType;
 
@@ -48,8 +48,7 @@ Deno.test("setLength() changes the length of the first element, and the request'
   assertEquals(posted()[0]![0]!.sges.map(({ length }) => length), [24, 40]);
 });
 
-Deno.test("The elements of a request are posted in the order in which they are given", () => {
-  using parts = record(RC);
+onRc.test("The elements of a request are posted in the order in which they are given", (parts) => {
   const { qp, mr } = parts;
   const offsets = [300, 0, 200];
   qp.postSend({ sge: offsets.map((offset) => mr.slice(offset, 8)) });
@@ -138,9 +137,7 @@ Deno.test("A list that was posted in part keeps all address handles when it is p
   assertEquals(recorder.live("ah"), 0);
 });
 
-Deno.test("Atomics of more than 8 bytes are refused", () => {
-  using parts = record(RC);
-  const { qp, mr } = parts;
+onRc.test("Atomics of more than 8 bytes are refused", ({ qp, mr }) => {
   const opcode = WrOpcode.ATOMIC_FETCH_AND_ADD;
   assertThrows(
     () => qp.postSend({ opcode, rkey: 1, compareAdd: 1, remoteAddr: 8, sge: mr.slice(0, 16) }),
@@ -167,9 +164,7 @@ Deno.test("BadWr.postedBefore() forgets the request of an earlier failure", () =
   assertEquals(bad.postedBefore(buffer, 0), undefined);
 });
 
-Deno.test("A list whose failure names no request keeps the handles of all", () => {
-  using parts = record(UD);
-  const { qp, pd } = parts;
+onUd.test("A list whose failure names no request keeps the handles of all", ({ qp, pd }) => {
   const list = new SendRequests({ capacity: 1 });
   const ah = handle(pd);
   list.set(0, { remoteQpn: 3, remoteQkey: QKEY, ah });
@@ -181,9 +176,8 @@ Deno.test("A list whose failure names no request keeps the handles of all", () =
   assertEquals(recorder.live("ah"), 1);
 });
 
-Deno.test("A request takes no slice of a memory region that is disposed", () => {
-  using parts = record(RC);
-  const gone = new MemoryRegion(parts.pd, 8, AccessFlags.LOCAL_WRITE);
+onRc.test("A request takes no slice of a memory region that is disposed", ({ pd }) => {
+  const gone = new MemoryRegion(pd, 8, AccessFlags.LOCAL_WRITE);
   const slice = gone.slice(0, 8);
   gone.close();
   const list = new SendRequests({ capacity: 1 });

@@ -16,7 +16,7 @@ import {
   VerbsError,
   WrOpcode,
 } from "../../../mod.ts";
-import { handle, posted, postedIds, QKEY, record, type Recorded } from "./recorded.ts";
+import { handle, onRc, onUd, posted, postedIds, QKEY, record, type Recorded } from "./recorded.ts";
 
 const { RC, UC, UD, RAW_PACKET } = QpType;
 
@@ -136,8 +136,7 @@ Deno.test("A list of elements that grows while it is read does not reach the nex
   assertEquals(posted()[0]!.map(({ wr }) => wr.num_sge), [1, 1]);
 });
 
-Deno.test("QueuePair.postSend() reads each attribute once", () => {
-  using parts = record(UD);
+onUd.test("QueuePair.postSend() reads each attribute once", (parts) => {
   const target = datagram(parts);
   const reads: PropertyKey[] = [];
   const watched = new Proxy({ ...target, wrId: 1, signaled: true, solicited: true }, {
@@ -150,8 +149,7 @@ Deno.test("QueuePair.postSend() reads each attribute once", () => {
   assertEquals(reads.length, new Set(reads).size, String(reads));
 });
 
-Deno.test("QueuePair.postSend() refuses what is no request", () => {
-  using parts = record(UD);
+onUd.test("QueuePair.postSend() refuses what is no request", (parts) => {
   const { qp } = parts;
   const target = datagram(parts);
   const refused: [unknown, string][] = [
@@ -177,8 +175,7 @@ Deno.test("QueuePair.postSend() refuses what is no request", () => {
   assertNothingPosted();
 });
 
-Deno.test("QueuePair.postSend() names the attributes that a datagram lacks", () => {
-  using parts = record(UD);
+onUd.test("QueuePair.postSend() names the attributes that a datagram lacks", (parts) => {
   const { sge, ah, remoteQpn, remoteQkey } = datagram(parts) as Required<SendRequest>;
   const refused: [SendRequest, string][] = [
     [{ sge }, "needs an address handle (ah)"],
@@ -239,9 +236,7 @@ Deno.test("QueuePair.postSend() refuses opcodes that the transport does not have
   assertEquals(postedIds(), [[0]]);
 });
 
-Deno.test("QueuePair.postSend() names atomics that are not on 8 aligned bytes", () => {
-  using parts = record(RC);
-  const { qp, mr } = parts;
+onRc.test("QueuePair.postSend() names atomics that are not on 8 aligned bytes", ({ qp, mr }) => {
   const request = { opcode: WrOpcode.ATOMIC_FETCH_AND_ADD, rkey: 1, compareAdd: 1n };
   assertThrows(
     () => qp.postSend({ ...request, sge: mr.slice(0, 8), remoteAddr: 12n }),
@@ -257,9 +252,7 @@ Deno.test("QueuePair.postSend() names atomics that are not on 8 aligned bytes", 
   assertEquals(postedIds(), [[0]]);
 });
 
-Deno.test("QueuePair.postSend() names inline data that exceeds the limit", () => {
-  using parts = record(RC);
-  const { qp, mr } = parts;
+onRc.test("QueuePair.postSend() names inline data that exceeds the limit", ({ qp, mr }) => {
   const { maxInlineData } = qp.cap;
   qp.postSend({ sge: mr.slice(0, maxInlineData), inline: true });
   assertEquals(posted()[0]![0]!.wr.send_flags, SendFlags.INLINE | SendFlags.SIGNALED);
@@ -299,8 +292,7 @@ Deno.test("QueuePair.postSend() checks the memory of inline data each time it ma
   assertEquals(postedIds(), [[0], [0]]);
 });
 
-Deno.test("A list that was posted is checked again after a disposal", () => {
-  using parts = record(UD);
+onUd.test("A list that was posted is checked again after a disposal", (parts) => {
   const { qp, pd } = parts;
   const mr = new MemoryRegion(pd, 64, AccessFlags.LOCAL_WRITE);
   const sends = new SendRequests({ capacity: 2 });
@@ -320,8 +312,7 @@ Deno.test("A list that was posted is checked again after a disposal", () => {
   assertEquals(postedIds(), [[0, 0], [0]]);
 });
 
-Deno.test("A list that was posted is checked again by the rules of another queue pair", () => {
-  using parts = record(UD);
+onUd.test("A list that was posted is checked again by the rules of another queue pair", (parts) => {
   using other = new ProtectionDomain(parts.context);
   const { qp, cq } = parts;
   const [mine, foreign] = [handle(parts.pd), handle(other)];
@@ -375,9 +366,7 @@ Deno.test("A list that was posted is checked again when the MTU of the queue pai
   assertThrows(() => qp.postSend(list), RangeError, "the port's MTU allows 512");
 });
 
-Deno.test("QueuePair.postSend() posts the run of a list that it is asked for", () => {
-  using parts = record(RC);
-  const { qp } = parts;
+onRc.test("QueuePair.postSend() posts the run of a list that it is asked for", ({ qp }) => {
   const list = new SendRequests({ capacity: 5 });
   for (let i = 0; i < 5; i++) list.setWrId(i, i);
   qp.postSend(list);
@@ -394,9 +383,7 @@ Deno.test("QueuePair.postSend() posts the run of a list that it is asked for", (
   assertNothingPosted();
 });
 
-Deno.test("VerbsError.posted is exact for a run that starts above 0", () => {
-  using parts = record(RC);
-  const { qp } = parts;
+onRc.test("VerbsError.posted is exact for a run that starts above 0", ({ qp }) => {
   const sends = new SendRequests({ capacity: 6 });
   const recvs = new RecvRequests({ capacity: 6 });
   for (const verb of ["ibv_post_send", "ibv_post_recv"]) {
@@ -412,20 +399,17 @@ Deno.test("VerbsError.posted is exact for a run that starts above 0", () => {
   }
 });
 
-Deno.test("VerbsError.posted is undefined when the verb does not name the request", () => {
-  using parts = record(RC);
+onRc.test("VerbsError.posted is undefined when the verb does not name the request", ({ qp }) => {
   const list = new SendRequests({ capacity: 2 });
   recorder.answerBytes("ibv_post_send", new Uint8Array(Uint32Array.of(1).buffer));
   recorder.fail("ibv_post_send", "ENOMEM", { times: 1 });
-  assertEquals(assertThrows(() => parts.qp.postSend(list), VerbsError).posted, 1);
+  assertEquals(assertThrows(() => qp.postSend(list), VerbsError).posted, 1);
   // A run of one has no second request: the recorder then names none.
   recorder.fail("ibv_post_send", "EINVAL", { times: 1 });
-  assertEquals(assertThrows(() => parts.qp.postSend(list, 1), VerbsError).posted, undefined);
+  assertEquals(assertThrows(() => qp.postSend(list, 1), VerbsError).posted, undefined);
 });
 
-Deno.test("QueuePair.postSend() gives no hint of a state that is right", () => {
-  using parts = record(RC);
-  const { qp } = parts;
+onRc.test("QueuePair.postSend() gives no hint of a state that is right", ({ qp }) => {
   recorder.fail("ibv_post_send", "EINVAL");
   recorder.fail("ibv_post_recv", "EINVAL");
   assertEquals(assertThrows(() => qp.postSend({}), VerbsError).hint, undefined);
@@ -452,8 +436,7 @@ Deno.test("A list refused half-way keeps the address handles of the requests tha
   assertEquals(recorder.live("ah"), 1);
 });
 
-Deno.test("A list refused half-way and posted again keeps all its address handles", () => {
-  using parts = record(UD);
+onUd.test("A list refused half-way and posted again keeps all its address handles", (parts) => {
   const { qp, pd } = parts;
   const [first, second] = [handle(pd), handle(pd)];
   const target = { remoteQpn: 3, remoteQkey: QKEY };
@@ -489,9 +472,7 @@ Deno.test("Each of several address handles in a list is kept by its own send", (
   assertEquals(recorder.live("ah") - 3, 0);
 });
 
-Deno.test("A memory region that a request no longer uses may be disposed", () => {
-  using parts = record(RC);
-  const { qp, mr, pd } = parts;
+onRc.test("A memory region that a request no longer uses may be disposed", ({ qp, mr, pd }) => {
   const gone = new MemoryRegion(pd, 64, 0);
   const list = new SendRequests({ capacity: 1, maxSge: 2 });
   list.set(0, { sge: [mr.slice(0, 8), gone.slice(0, 8)] });

@@ -15,6 +15,7 @@ import {
 } from "../../../mod.ts";
 import * as recorder from "../../provider/recorder.ts";
 import type { Fields } from "../../provider/records.ts";
+import { testsOn } from "../recorded.ts";
 
 /** The qkey of the tests. */
 export const QKEY = 0x1111_1111;
@@ -51,6 +52,11 @@ export function record(
   recorder.take();
   return { context, pd, cq, qp, mr, [Symbol.dispose]: () => context.close() };
 }
+
+/** Tests with a queue pair of each type. */
+export const onRc = testsOn(() => record(QpType.RC));
+export const onUc = testsOn(() => record(QpType.UC));
+export const onUd = testsOn(() => record(QpType.UD));
 
 /** A handle for some peer. */
 export function handle(pd: ProtectionDomain): AddressHandle {

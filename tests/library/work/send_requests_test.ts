@@ -12,7 +12,7 @@ import {
   WrOpcode,
 } from "../../../mod.ts";
 import type { RecordedStruct } from "../../provider/records.ts";
-import { handle, posted, QKEY, record, type Recorded } from "./recorded.ts";
+import { handle, onRc, onUd, posted, QKEY, record, type Recorded } from "./recorded.ts";
 
 const { RC, UD } = QpType;
 const { FENCE, INLINE, SIGNALED, SOLICITED } = SendFlags;
@@ -166,10 +166,9 @@ Deno.test("SendRequests.set() names an attribute that does not exist", () => {
   );
 });
 
-Deno.test("SendRequests.set() combines booleans and raw flags", () => {
-  using parts = record(RC);
+onRc.test("SendRequests.set() combines booleans and raw flags", ({ mr, qp }) => {
   const list = new SendRequests({ capacity: 1 });
-  const sge = parts.mr.slice(0, 8);
+  const sge = mr.slice(0, 8);
   const flags: [SendRequest, number][] = [
     [{}, SIGNALED],
     [{ inline: true }, SIGNALED | INLINE],
@@ -181,7 +180,7 @@ Deno.test("SendRequests.set() combines booleans and raw flags", () => {
   ];
   for (const [request, expected] of flags) {
     list.set(0, { sge, ...request });
-    parts.qp.postSend(list);
+    qp.postSend(list);
     assertEquals(posted()[0]![0]!.wr.send_flags, expected, JSON.stringify(request));
   }
   for (const name of ["signaled", "inline", "fence", "solicited"]) {
@@ -193,15 +192,14 @@ Deno.test("SendRequests.set() combines booleans and raw flags", () => {
   }
 });
 
-Deno.test("SendRequests.setWrId() takes numbers and bigints of 64 bits", () => {
-  using parts = record(RC);
+onRc.test("SendRequests.setWrId() takes numbers and bigints of 64 bits", ({ qp }) => {
   const list = new SendRequests({ capacity: 1 });
   for (const wrId of [0, 7, 2 ** 32, Number.MAX_SAFE_INTEGER, 0n, (1n << 64n) - 1n, 3]) {
     list.setWrId(0, wrId);
-    parts.qp.postSend(list);
+    qp.postSend(list);
     assertEquals(posted()[0]![0]!.wr.wr_id, BigInt(wrId));
     list.set(0, { wrId });
-    parts.qp.postSend(list);
+    qp.postSend(list);
     assertEquals(posted()[0]![0]!.wr.wr_id, BigInt(wrId));
   }
   for (const wrId of [-1, 2 ** 53, 1n << 64n]) {
@@ -209,8 +207,7 @@ Deno.test("SendRequests.setWrId() takes numbers and bigints of 64 bits", () => {
   }
 });
 
-Deno.test("SendRequests.setImmData() writes network byte order", () => {
-  using parts = record(RC);
+onRc.test("SendRequests.setImmData() writes network byte order", (parts) => {
   const list = new SendRequests({ capacity: 1 });
   list.set(0, { opcode: WrOpcode.SEND_WITH_IMM, immData: 0x0102_0304 });
   const [first] = bytesOf(parts, list) as string[];
@@ -219,8 +216,7 @@ Deno.test("SendRequests.setImmData() writes network byte order", () => {
   assertEquals([first!.slice(72, 80), second!.slice(72, 80)], ["01020304", "0a0b0c0d"]);
 });
 
-Deno.test("SendRequests.setLength() counts from the length that the request has now", () => {
-  using parts = record(UD);
+onUd.test("SendRequests.setLength() counts from the length that the request has now", (parts) => {
   using big = new MemoryRegion(parts.pd, 8192, AccessFlags.LOCAL_WRITE);
   const { qp, mr } = parts;
   const list = new SendRequests({ capacity: 1, maxSge: 2 });
@@ -240,10 +236,9 @@ Deno.test("SendRequests.setLength() counts from the length that the request has 
   assertThrows(() => list.setLength(0, 193), RangeError, "length 193: it is not within 0 to 192");
 });
 
-Deno.test("RequestList.setSge() refuses more elements than there is room for", () => {
-  using parts = record(RC);
+onRc.test("RequestList.setSge() refuses more elements than there is room for", ({ mr }) => {
   const list = new SendRequests({ capacity: 2, maxSge: 2 });
-  const sge = parts.mr.slice(0, 8);
+  const sge = mr.slice(0, 8);
   const message = "it has 3 scatter/gather elements, and there is room for 2";
   assertThrows(() => list.setSge(0, [sge, sge, sge]), RangeError, message);
   assertThrows(() => list.set(1, { sge: [sge, sge, sge] }), RangeError, message);
@@ -291,9 +286,7 @@ Deno.test("console.log shows the size of a list on one line", () => {
   assertEquals(Deno.inspect(list), "SendRequests { capacity: 4, maxSge: 2 }");
 });
 
-Deno.test("A whole memory region is memory of a request", () => {
-  using parts = record(RC);
-  const { qp, mr } = parts;
+onRc.test("A whole memory region is memory of a request", ({ qp, mr }) => {
   qp.postSend({ sge: mr });
   const { sges } = posted()[0]![0]!;
   assertEquals([sges[0]!.length, sges[0]!.lkey], [mr.length, mr.lkey]);
