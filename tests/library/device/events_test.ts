@@ -76,9 +76,9 @@ Deno.test("Context.events() ends with the signal's reason, and gives no thread o
   assertEquals(await context.events({ signal }).next().catch((error) => error), reason);
 });
 
-on.test("Context.events() rejects wrong options at the first step", async ({ events }) => {
+on.test("Context.events() rejects wrong options at the first step", async (context) => {
   for (const options of [{ signal: new AbortController() }, { sginal: 1 }, null]) {
-    const wait = events(options as object).next();
+    const wait = context.events(options as object).next();
     await assertRejects(() => wait, TypeError);
   }
 });
