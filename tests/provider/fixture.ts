@@ -38,7 +38,7 @@ export class Fixture implements Disposable {
   }
 
   get cq(): CompletionQueue {
-    return this.#cq ??= new CompletionQueue(this.context, { cqe: 16 });
+    return this.#cq ??= new CompletionQueue(this.context, { cqe: 16, channel: null });
   }
 
   /** A region that holds 0, 1, 2, ... */
@@ -48,6 +48,13 @@ export class Fixture implements Disposable {
       this.#mr.bytes().set(Uint8Array.from({ length: MEMORY }, (_, i) => i));
     }
     return this.#mr;
+  }
+
+  /** This, with all of the above made. */
+  get whole(): this {
+    this.mr;
+    this.cq;
+    return this;
   }
 
   qp(type: QpType): QueuePair {
@@ -75,7 +82,7 @@ export function testRequests(requests: Readonly<Record<string, Request>>): void 
   for (const [name, prepare] of Object.entries(requests)) {
     Deno.test(`The request ${name} is that of C in every byte`, async () => {
       using fixture = new Fixture();
-      const make = prepare(fixture);
+      const make = prepare(fixture.whole);
       recorder.take();
       await make();
       await assertSameAsInC(recorder.take(), name);

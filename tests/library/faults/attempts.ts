@@ -36,7 +36,6 @@ import {
   qpExOf,
   srqOf,
   tagSrqOf,
-  whole,
   wqOf,
   xrcdOf,
   xrcSrqOf,
@@ -81,7 +80,7 @@ function on<T>(
   how: How = {},
 ): Attempt {
   const prepare = (fixture: Fixture): () => unknown => {
-    const made = make(whole(fixture));
+    const made = make(fixture.whole);
     return () => call(made, fixture);
   };
   return { verb, prepare, ...how };
@@ -89,7 +88,7 @@ function on<T>(
 
 /** A call on what every fixture has. */
 function plain(verb: string, call: (fixture: Fixture) => unknown, how: How = {}): Attempt {
-  return on(whole, verb, call, how);
+  return on(({ whole }) => whole, verb, call, how);
 }
 
 const rc = (fixture: Fixture): QueuePair => fixture.qp(QpType.RC);

@@ -51,20 +51,13 @@ export interface Maker {
   readonly prepare: (fixture: Fixture) => () => Resource;
 }
 
-/** The fixture, with all its objects made. */
-export function whole(fixture: Fixture): Fixture {
-  fixture.mr;
-  fixture.cq;
-  return fixture;
-}
-
 function from<T>(
   prepare: (fixture: Fixture) => T,
   [create, destroy]: Verbs,
   make: (from: T, fixture: Fixture) => Resource,
 ): Maker {
   const prepared = (fixture: Fixture): () => Resource => {
-    const made = prepare(whole(fixture));
+    const made = prepare(fixture.whole);
     return () => make(made, fixture);
   };
   return { create, destroy, prepare: prepared };
@@ -75,7 +68,7 @@ function maker(
   destroy: string | undefined,
   make: (fixture: Fixture) => Resource,
 ): Maker {
-  return from(whole, [create, destroy], make);
+  return from(({ whole }) => whole, [create, destroy], make);
 }
 
 const region = (create: string, make: (fixture: Fixture) => Resource): Maker =>

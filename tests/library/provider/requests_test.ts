@@ -157,7 +157,7 @@ testRequests({
     return () => qp.modify(attr);
   },
   work_queue: (fixture) => {
-    const { mr, pd: _, cq: __ } = fixture;
+    const { mr } = fixture;
     return () => {
       const queue = wq(fixture);
       queue.modify({ wqState: WqState.RDY, currWqState: WqState.RESET });

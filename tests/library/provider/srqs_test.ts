@@ -28,10 +28,7 @@ testRequests({
     const xrcd = new XrcDomain(context);
     return () => new SharedReceiveQueue(pd, { maxWr: 16, srqType: SrqType.XRC, xrcd, cq }).srqNum;
   },
-  srq_tm: (fixture) => {
-    const { pd: _, cq: __ } = fixture;
-    return () => tagMatching(fixture);
-  },
+  srq_tm: (fixture) => () => tagMatching(fixture),
   post_srq_ops: (fixture) => {
     const srq = tagMatching(fixture);
     const { mr } = fixture;

@@ -6,16 +6,16 @@ enum { REMOTE = 0x10000, RKEY = 0x4242 };
 static struct ibv_qp_ex *make(enum ibv_qp_type type)
 {
 	struct ibv_qp_init_attr_ex attr = {
-		.send_cq = cq(),
-		.recv_cq = cq(),
+		.send_cq = cq,
+		.recv_cq = cq,
 		.cap = { .max_send_wr = 32, .max_recv_wr = 4, .max_send_sge = 2, .max_recv_sge = 2, .max_inline_data = 64 },
 		.qp_type = type,
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
-		.pd = pd(),
+		.pd = pd,
 		.send_ops_flags = 0x17ff,
 	};
 
-	return ibv_qp_to_qp_ex(ibv_create_qp_ex(context(), &attr));
+	return ibv_qp_to_qp_ex(ibv_create_qp_ex(context, &attr));
 }
 
 static void next(struct ibv_qp_ex *queue, uint64_t wr_id)
@@ -39,7 +39,7 @@ REQUEST(build_rc)
 	struct ibv_data_buf buffers[] = { { plain, 4 }, { plain + 8, 3 } };
 	uint64_t operand = 0x0102030405060708;
 
-	memcpy(plain, memory(), sizeof plain);
+	memcpy(plain, memory, sizeof plain);
 	begin_request();
 	ibv_wr_start(rc);
 	next(rc, 1);
@@ -76,14 +76,12 @@ REQUEST(build_rc)
 REQUEST(build_bind_mw)
 {
 	struct ibv_qp_ex *rc = make(IBV_QPT_RC);
-	struct ibv_mw *mw = ibv_alloc_mw(pd(), IBV_MW_TYPE_2);
-	struct ibv_mw_bind_info info = {
-		.mr = mr(),
-		.addr = (uintptr_t)mr()->addr + 128,
-		.length = 256,
-		.mw_access_flags = IBV_ACCESS_REMOTE_READ,
-	};
+	struct ibv_mw *mw = ibv_alloc_mw(pd, IBV_MW_TYPE_2);
+	// Static, so that its padding is zero.
+	static struct ibv_mw_bind_info info = { .length = 256, .mw_access_flags = IBV_ACCESS_REMOTE_READ };
 
+	info.mr = mr;
+	info.addr = (uintptr_t)mr->addr + 128;
 	begin_request();
 	ibv_wr_start(rc);
 	next(rc, 1);
@@ -128,7 +126,7 @@ REQUEST(build_tso)
 	begin_request();
 	ibv_wr_start(raw);
 	next(raw, 1);
-	ibv_wr_send_tso(raw, memory(), 54, 128);
+	ibv_wr_send_tso(raw, memory, 54, 128);
 	ibv_wr_set_sge(raw, one.lkey, one.addr, one.length);
 	ibv_wr_complete(raw);
 }

@@ -3,10 +3,8 @@
 
 REQUEST(create_cq)
 {
-	context();
-	begin_request();
-	struct ibv_comp_channel *channel = ibv_create_comp_channel(context());
-	struct ibv_cq *queue = ibv_create_cq(context(), 64, NULL, channel, 2);
+	struct ibv_comp_channel *channel = ibv_create_comp_channel(context);
+	struct ibv_cq *queue = ibv_create_cq(context, 64, NULL, channel, 2);
 	ibv_resize_cq(queue, 128);
 	ibv_req_notify_cq(queue, 1);
 	ibv_req_notify_cq(queue, 0);
@@ -16,7 +14,7 @@ REQUEST(create_cq)
 
 REQUEST(create_cq_ex)
 {
-	struct ibv_comp_channel *channel = ibv_create_comp_channel(context());
+	struct ibv_comp_channel *channel = ibv_create_comp_channel(context);
 	struct ibv_cq_init_attr_ex attr = {
 		.cqe = 64,
 		.channel = channel,
@@ -27,13 +25,13 @@ REQUEST(create_cq_ex)
 	};
 
 	begin_request();
-	ibv_create_cq_ex(context(), &attr);
+	ibv_create_cq_ex(context, &attr);
 }
 
 REQUEST(create_cq_ex_in_parent_domain)
 {
-	struct ibv_parent_domain_init_attr domain = { .pd = pd() };
-	struct ibv_comp_channel *channel = ibv_create_comp_channel(context());
+	struct ibv_parent_domain_init_attr domain = { .pd = pd };
+	struct ibv_comp_channel *channel = ibv_create_comp_channel(context);
 	struct ibv_cq_init_attr_ex attr = {
 		.cqe = 8,
 		.channel = channel,
@@ -41,9 +39,9 @@ REQUEST(create_cq_ex_in_parent_domain)
 		.comp_mask = IBV_CQ_INIT_ATTR_MASK_PD,
 	};
 
-	attr.parent_domain = ibv_alloc_parent_domain(context(), &domain);
+	attr.parent_domain = ibv_alloc_parent_domain(context, &domain);
 	begin_request();
-	ibv_create_cq_ex(context(), &attr);
+	ibv_create_cq_ex(context, &attr);
 }
 
 REQUEST(modify_cq)
@@ -53,7 +51,5 @@ REQUEST(modify_cq)
 		.moderate = { .cq_count = 16, .cq_period = 100 },
 	};
 
-	cq();
-	begin_request();
-	ibv_modify_cq(cq(), &attr);
+	ibv_modify_cq(cq, &attr);
 }

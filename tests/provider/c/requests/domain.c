@@ -5,19 +5,17 @@ REQUEST(thread_domain)
 {
 	struct ibv_td_init_attr attr = { 0 };
 
-	context();
-	begin_request();
-	ibv_dealloc_td(ibv_alloc_td(context(), &attr));
+	ibv_dealloc_td(ibv_alloc_td(context, &attr));
 }
 
 REQUEST(parent_domain)
 {
 	struct ibv_td_init_attr td_attr = { 0 };
-	struct ibv_parent_domain_init_attr attr = { .pd = pd() };
+	struct ibv_parent_domain_init_attr attr = { .pd = pd };
 
-	attr.td = ibv_alloc_td(context(), &td_attr);
+	attr.td = ibv_alloc_td(context, &td_attr);
 	begin_request();
-	ibv_dealloc_pd(ibv_alloc_parent_domain(context(), &attr));
+	ibv_dealloc_pd(ibv_alloc_parent_domain(context, &attr));
 }
 
 static void *no_memory(struct ibv_pd *pd, void *pd_context, size_t size, size_t alignment, uint64_t resource_type)
@@ -34,29 +32,23 @@ static void no_free(struct ibv_pd *pd, void *pd_context, void *ptr, uint64_t res
 REQUEST(parent_domain_allocators)
 {
 	struct ibv_parent_domain_init_attr attr = {
-		.pd = pd(),
+		.pd = pd,
 		.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS,
 		.alloc = no_memory,
 		.free = no_free,
 	};
 
-	begin_request();
-	ibv_dealloc_pd(ibv_alloc_parent_domain(context(), &attr));
+	ibv_dealloc_pd(ibv_alloc_parent_domain(context, &attr));
 }
 
 REQUEST(open_xrcd)
 {
-	context();
-	begin_request();
 	ibv_close_xrcd(xrcd());
 }
 
 REQUEST(import_pd)
 {
-	uint32_t handle = pd()->handle;
-
-	begin_request();
-	ibv_unimport_pd(ibv_import_pd(context(), handle));
+	ibv_unimport_pd(ibv_import_pd(context, pd->handle));
 }
 
 REQUEST(address_handle)
@@ -72,7 +64,5 @@ REQUEST(address_handle)
 	};
 
 	attr.grh.dgid = gid("fe80::1:2");
-	pd();
-	begin_request();
-	ibv_destroy_ah(ibv_create_ah(pd(), &attr));
+	ibv_destroy_ah(ibv_create_ah(pd, &attr));
 }

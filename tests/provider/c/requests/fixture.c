@@ -1,73 +1,45 @@
 // The objects that requests are made on.
 #include "requests.h"
 
-struct ibv_context *context(void)
+struct ibv_context *context;
+struct ibv_pd *pd;
+struct ibv_mr *mr;
+struct ibv_cq *cq;
+unsigned char memory[MEMORY] __attribute__((aligned(MEMORY)));
+static unsigned char region[MEMORY] __attribute__((aligned(MEMORY)));
+
+void make_objects(void)
 {
-	static struct ibv_context *context;
-
-	if (!context) {
-		struct ibv_device **list = ibv_get_device_list(NULL);
-		context = ibv_open_device(list[0]);
-		ibv_free_device_list(list);
-	}
-	return context;
-}
-
-struct ibv_pd *pd(void)
-{
-	static struct ibv_pd *pd;
-
-	if (!pd)
-		pd = ibv_alloc_pd(context());
-	return pd;
-}
-
-struct ibv_cq *cq(void)
-{
-	static struct ibv_cq *cq;
-
-	if (!cq)
-		cq = ibv_create_cq(context(), 16, NULL, NULL, 0);
-	return cq;
-}
-
-unsigned char *memory(void)
-{
-	static unsigned char bytes[MEMORY] __attribute__((aligned(MEMORY)));
+	struct ibv_device **list = ibv_get_device_list(NULL);
 
 	for (unsigned i = 0; i < MEMORY; i++)
-		bytes[i] = i;
-	return bytes;
-}
-
-struct ibv_mr *mr(void)
-{
-	static struct ibv_mr *mr;
-
-	if (!mr)
-		mr = ibv_reg_mr(pd(), memory(), MEMORY,
-				IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_MW_BIND);
-	return mr;
+		memory[i] = region[i] = i;
+	context = ibv_open_device(list[0]);
+	ibv_free_device_list(list);
+	pd = ibv_alloc_pd(context);
+	mr = ibv_reg_mr(pd, region, MEMORY,
+			IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_MW_BIND);
+	cq = ibv_create_cq(context, 16, NULL, NULL, 0);
 }
 
 struct ibv_sge sge(unsigned offset, unsigned length)
 {
-	return (struct ibv_sge){ .addr = (uintptr_t)mr()->addr + offset, .length = length, .lkey = mr()->lkey };
+	return (struct ibv_sge){ .addr = (uintptr_t)mr->addr + offset, .length = length, .lkey = mr->lkey };
 }
 
 // The header makes this an ibv_create_qp.
 struct ibv_qp *qp(enum ibv_qp_type type)
 {
 	struct ibv_qp_init_attr_ex init = {
-		.send_cq = cq(),
-		.recv_cq = cq(),
+		.send_cq = cq,
+		.recv_cq = cq,
 		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 2, .max_recv_sge = 2, .max_inline_data = 64 },
 		.qp_type = type,
 		.comp_mask = IBV_QP_INIT_ATTR_PD,
-		.pd = pd(),
+		.pd = pd,
 	};
 
-	return ibv_create_qp_ex(context(), &init);
+	return ibv_create_qp_ex(context, &init);
 }
 
 struct ibv_xrcd *xrcd(void)
@@ -80,7 +52,7 @@ struct ibv_xrcd *xrcd(void)
 	};
 
 	if (!xrcd)
-		xrcd = ibv_open_xrcd(context(), &attr);
+		xrcd = ibv_open_xrcd(context, &attr);
 	return xrcd;
 }
 
@@ -100,5 +72,5 @@ struct ibv_ah *ah(void)
 	attr.grh.dgid = gid("::ffff:10.0.0.2");
 	attr.grh.sgid_index = 1;
 	attr.grh.hop_limit = 64;
-	return ibv_create_ah(pd(), &attr);
+	return ibv_create_ah(pd, &attr);
 }

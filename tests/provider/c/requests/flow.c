@@ -135,16 +135,14 @@ static struct ibv_flow_action *make_esp(void)
 		.esn = 5,
 	};
 
-	memcpy(key.aes_key, memory(), 16);
-	return ibv_create_flow_action_esp(context(), &attr);
+	memcpy(key.aes_key, memory, 16);
+	return ibv_create_flow_action_esp(context, &attr);
 }
 
 REQUEST(flow_action_esp)
 {
 	struct ibv_flow_action_esp_attr attr = { .comp_mask = IBV_FLOW_ACTION_ESP_MASK_ESN, .esn = 6 };
 
-	context();
-	begin_request();
 	struct ibv_flow_action *action = make_esp();
 	ibv_modify_flow_action_esp(action, &attr);
 	ibv_destroy_flow_action(action);
@@ -183,7 +181,7 @@ REQUEST(counters)
 	uint64_t values[2];
 
 	begin_request();
-	struct ibv_counters *counters = ibv_create_counters(context(), &init);
+	struct ibv_counters *counters = ibv_create_counters(context, &init);
 	ibv_attach_counters_point_flow(counters, &packets, NULL);
 	ibv_attach_counters_point_flow(counters, &bytes, NULL);
 	ADD(&flow, ibv_flow_spec_counter_action, .type = IBV_FLOW_SPEC_ACTION_COUNT, .counters = counters);

@@ -34,6 +34,8 @@ int main(int count, char **arguments)
 		fprintf(stderr, "there is no request \"%s\"\n", count == 2 ? arguments[1] : "");
 		return 2;
 	}
+	make_objects();
+	begin_request();
 	request->make();
 	fputs(drained(recorder_take), stdout);
 	char *violations = drained(recorder_take_violations);

@@ -4,19 +4,17 @@
 static struct ibv_qp_init_attr_ex attr_ex(enum ibv_qp_type type)
 {
 	return (struct ibv_qp_init_attr_ex){
-		.send_cq = cq(),
-		.recv_cq = cq(),
+		.send_cq = cq,
+		.recv_cq = cq,
 		.cap = { .max_send_wr = 8, .max_recv_wr = 16, .max_send_sge = 2, .max_recv_sge = 3, .max_inline_data = 32 },
 		.qp_type = type,
 		.comp_mask = IBV_QP_INIT_ATTR_PD,
-		.pd = pd(),
+		.pd = pd,
 	};
 }
 
 REQUEST(create_qp)
 {
-	cq(), pd();
-	begin_request();
 	ibv_destroy_qp(qp(IBV_QPT_RC));
 }
 
@@ -24,18 +22,18 @@ REQUEST(create_qp_with_srq)
 {
 	struct ibv_srq_init_attr srq_init = { .attr = { .max_wr = 32, .max_sge = 2 } };
 	struct ibv_qp_init_attr_ex init = {
-		.send_cq = cq(),
-		.recv_cq = cq(),
+		.send_cq = cq,
+		.recv_cq = cq,
 		.cap = { .max_send_wr = 4, .max_send_sge = 1 },
 		.qp_type = IBV_QPT_RC,
 		.sq_sig_all = 1,
 		.comp_mask = IBV_QP_INIT_ATTR_PD,
-		.pd = pd(),
+		.pd = pd,
 	};
 
-	init.srq = ibv_create_srq(pd(), &srq_init);
+	init.srq = ibv_create_srq(pd, &srq_init);
 	begin_request();
-	ibv_create_qp_ex(context(), &init);
+	ibv_create_qp_ex(context, &init);
 }
 
 REQUEST(create_qp_ex_send_ops)
@@ -44,8 +42,7 @@ REQUEST(create_qp_ex_send_ops)
 
 	attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 	attr.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE;
-	begin_request();
-	ibv_qp_to_qp_ex(ibv_create_qp_ex(context(), &attr));
+	ibv_qp_to_qp_ex(ibv_create_qp_ex(context, &attr));
 }
 
 REQUEST(create_qp_ex_flags)
@@ -56,8 +53,7 @@ REQUEST(create_qp_ex_flags)
 	attr.create_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB | IBV_QP_CREATE_SOURCE_QPN;
 	attr.source_qpn = 77;
 	attr.max_tso_header = 54;
-	begin_request();
-	ibv_create_qp_ex(context(), &attr);
+	ibv_create_qp_ex(context, &attr);
 }
 
 REQUEST(create_qp_xrc)
@@ -68,23 +64,23 @@ REQUEST(create_qp_xrc)
 		.xrcd = xrcd(),
 	};
 	struct ibv_qp_init_attr_ex send = {
-		.send_cq = cq(),
+		.send_cq = cq,
 		.cap = { .max_send_wr = 8, .max_send_sge = 1 },
 		.qp_type = IBV_QPT_XRC_SEND,
 		.comp_mask = IBV_QP_INIT_ATTR_PD,
-		.pd = pd(),
+		.pd = pd,
 	};
 
 	begin_request();
-	struct ibv_qp *receiver = ibv_create_qp_ex(context(), &receive);
-	ibv_create_qp_ex(context(), &send);
+	struct ibv_qp *receiver = ibv_create_qp_ex(context, &receive);
+	ibv_create_qp_ex(context, &send);
 	struct ibv_qp_open_attr open = {
 		.comp_mask = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE,
 		.qp_num = receiver->qp_num,
 		.xrcd = xrcd(),
 		.qp_type = IBV_QPT_XRC_RECV,
 	};
-	ibv_open_qp(context(), &open);
+	ibv_open_qp(context, &open);
 }
 
 REQUEST(qp_settings)

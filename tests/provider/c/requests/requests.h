@@ -22,20 +22,22 @@ struct request {
 
 enum { MEMORY = 4096 };
 
-// What most requests need. Made on first use, and not part of the request's records.
-struct ibv_context *context(void);
-struct ibv_pd *pd(void);
-struct ibv_cq *cq(void);
-struct ibv_mr *mr(void);
+// What most requests need, made before them.
+extern struct ibv_context *context;
+extern struct ibv_pd *pd;
+extern struct ibv_mr *mr;
+extern struct ibv_cq *cq;
+// Bytes 0, 1, 2, ... as in mr, and not registered.
+extern unsigned char memory[MEMORY];
+void make_objects(void);
+// What fewer need.
 struct ibv_qp *qp(enum ibv_qp_type type);
 struct ibv_xrcd *xrcd(void);
 struct ibv_ah *ah(void);
-// Bytes 0, 1, 2, ... of which mr() is made.
-unsigned char *memory(void);
 struct ibv_sge sge(unsigned offset, unsigned length);
 union ibv_gid gid(const char *text);
 
-// Ends the preparation: only what follows is printed.
+// Ends a request's own preparation: only what follows is printed.
 void begin_request(void);
 
 size_t recorder_take(char *buffer, size_t size);

@@ -97,14 +97,14 @@ REQUEST(post_invalidates)
 REQUEST(post_bind_mw)
 {
 	struct ibv_qp *rc = qp(IBV_QPT_RC);
-	struct ibv_mw *mw = ibv_alloc_mw(pd(), IBV_MW_TYPE_2);
+	struct ibv_mw *mw = ibv_alloc_mw(pd, IBV_MW_TYPE_2);
 	struct ibv_send_wr wr = { .wr_id = 1, .opcode = IBV_WR_BIND_MW, .send_flags = IBV_SEND_SIGNALED };
 
 	wr.bind_mw.mw = mw;
 	wr.bind_mw.rkey = ibv_inc_rkey(mw->rkey);
 	wr.bind_mw.bind_info = (struct ibv_mw_bind_info){
-		.mr = mr(),
-		.addr = (uintptr_t)mr()->addr + 128,
+		.mr = mr,
+		.addr = (uintptr_t)mr->addr + 128,
 		.length = 256,
 		.mw_access_flags = IBV_ACCESS_REMOTE_READ,
 	};
@@ -114,17 +114,17 @@ REQUEST(post_bind_mw)
 REQUEST(post_xrc)
 {
 	struct ibv_qp_init_attr_ex attr = {
-		.send_cq = cq(),
+		.send_cq = cq,
 		.cap = { .max_send_wr = 8, .max_send_sge = 1 },
 		.qp_type = IBV_QPT_XRC_SEND,
 		.comp_mask = IBV_QP_INIT_ATTR_PD,
-		.pd = pd(),
+		.pd = pd,
 	};
 	struct ibv_sge one = sge(0, 8);
 	struct ibv_send_wr wr = { .wr_id = 1, .sg_list = &one, .num_sge = 1, .opcode = IBV_WR_SEND,
 				  .send_flags = IBV_SEND_SIGNALED, .qp_type.xrc.remote_srqn = 0x77 };
 
-	post(ibv_create_qp_ex(context(), &attr), &wr);
+	post(ibv_create_qp_ex(context, &attr), &wr);
 }
 
 REQUEST(post_tso)
@@ -134,7 +134,7 @@ REQUEST(post_tso)
 	struct ibv_send_wr wr = { .wr_id = 1, .sg_list = &one, .num_sge = 1, .opcode = IBV_WR_TSO,
 				  .send_flags = IBV_SEND_SIGNALED | IBV_SEND_IP_CSUM };
 
-	wr.tso.hdr = memory();
+	wr.tso.hdr = memory;
 	wr.tso.hdr_sz = 54;
 	wr.tso.mss = 128;
 	post(raw, &wr);

@@ -6,9 +6,7 @@ REQUEST(srq_basic)
 	struct ibv_srq_init_attr init = { .attr = { .max_wr = 32, .max_sge = 2 } };
 	struct ibv_srq_attr attr = { .max_wr = 64, .srq_limit = 5 };
 
-	pd();
-	begin_request();
-	struct ibv_srq *srq = ibv_create_srq(pd(), &init);
+	struct ibv_srq *srq = ibv_create_srq(pd, &init);
 	ibv_modify_srq(srq, &attr, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT);
 	ibv_query_srq(srq, &attr);
 	ibv_destroy_srq(srq);
@@ -24,7 +22,7 @@ REQUEST(post_srq_recv)
 		{ .wr_id = 2, .sg_list = &second, .num_sge = 1 },
 	};
 	struct ibv_recv_wr *bad;
-	struct ibv_srq *srq = ibv_create_srq(pd(), &init);
+	struct ibv_srq *srq = ibv_create_srq(pd, &init);
 
 	begin_request();
 	ibv_post_srq_recv(srq, wr, &bad);
@@ -36,19 +34,19 @@ static struct ibv_srq *make_xrc(void)
 		.attr = { .max_wr = 16, .max_sge = 1 },
 		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ,
 		.srq_type = IBV_SRQT_XRC,
-		.pd = pd(),
+		.pd = pd,
 		.xrcd = xrcd(),
-		.cq = cq(),
+		.cq = cq,
 	};
 
-	return ibv_create_srq_ex(context(), &attr);
+	return ibv_create_srq_ex(context, &attr);
 }
 
 REQUEST(srq_xrc)
 {
 	uint32_t number;
 
-	pd(), xrcd(), cq();
+	xrcd();
 	begin_request();
 	ibv_get_srq_num(make_xrc(), &number);
 }
@@ -59,18 +57,16 @@ static struct ibv_srq *make_tm(void)
 		.attr = { .max_wr = 16, .max_sge = 1 },
 		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_TM,
 		.srq_type = IBV_SRQT_TM,
-		.pd = pd(),
-		.cq = cq(),
+		.pd = pd,
+		.cq = cq,
 		.tm_cap = { .max_num_tags = 8, .max_ops = 4 },
 	};
 
-	return ibv_create_srq_ex(context(), &attr);
+	return ibv_create_srq_ex(context, &attr);
 }
 
 REQUEST(srq_tm)
 {
-	pd(), cq();
-	begin_request();
 	make_tm();
 }
 
@@ -89,7 +85,6 @@ REQUEST(post_srq_ops)
 	};
 	struct ibv_ops_wr *bad;
 
-	mr();
 	begin_request();
 	ibv_post_srq_ops(srq, &add, &bad);
 	struct ibv_ops_wr remove = { .wr_id = 2, .opcode = IBV_WR_TAG_DEL, .flags = IBV_OPS_SIGNALED };
