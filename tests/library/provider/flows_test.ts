@@ -24,7 +24,13 @@ function rule(specs: readonly FlowSpec[], attr: object = { priority: 7, port: 1 
 
 function esp({ context }: Fixture): FlowActionEsp {
   return new FlowActionEsp(context, {
-    espAttr: { spi: 0x11, flags: FlowActionEspFlags.FULL_OFFLOAD | FlowActionEspFlags.ENCRYPT },
+    espAttr: {
+      spi: 0x11,
+      seq: 8,
+      tfcPad: 3,
+      hardLimitPkts: 2n ** 40n,
+      flags: FlowActionEspFlags.FULL_OFFLOAD | FlowActionEspFlags.ENCRYPT,
+    },
     keymat: {
       iv: 0x0102030405060708n,
       salt: 0x99,
@@ -47,7 +53,12 @@ testRequests({
         specs: [
           {
             type: FlowSpecType.ETH,
-            val: { dstMac: "02:00:00:00:00:01", etherType: 0x0800, vlanTag: 5 },
+            val: {
+              dstMac: "02:00:00:00:00:01",
+              srcMac: "02:0:0:0:0:2",
+              etherType: 0x0800,
+              vlanTag: 5,
+            },
             mask: { dstMac: "ff:ff:ff:ff:ff:ff", etherType: 0xffff, vlanTag: 0xfff },
           },
           {

@@ -22,14 +22,7 @@ const { MW_BIND, LOCAL_WRITE, REMOTE_READ } = AccessFlags;
 
 const bad = (value: unknown): never => value as never;
 
-Deno.test("QueuePair.modifyRateLimit() writes each attribute where C reads it", () => {
-  using parts = record(QpType.RAW_PACKET);
-  const { qp } = parts;
-  qp.modifyRateLimit({ rateLimit: 1000, maxBurstSz: 2000, typicalPktSz: 300 });
-  const { args } = recorder.takeOne("ibv_modify_qp_rate_limit");
-  const { rate_limit, max_burst_sz, typical_pkt_sz, comp_mask } =
-    (args.attr as RecordedStruct).fields;
-  assertEquals([rate_limit, max_burst_sz, typical_pkt_sz, comp_mask], [1000, 2000, 300, 0]);
+onRc.test("QueuePair.modifyRateLimit() refuses wrong limits", ({ qp }) => {
   assertThrows(() => qp.modifyRateLimit(bad({})), TypeError, "rateLimit is missing");
   assertThrows(
     () => qp.modifyRateLimit({ rateLimit: 1, typicalPktSz: 65536 }),
@@ -58,28 +51,6 @@ onRc.test("QueuePair.queryDataInOrder() asks for an operation", ({ qp }) => {
   assertEquals([typeof result, args.op, args.flags], ["number", WrOpcode.RDMA_READ, 0]);
   assertThrows(() => qp.queryDataInOrder(bad(99)), RangeError, "opcode");
   assertThrows(() => qp.queryDataInOrder(WrOpcode.SEND, -1), RangeError, "flags");
-});
-
-onRc.test("QueuePair.bindMw() binds windows of type 1, and keeps their regions", ({ qp, pd }) => {
-  const mr = new MemoryRegion(pd, 4096, LOCAL_WRITE | MW_BIND);
-  const mw = new MemoryWindow(pd, MwType.TYPE_1);
-  const bindInfo = { mr, addr: mr.addr + 16n, length: 32, mwAccessFlags: REMOTE_READ };
-  qp.bindMw(mw, { wrId: 9, bindInfo });
-  const call = recorder.takeOne("ibv_bind_mw");
-  const struct = Object.values(call.args).find((arg) =>
-    (arg as RecordedStruct)?.tag === "ibv_mw_bind"
-  ) as RecordedStruct;
-  const { fields } = struct;
-  assertEquals([fields.wr_id, fields.send_flags], [9n, 2]);
-  assertEquals([fields["bind_info.mr"], fields["bind_info.addr"]], ["mr1", "mr1+16"]);
-  assertEquals([fields["bind_info.length"], fields["bind_info.mw_access_flags"]], [
-    32n,
-    REMOTE_READ,
-  ]);
-  mr.close();
-  assertEquals(recorder.live("mr"), 2);
-  mw.close();
-  assertEquals([recorder.live("mr"), recorder.violations()], [1, []]);
 });
 
 Deno.test("QueuePair.bindMw() binds a whole region by default, and nothing with length 0", () => {

@@ -63,68 +63,21 @@ function steps(calls: Call[] = recorder.take()): unknown[][] {
   });
 }
 
-onExRc.test("WrBuilder makes each RDMA and atomic request with its own verb", ({ ex, mr }) => {
+onExRc.test("WrBuilder calls no verb before complete(), and gives numbers in full", ({ ex, mr }) => {
   const wr = ex.wrStart();
-  const target = [0x11, 0x2000] as const;
-  wr.rdmaWrite(...target).setSge(mr.slice(0, 16));
-  wr.rdmaWriteImm(...target, 0x0102_0304).setSge(mr.slice(0, 8));
-  wr.rdmaRead(0xffff_ffff, 2n ** 64n - 1n).setSge(mr.slice(8, 8));
-  wr.atomicCmpSwp(...target, 5, 6n).setSge(mr.slice(0, 8));
-  wr.atomicFetchAdd(...target, 2n ** 64n - 1n).setSge(mr.slice(0, 8));
-  wr.atomicWrite(...target, Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8));
-  wr.localInv(0x33);
-  assertEquals([wr.length, recorder.take()], [7, []]);
+  wr.rdmaRead(0xffff_ffff, 2n ** 64n - 1n);
+  wr.atomicFetchAdd(0x11, 0x2000, 2n ** 64n - 1n).setSge(mr.slice(0, 8));
+  assertEquals({ length: wr.length, calls: recorder.take() }, { length: 2, calls: [] });
   wr.complete();
-  const found = steps();
-  const [lkey] = [mr.lkey];
-  const others = found.filter(([name]) => name !== "set_sge" && name !== "atomic_write");
-  assertEquals(others, [
+  assertEquals(steps(), [
     ["start"],
-    ["rdma_write", 0x11, 0x2000],
-    ["rdma_write_imm", 0x11, 0x2000, 0x0403_0201],
     ["rdma_read", 0xffff_ffff, 2n ** 64n - 1n],
-    ["atomic_cmp_swp", 0x11, 0x2000, 5, 6],
+    ["set_sge_list", 0, ""],
     ["atomic_fetch_add", 0x11, 0x2000, 2n ** 64n - 1n],
-    ["local_inv", 0x33],
+    ["set_sge", mr.lkey, "mr0+0", 8],
     ["complete"],
   ]);
-  const sges = found.filter(([name]) => name === "set_sge");
-  assertEquals(sges[0], ["set_sge", lkey, "mr0+0", 16]);
-  assertEquals(sges.length, 5);
-  const write = found.find(([name]) => name === "atomic_write")!;
-  assertEquals(write.at(-1), "0102030405060708");
   assertEquals(recorder.violations(), []);
-});
-
-onExRc.test("WrBuilder sends with immediate data, invalidation, inline data and lists", (parts) => {
-  const { ex, mr } = parts;
-  using wr = ex.wrStart();
-  const bytes = Uint8Array.of(1, 2, 3);
-  wr.send().setInlineData(bytes);
-  bytes.fill(9);
-  wr.sendImm(0x0a0b_0c0d).setInlineDataList([Uint8Array.of(4), Uint8Array.of(5, 6)]);
-  wr.sendInv(0x44).setSgeList([mr.slice(0, 1), mr.slice(1, 2)]);
-  wr.send();
-  wr.complete();
-  const found = steps();
-  const names = found.map(([name]) => name);
-  assertEquals(names, [
-    "start",
-    "send",
-    "set_inline_data",
-    "send_imm",
-    "set_inline_data_list",
-    "send_inv",
-    "set_sge_list",
-    "send",
-    "set_sge_list",
-    "complete",
-  ]);
-  assertEquals(found[2]!.includes("010203"), true, String(found[2]));
-  assertEquals(found[3], ["send_imm", 0x0d0c_0b0a]);
-  assertEquals(found[4]![1], 2);
-  assertEquals(found[5], ["send_inv", 0x44]);
-  assertEquals([found[6]![1], found[8]![1]], [2, 0]);
 });
 
 Deno.test("WrBuilder copies inline data of any length, and sets the flag that rxe reads", () => {

@@ -38,7 +38,7 @@ REQUEST(flow_ipv4_udp)
 
 	flow.attr.flags = IBV_FLOW_ATTR_FLAGS_DONT_TRAP;
 	ADD(&flow, ibv_flow_spec_eth, .type = IBV_FLOW_SPEC_ETH,
-	    .val = { .dst_mac = { 2, 0, 0, 0, 0, 1 }, .ether_type = htons(0x0800), .vlan_tag = htons(5) },
+	    .val = { .dst_mac = { 2, 0, 0, 0, 0, 1 }, .src_mac = { 2, 0, 0, 0, 0, 2 }, .ether_type = htons(0x0800), .vlan_tag = htons(5) },
 	    .mask = { .dst_mac = { 255, 255, 255, 255, 255, 255 }, .ether_type = 0xffff, .vlan_tag = htons(0xfff) });
 	ADD(&flow, ibv_flow_spec_ipv4, .type = IBV_FLOW_SPEC_IPV4, .val = { .src_ip = htonl(0x0a000001) },
 	    .mask = { .src_ip = 0xffffffff });
@@ -113,6 +113,9 @@ static struct ibv_flow_action *make_esp(void)
 {
 	struct ibv_flow_action_esp esp = {
 		.spi = 0x11,
+		.seq = 8,
+		.tfc_pad = 3,
+		.hard_limit_pkts = 1ull << 40,
 		.flags = IBV_FLOW_ACTION_ESP_FLAGS_FULL_OFFLOAD | IBV_FLOW_ACTION_ESP_FLAGS_ENCRYPT,
 	};
 	struct ibv_flow_action_esp_keymat_aes_gcm key = {
