@@ -5,6 +5,7 @@ import { rows } from "../../ffi/verbs.ts";
 import type { AnyRow, NativeRow, Row } from "../../ffi/table/row.ts";
 import { Cq, Qp } from "../../ffi/parameters.ts";
 import type { IbvCq } from "../../ffi/handles.ts";
+import { since } from "../../tools/coverage/since.ts";
 import { type Prototype, prototypes } from "./header.ts";
 
 const HEADER = await prototypes();
@@ -19,31 +20,10 @@ const BEHIND_MACROS: Record<string, string> = {
 const HELPERS = ["verbs_get_ctx"];
 /** Under a name of its own here, because a macro has its name. */
 const FROZEN = "_compat_ibv_query_port";
-/** Functions of later versions of rdma-core. */
-const NEWER = [
-  "_ibv_query_comp_cntr_caps",
-  "ibv_alloc_buf",
-  "ibv_alloc_dmah",
-  "ibv_create_comp_cntr",
-  "ibv_dealloc_dmah",
-  "ibv_destroy_comp_cntr",
-  "ibv_dm_export_dmabuf_fd",
-  "ibv_export_buf_dmabuf_fd",
-  "ibv_free_buf",
-  "ibv_inc_comp_cntr",
-  "ibv_inc_err_comp_cntr",
-  "ibv_qp_attach_comp_cntr",
-  "ibv_query_comp_cntr_caps",
-  "ibv_query_port_speed",
-  "ibv_read_comp_cntr",
-  "ibv_read_err_comp_cntr",
-  "ibv_reg_buf_mr",
-  "ibv_reg_mr_ex",
-  "ibv_set_comp_cntr",
-  "ibv_set_err_comp_cntr",
-  "ibv_wr_flush",
-  "ibv_wr_opcode_str",
-];
+/** The rdma-core whose header and library are installed. */
+const INSTALLED = 44;
+/** Functions of later versions. */
+const NEWER = [...ALL.keys()].filter((name) => (since(name.replace(/^_/, "")) ?? 0) > INSTALLED);
 
 function nativeOf(name: string): NativeRow | undefined {
   const row = ALL.get(name)!;

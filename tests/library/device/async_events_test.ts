@@ -1,7 +1,7 @@
 // Asynchronous events: reading, acknowledging, listening and waiting.
 import * as recorder from "../../provider/recorder.ts";
-import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { CompletionQueue, Context, EventType, VerbsError } from "../../../mod.ts";
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { Context, EventType } from "../../../mod.ts";
 import { type AsyncEvent, asyncEvents } from "../../../types/device/async_events.ts";
 import { testsOn } from "../recorded.ts";
 
@@ -29,25 +29,6 @@ on.test("AsyncEvents.drain() tells type and port, and acknowledges each event on
   events.drain();
   assertEquals(found.length, 3);
   assertEquals(recorder.violations(), []);
-});
-
-on.test("AsyncEvents.drain() names the object of an event until it is destroyed", (context) => {
-  const found: AsyncEvent[] = [];
-  const events = asyncEvents(context);
-  events.add((event) => found.push(event));
-  const cq = new CompletionQueue(context, { cqe: 4 });
-  using other = new CompletionQueue(context, { cqe: 4 });
-  recorder.sendAsyncEvent(EventType.CQ_ERR, "cq1");
-  recorder.sendAsyncEvent(EventType.CQ_ERR, "cq0");
-  events.drain();
-  assertEquals(found.map(({ element }) => element), [other, cq]);
-  assertEquals(found.map(({ portNum }) => portNum), [undefined, undefined]);
-  cq.close();
-  assertEquals(recorder.violations(), []);
-  // The address of a queue must not name a port's event, nor an object that is gone.
-  recorder.sendAsyncEvent(EventType.PORT_ERR, 1);
-  events.drain();
-  assertEquals(found[2]!.element, undefined);
 });
 
 on.test("AsyncEvents.drain() calls all listeners when one throws, then throws", (context) => {
@@ -90,27 +71,4 @@ on.test("AsyncEvents.wait() reads events as they come", async (context) => {
   recorder.sendAsyncEvent(EventType.GID_CHANGE, 1);
   await wait;
   assertEquals(found, [EventType.GID_CHANGE]);
-});
-
-on.test("AsyncEvents.wait() rejects when the signal aborts", async (context) => {
-  const controller = new AbortController();
-  const wait = asyncEvents(context).wait(controller.signal);
-  const reason = new Error("enough");
-  controller.abort(reason);
-  assertEquals(await wait.catch((error) => error), reason);
-});
-
-Deno.test("AsyncEvents.wait() rejects when the context is closed, and the device is closed", async () => {
-  const context = open();
-  const wait = asyncEvents(context).wait(undefined);
-  context.close();
-  await assertRejects(() => wait, TypeError, "the context was disposed");
-  assertEquals(recorder.live("context"), 0);
-});
-
-on.test("AsyncEvents.wait() rejects when the device is gone", async (context) => {
-  const wait = asyncEvents(context).wait(undefined);
-  recorder.hangUp();
-  const error = await assertRejects(() => wait, VerbsError);
-  assertEquals(error.verb, "ibv_get_async_event");
 });

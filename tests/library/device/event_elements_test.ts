@@ -14,39 +14,22 @@ import {
 } from "../../../mod.ts";
 import { asyncEvents } from "../../../types/device/async_events.ts";
 
-interface Case {
-  readonly label: string;
-  readonly type: EventType;
-  make(pd: ProtectionDomain, cq: CompletionQueue): Resource;
-}
+type Make = (pd: ProtectionDomain, cq: CompletionQueue) => Resource;
 
-const CASES: readonly Case[] = [
-  {
-    label: "cq1",
-    type: EventType.CQ_ERR,
-    make: ({ context }) => new CompletionQueue(context, { cqe: 1 }),
-  },
-  {
-    label: "qp0",
-    type: EventType.QP_FATAL,
-    make: (pd, cq) => {
-      const cap = { maxSendWr: 1, maxRecvWr: 1 };
-      return new QueuePair(pd, { type: QpType.RC, sendCq: cq, recvCq: cq, cap });
-    },
-  },
-  {
-    label: "srq0",
-    type: EventType.SRQ_ERR,
-    make: (pd) => new SharedReceiveQueue(pd, { maxWr: 1, maxSge: 1 }),
-  },
-  {
-    label: "wq0",
-    type: EventType.WQ_FATAL,
-    make: (pd, cq) => new WorkQueue(pd, { cq, maxWr: 1, maxSge: 1 }),
-  },
-];
+const CAP = { maxSendWr: 1, maxRecvWr: 1 };
 
-for (const { label, type, make } of CASES) {
+/** Each kind of object, with an event of its own. */
+const CASES: Readonly<Record<string, readonly [EventType, Make]>> = {
+  cq1: [EventType.CQ_ERR, ({ context }) => new CompletionQueue(context, { cqe: 1 })],
+  qp0: [
+    EventType.QP_FATAL,
+    (pd, cq) => new QueuePair(pd, { type: QpType.RC, sendCq: cq, recvCq: cq, cap: CAP }),
+  ],
+  srq0: [EventType.SRQ_ERR, (pd) => new SharedReceiveQueue(pd, { maxWr: 1, maxSge: 1 })],
+  wq0: [EventType.WQ_FATAL, (pd, cq) => new WorkQueue(pd, { cq, maxWr: 1, maxSge: 1 })],
+};
+
+for (const [label, [type, make]] of Object.entries(CASES)) {
   Deno.test(`An event names ${label} until it is destroyed, and not what comes after it`, () => {
     recorder.reset();
     using context = Context.open("recorder0");
