@@ -31,50 +31,10 @@ const TARGET = Deno.dlopen(await compileC("thunk_target.c", ["-shared", "-fPIC"]
   misaligned_calls: { parameters: [], result: "i32" },
 }).symbols;
 
-const MIXES = [
-  TARGET.mix0,
-  TARGET.mix1,
-  TARGET.mix2,
-  TARGET.mix3,
-  TARGET.mix4,
-  TARGET.mix5,
-  TARGET.mix6,
-  TARGET.mix7,
-];
+const { mix0, mix1, mix2, mix3, mix4, mix5, mix6, mix7 } = TARGET;
+const MIXES = [mix0, mix1, mix2, mix3, mix4, mix5, mix6, mix7];
 
 const EMFILE = 24;
-
-Deno.test("loadImage() binds a jump that follows a path from the first argument", () => {
-  const object = new BigUint64Array(16);
-  const inner = new BigUint64Array(16);
-  object[0] = addressOf(Deno.UnsafePointer.of(inner));
-  inner[12] = addressOf(TARGET.mix2);
-  using image = open([{ name: "call", target: { path: [0, 96] } }], {
-    call: { parameters: ["buffer", "u64"], result: "u64" },
-  });
-  const self = addressOf(Deno.UnsafePointer.of(object));
-  assertEquals(image.symbols.call(object, 5n), mix([self, 5n]));
-});
-
-Deno.test("loadImage() binds a jump that follows a path from the second argument", () => {
-  const object = new BigUint64Array(4);
-  object[2] = addressOf(MIXES[2]!);
-  using image = open([{ name: "call", target: { path: [16], argument: 1 } }], {
-    call: { parameters: ["u64", "buffer"], result: "u64" },
-  });
-  const self = addressOf(Deno.UnsafePointer.of(object));
-  assertEquals(image.symbols.call(5n, object), mix([5n, self]));
-});
-
-Deno.test("loadImage() binds a jump that follows a negative offset", () => {
-  const object = new BigUint64Array(64);
-  object[63 - 320 / 8] = addressOf(TARGET.mix1);
-  using image = open([{ name: "call", target: { path: [-320] } }], {
-    call: { parameters: ["pointer"], result: "u64" },
-  });
-  const pointer = Deno.UnsafePointer.of(object.subarray(63));
-  assertEquals(image.symbols.call(pointer), mix([addressOf(pointer)]));
-});
 
 for (let n = 0; n <= 7; n++) {
   Deno.test(`loadImage() keeps errno and the result of a call with ${n} parameters`, async () => {

@@ -5,57 +5,55 @@ import { readElf } from "./thunks_elf.ts";
 
 const ERRNO_LOCATION = 0x1122_3344_5566_7788n;
 
-Deno.test("a jump follows a path of x86-64 loads", () => {
-  assertEquals(
-    encode({ name: "f", target: { path: [0, 96] } }, "x86_64"),
-    hex(`
+/** Thunks, with what an assembler makes of the source beside it. */
+const LISTINGS: readonly (readonly [string, Arch, Thunk, listing: string])[] = [
+  [
+    "a jump follows a path of x86-64 loads",
+    "x86_64",
+    { name: "f", target: { path: [0, 96] } },
+    `
       f30f1efa        endbr64
       4c8b9f00000000  mov 0(%rdi), %r11
       4d8b9b60000000  mov 96(%r11), %r11
       41ffe3          jmp *%r11
-    `),
-  );
-});
-
-Deno.test("a jump follows a path from the second x86-64 argument", () => {
-  assertEquals(
-    encode({ name: "f", target: { path: [0, 96], argument: 1 } }, "x86_64"),
-    hex(`
+  `,
+  ],
+  [
+    "a jump follows a path from the second x86-64 argument",
+    "x86_64",
+    { name: "f", target: { path: [0, 96], argument: 1 } },
+    `
       f30f1efa        endbr64
       4c8b9e00000000  mov 0(%rsi), %r11
       4d8b9b60000000  mov 96(%r11), %r11
       41ffe3          jmp *%r11
-    `),
-  );
-});
-
-Deno.test("a jump follows a negative x86-64 offset", () => {
-  assertEquals(
-    encode({ name: "f", target: { path: [-320] } }, "x86_64"),
-    hex(`
+  `,
+  ],
+  [
+    "a jump follows a negative x86-64 offset",
+    "x86_64",
+    { name: "f", target: { path: [-320] } },
+    `
       f30f1efa        endbr64
       4c8b9fc0feffff  mov -320(%rdi), %r11
       41ffe3          jmp *%r11
-    `),
-  );
-});
-
-Deno.test("a jump holds all bits of an x86-64 address", () => {
-  assertEquals(
-    encode({ name: "f", target: { address: 0xfedc_ba98_7654_3210n } }, "x86_64"),
-    hex(`
+  `,
+  ],
+  [
+    "a jump holds all bits of an x86-64 address",
+    "x86_64",
+    { name: "f", target: { address: 0xfedc_ba98_7654_3210n } },
+    `
       f30f1efa              endbr64
       49bb1032547698badcfe  movabs $0xfedcba9876543210, %r11
       41ffe3                jmp *%r11
-    `),
-  );
-});
-
-Deno.test("an x86-64 thunk keeps errno around a call with its cell on the stack", () => {
-  const thunk = { name: "f", target: { address: 0x99n }, errnoAfter: 7 };
-  assertEquals(
-    encode(thunk, "x86_64"),
-    hex(`
+  `,
+  ],
+  [
+    "an x86-64 thunk keeps errno around a call with its cell on the stack",
+    "x86_64",
+    { name: "f", target: { address: 0x99n }, errnoAfter: 7 },
+    `
       f30f1efa              endbr64
       4883ec48              sub $72, %rsp
       48897c2410            mov %rdi, 16(%rsp)
@@ -85,55 +83,50 @@ Deno.test("an x86-64 thunk keeps errno around a call with its cell on the stack"
       890a                  mov %ecx, (%rdx)
       4883c448              add $72, %rsp
       c3                    ret
-    `),
-  );
-});
-
-Deno.test("a jump follows a path of aarch64 loads, down and up", () => {
-  assertEquals(
-    encode({ name: "f", target: { path: [-320, 0, 32760] } }, "aarch64"),
-    words(`
+  `,
+  ],
+  [
+    "a jump follows a path of aarch64 loads, down and up",
+    "aarch64",
+    { name: "f", target: { path: [-320, 0, 32760] } },
+    `
       d503245f  bti c
       d1050010  sub x16, x0, #320
       f9400210  ldr x16, [x16]
       f9400210  ldr x16, [x16]
       f97ffe10  ldr x16, [x16, #32760]
       d61f0200  br x16
-    `),
-  );
-});
-
-Deno.test("a jump follows a path from the second aarch64 argument", () => {
-  assertEquals(
-    encode({ name: "f", target: { path: [0, 96], argument: 1 } }, "aarch64"),
-    words(`
+  `,
+  ],
+  [
+    "a jump follows a path from the second aarch64 argument",
+    "aarch64",
+    { name: "f", target: { path: [0, 96], argument: 1 } },
+    `
       d503245f  bti c
       f9400030  ldr x16, [x1, #0]
       f9403210  ldr x16, [x16, #96]
       d61f0200  br x16
-    `),
-  );
-});
-
-Deno.test("a jump holds all bits of an aarch64 address", () => {
-  assertEquals(
-    encode({ name: "f", target: { address: 0x1234_5678_9abc_def0n } }, "aarch64"),
-    words(`
+  `,
+  ],
+  [
+    "a jump holds all bits of an aarch64 address",
+    "aarch64",
+    { name: "f", target: { address: 0x1234_5678_9abc_def0n } },
+    `
       d503245f  bti c
       d29bde10  movz x16, #0xdef0
       f2b35790  movk x16, #0x9abc, lsl #16
       f2cacf10  movk x16, #0x5678, lsl #32
       f2e24690  movk x16, #0x1234, lsl #48
       d61f0200  br x16
-    `),
-  );
-});
-
-Deno.test("an aarch64 thunk keeps errno around a call", () => {
-  const thunk = { name: "f", target: { path: [96] }, errnoAfter: 2 };
-  assertEquals(
-    encode(thunk, "aarch64"),
-    words(`
+  `,
+  ],
+  [
+    "an aarch64 thunk keeps errno around a call",
+    "aarch64",
+    { name: "f", target: { path: [96] }, errnoAfter: 2 },
+    `
       d503245f  bti c
       a9ba7bfd  stp x29, x30, [sp, #-96]!
       910003fd  mov x29, sp
@@ -160,9 +153,15 @@ Deno.test("an aarch64 thunk keeps errno around a call", () => {
       b9000149  str w9, [x10]
       a8c67bfd  ldp x29, x30, [sp], #96
       d65f03c0  ret
-    `),
-  );
-});
+  `,
+  ],
+];
+
+for (const [title, arch, thunk, listing] of LISTINGS) {
+  Deno.test(title, () => {
+    assertEquals(encode(thunk, arch), arch === "x86_64" ? hex(listing) : words(listing));
+  });
+}
 
 function encode(thunk: Thunk, arch: Arch): string {
   return readElf(buildImage([thunk], arch, ERRNO_LOCATION)).lookUp(thunk.name)!.toHex();
