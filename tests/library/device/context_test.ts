@@ -66,15 +66,6 @@ Deno.test("Context.open() tells the reason of each device when none can be opene
   assertEquals(recorder.live(), 0);
 });
 
-Deno.test("Context.open() throws the verb's error when the named device cannot be opened", () => {
-  recorder.reset();
-  recorder.setDevices(2);
-  recorder.fail("ibv_open_device", "EACCES");
-  const error = assertThrows(() => Context.open("recorder1"), VerbsError);
-  assertEquals([error.verb, error.code], ["ibv_open_device", "EACCES"]);
-  assertEquals(recorder.live(), 0);
-});
-
 Deno.test("Context.open() names the devices when there is none of that name", () => {
   recorder.reset();
   recorder.setDevices(2);
@@ -102,13 +93,10 @@ Deno.test("Context.open() and listDevices() free the device list, whatever fails
   assertEquals(recorder.violations(), []);
 });
 
-Deno.test("listDevices() is empty when the kernel has no RDMA module, and fails otherwise", () => {
+Deno.test("listDevices() is empty when the kernel has no RDMA module", () => {
   recorder.reset();
   recorder.fail("ibv_get_device_list", "ENOSYS", { times: 1 });
   assertEquals(listDevices(), []);
-  recorder.fail("ibv_get_device_list", "ENOMEM", { times: 1 });
-  const error = assertThrows(() => listDevices(), VerbsError);
-  assertEquals([error.verb, error.code], ["ibv_get_device_list", "ENOMEM"]);
 });
 
 Deno.test("Context.queryPkey() and getPkeyIndex() turn the P_Key's bytes into host order and back", () => {
@@ -142,14 +130,6 @@ Deno.test("Context.gidTable() has room for the slots of all ports, and picks tho
   assertEquals(table.map(({ portNum, gidIndex }) => [portNum, gidIndex]), [[1, 0], [2, 1]]);
   assertEquals(context.gidTable(1), table.slice(0, 1));
   assertEquals(context.gidTable(2), table.slice(1));
-});
-
-Deno.test("Context.gidTable() fails when the device does not answer", () => {
-  recorder.reset();
-  using context = Context.open();
-  recorder.fail("_ibv_query_gid_table", "EIO");
-  const error = assertThrows(() => context.gidTable(1), VerbsError);
-  assertEquals([error.verb, error.code], ["ibv_query_gid_table", "EIO"]);
 });
 
 Deno.test("Context refuses ports that the device does not have, before native code is reached", () => {

@@ -125,9 +125,6 @@ Deno.test("forkInit() makes memory safe for forks, and isForkInitialized() tells
   recorder.reset();
   forkInit();
   assertEquals(isForkInitialized(), ForkStatus.ENABLED);
-  recorder.fail("ibv_fork_init", "EINVAL");
-  const error = assertThrows(() => forkInit(), VerbsError);
-  assertEquals([error.verb, error.code], ["ibv_fork_init", "EINVAL"]);
 });
 
 Deno.test("flowLabelToUdpSport() agrees with the header, within the range of dynamic ports", () => {

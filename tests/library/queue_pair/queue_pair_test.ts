@@ -198,6 +198,14 @@ onRc.test("QueuePair.modify() sets exactly the attributes that are given", (part
       dest_qp_num: 2,
     }],
     [{ rateLimit: 5 }, QpAttrMask.RATE_LIMIT, { rate_limit: 5 }],
+    [{ rnrRetry: 7, retryCnt: 7 }, QpAttrMask.RNR_RETRY | QpAttrMask.RETRY_CNT, {
+      rnr_retry: 7,
+      retry_cnt: 7,
+    }],
+    [{ timeout: 31, minRnrTimer: 31 }, QpAttrMask.TIMEOUT | QpAttrMask.MIN_RNR_TIMER, {
+      timeout: 31,
+      min_rnr_timer: 31,
+    }],
   ];
   for (const [attr, mask, expected] of all) {
     recorder.take();
@@ -222,6 +230,9 @@ Deno.test("QueuePair.modify() names what is wrong with an attribute before nativ
     [{ pathMigState: 3 }, RangeError, "pathMigState 3: it is none of"],
     [{ timeout: 32 }, RangeError, "timeout 32: it is not within 0 to 31"],
     [{ retryCnt: 8 }, RangeError, "retryCnt 8: it is not within 0 to 7"],
+    [{ rnrRetry: 8 }, RangeError, "rnrRetry 8: it is not within 0 to 7"],
+    [{ altTimeout: 32 }, RangeError, "altTimeout 32: it is not within 0 to 31"],
+    [{ minRnrTimer: 32 }, RangeError, "minRnrTimer 32: it is not within 0 to 31"],
     [{ rqPsn: 2 ** 24 }, RangeError, "rqPsn"],
     [{ sqDraining: 1 }, TypeError, 'there is no attribute "sqDraining"'],
     [{ portnum: 1 }, TypeError, 'there is no attribute "portnum"'],
