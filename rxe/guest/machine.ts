@@ -133,10 +133,15 @@ export class Guest implements AsyncDisposable {
       // It has ended already.
     }
     await this.#process.status;
+    // The streams end with the process. The generator closes its stream when it is told to return.
+    await Promise.allSettled([this.#lines.return(), this.#console.ended, this.#broken]);
   }
 
   async #withConsole(error: GuestError): Promise<GuestError> {
-    await Promise.race([this.#console.ended, new Promise((resolve) => setTimeout(resolve, 200))]);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, 200);
+    await Promise.race([this.#console.ended, promise]);
+    clearTimeout(timer);
     return new GuestError(error.message + this.consoleTail());
   }
 }

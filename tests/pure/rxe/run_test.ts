@@ -1,0 +1,253 @@
+// Runs of commands in guests, with a program in QEMU's place: what the host makes of each way in which a guest behaves.
+
+import {
+  assert,
+  assertEquals,
+  assertInstanceOf,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
+import { GuestError } from "../../../rxe/guest/machine.ts";
+import { comesUp, ends, play, step } from "./machines.ts";
+
+const ignore = Deno.build.arch !== "x86_64";
+
+function test(name: string, fn: () => Promise<void>): void {
+  // There is no guest for other processors.
+  Deno.test({ name, ignore, fn });
+}
+
+test("runInGuest() passes on the output, the status, the log, and which files are lost", async () => {
+  const share = await Deno.makeTempDir();
+  let log: unknown;
+  const steps = comesUp(
+    step("out", "to the "),
+    step("err", "a complaint"),
+    step("out", "output"),
+    ends(3, 13, 11, "[1.0] one", `lost /work/a`, "[1.1] two", "lost /work/scratch/b"),
+  );
+  const { result, stdout, stderr, said, args, initrd, left } = await play({ "1": [steps] }, {
+    cwd: "/work",
+    env: { ANSWER: "it's 42" },
+    share: [`${share}/new`],
+    scratch: ["/work/scratch"],
+    memory: 512,
+    processors: 1,
+    onKernelLog: (text, host) => log = { text, host },
+  });
+  assertEquals({ result, stdout, stderr, log, left }, {
+    result: [3],
+    stdout: "to the output",
+    stderr: "a complaint",
+    log: { text: "[1.0] one\n[1.1] two", host: 1 },
+    left: [],
+  });
+  assertEquals(said, "guest: a change to a went with the guest; --share keeps a folder\n");
+  assertEquals(Deno.statSync(`${share}/new`).isDirectory, true);
+  assertEquals(Object.keys(args), ["1-1"]);
+  assertStringIncludes(args["1-1"]!.join(" "), `local,path=${share}/new,mount_tag=share0`);
+  for (
+    const text of [
+      "cd '/work' || exit 127\nexec 'cat' 'a file'\n",
+      "ANSWER='it'\\''s 42'\n",
+      "IBVERBS_GUEST='1'\n",
+      "HOST='1'\nHOST_NAME='guest'\nLAN=''\nFORWARDED=''\n",
+      `share0 ${share}/new\n`,
+      "rdma_rxe.ko",
+      "programs/deno",
+    ]
+  ) assertStringIncludes(initrd["1-1"]!, text);
+  assert(!initrd["1-1"]!.includes("IBVERBS_HOST"));
+  assert(!initrd["1-1"]!.includes("with_stub"));
+  await Deno.remove(share, { recursive: true });
+});
+
+test("runInGuest() gives QEMU a machine with these parts and no other", async () => {
+  const { args } = await play({ "1": [comesUp(ends(0, 0, 0))] }, { processors: 1 });
+  const words = args["1-1"]!.map((word) =>
+    word.replace(/[^ =,]*\/ibverbs-guest-\w+/g, "RUN").replace(/[^ ]*\/kernel$/, "KERNEL")
+  );
+  const text = words.join(" ");
+  const line = words[words.indexOf("-append") + 1]!;
+  assertEquals(text.replace(line, "LINE").split(" -").map((word) => `-${word.replace(/^-/, "")}`), [
+    "-machine q35",
+    "-nodefaults",
+    "-no-user-config",
+    "-no-reboot",
+    "-display none",
+    "-accel tcg,thread=multi",
+    "-cpu Nehalem",
+    "-smp 1",
+    "-m 4096",
+    "-kernel KERNEL",
+    "-initrd RUN/1/initramfs",
+    "-append LINE",
+    "-chardev socket,id=console,path=RUN/1/console",
+    "-serial chardev:console",
+    "-device virtio-serial",
+    ...["ctl", "out", "err"].flatMap((name) => [
+      `-chardev socket,id=${name},path=RUN/1/${name}`,
+      `-device virtserialport,chardev=${name},name=${name}`,
+    ]),
+    "-virtfs local,path=/,mount_tag=host,security_model=none,multidevs=remap,readonly=on",
+  ]);
+  assertEquals(line.split(" "), [
+    ...["console=ttyS0", "loglevel=5", "panic=-1", "log_buf_len=4M", "mitigations=off"],
+    ...["norandmaps", "no_timer_check"],
+  ]);
+});
+
+test("runInGuest() runs on the processor itself when it is told to", async () => {
+  const { args } = await play({ "1": [comesUp(ends(0, 0, 0))] }, { accelerator: "kvm" });
+  assertStringIncludes(args["1-1"]!.join(" "), "-accel kvm -cpu host -smp");
+});
+
+test("runInGuest() adds the stub HCA's module when it is asked for", async () => {
+  const { initrd } = await play({ "1": [comesUp(ends(0, 0, 0))] }, { stub: true });
+  assertStringIncludes(initrd["1-1"]!, "programs/stub_hca.ko");
+  assertStringIncludes(initrd["1-1"]!, "exec 'with_stub' 'cat' 'a file'\n");
+});
+
+test("runOnTwoHosts() names the hosts, connects them, and puts names before their lines", async () => {
+  const plan = {
+    "1": [comesUp(step("out", "a\nb"), step("err", "c\n"), ends(0, 3, 2, "log 1"))],
+    "2": [comesUp(step("out", "d\n"), ends(7, 2, 0, "log 2"))],
+  };
+  const logs: string[] = [];
+  const { result, stdout, stderr, args, initrd } = await play(plan, {
+    capture: "/a.pcap",
+    forwards: [{ host: 8080, guest: 80 }],
+    onKernelLog: (text, host) => logs.push(`${host} ${text}`),
+  });
+  assertEquals({ result, stderr, logs: logs.toSorted() }, {
+    result: [0, 7],
+    stderr: "host1: c\n",
+    logs: ["1 log 1", "2 log 2"],
+  });
+  assertEquals(stdout.split("\n").toSorted(), ["", "host1: a", "host1: b", "host2: d"]);
+  const [first, second] = [args["1-1"]!.join(" "), args["2-1"]!.join(" ")];
+  assertMatch(first, /local\.path=(\S*)\/lan1,remote\.type=unix,remote\.path=\1\/lan2,id=lan/);
+  assertMatch(second, /local\.path=(\S*)\/lan2,remote\.type=unix,remote\.path=\1\/lan1,id=lan/);
+  assertStringIncludes(first, "virtio-net-pci,netdev=lan,mac=52:54:00:00:01:01,romfile=");
+  assertStringIncludes(first, "-object filter-dump,id=capture,netdev=lan,file=/a.pcap");
+  assertStringIncludes(first, "hostfwd=tcp:127.0.0.1:8080-:80,id=nat");
+  assertEquals(/filter-dump|hostfwd/.test(second), false);
+  const settings = (host: number, forwarded: string): string =>
+    `HOST='${host}'\nHOST_NAME='host${host}'\nLAN='52:54:00:00:01:0${host}'\nFORWARDED='${forwarded}'\n`;
+  assertStringIncludes(initrd["1-1"]!, settings(1, "52:54:00:00:02:01"));
+  assertStringIncludes(initrd["2-1"]!, settings(2, ""));
+  assertStringIncludes(initrd["1-1"]!, "IBVERBS_HOST='1'\n");
+  assertStringIncludes(initrd["2-1"]!, "IBVERBS_HOST='2'\n");
+  assertStringIncludes(initrd["1-1"]!, "exec 'one'\n");
+  assertStringIncludes(initrd["2-1"]!, "exec 'two' 'it'\\''s'\n");
+});
+
+test("runOnTwoHosts() goes on when one host ends in the middle, and says so", async () => {
+  const plan = {
+    "1": [comesUp(step("out", "done\n"), ends(0, 5, 0))],
+    "2": [comesUp(step("kill"))],
+  };
+  const { result, stdout, said, left } = await play(plan);
+  assertEquals({ result, stdout, left }, { result: [0, 137], stdout: "host1: done\n", left: [] });
+  assertStringIncludes(said, "host2: the guest was ended by SIGKILL\n");
+});
+
+test("runInGuest() tries once more when a guest does not start, and says why", async () => {
+  const failing = [
+    step("console", "line 1\r\nKernel panic - not syncing\r\nafter it\n"),
+    step("ctl", "stage making rxe0\nfailed: there is no rxe0\n"),
+  ];
+  const { result, said, args, left } = await play({ "1": [failing, comesUp(ends(5, 0, 0))] });
+  assertEquals({ result, starts: Object.keys(args).toSorted(), left }, {
+    result: [5],
+    starts: ["1-1", "1-2"],
+    left: [],
+  });
+  assertStringIncludes(said, "guest: does not start with tcg, trying once more. the guest failed:");
+  assertStringIncludes(said, "there is no rxe0; the console's last lines:\nline 1\nKernel panic -");
+  assert(!said.includes("after it"));
+});
+
+/** Guests that fail, with what the error says and how often each is started. */
+const failures: readonly {
+  name: string;
+  starts: number;
+  steps: ReturnType<typeof comesUp>;
+  says: string;
+  timeout?: number;
+}[] = [
+  {
+    name: "QEMU refuses its arguments",
+    starts: 2,
+    steps: [step("exit", "one\ntwo\nthree\nfour\nbad option")],
+    says: "the guest ended with status 1: two\nthree\nfour\nbad option",
+  },
+  {
+    name: "QEMU crashes before the command",
+    starts: 2,
+    steps: [step("ctl", "stage x\n"), step("console", "last words\n"), step("kill")],
+    says: "the guest was ended by SIGKILL; the console's last lines:\nlast words",
+  },
+  {
+    name: "QEMU crashes while the command runs",
+    starts: 1,
+    steps: comesUp(step("kill")),
+    says: "the guest was ended by SIGKILL",
+  },
+  {
+    name: "the command does not end in time",
+    starts: 1,
+    steps: comesUp(),
+    timeout: 0.2,
+    says: "the guest's command took longer than 0.2 s",
+  },
+  {
+    name: "the guest says how its command ended in other words",
+    starts: 1,
+    steps: comesUp(step("ctl", "exit 0 0\n")),
+    says: `the guest said "exit 0 0" instead of how its command ended`,
+  },
+];
+
+for (const { name, starts, steps, says, timeout } of failures) {
+  test(`runInGuest() throws a GuestError when ${name}`, async () => {
+    const { result, args, left } = await play({ "1": [steps, steps] }, { timeout });
+    assertInstanceOf(result, GuestError);
+    assertEquals(result.message.slice(0, says.length), says);
+    assertEquals({ starts: Object.keys(args).length, left }, { starts, left: [] });
+  });
+}
+
+test("runInGuest() ends with SIGPIPE's status when nobody reads the output", async () => {
+  const closed = { write: () => Promise.reject(new Deno.errors.BrokenPipe()) };
+  const steps = comesUp(step("out", "y\ny\n"));
+  const { result, left } = await play({ "1": [steps] }, { stdout: closed });
+  assertEquals({ result, left }, { result: [141], left: [] });
+});
+
+test("runInGuest() waits for output that comes after the report of the end", async () => {
+  const steps = comesUp(ends(0, 4, 0), step("out", "late"));
+  const { result, stdout } = await play({ "1": [steps] });
+  assertEquals({ result, stdout }, { result: [0], stdout: "late" });
+});
+
+// `deno test` ends at SIGINT.
+for (const [signal, status] of [["SIGTERM", 143], ["SIGHUP", 129]] as const) {
+  test(`runInGuest() ends the guest at ${signal}`, async () => {
+    const sink = {
+      write: (bytes: Uint8Array): Promise<number> => {
+        Deno.kill(Deno.pid, signal);
+        return Promise.resolve(bytes.length);
+      },
+    };
+    const { result, left } = await play({ "1": [comesUp(step("out", "now"))] }, { stdout: sink });
+    assertEquals({ result, left }, { result: [status], left: [] });
+  });
+}
+
+test("runInGuest() shows the console when it is asked to", async () => {
+  const steps = [step("console", "booting\n"), ...comesUp(ends(0, 0, 0))];
+  const { said } = await play({ "1": [steps] }, { verbose: true });
+  assertStringIncludes(said, "booting\n");
+  assert(!(await play({ "1": [steps] })).said.includes("booting"));
+});
