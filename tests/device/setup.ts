@@ -18,6 +18,7 @@ import {
   QueuePair,
   type WorkCompletion,
 } from "../../mod.ts";
+import { bed } from "./bed.ts";
 import { resourceCounts } from "./resource_counts.ts";
 
 export { type ResourceCounts, resourceCounts } from "./resource_counts.ts";
@@ -29,8 +30,8 @@ const SYSFS = "/sys/class/infiniband";
 const PATIENCE_MS = 20_000;
 
 /** The name of the soft-RoCE device the tests use. */
-export const RXE = findRxe();
-resourceCounts();
+export const RXE = bed.device ?? findRxe();
+if (bed.device === undefined) resourceCounts();
 
 /** Its only port. */
 export const PORT = 1;
@@ -182,6 +183,7 @@ export function countOf(kind: "pd" | "cq" | "qp" | "mr" | "ctx"): number {
  * shows as well: it keeps its protection domain.
  */
 export function deviceTest(name: string, body: () => void | Promise<void>): void {
+  if (bed.test !== undefined) return bed.test(name, body);
   Deno.test(name, async () => {
     const before = resourceCounts();
     await body();

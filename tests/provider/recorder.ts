@@ -112,6 +112,7 @@ const SYMBOLS = {
   recorder_cq_event: { parameters: ["pointer"], result: "void" },
   recorder_async_event: { parameters: ["pointer", "i32", "pointer", "i32"], result: "void" },
   recorder_hang_up: { parameters: ["pointer"], result: "void" },
+  recorder_connect: { parameters: [], result: "void" },
   recorder_unacknowledged: { parameters: [], result: "u32" },
 } as const satisfies Deno.ForeignLibraryInterface;
 
@@ -307,6 +308,11 @@ export function complete(cq: Label, completion: PushedCompletion = {}): void {
     tag,
     priv,
   );
+}
+
+/** Lets data move until `reset()`: plain queue pairs reach each other, as those of one device do. */
+export function connect(): void {
+  symbols.recorder_connect();
 }
 
 /** Sends an event of a completion queue that has a channel, whether it is armed or not. */

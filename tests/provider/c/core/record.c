@@ -270,6 +270,7 @@ void recorder_reset(void)
 	forget_plans();
 	forget_objects();
 	forget_events();
+	forget_wire();
 	calls_allocators = false;
 	device_count = 1;
 }

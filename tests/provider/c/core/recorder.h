@@ -91,6 +91,10 @@ struct srq_object {
 	void *allocated;
 };
 
+enum { FIRST_QP_NUM = 0x100 };
+
+struct works;
+
 struct qp_object {
 	struct ibv_qp_ex qp;
 	struct ibv_qp_init_attr init;
@@ -102,6 +106,9 @@ struct qp_object {
 	bool building;
 	struct ibv_pd *domain;
 	void *allocated;
+	// Requests that are not done, see wire.c.
+	struct works *sends;
+	struct works *receives;
 };
 
 struct pd_object {
@@ -253,6 +260,19 @@ void free_to(struct ibv_pd *pd, void *memory);
 extern unsigned device_count;
 // Devices end with the last list and the last context that they are in.
 void end_unused_devices(void);
+
+// wire.c
+void keep_receives(struct ibv_qp *qp, const struct ibv_recv_wr *wr);
+void keep_sends(struct ibv_qp *qp, const struct ibv_send_wr *wr);
+void change_state(struct ibv_qp *qp);
+void move_data(void);
+void forget_wire(void);
+
+// cq.c
+void complete(struct ibv_cq *cq, const struct ibv_wc *wc);
+
+// query.c
+void fill_gid(union ibv_gid *gid, unsigned index);
 
 // event.c
 void forget_events(void);

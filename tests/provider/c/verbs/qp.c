@@ -1,8 +1,6 @@
 // Queue pairs: life, attributes, groups, and posting.
 #include "ops.h"
 
-enum { FIRST_QP_NUM = 0x100 };
-
 static struct qp_object *make_qp(struct ibv_context *context, struct ibv_pd *pd, const struct ibv_qp_init_attr *init)
 {
 	struct qp_object *object = create(QP, sizeof *object);
@@ -126,8 +124,10 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask)
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
 		if (attr_mask & fields[i].flag)
 			memcpy((char *)&object->attr + fields[i].offset, (char *)attr + fields[i].offset, fields[i].size);
-	if (attr_mask & IBV_QP_STATE)
+	if (attr_mask & IBV_QP_STATE) {
 		qp->state = attr->qp_state;
+		change_state(qp);
+	}
 	return done(0);
 }
 
@@ -167,8 +167,11 @@ int ibv_destroy_qp(struct ibv_qp *qp)
 	if (object->building)
 		violation("ibv_destroy_qp: the queue pair is between ibv_wr_start and ibv_wr_complete");
 	int error = destroy(qp);
-	if (!error)
+	if (!error) {
 		free_to(object->domain, object->allocated);
+		// What waits for it fails.
+		move_data();
+	}
 	return done(error);
 }
 
@@ -218,11 +221,13 @@ static void put_request_objects(const struct ibv_send_wr *wr, enum ibv_qp_type t
 int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
 {
 	POST(wr, bad_wr, OBJECT(QP, qp), put_send_wrs(wr), put_request_objects(wr, qp->qp_type));
+	keep_sends(qp, wr);
 	return done(0);
 }
 
 int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
 {
 	POST(wr, bad_wr, OBJECT(QP, qp), put_recv_wrs(wr));
+	keep_receives(qp, wr);
 	return done(0);
 }

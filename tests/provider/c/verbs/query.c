@@ -96,7 +96,7 @@ int ibv_query_port(struct ibv_context *context, uint8_t port_num, struct _compat
 }
 
 // Index 0 is link-local, index 1 holds an IPv4 address, the others are empty.
-static void fill_gid(union ibv_gid *gid, unsigned index)
+void fill_gid(union ibv_gid *gid, unsigned index)
 {
 	memset(gid, 0, sizeof *gid);
 	if (index == 0)
