@@ -1,15 +1,19 @@
 /**
- * Memory that a device may write: memory of the library's own, and buffers of the caller that are kept alive.
+ * Memory that a device may write: memory of the library's own, and buffers of the caller that are kept alive and in place.
  *
  * @module
  */
 
 import { libc } from "./libc.ts";
+import { bufferAddress } from "./pointers.ts";
 
 // sys/mman.h, alike on both architectures
 const PROT_READ_WRITE = 0x3;
 const MAP_PRIVATE_ANONYMOUS = 0x22;
 const MAP_FAILED = 0xffff_ffff_ffff_ffffn;
+
+/** Buffers whose memory stays where it is until a device has no more use for it. */
+const inPlace: WeakSet<ArrayBuffer> = new WeakSet();
 
 /**
  * Native memory, page-aligned and zeroed. The garbage collector does not free it, and neither does the end of a Worker:
@@ -41,6 +45,7 @@ export class NativeMemory {
     }
     this.#pointer = pointer!;
     this.buffer = Deno.UnsafePointerView.getArrayBuffer(this.#pointer, length);
+    inPlace.add(this.buffer);
   }
 
   /** Detaches the buffer and frees the memory. Memory whose buffer was transferred belongs to its new owner. */
@@ -65,6 +70,82 @@ export function pin(registration: object): void {
 /** Releases what {@linkcode pin} keeps. */
 export function unpin(registration: object): void {
   pinned.delete(registration);
+}
+
+/** Makes each later attempt to transfer a buffer throw. */
+type Lock = (buffer: ArrayBuffer) => void;
+let lock: Lock | undefined;
+
+/**
+ * Keeps a buffer where it is: `transfer()`, `structuredClone()` and `postMessage()` throw an error from now on, in place of
+ * handing the memory to a buffer that may be collected while a device still writes to it. V8 has no way back.
+ *
+ * @throws {TypeError} If the buffer cannot be kept in place.
+ */
+export function keepInPlace(buffer: ArrayBuffer): void {
+  if (inPlace.has(buffer)) return;
+  if (isOfWebAssembly(buffer)) {
+    throw new TypeError(
+      "Cannot register memory: the buffer belongs to a WebAssembly.Memory, which may move or free it. " +
+        "Use a shared WebAssembly.Memory, or new MemoryRegion(pd, length, access)",
+    );
+  }
+  if (!isLockedBy(lock ??= findLock(), buffer)) throw cannotKeep();
+  inPlace.add(buffer);
+}
+
+const { transfer } = ArrayBuffer.prototype;
+
+/** Found on first use: Deno sets up its modules for Node then, which costs as much as starting does. */
+function findLock(): Lock {
+  const { process } = globalThis as unknown as {
+    process?: { getBuiltinModule(name: string): { markAsUntransferable?: Lock } };
+  };
+  const found = process?.getBuiltinModule("node:worker_threads").markAsUntransferable;
+  if (found !== undefined && isLockedBy(found, new ArrayBuffer(8))) return found;
+  throw cannotKeep();
+}
+
+function cannotKeep(): TypeError {
+  return new TypeError(
+    "Cannot register memory: this version of Deno cannot keep a buffer in place. " +
+      "Use a SharedArrayBuffer, or new MemoryRegion(pd, length, access)",
+  );
+}
+
+/** Locks a buffer, and tries to transfer it. */
+function isLockedBy(lock: Lock, buffer: ArrayBuffer): boolean {
+  try {
+    lock(buffer);
+  } catch {
+    // Deno locks a frozen buffer, and then cannot write its mark on it.
+  }
+  try {
+    transfer.call(buffer);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/** The size of a page of memory, and of a page of WebAssembly. */
+const PAGE = 4096n;
+const WASM_PAGE = 65536;
+
+/**
+ * Whether a buffer is the memory of a `WebAssembly.Memory`. It cannot be transferred, but growing detaches it, and that
+ * ends the process if the buffer is locked.
+ */
+function isOfWebAssembly(buffer: ArrayBuffer): boolean {
+  // Other buffers rarely start on a page. For them the attempt takes 0.1 s, because V8 collects garbage before it gives up.
+  const bytes = new Uint8Array(buffer);
+  if (bytes.length % WASM_PAGE !== 0 || bufferAddress(bytes) % PAGE !== 0n) return false;
+  try {
+    transfer.call(buffer, Number.MAX_SAFE_INTEGER);
+  } catch (error) {
+    return error instanceof TypeError;
+  }
+  return false;
 }
 
 /**

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
 import type { IbvPd } from "../../ffi/handles.ts";
 import { libc } from "../../ffi/libc.ts";
-import { inWorker, NativeMemory } from "../../ffi/native_memory.ts";
+import { inWorker, keepInPlace, NativeMemory } from "../../ffi/native_memory.ts";
 import {
   bufferAddress,
   bufferPointer,
@@ -84,6 +84,86 @@ Deno.test("NativeMemory.free() unmaps the memory, unless its buffer was transfer
 
 Deno.test("NativeMemory throws RangeError when the system has not so much memory", () => {
   assertThrows(() => new NativeMemory(2 ** 50), RangeError, "there is not so much memory");
+});
+
+const TRANSFERS: Readonly<Record<string, (buffer: ArrayBuffer) => unknown>> = {
+  "transfer()": (buffer) => buffer.transfer(),
+  "transfer(0)": (buffer) => buffer.transfer(0),
+  "transferToFixedLength()": (buffer) => buffer.transferToFixedLength(),
+  "structuredClone()": (buffer) => structuredClone(buffer, { transfer: [buffer] }),
+  "postMessage()": (buffer) => {
+    const { port1, port2 } = new MessageChannel();
+    try {
+      port1.postMessage(buffer, [buffer]);
+    } finally {
+      port1.close();
+      port2.close();
+    }
+  },
+};
+
+Deno.test("keepInPlace() makes each way to transfer a buffer throw, and leaves the rest of its use alone", () => {
+  for (const frozen of [false, true]) {
+    for (const [name, transfer] of Object.entries(TRANSFERS)) {
+      const buffer = new ArrayBuffer(64);
+      if (frozen) Object.freeze(buffer);
+      const bytes = new Uint8Array(buffer).fill(7);
+      for (let i = 0; i < 2; i++) keepInPlace(buffer);
+      assertThrows(() => transfer(buffer), Error, undefined, name);
+      assertEquals([buffer.detached, bytes[63]], [false, 7], name);
+      assertEquals(structuredClone(bytes), bytes);
+    }
+  }
+});
+
+Deno.test("keepInPlace() leaves memory of the library detachable", () => {
+  const memory = new NativeMemory(65536);
+  keepInPlace(memory.buffer);
+  memory.free();
+  assertEquals(memory.buffer.detached, true);
+});
+
+Deno.test("keepInPlace() refuses the memory of a WebAssembly.Memory, which can still grow", () => {
+  const memory = new WebAssembly.Memory({ initial: 1 });
+  assertThrows(
+    () => keepInPlace(memory.buffer as ArrayBuffer),
+    TypeError,
+    "Cannot register memory: the buffer belongs to a WebAssembly.Memory, which may move or free it",
+  );
+  memory.grow(1);
+  assertEquals(memory.buffer.byteLength, 2 * 65536);
+});
+
+Deno.test("keepInPlace() takes other buffers that start on a page, of any length", () => {
+  for (const length of [65536, 65537]) {
+    const { buffer: { byteLength }, buffer } = new NativeMemory(length);
+    const copy = nativeView(handleAt(bufferAddress(buffer))!, byteLength).buffer;
+    keepInPlace(copy);
+    assertThrows(() => copy.transfer(), TypeError);
+    assertEquals(copy.byteLength, length);
+  }
+});
+
+Deno.test("keepInPlace() refuses every buffer where Deno cannot keep it in place", async () => {
+  const script = `
+    import { keepInPlace } from FFI/native_memory;
+    const { getBuiltinModule } = process;
+    const nothing = { markAsUntransferable: () => {} };
+    const { markAsUntransferable } = getBuiltinModule("node:worker_threads");
+    const first = { markAsUntransferable: (b) => b.byteLength === 8 && markAsUntransferable(b) };
+    for (const module of [{}, nothing, first, null]) {
+      if (module === null) delete globalThis.process;
+      else process.getBuiltinModule = () => module;
+      try {
+        keepInPlace(new ArrayBuffer(16));
+        console.log("kept");
+      } catch ({ name, message }) {
+        console.log(name, message.slice(0, 75));
+      }
+    }`;
+  const refused =
+    "TypeError Cannot register memory: this version of Deno cannot keep a buffer in place.";
+  assertEquals(await outputOf(script, {}), Array(4).fill(refused).join("\n"));
 });
 
 function isMapped(address: bigint): boolean {

@@ -56,9 +56,6 @@ export let isOpenMr: (mr: MemoryRegion) => boolean;
  */
 export let assertWithin: (mr: MemoryRegion, offset: number, length: number) => void;
 
-/** Whether a region's memory is its own. The buffer of a caller may be detached at any time. */
-export let ownsMemory: (mr: MemoryRegion) => boolean;
-
 /**
  * The bytes of a region, shared with the device. Access throws when the region is disposed.
  *
@@ -88,10 +85,11 @@ export let handOver: (mr: MemoryRegion) => void;
  *
  * - New memory belongs to the region. It is zeroed, starts on a page, and is freed when the region is disposed: every
  *   view of it then has length 0.
- * - A buffer of the caller's must stay in place until the region is disposed: do not transfer it, and do not register
- *   the memory of a `WebAssembly.Memory` that may grow. The buffer is kept alive until the memory is deregistered, even
- *   if the region and everything it was made from is forgotten. In a Worker such buffers are refused, because all
- *   buffers of a Worker are freed when it is terminated, while the device may still write to them.
+ * - A buffer of the caller's is kept alive until the memory is deregistered, even if the region and everything it was
+ *   made from is forgotten. It cannot be transferred any more, even after the region is disposed: `transfer()`,
+ *   `structuredClone()` and `postMessage()` throw. A `SharedArrayBuffer` can be sent to other threads. The memory of a
+ *   `WebAssembly.Memory` is refused, unless it is shared. In a Worker all such buffers are refused, because the buffers
+ *   of a Worker are freed when it is terminated, while the device may still write to them.
  *
  * @example Memory to receive into
  * ```ts
@@ -157,7 +155,6 @@ export class MemoryRegion extends NativeResource<IbvMr> {
       }
     };
     assertWithin = (mr, offset, length) => mr.#assertWithin(offset, length);
-    ownsMemory = (mr) => mr.#memories[0]?.native !== undefined;
     viewOfRegion = (mr) => mr.#view ?? mr.#noAccess();
     memoryOf = (mr) => mr.#memories[0];
     addMemory = (mr, memory) => void mr.#memories.push(memory);
@@ -176,8 +173,8 @@ export class MemoryRegion extends NativeResource<IbvMr> {
    * @param access {@linkcode AccessFlags}, combined with `|`. 0 is enough to send from the memory.
    * @param options The address, if another one than that of the memory is wanted.
    * @throws {RangeError} If there is no byte to register, or the system cannot provide so much memory.
-   * @throws {TypeError} If the protection domain is disposed; if the buffer is detached or resizable; in a Worker, if the
-   * source is a buffer.
+   * @throws {TypeError} If the protection domain is disposed; if the buffer is detached, resizable or that of a
+   * `WebAssembly.Memory`; in a Worker, if the source is a buffer.
    * @throws {VerbsError} If the device refuses. ENOMEM mostly means the limit on locked memory.
    */
   constructor(pd: ProtectionDomain, source: MemorySource, access: number, options?: RegMrOptions);

@@ -1,4 +1,4 @@
-import { inWorker, NativeMemory } from "../../ffi/native_memory.ts";
+import { inWorker, keepInPlace, NativeMemory } from "../../ffi/native_memory.ts";
 import { bufferAddress } from "../../ffi/pointers.ts";
 import { integer } from "../core/checks.ts";
 
@@ -74,7 +74,10 @@ export function checkSource(source: MemorySource): () => Memory {
         "still write to it",
     );
   }
-  return () => memoryOf(bytes);
+  return () => {
+    if (answers(lengthOf, bytes.buffer)) keepInPlace(bytes.buffer as ArrayBuffer);
+    return memoryOf(bytes);
+  };
 }
 
 function memoryOf(bytes: Uint8Array, native?: NativeMemory): Memory {

@@ -1,13 +1,7 @@
 import { Grh } from "../address/grh.ts";
 import { instance, integer } from "../core/checks.ts";
 import { disposals } from "../core/resource.ts";
-import {
-  assertWithin,
-  MemoryRegion,
-  MemorySlice,
-  ownsMemory,
-  viewOfRegion,
-} from "../memory/memory_region.ts";
+import { assertWithin, MemoryRegion, MemorySlice, viewOfRegion } from "../memory/memory_region.ts";
 
 /**
  * Memory that packets are received into: a region, or a part of one.
@@ -20,7 +14,7 @@ export type ReceiveMemory = MemoryRegion | MemorySlice;
 export class GrhMemory {
   #view: DataView = new DataView(new ArrayBuffer(0));
   #memory: ReceiveMemory | undefined;
-  /** The {@linkcode disposals} when the memory was checked last; -1 for memory of a caller, who may detach it at any time. */
+  /** The {@linkcode disposals} when the memory was checked last. */
   #disposals = -1;
   /** Where the memory starts in the view. */
   #base = 0;
@@ -46,7 +40,7 @@ export class GrhMemory {
     return this.#base + offset;
   }
 
-  /** Checks memory that was not checked before or is a caller's, and offsets of more than 32 bits. */
+  /** Checks memory that was not checked before, and offsets of more than 32 bits. */
   #check(memory: ReceiveMemory, offset: number): void {
     if (memory !== this.#memory || disposals.count !== this.#disposals) this.#use(memory);
     if (Number.isInteger(offset) && offset >= 0 && offset <= this.#last) return;
@@ -60,7 +54,7 @@ export class GrhMemory {
     const { length } = memory;
     assertWithin(mr, offset, length);
     this.#memory = memory;
-    this.#disposals = ownsMemory(mr) ? disposals.count : -1;
+    this.#disposals = disposals.count;
     this.#view = viewOfRegion(mr);
     this.#base = offset;
     this.#last = length - Grh.SIZE;

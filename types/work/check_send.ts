@@ -39,7 +39,6 @@ export interface SendRules {
  *
  * @param given The attributes that the request has: bits of {@linkcode Given}.
  * @param ah Its address handle.
- * @returns Whether the check need not be repeated before something changes.
  */
 export function checkSend(
   buffer: RequestBuffer,
@@ -47,7 +46,7 @@ export function checkSend(
   given: number,
   ah: AddressHandle | undefined,
   rules: SendRules,
-): boolean {
+): void {
   const { words } = buffer;
   const at = index * (SIZE >> 2);
   const opcode = words[at + OPCODE]!;
@@ -58,7 +57,7 @@ export function checkSend(
   checkLength(buffer.lengths[index]!, opcode, rule, rules);
   if (rules.pd !== undefined) checkAh(ah!, rules.pd);
   buffer.assertMemory(index);
-  return (words[at + FLAGS]! & INLINE) === 0 || checkInline(buffer, index, opcode, rule, rules);
+  if ((words[at + FLAGS]! & INLINE) !== 0) checkInline(buffer, index, opcode, rule, rules);
 }
 
 function checkLength(
@@ -87,7 +86,7 @@ function checkInline(
   opcode: number,
   { inline }: OpcodeRule,
   { maxInline }: SendRules,
-): boolean {
+): void {
   if (!inline) {
     throw new TypeError(
       `Cannot post send: ${nameOf(WrOpcode, opcode)} has no data that can be inline`,
@@ -99,7 +98,7 @@ function checkInline(
       `Cannot post send: its inline data has ${length} bytes, and the queue pair allows ${maxInline} (cap.maxInlineData)`,
     );
   }
-  return buffer.assertInlineMemory(index);
+  buffer.assertInlineMemory(index);
 }
 
 function checkAh(ah: AddressHandle, pd: ProtectionDomain): void {

@@ -14,7 +14,7 @@ import type { Element } from "./sge_list.ts";
 import type { RequestsInit } from "./work_request.ts";
 
 // Constants of the module, which V8 folds: see send_requests.ts.
-const { assertReadable, isOpenMr, ownsMemory, viewOfRegion } = memory;
+const { assertReadable, isOpenMr, viewOfRegion } = memory;
 
 /** The structs of requests. Their first fields are the same. */
 type RequestLayout = typeof structs.ibv_recv_wr | typeof structs.ibv_send_wr;
@@ -191,13 +191,8 @@ export class RequestBuffer {
     }
   }
 
-  /**
-   * Checks that native code may read the memory of a request by its addresses, as it does for inline data.
-   *
-   * @returns Whether the check need not be repeated. A buffer of the caller may be detached at any time.
-   */
-  assertInlineMemory(index: number): boolean {
-    let lasting = true;
+  /** Checks that native code may read the memory of a request by its addresses, as it does for inline data. */
+  assertInlineMemory(index: number): void {
     for (let i = 0; i < this.numSge(index); i++) {
       const slot = index * this.maxSge + i;
       const region = this.#regions[slot];
@@ -213,9 +208,7 @@ export class RequestBuffer {
       if (addr !== start + BigInt(offset) || end > viewOfRegion(region).byteLength) {
         throw new TypeError("Cannot send inline: the memory is not within its memory region");
       }
-      lasting &&= ownsMemory(region);
     }
-    return lasting;
   }
 
   /** Begins the check of `count` requests from `start` on: they are linked, and the first one is noted. */

@@ -361,16 +361,15 @@ export class SendRequests extends RequestList {
     const buffer = this.#buffer;
     const run = this.#run;
     buffer.beginRun(start, count);
-    let lasting = true;
     for (let i = start; i < start + count; i++) {
-      lasting = checkSend(buffer, i, this.#given[i]!, this.#ahs[i], rules) && lasting;
+      checkSend(buffer, i, this.#given[i]!, this.#ahs[i], rules);
       const bind = this.#binds?.[i];
       if (bind !== undefined) checkBind(bind);
     }
     run.first = buffer.run.first;
     run.binds = this.#binds !== undefined;
     run.sumUp(this.#words, start, count, rules);
-    if (lasting) buffer.run.noteChecked(start, count, rules);
+    buffer.run.noteChecked(start, count, rules);
     return run;
   }
 }

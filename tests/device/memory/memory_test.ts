@@ -250,22 +250,8 @@ deviceTest("The caller's memory stays when its region is disposed", () => {
   });
 });
 
-deviceTest("MemoryRegion refuses the caller's buffer when it was detached", () => {
-  withPd((pd) => {
-    const bytes = new Uint8Array(4096);
-    const mr = new MemoryRegion(pd, bytes, LOCAL_WRITE);
-    const slice = mr.slice(0, 8);
-    const moved = bytes.buffer.transfer();
-    for (const use of [() => mr.bytes(), () => mr.slice(0, 1), () => slice.bytes]) {
-      assertThrows(use, TypeError, "its buffer is detached");
-    }
-    mr.close();
-    assertEquals(moved.byteLength, 4096);
-  });
-});
-
 deviceTest(
-  "MemoryRegion keeps a device from writing into other buffers when all is forgotten",
+  "MemoryRegion keeps a device from writing into other buffers when all is transferred and forgotten",
   async () => {
     const setup = JSON.stringify(import.meta.resolve("../setup.ts"));
     const printed = await outputOf(
@@ -281,8 +267,15 @@ deviceTest(
     function forget() {
       const pd = new ProtectionDomain(openRxe());
       const { qp } = makeReady(pd);
-      const mr = new MemoryRegion(pd, new Uint8Array(8192), AccessFlags.LOCAL_WRITE);
+      const bytes = new Uint8Array(8192);
+      const mr = new MemoryRegion(pd, bytes, AccessFlags.LOCAL_WRITE);
       for (let i = 0; i < 8; i++) qp.postRecv({ sge: mr.slice(1024 * i, 1024) });
+      try {
+        bytes.buffer.transfer();
+        console.log("transferred");
+      } catch {
+        // The memory stays where it is.
+      }
       return qp.qpNum;
     }
     const remoteQpn = forget();

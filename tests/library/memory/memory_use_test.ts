@@ -2,7 +2,7 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import * as recorder from "../../provider/recorder.ts";
-import { AccessFlags, MemoryRegion, type MemorySource, VerbsError } from "../../../mod.ts";
+import { AccessFlags, MemoryRegion, type MemorySource, reregMr, VerbsError } from "../../../mod.ts";
 import { bufferAddress } from "../../../ffi/pointers.ts";
 import { NativeMemory } from "../../../ffi/native_memory.ts";
 import { onPd, openRecorder } from "../recorded.ts";
@@ -62,14 +62,44 @@ onPd.test("MemoryRegion.slice() stays within its region, to the byte", ({ pd }) 
 });
 
 onPd.test("MemoryRegion refuses its memory when the buffer is detached", ({ pd }) => {
-  const buffer = new ArrayBuffer(64);
-  using mr = new MemoryRegion(pd, buffer, LOCAL_WRITE);
+  using mr = new MemoryRegion(pd, 64, LOCAL_WRITE);
   const slice = mr.slice(0, 8);
-  buffer.transfer();
+  const moved = mr.bytes().buffer.transfer();
   const message = "Cannot use memory region: its buffer is detached";
   assertThrows(() => mr.bytes(), TypeError, message);
   assertThrows(() => slice.bytes, TypeError, message);
   assertThrows(() => mr.slice(0, 8), TypeError, message);
+  mr.close();
+  assertEquals(moved.byteLength, 64);
+});
+
+onPd.test("A buffer cannot be transferred once it is registered, a SharedArrayBuffer is taken as it is", async ({ pd }) => {
+  const makers: readonly ((bytes: Uint8Array) => MemoryRegion | Promise<MemoryRegion>)[] = [
+    (bytes) => new MemoryRegion(pd, bytes, LOCAL_WRITE),
+    ({ buffer }) => new MemoryRegion(pd, buffer, 0),
+    (bytes) => MemoryRegion.create(pd, bytes, LOCAL_WRITE),
+    (source) => reregMr(new MemoryRegion(pd, 64, LOCAL_WRITE), { source }),
+  ];
+  for (const [i, make] of makers.entries()) {
+    const bytes = new Uint8Array(64);
+    const mr = await make(bytes);
+    assertThrows(() => bytes.buffer.transfer(), TypeError, "not detachable", String(i));
+    mr.close();
+    const shared = await make(new Uint8Array(new SharedArrayBuffer(64)));
+    assertEquals(shared.length, 64);
+  }
+});
+
+onPd.test("MemoryRegion takes the memory of a WebAssembly.Memory only if that is shared", async ({ pd }) => {
+  const message = "the buffer belongs to a WebAssembly.Memory";
+  const { buffer } = new WebAssembly.Memory({ initial: 1 });
+  assertThrows(() => new MemoryRegion(pd, buffer, LOCAL_WRITE), TypeError, message);
+  await assertRejects(() => MemoryRegion.create(pd, buffer, LOCAL_WRITE), TypeError, message);
+  assertEquals(recorder.takeOf("ibv_reg_mr", "ibv_reg_mr_iova2"), []);
+  const shared = new WebAssembly.Memory({ initial: 1, maximum: 2, shared: true });
+  using mr = new MemoryRegion(pd, shared.buffer, LOCAL_WRITE);
+  shared.grow(1);
+  assertEquals(mr.bytes().length, 65536);
 });
 
 Deno.test("MemoryRegion.create() deregisters and frees what is registered after its signal aborts", async () => {

@@ -6,11 +6,11 @@ import { currentBed, idle } from "./beds/bed.ts";
 import { RECEIVER_OF, RECEIVERS, RECIPES } from "./recipes/recipes.ts";
 import {
   Boom,
-  buffersOf,
   type Hostile,
   LATER,
   RECEIVER_VALUES,
   SIGNALS,
+  transferAll,
   TRAPS,
   VALUES,
 } from "./values.ts";
@@ -439,7 +439,7 @@ function disposalCases(call: Call, { resources }: Learned): Case[] {
     run: async (world: World) => {
       const prepared = await prepare(world);
       const result = invoke(call, prepared);
-      for (const buffer of buffersOf(prepared.args)) buffer.transfer();
+      transferAll(prepared.args);
       return result;
     },
   };

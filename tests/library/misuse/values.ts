@@ -258,8 +258,18 @@ export type Trap = (
   args: readonly unknown[],
 ) => () => unknown;
 
-/** The buffers of arguments, and those that the objects of the world use. */
-export function buffersOf(values: readonly unknown[]): ArrayBuffer[] {
+/** Transfers the buffers of values; those that are registered refuse. */
+export function transferAll(values: readonly unknown[]): void {
+  for (const buffer of buffersOf(values)) {
+    try {
+      buffer.transfer();
+    } catch {
+      // Its memory stays where it is.
+    }
+  }
+}
+
+function buffersOf(values: readonly unknown[]): ArrayBuffer[] {
   const found = new Set<ArrayBuffer>();
   const look = (value: unknown, depth: number): void => {
     if (ArrayBuffer.isView(value)) value = value.buffer;
@@ -345,7 +355,7 @@ export const TRAPS: Readonly<Record<string, Trap>> = {
     return value;
   },
   "transfers all buffers": (value, world, _, args) => () => {
-    for (const buffer of buffersOf([...args, world.buffer])) buffer.transfer();
+    transferAll([...args, world.buffer]);
     return value;
   },
 };

@@ -206,15 +206,10 @@ Deno.test("ReplyPath.to() tells which address the device refused, and does not r
   assertEquals(path.to(from(0x17)).disposed, false);
 });
 
-Deno.test("ReplyPath refuses memory that is disposed or detached, also if it was used before", () => {
+Deno.test("ReplyPath refuses memory that is disposed, also if it was used before", () => {
   using recorded = openPath();
   const { path, pd } = recorded;
   const { mr, batch } = received(pd);
-  const bytes = new Uint8Array(64);
-  const own = new MemoryRegion(pd, bytes, 1);
-  path.toAt(batch, 0, own, 0);
-  bytes.buffer.transfer();
-  assertThrows(() => path.toAt(batch, 0, own, 0), TypeError, "its buffer is detached");
   path.toAt(batch, 0, mr, 0);
   mr.close();
   assertThrows(() => path.toAt(batch, 0, mr, 0), TypeError, "it is disposed");

@@ -56,7 +56,7 @@ onRc.test("The elements of a request are posted in the order in which they are g
   assertEquals(elements.map(({ addr }) => addr), offsets.map((at) => `mr0+${at}`));
 });
 
-Deno.test("Every request of a list is checked, also after one whose buffer may be detached", () => {
+Deno.test("Every request of a list is checked, also after one with inline data", () => {
   using parts = record(RC);
   const { qp, pd, mr } = parts;
   const own = new MemoryRegion(pd, new Uint8Array(8), AccessFlags.LOCAL_WRITE);
