@@ -5,7 +5,6 @@
  * @module
  */
 
-import { EOPNOTSUPP } from "../../ffi/errno.ts";
 import type { IbvCompChannel, IbvCq } from "../../ffi/handles.ts";
 import { hasContextOp } from "../../ffi/library/ops.ts";
 import { structs } from "../../ffi/layout.ts";
@@ -13,7 +12,7 @@ import { verbs } from "../../ffi/library.ts";
 import { readNative } from "../../ffi/struct.ts";
 import { type AbortOptions, signalOf } from "../core/abortable.ts";
 import { boolean, instance, integer, positiveInt, snapshot } from "../core/checks.ts";
-import { check, checkHandle, type CheckOptions, failure } from "../core/errors.ts";
+import { check, checkHandle, type CheckOptions, lacking } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { assertOpen, type Resource } from "../core/resource.ts";
 import { registerElement, unregisterElement } from "../device/async_events.ts";
@@ -443,7 +442,7 @@ export function checkCq(
   }
   for (const op of ["poll_cq", "req_notify_cq"] as const) {
     if (hasContextOp(context.unsafeHandle, op)) continue;
-    throw failure(`ibv_${op}`, "create completion queue", EOPNOTSUPP);
+    throw lacking(`ibv_${op}`, "create completion queue");
   }
   return {
     cqe,

@@ -4,14 +4,13 @@
  * @module
  */
 
-import { EOPNOTSUPP } from "../../ffi/errno.ts";
 import type { IbvCqEx } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { hasOwnOp } from "../../ffi/library/ops.ts";
 import { writeField } from "../../ffi/struct.ts";
 import { instance, integer, snapshot } from "../core/checks.ts";
-import { checkHandle, failure } from "../core/errors.ts";
+import { checkHandle, lacking } from "../core/errors.ts";
 import type { Context } from "../device/context.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
 import {
@@ -172,7 +171,5 @@ function checkReaders(cq: IbvCqEx, wcFlags: number): void {
   const missing = [...ALWAYS, ...needed].find((op) => !hasOwnOp(cq, "ibv_cq_ex", op));
   if (missing === undefined) return;
   verbs().ibv_destroy_cq(verbs().ibv_cq_ex_to_cq(cq)!);
-  throw failure("ibv_create_cq_ex", "create completion queue", EOPNOTSUPP, {
-    hint: () => `The provider has no ${missing}`,
-  });
+  throw lacking(`ibv_${missing.replace("read", "wc_read")}`, "create completion queue");
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { errno, errnoDescription, errnoName } from "../../ffi/errno.ts";
+import { EOPNOTSUPP, errno, errnoDescription, errnoName } from "../../ffi/errno.ts";
 
 /**
  * Details of a failed verb.
@@ -131,6 +131,14 @@ export function failure(
     ...(detail && { detail: detail() }),
     hint: (hint && hintFor(value, hint)) ?? hintLimit(verb, value),
   });
+}
+
+/**
+ * The error of an object whose provider lacks an operation that nothing checks later, such as one that posts or polls.
+ * Every class throws it when the object is made.
+ */
+export function lacking(verb: string, action: string): VerbsError {
+  return failure(verb, action, EOPNOTSUPP, { hint: () => "The provider does not have it" });
 }
 
 /** Limits of the process that any verb may reach when it makes an object or reads the list of devices. */

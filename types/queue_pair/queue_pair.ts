@@ -17,7 +17,7 @@ import {
 import { SendTracker } from "../completion/send_tracker.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
-import { check, checkHandle } from "../core/errors.ts";
+import { check, checkHandle, lacking } from "../core/errors.ts";
 import { handleOf } from "../core/native_resource.ts";
 import { unregisterElement } from "../device/async_events.ts";
 import { hasEndingWindow, type MemoryWindow } from "../memory/memory_window.ts";
@@ -357,8 +357,10 @@ function present<T>(parts: readonly (T | undefined)[]): T[] {
 function checkPostOps(pd: ProtectionDomain, { sendCq, recvCq }: QpInitAttr): void {
   const context = pd.context.unsafeHandle;
   const needed = [sendCq && "post_send", recvCq && "post_recv"] as const;
-  if (needed.some((op) => op !== undefined && !hasContextOp(context, op))) {
-    throw new TypeError("Cannot create queue pair: the provider cannot post");
+  for (const op of needed) {
+    if (op !== undefined && !hasContextOp(context, op)) {
+      throw lacking(`ibv_${op}`, "create queue pair");
+    }
   }
 }
 

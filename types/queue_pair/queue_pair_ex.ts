@@ -4,12 +4,11 @@
  * @module
  */
 
-import { EOPNOTSUPP } from "../../ffi/errno.ts";
 import type { IbvQpEx } from "../../ffi/handles.ts";
 import { verbs } from "../../ffi/library.ts";
 import { hasOwnOp } from "../../ffi/library/ops.ts";
 import type { OwnOps } from "../../ffi/table/row.ts";
-import { failure } from "../core/errors.ts";
+import { lacking } from "../core/errors.ts";
 import { assertOpen } from "../core/resource.ts";
 import type { ProtectionDomain } from "../memory/protection_domain.ts";
 import { WrOpcode } from "../work/work_request.ts";
@@ -60,12 +59,14 @@ export class QueuePairEx extends QueuePair {
   constructor(pd: ProtectionDomain, init: QpInitAttrEx) {
     super(pd, withSendOps(init));
     const handle = verbs().ibv_qp_to_qp_ex(this.unsafeHandle);
-    const flags = this.sendOpsFlags ?? 0;
-    if (handle === null || !hasOps(handle, this.type, flags)) {
+    const missing = handle === null
+      ? "qp_to_qp_ex"
+      : opsOf(this.type, this.sendOpsFlags ?? 0).find((op) => !hasOwnOp(handle, "ibv_qp_ex", op));
+    if (missing !== undefined) {
       this.close();
-      throw failure("ibv_qp_to_qp_ex", "create extended queue pair", EOPNOTSUPP);
+      throw lacking(`ibv_${missing}`, "create extended queue pair");
     }
-    this.#handle = handle;
+    this.#handle = handle!;
   }
 
   /**
@@ -95,7 +96,7 @@ export class QueuePairEx extends QueuePair {
 
   #assertFlush(): void {
     if (hasOwnOp(this.#handle, "ibv_qp_ex", "wr_flush")) return;
-    throw failure("ibv_wr_flush", "flush", EOPNOTSUPP);
+    throw lacking("ibv_wr_flush", "flush");
   }
 }
 
@@ -148,11 +149,10 @@ const RECEIVER: { readonly [type: number]: OwnOps["ibv_qp_ex"] } = {
   [QpType.XRC_SEND]: "wr_set_xrc_srqn",
 };
 
-function hasOps(handle: IbvQpEx, type: QpType, flags: number): boolean {
+/** The ops that a queue pair needs. */
+function opsOf(type: QpType, flags: number): OwnOps["ibv_qp_ex"][] {
   const asked = Object.entries(SendOpsFlags).filter(([, flag]) => flags & flag)
     .map(([name]) => OPS[name as keyof typeof SendOpsFlags]);
   const receiver = RECEIVER[type];
-  return [...SETTERS, ...asked, ...receiver ? [receiver] : []].every((op) =>
-    hasOwnOp(handle, "ibv_qp_ex", op)
-  );
+  return [...SETTERS, ...asked, ...receiver ? [receiver] : []];
 }

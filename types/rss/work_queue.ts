@@ -4,7 +4,6 @@
  * @module
  */
 
-import { EOPNOTSUPP } from "../../ffi/errno.ts";
 import type { IbvWq } from "../../ffi/handles.ts";
 import { enums, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
@@ -15,7 +14,7 @@ import { CompletionQueue } from "../completion/completion_queue.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
 import { type Members, members, nameOf } from "../core/enums.ts";
-import { check, checkHandle, failure } from "../core/errors.ts";
+import { check, checkHandle, lacking } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { registerElement, unregisterElement } from "../device/async_events.ts";
 import type { Context } from "../device/context.ts";
@@ -185,8 +184,7 @@ export class WorkQueue extends NativeResource<IbvWq> {
   readonly maxWr: number;
   /** Number of scatter/gather elements of a receive, as the device granted it. */
   readonly maxSge: number;
-  /** It is undefined if the provider cannot post to work queues. */
-  readonly #receiver: RecvPoster | undefined;
+  readonly #receiver: RecvPoster;
   readonly #postRecv: ReturnType<typeof verbs>["ibv_post_wq_recv"];
 
   /**
@@ -194,7 +192,8 @@ export class WorkQueue extends NativeResource<IbvWq> {
    *
    * @throws {TypeError} If an attribute has the wrong type, is missing, is unknown, or belongs to another context.
    * @throws {RangeError} If a number is out of range.
-   * @throws {VerbsError} If the device has no work queues (EOPNOTSUPP) or refuses this one.
+   * @throws {VerbsError} If the device has no work queues, or its provider cannot post to them (EOPNOTSUPP), or refuses
+   * this one.
    */
   constructor(pd: ProtectionDomain, init: WqInitAttr) {
     const { context } = instance(pd, ProtectionDomain, "pd");
@@ -215,6 +214,7 @@ export class WorkQueue extends NativeResource<IbvWq> {
         hint: (code) => hintCreate(code, context),
       },
     );
+    checkPostOp(handle);
     super(KIND, handle, [pd, given.cq]);
     registerElement(this);
     this.context = context;
@@ -225,13 +225,11 @@ export class WorkQueue extends NativeResource<IbvWq> {
     this.maxWr = readField(view, fields.max_wr);
     this.maxSge = readField(view, fields.max_sge);
     this.#postRecv = verbs().ibv_post_wq_recv;
-    if (hasOwnOp(handle, "ibv_wq", "post_recv")) {
-      const hint = (code: string): string | undefined => hintPost(code, this.state);
-      this.#receiver = new RecvPoster(
-        { verb: "ibv_post_wq_recv", action: "post receive", hint },
-        { maxSge: this.maxSge, needsGrh: false },
-      );
-    }
+    const hint = (code: string): string | undefined => hintPost(code, this.state);
+    this.#receiver = new RecvPoster(
+      { verb: "ibv_post_wq_recv", action: "post receive", hint },
+      { maxSge: this.maxSge, needsGrh: false },
+    );
   }
 
   /** The handle of an object of this class. Called on an object of another class, a method stops here. */
@@ -271,20 +269,22 @@ export class WorkQueue extends NativeResource<IbvWq> {
    * @param start For a prepared list: the index of the first receive to post. The default is 0.
    * @throws {TypeError} If a receive is malformed or its memory region is disposed.
    * @throws {RangeError} If the run is not within the list.
-   * @throws {VerbsError} If the queue is full or a receive has too many scatter/gather elements (ENOMEM or EINVAL), or
-   * the provider cannot post to work queues (EOPNOTSUPP). Its `posted` is the number of receives that were posted.
+   * @throws {VerbsError} If the queue is full or a receive has too many scatter/gather elements (ENOMEM or EINVAL). Its
+   * `posted` is the number of receives that were posted.
    */
   postRecv(requests: Receives, count?: number, start?: number): void {
-    const receiver = this.#receiver ?? cannotPost();
-    const first = receiver.prepare(requests, count, start);
+    const first = this.#receiver.prepare(requests, count, start);
     if (first === null) return;
-    const result = this.#postRecv(this.unsafeHandle, first, receiver.badWr);
-    if (result !== 0) throw receiver.error(result);
+    const result = this.#postRecv(this.unsafeHandle, first, this.#receiver.badWr);
+    if (result !== 0) throw this.#receiver.error(result);
   }
 }
 
-function cannotPost(): never {
-  throw failure("ibv_post_wq_recv", "post receive", EOPNOTSUPP);
+/** Posting does not check for the op: it is done once, here. */
+function checkPostOp(handle: IbvWq): void {
+  if (hasOwnOp(handle, "ibv_wq", "post_recv")) return;
+  verbs().ibv_destroy_wq(handle);
+  throw lacking("ibv_post_wq_recv", "create work queue");
 }
 
 function checkFlags({ flags, flagsMask }: Readonly<Record<string, unknown>>): undefined {

@@ -12,7 +12,7 @@ import { bufferPointer, handleAddress } from "../../ffi/pointers.ts";
 import { allocStruct, readField, writeField } from "../../ffi/struct.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
-import { check, checkHandle } from "../core/errors.ts";
+import { check, checkHandle, lacking } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { registerElement, unregisterElement } from "../device/async_events.ts";
 import type { Context } from "../device/context.ts";
@@ -83,13 +83,13 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
    * @throws {TypeError} If an attribute has the wrong type, is missing, is unknown, is disposed, belongs to another
    * context, or does not belong to the type of queue.
    * @throws {RangeError} If a number is out of range.
-   * @throws {VerbsError} If the device has no such queues (EOPNOTSUPP), or refuses.
+   * @throws {VerbsError} If the device has no such queues, or its provider cannot post to them (EOPNOTSUPP), or refuses.
    */
   constructor(pd: ProtectionDomain, init: SrqInitAttr) {
     const { context } = instance(pd, ProtectionDomain, "pd");
     const { view, mask, given, writeHandles } = srqInitCodec.write(init);
     checkType(context, given);
-    checkPostOp(context);
+    checkPostOps(context, given);
     writeHandles();
     writeField(view, FIELDS.pd, handleAddress(pd.unsafeHandle));
     const { srqType = SrqType.BASIC, xrcd, cq } = given;
@@ -232,10 +232,13 @@ function checkType(
   }
 }
 
-/** Posting does not check for the op: it is done once, here. */
-function checkPostOp(context: Context): void {
-  if (!hasContextOp(context.unsafeHandle, "post_srq_recv")) {
-    throw refusal("the provider cannot post");
+/** Posting does not check for the ops: it is done once, here. */
+function checkPostOps(context: Context, { srqType }: SrqInitAttr): void {
+  const needed = ["post_srq_recv", srqType === SrqType.TM ? "post_srq_ops" : undefined] as const;
+  for (const op of needed) {
+    if (op !== undefined && !hasContextOp(context.unsafeHandle, op)) {
+      throw lacking(`ibv_${op}`, "create shared receive queue");
+    }
   }
 }
 

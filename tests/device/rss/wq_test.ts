@@ -344,29 +344,3 @@ stubTest("WorkQueue.postRecv() refuses requests with too many elements", () => {
   assertEquals(error.posted, 0);
   assertStringIncludes(error.hint!, "too many scatter/gather elements");
 });
-
-/** Makes a work queue whose provider cannot post, as mana's cannot. */
-function wqWithoutPost(make: () => WorkQueue): WorkQueue {
-  const original = verbs().ibv_create_wq;
-  using _ = stub(verbs(), "ibv_create_wq", (context, attr) => {
-    const wq = original(context, attr) as IbvWq;
-    const { size, fields } = structs.ibv_wq;
-    nativeView(wq, size).setBigUint64(fields.post_recv.offset, 0n);
-    return wq;
-  });
-  return make();
-}
-
-stubTest("WorkQueue.postRecv() is not supported when the provider has no post_recv", () => {
-  using bench = openBench(1);
-  const { pd, workQueues } = bench;
-  const cq = workQueues[0]!.cq;
-  const wq = wqWithoutPost(() => new WorkQueue(pd, { maxWr: 1, maxSge: 1, cq }));
-  const error = assertFails(() => wq.postRecv({}), "ibv_post_wq_recv", "EOPNOTSUPP");
-  assertEquals(error.notSupported, true);
-  assertFails(
-    () => wq.postRecv(new RecvRequests({ capacity: 1 })),
-    "ibv_post_wq_recv",
-    "EOPNOTSUPP",
-  );
-});

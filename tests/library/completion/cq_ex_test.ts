@@ -107,25 +107,6 @@ on.test("CompletionQueueEx() refuses bad arguments before native code is reached
   assertEquals(recorder.takeOf("ibv_create_cq_ex"), []);
 });
 
-Deno.test("CompletionQueueEx() says that the provider has no such queues, values or readers", () => {
-  recorder.reset();
-  recorder.lack("create_cq_ex");
-  {
-    using context = Context.open();
-    const error = assertThrows(() => new CompletionQueueEx(context, { cqe: 4 }), VerbsError);
-    assertEquals([error.verb, error.notSupported], ["ibv_create_cq_ex", true]);
-  }
-  recorder.reset();
-  recorder.lack("read_completion_ts", "cq");
-  using context = Context.open();
-  const make = (): CompletionQueueEx => new CompletionQueueEx(context, { cqe: 4, wcFlags: TS });
-  const error = assertThrows(make, VerbsError);
-  assert(error.notSupported);
-  assertEquals(error.hint, "The provider has no read_completion_ts");
-  assertEquals(recorder.live("cq"), 0);
-  new CompletionQueueEx(context, { cqe: 4 }).close();
-});
-
 Deno.test("CompletionQueueEx.poll() reads every value that the queue was created for", () => {
   using setup = setUp({ wcFlags: ALL });
   const { cq } = setup;

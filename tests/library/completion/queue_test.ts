@@ -125,14 +125,6 @@ on.test("CompletionQueue() reads each attribute once", ({ context }) => {
   assertEquals(answers.length, 2);
 });
 
-Deno.test("CompletionQueue() is refused when the provider cannot poll", () => {
-  recorder.reset();
-  recorder.lack("context.ops.poll_cq");
-  using context = Context.open();
-  const error = assertThrows(() => new CompletionQueue(context, { cqe: 4 }), VerbsError);
-  assertEquals([error.verb, error.notSupported], ["ibv_poll_cq", true]);
-});
-
 on.test("CompletionQueue.poll() and pollInto() refuse bad arguments", ({ cq }) => {
   for (const count of [0, -1, 2 ** 31]) assertThrows(() => cq.poll(count), RangeError);
   for (const count of [NaN, "1", null]) assertThrows(() => cq.poll(count as number), TypeError);

@@ -157,20 +157,6 @@ onUd.test("new QueuePair() is made from what it read when getters change their a
   assertEquals(qp.disposed, true);
 });
 
-Deno.test("new QueuePair() refuses a provider that cannot post", () => {
-  recorder.reset();
-  recorder.lack("ops.post_send");
-  using context = Context.open("recorder0");
-  const pd = new ProtectionDomain(context);
-  const cq = new CompletionQueue(context, { cqe: 1 });
-  assertThrows(
-    () => new QueuePair(pd, { type: UD, sendCq: cq, recvCq: cq, cap: CAP }),
-    TypeError,
-    "the provider cannot post",
-  );
-  assertEquals(recorder.takeOf("ibv_create_qp"), []);
-});
-
 onRc.test("QueuePair.modify() sets exactly the attributes that are given", (parts) => {
   const ahAttr = { portNum: 1, dlid: 5, sl: 3 };
   const altAhAttr = { portNum: 1, dlid: 6, grh: { dgid: GROUP, sgidIndex: 2, flowLabel: 9 } };
