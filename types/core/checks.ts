@@ -127,6 +127,26 @@ export function object<T extends object>(value: T, what: string): T {
   throw new TypeError(`Cannot use ${what} ${show(value)}: it is not an object`);
 }
 
+/**
+ * Whether an object of a class has none of these attributes, such as a Promise or a Map that is given by mistake. An
+ * object literal is never one: it may be empty.
+ */
+export function isForeign(value: object, names: Iterable<string>): boolean {
+  const prototype = Object.getPrototypeOf(value);
+  if (prototype === null || Object.getPrototypeOf(prototype) === null) return false;
+  for (const name of names) if (name in value) return false;
+  return true;
+}
+
+/** What a value is, in messages: of an object the class, as in "a Map". */
+export function kindOf(value: unknown): string {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return show(value);
+  const tag = Object.prototype.toString.call(value).slice("[object ".length, -1);
+  const name = tag === "Object" ? value.constructor?.name : tag;
+  if (typeof name !== "string" || name === "" || name === "Object") return "an object";
+  return `${/^[AEIO]/.test(name) ? "an" : "a"} ${name}`;
+}
+
 /** The most elements of a list: no queue and no table has more. A list of holes can say that it has 2^32 - 1. */
 const MAX_LIST = 2 ** 20;
 
@@ -161,7 +181,8 @@ Bare.prototype = Object.freeze(Object.create(null));
  * Reads the known properties of an object, each exactly once, into a plain object. Code of the caller, such as a getter
  * or a Proxy, runs only here: the copy does not change any more.
  *
- * @throws {TypeError} If it is not an object, or has an enumerable property of another name.
+ * @throws {TypeError} If it is not an object, has an enumerable property of another name, or is of a class that has none
+ * of the properties.
  */
 export function snapshot<T extends object>(
   source: T,
@@ -173,9 +194,15 @@ export function snapshot<T extends object>(
     if (!(names as readonly string[]).includes(name)) throw noAttribute(what, name);
   }
   const copy: Partial<T> = new Bare();
+  let isEmpty = true;
   for (const name of names) {
     const value = source[name];
-    if (value !== undefined) copy[name] = value;
+    if (value === undefined) continue;
+    copy[name] = value;
+    isEmpty = false;
+  }
+  if (isEmpty && isForeign(source, names)) {
+    throw new TypeError(`Cannot use ${what}: ${kindOf(source)} has none of the attributes`);
   }
   return copy as T;
 }

@@ -1,6 +1,6 @@
 import { structs } from "../../ffi/layout.ts";
 import { Grh } from "../address/grh.ts";
-import { noAttribute, object } from "../core/checks.ts";
+import { assertObject, assertRequest, unknownAttribute } from "./not_request.ts";
 import { checkWrId, RequestBuffer } from "./request_buffer.ts";
 import { RequestList } from "./request_list.ts";
 import * as lists from "./request_list.ts";
@@ -9,6 +9,8 @@ import type { RecvRequest, RequestsInit } from "./work_request.ts";
 
 // A constant of the module, which V8 folds: see send_requests.ts.
 const { bufferOf } = lists;
+
+const KNOWN: readonly (keyof RecvRequest)[] = ["wrId", "sge"];
 
 /** The rules of one queue for its receives. */
 export interface RecvRules {
@@ -60,10 +62,13 @@ export class RecvRequests extends RequestList {
   set(index: number, request: RecvRequest): void {
     const buffer = bufferOf(this);
     buffer.at(index);
-    object(request, "receive request");
+    assertObject(request, "receive");
+    let isNamed = false;
     for (const name in request) {
-      if (name !== "wrId" && name !== "sge") throw noAttribute("receive request", name);
+      if (name !== "wrId" && name !== "sge") throw unknownAttribute(request, name, "receive");
+      isNamed = true;
     }
+    if (!isNamed) assertRequest(request, KNOWN, "receive");
     const { wrId = 0, sge } = request;
     const memory = sge === undefined ? NO_MEMORY : readSge(sge, buffer.maxSge);
     checkWrId(wrId);

@@ -5,6 +5,7 @@ import { nameOf } from "../core/enums.ts";
 import { assertOpen } from "../core/resource.ts";
 import { MemoryWindow, MwType } from "../memory/memory_window.ts";
 import { type Binding, readBinding } from "./mw_bind.ts";
+import * as others from "./not_request.ts";
 import * as opcodes from "./opcodes.ts";
 import { checkWrId as checkId } from "./request_buffer.ts";
 import type { Element } from "./sge_list.ts";
@@ -13,10 +14,11 @@ import { SendFlags, type SendRequest, WrOpcode } from "./work_request.ts";
 
 // Constants of the module, which V8 folds: see send_requests.ts.
 const { AddressHandle: Ah, isOpenAh } = handles;
-const { boolean, instance, noAttribute, object, show, uint24, uint32, uint64 } = checks;
+const { boolean, instance, show, uint24, uint32, uint64 } = checks;
 const { Given, HAS, namesOfGiven, RULES } = opcodes;
 const { NO_MEMORY, readSge } = sges;
 const checkWrId = checkId;
+const { assertObject, assertRequest, unknownAttribute } = others;
 const { SEND } = WrOpcode;
 const { FENCE, INLINE, SIGNALED, SOLICITED } = SendFlags;
 
@@ -66,8 +68,13 @@ const KNOWN: ReadonlySet<string> = new Set<keyof SendRequest>([
  * @returns The values, until the next call.
  */
 export function readSend(request: SendRequest, maxSge: number): SendValues {
-  object(request, "send request");
-  for (const name in request) if (!isKnown(name)) throw noAttribute("send request", name);
+  assertObject(request, "send");
+  let isNamed = false;
+  for (const name in request) {
+    if (!isKnown(name)) throw unknownAttribute(request, name, "send");
+    isNamed = true;
+  }
+  if (!isNamed) assertRequest(request, KNOWN, "send");
   const { wrId = 0, opcode = SEND, signaled, inline, fence, solicited, sendFlags, sge } = request;
   const { immData, invalidateRkey, ah, remoteQpn, remoteQkey } = request;
   const { remoteAddr, rkey, compareAdd, swap, remoteSrqn, mw, bindInfo } = request;

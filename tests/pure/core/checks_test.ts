@@ -4,6 +4,7 @@ import {
   copyOfBytes,
   instance,
   integer,
+  kindOf,
   listOf,
   positiveInt,
   show,
@@ -150,6 +151,52 @@ Deno.test("snapshot() reads each property once and refuses unknown names", () =>
     TypeError,
     'Cannot use things: there is no attribute "A"',
   );
+});
+
+Deno.test("snapshot() refuses objects of classes without the attributes, and says what they are", () => {
+  class Things {
+    get a(): number {
+      return 1;
+    }
+  }
+  for (const right of [new Things(), {}, Object.create(null), Object.create({ a: 1 })]) {
+    assertEquals(Object.keys(snapshot(right, "things", ["a"])), right.a === 1 ? ["a"] : []);
+  }
+  assertEquals(Object.keys(snapshot(Object.create(new Things()), "things", ["a"])), ["a"]);
+  class Unset {
+    a = undefined;
+  }
+  assertEquals(Object.keys(snapshot(new Unset(), "things", ["a"])), []);
+  const wrong: [object, string][] = [
+    [Promise.resolve(), "a Promise"],
+    [new Map([["a", 1]]), "a Map"],
+    [new Date(), "a Date"],
+    [Object.create(Object.create({})), "an object"],
+  ];
+  for (const [value, name] of wrong) {
+    assertThrows(
+      () => snapshot(value as { a?: number }, "things", ["a"]),
+      TypeError,
+      `Cannot use things: ${name} has none of the attributes`,
+    );
+  }
+});
+
+Deno.test("kindOf() tells the class of an object, and shows other values", () => {
+  const values: [unknown, string][] = [
+    [1, "1"],
+    [null, "null"],
+    [[], "an array"],
+    [{}, "an object"],
+    [Object.create(null), "an object"],
+    [new Date(), "a Date"],
+    [new Uint8Array(), "a Uint8Array"],
+    [new class Event {}(), "an Event"],
+    [Object.create({ constructor: null }), "an object"],
+    [Object.create({ constructor: { name: 5 } }), "an object"],
+    [new class {}(), "an object"],
+  ];
+  for (const [value, kind] of values) assertEquals(kindOf(value), kind);
 });
 
 Deno.test("show() keeps messages short", () => {
