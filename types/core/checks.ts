@@ -139,7 +139,7 @@ export function isForeign(value: object, names: Iterable<string>): boolean {
 }
 
 /** What a value is, in messages: of an object the class, as in "a Map". */
-export function kindOf(value: unknown): string {
+export function classOf(value: unknown): string {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return show(value);
   const tag = Object.prototype.toString.call(value).slice("[object ".length, -1);
   const name = tag === "Object" ? value.constructor?.name : tag;
@@ -202,7 +202,7 @@ export function snapshot<T extends object>(
     isEmpty = false;
   }
   if (isEmpty && isForeign(source, names)) {
-    throw new TypeError(`Cannot use ${what}: ${kindOf(source)} has none of the attributes`);
+    throw new TypeError(`Cannot use ${what}: ${classOf(source)} has none of the attributes`);
   }
   return copy as T;
 }

@@ -67,7 +67,7 @@ export function namesOf(flags: object, value: number): string {
   const names: string[] = [];
   let rest = value >>> 0;
   for (const [name, flag] of Object.entries(flags) as [string, number][]) {
-    if (flag === 0 || ((rest & flag) >>> 0) !== flag >>> 0) continue;
+    if (typeof flag !== "number" || flag === 0 || ((rest & flag) >>> 0) !== flag >>> 0) continue;
     names.push(name);
     rest = (rest & ~flag) >>> 0;
   }

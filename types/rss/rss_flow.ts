@@ -108,7 +108,7 @@ export function rssInput(
  * @param fields Bits of `ibv_rx_hash_fields`.
  * @param options How the device arranges its hash input.
  * @returns The length of the hash input in bytes.
- * @throws As {@linkcode rssInput} does.
+ * @throws As {@linkcode rssInput} does; RangeError if the buffer is too short.
  * @category Receive work queues and RSS
  */
 export function writeRssInput(
@@ -118,6 +118,11 @@ export function writeRssInput(
   options: RssInputOptions = {},
 ): number {
   if (!(input instanceof Uint8Array)) instance(input, Uint8Array, "input");
+  if (input.length < MAX_RSS_INPUT) {
+    throw new RangeError(
+      `Cannot use input of ${input.length} bytes: ${MAX_RSS_INPUT} are needed`,
+    );
+  }
   requirePredictable(fields);
   // Code of the caller, such as a getter, may use the same buffer: it runs before anything is written.
   const { source, destination, protocol, sourcePort, destinationPort } = flow ??
@@ -170,7 +175,7 @@ function writePort(
   port: number | undefined,
   what: string,
 ): void {
-  if (port === undefined || (port & 0xffff) !== port) throw refusePort(port, what);
+  if (typeof port !== "number" || (port & 0xffff) !== port) throw refusePort(port, what);
   input[offset] = port >> 8;
   input[offset + 1] = port;
 }

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isForeign, kindOf, noAttribute } from "../core/checks.ts";
+import { classOf, isForeign, noAttribute } from "../core/checks.ts";
 import { RequestList } from "./request_list.ts";
 
 /** What a request is for, in messages. */
@@ -32,7 +32,7 @@ export function unknownAttribute(request: object, name: string, purpose: Purpose
 function notRequest(value: unknown, purpose: Purpose): TypeError {
   const reason = value instanceof RequestList
     ? "postSend() takes SendRequests, postRecv() takes RecvRequests, and each list is posted by itself"
-    : `${kindOf(value)} is not a request`;
+    : `${classOf(value)} is not a request`;
   return new TypeError(`Cannot post ${purpose}: ${reason}${remedy(value)}`);
 }
 

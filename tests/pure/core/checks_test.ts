@@ -1,10 +1,10 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import {
   boolean,
+  classOf,
   copyOfBytes,
   instance,
   integer,
-  kindOf,
   listOf,
   positiveInt,
   show,
@@ -182,7 +182,7 @@ Deno.test("snapshot() refuses objects of classes without the attributes, and say
   }
 });
 
-Deno.test("kindOf() tells the class of an object, and shows other values", () => {
+Deno.test("classOf() tells the class of an object, and shows other values", () => {
   const values: [unknown, string][] = [
     [1, "1"],
     [null, "null"],
@@ -196,7 +196,7 @@ Deno.test("kindOf() tells the class of an object, and shows other values", () =>
     [Object.create({ constructor: { name: 5 } }), "an object"],
     [new class {}(), "an object"],
   ];
-  for (const [value, kind] of values) assertEquals(kindOf(value), kind);
+  for (const [value, kind] of values) assertEquals(classOf(value), kind);
 });
 
 Deno.test("show() keeps messages short", () => {
@@ -221,6 +221,7 @@ Deno.test("namesOf() names every flag, and shows bits without a name", () => {
   const flags = { NONE: 0, A: 1, B: 2, TOP: 1 << 31 };
   assertEquals([namesOf(flags, 3), namesOf(flags, 0), namesOf(flags, 9)], ["A|B", "0", "A|0x8"]);
   assertEquals(namesOf(flags, -0x8000_0000), "TOP");
+  assertEquals(namesOf({ A: 1n, B: "2", C: null, D: 2 }, 3), "D|0x1");
 });
 
 Deno.test("members() removes the prefix and leaves out members without it", () => {

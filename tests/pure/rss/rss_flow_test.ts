@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertThrows, fail } from "@std/assert";
 import { enums } from "../../../ffi/layout.ts";
 import {
   MAX_RSS_INPUT,
@@ -140,6 +140,13 @@ Deno.test("rssInput() refuses a flow that is none", () => {
     const message = `Cannot use destinationPort ${destinationPort}`;
     assertThrows(() => rssInput({ ...tcp4, destinationPort }, TCP), TypeError, message);
   }
+  const counted = { valueOf: () => fail("it is not asked for its value") };
+  for (const port of [1n, "80", null, Symbol(), {}, counted, Object.create(null)]) {
+    for (const name of ["sourcePort", "destinationPort"]) {
+      const flow = { ...tcp4, [name]: port } as RssFlow;
+      assertThrows(() => rssInput(flow, TCP), TypeError, `Cannot use ${name} `);
+    }
+  }
   const source = 5 as unknown as string;
   assertThrows(() => rssInput({ ...tcp4, source }, IPV4), TypeError, "Cannot use address 5");
   assertThrows(() => rssInput(null as unknown as RssFlow, IPV4), TypeError, "Cannot use flow null");
@@ -153,6 +160,16 @@ Deno.test("rssInput() throws on a missing port when it is selected, and only the
   assertThrows(() => rssInput(sourceless, TCP), TypeError, "sourcePort is missing");
   assertEquals(hex(sourceless, FIELD.IBV_RX_HASH_DST_PORT_TCP), "1314");
   assertEquals(hex(portless, IPV4 | UDP), "0102030405060708");
+});
+
+Deno.test("writeRssInput() needs room for the longest input, whatever the flow", () => {
+  for (const length of [0, 12, MAX_RSS_INPUT - 1]) {
+    assertThrows(
+      () => writeRssInput(new Uint8Array(length), tcp4, IPV4),
+      RangeError,
+      `Cannot use input of ${length} bytes: 36 are needed`,
+    );
+  }
 });
 
 Deno.test("writeRssInput() can use one buffer for flow after flow", () => {
