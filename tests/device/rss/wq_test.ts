@@ -6,9 +6,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { stub } from "@std/testing/mock";
 import { structs } from "../../../ffi/layout.ts";
-import { verbs } from "../../../ffi/library.ts";
 import { hasContextOp } from "../../../ffi/library/ops.ts";
 import { handleAddress, handleAt, nativeView } from "../../../ffi/pointers.ts";
 import {
@@ -16,7 +14,6 @@ import {
   CompletionQueue,
   Context,
   type IbvContext,
-  type IbvWq,
   MemoryRegion,
   nameOf,
   ProtectionDomain,

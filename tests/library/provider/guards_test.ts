@@ -103,7 +103,8 @@ Deno.test("A context that ends right after an op has it", () => {
 /** Objects that use operations without a guard. */
 const MAKE = {
   cq: ({ context }: Fixture) => new CompletionQueue(context, { cqe: 4 }),
-  cqEx: ({ context }: Fixture) => new CompletionQueueEx(context, { cqe: 4, wcFlags: 0xfff }),
+  cqEx: ({ context }: Fixture) =>
+    new CompletionQueueEx(context, { cqe: 4, channel: null, wcFlags: 0xfff }),
   xrc: ({ pd, cq }: Fixture) =>
     new QueuePair(pd, { type: QpType.XRC_SEND, sendCq: cq, cap: SENDS }),
   qp: (fixture: Fixture) => fixture.qp(QpType.RC),

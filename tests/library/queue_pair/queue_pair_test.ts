@@ -4,10 +4,8 @@ import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import {
   type AddressHandle,
   CompletionQueue,
-  Context,
   Gid,
   Mtu,
-  ProtectionDomain,
   type QpAttrInit,
   QpAttrMask,
   QpCreateFlags,

@@ -188,9 +188,15 @@ const MISTAKES: Readonly<Record<string, readonly [unknown, string]>> = {
   ],
   "a Map": [new Map(), "a Map is not a request, make an array of its elements"],
   "a Set": [new Set([{}]), "a Set is not a request, make an array of its elements"],
-  "a generator": [function* () {}(), "a Generator is not a request, make an array of its elements"],
+  "a generator": [
+    (function* (): Generator {})(),
+    "a Generator is not a request, make an array of its elements",
+  ],
   "an iterator": [[{}].values(), "an Array Iterator is not a request, make an array"],
-  "an async generator": [async function* () {}(), "an AsyncGenerator is not a request"],
+  "an async generator": [
+    (async function* (): AsyncGenerator {})(),
+    "an AsyncGenerator is not a request",
+  ],
   "a Date": [new Date(), "a Date is not a request"],
   "a RegExp": [/a/, "a RegExp is not a request"],
   "a String": [Object("a"), "a String is not a request"],
