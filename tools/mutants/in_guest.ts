@@ -17,6 +17,7 @@ await main(async () => {
     [tree],
     JSON.parse(await Deno.readTextFile(given)),
     ({ file }) => timed(tree, deviceTestsOf(file)),
+    { slack: 60, budget: 600 },
   );
   await Deno.writeTextFile(report, JSON.stringify(judged));
   return 0;

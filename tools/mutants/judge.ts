@@ -17,26 +17,33 @@ export interface Judged {
 /** What only a mutant that is no program says: before any test, or instead of a file's tests. */
 const NO_PROGRAM = /^error: SyntaxError: |\(uncaught error\)\nerror: SyntaxError: /;
 
-/** Seconds that the tests of one mutant take without it; those after that are left out. */
-const BUDGET = 60;
+/** How long tests may take. */
+export interface Patience {
+  /** Seconds that they may take longer than usual. */
+  readonly slack: number;
+  /** Seconds that those of one mutant take without it; those after that are left out. */
+  readonly budget: number;
+}
+
+/** What suits tests on this host. */
+const PATIENCE: Patience = { slack: 10, budget: 60 };
 
 /**
  * Judges mutants, one at a time in each copy of the project.
  *
  * @param testsOf The tests of a mutant, the most promising one first. They pass without it.
- * @param slack Seconds that tests may take longer than usual.
  */
 export async function judgeAll(
   trees: readonly Tree[],
   mutants: readonly Mutant[],
   testsOf: (mutant: Mutant) => readonly Timed[] | Promise<readonly Timed[]>,
-  slack: number = 10,
+  patience: Patience = PATIENCE,
 ): Promise<Judged[]> {
   const queue = [...mutants];
   const judged: Judged[] = [];
   const work = async (tree: Tree): Promise<void> => {
     for (let mutant = queue.shift(); mutant !== undefined; mutant = queue.shift()) {
-      const verdict = await judge(tree, mutant, await testsOf(mutant), slack);
+      const verdict = await judge(tree, mutant, await testsOf(mutant), patience);
       judged.push({ mutant, verdict });
       say(`${judged.length}/${mutants.length} ${verdict}: ${nameOf(mutant)}`);
     }
@@ -60,12 +67,12 @@ async function judge(
   tree: Tree,
   mutant: Mutant,
   tests: readonly Timed[],
-  slack: number,
+  patience: Patience,
 ): Promise<Verdict> {
-  const [first, ...others] = affordable(tests);
+  const [first, ...others] = affordable(tests, patience.budget);
   if (first === undefined) return "not executed";
   for (const group of others.length === 0 ? [[first]] : [[first], others]) {
-    const ended = await runWith(tree, mutant, group, slack);
+    const ended = await runWith(tree, mutant, group, patience);
     if (ended.status === undefined) return "timed out";
     if (NO_PROGRAM.test(ended.output)) return "no program";
     if (ended.status !== 0) return "killed";
@@ -74,9 +81,9 @@ async function judge(
 }
 
 /** The tests up to the budget, and the first one in any case. */
-function affordable(tests: readonly Timed[]): Timed[] {
+function affordable(tests: readonly Timed[], budget: number): Timed[] {
   let spent = 0;
-  return tests.filter(({ seconds }, i) => (spent += seconds) <= BUDGET || i === 0);
+  return tests.filter(({ seconds }, i) => (spent += seconds) <= budget || i === 0);
 }
 
 /**
@@ -87,10 +94,10 @@ async function runWith(
   tree: Tree,
   mutant: Mutant,
   tests: readonly Timed[],
-  slack: number,
+  patience: Patience,
 ): Promise<Ended> {
   const files = tests.map(({ test }) => test);
-  let limit = Math.ceil(slack + 5 * tests.reduce((sum, { seconds }) => sum + seconds, 0));
+  let limit = Math.ceil(patience.slack + 5 * tests.reduce((sum, { seconds }) => sum + seconds, 0));
   while (true) {
     const ended = await applied(tree, mutant, files, limit);
     if (ended.status !== undefined) return ended;
