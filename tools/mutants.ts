@@ -94,7 +94,7 @@ async function draw(
 ): Promise<Judged[]> {
   using stack = new DisposableStack();
   const trees = Array.from({ length: jobs }, () => stack.use(new Tree()));
-  const records = await measure(trees);
+  const records = await measure(trees, filesOf(order, shares));
   const judged: Judged[] = [];
   const missing = (folder: string): number =>
     shares.get(folder)! - judged.filter(({ mutant }) => folderOf(mutant) === folder).length;
@@ -104,6 +104,15 @@ async function draw(
     const ended = await judgeAll(trees, next, (mutant) => testsOf(mutant, records));
     judged.push(...ended.filter(({ verdict }) => verdict !== "no program"));
   }
+}
+
+/** The files of the mutants that are drawn, and of some more that may replace them. */
+function filesOf(
+  order: ReadonlyMap<string, Mutant[]>,
+  shares: ReadonlyMap<string, number>,
+): Set<string> {
+  const drawn = [...order].flatMap(([folder, all]) => all.slice(0, 2 * shares.get(folder)!));
+  return new Set(drawn.map(({ file }) => file));
 }
 
 /** Tries the survivors once more, with the tests that need a device. */

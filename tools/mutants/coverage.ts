@@ -29,13 +29,16 @@ const LEFT_OUT: readonly string[] = [
 
 const FOLDER = inProject(".cache/mutants");
 
-/** Measures test files that changed, or that ran code which changed. */
-export async function measure(trees: readonly Tree[]): Promise<Record[]> {
+/** Measures test files that changed, or that executed some of these files before those changed. */
+export async function measure(
+  trees: readonly Tree[],
+  files: ReadonlySet<string>,
+): Promise<Record[]> {
   const records = new Map<string, Record>();
   const tests = testFiles(["tests/pure", "tests/library"]);
   const queue = tests.filter((test) => !LEFT_OUT.includes(test)).filter((test) => {
     const record = read(test);
-    if (record !== undefined && isFresh(record)) records.set(test, record);
+    if (record !== undefined && isFresh(record, files)) records.set(test, record);
     return !records.has(test);
   });
   if (queue.length > 0) say(`mutants: measuring what ${queue.length} test files execute`);
@@ -104,8 +107,10 @@ function read(test: string): Record | undefined {
   }
 }
 
-function isFresh({ hashes }: Record): boolean {
-  return Object.entries(hashes).every(([file, known]) => hashOf(inProject(file)) === known);
+function isFresh({ test, hashes }: Record, files: ReadonlySet<string>): boolean {
+  return Object.entries(hashes).every(([file, known]) =>
+    file !== test && !files.has(file) || hashOf(inProject(file)) === known
+  );
 }
 
 const hashes = new Map<string, string>();
