@@ -7,11 +7,13 @@ import {
   assertStrictEquals,
   assertThrows,
 } from "@std/assert";
+import { spy } from "@std/testing/mock";
 import {
   type AddressHandle,
   Gid,
   Grh,
   ProtectionDomain,
+  QpState,
   QpType,
   ReplyPath,
   VerbsError,
@@ -21,6 +23,7 @@ import {
   WorkCompletions,
 } from "../../../mod.ts";
 import { structs } from "../../../ffi/layout.ts";
+import { verbs } from "../../../ffi/library.ts";
 import { viewOf } from "../../../types/completion/work_completions.ts";
 import { type MovingLink, movingLink } from "../moving_link.ts";
 import { deviceTest, makeEnd, PORT, QKEY, until, waitFor } from "../setup.ts";
@@ -153,6 +156,36 @@ deviceTest(
     assertEquals((await waitFor(cq))[0]!.status, WcStatus.SUCCESS);
   },
 );
+
+deviceTest("ReplyPath answers after its program has reset the queue pair", async () => {
+  await using link = await movingLink();
+  using pd = new ProtectionDomain(link.context);
+  using path = new ReplyPath(pd, { port: PORT, maxPeers: 1 });
+  const { qp, cq, mr } = makeEnd(pd, QpType.UD);
+  const reply = (ah: AddressHandle): void =>
+    qp.postSend({ sge: mr.slice(0, 8), ah, remoteQpn: qp.qpNum, remoteQkey: QKEY });
+  qp.activateUd({ port: PORT, qkey: QKEY });
+  await link.add(FIRST);
+  for (let i = 0; i < 5; i++) {
+    const ah = answer(path, FIRST)!;
+    await link.remove(FIRST);
+    reply(ah);
+    assertEquals((await waitFor(cq))[0]!.status, WcStatus.LOC_QP_OP_ERR);
+    // The completions of these do not come, and their handle goes nevertheless.
+    using destroyed = spy(verbs(), "ibv_destroy_ah");
+    reply(ah);
+    qp.modify({ qpState: QpState.RESET });
+    qp.activateUd({ port: PORT, qkey: QKEY });
+    cq.poll(256);
+    await link.add(FIRST);
+    const next = answer(path, FIRST)!;
+    assertNotStrictEquals(next, ah);
+    answer(path, FIRST);
+    assertEquals([ah.disposed, destroyed.calls.length], [true, 1]);
+    reply(next);
+    assertEquals((await waitFor(cq))[0]!.status, WcStatus.SUCCESS);
+  }
+});
 
 /** Checks one address: what the path gives must have been made since it came, for the slot it has. */
 class Watcher {
