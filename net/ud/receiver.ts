@@ -5,6 +5,7 @@ import {
   type QueuePair,
   RecvRequests,
   WcStatus,
+  WorkCompletionError,
   WorkCompletions,
 } from "../../mod.ts";
 import { pump } from "../shared/pump.ts";
@@ -35,6 +36,9 @@ export interface ReceiverParts {
   readonly spin: number;
   /** It is called when somebody begins to wait: what was sent must be on its way then. */
   readonly onWait: () => void;
+  /** It is called when datagrams were received, and when a receive has failed. */
+  readonly onReceived: () => void;
+  readonly onError: (error: WorkCompletionError) => void;
 }
 
 const BATCH = 64;
@@ -52,7 +56,7 @@ export class Receiver {
   received = 0;
   /** Datagrams dropped because too many were waiting. */
   dropped = 0;
-  /** Receives that failed. */
+  /** Receives that failed, other than those that were flushed after an error. */
   errors = 0;
   /** Resolves when nothing waits for events any more. */
   readonly ended: Promise<void>;
@@ -71,6 +75,8 @@ export class Receiver {
   #nextConsumed = 0;
   /** How many datagrams wait. */
   #queued = 0;
+  /** Whether a receive has failed. No receive is posted until the queue pair was reset. */
+  #isStopped = false;
   readonly #waiters: Waiters<Target, Datagram> = new Waiters();
   readonly #turns: Turns = new Turns(64);
   readonly #rests: Turns = new Turns(8);
@@ -103,7 +109,7 @@ export class Receiver {
       spin: parts.spin,
       rest: () => this.#rest(),
       signal: this.#abort.signal,
-    }).catch((error) => this.#fail(error));
+    }).catch((error) => this.fail(error));
   }
 
   /** A datagram that is there, if nobody else waits and no turn of the event loop is due. */
@@ -128,9 +134,17 @@ export class Receiver {
     return received;
   }
 
-  /** Reads the queue without waiting. */
-  poll(): void {
-    if (this.#failure === undefined) this.#drain();
+  /** Reads all completions that are there. Receives are posted again by {@linkcode Receiver.restart} only. */
+  drain(): void {
+    this.#isStopped = true;
+    while (this.#drain() > 0);
+  }
+
+  /** Posts all receives: the queue pair was reset and has none. Datagrams that wait stay. */
+  restart(): void {
+    this.#isStopped = false;
+    this.#nextPosted = this.#nextCompleted;
+    this.#post(this.#slots - this.#parts.maxQueued);
   }
 
   /** Copies the datagram that waits longest. It stays if it does not fit. */
@@ -206,7 +220,7 @@ export class Receiver {
     try {
       return this.#drainNow();
     } catch (error) {
-      this.#fail(error);
+      this.fail(error);
       return 0;
     }
   }
@@ -215,23 +229,31 @@ export class Receiver {
     const batch = this.#batch;
     const count = this.#parts.cq.pollInto(batch);
     if (count === 0) return 0;
-    for (let i = 0; i < count; i++) this.#take(i);
+    let failed = -1;
+    for (let i = 0; i < count; i++) {
+      if (batch.status(i) === WcStatus.SUCCESS) this.#take(i);
+      else {
+        if (failed < 0) failed = i;
+        if (batch.status(i) !== WcStatus.WR_FLUSH_ERR) this.errors++;
+      }
+    }
     this.#serve();
     while (this.#queued > this.#parts.maxQueued) {
       this.#drop();
       this.dropped++;
     }
-    this.#post(count);
+    if (failed >= 0) {
+      this.#isStopped = true;
+      this.#parts.onError(new WorkCompletionError(batch.at(failed)));
+    } else if (!this.#isStopped) {
+      this.#parts.onReceived();
+      this.#post(count);
+    }
     return count;
   }
 
   #take(index: number): void {
     const batch = this.#batch;
-    if (batch.status(index) !== WcStatus.SUCCESS) {
-      this.errors++;
-      // The queue pair is in an error state now: it completes no receive any more.
-      batch.at(index).check();
-    }
     const { peers, slotSize } = this.#parts;
     const slot = this.#nextCompleted;
     this.#lengths[slot] = batch.byteLen(index) - Grh.SIZE;
@@ -251,7 +273,8 @@ export class Receiver {
     }
   }
 
-  #fail(reason: unknown): void {
+  /** Nothing is received any more. Datagrams that wait can still be taken. */
+  fail(reason: unknown): void {
     this.#failure ??= reason;
     this.#serve();
     this.#waiters.rejectAll(this.#failure);
@@ -260,7 +283,7 @@ export class Receiver {
   /** Ends all waits. Datagrams that nobody has taken are gone. */
   close(reason: Error): void {
     this.#queued = 0;
-    this.#fail(reason);
+    this.fail(reason);
     this.#failure = reason;
     this.#abort.abort(reason);
     clearTimeout(this.#timer);

@@ -2,9 +2,11 @@ import {
   type AddressHandle,
   EventType,
   type Gid,
+  type GidEntry,
   type ProtectionDomain,
   ReplyPath,
 } from "../../mod.ts";
+import { chosenGid, slotOf } from "../shared/chosen_gid.ts";
 import { HandleCache } from "./handle_cache.ts";
 import {
   attrOf,
@@ -35,7 +37,9 @@ export class Routes {
   readonly #pd: ProtectionDomain;
   readonly #owner: object;
   readonly #settings: UdSettings;
-  readonly #path: ReplyPath;
+  #path: ReplyPath;
+  /** The GID that the caller chose, where it was last. */
+  #chosen: GidEntry | undefined;
   readonly #handles: HandleCache;
   readonly #watched: Promise<void>;
   /** It is called before handles are closed: sends that use them must be posted. */
@@ -55,15 +59,21 @@ export class Routes {
     closed: AbortSignal,
     onClosing: () => void,
   ) {
-    const { port, gidIndex, maxPeers } = settings;
+    const { port, gidIndex } = settings;
     this.#onClosing = onClosing;
     this.#pd = pd;
     this.#owner = owner;
     this.#settings = settings;
-    this.local = localPort(pd.context, port, gidIndex);
-    this.#path = new ReplyPath(pd, { port, maxPeers });
-    this.#handles = new HandleCache(pd, maxPeers);
+    this.#chosen = gidIndex === undefined ? undefined : chosenGid(pd.context, port, gidIndex);
+    this.local = localPort(pd.context, port, this.#chosen);
+    this.#path = this.#makePath();
+    this.#handles = new HandleCache(pd, settings.maxPeers);
     this.#watched = this.#watch(closed);
+  }
+
+  #makePath(): ReplyPath {
+    const { port, maxPeers } = this.#settings;
+    return new ReplyPath(this.#pd, { port, maxPeers });
   }
 
   /** Whether no handle is closed before the next microtask. */
@@ -99,13 +109,23 @@ export class Routes {
   async #make(target: Target, signal: AbortSignal | undefined): Promise<AddressHandle> {
     if (!(target instanceof UdPeer)) return await this.#ofAddress(target, signal);
     const version = this.#version;
-    const grh = UdPeer.grh(target);
     // The reply path cannot answer multicast by the packet alone.
-    const ah = isMulticast(grh.dgid)
+    const ah = isMulticast(UdPeer.grh(target).dgid)
       ? await this.#ofAddress(target, signal)
-      : await this.#path.toAsync(UdPeer.wc(target), grh, { signal });
+      : await this.#ofPacket(target, signal);
     UdPeer.setHandle(target, ah, version);
     return ah;
+  }
+
+  async #ofPacket(target: UdPeer, signal: AbortSignal | undefined): Promise<AddressHandle> {
+    const path = this.#path;
+    try {
+      return await path.toAsync(UdPeer.wc(target), UdPeer.grh(target), { signal });
+    } catch (error) {
+      // Addresses have changed in the meantime, and there is another path.
+      if (path === this.#path) throw error;
+      return await this.#ofPacket(target, signal);
+    }
   }
 
   async #ofAddress(target: UdAddress, signal: AbortSignal | undefined): Promise<AddressHandle> {
@@ -126,15 +146,22 @@ export class Routes {
     }
   }
 
-  /** An address may have changed: the own one is read again, and all handles are made again. */
+  /**
+   * An address may have changed: the own one is read again, and all handles are made again. The old ones are closed now,
+   * because the kernel keeps an address that was removed in its table as long as a handle uses it.
+   */
   refresh(): void {
     this.#onClosing();
     this.#version++;
     this.#handles.clear();
-    this.#path.invalidate();
+    this.#path.close();
+    this.#path = this.#makePath();
     try {
-      const { port, gidIndex } = this.#settings;
-      this.local = localPort(this.#pd.context, port, gidIndex);
+      const { context } = this.#pd;
+      const { port } = this.#settings;
+      const chosen = this.#chosen;
+      if (chosen !== undefined) this.#chosen = slotOf(context.gidTable(port), chosen) ?? chosen;
+      this.local = localPort(context, port, this.#chosen);
     } catch {
       // The port has no usable GID now. There is another event when it gets one.
     }

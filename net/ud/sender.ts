@@ -2,7 +2,6 @@ import {
   type AddressHandle,
   type CompletionQueue,
   type MemoryRegion,
-  QpState,
   type QueuePair,
   SendRequests,
   WorkCompletionError,
@@ -27,8 +26,9 @@ export interface SenderParts {
   readonly slotSize: number;
   /** Whether address handles stay open until the next microtask: then datagrams may wait for others. */
   readonly mayWait: () => boolean;
-  /** It is called when a send has failed. */
-  readonly onError: () => void;
+  /** It is called when sends have completed, and when one has failed. */
+  readonly onSent: () => void;
+  readonly onError: (error: WorkCompletionError) => void;
 }
 
 /** A datagram and where it goes. */
@@ -49,7 +49,7 @@ export interface Sending {
 export class Sender {
   /** Datagrams that were given to it. */
   sent = 0;
-  /** Sends that failed. */
+  /** Datagrams that were lost: their sends failed, or a reset ended them. */
   errors = 0;
   /** Resolves when nothing waits for events any more. */
   ended: Promise<void> = Promise.resolve();
@@ -101,7 +101,7 @@ export class Sender {
   /** Sends a datagram when there is a free slot. It is false if the address handle was closed in the meantime. */
   sendInTurn(sending: Sending, signal: AbortSignal | undefined): Promise<boolean> {
     const sent = this.#waiters.wait(sending, signal);
-    if (!this.#pumping) this.ended = this.#pump().catch((error) => this.#fail(error));
+    if (!this.#pumping) this.ended = this.#pump().catch((error) => this.fail(error));
     return sent;
   }
 
@@ -151,7 +151,7 @@ export class Sender {
       } catch (error) {
         this.errors += this.#unposted;
         this.#unposted = 0;
-        return this.#fail(error);
+        return this.fail(error);
       }
       this.#unposted -= count;
     }
@@ -172,12 +172,24 @@ export class Sender {
     }
   }
 
-  /** Frees the slots of completed sends. Returns how many there were. */
+  /** Frees the slots of completed sends, and lets others have them. Returns how many there were. */
   poll(): number {
+    const count = this.#reap();
+    this.serve();
+    return count;
+  }
+
+  /** Reads all completions that are there. */
+  drain(): void {
+    while (this.#reap() > 0);
+  }
+
+  #reap(): number {
     if (this.#failure !== undefined) return 0;
     const batch = this.#batch;
     const count = this.#parts.cq.pollInto(batch);
     this.#unread = 0;
+    if (count === 0) return 0;
     this.#free += count;
     let failed = -1;
     for (let i = 0; i < count; i++) {
@@ -185,12 +197,20 @@ export class Sender {
       if (failed < 0) failed = i;
       this.errors++;
     }
-    if (failed >= 0) this.#recover(failed);
-    this.#serve();
+    if (failed < 0) this.#parts.onSent();
+    else this.#parts.onError(new WorkCompletionError(batch.at(failed)));
     return count;
   }
 
-  #serve(): void {
+  /** The queue pair was reset: datagrams that were not sent until then are lost. */
+  restart(): void {
+    this.errors += this.#slots - this.#free;
+    this.#free = this.#slots;
+    this.#unposted = this.#unread = 0;
+  }
+
+  /** Sends the datagrams that wait for a free slot. */
+  serve(): void {
     while (this.#free > 0 && this.#failure === undefined) {
       const sending = this.#waiters.first;
       if (sending === undefined) return;
@@ -209,17 +229,8 @@ export class Sender {
     }
   }
 
-  /** A failed send stops the send queue. It starts again in state RTS, unless the queue pair has failed as a whole. */
-  #recover(failed: number): void {
-    const { qp, onError } = this.#parts;
-    const error = new WorkCompletionError(this.#batch.at(failed));
-    const { qpState } = qp.query().attr;
-    if (qpState === QpState.SQE) qp.modify({ curQpState: QpState.SQE, qpState: QpState.RTS });
-    if (qpState === QpState.ERR) this.#fail(error);
-    onError();
-  }
-
-  #fail(reason: unknown): void {
+  /** Ends all waits: nothing is sent any more. */
+  fail(reason: unknown): void {
     this.#failure ??= reason;
     this.#waiters.rejectAll(this.#failure);
   }
@@ -227,7 +238,7 @@ export class Sender {
   /** Posts what was given to it, and ends all waits. */
   close(reason: Error): void {
     this.flush();
-    this.#fail(reason);
+    this.fail(reason);
     this.#abort.abort(reason);
   }
 }

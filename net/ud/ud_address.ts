@@ -9,11 +9,11 @@ import {
   type AhAttrInit,
   type Context,
   Gid,
+  type GidEntry,
   LinkLayer,
   PortFlags,
 } from "../../mod.ts";
 import { integer } from "../shared/checks.ts";
-import { chosenGid } from "../shared/chosen_gid.ts";
 
 /**
  * The address of a datagram peer: everything that another process needs to send to it. It is plain data, so it can be
@@ -51,15 +51,13 @@ export interface LocalPort {
 export function localPort(
   context: Context,
   port: number,
-  chosen: number | undefined,
+  chosen: GidEntry | undefined,
 ): LocalPort {
   const { linkLayer, flags, lid } = context.queryPort(port);
   const needsGrh = linkLayer === LinkLayer.ETHERNET || (flags & PortFlags.GRH_REQUIRED) !== 0;
-  const { gid, gidIndex, reason } = chosen === undefined ? context.recommendGid(port) : {
-    gid: chosenGid(context, port, chosen),
-    gidIndex: chosen,
-    reason: "the caller chose it",
-  };
+  const { gid, gidIndex, reason } = chosen === undefined
+    ? context.recommendGid(port)
+    : { ...chosen, reason: "the caller chose it" };
   return { port, gid, gidIndex, reason, lid, needsGrh };
 }
 

@@ -15,6 +15,7 @@ import {
   MemoryRegion,
   mtuBytes,
   ProtectionDomain,
+  QpState,
   QpType,
   QueuePair,
 } from "../../mod.ts";
@@ -24,6 +25,7 @@ import { Datagrams } from "./datagrams.ts";
 import { isMulticast, Routes, type Target } from "./routes.ts";
 import { PeerTable } from "./peer_table.ts";
 import { Receiver } from "./receiver.ts";
+import { Recovery } from "./recovery.ts";
 import { checkLength, Sender } from "./sender.ts";
 import type { UdAddress } from "./ud_address.ts";
 import { readUdOptions, type UdOptions, type UdSettings } from "./ud_options.ts";
@@ -40,10 +42,12 @@ export interface UdStats {
   readonly sent: number;
   /** Datagrams that were received and dropped because `maxQueued` of them were waiting. */
   readonly dropped: number;
-  /** Receives that failed. After one the connection cannot be used. */
+  /** Receives that failed, other than those that a failure of another request ended. */
   readonly recvErrors: number;
-  /** Sends that failed after they were posted. */
+  /** Datagrams that were lost here: their sends failed, or a reset of the queue pair ended them. */
   readonly sendErrors: number;
+  /** How often the queue pair was reset because a request had failed. */
+  readonly resets: number;
 }
 
 /** The queue pair number of multicast. */
@@ -57,6 +61,11 @@ let open: (settings: UdSettings) => UdConn;
  * Receives are always posted. Datagrams that nobody asks for wait in a bounded queue. A send waits while `sendDepth`
  * sends are in progress. After a change of the port's GIDs, address handles are made again.
  *
+ * **Outages.** A send fails when the address of this host is gone, and stops the queue pair. The connection then resets
+ * the queue pair: the number, the qkey and the groups stay the same, and calls that wait go on. Datagrams in progress are
+ * lost; {@linkcode UdStats.sendErrors} counts those that were sent here. While the host has no address that reaches a
+ * peer, {@linkcode UdConn.send} to it rejects. {@linkcode UdOptions.onOutage} is called once for each outage.
+ *
  * @category Datagrams
  */
 export class UdConn
@@ -69,6 +78,7 @@ export class UdConn
   readonly #routes: Routes;
   readonly #receiver: Receiver;
   readonly #sender: Sender;
+  readonly #recovery: Recovery;
   readonly #closing: AbortController = new AbortController();
 
   static {
@@ -95,6 +105,7 @@ export class UdConn
     const cap = { maxSendWr: sendDepth, maxRecvWr: recvDepth };
     this.#qp = new QueuePair(pd, { type: QpType.UD, sendCq, recvCq, cap });
     this.#qp.activateUd({ port, qkey });
+    this.#recovery = this.#makeRecovery();
     this.maxMessage = mtuBytes(context.queryPort(port).activeMtu);
     const memory = (slots: number, size: number): MemoryRegion =>
       new MemoryRegion(pd, slots * size, AccessFlags.LOCAL_WRITE);
@@ -104,7 +115,8 @@ export class UdConn
       mr: memory(sendDepth, this.maxMessage),
       slotSize: this.maxMessage,
       mayWait: () => this.#routes.isIdle,
-      onError: () => this.#routes.refresh(),
+      onSent: () => this.#recovery.succeeded(),
+      onError: (error) => this.#recovery.sendFailed(error),
     });
     const flush = (): void => this.#sender.flush();
     this.#routes = new Routes(pd, this, settings, this.#closing.signal, flush);
@@ -120,6 +132,31 @@ export class UdConn
       peers,
       spin,
       onWait: flush,
+      onReceived: () => this.#recovery.succeeded(),
+      onError: (error) => this.#recovery.recvFailed(error),
+    });
+  }
+
+  #makeRecovery(): Recovery {
+    const qp = this.#qp;
+    const { port, qkey, onOutage } = this.#settings;
+    const both = (use: (queue: Sender | Receiver) => void) => (): void => {
+      use(this.#receiver);
+      use(this.#sender);
+    };
+    const fail = (reason: unknown): void => both((queue) => queue.fail(reason))();
+    return new Recovery({
+      state: () => qp.query().attr.qpState,
+      resume: () => qp.modify({ curQpState: QpState.SQE, qpState: QpState.RTS }),
+      reset: () => qp.modify({ qpState: QpState.RESET }),
+      drain: both((queue) => queue.drain()),
+      activate: () => qp.activateUd({ port, qkey }),
+      restart: both((queue) => queue.restart()),
+      refresh: () => this.#routes.refresh(),
+      serve: () => this.#sender.serve(),
+      // In a task of its own, so that it may close the connection, and its errors are not ours.
+      warn: (cause) => queueMicrotask(() => onOutage(outage(this.#context.device.name, cause))),
+      fail,
     });
   }
 
@@ -145,7 +182,8 @@ export class UdConn
     this.#sender.poll();
     const { received, dropped, errors } = this.#receiver;
     const { sent, errors: sendErrors } = this.#sender;
-    return { received, sent, dropped, recvErrors: errors, sendErrors };
+    const { resets } = this.#recovery;
+    return { received, sent, dropped, recvErrors: errors, sendErrors, resets };
   }
 
   /**
@@ -189,7 +227,7 @@ export class UdConn
    * @throws {RangeError} If the message is too long, or a number of the address is out of range.
    * @throws {TypeError} If an argument has the wrong type.
    * @throws {SyntaxError} If the GID of the address is not one.
-   * @throws {VerbsError} If the peer cannot be reached.
+   * @throws {VerbsError} If the peer cannot be reached, for instance because this host has no address now.
    * @throws {Deno.errors.BadResource} If the connection is closed.
    * @throws The reason of the signal, if it aborts.
    */
@@ -200,8 +238,10 @@ export class UdConn
       const { length } = byteArray(p, "message");
       checkLength(length, this.maxMessage);
       const target = this.#routes.target(addr);
+      // The look for room can find an error, after which there are no handles.
+      const hasRoom = this.#sender.hasRoom();
       const ah = this.#routes.known(target);
-      if (ah === undefined || !this.#sender.hasRoom()) return this.#sendLater(p, target, signal);
+      if (ah === undefined || !hasRoom) return this.#sendLater(p, target, signal);
       this.#sender.send(p, ah, target.qpn, target.qkey);
       return Promise.resolve(length);
     } catch (error) {
@@ -222,8 +262,9 @@ export class UdConn
       this.#assertOpen("send");
       const ah = this.#routes.known(target) ?? await this.#makeHandle(target, signal);
       this.#assertOpen("send");
+      const hasRoom = this.#sender.hasRoom();
       if (ah.disposed) continue;
-      if (this.#sender.hasRoom()) {
+      if (hasRoom) {
         this.#sender.send(message, ah, qpn, qkey);
         isSent = true;
       } else isSent = await this.#sender.sendInTurn({ message, ah, qpn, qkey }, signal);
@@ -320,6 +361,12 @@ export class UdConn
     this.close();
     await Promise.all([this.#receiver.ended, this.#sender.ended, this.#routes.idle()]);
   }
+}
+
+function outage(device: string, cause: Error): Error {
+  const message = `A UdConn of ${device} was reset after an error, and works on. ` +
+    `Datagrams in progress are lost. ${cause.message}`;
+  return new Error(message, { cause });
 }
 
 function closedError(action: string): Error {

@@ -30,6 +30,11 @@ export interface UdOptions {
    * tens of microseconds, and uses the processor.
    */
   readonly spin?: number;
+  /**
+   * It is called once for each outage: a request has failed, and the connection has reset its queue pair and goes on. An
+   * outage ends when something is sent or received again. The default writes a warning to the console.
+   */
+  readonly onOutage?: (error: Error) => void;
   /** Closes the connection when it aborts. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -55,10 +60,14 @@ export function readUdOptions(options: UdOptions): UdSettings {
     "maxQueued",
     "maxPeers",
     "spin",
+    "onOutage",
     "signal",
   ]);
   const { port = 1, qkey, recvDepth = 512, sendDepth = 128, maxQueued = 512 } = given;
-  const { device, gidIndex, maxPeers = 1024, spin = 0 } = given;
+  const { device, gidIndex, maxPeers = 1024, spin = 0, onOutage = warn } = given;
+  if (typeof onOutage !== "function") {
+    throw new TypeError("Cannot use onOutage: it is not a function");
+  }
   return {
     device: device === undefined ? undefined : text(device, "device"),
     port: integer(port, "port", 1, 255),
@@ -69,6 +78,11 @@ export function readUdOptions(options: UdOptions): UdSettings {
     maxQueued: integer(maxQueued, "maxQueued", 1, MAX_DEPTH),
     maxPeers: integer(maxPeers, "maxPeers", 1, MAX_DEPTH),
     spin: integer(spin, "spin", 0, Number.MAX_SAFE_INTEGER),
+    onOutage,
     signal: checkSignal(given.signal),
   };
+}
+
+function warn({ message }: Error): void {
+  console.warn(message);
 }

@@ -1,4 +1,4 @@
-import { Context, type GidEntry } from "../../mod.ts";
+import { Context, Gid, type GidEntry } from "../../mod.ts";
 import { run } from "./run.ts";
 import { PORT, until } from "./setup.ts";
 
@@ -12,12 +12,14 @@ export interface MovingLink extends AsyncDisposable {
   readonly context: Context;
   /** The slot of the GID table that an address has, if any. */
   slotOf(address: string): GidEntry | undefined;
-  /** Adds an IPv4 address, and waits for its GID. */
+  /** Adds an IPv4 or IPv6 address, and waits for its GID. */
   add(address: string): Promise<void>;
   /** Removes one, and waits for its GID to go. */
   remove(address: string): Promise<void>;
   /** Adds many. */
   addAll(addresses: readonly string[]): Promise<void>;
+  /** Removes one and adds it again, so many times in a row. Each time it is away for some milliseconds. */
+  flap(address: string, times: number): Promise<void>;
   /** Takes the network device down, and up again. */
   bounce(): Promise<void>;
 }
@@ -32,9 +34,9 @@ export async function movingLink(): Promise<MovingLink> {
   stack.defer(() => run("rdma", "link", "delete", DEVICE));
   const context = stack.use(Context.open(DEVICE));
   const slotOf = (address: string): GidEntry | undefined =>
-    context.gidTable(PORT).find(({ gid }) => gid.toString() === `::ffff:${address}`);
+    context.gidTable(PORT).find(({ gid }) => gid.equals(Gid.parse(address)));
   const change = async (action: "add" | "del", address: string): Promise<void> => {
-    await ipAsync(`addr ${action} ${address}/24 dev ${NETDEV}\n`);
+    await ipAsync(command(action, address));
     await until(
       `the GID of ${address}`,
       () => (slotOf(address) !== undefined) === (action === "add"),
@@ -51,11 +53,22 @@ export async function movingLink(): Promise<MovingLink> {
       await ipAsync(addresses.map((address) => `addr add ${address}/16 dev ${NETDEV}\n`).join(""));
       await until("the last GID", () => slotOf(addresses.at(-1)!) !== undefined);
     },
+    flap: (address, times) => {
+      const ip = (action: "add" | "del"): string => `ip ${command(action, address)}sleep 0.02\n`;
+      const script = `set -e\nfor i in $(seq ${times}); do\n${ip("del")}${ip("add")}done`;
+      return run("sh", "-c", script);
+    },
     bounce: async () => {
       await ipAsync(`link set ${NETDEV} down\nlink set ${NETDEV} up\n`);
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** The address of another host is not looked for before an IPv6 address is used. */
+function command(action: "add" | "del", address: string): string {
+  const prefix = address.includes(":") ? "64 nodad" : "24";
+  return `addr ${action} ${address}/${prefix} dev ${NETDEV}\n`;
 }
 
 async function ipAsync(commands: string): Promise<void> {

@@ -16,6 +16,9 @@ export interface TwinLink extends AsyncDisposable {
    * host must not take them as well: both are of one system, which would deliver to itself what it sends to the group.
    */
   listen(address: string, host?: 0 | 1): Promise<AsyncDisposable>;
+  /** Takes the IPv4 address of a host away, and gives it back. */
+  cut(host: 0 | 1): Promise<void>;
+  mend(host: 0 | 1): Promise<void>;
   /** The index of the first GID of a device that is, or is not, an IPv4 address. */
   gidIndex(device: string, isIpv4: boolean): number;
 }
@@ -39,6 +42,8 @@ export async function twinLink(): Promise<TwinLink> {
   const owned = stack.move();
   return {
     devices: DEVICES,
+    cut: (host) => run("ip", "addr", "del", `${ADDRESSES[host]}/24`, "dev", NETDEVS[host]),
+    mend: (host) => run("ip", "addr", "add", `${ADDRESSES[host]}/24`, "dev", NETDEVS[host]),
     gidIndex: (device, isIpv4) => find(device, isIpv4)!,
     listen: async (address, host = 1) => {
       const of = [address, "dev", NETDEVS[host]];

@@ -73,6 +73,7 @@ deviceTest("UdConn.send() waits while all sends are in progress, and loses none"
     dropped: 0,
     recvErrors: 0,
     sendErrors: 0,
+    resets: 0,
   });
 });
 

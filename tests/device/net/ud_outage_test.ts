@@ -1,0 +1,168 @@
+// Datagrams while the address of the host goes and comes back.
+import { assertEquals, assertGreater, assertStringIncludes } from "@std/assert";
+import { stub } from "@std/testing/mock";
+import { VerbsError } from "../../../mod.ts";
+import { listenUd, type UdConn } from "../../../net/mod.ts";
+import { type MovingLink, movingLink } from "../moving_link.ts";
+import { deviceTest, PORT, QKEY, until } from "../setup.ts";
+import { twinLink } from "./twin_link.ts";
+
+/** 100 flaps: some that the kernel does one after the other, and after each lot one that waits for the GID to go. */
+const LOTS = 5;
+const QUICK = 19;
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** A connection that sends to a peer all the time, and takes what comes. */
+class Busy implements AsyncDisposable {
+  readonly outages: Error[] = [];
+  rejected = 0;
+  taken = 0;
+  conn!: UdConn;
+  #going = true;
+  #running: Promise<unknown>[] = [];
+
+  static async open(link: MovingLink, gidIndex?: number): Promise<Busy> {
+    const busy = new Busy();
+    const onOutage = (error: Error): void => void busy.outages.push(error);
+    const device = link.context.device.name;
+    const options = { device, qkey: QKEY, onOutage, sendDepth: 16, recvDepth: 64, maxQueued: 64 };
+    busy.conn = await listenUd(gidIndex === undefined ? options : { ...options, gidIndex });
+    return busy;
+  }
+
+  start(peer: Busy): void {
+    this.#running = [this.#receive(), ...[1, 2, 3].map(() => this.#send(peer))];
+  }
+
+  async #send({ conn }: Busy): Promise<void> {
+    while (this.#going) {
+      try {
+        await this.conn.send(new Uint8Array(100), conn.addr);
+      } catch (error) {
+        // There is no such address now, or no way to it.
+        if (!(error instanceof VerbsError)) throw error;
+        this.rejected++;
+      }
+      await pause(1);
+    }
+  }
+
+  async #receive(): Promise<void> {
+    for await (const _ of this.conn) this.taken++;
+  }
+
+  /** Waits until datagrams come again. */
+  async works(): Promise<void> {
+    const before = this.taken;
+    await until("datagrams come", () => this.taken > before + 5);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#going = false;
+    const [receiving, ...sending] = this.#running;
+    // No send hangs.
+    await Promise.all(sending);
+    this.conn.close();
+    await receiving;
+    await this.conn[Symbol.asyncDispose]();
+  }
+}
+
+/** Two connections that send to each other while something happens to their link, often. */
+async function disturb(
+  address: string,
+  disturbance: (link: MovingLink, ends: readonly Busy[]) => Promise<void>,
+): Promise<Busy[]> {
+  await using link = await movingLink();
+  await link.add(address);
+  const { gidIndex } = link.slotOf(address)!;
+  await using left = await Busy.open(link, gidIndex);
+  await using right = await Busy.open(link, gidIndex);
+  const ends = [left, right];
+  const identities = (): unknown => ends.map(({ conn: { addr } }) => [addr.qpn, addr.qkey]);
+  const before = identities();
+  left.start(right);
+  right.start(left);
+  for (const end of ends) await end.works();
+  await disturbance(link, ends);
+  await until("the address", () => left.conn.addr.gid === link.slotOf(address)?.gid.toString());
+  for (const end of ends) await end.works();
+  assertEquals(identities(), before);
+  return ends;
+}
+
+const IPV4 = "10.8.0.1";
+const IPV6 = "fd08::1";
+
+for (const [family, address] of [["IPv4", IPV4], ["IPv6", IPV6]] as const) {
+  deviceTest(`UdConn works on after 100 flaps of its ${family} address`, async () => {
+    const ends = await disturb(address, async (link, ends) => {
+      for (let i = 0; i < LOTS; i++) {
+        await link.flap(address, QUICK);
+        await link.remove(address);
+        await pause(20);
+        await link.add(address);
+        for (const end of ends) await end.works();
+      }
+      // An address that is gone stays in the table as long as a handle uses it.
+      assertGreater(5, link.context.gidTable(PORT).length);
+    });
+    for (const { outages, conn: { stats } } of ends) {
+      assertGreater(stats.resets, 0);
+      assertGreater(stats.sendErrors, 0);
+      assertGreater(outages.length, 0);
+      assertGreater(stats.resets + 1, outages.length);
+      assertEquals(stats.recvErrors, 0);
+    }
+  });
+}
+
+deviceTest(
+  "UdConn works on while its link goes down and up, and other GIDs come and go",
+  async () => {
+    await disturb(IPV4, async (link, ends) => {
+      for (let i = 0; i < LOTS; i++) {
+        await link.bounce();
+        await link.add("10.7.0.9");
+        await link.add("fd07::9");
+        for (const end of ends) await end.works();
+        await link.remove("10.7.0.9");
+        await link.remove("fd07::9");
+      }
+    });
+  },
+);
+
+deviceTest("UdConn warns on the console of an outage, once, and stays in its groups", async () => {
+  using warned = stub(console, "warn");
+  await using link = await twinLink();
+  const open = (device: string): Promise<UdConn> =>
+    listenUd({ device, qkey: QKEY, gidIndex: link.gidIndex(device, true) });
+  await using sender = await open(link.devices[0]);
+  await using member = await open(link.devices[1]);
+  await link.listen("239.1.2.4/32");
+  const target = member.joinMulticast("::ffff:239.1.2.4");
+  const peer = sender.addr;
+  await member.send(Uint8Array.of(1), peer);
+  assertEquals((await sender.receive())[0], Uint8Array.of(1));
+  // The handle of the peer is known: the sends fail only after they were posted.
+  await link.cut(1);
+  await until("the reset", () => {
+    member.send(Uint8Array.of(2), peer).catch(() => {});
+    return member.stats.resets > 0;
+  });
+  await link.mend(1);
+  const signal = AbortSignal.timeout(20_000);
+  await until("the address", () => member.addr.gid === "::ffff:10.7.0.2");
+  let received: number | undefined;
+  const receiving = member.receive(undefined, { signal }).then(([[byte]]) => received = byte);
+  await until("a datagram of the group", () => {
+    sender.send(Uint8Array.of(3), target).catch(() => {});
+    return received !== undefined;
+  });
+  await receiving;
+  assertEquals(received, 3);
+  assertEquals(warned.calls.length, 1);
+  assertStringIncludes(String(warned.calls[0]!.args[0]), "LOC_QP_OP_ERR");
+});

@@ -1,0 +1,246 @@
+// A datagram socket whose requests fail, as when the address of the host is gone.
+import * as recorder from "../../provider/recorder.ts";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { stub } from "@std/testing/mock";
+import { EventType, Gid, GidType, QpState, VerbsError, WcOpcode, WcStatus } from "../../../mod.ts";
+import { structs } from "../../../ffi/layout.ts";
+import { listenUd, type UdConn, type UdOptions } from "../../../net/mod.ts";
+import type { RecordedStruct } from "../../provider/records.ts";
+
+const QKEY = 7;
+/** The queues of a connection, in the order in which it makes them. */
+const [SEND_CQ, RECV_CQ] = ["cq0", "cq1"] as const;
+const { SUCCESS, WR_FLUSH_ERR, LOC_QP_OP_ERR } = WcStatus;
+const { ERR, RTS, SQE } = QpState;
+
+/** A connection that has sent one datagram. */
+interface Bed extends AsyncDisposable {
+  readonly conn: UdConn;
+  readonly outages: string[];
+}
+
+async function open(options: Partial<UdOptions> = {}): Promise<Bed> {
+  recorder.reset();
+  const outages: string[] = [];
+  const conn = await listenUd({
+    device: "recorder0",
+    qkey: QKEY,
+    recvDepth: 4,
+    sendDepth: 4,
+    maxQueued: 2,
+    onOutage: ({ message }) => outages.push(message.match(/[A-Z_]+_ERR/)![0]),
+    ...options,
+  });
+  await conn.send(Uint8Array.of(1), conn.addr);
+  complete(SEND_CQ, SUCCESS, 0);
+  assertEquals(conn.stats.sent, 1);
+  recorder.take();
+  return {
+    conn,
+    outages,
+    [Symbol.asyncDispose]: async () => {
+      await conn[Symbol.asyncDispose]();
+      assertEquals([recorder.live(), recorder.violations()], [0, []]);
+    },
+  };
+}
+
+function complete(cq: "cq0" | "cq1", status: WcStatus, id: number): void {
+  const opcode = cq === SEND_CQ ? WcOpcode.SEND : WcOpcode.RECV;
+  recorder.complete(cq, { wr_id: BigInt(id), status, opcode, byte_len: 41 });
+}
+
+/** What the device says of the queue pair's state. */
+function setState(state: QpState): void {
+  recorder.answer("ibv_query_qp", { qp_state: state });
+}
+
+/** The states that the queue pair was moved to, and the number of receives posted, since the last look. */
+function moves(): (QpState | string)[] {
+  return recorder.takeOf("ibv_modify_qp", "ibv_post_recv").map(({ verb, args }) => {
+    if (verb === "ibv_modify_qp") return (args.attr as RecordedStruct).fields.qp_state as QpState;
+    return `${Object.keys(args).filter((name) => /^wr\[\d+\]$/.test(name)).length} receives`;
+  });
+}
+
+const RESTARTED = [QpState.RESET, QpState.INIT, QpState.RTR, RTS, "4 receives"];
+const MESSAGE = Uint8Array.of(1);
+const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
+
+Deno.test("UdConn resets its queue pair after a failed send, counts what is lost, and works on", async () => {
+  await using bed = await open();
+  const { conn, outages } = bed;
+  const { qpn } = conn.addr;
+  for (let outage = 1; outage <= 3; outage++) {
+    // One fails, one is in progress, and one is not posted yet.
+    for (let i = 0; i < 2; i++) await conn.send(MESSAGE, conn.addr);
+    await pause();
+    void conn.send(MESSAGE, conn.addr);
+    complete(SEND_CQ, LOC_QP_OP_ERR, 1);
+    setState(ERR);
+    const { sendErrors, recvErrors, resets } = conn.stats;
+    assertEquals([sendErrors, recvErrors, resets], [3 * outage, 0, outage]);
+    assertEquals(moves(), RESTARTED);
+    // The next one is sent with a new handle.
+    await conn.send(MESSAGE, conn.addr);
+    await pause();
+    const calls = recorder.take().map(({ verb }) => verb);
+    assertEquals(calls.filter((verb) => /create_ah|post_send/.test(verb)), [
+      "ibv_create_ah",
+      "ibv_post_send",
+    ]);
+    complete(SEND_CQ, SUCCESS, 1);
+    assertEquals(conn.stats.sent, 1 + 4 * outage);
+    assertEquals(outages.length, outage);
+  }
+  assertEquals([conn.addr.qpn, conn.addr.qkey], [qpn, QKEY]);
+  assertEquals(outages, ["LOC_QP_OP_ERR", "LOC_QP_OP_ERR", "LOC_QP_OP_ERR"]);
+});
+
+Deno.test("UdConn warns once while nothing is sent or received", async () => {
+  await using bed = await open();
+  const { conn, outages } = bed;
+  setState(ERR);
+  const fail = async (): Promise<void> => {
+    await conn.send(MESSAGE, conn.addr);
+    await pause();
+    complete(SEND_CQ, LOC_QP_OP_ERR, 0);
+    assertEquals(conn.stats.sendErrors > 0, true);
+    await pause();
+  };
+  for (let i = 0; i < 3; i++) await fail();
+  assertEquals([conn.stats.resets, outages.length], [3, 1]);
+  // A datagram that comes ends the outage, as one that is sent does.
+  complete(RECV_CQ, SUCCESS, 0);
+  await conn.receive();
+  await fail();
+  assertEquals([conn.stats.resets, outages.length], [4, 2]);
+});
+
+Deno.test("UdConn gives what came before a failed receive, and posts all receives again", async () => {
+  await using bed = await open();
+  const { conn, outages } = bed;
+  const waiting = [conn.receive(), conn.receive()];
+  complete(RECV_CQ, SUCCESS, 0);
+  complete(RECV_CQ, WR_FLUSH_ERR, 1);
+  complete(RECV_CQ, WR_FLUSH_ERR, 2);
+  const [message] = await waiting[0]!;
+  assertEquals(message.length, 1);
+  await pause();
+  assertEquals(moves(), RESTARTED);
+  // Who waits goes on waiting.
+  complete(RECV_CQ, SUCCESS, 1);
+  await waiting[1];
+  const { received, recvErrors, resets } = conn.stats;
+  assertEquals([received, recvErrors, resets, outages], [2, 0, 1, ["WR_FLUSH_ERR"]]);
+});
+
+for (
+  const [what, state, moved] of [["alone has stopped", SQE, [RTS]], ["works on", RTS, []]] as const
+) {
+  Deno.test(`UdConn resets nothing after a failed send if the send queue ${what}`, async () => {
+    await using bed = await open();
+    const { conn, outages } = bed;
+    await conn.send(MESSAGE, conn.addr);
+    await pause();
+    recorder.take();
+    complete(SEND_CQ, LOC_QP_OP_ERR, 0);
+    setState(state);
+    assertEquals(conn.stats.resets, 0);
+    assertEquals(moves(), [...moved]);
+    assertEquals([conn.stats.sendErrors, outages], [1, []]);
+  });
+}
+
+Deno.test("UdConn.send() that waits for a slot goes on after a reset", async () => {
+  await using bed = await open();
+  const { conn } = bed;
+  for (let i = 0; i < 4; i++) await conn.send(MESSAGE, conn.addr);
+  const waiting = [conn.send(MESSAGE, conn.addr), conn.send(MESSAGE, conn.addr)];
+  await pause();
+  setState(ERR);
+  complete(SEND_CQ, LOC_QP_OP_ERR, 0);
+  assertEquals(await Promise.all(waiting), [1, 1]);
+  await pause();
+  assertEquals(recorder.takeOf("ibv_post_send").length > 0, true);
+  const { sent, sendErrors, resets } = conn.stats;
+  assertEquals([sent, sendErrors, resets], [7, 4, 1]);
+});
+
+Deno.test("UdConn.send() rejects while there is no address, and works when it is back", async () => {
+  await using bed = await open();
+  const { conn } = bed;
+  await conn.send(MESSAGE, conn.addr);
+  await pause();
+  complete(SEND_CQ, LOC_QP_OP_ERR, 0);
+  setState(ERR);
+  assertEquals(conn.stats.resets, 1);
+  recorder.fail("ibv_create_ah", "EINVAL", { times: 2 });
+  for (let i = 0; i < 2; i++) await assertRejects(() => conn.send(MESSAGE, conn.addr), VerbsError);
+  assertEquals(await conn.send(MESSAGE, conn.addr), 1);
+  assertEquals(conn.stats.resets, 1);
+});
+
+Deno.test("UdConn fails for good when its queue pair cannot be reset", async () => {
+  await using bed = await open();
+  const { conn, outages } = bed;
+  const receiving = assertRejects(() => conn.receive(), VerbsError, "EIO");
+  await conn.send(MESSAGE, conn.addr);
+  await pause();
+  recorder.fail("ibv_modify_qp", "EIO");
+  setState(ERR);
+  complete(SEND_CQ, LOC_QP_OP_ERR, 0);
+  assertEquals(conn.stats.resets, 1);
+  await receiving;
+  await assertRejects(() => conn.send(MESSAGE, conn.addr), VerbsError, "EIO");
+  assertEquals(outages, []);
+});
+
+Deno.test("UdConn writes a warning to the console, and closes its connection when told so there", async () => {
+  using warned = stub(console, "warn");
+  const bed = await open({ onOutage: undefined as never });
+  setState(ERR);
+  await bed.conn.send(MESSAGE, bed.conn.addr);
+  await pause();
+  complete(SEND_CQ, LOC_QP_OP_ERR, 0);
+  assertEquals(bed.conn.stats.resets, 1);
+  await pause();
+  assertEquals(warned.calls.length, 1);
+  const [message] = warned.calls[0]!.args as string[];
+  assertStringIncludes(message!, "A UdConn of recorder0 was reset after an error, and works on");
+  await bed[Symbol.asyncDispose]();
+  const closing = await open({ onOutage: () => closing.conn.close() });
+  setState(ERR);
+  await closing.conn.send(MESSAGE, closing.conn.addr);
+  await pause();
+  complete(SEND_CQ, LOC_QP_OP_ERR, 0);
+  assertEquals(closing.conn.stats.resets, 1);
+  await assertRejects(() => closing.conn.receive(), Deno.errors.BadResource);
+  await closing[Symbol.asyncDispose]();
+});
+
+/** The GID table of the port, as the recorder answers it. */
+function setGids(gids: readonly [gid: string, index: number][]): void {
+  const { size, fields } = structs.ibv_gid_entry;
+  const view = new DataView(new ArrayBuffer(size * gids.length));
+  for (const [i, [gid, index]] of gids.entries()) {
+    new Uint8Array(view.buffer).set(Gid.parse(gid).bytes, i * size + fields.gid.offset);
+    view.setUint32(i * size + fields.gid_index.offset, index, true);
+    view.setUint32(i * size + fields.port_num.offset, 1, true);
+    view.setUint32(i * size + fields.gid_type.offset, GidType.ROCE_V2, true);
+  }
+  recorder.answerBytes("_ibv_query_gid_table", view);
+}
+
+for (
+  const [what, address, index] of [["follows", "10.0.0.1", 5], ["keeps", "10.9.9.9", 1]] as const
+) {
+  Deno.test(`UdConn ${what} a chosen GID when the table has ${address} at index 5`, async () => {
+    await using bed = await open({ gidIndex: 1 });
+    const { conn } = bed;
+    setGids([["fe80::5", 0], [address, 5]]);
+    recorder.sendAsyncEvent(EventType.GID_CHANGE, 1);
+    while (recorder.takeOf("_ibv_query_gid_table").length === 0) await pause();
+    assertEquals([conn.addr.gid, conn.gidIndex], ["::ffff:10.0.0.1", index]);
+  });
+}

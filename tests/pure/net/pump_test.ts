@@ -1,0 +1,69 @@
+import { assertEquals } from "@std/assert";
+import type { CompletionQueue } from "../../../mod.ts";
+import { pump } from "../../../net/shared/pump.ts";
+import { nextTurn } from "../../../net/shared/turns.ts";
+
+/** What a pump does with a queue that has so many completions at each look. */
+async function pumped(looks: number[], spin: number, awaited: boolean): Promise<string[]> {
+  const log: string[] = [];
+  const cq = {
+    reqNotify: () => log.push("arm"),
+    channel: { getCqEvent: () => Promise.resolve(log.push("event")) },
+  } as unknown as CompletionQueue;
+  await pump({
+    cq,
+    drain: () => {
+      const count = looks.shift()!;
+      log.push(`look ${count}`);
+      return count;
+    },
+    isOpen: () => looks.length > 0,
+    isAwaited: () => awaited,
+    spin,
+    rest: () => {
+      log.push("rest");
+      return undefined;
+    },
+    signal: new AbortController().signal,
+  });
+  return log;
+}
+
+Deno.test("pump() polls while somebody waits, arms the queue, looks again, and then waits", async () => {
+  assertEquals(await pumped([2, 1], 0, true), ["look 2", "rest", "look 1", "rest"]);
+  const missed = ["look 0", "arm", "look 1", "rest", "look 1", "rest"];
+  assertEquals(await pumped([0, 1, 1], 0, true), missed);
+  const waited = ["look 0", "arm", "look 0", "event", "rest", "look 1", "rest"];
+  assertEquals(await pumped([0, 0, 1], 0, true), waited);
+  assertEquals(await pumped([0, 0, 1], 5, false), waited);
+  const found = ["look 0", "look 0", "look 0", "look 1", "rest", "look 1", "rest"];
+  assertEquals(await pumped([0, 0, 0, 1, 1], 5, true), found);
+  const spun = ["look 0", "look 0", "look 0", "arm", "look 0", "event", "rest", "look 1", "rest"];
+  assertEquals(await pumped([0, 0, 0, 0, 1], 2, true), spun);
+});
+
+Deno.test("pump() lets the event loop run while it polls, and ends when it is closed meanwhile", async () => {
+  let turns = 0;
+  let looks = 0;
+  let open = true;
+  const counting = (async () => {
+    while (open) {
+      await nextTurn();
+      turns++;
+    }
+  })();
+  await pump({
+    cq: {} as CompletionQueue,
+    drain: () => {
+      if (++looks > 20) open = false;
+      return 0;
+    },
+    isOpen: () => open,
+    isAwaited: () => open,
+    spin: 100,
+    rest: () => undefined,
+    signal: new AbortController().signal,
+  });
+  await counting;
+  assertEquals(turns >= 9, true, `${turns} turns`);
+});

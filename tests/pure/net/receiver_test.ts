@@ -1,0 +1,166 @@
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import type { WorkCompletionError, WorkCompletions } from "../../../mod.ts";
+import { WcStatus } from "../../../mod.ts";
+import { structs } from "../../../ffi/layout.ts";
+import type { UdPeer } from "../../../net/ud/ud_peer.ts";
+import { Receiver, type ReceiverParts } from "../../../net/ud/receiver.ts";
+import { setLength, viewOf } from "../../../types/completion/work_completions.ts";
+
+const { size: WC, fields } = structs.ibv_wc;
+const GRH = 40;
+const SLOT = GRH + 8;
+const SLOTS = 6;
+const MAX_QUEUED = 2;
+
+/** A receiver with a queue pair that does what a test says. */
+class Bed {
+  readonly memory = new Uint8Array(SLOTS * SLOT);
+  /** The slots that are posted, oldest first. */
+  readonly posted: number[] = [];
+  readonly errors: string[] = [];
+  received = 0;
+  readonly receiver: Receiver;
+  #arrived: { byte: number; status: number }[] = [];
+
+  constructor() {
+    const event = Promise.withResolvers<never>();
+    const parts = {
+      qp: {
+        postRecv: (_: unknown, count: number, start: number) => {
+          for (let i = 0; i < count; i++) this.posted.push(start + i);
+        },
+      },
+      cq: {
+        pollInto: (batch: WorkCompletions) => this.#poll(batch),
+        reqNotify: () => {},
+        channel: {
+          getCqEvent: ({ signal }: { signal: AbortSignal }) => {
+            signal.addEventListener("abort", () => event.reject(signal.reason));
+            return event.promise;
+          },
+        },
+      },
+      mr: {
+        length: this.memory.length,
+        bytes: () => this.memory,
+        slice: (_: number, length: number) => ({ addr: 0n, length, lkey: 1 }),
+      },
+      slotSize: SLOT,
+      maxQueued: MAX_QUEUED,
+      peers: { get: () => ({ gid: "a peer" }) as unknown as UdPeer },
+      spin: 0,
+      onWait: () => {},
+      onReceived: () => this.received++,
+      onError: (error: WorkCompletionError) => this.errors.push(error.message.split(":")[1]!),
+    };
+    this.receiver = new Receiver(parts as unknown as ReceiverParts);
+  }
+
+  /** A datagram of one byte arrives, or a receive fails. */
+  arrive(byte: number, status: number = WcStatus.SUCCESS): void {
+    this.#arrived.push({ byte, status });
+  }
+
+  #poll(batch: WorkCompletions): number {
+    const view = viewOf(batch);
+    const arrived = this.#arrived.splice(0, 64);
+    for (const [i, { byte, status }] of arrived.entries()) {
+      const slot = this.posted.shift()!;
+      this.memory[slot * SLOT + GRH] = byte;
+      view.setUint32(i * WC + fields.status.offset, status, true);
+      view.setUint32(i * WC + fields.byte_len.offset, GRH + 1, true);
+    }
+    setLength(batch, arrived.length);
+    return arrived.length;
+  }
+
+  /** Takes so many datagrams. Returns their bytes. */
+  async take(count: number): Promise<number[]> {
+    const bytes: number[] = [];
+    while (bytes.length < count) {
+      const datagram = this.receiver.receiveNow(undefined) ??
+        await this.receiver.wait(undefined, undefined);
+      bytes.push(datagram[0][0]!);
+    }
+    return bytes;
+  }
+
+  async close(): Promise<void> {
+    this.receiver.close(new Error("closed"));
+    await this.receiver.ended;
+  }
+}
+
+Deno.test("Receiver posts the slots again in order, while datagrams wait in others", async () => {
+  const bed = new Bed();
+  assertEquals(bed.posted, [0, 1, 2, 3]);
+  for (let byte = 0; byte < 12; byte++) {
+    bed.arrive(byte);
+    assertEquals(await bed.take(1), [byte]);
+    assertEquals(bed.posted, [1, 2, 3, 4].map((slot) => (slot + byte) % SLOTS));
+  }
+  assertEquals([bed.received, bed.receiver.received, bed.receiver.errors], [12, 12, 0]);
+  await bed.close();
+});
+
+Deno.test("Receiver drops the oldest datagrams when too many wait", async () => {
+  const bed = new Bed();
+  for (const byte of [1, 2, 3, 4]) bed.arrive(byte);
+  assertEquals(await bed.take(2), [3, 4]);
+  assertEquals([bed.receiver.received, bed.receiver.dropped], [4, 2]);
+  await bed.close();
+});
+
+Deno.test("Receiver keeps a datagram that does not fit, and what has come when it fails", async () => {
+  const bed = new Bed();
+  bed.arrive(7);
+  assertThrows(() => bed.receiver.receiveNow(new Uint8Array(0)), RangeError, "1 bytes");
+  bed.receiver.fail(new Error("gone"));
+  assertEquals(bed.receiver.receiveNow(new Uint8Array(1))![0], Uint8Array.of(7));
+  assertThrows(() => bed.receiver.receiveNow(undefined), Error, "gone");
+  await bed.close();
+});
+
+const { WR_FLUSH_ERR, LOC_LEN_ERR } = WcStatus;
+
+for (
+  const [what, statuses, errors, message] of [
+    ["was flushed", [WR_FLUSH_ERR, WR_FLUSH_ERR], 0, " WR_FLUSH_ERR"],
+    ["has failed", [LOC_LEN_ERR, WR_FLUSH_ERR], 1, " LOC_LEN_ERR"],
+  ] as const
+) {
+  Deno.test(`Receiver posts nothing after a receive that ${what}, until the restart`, async () => {
+    const bed = new Bed();
+    bed.arrive(1);
+    for (const status of statuses) bed.arrive(0, status);
+    // What came before the failure can be taken.
+    assertEquals(await bed.take(1), [1]);
+    assertEquals([bed.posted, bed.received, bed.receiver.errors], [[3], 0, errors]);
+    assertEquals(bed.errors.map((error) => error.includes(message.trim())), [true]);
+    bed.arrive(0, WR_FLUSH_ERR);
+    bed.receiver.drain();
+    assertEquals([bed.posted, bed.errors.length], [[], 2]);
+    bed.receiver.restart();
+    // One datagram has come, so the second slot is the next.
+    assertEquals(bed.posted, [1, 2, 3, 4]);
+    for (let byte = 2; byte < 11; byte++) {
+      bed.arrive(byte);
+      assertEquals(await bed.take(1), [byte]);
+    }
+    assertEquals([bed.received, bed.receiver.dropped, bed.posted.length], [9, 0, 4]);
+    await bed.close();
+  });
+}
+
+Deno.test("Receiver serves those who wait in order, and rejects them when it is closed", async () => {
+  const bed = new Bed();
+  const waits = [0, 1, 2].map(() => bed.receiver.wait(undefined, undefined));
+  bed.arrive(1);
+  bed.arrive(2);
+  bed.receiver.drain();
+  assertEquals([(await waits[0])![0][0], (await waits[1])![0][0]], [1, 2]);
+  const closed = assertRejects(() => waits[2]!, Error, "closed");
+  await bed.close();
+  await closed;
+  assertThrows(() => bed.receiver.receiveNow(undefined), Error, "closed");
+});
