@@ -44,8 +44,8 @@
  * ```
  *
  * **Objects.** `listenUd()` gives a {@linkcode UdConn}. `listenRc()` gives an {@linkcode RcListener}, whose `accept()`
- * gives an {@linkcode RcConn} for each peer; `connectRc()` gives one, too. Each connection opens the device itself.
- * Close it with `using`, `await using` or `close()`.
+ * gives an {@linkcode RcConn} for each peer; `connectRc()` gives one, too. The connections of a listener share the
+ * device; the others open it themselves. Close them with `using`, `await using` or `close()`.
  *
  * **Where to go next.**
  *

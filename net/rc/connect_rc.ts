@@ -8,8 +8,10 @@ import { integer, readObject, text, type WaitOptions } from "../shared/checks.ts
 import { Deadline } from "../shared/deadline.ts";
 import { orAborted } from "../shared/or_aborted.ts";
 import { closeTcpOnAbort, readLine, writeAddress } from "./exchange.ts";
-import type { RcAddress } from "./rc_address.ts";
-import { type Preparation, prepare, type RcConn } from "./rc_conn.ts";
+import { checkOwn, checkSpeaker, checkUnicast, endsOf } from "./peer_gid.ts";
+import { type RcAddress, readRcAddress } from "./rc_address.ts";
+import { prepare, type RcConn } from "./rc_conn.ts";
+import { sharedDevice } from "./rc_device.ts";
 import { checkRcOptions, RC_OPTIONS, type RcOptions, type RcSettings } from "./rc_options.ts";
 
 /**
@@ -59,7 +61,8 @@ export interface RcConnectOptions extends RcOptions {
  * @throws {TypeError} If an option has the wrong type or is unknown.
  * @throws {RangeError} If a number is out of range, or the device has no such port.
  * @throws {Deno.errors.NotFound} If there is no such device, or the port has no usable GID.
- * @throws {Deno.errors.InvalidData} If the peer sends something else than an address.
+ * @throws {Deno.errors.InvalidData} If the peer sends something else than an address, or one that is not permitted
+ * (`peerGid`).
  * @throws {Deno.errors.TimedOut} If it takes longer than `connectTimeout`.
  * @throws {Deno.errors.ConnectionReset} If the peer does not answer.
  * @throws {VerbsError} If the device refuses.
@@ -73,11 +76,10 @@ export async function connectRc(options: RcConnectOptions): Promise<RcConn> {
   const exchange = readExchange(given);
   settings.signal?.throwIfAborted();
   using deadline = handshakeDeadline(settings, []);
-  await using preparation = prepare(settings);
-  return await exchange(preparation, deadline.signal);
+  return await exchange(settings, deadline.signal);
 }
 
-type Exchange = (preparation: Preparation, signal: AbortSignal) => Promise<RcConn>;
+type Exchange = (settings: RcSettings, signal: AbortSignal) => Promise<RcConn>;
 
 function readExchange(given: RcConnectOptions): Exchange {
   const { hostname = "127.0.0.1", tcpPort, exchange } = given;
@@ -87,32 +89,40 @@ function readExchange(given: RcConnectOptions): Exchange {
   }
   if (exchange === undefined) {
     const port = integer(tcpPort!, "tcpPort", 1, 65535);
-    return (preparation, signal) => overTcp(preparation, { hostname, port }, signal);
+    return (settings, signal) => overTcp(settings, { hostname, port }, signal);
   }
   if (typeof exchange !== "function") {
     throw new TypeError("Cannot connect: exchange is not a function");
   }
-  return (preparation, signal) => overExchange(preparation, exchange, signal);
+  return (settings, signal) => overExchange(settings, exchange, signal);
 }
 
 async function overTcp(
-  preparation: Preparation,
+  settings: RcSettings,
   address: { readonly hostname: string; readonly port: number },
   signal: AbortSignal,
 ): Promise<RcConn> {
   const conn = await connectTcp(address, signal);
   using _closing = closeTcpOnAbort(conn, signal);
-  const peer = await abortable(signal, async () => {
+  const ends = endsOf(conn);
+  const use = sharedDevice(settings).use();
+  await using preparation = await prepare(use, settings, ends);
+  const value = await abortable(signal, async () => {
     await writeAddress(conn, preparation.address, signal);
     return await readLine(conn, signal);
   });
+  const peer = readRcAddress(value);
+  checkUnicast(peer);
+  if (settings.peerGid === "tcp" && checkSpeaker(peer, ends)) {
+    checkOwn(peer, ends, use.object.context.gidTable(settings.port));
+  }
   return await preparation.connect(peer, signal);
 }
 
 async function connectTcp(
   address: { readonly hostname: string; readonly port: number },
   signal: AbortSignal,
-): Promise<Deno.Conn> {
+): Promise<Deno.TcpConn> {
   const connecting = Deno.connect(address);
   try {
     return await orAborted(connecting, signal);
@@ -124,12 +134,14 @@ async function connectTcp(
 }
 
 async function overExchange(
-  preparation: Preparation,
+  settings: RcSettings,
   exchange: RcExchange,
   signal: AbortSignal,
 ): Promise<RcConn> {
+  await using preparation = await prepare(sharedDevice(settings).use(), settings);
   const call = async (): Promise<unknown> => await exchange(preparation.address, { signal });
-  const peer = await orAborted(call(), signal);
+  const peer = readRcAddress(await orAborted(call(), signal));
+  checkUnicast(peer);
   return await preparation.connect(peer, signal);
 }
 

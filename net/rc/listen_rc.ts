@@ -6,11 +6,17 @@
 
 import { integer, readObject, readSignal, text, type WaitOptions } from "../shared/checks.ts";
 import { closeOnAbort } from "../shared/close_on_abort.ts";
+import { Line } from "../shared/line.ts";
+import type { Sharing } from "../shared/shared.ts";
+import { nextTurn } from "../shared/turns.ts";
 import { Waiters } from "../shared/waiters.ts";
+import { type AttemptLimits, Attempts } from "./attempts.ts";
 import { abortable, handshakeDeadline } from "./connect_rc.ts";
 import { closeTcpOnAbort, readLine, writeAddress } from "./exchange.ts";
-import { readRcAddress } from "./rc_address.ts";
-import { prepare, type RcConn } from "./rc_conn.ts";
+import { checkOwn, checkSpeaker, checkUnicast, endsOf, type TcpEnds } from "./peer_gid.ts";
+import { type RcAddress, readRcAddress } from "./rc_address.ts";
+import { type Preparation, prepare, type RcConn } from "./rc_conn.ts";
+import { type RcDevice, sharedDevice } from "./rc_device.ts";
 import { checkRcOptions, RC_OPTIONS, type RcOptions, type RcSettings } from "./rc_options.ts";
 
 /**
@@ -25,9 +31,20 @@ export interface RcListenOptions extends RcOptions {
   readonly tcpPort?: number;
   /**
    * The number of connections that may be in the making or wait for {@linkcode RcListener.accept}, at least 1. The
-   * default is 64. Further ones are refused.
+   * default is 64. Further ones are refused. Each one has queues and memory of the device.
    */
   readonly maxPending?: number;
+  /**
+   * The number of partners that may be connected over TCP without having sent their address, at least 1. The default is
+   * 256. The next one takes the place of the one that has been silent longest. A silent partner costs a socket and nothing
+   * of the device.
+   */
+  readonly maxHandshakes?: number;
+  /**
+   * The same limits for the partners of one IP address (of one network of 64 bits with IPv6), at least 1. The default is
+   * 32: up to 32 silent ones, and up to 32 connections in the making or waiting.
+   */
+  readonly maxPerPeer?: number;
   /** Closes the listener when it aborts. Connections that were accepted stay open. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -42,28 +59,52 @@ export interface RcListenerStats {
   readonly connected: number;
   /** Attempts that failed, for instance because the partner sent something else than an address. */
   readonly failed: number;
-  /** Attempts that were refused because `maxPending` others were pending. */
+  /** Attempts that were refused or ended to make room for others: see `maxPending`, `maxHandshakes` and `maxPerPeer`. */
   readonly refused: number;
   /** The error of the last attempt that failed. */
   readonly lastError: unknown;
 }
 
-let listen: (listener: Deno.Listener, settings: RcSettings, maxPending: number) => RcListener;
+let listen: (
+  listener: Deno.TcpListener,
+  settings: RcSettings,
+  limits: AttemptLimits,
+) => RcListener;
+
+/** The attempt of a partner to connect. */
+interface Attempt {
+  /** Ends it. */
+  readonly abort: AbortController;
+  /** Whether it was refused. */
+  isRefused: boolean;
+}
+
+/** A connection that waits to be accepted. */
+interface Ready {
+  readonly conn: RcConn;
+  readonly attempt: Attempt;
+}
 
 /**
  * Accepts connections. {@linkcode listenRc} makes it. Attempts that fail are counted. They do not affect other
  * connections.
  *
+ * The connections share one device and one protection domain, which are open while there is a connection. Nothing of the
+ * device is used for a partner before its address was read and checked.
+ *
  * @category Connections
  */
 export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<RcConn> {
-  readonly #listener: Deno.Listener;
+  readonly #listener: Deno.TcpListener;
   readonly #settings: RcSettings;
-  readonly #maxPending: number;
+  readonly #limits: Attempts<Attempt>;
+  readonly #device: Sharing<RcDevice>;
+  /** Objects of the device are made for one partner after the other. */
+  readonly #line: Line = new Line();
   readonly #closing: AbortController = new AbortController();
   /** Attempts under way. */
   readonly #attempts: Set<Promise<void>> = new Set();
-  readonly #ready: RcConn[] = [];
+  readonly #ready: Ready[] = [];
   readonly #waiters: Waiters<object, RcConn> = new Waiters();
   readonly #accepting: Promise<void>;
   #connected = 0;
@@ -72,24 +113,25 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
   #lastError: unknown;
 
   static {
-    listen = (tcp, settings, maxPending) => {
-      const listener = new RcListener(tcp, settings, maxPending);
+    listen = (tcp, settings, limits) => {
+      const listener = new RcListener(tcp, settings, limits);
       closeOnAbort(listener, settings.signal, listener.#closing.signal);
       return listener;
     };
   }
 
   /** @ignore */
-  private constructor(listener: Deno.Listener, settings: RcSettings, maxPending: number) {
+  private constructor(listener: Deno.TcpListener, settings: RcSettings, limits: AttemptLimits) {
     this.#listener = listener;
     this.#settings = settings;
-    this.#maxPending = maxPending;
+    this.#limits = new Attempts(limits);
+    this.#device = sharedDevice(settings);
     this.#accepting = this.#acceptAll().catch((error) => this.#fail(error));
   }
 
   /** The TCP address that it listens on. */
   get addr(): Deno.NetAddr {
-    return this.#listener.addr as Deno.NetAddr;
+    return this.#listener.addr;
   }
 
   /** Counters since the listener was made. */
@@ -110,7 +152,9 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     signal?.throwIfAborted();
     this.#closing.signal.throwIfAborted();
     const ready = this.#waiters.size === 0 ? this.#ready.shift() : undefined;
-    return ready ?? await this.#waiters.wait({}, signal);
+    if (ready === undefined) return await this.#waiters.wait({}, signal);
+    this.#limits.delete(ready.attempt);
+    return ready.conn;
   }
 
   /** Connections as they come, until the listener is closed. */
@@ -129,18 +173,28 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     while (!this.#closing.signal.aborted) {
       const conn = await this.#acceptTcp();
       if (conn === undefined) continue;
-      if (this.#attempts.size + this.#ready.length >= this.#maxPending) {
-        this.#refused++;
-        conn.close();
-        continue;
-      }
-      const attempt = this.#attempt(conn).finally(() => this.#attempts.delete(attempt));
-      this.#attempts.add(attempt);
+      const attempt = { abort: new AbortController(), isRefused: false };
+      await this.#makeRoom(attempt, conn.remoteAddr.hostname);
+      const ended = this.#attempt(conn, attempt).finally(() => this.#attempts.delete(ended));
+      this.#attempts.add(ended);
     }
   }
 
+  async #makeRoom(attempt: Attempt, hostname: string): Promise<void> {
+    // An address that has come already counts, although it was not read yet.
+    if (this.#limits.isFull(hostname)) await nextTurn();
+    const leaving = this.#limits.add(attempt, hostname);
+    if (leaving !== undefined) this.#refuse(leaving);
+  }
+
+  #refuse(attempt: Attempt): void {
+    this.#refused++;
+    attempt.isRefused = true;
+    attempt.abort.abort(new Deno.errors.ConnectionRefused("Cannot connect: too many others do"));
+  }
+
   /** A partner that is gone before it is accepted is no reason to stop. */
-  async #acceptTcp(): Promise<Deno.Conn | undefined> {
+  async #acceptTcp(): Promise<Deno.TcpConn | undefined> {
     try {
       return await this.#listener.accept();
     } catch (error) {
@@ -153,32 +207,62 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     }
   }
 
-  async #attempt(tcp: Deno.Conn): Promise<void> {
-    using deadline = handshakeDeadline(this.#settings, [this.#closing.signal]);
+  async #attempt(tcp: Deno.TcpConn, attempt: Attempt): Promise<void> {
+    using deadline = handshakeDeadline(this.#settings, [
+      this.#closing.signal,
+      attempt.abort.signal,
+    ]);
     const { signal } = deadline;
     using _closing = closeTcpOnAbort(tcp, signal);
     try {
-      this.#add(await abortable(signal, () => this.#connect(tcp, signal)));
+      const conn = await abortable(signal, () => this.#connect(tcp, attempt, signal));
+      this.#add({ conn, attempt });
     } catch (error) {
+      this.#limits.delete(attempt);
+      if (attempt.isRefused) return;
       this.#failed++;
       this.#lastError = error;
     }
   }
 
-  /** The device is not opened before the partner has sent an address. */
-  async #connect(tcp: Deno.Conn, signal: AbortSignal): Promise<RcConn> {
+  async #connect(tcp: Deno.TcpConn, attempt: Attempt, signal: AbortSignal): Promise<RcConn> {
     const peer = readRcAddress(await readLine(tcp, signal));
-    await using preparation = prepare(this.#settings);
+    const ends = endsOf(tcp);
+    checkUnicast(peer);
+    const mustBeOwn = this.#settings.peerGid === "tcp" && checkSpeaker(peer, ends);
+    if (!this.#limits.advance(attempt)) this.#refuse(attempt);
+    signal.throwIfAborted();
+    const makeEnd = async (): Promise<Preparation> => {
+      signal.throwIfAborted();
+      return await this.#prepare(ends, mustBeOwn ? peer : undefined);
+    };
+    await using preparation = await this.#line.run(makeEnd);
     const { address } = preparation;
     return await preparation.connect(peer, signal, () => writeAddress(tcp, address, signal));
   }
 
-  #add(conn: RcConn): void {
+  /** The first step opens the device, and the last one makes queues: the event loop runs between them. */
+  async #prepare(ends: TcpEnds, mustBeOwn: RcAddress | undefined): Promise<Preparation> {
+    const settings = this.#settings;
+    using stack = new DisposableStack();
+    const use = stack.use(this.#device.use());
+    const { context } = use.object;
+    if (mustBeOwn !== undefined) checkOwn(mustBeOwn, ends, context.gidTable(settings.port));
+    await nextTurn();
+    stack.move();
+    return await prepare(use, settings, ends);
+  }
+
+  #add(ready: Ready): void {
     this.#connected++;
     const waiter = this.#waiters.first;
-    if (this.#closing.signal.aborted) conn[Symbol.dispose]();
-    else if (waiter === undefined) this.#ready.push(conn);
-    else this.#waiters.resolve(waiter, conn);
+    if (waiter === undefined && !this.#closing.signal.aborted) {
+      this.#ready.push(ready);
+      return;
+    }
+    this.#limits.delete(ready.attempt);
+    if (waiter === undefined) ready.conn[Symbol.dispose]();
+    else this.#waiters.resolve(waiter, ready.conn);
   }
 
   #fail(error: unknown): void {
@@ -191,7 +275,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     if (this.#closing.signal.aborted) return;
     this.#fail(new Deno.errors.BadResource("Cannot accept: the listener is closed"));
     this.#listener.close();
-    for (const conn of this.#ready.splice(0)) conn[Symbol.dispose]();
+    for (const { conn } of this.#ready.splice(0)) conn[Symbol.dispose]();
   }
 
   /** Stops listening, as {@linkcode RcListener.close} does. */
@@ -233,13 +317,18 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
  */
 // deno-lint-ignore require-await -- it rejects, it does not throw
 export async function listenRc(options: RcListenOptions = {}): Promise<RcListener> {
-  const names = [...RC_OPTIONS, "hostname", "tcpPort", "maxPending"] as const;
+  const limits = ["maxPending", "maxHandshakes", "maxPerPeer"] as const;
+  const names = [...RC_OPTIONS, "hostname", "tcpPort", ...limits] as const;
   const given = readObject(options, "options", names);
-  const { hostname = "127.0.0.1", tcpPort = 0, maxPending = 64 } = given;
+  const { hostname = "127.0.0.1", tcpPort = 0 } = given;
+  const { maxPending = 64, maxHandshakes = 256, maxPerPeer = 32 } = given;
   const settings = checkRcOptions(given);
   text(hostname, "hostname");
   integer(tcpPort, "tcpPort", 0, 65535);
   integer(maxPending, "maxPending", 1, 2 ** 20);
+  integer(maxHandshakes, "maxHandshakes", 1, 2 ** 20);
+  integer(maxPerPeer, "maxPerPeer", 1, 2 ** 20);
   settings.signal?.throwIfAborted();
-  return listen(Deno.listen({ hostname, port: tcpPort }), settings, maxPending);
+  const tcp = Deno.listen({ hostname, port: tcpPort });
+  return listen(tcp, settings, { maxPending, maxHandshakes, maxPerPeer });
 }

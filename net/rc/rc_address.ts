@@ -40,7 +40,7 @@ export const MAX_CREDITS = 2 ** 15;
 export const MAX_MESSAGE = 2 ** 24;
 
 /**
- * Reads the address of a peer, which nobody has checked.
+ * Reads the address of a peer, which nobody has checked. Whether packets may be sent there is another check.
  *
  * @throws {Deno.errors.InvalidData} If it is not an address.
  */

@@ -4,12 +4,15 @@
  * @module
  */
 
-import { MemoryRegion, type SendRequest, WrOpcode } from "../../mod.ts";
+import { type SendRequest, WrOpcode } from "../../mod.ts";
 import { byteArray, integer, readSignal, type WaitOptions } from "../shared/checks.ts";
+import type { Use } from "../shared/shared.ts";
 import { Link } from "./link.ts";
-import { type RcAddress, readRcAddress } from "./rc_address.ts";
+import type { TcpEnds } from "./peer_gid.ts";
+import type { RcAddress } from "./rc_address.ts";
+import type { RcDevice } from "./rc_device.ts";
 import type { RcSettings } from "./rc_options.ts";
-import { RcParts, REMOTE_ACCESS } from "./rc_parts.ts";
+import { RcParts } from "./rc_parts.ts";
 import { RemoteAccess, uint64 } from "./remote_access.ts";
 import { atomicPartOf, ExposedMemory, partOf, type RemoteMemory } from "./remote_memory.ts";
 
@@ -18,18 +21,22 @@ export interface Preparation extends AsyncDisposable {
   /** What the peer needs. */
   readonly address: RcAddress;
   /**
-   * Connects to the peer. An end that the peer waits for gives `answer`: it is called when this end is ready to receive, and
+   * Connects to the peer, whose address was checked. An end that the peer waits for gives `answer`: it is called when this end is ready to receive, and
    * this end sends nothing before the peer does.
    */
   readonly connect: (
-    peer: unknown,
+    peer: RcAddress,
     signal: AbortSignal,
     answer?: () => Promise<void>,
   ) => Promise<RcConn>;
 }
 
-/** Makes one end of a connection. */
-export let prepare: (settings: RcSettings) => Preparation;
+/** Makes one end of a connection, which ends the use of the device when it is closed. */
+export let prepare: (
+  use: Use<RcDevice>,
+  settings: RcSettings,
+  ends?: TcpEnds,
+) => Promise<Preparation>;
 
 /**
  * A reliable connection (RC) with messages, streams and remote memory. {@linkcode connectRc} and {@linkcode listenRc}
@@ -84,17 +91,16 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   #writable: WritableStream<Uint8Array> | undefined;
 
   static {
-    prepare = (settings) => {
+    prepare = async (use, settings, ends) => {
       using stack = new DisposableStack();
-      const parts = stack.use(new RcParts(settings));
+      const parts = stack.use(await RcParts.make(use, settings, ends));
       const { address } = parts;
       const link = stack.adopt(new Link(parts), (link) => link.close(closedError()));
       const owned = stack.move();
       let isConnected = false;
       return {
         address,
-        connect: async (value, signal, answer) => {
-          const peer = readRcAddress(value);
+        connect: async (peer, signal, answer) => {
           await parts.activate(peer, signal);
           signal.throwIfAborted();
           link.start(peer);
@@ -248,8 +254,9 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   ): Promise<ExposedMemory> {
     const signal = readSignal(options);
     this.#assertOpen();
-    const mr = await MemoryRegion.create(this.#parts.pd, source, REMOTE_ACCESS, { signal });
-    return new ExposedMemory(mr);
+    const mr = await this.#parts.expose(source, signal);
+    this.#assertOpen();
+    return new ExposedMemory(mr, (mr) => this.#parts.forget(mr));
   }
 
   /**

@@ -11,8 +11,23 @@ export interface RcOptions {
   readonly device?: string;
   /** The port of the device, counted from 1. The default is 1. */
   readonly port?: number;
-  /** The index of the GID to use, 0 to 255. The default is the recommended one of the port. */
+  /**
+   * The index of the GID to use, 0 to 255. The default is the GID of the address that this end has in the TCP connection;
+   * if the port does not have it, the recommended one of the port.
+   */
   readonly gidIndex?: number;
+  /**
+   * Which GID a peer may name when addresses are exchanged over TCP:
+   *
+   * - `"tcp"`, the default: the address that the peer has in the TCP connection. A peer on this host may name any GID of
+   *   the port.
+   * - `"any"`: any GID of one port. Use it where TCP and RDMA have different addresses, as hosts with several networks and
+   *   InfiniBand do, and only if you trust all who can reach the TCP port: they can make this host send packets to a host
+   *   of their choice.
+   *
+   * GIDs of multicast, of broadcast and of no host are never permitted.
+   */
+  readonly peerGid?: "tcp" | "any";
   /**
    * The number of messages that the peer may send before this end receives them, 1 to 32768. The default is 32. Each one
    * has registered memory of `maxMessage` bytes.
@@ -36,7 +51,10 @@ export interface RcOptions {
   readonly keepAlive?: number;
   /** The number of empty polls before a call waits for an event. The default is 0. */
   readonly spin?: number;
-  /** The time in milliseconds that connecting may take. The default is 5000. */
+  /**
+   * The time in milliseconds that connecting may take, from the first byte of TCP on. The default is 5000. A listener
+   * gives a silent partner up after it.
+   */
   readonly connectTimeout?: number;
   /** Ends the attempt to connect. */
   readonly signal?: AbortSignal | undefined;
@@ -47,6 +65,7 @@ export const RC_OPTIONS: readonly (keyof RcOptions)[] = [
   "device",
   "port",
   "gidIndex",
+  "peerGid",
   "credits",
   "sendDepth",
   "maxMessage",
@@ -70,11 +89,16 @@ const MAX_MS = 0x7fff_ffff;
 /** Checks options that were read already, and fills in the defaults. */
 export function checkRcOptions(given: RcOptions): RcSettings {
   const { device, port = 1, gidIndex, credits = 32, sendDepth = 32, maxMessage = 32768 } = given;
+  const { peerGid = "tcp" } = given;
+  if (peerGid !== "tcp" && peerGid !== "any") {
+    throw new TypeError('Cannot use peerGid: it is neither "tcp" nor "any"');
+  }
   const { timeout = 17, retryCnt = 6, keepAlive = 1000, spin = 0, connectTimeout = 5000 } = given;
   return {
     device: device === undefined ? undefined : text(device, "device"),
     port: integer(port, "port", 1, 255),
     gidIndex: gidIndex === undefined ? undefined : integer(gidIndex, "gidIndex", 0, 255),
+    peerGid,
     credits: integer(credits, "credits", 1, MAX_CREDITS),
     sendDepth: integer(sendDepth, "sendDepth", 1, MAX_CREDITS),
     maxMessage: integer(maxMessage, "maxMessage", 8, MAX_MESSAGE),

@@ -3,17 +3,21 @@ import {
   AddressHandle,
   CompletionChannel,
   CompletionQueue,
-  Context,
+  type Context,
   Gid,
   LinkLayer,
   MemoryRegion,
   PortFlags,
-  ProtectionDomain,
+  type ProtectionDomain,
   QpType,
   QueuePair,
 } from "../../mod.ts";
 import { chosenGid } from "../shared/chosen_gid.ts";
+import type { Use } from "../shared/shared.ts";
+import { nextTurn } from "../shared/turns.ts";
+import { gidOfTcp, type TcpEnds } from "./peer_gid.ts";
 import { type RcAddress, toQpAddress } from "./rc_address.ts";
+import type { RcDevice } from "./rc_device.ts";
 import type { RcSettings } from "./rc_options.ts";
 
 /** Receives for messages that need no credit: HELLO, END or BYE, and two messages of credits. */
@@ -26,12 +30,18 @@ const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC } = AccessFlags;
 /** The rights of a peer on memory that is shared with it. */
 export const REMOTE_ACCESS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ | REMOTE_ATOMIC;
 
-/** The verbs objects of one end. Closing the context disposes them all. */
+/** The memory of one end. */
+interface Memory {
+  /** `sendDepth` slots of `maxMessage` bytes. */
+  readonly send: MemoryRegion;
+  /** A slot for each receive. */
+  readonly recv: MemoryRegion;
+}
+
+/** The verbs objects of one end. The device may be shared with other connections. */
 export class RcParts implements Disposable {
   /** The settings they were made with. */
   readonly settings: RcSettings;
-  /** The device, which nobody else uses. */
-  readonly context: Context;
   /** The domain of all memory. */
   readonly pd: ProtectionDomain;
   /** Where sends and receives complete. */
@@ -42,26 +52,60 @@ export class RcParts implements Disposable {
   readonly sendMemory: MemoryRegion;
   /** A slot for each receive. */
   readonly recvMemory: MemoryRegion;
+  readonly #use: Use<RcDevice>;
+  readonly #channel: CompletionChannel;
   readonly #gidIndex: number | undefined;
+  /** Memory that is shared with the peer. */
+  readonly #exposed: Set<MemoryRegion> = new Set();
+  #isDisposed = false;
 
-  /** Makes them. */
-  constructor(settings: RcSettings) {
+  /**
+   * Makes them. Registering memory takes most of the time, and is done on another thread. If it fails, the use of the device
+   * ends.
+   */
+  static async make(
+    use: Use<RcDevice>,
+    settings: RcSettings,
+    ends: TcpEnds | undefined,
+  ): Promise<RcParts> {
     using stack = new DisposableStack();
-    const { device, port, credits, sendDepth, maxMessage } = settings;
-    const context = stack.use(Context.open(device));
+    stack.use(use);
+    const { pd } = use.object;
+    const { credits, sendDepth, maxMessage } = settings;
+    const register = async (slots: number): Promise<MemoryRegion> =>
+      stack.use(await MemoryRegion.create(pd, slots * maxMessage, LOCAL_WRITE));
+    const send = await register(sendDepth);
+    const recv = await register(credits + CONTROL_RECEIVES);
+    await nextTurn();
+    const parts = new RcParts(use, settings, ends, { send, recv });
+    stack.move();
+    return parts;
+  }
+
+  /** @ignore */
+  private constructor(
+    use: Use<RcDevice>,
+    settings: RcSettings,
+    ends: TcpEnds | undefined,
+    memory: Memory,
+  ) {
+    using stack = new DisposableStack();
+    const { context, pd } = use.object;
+    const { port, credits, sendDepth } = settings;
     const [maxSendWr, maxRecvWr] = [sendDepth + CONTROL_SENDS, credits + CONTROL_RECEIVES];
     this.settings = settings;
-    this.context = context;
-    if (settings.gidIndex !== undefined) chosenGid(context, port, settings.gidIndex);
-    this.#gidIndex = settings.gidIndex ?? recommendedGid(context, port);
-    this.pd = new ProtectionDomain(context);
-    const channel = new CompletionChannel(context);
-    const cq = new CompletionQueue(context, { cqe: maxSendWr + maxRecvWr, channel });
+    this.#use = use;
+    this.#gidIndex = gidIndexFor(context, settings, ends);
+    this.pd = pd;
+    const channel = this.#channel = stack.use(new CompletionChannel(context));
+    const cq = stack.use(new CompletionQueue(context, { cqe: maxSendWr + maxRecvWr, channel }));
     this.cq = cq;
     const cap = { maxSendWr, maxRecvWr };
-    this.qp = new QueuePair(this.pd, { type: QpType.RC, sendCq: cq, recvCq: cq, cap });
-    this.sendMemory = new MemoryRegion(this.pd, sendDepth * maxMessage, LOCAL_WRITE);
-    this.recvMemory = new MemoryRegion(this.pd, maxRecvWr * maxMessage, LOCAL_WRITE);
+    this.qp = stack.use(
+      new QueuePair(this.pd, { type: QpType.RC, sendCq: cq, recvCq: cq, cap }),
+    );
+    this.sendMemory = memory.send;
+    this.recvMemory = memory.recv;
     this.qp.init({
       port,
       ...(this.#gidIndex !== undefined && { gidIndex: this.#gidIndex }),
@@ -91,11 +135,17 @@ export class RcParts implements Disposable {
   /**
    * Connects the queue pair. The kernel resolves the link address of the peer when the queue pair is modified, and blocks
    * until then. Making an address handle on another thread resolves it before.
+   *
+   * @throws {Deno.errors.InvalidData} If the port needs a GID, and the peer names none.
    */
   async activate(peer: RcAddress, signal: AbortSignal): Promise<void> {
     const { port, timeout, retryCnt } = this.settings;
     if (this.#gidIndex !== undefined) {
-      const grh = { dgid: Gid.parse(peer.gid), sgidIndex: this.#gidIndex, hopLimit: 64 };
+      const dgid = Gid.parse(peer.gid);
+      if (dgid.isZero) {
+        throw new Deno.errors.InvalidData("Cannot connect: the address of the peer has no GID");
+      }
+      const grh = { dgid, sgidIndex: this.#gidIndex, hopLimit: 64 };
       const attr = { portNum: port, dlid: peer.lid, grh };
       using _ah = await AddressHandle.create(this.pd, attr, { signal });
     }
@@ -103,15 +153,44 @@ export class RcParts implements Disposable {
     this.qp.activateRc(toQpAddress(peer), { timeout, retryCnt, rnrRetry: 6, minRnrTimer: 14 });
   }
 
-  /** Disposes them. */
+  /** Registers memory that the peer may use. */
+  async expose(
+    source: number | ArrayBufferLike | ArrayBufferView,
+    signal: AbortSignal | undefined,
+  ): Promise<MemoryRegion> {
+    const mr = await MemoryRegion.create(this.pd, source, REMOTE_ACCESS, { signal });
+    this.#exposed.add(mr);
+    // The domain outlives the connection if others use it.
+    if (this.#isDisposed) mr.close();
+    return mr;
+  }
+
+  /** Memory that is shared with the peer was closed. */
+  forget(mr: MemoryRegion): void {
+    this.#exposed.delete(mr);
+  }
+
+  /** Disposes them, and ends the use of the device. */
   [Symbol.dispose](): void {
-    this.context.close();
+    this.#isDisposed = true;
+    const { qp, sendMemory, recvMemory, cq } = this;
+    for (const part of [qp, sendMemory, recvMemory, ...this.#exposed, cq, this.#channel]) {
+      part.close();
+    }
+    this.#use[Symbol.dispose]();
   }
 }
 
 /** The index of the GID to use; undefined if the port needs none and has none. */
-function recommendedGid(context: Context, port: number): number | undefined {
+function gidIndexFor(
+  context: Context,
+  { port, gidIndex }: RcSettings,
+  ends: TcpEnds | undefined,
+): number | undefined {
+  if (gidIndex !== undefined) return chosenGid(context, port, gidIndex).gidIndex;
   const { linkLayer, flags } = context.queryPort(port);
   const needsGrh = linkLayer === LinkLayer.ETHERNET || (flags & PortFlags.GRH_REQUIRED) !== 0;
-  return needsGrh ? context.recommendGid(port).gidIndex : undefined;
+  if (!needsGrh) return undefined;
+  const known = ends && gidOfTcp(context.gidTable(port), port, ends);
+  return (known ?? context.recommendGid(port)).gidIndex;
 }

@@ -9,7 +9,8 @@ import { integer, readObject } from "../shared/checks.ts";
 
 /**
  * Memory of the peer: what {@linkcode RcConn.write}, {@linkcode RcConn.read} and the atomics need. It is plain data, so
- * it can be sent to the peer as JSON. A peer that has it can use the memory, through this connection only.
+ * it can be sent to the peer as JSON. Who has it can use the memory through this connection, and through other connections
+ * of the same listener.
  *
  * @category Memory of the peer
  */
@@ -40,11 +41,13 @@ export class ExposedMemory implements Disposable {
   /** What the peer needs. */
   readonly remote: RemoteMemory;
   readonly #mr: MemoryRegion;
+  readonly #closed: (mr: MemoryRegion) => void;
 
   /** @ignore Made by {@linkcode RcConn.expose}. */
-  constructor(mr: MemoryRegion) {
+  constructor(mr: MemoryRegion, closed: (mr: MemoryRegion) => void) {
     const { addr, length, rkey } = mr;
     this.#mr = mr;
+    this.#closed = closed;
     this.remote = { addr: `0x${addr.toString(16)}`, length, rkey };
   }
 
@@ -60,6 +63,7 @@ export class ExposedMemory implements Disposable {
   /** Ends the rights of the peer. What the peer does with the memory afterwards breaks its connection. */
   close(): void {
     this.#mr.close();
+    this.#closed(this.#mr);
   }
 
   /** Ends the rights of the peer, as {@linkcode ExposedMemory.close} does. */

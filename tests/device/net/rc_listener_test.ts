@@ -7,6 +7,7 @@ import {
   type RcListener,
 } from "../../../net/mod.ts";
 import { deviceTest, RXE, until } from "../setup.ts";
+import { movingLink } from "../moving_link.ts";
 import { slowLink } from "../slow_link.ts";
 import { bytes, connectTimeout, text } from "./rc_pair.ts";
 
@@ -117,12 +118,27 @@ deviceTest("RcListener takes an address that comes in parts", async () => {
   await forwarding.catch(() => {});
 });
 
-deviceTest("RcListener refuses partners beyond maxPending", async () => {
-  await using listener = await listenRc({ device: RXE, maxPending: 1 });
-  using _silent = await dial(listener);
-  using refused = await dial(listener);
-  assertEquals(await refused.read(new Uint8Array(1)), null);
-  assertEquals(listener.stats.refused, 1);
+deviceTest("RcListener serves on after its address was away", async () => {
+  await using link = await movingLink();
+  const address = "10.8.0.1";
+  await link.add(address);
+  const device = link.context.device.name;
+  await using listener = await listenRc({ device, connectTimeout });
+  const tcpPort = listener.addr.port;
+  for (let i = 0; i < 5; i++) {
+    await link.flap(address, 3);
+    await until("the address", () => link.slotOf(address) !== undefined);
+    const accepted = listener.accept({ signal: AbortSignal.timeout(connectTimeout) });
+    await using client = await connectRc({ device, tcpPort, connectTimeout, timeout: 10 });
+    await using server = await accepted;
+    await client.send(bytes("after a flap"));
+    assertEquals(text(await server.receive()), "after a flap");
+    // This connection is lost with its address, and the next one works.
+    await link.remove(address);
+    await client.send(bytes("lost")).catch(() => {});
+    await link.add(address);
+  }
+  assertEquals(listener.stats.connected, 5);
 });
 
 deviceTest("RcListener.close() ends waits and attempts, and the iteration", async () => {
@@ -216,7 +232,10 @@ deviceTest("connectRc() and listenRc() refuse options that cannot work", async (
     await assertRejects(() => connectRc({ device, ...options }), error, undefined, show(options));
   }
   await assertRejects(() => connectRc({ device: "nosuch0", exchange }), Deno.errors.NotFound);
-  await assertRejects(() => listenRc({ maxPending: 0 }), RangeError);
+  for (const name of ["maxPending", "maxHandshakes", "maxPerPeer"]) {
+    await assertRejects(() => listenRc({ [name]: 0 }), RangeError, name);
+  }
+  await assertRejects(() => listenRc({ peerGid: "all" } as object), TypeError, "peerGid");
   await assertRejects(() => listenRc({ exchange } as object), TypeError, '"exchange"');
 });
 

@@ -1,0 +1,101 @@
+/**
+ * Which addresses of a peer packets are sent to. A peer says in the handshake where its queue pair is; it could name a
+ * host that never asked for packets.
+ *
+ * @module
+ */
+
+import { Gid, type GidEntry, GidType } from "../../mod.ts";
+import type { RcAddress } from "./rc_address.ts";
+
+/** The addresses of a TCP connection, as text. */
+export interface TcpEnds {
+  readonly local: string;
+  readonly remote: string;
+}
+
+/** LIDs from this one on are those of multicast, or of no port. */
+const FIRST_MULTICAST_LID = 0xc000;
+
+/** The addresses of both ends of a TCP connection. */
+export function endsOf({ localAddr, remoteAddr }: Deno.TcpConn): TcpEnds {
+  return { local: localAddr.hostname, remote: remoteAddr.hostname };
+}
+
+/** The GID that an address of TCP stands for. A link-local address can have the name of an interface behind it. */
+function gidOf(hostname: string): Gid {
+  return Gid.parse(hostname.split("%", 1)[0]!);
+}
+
+/** Whether both ends of a TCP connection are on this host. */
+function isLocal({ local, remote }: TcpEnds): boolean {
+  const gid = gidOf(remote);
+  const { bytes } = gid;
+  const isLoopback = gid.isIpv4Mapped ? bytes[12] === 127 : gid.equals(Gid.parse("::1"));
+  return isLoopback || gid.equals(gidOf(local));
+}
+
+/**
+ * Checks that an address is one of a single port: not of multicast, not broadcast, not empty.
+ *
+ * @throws {Deno.errors.InvalidData} If it is not.
+ */
+export function checkUnicast({ gid: text, lid }: RcAddress): void {
+  if (lid >= FIRST_MULTICAST_LID) throw refused(`its LID ${lid} is not that of a port`);
+  const gid = Gid.parse(text);
+  // Ports of InfiniBand may do with a LID.
+  if (gid.isZero && lid > 0) return;
+  const [first, ...others] = gid.isIpv4Mapped ? gid.bytes.subarray(12) : gid.bytes;
+  const is = (byte: number): boolean => first === byte && others.every((other) => other === byte);
+  if (is(0)) throw refused(`its GID ${text} is that of no host`);
+  const isMulticast = gid.isIpv4Mapped ? first! >> 4 === 0xe : gid.isMulticast;
+  if (isMulticast || is(0xff)) throw refused(`its GID ${text} is that of many hosts`);
+}
+
+/**
+ * Checks that a peer speaks from the address that it names. A peer on this host may name any address of this host.
+ *
+ * @returns Whether the address has still to be one of this host: {@linkcode checkOwn}.
+ * @throws {Deno.errors.InvalidData} If it does not.
+ */
+export function checkSpeaker(peer: RcAddress, ends: TcpEnds): boolean {
+  const gid = Gid.parse(peer.gid);
+  // A LID alone: there is no address to compare. It fails later on a port that needs GIDs.
+  if (gid.isZero || gid.equals(gidOf(ends.remote))) return false;
+  if (!isLocal(ends)) throw foreign(peer, ends);
+  return true;
+}
+
+/**
+ * Checks that a GID is one of a port of this host.
+ *
+ * @throws {Deno.errors.InvalidData} If it is not.
+ */
+export function checkOwn(peer: RcAddress, ends: TcpEnds, entries: readonly GidEntry[]): void {
+  const gid = Gid.parse(peer.gid);
+  if (!entries.some((entry) => entry.gid.equals(gid))) throw foreign(peer, ends);
+}
+
+function foreign({ gid }: RcAddress, { remote }: TcpEnds): Error {
+  return refused(
+    `it speaks from ${remote}, and its GID is ${gid} (peerGid: "any" permits other GIDs)`,
+  );
+}
+
+function refused(reason: string): Error {
+  return new Deno.errors.InvalidData(
+    `Cannot connect: the address of the peer is not permitted: ${reason}`,
+  );
+}
+
+/** The GID of a port by which peers know this host from TCP; `undefined` if the port does not have it. */
+export function gidOfTcp(
+  entries: readonly GidEntry[],
+  port: number,
+  { local }: TcpEnds,
+): GidEntry | undefined {
+  const gid = gidOf(local);
+  return entries.find((entry) =>
+    entry.portNum === port && entry.gidType === GidType.ROCE_V2 && entry.gid.equals(gid)
+  );
+}

@@ -1,0 +1,213 @@
+// Partners of a listener that want no connection: what they cost, and that others are served meanwhile.
+import * as recorder from "../../provider/recorder.ts";
+import { assertEquals, assertGreater, assertRejects, assertStringIncludes } from "@std/assert";
+import { Context } from "../../../mod.ts";
+import {
+  connectRc,
+  listenRc,
+  type RcAddress,
+  type RcListener,
+  type RcListenOptions,
+} from "../../../net/mod.ts";
+
+const OPTIONS = { device: "recorder0", credits: 2, sendDepth: 2, maxMessage: 64 };
+const DEVICE = "ibv_open_device";
+
+/** An address of this host. Nobody ever greets from it. */
+function ownAddress(): RcAddress {
+  using context = Context.open(OPTIONS.device);
+  const gid = context.recommendGid(1).gid.toString();
+  const numbers = { lid: 1, qpn: 17, psn: 5, mtu: 1024, rdAtomic: 1, credits: 2, maxMessage: 64 };
+  return { transport: "rc", gid, ...numbers };
+}
+
+/** A listener and its partners. */
+class Bed implements AsyncDisposable {
+  readonly own: string;
+  readonly listener: RcListener;
+  readonly #partners: Deno.TcpConn[] = [];
+
+  private constructor(own: string, listener: RcListener) {
+    this.own = own;
+    this.listener = listener;
+  }
+
+  static async open(options: RcListenOptions = {}): Promise<Bed> {
+    recorder.reset();
+    const own = lineOf(ownAddress());
+    recorder.take();
+    const connectTimeout = 60_000;
+    return new Bed(own, await listenRc({ ...OPTIONS, connectTimeout, ...options }));
+  }
+
+  /** A partner connects, and sends something. */
+  async call(line: string): Promise<Deno.TcpConn> {
+    const tcp = await Deno.connect({ hostname: "127.0.0.1", port: this.listener.addr.port });
+    this.#partners.push(tcp);
+    // The listener may have closed the connection already.
+    if (line !== "") await tcp.write(new TextEncoder().encode(line)).catch(() => {});
+    return tcp;
+  }
+
+  /** A good partner calls. Returns the answer; it is empty if the listener refuses. */
+  async ask(line: string = this.own): Promise<string> {
+    return await answerOf(await this.call(line));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.listener[Symbol.asyncDispose]();
+    for (const tcp of this.#partners) tcp.close();
+    assertEquals([recorder.live(), recorder.violations()], [0, []]);
+  }
+}
+
+function lineOf(address: RcAddress): string {
+  return `${JSON.stringify(address)}\n`;
+}
+
+async function answerOf(tcp: Deno.TcpConn): Promise<string> {
+  const buffer = new Uint8Array(4096);
+  const count = await tcp.read(buffer).catch(() => null);
+  return new TextDecoder().decode(buffer.subarray(0, count ?? 0));
+}
+
+const ANSWER = '{"transport":"rc",';
+
+Deno.test("RcListener opens the device once for partners that are silent after the handshake", async () => {
+  await using bed = await Bed.open();
+  const answers = await Promise.all(Array.from({ length: 20 }, () => bed.ask()));
+  for (const answer of answers) assertStringIncludes(answer, ANSWER);
+  assertEquals(recorder.takeOf(DEVICE, "ibv_alloc_pd").length, 2);
+  assertEquals(["context", "pd", "qp"].map((kind) => recorder.live(kind)), [1, 1, 20]);
+});
+
+Deno.test("RcListener makes queues for one partner at a time, and lets the event loop run between", async () => {
+  await using bed = await Bed.open();
+  const turns: number[] = [];
+  let going = true;
+  let turn = 0;
+  const counting = (async () => {
+    for (let before = 0; going; turn++) {
+      const count = recorder.live("qp");
+      for (; before < count; before++) turns.push(turn);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  })();
+  await Promise.all(Array.from({ length: 10 }, () => bed.ask()));
+  going = false;
+  await counting;
+  assertEquals([turns.length, new Set(turns).size], [10, 10]);
+});
+
+Deno.test("RcListener closes the device when no connection is left, and opens it again", async () => {
+  await using bed = await Bed.open({ connectTimeout: 50 });
+  for (let i = 0; i < 2; i++) {
+    assertStringIncludes(await bed.ask(), ANSWER);
+    while (bed.listener.stats.failed <= i) await new Promise((resolve) => setTimeout(resolve, 5));
+    assertEquals([recorder.live(), recorder.takeOf(DEVICE).length], [0, 1]);
+  }
+});
+
+Deno.test("RcListener serves others while 670 partners send garbage or nothing", async () => {
+  await using bed = await Bed.open();
+  const lines = ["", "garbage\n", "{", "", `{"transport":"rc"}\n`];
+  const flood = (async () => {
+    for (let i = 0; i < 670; i++) await bed.call(lines[i % lines.length]!);
+  })();
+  assertStringIncludes(await bed.ask(), ANSWER);
+  await flood;
+  assertStringIncludes(await bed.ask(), ANSWER);
+  const { failed, refused } = bed.listener.stats;
+  assertGreater(failed, 100);
+  // At most maxPerPeer of the others are left.
+  assertGreater(failed + refused, 600);
+  assertEquals(recorder.takeOf(DEVICE).length, 1);
+});
+
+Deno.test("RcListener uses no device for a partner that is silent, or sends no address", async () => {
+  await using bed = await Bed.open();
+  await bed.call("");
+  for (const line of ["garbage\n", "{}\n", "null\n"]) assertEquals(await bed.ask(line), "");
+  assertEquals(recorder.take(), []);
+  assertEquals(bed.listener.stats.failed, 3);
+});
+
+Deno.test("RcListener uses no queue for a partner whose address is not permitted", async () => {
+  const address = ownAddress();
+  const named = ["::ffff:10.66.6.6", "2001:db8::66", "::ffff:239.1.2.3", "ff02::1", "::"];
+  for (const peerGid of ["tcp", "any"] as const) {
+    await using bed = await Bed.open({ peerGid });
+    const foreign = named.slice(0, 2);
+    for (const gid of named) {
+      const lid = gid === "::" ? 0 : 1;
+      const answer = await bed.ask(lineOf({ ...address, gid, lid }));
+      const isPermitted = peerGid === "any" && foreign.includes(gid);
+      assertEquals(answer.startsWith(ANSWER), isPermitted, `${peerGid} ${gid}`);
+    }
+    assertEquals(recorder.live("qp"), peerGid === "any" ? 2 : 0);
+    const { failed, refused, lastError } = bed.listener.stats;
+    assertEquals([failed, refused], [peerGid === "any" ? 3 : 5, 0]);
+    assertEquals(lastError instanceof Deno.errors.InvalidData, true);
+  }
+});
+
+Deno.test("connectRc() refuses a partner whose address is not permitted", async () => {
+  recorder.reset();
+  const address = ownAddress();
+  const { InvalidData } = Deno.errors;
+  const cases: [gid: string, peerGid: "tcp" | "any", message: string][] = [
+    ["::ffff:10.66.6.6", "tcp", "it speaks from 127.0.0.1"],
+    ["ff02::1", "tcp", "many hosts"],
+    ["::ffff:239.1.2.3", "any", "many hosts"],
+    ["::ffff:0.0.0.0", "any", "no host"],
+  ];
+  for (const [gid, peerGid, message] of cases) {
+    using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    const answering = (async () => {
+      using tcp = await listener.accept();
+      await tcp.read(new Uint8Array(4096));
+      await tcp.write(new TextEncoder().encode(lineOf({ ...address, gid })));
+    })();
+    const options = { ...OPTIONS, tcpPort: listener.addr.port, peerGid };
+    await assertRejects(() => connectRc(options), InvalidData, message, gid);
+    await answering;
+  }
+  const exchange = (): Promise<RcAddress> => Promise.resolve({ ...address, gid: "ff02::1" });
+  await assertRejects(() => connectRc({ ...OPTIONS, exchange }), InvalidData, "many hosts");
+  assertEquals([recorder.live(), recorder.violations()], [0, []]);
+});
+
+Deno.test("RcListener lets the partner go that was silent longest, for the next one", async () => {
+  for (const limits of [{ maxHandshakes: 2 }, { maxPerPeer: 2 }]) {
+    await using bed = await Bed.open(limits);
+    const first = await bed.call("");
+    const second = await bed.call("");
+    await bed.call("");
+    assertEquals(await answerOf(first), "");
+    const { refused, failed } = bed.listener.stats;
+    assertEquals([refused, failed], [1, 0]);
+    // Another one takes the place of the second, unless its address has come.
+    await second.write(new TextEncoder().encode(bed.own));
+    await bed.call("");
+    assertStringIncludes(await answerOf(second), ANSWER);
+  }
+});
+
+Deno.test("RcListener refuses partners when too many connections are in the making", async () => {
+  for (const limits of [{ maxPending: 2 }, { maxPerPeer: 2 }]) {
+    await using bed = await Bed.open(limits);
+    const answers = [await bed.ask(), await bed.ask(), await bed.ask()];
+    assertEquals(answers.map((answer) => answer.startsWith(ANSWER)), [true, true, false]);
+    const { refused, failed, connected } = bed.listener.stats;
+    assertEquals([refused, failed, connected, recorder.live("qp")], [1, 0, 0, 2]);
+  }
+});
+
+Deno.test("RcListener opens another device when the first one does not answer any more", async () => {
+  await using bed = await Bed.open();
+  assertStringIncludes(await bed.ask(), ANSWER);
+  recorder.fail("___ibv_query_port", "EIO", { times: 1 });
+  assertStringIncludes(await bed.ask(), ANSWER);
+  assertStringIncludes(await bed.ask(), ANSWER);
+  assertEquals([recorder.live("context"), recorder.takeOf(DEVICE).length], [2, 2]);
+});
