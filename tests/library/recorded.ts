@@ -1,6 +1,7 @@
 import { assertEquals } from "@std/assert";
+import { Fixture } from "../provider/fixture.ts";
 import * as recorder from "../provider/recorder.ts";
-import { Context, ProtectionDomain } from "../../mod.ts";
+import { Context, type ProtectionDomain, type QpType, type QueuePair } from "../../mod.ts";
 
 /** An open recorder with a protection domain. */
 export interface Recorded extends Disposable {
@@ -9,22 +10,34 @@ export interface Recorded extends Disposable {
 }
 
 /** Opens the recorder. At the end nothing may be alive, and no program may have done what none may. */
-export function openRecorder(): Recorded {
-  recorder.reset();
-  const context = Context.open("recorder0");
-  const pd = new ProtectionDomain(context);
+export function openRecorder(): Fixture {
+  const fixture = new Fixture();
+  fixture.pd;
   // The number of ports is asked for once.
-  assertEquals(context.physPortCnt > 0, true);
+  assertEquals(fixture.context.physPortCnt > 0, true);
   recorder.take();
-  return {
-    context,
-    pd,
-    [Symbol.dispose]: () => {
-      context.close();
-      assertEquals(recorder.violations(), []);
-      assertEquals(recorder.live(), 0);
-    },
-  };
+  return fixture;
+}
+
+/** The parts of a fixture that other fixtures are made from. */
+export function partsOf(fixture: Fixture): Recorded {
+  const { context, pd } = fixture;
+  return { context, pd, [Symbol.dispose]: () => fixture[Symbol.dispose]() };
+}
+
+/** Opens the recorder, with a completion queue and a memory region as well. */
+export function openWhole(): Fixture {
+  const { whole } = openRecorder();
+  recorder.take();
+  return whole;
+}
+
+/** Opens the recorder, and makes a queue pair. */
+export function openWithQp(type: QpType): Recorded & { readonly qp: QueuePair } {
+  const fixture = openRecorder();
+  const qp = fixture.qp(type);
+  recorder.take();
+  return { ...partsOf(fixture), qp };
 }
 
 /** Defines tests that each begin with what `open` makes, and end by disposing it. */
@@ -42,3 +55,12 @@ export function testsOn<T extends Disposable>(
 
 /** Tests with an open recorder and a protection domain. */
 export const onPd = testsOn(openRecorder);
+
+/** Opens the recorder, and nothing else. */
+export function openContext(): Context {
+  recorder.reset();
+  return Context.open();
+}
+
+/** Tests with an open recorder. */
+export const onContext = testsOn(openContext);

@@ -3,14 +3,7 @@ import * as recorder from "../../provider/recorder.ts";
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { Context, EventType } from "../../../mod.ts";
 import { type AsyncEvent, asyncEvents } from "../../../types/device/async_events.ts";
-import { testsOn } from "../recorded.ts";
-
-function open(): Context {
-  recorder.reset();
-  return Context.open();
-}
-
-const on = testsOn(open);
+import { onContext as on } from "../recorded.ts";
 
 on.test("AsyncEvents.drain() tells type and port, and acknowledges each event once", (context) => {
   const found: AsyncEvent[] = [];

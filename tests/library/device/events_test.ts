@@ -2,16 +2,9 @@
 import { spy } from "@std/testing/mock";
 import * as recorder from "../../provider/recorder.ts";
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { CompletionQueue, Context, EventType, VerbsError } from "../../../mod.ts";
+import { CompletionQueue, EventType, VerbsError } from "../../../mod.ts";
 import { asyncEvents } from "../../../types/device/async_events.ts";
-import { testsOn } from "../recorded.ts";
-
-function open(): Context {
-  recorder.reset();
-  return Context.open();
-}
-
-const on = testsOn(open);
+import { onContext as on, openContext as open } from "../recorded.ts";
 
 Deno.test("Context.events() gives events with the object or the port they are about", async () => {
   using context = open();

@@ -2,16 +2,9 @@
 import * as recorder from "../../provider/recorder.ts";
 import { assertEquals } from "@std/assert";
 import { structs } from "../../../ffi/layout.ts";
-import { AtomicCap, Context, LinkLayer, Mtu, PortState } from "../../../mod.ts";
+import { AtomicCap, LinkLayer, Mtu, PortState } from "../../../mod.ts";
 import { assertSame, paths, readByC, valueAt } from "../../c/device_attr_ex.ts";
-import { testsOn } from "../recorded.ts";
-
-function open(): Context {
-  recorder.reset();
-  return Context.open();
-}
-
-const on = testsOn(open);
+import { onContext as on, openContext as open } from "../recorded.ts";
 
 on.test("Context.queryDeviceEx() reads every field where C does", async (context) => {
   const bytes = crypto.getRandomValues(new Uint8Array(structs.ibv_device_attr_ex.size));

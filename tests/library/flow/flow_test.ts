@@ -18,27 +18,9 @@ import {
   ReadCountersFlags,
   VerbsError,
 } from "../../../mod.ts";
-import { testsOn } from "../recorded.ts";
+import { openWithQp, testsOn } from "../recorded.ts";
 
-function open(): { context: Context; qp: QueuePair } & Disposable {
-  recorder.reset();
-  const context = Context.open("recorder0");
-  const pd = new ProtectionDomain(context);
-  const cq = new CompletionQueue(context, { cqe: 16, channel: null });
-  const cap = { maxSendWr: 4, maxRecvWr: 4 };
-  const qp = new QueuePair(pd, { type: QpType.RAW_PACKET, sendCq: cq, recvCq: cq, cap });
-  recorder.take();
-  return {
-    context,
-    qp,
-    [Symbol.dispose]: () => {
-      context.close();
-      assertEquals(recorder.violations(), []);
-      assertEquals(recorder.live(), 0);
-    },
-  };
-}
-
+const open = (): ReturnType<typeof openWithQp> => openWithQp(QpType.RAW_PACKET);
 const on = testsOn(open);
 
 function struct(call: Call, name: string): RecordedStruct {

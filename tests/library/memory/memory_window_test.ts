@@ -1,17 +1,10 @@
 // Memory windows, as a provider receives them, and against hostile input.
 import { assertEquals, assertThrows } from "@std/assert";
 import * as recorder from "../../provider/recorder.ts";
-import {
-  AccessFlags,
-  CompletionQueue,
-  MemoryRegion,
-  QpType,
-  QueuePair,
-  VerbsError,
-} from "../../../mod.ts";
+import { AccessFlags, MemoryRegion, QpType, type QueuePair, VerbsError } from "../../../mod.ts";
 import { incRkey, MemoryWindow, MwType } from "../../../types/memory/memory_window.ts";
 import { ParentDomain } from "../../../types/memory/parent_domain.ts";
-import { onPd, openRecorder, type Recorded, testsOn } from "../recorded.ts";
+import { onPd, openWithQp, type Recorded, testsOn } from "../recorded.ts";
 
 const { LOCAL_WRITE, REMOTE_READ, MW_BIND } = AccessFlags;
 
@@ -21,16 +14,12 @@ interface Windows extends Recorded {
   readonly mw: MemoryWindow;
 }
 
-function openWindows(type: MwType = MwType.TYPE_1): Windows {
-  const recorded = openRecorder();
-  const { context, pd } = recorded;
-  const cq = new CompletionQueue(context, { cqe: 16, channel: null });
-  const cap = { maxSendWr: 4, maxRecvWr: 4 };
-  const qp = new QueuePair(pd, { type: QpType.RC, sendCq: cq, recvCq: cq, cap });
-  const mr = new MemoryRegion(pd, 4096, LOCAL_WRITE | MW_BIND);
-  const mw = new MemoryWindow(pd, type);
+function openWindows(): Windows {
+  const recorded = openWithQp(QpType.RC);
+  const mr = new MemoryRegion(recorded.pd, 4096, LOCAL_WRITE | MW_BIND);
+  const mw = new MemoryWindow(recorded.pd, MwType.TYPE_1);
   recorder.take();
-  return { ...recorded, qp, mr, mw };
+  return { ...recorded, mr, mw };
 }
 
 const on = testsOn(openWindows);

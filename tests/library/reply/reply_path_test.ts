@@ -26,7 +26,7 @@ import {
   WorkCompletions,
 } from "../../../mod.ts";
 import { nonblocking } from "../../../ffi/library.ts";
-import { onPd, openRecorder, type Recorded, testsOn } from "../recorded.ts";
+import { onPd, openRecorder, partsOf, type Recorded, testsOn } from "../recorded.ts";
 
 const {
   IBV_EVENT_LID_CHANGE: LID_CHANGE,
@@ -49,7 +49,7 @@ interface Paths extends Recorded {
 }
 
 function openPath(init: Partial<ReplyPathInit> = {}): Paths {
-  const recorded = openRecorder();
+  const recorded = partsOf(openRecorder());
   return { ...recorded, path: new ReplyPath(recorded.pd, { port: 1, ...init }) };
 }
 

@@ -2,11 +2,8 @@
 import * as recorder from "../../provider/recorder.ts";
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import {
-  AccessFlags,
-  CompletionQueue,
   Context,
   EventType,
-  MemoryRegion,
   OpenedQueuePair,
   OpsFlags,
   OpsWrOpcode,
@@ -22,7 +19,7 @@ import {
   XrcDomain,
 } from "../../../mod.ts";
 import type { Fields, RecordedStruct } from "../../provider/records.ts";
-import { testsOn } from "../recorded.ts";
+import { openWhole, testsOn } from "../recorded.ts";
 
 const { BASIC, TM, XRC } = SrqType;
 const { RC, XRC_RECV, XRC_SEND } = QpType;
@@ -30,24 +27,7 @@ const { TAG_ADD, TAG_DEL, TAG_SYNC } = OpsWrOpcode;
 
 const bad = (value: unknown): never => value as never;
 
-interface Made extends Disposable {
-  readonly context: Context;
-  readonly pd: ProtectionDomain;
-  readonly cq: CompletionQueue;
-  readonly mr: MemoryRegion;
-}
-
-function make(): Made {
-  recorder.reset();
-  const context = Context.open("recorder0");
-  const pd = new ProtectionDomain(context);
-  const cq = new CompletionQueue(context, { cqe: 8 });
-  const mr = new MemoryRegion(pd, 4096, AccessFlags.LOCAL_WRITE);
-  recorder.take();
-  return { context, pd, cq, mr, [Symbol.dispose]: () => context.close() };
-}
-
-const on = testsOn(make);
+const on = testsOn(openWhole);
 
 function structOf(verb: string, argument: string): Fields {
   return (recorder.takeOne(verb).args[argument] as RecordedStruct).fields;
@@ -100,7 +80,7 @@ on.test("new SharedReceiveQueue() refuses what does not go together before nativ
 });
 
 Deno.test("new SharedReceiveQueue() names the limits of the device only if one is exceeded", () => {
-  using made = make();
+  using made = openWhole();
   recorder.answer("ibv_query_device", { max_srq: 3, max_srq_wr: 100, max_srq_sge: 4 });
   recorder.fail("ibv_create_srq", "EINVAL");
   const hintOf = (maxWr: number, maxSge: number): string | undefined =>
@@ -265,7 +245,7 @@ on.test("new QueuePair() makes both sides of an extended reliable connection", (
 });
 
 Deno.test("new QueuePair() refuses parts that an extended reliable connection does not have", () => {
-  using made = make();
+  using made = openWhole();
   const { context, pd, cq } = made;
   const xrcd = new XrcDomain(context);
   const srq = new SharedReceiveQueue(pd, { maxWr: 4 });
