@@ -40,15 +40,19 @@ export function openWithQp(type: QpType): Recorded & { readonly qp: QueuePair } 
   return { ...partsOf(fixture), qp };
 }
 
-/** Defines tests that each begin with what `open` makes, and end by disposing it. */
+/** Defines tests that each begin with what `open` makes, and end by disposing it: then nothing may be left. */
 export function testsOn<T extends Disposable>(
   open: () => T,
 ): { test(title: string, body: (on: T) => void | Promise<void>): void } {
   return {
     test: (title, body) =>
       Deno.test(title, async () => {
-        using on = open();
-        await body(on);
+        {
+          using on = open();
+          await body(on);
+        }
+        const left = { live: recorder.live(), violations: recorder.violations() };
+        assertEquals(left, { live: 0, violations: [] });
       }),
   };
 }

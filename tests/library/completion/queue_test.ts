@@ -270,7 +270,6 @@ on.test("drain() leaves an error to the next poll, and does nothing to a closed 
   drain(cq);
   cq.close();
   drain(cq);
-  assertEquals(recorder.violations(), []);
 });
 
 on.test("drain() ends although completions keep coming", ({ context }) => {
@@ -330,7 +329,6 @@ on.test("Queues without a channel of their own share one, also after that was cl
   assertEquals([cq.disposed, same.disposed], [true, true]);
   using next = new CompletionQueue(context, { cqe: 4 });
   assert(next.channel !== cq.channel);
-  assertEquals(recorder.violations(), []);
 });
 
 Deno.test("CompletionQueue.completions() rejects with the signal's reason while it waits", async () => {

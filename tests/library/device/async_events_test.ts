@@ -21,7 +21,6 @@ on.test("AsyncEvents.drain() tells type and port, and acknowledges each event on
   assertEquals(recorder.unacknowledged(), 0);
   events.drain();
   assertEquals(found.length, 3);
-  assertEquals(recorder.violations(), []);
 });
 
 on.test("AsyncEvents.drain() calls all listeners when one throws, then throws", (context) => {

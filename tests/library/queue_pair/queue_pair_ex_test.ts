@@ -77,7 +77,6 @@ onExRc.test("WrBuilder calls no verb before complete(), and gives numbers in ful
     ["set_sge", mr.lkey, "mr0+0", 8],
     ["complete"],
   ]);
-  assertEquals(recorder.violations(), []);
 });
 
 Deno.test("WrBuilder copies inline data of any length, and sets the flag that rxe reads", () => {
@@ -210,7 +209,6 @@ onExRc.test("WrBuilder refuses calls in the wrong order before native code", ({ 
   wr.abort();
   assertThrows(() => wr.send(), TypeError, "it is complete");
   assertEquals(recorder.takeOf("ibv_wr_start", "ibv_wr_abort").length, 1);
-  assertEquals(recorder.violations(), []);
 });
 
 onExRc.test("A builder that is left half-way posts nothing", ({ ex, qp }) => {
@@ -234,7 +232,6 @@ onExRc.test("A builder that is left half-way posts nothing", ({ ex, qp }) => {
   second.complete();
   ex.wrStart().complete();
   assertEquals(steps().map(([name]) => name), ["start", "send", "set_sge_list", "complete"]);
-  assertEquals(recorder.violations(), []);
 });
 
 Deno.test("WrBuilder refuses operations that the queue pair was not made for", () => {
@@ -345,7 +342,6 @@ onExUd.test("WrBuilder.complete() aborts when a handle cannot be had in the midd
   assertThrows(() => wr.complete(), Error, "no handle");
   const names = steps().map(([name]) => name);
   assertEquals([names[0], names.at(-1), names.includes("complete")], ["start", "abort", false]);
-  assertEquals(recorder.violations(), []);
 });
 
 Deno.test("WrBuilder.complete() tells the error of the provider, and keeps the handles", () => {

@@ -410,7 +410,6 @@ onUd.test("A list that was posted is checked again by the rules of another queue
   second.postSend(list);
   list.setAh(0, mine);
   assertThrows(() => second.postSend(list), TypeError, "belongs to another protection domain");
-  assertEquals(recorder.violations(), []);
 });
 
 Deno.test("A list that was posted is checked again after its length, flags or memory change", () => {
