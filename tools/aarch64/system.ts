@@ -3,7 +3,8 @@
 import { cached } from "../../rxe/host/cached.ts";
 import { unpack } from "../../rxe/host/packages.ts";
 import { SetupError } from "../../rxe/host/report.ts";
-import { capture, demand, lastLines } from "../../rxe/host/shell.ts";
+import { capture, lastLines } from "../../rxe/host/shell.ts";
+import { fetchDeno } from "../deno_versions/deno.ts";
 
 /** The newest version of which npm has Deno for aarch64. */
 const DENO = "2.9.5";
@@ -32,8 +33,7 @@ export interface System {
  */
 export async function ensureSystem(): Promise<System> {
   const root = await cached("aarch64-libraries", fillRoot);
-  const deno = await cached(`aarch64-deno-${DENO}`, fetchDeno);
-  return { root, deno: `${deno}/package/deno` };
+  return { root, deno: await fetchDeno(DENO, "aarch64") };
 }
 
 async function fillRoot(folder: string): Promise<void> {
@@ -70,11 +70,4 @@ async function apt(work: string, ...args: string[]): Promise<void> {
   throw new SetupError(
     `Cannot download packages for arm64: apt-get ${args[0]}: ${lastLines(stderr || stdout, 4)}`,
   );
-}
-
-async function fetchDeno(folder: string): Promise<void> {
-  const name = `@deno/linux-arm64-glibc@${DENO}`;
-  const file = await demand("npm", "pack", "--silent", "--pack-destination", folder, name);
-  await demand("tar", "-xzf", `${folder}/${file.trim()}`, "-C", folder);
-  await Deno.remove(`${folder}/${file.trim()}`);
 }

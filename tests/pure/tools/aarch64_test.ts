@@ -32,6 +32,6 @@ Deno.test("NOT_EMULATED names tests that exist", () => {
   const texts = partsOf([], false).flatMap(({ files }) => files)
     .map((file) => Deno.readTextFileSync(inProject(file)));
   const gone = Object.keys(NOT_EMULATED)
-    .filter((name) => !texts.some((text) => text.includes(`Deno.test("${name}"`)));
+    .filter((name) => !texts.some((text) => text.includes(`.test("${name}"`)));
   assertEquals(gone, []);
 });
