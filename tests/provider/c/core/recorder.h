@@ -212,6 +212,16 @@ void violation(const char *format, ...) __attribute__((format(printf, 1, 2)));
 			*(bad) = (*(bad))->next; \
 	})
 
+// A verb that does nothing but make an object of a context.
+#define CREATOR(verb, kind, type, attr_type, attr) \
+	type *verb(struct ibv_context *context, struct attr_type *attr) \
+	{ \
+		MAKE(OBJECT(CONTEXT, context), STRUCT(attr_type, attr)); \
+		type *object = create(kind, sizeof *object); \
+		object->context = context; \
+		depend(object, context); \
+		return made(object); \
+	}
 // A verb that does nothing but end an object.
 #define DESTROYER(verb, kind, type, object) \
 	int verb(type *object) \

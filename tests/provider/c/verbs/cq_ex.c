@@ -89,24 +89,14 @@ static void read_tm_info(struct ibv_cq_ex *cq, struct ibv_wc_tm_info *tm_info)
 	*tm_info = reading("ibv_wc_read_tm_info", cq, IBV_WC_EX_WITH_TM_INFO)->tm_info;
 }
 
+#define READERS(OP) \
+	OP(start_poll) OP(next_poll) OP(end_poll) OP(read_opcode) OP(read_vendor_err) OP(read_byte_len) \
+	OP(read_imm_data) OP(read_qp_num) OP(read_src_qp) OP(read_wc_flags) OP(read_slid) OP(read_sl) \
+	OP(read_dlid_path_bits) OP(read_completion_ts) OP(read_cvlan) OP(read_flow_tag) OP(read_tm_info)
+#define SET(op) cq->op = op;
+
 void set_cq_readers(struct ibv_cq_ex *cq)
 {
-	cq->start_poll = start_poll;
-	cq->next_poll = next_poll;
-	cq->end_poll = end_poll;
-	cq->read_opcode = read_opcode;
-	cq->read_vendor_err = read_vendor_err;
-	cq->read_byte_len = read_byte_len;
-	cq->read_imm_data = read_imm_data;
-	cq->read_qp_num = read_qp_num;
-	cq->read_src_qp = read_src_qp;
-	cq->read_wc_flags = read_wc_flags;
-	cq->read_slid = read_slid;
-	cq->read_sl = read_sl;
-	cq->read_dlid_path_bits = read_dlid_path_bits;
-	cq->read_completion_ts = read_completion_ts;
-	cq->read_cvlan = read_cvlan;
-	cq->read_flow_tag = read_flow_tag;
-	cq->read_tm_info = read_tm_info;
+	READERS(SET)
 	cq->read_completion_wallclock_ns = read_wallclock;
 }

@@ -108,15 +108,7 @@ int modify_flow_action_esp(struct ibv_flow_action *action, struct ibv_flow_actio
 
 DESTROYER(destroy_flow_action, ACTION, struct ibv_flow_action, action)
 
-struct ibv_counters *create_counters(struct ibv_context *context, struct ibv_counters_init_attr *init_attr)
-{
-	MAKE(OBJECT(CONTEXT, context), STRUCT(ibv_counters_init_attr, init_attr));
-	struct ibv_counters *counters = create(COUNTERS, sizeof *counters);
-	counters->context = context;
-	depend(counters, context);
-	return made(counters);
-}
-
+CREATOR(create_counters, COUNTERS, struct ibv_counters, ibv_counters_init_attr, init_attr)
 DESTROYER(destroy_counters, COUNTERS, struct ibv_counters, counters)
 
 int attach_counters_point_flow(struct ibv_counters *counters, struct ibv_counter_attach_attr *attr, struct ibv_flow *flow)

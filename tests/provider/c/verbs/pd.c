@@ -44,24 +44,8 @@ struct ibv_pd *alloc_parent_domain(struct ibv_context *context, struct ibv_paren
 	return made(domain);
 }
 
-struct ibv_td *alloc_td(struct ibv_context *context, struct ibv_td_init_attr *init_attr)
-{
-	MAKE(OBJECT(CONTEXT, context), STRUCT(ibv_td_init_attr, init_attr));
-	struct ibv_td *td = create(TD, sizeof *td);
-	td->context = context;
-	depend(td, context);
-	return made(td);
-}
-
+CREATOR(alloc_td, TD, struct ibv_td, ibv_td_init_attr, init_attr)
 DESTROYER(dealloc_td, TD, struct ibv_td, td)
 
-struct ibv_xrcd *open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *attr)
-{
-	MAKE(OBJECT(CONTEXT, context), STRUCT(ibv_xrcd_init_attr, attr));
-	struct ibv_xrcd *xrcd = create(XRCD, sizeof *xrcd);
-	xrcd->context = context;
-	depend(xrcd, context);
-	return made(xrcd);
-}
-
+CREATOR(open_xrcd, XRCD, struct ibv_xrcd, ibv_xrcd_init_attr, attr)
 DESTROYER(close_xrcd, XRCD, struct ibv_xrcd, xrcd)

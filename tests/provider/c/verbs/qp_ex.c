@@ -107,27 +107,15 @@ SETTER(wr_set_sge, (QP_EX, uint32_t lkey, uint64_t addr, uint32_t length),
 SETTER(wr_set_sge_list, (QP_EX, size_t num_sge, const struct ibv_sge *sg_list),
 	NUMBER(num_sge), put_sges("sg_list", sg_list, num_sge))
 
+#define BUILDERS(OP) \
+	OP(wr_start) OP(wr_complete) OP(wr_abort) OP(wr_atomic_cmp_swp) OP(wr_atomic_fetch_add) \
+	OP(wr_atomic_write) OP(wr_bind_mw) OP(wr_local_inv) OP(wr_rdma_read) OP(wr_rdma_write) \
+	OP(wr_rdma_write_imm) OP(wr_send) OP(wr_send_imm) OP(wr_send_inv) OP(wr_send_tso) OP(wr_set_ud_addr) \
+	OP(wr_set_xrc_srqn) OP(wr_set_inline_data) OP(wr_set_inline_data_list) OP(wr_set_sge) \
+	OP(wr_set_sge_list)
+#define SET(op) qp->op = op;
+
 void set_qp_builders(struct ibv_qp_ex *qp)
 {
-	qp->wr_start = wr_start;
-	qp->wr_complete = wr_complete;
-	qp->wr_abort = wr_abort;
-	qp->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
-	qp->wr_atomic_fetch_add = wr_atomic_fetch_add;
-	qp->wr_atomic_write = wr_atomic_write;
-	qp->wr_bind_mw = wr_bind_mw;
-	qp->wr_local_inv = wr_local_inv;
-	qp->wr_rdma_read = wr_rdma_read;
-	qp->wr_rdma_write = wr_rdma_write;
-	qp->wr_rdma_write_imm = wr_rdma_write_imm;
-	qp->wr_send = wr_send;
-	qp->wr_send_imm = wr_send_imm;
-	qp->wr_send_inv = wr_send_inv;
-	qp->wr_send_tso = wr_send_tso;
-	qp->wr_set_ud_addr = wr_set_ud_addr;
-	qp->wr_set_xrc_srqn = wr_set_xrc_srqn;
-	qp->wr_set_inline_data = wr_set_inline_data;
-	qp->wr_set_inline_data_list = wr_set_inline_data_list;
-	qp->wr_set_sge = wr_set_sge;
-	qp->wr_set_sge_list = wr_set_sge_list;
+	BUILDERS(SET)
 }
