@@ -6,12 +6,14 @@
 
 import denoJson from "../deno.json" with { type: "json" };
 import { stdArguments } from "./host/jsr.ts";
+import { documents } from "./docs/documents.ts";
 import { modulesWithoutDevice } from "./docs/fences.ts";
 import { dryRunOfProject } from "./package/dry_run.ts";
 import { denoCommand } from "../rxe/host/deno_command.ts";
 import { readOnlyOptions } from "../rxe/host/options.ts";
 import { project } from "./host/paths.ts";
 import { main, say } from "../rxe/host/report.ts";
+import { capture } from "../rxe/host/shell.ts";
 import { checkHouse } from "./house/check.ts";
 
 const HELP = `Checks the whole project, and changes nothing.
@@ -27,6 +29,12 @@ order           imports run down from floor to floor, without a circle;
 verbs           every verb is bound, offered by a class and tested
 `;
 
+/** What a check found. */
+interface Result {
+  readonly good: boolean;
+  readonly text: string;
+}
+
 await main(async () => {
   const options = readOnlyOptions(Deno.args, { help: "flag" });
   if (options.help) {
@@ -34,61 +42,58 @@ await main(async () => {
     return 0;
   }
   const std = await stdArguments();
+  // All at once: each is one process, of one thread for most of its time.
+  const checks: Readonly<Record<string, Promise<Result>>> = {
+    "deno fmt": deno("fmt", "--check"),
+    "deno lint": deno("lint"),
+    "deno check": deno("check", "--doc", ...std, ".", ...documents()),
+    "deno doc --lint": deno("doc", "--lint", ...Object.values(denoJson.exports)),
+    "deno test --doc": deno(
+      "test",
+      "--doc",
+      "--no-check",
+      // Prepared requests have an address. No example here calls a verb.
+      "--allow-ffi",
+      "--reporter=dot",
+      ...std,
+      ...modulesWithoutDevice(),
+    ),
+    "deno publish --dry-run": canBePublished(),
+    "order: floors of the house, imports run down": orderIsKept(std),
+    "verbs: bound, typed": deno(
+      ...["run", "--allow-all", "--no-check", ...std],
+      ...[`${project}/tools/coverage/main.ts`, "--check", "--quiet"],
+    ),
+  };
   const failed: string[] = [];
-  for (
-    const [name, ...args] of [
-      ["fmt", "--check"],
-      ["lint"],
-      ["check", "--doc", ...std, "."],
-      ["doc", "--lint", ...Object.values(denoJson.exports)],
-      [
-        "test",
-        "--doc",
-        "--no-check",
-        // Prepared requests have an address. No example here calls a verb.
-        "--allow-ffi",
-        "--reporter=dot",
-        ...std,
-        ...modulesWithoutDevice(),
-      ],
-    ]
-  ) {
-    say(`\n== deno ${name}`);
-    const command = new Deno.Command(Deno.execPath(), { args: [name!, ...args], cwd: project });
-    if (!(await command.spawn().status).success) failed.push(`deno ${name}`);
+  for (const [name, check] of Object.entries(checks)) {
+    say(`\n== ${name}`);
+    const { good, text } = await check;
+    if (text.trim() !== "") say(text.trim());
+    if (!good) failed.push(name);
   }
-  if (!await canBePublished()) failed.push("deno publish");
-  if (!await orderIsKept(std)) failed.push("order");
-  if (!await verbsAreCovered(std)) failed.push("verbs");
   say(failed.length === 0 ? "\nall checks pass" : `\nfailed: ${failed.join(", ")}`);
   return failed.length === 0 ? 0 : 1;
 });
 
-async function canBePublished(): Promise<boolean> {
-  say("\n== deno publish --dry-run");
+async function deno(...args: string[]): Promise<Result> {
+  const { status, stdout, stderr } = await capture(Deno.execPath(), ...args);
+  return { good: status === 0, text: stdout + stderr };
+}
+
+async function canBePublished(): Promise<Result> {
   const { status, stdout, stderr } = await dryRunOfProject();
-  if (status !== 0) say(stdout + stderr);
   const sizes = [...stderr.matchAll(/^ +file:.* \(([\d.]+)(KB|B)\)$/gm)];
   const sum = sizes.reduce(
     (sum, [, size, unit]) => sum + Number(size) / (unit === "B" ? 1024 : 1),
     0,
   );
-  say(`${sizes.length} files, ${Math.round(sum)} KiB`);
-  return status === 0;
+  const text = `${sizes.length} files, ${Math.round(sum)} KiB`;
+  return { good: status === 0, text: status === 0 ? text : `${stdout}${stderr}${text}` };
 }
 
-async function orderIsKept(std: string[]): Promise<boolean> {
-  say("\n== floors of the house, imports run down");
+async function orderIsKept(std: string[]): Promise<Result> {
   const { lines, faults } = await checkHouse(project, [`--config=${project}/deno.json`, ...std]);
-  for (const line of lines) say(line);
-  for (const fault of faults) say(`error: ${fault}`);
-  return faults.length === 0;
-}
-
-async function verbsAreCovered(std: string[]): Promise<boolean> {
-  say("\n== verbs: bound, typed");
-  const program = [...std, `${project}/tools/coverage/main.ts`, "--check", "--quiet"];
-  const args = ["run", "--allow-all", "--no-check", ...program];
-  const command = new Deno.Command(Deno.execPath(), { args, cwd: project });
-  return (await command.spawn().status).success;
+  const text = [...lines, ...faults.map((fault) => `error: ${fault}`)].join("\n");
+  return { good: faults.length === 0, text };
 }

@@ -76,15 +76,6 @@ Deno.test("docs/README.md links each document of its folder", () => {
   assertEquals(others.filter((name) => !linked.includes(name)), []);
 });
 
-Deno.test("snippets of the documents fit the public API", async () => {
-  const { code, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["check", ...await stdArguments(), "--doc-only", ...documents()],
-    cwd: project,
-    env: { NO_COLOR: "1" },
-  }).output();
-  assertEquals(code, 0, new TextDecoder().decode(stderr));
-});
-
 Deno.test("snippets that need no device run", async () => {
   const snippets = allFences().filter(({ kind }) => kind === "host");
   assertGreater(snippets.length, 2);
