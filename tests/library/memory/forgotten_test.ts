@@ -13,12 +13,10 @@ import {
   ProtectionDomain,
   resolveEthL2FromGidAsync,
 } from "../../../mod.ts";
-import { useBed } from "../misuse/beds/bed.ts";
-import { resourceNames } from "../misuse/orders.ts";
-import { RECORDER } from "../misuse/beds/recorder_bed.ts";
-import { World } from "../misuse/world.ts";
 
-useBed(RECORDER);
+import { resourceNames } from "../misuse/orders.ts";
+
+import { World } from "../misuse/world.ts";
 
 const WC = { wcFlags: 0, slid: 7, sl: 1, dlidPathBits: 0 };
 const GRH = new Uint8Array(40).fill(0x22);

@@ -18,18 +18,12 @@ export interface Callable {
   readonly kind: "constructor" | "static" | "method" | "getter" | "function" | "inspect";
   /** Its name within the owner. */
   readonly name: string;
-  /** Attributes of its parameters by position, if the parameter's type is an interface. */
-  readonly attributes: readonly (readonly string[])[];
-}
-
-interface TsType {
-  readonly kind: string;
-  readonly repr?: string;
-  readonly value?: unknown;
+  /** Attributes of its parameters, by position. */
+  readonly attributes: readonly Attributes[];
 }
 
 interface Param {
-  readonly tsType?: TsType;
+  readonly tsType?: unknown;
   readonly left?: Param;
 }
 
@@ -49,8 +43,10 @@ interface Def {
     readonly params: readonly Param[];
   })[];
   readonly methods?: readonly Method[];
-  readonly properties?: readonly { readonly name: string }[];
-  readonly extends?: readonly TsType[];
+  readonly properties?: readonly { readonly name: string; readonly tsType?: unknown }[];
+  readonly extends?: readonly unknown[];
+  readonly tsType?: unknown;
+  readonly typeParams?: readonly { readonly name: string }[];
 }
 
 interface Symbol_ {
@@ -68,9 +64,9 @@ export async function readApi(): Promise<Callable[]> {
     throw new Error(`Cannot read the public API: ${new TextDecoder().decode(stderr)}`);
   }
   const { nodes } = JSON.parse(new TextDecoder().decode(stdout)) as Documentation;
-  const attributes = attributesOf(Object.values(nodes).flatMap(({ symbols }) => symbols));
+  const find = finder(Object.values(nodes).flatMap(({ symbols }) => symbols));
   return MODULES.flatMap((module, i) =>
-    nodes[urls[i]!]!.symbols.flatMap((symbol) => callablesOf(module, symbol, attributes))
+    nodes[urls[i]!]!.symbols.flatMap((symbol) => callablesOf(module, symbol, find))
   );
 }
 
@@ -81,42 +77,85 @@ interface Documentation {
 function callablesOf(
   module: ModuleName,
   { name, declarations }: Symbol_,
-  attributes: Attributes,
+  find: Find,
 ): Callable[] {
   return declarations.flatMap(({ kind, def }) => {
-    if (kind === "class") return membersOf(module, name, def, attributes);
+    if (kind === "class") return membersOf(module, name, def, find);
     if (kind !== "function") return [];
-    return [make({ id: name, module, owner: undefined, kind, name }, def.params ?? [], attributes)];
+    return [make({ id: name, module, owner: undefined, kind, name }, def.params ?? [], find)];
   });
 }
 
-type Attributes = (type: TsType | undefined) => readonly string[];
-
-/** Finds the names of an interface's attributes, inherited ones included. */
-function attributesOf(symbols: readonly Symbol_[]): Attributes {
-  const interfaces = new Map<string, Def>();
-  for (const { name, declarations } of symbols) {
-    for (const { kind, def } of declarations) if (kind === "interface") interfaces.set(name, def);
-  }
-  const own = (name: string): string[] => {
-    const def = interfaces.get(name);
-    if (def === undefined) return [];
-    const inherited = (def.extends ?? []).flatMap((type) => named(type).flatMap(own));
-    return [...new Set([...inherited, ...(def.properties ?? []).map(({ name }) => name)])];
-  };
-  return (type) => [...new Set(named(type).flatMap(own))];
+/** Attributes of an object, with those of the objects in them. Lists stand for their elements. */
+export interface Attributes {
+  readonly [name: string]: Attributes;
 }
 
-/** The names that a type mentions, such as both of `Partial<AhAttr>`. */
-function named(type: unknown): string[] {
-  return [...JSON.stringify(type ?? null).matchAll(/"repr":"(\w+)"/g)].map(([, name]) => name!);
+type Find = (type: unknown) => Attributes;
+
+/** Finds the attributes of what a type mentions: both of a union, those of `T` in `Partial<T>`, inherited ones. */
+function finder(symbols: readonly Symbol_[]): Find {
+  const known = new Map<string, Def>();
+  for (const { name, declarations } of symbols) {
+    for (const { kind, def } of declarations) {
+      if (kind !== "function" && kind !== "variable") known.set(name, kind === "class" ? {} : def);
+    }
+  }
+  const inType = (type: unknown, bound: Bound, within: readonly string[]): Attributes => {
+    if (Array.isArray(type)) return merged(type.map((one) => inType(one, bound, within)));
+    if (typeof type !== "object" || type === null || "params" in type) return {};
+    const { typeName, typeParams = [] } = type as TypeRef;
+    if (bound.has(typeName!)) return inType(bound.get(typeName!), new Map(), within);
+    if (typeName === "Pick" || typeName === "Omit") {
+      const [all, names] = [inType(typeParams[0], bound, within), texts(typeParams[1])];
+      const kept = Object.entries(all).filter(([name]) =>
+        names.has(name) === (typeName === "Pick")
+      );
+      return Object.fromEntries(kept);
+    }
+    const def = known.get(typeName!);
+    if (def === undefined) return inType(Object.values(type), bound, within);
+    if (within.includes(typeName!)) return {};
+    const inner: Bound = new Map(def.typeParams?.map(({ name }, i) => [name, typeParams[i]]));
+    return inDef(def, inner, [...within, typeName!]);
+  };
+  const inDef = (def: Def, bound: Bound, within: readonly string[]): Attributes => {
+    const own = (def.properties ?? []).map(({ name, tsType }) => ({
+      [name]: inType(tsType, bound, within),
+    }));
+    return merged([...own, inType(def.extends, bound, within), inType(def.tsType, bound, within)]);
+  };
+  return (type) => inType(type, new Map(), []);
+}
+
+/** The texts that a union is of. */
+function texts(type: unknown): Set<string> {
+  return new Set([...JSON.stringify(type).matchAll(/"string":"(\w+)"/g)].map(([, text]) => text!));
+}
+
+/** What stands for the parameters of a generic type. */
+type Bound = ReadonlyMap<string, unknown>;
+
+interface TypeRef {
+  readonly typeName?: string;
+  readonly typeParams?: readonly unknown[];
+}
+
+function merged(all: readonly Attributes[]): Attributes {
+  const result: Record<string, Attributes> = {};
+  for (const one of all) {
+    for (const [name, inner] of Object.entries(one)) {
+      result[name] = name in result ? merged([result[name]!, inner]) : inner;
+    }
+  }
+  return result;
 }
 
 function membersOf(
   module: ModuleName,
   owner: string,
   def: Def,
-  attributes: Attributes,
+  find: Find,
 ): Callable[] {
   const made: Callable[] = [];
   const add = (
@@ -126,7 +165,7 @@ function membersOf(
     params: readonly Param[],
   ): void => {
     if (made.some((callable) => callable.id === id)) return;
-    made.push(make({ id, module, owner, kind, name }, params, attributes));
+    made.push(make({ id, module, owner, kind, name }, params, find));
   };
   if (!def.isAbstract) {
     for (const { accessibility, params } of def.constructors ?? []) {
@@ -150,8 +189,8 @@ function membersOf(
 function make(
   callable: Omit<Callable, "attributes">,
   params: readonly Param[],
-  attributes: Attributes,
+  find: Find,
 ): Callable {
   const types = params.map(({ tsType, left }) => tsType ?? left?.tsType);
-  return { ...callable, attributes: types.map(attributes) };
+  return { ...callable, attributes: types.map(find) };
 }

@@ -1,9 +1,22 @@
 // The generated matrix.
 
-import { Context, Resource } from "../../../mod.ts";
-import type { Callable, ModuleName } from "./api.ts";
-import { currentBed, idle } from "./beds/bed.ts";
-import { RECEIVER_OF, RECEIVERS, RECIPES } from "./recipes/recipes.ts";
+import { structs } from "../../../ffi/layout.ts";
+import * as recorder from "../../provider/recorder.ts";
+import type { Callable } from "./api.ts";
+import {
+  type Call,
+  callsOf,
+  disposeResult,
+  exported,
+  invoke,
+  isIterator,
+  isPlain,
+  keyOf,
+  type Methods,
+  type Path,
+  step,
+} from "./calls.ts";
+import type { Learned, Lessons } from "./lessons.ts";
 import {
   Boom,
   type Hostile,
@@ -14,173 +27,19 @@ import {
   TRAPS,
   VALUES,
 } from "./values.ts";
-import { World } from "./world.ts";
+import type { World } from "./world.ts";
 
 /** One misuse. */
 export interface Case {
   readonly id: string;
-  /** Whether it runs each time, and not only now and then. */
-  readonly broad?: true;
+  /** The misuse, whatever it is made of: of these the tests run a part. Without it, it runs each time. */
+  readonly what?: string;
   /** Whether objects may be left: those of a Worker that was ended stay until the process ends. */
   readonly leaves?: boolean;
   /** Violations that are the recorder's own, or follow from what is left. */
   readonly excused?: RegExp;
   /** Misuses the objects of a new world. What it returns is waited for. */
   readonly run: (world: World) => unknown;
-}
-
-/** A call with valid arguments. */
-interface Call {
-  readonly name: string;
-  readonly callable: Callable;
-  readonly prepare: (world: World) => Promise<Prepared>;
-}
-
-interface Prepared {
-  readonly self: unknown;
-  readonly args: unknown[];
-}
-
-/** An attribute or argument: the index of the argument, then names. */
-type Path = readonly [number, ...(string | number)[]];
-
-/** Everything that can be called without a recipe, or has a recipe and cannot be called. */
-export function gaps(api: readonly Callable[]): string[] {
-  const known = new Set(Object.keys(RECIPES).map(callableOf));
-  const ids = new Set(api.map(({ id }) => id));
-  const missing = api.filter((callable) => !isCovered(callable, known));
-  return [
-    ...missing.map(({ id }) => `${id} has no recipe`),
-    ...[...known].filter((id) => !ids.has(id)).map((id) => `${id} is not in the API`),
-  ];
-}
-
-/** Not for callers, who get these objects from others; and what throws any value it is given. */
-const NOT_CALLED: ReadonlySet<string> = new Set([
-  "new Completions",
-  "Completions#throw",
-  "new VerbsError",
-  "new SystemError",
-  "new WorkCompletion",
-  "new WorkCompletionEx",
-  "new ExposedMemory",
-  // They read memory at any address that the caller gives; the module says that it does not check.
-  "hasContextOp",
-  "hasOwnOp",
-  "nativeView",
-  "readCString",
-  "readNative",
-  "readPointers",
-]);
-
-/** Objects that only exist where data moves. */
-const MOVING: ReadonlySet<string> = new Set(["RcConn", "ExposedMemory"]);
-
-function needsReceiver({ kind }: Callable): boolean {
-  return kind === "method" || kind === "getter" || kind === "inspect";
-}
-
-function hasReceiver({ owner }: Callable): boolean {
-  return owner! in RECEIVERS || `new ${owner}` in RECIPES;
-}
-
-function isCovered(callable: Callable, known: ReadonlySet<string>): boolean {
-  const { id, owner, kind, attributes } = callable;
-  if (NOT_CALLED.has(id)) return true;
-  if (needsReceiver(callable) && !hasReceiver(callable)) return false;
-  if (known.has(id) || kind === "inspect") return true;
-  if (kind === "constructor" || kind === "static") return false;
-  if (attributes.length > 0 && owner !== "WorkCompletions" && owner !== "WorkCompletionsEx") {
-    return kind !== "function" && owner === "Completions";
-  }
-  return owner === undefined || owner in RECEIVERS;
-}
-
-function callableOf(name: string): string {
-  return name.replace(/ \(.*\)$/, "");
-}
-
-/** The name that a recipe or a member without parameters has in the matrix. */
-function callsOf(api: readonly Callable[]): Call[] {
-  const { moves } = currentBed();
-  return api.flatMap((callable) => {
-    const { id, kind, owner, attributes } = callable;
-    if (NOT_CALLED.has(id) || !moves && MOVING.has(owner!)) return [];
-    if (needsReceiver(callable) && !hasReceiver(callable)) return [];
-    const names = Object.keys(RECIPES).filter((name) => callableOf(name) === id);
-    if (names.length === 0 && kind !== "constructor" && kind !== "static") names.push(id);
-    return names.map((name) => ({
-      name,
-      callable,
-      prepare: async (world) => {
-        const self = await receiverOf(name, callable, world);
-        const args = await RECIPES[name]?.(world) ?? attributes.map(() => 0);
-        return { self, args };
-      },
-    }));
-  });
-}
-
-function receiverOf(name: string, callable: Callable, world: World): unknown {
-  if (!needsReceiver(callable)) return undefined;
-  const { owner } = callable;
-  const receiver = RECEIVER_OF[name] ?? RECEIVERS[owner!];
-  if (receiver !== undefined) return receiver(world);
-  const type = exported(callable, owner!) as new (...args: unknown[]) => object;
-  return new type(...RECIPES[`new ${owner}`]!(world) as unknown[]);
-}
-
-/** The exports of each module. */
-export type Exports = Readonly<Record<ModuleName, Readonly<Record<string, unknown>>>>;
-
-let modules: Exports | undefined;
-
-/** Runs calls on the functions and classes of these modules. */
-export function useModules(exports: Exports): void {
-  modules = exports;
-}
-
-function exported({ module }: Callable, name: string): unknown {
-  return modules![module][name];
-}
-
-function invoke({ callable }: Call, { self, args }: Prepared): unknown {
-  const { owner, kind, name } = callable;
-  if (kind === "function") return (exported(callable, name) as Method)(...args);
-  if (kind === "inspect") return Deno.inspect(self);
-  const type = owner === undefined ? undefined : exported(callable, owner);
-  if (kind === "constructor") return new (type as new (...args: unknown[]) => object)(...args);
-  if (kind === "static") return (type as Methods)[name]!(...args);
-  if (kind === "getter") return (self as Record<string, unknown>)[name];
-  const result = (self as Methods)[keyOf(name)]!(...args);
-  // Iterations read their arguments when they are made, and report them at the first step.
-  if (isIterator(result)) return step(result, self);
-  if (name === "[Symbol.iterator]") return [...result as Iterable<unknown>].length;
-  return result;
-}
-
-/** What `deno doc` writes as `[Symbol.dispose]` is a symbol. */
-function keyOf(name: string): string {
-  const symbol = /^\[Symbol\.(\w+)\]$/.exec(name)?.[1];
-  return symbol === undefined ? name : Symbol[symbol as "iterator"] as unknown as string;
-}
-
-type Method = (...args: unknown[]) => unknown;
-type Methods = Record<string, Method>;
-
-function isIterator(value: unknown): value is AsyncIterator<unknown> {
-  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
-}
-
-/** Takes the first step of an iteration, which the disposal of its object ends. */
-async function step(iterator: AsyncIterator<unknown>, self: unknown): Promise<void> {
-  const next = iterator.next();
-  // It is looked at below.
-  next.catch(() => {});
-  await new Promise((resolve) => setTimeout(resolve, 0));
-  if (self instanceof Resource) self.close();
-  else (self as Partial<Disposable>)[Symbol.dispose]?.();
-  await next;
 }
 
 /** The matrix, from what the valid calls showed. */
@@ -194,97 +53,20 @@ export function matrix(api: readonly Callable[], learned: Lessons): Case[] {
       ...signalCases(call, lesson),
       ...disposalCases(call, lesson),
       ...verbCases(call, lesson),
+      ...opCases(call, lesson),
     ];
   });
 }
 
+/** What the name of a valid call ends with. */
+export const VALID = ": valid";
+
 /** The valid calls. */
 export function validCases(api: readonly Callable[]): Case[] {
   return callsOf(api).map((call) => ({
-    id: `${call.name}: valid`,
-    broad: true,
+    id: `${call.name}${VALID}`,
     run: async (world) => invoke(call, await call.prepare(world)),
   }));
-}
-
-/** What each valid call shows. */
-export type Lessons = Readonly<Record<string, Learned>>;
-
-/** What a valid call shows. */
-interface Learned {
-  readonly paths: readonly Path[];
-  /** The resources that exist when it is called, by name. */
-  readonly resources: readonly string[];
-  /** The verbs that it calls. */
-  readonly verbs: readonly string[];
-}
-
-/** Makes each valid call once. */
-export async function learnAll(api: readonly Callable[]): Promise<Lessons> {
-  const learned: Record<string, Learned> = {};
-  for (const call of callsOf(api)) learned[call.name] = await learn(call);
-  return learned;
-}
-
-/** Only calls that wait for events take longer. */
-const PATIENCE_MS = 200;
-
-async function learn(call: Call): Promise<Learned> {
-  const bed = currentBed();
-  bed.reset();
-  const world = new World();
-  try {
-    const prepared = await call.prepare(world);
-    const paths = pathsOf(call.callable, prepared.args);
-    const resources = world.resources.map(([name]) => name);
-    bed.verbs();
-    // The case of the valid call reports what it throws.
-    const called = (async () => await invoke(call, prepared))().then(disposeResult, () => {});
-    await Promise.race([called, new Promise((resolve) => setTimeout(resolve, PATIENCE_MS))]);
-    return { paths, resources, verbs: bed.verbs() };
-  } catch {
-    // The bed has no such objects.
-    return { paths: [], resources: [], verbs: [] };
-  } finally {
-    world.close();
-    await idle();
-  }
-}
-
-/** Closes what a call opened and nothing else closes. */
-export function disposeResult(result: unknown): void {
-  const isRoot = !(result instanceof Resource) || result instanceof Context;
-  if (!isRoot) return;
-  const close = (): void =>
-    (result as Partial<Disposable> | null | undefined)?.[Symbol.dispose]?.();
-  try {
-    close();
-  } catch {
-    // A verb that failed once may fail here.
-    close();
-  }
-}
-
-function pathsOf({ attributes }: Callable, args: readonly unknown[]): Path[] {
-  return args.flatMap((arg, i): Path[] => [
-    [i],
-    ...keysOf(arg, attributes[i] ?? []).map((rest): Path => [i, ...rest]),
-  ]);
-}
-
-function keysOf(value: unknown, known: readonly string[]): (string | number)[][] {
-  if (!isPlain(value)) return [];
-  const own = Array.isArray(value) ? value.map((_, i) => i) : Object.keys(value);
-  return [...new Set([...own, ...(Array.isArray(value) ? [] : known)])].flatMap((key) => [
-    [key],
-    ...keysOf((value as Record<string | number, unknown>)[key], []).map((rest) => [key, ...rest]),
-  ]);
-}
-
-function isPlain(value: unknown): value is object {
-  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return false;
-  const prototype = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === Array.prototype;
 }
 
 type Attributes = Record<string | number, unknown>;
@@ -304,6 +86,7 @@ function receiverCases(call: Call): Case[] {
   if (type === undefined) return [];
   return Object.entries(RECEIVER_VALUES).map(([what, hostile]): Case => ({
     id: `${name}: this is ${what}`,
+    what: `this is ${what}`,
     run: async (world) => {
       const { self, args } = await prepare(world);
       const receiver = hostile(self, world);
@@ -319,6 +102,7 @@ function valueCases(call: Call, { paths }: Learned): Case[] {
   const { name, prepare } = call;
   const make = (path: Path, what: string, hostile: Hostile): Case => ({
     id: `${name}: ${path.join(".")} is ${what}`,
+    what: `is ${what}`,
     run: async (world) => {
       const prepared = await prepare(world);
       const [place, key] = placeOf(prepared.args, path);
@@ -328,6 +112,7 @@ function valueCases(call: Call, { paths }: Learned): Case[] {
   });
   const foreign = (path: Path): Case => ({
     id: `${name}: ${path.join(".")} is of another context`,
+    what: "is of another context",
     run: async (world) => {
       const prepared = await prepare(world);
       const [place, key] = placeOf(prepared.args, path);
@@ -338,6 +123,7 @@ function valueCases(call: Call, { paths }: Learned): Case[] {
   });
   const unknown = (path: Path): Case => ({
     id: `${name}: ${path.join(".")} has an unknown attribute`,
+    what: "has an unknown attribute",
     run: async (world) => {
       const prepared = await prepare(world);
       const [place, key] = placeOf(prepared.args, path);
@@ -360,6 +146,7 @@ function trapCases(call: Call, { paths, resources }: Learned): Case[] {
     trap: (value: unknown, world: World, again: () => unknown, args: unknown[]) => () => unknown,
   ): Case => ({
     id: `${name}: ${path.join(".")} ${what}`,
+    what,
     run: async (world) => {
       const prepared = await prepare(world);
       const [place, key] = placeOf(prepared.args, path);
@@ -389,6 +176,7 @@ function signalCases(call: Call, { paths, resources }: Learned): Case[] {
     isLate = false,
   ): Case => ({
     id: `${name}: ${path.join(".")} ${what}`,
+    what,
     run: async (world) => {
       const prepared = await prepare(world);
       const [place, key] = placeOf(prepared.args, path);
@@ -420,6 +208,7 @@ function disposalCases(call: Call, { resources }: Learned): Case[] {
   const { name, prepare } = call;
   const closed = resources.map((resource): Case => ({
     id: `${name}: after ${resource} is disposed`,
+    what: "after one is disposed",
     run: async (world) => {
       const prepared = await prepare(world);
       world.dispose(resource);
@@ -428,6 +217,7 @@ function disposalCases(call: Call, { resources }: Learned): Case[] {
   }));
   const during = resources.map((resource): Case => ({
     id: `${name}: ${resource} is disposed right after`,
+    what: "one is disposed right after",
     run: async (world) => {
       const result = invoke(call, await prepare(world));
       world.dispose(resource);
@@ -436,6 +226,7 @@ function disposalCases(call: Call, { resources }: Learned): Case[] {
   }));
   const buffers = {
     id: `${name}: all buffers are transferred right after`,
+    what: "all buffers are transferred right after",
     run: async (world: World) => {
       const prepared = await prepare(world);
       const result = invoke(call, prepared);
@@ -474,8 +265,6 @@ const CANNOT_FAIL: ReadonlySet<string> = new Set([
 
 function verbCases(call: Call, { verbs }: Learned): Case[] {
   const { name, prepare, callable } = call;
-  const { fail } = currentBed();
-  if (fail === undefined) return [];
   return verbs.filter((verb) => !CANNOT_FAIL.has(verb)).flatMap((verb) =>
     [
       ...FAILURES,
@@ -485,10 +274,11 @@ function verbCases(call: Call, { verbs }: Learned): Case[] {
       [what, errno, result],
     ): Case => ({
       id: `${name}: ${verb} ${what}`,
+      what,
       ...hidesObjects(callable) && isDestroyer(verb) && LEFT,
       run: async (world) => {
         const prepared = await prepare(world);
-        fail(verb, errno, result);
+        recorder.fail(verb, errno, { times: 1, ...result !== undefined && { result } });
         return invoke(call, prepared);
       },
     }))
@@ -514,4 +304,35 @@ function isDestroyer(verb: string): boolean {
 /** Verbs of the provider that the module calls without a look at whether the provider has them. */
 function isHot(verb: string): boolean {
   return /poll|post/.test(verb);
+}
+
+/** What a provider may lack: functions of contexts. */
+export function contextOps(): string[] {
+  const { verbs_context, ibv_context } = structs;
+  const functions = Object.keys(verbs_context.fields).filter((name) =>
+    /^(?!sz|context|priv|has_comp_mask|ABI|abi_|query_port$)/.test(name)
+  );
+  const ops = Object.keys(ibv_context.fields).filter((name) =>
+    name.startsWith("ops.") && !name.includes("_compat")
+  );
+  // Objects that cannot be destroyed are left.
+  return [...functions, ...ops].filter((op) => !/destroy|dealloc|free|close|dereg|detach/.test(op));
+}
+
+/** Whether a call or what it needs calls an op. It is the verb of the name, or one that was added to it later. */
+export function reaches({ verbs, needs }: Learned, op: string): boolean {
+  const verb = `ibv_${op.replace(/^(ops\.|ibv_)/, "")}`;
+  return [...verbs, ...needs].some((name) => name.startsWith(verb));
+}
+
+/** A provider that lacks an op: the call works, or fails as the header's inline function does. */
+function opCases(call: Call, lesson: Learned): Case[] {
+  return contextOps().map((op): Case => ({
+    id: `${call.name}: the provider has no ${op}`,
+    ...!reaches(lesson, op) && { what: "the provider lacks an op that it does not call" },
+    run: async (world) => {
+      recorder.lack(op);
+      return invoke(call, await call.prepare(world));
+    },
+  }));
 }

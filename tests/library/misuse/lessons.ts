@@ -1,20 +1,29 @@
 // What the processes of a run share: the API, and what its valid calls showed.
 
 import { type Callable, readApi } from "./api.ts";
+import { idle, takeVerbs } from "./bed.ts";
 import {
-  type Case,
+  attributeNames,
+  type Call,
+  callsOf,
+  disposeResult,
   type Exports,
   gaps,
-  learnAll,
-  type Lessons,
-  matrix,
+  givenNames,
+  invoke,
+  type Path,
+  pathsOf,
   useModules,
-  validCases,
-} from "./cases.ts";
+} from "./calls.ts";
+import { type Case, contextOps, matrix, reaches, validCases } from "./cases.ts";
+import { VALUES } from "./values.ts";
+import { verdictOfValid } from "./verdict.ts";
+import { World } from "./world.ts";
 import * as cli from "../../../cli/mod.ts";
 import * as ffi from "../../../ffi/mod.ts";
 import * as net from "../../../net/mod.ts";
 import * as verbs from "../../../mod.ts";
+import * as recorder from "../../provider/recorder.ts";
 
 const EXPORTS: Exports = {
   "mod.ts": verbs,
@@ -27,15 +36,42 @@ const EXPORTS: Exports = {
 export interface Plan {
   readonly api: readonly Callable[];
   readonly learned: Lessons;
-  /** What of the API has no valid call. */
+  /** What the valid calls leave out: callables, attributes and verbs. */
   readonly gaps: readonly string[];
+  /** Fewer cases than the types of the API ask for: some are not generated. */
+  readonly floor: number;
+}
+
+/** What each valid call shows. */
+export type Lessons = Readonly<Record<string, Learned>>;
+
+/** What a valid call shows. */
+export interface Learned {
+  readonly paths: readonly Path[];
+  /** The attributes that it gives. */
+  readonly given: readonly string[];
+  /** The resources that exist when it is called, by name. */
+  readonly resources: readonly string[];
+  /** The verbs that make what it needs. */
+  readonly needs: readonly string[];
+  /** The verbs that it calls. */
+  readonly verbs: readonly string[];
 }
 
 /** Reads the API, and makes each valid call once. */
 export async function makePlan(): Promise<Plan> {
   useModules(EXPORTS);
   const api = await readApi();
-  return { api, learned: await learnAll(api), gaps: gaps(api) };
+  const learned: Record<string, Learned> = {};
+  const failed: string[] = [];
+  for (const call of callsOf(api)) {
+    learned[call.name] = await learn(call).catch((error) => {
+      failed.push(`${call.name}: its valid call fails: ${error}`);
+      return { paths: [], given: [], resources: [], needs: [], verbs: [] };
+    });
+  }
+  const found = [...failed, ...gaps(api), ...ungiven(api, learned), ...unreached(learned)];
+  return { api, learned, gaps: found, floor: floorOf(api) };
 }
 
 /** The valid calls of a plan. */
@@ -44,7 +80,65 @@ export function validOf({ api }: Plan): Case[] {
   return validCases(api);
 }
 
-/** The cases of a plan that every bed has. */
+/** The cases of a plan. */
 export function casesOf(plan: Plan): Case[] {
   return [...validOf(plan), ...matrix(plan.api, plan.learned)];
+}
+
+/** A valid call takes less, even on a busy machine. */
+export const PATIENCE_MS = 10_000;
+
+async function learn(call: Call): Promise<Learned> {
+  recorder.reset();
+  const world = new World();
+  try {
+    const prepared = await call.prepare(world);
+    const paths = pathsOf(call, prepared.args);
+    const given = givenNames(call.callable, prepared.args);
+    const resources = world.resources.map(([name]) => name);
+    const needs = takeVerbs();
+    await returned(call.name, (async () => disposeResult(await invoke(call, prepared)))());
+    return { paths, given, resources, needs, verbs: takeVerbs() };
+  } finally {
+    world.close();
+    await idle();
+  }
+}
+
+async function returned(name: string, called: Promise<void>): Promise<void> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error("it does not return")), PATIENCE_MS);
+  try {
+    await Promise.race([called, late.promise]);
+  } catch (error) {
+    if (verdictOfValid(name, error).length > 0) throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Attributes that the types allow and no valid call gives. */
+function ungiven(api: readonly Callable[], learned: Lessons): string[] {
+  const calls = callsOf(api);
+  return api.flatMap((callable) => {
+    const all = calls.filter((call) => call.callable === callable).map(({ name }) => name);
+    const given = new Set(all.flatMap((name) => learned[name]!.given));
+    const missing = all.length === 0 ? [] : attributeNames(callable)
+      .filter((name) => !given.has(name));
+    return missing.map((name) => `${callable.id}: no recipe gives ${name}`);
+  });
+}
+
+/** Functions of a provider that no valid call calls. */
+function unreached(learned: Lessons): string[] {
+  return contextOps()
+    .filter((op) => !Object.values(learned).some((one) => reaches(one, op)))
+    .map((op) => `No valid call reaches ${op}`);
+}
+
+/** Each value in the place of each argument and attribute that the types allow. */
+function floorOf(api: readonly Callable[]): number {
+  const called = new Set(callsOf(api).map(({ callable }) => callable));
+  const places = [...called].flatMap(attributeNames).length;
+  return places * Object.keys(VALUES).length;
 }

@@ -1,22 +1,41 @@
 // Misuse of everything in the public API, a part of the matrix: `deno task long misuse` runs all of it. A signal, a hang, an
-// error that does not tell what is wrong, an object that is left, or a call that no program may make fails.
+// error that does not tell what is wrong, an object that is left, a call that no program may make, or a valid call that fails
+// fails.
 
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertGreaterOrEqual } from "@std/assert";
 import { isClean, runMatrix } from "./run.ts";
-
-/** The cases of one attribute are many: one of so many runs here. The others all run. */
-const PART = 16;
+import { sample, seedOfCommit } from "./sample.ts";
 
 Deno.test("Misuse of the public API is refused with a useful error or does no harm", async () => {
+  const seed = await seedOfCommit();
   const outcome = await runMatrix({
     program: new URL("probe.ts", import.meta.url),
-    choose: (cases) => cases.filter(({ broad }, i) => broad || i % PART === 0),
+    choose: (cases) => sample(cases, seed),
   });
-  const { gaps, crashes, hangs, wrong, ran, generated, outcomes } = outcome;
+  const { gaps, crashes, hangs, wrong, ran, generated, floor, outcomes } = outcome;
   const names = [...outcomes].map(([name, count]) => `${name} ${count}`).join(", ");
-  console.log(`${ran} of ${generated} cases: ${names}`);
-  assertEquals(gaps, [], "Every callable of the API needs a recipe");
+  console.log(`${ran} of ${generated} cases, at least ${floor}: ${names}`);
+  console.log(`again: deno task long misuse --seed ${seed}`);
+  assertEquals(gaps, [], "The valid calls leave something out");
   assertEquals({ crashes, hangs, wrong }, { crashes: [], hangs: [], wrong: [] });
+  assertGreaterOrEqual(generated, floor);
   assert(isClean(outcome));
-  assert(ran >= 3000, `only ${ran} cases ran`);
+});
+
+Deno.test("A sample has each misuse, each call and what always runs", () => {
+  const places = Array.from({ length: 100 }, (_, i) => i);
+  const misuses = Array.from({ length: 40 }, (_, i) => `misuse ${i}`);
+  const all = [
+    { id: "always" },
+    { id: "rare", what: "rare" },
+    ...places.flatMap((place) => misuses.map((what) => ({ id: `${place} ${what}`, what }))),
+  ];
+  for (const seed of [0, 1, 15, 0xffff_ffff]) {
+    const drawn = sample(all, seed);
+    assertEquals(new Set(drawn.map(({ what }) => what)), new Set(all.map(({ what }) => what)));
+    assertEquals(new Set(drawn.map(({ id }) => id.split(" ")[0])).size, places.length + 2);
+    assert(drawn.length * 32 >= all.length, "a share");
+    assertEquals(drawn, sample(all, seed));
+  }
+  assert(JSON.stringify(sample(all, 1)) !== JSON.stringify(sample(all, 2)));
 });

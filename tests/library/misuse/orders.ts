@@ -1,18 +1,18 @@
 // Orders of disposal.
 
 import type { Resource } from "../../../mod.ts";
-import { currentBed } from "./beds/bed.ts";
 import type { Case } from "./cases.ts";
 import { Random } from "./random.ts";
 import { World } from "./world.ts";
+import * as recorder from "../../provider/recorder.ts";
 
 type Name = keyof World & string;
 
-/** The names of all resources of a world that the bed can make, in the order in which they can be made. */
+/** The names of all resources of a world, in the order in which they can be made. */
 export function resourceNames(): Name[] {
-  currentBed().reset();
+  recorder.reset();
   const world = new World();
-  for (const name of getters()) madeOf(world, name);
+  for (const name of getters()) void world[name];
   const names = world.resources.map(([name]) => name as Name);
   world.close();
   return names;
@@ -24,15 +24,6 @@ function getters(): Name[] {
   return Object.keys(properties).filter((name) => properties[name]!.get) as Name[];
 }
 
-/** Makes a resource, if the bed can. */
-function madeOf(world: World, name: Name): void {
-  try {
-    void world[name];
-  } catch {
-    // The bed has no such objects. The case of the valid call reports it.
-  }
-}
-
 /** The same objects disposed in a number of orders. */
 export function disposalOrders(count: number): Case[] {
   const names = resourceNames();
@@ -41,7 +32,6 @@ export function disposalOrders(count: number): Case[] {
 
 function disposalOrder(names: readonly Name[], seed: number): Case {
   return {
-    broad: true,
     id: `All objects are disposed in order ${seed}`,
     run: (world) => {
       const random = new Random(seed);

@@ -1,7 +1,6 @@
 // Runs cases of the matrix on the recorder.
 
-import { RECORDER } from "./beds/recorder_bed.ts";
-import { casesOf, validOf } from "./lessons.ts";
+import { casesOf } from "./lessons.ts";
 import { disposalOrders } from "./orders.ts";
 import { probe } from "./probing.ts";
 import { scenarios } from "./scenarios.ts";
@@ -10,10 +9,10 @@ import { workerCases } from "./workers/cases.ts";
 const ORDERS = 200;
 
 if (import.meta.main) {
-  await probe(RECORDER, (plan) => [
+  await probe((plan) => [
     ...casesOf(plan),
     ...disposalOrders(ORDERS),
-    ...scenarios(validOf(plan)),
+    ...scenarios(),
     ...workerCases(plan),
   ]);
 }

@@ -1,15 +1,19 @@
 // Runs cases in this process, and reports the start and the end of each in a line.
 
-import { type Bed, currentBed, idle, silence, useBed } from "./beds/bed.ts";
-import { type Case, disposeResult } from "./cases.ts";
-import { makePlan, type Plan } from "./lessons.ts";
-import { verdict } from "./verdict.ts";
+import { idle, silence } from "./bed.ts";
+import { disposeResult } from "./calls.ts";
+import { type Case, VALID } from "./cases.ts";
+import { makePlan, PATIENCE_MS, type Plan } from "./lessons.ts";
+import type { Choosable } from "./sample.ts";
+import { verdict, verdictOfValid } from "./verdict.ts";
 import { World } from "./world.ts";
+import * as recorder from "../../provider/recorder.ts";
 
 /** What a run can do: all its cases. */
 export interface ListReport {
-  readonly cases: readonly { readonly id: string; readonly broad: boolean }[];
+  readonly cases: readonly Choosable[];
   readonly gaps: readonly string[];
+  readonly floor: number;
 }
 
 /** The end of a case. */
@@ -37,14 +41,13 @@ const QUIET_MS = 10;
  * The program of a process: `plan FILE` writes what the cases are generated from, and reports them; `run FILE IDS` runs those
  * whose names are in a file.
  */
-export async function probe(bed: Bed, generate: (plan: Plan) => Case[]): Promise<never> {
+export async function probe(generate: (plan: Plan) => Case[]): Promise<never> {
   const [command, file, ids] = Deno.args as [string, string, string];
-  useBed(bed);
   if (command === "plan") {
     const plan = await makePlan();
     await Deno.writeTextFile(file, JSON.stringify(plan));
-    const cases = generate(plan).map(({ id, broad = false }) => ({ id, broad }));
-    report({ cases, gaps: plan.gaps });
+    const cases = generate(plan).map(({ id, what }) => ({ id, ...what !== undefined && { what } }));
+    report({ cases, gaps: plan.gaps, floor: plan.floor });
   } else {
     const cases = new Map(
       generate(JSON.parse(await Deno.readTextFile(file))).map((one) => [one.id, one]),
@@ -82,19 +85,18 @@ export interface Attempt {
 
 /** Runs one case in a world of its own, and looks at what it left. */
 async function runCase(one: Case): Promise<Omit<Attempt, "closeAgain">> {
-  const bed = currentBed();
-  bed.reset();
+  recorder.reset();
   const { outcome, wrong, closeAgain } = await attempt(one);
   if (one.leaves) await silence(QUIET_MS);
   else {
     await idle();
     // What failed when a wait ended has told nobody: the next close() does it.
-    if (bed.live() > 0) closeAgain();
+    if (recorder.live() > 0) closeAgain();
     await idle();
-    const live = bed.live();
+    const live = recorder.live();
     if (live > 0) wrong.push(`${live} objects are left`);
   }
-  wrong.push(...bed.violations().filter((violation) => !one.excused?.test(violation)));
+  wrong.push(...recorder.violations().filter((violation) => !one.excused?.test(violation)));
   return { outcome, wrong };
 }
 
@@ -103,11 +105,21 @@ export async function attempt({ id, run }: Case): Promise<Attempt> {
   const world = new World();
   const wrong: string[] = [];
   let outcome = "success";
-  const settled = (async () => disposeResult(await run(world)))().catch((error) => {
-    outcome = String(error?.name ?? typeof error);
-    wrong.push(...verdict(error, id));
+  let error: unknown;
+  const isValid = id.endsWith(VALID);
+  const settled = (async () => disposeResult(await run(world)))().catch((thrown) => {
+    outcome = String(thrown?.name ?? typeof thrown);
+    error = thrown;
+    if (!isValid) wrong.push(...verdict(thrown, id));
   });
-  await Promise.race([settled, new Promise((resolve) => setTimeout(resolve, TURN_MS))]);
+  const turn = Promise.withResolvers<void>();
+  const timer = setTimeout(() => {
+    if (isValid) wrong.push("It does not return");
+    turn.resolve();
+  }, isValid ? PATIENCE_MS : TURN_MS);
+  await Promise.race([settled, turn.promise]);
+  clearTimeout(timer);
+  if (isValid) wrong.push(...verdictOfValid(id.slice(0, -VALID.length), error));
   closeAll(world, wrong);
   await settled;
   return { outcome, wrong, closeAgain: () => closeAll(world, wrong) };

@@ -22,9 +22,13 @@ export interface RunOptions {
 export interface Outcome {
   /** How many cases the matrix has. */
   readonly generated: number;
+  /** How many the types of the API ask for at least. */
+  readonly floor: number;
+  /** How many were chosen. */
+  chosen: number;
   /** How many of them ran. */
   ran: number;
-  /** What of the API no case calls. */
+  /** What of the API the valid calls leave out. */
   readonly gaps: readonly string[];
   /** Cases that ended their process. */
   readonly crashes: string[];
@@ -37,14 +41,16 @@ export interface Outcome {
 }
 
 /** Cases in one process: the recorder has room for the objects of some ten thousand. */
-const SHARE = 2000;
+const SHARE = 4000;
 const PATIENCE_MS = 30_000;
 const ROOT = new URL("../../../", import.meta.url);
 const IMPORTS = new URL("tools/std/import_map.json", ROOT).pathname;
 
 /** Whether everything was refused or harmless. */
-export function isClean({ gaps, crashes, hangs, wrong, ran }: Outcome): boolean {
-  return ran > 0 && [gaps, crashes, hangs, wrong].every(({ length }) => length === 0);
+export function isClean(outcome: Outcome): boolean {
+  const { gaps, crashes, hangs, wrong, ran, chosen, generated, floor } = outcome;
+  const isWhole = generated >= floor && chosen > 0 && ran === chosen;
+  return isWhole && [gaps, crashes, hangs, wrong].every(({ length }) => length === 0);
 }
 
 /** Runs the cases that are chosen. */
@@ -80,6 +86,8 @@ class Runner {
     const list = await this.#plan();
     const outcome: Outcome = {
       generated: list.cases.length,
+      floor: list.floor,
+      chosen: 0,
       ran: 0,
       gaps: list.gaps,
       crashes: [],
@@ -88,6 +96,7 @@ class Runner {
       outcomes: new Map(),
     };
     const chosen = this.#options.choose(list.cases).map(({ id }) => id);
+    outcome.chosen = chosen.length;
     const shares: string[][] = [];
     for (let i = 0; i < chosen.length; i += SHARE) shares.push(chosen.slice(i, i + SHARE));
     const { jobs = 2, progress } = this.#options;

@@ -1,20 +1,16 @@
-// Misuses that only a recorder makes possible: failing destructions, providers without an op, stray completions and events.
+// Misuses that only a recorder makes possible: failing destructions, stray completions and events.
 // Import the recorder before this.
 
-import { structs } from "../../../ffi/layout.ts";
 import { EventType, type Resource, VerbsError, WcOpcode, WcStatus } from "../../../mod.ts";
 import * as recorder from "../../provider/recorder.ts";
 import type { Case } from "./cases.ts";
-import { idle } from "./beds/bed.ts";
 import { resourceNames } from "./orders.ts";
-import { verdict } from "./verdict.ts";
 import { World } from "./world.ts";
 
 /** Misuses that need a recorder. */
-export function scenarios(valid: readonly Case[]): Case[] {
+export function scenarios(): Case[] {
   return [
     ...resourceNames().flatMap((name) => failingDestruction(name)),
-    ...opsOfContext().map((op) => withoutOp(op, valid)),
     ...strayCompletions(),
     ...strayEvents(),
   ];
@@ -35,7 +31,6 @@ function destroyersOf(name: keyof World & string): string[] {
 function failingDestruction(name: keyof World & string): Case[] {
   return destroyersOf(name).flatMap((verb) =>
     [16, 22, 5].map((errno): Case => ({
-      broad: true,
       id: `${name}: close() fails with errno ${errno} of ${verb}`,
       run: (world) => {
         const resource = world[name] as Resource;
@@ -52,47 +47,11 @@ function failingDestruction(name: keyof World & string): Case[] {
   );
 }
 
-function opsOfContext(): string[] {
-  const { verbs_context, ibv_context } = structs;
-  const functions = Object.keys(verbs_context.fields).filter((name) =>
-    /^(?!sz|context|priv|has_comp_mask|ABI|abi_|query_port$)/.test(name)
-  );
-  const ops = Object.keys(ibv_context.fields).filter((name) =>
-    name.startsWith("ops.") && !name.includes("_compat")
-  );
-  // Objects that cannot be destroyed are left.
-  return [...functions, ...ops].filter((op) => !/destroy|dealloc|free|close|dereg|detach/.test(op));
-}
-
-/** All valid calls on a provider that lacks an op: each works, or fails as the header's inline function does. */
-function withoutOp(op: string, valid: readonly Case[]): Case {
-  return {
-    broad: true,
-    id: `The provider has no ${op}`,
-    run: async () => {
-      const wrong: string[] = [];
-      for (const { id, run } of valid) {
-        recorder.reset();
-        recorder.lack(op);
-        const world = new World();
-        const settled = (async () => await run(world))();
-        settled.catch((error) => wrong.push(...verdict(error, id).map((what) => `${id}: ${what}`)));
-        await Promise.race([
-          settled.catch(() => {}),
-          new Promise((resolve) => setTimeout(resolve, 5)),
-        ]);
-        world.close();
-        await idle();
-      }
-      if (wrong.length > 0) throw new Error(wrong.join("; "));
-    },
-  };
-}
-
 function strayCompletions(): Case[] {
   const values = [0, 1, 127, 128, 129, 255, 0x7fff_ffff, 0xffff_ffff];
   return [...Object.values(WcStatus), 99, 0xffff_ffff].flatMap((status) =>
     [...Object.values(WcOpcode), 77, 0xffff_ffff].map((opcode): Case => ({
+      what: "stray completion",
       id: `A completion of an unknown queue pair has status ${status} and opcode ${opcode}`,
       run: ({ cq, cqEx, ud, batch, batchEx, mr, ah }) => {
         ud.postSend({ sge: mr.slice(0, 8), ah, remoteQpn: 1, remoteQkey: 1 });
@@ -124,6 +83,7 @@ function strayEvents(): Case[] {
   const types = [...Object.values(EventType), 77, 0xffff];
   return types.flatMap((type) =>
     ["cq0", "qp0", "wq0", "srq0", 1, 0, 255].map((of): Case => ({
+      what: "stray event",
       id: `An event of type ${type} is of ${of}`,
       run: async (world) => {
         const { context, cq, ud, wq, srq } = world;

@@ -1,14 +1,30 @@
 // Which errors are useful to a caller.
 
 import { VerbsError, WorkCompletionError } from "../../../mod.ts";
+import { isOfEngine, isOfReceivers } from "../../engine_words.ts";
 import { Boom } from "./values.ts";
 
-/** V8's and Deno's own words. They name nothing that the caller knows. */
-const FOREIGN = [
-  /^Cannot (read|set) propert/,
-  /^Cannot (destructure|convert|mix|perform|create proxy|assign|redefine|define|delete)/,
-  /^Cannot create property/,
-];
+/** A valid call that fails on the recorder. */
+interface Refusal {
+  readonly why: string;
+  /** The error that it must have. */
+  readonly error: RegExp;
+}
+
+const REFUSED: Readonly<Record<string, Refusal>> = {
+  "WrBuilder#flush": {
+    why: "the header that the recorder is built with has no ibv_wr_flush",
+    error: /EOPNOTSUPP/,
+  },
+};
+
+/** What is wrong with the end of a valid call: it returns, or fails as the list says. */
+export function verdictOfValid(name: string, error: unknown): string[] {
+  const refused = REFUSED[name];
+  if (refused === undefined) return error === undefined ? [] : [`Its valid call fails: ${error}`];
+  const isListed = error !== undefined && refused.error.test(`${error}`);
+  return isListed ? [] : [`It should fail because ${refused.why}: ${error}`];
+}
 
 /** V8 itself refuses objects that only look like those of a class; there is no useful advice. */
 const FORGED = / is (forged|copied|proxy.*|revoked proxy|boxed number)$/;
@@ -17,7 +33,7 @@ const FORGED = / is (forged|copied|proxy.*|revoked proxy|boxed number)$/;
 const RECEIVER = /: this is /;
 
 /** The caller's signal or host name says what happened, not this module. */
-const OF_OTHERS = /signal says that it has aborted|^connectRc.*hostname|^listenRc.*hostname/;
+const OF_OTHERS = /signal (is proxy without properties|says that it has aborted)|^connectRc.*hostname|^listenRc.*hostname/;
 
 /** ./ffi says that it does not check its arguments: it is only asked not to crash. */
 const FFI = new Set([
@@ -58,7 +74,8 @@ export function verdict(error: unknown, id = ""): string[] {
   if (error instanceof Boom || error instanceof DOMException) return [];
   if (!(error instanceof Error)) return [`It threw ${typeof error}`];
   const { message } = error;
-  if (error instanceof TypeError && (FORGED.test(id) || RECEIVER.test(id))) return [];
+  if (error instanceof TypeError && RECEIVER.test(id)) return [];
+  if (error instanceof TypeError && FORGED.test(id) && isOfReceivers(error)) return [];
   const isKnown = error instanceof VerbsError || error instanceof WorkCompletionError ||
     KNOWN.some((type) => error instanceof type);
   // ./net throws what the system says about TCP.
@@ -67,6 +84,6 @@ export function verdict(error: unknown, id = ""): string[] {
   if (/ is -0$/.test(id) && error instanceof TypeError) return [];
   if (!isKnown) return [`${error.name}: ${message}`];
   const isOurs = /^(Cannot |The work request|Work request)/.test(message) &&
-    !FOREIGN.some((pattern) => pattern.test(message));
+    !isOfEngine(error);
   return isOurs ? [] : [`${error.name} in other words: ${message.slice(0, 200)}`];
 }

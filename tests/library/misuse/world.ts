@@ -1,4 +1,4 @@
-// One object of each class on the bed.
+// One object of each class.
 
 import {
   AccessFlags,
@@ -18,8 +18,10 @@ import {
   MemoryWindow,
   MwType,
   OpenedQueuePair,
+  ParentDomain,
   ProtectionDomain,
   type QpInitAttr,
+  QpState,
   QpType,
   QueuePair,
   QueuePairEx,
@@ -48,11 +50,13 @@ import {
   type ExposedMemory,
   listenRc,
   listenUd,
+  type RcAddress,
   RcConn,
   RcListener,
   UdConn,
 } from "../../../net/mod.ts";
-import { type Bed, currentBed } from "./beds/bed.ts";
+import { loop } from "../../provider/recorder.ts";
+import { activate, complete, DEVICE } from "./bed.ts";
 
 /** The qkey of the datagram queue pair. */
 export const QKEY = 0x1111_1111;
@@ -67,6 +71,9 @@ export const ESP = {
 
 const CAP = { maxSendWr: 64, maxRecvWr: 64, maxSendSge: 4, maxRecvSge: 4, maxInlineData: 64 };
 
+/** Few buffers are fast to make. */
+const FEW = { credits: 4, sendDepth: 4, maxMessage: 64, keepAlive: 0 };
+
 /** What a world can dispose by name. */
 type Closable = Resource | UdConn | RcConn | RcListener;
 
@@ -77,7 +84,6 @@ function isClosable(made: unknown): made is Closable {
 /** One object of each class. Each is made when it is used for the first time. */
 export class World {
   readonly #made = new Map<string, unknown>();
-  readonly #bed: Bed = currentBed();
   readonly #closing = new AbortController();
 
   #once<T>(name: string, make: () => T): T {
@@ -102,43 +108,45 @@ export class World {
   }
 
   /** What takes time to open. It is closed again if the world was closed in the meantime. */
-  async #open<T extends UdConn | RcListener>(name: string, open: () => Promise<T>): Promise<T> {
+  async #open<T extends UdConn | RcListener | RcConn>(
+    name: string,
+    open: () => Promise<T>,
+  ): Promise<T> {
     if (!this.#made.has(name)) {
+      loop();
       const opened = await open();
-      if (this.signal.aborted) opened.close();
+      if (this.signal.aborted) opened[Symbol.dispose]();
       this.#made.set(name, opened);
     }
     return this.#made.get(name) as T;
   }
 
   udConn(): Promise<UdConn> {
-    const { device } = this.#bed;
     const few = { recvDepth: 4, sendDepth: 4, maxQueued: 4, maxPeers: 4 };
-    return this.#open("udConn", () => listenUd({ device, qkey: QKEY, ...few }));
+    return this.#open("udConn", () => listenUd({ device: DEVICE, qkey: QKEY, ...few }));
   }
 
   listener(): Promise<RcListener> {
-    const { device } = this.#bed;
-    return this.#open("listener", () => listenRc({ device, hostname: "127.0.0.1" }));
+    return this.#open(
+      "listener",
+      () => listenRc({ device: DEVICE, ...FEW, hostname: "127.0.0.1" }),
+    );
   }
 
-  /** Two ends, on a bed that moves data. */
-  async rcConn(): Promise<RcConn> {
-    if (!this.#made.has("rcConn")) {
-      const listener = await this.listener();
-      const { device } = this.#bed;
-      const few = { credits: 4, sendDepth: 4, maxMessage: 64, keepAlive: 0 };
-      const connecting = connectRc({ device, tcpPort: listener.addr.port, ...few });
-      const ends = await Promise.all([connecting, listener.accept()]);
-      ["rcConn", "rcPeer"].forEach((name, i) => this.#made.set(name, ends[i]));
-      if (this.signal.aborted) ends.forEach((end) => end[Symbol.dispose]());
-    }
-    return this.#made.get("rcConn") as RcConn;
+  /** A connection to itself: the recorder takes what it sends to its own receives. */
+  rcConn(): Promise<RcConn> {
+    const exchange = (address: RcAddress): Promise<unknown> => Promise.resolve({ ...address });
+    return this.#open("rcConn", () => connectRc({ device: DEVICE, ...FEW, exchange }));
+  }
+
+  /** A connection to the listener. */
+  async rcClient(): Promise<RcConn> {
+    const { addr: { port: tcpPort } } = await this.listener();
+    return this.#open("rcClient", () => connectRc({ device: DEVICE, ...FEW, tcpPort }));
   }
 
   async exposed(): Promise<ExposedMemory> {
-    await this.rcConn();
-    return await (this.#made.get("rcPeer") as RcConn).expose(64);
+    return await (await this.rcConn()).expose(64);
   }
 
   #queues(type: QpType): QpInitAttr {
@@ -150,7 +158,7 @@ export class World {
   }
 
   get context(): Context {
-    return this.#once("context", () => Context.open(this.#bed.device));
+    return this.#once("context", () => Context.open(DEVICE));
   }
 
   get pd(): ProtectionDomain {
@@ -226,7 +234,7 @@ export class World {
     return this.#once("ready", () => {
       const qp = new QueuePair(this.pd, this.#queues(QpType.RC));
       qp.init({ port: 1, gidIndex: 0, psn: 1 });
-      this.#bed.activate(qp);
+      activate(qp);
       return qp;
     });
   }
@@ -236,7 +244,7 @@ export class World {
   }
 
   get ah(): AddressHandle {
-    return this.#once("ah", () => new AddressHandle(this.pd, this.#bed.ahAttr(this.context)));
+    return this.#once("ah", () => new AddressHandle(this.pd, { portNum: 1, dlid: 7 }));
   }
 
   get wq(): WorkQueue {
@@ -314,18 +322,30 @@ export class World {
     });
   }
 
+  /** One completion is in it. */
   get batch(): WorkCompletions {
-    return this.#once("batch", () => new WorkCompletions(4));
+    return this.#once("batch", () => {
+      const batch = new WorkCompletions(4);
+      complete(this.cq);
+      this.cq.pollInto(batch);
+      return batch;
+    });
   }
 
+  /** One completion is in it. */
   get batchEx(): WorkCompletionsEx {
-    return this.#once("batchEx", () => new WorkCompletionsEx(4));
+    return this.#once("batchEx", () => {
+      const batch = new WorkCompletionsEx(4);
+      complete(this.cqEx);
+      this.cqEx.pollInto(batch);
+      return batch;
+    });
   }
 
   get completion(): WorkCompletion {
     return this.#once("completion", () => {
       const { cq } = this;
-      this.#bed.complete(cq);
+      complete(cq);
       return cq.poll()[0]!;
     });
   }
@@ -369,6 +389,10 @@ export class World {
     return this.#once("td", () => new ThreadDomain(this.context));
   }
 
+  get parentDomain(): ParentDomain {
+    return this.#once("parentDomain", () => new ParentDomain(this.pd, { td: this.td }));
+  }
+
   get udEx(): QueuePairEx {
     return this.#once("udEx", () => {
       const init = { ...this.#queues(QpType.UD), sendOpsFlags: SendOpsFlags.SEND };
@@ -384,7 +408,27 @@ export class World {
       const sendOpsFlags = Object.values(flags).reduce((all: number, flag) => all | flag, 0);
       const qp = new QueuePairEx(this.pd, { ...this.#queues(QpType.RC), sendOpsFlags });
       qp.init({ port: 1, gidIndex: 0, psn: 1 });
-      this.#bed.activate(qp);
+      activate(qp);
+      return qp;
+    });
+  }
+
+  get tso(): QueuePairEx {
+    return this.#once("tso", () => {
+      const init = { ...this.#queues(QpType.RAW_PACKET), sendOpsFlags: SendOpsFlags.TSO };
+      const qp = new QueuePairEx(this.pd, { ...init, maxTsoHeader: 64 });
+      for (const qpState of [QpState.INIT, QpState.RTR, QpState.RTS]) qp.modify({ qpState });
+      return qp;
+    });
+  }
+
+  get xrcEx(): QueuePairEx {
+    return this.#once("xrcEx", () => {
+      const { cq, pd } = this;
+      const init = { type: QpType.XRC_SEND, sendCq: cq, cap: { maxSendWr: 4 } };
+      const qp = new QueuePairEx(pd, { ...init, sendOpsFlags: SendOpsFlags.SEND });
+      qp.init({ port: 1, gidIndex: 0, psn: 1 });
+      activate(qp);
       return qp;
     });
   }

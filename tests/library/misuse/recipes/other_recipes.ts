@@ -1,23 +1,26 @@
 // A valid call of everything in ./net, ./cli and ./ffi.
 
 import { structs, SystemError } from "../../../../ffi/mod.ts";
-import { currentBed } from "../beds/bed.ts";
-import type { Receiver, Recipe } from "./recipes.ts";
+import { DEVICE } from "../bed.ts";
+import { loop } from "../../../provider/recorder.ts";
+import type { Receiver, Recipe } from "./parts.ts";
 import { QKEY, type World } from "../world.ts";
 
 const GROUP = "ff0e::1";
 const MESSAGE = new Uint8Array(8);
 
-const RC_PEER = {
-  transport: "rc",
-  gid: "::ffff:10.0.0.1",
-  lid: 0,
-  qpn: 0x123456,
-  psn: 0xabcdef,
-  mtu: 1024,
-  rdAtomic: 4,
+const RC = {
+  device: DEVICE,
+  port: 1,
+  gidIndex: 0,
   credits: 4,
+  sendDepth: 4,
   maxMessage: 64,
+  timeout: 17,
+  retryCnt: 1,
+  keepAlive: 0,
+  spin: 0,
+  connectTimeout: 5000,
 };
 
 const signal = (): AbortSignal => new AbortController().signal;
@@ -39,7 +42,7 @@ const struct = (): object => ({ ...structs.ibv_wc, fields: { wr_id: field() } })
 export const OTHER_RECIPES: Readonly<Record<string, Recipe>> = {
   listenUd: ({ signal }) => [
     {
-      device: currentBed().device,
+      device: DEVICE,
       port: 1,
       qkey: QKEY,
       gidIndex: 0,
@@ -51,7 +54,11 @@ export const OTHER_RECIPES: Readonly<Record<string, Recipe>> = {
       signal,
     },
   ],
-  "UdConn#receive": () => [new Uint8Array(4096), { signal: signal() }],
+  "UdConn#receive": async (world) => {
+    const conn = await world.udConn();
+    await conn.send(MESSAGE, conn.addr);
+    return [new Uint8Array(4096), { signal: signal() }];
+  },
   "UdConn#send": async (world) => [MESSAGE.slice(), await udPeer(world), { signal: signal() }],
   "UdConn#joinMulticast": () => [GROUP, 0],
   "UdConn#leaveMulticast": async (world) => {
@@ -59,46 +66,28 @@ export const OTHER_RECIPES: Readonly<Record<string, Recipe>> = {
     return [GROUP, 0];
   },
   listenRc: ({ signal }) => [
-    {
-      device: currentBed().device,
-      port: 1,
-      gidIndex: 0,
-      credits: 4,
-      sendDepth: 4,
-      maxMessage: 64,
-      timeout: 17,
-      retryCnt: 1,
-      keepAlive: 0,
-      spin: 0,
-      connectTimeout: 10,
-      signal,
-      hostname: "127.0.0.1",
-      tcpPort: 0,
-      maxPending: 4,
-    },
+    { ...RC, signal, hostname: "127.0.0.1", tcpPort: 0, maxPending: 4 },
   ],
-  "RcListener#accept": () => [{ signal: signal() }],
-  "connectRc (exchange)": ({ signal }) => [
-    {
-      device: currentBed().device,
-      credits: 4,
-      sendDepth: 4,
-      maxMessage: 64,
-      connectTimeout: 10,
-      signal,
-      exchange: () => Promise.resolve({ ...RC_PEER }),
-    },
-  ],
+  "RcListener#accept": async (world) => {
+    await world.rcClient();
+    return [{ signal: signal() }];
+  },
+  "connectRc (exchange)": ({ signal }) => {
+    loop();
+    return [{ ...RC, signal, exchange: (address: object) => Promise.resolve({ ...address }) }];
+  },
   "connectRc (tcp)": async (world) => [
     {
-      device: currentBed().device,
-      connectTimeout: 10,
+      ...RC,
       signal: world.signal,
       hostname: "127.0.0.1",
       tcpPort: (await world.listener()).addr.port,
     },
   ],
-  "RcConn#receive": () => [new Uint8Array(64), { signal: signal() }],
+  "RcConn#receive": async (world) => {
+    await (await world.rcConn()).send(MESSAGE);
+    return [new Uint8Array(64), { signal: signal() }];
+  },
   "RcConn#send": () => [MESSAGE.slice(), { signal: signal() }],
   "RcConn#flush": () => [{ signal: signal() }],
   "RcConn#expose": () => [64, { signal: signal() }],
@@ -113,7 +102,7 @@ export const OTHER_RECIPES: Readonly<Record<string, Recipe>> = {
   "RcConn#compareSwap": async (world) => [await remote(world), 8, 0n, 1n, { signal: signal() }],
   "RcConn#close": () => [{ signal: signal() }],
   "runCli (devices)": () => [["devices", "--json"]],
-  "runCli (devinfo)": () => [["devinfo", "--ib-dev", currentBed().device]],
+  "runCli (devinfo)": () => [["devinfo", "--ib-dev", DEVICE]],
   "runCli (gids)": () => [["gids", "--json"]],
   "runCli (explain)": () => [["explain", "--as", "grh", "60".padEnd(80, "0")]],
   errnoDescription: () => [22],
@@ -125,10 +114,10 @@ export const OTHER_RECIPES: Readonly<Record<string, Recipe>> = {
   handleAt: () => [1n],
   allocStruct: () => [struct(), 2],
   camelCase: () => ["wr_id"],
-  fieldBytes: () => [bytes(), field()],
-  readField: () => [bytes(), field()],
-  writeField: () => [bytes(), field(), 1n],
-  structToObject: () => [bytes(), struct()],
+  fieldBytes: () => [bytes(), field(), 0],
+  readField: () => [bytes(), field(), 0],
+  writeField: () => [bytes(), field(), 1n, 0],
+  structToObject: () => [bytes(), struct(), 0],
 };
 
 /** The objects of ./net. */
@@ -138,4 +127,22 @@ export const OTHER_RECEIVERS: Readonly<Record<string, Receiver>> = {
   RcConn: (world) => world.rcConn(),
   ExposedMemory: (world) => world.exposed(),
   SystemError: () => new SystemError("Cannot test", "write", 22),
+};
+
+/** Iterations whose object has something for the first step. */
+export const OTHER_RECEIVER_OF: Readonly<Record<string, Receiver>> = {
+  "UdConn#[Symbol.asyncIterator]": async (world) => {
+    const conn = await world.udConn();
+    await conn.send(MESSAGE, conn.addr);
+    return conn;
+  },
+  "RcListener#[Symbol.asyncIterator]": async (world) => {
+    await world.rcClient();
+    return await world.listener();
+  },
+  "RcConn#[Symbol.asyncIterator]": async (world) => {
+    const conn = await world.rcConn();
+    await conn.send(MESSAGE);
+    return conn;
+  },
 };

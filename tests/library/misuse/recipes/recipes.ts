@@ -4,22 +4,18 @@ import {
   AccessFlags,
   AdviseMrAdvice,
   AdviseMrFlags,
-  type AhAttrInit,
+  type CompletionQueue,
   CounterDescription,
   enums,
   EventType,
   FlowAttrType,
-  FlowSpecType,
-  type Gid,
   Mtu,
   MwType,
   NodeType,
   OpsWrOpcode,
   PortState,
-  QpState,
   QpType,
   Rate,
-  RxHashFields,
   RxHashFunction,
   SendOpsFlags,
   SrqType,
@@ -27,18 +23,23 @@ import {
   WqState,
   WrOpcode,
 } from "../../../../mod.ts";
-import { currentBed } from "../beds/bed.ts";
-import { OTHER_RECEIVERS, OTHER_RECIPES } from "./other_recipes.ts";
+import { complete, DEVICE, sendPortEvent } from "../bed.ts";
+import { OTHER_RECEIVER_OF, OTHER_RECEIVERS, OTHER_RECIPES } from "./other_recipes.ts";
+import {
+  flowSpecs,
+  headers,
+  packet,
+  qpAttr,
+  type Receiver,
+  type Recipe,
+  REQUEST_RECEIVERS,
+  REQUEST_RECIPES,
+  route,
+  RSS,
+  rssHash,
+} from "./parts.ts";
 import { ESP, QKEY, type World } from "../world.ts";
 
-/** The arguments of a valid call. */
-export type Recipe = (world: World) => unknown[] | Promise<unknown[]>;
-
-/** The object of a valid call. */
-export type Receiver = (world: World) => unknown;
-
-const FLOW = { source: "10.0.0.1", destination: "10.0.0.2" };
-const RSS = RxHashFields.SRC_IPV4 | RxHashFields.DST_IPV4;
 const WC = { wcFlags: 0, slid: 7, sl: 1, dlidPathBits: 0 };
 const KEY = new Uint8Array(40).fill(7);
 
@@ -55,6 +56,45 @@ const PEER = {
 
 const signal = (): AbortSignal => new AbortController().signal;
 
+/** The same attributes make both kinds, but for what the extended one needs. */
+const QUEUE_PAIRS: Readonly<Record<string, (world: World) => object>> = {
+  datagram: ({ cq }) => ({
+    type: QpType.UD,
+    sendCq: cq,
+    recvCq: cq,
+    cap: { maxSendWr: 4, maxRecvWr: 4, maxSendSge: 1, maxRecvSge: 1, maxInlineData: 16 },
+    sqSigAll: true,
+    createFlags: 0,
+    maxTsoHeader: 16,
+    sourceQpn: 5,
+    sendOpsFlags: SendOpsFlags.SEND,
+  }),
+  srq: ({ cq, srq }) => ({
+    type: QpType.RC,
+    sendCq: cq,
+    recvCq: cq,
+    srq,
+    cap: { maxSendWr: 4 },
+    sendOpsFlags: SendOpsFlags.SEND,
+  }),
+  rss: ({ table, rxHash }) => ({
+    type: QpType.RAW_PACKET,
+    rwqIndTbl: table,
+    rxHashConf: rxHash,
+    sendOpsFlags: 0,
+  }),
+  xrc: ({ xrcd }) => ({ type: QpType.XRC_RECV, xrcd, sendOpsFlags: 0 }),
+};
+
+const ofBothQueuePairs: Readonly<Record<string, Recipe>> = Object.fromEntries(
+  ["QueuePair", "QueuePairEx"].flatMap((type) =>
+    Object.entries(QUEUE_PAIRS).map(([name, init]): [string, Recipe] => [
+      `new ${type} (${name})`,
+      (world) => [world.pd, init(world)],
+    ])
+  ),
+);
+
 /** Several valid calls of one callable have names with a comment after the id. */
 export const RECIPES: Readonly<Record<string, Recipe>> = {
   ...OTHER_RECIPES,
@@ -64,55 +104,47 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   "new Grh": () => [new Uint8Array(40)],
   formatAddress: () => [new Uint8Array(4)],
   parseAddress: () => ["10.0.0.1"],
-  "new AddressHandle": ({ pd, gid }) => [
-    pd,
-    {
-      portNum: 1,
-      dlid: 1,
-      sl: 1,
-      srcPathBits: 1,
-      staticRate: 0,
-      isGlobal: true,
-      grh: { dgid: gid, sgidIndex: 0, flowLabel: 1, hopLimit: 2, trafficClass: 3 },
-    },
-  ],
-  "AddressHandle.create": ({ pd }) => [pd, { portNum: 1, dlid: 1 }, { signal: signal() }],
+  "new AddressHandle": ({ pd }) => [pd, route()],
+  "AddressHandle.create": ({ pd }) => [pd, route(), { signal: signal() }],
   "AddressHandle.fromWc": ({ pd, grh }) => [pd, 1, { ...WC }, grh],
   "AddressHandle.createFromWc": (
     { pd, grh },
   ) => [pd, 1, { ...WC }, grh, { signal: signal() }],
   initAhFromWc: ({ context, grh }) => [context, 1, { ...WC }, grh],
   initAhFromWcAsync: ({ context, grh }) => [context, 1, { ...WC }, grh, { signal: signal() }],
-  resolveEthL2FromGid: ({ context, gid }) => [context, routeTo(gid)],
-  resolveEthL2FromGidAsync: ({ context, gid }) => [
-    context,
-    routeTo(gid),
-    { signal: signal() },
-  ],
+  resolveEthL2FromGid: ({ context }) => [context, route()],
+  resolveEthL2FromGidAsync: ({ context }) => [context, route(), { signal: signal() }],
   "new CompletionChannel": ({ context }) => [context],
-  "CompletionChannel#getCqEvent": () => [{ signal: signal() }],
+  "CompletionChannel#getCqEvent": ({ cq }) => {
+    cq.reqNotify();
+    complete(cq);
+    return [{ signal: signal() }];
+  },
   "new CompletionQueue": ({ context, channel }) => [context, { cqe: 4, channel, compVector: 0 }],
   "CompletionQueue#poll": () => [4],
   "CompletionQueue#pollInto": ({ batch }) => [batch],
   "CompletionQueue#reqNotify": () => [true],
   "CompletionQueue#resize": () => [100],
   "CompletionQueue#modify": () => [{ moderate: { cqCount: 1, cqPeriod: 2 } }],
-  "CompletionQueue#completions": () => [{ signal: signal(), batch: 2, spin: 1 }],
-  "new CompletionQueueEx": ({ context, channel }) => [
+  "CompletionQueue#completions": ({ cq }) => completions(cq),
+  "new CompletionQueueEx": ({ context, channel, parentDomain }) => [
     context,
-    { cqe: 4, channel, compVector: 0, wcFlags: 0, flags: 0 },
+    { cqe: 4, channel, compVector: 0, wcFlags: 0, flags: 0, parentDomain },
   ],
   "CompletionQueueEx#poll": () => [4],
-  "CompletionQueueEx#completions": () => [{ signal: signal(), batch: 2, spin: 1 }],
+  "CompletionQueueEx#completions": ({ cqEx }) => completions(cqEx),
   wcStatusStr: () => [1],
   "new WorkCompletionError": ({ completion }) => [completion],
   "new WorkCompletions": () => [4],
   "new WorkCompletionsEx": () => [4],
   nameOf: () => [QpType, 2],
   namesOf: () => [AccessFlags, 3],
-  "Context.open": () => [currentBed().device],
+  "Context.open": () => [DEVICE],
   "Context.import": () => [0],
-  "Context#events": () => [{ signal: signal() }],
+  "Context#events": ({ context }) => {
+    sendPortEvent(context, EventType.PORT_ACTIVE);
+    return [{ signal: signal() }];
+  },
   "Context#queryPort": () => [1],
   "Context#queryGid": () => [1, 0],
   "Context#queryGidEx": () => [1, 0],
@@ -133,29 +165,15 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   "new Counters": ({ context }) => [context],
   "Counters#attach": ({ flow }) => [{ counterDesc: CounterDescription.PACKETS, index: 0 }, flow],
   "Counters#read": () => [2, 0],
-  "new Flow": ({ raw, counters, action }) => [
-    raw,
-    {
-      type: FlowAttrType.NORMAL,
-      priority: 1,
-      port: 1,
-      flags: 0,
-      specs: [
-        {
-          type: FlowSpecType.ETH,
-          inner: false,
-          val: { dstMac: "02:00:00:00:00:01", etherType: 0x800 },
-          mask: { dstMac: "ff:ff:ff:ff:ff:ff", etherType: 0xffff },
-        },
-        { type: FlowSpecType.IPV4, val: { srcIp: "10.0.0.1" }, mask: { srcIp: "255.0.0.0" } },
-        { type: FlowSpecType.ACTION_TAG, tagId: 1 },
-        { type: FlowSpecType.ACTION_COUNT, counters },
-        { type: FlowSpecType.ACTION_HANDLE, action },
-      ],
-    },
+  "new Flow": (world) => [
+    world.raw,
+    { type: FlowAttrType.NORMAL, priority: 1, port: 1, flags: 0, specs: flowSpecs(world) },
   ],
-  "new FlowActionEsp": ({ context }) => [context, structuredClone(ESP)],
-  "FlowActionEsp#modify": () => [{ espAttr: { spi: 1 }, esn: 5 }],
+  "new FlowActionEsp": ({ context }) => [
+    context,
+    { ...structuredClone(ESP), espEncap: headers() },
+  ],
+  "FlowActionEsp#modify": () => [{ ...structuredClone(ESP), espEncap: headers() }],
   "new MemoryRegion": ({ pd }) => [pd, 4096, AccessFlags.LOCAL_WRITE, { iova: 0x1000n }],
   "new MemoryRegion (buffer)": ({ pd }) => [pd, new Uint8Array(64), 0],
   "MemoryRegion.create": (
@@ -173,7 +191,7 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     [mr.slice(0, 64), mr.slice(64, 64)],
   ],
   "new DeviceMemory": ({ context }) => [context, { length: 64, logAlignReq: 3 }],
-  "DeviceMemory.import": ({ context }) => [context, 1, 64],
+  "DeviceMemory.import": ({ context, dm }) => [context, dm.handle, 64],
   "DeviceMemory#memcpyTo": () => [4, new Uint8Array(8)],
   "DeviceMemory#memcpyFrom": () => [4, 8],
   "new DeviceMemoryRegion": ({ pd, dm }) => [pd, dm, { dmOffset: 4, length: 8, access: 0 }],
@@ -184,54 +202,23 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   "new ImplicitMemoryRegion": ({ pd }) => [pd, AccessFlags.ON_DEMAND],
   "ImplicitMemoryRegion#allocate": () => [64],
   "ImplicitMemoryRegion#bytes": ({ implicit }) => [implicit.allocate(64).offset, 64],
-  "new ImportedMemoryRegion": ({ pd }) => [pd, 1, { addr: 0x1000n }],
-  "new ImportedProtectionDomain": ({ context }) => [context, 1],
+  "new ImportedMemoryRegion": ({ pd, mr }) => [pd, mr.handle, { addr: 0x1000n }],
+  "new ImportedProtectionDomain": ({ context, pd }) => [context, pd.handle],
   incRkey: () => [1],
   "new MemoryWindow": ({ pd }) => [pd, MwType.TYPE_2],
   "new NullMemoryRegion": ({ pd }) => [pd],
   "new ParentDomain": ({ pd, td }) => [pd, { td, pdContext: 5 }],
   reregMr: ({ pd, mr }) => [mr, { pd, source: 4096, access: 0 }],
+  "new ParentDomain (alignment)": ({ pd }) => [pd, { alignment: 64 }],
   "new ThreadDomain": ({ context }) => [context],
   "new OpenedQueuePair": ({ xrcd }) => [{ xrcd, qpNum: 5, type: QpType.XRC_RECV }],
-  "new QueuePair": ({ pd, cq }) => [
-    pd,
-    {
-      type: QpType.UD,
-      sendCq: cq,
-      recvCq: cq,
-      cap: { maxSendWr: 4, maxRecvWr: 4, maxSendSge: 1, maxRecvSge: 1, maxInlineData: 16 },
-      sqSigAll: true,
-    },
-  ],
-  "new QueuePair (srq)": ({ pd, cq, srq }) => [
-    pd,
-    { type: QpType.RC, sendCq: cq, recvCq: cq, srq, cap: { maxSendWr: 4 } },
-  ],
-  "new QueuePair (rss)": ({ pd, table, rxHash }) => [
-    pd,
-    { type: QpType.RAW_PACKET, rwqIndTbl: table, rxHashConf: rxHash },
-  ],
-  "new QueuePair (xrc)": ({ pd, xrcd }) => [pd, { type: QpType.XRC_RECV, xrcd }],
+  ...ofBothQueuePairs,
   "QueuePair#postRecv": ({ mr }) => [{ wrId: 1, sge: mr.slice(0, 64) }],
   "QueuePair#postRecv (list)": ({ mr, userMr }) => [
     [{ wrId: 1, sge: [mr.slice(0, 64)] }, { wrId: 2n, sge: userMr }],
   ],
   "QueuePair#postRecv (prepared)": ({ recvs }) => [recvs, 2, 1],
-  "QueuePair#postSend": ({ mr, ah }) => [
-    {
-      wrId: 1,
-      opcode: WrOpcode.SEND_WITH_IMM,
-      signaled: true,
-      inline: true,
-      fence: false,
-      solicited: true,
-      sge: mr.slice(0, 32),
-      immData: 5,
-      ah,
-      remoteQpn: 1,
-      remoteQkey: QKEY,
-    },
-  ],
+  ...REQUEST_RECIPES,
   "QueuePair#postSend (list)": ({ mr, userMr, ah }) => [
     [
       { sge: [mr.slice(0, 32), mr.slice(32, 8)], ah, remoteQpn: 1, remoteQkey: QKEY },
@@ -239,17 +226,6 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     ],
   ],
   "QueuePair#postSend (prepared)": ({ sends }) => [sends, 2, 1],
-  "QueuePair#postSend (atomic)": ({ mr }) => [
-    {
-      opcode: WrOpcode.ATOMIC_CMP_AND_SWP,
-      sge: mr.slice(0, 8),
-      remoteAddr: 8,
-      rkey: 1,
-      compareAdd: 1,
-      swap: 2n,
-    },
-  ],
-  "QueuePair#postSend (invalidate)": () => [{ opcode: WrOpcode.LOCAL_INV, invalidateRkey: 1 }],
   "QueuePair#attachMcast": ({ gid }) => [gid, 0],
   "QueuePair#detachMcast": ({ gid, ud }) => {
     ud.attachMcast(gid, 0);
@@ -261,16 +237,6 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
       wrId: 1,
       signaled: true,
       bindInfo: { mr: bindable, addr: bindable.addr, length: 8, mwAccessFlags: 0 },
-    },
-  ],
-  "new QueuePairEx": ({ pd, cq }) => [
-    pd,
-    {
-      type: QpType.UD,
-      sendCq: cq,
-      recvCq: cq,
-      cap: { maxSendWr: 4, maxInlineData: 16 },
-      sendOpsFlags: SendOpsFlags.SEND,
     },
   ],
   "QueuePairStates#modifyRateLimit": () => [{ rateLimit: 1, maxBurstSz: 2, typicalPktSz: 3 }],
@@ -313,21 +279,11 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     builder.send();
     return [[new Uint8Array(8), new Uint8Array(4)]];
   },
-  "QueuePairStates#modify": ({ gid }) => [
-    {
-      qpState: QpState.RTR,
-      pathMtu: Mtu[1024],
-      destQpNum: 5,
-      rqPsn: 1,
-      maxDestRdAtomic: 1,
-      minRnrTimer: 1,
-      ahAttr: { portNum: 1, grh: { dgid: gid, sgidIndex: 0 } },
-      cap: { maxSendWr: 3 },
-    },
-  ],
+  "QueuePairStates#modify": () => [qpAttr()],
   "QueuePairStates#init": () => [
     { port: 1, gidIndex: 0, pkeyIndex: 0, qpAccessFlags: 0, psn: 1, maxDestRdAtomic: 1 },
   ],
+  "QueuePairStates#init (ud)": () => [{ port: 1, qkey: QKEY, psn: 1 }],
   "QueuePairStates#activateRc": () => [
     { ...PEER },
     {
@@ -358,16 +314,14 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   "ReplyPath#setAh": ({ sends, batch, mr }) => [sends, 0, batch, 0, mr.slice(0, 64), 0],
   "ReplyPath#attr": ({ grh }) => [{ ...WC }, grh],
   "ReplyPath#writeAttr": ({ batch, mr }) => [new DataView(new ArrayBuffer(64)), 8, batch, 0, mr, 0],
-  rssInput: () => [{ ...FLOW, protocol: "tcp", sourcePort: 1, destinationPort: 2 }, RSS, {
-    symmetric: false,
-  }],
-  writeRssInput: () => [new Uint8Array(64), { ...FLOW }, RSS, { symmetric: true }],
+  rssInput: () => [packet(), RSS, { symmetric: false }],
+  writeRssInput: () => [new Uint8Array(64), packet(), RSS, { symmetric: true }],
   "new RwqIndirectionTable": ({ context, wq }) => [context, [wq, wq]],
-  "RwqIndirectionTable#workQueueFor": ({ rxHash }) => [{ ...FLOW }, rxHash, { symmetric: false }],
+  "RwqIndirectionTable#workQueueFor": () => [packet(), rssHash(), { symmetric: false }],
   "new RxHash": () => [
     { rxHashFunction: RxHashFunction.TOEPLITZ, rxHashKey: KEY.slice(), rxHashFieldsMask: RSS },
   ],
-  "RxHash#hash": () => [{ ...FLOW }, { symmetric: false }],
+  "RxHash#hash": () => [packet(), { symmetric: true }],
   toeplitz: () => [KEY.slice(), new Uint8Array(8)],
   "new ToeplitzKey": () => [KEY.slice()],
   "ToeplitzKey#hash": () => [new Uint8Array(8), 4],
@@ -379,6 +333,7 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     { wqState: WqState.ERR, currWqState: WqState.RDY, flags: 0, flagsMask: 0 },
   ],
   "WorkQueue#postRecv": ({ mr }) => [{ wrId: 1, sge: mr.slice(0, 64) }],
+  "WorkQueue#postRecv (prepared)": ({ recvs }) => [recvs, 2, 1],
   "new SharedReceiveQueue": ({ pd, cq }) => [
     pd,
     { maxWr: 4, maxSge: 1, srqType: SrqType.TM, cq, tmCap: { maxNumTags: 1, maxOps: 1 } },
@@ -387,8 +342,9 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     pd,
     { maxWr: 4, srqType: SrqType.XRC, cq, xrcd },
   ],
-  "SharedReceiveQueue#modify": () => [{ srqLimit: 2 }],
+  "SharedReceiveQueue#modify": () => [{ maxWr: 16, srqLimit: 2 }],
   "SharedReceiveQueue#postRecv": ({ mr }) => [{ wrId: 1, sge: mr.slice(0, 64) }],
+  "SharedReceiveQueue#postRecv (prepared)": ({ recvs }) => [recvs, 2, 1],
   "SharedReceiveQueue#postOps": ({ mr }) => [
     {
       wrId: 1,
@@ -401,6 +357,7 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
       mask: 1n,
     },
   ],
+  "SharedReceiveQueue#postOps (delete)": () => [{ opcode: OpsWrOpcode.TAG_DEL, handle: 1 }],
   "new XrcDomain": ({ context }) => [context, { fd: 0, oflags: 0 }],
   "new RecvRequests": () => [{ capacity: 2, maxSge: 2 }],
   "RecvRequests#set": ({ mr }) => [0, { wrId: 1, sge: [mr.slice(0, 64)] }],
@@ -408,10 +365,6 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   "RequestList#setSge": ({ mr }) => [0, mr.slice(0, 32)],
   "RequestList#setLength": () => [0, 5],
   "new SendRequests": () => [{ capacity: 2, maxSge: 2 }],
-  "SendRequests#set": ({ mr, ah }) => [
-    0,
-    { wrId: 1, sge: [mr.slice(0, 64)], ah, remoteQpn: 1, remoteQkey: QKEY },
-  ],
   "SendRequests#setSendFlags": () => [0, 2],
   "SendRequests#setImmData": ({ sends }) => {
     sends.set(0, { opcode: WrOpcode.SEND_WITH_IMM });
@@ -465,7 +418,7 @@ export const RECEIVERS: Readonly<Record<string, Receiver>> = {
   QueuePairStates: ({ rc }) => rc,
   ReplyPath: ({ path }) => path,
   RwqIndirectionTable: ({ table }) => table,
-  RxHash: ({ rxHash }) => rxHash,
+  RxHash: rssHash,
   ToeplitzKey: ({ toeplitz }) => toeplitz,
   WorkQueue: ({ wq }) => wq,
   SharedReceiveQueue: ({ srq }) => srq,
@@ -474,28 +427,32 @@ export const RECEIVERS: Readonly<Record<string, Receiver>> = {
   SendRequests: ({ sends }) => sends,
   Resource: ({ ud }) => ud,
   NativeResource: ({ ud }) => ud,
-  Completions: ({ cq }) => cq.completions(),
-  VerbsError: () => new VerbsError("ibv_open_device", "open device", 22),
-  WorkCompletionEx: ({ cqEx, batchEx }) => {
-    currentBed().complete(cqEx);
-    cqEx.pollInto(batchEx);
-    return batchEx.at(0);
+  Completions: ({ cq }) => {
+    complete(cq);
+    return cq.completions();
   },
+  VerbsError: () => new VerbsError("ibv_open_device", "open device", 22),
+  WorkCompletionEx: ({ batchEx }) => batchEx.at(0),
 };
 
 /** Calls whose object is another one than that of their class. */
 export const RECEIVER_OF: Readonly<Record<string, Receiver>> = {
-  "QueuePair#postSend (atomic)": ({ ready }) => ready,
-  "QueuePair#postSend (invalidate)": ({ ready }) => ready,
+  ...OTHER_RECEIVER_OF,
+  ...REQUEST_RECEIVERS,
   "QueuePair#bindMw": ({ ready }) => ready,
   "WrBuilder#setUdAddr": ({ udBuilder }) => udBuilder,
+  "WrBuilder#sendTso": ({ tso }) => tso.wrStart(),
+  "WrBuilder#setXrcSrqn": ({ xrcEx }) => xrcEx.wrStart().send(),
   "QueuePairStates#activateUc": ({ uc }) => uc,
   "QueuePairStates#activateUd": ({ reset }) => reset,
   "QueuePairStates#init": ({ resetRc }) => resetRc,
+  "QueuePairStates#init (ud)": ({ reset }) => reset,
   "SharedReceiveQueue#postOps": ({ tagSrq }) => tagSrq,
+  "SharedReceiveQueue#postOps (delete)": ({ tagSrq }) => tagSrq,
   "RequestList#setSge": ({ sends }) => sends,
 };
 
-function routeTo(dgid: Gid): AhAttrInit {
-  return { portNum: 1, grh: { dgid, sgidIndex: 0 } };
+function completions(queue: CompletionQueue): unknown[] {
+  complete(queue);
+  return [{ signal: signal(), batch: 2, spin: 1 }];
 }

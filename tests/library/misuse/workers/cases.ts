@@ -1,6 +1,7 @@
 // Calls from two Workers at once, and from a Worker that is ended.
 
-import { currentBed, silence } from "../beds/bed.ts";
+import { silence } from "../bed.ts";
+import * as recorder from "../../../provider/recorder.ts";
 import type { Case } from "../cases.ts";
 import { type Plan, validOf } from "../lessons.ts";
 import { attempt } from "../probing.ts";
@@ -32,6 +33,7 @@ let pair: readonly ExamWorker[] | undefined;
 function fromTwo(plan: Plan, name: string, { id }: Case): Case {
   return {
     id: `${name}: from two Workers`,
+    what: "from two Workers",
     // The recorder ends its devices with the last list of them, whichever thread has another one.
     excused: / (device|list)\d+ is used after its end$/,
     run: async () => {
@@ -48,13 +50,14 @@ function ended(plan: Plan, name: string, valid: Case, slow: readonly string[]): 
   const when = slow.length > 0 ? "in the middle of the call" : "between calls";
   return {
     id: `${name}: its Worker is terminated ${when}`,
+    what: `its Worker is terminated ${when}`,
     leaves: true,
     // The Worker of the case before may still finish a call, after the recorder has forgotten its objects.
     excused: / is used after its end$/,
     run: async () => {
       const worker = new ExamWorker(plan);
       await worker.ask({ id: valid.id, rounds: 1 });
-      for (const verb of slow) currentBed().delay?.(verb, DELAY_MS);
+      for (const verb of slow) recorder.delay(verb, DELAY_MS);
       await worker.ask({ id: valid.id, rounds: Infinity });
       worker.terminate();
       // The memory of the Worker is used by others while its call may still be in progress.
@@ -63,7 +66,7 @@ function ended(plan: Plan, name: string, valid: Case, slow: readonly string[]): 
       if (others.some((bytes) => bytes.some((byte) => byte !== 0x11))) {
         throw new Error("The ended Worker wrote into memory of others");
       }
-      for (const verb of slow) currentBed().delay?.(verb, 0);
+      for (const verb of slow) recorder.delay(verb, 0);
       const { wrong } = await attempt(valid);
       if (wrong.length > 0) throw new Error(`In the main thread: ${wrong.join("; ")}`);
     },

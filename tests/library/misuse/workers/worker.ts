@@ -1,7 +1,5 @@
 // Makes valid calls when it is told to.
 
-import { RECORDER } from "../beds/recorder_bed.ts";
-import { useBed } from "../beds/bed.ts";
 import type { Case } from "../cases.ts";
 import { type Plan, validOf } from "../lessons.ts";
 import { attempt } from "../probing.ts";
@@ -18,7 +16,6 @@ export interface Answer {
   readonly wrong: readonly string[];
 }
 
-useBed(RECORDER);
 let cases: readonly Case[] | undefined;
 
 addEventListener("message", async (event) => {

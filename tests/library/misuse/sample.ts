@@ -1,0 +1,39 @@
+// A part of the matrix: few cases of each misuse, drawn by a seed.
+
+/** What is known of a case where it is chosen. */
+export interface Choosable {
+  readonly id: string;
+  readonly what?: string;
+}
+
+/** Of each misuse one of so many is drawn, and at least one. */
+const PART = 32;
+
+/**
+ * Draws a part of the cases. Another misuse begins elsewhere, so that a place gets as many misuses as a misuse gets places.
+ */
+export function sample<T extends Choosable>(cases: readonly T[], seed: number): T[] {
+  const sizes = Map.groupBy(cases, ({ what }) => what);
+  const misuses = [...sizes.keys()];
+  const starts = new Map(misuses.map((what, i) => {
+    return [what, (seed + i) % Math.min(PART, sizes.get(what)!.length)];
+  }));
+  const seen = new Map<string, number>();
+  return cases.filter(({ what }) => {
+    if (what === undefined) return true;
+    const at = seen.get(what) ?? 0;
+    seen.set(what, at + 1);
+    return at % PART === starts.get(what);
+  });
+}
+
+/** The seed of the commit that is tested: another commit draws other cases. 1 without a repository. */
+export async function seedOfCommit(): Promise<number> {
+  const { success, stdout } = await new Deno.Command("git", {
+    args: ["rev-parse", "--short=8", "HEAD"],
+    cwd: new URL(".", import.meta.url),
+    stdout: "piped",
+    stderr: "null",
+  }).output().catch(() => ({ success: false, stdout: new Uint8Array() }));
+  return success ? parseInt(new TextDecoder().decode(stdout), 16) : 1;
+}
