@@ -7,6 +7,8 @@ const OF_RECEIVERS = [
   /^Illegal invocation/,
   / called on incompatible receiver /,
   / requires that 'this' be a /,
+  // A private method of a class, called on nothing.
+  /^Cannot read properties of (null|undefined) \(reading '[A-Z]\w*'\)$/,
 ];
 
 /** The caller has revoked a proxy: nothing can be asked of it. */

@@ -88,6 +88,7 @@ export function callsOf(api: readonly Callable[]): Call[] {
       prepare: async (world) => {
         const self = await receiverOf(name, callable, world);
         const args = await RECIPES[name]?.(world) ?? attributes.map(() => 0);
+        world.setPrepared();
         return { self, args };
       },
     }));
@@ -150,17 +151,12 @@ export function isIterator(value: unknown): value is AsyncIterator<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
-/** Takes the first step of an iteration, which the disposal of its object ends. */
+/** Takes the first step of an iteration, and disposes its object. */
 export async function step(iterator: AsyncIterator<unknown>, self: unknown): Promise<void> {
-  const next = iterator.next();
-  // It is looked at below.
-  next.catch(() => {});
-  const turn = new Promise((resolve) => setTimeout(resolve, 5));
-  await Promise.race([next.catch(() => {}), turn]);
+  const { value } = await iterator.next();
+  disposeResult(value);
   if (self instanceof Resource) self.close();
   else (self as Partial<Disposable>)[Symbol.dispose]?.();
-  const { value } = await next;
-  disposeResult(value);
 }
 
 /** Closes what a call opened and nothing else closes. */

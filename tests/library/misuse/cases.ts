@@ -239,7 +239,7 @@ function disposalCases(call: Call, { resources }: Learned): Case[] {
 
 /** The outcome of the inner call is of no interest, unless it is thrown. */
 function swallow(result: unknown): void {
-  if (result instanceof Promise) result.catch(() => {});
+  if (result instanceof Promise) result.then(disposeResult).catch(() => {});
 }
 
 const FAILURES: readonly [string, number, bigint?][] = [
@@ -261,6 +261,9 @@ const CANNOT_FAIL: ReadonlySet<string> = new Set([
   "ibv_unimport_pd",
   "ibv_unimport_mr",
   "ibv_unimport_dm",
+  "ibv_ack_async_event",
+  "ibv_ack_cq_events",
+  "ibv_end_poll",
 ]);
 
 function verbCases(call: Call, { verbs }: Learned): Case[] {

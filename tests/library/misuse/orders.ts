@@ -19,7 +19,7 @@ export function resourceNames(): Name[] {
 }
 
 function getters(): Name[] {
-  const { resources: _, other: __, signal: ___, ...properties } = Object
+  const { resources: _, other: __, signal: ___, prepared: ____, ...properties } = Object
     .getOwnPropertyDescriptors(World.prototype) as Record<string, PropertyDescriptor>;
   return Object.keys(properties).filter((name) => properties[name]!.get) as Name[];
 }

@@ -113,10 +113,11 @@ export async function attempt({ id, run }: Case): Promise<Attempt> {
     if (!isValid) wrong.push(...verdict(thrown, id));
   });
   const turn = Promise.withResolvers<void>();
-  const timer = setTimeout(() => {
-    if (isValid) wrong.push("It does not return");
-    turn.resolve();
-  }, isValid ? PATIENCE_MS : TURN_MS);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  world.prepared.then(() => {
+    timer = setTimeout(turn.resolve, isValid ? PATIENCE_MS : TURN_MS);
+  });
+  turn.promise.then(() => isValid && wrong.push("It does not return"));
   await Promise.race([settled, turn.promise]);
   clearTimeout(timer);
   if (isValid) wrong.push(...verdictOfValid(id.slice(0, -VALID.length), error));

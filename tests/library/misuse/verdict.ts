@@ -33,7 +33,8 @@ const FORGED = / is (forged|copied|proxy.*|revoked proxy|boxed number)$/;
 const RECEIVER = /: this is /;
 
 /** The caller's signal or host name says what happened, not this module. */
-const OF_OTHERS = /signal (is proxy without properties|says that it has aborted)|^connectRc.*hostname|^listenRc.*hostname/;
+const OF_OTHERS =
+  /signal (is proxy without properties|says that it has aborted)|^connectRc.*hostname|^listenRc.*hostname/;
 
 /** ./ffi says that it does not check its arguments: it is only asked not to crash. */
 const FFI = new Set([
@@ -83,7 +84,8 @@ export function verdict(error: unknown, id = ""): string[] {
   // Deno refuses to take it for 0, and most numbers are not copied.
   if (/ is -0$/.test(id) && error instanceof TypeError) return [];
   if (!isKnown) return [`${error.name}: ${message}`];
-  const isOurs = /^(Cannot |The work request|Work request)/.test(message) &&
+  const isOurs =
+    /^(Cannot |The connection is broken|The work request|Work request)/.test(message) &&
     !isOfEngine(error);
   return isOurs ? [] : [`${error.name} in other words: ${message.slice(0, 200)}`];
 }

@@ -53,9 +53,10 @@ import {
   type RcAddress,
   RcConn,
   RcListener,
+  type RcOptions,
   UdConn,
 } from "../../../net/mod.ts";
-import { loop } from "../../provider/recorder.ts";
+import { connect } from "../../provider/recorder.ts";
 import { activate, complete, DEVICE } from "./bed.ts";
 
 /** The qkey of the datagram queue pair. */
@@ -71,9 +72,6 @@ export const ESP = {
 
 const CAP = { maxSendWr: 64, maxRecvWr: 64, maxSendSge: 4, maxRecvSge: 4, maxInlineData: 64 };
 
-/** Few buffers are fast to make. */
-const FEW = { credits: 4, sendDepth: 4, maxMessage: 64, keepAlive: 0 };
-
 /** What a world can dispose by name. */
 type Closable = Resource | UdConn | RcConn | RcListener;
 
@@ -85,6 +83,7 @@ function isClosable(made: unknown): made is Closable {
 export class World {
   readonly #made = new Map<string, unknown>();
   readonly #closing = new AbortController();
+  readonly #prepared = Promise.withResolvers<void>();
 
   #once<T>(name: string, make: () => T): T {
     if (!this.#made.has(name)) this.#made.set(name, make());
@@ -102,6 +101,16 @@ export class World {
     if (isClosable(made)) made[Symbol.dispose]();
   }
 
+  /** Resolves when all is made that a call needs: opening a connection takes time. */
+  get prepared(): Promise<void> {
+    return this.#prepared.promise;
+  }
+
+  /** Says that all is made. */
+  setPrepared(): void {
+    this.#prepared.resolve();
+  }
+
   /** Aborts when the world is closed. */
   get signal(): AbortSignal {
     return this.#closing.signal;
@@ -113,7 +122,7 @@ export class World {
     open: () => Promise<T>,
   ): Promise<T> {
     if (!this.#made.has(name)) {
-      loop();
+      connect();
       const opened = await open();
       if (this.signal.aborted) opened[Symbol.dispose]();
       this.#made.set(name, opened);
@@ -129,20 +138,26 @@ export class World {
   listener(): Promise<RcListener> {
     return this.#open(
       "listener",
-      () => listenRc({ device: DEVICE, ...FEW, hostname: "127.0.0.1" }),
+      () => listenRc({ ...this.#few, hostname: "127.0.0.1" }),
     );
+  }
+
+  /** Few buffers are fast to make. */
+  get #few(): RcOptions {
+    const { signal } = this;
+    return { device: DEVICE, credits: 4, sendDepth: 4, maxMessage: 64, keepAlive: 0, signal };
   }
 
   /** A connection to itself: the recorder takes what it sends to its own receives. */
   rcConn(): Promise<RcConn> {
     const exchange = (address: RcAddress): Promise<unknown> => Promise.resolve({ ...address });
-    return this.#open("rcConn", () => connectRc({ device: DEVICE, ...FEW, exchange }));
+    return this.#open("rcConn", () => connectRc({ ...this.#few, exchange }));
   }
 
   /** A connection to the listener. */
   async rcClient(): Promise<RcConn> {
     const { addr: { port: tcpPort } } = await this.listener();
-    return this.#open("rcClient", () => connectRc({ device: DEVICE, ...FEW, tcpPort }));
+    return this.#open("rcClient", () => connectRc({ ...this.#few, tcpPort }));
   }
 
   async exposed(): Promise<ExposedMemory> {

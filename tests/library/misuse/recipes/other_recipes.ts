@@ -2,7 +2,7 @@
 
 import { structs, SystemError } from "../../../../ffi/mod.ts";
 import { DEVICE } from "../bed.ts";
-import { loop } from "../../../provider/recorder.ts";
+import { connect } from "../../../provider/recorder.ts";
 import type { Receiver, Recipe } from "./parts.ts";
 import { QKEY, type World } from "../world.ts";
 
@@ -73,7 +73,7 @@ export const OTHER_RECIPES: Readonly<Record<string, Recipe>> = {
     return [{ signal: signal() }];
   },
   "connectRc (exchange)": ({ signal }) => {
-    loop();
+    connect();
     return [{ ...RC, signal, exchange: (address: object) => Promise.resolve({ ...address }) }];
   },
   "connectRc (tcp)": async (world) => [
