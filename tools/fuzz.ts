@@ -7,7 +7,7 @@
 import { denoCommand } from "../rxe/host/deno_command.ts";
 import { positive, readOptions } from "../rxe/host/options.ts";
 import { main, say, SetupError } from "../rxe/host/report.ts";
-import { describe, type Plan, type Target } from "./fuzz/target.ts";
+import { describe, type Plan, type Target, wrongShare } from "./fuzz/target.ts";
 import { TARGETS } from "./fuzz/targets.ts";
 
 /** What CI has time for. */
@@ -21,7 +21,7 @@ const HELP = `Tries the library, net and the examples with generated input.
 
 NAMES are beginnings of names of targets; without any, all that need no guest are tried. A finding is
 shown with the smallest input that was found, and with the command that repeats it; the status is
-then 1.
+then 1. It is a finding, too, if a target refuses another share of its inputs than it should.
 
   --seconds N  time for all targets together, ${SECONDS}
   --rounds N   try so many rounds of each target, however long it takes
@@ -64,12 +64,15 @@ async function run(targets: readonly Target[], plan: Plan): Promise<number> {
     const { name, weight = 1 } = target;
     const start = performance.now();
     const milliseconds = plan.milliseconds * weight / sum;
-    const { cases, rounds, finding } = await target.run({ ...plan, milliseconds });
-    const seconds = (performance.now() - start) / 1000;
+    const outcome = await target.run({ ...plan, milliseconds });
+    const { cases, refused, rounds, finding = wrongShare(target, outcome) } = outcome;
+    const seconds = ((performance.now() - start) / 1000).toFixed(1);
+    const share = (100 * refused / cases).toFixed(1);
     say(
-      `${name.padEnd(16)} ${String(cases).padStart(9)} cases ${seconds.toFixed(1).padStart(6)} s`,
+      `${name.padEnd(16)} ${String(cases).padStart(9)} cases ${seconds.padStart(6)} s ` +
+        `${share.padStart(5)} % refused`,
     );
-    counts.push(`${name} ${cases}`);
+    counts.push(`${name} ${cases} (${share} % refused)`);
     if (finding === undefined) continue;
     findings++;
     console.log(`\nfinding: ${name} ${describe(finding)}`);

@@ -207,6 +207,7 @@ export const PACKETS: readonly Target[] = [
   target(
     {
       name: "net-ud",
+      refused: [12, 32],
       what: "UdConn: datagrams with any GRH, completion and length, and replies",
       weight: 2,
     },
@@ -216,6 +217,7 @@ export const PACKETS: readonly Target[] = [
   target(
     {
       name: "net-rc",
+      refused: [6, 26],
       what: "RcConn: messages of any type, credits and status, against the protocol",
     },
     [fc.array(frame, { minLength: 1, maxLength: RECEIVES - 1 })],

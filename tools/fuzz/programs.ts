@@ -4,7 +4,7 @@ import { recorderPath } from "../../tests/provider/compile.ts";
 import { inProject } from "../host/paths.ts";
 import { hostileText, wrong } from "./inputs.ts";
 import { call, freePort, type Peer, peerLike, serve } from "./peers.ts";
-import { fc, isHarmless, same, type Target, target, within } from "./target.ts";
+import { fc, isHarmless, refuse, same, type Target, target, within } from "./target.ts";
 
 const LIMIT_MS = 60_000;
 
@@ -31,6 +31,7 @@ async function start(name: string, port: number, end: string): Promise<Deno.Chil
 async function ended(name: string, child: Deno.ChildProcess): Promise<void> {
   const { code, stdout, stderr } = await within(LIMIT_MS, name, child.output());
   const text = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+  if (code === 1) refuse();
   if (isHarmless(text) && !/^ +at /m.test(text) && code < 2) return;
   throw new Error(`${name} ends with status ${code} and prints ${JSON.stringify(text)}`);
 }
@@ -99,7 +100,12 @@ async function attackServer([name, peers]: [string, Peer[]]): Promise<void> {
 /** Examples with hostile peers. */
 export const PROGRAMS: readonly Target[] = [
   target(
-    { name: "example-client", what: "the examples that call a hostile server", weight: 3 },
+    {
+      name: "example-client",
+      refused: [50, 100],
+      what: "the examples that call a hostile server",
+      weight: 3,
+    },
     [fc.array(fc.tuple(fc.constantFrom(...ONCE, ...FOREVER), peer), {
       minLength: 1,
       maxLength: 4,
@@ -107,7 +113,12 @@ export const PROGRAMS: readonly Target[] = [
     async (attacks) => (await Promise.all(attacks.map(attackClient))).length,
   ),
   target(
-    { name: "example-server", what: "the examples that hostile peers call", weight: 3 },
+    {
+      name: "example-server",
+      refused: [10, 90],
+      what: "the examples that hostile peers call",
+      weight: 3,
+    },
     [
       fc.array(
         fc.tuple(

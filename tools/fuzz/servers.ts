@@ -7,7 +7,17 @@ import { connectRc, listenRc } from "../../net/mod.ts";
 import { recorder as printed } from "../../tests/pure/cli/terminal.ts";
 import { bytes, wrong } from "./inputs.ts";
 import { call, freePort, type Peer, peerLike, serve } from "./peers.ts";
-import { expected, fc, isHarmless, same, type Target, target, within } from "./target.ts";
+import {
+  ALL,
+  expected,
+  fc,
+  isHarmless,
+  refuse,
+  same,
+  type Target,
+  target,
+  within,
+} from "./target.ts";
 
 /** Peers of one round: most of their time they wait. */
 const MANY = { minLength: 1, maxLength: 48, size: "max" } as const;
@@ -85,6 +95,7 @@ async function command(...args: string[]): Promise<void> {
   const status = await within(LIMIT_MS, args.join(" "), runCli(args, terminal.terminal));
   same([0, 1].includes(status), true, `status ${status}`);
   same(isHarmless(terminal.out + terminal.err), true, "what is printed is harmless");
+  if (status === 1) refuse();
   if (status === 1) same(/^\w+: \S/.test(terminal.err), true, "a message");
 }
 
@@ -176,6 +187,7 @@ async function attackListener(peers: readonly Peer[]): Promise<void> {
   const { connected, refused, lastError } = listener.stats;
   // A connection needs a greeting over RDMA, and nobody sends one.
   same([connected, refused], [0, 0], "connected and refused");
+  refuse(peers.length);
   same(isHarmless(Deno.inspect(lastError)), true, "the error of the listener");
 }
 
@@ -204,25 +216,41 @@ const pingPongPeer = fc.tuple(fc.constantFrom(...KINDS), peerLike(conversation))
 /** Peers that keep to no protocol. */
 export const SERVERS: readonly Target[] = [
   target(
-    { name: "pingpong-server", what: "ping-pong servers, called by hostile peers", weight: 3 },
+    {
+      name: "pingpong-server",
+      refused: ALL,
+      what: "ping-pong servers, called by hostile peers",
+      weight: 3,
+    },
     [fc.array(pingPongPeer, MANY)],
     atOnce(([kind, peer]: [Kind, Peer]) => attackServer(peer, (port) => pingPong(kind, port))),
   ),
   target(
-    { name: "pingpong-client", what: "ping-pong clients that call hostile servers", weight: 3 },
+    {
+      name: "pingpong-client",
+      refused: ALL,
+      what: "ping-pong clients that call hostile servers",
+      weight: 3,
+    },
     [fc.array(pingPongPeer, MANY)],
     atOnce(([kind, peer]: [Kind, Peer]) =>
       serve(peer, (port) => pingPong(kind, port, "127.0.0.1"))
     ),
   ),
   target(
-    { name: "perf", what: "cli perf, as server and as client of hostile peers", weight: 3 },
+    {
+      name: "perf",
+      refused: ALL,
+      what: "cli perf, as server and as client of hostile peers",
+      weight: 3,
+    },
     [fc.array(fc.tuple(fc.boolean(), peerLike(lines)), MANY)],
     atOnce(attackPerf),
   ),
   target(
     {
       name: "net-listener",
+      refused: ALL,
       what: "listenRc(), called by hostile peers, then by another one",
       weight: 3,
     },
@@ -230,7 +258,7 @@ export const SERVERS: readonly Target[] = [
     (peers) => recorded(peers, attackListener),
   ),
   target(
-    { name: "net-connect", what: "connectRc() to hostile servers", weight: 2 },
+    { name: "net-connect", refused: ALL, what: "connectRc() to hostile servers", weight: 2 },
     [fc.array(peerLike(rcLine), MANY)],
     atOnce(attackConnect),
   ),

@@ -11,7 +11,7 @@ import { eceCodec, qpAttrCodec, qpAttrReader, qpCapCodec } from "../../types/que
 import { rateLimitCodec } from "../../types/queue_pair/qp_attr.ts";
 import { srqAttrCodec, srqAttrReader, srqInitCodec } from "../../types/srq/srq_attr.ts";
 import { bytes, wrong } from "./inputs.ts";
-import { expected, fc, same, type Target, target } from "./target.ts";
+import { expected, fc, NONE, same, type Target, target } from "./target.ts";
 
 const ALL: readonly [string, Struct][] = Object.entries({ ...structs });
 
@@ -117,6 +117,7 @@ export const STRUCTS: readonly Target[] = [
   target(
     {
       name: "structs",
+      refused: NONE,
       what: `${NUMBERS.length} fields of ${ALL.length} structs: written, read back, ` +
         "nothing else changed",
     },
@@ -126,6 +127,7 @@ export const STRUCTS: readonly Target[] = [
   target(
     {
       name: "codecs",
+      refused: [10, 30],
       what: `${Object.keys(CODECS).length} attribute codecs: what is read is written again`,
     },
     [
@@ -137,7 +139,11 @@ export const STRUCTS: readonly Target[] = [
     checkCodec,
   ),
   target(
-    { name: "attributes", what: "attributes with wrong values: refused, or read back" },
+    {
+      name: "attributes",
+      refused: [85, 99],
+      what: "attributes with wrong values: refused, or read back",
+    },
     [codecName, fc.nat(), wrong],
     checkWrong,
   ),

@@ -2,6 +2,7 @@
 
 // A registry of npm answers wherever Deno itself came by npx.
 import fc from "npm:fast-check@4.10.2";
+import { isOfEngine } from "../../tests/engine_words.ts";
 
 export { fc };
 
@@ -21,9 +22,19 @@ export interface Outcome {
   readonly cases: number;
   /** How many rounds they took: in some targets a round tries several inputs at once. */
   readonly rounds: number;
+  /** How many of them were refused, in at least one of the ways in which they were tried. */
+  readonly refused: number;
   /** The input that breaks the property, and how. It is undefined if there is none. */
   readonly finding: string | undefined;
 }
+
+/** Between two numbers of percent. */
+export type Share = readonly [low: number, high: number];
+
+/** Every input is valid. */
+export const NONE: Share = [0, 0];
+/** No input is valid. */
+export const ALL: Share = [100, 100];
 
 /** Something that is tried with generated input. */
 export interface Target {
@@ -33,6 +44,11 @@ export interface Target {
   readonly what: string;
   /** How much more time it gets than others; 1 if left out. */
   readonly weight?: number;
+  /**
+   * The share of the inputs that is refused, at least and at most, in percent: ten points around what long runs have shown.
+   * {@linkcode NONE} and {@linkcode ALL} are exact.
+   */
+  readonly refused: Share;
   /** Whether it needs a guest. It is then tried only if it is chosen. */
   readonly inGuest?: boolean;
   /** Tries inputs. */
@@ -46,11 +62,27 @@ type Check<T extends unknown[]> = (...inputs: T) => void | number | Promise<void
 
 /** A target whose inputs are tried one after the other. `check` throws if an input breaks the property. */
 export function target<T extends [unknown, ...unknown[]]>(
-  { name, what, weight = 1 }: Pick<Target, "name" | "what" | "weight">,
+  about: Omit<Target, "run">,
   arbitraries: Arbitraries<T>,
   check: Check<T>,
 ): Target {
-  return { name, what, weight, run: (plan) => explore(arbitraries, check, plan) };
+  return { ...about, run: (plan) => explore(arbitraries, check, plan) };
+}
+
+/** So many inputs do not all have the same end by chance, if a twentieth of them has another one. */
+const MANY = 300;
+
+/** What is wrong with the share of the refused inputs. Of few inputs it may be another one by chance. */
+export function wrongShare(
+  { refused: [low, high] }: Target,
+  { cases, refused }: Outcome,
+): string | undefined {
+  const share = 100 * refused / cases;
+  const chance = low === high ? 0 : 200 / Math.sqrt(cases);
+  const isOne = low !== high && cases >= MANY &&
+    ((refused === 0 && low > 0) || (refused === cases && high < 100));
+  if (!isOne && share >= low - chance && share <= high + chance) return undefined;
+  return `${share.toFixed(1)} % of ${cases} inputs are refused, not ${low} to ${high} %`;
 }
 
 /** The time for finding a smaller input that breaks the property, too. */
@@ -62,13 +94,16 @@ async function explore<T extends [unknown, ...unknown[]]>(
   { seed, milliseconds, rounds }: Plan,
 ): Promise<Outcome> {
   let cases = 0;
+  let refused = 0;
   let end = rounds === undefined ? performance.now() + milliseconds : Infinity;
   let failed = false;
   const property = fc.asyncProperty(...arbitraries, async (...inputs: T) => {
     // An input that is tried is tried to its end: what it leaves behind would disturb the next one.
     if (performance.now() > end) throw new fc.PreconditionFailure(true);
     try {
-      cases += await check(...inputs) ?? 1;
+      const [before, tried] = [refusals, await check(...inputs) ?? 1];
+      cases += tried;
+      refused += Math.min(refusals - before, tried);
     } catch (error) {
       if (!failed) end = performance.now() + SHRINK_MS;
       failed = true;
@@ -83,16 +118,27 @@ async function explore<T extends [unknown, ...unknown[]]>(
   const finding = details.failed
     ? `${fc.defaultReportMessage(details)}\n${Deno.inspect(details.errorInstance)}`
     : undefined;
-  return { cases: cases + Number(failed), rounds: details.numRuns, finding };
+  return { cases: cases + Number(failed), rounds: details.numRuns, refused, finding };
 }
 
-/** An error of the kinds that an input may lead to; anything else is thrown on. */
+/** How often something was refused. */
+let refusals = 0;
+
+/** Notes that an input was refused where no error says so. */
+export function refuse(count = 1): void {
+  refusals += count;
+}
+
+/** An error of the kinds that an input may lead to, in words for the caller; anything else is thrown on. */
 export function expected(
   error: unknown,
   ...kinds: readonly (abstract new (...args: never[]) => Error)[]
 ): Error {
   const found = kinds.find((kind) => error instanceof kind);
-  if (found !== undefined && isHarmless(Deno.inspect(error))) return error as Error;
+  if (found !== undefined && !isOfEngine(error as Error) && isHarmless(Deno.inspect(error))) {
+    refuse();
+    return error as Error;
+  }
   throw new Error("Cannot accept this outcome", { cause: error });
 }
 

@@ -6,7 +6,7 @@ import { creditsOf, encodeFrame, typeOf } from "../../net/rc/frame.ts";
 import { readRcAddress } from "../../net/rc/rc_address.ts";
 import { readUdAddress, type UdAddress } from "../../net/ud/ud_address.ts";
 import { addressText, bytes, mutated, wrong } from "./inputs.ts";
-import { expected, fc, isHarmless, same, type Target, target } from "./target.ts";
+import { expected, fc, isHarmless, NONE, same, type Target, target } from "./target.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -39,15 +39,26 @@ const rcAddress = fc.record({
   credits: fc.integer({ min: 1, max: 2 ** 15 }),
   maxMessage: fc.integer({ min: 1, max: 2 ** 24 }),
 });
-const anyRcAddress = fc.oneof(
-  rcAddress,
-  fc.tuple(rcAddress, fc.nat(), wrong).map(([address, which, value]) => {
-    const names = [...Object.keys(address), "other"];
-    return { ...address, [names[which % names.length]!]: value };
-  }),
-  fc.jsonValue(),
-  wrong,
-);
+const udAddress = fc.record({
+  transport: fc.constant("ud"),
+  gid: addressText,
+  lid: fc.nat(0xffff),
+  qpn: fc.nat(0xff_ffff),
+  qkey: fc.nat(0x7fff_ffff),
+});
+
+/** Addresses, most of them with a wrong part. */
+function any(good: fc.Arbitrary<Record<string, unknown>>): fc.Arbitrary<unknown> {
+  return fc.oneof(
+    { weight: 2, arbitrary: good },
+    fc.tuple(good, fc.nat(), wrong).map(([address, which, value]) => {
+      const names = [...Object.keys(address), "other"];
+      return { ...address, [names[which % names.length]!]: value };
+    }),
+    fc.jsonValue(),
+    wrong,
+  );
+}
 
 function checkRcAddress(value: unknown): void {
   try {
@@ -57,6 +68,9 @@ function checkRcAddress(value: unknown): void {
   } catch (error) {
     expected(error, Deno.errors.InvalidData);
   }
+}
+
+function checkUdAddress(value: unknown): void {
   try {
     const udAddress = readUdAddress(value as UdAddress, undefined);
     same(Number.isInteger(udAddress.qpn + udAddress.lid + udAddress.qkey), true, "numbers");
@@ -74,7 +88,11 @@ function checkFrame(immData: number): void {
 /** What the ends of connections send each other. */
 export const WIRE: readonly Target[] = [
   target(
-    { name: "pingpong-wire", what: "addresses of ibv_*_pingpong: random, changed, upper case" },
+    {
+      name: "pingpong-wire",
+      refused: [44, 64],
+      what: "addresses of ibv_*_pingpong: random, changed, upper case",
+    },
     [fc.oneof(
       pingPongBytes,
       mutated(pingPongBytes),
@@ -85,12 +103,21 @@ export const WIRE: readonly Target[] = [
     checkPingPong,
   ),
   target(
-    { name: "net-address", what: "addresses of net that peers send as JSON" },
-    [anyRcAddress],
+    { name: "rc-address", refused: [70, 90], what: "addresses that peers of RcConn send as JSON" },
+    [any(rcAddress)],
     checkRcAddress,
   ),
   target(
-    { name: "net-frame", what: "the immediate data of net's messages" },
+    {
+      name: "ud-address",
+      refused: [44, 64],
+      what: "addresses of UdConn, as its callers give them",
+    },
+    [any(udAddress)],
+    checkUdAddress,
+  ),
+  target(
+    { name: "net-frame", refused: NONE, what: "the immediate data of net's messages" },
     [fc.oneof(fc.nat(), fc.bigInt({ min: 0n, max: 0xffff_ffffn }).map(Number))],
     checkFrame,
   ),

@@ -58,13 +58,14 @@ export interface Learned {
   readonly verbs: readonly string[];
 }
 
-/** Reads the API, and makes each valid call once. */
-export async function makePlan(): Promise<Plan> {
+/** Reads the API, and makes each valid call once. `begin` is called before each. */
+export async function makePlan(begin: (name: string) => void): Promise<Plan> {
   useModules(EXPORTS);
   const api = await readApi();
   const learned: Record<string, Learned> = {};
   const failed: string[] = [];
   for (const call of callsOf(api)) {
+    begin(call.name);
     learned[call.name] = await learn(call).catch((error) => {
       failed.push(`${call.name}: its valid call fails: ${error}`);
       return { paths: [], given: [], resources: [], needs: [], verbs: [] };

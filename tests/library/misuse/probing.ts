@@ -44,7 +44,7 @@ const QUIET_MS = 10;
 export async function probe(generate: (plan: Plan) => Case[]): Promise<never> {
   const [command, file, ids] = Deno.args as [string, string, string];
   if (command === "plan") {
-    const plan = await makePlan();
+    const plan = await makePlan((name) => report({ start: name }));
     await Deno.writeTextFile(file, JSON.stringify(plan));
     const cases = generate(plan).map(({ id, what }) => ({ id, ...what !== undefined && { what } }));
     report({ cases, gaps: plan.gaps, floor: plan.floor });

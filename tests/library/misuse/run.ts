@@ -42,7 +42,7 @@ export interface Outcome {
 
 /** Cases in one process: the recorder has room for the objects of some ten thousand. */
 const SHARE = 4000;
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 60_000;
 const ROOT = new URL("../../../", import.meta.url);
 const IMPORTS = new URL("tools/std/import_map.json", ROOT).pathname;
 
