@@ -4,6 +4,8 @@ export async function orAborted<T>(
   signal: AbortSignal | undefined,
 ): Promise<T> {
   if (signal === undefined) return await promise;
+  // A signal that throws ends the wait: nobody hears of the promise then.
+  promise.catch(() => {});
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => aborted.reject(signal.reason);
   signal.addEventListener("abort", abort, { once: true });

@@ -300,6 +300,24 @@ Deno.test("orAborted() ends with the promise or with the signal, and leaves no l
   assertStrictEquals(await assertRejects(() => wait, Error), reason);
 });
 
+Deno.test("orAborted() with a signal that throws leaves no rejection that nobody handles", async () => {
+  const fail = (): never => {
+    throw new RangeError("broken");
+  };
+  const broken: readonly PropertyDescriptorMap[] = [
+    { aborted: { get: fail } },
+    { addEventListener: { value: fail } },
+  ];
+  for (const properties of broken) {
+    const signal = Object.defineProperties(new AbortController().signal, properties);
+    const { promise, reject } = Promise.withResolvers<never>();
+    await assertRejects(() => orAborted(promise, signal), RangeError, "broken");
+    // The test runner takes a rejection that nobody handles for a failure.
+    reject(new Error("late"));
+    await new Promise((resolve) => setTimeout(resolve, 0));
+  }
+});
+
 Deno.test("closeOnAbort() closes once, whether that fails or not, and not what was closed before", () => {
   let closes = 0;
   const object = {
