@@ -4,18 +4,17 @@
 
 import { assert, assertEquals, assertGreaterOrEqual } from "@std/assert";
 import { isClean, runMatrix } from "./run.ts";
-import { sample, seedOfCommit } from "./sample.ts";
+import { sample, SEED } from "./sample.ts";
 
 Deno.test("Misuse of the public API is refused with a useful error or does no harm", async () => {
-  const seed = await seedOfCommit();
   const outcome = await runMatrix({
     program: new URL("probe.ts", import.meta.url),
-    choose: (cases) => sample(cases, seed),
+    choose: (cases) => sample(cases, SEED),
   });
   const { gaps, crashes, hangs, wrong, ran, generated, floor, outcomes } = outcome;
   const names = [...outcomes].map(([name, count]) => `${name} ${count}`).join(", ");
   console.log(`${ran} of ${generated} cases, at least ${floor}: ${names}`);
-  console.log(`again: deno task long misuse --seed ${seed}`);
+  console.log(`again: deno task long misuse --seed ${SEED}`);
   assertEquals(gaps, [], "The valid calls leave something out");
   assertEquals({ crashes, hangs, wrong }, { crashes: [], hangs: [], wrong: [] });
   assertGreaterOrEqual(generated, floor);
