@@ -31,7 +31,6 @@ const LINES: readonly (readonly string[])[] = [
   ["devices"],
   ["devices", "--json"],
   ["devinfo"],
-  ["devinfo", "-v", "-d", "recorder0"],
   ["devinfo", "-d", "recorder1", "-i", "2"],
   ["devinfo", "--json", "-d", "recorder0"],
   ["devinfo", "-l"],
@@ -102,7 +101,7 @@ async function printed(args: readonly string[]): Promise<string> {
   const kept = keep();
   const status = await run(args, kept.terminal);
   const text = `${kept.out}${kept.err === "" ? "" : `error output:\n${kept.err}`}`
-    .replace(/\d\d:\d\d:\d\d/g, "TIME").replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME");
+    .replace(/[\dT-]*\d\d:\d\d:\d\d(\.\d+Z)?/g, "TIME");
   return `${text}status ${status}`;
 }
 
