@@ -14,6 +14,7 @@ type Tool = readonly [file: string, what: string];
 const TASKS: Readonly<Record<string, Readonly<Record<string, Tool>>>> = {
   long: {
     aarch64: ["aarch64.ts", "pure and library tests on aarch64, emulated by qemu"],
+    coverage: ["coverage/lines.ts", "which lines of the library the tests run"],
     fuzz: ["fuzz.ts", "generated input for the library, net and the examples"],
     hosts: ["hosts.ts", "two guests that share a network; tshark decodes their packets"],
     misuse: ["misuse.ts", "wrong calls of everything public: no crash, no leak, a useful message"],

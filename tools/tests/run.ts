@@ -42,8 +42,14 @@ const DEVICE_SECONDS = 1200;
 // Deno writes a report in pieces of a few bytes. Each is a message to the host when the file is in a
 // folder of the host: two busy guests take 4 minutes for 70 kB.
 const GUEST_REPORT = "/run/junit.xml";
-const BRING_REPORT =
-  `"$@"; status=$?; [ ! -e ${GUEST_REPORT} ] || cp ${GUEST_REPORT} "$0"; exit $status`;
+const GUEST_COVERAGE = "/run/coverage";
+const BRING_REPORT = `"$@"; status=$?
+[ ! -e ${GUEST_REPORT} ] || cp ${GUEST_REPORT} "$0"
+[ ! -e ${GUEST_COVERAGE} ] || tar -cf "\${0%/*}/coverage/\${0##*/}.tar" -C ${GUEST_COVERAGE} .
+exit $status`;
+
+/** Where each process of Deno notes which lines it runs, if that is measured. */
+const COVERAGE = "DENO_COVERAGE_DIR";
 
 const EXIT = "deno test ended with status";
 
@@ -166,7 +172,7 @@ async function runInOneGuest(
       ...output,
       stub: true,
       processors,
-      env: start.env,
+      env: { ...start.env, ...Deno.env.has(COVERAGE) ? { [COVERAGE]: GUEST_COVERAGE } : {} },
       timeout: DEVICE_SECONDS,
       onKernelLog: (log) =>
         problems.push(...complaints(log).map((line) => `the guest's kernel: ${line}`)),
