@@ -1,7 +1,8 @@
 // Many datagram peers in one process: each has a queue pair of its own, and all share memory and queues. The server tells
 // peers apart by their queue pair numbers.
 //
-// Arguments: the address of the server as JSON, the GID index, the number of peers, seconds, milliseconds between changes.
+// Arguments: the address of the server as JSON, the GID index, the numbers of peers, of requests, and of requests between
+// two changes.
 // Prints its counters as JSON.
 
 import { assertEquals } from "@std/assert";
@@ -127,20 +128,24 @@ export class Peers {
 }
 
 if (import.meta.main) {
-  const [address, gidIndex, count, seconds, pause] = Deno.args as [
-    string,
-    ...[string, string, string, string],
+  const [address, ...numbers] = Deno.args as [string, ...string[]];
+  const [gidIndex, count, requests, pause] = numbers.map(Number) as [
+    number,
+    number,
+    number,
+    number,
   ];
   const context = openRxe();
-  const peers = new Peers(context, JSON.parse(address), Number(gidIndex), Number(count));
-  const end = performance.now() + 1000 * Number(seconds);
-  let [next, nextChange] = [0, performance.now()];
-  while (performance.now() < end) {
-    for (let i = 0; i < 16; i++) peers.send(next++ % Number(count));
-    peers.poll();
-    if (performance.now() >= nextChange) {
-      peers.change(peers.changes * 7 % Number(count));
-      nextChange += Number(pause);
+  const peers = new Peers(context, JSON.parse(address), gidIndex, count);
+  let next = 0;
+  while (peers.sent < requests) {
+    await until("a reply", () => {
+      peers.poll();
+      return peers.waiting < count;
+    });
+    for (let i = 0; i < 16 && peers.sent < requests; i++) peers.send(next++ % count);
+    while (peers.changes < Math.floor(peers.sent / pause)) {
+      peers.change(peers.changes * 7 % count);
     }
     await new Promise((resolve) => setTimeout(resolve, 0));
   }

@@ -1,21 +1,22 @@
-import { assertEquals, assertGreater } from "@std/assert";
+import { assertEquals, assertGreater, assertGreaterOrEqual } from "@std/assert";
 import { listenUd, type UdAddress } from "../../../net/mod.ts";
 import { deviceTest, QKEY, RXE } from "../setup.ts";
 import type { PeerCounts } from "./ud_peers.ts";
 
 const PEERS = 1000;
 const PROCESSES = 2;
-/** A long run has 10. */
-const MINUTES = Number(Deno.env.get("IBVERBS_NET_MINUTES") ?? 0);
-const SECONDS = MINUTES > 0 ? 60 * MINUTES : 5;
-/** Milliseconds between two changes of a process. In a long run one peer leaves and one joins each second. */
-const PAUSE = MINUTES > 0 ? 1000 * PROCESSES : 50;
+/** Requests of a peer; a long run has 1000. */
+const ROUNDS = Number(Deno.env.get("IBVERBS_NET_ROUNDS") ?? 2);
+const IS_LONG = ROUNDS > 100;
+const REQUESTS = PEERS * ROUNDS;
+/** Requests of a process between two changes. */
+const PAUSE = 20;
 const MIB = 2 ** 20;
 
 async function runPeers(server: UdAddress, gidIndex: number): Promise<PeerCounts> {
   const program = new URL("./ud_peers.ts", import.meta.url).pathname;
   const importMap = new URL("../../../tools/std/import_map.json", import.meta.url).pathname;
-  const values = [JSON.stringify(server), gidIndex, PEERS / PROCESSES, SECONDS, PAUSE];
+  const values = [JSON.stringify(server), gidIndex, PEERS / PROCESSES, REQUESTS / PROCESSES, PAUSE];
   const { success, stdout } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--no-check", `--import-map=${importMap}`, program, ...values.map(String)],
     stderr: "inherit",
@@ -25,16 +26,20 @@ async function runPeers(server: UdAddress, gidIndex: number): Promise<PeerCounts
 }
 
 deviceTest(
-  `UdConn answers ${PEERS} peers for ${SECONDS} s, of which some leave and others join`,
+  `UdConn answers ${REQUESTS} requests of ${PEERS} peers, of which some leave and others join`,
   async () => {
     // Not all peers are remembered at the same time.
     const options = { maxPeers: 300, recvDepth: 2 * PEERS, maxQueued: 2 * PEERS };
     await using server = await listenUd({ device: RXE, qkey: QKEY, ...options });
+    const heard = new Set<number>();
     const echo = (async () => {
-      for await (const [message, from] of server) await server.send(message, from);
+      for await (const [message, from] of server) {
+        heard.add(from.qpn);
+        await server.send(message, from);
+      }
     })();
     const memory: number[] = [];
-    const sampling = setInterval(() => memory.push(Deno.memoryUsage().rss), 10 * SECONDS);
+    const sampling = setInterval(() => memory.push(Deno.memoryUsage().rss), 100);
     const runs = Array.from({ length: PROCESSES }, () => runPeers(server.addr, server.gidIndex));
     const counts = await Promise.all(runs);
     clearInterval(sampling);
@@ -42,15 +47,18 @@ deviceTest(
       counts.reduce((sum, count) => sum + count[what], 0);
     const sent = sum("sent");
     const { stats } = server;
-    if (MINUTES > 0) {
+    if (IS_LONG) {
       const rss = memory.map((bytes) => Math.round(bytes / MIB)).join(" ");
       console.log({ peers: counts, server: stats, rss });
     }
+    assertEquals([sent, sum("changes")], [REQUESTS, REQUESTS / PAUSE]);
+    assertGreaterOrEqual(heard.size, PEERS);
     assertEquals(sum("answered") + sum("left"), sent);
+    assertGreaterOrEqual(sum("answered"), 0.8 * REQUESTS);
     assertEquals([stats.received, stats.sent], [sent, sent]);
     assertEquals([stats.dropped, stats.recvErrors, stats.sendErrors], [0, 0, 0]);
     // Garbage comes and goes. What leaked for each peer or message would be in the last quarter.
-    if (MINUTES > 0) {
+    if (IS_LONG) {
       const quarter = memory.length >> 2;
       const middle = Math.max(...memory.slice(quarter, -quarter));
       assertGreater(middle + 8 * MIB, Math.max(...memory.slice(-quarter)));
