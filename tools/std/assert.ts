@@ -4,8 +4,9 @@
  * What differs between tools/std and the real packages; tests must not depend on it:
  * - There are only the functions that this project uses, with the parameters that it uses.
  * - The wording of messages is that of `node:assert`, and `AssertionError` is its class.
- * - `assertEquals()` takes an array with a hole for one with `undefined`, and objects of two classes
- *   for different even if all their properties are equal.
+ * - A class that is no error class is checked by `assertThrows()` and `assertRejects()`, which the
+ *   real ones ignore.
+ * - A method that is a spy already can be spied on, and `restore()` can be called twice.
  * - `parseArgs()` is `parseArgs()` of `node:util`: an option without a declaration takes no value
  *   except after "=", a flag never takes the word after it, and only text comes out, no numbers.
  *
@@ -37,16 +38,17 @@ export function fail(message = "Failed assertion"): never {
 
 /** Fails unless the values are deeply equal. */
 export function assertEquals<T>(actual: T, expected: T, message?: string): void {
-  const seen = new Map<object, object>();
-  const both = [comparable(actual, seen), comparable(expected, seen)];
-  explained(message, () => nodeAssert.deepStrictEqual(both[0], both[1]));
+  if (equal(actual, expected, new Map())) return;
+  explained(message, () => nodeAssert.deepStrictEqual(actual, expected));
+  // node:assert looks at less.
+  const [a, b] = [actual, expected].map((value) => Deno.inspect(value, INSPECT));
+  fail(`${message ?? ""} Expected ${a} to equal ${b}`);
 }
 
 /** Fails if the values are deeply equal. */
 export function assertNotEquals<T>(actual: T, expected: T, message?: string): void {
-  const seen = new Map<object, object>();
-  const both = [comparable(actual, seen), comparable(expected, seen)];
-  explained(message, () => nodeAssert.notDeepStrictEqual(both[0], both[1]));
+  if (!equal(actual, expected, new Map())) return;
+  fail(`${message ?? ""} Expected a value that does not equal ${Deno.inspect(expected, INSPECT)}`);
 }
 
 /** Fails unless `Object.is(actual, expected)`. */
@@ -166,35 +168,91 @@ function explained(message: string | undefined, check: () => void): void {
   }
 }
 
-const COMPARED_BY_NODE = [Date, RegExp, Error, Promise, ArrayBuffer, SharedArrayBuffer];
+const INSPECT = { getters: true, showHidden: true } as const;
 
-/**
- * What `node:assert` compares as @std/assert does: 0 and -0 are equal, so are objects with and
- * without a prototype, and objects of a class are as their getters say, which `node:assert` would
- * leave out.
- */
-function comparable(value: unknown, seen: Map<object, object>): unknown {
-  if (value === 0) return 0;
-  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
-  if (COMPARED_BY_NODE.some((type) => value instanceof type)) return value;
-  const inner = (part: unknown): unknown => comparable(part, seen);
-  if (seen.has(value)) return seen.get(value);
-  if (value instanceof Set) return new Set([...value].map(inner));
-  if (value instanceof Map) return new Map([...value].map(([key, of]) => [inner(key), inner(of)]));
-  const prototype = Object.getPrototypeOf(value) ?? Object.prototype;
-  const copy: object = Array.isArray(value) ? [] : Object.create(prototype);
-  seen.set(value, copy);
-  for (const key of [...Object.keys(value), ...gettersOf(prototype)]) {
-    const part = inner(Reflect.get(value, key));
-    Object.defineProperty(copy, key, { value: part, enumerable: true });
+type Compare = (a: unknown, b: unknown) => boolean;
+
+/** Deep equality. `seen` has the pairs that are being compared: objects may hold themselves. */
+function equal(a: unknown, b: unknown, seen: Map<object, object>): boolean {
+  if (a === b || Object.is(a, b)) return true;
+  if (!isObject(a) || !isObject(b)) return false;
+  if (a instanceof Date && b instanceof Date) return Object.is(a.getTime(), b.getTime());
+  if (seen.get(a) === b) return true;
+  if (prototypeOf(a) !== prototypeOf(b)) return false;
+  const inner: Compare = (c, d) => equal(c, d, seen);
+  if (a instanceof WeakRef) return inner(a.deref(), (b as WeakRef<WeakKey>).deref());
+  for (const type of [WeakMap, WeakSet]) {
+    if (a instanceof type) throw new TypeError(`Cannot compare ${type.name} instances`);
   }
-  return copy;
+  if (isText(a)) return String(a) === String(b);
+  const [bytes, others] = [elementsOf(a), elementsOf(b)];
+  if (bytes && others) return bytes.length === others.length && bytes.every(isIn(others));
+  if (Object.keys(a).length !== Object.keys(b).length) return false;
+  seen.set(a, b);
+  return isKeyed(a) ? equalEntries(a, b as typeof a, inner) : equalProperties(a, b, inner);
 }
 
-function gettersOf(prototype: object): string[] {
-  if (prototype === Object.prototype || prototype === Array.prototype) return [];
-  const own = Object.entries(Object.getOwnPropertyDescriptors(prototype));
-  const names = own.filter(([, { get }]) => get !== undefined).map(([name]) => name);
-  const above = Object.getPrototypeOf(prototype);
-  return above === null ? names : [...names, ...gettersOf(above)];
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+/** Objects without a prototype count as plain ones. */
+function prototypeOf(value: object): object {
+  return Object.getPrototypeOf(value) ?? Object.prototype;
+}
+
+/** Whether the text of an object tells all of it. */
+function isText(value: object): boolean {
+  return [RegExp, URL, URLSearchParams, Intl.Locale].some(({ prototype }) =>
+    Object.getPrototypeOf(value) === prototype
+  );
+}
+
+type Elements = ArrayLike<unknown> & {
+  every(check: (part: unknown, i: number) => boolean): boolean;
+};
+
+/** The elements of a typed array, the bytes of a buffer. */
+function elementsOf(value: object): Elements | undefined {
+  if (value instanceof ArrayBuffer || value instanceof SharedArrayBuffer) {
+    return new Uint8Array(value);
+  }
+  return ArrayBuffer.isView(value) && !(value instanceof DataView) ? value as never : undefined;
+}
+
+function isIn(others: Elements): (part: unknown, i: number) => boolean {
+  return (part, i) => part === others[i] || Object.is(part, others[i]);
+}
+
+type Keyed = Set<unknown> | Map<unknown, unknown>;
+
+function isKeyed(value: object): value is Keyed {
+  return value instanceof Set || value instanceof Map;
+}
+
+/** Each entry of one has an equal entry in the other one. */
+function equalEntries(a: Keyed, b: Keyed, inner: Compare): boolean {
+  if (a.size !== b.size) return false;
+  const others = [...b.entries()];
+  const valueOf = (key: unknown): unknown => b instanceof Map ? b.get(key) : key;
+  return [...a.entries()].every(([key, value]) =>
+    !isObject(key)
+      ? b.has(key) && inner(value, valueOf(key))
+      : others.some(([k, v]) => inner(key, k) && inner(value, v))
+  );
+}
+
+/** Plain objects and arrays are as their enumerable properties say, others as all that they have and inherit. */
+function equalProperties(a: object, b: object, inner: Compare): boolean {
+  const isPlain = [Object.prototype, Array.prototype].includes(prototypeOf(a) as never);
+  const keys = isPlain ? Reflect.ownKeys({ ...a, ...b }) : new Set([...keysOf(a), ...keysOf(b)]);
+  return [...keys].every((key) =>
+    (key in a) === (key in b) && inner(Reflect.get(a, key), Reflect.get(b, key))
+  );
+}
+
+function keysOf(value: object): PropertyKey[] {
+  if (value === Object.prototype || value === Array.prototype) return [];
+  const above = Object.getPrototypeOf(value);
+  return [...Reflect.ownKeys(value), ...above === null ? [] : keysOf(above)];
 }
