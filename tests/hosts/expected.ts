@@ -35,14 +35,18 @@ export interface ConnectedStream {
   readonly host: Host;
   readonly src: string;
   readonly dst: string;
+  /** The queue pair itself, to which answers go. */
+  readonly srcQp: number;
   readonly destQp: number;
   /** The packet sequence number of the first request. */
   readonly psn: number;
   readonly trafficClass: number;
   /** Codes of the base transport header that the requests have. */
   readonly opcodes: readonly number[];
-  /** The number of requests. A request is one packet or more. */
-  readonly requests: number;
+  /** The data of each request, in hexadecimal. A request is one packet or more. */
+  readonly requests: readonly string[];
+  /** The data that comes back for each request, in hexadecimal: of reads and atomics. */
+  readonly answers: readonly string[];
 }
 
 /** What one queue pair sent. */

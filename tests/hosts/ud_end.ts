@@ -23,7 +23,7 @@ import { ipOf } from "./network.ts";
 /** Receives that are posted, and sends in progress. */
 export const DEPTH = 16;
 const SLOT = 2048;
-/** The hop limit that Linux 6.1 gives unicast packets of rxe, whatever the handle says. */
+/** The hop limit that Linux 6.1 gives unicast packets of rxe, that of the route, whatever the handle says. */
 export const HOP_LIMIT = 64;
 
 /** What a peer must know. */

@@ -7,16 +7,19 @@ import type { Packet } from "./packets.ts";
 
 /** The P_Key of the default partition, with full membership. */
 const PKEY = 0xffff;
-/** Linux 6.1 sends soft-RoCE packets with this hop limit, and without a flow label. */
+/** Linux 6.1 sends soft-RoCE packets with the hop limit of the route, and without a flow label, whatever was posted. */
 const HOP_LIMIT = 64;
 const FLOW_LABEL = 0;
 
 const UD_SEND_ONLY = 0x64;
 const RDMA_READ = 12;
-/** Codes of the answers of a connected queue pair: data of reads, acknowledgements. */
-const ANSWERS: ReadonlySet<number> = new Set([13, 14, 15, 16, 17, 18]);
+/** Codes of the answers of a connected queue pair that have data: those of reads and atomics. */
+const DATA_ANSWERS: ReadonlySet<number> = new Set([13, 14, 15, 16, 18]);
+const ACKNOWLEDGE = 17;
 /** Codes of the second and later packets of a message, from the one in the middle to the last. */
-const CONTINUATIONS: ReadonlySet<number> = new Set([1, 2, 3, 7, 8, 9].flatMap((c) => [c, c + 32]));
+const CONTINUATIONS: ReadonlySet<number> = new Set(
+  [1, 2, 3, 7, 8, 9, 14, 15].flatMap((code) => [code, code + 32]),
+);
 /** Packet sequence numbers have 24 bits. */
 const PSN_MASK = 0xff_ffff;
 
@@ -56,14 +59,41 @@ function faultOfRc(stream: ConnectedStream, packets: readonly Packet[]): string 
   const { host, src, dst, destQp, trafficClass } = stream;
   const seen = packets.filter((packet) =>
     packet.host === host && packet.destQp === destQp && Number.isNaN(packet.srcQp) &&
-    !ANSWERS.has(packet.opcode)
+    !DATA_ANSWERS.has(packet.opcode) && packet.opcode !== ACKNOWLEDGE
+  );
+  const answers = packets.filter((packet) =>
+    packet.host === 3 - host && packet.destQp === stream.srcQp && DATA_ANSWERS.has(packet.opcode)
   );
   const link = linkOf(dst, host);
   const limits = { pkey: PKEY, hopLimit: HOP_LIMIT, flowLabel: FLOW_LABEL };
   const wanted = { link, src, dst, trafficClass, ...limits };
   return first(seen.map((packet) => differenceOf(packet, wanted))) ??
     difference("opcodes", ascending(seen.map(({ opcode }) => opcode)), ascending(stream.opcodes)) ??
-    faultOfNumbers(stream, seen);
+    faultOfNumbers(stream, seen) ??
+    faultOfData("request", messagesOf(seen, stream.psn), stream.requests) ??
+    faultOfData("answer", messagesOf(answers, stream.psn), stream.answers);
+}
+
+/** The data of messages in their order. Packets may be repeated: all of one number must be the same. */
+function messagesOf(packets: readonly Packet[], psn: number): string[] {
+  const byNumber = Map.groupBy(packets, (packet) => packet.psn - psn & PSN_MASK);
+  const messages: string[] = [];
+  for (const [, same] of [...byNumber].sort(([a], [b]) => a - b)) {
+    const [{ payload, opcode }] = same as [Packet];
+    const data = same.every((other) => other.payload === payload) ? payload : "repeated otherwise";
+    if (CONTINUATIONS.has(opcode)) messages.push(`${messages.pop()}${data}`);
+    else messages.push(data);
+  }
+  return messages;
+}
+
+function faultOfData(
+  what: string,
+  found: readonly string[],
+  wanted: readonly string[],
+): string | undefined {
+  return difference(`number of ${what}s with data`, found.length, wanted.length) ??
+    first(wanted.map((data, i) => difference(`data of ${what} ${i}`, found[i], data)));
 }
 
 function faultOfNumbers(stream: ConnectedStream, seen: readonly Packet[]): string | undefined {
@@ -73,7 +103,7 @@ function faultOfNumbers(stream: ConnectedStream, seen: readonly Packet[]): strin
   const numbers = ascending(seen.map(at));
   // A read takes as many numbers as its answer has packets.
   const isGapless = stream.opcodes.includes(RDMA_READ) || numbers.at(-1) === numbers.length - 1;
-  return difference("number of requests", requests, stream.requests) ??
+  return difference("number of requests", requests, stream.requests.length) ??
     difference("distance of the first packet sequence number", numbers[0], 0) ??
     (isGapless ? undefined : "a packet sequence number is missing");
 }

@@ -34,7 +34,7 @@ export interface Packet {
   readonly qkey: number;
   /** UD only; NaN for others. */
   readonly srcQp: number;
-  /** Of UD packets, in hexadecimal; empty for others. */
+  /** Behind all headers, in hexadecimal. The value that an atomic gives back counts as payload. */
   readonly payload: string;
 }
 
@@ -64,9 +64,17 @@ const FIELDS = [
 
 type Field = typeof FIELDS[number];
 
-/** Bytes of the base and the datagram transport header, and of the checksum behind the payload. */
-const UD_HEADERS = 12 + 8;
+/** Bytes of the base transport header, and of the checksum behind the payload. */
+const BTH = 12;
 const ICRC = 4;
+/** Bytes of the headers behind the base one, by its code. Those of UC are as those of RC, 32 codes later. */
+const EXTENSIONS: Readonly<Record<number, number>> = {
+  ...{ 3: 4, 5: 4, 9: 4 },
+  ...{ 6: 16, 10: 16, 11: 20, 12: 16 },
+  ...{ 13: 4, 15: 4, 16: 4, 17: 4, 18: 4 },
+  ...{ 19: 28, 20: 28 },
+  ...{ 0x64: 8, 0x65: 12 },
+};
 
 /** Decodes a pcap file. Other packets than those of RoCE v2 are left out. */
 export async function decode(file: string): Promise<Packet[]> {
@@ -91,7 +99,8 @@ export function packetOf(line: string): Packet {
   const text = (field: Field): string => columns[FIELDS.indexOf(field)] ?? "";
   const number = (field: Field): number => text(field) === "" ? NaN : Number(text(field));
   const isIpv4 = text("ip.src") !== "";
-  const isUd = text("infiniband.deth.srcqp") !== "";
+  const opcode = number("infiniband.bth.opcode");
+  const headers = BTH + (EXTENSIONS[opcode] ?? EXTENSIONS[opcode - 32] ?? 0);
   const bytes = text("udp.payload");
   const end = bytes.length - 2 * (ICRC + number("infiniband.bth.padcnt"));
   return {
@@ -103,12 +112,12 @@ export function packetOf(line: string): Packet {
     trafficClass: number(isIpv4 ? "ip.dsfield" : "ipv6.tclass"),
     hopLimit: number(isIpv4 ? "ip.ttl" : "ipv6.hlim"),
     flowLabel: isIpv4 ? 0 : number("ipv6.flow"),
-    opcode: number("infiniband.bth.opcode"),
+    opcode,
     pkey: number("infiniband.bth.p_key"),
     destQp: number("infiniband.bth.destqp"),
     psn: number("infiniband.bth.psn"),
     qkey: number("infiniband.deth.q_key"),
     srcQp: number("infiniband.deth.srcqp"),
-    payload: isUd ? bytes.slice(2 * UD_HEADERS, end) : "",
+    payload: bytes.slice(2 * headers, end),
   };
 }

@@ -10,8 +10,16 @@ import {
   type WorkCompletion,
   WrOpcode,
 } from "../../../mod.ts";
-import { REMOTE_ACCESS } from "../../device/queue_pair/rc.ts";
-import { type End, gidOf, makeEnd, openRxe, PORT, waitFor } from "../../device/setup.ts";
+
+import {
+  type End,
+  gidOf,
+  makeEnd,
+  openRxe,
+  PORT,
+  REMOTE_ACCESS,
+  waitFor,
+} from "../../device/setup.ts";
 import type { HostCase, Run } from "../host_case.ts";
 import { ipOf } from "../network.ts";
 
@@ -113,8 +121,10 @@ const SLOT = 16_384;
 const LENGTHS = [1, 1000, 1024, 1025, 4096, 10_000];
 /** All packets of a connection carry it. */
 const TRAFFIC_CLASS = 0x48;
+/** What Linux 6.1 does not send: packets have the hop limit of the route and no flow label. */
+const UNSENT = { hopLimit: 7, flowLabel: 0xabcde } as const;
 /** 0.5 s before each of 6 retries: a guest that stands still does not break the connection. */
-const PATIENT = { timeout: 17, retryCnt: 6, trafficClass: TRAFFIC_CLASS } as const;
+const PATIENT = { timeout: 17, retryCnt: 6 } as const;
 
 /** The data of the message with that number. */
 function dataOf(number: number, length = LENGTHS[number % LENGTHS.length]!): Uint8Array {
@@ -124,6 +134,12 @@ function dataOf(number: number, length = LENGTHS[number % LENGTHS.length]!): Uin
 /** The first 8 bytes of that data, as an atomic takes them. */
 function valueOf(number: number): bigint {
   return new DataView(dataOf(number, 8).buffer).getBigUint64(0, true);
+}
+
+/** The data that the answer has on the network: an atomic gives what there was as a number. */
+function answerOf({ length }: Operation, number: number): string {
+  const data = dataOf(number, length);
+  return (length === undefined ? data : data.reverse()).toHex();
 }
 
 /** Whether the compare-and-swap with that number expects another value than there is. */
@@ -147,8 +163,9 @@ async function connect(run: Run, type: QpType): Promise<Side> {
   qp.init({ port: PORT, gidIndex, qpAccessFlags: REMOTE_ACCESS });
   const own = { address: qp.address, addr: String(mr.addr), rkey: mr.rkey };
   const peer = await run.session.swap<Place>(own);
-  if (type === QpType.RC) qp.activateRc(peer.address, PATIENT);
-  else qp.activateUc(peer.address, { trafficClass: TRAFFIC_CLASS });
+  const route = { ...UNSENT, trafficClass: TRAFFIC_CLASS };
+  if (type === QpType.RC) qp.activateRc(peer.address, { ...PATIENT, ...route });
+  else qp.activateUc(peer.address, route);
   await run.session.swap("connected");
   const owned = stack.move();
   return { ...end, own, peer, [Symbol.dispose]: () => owned.dispose() };
@@ -185,16 +202,19 @@ async function request(run: Run, operation: Operation): Promise<void> {
     }
     await run.session.send("posted");
   }
+  const numbers = Array.from({ length: run.messages }, (_, i) => i);
   run.expect({
     kind: "connected",
     host: run.session.host,
     src: ipOf(own.address.gid!),
     dst: ipOf(peer.address.gid!),
+    srcQp: own.address.qpn,
     destQp: peer.address.qpn,
     psn: own.address.psn,
     trafficClass: TRAFFIC_CLASS,
     opcodes: operation.opcodes,
-    requests: run.messages,
+    requests: numbers.map((number) => operation.reads ? "" : dataOf(number).toHex()),
+    answers: operation.reads ? numbers.map((number) => answerOf(operation, number)) : [],
   });
 }
 

@@ -14,7 +14,7 @@ const GROUPS: Readonly<Partial<Record<Family, string>>> = {
   "link-local": "ff0e::77",
 };
 const MULTICAST_QPN = 0xff_ffff;
-/** The kernel leaves the hop limit of multicast as it is. */
+/** Linux 6.1 leaves the hop limit of multicast as it is, and sends no flow label. */
 const HOP_LIMIT = 9;
 
 /** Has the host take packets for an IP group. Joining by verbs alone does not, on soft-RoCE. */
@@ -32,6 +32,7 @@ async function sendToGroup(run: Run, family: Family, group: string): Promise<voi
   const member = await run.session.swap<UdPlace>(end.place(family));
   const target = await end.target({ gid: group, qpn: MULTICAST_QPN }, from, {
     hopLimit: HOP_LIMIT,
+    flowLabel: 0xabcde,
   });
   for (let i = 0; i < run.messages; i++) {
     await end.send({ ...target, hopLimit: HOP_LIMIT }, payloadOf(i));

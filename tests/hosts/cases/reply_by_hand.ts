@@ -35,6 +35,8 @@ const FAMILIES: Readonly<Record<Family, string>> = {
 
 /** The reply must carry the traffic class of the request. */
 const TRAFFIC_CLASS = 0x28;
+/** What Linux 6.1 does not send: packets have the hop limit of the route and no flow label. */
+const UNSENT = { hopLimit: 7, flowLabel: 0xabcde } as const;
 /** Packet sequence numbers pass the largest one, 24 bits. */
 const FIRST_PSN = 0xff_fffe;
 
@@ -43,7 +45,7 @@ async function ask(run: Run, family: Family): Promise<void> {
   using end = new UdEnd(run, FIRST_PSN);
   const peer = await run.session.swap<UdPlace>(end.place(family));
   const from = gidOf(end.context, family);
-  const target = await end.target(peer, from, { trafficClass: TRAFFIC_CLASS });
+  const target = await end.target(peer, from, { trafficClass: TRAFFIC_CLASS, ...UNSENT });
   for (let i = 0; i < run.messages; i++) {
     const payload = payloadOf(i);
     await end.send(target, payload);

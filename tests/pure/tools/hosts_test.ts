@@ -39,7 +39,7 @@ Deno.test("packetOf() reads a datagram without the bytes that fill it up", () =>
 
 Deno.test("packetOf() reads an IPv6 packet of a connection", () => {
   const { src, trafficClass, hopLimit, flowLabel, destQp, srcQp, payload } = packetOf(RC_LINE);
-  assertEquals([src, destQp, srcQp, payload], ["fd00::1", 0x13, NaN, ""]);
+  assertEquals([src, destQp, srcQp, payload], ["fd00::1", 0x13, NaN, "c0ffeec0"]);
   assertEquals([trafficClass, hopLimit, flowLabel], [0x48, 63, 5]);
 });
 
@@ -110,22 +110,26 @@ const RC_STREAM: ConnectedStream = {
   host: 1,
   src,
   dst,
+  srcQp: 9,
   destQp,
   psn: 0xff_ffff,
   trafficClass,
   opcodes: [0, 2, 4],
-  requests: 2,
+  requests: ["aabb", "cc"],
+  answers: ["ddee", "ff"],
 };
-const RC_PACKETS: readonly Packet[] = [[0, 0xff_ffff], [2, 0], [4, 1]].map(([opcode, psn]) => ({
-  ...UD_PACKET,
-  host: 1,
-  link: "52:54:00:00:01:02",
-  qkey: NaN,
-  srcQp: NaN,
-  opcode: opcode!,
-  psn: psn!,
-}));
-const [BEGIN, END, ONLY] = RC_PACKETS as [Packet, Packet, Packet];
+const LINK = "52:54:00:00:01:02";
+const RC_PACKET: Packet = { ...UD_PACKET, host: 1, link: LINK, qkey: NaN, srcQp: NaN };
+const BEGIN = { ...RC_PACKET, opcode: 0, psn: 0xff_ffff, payload: "aa" };
+const END = { ...RC_PACKET, opcode: 2, psn: 0, payload: "bb" };
+const ONLY = { ...RC_PACKET, opcode: 4, psn: 1, payload: "cc" };
+const ANSWER = { ...RC_PACKET, host: 2, destQp: 9 };
+const ANSWERS = [
+  { ...ANSWER, opcode: 13, psn: 0xff_ffff, payload: "dd" },
+  { ...ANSWER, opcode: 15, psn: 0, payload: "ee" },
+  { ...ANSWER, opcode: 16, psn: 1, payload: "ff" },
+];
+const RC_PACKETS: readonly Packet[] = [BEGIN, END, ONLY, ...ANSWERS];
 const ACKNOWLEDGEMENT = { ...ONLY, opcode: 17, psn: 500 };
 
 Deno.test("faultOf() takes repeated requests, and leaves out answers", () => {
@@ -153,6 +157,18 @@ const RC_FAULTS: Record<string, [packets: Packet[], fault: string]> = {
     "distance of the first packet sequence number: 1, not 0",
   ],
   "a gap": [[BEGIN, END, { ...ONLY, psn: 2 }], "a packet sequence number is missing"],
+  "other data": [[BEGIN, { ...END, payload: "bc" }, ONLY], "data of request 0: aabc, not aabb"],
+  "data that is repeated otherwise": [
+    [BEGIN, END, ONLY, { ...ONLY, payload: "00" }],
+    "data of request 1: repeated otherwise, not cc",
+  ],
+  "another hop limit": [[{ ...BEGIN, hopLimit: 7 }], "frame 26: hopLimit is 7, not 64"],
+  "a flow label": [[{ ...BEGIN, flowLabel: 7 }], "frame 26: flowLabel is 7, not 0"],
+  "no answer": [[BEGIN, END, ONLY], "number of answers with data: 0, not 2"],
+  "another answer": [
+    [BEGIN, END, ONLY, ...ANSWERS.with(1, { ...ANSWERS[1]!, payload: "00" })],
+    "data of answer 0: dd00, not ddee",
+  ],
 };
 
 for (const [name, [packets, fault]] of Object.entries(RC_FAULTS)) {
