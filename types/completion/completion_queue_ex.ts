@@ -126,6 +126,12 @@ interface MadeCqEx extends MadeCq {
   readonly wcFlags: number;
 }
 
+/**
+ * The vendor of soft-RoCE. Its ibv_next_poll() ends the poll where the queue is empty, and ibv_end_poll() then skips the
+ * completion that comes next: a completion is lost, and one that never was is read.
+ */
+const SOFT_ROCE = 0xff_ffff;
+
 function createCqEx(context: Context, init: CqInitAttrEx): MadeCqEx {
   const names = ["cqe", "channel", "compVector", "wcFlags", "flags", "parentDomain"] as const;
   const given = snapshot(init, "completion queue attributes", names);
@@ -147,7 +153,8 @@ function createCqEx(context: Context, init: CqInitAttrEx): MadeCqEx {
   checkReaders(cq!, wcFlags);
   const handle = verbs().ibv_cq_ex_to_cq(cq!)!;
   const parents = given.parentDomain === undefined ? [] : [given.parentDomain];
-  return { handle, channel, id, wcFlags, parents, poller: new PollerEx(cq!, wcFlags) };
+  const isSingle = (): boolean => context.queryDevice().vendorId === SOFT_ROCE;
+  return { handle, channel, id, wcFlags, parents, poller: new PollerEx(cq!, wcFlags, isSingle) };
 }
 
 function checkWcFlags(given: number | bigint | undefined): number {

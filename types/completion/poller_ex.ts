@@ -46,6 +46,9 @@ export class PollerEx extends Poller {
   /** The native object, whose `wr_id` and `status` change with each completion. */
   readonly #cq: DataView<ArrayBuffer>;
   readonly #flags: number;
+  /** Tells, at the first poll, whether each completion takes a poll of its own. */
+  readonly #polls: () => boolean;
+  #isSingle: boolean | undefined;
   readonly #attr: Deno.PointerObject = bufferPointer(allocStruct(structs.ibv_poll_cq_attr));
   readonly #tm: DataView<ArrayBuffer> = allocStruct(structs.ibv_wc_tm_info);
   readonly #tmPointer: Deno.PointerObject = bufferPointer(this.#tm);
@@ -72,8 +75,9 @@ export class PollerEx extends Poller {
   readonly #tmInfo: Reader<"ibv_wc_read_tm_info"> = verbs().ibv_wc_read_tm_info;
 
   /** Polls a queue that was created for these {@linkcode CreateCqWcFlags}. */
-  constructor(cq: IbvCqEx, flags: number) {
+  constructor(cq: IbvCqEx, flags: number, isSingle: () => boolean) {
     super();
+    this.#polls = isSingle;
     this.#cq = nativeView(cq, structs.ibv_cq_ex.size);
     this.#flags = flags;
   }
@@ -84,17 +88,22 @@ export class PollerEx extends Poller {
 
   protected override fetch(handle: IbvCq, batch: WorkCompletions, most: number): number {
     const cq = handle as Deno.PointerObject as IbvCqEx;
-    const result = this.#start(cq, this.#attr);
-    if (result !== 0) return errnoName(result) === "ENOENT" ? 0 : -Math.abs(result);
-    let count = 0;
+    const isSingle = this.#isSingle ??= this.#polls();
     // An error of ibv_next_poll is left to the next poll, so that the completions before it are not lost.
     const view = viewOf(batch);
     const extras = extraOf(batch) === 0 ? -1 : capacityOf(batch) * WC_SIZE;
+    let count = 0;
     do {
-      this.#read(cq, view, count * WC_SIZE);
-      if (extras >= 0) this.#readExtra(cq, view, extras + count * EXTRA.size);
-    } while (++count < most && this.#next(cq) === 0);
-    this.#end(cq);
+      const result = this.#start(cq, this.#attr);
+      if (result !== 0) {
+        return count > 0 || errnoName(result) === "ENOENT" ? count : -Math.abs(result);
+      }
+      do {
+        this.#read(cq, view, count * WC_SIZE);
+        if (extras >= 0) this.#readExtra(cq, view, extras + count * EXTRA.size);
+      } while (++count < most && !isSingle && this.#next(cq) === 0);
+      this.#end(cq);
+    } while (isSingle && count < most);
     return count;
   }
 
