@@ -103,12 +103,25 @@ onUd.test("new QueuePair() refuses what is no queue pair before native code", (p
   for (const [parent, attr, message] of refused) {
     assertThrows(() => new QueuePair(bad(parent), bad(attr)), TypeError, message);
   }
-  assertThrows(
-    () => new QueuePair(pd, { ...init, type: bad(5) }),
-    RangeError,
-    "type 5: it is none of 2 (RC), 3 (UC), 4 (UD)",
-  );
-  assertEquals(recorder.take(), []);
+  const outOfRange: [Partial<QpInitAttr>, string][] = [
+    [{ type: bad(5) }, "type 5: it is none of 2 (RC), 3 (UC), 4 (UD)"],
+    [{ cap: { maxSendWr: -1 } }, "maxSendWr"],
+    [{ createFlags: 2 ** 32 }, `createFlags ${2 ** 32}`],
+    [{ maxTsoHeader: 2 ** 16 }, `maxTsoHeader ${2 ** 16}`],
+    [{ sourceQpn: 2 ** 24 }, `sourceQpn ${2 ** 24}`],
+    [{ sendOpsFlags: 2 ** 32 }, `sendOpsFlags ${2 ** 32}`],
+    ...["createFlags", "maxTsoHeader", "sourceQpn", "sendOpsFlags"].map((
+      name,
+    ): [Partial<QpInitAttr>, string] => [{ [name]: -1 }, `${name} -1`]),
+  ];
+  for (const [more, message] of outOfRange) {
+    assertThrows(() => new QueuePair(pd, { ...init, ...more }), RangeError, message);
+  }
+  using closed = new CompletionQueue(parts.context, { cqe: 1 });
+  closed.close();
+  assertThrows(() => new QueuePair(pd, { ...init, recvCq: closed }), TypeError, "it is disposed");
+  assertThrows(() => new QueuePair(pd, { ...init, cap: { maxSendWr: 1.5 } }), TypeError);
+  assertEquals(recorder.takeOf("ibv_create_qp", "ibv_create_qp_ex"), []);
 });
 
 Deno.test("new QueuePair() makes nothing when a getter closes what it needs", () => {
@@ -227,6 +240,9 @@ Deno.test("QueuePair.modify() names what is wrong with an attribute before nativ
     [{ altPortNum: 9 }, RangeError, "Cannot use port 9"],
     [{ altAhAttr: { portNum: 9 } }, RangeError, "Cannot use port 9"],
     [{ portNum: 1.5 }, TypeError, "portNum 1.5"],
+    [{ portNum: 256 }, RangeError, "256"],
+    [{ qkey: 2 ** 32 }, RangeError, "qkey"],
+    [{ qkey: NaN }, TypeError, "qkey"],
   ];
   for (const [attr, type, message] of refused) {
     assertThrows(() => qp.modify(bad(attr)), type, message);

@@ -436,6 +436,14 @@ Deno.test("A list that was posted is checked again after its length, flags or me
   qp.postRecv(recvs);
   recvs.setLength(0, 39);
   assertThrows(() => qp.postRecv(recvs), RangeError, "its buffer has 39 bytes");
+  const sge = [mr.slice(0, 20), mr.slice(20, 19)];
+  assertThrows(
+    () => qp.postRecv({ sge }),
+    RangeError,
+    "39 bytes, and on UD the GRH alone takes 40",
+  );
+  assertThrows(() => qp.postRecv({}), RangeError, "its buffer has 0 bytes");
+  qp.postRecv({ sge: [mr.slice(0, 20), mr.slice(20, 20)] });
 });
 
 Deno.test("A list that was posted is checked again when the MTU of the queue pair changes", () => {
@@ -558,13 +566,20 @@ Deno.test("Each of several address handles in a list is kept by its own send", (
 onRc.test("A memory region that a request no longer uses may be disposed", ({ qp, mr, pd }) => {
   const gone = new MemoryRegion(pd, 64, 0);
   const list = new SendRequests({ capacity: 1, maxSge: 2 });
-  list.set(0, { sge: [mr.slice(0, 8), gone.slice(0, 8)] });
+  const both = [mr.slice(0, 8), gone.slice(0, 8)];
+  list.set(0, { sge: both });
+  qp.postSend({ sge: both });
   list.setSge(0, mr.slice(0, 8));
   gone.close();
   qp.postSend(list);
   list.setSge(0, [mr.slice(0, 8), mr.slice(0, 8)]);
   qp.postSend(list);
-  assertEquals(postedIds(), [[0], [0]]);
+  qp.postSend({ sge: mr.slice(0, 8) });
+  assertEquals(postedIds(), [[0], [0], [0], [0]]);
+  for (const use of [() => qp.postSend({ sge: both }), () => list.setSge(0, both)]) {
+    assertThrows(use, TypeError, "Cannot use memory region: it is disposed");
+  }
+  assertThrows(() => qp.postRecv({ sge: both }), TypeError, "memory region: it is disposed");
 });
 
 Deno.test("A datagram's address handle is destroyed when its completion is polled, changed or not", () => {

@@ -50,7 +50,7 @@ Deno.test("SendRequests setters leave a datagram as it was when they refuse an a
   const list = new SendRequests({ capacity: 1, maxSge: 2 });
   const good = datagram(parts);
   list.set(0, good);
-  const refused: [() => void, ErrorConstructor][] = [
+  const refused: [() => void, typeof Error][] = [
     [() => list.setRdma(0, 0x1234n, -1), TypeError],
     [() => list.setRdma(0, 0x1234n, bad(undefined)), TypeError],
     [() => list.setAtomic(0, 8n, 1, 1n, 1n), TypeError],
@@ -62,6 +62,10 @@ Deno.test("SendRequests setters leave a datagram as it was when they refuse an a
     [() => list.setImmData(0, 1), TypeError],
     [() => list.setInvalidateRkey(0, 1), TypeError],
     [() => list.setSendFlags(0, -1), RangeError],
+    [() => list.setWrId(0, 1n << 64n), RangeError],
+    [() => list.setRemote(0, NaN, 1), TypeError],
+    [() => list.setSge(0, { addr: -1n, length: 1, lkey: 1 }), RangeError],
+    [() => list.set(0, { ...good, opcode: WrOpcode.SEND_WITH_IMM, immData: 2 ** 32 }), RangeError],
     [() => list.setWrId(0, -1n), RangeError],
     [() => list.setWrId(0, 0.5), TypeError],
     [() => list.setSge(0, [parts.mr.slice(8, 8), bad({})]), TypeError],
@@ -72,7 +76,10 @@ Deno.test("SendRequests setters leave a datagram as it was when they refuse an a
     [() => list.setLength(0, -1), RangeError],
     [() => list.set(0, { ...good, remoteQkey: -1 }), RangeError],
     [() => list.set(0, { ...good, sge: bad([null]) }), TypeError],
-    [() => list.set(0, { ...good, opcode: bad(99) }), RangeError],
+    ...[WrOpcode.TSO, WrOpcode.DRIVER1, 99, -1, 0.5].map((opcode): [() => void, typeof Error] => [
+      () => list.set(0, { ...good, opcode: bad(opcode) }),
+      RangeError,
+    ]),
     [() => list.set(0, { ...good, rkey: 5 }), TypeError],
     [() => list.set(0, bad({ ...good, remoteQPN: 5 })), TypeError],
     [() => list.set(0, bad(null)), TypeError],
