@@ -6,21 +6,24 @@
 import { assertEquals } from "@std/assert";
 import { bindAll } from "../../ffi/library.ts";
 import {
-  AccessFlags,
+  AddressHandle,
   type AhAttrInit,
-  CompletionQueue,
+  type CompletionQueue,
   Context,
   type GidEntry,
-  MemoryRegion,
-  ProtectionDomain,
+  Mtu,
+  type ProtectionDomain,
   type QpInitAttr,
+  QpState,
   QpType,
-  QueuePair,
+  type QueuePair,
   type WorkCompletion,
 } from "../../mod.ts";
 import { bed } from "./bed.ts";
+import { type End, Fixture, makeEnd, REMOTE_ACCESS } from "./fixture.ts";
 import { resourceCounts } from "./resource_counts.ts";
 
+export { type End, Fixture, makeEnd, REMOTE_ACCESS } from "./fixture.ts";
 export { type ResourceCounts, resourceCounts } from "./resource_counts.ts";
 
 bindAll();
@@ -89,51 +92,77 @@ export function selfAddress(context: Context, family: Family = "ipv4"): AhAttrIn
   return { portNum: PORT, grh: { dgid: gid, sgidIndex: gidIndex, hopLimit: 64 } };
 }
 
-/** A queue pair with a completion queue and memory of its own. */
-export interface End {
-  /** The queue pair; it sends and receives on `cq`. */
-  readonly qp: QueuePair;
-  /** Where its work completes. */
-  readonly cq: CompletionQueue;
-  /** 64 KiB that may be received into. */
-  readonly mr: MemoryRegion;
-}
-
-/** Makes a queue pair, in state RESET, with room for 64 sends and receives of 4 elements. */
-export function makeEnd(pd: ProtectionDomain, type: QpType, init: Partial<QpInitAttr> = {}): End {
-  const cq = new CompletionQueue(pd.context, { cqe: 256 });
-  const cap = { maxSendWr: 64, maxRecvWr: 64, maxSendSge: 4, maxRecvSge: 4, maxInlineData: 64 };
-  const qp = new QueuePair(pd, { type, sendCq: cq, recvCq: cq, cap, ...init });
-  const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC } = AccessFlags;
-  const access = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ | REMOTE_ATOMIC;
-  return { qp, cq, mr: new MemoryRegion(pd, 65536, access) };
+/** The soft-RoCE device, open. */
+export function rxe(): Fixture {
+  return new Fixture(RXE);
 }
 
 /** Two ends in one protection domain; disposing it closes the device. */
-export interface Pair extends Disposable {
-  readonly context: Context;
-  readonly pd: ProtectionDomain;
-  readonly left: End;
-  readonly right: End;
+export class Pair<E extends End = End> extends Fixture {
+  readonly left: E;
+  readonly right: E;
+  #ah: AddressHandle | undefined;
+
+  /** Makes two ends in the same way. */
+  constructor(make: (pd: ProtectionDomain) => E, device: string = RXE) {
+    super(device);
+    [this.left, this.right] = [make(this.pd), make(this.pd)];
+  }
+
+  /** An address handle to the device itself, made when it is first asked for. */
+  get ah(): AddressHandle {
+    return this.#ah ??= new AddressHandle(this.pd, selfAddress(this.context));
+  }
+
+  /** Where datagrams to the right end go. */
+  get toRight(): { ah: AddressHandle; remoteQpn: number; remoteQkey: number } {
+    return { ah: this.ah, remoteQpn: this.right.qp.qpNum, remoteQkey: QKEY };
+  }
+
+  /** The memory of the right end, as requests name it. */
+  get remote(): { remoteAddr: bigint; rkey: number } {
+    const { addr, rkey } = this.right.mr;
+    return { remoteAddr: addr, rkey };
+  }
 }
 
 /** Two UD queue pairs on the device's port, ready to send. */
-export function udPair(): Pair {
-  return pairOf((pd) => {
-    const end = makeEnd(pd, QpType.UD);
+export function udPair(init: Partial<QpInitAttr> = {}): Pair {
+  return new Pair((pd) => {
+    const end = makeEnd(pd, QpType.UD, init);
     end.qp.activateUd({ port: PORT, qkey: QKEY });
     return end;
   });
 }
 
 /** Two ends of the same making. */
-export function pairOf(make: (pd: ProtectionDomain) => End): Pair {
-  using stack = new DisposableStack();
-  const context = stack.use(openRxe());
-  const pd = new ProtectionDomain(context);
-  const [left, right] = [make(pd), make(pd)];
-  const owned = stack.move();
-  return { context, pd, left, right, [Symbol.dispose]: () => owned.dispose() };
+export function pairOf<E extends End>(make: (pd: ProtectionDomain) => E): Pair<E> {
+  return new Pair(make);
+}
+
+/** Two RC or UC queue pairs, connected to each other. */
+export function connectedPair(type: QpType = QpType.RC): Pair {
+  return connected(pairOf((pd) => makeEnd(pd, type)));
+}
+
+/** Connects the two ends of a pair. */
+export function connected<E extends End>(pair: Pair<E>): Pair<E> {
+  const { left: { qp }, right: { qp: peer } } = pair;
+  connect(qp, peer.qpNum, selfAddress(pair.context));
+  connect(peer, qp.qpNum, selfAddress(pair.context));
+  return pair;
+}
+
+/** Takes an RC or UC queue pair up to RTS. */
+export function connect(qp: QueuePair, destQpNum: number, ahAttr: AhAttrInit): void {
+  const isReliable = qp.type === QpType.RC;
+  const { INIT, RTR, RTS } = QpState;
+  qp.modify({ qpState: INIT, pkeyIndex: 0, portNum: PORT, qpAccessFlags: REMOTE_ACCESS });
+  const receiving = isReliable ? { maxDestRdAtomic: 16, minRnrTimer: 12 } : {};
+  const path = { ahAttr, pathMtu: Mtu[1024], destQpNum, rqPsn: 100 };
+  qp.modify({ qpState: RTR, ...path, ...receiving });
+  const retries = { timeout: 14, retryCnt: 7, rnrRetry: 7, maxRdAtomic: 16 };
+  qp.modify({ qpState: RTS, sqPsn: 100, ...isReliable ? retries : {} });
 }
 
 /** Waits for that many completions of a queue; throws if they do not come. */

@@ -6,10 +6,7 @@
 
 import { assertEquals, assertThrows } from "@std/assert";
 import {
-  CompletionQueue,
-  Context,
   microsoftRssKey,
-  ProtectionDomain,
   QpState,
   QpType,
   QueuePair,
@@ -18,8 +15,10 @@ import {
   RxHashFields,
   VerbsError,
   WorkQueue,
+  type WqInitAttr,
   WqState,
 } from "../../mod.ts";
+import { Fixture } from "./fixture.ts";
 import { deviceTest } from "./setup.ts";
 
 /** The name of the stub's device. */
@@ -175,24 +174,36 @@ export function stubTest(name: string, body: () => void | Promise<void>): void {
   });
 }
 
-/** An open stub with work queues; disposing it closes the device. */
-export interface Bench extends Disposable {
-  readonly context: Context;
-  readonly pd: ProtectionDomain;
-  /** In state RESET, with consecutive numbers, on a completion queue of 1023 entries. */
-  readonly workQueues: readonly WorkQueue[];
+/** The stub, open. */
+export function openStub(): Fixture {
+  return new Fixture(STUB);
 }
 
-/** Opens the stub and makes work queues of 64 receives with one element each. */
+/** The stub, open, with work queues of 64 receives with one element each. */
+export class Bench extends Fixture {
+  /** In state RESET, with consecutive numbers, on a completion queue of 1023 entries. */
+  readonly workQueues: readonly WorkQueue[];
+
+  constructor(count: number) {
+    super(STUB);
+    const cq = this.newCq(1023);
+    this.workQueues = Array.from({ length: count }, () => this.newWq(cq));
+  }
+
+  /** Another work queue. */
+  newWq(cq = this.cq, init: Partial<WqInitAttr> = {}): WorkQueue {
+    return new WorkQueue(this.pd, { maxWr: 64, maxSge: 1, cq, ...init });
+  }
+
+  /** A table of all work queues. */
+  newTable(workQueues = this.workQueues): RwqIndirectionTable {
+    return new RwqIndirectionTable(this.context, workQueues);
+  }
+}
+
+/** Opens the stub and makes work queues. */
 export function openBench(count = 4): Bench {
-  const context = Context.open(STUB);
-  const pd = new ProtectionDomain(context);
-  const cq = new CompletionQueue(context, { cqe: 1023 });
-  const workQueues = Array.from(
-    { length: count },
-    () => new WorkQueue(pd, { maxWr: 64, maxSge: 1, cq }),
-  );
-  return { context, pd, workQueues, [Symbol.dispose]: () => context.close() };
+  return new Bench(count);
 }
 
 /** Makes the stub's work queues ready to receive. */
@@ -211,10 +222,10 @@ export function hashOverIpv4(): RxHash {
   return new RxHash({ rxHashKey: microsoftRssKey(), rxHashFieldsMask: SRC_IPV4 | DST_IPV4 });
 }
 
-/** An RSS queue pair over all work queues, ready to receive. */
-export function makeRss({ context, pd, workQueues }: Bench, rxHashConf: RxHash): QueuePair {
-  const rwqIndTbl = new RwqIndirectionTable(context, workQueues);
-  const qp = new QueuePair(pd, { type: QpType.RAW_PACKET, rwqIndTbl, rxHashConf });
+/** An RSS queue pair over work queues, ready to receive. */
+export function makeRss(bench: Bench, rxHashConf: RxHash, queues = bench.workQueues): QueuePair {
+  const init = { type: QpType.RAW_PACKET, rwqIndTbl: bench.newTable(queues), rxHashConf };
+  const qp = new QueuePair(bench.pd, init);
   qp.modify({ qpState: QpState.INIT, portNum: ETHERNET_PORT });
   qp.modify({ qpState: QpState.RTR });
   return qp;

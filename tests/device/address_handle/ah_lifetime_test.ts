@@ -33,25 +33,22 @@ function requestWith({ left, right }: Pair, ah: AddressHandle): SendRequest {
   return { sge, ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY };
 }
 
-deviceTest(
-  "AddressHandle lives until the completion of its send is polled when disposed while that is under way",
-  async () => {
-    using pair = udPair();
-    const { left, right, pd } = pair;
-    const ah = new AddressHandle(pd, selfAddress(pair.context));
-    using destroyed = spy(verbs(), "ibv_destroy_ah");
-    right.qp.postRecv({ sge: right.mr.slice(0, 1024) });
-    left.qp.postSend(requestWith(pair, ah));
-    ah.close();
-    assertEquals(ah.disposed, true);
-    assertSpyCalls(destroyed, 0);
-    assertEquals((await waitFor(right.cq))[0]!.status, WcStatus.SUCCESS);
-    assertSpyCalls(destroyed, 0);
-    assertEquals((await waitFor(left.cq))[0]!.status, WcStatus.SUCCESS);
-    assertSpyCalls(destroyed, 1);
-    assertEquals(destroyed.calls[0]!.returned, 0);
-  },
-);
+deviceTest("AddressHandle that is disposed lives until its send is polled", async () => {
+  using pair = udPair();
+  const { left, right, pd } = pair;
+  const ah = new AddressHandle(pd, selfAddress(pair.context));
+  using destroyed = spy(verbs(), "ibv_destroy_ah");
+  right.qp.postRecv({ sge: right.mr.slice(0, 1024) });
+  left.qp.postSend(requestWith(pair, ah));
+  ah.close();
+  assertEquals(ah.disposed, true);
+  assertSpyCalls(destroyed, 0);
+  assertEquals((await waitFor(right.cq))[0]!.status, WcStatus.SUCCESS);
+  assertSpyCalls(destroyed, 0);
+  assertEquals((await waitFor(left.cq))[0]!.status, WcStatus.SUCCESS);
+  assertSpyCalls(destroyed, 1);
+  assertEquals(destroyed.calls[0]!.returned, 0);
+});
 
 deviceTest("AddressHandle lives until the last of several sends has completed", async () => {
   using pair = udPair();
@@ -68,41 +65,35 @@ deviceTest("AddressHandle lives until the last of several sends has completed", 
   await Promise.resolve();
 });
 
-deviceTest(
-  "AddressHandle of an unsignaled send lives until a later send has completed",
-  async () => {
-    using pair = udPair();
-    const { left, pd } = pair;
-    const ah = new AddressHandle(pd, selfAddress(pair.context));
-    using other = new AddressHandle(pd, selfAddress(pair.context));
-    using destroyed = spy(verbs(), "ibv_destroy_ah");
-    left.qp.postSend({ ...requestWith(pair, ah), sendFlags: 0 });
-    ah.close();
-    assertEquals(left.cq.poll(), []);
-    assertSpyCalls(destroyed, 0);
-    left.qp.postSend({ ...requestWith(pair, other), sendFlags: SendFlags.SIGNALED });
-    await waitFor(left.cq);
-    assertSpyCalls(destroyed, 1);
-  },
-);
+deviceTest("AddressHandle of an unsignaled send lives until a later one completes", async () => {
+  using pair = udPair();
+  const { left, pd } = pair;
+  const ah = new AddressHandle(pd, selfAddress(pair.context));
+  using other = new AddressHandle(pd, selfAddress(pair.context));
+  using destroyed = spy(verbs(), "ibv_destroy_ah");
+  left.qp.postSend({ ...requestWith(pair, ah), sendFlags: 0 });
+  ah.close();
+  assertEquals(left.cq.poll(), []);
+  assertSpyCalls(destroyed, 0);
+  left.qp.postSend({ ...requestWith(pair, other), sendFlags: SendFlags.SIGNALED });
+  await waitFor(left.cq);
+  assertSpyCalls(destroyed, 1);
+});
 
-deviceTest(
-  "AddressHandle lives while any of the queue pairs that sent with it has not polled",
-  async () => {
-    using pair = udPair();
-    const { left, right, pd } = pair;
-    const ah = new AddressHandle(pd, selfAddress(pair.context));
-    using destroyed = spy(verbs(), "ibv_destroy_ah");
-    left.qp.postSend(requestWith(pair, ah));
-    right.qp.postSend({ ...requestWith(pair, ah), remoteQpn: left.qp.qpNum });
-    left.qp.postSend(requestWith(pair, ah));
-    ah.close();
-    await waitFor(left.cq, 2);
-    assertSpyCalls(destroyed, 0);
-    await waitFor(right.cq);
-    assertSpyCalls(destroyed, 1);
-  },
-);
+deviceTest("AddressHandle lives until all queue pairs that sent with it have polled", async () => {
+  using pair = udPair();
+  const { left, right, pd } = pair;
+  const ah = new AddressHandle(pd, selfAddress(pair.context));
+  using destroyed = spy(verbs(), "ibv_destroy_ah");
+  left.qp.postSend(requestWith(pair, ah));
+  right.qp.postSend({ ...requestWith(pair, ah), remoteQpn: left.qp.qpNum });
+  left.qp.postSend(requestWith(pair, ah));
+  ah.close();
+  await waitFor(left.cq, 2);
+  assertSpyCalls(destroyed, 0);
+  await waitFor(right.cq);
+  assertSpyCalls(destroyed, 1);
+});
 
 deviceTest("AddressHandle goes when its queue pair is disposed with sends under way", () => {
   using pair = udPair();
@@ -138,51 +129,42 @@ deviceTest("AddressHandle goes at the reset when its send was flushed", async ()
   assertSpyCalls(destroyed, 1);
 });
 
-deviceTest(
-  "ProtectionDomain.close() takes address handles with it while their sends are under way",
-  () => {
-    using pair = udPair();
-    const ah = new AddressHandle(pair.pd, selfAddress(pair.context));
-    using destroyed = spy(verbs(), "ibv_destroy_ah");
-    pair.left.qp.postSend([requestWith(pair, ah), requestWith(pair, ah)]);
-    pair.pd.close();
-    assertSpyCalls(destroyed, 1);
-    assertEquals(ah.disposed, true);
-  },
-);
+deviceTest("ProtectionDomain.close() takes handles of sends under way with it", () => {
+  using pair = udPair();
+  const ah = new AddressHandle(pair.pd, selfAddress(pair.context));
+  using destroyed = spy(verbs(), "ibv_destroy_ah");
+  pair.left.qp.postSend([requestWith(pair, ah), requestWith(pair, ah)]);
+  pair.pd.close();
+  assertSpyCalls(destroyed, 1);
+  assertEquals(ah.disposed, true);
+});
 
-deviceTest(
-  "QueuePair.postSend() refuses a disposed address handle before native code is reached",
-  () => {
-    using pair = udPair();
-    const ah = new AddressHandle(pair.pd, selfAddress(pair.context));
-    ah.close();
-    assertThrows(
-      () => pair.left.qp.postSend(requestWith(pair, ah)),
-      TypeError,
-      "the address handle is disposed",
-    );
-    assertEquals(pair.left.cq.poll(), []);
-  },
-);
+deviceTest("QueuePair.postSend() refuses a disposed handle before native code", () => {
+  using pair = udPair();
+  const ah = new AddressHandle(pair.pd, selfAddress(pair.context));
+  ah.close();
+  assertThrows(
+    () => pair.left.qp.postSend(requestWith(pair, ah)),
+    TypeError,
+    "the address handle is disposed",
+  );
+  assertEquals(pair.left.cq.poll(), []);
+});
 
-deviceTest(
-  "QueuePair.postSend() refuses prepared requests whose address handle was disposed since",
-  () => {
-    using pair = udPair();
-    const ah = new AddressHandle(pair.pd, selfAddress(pair.context));
-    const requests = new SendRequests({ capacity: 2 });
-    requests.set(0, requestWith(pair, ah));
-    requests.set(1, requestWith(pair, ah));
-    ah.close();
-    assertThrows(
-      () => pair.left.qp.postSend(requests),
-      TypeError,
-      "the address handle is disposed",
-    );
-    assertThrows(() => requests.setAh(0, ah), TypeError, "the address handle is disposed");
-  },
-);
+deviceTest("QueuePair.postSend() refuses a list whose handle was disposed since", () => {
+  using pair = udPair();
+  const ah = new AddressHandle(pair.pd, selfAddress(pair.context));
+  const requests = new SendRequests({ capacity: 2 });
+  requests.set(0, requestWith(pair, ah));
+  requests.set(1, requestWith(pair, ah));
+  ah.close();
+  assertThrows(
+    () => pair.left.qp.postSend(requests),
+    TypeError,
+    "the address handle is disposed",
+  );
+  assertThrows(() => requests.setAh(0, ah), TypeError, "the address handle is disposed");
+});
 
 deviceTest("QueuePair.postSend() refuses the address handle of another protection domain", () => {
   using pair = udPair();
@@ -235,25 +217,22 @@ deviceTest("AddressHandle is kept through a thousand sends that reuse the queue"
   assertSpyCalls(destroyed, 1000);
 });
 
-deviceTest(
-  "AddressHandle goes with the queue pair when completions were lost to a queue that overran",
-  async () => {
-    using context = openRxe();
-    using pd = new ProtectionDomain(context);
-    using cq = new CompletionQueue(context, { cqe: 1 });
-    const cap = { maxSendWr: 64, maxRecvWr: 1 };
-    const qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
-    qp.activateUd({ port: PORT, qkey: QKEY });
-    const ah = new AddressHandle(pd, selfAddress(context));
-    using destroyed = spy(verbs(), "ibv_destroy_ah");
-    const request = { ah, remoteQpn: qp.qpNum, remoteQkey: QKEY };
-    qp.postSend(Array.from({ length: 60 }, () => request));
-    await until("all sent", () => Number(qp.query().attr.sqPsn) >= 60);
-    const { length } = cq.poll(64);
-    assertEquals(length > 0 && length < 60, true);
-    ah.close();
-    assertSpyCalls(destroyed, 0);
-    qp.close();
-    assertSpyCalls(destroyed, 1);
-  },
-);
+deviceTest("AddressHandle goes with the queue pair when its completion was lost", async () => {
+  using context = openRxe();
+  using pd = new ProtectionDomain(context);
+  using cq = new CompletionQueue(context, { cqe: 1 });
+  const cap = { maxSendWr: 64, maxRecvWr: 1 };
+  const qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
+  qp.activateUd({ port: PORT, qkey: QKEY });
+  const ah = new AddressHandle(pd, selfAddress(context));
+  using destroyed = spy(verbs(), "ibv_destroy_ah");
+  const request = { ah, remoteQpn: qp.qpNum, remoteQkey: QKEY };
+  qp.postSend(Array.from({ length: 60 }, () => request));
+  await until("all sent", () => Number(qp.query().attr.sqPsn) >= 60);
+  const { length } = cq.poll(64);
+  assertEquals(length > 0 && length < 60, true);
+  ah.close();
+  assertSpyCalls(destroyed, 0);
+  qp.close();
+  assertSpyCalls(destroyed, 1);
+});

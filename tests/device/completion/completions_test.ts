@@ -1,19 +1,9 @@
 // Iterating over completions as they come.
 import { assert, assertEquals, assertRejects } from "@std/assert";
-import { AddressHandle, WorkCompletions, WrOpcode } from "../../../mod.ts";
+import { WorkCompletions, WrOpcode } from "../../../mod.ts";
 import { outputOf } from "../../subprocess.ts";
 import { Random } from "../wc_generator.ts";
-import {
-  countOf,
-  deviceTest,
-  type Pair,
-  QKEY,
-  RXE,
-  selfAddress,
-  udPair,
-  waitFor,
-  withDeadline,
-} from "../setup.ts";
+import { countOf, deviceTest, type Pair, RXE, udPair, waitFor, withDeadline } from "../setup.ts";
 
 const LATE = new Error("Cannot wait for the event: it does not come");
 
@@ -21,83 +11,71 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-function send({ left, right }: Pair, ah: AddressHandle): void {
-  left.qp.postSend({ ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
+function send({ left, toRight }: Pair): void {
+  left.qp.postSend(toRight);
 }
 
 deviceTest("CompletionQueue.completions() gives completions as they come", async () => {
   using pair = udPair();
-  using ah = new AddressHandle(pair.pd, selfAddress(pair.context));
-  const { left, right } = pair;
+  const { left } = pair;
   const sent = waitFor(left.cq, 5);
   for (let i = 0; i < 5; i++) {
-    left.qp.postSend({ wrId: BigInt(i), ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
+    left.qp.postSend({ ...pair.toRight, wrId: i });
     await pause(i);
   }
   assertEquals((await sent).map(({ wrId }) => wrId), [0n, 1n, 2n, 3n, 4n]);
 });
 
-deviceTest(
-  "CompletionQueue.completions() misses none of 2000 messages that come at odd times",
-  async () => {
-    using pair = udPair();
-    using ah = new AddressHandle(pair.pd, selfAddress(pair.context));
-    const { left, right } = pair;
-    const random = new Random(7);
-    const total = 2000;
-    for (let i = 0; i < 64; i++) {
-      right.qp.postRecv({
-        wrId: BigInt(i),
-        sge: right.mr.slice(i * 64, 64),
-      });
-    }
-    const received: number[] = [];
-    let failed = false;
-    const receive = withDeadline(LATE, async (signal) => {
-      signal.addEventListener("abort", () => failed = true);
-      for await (const wc of right.cq.completions({ signal, batch: 1 + random.below(8) })) {
-        received.push(wc.check().immData);
-        right.qp.postRecv({ wrId: wc.wrId, sge: right.mr.slice(Number(wc.wrId) * 64, 64) });
-        if (received.length === total) return;
-      }
+deviceTest("CompletionQueue.completions() misses none of 2000 messages", async () => {
+  using pair = udPair();
+  const { left, right } = pair;
+  const random = new Random(7);
+  const total = 2000;
+  for (let i = 0; i < 64; i++) {
+    right.qp.postRecv({
+      wrId: BigInt(i),
+      sge: right.mr.slice(i * 64, 64),
     });
-    for (let i = 0; i < total; i++) {
-      const target = { ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY };
-      left.qp.postSend({ ...target, opcode: WrOpcode.SEND_WITH_IMM, immData: i });
-      if (random.oneIn(3)) await Promise.resolve();
-      if (random.oneIn(40)) await pause(random.below(4));
-      // no more under way than there are receives
-      if (i % 32 === 31) await waitFor(left.cq, 32);
-      while (!failed && i - received.length >= 32) await pause(0);
+  }
+  const received: number[] = [];
+  let failed = false;
+  const receive = withDeadline(LATE, async (signal) => {
+    signal.addEventListener("abort", () => failed = true);
+    for await (const wc of right.cq.completions({ signal, batch: 1 + random.below(8) })) {
+      received.push(wc.check().immData);
+      right.qp.postRecv({ wrId: wc.wrId, sge: right.mr.slice(Number(wc.wrId) * 64, 64) });
+      if (received.length === total) return;
     }
-    await receive;
-    assertEquals(received, Array.from({ length: total }, (_, i) => i));
-  },
-);
+  });
+  for (let i = 0; i < total; i++) {
+    left.qp.postSend({ ...pair.toRight, opcode: WrOpcode.SEND_WITH_IMM, immData: i });
+    if (random.oneIn(3)) await Promise.resolve();
+    if (random.oneIn(40)) await pause(random.below(4));
+    // no more under way than there are receives
+    if (i % 32 === 31) await waitFor(left.cq, 32);
+    while (!failed && i - received.length >= 32) await pause(0);
+  }
+  await receive;
+  assertEquals(received, Array.from({ length: total }, (_, i) => i));
+});
 
-deviceTest(
-  "CompletionQueue.completions() misses no completion that comes just before it arms the queue",
-  async () => {
-    using pair = udPair();
-    using ah = new AddressHandle(pair.pd, selfAddress(pair.context));
-    const { cq } = pair.left;
-    const arm = cq.reqNotify.bind(cq);
-    cq.reqNotify = () => {
-      send(pair, ah);
-      // the completion is there when this ends, so that arming gives no event for it
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
-      arm();
-    };
-    assertEquals((await waitFor(cq))[0]!.ok, true);
-  },
-);
+deviceTest("CompletionQueue.completions() misses none that comes before it arms", async () => {
+  using pair = udPair();
+  const { cq } = pair.left;
+  const arm = cq.reqNotify.bind(cq);
+  cq.reqNotify = () => {
+    send(pair);
+    // the completion is there when this ends, so that arming gives no event for it
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+    arm();
+  };
+  assertEquals((await waitFor(cq))[0]!.ok, true);
+});
 
 deviceTest("CompletionQueue.completions() leaves what it had polled to the next poll", async () => {
   using pair = udPair();
-  using ah = new AddressHandle(pair.pd, selfAddress(pair.context));
-  const { left, right } = pair;
-  const target = { ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY };
-  left.qp.postSend(Array.from({ length: 40 }, (_, i) => ({ ...target, wrId: BigInt(i) })));
+  const { left } = pair;
+  left.qp.postSend(Array.from({ length: 40 }, (_, i) => ({ ...pair.toRight, wrId: BigInt(i) })));
   await pause(100);
   const found: bigint[] = [];
   await withDeadline(LATE, async (signal) => {
@@ -116,29 +94,23 @@ deviceTest("CompletionQueue.completions() leaves what it had polled to the next 
   assertEquals(found, Array.from({ length: 40 }, (_, i) => BigInt(i)));
 });
 
-deviceTest(
-  "CompletionQueue.completions() leaves what it had polled to an iteration that waits",
-  async () => {
-    using pair = udPair();
-    using ah = new AddressHandle(pair.pd, selfAddress(pair.context));
-    const { left, right } = pair;
-    const target = { ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY };
-    const first = left.cq.completions();
-    left.qp.postSend([{ ...target, wrId: 1n }, { ...target, wrId: 2n }]);
-    await pause(100);
-    assertEquals((await first.next()).value!.wrId, 1n);
-    const second = waitFor(left.cq);
-    await pause(50);
-    await first.return();
-    assertEquals((await second)[0]!.wrId, 2n);
-  },
-);
+deviceTest("CompletionQueue.completions() leaves what it polled to who waits", async () => {
+  using pair = udPair();
+  const { left } = pair;
+  const first = left.cq.completions();
+  left.qp.postSend([{ ...pair.toRight, wrId: 1n }, { ...pair.toRight, wrId: 2n }]);
+  await pause(100);
+  assertEquals((await first.next()).value!.wrId, 1n);
+  const second = waitFor(left.cq);
+  await pause(50);
+  await first.return();
+  assertEquals((await second)[0]!.wrId, 2n);
+});
 
 deviceTest("CompletionQueue.completions() can be left and taken up again", async () => {
   using pair = udPair();
-  using ah = new AddressHandle(pair.pd, selfAddress(pair.context));
   for (let i = 0; i < 3; i++) {
-    send(pair, ah);
+    send(pair);
     for await (const wc of pair.left.cq.completions()) {
       assert(wc.ok);
       break;
@@ -146,20 +118,17 @@ deviceTest("CompletionQueue.completions() can be left and taken up again", async
   }
 });
 
-deviceTest(
-  "CompletionQueue.completions() throws when the queue is disposed meanwhile",
-  async () => {
-    using pair = udPair();
-    const before = countOf("cq");
-    const wait = pair.left.cq.completions().next();
-    const other = pair.right.cq.completions({ signal: AbortSignal.timeout(200) }).next();
-    await pause(10);
-    pair.left.cq.close();
-    await assertRejects(() => wait, TypeError, "the completion queue was disposed");
-    assertEquals(countOf("cq"), before - 1);
-    await assertRejects(() => other, DOMException);
-  },
-);
+deviceTest("CompletionQueue.completions() throws when the queue is disposed", async () => {
+  using pair = udPair();
+  const before = countOf("cq");
+  const wait = pair.left.cq.completions().next();
+  const other = pair.right.cq.completions({ signal: AbortSignal.timeout(200) }).next();
+  await pause(10);
+  pair.left.cq.close();
+  await assertRejects(() => wait, TypeError, "the completion queue was disposed");
+  assertEquals(countOf("cq"), before - 1);
+  await assertRejects(() => other, DOMException);
+});
 
 deviceTest("Context.close() ends all waits and closes the device", async () => {
   const before = countOf("ctx");
@@ -175,11 +144,10 @@ deviceTest("Context.close() ends all waits and closes the device", async () => {
 
 deviceTest("Two iterations over one queue share its completions", async () => {
   using pair = udPair();
-  using ah = new AddressHandle(pair.pd, selfAddress(pair.context));
   const waits = [waitFor(pair.left.cq), waitFor(pair.left.cq)];
   await pause(5);
-  send(pair, ah);
-  send(pair, ah);
+  send(pair);
+  send(pair);
   assertEquals((await Promise.all(waits)).flat().map(({ ok }) => ok), [true, true]);
 });
 

@@ -13,17 +13,7 @@ import {
 } from "../../../mod.ts";
 import { CompletionQueueEx } from "../../../types/completion/completion_queue_ex.ts";
 import { CreateCqWcFlags } from "../../../types/completion/cq_init_attr_ex.ts";
-import {
-  deviceTest,
-  type End,
-  makeEnd,
-  openRxe,
-  pairOf,
-  PORT,
-  QKEY,
-  selfAddress,
-  waitFor,
-} from "../setup.ts";
+import { deviceTest, type End, makeEnd, openRxe, pairOf, PORT, QKEY, waitFor } from "../setup.ts";
 import { IB_LID, IB_PORT, STUB, stubTest } from "../stub.ts";
 
 const CLOCK = "/sys/kernel/debug/stub_hca/clock";
@@ -32,7 +22,6 @@ const CLOCK = "/sys/kernel/debug/stub_hca/clock";
 function makeEndEx(pd: ProtectionDomain): End & { readonly cq: CompletionQueueEx } {
   const cq = new CompletionQueueEx(pd.context, { cqe: 256 });
   const end = makeEnd(pd, QpType.UD, { sendCq: cq, recvCq: cq });
-  end.cq.close();
   end.qp.activateUd({ port: PORT, qkey: QKEY });
   return { ...end, cq };
 }
@@ -52,15 +41,13 @@ async function pollAll<Q extends CompletionQueue>(
 
 deviceTest("CompletionQueueEx gives the completions of sends and receives", async () => {
   using pair = pairOf(makeEndEx);
-  const { left, right, pd, context } = pair;
-  using ah = new AddressHandle(pd, selfAddress(context));
+  const { left, right } = pair;
   for (let i = 0; i < 20; i++) {
     right.qp.postRecv({ wrId: 100 + i, sge: right.mr.slice(i * 64, 64) });
   }
-  const request = { ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY };
   for (let i = 0; i < 20; i++) {
     left.qp.postSend({
-      ...request,
+      ...pair.toRight,
       wrId: i,
       opcode: WrOpcode.SEND_WITH_IMM,
       immData: 1000 + i,
@@ -69,9 +56,11 @@ deviceTest("CompletionQueueEx gives the completions of sends and receives", asyn
   }
   const sent = await pollAll(left.cq, 20);
   const received = await pollAll(right.cq, 20);
-  assertEquals(sent.map(({ wrId, ok, opcode }) => [wrId, ok, opcode]), [
-    ...Array.from({ length: 20 }, (_, i) => [BigInt(i), true, WcOpcode.SEND]),
-  ]);
+  assertEquals(
+    sent.map(({ wrId, ok, opcode }) => [wrId, ok, opcode]),
+    Array.from({ length: 20 }, (_, i) => [BigInt(i), true, WcOpcode.SEND]),
+  );
+  assertEquals([...left.cq.poll(), ...right.cq.poll()], []);
   assertEquals(
     received.map((wc) => [wc.wrId, wc.opcode, wc.immData, wc.byteLen, wc.qpNum, wc.srcQp]),
     Array.from({ length: 20 }, (_, i) => [
@@ -85,30 +74,25 @@ deviceTest("CompletionQueueEx gives the completions of sends and receives", asyn
   );
 });
 
-deviceTest(
-  "CompletionQueueEx.completions() waits for events",
-  async () => {
-    using pair = pairOf(makeEndEx);
-    const { right, left, pd, context } = pair;
-    using ah = new AddressHandle(pd, selfAddress(context));
-    const wait = waitFor(right.cq);
-    // The message does not fit into the buffer.
-    right.qp.postRecv({ wrId: 5, sge: right.mr.slice(0, 44) });
-    right.qp.postRecv({ wrId: 6, sge: right.mr.slice(0, 64) });
-    for (const sge of [left.mr.slice(0, 10), left.mr.slice(0, 4)]) {
-      left.qp.postSend({ ah, sge, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
-    }
-    const [first] = await wait;
-    assertEquals([first!.wrId, first!.qpNum], [first!.ok ? 6n : 5n, right.qp.qpNum]);
-  },
-);
+deviceTest("CompletionQueueEx.completions() waits for events", async () => {
+  using pair = pairOf(makeEndEx);
+  const { right, left } = pair;
+  const wait = waitFor(right.cq);
+  // The message does not fit into the buffer.
+  right.qp.postRecv({ wrId: 5, sge: right.mr.slice(0, 44) });
+  right.qp.postRecv({ wrId: 6, sge: right.mr.slice(0, 64) });
+  for (const sge of [left.mr.slice(0, 10), left.mr.slice(0, 4)]) {
+    left.qp.postSend({ ...pair.toRight, sge });
+  }
+  const [first] = await wait;
+  assertEquals([first!.wrId, first!.qpNum], [first!.ok ? 6n : 5n, right.qp.qpNum]);
+});
 
 deviceTest("CompletionQueueEx.resize() keeps the completions it holds", async () => {
   using pair = pairOf(makeEndEx);
-  const { left, right, pd, context } = pair;
-  using ah = new AddressHandle(pd, selfAddress(context));
+  const { left } = pair;
   for (let i = 0; i < 10; i++) {
-    left.qp.postSend({ wrId: i, ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
+    left.qp.postSend({ ...pair.toRight, wrId: i });
   }
   const [first] = await waitFor(left.cq);
   left.cq.resize(600);
@@ -117,45 +101,39 @@ deviceTest("CompletionQueueEx.resize() keeps the completions it holds", async ()
   assertEquals([first!, ...rest].map(({ wrId }) => Number(wrId)), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
 });
 
-deviceTest(
-  "CompletionQueueEx() and modify() say that soft-RoCE has no timestamps or moderation",
-  () => {
-    using context = openRxe();
-    const { WITH_COMPLETION_TIMESTAMP: wcFlags } = CreateCqWcFlags;
-    const error = assertThrows(
-      () => new CompletionQueueEx(context, { cqe: 8, wcFlags }),
-      VerbsError,
-    );
-    assertEquals([error.verb, error.notSupported], ["ibv_create_cq_ex", true]);
-    using cq = new CompletionQueueEx(context, { cqe: 8 });
-    const modify = (): void => cq.modify({ moderate: { cqCount: 1, cqPeriod: 1 } });
-    assert(assertThrows(modify, VerbsError).notSupported);
-  },
-);
+deviceTest("CompletionQueueEx tells that soft-RoCE has no timestamps or moderation", () => {
+  using context = openRxe();
+  const { WITH_COMPLETION_TIMESTAMP: wcFlags } = CreateCqWcFlags;
+  const error = assertThrows(
+    () => new CompletionQueueEx(context, { cqe: 8, wcFlags }),
+    VerbsError,
+  );
+  assertEquals([error.verb, error.notSupported], ["ibv_create_cq_ex", true]);
+  using cq = new CompletionQueueEx(context, { cqe: 8 });
+  const modify = (): void => cq.modify({ moderate: { cqCount: 1, cqPeriod: 1 } });
+  assert(assertThrows(modify, VerbsError).notSupported);
+});
 
-stubTest(
-  "CompletionQueueEx reads the adapter's timestamps, and queryRtValuesEx() its clock",
-  async () => {
-    using context = Context.open(STUB);
-    const { WITH_COMPLETION_TIMESTAMP, WITH_BYTE_LEN } = CreateCqWcFlags;
-    const wcFlags = WITH_COMPLETION_TIMESTAMP | WITH_BYTE_LEN;
-    const cq = new CompletionQueueEx(context, { cqe: 63, wcFlags });
-    const pd = new ProtectionDomain(context);
-    const cap = { maxSendWr: 8, maxRecvWr: 8 };
-    const qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
-    qp.activateUd({ port: IB_PORT, qkey: QKEY });
-    const ah = new AddressHandle(pd, { portNum: IB_PORT, dlid: IB_LID });
-    const found: [bigint, bigint][] = [];
-    for (const cycles of [7n, 0x1234_5678_9abcn]) {
-      Deno.writeTextFileSync(CLOCK, `${cycles}\n`);
-      assertEquals(context.queryRtValuesEx().rawClock.tvNsec, cycles);
-      // Nobody has posted a receive: the datagram is lost, and the send completes.
-      qp.postSend({ wrId: cycles, ah, remoteQpn: qp.qpNum, remoteQkey: QKEY });
-      const [wc] = await pollAll(cq, 1);
-      found.push([wc!.check().wrId, wc!.completionTs]);
-    }
-    assertEquals(found, [[7n, 7n], [0x1234_5678_9abcn, 0x1234_5678_9abcn]]);
-    const { completionTimestampMask } = context.queryDeviceEx();
-    assertEquals(completionTimestampMask, 0xffff_ffff_ffffn);
-  },
-);
+stubTest("CompletionQueueEx and queryRtValuesEx() read the adapter's clock", async () => {
+  using context = Context.open(STUB);
+  const { WITH_COMPLETION_TIMESTAMP, WITH_BYTE_LEN } = CreateCqWcFlags;
+  const wcFlags = WITH_COMPLETION_TIMESTAMP | WITH_BYTE_LEN;
+  const cq = new CompletionQueueEx(context, { cqe: 63, wcFlags });
+  const pd = new ProtectionDomain(context);
+  const cap = { maxSendWr: 8, maxRecvWr: 8 };
+  const qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
+  qp.activateUd({ port: IB_PORT, qkey: QKEY });
+  const ah = new AddressHandle(pd, { portNum: IB_PORT, dlid: IB_LID });
+  const found: [bigint, bigint][] = [];
+  for (const cycles of [7n, 0x1234_5678_9abcn]) {
+    Deno.writeTextFileSync(CLOCK, `${cycles}\n`);
+    assertEquals(context.queryRtValuesEx().rawClock.tvNsec, cycles);
+    // Nobody has posted a receive: the datagram is lost, and the send completes.
+    qp.postSend({ wrId: cycles, ah, remoteQpn: qp.qpNum, remoteQkey: QKEY });
+    const [wc] = await pollAll(cq, 1);
+    found.push([wc!.check().wrId, wc!.completionTs]);
+  }
+  assertEquals(found, [[7n, 7n], [0x1234_5678_9abcn, 0x1234_5678_9abcn]]);
+  const { completionTimestampMask } = context.queryDeviceEx();
+  assertEquals(completionTimestampMask, 0xffff_ffff_ffffn);
+});

@@ -77,48 +77,42 @@ stubTest("Context.recommendGid() takes what an InfiniBand port has", () => {
   assertEquals(context.queryPort(IB_PORT).linkLayer, LinkLayer.INFINIBAND);
 });
 
-stubTest(
-  "Context.events() tells of a new LID and a new subnet manager, of the port they are of",
-  async () => {
-    await withEvents(async (context, next) => {
-      assertEquals(context.queryPort(IB_PORT).lid, IB_LID);
-      const first = next();
-      inject(`LID_CHANGE ${IB_PORT} 0x77`);
-      assertEquals(await first, {
-        type: EventType.LID_CHANGE,
-        element: undefined,
-        portNum: IB_PORT,
-      });
-      assertEquals(context.queryPort(IB_PORT).lid, 0x77);
-      const smLid = context.queryPort(IB_PORT).smLid;
-      inject(`SM_CHANGE ${IB_PORT} ${smLid + 1}`);
-      assertEquals((await next()).type, EventType.SM_CHANGE);
-      assertEquals(context.queryPort(IB_PORT).smLid, smLid + 1);
+stubTest("Context.events() tells of a new LID and a new subnet manager", async () => {
+  await withEvents(async (context, next) => {
+    assertEquals(context.queryPort(IB_PORT).lid, IB_LID);
+    const first = next();
+    inject(`LID_CHANGE ${IB_PORT} 0x77`);
+    assertEquals(await first, {
+      type: EventType.LID_CHANGE,
+      element: undefined,
+      portNum: IB_PORT,
     });
-  },
-);
+    assertEquals(context.queryPort(IB_PORT).lid, 0x77);
+    const smLid = context.queryPort(IB_PORT).smLid;
+    inject(`SM_CHANGE ${IB_PORT} ${smLid + 1}`);
+    assertEquals((await next()).type, EventType.SM_CHANGE);
+    assertEquals(context.queryPort(IB_PORT).smLid, smLid + 1);
+  });
+});
 
-stubTest(
-  "Context.events() tells of ports that go down and come up, and of changed tables",
-  async () => {
-    await withEvents(async (context, next) => {
-      const first = next();
-      inject(`PORT_ERR ${ETHERNET_PORT}`);
-      const { type, portNum } = await first;
-      assertEquals([type, portNum], [EventType.PORT_ERR, ETHERNET_PORT]);
-      assertEquals(context.queryPort(ETHERNET_PORT).state, PortState.DOWN);
-      assertEquals(context.queryPort(IB_PORT).state, PortState.ACTIVE);
-      inject(`PORT_ACTIVE ${ETHERNET_PORT}`);
-      assertEquals((await next()).type, EventType.PORT_ACTIVE);
-      inject(`PKEY_CHANGE ${IB_PORT} 2 0x9abc`);
-      assertEquals((await next()).type, EventType.PKEY_CHANGE);
-      assertEquals(context.getPkeyIndex(IB_PORT, 0x9abc), 2);
-      inject(`GID_CHANGE ${IB_PORT} 2 fd00::99`);
-      assertEquals((await next()).type, EventType.GID_CHANGE);
-      assertEquals(context.queryGid(IB_PORT, 2), Gid.parse("fd00::99"));
-    });
-  },
-);
+stubTest("Context.events() tells of ports down and up, and of changed tables", async () => {
+  await withEvents(async (context, next) => {
+    const first = next();
+    inject(`PORT_ERR ${ETHERNET_PORT}`);
+    const { type, portNum } = await first;
+    assertEquals([type, portNum], [EventType.PORT_ERR, ETHERNET_PORT]);
+    assertEquals(context.queryPort(ETHERNET_PORT).state, PortState.DOWN);
+    assertEquals(context.queryPort(IB_PORT).state, PortState.ACTIVE);
+    inject(`PORT_ACTIVE ${ETHERNET_PORT}`);
+    assertEquals((await next()).type, EventType.PORT_ACTIVE);
+    inject(`PKEY_CHANGE ${IB_PORT} 2 0x9abc`);
+    assertEquals((await next()).type, EventType.PKEY_CHANGE);
+    assertEquals(context.getPkeyIndex(IB_PORT, 0x9abc), 2);
+    inject(`GID_CHANGE ${IB_PORT} 2 fd00::99`);
+    assertEquals((await next()).type, EventType.GID_CHANGE);
+    assertEquals(context.queryGid(IB_PORT, 2), Gid.parse("fd00::99"));
+  });
+});
 
 stubTest("Context.events() tells of the device's failure, and the object of an event", async () => {
   await withEvents(async (context, next) => {
@@ -140,18 +134,15 @@ stubTest("Context.events() tells of the device's failure, and the object of an e
   });
 });
 
-stubTest(
-  "Two iterations over events get the same ones, and a closed context ends both",
-  async () => {
-    const context = Context.open(STUB);
-    const iterations = [context.events(), context.events()];
-    const waits = iterations.map((iteration) => iteration.next());
-    inject(`CLIENT_REREGISTER ${IB_PORT}`);
-    for (const wait of waits) assertEquals((await wait).value?.type, EventType.CLIENT_REREGISTER);
-    const ends = iterations.map((iteration) => iteration.next());
-    context.close();
-    const outcomes = await Promise.allSettled(ends);
-    assertEquals(outcomes.map(({ status }) => status), ["rejected", "rejected"]);
-    assertThrows(() => context.queryPort(IB_PORT), TypeError);
-  },
-);
+stubTest("Two iterations get the same events, and Context.close() ends both", async () => {
+  const context = Context.open(STUB);
+  const iterations = [context.events(), context.events()];
+  const waits = iterations.map((iteration) => iteration.next());
+  inject(`CLIENT_REREGISTER ${IB_PORT}`);
+  for (const wait of waits) assertEquals((await wait).value?.type, EventType.CLIENT_REREGISTER);
+  const ends = iterations.map((iteration) => iteration.next());
+  context.close();
+  const outcomes = await Promise.allSettled(ends);
+  assertEquals(outcomes.map(({ status }) => status), ["rejected", "rejected"]);
+  assertThrows(() => context.queryPort(IB_PORT), TypeError);
+});

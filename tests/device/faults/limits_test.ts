@@ -66,34 +66,31 @@ async function withHog(prefix: readonly string[], body: (count: number) => void)
   }
 }
 
-deviceTest(
-  "Objects that another process has used up fail with EAGAIN, and the hint names rdma.max",
-  async () => {
-    using context = openRxe();
-    using pd = new ProtectionDomain(context);
-    using cq = new CompletionQueue(context, { cqe: 4 });
-    await using group = await controlGroup();
-    group.limit(`hca_object=${LIMIT}`);
-    await withHog(group.prefix, (count) => {
-      assert(count > 0 && count <= LIMIT, `${count}`);
-      group.inside(() => {
-        for (const [verb, make] of Object.entries(MAKERS)) {
-          if (UNCOUNTED.includes(verb)) {
-            make(pd, cq).close();
-            continue;
-          }
-          const error = assertThrows(() => make(pd, cq), VerbsError, verb);
-          assertEquals([error.verb, error.code], [verb, "EAGAIN"]);
-          assertStringIncludes(error.hint ?? "", "rdma.max");
-        }
-      });
-      for (const make of Object.values(MAKERS)) make(pd, cq).close();
-    });
+deviceTest("Objects that another process has used up fail with EAGAIN", async () => {
+  using context = openRxe();
+  using pd = new ProtectionDomain(context);
+  using cq = new CompletionQueue(context, { cqe: 4 });
+  await using group = await controlGroup();
+  group.limit(`hca_object=${LIMIT}`);
+  await withHog(group.prefix, (count) => {
+    assert(count > 0 && count <= LIMIT, `${count}`);
     group.inside(() => {
-      for (const make of Object.values(MAKERS)) make(pd, cq).close();
+      for (const [verb, make] of Object.entries(MAKERS)) {
+        if (UNCOUNTED.includes(verb)) {
+          make(pd, cq).close();
+          continue;
+        }
+        const error = assertThrows(() => make(pd, cq), VerbsError, verb);
+        assertEquals([error.verb, error.code], [verb, "EAGAIN"]);
+        assertStringIncludes(error.hint ?? "", "rdma.max");
+      }
     });
-  },
-);
+    for (const make of Object.values(MAKERS)) make(pd, cq).close();
+  });
+  group.inside(() => {
+    for (const make of Object.values(MAKERS)) make(pd, cq).close();
+  });
+});
 
 deviceTest("A device that another process may not share fails to open with EAGAIN", async () => {
   await using group = await controlGroup();
@@ -107,37 +104,34 @@ deviceTest("A device that another process may not share fails to open with EAGAI
   group.inside(() => openRxe().close());
 });
 
-deviceTest(
-  "A limit of locked memory that another process sets and lifts fails memory regions meanwhile",
-  async () => {
-    // root may lock as much as it likes, unless it gives up this capability
-    const unprivileged = ["setpriv", "--bounding-set=-ipc_lock", "--inh-caps=-ipc_lock"];
-    const printed = await outputOf(
-      `
-    import { Context, MemoryRegion, ProtectionDomain, VerbsError } from MOD;
-    using context = Context.open("${RXE}");
-    using pd = new ProtectionDomain(context);
-    const register = () => new MemoryRegion(pd, 1 << 20, 1);
-    const limit = (bytes) => new Deno.Command("prlimit", {
-      args: ["--pid", String(Deno.pid), "--memlock=" + bytes + ":unlimited"],
-    }).output();
-    const kept = register();
-    await limit(65536);
-    for (const make of [register, () => MemoryRegion.create(pd, 1 << 20, 1)]) {
-      try { await make(); } catch (error) {
-        console.log(error instanceof VerbsError, error.code, error.hint);
-      }
+deviceTest("A limit of locked memory fails memory regions while it is set", async () => {
+  // root may lock as much as it likes, unless it gives up this capability
+  const unprivileged = ["setpriv", "--bounding-set=-ipc_lock", "--inh-caps=-ipc_lock"];
+  const printed = await outputOf(
+    `
+  import { Context, MemoryRegion, ProtectionDomain, VerbsError } from MOD;
+  using context = Context.open("${RXE}");
+  using pd = new ProtectionDomain(context);
+  const register = () => new MemoryRegion(pd, 1 << 20, 1);
+  const limit = (bytes) => new Deno.Command("prlimit", {
+    args: ["--pid", String(Deno.pid), "--memlock=" + bytes + ":unlimited"],
+  }).output();
+  const kept = register();
+  await limit(65536);
+  for (const make of [register, () => MemoryRegion.create(pd, 1 << 20, 1)]) {
+    try { await make(); } catch (error) {
+      console.log(error instanceof VerbsError, error.code, error.hint);
     }
-    kept.bytes().fill(1);
-    await limit("unlimited");
-    register().close();
-    console.log("works again");`,
-      { prefix: ["prlimit", "--memlock=unlimited", ...unprivileged] },
-    );
-    const hint = 'The limit on locked memory is likely too small: "ulimit -l" shows it';
-    assertEquals(printed, `true ENOMEM ${hint}\ntrue ENOMEM ${hint}\nworks again`);
-  },
-);
+  }
+  kept.bytes().fill(1);
+  await limit("unlimited");
+  register().close();
+  console.log("works again");`,
+    { prefix: ["prlimit", "--memlock=unlimited", ...unprivileged] },
+  );
+  const hint = 'The limit on locked memory is likely too small: "ulimit -l" shows it';
+  assertEquals(printed, `true ENOMEM ${hint}\ntrue ENOMEM ${hint}\nworks again`);
+});
 
 /** What takes a descriptor, each with the verbs that fail when an even or an odd number is left. */
 const OPENERS: Readonly<Record<string, readonly [string, string]>> = {

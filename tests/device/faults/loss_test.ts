@@ -10,8 +10,7 @@ import {
   type QueuePair,
   WrOpcode,
 } from "../../../mod.ts";
-import { REMOTE_ACCESS } from "../queue_pair/rc.ts";
-import { deviceTest, type End, makeEnd, PORT, QKEY, waitFor } from "../setup.ts";
+import { deviceTest, type End, makeEnd, PORT, QKEY, REMOTE_ACCESS, waitFor } from "../setup.ts";
 import { type LossyLink, lossyLink } from "./lossy_link.ts";
 
 /** An end on a device of its own. */

@@ -11,7 +11,6 @@ import {
   QueuePair,
   WcStatus,
 } from "../../../mod.ts";
-import { REMOTE_ACCESS } from "../queue_pair/rc.ts";
 import {
   deviceTest,
   gidOf,
@@ -20,6 +19,7 @@ import {
   pairOf,
   PORT,
   QKEY,
+  REMOTE_ACCESS,
   selfAddress,
   udPair,
   until,
@@ -29,13 +29,11 @@ import {
 deviceTest("Datagrams beyond the posted receives are dropped without an error", async () => {
   using pair = udPair();
   const { left, right } = pair;
-  const ah = new AddressHandle(pair.pd, selfAddress(pair.context));
   const [SENT, POSTED, STRIDE] = [20, 3, 64];
-  const peer = { ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY };
   function send(first: number, count: number): void {
     for (let i = first; i < first + count; i++) {
       left.mr.bytes(i, 1)[0] = i;
-      left.qp.postSend({ sge: left.mr.slice(i, 1), ...peer });
+      left.qp.postSend({ sge: left.mr.slice(i, 1), ...pair.toRight });
     }
   }
   for (let i = 0; i < POSTED; i++) {
@@ -73,36 +71,33 @@ deviceTest("An RC queue pair waits for a receive of its peer, and loses nothing"
   assert((await waitFor(left.cq, COUNT)).every((wc) => wc.ok));
 });
 
-deviceTest(
-  "A completion queue that overruns raises CQ_ERR, and loses only what did not fit",
-  async () => {
-    using context = openRxe();
-    using pd = new ProtectionDomain(context);
-    using cq = new CompletionQueue(context, { cqe: 4 });
-    const cap = { maxSendWr: 64, maxRecvWr: 4 };
-    using qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
-    qp.activateUd({ port: PORT, qkey: QKEY });
-    using ah = new AddressHandle(pd, selfAddress(context));
-    const events: AsyncEvent[] = [];
-    const controller = new AbortController();
-    const { signal } = controller;
-    const listening = (async () => {
-      for await (const event of context.events({ signal })) events.push(event);
-    })();
-    const send = (wrId: number): void =>
-      qp.postSend({ wrId, ah, remoteQpn: qp.qpNum, remoteQkey: QKEY });
-    const LOST = 5;
-    for (let i = 0; i < cq.cqe + LOST; i++) send(i);
-    await until("an event for each lost completion", () => events.length === LOST);
-    controller.abort();
-    await listening.catch((error) => assertEquals(error, signal.reason));
-    assert(events.every(({ type, element }) => type === EventType.CQ_ERR && element === cq));
-    const kept = cq.poll(64);
-    assertEquals(kept.map(({ wrId }) => Number(wrId)), [...Array(cq.cqe).keys()]);
-    assert(kept.every(({ status }) => status === WcStatus.SUCCESS));
-    // mlx5 and others stop the queue here; rxe goes on with it.
-    send(100);
-    assertEquals((await waitFor(cq))[0]!.check().wrId, 100n);
-    assertEquals(qp.query().attr.qpState, QpState.RTS);
-  },
-);
+deviceTest("A completion queue that overruns raises CQ_ERR, and loses the rest", async () => {
+  using context = openRxe();
+  using pd = new ProtectionDomain(context);
+  using cq = new CompletionQueue(context, { cqe: 4 });
+  const cap = { maxSendWr: 64, maxRecvWr: 4 };
+  using qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
+  qp.activateUd({ port: PORT, qkey: QKEY });
+  using ah = new AddressHandle(pd, selfAddress(context));
+  const events: AsyncEvent[] = [];
+  const controller = new AbortController();
+  const { signal } = controller;
+  const listening = (async () => {
+    for await (const event of context.events({ signal })) events.push(event);
+  })();
+  const send = (wrId: number): void =>
+    qp.postSend({ wrId, ah, remoteQpn: qp.qpNum, remoteQkey: QKEY });
+  const LOST = 5;
+  for (let i = 0; i < cq.cqe + LOST; i++) send(i);
+  await until("an event for each lost completion", () => events.length === LOST);
+  controller.abort();
+  await listening.catch((error) => assertEquals(error, signal.reason));
+  assert(events.every(({ type, element }) => type === EventType.CQ_ERR && element === cq));
+  const kept = cq.poll(64);
+  assertEquals(kept.map(({ wrId }) => Number(wrId)), [...Array(cq.cqe).keys()]);
+  assert(kept.every(({ status }) => status === WcStatus.SUCCESS));
+  // mlx5 and others stop the queue here; rxe goes on with it.
+  send(100);
+  assertEquals((await waitFor(cq))[0]!.check().wrId, 100n);
+  assertEquals(qp.query().attr.qpState, QpState.RTS);
+});

@@ -17,8 +17,8 @@ import {
   WorkCompletionError,
   WrOpcode,
 } from "../../../mod.ts";
-import { connect, REMOTE_ACCESS } from "../queue_pair/rc.ts";
 import {
+  connect,
   deviceTest,
   type End,
   gidOf,
@@ -27,6 +27,7 @@ import {
   pairOf,
   PORT,
   QKEY,
+  REMOTE_ACCESS,
   selfAddress,
   until,
   waitFor,

@@ -1,26 +1,23 @@
 // Steering rules through libmlx4 and the kernel, as the stub HCA gets them.
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import {
-  CompletionQueue,
   Context,
   Counters,
   Flow,
   FlowActionEsp,
   FlowSpecType,
-  ProtectionDomain,
   QpType,
-  QueuePair,
   VerbsError,
 } from "../../../mod.ts";
-import { alive, assertLastCall, ETHERNET_PORT, failNext, STUB, stubTest } from "../stub.ts";
-
-function rawQueuePair(): QueuePair {
-  const context = Context.open(STUB);
-  const pd = new ProtectionDomain(context);
-  const cq = new CompletionQueue(context, { cqe: 15 });
-  const cap = { maxSendWr: 4, maxRecvWr: 4 };
-  return new QueuePair(pd, { type: QpType.RAW_PACKET, sendCq: cq, recvCq: cq, cap });
-}
+import {
+  alive,
+  assertLastCall,
+  ETHERNET_PORT,
+  failNext,
+  openStub,
+  STUB,
+  stubTest,
+} from "../stub.ts";
 
 const UDP = {
   type: FlowSpecType.UDP,
@@ -29,8 +26,8 @@ const UDP = {
 } as const;
 
 stubTest("Flow gives the kernel its conditions, and is removed once", () => {
-  const qp = rawQueuePair();
-  using _context = qp.context;
+  using stub = openStub();
+  const qp = stub.newQp(QpType.RAW_PACKET);
   const specs = [
     {
       type: FlowSpecType.ETH,
@@ -69,16 +66,16 @@ stubTest("Flow gives the kernel its conditions, and is removed once", () => {
 });
 
 stubTest("QueuePair.close() removes its steering rules first", () => {
-  const qp = rawQueuePair();
-  using _context = qp.context;
+  using stub = openStub();
+  const qp = stub.newQp(QpType.RAW_PACKET);
   const flow = new Flow(qp, { port: ETHERNET_PORT, specs: [UDP] });
   qp.close();
   assertEquals([flow.disposed, alive().flows, alive().qps], [true, 0, 0]);
 });
 
 stubTest("new Flow() throws what the device refused with, and leaves nothing behind", () => {
-  const qp = rawQueuePair();
-  using _context = qp.context;
+  using stub = openStub();
+  const qp = stub.newQp(QpType.RAW_PACKET);
   failNext("create_flow", "EPERM");
   const make = (): Flow => new Flow(qp, { port: ETHERNET_PORT, specs: [UDP] });
   const error = assertThrows(make, VerbsError);

@@ -1,37 +1,22 @@
 // Kinds of memory that rxe has, and what it says to those it has not.
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import {
-  AccessFlags,
-  MemoryRegion,
-  ProtectionDomain,
-  VerbsError,
-  WcStatus,
-  WrOpcode,
-} from "../../../mod.ts";
+import { AccessFlags, MemoryRegion, VerbsError, WcStatus, WrOpcode } from "../../../mod.ts";
 import { DeviceMemory } from "../../../types/memory/device_memory.ts";
 import { ImplicitMemoryRegion } from "../../../types/memory/implicit_memory_region.ts";
-import { MemoryWindow, MwType } from "../../../types/memory/memory_window.ts";
 import { NullMemoryRegion } from "../../../types/memory/null_memory_region.ts";
 import { ParentDomain } from "../../../types/memory/parent_domain.ts";
 import { reregMr } from "../../../types/memory/rereg_mr.ts";
 import { ThreadDomain } from "../../../types/memory/thread_domain.ts";
-import type { MwBind } from "../../../types/queue_pair/bind_mw.ts";
-import { connectedPair } from "../queue_pair/rc.ts";
-import { deviceTest, openRxe, type Pair, waitFor } from "../setup.ts";
+import { connectedPair, deviceTest, type Pair, rxe, waitFor } from "../setup.ts";
 
-const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, MW_BIND } = AccessFlags;
-const { SUCCESS, REM_ACCESS_ERR } = WcStatus;
+const { LOCAL_WRITE, REMOTE_WRITE } = AccessFlags;
+const { SUCCESS } = WcStatus;
 
 /** Writes 8 bytes from the left end to an address of the right end. */
 async function write({ left }: Pair, remoteAddr: bigint, rkey: number): Promise<WcStatus> {
   left.mr.bytes(0, 8).set([1, 2, 3, 4, 5, 6, 7, 8]);
   left.qp.postSend({ opcode: WrOpcode.RDMA_WRITE, sge: left.mr.slice(0, 8), remoteAddr, rkey });
   return (await waitFor(left.cq))[0]!.status;
-}
-
-/** Binds a window to 64 bytes of a region, from byte 64 on. */
-function part(mr: MemoryRegion, mwAccessFlags: number): MwBind {
-  return { bindInfo: { mr, addr: mr.addr + 64n, length: 64, mwAccessFlags } };
 }
 
 deviceTest("MemoryRegion lets peers write at the address that was chosen", async () => {
@@ -49,45 +34,6 @@ deviceTest("MemoryRegion.create() gives memory that peers can write", async () =
   assertEquals([...mr.bytes(0, 4)], [1, 2, 3, 4]);
 });
 
-deviceTest(
-  "QueuePair.bindMw() lets peers write through the window until it is unbound",
-  async () => {
-    using pair = connectedPair();
-    const { right, pd } = pair;
-    using mr = new MemoryRegion(pd, 4096, LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ | MW_BIND);
-    using mw = new MemoryWindow(pd, MwType.TYPE_1);
-    right.qp.bindMw(mw, part(mr, REMOTE_WRITE));
-    assertEquals((await waitFor(right.cq))[0]!.status, SUCCESS);
-    const { rkey } = mw;
-    assertEquals(await write(pair, mr.addr + 64n, rkey), SUCCESS);
-    assertEquals([...mr.bytes(64, 4)], [1, 2, 3, 4]);
-    right.qp.bindMw(mw, { bindInfo: { mr, length: 0, mwAccessFlags: 0 } });
-    assertEquals((await waitFor(right.cq))[0]!.status, SUCCESS);
-    assertEquals(await write(pair, mr.addr + 64n, rkey), REM_ACCESS_ERR);
-  },
-);
-
-deviceTest("QueuePair.bindMw() limits peers to the rights of the window", async () => {
-  using pair = connectedPair();
-  const { right, pd } = pair;
-  using mr = new MemoryRegion(pd, 4096, LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ | MW_BIND);
-  using mw = new MemoryWindow(pd, MwType.TYPE_1);
-  right.qp.bindMw(mw, part(mr, REMOTE_READ));
-  assertEquals((await waitFor(right.cq))[0]!.status, SUCCESS);
-  assertEquals(await write(pair, mr.addr + 64n, mw.rkey), REM_ACCESS_ERR);
-});
-
-deviceTest("MemoryWindow keeps its region, whichever is closed first", async () => {
-  using pair = connectedPair();
-  const { right, pd } = pair;
-  const mr = new MemoryRegion(pd, 4096, LOCAL_WRITE | MW_BIND);
-  const mw = new MemoryWindow(pd, MwType.TYPE_1);
-  right.qp.bindMw(mw, part(mr, REMOTE_READ));
-  assertEquals((await waitFor(right.cq))[0]!.status, SUCCESS);
-  mr.close();
-  mw.close();
-});
-
 deviceTest("reregMr() leaves a region of rxe as it is", async () => {
   using pair = connectedPair();
   using mr = new MemoryRegion(pair.pd, 4096, LOCAL_WRITE | REMOTE_WRITE);
@@ -97,8 +43,8 @@ deviceTest("reregMr() leaves a region of rxe as it is", async () => {
 });
 
 deviceTest("Kinds of memory and domains that rxe lacks are not supported", () => {
-  using context = openRxe();
-  using pd = new ProtectionDomain(context);
+  using device = rxe();
+  const { context, pd } = device;
   const kinds = [
     () => new NullMemoryRegion(pd),
     () => new DeviceMemory(context, { length: 64 }),

@@ -19,8 +19,7 @@ import {
 } from "../../../mod.ts";
 import { bufferAddress } from "../../../ffi/pointers.ts";
 import { outputOf } from "../../subprocess.ts";
-import { connectedPair } from "../queue_pair/rc.ts";
-import { countOf, deviceTest, openRxe, type Pair, RXE, waitFor } from "../setup.ts";
+import { connectedPair, countOf, deviceTest, openRxe, type Pair, RXE, waitFor } from "../setup.ts";
 
 const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC } = AccessFlags;
 
@@ -132,71 +131,65 @@ for (const [name, access] of Object.entries({ REMOTE_WRITE, REMOTE_ATOMIC })) {
   );
 }
 
-deviceTest(
-  "new MemoryRegion() refuses bad arguments before native code is reached",
-  () => {
-    withPd((pd) => {
-      const detached = new ArrayBuffer(8);
-      detached.transfer();
-      for (const length of [0, -1]) assertThrows(() => new MemoryRegion(pd, length, 0), RangeError);
-      for (const length of [1.5, NaN]) {
-        assertThrows(() => new MemoryRegion(pd, length, 0), TypeError);
-      }
-      const view = new Uint8Array(8);
-      view.buffer.transfer();
-      for (const gone of [detached, view]) {
-        assertThrows(() => new MemoryRegion(pd, gone, 0), TypeError, "the buffer is detached");
-      }
-      for (const empty of [new Uint8Array(0), new ArrayBuffer(0)]) {
-        assertThrows(() => new MemoryRegion(pd, empty, 0), RangeError, "the buffer is empty");
-      }
-      const resizable = new ArrayBuffer(8, { maxByteLength: 16 });
-      const growable = new SharedArrayBuffer(8, { maxByteLength: 16 });
-      for (const buffer of [resizable, growable, new Uint8Array(resizable)]) {
-        assertThrows(() => new MemoryRegion(pd, buffer, 0), TypeError, "the buffer is resizable");
-      }
-      assertThrows(() => new MemoryRegion(pd, 8, -1), RangeError, "access");
-      assertThrows(() => new MemoryRegion(pd, 8, 2 ** 32), RangeError, "access");
-      assertThrows(() => new MemoryRegion(pd, "8" as unknown as number, 0), TypeError);
-      assertThrows(
-        () => new MemoryRegion(pd, 2 ** 50, 0),
-        RangeError,
-        "there is not so much memory",
-      );
-    });
-  },
-);
-
-deviceTest(
-  "new MemoryRegion() points at the limit when locked memory is too small",
-  async () => {
-    // root may lock as much as it likes, unless it gives up this capability
-    const printed = await outputOf(
-      `
-    import { Context, MemoryRegion, ProtectionDomain, VerbsError } from MOD;
-    using context = Context.open("${RXE}");
-    using pd = new ProtectionDomain(context);
-    try { new MemoryRegion(pd, 1 << 20, 1); } catch (error) {
-      console.log(error instanceof VerbsError, error.code, error.hint);
+deviceTest("new MemoryRegion() refuses bad arguments before native code", () => {
+  withPd((pd) => {
+    const detached = new ArrayBuffer(8);
+    detached.transfer();
+    for (const length of [0, -1]) assertThrows(() => new MemoryRegion(pd, length, 0), RangeError);
+    for (const length of [1.5, NaN]) {
+      assertThrows(() => new MemoryRegion(pd, length, 0), TypeError);
     }
-    new MemoryRegion(pd, 8192, 1).close();
-    console.log("and less works");`,
-      {
-        prefix: [
-          "prlimit",
-          "--memlock=262144:262144",
-          "setpriv",
-          "--bounding-set=-ipc_lock",
-          "--inh-caps=-ipc_lock",
-        ],
-      },
+    const view = new Uint8Array(8);
+    view.buffer.transfer();
+    for (const gone of [detached, view]) {
+      assertThrows(() => new MemoryRegion(pd, gone, 0), TypeError, "the buffer is detached");
+    }
+    for (const empty of [new Uint8Array(0), new ArrayBuffer(0)]) {
+      assertThrows(() => new MemoryRegion(pd, empty, 0), RangeError, "the buffer is empty");
+    }
+    const resizable = new ArrayBuffer(8, { maxByteLength: 16 });
+    const growable = new SharedArrayBuffer(8, { maxByteLength: 16 });
+    for (const buffer of [resizable, growable, new Uint8Array(resizable)]) {
+      assertThrows(() => new MemoryRegion(pd, buffer, 0), TypeError, "the buffer is resizable");
+    }
+    assertThrows(() => new MemoryRegion(pd, 8, -1), RangeError, "access");
+    assertThrows(() => new MemoryRegion(pd, 8, 2 ** 32), RangeError, "access");
+    assertThrows(() => new MemoryRegion(pd, "8" as unknown as number, 0), TypeError);
+    assertThrows(
+      () => new MemoryRegion(pd, 2 ** 50, 0),
+      RangeError,
+      "there is not so much memory",
     );
-    assertEquals(
-      printed,
-      'true ENOMEM The limit on locked memory is likely too small: "ulimit -l" shows it\nand less works',
-    );
-  },
-);
+  });
+});
+
+deviceTest("new MemoryRegion() names the limit on locked memory", async () => {
+  // root may lock as much as it likes, unless it gives up this capability
+  const printed = await outputOf(
+    `
+  import { Context, MemoryRegion, ProtectionDomain, VerbsError } from MOD;
+  using context = Context.open("${RXE}");
+  using pd = new ProtectionDomain(context);
+  try { new MemoryRegion(pd, 1 << 20, 1); } catch (error) {
+    console.log(error instanceof VerbsError, error.code, error.hint);
+  }
+  new MemoryRegion(pd, 8192, 1).close();
+  console.log("and less works");`,
+    {
+      prefix: [
+        "prlimit",
+        "--memlock=262144:262144",
+        "setpriv",
+        "--bounding-set=-ipc_lock",
+        "--inh-caps=-ipc_lock",
+      ],
+    },
+  );
+  assertEquals(
+    printed,
+    'true ENOMEM The limit on locked memory is likely too small: "ulimit -l" shows it\nand less works',
+  );
+});
 
 deviceTest("MemoryRegion.slice() gives a part by its address", () => {
   withPd((pd) => {

@@ -2,47 +2,34 @@
 import { assertEquals } from "@std/assert";
 import {
   AccessFlags,
-  CompletionQueue,
-  Context,
   incRkey,
-  MemoryRegion,
   MemoryWindow,
   MwType,
-  ProtectionDomain,
   QpType,
-  QueuePair,
+  type QueuePair,
   type SendRequest,
   WcStatus,
   WrOpcode,
 } from "../../../mod.ts";
-import { waitFor } from "../setup.ts";
-import { alive, assertLastCall, IB_PORT, STUB, stubTest } from "../stub.ts";
+import { type Fixture, waitFor } from "../setup.ts";
+import { alive, assertLastCall, IB_PORT, openStub, stubTest } from "../stub.ts";
 
-const { LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, MW_BIND } = AccessFlags;
+const { REMOTE_READ, REMOTE_WRITE } = AccessFlags;
 
-interface Setup extends Disposable {
-  readonly pd: ProtectionDomain;
-  readonly cq: CompletionQueue;
-  readonly qp: QueuePair;
-  readonly mr: MemoryRegion;
-}
-
-/** A connected queue pair, and a region that windows can be bound to. */
-function setUp(): Setup {
-  const context = Context.open(STUB);
-  const pd = new ProtectionDomain(context);
-  const cq = new CompletionQueue(context, { cqe: 15 });
-  const cap = { maxSendWr: 4, maxRecvWr: 4 };
-  const qp = new QueuePair(pd, { type: QpType.RC, sendCq: cq, recvCq: cq, cap });
+/** A device with a connected queue pair. */
+function connected(): [stub: Fixture, qp: QueuePair] {
+  const stub = openStub();
+  const qp = stub.newQp(QpType.RC);
   qp.init({ port: IB_PORT, qpAccessFlags: REMOTE_READ | REMOTE_WRITE });
   qp.activateRc(qp.address);
-  const mr = new MemoryRegion(pd, 4096, LOCAL_WRITE | REMOTE_READ | REMOTE_WRITE | MW_BIND);
-  return { pd, cq, qp, mr, [Symbol.dispose]: () => context.close() };
+  return [stub, qp];
 }
 
 stubTest("QueuePair.bindMw() binds a window of type 1 to a part of a region", async () => {
-  using parts = setUp();
-  const { pd, cq, qp, mr } = parts;
+  const [stub, qp] = connected();
+  using _ = stub;
+  const { pd, cq } = stub;
+  const mr = stub.newMr();
   using mw = new MemoryWindow(pd, MwType.TYPE_1);
   const bindInfo = { mr, addr: mr.addr + 64n, length: 128, mwAccessFlags: REMOTE_WRITE };
   qp.bindMw(mw, { wrId: 7, bindInfo });
@@ -62,8 +49,10 @@ stubTest("QueuePair.bindMw() binds a window of type 1 to a part of a region", as
 });
 
 stubTest("A window of type 2 is bound once, invalidated, and bound again", async () => {
-  using parts = setUp();
-  const { pd, cq, qp, mr } = parts;
+  const [stub, qp] = connected();
+  using _ = stub;
+  const { pd, cq } = stub;
+  const mr = stub.newMr();
   using mw = new MemoryWindow(pd, MwType.TYPE_2);
   const bindInfo = { mr, length: 64, mwAccessFlags: REMOTE_READ };
   const bind = (): SendRequest => ({

@@ -9,8 +9,7 @@ import {
   WrOpcode,
 } from "../../../mod.ts";
 import { start } from "../programs.ts";
-import { deviceTest, type End, makeEnd, openRxe, PORT, RXE, waitFor } from "../setup.ts";
-import { connect } from "./rc.ts";
+import { connect, deviceTest, type End, makeEnd, openRxe, PORT, RXE, waitFor } from "../setup.ts";
 
 /** What each side tells the other. `gid` is eight groups of four digits, as pyverbs prints it. */
 interface Address {

@@ -2,32 +2,39 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import {
   AccessFlags,
-  CompletionQueue,
   Gid,
   Mtu,
-  ProtectionDomain,
   QpAttrMask,
   QpState,
   QpType,
-  QueuePair,
+  type QueuePair,
   VerbsError,
 } from "../../../mod.ts";
-import { connect, connectedPair, REMOTE_ACCESS } from "./rc.ts";
+import { outputOf } from "../../subprocess.ts";
 import {
+  connect,
+  connectedPair,
   countOf,
   deviceTest,
-  makeEnd,
-  openRxe,
   PORT,
   QKEY,
+  REMOTE_ACCESS,
+  RXE,
+  rxe,
   selfAddress,
   udPair,
 } from "../setup.ts";
 
 /** Calls back with a queue pair in state RESET. */
 function withQp(type: QpType, use: (qp: QueuePair) => void): void {
-  using context = openRxe();
-  use(makeEnd(new ProtectionDomain(context), type).qp);
+  using device = rxe();
+  use(device.newQp(type));
+}
+
+/** Asserts attributes of an object. */
+function assertObject<T extends object>(object: T, expected: Partial<T>): void {
+  const found = Object.keys(expected).map((name) => [name, object[name as keyof T]]);
+  assertEquals(Object.fromEntries(found), expected);
 }
 
 function states(qp: QueuePair): QpState[] {
@@ -36,20 +43,12 @@ function states(qp: QueuePair): QpState[] {
 
 for (const name of ["RC", "UC", "UD"] as const) {
   deviceTest(`new QueuePair() makes a ${name} queue pair in state RESET`, () => {
-    using context = openRxe();
-    using pd = new ProtectionDomain(context);
-    using cq = new CompletionQueue(context, { cqe: 8 });
+    using device = rxe();
     const before = countOf("qp");
     const cap = { maxSendWr: 5, maxRecvWr: 7, maxSendSge: 2, maxRecvSge: 3, maxInlineData: 16 };
-    const qp = new QueuePair(pd, {
-      type: QpType[name],
-      sendCq: cq,
-      recvCq: cq,
-      cap,
-      sqSigAll: true,
-    });
+    const qp = device.newQp(QpType[name], { cap, sqSigAll: true });
     assertEquals(countOf("qp"), before + 1);
-    assertEquals([qp.type, qp.pd], [QpType[name], pd]);
+    assertEquals([qp.type, qp.pd], [QpType[name], device.pd]);
     const { attr, cap: queried, sqSigAll } = qp.query();
     assertEquals(states(qp), [QpState.RESET, QpState.RESET]);
     for (const [limit, asked] of Object.entries(cap)) {
@@ -64,24 +63,16 @@ for (const name of ["RC", "UC", "UD"] as const) {
   });
 }
 
-deviceTest(
-  "new QueuePair() gives one element and no inline data when those are left out",
-  () => {
-    using context = openRxe();
-    using pd = new ProtectionDomain(context);
-    using cq = new CompletionQueue(context, { cqe: 8 });
-    const cap = { maxSendWr: 1, maxRecvWr: 1 };
-    using qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
-    assert(qp.cap.maxSendSge >= 1 && qp.cap.maxRecvSge >= 1);
-    assertEquals(qp.query().sqSigAll, false);
-  },
-);
+deviceTest("new QueuePair() gives one element when those are left out", () => {
+  using device = rxe();
+  const qp = device.newQp();
+  assert(qp.cap.maxSendSge >= 1 && qp.cap.maxRecvSge >= 1);
+  assertEquals(qp.query().sqSigAll, false);
+});
 
 deviceTest("new QueuePair() tells the device's limits when asked for more", () => {
-  using context = openRxe();
-  using pd = new ProtectionDomain(context);
-  using cq = new CompletionQueue(context, { cqe: 8 });
-  const { maxQpWr, maxSge } = context.queryDevice();
+  using device = rxe();
+  const { maxQpWr, maxSge } = device.context.queryDevice();
   const small = { maxSendWr: 1, maxRecvWr: 1 };
   const tooMuch = [
     { maxSendWr: 0xffff_ffff },
@@ -92,61 +83,18 @@ deviceTest("new QueuePair() tells the device's limits when asked for more", () =
   ];
   for (const more of tooMuch) {
     const cap = { ...small, ...more };
-    const make = () => new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
-    const error = assertThrows(make, VerbsError);
+    const error = assertThrows(() => device.newQp(QpType.UD, { cap }), VerbsError);
     assertEquals([error.verb, error.code], ["ibv_create_qp", "EINVAL"]);
     assertStringIncludes(error.hint!, `allows ${maxQpWr} work requests, ${maxSge} scatter/gather`);
   }
 });
 
 deviceTest("new QueuePair() says that the device lacks a transport", () => {
-  using context = openRxe();
-  using pd = new ProtectionDomain(context);
-  using cq = new CompletionQueue(context, { cqe: 8 });
-  const cap = { maxSendWr: 1, maxRecvWr: 1 };
-  const type = QpType.RAW_PACKET;
-  const error = assertThrows(
-    () => new QueuePair(pd, { type, sendCq: cq, recvCq: cq, cap }),
-    VerbsError,
-  );
+  using device = rxe();
+  const error = assertThrows(() => device.newQp(QpType.RAW_PACKET), VerbsError);
   assert(error.notSupported, error.message);
-  assertStringIncludes(error.message, "Cannot create queue pair (RAW_PACKET, maxSendWr 1");
+  assertStringIncludes(error.message, "Cannot create queue pair (RAW_PACKET, maxSendWr 4");
 });
-
-deviceTest(
-  "new QueuePair() refuses bad arguments before native code is reached",
-  () => {
-    using context = openRxe();
-    using other = openRxe();
-    using pd = new ProtectionDomain(context);
-    using cq = new CompletionQueue(context, { cqe: 8 });
-    using foreign = new CompletionQueue(other, { cqe: 8 });
-    const disposed = new CompletionQueue(context, { cqe: 8 });
-    disposed.close();
-    const init = { type: QpType.UD, sendCq: cq, recvCq: cq, cap: { maxSendWr: 1, maxRecvWr: 1 } };
-    assertThrows(
-      () => new QueuePair(pd, { ...init, sendCq: foreign }),
-      TypeError,
-      "sendCq belongs to another context",
-    );
-    assertThrows(
-      () => new QueuePair(pd, { ...init, recvCq: foreign }),
-      TypeError,
-      "recvCq belongs to another context",
-    );
-    assertThrows(
-      () => new QueuePair(pd, { ...init, recvCq: disposed }),
-      TypeError,
-      "it is disposed",
-    );
-    assertThrows(
-      () => new QueuePair(pd, { ...init, cap: { maxSendWr: -1 } }),
-      RangeError,
-      "maxSendWr",
-    );
-    assertThrows(() => new QueuePair(pd, { ...init, cap: { maxSendWr: 1.5 } }), TypeError);
-  },
-);
 
 deviceTest("QueuePair.activateUd() leads from RESET to RTS", () => {
   withQp(QpType.UD, (qp) => {
@@ -159,16 +107,12 @@ deviceTest("QueuePair.activateUd() leads from RESET to RTS", () => {
 
 deviceTest("QueuePair.modify() takes a UD queue pair through its states one by one", () => {
   withQp(QpType.UD, (qp) => {
-    qp.modify({ qpState: QpState.INIT, portNum: PORT, pkeyIndex: 0, qkey: QKEY });
-    assertEquals(states(qp), [QpState.INIT, QpState.INIT]);
-    qp.modify({ qpState: QpState.RTR });
-    assertEquals(states(qp), [QpState.RTR, QpState.RTR]);
-    qp.modify({ qpState: QpState.RTS, sqPsn: 1 });
-    assertEquals(states(qp), [QpState.RTS, QpState.RTS]);
-    qp.modify({ qpState: QpState.ERR });
-    assertEquals(states(qp), [QpState.ERR, QpState.ERR]);
-    qp.modify({ qpState: QpState.RESET });
-    assertEquals(states(qp), [QpState.RESET, QpState.RESET]);
+    const { INIT, RTR, RTS, ERR, RESET } = QpState;
+    const rest = { [INIT]: { portNum: PORT, pkeyIndex: 0, qkey: QKEY }, [RTS]: { sqPsn: 1 } };
+    for (const qpState of [INIT, RTR, RTS, ERR, RESET]) {
+      qp.modify({ qpState, ...rest[qpState as keyof typeof rest] });
+      assertEquals(states(qp), [qpState, qpState]);
+    }
     qp.activateUd({ port: PORT, qkey: 5 });
     assertEquals(qp.query().attr.qkey, 5);
   });
@@ -183,22 +127,43 @@ deviceTest("QueuePair.modify() changes the qkey of a UD queue pair that is up", 
   });
 });
 
+/** Gives a queue pair a qkey whose highest bit is set, and prints how that goes. */
+const SET_PRIVILEGED = `
+  import { CompletionQueue, Context, ProtectionDomain, QpType, QueuePair } from MOD;
+  using context = Context.open("${RXE}");
+  const cq = new CompletionQueue(context, { cqe: 1 });
+  const cap = { maxSendWr: 1, maxRecvWr: 1 };
+  const init = { type: QpType.UD, sendCq: cq, recvCq: cq, cap };
+  const qp = new QueuePair(new ProtectionDomain(context), init);
+  try {
+    qp.activateUd({ port: 1, qkey: 0x8000_0001 });
+    console.log(qp.query().attr.qkey);
+  } catch ({ verb, code }) {
+    console.log(verb, code);
+  }`;
+
+deviceTest("QueuePair.modify() needs CAP_NET_RAW for a privileged qkey", async () => {
+  assertEquals(await outputOf(SET_PRIVILEGED), `${0x8000_0001}`);
+  const prefix = ["setpriv", "--bounding-set=-net_raw", "--inh-caps=-net_raw"];
+  assertEquals(await outputOf(SET_PRIVILEGED, { prefix }), "ibv_modify_qp EPERM");
+});
+
 deviceTest("QueuePair.modify() takes an RC queue pair up with every attribute as given", () => {
   using pair = connectedPair();
   const { left, right } = pair;
   const { attr } = left.qp.query();
-  const { dgid, sgidIndex, hopLimit } = selfAddress(pair.context).grh!;
-  assertEquals(attr.qpState, QpState.RTS);
-  assertEquals([attr.pathMtu, attr.destQpNum], [Mtu[1024], right.qp.qpNum]);
-  assertEquals([attr.rqPsn, attr.sqPsn], [100, 100]);
-  assertEquals([attr.maxDestRdAtomic, attr.maxRdAtomic, attr.minRnrTimer], [16, 16, 12]);
-  assertEquals([attr.timeout, attr.retryCnt, attr.rnrRetry], [14, 7, 7]);
+  const { dgid, sgidIndex } = selfAddress(pair.context).grh!;
+  const expected = {
+    ...{ qpState: QpState.RTS, pathMtu: Mtu[1024], destQpNum: right.qp.qpNum },
+    ...{ rqPsn: 100, sqPsn: 100, maxDestRdAtomic: 16, maxRdAtomic: 16, minRnrTimer: 12 },
+    ...{ timeout: 14, retryCnt: 7, rnrRetry: 7 },
+  };
+  assertObject(attr, expected);
   assertEquals(attr.qpAccessFlags & REMOTE_ACCESS, REMOTE_ACCESS);
   const { ahAttr } = attr;
-  assertEquals(ahAttr.grh.dgid.toString(), dgid.toString());
-  assertEquals([ahAttr.isGlobal, ahAttr.portNum], [true, PORT]);
-  assertEquals(ahAttr.grh.sgidIndex, sgidIndex);
-  assert(ahAttr.grh.hopLimit === hopLimit || ahAttr.grh.hopLimit > 0);
+  assertObject(ahAttr, { isGlobal: true, portNum: PORT });
+  // Linux 6.1 takes the hop limit of the route.
+  assertObject(ahAttr.grh, { dgid, sgidIndex, hopLimit: 64 });
 });
 
 function transitionError(qp: QueuePair, attr: Parameters<QueuePair["modify"]>[0]): VerbsError {
@@ -236,8 +201,8 @@ deviceTest("QueuePair.modify() names the attributes that a UD transition lacks",
 });
 
 deviceTest("QueuePair.modify() names the attributes that an RC transition lacks", () => {
-  using context = openRxe();
-  const { qp } = makeEnd(new ProtectionDomain(context), QpType.RC);
+  using device = rxe();
+  const qp = device.newQp(QpType.RC);
   const init = transitionError(qp, { qpState: QpState.INIT });
   assertEquals(init.hint, "RESET to INIT also needs pkeyIndex, portNum, qpAccessFlags");
   qp.modify({ qpState: QpState.INIT, pkeyIndex: 0, portNum: PORT, qpAccessFlags: 0 });
@@ -251,7 +216,7 @@ deviceTest("QueuePair.modify() names the attributes that an RC transition lacks"
     pathMtu: Mtu[256],
     destQpNum: 1,
     rqPsn: 0,
-    ahAttr: selfAddress(context),
+    ahAttr: selfAddress(device.context),
     maxDestRdAtomic: 1,
     minRnrTimer: 1,
   });
@@ -260,30 +225,15 @@ deviceTest("QueuePair.modify() names the attributes that an RC transition lacks"
 });
 
 deviceTest("QueuePair.modify() names the peer that there is no route to", () => {
-  using context = openRxe();
-  const { qp } = makeEnd(new ProtectionDomain(context), QpType.RC);
-  const { grh } = selfAddress(context, "ipv6");
+  using device = rxe();
+  const { grh } = selfAddress(device.context, "ipv6");
   const dgid = Gid.parse("2001:db8::9");
   const error = assertThrows(
-    () => connect(qp, 1, { portNum: PORT, grh: { ...grh!, dgid } }),
+    () => connect(device.newQp(QpType.RC), 1, { portNum: PORT, grh: { ...grh!, dgid } }),
     VerbsError,
   );
   assertEquals(error.code, "ENETUNREACH");
   assertStringIncludes(error.hint!, "has no route to 2001:db8::9");
-});
-
-deviceTest("QueuePair.modify() refuses what C cannot take before native code is reached", () => {
-  withQp(QpType.UD, (qp) => {
-    const init = { qpState: QpState.INIT, portNum: PORT, pkeyIndex: 0, qkey: QKEY };
-    assertThrows(() => qp.modify({ ...init, portNum: 2 }), RangeError, "Cannot use port 2");
-    assertThrows(() => qp.modify({ ...init, portNum: 256 }), RangeError);
-    assertThrows(() => qp.modify({ ...init, qkey: 2 ** 32 }), RangeError, "qkey");
-    assertThrows(() => qp.modify({ ...init, qkey: NaN }), TypeError, "qkey");
-    assertThrows(() => qp.modify({ qpState: 9 as QpState }), RangeError, "qpState");
-    assertThrows(() => qp.modify({ sqPsn: 2 ** 24 }), RangeError, "sqPsn");
-    assertThrows(() => qp.activateUd({ port: 0, qkey: QKEY }), RangeError, "Cannot use port 0");
-    assertEquals(states(qp), [QpState.RESET, QpState.RESET]);
-  });
 });
 
 deviceTest("QueuePair.modify() gives the access flags that query() then tells", () => {

@@ -1,19 +1,53 @@
-// Connected queue pairs: messages, RDMA and atomics between two of one device.
+// Connected queue pairs: messages, RDMA and atomics between two of one device, posted and polled in each way.
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import {
   AccessFlags,
-  MemoryRegion,
+  CompletionQueueEx,
+  incRkey,
+  MemoryWindow,
+  MwType,
   QpState,
   QpType,
   SendFlags,
+  type SendRequest,
   WcFlags,
   WcOpcode,
   WcStatus,
   WorkCompletionError,
   WrOpcode,
 } from "../../../mod.ts";
-import { connectedPair } from "./rc.ts";
-import { deviceTest, type End, waitFor } from "../setup.ts";
+import {
+  connected,
+  connectedPair,
+  deviceTest,
+  type End,
+  makeEnd,
+  type Pair,
+  pairOf,
+  waitFor,
+} from "../setup.ts";
+import { build, makeEndEx } from "./builder.ts";
+
+const { SEND, SEND_WITH_IMM, SEND_WITH_INV, RDMA_WRITE, RDMA_WRITE_WITH_IMM, RDMA_READ } = WrOpcode;
+const { ATOMIC_CMP_AND_SWP, ATOMIC_FETCH_AND_ADD, BIND_MW } = WrOpcode;
+
+type Post = (qp: End["qp"], requests: readonly SendRequest[]) => void;
+const postSend: Post = (qp, requests) => qp.postSend(requests);
+
+/** How ends are made, and how they post requests. */
+const WAYS: Readonly<Record<string, [make: typeof makeEnd, post: Post]>> = {
+  "postSend()": [makeEnd, postSend],
+  "WrBuilder": [makeEndEx, build],
+  "postSend() with CompletionQueueEx": [
+    (pd, type) => {
+      const cq = new CompletionQueueEx(pd.context, { cqe: 256 });
+      return makeEnd(pd, type, { sendCq: cq, recvCq: cq });
+    },
+    postSend,
+  ],
+};
+
+type Body = (pair: Pair, post: (...requests: SendRequest[]) => void) => Promise<void>;
 
 function pattern(length: number, seed: number): Uint8Array {
   return Uint8Array.from({ length }, (_, i) => i * 31 + seed & 0xff);
@@ -24,119 +58,172 @@ function word({ mr }: End, offset: number): DataView {
   return new DataView(buffer, byteOffset, 8);
 }
 
-for (const name of ["RC", "UC"] as const) {
-  deviceTest(`QueuePair.postSend() sends a message of many packets over ${name}`, async () => {
-    using pair = connectedPair(QpType[name]);
-    const { left, right } = pair;
+const RC_AND_UC: Readonly<Record<string, Body>> = {
+  "sends a message of many packets": async ({ left, right }, post) => {
     const data = pattern(50_000, 3);
     left.mr.bytes(0, data.length).set(data);
     right.qp.postRecv({ wrId: 1n, sge: right.mr.slice(0) });
-    left.qp.postSend({ wrId: 2n, sge: left.mr.slice(0, data.length) });
+    post({ wrId: 2n, sge: left.mr.slice(0, data.length) });
     const [sent] = await waitFor(left.cq);
     const [received] = await waitFor(right.cq);
     assertEquals([sent!.check().wrId, received!.check().wrId], [2n, 1n]);
     assertEquals([received!.opcode, received!.byteLen], [WcOpcode.RECV, data.length]);
     assertEquals(right.mr.bytes(0, data.length), data);
-  });
-
-  deviceTest(`QueuePair.postSend() writes the peer's memory over ${name}`, async () => {
-    using pair = connectedPair(QpType[name]);
-    const { left, right } = pair;
+  },
+  "sends immediate data": async ({ left, right }, post) => {
+    left.mr.bytes(0, 8).fill(4);
+    right.qp.postRecv({ sge: right.mr.slice(0, 64) });
+    post({ opcode: SEND_WITH_IMM, immData: 0xdead_beef, sge: left.mr.slice(0, 8) });
+    assertEquals((await waitFor(left.cq))[0]!.check().opcode, WcOpcode.SEND);
+    const { opcode, immData, byteLen, wcFlags } = (await waitFor(right.cq))[0]!.check();
+    assertEquals({ opcode, immData, byteLen }, {
+      opcode: WcOpcode.RECV,
+      immData: 0xdead_beef,
+      byteLen: 8,
+    });
+    assert(wcFlags & WcFlags.WITH_IMM);
+    assertEquals([...right.mr.bytes(0, 9)], [...new Array(8).fill(4), 0]);
+  },
+  "writes the peer's memory": async ({ left, right, remote: { remoteAddr, rkey } }, post) => {
     const data = pattern(3000, 5);
     left.mr.bytes(0, data.length).set(data);
     const sge = left.mr.slice(0, data.length);
-    const peer = { remoteAddr: right.mr.addr + 1000n, rkey: right.mr.rkey };
-    left.qp.postSend({ opcode: WrOpcode.RDMA_WRITE, sge, ...peer });
-    right.qp.postRecv({ wrId: 9n });
     const immData = 0x1234_5678;
-    left.qp.postSend({ opcode: WrOpcode.RDMA_WRITE_WITH_IMM, sge, immData, ...peer });
+    right.qp.postRecv({ wrId: 9n });
+    post(
+      { opcode: RDMA_WRITE, sge, remoteAddr: remoteAddr + 1000n, rkey },
+      { opcode: RDMA_WRITE_WITH_IMM, sge, immData, remoteAddr: remoteAddr + 5000n, rkey },
+    );
     const sent = await waitFor(left.cq, 2);
     assertEquals(sent.map((wc) => wc.check().opcode), [WcOpcode.RDMA_WRITE, WcOpcode.RDMA_WRITE]);
     const [received] = await waitFor(right.cq);
     assertEquals(received!.check().opcode, WcOpcode.RECV_RDMA_WITH_IMM);
     assertEquals([received!.wrId, received!.immData], [9n, immData]);
     assert(received!.wcFlags & WcFlags.WITH_IMM);
-    assertEquals(right.mr.bytes(1000, data.length), data);
-    assertEquals(right.mr.bytes(0, 1000), new Uint8Array(1000));
-  });
-}
-
-deviceTest("QueuePair.postSend() reads the peer's memory into several elements", async () => {
-  using pair = connectedPair();
-  const { left, right } = pair;
-  const data = pattern(5000, 7);
-  right.mr.bytes(64, data.length).set(data);
-  left.qp.postSend({
-    opcode: WrOpcode.RDMA_READ,
-    sge: [left.mr.slice(0, 100), left.mr.slice(1000, 4900)],
-    remoteAddr: right.mr.addr + 64n,
-    rkey: right.mr.rkey,
-  });
-  assertEquals((await waitFor(left.cq))[0]!.check().opcode, WcOpcode.RDMA_READ);
-  assertEquals(left.mr.bytes(0, 100), data.slice(0, 100));
-  assertEquals(left.mr.bytes(1000, 4900), data.slice(100));
-});
-
-deviceTest("QueuePair.postSend() swaps the peer's word only if it compares", async () => {
-  using pair = connectedPair();
-  const { left, right } = pair;
-  word(right, 8).setBigUint64(0, 111n, true);
-  const swap = (compareAdd: bigint, value: bigint): void =>
-    left.qp.postSend({
-      opcode: WrOpcode.ATOMIC_CMP_AND_SWP,
-      sge: left.mr.slice(0, 8),
-      remoteAddr: right.mr.addr + 8n,
-      rkey: right.mr.rkey,
-      compareAdd,
-      swap: value,
+    for (const offset of [1000, 5000]) assertEquals(right.mr.bytes(offset, data.length), data);
+    for (const offset of [0, 4000, 8000]) {
+      assertEquals(right.mr.bytes(offset, 1000), new Uint8Array(1000));
+    }
+  },
+  "sends and writes nothing": async ({ left, right, remote }, post) => {
+    right.mr.bytes().fill(3);
+    right.qp.postRecv([{ wrId: 1, sge: right.mr.slice(0, 64) }, { wrId: 2 }]);
+    post({ opcode: SEND }, { opcode: RDMA_WRITE, ...remote }, {
+      opcode: SEND,
+      sge: left.mr.slice(0, 0),
     });
-  swap(5n, 1n);
-  assertEquals((await waitFor(left.cq))[0]!.check().opcode, WcOpcode.COMP_SWAP);
-  assertEquals(word(right, 8).getBigUint64(0, true), 111n);
-  assertEquals(word(left, 0).getBigUint64(0, true), 111n);
-  swap(111n, 0xffff_ffff_ffff_fffen);
-  (await waitFor(left.cq))[0]!.check();
-  assertEquals(word(right, 8).getBigUint64(0, true), 0xffff_ffff_ffff_fffen);
-  assertEquals(word(left, 0).getBigUint64(0, true), 111n);
-});
+    for (const wc of await waitFor(left.cq, 3)) wc.check();
+    const received = (await waitFor(right.cq, 2)).map((wc) => wc.check());
+    assertEquals(received.map(({ wrId, byteLen }) => [wrId, byteLen]), [[1n, 0], [2n, 0]]);
+    assert(right.mr.bytes().every((byte) => byte === 3));
+  },
+  "uses memory with relaxed ordering": async (pair, post) => {
+    const { LOCAL_WRITE, REMOTE_WRITE, RELAXED_ORDERING } = AccessFlags;
+    const access = LOCAL_WRITE | REMOTE_WRITE | RELAXED_ORDERING;
+    const [from, to] = [pair.newMr(8192, access), pair.newMr(8192, access)];
+    const data = pattern(3000, 6);
+    from.bytes(0, data.length).set(data);
+    const sge = from.slice(0, data.length);
+    pair.right.qp.postRecv({ sge: to.slice(0, 4096) });
+    post({ sge }, { opcode: RDMA_WRITE, sge, remoteAddr: to.addr + 4096n, rkey: to.rkey });
+    for (const wc of await waitFor(pair.left.cq, 2)) wc.check();
+    (await waitFor(pair.right.cq))[0]!.check();
+    for (const offset of [0, 4096]) assertEquals(to.bytes(offset, data.length), data);
+  },
+};
 
-deviceTest("QueuePair.postSend() adds to the peer's word and gives what it was", async () => {
-  using pair = connectedPair();
-  const { left, right } = pair;
-  word(right, 0).setBigUint64(0, 40n, true);
-  for (let i = 0n; i < 3n; i++) {
-    left.qp.postSend({
-      opcode: WrOpcode.ATOMIC_FETCH_AND_ADD,
-      sge: left.mr.slice(16, 8),
-      remoteAddr: right.mr.addr,
-      rkey: right.mr.rkey,
-      compareAdd: 2n,
+const RC: Readonly<Record<string, Body>> = {
+  ...RC_AND_UC,
+  "reads the peer's memory into several elements": async ({ left, right, remote }, post) => {
+    const data = pattern(5000, 7);
+    right.mr.bytes(0, data.length).set(data);
+    // Elements of the same length: rdma-core 44 takes the length of the first one for all that a builder is given.
+    const sge = [left.mr.slice(0, 2500), left.mr.slice(4000, 2500)];
+    post({ opcode: RDMA_READ, sge, ...remote });
+    assertEquals((await waitFor(left.cq))[0]!.check().opcode, WcOpcode.RDMA_READ);
+    assertEquals(left.mr.bytes(0, 2500), data.slice(0, 2500));
+    assertEquals(left.mr.bytes(4000, 2500), data.slice(2500));
+  },
+  "reads nothing": async ({ left, right, remote }, post) => {
+    left.mr.bytes().fill(5);
+    right.mr.bytes().fill(6);
+    post({ opcode: RDMA_READ, ...remote });
+    assertEquals((await waitFor(left.cq))[0]!.check().opcode, WcOpcode.RDMA_READ);
+    assert(left.mr.bytes().every((byte) => byte === 5));
+  },
+  "swaps the peer's word only if it compares": async ({ left, right, remote }, post) => {
+    word(right, 0).setBigUint64(0, 111n, true);
+    const value = 0xffff_ffff_ffff_fffen;
+    for (const [compareAdd, after] of [[5n, 111n], [111n, value]] as const) {
+      const sge = left.mr.slice(0, 8);
+      post({ opcode: ATOMIC_CMP_AND_SWP, sge, compareAdd, swap: value, ...remote });
+      assertEquals((await waitFor(left.cq))[0]!.check().opcode, WcOpcode.COMP_SWAP);
+      assertEquals(word(left, 0).getBigUint64(0, true), 111n);
+      assertEquals(word(right, 0).getBigUint64(0, true), after);
+    }
+  },
+  "adds to the peer's word and gives what it was": async ({ left, right, remote }, post) => {
+    word(right, 0).setBigUint64(0, 40n, true);
+    for (let i = 0n; i < 3n; i++) {
+      const sge = left.mr.slice(16, 8);
+      post({ opcode: ATOMIC_FETCH_AND_ADD, sge, compareAdd: 2n, ...remote });
+      assertEquals((await waitFor(left.cq))[0]!.check().opcode, WcOpcode.FETCH_ADD);
+      assertEquals(word(left, 16).getBigUint64(0, true), 40n + 2n * i);
+    }
+    assertEquals(word(right, 0).getBigUint64(0, true), 46n);
+  },
+  "has a fenced write wait for what a read brings": async ({ left, right, remote }, post) => {
+    const length = 20_000;
+    right.mr.bytes(0, length).fill(1);
+    const sge = left.mr.slice(0, length);
+    const remoteAddr = remote.remoteAddr + 32_768n;
+    const sendFlags = SendFlags.FENCE | SendFlags.SIGNALED;
+    post({ opcode: RDMA_READ, sge, ...remote }, {
+      opcode: RDMA_WRITE,
+      sge,
+      sendFlags,
+      ...remote,
+      remoteAddr,
     });
-    assertEquals((await waitFor(left.cq))[0]!.check().opcode, WcOpcode.FETCH_ADD);
-    assertEquals(word(left, 16).getBigUint64(0, true), 40n + 2n * i);
+    for (const wc of await waitFor(left.cq, 2)) wc.check();
+    assertEquals(right.mr.bytes(32_768, length), new Uint8Array(length).fill(1));
+  },
+  "sends a message that invalidates a window of the peer": async (pair, post) => {
+    const { left, right, pd } = pair;
+    // Closed before its queue pair, for which Linux 6.1 otherwise waits 50 s.
+    using mw = new MemoryWindow(pd, MwType.TYPE_2);
+    const rkey = incRkey(mw.rkey);
+    const bindInfo = { mr: right.mr, mwAccessFlags: AccessFlags.REMOTE_WRITE };
+    right.qp.postSend({ opcode: BIND_MW, mw, rkey, bindInfo });
+    assertEquals((await waitFor(right.cq))[0]!.check().opcode, WcOpcode.BIND_MW);
+    right.qp.postRecv({ sge: right.mr.slice(64, 64) });
+    left.mr.bytes(0, 8).fill(7);
+    const sge = left.mr.slice(0, 8);
+    const write = { opcode: RDMA_WRITE, sge, rkey, remoteAddr: right.mr.addr };
+    post(write, { opcode: SEND_WITH_INV, invalidateRkey: rkey, sge });
+    for (const wc of await waitFor(left.cq, 2)) wc.check();
+    // Linux 6.1 tells the invalidation by the flag of another header, so only its effect is looked at.
+    assertEquals((await waitFor(right.cq))[0]!.check().byteLen, 8);
+    for (const offset of [0, 64]) assertEquals([...right.mr.bytes(offset, 8)], Array(8).fill(7));
+    left.mr.bytes(0, 8).fill(8);
+    post(write);
+    assertEquals((await waitFor(left.cq))[0]!.status, WcStatus.REM_ACCESS_ERR);
+    assertEquals([...right.mr.bytes(0, 8)], Array(8).fill(7));
+  },
+};
+
+for (const [way, [make, post]] of Object.entries(WAYS)) {
+  // rdma-core 44 has builders of RC and UD only for rxe.
+  const services = way === "WrBuilder" ? { RC } : { RC, UC: RC_AND_UC };
+  for (const [name, bodies] of Object.entries(services)) {
+    for (const [what, body] of Object.entries(bodies)) {
+      deviceTest(`${name}, ${way}: ${what}`, async () => {
+        using pair = connected(pairOf((pd) => make(pd, QpType[name as "RC" | "UC"])));
+        await body(pair, (...requests) => post(pair.left.qp, requests));
+      });
+    }
   }
-  assertEquals(word(right, 0).getBigUint64(0, true), 46n);
-});
-
-deviceTest("QueuePair.postSend() orders a fenced write behind a read", async () => {
-  using pair = connectedPair();
-  const { left, right } = pair;
-  right.mr.bytes(0, 8).fill(1);
-  left.mr.bytes(100, 8).fill(9);
-  const peer = { remoteAddr: right.mr.addr, rkey: right.mr.rkey };
-  left.qp.postSend([
-    { opcode: WrOpcode.RDMA_READ, sge: left.mr.slice(0, 8), ...peer },
-    {
-      opcode: WrOpcode.RDMA_WRITE,
-      sge: left.mr.slice(100, 8),
-      sendFlags: SendFlags.FENCE | SendFlags.SIGNALED,
-      ...peer,
-    },
-  ]);
-  for (const wc of await waitFor(left.cq, 2)) wc.check();
-  assertEquals(left.mr.bytes(0, 8), new Uint8Array(8).fill(1));
-  assertEquals(right.mr.bytes(0, 8), new Uint8Array(8).fill(9));
-});
+}
 
 const WRONG: [string, (end: End) => { remoteAddr: bigint; rkey: number }][] = [
   ["the rkey is wrong", ({ mr }) => ({ remoteAddr: mr.addr, rkey: mr.rkey ^ 0xff })],
@@ -151,7 +238,7 @@ for (const [when, peer] of WRONG) {
     using pair = connectedPair();
     const { left, right } = pair;
     const sge = left.mr.slice(0, 8);
-    left.qp.postSend({ wrId: 4n, opcode: WrOpcode.RDMA_WRITE, sge, ...peer(right) });
+    left.qp.postSend({ wrId: 4n, opcode: RDMA_WRITE, sge, ...peer(right) });
     const [wc] = await waitFor(left.cq);
     assertEquals([wc!.status, wc!.wrId, wc!.ok], [WcStatus.REM_ACCESS_ERR, 4n, false]);
     const error = assertThrows(() => wc!.check(), WorkCompletionError);
@@ -161,22 +248,6 @@ for (const [when, peer] of WRONG) {
   });
 }
 
-deviceTest(
-  "An RDMA write completes with REM_ACCESS_ERR when the region allows only reading",
-  async () => {
-    using pair = connectedPair();
-    const { left, right } = pair;
-    using mr = new MemoryRegion(pair.pd, 4096, AccessFlags.LOCAL_WRITE | AccessFlags.REMOTE_READ);
-    const sge = left.mr.slice(0, 8);
-    const peer = { remoteAddr: mr.addr, rkey: mr.rkey };
-    left.qp.postSend({ opcode: WrOpcode.RDMA_READ, sge, ...peer });
-    (await waitFor(left.cq))[0]!.check();
-    left.qp.postSend({ opcode: WrOpcode.RDMA_WRITE, sge, ...peer });
-    assertEquals((await waitFor(left.cq))[0]!.status, WcStatus.REM_ACCESS_ERR);
-    assertEquals(right.cq.poll(), []);
-  },
-);
-
 deviceTest("Receives are flushed when their queue pair goes into the error state", async () => {
   using pair = connectedPair();
   const { right } = pair;
@@ -185,18 +256,4 @@ deviceTest("Receives are flushed when their queue pair goes into the error state
   const flushed = await waitFor(right.cq, 2);
   assertEquals(flushed.map(({ wrId }) => wrId), [1n, 2n]);
   assertEquals(flushed.map(({ status }) => status), [WcStatus.WR_FLUSH_ERR, WcStatus.WR_FLUSH_ERR]);
-});
-
-deviceTest("A send that invalidates tells the rkey to the peer", async () => {
-  using pair = connectedPair();
-  const { left, right } = pair;
-  right.qp.postRecv({ sge: right.mr.slice(0, 64) });
-  left.qp.postSend({
-    opcode: WrOpcode.SEND_WITH_INV,
-    invalidateRkey: 0xabc_def1,
-    sge: left.mr.slice(0, 1),
-  });
-  const [received] = await waitFor(right.cq);
-  // rxe refuses to invalidate a region that was not made for it, and so fails the receive
-  assertEquals(received!.ok, false);
 });

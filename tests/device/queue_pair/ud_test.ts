@@ -1,7 +1,7 @@
 // Datagrams from one queue pair to another.
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import {
-  AddressHandle,
+  AccessFlags,
   mtuBytes,
   RecvRequests,
   SendFlags,
@@ -15,33 +15,15 @@ import {
   WorkCompletions,
   WrOpcode,
 } from "../../../mod.ts";
-import {
-  deviceTest,
-  type Pair,
-  PORT,
-  QKEY,
-  selfAddress,
-  sysfs,
-  udPair,
-  waitFor,
-} from "../setup.ts";
-
-interface Sender extends Pair {
-  readonly ah: AddressHandle;
-}
-
-function sender(): Sender {
-  const pair = udPair();
-  return { ...pair, ah: new AddressHandle(pair.pd, selfAddress(pair.context)) };
-}
+import { deviceTest, type Pair, PORT, QKEY, sysfs, udPair, waitFor } from "../setup.ts";
 
 /** Sends one datagram from left to right, which is received at offset 0. */
 async function exchange(
-  { left, right, ah }: Sender,
+  { left, right, toRight }: Pair,
   request: SendRequest,
 ): Promise<{ sent: WorkCompletion; received: WorkCompletion }> {
   right.qp.postRecv({ wrId: 77n, sge: right.mr.slice(0, 4096) });
-  left.qp.postSend({ wrId: 88n, ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY, ...request });
+  left.qp.postSend({ wrId: 88n, ...toRight, ...request });
   const [sent] = await waitFor(left.cq);
   const [received] = await waitFor(right.cq);
   return { sent: sent!.check(), received: received!.check() };
@@ -52,24 +34,21 @@ function fill(bytes: Uint8Array): Uint8Array {
   return bytes;
 }
 
-deviceTest(
-  "QueuePair.postSend() delivers a datagram, and both completions tell of it",
-  async () => {
-    using pair = sender();
-    const { left, right } = pair;
-    const data = fill(left.mr.bytes(0, 100));
-    const { sent, received } = await exchange(pair, { sge: left.mr.slice(0, 100) });
-    assertEquals([sent.wrId, sent.opcode, sent.qpNum], [88n, WcOpcode.SEND, left.qp.qpNum]);
-    assertEquals([received.wrId, received.opcode], [77n, WcOpcode.RECV]);
-    assertEquals([received.qpNum, received.srcQp], [right.qp.qpNum, left.qp.qpNum]);
-    assertEquals(received.byteLen, 140);
-    assertEquals(received.wcFlags & (WcFlags.GRH | WcFlags.WITH_IMM), WcFlags.GRH);
-    assertEquals(right.mr.bytes(40, 100), data);
-  },
-);
+deviceTest("QueuePair.postSend() delivers a datagram, and completions tell of it", async () => {
+  using pair = udPair();
+  const { left, right } = pair;
+  const data = fill(left.mr.bytes(0, 100));
+  const { sent, received } = await exchange(pair, { sge: left.mr.slice(0, 100) });
+  assertEquals([sent.wrId, sent.opcode, sent.qpNum], [88n, WcOpcode.SEND, left.qp.qpNum]);
+  assertEquals([received.wrId, received.opcode], [77n, WcOpcode.RECV]);
+  assertEquals([received.qpNum, received.srcQp], [right.qp.qpNum, left.qp.qpNum]);
+  assertEquals(received.byteLen, 140);
+  assertEquals(received.wcFlags & (WcFlags.GRH | WcFlags.WITH_IMM), WcFlags.GRH);
+  assertEquals(right.mr.bytes(40, 100), data);
+});
 
 deviceTest("QueuePair.postSend() delivers immediate data in host order", async () => {
-  using pair = sender();
+  using pair = udPair();
   const { received } = await exchange(pair, {
     opcode: WrOpcode.SEND_WITH_IMM,
     immData: 0xdead_beef,
@@ -80,7 +59,7 @@ deviceTest("QueuePair.postSend() delivers immediate data in host order", async (
 });
 
 deviceTest("QueuePair.postSend() delivers a datagram without data", async () => {
-  using pair = sender();
+  using pair = udPair();
   const { received } = await exchange(pair, {});
   assertEquals(received.byteLen, 40);
   const withEmpty = await exchange(pair, { sge: pair.left.mr.slice(0, 0) });
@@ -88,14 +67,14 @@ deviceTest("QueuePair.postSend() delivers a datagram without data", async () => 
 });
 
 deviceTest("QueuePair.postSend() gathers, and receives scatter", async () => {
-  using pair = sender();
-  const { left, right, ah } = pair;
+  using pair = udPair();
+  const { left, right, toRight } = pair;
   const data = fill(left.mr.bytes(0, 600));
   const parts = [left.mr.slice(0, 1), left.mr.slice(1, 199), left.mr.slice(200, 400)];
   right.qp.postRecv({
     sge: [right.mr.slice(0, 40), right.mr.slice(5000, 10), right.mr.slice(9000, 2000)],
   });
-  left.qp.postSend({ sge: parts, ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
+  left.qp.postSend({ sge: parts, ...toRight });
   const [received] = await waitFor(right.cq);
   assertEquals(received!.check().byteLen, 640);
   assertEquals(right.mr.bytes(5000, 10), data.slice(0, 10));
@@ -104,31 +83,30 @@ deviceTest("QueuePair.postSend() gathers, and receives scatter", async () => {
 });
 
 deviceTest("QueuePair.postSend() copies inline data when it is posted", async () => {
-  using pair = sender();
-  const { left, right, ah } = pair;
+  using pair = udPair();
+  const { left, right, toRight } = pair;
   const sge = left.mr.slice(0, 64);
   right.qp.postRecv({ sge: right.mr.slice(0, 1024) });
   sge.bytes.fill(0x11);
   const sendFlags = SendFlags.SIGNALED | SendFlags.INLINE;
-  left.qp.postSend({ sge, ah, sendFlags, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
+  left.qp.postSend({ sge, sendFlags, ...toRight });
   sge.bytes.fill(0x22);
   (await waitFor(right.cq))[0]!.check();
   assertEquals(right.mr.bytes(40, 64), new Uint8Array(64).fill(0x11));
 });
 
 deviceTest("QueuePair.postSend() posts a list in one call, in order", async () => {
-  using pair = sender();
-  const { left, right, ah } = pair;
+  using pair = udPair();
+  const { left, right, toRight } = pair;
   const receives = Array.from({ length: 10 }, (_, i) => ({
     wrId: BigInt(i),
     sge: right.mr.slice(i * 64, 64),
   }));
   right.qp.postRecv(receives);
-  const target = { ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY };
   left.qp.postSend(Array.from({ length: 10 }, (_, i) => {
     const sge = left.mr.slice(i, 1);
     sge.bytes[0] = 100 + i;
-    return { ...target, wrId: BigInt(1000 + i), sge };
+    return { ...toRight, wrId: BigInt(1000 + i), sge };
   }));
   const sent = await waitFor(left.cq, 10);
   const received = await waitFor(right.cq, 10);
@@ -141,20 +119,20 @@ deviceTest("QueuePair.postSend() posts a list in one call, in order", async () =
 });
 
 deviceTest("QueuePair.postSend() and postRecv() do nothing when given an empty list", () => {
-  using pair = sender();
+  using pair = udPair();
   pair.left.qp.postSend([]);
   pair.left.qp.postRecv([]);
   assertEquals(pair.left.cq.poll(), []);
 });
 
 deviceTest("QueuePair.postSend() posts a run of prepared requests again and again", async () => {
-  using pair = sender();
-  const { left, right, ah } = pair;
+  using pair = udPair();
+  const { left, right, toRight } = pair;
   const sends = new SendRequests({ capacity: 4 });
   const receives = new RecvRequests({ capacity: 4 });
   for (let i = 0; i < 4; i++) {
     receives.set(i, { wrId: BigInt(i), sge: right.mr.slice(i * 256, 256) });
-    sends.set(i, { sge: left.mr.slice(0, 200), ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
+    sends.set(i, { sge: left.mr.slice(0, 200), ...toRight });
   }
   const batch = new WorkCompletions(8);
   // each run starts and ends elsewhere, so that the links between requests are cut and joined
@@ -176,13 +154,12 @@ deviceTest("QueuePair.postSend() posts a run of prepared requests again and agai
 });
 
 deviceTest("WorkCompletions reads the fields that completions have as objects", async () => {
-  using pair = sender();
-  const { left, right, ah } = pair;
+  using pair = udPair();
+  const { left, right, toRight } = pair;
   const batch = new WorkCompletions(4);
   right.qp.postRecv({ wrId: 0x1_0000_0005n, sge: right.mr.slice(0, 256) });
   const opcode = WrOpcode.SEND_WITH_IMM;
-  const target = { ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY };
-  left.qp.postSend({ ...target, opcode, immData: 0x0102_0304, sge: left.mr.slice(0, 9) });
+  left.qp.postSend({ ...toRight, opcode, immData: 0x0102_0304, sge: left.mr.slice(0, 9) });
   await waitFor(left.cq);
   while (right.cq.pollInto(batch) === 0);
   assertEquals(batch.length, 1);
@@ -201,35 +178,30 @@ deviceTest("WorkCompletions reads the fields that completions have as objects", 
   assertEquals([batch.length, object.byteLen], [0, 49]);
 });
 
-deviceTest(
-  "QueuePair.postSend() sends a message as long as the MTU, and refuses a longer one",
-  async () => {
-    using pair = sender();
-    const { left } = pair;
-    const mtu = mtuBytes(pair.context.queryPort(PORT).activeMtu);
-    const { received } = await exchange(pair, { sge: left.mr.slice(0, mtu) });
-    assertEquals(received.byteLen, mtu + 40);
-    const target = { ah: pair.ah, remoteQpn: pair.right.qp.qpNum, remoteQkey: QKEY };
-    for (const sge of [left.mr.slice(0, mtu + 1), [left.mr.slice(0, mtu), left.mr.slice(0, 1)]]) {
-      assertThrows(
-        () => left.qp.postSend({ ...target, sge }),
-        RangeError,
-        `its message has ${mtu + 1} bytes, and the port's MTU allows ${mtu}`,
-      );
-    }
-    assertEquals(left.cq.poll(), []);
-  },
-);
+deviceTest("QueuePair.postSend() sends as much as the MTU, and no more", async () => {
+  using pair = udPair();
+  const { left } = pair;
+  const mtu = mtuBytes(pair.context.queryPort(PORT).activeMtu);
+  const { received } = await exchange(pair, { sge: left.mr.slice(0, mtu) });
+  assertEquals(received.byteLen, mtu + 40);
+  for (const sge of [left.mr.slice(0, mtu + 1), [left.mr.slice(0, mtu), left.mr.slice(0, 1)]]) {
+    assertThrows(
+      () => left.qp.postSend({ ...pair.toRight, sge }),
+      RangeError,
+      `its message has ${mtu + 1} bytes, and the port's MTU allows ${mtu}`,
+    );
+  }
+  assertEquals(left.cq.poll(), []);
+});
 
 deviceTest("A datagram with the wrong qkey does not arrive, and the port counts it", async () => {
-  using pair = sender();
-  const { left, right, ah } = pair;
+  using pair = udPair();
+  const { left, right, toRight } = pair;
   const counter = (): number => pair.context.queryPort(PORT).qkeyViolCntr;
   const before = counter();
   right.qp.postRecv({ wrId: 1n, sge: right.mr.slice(0, 1024) });
-  const target = { ah, remoteQpn: right.qp.qpNum };
-  left.qp.postSend({ ...target, remoteQkey: QKEY + 1, immData: 1, opcode: WrOpcode.SEND_WITH_IMM });
-  left.qp.postSend({ ...target, remoteQkey: QKEY, immData: 2, opcode: WrOpcode.SEND_WITH_IMM });
+  const request = { ...toRight, opcode: WrOpcode.SEND_WITH_IMM };
+  left.qp.postSend([{ ...request, remoteQkey: QKEY + 1, immData: 1 }, { ...request, immData: 2 }]);
   assertEquals((await waitFor(left.cq, 2)).map(({ status }) => status), [0, 0]);
   assertEquals((await waitFor(right.cq))[0]!.immData, 2);
   assertEquals(right.cq.poll(), []);
@@ -237,20 +209,37 @@ deviceTest("A datagram with the wrong qkey does not arrive, and the port counts 
 });
 
 deviceTest("A datagram to a queue pair that is not there does not arrive", async () => {
-  using pair = sender();
-  const received = Number(sysfs(`ports/${PORT}/hw_counters/rcvd_pkts`));
-  const sge = pair.left.mr.slice(0, 8);
-  pair.left.qp.postSend({ sge, ah: pair.ah, remoteQpn: 0xabcdef, remoteQkey: QKEY });
-  (await waitFor(pair.left.cq))[0]!.check();
-  assert(Number(sysfs(`ports/${PORT}/hw_counters/rcvd_pkts`)) >= received);
-  assertEquals(pair.right.cq.poll(), []);
+  using pair = udPair();
+  const { left, right, toRight } = pair;
+  const counted = (): number[] =>
+    ["sent", "rcvd"].map((way) => Number(sysfs(`ports/${PORT}/hw_counters/${way}_pkts`)));
+  const [sent, received] = counted() as [number, number];
+  right.qp.postRecv([{ sge: right.mr.slice(0, 64) }, { sge: right.mr.slice(64, 64) }]);
+  const request = { ...toRight, opcode: WrOpcode.SEND_WITH_IMM };
+  left.qp.postSend([{ ...request, remoteQpn: 0xabcdef, immData: 1 }, { ...request, immData: 2 }]);
+  for (const wc of await waitFor(left.cq, 2)) wc.check();
+  // Datagrams arrive in order: the first one is gone when the second one is there.
+  assertEquals((await waitFor(right.cq))[0]!.check().immData, 2);
+  assertEquals(right.cq.poll(), []);
+  assertEquals(counted(), [sent + 2, received + 1]);
+});
+
+deviceTest("A datagram that is sent from and to memory with relaxed ordering arrives", async () => {
+  using pair = udPair();
+  const access = AccessFlags.LOCAL_WRITE | AccessFlags.RELAXED_ORDERING;
+  const [from, to] = [pair.newMr(4096, access), pair.newMr(4096, access)];
+  const data = fill(from.bytes(0, 500));
+  pair.right.qp.postRecv({ sge: to.slice(0) });
+  pair.left.qp.postSend({ ...pair.toRight, sge: from.slice(0, 500) });
+  assertEquals((await waitFor(pair.right.cq))[0]!.check().byteLen, 540);
+  assertEquals(to.bytes(40, 500), data);
 });
 
 deviceTest("A datagram that does not fit its buffer fails the receive", async () => {
-  using pair = sender();
-  const { left, right, ah } = pair;
+  using pair = udPair();
+  const { left, right, toRight } = pair;
   right.qp.postRecv({ wrId: 5n, sge: right.mr.slice(0, 50) });
-  left.qp.postSend({ sge: left.mr.slice(0, 11), ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
+  left.qp.postSend({ sge: left.mr.slice(0, 11), ...toRight });
   const [received] = await waitFor(right.cq);
   assertEquals([received!.wrId, received!.ok], [5n, false]);
   const error = assertThrows(() => received!.check(), WorkCompletionError, "40 more bytes");

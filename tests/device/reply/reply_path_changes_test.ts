@@ -56,52 +56,46 @@ function unlessGone<T>(derive: () => T): T | undefined {
   }
 }
 
-deviceTest(
-  "ReplyPath.to() answers by an address from when it is added until it is removed",
-  async () => {
-    await using link = await movingLink();
-    using pd = new ProtectionDomain(link.context);
-    using path = new ReplyPath(pd, { port: PORT });
-    assertEquals(answer(path, FIRST), undefined);
-    await link.add(FIRST);
-    const ah = answer(path, FIRST);
-    assertEquals(ah?.disposed, false);
-    assertStrictEquals(answer(path, FIRST), ah);
-    await link.remove(FIRST);
-    const error = assertThrows(() => path.to(WC, grhOf(FIRST)), VerbsError);
-    assertEquals([error.verb, error.code], ["ibv_init_ah_from_wc", "EINVAL"]);
-    await link.add(SECOND);
-    await link.add(FIRST);
-    const other = answer(path, FIRST)!;
-    assertNotStrictEquals(other, ah);
-    assertEquals(path.attr(WC, grhOf(FIRST)).grh.sgidIndex, link.slotOf(FIRST)!.gidIndex);
-  },
-);
+deviceTest("ReplyPath.to() answers by an address until it is removed", async () => {
+  await using link = await movingLink();
+  using pd = new ProtectionDomain(link.context);
+  using path = new ReplyPath(pd, { port: PORT });
+  assertEquals(answer(path, FIRST), undefined);
+  await link.add(FIRST);
+  const ah = answer(path, FIRST);
+  assertEquals(ah?.disposed, false);
+  assertStrictEquals(answer(path, FIRST), ah);
+  await link.remove(FIRST);
+  const error = assertThrows(() => path.to(WC, grhOf(FIRST)), VerbsError);
+  assertEquals([error.verb, error.code], ["ibv_init_ah_from_wc", "EINVAL"]);
+  await link.add(SECOND);
+  await link.add(FIRST);
+  const other = answer(path, FIRST)!;
+  assertNotStrictEquals(other, ah);
+  assertEquals(path.attr(WC, grhOf(FIRST)).grh.sgidIndex, link.slotOf(FIRST)!.gidIndex);
+});
 
-deviceTest(
-  "ReplyPath.toAt() follows a change from the first completion of the next poll on",
-  async () => {
-    await using link = await movingLink();
-    using pd = new ProtectionDomain(link.context);
-    using path = new ReplyPath(pd, { port: PORT });
-    const { cq, mr: memory } = makeEnd(pd, QpType.UD);
-    await link.add(FIRST);
-    const batch = new WorkCompletions(2);
-    const { size, fields } = structs.ibv_wc;
-    for (const i of [0, 1]) {
-      viewOf(batch).setUint32(i * size + fields.wc_flags.offset, WcFlags.GRH, true);
-    }
-    memory.bytes().set(grhOf(FIRST).bytes);
-    const ah = path.toAt(batch, 0, memory, 0);
-    await link.add(SECOND);
-    assertStrictEquals(path.toAt(batch, 1, memory, 0), ah);
-    cq.pollInto(batch);
-    const next = path.toAt(batch, 0, memory, 0);
-    assertNotStrictEquals(next, ah);
-    path.invalidate();
-    assertNotStrictEquals(path.toAt(batch, 1, memory, 0), next);
-  },
-);
+deviceTest("ReplyPath.toAt() follows a change from the next poll on", async () => {
+  await using link = await movingLink();
+  using pd = new ProtectionDomain(link.context);
+  using path = new ReplyPath(pd, { port: PORT });
+  const { cq, mr: memory } = makeEnd(pd, QpType.UD);
+  await link.add(FIRST);
+  const batch = new WorkCompletions(2);
+  const { size, fields } = structs.ibv_wc;
+  for (const i of [0, 1]) {
+    viewOf(batch).setUint32(i * size + fields.wc_flags.offset, WcFlags.GRH, true);
+  }
+  memory.bytes().set(grhOf(FIRST).bytes);
+  const ah = path.toAt(batch, 0, memory, 0);
+  await link.add(SECOND);
+  assertStrictEquals(path.toAt(batch, 1, memory, 0), ah);
+  cq.pollInto(batch);
+  const next = path.toAt(batch, 0, memory, 0);
+  assertNotStrictEquals(next, ah);
+  path.invalidate();
+  assertNotStrictEquals(path.toAt(batch, 1, memory, 0), next);
+});
 
 deviceTest("ReplyPath.refresh() follows a change before the next poll", async () => {
   await using link = await movingLink();
@@ -140,22 +134,19 @@ deviceTest("ReplyPath tells all paths of a context of a change, whichever asks f
   assertNotStrictEquals(answer(right, FIRST), handles[1]);
 });
 
-deviceTest(
-  "ReplyPath keeps a handle open that was given out before a change, to be posted with",
-  async () => {
-    await using link = await movingLink();
-    using pd = new ProtectionDomain(link.context);
-    using path = new ReplyPath(pd, { port: PORT });
-    const { qp, cq, mr } = makeEnd(pd, QpType.UD);
-    qp.activateUd({ port: PORT, qkey: QKEY });
-    await link.add(FIRST);
-    const ah = answer(path, FIRST)!;
-    await link.add(SECOND);
-    answer(path, SECOND);
-    qp.postSend({ sge: mr.slice(0, 8), ah, remoteQpn: qp.qpNum, remoteQkey: QKEY });
-    assertEquals((await waitFor(cq))[0]!.status, WcStatus.SUCCESS);
-  },
-);
+deviceTest("ReplyPath keeps a handle open that was given out before a change", async () => {
+  await using link = await movingLink();
+  using pd = new ProtectionDomain(link.context);
+  using path = new ReplyPath(pd, { port: PORT });
+  const { qp, cq, mr } = makeEnd(pd, QpType.UD);
+  qp.activateUd({ port: PORT, qkey: QKEY });
+  await link.add(FIRST);
+  const ah = answer(path, FIRST)!;
+  await link.add(SECOND);
+  answer(path, SECOND);
+  qp.postSend({ sge: mr.slice(0, 8), ah, remoteQpn: qp.qpNum, remoteQkey: QKEY });
+  assertEquals((await waitFor(cq))[0]!.status, WcStatus.SUCCESS);
+});
 
 deviceTest("ReplyPath answers after its program has reset the queue pair", async () => {
   await using link = await movingLink();
@@ -239,47 +230,44 @@ class Watcher {
   }
 }
 
-deviceTest(
-  "ReplyPath.to() never gives a handle of an address that has gone, under load",
-  async () => {
-    await using link = await movingLink();
-    using pd = new ProtectionDomain(link.context);
-    using path = new ReplyPath(pd, { port: PORT, maxPeers: 4 });
-    const { qp, cq, mr } = makeEnd(pd, QpType.UD);
-    qp.activateUd({ port: PORT, qkey: QKEY });
-    await link.add(FIRST);
-    const addresses = ["10.8.0.3", "10.8.0.4"];
-    const watchers = addresses.map((address) => new Watcher(link, path, address));
-    let going = true;
-    async function move(): Promise<void> {
-      for (let round = 0; round < 12; round++) {
-        for (const address of addresses) await link.add(address);
-        await new Promise((resolve) => setTimeout(resolve, 40));
-        for (const address of addresses) await link.remove(address);
-        await new Promise((resolve) => setTimeout(resolve, 40));
-      }
-      going = false;
+deviceTest("ReplyPath.to() never gives a handle of an address that has gone", async () => {
+  await using link = await movingLink();
+  using pd = new ProtectionDomain(link.context);
+  using path = new ReplyPath(pd, { port: PORT, maxPeers: 4 });
+  const { qp, cq, mr } = makeEnd(pd, QpType.UD);
+  qp.activateUd({ port: PORT, qkey: QKEY });
+  await link.add(FIRST);
+  const addresses = ["10.8.0.3", "10.8.0.4"];
+  const watchers = addresses.map((address) => new Watcher(link, path, address));
+  let going = true;
+  async function move(): Promise<void> {
+    for (let round = 0; round < 12; round++) {
+      for (const address of addresses) await link.add(address);
+      await new Promise((resolve) => setTimeout(resolve, 40));
+      for (const address of addresses) await link.remove(address);
+      await new Promise((resolve) => setTimeout(resolve, 40));
     }
-    async function load(): Promise<void> {
-      const peers = [FIRST, ...addresses];
-      for (let i = 0; going; i++) {
-        // a completion that is there already is waited for without letting timers run
-        await new Promise((resolve) => setTimeout(resolve, 0));
-        const ah = answer(path, peers[i % peers.length]!);
-        if (ah === undefined) continue;
-        qp.postSend({ sge: mr.slice(0, 8), ah, remoteQpn: qp.qpNum, remoteQkey: QKEY });
-        await waitFor(cq);
-      }
+    going = false;
+  }
+  async function load(): Promise<void> {
+    const peers = [FIRST, ...addresses];
+    for (let i = 0; going; i++) {
+      // a completion that is there already is waited for without letting timers run
+      await new Promise((resolve) => setTimeout(resolve, 0));
+      const ah = answer(path, peers[i % peers.length]!);
+      if (ah === undefined) continue;
+      qp.postSend({ sge: mr.slice(0, 8), ah, remoteQpn: qp.qpNum, remoteQkey: QKEY });
+      await waitFor(cq);
     }
-    async function watch(watcher: Watcher): Promise<void> {
-      while (going) await watcher.check();
-    }
-    const moving = move().finally(() => going = false);
-    await Promise.all([moving, load(), ...watchers.map(watch)]);
-    for (const { seen } of watchers) {
-      assertGreater(seen.there, 5);
-      assertGreater(seen.gone, 5);
-      assertGreater(seen.returns, 2);
-    }
-  },
-);
+  }
+  async function watch(watcher: Watcher): Promise<void> {
+    while (going) await watcher.check();
+  }
+  const moving = move().finally(() => going = false);
+  await Promise.all([moving, load(), ...watchers.map(watch)]);
+  for (const { seen } of watchers) {
+    assertGreater(seen.there, 5);
+    assertGreater(seen.gone, 5);
+    assertGreater(seen.returns, 2);
+  }
+});

@@ -148,18 +148,15 @@ deviceTest("ReplyPath.to() makes one handle for each address", () => {
   assertSpyCalls(created, 3);
 });
 
-deviceTest(
-  "ReplyPath.to() takes peers for one when only bytes that were not received differ",
-  () => {
-    using context = openRxe();
-    using pd = new ProtectionDomain(context);
-    using path = new ReplyPath(pd, { port: PORT });
-    const { bytes } = selfGrh(context);
-    const ah = path.to(WC, new Grh(bytes));
-    bytes.set([0x01, 0x02, 0x03, 0x04]);
-    assertStrictEquals(path.to(WC, new Grh(bytes)), ah);
-  },
-);
+deviceTest("ReplyPath.to() takes peers for one when only unreceived bytes differ", () => {
+  using context = openRxe();
+  using pd = new ProtectionDomain(context);
+  using path = new ReplyPath(pd, { port: PORT });
+  const { bytes } = selfGrh(context);
+  const ah = path.to(WC, new Grh(bytes));
+  bytes.set([0x01, 0x02, 0x03, 0x04]);
+  assertStrictEquals(path.to(WC, new Grh(bytes)), ah);
+});
 
 const failures: [what: string, grh: (context: Context) => Grh | undefined, code: string][] = [
   ["a multicast packet", () => ipv4Grh("10.0.0.1", "239.0.0.1"), "EINVAL"],
@@ -185,20 +182,17 @@ for (const [what, make, code] of failures) {
   });
 }
 
-deviceTest(
-  "ReplyPath.to() fails as new AddressHandle() does when the completion has no GRH on RoCE",
-  () => {
-    using context = openRxe();
-    using pd = new ProtectionDomain(context);
-    using path = new ReplyPath(pd, { port: PORT });
-    const wc = { ...WC, wcFlags: 0, slid: 7 };
-    const attr = path.attr(wc);
-    assertEquals([attr.isGlobal, attr.dlid, attr.portNum], [false, 7, PORT]);
-    const error = assertThrows(() => path.to(wc), VerbsError);
-    assertEquals([error.verb, error.code], ["ibv_create_ah", "EINVAL"]);
-    assertEquals(path.size, 0);
-  },
-);
+deviceTest("ReplyPath.to() fails as new AddressHandle() does without a GRH on RoCE", () => {
+  using context = openRxe();
+  using pd = new ProtectionDomain(context);
+  using path = new ReplyPath(pd, { port: PORT });
+  const wc = { ...WC, wcFlags: 0, slid: 7 };
+  const attr = path.attr(wc);
+  assertEquals([attr.isGlobal, attr.dlid, attr.portNum], [false, 7, PORT]);
+  const error = assertThrows(() => path.to(wc), VerbsError);
+  assertEquals([error.verb, error.code], ["ibv_create_ah", "EINVAL"]);
+  assertEquals(path.size, 0);
+});
 
 deviceTest("ReplyPath closes the handle not asked for longest when it has too many", () => {
   using context = openRxe();
@@ -214,25 +208,22 @@ deviceTest("ReplyPath closes the handle not asked for longest when it has too ma
   assertEquals(handles.map(({ disposed }) => disposed), [false, true, true]);
 });
 
-deviceTest(
-  "ReplyPath keeps a handle it gave up until the sends that use it have completed",
-  async () => {
-    using pair = udPair();
-    const { left, right, pd, context } = pair;
-    using path = new ReplyPath(pd, { port: PORT, maxPeers: 1 });
-    using destroyed = spy(verbs(), "ibv_destroy_ah");
-    const ah = path.to(WC, selfGrh(context));
-    right.qp.postRecv({ sge: right.mr.slice(0, 1024) });
-    const sge = left.mr.slice(0, 8);
-    left.qp.postSend({ sge, ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
-    path.to(WC, selfGrh(context, 4));
-    assertEquals(ah.disposed, true);
-    assertSpyCalls(destroyed, 0);
-    assertEquals((await waitFor(right.cq))[0]!.status, WcStatus.SUCCESS);
-    assertEquals((await waitFor(left.cq))[0]!.status, WcStatus.SUCCESS);
-    assertSpyCalls(destroyed, 1);
-  },
-);
+deviceTest("ReplyPath keeps a handle it gave up until its sends have completed", async () => {
+  using pair = udPair();
+  const { left, right, pd, context } = pair;
+  using path = new ReplyPath(pd, { port: PORT, maxPeers: 1 });
+  using destroyed = spy(verbs(), "ibv_destroy_ah");
+  const ah = path.to(WC, selfGrh(context));
+  right.qp.postRecv({ sge: right.mr.slice(0, 1024) });
+  const sge = left.mr.slice(0, 8);
+  left.qp.postSend({ sge, ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
+  path.to(WC, selfGrh(context, 4));
+  assertEquals(ah.disposed, true);
+  assertSpyCalls(destroyed, 0);
+  assertEquals((await waitFor(right.cq))[0]!.status, WcStatus.SUCCESS);
+  assertEquals((await waitFor(left.cq))[0]!.status, WcStatus.SUCCESS);
+  assertSpyCalls(destroyed, 1);
+});
 
 deviceTest("ReplyPath.to() makes a new handle when the one it gave was disposed", () => {
   using context = openRxe();
@@ -276,30 +267,27 @@ deviceTest("ReplyPath.invalidate() has handles made anew, and leaves those given
 /** A packet from the peer that cannot be resolved yet. */
 const SLOW = ipv4Grh("10.9.0.77", "10.9.0.1");
 
-deviceTest(
-  "ReplyPath.toAsync() leaves threads for files while 600 peers do not answer",
-  async () => {
-    await using link = await slowLink();
-    using pd = new ProtectionDomain(link.context);
-    using path = new ReplyPath(pd, { port: PORT, maxPending: 1000 });
-    using created = spy(nonblocking(), "ibv_create_ah");
-    let settled = 0;
-    const asked = Array.from({ length: 600 }, async (_, i) => {
-      await assertRejects(() => path.toAsync({ ...WC, slid: i }, SLOW));
-      settled++;
-    });
-    await Deno.readTextFile("/proc/self/status");
-    // If the calls took all threads, nearly all of them would have to fail first.
-    assert(settled < 300, "the file had to wait for peers");
-    const started = created.calls.length;
-    // 8 calls run at a time. When one of them has failed in this turn, the next one has started already.
-    assert(started - settled <= 16);
-    path.close();
-    await Promise.all(asked);
-    await Promise.allSettled(created.calls.map(({ returned }) => returned));
-    assertSpyCalls(created, started);
-  },
-);
+deviceTest("ReplyPath.toAsync() leaves threads for files while no peer answers", async () => {
+  await using link = await slowLink();
+  using pd = new ProtectionDomain(link.context);
+  using path = new ReplyPath(pd, { port: PORT, maxPending: 1000 });
+  using created = spy(nonblocking(), "ibv_create_ah");
+  let settled = 0;
+  const asked = Array.from({ length: 600 }, async (_, i) => {
+    await assertRejects(() => path.toAsync({ ...WC, slid: i }, SLOW));
+    settled++;
+  });
+  await Deno.readTextFile("/proc/self/status");
+  // If the calls took all threads, nearly all of them would have to fail first.
+  assert(settled < 300, "the file had to wait for peers");
+  const started = created.calls.length;
+  // 8 calls run at a time. When one of them has failed in this turn, the next one has started already.
+  assert(started - settled <= 16);
+  path.close();
+  await Promise.all(asked);
+  await Promise.allSettled(created.calls.map(({ returned }) => returned));
+  assertSpyCalls(created, started);
+});
 
 deviceTest("ReplyPath.toAsync() asks once for a peer, and remembers no failure", async () => {
   await using link = await slowLink();
@@ -321,24 +309,21 @@ deviceTest("ReplyPath.toAsync() asks once for a peer, and remembers no failure",
   assertSpyCalls(created, 2);
 });
 
-deviceTest(
-  "ReplyPath.toAsync() ends one wait when its signal aborts, and not the others'",
-  async () => {
-    await using link = await slowLink();
-    using pd = new ProtectionDomain(link.context);
-    using path = new ReplyPath(pd, { port: PORT });
-    const controller = new AbortController();
-    const aborted = path.toAsync(WC, SLOW, { signal: controller.signal });
-    const other = path.toAsync(WC, SLOW);
-    const reason = new Error("enough");
-    controller.abort(reason);
-    assertStrictEquals(await assertRejects(() => aborted), reason);
-    link.answer();
-    assertEquals((await other).disposed, false);
-    const { signal } = controller;
-    assertStrictEquals(await assertRejects(() => path.toAsync(WC, SLOW, { signal })), reason);
-  },
-);
+deviceTest("ReplyPath.toAsync() ends one wait when its signal aborts", async () => {
+  await using link = await slowLink();
+  using pd = new ProtectionDomain(link.context);
+  using path = new ReplyPath(pd, { port: PORT });
+  const controller = new AbortController();
+  const aborted = path.toAsync(WC, SLOW, { signal: controller.signal });
+  const other = path.toAsync(WC, SLOW);
+  const reason = new Error("enough");
+  controller.abort(reason);
+  assertStrictEquals(await assertRejects(() => aborted), reason);
+  link.answer();
+  assertEquals((await other).disposed, false);
+  const { signal } = controller;
+  assertStrictEquals(await assertRejects(() => path.toAsync(WC, SLOW, { signal })), reason);
+});
 
 deviceTest("ReplyPath.toAsync() makes another handle when addresses change meanwhile", async () => {
   await using link = await slowLink();

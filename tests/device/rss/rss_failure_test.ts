@@ -4,8 +4,7 @@ import { stub } from "@std/testing/mock";
 import { EOPNOTSUPP } from "../../../ffi/errno.ts";
 import { verbs } from "../../../ffi/library.ts";
 import {
-  CompletionQueue,
-  Context,
+  type Context,
   type NativeResource,
   type QpInitAttr,
   QpState,
@@ -25,7 +24,7 @@ import {
   forget,
   hashOverAll,
   openBench,
-  STUB,
+  openStub,
   stubTest,
 } from "../stub.ts";
 
@@ -41,10 +40,9 @@ interface Objects {
 }
 
 function makeObjects(bench: Bench): Objects {
-  const { context, pd, workQueues } = bench;
-  const table = new RwqIndirectionTable(context, workQueues);
-  const qp = new QueuePair(pd, rssOver(table));
-  return { bench, context, wq: workQueues[0]!, table, qp };
+  const table = bench.newTable();
+  const qp = new QueuePair(bench.pd, rssOver(table));
+  return { bench, context: bench.context, wq: bench.workQueues[0]!, table, qp };
 }
 
 function rssOver(rwqIndTbl: RwqIndirectionTable): QpInitAttr {
@@ -159,9 +157,8 @@ for (const [stubVerb, verb, pick] of DESTROYERS) {
 }
 
 stubTest("CompletionQueue.poll() refuses more completions than it asked for", () => {
-  using context = Context.open(STUB);
+  using bench = openStub();
   // What libibverbs returns if a provider has no poll_cq.
   using _ = stub(verbs(), "ibv_poll_cq", () => EOPNOTSUPP);
-  const cq = new CompletionQueue(context, { cqe: 7 });
-  assertFails(() => cq.poll(16), "ibv_poll_cq", "EOPNOTSUPP");
+  assertFails(() => bench.cq.poll(16), "ibv_poll_cq", "EOPNOTSUPP");
 });

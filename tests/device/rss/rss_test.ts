@@ -3,17 +3,13 @@ import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/a
 import { hasContextOp } from "../../../ffi/library/ops.ts";
 import {
   AddressHandle,
-  CompletionQueue,
-  Context,
   microsoftRssKey,
-  ProtectionDomain,
   QpCreateFlags,
   type QpInitAttr,
   QpState,
   QpType,
   QueuePair,
   RecvRequests,
-  RwqIndirectionTable,
   RxHash,
   RxHashFields,
   RxHashFunction,
@@ -21,7 +17,7 @@ import {
   SendRequests,
 } from "../../../mod.ts";
 import { outputOf } from "../../subprocess.ts";
-import { openRxe, QKEY } from "../setup.ts";
+import { QKEY, rxe } from "../setup.ts";
 import {
   ALL_FIELDS,
   assertFails,
@@ -34,6 +30,7 @@ import {
   IB_PORT,
   makeRss,
   openBench,
+  openStub,
   STUB,
   stubTest,
 } from "../stub.ts";
@@ -41,9 +38,8 @@ import {
 const { RAW_PACKET, UD } = QpType;
 
 /** What an RSS queue pair over all work queues takes. */
-function rssInit({ context, workQueues }: Bench): QpInitAttr {
-  const rwqIndTbl = new RwqIndirectionTable(context, workQueues);
-  return { type: RAW_PACKET, rwqIndTbl, rxHashConf: hashOverAll() };
+function rssInit(bench: Bench): QpInitAttr {
+  return { type: RAW_PACKET, rwqIndTbl: bench.newTable(), rxHashConf: hashOverAll() };
 }
 
 stubTest("new QueuePair() sends the hash and the table to the kernel", () => {
@@ -113,99 +109,6 @@ stubTest("An RSS queue pair refuses to send and to receive before native code is
   assertThrows(() => qp.postRecv(new RecvRequests({ capacity: 1 })), TypeError, noReceive);
 });
 
-stubTest("new QueuePair() refuses a receive side beside a table", () => {
-  using bench = openBench();
-  const init = rssInit(bench);
-  const recvCq = bench.workQueues[0]!.cq;
-  for (const wrong of [{ recvCq }, { cap: { maxRecvWr: 1 } }, { cap: { maxRecvSge: 1 } }]) {
-    assertThrows(
-      () => new QueuePair(bench.pd, { ...init, ...wrong }),
-      TypeError,
-      "Cannot create queue pair: with an indirection table it has no receive queue of its own",
-    );
-  }
-  assertEquals(calls("create_qp"), []);
-});
-
-stubTest("new QueuePair() refuses queues without a completion queue", () => {
-  using bench = openBench();
-  const cq = bench.workQueues[0]!.cq;
-  const { pd } = bench;
-  assertThrows(
-    () => new QueuePair(pd, { ...rssInit(bench), cap: { maxSendWr: 1 } }),
-    TypeError,
-    "Cannot create queue pair: its send queue takes sendCq",
-  );
-  assertThrows(() => new QueuePair(pd, { type: UD, recvCq: cq }), TypeError, "it takes sendCq");
-  assertThrows(() => new QueuePair(pd, { type: UD, sendCq: cq }), TypeError, "it takes recvCq");
-  const rxHashConf = hashOverAll();
-  assertThrows(
-    () => new QueuePair(pd, { type: RAW_PACKET, rxHashConf }),
-    TypeError,
-    "it takes sendCq",
-  );
-  assertEquals(calls("create_qp"), []);
-});
-
-stubTest("new QueuePair() refuses parts of another context", () => {
-  using bench = openBench();
-  using other = openBench();
-  const { rwqIndTbl: foreign } = rssInit(other);
-  const [cq, foreignCq] = [bench, other].map(({ workQueues }) => workQueues[0]!.cq);
-  const belongs = "belongs to another context";
-  const { pd } = bench;
-  const cap = { maxSendWr: 1, maxRecvWr: 1 };
-  assertThrows(
-    () => new QueuePair(pd, { ...rssInit(bench), rwqIndTbl: foreign! }),
-    TypeError,
-    `Cannot create queue pair: rwqIndTbl ${belongs}`,
-  );
-  assertThrows(
-    () => new QueuePair(pd, { type: UD, cap, sendCq: foreignCq!, recvCq: cq! }),
-    TypeError,
-    `Cannot create queue pair: sendCq ${belongs}`,
-  );
-  assertThrows(
-    () => new QueuePair(pd, { type: UD, cap, sendCq: cq!, recvCq: foreignCq! }),
-    TypeError,
-    `Cannot create queue pair: recvCq ${belongs}`,
-  );
-  assertEquals(calls("create_qp"), []);
-});
-
-stubTest("new QueuePair() refuses numbers that do not fit", () => {
-  using bench = openBench(1);
-  const cq = bench.workQueues[0]!.cq;
-  const good = { type: UD, sendCq: cq, recvCq: cq, cap: { maxSendWr: 1, maxRecvWr: 1 } };
-  const wrong: [keyof QpInitAttr, number][] = [
-    ["createFlags", 2 ** 32],
-    ["maxTsoHeader", 2 ** 16],
-    ["sourceQpn", 2 ** 24],
-    ["sendOpsFlags", 2 ** 32],
-  ];
-  for (const [name, value] of wrong) {
-    for (const number of [value, -1]) {
-      const body = (): unknown => new QueuePair(bench.pd, { ...good, [name]: number });
-      assertThrows(body, RangeError, `Cannot use ${name} ${number}`);
-    }
-  }
-  assertEquals(calls("create_qp"), []);
-});
-
-for (const length of [0, 16, 39, 41, 255]) {
-  stubTest(`new QueuePair() explains a key of ${length} bytes`, () => {
-    using bench = openBench();
-    const rxHashKey = new Uint8Array(length);
-    const rxHashConf = new RxHash({ rxHashKey, rxHashFieldsMask: ALL_FIELDS });
-    const error = assertFails(
-      () => new QueuePair(bench.pd, { ...rssInit(bench), rxHashConf }),
-      "ibv_create_qp_ex",
-      "EOPNOTSUPP",
-    );
-    assertStringIncludes(error.hint!, "a key of 40 bytes");
-  });
-}
-
 stubTest("new QueuePair() explains what RSS takes when the device refuses", () => {
   using bench = openBench();
   const init = rssInit(bench);
@@ -219,10 +122,18 @@ stubTest("new QueuePair() explains what RSS takes when the device refuses", () =
     ["EOPNOTSUPP", { ...init, sendCq: cq, cap }],
     ["EOPNOTSUPP", { ...init, rxHashConf: fieldsOf(RxHashFields.IPSEC_SPI) }],
     ["EOPNOTSUPP", { ...init, rxHashConf: fieldsOf(RxHashFields.INNER | ALL_FIELDS) }],
+    ...[0, 16, 39, 41, 255].map((length): [string, QpInitAttr] => {
+      const rxHashKey = new Uint8Array(length);
+      return ["EOPNOTSUPP", {
+        ...init,
+        rxHashConf: new RxHash({ rxHashKey, rxHashFieldsMask: ALL_FIELDS }),
+      }];
+    }),
   ];
   for (const [code, wrongInit] of wrong) {
     const error = assertFails(() => new QueuePair(bench.pd, wrongInit), "ibv_create_qp_ex", code);
     assertStringIncludes(error.hint!, "both rwqIndTbl and rxHashConf");
+    assertStringIncludes(error.hint!, "a key of 40 bytes");
   }
 });
 
@@ -230,25 +141,19 @@ function fieldsOf(rxHashFieldsMask: number): RxHash {
   return new RxHash({ rxHashKey: microsoftRssKey(), rxHashFieldsMask });
 }
 
-stubTest(
-  "new QueuePair() needs no send queue for a table when none is asked for",
-  () => {
-    using bench = openBench();
-    const sendCq = bench.workQueues[0]!.cq;
-    const qp = new QueuePair(bench.pd, { ...rssInit(bench), sendCq });
-    assertLastCall("create_qp", { ret: 0, send_cq: 0 });
-    assertThrows(() => qp.postSend({}), TypeError, "the queue pair has no send queue");
-  },
-);
+stubTest("new QueuePair() needs no send queue for a table", () => {
+  using bench = openBench();
+  const sendCq = bench.workQueues[0]!.cq;
+  const qp = new QueuePair(bench.pd, { ...rssInit(bench), sendCq });
+  assertLastCall("create_qp", { ret: 0, send_cq: 0 });
+  assertThrows(() => qp.postSend({}), TypeError, "the queue pair has no send queue");
+});
 
 stubTest("new QueuePair() makes the same queue pair by ibv_create_qp and ibv_create_qp_ex", () => {
-  using context = Context.open(STUB);
-  const pd = new ProtectionDomain(context);
-  const cq = new CompletionQueue(context, { cqe: 63 });
+  using stub = openStub();
   const cap = { maxSendWr: 4, maxRecvWr: 8, maxSendSge: 2, maxRecvSge: 3, maxInlineData: 16 };
-  const init = { type: UD, sendCq: cq, recvCq: cq, cap, sqSigAll: true };
   const [plain, extended] = [{}, { createFlags: 0 }].map((more) =>
-    new QueuePair(pd, { ...init, ...more })
+    stub.newQp(UD, { cap, sqSigAll: true, ...more })
   ) as [QueuePair, QueuePair];
   const strip = ({ seq: _, qp: _qp, ...call }: Record<string, unknown>): unknown => call;
   const [first, second] = calls("create_qp").map(strip);
@@ -256,47 +161,30 @@ stubTest("new QueuePair() makes the same queue pair by ibv_create_qp and ibv_cre
   assertEquals(extended.cap, plain.cap);
   extended.activateUd({ port: IB_PORT, qkey: QKEY });
   assertThrows(() => extended.postRecv({}), RangeError, "on UD the GRH alone takes 40");
-  const ah = new AddressHandle(pd, { portNum: IB_PORT, dlid: 1 });
+  const ah = new AddressHandle(stub.pd, { portNum: IB_PORT, dlid: 1 });
   extended.postSend({ ah, remoteQpn: 1, remoteQkey: QKEY });
 });
 
 stubTest("new QueuePair() sends flags and numbers to the kernel", () => {
-  using bench = openBench(1);
-  const cq = bench.workQueues[0]!.cq;
-  const cap = { maxSendWr: 1, maxRecvWr: 1 };
-  const init = { type: UD, sendCq: cq, recvCq: cq, cap };
+  using stub = openStub();
   const { BLOCK_SELF_MCAST_LB, SOURCE_QPN } = QpCreateFlags;
   const given = { createFlags: BLOCK_SELF_MCAST_LB, sourceQpn: 0x123456 };
   // the stub has no such flags, and tells all the same
-  assertFails(
-    () => new QueuePair(bench.pd, { ...init, ...given }),
-    "ibv_create_qp_ex",
-    "EOPNOTSUPP",
-  );
+  assertFails(() => stub.newQp(UD, given), "ibv_create_qp_ex", "EOPNOTSUPP");
   assertLastCall("create_qp", {
     create_flags: BLOCK_SELF_MCAST_LB | SOURCE_QPN,
     source_qpn: 0x123456,
   });
 });
 
-stubTest(
-  "new QueuePair() passes send operations on to a provider that has them",
-  () => {
-    using context = openRxe();
-    assert(hasContextOp(context.unsafeHandle, "create_qp_ex"));
-    const pd = new ProtectionDomain(context);
-    const cq = new CompletionQueue(context, { cqe: 7 });
-    const init = { type: UD, sendCq: cq, recvCq: cq, cap: { maxSendWr: 1, maxRecvWr: 1 } };
-    const { SEND, RDMA_WRITE } = SendOpsFlags;
-    assertEquals(new QueuePair(pd, { ...init, sendOpsFlags: SEND }).state, QpState.RESET);
-    // UD has no RDMA, which only who reads the flags can know
-    assertFails(
-      () => new QueuePair(pd, { ...init, sendOpsFlags: RDMA_WRITE }),
-      "ibv_create_qp_ex",
-      "EOPNOTSUPP",
-    );
-  },
-);
+stubTest("new QueuePair() passes send operations on to a provider", () => {
+  using device = rxe();
+  assert(hasContextOp(device.context.unsafeHandle, "create_qp_ex"));
+  const make = (sendOpsFlags: number): QueuePair => device.newQp(UD, { sendOpsFlags });
+  assertEquals(make(SendOpsFlags.SEND).state, QpState.RESET);
+  // UD has no RDMA, which only who reads the flags can know
+  assertFails(() => make(SendOpsFlags.RDMA_WRITE), "ibv_create_qp_ex", "EOPNOTSUPP");
+});
 
 /** Makes raw packet queue pairs, and prints the errors. */
 const MAKE_RAW = `

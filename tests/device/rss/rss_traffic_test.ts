@@ -14,7 +14,7 @@ import {
   WcOpcode,
   WcStatus,
   type WorkCompletion,
-  WorkQueue,
+  type WorkQueue,
   WqFlags,
   WqState,
 } from "../../../mod.ts";
@@ -185,8 +185,8 @@ stubTest("Packets that reach a queue which is not ready are dropped", () => {
 
 stubTest("A work queue receives again after RESET, without what was posted before", async () => {
   using bench = openBench(1);
-  const { pd, workQueues: [wq] } = bench;
-  const mr = new MemoryRegion(pd, 2 * ROOM, AccessFlags.LOCAL_WRITE);
+  const { workQueues: [wq] } = bench;
+  const mr = bench.newMr();
   const qp = makeRss(bench, hashOverAll());
   const frame = frameOf(manyFlows(1)[0]!);
   wq!.modify({ wqState: WqState.RDY });
@@ -201,10 +201,9 @@ stubTest("A work queue receives again after RESET, without what was posted befor
 
 stubTest("A packet is scattered over the elements of a receive", async () => {
   using bench = openBench(1);
-  const { context, pd } = bench;
-  const wq = new WorkQueue(pd, { maxWr: 1, maxSge: 3, cq: bench.workQueues[0]!.cq });
-  const mr = new MemoryRegion(pd, 3 * ROOM, AccessFlags.LOCAL_WRITE);
-  const qp = makeRss({ ...bench, context, workQueues: [wq] }, hashOverAll());
+  const wq = bench.newWq(bench.cq, { maxSge: 3 });
+  const mr = bench.newMr();
+  const qp = makeRss(bench, hashOverAll(), [wq]);
   const frame = frameOf(manyFlows(1)[0]!, { payload: new Uint8Array(40).fill(0xa5) });
   wq.modify({ wqState: WqState.RDY });
   wq.postRecv({ sge: [mr.slice(0, 10), mr.slice(ROOM, 20), mr.slice(2 * ROOM, ROOM)] });
@@ -216,24 +215,19 @@ stubTest("A packet is scattered over the elements of a receive", async () => {
   assertEquals(mr.bytes(2 * ROOM, frame.length - 30), frame.subarray(30));
 });
 
-stubTest(
-  "A work queue made with SCATTER_FCS gets the check sequence behind the packet",
-  async () => {
-    using bench = openBench(1);
-    const { pd } = bench;
-    const init = { maxWr: 1, maxSge: 1, cq: bench.workQueues[0]!.cq };
-    const wq = new WorkQueue(pd, { ...init, createFlags: WqFlags.SCATTER_FCS });
-    const mr = new MemoryRegion(pd, ROOM, AccessFlags.LOCAL_WRITE);
-    const qp = makeRss({ ...bench, workQueues: [wq] }, hashOverAll());
-    const frame = frameOf(manyFlows(1)[0]!);
-    wq.modify({ wqState: WqState.RDY });
-    wq.postRecv({ sge: mr.slice(0, ROOM) });
-    deliver(qp, [frame]);
-    const [wc] = await waitFor(wq.cq);
-    assertEquals(wc!.check().byteLen, frame.length + 4);
-    assertEquals(mr.bytes(0, frame.length), frame);
-  },
-);
+stubTest("A work queue made with SCATTER_FCS gets the check sequence", async () => {
+  using bench = openBench(1);
+  const wq = bench.newWq(bench.cq, { createFlags: WqFlags.SCATTER_FCS });
+  const mr = bench.newMr();
+  const qp = makeRss(bench, hashOverAll(), [wq]);
+  const frame = frameOf(manyFlows(1)[0]!);
+  wq.modify({ wqState: WqState.RDY });
+  wq.postRecv({ sge: mr.slice(0, ROOM) });
+  deliver(qp, [frame]);
+  const [wc] = await waitFor(wq.cq);
+  assertEquals(wc!.check().byteLen, frame.length + 4);
+  assertEquals(mr.bytes(0, frame.length), frame);
+});
 
 for (
   const [what, code, sizeOf] of [
@@ -258,17 +252,14 @@ for (
 
 stubTest("Raw packet queue pairs without a table receive by themselves", async () => {
   using bench = openBench(1);
-  const { pd, workQueues: [wq] } = bench;
-  const cap = { maxSendWr: 1, maxRecvWr: 1 };
-  const init = { type: QpType.RAW_PACKET, sendCq: wq!.cq, recvCq: wq!.cq, cap };
-  const qp = new QueuePair(pd, { ...init, createFlags: 0 });
-  const mr = new MemoryRegion(pd, ROOM, AccessFlags.LOCAL_WRITE);
+  const qp = bench.newQp(QpType.RAW_PACKET, { createFlags: 0 });
+  const mr = bench.newMr();
   const frame = frameOf(manyFlows(1)[0]!);
   qp.modify({ qpState: QpState.INIT, portNum: ETHERNET_PORT });
   qp.postRecv({ wrId: 5n, sge: mr.slice(0, ROOM) });
   qp.modify({ qpState: QpState.RTR });
   deliver(qp, [frame]);
-  const [wc] = await waitFor(wq!.cq);
+  const [wc] = await waitFor(bench.cq);
   assertEquals([wc!.wrId, wc!.qpNum], [5n, qp.qpNum]);
   assertEquals(mr.bytes(0, frame.length), frame);
   assert(qp.rwqIndTbl === undefined);

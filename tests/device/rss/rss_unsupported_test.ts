@@ -6,17 +6,14 @@ import { verbs } from "../../../ffi/library.ts";
 import { bufferAddress, bufferPointer, handleAddress } from "../../../ffi/pointers.ts";
 import { allocStruct, writeField } from "../../../ffi/struct.ts";
 import {
-  CompletionQueue,
   type Context,
   type IbvRwqIndTable,
   type IbvWq,
-  ProtectionDomain,
   QpType,
-  QueuePair,
   type VerbsError,
   WorkQueue,
 } from "../../../mod.ts";
-import { deviceTest, openRxe } from "../setup.ts";
+import { deviceTest, openRxe, rxe } from "../setup.ts";
 import { assertFails, hashOverAll } from "../stub.ts";
 
 function assertNotSupported(error: VerbsError): void {
@@ -25,11 +22,9 @@ function assertNotSupported(error: VerbsError): void {
 }
 
 deviceTest("new WorkQueue() is not supported on rxe", () => {
-  using context = openRxe();
-  const pd = new ProtectionDomain(context);
-  const cq = new CompletionQueue(context, { cqe: 7 });
-  const init = { maxWr: 1, maxSge: 1, cq };
-  const error = assertFails(() => new WorkQueue(pd, init), "ibv_create_wq", "EOPNOTSUPP");
+  using device = rxe();
+  const init = { maxWr: 1, maxSge: 1, cq: device.cq };
+  const error = assertFails(() => new WorkQueue(device.pd, init), "ibv_create_wq", "EOPNOTSUPP");
   assertNotSupported(error);
   assertStringIncludes(error.hint!, "The device has no work queues");
 });
@@ -45,12 +40,9 @@ deviceTest("ibv_create_rwq_ind_table() is not supported on rxe", () => {
 });
 
 deviceTest("new QueuePair() with a hash is not supported on rxe", () => {
-  using context = openRxe();
-  const pd = new ProtectionDomain(context);
-  const cq = new CompletionQueue(context, { cqe: 7 });
-  const cap = { maxSendWr: 1, maxRecvWr: 1 };
-  const init = { type: QpType.UD, sendCq: cq, recvCq: cq, cap, rxHashConf: hashOverAll() };
-  assertNotSupported(assertFails(() => new QueuePair(pd, init), "ibv_create_qp_ex", "EOPNOTSUPP"));
+  using device = rxe();
+  const make = (): unknown => device.newQp(QpType.UD, { rxHashConf: hashOverAll() });
+  assertNotSupported(assertFails(make, "ibv_create_qp_ex", "EOPNOTSUPP"));
 });
 
 /** The place of an object that rxe never makes: all that the verbs read of it is its context. */
@@ -61,18 +53,15 @@ function posing(context: Context, size: number): DataView<ArrayBuffer> {
   return object;
 }
 
-deviceTest(
-  "The verbs that change and destroy work queues and tables are not supported on rxe",
-  () => {
-    using context = openRxe();
-    const { ibv_modify_wq, ibv_destroy_wq, ibv_destroy_rwq_ind_table } = verbs();
-    const object = posing(context, structs.ibv_wq.size);
-    const pointer = bufferPointer(object);
-    const results = [
-      ibv_modify_wq(pointer as IbvWq, allocStruct(structs.ibv_wq_attr)),
-      ibv_destroy_wq(pointer as IbvWq),
-      ibv_destroy_rwq_ind_table(pointer as IbvRwqIndTable),
-    ];
-    assertEquals(results.map(errnoName), ["EOPNOTSUPP", "EOPNOTSUPP", "EOPNOTSUPP"]);
-  },
-);
+deviceTest("Verbs that change and destroy work queues are not supported on rxe", () => {
+  using context = openRxe();
+  const { ibv_modify_wq, ibv_destroy_wq, ibv_destroy_rwq_ind_table } = verbs();
+  const object = posing(context, structs.ibv_wq.size);
+  const pointer = bufferPointer(object);
+  const results = [
+    ibv_modify_wq(pointer as IbvWq, allocStruct(structs.ibv_wq_attr)),
+    ibv_destroy_wq(pointer as IbvWq),
+    ibv_destroy_rwq_ind_table(pointer as IbvRwqIndTable),
+  ];
+  assertEquals(results.map(errnoName), ["EOPNOTSUPP", "EOPNOTSUPP", "EOPNOTSUPP"]);
+});

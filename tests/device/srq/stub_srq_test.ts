@@ -1,13 +1,8 @@
 // Extended reliable connections and shared receive queues on libmlx4.
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import {
-  AccessFlags,
-  CompletionQueue,
-  Context,
-  MemoryRegion,
   Mtu,
   OpenedQueuePair,
-  ProtectionDomain,
   QpState,
   QpType,
   QueuePair,
@@ -17,23 +12,30 @@ import {
   VerbsError,
   XrcDomain,
 } from "../../../mod.ts";
-import { waitFor } from "../setup.ts";
-import { assertLastCall, deliverDatagram, deliverXrc, IB_PORT, STUB, stubTest } from "../stub.ts";
+import { Fixture, waitFor } from "../setup.ts";
+import {
+  assertLastCall,
+  deliverDatagram,
+  deliverXrc,
+  IB_PORT,
+  openStub,
+  STUB,
+  stubTest,
+} from "../stub.ts";
 
-interface Xrc extends Disposable {
-  readonly pd: ProtectionDomain;
-  readonly cq: CompletionQueue;
-  readonly xrcd: XrcDomain;
-  readonly srq: SharedReceiveQueue;
-}
+/** The stub with an XRC domain, and a shared receive queue of it. */
+class Xrc extends Fixture {
+  readonly xrcd = new XrcDomain(this.context);
+  readonly srq = this.newSrq();
 
-function openXrc(): Xrc {
-  const context = Context.open(STUB);
-  const pd = new ProtectionDomain(context);
-  const cq = new CompletionQueue(context, { cqe: 63 });
-  const xrcd = new XrcDomain(context);
-  const srq = new SharedReceiveQueue(pd, { maxWr: 16, srqType: SrqType.XRC, xrcd, cq });
-  return { pd, cq, xrcd, srq, [Symbol.dispose]: () => context.close() };
+  constructor() {
+    super(STUB);
+  }
+
+  newSrq(): SharedReceiveQueue {
+    const { pd, cq, xrcd } = this;
+    return new SharedReceiveQueue(pd, { maxWr: 16, srqType: SrqType.XRC, xrcd, cq });
+  }
 }
 
 /** Takes a receiving queue pair of an extended reliable connection to RTR. */
@@ -50,29 +52,26 @@ function connect(qp: QueuePair | OpenedQueuePair): void {
   });
 }
 
-stubTest(
-  "A message for an extended reliable connection goes to the queue that it names",
-  async () => {
-    using xrc = openXrc();
-    const { pd, cq, xrcd, srq } = xrc;
-    const other = new SharedReceiveQueue(pd, { maxWr: 4, srqType: SrqType.XRC, xrcd, cq });
-    const mr = new MemoryRegion(pd, 4096, AccessFlags.LOCAL_WRITE);
-    const receiver = new QueuePair(pd, { type: QpType.XRC_RECV, xrcd });
-    assertEquals(srq.srqNum !== other.srqNum, true);
-    connect(receiver);
-    srq.postRecv({ wrId: 5, sge: mr.slice(0, 64) });
-    other.postRecv({ wrId: 6, sge: mr.slice(64, 64) });
-    deliverXrc(receiver.qpNum, other.srqNum, Uint8Array.of(1, 2, 3));
-    const [received] = await waitFor(cq);
-    assertEquals([received!.check().wrId, received!.byteLen], [6n, 3]);
-    assertEquals([...mr.bytes(64, 3)], [1, 2, 3]);
-  },
-);
+stubTest("A message for an XRC target goes to the queue that it names", async () => {
+  using xrc = new Xrc();
+  const { pd, cq, xrcd, srq } = xrc;
+  const other = xrc.newSrq();
+  const mr = xrc.newMr();
+  const receiver = new QueuePair(pd, { type: QpType.XRC_RECV, xrcd });
+  assertEquals(srq.srqNum !== other.srqNum, true);
+  connect(receiver);
+  srq.postRecv({ wrId: 5, sge: mr.slice(0, 64) });
+  other.postRecv({ wrId: 6, sge: mr.slice(64, 64) });
+  deliverXrc(receiver.qpNum, other.srqNum, Uint8Array.of(1, 2, 3));
+  const [received] = await waitFor(cq);
+  assertEquals([received!.check().wrId, received!.byteLen], [6n, 3]);
+  assertEquals([...mr.bytes(64, 3)], [1, 2, 3]);
+});
 
 stubTest("new OpenedQueuePair() shares a receiving queue pair of the domain", async () => {
-  using xrc = openXrc();
+  using xrc = new Xrc();
   const { pd, cq, xrcd, srq } = xrc;
-  const mr = new MemoryRegion(pd, 4096, AccessFlags.LOCAL_WRITE);
+  const mr = xrc.newMr();
   const made = new QueuePair(pd, { type: QpType.XRC_RECV, xrcd });
   const opened = new OpenedQueuePair({ xrcd, qpNum: made.qpNum });
   assertEquals([opened.qpNum, opened.type], [made.qpNum, QpType.XRC_RECV]);
@@ -86,7 +85,7 @@ stubTest("new OpenedQueuePair() shares a receiving queue pair of the domain", as
 });
 
 stubTest("A sending queue pair of an extended reliable connection goes to RTS", () => {
-  using xrc = openXrc();
+  using xrc = new Xrc();
   const { pd, cq } = xrc;
   const qp = new QueuePair(pd, { type: QpType.XRC_SEND, sendCq: cq, cap: { maxSendWr: 4 } });
   qp.init({ port: IB_PORT });
@@ -97,14 +96,12 @@ stubTest("A sending queue pair of an extended reliable connection goes to RTS", 
 });
 
 stubTest("A UD queue pair receives from a shared queue", async () => {
-  using context = Context.open(STUB);
-  const pd = new ProtectionDomain(context);
-  const cq = new CompletionQueue(context, { cqe: 63 });
+  using stub = openStub();
+  const { pd, cq } = stub;
   const srq = new SharedReceiveQueue(pd, { maxWr: 16 });
-  const init = { type: QpType.UD, sendCq: cq, recvCq: cq, srq, cap: { maxSendWr: 4 } };
-  const qp = new QueuePair(pd, init);
+  const qp = stub.newQp(QpType.UD, { srq, cap: { maxSendWr: 4 } });
   qp.activateUd({ port: IB_PORT, qkey: 1 });
-  const mr = new MemoryRegion(pd, 4096, AccessFlags.LOCAL_WRITE);
+  const mr = stub.newMr();
   srq.postRecv({ wrId: 3, sge: mr.slice(0, 128) });
   deliverDatagram(qp, { slid: 7, srcQp: 8, sl: 0, pathBits: 0, data: Uint8Array.of(4, 5) });
   const [received] = await waitFor(cq);
@@ -112,27 +109,21 @@ stubTest("A UD queue pair receives from a shared queue", async () => {
   assertEquals([...mr.bytes(40, 2)], [4, 5]);
 });
 
-stubTest(
-  "SharedReceiveQueue.postRecv() explains a full queue although the provider names no errno",
-  () => {
-    using context = Context.open(STUB);
-    const srq = new SharedReceiveQueue(new ProtectionDomain(context), { maxWr: 4 });
-    const error = assertThrows(
-      () => srq.postRecv(new RecvRequests({ capacity: 1000 })),
-      VerbsError,
-    );
-    assertEquals([error.verb, error.code], ["ibv_post_srq_recv", "unknown"]);
-    assertEquals(error.posted! >= 4, true);
-    assertStringIncludes(error.hint!, "The queue is full");
-  },
-);
+stubTest("SharedReceiveQueue.postRecv() explains a full queue without an errno", () => {
+  using stub = openStub();
+  const srq = new SharedReceiveQueue(stub.pd, { maxWr: 4 });
+  const error = assertThrows(
+    () => srq.postRecv(new RecvRequests({ capacity: 1000 })),
+    VerbsError,
+  );
+  assertEquals([error.verb, error.code], ["ibv_post_srq_recv", "unknown"]);
+  assertEquals(error.posted! >= 4, true);
+  assertStringIncludes(error.hint!, "The queue is full");
+});
 
 stubTest("QueuePair.modify() sets an alternative path, which query() reports", () => {
-  using context = Context.open(STUB);
-  const pd = new ProtectionDomain(context);
-  const cq = new CompletionQueue(context, { cqe: 63 });
-  const cap = { maxSendWr: 4, maxRecvWr: 4 };
-  const qp = new QueuePair(pd, { type: QpType.RC, sendCq: cq, recvCq: cq, cap });
+  using stub = openStub();
+  const qp = stub.newQp(QpType.RC);
   qp.init({ port: IB_PORT });
   qp.activateRc({ ...qp.address });
   const altAhAttr = { portNum: IB_PORT, dlid: 0x77, sl: 2 };
