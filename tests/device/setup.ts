@@ -30,7 +30,7 @@ bindAll();
 
 const SYSFS = "/sys/class/infiniband";
 /** Only reached by what fails; emulated guests are slow. */
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 
 /** The name of the soft-RoCE device the tests use. */
 export const RXE = bed.device ?? findRxe();
