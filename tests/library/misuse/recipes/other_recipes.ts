@@ -21,6 +21,7 @@ const RC = {
   keepAlive: 0,
   spin: 0,
   connectTimeout: 5000,
+  peerGid: "any",
 };
 
 const signal = (): AbortSignal => new AbortController().signal;
@@ -51,6 +52,7 @@ export const OTHER_RECIPES: Readonly<Record<string, Recipe>> = {
       maxQueued: 4,
       maxPeers: 4,
       spin: 0,
+      onOutage: () => {},
       signal,
     },
   ],
@@ -66,7 +68,15 @@ export const OTHER_RECIPES: Readonly<Record<string, Recipe>> = {
     return [GROUP, 0];
   },
   listenRc: ({ signal }) => [
-    { ...RC, signal, hostname: "127.0.0.1", tcpPort: 0, maxPending: 4 },
+    {
+      ...RC,
+      signal,
+      hostname: "127.0.0.1",
+      tcpPort: 0,
+      maxPending: 4,
+      maxHandshakes: 4,
+      maxPerPeer: 2,
+    },
   ],
   "RcListener#accept": async (world) => {
     await world.rcClient();
