@@ -4,15 +4,13 @@ import { createHash } from "node:crypto";
 import { inProject } from "../host/paths.ts";
 import { testFiles } from "../tests/files.ts";
 import { say } from "../../rxe/host/report.ts";
-import { capture } from "../../rxe/host/shell.ts";
+import { capture, exists } from "../../rxe/host/shell.ts";
 import type { Mutant } from "./generate.ts";
-import { likeness, LONGEST, runTests, type Timed } from "./tests.ts";
+import { likeness, type Timed, timedTests } from "./tests.ts";
 import type { Tree } from "./tree.ts";
 
 /** What one test file executes. */
-export interface Record extends Omit<Timed, "seconds"> {
-  /** How long it takes; undefined if it fails or never ends, and so judges nothing. */
-  readonly seconds?: number;
+export interface Coverage extends Timed {
   /** The executed lines of each file of the project, from 1. */
   readonly lines: { readonly [file: string]: readonly number[] };
   /** The contents that were measured. */
@@ -29,52 +27,49 @@ const LEFT_OUT: readonly string[] = [
 
 const FOLDER = inProject(".cache/mutants");
 
-/** Measures test files that changed, or that executed some of these files before those changed. */
+/** What each host test executes. It is measured again for files that changed, if mutants of them are drawn. */
 export async function measure(
   trees: readonly Tree[],
-  files: ReadonlySet<string>,
-): Promise<Record[]> {
-  const records = new Map<string, Record>();
-  const tests = testFiles(["tests/pure", "tests/library"]);
-  const queue = tests.filter((test) => !LEFT_OUT.includes(test)).filter((test) => {
-    const record = read(test);
-    if (record !== undefined && isFresh(record, files)) records.set(test, record);
-    return !records.has(test);
-  });
+  drawn: ReadonlySet<string>,
+): Promise<Coverage[]> {
+  const tests = testFiles(["tests/pure", "tests/library"]).filter((test) =>
+    !LEFT_OUT.includes(test)
+  );
+  const measured = tests.map(read).filter((one) => one !== undefined && isFresh(one, drawn));
+  const queue = tests.filter((test) => !measured.some((one) => one!.test === test));
   if (queue.length > 0) say(`mutants: measuring what ${queue.length} test files execute`);
   const work = async (tree: Tree): Promise<void> => {
     for (let test = queue.shift(); test !== undefined; test = queue.shift()) {
-      const record = await measureOne(tree, test);
-      if (record.seconds === undefined) {
-        say(`mutants: ${test} fails or is long, and judges nothing`);
-      }
-      Deno.mkdirSync(FOLDER, { recursive: true });
-      Deno.writeTextFileSync(pathOf(test), JSON.stringify(record));
-      records.set(test, record);
+      measured.push(await measureOne(tree, test));
     }
   };
   await Promise.all(trees.map(work));
-  return [...records.values()];
+  return measured.filter((one) => one !== undefined);
 }
 
-async function measureOne(tree: Tree, test: string): Promise<Record> {
+/** Undefined if the tests fail without a mutant, or never end: they judge nothing. */
+async function measureOne(tree: Tree, test: string): Promise<Coverage | undefined> {
   const raw = Deno.makeTempDirSync({ prefix: "ibverbs-coverage-" });
   try {
-    const { status, output, seconds } = await runTests(tree, [test], LONGEST, {
-      DENO_COVERAGE_DIR: raw,
-    });
+    const [timed] = await timedTests(tree, [test], { DENO_COVERAGE_DIR: raw });
+    if (timed === undefined) return undefined;
     for (const { name } of Deno.readDirSync(raw)) {
       // What a Worker leaves that is terminated while it writes.
       if (Deno.statSync(`${raw}/${name}`).size === 0) Deno.removeSync(`${raw}/${name}`);
     }
-    const covered = await capture(Deno.execPath(), "coverage", "--lcov", "--quiet", raw);
-    const failed = status !== 0 || covered.status !== 0;
-    if (failed) say(`${output.slice(-500)}${covered.stderr.slice(-500)}`);
-    const lines = readLcov(covered.stdout, tree.path);
+    const report = await capture(Deno.execPath(), "coverage", "--lcov", "--quiet", raw);
+    if (report.status !== 0) {
+      say(`mutants: ${test} judges nothing, its coverage cannot be read:\n${report.stderr}`);
+      return undefined;
+    }
+    const lines = readLcov(report.stdout, tree.path);
     const hashes = Object.fromEntries(
       [test, ...Object.keys(lines)].map((file) => [file, hashOf(`${tree.path}/${file}`)]),
     );
-    return { test, ...!failed && { seconds }, lines, hashes };
+    const coverage = { ...timed, lines, hashes };
+    Deno.mkdirSync(FOLDER, { recursive: true });
+    Deno.writeTextFileSync(pathOf(test), JSON.stringify(coverage));
+    return coverage;
   } finally {
     Deno.removeSync(raw, { recursive: true });
   }
@@ -98,46 +93,32 @@ function pathOf(test: string): string {
   return `${FOLDER}/${test.replaceAll("/", "-")}.json`;
 }
 
-function read(test: string): Record | undefined {
-  try {
-    return JSON.parse(Deno.readTextFileSync(pathOf(test)));
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
-  }
+function read(test: string): Coverage | undefined {
+  return exists(pathOf(test)) ? JSON.parse(Deno.readTextFileSync(pathOf(test))) : undefined;
 }
 
-function isFresh({ test, hashes }: Record, files: ReadonlySet<string>): boolean {
+function isFresh({ test, hashes }: Coverage, drawn: ReadonlySet<string>): boolean {
   return Object.entries(hashes).every(([file, known]) =>
-    file !== test && !files.has(file) || hashOf(inProject(file)) === known
+    file !== test && !drawn.has(file) || hashOf(inProject(file)) === known
   );
 }
 
-const hashes = new Map<string, string>();
+const known = new Map<string, string>();
 
 /** The hash of a file, which does not change during a run; an empty text if there is none. */
 function hashOf(path: string): string {
-  const found = hashes.get(path) ?? hash(path);
-  hashes.set(path, found);
-  return found;
-}
-
-function hash(path: string): string {
-  try {
-    return createHash("sha256").update(Deno.readFileSync(path)).digest("hex");
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return "";
-    throw error;
-  }
+  const hash = known.get(path) ??
+    (exists(path) ? createHash("sha256").update(Deno.readFileSync(path)).digest("hex") : "");
+  known.set(path, hash);
+  return hash;
 }
 
 /** The test files that execute a mutant's lines, those that most likely notice it first. */
 export function testsOf(
   { file, lines: [first, last] }: Mutant,
-  records: readonly Record[],
+  measured: readonly Coverage[],
 ): Timed[] {
-  return records
-    .flatMap(({ test, seconds, lines }) => seconds === undefined ? [] : [{ test, seconds, lines }])
+  return measured
     .filter(({ lines }) => lines[file]?.some((line) => first <= line && line <= last))
     .sort((a, b) => costOf(a, file) - costOf(b, file));
 }

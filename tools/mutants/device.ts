@@ -7,7 +7,7 @@ import { inProject, out } from "../host/paths.ts";
 import { testFiles } from "../tests/files.ts";
 import type { Mutant } from "./generate.ts";
 import { judgeAll, type Judged } from "./judge.ts";
-import { likeness, timed } from "./tests.ts";
+import { likeness, timedTests } from "./tests.ts";
 import { Tree } from "./tree.ts";
 
 /** How many test files a mutant gets: a guest is slow. */
@@ -53,7 +53,7 @@ export async function judgeWithDevice(mutants: readonly Mutant[]): Promise<Judge
 /** Judges mutants of the guest's own code, here: no guest starts another one. */
 async function judgeGuest(mutants: readonly Mutant[]): Promise<Judged[]> {
   using tree = new Tree();
-  const tests = await timed(tree, [GUEST_TEST]);
+  const tests = await timedTests(tree, [GUEST_TEST]);
   return await judgeAll([tree], mutants, () => tests);
 }
 

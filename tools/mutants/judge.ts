@@ -36,14 +36,14 @@ const PATIENCE: Patience = { slack: 10, budget: 60 };
 export async function judgeAll(
   trees: readonly Tree[],
   mutants: readonly Mutant[],
-  testsOf: (mutant: Mutant) => readonly Timed[] | Promise<readonly Timed[]>,
+  testsOf: (mutant: Mutant) => readonly Timed[],
   patience: Patience = PATIENCE,
 ): Promise<Judged[]> {
   const queue = [...mutants];
   const judged: Judged[] = [];
   const work = async (tree: Tree): Promise<void> => {
     for (let mutant = queue.shift(); mutant !== undefined; mutant = queue.shift()) {
-      const verdict = await judge(tree, mutant, await testsOf(mutant), patience);
+      const verdict = await judge(tree, mutant, testsOf(mutant), patience);
       judged.push({ mutant, verdict });
       say(`${judged.length}/${mutants.length} ${verdict}: ${nameOf(mutant)}`);
     }
@@ -97,7 +97,7 @@ async function runWith(
   patience: Patience,
 ): Promise<Ended> {
   const files = tests.map(({ test }) => test);
-  let limit = Math.ceil(patience.slack + 5 * tests.reduce((sum, { seconds }) => sum + seconds, 0));
+  let limit = Math.ceil(patience.slack + 3 * tests.reduce((sum, { seconds }) => sum + seconds, 0));
   while (true) {
     const ended = await applied(tree, mutant, files, limit);
     if (ended.status !== undefined) return ended;

@@ -24,7 +24,7 @@ export interface Timed {
 }
 
 /** Seconds after which a test file is given up. A busy machine is many times slower than a quiet one. */
-export const LONGEST = 240;
+const LONGEST = 240;
 
 /** The status of timeout(1) for a command that took too long. */
 const TIMED_OUT: readonly number[] = [124, 137];
@@ -54,17 +54,19 @@ export async function runTests(
   };
 }
 
-const times = new Map<string, Timed | undefined>();
-
-/** Those of some test files that pass without a mutant. Each runs once. */
-export async function timed(tree: Tree, tests: readonly string[]): Promise<Timed[]> {
+/** Those of some test files that pass without a mutant. */
+export async function timedTests(
+  tree: Tree,
+  tests: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Timed[]> {
+  const passed: Timed[] = [];
   for (const test of tests) {
-    if (times.has(test)) continue;
-    const { status, seconds, output } = await runTests(tree, [test], LONGEST);
-    if (status !== 0) say(`mutants: ${test} judges nothing:\n${lastLines(output, 20)}`);
-    times.set(test, status === 0 ? { test, seconds } : undefined);
+    const { status, seconds, output } = await runTests(tree, [test], LONGEST, env);
+    if (status === 0) passed.push({ test, seconds });
+    else say(`mutants: ${test} judges nothing:\n${lastLines(output, 20)}`);
   }
-  return tests.map((test) => times.get(test)).filter((one) => one !== undefined);
+  return passed;
 }
 
 /** The words of two paths that are the same, as a share: how likely a test is about a file. */

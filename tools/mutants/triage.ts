@@ -9,7 +9,14 @@ export interface Row extends Pick<Mutant, "file" | "original" | "replacement"> {
 }
 
 /** The table, by file. It names texts and not lines, so that it stays right when other code changes. */
-export const TRIAGE: readonly Row[] = [];
+export const TRIAGE: readonly Row[] = [
+  {
+    file: "net/rc/link.ts",
+    original: "{\n      return Promise.reject(error);\n    }",
+    replacement: "{}",
+    reason: "The wait that follows rejects with the same error, one turn later.",
+  },
+];
 
 function key({ file, original, replacement }: Omit<Row, "reason">): string {
   return JSON.stringify([file, original, replacement]);

@@ -2,7 +2,7 @@
 import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import { Gid, Grh, WcFlags, type WorkCompletions } from "../../../mod.ts";
 import { readRcAddress, toQpAddress } from "../../../net/rc/rc_address.ts";
-import { checkRcOptions } from "../../../net/rc/rc_options.ts";
+import { checkRcOptions, RC_OPTIONS } from "../../../net/rc/rc_options.ts";
 import { Datagrams } from "../../../net/ud/datagrams.ts";
 import { PeerTable } from "../../../net/ud/peer_table.ts";
 import type { Receiver } from "../../../net/ud/receiver.ts";
@@ -100,6 +100,7 @@ Deno.test("options have a device and a signal, and nothing unknown", () => {
     assertThrows(() => read({ ...base, signal: 1 }), TypeError, "Cannot use signal 1");
   }
   assertThrows(() => readUdOptions(any({ qkey: 1, a: 2 })), TypeError, '"a"');
+  assertEquals(RC_OPTIONS.toSorted(), Object.keys(checkRcOptions({})).toSorted());
 });
 
 Deno.test("readUdAddress() reads each property once, and gives the recent address if it is the same", () => {

@@ -1,0 +1,84 @@
+// When connections post, poll and look up addresses, which costs system calls on some devices.
+import * as recorder from "../../provider/recorder.ts";
+import { assertEquals } from "@std/assert";
+import { LinkLayer } from "../../../mod.ts";
+import { connectRc, listenRc, listenUd, type UdConn, type UdOptions } from "../../../net/mod.ts";
+
+const DEVICE = "recorder0";
+const MESSAGE = Uint8Array.of(1);
+
+/** A connection that knows its own address, on a device that moves data. */
+async function open(options: Partial<UdOptions> = {}): Promise<UdConn> {
+  recorder.reset();
+  recorder.connect();
+  const conn = await listenUd({ device: DEVICE, qkey: 7, ...options });
+  await conn.send(MESSAGE, conn.addr);
+  await conn.receive();
+  recorder.take();
+  return conn;
+}
+
+/** The lengths of the lists of requests that were posted since the last look. */
+function lists(): number[] {
+  return recorder.takeOf("ibv_post_send").map(({ args }) =>
+    Object.keys(args).filter((name) => /^wr\[\d+\]$/.test(name)).length
+  );
+}
+
+function turns(count: number): Promise<void> {
+  return new Promise((resolve) => {
+    const turn = (left: number): void => left === 0 ? resolve() : void setImmediate(turn, left - 1);
+    turn(count);
+  });
+}
+
+Deno.test("UdConn posts datagrams that follow each other as lists of at most 32", async () => {
+  await using conn = await open();
+  for (let i = 0; i < 70; i++) conn.send(MESSAGE, conn.addr);
+  assertEquals(lists(), [32, 32]);
+  await turns(1);
+  assertEquals(lists(), [6]);
+});
+
+Deno.test("UdConn posts each datagram at once while an address handle is made", async () => {
+  await using conn = await open();
+  recorder.delay("ibv_create_ah", 30);
+  const unknown = conn.send(MESSAGE, { ...conn.addr, gid: "::ffff:10.0.0.9" });
+  for (let i = 0; i < 3; i++) conn.send(MESSAGE, conn.addr);
+  assertEquals(lists(), [1, 1, 1]);
+  await unknown;
+  await turns(1);
+  assertEquals(lists(), [1]);
+});
+
+Deno.test("UdConn.receive() asks for an event only after so many empty polls", async () => {
+  for (const spin of [0, 1_000_000_000]) {
+    await using conn = await open({ spin });
+    const waiting = conn.receive();
+    recorder.take();
+    await turns(20);
+    const armed = recorder.takeOf("ibv_req_notify_cq").length > 0;
+    assertEquals([spin, armed], [spin, spin === 0]);
+    await conn.send(MESSAGE, conn.addr);
+    await waiting;
+  }
+});
+
+Deno.test("connections look up the address of the peer before, where the port needs one", async () => {
+  const cases = [[LinkLayer.ETHERNET, 2], [LinkLayer.INFINIBAND, 0]] as const;
+  for (const [linkLayer, handles] of cases) {
+    recorder.reset();
+    recorder.connect();
+    recorder.answer("ibv_query_port", { link_layer: linkLayer });
+    {
+      await using listener = await listenRc({ device: DEVICE });
+      const [client, server] = await Promise.all([
+        connectRc({ device: DEVICE, tcpPort: listener.addr.port }),
+        listener.accept(),
+      ]);
+      assertEquals(recorder.takeOf("ibv_create_ah").length, handles);
+      await Promise.all([client.close(), server.close()]);
+    }
+    assertEquals([recorder.live(), recorder.violations()], [0, []]);
+  }
+});
