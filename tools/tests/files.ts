@@ -1,4 +1,4 @@
-/** The files of a tier that is loaded into one process, and how many guests share them. */
+/** The files of a tier, and how guests share them. */
 
 import { inProject } from "../host/paths.ts";
 
@@ -32,4 +32,28 @@ export function guestCount(
 ): number {
   const most = [files / FILES_FOR_A_GUEST, processors, megabytes / GUEST_MEGABYTES, 4];
   return Math.max(1, Math.floor(Math.min(...most)));
+}
+
+/** Seconds that files take in an emulated guest; the others take less than SECONDS. */
+const LONG_SECONDS: Readonly<Record<string, number>> = {
+  "tests/device/cli/perf_test.ts": 40,
+  "tests/device/docs/examples_test.ts": 20,
+  "tests/device/docs/snippets_test.ts": 50,
+  "tests/device/examples/connected_pingpong_test.ts": 40,
+  "tests/device/examples/ud_pingpong_test.ts": 25,
+  "tests/device/lifetime/lifetime_test.ts": 45,
+  "tests/device/reply/reply_path_differential_test.ts": 20,
+};
+const SECONDS = 5;
+
+/** Files for each of some guests that take them as long, about: the longest first, to who has least. */
+export function shares(files: readonly string[], count: number): string[][] {
+  const guests = Array.from({ length: count }, () => ({ files: [] as string[], seconds: 0 }));
+  const secondsOf = (file: string): number => LONG_SECONDS[file] ?? SECONDS;
+  for (const file of files.toSorted((a, b) => secondsOf(b) - secondsOf(a))) {
+    const least = guests.reduce((a, b) => b.seconds < a.seconds ? b : a);
+    least.files.push(file);
+    least.seconds += secondsOf(file);
+  }
+  return guests.map(({ files }) => files);
 }

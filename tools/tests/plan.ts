@@ -28,11 +28,26 @@ const LONG = [
   "tests/library/tools/",
 ];
 
+/**
+ * Tests that run once where all others run twice. The first ones call no verb. The others are of what is written on the
+ * public API: they reach verbs through the classes, whose own tests run twice.
+ */
+const ONCE = [
+  "tests/library/docs/",
+  "tests/library/import_test.ts",
+  "tests/library/layout_test.ts",
+  "tests/library/tools/",
+  "tests/device/cli/",
+  "tests/device/docs/",
+  "tests/device/examples/",
+  "tests/device/net/",
+];
+
 /** What the user asks for. */
 export interface Choice {
   /** Files or folders, `tests` or below it; all tests when empty. */
   paths: string[];
-  /** Runs what reaches native code twice, through thunks and without. */
+  /** Runs what reaches native code twice, through thunks and without. Of all tests it leaves out those of ONCE. */
   both: boolean;
   /** Leaves out what needs a device or takes long. */
   quick?: boolean;
@@ -40,24 +55,28 @@ export interface Choice {
 
 /** The passes for a choice. */
 export function plan({ paths, both, quick = false }: Choice): Pass[] {
-  const chosen = paths.length === 0 ? ["tests"] : paths.map(fromProject);
+  const all = paths.length === 0;
+  const chosen = all ? ["tests"] : paths.map(fromProject);
   for (const path of chosen) check(path);
   return TIERS.slice(0, quick ? 2 : undefined).flatMap((tier): Pass[] => {
-    const parts = chosen.flatMap((path) => part(path, `tests/${tier}`));
-    const within = quick ? testFiles(parts).filter(isShort) : parts;
-    if (within.length === 0) return [];
-    const twice = both && (tier === "library" || tier === "device");
-    const modes = twice ? ["on", "off"] : [undefined];
-    return modes.map((mode) => ({
-      tier,
-      paths: within,
-      env: mode === undefined ? {} : { IBVERBS_THUNKS: mode },
-    }));
+    const within = chosen.flatMap((path) => part(path, `tests/${tier}`));
+    if (quick) return passOf(tier, without(LONG, within));
+    if (!both || tier === "pure" || tier === "project") return passOf(tier, within);
+    return [
+      ...passOf(tier, within, "on"),
+      ...passOf(tier, all ? without(ONCE, within) : within, "off"),
+    ];
   });
 }
 
-function isShort(file: string): boolean {
-  return !LONG.some((path) => file.startsWith(path));
+function passOf(tier: Tier, paths: string[], thunks?: string): Pass[] {
+  if (paths.length === 0) return [];
+  return [{ tier, paths, env: thunks === undefined ? {} : { IBVERBS_THUNKS: thunks } }];
+}
+
+/** The test files in some paths that are not in others. */
+function without(others: readonly string[], paths: readonly string[]): string[] {
+  return testFiles(paths).filter((file) => !others.some((path) => file.startsWith(path)));
 }
 
 function fromProject(path: string): string {

@@ -2,37 +2,30 @@
 
 import { runInGuest } from "../guest/run.ts";
 import { processorsOfEach } from "../../rxe/guest/qemu.ts";
-import { Held } from "../../rxe/guest/streams.ts";
-import { tracing } from "../coverage/called.ts";
+import { Held, writeAll } from "../../rxe/guest/streams.ts";
 import { stdArguments } from "../host/jsr.ts";
 import { inProject, out, project } from "../host/paths.ts";
 import { say, SetupError } from "../../rxe/host/report.ts";
 import { capture, exists } from "../../rxe/host/shell.ts";
-import { pathWithEmulator } from "./emulator.ts";
-import { guestCount, testFiles } from "./files.ts";
+import { type Job, jobsOf, type Setting } from "./jobs.ts";
 import { add, countCases, type Counts, NONE } from "./junit.ts";
 import { complaints } from "./kernel_log.ts";
+import { testFiles } from "./files.ts";
 import type { Pass } from "./plan.ts";
 
-/** How the passes are run. */
-export interface Setting {
-  /** Runs the device tier in guests, with rxe and the stub HCA. */
-  guest: boolean;
-  /** Further arguments for `deno test`. */
-  extra: string[];
-  /** Only some tests of each file were asked for. */
-  filtered: boolean;
-  /** Tests note the verbs that they call. */
-  traced: boolean;
+/** Where a job's output goes. */
+interface Output {
+  readonly stdout: Held;
+  readonly stderr: Held;
 }
 
-/** One start of `deno test`. */
-interface Start {
-  /** What follows `deno test`, without the report's option. */
-  args: string[];
-  /** The file of its report. */
-  report: string;
-  env: Record<string, string>;
+/** How a job ended. */
+export interface Ending {
+  readonly counts: Counts;
+  /** The status of `deno test`; undefined if the guest did not tell it. */
+  readonly status: number | undefined;
+  /** What went wrong beside the tests. */
+  readonly problems: readonly string[];
 }
 
 // Far above what the whole tier needs where the guest is emulated; a test that hangs must not hang
@@ -51,87 +44,87 @@ exit $status`;
 /** Where each process of Deno notes which lines it runs, if that is measured. */
 const COVERAGE = "DENO_COVERAGE_DIR";
 
-const EXIT = "deno test ended with status";
-
-/** Runs the passes one after the other. */
-export async function runPasses(passes: readonly Pass[], setting: Setting): Promise<Counts> {
+/** Runs the passes, some at once; their output comes one after the other. */
+export async function runPasses(
+  passes: readonly Pass[],
+  setting: Setting & { readonly filtered: boolean },
+): Promise<Counts> {
+  await Deno.mkdir(out, { recursive: true });
+  const jobs = (await Promise.all(passes.map((pass) => jobsOf(pass, setting)))).flat();
+  if (jobs.some(({ inGuest }) => inGuest)) await translate(passes);
+  const runs = jobs.map((job) => ({
+    job,
+    output: { stdout: new Held(), stderr: new Held() },
+    ending: Promise.withResolvers<Ending>(),
+  }));
+  const lanes = Map.groupBy(runs, ({ job }) => job.lane);
+  const guests = [...lanes.values()].filter(([run]) => run!.job.inGuest).length;
+  for (const lane of lanes.values()) {
+    (async () => {
+      for (const { job, output, ending } of lane) {
+        await runJob(job, guests, output).then(ending.resolve, ending.reject);
+      }
+    })();
+  }
   let sum = NONE;
-  for (const pass of passes) sum = add(sum, await runPass(pass, setting));
+  for (const { job, output, ending } of runs) {
+    say(`\n== ${job.title}`);
+    await output.stderr.release(Deno.stderr);
+    await output.stdout.release(Deno.stdout);
+    const ended = await ending.promise;
+    const faults = faultsOf(ended, setting.filtered);
+    for (const fault of faults) say(`error: ${fault}`);
+    sum = add(sum, add(ended.counts, { ...NONE, failed: faults.length }));
+  }
   return sum;
 }
 
-async function runPass(pass: Pass, setting: Setting): Promise<Counts> {
-  const inGuest = pass.tier === "device" && setting.guest;
-  const variables = Object.entries(pass.env).map(([name, value]) => `, ${name}=${value}`).join("");
-  say(`\n== ${pass.tier} tests, ${inGuest ? "in the guest" : "on this host"}${variables}`);
-  await Deno.mkdir(out, { recursive: true });
-  const starts = await startsOf(pass, setting);
-  for (const { report } of starts) if (exists(report)) await Deno.remove(report);
-  const problems = inGuest ? await runInGuests(starts) : await runOnHost(starts[0]!);
-  let counts = NONE;
-  for (const { report } of starts) {
-    if (exists(report)) counts = add(counts, countCases(await Deno.readTextFile(report)));
-  }
-  return judged(pass, counts, problems, setting.filtered);
-}
-
-async function startsOf({ tier, paths, env }: Pass, setting: Setting): Promise<Start[]> {
-  const options = ["--no-check", "--allow-all", "--v8-flags=--expose-gc", ...await stdArguments()];
-  const reachesVerbs = tier === "library" || tier === "device";
-  const start = (name: string, ...what: string[]): Start => {
-    const report = `${out}/junit-${name}.xml`;
-    const trace = setting.traced && reachesVerbs ? tracing(name) : { args: [], env: {} };
-    const args = [...options, ...trace.args, ...setting.extra, ...what];
-    return { args, report, env: { ...env, ...trace.env } };
-  };
-  if (tier === "pure" || tier === "project") return [start(tier, ...paths)];
-  if (tier === "library") {
-    const one = start(tier, ...paths);
-    return [{ ...one, env: { ...one.env, PATH: await pathWithEmulator() } }];
-  }
-  const files = testFiles(paths);
-  const count = setting.guest ? guestCount(files.length) : 1;
-  if (setting.guest) await translate(files);
-  return Array.from(
-    { length: count },
-    (_, i) =>
-      start(
-        `${tier}-${i + 1}`,
-        inProject("tools/tests/share.ts"),
-        "--",
-        `${i + 1}/${count}`,
-        ...files,
-      ),
-  );
-}
-
-/** Turns what went wrong beside the tests into failures, so that the final numbers tell of it. */
-function judged(pass: Pass, counts: Counts, problems: string[], filtered: boolean): Counts {
+/** What failed beside tests, so that the final numbers tell of it. */
+export function faultsOf({ counts, status, problems }: Ending, filtered: boolean): string[] {
+  const { passed, failed, ignored } = counts;
   const found = [...problems];
-  if (pass.tier === "device" && !filtered) {
-    if (counts.passed + counts.failed === 0) found.push("no device test was executed");
-    if (counts.ignored > 0) found.push(`${counts.ignored} device tests were ignored`);
+  // A failed test ends the command with status 1; that is one failure, not two.
+  if (status !== undefined && status !== (failed > 0 ? 1 : 0)) {
+    found.push(`deno test ended with status ${status}`);
   }
-  // A failed test makes the command fail too; that is one failure, not two.
-  const others = counts.failed > 0 ? found.filter((problem) => !problem.startsWith(EXIT)) : found;
-  for (const problem of others) say(`error: ${problem}`);
-  return add(counts, { passed: 0, failed: others.length, ignored: 0 });
+  if (passed + failed === 0 && !filtered) found.push("no test was executed");
+  if (ignored > 0) found.push(`${ignored} tests were ignored`);
+  return found;
+}
+
+async function runJob(job: Job, guests: number, output: Output): Promise<Ending> {
+  const { report } = job;
+  if (exists(report)) await Deno.remove(report);
+  const ended = job.inGuest
+    ? await runInOneGuest(job, guests, output)
+    : { status: await runHere(job, output), problems: [] };
+  const counts = exists(report) ? countCases(await Deno.readTextFile(report)) : NONE;
+  return { ...ended, counts };
 }
 
 /** The arguments of Deno. */
-function testCommand({ args }: Start, report: string): string[] {
+function testCommand({ args }: Job, report: string): string[] {
   return ["test", `--junit-path=${report}`, ...args];
 }
 
-async function runOnHost(start: Start): Promise<string[]> {
-  const { env, report } = start;
-  const options = { args: testCommand(start, report), env, cwd: project, stdin: "null" } as const;
-  const { code } = await new Deno.Command(Deno.execPath(), options).spawn().status;
-  return code === 0 ? [] : [`${EXIT} ${code}`];
+async function runHere(job: Job, output: Output): Promise<number> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: testCommand(job, job.report),
+    env: job.env,
+    cwd: project,
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  await Promise.all((["stdout", "stderr"] as const).map(async (name) => {
+    for await (const bytes of child[name]) await writeAll(output[name], bytes);
+  }));
+  return (await child.status).code;
 }
 
 /** Has Deno translate the modules here, because that takes an emulated processor seconds. */
-async function translate(files: readonly string[]): Promise<void> {
+async function translate(passes: readonly Pass[]): Promise<void> {
+  const files = passes.flatMap(({ tier, paths }) => tier === "device" ? testFiles(paths) : []);
   const paths = [...files, ...testees()].map(inProject);
   // What cannot be loaded fails in the guest, with its message.
   await capture(Deno.execPath(), "cache", "--quiet", ...await stdArguments(), ...paths);
@@ -144,43 +137,26 @@ function testees(): string[] {
     .map(({ name }) => `examples/${name}`);
 }
 
-/** Runs each start in a guest of its own, all at once; their output comes one after the other. */
-async function runInGuests(starts: readonly Start[]): Promise<string[]> {
-  const processors = processorsOfEach(starts.length);
-  const guests = starts.map((start) => {
-    const output = { stdout: new Held(), stderr: new Held() };
-    return { output, problems: runInOneGuest(start, processors, output) };
-  });
-  const found: string[] = [];
-  for (const { output, problems } of guests) {
-    await output.stderr.release(Deno.stderr);
-    await output.stdout.release(Deno.stdout);
-    found.push(...await problems);
-  }
-  return found;
-}
-
 async function runInOneGuest(
-  start: Start,
-  processors: number,
-  output: { stdout: Held; stderr: Held },
-): Promise<string[]> {
+  job: Job,
+  guests: number,
+  output: Output,
+): Promise<Omit<Ending, "counts">> {
   const problems: string[] = [];
   try {
-    const command = ["deno", ...testCommand(start, GUEST_REPORT)];
-    const status = await runInGuest(["sh", "-c", BRING_REPORT, start.report, ...command], {
+    const command = ["deno", ...testCommand(job, GUEST_REPORT)];
+    const status = await runInGuest(["sh", "-c", BRING_REPORT, job.report, ...command], {
       ...output,
       stub: true,
-      processors,
-      env: { ...start.env, ...Deno.env.has(COVERAGE) ? { [COVERAGE]: GUEST_COVERAGE } : {} },
+      processors: processorsOfEach(guests),
+      env: { ...job.env, ...Deno.env.has(COVERAGE) ? { [COVERAGE]: GUEST_COVERAGE } : {} },
       timeout: DEVICE_SECONDS,
       onKernelLog: (log) =>
         problems.push(...complaints(log).map((line) => `the guest's kernel: ${line}`)),
     });
-    if (status !== 0) problems.push(`${EXIT} ${status}`);
+    return { status, problems };
   } catch (error) {
     if (!(error instanceof SetupError)) throw error;
-    problems.push(error.message);
+    return { status: undefined, problems: [...problems, error.message] };
   }
-  return problems;
 }

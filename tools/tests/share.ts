@@ -1,24 +1,27 @@
 /**
- * Loads test files into one process and registers a share of their tests, every so-and-so-many-th.
- * `deno test` itself loads all modules anew for each file, and an emulated processor is slow at that.
+ * Loads test files into one process. `deno test` itself would load all modules anew for each file,
+ * and an emulated processor is slow at that. The name of each test tells its file.
  *
- *     deno test share.ts -- 1/2 FILES...
+ *     deno test share.ts -- FILES...
  *
  * @module
  */
 
-const [share, ...files] = Deno.args;
-const [index, count] = share!.split("/").map(Number) as [number, number];
+type Register = (...test: unknown[]) => void;
 
-const register = Deno.test;
-let seen = 0;
+const register = Deno.test as unknown as Register;
 
-function registerShare(...test: Parameters<typeof register>): void {
-  if (seen++ % count === index - 1) register(...test);
+function registerOf(file: string): Register {
+  const named = (name: unknown): string => `${name} [${file}]`;
+  return (first, ...rest) => {
+    const isName = typeof first === "string";
+    const test = first as { readonly name: string };
+    register(isName ? named(first) : { ...test, name: named(test.name) }, ...rest);
+  };
 }
 
-Object.assign(Deno, { test: Object.assign(registerShare, register) });
-for (const file of files) {
+for (const file of Deno.args) {
+  Object.assign(Deno, { test: Object.assign(registerOf(file), register) });
   try {
     await import(new URL(`../../${file}`, import.meta.url).href);
   } catch (error) {

@@ -111,6 +111,14 @@ Deno.test("plan() runs native tiers twice when both ways are asked for", () => {
   ]);
 });
 
+Deno.test("plan() runs tests of what is written on the public API once, unless they are asked for", () => {
+  const device = (paths: string[]): string[] =>
+    plan({ paths, both: true }).filter(({ tier }) => tier === "device").at(-1)!.paths;
+  assertEquals(device([]).filter((file) => file.startsWith("tests/device/net/")), []);
+  assertGreater(device([]).length, 40);
+  assertEquals(device(["tests/device/net"]), ["tests/device/net"]);
+});
+
 Deno.test("plan() runs only the tiers that given files belong to", () => {
   const paths = ["./tests/device/setup.ts", "tests/pure/tools/"];
   assertEquals(plan({ paths, both: false }), [

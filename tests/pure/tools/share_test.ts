@@ -1,11 +1,13 @@
-// How the device tests are shared between guests.
+// How test files are shared between guests, and what fails a run beside tests.
 
 import { assertEquals } from "@std/assert";
-import { guestCount, testFiles } from "../../../tools/tests/files.ts";
+import { guestCount, shares, testFiles } from "../../../tools/tests/files.ts";
+import { NONE } from "../../../tools/tests/junit.ts";
+import { type Ending, faultsOf } from "../../../tools/tests/run.ts";
 
-async function shareOf(share: string, ...files: string[]): Promise<[number, string[]]> {
+async function load(...files: string[]): Promise<[number, string[]]> {
   const { code, stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["test", "-A", "--no-check", "tools/tests/share.ts", "--", share, ...files],
+    args: ["test", "-A", "--no-check", "tools/tests/share.ts", "--", ...files],
     cwd: new URL("../../../", import.meta.url),
     env: { NO_COLOR: "1" },
   }).output();
@@ -15,23 +17,50 @@ async function shareOf(share: string, ...files: string[]): Promise<[number, stri
 
 const FIXTURE = "tests/pure/tools/fixtures/three_tests.ts";
 
-Deno.test("share.ts registers each test in one share", async () => {
-  assertEquals(await shareOf("1/2", FIXTURE, `${FIXTURE}?again`), [0, [
-    "first: ok",
-    "third: ok",
-    "second: ok",
+Deno.test("share.ts loads files into one process, and each test names its file", async () => {
+  assertEquals(await load("tests/none.ts", FIXTURE), [1, [
+    "tests/none.ts can be loaded: FAILED",
+    `first [${FIXTURE}]: ok`,
+    `second [${FIXTURE}]: ok`,
+    `third [${FIXTURE}]: ok`,
   ]]);
-  assertEquals(await shareOf("2/2", FIXTURE), [0, ["second: ok"]]);
 });
 
-Deno.test("share.ts makes a file that cannot be loaded a failed test", async () => {
-  assertEquals(await shareOf("1/1", "tests/none.ts", FIXTURE), [1, [
-    "tests/none.ts can be loaded: FAILED",
-    "first: ok",
-    "second: ok",
-    "third: ok",
-  ]]);
+Deno.test("shares() gives each file to one guest, and all guests as much to do", () => {
+  const files = testFiles(["tests/device"]);
+  for (const count of [1, 2, 3]) {
+    const found = shares(files, count);
+    assertEquals(found.length, count);
+    assertEquals(found.flat().toSorted(), files);
+    const numbers = found.map(({ length }) => length);
+    assertEquals(numbers.every((number) => number > files.length / count / 2), true);
+  }
 });
+
+const NOTHING = { counts: { passed: 3, failed: 0, ignored: 0 }, status: 0, problems: [] };
+
+const faults: [what: string, ending: Partial<Ending>, faults: string[]][] = [
+  ["all tests pass", {}, []],
+  ["a test fails", { counts: { passed: 2, failed: 1, ignored: 0 }, status: 1 }, []],
+  ["a test fails and Deno crashes", {
+    counts: { passed: 2, failed: 1, ignored: 0 },
+    status: 139,
+  }, ["deno test ended with status 139"]],
+  ["a guest crashes", { counts: NONE, status: undefined, problems: ["the guest was ended"] }, [
+    "the guest was ended",
+    "no test was executed",
+  ]],
+  ["a test is ignored", { counts: { passed: 2, failed: 0, ignored: 1 } }, [
+    "1 tests were ignored",
+  ]],
+  ["Deno fails beside the tests", { status: 1 }, ["deno test ended with status 1"]],
+];
+
+for (const [what, ending, expected] of faults) {
+  Deno.test(`faultsOf() tells ${expected.join(" and ") || "nothing"} when ${what}`, () => {
+    assertEquals(faultsOf({ ...NOTHING, ...ending }, false), expected);
+  });
+}
 
 Deno.test("testFiles() finds test files in folders, each once", () => {
   const here = "tests/pure/tools";
