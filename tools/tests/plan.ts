@@ -19,12 +19,17 @@ export interface Pass {
   env: Record<string, string>;
 }
 
-/** Tests of the first two tiers that take seconds each, and what tests programs for CI. */
+/** Tests of the first two tiers that take seconds each. */
 const LONG = [
+  "tests/pure/docs/symbols_test.ts",
+  "tests/pure/examples/example_command_lines_test.ts",
+  "tests/pure/tools/mutants_test.ts",
   "tests/library/faults/",
   "tests/library/layout_test.ts",
+  "tests/library/memory/forgotten_test.ts",
   "tests/library/misuse/",
   "tests/library/permissions/",
+  "tests/library/reply/reply_bound_test.ts",
   "tests/library/tools/",
 ];
 

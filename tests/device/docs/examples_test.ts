@@ -6,7 +6,7 @@ import { differenceFrom, exampleFences } from "../../../tools/docs/fences.ts";
 import { deviceTest } from "../setup.ts";
 import { STUB } from "../stub.ts";
 import datagrams from "./peers/datagrams.ts";
-import { runProgram } from "./running.ts";
+import { runProgram, runTogether } from "./running.ts";
 
 const examples = exampleFences().filter(({ kind }) => kind === "device");
 const [front, ...others] = examples.toSorted((a, b) =>
@@ -29,21 +29,5 @@ deviceTest("the other examples that open a device run, and print what is shown",
       ? { ...fence, text: fence.text.replace("open()", `open("${STUB}")`) }
       : fence
   );
-  await using written = await writeSnippets(changed);
-  // One process: each start of Deno takes an emulated processor seconds.
-  const all = `${written.files[0]}.all.ts`;
-  const mark = "== next example";
-  const imports = written.files.map((file) =>
-    `await import("${file}");\nconsole.log("${mark}");\n`
-  );
-  await Deno.writeTextFile(all, imports.join(""));
-  const { code, stdout, stderr } = await runProgram(all, {
-    allow: ["--allow-net", "--allow-read"],
-  });
-  assertEquals([stderr, code], ["", 0]);
-  const printed = stdout.split(`${mark}\n`);
-  const differences = others.map(({ output }, i) =>
-    output === undefined ? undefined : differenceFrom(output, printed[i]!)
-  );
-  assertEquals(differences, others.map(() => undefined));
+  await runTogether(changed, ["--allow-net", "--allow-read"]);
 });

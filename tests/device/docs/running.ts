@@ -1,5 +1,8 @@
-// Programs of the documents, each in a Deno process of its own, and what they print.
+// Programs of the documents, and what they print.
 
+import { assertEquals } from "@std/assert";
+import { writeSnippets } from "../../../tools/docs/documents.ts";
+import { differenceFrom, type Fence } from "../../../tools/docs/fences.ts";
 import { project } from "../../../tools/host/paths.ts";
 import { importMap } from "../programs.ts";
 
@@ -28,6 +31,31 @@ export interface Ending {
 
 /** Sends to a program while it runs. */
 export type Peer = (program: Running) => Promise<void>;
+
+/**
+ * Runs programs, one after the other in one process: an emulated processor takes seconds to start one. They must end by
+ * themselves, and print what is shown.
+ */
+export async function runTogether(
+  fences: readonly Fence[],
+  allow: readonly string[] = [],
+): Promise<void> {
+  await using written = await writeSnippets(fences);
+  const mark = "== next program";
+  const imports = written.files.map((file) =>
+    `await import("${file}");\nconsole.log("${mark}");\n`
+  );
+  const all = `${written.files[0]}.all.ts`;
+  await Deno.writeTextFile(all, imports.join(""));
+  const { code, stdout, stderr } = await runProgram(all, { allow });
+  const printed = stdout.split(`${mark}\n`);
+  const reached = fences[printed.length - 1];
+  assertEquals([stderr, code], ["", 0], `${reached?.document}, line ${reached?.line}`);
+  const differences = fences.map(({ output }, i) =>
+    output === undefined ? undefined : differenceFrom(output, printed[i]!)
+  );
+  assertEquals(differences, fences.map(() => undefined));
+}
 
 /** Runs a program as the documents say, with a peer if it needs one. A program that does not end is killed. */
 export async function runProgram(
