@@ -16,6 +16,12 @@ export const TRIAGE: readonly Row[] = [
     replacement: "{}",
     reason: "The wait that follows rejects with the same error, one turn later.",
   },
+  ...["true", "false"].map((replacement) => ({
+    file: "net/ud/receiver.ts",
+    original: "length >= MIN_BLOCK",
+    replacement,
+    reason: "Both ways copy the same bytes. One is faster for short messages.",
+  })),
 ];
 
 function key({ file, original, replacement }: Omit<Row, "reason">): string {

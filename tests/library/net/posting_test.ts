@@ -82,3 +82,15 @@ Deno.test("connections look up the address of the peer before, where the port ne
     assertEquals([recorder.live(), recorder.violations()], [0, []]);
   }
 });
+
+Deno.test("UdConn.receive() copies messages of any length to a buffer", async () => {
+  await using conn = await open();
+  for (const length of [0, 1, 127, 128, 1000]) {
+    const message = Uint8Array.from({ length }, (_, i) => i + 1);
+    const buffer = new Uint8Array(1000);
+    await conn.send(message, conn.addr);
+    const [received] = await conn.receive(buffer);
+    assertEquals(received, message);
+    assertEquals([received.buffer === buffer.buffer, buffer[length] ?? 0], [true, 0]);
+  }
+});
