@@ -1,4 +1,4 @@
-// Makes one object of each kind, with work posted on all that take work, and then ends in the way that the argument names.
+// Makes one object of each kind, with work posted on all that take work, and then ends in the ways that the arguments name.
 
 import {
   AccessFlags,
@@ -146,11 +146,13 @@ const ENDINGS: Readonly<Record<string, (all: Everything) => unknown>> = {
 };
 
 if (import.meta.main) {
-  const [ending] = Deno.args as [string];
-  if (ending === "forget") await forget();
-  const all = makeEverything();
-  waitForAll(all);
-  // Work is in progress when the last words are said.
-  postWork(all);
-  await ENDINGS[ending]!(all);
+  for (const ending of Deno.args) {
+    if (ending === "forget") await forget();
+    console.error(ending);
+    const all = makeEverything();
+    waitForAll(all);
+    // Work is in progress when the last words are said.
+    postWork(all);
+    await ENDINGS[ending]!(all);
+  }
 }
