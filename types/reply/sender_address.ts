@@ -64,7 +64,7 @@ export class SenderAddress {
       localIn(wc, at),
       this.#memory.view,
       grhAt,
-      this.#gids ?? this.#table(),
+      this.#table(),
     );
   }
 

@@ -1,4 +1,5 @@
 // Every verb fails once with every errno that the system has: what is thrown, what is left, and that a retry works.
+// After a wanted change of messages, run this file with IBVERBS_PRINT=1: it writes messages.txt anew.
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { constants } from "node:os";
 import { errnoName } from "../../../ffi/errno.ts";
@@ -19,6 +20,32 @@ const ERRNOS: readonly [code: string, errno: number][] = Array.from(
   (_, i): [string, number] => [errnoName(i + 1), i + 1],
 ).filter(([code]) => code.startsWith("E"));
 
+/** Limits that everything exceeds, so that hints name them. */
+const NO_ROOM = { max_qp_wr: 0, max_sge: 0, max_srq_wr: 0, max_srq_sge: 0, max_cqe: 0 };
+
+const FILE = new URL("messages.txt", import.meta.url);
+/** What users see of each call: lines of which the first one starts with its name. */
+const EXPECTED = Deno.readTextFileSync(FILE).trimEnd().split(/\n(?! )/);
+const isPrinted = Deno.env.get("IBVERBS_PRINT") === "1";
+const printed: string[] = [];
+if (isPrinted) addEventListener("unload", () => Deno.writeTextFileSync(FILE, printed.join("")));
+
+function assertSeen(name: string, lines: readonly string[]): void {
+  const seen = `${name}: ${lines.join("\n  ")}`;
+  printed.push(`${seen}\n`);
+  if (!isPrinted) assertEquals(seen, EXPECTED.find((block) => block.startsWith(`${name}: `)));
+}
+
+/** What a call says it could not do, and its hints. Those that all verbs have are tested with the limits. */
+function linesOf(errors: readonly VerbsError[]): string[] {
+  const actions = new Set(errors.map(({ message, verb }) => message.split(`: ${verb} `)[0]!));
+  const hinted = errors.filter(({ code, hint }) => hint && code !== "EAGAIN" && code !== "EMFILE");
+  const hints = Map.groupBy(hinted, ({ hint }) => hint).entries().map(([hint, of]) =>
+    `${of.length > 100 ? "any" : of.map(({ code }) => code).join(" ")}: ${hint}`
+  );
+  return [...actions, ...hints];
+}
+
 async function failureOf(call: () => unknown): Promise<unknown> {
   try {
     await call();
@@ -35,19 +62,20 @@ function assertFailed(error: unknown, verb: string, [code, errno]: [string, numb
   return error;
 }
 
-/** Makes a call fail with one errno, and then succeed. */
-async function failOnce(attempt: Attempt, errno: [string, number]): Promise<void> {
+/** Makes a call fail with one errno, and then succeed. Returns what was thrown. */
+async function failOnce(attempt: Attempt, errno: [string, number]): Promise<VerbsError[]> {
   const { verb, recorded = verb, reported = verb, handled = {}, result, prepare } = attempt;
   using fixture = new Fixture();
   const call = prepare(fixture);
+  recorder.answer("ibv_query_device", NO_ROOM);
   const before = recorder.live();
   const returned = result && { result: result(errno[1]) };
   recorder.fail(recorded, errno[1], { times: isRepeated(attempt) ? 2 : 1, ...returned });
   const error = await failureOf(async () => close(await call()));
   if (errno[0] in handled) assertEquals(error, undefined, `${verb} ${errno[0]}`);
-  else assertFailed(error, reported, errno);
   assertEquals(recorder.live(), before, `${verb} ${errno[0]}: left objects behind`);
   close(await call());
+  return errno[0] in handled ? [] : [assertFailed(error, reported, errno)];
 }
 
 /** Without thunks a verb that failed on another thread is called once more on this one, for its errno. */
@@ -61,7 +89,9 @@ function close(made: unknown): void {
 
 for (const [name, attempt] of Object.entries(ATTEMPTS)) {
   Deno.test(`${name} throws each errno of ${attempt.verb}, leaks nothing and can be tried again`, async () => {
-    for (const errno of ERRNOS) await failOnce(attempt, errno);
+    const errors: VerbsError[] = [];
+    for (const errno of ERRNOS) errors.push(...await failOnce(attempt, errno));
+    assertSeen(name, linesOf(errors));
   });
 }
 
@@ -87,12 +117,15 @@ Deno.test("A verb that returns its error as a negative number fails with that er
 
 for (const [name, { verb, prepare }] of Object.entries(DESTRUCTIONS)) {
   Deno.test(`${name} can be closed again after ${verb} failed with any errno`, () => {
+    const errors: VerbsError[] = [];
+    let shown = "";
     for (const errno of ERRNOS) {
       using fixture = new Fixture();
       const made = prepare(fixture)();
+      shown ||= Deno.inspect(made).replace(/fd: \d+/, "fd: N");
       const before = recorder.live();
       recorder.fail(verb, errno[1], { times: 1 });
-      assertFailed(assertThrows(() => made.close()), verb, errno);
+      errors.push(assertFailed(assertThrows(() => made.close()), verb, errno));
       assert(made.disposed);
       assertThrows(() => made.unsafeHandle, TypeError, "it is disposed");
       assertEquals(recorder.live(), before);
@@ -102,6 +135,7 @@ for (const [name, { verb, prepare }] of Object.entries(DESTRUCTIONS)) {
       made.close();
       assertEquals(recorder.take(), []);
     }
+    assertSeen(`${name}.close()`, [shown, ...linesOf(errors)]);
   });
 
   if (verb === "ibv_close_device") continue;

@@ -268,6 +268,8 @@ onExRc.test("WrBuilder refuses values out of range, and begins nothing then", ({
     [() => wr.atomicWrite(1, 8, bad(5)), TypeError, "value"],
     [() => wr.bindMw(bad(null), 1, { mr, mwAccessFlags: 0 }), TypeError, "mw null"],
     [() => wr.flush(1, 1, -1, 0, 0), RangeError, "len"],
+    [() => wr.flush(1, 1, 1, 256, 0), RangeError, "type 256"],
+    [() => wr.flush(1, 1, 1, 0, 256), RangeError, "level 256"],
   ];
   for (const [use, type, message] of refused) assertThrows(use, type, message);
   assertEquals([wr.length, wr.wrId, wr.wrFlags], [0, 0, SendFlags.SIGNALED]);

@@ -21,6 +21,7 @@ import {
 } from "../../../mod.ts";
 import { spy } from "@std/testing/mock";
 import { SendTracker } from "../../../types/completion/send_tracker.ts";
+import { explainTransition, requiredFor } from "../../../types/queue_pair/transitions.ts";
 import { comparable, type Fields, type RecordedStruct } from "../../provider/records.ts";
 import { handle, onRc, onUd, QKEY, record, type Recorded } from "../work/recorded.ts";
 
@@ -310,6 +311,40 @@ Deno.test("QueuePair.modify() explains a transition only where that is the cause
     const { hint } = assertThrows(() => qp.modify(attr), VerbsError);
     if (expected === undefined) assertEquals(hint, undefined, JSON.stringify(attr));
     else assertStringIncludes(hint!, expected);
+  }
+});
+
+Deno.test("Transitions and their attributes are those of the InfiniBand specification", () => {
+  const next: [from: keyof typeof QpState, to: string][] = [
+    ["RESET", "RESET INIT"],
+    ["INIT", "RESET INIT RTR ERR"],
+    ["RTR", "RESET RTS ERR"],
+    ["RTS", "RESET RTS SQD ERR"],
+    ["SQD", "RESET RTS SQD ERR"],
+    ["SQE", "RESET RTS ERR"],
+    ["ERR", "RESET ERR"],
+  ];
+  for (const [from, expected] of next) {
+    const allowed = next.map(([to]) => to).filter((to) => {
+      const hint = explainTransition(UD, QpState[from], { qpState: QpState[to] });
+      return !hint?.startsWith("A queue pair cannot go");
+    });
+    assertEquals(allowed.join(" "), expected, from);
+  }
+  const connected = "pkeyIndex portNum qpAccessFlags";
+  const path = "ahAttr pathMtu destQpNum rqPsn";
+  const responder = `${path} maxDestRdAtomic minRnrTimer`;
+  const requester = "sqPsn timeout retryCnt rnrRetry maxRdAtomic";
+  const needs: [QpType, init: string, rtr: string, rts: string][] = [
+    [UD, "pkeyIndex portNum qkey", "", "sqPsn"],
+    [QpType.UC, connected, path, "sqPsn"],
+    [RC, connected, responder, requester],
+    [QpType.XRC_SEND, connected, path, requester],
+    [QpType.XRC_RECV, connected, responder, "sqPsn timeout"],
+    [QpType.RAW_PACKET, "portNum", "", ""],
+  ];
+  for (const [type, ...expected] of needs) {
+    assertEquals([INIT, RTR, RTS].map((to) => requiredFor(type, to).join(" ")), expected);
   }
 });
 

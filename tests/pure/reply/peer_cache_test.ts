@@ -69,9 +69,9 @@ Deno.test("PeerCache.set() replaces what was known of a peer, and gives it back"
   const cache = new PeerCache<string>(2);
   assertEquals(cache.set(key(1), "old"), undefined);
   assertEquals(cache.set(key(2), "other"), undefined);
-  assertEquals(cache.set(key(1), "new"), "old");
-  assertEquals(cache.find(key(1)), "new");
-  assertEquals(cache.find(key(2)), "other");
+  assertEquals(cache.set(key(2), "new"), "other");
+  assertEquals(cache.find(key(1)), "old");
+  assertEquals(cache.find(key(2)), "new");
   assertEquals(cache.size, 2);
 });
 
