@@ -1,6 +1,6 @@
 /** What a soak run counts and samples. */
 
-import type { Rates } from "./plan.ts";
+import type { Plan } from "./plan.ts";
 
 /** What the process and the kernel hold at one time. */
 export interface Sample {
@@ -8,7 +8,7 @@ export interface Sample {
   readonly seconds: number;
   /** Bytes of the process in memory. */
   readonly resident: number;
-  /** Bytes of live JavaScript objects, after a garbage collection. */
+  /** Bytes of live JavaScript objects and buffers, after a garbage collection. */
   readonly heap: number;
   /** Objects of all RDMA devices that the kernel holds. */
   readonly kernelObjects: number;
@@ -20,12 +20,10 @@ export interface Sample {
   readonly descriptors: number;
   /** Threads of the process. */
   readonly threads: number;
-  /** What was done by then. */
-  readonly done: { readonly messages: number; readonly ahs: number; readonly tables: number };
 }
 
 /** The series of a run. */
-export type SeriesName = Exclude<keyof Sample, "seconds" | "done">;
+export type SeriesName = Exclude<keyof Sample, "seconds">;
 
 /** Messages by how they ended. */
 export interface MessageCounts {
@@ -60,8 +58,7 @@ export interface Outcome {
 
 /** All that is known of a run: the JSON record. */
 export interface SoakRecord {
-  readonly minutes: number;
-  readonly rates: Rates;
+  readonly plan: Plan;
   readonly outcome: Outcome;
   readonly samples: readonly Sample[];
 }

@@ -1,130 +1,126 @@
-/** Whether a soak run held what it must. */
+/** Whether a soak run did and held what it must. */
 
+import { FLOOR, goals } from "./plan.ts";
 import type { Counts, SeriesName, SoakRecord } from "./record.ts";
 
 const MEGABYTE = 1e6;
 
 /** How much a series may grow, and why so much. */
 export interface Limit {
-  readonly name: SeriesName;
   readonly title: string;
   readonly unit: "bytes" | "count";
-  /** The median of the last quarter may exceed that of the first quarter by this much. */
+  /** The least value of the last quarter may exceed that of the first quarter by this much. */
   readonly growth: number;
-  /** Shorter runs are not judged by this series. */
-  readonly minutes?: number;
+  /** The same for runs below {@linkcode EARLY_SECONDS}. */
+  readonly early?: number;
   readonly reason: string;
 }
 
-/** The limits. In an hour, about 700 000 address handles lie between the middles of the two quarters. */
-export const LIMITS: readonly Limit[] = [
-  {
-    name: "resident",
+/** Until then the C library's pools and V8's compiled code grow. */
+const EARLY_SECONDS = 1200;
+
+/** The limits. What comes and goes does not show in the least value of a quarter, what leaks does. */
+export const LIMITS: Readonly<Record<SeriesName, Limit>> = {
+  resident: {
     title: "process memory",
     unit: "bytes",
     growth: 16 * MEGABYTE,
-    minutes: 20,
-    reason: "Workers leave free memory in pieces; 32 bytes left by each address handle are more",
+    early: 48 * MEGABYTE,
+    reason:
+      "Workers leave free memory in pieces; in an hour, 32 bytes for each address handle are more",
   },
-  {
-    name: "heap",
+  heap: {
     title: "JavaScript heap",
     unit: "bytes",
     growth: 2 * MEGABYTE,
     reason: "V8 keeps compiled code and its feedback; an object left by each call is more",
   },
-  {
-    name: "kernelMemory",
+  kernelMemory: {
     title: "kernel memory",
     unit: "bytes",
-    growth: 8 * MEGABYTE,
-    reason:
-      "other parts of the kernel allocate, too; 32 bytes left by each address handle are more",
+    growth: 2 * MEGABYTE,
+    reason: "other parts of the kernel allocate, too; 8 bytes left by each address handle are more",
   },
-  {
-    name: "kernelObjects",
-    title: "kernel objects",
-    unit: "count",
-    growth: 8,
-    reason: "a sample can meet a Worker, which has 5 objects, and a queue pair that is being made",
-  },
-  {
-    name: "stubObjects",
+  kernelObjects: { title: "kernel objects", unit: "count", growth: 2, reason: "nothing may stay" },
+  stubObjects: {
     title: "objects of the stub HCA",
     unit: "count",
     growth: 2,
-    reason: "a sample can meet a table and its queue pair",
+    reason: "all samples of a quarter can meet a table and its queue pair",
   },
-  {
-    name: "descriptors",
+  descriptors: {
     title: "descriptors",
     unit: "count",
     growth: 10,
-    reason: "a running Worker has 7 and the last one leaves 2; one left by each Worker is 100",
+    reason: "a running Worker has 7 and the last one leaves 2; in an hour, one left by each is 100",
   },
-  {
-    name: "threads",
+  threads: {
     title: "threads",
     unit: "count",
     growth: 10,
     reason: "8 threads for calls that block come and go, and those of a Worker",
   },
-];
+};
 
 /** How a series went. */
 export interface Flatness {
-  readonly limit: Limit;
-  /** The median of the first quarter after the warm-up. */
+  readonly name: SeriesName;
+  /** The least value of the first quarter after the warm-up. */
   readonly first: number;
-  /** The median of the last quarter. */
+  /** The least value of the last quarter. */
   readonly last: number;
-  /** Undefined if the run is too short to tell. */
-  readonly flat: boolean | undefined;
+  /** How much it may grow. */
+  readonly growth: number;
 }
 
 /** Part of the run that is left out: code is compiled, and caches and pools fill. */
-const WARM_UP = 0.1;
+const WARM_UP = 0.2;
 /** Fewer samples make no quarters. */
 const FEWEST = 8;
 
-/**
- * Compares the first quarter after the warm-up with the last quarter, by their medians.
- *
- * @throws {RangeError} If there are too few samples.
- */
-export function flatness(values: readonly number[], limit: Limit, minutes: number): Flatness {
-  const warm = values.slice(Math.floor(values.length * WARM_UP));
+/** How all series went; none if there are too few samples. */
+export function flatnesses({ samples, plan }: Pick<SoakRecord, "samples" | "plan">): Flatness[] {
+  if (samples.length < FEWEST) return [];
+  const warm = samples.slice(Math.floor(samples.length * WARM_UP));
   const quarter = Math.floor(warm.length / 4);
-  if (values.length < FEWEST) {
-    throw new RangeError(`Cannot compare quarters: there are ${values.length} samples`);
-  }
-  const first = median(warm.slice(0, quarter));
-  const last = median(warm.slice(-quarter));
-  const isJudged = minutes >= (limit.minutes ?? 0);
-  return { limit, first, last, flat: isJudged ? last - first <= limit.growth : undefined };
+  return Object.entries(LIMITS).map(([key, { growth, early = growth }]) => {
+    const name = key as SeriesName;
+    const values = warm.map((sample) => sample[name]);
+    return {
+      name,
+      first: Math.min(...values.slice(0, quarter)),
+      last: Math.min(...values.slice(-quarter)),
+      growth: plan.seconds < EARLY_SECONDS ? early : growth,
+    };
+  });
 }
 
-/** All series of a run. */
-export function flatnesses(
-  { samples, minutes }: Pick<SoakRecord, "samples" | "minutes">,
-): Flatness[] {
-  return LIMITS.map((limit) =>
-    flatness(samples.map((sample) => sample[limit.name]), limit, minutes)
-  );
+/** Whether a series grew beyond its limit. */
+export function grows({ first, last, growth }: Flatness): boolean {
+  return last - first > growth;
 }
 
 /** Everything that a run did wrong, in words; none if it is a success. */
 export function faults(record: SoakRecord): string[] {
-  const { outcome } = record;
+  const { samples, outcome } = record;
   const { messages, failures, before, after } = outcome;
   const wrong = (["lost", "twice", "changed"] as const).filter((name) => messages[name] !== 0);
   return [
+    ...undone(record),
     ...wrong.map((name) => `${messages[name]} messages ${name}`),
-    ...unaccounted(outcome.messages),
+    ...unaccounted(messages),
     ...failures,
-    ...flatnesses(record).filter(({ flat }) => flat === false).map(describeGrowth),
+    ...samples.length < FEWEST ? [`${samples.length} samples are too few to see growth`] : [],
+    ...flatnesses(record).filter(grows).map(describeGrowth),
     ...leftBehind(before, after),
   ];
+}
+
+/** Counts far below the plan. */
+function undone({ plan, outcome: { counts } }: SoakRecord): string[] {
+  return Object.entries(goals(plan))
+    .filter(([name, goal]) => !((counts[name] ?? 0) >= Math.max(1, FLOOR * goal)))
+    .map(([name, goal]) => `${name}: ${counts[name] ?? 0} of ${goal} in the plan`);
 }
 
 /** Each message that was sent ended in exactly one way. */
@@ -147,19 +143,10 @@ function leftBehind(
   });
 }
 
-function describeGrowth({ limit, first, last }: Flatness): string {
-  const amount = (value: number): string => amountOf(value, limit.unit);
-  const { title, growth } = limit;
+/** How a series went, in words. */
+export function describeGrowth({ name, first, last, growth }: Flatness): string {
+  const { title, unit } = LIMITS[name];
+  const amount = (value: number): string =>
+    unit === "bytes" ? `${(value / MEGABYTE).toFixed(1)} MB` : String(value);
   return `${title}: from ${amount(first)} to ${amount(last)}; may grow by ${amount(growth)}`;
-}
-
-/** A value as text. */
-export function amountOf(value: number, unit: Limit["unit"]): string {
-  return unit === "bytes" ? `${(value / MEGABYTE).toFixed(1)} MB` : String(value);
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }

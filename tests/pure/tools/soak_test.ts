@@ -1,20 +1,14 @@
 // The soak run: what it counts, and what it takes for a leak.
-import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { isMessage, Ledger, SIZE, WORDS, writeMessage } from "../../../tools/soak/guest/ledger.ts";
-import { paced } from "../../../tools/soak/guest/pace.ts";
-import { Lines } from "../../../tools/soak/lines.ts";
-import { intervalOf, RATES } from "../../../tools/soak/plan.ts";
+import { paced } from "../../../tools/soak/guest/run.ts";
+import { goals, intervalOf, planOf } from "../../../tools/soak/plan.ts";
 import { plot } from "../../../tools/soak/plot.ts";
 import type { Outcome, Sample, SoakRecord } from "../../../tools/soak/record.ts";
-import { faults, flatness, type Limit, LIMITS } from "../../../tools/soak/verdict.ts";
+import { faults, LIMITS } from "../../../tools/soak/verdict.ts";
 
-const LIMIT: Limit = {
-  name: "descriptors",
-  title: "descriptors",
-  unit: "count",
-  growth: 2,
-  reason: "a test",
-};
+const HOUR = planOf(3600, false);
+const MINUTE = planOf(60, true);
 /** What the record of a run without faults has. */
 const SAMPLE: Omit<Sample, "seconds"> = {
   resident: 100e6,
@@ -24,13 +18,12 @@ const SAMPLE: Omit<Sample, "seconds"> = {
   kernelMemory: 13e6,
   descriptors: 46,
   threads: 7,
-  done: { messages: 0, ahs: 0, tables: 0 },
 };
 const OUTCOME: Outcome = {
   seconds: 3600,
   processorSeconds: 1800,
   messages: { sent: 12, delivered: 10, refused: 2, lost: 0, twice: 0, changed: 0 },
-  counts: { ahs: 5, tables: 6 },
+  counts: goals(HOUR),
   failures: [],
   before: { rxe0: { qp: 1, cq: 1 } },
   after: { rxe0: { qp: 1, cq: 1 } },
@@ -40,45 +33,50 @@ const OUTCOME: Outcome = {
 function record(
   outcome: Partial<Outcome> = {},
   change: (place: number) => Partial<Sample> = () => ({}),
+  plan = HOUR,
 ): SoakRecord {
   const samples = Array.from(
     { length: 40 },
     (_, i) => ({ seconds: 90 * (i + 1), ...SAMPLE, ...change(i) }),
   );
-  return { minutes: 60, rates: RATES, outcome: { ...OUTCOME, ...outcome }, samples };
+  return { plan, outcome: { ...OUTCOME, ...outcome }, samples };
 }
 
-Deno.test("flatness() leaves out the warm-up", () => {
-  const values = [0, 0, 0, 0, ...new Array<number>(36).fill(50)];
-  assertEquals(flatness(values, LIMIT, 60), { limit: LIMIT, first: 50, last: 50, flat: true });
-});
+/** Counts that are a share of the plan. */
+function done(share: number, plan = HOUR): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(goals(plan)).map(([name, goal]) => [name, Math.ceil(share * goal)]),
+  );
+}
 
-Deno.test("flatness() compares medians: single values do not count", () => {
-  const values = new Array<number>(40).fill(50);
-  values[38] = values[39] = 1000;
-  assertEquals(flatness(values, LIMIT, 60).last, 50);
-});
-
-Deno.test("flatness() allows the growth of the limit, and no more", () => {
-  const verdict = (last: number): boolean | undefined =>
-    flatness([...new Array<number>(20).fill(50), ...new Array<number>(20).fill(last)], LIMIT, 60)
-      .flat;
-  assertEquals([verdict(52), verdict(53), verdict(10)], [true, false, true]);
-});
-
-Deno.test("flatness() does not judge runs that are too short for the limit", () => {
-  const values = Array.from({ length: 40 }, (_, i) => i);
-  const limit = { ...LIMIT, minutes: 20 };
-  assertEquals(flatness(values, limit, 19).flat, undefined);
-  assertEquals(flatness(values, limit, 20).flat, false);
-});
-
-Deno.test("flatness() throws RangeError when there are too few samples", () => {
-  assertThrows(() => flatness([1, 2, 3, 4, 5, 6, 7], LIMIT, 60), RangeError, "there are 7 samples");
-});
-
-Deno.test("faults() finds nothing when a run holds what it must", () => {
+Deno.test("faults() finds nothing when a run did and held what it must", () => {
   assertEquals(faults(record()), []);
+  assertEquals(faults(record({ counts: done(0.8) })), []);
+});
+
+for (const plan of [HOUR, MINUTE]) {
+  Deno.test(`faults() finds each count below the plan of ${plan.seconds} s`, () => {
+    const names = Object.keys(goals(plan));
+    for (const name of names) {
+      const { [name]: _, ...counts } = done(1, plan);
+      const goal = goals(plan)[name];
+      assertEquals(faults(record({ counts }, undefined, plan)), [
+        `${name}: 0 of ${goal} in the plan`,
+      ]);
+      const few = { ...done(1, plan), [name]: Math.ceil(0.8 * goal!) - 1 };
+      assertEquals(faults(record({ counts: few }, undefined, plan)).length, 1, name);
+    }
+    assertEquals(faults(record({ counts: {} }, undefined, plan)).length, names.length);
+  });
+}
+
+Deno.test("faults() leaves out the warm-up and what comes and goes", () => {
+  assertEquals(faults(record({}, (i) => i < 8 ? { heap: 0 } : {})), []);
+  assertEquals(faults(record({}, (i) => i === 39 ? {} : { heap: 10e6 + i * 1e6 })), []);
+});
+
+Deno.test("faults() finds a run without samples", () => {
+  assertEquals(faults({ ...record(), samples: [] }), ["0 samples are too few to see growth"]);
 });
 
 for (const name of ["lost", "twice", "changed"] as const) {
@@ -98,13 +96,21 @@ Deno.test("faults() lists the calls that failed", () => {
   assertEquals(faults(record({ failures: ["a call failed"] })), ["a call failed"]);
 });
 
-for (const { name, title, growth } of LIMITS) {
+for (const [name, { title, growth, early = growth }] of Object.entries(LIMITS)) {
   Deno.test(`faults() finds growth of ${title}`, () => {
-    const growing = record({}, (i) => ({ [name]: SAMPLE[name] + i * growth / 20 }));
-    const found = faults(growing);
-    assertEquals(found.length, 1);
-    assertStringIncludes(found[0]!, `${title}: from `);
-    assertStringIncludes(plot(growing), "grows");
+    for (const [plan, limit] of [[HOUR, growth], [MINUTE, early]] as const) {
+      const growing = (by: number): SoakRecord =>
+        record(
+          { counts: done(1, plan) },
+          (i) => i < 20 ? {} : { [name]: SAMPLE[name as keyof typeof SAMPLE] + by },
+          plan,
+        );
+      assertEquals(faults(growing(limit)), []);
+      const found = faults(growing(limit + 1));
+      assertEquals(found.length, 1);
+      assertStringIncludes(found[0]!, `${title}: from `);
+      assertStringIncludes(plot(growing(limit + 1)), found[0]!);
+    }
   });
 }
 
@@ -114,13 +120,6 @@ Deno.test("faults() finds kernel objects and devices that are left", () => {
     "rxe0 has 2 qp, 1 before the run",
     "rxe1 has 1 pd, 0 before the run",
   ]);
-});
-
-Deno.test("plot() draws each series and its verdict", () => {
-  const drawn = plot(record());
-  for (const { title } of LIMITS) assertStringIncludes(drawn, `>${title}</text>`);
-  assertEquals(drawn.match(/: flat \(limit/g)?.length, LIMITS.length);
-  assertStringIncludes(drawn, "prefers-color-scheme: dark");
 });
 
 Deno.test("Ledger counts each message once, by how it ended", () => {
@@ -156,28 +155,17 @@ Deno.test("isMessage() finds each word that is changed", () => {
   }
 });
 
-Deno.test("paced() makes bursts until the signal aborts, and none at rate 0", async () => {
+Deno.test("paced() makes steps until the signal aborts", async () => {
   const stop = new AbortController();
-  const bursts: number[] = [];
-  await paced(1e6, 8, stop.signal, (count) => {
-    if (bursts.push(count) === 5) stop.abort();
+  let steps = 0;
+  await paced(1e6, 8, stop.signal, () => {
+    if (++steps === 5) stop.abort();
   });
-  assertEquals(bursts, [8, 8, 8, 8, 8]);
-  await paced(0, 8, new AbortController().signal, () => {
-    throw new Error("there is nothing to do");
-  });
-});
-
-Deno.test("Lines calls back with whole lines, however they are cut", async () => {
-  const lines: string[] = [];
-  const sink = new Lines((line) => lines.push(line));
-  const bytes = new TextEncoder().encode("one\ntwö\nthr");
-  for (const byte of bytes) assertEquals(await sink.write(Uint8Array.of(byte)), 1);
-  assertEquals(lines, ["one", "twö"]);
+  assertEquals(steps, 5);
 });
 
 Deno.test("intervalOf() gives each quarter of a run some samples", () => {
-  for (const minutes of [1, 2, 5, 60, 600]) {
-    assertEquals(minutes * 60 / intervalOf(minutes) >= 30, true, `${minutes} minutes`);
+  for (const seconds of [60, 120, 300, 3600, 36000]) {
+    assertEquals(seconds / intervalOf(seconds) >= 30, true, `${seconds} s`);
   }
 });

@@ -12,8 +12,7 @@ import {
 import { listenUd, type UdConn } from "../../../net/mod.ts";
 import type { SlowLink } from "../../../tests/device/slow_link.ts";
 import { isMessage, WORDS, writeMessage } from "./ledger.ts";
-import { paced, pause } from "./pace.ts";
-import { PATIENCE_MS, PORT, QKEY, type Run } from "./run.ts";
+import { inTime, paced, pause, PORT, QKEY, type Run } from "./run.ts";
 
 /** What the calls use. */
 interface Parts {
@@ -93,7 +92,7 @@ const CALLS: readonly Call[] = [
 ];
 
 /** Aborts calls until the run is over. */
-export async function abortCalls(run: Run, slow: SlowLink): Promise<void> {
+export async function abortCalls(run: Run, rate: number, slow: SlowLink): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const { gid: dgid, gidIndex } = run.gids[0]!;
   const channel = stack.use(new CompletionChannel(run.context));
@@ -111,7 +110,7 @@ export async function abortCalls(run: Run, slow: SlowLink): Promise<void> {
   };
   while (run.arrivals.length === 0 && !run.stop.aborted) await pause(20);
   let calls = 0;
-  await paced(run.rates.aborts, 1, run.stop, () => abort(parts, CALLS[calls++ % CALLS.length]!));
+  await paced(rate, 1, run.stop, () => abort(parts, CALLS[calls++ % CALLS.length]!));
 }
 
 async function abort(parts: Parts, { name, abortAfter, call, after }: Call): Promise<void> {
@@ -121,12 +120,12 @@ async function abort(parts: Parts, { name, abortAfter, call, after }: Call): Pro
   if (abortAfter === "before") controller.abort(reason);
   const settled = call(parts, controller.signal).then(
     (result) => {
-      run.count("abortsTooLate");
+      run.count("callsNotAborted");
       // The path's handles belong to the path.
       if (result instanceof AddressHandle && !name.startsWith("ReplyPath")) result.close();
     },
     (error) => {
-      if (error === reason) return run.count("aborts");
+      if (error === reason) return run.count("abortedCalls");
       run.fail(`${name}, aborted after ${abortAfter} ms: ${error}`);
     },
   );
@@ -147,12 +146,4 @@ async function exchangeOne({ run, server, client }: Parts): Promise<void> {
     run.ledger.deliver(received[0]!, received.length === WORDS && isMessage(received, 0));
   });
   if (!await inTime(isReceived)) run.ledger.giveUp(number);
-}
-
-async function inTime(promise: Promise<void>): Promise<boolean> {
-  const over = new AbortController();
-  const late = pause(PATIENCE_MS, over.signal).then(() => false);
-  const isInTime = await Promise.race([promise.then(() => true), late]);
-  over.abort();
-  return isInTime;
 }

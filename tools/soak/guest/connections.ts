@@ -13,8 +13,7 @@ import {
   WrOpcode,
 } from "../../../mod.ts";
 import { isMessage, SIZE, WORDS, writeMessage } from "./ledger.ts";
-import { paced } from "./pace.ts";
-import { PATIENCE_MS, PORT, type Run } from "./run.ts";
+import { paced, PATIENCE_MS, PORT, type Run } from "./run.ts";
 
 /** Sends of a list, and as many writes. */
 const HALF = 16;
@@ -23,10 +22,10 @@ const LIST = 2 * HALF;
 const LIFETIME = 50;
 
 /** Sends and writes until the run is over. */
-export async function exchangeConnected(run: Run): Promise<void> {
+export async function exchangeConnected(run: Run, rate: number): Promise<void> {
   let connection = new Connection(run);
   let rounds = 0;
-  await paced(run.rates.connected, LIST, run.stop, async () => {
+  await paced(rate, LIST, run.stop, async () => {
     const isWhole = await connection.round();
     if (isWhole && ++rounds % LIFETIME !== 0) return;
     connection.dispose();
@@ -122,8 +121,10 @@ class Connection {
 
   #deliver(isGood: boolean, place: number): boolean {
     const { words } = this.#right;
-    if (isGood) this.#run.ledger.deliver(words[place * WORDS]!, isMessage(words, place * WORDS));
-    return isGood;
+    if (!isGood) return false;
+    this.#run.ledger.deliver(words[place * WORDS]!, isMessage(words, place * WORDS));
+    this.#run.count(place < LIST ? "writes" : "sends");
+    return true;
   }
 
   dispose(): void {

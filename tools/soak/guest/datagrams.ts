@@ -14,8 +14,7 @@ import {
   WorkCompletions,
 } from "../../../mod.ts";
 import { isMessage, SIZE, writeMessage } from "./ledger.ts";
-import { paced, pause } from "./pace.ts";
-import { PATIENCE_MS, PORT, QKEY, type Run } from "./run.ts";
+import { paced, PATIENCE_MS, pause, PORT, QKEY, type Run } from "./run.ts";
 
 const LIST = 32;
 const GRH = 40;
@@ -27,13 +26,13 @@ const SPIN = 16;
 const LIFETIME = 1000;
 
 /** Sends requests and replies until the run is over. */
-export async function exchangeDatagrams(run: Run): Promise<void> {
+export async function exchangeDatagrams(run: Run, rate: number): Promise<void> {
   const handles = run.gids.map(({ gid: dgid, gidIndex: sgidIndex }) =>
     new AddressHandle(run.pd, { portNum: PORT, grh: { dgid, sgidIndex, hopLimit: 64 } })
   );
   let exchange = new Exchange(run, handles);
   let rounds = 0;
-  await paced(run.rates.datagrams, 2 * LIST, run.stop, async () => {
+  await paced(rate, 2 * LIST, run.stop, async () => {
     const isWhole = await exchange.round();
     if (isWhole && ++rounds % LIFETIME !== 0) return;
     exchange.dispose();
@@ -43,51 +42,43 @@ export async function exchangeDatagrams(run: Run): Promise<void> {
   for (const ah of [...handles, ...run.fresh.splice(0)]) ah.close();
 }
 
-/** A client and a server. */
+/** A client and a server. They share a completion queue and memory: requests, what the server gets, and the client. */
 class Exchange {
   readonly #run: Run;
   readonly #handles: readonly AddressHandle[];
   readonly #stack = new DisposableStack();
-  readonly #clientCq: CompletionQueue;
-  readonly #serverCq: CompletionQueue;
+  readonly #cq: CompletionQueue;
   readonly #client: QueuePair;
   readonly #server: QueuePair;
   readonly #path: ReplyPath;
   readonly #mr: MemoryRegion;
   readonly #words: Uint32Array;
-  readonly #slices: MemorySlice[] = [];
+  readonly #slices: readonly MemorySlice[];
   readonly #requests = new SendRequests({ capacity: LIST });
   readonly #replies = new SendRequests({ capacity: LIST });
   readonly #clientRecvs = new RecvRequests({ capacity: LIST });
   readonly #serverRecvs = new RecvRequests({ capacity: LIST });
   readonly #batch = new WorkCompletions(LIST);
-  /** Numbers of the requests and replies of a round, by their place. */
-  readonly #sent: number[] = [];
-  readonly #replied: number[] = [];
+  /** Numbers of the requests and then of the replies of a round. Sends have their place here for an identifier. */
+  readonly #numbers: number[] = [];
 
   constructor(run: Run, handles: readonly AddressHandle[]) {
     this.#run = run;
     this.#handles = handles;
     const stack = this.#stack;
-    const queue = (): CompletionQueue =>
-      stack.use(new CompletionQueue(run.context, { cqe: 2 * LIST, channel: null }));
-    [this.#clientCq, this.#serverCq] = [queue(), queue()];
-    this.#client = stack.use(makeQp(run, this.#clientCq));
-    this.#server = stack.use(makeQp(run, this.#serverCq));
+    this.#cq = stack.use(new CompletionQueue(run.context, { cqe: 4 * LIST, channel: null }));
+    this.#client = stack.use(makeQp(run, this.#cq));
+    this.#server = stack.use(makeQp(run, this.#cq));
     this.#path = stack.use(new ReplyPath(run.pd, { port: PORT, maxPeers: LIST }));
-    this.#mr = stack.use(new MemoryRegion(run.pd, 3 * LIST * SLOT, AccessFlags.LOCAL_WRITE));
-    const bytes = this.#mr.bytes();
+    const mr = this.#mr = stack.use(
+      new MemoryRegion(run.pd, 3 * LIST * SLOT, AccessFlags.LOCAL_WRITE),
+    );
+    const bytes = mr.bytes();
     this.#words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
-    this.#prepare();
-    run.count("queuePairs", 2);
-  }
-
-  #prepare(): void {
-    const mr = this.#mr;
+    this.#slices = Array.from({ length: 2 * LIST }, (_, i) => mr.slice(i * SLOT + GRH, SIZE));
     const remote = { remoteQpn: this.#server.qpNum, remoteQkey: QKEY };
-    for (let i = 0; i < 3 * LIST; i++) this.#slices.push(mr.slice(i * SLOT + GRH, SIZE));
     for (let i = 0; i < LIST; i++) {
-      const ah = this.#handles[i % this.#handles.length]!;
+      const ah = handles[i % handles.length]!;
       const [ofServer, ofClient] = [(LIST + i) * SLOT, (2 * LIST + i) * SLOT];
       this.#requests.set(i, { wrId: i, sge: this.#slices[i]!, ah, ...remote });
       this.#replies.set(i, { wrId: i, sge: this.#slices[LIST + i]! });
@@ -98,20 +89,23 @@ class Exchange {
 
   /** Sends a list of requests and waits for the replies. The result is false if not all came. */
   async round(): Promise<boolean> {
-    const { ledger } = this.#run;
     this.#client.postRecv(this.#clientRecvs);
     this.#server.postRecv(this.#serverRecvs);
-    for (let i = 0; i < LIST; i++) {
-      const number = this.#sent[i] = ledger.send();
-      writeMessage(this.#words, (i * SLOT + GRH) / 4, number);
-    }
-    this.#replied.length = 0;
+    this.#numbers.length = 0;
+    for (let i = 0; i < LIST; i++) this.#write(i * SLOT);
     const used = this.#useFresh();
     this.#client.postSend(this.#requests, LIST);
     const isWhole = await this.#await(4 * LIST);
     used.forEach((ah) => ah.close());
-    if (!isWhole) [...this.#sent, ...this.#replied].forEach((number) => ledger.giveUp(number));
+    if (!isWhole) this.#numbers.forEach((number) => this.#run.ledger.giveUp(number));
     return isWhole;
+  }
+
+  /** Writes the next message into a slot. */
+  #write(offset: number): void {
+    const number = this.#run.ledger.send();
+    this.#numbers.push(number);
+    writeMessage(this.#words, (offset + GRH) / 4, number);
   }
 
   /** Fresh handles replace the usual ones for this list. */
@@ -128,7 +122,7 @@ class Exchange {
   async #await(wanted: number): Promise<boolean> {
     const end = performance.now() + PATIENCE_MS;
     for (let empty = 0; wanted > 0;) {
-      const done = this.#serve() + this.#receive();
+      const done = this.#poll();
       wanted -= done;
       empty = done > 0 ? 0 : empty + 1;
       if (empty < SPIN) continue;
@@ -138,56 +132,44 @@ class Exchange {
     return true;
   }
 
-  /** The server's side: counts requests, and answers them in one list. */
-  #serve(): number {
+  /** Counts what has come, and answers the requests among it in one list. */
+  #poll(): number {
     const batch = this.#batch;
-    const count = this.#serverCq.pollInto(batch);
+    const count = this.#cq.pollInto(batch);
     let replies = 0;
     for (let i = 0; i < count; i++) {
-      if (batch.status(i) !== 0) {
-        this.#noteError(i, this.#replied);
-      } else if (!batch.isSend(i)) {
-        this.#reply(i, replies++);
-      }
+      if (batch.status(i) !== 0) this.#noteError(i);
+      else if (!batch.isSend(i) && this.#deliver(i)) this.#reply(i, replies++);
     }
     if (replies > 0) this.#server.postSend(this.#replies, replies);
     return count;
   }
 
+  /** Counts a message. The result is true if it is a request. */
+  #deliver(index: number): boolean {
+    const offset = this.#batch.wrIdLow(index);
+    const at = (offset + GRH) / 4;
+    const isAsSent = this.#batch.byteLen(index) === GRH + SIZE && isMessage(this.#words, at);
+    this.#run.ledger.deliver(this.#words[at]!, isAsSent);
+    this.#run.count("datagrams");
+    return offset < 2 * LIST * SLOT;
+  }
+
   #reply(index: number, place: number): void {
     const batch = this.#batch;
     const offset = batch.wrIdLow(index);
-    this.#deliver(offset, batch.byteLen(index));
     this.#noteArrival(index, offset);
-    const number = this.#run.ledger.send();
-    this.#replied.push(number);
-    writeMessage(this.#words, (offset + GRH) / 4, number);
-    this.#replies.setWrId(place, this.#replied.length - 1);
+    this.#replies.setWrId(place, this.#numbers.length);
+    this.#write(offset);
     this.#replies.setSge(place, this.#slices[offset / SLOT]!);
     this.#path.setAh(this.#replies, place, batch, index, this.#mr, offset);
     this.#replies.setRemote(place, batch.srcQp(index), QKEY);
   }
 
-  /** The client's side. */
-  #receive(): number {
+  #noteError(index: number): void {
     const batch = this.#batch;
-    const count = this.#clientCq.pollInto(batch);
-    for (let i = 0; i < count; i++) {
-      if (batch.status(i) !== 0) this.#noteError(i, this.#sent);
-      else if (!batch.isSend(i)) this.#deliver(batch.wrIdLow(i), batch.byteLen(i));
-    }
-    return count;
-  }
-
-  #deliver(offset: number, byteLen: number): void {
-    const at = (offset + GRH) / 4;
-    const isAsSent = byteLen === GRH + SIZE && isMessage(this.#words, at);
-    this.#run.ledger.deliver(this.#words[at]!, isAsSent);
-  }
-
-  #noteError(index: number, numbers: readonly number[]): void {
-    if (this.#batch.isSend(index)) this.#run.ledger.refuse(numbers[this.#batch.wrIdLow(index)]!);
-    else this.#run.fail(`receive of a datagram: ${this.#batch.at(index)}`);
+    if (batch.isSend(index)) this.#run.ledger.refuse(this.#numbers[batch.wrIdLow(index)]!);
+    else this.#run.fail(`receive of a datagram: ${batch.at(index)}`);
   }
 
   /** Keeps the first datagrams from each address. */

@@ -1,12 +1,11 @@
 /** Address handles, made in all ways. */
 
 import { AddressHandle, type AhAttrInit, initAhFromWc, VerbsError } from "../../../mod.ts";
-import { paced } from "./pace.ts";
-import { type Arrival, PORT, type Run } from "./run.ts";
+import { BURST_OF_HANDLES, USED_HANDLES } from "../plan.ts";
+import { type Arrival, paced, PORT, type Run } from "./run.ts";
 
 /** Handles that wait for a datagram; those beyond it are disposed unused. */
 const MAX_FRESH = 64;
-const BURST = 16;
 /** They take more time than all else. */
 const SLICE_MS = 150;
 
@@ -29,12 +28,14 @@ const ASYNC_WAYS: readonly AsyncWay[] = [
   (run, i) => AddressHandle.createFromWc(run.pd, PORT, ...arrival(run, i)),
 ];
 
+let kept = 0;
+
 /** Makes handles, gives some to the datagrams, and closes the others. */
-export async function makeHandles(run: Run): Promise<void> {
+export async function makeHandles(run: Run, rate: number): Promise<void> {
   const pending = new Set<Promise<void>>();
   let made = 0;
-  await paced(run.rates.ahs, BURST, run.stop, async (count) => {
-    for (let i = 0; i < count; i++) {
+  await paced(rate, BURST_OF_HANDLES, run.stop, async () => {
+    for (let i = 0; i < BURST_OF_HANDLES; i++) {
       const index = made++;
       if (index % ASYNC_SHARE === 0) startAsync(run, index, pending);
       else keepOrDispose(run, wayOf(run, index)(run, index));
@@ -65,19 +66,19 @@ function wayOf(run: Run, index: number): Way {
 
 function keepOrDispose(run: Run, ah: AddressHandle): void {
   run.count("ahs");
-  if (run.fresh.length < MAX_FRESH) run.fresh.push(ah);
+  if (kept++ % USED_HANDLES === 0 && run.fresh.length < MAX_FRESH) run.fresh.push(ah);
   else ah.close();
 }
 
 /** The slot of an address that comes and goes: the call succeeds or is refused. */
 function makeForMoving(run: Run): void {
-  const [{ gid: dgid }] = run.gids as [Run["gids"][0]];
+  const { gid: dgid } = run.gids.find(({ gid }) => gid.isIpv4Mapped)!;
   try {
     using _ah = new AddressHandle(run.pd, {
       portNum: PORT,
       grh: { dgid, sgidIndex: run.gids.length, hopLimit: 64 },
     });
-    run.count("ahs");
+    run.count("ahsOfMoving");
   } catch (error) {
     if (!(error instanceof VerbsError)) throw error;
     run.count("ahsRefused");

@@ -1,6 +1,5 @@
 /**
- * The program of the soak run that runs in the guest. Its argument is the plan as JSON. It prints samples, one in a line,
- * and at the end the outcome.
+ * The program of the soak run that runs in the guest. Its arguments are the plan as JSON and the file of its record.
  *
  * @module
  */
@@ -10,17 +9,16 @@ import { Context, ProtectionDomain } from "../../../mod.ts";
 import { openRxe, resourceCounts } from "../../../tests/device/setup.ts";
 import { slowLink } from "../../../tests/device/slow_link.ts";
 import { forget, STUB } from "../../../tests/device/stub.ts";
-import type { Plan } from "../plan.ts";
-import type { Counts, Outcome, Sample } from "../record.ts";
+import { deadline, goals, intervalOf, type Plan, type WorkloadName } from "../plan.ts";
+import type { Outcome, Sample } from "../record.ts";
 import { abortCalls } from "./aborts.ts";
 import { changeAddresses } from "./addresses.ts";
 import { exchangeConnected } from "./connections.ts";
 import { exchangeDatagrams } from "./datagrams.ts";
 import { makeHandles } from "./handles.ts";
 import { Ledger } from "./ledger.ts";
-import { pause } from "./pace.ts";
 import { makeQueuePairs } from "./queue_pairs.ts";
-import { PORT, type Run } from "./run.ts";
+import { pause, PORT, type Run } from "./run.ts";
 import { sample } from "./sample.ts";
 import { makeTables } from "./tables.ts";
 import { startWorkers } from "./workers.ts";
@@ -31,22 +29,9 @@ const MAX_FAILURES = 20;
 const plan = JSON.parse(Deno.args[0]!) as Plan;
 const before = resourceCounts();
 const ledger = new Ledger();
-const counts: Record<string, number> = {
-  ahs: 0,
-  ahsUsed: 0,
-  ahsRefused: 0,
-  tables: 0,
-  workQueues: 0,
-  rssQueuePairs: 0,
-  queuePairs: 0,
-  addressChanges: 0,
-  aborts: 0,
-  abortsTooLate: 0,
-  workers: 0,
-  workersTerminatedOpen: 0,
-  workerMessages: 0,
-};
+const counts: Record<string, number> = {};
 const failures: string[] = [];
+const samples: Sample[] = [];
 const start = performance.now();
 const processorAtStart = processorSeconds();
 await soak().catch(note);
@@ -54,12 +39,12 @@ const outcome: Outcome = {
   seconds: elapsed(),
   processorSeconds: processorSeconds() - processorAtStart,
   messages: ledger.counts,
-  counts: counts satisfies Counts,
+  counts,
   failures,
   before,
   after: resourceCounts(),
 };
-console.log(JSON.stringify(outcome));
+Deno.writeTextFileSync(Deno.args[1]!, record());
 
 async function soak(): Promise<void> {
   const controller = new AbortController();
@@ -68,10 +53,9 @@ async function soak(): Promise<void> {
   using stub = Context.open(STUB);
   using pd = new ProtectionDomain(context);
   const run: Run = {
-    rates: plan.rates,
     stop: controller.signal,
     ledger,
-    count: (name, by = 1) => counts[name]! += by,
+    count: (name, by = 1) => counts[name] = (counts[name] ?? 0) + by,
     fail,
     context,
     pd,
@@ -79,28 +63,41 @@ async function soak(): Promise<void> {
     arrivals: [],
     fresh: [],
   };
-  const activities = [
-    makeHandles(run),
-    makeTables(run, stub),
-    exchangeDatagrams(run),
-    exchangeConnected(run),
-    makeQueuePairs(run),
-    changeAddresses(run),
-    abortCalls(run, slow),
-    startWorkers(run),
-  ];
-  const ends = activities.map((activity) => activity.catch(note));
-  while (elapsed() < plan.minutes * 60) {
-    await pause(plan.interval * 1000);
+  const workloads: Record<WorkloadName, (rate: number) => Promise<void>> = {
+    handles: (rate) => makeHandles(run, rate),
+    tables: (rate) => makeTables(run, rate, stub),
+    datagrams: (rate) => exchangeDatagrams(run, rate),
+    connections: (rate) => exchangeConnected(run, rate),
+    queuePairs: (rate) => makeQueuePairs(run, rate),
+    addresses: (rate) => changeAddresses(run, rate),
+    aborts: (rate) => abortCalls(run, rate, slow),
+    workers: (rate) => startWorkers(run, rate),
+  };
+  const names = Object.keys(workloads) as WorkloadName[];
+  const chosen = names.filter((name) => !plan.without.includes(name));
+  const ends = chosen.map((name) => workloads[name](plan.rates[name]).catch(note));
+  while (elapsed() < plan.seconds || isBehind(chosen) && elapsed() < deadline(plan.seconds)) {
+    await pause(1000 * intervalOf(plan.seconds));
     // The stub keeps the last calls; the memory that they take is not of interest here.
     forget();
-    const { delivered } = ledger.counts;
-    const done = { messages: delivered, ahs: counts["ahs"]!, tables: counts["tables"]! };
-    console.log(JSON.stringify({ ...sample(elapsed()), done } satisfies Sample));
+    samples.push(sample(elapsed()));
   }
   controller.abort();
   await Promise.all(ends);
   for (const ah of run.fresh.splice(0)) ah.close();
+}
+
+/** A slow machine goes on until it has done all that its workloads are to do. */
+function isBehind(chosen: readonly WorkloadName[]): boolean {
+  return failures.length === 0 &&
+    Object.entries(goals(plan, chosen)).some(([name, goal]) => (counts[name] ?? 0) < goal);
+}
+
+/** The record as JSON, each sample in a line. */
+function record(): string {
+  const head = JSON.stringify({ plan, outcome }, undefined, 2).replace(/\n}$/, "");
+  const lines = samples.map((sample) => `    ${JSON.stringify(sample)}`);
+  return `${head},\n  "samples": [\n${lines.join(",\n")}\n  ]\n}\n`;
 }
 
 function fail(what: string): void {

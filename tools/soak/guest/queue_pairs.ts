@@ -1,18 +1,18 @@
 /** Queue pairs that are made, made ready and closed. */
 
 import { AccessFlags, CompletionQueue, MemoryRegion } from "../../../mod.ts";
+import { CONNECTIONS } from "../plan.ts";
 import { connect, makeEnd } from "./connections.ts";
 import { makeQp } from "./datagrams.ts";
 import { SIZE } from "./ledger.ts";
-import { paced } from "./pace.ts";
-import type { Run } from "./run.ts";
+import { paced, type Run } from "./run.ts";
 
 /** Makes a datagram queue pair or a connection at a time; receives are posted when they are closed. */
-export async function makeQueuePairs(run: Run): Promise<void> {
+export async function makeQueuePairs(run: Run, rate: number): Promise<void> {
   let made = 0;
-  await paced(run.rates.queuePairs, 1, run.stop, () => {
+  await paced(rate, 1, run.stop, () => {
     using stack = new DisposableStack();
-    if (made++ % 3 === 0) makeConnection(run, stack);
+    if (made++ % CONNECTIONS === 0) makeConnection(run, stack);
     else makeDatagram(run, stack);
   });
 }

@@ -1,9 +1,7 @@
-/** What the activities of a run share. */
+/** What the workloads of a run share: objects, counts, and the pace. */
 
 import type { AddressHandle, Context, ProtectionDomain } from "../../../mod.ts";
-import type { Grh, WorkCompletion } from "../../../mod.ts";
-import type { GidEntry } from "../../../mod.ts";
-import type { Rates } from "../plan.ts";
+import type { GidEntry, Grh, WorkCompletion } from "../../../mod.ts";
 import type { Ledger } from "./ledger.ts";
 
 /** A datagram that has come: an address handle can be made from it. */
@@ -12,9 +10,8 @@ export interface Arrival {
   readonly grh: Grh;
 }
 
-/** The objects and counts that activities share. */
+/** The objects and counts that workloads share. */
 export interface Run {
-  readonly rates: Rates;
   /** Aborts when the run is over. */
   readonly stop: AbortSignal;
   readonly ledger: Ledger;
@@ -26,7 +23,7 @@ export interface Run {
   readonly context: Context;
   /** The domain of the datagrams and their address handles. */
   readonly pd: ProtectionDomain;
-  /** GIDs of addresses that stay. */
+  /** GIDs of addresses that stay. The next slot is that of an address that comes and goes. */
   readonly gids: readonly GidEntry[];
   /** The last datagram from each of these GIDs. */
   readonly arrivals: Arrival[];
@@ -40,3 +37,60 @@ export const PORT = 1;
 export const QKEY = 0x1111_1111;
 /** A message that has not come for so long does not come any more. */
 export const PATIENCE_MS = 20_000;
+
+/** Waits; comes back early if the signal aborts. */
+export function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const over = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", over);
+      resolve();
+    };
+    const timer = setTimeout(over, milliseconds);
+    if (signal?.aborted) over();
+    else signal?.addEventListener("abort", over);
+  });
+}
+
+/** Whether a promise is fulfilled before patience is at its end. */
+export async function inTime(promise: Promise<unknown>): Promise<boolean> {
+  const over = new AbortController();
+  const late = pause(PATIENCE_MS, over.signal).then(() => false);
+  try {
+    return await Promise.race([promise.then(() => true), late]);
+  } finally {
+    over.abort();
+  }
+}
+
+/** How long a workload that is late goes on before others have their turn. */
+const SLICE_MS = 50;
+
+/**
+ * Calls a step at that rate until the signal aborts. Steps that come too late are made up for.
+ *
+ * @param rate Operations in a second.
+ * @param burst Operations of a step.
+ * @param slice Milliseconds that it goes on for while it is late, before others have their turn.
+ */
+export async function paced(
+  rate: number,
+  burst: number,
+  stop: AbortSignal,
+  step: () => Promise<void> | void,
+  slice: number = SLICE_MS,
+): Promise<void> {
+  const start = performance.now();
+  let done = 0;
+  const due = (): number => start + (done + burst) / rate * 1000;
+  while (!stop.aborted) {
+    // Even a late step lets timers and other workloads run first.
+    await pause(Math.max(0, due() - performance.now()), stop);
+    const end = performance.now() + slice;
+    do {
+      if (stop.aborted) return;
+      await step();
+      done += burst;
+    } while (due() <= performance.now() && performance.now() < end);
+  }
+}

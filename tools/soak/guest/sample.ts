@@ -7,13 +7,13 @@ import type { Counts, Sample } from "../record.ts";
 const KILOBYTE = 1024;
 
 /** Takes a sample. The garbage is collected first. */
-export function sample(seconds: number): Omit<Sample, "done"> {
+export function sample(seconds: number): Sample {
   (globalThis as unknown as { gc: () => void }).gc();
-  const { rss, heapUsed } = Deno.memoryUsage();
+  const { rss, heapUsed, external } = Deno.memoryUsage();
   return {
     seconds: Math.round(seconds * 10) / 10,
     resident: rss,
-    heap: heapUsed,
+    heap: heapUsed + external,
     kernelObjects: sumOf(
       Object.values(resourceCounts()).flatMap((counts) => Object.values(counts)),
     ),

@@ -14,20 +14,16 @@ import {
   WorkQueue,
   WqState,
 } from "../../../mod.ts";
-import { paced } from "./pace.ts";
-import type { Run } from "./run.ts";
+import { TABLES_OF_WORK_QUEUE, TABLES_WITH_QUEUE_PAIR } from "../plan.ts";
+import { paced, type Run } from "./run.ts";
 
 const QUEUES = 4;
 const ETHERNET_PORT = 2;
 const BURST = 8;
-/** One table of so many has a queue pair. */
-const WITH_QUEUE_PAIR = 8;
-/** After so many tables a work queue is made anew. */
-const LIFETIME = 64;
 const SIZES = [1, 2, 4, 8, 16];
 
 /** Makes and disposes tables until the run is over. */
-export async function makeTables(run: Run, stub: Context): Promise<void> {
+export async function makeTables(run: Run, rate: number, stub: Context): Promise<void> {
   using pd = new ProtectionDomain(stub);
   using cq = new CompletionQueue(stub, { cqe: 1023 });
   const { SRC_IPV4, DST_IPV4 } = RxHashFields;
@@ -37,12 +33,12 @@ export async function makeTables(run: Run, stub: Context): Promise<void> {
   });
   const queues = Array.from({ length: QUEUES }, () => makeQueue(run, pd, cq));
   let made = 0;
-  await paced(run.rates.tables, BURST, run.stop, (count) => {
-    for (let i = 0; i < count; i++) {
+  await paced(rate, BURST, run.stop, () => {
+    for (let i = 0; i < BURST; i++) {
       const table = makeTable(stub, queues, made++);
       run.count("tables");
-      if (made % WITH_QUEUE_PAIR === 0) useTable(run, pd, table, rxHash);
-      if (made % LIFETIME === 0) replaceQueue(made / LIFETIME % QUEUES);
+      if (made % TABLES_WITH_QUEUE_PAIR === 0) useTable(run, pd, table, rxHash);
+      if (made % TABLES_OF_WORK_QUEUE === 0) replaceQueue(made / TABLES_OF_WORK_QUEUE % QUEUES);
       table.close();
     }
   });
