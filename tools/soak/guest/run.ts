@@ -36,7 +36,7 @@ export const PORT = 1;
 /** The qkey of all datagram queue pairs. */
 export const QKEY = 0x1111_1111;
 /** A message that has not come for so long does not come any more. */
-export const PATIENCE_MS = 20_000;
+export const PATIENCE_MS = 120_000;
 
 /** Waits; comes back early if the signal aborts. */
 export function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
