@@ -1,5 +1,5 @@
 /**
- * The addresses that come of a million generated completions, compared bit by bit with those a C program gets of the same
+ * The addresses that come of generated completions, compared bit by bit with those a C program gets of the same
  * bytes.
  */
 

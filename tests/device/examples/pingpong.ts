@@ -29,8 +29,7 @@ export function tool(name: string): Peer {
 }
 
 /**
- * What the example of that name does, in the process of the test. An emulated processor takes seconds to start a program,
- * so only tests of programs as such start one.
+ * What the example of that name does, in the process of the test: an emulated processor takes seconds to start a program.
  */
 export function inProcess(name: string, ...own: readonly string[]): Peer {
   const kind = name.replace("_pingpong", "");

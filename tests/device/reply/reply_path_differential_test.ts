@@ -10,12 +10,13 @@ function assertVaried(counts: Map<number, number>, count: number): void {
   for (const found of counts.values()) assertGreater(found, count / 50);
 }
 
-deviceTest("ReplyPath.writeAttr() equals C for a million completions", async () => {
+deviceTest("ReplyPath.writeAttr() equals C for generated completions", async () => {
   using context = openRxe();
   using pd = new ProtectionDomain(context);
   using path = new ReplyPath(pd, { port: PORT });
-  const count = 1_000_000;
-  assertVaried(await compare({ device: RXE, context, path, count, misses: 600 }), count);
+  // "deno task long fuzz ah" compares a million.
+  const count = 100_000;
+  assertVaried(await compare({ device: RXE, context, path, count, misses: 100 }), count);
 });
 
 deviceTest("ReplyPath.writeAttr() equals C when the table holds 300 GIDs", async () => {
