@@ -1,5 +1,6 @@
 // Machine code against what assemblers make of the same source. That it works is for the library tests.
 import { assertEquals } from "@std/assert";
+import { allocatorImage } from "../../ffi/library/domain_allocators.ts";
 import { type Arch, buildImage, type Thunk } from "../../ffi/thunks/mod.ts";
 import { readElf } from "./thunks_elf.ts";
 
@@ -160,6 +161,63 @@ const LISTINGS: readonly (readonly [string, Arch, Thunk, listing: string])[] = [
 for (const [title, arch, thunk, listing] of LISTINGS) {
   Deno.test(title, () => {
     assertEquals(encode(thunk, arch), arch === "x86_64" ? hex(listing) : words(listing));
+  });
+}
+
+/** The allocators of domains: `domain_alloc`, then `domain_free`. */
+const ALLOCATORS: readonly (readonly [Arch, alloc: string, free: string])[] = [
+  [
+    "x86_64",
+    `
+      f30f1efa              endbr64
+      be00200100            mov $0x12000, %esi
+      4839ce                cmp %rcx, %rsi
+      480f42f1              cmovb %rcx, %rsi
+      4889f7                mov %rsi, %rdi
+      4889d6                mov %rdx, %rsi
+      49bb8877665544332211  movabs $0x1122334455667788, %r11
+      41ffe3                jmp *%r11
+  `,
+    `
+      f30f1efa              endbr64
+      4889d7                mov %rdx, %rdi
+      49bb8877665544332211  movabs $0x1122334455667788, %r11
+      41ffe3                jmp *%r11
+  `,
+  ],
+  [
+    "aarch64",
+    `
+      d503245f  bti c
+      d2840001  movz x1, #0x2000
+      f2a00021  movk x1, #0x1, lsl #16
+      eb03003f  cmp x1, x3
+      9a838020  csel x0, x1, x3, hi
+      aa0203e1  mov x1, x2
+      d28ef110  movz x16, #0x7788
+      f2aaacd0  movk x16, #0x5566, lsl #16
+      f2c66890  movk x16, #0x3344, lsl #32
+      f2e22450  movk x16, #0x1122, lsl #48
+      d61f0200  br x16
+  `,
+    `
+      d503245f  bti c
+      aa0203e0  mov x0, x2
+      d28ef110  movz x16, #0x7788
+      f2aaacd0  movk x16, #0x5566, lsl #16
+      f2c66890  movk x16, #0x3344, lsl #32
+      f2e22450  movk x16, #0x1122, lsl #48
+      d61f0200  br x16
+  `,
+  ],
+];
+
+for (const [arch, alloc, free] of ALLOCATORS) {
+  Deno.test(`allocators of ${arch} call those of the C library with the larger alignment`, () => {
+    const { lookUp } = readElf(allocatorImage(0x1_2000, arch, () => ERRNO_LOCATION));
+    const bytes = arch === "x86_64" ? hex : words;
+    assertEquals(lookUp("domain_alloc")!.toHex(), bytes(alloc));
+    assertEquals(lookUp("domain_free")!.toHex(), bytes(free));
   });
 }
 
