@@ -43,7 +43,11 @@ export async function runTests(
   const { code, stdout, stderr } = await new Deno.Command("timeout", {
     args: [...args, ...await stdArguments(), ...tests],
     cwd: tree.path,
-    env: { NO_COLOR: "1", ...onHost && { PATH: await pathWithEmulator() }, ...env },
+    env: {
+      NO_COLOR: "1",
+      ...onHost && { IBVERBS_CACHE: tree.cache, PATH: await pathWithEmulator() },
+      ...env,
+    },
     stdin: "null",
   }).output();
   const decoder = new TextDecoder();

@@ -1,6 +1,7 @@
 /** A copy of the project, in which one mutant at a time is applied. */
 
 import { project } from "../host/paths.ts";
+import { cacheFolder } from "../../rxe/host/paths.ts";
 import type { Mutant } from "./generate.ts";
 
 /** What tests do not need of the project, apart from names that start with a dot. */
@@ -10,6 +11,8 @@ const LEFT_OUT: readonly string[] = ["out"];
 export class Tree implements Disposable {
   /** The folder. */
   readonly path: string;
+  /** Links to what the cache has: a mutant may remove the folder that its tests know as the cache. */
+  readonly cache: string;
 
   /** Copies a project, this one by default. */
   constructor(from: string = project) {
@@ -18,6 +21,10 @@ export class Tree implements Disposable {
       if (name.startsWith(".") || LEFT_OUT.includes(name)) continue;
       copy(`${from}/${name}`, `${this.path}/${name}`);
     }
+    const links = `${this.path}/.cache`;
+    const { success } = new Deno.Command("cp", { args: ["-al", cacheFolder(), links] })
+      .outputSync();
+    this.cache = success ? links : cacheFolder();
   }
 
   /** Applies a mutant until the result is disposed. */
