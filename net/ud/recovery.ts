@@ -1,4 +1,4 @@
-import { QpState, type WorkCompletionError } from "../../mod.ts";
+import { QpState, WcStatus, type WorkCompletionError } from "../../mod.ts";
 
 /** What a recovery works on. Each step may throw. */
 export interface RecoveryParts {
@@ -64,10 +64,11 @@ export class Recovery {
   }
 
   #run(cause: WorkCompletionError, recover: () => void): void {
+    // A flushed request tells that another one has failed, and not why.
+    if (this.#cause === undefined || isFlush(this.#cause)) this.#cause = cause;
     // The failures that the recovery itself reads are of the same outage.
     if (this.#isRunning) return;
     this.#isRunning = true;
-    this.#cause ??= cause;
     try {
       recover();
       this.#parts.refresh();
@@ -93,4 +94,8 @@ export class Recovery {
     this.#isOutage = true;
     warn(this.#cause!);
   }
+}
+
+function isFlush({ completion }: WorkCompletionError): boolean {
+  return completion.status === WcStatus.WR_FLUSH_ERR;
 }

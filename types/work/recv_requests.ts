@@ -1,8 +1,7 @@
 import { structs } from "../../ffi/layout.ts";
 import { Grh } from "../address/grh.ts";
-import { assertObject, assertRequest, unknownAttribute } from "./not_request.ts";
 import { checkWrId, RequestBuffer } from "./request_buffer.ts";
-import { RequestList } from "./request_list.ts";
+import { assertObject, assertRequest, RequestList, unknownAttribute } from "./request_list.ts";
 import * as lists from "./request_list.ts";
 import { NO_MEMORY, readSge } from "./sge_list.ts";
 import type { RecvRequest, RequestsInit } from "./work_request.ts";

@@ -5,7 +5,7 @@ import { nameOf } from "../core/enums.ts";
 import { assertOpen } from "../core/resource.ts";
 import { MemoryWindow, MwType } from "../memory/memory_window.ts";
 import { type Binding, readBinding } from "./mw_bind.ts";
-import * as others from "./not_request.ts";
+import * as others from "./request_list.ts";
 import * as opcodes from "./opcodes.ts";
 import { checkWrId as checkId } from "./request_buffer.ts";
 import type { Element } from "./sge_list.ts";

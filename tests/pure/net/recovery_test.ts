@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { QpState, type WorkCompletionError } from "../../../mod.ts";
+import { QpState, WcStatus, type WorkCompletionError } from "../../../mod.ts";
 import { Recovery } from "../../../net/ud/recovery.ts";
 
 type Step =
@@ -43,8 +43,22 @@ function recording(
   return { recovery, steps };
 }
 
-function failure(message: string): WorkCompletionError {
-  return new Error(message) as WorkCompletionError;
+function failure(
+  message: string,
+  status: WcStatus = WcStatus.LOC_QP_OP_ERR,
+): WorkCompletionError {
+  return Object.assign(new Error(message), { completion: { status } }) as WorkCompletionError;
+}
+
+for (const [flushed, cause] of [["receive", "send"], ["send", "receive"]] as const) {
+  Deno.test(`Recovery names the failed ${cause} and not the ${flushed} that was flushed before`, () => {
+    const { recovery, steps } = recording(QpState.ERR, (step) => {
+      if (step === "drain") recovery[`${cause === "send" ? "send" : "recv"}Failed`](failure("why"));
+    });
+    const flush = failure("flushed", WcStatus.WR_FLUSH_ERR);
+    recovery[`${flushed === "send" ? "send" : "recv"}Failed`](flush);
+    assertEquals(steps.filter((step) => step.startsWith("warn")), ["warn why"]);
+  });
 }
 
 const RESTART = ["drain", "reset", "drain", "activate", "restart"];
