@@ -125,7 +125,8 @@ deviceTest("CompletionQueue.completions() throws when the queue is disposed", as
   const other = pair.right.cq.completions({ signal: AbortSignal.timeout(200) }).next();
   await pause(10);
   pair.left.cq.close();
-  await assertRejects(() => wait, TypeError, "the completion queue was disposed");
+  // On a busy host the iteration has not begun to wait yet, and then finds the queue disposed.
+  await assertRejects(() => wait, TypeError, "disposed");
   assertEquals(countOf("cq"), before - 1);
   await assertRejects(() => other, DOMException);
 });
