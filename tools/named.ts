@@ -23,7 +23,6 @@ const TASKS: Readonly<Record<string, Readonly<Record<string, Tool>>>> = {
     versions: ["deno_versions.ts", "library tests by the lowest and the newest Deno"],
   },
   generate: {
-    drawings: ["docs/drawings.ts", "docs/drawings/*.svg"],
     layout: ["layout/generate.ts", "ffi/layout.ts and ffi/layout_types.ts, from verbs.h"],
     verbs: [
       "coverage/main.ts",

@@ -1,6 +1,6 @@
 /** The samples of a soak run as a picture. */
 
-import { drawing, label } from "../docs/drawings/svg.ts";
+import { svg, text } from "../../bench/svg.ts";
 import { round } from "../svg.ts";
 import type { Sample, SoakRecord } from "./record.ts";
 import { describeGrowth, type Flatness, flatnesses, grows } from "./verdict.ts";
@@ -11,13 +11,13 @@ const STEP = { x: 470, y: 150 };
 const LEFT = 40;
 const TOP = 88;
 
-/** Draws all series. */
+/** Draws all series. Those that grow too much have another colour. */
 export function plot(record: SoakRecord): string {
   const series = flatnesses(record);
-  const rows = Math.ceil(series.length / COLUMNS);
+  const height = TOP + Math.ceil(series.length / COLUMNS) * STEP.y - 10;
   const title = `Soak run of ${Math.round(record.plan.seconds / 60)} min`;
-  return drawing(title, 2 * LEFT + STEP.x + PANEL.w, TOP + rows * STEP.y - 10, [
-    label(title, LEFT, 30, "title"),
+  return svg(title, 2 * LEFT + STEP.x + PANEL.w, height, [
+    text(title, LEFT, 30, "title"),
     ...series.map((flatness, i) =>
       panel(
         flatness,
@@ -37,12 +37,11 @@ function panel(flatness: Flatness, samples: readonly Sample[], x: number, y: num
     const right = x + sample.seconds / end * PANEL.w;
     return `${round(right)},${round(y + PANEL.h * (1 - sample[name] / top))}`;
   });
-  const kind = grows(flatness) ? "number" : "data";
   const baseline = y + PANEL.h;
   return [
-    label(describeGrowth(flatness), x, y - 6, "small"),
-    `<polyline class="line" points="${x},${y} ${x},${baseline} ${x + PANEL.w},${baseline}"/>`,
-    `<polyline class="${kind}" style="fill:none;stroke-width:1.5" points="${points.join(" ")}"/>`,
-    label(`${Math.round(end / 6) / 10} min`, x + PANEL.w, baseline + 16, "small faint", "end"),
+    text(describeGrowth(flatness), x, y - 6, "small"),
+    `<line x1="${x}" y1="${baseline}" x2="${x + PANEL.w}" y2="${baseline}"/>`,
+    `<polyline stroke="${grows(flatness) ? "#bf8700" : "#1f883d"}" points="${points.join(" ")}"/>`,
+    text(`${Math.round(end / 6) / 10} min`, x + PANEL.w, baseline + 16, "small", "end"),
   ].join("\n");
 }
