@@ -10,16 +10,43 @@ export interface ScriptResult {
   readonly stderr: string;
 }
 
-/** Options of {@linkcode runScript}. */
-export interface ScriptOptions {
+/** Options of {@linkcode runDeno}. */
+export interface ProcessOptions {
   /** Command that starts Deno, such as `["prlimit", "--memlock=65536"]`. */
   readonly prefix?: readonly string[];
   /** Environment variables to add. */
   readonly env?: Record<string, string>;
+  /** What the process reads from standard input. */
+  readonly input?: string;
+}
+
+/** Options of {@linkcode runScript}. */
+export interface ScriptOptions extends ProcessOptions {
   /** Deno's permissions; all if left out. */
   readonly permissions?: readonly string[];
   /** Lets bare specifiers of @std resolve, which the programs of cli use. */
   readonly importMap?: boolean;
+}
+
+/** Runs Deno in the project's folder. */
+export async function runDeno(
+  args: readonly string[],
+  { prefix = [], env = {}, input = "" }: ProcessOptions = {},
+): Promise<ScriptResult> {
+  const [command, ...words] = [...prefix, Deno.execPath(), ...args];
+  const child = new Deno.Command(command!, {
+    args: words,
+    cwd: new URL("../", import.meta.url),
+    env: { NO_COLOR: "1", ...env },
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const writing = new Blob([input]).stream().pipeTo(child.stdin).catch(() => {});
+  const { code, stdout, stderr } = await child.output();
+  await writing;
+  const decoder = new TextDecoder();
+  return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
 }
 
 /** Runs a module, given as text; `MOD` and `FFI` stand for the URLs of mod.ts and of the folder ffi. */
@@ -36,25 +63,11 @@ export async function runScript(
         (_, name) => JSON.stringify(import.meta.resolve(`../ffi/${name}.ts`)),
       );
     await Deno.writeTextFile(file, text);
-    const [command, ...args] = [
-      ...prefix,
-      Deno.execPath(),
-      "run",
-      "--quiet",
-      "--no-check",
-      "--no-prompt",
-      "--no-config",
-      ...importMap ? [`--import-map=${STD}`] : [],
-      ...permissions,
-      file,
-    ];
-    const output = await new Deno.Command(command!, { args, env }).output();
-    const decoder = new TextDecoder();
-    return {
-      code: output.code,
-      stdout: decoder.decode(output.stdout).trim(),
-      stderr: decoder.decode(output.stderr).trim(),
-    };
+    const options = ["--quiet", "--no-check", "--no-prompt", "--no-config"];
+    if (importMap) options.push(`--import-map=${STD}`);
+    const args = ["run", ...options, ...permissions, file];
+    const { code, stdout, stderr } = await runDeno(args, { prefix, env });
+    return { code, stdout: stdout.trim(), stderr: stderr.trim() };
   } finally {
     await Deno.remove(file);
   }

@@ -8,6 +8,7 @@ import {
   readOptionsOfCommand,
   text,
 } from "../../../rxe/host/options.ts";
+import { runDeno, type ScriptResult } from "../../subprocess.ts";
 
 const KNOWN = {
   accel: oneOf("kvm", "tcg"),
@@ -57,35 +58,27 @@ for (const [args, command] of commands) {
   });
 }
 
-async function run(tool: string, ...args: string[]): Promise<[number, string, string]> {
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--quiet", "--no-check", `tools/${tool}.ts`, ...args],
-    cwd: new URL("../../../", import.meta.url),
-    // A tool that goes on in spite of its options gets no further than to the guest.
-    env: { IBVERBS_ACCEL: "none", NO_COLOR: "1" },
-  }).output();
-  const decoder = new TextDecoder();
-  return [code, decoder.decode(stdout), decoder.decode(stderr)];
+/** Runs a tool. One that goes on in spite of its options gets no further than to the guest. */
+function run(tool: string, ...args: string[]): Promise<ScriptResult> {
+  const words = ["run", "-A", "--quiet", "--no-check", `tools/${tool}.ts`, ...args];
+  return runDeno(words, { env: { IBVERBS_ACCEL: "none" } });
 }
 
 for (const tool of ["check", "demo", "test", "vm"]) {
-  Deno.test(`deno task ${tool} refuses an unknown option before it does anything`, async () => {
-    const error = 'error: "--bogus" is not an option; see --help\n';
-    assertEquals(await run(tool, "--bogus", "tests/pure"), [1, "", error]);
-  });
-
-  Deno.test(`deno task ${tool} --help shows a text and does nothing`, async () => {
-    const [code, stdout, stderr] = await run(tool, "--help");
-    assertEquals([code, stderr], [0, ""]);
-    assertStringIncludes(stdout, `deno task ${tool}`);
+  Deno.test(`deno task ${tool} --help and an unknown option do nothing but show a text`, async () => {
+    const stderr = 'error: "--bogus" is not an option; see --help\n';
+    assertEquals(await run(tool, "--bogus", "tests/pure"), { code: 1, stdout: "", stderr });
+    const help = await run(tool, "--help");
+    assertEquals([help.code, help.stderr], [0, ""]);
+    assertStringIncludes(help.stdout, `deno task ${tool}`);
   });
 }
 
 Deno.test("deno task test refuses paths and options of deno test before it does anything", async () => {
-  const [code, stdout, stderr] = await run("test", "tests/pure/none_test.ts");
   const missing = 'error: Cannot test "tests/pure/none_test.ts": there is no such file or folder\n';
-  assertEquals([code, stdout, stderr], [1, "", missing]);
-  const [status, output, errors] = await run("test", "--", "--both", "--", "--bogus");
-  assertEquals([status, output], [1, ""]);
-  assertStringIncludes(errors, "error: deno test: unexpected argument '--bogus'");
+  const path = await run("test", "tests/pure/none_test.ts");
+  assertEquals(path, { code: 1, stdout: "", stderr: missing });
+  const { code, stdout, stderr } = await run("test", "--", "--both", "--", "--bogus");
+  assertEquals([code, stdout], [1, ""]);
+  assertStringIncludes(stderr, "error: deno test: unexpected argument '--bogus'");
 });

@@ -6,7 +6,8 @@ import { assignments } from "../../../rxe/guest/initramfs.ts";
 import { accelerators } from "../../../rxe/guest/qemu.ts";
 import { Copy, Held, lines } from "../../../rxe/guest/streams.ts";
 import { parseStatus } from "../../../rxe/host/apt.ts";
-import { countCases } from "../../../tools/tests/junit.ts";
+import { SetupError } from "../../../rxe/host/report.ts";
+import { countCases, failedCases } from "../../../tools/tests/junit.ts";
 import { complaints } from "../../../tools/tests/kernel_log.ts";
 import { plan } from "../../../tools/tests/plan.ts";
 
@@ -73,30 +74,37 @@ Deno.test("parseStatus() reads the last line when a piece of output has several"
   assertEquals(parseStatus("Reading package lists...\n"), undefined);
 });
 
-Deno.test("countCases() counts tests and steps by how they ended", () => {
-  const counts = countCases(`<testsuites tests="5">
+Deno.test("countCases() and failedCases() tell how tests and steps ended", () => {
+  const report = `<testsuites tests="5">
     <testcase name="a &gt; b" time="1">
     </testcase>
     <testcase name="b"/>
     <testcase name="c"><skipped/></testcase>
-    <testcase name="d">
+    <testcase name="d() throws &quot;x&quot; &amp; &lt;y&gt;">
       <failure message="x &lt;skipped/&gt;">no</failure>
     </testcase>
     <testcase name="e"><error message="x"/></testcase>
-  </testsuites>`);
-  assertEquals(counts, { passed: 2, failed: 2, ignored: 1 });
+  </testsuites>`;
+  assertEquals(countCases(report), { passed: 2, failed: 2, ignored: 1 });
+  assertEquals(failedCases(report), ['d() throws "x" & <y>', "e"]);
 });
 
-Deno.test("complaints() names faults and leaks when they came after the command began", () => {
-  const log = `[1.0] WARNING: in early boot
-[2.0] guest: the command starts
-[3.0] infiniband rxe0: set active
-[4.0] WARNING: CPU: 0 PID: 1 at drivers/infiniband/core/device.c:681
-[5.0] stub_hca: leaked 2 MRs`;
-  assertEquals(complaints(log), [
+Deno.test("complaints() names faults and leaks that came after the command began", () => {
+  const faults = [
     "[4.0] WARNING: CPU: 0 PID: 1 at drivers/infiniband/core/device.c:681",
     "[5.0] stub_hca: leaked 2 MRs",
-  ]);
+  ];
+  const log = [
+    "[1.0] WARNING: in early boot",
+    "[2.0] guest: the command starts",
+    "[3.0] infiniband rxe0: set active",
+    // What rxe says of references to destroyed objects is no fault.
+    "[ 10.0] WARNING: CPU: 0 PID: 1 at drivers/infiniband/sw/rxe/rxe_pool.c:255 __rxe_cleanup+0x1",
+    "[ 10.1] Call Trace:",
+    "[ 10.2] ---[ end trace 0000000000000000 ]---",
+    ...faults,
+  ];
+  assertEquals(complaints(log.join("\n")), faults);
 });
 
 Deno.test("plan() runs native tiers twice when both ways are asked for", () => {
@@ -136,17 +144,10 @@ Deno.test("plan() leaves out devices and long tests for a quick run", () => {
   assertEquals(files.filter((file) => file.includes("misuse")), []);
 });
 
-Deno.test("plan() throws when a file is in no tier", () => {
-  assertThrows(() => plan({ paths: ["tests/devices/x_test.ts"], both: false }), Error, "devices");
-});
-
-Deno.test("complaints() passes over what rxe says of references to destroyed objects, and nothing else", () => {
-  const known = [
-    "[ 10.0] WARNING: CPU: 0 PID: 1 at drivers/infiniband/sw/rxe/rxe_pool.c:255 __rxe_cleanup+0x1/0x2 [rdma_rxe]",
-    "[ 10.1] Call Trace:",
-    "[ 10.2] ---[ end trace 0000000000000000 ]---",
-  ];
-  const other = "[ 11.0] WARNING: CPU: 0 PID: 1 at kernel/workqueue.c:1 x+0x1/0x2";
-  assertEquals(complaints(known.join("\n")), []);
-  assertEquals(complaints([...known, other].join("\n")), [other]);
+Deno.test("plan() throws when a file is in no tier, or needs two hosts", () => {
+  for (const path of ["tests/devices/x_test.ts", "tests/hosts"]) {
+    assertThrows(() => plan({ paths: [path], both: false }), SetupError, "it is in none of");
+  }
+  const paths = plan({ paths: [], both: true }).flatMap((pass) => pass.paths);
+  assertEquals(paths.filter((path) => "tests/hosts".startsWith(path)), []);
 });

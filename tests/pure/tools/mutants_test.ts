@@ -1,7 +1,6 @@
 // Mutants: how they are drawn, what their number proves, and how each one is judged.
 import { assertEquals, assertNotEquals } from "@std/assert";
-import { readLcov, testsOf } from "../../../tools/mutants/coverage.ts";
-import { deviceTestsOf } from "../../../tools/mutants/device.ts";
+import { testsOf } from "../../../tools/mutants/coverage.ts";
 import { mostSurvivors, quotas, shuffle } from "../../../tools/mutants/draw.ts";
 import type { Mutant } from "../../../tools/mutants/generate.ts";
 import { judgeAll, type Verdict } from "../../../tools/mutants/judge.ts";
@@ -21,13 +20,6 @@ Deno.test("shuffle() gives the same order for a seed when other code changes", (
   assertNotEquals(order, names("two", all));
   const moved = all.slice(1).map((mutant) => ({ ...mutant, start: 99 }));
   assertEquals(names("one", moved), order.filter((name) => name !== "a"));
-});
-
-Deno.test("shuffle() draws equal changes of one file apart", () => {
-  const all = Array.from({ length: 4 }, (_, i) => mutantOf("a", "b", i));
-  const orders = Array.from("abcdefgh", (seed) => shuffle(all, seed).get("types")!);
-  assertEquals(orders.map((order) => new Set(order).size), Array(8).fill(4));
-  assertEquals(new Set(orders.map((order) => order[0]!.start)).size > 1, true);
 });
 
 Deno.test("quotas() draws in proportion, no folder less than 60, and no more than there are", () => {
@@ -58,12 +50,6 @@ Deno.test("reasons() and stale() tell which rows of the table fit", () => {
   assertEquals(stale(rows, mutants), [rows[1]!]);
 });
 
-Deno.test("readLcov() reads the executed lines of a folder", () => {
-  const report =
-    "SF:/p/types/a.ts\nFN:1,f\nDA:1,2\nDA:2,0\nDA:3,1\nend_of_record\nSF:/q/b.ts\nDA:1,1";
-  assertEquals(readLcov(report, "/p"), { "types/a.ts": [1, 3] });
-});
-
 Deno.test("testsOf() finds the tests that execute a mutant's lines, its own subject first", () => {
   const record = (test: string, seconds: number, ...lines: number[]) => ({
     test,
@@ -78,12 +64,6 @@ Deno.test("testsOf() finds the tests that execute a mutant's lines, its own subj
   ];
   const found = testsOf(mutantOf("a", "b"), records).map(({ test }) => test);
   assertEquals(found, ["tests/pure/a_test.ts", "tests/pure/b_test.ts"]);
-});
-
-Deno.test("deviceTestsOf() prefers tests of the same name, and has some for each file", () => {
-  const [first, ...others] = deviceTestsOf("types/reply/reply_path.ts");
-  assertEquals([first, others.length], ["tests/device/reply/reply_path_test.ts", 2]);
-  assertEquals(deviceTestsOf("types/core/checks.ts").length, 3);
 });
 
 Deno.test("judgeAll() tells killed mutants from those that survive, hang or are no program", async () => {

@@ -4,26 +4,22 @@ import { assertEquals } from "@std/assert";
 import { guestCount, shares, testFiles } from "../../../tools/tests/files.ts";
 import { NONE } from "../../../tools/tests/junit.ts";
 import { type Ending, faultsOf } from "../../../tools/tests/run.ts";
-
-async function load(...files: string[]): Promise<[number, string[]]> {
-  const { code, stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["test", "-A", "--no-check", "tools/tests/share.ts", "--", ...files],
-    cwd: new URL("../../../", import.meta.url),
-    env: { NO_COLOR: "1" },
-  }).output();
-  const results = new TextDecoder().decode(stdout).matchAll(/^(.*) \.\.\. (ok|FAILED)/gm);
-  return [code, [...results].map(([, name, result]) => `${name}: ${result}`)];
-}
+import { runDeno } from "../../subprocess.ts";
 
 const FIXTURE = "tests/pure/tools/fixtures/three_tests.ts";
 
 Deno.test("share.ts loads files into one process, and each test names its file", async () => {
-  assertEquals(await load("tests/none.ts", FIXTURE), [1, [
+  const files = ["tests/none.ts", FIXTURE];
+  const args = ["test", "-A", "--no-check", "tools/tests/share.ts", "--", ...files];
+  const { code, stdout } = await runDeno(args);
+  const results = stdout.matchAll(/^(.*) \.\.\. (ok|FAILED)/gm);
+  assertEquals([code, ...[...results].map(([, name, result]) => `${name}: ${result}`)], [
+    1,
     "tests/none.ts can be loaded: FAILED",
     `first [${FIXTURE}]: ok`,
     `second [${FIXTURE}]: ok`,
     `third [${FIXTURE}]: ok`,
-  ]]);
+  ]);
 });
 
 Deno.test("shares() gives each file to one guest, and all guests as much to do", () => {
@@ -38,14 +34,14 @@ Deno.test("shares() gives each file to one guest, and all guests as much to do",
 });
 
 const NOTHING = { counts: { passed: 3, failed: 0, ignored: 0 }, status: 0, problems: [] };
+const ONE_FAILED = { passed: 2, failed: 1, ignored: 0 };
 
-const faults: [what: string, ending: Partial<Ending>, faults: string[]][] = [
+const FAULTS: [what: string, ending: Partial<Ending>, faults: string[]][] = [
   ["all tests pass", {}, []],
-  ["a test fails", { counts: { passed: 2, failed: 1, ignored: 0 }, status: 1 }, []],
-  ["a test fails and Deno crashes", {
-    counts: { passed: 2, failed: 1, ignored: 0 },
-    status: 139,
-  }, ["deno test ended with status 139"]],
+  ["a test fails", { counts: ONE_FAILED, status: 1 }, []],
+  ["a test fails and Deno crashes", { counts: ONE_FAILED, status: 139 }, [
+    "deno test ended with status 139",
+  ]],
   ["a guest crashes", { counts: NONE, status: undefined, problems: ["the guest was ended"] }, [
     "the guest was ended",
     "no test was executed",
@@ -56,24 +52,16 @@ const faults: [what: string, ending: Partial<Ending>, faults: string[]][] = [
   ["Deno fails beside the tests", { status: 1 }, ["deno test ended with status 1"]],
 ];
 
-for (const [what, ending, expected] of faults) {
+for (const [what, ending, expected] of FAULTS) {
   Deno.test(`faultsOf() tells ${expected.join(" and ") || "nothing"} when ${what}`, () => {
     assertEquals(faultsOf({ ...NOTHING, ...ending }, false), expected);
   });
 }
 
-Deno.test("testFiles() finds test files in folders, each once", () => {
-  const here = "tests/pure/tools";
-  const found = testFiles([`${here}/share_test.ts`, here]);
-  assertEquals(found.filter((file) => file.includes("share")), [`${here}/share_test.ts`]);
-  assertEquals(found.includes(FIXTURE), false);
-  assertEquals(found, [...found].sort());
-});
-
 Deno.test("guestCount() goes by files, processors and memory", () => {
-  assertEquals(guestCount(40, 2, 16_000), 2);
-  assertEquals(guestCount(40, 64, 160_000), 4);
-  assertEquals(guestCount(40, 8, 3000), 2);
-  assertEquals(guestCount(7, 8, 16_000), 1);
-  assertEquals(guestCount(40, 1, 500), 1);
+  const hosts = [[40, 2, 16_000], [40, 64, 160_000], [40, 8, 3000], [7, 8, 16_000], [40, 1, 500]];
+  assertEquals(
+    hosts.map(([files, processors, megabytes]) => guestCount(files!, processors, megabytes)),
+    [2, 4, 2, 1, 1],
+  );
 });

@@ -63,13 +63,6 @@ const equalPairs: [what: string, a: unknown, b: unknown][] = [
   ["patterns", /a/g, /a/g],
 ];
 
-for (const [what, a, b] of equalPairs) {
-  Deno.test(`assertEquals() passes on ${what}`, () => {
-    assertEquals(a, b);
-    assertThrows(() => assertNotEquals(a, b), AssertionError);
-  });
-}
-
 const unequalPairs: [what: string, a: unknown, b: unknown][] = [
   ["a number and a bigint", 1, 1n],
   ["a property undefined and one absent", { a: undefined }, {}],
@@ -105,50 +98,53 @@ const unequalPairs: [what: string, a: unknown, b: unknown][] = [
   ["null and an object", null, {}],
 ];
 
-for (const [what, a, b] of unequalPairs) {
-  Deno.test(`assertEquals() throws on unequal ${what}`, () => {
-    const error = assertThrows(() => assertEquals(a, b, "of the queue"), AssertionError);
-    assertStringIncludes(error.message, "of the queue");
-    assertNotEquals(a, b);
-  });
+for (const [pairs, areEqual] of [[equalPairs, true], [unequalPairs, false]] as const) {
+  for (const [what, a, b] of pairs) {
+    Deno.test(`assertEquals() takes ${what} for ${areEqual ? "equal" : "different"}`, () => {
+      const [passes, fails] = areEqual
+        ? [assertEquals, assertNotEquals]
+        : [assertNotEquals, assertEquals];
+      passes(a, b);
+      const error = assertThrows(() => fails(a, b, "of the queue"), AssertionError);
+      assertStringIncludes(error.message, "of the queue");
+    });
+  }
 }
 
 Deno.test("assertEquals() compares no WeakMap and no WeakSet", () => {
-  const pairs = [[new WeakMap(), new WeakMap()], [new WeakSet(), new WeakSet()]];
-  for (const [a, b] of pairs) {
-    assertThrows(() => assertEquals(a, b), TypeError, "annot compare");
+  for (const make of [() => new WeakMap(), () => new WeakSet()]) {
+    assertThrows(() => assertEquals(make(), make()), TypeError, "annot compare");
   }
 });
 
-Deno.test("assertThrows() returns what is thrown, or fails", () => {
+Deno.test("assertThrows() and assertRejects() return what is thrown, or fail", async () => {
   const error = new RangeError("Cannot post 3 work requests: 2 fit");
   const raise = (): never => {
     throw error;
   };
-  assertStrictEquals(assertThrows(raise), error);
-  assertStrictEquals(assertThrows(raise, RangeError, "2 fit"), error);
-  assertThrows(() => assertThrows(() => 1), AssertionError);
-  assertThrows(() => assertThrows(raise, TypeError), AssertionError);
-  assertThrows(() => assertThrows(raise, RangeError, "3 fit"), AssertionError);
-  const raiseText = () => {
+  const raiseText = (): never => {
     throw "text";
   };
+  assertStrictEquals(assertThrows(raise, RangeError, "2 fit"), error);
   assertEquals(assertThrows(raiseText), "text");
-  assertThrows(() => assertThrows(raiseText, Error), AssertionError);
-});
-
-Deno.test("assertRejects() fails on a resolution, a synchronous throw and no promise", async () => {
-  const failing: (() => PromiseLike<unknown>)[] = [
-    () => Promise.resolve(1),
-    () => {
-      throw new RangeError("synchronous");
-    },
-    (() => 1) as unknown as () => Promise<unknown>,
-  ];
-  for (const fn of failing) await assertRejects(() => assertRejects(fn), AssertionError);
-  const reject = () => Promise.reject(new RangeError("late"));
-  assertEquals((await assertRejects(reject, RangeError, "late")).message, "late");
-  await assertRejects(() => assertRejects(reject, TypeError), AssertionError);
+  const reject = () => Promise.reject(error);
+  assertStrictEquals(await assertRejects(reject, RangeError, "2 fit"), error);
+  for (
+    const fails of [
+      () => assertThrows(() => 1),
+      () => assertThrows(raise, TypeError),
+      () => assertThrows(raise, RangeError, "3 fit"),
+      () => assertThrows(raiseText, Error),
+    ]
+  ) assertThrows(fails, AssertionError);
+  for (
+    const fails of [
+      () => assertRejects(() => Promise.resolve(1)),
+      () => assertRejects(raise),
+      () => assertRejects((() => 1) as unknown as () => Promise<unknown>),
+      () => assertRejects(reject, TypeError),
+    ]
+  ) await assertRejects(fails, AssertionError);
 });
 
 Deno.test("spy() and stub() record the calls of a method until they are disposed of", () => {
@@ -186,26 +182,21 @@ const declared = {
   default: { port: "1" },
 } as const;
 
-Deno.test("parseArgs() gives text, flags, defaults and operands", () => {
+Deno.test("parseArgs() gives text, flags, defaults and operands, and asks about the unknown", () => {
   const { help, fast, port, device, _ } = parseArgs(
     ["12", "-h", "-p", "010", "--device=", "x"],
     declared,
   );
   assertEquals([help, fast, port, device, _], [true, false, "010", "", ["12", "x"]]);
   assertEquals([parseArgs([], declared).port, parseArgs([], declared).device], ["1", undefined]);
-});
-
-Deno.test("parseArgs() takes no option for the value of an option", () => {
-  const { help, port, device } = parseArgs(["--port", "--help", "--device"], declared);
-  assertEquals([help, port, device], [true, "", ""]);
-});
-
-Deno.test("parseArgs() asks about each unknown argument", () => {
+  // An option is no value of an option.
+  const bare = parseArgs(["--port", "--help", "--device"], declared);
+  assertEquals([bare.help, bare.port, bare.device], [true, "", ""]);
   const asked: string[] = [];
   const unknown = (argument: string): boolean => {
     asked.push(argument);
     return !argument.startsWith("-");
   };
-  const { _ } = parseArgs(["file", "--bad=2", "-x"], { ...declared, unknown });
-  assertEquals([asked, _], [["file", "--bad=2", "-x"], ["file"]]);
+  const { _: operands } = parseArgs(["file", "--bad=2", "-x"], { ...declared, unknown });
+  assertEquals([asked, operands], [["file", "--bad=2", "-x"], ["file"]]);
 });

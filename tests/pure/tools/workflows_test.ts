@@ -4,6 +4,7 @@ import { assertEquals, assertGreater } from "@std/assert";
 import denoJson from "../../../deno.json" with { type: "json" };
 import { LOWEST_DENO } from "../../../ffi/platform.ts";
 import { inProject } from "../../../tools/host/paths.ts";
+import { runDeno } from "../../subprocess.ts";
 
 const FOLDER = ".github/workflows";
 const workflows = [...Deno.readDirSync(inProject(FOLDER))].map(({ name }) => `${FOLDER}/${name}`);
@@ -13,16 +14,11 @@ function read(path: string): string {
   return Deno.readTextFileSync(inProject(path));
 }
 
-/** The names that `deno task long` shows. */
-const long = await namesOf("long");
+const NAMED = ["run", "-A", "--no-check", "tools/named.ts"];
 
-async function namesOf(task: string): Promise<string[]> {
-  const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-check", "tools/named.ts", task],
-    cwd: inProject(""),
-  }).output();
-  return Array.from(new TextDecoder().decode(stdout).matchAll(/^ {2}(\w+)/gm), ([, name]) => name!);
-}
+/** The names that `deno task long` shows. */
+const { stdout } = await runDeno([...NAMED, "long"]);
+const long = Array.from(stdout.matchAll(/^ {2}(\w+)/gm), ([, name]) => name!);
 
 for (const program of programs) {
   Deno.test(`The tasks that ${program} starts exist`, () => {
@@ -39,10 +35,7 @@ for (const program of programs) {
 
 Deno.test("The workflows and .ci/run start the version of Deno that CONTRIBUTING.md names", () => {
   const versions = programs.flatMap((program) =>
-    Array.from(
-      read(program).matchAll(/deno@(\d[\d.]+)|deno-version: v(\S+)/g),
-      ([, a, b]) => a ?? b,
-    )
+    [...read(program).matchAll(/deno@(\d[\d.]+)|deno-version: v(\S+)/g)].map(([, a, b]) => a ?? b)
   );
   assertGreater(versions.length, 3);
   const [, named] = /Deno (\d[\d.]+) or newer: CI/.exec(read("CONTRIBUTING.md"))!;
@@ -51,33 +44,21 @@ Deno.test("The workflows and .ci/run start the version of Deno that CONTRIBUTING
 
 Deno.test("The workflow of each change runs the tests by the lowest and the newest Deno", () => {
   const [, versions] = /^ +deno: \[(.*)\]$/m.exec(read(`${FOLDER}/ci.yml`))!;
-  const [lowest, newest] = versions!.split(", ").map((word) => JSON.parse(word));
-  assertEquals([lowest, newest], [LOWEST_DENO, "latest"]);
+  assertEquals(JSON.parse(`[${versions}]`).slice(0, 2), [LOWEST_DENO, "latest"]);
 });
 
-Deno.test("The nightly workflow runs every long test", () => {
-  const text = read(`${FOLDER}/nightly.yml`);
+Deno.test("The nightly workflow runs every long test, and CONTRIBUTING.md explains it", () => {
+  const [nightly, contributing] = [read(`${FOLDER}/nightly.yml`), read("CONTRIBUTING.md")];
   assertGreater(long.length, 5);
   // Those of the versions run for each change.
-  const missing = long.filter((name) => !text.includes(`- task long ${name}`));
+  const missing = long.filter((name) => !nightly.includes(`- task long ${name}`));
   assertEquals(missing, ["versions"]);
+  assertEquals(long.filter((name) => !contributing.includes(`\n| \`${name}\` `)), []);
 });
 
-Deno.test("CONTRIBUTING.md explains each long test", () => {
-  const text = read("CONTRIBUTING.md");
-  assertEquals(long.filter((name) => !text.includes(`\n| \`${name}\` `)), []);
-});
-
-Deno.test("A name that no long test has is refused, and what generates files has names too", async () => {
-  assertEquals((await namesOf("generate")).toSorted(), ["layout", "verbs"]);
-  const { code, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-check", "tools/named.ts", "long", "toString"],
-    cwd: inProject(""),
-  }).output();
-  assertEquals([code, new TextDecoder().decode(stderr).trim()], [
-    1,
-    'error: "toString" is none of these',
-  ]);
+Deno.test("A name that no long test has is refused", async () => {
+  const { code, stderr } = await runDeno([...NAMED, "long", "toString"]);
+  assertEquals([code, stderr], [1, 'error: "toString" is none of these\n']);
 });
 
 Deno.test("The package is published with provenance, from what the task builds", () => {
