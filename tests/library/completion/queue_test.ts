@@ -136,8 +136,7 @@ on.test("CompletionQueue.poll() and pollInto() refuse bad arguments", ({ cq }) =
   for (const cqe of [0, NaN, "5"]) assertThrows(() => cq.resize(cqe as number));
 });
 
-Deno.test("CompletionQueue.poll() polls as many as it is asked for, without memory for more", () => {
-  using setup = setUp();
+on.test("CompletionQueue.poll() polls as many as it is asked for, without memory for more", (setup) => {
   const { cq } = setup;
   complete(0, 20);
   assertEquals(ids(cq.poll(3)), [0, 1, 2]);
@@ -167,8 +166,7 @@ on.test("CompletionQueue.pollInto() makes one native call when the queue is empt
   assertEquals(recorder.take().map(({ verb }) => verb), ["ibv_poll_cq"]);
 });
 
-Deno.test("Completions keep their order when two iterations are left one after the other", async () => {
-  using setup = setUp();
+on.test("Completions keep their order when two iterations are left one after the other", async (setup) => {
   const { cq } = setup;
   complete(0, 10);
   const found: number[] = [];
@@ -195,8 +193,7 @@ on.test("An iteration gets what another one polled and did not give out", async 
   assertEquals((await busy.next()).value?.wrId, 2n);
 });
 
-Deno.test("CompletionQueue.completions() reports wrong options at the first step, by rejecting", async () => {
-  using setup = setUp();
+on.test("CompletionQueue.completions() reports wrong options at the first step, by rejecting", async (setup) => {
   const { cq, context } = setup;
   const options: [unknown, RegExp][] = [
     [{ signal: new AbortController() }, /it is not an? AbortSignal/],
@@ -214,8 +211,7 @@ Deno.test("CompletionQueue.completions() reports wrong options at the first step
   await assertRejects(() => silent.completions().next(), TypeError, "has no channel");
 });
 
-Deno.test("CompletionQueue.completions() ends when the queue is closed, polled ahead or not", async () => {
-  using setup = setUp();
+on.test("CompletionQueue.completions() ends when the queue is closed, polled ahead or not", async (setup) => {
   const { cq } = setup;
   complete(0, 3);
   const iteration = cq.completions();
@@ -233,8 +229,7 @@ on.test("CompletionQueue.completions() rejects when polling or arming fails", as
   await assertRejects(() => cq.completions().next(), VerbsError, "ibv_req_notify_cq");
 });
 
-Deno.test("drain() polls what is in the queue, and gives it to later polls in order", async () => {
-  using setup = setUp();
+on.test("drain() polls what is in the queue, and gives it to later polls in order", async (setup) => {
   const { cq } = setup;
   complete(0, 100);
   const iteration = cq.completions({ batch: 4 });
@@ -331,8 +326,7 @@ on.test("Queues without a channel of their own share one, also after that was cl
   assert(next.channel !== cq.channel);
 });
 
-Deno.test("CompletionQueue.completions() rejects with the signal's reason while it waits", async () => {
-  using setup = setUp();
+on.test("CompletionQueue.completions() rejects with the signal's reason while it waits", async (setup) => {
   const { cq } = setup;
   const controller = new AbortController();
   const { signal } = controller;
@@ -363,13 +357,13 @@ on.test("CompletionQueue refuses everything when it is disposed", ({ cq }) => {
   assertEquals(recorder.take(), []);
 });
 
-Deno.test("CompletionQueue.pollInto() asks for no more completions than there is room, whatever the batch says", () => {
-  using setup = setUp();
+on.test("CompletionQueue.pollInto() asks for no more completions than there is room, whatever the batch says", (setup) => {
+  const { cq } = setup;
   const batch = new WorkCompletions(2);
   Object.defineProperty(batch, "capacity", { value: 100 });
   complete(0, 5);
   recorder.take();
-  assertEquals(setup.cq.pollInto(batch), 2);
+  assertEquals(cq.pollInto(batch), 2);
   assertEquals(recorder.takeOne("ibv_poll_cq").args.num_entries, 2);
 });
 

@@ -145,12 +145,12 @@ on.test("Counters refuse what is wrong before native code is reached", ({ contex
   assertEquals(recorder.take(), []);
 });
 
-Deno.test("FlowActionEsp refuses headers around packets that native code could not follow", () => {
-  using setup = open();
+on.test("FlowActionEsp refuses headers around packets that native code could not follow", (parts) => {
+  const { context } = parts;
   const keymat = { icvLen: 16, aesKey: new Uint8Array(16) };
   const udp = { type: UDP, val: {} };
   const make = (espEncap: unknown, flags = 0) => () =>
-    new FlowActionEsp(setup.context, { keymat, espAttr: { flags }, espEncap: espEncap as never });
+    new FlowActionEsp(context, { keymat, espAttr: { flags }, espEncap: espEncap as never });
   const { TRANSPORT } = FlowActionEspFlags;
   assertThrows(make([udp], TRANSPORT), TypeError, "transport mode puts no headers");
   assertThrows(make(Array(9).fill(udp)), RangeError, "it has 9 headers of at most 8");

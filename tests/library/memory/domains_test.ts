@@ -14,7 +14,7 @@ import { domainAllocators } from "../../../ffi/library/domain_allocators.ts";
 import { ParentDomain } from "../../../types/memory/parent_domain.ts";
 import { baseOf } from "../../../types/memory/protection_domain.ts";
 import { ThreadDomain } from "../../../types/memory/thread_domain.ts";
-import { onPd, openRecorder } from "../recorded.ts";
+import { onPd } from "../recorded.ts";
 
 onPd.test("ThreadDomain is allocated and deallocated once", ({ context }) => {
   const td = new ThreadDomain(context);
@@ -114,8 +114,7 @@ for (const [what, init, message] of BAD) {
   });
 }
 
-Deno.test("ParentDomain refuses a parent domain, other contexts, and a domain that a getter disposed", () => {
-  using recorded = openRecorder();
+onPd.test("ParentDomain refuses a parent domain, other contexts, and a domain that a getter disposed", (recorded) => {
   const { pd } = recorded;
   using parent = new ParentDomain(pd);
   assertThrows(() => new ParentDomain(parent), TypeError, "it is a parent domain itself");

@@ -12,7 +12,7 @@ import {
 } from "../../../mod.ts";
 import { bufferAddress } from "../../../ffi/pointers.ts";
 import { outputOf } from "../../subprocess.ts";
-import { onPd, openRecorder } from "../recorded.ts";
+import { onPd } from "../recorded.ts";
 
 const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC, RELAXED_ORDERING } = AccessFlags;
 
@@ -25,9 +25,9 @@ for (
     RELAXED_ORDERING,
   ]
 ) {
-  Deno.test(`MemoryRegion gives the provider its memory and the access flags ${access}`, () => {
-    using recorded = openRecorder();
-    using mr = new MemoryRegion(recorded.pd, 8192, access);
+  onPd.test(`MemoryRegion gives the provider its memory and the access flags ${access}`, (recorded) => {
+    const { pd } = recorded;
+    using mr = new MemoryRegion(pd, 8192, access);
     const [call] = recorder.take();
     const { args } = call!;
     const optional = access >= 1 << 20;
@@ -79,11 +79,11 @@ onPd.test("MemoryRegion frees its memory when it is deregistered, and not before
   assertEquals(view.length, 0);
 });
 
-Deno.test("MemoryRegion runs no getters of a buffer, which could dispose the protection domain", () => {
-  using recorded = openRecorder();
+onPd.test("MemoryRegion runs no getters of a buffer, which could dispose the protection domain", (recorded) => {
+  const { pd } = recorded;
   class Hostile extends Uint8Array {
     #close(): never {
-      recorded.pd.close();
+      pd.close();
       throw new Error("a getter of the caller ran");
     }
     override get buffer(): ArrayBuffer {
@@ -99,12 +99,12 @@ Deno.test("MemoryRegion runs no getters of a buffer, which could dispose the pro
       return this.#close();
     }
   }
-  using mr = new MemoryRegion(recorded.pd, new Hostile(100), 0);
+  using mr = new MemoryRegion(pd, new Hostile(100), 0);
   assertEquals(mr.length, 100);
 });
 
-Deno.test("MemoryRegion registers the bytes there are, whatever a buffer says of itself", () => {
-  using recorded = openRecorder();
+onPd.test("MemoryRegion registers the bytes there are, whatever a buffer says of itself", (recorded) => {
+  const { pd } = recorded;
   const buffer = new ArrayBuffer(64);
   const bytes = new Uint8Array(buffer, 16, 32);
   const address = bufferAddress(bytes);
@@ -115,7 +115,7 @@ Deno.test("MemoryRegion registers the bytes there are, whatever a buffer says of
     Object.defineProperty(bytes, name, { get: () => 1 << 20 });
   }
   Object.defineProperty(bytes, "buffer", { get: () => new ArrayBuffer(1 << 20) });
-  using mr = new MemoryRegion(recorded.pd, bytes, 0);
+  using mr = new MemoryRegion(pd, bytes, 0);
   assertEquals([mr.addr, mr.length, mr.bytes().length], [address, 32, 32]);
 });
 

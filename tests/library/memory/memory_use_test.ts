@@ -73,7 +73,8 @@ onPd.test("MemoryRegion refuses its memory when the buffer is detached", ({ pd }
   assertEquals(moved.byteLength, 64);
 });
 
-onPd.test("A buffer cannot be transferred once it is registered, a SharedArrayBuffer is taken as it is", async ({ pd }) => {
+onPd.test("A buffer cannot be transferred once it is registered, a SharedArrayBuffer is taken as it is", async (recorded) => {
+  const { pd } = recorded;
   const makers: readonly ((bytes: Uint8Array) => MemoryRegion | Promise<MemoryRegion>)[] = [
     (bytes) => new MemoryRegion(pd, bytes, LOCAL_WRITE),
     ({ buffer }) => new MemoryRegion(pd, buffer, 0),
@@ -90,7 +91,8 @@ onPd.test("A buffer cannot be transferred once it is registered, a SharedArrayBu
   }
 });
 
-onPd.test("MemoryRegion takes the memory of a WebAssembly.Memory only if that is shared", async ({ pd }) => {
+onPd.test("MemoryRegion takes the memory of a WebAssembly.Memory only if that is shared", async (recorded) => {
+  const { pd } = recorded;
   const message = "the buffer belongs to a WebAssembly.Memory";
   const { buffer } = new WebAssembly.Memory({ initial: 1 });
   assertThrows(() => new MemoryRegion(pd, buffer, LOCAL_WRITE), TypeError, message);
@@ -102,12 +104,12 @@ onPd.test("MemoryRegion takes the memory of a WebAssembly.Memory only if that is
   assertEquals(mr.bytes().length, 65536);
 });
 
-Deno.test("MemoryRegion.create() deregisters and frees what is registered after its signal aborts", async () => {
-  using recorded = openRecorder();
+onPd.test("MemoryRegion.create() deregisters and frees what is registered after its signal aborts", async (recorded) => {
+  const { pd } = recorded;
   using frees = countFrees();
   const controller = new AbortController();
   const { signal } = controller;
-  const made = MemoryRegion.create(recorded.pd, 64, LOCAL_WRITE, { signal });
+  const made = MemoryRegion.create(pd, 64, LOCAL_WRITE, { signal });
   controller.abort(new Error("enough"));
   await assertRejects(() => made, Error, "enough");
   while (recorder.takeOf("ibv_dereg_mr").length === 0) await new Promise((r) => setTimeout(r, 1));

@@ -92,9 +92,8 @@ on.test("MemoryWindow does not keep the region when the provider refuses the bin
   assertEquals(recorder.takeOf("ibv_dereg_mr").length, 1);
 });
 
-Deno.test("MemoryWindow in a parent domain is bound by queue pairs of its protection domain", () => {
-  using windows = openWindows();
-  const { qp, pd } = windows;
+on.test("MemoryWindow in a parent domain is bound by queue pairs of its protection domain", (recorded) => {
+  const { qp, pd } = recorded;
   using parent = new ParentDomain(pd);
   using mw = new MemoryWindow(parent, MwType.TYPE_1);
   using mr = new MemoryRegion(parent, 64, MW_BIND);

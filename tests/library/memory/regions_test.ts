@@ -10,7 +10,7 @@ import { ImplicitMemoryRegion } from "../../../types/memory/implicit_memory_regi
 import { ImportedMemoryRegion, ImportedProtectionDomain } from "../../../types/memory/imports.ts";
 import { assertReadable } from "../../../types/memory/memory_region.ts";
 import { NullMemoryRegion } from "../../../types/memory/null_memory_region.ts";
-import { onPd, openRecorder } from "../recorded.ts";
+import { onPd } from "../recorded.ts";
 
 const { LOCAL_WRITE, REMOTE_READ, ON_DEMAND, ZERO_BASED } = AccessFlags;
 
@@ -123,9 +123,9 @@ for (const [what, init] of BAD_DMA_BUFS) {
   });
 }
 
-Deno.test("ImplicitMemoryRegion registers the whole address space, and allocates in it", () => {
-  using recorded = openRecorder();
-  const mr = new ImplicitMemoryRegion(recorded.pd, LOCAL_WRITE);
+onPd.test("ImplicitMemoryRegion registers the whole address space, and allocates in it", (recorded) => {
+  const { pd } = recorded;
+  const mr = new ImplicitMemoryRegion(pd, LOCAL_WRITE);
   const { addr, length, access } = argsOf("ibv_reg_mr");
   assertEquals([addr, length], [0n, 2n ** 64n - 1n]);
   assertEquals(access, BigInt(LOCAL_WRITE | ON_DEMAND));
@@ -155,8 +155,7 @@ onPd.test("ImplicitMemoryRegion keeps its memory when it cannot be deregistered"
   assertEquals(bytes.length, 0);
 });
 
-Deno.test("ImportedProtectionDomain and ImportedMemoryRegion are those of the other process", () => {
-  using recorded = openRecorder();
+onPd.test("ImportedProtectionDomain and ImportedMemoryRegion are those of the other process", (recorded) => {
   const { context, pd } = recorded;
   using mr = new MemoryRegion(pd, 4096, LOCAL_WRITE);
   {
@@ -174,8 +173,7 @@ Deno.test("ImportedProtectionDomain and ImportedMemoryRegion are those of the ot
   assertEquals(mr.disposed, false);
 });
 
-Deno.test("ImportedProtectionDomain and ImportedMemoryRegion refuse what is not there", () => {
-  using recorded = openRecorder();
+onPd.test("ImportedProtectionDomain and ImportedMemoryRegion refuse what is not there", (recorded) => {
   const { context, pd } = recorded;
   const error = assertThrows(() => new ImportedProtectionDomain(context, 9999), VerbsError);
   assertEquals([error.verb, error.code], ["ibv_import_pd", "ENOENT"]);
@@ -208,8 +206,7 @@ onPd.test("DeviceMemory copies bytes in and out, and is freed after its regions"
   assertEquals(Deno.inspect(dm), "DeviceMemory { disposed }");
 });
 
-Deno.test("DeviceMemory refuses what is not within it, before native code is reached", () => {
-  using recorded = openRecorder();
+onPd.test("DeviceMemory refuses what is not within it, before native code is reached", (recorded) => {
   const { context, pd } = recorded;
   using dm = new DeviceMemory(context, { length: 64 });
   recorder.take();
@@ -247,8 +244,7 @@ onPd.test("DeviceMemory refuses memory of another context for a region", ({ pd }
   );
 });
 
-Deno.test("DeviceMemory.import() leaves the memory to the process that allocated it", () => {
-  using recorded = openRecorder();
+onPd.test("DeviceMemory.import() leaves the memory to the process that allocated it", (recorded) => {
   const { context } = recorded;
   using dm = new DeviceMemory(context, { length: 64 });
   {

@@ -6,7 +6,7 @@ import { bufferAddress } from "../../../ffi/pointers.ts";
 import { type RegMrChange, reregMr } from "../../../types/memory/rereg_mr.ts";
 import { NullMemoryRegion } from "../../../types/memory/null_memory_region.ts";
 import { outputOf } from "../../subprocess.ts";
-import { onPd, openRecorder } from "../recorded.ts";
+import { onPd } from "../recorded.ts";
 
 const { LOCAL_WRITE, REMOTE_READ } = AccessFlags;
 const TRANSLATION = 1;
@@ -77,9 +77,9 @@ for (const [code, name] of [[-1, "ERR_INPUT"], [-2, "ERR_DONT_FORK_NEW"]] as con
   });
 }
 
-Deno.test("reregMr() succeeds when only the old memory could not be given to child processes", () => {
-  using recorded = openRecorder();
-  const mr = new MemoryRegion(recorded.pd, 4096, 0);
+onPd.test("reregMr() succeeds when only the old memory could not be given to child processes", (recorded) => {
+  const { pd } = recorded;
+  const mr = new MemoryRegion(pd, 4096, 0);
   recorder.fail("ibv_rereg_mr", "ENOMEM", { result: -3n });
   using next = reregMr(mr, { source: 8192 });
   assertEquals([mr.disposed, next.length], [true, 8192]);
@@ -102,9 +102,9 @@ function mapped(): number {
   return Number(Deno.readTextFileSync("/proc/self/statm").split(" ")[0]) * 4096;
 }
 
-Deno.test("reregMr() keeps both memories while the failed region cannot be deregistered", () => {
-  using recorded = openRecorder();
-  const mr = new MemoryRegion(recorded.pd, 4096, 0);
+onPd.test("reregMr() keeps both memories while the failed region cannot be deregistered", (recorded) => {
+  const { pd } = recorded;
+  const mr = new MemoryRegion(pd, 4096, 0);
   const view = mr.bytes();
   recorder.fail("ibv_rereg_mr", "EIO", { result: -4n });
   recorder.fail("ibv_dereg_mr", "EBUSY", { times: 1 });
@@ -114,9 +114,9 @@ Deno.test("reregMr() keeps both memories while the failed region cannot be dereg
   assertEquals(view.length, 0);
 });
 
-Deno.test("reregMr() leaves the region as it is when the provider cannot change regions", () => {
-  using recorded = openRecorder();
-  using mr = new MemoryRegion(recorded.pd, 4096, 0);
+onPd.test("reregMr() leaves the region as it is when the provider cannot change regions", (recorded) => {
+  const { pd } = recorded;
+  using mr = new MemoryRegion(pd, 4096, 0);
   recorder.fail("ibv_rereg_mr", "EOPNOTSUPP", { result: -4n });
   const error = assertThrows(() => reregMr(mr, { access: 1 }), VerbsError);
   assertEquals([error.notSupported, mr.disposed, mr.bytes().length], [true, false, 4096]);
@@ -139,8 +139,7 @@ for (const [what, change, message] of BAD) {
   });
 }
 
-Deno.test("reregMr() refuses regions without memory of this process, and other contexts", () => {
-  using recorded = openRecorder();
+onPd.test("reregMr() refuses regions without memory of this process, and other contexts", (recorded) => {
   using mr = new NullMemoryRegion(recorded.pd);
   assertThrows(() => reregMr(mr, { access: 1 }), TypeError, "its memory is not of this process");
   assertThrows(() => reregMr({} as never, { access: 1 }), TypeError, "it is not a MemoryRegion");

@@ -100,8 +100,7 @@ Deno.test("ProtectionDomain.close() closes bound windows of a parent domain befo
   assertEquals(recorder.live("qp"), 0);
 });
 
-Deno.test("QueuePair.close() destroys a queue pair at once although a window is bound through it", () => {
-  using parts = windows();
+on.test("QueuePair.close() destroys a queue pair at once although a window is bound through it", (parts) => {
   bind(parts);
   parts.later.close();
   assertEquals(ended(), ["qp1"]);

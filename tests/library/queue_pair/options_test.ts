@@ -8,16 +8,14 @@ import {
   type MwBind,
   MwType,
   ProtectionDomain,
-  QpType,
   type SendRequest,
   SendRequests,
   VerbsError,
   WrOpcode,
 } from "../../../mod.ts";
 import type { RecordedStruct } from "../../provider/records.ts";
-import { onRc, posted, record } from "../work/recorded.ts";
+import { onRc, posted } from "../work/recorded.ts";
 
-const { RC } = QpType;
 const { MW_BIND, LOCAL_WRITE, REMOTE_READ } = AccessFlags;
 
 const bad = (value: unknown): never => value as never;
@@ -50,8 +48,7 @@ onRc.test("QueuePair.queryDataInOrder() asks for an operation", ({ qp }) => {
   assertThrows(() => qp.queryDataInOrder(WrOpcode.SEND, -1), RangeError, "flags");
 });
 
-Deno.test("QueuePair.bindMw() binds a whole region by default, and nothing with length 0", () => {
-  using parts = record(RC);
+onRc.test("QueuePair.bindMw() binds a whole region by default, and nothing with length 0", (parts) => {
   const { qp, pd } = parts;
   const mr = new MemoryRegion(pd, 4096, LOCAL_WRITE | MW_BIND);
   const mw = new MemoryWindow(pd, MwType.TYPE_1);
@@ -100,8 +97,7 @@ onRc.test("QueuePair.bindMw() refuses what does not go together before native co
   assertEquals(recorder.takeOf("ibv_bind_mw"), []);
 });
 
-Deno.test("A send request with opcode BIND_MW binds windows of type 2, and keeps their regions", () => {
-  using parts = record(RC);
+onRc.test("A send request with opcode BIND_MW binds windows of type 2, and keeps their regions", (parts) => {
   const { qp, pd } = parts;
   const mr = new MemoryRegion(pd, 4096, LOCAL_WRITE | MW_BIND);
   const mw = new MemoryWindow(pd, MwType.TYPE_2);
@@ -125,8 +121,7 @@ Deno.test("A send request with opcode BIND_MW binds windows of type 2, and keeps
   assertEquals([recorder.live("mr"), recorder.violations()], [1, []]);
 });
 
-Deno.test("A send request keeps its memory when a getter of bindInfo sets another request", () => {
-  using parts = record(RC);
+onRc.test("A send request keeps its memory when a getter of bindInfo sets another request", (parts) => {
   const { pd, qp } = parts;
   const mr = new MemoryRegion(pd, 64, LOCAL_WRITE | MW_BIND);
   const mw = new MemoryWindow(pd, MwType.TYPE_2);

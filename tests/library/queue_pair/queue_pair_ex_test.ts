@@ -63,7 +63,8 @@ function steps(calls: Call[] = recorder.take()): unknown[][] {
   });
 }
 
-onExRc.test("WrBuilder calls no verb before complete(), and gives numbers in full", ({ ex, mr }) => {
+onExRc.test("WrBuilder calls no verb before complete(), and gives numbers in full", (parts) => {
+  const { ex, mr } = parts;
   const wr = ex.wrStart();
   wr.rdmaRead(0xffff_ffff, 2n ** 64n - 1n);
   wr.atomicFetchAdd(0x11, 0x2000, 2n ** 64n - 1n).setSge(mr.slice(0, 8));
@@ -79,9 +80,9 @@ onExRc.test("WrBuilder calls no verb before complete(), and gives numbers in ful
   ]);
 });
 
-Deno.test("WrBuilder copies inline data of any length, and sets the flag that rxe reads", () => {
-  using parts = recordEx(RC);
-  const wr = parts.ex.wrStart();
+onExRc.test("WrBuilder copies inline data of any length, and sets the flag that rxe reads", (parts) => {
+  const { ex } = parts;
+  const wr = ex.wrStart();
   const pieces = Array.from({ length: 8 }, (_, i) => new Uint8Array(32).fill(i + 1));
   wr.wrFlags = 0;
   for (const piece of pieces) wr.send().setInlineData(piece);
@@ -115,8 +116,7 @@ onExRc.test("WrBuilder gives each request the number and the flags of its beginn
   ]);
 });
 
-Deno.test("WrBuilder addresses datagrams, and keeps their handles until they complete", () => {
-  using parts = recordEx(UD);
+onExUd.test("WrBuilder addresses datagrams, and keeps their handles until they complete", (parts) => {
   const { ex, mr, pd, cq } = parts;
   const ahs = [handle(pd), handle(pd)];
   const wr = ex.wrStart();
@@ -284,8 +284,7 @@ onExRc.test("WrBuilder refuses values out of range, and begins nothing then", ({
   assertEquals(recorder.takeOf("ibv_wr_send").length, 8);
 });
 
-Deno.test("WrBuilder.complete() checks as postSend() does, and posts nothing that it refuses", () => {
-  using parts = recordEx(UD);
+onExUd.test("WrBuilder.complete() checks as postSend() does, and posts nothing that it refuses", (parts) => {
   const { ex, mr, pd } = parts;
   const gone = new MemoryRegion(pd, 64, 0);
   const ah = handle(pd);
@@ -346,8 +345,7 @@ onExUd.test("WrBuilder.complete() aborts when a handle cannot be had in the midd
   assertEquals([names[0], names.at(-1), names.includes("complete")], ["start", "abort", false]);
 });
 
-Deno.test("WrBuilder.complete() tells the error of the provider, and keeps the handles", () => {
-  using parts = recordEx(UD);
+onExUd.test("WrBuilder.complete() tells the error of the provider, and keeps the handles", (parts) => {
   const { ex, pd } = parts;
   const ah = handle(pd);
   recorder.fail("ibv_wr_complete", "ENOMEM", { times: 1 });
@@ -386,8 +384,7 @@ onExRc.test("Code that runs while a builder reads an element changes no other re
   assertEquals(steps(), []);
 });
 
-Deno.test("Code that runs while WrBuilder.bindMw() reads its attributes changes no other request", () => {
-  using parts = recordEx(RC);
+onExRc.test("Code that runs while WrBuilder.bindMw() reads its attributes changes no other request", (parts) => {
   const { ex, pd, mr: plain } = parts;
   const mr = new MemoryRegion(pd, 64, AccessFlags.LOCAL_WRITE | AccessFlags.MW_BIND);
   const windows = [new MemoryWindow(pd, MwType.TYPE_2), new MemoryWindow(pd, MwType.TYPE_2)];
@@ -417,7 +414,6 @@ Deno.test("Code that runs while WrBuilder.bindMw() reads its attributes changes 
   assertThrows(() => first.bindMw(windows[0]!, 0x33, replace), TypeError, "another builder");
   second!.complete();
   assertEquals(recorder.takeOf("ibv_wr_bind_mw", "ibv_wr_rdma_read").length, 1);
-  assertEquals(recorder.violations(), []);
 });
 
 onRc.test("new QueuePairEx() refuses what it cannot build with", ({ pd, cq }) => {

@@ -14,7 +14,7 @@ import {
   VerbsError,
 } from "../../../mod.ts";
 import type { RecordedStruct } from "../../provider/records.ts";
-import { handle, onRc, onUd, QKEY, record } from "../work/recorded.ts";
+import { handle, onRc, onUd, QKEY } from "../work/recorded.ts";
 
 const { RC, UD } = QpType;
 const CAP = { maxSendWr: 4, maxRecvWr: 4 };
@@ -34,8 +34,7 @@ onRc.test("new QueuePair() refuses completion queues of another context", ({ pd,
   assertEquals(recorder.takeOf("ibv_create_qp"), []);
 });
 
-Deno.test("new QueuePair() has room for one element in each queue unless told otherwise", () => {
-  using parts = record(RC);
+onRc.test("new QueuePair() has room for one element in each queue unless told otherwise", (parts) => {
   const { pd, cq } = parts;
   const capOf = (cap: object): number[] => {
     new QueuePair(pd, { type: RC, sendCq: cq, recvCq: cq, cap: { ...CAP, ...cap } });
@@ -71,8 +70,7 @@ onRc.test("QueuePair.init() uses all 24 bits of the packet sequence number", ({ 
   assertEquals(qp.address.psn, 0xff_ffff);
 });
 
-Deno.test("An address handle that two queue pairs use lives until the sends of both are done", () => {
-  using parts = record(UD);
+onUd.test("An address handle that two queue pairs use lives until the sends of both are done", (parts) => {
   const { qp: one, pd, cq } = parts;
   const two = new QueuePair(pd, { type: UD, sendCq: cq, recvCq: cq, cap: CAP });
   recorder.overwrite("qp1", "state", 0);
@@ -119,8 +117,7 @@ onUd.test("AddressHandle names an index beyond the table, and families only of p
   assertEquals(hintOf("ff0e::1", 0), undefined);
 });
 
-Deno.test("WrBuilder keeps the inline data of earlier requests when it needs more memory", () => {
-  using parts = record(RC);
+onRc.test("WrBuilder keeps the inline data of earlier requests when it needs more memory", (parts) => {
   const { pd, cq } = parts;
   const cap = { ...CAP, maxInlineData: 200 };
   const sendOpsFlags = SendOpsFlags.SEND;

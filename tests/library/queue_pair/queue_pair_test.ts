@@ -38,8 +38,7 @@ function structOf(verb: string, argument: string): Fields {
   return (recorder.takeOne(verb).args[argument] as RecordedStruct).fields;
 }
 
-Deno.test("new QueuePair() uses ibv_create_qp unless an attribute needs ibv_create_qp_ex", () => {
-  using parts = record(UD);
+onUd.test("new QueuePair() uses ibv_create_qp unless an attribute needs ibv_create_qp_ex", (parts) => {
   const { pd, cq } = parts;
   const init = { type: UD, sendCq: cq, recvCq: cq, cap: { ...CAP, maxInlineData: 8 } };
   const cases: [Partial<QpInitAttr>, number][] = [
@@ -216,8 +215,7 @@ onRc.test("QueuePair.modify() sets exactly the attributes that are given", (part
   }
 });
 
-Deno.test("QueuePair.modify() names what is wrong with an attribute before native code", () => {
-  using parts = record(UD);
+onUd.test("QueuePair.modify() names what is wrong with an attribute before native code", (parts) => {
   const { qp } = parts;
   const refused: [unknown, ErrorConstructor, string][] = [
     [{}, TypeError, "Cannot modify queue pair: no attribute is given"],
@@ -256,8 +254,7 @@ Deno.test("QueuePair.modify() names what is wrong with an attribute before nativ
   assertEquals(recorder.takeOf("ibv_modify_qp"), []);
 });
 
-Deno.test("QueuePair.modify() reaches no native code when a getter closes the queue pair", () => {
-  using parts = record(UD);
+onUd.test("QueuePair.modify() reaches no native code when a getter closes the queue pair", (parts) => {
   const { qp } = parts;
   const hostile = {
     qpState: RTS,
@@ -268,7 +265,6 @@ Deno.test("QueuePair.modify() reaches no native code when a getter closes the qu
   };
   assertThrows(() => qp.modify(hostile), TypeError, "queue pair: it is disposed");
   assertEquals(recorder.takeOf("ibv_modify_qp"), []);
-  assertEquals(recorder.violations(), []);
 });
 
 onUd.test("QueuePair.modify() does not throw after the device has done it", ({ qp }) => {
@@ -376,8 +372,7 @@ onUd.test("QueuePair.close() leaves the multicast groups first", ({ qp }) => {
   assertEquals(recorder.live("qp"), 0);
 });
 
-Deno.test("QueuePair.detachMcast() works after a close() that failed, and close() then succeeds", () => {
-  using parts = record(UD);
+onUd.test("QueuePair.detachMcast() works after a close() that failed, and close() then succeeds", (parts) => {
   const { qp, context } = parts;
   qp.attachMcast(GROUP, 0);
   recorder.fail("ibv_detach_mcast", "EIO", { times: 1 });
@@ -403,8 +398,7 @@ onUd.test("QueuePair.close() leaves each group once however often it is called",
   assertEquals(verbs, ["ibv_detach_mcast", "ibv_destroy_qp", "ibv_destroy_qp"]);
 });
 
-Deno.test("new QueuePair() with a table leaves out the send queue that is not asked for", () => {
-  using parts = record(UD);
+onUd.test("new QueuePair() with a table leaves out the send queue that is not asked for", (parts) => {
   const { pd, cq, context } = parts;
   const wq = new WorkQueue(pd, { maxWr: 1, maxSge: 1, cq });
   const rwqIndTbl = new RwqIndirectionTable(context, [wq]);
@@ -482,8 +476,7 @@ for (
   });
 }
 
-Deno.test("Completions of a closed queue pair do not count for a later one of the same number", () => {
-  using parts = record(UD);
+onUd.test("Completions of a closed queue pair do not count for a later one of the same number", (parts) => {
   const { qp, pd, cq } = parts;
   const { qpNum } = qp;
   send(parts).close();

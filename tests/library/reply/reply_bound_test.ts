@@ -6,7 +6,7 @@ import { type AddressHandle, EventType, ReplyPath } from "../../../mod.ts";
 import { structs } from "../../../ffi/layout.ts";
 import { verbs } from "../../../ffi/library.ts";
 import { readField } from "../../../ffi/struct.ts";
-import { openRecorder } from "../recorded.ts";
+import { onPd } from "../recorded.ts";
 
 const MAX_PEERS = 32;
 const ANSWERS = 4000;
@@ -93,9 +93,9 @@ function dlidOf({ buffer, byteOffset, byteLength }: ArrayBufferView<ArrayBuffer>
 for (const [how, order] of Object.entries(ORDERS)) {
   for (const change of [Infinity, 97]) {
     const when = change === Infinity ? "" : `, with a change of addresses every ${change} answers`;
-    Deno.test(`ReplyPath keeps each handle for maxPeers - 1 further answers when peers come ${how}${when}`, () => {
-      using recorded = openRecorder();
-      using path = new ReplyPath(recorded.pd, { port: 1, maxPeers: MAX_PEERS });
+    onPd.test(`ReplyPath keeps each handle for maxPeers - 1 further answers when peers come ${how}${when}`, (recorded) => {
+      const { pd } = recorded;
+      using path = new ReplyPath(pd, { port: 1, maxPeers: MAX_PEERS });
       using book = new Book();
       const next = order();
       let changes = 0;

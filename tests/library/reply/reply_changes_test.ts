@@ -16,7 +16,7 @@ import {
 import { structs } from "../../../ffi/layout.ts";
 import { verbs } from "../../../ffi/library.ts";
 import { GidCache } from "../../../types/reply/gid_cache.ts";
-import { onPd, openRecorder } from "../recorded.ts";
+import { onPd } from "../recorded.ts";
 
 const { LID_CHANGE } = EventType;
 
@@ -68,10 +68,9 @@ onPd.test("ReplyPath reads the GID table again after a change, and not before", 
   assertEquals(reads(), 1);
 });
 
-Deno.test("A closed ReplyPath is not told of later changes, and gives out no handles", () => {
-  using recorded = openRecorder();
-  const [closed, open] = [1, 2].map(() => new ReplyPath(recorded.pd, { port: 1 }));
-  const mr = new MemoryRegion(recorded.pd, 64, AccessFlags.LOCAL_WRITE);
+onPd.test("A closed ReplyPath is not told of later changes, and gives out no handles", ({ pd }) => {
+  const [closed, open] = [1, 2].map(() => new ReplyPath(pd, { port: 1 }));
+  const mr = new MemoryRegion(pd, 64, AccessFlags.LOCAL_WRITE);
   const batch = new WorkCompletions(1);
   closed!.toAt(batch, 0, mr, 0);
   closed!.close();

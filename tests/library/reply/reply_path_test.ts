@@ -65,8 +65,7 @@ const EVENTS: [string, number, boolean][] = [
   ["a change of the P_Key table", PKEY_CHANGE, false],
 ];
 for (const [what, event, forgets] of EVENTS) {
-  Deno.test(`ReplyPath ${forgets ? "makes new handles" : "keeps its handles"} after ${what}`, () => {
-    using recorded = openPath();
+  on.test(`ReplyPath ${forgets ? "makes new handles" : "keeps its handles"} after ${what}`, (recorded) => {
     const { path } = recorded;
     const ah = path.to(from(7));
     recorder.sendAsyncEvent(event, 1);
@@ -154,8 +153,7 @@ Deno.test("ReplyPath.setAh() refuses more requests than it can keep handles for"
   path.setAh(new SendRequests({ capacity: 4 }), 0, batch, 0, mr, 0);
 });
 
-Deno.test("ReplyPath reads a GRH at its offset in a region or a slice, and nowhere else", () => {
-  using recorded = openPath();
+on.test("ReplyPath reads a GRH at its offset in a region or a slice, and nowhere else", (recorded) => {
   const { path, pd } = recorded;
   const { mr, batch } = received(pd);
   const attr = new DataView(new ArrayBuffer(32));
@@ -181,11 +179,11 @@ Deno.test("ReplyPath reads a GRH at its offset in a region or a slice, and nowhe
   }
 });
 
-Deno.test("ReplyPath answers no completion beyond the memory of a batch, whatever the batch says", () => {
-  using recorded = openPath();
-  const { mr, batch } = received(recorded.pd);
+on.test("ReplyPath answers no completion beyond the memory of a batch, whatever the batch says", (recorded) => {
+  const { pd, path } = recorded;
+  const { mr, batch } = received(pd);
   Object.defineProperty(batch, "capacity", { value: 100 });
-  const answer = (): AddressHandle => recorded.path.toAt(batch, 4, mr, 0);
+  const answer = (): AddressHandle => path.toAt(batch, 4, mr, 0);
   assertThrows(answer, RangeError, "the batch has room for 4");
 });
 
@@ -195,8 +193,7 @@ on.test("ReplyPath.to() refuses a service level of more than 4 bits", ({ path })
   path.to({ ...from(1), sl: 15 });
 });
 
-Deno.test("ReplyPath.to() tells which address the device refused, and does not remember it", () => {
-  using recorded = openPath();
+on.test("ReplyPath.to() tells which address the device refused, and does not remember it", (recorded) => {
   const { path } = recorded;
   recorder.fail("ibv_create_ah", "ETIMEDOUT", { times: 1 });
   const error = assertThrows(() => path.to(from(0x17)), VerbsError);
@@ -206,17 +203,14 @@ Deno.test("ReplyPath.to() tells which address the device refused, and does not r
   assertEquals(path.to(from(0x17)).disposed, false);
 });
 
-Deno.test("ReplyPath refuses memory that is disposed, also if it was used before", () => {
-  using recorded = openPath();
-  const { path, pd } = recorded;
+on.test("ReplyPath refuses memory that is disposed, also if it was used before", ({ path, pd }) => {
   const { mr, batch } = received(pd);
   path.toAt(batch, 0, mr, 0);
   mr.close();
   assertThrows(() => path.toAt(batch, 0, mr, 0), TypeError, "it is disposed");
 });
 
-Deno.test("ReplyPath refuses a completion that the batch has no room for, and other objects", () => {
-  using recorded = openPath();
+on.test("ReplyPath refuses a completion that the batch has no room for, and other objects", (recorded) => {
   const { path, pd } = recorded;
   const { mr, batch } = received(pd);
   for (const index of [4, 2 ** 32]) {
@@ -247,16 +241,15 @@ for (const [name, call] of Object.entries(FORMS)) {
       -1,
     ]]
   ) {
-    Deno.test(`ReplyPath.${name} refuses a completion whose ${attribute} is ${value}`, async () => {
-      using recorded = openPath();
+    on.test(`ReplyPath.${name} refuses a completion whose ${attribute} is ${value}`, async (recorded) => {
+      const { path } = recorded;
       const wc = { ...from(1), [attribute as string]: value };
-      await assertRejects(async () => await call(recorded.path, wc), RangeError, String(attribute));
-      assertEquals(recorded.path.size, 0);
+      await assertRejects(async () => await call(path, wc), RangeError, String(attribute));
+      assertEquals(path.size, 0);
     });
   }
 
-  Deno.test(`ReplyPath.${name} reads a completion before it checks that the path is open`, async () => {
-    using recorded = openPath();
+  on.test(`ReplyPath.${name} reads a completion before it checks that the path is open`, async (recorded) => {
     const { path } = recorded;
     const wc = {
       ...from(1),
@@ -286,8 +279,7 @@ for (const [what, init, message] of BAD_INITS) {
   });
 }
 
-Deno.test("ReplyPath refuses numbers out of range, and a protection domain that a getter disposed", () => {
-  using recorded = openRecorder();
+onPd.test("ReplyPath refuses numbers out of range, and a protection domain that a getter disposed", (recorded) => {
   const { pd } = recorded;
   for (const init of [{ port: 0 }, { port: 1, maxPeers: 0 }, { port: 1, maxPeers: 2 ** 24 + 1 }]) {
     assertThrows(() => new ReplyPath(pd, init), RangeError);
@@ -366,8 +358,7 @@ on.test("ReplyPath.toAsync() asks again for a peer that others have given up", a
   while (recorder.live("ah") > 1) await new Promise((resolve) => setTimeout(resolve, 1));
 });
 
-Deno.test("ReplyPath.close() rejects all who wait, and starts none of their calls", async () => {
-  using recorded = openPath();
+on.test("ReplyPath.close() rejects all who wait, and starts none of their calls", async (recorded) => {
   const { path } = recorded;
   using calls = held();
   const asked = Array.from({ length: 12 }, (_, peer) => path.toAsync(from(peer)));

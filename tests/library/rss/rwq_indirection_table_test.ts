@@ -11,7 +11,7 @@ import {
   RxHashFields,
   WorkQueue,
 } from "../../../mod.ts";
-import { onPd, openRecorder } from "../recorded.ts";
+import { onPd } from "../recorded.ts";
 
 /** Work queues of one context. */
 function makeQueues(context: Context, count: number): WorkQueue[] {
@@ -42,20 +42,20 @@ onPd.test("RwqIndirectionTable.workQueueFor() goes by the lowest bits of the has
   }
 });
 
-Deno.test("RwqIndirectionTable refuses sizes that are no power of two, and other contexts", () => {
-  using recorded = openRecorder();
+onPd.test("RwqIndirectionTable refuses sizes that are no power of two, and other contexts", (parts) => {
+  const { context } = parts;
   using other = Context.open("recorder0");
-  const queues = makeQueues(recorded.context, 3);
+  const queues = makeQueues(context, 3);
   for (const entries of [[], queues]) {
     assertThrows(
-      () => new RwqIndirectionTable(recorded.context, entries),
+      () => new RwqIndirectionTable(context, entries),
       RangeError,
       "a power of two up to 8192 is needed",
     );
   }
   const [foreign] = makeQueues(other, 1);
   assertThrows(
-    () => new RwqIndirectionTable(recorded.context, [queues[0]!, foreign!]),
+    () => new RwqIndirectionTable(context, [queues[0]!, foreign!]),
     TypeError,
     "workQueues[1] belongs to another context",
   );

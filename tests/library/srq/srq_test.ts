@@ -79,12 +79,12 @@ on.test("new SharedReceiveQueue() refuses what does not go together before nativ
   assertEquals(recorder.take(), []);
 });
 
-Deno.test("new SharedReceiveQueue() names the limits of the device only if one is exceeded", () => {
-  using made = openWhole();
+on.test("new SharedReceiveQueue() names the limits of the device only if one is exceeded", (parts) => {
+  const { pd } = parts;
   recorder.answer("ibv_query_device", { max_srq: 3, max_srq_wr: 100, max_srq_sge: 4 });
   recorder.fail("ibv_create_srq", "EINVAL");
   const hintOf = (maxWr: number, maxSge: number): string | undefined =>
-    assertThrows(() => new SharedReceiveQueue(made.pd, { maxWr, maxSge }), VerbsError).hint;
+    assertThrows(() => new SharedReceiveQueue(pd, { maxWr, maxSge }), VerbsError).hint;
   assertEquals(hintOf(100, 4), undefined);
   assertStringIncludes(hintOf(101, 4)!, "allows 3 shared receive queues, each with 100 receives");
 });
@@ -135,7 +135,8 @@ on.test("SharedReceiveQueue.postRecv() takes -1 for no errno", ({ pd }) => {
   assertStringIncludes(error.hint!, "The queue is full");
 });
 
-on.test("SharedReceiveQueue.postOps() compares whole tags unless told otherwise", ({ pd, cq, mr }) => {
+on.test("SharedReceiveQueue.postOps() compares whole tags unless told otherwise", (parts) => {
+  const { pd, cq, mr } = parts;
   const tmCap = { maxNumTags: 5, maxOps: 6 };
   const srq = new SharedReceiveQueue(pd, { maxWr: 7, srqType: TM, cq, tmCap });
   srq.postOps({ opcode: TAG_ADD, tag: 3, sge: [mr.slice(8, 16), mr.slice(32, 4)] });
@@ -244,9 +245,8 @@ on.test("new QueuePair() makes both sides of an extended reliable connection", (
   assertEquals([receiver.disposed, sender.disposed], [true, false]);
 });
 
-Deno.test("new QueuePair() refuses parts that an extended reliable connection does not have", () => {
-  using made = openWhole();
-  const { context, pd, cq } = made;
+on.test("new QueuePair() refuses parts that an extended reliable connection does not have", (parts) => {
+  const { context, pd, cq } = parts;
   const xrcd = new XrcDomain(context);
   const srq = new SharedReceiveQueue(pd, { maxWr: 4 });
   recorder.take();

@@ -18,10 +18,9 @@ import { BadWr } from "../../../types/work/posting.ts";
 import { RequestBuffer } from "../../../types/work/request_buffer.ts";
 import { handle, onRc, onUd, posted, postedIds, QKEY, record } from "./recorded.ts";
 
-const { RC, UC, UD } = QpType;
+const { UC, UD } = QpType;
 
-Deno.test("A list is posted whole after a part of it was refused by another queue pair", () => {
-  using parts = record(RC);
+onRc.test("A list is posted whole after a part of it was refused by another queue pair", (parts) => {
   const { qp, pd, cq, mr } = parts;
   const cap = { maxSendWr: 4, maxRecvWr: 4 };
   const other = new QueuePair(pd, { type: UC, sendCq: cq, recvCq: cq, cap });
@@ -35,8 +34,7 @@ Deno.test("A list is posted whole after a part of it was refused by another queu
   assertEquals(postedIds(), [[1, 2], [1, 2]]);
 });
 
-Deno.test("setLength() changes the length of the first element, and the request's by as much", () => {
-  using parts = record(RC);
+onRc.test("setLength() changes the length of the first element, and the request's by as much", (parts) => {
   const { qp, mr } = parts;
   assertEquals(qp.cap.maxInlineData, 64);
   const list = new SendRequests({ capacity: 1, maxSge: 2 });
@@ -56,8 +54,7 @@ onRc.test("The elements of a request are posted in the order in which they are g
   assertEquals(elements.map(({ addr }) => addr), offsets.map((at) => `mr0+${at}`));
 });
 
-Deno.test("Every request of a list is checked, also after one with inline data", () => {
-  using parts = record(RC);
+onRc.test("Every request of a list is checked, also after one with inline data", (parts) => {
   const { qp, pd, mr } = parts;
   const own = new MemoryRegion(pd, new Uint8Array(8), AccessFlags.LOCAL_WRITE);
   const gone = new MemoryRegion(pd, 8, AccessFlags.LOCAL_WRITE);
@@ -71,8 +68,7 @@ Deno.test("Every request of a list is checked, also after one with inline data",
   qp.postSend(list);
 });
 
-Deno.test("The last address handle of a part of a list is kept, also if the next request has it too", () => {
-  using parts = record(UD);
+onUd.test("The last address handle of a part of a list is kept, also if the next request has it too", (parts) => {
   const { qp, pd, cq } = parts;
   const list = new SendRequests({ capacity: 3 });
   const target = { remoteQpn: 3, remoteQkey: QKEY };
@@ -117,8 +113,7 @@ Deno.test("A run of one request keeps the address handle that the request has wh
   }
 });
 
-Deno.test("A list that was posted in part keeps all address handles when it is posted whole", () => {
-  using parts = record(UD);
+onUd.test("A list that was posted in part keeps all address handles when it is posted whole", (parts) => {
   const { qp, pd, cq } = parts;
   const list = new SendRequests({ capacity: 2 });
   const [first, second, third] = [handle(pd), handle(pd), handle(pd)];
@@ -146,8 +141,7 @@ onRc.test("Atomics of more than 8 bytes are refused", ({ qp, mr }) => {
   );
 });
 
-Deno.test("A queue pair takes address handles of parent domains of its protection domain", () => {
-  using parts = record(UD);
+onUd.test("A queue pair takes address handles of parent domains of its protection domain", (parts) => {
   const { qp, pd } = parts;
   const target = { remoteQpn: 3, remoteQkey: QKEY };
   qp.postSend({ ...target, wrId: 9, ah: handle(new ParentDomain(pd)) });

@@ -18,9 +18,19 @@ import {
   WorkQueue,
   WrOpcode,
 } from "../../../mod.ts";
-import { handle, onRc, onUd, posted, postedIds, QKEY, record, type Recorded } from "./recorded.ts";
+import {
+  handle,
+  onRc,
+  onUc,
+  onUd,
+  posted,
+  postedIds,
+  QKEY,
+  record,
+  type Recorded,
+} from "./recorded.ts";
 
-const { RC, UC, UD, RAW_PACKET } = QpType;
+const { UC, UD, RAW_PACKET } = QpType;
 
 const bad = (value: unknown): never => value as never;
 
@@ -32,8 +42,7 @@ function assertNothingPosted(): void {
   assertEquals(recorder.takeOf("ibv_post_send", "ibv_post_recv"), []);
 }
 
-Deno.test("QueuePair.postSend() posts every request once when a getter posts another one", () => {
-  using parts = record(UD);
+onUd.test("QueuePair.postSend() posts every request once when a getter posts another one", (parts) => {
   const { qp } = parts;
   const target = datagram(parts);
   const inner = { ...target, wrId: 3 };
@@ -53,8 +62,7 @@ Deno.test("QueuePair.postSend() posts every request once when a getter posts ano
   assertEquals(postedIds(), [[3], [3, 3], [1, 2]]);
 });
 
-Deno.test("QueuePair.postRecv() posts every request once when a getter posts another one", () => {
-  using parts = record(RC);
+onRc.test("QueuePair.postRecv() posts every request once when a getter posts another one", (parts) => {
   const { qp } = parts;
   qp.postRecv([{}, {}]);
   recorder.take();
@@ -67,17 +75,17 @@ Deno.test("QueuePair.postRecv() posts every request once when a getter posts ano
   assertEquals(postedIds("ibv_post_recv"), [[3, 4], [1, 2]]);
 });
 
-Deno.test("SendRequests.set() writes what it read when a getter changes the same request", () => {
-  using parts = record(RC);
+onRc.test("SendRequests.set() writes what it read when a getter changes the same request", (parts) => {
+  const { mr, qp } = parts;
   const list = new SendRequests({ capacity: 1, maxSge: 2 });
   list.set(0, {
     wrId: 1,
     get sge() {
-      list.set(0, { wrId: 9, sge: [parts.mr.slice(0, 9), parts.mr.slice(0, 9)] });
-      return parts.mr.slice(0, 5);
+      list.set(0, { wrId: 9, sge: [mr.slice(0, 9), mr.slice(0, 9)] });
+      return mr.slice(0, 5);
     },
   });
-  parts.qp.postSend(list);
+  qp.postSend(list);
   const [{ wr, sges }] = posted()[0] as [ReturnType<typeof posted>[0][0]];
   assertEquals([wr.wr_id, wr.num_sge, sges.length, sges[0]!.length], [1n, 1, 1, 5]);
 });
@@ -110,8 +118,7 @@ Deno.test("QueuePair.postSend() reaches no native code when a getter disposes wh
   }
 });
 
-Deno.test("A list of elements that grows while it is read does not reach the next request", () => {
-  using parts = record(RC);
+onRc.test("A list of elements that grows while it is read does not reach the next request", (parts) => {
   const { qp, mr } = parts;
   const list = new SendRequests({ capacity: 2 });
   list.set(1, { wrId: 7, sge: mr.slice(1, 1) });
@@ -228,8 +235,7 @@ for (const [name, take] of Object.entries(TAKERS)) {
     assertEquals(message, `Cannot post ${purpose}: ${reason}`);
   };
 
-  Deno.test(`${name} refuses what is no request, and says what it is`, () => {
-    using parts = record(RC);
+  onRc.test(`${name} refuses what is no request, and says what it is`, (parts) => {
     for (const [request, message] of Object.values(MISTAKES)) {
       refuses(parts, request, message);
       if (!name.endsWith(".set()")) refuses(parts, [{}, request], message);
@@ -240,8 +246,7 @@ for (const [name, take] of Object.entries(TAKERS)) {
     assertNothingPosted();
   });
 
-  Deno.test(`${name} refuses the other kind of prepared list, and lists within arrays`, () => {
-    using parts = record(RC);
+  onRc.test(`${name} refuses the other kind of prepared list, and lists within arrays`, (parts) => {
     const message =
       "postSend() takes SendRequests, postRecv() takes RecvRequests, and each list is posted by itself";
     refuses(parts, new OtherList({ capacity: 1 }), message);
@@ -252,8 +257,7 @@ for (const [name, take] of Object.entries(TAKERS)) {
     assertNothingPosted();
   });
 
-  Deno.test(`${name} takes literals, objects without a prototype, and instances of any class`, () => {
-    using parts = record(RC);
+  onRc.test(`${name} takes literals, objects without a prototype, and instances of any class`, (parts) => {
     const sge = parts.mr.slice(0, 8);
     class Kept {
       wrId = 1;
@@ -292,9 +296,9 @@ onUd.test("QueuePair.postSend() names the attributes that a datagram lacks", (pa
   assertEquals(postedIds(), [[0]]);
 });
 
-Deno.test("QueuePair.postSend() names the attributes that RDMA, atomics and invalidation lack", () => {
-  using parts = record(RC);
-  const sge = parts.mr.slice(0, 8);
+onRc.test("QueuePair.postSend() names the attributes that RDMA, atomics and invalidation lack", (parts) => {
+  const { mr, qp } = parts;
+  const sge = mr.slice(0, 8);
   const { RDMA_WRITE, RDMA_READ, ATOMIC_FETCH_AND_ADD, ATOMIC_CMP_AND_SWP, LOCAL_INV } = WrOpcode;
   const refused: [SendRequest, string][] = [
     [{ opcode: RDMA_WRITE, sge }, "RDMA_WRITE needs remoteAddr, rkey"],
@@ -308,7 +312,7 @@ Deno.test("QueuePair.postSend() names the attributes that RDMA, atomics and inva
     [{ opcode: WrOpcode.SEND_WITH_INV, sge }, "SEND_WITH_INV needs invalidateRkey"],
   ];
   for (const [request, message] of refused) {
-    assertThrows(() => parts.qp.postSend(request), TypeError, message);
+    assertThrows(() => qp.postSend(request), TypeError, message);
   }
   assertNothingPosted();
 });
@@ -414,8 +418,7 @@ onUd.test("A list that was posted is checked again by the rules of another queue
   assertThrows(() => second.postSend(list), TypeError, "belongs to another protection domain");
 });
 
-Deno.test("A list that was posted is checked again after its length, flags or memory change", () => {
-  using parts = record(UD);
+onUd.test("A list that was posted is checked again after its length, flags or memory change", (parts) => {
   const { qp, mr } = parts;
   const list = new SendRequests({ capacity: 1 });
   list.set(0, { ...datagram(parts), sge: mr.slice(0, 2000) });
@@ -511,8 +514,7 @@ onRc.test("QueuePair.postSend() gives no hint of a state that is right", ({ qp }
   assertStringIncludes(hint(() => qp.postRecv({})), "in state RESET: receives need INIT");
 });
 
-Deno.test("A list refused half-way keeps the address handles of the requests that were posted", () => {
-  using parts = record(UD);
+onUd.test("A list refused half-way keeps the address handles of the requests that were posted", (parts) => {
   const { qp, pd } = parts;
   const [first, second] = [handle(pd), handle(pd)];
   const target = { remoteQpn: 3, remoteQkey: QKEY };
@@ -613,8 +615,7 @@ Deno.test("A datagram's address handle is destroyed when its completion is polle
   }
 });
 
-Deno.test("SendRequests takes no address handle that only looks like one or claims to be open", () => {
-  using recorded = record(UD);
+onUd.test("SendRequests takes no address handle that only looks like one or claims to be open", (recorded) => {
   const { qp } = recorded;
   const { ah, ...rest } = datagram(recorded);
   const membrane = new Proxy(ah, { get: (target, key) => Reflect.get(target, key) });
@@ -631,9 +632,8 @@ Deno.test("SendRequests takes no address handle that only looks like one or clai
   assertNothingPosted();
 });
 
-Deno.test("QueuePair.postSend() reads inline data only within the registered bytes, whatever the region's properties say", () => {
-  using recorded = record(UC);
-  const { qp, mr } = recorded;
+onUc.test("QueuePair.postSend() reads inline data only within the registered bytes, whatever the region's properties say", (parts) => {
+  const { qp, mr } = parts;
   const set = (name: string, value: unknown): void => {
     Object.defineProperty(mr, name, { value, configurable: true });
   };

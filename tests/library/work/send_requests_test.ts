@@ -5,16 +5,14 @@ import {
   AccessFlags,
   type AddressHandle,
   MemoryRegion,
-  QpType,
   SendFlags,
   type SendRequest,
   SendRequests,
   WrOpcode,
 } from "../../../mod.ts";
 import type { RecordedStruct } from "../../provider/records.ts";
-import { handle, onRc, onUd, posted, QKEY, record, type Recorded } from "./recorded.ts";
+import { handle, onRc, onUd, posted, QKEY, type Recorded } from "./recorded.ts";
 
-const { RC, UD } = QpType;
 const { FENCE, INLINE, SIGNALED, SOLICITED } = SendFlags;
 
 function datagram({ pd, mr }: Recorded): SendRequest & { ah: AddressHandle } {
@@ -45,8 +43,7 @@ function assertUnchanged(
 
 const bad = (value: unknown): never => value as never;
 
-Deno.test("SendRequests setters leave a datagram as it was when they refuse an argument", () => {
-  using parts = record(UD);
+onUd.test("SendRequests setters leave a datagram as it was when they refuse an argument", (parts) => {
   const list = new SendRequests({ capacity: 1, maxSge: 2 });
   const good = datagram(parts);
   list.set(0, good);
@@ -87,8 +84,7 @@ Deno.test("SendRequests setters leave a datagram as it was when they refuse an a
   for (const [set, type] of refused) assertUnchanged(parts, list, set, type);
 });
 
-Deno.test("SendRequests setters leave RDMA and atomics as they were when they refuse an argument", () => {
-  using parts = record(RC);
+onRc.test("SendRequests setters leave RDMA and atomics as they were when they refuse an argument", (parts) => {
   const sge = parts.mr.slice(0, 8);
   const requests: SendRequest[] = [
     { sge, opcode: WrOpcode.RDMA_WRITE, remoteAddr: 64n, rkey: 7 },
@@ -111,31 +107,31 @@ Deno.test("SendRequests setters leave RDMA and atomics as they were when they re
   }
 });
 
-Deno.test("SendRequests.setRdma() refuses atomics, which have operands at the same place", () => {
-  using parts = record(RC);
+onRc.test("SendRequests.setRdma() refuses atomics, which have operands at the same place", (parts) => {
+  const { mr, qp } = parts;
   const list = new SendRequests({ capacity: 1 });
   const opcode = WrOpcode.ATOMIC_FETCH_AND_ADD;
-  list.set(0, { opcode, sge: parts.mr.slice(0, 8), remoteAddr: 8n, rkey: 7, compareAdd: 5n });
+  list.set(0, { opcode, sge: mr.slice(0, 8), remoteAddr: 8n, rkey: 7, compareAdd: 5n });
   assertThrows(() => list.setRdma(0, 16n, 9), TypeError, "setAtomic()");
   list.setAtomic(0, 16n, 9, 6n);
-  parts.qp.postSend(list);
+  qp.postSend(list);
   const { wr } = posted()[0]![0]!;
   assertEquals([wr["wr.atomic.remote_addr"], wr["wr.atomic.compare_add"]], [16n, 6n]);
   assertEquals(wr["wr.atomic.rkey"], 9);
 });
 
-Deno.test("SendRequests.set() lays a request out by its opcode, whatever was there before", () => {
-  using parts = record(RC);
+onRc.test("SendRequests.set() lays a request out by its opcode, whatever was there before", (parts) => {
+  const { mr, qp } = parts;
   const list = new SendRequests({ capacity: 1 });
-  const sge = parts.mr.slice(0, 8);
+  const sge = mr.slice(0, 8);
   const target = { sge, remoteAddr: 0x1122_3344_5566_7788n, rkey: 0x99aa_bbcc };
   const atomic = { ...target, compareAdd: 1n << 63n, swap: 0xffff_ffff_ffff_ffffn };
   list.set(0, { ...atomic, opcode: WrOpcode.ATOMIC_CMP_AND_SWP });
-  parts.qp.postSend(list);
+  qp.postSend(list);
   list.set(0, { ...target, opcode: WrOpcode.RDMA_READ });
-  parts.qp.postSend(list);
+  qp.postSend(list);
   list.set(0, { sge, opcode: WrOpcode.SEND_WITH_INV, invalidateRkey: 0x0102_0304 });
-  parts.qp.postSend(list);
+  qp.postSend(list);
   const [swap, read, send] = posted().map((requests) => requests[0]!.wr);
   assertEquals(
     ["remote_addr", "compare_add", "swap", "rkey"].map((name) => swap![`wr.atomic.${name}`]),
