@@ -3,6 +3,7 @@
 
 import { assertEquals } from "@std/assert";
 import * as recorder from "../../provider/recorder.ts";
+import { Context } from "../../../mod.ts";
 import { run } from "../../../cli/run.ts";
 import { latencyOf } from "../../../cli/perf/histogram.ts";
 import { bandwidthOf, type Result, resultLines } from "../../../cli/perf/report.ts";
@@ -100,9 +101,34 @@ async function printed(args: readonly string[]): Promise<string> {
   using _files = withFiles();
   const kept = keep();
   const status = await run(args, kept.terminal);
-  const text = `${kept.out}${kept.err === "" ? "" : `error output:\n${kept.err}`}`
-    .replace(/[\dT-]*\d\d:\d\d:\d\d(\.\d+Z)?/g, "TIME");
-  return `${text}status ${status}`;
+  const out = args.includes("devinfo") && args.includes("-d") ? brief(kept.out) : kept.out;
+  const ending = kept.err.replace(/^(?=.)/gm, "! ") + (status === 0 ? "" : `status ${status}`);
+  return `${out}${ending}`.replace(/[\dT-]*\d\d:\d\d:\d\d(\.\d+Z)?/g, "TIME");
+}
+
+/** JSON of a device, without the attributes that are as the API says. */
+function brief(json: string): string {
+  if (json === "") return "";
+  const devices = JSON.parse(json);
+  assertEquals(json, `${JSON.stringify(devices, null, 2)}\n`);
+  using context = Context.open("recorder0");
+  const [device] = devices;
+  device.attr = different(device.attr, context.queryDeviceEx());
+  const { port, gids, ...attr } = device.ports[0];
+  device.ports[0] = { port, ...different(attr, context.queryPort(1)) as object, gids };
+  return JSON.stringify(devices, null, 2);
+}
+
+/** What JSON has otherwise than the API, whose numbers of 64 bits are text there. */
+function different(json: unknown, api: unknown): unknown {
+  if (typeof json !== "object" || json === null) {
+    return json === (typeof api === "bigint" ? `${api}` : api) ? undefined : json;
+  }
+  assertEquals(Object.keys(json), Object.keys(api as object));
+  const parts = Object.entries(json).map(([name, value]) =>
+    [name, different(value, (api as Record<string, unknown>)[name])] as const
+  ).filter(([, part]) => part !== undefined);
+  return parts.length === 0 ? undefined : Object.fromEntries(parts);
 }
 
 const LATENCIES = Float64Array.from({ length: 400 }, (_, i) => 2 + (i % 40) / 7 + i * i / 9000);
@@ -127,8 +153,49 @@ function results(): Record<string, string> {
   }));
 }
 
-/** The parts of the file by their titles. */
-function parse(text: string): Record<string, string> {
+/** Text by its title. */
+type Parts = Readonly<Record<string, string>>;
+
+/** Fewer lines than these are printed again. */
+const LEAST = 3;
+
+/** Names lines that stood before instead of repeating them. */
+function abridged(parts: Parts): Record<string, string> {
+  const before: (readonly [title: string, lines: readonly string[]])[] = [];
+  return Object.fromEntries(
+    Object.entries(parts).map(([title, text]) => {
+      const lines = text.trimEnd().split("\n");
+      const shown: string[] = [];
+      for (let at = 0; at < lines.length;) {
+        const known = [...before, [title, lines.slice(0, at)] as const];
+        const [length, where] = longestRun(lines.slice(at), known);
+        shown.push(length < LEAST ? lines[at]! : `[${length} lines as in ${where}]`);
+        at += length < LEAST ? 1 : length;
+      }
+      before.push([title, lines]);
+      return [title, shown.join("\n")];
+    }),
+  );
+}
+
+/** How many lines stood before in this order, and where. */
+function longestRun(
+  lines: readonly string[],
+  known: readonly (readonly [string, readonly string[]])[],
+): [length: number, where: string] {
+  let best: [number, string] = [0, ""];
+  for (const [title, others] of known) {
+    for (const from of others.keys()) {
+      let length = 0;
+      while (length < lines.length && lines[length] === others[from + length]) length++;
+      if (length > best[0]) best = [length, `${title.slice(0, 40)}, line ${from + 1}`];
+    }
+  }
+  return best;
+}
+
+/** The parts of the file. */
+function parse(text: string): Parts {
   const parts = text.split(/^==== (.*)\n/m).slice(1);
   return Object.fromEntries(
     parts.flatMap((title, i) => i % 2 === 0 ? [[title, parts[i + 1]!.trimEnd()]] : []),
@@ -136,9 +203,9 @@ function parse(text: string): Record<string, string> {
 }
 
 Deno.test("commands print what printed.txt has", async (t) => {
-  const found: Record<string, string> = {};
-  for (const line of LINES) found[["ibverbs", ...line].join(" ")] = (await printed(line)).trimEnd();
-  for (const [title, text] of Object.entries(results())) found[title] = text.trimEnd();
+  const whole: Record<string, string> = {};
+  for (const line of LINES) whole[["ibverbs", ...line].join(" ")] = await printed(line);
+  const found = abridged({ ...whole, ...results() });
   if (Deno.env.get("IBVERBS_PRINT") === "1") {
     const parts = Object.entries(found).map(([title, text]) => `==== ${title}\n${text}\n`);
     Deno.writeTextFileSync(FILE, parts.join("\n"));
