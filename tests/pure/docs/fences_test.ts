@@ -1,6 +1,6 @@
 // Each fence of the documents and of the examples is run by a test, or stands in a table with the reason.
 
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { COMMANDS } from "../../../tools/docs/commands.ts";
 import {
   allFences,
@@ -17,45 +17,38 @@ const documents = allFences();
 const examples = exampleFences();
 const all = [...documents, ...examples];
 
-const TEXT = [
-  "## Title",
-  "<!-- peer: others -->",
-  "",
-  "```ts",
-  'import { Context } from "@rdma/ibverbs";',
-  "using context = Context.open();",
-  "```",
-  "It prints:",
-  "",
-  "<!-- varies: 10.0.0.1, 18 -->",
-  "",
-  "```text",
-  "from 10.0.0.1 and 18",
-  "```",
-  "```ts",
-  "const SIZE = 5;",
-  "function open(): void {",
-  "  Context.open();",
-  "}",
-  "```",
-  "```ts",
-  "console.log(1);",
-  "```",
-  "```sh",
-  "# a comment",
-  "ls -l # another one",
-  "```",
-].join("\n");
+const TEXT = `## Title
+<!-- peer: others -->
+
+\`\`\`ts
+import { Context } from "@rdma/ibverbs";
+using context = Context.open();
+\`\`\`
+It prints:
+
+<!-- varies: 10.0.0.1, 18 -->
+
+\`\`\`text
+from 10.0.0.1 and 18
+\`\`\`
+\`\`\`ts
+const SIZE = 5;
+function open(): void {
+  Context.open();
+}
+\`\`\`
+\`\`\`ts
+console.log(1);
+\`\`\`
+\`\`\`sh
+# a comment
+ls -l # another one
+\`\`\``;
 
 Deno.test("fencesOf() tells how each fence is run", () => {
   const fences = fencesOf("a.md", TEXT);
-  assertEquals(fences.map(({ kind }) => kind), [
-    "device",
-    "output",
-    "functions",
-    "host",
-    "commands",
-  ]);
+  const kinds = fences.map(({ kind }) => kind);
+  assertEquals(kinds, ["device", "output", "functions", "host", "commands"]);
   const [program, output] = fences;
   assertEquals([program!.section, program!.line, program!.marks], ["Title", 5, { peer: "others" }]);
   assertEquals(program!.output, output);
@@ -63,13 +56,8 @@ Deno.test("fencesOf() tells how each fence is run", () => {
 });
 
 Deno.test("fencesOf() refuses a language that no test runs", () => {
-  let message = "";
-  try {
-    fencesOf("a.md", "```rust\n```\n");
-  } catch (error) {
-    message = String(error);
-  }
-  assertStringIncludes(message, 'nothing runs a fence of "rust"');
+  const message = 'nothing runs a fence of "rust"';
+  assertThrows(() => fencesOf("a.md", "```rust\n```\n"), Error, message);
 });
 
 Deno.test("differenceFrom() lets only the named words vary", () => {

@@ -3,7 +3,7 @@
 import { assert, assertEquals, assertGreater } from "@std/assert";
 import denoJson from "../../../deno.json" with { type: "json" };
 import { stdArguments } from "../../../tools/host/jsr.ts";
-import { project } from "../../../tools/host/paths.ts";
+import { runDeno } from "../../subprocess.ts";
 
 /** What readers look for. A further noun is a decision: it is one more line in the list of categories. */
 const CATEGORIES: Record<string, readonly string[]> = {
@@ -41,61 +41,27 @@ const CATEGORIES: Record<string, readonly string[]> = {
   "./rxe": ["Errors", "Guest", "Options"],
 };
 
-interface JsDoc {
-  readonly doc?: string;
-  readonly tags?: readonly { readonly kind: string; readonly doc?: string }[];
-}
-
-interface Parameter {
-  readonly kind: string;
-  /** The parameter itself, where it has a default. */
-  readonly left?: Parameter;
-}
-
-interface Signature {
-  readonly params?: readonly Parameter[];
-}
-
-interface Member {
-  readonly name?: string;
-  readonly accessibility?: string;
-  readonly functionDef?: Signature;
-  readonly hasBody?: boolean;
-  readonly params?: readonly Parameter[];
-  readonly jsDoc?: JsDoc;
-}
-
-interface Declaration {
-  readonly kind: string;
-  readonly jsDoc?: JsDoc;
-  readonly def?: Signature & {
-    readonly constructors?: readonly Member[];
-    readonly methods?: readonly Member[];
-    readonly properties?: readonly Member[];
-    /** The name of the superclass. */
-    readonly extends?: unknown;
-  };
-}
-
 interface Page {
-  readonly module_doc?: JsDoc;
-  readonly symbols: readonly { readonly name: string; readonly declarations: Declaration[] }[];
+  readonly module_doc?: Documented["jsDoc"];
+  readonly symbols: readonly { readonly name: string; readonly declarations: Documented[] }[];
+}
+
+/** A declaration, or a member of one. Of what else it has, the tests read what `deno doc` writes. */
+interface Documented {
+  readonly jsDoc?: {
+    readonly doc?: string;
+    readonly tags?: readonly { readonly kind: string; readonly doc?: string }[];
+  };
+  // deno-lint-ignore no-explicit-any
+  readonly [key: string]: any;
 }
 
 /** What `deno doc` knows of an entry point. */
 async function pageOf(source: string): Promise<Page> {
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["doc", "--quiet", "--json", ...await stdArguments(), source],
-    cwd: project,
-    env: { NO_COLOR: "1" },
-  }).output();
-  assertEquals(code, 0, new TextDecoder().decode(stderr));
-  const { nodes } = JSON.parse(new TextDecoder().decode(stdout)) as { nodes: Record<string, Page> };
-  return Object.values(nodes)[0]!;
-}
-
-function categoryOf({ jsDoc }: Declaration): string | undefined {
-  return jsDoc?.tags?.find(({ kind }) => kind === "category")?.doc?.trim();
+  const args = ["doc", "--quiet", "--json", ...await stdArguments(), source];
+  const { code, stdout, stderr } = await runDeno(args);
+  assertEquals(code, 0, stderr);
+  return Object.values(JSON.parse(stdout).nodes)[0] as Page;
 }
 
 /** Whether a link names a symbol, or a member of one or of its superclass. */
@@ -107,20 +73,11 @@ function leads({ symbols }: Page, target: string): boolean {
   return found.declarations.some(({ kind, def = {} }) => {
     // Members of constants are not listed.
     if (kind === "variable") return true;
-    const members = [...def.methods ?? [], ...def.properties ?? []];
-    if (members.some((it) => it.name === member)) return true;
-    const parents = Array.isArray(def.extends)
-      ? def.extends.map(({ repr }) => repr)
-      : [def.extends];
-    return parents.some((parent) =>
-      typeof parent === "string" && leads({ symbols }, `${parent}.${member}`)
-    );
+    const { methods = [], properties = [] } = def;
+    if ([...methods, ...properties].some(({ name }) => name === member)) return true;
+    const parents = [def.extends ?? []].flat().map((parent) => parent.repr ?? parent);
+    return parents.some((parent) => leads({ symbols }, `${parent}.${member}`));
   });
-}
-
-/** The words of a comment before its first empty line: what lists of symbols show. */
-function firstParagraph({ doc = "" }: JsDoc): string {
-  return doc.split("\n\n", 1)[0]!.trim();
 }
 
 for (const [name, source] of Object.entries(denoJson.exports)) {
@@ -130,12 +87,13 @@ for (const [name, source] of Object.entries(denoJson.exports)) {
     const faults: string[] = [];
     const used = new Set<string>();
     for (const { name: symbol, declarations } of symbols) {
-      for (const declaration of declarations) {
-        const category = categoryOf(declaration);
+      for (const { jsDoc: { doc = "", tags = [] } = {} } of declarations) {
+        const category = tags.find(({ kind }) => kind === "category")?.doc?.trim();
         if (category === undefined) faults.push(`${symbol} has no @category`);
         else used.add(category);
-        const first = firstParagraph(declaration.jsDoc ?? {});
-        if (!/\.\)?$/.test(first)) faults.push(`${symbol} does not start with a sentence`);
+        // What lists of symbols show.
+        const [first] = doc.split("\n\n", 1);
+        if (!/\.\)?$/.test(first!.trim())) faults.push(`${symbol} does not start with a sentence`);
       }
     }
     assertEquals(faults, []);
@@ -146,26 +104,22 @@ for (const [name, source] of Object.entries(denoJson.exports)) {
     const { symbols } = await pageOf(source);
     const faults: string[] = [];
     for (const { name: symbol, declarations } of symbols) {
-      for (const { def, jsDoc } of declarations) {
-        const shown = ({ jsDoc }: Member): boolean =>
+      for (const { def = {} } of declarations) {
+        const shown = ({ jsDoc }: Documented): boolean =>
           !jsDoc?.tags?.some(({ kind }) => kind === "ignore" || kind === "internal");
-        const { constructors = [], methods = [], properties = [] } = def ?? {};
-        const members = [...constructors, ...methods, ...properties].filter(shown);
-        for (const { name: member = "", accessibility } of members) {
-          if (accessibility) faults.push(`${symbol}.${member} is ${accessibility}`);
+        const { constructors = [], methods = [], properties = [] } = def;
+        const members: Documented[] = [...constructors, ...methods, ...properties].filter(shown);
+        for (const { name = "", accessibility } of members) {
+          if (accessibility) faults.push(`${symbol}.${name} is ${accessibility}`);
         }
         // Of a constructor with overloads, deno doc shows the implementation as well.
-        const bodies = constructors.filter((it) => shown(it) && it.hasBody);
-        if (bodies.length > 0 && constructors.length > 1) {
+        if (constructors.length > 1 && members.some(({ hasBody }) => hasBody)) {
           faults.push(`${symbol} shows the implementation of its constructor`);
         }
-        const signatures = [
-          { jsDoc, ...def },
-          ...members.map((it) => ({ ...it, ...it.functionDef })),
-        ];
-        for (const { params = [] } of signatures) {
+        for (const { params, functionDef } of [def, ...members]) {
+          const all: Documented[] = params ?? functionDef?.params ?? [];
           // The pages call a parameter that is taken apart arg_0.
-          const nameless = params.map((param) => param.left ?? param)
+          const nameless = all.map((param) => param.left ?? param)
             .some(({ kind }) => kind === "object" || kind === "array");
           if (nameless) faults.push(`${symbol} has a parameter without a name`);
         }
