@@ -5,38 +5,19 @@ import { UsageError } from "../../../examples/support/command_line.ts";
 import { RxHashFields } from "../../../types/rss/rx_hash.ts";
 import { microsoftRssKey } from "../../../types/rss/toeplitz.ts";
 import { rssVectors } from "../rss/rss_vectors.ts";
+import { runExample } from "./run_example.ts";
 
-const ROOT = new URL("../../../", import.meta.url).pathname;
-
-/** Runs the example without any permission. */
-async function runExample(args: string[], input = ""): Promise<{ code: number; text: string }> {
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--no-check", "--no-prompt", "--import-map=tools/std/import_map.json"]
-      .concat("examples/rss_table.ts", args),
-    cwd: ROOT,
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  const writing = new Blob([input]).stream().pipeTo(child.stdin).catch(() => {});
-  const { code, stdout, stderr } = await child.output();
-  await writing;
-  return { code, text: new TextDecoder().decode(code === 0 ? stdout : stderr) };
-}
-
-for (
-  const text of [
-    "10.0.0.1:1234 > 10.0.0.2:80 tcp",
-    "[fd00::1]:53 > [fd00::2]:65535 udp",
-    "10.0.0.1 > 10.0.0.2",
-    "10.0.0.1:1 > 10.0.0.2:2",
-    "fd00::1 > fd00::2",
-  ]
-) {
-  Deno.test(`parseFlow() reads "${text}"`, () => {
-    assertEquals(formatFlow(parseFlow(text)), text);
-  });
-}
+Deno.test("parseFlow() reads what formatFlow() writes", () => {
+  for (
+    const text of [
+      "10.0.0.1:1234 > 10.0.0.2:80 tcp",
+      "[fd00::1]:53 > [fd00::2]:65535 udp",
+      "10.0.0.1 > 10.0.0.2",
+      "10.0.0.1:1 > 10.0.0.2:2",
+      "fd00::1 > fd00::2",
+    ]
+  ) assertEquals(formatFlow(parseFlow(text)), text);
+});
 
 Deno.test("parseFlow() takes apart addresses, ports and protocol", () => {
   assertEquals(parseFlow("  [::1]:7 >[fe80::2]:9   UDP "), {
@@ -48,22 +29,20 @@ Deno.test("parseFlow() takes apart addresses, ports and protocol", () => {
   });
 });
 
-for (
-  const text of [
-    "",
-    "10.0.0.1",
-    "10.0.0.1 > ",
-    "10.0.0.1:65536 > 10.0.0.2:1 tcp",
-    "10.0.0.1 > 10.0.0.2 tcp",
-    "10.0.0 > 10.0.0.2",
-    "[::1 > ::2",
-    "10.0.0.1:1 > 10.0.0.2:2 sctp",
-  ]
-) {
-  Deno.test(`parseFlow() refuses "${text}"`, () => {
-    assertThrows(() => parseFlow(text), UsageError, `"${text}"`);
-  });
-}
+Deno.test("parseFlow() refuses what is no flow", () => {
+  for (
+    const text of [
+      "",
+      "10.0.0.1",
+      "10.0.0.1 > ",
+      "10.0.0.1:65536 > 10.0.0.2:1 tcp",
+      "10.0.0.1 > 10.0.0.2 tcp",
+      "10.0.0 > 10.0.0.2",
+      "[::1 > ::2",
+      "10.0.0.1:1 > 10.0.0.2:2 sctp",
+    ]
+  ) assertThrows(() => parseFlow(text), UsageError, `"${text}"`);
+});
 
 Deno.test("parseOptions() takes a table that holds all queues", () => {
   const sizes = ["1", "2", "3", "4", "5", "8192"].map((queues) =>
@@ -86,7 +65,7 @@ Deno.test("parseOptions() takes Microsoft's key unless another is given", () => 
 
 Deno.test("rss_table.ts --predict tells the published hashes and their queues", async () => {
   const flows = rssVectors.map((vector) => formatFlow({ ...vector, protocol: "tcp" }));
-  const { code, text } = await runExample(["--predict", "--queues", "16", ...flows]);
+  const [code, text] = await runExample(["rss_table", "--predict", "--queues", "16", ...flows]);
   assertEquals(code, 0, text);
   for (const [i, { all }] of rssVectors.entries()) {
     const hash = all.toString(16).padStart(8, "0");
@@ -97,17 +76,8 @@ Deno.test("rss_table.ts --predict tells the published hashes and their queues", 
 
 Deno.test("rss_table.ts --predict reads flows from standard input, and counts them by queue", async () => {
   const input = "# a comment\n\n10.0.0.1 > 10.0.0.2\n10.0.0.1 > 10.0.0.2\n";
-  const { text } = await runExample(["--predict", "--queues", "2"], input);
+  const [, text] = await runExample(["rss_table", "--predict", "--queues", "2"], input);
   assertStringIncludes(text, "02b7c9b1     1     1  10.0.0.1 > 10.0.0.2\n");
   const spread = `    0      0   0.0%\n    1      2 100.0% ${"#".repeat(40)}\n`;
   assertStringIncludes(text, spread);
 });
-
-for (const args of [["--queues", "0"], ["--entries", "3"], ["--key", "ab"], ["--wrong"], ["x"]]) {
-  Deno.test(`rss_table.ts ends with status 2 when called with ${args.join(" ")}`, async () => {
-    const { code, text } = await runExample(["--predict", ...args]);
-    assertEquals(code, 2);
-    assertStringIncludes(text, "rss_table: ");
-    assertStringIncludes(text, "Try --help");
-  });
-}
