@@ -4,9 +4,7 @@
  * @module
  */
 
-import { denoCommand } from "../rxe/host/deno_command.ts";
-import { readOptions } from "../rxe/host/options.ts";
-import { main, SetupError } from "../rxe/host/report.ts";
+import { SetupError } from "../rxe/host/report.ts";
 import { exists } from "../rxe/host/shell.ts";
 import { partsOf } from "./aarch64/parts.ts";
 import { ensurePrograms } from "./aarch64/programs.ts";
@@ -15,10 +13,11 @@ import { ensureSystem } from "./aarch64/system.ts";
 import { pathWithEmulator } from "./tests/emulator.ts";
 import { add, NONE } from "./tests/junit.ts";
 import { ensureForLibraryTests } from "./tests/of_library.ts";
+import { tool } from "./host/tool.ts";
 
 const HELP = `Runs tests of tests/pure and tests/library on aarch64, emulated by qemu.
 
-  ${denoCommand()} task long aarch64 [OPTIONS] [FILES OR FOLDERS...]
+  deno task long aarch64 [OPTIONS] [FILES OR FOLDERS...]
 
 Deno, libibverbs and the C library are those for aarch64. They are downloaded into the cache.
 Without FILES it runs all tests but those of the tools.
@@ -27,12 +26,7 @@ Without FILES it runs all tests but those of the tools.
   --help   show this text
 `;
 
-await main(async () => {
-  const { options, operands } = readOptions(Deno.args, { help: "flag", short: "flag" });
-  if (options.help) {
-    console.log(HELP);
-    return 0;
-  }
+await tool(HELP, { short: "flag" }, async (options, operands) => {
   const parts = partsOf(operands, options.short ?? false);
   await ensureForLibraryTests();
   const programs = await ensurePrograms(await emulator(), await ensureSystem());

@@ -9,16 +9,15 @@ import { stdArguments } from "./host/jsr.ts";
 import { documents } from "./docs/documents.ts";
 import { modulesWithoutDevice } from "./docs/fences.ts";
 import { dryRunOfProject } from "./package/dry_run.ts";
-import { denoCommand } from "../rxe/host/deno_command.ts";
-import { readOnlyOptions } from "../rxe/host/options.ts";
 import { project } from "./host/paths.ts";
-import { main, say } from "../rxe/host/report.ts";
+import { say } from "../rxe/host/report.ts";
 import { capture, lastLines } from "../rxe/host/shell.ts";
 import { checkHouse } from "./house/check.ts";
+import { tool } from "./host/tool.ts";
 
 const HELP = `Checks the whole project, and changes nothing.
 
-  ${denoCommand()} task check [--help]
+  deno task check [--help]
 
 form            deno fmt --check, deno lint
 types           deno check, of modules, examples and documents
@@ -35,12 +34,7 @@ interface Result {
   readonly text: string;
 }
 
-await main(async () => {
-  const options = readOnlyOptions(Deno.args, { help: "flag" });
-  if (options.help) {
-    console.log(HELP);
-    return 0;
-  }
+await tool(HELP, {}, async () => {
   const std = await stdArguments();
   // All at once: each is one process, of one thread for most of its time.
   const checks: Readonly<Record<string, Promise<Result>>> = {

@@ -6,38 +6,32 @@
 
 import { runInGuest } from "./guest/run.ts";
 import { stdArguments } from "./host/jsr.ts";
-import { denoCommand } from "../rxe/host/deno_command.ts";
-import { readOnlyOptions } from "../rxe/host/options.ts";
 import { ensurePackages } from "../rxe/host/packages.ts";
 import { project } from "./host/paths.ts";
-import { main, say } from "../rxe/host/report.ts";
+import { say } from "../rxe/host/report.ts";
 import { hostDevice } from "./tests/device.ts";
+import { forUser, tool } from "./host/tool.ts";
 
 const EXAMPLE = "examples/ud_reply_path.ts";
 
 const HELP = `Runs ${EXAMPLE}: a datagram arrives, and the reply travels back.
 Runs on this host's RDMA device, or without one in a virtual machine that has one.
 
-  ${denoCommand()} task demo [--help]
+  deno task demo [--help]
 
-"${denoCommand()} task vm -- deno run --allow-ffi ${EXAMPLE} --help" shows the example's own options.
+"deno task vm -- deno run --allow-ffi ${EXAMPLE} --help" shows the example's own options.
 `;
 
 const FAREWELL = `
 More to run:
-  ${denoCommand()} task vm -- --stub deno run --allow-ffi examples/rss_table.ts "10.0.0.1:1234 > 10.0.0.2:80 tcp"
-  ${denoCommand()} task vm -- ibv_devinfo -v
-  ${denoCommand()} task test`;
+  deno task vm -- --stub deno run --allow-ffi examples/rss_table.ts "10.0.0.1:1234 > 10.0.0.2:80 tcp"
+  deno task vm -- ibv_devinfo -v
+  deno task test`;
 
-await main(async () => {
-  const options = readOnlyOptions(Deno.args, { help: "flag" });
-  if (options.help) {
-    console.log(HELP);
-    return 0;
-  }
+await tool(HELP, {}, async () => {
   const device = hostDevice();
   const status = device ? await onHost(device) : await inGuest();
-  if (status === 0) say(FAREWELL);
+  if (status === 0) say(forUser(FAREWELL));
   return status;
 });
 

@@ -5,31 +5,24 @@
  */
 
 import { isBelow, LOWEST_DENO } from "../ffi/platform.ts";
-import { denoCommand } from "../rxe/host/deno_command.ts";
-import { readOptions } from "../rxe/host/options.ts";
-import { main } from "../rxe/host/report.ts";
 import { fetchDeno, versionOf } from "./deno_versions/deno.ts";
 import { runRefused, runTests } from "./deno_versions/run.ts";
 import { add, NONE } from "./tests/junit.ts";
 import { ensureForLibraryTests } from "./tests/of_library.ts";
+import { tool } from "./host/tool.ts";
 
 /** The first of Deno 2, and the last one below the lowest. */
 const REFUSED = ["2.0.6", "2.7.11"];
 
 const HELP = `Runs the tests of the library that need no device by other versions of Deno.
 
-  ${denoCommand()} task long versions [VERSIONS...]
+  deno task long versions [VERSIONS...]
 
 VERSIONS are numbers, or names such as latest. Without any, they are ${LOWEST_DENO}, which is the
 lowest that works, the newest, and two older ones, which the library must refuse.
 `;
 
-await main(async () => {
-  const { options, operands } = readOptions(Deno.args, { help: "flag" });
-  if (options.help) {
-    console.log(HELP);
-    return 0;
-  }
+await tool(HELP, {}, async (options, operands) => {
   await ensureForLibraryTests();
   let counts = NONE;
   for (const name of operands.length > 0 ? operands : [...REFUSED, LOWEST_DENO, "latest"]) {

@@ -4,11 +4,11 @@
  * @module
  */
 
-import { denoCommand } from "../rxe/host/deno_command.ts";
-import { positive, readOptions } from "../rxe/host/options.ts";
-import { main, say, SetupError } from "../rxe/host/report.ts";
+import { positive } from "../rxe/host/options.ts";
+import { say, SetupError } from "../rxe/host/report.ts";
 import { describe, type Plan, type Target, wrongShare } from "./fuzz/target.ts";
 import { TARGETS } from "./fuzz/targets.ts";
+import { forUser, tool } from "./host/tool.ts";
 
 /** What CI has time for. */
 const SECONDS = 30;
@@ -17,7 +17,7 @@ const NAMES = TARGETS.map(({ name, what }) => `  ${name.padEnd(16)}  ${what}`).j
 
 const HELP = `Tries the library, net and the examples with generated input.
 
-  ${denoCommand()} task long fuzz [OPTIONS] [NAMES...]
+  deno task long fuzz [OPTIONS] [NAMES...]
 
 NAMES are beginnings of names of targets; without any, all that need no guest are tried. A finding is
 shown with the smallest input that was found, and with the command that repeats it; the status is
@@ -31,20 +31,15 @@ then 1. It is a finding, too, if a target refuses another share of its inputs th
 ${NAMES}
 `;
 
-await main(async () => {
-  const { options, operands } = readOptions(Deno.args, {
-    help: "flag",
-    rounds: positive,
-    seconds: positive,
-    seed: positive,
-  });
-  if (options.help) {
-    console.log(HELP);
-    return 0;
-  }
-  const { seconds = SECONDS, rounds, seed = 1 + Math.floor(Math.random() * 999_999_999) } = options;
-  return await run(choose(operands), { seed, rounds, milliseconds: 1000 * seconds });
-});
+await tool(
+  HELP,
+  { rounds: positive, seconds: positive, seed: positive },
+  async (options, operands) => {
+    const { seconds = SECONDS, rounds, seed = 1 + Math.floor(Math.random() * 999_999_999) } =
+      options;
+    return await run(choose(operands), { seed, rounds, milliseconds: 1000 * seconds });
+  },
+);
 
 function choose(names: readonly string[]): Target[] {
   const unknown = names.find((word) => !TARGETS.some(({ name }) => name.startsWith(word)));
@@ -76,9 +71,8 @@ async function run(targets: readonly Target[], plan: Plan): Promise<number> {
     if (finding === undefined) continue;
     findings++;
     console.log(`\nfinding: ${name} ${describe(finding)}`);
-    console.log(
-      `again: ${denoCommand()} task long fuzz --seed ${plan.seed} --rounds ${rounds} ${name}\n`,
-    );
+    const again = `deno task long fuzz --seed ${plan.seed} --rounds ${rounds} ${name}`;
+    console.log(`again: ${forUser(again)}\n`);
   }
   console.log(`fuzz: ${findings} findings, seed ${plan.seed}; cases: ${counts.join(", ")}`);
   return findings === 0 ? 0 : 1;

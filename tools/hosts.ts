@@ -6,10 +6,9 @@
 
 import { ensureGuest } from "../rxe/guest/parts.ts";
 import { runOnTwoHosts } from "../rxe/guest/run.ts";
-import { denoCommand } from "../rxe/host/deno_command.ts";
-import { positive, readOnlyOptions, text } from "../rxe/host/options.ts";
+import { positive, text } from "../rxe/host/options.ts";
 import { ensurePackages } from "../rxe/host/packages.ts";
-import { main, say, SetupError } from "../rxe/host/report.ts";
+import { say, SetupError } from "../rxe/host/report.ts";
 import { capture, exists } from "../rxe/host/shell.ts";
 import type { Outcome } from "../tests/hosts/expected.ts";
 import { inProjectOptions } from "./guest/run.ts";
@@ -18,10 +17,11 @@ import { inProject, out } from "./host/paths.ts";
 import { faultOf } from "./hosts/judge.ts";
 import { decode, type Packet, TSHARK } from "./hosts/packets.ts";
 import { complaints } from "./tests/kernel_log.ts";
+import { tool } from "./host/tool.ts";
 
 const HELP = `Runs the cases of tests/hosts on two guests that share a network.
 
-  ${denoCommand()} task long hosts [OPTIONS]
+  deno task long hosts [OPTIONS]
 
 tshark decodes the packets: they must be those that were posted. They stay in out/hosts.
 
@@ -43,12 +43,7 @@ const captureFile = `${folder}/packets.pcap`;
 /** The second host ends in the last case, and with it its command. */
 const STOPPED = 137;
 
-await main(async () => {
-  const options = readOnlyOptions(Deno.args, { filter: text, help: "flag", messages: positive });
-  if (options.help) {
-    console.log(HELP);
-    return 0;
-  }
+await tool(HELP, { filter: text, messages: positive }, async (options) => {
   const messages = options.messages ?? LEAST_MESSAGES;
   if (messages < LEAST_MESSAGES) {
     throw new SetupError(`--messages takes a number from ${LEAST_MESSAGES}, not ${messages}`);

@@ -8,14 +8,14 @@
 import { isClean, type Outcome, runMatrix } from "../tests/library/misuse/run.ts";
 import { sample, SEED } from "../tests/library/misuse/sample.ts";
 import { checkRequests, checkSanitizer, sanitizerEnv } from "./misuse/sanitize.ts";
-import { denoCommand } from "../rxe/host/deno_command.ts";
-import { positive, readOnlyOptions, text } from "../rxe/host/options.ts";
-import { main, say } from "../rxe/host/report.ts";
+import { positive, text } from "../rxe/host/options.ts";
+import { say } from "../rxe/host/report.ts";
+import { tool } from "./host/tool.ts";
 
 const HELP =
   `Calls everything in the public API in wrong ways, on a provider that records each verb.
 
-  ${denoCommand()} task long misuse [OPTIONS]
+  deno task long misuse [OPTIONS]
 
 It fails if a case ends the process, hangs, throws an error that does not tell what is wrong, or leaves
 an object behind; if a valid call fails; and if something public has no valid call.
@@ -36,45 +36,37 @@ const LONG = /^listenUd: .*Depth is 2\^20$/;
 const SLOW_MS = 200_000;
 const PROGRAM = new URL("../tests/library/misuse/probe.ts", import.meta.url);
 
-await main(async () => {
-  const options = readOnlyOptions(Deno.args, {
-    cases: text,
-    help: "flag",
-    jobs: positive,
-    list: "flag",
-    sanitize: "flag",
-    seed: positive,
-  });
-  if (options.help) {
-    console.log(HELP);
-    return 0;
-  }
-  const { cases = "", list, sanitize, jobs = navigator.hardwareConcurrency } = options;
-  // Cases take longer with the sanitizer.
-  const seed = options.seed ?? (sanitize && cases === "" ? SEED : undefined);
-  const start = performance.now();
-  const env = sanitize ? await sanitizerEnv() : {};
-  if (sanitize) await checkSanitizer(env);
-  const outcome = await runMatrix({
-    program: PROGRAM,
-    jobs,
-    ...sanitize && { patience: SLOW_MS },
-    env,
-    choose: (all): typeof all => {
-      const drawn = seed === undefined ? all : sample(all, seed);
-      const chosen = drawn.filter(({ id }) => id.includes(cases) && !(sanitize && LONG.test(id)));
-      if (list) { for (const { id } of chosen) console.log(id); }
-      return list ? [] : chosen;
-    },
-    progress: say,
-  });
-  if (list) return 0;
-  const { ran, faults } = sanitize ? await checkRequests(env) : { ran: 0, faults: [] };
-  for (const fault of faults) console.log(`memory: ${fault}\n`);
-  if (sanitize) console.log(`${ran} requests in C, ${faults.length} faults`);
-  report(outcome, performance.now() - start);
-  return isClean(outcome) && faults.length === 0 ? 0 : 1;
-});
+await tool(
+  HELP,
+  { cases: text, jobs: positive, list: "flag", sanitize: "flag", seed: positive },
+  async (options) => {
+    const { cases = "", list, sanitize, jobs = navigator.hardwareConcurrency } = options;
+    // Cases take longer with the sanitizer.
+    const seed = options.seed ?? (sanitize && cases === "" ? SEED : undefined);
+    const start = performance.now();
+    const env = sanitize ? await sanitizerEnv() : {};
+    if (sanitize) await checkSanitizer(env);
+    const outcome = await runMatrix({
+      program: PROGRAM,
+      jobs,
+      ...sanitize && { patience: SLOW_MS },
+      env,
+      choose: (all): typeof all => {
+        const drawn = seed === undefined ? all : sample(all, seed);
+        const chosen = drawn.filter(({ id }) => id.includes(cases) && !(sanitize && LONG.test(id)));
+        if (list) { for (const { id } of chosen) console.log(id); }
+        return list ? [] : chosen;
+      },
+      progress: say,
+    });
+    if (list) return 0;
+    const { ran, faults } = sanitize ? await checkRequests(env) : { ran: 0, faults: [] };
+    for (const fault of faults) console.log(`memory: ${fault}\n`);
+    if (sanitize) console.log(`${ran} requests in C, ${faults.length} faults`);
+    report(outcome, performance.now() - start);
+    return isClean(outcome) && faults.length === 0 ? 0 : 1;
+  },
+);
 
 function report(outcome: Outcome, time: number): void {
   const { gaps, crashes, hangs, wrong, ran, generated, floor, outcomes } = outcome;

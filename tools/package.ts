@@ -4,12 +4,12 @@
  * @module
  */
 
-import { readOptions } from "../rxe/host/options.ts";
 import { inProject } from "./host/paths.ts";
-import { main, say, SetupError } from "../rxe/host/report.ts";
+import { say, SetupError } from "../rxe/host/report.ts";
 import { lastLines } from "../rxe/host/shell.ts";
 import { buildPackage } from "./package/build.ts";
 import { dryRun } from "./package/dry_run.ts";
+import { tool } from "./host/tool.ts";
 
 const HELP = `Builds the package as it is published, and checks that it could be published.
 
@@ -20,12 +20,7 @@ of the library. A program imports the bundle, which takes Deno a third of the ti
 places in stack traces are those of the sources. "deno publish" in FOLDER publishes the package.
 `;
 
-await main(async () => {
-  const { options, operands } = readOptions(Deno.args, { help: "flag" });
-  if (options.help) {
-    console.log(HELP);
-    return 0;
-  }
+await tool(HELP, {}, async (options, operands) => {
   const [folder = inProject("out/package"), ...more] = operands;
   if (more.length > 0) throw new SetupError(`"${more[0]}" is one argument too many; see --help`);
   await buildPackage(folder);

@@ -4,9 +4,8 @@
  * @module
  */
 
-import { denoCommand } from "../rxe/host/deno_command.ts";
-import { positive, readOnlyOptions, type Value } from "../rxe/host/options.ts";
-import { main, say, SetupError } from "../rxe/host/report.ts";
+import { positive, type Value } from "../rxe/host/options.ts";
+import { say, SetupError } from "../rxe/host/report.ts";
 import { exists } from "../rxe/host/shell.ts";
 import { stdArguments } from "./host/jsr.ts";
 import { inProject, out } from "./host/paths.ts";
@@ -15,6 +14,7 @@ import { deadline, type Plan, planOf, type WorkloadName, WORKLOADS } from "./soa
 import { plot } from "./soak/plot.ts";
 import type { SoakRecord } from "./soak/record.ts";
 import { faults } from "./soak/verdict.ts";
+import { tool } from "./host/tool.ts";
 
 const MINUTES = 60;
 const SHORT_MINUTES = 1;
@@ -25,7 +25,7 @@ const HELP =
 at once, in the guest. It counts every message, and samples memory, kernel objects, descriptors and
 threads.
 
-  ${denoCommand()} task long soak [OPTIONS]
+  deno task long soak [OPTIONS]
 
   --minutes N      length of the run (default ${MINUTES}); a slow machine gets more time
   --short          a run of ${SHORT_MINUTES} minute at lower rates; its record and plot are in out/ only, not in docs/
@@ -58,30 +58,20 @@ const ONE_PROCESSOR = [
 const PROGRAM = "tools/soak/guest/main.ts";
 const RECORD = `${out}/soak.json`;
 
-await main(async () => {
-  const { help, short = false, minutes, without, "one-processor": oneProcessor } = readOnlyOptions(
-    Deno.args,
-    {
-      help: "flag",
-      short: "flag",
-      minutes: positive,
-      without: workloads,
-      "one-processor": "flag",
-    },
-  );
-  if (help) {
-    console.log(HELP);
-    return 0;
-  }
-  const seconds = 60 * (minutes ?? (short ? SHORT_MINUTES : MINUTES));
-  const record = await run(planOf(seconds, short, without), oneProcessor ?? false);
-  await Deno.writeTextFile(`${out}/soak.svg`, plot(record));
-  if (!short) {
-    await Deno.copyFile(RECORD, inProject("docs/soak.json"));
-    await Deno.copyFile(`${out}/soak.svg`, inProject("docs/drawings/soak.svg"));
-  }
-  return report(record);
-});
+await tool(
+  HELP,
+  { short: "flag", minutes: positive, without: workloads, "one-processor": "flag" },
+  async ({ short = false, minutes, without, "one-processor": oneProcessor }) => {
+    const seconds = 60 * (minutes ?? (short ? SHORT_MINUTES : MINUTES));
+    const record = await run(planOf(seconds, short, without), oneProcessor ?? false);
+    await Deno.writeTextFile(`${out}/soak.svg`, plot(record));
+    if (!short) {
+      await Deno.copyFile(RECORD, inProject("docs/soak.json"));
+      await Deno.copyFile(`${out}/soak.svg`, inProject("docs/drawings/soak.svg"));
+    }
+    return report(record);
+  },
+);
 
 async function run(plan: Plan, oneProcessor: boolean): Promise<SoakRecord> {
   const command = [

@@ -8,19 +8,19 @@
 import { ensureGuest } from "../rxe/guest/parts.ts";
 import { forgetCalled, judgeCalled } from "./coverage/called.ts";
 import { stdArguments } from "./host/jsr.ts";
-import { denoCommand } from "../rxe/host/deno_command.ts";
-import { readOptions, text } from "../rxe/host/options.ts";
+import { text } from "../rxe/host/options.ts";
 import { ensurePackages, type Need } from "../rxe/host/packages.ts";
 import { project } from "./host/paths.ts";
-import { main, say, SetupError } from "../rxe/host/report.ts";
+import { say, SetupError } from "../rxe/host/report.ts";
 import { capture } from "../rxe/host/shell.ts";
 import { hostDevice } from "./tests/device.ts";
 import { plan } from "./tests/plan.ts";
 import { runPasses } from "./tests/run.ts";
+import { tool } from "./host/tool.ts";
 
 const HELP = `Runs the tests of tests/pure, tests/library, tests/device and tests/project.
 
-  ${denoCommand()} task test [OPTIONS] [FILES OR FOLDERS...] [-- OPTIONS OF deno test]
+  deno task test [OPTIONS] [FILES OR FOLDERS...] [-- OPTIONS OF deno test]
 
 The first two run on this host; the third on its RDMA device, or without one in the guest. The
 last one uses the guest as a project of its own does.
@@ -50,38 +50,30 @@ const NEEDS: Need[] = [
   },
 ];
 
-await main(async () => {
-  const { options, operands, rest } = readOptions(Deno.args, {
-    both: "flag",
-    filter: text,
-    guest: "flag",
-    help: "flag",
-    "no-check": "flag",
-    quick: "flag",
-  });
-  if (options.help) {
-    console.log(HELP);
-    return 0;
-  }
-  const passes = plan({ paths: operands, both: false, ...options });
-  const filtered = options.filter !== undefined;
-  const extra = [...filtered ? [`--filter=${options.filter}`] : [], ...rest];
-  await checkPassedOn(extra);
-  if (passes.some((pass) => pass.tier !== "pure")) await ensurePackages(NEEDS);
-  const guest = options.guest ?? hostDevice() === undefined;
-  const inGuest = passes.some(({ tier }) => tier === "project" || tier === "device" && guest);
-  if (inGuest) await ensureGuest();
-  // Only all tests together call all verbs.
-  const traced = operands.length === 0 && extra.length === 0 && !options.quick && guest;
-  if (traced) await forgetCalled();
-  const [typesAreRight, { passed, failed }] = await Promise.all([
-    options["no-check"] || checkTypes(),
-    runPasses(passes, { guest, extra, filtered, traced }),
-  ]);
-  if (passed + failed === 0) throw new SetupError("no test was executed");
-  if (!typesAreRight) say("error: the type check failed: see above");
-  return report(passed, failed + (typesAreRight ? 0 : 1) + (traced ? await judgeCalled() : 0));
-});
+await tool(
+  HELP,
+  { both: "flag", filter: text, guest: "flag", "no-check": "flag", quick: "flag" },
+  async (options, operands, rest) => {
+    const passes = plan({ paths: operands, both: false, ...options });
+    const filtered = options.filter !== undefined;
+    const extra = [...filtered ? [`--filter=${options.filter}`] : [], ...rest];
+    await checkPassedOn(extra);
+    if (passes.some((pass) => pass.tier !== "pure")) await ensurePackages(NEEDS);
+    const guest = options.guest ?? hostDevice() === undefined;
+    const inGuest = passes.some(({ tier }) => tier === "project" || tier === "device" && guest);
+    if (inGuest) await ensureGuest();
+    // Only all tests together call all verbs.
+    const traced = operands.length === 0 && extra.length === 0 && !options.quick && guest;
+    if (traced) await forgetCalled();
+    const [typesAreRight, { passed, failed }] = await Promise.all([
+      options["no-check"] || checkTypes(),
+      runPasses(passes, { guest, extra, filtered, traced }),
+    ]);
+    if (passed + failed === 0) throw new SetupError("no test was executed");
+    if (!typesAreRight) say("error: the type check failed: see above");
+    return report(passed, failed + (typesAreRight ? 0 : 1) + (traced ? await judgeCalled() : 0));
+  },
+);
 
 /** `deno test` itself would refuse them only after the type check. */
 async function checkPassedOn(args: string[]): Promise<void> {

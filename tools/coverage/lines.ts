@@ -4,17 +4,16 @@
  * @module
  */
 
-import { denoCommand } from "../../rxe/host/deno_command.ts";
-import { readOnlyOptions } from "../../rxe/host/options.ts";
-import { main, say, SetupError } from "../../rxe/host/report.ts";
+import { say, SetupError } from "../../rxe/host/report.ts";
 import { demand, exists } from "../../rxe/host/shell.ts";
 import { stdArguments } from "../host/jsr.ts";
 import { inProject, out, project } from "../host/paths.ts";
 import { belowFloor, type Floors, linesOfFolders, tableOf } from "./lcov.ts";
+import { tool } from "../host/tool.ts";
 
 const HELP = `Runs the tests and measures which lines of types, ffi, net, cli and rxe they run.
 
-  ${denoCommand()} task long coverage [OPTIONS]
+  deno task long coverage [OPTIONS]
 
   --host    only the tests that need no device
   --help    show this text
@@ -33,12 +32,7 @@ const REPORT = `${out}/coverage.lcov`;
 const RAW_ONLY = "--coverage-raw-data-only";
 const DOCUMENT = inProject("docs/reliability.md");
 
-await main(async () => {
-  const { help, host } = readOnlyOptions(Deno.args, { help: "flag", host: "flag" });
-  if (help) {
-    console.log(HELP);
-    return 0;
-  }
+await tool(HELP, { host: "flag" }, async ({ host }) => {
   if (exists(RAW)) await Deno.remove(RAW, { recursive: true });
   await Deno.mkdir(RAW, { recursive: true });
   const paths = host ? ["tests/pure", "tests/library"] : [];

@@ -5,12 +5,12 @@
  * @module
  */
 
-import { readOptions } from "../../rxe/host/options.ts";
 import { ensurePackages, type Need } from "../../rxe/host/packages.ts";
 import { project } from "../host/paths.ts";
-import { main, say, SetupError } from "../../rxe/host/report.ts";
+import { say } from "../../rxe/host/report.ts";
 import { type Coverage, readCoverage } from "./coverage.ts";
 import { render } from "./document.ts";
+import { tool } from "../host/tool.ts";
 
 const HELP = `Compares verbs.h with the tables of verbs and the classes.
 
@@ -30,17 +30,7 @@ const NEEDS: Need[] = [
   { package: "libibverbs-dev", file: "/usr/include/infiniband/verbs.h", reason },
 ];
 
-await main(async () => {
-  const { options, operands } = readOptions(Deno.args, {
-    check: "flag",
-    quiet: "flag",
-    help: "flag",
-  });
-  if (options.help) {
-    console.log(HELP);
-    return 0;
-  }
-  if (operands.length > 0) throw new SetupError(`unknown argument ${operands[0]}; see --help`);
+await tool(HELP, { check: "flag", quiet: "flag" }, async (options) => {
   await ensurePackages(NEEDS);
   const all = await readCoverage();
   if (!options.quiet) all.forEach(printRow);
