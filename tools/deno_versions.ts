@@ -22,7 +22,7 @@ VERSIONS are numbers, or names such as latest. Without any, they are ${LOWEST_DE
 lowest that works, the newest, and two older ones, which the library must refuse.
 `;
 
-await tool(HELP, {}, async (options, operands) => {
+await tool(HELP, {}, async (_options, operands) => {
   await ensureForLibraryTests();
   let counts = NONE;
   for (const name of operands.length > 0 ? operands : [...REFUSED, LOWEST_DENO, "latest"]) {

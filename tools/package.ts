@@ -20,7 +20,7 @@ of the library. A program imports the bundle, which takes Deno a third of the ti
 places in stack traces are those of the sources. "deno publish" in FOLDER publishes the package.
 `;
 
-await tool(HELP, {}, async (options, operands) => {
+await tool(HELP, {}, async (_options, operands) => {
   const [folder = inProject("out/package"), ...more] = operands;
   if (more.length > 0) throw new SetupError(`"${more[0]}" is one argument too many; see --help`);
   await buildPackage(folder);

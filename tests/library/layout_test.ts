@@ -1,64 +1,46 @@
 // The table of sizes, offsets and constants against what the compiler says of the installed header.
 
-import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import * as table from "../../ffi/layout.ts";
-import { findFaults, layoutFor, usableToolchains } from "../../tools/layout/check.ts";
-import { contradictions, listClaims } from "../../tools/layout/claims.ts";
-import { fieldTypes, type Integer, type Layout, tableOf } from "../../tools/layout/model.ts";
-import { type Toolchain, toolchainFor } from "../../tools/layout/toolchain.ts";
-import { askCompiler, readUnionTags } from "../../tools/layout/truth.ts";
+import { contradictions, findFaults } from "../../tools/layout/check.ts";
+import { type Field, type Layout, tableOf } from "../../tools/layout/model.ts";
+import { usableArchitectures } from "../../tools/layout/toolchain.ts";
 
 const texts = {
   values: await Deno.readTextFile(new URL("../../ffi/layout.ts", import.meta.url)),
   types: await Deno.readTextFile(new URL("../../ffi/layout_types.ts", import.meta.url)),
 };
 const TABLE = tableOf(table);
-const host = toolchainFor(Deno.build.arch);
 
-/** Takes everything a table says and the truth about it. */
-async function examine(
-  toolchain: Toolchain,
-  layout: Layout,
-): Promise<{ unions: Set<string>; truth: Map<string, Integer> }> {
-  const unions = await readUnionTags(toolchain);
-  return { unions, truth: await askCompiler(toolchain, listClaims(layout, unions)) };
-}
-
-/** What a table becomes when one of its entries is changed: only the struct, enum or constant concerned. */
-interface Mutation {
-  readonly path: string;
-  readonly layout: Layout;
-}
-
-function* mutationsOf(layout: Layout): Generator<Mutation> {
-  const nothing: Layout = { structs: {}, enums: {}, constants: {} };
-  for (const [tag, struct] of Object.entries(layout.structs)) {
-    const path = `structs.${tag}`;
-    const larger = { ...struct, size: struct.size + 1 };
-    yield { path: `${path}.size`, layout: { ...nothing, structs: { [tag]: larger } } };
-    for (const [name, field] of Object.entries(struct.fields)) {
-      const type = fieldTypes[(fieldTypes.indexOf(field.type) + 1) % fieldTypes.length] ?? "u8";
-      const changes = { offset: field.offset + 1, size: field.size + 1, type };
-      for (const [part, value] of Object.entries(changes)) {
-        const fields = { ...struct.fields, [name]: { ...field, [part]: value } };
-        const structs = { [tag]: { ...struct, fields } };
-        yield { path: `${path}.fields.${name}.${part}`, layout: { ...nothing, structs } };
-      }
-    }
-  }
-  for (const [tag, members] of Object.entries(layout.enums)) {
-    for (const [name, value] of Object.entries(members)) {
-      const enums = { [tag]: { ...members, [name]: next(value) } };
-      yield { path: `enums.${tag}.${name}`, layout: { ...nothing, enums } };
-    }
-  }
-  for (const [name, value] of Object.entries(layout.constants)) {
-    yield { path: `constants.${name}`, layout: { ...nothing, constants: { [name]: next(value) } } };
-  }
-}
-
-function next(value: Integer): Integer {
-  return typeof value === "bigint" ? value + 1n : value + 1;
+/** A layout all of whose numbers are wrong, and their places. */
+function allWrong({ structs, enums, constants }: Layout): { layout: Layout; paths: string[] } {
+  const paths: string[] = [];
+  const next = (path: string, value: number | bigint): number | bigint => {
+    paths.push(path);
+    return typeof value === "bigint" ? value - 1n : value + 1;
+  };
+  const nextAll = (path: string, values: Layout["constants"]): Layout["constants"] =>
+    Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [name, next(`${path}.${name}`, value)]),
+    );
+  const layout = {
+    structs: Object.fromEntries(
+      Object.entries(structs).map(([tag, { size, fields }]) => [tag, {
+        ...nextAll(`structs.${tag}`, { size }) as { size: number },
+        fields: Object.fromEntries(
+          Object.entries(fields).map(([name, { offset, size, type }]) => {
+            const places = nextAll(`structs.${tag}.fields.${name}`, { offset, size });
+            return [name, { ...places, type } as Field];
+          }),
+        ),
+      }]),
+    ),
+    enums: Object.fromEntries(
+      Object.entries(enums).map(([tag, members]) => [tag, nextAll(`enums.${tag}`, members)]),
+    ),
+    constants: nextAll("constants", constants),
+  };
+  return { layout, paths };
 }
 
 Deno.test("findFaults() finds nothing when layout.ts is as generated", async () => {
@@ -66,22 +48,15 @@ Deno.test("findFaults() finds nothing when layout.ts is as generated", async () 
 });
 
 Deno.test("structs agrees with the compiler when loaded on the host", async () => {
-  const layout = { ...TABLE, structs: table.structs } as unknown as Layout;
-  const { unions, truth } = await examine(host, layout);
-  assertEquals(contradictions(listClaims(layout, unions), truth), []);
+  const { structs } = table;
+  assertEquals(await contradictions(Deno.build.arch, { ...TABLE, structs: { ...structs } }), []);
 });
 
-Deno.test("contradictions() names the entry when any single one is changed", async () => {
-  for (const toolchain of await usableToolchains()) {
-    const layout = layoutFor(TABLE, toolchain.arch);
-    const { unions, truth } = await examine(toolchain, layout);
-    const changed = new Set<string>();
-    for (const mutation of mutationsOf(layout)) {
-      const found = contradictions(listClaims(mutation.layout, unions), truth);
-      assertEquals(found.map((line) => line.split(" ")[0]), [mutation.path]);
-      changed.add(mutation.path);
-    }
-    assertEquals(changed, new Set(listClaims(layout, unions).map(({ path }) => path)));
+Deno.test("contradictions() names each number that is wrong", async () => {
+  for (const arch of await usableArchitectures()) {
+    const { layout, paths } = allWrong({ ...TABLE, structs: TABLE[arch] });
+    const found = await contradictions(arch, layout);
+    assertEquals(found.map((line) => line.split(": ")[1]), paths);
   }
 });
 
@@ -91,12 +66,9 @@ Deno.test("findFaults() says what is and what should be when a number is wrong",
     ...table.enums,
     ibv_qp_type: { ...table.enums.ibv_qp_type, IBV_QPT_UD: IBV_QPT_UD + 1 },
   };
-  const [first] = await usableToolchains();
   const faults = await findFaults({ ...TABLE, enums }, texts);
-  assertEquals(
-    faults[0],
-    `${first?.arch}: enums.ibv_qp_type.IBV_QPT_UD is ${IBV_QPT_UD + 1}, not ${IBV_QPT_UD}`,
-  );
+  assertStringIncludes(faults[0]!, `${Deno.build.arch}: enums.ibv_qp_type.IBV_QPT_UD: `);
+  assertStringIncludes(faults[0]!, `"it is not ${IBV_QPT_UD + 1}"`);
 });
 
 Deno.test("findFaults() shows the line when an entry is missing", async () => {
@@ -117,17 +89,11 @@ Deno.test("findFaults() shows the line when a type is missing", async () => {
   assertStringIncludes(fault ?? "", "dlid_path_bits");
 });
 
-Deno.test("askCompiler() names the entry when the header knows no such thing", async () => {
+Deno.test("contradictions() names the entry when the header knows no such thing", async () => {
   const structs = {
-    ibv_wc: { size: 0, fields: { colour: { offset: 0, size: 4, type: "u32" } } },
+    ibv_wc: { size: 48, fields: { colour: { offset: 0, size: 4, type: "u32" } } },
   } as const;
-  const claims = listClaims({ structs, enums: {}, constants: {} }, new Set());
-  const error = await assertRejects(() => askCompiler(host, claims), Error);
-  assertStringIncludes(error.message, "structs.ibv_wc.fields.colour.offset:1");
-});
-
-Deno.test("askCompiler() names the packages to install when there is no compiler", async () => {
-  const absent = { ...host, prefix: "no-such-" };
-  const error = await assertRejects(() => askCompiler(absent, []), Error);
-  assertStringIncludes(error.message, `apt-get install ${host.packages}`);
+  const found = await contradictions(Deno.build.arch, { structs, enums: {}, constants: {} });
+  assertStringIncludes(found[0]!, "structs.ibv_wc.fields.colour.offset: ");
+  assertStringIncludes(found[0]!, "no member named");
 });

@@ -14,7 +14,6 @@ export async function ensurePrograms(qemu: string, system: System): Promise<stri
     "deno": denoOf(emulator, system),
     "exec_path.js": EXEC_PATH,
     "gcc": gccOf(emulator, system),
-    "objcopy": OBJCOPY,
   };
   return await cached(`aarch64-programs-${await digest(Object.values(files))}`, async (folder) => {
     for (const [name, text] of Object.entries(files)) {
@@ -26,10 +25,6 @@ export async function ensurePrograms(qemu: string, system: System): Promise<stri
 /** The kernel cannot start a program for aarch64: tests that start Deno have to start it by the script. */
 const EXEC_PATH = `const path = new URL("deno", import.meta.url).pathname;
 Deno.execPath = () => path;
-`;
-
-const OBJCOPY = `#!/bin/sh
-exec aarch64-linux-gnu-objcopy "$@"
 `;
 
 function denoOf(emulator: string, { deno }: System): string {

@@ -1,30 +1,23 @@
-/**
- * Checks ffi/layout.ts against the installed header.
- *
- * @module
- */
-import { contradictions, listClaims } from "./claims.ts";
+/** Checks ffi/layout.ts against the installed header. */
+
 import { emit } from "./emit.ts";
-import type { Layout, Table, Texts } from "./model.ts";
-import { readHeader } from "./read.ts";
-import { architectures, isInstalled, type Toolchain, toolchainFor } from "./toolchain.ts";
-import { askCompiler, readUnionTags } from "./truth.ts";
+import type { Integer, Layout, Table, Texts } from "./model.ts";
+import { numberOf, readHeader } from "./read.ts";
+import { type Architecture, gcc, HEADER, usableArchitectures } from "./toolchain.ts";
 
 /**
  * Everything wrong with a table and its texts, one line each: numbers that the compiler contradicts,
  * then what the generator would write differently, such as an entry that is missing.
- * The architectures are that of the host and any other whose compiler is installed.
  */
 export async function findFaults(table: Table, texts: Texts): Promise<string[]> {
   const faults: string[] = [];
   // What no compiler here can tell stays as the table has it.
   let fresh: Table = table;
-  for (const toolchain of await usableToolchains()) {
-    const { arch } = toolchain;
-    const wrong = await findContradictions(toolchain, layoutFor(table, arch));
-    faults.push(...wrong.map((fault) => `${arch}: ${fault}`));
-    const { structs, enums, constants } = await readHeader(toolchain);
-    fresh = { ...fresh, [arch]: structs, enums, constants };
+  for (const arch of await usableArchitectures()) {
+    const { enums, constants } = table;
+    faults.push(...await contradictions(arch, { structs: table[arch], enums, constants }));
+    const { structs, ...others } = await readHeader(arch);
+    fresh = { ...fresh, [arch]: structs, ...others };
   }
   const generated = emit(fresh, sourceOf(texts.values));
   return [
@@ -34,30 +27,57 @@ export async function findFaults(table: Table, texts: Texts): Promise<string[]> 
   ];
 }
 
-/** The compilers to check with: the host's has to be there, others may be missing. */
-export async function usableToolchains(): Promise<Toolchain[]> {
-  const usable: Toolchain[] = [];
-  for (const arch of architectures) {
-    const toolchain = toolchainFor(arch);
-    if (arch === Deno.build.arch || await isInstalled(toolchain)) usable.push(toolchain);
-  }
-  return usable;
-}
-
-/** The table as one architecture sees it. */
-export function layoutFor(table: Table, arch: Toolchain["arch"]): Layout {
-  const { enums, constants } = table;
-  return { structs: arch === "aarch64" ? table.aarch64 : table.x86_64, enums, constants };
-}
-
 /** The header's package and version, from the first line of a table's text. */
 export function sourceOf(text: string): string {
   return /^\/\/ .* of (.+): do not edit/.exec(text)?.[1] ?? "an unknown package";
 }
 
-async function findContradictions(toolchain: Toolchain, layout: Layout): Promise<string[]> {
-  const claims = listClaims(layout, await readUnionTags(toolchain));
-  return contradictions(claims, await askCompiler(toolchain, claims));
+/** The numbers of a table that are wrong: a compiler finds them, which knows nothing of how they were read. */
+export async function contradictions(arch: Architecture, layout: Layout): Promise<string[]> {
+  const { stderr } = await gcc(arch, HEADER + assertions(layout).join(""), "-fsyntax-only");
+  return Array.from(
+    stderr.matchAll(/^([^:\n]+):\d+(?::\d+)?:(?: fatal)? error: (.*)$/gm),
+    ([, path, message]) => `${arch}: ${path}: ${message}`,
+  );
+}
+
+function assertions({ structs, enums, constants }: Layout): string[] {
+  return [
+    ...Object.entries(structs).flatMap(([tag, { size, fields }]) => [
+      is(`structs.${tag}.size`, `sizeof(${typeOf(tag)})`, size),
+      ...Object.entries(fields).flatMap(([name, { offset, size }]) => [
+        is(
+          `structs.${tag}.fields.${name}.offset`,
+          `__builtin_offsetof(${typeOf(tag)}, ${name})`,
+          offset,
+        ),
+        is(
+          `structs.${tag}.fields.${name}.size`,
+          `sizeof(((${typeOf(tag)} *) 0)->${name})`,
+          size,
+        ),
+      ]),
+    ]),
+    ...Object.entries(enums).flatMap(([tag, members]) =>
+      Object.entries(members).map(([name, value]) =>
+        is(`enums.${tag}.${name}`, `(enum ${tag}) ${name}`, value)
+      )
+    ),
+    ...Object.entries(constants).map(([name, value]) =>
+      is(`constants.${name}`, numberOf(name), value)
+    ),
+  ];
+}
+
+function typeOf(tag: string): string {
+  return tag === "ibv_gid" ? `union ${tag}` : `struct ${tag}`;
+}
+
+/** The line marker makes the compiler name the entry in place of a file. */
+function is(path: string, expression: string, value: Integer): string {
+  const number = value < 0 ? value : `${value}u`;
+  const text = `it is not ${value}`;
+  return `#line 1 "${path}"\n_Static_assert((${expression}) == ${number}, "${text}");\n`;
 }
 
 function compareLines(file: string, text: string, generated: string): string[] {

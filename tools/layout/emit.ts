@@ -1,13 +1,8 @@
-/**
- * Writes the table as TypeScript: its types, which are not loaded when the module runs, and its values.
- *
- * @module
- */
+/** Writes the table as TypeScript: its types, which are not loaded when the module runs, and its values. */
+
 import {
-  type Field,
   fieldTypes,
   type Integer,
-  type Integers,
   type Layout,
   type Struct,
   type Table,
@@ -77,7 +72,7 @@ ${Object.entries(enums).map(enumText).join("")}};
  * @category Constants
  */
 export const constants: Constants = {
-${Object.entries(constants).map(constantText("  ")).join("")}};
+${rows(constants, (value) => `${literal(value)},`, "  ")}};
 `;
 }
 
@@ -172,55 +167,44 @@ function differences(x86_64: Layout["structs"], aarch64: Layout["structs"]): [st
 }
 
 function structType([tag, { fields }]: [string, Struct]): string {
-  const lines = Object.entries(fields).map(([name, { type }]) =>
-    `    readonly ${key(name)}: Field<"${type}">;\n`
-  );
-  return `  /** \`${tag}\` */\n  readonly ${tag}: Struct<{\n${lines.join("")}  }>;\n`;
+  const lines = rows(fields, ({ type }) => `Field<"${type}">;`, "    readonly ");
+  return `  /** \`${tag}\` */\n  readonly ${tag}: Struct<{\n${lines}  }>;\n`;
 }
 
-function enumType([tag, members]: [string, Integers]): string {
-  const lines = Object.entries(members).map(([name, value]) =>
-    `    readonly ${name}: ${literal(value)};\n`
-  );
-  return `  /** \`enum ${tag}\` */\n  readonly ${tag}: {\n${lines.join("")}  };\n`;
+function enumType([tag, members]: [string, Layout["constants"]]): string {
+  const lines = rows(members, (value) => `${literal(value)};`, "    readonly ");
+  return `  /** \`enum ${tag}\` */\n  readonly ${tag}: {\n${lines}  };\n`;
 }
 
 function constantType([name, value]: [string, Integer]): string {
   return `  /** \`${name}\` */\n  readonly ${name}: ${literal(value)};\n`;
 }
 
-function key(name: string): string {
-  return name.includes(".") ? `"${name}"` : name;
+function structText([tag, { size, fields }]: [string, Struct]): string {
+  const lines = rows(
+    fields,
+    ({ offset, size, type }) => `{ offset: ${offset}, size: ${size}, type: "${type}" },`,
+    "      ",
+  );
+  return `  ${tag}: {\n    size: ${size},\n    fields: {\n${lines}    },\n  },\n`;
+}
+
+function enumText([tag, members]: [string, Layout["constants"]]): string {
+  return `  ${tag}: {\n${rows(members, (value) => `${literal(value)},`, "    ")}  },\n`;
+}
+
+/** A line for each entry of a table. */
+function rows<T>(
+  table: Readonly<Record<string, T>>,
+  write: (value: T) => string,
+  indent: string,
+): string {
+  return Object.entries(table).map(([name, value]) => {
+    const key = name.includes(".") ? `"${name}"` : name;
+    return `${indent}${key}: ${write(value)}\n`;
+  }).join("");
 }
 
 function literal(value: Integer): string {
   return `${value}${typeof value === "bigint" ? "n" : ""}`;
-}
-
-function structText([tag, struct]: [string, Struct]): string {
-  const fields = Object.entries(struct.fields).map(fieldText).join("");
-  return `  ${tag}: {\n    size: ${struct.size},\n    fields: {\n${fields}    },\n  },\n`;
-}
-
-function fieldText([name, field]: [string, Field]): string {
-  const parts = [
-    `offset: ${field.offset}`,
-    `size: ${field.size}`,
-    `type: "${field.type}"`,
-  ];
-  const line = `      ${key(name)}: { ${parts.join(", ")} },`;
-  // As deno fmt would break it.
-  if (line.length <= 100) return `${line}\n`;
-  return `      ${key(name)}: {\n        ${parts.join(",\n        ")},\n      },\n`;
-}
-
-function enumText([tag, members]: [string, Integers]): string {
-  const lines = Object.entries(members).map(constantText("    ")).join("");
-  return `  ${tag}: {\n${lines}  },\n`;
-}
-
-function constantText(
-  indent: string,
-): (constant: [string, Integer]) => string {
-  return ([name, value]) => `${indent}${name}: ${literal(value)},\n`;
 }

@@ -1,42 +1,20 @@
-/**
- * The shape of the table, shared by those who write it and those who check it.
- *
- * @module
- */
+/** The shape of the table, shared by those who write it and those who check it. */
 
-/** How the bytes of a field are to be read. */
+import type { Field as AnyField, FieldType } from "../../ffi/layout_types.ts";
+
+export type { FieldType };
+
+/** How the bytes of a field are to be read, in the order in which the types list it. */
 export const fieldTypes = [
-  "u8",
-  "u16",
-  "u32",
-  "u64",
-  "i32",
-  "i64",
-  "be16",
-  "be32",
-  "be64",
-  "ptr",
-  "bytes",
-] as const;
-
-/** One of {@linkcode fieldTypes}. */
-export type FieldType = typeof fieldTypes[number];
+  ...["u8", "u16", "u32", "u64", "i32", "i64", "be16", "be32", "be64", "ptr", "bytes"],
+] as FieldType[];
 
 /** Place and type of a field in its struct. */
-export interface Field {
-  /** Bytes from the struct's start. */
-  readonly offset: number;
-  /** Bytes it takes. */
-  readonly size: number;
-  /** How to read them. */
-  readonly type: FieldType;
-}
+export type Field = AnyField;
 
-/** A struct or union. */
+/** A struct or union: its size in bytes, and its fields by name; those of nested structs have dots in their names. */
 export interface Struct {
-  /** Bytes it takes. */
   readonly size: number;
-  /** Fields by name; those of nested structs have dots in their names. */
   readonly fields: Readonly<Record<string, Field>>;
 }
 
@@ -56,40 +34,22 @@ export interface Layout {
   readonly constants: Integers;
 }
 
-/** Everything the header fixes; enums and constants are the same on both architectures. */
-export interface Table extends Pick<Layout, "enums" | "constants"> {
-  /** Structs on x86-64. */
-  readonly x86_64: Layout["structs"];
-  /** Structs on aarch64. */
-  readonly aarch64: Layout["structs"];
-}
-
-/** What ffi/layout.ts exports of the table. */
-export interface LayoutModule {
-  /** Structs on an architecture. */
-  readonly structsOf: (arch: "x86_64" | "aarch64") => object;
-  /** Named enums. */
-  readonly enums: object;
-  /** Other constants. */
-  readonly constants: object;
-}
+/** Everything the header fixes: structs by architecture; enums and constants are the same on both. */
+export type Table =
+  & Pick<Layout, "enums" | "constants">
+  & Readonly<Record<"x86_64" | "aarch64", Layout["structs"]>>;
 
 /** The table that ffi/layout.ts holds. */
-export function tableOf({ structsOf, enums, constants }: LayoutModule): Table {
+export function tableOf(
+  { structsOf, enums, constants }: {
+    readonly structsOf: (arch: "x86_64" | "aarch64") => object;
+    readonly enums: object;
+    readonly constants: object;
+  },
+): Table {
   const [x86_64, aarch64] = [structsOf("x86_64"), structsOf("aarch64")];
   return { x86_64, aarch64, enums, constants } as Table;
 }
 
-/** The files that hold the table. */
-export interface Texts {
-  /** The text of ffi/layout.ts. */
-  readonly values: string;
-  /** The text of ffi/layout_types.ts. */
-  readonly types: string;
-}
-
-/** Keeps a number a number as long as that loses nothing. */
-export function toInteger(value: bigint): Integer {
-  const number = Number(value);
-  return Number.isSafeInteger(number) ? number : value;
-}
+/** The texts of ffi/layout.ts and ffi/layout_types.ts. */
+export type Texts = Readonly<Record<"values" | "types", string>>;

@@ -1,49 +1,81 @@
-/**
- * Reads the whole table from the installed header.
- *
- * @module
- */
-import { listClaims } from "./claims.ts";
-import { readDebugInfo } from "./dwarf.ts";
-import { readMacros, selectNumeric } from "./macros.ts";
-import type { Integers, Layout } from "./model.ts";
-import { select } from "./select.ts";
-import { compile, header, type Toolchain } from "./toolchain.ts";
-import { askCompiler } from "./truth.ts";
-import { readTypes } from "./type_reader.ts";
+/** Reads the whole table from the installed header. */
 
-/** What the header fixes on one architecture, as far as verbs are made of it. */
-export async function readHeader(toolchain: Toolchain): Promise<Layout> {
-  const macros = await readMacros(toolchain);
-  const types = await compileTypes(toolchain, renamedTags(macros));
-  const numeric = await selectNumeric(toolchain, [...macros.keys()]);
-  const values = await evaluate(toolchain, numeric);
-  return select({ ...types, constants: { ...types.constants, ...values } });
-}
+import { SetupError } from "../../rxe/host/report.ts";
+import { lastLines } from "../../rxe/host/shell.ts";
+import { readEntries } from "./dwarf.ts";
+import type { Integer, Integers, Layout, Struct } from "./model.ts";
+import { type Architecture, gcc, HEADER } from "./toolchain.ts";
+import { isAggregate, membersOf, structOf } from "./types.ts";
 
-async function compileTypes(
-  toolchain: Toolchain,
-  publicTags: ReadonlyMap<string, string>,
-): Promise<Layout> {
-  const object = await Deno.makeTempFile({ prefix: "ibverbs-layout-", suffix: ".o" });
-  try {
-    const flags = ["-g", "-fno-eliminate-unused-debug-types", "-c", "-o", object];
-    const errors = await compile(toolchain, `#include <${header}>\n`, flags);
-    if (errors !== "") throw new Error(`Cannot compile ${header}:\n${errors}`);
-    return readTypes(await readDebugInfo(toolchain, object), publicTags);
-  } finally {
-    await Deno.remove(object);
+/** The headers that belong to verbs. */
+const FILES = /\/infiniband\/(verbs|verbs_api|ib_user_ioctl_verbs)\.h$/;
+/** Types and constants of the kernel's interface: verbs have names of their own for those they use. */
+const KERNEL = /^(ib_uverbs_|IB_UVERBS_)/;
+/** Structs that only ever are parts of others, whose fields stand there. */
+const PARTS = /^(ibv_context_ops|ibv_flow_spec)$/;
+/** Fields that are frozen, and those of a struct that begins or ends another one and is in the table itself. */
+const FIELDS = /^(_?ABI_placeholder\d|ops\._compat_\w+|context\..*|qp_base\..*)$/;
+/** What the name of an enumerator begins with that has the value of a macro. */
+const VALUE = "value_of_";
+
+/** What the header fixes on one architecture, as far as verbs are made of it: every line of the table costs time. */
+export async function readHeader(arch: Architecture): Promise<Layout> {
+  const macros = await readMacros(arch);
+  // verbs_api.h renames types of the kernel's header by macros: the verbs name by the kernel's.
+  const publicTags = new Map([...macros].map(([name, text]) => [text, name]));
+  const structs: Record<string, Struct> = {};
+  const enums: Record<string, Integers> = {};
+  const constants: Record<string, Integer> = {};
+  const names = [...macros.keys()].filter((name) => !KERNEL.test(name));
+  const source = HEADER + (await numericOf(arch, names)).map(enumOf).join("");
+  for (const entry of await readEntries(arch, source)) {
+    if (entry.attributes.has("declaration")) continue;
+    const tag = entry.attributes.get("name") ?? "";
+    const name = publicTags.get(tag) ?? tag;
+    const isVerbs = /^(ibv|verbs)_/.test(name) && !PARTS.test(name);
+    if (entry.tag === "enumeration_type" && isVerbs) enums[name] = membersOf(entry);
+    else if (entry.tag === "enumeration_type" && name === "") {
+      for (const [member, value] of Object.entries(membersOf(entry))) {
+        if (member.startsWith(VALUE)) constants[member.slice(VALUE.length)] = value;
+        else if (member.startsWith("IBV_")) constants[member] = value;
+      }
+    } else if (isAggregate(entry) && isVerbs) {
+      const { size, fields } = structOf(entry);
+      const left = Object.entries(fields).filter(([name]) => !FIELDS.test(name));
+      structs[name] = { size, fields: Object.fromEntries(left) };
+    }
   }
+  return { structs, enums, constants };
 }
 
-/** verbs_api.h renames types of the kernel's header by macros: the verbs name by the kernel's. */
-function renamedTags(macros: ReadonlyMap<string, string>): Map<string, string> {
-  return new Map([...macros].map(([name, text]) => [text, name]));
+/** Names and texts of all macros without parameters that the verbs headers define. */
+async function readMacros(arch: Architecture): Promise<Map<string, string>> {
+  const { status, stdout, stderr } = await gcc(arch, HEADER, "-E", "-dD");
+  if (status !== 0) throw new SetupError(`Cannot read verbs.h: ${lastLines(stderr, 8)}`);
+  const macros = new Map<string, string>();
+  let ours = false;
+  for (const line of stdout.split("\n")) {
+    const marker = /^# \d+ "(.*?)"/.exec(line);
+    if (marker) ours = FILES.test(marker[1]!);
+    const definition = /^#define (\w+) (.+)$/.exec(line);
+    if (ours && definition) macros.set(definition[1]!, definition[2]!);
+  }
+  return macros;
 }
 
-async function evaluate(toolchain: Toolchain, names: readonly string[]): Promise<Integers> {
-  const constants = Object.fromEntries(names.map((name) => [name, 0]));
-  const claims = listClaims({ structs: {}, enums: {}, constants }, new Set());
-  const truth = await askCompiler(toolchain, claims);
-  return Object.fromEntries(names.map((name) => [name, truth.get(`constants.${name}`) ?? 0]));
+/** Of some macros, those that stand for a number, or for a pointer made from one. */
+async function numericOf(arch: Architecture, names: readonly string[]): Promise<string[]> {
+  const { stderr } = await gcc(arch, HEADER + names.map(enumOf).join(""), "-fsyntax-only");
+  return names.filter((name) => !new RegExp(`^${name}:\\d+:.*error: `, "m").test(stderr));
+}
+
+/** The line marker makes the compiler name the macro in place of a file when it rejects the enum. */
+function enumOf(name: string): string {
+  return `#line 1 "${name}"\nenum { ${VALUE}${name} = ${numberOf(name)} };\n`;
+}
+
+/** C for the number that a macro stands for. Pointers are unsigned. */
+export function numberOf(macro: string): string {
+  const isPointer = `__builtin_classify_type(${macro}) == 5`;
+  return `__builtin_choose_expr(${isPointer}, (unsigned long) (${macro}), (${macro}))`;
 }
