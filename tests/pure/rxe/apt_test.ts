@@ -10,7 +10,7 @@ import {
   unpack,
 } from "../../../rxe/host/packages.ts";
 import { SetupError } from "../../../rxe/host/report.ts";
-import { environment, listen } from "./machines.ts";
+import { programs } from "./programs.ts";
 
 const SIGNED_ONLY = [
   "-o APT::Get::AllowUnauthenticated=false",
@@ -18,49 +18,8 @@ const SIGNED_ONLY = [
   "-o Acquire::AllowWeakRepositories=false",
   "-o Acquire::AllowDowngradeToInsecureRepositories=false",
 ].join(" ");
-
-/** What a test finds after its programs have run. */
-interface Ran {
-  /** The folder in which the programs run. */
-  readonly folder: string;
-  /** Each call: the program and its arguments. */
-  calls(): string[];
-  said(): string;
-}
-
-/**
- * Runs with programs of these scripts before all others. Each call is noted; `$N` in a script is how
- * often the program was called.
- */
-async function withPrograms(
-  programs: Readonly<Record<string, string>>,
-  body: (ran: Ran) => Promise<void>,
-): Promise<void> {
-  const folder = await Deno.makeTempDir();
-  const log = `${folder}/calls`;
-  await Deno.writeTextFile(log, "");
-  for (const [name, script] of Object.entries(programs)) {
-    const lines = [
-      "#!/bin/sh",
-      `echo "${name} $*" >>'${log}'`,
-      `N=$(grep -c '^${name} ' '${log}')`,
-      `FOLDER='${folder}'`,
-      script,
-    ];
-    await Deno.writeTextFile(`${folder}/${name}`, lines.join("\n"), { mode: 0o755 });
-  }
-  using _path = environment({ PATH: `${folder}:${Deno.env.get("PATH")}` });
-  using heard = listen();
-  try {
-    await body({
-      folder,
-      calls: () => Deno.readTextFileSync(log).trimEnd().split("\n"),
-      said: () => heard.text(),
-    });
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-}
+const UPDATE = `apt-get ${SIGNED_ONLY} update`;
+const KNOWS_ALL = `shift 2; for name; do echo "Package: $name"; done`;
 
 let count = 0;
 
@@ -69,40 +28,29 @@ function freshApt(): Promise<typeof Apt> {
   return import(`../../../rxe/host/apt.ts?${count++}`);
 }
 
-const KNOWS_ALL = `shift 2; for name; do echo "Package: $name"; done`;
-const NEED = (file: string) => [
-  { package: "there", file: "/", reason: "is there already" },
-  { package: "thing", file, reason: "does it" },
-];
+function isUpdate(call: string): boolean {
+  return call === UPDATE;
+}
 
 Deno.test("ensurePackages() asks for nothing when every file is there", async () => {
-  await withPrograms({ "apt-get": "exit 1", "apt-cache": "exit 1" }, async ({ calls, said }) => {
-    await ensurePackages([{ package: "there", file: "/", reason: "is there" }]);
-    assertEquals({ calls: calls(), said: said() }, { calls: [""], said: "" });
-  });
+  await using ran = await programs({ "apt-get": "exit 1", "apt-cache": "exit 1" });
+  await ensurePackages([{ package: "there", file: "/", reason: "is there" }]);
+  assertEquals([ran.calls(), ran.said()], [[], ""]);
 });
 
 Deno.test("ensurePackages() installs what is missing, from signed lists, and says why", async () => {
-  const programs = { "apt-get": `touch "$FOLDER/file"`, "apt-cache": KNOWS_ALL };
-  await withPrograms(programs, async ({ folder, calls, said }) => {
-    await ensurePackages(NEED(`${folder}/file`));
-    assertEquals(calls(), [
-      "apt-cache show --no-all-versions thing",
-      `apt-get install --yes --no-install-recommends thing ${SIGNED_ONLY} ` +
-      "-o APT::Status-Fd=3 -o APT::Keep-Downloaded-Packages=false -o DPkg::Lock::Timeout=60",
-    ]);
-    assertEquals(said(), "set-up: installing thing (does it)\n");
-  });
-});
-
-Deno.test("ensurePackages() throws when a package does not bring its file", async () => {
-  await withPrograms({ "apt-get": "", "apt-cache": KNOWS_ALL }, async ({ folder }) => {
-    await assertRejects(
-      () => ensurePackages(NEED(`${folder}/file`)),
-      SetupError,
-      `Cannot use package thing: it has brought no ${folder}/file`,
-    );
-  });
+  await using ran = await programs({ "apt-get": `touch "$FOLDER/file"`, "apt-cache": KNOWS_ALL });
+  const thing = { package: "thing", file: `${ran.folder}/file`, reason: "does it" };
+  await ensurePackages([{ package: "there", file: "/", reason: "is there already" }, thing]);
+  assertEquals(ran.calls(), [
+    "apt-cache show --no-all-versions thing",
+    `apt-get install --yes --no-install-recommends thing ${SIGNED_ONLY} ` +
+    "-o APT::Status-Fd=3 -o APT::Keep-Downloaded-Packages=false -o DPkg::Lock::Timeout=60",
+  ]);
+  assertEquals(ran.said(), "set-up: installing thing (does it)\n");
+  const other = { package: "thing", file: "/nowhere", reason: "does it" };
+  const message = "Cannot use package thing: it has brought no /nowhere";
+  await assertRejects(() => ensurePackages([other]), SetupError, message);
 });
 
 Deno.test("install() gives apt-get no input and its texts in English, and tells its errors", async () => {
@@ -110,35 +58,28 @@ Deno.test("install() gives apt-get no input and its texts in English, and tells 
     echo noise; echo "pmstatus:thing:1:half" >&3
     { echo fine; echo "E: one"; echo "an error two"; echo "E: 3"; echo "E: 4"; echo "E: 5"; } >&2
     exit 100`;
-  await withPrograms({ "apt-get": script, "apt-cache": KNOWS_ALL }, async ({ folder }) => {
-    const { install } = await freshApt();
-    const { message } = await assertRejects(() => install(["thing", "other"]), SetupError);
-    assertEquals(
-      message,
-      "Cannot install packages: E: one\nan error two\nE: 3\nE: 4\n" +
-        "By hand: sudo apt-get update && " +
-        "sudo apt-get install --yes --no-install-recommends thing other",
-    );
-    assertEquals(
-      Deno.readTextFileSync(`${folder}/env`),
-      "DEBIAN_FRONTEND=noninteractive\nLC_ALL=C\n",
-    );
-  });
+  await using ran = await programs({ "apt-get": script, "apt-cache": KNOWS_ALL });
+  const { install } = await freshApt();
+  const { message } = await assertRejects(() => install(["thing", "other"]), SetupError);
+  assertEquals(
+    message,
+    "Cannot install packages: E: one\nan error two\nE: 3\nE: 4\n" +
+      "By hand: sudo apt-get update && " +
+      "sudo apt-get install --yes --no-install-recommends thing other",
+  );
+  const variables = Deno.readTextFileSync(`${ran.folder}/env`);
+  assertEquals(variables, "DEBIAN_FRONTEND=noninteractive\nLC_ALL=C\n");
 });
 
-const UPDATE = `apt-get ${SIGNED_ONLY} update`;
-
 Deno.test("ensureListed() reads the package lists when they lack a package, once", async () => {
-  const programs = { "apt-get": "", "apt-cache": "echo Package: one" };
-  await withPrograms(programs, async ({ calls, said }) => {
-    const { ensureListed } = await freshApt();
-    await ensureListed(["one"]);
-    assertEquals(calls().filter((call) => call === UPDATE), []);
-    await ensureListed(["one", "two"]);
-    await ensureListed(["two"]);
-    assertEquals(calls().filter((call) => call === UPDATE), [UPDATE]);
-    assertEquals(said(), "set-up: reading Debian's package lists (apt-get update)\n");
-  });
+  await using ran = await programs({ "apt-get": "", "apt-cache": "echo Package: one" });
+  const { ensureListed } = await freshApt();
+  await ensureListed(["one"]);
+  assertEquals(ran.calls().filter(isUpdate), []);
+  await ensureListed(["one", "two"]);
+  await ensureListed(["two"]);
+  assertEquals(ran.calls().filter(isUpdate), [UPDATE]);
+  assertEquals(ran.said(), "set-up: reading Debian's package lists (apt-get update)\n");
 });
 
 for (
@@ -149,80 +90,66 @@ for (
   ] as const
 ) {
   Deno.test(`ensureListed() tries again when apt-get update ${how}`, async () => {
-    const programs = { "apt-get": `[ "$N" = 3 ] || { ${script}; }`, "apt-cache": "" };
-    await withPrograms(programs, async ({ calls, said }) => {
-      const { ensureListed } = await freshApt();
-      await ensureListed(["thing"]);
-      assertEquals(calls().filter((call) => call === UPDATE).length, 3);
-      assertStringIncludes(said(), "set-up: apt-get update failed, attempt 2 of 3\n");
-    });
+    const update = `[ "$N" = 3 ] || { ${script}; }`;
+    await using ran = await programs({ "apt-get": update, "apt-cache": "" });
+    const { ensureListed } = await freshApt();
+    await ensureListed(["thing"]);
+    assertEquals(ran.calls().filter(isUpdate).length, 3);
+    assertStringIncludes(ran.said(), "set-up: apt-get update failed, attempt 2 of 3\n");
   });
 }
 
 Deno.test("ensureListed() throws with what apt-get said after three failures", async () => {
-  const programs = { "apt-get": "echo no servers >&2; exit 1", "apt-cache": "" };
-  await withPrograms(programs, async ({ calls }) => {
-    const { ensureListed } = await freshApt();
-    await assertRejects(
-      () => ensureListed(["thing"]),
-      Error,
-      "Cannot read Debian's package lists: no servers",
-    );
-    assertEquals(calls().filter((call) => call === UPDATE).length, 3);
-  });
+  await using ran = await programs({ "apt-get": "echo no servers >&2; exit 1", "apt-cache": "" });
+  const { ensureListed } = await freshApt();
+  const message = "Cannot read Debian's package lists: no servers";
+  await assertRejects(() => ensureListed(["thing"]), Error, message);
+  assertEquals(ran.calls().filter(isUpdate).length, 3);
 });
 
 Deno.test("withFreshLists() repeats what failed after reading the lists, once for each process", async () => {
-  await withPrograms({ "apt-get": "" }, async ({ calls, said }) => {
-    const { withFreshLists, RightsError } = await freshApt();
-    let tries = 0;
-    const action = (error: Error) => () => {
-      tries++;
-      return tries === 1 ? Promise.reject(error) : Promise.resolve(tries);
-    };
-    await assertRejects(() => withFreshLists(action(new TypeError("a bug"))), TypeError);
+  await using ran = await programs({ "apt-get": "" });
+  const { withFreshLists, RightsError } = await freshApt();
+  let tries = 0;
+  const action = (error: Error) => {
     tries = 0;
-    const rights = new RightsError("do it");
-    await assertRejects(
-      () => withFreshLists(action(rights)),
-      SetupError,
-      "root rights; run: do it",
-    );
-    assertEquals(calls(), [""]);
-    tries = 0;
-    assertEquals(await withFreshLists(action(new SetupError("old lists"))), 2);
-    assertStringIncludes(said(), "set-up: old lists\n");
-    assertEquals(calls(), [UPDATE]);
-    tries = 0;
-    await assertRejects(() => withFreshLists(action(new SetupError("still"))), SetupError, "still");
-    assertEquals(calls(), [UPDATE]);
-  });
+    return withFreshLists(() => ++tries === 1 ? Promise.reject(error) : Promise.resolve(tries));
+  };
+  await assertRejects(() => action(new TypeError("a bug")), TypeError);
+  await assertRejects(
+    () => action(new RightsError("do it")),
+    SetupError,
+    "root rights; run: do it",
+  );
+  assertEquals(ran.calls(), []);
+  assertEquals(await action(new SetupError("old lists")), 2);
+  assertStringIncludes(ran.said(), "set-up: old lists\n");
+  await assertRejects(() => action(new SetupError("still")), SetupError, "still");
+  assertEquals(ran.calls(), [UPDATE]);
 });
 
 Deno.test("what only root may do goes through sudo, or names the command", async () => {
-  const uid = Deno.uid;
+  const { uid, statSync } = Deno;
   Deno.uid = () => 1000;
-  const sudo = (password: boolean): string => `[ "$2" != true ] || exit ${password ? 1 : 0}`;
-  const exists = Deno.statSync;
   Deno.statSync =
-    ((path: string) => exists(path === "/usr/bin/sudo" ? "/" : path)) as typeof exists;
+    ((path: string) => statSync(path === "/usr/bin/sudo" ? "/" : path)) as typeof statSync;
   try {
-    await withPrograms({ sudo: sudo(false), "apt-cache": "" }, async ({ calls }) => {
-      const { ensureListed } = await freshApt();
-      await ensureListed(["thing"]);
-      assertEquals(calls().slice(1), [
-        "sudo -n true",
-        `sudo -n env LC_ALL=C DEBIAN_FRONTEND=noninteractive ${UPDATE}`,
-      ]);
-    });
-    await withPrograms({ sudo: sudo(true), "apt-cache": "" }, async () => {
-      const { ensureListed, RightsError } = await freshApt();
-      const error = await assertRejects(() => ensureListed(["thing"]), Error);
-      assertInstanceOf(error, RightsError);
-      assertEquals(error.message, "this needs root rights; run: sudo apt-get update");
-    });
+    const script = '[ "$2" != true ] || exit $(cat "$FOLDER/password")';
+    await using ran = await programs({ sudo: script, "apt-cache": "" });
+    await Deno.writeTextFile(`${ran.folder}/password`, "0");
+    const { ensureListed } = await freshApt();
+    await ensureListed(["thing"]);
+    assertEquals(ran.calls().slice(1), [
+      "sudo -n true",
+      `sudo -n env LC_ALL=C DEBIAN_FRONTEND=noninteractive ${UPDATE}`,
+    ]);
+    await Deno.writeTextFile(`${ran.folder}/password`, "1");
+    const other = await freshApt();
+    const error = await assertRejects(() => other.ensureListed(["thing"]), Error);
+    assertInstanceOf(error, other.RightsError);
+    assertEquals(error.message, "this needs root rights; run: sudo apt-get update");
   } finally {
-    Object.assign(Deno, { uid, statSync: exists });
+    Object.assign(Deno, { uid, statSync });
   }
 });
 
@@ -230,74 +157,54 @@ Deno.test("downloadPackage() asks for one package, into a folder that it makes",
   const script =
     `case "$*" in *--print-uris*) echo "'http://host/thing_1.deb' thing_1.deb 7000000 SHA256:1";;
     *) pwd >"$FOLDER/where";; esac`;
-  await withPrograms({ "apt-get": script, "apt-cache": KNOWS_ALL }, async (ran) => {
-    const target = `${ran.folder}/a/b`;
-    assertEquals(await downloadPackage("thing", target), `${target}/thing_1.deb`);
-    assertEquals(ran.calls(), [
-      "apt-cache show --no-all-versions thing",
-      "apt-get download --print-uris thing",
-      `apt-get ${SIGNED_ONLY} -o Acquire::Retries=3 download thing`,
-    ]);
-    assertEquals(Deno.readTextFileSync(`${ran.folder}/where`), `${target}\n`);
-    assertEquals(ran.said(), "set-up: downloading thing, 7 MB\n");
-  });
+  await using ran = await programs({ "apt-get": script, "apt-cache": KNOWS_ALL });
+  const target = `${ran.folder}/a/b`;
+  assertEquals(await downloadPackage("thing", target), `${target}/thing_1.deb`);
+  assertEquals(ran.calls(), [
+    "apt-cache show --no-all-versions thing",
+    "apt-get download --print-uris thing",
+    `apt-get ${SIGNED_ONLY} -o Acquire::Retries=3 download thing`,
+  ]);
+  assertEquals(Deno.readTextFileSync(`${ran.folder}/where`), `${target}\n`);
+  assertEquals(ran.said(), "set-up: downloading thing, 7 MB\n");
 });
 
 Deno.test("downloadPackage() throws with what apt-get said", async () => {
-  const failing = (when: string): string =>
-    `case "$*" in ${when}) echo gone >&2; exit 1;; *) echo "'http://h/f' f 1 x";; esac`;
   for (const when of ["*--print-uris*", "*Retries*"]) {
-    const programs = { "apt-get": failing(when), "apt-cache": KNOWS_ALL };
-    await withPrograms(programs, async ({ folder }) => {
-      await assertRejects(
-        () => downloadPackage("thing", folder),
-        SetupError,
-        "Cannot download package thing: gone",
-      );
-    });
+    const script =
+      `case "$*" in ${when}) echo gone >&2; exit 1;; *) echo "'http://h/f' f 1 x";; esac`;
+    await using ran = await programs({ "apt-get": script, "apt-cache": KNOWS_ALL });
+    const message = "Cannot download package thing: gone";
+    await assertRejects(() => downloadPackage("thing", ran.folder), SetupError, message);
   }
 });
 
 Deno.test("unpack() takes the files that match, without those excluded", async () => {
-  const folder = await Deno.makeTempDir();
+  const script = 'tar -c -C "$FOLDER/tree" .; [ "$N" = 1 ] || { echo broken >&2; exit 1; }';
+  await using ran = await programs({ "dpkg-deb": script });
+  const { folder } = ran;
   await Deno.mkdir(`${folder}/tree/usr/share`, { recursive: true });
   for (const name of ["usr/wanted", "usr/other", "usr/share/wanted"]) {
     await Deno.writeTextFile(`${folder}/tree/${name}`, name);
   }
-  const tar = new Deno.Command("tar", {
-    args: ["-c", "-f", `${folder}/a`, "-C", `${folder}/tree`, "."],
-  });
-  await tar.output();
-  await withPrograms({ "dpkg-deb": `cat "$2"` }, async ({ calls }) => {
-    await unpack(`${folder}/a`, `${folder}/out`, ["usr/*wanted"], ["usr/share"]);
-    assertEquals(calls(), [`dpkg-deb --fsys-tarfile ${folder}/a`]);
-    assertEquals([...Deno.readDirSync(`${folder}/out/usr`)].map(({ name }) => name), ["wanted"]);
-  });
-  await withPrograms({ "dpkg-deb": `cat "$2"; echo broken >&2; exit 1` }, async () => {
-    await assertRejects(
-      () => unpack(`${folder}/a`, `${folder}/out`, ["usr/*"]),
-      SetupError,
-      `Cannot unpack ${folder}/a: broken`,
-    );
-  });
-  await Deno.remove(folder, { recursive: true });
+  await unpack(`${folder}/a`, `${folder}/out`, ["usr/*wanted"], ["usr/share"]);
+  assertEquals(ran.calls(), [`dpkg-deb --fsys-tarfile ${folder}/a`]);
+  assertEquals([...Deno.readDirSync(`${folder}/out/usr`)].map(({ name }) => name), ["wanted"]);
+  const failing = (): Promise<void> => unpack(`${folder}/a`, `${folder}/out`, ["usr/*"]);
+  await assertRejects(failing, SetupError, `Cannot unpack ${folder}/a: broken`);
 });
 
 Deno.test("dependencyOf() finds the package behind a meta package", async () => {
-  const programs = (depends: string): Record<string, string> => ({
-    "apt-cache": `[ "$1" = depends ] && { echo '${depends}'; exit; }; ${KNOWS_ALL}`,
-  });
-  await withPrograms(programs("meta\n  Depends: meta-6.1-1"), async ({ calls }) => {
-    assertEquals(await dependencyOf("meta", /meta-\d\S*/), "meta-6.1-1");
-    assertEquals(calls(), ["apt-cache show --no-all-versions meta", "apt-cache depends meta"]);
-  });
+  const script = `[ "$1" = depends ] && { cat "$FOLDER/depends"; exit; }; ${KNOWS_ALL}`;
+  await using ran = await programs({ "apt-cache": script });
+  const dependency = async (depends: string): Promise<string> => {
+    await Deno.writeTextFile(`${ran.folder}/depends`, depends);
+    return await dependencyOf("meta", /meta-\d\S*/);
+  };
+  assertEquals(await dependency("meta\n  Depends: meta-6.1-1"), "meta-6.1-1");
+  assertEquals(ran.calls(), ["apt-cache show --no-all-versions meta", "apt-cache depends meta"]);
   for (const [depends, shown] of [["", "nothing"], [" other ", "other"]] as const) {
-    await withPrograms(programs(depends), async () => {
-      await assertRejects(
-        () => dependencyOf("meta", /meta-\d\S*/),
-        SetupError,
-        `Cannot find the package behind meta: apt-cache shows ${shown}`,
-      );
-    });
+    const message = `Cannot find the package behind meta: apt-cache shows ${shown}`;
+    await assertRejects(() => dependency(depends), SetupError, message);
   }
 });

@@ -1,9 +1,10 @@
 // The command line of rxe: what it refuses, and what its help says, before anything is set up.
-import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { runCommandLine } from "../../../rxe/command_line.ts";
 import { denoCommand } from "../../../rxe/host/deno_command.ts";
 import { many, readOnlyOptions, readOptions, text } from "../../../rxe/host/options.ts";
 import { SetupError } from "../../../rxe/host/report.ts";
+import { runDeno } from "../../subprocess.ts";
 
 const NEVER = {
   command: "rxe",
@@ -40,30 +41,14 @@ Deno.test("rxe takes options until the command, which keeps its own", async () =
       return Promise.reject(new Error("taken"));
     },
   };
-  const args = [
-    "--share",
-    "/a",
-    "--share=b",
-    "--env",
-    "X=1=2",
-    "--forward",
-    "1:2/udp",
-    "--processors=1",
-    "ls",
-    "--stub",
-  ];
-  await assertRejects(() => runCommandLine(args, offer), Error, "taken");
+  const line = "--share /a --share=b --env X=1=2 --forward 1:2/udp --processors=1 ls --stub";
+  await assertRejects(() => runCommandLine(line.split(" "), offer), Error, "taken");
   assertEquals(taken, {
     env: { X: "1=2" },
     forwards: [{ protocol: "udp", host: 1, guest: 2 }],
     share: ["/a", `${Deno.cwd()}/b`],
-    accelerator: undefined,
-    capture: undefined,
-    memory: undefined,
-    processors: 1,
-    stub: false,
-    timeout: undefined,
-    verbose: false,
+    ...{ accelerator: undefined, capture: undefined, memory: undefined, timeout: undefined },
+    ...{ processors: 1, stub: false, verbose: false },
   });
 });
 
@@ -72,14 +57,11 @@ Deno.test("readOptions() keeps all values of an option that may be given several
   assertEquals(options, { a: ["x", "y"], b: "1" });
 });
 
-Deno.test("readOnlyOptions() refuses operands", async () => {
+Deno.test("readOnlyOptions() refuses operands", () => {
   const known = { help: "flag" } as const;
   assertEquals(readOnlyOptions(["--help"], known), { help: true });
-  await assertRejects(
-    () => Promise.resolve().then(() => readOnlyOptions(["x"], known)),
-    SetupError,
-    '"x" is one argument too many; see --help',
-  );
+  const message = '"x" is one argument too many; see --help';
+  assertThrows(() => readOnlyOptions(["x"], known), SetupError, message);
 });
 
 Deno.test("denoCommand() is npx where only npx knows Deno", async () => {
@@ -94,14 +76,10 @@ Deno.test("denoCommand() is npx where only npx knows Deno", async () => {
 });
 
 Deno.test("rxe --help does nothing but show a text", async () => {
-  const module = new URL("../../../rxe/mod.ts", import.meta.url).href;
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--quiet", "--no-check", module, "--", "--help"],
-    env: { IBVERBS_ACCEL: "none", IBVERBS_CACHE: "/nowhere" },
-  }).output();
-  assertEquals([code, new TextDecoder().decode(stderr)], [0, ""]);
-  assertStringIncludes(
-    new TextDecoder().decode(stdout),
-    "run -A jsr:@rdma/ibverbs/rxe -- [OPTIONS]",
+  const { code, stdout, stderr } = await runDeno(
+    ["run", "-A", "--quiet", "--no-check", "rxe/mod.ts", "--", "--help"],
+    { env: { IBVERBS_ACCEL: "none", IBVERBS_CACHE: "/nowhere" } },
   );
+  assertEquals([code, stderr], [0, ""]);
+  assertStringIncludes(stdout, "run -A jsr:@rdma/ibverbs/rxe -- [OPTIONS]");
 });

@@ -3,7 +3,7 @@ import { assertEquals, assertRejects } from "@std/assert";
 import { asset } from "../../../rxe/asset.ts";
 import { lostFiles, lostText } from "../../../rxe/guest/lost.ts";
 import { Prefixed } from "../../../rxe/guest/prefixed.ts";
-import { lanAddress, processorsOfEach, qemuArguments } from "../../../rxe/guest/qemu.ts";
+import { processorsOfEach } from "../../../rxe/guest/qemu.ts";
 import { SetupError } from "../../../rxe/host/report.ts";
 
 const encoder = new TextEncoder();
@@ -18,8 +18,6 @@ Deno.test("lostFiles() leaves out temporary files, but not those of the command'
 
 Deno.test("lostText() names a few files from the command's folder, and counts the others", () => {
   assertEquals(lostText([], "/p"), undefined);
-  const one = "guest: a change to a went with the guest; --share keeps a folder";
-  assertEquals(lostText(["/p/a"], "/p"), one);
   const many = ["/p/a", "/p/b", "/p/c", "/p/d", "/q/e", "/q/f", "/q/g"];
   assertEquals(
     lostText(many, "/p"),
@@ -50,19 +48,6 @@ Deno.test("asset() reads a file of the package, and says which one it cannot rea
   await assertRejects(() => asset("guest/none.sh"), SetupError, "rxe/guest/none.sh: ");
 });
 
-const MACHINE = {
-  accelerator: "tcg",
-  number: 1,
-  processors: 2,
-  memory: 4096,
-  kernel: { version: "6", image: "/kernel", modules: "/modules" },
-  initramfs: "/initramfs",
-  sockets: "/sockets",
-  shares: [],
-  lan: undefined,
-  forwards: [],
-} as const;
-
 Deno.test("processorsOfEach() gives guests no more processors than the host has, and at most two", () => {
   assertEquals(
     [[1, 1], [1, 8], [2, 1], [2, 2], [2, 4], [4, 7]].map(([guests, processors]) =>
@@ -70,34 +55,4 @@ Deno.test("processorsOfEach() gives guests no more processors than the host has,
     ),
     [1, 2, 1, 1, 2, 1],
   );
-});
-
-Deno.test("qemuArguments() gives the guest the processors and the memory that it is told", () => {
-  const args = qemuArguments({ ...MACHINE, processors: 3, memory: 512 });
-  assertEquals(args.slice(args.indexOf("-smp")).slice(0, 4), ["-smp", "3", "-m", "512"]);
-});
-
-Deno.test("qemuArguments() gives the guest no network unless it is asked for", () => {
-  assertEquals(qemuArguments(MACHINE).includes("-netdev"), false);
-});
-
-Deno.test("qemuArguments() connects two hosts by sockets, and opens ports on the loopback interface only", () => {
-  const lan = { here: "/lan1", there: "/lan2" };
-  const forwards = [{ host: 8080, guest: 80 }, { protocol: "udp", host: 53, guest: 54 }] as const;
-  const args = qemuArguments({ ...MACHINE, lan, forwards });
-  const values = args.filter((_, i) => args[i - 1] === "-netdev");
-  assertEquals(values, [
-    "dgram,local.type=unix,local.path=/lan1,remote.type=unix,remote.path=/lan2,id=lan",
-    "user,restrict=on,hostfwd=tcp:127.0.0.1:8080-:80,hostfwd=udp:127.0.0.1:53-:54,id=nat",
-  ]);
-  assertEquals(args.some((arg) => arg.includes(`mac=${lanAddress(1)}`)), true);
-});
-
-Deno.test("qemuArguments() writes the frames of a network to a file if it is asked to", () => {
-  const lan = { here: "/lan1", there: "/lan2", capture: "/a,b.pcap" };
-  const objects = (args: string[]): string[] => args.filter((_, i) => args[i - 1] === "-object");
-  assertEquals(objects(qemuArguments({ ...MACHINE, lan })), [
-    "filter-dump,id=capture,netdev=lan,file=/a,,b.pcap",
-  ]);
-  assertEquals(objects(qemuArguments({ ...MACHINE, lan: { ...lan, capture: undefined } })), []);
 });

@@ -8,7 +8,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { GuestError } from "../../../rxe/guest/machine.ts";
-import { comesUp, ends, play, step } from "./machines.ts";
+import { comesUp, ends, play, type Step, step } from "./machines.ts";
 
 const ignore = Deno.build.arch !== "x86_64";
 
@@ -31,8 +31,6 @@ test("runInGuest() passes on the output, the status, the log, and which files ar
     env: { ANSWER: "it's 42" },
     share: [`${share}/new`],
     scratch: ["/work/scratch"],
-    memory: 512,
-    processors: 1,
     onKernelLog: (text, host) => log = { text, host },
   });
   assertEquals({ result, stdout, stderr, log, left }, {
@@ -66,7 +64,8 @@ test("runInGuest() passes on the output, the status, the log, and which files ar
 });
 
 test("runInGuest() gives QEMU a machine with these parts and no other", async () => {
-  const { args } = await play({ "1": [comesUp(ends(0, 0, 0))] }, { processors: 1 });
+  const options = { processors: 3, memory: 512 };
+  const { args } = await play({ "1": [comesUp(ends(0, 0, 0))] }, options);
   const words = args["1-1"]!.map((word) =>
     word.replace(/[^ =,]*\/ibverbs-guest-\w+/g, "RUN").replace(/[^ ]*\/kernel$/, "KERNEL")
   );
@@ -80,8 +79,8 @@ test("runInGuest() gives QEMU a machine with these parts and no other", async ()
     "-display none",
     "-accel tcg,thread=multi",
     "-cpu Nehalem",
-    "-smp 1",
-    "-m 4096",
+    "-smp 3",
+    "-m 512",
     "-kernel KERNEL",
     "-initrd RUN/1/initramfs",
     "-append LINE",
@@ -100,13 +99,10 @@ test("runInGuest() gives QEMU a machine with these parts and no other", async ()
   ]);
 });
 
-test("runInGuest() runs on the processor itself when it is told to", async () => {
-  const { args } = await play({ "1": [comesUp(ends(0, 0, 0))] }, { accelerator: "kvm" });
+test("runInGuest() runs on the processor itself and adds the stub HCA's module when it is told to", async () => {
+  const options = { accelerator: "kvm", stub: true } as const;
+  const { args, initrd } = await play({ "1": [comesUp(ends(0, 0, 0))] }, options);
   assertStringIncludes(args["1-1"]!.join(" "), "-accel kvm -cpu host -smp");
-});
-
-test("runInGuest() adds the stub HCA's module when it is asked for", async () => {
-  const { initrd } = await play({ "1": [comesUp(ends(0, 0, 0))] }, { stub: true });
   assertStringIncludes(initrd["1-1"]!, "programs/stub_hca.ko");
   assertStringIncludes(initrd["1-1"]!, "exec 'with_stub' 'cat' 'a file'\n");
 });
@@ -118,8 +114,8 @@ test("runOnTwoHosts() names the hosts, connects them, and puts names before thei
   };
   const logs: string[] = [];
   const { result, stdout, stderr, args, initrd } = await play(plan, {
-    capture: "/a.pcap",
-    forwards: [{ host: 8080, guest: 80 }],
+    capture: "/a,b.pcap",
+    forwards: [{ host: 8080, guest: 80 }, { protocol: "udp", host: 53, guest: 54 }],
     onKernelLog: (text, host) => logs.push(`${host} ${text}`),
   });
   assertEquals({ result, stderr, logs: logs.toSorted() }, {
@@ -132,8 +128,11 @@ test("runOnTwoHosts() names the hosts, connects them, and puts names before thei
   assertMatch(first, /local\.path=(\S*)\/lan1,remote\.type=unix,remote\.path=\1\/lan2,id=lan/);
   assertMatch(second, /local\.path=(\S*)\/lan2,remote\.type=unix,remote\.path=\1\/lan1,id=lan/);
   assertStringIncludes(first, "virtio-net-pci,netdev=lan,mac=52:54:00:00:01:01,romfile=");
-  assertStringIncludes(first, "-object filter-dump,id=capture,netdev=lan,file=/a.pcap");
-  assertStringIncludes(first, "hostfwd=tcp:127.0.0.1:8080-:80,id=nat");
+  assertStringIncludes(first, "-object filter-dump,id=capture,netdev=lan,file=/a,,b.pcap");
+  assertStringIncludes(
+    first,
+    "user,restrict=on,hostfwd=tcp:127.0.0.1:8080-:80,hostfwd=udp:127.0.0.1:53-:54,id",
+  );
   assertEquals(/filter-dump|hostfwd/.test(second), false);
   const settings = (host: number, forwarded: string): string =>
     `HOST='${host}'\nHOST_NAME='host${host}'\nLAN='52:54:00:00:01:0${host}'\nFORWARDED='${forwarded}'\n`;
@@ -171,49 +170,43 @@ test("runInGuest() tries once more when a guest does not start, and says why", a
   assert(!said.includes("after it"));
 });
 
-/** Guests that fail, with what the error says and how often each is started. */
-const failures: readonly {
-  name: string;
-  starts: number;
-  steps: ReturnType<typeof comesUp>;
-  says: string;
-  timeout?: number;
-}[] = [
-  {
-    name: "QEMU refuses its arguments",
-    starts: 2,
-    steps: [step("exit", "one\ntwo\nthree\nfour\nbad option")],
-    says: "the guest ended with status 1: two\nthree\nfour\nbad option",
-  },
-  {
-    name: "QEMU crashes before the command",
-    starts: 2,
-    steps: [step("ctl", "stage x\n"), step("console", "last words\n"), step("kill")],
-    says: "the guest was ended by SIGKILL; the console's last lines:\nlast words",
-  },
-  {
-    name: "QEMU crashes while the command runs",
-    starts: 1,
-    steps: comesUp(step("kill")),
-    says: "the guest was ended by SIGKILL",
-  },
-  {
-    name: "the command does not end in time",
-    starts: 1,
-    steps: comesUp(),
-    timeout: 0.2,
-    says: "the guest's command took longer than 0.2 s",
-  },
-  {
-    name: "the guest says how its command ended in other words",
-    starts: 1,
-    steps: comesUp(step("ctl", "exit 0 0\n")),
-    says: `the guest said "exit 0 0" instead of how its command ended`,
-  },
+/** Guests that fail, how often each is started, and what the error says. */
+const FAILURES: readonly [name: string, steps: Step[], starts: number, says: string][] = [
+  [
+    "QEMU refuses its arguments",
+    [step("exit", "one\ntwo\nthree\nfour\nbad option")],
+    2,
+    "the guest ended with status 1: two\nthree\nfour\nbad option",
+  ],
+  [
+    "QEMU crashes before the command",
+    [step("ctl", "stage x\n"), step("console", "last words\n"), step("kill")],
+    2,
+    "the guest was ended by SIGKILL; the console's last lines:\nlast words",
+  ],
+  [
+    "QEMU crashes while the command runs",
+    comesUp(step("kill")),
+    1,
+    "the guest was ended by SIGKILL",
+  ],
+  [
+    "the command does not end in time",
+    comesUp(),
+    1,
+    "the guest's command took longer than 0.2 s",
+  ],
+  [
+    "the guest says how its command ended in other words",
+    comesUp(step("ctl", "exit 0 0\n")),
+    1,
+    `the guest said "exit 0 0" instead of how its command ended`,
+  ],
 ];
 
-for (const { name, starts, steps, says, timeout } of failures) {
+for (const [name, steps, starts, says] of FAILURES) {
   test(`runInGuest() throws a GuestError when ${name}`, async () => {
+    const timeout = name.includes("in time") ? 0.2 : undefined;
     const { result, args, left } = await play({ "1": [steps, steps] }, { timeout });
     assertInstanceOf(result, GuestError);
     assertEquals(result.message.slice(0, says.length), says);
