@@ -90,6 +90,6 @@ async function requestNames(): Promise<string[]> {
   const files = (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name).sort();
   const texts = await Promise.all(files.map((name) => Deno.readTextFile(`${folder}/${name}`)));
   return texts.flatMap((text) =>
-    [...text.matchAll(/\{ "(\w+)", \w+ \}/g)].map(([, name]) => name!)
+    [...text.matchAll(/^REQUEST\((\w+)\)$/gm)].map(([, name]) => name!)
   );
 }

@@ -2,7 +2,7 @@
 
 import { structs } from "../../../ffi/layout.ts";
 import * as recorder from "../../provider/recorder.ts";
-import type { Callable } from "./api.ts";
+import type { Callable } from "../registry/api.ts";
 import {
   type Call,
   callsOf,
@@ -15,7 +15,7 @@ import {
   type Methods,
   type Path,
   step,
-} from "./calls.ts";
+} from "../registry/calls.ts";
 import type { Learned, Lessons } from "./lessons.ts";
 import {
   Boom,
@@ -27,7 +27,7 @@ import {
   TRAPS,
   VALUES,
 } from "./values.ts";
-import type { World } from "./world.ts";
+import type { World } from "../registry/world.ts";
 
 /** One misuse. */
 export interface Case {

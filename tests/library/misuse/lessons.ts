@@ -1,36 +1,23 @@
 // What the processes of a run share: the API, and what its valid calls showed.
 
-import { type Callable, readApi } from "./api.ts";
-import { idle, takeVerbs } from "./bed.ts";
+import { type Callable, readApi } from "../registry/api.ts";
+import { idle, takeVerbs } from "../registry/bed.ts";
 import {
   attributeNames,
   type Call,
   callsOf,
   disposeResult,
-  type Exports,
   gaps,
   givenNames,
   invoke,
   type Path,
   pathsOf,
-  useModules,
-} from "./calls.ts";
+} from "../registry/calls.ts";
 import { type Case, contextOps, matrix, reaches, validCases } from "./cases.ts";
 import { VALUES } from "./values.ts";
 import { verdictOfValid } from "./verdict.ts";
-import { World } from "./world.ts";
-import * as cli from "../../../cli/mod.ts";
-import * as ffi from "../../../ffi/mod.ts";
-import * as net from "../../../net/mod.ts";
-import * as verbs from "../../../mod.ts";
+import { World } from "../registry/world.ts";
 import * as recorder from "../../provider/recorder.ts";
-
-const EXPORTS: Exports = {
-  "mod.ts": verbs,
-  "net/mod.ts": net,
-  "cli/mod.ts": cli,
-  "ffi/mod.ts": ffi,
-};
 
 /** What a run is generated from. */
 export interface Plan {
@@ -60,7 +47,6 @@ export interface Learned {
 
 /** Reads the API, and makes each valid call once. `begin` is called before each. */
 export async function makePlan(begin: (name: string) => void): Promise<Plan> {
-  useModules(EXPORTS);
   const api = await readApi();
   const learned: Record<string, Learned> = {};
   const failed: string[] = [];
@@ -77,7 +63,6 @@ export async function makePlan(begin: (name: string) => void): Promise<Plan> {
 
 /** The valid calls of a plan. */
 export function validOf({ api }: Plan): Case[] {
-  useModules(EXPORTS);
   return validCases(api);
 }
 

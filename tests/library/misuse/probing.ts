@@ -1,12 +1,12 @@
 // Runs cases in this process, and reports the start and the end of each in a line.
 
-import { idle, silence } from "./bed.ts";
-import { disposeResult } from "./calls.ts";
+import { idle, silence } from "../registry/bed.ts";
+import { disposeResult } from "../registry/calls.ts";
 import { type Case, VALID } from "./cases.ts";
 import { makePlan, PATIENCE_MS, type Plan } from "./lessons.ts";
 import type { Choosable } from "./sample.ts";
 import { verdict, verdictOfValid } from "./verdict.ts";
-import { World } from "./world.ts";
+import { World } from "../registry/world.ts";
 import * as recorder from "../../provider/recorder.ts";
 
 /** What a run can do: all its cases. */

@@ -1,50 +1,13 @@
-// Misuses that only a recorder makes possible: failing destructions, stray completions and events.
+// Misuses that only a recorder makes possible: stray completions and events.
 // Import the recorder before this.
 
-import { EventType, type Resource, VerbsError, WcOpcode, WcStatus } from "../../../mod.ts";
+import { EventType, WcOpcode, WcStatus } from "../../../mod.ts";
 import * as recorder from "../../provider/recorder.ts";
 import type { Case } from "./cases.ts";
-import { resourceNames } from "./orders.ts";
-import { World } from "./world.ts";
 
 /** Misuses that need a recorder. */
 export function scenarios(): Case[] {
-  return [
-    ...resourceNames().flatMap((name) => failingDestruction(name)),
-    ...strayCompletions(),
-    ...strayEvents(),
-  ];
-}
-
-/** The verbs that destroy one object, found by disposing it. */
-function destroyersOf(name: keyof World & string): string[] {
-  recorder.reset();
-  const world = new World();
-  const resource = world[name] as Resource;
-  recorder.take();
-  resource.close();
-  const verbs = recorder.take().map(({ verb }) => verb);
-  world.close();
-  return [...new Set(verbs)].filter((verb) => !/unimport/.test(verb));
-}
-
-function failingDestruction(name: keyof World & string): Case[] {
-  return destroyersOf(name).flatMap((verb) =>
-    [16, 22, 5].map((errno): Case => ({
-      id: `${name}: close() fails with errno ${errno} of ${verb}`,
-      run: (world) => {
-        const resource = world[name] as Resource;
-        recorder.fail(verb, errno, { times: 1 });
-        try {
-          resource.close();
-        } catch (error) {
-          if (!(error instanceof VerbsError)) throw error;
-        }
-        if (!resource.disposed) throw new Error("It can be used after close() failed");
-        resource.close();
-      },
-    }))
-  );
+  return [...strayCompletions(), ...strayEvents()];
 }
 
 function strayCompletions(): Case[] {

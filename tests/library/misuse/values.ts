@@ -1,6 +1,6 @@
 // Hostile values.
 
-import type { World } from "./world.ts";
+import type { World } from "../registry/world.ts";
 import { Context, Resource } from "../../../mod.ts";
 
 /** The error that getters throw. */

@@ -1,9 +1,9 @@
 // Numbers reach the provider as they are, whatever their width and place, through every verb.
 import { assert, assertEquals, assertGreater } from "@std/assert";
 import * as recorder from "../../provider/recorder.ts";
-import { bufferAddress, bufferPointer, hasSymbol, verbs } from "../../../ffi/mod.ts";
+import { bufferAddress, bufferPointer, hasSymbol } from "../../../ffi/mod.ts";
 import { type Binding, bindings, type Row } from "../../../tools/coverage/bindings.ts";
-import { type AnyVerb, objects } from "./objects.ts";
+import { call, objects } from "./objects.ts";
 
 const natives = (await bindings()).filter(isInstalled);
 
@@ -100,10 +100,10 @@ Deno.test("Every number that a verb takes reaches the provider as it is", () => 
     const { op, object = 0 } = row;
     const on = objects();
     const args = parametersOf(row).map((type, at) => argument(verb, type as string, at));
-    if (op !== undefined) args[object] = on[op[0]];
+    if (op !== undefined) args[object] = on[op[0] as keyof typeof on];
     memory.fill(0);
     recorder.take();
-    (verbs()[verb as keyof ReturnType<typeof verbs>] as AnyVerb)(...args);
+    call(verb, ...args);
     const numbers = args.filter((value, at) => isNumber(value) && ADDRESSES[verb] !== at);
     const given = (numbers as (number | bigint)[]).map(bits);
     const seen = passed(verb);

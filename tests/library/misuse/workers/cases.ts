@@ -1,6 +1,6 @@
 // Calls from two Workers at once, and from a Worker that is ended.
 
-import { silence } from "../bed.ts";
+import { silence } from "../../registry/bed.ts";
 import * as recorder from "../../../provider/recorder.ts";
 import type { Case } from "../cases.ts";
 import { type Plan, validOf } from "../lessons.ts";

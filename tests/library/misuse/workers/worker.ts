@@ -3,7 +3,7 @@
 import type { Case } from "../cases.ts";
 import { type Plan, validOf } from "../lessons.ts";
 import { attempt } from "../probing.ts";
-import { World } from "../world.ts";
+import { World } from "../../registry/world.ts";
 
 /** A call, and how often. Without end it is answered when the first call has begun. */
 export interface Order {

@@ -1,9 +1,21 @@
 // Everything that can be called, and its valid calls.
 
-import { Context, Resource } from "../../../mod.ts";
+import * as cli from "../../../cli/mod.ts";
+import * as ffi from "../../../ffi/mod.ts";
+import * as net from "../../../net/mod.ts";
+import * as verbs from "../../../mod.ts";
 import type { Attributes, Callable, ModuleName } from "./api.ts";
-import { RECEIVER_OF, RECEIVERS, RECIPES } from "./recipes/recipes.ts";
+import { RECEIVERS, RECIPES } from "./recipes.ts";
 import type { World } from "./world.ts";
+
+const { Context, Resource } = verbs;
+
+const EXPORTS: Readonly<Record<ModuleName, Readonly<Record<string, unknown>>>> = {
+  "mod.ts": verbs,
+  "net/mod.ts": net,
+  "cli/mod.ts": cli,
+  "ffi/mod.ts": ffi,
+};
 
 /** A call with valid arguments. */
 export interface Call {
@@ -76,47 +88,54 @@ function callableOf(name: string): string {
 /** The calls by recipe, and those of members without parameters. */
 export function callsOf(api: readonly Callable[]): Call[] {
   return api.flatMap((callable) => {
-    const { id, kind, attributes } = callable;
+    const { id, kind } = callable;
     if (NOT_CALLED.has(id)) return [];
     if (needsReceiver(callable) && !hasReceiver(callable)) return [];
     const names = Object.keys(RECIPES).filter((name) => callableOf(name) === id);
     if (names.length === 0 && kind !== "constructor" && kind !== "static") names.push(id);
-    return names.map((name, i) => ({
-      name,
-      callable,
-      isFirst: i === 0,
-      prepare: async (world) => {
-        const self = await receiverOf(name, callable, world);
-        const args = await RECIPES[name]?.(world) ?? attributes.map(() => 0);
-        world.setPrepared();
-        return { self, args };
-      },
-    }));
+    return names.map((name, i) => callOf(name, callable, i === 0));
   });
+}
+
+function callOf(name: string, callable: Callable, isFirst = true): Call {
+  const prepare = async (world: World): Promise<Prepared> => {
+    const self = await receiverOf(name, callable, world);
+    const args = await RECIPES[name]?.(world) ?? callable.attributes.map(() => 0);
+    world.setPrepared();
+    return { self, args };
+  };
+  return { name, callable, isFirst, prepare };
+}
+
+/** The valid call of a name in `mod.ts`, such as `"new QueuePair (srq)"` or `"CompletionQueue#resize"`. */
+export function callNamed(name: string): Call {
+  const id = callableOf(name);
+  const [before, after] = id.replace("new ", "").split(/[.#]/) as [string, string?];
+  const kind = kindOf(id, before, after);
+  const owner = kind === "function" ? undefined : before;
+  return callOf(name, { module: "mod.ts", id, owner, kind, name: after ?? before, attributes: [] });
+}
+
+function kindOf(id: string, owner: string, member = ""): Callable["kind"] {
+  if (id.startsWith("new ")) return "constructor";
+  if (id.includes(".")) return "static";
+  if (!id.includes("#")) return "function";
+  const { prototype } = exported({ module: "mod.ts" }, owner) as { readonly prototype: object };
+  return Object.getOwnPropertyDescriptor(prototype, member)?.get ? "getter" : "method";
 }
 
 async function receiverOf(name: string, callable: Callable, world: World): Promise<unknown> {
   if (!needsReceiver(callable)) return undefined;
   const { owner } = callable;
-  const receiver = RECEIVER_OF[name] ?? RECEIVERS[owner!];
+  const receiver = RECEIVERS[name] ?? RECEIVERS[owner!];
   if (receiver !== undefined) return await receiver(world);
   const type = exported(callable, owner!) as new (...args: unknown[]) => object;
   return new type(...await RECIPES[`new ${owner}`]!(world));
 }
 
-/** The exports of each module. */
-export type Exports = Readonly<Record<ModuleName, Readonly<Record<string, unknown>>>>;
-
-let modules: Exports | undefined;
-
-/** Runs calls on the functions and classes of these modules. */
-export function useModules(exports: Exports): void {
-  modules = exports;
-}
-
 /** An export of the module that a callable is of. */
-export function exported({ module }: Callable, name: string): unknown {
-  return modules![module][name];
+export function exported({ module }: Pick<Callable, "module">, name: string): unknown {
+  return EXPORTS[module][name];
 }
 
 /** Calls it. */

@@ -1,10 +1,10 @@
 // A valid call of everything in ./net, ./cli and ./ffi.
 
-import { structs, SystemError } from "../../../../ffi/mod.ts";
-import { DEVICE } from "../bed.ts";
-import { connect } from "../../../provider/recorder.ts";
+import { structs, SystemError } from "../../../ffi/mod.ts";
+import { DEVICE } from "./bed.ts";
+import { connect } from "../../provider/recorder.ts";
 import type { Receiver, Recipe } from "./parts.ts";
-import { QKEY, type World } from "../world.ts";
+import { QKEY, type World } from "./world.ts";
 
 const GROUP = "ff0e::1";
 const MESSAGE = new Uint8Array(8);
@@ -137,10 +137,7 @@ export const OTHER_RECEIVERS: Readonly<Record<string, Receiver>> = {
   RcConn: (world) => world.rcConn(),
   ExposedMemory: (world) => world.exposed(),
   SystemError: () => new SystemError("Cannot test", "write", 22),
-};
-
-/** Iterations whose object has something for the first step. */
-export const OTHER_RECEIVER_OF: Readonly<Record<string, Receiver>> = {
+  // Iterations whose object has something for the first step.
   "UdConn#[Symbol.asyncIterator]": async (world) => {
     const conn = await world.udConn();
     await conn.send(MESSAGE, conn.addr);

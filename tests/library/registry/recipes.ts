@@ -14,6 +14,7 @@ import {
   NodeType,
   OpsWrOpcode,
   PortState,
+  QpState,
   QpType,
   Rate,
   RxHashFunction,
@@ -22,9 +23,9 @@ import {
   VerbsError,
   WqState,
   WrOpcode,
-} from "../../../../mod.ts";
-import { complete, DEVICE, sendPortEvent } from "../bed.ts";
-import { OTHER_RECEIVER_OF, OTHER_RECEIVERS, OTHER_RECIPES } from "./other_recipes.ts";
+} from "../../../mod.ts";
+import { complete, DEVICE, sendPortEvent, takeQueryPort } from "./bed.ts";
+import { OTHER_RECEIVERS, OTHER_RECIPES } from "./other_recipes.ts";
 import {
   flowSpecs,
   headers,
@@ -35,10 +36,8 @@ import {
   REQUEST_RECEIVERS,
   REQUEST_RECIPES,
   route,
-  RSS,
-  rssHash,
 } from "./parts.ts";
-import { ESP, QKEY, type World } from "../world.ts";
+import { ESP, QKEY, RSS, type World } from "./world.ts";
 
 const WC = { wcFlags: 0, slid: 7, sl: 1, dlidPathBits: 0 };
 const KEY = new Uint8Array(40).fill(7);
@@ -146,6 +145,10 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     return [{ signal: signal() }];
   },
   "Context#queryPort": () => [1],
+  "Context#queryPort (old)": ({ context }) => {
+    takeQueryPort(context);
+    return [1];
+  },
   "Context#queryGid": () => [1, 0],
   "Context#queryGidEx": () => [1, 0],
   "Context#gidTable": () => [1],
@@ -213,6 +216,10 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   "new ThreadDomain": ({ context }) => [context],
   "new OpenedQueuePair": ({ xrcd }) => [{ xrcd, qpNum: 5, type: QpType.XRC_RECV }],
   ...ofBothQueuePairs,
+  "new QueuePair (plain)": ({ pd, cq }) => [
+    pd,
+    { type: QpType.RC, sendCq: cq, recvCq: cq, cap: { maxSendWr: 4, maxRecvWr: 4 } },
+  ],
   "QueuePair#postRecv": ({ mr }) => [{ wrId: 1, sge: mr.slice(0, 64) }],
   "QueuePair#postRecv (list)": ({ mr, userMr }) => [
     [{ wrId: 1, sge: [mr.slice(0, 64)] }, { wrId: 2n, sge: userMr }],
@@ -317,7 +324,7 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   rssInput: () => [packet(), RSS, { symmetric: false }],
   writeRssInput: () => [new Uint8Array(64), packet(), RSS, { symmetric: true }],
   "new RwqIndirectionTable": ({ context, wq }) => [context, [wq, wq]],
-  "RwqIndirectionTable#workQueueFor": () => [packet(), rssHash(), { symmetric: false }],
+  "RwqIndirectionTable#workQueueFor": ({ rxHash }) => [packet(), rxHash, { symmetric: false }],
   "new RxHash": () => [
     { rxHashFunction: RxHashFunction.TOEPLITZ, rxHashKey: KEY.slice(), rxHashFieldsMask: RSS },
   ],
@@ -342,6 +349,7 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     pd,
     { maxWr: 4, srqType: SrqType.XRC, cq, xrcd },
   ],
+  "new SharedReceiveQueue (basic)": ({ pd }) => [pd, { maxWr: 4 }],
   "SharedReceiveQueue#modify": () => [{ maxWr: 16, srqLimit: 2 }],
   "SharedReceiveQueue#postRecv": ({ mr }) => [{ wrId: 1, sge: mr.slice(0, 64) }],
   "SharedReceiveQueue#postRecv (prepared)": ({ recvs }) => [recvs, 2, 1],
@@ -391,9 +399,10 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   "SendRequests#setRemoteSrqn": () => [0, 5],
 };
 
-/** The object that a member is called on. */
+/** The objects that the members of a class are called on, and those of single calls. */
 export const RECEIVERS: Readonly<Record<string, Receiver>> = {
   ...OTHER_RECEIVERS,
+  ...REQUEST_RECEIVERS,
   Gid: ({ gid }) => gid,
   Grh: ({ grh }) => grh,
   CompletionChannel: ({ channel }) => channel,
@@ -418,7 +427,7 @@ export const RECEIVERS: Readonly<Record<string, Receiver>> = {
   QueuePairStates: ({ rc }) => rc,
   ReplyPath: ({ path }) => path,
   RwqIndirectionTable: ({ table }) => table,
-  RxHash: rssHash,
+  RxHash: ({ rxHash }) => rxHash,
   ToeplitzKey: ({ toeplitz }) => toeplitz,
   WorkQueue: ({ wq }) => wq,
   SharedReceiveQueue: ({ srq }) => srq,
@@ -433,14 +442,12 @@ export const RECEIVERS: Readonly<Record<string, Receiver>> = {
   },
   VerbsError: () => new VerbsError("ibv_open_device", "open device", 22),
   WorkCompletionEx: ({ batchEx }) => batchEx.at(0),
-};
-
-/** Calls whose object is another one than that of their class. */
-export const RECEIVER_OF: Readonly<Record<string, Receiver>> = {
-  ...OTHER_RECEIVER_OF,
-  ...REQUEST_RECEIVERS,
   "QueuePair#bindMw": ({ ready }) => ready,
   "WrBuilder#setUdAddr": ({ udBuilder }) => udBuilder,
+  "WrBuilder#complete": ({ readyEx }) => {
+    readyEx.modify({ qpState: QpState.RESET });
+    return readyEx.wrStart().send();
+  },
   "WrBuilder#sendTso": ({ tso }) => tso.wrStart(),
   "WrBuilder#setXrcSrqn": ({ xrcEx }) => xrcEx.wrStart().send(),
   "QueuePairStates#activateUc": ({ uc }) => uc,

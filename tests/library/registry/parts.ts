@@ -7,12 +7,10 @@ import {
   MigState,
   Mtu,
   QpState,
-  RxHash,
-  RxHashFields,
   SendFlags,
   WrOpcode,
-} from "../../../../mod.ts";
-import { QKEY, type World } from "../world.ts";
+} from "../../../mod.ts";
+import { QKEY, type World } from "./world.ts";
 
 /** The arguments of a valid call. */
 export type Recipe = (world: World) => unknown[] | Promise<unknown[]>;
@@ -105,12 +103,7 @@ function structuredCloneOf(spec: object): object {
   return "mask" in spec ? structuredClone(spec) : spec;
 }
 
-const { SRC_IPV4, DST_IPV4, SRC_PORT_TCP, DST_PORT_TCP } = RxHashFields;
-
-/** Addresses and ports. */
-export const RSS: number = SRC_IPV4 | DST_IPV4 | SRC_PORT_TCP | DST_PORT_TCP;
-
-/** A packet that has all of {@linkcode RSS}. */
+/** A packet that has all of what `RSS` looks at. */
 export function packet(): object {
   return {
     source: "10.0.0.1",
@@ -119,11 +112,6 @@ export function packet(): object {
     sourcePort: 1,
     destinationPort: 2,
   };
-}
-
-/** A hash of {@linkcode RSS}. */
-export function rssHash(): RxHash {
-  return new RxHash({ rxHashKey: new Uint8Array(40).fill(7), rxHashFieldsMask: RSS });
 }
 
 /** A send request. */

@@ -22,6 +22,11 @@ export function sendPortEvent(context: Context, type: number): void {
   recorder.sendAsyncEvent(type, 1, labelOf("context", context));
 }
 
+/** Makes a context one of a provider from before `query_port`. */
+export function takeQueryPort(context: Context): void {
+  recorder.overwrite(labelOf("context", context), "query_port", 0n);
+}
+
 /** Workers share the recorder, so the first object of a kind here can have any number. */
 function labelOf<K extends "cq" | "context">(
   kind: K,

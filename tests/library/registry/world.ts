@@ -1,0 +1,385 @@
+// One object of each class: what valid calls are made on and with.
+
+import {
+  AccessFlags,
+  AddressHandle,
+  CompletionChannel,
+  CompletionQueue,
+  CompletionQueueEx,
+  Context,
+  Counters,
+  DeviceMemory,
+  Flow,
+  FlowActionEsp,
+  Gid,
+  Grh,
+  ImplicitMemoryRegion,
+  MemoryRegion,
+  MemoryWindow,
+  MwType,
+  OpenedQueuePair,
+  ParentDomain,
+  ProtectionDomain,
+  type QpInitAttr,
+  QpState,
+  QpType,
+  QueuePair,
+  QueuePairEx,
+  RecvRequests,
+  ReplyPath,
+  Resource,
+  RwqIndirectionTable,
+  RxHash,
+  RxHashFields,
+  SendOpsFlags,
+  SendRequests,
+  SharedReceiveQueue,
+  SrqType,
+  ThreadDomain,
+  ToeplitzKey,
+  type WorkCompletion,
+  WorkCompletions,
+  WorkCompletionsEx,
+  WorkQueue,
+  WqState,
+  type WrBuilder,
+  XrcDomain,
+} from "../../../mod.ts";
+import {
+  connectRc,
+  type ExposedMemory,
+  listenRc,
+  listenUd,
+  type RcAddress,
+  RcConn,
+  RcListener,
+  type RcOptions,
+  UdConn,
+} from "../../../net/mod.ts";
+import { connect } from "../../provider/recorder.ts";
+import { activate, complete, DEVICE } from "./bed.ts";
+
+/** The qkey of the datagram queue pair. */
+export const QKEY = 0x1111_1111;
+
+/** Attributes of a flow action. */
+export const ESP = {
+  espAttr: { spi: 1, seq: 2, tfcPad: 3, flags: 0, hardLimitPkts: 5n },
+  keymat: { iv: 1n, salt: 2, icvLen: 16, aesKey: new Uint8Array(16) },
+  replaySize: 32,
+  esn: 0,
+};
+
+const { SRC_IPV4, DST_IPV4, SRC_PORT_TCP, DST_PORT_TCP } = RxHashFields;
+
+/** Addresses and ports. */
+export const RSS: number = SRC_IPV4 | DST_IPV4 | SRC_PORT_TCP | DST_PORT_TCP;
+
+const KEY = new Uint8Array(40).fill(7);
+const CAP = { maxSendWr: 64, maxRecvWr: 64, maxSendSge: 4, maxRecvSge: 4, maxInlineData: 64 };
+
+function queues({ cq }: World, type: QpType): QpInitAttr {
+  return { type, sendCq: cq, recvCq: cq, cap: CAP };
+}
+
+function plain(world: World, type: QpType): QueuePair {
+  return new QueuePair(world.pd, queues(world, type));
+}
+
+function extended(world: World, init: QpInitAttr, sendOpsFlags: number): QueuePairEx {
+  return new QueuePairEx(world.pd, { ...init, sendOpsFlags });
+}
+
+function toInit<T extends QueuePair>(qp: T): T {
+  qp.init({ port: 1, gidIndex: 0, psn: 1 });
+  return qp;
+}
+
+function toRts<T extends QueuePair>(qp: T): T {
+  activate(qp);
+  return qp;
+}
+
+function datagram<T extends QueuePair>(qp: T): T {
+  qp.activateUd({ port: 1, qkey: QKEY });
+  return qp;
+}
+
+/** The objects of a world. The first of a class is the one that its members are called on. */
+interface Objects {
+  readonly context: Context;
+  readonly pd: ProtectionDomain;
+  readonly channel: CompletionChannel;
+  readonly cq: CompletionQueue;
+  readonly cqEx: CompletionQueueEx;
+  readonly mr: MemoryRegion;
+  readonly buffer: Uint8Array<ArrayBuffer>;
+  readonly userMr: MemoryRegion;
+  readonly ud: QueuePair;
+  readonly reset: QueuePair;
+  readonly resetRc: QueuePair;
+  /** Of type RC, in state INIT. */
+  readonly rc: QueuePair;
+  /** Of type UC, in state INIT. */
+  readonly uc: QueuePair;
+  /** Of type RC, in state RTS. */
+  readonly ready: QueuePair;
+  readonly raw: QueuePair;
+  readonly ah: AddressHandle;
+  readonly wq: WorkQueue;
+  readonly table: RwqIndirectionTable;
+  readonly rxHash: RxHash;
+  readonly xrcd: XrcDomain;
+  readonly srq: SharedReceiveQueue;
+  readonly tagSrq: SharedReceiveQueue;
+  readonly opened: OpenedQueuePair;
+  readonly counters: Counters;
+  readonly action: FlowActionEsp;
+  readonly flow: Flow;
+  readonly path: ReplyPath;
+  readonly sends: SendRequests;
+  readonly recvs: RecvRequests;
+  /** One completion is in it. */
+  readonly batch: WorkCompletions;
+  /** One completion is in it. */
+  readonly batchEx: WorkCompletionsEx;
+  readonly completion: WorkCompletion;
+  readonly gid: Gid;
+  readonly grh: Grh;
+  readonly toeplitz: ToeplitzKey;
+  readonly dm: DeviceMemory;
+  readonly implicit: ImplicitMemoryRegion;
+  readonly bindable: MemoryRegion;
+  readonly mw: MemoryWindow;
+  readonly mw1: MemoryWindow;
+  readonly td: ThreadDomain;
+  readonly parentDomain: ParentDomain;
+  readonly udEx: QueuePairEx;
+  /** Of type RC, in state RTS, for all operations. */
+  readonly readyEx: QueuePairEx;
+  readonly tso: QueuePairEx;
+  readonly xrcEx: QueuePairEx;
+  readonly builder: WrBuilder;
+  readonly udBuilder: WrBuilder;
+}
+
+const { LOCAL_WRITE, MW_BIND, ON_DEMAND } = AccessFlags;
+
+const MAKE: { readonly [K in keyof Objects]: (world: World) => Objects[K] } = {
+  context: () => Context.open(DEVICE),
+  pd: ({ context }) => new ProtectionDomain(context),
+  channel: ({ context }) => new CompletionChannel(context),
+  cq: ({ context, channel }) => new CompletionQueue(context, { cqe: 64, channel }),
+  cqEx: ({ context, channel }) => new CompletionQueueEx(context, { cqe: 64, channel }),
+  mr: ({ pd }) => new MemoryRegion(pd, 8192, LOCAL_WRITE),
+  buffer: () => new Uint8Array(256),
+  userMr: ({ pd, buffer }) => new MemoryRegion(pd, buffer, LOCAL_WRITE),
+  ud: (world) => datagram(plain(world, QpType.UD)),
+  reset: (world) => plain(world, QpType.UD),
+  resetRc: (world) => plain(world, QpType.RC),
+  rc: (world) => toInit(plain(world, QpType.RC)),
+  uc: (world) => toInit(plain(world, QpType.UC)),
+  ready: (world) => toRts(toInit(plain(world, QpType.RC))),
+  raw: (world) => plain(world, QpType.RAW_PACKET),
+  ah: ({ pd }) => new AddressHandle(pd, { portNum: 1, dlid: 7 }),
+  wq: ({ pd, cq }) => {
+    const wq = new WorkQueue(pd, { cq, maxWr: 8, maxSge: 2 });
+    wq.modify({ wqState: WqState.RDY });
+    return wq;
+  },
+  table: ({ context, wq }) => new RwqIndirectionTable(context, [wq, wq]),
+  rxHash: () => new RxHash({ rxHashKey: KEY, rxHashFieldsMask: RSS }),
+  xrcd: ({ context }) => new XrcDomain(context),
+  srq: ({ pd }) => new SharedReceiveQueue(pd, { maxWr: 8, maxSge: 2 }),
+  tagSrq: ({ pd, cq }) => {
+    const tmCap = { maxNumTags: 5, maxOps: 6 };
+    return new SharedReceiveQueue(pd, { maxWr: 8, srqType: SrqType.TM, cq, tmCap });
+  },
+  opened: ({ xrcd }) => new OpenedQueuePair({ xrcd, qpNum: 0x1234 }),
+  counters: ({ context }) => new Counters(context),
+  action: ({ context }) => new FlowActionEsp(context, ESP),
+  flow: ({ raw }) => new Flow(raw, { port: 1 }),
+  path: ({ pd }) => new ReplyPath(pd, { port: 1, maxPeers: 4 }),
+  sends: ({ mr, ah }) => {
+    const sends = new SendRequests({ capacity: 4, maxSge: 2 });
+    for (let i = 0; i < 4; i++) {
+      sends.set(i, { sge: mr.slice(0, 32), ah, remoteQpn: 1, remoteQkey: QKEY });
+    }
+    return sends;
+  },
+  recvs: ({ mr }) => {
+    const recvs = new RecvRequests({ capacity: 4, maxSge: 2 });
+    for (let i = 0; i < 4; i++) recvs.set(i, { sge: mr.slice(64 * i, 64) });
+    return recvs;
+  },
+  batch: ({ cq }) => {
+    const batch = new WorkCompletions(4);
+    complete(cq);
+    cq.pollInto(batch);
+    return batch;
+  },
+  batchEx: ({ cqEx }) => {
+    const batch = new WorkCompletionsEx(4);
+    complete(cqEx);
+    cqEx.pollInto(batch);
+    return batch;
+  },
+  completion: ({ cq }) => {
+    complete(cq);
+    return cq.poll()[0]!;
+  },
+  gid: () => Gid.parse("ff0e::1"),
+  grh: () => new Grh(new Uint8Array(40)),
+  toeplitz: () => new ToeplitzKey(KEY),
+  dm: ({ context }) => new DeviceMemory(context, { length: 64 }),
+  implicit: ({ pd }) => new ImplicitMemoryRegion(pd, ON_DEMAND),
+  bindable: ({ pd }) => new MemoryRegion(pd, 4096, LOCAL_WRITE | MW_BIND),
+  mw: ({ pd }) => new MemoryWindow(pd, MwType.TYPE_2),
+  mw1: ({ pd }) => new MemoryWindow(pd, MwType.TYPE_1),
+  td: ({ context }) => new ThreadDomain(context),
+  parentDomain: ({ pd, td }) => new ParentDomain(pd, { td }),
+  udEx: (world) => datagram(extended(world, queues(world, QpType.UD), SendOpsFlags.SEND)),
+  readyEx: (world) => {
+    const { TSO: _, ...flags } = SendOpsFlags;
+    const all = Object.values(flags).reduce((all: number, flag) => all | flag, 0);
+    return toRts(toInit(extended(world, queues(world, QpType.RC), all)));
+  },
+  tso: (world) => {
+    const init = { ...queues(world, QpType.RAW_PACKET), maxTsoHeader: 64 };
+    const qp = extended(world, init, SendOpsFlags.TSO);
+    qp.modify({ qpState: QpState.INIT });
+    return toRts(qp);
+  },
+  xrcEx: (world) => {
+    const init = { type: QpType.XRC_SEND, sendCq: world.cq, cap: { maxSendWr: 4 } };
+    return toRts(toInit(extended(world, init, SendOpsFlags.SEND)));
+  },
+  builder: ({ readyEx }) => readyEx.wrStart(),
+  udBuilder: ({ udEx }) => udEx.wrStart(),
+};
+
+/** The names of the objects of a world, in the order in which they can be made. */
+export const NAMES = Object.keys(MAKE) as readonly (keyof Objects)[];
+
+/** What a world can dispose by name. */
+type Closable = Resource | UdConn | RcConn | RcListener;
+
+function isClosable(made: unknown): made is Closable {
+  return [Resource, UdConn, RcConn, RcListener].some((type) => made instanceof type);
+}
+
+export interface World extends Objects {}
+
+/** One object of each class. Each is made when it is used for the first time. */
+export class World {
+  readonly #made = new Map<string, unknown>();
+  readonly #closing = new AbortController();
+  readonly #prepared = Promise.withResolvers<void>();
+
+  once<T>(name: string, make: () => T): T {
+    if (!this.#made.has(name)) this.#made.set(name, make());
+    return this.#made.get(name) as T;
+  }
+
+  /** The resources that were made, by name. */
+  get resources(): [string, Closable][] {
+    return [...this.#made].filter((entry): entry is [string, Closable] => isClosable(entry[1]));
+  }
+
+  /** Disposes one of them. */
+  dispose(name: string): void {
+    const made = this.#made.get(name);
+    if (isClosable(made)) made[Symbol.dispose]();
+  }
+
+  /** Resolves when all is made that a call needs: opening a connection takes time. */
+  get prepared(): Promise<void> {
+    return this.#prepared.promise;
+  }
+
+  /** Says that all is made. */
+  setPrepared(): void {
+    this.#prepared.resolve();
+  }
+
+  /** Aborts when the world is closed. */
+  get signal(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  /** What takes time to open. It is closed again if the world was closed in the meantime. */
+  async #open<T extends UdConn | RcListener | RcConn>(
+    name: string,
+    open: () => Promise<T>,
+  ): Promise<T> {
+    if (!this.#made.has(name)) {
+      connect();
+      const opened = await open();
+      if (this.signal.aborted) opened[Symbol.dispose]();
+      this.#made.set(name, opened);
+    }
+    return this.#made.get(name) as T;
+  }
+
+  udConn(): Promise<UdConn> {
+    const few = { recvDepth: 4, sendDepth: 4, maxQueued: 4, maxPeers: 4 };
+    return this.#open("udConn", () => listenUd({ device: DEVICE, qkey: QKEY, ...few }));
+  }
+
+  listener(): Promise<RcListener> {
+    return this.#open(
+      "listener",
+      () => listenRc({ ...this.#few, hostname: "127.0.0.1" }),
+    );
+  }
+
+  /** Few buffers are fast to make. */
+  get #few(): RcOptions {
+    const { signal } = this;
+    return { device: DEVICE, credits: 4, sendDepth: 4, maxMessage: 64, keepAlive: 0, signal };
+  }
+
+  /** A connection to itself: the recorder takes what it sends to its own receives. */
+  rcConn(): Promise<RcConn> {
+    const exchange = (address: RcAddress): Promise<unknown> => Promise.resolve({ ...address });
+    return this.#open("rcConn", () => connectRc({ ...this.#few, exchange }));
+  }
+
+  /** A connection to the listener. */
+  async rcClient(): Promise<RcConn> {
+    const { addr: { port: tcpPort } } = await this.listener();
+    return this.#open("rcClient", () => connectRc({ ...this.#few, tcpPort }));
+  }
+
+  async exposed(): Promise<ExposedMemory> {
+    return await (await this.rcConn()).expose(64);
+  }
+
+  get other(): World {
+    return this.once("other", () => new World());
+  }
+
+  /** Closes the devices. */
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  /** Closes the devices. */
+  close(): void {
+    this.#closing.abort(new Deno.errors.Interrupted("Cannot go on: the world is closed"));
+    const worlds = [...this.#made.values()].filter((made) => made instanceof World);
+    using stack = new DisposableStack();
+    for (const world of worlds) stack.defer(() => world.close());
+    const context = this.#made.get("context") as Context | undefined;
+    if (context !== undefined) stack.use(context);
+    for (const [, made] of this.resources) if (!(made instanceof Resource)) stack.use(made);
+  }
+}
+
+for (const name of NAMES) {
+  Object.defineProperty(World.prototype, name, {
+    get(this: World): unknown {
+      return this.once<unknown>(name, () => MAKE[name](this));
+    },
+  });
+}
