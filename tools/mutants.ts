@@ -8,11 +8,10 @@
 import { denoCommand } from "../rxe/host/deno_command.ts";
 import { oneOf, positive, readOnlyOptions, text } from "../rxe/host/options.ts";
 import { main, say, SetupError } from "../rxe/host/report.ts";
-import { measure, testsOf } from "./mutants/coverage.ts";
 import { judgeWithDevice } from "./mutants/device.ts";
 import { folderOf, mostSurvivors, quotas, shuffle } from "./mutants/draw.ts";
-import { generate, type Mutant, sourceFiles } from "./mutants/generate.ts";
-import { judgeAll, type Judged, nameOf, type Verdict } from "./mutants/judge.ts";
+import { generate, type Mutant, sourceFiles, withSwitches } from "./mutants/generate.ts";
+import { hostTests, judgeAll, type Judged, nameOf, type Verdict } from "./mutants/judge.ts";
 import { reasons, stale, TRIAGE } from "./mutants/triage.ts";
 import { Tree } from "./mutants/tree.ts";
 
@@ -64,13 +63,12 @@ await main(async () => {
   const sizes = new Map([...order].map(([folder, { length }]) => [folder, length]));
   const shares = quotas(sizes, options.count ?? 600);
   say(`mutants: ${mutants.length} in all; drawn with the seed "${seed}": ${[...shares].join(" ")}`);
+  const drawn = [...order].flatMap(([folder, all]) => all.slice(0, shares.get(folder)));
   if (options.list) {
-    for (const [folder, all] of order) {
-      for (const mutant of all.slice(0, shares.get(folder))) console.log(nameOf(mutant));
-    }
+    for (const mutant of drawn) console.log(nameOf(mutant));
     return 0;
   }
-  const judged = await draw(order, shares, options.jobs ?? navigator.hardwareConcurrency);
+  const judged = await judge(drawn, options.jobs ?? navigator.hardwareConcurrency);
   if (options.tier === "host") return report(judged, LEAST.host, options.sample);
   return report(await withDevice(judged), LEAST.all, options.sample);
 });
@@ -84,33 +82,12 @@ function checkTriage(mutants: readonly Mutant[], pattern: RegExp): void {
   throw new SetupError(`rows of tools/mutants/triage.ts fit no mutant:\n${names.join("\n")}`);
 }
 
-/** Judges so many mutants of each folder. For one that is no program, the next one is drawn. */
-async function draw(
-  order: ReadonlyMap<string, Mutant[]>,
-  shares: ReadonlyMap<string, number>,
-  jobs: number,
-): Promise<Judged[]> {
+/** Judges the first mutants of each folder. */
+async function judge(mutants: readonly Mutant[], jobs: number): Promise<Judged[]> {
   using stack = new DisposableStack();
-  const trees = Array.from({ length: jobs }, () => stack.use(new Tree()));
-  const records = await measure(trees, filesOf(order, shares));
-  const judged: Judged[] = [];
-  const missing = (folder: string): number =>
-    shares.get(folder)! - judged.filter(({ mutant }) => folderOf(mutant) === folder).length;
-  while (true) {
-    const next = [...order].flatMap(([folder, all]) => all.splice(0, missing(folder)));
-    if (next.length === 0) return judged;
-    const ended = await judgeAll(trees, next, (mutant) => testsOf(mutant, records));
-    judged.push(...ended.filter(({ verdict }) => verdict !== "no program"));
-  }
-}
-
-/** The files of the mutants that are drawn, and of some more that may replace them. */
-function filesOf(
-  order: ReadonlyMap<string, Mutant[]>,
-  shares: ReadonlyMap<string, number>,
-): Set<string> {
-  const drawn = [...order].flatMap(([folder, all]) => all.slice(0, 2 * shares.get(folder)!));
-  return new Set(drawn.map(({ file }) => file));
+  const switched = await withSwitches(mutants);
+  const trees = Array.from({ length: jobs }, () => stack.use(new Tree(switched.files)));
+  return await judgeAll(trees, switched.mutants, hostTests());
 }
 
 /** Tries the survivors once more, with the tests that need a device. */

@@ -2,9 +2,10 @@
 
 import { run as runCli } from "../../cli/run.ts";
 import { encodeAddress } from "../../cli/pingpong/address.ts";
+import { Gid } from "../../mod.ts";
 import { connectRc, listenRc } from "../../net/mod.ts";
 import { recorder as printed } from "../../tests/pure/cli/terminal.ts";
-import { endpoint, jsonLine, rcAddress, spoiled, wrong } from "./inputs.ts";
+import { bytes, wrong } from "./inputs.ts";
 import { call, freePort, type Peer, peerLike, serve } from "./peers.ts";
 import {
   ALL,
@@ -61,7 +62,13 @@ function atOnce<T>(each: (input: T) => Promise<void>): (inputs: T[]) => Promise<
   return (inputs) => recorded(inputs, () => Promise.all(inputs.map(each)));
 }
 
-const frame = endpoint.map(encodeAddress);
+const address = fc.record({
+  lid: fc.nat(0xffff),
+  qpn: fc.nat(0xff_ffff),
+  psn: fc.nat(0xff_ffff),
+  gid: bytes(16).map((bytes) => new Gid(bytes)),
+});
+const frame = address.map(encodeAddress);
 const frames = fc.tuple(
   frame,
   frame,
@@ -112,23 +119,47 @@ const hello = fc.record({
   messages: fc.constantFrom(10, 64),
   mtu: fc.constantFrom(1024, 256, 1500, "x"),
   address: fc.oneof(
-    endpoint.map((one) => new TextDecoder().decode(encodeAddress(one))),
+    address.map((one) => new TextDecoder().decode(encodeAddress(one))),
     wrong,
   ),
 });
 const lines = fc.oneof(
   hello,
   fc.constantFrom({ error: "\x1b[2J\u202e" }, { error: {} }, { address: "\u009b" }, [], 5, null),
-  endpoint.map((one) => ({ address: new TextDecoder().decode(encodeAddress(one)) })),
-).map(jsonLine);
+  address.map((one) => ({ address: new TextDecoder().decode(encodeAddress(one)) })),
+).map((value) => encoder.encode(`${JSON.stringify(value, noBigint)}\n`));
 
-const gid = fc.oneof(fc.ipV6(), fc.constantFrom("::ffff:10.0.0.9", "fe80::9", "\u009b2J"));
-const rcLine = spoiled(rcAddress(gid)).map(jsonLine);
+function noBigint(_: string, value: unknown): unknown {
+  return typeof value === "bigint" ? Number(value) : value;
+}
 
-const GOOD = jsonLine({
-  ...{ transport: "rc", gid: "::ffff:10.0.0.9", lid: 0, qpn: 5, psn: 6 },
-  ...{ mtu: 1024, rdAtomic: 1, credits: 4, maxMessage: 4096 },
-});
+const rcLine = fc.record({
+  transport: fc.constantFrom("rc", "rc", "rc", "ud"),
+  gid: fc.oneof(fc.ipV6(), fc.constantFrom("::ffff:10.0.0.9", "fe80::9", "\u009b2J")),
+  lid: fc.nat(0xffff),
+  qpn: fc.nat(0xff_ffff),
+  psn: fc.nat(0xff_ffff),
+  mtu: fc.constantFrom(256, 1024, 4096, 1500),
+  rdAtomic: fc.nat(255),
+  credits: fc.integer({ min: 1, max: 2 ** 15 }),
+  maxMessage: fc.integer({ min: 1, max: 2 ** 24 }),
+}).map((value) => encoder.encode(`${JSON.stringify(value)}\n`));
+
+const GOOD = encoder.encode(
+  `${
+    JSON.stringify({
+      transport: "rc",
+      gid: "::ffff:10.0.0.9",
+      lid: 0,
+      qpn: 5,
+      psn: 6,
+      mtu: 1024,
+      rdAtomic: 1,
+      credits: 4,
+      maxMessage: 4096,
+    })
+  }\n`,
+);
 const SILENT: Peer = { pieces: [{ bytes: GOOD, after: 0 }], ending: "silence" };
 
 /** Peers name any GID, so that the code after the check is reached as well. */
@@ -185,45 +216,50 @@ const pingPongPeer = fc.tuple(fc.constantFrom(...KINDS), peerLike(conversation))
 /** Peers that keep to no protocol. */
 export const SERVERS: readonly Target[] = [
   target(
-    "pingpong-server",
-    ALL,
-    "ping-pong servers, called by hostile peers",
+    {
+      name: "pingpong-server",
+      refused: ALL,
+      what: "ping-pong servers, called by hostile peers",
+      weight: 3,
+    },
     [fc.array(pingPongPeer, MANY)],
     atOnce(([kind, peer]: [Kind, Peer]) => attackServer(peer, (port) => pingPong(kind, port))),
-    3,
   ),
   target(
-    "pingpong-client",
-    ALL,
-    "ping-pong clients that call hostile servers",
+    {
+      name: "pingpong-client",
+      refused: ALL,
+      what: "ping-pong clients that call hostile servers",
+      weight: 3,
+    },
     [fc.array(pingPongPeer, MANY)],
     atOnce(([kind, peer]: [Kind, Peer]) =>
       serve(peer, (port) => pingPong(kind, port, "127.0.0.1"))
     ),
-    3,
   ),
   target(
-    "perf",
-    ALL,
-    "cli perf, as server and as client of hostile peers",
+    {
+      name: "perf",
+      refused: ALL,
+      what: "cli perf, as server and as client of hostile peers",
+      weight: 3,
+    },
     [fc.array(fc.tuple(fc.boolean(), peerLike(lines)), MANY)],
     atOnce(attackPerf),
-    3,
   ),
   target(
-    "net-listener",
-    ALL,
-    "listenRc(), called by hostile peers, then by another one",
+    {
+      name: "net-listener",
+      refused: ALL,
+      what: "listenRc(), called by hostile peers, then by another one",
+      weight: 3,
+    },
     [fc.array(peerLike(rcLine), MANY)],
     (peers) => recorded(peers, attackListener),
-    3,
   ),
   target(
-    "net-connect",
-    ALL,
-    "connectRc() to hostile servers",
+    { name: "net-connect", refused: ALL, what: "connectRc() to hostile servers", weight: 2 },
     [fc.array(peerLike(rcLine), MANY)],
     atOnce(attackConnect),
-    2,
   ),
 ];

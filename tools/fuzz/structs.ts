@@ -115,17 +115,21 @@ const codecName = fc.constantFrom(...Object.keys(CODECS));
 /** Structs and their attributes. */
 export const STRUCTS: readonly Target[] = [
   target(
-    "structs",
-    NONE,
-    `${NUMBERS.length} fields of ${ALL.length} structs: written, read back, ` +
-      "nothing else changed",
+    {
+      name: "structs",
+      refused: NONE,
+      what: `${NUMBERS.length} fields of ${ALL.length} structs: written, read back, ` +
+        "nothing else changed",
+    },
     [fc.constantFrom(...NUMBERS), bytes(96), bytes(8), fc.nat(24)],
     checkField,
   ),
   target(
-    "codecs",
-    [10, 30],
-    `${Object.keys(CODECS).length} attribute codecs: what is read is written again`,
+    {
+      name: "codecs",
+      refused: [10, 30],
+      what: `${Object.keys(CODECS).length} attribute codecs: what is read is written again`,
+    },
     [
       codecName,
       bytes(32),
@@ -134,9 +138,13 @@ export const STRUCTS: readonly Target[] = [
     ],
     checkCodec,
   ),
-  target("attributes", [85, 99], "attributes with wrong values: refused, or read back", [
-    codecName,
-    fc.nat(),
-    wrong,
-  ], checkWrong),
+  target(
+    {
+      name: "attributes",
+      refused: [85, 99],
+      what: "attributes with wrong values: refused, or read back",
+    },
+    [codecName, fc.nat(), wrong],
+    checkWrong,
+  ),
 ];

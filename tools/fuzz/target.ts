@@ -62,15 +62,11 @@ type Check<T extends unknown[]> = (...inputs: T) => void | number | Promise<void
 
 /** A target whose inputs are tried one after the other. `check` throws if an input breaks the property. */
 export function target<T extends [unknown, ...unknown[]]>(
-  name: string,
-  refused: Share,
-  what: string,
+  about: Omit<Target, "run">,
   arbitraries: Arbitraries<T>,
   check: Check<T>,
-  weight = 1,
 ): Target {
-  const run = (plan: Plan): Promise<Outcome> => explore(arbitraries, check, plan);
-  return { name, what, weight, refused, run };
+  return { ...about, run: (plan) => explore(arbitraries, check, plan) };
 }
 
 /** So many inputs do not all have the same end by chance, if a twentieth of them has another one. */

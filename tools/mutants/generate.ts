@@ -21,10 +21,8 @@ const LEFT_OUT: readonly string[] = ["ffi/layout.ts"];
 export interface Mutant {
   /** The file, from the project's folder. */
   readonly file: string;
-  /** Where the change starts, as characters from the start of the file. */
-  readonly start: number;
-  /** The lines that it changes, from 1. */
-  readonly lines: readonly [first: number, last: number];
+  /** Where the change is. */
+  readonly place: Range;
   /** What the generator calls this kind of change. */
   readonly mutator: string;
   /** What the source has. */
@@ -33,9 +31,17 @@ export interface Mutant {
   readonly replacement: string;
 }
 
-/** What the generator reports for one change. Lines and columns count from 0. */
+/** A part of a file. Lines and columns count from 0. */
+export interface Range {
+  readonly start: Place;
+  readonly end: Place;
+}
+
+/** What the generator reports for one change. */
 interface Generated {
-  readonly location: { readonly start: Place; readonly end: Place };
+  readonly id: string;
+  readonly fileName: string;
+  readonly location: Range;
   readonly mutatorName: string;
   readonly replacement: string;
   readonly status?: string;
@@ -48,9 +54,12 @@ interface Place {
 
 interface Generator {
   instrument(
-    files: readonly { name: string; mutate: true; content: string }[],
+    files: readonly { name: string; mutate: true | readonly Range[]; content: string }[],
     options: { ignorers: readonly unknown[]; excludedMutations: string[]; noHeader: boolean },
-  ): Promise<{ mutants: readonly Generated[] }>;
+  ): Promise<{
+    files: readonly { name: string; content: string }[];
+    mutants: readonly Generated[];
+  }>;
 }
 
 /** A part of the syntax tree. */
@@ -84,28 +93,70 @@ function filesIn(folder: string): string[] {
   });
 }
 
-/** All mutants of some files. */
-export async function generate(files: readonly string[]): Promise<Mutant[]> {
+const OPTIONS = { ignorers: [ERROR_TEXTS], excludedMutations: [], noHeader: true };
+
+async function generator(): Promise<Generator> {
   const { createInstrumenter } = await import(GENERATOR);
   const silent = new Proxy({}, { get: () => () => false });
   const injector = {
     injectClass: (Class: new (logger: unknown) => Generator) => new Class(silent),
     provideValue: () => injector,
   };
-  const generator: Generator = createInstrumenter(injector);
-  const options = { ignorers: [ERROR_TEXTS], excludedMutations: [], noHeader: true };
+  return createInstrumenter(injector);
+}
+
+/** All mutants of some files. */
+export async function generate(files: readonly string[]): Promise<Mutant[]> {
+  const made = await generator();
   const mutants: Mutant[] = [];
-  for (const file of files) {
-    const content = Deno.readTextFileSync(inProject(file));
-    const made = await generator.instrument([{ name: file, mutate: true, content }], options);
+  for (const name of files) {
+    const content = Deno.readTextFileSync(inProject(name));
+    const { mutants: all } = await made.instrument([{ name, mutate: true, content }], OPTIONS);
     const offset = offsets(content);
-    mutants.push(
-      ...made.mutants.filter(({ status }) => status !== "Ignored").map((mutant) =>
-        mutantOf(file, content, offset, mutant)
-      ),
-    );
+    for (const { location, mutatorName, replacement, status } of all) {
+      if (status === "Ignored") continue;
+      const original = content.slice(offset(location.start), offset(location.end));
+      mutants.push({ file: name, place: location, mutator: mutatorName, original, replacement });
+    }
   }
   return mutants;
+}
+
+/** Source files that have several mutants, each of which can be made active. */
+export interface Switched {
+  readonly files: readonly { readonly name: string; readonly content: string }[];
+  /** The mutants by the text that makes each active. */
+  readonly mutants: ReadonlyMap<string, Mutant>;
+}
+
+/** Puts mutants into the source files that they change. */
+export async function withSwitches(mutants: readonly Mutant[]): Promise<Switched> {
+  const sources = Map.groupBy(mutants, ({ file }) => file).entries().map(([name, of]) => ({
+    name,
+    mutate: of.map(({ place }) => place),
+    content: Deno.readTextFileSync(inProject(name)),
+  }));
+  const made = await (await generator()).instrument([...sources], OPTIONS);
+  const key = (file: string, { start, end }: Range, ...texts: string[]): string =>
+    JSON.stringify([file, start.line, start.column, end.line, end.column, ...texts]);
+  const ids = new Map(
+    made.mutants.map((
+      { id, fileName, location, mutatorName, replacement },
+    ) => [key(fileName, location, mutatorName, replacement), id]),
+  );
+  const found = mutants.map((mutant) =>
+    [
+      ids.get(key(mutant.file, mutant.place, mutant.mutator, mutant.replacement))!,
+      mutant,
+    ] as const
+  );
+  const files = made.files.map(({ name, content }) => ({
+    name,
+    content: `import { stryCov_9fa48, stryMutAct_9fa48 } from "${
+      "../".repeat(name.split("/").length - 1)
+    }tools/mutants/switch.ts";\n${content}`,
+  }));
+  return { files, mutants: new Map(found) };
 }
 
 /** Turns places in a text into numbers of characters. */
@@ -113,22 +164,4 @@ function offsets(content: string): (place: Place) => number {
   const starts = [0];
   for (const { index } of content.matchAll(/\n/g)) starts.push(index + 1);
   return ({ line, column }) => starts[line]! + column;
-}
-
-function mutantOf(
-  file: string,
-  content: string,
-  offset: (place: Place) => number,
-  { location: { start, end }, mutatorName, replacement }: Generated,
-): Mutant {
-  const original = content.slice(offset(start), offset(end));
-  return {
-    file,
-    start: offset(start),
-    lines: [start.line + 1, end.line + 1],
-    mutator: mutatorName,
-    original,
-    // The generator changes the syntax tree, where `a && b && c` to `(a || b) && c` needs no brackets.
-    replacement: mutatorName === "LogicalOperator" ? `(${replacement})` : replacement,
-  };
 }

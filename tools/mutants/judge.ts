@@ -1,12 +1,14 @@
-/** Judges mutants: each is applied to a copy of the project, and the tests that execute it run. */
+/** Judges mutants: each test file runs in a process, which makes one mutant after the other active. */
 
 import { say } from "../../rxe/host/report.ts";
+import { testFiles } from "../tests/files.ts";
 import type { Mutant } from "./generate.ts";
-import { type Ended, runTests, type Timed } from "./tests.ts";
+import { runJob } from "./process.ts";
+import { type Job, type Reach, reaches, type Survey } from "./runner.ts";
 import type { Tree } from "./tree.ts";
 
 /** How a mutant ended. */
-export type Verdict = "killed" | "timed out" | "survived" | "not executed" | "no program";
+export type Verdict = "killed" | "timed out" | "survived" | "not executed";
 
 /** A mutant and how it ended. */
 export interface Judged {
@@ -14,47 +16,75 @@ export interface Judged {
   readonly verdict: Verdict;
 }
 
-/** What only a mutant that is no program says: before any test, or instead of a file's tests. */
-const NO_PROGRAM = /^error: SyntaxError: |\(uncaught error\)\nerror: SyntaxError: /;
-
 /** How long tests may take. */
 export interface Patience {
-  /** Seconds that they may take longer than usual. */
-  readonly slack: number;
-  /** Seconds that those of one mutant take without it; those after that are left out. */
+  /** Seconds until a process has loaded its test file. */
+  readonly loading: number;
+  /** Seconds of a quick test. Quick ones judge first, all that reach a mutant. */
+  readonly quick: number;
+  /** Seconds of slow tests for one mutant. */
   readonly budget: number;
+  /** When no other test begins, in milliseconds since 1970. */
+  readonly until: number;
+}
+
+/** Host tests that judge no mutant. */
+const LEFT_OUT: readonly string[] = [
+  // Takes minutes, and finds crashes only.
+  "tests/library/misuse/misuse_test.ts",
+  // Needs the git repository, which a copy of the project has not.
+  "tests/library/tools/package_test.ts",
+  // Needs files whose names start with a dot.
+  "tests/pure/tools/workflows_test.ts",
+  // Judges mutants.
+  "tests/pure/tools/mutants_test.ts",
+];
+
+/** The test files that judge mutants on this host, those that need no library first. */
+export function hostTests(): string[] {
+  return ["tests/pure", "tests/library"].flatMap((folder) => testFiles([folder]))
+    .filter((test) => !LEFT_OUT.includes(test));
 }
 
 /** What suits tests on this host. */
-const PATIENCE: Patience = { slack: 10, budget: 60 };
+const PATIENCE: Patience = { loading: 60, quick: 0.3, budget: 20, until: Infinity };
 
 /**
- * Judges mutants, one at a time in each copy of the project.
+ * Judges mutants in copies of the project that have all of them.
  *
- * @param testsOf The tests of a mutant, the most promising one first. They pass without it.
+ * @param files The test files.
  */
 export async function judgeAll(
   trees: readonly Tree[],
-  mutants: readonly Mutant[],
-  testsOf: (mutant: Mutant) => readonly Timed[],
+  mutants: ReadonlyMap<string, Mutant>,
+  files: readonly string[],
   patience: Patience = PATIENCE,
 ): Promise<Judged[]> {
-  const queue = [...mutants];
-  const judged: Judged[] = [];
-  const work = async (tree: Tree): Promise<void> => {
-    for (let mutant = queue.shift(); mutant !== undefined; mutant = queue.shift()) {
-      const verdict = await judge(tree, mutant, testsOf(mutant), patience);
-      judged.push({ mutant, verdict });
-      say(`${judged.length}/${mutants.length} ${verdict}: ${nameOf(mutant)}`);
-    }
-  };
-  await Promise.all(trees.map(work));
-  return judged;
+  const round = new Round(mutants, patience);
+  await share(trees, files, (tree, file) => round.survey(tree, file));
+  await share(trees, round.slow(), (tree, [file, tests]) => round.judge(tree, file, tests));
+  await share(trees, round.open(), (tree, id) => round.judgeWhole(tree, id));
+  return round.end();
 }
 
+/** Gives each copy of the project the next item when it has finished one. */
+async function share<T>(
+  trees: readonly Tree[],
+  items: readonly T[],
+  work: (tree: Tree, item: T) => Promise<void>,
+): Promise<void> {
+  const queue = [...items];
+  await Promise.all(trees.map(async (tree) => {
+    for (let item = queue.shift(); item !== undefined; item = queue.shift()) await work(tree, item);
+  }));
+}
+
+/** Tests that judge mutants: their places in a file, by mutant. */
+type Chosen = Record<string, number[]>;
+
 /** Where a mutant is and what it changes, on one line. */
-export function nameOf({ file, lines, original, replacement }: Mutant): string {
-  return `${file}:${lines[0]}: ${brief(original)} => ${brief(replacement)}`;
+export function nameOf({ file, place, original, replacement }: Mutant): string {
+  return `${file}:${place.start.line + 1}: ${brief(original)} => ${brief(replacement)}`;
 }
 
 function brief(text: string): string {
@@ -62,57 +92,164 @@ function brief(text: string): string {
   return line.length > 70 ? `${line.slice(0, 50)} ... ${line.slice(-15)}` : line;
 }
 
-/** Runs the most promising test file alone, because it mostly ends the matter, then the others. */
-async function judge(
-  tree: Tree,
-  mutant: Mutant,
-  tests: readonly Timed[],
-  patience: Patience,
-): Promise<Verdict> {
-  const [first, ...others] = affordable(tests, patience.budget);
-  if (first === undefined) return "not executed";
-  for (const group of others.length === 0 ? [[first]] : [[first], others]) {
-    const ended = await runWith(tree, mutant, group, patience);
-    if (ended.status === undefined) return "timed out";
-    if (NO_PROGRAM.test(ended.output)) return "no program";
-    if (ended.status !== 0) return "killed";
+/** The words of two paths that are the same, as a share: how likely a test is about a file. */
+export function likeness(a: string, b: string): number {
+  const [words, others] = [a, b].map((path) =>
+    new Set(path.replace(/(_test)?\.ts$/, "").split(/[/_]/).map((word) => word.replace(/s$/, "")))
+  ) as [Set<string>, Set<string>];
+  return words.intersection(others).size / words.union(others).size;
+}
+
+/** What is known of some mutants, and how they are judged. */
+class Round {
+  readonly #verdicts = new Map<string, Verdict>();
+  readonly #surveys = new Map<string, Survey>();
+  /** Mutants that only a process judges in which they are active from the start, by test file. */
+  readonly #whole = new Map<string, Set<string>>();
+
+  constructor(readonly mutants: ReadonlyMap<string, Mutant>, readonly patience: Patience) {}
+
+  /** The mutants that no test has noticed. */
+  open(): string[] {
+    return [...this.mutants.keys()].filter((id) => !this.#verdicts.has(id));
   }
-  return "survived";
-}
 
-/** The tests up to the budget, and the first one in any case. */
-function affordable(tests: readonly Timed[], budget: number): Timed[] {
-  let spent = 0;
-  return tests.filter(({ seconds }, i) => (spent += seconds) <= budget || i === 0);
-}
-
-/**
- * Runs tests with a mutant. They take too long only if without the mutant they end in less than a
- * third of that time, now, whatever else this machine does.
- */
-async function runWith(
-  tree: Tree,
-  mutant: Mutant,
-  tests: readonly Timed[],
-  patience: Patience,
-): Promise<Ended> {
-  const files = tests.map(({ test }) => test);
-  let limit = Math.ceil(patience.slack + 3 * tests.reduce((sum, { seconds }) => sum + seconds, 0));
-  while (true) {
-    const ended = await applied(tree, mutant, files, limit);
-    if (ended.status !== undefined) return ended;
-    const without = await runTests(tree, files, limit);
-    if (without.status !== undefined && without.seconds < limit / 3) return ended;
-    limit *= 2;
+  /** Finds out what a file's tests reach, and lets the quick ones judge. */
+  survey(tree: Tree, file: string): Promise<void> {
+    return this.judge(tree, file);
   }
-}
 
-async function applied(
-  tree: Tree,
-  mutant: Mutant,
-  files: readonly string[],
-  limit: number,
-): Promise<Ended> {
-  using _applied = tree.apply(mutant);
-  return await runTests(tree, files, limit);
+  /** The slow tests that judge open mutants, by file: for each mutant the most promising ones. */
+  slow(): [file: string, Chosen][] {
+    const found = new Map<string, Chosen>();
+    for (const id of this.open()) {
+      const { file: source } = this.mutants.get(id)!;
+      const costs = [...this.#surveys].flatMap(([file, { tests }]) =>
+        tests.filter((one) => one.seconds > this.patience.quick && reaches(one, id)).map((
+          { test, seconds },
+        ) => ({
+          file,
+          test,
+          seconds,
+          cost: seconds / 100 ** likeness(file, source),
+        }))
+      ).sort((a, b) => a.cost - b.cost);
+      let spent = 0;
+      for (const { file, test, seconds } of costs) {
+        spent += seconds;
+        if (spent > this.patience.budget && spent > seconds) break;
+        const chosen = found.get(file) ?? {};
+        (chosen[id] ??= []).push(test);
+        found.set(file, chosen);
+      }
+    }
+    return [...found];
+  }
+
+  /** Judges the open mutants by tests of a file, until each has been tried. */
+  async judge(tree: Tree, file: string, tests?: Chosen): Promise<void> {
+    let todo = this.open().filter((id) => tests === undefined || id in tests);
+    let suspect: string | undefined;
+    while (Date.now() < this.patience.until) {
+      const survey = this.#surveys.get(file);
+      if (survey !== undefined && todo.length === 0) return;
+      const job: Job = {
+        file,
+        mutants: todo,
+        quick: this.patience.quick,
+        suspect: suspect !== undefined,
+        ...survey && { survey },
+        ...tests && { tests },
+      };
+      const ended = await runJob(tree, job, this.patience.loading);
+      let active: string | null = null;
+      for (const one of ended.told) {
+        if ("survey" in one) this.#surveys.set(file, one.survey);
+        if ("begin" in one) active = one.begin ?? active;
+        if (!("id" in one)) continue;
+        active = null;
+        if (one.verdict === "static") this.#addWhole(one.id, file);
+        if (one.verdict === "killed") this.#kill(one.id, "killed", file);
+        if (one.verdict === "suspect") active = one.id;
+        else todo = todo.filter((id) => id !== one.id);
+      }
+      if (!this.#surveys.has(file)) {
+        say(`mutants: ${file} judges nothing:\n${ended.output}`);
+        return;
+      }
+      if (active === null) {
+        if (ended.hung || ended.status !== 0) todo.shift();
+        suspect = undefined;
+      } else if (active === suspect) {
+        this.#kill(active, ended.hung ? "timed out" : "killed", file);
+        todo = todo.filter((id) => id !== active);
+        suspect = undefined;
+      } else {
+        suspect = active;
+        todo = [active, ...todo.filter((id) => id !== active)];
+      }
+    }
+  }
+
+  /** Judges a mutant that test files reach when they load, by processes in which it is active. */
+  async judgeWhole(tree: Tree, id: string): Promise<void> {
+    const { file: source } = this.mutants.get(id)!;
+    const costs = [...this.#surveys]
+      .filter(([file, { loading }]) => loading.includes(id) || this.#whole.get(id)?.has(file))
+      .map(([file, survey]) => {
+        const seconds = 0.5 + survey.tests.reduce((sum, one) => sum + one.seconds, 0);
+        return { file, survey, seconds, cost: seconds / 100 ** likeness(file, source) };
+      })
+      .sort((a, b) => a.cost - b.cost);
+    let spent = 0;
+    for (const { file, survey, seconds } of costs) {
+      spent += seconds;
+      if (spent > this.patience.budget && spent > seconds) return;
+      if (Date.now() > this.patience.until) return;
+      const verdict = await this.#judgeWholeBy(tree, id, file, survey, 10 + 5 * seconds);
+      if (verdict !== undefined) return this.#kill(id, verdict, file);
+    }
+  }
+
+  /** A mutant hangs if without it the same tests end in less than a third of the time, now. */
+  async #judgeWholeBy(
+    tree: Tree,
+    id: string,
+    file: string,
+    survey: Survey,
+    limit: number,
+  ): Promise<Verdict | undefined> {
+    const { quick } = this.patience;
+    const ended = await runJob(tree, { file, survey, quick }, limit, id);
+    if (!ended.hung) {
+      return ended.told.some((one) => "passed" in one && one.passed) ? undefined : "killed";
+    }
+    const without = await runJob(tree, { file, survey, quick }, limit);
+    if (!without.hung && without.seconds < limit / 3) return "timed out";
+    return await this.#judgeWholeBy(tree, id, file, survey, 2 * limit);
+  }
+
+  #addWhole(id: string, file: string): void {
+    this.#whole.set(id, (this.#whole.get(id) ?? new Set()).add(file));
+  }
+
+  #kill(id: string, verdict: Verdict, by: string): void {
+    if (this.#verdicts.has(id)) return;
+    this.#verdicts.set(id, verdict);
+    const count = `${this.#verdicts.size}/${this.mutants.size}`;
+    say(`${count} ${verdict} by ${by}: ${nameOf(this.mutants.get(id)!)}`);
+  }
+
+  /** How each mutant ended. */
+  end(): Judged[] {
+    const surveys = [...this.#surveys.values()];
+    const executed = new Set(surveys.flatMap(({ loading, tests }) => [
+      ...loading,
+      ...tests.flatMap(({ here, others }: Reach) => [...Object.keys(here), ...others]),
+    ]));
+    return [...this.mutants].map(([id, mutant]) => ({
+      mutant,
+      verdict: this.#verdicts.get(id) ?? (executed.has(id) ? "survived" : "not executed"),
+    }));
+  }
 }

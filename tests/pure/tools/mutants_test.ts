@@ -1,14 +1,15 @@
 // Mutants: how they are drawn, what their number proves, and how each one is judged.
 import { assertEquals, assertNotEquals } from "@std/assert";
-import { testsOf } from "../../../tools/mutants/coverage.ts";
 import { mostSurvivors, quotas, shuffle } from "../../../tools/mutants/draw.ts";
 import type { Mutant } from "../../../tools/mutants/generate.ts";
-import { judgeAll, type Verdict } from "../../../tools/mutants/judge.ts";
+import { judgeAll } from "../../../tools/mutants/judge.ts";
 import { reasons, stale } from "../../../tools/mutants/triage.ts";
+import { inProject } from "../../../tools/host/paths.ts";
 import { Tree } from "../../../tools/mutants/tree.ts";
 
-function mutantOf(original: string, replacement: string, start = 0): Mutant {
-  return { file: "types/a.ts", start, lines: [3, 4], mutator: "Some", original, replacement };
+function mutantOf(original: string, replacement: string, line = 0): Mutant {
+  const place = { start: { line, column: 0 }, end: { line, column: 9 } };
+  return { file: "types/a.ts", place, mutator: "Some", original, replacement };
 }
 
 Deno.test("shuffle() gives the same order for a seed when other code changes", () => {
@@ -18,7 +19,7 @@ Deno.test("shuffle() gives the same order for a seed when other code changes", (
   const order = names("one", all);
   assertEquals(order.toSorted(), all.map(({ original }) => original));
   assertNotEquals(order, names("two", all));
-  const moved = all.slice(1).map((mutant) => ({ ...mutant, start: 99 }));
+  const moved = all.slice(1).map((mutant) => ({ ...mutant, place: mutantOf("", "", 99).place }));
   assertEquals(names("one", moved), order.filter((name) => name !== "a"));
 });
 
@@ -50,50 +51,63 @@ Deno.test("reasons() and stale() tell which rows of the table fit", () => {
   assertEquals(stale(rows, mutants), [rows[1]!]);
 });
 
-Deno.test("testsOf() finds the tests that execute a mutant's lines, its own subject first", () => {
-  const record = (test: string, seconds: number, ...lines: number[]) => ({
-    test,
-    seconds,
-    lines: { "types/a.ts": lines },
-    hashes: {},
-  });
-  const records = [
-    record("tests/pure/b_test.ts", 2, 4),
-    record("tests/pure/a_test.ts", 5, 3),
-    record("tests/pure/before_test.ts", 1, 1, 2, 5),
-  ];
-  const found = testsOf(mutantOf("a", "b"), records).map(({ test }) => test);
-  assertEquals(found, ["tests/pure/a_test.ts", "tests/pure/b_test.ts"]);
-});
+/** A source whose mutants have the names of what becomes of them. */
+const SOURCE =
+  `import { stryCov_9fa48 as reach, stryMutAct_9fa48 as active } from "../tools/mutants/switch.ts";
+const mutant = (id: string): boolean => active(id) || (reach(id), false);
+export const loaded = mutant("killed when loaded") ? 2 : 1;
+let changed = 1;
+let lazy: number | undefined;
+export const quick = (): number => {
+  if (mutant("killed and leaves a trace")) changed = 2;
+  return mutant("killed") ? 2 : mutant("survived") ? changed : changed;
+};
+export const once = (): number => lazy ??= mutant("killed at the first call") ? 2 : 1;
+export const slow = async (): Promise<number> => {
+  if (mutant("killed by its exit")) Deno.exit(0);
+  while (mutant("killed in an endless loop"));
+  if (mutant("timed out")) await new Promise(() => setInterval(() => {}, 1000));
+  if (mutant("killed later")) setTimeout(() => Promise.reject(new Error()));
+  const program = \`import { child } from "\${import.meta.url}"; console.log(child());\`;
+  const args = ["run", "--allow-all", "data:application/typescript," + encodeURIComponent(program)];
+  const { stdout } = await new Deno.Command(Deno.execPath(), { args }).output();
+  return Number(new TextDecoder().decode(stdout));
+};
+export const child = (): number => mutant("killed in another process") ? 2 : 1;
+export const unused = (): number => mutant("not executed") ? 2 : 1;
+`;
 
-Deno.test("judgeAll() tells killed mutants from those that survive, hang or are no program", async () => {
-  const empty = Deno.makeTempDirSync({ prefix: "ibverbs-mutants-test-" });
-  using tree = new Tree(empty);
-  Deno.removeSync(empty);
-  const source = `let n = 1; while (n > 2); export const one = n; export const two = 1;\n`;
-  Deno.mkdirSync(`${tree.path}/types`);
-  Deno.writeTextFileSync(`${tree.path}/deno.json`, "{}");
-  Deno.writeTextFileSync(`${tree.path}/types/a.ts`, source);
-  const test = (what: string): string =>
-    `import { one, two } from "./types/a.ts";\nDeno.test("a", () => { if (${what}) throw new Error(); });\n`;
-  Deno.writeTextFileSync(`${tree.path}/one_test.ts`, test("one !== 1"));
-  Deno.writeTextFileSync(`${tree.path}/two_test.ts`, test("two === 3"));
-  const change = (original: string, replacement: string): Mutant =>
-    mutantOf(original, replacement, source.indexOf(original));
-  const cases: [Mutant, Verdict, string[]][] = [
-    [change("n = 1", "n = 2"), "killed", ["one_test.ts"]],
-    [change("n = 1", "n = 2"), "survived", ["two_test.ts"]],
-    [change("n = 1", "n = 2"), "not executed", []],
-    [change("two = 1", "two = 3"), "killed", ["one_test.ts", "two_test.ts"]],
-    [change("n > 2", "true"), "timed out", ["one_test.ts"]],
-    [change("n = 1", "n = )"), "no program", ["one_test.ts"]],
-  ];
-  for (const [mutant, verdict, tests] of cases) {
-    const timed = tests.map((test) => ({ test, seconds: 0 }));
-    assertEquals(await judgeAll([tree], [mutant], () => timed, { slack: 1, budget: 60 }), [{
-      mutant,
-      verdict,
-    }]);
+const TESTS = `import * as all from "./types/a.ts";
+for (const name of ["quick", "once", "slow"]) {
+  Deno.test(name, async () => {
+    if (await all[name]() !== 1) throw new Error();
+  });
+}
+Deno.test({ name: "loaded", fn: (t) => t.step("", () => { if (all.loaded !== 1) throw 1; }) });
+Deno.test("fails always", () => { throw new Error(); });
+`;
+
+Deno.test("judgeAll() tells killed mutants from those that survive or hang", async () => {
+  const project = Deno.makeTempDirSync({ prefix: "ibverbs-mutants-test-" });
+  Deno.mkdirSync(`${project}/tools/mutants`, { recursive: true });
+  Deno.mkdirSync(`${project}/types`);
+  for (const name of ["runner.ts", "switch.ts"]) {
+    Deno.copyFileSync(inProject(`tools/mutants/${name}`), `${project}/tools/mutants/${name}`);
   }
-  assertEquals(Deno.readTextFileSync(`${tree.path}/types/a.ts`), source);
+  Deno.writeTextFileSync(`${project}/a_test.ts`, TESTS);
+  using tree = new Tree([{ name: "types/a.ts", content: SOURCE }], project);
+  Deno.removeSync(project, { recursive: true });
+  const ids = [...SOURCE.matchAll(/mutant\("(.*?)"\)/g)].map(([, id]) => id!);
+  const verdicts = async (quick: number, ...names: string[]): Promise<[string, string][]> => {
+    const mutants = new Map(names.map((name) => [name, mutantOf(name, "")]));
+    const patience = { loading: 60, quick, budget: 100, until: Infinity };
+    const judged = await judgeAll([tree], mutants, ["a_test.ts"], patience);
+    return judged.map(({ mutant, verdict }) => [mutant.original, verdict]);
+  };
+  for (const [name, verdict] of await verdicts(100, ...ids)) {
+    assertEquals(name.startsWith(verdict), true, `${name}: ${verdict}`);
+  }
+  assertEquals(ids.length, 11);
+  // As a slow test.
+  assertEquals(await verdicts(0, "killed"), [["killed", "killed"]]);
 });
