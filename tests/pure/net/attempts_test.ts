@@ -4,80 +4,41 @@ import { Attempts, networkOf } from "../../../net/rc/attempts.ts";
 const LIMITS = { maxHandshakes: 4, maxPending: 3, maxPerPeer: 2 };
 
 /**
- * What happens, and what follows: "a1 @a" is a call of a1 from host a, "a1 ok" its address, "a1 end" its end. The results
- * are who has to go, and whether the address is taken.
+ * What happens, and what follows: "a1 @a" is a call of a1 from host a, "a1 ok" its address, "a1 end" its end. Behind the
+ * equals sign stands who has to go, or whether the address is taken.
  */
-const STORIES: Record<string, [events: string[], results: (string | boolean | undefined)[]]> = {
-  "few calls": [["a1 @a", "a2 @a", "b1 @b"], [undefined, undefined, undefined]],
-  "the oldest of the same host goes": [["b1 @b", "a1 @a", "a2 @a", "a3 @a", "a4 @a"], [
-    undefined,
-    undefined,
-    undefined,
-    "a1",
-    "a2",
-  ]],
-  "the oldest of the host with the most goes": [
-    ["b1 @b", "a1 @a", "a2 @a", "c1 @c", "d1 @d", "e1 @e"],
-    [undefined, undefined, undefined, undefined, "a1", "b1"],
-  ],
-  "who has gone is not taken": [["a1 @a", "a2 @a", "a3 @a", "a1 ok", "a2 ok"], [
-    undefined,
-    undefined,
-    "a1",
-    false,
-    true,
-  ]],
-  "an address makes room for a call": [["a1 @a", "a2 @a", "a1 ok", "a3 @a"], [
-    undefined,
-    undefined,
-    true,
-    undefined,
-  ]],
-  "an end makes room for a call": [["a1 @a", "a2 @a", "a1 end", "a3 @a", "a4 @a"], [
-    undefined,
-    undefined,
-    undefined,
-    undefined,
-    "a2",
-  ]],
-  "too many addresses of one host": [
-    ["a1 @a", "a1 ok", "a2 @a", "a2 ok", "a3 @a", "a3 ok", "b1 @b", "b1 ok"],
-    [undefined, true, undefined, true, undefined, false, undefined, true],
-  ],
-  "too many addresses": [
-    ["a1 @a", "a1 ok", "b1 @b", "b1 ok", "c1 @c", "c1 ok", "d1 @d", "d1 ok"],
-    [undefined, true, undefined, true, undefined, true, undefined, false],
-  ],
-  "an end makes room for an address": [
-    ["a1 @a", "a1 ok", "a2 @a", "a2 ok", "a1 end", "a1 end", "a3 @a", "a3 ok", "a4 @a", "a4 ok"],
-    [
-      undefined,
-      true,
-      undefined,
-      true,
-      undefined,
-      undefined,
-      undefined,
-      true,
-      undefined,
-      false,
-    ],
-  ],
-  "an address comes once": [["a1 @a", "a1 ok", "a1 ok"], [undefined, true, false]],
+const STORIES: Record<string, string> = {
+  "few calls": "a1 @a, a2 @a, b1 @b",
+  "the oldest of the same host goes": "b1 @b, a1 @a, a2 @a, a3 @a=a1, a4 @a=a2",
+  "the oldest of the host with the most goes": "b1 @b, a1 @a, a2 @a, c1 @c, d1 @d=a1, e1 @e=b1",
+  "who has gone is not taken": "a1 @a, a2 @a, a3 @a=a1, a1 ok=false, a2 ok=true",
+  "an address makes room for a call": "a1 @a, a2 @a, a1 ok=true, a3 @a",
+  "an end makes room for a call": "a1 @a, a2 @a, a1 end, a3 @a, a4 @a=a2",
+  "too many addresses of one host":
+    "a1 @a, a1 ok=true, a2 @a, a2 ok=true, a3 @a, a3 ok=false, b1 @b, b1 ok=true",
+  "too many addresses":
+    "a1 @a, a1 ok=true, b1 @b, b1 ok=true, c1 @c, c1 ok=true, d1 @d, d1 ok=false",
+  "an end makes room for an address":
+    "a1 @a, a1 ok=true, a2 @a, a2 ok=true, a1 end, a1 end, a3 @a, a3 ok=true, a4 @a, a4 ok=false",
+  "an address comes once": "a1 @a, a1 ok=true, a1 ok=false",
 };
 
 const HOSTS: Record<string, string> = { a: "10.0.0.1", b: "10.0.0.2", c: "fe80::1", d: "::1" };
 
-for (const [what, [events, results]] of Object.entries(STORIES)) {
+for (const [what, story] of Object.entries(STORIES)) {
   Deno.test(`Attempts bounds attempts to connect: ${what}`, () => {
     const attempts = new Attempts<string>(LIMITS);
-    const seen = events.map((event) => {
+    const seen = story.split(", ").map((step) => {
+      const [event] = step.split("=") as [string];
       const [attempt, action] = event.split(" ") as [string, string];
-      if (action === "ok") return attempts.advance(attempt);
-      if (action === "end") return attempts.delete(attempt);
-      return attempts.add(attempt, HOSTS[action.slice(1)] ?? "10.9.9.9");
+      const result = action === "ok"
+        ? attempts.advance(attempt)
+        : action === "end"
+        ? attempts.delete(attempt)
+        : attempts.add(attempt, HOSTS[action.slice(1)] ?? "10.9.9.9");
+      return result === undefined ? event : `${event}=${result}`;
     });
-    assertEquals(seen, results);
+    assertEquals(seen.join(", "), story);
   });
 }
 

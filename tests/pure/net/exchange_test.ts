@@ -1,6 +1,15 @@
-import { assertEquals, assertRejects } from "@std/assert";
+import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { readLine, writeAddress } from "../../../net/rc/exchange.ts";
-import type { RcAddress } from "../../../net/rc/rc_address.ts";
+import { type RcAddress, readRcAddress } from "../../../net/rc/rc_address.ts";
+
+const HOSTILE = "\x1b[2J\x7f\u009b31m\u202e\u2028";
+
+/** An error that shows nothing that a terminal obeys. */
+function assertHarmless(error: Error): void {
+  // deno-lint-ignore no-control-regex -- they are what is looked for
+  const controls = /[\x00-\x08\x0b-\x1f\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/u;
+  assertEquals(controls.test(Deno.inspect(error)), false, Deno.inspect(error));
+}
 
 /** A connection on which nothing ends, closed or not: Deno 2.8.3 leaves what is pending on a closed one. */
 const stuck = {
@@ -30,28 +39,37 @@ function connectionOf(bytes: Uint8Array, chunk: number): Deno.Conn {
 }
 
 const NEVER = new AbortController().signal;
-const LONG = " ".repeat(1 << 16);
+const { InvalidData } = Deno.errors;
 
 for (
   const [what, text, reason] of [
-    ["too long", LONG, "it is longer than"],
+    ["too long", " ".repeat(1 << 16), "it is longer than"],
     ["cut off", "{}", "it ends after 2 bytes"],
     ["followed by something", "{}\n{}\n", "something follows it"],
     ["no JSON", "{\n", "it is not JSON"],
+    ["hostile", `${HOSTILE}\n`, "it is not JSON"],
   ] as const
 ) {
   Deno.test(`readLine() refuses a line that is ${what}`, async () => {
     const bytes = new TextEncoder().encode(text);
-    const { InvalidData } = Deno.errors;
-    await assertRejects(
-      () => readLine(connectionOf(bytes, bytes.length), NEVER),
-      InvalidData,
-      reason,
-    );
+    const conn = connectionOf(bytes, bytes.length);
+    const error = await assertRejects(() => readLine(conn, NEVER), InvalidData, reason);
+    assertHarmless(error);
   });
 }
 
 Deno.test("readLine() joins the parts of a line", async () => {
   const bytes = new TextEncoder().encode('{"qpn":7}\n');
   assertEquals(await readLine(connectionOf(bytes, 1), NEVER), { qpn: 7 });
+});
+
+Deno.test("readRcAddress() shows nothing that a terminal obeys", () => {
+  for (
+    const address of [
+      HOSTILE,
+      { transport: "rc", gid: HOSTILE },
+      { transport: "rc", gid: "::1", lid: HOSTILE },
+      { [HOSTILE]: 1 },
+    ]
+  ) assertHarmless(assertThrows(() => readRcAddress(address), InvalidData));
 });

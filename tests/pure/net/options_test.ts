@@ -21,37 +21,41 @@ Deno.test("Options that are no numbers have their values only", () => {
   }
 });
 
+const exchange = (): Promise<unknown> => Promise.reject(new Error("not reached"));
+const signal = AbortSignal.abort(new RangeError("aborted"));
+const MAX = 2 ** 20;
+const ONE = "exactly one of tcpPort and exchange";
+
+type Wrong = readonly [options: object, error: ErrorConstructor, message: string][];
+
+const WRONG: Wrong = [
+  [{ tcpPort: 65536 }, RangeError, "tcpPort"],
+  [{ tcpPort: 5, hostname: 5 }, TypeError, "hostname"],
+  [{ tcpPort: 5, signal }, RangeError, "aborted"],
+];
+const WRONG_LISTENERS: Wrong = [
+  ...WRONG,
+  ...["maxPending", "maxHandshakes", "maxPerPeer"].flatMap((name): Wrong => [
+    [{ [name]: 0 }, RangeError, `${name} 0`],
+    [{ [name]: MAX + 1 }, RangeError, name],
+  ]),
+  [{ tcpPort: -1 }, RangeError, "tcpPort"],
+  [{ exchange }, TypeError, '"exchange"'],
+];
+const WRONG_CLIENTS: Wrong = [
+  ...WRONG,
+  [{}, TypeError, ONE],
+  [{ tcpPort: 5, exchange }, TypeError, ONE],
+  [{ exchange: 5 }, TypeError, "exchange is not a function"],
+  [{ tcpPort: 0 }, RangeError, "tcpPort 0"],
+  [{ tcpPort: 5, maxPending: 5 }, TypeError, '"maxPending"'],
+];
+
 Deno.test("listenRc() and connectRc() check their own options before they do anything", async () => {
-  const max = 2 ** 20;
-  const exchange = (): Promise<unknown> => Promise.reject(new Error("not reached"));
-  const wrong: [options: object, error: ErrorConstructor, message: string][] = [
-    [{ maxPending: 0 }, RangeError, "maxPending 0"],
-    [{ maxPending: max + 1 }, RangeError, "maxPending"],
-    [{ maxHandshakes: 0 }, RangeError, "maxHandshakes 0"],
-    [{ maxHandshakes: max + 1 }, RangeError, "maxHandshakes"],
-    [{ maxPerPeer: 0 }, RangeError, "maxPerPeer 0"],
-    [{ maxPerPeer: max + 1 }, RangeError, "maxPerPeer"],
-    [{ tcpPort: -1 }, RangeError, "tcpPort"],
-    [{ tcpPort: 65536 }, RangeError, "tcpPort"],
-    [{ hostname: 5 }, TypeError, "hostname"],
-    [{ exchange }, TypeError, '"exchange"'],
-    [{ signal: AbortSignal.abort(new RangeError("aborted")) }, RangeError, "aborted"],
-  ];
-  for (const [options, error, message] of wrong) {
+  for (const [options, error, message] of WRONG_LISTENERS) {
     await assertRejects(() => listenRc(options), error, message);
   }
-  const one = "exactly one of tcpPort and exchange";
-  const wrongClient: typeof wrong = [
-    [{}, TypeError, one],
-    [{ tcpPort: 5, exchange }, TypeError, one],
-    [{ exchange: 5 }, TypeError, "exchange is not a function"],
-    [{ tcpPort: 0 }, RangeError, "tcpPort 0"],
-    [{ tcpPort: 65536 }, RangeError, "tcpPort"],
-    [{ tcpPort: 5, hostname: 5 }, TypeError, "hostname"],
-    [{ tcpPort: 5, maxPending: 5 }, TypeError, '"maxPending"'],
-    [{ tcpPort: 5, signal: AbortSignal.abort(new RangeError("aborted")) }, RangeError, "aborted"],
-  ];
-  for (const [options, error, message] of wrongClient) {
+  for (const [options, error, message] of WRONG_CLIENTS) {
     await assertRejects(() => connectRc(options), error, message);
   }
 });

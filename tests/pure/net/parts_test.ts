@@ -1,6 +1,6 @@
 // The small parts of the connections: checks, waits, deadlines, frames, and memory of the peer.
 import { assertEquals, assertRejects, assertStrictEquals, assertThrows } from "@std/assert";
-import { stub } from "@std/testing/mock";
+import { spy, stub } from "@std/testing/mock";
 import { creditsOf, encodeFrame, FrameType, typeOf } from "../../../net/rc/frame.ts";
 import { uint64 } from "../../../net/rc/remote_access.ts";
 import { atomicPartOf, partOf } from "../../../net/rc/remote_memory.ts";
@@ -19,72 +19,67 @@ import { Deadline } from "../../../net/shared/deadline.ts";
 import { orAborted } from "../../../net/shared/or_aborted.ts";
 import { Waiters } from "../../../net/shared/waiters.ts";
 
-type Refusal = readonly [call: () => unknown, error: typeof TypeError, message: string];
-
 /** The checks with any argument, as callers without types have them. */
 // deno-lint-ignore no-explicit-any
 const any = (value: unknown): any => value;
 
-const NUMBER = "it is not within 3 to 5";
+/** A call, and what follows "Cannot use " in the message of its error. */
+type Refusal = readonly [call: () => unknown, error: typeof TypeError, reason: string];
+
+function assertRefused(refusals: readonly Refusal[]): void {
+  for (const [call, error, reason] of refusals) {
+    const found = assertThrows(call, error);
+    assertEquals([found.constructor, found.message], [error, `Cannot use ${reason}`]);
+  }
+}
+
+const LONG = "x".repeat(40);
 const REFUSALS: readonly Refusal[] = [
-  [() => integer(any("4"), "n", 3, 5), TypeError, 'Cannot use n "4": it is not an integer'],
-  [() => integer(3.5, "n", 3, 5), TypeError, "Cannot use n 3.5: it is not an integer"],
-  [() => integer(2, "n", 3, 5), RangeError, `Cannot use n 2: ${NUMBER}`],
-  [() => integer(6, "n", 3, 5), RangeError, `Cannot use n 6: ${NUMBER}`],
-  [() => integer(any(null), "n", 3, 5), TypeError, "Cannot use n null: it is not an integer"],
-  [() => integer(any([]), "n", 3, 5), TypeError, "Cannot use n an array: it is not an integer"],
-  [() => integer(any({}), "n", 3, 5), TypeError, "Cannot use n an object: it is not an integer"],
-  [() => integer(any(any), "n", 3, 5), TypeError, "Cannot use n a function: it is not an integer"],
-  [() => integer(any(1n), "n", 3, 5), TypeError, "Cannot use n 1: it is not an integer"],
-  [() => text(any(5), "t"), TypeError, "Cannot use t 5: it is not a string"],
-  [() => byteArray(any("x"), "b"), TypeError, 'Cannot use b "x": it is not a Uint8Array'],
-  [
-    () => byteArray(any("x".repeat(41)), "b"),
+  ...Object.entries({
+    '"4"': "4",
+    "3.5": 3.5,
+    "null": null,
+    "an array": [],
+    "an object": {},
+    "a function": any,
+    "1": 1n,
+  }).map(([shown, value]): Refusal => [
+    () => integer(any(value), "n", 3, 5),
     TypeError,
-    `Cannot use b "${"x".repeat(40)}...": it is not a Uint8Array`,
-  ],
-  [
-    () => byteArray(any("x".repeat(40)), "b"),
+    `n ${shown}: it is not an integer`,
+  ]),
+  [() => integer(2, "n", 3, 5), RangeError, "n 2: it is not within 3 to 5"],
+  [() => integer(6, "n", 3, 5), RangeError, "n 6: it is not within 3 to 5"],
+  [() => text(any(5), "t"), TypeError, "t 5: it is not a string"],
+  ...Object.entries({
+    '"x"': "x",
+    [`"${LONG}"`]: LONG,
+    [`"${LONG}..."`]: `${LONG}x`,
+    '"\\u{9b}\\u{202e}"': "\x9b\u202e",
+  }).map(([shown, value]): Refusal => [
+    () => byteArray(any(value), "b"),
     TypeError,
-    `Cannot use b "${"x".repeat(40)}": it is not a Uint8Array`,
-  ],
-  [
-    () => byteArray(any("\x9b\u202e"), "b"),
-    TypeError,
-    'Cannot use b "\\u{9b}\\u{202e}": it is not a Uint8Array',
-  ],
-  [() => checkSignal(any({})), TypeError, "Cannot use signal an object: it is not an AbortSignal"],
-  [() => readSignal(any(null)), TypeError, "Cannot use options null: it is not an object"],
-  [() => readSignal(any("x")), TypeError, 'Cannot use options "x": it is not an object'],
-  [() => readSignal(any({ b: 1 })), TypeError, 'Cannot use options: there is no property "b"'],
-  [() => uint64(any(1), "n"), TypeError, "Cannot use n: it is not a bigint"],
-  [() => uint64(-1n, "n"), RangeError, "Cannot use n -1: it does not fit 64 bits"],
-  [
-    () => uint64(2n ** 64n, "n"),
-    RangeError,
-    "Cannot use n 18446744073709551616: it does not fit 64 bits",
-  ],
+    `b ${shown}: it is not a Uint8Array`,
+  ]),
+  [() => checkSignal(any({})), TypeError, "signal an object: it is not an AbortSignal"],
+  [() => readSignal(any(null)), TypeError, "options null: it is not an object"],
+  [() => readSignal(any("x")), TypeError, 'options "x": it is not an object'],
+  [() => readSignal(any({ b: 1 })), TypeError, 'options: there is no property "b"'],
+  [() => uint64(any(1), "n"), TypeError, "n: it is not a bigint"],
+  [() => uint64(-1n, "n"), RangeError, "n -1: it does not fit 64 bits"],
+  [() => uint64(2n ** 64n, "n"), RangeError, `n ${2n ** 64n}: it does not fit 64 bits`],
 ];
 
 Deno.test("the checks of net refuse what they cannot use, and say what it was", () => {
-  for (const [call, error, message] of REFUSALS) assertEquals(messageOf(call, error), message);
+  assertRefused(REFUSALS);
 });
-
-function messageOf(call: () => unknown, error: typeof TypeError): string {
-  const found = assertThrows(call, error);
-  assertStrictEquals(found.constructor, error);
-  return found.message;
-}
 
 Deno.test("the checks of net give back what they can use", () => {
   const bytes = new Uint8Array(2);
   const { signal } = new AbortController();
   assertEquals([3, 4, 5].map((n) => integer(n, "n", 3, 5)), [3, 4, 5]);
-  assertEquals([text("", "t"), uint64(0n, "n"), uint64(2n ** 64n - 1n, "n")], [
-    "",
-    0n,
-    2n ** 64n - 1n,
-  ]);
+  assertEquals([text("", "t"), uint64(0n, "n")], ["", 0n]);
+  assertEquals(uint64(2n ** 64n - 1n, "n"), 2n ** 64n - 1n);
   assertStrictEquals(byteArray(bytes, "b"), bytes);
   for (const given of [undefined, {}, { signal: undefined }]) {
     assertStrictEquals(readSignal(given), undefined);
@@ -109,7 +104,7 @@ Deno.test("copyMessage() copies to a place, and names a message that was transfe
   message.buffer.transfer();
   copyMessage(memory, Uint8Array.of(1, 2), 2);
   const long = () => copyMessage(memory, new Uint8Array(5), 0);
-  assertEquals(messageOf(long, TypeError), "Cannot send: the buffer of the message is detached");
+  assertThrows(long, TypeError, "Cannot send: the buffer of the message is detached");
 });
 
 Deno.test("frames carry a type and credits in the 32 bits of immediate data", () => {
@@ -136,55 +131,50 @@ Deno.test("partOf() and atomicPartOf() find parts of the memory of the peer", ()
   assertEquals(atomicPartOf(MEMORY, 56), { remoteAddr: 0x1038n, rkey: 7 });
 });
 
-const ADDR = "Cannot use remote memory: its addr is not a hexadecimal address";
+const ADDRS = [1, "x0x10", "0x10g", "0x", `0x${"1".repeat(17)}`];
+
 const PARTS: readonly Refusal[] = [
-  [() => partOf({ ...MEMORY, addr: any(1) }, 0, 1), TypeError, ADDR],
-  [() => partOf({ ...MEMORY, addr: "x0x10" }, 0, 1), TypeError, ADDR],
-  [() => partOf({ ...MEMORY, addr: "0x10g" }, 0, 1), TypeError, ADDR],
-  [() => partOf({ ...MEMORY, addr: "0x" }, 0, 1), TypeError, ADDR],
-  [() => partOf({ ...MEMORY, addr: `0x${"1".repeat(17)}` }, 0, 1), TypeError, ADDR],
-  [() => partOf(any(3), 0, 1), TypeError, "Cannot use remote memory 3: it is not an object"],
+  ...ADDRS.map((addr): Refusal => [
+    () => partOf({ ...MEMORY, addr: any(addr) }, 0, 1),
+    TypeError,
+    "remote memory: its addr is not a hexadecimal address",
+  ]),
+  [() => partOf(any(3), 0, 1), TypeError, "remote memory 3: it is not an object"],
   [
     () => partOf(any({ ...MEMORY, size: 1 }), 0, 1),
     TypeError,
-    'Cannot use remote memory: there is no property "size"',
+    'remote memory: there is no property "size"',
   ],
   [
     () => partOf({ ...MEMORY, rkey: -1 }, 0, 1),
     RangeError,
-    "Cannot use rkey of remote memory -1: it is not within 0 to 4294967295",
+    "rkey of remote memory -1: it is not within 0 to 4294967295",
   ],
   [
     () => partOf({ ...MEMORY, length: -1 }, 0, 1),
     RangeError,
-    "Cannot use length of remote memory -1: it is not within 0 to 9007199254740991",
+    "length of remote memory -1: it is not within 0 to 9007199254740991",
   ],
-  [() => partOf(MEMORY, -1, 1), RangeError, "Cannot use offset -1: it is not within 0 to 64"],
+  [() => partOf(MEMORY, -1, 1), RangeError, "offset -1: it is not within 0 to 64"],
   [
     () => partOf(MEMORY, 61, 4),
     RangeError,
-    "Cannot use remote memory: it has 64 bytes, and 4 at 61 are not within it",
+    "remote memory: it has 64 bytes, and 4 at 61 are not within it",
   ],
-  [
-    () => partOf(TOP, 0, 17),
-    RangeError,
-    "Cannot use remote memory: it ends beyond the address space",
-  ],
+  [() => partOf(TOP, 0, 17), RangeError, "remote memory: it ends beyond the address space"],
   [
     () => atomicPartOf(MEMORY, 4),
     RangeError,
-    "Cannot use remote memory: the address at offset 4 is not a multiple of 8",
+    "remote memory: the address at offset 4 is not a multiple of 8",
   ],
   [
     () => atomicPartOf(MEMORY, 57),
     RangeError,
-    "Cannot use remote memory: it has 64 bytes, and 8 at 57 are not within it",
+    "remote memory: it has 64 bytes, and 8 at 57 are not within it",
   ],
 ];
 
-Deno.test("partOf() and atomicPartOf() refuse memory that cannot be", () => {
-  for (const [call, error, message] of PARTS) assertEquals(messageOf(call, error), message);
-});
+Deno.test("partOf() and atomicPartOf() refuse memory that cannot be", () => assertRefused(PARTS));
 
 Deno.test("Waiters serves those who wait in order, and each once", async () => {
   const waiters = new Waiters<{ name: string }, number>();
@@ -273,27 +263,16 @@ Deno.test("Deadline aborts with each of its signals, and not after it was dispos
 
 Deno.test("orAborted() ends with the promise or with the signal, and leaves no listener", async () => {
   const { signal } = new AbortController();
-  let listeners = 0;
-  const { addEventListener, removeEventListener } = signal;
-  Object.assign(signal, {
-    addEventListener: (...args: Parameters<typeof addEventListener>) => {
-      listeners++;
-      addEventListener.apply(signal, args);
-    },
-    removeEventListener: (...args: Parameters<typeof removeEventListener>) => {
-      listeners--;
-      removeEventListener.apply(signal, args);
-    },
-  });
+  using added = spy(signal, "addEventListener");
+  using removed = spy(signal, "removeEventListener");
   assertEquals(await orAborted(Promise.resolve(1), signal), 1);
   await assertRejects(() => orAborted(Promise.reject(new Error("no")), signal), Error, "no");
-  assertEquals([listeners, await orAborted(Promise.resolve(2), undefined)], [0, 2]);
+  assertEquals([added.calls.length, removed.calls.length], [2, 2]);
+  assertEquals(await orAborted(Promise.resolve(2), undefined), 2);
   const never = new Promise<never>(() => {});
   const reason = new Error("enough");
-  assertStrictEquals(
-    await assertRejects(() => orAborted(never, AbortSignal.abort(reason)), Error),
-    reason,
-  );
+  const aborted = orAborted(never, AbortSignal.abort(reason));
+  assertStrictEquals(await assertRejects(() => aborted, Error), reason);
   const abort = new AbortController();
   const wait = orAborted(never, abort.signal);
   abort.abort(reason);

@@ -1,46 +1,22 @@
 import { assertEquals } from "@std/assert";
 import { QpState, WcStatus, type WorkCompletionError } from "../../../mod.ts";
-import { Recovery } from "../../../net/ud/recovery.ts";
+import { Recovery, type RecoveryParts } from "../../../net/ud/recovery.ts";
 
-type Step =
-  | "resume"
-  | "reset"
-  | "drain"
-  | "activate"
-  | "restart"
-  | "refresh"
-  | "serve"
-  | "warn"
-  | "fail";
-
-interface Recording {
-  readonly recovery: Recovery;
-  readonly steps: string[];
-}
+const STEPS = ["resume", "reset", "drain", "activate", "restart", "refresh"] as const;
 
 /** A recovery that notes what it does. `within` is called in each step. */
 function recording(
-  state: QpState | (() => QpState),
-  within: (step: Step) => void = () => {},
-): Recording {
+  state: () => QpState,
+  within: (step: string) => void = () => {},
+): { readonly recovery: Recovery; readonly steps: string[] } {
   const steps: string[] = [];
-  const step = (name: Step, detail = ""): void => {
-    steps.push(name + detail);
+  const step = (name: string) => (error?: unknown): void => {
+    steps.push(error === undefined ? name : `${name} ${(error as Error).message}`);
     within(name);
   };
-  const recovery = new Recovery({
-    state: typeof state === "function" ? state : () => state,
-    resume: () => step("resume"),
-    reset: () => step("reset"),
-    drain: () => step("drain"),
-    activate: () => step("activate"),
-    restart: () => step("restart"),
-    refresh: () => step("refresh"),
-    serve: () => step("serve"),
-    warn: ({ message }) => step("warn", ` ${message}`),
-    fail: (reason) => step("fail", ` ${(reason as Error).message}`),
-  });
-  return { recovery, steps };
+  const names = [...STEPS, "serve", "warn", "fail"];
+  const parts = Object.fromEntries(names.map((name) => [name, step(name)]));
+  return { recovery: new Recovery({ state, ...parts } as unknown as RecoveryParts), steps };
 }
 
 function failure(
@@ -50,13 +26,12 @@ function failure(
   return Object.assign(new Error(message), { completion: { status } }) as WorkCompletionError;
 }
 
-for (const [flushed, cause] of [["receive", "send"], ["send", "receive"]] as const) {
+for (const [flushed, cause] of [["recv", "send"], ["send", "recv"]] as const) {
   Deno.test(`Recovery names the failed ${cause} and not the ${flushed} that was flushed before`, () => {
-    const { recovery, steps } = recording(QpState.ERR, (step) => {
-      if (step === "drain") recovery[`${cause === "send" ? "send" : "recv"}Failed`](failure("why"));
+    const { recovery, steps } = recording(() => QpState.ERR, (step) => {
+      if (step === "drain") recovery[`${cause}Failed`](failure("why"));
     });
-    const flush = failure("flushed", WcStatus.WR_FLUSH_ERR);
-    recovery[`${flushed === "send" ? "send" : "recv"}Failed`](flush);
+    recovery[`${flushed}Failed`](failure("flushed", WcStatus.WR_FLUSH_ERR));
     assertEquals(steps.filter((step) => step.startsWith("warn")), ["warn why"]);
   });
 }
@@ -72,7 +47,7 @@ for (
   ] as const
 ) {
   Deno.test(`Recovery makes address handles again after a failed send if ${what}`, () => {
-    const { recovery, steps: seen } = recording(state);
+    const { recovery, steps: seen } = recording(() => state);
     recovery.sendFailed(failure("x"));
     assertEquals(seen, [...steps]);
     assertEquals(recovery.resets, resets);
@@ -81,7 +56,7 @@ for (
 
 Deno.test("Recovery resets the queue pair after a failed receive, whatever its state", () => {
   for (const state of [QpState.RTS, QpState.SQE, QpState.ERR]) {
-    const { recovery, steps } = recording(state);
+    const { recovery, steps } = recording(() => state);
     recovery.recvFailed(failure("x"));
     assertEquals(steps, [...RESTART, "warn x", ...END]);
   }
@@ -100,12 +75,11 @@ const OUTAGES: Record<string, [events: string[], warnings: string[]]> = {
 
 for (const [what, [events, warnings]] of Object.entries(OUTAGES)) {
   Deno.test(`Recovery warns once for each outage: ${what}`, () => {
-    const { recovery, steps } = recording(QpState.ERR);
+    const { recovery, steps } = recording(() => QpState.ERR);
     for (const event of events) {
-      const [kind, message = ""] = event.split(" ");
-      if (kind === "ok") recovery.succeeded();
-      else if (kind === "send") recovery.sendFailed(failure(message));
-      else recovery.recvFailed(failure(message));
+      if (event === "ok") recovery.succeeded();
+      const [, kind, message] = /(send|recv) (.)/.exec(event) ?? [];
+      if (kind !== undefined) recovery[`${kind as "send" | "recv"}Failed`](failure(message!));
     }
     const seen = steps.filter((step) => step.startsWith("warn"));
     assertEquals(seen, warnings.map((message) => `warn ${message}`));
@@ -126,7 +100,7 @@ Deno.test("Recovery warns of the first error, although the queue pair stops only
 });
 
 Deno.test("Recovery takes what it reads itself for the same outage", () => {
-  const { recovery, steps } = recording(QpState.ERR, (step) => {
+  const { recovery, steps } = recording(() => QpState.ERR, (step) => {
     if (step === "serve") return;
     recovery.sendFailed(failure("again"));
     recovery.recvFailed(failure("again"));
@@ -138,14 +112,12 @@ Deno.test("Recovery takes what it reads itself for the same outage", () => {
   assertEquals(steps, [...first, ...RESTART, ...END]);
 });
 
-for (const failing of ["resume", "reset", "drain", "activate", "restart", "refresh"] as const) {
+for (const failing of STEPS) {
   Deno.test(`Recovery ends the connection when ${failing} fails, and can fail again`, () => {
-    const { recovery, steps } = recording(
-      failing === "resume" ? QpState.SQE : QpState.ERR,
-      (step) => {
-        if (step === failing) throw new Error(`no ${step}`);
-      },
-    );
+    const state = failing === "resume" ? QpState.SQE : QpState.ERR;
+    const { recovery, steps } = recording(() => state, (step) => {
+      if (step === failing) throw new Error(`no ${step}`);
+    });
     recovery.sendFailed(failure("x"));
     assertEquals(steps.at(-1), `fail no ${failing}`);
     const { length } = steps;
