@@ -1,10 +1,11 @@
 // Posting: hostile input, the checks that are cached, and what a refusal tells.
 import * as recorder from "../../provider/recorder.ts";
-import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import {
   AccessFlags,
   type AddressHandle,
   MemoryRegion,
+  nameOf,
   ProtectionDomain,
   QpState,
   QpType,
@@ -18,6 +19,7 @@ import {
   WorkQueue,
   WrOpcode,
 } from "../../../mod.ts";
+import { assertRefused, bad, type Refusal } from "../refusals.ts";
 import {
   handle,
   onRc,
@@ -32,10 +34,21 @@ import {
 
 const { UC, UD, RAW_PACKET } = QpType;
 
-const bad = (value: unknown): never => value as never;
-
 function datagram({ pd, mr }: Recorded): SendRequest & { ah: AddressHandle } {
   return { sge: mr.slice(0, 8), ah: handle(pd), remoteQpn: 3, remoteQkey: QKEY };
+}
+
+/** A list of datagrams, each to a handle. */
+function datagrams(ahs: readonly AddressHandle[]): SendRequests {
+  const list = new SendRequests({ capacity: ahs.length });
+  ahs.forEach((ah, i) => list.set(i, { remoteQpn: 3, remoteQkey: QKEY, ah }));
+  return list;
+}
+
+/** Lets the next list fail at a request. */
+function failAt(index: number, verb = "ibv_post_send"): void {
+  recorder.answerBytes(verb, new Uint8Array(Uint32Array.of(index).buffer));
+  recorder.fail(verb, "ENOMEM", { times: 1 });
 }
 
 function assertNothingPosted(): void {
@@ -91,28 +104,19 @@ onRc.test("SendRequests.set() writes what it read when a getter changes the same
 });
 
 Deno.test("QueuePair.postSend() reaches no native code when a getter disposes what it uses", () => {
-  const victims: ((parts: Recorded, target: SendRequest & { ah: AddressHandle }) => Disposable)[] =
-    [
-      ({ qp }) => qp,
-      ({ pd }) => pd,
-      ({ context }) => context,
-      ({ mr }) => mr,
-      (_, { ah }) => ah,
-    ];
-  for (const victim of victims) {
+  for (const victim of ["qp", "pd", "context", "mr", "ah"] as const) {
     using parts = record(UD);
+    const { qp } = parts;
     const target = datagram(parts);
     const hostile = {
       ...target,
       get remoteQkey(): number {
-        victim(parts, target)[Symbol.dispose]();
+        ({ ...parts, ah: target.ah })[victim][Symbol.dispose]();
         return 1;
       },
     };
-    const disposed = /(is|was) disposed/;
-    assertThrows(() => parts.qp.postSend([target, hostile]), TypeError);
-    assertThrows(() => parts.qp.postSend(target), TypeError);
-    assertEquals(disposed.test(String(assertThrows(() => parts.qp.postSend(target)))), true);
+    assertThrows(() => qp.postSend([target, hostile]), TypeError);
+    assertMatch(assertThrows(() => qp.postSend(target), TypeError).message, /(is|was) disposed/);
     assertNothingPosted();
     assertEquals(recorder.violations(), []);
   }
@@ -161,22 +165,19 @@ onUd.test("QueuePair.postSend() reads each attribute once", (parts) => {
 onUd.test("QueuePair.postSend() refuses what is no request", (parts) => {
   const { qp } = parts;
   const target = datagram(parts);
-  const refused: [unknown, string][] = [
-    [{ ...target, ah: {} }, "ah an object: it is not an AddressHandle"],
-    [{ ...target, ah: null }, "ah null: it is not an AddressHandle"],
-    [{ ...target, sge: [null] }, "sge null: it is not an object"],
-    [{ ...target, sge: null }, "sge null"],
-    [{ ...target, sge: [{}] }, "addr undefined"],
-    [{ ...target, opcode: "SEND" }, 'opcode "SEND" is not offered'],
-    [{ ...target, sge: { addr: 1, length: 1, lkey: 1, rkey: 1 } }, 'no attribute "rkey"'],
-  ];
-  for (const [request, message] of refused) {
-    assertThrows(() => qp.postSend(bad(request)), TypeError, message);
-  }
-  assertThrows(() => qp.postRecv(bad({ wrID: 1 })), TypeError, 'no attribute "wrID"');
-  assertThrows(() => qp.postSend(target, 1), TypeError, "for prepared lists only");
-  assertThrows(() => qp.postSend([target], undefined, 0), TypeError, "for prepared lists only");
-  assertNothingPosted();
+  const list = (...args: unknown[]) => () => qp.postSend([target], ...args as number[]);
+  const send = (request: object) => () => qp.postSend(bad({ ...target, ...request }));
+  assertRefused(
+    [send({ ah: {} }), TypeError, "ah an object: it is not an AddressHandle"],
+    [send({ sge: [null] }), TypeError, "sge null: it is not an object"],
+    [send({ sge: null }), TypeError, "sge null"],
+    [send({ sge: [{}] }), TypeError, "addr undefined"],
+    [send({ opcode: "SEND" }), TypeError, 'opcode "SEND" is not offered'],
+    [send({ sge: { addr: 1, length: 1, lkey: 1, rkey: 1 } }), TypeError, 'no attribute "rkey"'],
+    [() => qp.postRecv(bad({ wrID: 1 })), TypeError, 'no attribute "wrID"'],
+    [() => qp.postSend(target, 1), TypeError, "for prepared lists only"],
+    [list(undefined, 0), TypeError, "for prepared lists only"],
+  );
 });
 
 /** What is posted by mistake, and what the message says of it. */
@@ -277,79 +278,72 @@ for (const [name, take] of Object.entries(TAKERS)) {
 }
 
 onUd.test("QueuePair.postSend() names the attributes that a datagram lacks", (parts) => {
+  const { qp } = parts;
   const { sge, ah, remoteQpn, remoteQkey } = datagram(parts) as Required<SendRequest>;
-  const refused: [SendRequest, string][] = [
-    [{ sge }, "needs an address handle (ah)"],
-    [{ sge, ah, remoteQkey }, "it needs remoteQpn"],
-    [{ sge, ah, remoteQpn }, "it needs remoteQkey"],
-    [{ sge, ah }, "it needs remoteQpn, remoteQkey"],
-  ];
-  for (const [request, message] of refused) {
-    assertThrows(() => parts.qp.postSend(request), TypeError, message);
-  }
   const list = new SendRequests({ capacity: 1 });
   list.set(0, { sge });
+  assertRefused(
+    [() => qp.postSend({ sge }), TypeError, "needs an address handle (ah)"],
+    [() => qp.postSend({ sge, ah, remoteQkey }), TypeError, "it needs remoteQpn"],
+    [() => qp.postSend({ sge, ah, remoteQpn }), TypeError, "it needs remoteQkey"],
+    [() => qp.postSend(list), TypeError, "it needs an address handle (ah)"],
+  );
   list.setAh(0, ah);
-  assertThrows(() => parts.qp.postSend(list), TypeError, "it needs remoteQpn, remoteQkey");
+  assertRefused([() => qp.postSend(list), TypeError, "it needs remoteQpn, remoteQkey"]);
   list.setRemote(0, remoteQpn, remoteQkey);
-  parts.qp.postSend(list);
+  qp.postSend(list);
   assertEquals(postedIds(), [[0]]);
 });
 
-onRc.test("QueuePair.postSend() names the attributes that RDMA, atomics and invalidation lack", (parts) => {
-  const { mr, qp } = parts;
-  const sge = mr.slice(0, 8);
-  const { RDMA_WRITE, RDMA_READ, ATOMIC_FETCH_AND_ADD, ATOMIC_CMP_AND_SWP, LOCAL_INV } = WrOpcode;
-  const refused: [SendRequest, string][] = [
-    [{ opcode: RDMA_WRITE, sge }, "RDMA_WRITE needs remoteAddr, rkey"],
-    [{ opcode: RDMA_READ, sge, remoteAddr: 8n }, "RDMA_READ needs rkey"],
-    [{ opcode: ATOMIC_FETCH_AND_ADD, sge, remoteAddr: 8n, rkey: 1 }, "needs compareAdd"],
-    [
-      { opcode: ATOMIC_CMP_AND_SWP, sge, remoteAddr: 8n, rkey: 1, compareAdd: 0n },
-      "ATOMIC_CMP_AND_SWP needs swap",
-    ],
-    [{ opcode: LOCAL_INV }, "LOCAL_INV needs invalidateRkey"],
-    [{ opcode: WrOpcode.SEND_WITH_INV, sge }, "SEND_WITH_INV needs invalidateRkey"],
-  ];
-  for (const [request, message] of refused) {
-    assertThrows(() => qp.postSend(request), TypeError, message);
-  }
-  assertNothingPosted();
+onRc.test("QueuePair.postSend() names the attributes that an opcode lacks", ({ qp, mr }) => {
+  const lacking = (opcode: WrOpcode, attributes: SendRequest = {}) => (): void =>
+    qp.postSend({ opcode, sge: mr.slice(0, 8), ...attributes });
+  const { RDMA_WRITE, RDMA_READ, ATOMIC_FETCH_AND_ADD, ATOMIC_CMP_AND_SWP } = WrOpcode;
+  const atomic = { remoteAddr: 8n, rkey: 1 };
+  const swap = lacking(ATOMIC_CMP_AND_SWP, { ...atomic, compareAdd: 0n });
+  const send = lacking(WrOpcode.SEND_WITH_INV);
+  assertRefused(
+    [lacking(RDMA_WRITE), TypeError, "RDMA_WRITE needs remoteAddr, rkey"],
+    [lacking(RDMA_READ, { remoteAddr: 8n }), TypeError, "RDMA_READ needs rkey"],
+    [lacking(ATOMIC_FETCH_AND_ADD, atomic), TypeError, "needs compareAdd"],
+    [swap, TypeError, "ATOMIC_CMP_AND_SWP needs swap"],
+    [() => qp.postSend({ opcode: WrOpcode.LOCAL_INV }), TypeError, "needs invalidateRkey"],
+    [send, TypeError, "SEND_WITH_INV needs invalidateRkey"],
+  );
 });
 
 Deno.test("QueuePair.postSend() refuses opcodes that the transport does not have", () => {
   const { RDMA_WRITE, RDMA_READ, LOCAL_INV, SEND_WITH_IMM, ATOMIC_FETCH_AND_ADD } = WrOpcode;
-  const remote = { remoteAddr: 8n, rkey: 1 };
-  const refused: [QpType, SendRequest, string][] = [
-    [UD, { opcode: RDMA_WRITE, ...remote }, "of type UD has no opcode RDMA_WRITE"],
-    [UD, { opcode: LOCAL_INV, invalidateRkey: 1 }, "of type UD has no opcode LOCAL_INV"],
-    [UC, { opcode: RDMA_READ, ...remote }, "of type UC has no opcode RDMA_READ"],
-    [UC, { opcode: ATOMIC_FETCH_AND_ADD, ...remote, compareAdd: 1 }, "of type UC has no opcode"],
-    [RAW_PACKET, { opcode: SEND_WITH_IMM }, "of type RAW_PACKET has no opcode SEND_WITH_IMM"],
-  ];
-  for (const [type, request, message] of refused) {
+  const attributes: Readonly<Record<number, SendRequest>> = {
+    [LOCAL_INV]: { invalidateRkey: 1 },
+    [SEND_WITH_IMM]: {},
+    [ATOMIC_FETCH_AND_ADD]: { remoteAddr: 8n, rkey: 1, compareAdd: 1 },
+  };
+  const refused = [
+    [UD, RDMA_WRITE],
+    [UD, LOCAL_INV],
+    [UC, RDMA_READ],
+    [UC, ATOMIC_FETCH_AND_ADD],
+    [RAW_PACKET, SEND_WITH_IMM],
+  ] as const;
+  for (const [type, opcode] of refused) {
     using parts = record(type);
-    assertThrows(() => parts.qp.postSend(request), TypeError, message);
-    assertNothingPosted();
+    const message = `of type ${nameOf(QpType, type)} has no opcode ${nameOf(WrOpcode, opcode)}`;
+    const request = { opcode, ...attributes[opcode] ?? { remoteAddr: 8n, rkey: 1 } };
+    assertRefused([() => parts.qp.postSend(request), TypeError, message]);
   }
-  using parts = record(UC);
-  parts.qp.postSend({ opcode: RDMA_WRITE, sge: parts.mr.slice(0, 8), ...remote });
-  assertEquals(postedIds(), [[0]]);
 });
 
 onRc.test("QueuePair.postSend() names atomics that are not on 8 aligned bytes", ({ qp, mr }) => {
-  const request = { opcode: WrOpcode.ATOMIC_FETCH_AND_ADD, rkey: 1, compareAdd: 1n };
-  assertThrows(
-    () => qp.postSend({ ...request, sge: mr.slice(0, 8), remoteAddr: 12n }),
-    RangeError,
-    "remoteAddr 0xc is not a multiple of 8",
+  const add = (sge: SendRequest["sge"], remoteAddr = 8) => (): void =>
+    qp.postSend({ opcode: WrOpcode.ATOMIC_FETCH_AND_ADD, rkey: 1, compareAdd: 1, sge, remoteAddr });
+  const works = "and ATOMIC_FETCH_AND_ADD works on 8";
+  assertRefused(
+    [add(mr.slice(0, 8), 12), RangeError, "remoteAddr 0xc is not a multiple of 8"],
+    [add(mr.slice(0, 4)), RangeError, `its memory has 4 bytes, ${works}`],
+    [add(mr.slice(0, 16)), RangeError, `its memory has 16 bytes, ${works}`],
   );
-  assertThrows(
-    () => qp.postSend({ ...request, sge: mr.slice(0, 4), remoteAddr: 8n }),
-    RangeError,
-    "its memory has 4 bytes, and ATOMIC_FETCH_AND_ADD works on 8",
-  );
-  qp.postSend({ ...request, sge: [mr.slice(0, 4), mr.slice(4, 4)], remoteAddr: 8 });
+  add([mr.slice(0, 4), mr.slice(4, 4)])();
   assertEquals(postedIds(), [[0]]);
 });
 
@@ -357,26 +351,16 @@ onRc.test("QueuePair.postSend() names inline data that exceeds the limit", ({ qp
   const { maxInlineData } = qp.cap;
   qp.postSend({ sge: mr.slice(0, maxInlineData), inline: true });
   assertEquals(posted()[0]![0]!.wr.send_flags, SendFlags.INLINE | SendFlags.SIGNALED);
-  assertThrows(
-    () => qp.postSend({ sge: mr.slice(0, maxInlineData + 1), inline: true }),
-    RangeError,
-    `its inline data has ${maxInlineData + 1} bytes, and the queue pair allows ${maxInlineData}`,
-  );
-  assertThrows(
-    () =>
-      qp.postSend({ opcode: WrOpcode.RDMA_READ, remoteAddr: 8, rkey: 1, sge: mr, inline: true }),
-    TypeError,
-    "RDMA_READ has no data that can be inline",
-  );
-  assertThrows(
-    () => qp.postSend({ sge: { addr: mr.addr, length: 8, lkey: mr.lkey }, inline: true }),
-    TypeError,
-    "not given as a slice of a memory region",
-  );
-  assertThrows(
-    () => qp.postSend({ sge: Object.assign(mr.slice(0, 8), { addr: 16n }), inline: true }),
-    TypeError,
-    "not within its memory region",
+  const send = (request: SendRequest) => (): void => qp.postSend({ ...request, inline: true });
+  const read = { opcode: WrOpcode.RDMA_READ, remoteAddr: 8, rkey: 1, sge: mr };
+  const moved = Object.assign(mr.slice(0, 8), { addr: 16n });
+  const plain = { addr: mr.addr, length: 8, lkey: mr.lkey };
+  const tooLong = `its inline data has ${maxInlineData + 1} bytes, and the queue pair allows 64`;
+  assertRefused(
+    [send({ sge: mr.slice(0, maxInlineData + 1) }), RangeError, tooLong],
+    [send(read), TypeError, "RDMA_READ has no data that can be inline"],
+    [send({ sge: plain }), TypeError, "not given as a slice of a memory region"],
+    [send({ sge: moved }), TypeError, "not within its memory region"],
   );
 });
 
@@ -469,21 +453,17 @@ onRc.test("QueuePair.postSend() posts the run of a list that it is asked for", (
   qp.postSend(list, undefined, 2);
   qp.postSend(list);
   assertEquals(postedIds(), [[0, 1, 2, 3, 4], [0, 1], [3, 4], [2, 3, 4], [0, 1, 2, 3, 4]]);
-  for (const [count, start] of [[5, 1], [0, 0], [1, -1], [NaN, 0], [1, 5], [1.5, 0]] as const) {
-    assertThrows(() => qp.postSend(list, count, start), RangeError, "Cannot post requests");
-  }
-  assertThrows(() => qp.postSend(list, bad("1")), TypeError, "these are not numbers");
-  assertThrows(() => qp.postSend(list, bad({})), TypeError, "these are not numbers");
-  assertNothingPosted();
+  const runs = [[5, 1], [0, 0], [1, -1], [NaN, 0], [1, 5], [1.5, 0]] as const;
+  assertRefused(
+    ...runs.map((run): Refusal => [() => qp.postSend(list, ...run), RangeError, "Cannot post"]),
+    [() => qp.postSend(list, bad("1")), TypeError, "these are not numbers"],
+  );
 });
 
 onRc.test("VerbsError.posted is exact for a run that starts above 0", ({ qp }) => {
   const sends = new SendRequests({ capacity: 6 });
   const recvs = new RecvRequests({ capacity: 6 });
-  for (const verb of ["ibv_post_send", "ibv_post_recv"]) {
-    recorder.answerBytes(verb, new Uint8Array(Uint32Array.of(2).buffer));
-    recorder.fail(verb, "ENOMEM");
-  }
+  for (const verb of ["ibv_post_send", "ibv_post_recv"]) failAt(2, verb);
   const posts = [() => qp.postSend(sends, 4, 2), () => qp.postRecv(recvs, 4, 2)];
   for (const post of posts) {
     const error = assertThrows(post, VerbsError);
@@ -495,8 +475,7 @@ onRc.test("VerbsError.posted is exact for a run that starts above 0", ({ qp }) =
 
 onRc.test("VerbsError.posted is undefined when the verb does not name the request", ({ qp }) => {
   const list = new SendRequests({ capacity: 2 });
-  recorder.answerBytes("ibv_post_send", new Uint8Array(Uint32Array.of(1).buffer));
-  recorder.fail("ibv_post_send", "ENOMEM", { times: 1 });
+  failAt(1);
   assertEquals(assertThrows(() => qp.postSend(list), VerbsError).posted, 1);
   // A run of one has no second request: the recorder then names none.
   recorder.fail("ibv_post_send", "EINVAL", { times: 1 });
@@ -514,14 +493,11 @@ onRc.test("QueuePair.postSend() gives no hint of a state that is right", ({ qp }
   assertStringIncludes(hint(() => qp.postRecv({})), "in state RESET: receives need INIT");
 });
 
-onUd.test("A list refused half-way keeps the address handles of the requests that were posted", (parts) => {
+onUd.test("A list refused half-way keeps the address handles of what was posted", (parts) => {
   const { qp, pd } = parts;
   const [first, second] = [handle(pd), handle(pd)];
-  const target = { remoteQpn: 3, remoteQkey: QKEY };
-  const list = new SendRequests({ capacity: 4 });
-  for (const [i, ah] of [first, first, second, second].entries()) list.set(i, { ...target, ah });
-  recorder.answerBytes("ibv_post_send", new Uint8Array(Uint32Array.of(2).buffer));
-  recorder.fail("ibv_post_send", "ENOMEM", { times: 1 });
+  const list = datagrams([first, first, second, second]);
+  failAt(2);
   assertEquals(assertThrows(() => qp.postSend(list), VerbsError).posted, 2);
   second.close();
   assertEquals(recorder.live("ah"), 1);
@@ -530,17 +506,12 @@ onUd.test("A list refused half-way keeps the address handles of the requests tha
 });
 
 onUd.test("A list refused half-way and posted again keeps all its address handles", (parts) => {
-  const { qp, pd } = parts;
-  const [first, second] = [handle(pd), handle(pd)];
-  const target = { remoteQpn: 3, remoteQkey: QKEY };
-  const list = new SendRequests({ capacity: 2 });
-  for (const [i, ah] of [first, second].entries()) list.set(i, { ...target, ah });
-  recorder.answerBytes("ibv_post_send", new Uint8Array(Uint32Array.of(1).buffer));
-  recorder.fail("ibv_post_send", "ENOMEM", { times: 1 });
-  assertThrows(() => qp.postSend(list), VerbsError);
-  qp.postSend(list);
-  first.close();
-  second.close();
+  const ahs = [handle(parts.pd), handle(parts.pd)];
+  const list = datagrams(ahs);
+  failAt(1);
+  assertThrows(() => parts.qp.postSend(list), VerbsError);
+  parts.qp.postSend(list);
+  for (const ah of ahs) ah.close();
   assertEquals(recorder.live("ah"), 2);
 });
 
