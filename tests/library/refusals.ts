@@ -1,0 +1,27 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import * as recorder from "../provider/recorder.ts";
+import type { Fields, RecordedStruct } from "../provider/records.ts";
+
+/** A call that is refused, the class of its error, and a part of the message. */
+export type Refusal = readonly [
+  call: () => unknown,
+  type: new (...args: never[]) => Error,
+  message: string,
+];
+
+/** Asserts that each call is refused before it changes or makes anything. */
+export function assertRefused(...refusals: readonly Refusal[]): void {
+  recorder.take();
+  for (const [call, type, message] of refusals) {
+    assertThrows(call, type as new (...args: unknown[]) => Error, message);
+  }
+  assertEquals(recorder.take().filter(({ verb }) => !verb.includes("ibv_query_")), []);
+}
+
+/** Takes any value for one of the type that is asked for. */
+export const bad = (value: unknown): never => value as never;
+
+/** The fields of a struct that the only call of a verb got. */
+export function fieldsOf(verb: string, argument = "attr"): Fields {
+  return (recorder.takeOne(verb).args[argument] as RecordedStruct).fields;
+}
