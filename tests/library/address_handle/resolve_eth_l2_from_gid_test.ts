@@ -31,17 +31,3 @@ for (const result of [-22n, -1n]) {
     }
   });
 }
-
-onPd.test("resolveEthL2FromGid() refuses bad arguments before native code is reached", async (recorded) => {
-  const { context } = recorded;
-  assertThrows(() => resolveEthL2FromGid({} as never, ATTR), TypeError, "not a Context");
-  assertThrows(() => resolveEthL2FromGid(context, null as never), TypeError, "Cannot use address");
-  assertThrows(() => resolveEthL2FromGid(context, { ...ATTR, portNum: 9 }), RangeError, "port 9");
-  const signal = new AbortController() as never;
-  const bad = [
-    () => resolveEthL2FromGidAsync(context, ATTR, { signal }),
-    () => resolveEthL2FromGidAsync(context, {} as never),
-  ];
-  for (const attempt of bad) await assertRejects(attempt, TypeError, "Cannot use");
-  assertEquals(recorder.take(), []);
-});

@@ -122,21 +122,10 @@ on.test("CompletionChannel acknowledges each event once", async ({ channel }) =>
   assertEquals(acknowledged.map(({ args }) => [args.cq, args.nevents]), [["cq0", 1], ["cq1", 1]]);
 });
 
-on.test("CompletionChannel.getCqEvent() checks its signal before it waits, and rejects", async (setup) => {
-  const { channel } = setup;
-  for (const signal of [new AbortController(), {}, null, "signal"]) {
-    const wait = channel.getCqEvent({ signal: signal as unknown as AbortSignal });
-    await assertRejects(() => wait, TypeError);
-  }
-  const unknown = channel.getCqEvent({ sginal: undefined } as object);
-  await assertRejects(() => unknown, TypeError, 'there is no attribute "sginal"');
-  await assertRejects(() => channel.getCqEvent(null as never), TypeError);
+on.test("CompletionChannel.getCqEvent() rejects with the reason of a signal that has aborted", async ({ channel }) => {
   const reason = new Error("enough");
   const aborted = channel.getCqEvent({ signal: AbortSignal.abort(reason) });
   assertEquals(await aborted.catch((error) => error), reason);
-  channel.close();
-  const closed = channel.getCqEvent();
-  await assertRejects(() => closed, TypeError, "Cannot use completion channel: it is disposed");
 });
 
 on.test("CompletionChannel.close() ends all waits and gives its descriptors back", async (setup) => {
@@ -216,12 +205,6 @@ on.test("Many channels that are waited for leave threads for files", async ({ co
   assert((await Deno.readTextFile(new URL(import.meta.url))).length > 0);
   context.close();
   await Promise.allSettled(waits);
-});
-
-on.test("CompletionChannel() refuses what is not a context", ({ channel, one }) => {
-  for (const parent of [null, undefined, {}, channel, one]) {
-    assertThrows(() => new CompletionChannel(parent as never), TypeError, "it is not a Context");
-  }
 });
 
 Deno.test("CompletionChannel.getCqEvent() rejects with EMFILE when no descriptor is left to wait", async () => {

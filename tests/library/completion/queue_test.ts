@@ -6,7 +6,6 @@ import {
   CompletionQueue,
   Context,
   type CqInitAttr,
-  ProtectionDomain,
   VerbsError,
   WcStatus,
   type WorkCompletion,
@@ -15,6 +14,7 @@ import {
 import { addSender, drain, removeSender } from "../../../types/completion/completion_queue.ts";
 import { SendTracker } from "../../../types/completion/send_tracker.ts";
 import { testsOn } from "../recorded.ts";
+import { assertRefused, bad } from "../refusals.ts";
 
 interface Setup extends Disposable {
   readonly context: Context;
@@ -62,39 +62,13 @@ on.test("CompletionQueue() passes its attributes to ibv_create_cq()", (setup) =>
   assertEquals(new Set(calls.map(({ args }) => args.cq_context)).size, 3);
 });
 
-on.test("CompletionQueue() refuses bad arguments before native code is reached", (setup) => {
-  const { context, cq } = setup;
-  using other = Context.open();
-  using pd = new ProtectionDomain(context);
-  using foreign = new CompletionChannel(other);
-  const closed = new CompletionChannel(context);
-  closed.close();
-  recorder.take();
-  const cases: [unknown, unknown, RegExp][] = [
-    [null, { cqe: 4 }, /context null: it is not a Context/],
-    [pd, { cqe: 4 }, /it is not a Context/],
-    [cq, { cqe: 4 }, /it is not a Context/],
-    [context, null, /it is not an object/],
-    [context, undefined, /it is not an object/],
-    [context, {}, /cqe undefined: it is not an integer/],
-    [context, { cqe: 0 }, /not within 1 to/],
-    [context, { cqe: 2 ** 31 }, /not within 1 to/],
-    [context, { cqe: 1.5 }, /it is not an integer/],
-    [context, { cqe: 4n }, /it is not an integer/],
-    [context, { cqe: 4, comp_vector: 0 }, /there is no attribute "comp_vector"/],
-    [context, { cqe: 4, compVector: -1 }, /compVector -1/],
-    [context, { cqe: 4, compVector: context.numCompVectors }, /compVector/],
-    [context, { cqe: 4, channel: cq }, /it is not a CompletionChannel/],
-    [context, { cqe: 4, channel: {} }, /it is not a CompletionChannel/],
-    [context, { cqe: 4, channel: foreign }, /channel belongs to another context/],
-    [context, { cqe: 4, channel: closed }, /it is disposed/],
-  ];
-  for (const [parent, init, message] of cases) {
-    const error = assertThrows(() => new CompletionQueue(parent as Context, init as CqInitAttr));
-    assert(error instanceof TypeError || error instanceof RangeError, `${error}`);
-    assert(message.test(error.message), error.message);
-  }
-  assertEquals(recorder.takeOf("ibv_create_cq"), []);
+on.test("CompletionQueue() refuses attributes beyond their limits", ({ context }) => {
+  const make = (init: CqInitAttr) => () => new CompletionQueue(context, init);
+  const compVector = context.numCompVectors;
+  assertRefused(
+    [make({ cqe: 0 }), RangeError, "not within 1 to 2147483647"],
+    [make({ cqe: 4, compVector }), RangeError, `compVector ${compVector}`],
+  );
 });
 
 on.test("CompletionQueue() makes nothing when a getter closes the context", ({ context }) => {
@@ -125,15 +99,12 @@ on.test("CompletionQueue() reads each attribute once", ({ context }) => {
   assertEquals(answers.length, 2);
 });
 
-on.test("CompletionQueue.poll() and pollInto() refuse bad arguments", ({ cq }) => {
-  for (const count of [0, -1, 2 ** 31]) assertThrows(() => cq.poll(count), RangeError);
-  for (const count of [NaN, "1", null]) assertThrows(() => cq.poll(count as number), TypeError);
-  for (const batch of [null, undefined, {}, [], new DataView(new ArrayBuffer(48))]) {
-    const poll = (): number => cq.pollInto(batch as unknown as WorkCompletions);
-    assertThrows(poll, TypeError, "it is not a WorkCompletions");
-  }
-  assertThrows(() => cq.reqNotify(1 as unknown as boolean), TypeError, "it is not a boolean");
-  for (const cqe of [0, NaN, "5"]) assertThrows(() => cq.resize(cqe as number));
+on.test("CompletionQueue refuses sizes that are none", ({ cq }) => {
+  assertRefused(
+    [() => cq.poll(0), RangeError, "0"],
+    [() => cq.resize(0), RangeError, "0"],
+    [() => cq.pollInto(bad(new DataView(new ArrayBuffer(48)))), TypeError, "not a WorkCompletions"],
+  );
 });
 
 on.test("CompletionQueue.poll() polls as many as it is asked for, without memory for more", (setup) => {
@@ -193,20 +164,8 @@ on.test("An iteration gets what another one polled and did not give out", async 
   assertEquals((await busy.next()).value?.wrId, 2n);
 });
 
-on.test("CompletionQueue.completions() reports wrong options at the first step, by rejecting", async (setup) => {
-  const { cq, context } = setup;
-  const options: [unknown, RegExp][] = [
-    [{ signal: new AbortController() }, /it is not an? AbortSignal/],
-    [{ batch: 0 }, /batch 0/],
-    [{ batch: "8" }, /batch "8"/],
-    [{ spin: -1 }, /spin -1/],
-    [{ spins: 1 }, /there is no attribute "spins"/],
-    [null, /it is not an object/],
-  ];
-  for (const [wrong, message] of options) {
-    const error = await assertRejects(() => cq.completions(wrong as object).next());
-    assert(message.test((error as Error).message), `${error}`);
-  }
+on.test("CompletionQueue.completions() reports wrong options at the first step", async ({ context, cq }) => {
+  await assertRejects(() => cq.completions({ batch: 0 }).next(), RangeError, "batch 0");
   using silent = new CompletionQueue(context, { cqe: 4, channel: null });
   await assertRejects(() => silent.completions().next(), TypeError, "has no channel");
 });
@@ -336,25 +295,6 @@ on.test("CompletionQueue.completions() rejects with the signal's reason while it
   controller.abort(reason);
   assertEquals(await wait.catch((error) => error), reason);
   assertEquals(await cq.completions({ signal }).next().catch((error) => error), reason);
-});
-
-on.test("CompletionQueue refuses everything when it is disposed", ({ cq }) => {
-  cq.close();
-  cq.close();
-  recorder.take();
-  const batch = new WorkCompletions(1);
-  const uses = [
-    () => cq.poll(),
-    () => cq.pollInto(batch),
-    () => cq.resize(8),
-    () => cq.reqNotify(),
-    () => cq.modify({ moderate: { cqCount: 1, cqPeriod: 1 } }),
-    () => cq.cqe,
-  ];
-  for (const use of uses) {
-    assertThrows(use, TypeError, "Cannot use completion queue: it is disposed");
-  }
-  assertEquals(recorder.take(), []);
 });
 
 on.test("CompletionQueue.pollInto() asks for no more completions than there is room, whatever the batch says", (setup) => {
