@@ -4,23 +4,20 @@
 import { assertEquals, assertGreater } from "@std/assert";
 import * as verbs from "../../mod.ts";
 import * as recorder from "../provider/recorder.ts";
-import { readApi } from "./misuse/api.ts";
-import { idle } from "./misuse/bed.ts";
+import { readApi } from "./registry/api.ts";
+import { idle } from "./registry/bed.ts";
 import {
   type Call,
   callsOf,
   disposeResult,
-  type Exports,
   invoke,
   isPlain,
   type Path,
   pathsOf,
   type Prepared,
-  useModules,
-} from "./misuse/calls.ts";
-import { World } from "./misuse/world.ts";
+} from "./registry/calls.ts";
+import { World } from "./registry/world.ts";
 
-useModules({ "mod.ts": verbs } as unknown as Exports);
 const calls = callsOf((await readApi()).filter(({ module }) => module === "mod.ts"));
 
 type Values = Record<string | number, unknown>;

@@ -14,6 +14,7 @@ import {
   SendFlags,
   type SendRequest,
   SendRequests,
+  type SgeList,
   SharedReceiveQueue,
   VerbsError,
   WorkQueue,
@@ -335,7 +336,7 @@ Deno.test("QueuePair.postSend() refuses opcodes that the transport does not have
 });
 
 onRc.test("QueuePair.postSend() names atomics that are not on 8 aligned bytes", ({ qp, mr }) => {
-  const add = (sge: SendRequest["sge"], remoteAddr = 8) => (): void =>
+  const add = (sge: SgeList, remoteAddr = 8) => (): void =>
     qp.postSend({ opcode: WrOpcode.ATOMIC_FETCH_AND_ADD, rkey: 1, compareAdd: 1, sge, remoteAddr });
   const works = "and ATOMIC_FETCH_AND_ADD works on 8";
   assertRefused(
