@@ -1,4 +1,4 @@
-import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { choice, command, CommandError, flag, number, text } from "../../../cli/command.ts";
 import { run } from "../../../cli/run.ts";
 import { recorder } from "./terminal.ts";
@@ -27,13 +27,9 @@ async function valuesOf(...args: string[]): Promise<unknown> {
 }
 
 async function faultOf(...args: string[]): Promise<[string, number]> {
-  try {
-    await example.run(args, recorder().terminal);
-  } catch (error) {
-    if (error instanceof CommandError) return [error.message, error.status];
-    throw error;
-  }
-  throw new Error("there is no fault");
+  const run = async () => await example.run(args, recorder().terminal);
+  const { message, status } = await assertRejects(run, CommandError);
+  return [message, status];
 }
 
 const NONE = { "ib-dev": undefined, count: undefined, kind: undefined, verbose: false };

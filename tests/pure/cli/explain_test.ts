@@ -16,29 +16,13 @@ async function explained(...operands: string[]): Promise<Record<string, Record<s
   return JSON.parse(recorded.out);
 }
 
-async function faultOf(...operands: string[]): Promise<string> {
-  const recorded = recorder();
-  assertEquals(await run(["explain", ...operands], recorded.terminal), 1);
-  assertEquals(recorded.out, "");
-  return recorded.err;
-}
-
 const FROM_IPV4 = {
-  dgid: "::ffff:10.0.0.1",
-  sgidIndex: null,
-  hopLimit: 63,
-  trafficClass: 2,
-  flowLabel: 0,
-  dlid: 0,
-  sl: 0,
-  srcPathBits: 0,
+  ...{ dgid: "::ffff:10.0.0.1", sgidIndex: null, hopLimit: 63, trafficClass: 2, flowLabel: 0 },
+  ...{ dlid: 0, sl: 0, srcPathBits: 0 },
 };
 const FROM_IPV6 = {
   ...FROM_IPV4,
-  dgid: "fe80::1",
-  hopLimit: 64,
-  trafficClass: 0x23,
-  flowLabel: 0x456,
+  ...{ dgid: "fe80::1", hopLimit: 64, trafficClass: 0x23, flowLabel: 0x456 },
 };
 const SENDER = { remoteQpn: 0x22, remoteQkey: 0x1111_1111 };
 const UNKNOWN = { remoteQpn: null, remoteQkey: null };
@@ -80,29 +64,21 @@ Deno.test("explain gives the reply path of each kind of RoCE packet", async () =
   }
 });
 
+const MULTICAST = "the packet was sent to the multicast group ";
+const UNANSWERABLE: [operand: string, reason: string][] = [
+  [completion({ status: 5 }), "the request failed: the completion does not name a sender"],
+  [completion({ opcode: 0 }), "the completion is not of a receive"],
+  [completion({}), "the packet has a GRH: give the 40 bytes before its payload too"],
+  ["00".repeat(40), "the GRH is neither an IPv4 nor an IPv6 header"],
+  ["00".repeat(20) + ipv4(0xe000_0001), MULTICAST],
+  [ipv6(27, 0xff02n << 112n), MULTICAST],
+  [ipv4() + UDP + bth(4) + "00".repeat(12), "RC SEND Only is a packet of a connection"],
+];
+
 Deno.test("explain says why there is no reply path", async () => {
-  const none = async (...operands: string[]): Promise<unknown> =>
-    (await explained(...operands)).reply!.none;
-  assertEquals(
-    await none(completion({ status: 5 })),
-    "the request failed: the completion does not name a sender",
-  );
-  assertEquals(await none(completion({ opcode: 0 })), "the completion is not of a receive");
-  assertEquals(
-    await none(completion({})),
-    "the packet has a GRH: give the 40 bytes before its payload too",
-  );
-  assertEquals(await none("00".repeat(40)), "the GRH is neither an IPv4 nor an IPv6 header");
-  for (const multicast of ["00".repeat(20) + ipv4(0xe000_0001), ipv6(27, 0xff02n << 112n)]) {
-    assertStringIncludes(
-      String(await none(multicast)),
-      "the packet was sent to the multicast group ",
-    );
+  for (const [operand, reason] of UNANSWERABLE) {
+    assertStringIncludes(String((await explained(operand)).reply!.none), reason);
   }
-  assertStringIncludes(
-    String(await none(ipv4() + UDP + bth(4) + "00".repeat(12))),
-    "RC SEND Only is a packet of a connection",
-  );
 });
 
 Deno.test("explain reads the headers after the BTH", async () => {
@@ -127,27 +103,27 @@ Deno.test("readHex() reads what people paste", () => {
   ) assertEquals(readHex(text), bytes, text);
 });
 
-Deno.test("explain refuses what it cannot read", async () => {
-  assertEquals(
-    await faultOf("xyz\x1b"),
-    'explain: "xyz\\u001b" is not hexadecimal; see explain --help\n',
-  );
-  assertStringIncludes(await faultOf("123"), "3 hexadecimal digits are no whole number of bytes");
-  assertStringIncludes(await faultOf("12"), "the 1 bytes are nothing known: a GRH has 40 bytes");
-  assertStringIncludes(await faultOf("00".repeat(65_537)), "there are more than 65536 bytes");
-  assertStringIncludes(
-    await faultOf("--as=packet", GRH_IPV4),
-    "the 40 bytes are no packet of RoCE",
-  );
-  assertStringIncludes(
-    await faultOf("--as=completion", GRH_IPV4),
-    "the 40 bytes are no completion: ",
-  );
-  assertStringIncludes(await faultOf(GRH_IPV4, GRH_IPV4), "only a work completion and its GRH");
-  assertStringIncludes(
-    await faultOf(ipv4() + UDP + bth(UD) + "1111"),
+const REFUSED: [operands: string[], message: string][] = [
+  [["xyz\x1b"], 'explain: "xyz\\u001b" is not hexadecimal; see explain --help\n'],
+  [["123"], "3 hexadecimal digits are no whole number of bytes"],
+  [["12"], "the 1 bytes are nothing known: a GRH has 40 bytes"],
+  [["00".repeat(65_537)], "there are more than 65536 bytes"],
+  [["--as=packet", GRH_IPV4], "the 40 bytes are no packet of RoCE"],
+  [["--as=completion", GRH_IPV4], "the 40 bytes are no completion: "],
+  [[GRH_IPV4, GRH_IPV4], "only a work completion and its GRH"],
+  [
+    [ipv4() + UDP + bth(UD) + "1111"],
     "the packet ends within its DETH: there are 14 of 20 bytes",
-  );
+  ],
+];
+
+Deno.test("explain refuses what it cannot read", async () => {
+  for (const [operands, message] of REFUSED) {
+    const recorded = recorder();
+    assertEquals(await run(["explain", ...operands], recorded.terminal), 1);
+    assertEquals(recorded.out, "");
+    assertStringIncludes(recorded.err, message);
+  }
 });
 
 Deno.test("explain never fails otherwise, whatever the bytes are", () => {

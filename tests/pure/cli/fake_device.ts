@@ -19,8 +19,14 @@ export const INFO: DeviceInfo = {
   transportType: 0,
 };
 
+const LIMITS = `maxQp maxQpWr maxSge maxSgeRd maxCq maxCqe maxMr maxPd maxQpRdAtom maxEeRdAtom
+  maxResRdAtom maxQpInitRdAtom maxEeInitRdAtom maxEe maxRdd maxMw maxRawIpv6Qp maxRawEthyQp
+  maxMcastGrp maxMcastQpAttach maxTotalMcastQpAttach maxAh maxFmr maxMapPerFmr maxSrq maxSrqWr
+  maxSrqSge maxPkeys localCaAckDelay`.split(/\s+/);
+
 /** Its basic capabilities: the limits are 1, 2, 3 and so on. */
 export const ATTR: DeviceAttr = {
+  ...Object.fromEntries(LIMITS.map((name, i) => [name, i + 1])) as unknown as DeviceAttr,
   fwVer: "1.2.3",
   nodeGuid: 0x0102_0304_0506_0708n,
   sysImageGuid: 0x0102_0304_0506_0718n,
@@ -29,37 +35,8 @@ export const ATTR: DeviceAttr = {
   vendorId: 0x2c9,
   vendorPartId: 77,
   hwVer: 0xab,
-  maxQp: 1,
-  maxQpWr: 2,
   deviceCapFlags: 0,
-  maxSge: 3,
-  maxSgeRd: 4,
-  maxCq: 5,
-  maxCqe: 6,
-  maxMr: 7,
-  maxPd: 8,
-  maxQpRdAtom: 9,
-  maxEeRdAtom: 10,
-  maxResRdAtom: 11,
-  maxQpInitRdAtom: 12,
-  maxEeInitRdAtom: 13,
   atomicCap: 0,
-  maxEe: 14,
-  maxRdd: 15,
-  maxMw: 16,
-  maxRawIpv6Qp: 17,
-  maxRawEthyQp: 18,
-  maxMcastGrp: 19,
-  maxMcastQpAttach: 20,
-  maxTotalMcastQpAttach: 21,
-  maxAh: 22,
-  maxFmr: 23,
-  maxMapPerFmr: 24,
-  maxSrq: 25,
-  maxSrqWr: 26,
-  maxSrqSge: 27,
-  maxPkeys: 28,
-  localCaAckDelay: 29,
   physPortCnt: 1,
 };
 

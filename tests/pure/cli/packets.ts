@@ -7,10 +7,7 @@ export function hex(...numbers: readonly [value: number | bigint, bytes: number]
 
 /** An IPv4 header from 10.0.0.1. */
 export function ipv4(daddr = 0x0a00_0002, protocol = 17): string {
-  const first = hex([0x45, 1], [2, 1], [60, 2], [1, 2], [0x4000, 2], [63, 1], [protocol, 1], [
-    0,
-    2,
-  ]);
+  const first = hex([0x4502_003c, 4], [0x0001_4000, 4], [63, 1], [protocol, 1], [0, 2]);
   return first + hex([0x0a00_0001, 4], [daddr, 4]);
 }
 

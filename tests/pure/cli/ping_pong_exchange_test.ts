@@ -1,4 +1,4 @@
-import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import { Gid } from "../../../mod.ts";
 import { type Address, encodeAddress } from "../../../cli/pingpong/address.ts";
 import { exchangeAsClient, exchangeAsServer } from "../../../cli/pingpong/exchange.ts";
@@ -6,6 +6,7 @@ import { readBytes, writeBytes } from "../../../cli/pingpong/tcp.ts";
 
 const server: Address = { lid: 1, qpn: 2, psn: 3, gid: Gid.parse("10.0.0.1") };
 const client: Address = { lid: 4, qpn: 5, psn: 6, gid: Gid.parse("fd00::2") };
+const ADDRESS = new TextDecoder().decode(encodeAddress(client));
 const hostname = "127.0.0.1";
 
 function freePort(): number {
@@ -26,21 +27,6 @@ async function connect(port: number): Promise<Deno.TcpConn> {
   throw new Error(`Cannot connect: nobody listens on port ${port}`);
 }
 
-/** Lets a client of ours send something to a server under test; the result is the server's. */
-async function serveTo(sent: string | Uint8Array<ArrayBuffer>, timeout = 10): Promise<Address[]> {
-  const port = freePort();
-  const serving = exchangeAsServer({ port, timeout, here: [server] }, () => {});
-  const talking = (async () => {
-    using connection = await connect(port);
-    await connection.write(typeof sent === "string" ? new TextEncoder().encode(sent) : sent);
-    await connection.closeWrite();
-    await serving.catch(() => {});
-  })();
-  const [result] = await Promise.allSettled([serving, talking]);
-  if (result.status === "rejected") throw result.reason;
-  return result.value;
-}
-
 for (const count of [1, 3]) {
   Deno.test(`exchangeAsServer() and exchangeAsClient() exchange ${count} addresses`, async () => {
     const port = freePort();
@@ -48,10 +34,8 @@ for (const count of [1, 3]) {
       Array.from({ length: count }, (_, i) => ({ ...address, qpn: i }));
     const [here, there] = [numbered(server), numbered(client)];
     const prepared: (readonly Address[])[] = [];
-    const serving = exchangeAsServer(
-      { port, timeout: 10, here },
-      (there) => prepared.push(there),
-    );
+    const prepare = (there: readonly Address[]): unknown => prepared.push(there);
+    const serving = exchangeAsServer({ port, timeout: 10, here }, prepare);
     const calling = exchangeAsClient(hostname, { port, timeout: 10, here: there });
     const [atServer, atClient] = await Promise.all([serving, calling]);
     assertEquals(atServer.map(encodeAddress), there.map(encodeAddress));
@@ -83,42 +67,53 @@ Deno.test("exchangeAsServer() and exchangeAsClient() fill frames without an addr
   assertEquals(both.map((there) => there.map(({ qpn }) => qpn)), [[client.qpn], [server.qpn]]);
 });
 
-Deno.test("exchangeAsServer() rejects when the client is none of ours", async () => {
-  await assertRejects(() => serveTo(""), SyntaxError, "Cannot read address");
-  await assertRejects(() => serveTo(encodeAddress(client).slice(0, 51)), SyntaxError, "0000000");
-  await assertRejects(() => serveTo("x".repeat(52)), SyntaxError, "xxx");
-  const unconfirmed = new Uint8Array([
-    ...encodeAddress(client),
-    ...new TextEncoder().encode("DONE\0"),
-  ]);
-  await assertRejects(() => serveTo(unconfirmed), SyntaxError, String.raw`it sent "DONE\u0000"`);
-  await assertRejects(() => serveTo(encodeAddress(client)), SyntaxError, 'it sent ""');
-});
+/** What a client that is none of ours sends, and what the error says. */
+const STRANGERS: [sent: string, message: string][] = [
+  ["", "Cannot read address"],
+  [ADDRESS.slice(0, 51), "0000000"],
+  ["x".repeat(52), "xxx"],
+  [`${ADDRESS}DONE\0`, String.raw`it sent "DONE\u0000"`],
+  [ADDRESS, 'it sent ""'],
+  // A terminal would obey these.
+  ["\x1b[2J\x7f\u009b31m\u202e\u2028", String.raw`"\u001b[2J\u{7f}\u{9b}31m\u{202e}\u{2028}"`],
+];
 
-Deno.test("exchangeAsServer() rejects when the client connects and stays silent", async () => {
-  const port = freePort();
-  const serving = exchangeAsServer({ port, timeout: 0.05, here: [server] }, () => {});
-  using _connection = await connect(port);
-  await assertRejects(() => serving, Error, "did not send its address within 0.05 s");
-});
+for (const [sent, message] of STRANGERS) {
+  Deno.test(`exchangeAsServer() rejects when a client sends ${JSON.stringify(sent)}`, async () => {
+    const port = freePort();
+    const serving = exchangeAsServer({ port, timeout: 10, here: [server] }, () => {});
+    using connection = await connect(port);
+    await connection.write(new TextEncoder().encode(sent));
+    await connection.closeWrite();
+    await assertRejects(() => serving, SyntaxError, message);
+  });
+}
 
-Deno.test("exchangeAsServer() says what is missing when the client never confirms", async () => {
-  const port = freePort();
-  const serving = exchangeAsServer({ port, timeout: 0.05, here: [server] }, () => {});
-  using connection = await connect(port);
-  await connection.write(encodeAddress(client));
-  await assertRejects(() => serving, Error, "The client did not confirm the address within 0.05 s");
-});
+for (
+  const [what, sent, message] of [
+    ["connects and stays silent", "", "did not send its address within 0.05 s"],
+    ["never confirms", ADDRESS, "The client did not confirm the address within 0.05 s"],
+  ] as const
+) {
+  Deno.test(`exchangeAsServer() says what is missing when the client ${what}`, async () => {
+    const port = freePort();
+    const serving = exchangeAsServer({ port, timeout: 0.05, here: [server] }, () => {});
+    using connection = await connect(port);
+    await connection.write(new TextEncoder().encode(sent));
+    await assertRejects(() => serving, Error, message);
+  });
+}
+
+/** A connection that does so whatever is asked of it. */
+function connectionOf(act: () => Promise<never>, close = (): void => {}): Deno.TcpConn {
+  const remoteAddr = { hostname, port: 7 };
+  return { read: act, write: act, close, remoteAddr } as unknown as Deno.TcpConn;
+}
 
 Deno.test("readBytes() and writeBytes() end when the signal aborts, whatever the connection does", async () => {
   let closed = 0;
   // Deno 2.8.3 leaves what is pending on a closed connection.
-  const connection = {
-    read: () => new Promise(() => {}),
-    write: () => new Promise(() => {}),
-    close: () => closed++,
-    remoteAddr: { hostname, port: 7 },
-  } as unknown as Deno.TcpConn;
+  const connection = connectionOf(() => new Promise(() => {}), () => closed++);
   const controller = new AbortController();
   const { signal } = controller;
   const waits = [
@@ -132,31 +127,14 @@ Deno.test("readBytes() and writeBytes() end when the signal aborts, whatever the
 });
 
 Deno.test("readBytes() and writeBytes() name action and peer when the connection is reset", async () => {
-  const reset = (): Promise<never> =>
-    Promise.reject(new Deno.errors.ConnectionReset("Connection reset by peer (os error 104)"));
-  const connection = {
-    read: reset,
-    write: reset,
-    remoteAddr: { hostname, port: 7 },
-  } as unknown as Deno.TcpConn;
-  const { signal } = new AbortController();
   const reason = "Connection reset by peer (os error 104)";
-  await assertRejects(
-    () => readBytes(connection, 1, signal),
-    Error,
-    `Cannot read from 127.0.0.1, TCP port 7: ${reason}`,
-  );
-  await assertRejects(
-    () => writeBytes(connection, new Uint8Array(1), signal),
-    Error,
-    `Cannot write to 127.0.0.1, TCP port 7: ${reason}`,
-  );
-});
-
-Deno.test("exchangeAsServer() escapes what a terminal would obey in the bytes of a client", async () => {
-  const bytes = new TextEncoder().encode("\x1b[2J\x7f\u009b31m\u202e\u2028");
-  const error = await assertRejects(() => serveTo(bytes), SyntaxError);
-  assertStringIncludes(error.message, String.raw`"\u001b[2J\u{7f}\u{9b}31m\u{202e}\u{2028}"`);
+  const connection = connectionOf(() => Promise.reject(new Deno.errors.ConnectionReset(reason)));
+  const { signal } = new AbortController();
+  const peer = `127.0.0.1, TCP port 7: ${reason}`;
+  const read = () => readBytes(connection, 1, signal);
+  await assertRejects(read, Error, `Cannot read from ${peer}`);
+  const write = () => writeBytes(connection, new Uint8Array(1), signal);
+  await assertRejects(write, Error, `Cannot write to ${peer}`);
 });
 
 Deno.test("exchangeAsClient() rejects when the server stays silent, or is not there", async () => {
