@@ -7,10 +7,16 @@ import { Resource } from "../../../types/core/resource.ts";
 class Owner extends Resource {
   destroyed = 0;
 
-  constructor() {
-    super({ name: "owner", destroy: (owner: Owner) => owner.destroyed++ }, []);
+  constructor(onDestroy: () => unknown = () => {}) {
+    const destroy = (owner: Owner): void => {
+      owner.destroyed++;
+      onDestroy();
+    };
+    super({ name: "owner", destroy }, []);
   }
 }
+
+const DISPOSED = "Cannot finish call: the object it works on was disposed";
 
 /** A call whose end the test decides. */
 // deno-lint-ignore explicit-function-return-type -- the types of the spies
@@ -28,129 +34,66 @@ function turn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }
 
-Deno.test("abortable() returns the result of finish()", async () => {
-  const call = pending();
-  const result = abortable(call);
-  call.resolve(21);
-  assertEquals(await result, 42);
-  assertSpyCalls(call.discard, 0);
-  call.owner.close();
-  assertEquals(call.owner.destroyed, 1);
-});
+/** What happens to a call, its outcome, and what was done in the end, when the owner is closed as well. */
+const STORIES: readonly [events: string, outcome: unknown, steps: string][] = [
+  ["call resolve", 42, "start finish end destroy"],
+  ["call reject", "no thread", "start end destroy"],
+  // The signal had aborted before.
+  ["abort call", "enough", "end destroy"],
+  // The wait ends at once, and what comes later is discarded.
+  ["call abort turn resolve", "enough", "start end discard destroy"],
+  ["call resolve abort", "enough", "start discard end destroy"],
+  ["call resolve turn abort", 42, "start finish end destroy"],
+  // The owner lives until the call ends.
+  ["call close turn resolve", DISPOSED, "start discard destroy end"],
+  ["call abort close turn resolve", "enough", "start end discard destroy"],
+];
 
-Deno.test("abortable() rejects with the error of finish()", async () => {
-  const call = pending();
-  const finish = () => {
-    throw new RangeError("no");
-  };
-  const result = abortable({ ...call, finish });
-  call.resolve(1);
-  await assertRejects(() => result, RangeError, "no");
-  assertSpyCalls(call.discard, 0);
-});
+for (const [events, outcome, steps] of STORIES) {
+  Deno.test(`abortable() ends with ${outcome} after ${events}`, async () => {
+    const controller = new AbortController();
+    const log: string[] = [];
+    const owner = new Owner(() => log.push("destroy"));
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    const note = <T>(step: string, result: T): T => (log.push(step), result);
+    let result: Promise<unknown> | undefined;
+    const actions: Record<string, () => unknown> = {
+      call: () => {
+        result = abortable({
+          owner,
+          signal: controller.signal,
+          start: () => note("start", promise),
+          finish: (found) => note("finish", found * 2),
+          discard: (found) => assertEquals(note("discard", found), 21),
+        }).catch(({ message }) => message).finally(() => log.push("end"));
+      },
+      abort: () => controller.abort(new Error("enough")),
+      close: () => owner.close(),
+      resolve: () => resolve(21),
+      reject: () => reject(new Error("no thread")),
+    };
+    for (const event of events.split(" ")) {
+      if (event === "turn") await turn();
+      else actions[event]!();
+    }
+    await turn();
+    owner.close();
+    assertEquals([await result, log.join(" ")], [outcome, steps]);
+  });
+}
 
-Deno.test("abortable() starts nothing when the signal has aborted before", async () => {
-  const reason = new Error("enough");
-  const call = pending(AbortSignal.abort(reason));
-  assertEquals(await abortable(call).catch((error) => error), reason);
-  assertSpyCalls(call.start, 0);
-  call.owner.close();
-  assertEquals(call.owner.destroyed, 1);
-});
-
-Deno.test("abortable() rejects at once when the signal aborts, and discards the outcome later", async () => {
-  const controller = new AbortController();
-  const call = pending(controller.signal);
-  const result = abortable(call);
-  const reason = new Error("enough");
-  controller.abort(reason);
-  assertEquals(await result.catch((error) => error), reason);
-  assertSpyCalls(call.discard, 0);
-  call.resolve(7);
-  await turn();
-  assertSpyCalls(call.finish, 0);
-  assertSpyCalls(call.discard, 1);
-  assertEquals(call.discard.calls[0]!.args, [7]);
-});
-
-Deno.test("abortable() discards when the signal aborts in the turn in which the call ends", async () => {
-  const controller = new AbortController();
-  const call = pending(controller.signal);
-  const result = abortable(call);
-  call.resolve(7);
-  controller.abort();
-  await assertRejects(() => result, DOMException);
-  await turn();
-  assertSpyCalls(call.finish, 0);
-  assertSpyCalls(call.discard, 1);
-});
-
-Deno.test("abortable() keeps the result when the signal aborts afterwards", async () => {
-  const controller = new AbortController();
-  const call = pending(controller.signal);
-  const result = abortable(call);
-  call.resolve(1);
-  assertEquals(await result, 2);
-  controller.abort();
-  await turn();
-  assertSpyCalls(call.discard, 0);
-});
-
-Deno.test("abortable() keeps its owner until the call ends, and discards when that was disposed", async () => {
-  const call = pending();
-  const result = abortable(call);
-  call.owner.close();
-  assertEquals([call.owner.disposed, call.owner.destroyed], [true, 0]);
-  call.resolve(3);
-  await assertRejects(() => result, TypeError, "the object it works on was disposed");
-  assertSpyCalls(call.finish, 0);
-  assertSpyCalls(call.discard, 1);
-  assertEquals(call.owner.destroyed, 1);
-});
-
-Deno.test("abortable() discards before its owner is destroyed", async () => {
-  const call = pending();
-  let destroyedThen: number | undefined;
-  const discard = () => {
-    destroyedThen = call.owner.destroyed;
-  };
-  const result = abortable({ ...call, discard });
-  call.owner.close();
-  call.resolve(3);
-  await assertRejects(() => result);
-  assertEquals([destroyedThen, call.owner.destroyed], [0, 1]);
-});
-
-Deno.test("abortable() discards once when the signal aborts and the owner is disposed", async () => {
-  const controller = new AbortController();
-  const call = pending(controller.signal);
-  const result = abortable(call);
-  controller.abort();
-  call.owner.close();
-  await assertRejects(() => result, DOMException);
-  call.resolve(3);
-  await turn();
-  assertSpyCalls(call.discard, 1);
-  assertEquals(call.owner.destroyed, 1);
-});
-
-Deno.test("abortable() releases its owner when the call itself rejects", async () => {
-  const call = pending();
-  const result = abortable(call);
-  call.reject(new Error("no thread"));
-  await assertRejects(() => result, Error, "no thread");
-  call.owner.close();
-  assertEquals(call.owner.destroyed, 1);
-});
-
-Deno.test("abortable() rejects and releases its owner when the call cannot start", async () => {
-  const call = pending();
-  const start = () => {
-    throw new Error("no such verb");
-  };
-  await assertRejects(() => abortable({ ...call, start }), Error, "no such verb");
-  call.owner.close();
-  assertEquals(call.owner.destroyed, 1);
+Deno.test("abortable() rejects with the error of start() or finish(), and releases its owner", async () => {
+  for (const failing of ["start", "finish"]) {
+    const call = pending();
+    const fail = () => {
+      throw new RangeError(failing);
+    };
+    call.resolve(1);
+    await assertRejects(() => abortable({ ...call, [failing]: fail }), RangeError, failing);
+    assertSpyCalls(call.discard, 0);
+    call.owner.close();
+    assertEquals(call.owner.destroyed, 1);
+  }
 });
 
 Deno.test("abortable() rejects when its owner only looks like a resource, and runs later calls", async () => {
