@@ -14,9 +14,7 @@ import {
   resolveEthL2FromGidAsync,
 } from "../../../mod.ts";
 
-import { resourceNames } from "../misuse/orders.ts";
-
-import { World } from "../misuse/world.ts";
+import { NAMES, World } from "../registry/world.ts";
 
 const WC = { wcFlags: 0, slid: 7, sl: 1, dlidPathBits: 0 };
 const GRH = new Uint8Array(40).fill(0x22);
@@ -62,9 +60,9 @@ for (const verb of Object.keys(CALLS)) {
 }
 
 /** Makes an object of each kind with work posted on it, and forgets them. */
-function makeAndForget(names: readonly string[], waits: boolean): WeakRef<object>[] {
+function makeAndForget(waits: boolean): WeakRef<object>[] {
   const world = new World();
-  for (const name of names) void world[name as keyof World];
+  for (const name of NAMES) void world[name];
   const { ud, wq, srq, mr, userMr, ah, cq, context } = world;
   for (const queue of [ud, wq, srq]) queue.postRecv({ sge: userMr.slice(0, 64) });
   ud.postSend({ sge: mr.slice(0, 32), ah, remoteQpn: 1, remoteQkey: 1 });
@@ -84,12 +82,11 @@ async function collect(): Promise<void> {
 
 /** A wait keeps the objects that it leads to. Without one they are collected, and nothing is destroyed. */
 async function forgetWith(waits: boolean): Promise<void> {
-  const names = resourceNames();
-  assert(names.length > 30);
   recorder.reset();
-  const made = makeAndForget(names, waits);
+  const made = makeAndForget(waits);
+  assert(made.length > 30);
   // Posting remembers the objects that it checked last.
-  makeAndForget(names, false);
+  makeAndForget(false);
   const live = recorder.live();
   await collect();
   assertEquals(recorder.live(), live);
