@@ -16,21 +16,18 @@ function sourceOf(overrides: Partial<CompletionSource>): CompletionSource {
   };
 }
 
-Deno.test("Completions lets timers run while completions keep coming", async () => {
+Deno.test("Completions lets timers run while completions keep coming, and while it spins", async () => {
   let fired = false;
   setTimeout(() => fired = true, 5);
   for await (const _ of new Completions(sourceOf({}))) {
     if (fired) break;
   }
   assert(fired);
-});
-
-Deno.test("Completions lets timers run while it spins over an empty queue", async () => {
-  let fired = false;
+  fired = false;
   setTimeout(() => fired = true, 5);
   const take = (): WorkCompletion | undefined => fired ? COMPLETION : undefined;
-  const never = sourceOf({ take, spin: Number.MAX_SAFE_INTEGER });
-  assertEquals((await new Completions(never).next()).value, COMPLETION);
+  const spinning = sourceOf({ take, spin: Number.MAX_SAFE_INTEGER });
+  assertEquals((await new Completions(spinning).next()).value, COMPLETION);
 });
 
 Deno.test("Completions ends by a timed signal while completions keep coming", async () => {
@@ -54,32 +51,28 @@ Deno.test("Completions lets timers run although each completion takes long to pr
   assert(fired > 2);
 });
 
-Deno.test("Completions polls once more after arming, and waits only then", async () => {
-  const steps: string[] = [];
-  let left = 4;
-  const source = sourceOf({
-    take: () => (steps.push("take"), --left === 0 ? COMPLETION : undefined),
-    arm: () => void steps.push("arm"),
-    wait: async () => {
-      steps.push("wait");
-      await Promise.resolve();
-    },
+for (
+  const [what, spin, looks, expected] of [
+    ["polls once more after arming, and waits only then", 0, 4, "take take arm take wait take"],
+    ["spins before it arms", 3, 6, "take take take take take arm take"],
+  ] as const
+) {
+  Deno.test(`Completions ${what}`, async () => {
+    const steps: string[] = [];
+    let left: number = looks;
+    const source = sourceOf({
+      spin,
+      take: () => (steps.push("take"), --left === 0 ? COMPLETION : undefined),
+      arm: () => void steps.push("arm"),
+      wait: async () => {
+        steps.push("wait");
+        await Promise.resolve();
+      },
+    });
+    await new Completions(source).next();
+    assertEquals(steps.join(" "), expected);
   });
-  await new Completions(source).next();
-  assertEquals(steps.join(" "), "take take arm take wait take");
-});
-
-Deno.test("Completions spins before it arms", async () => {
-  const steps: string[] = [];
-  let left = 6;
-  const source = sourceOf({
-    spin: 3,
-    take: () => (steps.push("take"), --left === 0 ? COMPLETION : undefined),
-    arm: () => void steps.push("arm"),
-  });
-  await new Completions(source).next();
-  assertEquals(steps.join(" "), "take take take take take arm take");
-});
+}
 
 Deno.test("Completions ends with the error of its source, and gives nothing after it", async () => {
   const error = new Error("gone");
@@ -103,41 +96,27 @@ Deno.test("Completions rejects with the signal's reason at the next step after i
   assertEquals((await completions.next()).done, true);
 });
 
-Deno.test("Completions.next() called twice at once gives two completions in order", async () => {
+Deno.test("Completions.next() called while other steps wait does not overtake them", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const found: WorkCompletion[] = [];
   const source = sourceOf({ take: () => found.shift(), wait: () => promise });
   const completions = new Completions(source);
   const steps = [completions.next(), completions.next()];
-  const [one, two] = [{ wrId: 1n }, { wrId: 2n }] as WorkCompletion[];
-  found.push(one!, two!);
+  await new Promise((done) => setTimeout(done));
+  const all = [1n, 2n, 3n].map((wrId) => ({ wrId })) as WorkCompletion[];
+  found.push(...all);
+  steps.push(completions.next());
   resolve();
-  assertEquals((await Promise.all(steps)).map(({ value }) => value), [one, two]);
+  assertEquals((await Promise.all(steps)).map(({ value }) => value), all);
 });
 
 Deno.test("Completions.return() ends the iteration", async () => {
-  const completions = new Completions(sourceOf({}));
-  assertEquals(await completions.return(), { value: undefined, done: true });
-  assertEquals(await completions.next(), { value: undefined, done: true });
-  const other = new Completions(sourceOf({}));
-  await other[Symbol.asyncDispose]();
-  assertEquals((await other.next()).done, true);
+  const [one, two, three] = Array.from({ length: 3 }, () => new Completions(sourceOf({})));
+  assertEquals(await one!.return(), { value: undefined, done: true });
+  await two![Symbol.asyncDispose]();
   const error = new Error("no more");
-  const third = new Completions(sourceOf({}));
-  assertEquals(await third.throw(error).catch((reason) => reason), error);
-  assertEquals((await third.next()).done, true);
-});
-
-Deno.test("Completions.next() called while another step waits does not overtake it", async () => {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const found: WorkCompletion[] = [];
-  const source = sourceOf({ take: () => found.shift(), wait: () => promise });
-  const completions = new Completions(source);
-  const first = completions.next();
-  await new Promise((done) => setTimeout(done));
-  const [one, two] = [{ wrId: 1n }, { wrId: 2n }] as WorkCompletion[];
-  found.push(one!, two!);
-  const second = completions.next();
-  resolve();
-  assertEquals([(await first).value, (await second).value], [one, two]);
+  assertEquals(await three!.throw(error).catch((reason) => reason), error);
+  for (const ended of [one!, two!, three!]) {
+    assertEquals(await ended.next(), { value: undefined, done: true });
+  }
 });
