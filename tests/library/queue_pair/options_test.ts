@@ -5,35 +5,22 @@ import {
   AccessFlags,
   MemoryRegion,
   MemoryWindow,
-  type MwBind,
+  type MwBindInfo,
   MwType,
   ProtectionDomain,
-  type SendRequest,
   SendRequests,
   VerbsError,
   WrOpcode,
 } from "../../../mod.ts";
 import type { RecordedStruct } from "../../provider/records.ts";
 import { onRc, posted } from "../work/recorded.ts";
+import { assertRefused, bad } from "../refusals.ts";
 
 const { MW_BIND, LOCAL_WRITE, REMOTE_READ } = AccessFlags;
-
-const bad = (value: unknown): never => value as never;
-
-onRc.test("QueuePair.modifyRateLimit() refuses wrong limits", ({ qp }) => {
-  assertThrows(() => qp.modifyRateLimit(bad({})), TypeError, "rateLimit is missing");
-  assertThrows(
-    () => qp.modifyRateLimit({ rateLimit: 1, typicalPktSz: 65536 }),
-    RangeError,
-    "typicalPktSz",
-  );
-});
 
 onRc.test("QueuePair.setEce() and queryEce() carry the options", ({ qp }) => {
   qp.setEce({ vendorId: 0x15b3, options: 0xffff_ffff });
   assertEquals(qp.queryEce(), { vendorId: 0x15b3, options: 0xffff_ffff });
-  assertThrows(() => qp.setEce(bad({ vendorId: 1 })), TypeError, "options is missing");
-  assertThrows(() => qp.setEce({ vendorId: 1, options: -1 }), RangeError, "options");
   recorder.fail("ibv_set_ece", "EOPNOTSUPP");
   recorder.fail("ibv_query_ece", "EOPNOTSUPP");
   const uses = [() => qp.setEce({ vendorId: 1, options: 1 }), () => qp.queryEce()];
@@ -45,7 +32,6 @@ onRc.test("QueuePair.queryDataInOrder() asks for an operation", ({ qp }) => {
   const { args } = recorder.takeOne("ibv_query_qp_data_in_order");
   assertEquals([typeof result, args.op, args.flags], ["number", WrOpcode.RDMA_READ, 0]);
   assertThrows(() => qp.queryDataInOrder(bad(99)), RangeError, "opcode");
-  assertThrows(() => qp.queryDataInOrder(WrOpcode.SEND, -1), RangeError, "flags");
 });
 
 onRc.test("QueuePair.bindMw() binds a whole region by default, and nothing with length 0", (parts) => {
@@ -64,37 +50,22 @@ onRc.test("QueuePair.bindMw() binds a whole region by default, and nothing with 
   assertEquals(recorder.live("mr"), 1);
 });
 
-onRc.test("QueuePair.bindMw() refuses what does not go together before native code", (parts) => {
-  const { qp, pd, context } = parts;
+onRc.test("QueuePair.bindMw() refuses what does not go together", ({ qp, pd, context }) => {
   const other = new ProtectionDomain(context);
   const mr = new MemoryRegion(pd, 4096, LOCAL_WRITE | MW_BIND);
   const foreign = new MemoryRegion(other, 4096, LOCAL_WRITE | MW_BIND);
   const mw = new MemoryWindow(pd, MwType.TYPE_1);
   const second = new MemoryWindow(pd, MwType.TYPE_2);
   const stranger = new MemoryWindow(other, MwType.TYPE_1);
-  const bindInfo = { mr, mwAccessFlags: 0 };
-  recorder.take();
-  const refused: [MemoryWindow, unknown, ErrorConstructor, string][] = [
-    [bad(null), { bindInfo }, TypeError, "mw null"],
-    [second, { bindInfo }, TypeError, "it is of type 2"],
-    [stranger, { bindInfo }, TypeError, "mw belongs to another protection domain"],
-    [mw, { bindInfo: { ...bindInfo, mr: foreign } }, TypeError, "mr belongs to another"],
-    [mw, {}, TypeError, "bindInfo is missing"],
-    [mw, null, TypeError, "binding null"],
-    [mw, { bindInfo: null }, TypeError, "null"],
-    [mw, { bindInfo: { mwAccessFlags: 0 } }, TypeError, "mr undefined"],
-    [mw, { bindInfo: { mr } }, TypeError, "mwAccessFlags"],
-    [mw, { bindInfo: { ...bindInfo, addr: mr.addr - 1n } }, RangeError, "addr"],
-    [mw, { bindInfo: { ...bindInfo, length: 4097 } }, RangeError, "length"],
-    [mw, { bindInfo, signaled: 1 }, TypeError, "signaled"],
-    [mw, { bindInfo, wrID: 1 }, TypeError, '"wrID"'],
-  ];
-  for (const [window, bind, type, message] of refused) {
-    assertThrows(() => qp.bindMw(window, bind as MwBind), type, message);
-  }
-  mr.close();
-  assertThrows(() => qp.bindMw(mw, { bindInfo }), TypeError, "memory region: it is disposed");
-  assertEquals(recorder.takeOf("ibv_bind_mw"), []);
+  const bind = (window: MemoryWindow, info: Partial<MwBindInfo> = {}) => () =>
+    qp.bindMw(window, { bindInfo: { mr, mwAccessFlags: 0, ...info } });
+  assertRefused(
+    [bind(second), TypeError, "it is of type 2"],
+    [bind(stranger), TypeError, "mw belongs to another protection domain"],
+    [bind(mw, { mr: foreign }), TypeError, "mr belongs to another"],
+    [bind(mw, { addr: mr.addr - 1n }), RangeError, "addr"],
+    [bind(mw, { length: 4097 }), RangeError, "length"],
+  );
 });
 
 onRc.test("A send request with opcode BIND_MW binds windows of type 2, and keeps their regions", (parts) => {
@@ -143,31 +114,18 @@ onRc.test("A send request keeps its memory when a getter of bindInfo sets anothe
 onRc.test("A send request with opcode BIND_MW is refused if it cannot be bound", ({ qp, pd }) => {
   const mr = new MemoryRegion(pd, 4096, LOCAL_WRITE | MW_BIND);
   const [first, second] = [MwType.TYPE_1, MwType.TYPE_2].map((type) => new MemoryWindow(pd, type));
-  const good = {
-    opcode: WrOpcode.BIND_MW,
-    mw: second!,
-    rkey: 1,
-    bindInfo: { mr, mwAccessFlags: 0 },
-  };
-  const refused: [unknown, ErrorConstructor, string][] = [
-    [{ ...good, mw: first }, TypeError, "it is of type 1"],
-    [{ ...good, mw: {} }, TypeError, "it is not a MemoryWindow"],
-    [{ ...good, rkey: -1 }, RangeError, "rkey"],
-    [{ ...good, remoteAddr: 1 }, TypeError, "BIND_MW has no attribute remoteAddr"],
-    [{ ...good, inline: true }, TypeError, "no data that can be inline"],
-    [{ mw: second }, TypeError, "SEND has no attribute mw"],
-  ];
-  for (const [request, type, message] of refused) {
-    assertThrows(() => qp.postSend(request as SendRequest), type, message);
-  }
+  const bindInfo = { mr, mwAccessFlags: 0 };
+  const good = { opcode: WrOpcode.BIND_MW, mw: second!, rkey: 1, bindInfo };
+  const post = (attr: object) => () => qp.postSend({ ...good, ...attr });
   const list = new SendRequests({ capacity: 1 });
-  assertThrows(
-    () => list.setBindMw(0, second!, 1, good.bindInfo),
-    TypeError,
-    "SEND has no attribute",
+  assertRefused(
+    [post({ mw: first }), TypeError, "it is of type 1"],
+    [post({ remoteAddr: 1 }), TypeError, "BIND_MW has no attribute remoteAddr"],
+    [post({ inline: true }), TypeError, "no data that can be inline"],
+    [() => qp.postSend({ mw: second! }), TypeError, "SEND has no attribute mw"],
+    [() => list.setBindMw(0, second!, 1, bindInfo), TypeError, "SEND has no attribute"],
   );
   list.set(0, good);
   second!.close();
-  assertThrows(() => qp.postSend(list), TypeError, "memory window: it is disposed");
-  assertEquals(recorder.takeOf("ibv_post_send"), []);
+  assertRefused([() => qp.postSend(list), TypeError, "memory window: it is disposed"]);
 });

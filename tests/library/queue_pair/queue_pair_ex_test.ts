@@ -17,13 +17,12 @@ import {
 } from "../../../mod.ts";
 import type { Call, RecordedStruct } from "../../provider/records.ts";
 import { handle, onRc, QKEY, record, type Recorded } from "../work/recorded.ts";
+import { assertRefused, bad } from "../refusals.ts";
 import { testsOn } from "../recorded.ts";
 
-const { RC, UD, XRC_SEND, RAW_PACKET } = QpType;
+const { RC, UD, XRC_SEND } = QpType;
 const ALL = Object.values(SendOpsFlags).reduce((all: number, flag) => all | flag, 0);
 const CAP = { maxSendWr: 8, maxRecvWr: 8, maxSendSge: 3, maxInlineData: 32 };
-
-const bad = (value: unknown): never => value as never;
 
 interface RecordedEx extends Recorded {
   readonly ex: QueuePairEx;
@@ -116,28 +115,18 @@ onExRc.test("WrBuilder gives each request the number and the flags of its beginn
   ]);
 });
 
-onExUd.test("WrBuilder addresses datagrams, and keeps their handles until they complete", (parts) => {
-  const { ex, mr, pd, cq } = parts;
+onExUd.test("WrBuilder keeps the handles of datagrams until they complete", ({ ex, mr, pd, cq }) => {
   const ahs = [handle(pd), handle(pd)];
   const wr = ex.wrStart();
-  for (const [i, ah] of ahs.entries()) {
-    wr.send().setUdAddr(ah, 0x123456 + i, 0xffff_ffff).setSge(mr.slice(0, 8));
-  }
-  recorder.take();
+  for (const ah of ahs) wr.send().setUdAddr(ah, 1, QKEY).setSge(mr.slice(0, 8));
   wr.complete();
-  const addresses = steps().filter(([name]) => name === "set_ud_addr");
-  assertEquals(addresses, [
-    ["set_ud_addr", "ah0", 0x123456, 0xffff_ffff],
-    ["set_ud_addr", "ah1", 0x123457, 0xffff_ffff],
-  ]);
   for (const ah of ahs) ah.close();
-  assertEquals(recorder.live("ah"), 2);
-  recorder.complete("cq0", { qp_num: ex.qpNum });
-  cq.poll();
-  assertEquals(recorder.live("ah"), 1);
-  recorder.complete("cq0", { qp_num: ex.qpNum });
-  cq.poll();
-  assertEquals([recorder.live("ah"), recorder.violations()], [0, []]);
+  for (const live of [2, 1]) {
+    assertEquals(recorder.live("ah"), live);
+    recorder.complete("cq0", { qp_num: ex.qpNum });
+    cq.poll();
+  }
+  assertEquals(recorder.live("ah"), 0);
 });
 
 Deno.test("WrBuilder names the shared receive queue of extended reliable connections", () => {
@@ -153,31 +142,13 @@ Deno.test("WrBuilder names the shared receive queue of extended reliable connect
   assertThrows(() => other.complete(), TypeError, "needs remoteSrqn");
 });
 
-Deno.test("WrBuilder segments large packets", () => {
-  using parts = recordEx(RAW_PACKET);
-  const wr = parts.ex.wrStart();
-  wr.sendTso(Uint8Array.of(1, 2, 3, 4), 512).setSge(parts.mr.slice(0, 2048));
-  wr.complete();
-  const [, tso] = steps();
-  assertEquals([tso![0], tso!.includes("01020304"), tso!.includes(512)], ["send_tso", true, true]);
-  assertThrows(() => parts.ex.wrStart().sendTso(bad([1]), 1), TypeError, "it is not a Uint8Array");
-  assertThrows(() => parts.ex.wrStart().sendTso(new Uint8Array(1), 65536), RangeError, "mss");
-});
-
-onExRc.test("WrBuilder binds memory windows of type 2, and keeps their regions", ({ ex, pd }) => {
+onExRc.test("WrBuilder keeps the regions of the memory windows that it binds", ({ ex, pd }) => {
   const mr = new MemoryRegion(pd, 4096, AccessFlags.LOCAL_WRITE | AccessFlags.MW_BIND);
   const mw = new MemoryWindow(pd, MwType.TYPE_2);
-  const mwAccessFlags = AccessFlags.REMOTE_WRITE;
   const wr = ex.wrStart();
-  wr.bindMw(mw, 0x77, { mr, addr: mr.addr + 8n, length: 16, mwAccessFlags });
+  wr.bindMw(mw, 0x77, { mr, mwAccessFlags: 0 });
   wr.complete();
-  const bind = recorder.takeOne("ibv_wr_bind_mw");
-  const info = Object.values(bind.args).find((arg) =>
-    (arg as RecordedStruct)?.tag === "ibv_mw_bind_info"
-  ) as RecordedStruct;
-  assertEquals([bind.args.mw, bind.args.rkey], ["mw0", 0x77]);
-  assertEquals([info.fields.mr, info.fields.addr, info.fields.length], ["mr1", "mr1+8", 16n]);
-  assertEquals([info.fields.mw_access_flags, mw.rkey], [mwAccessFlags, 0x77]);
+  assertEquals(mw.rkey, 0x77);
   mr.close();
   assertEquals(recorder.live("mr"), 2);
   mw.close();
@@ -185,30 +156,35 @@ onExRc.test("WrBuilder binds memory windows of type 2, and keeps their regions",
 });
 
 onExRc.test("WrBuilder refuses calls in the wrong order before native code", ({ ex, mr }) => {
-  const sge = mr.slice(0, 8);
   const wr = ex.wrStart();
-  assertThrows(() => wr.setSge(sge), TypeError, "setSge(): no work request was begun");
-  assertThrows(() => wr.setInlineData(new Uint8Array(1)), TypeError, "no work request was begun");
-  wr.send().setSge(sge);
-  assertThrows(() => wr.setSge(sge), TypeError, "the data of the request is set already");
-  assertThrows(() => wr.setInlineData(new Uint8Array(1)), TypeError, "is set already");
-  assertThrows(() => wr.setUdAddr(bad({}), 1, 1), TypeError, "the type of the queue pair is RC");
-  assertThrows(() => wr.setXrcSrqn(1), TypeError, "the type of the queue pair is RC");
-  wr.localInv(1);
-  assertThrows(() => wr.setSge(sge), TypeError, "LOCAL_INV has no data");
-  wr.rdmaRead(1, 8);
-  assertThrows(
-    () => wr.setInlineData(new Uint8Array(1)),
-    TypeError,
-    "RDMA_READ has no data that can be inline",
+  const setSge = (): unknown => wr.setSge(mr.slice(0, 8));
+  const setInlineData = (): unknown => wr.setInlineData(new Uint8Array(1));
+  const ofType = "the type of the queue pair is RC";
+  assertRefused(
+    [setSge, TypeError, "setSge(): no work request was begun"],
+    [setInlineData, TypeError, "no work request was begun"],
   );
-  wr.setSge(sge);
+  wr.send();
+  setSge();
+  assertRefused(
+    [setSge, TypeError, "the data of the request is set already"],
+    [setInlineData, TypeError, "is set already"],
+    [() => wr.setUdAddr(bad({}), 1, 1), TypeError, ofType],
+    [() => wr.setXrcSrqn(1), TypeError, ofType],
+  );
+  wr.localInv(1);
+  assertRefused([setSge, TypeError, "LOCAL_INV has no data"]);
+  wr.rdmaRead(1, 8);
+  assertRefused([setInlineData, TypeError, "RDMA_READ has no data that can be inline"]);
+  setSge();
   wr.complete();
-  assertThrows(() => wr.complete(), TypeError, "it is complete");
-  assertThrows(() => wr.send(), TypeError, "it is complete");
+  const send = (): unknown => wr.send();
+  assertRefused(
+    [() => wr.complete(), TypeError, "it is complete"],
+    [send, TypeError, "it is complete"],
+  );
   wr.abort();
-  assertThrows(() => wr.send(), TypeError, "it is complete");
-  assertEquals(recorder.takeOf("ibv_wr_start", "ibv_wr_abort").length, 1);
+  assertRefused([send, TypeError, "it is complete"]);
 });
 
 onExRc.test("A builder that is left half-way posts nothing", ({ ex, qp }) => {
@@ -254,29 +230,24 @@ Deno.test("WrBuilder refuses operations that the queue pair was not made for", (
 
 onExRc.test("WrBuilder refuses values out of range, and begins nothing then", ({ ex, mr }) => {
   const wr = ex.wrStart();
-  const refused: [() => void, ErrorConstructor, string][] = [
+  const unaligned = "is not a multiple of 8";
+  assertRefused(
     [() => wr.wrId = -1, RangeError, "wrId"],
     [() => wr.wrFlags = -1, RangeError, "wrFlags"],
     [() => wr.wrFlags = SendFlags.INLINE, TypeError, "setInlineData() sends inline"],
-    [() => wr.sendImm(2 ** 32), RangeError, "immData"],
-    [() => wr.sendInv(bad("1")), TypeError, "invalidateRkey"],
-    [() => wr.rdmaWrite(-1, 0), RangeError, "rkey"],
-    [() => wr.rdmaWrite(1, -1n), RangeError, "remoteAddr"],
-    [() => wr.atomicFetchAdd(1, 12, 1), RangeError, "is not a multiple of 8"],
-    [() => wr.atomicWrite(1, 4, new Uint8Array(8)), RangeError, "is not a multiple of 8"],
+    [() => wr.atomicFetchAdd(1, 12, 1), RangeError, unaligned],
+    [() => wr.atomicWrite(1, 4, new Uint8Array(8)), RangeError, unaligned],
     [() => wr.atomicWrite(1, 8, new Uint8Array(7)), RangeError, "length of value"],
-    [() => wr.atomicWrite(1, 8, bad(5)), TypeError, "value"],
-    [() => wr.bindMw(bad(null), 1, { mr, mwAccessFlags: 0 }), TypeError, "mw null"],
     [() => wr.flush(1, 1, -1, 0, 0), RangeError, "len"],
     [() => wr.flush(1, 1, 1, 256, 0), RangeError, "type 256"],
     [() => wr.flush(1, 1, 1, 0, 256), RangeError, "level 256"],
-  ];
-  for (const [use, type, message] of refused) assertThrows(use, type, message);
+  );
   assertEquals([wr.length, wr.wrId, wr.wrFlags], [0, 0, SendFlags.SIGNALED]);
   wr.send();
-  assertThrows(() => wr.setInlineData(new Uint8Array(33)), RangeError, "allows 32");
-  assertThrows(() => wr.setSgeList([mr, mr, mr, mr]), RangeError, "there is room for 3");
-  assertThrows(() => wr.setSge(bad(null)), TypeError, "sge null");
+  assertRefused(
+    [() => wr.setInlineData(new Uint8Array(33)), RangeError, "allows 32"],
+    [() => wr.setSgeList([mr, mr, mr, mr]), RangeError, "there is room for 3"],
+  );
   wr.setSge(mr.slice(0, 8));
   for (let i = 1; i < 8; i++) wr.send();
   assertThrows(() => wr.send(), RangeError, "the send queue has room for 8");
@@ -287,46 +258,26 @@ onExRc.test("WrBuilder refuses values out of range, and begins nothing then", ({
 onExUd.test("WrBuilder.complete() checks as postSend() does, and posts nothing that it refuses", (parts) => {
   const { ex, mr, pd } = parts;
   const gone = new MemoryRegion(pd, 64, 0);
-  const ah = handle(pd);
-  const closed = handle(pd);
-  const cases: [(wr: WrBuilder) => void, ErrorConstructor, string][] = [
-    [(wr) => wr.send(), TypeError, "it needs an address handle (ah)"],
-    [
-      (wr) => wr.send().setUdAddr(ah, 1, 1).setSge(mr.slice(0, 1025)),
-      RangeError,
-      "its message has 1025 bytes",
-    ],
-    [
-      (wr) => {
-        wr.send().setUdAddr(ah, 1, 1).setSge(gone.slice(0, 8));
-        gone.close();
-      },
-      TypeError,
-      "memory region: it is disposed",
-    ],
-    [
-      (wr) => {
-        wr.send().setUdAddr(closed, 1, 1);
-        closed.close();
-      },
-      TypeError,
-      "the address handle is disposed",
-    ],
-  ];
-  recorder.take();
-  for (const [build, type, message] of cases) {
+  const [ah, closed] = [handle(pd), handle(pd)];
+  const built = (build: (wr: WrBuilder) => void, ...closing: Disposable[]) => () => {
     const wr = ex.wrStart();
     wr.send().setUdAddr(ah, 1, 1);
     build(wr);
-    assertThrows(() => wr.complete(), type, message);
-  }
+    for (const one of closing) one[Symbol.dispose]();
+    recorder.take();
+    wr.complete();
+  };
+  const send = (wr: WrBuilder): WrBuilder => wr.send().setUdAddr(ah, 1, 1);
+  const noHandle = "the address handle is disposed";
+  const refused: [() => void, ErrorConstructor, string][] = [
+    [built((wr) => wr.send()), TypeError, "it needs an address handle (ah)"],
+    [built((wr) => send(wr).setSge(mr.slice(0, 1025))), RangeError, "its message has 1025 bytes"],
+    [built((wr) => send(wr).setSge(gone.slice(0, 8)), gone), TypeError, "it is disposed"],
+    [built((wr) => wr.send().setUdAddr(closed, 1, 1), closed), TypeError, noHandle],
+    [built(() => {}, ex), TypeError, "queue pair: it is disposed"],
+  ];
+  for (const [call, type, message] of refused) assertThrows(call, type, message);
   assertEquals(steps(), []);
-  const wr = ex.wrStart();
-  wr.send().setUdAddr(ah, 1, 1);
-  ex.close();
-  assertThrows(() => wr.complete(), TypeError, "queue pair: it is disposed");
-  assertThrows(() => ex.wrStart(), TypeError, "queue pair: it is disposed");
-  assertEquals([steps(), recorder.violations()], [[], []]);
 });
 
 onExUd.test("WrBuilder.complete() aborts when a handle cannot be had in the middle", (parts) => {
@@ -416,19 +367,17 @@ onExRc.test("Code that runs while WrBuilder.bindMw() reads its attributes change
   assertEquals(recorder.takeOf("ibv_wr_bind_mw", "ibv_wr_rdma_read").length, 1);
 });
 
-onRc.test("new QueuePairEx() refuses what it cannot build with", ({ pd, cq }) => {
-  const init = { type: RC, sendCq: cq, recvCq: cq, cap: CAP };
-  assertThrows(() => new QueuePairEx(pd, bad(init)), TypeError, "sendOpsFlags is missing");
-  assertThrows(() => new QueuePairEx(pd, bad(null)), TypeError, "queue pair attributes null");
-  assertEquals(recorder.take(), []);
+onRc.test("new QueuePairEx() reads its attributes once", ({ pd, cq }) => {
   let reads = 0;
-  const once = {
-    ...init,
+  const ex = new QueuePairEx(pd, {
+    type: RC,
+    sendCq: cq,
+    recvCq: cq,
+    cap: CAP,
     get sendOpsFlags(): number {
       return reads++ === 0 ? SendOpsFlags.SEND : ALL;
     },
-  };
-  const ex = new QueuePairEx(pd, once);
+  });
   assertEquals([reads, ex.sendOpsFlags, ex instanceof QueuePair], [1, SendOpsFlags.SEND, true]);
   assertEquals(Deno.inspect(ex.wrStart()), "WrBuilder { length: 0 }");
 });

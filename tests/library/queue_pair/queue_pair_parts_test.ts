@@ -4,8 +4,6 @@ import { stub } from "@std/testing/mock";
 import * as recorder from "../../provider/recorder.ts";
 import {
   AddressHandle,
-  CompletionQueue,
-  Context,
   Gid,
   QpType,
   QueuePair,
@@ -19,20 +17,6 @@ import { handle, onRc, onUd, QKEY } from "../work/recorded.ts";
 const { RC, UD } = QpType;
 const CAP = { maxSendWr: 4, maxRecvWr: 4 };
 const GROUP = Gid.parse("ff0e::1234");
-
-onRc.test("new QueuePair() refuses completion queues of another context", ({ pd, cq }) => {
-  using other = Context.open("recorder0");
-  const foreign = new CompletionQueue(other, { cqe: 4 });
-  const init = { type: RC, sendCq: cq, recvCq: cq, cap: CAP };
-  for (const name of ["sendCq", "recvCq"] as const) {
-    assertThrows(
-      () => new QueuePair(pd, { ...init, [name]: foreign }),
-      TypeError,
-      `${name} belongs to another context`,
-    );
-  }
-  assertEquals(recorder.takeOf("ibv_create_qp"), []);
-});
 
 onRc.test("new QueuePair() has room for one element in each queue unless told otherwise", (parts) => {
   const { pd, cq } = parts;

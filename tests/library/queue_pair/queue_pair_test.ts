@@ -5,7 +5,6 @@ import {
   type AddressHandle,
   CompletionQueue,
   Gid,
-  Mtu,
   type QpAttrInit,
   QpAttrMask,
   QpCreateFlags,
@@ -23,20 +22,14 @@ import { spy } from "@std/testing/mock";
 import { SendTracker } from "../../../types/completion/send_tracker.ts";
 import { explainTransition, requiredFor } from "../../../types/queue_pair/transitions.ts";
 import { comparable, type Fields, type RecordedStruct } from "../../provider/records.ts";
+import { assertRefused, bad, fieldsOf } from "../refusals.ts";
 import { handle, onRc, onUd, QKEY, record, type Recorded } from "../work/recorded.ts";
 
 const { RC, UD } = QpType;
 const { RESET, INIT, RTR, RTS, SQE, ERR } = QpState;
 
-const bad = (value: unknown): never => value as never;
-
 const GROUP = Gid.parse("ff0e::1234");
 const CAP = { maxSendWr: 4, maxRecvWr: 4 };
-
-/** The struct that a verb got last. */
-function structOf(verb: string, argument: string): Fields {
-  return (recorder.takeOne(verb).args[argument] as RecordedStruct).fields;
-}
 
 onUd.test("new QueuePair() uses ibv_create_qp unless an attribute needs ibv_create_qp_ex", (parts) => {
   const { pd, cq } = parts;
@@ -53,7 +46,7 @@ onUd.test("new QueuePair() uses ibv_create_qp unless an attribute needs ibv_crea
   assertEquals(plain, ["ibv_create_qp"]);
   for (const [more, mask] of cases) {
     new QueuePair(pd, { ...init, ...more });
-    const attr = structOf("ibv_create_qp_ex", "attr");
+    const attr = fieldsOf("ibv_create_qp_ex");
     assertEquals([attr.comp_mask, attr.pd, attr.send_cq], [mask, "pd0", "cq0"]);
     assertEquals(attr.send_ops_flags, BigInt(more.sendOpsFlags ?? 0));
     assertEquals(attr.source_qpn, more.sourceQpn ?? 0);
@@ -67,7 +60,7 @@ onUd.test("new QueuePair() writes every attribute where C reads it", ({ pd, cont
   const cap = { maxSendWr: 1, maxRecvWr: 2, maxSendSge: 3, maxRecvSge: 4, maxInlineData: 5 };
   recorder.take();
   const qp = new QueuePair(pd, { type: RC, sendCq: sendCq!, recvCq: recvCq!, cap, sqSigAll: true });
-  const attr = structOf("ibv_create_qp", "init_attr");
+  const attr = fieldsOf("ibv_create_qp", "init_attr");
   assertEquals([attr.send_cq, attr.recv_cq, attr.srq], ["cq1", "cq2", null]);
   assertEquals([attr.qp_type, attr.sq_sig_all], [RC, 1]);
   const caps = ["send_wr", "recv_wr", "send_sge", "recv_sge", "inline_data"];
@@ -75,53 +68,15 @@ onUd.test("new QueuePair() writes every attribute where C reads it", ({ pd, cont
   assertEquals([qp.pd === pd, qp.context === context, qp.cap], [true, true, cap]);
 });
 
-onUd.test("new QueuePair() refuses what is no queue pair before native code", (parts) => {
-  const { pd, cq, mr, qp } = parts;
-  const init = { type: UD, sendCq: cq, recvCq: cq, cap: CAP };
-  const refused: [unknown, unknown, string][] = [
-    [pd, null, "queue pair attributes null: it is not an object"],
-    [pd, {}, "type is missing"],
-    [null, init, "pd null: it is not a ProtectionDomain"],
-    [cq, init, "pd an object: it is not a ProtectionDomain"],
-    [pd, { ...init, sendCq: pd }, "sendCq an object: it is not a CompletionQueue"],
-    [pd, { ...init, recvCq: qp }, "recvCq an object: it is not a CompletionQueue"],
-    [pd, { ...init, sendCq: {} }, "sendCq an object: it is not a CompletionQueue"],
-    [pd, { ...init, rwqIndTbl: mr }, "rwqIndTbl an object: it is not a RwqIndirectionTable"],
-    [pd, { ...init, rxHashConf: {} }, "rxHashConf an object: it is not a RxHash"],
-    [pd, { ...init, sendCQ: cq }, 'there is no attribute "sendCQ"'],
-    [pd, { ...init, cap: { ...CAP, maxSendWR: 1 } }, 'there is no attribute "maxSendWR"'],
-    [pd, { ...init, cap: {} }, "Cannot create queue pair: cap.maxSendWr is missing"],
-    [pd, { ...init, cap: { maxSendWr: 1 } }, "cap.maxRecvWr is missing"],
-    [pd, { ...init, cap: undefined }, "cap.maxSendWr is missing"],
-    [pd, { ...init, cap: null }, "null"],
-    [pd, { ...init, cap: { ...CAP, maxSendSge: null } }, "maxSendSge null: leave it out instead"],
-    [pd, { ...init, cap: { ...CAP, maxRecvSge: null } }, "maxRecvSge null: leave it out instead"],
-    [pd, { ...init, sqSigAll: 1 }, "sqSigAll 1: it is not a boolean"],
-    [pd, { type: UD, recvCq: cq, cap: CAP }, "it takes sendCq"],
-    [pd, { type: UD, sendCq: cq, cap: CAP }, "it takes recvCq"],
-  ];
-  for (const [parent, attr, message] of refused) {
-    assertThrows(() => new QueuePair(bad(parent), bad(attr)), TypeError, message);
-  }
-  const outOfRange: [Partial<QpInitAttr>, string][] = [
-    [{ type: bad(5) }, "type 5: it is none of 2 (RC), 3 (UC), 4 (UD)"],
-    [{ cap: { maxSendWr: -1 } }, "maxSendWr"],
-    [{ createFlags: 2 ** 32 }, `createFlags ${2 ** 32}`],
-    [{ maxTsoHeader: 2 ** 16 }, `maxTsoHeader ${2 ** 16}`],
-    [{ sourceQpn: 2 ** 24 }, `sourceQpn ${2 ** 24}`],
-    [{ sendOpsFlags: 2 ** 32 }, `sendOpsFlags ${2 ** 32}`],
-    ...["createFlags", "maxTsoHeader", "sourceQpn", "sendOpsFlags"].map((
-      name,
-    ): [Partial<QpInitAttr>, string] => [{ [name]: -1 }, `${name} -1`]),
-  ];
-  for (const [more, message] of outOfRange) {
-    assertThrows(() => new QueuePair(pd, { ...init, ...more }), RangeError, message);
-  }
-  using closed = new CompletionQueue(parts.context, { cqe: 1 });
-  closed.close();
-  assertThrows(() => new QueuePair(pd, { ...init, recvCq: closed }), TypeError, "it is disposed");
-  assertThrows(() => new QueuePair(pd, { ...init, cap: { maxSendWr: 1.5 } }), TypeError);
-  assertEquals(recorder.takeOf("ibv_create_qp", "ibv_create_qp_ex"), []);
+onUd.test("new QueuePair() refuses queues that do not go together", ({ pd, cq }) => {
+  const make = (attr: object) => () => new QueuePair(pd, bad({ type: UD, cap: CAP, ...attr }));
+  const both = { sendCq: cq, recvCq: cq };
+  assertRefused(
+    [make({ recvCq: cq }), TypeError, "it takes sendCq"],
+    [make({ sendCq: cq }), TypeError, "it takes recvCq"],
+    [make({ ...both, cap: undefined }), TypeError, "cap.maxSendWr is missing"],
+    [make({ ...both, type: 5 }), RangeError, "type 5: it is none of 2 (RC), 3 (UC), 4 (UD)"],
+  );
 });
 
 Deno.test("new QueuePair() makes nothing when a getter closes what it needs", () => {
@@ -161,48 +116,19 @@ onUd.test("new QueuePair() is made from what it read when getters change their a
     },
   });
   assertEquals(reads, 1);
-  assertEquals(structOf("ibv_create_qp", "init_attr").send_cq, "cq0");
+  assertEquals(fieldsOf("ibv_create_qp", "init_attr").send_cq, "cq0");
   other.close();
   assertEquals(qp.disposed, false);
   cq.close();
   assertEquals(qp.disposed, true);
 });
 
-onRc.test("QueuePair.modify() sets exactly the attributes that are given", (parts) => {
-  const ahAttr = { portNum: 1, dlid: 5, sl: 3 };
-  const altAhAttr = { portNum: 1, dlid: 6, grh: { dgid: GROUP, sgidIndex: 2, flowLabel: 9 } };
-  const { qp } = parts;
+onRc.test("QueuePair.modify() sets exactly the attributes that are given", ({ qp }) => {
   const all: [QpAttrInit, number, Fields][] = [
     [{ qpState: RTS, curQpState: RTR }, 3, { qp_state: RTS, cur_qp_state: RTR }],
-    [{ pathMtu: Mtu[2048] }, QpAttrMask.PATH_MTU, { path_mtu: 4 }],
-    [{ ahAttr }, QpAttrMask.AV, { "ah_attr.dlid": 5, "ah_attr.sl": 3, "ah_attr.is_global": 0 }],
-    [{ altAhAttr, altPkeyIndex: 1, altPortNum: 1, altTimeout: 31 }, QpAttrMask.ALT_PATH, {
-      "alt_ah_attr.dlid": 6,
-      "alt_ah_attr.is_global": 1,
-      "alt_ah_attr.grh.sgid_index": 2,
-      "alt_ah_attr.grh.flow_label": 9,
-      "alt_ah_attr.port_num": 1,
-      "ah_attr.dlid": 0,
-      alt_pkey_index: 1,
-      alt_port_num: 1,
-      alt_timeout: 31,
-    }],
     [{ cap: { maxSendWr: 9 } }, QpAttrMask.CAP, { "cap.max_send_wr": 9 }],
     [{ enSqdAsyncNotify: 1 }, QpAttrMask.EN_SQD_ASYNC_NOTIFY, { en_sqd_async_notify: 1 }],
-    [{ rqPsn: 0xff_ffff, sqPsn: 1, destQpNum: 2 }, 0x1000 | 0x10000 | 0x100000, {
-      rq_psn: 0xff_ffff,
-      sq_psn: 1,
-      dest_qp_num: 2,
-    }],
     [{ rateLimit: 5 }, QpAttrMask.RATE_LIMIT, { rate_limit: 5 }],
-    [{ rnrRetry: 7, retryCnt: 7 }, QpAttrMask.RNR_RETRY | QpAttrMask.RETRY_CNT, {
-      rnr_retry: 7,
-      retry_cnt: 7,
-    }],
-    [{ timeout: 31, minRnrTimer: 31 }, QpAttrMask.TIMEOUT | QpAttrMask.MIN_RNR_TIMER, {
-      timeout: 31,
-      min_rnr_timer: 31,
-    }],
   ];
   for (const [attr, mask, expected] of all) {
     recorder.take();
@@ -215,43 +141,21 @@ onRc.test("QueuePair.modify() sets exactly the attributes that are given", (part
   }
 });
 
-onUd.test("QueuePair.modify() names what is wrong with an attribute before native code", (parts) => {
-  const { qp } = parts;
-  const refused: [unknown, ErrorConstructor, string][] = [
-    [{}, TypeError, "Cannot modify queue pair: no attribute is given"],
-    [null, TypeError, "queue pair attributes null"],
-    [{ pathMtu: 1024 }, RangeError, "pathMtu 1024: it is none of 1 (256), 2 (512), 3 (1024)"],
-    [{ qpState: QpState.UNKNOWN }, RangeError, "qpState 7: it is none of 0 (RESET), 1 (INIT)"],
-    [{ qpState: "RTS" }, TypeError, 'qpState "RTS"'],
-    [{ pathMigState: 3 }, RangeError, "pathMigState 3: it is none of"],
-    [{ timeout: 32 }, RangeError, "timeout 32: it is not within 0 to 31"],
-    [{ retryCnt: 8 }, RangeError, "retryCnt 8: it is not within 0 to 7"],
-    [{ rnrRetry: 8 }, RangeError, "rnrRetry 8: it is not within 0 to 7"],
-    [{ altTimeout: 32 }, RangeError, "altTimeout 32: it is not within 0 to 31"],
-    [{ minRnrTimer: 32 }, RangeError, "minRnrTimer 32: it is not within 0 to 31"],
-    [{ rqPsn: 2 ** 24 }, RangeError, "rqPsn"],
-    [{ sqDraining: 1 }, TypeError, 'there is no attribute "sqDraining"'],
-    [{ portnum: 1 }, TypeError, 'there is no attribute "portnum"'],
-    [{ ahAttr: null }, TypeError, "null"],
-    [{ ahAttr: {} }, TypeError, "portNum is missing"],
-    [{ ahAttr: { portNum: 3 } }, RangeError, "Cannot use port 3"],
-    [{ altPortNum: 0 }, RangeError, "Cannot use port 0"],
-    [{ altPortNum: 9 }, RangeError, "Cannot use port 9"],
-    [{ altAhAttr: { portNum: 9 } }, RangeError, "Cannot use port 9"],
-    [{ portNum: 1.5 }, TypeError, "portNum 1.5"],
-    [{ portNum: 256 }, RangeError, "256"],
-    [{ qkey: 2 ** 32 }, RangeError, "qkey"],
-    [{ qkey: NaN }, TypeError, "qkey"],
-  ];
-  for (const [attr, type, message] of refused) {
-    assertThrows(() => qp.modify(bad(attr)), type, message);
-  }
-  assertThrows(() => qp.query(-1), RangeError, "mask");
-  assertThrows(() => qp.query(bad("all")), TypeError, "mask");
-  assertThrows(() => qp.activateUd(bad({})), TypeError);
-  assertThrows(() => qp.activateUd(bad({ port: 1, qKey: 1 })), TypeError, '"qKey"');
-  assertThrows(() => qp.activateUd({ port: 1, qkey: 1, sqPsn: 2 ** 24 }), RangeError, "sqPsn");
-  assertEquals(recorder.takeOf("ibv_modify_qp"), []);
+onUd.test("QueuePair.modify() names ports and values that there are not", ({ qp }) => {
+  const modify = (attr: object) => () => qp.modify(attr);
+  const noState = "qpState 7: it is none of 0 (RESET), 1 (INIT)";
+  const noMtu = "pathMtu 1024: it is none of 1 (256), 2 (512), 3 (1024)";
+  assertRefused(
+    [modify({}), TypeError, "Cannot modify queue pair: no attribute is given"],
+    [modify({ pathMtu: 1024 }), RangeError, noMtu],
+    [modify({ qpState: QpState.UNKNOWN }), RangeError, noState],
+    [modify({ pathMigState: 3 }), RangeError, "pathMigState 3: it is none of"],
+    [modify({ sqDraining: 1 }), TypeError, 'there is no attribute "sqDraining"'],
+    [modify({ ahAttr: { portNum: 3 } }), RangeError, "Cannot use port 3"],
+    [modify({ altPortNum: 0 }), RangeError, "Cannot use port 0"],
+    [modify({ altPortNum: 9 }), RangeError, "Cannot use port 9"],
+    [modify({ altAhAttr: { portNum: 9 } }), RangeError, "Cannot use port 9"],
+  );
 });
 
 onUd.test("QueuePair.modify() reaches no native code when a getter closes the queue pair", (parts) => {
@@ -418,16 +322,6 @@ onUd.test("new QueuePair() with a table leaves out the send queue that is not as
   both.postSend({});
 });
 
-onUd.test("QueuePair.attachMcast() refuses what is no group", ({ qp }) => {
-  const fake: unknown = Object.create(Gid.prototype);
-  assertThrows(() => qp.attachMcast(bad("ff0e::1"), 0), TypeError, "it is not a Gid");
-  assertThrows(() => qp.attachMcast(bad(new Uint8Array(16)), 0), TypeError, "it is not a Gid");
-  assertThrows(() => qp.attachMcast(bad(fake), 0), TypeError, "it is not a Gid, but looks like");
-  assertThrows(() => qp.attachMcast(GROUP, 65536), RangeError, "lid");
-  assertThrows(() => qp.detachMcast(GROUP, bad(null)), TypeError, "lid");
-  assertEquals(recorder.take(), []);
-});
-
 Deno.test("QueuePair.attachMcast() takes the bytes of a GID, whatever a subclass shows of them", () => {
   class Short extends Gid {
     override get bytes(): Uint8Array<ArrayBuffer> {
@@ -498,26 +392,6 @@ onUd.test("Changes of a queue pair that is up leave its sends under way", (parts
   qp.modify({ qpState: RTS, qkey: 5 });
   qp.modify({ qpState: ERR });
   assertEquals(recorder.live("ah"), 1);
-});
-
-onUd.test("Two UD queue pairs on one completion queue keep their handles apart", (parts) => {
-  const { pd, cq } = parts;
-  const other = new QueuePair(pd, { type: UD, sendCq: cq, recvCq: cq, cap: CAP });
-  other.activateUd({ port: 1, qkey: QKEY });
-  const [mine, theirs] = [send(parts), send({ ...parts, qp: other })];
-  mine.close();
-  theirs.close();
-  assertEquals(recorder.live("ah"), 2);
-  recorder.complete("cq0", { qp_num: other.qpNum });
-  cq.poll();
-  assertEquals(recorder.live("ah"), 1);
-  // A failed completion does not tell what it is of.
-  recorder.complete("cq0", { qp_num: parts.qp.qpNum, status: 5 });
-  cq.poll();
-  assertEquals(recorder.live("ah"), 1);
-  recorder.complete("cq0", { qp_num: parts.qp.qpNum });
-  cq.poll();
-  assertEquals(recorder.live("ah"), 0);
 });
 
 onUd.test("QueuePair.query() reads what the device reports", (parts) => {
