@@ -88,37 +88,42 @@ function compute(
 const NOWHERE = "::";
 const common = { dlid: 0xabcd, sl: 7, srcPathBits: 0x7f, staticRate: 0, portNum: PORT };
 
-Deno.test("ReplyAddress.compute() answers an IPv6 packet", () => {
-  const dgid = "fe80::9";
-  const grh = { dgid, flowLabel: 0xcdef1, sgidIndex: 1, hopLimit: 61, trafficClass: 0xab };
-  assertEquals(compute(ipv6()), { errno: 0, attr: { grh, isGlobal: true, ...common } });
-});
+const IPV6 = {
+  dgid: "fe80::9",
+  flowLabel: 0xcdef1,
+  sgidIndex: 1,
+  hopLimit: 61,
+  trafficClass: 0xab,
+};
+const IPV4 = {
+  dgid: "::ffff:10.0.0.9",
+  flowLabel: 0,
+  sgidIndex: 5,
+  hopLimit: 62,
+  trafficClass: 0x68,
+};
 
-Deno.test("ReplyAddress.compute() answers by a RoCE v1 GID when the next header is the BTH", () => {
-  assertEquals(compute(ipv6({ nextHdr: 27 })).attr.grh.sgidIndex, 0);
-});
-
-Deno.test("ReplyAddress.compute() answers an IPv4 packet", () => {
-  const dgid = "::ffff:10.0.0.9";
-  const grh = { dgid, flowLabel: 0, sgidIndex: 5, hopLimit: 62, trafficClass: 0x68 };
-  assertEquals(compute(ipv4()), { errno: 0, attr: { grh, isGlobal: true, ...common } });
-});
-
-Deno.test("ReplyAddress.compute() drops the upper bits of an index above 255", () => {
-  assertEquals(compute(ipv4({ to: "10.0.0.2" })).attr.grh.sgidIndex, 7);
-});
-
-Deno.test("ReplyAddress.compute() believes an IPv4 checksum when the first bytes look like IPv6", () => {
-  const { errno, attr } = compute(behindIpv6(ipv4()));
-  assertEquals(errno, 0);
-  assertEquals(attr.grh.dgid, "::ffff:10.0.0.9");
-  assertEquals(attr.grh.flowLabel, 0xf_ffff);
-});
-
-Deno.test("ReplyAddress.compute() takes a packet for IPv6 when its IPv4 checksum is wrong", () => {
-  // the receiver is then read where an IPv4 header lies
-  assertEquals(compute(behindIpv6(ipv4(), 0x0100)).errno, MISS);
-});
+/** Packets that have an answer, and the GRH of the answer. */
+const ANSWERS: [what: string, bytes: Uint8Array, grh: Attr["grh"]][] = [
+  ["an IPv6 packet", ipv6(), IPV6],
+  ["a RoCE v1 packet, whose next header is the BTH", ipv6({ nextHdr: 27 }), {
+    ...IPV6,
+    sgidIndex: 0,
+  }],
+  ["an IPv4 packet", ipv4(), IPV4],
+  // The upper bits of an index above 255 are lost.
+  ["an IPv4 packet to index 263", ipv4({ to: "10.0.0.2" }), { ...IPV4, sgidIndex: 7 }],
+  // The IPv4 checksum is right. The flow label is that of the junk before it.
+  ["an IPv4 packet behind what looks like IPv6", behindIpv6(ipv4()), {
+    ...IPV4,
+    flowLabel: 0xf_ffff,
+  }],
+];
+for (const [what, bytes, grh] of ANSWERS) {
+  Deno.test(`ReplyAddress.compute() answers ${what}`, () => {
+    assertEquals(compute(bytes), { errno: 0, attr: { grh, isGlobal: true, ...common } });
+  });
+}
 
 Deno.test("ReplyAddress.compute() leaves the GID out when the completion has no GRH", () => {
   const grh = { dgid: NOWHERE, flowLabel: 0xcdef1, sgidIndex: 0, hopLimit: 0, trafficClass: 0 };
@@ -134,6 +139,8 @@ const failures: [what: string, bytes: Uint8Array, errno: number, dgid: string][]
   ["a GID of another type", ipv6({ to: "10.0.0.2", nextHdr: 27 }), MISS, "fe80::9"],
   ["an unknown next header", ipv6({ nextHdr: 6 }), EPROTONOSUPPORT, "fe80::9"],
   ["what is no header", new Uint8Array(AT + 40), EPROTONOSUPPORT, NOWHERE],
+  // The receiver is read where an IPv4 header lies.
+  ["an IPv4 packet with a wrong checksum", behindIpv6(ipv4(), 0x0100), MISS, "::69.104.0.60"],
 ];
 for (const [what, bytes, errno, dgid] of failures) {
   Deno.test(`ReplyAddress.compute() fails as the C function does when given ${what}`, () => {
@@ -141,11 +148,9 @@ for (const [what, bytes, errno, dgid] of failures) {
     // nothing of the packet before may show
     compute(ipv6(), WcFlags.GRH, address);
     const result = compute(bytes, WcFlags.GRH, address);
-    assertEquals(result.errno, errno);
-    assertEquals(result.attr.grh.dgid, dgid);
-    assertEquals(result.attr.grh.sgidIndex, 0);
-    assertEquals(result.attr.grh.hopLimit, 0);
-    assertEquals(result.attr.isGlobal, true);
+    const { grh, isGlobal } = result.attr;
+    assertEquals([result.errno, grh.dgid, isGlobal], [errno, dgid, true]);
+    assertEquals([grh.sgidIndex, grh.hopLimit], [0, 0]);
   });
 }
 

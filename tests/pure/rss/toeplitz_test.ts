@@ -1,7 +1,5 @@
 import { assertEquals, assertNotEquals, assertThrows } from "@std/assert";
-import { parseAddress } from "../../../types/address/ip_address.ts";
 import { microsoftRssKey, toeplitz, ToeplitzKey } from "../../../types/rss/toeplitz.ts";
-import { type RssVector, rssVectors } from "./rss_vectors.ts";
 
 /** As in the pseudocode of the specification: the key shifts by one bit for each bit of the input. */
 function reference(key: Uint8Array, input: Uint8Array): number {
@@ -21,56 +19,21 @@ function random(length: number): Uint8Array {
   return crypto.getRandomValues(new Uint8Array(length));
 }
 
-function addressBytes({ source, destination }: RssVector): Uint8Array {
-  return new Uint8Array([...parseAddress(source), ...parseAddress(destination)]);
+/** Both ways to hash agree with the reference. */
+function check(key: Uint8Array, prepared: ToeplitzKey, input: Uint8Array): void {
+  const expected = reference(key, input);
+  assertEquals([toeplitz(key, input), prepared.hash(input)], [expected, expected]);
 }
 
-function portBytes({ sourcePort, destinationPort }: RssVector): number[] {
-  return [sourcePort >> 8, sourcePort & 0xff, destinationPort >> 8, destinationPort & 0xff];
-}
-
-for (const vector of rssVectors) {
-  const { source, destination } = vector;
-  Deno.test(`toeplitz() gives the published hashes for ${source} to ${destination}`, () => {
-    const key = microsoftRssKey();
-    const addresses = addressBytes(vector);
-    const all = new Uint8Array([...addresses, ...portBytes(vector)]);
-    assertEquals(toeplitz(key, addresses), vector.addresses);
-    assertEquals(toeplitz(key, all), vector.all);
-    const prepared = new ToeplitzKey(key);
-    assertEquals(prepared.hash(addresses), vector.addresses);
-    assertEquals(prepared.hash(all), vector.all);
-  });
-}
-
-Deno.test("toeplitz() and ToeplitzKey agree with the reference for every length", () => {
+Deno.test("toeplitz() and ToeplitzKey agree with the reference for every length and single bit", () => {
   const key = random(40);
   const prepared = new ToeplitzKey(key);
-  for (let length = 0; length <= 36; length++) {
-    const input = random(length);
-    const expected = reference(key, input);
-    assertEquals(toeplitz(key, input), expected);
-    assertEquals(prepared.hash(input), expected);
-  }
-});
-
-Deno.test("toeplitz() and ToeplitzKey agree with the reference for every single bit", () => {
-  const key = random(40);
-  const prepared = new ToeplitzKey(key);
+  for (let length = 0; length <= 36; length++) check(key, prepared, random(length));
   for (let bit = 0; bit < 36 * 8; bit++) {
     const input = new Uint8Array(36);
     input[bit >> 3] = 0x80 >> (bit & 7);
-    const expected = reference(key, input);
-    assertEquals(toeplitz(key, input), expected);
-    assertEquals(prepared.hash(input), expected);
+    check(key, prepared, input);
   }
-});
-
-Deno.test("toeplitz() is linear", () => {
-  const key = random(40);
-  const [a, b] = [random(36), random(36)];
-  const both = a.map((byte, i) => byte ^ b[i]!);
-  assertEquals(toeplitz(key, both), (toeplitz(key, a) ^ toeplitz(key, b)) >>> 0);
 });
 
 Deno.test("toeplitz() hashes both directions alike when the key repeats every 16 bits", () => {
@@ -81,11 +44,6 @@ Deno.test("toeplitz() hashes both directions alike when the key repeats every 16
   const back = new Uint8Array([...destination, ...source, ...destinationPort, ...sourcePort]);
   assertEquals(toeplitz(key, there), toeplitz(key, back));
   assertNotEquals(toeplitz(microsoftRssKey(), there), toeplitz(microsoftRssKey(), back));
-});
-
-Deno.test("toeplitz() is 0 for an empty input", () => {
-  assertEquals(toeplitz(microsoftRssKey(), new Uint8Array()), 0);
-  assertEquals(new ToeplitzKey(microsoftRssKey()).hash(new Uint8Array()), 0);
 });
 
 Deno.test("toeplitz() uses the last key bit an input of full length can reach", () => {
