@@ -99,11 +99,10 @@ const SYMBOLS = {
   recorder_live: { parameters: ["buffer"], result: "u32" },
   recorder_object: { parameters: ["buffer", "u32"], result: "pointer" },
   recorder_devices: { parameters: ["u32"], result: "void" },
-  recorder_fail: { parameters: ["buffer", "i32", "u32", "u32"], result: "void" },
-  recorder_fail_with: { parameters: ["buffer", "i32", "u32", "u32", "i64"], result: "void" },
+  recorder_fail: { parameters: ["buffer", "i32", "u32", "u32", "bool", "i64"], result: "void" },
   recorder_delay: { parameters: ["buffer", "u32"], result: "void" },
   recorder_answer: { parameters: ["buffer", "usize", "buffer", "usize"], result: "void" },
-  recorder_patch: { parameters: ["buffer", "usize", "usize", "u64"], result: "void" },
+  recorder_patch: { parameters: ["buffer", "usize", "buffer", "usize"], result: "void" },
   recorder_call_allocators: { parameters: ["bool"], result: "void" },
   recorder_complete: {
     parameters: ["pointer", "buffer", "bool", "u64", "u64", "u32", "u16", "u64", "u32"],
@@ -202,8 +201,8 @@ export function fail(
 ): void {
   const { times = 0, skip = 0, result } = options;
   const errno = typeof error === "number" ? error : constants.errno[error];
-  if (result === undefined) symbols.recorder_fail(cString(verb), errno, skip, times);
-  else symbols.recorder_fail_with(cString(verb), errno, skip, times, result);
+  const hasResult = result !== undefined;
+  symbols.recorder_fail(cString(verb), errno, skip, times, hasResult, result ?? 0n);
 }
 
 /** Lets each call of a verb take at least so many milliseconds, 0 for none; until `reset()`. */
@@ -244,9 +243,9 @@ function fieldBytes(
 
 /** Chooses a field of every object of a kind that is made from now on, by its C name. */
 export function setField(kind: string, name: string, value: number | bigint): void {
-  const { offset, size } = placeOf(kind, name);
-  const bits = BigInt.asUintN(64, BigInt(value));
-  symbols.recorder_patch(cString(kind), BigInt(offset), BigInt(size), bits);
+  const field = placeOf(kind, name);
+  const bytes = fieldBytes(field, value);
+  symbols.recorder_patch(cString(kind), BigInt(field.offset), bytes, BigInt(field.size));
 }
 
 /** Overwrites a field of an object that exists, by its C name. */
@@ -265,20 +264,6 @@ export function overwrite(label: Label, name: string, value: number | bigint): v
  */
 export function lack(op: string, kind = "context"): void {
   setField(kind, op, 0n);
-}
-
-/** Ends the contexts opened from now on before an op, as those of a library older than the op end. */
-export function endContextBefore(op: keyof typeof structs.verbs_context.fields): void {
-  setField(
-    "context",
-    "sz",
-    structs.verbs_context.size - structs.verbs_context.fields[op].offset - 1,
-  );
-}
-
-/** Gives the contexts opened from now on the ABI of before `verbs_context`. */
-export function usePlainAbi(): void {
-  setField("context", "abi_compat", 0n);
 }
 
 /** Whether queues made in a parent domain take their memory from the domain's allocators. */

@@ -14,6 +14,7 @@ import {
   keyOf,
   type Methods,
   type Path,
+  type Prepared,
   step,
 } from "../registry/calls.ts";
 import type { Learned, Lessons } from "./lessons.ts";
@@ -23,7 +24,9 @@ import {
   LATER,
   RECEIVER_VALUES,
   SIGNALS,
+  type SignalUse,
   transferAll,
+  type Trap,
   TRAPS,
   VALUES,
 } from "./values.ts";
@@ -78,6 +81,44 @@ function placeOf(args: unknown[], path: Path): [Attributes, string | number] {
   return [place, path.at(-1)!];
 }
 
+/** Does something to a call before it is made; what it returns gets the outcome. */
+type Change = (prepared: Prepared, world: World) => Promise<After> | After;
+
+type After = ((result: unknown) => unknown) | void;
+
+/** A valid call after a change. */
+function changed(call: Call, id: string, what: string, change: Change): Case {
+  return {
+    id: `${call.name}: ${id}`,
+    what,
+    run: async (world) => {
+      const prepared = await call.prepare(world);
+      const after = await change(prepared, world);
+      const result = invoke(call, prepared);
+      after?.(result);
+      return result;
+    },
+  };
+}
+
+/** A valid call after a change of what an argument or attribute is. */
+function changedAt(
+  call: Call,
+  path: Path,
+  what: string,
+  change: (
+    place: Attributes,
+    key: string | number,
+    world: World,
+    prepared: Prepared,
+  ) => ReturnType<Change>,
+): Case {
+  return changed(call, `${path.join(".")} ${what}`, what, (prepared, world) => {
+    const [place, key] = placeOf(prepared.args, path);
+    return change(place, key, world, prepared);
+  });
+}
+
 /** Methods of one object called on another value. */
 function receiverCases(call: Call): Case[] {
   const { name, prepare, callable } = call;
@@ -99,145 +140,90 @@ function receiverCases(call: Call): Case[] {
 }
 
 function valueCases(call: Call, { paths }: Learned): Case[] {
-  const { name, prepare } = call;
-  const make = (path: Path, what: string, hostile: Hostile): Case => ({
-    id: `${name}: ${path.join(".")} is ${what}`,
-    what: `is ${what}`,
-    run: async (world) => {
-      const prepared = await prepare(world);
-      const [place, key] = placeOf(prepared.args, path);
-      place[key] = hostile(place[key], world);
-      return invoke(call, prepared);
-    },
-  });
-  const foreign = (path: Path): Case => ({
-    id: `${name}: ${path.join(".")} is of another context`,
-    what: "is of another context",
-    run: async (world) => {
-      const prepared = await prepare(world);
-      const [place, key] = placeOf(prepared.args, path);
-      const [otherPlace, otherKey] = placeOf((await prepare(world.other)).args, path);
-      place[key] = otherPlace[otherKey];
-      return invoke(call, prepared);
-    },
-  });
-  const unknown = (path: Path): Case => ({
-    id: `${name}: ${path.join(".")} has an unknown attribute`,
-    what: "has an unknown attribute",
-    run: async (world) => {
-      const prepared = await prepare(world);
-      const [place, key] = placeOf(prepared.args, path);
-      if (isPlain(place[key])) (place[key] as Attributes).maxSendWR = 1;
-      return invoke(call, prepared);
-    },
-  });
   return paths.flatMap((path) => [
-    ...Object.entries(VALUES).map(([what, hostile]) => make(path, what, hostile)),
-    foreign(path),
-    unknown(path),
+    ...Object.entries(VALUES).map(([what, hostile]) =>
+      changedAt(call, path, `is ${what}`, (place, key, world) => {
+        place[key] = hostile(place[key], world);
+      })
+    ),
+    changedAt(call, path, "is of another context", async (place, key, world) => {
+      const [otherPlace, otherKey] = placeOf((await call.prepare(world.other)).args, path);
+      place[key] = otherPlace[otherKey];
+    }),
+    changedAt(call, path, "has an unknown attribute", (place, key) => {
+      if (isPlain(place[key])) (place[key] as Attributes).maxSendWR = 1;
+    }),
   ]);
 }
 
+/** Makes the call while it is made. The outcome of the inner call is of no interest, unless it is thrown. */
+function again(call: Call, prepared: Prepared): () => void {
+  return () => swallow(invoke(call, prepared));
+}
+
 function trapCases(call: Call, { paths, resources }: Learned): Case[] {
-  const { name, prepare } = call;
-  const make = (
-    path: Path,
-    what: string,
-    trap: (value: unknown, world: World, again: () => unknown, args: unknown[]) => () => unknown,
-  ): Case => ({
-    id: `${name}: ${path.join(".")} ${what}`,
-    what,
-    run: async (world) => {
-      const prepared = await prepare(world);
-      const [place, key] = placeOf(prepared.args, path);
-      const again = (): void => swallow(invoke(call, prepared));
-      const get = trap(place[key], world, again, prepared.args);
-      Object.defineProperty(place, key, { get, enumerable: true, configurable: true });
-      return invoke(call, prepared);
+  const closing = resources.map((resource): [string, Trap] => [
+    `closes ${resource}`,
+    (value, world) => () => {
+      world.dispose(resource);
+      return value;
     },
-  });
-  const closes = (resource: string): Parameters<typeof make>[2] => (value, world) => () => {
-    world.dispose(resource);
-    return value;
-  };
-  return paths.filter(({ length }) => length > 1).flatMap((path) => [
-    ...Object.entries(TRAPS).map(([what, trap]) => make(path, what, trap)),
-    ...resources.map((resource) => make(path, `closes ${resource}`, closes(resource))),
   ]);
+  return paths.filter(({ length }) => length > 1).flatMap((path) =>
+    [...Object.entries(TRAPS), ...closing].map(([what, trap]) =>
+      changedAt(call, path, what, (place, key, world, prepared) => {
+        const get = trap(place[key], world, again(call, prepared), prepared.args);
+        Object.defineProperty(place, key, { get, enumerable: true, configurable: true });
+      })
+    )
+  );
 }
 
 /** Callbacks of the caller: what listens to a signal runs within the library's call, or while it waits. */
 function signalCases(call: Call, { paths, resources }: Learned): Case[] {
-  const { name, prepare } = call;
-  const make = (
-    path: Path,
-    what: string,
-    use: (abort: AbortController, world: World, again: () => unknown) => unknown,
-    isLate = false,
-  ): Case => ({
-    id: `${name}: ${path.join(".")} ${what}`,
-    what,
-    run: async (world) => {
-      const prepared = await prepare(world);
-      const [place, key] = placeOf(prepared.args, path);
+  const closing = resources.map((resource): [string, SignalUse] => [
+    `closes ${resource} when it aborts`,
+    ({ signal }, world) => signal.addEventListener("abort", () => world.dispose(resource)),
+  ]);
+  const make = (path: Path, what: string, use: SignalUse, isLate: boolean): Case =>
+    changedAt(call, path, what, (place, key, world, prepared) => {
       const abort = new AbortController();
       place[key] = abort.signal;
       // The signal of the inner call has aborted: it does not call again.
-      const again = (): void => swallow(invoke(call, prepared));
-      if (!isLate) use(abort, world, again);
-      const result = invoke(call, prepared);
-      // What aborts may throw: nobody waits for the call then.
-      if (result instanceof Promise) result.then(disposeResult).catch(() => {});
-      if (isLate) use(abort, world, again);
-      else abort.abort(new Boom());
-      return result;
-    },
-  });
+      const useIt = (): unknown => use(abort, world, again(call, prepared));
+      if (!isLate) useIt();
+      return (result) => {
+        // What aborts may throw: nobody waits for the call then.
+        swallow(result);
+        if (isLate) useIt();
+        else abort.abort(new Boom());
+      };
+    });
   return paths.filter((path) => path.at(-1) === "signal").flatMap((path) => [
-    ...Object.entries(SIGNALS).map(([what, use]) => make(path, what, use)),
+    ...[...Object.entries(SIGNALS), ...closing].map(([what, use]) => make(path, what, use, false)),
     ...Object.entries(LATER).map(([what, use]) => make(path, what, use, true)),
-    ...resources.map((resource) =>
-      make(path, `closes ${resource} when it aborts`, ({ signal }, world) => {
-        signal.addEventListener("abort", () => world.dispose(resource));
-      })
-    ),
   ]);
 }
 
 function disposalCases(call: Call, { resources }: Learned): Case[] {
-  const { name, prepare } = call;
-  const closed = resources.map((resource): Case => ({
-    id: `${name}: after ${resource} is disposed`,
-    what: "after one is disposed",
-    run: async (world) => {
-      const prepared = await prepare(world);
-      world.dispose(resource);
-      return invoke(call, prepared);
-    },
-  }));
-  const during = resources.map((resource): Case => ({
-    id: `${name}: ${resource} is disposed right after`,
-    what: "one is disposed right after",
-    run: async (world) => {
-      const result = invoke(call, await prepare(world));
-      world.dispose(resource);
-      return result;
-    },
-  }));
-  const buffers = {
-    id: `${name}: all buffers are transferred right after`,
-    what: "all buffers are transferred right after",
-    run: async (world: World) => {
-      const prepared = await prepare(world);
-      const result = invoke(call, prepared);
-      transferAll(prepared.args);
-      return result;
-    },
-  };
-  return [...closed, ...during, buffers];
+  return [
+    ...resources.flatMap((resource) => [
+      changed(call, `after ${resource} is disposed`, "after one is disposed", (_, world) => {
+        world.dispose(resource);
+      }),
+      changed(
+        call,
+        `${resource} is disposed right after`,
+        "one is disposed right after",
+        (_, world) => () => world.dispose(resource),
+      ),
+    ]),
+    ...["all buffers are transferred right after"].map((what) =>
+      changed(call, what, what, ({ args }) => () => transferAll(args))
+    ),
+  ];
 }
 
-/** The outcome of the inner call is of no interest, unless it is thrown. */
 function swallow(result: unknown): void {
   if (result instanceof Promise) result.then(disposeResult).catch(() => {});
 }
@@ -267,23 +253,16 @@ const CANNOT_FAIL: ReadonlySet<string> = new Set([
 ]);
 
 function verbCases(call: Call, { verbs }: Learned): Case[] {
-  const { name, prepare, callable } = call;
   return verbs.filter((verb) => !CANNOT_FAIL.has(verb)).flatMap((verb) =>
     [
       ...FAILURES,
       ...isPointer(verb) ? ODD_POINTERS : [],
       ...isHot(verb) ? ODD_NUMBERS : [],
-    ].map((
-      [what, errno, result],
-    ): Case => ({
-      id: `${name}: ${verb} ${what}`,
-      what,
-      ...hidesObjects(callable) && isDestroyer(verb) && LEFT,
-      run: async (world) => {
-        const prepared = await prepare(world);
+    ].map(([what, errno, result]): Case => ({
+      ...changed(call, `${verb} ${what}`, what, () => {
         recorder.fail(verb, errno, { times: 1, ...result !== undefined && { result } });
-        return invoke(call, prepared);
-      },
+      }),
+      ...hidesObjects(call.callable) && isDestroyer(verb) && LEFT,
     }))
   );
 }

@@ -284,7 +284,7 @@ function buffersOf(values: readonly unknown[]): ArrayBuffer[] {
 }
 
 /** What happens to a signal before the call that gets it, and before it aborts. */
-type SignalUse = (abort: AbortController, world: World, again: () => unknown) => unknown;
+export type SignalUse = (abort: AbortController, world: World, again: () => unknown) => unknown;
 
 /** Before the call. */
 export const SIGNALS: Readonly<Record<string, SignalUse>> = {

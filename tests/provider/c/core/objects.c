@@ -88,30 +88,9 @@ void depend(void *child, const void *parent)
 
 	if (!of)
 		return;
-	if (object->parent_count == MOST_PARENTS)
-		abort();
+	object->parents = realloc(object->parents, (object->parent_count + 1) * sizeof of);
 	object->parents[object->parent_count++] = of;
 	__atomic_add_fetch(&of->users, 1, __ATOMIC_SEQ_CST);
-}
-
-void depend_on_all(void *child, void *const *parents, unsigned count)
-{
-	struct object *object = object_of(child);
-
-	object->more_parents = calloc(count, sizeof *object->more_parents);
-	for (unsigned i = 0; i < count; i++) {
-		struct object *of = object_of(parents[i]);
-		if (!of)
-			continue;
-		object->more_parents[object->more_count++] = of;
-		__atomic_add_fetch(&of->users, 1, __ATOMIC_SEQ_CST);
-	}
-}
-
-static void release(struct object **parents, unsigned count)
-{
-	for (unsigned i = 0; i < count; i++)
-		__atomic_sub_fetch(&parents[i]->users, 1, __ATOMIC_SEQ_CST);
 }
 
 int destroy(const void *pointer)
@@ -128,11 +107,10 @@ int destroy(const void *pointer)
 		if (object->kind != CONTEXT)
 			return EBUSY;
 	}
-	release(object->parents, object->parent_count);
-	release(object->more_parents, object->more_count);
-	free(object->more_parents);
-	object->more_parents = NULL;
-	object->more_count = 0;
+	while (object->parent_count)
+		__atomic_sub_fetch(&object->parents[--object->parent_count]->users, 1, __ATOMIC_SEQ_CST);
+	free(object->parents);
+	object->parents = NULL;
 	object->live = false;
 	return 0;
 }

@@ -1,61 +1,67 @@
-// What a test wants of the calls to come: failures, answers, and fields of the objects that are made.
+// What a test wants of the calls to come: failures, answers, delays, and fields of the objects that are made.
 #include <pthread.h>
 #include <unistd.h>
 #include "recorder.h"
 
+enum sort { FAILURE, DELAY, ANSWER, PATCH };
+
+// A wish about a verb, or about a kind of objects.
 struct wish {
-	char verb[64];
+	enum sort sort;
+	char name[64];
 	struct plan plan;
 	unsigned skip;
-	// How many calls it is for; 0 for all.
+	// How many calls a failure is for; 0 for all.
 	unsigned times;
 	bool over;
-	struct wish *next;
-};
-
-struct pause {
-	char verb[64];
 	unsigned ms;
-	struct pause *next;
-};
-
-struct reply {
-	char verb[64];
 	size_t offset;
 	size_t size;
 	unsigned char *bytes;
-	struct reply *next;
-};
-
-struct patch {
-	char kind[16];
-	size_t offset;
-	size_t size;
-	uint64_t value;
-	struct patch *next;
+	struct wish *next;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct wish *wishes;
-static struct reply *replies;
-static struct patch *patches;
-static struct pause *pauses;
+
+static void add(enum sort sort, const char *name, struct wish wanted)
+{
+	struct wish *wish = malloc(sizeof *wish);
+
+	if (strlen(name) >= sizeof wish->name)
+		abort();
+	*wish = wanted;
+	wish->sort = sort;
+	strcpy(wish->name, name);
+	pthread_mutex_lock(&lock);
+	wish->next = wishes;
+	wishes = wish;
+	pthread_mutex_unlock(&lock);
+}
+
+static struct wish *find(struct wish *wish, enum sort sort, const char *name)
+{
+	while (wish && (wish->sort != sort || strcmp(wish->name, name) != 0))
+		wish = wish->next;
+	return wish;
+}
+
+// Each wish for a name, the latest first.
+#define EACH(wish, sort, name) \
+	struct wish *wish = find(wishes, sort, name); wish; wish = find(wish->next, sort, name)
 
 bool planned(const char *verb, struct plan *plan)
 {
 	bool found = false;
 
 	pthread_mutex_lock(&lock);
-	for (struct wish *wish = wishes; wish && !found; wish = wish->next) {
-		if (wish->over || strcmp(verb, wish->verb) != 0)
+	for (EACH(wish, FAILURE, verb)) {
+		if (wish->over || (wish->skip && wish->skip--))
 			continue;
-		if (wish->skip) {
-			wish->skip--;
-			continue;
-		}
 		*plan = wish->plan;
-		found = true;
 		wish->over = wish->times && --wish->times == 0;
+		found = true;
+		break;
 	}
 	pthread_mutex_unlock(&lock);
 	return found;
@@ -63,12 +69,9 @@ bool planned(const char *verb, struct plan *plan)
 
 void pause_in(const char *verb)
 {
-	unsigned ms = 0;
-
 	pthread_mutex_lock(&lock);
-	for (struct pause *pause = pauses; pause; pause = pause->next)
-		if (strcmp(verb, pause->verb) == 0)
-			ms = pause->ms;
+	const struct wish *wish = find(wishes, DELAY, verb);
+	unsigned ms = wish ? wish->ms : 0;
 	pthread_mutex_unlock(&lock);
 	if (ms)
 		usleep(1000 * ms);
@@ -76,9 +79,9 @@ void pause_in(const char *verb)
 
 void answer(const char *verb, void *out, size_t size)
 {
-	for (struct reply *reply = replies; reply; reply = reply->next)
-		if (strcmp(verb, reply->verb) == 0 && reply->offset + reply->size <= size)
-			memcpy((char *)out + reply->offset, reply->bytes, reply->size);
+	for (EACH(wish, ANSWER, verb))
+		if (wish->offset + wish->size <= size)
+			memcpy((char *)out + wish->offset, wish->bytes, wish->size);
 }
 
 void apply_patches(enum kind kind, void *pointer)
@@ -86,93 +89,52 @@ void apply_patches(enum kind kind, void *pointer)
 	// A context is reached by a pointer into its middle; its patches count from the start of verbs_context.
 	char *start = (char *)pointer - (kind == CONTEXT ? offsetof(struct verbs_context, context) : 0);
 
-	for (struct patch *patch = patches; patch; patch = patch->next)
-		if (strcmp(patch->kind, kind_name(kind)) == 0)
-			memcpy(start + patch->offset, &patch->value, patch->size);
+	for (EACH(wish, PATCH, kind_name(kind)))
+		memcpy(start + wish->offset, wish->bytes, wish->size);
 }
 
-static void copy_name(char *to, const char *from, size_t size)
+// Lets a verb fail with an errno: `times` calls after the first `skip`, or all of them for 0. With a result, the verb
+// returns it whatever it returns for that errno.
+void recorder_fail(const char *verb, int error, unsigned skip, unsigned times, bool has_result, long result)
 {
-	if (strlen(from) >= size)
-		abort();
-	strcpy(to, from);
-}
+	struct plan plan = { .error = error, .has_result = has_result, .result = result };
 
-// Lets a verb fail with an errno: `times` calls after the first `skip`, or all of them for 0.
-void recorder_fail(const char *verb, int error, unsigned skip, unsigned times)
-{
-	struct wish *wish = calloc(1, sizeof *wish);
-
-	*wish = (struct wish){ .plan = { .error = error }, .skip = skip, .times = times, .next = wishes };
-	copy_name(wish->verb, verb, sizeof wish->verb);
-	wishes = wish;
-}
-
-// The same, with a result that the verb does not return for this errno.
-void recorder_fail_with(const char *verb, int error, unsigned skip, unsigned times, long result)
-{
-	recorder_fail(verb, error, skip, times);
-	wishes->plan.has_result = true;
-	wishes->plan.result = result;
+	add(FAILURE, verb, (struct wish){ .plan = plan, .skip = skip, .times = times });
 }
 
 // Lets each call of a verb take so many milliseconds.
 void recorder_delay(const char *verb, unsigned ms)
 {
-	struct pause *pause = calloc(1, sizeof *pause);
+	add(DELAY, verb, (struct wish){ .ms = ms });
+}
 
-	*pause = (struct pause){ .ms = ms };
-	copy_name(pause->verb, verb, sizeof pause->verb);
-	pthread_mutex_lock(&lock);
-	// The last one for a verb counts.
-	struct pause **end = &pauses;
-	while (*end)
-		end = &(*end)->next;
-	*end = pause;
-	pthread_mutex_unlock(&lock);
+static void choose(enum sort sort, const char *name, size_t offset, const void *bytes, size_t size)
+{
+	unsigned char *copy = memcpy(malloc(size + 1), bytes, size);
+
+	add(sort, name, (struct wish){ .offset = offset, .size = size, .bytes = copy });
 }
 
 // Chooses a part of a verb's output.
 void recorder_answer(const char *verb, size_t offset, const void *bytes, size_t size)
 {
-	struct reply *reply = calloc(1, sizeof *reply);
-
-	copy_name(reply->verb, verb, sizeof reply->verb);
-	reply->offset = offset;
-	reply->size = size;
-	reply->bytes = memcpy(malloc(size + 1), bytes, size);
-	reply->next = replies;
-	replies = reply;
+	choose(ANSWER, verb, offset, bytes, size);
 }
 
 // Chooses a field of every object of a kind that is made from now on.
-void recorder_patch(const char *kind, size_t offset, size_t size, uint64_t value)
+void recorder_patch(const char *kind, size_t offset, const void *bytes, size_t size)
 {
-	struct patch *patch = calloc(1, sizeof *patch);
-
-	copy_name(patch->kind, kind, sizeof patch->kind);
-	patch->offset = offset;
-	patch->size = size;
-	patch->value = value;
-	patch->next = patches;
-	patches = patch;
+	choose(PATCH, kind, offset, bytes, size);
 }
-
-#define FREE_ALL(list) \
-	while (list) { \
-		void *next = (list)->next; \
-		free(list); \
-		list = next; \
-	}
 
 void forget_plans(void)
 {
 	pthread_mutex_lock(&lock);
-	FREE_ALL(wishes)
-	for (struct reply *reply = replies; reply; reply = reply->next)
-		free(reply->bytes);
-	FREE_ALL(replies)
-	FREE_ALL(patches)
-	FREE_ALL(pauses)
+	while (wishes) {
+		struct wish *next = wishes->next;
+		free(wishes->bytes);
+		free(wishes);
+		wishes = next;
+	}
 	pthread_mutex_unlock(&lock);
 }

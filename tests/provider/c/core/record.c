@@ -143,6 +143,13 @@ void put_object(const char *name, enum kind kind, const void *pointer, bool opti
 		call->impossible = true;
 }
 
+void *put_given(bool given, const char *name, enum kind kind, void *pointer)
+{
+	if (given)
+		put_object(name, kind, pointer, false);
+	return given ? pointer : NULL;
+}
+
 static void put_labels(const unsigned char *bytes, size_t size)
 {
 	unsigned count = 0;

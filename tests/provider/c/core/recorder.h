@@ -18,7 +18,7 @@ enum kind {
 	LIST, KINDS
 };
 
-enum { MOST_PARENTS = 8 };
+enum { MOST_DEVICES = 8 };
 
 // What the recorder knows about a verbs object. A destroyed object keeps its memory: a late use is a violation, not a
 // crash.
@@ -32,11 +32,8 @@ struct object {
 	unsigned users;
 	// Events of this object that were read and not acknowledged.
 	unsigned unacknowledged;
-	struct object *parents[MOST_PARENTS];
+	struct object **parents;
 	unsigned parent_count;
-	// The rest of the parents of a table of work queues.
-	struct object **more_parents;
-	unsigned more_count;
 };
 
 struct device_object {
@@ -45,7 +42,7 @@ struct device_object {
 };
 
 struct list_object {
-	struct ibv_device *devices[MOST_PARENTS + 1];
+	struct ibv_device *devices[MOST_DEVICES + 1];
 };
 
 struct context_object {
@@ -140,8 +137,6 @@ struct object *object_by_number(enum kind kind, unsigned number);
 struct object *live_object_by_handle(enum kind kind, unsigned handle);
 // Says that `child` is made from `parent`, which may be NULL.
 void depend(void *child, const void *parent);
-// The same, for lists longer than MOST_PARENTS.
-void depend_on_all(void *child, void *const *parents, unsigned count);
 // Ends an object that nothing uses. Records a violation and returns EBUSY if something does.
 int destroy(const void *pointer);
 const char *kind_name(enum kind kind);
@@ -161,6 +156,8 @@ void put_number(const char *name, int64_t value);
 void put_unsigned(const char *name, uint64_t value);
 void put_address(const char *name, uint64_t address);
 void put_struct(const char *name, const char *tag, const void *bytes, size_t size, size_t count);
+// An object that is an argument if it is given. Returns it, or NULL.
+void *put_given(bool given, const char *name, enum kind kind, void *pointer);
 // A name such as "wr[1].sg_list", valid until four further calls.
 const char *named(const char *format, ...) __attribute__((format(printf, 1, 2)));
 // The verb that an op or a symbol stands for: ops leave out the prefix.

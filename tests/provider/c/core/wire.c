@@ -6,10 +6,8 @@ enum { MOST_SGES = 4, FIRST_RKEY = 0x1001, KEY_STEP = 0x100 };
 
 // A request that is not done: a send waits until its receiver is ready.
 struct work {
-	uint64_t id;
 	struct ibv_send_wr wr;
 	struct ibv_sge sges[MOST_SGES];
-	int count;
 };
 
 struct works {
@@ -31,16 +29,15 @@ void forget_wire(void)
 	connects = false;
 }
 
-static void add(struct works *works, uint64_t id, const struct ibv_sge *sges, int count, const struct ibv_send_wr *wr)
+static void add(struct works *works, const struct ibv_recv_wr *wr, size_t size)
 {
-	if (count > MOST_SGES)
+	if (wr->num_sge > MOST_SGES)
 		abort();
 	works->list = realloc(works->list, (works->size + 1) * sizeof *works->list);
 	struct work *work = &works->list[works->size++];
-	*work = (struct work){ .id = id, .count = count };
-	if (wr)
-		work->wr = *wr;
-	memcpy(work->sges, sges, count * sizeof *sges);
+	memset(work, 0, sizeof *work);
+	memcpy(&work->wr, wr, size);
+	memcpy(work->sges, wr->sg_list, wr->num_sge * sizeof *work->sges);
 }
 
 static struct work *next(struct works *works)
@@ -50,7 +47,7 @@ static struct work *next(struct works *works)
 
 static void end(struct ibv_cq *cq, struct works *works, struct ibv_wc wc, bool signaled)
 {
-	wc.wr_id = works->list[works->done++].id;
+	wc.wr_id = works->list[works->done++].wr.wr_id;
 	if (signaled || wc.status)
 		complete(cq, &wc);
 }
@@ -77,7 +74,7 @@ static void copy(const struct work *work, char *memory, size_t length, bool into
 {
 	char label[64];
 
-	for (int i = 0; i < work->count && length; i++) {
+	for (int i = 0; i < work->wr.num_sge && length; i++) {
 		const struct ibv_sge *sge = &work->sges[i];
 		size_t part = sge->length < length ? sge->length : length;
 		char *local = (char *)(uintptr_t)sge->addr;
@@ -92,7 +89,7 @@ static size_t length_of(const struct work *work)
 {
 	size_t length = 0;
 
-	for (int i = 0; i < work->count; i++)
+	for (int i = 0; i < work->wr.num_sge; i++)
 		length += work->sges[i].length;
 	return length;
 }
@@ -239,31 +236,26 @@ void move_data(void)
 	}
 }
 
-static struct works *works_of(struct works **works)
+// Requests of both kinds begin with the same fields.
+static void keep(struct ibv_qp *qp, struct works **works, const void *request, size_t size)
 {
-	return *works ? *works : (*works = calloc(1, sizeof **works));
+	if (!connects)
+		return;
+	if (!*works)
+		*works = calloc(1, sizeof **works);
+	for (const struct ibv_recv_wr *wr = request; wr; wr = wr->next)
+		add(*works, wr, size);
+	change_state(qp);
 }
 
 void keep_receives(struct ibv_qp *qp, const struct ibv_recv_wr *wr)
 {
-	struct qp_object *object = (void *)qp;
-
-	if (!connects)
-		return;
-	for (; wr; wr = wr->next)
-		add(works_of(&object->receives), wr->wr_id, wr->sg_list, wr->num_sge, NULL);
-	change_state(qp);
+	keep(qp, &((struct qp_object *)qp)->receives, wr, sizeof *wr);
 }
 
 void keep_sends(struct ibv_qp *qp, const struct ibv_send_wr *wr)
 {
-	struct qp_object *object = (void *)qp;
-
-	if (!connects)
-		return;
-	for (; wr; wr = wr->next)
-		add(works_of(&object->sends), wr->wr_id, wr->sg_list, wr->num_sge, wr);
-	change_state(qp);
+	keep(qp, &((struct qp_object *)qp)->sends, wr, sizeof *wr);
 }
 
 void change_state(struct ibv_qp *qp)

@@ -53,17 +53,12 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_cont
 
 struct ibv_cq_ex *create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *init_attr)
 {
-	bool has_domain = init_attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD;
-	struct ibv_pd *domain = has_domain ? init_attr->parent_domain : NULL;
+	struct ibv_pd *domain;
 
-	begin("ibv_create_cq_ex", RETURNS_NULL);
-	OBJECT(CONTEXT, context);
-	STRUCT(ibv_cq_init_attr_ex, init_attr);
-	put_object("init_attr.channel", CHANNEL, init_attr->channel, true);
-	if (has_domain)
-		put_object("init_attr.parent_domain", PD, domain, false);
-	if (failing())
-		return (void *)failed();
+	MAKE(OBJECT(CONTEXT, context), STRUCT(ibv_cq_init_attr_ex, init_attr),
+	     put_object("init_attr.channel", CHANNEL, init_attr->channel, true),
+	     domain = put_given(init_attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD, "init_attr.parent_domain", PD,
+				init_attr->parent_domain));
 	void *allocated = allocate_from(domain, init_attr->cqe * sizeof(struct ibv_wc));
 	if (domain && calls_allocators && !allocated)
 		return (void *)fails_with(ENOMEM);

@@ -40,7 +40,7 @@ void end_unused_devices(void)
 // How many devices there are: at most 8.
 void recorder_devices(unsigned count)
 {
-	device_count = count < MOST_PARENTS ? count : MOST_PARENTS;
+	device_count = count < MOST_DEVICES ? count : MOST_DEVICES;
 }
 
 struct ibv_device **ibv_get_device_list(int *num_devices)

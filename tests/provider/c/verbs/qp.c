@@ -40,29 +40,24 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init_at
 	return made(make_qp(pd->context, pd, init_attr));
 }
 
-static void put_extensions(const struct ibv_qp_init_attr_ex *attr)
-{
-	if (attr->comp_mask & IBV_QP_INIT_ATTR_PD)
-		put_object("attr.pd", PD, attr->pd, false);
-	if (attr->comp_mask & IBV_QP_INIT_ATTR_XRCD)
-		put_object("attr.xrcd", XRCD, attr->xrcd, false);
-	if (attr->comp_mask & IBV_QP_INIT_ATTR_IND_TABLE)
-		put_object("attr.rwq_ind_tbl", TABLE, attr->rwq_ind_tbl, false);
-	if (attr->comp_mask & IBV_QP_INIT_ATTR_RX_HASH)
-		put_struct("attr.rx_hash_key", "bytes", attr->rx_hash_conf.rx_hash_key, attr->rx_hash_conf.rx_hash_key_len, 1);
-}
-
 struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
 {
 	// The extended struct starts with the plain one.
 	const struct ibv_qp_init_attr *init = (const void *)attr;
+	const struct ibv_rx_hash_conf *hash = &attr->rx_hash_conf;
+	struct ibv_pd *pd;
+	struct ibv_xrcd *xrcd;
+	struct ibv_rwq_ind_table *table;
 
-	MAKE(OBJECT(CONTEXT, context), STRUCT(ibv_qp_init_attr_ex, attr), put_queues("attr", init), put_extensions(attr));
-	struct qp_object *qp = make_qp(context, attr->comp_mask & IBV_QP_INIT_ATTR_PD ? attr->pd : NULL, init);
-	if (attr->comp_mask & IBV_QP_INIT_ATTR_XRCD)
-		depend(qp, attr->xrcd);
-	if (attr->comp_mask & IBV_QP_INIT_ATTR_IND_TABLE)
-		depend(qp, attr->rwq_ind_tbl);
+	MAKE(OBJECT(CONTEXT, context), STRUCT(ibv_qp_init_attr_ex, attr), put_queues("attr", init),
+	     pd = put_given(attr->comp_mask & IBV_QP_INIT_ATTR_PD, "attr.pd", PD, attr->pd),
+	     xrcd = put_given(attr->comp_mask & IBV_QP_INIT_ATTR_XRCD, "attr.xrcd", XRCD, attr->xrcd),
+	     table = put_given(attr->comp_mask & IBV_QP_INIT_ATTR_IND_TABLE, "attr.rwq_ind_tbl", TABLE, attr->rwq_ind_tbl);
+	     if (attr->comp_mask & IBV_QP_INIT_ATTR_RX_HASH)
+		     put_struct("attr.rx_hash_key", "bytes", hash->rx_hash_key, hash->rx_hash_key_len, 1));
+	struct qp_object *qp = make_qp(context, pd, init);
+	depend(qp, xrcd);
+	depend(qp, table);
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
 		qp->is_ex = true;
 		qp->send_ops = attr->send_ops_flags;
@@ -74,17 +69,12 @@ struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr
 struct ibv_qp *open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr)
 {
 	struct ibv_qp_init_attr init = { .qp_context = attr->qp_context, .qp_type = attr->qp_type };
+	struct ibv_xrcd *xrcd;
 
-	begin("ibv_open_qp", RETURNS_NULL);
-	OBJECT(CONTEXT, context);
-	STRUCT(ibv_qp_open_attr, attr);
-	if (attr->comp_mask & IBV_QP_OPEN_ATTR_XRCD)
-		put_object("attr.xrcd", XRCD, attr->xrcd, false);
-	if (failing())
-		return (void *)failed();
+	MAKE(OBJECT(CONTEXT, context), STRUCT(ibv_qp_open_attr, attr),
+	     xrcd = put_given(attr->comp_mask & IBV_QP_OPEN_ATTR_XRCD, "attr.xrcd", XRCD, attr->xrcd));
 	struct qp_object *qp = make_qp(context, NULL, &init);
-	if (attr->comp_mask & IBV_QP_OPEN_ATTR_XRCD)
-		depend(qp, attr->xrcd);
+	depend(qp, xrcd);
 	qp->qp.qp_base.qp_num = attr->qp_num;
 	return made(qp);
 }

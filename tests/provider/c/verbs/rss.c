@@ -36,18 +36,18 @@ int modify_wq(struct ibv_wq *wq, struct ibv_wq_attr *attr)
 
 DESTROYER(destroy_wq, WQ, struct ibv_wq, wq)
 
+static void put_queues(struct ibv_wq **queues, unsigned count)
+{
+	put_struct("attr.ind_tbl", "pointers", queues, sizeof *queues, count);
+	for (unsigned i = 0; i < count && queues; i++)
+		put_object(named("attr.ind_tbl[%u]", i), WQ, queues[i], false);
+}
+
 struct ibv_rwq_ind_table *create_rwq_ind_table(struct ibv_context *context, struct ibv_rwq_ind_table_init_attr *attr)
 {
 	unsigned count = 1u << (attr->log_ind_tbl_size & 31);
 
-	begin("ibv_create_rwq_ind_table", RETURNS_NULL);
-	OBJECT(CONTEXT, context);
-	STRUCT(ibv_rwq_ind_table_init_attr, attr);
-	put_struct("attr.ind_tbl", "pointers", attr->ind_tbl, sizeof *attr->ind_tbl, count);
-	for (unsigned i = 0; i < count && attr->ind_tbl; i++)
-		put_object(named("attr.ind_tbl[%u]", i), WQ, attr->ind_tbl[i], false);
-	if (failing())
-		return (void *)failed();
+	MAKE(OBJECT(CONTEXT, context), STRUCT(ibv_rwq_ind_table_init_attr, attr), put_queues(attr->ind_tbl, count));
 	if (!attr->ind_tbl)
 		return (void *)fails_with(EFAULT);
 	struct ibv_rwq_ind_table *table = create(TABLE, sizeof *table);
@@ -55,7 +55,8 @@ struct ibv_rwq_ind_table *create_rwq_ind_table(struct ibv_context *context, stru
 	table->ind_tbl_handle = object_of(table)->handle;
 	table->ind_tbl_num = 0x600 + object_of(table)->number;
 	depend(table, context);
-	depend_on_all(table, (void *const *)attr->ind_tbl, count);
+	for (unsigned i = 0; i < count; i++)
+		depend(table, attr->ind_tbl[i]);
 	return made(table);
 }
 

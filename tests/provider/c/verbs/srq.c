@@ -24,23 +24,17 @@ struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init
 
 struct ibv_srq *create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *attr)
 {
-	begin("ibv_create_srq_ex", RETURNS_NULL);
-	OBJECT(CONTEXT, context);
-	put_struct("attr", "ibv_srq_init_attr_ex", attr, sizeof *attr, 1);
-	if (attr->comp_mask & IBV_SRQ_INIT_ATTR_PD)
-		put_object("attr.pd", PD, attr->pd, false);
-	if (attr->comp_mask & IBV_SRQ_INIT_ATTR_XRCD)
-		put_object("attr.xrcd", XRCD, attr->xrcd, false);
-	if (attr->comp_mask & IBV_SRQ_INIT_ATTR_CQ)
-		put_object("attr.cq", CQ, attr->cq, false);
-	if (failing())
-		return (void *)failed();
-	struct srq_object *srq = make_srq(context, attr->comp_mask & IBV_SRQ_INIT_ATTR_PD ? attr->pd : NULL, attr->srq_context,
-					  attr->attr);
-	if (attr->comp_mask & IBV_SRQ_INIT_ATTR_XRCD)
-		depend(srq, attr->xrcd);
-	if (attr->comp_mask & IBV_SRQ_INIT_ATTR_CQ)
-		depend(srq, attr->cq);
+	struct ibv_pd *pd;
+	struct ibv_xrcd *xrcd;
+	struct ibv_cq *cq;
+
+	MAKE(OBJECT(CONTEXT, context), STRUCT(ibv_srq_init_attr_ex, attr),
+	     pd = put_given(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD, "attr.pd", PD, attr->pd),
+	     xrcd = put_given(attr->comp_mask & IBV_SRQ_INIT_ATTR_XRCD, "attr.xrcd", XRCD, attr->xrcd),
+	     cq = put_given(attr->comp_mask & IBV_SRQ_INIT_ATTR_CQ, "attr.cq", CQ, attr->cq));
+	struct srq_object *srq = make_srq(context, pd, attr->srq_context, attr->attr);
+	depend(srq, xrcd);
+	depend(srq, cq);
 	return made(srq);
 }
 
