@@ -1,7 +1,7 @@
 // Functions that verbs.h defines and that do more than to call an op.
 import { assertEquals } from "@std/assert";
 import { EOPNOTSUPP } from "../../ffi/errno.ts";
-import type { IbvContext, IbvMw, IbvPd, IbvQp, IbvSrq } from "../../ffi/handles.ts";
+import type { IbvContext, IbvMw, IbvQp, IbvSrq } from "../../ffi/handles.ts";
 import { constants, enums, structs } from "../../ffi/layout.ts";
 import { bindAll, verbs } from "../../ffi/library.ts";
 import * as header from "../../ffi/table/header.ts";
@@ -77,39 +77,6 @@ Deno.test("ibv_query_device_ex() hands on other errors, and refuses an input wit
   assertEquals(query(CONTEXT, Uint32Array.of(0), attr), 5);
   assertEquals(query(CONTEXT, Uint32Array.of(1), attr), EINVAL);
   assertEquals(calls.length, 1);
-});
-
-Deno.test("ibv_reg_mr() registers by ibv_reg_mr_iova2() when access has optional bits", () => {
-  const { native, calls } = recorded(true);
-  const pd = handleAt<IbvPd>(PD)!;
-  const relaxed = enums.ibv_access_flags.IBV_ACCESS_RELAXED_ORDERING;
-  header.regMr(native)(pd, 1n, 2n, 1);
-  header.regMr(native)(pd, 1n, 2n, 1 | relaxed);
-  header.regMrIova(native)(pd, 1n, 2n, 3n, 1);
-  header.regMrIova(native)(pd, 1n, 2n, 3n, 1 | relaxed);
-  assertEquals(calls.map(([name, , ...rest]) => [name, ...rest]), [
-    ["op", 1n, 2n, 1],
-    ["ibv_reg_mr_iova2", 1n, 2n, 1n, 1 | relaxed],
-    ["op", 1n, 2n, 3n, 1],
-    ["ibv_reg_mr_iova2", 1n, 2n, 3n, 1 | relaxed],
-  ]);
-});
-
-Deno.test("ibv_create_qp_ex() calls ibv_create_qp() when a domain is all that is given", () => {
-  const { fields } = structs.ibv_qp_init_attr_ex;
-  const called = (mask: number): [string, unknown] => {
-    const { native, calls } = recorded(true);
-    const attr = allocStruct(structs.ibv_qp_init_attr_ex);
-    writeField(attr, fields.comp_mask, mask);
-    writeField(attr, fields.pd, PD);
-    header.createQpEx(native)(CONTEXT, attr);
-    return [calls[0]![0], handleAddress(calls[0]![1] as IbvPd)];
-  };
-  const { IBV_QP_INIT_ATTR_PD, IBV_QP_INIT_ATTR_CREATE_FLAGS } = enums.ibv_qp_init_attr_mask;
-  assertEquals(called(IBV_QP_INIT_ATTR_PD), ["ibv_create_qp", PD]);
-  for (const mask of [0, IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS]) {
-    assertEquals(called(mask), ["op", handleAddress(CONTEXT)]);
-  }
 });
 
 Deno.test("ibv_create_srq_ex() calls ibv_create_srq() for a basic queue with a domain only", () => {

@@ -53,6 +53,7 @@ onPd.test("ParentDomain with an alignment allocates and frees the memory of queu
   for (let i = 0; i < 100; i++) {
     new QueuePair(parent, { type: QpType.RC, sendCq: cq, recvCq: cq, cap }).close();
   }
+  assertEquals(recorder.takeOf("alloc", "free").length, 200);
 });
 
 for (const alignment of [8, 64, 4096, 2 ** 21]) {

@@ -20,7 +20,6 @@ import {
 import type { Learned, Lessons } from "./lessons.ts";
 import {
   Boom,
-  type Hostile,
   LATER,
   RECEIVER_VALUES,
   SIGNALS,

@@ -31,6 +31,22 @@ static void next_inline(struct ibv_qp_ex *queue, uint64_t wr_id)
 	queue->wr_flags |= IBV_SEND_INLINE;
 }
 
+static void set_sge(struct ibv_qp_ex *queue, struct ibv_sge sge)
+{
+	ibv_wr_set_sge(queue, sge.lkey, sge.addr, sge.length);
+}
+
+// Starts the only request of a queue pair.
+static struct ibv_qp_ex *start(enum ibv_qp_type type)
+{
+	struct ibv_qp_ex *queue = make(type);
+
+	begin_request();
+	ibv_wr_start(queue);
+	next(queue, 1);
+	return queue;
+}
+
 REQUEST(build_rc)
 {
 	struct ibv_qp_ex *rc = make(IBV_QPT_RC);
@@ -44,7 +60,7 @@ REQUEST(build_rc)
 	ibv_wr_start(rc);
 	next(rc, 1);
 	ibv_wr_send(rc);
-	ibv_wr_set_sge(rc, list[0].lkey, list[0].addr, list[0].length);
+	set_sge(rc, list[0]);
 	next(rc, 2);
 	ibv_wr_send_imm(rc, htonl(0x01020304));
 	ibv_wr_set_sge_list(rc, 2, list);
@@ -56,16 +72,16 @@ REQUEST(build_rc)
 	ibv_wr_set_inline_data_list(rc, 2, buffers);
 	next(rc, 5);
 	ibv_wr_rdma_write_imm(rc, RKEY, REMOTE, htonl(6));
-	ibv_wr_set_sge(rc, list[0].lkey, list[0].addr, list[0].length);
+	set_sge(rc, list[0]);
 	next(rc, 6);
 	ibv_wr_rdma_read(rc, RKEY, REMOTE);
-	ibv_wr_set_sge(rc, list[0].lkey, list[0].addr, list[0].length);
+	set_sge(rc, list[0]);
 	next(rc, 7);
 	ibv_wr_atomic_cmp_swp(rc, RKEY, REMOTE, 0x1122334455667788, 9);
-	ibv_wr_set_sge(rc, list[1].lkey, list[1].addr, list[1].length);
+	set_sge(rc, list[1]);
 	next(rc, 8);
 	ibv_wr_atomic_fetch_add(rc, RKEY, REMOTE, 3);
-	ibv_wr_set_sge(rc, list[1].lkey, list[1].addr, list[1].length);
+	set_sge(rc, list[1]);
 	next(rc, 9);
 	ibv_wr_atomic_write(rc, RKEY, REMOTE, &operand);
 	next(rc, 10);
@@ -75,69 +91,43 @@ REQUEST(build_rc)
 
 REQUEST(build_bind_mw)
 {
-	struct ibv_qp_ex *rc = make(IBV_QPT_RC);
 	struct ibv_mw *mw = ibv_alloc_mw(pd, IBV_MW_TYPE_2);
 	// Static, so that its padding is zero.
 	static struct ibv_mw_bind_info info = { .length = 256, .mw_access_flags = IBV_ACCESS_REMOTE_READ };
 
 	info.mr = mr;
 	info.addr = (uintptr_t)mr->addr + 128;
-	begin_request();
-	ibv_wr_start(rc);
-	next(rc, 1);
+	struct ibv_qp_ex *rc = start(IBV_QPT_RC);
 	ibv_wr_bind_mw(rc, mw, ibv_inc_rkey(mw->rkey), &info);
 	ibv_wr_complete(rc);
 }
 
 REQUEST(build_ud)
 {
-	struct ibv_qp_ex *ud = make(IBV_QPT_UD);
 	struct ibv_ah *to = ah();
-	struct ibv_sge one = sge(0, 16);
+	struct ibv_qp_ex *ud = start(IBV_QPT_UD);
 
-	begin_request();
-	ibv_wr_start(ud);
-	next(ud, 1);
 	ibv_wr_send(ud);
 	ibv_wr_set_ud_addr(ud, to, 0x123456, 0x11111111);
-	ibv_wr_set_sge(ud, one.lkey, one.addr, one.length);
+	set_sge(ud, sge(0, 16));
 	ibv_wr_complete(ud);
 }
 
 REQUEST(build_xrc)
 {
-	struct ibv_qp_ex *xrc = make(IBV_QPT_XRC_SEND);
-	struct ibv_sge one = sge(0, 16);
+	struct ibv_qp_ex *xrc = start(IBV_QPT_XRC_SEND);
 
-	begin_request();
-	ibv_wr_start(xrc);
-	next(xrc, 1);
 	ibv_wr_send(xrc);
 	ibv_wr_set_xrc_srqn(xrc, 0x77);
-	ibv_wr_set_sge(xrc, one.lkey, one.addr, one.length);
+	set_sge(xrc, sge(0, 16));
 	ibv_wr_complete(xrc);
 }
 
 REQUEST(build_tso)
 {
-	struct ibv_qp_ex *raw = make(IBV_QPT_RAW_PACKET);
-	struct ibv_sge one = sge(64, 512);
+	struct ibv_qp_ex *raw = start(IBV_QPT_RAW_PACKET);
 
-	begin_request();
-	ibv_wr_start(raw);
-	next(raw, 1);
 	ibv_wr_send_tso(raw, memory, 54, 128);
-	ibv_wr_set_sge(raw, one.lkey, one.addr, one.length);
+	set_sge(raw, sge(64, 512));
 	ibv_wr_complete(raw);
-}
-
-REQUEST(build_and_abort)
-{
-	struct ibv_qp_ex *rc = make(IBV_QPT_RC);
-
-	begin_request();
-	ibv_wr_start(rc);
-	next(rc, 1);
-	ibv_wr_send(rc);
-	ibv_wr_abort(rc);
 }

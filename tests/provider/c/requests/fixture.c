@@ -56,6 +56,26 @@ struct ibv_xrcd *xrcd(void)
 	return xrcd;
 }
 
+struct ibv_qp *xrc_sender(void)
+{
+	struct ibv_qp_init_attr_ex init = {
+		.send_cq = cq,
+		.cap = { .max_send_wr = 8, .max_send_sge = 1 },
+		.qp_type = IBV_QPT_XRC_SEND,
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = pd,
+	};
+
+	return ibv_create_qp_ex(context, &init);
+}
+
+struct ibv_srq *srq(void)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 32, .max_sge = 2 } };
+
+	return ibv_create_srq(pd, &init);
+}
+
 union ibv_gid gid(const char *text)
 {
 	union ibv_gid gid;

@@ -7,106 +7,90 @@ struct flow {
 	unsigned char specs[512];
 };
 
-static void add(struct flow *flow, const void *spec, size_t size)
+// Static, so that its padding is zero.
+static struct flow flow = {
+	.attr = { .type = IBV_FLOW_ATTR_NORMAL, .size = sizeof(struct ibv_flow_attr), .priority = 7, .port = 1 },
+};
+
+static void add(const void *spec, size_t size)
 {
-	memcpy((char *)flow + flow->attr.size, spec, size);
-	flow->attr.size += size;
-	flow->attr.num_of_specs++;
+	memcpy((char *)&flow + flow.attr.size, spec, size);
+	flow.attr.size += size;
+	flow.attr.num_of_specs++;
 }
 
-#define ADD(flow, tag, ...) \
+#define ADD(tag, ...) \
 	do { \
 		struct tag spec; \
 		memset(&spec, 0, sizeof spec); \
 		spec = (struct tag){ .size = sizeof spec, __VA_ARGS__ }; \
-		add(flow, &spec, sizeof spec); \
+		add(&spec, sizeof spec); \
 	} while (0)
 
-static struct flow start(void)
+static struct ibv_flow *create(void)
 {
-	struct flow flow;
+	struct ibv_qp *raw = qp(IBV_QPT_RAW_PACKET);
 
-	memset(&flow, 0, sizeof flow);
-	flow.attr = (struct ibv_flow_attr){ .type = IBV_FLOW_ATTR_NORMAL, .size = sizeof flow.attr, .priority = 7, .port = 1 };
-	return flow;
+	begin_request();
+	return ibv_create_flow(raw, &flow.attr);
 }
 
 REQUEST(flow_ipv4_udp)
 {
-	struct ibv_qp *raw = qp(IBV_QPT_RAW_PACKET);
-	struct flow flow = start();
-
 	flow.attr.flags = IBV_FLOW_ATTR_FLAGS_DONT_TRAP;
-	ADD(&flow, ibv_flow_spec_eth, .type = IBV_FLOW_SPEC_ETH,
+	ADD(ibv_flow_spec_eth, .type = IBV_FLOW_SPEC_ETH,
 	    .val = { .dst_mac = { 2, 0, 0, 0, 0, 1 }, .src_mac = { 2, 0, 0, 0, 0, 2 }, .ether_type = htons(0x0800), .vlan_tag = htons(5) },
 	    .mask = { .dst_mac = { 255, 255, 255, 255, 255, 255 }, .ether_type = 0xffff, .vlan_tag = htons(0xfff) });
-	ADD(&flow, ibv_flow_spec_ipv4, .type = IBV_FLOW_SPEC_IPV4, .val = { .src_ip = htonl(0x0a000001) },
+	ADD(ibv_flow_spec_ipv4, .type = IBV_FLOW_SPEC_IPV4, .val = { .src_ip = htonl(0x0a000001) },
 	    .mask = { .src_ip = 0xffffffff });
-	ADD(&flow, ibv_flow_spec_tcp_udp, .type = IBV_FLOW_SPEC_UDP, .val = { .dst_port = htons(4791) },
+	ADD(ibv_flow_spec_tcp_udp, .type = IBV_FLOW_SPEC_UDP, .val = { .dst_port = htons(4791) },
 	    .mask = { .dst_port = 0xffff });
-	ADD(&flow, ibv_flow_spec_action_tag, .type = IBV_FLOW_SPEC_ACTION_TAG, .tag_id = 0x123456);
-	begin_request();
-	ibv_destroy_flow(ibv_create_flow(raw, &flow.attr));
+	ADD(ibv_flow_spec_action_tag, .type = IBV_FLOW_SPEC_ACTION_TAG, .tag_id = 0x123456);
+	ibv_destroy_flow(create());
 }
 
 REQUEST(flow_ipv4_ext_tcp)
 {
-	struct ibv_qp *raw = qp(IBV_QPT_RAW_PACKET);
-	struct flow flow = start();
-
-	ADD(&flow, ibv_flow_spec_ipv4_ext, .type = IBV_FLOW_SPEC_IPV4_EXT,
+	ADD(ibv_flow_spec_ipv4_ext, .type = IBV_FLOW_SPEC_IPV4_EXT,
 	    .val = { .dst_ip = htonl(0x0a000002), .proto = 6, .tos = 4, .ttl = 64, .flags = 2 },
 	    .mask = { .dst_ip = 0xffffffff, .proto = 255, .tos = 252, .ttl = 255, .flags = 7 });
-	ADD(&flow, ibv_flow_spec_tcp_udp, .type = IBV_FLOW_SPEC_TCP, .val = { .src_port = htons(80) },
+	ADD(ibv_flow_spec_tcp_udp, .type = IBV_FLOW_SPEC_TCP, .val = { .src_port = htons(80) },
 	    .mask = { .src_port = 0xffff });
-	ADD(&flow, ibv_flow_spec_action_drop, .type = IBV_FLOW_SPEC_ACTION_DROP);
-	begin_request();
-	ibv_create_flow(raw, &flow.attr);
+	ADD(ibv_flow_spec_action_drop, .type = IBV_FLOW_SPEC_ACTION_DROP);
+	create();
 }
 
 REQUEST(flow_ipv6_esp)
 {
-	struct ibv_qp *raw = qp(IBV_QPT_RAW_PACKET);
-	struct flow flow = start();
-
-	ADD(&flow, ibv_flow_spec_ipv6, .type = IBV_FLOW_SPEC_IPV6,
+	ADD(ibv_flow_spec_ipv6, .type = IBV_FLOW_SPEC_IPV6,
 	    .val = { .src_ip = { 0xfe, 0x80, [15] = 1 }, .flow_label = htonl(0x12345), .next_hdr = 50, .traffic_class = 8,
 		     .hop_limit = 64 },
 	    .mask = { .src_ip = { 0xff, 0xff, [15] = 0xff }, .flow_label = htonl(0xfffff), .next_hdr = 255,
 		      .traffic_class = 255, .hop_limit = 255 });
-	ADD(&flow, ibv_flow_spec_esp, .type = IBV_FLOW_SPEC_ESP, .val = { .spi = htonl(7), .seq = htonl(9) },
+	ADD(ibv_flow_spec_esp, .type = IBV_FLOW_SPEC_ESP, .val = { .spi = htonl(7), .seq = htonl(9) },
 	    .mask = { .spi = 0xffffffff, .seq = 0xffffffff });
-	begin_request();
-	ibv_create_flow(raw, &flow.attr);
+	create();
 }
 
 REQUEST(flow_tunnels)
 {
-	struct ibv_qp *raw = qp(IBV_QPT_RAW_PACKET);
-	struct flow flow = start();
-
-	ADD(&flow, ibv_flow_spec_tunnel, .type = IBV_FLOW_SPEC_VXLAN_TUNNEL, .val = { .tunnel_id = htonl(0x1234) },
+	ADD(ibv_flow_spec_tunnel, .type = IBV_FLOW_SPEC_VXLAN_TUNNEL, .val = { .tunnel_id = htonl(0x1234) },
 	    .mask = { .tunnel_id = htonl(0xffffff) });
-	ADD(&flow, ibv_flow_spec_gre, .type = IBV_FLOW_SPEC_GRE,
+	ADD(ibv_flow_spec_gre, .type = IBV_FLOW_SPEC_GRE,
 	    .val = { .c_ks_res0_ver = htons(0x2000), .protocol = htons(0x0800), .key = htonl(3) },
 	    .mask = { .c_ks_res0_ver = htons(0xb007), .protocol = 0xffff, .key = 0xffffffff });
-	ADD(&flow, ibv_flow_spec_mpls, .type = IBV_FLOW_SPEC_MPLS, .val = { .label = htonl(0x12345000) },
+	ADD(ibv_flow_spec_mpls, .type = IBV_FLOW_SPEC_MPLS, .val = { .label = htonl(0x12345000) },
 	    .mask = { .label = htonl(0xfffff000) });
-	ADD(&flow, ibv_flow_spec_ipv4, .type = IBV_FLOW_SPEC_INNER | IBV_FLOW_SPEC_IPV4,
+	ADD(ibv_flow_spec_ipv4, .type = IBV_FLOW_SPEC_INNER | IBV_FLOW_SPEC_IPV4,
 	    .val = { .dst_ip = htonl(0x0a000003) }, .mask = { .dst_ip = htonl(0xffffff00) });
-	begin_request();
-	ibv_create_flow(raw, &flow.attr);
+	create();
 }
 
 REQUEST(flow_sniffer)
 {
-	struct ibv_qp *raw = qp(IBV_QPT_RAW_PACKET);
-	struct flow flow = start();
-
 	flow.attr.type = IBV_FLOW_ATTR_SNIFFER;
 	flow.attr.priority = 0;
-	begin_request();
-	ibv_create_flow(raw, &flow.attr);
+	create();
 }
 
 static struct ibv_flow_action *make_esp(void)
@@ -166,12 +150,8 @@ REQUEST(flow_action_esp_encap)
 
 REQUEST(flow_with_action)
 {
-	struct ibv_qp *raw = qp(IBV_QPT_RAW_PACKET);
-	struct flow flow = start();
-
-	ADD(&flow, ibv_flow_spec_action_handle, .type = IBV_FLOW_SPEC_ACTION_HANDLE, .action = make_esp());
-	begin_request();
-	ibv_create_flow(raw, &flow.attr);
+	ADD(ibv_flow_spec_action_handle, .type = IBV_FLOW_SPEC_ACTION_HANDLE, .action = make_esp());
+	create();
 }
 
 REQUEST(counters)
@@ -180,14 +160,13 @@ REQUEST(counters)
 	struct ibv_counter_attach_attr packets = { .counter_desc = IBV_COUNTER_PACKETS, .index = 0 };
 	struct ibv_counter_attach_attr bytes = { .counter_desc = IBV_COUNTER_BYTES, .index = 1 };
 	struct ibv_qp *raw = qp(IBV_QPT_RAW_PACKET);
-	struct flow flow = start();
 	uint64_t values[2];
 
 	begin_request();
 	struct ibv_counters *counters = ibv_create_counters(context, &init);
 	ibv_attach_counters_point_flow(counters, &packets, NULL);
 	ibv_attach_counters_point_flow(counters, &bytes, NULL);
-	ADD(&flow, ibv_flow_spec_counter_action, .type = IBV_FLOW_SPEC_ACTION_COUNT, .counters = counters);
+	ADD(ibv_flow_spec_counter_action, .type = IBV_FLOW_SPEC_ACTION_COUNT, .counters = counters);
 	struct ibv_flow *rule = ibv_create_flow(raw, &flow.attr);
 	ibv_read_counters(counters, values, 2, IBV_READ_COUNTERS_ATTR_PREFER_CACHED);
 	ibv_destroy_flow(rule);

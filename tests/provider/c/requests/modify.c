@@ -12,21 +12,14 @@ static struct ibv_ah_attr path(const char *dgid)
 	};
 }
 
-static void modify_to_init(struct ibv_qp *rc)
-{
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT,
-		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC,
-		.pkey_index = 0,
-		.port_num = 1,
-	};
-
-	ibv_modify_qp(rc, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-}
-
 REQUEST(modify_rc)
 {
 	struct ibv_qp *rc = qp(IBV_QPT_RC);
+	struct ibv_qp_attr init = {
+		.qp_state = IBV_QPS_INIT,
+		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC,
+		.port_num = 1,
+	};
 	struct ibv_qp_attr ready = {
 		.qp_state = IBV_QPS_RTR,
 		.path_mtu = IBV_MTU_1024,
@@ -46,7 +39,7 @@ REQUEST(modify_rc)
 	};
 
 	begin_request();
-	modify_to_init(rc);
+	ibv_modify_qp(rc, &init, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 	ibv_modify_qp(rc, &ready, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
 				  IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
 	ibv_modify_qp(rc, &send, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |

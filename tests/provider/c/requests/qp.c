@@ -20,7 +20,6 @@ REQUEST(create_qp)
 
 REQUEST(create_qp_with_srq)
 {
-	struct ibv_srq_init_attr srq_init = { .attr = { .max_wr = 32, .max_sge = 2 } };
 	struct ibv_qp_init_attr_ex init = {
 		.send_cq = cq,
 		.recv_cq = cq,
@@ -31,7 +30,7 @@ REQUEST(create_qp_with_srq)
 		.pd = pd,
 	};
 
-	init.srq = ibv_create_srq(pd, &srq_init);
+	init.srq = srq();
 	begin_request();
 	ibv_create_qp_ex(context, &init);
 }
@@ -63,17 +62,10 @@ REQUEST(create_qp_xrc)
 		.comp_mask = IBV_QP_INIT_ATTR_XRCD,
 		.xrcd = xrcd(),
 	};
-	struct ibv_qp_init_attr_ex send = {
-		.send_cq = cq,
-		.cap = { .max_send_wr = 8, .max_send_sge = 1 },
-		.qp_type = IBV_QPT_XRC_SEND,
-		.comp_mask = IBV_QP_INIT_ATTR_PD,
-		.pd = pd,
-	};
 
 	begin_request();
 	struct ibv_qp *receiver = ibv_create_qp_ex(context, &receive);
-	ibv_create_qp_ex(context, &send);
+	xrc_sender();
 	struct ibv_qp_open_attr open = {
 		.comp_mask = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE,
 		.qp_num = receiver->qp_num,

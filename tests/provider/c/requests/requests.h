@@ -33,6 +33,8 @@ void make_objects(void);
 // What fewer need.
 struct ibv_qp *qp(enum ibv_qp_type type);
 struct ibv_xrcd *xrcd(void);
+struct ibv_qp *xrc_sender(void);
+struct ibv_srq *srq(void);
 struct ibv_ah *ah(void);
 struct ibv_sge sge(unsigned offset, unsigned length);
 union ibv_gid gid(const char *text);

@@ -3,66 +3,42 @@
 
 REQUEST(srq_basic)
 {
-	struct ibv_srq_init_attr init = { .attr = { .max_wr = 32, .max_sge = 2 } };
 	struct ibv_srq_attr attr = { .max_wr = 64, .srq_limit = 5 };
+	struct ibv_srq *basic = srq();
 
-	struct ibv_srq *srq = ibv_create_srq(pd, &init);
-	ibv_modify_srq(srq, &attr, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT);
-	ibv_query_srq(srq, &attr);
-	ibv_destroy_srq(srq);
+	ibv_modify_srq(basic, &attr, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT);
+	ibv_query_srq(basic, &attr);
+	ibv_destroy_srq(basic);
 }
 
-REQUEST(post_srq_recv)
+// One that needs more than a domain, for which `more` says what.
+static struct ibv_srq *extended(struct ibv_srq_init_attr_ex more)
 {
-	struct ibv_srq_init_attr init = { .attr = { .max_wr = 32, .max_sge = 2 } };
-	struct ibv_sge first[] = { sge(0, 16), sge(64, 32) };
-	struct ibv_sge second = sge(128, 8);
-	struct ibv_recv_wr wr[] = {
-		{ .wr_id = 1, .next = &wr[1], .sg_list = first, .num_sge = 2 },
-		{ .wr_id = 2, .sg_list = &second, .num_sge = 1 },
-	};
-	struct ibv_recv_wr *bad;
-	struct ibv_srq *srq = ibv_create_srq(pd, &init);
-
-	begin_request();
-	ibv_post_srq_recv(srq, wr, &bad);
-}
-
-static struct ibv_srq *make_xrc(void)
-{
-	struct ibv_srq_init_attr_ex attr = {
-		.attr = { .max_wr = 16, .max_sge = 1 },
-		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ,
-		.srq_type = IBV_SRQT_XRC,
-		.pd = pd,
-		.xrcd = xrcd(),
-		.cq = cq,
-	};
-
-	return ibv_create_srq_ex(context, &attr);
+	more.attr = (struct ibv_srq_attr){ .max_wr = 16, .max_sge = 1 };
+	more.comp_mask |= IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_CQ;
+	more.pd = pd;
+	more.cq = cq;
+	return ibv_create_srq_ex(context, &more);
 }
 
 REQUEST(srq_xrc)
 {
+	// Static, so that its padding is zero.
+	static struct ibv_srq_init_attr_ex more = { .comp_mask = IBV_SRQ_INIT_ATTR_XRCD, .srq_type = IBV_SRQT_XRC };
 	uint32_t number;
 
-	xrcd();
+	more.xrcd = xrcd();
 	begin_request();
-	ibv_get_srq_num(make_xrc(), &number);
+	ibv_get_srq_num(extended(more), &number);
 }
 
 static struct ibv_srq *make_tm(void)
 {
-	struct ibv_srq_init_attr_ex attr = {
-		.attr = { .max_wr = 16, .max_sge = 1 },
-		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_TM,
+	return extended((struct ibv_srq_init_attr_ex){
+		.comp_mask = IBV_SRQ_INIT_ATTR_TM,
 		.srq_type = IBV_SRQT_TM,
-		.pd = pd,
-		.cq = cq,
 		.tm_cap = { .max_num_tags = 8, .max_ops = 4 },
-	};
-
-	return ibv_create_srq_ex(context, &attr);
+	});
 }
 
 REQUEST(srq_tm)
