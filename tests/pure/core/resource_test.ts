@@ -1,5 +1,5 @@
 // The lifetime tree, with resources that hold nothing.
-import { assertEquals, assertInstanceOf, assertStrictEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import type { Handle } from "../../../ffi/handles.ts";
 import { type NativeKind, NativeResource } from "../../../types/core/native_resource.ts";
 import {
@@ -50,38 +50,63 @@ function family(): { log: string[]; parent: Thing; one: Thing; two: Thing; grand
   return { log, parent, one, two, grandchild };
 }
 
-Deno.test("Resource.close() destroys children before their parents, newest first", () => {
-  const { log, parent } = family();
-  parent.close();
-  assertEquals(log, ["two", "grandchild", "one", "parent"]);
-});
+/**
+ * What happens to a family. Behind "!" stand the messages of the error, and behind "=" what the step destroys. The step "1 two"
+ * makes destroying it fail once.
+ */
+const STORIES = [
+  // Children before their parents, newest first, and once.
+  "close parent = two grandchild one parent, close parent, dispose parent",
+  "close one = grandchild one, close parent = two parent",
+  // The other children are destroyed, and the parent waits for the child that is left.
+  "1 two, close parent ! two = grandchild one, close parent = two parent",
+  "1 two, close parent ! two = grandchild one, close two = two parent",
+  "1 one, 1 two, close parent ! one two = grandchild, close parent = two one parent",
+  // What is retained or in use is destroyed later.
+  "retain one, retain one, close parent = two grandchild, release one, release one = one parent",
+  "retain one, release one",
+  "use two, close parent = grandchild one, check two, leave two, check two = two parent",
+  "check two",
+  // A failure is left to the next close().
+  "use two, close two, leave two, 1 two, check two, close two = two",
+];
 
-Deno.test("Resource.close() keeps the parents open", () => {
-  const { log, parent, one, two, grandchild } = family();
-  one.close();
-  assertEquals(log, ["grandchild", "one"]);
-  assertEquals([parent.disposed, two.disposed], [false, false]);
-  assertEquals([one.disposed, grandchild.disposed], [true, true]);
-  parent.close();
-  assertEquals(log, ["grandchild", "one", "two", "parent"]);
-});
+const ACTIONS: Record<string, (thing: Thing) => void> = {
+  close: (thing) => thing.close(),
+  dispose: (thing) => thing[Symbol.dispose](),
+  retain,
+  release,
+  use: (thing) => thing.inUse = true,
+  leave: (thing) => thing.inUse = false,
+  check: destroyIfUnused,
+  1: (thing) => thing.failures = 1,
+};
 
-Deno.test("Resource.close() does nothing when called again", () => {
-  const { log, parent } = family();
-  parent.close();
-  parent.close();
-  parent[Symbol.dispose]();
-  assertEquals(log.length, 4);
-});
+/** The messages of an error and of those that it suppressed. */
+function messagesOf(error: unknown): string[] {
+  if (error instanceof SuppressedError) return [error.error, error.suppressed].flatMap(messagesOf);
+  return [(error as Error).message];
+}
 
-Deno.test("Resource is disposed at the end of its block", () => {
-  const { log, parent } = family();
-  {
-    using _ = parent;
-    assertEquals(log, []);
-  }
-  assertEquals(log.length, 4);
-});
+for (const story of STORIES) {
+  Deno.test(`Resource: ${story}`, () => {
+    const { log, ...things } = family();
+    const seen = story.split(", ").map((step) => {
+      const [action, name] = step.split(" ") as [string, keyof typeof things];
+      log.length = 0;
+      let failures = "";
+      try {
+        ACTIONS[action]!(things[name]);
+      } catch (error) {
+        failures = ` ! ${messagesOf(error).join(" ")}`;
+      }
+      if (/close|dispose/.test(action)) assertEquals(things[name].disposed, true);
+      return `${action} ${name}${failures}${log.length > 0 ? ` = ${log.join(" ")}` : ""}`;
+    });
+    assertEquals(seen.join(", "), story);
+    assertEquals(things.parent.disposed, story.includes("close parent"));
+  });
+}
 
 Deno.test("Resource with two parents is disposed with whichever is disposed first", () => {
   for (const first of [0, 1]) {
@@ -110,91 +135,6 @@ Deno.test("Resource.unsafeHandle throws when the resource is disposed, by itself
   for (const gone of [parent, grandchild]) {
     assertThrows(() => gone.unsafeHandle, TypeError, "Cannot use thing: it is disposed");
   }
-});
-
-Deno.test("Resource.close() can be called again when destroying failed", () => {
-  const { log, parent, two } = family();
-  two.failures = 1;
-  const error = assertThrows(() => parent.close(), Error);
-  assertEquals(error.message, "two");
-  assertEquals(parent.disposed, true);
-  // The other children are destroyed, and the parent waits for the child that is left.
-  assertEquals(log, ["grandchild", "one"]);
-  parent.close();
-  assertEquals(log, ["grandchild", "one", "two", "parent"]);
-});
-
-Deno.test("Resource.close() continues when a child fails, and reports every failure", () => {
-  const { log, parent, one, two } = family();
-  one.failures = 1;
-  two.failures = 1;
-  const error = assertThrows(() => parent.close());
-  assertInstanceOf(error, SuppressedError);
-  assertEquals([(error.error as Error).message, (error.suppressed as Error).message], [
-    "one",
-    "two",
-  ]);
-  assertEquals(log, ["grandchild"]);
-  parent.close();
-  assertEquals(log, ["grandchild", "two", "one", "parent"]);
-});
-
-Deno.test("Resource.close() of a child that failed destroys its disposed parent too", () => {
-  const { log, parent, two } = family();
-  two.failures = 1;
-  assertThrows(() => parent.close());
-  two.close();
-  assertEquals(log, ["grandchild", "one", "two", "parent"]);
-});
-
-Deno.test("release() destroys a resource that was disposed while it was retained", () => {
-  const { log, parent, one } = family();
-  retain(one);
-  retain(one);
-  parent.close();
-  assertEquals([one.disposed, parent.disposed], [true, true]);
-  assertEquals(log, ["two", "grandchild"]);
-  release(one);
-  assertEquals(log, ["two", "grandchild"]);
-  release(one);
-  assertEquals(log, ["two", "grandchild", "one", "parent"]);
-});
-
-Deno.test("release() keeps a resource that is open", () => {
-  const { log, one } = family();
-  retain(one);
-  release(one);
-  assertEquals([log, one.disposed], [[], false]);
-});
-
-Deno.test("destroyIfUnused() destroys a resource that was disposed while it was in use", () => {
-  const { log, parent, two } = family();
-  two.inUse = true;
-  parent.close();
-  assertEquals(log, ["grandchild", "one"]);
-  destroyIfUnused(two);
-  assertEquals(log, ["grandchild", "one"]);
-  two.inUse = false;
-  destroyIfUnused(two);
-  assertEquals(log, ["grandchild", "one", "two", "parent"]);
-});
-
-Deno.test("destroyIfUnused() keeps a resource that is open", () => {
-  const { log, two } = family();
-  destroyIfUnused(two);
-  assertEquals([log, two.disposed], [[], false]);
-});
-
-Deno.test("destroyIfUnused() leaves a failure to the next close()", () => {
-  const { log, two } = family();
-  two.inUse = true;
-  two.close();
-  two.inUse = false;
-  two.failures = 1;
-  destroyIfUnused(two);
-  assertEquals(log, []);
-  two.close();
-  assertEquals(log, ["two"]);
 });
 
 Deno.test("Resource.close() raises the number of disposals and runs closing() once", () => {
