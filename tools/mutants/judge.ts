@@ -62,8 +62,8 @@ export async function judgeAll(
 ): Promise<Judged[]> {
   const round = new Round(mutants, patience);
   await share(trees, files, (tree, file) => round.survey(tree, file));
-  await share(trees, round.slow(), (tree, [file, tests]) => round.judge(tree, file, tests));
   await share(trees, round.open(), (tree, id) => round.judgeWhole(tree, id));
+  await share(trees, round.slow(), (tree, [file, tests]) => round.judge(tree, file, tests));
   return round.end();
 }
 
@@ -174,7 +174,7 @@ class Round {
         else todo = todo.filter((id) => id !== one.id);
       }
       if (!this.#surveys.has(file)) {
-        say(`mutants: ${file} judges nothing:\n${ended.output}`);
+        say(`mutants: ${file} judges nothing (${ended.status}):\n${ended.output.trim()}`);
         return;
       }
       if (active === null) {

@@ -13,7 +13,7 @@ export interface Reach {
   readonly seconds: number;
   /** How often it reaches mutants in this process. */
   readonly here: { readonly [id: string]: number };
-  /** What processes and workers reach that it starts. */
+  /** What only processes and workers reach that it starts. */
   readonly others: readonly string[];
 }
 
@@ -114,7 +114,7 @@ async function passes(test: number, id: string | undefined, hits = Infinity): Pr
 /** Runs each test once without a mutant. */
 async function survey(): Promise<Survey> {
   const log = Deno.makeTempFileSync();
-  const loading = [...state.reached.keys()];
+  const loading = new Set(["", ...state.reached.keys()]);
   const passed: Reach[] = [];
   for (let test = 0; test < tests.length; test++) {
     state.reached.clear();
@@ -125,12 +125,12 @@ async function survey(): Promise<Survey> {
     const good = await passes(test, undefined);
     Deno.env.delete(REACHED);
     if (!good) continue;
-    const others = [...new Set(Deno.readTextFileSync(log).split("\n").filter(Boolean))];
+    const others = new Set(Deno.readTextFileSync(log).split("\n")).difference(loading);
     const seconds = (performance.now() - started) / 1000;
-    passed.push({ test, seconds, here: Object.fromEntries(state.reached), others });
+    passed.push({ test, seconds, here: Object.fromEntries(state.reached), others: [...others] });
   }
   Deno.removeSync(log);
-  return { tests: passed, loading };
+  return { tests: passed, loading: [...loading] };
 }
 
 /**
@@ -178,6 +178,8 @@ if (import.meta.main) {
       uncaught++;
     });
   }
+  // As in `deno test`, the process lives on while a test waits for what nobody else holds.
+  setInterval(() => {}, 1e9);
   await import(`file://${Deno.cwd()}/${job.file}`);
   const found = job.survey ?? await survey();
   if (job.survey === undefined) tell({ survey: found });
