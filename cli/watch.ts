@@ -130,7 +130,7 @@ async function pause(seconds: number, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, seconds * 1000);
   const wake = (): void => resolve();
-  signal.addEventListener("abort", wake, { once: true });
+  signal.addEventListener("abort", wake);
   if (signal.aborted) resolve();
   await promise;
   clearTimeout(timer);

@@ -85,7 +85,7 @@ async function closingOnAbort<T>(
     aborted.reject(signal.reason);
     connection.close();
   };
-  signal.addEventListener("abort", abort, { once: true });
+  signal.addEventListener("abort", abort);
   try {
     return await Promise.race([work, aborted.promise]);
   } catch (error) {

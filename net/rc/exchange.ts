@@ -67,7 +67,7 @@ export function closeTcpOnAbort(conn: Deno.Conn, signal: AbortSignal): Disposabl
       // It was closed before.
     }
   };
-  signal.addEventListener("abort", close, { once: true });
+  signal.addEventListener("abort", close);
   return {
     [Symbol.dispose]: () => {
       signal.removeEventListener("abort", close);

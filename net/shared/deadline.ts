@@ -11,7 +11,7 @@ export class Deadline implements Disposable {
     const listeners = signals.filter((signal) => signal !== undefined).map((signal) => {
       const listener = (): void => abort.abort(signal.reason);
       if (signal.aborted) listener();
-      signal.addEventListener("abort", listener, { once: true });
+      signal.addEventListener("abort", listener);
       return () => signal.removeEventListener("abort", listener);
     });
     this.#end = () => listeners.forEach((end) => end());

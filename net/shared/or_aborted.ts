@@ -8,7 +8,7 @@ export async function orAborted<T>(
   promise.catch(() => {});
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => aborted.reject(signal.reason);
-  signal.addEventListener("abort", abort, { once: true });
+  signal.addEventListener("abort", abort);
   try {
     if (signal.aborted) abort();
     return await Promise.race([promise, aborted.promise]);

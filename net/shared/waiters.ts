@@ -32,7 +32,7 @@ export class Waiters<W extends object, T> {
   async #orAborted(waiter: W, promise: Promise<T>, signal: AbortSignal): Promise<T> {
     const abort = (): void => this.reject(waiter, signal.reason);
     try {
-      signal.addEventListener("abort", abort, { once: true });
+      signal.addEventListener("abort", abort);
       return await promise;
     } finally {
       // A signal that refuses listeners ends the wait, too.

@@ -81,7 +81,7 @@ export async function abortable<T, R>(call: AbortableCall<T, R>): Promise<R> {
     waiting.delete(start);
     waiter.reject(signal!.reason);
   };
-  signal?.addEventListener("abort", abort, { once: true });
+  signal?.addEventListener("abort", abort);
   waiting.add(start);
   startWaiting();
   try {
@@ -130,7 +130,7 @@ export async function orAborted<T>(
   if (signal === undefined) return await promise;
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => aborted.reject(signal.reason);
-  signal.addEventListener("abort", abort, { once: true });
+  signal.addEventListener("abort", abort);
   try {
     return await Promise.race([promise, aborted.promise]);
   } finally {

@@ -76,7 +76,7 @@ export class EventSource<K, V> {
       reject(signal!.reason);
     };
     // A signal of the caller's own making may dispose the owner here.
-    signal?.addEventListener("abort", abort, { once: true });
+    signal?.addEventListener("abort", abort);
     try {
       assertOpen(this.#owner);
       this.#waiters.add(waiter);
