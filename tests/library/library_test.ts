@@ -5,34 +5,6 @@ import { outputOf, runScript, type ScriptOptions } from "../subprocess.ts";
 
 const OLD = await compileC("old_ibverbs.c", ["-shared", "-fPIC"]);
 
-const PROBE = `
-  import * as api from MOD;
-  const isOpen = () => Deno.readTextFileSync("/proc/self/maps").includes("libibverbs.so");
-  const before = isOpen();
-  api.listDevices();
-  console.log(before, isOpen());`;
-
-Deno.test("Importing mod.ts opens nothing, using it opens libibverbs", async () => {
-  assertEquals(await outputOf(PROBE), "false true");
-});
-
-Deno.test("Importing mod.ts takes no permission", async () => {
-  assertEquals(
-    await outputOf(`import * as api from MOD; console.log(typeof api.Context);`, {
-      permissions: [],
-    }),
-    "function",
-  );
-});
-
-Deno.test("Using mod.ts takes --allow-ffi and nothing else", async () => {
-  const script = `import { listDevices } from MOD; console.log(Array.isArray(listDevices()));`;
-  assertEquals(await outputOf(script, { permissions: ["--allow-ffi"] }), "true");
-  const { code, stderr } = await runScript(script, { permissions: [] });
-  assertEquals(code, 1);
-  assertStringIncludes(stderr, "NotCapable");
-});
-
 Deno.test("verbs() opens libibverbs when a verb is read, and binds only that verb", async () => {
   const script = `
     import { verbs } from FFI/library;
@@ -72,15 +44,6 @@ function pathOf(options: ScriptOptions): Promise<string> {
 Deno.test("library() opens the soname unless told otherwise", async () => {
   assertEquals(await pathOf({}), "libibverbs.so.1");
   assertEquals(await pathOf({ env: { IBVERBS_LIBRARY: "" } }), "libibverbs.so.1");
-});
-
-Deno.test("library() opens what IBVERBS_LIBRARY names", async () => {
-  assertEquals(await pathOf({ env: { IBVERBS_LIBRARY: OLD, IBVERBS_THUNKS: "off" } }), OLD);
-});
-
-Deno.test("library() passes over IBVERBS_LIBRARY when it may not be read", async () => {
-  const options = { env: { IBVERBS_LIBRARY: "/nowhere" }, permissions: ["--allow-ffi"] };
-  assertEquals(await pathOf(options), "libibverbs.so.1");
 });
 
 Deno.test("library() tells what was tried, and the remedy, when IBVERBS_LIBRARY names nothing", async () => {

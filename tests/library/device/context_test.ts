@@ -8,46 +8,6 @@ function failToOpen(...args: [] | [string]): Error {
   return assertThrows(() => Context.open(...args), Deno.errors.NotFound);
 }
 
-Deno.test("Context.open() opens the next device when the first one cannot be opened", () => {
-  recorder.reset();
-  recorder.setDevices(3);
-  recorder.fail("ibv_open_device", "EACCES", { times: 1 });
-  using context = Context.open();
-  assertEquals(context.device.name, "recorder1");
-});
-
-Deno.test("Context.open() opens the next device when the first one does not answer", () => {
-  recorder.reset();
-  recorder.setDevices(2);
-  recorder.fail("___ibv_query_port", "EIO", { times: 1 });
-  {
-    using context = Context.open();
-    assertEquals(context.device.name, "recorder1");
-    assertEquals(recorder.live("context"), 1);
-  }
-  assertEquals(recorder.live(), 0);
-  assertEquals(recorder.violations(), []);
-});
-
-Deno.test("Context.open() opens the first device with an active port, and closes the others", () => {
-  recorder.reset();
-  recorder.setDevices(3);
-  // The first device answers with zeros: its port has no state.
-  recorder.fail("___ibv_query_port", 0, { times: 1, result: 0n });
-  using context = Context.open();
-  assertEquals(context.device.name, "recorder1");
-  assertEquals(recorder.live("context"), 1);
-});
-
-Deno.test("Context.open() throws when no device has an active port, and closes all", () => {
-  recorder.reset();
-  recorder.setDevices(2);
-  recorder.answer("ibv_query_port", { state: PortState.DOWN });
-  const { message } = failToOpen();
-  assertStringIncludes(message, "recorder0 (no port is active), recorder1 (no port is active)");
-  assertEquals(recorder.live(), 0);
-});
-
 Deno.test("Context.open() tells the reason of each device when none can be opened", () => {
   recorder.reset();
   recorder.setDevices(2);
@@ -162,15 +122,33 @@ Deno.test("Context is one short line in console.log", () => {
   assertEquals(Deno.inspect(context), "Context { disposed }");
 });
 
-Deno.test("Context.open() opens a device whose second port is the active one", () => {
-  recorder.reset();
-  recorder.setDevices(2);
-  recorder.answer("ibv_query_device", { phys_port_cnt: 2 });
-  // The first port answers with zeros: it has no state.
-  recorder.fail("___ibv_query_port", 0, { times: 1, result: 0n });
-  using context = Context.open();
-  assertEquals(context.device.name, "recorder0");
-});
+for (
+  const [what, opened, prepare] of [
+    ["cannot be opened", 1, () => recorder.fail("ibv_open_device", "EACCES", { times: 1 })],
+    ["does not answer", 1, () => recorder.fail("___ibv_query_port", "EIO", { times: 1 })],
+    // It answers with zeros.
+    [
+      "has a port without a state",
+      1,
+      () => recorder.fail("___ibv_query_port", 0, { times: 1, result: 0n }),
+    ],
+    ["has a second port that is active", 0, () => {
+      recorder.answer("ibv_query_device", { phys_port_cnt: 2 });
+      recorder.fail("___ibv_query_port", 0, { times: 1, result: 0n });
+    }],
+  ] as const
+) {
+  Deno.test(`Context.open() opens recorder${opened} if the first device ${what}`, () => {
+    recorder.reset();
+    recorder.setDevices(3);
+    prepare();
+    {
+      using context = Context.open();
+      assertEquals([context.device.name, recorder.live("context")], [`recorder${opened}`, 1]);
+    }
+    assertEquals([recorder.live(), recorder.violations()], [0, []]);
+  });
+}
 
 Deno.test("Context.open() takes no port for active that is only about to be", () => {
   for (const state of [PortState.DOWN, PortState.INIT, PortState.ARMED, PortState.ACTIVE_DEFER]) {
