@@ -1,7 +1,7 @@
 import { assertEquals } from "@std/assert";
 import { Fixture } from "../provider/fixture.ts";
 import * as recorder from "../provider/recorder.ts";
-import { Context, type ProtectionDomain, type QpType, type QueuePair } from "../../mod.ts";
+import { Context, type ProtectionDomain } from "../../mod.ts";
 
 /** An open recorder with a protection domain. */
 export interface Recorded extends Disposable {
@@ -32,14 +32,6 @@ export function openWhole(): Fixture {
   return whole;
 }
 
-/** Opens the recorder, and makes a queue pair. */
-export function openWithQp(type: QpType): Recorded & { readonly qp: QueuePair } {
-  const fixture = openRecorder();
-  const qp = fixture.qp(type);
-  recorder.take();
-  return { ...partsOf(fixture), qp };
-}
-
 /** Defines tests that each begin with what `open` makes, and end by disposing it: then nothing may be left. */
 export function testsOn<T extends Disposable>(
   open: () => T,
@@ -55,6 +47,18 @@ export function testsOn<T extends Disposable>(
         assertEquals(left, { live: 0, violations: [] });
       }),
   };
+}
+
+/** Defines tests with an open recorder, a protection domain, and what `make` makes on them. */
+export function testsWith<T extends object>(
+  make: (fixture: Fixture) => T,
+): { test(title: string, body: (on: Recorded & T) => void | Promise<void>): void } {
+  return testsOn(() => {
+    const fixture = openRecorder();
+    const made = make(fixture);
+    recorder.take();
+    return { ...partsOf(fixture), ...made };
+  });
 }
 
 /** Tests with an open recorder and a protection domain. */

@@ -5,26 +5,14 @@ import { spy } from "@std/testing/mock";
 import { verbs } from "../../../ffi/library.ts";
 import { CompletionChannel, CompletionQueue, Context, VerbsError } from "../../../mod.ts";
 import { outputOf } from "../../subprocess.ts";
-import { testsOn } from "../recorded.ts";
-
-interface Setup extends Disposable {
-  readonly context: Context;
-  readonly channel: CompletionChannel;
-  readonly one: CompletionQueue;
-  readonly two: CompletionQueue;
-}
+import { testsWith } from "../recorded.ts";
 
 /** A channel with two queues; cq0 and cq1 in the recorder. */
-function setUp(): Setup {
-  recorder.reset();
-  const context = Context.open();
+const on = testsWith(({ context }) => {
   const channel = new CompletionChannel(context);
-  const one = new CompletionQueue(context, { cqe: 8, channel });
-  const two = new CompletionQueue(context, { cqe: 8, channel });
-  return { context, channel, one, two, [Symbol.dispose]: () => context.close() };
-}
-
-const on = testsOn(setUp);
+  const make = (): CompletionQueue => new CompletionQueue(context, { cqe: 8, channel });
+  return { channel, one: make(), two: make() };
+});
 
 function descriptors(): number {
   return [...Deno.readDirSync("/proc/self/fd")].length;

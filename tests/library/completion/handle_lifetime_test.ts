@@ -4,53 +4,31 @@ import { assertEquals } from "@std/assert";
 import {
   AddressHandle,
   CompletionQueue,
-  Context,
-  Gid,
-  ProtectionDomain,
   QpState,
   QpType,
   QueuePair,
   WcOpcode,
   WcStatus,
 } from "../../../mod.ts";
-import { testsOn } from "../recorded.ts";
+import { testsWith } from "../recorded.ts";
 
 const QKEY = 0x1111_1111;
 
-interface Setup extends Disposable {
-  readonly cq: CompletionQueue;
-  readonly one: QueuePair;
-  readonly two: QueuePair;
-  makeHandle(): AddressHandle;
-}
-
 /** Two UD queue pairs that send to cq0. */
-function setUp(): Setup {
-  recorder.reset();
-  const context = Context.open();
-  const pd = new ProtectionDomain(context);
+const on = testsWith(({ context, pd }) => {
   const cq = new CompletionQueue(context, { cqe: 64 });
   const cap = { maxSendWr: 16, maxRecvWr: 16 };
-  const [one, two] = [1, 2].map(() => {
+  const make = (): QueuePair => {
     const qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
     qp.activateUd({ port: 1, qkey: QKEY });
     return qp;
-  }) as [QueuePair, QueuePair];
-  const grh = { dgid: Gid.parse("10.0.0.2"), sgidIndex: 1 };
-  return {
-    cq,
-    one,
-    two,
-    makeHandle: () => new AddressHandle(pd, { portNum: 1, grh }),
-    [Symbol.dispose]: () => context.close(),
   };
-}
-
-const on = testsOn(setUp);
+  return { cq, one: make(), two: make() };
+});
 
 /** Sends with a handle of its own that is closed at once. */
-function sendAndClose({ makeHandle }: Setup, qp: QueuePair, signaled = true): void {
-  const ah = makeHandle();
+function sendAndClose(qp: QueuePair, signaled = true): void {
+  const ah = new AddressHandle(qp.pd, { portNum: 1, dlid: 7 });
   qp.postSend({ ah, signaled, remoteQpn: 5, remoteQkey: QKEY });
   ah.close();
 }
@@ -61,9 +39,9 @@ function completeSend(qp: QueuePair): void {
 
 on.test("Handles of two queue pairs live until the completions of their own sends", (setup) => {
   const { cq, one, two } = setup;
-  sendAndClose(setup, one);
-  sendAndClose(setup, two);
-  sendAndClose(setup, two);
+  sendAndClose(one);
+  sendAndClose(two);
+  sendAndClose(two);
   assertEquals(recorder.live("ah"), 3);
   completeSend(two);
   assertEquals(recorder.live("ah"), 3);
@@ -78,7 +56,7 @@ on.test("Handles of two queue pairs live until the completions of their own send
 
 on.test("Handles live on when the completion is a receive, or failed, or of another queue pair", (setup) => {
   const { cq, one, two } = setup;
-  sendAndClose(setup, one);
+  sendAndClose(one);
   recorder.complete("cq0", { qp_num: one.qpNum, opcode: WcOpcode.RECV });
   recorder.complete("cq0", { qp_num: one.qpNum, status: WcStatus.WR_FLUSH_ERR });
   completeSend(two);
@@ -92,7 +70,7 @@ on.test("Handles live on when the completion is a receive, or failed, or of anot
 on.test("Handles of failed sends live until the queue pair is reset, each queue pair for itself", (setup) => {
   const { cq, one, two } = setup;
   for (const qp of [one, two]) {
-    sendAndClose(setup, qp);
+    sendAndClose(qp);
     recorder.complete("cq0", { qp_num: qp.qpNum, status: WcStatus.LOC_QP_OP_ERR });
   }
   cq.poll();
@@ -103,11 +81,10 @@ on.test("Handles of failed sends live until the queue pair is reset, each queue 
   assertEquals(recorder.live("ah"), 0);
 });
 
-on.test("An unsignaled send keeps its handle until the next signaled one completes", (setup) => {
-  const { cq, one } = setup;
-  sendAndClose(setup, one, false);
+on.test("An unsignaled send keeps its handle until the next signaled one completes", ({ cq, one }) => {
+  sendAndClose(one, false);
   assertEquals(recorder.live("ah"), 1);
-  sendAndClose(setup, one);
+  sendAndClose(one);
   assertEquals(recorder.live("ah"), 2);
   completeSend(one);
   cq.poll();

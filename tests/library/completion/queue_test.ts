@@ -4,7 +4,6 @@ import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import {
   CompletionChannel,
   CompletionQueue,
-  Context,
   type CqInitAttr,
   VerbsError,
   WcStatus,
@@ -13,23 +12,11 @@ import {
 } from "../../../mod.ts";
 import { addSender, drain, removeSender } from "../../../types/completion/completion_queue.ts";
 import { SendTracker } from "../../../types/completion/send_tracker.ts";
-import { testsOn } from "../recorded.ts";
+import { testsWith } from "../recorded.ts";
 import { assertRefused, bad } from "../refusals.ts";
 
-interface Setup extends Disposable {
-  readonly context: Context;
-  /** cq0 in the recorder. */
-  readonly cq: CompletionQueue;
-}
-
-function setUp(): Setup {
-  recorder.reset();
-  const context = Context.open();
-  const cq = new CompletionQueue(context, { cqe: 256 });
-  return { context, cq, [Symbol.dispose]: () => context.close() };
-}
-
-const on = testsOn(setUp);
+/** `cq` is cq0 in the recorder. */
+const on = testsWith(({ context }) => ({ cq: new CompletionQueue(context, { cqe: 256 }) }));
 
 /** Puts completions with the `wrId` of a range into cq0. */
 function complete(from: number, to: number): void {

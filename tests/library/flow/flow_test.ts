@@ -13,11 +13,10 @@ import {
   QpType,
   ReadCountersFlags,
 } from "../../../mod.ts";
-import { openWithQp, testsOn } from "../recorded.ts";
+import { testsWith } from "../recorded.ts";
 import { assertRefused } from "../refusals.ts";
 
-const open = (): ReturnType<typeof openWithQp> => openWithQp(QpType.RAW_PACKET);
-const on = testsOn(open);
+const on = testsWith((fixture) => ({ qp: fixture.qp(QpType.RAW_PACKET) }));
 
 function struct(call: Call, name: string): RecordedStruct {
   return call.args[name] as RecordedStruct;

@@ -1,38 +1,25 @@
 // Memory windows, as a provider receives them, and against hostile input.
 import { assertEquals, assertThrows } from "@std/assert";
 import * as recorder from "../../provider/recorder.ts";
-import { AccessFlags, MemoryRegion, QpType, type QueuePair, VerbsError } from "../../../mod.ts";
+import { AccessFlags, MemoryRegion, QpType, VerbsError } from "../../../mod.ts";
 import { incRkey, MemoryWindow, MwType } from "../../../types/memory/memory_window.ts";
 import { ParentDomain } from "../../../types/memory/parent_domain.ts";
-import { onPd, openWithQp, type Recorded, testsOn } from "../recorded.ts";
+import { onPd, testsWith } from "../recorded.ts";
 import { assertRefused, bad } from "../refusals.ts";
 
 const { LOCAL_WRITE, REMOTE_READ, MW_BIND } = AccessFlags;
 
-interface Windows extends Recorded {
-  readonly qp: QueuePair;
-  readonly mr: MemoryRegion;
-  readonly mw: MemoryWindow;
-}
-
-function openWindows(): Windows {
-  const recorded = openWithQp(QpType.RC);
-  const mr = new MemoryRegion(recorded.pd, 4096, LOCAL_WRITE | MW_BIND);
-  const mw = new MemoryWindow(recorded.pd, MwType.TYPE_1);
-  recorder.take();
-  return { ...recorded, mr, mw };
-}
-
-const on = testsOn(openWindows);
+const on = testsWith((fixture) => ({
+  qp: fixture.qp(QpType.RC),
+  mr: new MemoryRegion(fixture.pd, 4096, LOCAL_WRITE | MW_BIND),
+  mw: new MemoryWindow(fixture.pd, MwType.TYPE_1),
+}));
 
 onPd.test("MemoryWindow is allocated with its type", ({ pd }) => {
   for (const type of Object.values(MwType)) {
     const mw = new MemoryWindow(pd, type);
-    assertEquals([recorder.takeOne("ibv_alloc_mw").args.type, mw.pd === pd, mw.type], [
-      type,
-      true,
-      type,
-    ]);
+    const { args } = recorder.takeOne("ibv_alloc_mw");
+    assertEquals([args.type, mw.pd === pd, mw.type], [type, true, type]);
     assertEquals(Deno.inspect(mw), `MemoryWindow { type: "TYPE_${type}", rkey: ${mw.rkey} }`);
   }
 });
@@ -50,8 +37,6 @@ Deno.test("incRkey() adds one to the lowest 8 bits", () => {
     0xffff_ff00,
     0x8000_0002,
   ]);
-  assertThrows(() => incRkey(2 ** 32), RangeError, "rkey");
-  assertThrows(() => incRkey("1" as never), TypeError, "rkey");
 });
 
 on.test("MemoryWindow keeps the native region that it is bound to", ({ qp, mw, mr, pd }) => {
