@@ -24,11 +24,8 @@ Deno.test("Grh copies the first 40 bytes, and throws when there are fewer", () =
   bytes.fill(2);
   assertEquals(copy, new Uint8Array(40).fill(1));
   assertEquals(Grh.SIZE, 40);
-  assertThrows(
-    () => new Grh(new Uint8Array(39)),
-    RangeError,
-    "it has 40 bytes, and there are 39",
-  );
+  const few = new Uint8Array(39);
+  assertThrows(() => new Grh(few), RangeError, "it has 40 bytes, and there are 39");
 });
 
 Deno.test("Grh reads the fields of an IPv6 header in host order", () => {
@@ -56,17 +53,14 @@ Deno.test("Grh reads the fields of an IPv4 header in host order", () => {
     saddr: "10.0.0.1",
     daddr: "10.0.0.254",
   });
-  assertEquals([header.sgid, header.dgid].map(String), ["::ffff:10.0.0.1", "::ffff:10.0.0.254"]);
+  const text = "Grh { sgid: ::ffff:10.0.0.1, dgid: ::ffff:10.0.0.254 }";
+  assertEquals(Deno.inspect(header), text);
 });
 
-Deno.test("Grh.ipVersion is 4 without a checksum when the first byte is not IPv6's", () => {
-  for (const first of [0x00, 0x45, 0x5f, 0x70, 0xff]) {
+Deno.test("Grh.ipVersion needs no checksum when the first byte is not IPv6's", () => {
+  for (const first of [0x00, 0x45, 0x55, 0x5f, 0x70, 0xff]) {
     assertEquals(grh(first, withByte(KNOWN_IPV4, 10, 0)).ipVersion, 4);
-  }
-});
-
-Deno.test("Grh.ipVersion is undefined when neither half begins a header", () => {
-  for (const first of [0x00, 0x55, 0xff]) {
+    // Neither half begins a header.
     for (const second of [0x00, 0x35, 0x54, 0x65]) {
       assertEquals(grh(first, withByte(KNOWN_IPV4, 0, second)).ipVersion, undefined);
     }
@@ -116,12 +110,4 @@ Deno.test("Grh refuses what is not bytes, and bytes that claim a length", () => 
   const bytes = new Uint8Array(8);
   Object.defineProperty(bytes, "length", { get: () => 40 });
   assertThrows(() => new Grh(bytes), RangeError, "it has 40 bytes, and there are 8");
-});
-
-Deno.test("Grh appears with its sender and receiver", () => {
-  const bytes = new Uint8Array(40);
-  bytes[20] = 0x45;
-  bytes.set([10, 0, 0, 1, 10, 0, 0, 2], 32);
-  const text = "Grh { sgid: ::ffff:10.0.0.1, dgid: ::ffff:10.0.0.2 }";
-  assertEquals(Deno.inspect(new Grh(bytes)), text);
 });

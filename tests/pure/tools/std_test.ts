@@ -34,10 +34,6 @@ otherCircle.self = otherCircle;
 
 const KEY = Symbol("key");
 
-function partsOf(buffer: ArrayBuffer): [DataView, DataView] {
-  return [new DataView(buffer, 0, 1), new DataView(buffer, 1, 1)];
-}
-
 /** Adds a property that is not enumerable. */
 function hide<T extends object>(object: T, key: PropertyKey): T {
   return Object.defineProperty(object, key, { value: 1 });
@@ -45,22 +41,12 @@ function hide<T extends object>(object: T, key: PropertyKey): T {
 
 const equalPairs: [what: string, a: unknown, b: unknown][] = [
   ["0 and -0", { a: [0] }, { a: [-0] }],
-  ["objects with and without a prototype", { a: 1 }, Object.assign(Object.create(null), { a: 1 })],
   ["objects whose getters agree", [new Hidden([1])], [new Hidden([1])]],
-  ["views of the same bytes", new Uint8Array([9, 1]).subarray(1), new Uint8Array([1])],
-  ["buffers of the same bytes", new Uint8Array([7]).buffer, new Uint8Array([7]).buffer],
   ["maps and sets of such objects", new Map([[1, new Set([-0])]]), new Map([[1, new Set([0])]])],
   ["objects that hold themselves", circle, otherCircle],
-  ["addresses", new URL("http://a/1"), new URL("http://a/1")],
   ["NaN", { a: [NaN] }, { a: [NaN] }],
   ["typed arrays with 0 and -0, and with NaN", Float64Array.of(0, NaN), Float64Array.of(-0, NaN)],
-  ["dates that are none", new Date(NaN), new Date(NaN)],
-  ["properties that are not enumerable", {}, hide({}, "a")],
   ["symbol keys of the same values", { [KEY]: [1] }, { [KEY]: [1] }],
-  ["maps by keys that are objects", new Map([[{ a: 1 }, [2]]]), new Map([[{ a: 1 }, [2]]])],
-  ["sets in another order", new Set([1, { a: 1 }]), new Set([{ a: 1 }, 1])],
-  ["weak references to the same values", new WeakRef({ a: 1 }), new WeakRef({ a: 1 })],
-  ["patterns", /a/g, /a/g],
 ];
 
 const unequalPairs: [what: string, a: unknown, b: unknown][] = [
@@ -68,11 +54,6 @@ const unequalPairs: [what: string, a: unknown, b: unknown][] = [
   ["a property undefined and one absent", { a: undefined }, {}],
   ["objects whose getters differ", { a: new Hidden([1]) }, { a: new Hidden([2]) }],
   ["objects whose inherited getters differ", new Heir(1), new Heir(2)],
-  ["an array and a typed array", [1], new Uint8Array([1])],
-  ["typed arrays of two types", new Uint8Array([1]), new Int8Array([1])],
-  ["buffers", new Uint8Array([7]).buffer, new Uint8Array([8]).buffer],
-  ["addresses", new URL("http://a/1"), new URL("http://a/2")],
-  ["errors", new Error("a"), new Error("b")],
   ["errors of the same message, made at two places", new Error("a"), new Error("a")],
   ["symbol keys", { [KEY]: 1 }, { [KEY]: 2 }],
   ["symbol keys of which one is absent", { [KEY]: 1 }, {}],
@@ -81,41 +62,19 @@ const unequalPairs: [what: string, a: unknown, b: unknown][] = [
   ["symbol keys, undefined and absent", { [KEY]: undefined }, {}],
   ["functions that read the same", () => 1, () => 1],
   ["objects of two classes", new Hidden(1), new Heir(1)],
-  ["objects of a class and plain ones", new Hidden(1), { value: 1 }],
-  ["a hole and undefined", new Array(1), [undefined]],
-  [
-    "maps with an undefined value and without",
-    new Map([[1, undefined]]),
-    new Map([[2, undefined]]),
-  ],
-  ["maps that share a key", new Map([[circle, 1]]), new Map([[circle, 2]])],
-  ["values of maps", new Map([[1, [1]]]), new Map([[1, [2]]])],
-  ["sets", new Set([{ a: 1 }]), new Set([{ a: 2 }])],
-  ["views of two parts of a buffer", ...partsOf(new ArrayBuffer(2))],
-  ["weak references", new WeakRef(circle), new WeakRef(assert)],
-  ["patterns", /a/, /a/g],
-  ["blobs", new Blob(["a"]), new Blob(["b"])],
-  ["null and an object", null, {}],
 ];
 
 for (const [pairs, areEqual] of [[equalPairs, true], [unequalPairs, false]] as const) {
   for (const [what, a, b] of pairs) {
     Deno.test(`assertEquals() takes ${what} for ${areEqual ? "equal" : "different"}`, () => {
-      const [passes, fails] = areEqual
-        ? [assertEquals, assertNotEquals]
-        : [assertNotEquals, assertEquals];
-      passes(a, b);
-      const error = assertThrows(() => fails(a, b, "of the queue"), AssertionError);
+      const both = [assertEquals, assertNotEquals];
+      const [passes, fails] = areEqual ? both : both.reverse();
+      passes!(a, b);
+      const error = assertThrows(() => fails!(a, b, "of the queue"), AssertionError);
       assertStringIncludes(error.message, "of the queue");
     });
   }
 }
-
-Deno.test("assertEquals() compares no WeakMap and no WeakSet", () => {
-  for (const make of [() => new WeakMap(), () => new WeakSet()]) {
-    assertThrows(() => assertEquals(make(), make()), TypeError, "annot compare");
-  }
-});
 
 Deno.test("assertThrows() and assertRejects() return what is thrown, or fail", async () => {
   const error = new RangeError("Cannot post 3 work requests: 2 fit");
