@@ -61,14 +61,8 @@ Deno.test("allocStruct() makes room for a row of zeroed structs", () => {
 
 Deno.test("camelCase() turns C names into attribute names", () => {
   const names = ["max_send_wr", "qp_state", "grh.sgid_index", "lid", "max_raw_ipv6_qp", "max_ah"];
-  assertEquals(names.map(camelCase), [
-    "maxSendWr",
-    "qpState",
-    "grh.sgidIndex",
-    "lid",
-    "maxRawIpv6Qp",
-    "maxAh",
-  ]);
+  const expected = ["maxSendWr", "qpState", "grh.sgidIndex", "lid", "maxRawIpv6Qp", "maxAh"];
+  assertEquals(names.map(camelCase), expected);
 });
 
 Deno.test("structToObject() nests the fields of members, and leaves out what is no number", () => {

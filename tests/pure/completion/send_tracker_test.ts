@@ -23,10 +23,7 @@ class Used extends Resource {
 
 Deno.test("SendTracker.posted() numbers sends by the signaled ones", () => {
   const tracker = new SendTracker();
-  assertEquals(tracker.posted(3), 0);
-  assertEquals(tracker.posted(0), 3);
-  assertEquals(tracker.posted(2), 3);
-  assertEquals(tracker.posted(1), 5);
+  assertEquals([3, 0, 2, 1].map((signaled) => tracker.posted(signaled)), [0, 3, 3, 5]);
 });
 
 Deno.test("SendTracker.isUnderWay() is true until the completion of that send", () => {
@@ -41,17 +38,20 @@ Deno.test("SendTracker.isUnderWay() is true until the completion of that send", 
 
 Deno.test("SendTracker.awaitsCompletion is true while a signaled send is outstanding", () => {
   const tracker = new SendTracker();
-  assertEquals(tracker.awaitsCompletion, false);
-  tracker.posted(0); // unsignaled sends have no completion
-  assertEquals(tracker.awaitsCompletion, false);
-  tracker.posted(2);
-  tracker.completed(1);
-  assertEquals(tracker.awaitsCompletion, true);
-  tracker.completed(1);
-  assertEquals(tracker.awaitsCompletion, false);
-  tracker.posted(1);
-  tracker.ended();
-  assertEquals(tracker.awaitsCompletion, false);
+  const steps: [step: () => void, awaits: boolean][] = [
+    [() => {}, false],
+    // Unsignaled sends have no completion.
+    [() => tracker.posted(0), false],
+    [() => tracker.posted(2), true],
+    [() => tracker.completed(1), true],
+    [() => tracker.completed(1), false],
+    [() => tracker.posted(1), true],
+    [() => tracker.ended(), false],
+  ];
+  for (const [step, awaits] of steps) {
+    step();
+    assertEquals(tracker.awaitsCompletion, awaits);
+  }
 });
 
 Deno.test("SendTracker.completed() counts no more than was posted", () => {

@@ -51,10 +51,13 @@ Deno.test("recommendGid() gives the entry with the reason", () => {
   const { reason, ...rest } = recommendGid([entry!], 1);
   assertEquals(rest, entry!);
   assertStringIncludes(reason, "IPv4");
-  const reasons = ([["10.0.0.1", ROCE_V2], ["2001:db8::1", ROCE_V2], ["fe80::1", ROCE_V2], [
-    "fe80::1",
-    ROCE_V1,
-  ]] as [string, GidType][]).map((gid) => recommendGid(table(gid), 1).reason);
+  const kinds: [string, GidType][] = [
+    ["10.0.0.1", ROCE_V2],
+    ["2001:db8::1", ROCE_V2],
+    ["fe80::1", ROCE_V2],
+    ["fe80::1", ROCE_V1],
+  ];
+  const reasons = kinds.map((gid) => recommendGid(table(gid), 1).reason);
   assertEquals(new Set(reasons).size, 4);
 });
 

@@ -6,51 +6,34 @@ import { cacheFolder } from "../../../rxe/host/paths.ts";
 
 type Make = Parameters<typeof cached>[1];
 
-/** Calls back with `cached()` of one name, each call as if from a process of its own. */
-async function withName(
-  use: (again: (make: Make) => Promise<string>) => Promise<void>,
-): Promise<void> {
-  const name = `test-${crypto.randomUUID()}`;
-  let count = 0;
-  try {
-    await use(async (make) => {
-      const module = await import(`../../../rxe/host/cached.ts?${name}-${count++}`);
-      return await module.cached(`${name}/folder`, make);
-    });
-  } finally {
-    await Deno.remove(`${cacheFolder()}/${name}`, { recursive: true });
+/** Calls `cached()` of one name, each time as if from a process of its own. */
+class Bed implements AsyncDisposable {
+  readonly #name = `test-${crypto.randomUUID()}`;
+  #count = 0;
+  made = 0;
+
+  readonly make = async (folder: string): Promise<void> => {
+    this.made++;
+    await Deno.mkdir(`${folder}/a`);
+    await Deno.writeTextFile(`${folder}/a/file`, "whole");
+  };
+
+  async again(make: Make = this.make): Promise<string> {
+    const module = await import(`../../../rxe/host/cached.ts?${this.#name}-${this.#count++}`);
+    return await module.cached(`${this.#name}/folder`, make);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Deno.remove(`${cacheFolder()}/${this.#name}`, { recursive: true });
   }
 }
 
-function counter(): { made: number; make: Make } {
-  const found = {
-    made: 0,
-    make: async (folder: string) => {
-      found.made++;
-      await Deno.mkdir(`${folder}/a`);
-      await Deno.writeTextFile(`${folder}/a/file`, "whole");
-    },
-  };
-  return found;
-}
-
-Deno.test("cached() makes a folder once, whoever asks", async () => {
-  await withName(async (again) => {
-    const tally = counter();
-    const paths = await Promise.all([again(tally.make), again(tally.make), again(tally.make)]);
-    assertEquals(new Set(paths).size, 1);
-    assertEquals(tally.made, 1);
-    assertEquals(await Deno.readTextFile(`${paths[0]}/a/file`), "whole");
-  });
-});
-
-Deno.test("cached() makes a folder anew that was not finished", async () => {
-  await withName(async (again) => {
-    const tally = counter();
-    await again(() => Promise.reject(new Error("interrupted"))).catch(() => {});
-    await again(tally.make);
-    assertEquals(tally.made, 1);
-  });
+Deno.test("cached() makes a folder once, whoever asks, and again if it was not finished", async () => {
+  await using bed = new Bed();
+  await bed.again(() => Promise.reject(new Error("interrupted"))).catch(() => {});
+  const paths = await Promise.all([bed.again(), bed.again(), bed.again()]);
+  assertEquals([new Set(paths).size, bed.made], [1, 1]);
+  assertEquals(await Deno.readTextFile(`${paths[0]}/a/file`), "whole");
 });
 
 const damages: [what: string, damage: (folder: string) => Promise<void>][] = [
@@ -74,13 +57,10 @@ const damages: [what: string, damage: (folder: string) => Promise<void>][] = [
 
 for (const [what, damage] of damages) {
   Deno.test(`cached() makes a folder anew when ${what}`, async () => {
-    await withName(async (again) => {
-      const tally = counter();
-      const path = await again(tally.make);
-      await damage(path);
-      assertEquals(await again(tally.make), path);
-      assertEquals(tally.made, 2);
-      assertEquals(await Deno.readTextFile(`${path}/a/file`), "whole");
-    });
+    await using bed = new Bed();
+    const path = await bed.again();
+    await damage(path);
+    assertEquals([await bed.again(), bed.made], [path, 2]);
+    assertEquals(await Deno.readTextFile(`${path}/a/file`), "whole");
   });
 }

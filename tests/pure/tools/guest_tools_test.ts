@@ -11,14 +11,11 @@ import { countCases, failedCases } from "../../../tools/tests/junit.ts";
 import { complaints } from "../../../tools/tests/kernel_log.ts";
 import { plan } from "../../../tools/tests/plan.ts";
 
-Deno.test("accelerators() tries kvm first when the processor has virtualization", () => {
-  assertEquals(accelerators("flags\t\t: fpu vmx sse\n", true), ["kvm", "tcg"]);
-  assertEquals(accelerators("flags\t\t: fpu sse svm\n", true), ["kvm", "tcg"]);
-});
-
-Deno.test("accelerators() leaves kvm out when it is not usable or only the file is there", () => {
-  assertEquals(accelerators("flags\t\t: fpu vmx sse\n", false), ["tcg"]);
-  assertEquals(accelerators("flags\t\t: fpu vmmcall sse\n", true), ["tcg"]);
+Deno.test("accelerators() tries kvm first when it is usable and the processor has virtualization", () => {
+  const of = (flags: string, usable: boolean): string[] =>
+    accelerators(`flags\t\t: fpu ${flags} sse\n`, usable);
+  assertEquals([of("vmx", true), of("sse svm", true)], [["kvm", "tcg"], ["kvm", "tcg"]]);
+  assertEquals([of("vmx", false), of("vmmcall", true)], [["tcg"], ["tcg"]]);
 });
 
 Deno.test("assignments() gives the shell the very values when they hold quotes and line ends", async () => {
@@ -37,19 +34,7 @@ Deno.test("lines() joins what arrives in pieces", async () => {
   assertEquals(found, ["ready", "exit 0 1 2"]);
 });
 
-Deno.test("Copy.reached() waits for all bytes when the sink takes them a few at a time", async () => {
-  const taken: number[] = [];
-  const copy = new Copy(streamOf("abcde", "fg"), {
-    write: (bytes) => {
-      taken.push(...bytes.subarray(0, 2));
-      return Promise.resolve(Math.min(bytes.length, 2));
-    },
-  });
-  await copy.reached(7);
-  assertEquals(new TextDecoder().decode(new Uint8Array(taken)), "abcdefg");
-});
-
-Deno.test("Held keeps what is written until it is released, and passes the rest on", async () => {
+Deno.test("Copy.reached() waits for all bytes, and Held keeps them until it is released", async () => {
   let shown = "";
   const sink = {
     write: (bytes: Uint8Array): Promise<number> => {
@@ -58,14 +43,14 @@ Deno.test("Held keeps what is written until it is released, and passes the rest 
       return Promise.resolve(taken.length);
     },
   };
-  const held = new Held();
-  const copy = new Copy(streamOf("abc", "def"), held);
-  await copy.reached(6);
-  assertEquals(shown, "");
-  await held.release(sink);
-  assertEquals(shown, "abcdef");
-  await held.write(new TextEncoder().encode("g"));
+  await new Copy(streamOf("abcde", "fg"), sink).reached(7);
   assertEquals(shown, "abcdefg");
+  const held = new Held();
+  await new Copy(streamOf("hij", "kl"), held).reached(5);
+  assertEquals(shown, "abcdefg");
+  await held.release(sink);
+  await held.write(new TextEncoder().encode("m"));
+  assertEquals(shown, "abcdefghijklm");
 });
 
 Deno.test("parseStatus() reads the last line when a piece of output has several", () => {
