@@ -67,6 +67,15 @@ const RESTARTED = [QpState.RESET, QpState.INIT, QpState.RTR, RTS, "4 receives"];
 const MESSAGE = Uint8Array.of(1);
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
 
+/** Sends a datagram that fails, and leaves the queue pair in a state. */
+async function failSend(conn: UdConn, state: QpState): Promise<void> {
+  await conn.send(MESSAGE, conn.addr);
+  await pause();
+  recorder.take();
+  complete(SEND_CQ, LOC_QP_OP_ERR, 0);
+  setState(state);
+}
+
 Deno.test("UdConn resets its queue pair after a failed send, counts what is lost, and works on", async () => {
   await using bed = await open();
   const { conn, outages } = bed;
@@ -100,11 +109,8 @@ Deno.test("UdConn resets its queue pair after a failed send, counts what is lost
 Deno.test("UdConn warns once while nothing is sent or received", async () => {
   await using bed = await open();
   const { conn, outages } = bed;
-  setState(ERR);
   const fail = async (): Promise<void> => {
-    await conn.send(MESSAGE, conn.addr);
-    await pause();
-    complete(SEND_CQ, LOC_QP_OP_ERR, 0);
+    await failSend(conn, ERR);
     assertEquals(conn.stats.sendErrors > 0, true);
     await pause();
   };
@@ -141,11 +147,7 @@ for (
   Deno.test(`UdConn resets nothing after a failed send if the send queue ${what}`, async () => {
     await using bed = await open();
     const { conn, outages } = bed;
-    await conn.send(MESSAGE, conn.addr);
-    await pause();
-    recorder.take();
-    complete(SEND_CQ, LOC_QP_OP_ERR, 0);
-    setState(state);
+    await failSend(conn, state);
     assertEquals(conn.stats.resets, 0);
     assertEquals(moves(), [...moved]);
     assertEquals([conn.stats.sendErrors, outages], [1, []]);
@@ -170,10 +172,7 @@ Deno.test("UdConn.send() that waits for a slot goes on after a reset", async () 
 Deno.test("UdConn.send() rejects while there is no address, and works when it is back", async () => {
   await using bed = await open();
   const { conn } = bed;
-  await conn.send(MESSAGE, conn.addr);
-  await pause();
-  complete(SEND_CQ, LOC_QP_OP_ERR, 0);
-  setState(ERR);
+  await failSend(conn, ERR);
   assertEquals(conn.stats.resets, 1);
   // Without thunks a verb that failed on another thread is called again, to learn its errno.
   recorder.fail("ibv_create_ah", "EINVAL", { times: 4 });
@@ -186,11 +185,8 @@ Deno.test("UdConn fails for good when its queue pair cannot be reset", async () 
   await using bed = await open();
   const { conn, outages } = bed;
   const receiving = assertRejects(() => conn.receive(), VerbsError, "EIO");
-  await conn.send(MESSAGE, conn.addr);
-  await pause();
   recorder.fail("ibv_modify_qp", "EIO");
-  setState(ERR);
-  complete(SEND_CQ, LOC_QP_OP_ERR, 0);
+  await failSend(conn, ERR);
   assertEquals(conn.stats.resets, 1);
   await receiving;
   await assertRejects(() => conn.send(MESSAGE, conn.addr), VerbsError, "EIO");
@@ -200,10 +196,7 @@ Deno.test("UdConn fails for good when its queue pair cannot be reset", async () 
 Deno.test("UdConn writes a warning to the console, and closes its connection when told so there", async () => {
   using warned = stub(console, "warn");
   const bed = await open({ onOutage: undefined as never });
-  setState(ERR);
-  await bed.conn.send(MESSAGE, bed.conn.addr);
-  await pause();
-  complete(SEND_CQ, LOC_QP_OP_ERR, 0);
+  await failSend(bed.conn, ERR);
   assertEquals(bed.conn.stats.resets, 1);
   await pause();
   assertEquals(warned.calls.length, 1);
@@ -211,10 +204,7 @@ Deno.test("UdConn writes a warning to the console, and closes its connection whe
   assertStringIncludes(message!, "A UdConn of recorder0 was reset after an error, and works on");
   await bed[Symbol.asyncDispose]();
   const closing = await open({ onOutage: () => closing.conn.close() });
-  setState(ERR);
-  await closing.conn.send(MESSAGE, closing.conn.addr);
-  await pause();
-  complete(SEND_CQ, LOC_QP_OP_ERR, 0);
+  await failSend(closing.conn, ERR);
   assertEquals(closing.conn.stats.resets, 1);
   await assertRejects(() => closing.conn.receive(), Deno.errors.BadResource);
   await closing[Symbol.asyncDispose]();
