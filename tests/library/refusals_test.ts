@@ -141,8 +141,8 @@ function wordsOf(path: Path, what: string): RegExp {
 /** Calls that are made once in a world: they end what they are made on, or what was made for them is left. */
 const ONE_EACH = /#(completions|events|getCqEvent|detachMcast)$/;
 
-/** Verbs that only look. */
-const HARMLESS = /query|get_|free_device_list/;
+/** Verbs that only look, and those that end what the caller closes. */
+const HARMLESS = /query|get_|free|close|destroy|dealloc|dereg/;
 
 /** What is wrong with a call that must be refused. */
 async function verdict(call: Call, prepared: Prepared, words: RegExp): Promise<string[]> {
@@ -264,3 +264,50 @@ for (
     assertEquals(found, []);
   });
 }
+
+/** Puts a getter in the place of an attribute. */
+function watch(args: unknown[], path: Path, onRead: () => void): void {
+  const [place, key] = placeOf(args, path);
+  const value = place[key];
+  const get = (): unknown => {
+    onRead();
+    return value;
+  };
+  Object.defineProperty(place, key, { get, enumerable: true, configurable: true });
+}
+
+Deno.test("Each attribute is read once, and before the objects are used that its getter may close", async () => {
+  const found: string[] = [];
+  for (const call of calls) {
+    const { args } = await inWorld((world) => call.prepare(world));
+    const attributes = pathsOf(call, args).filter((path) =>
+      path.length > 1 && valueAt(args, path) !== undefined
+    );
+    if (attributes.length === 0) continue;
+    const objects = await objectsOf(call);
+    for (const path of attributes) {
+      const id = `${call.name}: ${path.join(".")}`;
+      await inWorld(async (world) => {
+        const prepared = await call.prepare(world);
+        let reads = 0;
+        watch(prepared.args, path, () => reads++);
+        await verdict(call, prepared, /./);
+        if (reads > 1) found.push(`${id}: it is read ${reads} times`);
+      });
+      for (const object of objects) {
+        const closing = `${id} closes ${object === "this" ? object : object.join(".")}`;
+        // It reads a copy of the table.
+        if (call.name === "RwqIndirectionTable#workQueueFor") continue;
+        await inWorld(async (world) => {
+          const prepared = await call.prepare(world);
+          const { self } = prepared;
+          const victim = object === "this" ? self : valueAt(prepared.args, object);
+          watch(prepared.args, path, () => (victim as verbs.Resource).close());
+          const wrongs = await verdict(call, prepared, /disposed/);
+          found.push(...wrongs.map((text) => `${closing}: ${text}`));
+        });
+      }
+    }
+  }
+  assertEquals(found, []);
+});

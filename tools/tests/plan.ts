@@ -29,6 +29,7 @@ const LONG = [
   "tests/library/memory/forgotten_test.ts",
   "tests/library/misuse/",
   "tests/library/permissions/",
+  "tests/library/refusals_test.ts",
   "tests/library/reply/reply_bound_test.ts",
   "tests/library/tools/",
 ];

@@ -58,34 +58,6 @@ on.test("CompletionQueue() refuses attributes beyond their limits", ({ context }
   );
 });
 
-on.test("CompletionQueue() makes nothing when a getter closes the context", ({ context }) => {
-  const init = {
-    get cqe(): number {
-      context.close();
-      return 4;
-    },
-  };
-  assertThrows(() => new CompletionQueue(context, init), TypeError, "it is disposed");
-  assertEquals(recorder.violations(), []);
-  assertEquals(recorder.live(), 0);
-});
-
-on.test("CompletionQueue() reads each attribute once", ({ context }) => {
-  const one = new CompletionChannel(context);
-  const answers = [one, null, null];
-  const init = {
-    cqe: 4,
-    get channel(): CompletionChannel | null {
-      return answers.shift()!;
-    },
-  };
-  recorder.take();
-  const cq = new CompletionQueue(context, init);
-  assertEquals(cq.channel, one);
-  assertEquals(recorder.takeOne("ibv_create_cq").args.channel, "channel1");
-  assertEquals(answers.length, 2);
-});
-
 on.test("CompletionQueue refuses sizes that are none", ({ cq }) => {
   assertRefused(
     [() => cq.poll(0), RangeError, "0"],

@@ -79,50 +79,6 @@ onUd.test("new QueuePair() refuses queues that do not go together", ({ pd, cq })
   );
 });
 
-Deno.test("new QueuePair() makes nothing when a getter closes what it needs", () => {
-  const victims: ((parts: Recorded) => Disposable)[] = [
-    ({ pd }) => pd,
-    ({ cq }) => cq,
-    ({ context }) => context,
-  ];
-  for (const victim of victims) {
-    using parts = record(UD);
-    const { pd, cq } = parts;
-    const hostile: QpInitAttr = {
-      type: UD,
-      sendCq: cq,
-      recvCq: cq,
-      get cap() {
-        victim(parts)[Symbol.dispose]();
-        return CAP;
-      },
-    };
-    assertThrows(() => new QueuePair(pd, hostile), TypeError, "it is disposed");
-    assertEquals(recorder.takeOf("ibv_create_qp"), []);
-    assertEquals(recorder.violations(), []);
-  }
-});
-
-onUd.test("new QueuePair() is made from what it read when getters change their answer", (parts) => {
-  const { pd, cq, context } = parts;
-  const other = new CompletionQueue(context, { cqe: 1 });
-  let reads = 0;
-  const qp = new QueuePair(pd, {
-    type: UD,
-    recvCq: cq,
-    cap: CAP,
-    get sendCq() {
-      return reads++ === 0 ? cq : other;
-    },
-  });
-  assertEquals(reads, 1);
-  assertEquals(fieldsOf("ibv_create_qp", "init_attr").send_cq, "cq0");
-  other.close();
-  assertEquals(qp.disposed, false);
-  cq.close();
-  assertEquals(qp.disposed, true);
-});
-
 onRc.test("QueuePair.modify() sets exactly the attributes that are given", ({ qp }) => {
   const all: [QpAttrInit, number, Fields][] = [
     [{ qpState: RTS, curQpState: RTR }, 3, { qp_state: RTS, cur_qp_state: RTR }],
@@ -156,19 +112,6 @@ onUd.test("QueuePair.modify() names ports and values that there are not", ({ qp 
     [modify({ altPortNum: 9 }), RangeError, "Cannot use port 9"],
     [modify({ altAhAttr: { portNum: 9 } }), RangeError, "Cannot use port 9"],
   );
-});
-
-onUd.test("QueuePair.modify() reaches no native code when a getter closes the queue pair", (parts) => {
-  const { qp } = parts;
-  const hostile = {
-    qpState: RTS,
-    get sqPsn(): number {
-      qp.close();
-      return 1;
-    },
-  };
-  assertThrows(() => qp.modify(hostile), TypeError, "queue pair: it is disposed");
-  assertEquals(recorder.takeOf("ibv_modify_qp"), []);
 });
 
 onUd.test("QueuePair.modify() does not throw after the device has done it", ({ qp }) => {
