@@ -14,8 +14,6 @@ export interface Elf {
   readonly type: number;
   readonly machine: number;
   readonly segments: readonly Segment[];
-  /** Dynamic entries, by tag. */
-  readonly dynamic: ReadonlyMap<number, number>;
   readonly soname: string;
   /** Code of a symbol, found by its hash. */
   lookUp(name: string): Uint8Array | undefined;
@@ -35,7 +33,6 @@ export function readElf(image: Uint8Array<ArrayBuffer>): Elf {
     type: view.getUint16(16, true),
     machine: view.getUint16(18, true),
     segments,
-    dynamic,
     soname: readString(image, strings + dynamic.get(14)!),
     lookUp: (name) => lookUp(image, segments, dynamic, name),
   };

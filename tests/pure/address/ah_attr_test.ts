@@ -57,51 +57,13 @@ Deno.test("ahAttrCodec.write() zeroes what is left out, and is global if there i
   assertEquals(roundTrip({ ...global, isGlobal: false }).isGlobal, false);
 });
 
-const grh = { dgid: Gid.parse("::1"), sgidIndex: 0 };
-const MISTAKES: [string, unknown, string][] = [
-  ["an unknown attribute", { portNum: 1, slid: 3 }, 'there is no attribute "slid"'],
-  ["an unknown attribute of the GRH", { portNum: 1, grh: { ...grh, sgid: 3 } }, '"sgid"'],
-  ["no port", { dlid: 1 }, "portNum is missing"],
-  ["no GID", { portNum: 1, grh: { sgidIndex: 1 } }, "dgid is missing"],
-  ["no GID index", { portNum: 1, grh: { dgid: grh.dgid } }, "sgidIndex is missing"],
-  ["a GRH that is null", { portNum: 1, grh: null }, "null"],
-  ["a GRH that is a Gid", { portNum: 1, grh: grh.dgid }, "Cannot use grh"],
-  ["a GID that is text", { portNum: 1, grh: { ...grh, dgid: "::1" } }, "it is not a Gid"],
-  ["isGlobal without a GRH", { portNum: 1, isGlobal: true }, "grh is missing"],
-  ["isGlobal that is a number", { portNum: 1, isGlobal: 1 }, "it is not a boolean"],
-  ["null", null, "Cannot use address null"],
-  ["a string", "fe80::1", "Cannot use address"],
-];
-for (const [what, attr, message] of MISTAKES) {
-  Deno.test(`ahAttrCodec.write() refuses ${what}`, () => {
-    assertThrows(() => ahAttrCodec.write(attr as AhAttrInit), TypeError, message);
-  });
-}
-
-const RANGES: [string, number][] = [["dlid", 16], ["sl", 4], ["srcPathBits", 8], ["staticRate", 8]];
-for (const [name, bits] of RANGES) {
-  Deno.test(`ahAttrCodec.write() takes ${name} of ${bits} bits and no more`, () => {
-    ahAttrCodec.write({ portNum: 1, [name]: 2 ** bits - 1 });
-    for (const value of [2 ** bits, -1]) {
-      assertThrows(() => ahAttrCodec.write({ portNum: 1, [name]: value }), RangeError, name);
-    }
-  });
-}
-
-const GRH_RANGES: [string, number][] = [
-  ["flowLabel", 20],
-  ["sgidIndex", 8],
-  ["hopLimit", 8],
-  ["trafficClass", 8],
-];
-for (const [name, bits] of GRH_RANGES) {
-  Deno.test(`ahAttrCodec.write() takes ${name} of ${bits} bits and no more`, () => {
-    const write = (value: number): unknown =>
-      ahAttrCodec.write({ portNum: 1, grh: { ...grh, [name]: value } });
-    write(2 ** bits - 1);
-    for (const value of [2 ** bits, -1]) assertThrows(() => write(value), RangeError, name);
-  });
-}
+Deno.test("ahAttrCodec.write() refuses what does not go together", () => {
+  const refuse = (attr: unknown, error: typeof TypeError, message: string): void =>
+    void assertThrows(() => ahAttrCodec.write(attr as AhAttrInit), error, message);
+  refuse({ portNum: 1, isGlobal: true }, TypeError, "grh is missing");
+  refuse({ portNum: 1, grh: Gid.parse("::1") }, TypeError, "Cannot use grh");
+  refuse({ portNum: 1, sl: 16 }, RangeError, "Cannot use sl 16: it is not within 0 to 15");
+});
 
 Deno.test("ahAttrCodec writes and reads an address that is not at the start of its memory", () => {
   const { size } = structs.ibv_ah_attr;

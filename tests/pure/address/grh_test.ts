@@ -103,10 +103,7 @@ Deno.test("Grh.ipVersion is 6 when the checksum needs folding twice, as libibver
   assertEquals(grh(0x00, bytes.toHex()).ipVersion, 4);
 });
 
-Deno.test("Grh refuses what is not bytes, and bytes that claim a length", () => {
-  for (const bytes of [null, undefined, "", 40, new ArrayBuffer(40), { length: 40 }]) {
-    assertThrows(() => new Grh(bytes as unknown as Uint8Array), TypeError, "not a Uint8Array");
-  }
+Deno.test("Grh takes no length that bytes claim", () => {
   const bytes = new Uint8Array(8);
   Object.defineProperty(bytes, "length", { get: () => 40 });
   assertThrows(() => new Grh(bytes), RangeError, "it has 40 bytes, and there are 8");

@@ -10,7 +10,6 @@ import {
   viewOf,
   WorkCompletions,
 } from "../../../types/completion/work_completions.ts";
-import { WorkCompletionsEx } from "../../../types/completion/work_completions_ex.ts";
 
 const { fields, size } = structs.ibv_wc;
 
@@ -58,11 +57,6 @@ Deno.test("WorkCompletions.at() throws when the last poll did not write that com
   }
 });
 
-Deno.test("WorkCompletions() throws when the capacity is not positive", () => {
-  for (const capacity of [0, -1]) assertThrows(() => new WorkCompletions(capacity), RangeError);
-  assertThrows(() => new WorkCompletions("2" as unknown as number), TypeError);
-});
-
 Deno.test("pollsOf() counts polls, so that completions of two polls are told apart", () => {
   const batch = new WorkCompletions(1);
   const before = pollsOf(batch);
@@ -100,21 +94,4 @@ Deno.test("Backlog gives out completions in the order in which they came", () =>
   assertEquals(backlog.moveTo(batch, 4), 2);
   assertEquals([...batch].map(({ wrId }) => wrId), [6n, 7n]);
   assertEquals(backlog.length, 0);
-});
-
-Deno.test("WorkCompletions reads nothing at an index that is not a whole number", () => {
-  const readers = Object.getOwnPropertyNames(WorkCompletionsEx.prototype).concat(
-    Object.getOwnPropertyNames(WorkCompletions.prototype),
-  ).filter((name) => !["constructor", "length", "at"].includes(name));
-  assertEquals(readers.length, 21);
-  const batch = new WorkCompletionsEx(4) as unknown as Record<string, (index: unknown) => unknown>;
-  for (const name of readers) {
-    for (const index of [0.5, NaN, 1e-9, "1", undefined, null, 1n]) {
-      assertThrows(() => batch[name]!(index), TypeError, "index");
-    }
-    for (const index of [-1, 2 ** 32, 2 ** 32 - 1]) {
-      assertThrows(() => batch[name]!(index), RangeError);
-    }
-    batch[name]!(3);
-  }
 });

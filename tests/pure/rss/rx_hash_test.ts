@@ -85,16 +85,8 @@ Deno.test("RxHash.hash() is right when a getter of the flow hashes another flow"
 });
 
 const INIT = { rxHashKey: microsoftRssKey(), rxHashFieldsMask: ADDRESSES };
-const KEYS = ["6d5a56da", null, [1, 2, 3], new ArrayBuffer(40), new Uint16Array(20)];
 
 const REFUSED: [init: unknown, error: typeof TypeError, message: string][] = [
-  [null, TypeError, "Cannot use hash null"],
-  [{ ...INIT, rxHashFields: 1 }, TypeError, 'there is no attribute "rxHashFields"'],
-  ...KEYS.map((rxHashKey): [unknown, typeof TypeError, string] => [
-    { ...INIT, rxHashKey },
-    TypeError,
-    "it is not a Uint8Array",
-  ]),
   [
     { ...INIT, rxHashKey: new Uint8Array(256) },
     RangeError,
@@ -102,7 +94,6 @@ const REFUSED: [init: unknown, error: typeof TypeError, message: string][] = [
   ],
   [{ ...INIT, rxHashFieldsMask: 2 ** 32 }, RangeError, "Cannot use rxHashFieldsMask"],
   [{ ...INIT, rxHashFieldsMask: -(2 ** 31) - 1 }, RangeError, "Cannot use rxHashFieldsMask"],
-  [{ ...INIT, rxHashFieldsMask: NaN }, TypeError, "it is not an integer"],
   [{ ...INIT, rxHashFunction: 256 }, RangeError, "Cannot use rxHashFunction 256"],
 ];
 
