@@ -159,7 +159,7 @@ async function verdict(call: Call, prepared: Prepared, words: RegExp): Promise<s
   }
 }
 
-/** Runs something in a new world, and closes it. */
+/** Runs something in a new world, and closes it: then nothing is left. */
 async function inWorld<T>(run: (world: World) => Promise<T>): Promise<T> {
   recorder.reset();
   const world = new World();
@@ -168,6 +168,7 @@ async function inWorld<T>(run: (world: World) => Promise<T>): Promise<T> {
   } finally {
     world.close();
     await idle();
+    assertEquals([recorder.live(), recorder.violations()], [0, []]);
   }
 }
 
@@ -307,6 +308,22 @@ Deno.test("Each attribute is read once, and before the objects are used that its
           found.push(...wrongs.map((text) => `${closing}: ${text}`));
         });
       }
+    }
+  }
+  assertEquals(found, []);
+});
+
+Deno.test("What is made of objects is closed before any of them", async () => {
+  const found: string[] = [];
+  for (const call of calls.filter(({ callable: { kind } }) => kind === "constructor")) {
+    for (const path of await objectsOf(call)) {
+      await inWorld(async (world) => {
+        const prepared = await call.prepare(world);
+        const made = invoke(call, prepared);
+        (valueAt(prepared.args, path as Path) as verbs.Resource).close();
+        if (!(made instanceof verbs.Resource) || made.disposed) return;
+        found.push(`${call.name}: ${path} is closed alone`);
+      });
     }
   }
   assertEquals(found, []);

@@ -223,15 +223,9 @@ on.test("Polling reports successful sends to the trackers of their queue pairs",
   assertEquals(left(), [1, 2, 3]);
 });
 
-on.test("CompletionQueue is one short line in console.log", ({ cq, context }) => {
+on.test("CompletionQueue shows in console.log that it has no channel", ({ context }) => {
   using silent = new CompletionQueue(context, { cqe: 4, channel: null });
-  const { channel } = cq;
-  assertEquals(Deno.inspect(cq), `CompletionQueue { cqe: 256, channel: ${channel!.fd} }`);
   assertEquals(Deno.inspect(silent), 'CompletionQueue { cqe: 4, channel: "none" }');
-  assertEquals(
-    Deno.inspect(channel),
-    `CompletionChannel { device: "recorder0", fd: ${channel!.fd} }`,
-  );
 });
 
 on.test("Queues without a channel of their own share one, also after that was closed", (setup) => {

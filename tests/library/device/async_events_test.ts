@@ -1,7 +1,7 @@
 // Asynchronous events: reading, acknowledging, listening and waiting.
 import * as recorder from "../../provider/recorder.ts";
-import { assert, assertEquals, assertThrows } from "@std/assert";
-import { Context, EventType } from "../../../mod.ts";
+import { assertEquals, assertThrows } from "@std/assert";
+import { EventType } from "../../../mod.ts";
 import { asyncEvents } from "../../../types/device/async_events.ts";
 import { onContext as on } from "../recorded.ts";
 
@@ -26,10 +26,4 @@ on.test("AsyncEvents.drain() calls all listeners when one throws, then throws", 
   recorder.sendAsyncEvent(EventType.PORT_ERR, 1);
   events.drain();
   assertEquals(found.length, 4);
-});
-
-on.test("asyncEvents() gives one reader per context", (context) => {
-  using other = Context.open();
-  assertEquals(asyncEvents(context), asyncEvents(context));
-  assert(asyncEvents(context) !== asyncEvents(other));
 });

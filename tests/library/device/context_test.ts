@@ -114,14 +114,6 @@ Deno.test("Context refuses ports that the device does not have, and asks no devi
   assertEquals(recorder.take(), []);
 });
 
-Deno.test("Context is one short line in console.log", () => {
-  recorder.reset();
-  const context = Context.open();
-  assertEquals(Deno.inspect(context), 'Context { device: "recorder0" }');
-  context.close();
-  assertEquals(Deno.inspect(context), "Context { disposed }");
-});
-
 for (
   const [what, opened, prepare] of [
     ["cannot be opened", 1, () => recorder.fail("ibv_open_device", "EACCES", { times: 1 })],

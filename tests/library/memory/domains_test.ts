@@ -1,7 +1,7 @@
 // Parent and thread domains, as a provider receives them, and against hostile input.
 import { assertEquals } from "@std/assert";
 import * as recorder from "../../provider/recorder.ts";
-import { CompletionQueue, MemoryRegion, QpType, QueuePair } from "../../../mod.ts";
+import { CompletionQueue, QpType, QueuePair } from "../../../mod.ts";
 import { domainAllocators } from "../../../ffi/library/domain_allocators.ts";
 import { ParentDomain } from "../../../types/memory/parent_domain.ts";
 import { baseOf } from "../../../types/memory/protection_domain.ts";
@@ -17,17 +17,6 @@ onPd.test("ParentDomain knows the domains that it is made of", ({ context, pd })
   assertEquals([parent.parent, parent.td, parent.context], [pd, td, context]);
   using plain = new ParentDomain(pd);
   assertEquals([baseOf(plain), baseOf(parent), baseOf(pd)], [pd, pd, pd]);
-});
-
-onPd.test("ParentDomain goes before the domains that it was made from", ({ context, pd }) => {
-  const td = new ThreadDomain(context);
-  const first = new ParentDomain(pd, { td });
-  const mr = new MemoryRegion(first, 64, 0);
-  td.close();
-  assertEquals([first.disposed, mr.disposed, pd.disposed], [true, true, false]);
-  const second = new ParentDomain(pd, { td: new ThreadDomain(context) });
-  pd.close();
-  assertEquals(second.disposed, true);
 });
 
 onPd.test("ParentDomain with an alignment allocates and frees the memory of queues", (recorded) => {

@@ -350,12 +350,6 @@ onUd.test("QueuePair.query() reads what the device reports", (parts) => {
   assertEquals(recorder.takeOne("ibv_query_qp").args.attr_mask, QpAttrMask.QKEY);
 });
 
-onUd.test("console.log shows a queue pair on one line with names", ({ qp }) => {
-  assertEquals(Deno.inspect(qp), `QueuePair { type: "UD", qpNum: ${qp.qpNum}, state: "RTS" }`);
-  qp.close();
-  assertEquals(Deno.inspect(qp), "QueuePair { disposed }");
-});
-
 Deno.test("QueuePair leaves a group on close when the GID could not be shown", () => {
   const parts = record(UD);
   const gid = Gid.parse("ff0e::5");

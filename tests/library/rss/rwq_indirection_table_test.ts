@@ -49,11 +49,3 @@ onPd.test("RwqIndirectionTable refuses sizes that are no power of two", ({ conte
   const message = "a power of two up to 8192 is needed";
   assertRefused([make([]), RangeError, message], [make(queues), RangeError, message]);
 });
-
-onPd.test("RwqIndirectionTable goes before any of its work queues", ({ context }) => {
-  const queues = makeQueues(context, 2);
-  const table = new RwqIndirectionTable(context, queues);
-  queues[1]!.close();
-  assertEquals([table.disposed, queues[0]!.disposed], [true, false]);
-  assertEquals([recorder.live("table"), recorder.live("wq")], [0, 1]);
-});

@@ -1,25 +1,13 @@
 // Work queues, as a provider receives them, and against wrong input.
 import { assertEquals } from "@std/assert";
-import * as recorder from "../../provider/recorder.ts";
-import { CompletionQueue, ProtectionDomain, WorkQueue, WqState, WqType } from "../../../mod.ts";
-import { onPd, openRecorder } from "../recorded.ts";
+import { CompletionQueue, WorkQueue, WqState, WqType } from "../../../mod.ts";
+import { onPd } from "../recorded.ts";
 import { assertRefused, fieldsOf } from "../refusals.ts";
 
 onPd.test("WorkQueue sets no mask for flags that are not given", ({ context, pd }) => {
   new WorkQueue(pd, { maxWr: 1, maxSge: 1, cq: new CompletionQueue(context, { cqe: 8 }) });
   const { comp_mask, create_flags, wq_type } = fieldsOf("ibv_create_wq");
   assertEquals([comp_mask, create_flags, wq_type], [0, 0, WqType.RQ]);
-});
-
-Deno.test("WorkQueue goes before the completion queue and the domain that it was made from", () => {
-  for (const first of ["cq", "pd"] as const) {
-    using recorded = openRecorder();
-    const pd = new ProtectionDomain(recorded.context);
-    const cq = new CompletionQueue(recorded.context, { cqe: 8 });
-    const wq = new WorkQueue(pd, { maxWr: 1, maxSge: 1, cq });
-    ({ cq, pd })[first].close();
-    assertEquals([wq.disposed, recorder.live("wq")], [true, 0]);
-  }
 });
 
 onPd.test("WorkQueue.modify() refuses flags without their mask, and empty changes", (recorded) => {
