@@ -6,39 +6,16 @@ import { stdArguments } from "../../../tools/host/jsr.ts";
 import { runDeno } from "../../subprocess.ts";
 
 /** What readers look for. A further noun is a decision: it is one more line in the list of categories. */
-const CATEGORIES: Record<string, readonly string[]> = {
-  ".": [
-    "Address handles",
-    "Asynchronous events",
-    "Completions",
-    "Constants",
-    "Devices and ports",
-    "Errors",
-    "Flow steering",
-    "GIDs and headers",
-    "Memory",
-    "Native handles",
-    "Objects and lifetimes",
-    "Protection domains",
-    "Queue pairs",
-    "Receive work queues and RSS",
-    "Reply path",
-    "Shared receive queues",
-    "Work requests",
-  ],
-  "./ffi": [
-    "Calls of verbs",
-    "Constants",
-    "Errors",
-    "Layouts of structs",
-    "Native handles",
-    "Operations of a device",
-    "Pointers and memory",
-    "Prototypes of verbs",
-  ],
-  "./net": ["Connections", "Datagrams", "Memory of the peer", "Options"],
-  "./cli": ["Commands"],
-  "./rxe": ["Errors", "Guest", "Options"],
+const CATEGORIES: Record<string, string> = {
+  ".": `Address handles, Asynchronous events, Completions, Constants, Devices and ports, Errors,
+    Flow steering, GIDs and headers, Memory, Native handles, Objects and lifetimes,
+    Protection domains, Queue pairs, Receive work queues and RSS, Reply path,
+    Shared receive queues, Work requests`,
+  "./ffi": `Calls of verbs, Constants, Errors, Layouts of structs, Native handles,
+    Operations of a device, Pointers and memory, Prototypes of verbs`,
+  "./net": "Connections, Datagrams, Memory of the peer, Options",
+  "./cli": "Commands",
+  "./rxe": "Errors, Guest, Options",
 };
 
 interface Page {
@@ -97,7 +74,7 @@ for (const [name, source] of Object.entries(denoJson.exports)) {
       }
     }
     assertEquals(faults, []);
-    assertEquals([...used].sort(), CATEGORIES[name]);
+    assertEquals([...used].sort(), CATEGORIES[name]!.split(/,\s+/));
   });
 
   Deno.test(`pages of ${name} show no internals`, async () => {

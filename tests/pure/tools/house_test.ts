@@ -36,55 +36,27 @@ Deno.test("checkHouse() finds no fault in a project whose imports run down", asy
   assert(lines.includes("no circle"));
 });
 
-/** A file that replaces a sound one, and what is wrong then. */
-const FAULTS: readonly [file: string, text: string, fault: string][] = [
-  [
-    "types/core/resource.ts",
-    'import "../device/port.ts";',
-    "types/core/resource.ts imports types/device/port.ts: types/device is above types/core",
-  ],
-  [
-    "types/core/resource.ts",
-    'export type P = import("../device/port.ts").P;',
-    "types/core/resource.ts imports types/device/port.ts: types/device is above types/core",
-  ],
-  [
-    "ffi/handles.ts",
-    'export const load = () => import("../types/core/resource.ts");',
-    "ffi/handles.ts imports types/core/resource.ts: types/core is above ffi",
-  ],
-  [
-    "types/device/port.ts",
-    'import type {} from "./context.ts";',
-    "circle: types/device/context.ts -> types/device/port.ts -> types/device/context.ts",
-  ],
-  [
-    "examples/one.ts",
-    'import "../types/device/port.ts";',
-    "examples/one.ts imports types/device/port.ts: examples imports only modules that are exported",
-  ],
-  [
-    "mod.ts",
-    'import "./tests/one_test.ts";',
-    "mod.ts imports tests/one_test.ts: tests is above mod.ts",
-  ],
-  [
-    "types/core/resource.ts",
-    'import "node:assert";',
-    "types/core/resource.ts imports node:assert: the library imports nothing but its own files",
-  ],
-  ["types/other/one.ts", "", "types/other/one.ts has no place in the order of folders"],
-  [
-    "types/device/port.ts",
-    `export const { ${"dl" + "open"} } = Deno;`,
-    "types/device/port.ts uses unsafe functions of Deno, only ffi/ may",
-  ],
+const ABOVE = "types/device is above types/core";
+const CIRCLE = "types/device/context.ts -> types/device/port.ts -> types/device/context.ts";
+
+/** A file that replaces a sound one, and the end of what is wrong then. */
+const FAULTS: readonly [file: string, text: string, reason: string][] = [
+  ["types/core/resource.ts", 'import "../device/port.ts";', ABOVE],
+  ["types/core/resource.ts", 'export type P = import("../device/port.ts").P;', ABOVE],
+  ["ffi/handles.ts", 'const f = () => import("../types/core/resource.ts");', "is above ffi"],
+  ["types/device/port.ts", 'import type {} from "./context.ts";', `circle: ${CIRCLE}`],
+  ["examples/one.ts", 'import "../types/device/port.ts";', "only modules that are exported"],
+  ["mod.ts", 'import "./tests/one_test.ts";', "tests is above mod.ts"],
+  ["types/core/resource.ts", 'import "node:assert";', "imports nothing but its own files"],
+  ["types/other/one.ts", "", "has no place in the order of folders"],
+  ["types/device/port.ts", `${"dl" + "open"}();`, "uses unsafe functions of Deno, only ffi/ may"],
 ];
 
-for (const [file, text, fault] of FAULTS) {
-  Deno.test(`checkHouse() finds in ${file} ${text}`, async () => {
+for (const [file, text, reason] of FAULTS) {
+  Deno.test(`checkHouse() finds that ${file} must not have ${text}`, async () => {
     const { faults } = await check({ ...SOUND, [file]: text });
-    assert(faults.includes(fault), faults.join("\n"));
+    const found = faults.filter((fault) => fault.startsWith(file) || fault.startsWith("circle"));
+    assert(found.some((fault) => fault.endsWith(reason)), faults.join("\n"));
   });
 }
 
