@@ -1,18 +1,15 @@
-/**
- * Runs the tests that need no device by a real Deno for aarch64, which qemu emulates.
- *
- * @module
- */
+/** Runs the tests that need no device by a real Deno for aarch64, which qemu emulates. */
 
-import { SetupError } from "../rxe/host/report.ts";
+import { say, SetupError } from "../rxe/host/report.ts";
 import { exists } from "../rxe/host/shell.ts";
-import { partsOf } from "./aarch64/parts.ts";
+import { NOT_EMULATED, partsOf } from "./aarch64/parts.ts";
 import { ensurePrograms } from "./aarch64/programs.ts";
-import { runPart } from "./aarch64/run.ts";
 import { ensureSystem } from "./aarch64/system.ts";
 import { pathWithEmulator } from "./tests/emulator.ts";
 import { add, NONE } from "./tests/junit.ts";
 import { ensureForLibraryTests } from "./tests/of_library.ts";
+import { stdArguments } from "./host/jsr.ts";
+import { runTests } from "./host/other_deno.ts";
 import { tool } from "./host/tool.ts";
 
 const HELP = `Runs tests of tests/pure and tests/library on aarch64, emulated by qemu.
@@ -23,7 +20,6 @@ Deno, libibverbs and the C library are those for aarch64. They are downloaded in
 Without FILES it runs all tests but those of the tools.
 
   --short  only tests of layouts, structs, thunks and calls
-  --help   show this text
 `;
 
 await tool(HELP, { short: "flag" }, async (options, operands) => {
@@ -32,7 +28,16 @@ await tool(HELP, { short: "flag" }, async (options, operands) => {
   const programs = await ensurePrograms(await emulator(), await ensureSystem());
   const start = performance.now();
   let counts = NONE;
-  for (const part of parts) counts = add(counts, await runPart(part, programs));
+  const deno = {
+    program: `${programs}/deno`,
+    name: "deno-aarch64",
+    options: await stdArguments(),
+    path: `${programs}:${Deno.env.get("PATH") ?? ""}`,
+  };
+  for (const { name, files } of parts) {
+    say(`\n== ${name}, on aarch64`);
+    counts = add(counts, await runTests(deno, files, NOT_EMULATED));
+  }
   const { passed, failed, ignored } = counts;
   if (passed + failed === 0) throw new SetupError("no test was executed");
   const seconds = ((performance.now() - start) / 1000).toFixed(0);

@@ -1,8 +1,4 @@
-/**
- * Checks form, types, documentation, order and verbs of the whole project, and that it could be published.
- *
- * @module
- */
+/** Checks form, types, documentation, order and verbs of the whole project, and that it could be published. */
 
 import denoJson from "../deno.json" with { type: "json" };
 import { stdArguments } from "./host/jsr.ts";

@@ -1,8 +1,4 @@
-/**
- * Shows a reply that travels: the main example, on this host's RDMA device or else in the guest.
- *
- * @module
- */
+/** Shows a reply that travels: the main example, on this host's RDMA device or else in the guest. */
 
 import { runInGuest } from "./guest/run.ts";
 import { stdArguments } from "./host/jsr.ts";

@@ -1,12 +1,8 @@
-/**
- * Runs the tests of the library by the lowest and the newest Deno, and checks that older ones are refused.
- *
- * @module
- */
+/** Runs the tests of the library by the lowest and the newest Deno, and checks that older ones are refused. */
 
 import { isBelow, LOWEST_DENO } from "../ffi/platform.ts";
 import { fetchDeno, versionOf } from "./deno_versions/deno.ts";
-import { runRefused, runTests } from "./deno_versions/run.ts";
+import { runRefused, runWith } from "./deno_versions/run.ts";
 import { add, NONE } from "./tests/junit.ts";
 import { ensureForLibraryTests } from "./tests/of_library.ts";
 import { tool } from "./host/tool.ts";
@@ -32,7 +28,7 @@ await tool(HELP, {}, async (_options, operands) => {
       counts,
       isBelow(version, LOWEST_DENO)
         ? await runRefused(deno, version, LOWEST_DENO)
-        : await runTests(deno, version),
+        : await runWith(deno, version),
     );
   }
   console.log(`\n${counts.passed} passed, ${counts.failed} failed by other versions of Deno`);

@@ -1,8 +1,4 @@
-/**
- * Tries the library, net and the examples with generated input.
- *
- * @module
- */
+/** Tries the library, net and the examples with generated input. */
 
 import { positive } from "../rxe/host/options.ts";
 import { say, SetupError } from "../rxe/host/report.ts";
@@ -26,7 +22,6 @@ then 1. It is a finding, too, if a target refuses another share of its inputs th
   --seconds N  time for all targets together, ${SECONDS}
   --rounds N   try so many rounds of each target, however long it takes
   --seed N     where the sequence of inputs starts; random
-  --help       show this text
 
 ${NAMES}
 `;

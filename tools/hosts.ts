@@ -1,7 +1,5 @@
 /**
  * Runs the cases of tests/hosts: two guests on one network send to each other, and another program decodes the packets.
- *
- * @module
  */
 
 import { ensureGuest } from "../rxe/guest/parts.ts";
@@ -27,7 +25,6 @@ tshark decodes the packets: they must be those that were posted. They stay in ou
 
   --messages N    how many messages each case sends, 8 or more; 8
   --filter TEXT   only cases whose name has that text
-  --help          show this text
 `;
 
 /** So many show every length of a message. */

@@ -1,8 +1,6 @@
 /**
  * Calls everything in the public API in wrong ways, and counts what ends the process, hangs, or is not refused with a
  * useful error.
- *
- * @module
  */
 
 import { isClean, type Outcome, runMatrix } from "../tests/library/misuse/run.ts";
@@ -27,7 +25,6 @@ an object behind; if a valid call fails; and if something public has no valid ca
                  of the tests
   --jobs N       how many processes at a time; the number of processors
   --list         show the names of the cases and run none
-  --help         show this text
 `;
 
 /** The recorder keeps a record of each of a million receives: minutes with the sanitizer. */

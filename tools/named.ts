@@ -1,8 +1,6 @@
 /**
  * Starts one of the tools that are not for every day: `deno task long NAME` and
  * `deno task generate NAME`.
- *
- * @module
  */
 
 import { denoCommand } from "../rxe/host/deno_command.ts";

@@ -1,8 +1,4 @@
-/**
- * Builds the package as it is published: the project's sources, and beside them bundles of the library.
- *
- * @module
- */
+/** Builds the package as it is published: the project's sources, and beside them bundles of the library. */
 
 import { inProject } from "./host/paths.ts";
 import { say, SetupError } from "../rxe/host/report.ts";

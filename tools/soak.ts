@@ -1,8 +1,4 @@
-/**
- * Does everything at once for a long time, in the guest, and shows that nothing leaks and nothing is lost.
- *
- * @module
- */
+/** Does everything at once for a long time, in the guest, and shows that nothing leaks and nothing is lost. */
 
 import { positive, type Value } from "../rxe/host/options.ts";
 import { say, SetupError } from "../rxe/host/report.ts";
@@ -11,9 +7,8 @@ import { stdArguments } from "./host/jsr.ts";
 import { inProject, out } from "./host/paths.ts";
 import { runInGuest } from "./guest/run.ts";
 import { deadline, type Plan, planOf, type WorkloadName, WORKLOADS } from "./soak/plan.ts";
-import { plot } from "./soak/plot.ts";
 import type { SoakRecord } from "./soak/record.ts";
-import { faults } from "./soak/verdict.ts";
+import { faults, growths } from "./soak/verdict.ts";
 import { tool } from "./host/tool.ts";
 
 const MINUTES = 60;
@@ -28,12 +23,11 @@ threads.
   deno task long soak [OPTIONS]
 
   --minutes N      length of the run (default ${MINUTES}); a slow machine gets more time
-  --short          a run of ${SHORT_MINUTES} minute at lower rates; its record and plot are in out/ only, not in docs/
+  --short          a run of ${SHORT_MINUTES} minute at lower rates; its record is in out/ only, not in docs/
   --without NAMES  leave workloads out, separated by commas, to see the run fail:
                    ${NAMES.join(", ")}
   --one-processor  the guest uses one processor. By emulation on a busy machine, a call that wakes a thread
                    on another processor takes up to ten times as long
-  --help           show this text
 
 Exit status: 1 if less than 80 % of the plan is done, if a message is lost, comes twice or is changed, if a
 series grows beyond its limit, or if kernel objects are left.
@@ -64,11 +58,7 @@ await tool(
   async ({ short = false, minutes, without, "one-processor": oneProcessor }) => {
     const seconds = 60 * (minutes ?? (short ? SHORT_MINUTES : MINUTES));
     const record = await run(planOf(seconds, short, without), oneProcessor ?? false);
-    await Deno.writeTextFile(`${out}/soak.svg`, plot(record));
-    if (!short) {
-      await Deno.copyFile(RECORD, inProject("docs/soak.json"));
-      await Deno.copyFile(`${out}/soak.svg`, inProject("docs/drawings/soak.svg"));
-    }
+    if (!short) await Deno.copyFile(RECORD, inProject("docs/soak.json"));
     return report(record);
   },
 );
@@ -93,6 +83,7 @@ async function run(plan: Plan, oneProcessor: boolean): Promise<SoakRecord> {
 /** The last line is read by machines too. */
 function report(record: SoakRecord): number {
   const found = faults(record);
+  for (const { text } of growths(record)) say(text);
   for (const fault of found) say(`fault: ${fault}`);
   const { messages, counts, processorSeconds, seconds } = record.outcome;
   const share = Math.round(100 * processorSeconds / seconds);

@@ -1,8 +1,6 @@
 /**
  * Runs the tests: those that need no device on this host, the others on its RDMA device or in the
  * guest.
- *
- * @module
  */
 
 import { ensureGuest } from "../rxe/guest/parts.ts";
@@ -31,7 +29,6 @@ last one uses the guest as a project of its own does.
   --guest         device tests in the guest even if the host has a device
   --quick         only what takes seconds and needs no device: "deno task quick"
   --no-check      leave out the type check
-  --help          show this text
 `;
 
 const reason = "the tests compile and run C";

@@ -1,8 +1,4 @@
-/**
- * Runs a command in a guest that has a soft-RoCE device.
- *
- * @module
- */
+/** Runs a command in a guest that has a soft-RoCE device. */
 
 import { runCommandLine } from "../rxe/command_line.ts";
 import { denoCommand } from "../rxe/host/deno_command.ts";

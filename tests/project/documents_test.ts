@@ -1,7 +1,7 @@
 // The commands of the documents, as they are written: in a copy of the project, in a folder of the reader, and in the guest.
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { COMMANDS, type Place } from "../../tools/docs/commands.ts";
+import { type Place, placeOf } from "../../tools/docs/commands.ts";
 import {
   allFences,
   commandsOf,
@@ -41,7 +41,7 @@ function commandsAt(place: Place): Written[] {
   );
   const first = (written: Written, i: number): boolean =>
     all.findIndex(({ command }) => command === written.command) === i;
-  return all.filter(first).filter(({ command }) => COMMANDS[command] === place)
+  return all.filter(first).filter(({ command }) => placeOf(command) === place)
     .sort((a, b) => rank(a.fence) - rank(b.fence));
 }
 
@@ -119,7 +119,7 @@ Deno.test("commands of the documents run in a folder with the package from a reg
   }));
 
   const inGuest = [...commands, ...commandsAt("guest")].map(({ command }) => command)
-    .filter((command) => command.startsWith(guest) || COMMANDS[command] === "guest");
+    .filter((command) => command.startsWith(guest) || placeOf(command) === "guest");
   await run("deno cache jsr:@rdma/ibverbs/cli", own.path, env);
   const mark = "== next command";
   const line = inGuest.map((command) => `${command.replace(guest, "")} && echo "${mark}"`)

@@ -1,6 +1,6 @@
 /** Where the verbs are bound: the tables in `ffi/verbs/`. */
 
-import { project } from "../host/paths.ts";
+import { project, sourcesIn } from "../host/paths.ts";
 
 /** What a table says about a verb, as far as coverage needs it. */
 export interface Row {
@@ -34,9 +34,7 @@ export interface Binding {
 
 /** Every verb that a table in `ffi/verbs/` has. */
 export async function bindings(): Promise<Binding[]> {
-  const files = (await Array.fromAsync(Deno.readDir(`${project}/ffi/verbs`)))
-    .map(({ name }) => `ffi/verbs/${name}`).sort();
-  return (await Promise.all(files.map(bindingsOf))).flat();
+  return (await Promise.all(sourcesIn("ffi/verbs").map(bindingsOf))).flat();
 }
 
 async function bindingsOf(file: string): Promise<Binding[]> {

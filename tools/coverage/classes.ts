@@ -1,6 +1,6 @@
 /** Which class offers a verb: found in the text of `types/`, where the verb is called. */
 
-import { project } from "../host/paths.ts";
+import { project, sourcesIn } from "../host/paths.ts";
 
 /** A part of a file that has a name: a class, a function or a constant. */
 interface Part {
@@ -25,22 +25,13 @@ const STEPS = 4;
 
 /** The classes of `types/`, and what else has a name there. */
 export async function readParts(): Promise<Part[]> {
-  const files = await Array.fromAsync(filesBelow("types"));
   const exported = new Set((await read("mod.ts")).match(/\w+/g));
-  return (await Promise.all(files.sort().map((file) => partsOf(file, exported)))).flat();
+  return (await Promise.all(sourcesIn("types").map((file) => partsOf(file, exported)))).flat();
 }
 
 /** The text of a file without comments. */
 async function read(file: string): Promise<string> {
   return withoutComments(await Deno.readTextFile(`${project}/${file}`));
-}
-
-async function* filesBelow(folder: string): AsyncGenerator<string> {
-  for await (const { name, isDirectory } of Deno.readDir(`${project}/${folder}`)) {
-    const path = `${folder}/${name}`;
-    if (isDirectory) yield* filesBelow(path);
-    else if (name.endsWith(".ts")) yield path;
-  }
 }
 
 async function partsOf(file: string, exported: ReadonlySet<string>): Promise<Part[]> {

@@ -1,13 +1,9 @@
-/**
- * Measures which lines of the library the tests run, and fails if it is too few of a folder's.
- *
- * @module
- */
+/** Measures which lines of the library the tests run, and fails if it is too few of a folder's. */
 
 import { say, SetupError } from "../../rxe/host/report.ts";
 import { demand, exists } from "../../rxe/host/shell.ts";
 import { stdArguments } from "../host/jsr.ts";
-import { inProject, out, project } from "../host/paths.ts";
+import { inProject, out, project, sourcesIn } from "../host/paths.ts";
 import { belowFloor, type Floors, linesOfFolders, tableOf } from "./lcov.ts";
 import { tool } from "../host/tool.ts";
 
@@ -16,7 +12,6 @@ const HELP = `Runs the tests and measures which lines of types, ffi, net, cli an
   deno task long coverage [OPTIONS]
 
   --host    only the tests that need no device
-  --help    show this text
 
 Writes the table in docs/reliability.md. Exit status: 1 if a test fails, or if a folder is below
 its floor.
@@ -57,18 +52,11 @@ async function measured(...args: string[]): Promise<boolean> {
 
 /** Loads what no test loads, whose lines would not be counted. */
 async function loadAll(folders: readonly string[]): Promise<void> {
-  const files = folders.flatMap((folder) => sourcesIn(inProject(folder)));
+  const files = folders.flatMap((folder) => sourcesIn(folder)).map(inProject);
   const program = `${out}/load_all.ts`;
   await Deno.writeTextFile(program, files.map((file) => `import "${file}";\n`).join(""));
   const args = ["run", "--allow-all", "--no-check", ...await stdArguments(), program];
   if (!await measured(...args)) throw new SetupError("Cannot load all files");
-}
-
-function sourcesIn(folder: string): string[] {
-  return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }) => {
-    if (isDirectory) return sourcesIn(`${folder}/${name}`);
-    return name.endsWith(".ts") ? [`${folder}/${name}`] : [];
-  });
 }
 
 async function report(): Promise<string> {

@@ -1,8 +1,6 @@
 /**
  * Prints for each verb where it is bound and what offers it, and writes `docs/verbs.md`. Fails if a verb is not bound, or
  * not offered. Whether tests call it is judged when all tests run: see `called.ts`.
- *
- * @module
  */
 
 import { ensurePackages, type Need } from "../../rxe/host/packages.ts";
@@ -18,7 +16,6 @@ const HELP = `Compares verbs.h with the tables of verbs and the classes.
 
   --check         change nothing; fail if docs/verbs.md is not up to date
   --quiet         print gaps and totals only
-  --help          show this text
 `;
 
 const DOCUMENT = `${project}/docs/verbs.md`;

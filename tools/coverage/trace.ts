@@ -1,8 +1,6 @@
 /**
  * Notes the verbs that classes call with success while a test file runs, and appends their names to a file at its end. It
  * is loaded before each test file: `deno test --preload=tools/coverage/trace.ts`.
- *
- * @module
  */
 
 import type { AnyFunction } from "../../ffi/function_pointer.ts";

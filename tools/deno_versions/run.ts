@@ -3,14 +3,12 @@
 import denoJson from "../../deno.json" with { type: "json" };
 import stdMap from "../std/import_map.json" with { type: "json" };
 import { say } from "../../rxe/host/report.ts";
-import { capture, exists, lastLines } from "../../rxe/host/shell.ts";
-import { inProject, out, project } from "../host/paths.ts";
+import { capture, lastLines } from "../../rxe/host/shell.ts";
+import { runTests } from "../host/other_deno.ts";
+import { inProject } from "../host/paths.ts";
 import { pathWithEmulator } from "../tests/emulator.ts";
-import { add, countCases, type Counts, NONE } from "../tests/junit.ts";
+import { type Counts, NONE } from "../tests/junit.ts";
 import { libraryTests } from "../tests/of_library.ts";
-
-/** The tests take half a minute where nothing else runs. A wait that never ends fails. */
-const SECONDS = 600;
 
 /** What a program does that uses the library for the first time. */
 const FIRST_USE = `
@@ -35,24 +33,12 @@ export async function runRefused(deno: string, version: string, lowest: string):
 }
 
 /** A version that works: it runs the tests. */
-export async function runTests(deno: string, version: string): Promise<Counts> {
+export async function runWith(program: string, version: string): Promise<Counts> {
   say(`\n== Deno ${version}`);
-  const report = `${out}/junit-deno-${version}.xml`;
-  await Deno.mkdir(out, { recursive: true });
-  if (exists(report)) await Deno.remove(report);
   // An older Deno refuses what it does not know in deno.json.
-  const options = ["--no-config", `--import-map=${await importMap()}`, "--no-check", "--allow-all"];
-  const test = ["test", ...options, "--v8-flags=--expose-gc", `--junit-path=${report}`];
-  const { code } = await new Deno.Command("timeout", {
-    args: ["--kill-after=5", `${SECONDS}`, deno, ...test, ...libraryTests()],
-    cwd: project,
-    env: { PATH: await pathWithEmulator(), DENO_DIR: inProject(`.cache/deno-${version}`) },
-    stdin: "null",
-  }).spawn().status;
-  const counts = exists(report) ? countCases(await Deno.readTextFile(report)) : NONE;
-  if (code === 0 || counts.failed > 0) return counts;
-  say(`error: deno test ended with status ${code}`);
-  return add(counts, { ...NONE, failed: 1 });
+  const options = ["--no-config", `--import-map=${await importMap()}`];
+  const path = await pathWithEmulator();
+  return await runTests({ program, name: `deno-${version}`, options, path }, libraryTests());
 }
 
 /** Stands for deno.json: where the package itself is, and adapters for @std. */

@@ -1,65 +1,24 @@
-/**
- * The commands of the documents: where a test runs each one, or why none does. A command that is missing here fails a test.
- */
+/** The commands of the documents: where a test runs each one, or why none does. */
 
-/** Where a command runs as it is written. */
-export type Place =
-  /** In a copy of the project. */
-  | "project"
-  /** In a new folder, with the package from a registry. */
-  | "own folder"
-  /** As "own folder", but in the guest. */
-  | "guest"
-  /** Nowhere: the reason. */
-  | { readonly not: string };
+/** Where a test runs a command as it is written: in a copy of the project, in a new folder or in the guest, with the package from a registry. */
+export type Place = "project" | "own folder" | "guest" | "nowhere";
 
-const TESTS: Place = { not: "CI runs it; a test that runs the tests would not end" };
-const APT: Place = { not: "it installs packages on the system of the reader" };
-const MODULES: Place = {
-  not: "it loads a kernel module; the guest does this before each device test",
-};
-const CI: Place = { not: "CI runs it as its first step" };
+const TESTS = "CI runs it; a test that runs the tests would not end";
+const APT = "it installs packages on the system of the reader";
+const MODULES = "it loads a kernel module; the guest does this before each device test";
+const NPX = "npx downloads Deno: .ci/run, the start of CI, does this; the same without npx is run";
 
-const NPX: Place = {
-  not: "npx downloads Deno: .ci/run, the start of CI, does this; the same without npx is run",
-};
-const HARDWARE: Place = { not: "it needs a device on the host; the same is run in the guest" };
-
-/** Each command by its words, without the comment after it. */
-export const COMMANDS: Readonly<Record<string, Place>> = {
+/** Commands that no test runs, and why. */
+export const NOT_RUN: Readonly<Record<string, string>> = {
   ".ci/run": TESTS,
-  "deno add jsr:@rdma/ibverbs": "own folder",
-  "deno cache echo.ts": "own folder",
-  "deno cache main.ts tests/*.ts": "own folder",
-  "deno run --allow-ffi --allow-net jsr:@rdma/ibverbs/cli perf --help": "own folder",
-  "deno run --allow-ffi --allow-net jsr:@rdma/ibverbs/cli pingpong --help": "own folder",
-  "deno run --allow-ffi jsr:@rdma/ibverbs/cli devices": "guest",
-  "deno run --allow-ffi jsr:@rdma/ibverbs/cli devinfo -v": "guest",
-  "deno run --allow-ffi jsr:@rdma/ibverbs/cli gids": "guest",
-  "deno run -A jsr:@rdma/ibverbs/rxe -- deno run -A echo.ts": "own folder",
-  "deno run -A jsr:@rdma/ibverbs/rxe -- deno test -A": "own folder",
-  "deno run --allow-ffi examples/devices.ts": HARDWARE,
-  "deno run jsr:@rdma/ibverbs/cli explain --help": "own folder",
-  "deno task check": CI,
-  "deno task demo": "project",
-  "deno task generate layout": "project",
-  "deno task generate layout --check": "project",
-  "deno task generate": "project",
-  "deno task long": "project",
+  "deno run --allow-ffi examples/devices.ts":
+    "it needs a device on the host; the same is run in the guest",
+  "deno task check": "CI runs it as its first step",
   "deno task quick": TESTS,
   "deno task test": TESTS,
-  "deno task vm -- --help": "project",
-  "deno task vm -- --hosts 2 --capture packets.pcap COMMAND1 ::: COMMAND2": {
-    not: "the commands stand for those of the reader; tests/hosts captures packets like this",
-  },
-  "deno task vm -- --hosts 2 ibv_devinfo": "project",
-  "deno task vm -- --stub deno run --allow-ffi examples/rss_table.ts --device stub0": "project",
-  "deno task vm -- deno run --allow-ffi examples/ud_reply_path.ts": "project",
-  "deno task vm -- ibv_devinfo": "project",
-  "npx -y deno task demo": {
-    not:
-      "npx downloads Deno; the same without npx is run, and .ci/run, which starts CI, begins with npx",
-  },
+  "deno task vm -- --hosts 2 --capture packets.pcap COMMAND1 ::: COMMAND2":
+    "the commands stand for those of the reader; tests/hosts captures packets like this",
+  "npx -y deno task demo": NPX,
   "npx -y deno task test": TESTS,
   "npx -y deno task vm -- deno run --allow-ffi examples/devices.ts": NPX,
   "rdma link": MODULES,
@@ -67,7 +26,13 @@ export const COMMANDS: Readonly<Record<string, Place>> = {
   "sudo apt-get install rdma-core ibverbs-providers iproute2": APT,
   "sudo modprobe rdma_rxe": MODULES,
   "sudo rdma link add rxe0 type rxe netdev eth0": MODULES,
-  "tshark -r packets.pcap -Y infiniband": {
-    not: "it needs the packets of the command before it; tests/hosts runs tshark",
-  },
+  "tshark -r packets.pcap -Y infiniband":
+    "it needs the packets of the command before it; tests/hosts runs tshark",
 };
+
+/** Where a command runs. The commands of cli that show devices need one. */
+export function placeOf(command: string): Place {
+  if (command in NOT_RUN) return "nowhere";
+  if (command.startsWith("deno task ")) return "project";
+  return /\/cli (devices|devinfo|gids)\b/.test(command) ? "guest" : "own folder";
+}

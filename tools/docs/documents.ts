@@ -1,5 +1,6 @@
 /** The project's documents: their blocks of code, and their links. */
 
+import { exists } from "../../rxe/host/shell.ts";
 import { inProject, project } from "../host/paths.ts";
 
 /** The folders whose documents people read. */
@@ -116,13 +117,4 @@ export function blocksOf(text: string): Block[] {
     }
   });
   return found;
-}
-
-function exists(path: string): boolean {
-  try {
-    Deno.statSync(path);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -7,7 +7,7 @@
  * - `<!-- varies: A, B -->`: these words of the output differ from run to run.
  */
 
-import { inProject } from "../host/paths.ts";
+import { sourcesIn } from "../host/paths.ts";
 import { blocksOf, documents, readDocument } from "./documents.ts";
 
 /** How a fence is run. */
@@ -162,11 +162,5 @@ export function modulesWithoutDevice(): string[] {
 
 /** The modules that the package is made of, by their paths from the project's folder. */
 function sources(): string[] {
-  const within = (folder: string): string[] =>
-    [...Deno.readDirSync(inProject(folder))].flatMap(({ name, isDirectory }) => {
-      const path = `${folder}/${name}`;
-      if (isDirectory) return within(path);
-      return name.endsWith(".ts") ? [path] : [];
-    });
-  return ["mod.ts", ...["cli", "ffi", "net", "rxe", "types"].flatMap(within)].sort();
+  return ["mod.ts", ...["cli", "ffi", "net", "rxe", "types"].flatMap((name) => sourcesIn(name))];
 }

@@ -153,26 +153,19 @@ function checkFlow(specs: unknown[]): void {
 
 /** Receive side scaling and flow rules. */
 export const FLOWS: readonly Target[] = [
+  target("toeplitz", [40, 60], "toeplitz() and ToeplitzKey against the definition, bit by bit", [
+    bytes(0, 56),
+    bytes(0, 48),
+  ], checkToeplitz),
+  target("rss-input", [79, 99], "rssInput() of flows with good and wrong parts", [
+    rssFlow,
+    fc.oneof(fc.nat(0xff), fc.nat(), fc.constantFrom(0x80000003, -1, 1.5)),
+    fc.boolean(),
+  ], checkRssInput),
   target(
-    {
-      name: "toeplitz",
-      refused: [40, 60],
-      what: "toeplitz() and ToeplitzKey against the definition, bit by bit",
-    },
-    [bytes(0, 56), bytes(0, 48)],
-    checkToeplitz,
-  ),
-  target(
-    { name: "rss-input", refused: [79, 99], what: "rssInput() of flows with good and wrong parts" },
-    [rssFlow, fc.oneof(fc.nat(0xff), fc.nat(), fc.constantFrom(0x80000003, -1, 1.5)), fc.boolean()],
-    checkRssInput,
-  ),
-  target(
-    {
-      name: "flow-specs",
-      refused: [30, 50],
-      what: "specifications of flow rules: each is written with its fields, or refused",
-    },
+    "flow-specs",
+    [30, 50],
+    "specifications of flow rules: each is written with its fields, or refused",
     [fc.array(flowSpec, { maxLength: 3 })],
     checkFlow,
   ),

@@ -1,6 +1,6 @@
 /** Inputs that several targets need. */
 
-import { formatAddress } from "../../mod.ts";
+import { formatAddress, Gid } from "../../mod.ts";
 import { fc } from "./target.ts";
 
 const encoder = new TextEncoder();
@@ -78,3 +78,46 @@ export const addressText: fc.Arbitrary<string> = fc.oneof(
   ),
   hostileText,
 );
+
+/** The address of a queue pair. */
+export const endpoint = fc.record({
+  lid: fc.nat(0xffff),
+  qpn: fc.nat(0xff_ffff),
+  psn: fc.nat(0xff_ffff),
+  gid: bytes(16).map((bytes) => new Gid(bytes)),
+});
+
+/** What an end of a connection tells of itself. */
+export function rcAddress(gid: fc.Arbitrary<string>): fc.Arbitrary<Record<string, unknown>> {
+  return fc.record({
+    transport: fc.constant("rc"),
+    gid,
+    lid: fc.nat(0xffff),
+    qpn: fc.nat(0xff_ffff),
+    psn: fc.nat(0xff_ffff),
+    mtu: fc.constantFrom(256, 512, 1024, 2048, 4096),
+    rdAtomic: fc.nat(255),
+    credits: fc.integer({ min: 1, max: 2 ** 15 }),
+    maxMessage: fc.integer({ min: 1, max: 2 ** 24 }),
+  });
+}
+
+/** Records, many with a wrong part, and what is none. */
+export function spoiled(good: fc.Arbitrary<Record<string, unknown>>): fc.Arbitrary<unknown> {
+  return fc.oneof(
+    { weight: 2, arbitrary: good },
+    fc.tuple(good, fc.nat(), wrong).map(([record, which, value]) => {
+      const names = [...Object.keys(record), "other"];
+      return { ...record, [names[which % names.length]!]: value };
+    }),
+    fc.jsonValue(),
+    wrong,
+  );
+}
+
+/** A value as a line of JSON. */
+export function jsonLine(value: unknown): Uint8Array<ArrayBuffer> {
+  const plain = (_: string, part: unknown): unknown =>
+    typeof part === "bigint" ? String(part) : part;
+  return encoder.encode(`${JSON.stringify(value, plain)}\n`);
+}

@@ -205,21 +205,17 @@ async function outcome(conn: RcConn): Promise<string> {
 /** Packets of hostile peers. */
 export const PACKETS: readonly Target[] = [
   target(
-    {
-      name: "net-ud",
-      refused: [12, 32],
-      what: "UdConn: datagrams with any GRH, completion and length, and replies",
-      weight: 2,
-    },
+    "net-ud",
+    [12, 32],
+    "UdConn: datagrams with any GRH, completion and length, and replies",
     [fc.array(datagram, { minLength: 1, maxLength: 40, size: "max" })],
     (datagrams) => recorded(datagrams, receiveAll),
+    2,
   ),
   target(
-    {
-      name: "net-rc",
-      refused: [6, 26],
-      what: "RcConn: messages of any type, credits and status, against the protocol",
-    },
+    "net-rc",
+    [6, 26],
+    "RcConn: messages of any type, credits and status, against the protocol",
     [fc.array(frame, { minLength: 1, maxLength: RECEIVES - 1 })],
     (frames) => recorded(frames, followAll),
   ),

@@ -2,7 +2,7 @@
 
 import { recorderPath } from "../../tests/provider/compile.ts";
 import { inProject } from "../host/paths.ts";
-import { hostileText, wrong } from "./inputs.ts";
+import { jsonLine, spoiled } from "./inputs.ts";
 import { call, freePort, type Peer, peerLike, serve } from "./peers.ts";
 import { fc, isHarmless, refuse, same, type Target, target, within } from "./target.ts";
 
@@ -36,7 +36,7 @@ async function ended(name: string, child: Deno.ChildProcess): Promise<void> {
   throw new Error(`${name} ends with status ${code} and prints ${JSON.stringify(text)}`);
 }
 
-/** Mostly a good address, of one of the forms that the examples have, with one part that is none. */
+/** A good address, of one of the forms that the examples have. */
 const good: fc.Arbitrary<Record<string, unknown>> = fc.tuple(
   fc.record({ gid: fc.ipV4(), lid: fc.nat(0xffff), qpn: fc.nat(0xff_ffff) }),
   fc.constantFrom<object>({}, { transport: "ud", qkey: 1 }, {
@@ -50,22 +50,8 @@ const good: fc.Arbitrary<Record<string, unknown>> = fc.tuple(
     ? { address: { ...whole, transport: "RC", qkey: null }, rkey: 1, addr: "0" }
     : whole;
 });
-const line = fc.oneof(
-  good,
-  fc.tuple(good, fc.nat(), fc.oneof(hostileText, hostileText, wrong)).map(
-    ([address, at, value]) => {
-      const names = Object.keys(address);
-      return { ...address, [names[at % names.length]!]: value };
-    },
-  ),
-  fc.jsonValue(),
-).map((value) => {
-  const plain = (_: string, part: unknown): unknown =>
-    typeof part === "bigint" ? String(part) : part;
-  return new TextEncoder().encode(`${JSON.stringify(value, plain)}\n`);
-});
 
-const peer = peerLike(line);
+const peer = peerLike(spoiled(good).map(jsonLine));
 
 /** An example that calls a hostile server. */
 async function attackClient([name, peer]: [string, Peer]): Promise<void> {
@@ -100,37 +86,26 @@ async function attackServer([name, peers]: [string, Peer[]]): Promise<void> {
 /** Examples with hostile peers. */
 export const PROGRAMS: readonly Target[] = [
   target(
-    {
-      name: "example-client",
-      refused: [50, 100],
-      what: "the examples that call a hostile server",
-      weight: 3,
-    },
+    "example-client",
+    [50, 100],
+    "the examples that call a hostile server",
     [fc.array(fc.tuple(fc.constantFrom(...ONCE, ...FOREVER), peer), {
       minLength: 1,
       maxLength: 4,
     })],
     async (attacks) => (await Promise.all(attacks.map(attackClient))).length,
+    3,
   ),
-  target(
-    {
-      name: "example-server",
-      refused: [10, 90],
-      what: "the examples that hostile peers call",
-      weight: 3,
-    },
-    [
-      fc.array(
-        fc.tuple(
-          fc.constantFrom(...ONCE, ...FOREVER),
-          fc.array(peer, { minLength: 1, maxLength: 3 }),
-        ),
-        { minLength: 1, maxLength: 3 },
+  target("example-server", [10, 90], "the examples that hostile peers call", [
+    fc.array(
+      fc.tuple(
+        fc.constantFrom(...ONCE, ...FOREVER),
+        fc.array(peer, { minLength: 1, maxLength: 3 }),
       ),
-    ],
-    async (attacks) => {
-      await Promise.all(attacks.map(attackServer));
-      return attacks.reduce((sum, [, peers]) => sum + peers.length, 0);
-    },
-  ),
+      { minLength: 1, maxLength: 3 },
+    ),
+  ], async (attacks) => {
+    await Promise.all(attacks.map(attackServer));
+    return attacks.reduce((sum, [, peers]) => sum + peers.length, 0);
+  }, 3),
 ];

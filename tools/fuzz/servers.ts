@@ -2,10 +2,9 @@
 
 import { run as runCli } from "../../cli/run.ts";
 import { encodeAddress } from "../../cli/pingpong/address.ts";
-import { Gid } from "../../mod.ts";
 import { connectRc, listenRc } from "../../net/mod.ts";
 import { recorder as printed } from "../../tests/pure/cli/terminal.ts";
-import { bytes, wrong } from "./inputs.ts";
+import { endpoint, jsonLine, rcAddress, spoiled, wrong } from "./inputs.ts";
 import { call, freePort, type Peer, peerLike, serve } from "./peers.ts";
 import {
   ALL,
@@ -62,23 +61,10 @@ function atOnce<T>(each: (input: T) => Promise<void>): (inputs: T[]) => Promise<
   return (inputs) => recorded(inputs, () => Promise.all(inputs.map(each)));
 }
 
-const address = fc.record({
-  lid: fc.nat(0xffff),
-  qpn: fc.nat(0xff_ffff),
-  psn: fc.nat(0xff_ffff),
-  gid: bytes(16).map((bytes) => new Gid(bytes)),
-});
-const frame = address.map(encodeAddress);
-const frames = fc.tuple(
-  frame,
-  frame,
-  fc.constantFrom("done\0", "done", "DONE\0", "", "done\0done\0"),
-)
-  .map(([one, two, end]) => new Uint8Array([...one, ...two, ...encoder.encode(end)]));
-const conversation = fc.oneof(
-  frames,
-  frame.map((one) => new Uint8Array([...one, ...encoder.encode("done\0")])),
-);
+const frame = endpoint.map(encodeAddress);
+const ends = fc.constantFrom("done\0", "done", "DONE\0", "", "done\0done\0");
+const conversation = fc.tuple(fc.array(frame, { minLength: 1, maxLength: 2 }), ends)
+  .map(([all, end]) => new Uint8Array([...all.flatMap((one) => [...one]), ...encoder.encode(end)]));
 
 const KINDS = ["rc", "uc", "ud", "srq"] as const;
 type Kind = typeof KINDS[number];
@@ -119,47 +105,23 @@ const hello = fc.record({
   messages: fc.constantFrom(10, 64),
   mtu: fc.constantFrom(1024, 256, 1500, "x"),
   address: fc.oneof(
-    address.map((one) => new TextDecoder().decode(encodeAddress(one))),
+    endpoint.map((one) => new TextDecoder().decode(encodeAddress(one))),
     wrong,
   ),
 });
 const lines = fc.oneof(
   hello,
   fc.constantFrom({ error: "\x1b[2J\u202e" }, { error: {} }, { address: "\u009b" }, [], 5, null),
-  address.map((one) => ({ address: new TextDecoder().decode(encodeAddress(one)) })),
-).map((value) => encoder.encode(`${JSON.stringify(value, noBigint)}\n`));
+  endpoint.map((one) => ({ address: new TextDecoder().decode(encodeAddress(one)) })),
+).map(jsonLine);
 
-function noBigint(_: string, value: unknown): unknown {
-  return typeof value === "bigint" ? Number(value) : value;
-}
+const gid = fc.oneof(fc.ipV6(), fc.constantFrom("::ffff:10.0.0.9", "fe80::9", "\u009b2J"));
+const rcLine = spoiled(rcAddress(gid)).map(jsonLine);
 
-const rcLine = fc.record({
-  transport: fc.constantFrom("rc", "rc", "rc", "ud"),
-  gid: fc.oneof(fc.ipV6(), fc.constantFrom("::ffff:10.0.0.9", "fe80::9", "\u009b2J")),
-  lid: fc.nat(0xffff),
-  qpn: fc.nat(0xff_ffff),
-  psn: fc.nat(0xff_ffff),
-  mtu: fc.constantFrom(256, 1024, 4096, 1500),
-  rdAtomic: fc.nat(255),
-  credits: fc.integer({ min: 1, max: 2 ** 15 }),
-  maxMessage: fc.integer({ min: 1, max: 2 ** 24 }),
-}).map((value) => encoder.encode(`${JSON.stringify(value)}\n`));
-
-const GOOD = encoder.encode(
-  `${
-    JSON.stringify({
-      transport: "rc",
-      gid: "::ffff:10.0.0.9",
-      lid: 0,
-      qpn: 5,
-      psn: 6,
-      mtu: 1024,
-      rdAtomic: 1,
-      credits: 4,
-      maxMessage: 4096,
-    })
-  }\n`,
-);
+const GOOD = jsonLine({
+  ...{ transport: "rc", gid: "::ffff:10.0.0.9", lid: 0, qpn: 5, psn: 6 },
+  ...{ mtu: 1024, rdAtomic: 1, credits: 4, maxMessage: 4096 },
+});
 const SILENT: Peer = { pieces: [{ bytes: GOOD, after: 0 }], ending: "silence" };
 
 /** Peers name any GID, so that the code after the check is reached as well. */
@@ -216,50 +178,45 @@ const pingPongPeer = fc.tuple(fc.constantFrom(...KINDS), peerLike(conversation))
 /** Peers that keep to no protocol. */
 export const SERVERS: readonly Target[] = [
   target(
-    {
-      name: "pingpong-server",
-      refused: ALL,
-      what: "ping-pong servers, called by hostile peers",
-      weight: 3,
-    },
+    "pingpong-server",
+    ALL,
+    "ping-pong servers, called by hostile peers",
     [fc.array(pingPongPeer, MANY)],
     atOnce(([kind, peer]: [Kind, Peer]) => attackServer(peer, (port) => pingPong(kind, port))),
+    3,
   ),
   target(
-    {
-      name: "pingpong-client",
-      refused: ALL,
-      what: "ping-pong clients that call hostile servers",
-      weight: 3,
-    },
+    "pingpong-client",
+    ALL,
+    "ping-pong clients that call hostile servers",
     [fc.array(pingPongPeer, MANY)],
     atOnce(([kind, peer]: [Kind, Peer]) =>
       serve(peer, (port) => pingPong(kind, port, "127.0.0.1"))
     ),
+    3,
   ),
   target(
-    {
-      name: "perf",
-      refused: ALL,
-      what: "cli perf, as server and as client of hostile peers",
-      weight: 3,
-    },
+    "perf",
+    ALL,
+    "cli perf, as server and as client of hostile peers",
     [fc.array(fc.tuple(fc.boolean(), peerLike(lines)), MANY)],
     atOnce(attackPerf),
+    3,
   ),
   target(
-    {
-      name: "net-listener",
-      refused: ALL,
-      what: "listenRc(), called by hostile peers, then by another one",
-      weight: 3,
-    },
+    "net-listener",
+    ALL,
+    "listenRc(), called by hostile peers, then by another one",
     [fc.array(peerLike(rcLine), MANY)],
     (peers) => recorded(peers, attackListener),
+    3,
   ),
   target(
-    { name: "net-connect", refused: ALL, what: "connectRc() to hostile servers", weight: 2 },
+    "net-connect",
+    ALL,
+    "connectRc() to hostile servers",
     [fc.array(peerLike(rcLine), MANY)],
     atOnce(attackConnect),
+    2,
   ),
 ];

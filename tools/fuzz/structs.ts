@@ -115,21 +115,17 @@ const codecName = fc.constantFrom(...Object.keys(CODECS));
 /** Structs and their attributes. */
 export const STRUCTS: readonly Target[] = [
   target(
-    {
-      name: "structs",
-      refused: NONE,
-      what: `${NUMBERS.length} fields of ${ALL.length} structs: written, read back, ` +
-        "nothing else changed",
-    },
+    "structs",
+    NONE,
+    `${NUMBERS.length} fields of ${ALL.length} structs: written, read back, ` +
+      "nothing else changed",
     [fc.constantFrom(...NUMBERS), bytes(96), bytes(8), fc.nat(24)],
     checkField,
   ),
   target(
-    {
-      name: "codecs",
-      refused: [10, 30],
-      what: `${Object.keys(CODECS).length} attribute codecs: what is read is written again`,
-    },
+    "codecs",
+    [10, 30],
+    `${Object.keys(CODECS).length} attribute codecs: what is read is written again`,
     [
       codecName,
       bytes(32),
@@ -138,13 +134,9 @@ export const STRUCTS: readonly Target[] = [
     ],
     checkCodec,
   ),
-  target(
-    {
-      name: "attributes",
-      refused: [85, 99],
-      what: "attributes with wrong values: refused, or read back",
-    },
-    [codecName, fc.nat(), wrong],
-    checkWrong,
-  ),
+  target("attributes", [85, 99], "attributes with wrong values: refused, or read back", [
+    codecName,
+    fc.nat(),
+    wrong,
+  ], checkWrong),
 ];

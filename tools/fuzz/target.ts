@@ -2,6 +2,7 @@
 
 // A registry of npm answers wherever Deno itself came by npx.
 import fc from "npm:fast-check@4.10.2";
+import { isDeepStrictEqual } from "node:util";
 import { isOfEngine } from "../../tests/engine_words.ts";
 
 export { fc };
@@ -62,11 +63,15 @@ type Check<T extends unknown[]> = (...inputs: T) => void | number | Promise<void
 
 /** A target whose inputs are tried one after the other. `check` throws if an input breaks the property. */
 export function target<T extends [unknown, ...unknown[]]>(
-  about: Omit<Target, "run">,
+  name: string,
+  refused: Share,
+  what: string,
   arbitraries: Arbitraries<T>,
   check: Check<T>,
+  weight = 1,
 ): Target {
-  return { ...about, run: (plan) => explore(arbitraries, check, plan) };
+  const run = (plan: Plan): Promise<Outcome> => explore(arbitraries, check, plan);
+  return { name, what, weight, refused, run };
 }
 
 /** So many inputs do not all have the same end by chance, if a twentieth of them has another one. */
@@ -161,20 +166,8 @@ export function isHarmless(text: string): boolean {
 
 /** Throws unless two values are the same. */
 export function same(actual: unknown, expected: unknown, what: string): void {
-  const [a, b] = [show(actual), show(expected)];
-  if (a !== b) throw new Error(`${what}: ${a} is not ${b}`);
-}
-
-function show(value: unknown): string {
-  return JSON.stringify(
-    value,
-    (_, part) =>
-      typeof part === "bigint"
-        ? `${part}n`
-        : part instanceof Uint8Array
-        ? part.toHex()
-        : part ?? "undefined",
-  );
+  if (isDeepStrictEqual(actual, expected)) return;
+  throw new Error(`${what}: ${Deno.inspect(actual)} is not ${Deno.inspect(expected)}`);
 }
 
 /** Throws if something takes longer than it may. */

@@ -119,45 +119,25 @@ function checkExplained(
 /** Text and bytes from outside. */
 export const TEXTS: readonly Target[] = [
   target(
-    {
-      name: "address-text",
-      refused: [49, 69],
-      what: "parseAddress() and Gid.parse() against inet_pton() of the C library",
-    },
+    "address-text",
+    [49, 69],
+    "parseAddress() and Gid.parse() against inet_pton() of the C library",
     [addressText],
     checkAddressText,
   ),
-  target(
-    {
-      name: "address-bytes",
-      refused: NONE,
-      what: "formatAddress() against inet_ntop() of the C library, and back",
-    },
-    [fc.oneof(
+  target("address-bytes", NONE, "formatAddress() against inet_ntop() of the C library, and back", [
+    fc.oneof(
       bytes(4),
       bytes(16),
       bytes(16).map((bytes) => bytes.fill(0, 0, 10).fill(255, 10, 12)),
       bytes(16).map((all) => all.map((byte) => byte < 160 ? 0 : byte)),
-    )],
-    checkAddressBytes,
-  ),
-  target({
-    name: "grh",
-    refused: [7, 27],
-    what: "Grh of random and changed bytes against the bytes themselves",
-  }, [
+    ),
+  ], checkAddressBytes),
+  target("grh", [7, 27], "Grh of random and changed bytes against the bytes themselves", [
     grhBytes,
   ], checkGrh),
-  target(
-    {
-      name: "explain",
-      refused: [84, 99],
-      what: "cli explain of hexadecimal text, packets, GRHs and completions",
-    },
-    [
-      fc.array(pasted, { minLength: 1, maxLength: 3 }),
-      fc.constantFrom(undefined, undefined, "grh", "completion", "packet"),
-    ],
-    checkExplained,
-  ),
+  target("explain", [84, 99], "cli explain of hexadecimal text, packets, GRHs and completions", [
+    fc.array(pasted, { minLength: 1, maxLength: 3 }),
+    fc.constantFrom(undefined, undefined, "grh", "completion", "packet"),
+  ], checkExplained),
 ];

@@ -1,22 +1,15 @@
 /** What the ends of connections send each other. */
 
 import { decodeAddress, encodeAddress } from "../../cli/pingpong/address.ts";
-import { Gid } from "../../mod.ts";
 import { creditsOf, encodeFrame, typeOf } from "../../net/rc/frame.ts";
 import { readRcAddress } from "../../net/rc/rc_address.ts";
 import { readUdAddress, type UdAddress } from "../../net/ud/ud_address.ts";
-import { addressText, bytes, mutated, wrong } from "./inputs.ts";
+import { addressText, bytes, endpoint, mutated, rcAddress, spoiled } from "./inputs.ts";
 import { expected, fc, isHarmless, NONE, same, type Target, target } from "./target.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-const endpoint = fc.record({
-  lid: fc.nat(0xffff),
-  qpn: fc.nat(0xff_ffff),
-  psn: fc.nat(0xff_ffff),
-  gid: bytes(16).map((bytes) => new Gid(bytes)),
-});
 const pingPongBytes = endpoint.map(encodeAddress);
 
 function checkPingPong(bytes: Uint8Array<ArrayBuffer>): void {
@@ -28,17 +21,6 @@ function checkPingPong(bytes: Uint8Array<ArrayBuffer>): void {
   }
 }
 
-const rcAddress = fc.record({
-  transport: fc.constant("rc"),
-  gid: addressText,
-  lid: fc.nat(0xffff),
-  qpn: fc.nat(0xff_ffff),
-  psn: fc.nat(0xff_ffff),
-  mtu: fc.constantFrom(256, 512, 1024, 2048, 4096),
-  rdAtomic: fc.nat(255),
-  credits: fc.integer({ min: 1, max: 2 ** 15 }),
-  maxMessage: fc.integer({ min: 1, max: 2 ** 24 }),
-});
 const udAddress = fc.record({
   transport: fc.constant("ud"),
   gid: addressText,
@@ -46,19 +28,6 @@ const udAddress = fc.record({
   qpn: fc.nat(0xff_ffff),
   qkey: fc.nat(0x7fff_ffff),
 });
-
-/** Addresses, most of them with a wrong part. */
-function any(good: fc.Arbitrary<Record<string, unknown>>): fc.Arbitrary<unknown> {
-  return fc.oneof(
-    { weight: 2, arbitrary: good },
-    fc.tuple(good, fc.nat(), wrong).map(([address, which, value]) => {
-      const names = [...Object.keys(address), "other"];
-      return { ...address, [names[which % names.length]!]: value };
-    }),
-    fc.jsonValue(),
-    wrong,
-  );
-}
 
 function checkRcAddress(value: unknown): void {
   try {
@@ -87,38 +56,30 @@ function checkFrame(immData: number): void {
 
 /** What the ends of connections send each other. */
 export const WIRE: readonly Target[] = [
-  target(
-    {
-      name: "pingpong-wire",
-      refused: [44, 64],
-      what: "addresses of ibv_*_pingpong: random, changed, upper case",
-    },
-    [fc.oneof(
+  target("pingpong-wire", [44, 64], "addresses of ibv_*_pingpong: random, changed, upper case", [
+    fc.oneof(
       pingPongBytes,
       mutated(pingPongBytes),
       bytes(52),
       bytes(0, 60),
       pingPongBytes.map((bytes) => encoder.encode(decoder.decode(bytes).toUpperCase())),
-    )],
-    checkPingPong,
-  ),
+    ),
+  ], checkPingPong),
   target(
-    { name: "rc-address", refused: [70, 90], what: "addresses that peers of RcConn send as JSON" },
-    [any(rcAddress)],
+    "rc-address",
+    [70, 90],
+    "addresses that peers of RcConn send as JSON",
+    [spoiled(rcAddress(addressText))],
     checkRcAddress,
   ),
   target(
-    {
-      name: "ud-address",
-      refused: [44, 64],
-      what: "addresses of UdConn, as its callers give them",
-    },
-    [any(udAddress)],
+    "ud-address",
+    [44, 64],
+    "addresses of UdConn, as its callers give them",
+    [spoiled(udAddress)],
     checkUdAddress,
   ),
-  target(
-    { name: "net-frame", refused: NONE, what: "the immediate data of net's messages" },
-    [fc.oneof(fc.nat(), fc.bigInt({ min: 0n, max: 0xffff_ffffn }).map(Number))],
-    checkFrame,
-  ),
+  target("net-frame", NONE, "the immediate data of net's messages", [
+    fc.oneof(fc.nat(), fc.bigInt({ min: 0n, max: 0xffff_ffffn }).map(Number)),
+  ], checkFrame),
 ];

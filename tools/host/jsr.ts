@@ -5,6 +5,7 @@
 
 import denoJson from "../../deno.json" with { type: "json" };
 import { say } from "../../rxe/host/report.ts";
+import { capture } from "../../rxe/host/shell.ts";
 import { inProject } from "./paths.ts";
 
 // A machine whose network swallows requests should not hold up a test run for longer.
@@ -30,19 +31,12 @@ async function reachable(): Promise<boolean> {
   const packages = Object.values(denoJson.imports).filter((specifier) =>
     specifier.startsWith("jsr:")
   );
-  const process = new Deno.Command(Deno.execPath(), {
-    args: ["cache", "--quiet", "--no-config", ...packages],
-    stdin: "null",
-    stdout: "null",
-    stderr: "null",
-  }).spawn();
   const word = setTimeout(
     () => say("set-up: waiting for the registry of @std"),
     QUIET_SECONDS * 1000,
   );
-  const timer = setTimeout(() => process.kill("SIGKILL"), PROBE_SECONDS * 1000);
-  const { success } = await process.status;
-  clearTimeout(timer);
+  const deno = [Deno.execPath(), "cache", "--quiet", "--no-config", ...packages];
+  const { status } = await capture("timeout", "--signal=KILL", `${PROBE_SECONDS}`, ...deno);
   clearTimeout(word);
-  return success;
+  return status === 0;
 }

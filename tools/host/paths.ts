@@ -1,6 +1,7 @@
 /** Where the tools find and keep things, all of it below the project's folder. */
 
 import { fileURLToPath } from "node:url";
+import { demand, exists } from "../../rxe/host/shell.ts";
 
 /** The path of something in the project. */
 export function inProject(path: string): string {
@@ -12,3 +13,27 @@ export const project: string = inProject("");
 
 /** The folder that the guest shares with the host both ways; ignored by git. */
 export const out: string = inProject("out");
+
+/** The TypeScript files in a folder and in those below it, as paths from the project's folder, in order. */
+export function sourcesIn(folder: string, root: string = project): string[] {
+  return [...Deno.readDirSync(`${root}/${folder}`)].flatMap(({ name, isDirectory }) => {
+    const path = `${folder}/${name}`;
+    if (isDirectory) return sourcesIn(path, root);
+    return name.endsWith(".ts") ? [path] : [];
+  }).sort();
+}
+
+/** The project's files that git knows, or would if they were added. */
+export async function projectFiles(): Promise<string[]> {
+  const list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+  const files = (await demand("git", "-C", project, ...list)).split("\0");
+  return [...new Set(files)].filter((file) => file !== "" && exists(inProject(file)));
+}
+
+/** Copies files of the project into a folder. */
+export async function copyFiles(files: readonly string[], folder: string): Promise<void> {
+  for (const file of files) {
+    await Deno.mkdir(`${folder}/${file}`.replace(/\/[^/]*$/, ""), { recursive: true });
+    await Deno.copyFile(inProject(file), `${folder}/${file}`);
+  }
+}

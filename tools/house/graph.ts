@@ -1,7 +1,8 @@
 /** Which file of a project imports which, types and values alike. */
 
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { demand } from "../../rxe/host/shell.ts";
+import { demand, exists } from "../../rxe/host/shell.ts";
+import { sourcesIn } from "../host/paths.ts";
 
 /**
  * For each file what it imports: files as paths from the project's folder, all else as it is
@@ -88,17 +89,6 @@ function within(root: string, specifier: string): string | undefined {
 }
 
 function filesOf(root: string, path: string): string[] {
-  let entries: Deno.DirEntry[];
-  try {
-    entries = [...Deno.readDirSync(`${root}/${path}`)];
-  } catch (error) {
-    if (error instanceof Deno.errors.NotADirectory) return [path];
-    if (error instanceof Deno.errors.NotFound) return [];
-    throw error;
-  }
-  return entries.map(({ name }) => name).sort().flatMap((name) =>
-    name.endsWith(".ts")
-      ? [`${path}/${name}`]
-      : filesOf(root, `${path}/${name}`).filter((file) => file.endsWith(".ts"))
-  );
+  if (!exists(`${root}/${path}`)) return [];
+  return path.endsWith(".ts") ? [path] : sourcesIn(path, root);
 }

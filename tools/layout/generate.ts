@@ -1,8 +1,4 @@
-/**
- * Writes ffi/layout.ts and ffi/layout_types.ts from the installed header, or checks it with `--check`.
- *
- * @module
- */
+/** Writes ffi/layout.ts and ffi/layout_types.ts from the installed header, or checks it with `--check`. */
 
 import { say } from "../../rxe/host/report.ts";
 import { demand } from "../../rxe/host/shell.ts";

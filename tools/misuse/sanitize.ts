@@ -1,8 +1,6 @@
 /**
  * Looks for reads and writes beyond the memory that native code is given: in the verbs that the module calls, and in the C
  * programs of the tests.
- *
- * @module
  */
 
 import { say, SetupError } from "../../rxe/host/report.ts";

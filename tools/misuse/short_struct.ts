@@ -1,8 +1,4 @@
-/**
- * Gives a verb a struct that is too short, as no class does.
- *
- * @module
- */
+/** Gives a verb a struct that is too short, as no class does. */
 
 import "../../tests/provider/recorder.ts";
 import { structs, verbs } from "../../ffi/mod.ts";

@@ -2,9 +2,9 @@
 
 import { readdir } from "node:fs/promises";
 import denoJson from "../../deno.json" with { type: "json" };
-import { project } from "../host/paths.ts";
+import { copyFiles, projectFiles } from "../host/paths.ts";
 import { SetupError } from "../../rxe/host/report.ts";
-import { capture, demand, exists, lastLines } from "../../rxe/host/shell.ts";
+import { capture, exists, lastLines } from "../../rxe/host/shell.ts";
 
 /**
  * Measured from the start of the process, in CPU time over a Deno that imports nothing: the modules of mod.ts take 33 ms,
@@ -25,7 +25,9 @@ const PROGRAMS: readonly string[] = ["./cli", "./rxe"];
  */
 export async function buildPackage(folder: string): Promise<void> {
   if (exists(folder)) await Deno.remove(folder, { recursive: true });
-  await copySources(folder);
+  const left = [...denoJson.publish.exclude, ".gitignore", "deno.json"];
+  const files = await projectFiles();
+  await copyFiles(files.filter((file) => !left.some((path) => file.startsWith(path))), folder);
   const entries = Object.entries(denoJson.exports);
   const imported = entries.filter(([name]) => !PROGRAMS.includes(name));
   await bundle(imported.map(([, source]) => source), folder);
@@ -36,20 +38,6 @@ export async function buildPackage(folder: string): Promise<void> {
     `${folder}/deno.json`,
     `${JSON.stringify({ ...config, exports }, null, 2)}\n`,
   );
-}
-
-async function copySources(folder: string): Promise<void> {
-  const list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
-  const files = (await demand("git", "-C", project, ...list)).split("\0");
-  const left = [...denoJson.publish.exclude, ".gitignore", "deno.json"];
-  for (const file of files) {
-    const isLeft = file === "" || left.some((path) => file.startsWith(path));
-    if (isLeft || !exists(`${project}/${file}`)) continue;
-    await Deno.mkdir(`${folder}/${file.slice(0, Math.max(0, file.lastIndexOf("/")))}`, {
-      recursive: true,
-    });
-    await Deno.copyFile(`${project}/${file}`, `${folder}/${file}`);
-  }
 }
 
 async function bundle(sources: readonly string[], folder: string): Promise<void> {

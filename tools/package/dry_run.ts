@@ -1,8 +1,8 @@
 /** Whether a package could be published, found out where the registry of @std may be out of reach. */
 
 import { stdArguments } from "../host/jsr.ts";
-import { inProject, project } from "../host/paths.ts";
-import { capture, demand, exists, type Finished } from "../../rxe/host/shell.ts";
+import { copyFiles, inProject, projectFiles } from "../host/paths.ts";
+import { capture, demand, type Finished } from "../../rxe/host/shell.ts";
 
 // With a name that nothing is left out by.
 const ADAPTERS = "std_adapters";
@@ -24,13 +24,7 @@ export async function dryRun(folder: string): Promise<Finished> {
 export async function dryRunOfProject(): Promise<Finished> {
   const copy = await Deno.makeTempDir({ prefix: "ibverbs-project-" });
   try {
-    const list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
-    const files = (await demand("git", "-C", project, ...list)).split("\0");
-    for (const file of new Set(files)) {
-      if (file === "" || !exists(inProject(file))) continue;
-      await Deno.mkdir(`${copy}/${file}`.replace(/\/[^/]*$/, ""), { recursive: true });
-      await Deno.copyFile(inProject(file), `${copy}/${file}`);
-    }
+    await copyFiles(await projectFiles(), copy);
     return await dryRun(copy);
   } finally {
     await Deno.remove(copy, { recursive: true });

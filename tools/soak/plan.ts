@@ -14,11 +14,9 @@ export const BURST_OF_HANDLES = 16;
 export const TABLES_WITH_QUEUE_PAIR = 8;
 /** After so many tables a work queue is made anew. */
 export const TABLES_OF_WORK_QUEUE = 64;
-/** One queue pair of so many is a connection, which is two. */
-export const CONNECTIONS = 3;
 /** Calls of a turn, and those of them that may end before they are aborted. */
 export const ABORTS = { all: 10, early: 1 };
-/** How Workers end, in turns; "process" stands for two that are terminated in a process of their own. */
+/** How Workers end, in turns; "process" stands for one that is terminated in a process of its own. */
 export const WORKERS = ["ends", "stays", "waits", "ends", "stays", "process"] as const;
 /** Messages that a Worker sends. */
 export const WORKER_MESSAGES = 16;
@@ -49,14 +47,14 @@ export const WORKLOADS = {
   },
   datagrams: { rate: 2900, counts: { datagrams: 1 } },
   connections: { rate: 250, counts: { sends: 0.5, writes: 0.5 } },
-  queuePairs: { rate: 2, counts: { queuePairs: 1 + 1 / CONNECTIONS } },
+  queuePairs: { rate: 1.5, counts: { queuePairs: 2 } },
   addresses: { rate: 1, counts: { addressChanges: 1 } },
   aborts: { rate: 1, counts: { abortedCalls: 1 - ABORTS.early / ABORTS.all } },
   workers: {
     rate: 0.05,
     counts: {
       workers: PLAIN_WORKERS,
-      workersTerminatedOpen: 2 * (1 - PLAIN_WORKERS),
+      workersTerminatedOpen: 1 - PLAIN_WORKERS,
       workerMessages: WORKER_MESSAGES * PLAIN_WORKERS,
     },
   },
@@ -107,7 +105,7 @@ export function goals(
   return Object.fromEntries(names.flatMap((name) =>
     Object.entries(WORKLOADS[name].counts).map((
       [count, each],
-    ) => [count, Math.floor(each * rates[name] * seconds)])
+    ) => [count, Math.round(each * rates[name] * seconds)])
   ));
 }
 

@@ -3,9 +3,7 @@
 import { FLOOR, goals } from "./plan.ts";
 import type { Counts, SeriesName, SoakRecord } from "./record.ts";
 
-const MEGABYTE = 1e6;
-
-/** How much a series may grow, and why so much. */
+/** How much a series may grow. */
 export interface Limit {
   readonly title: string;
   readonly unit: "bytes" | "count";
@@ -13,7 +11,6 @@ export interface Limit {
   readonly growth: number;
   /** The same for runs below {@linkcode EARLY_SECONDS}. */
   readonly early?: number;
-  readonly reason: string;
 }
 
 /** Until then the C library's pools and V8's compiled code grow. */
@@ -21,56 +18,26 @@ const EARLY_SECONDS = 1200;
 
 /** The limits. What comes and goes does not show in the least value of a quarter, what leaks does. */
 export const LIMITS: Readonly<Record<SeriesName, Limit>> = {
-  resident: {
-    title: "process memory",
-    unit: "bytes",
-    growth: 16 * MEGABYTE,
-    early: 48 * MEGABYTE,
-    reason:
-      "Workers leave free memory in pieces; in an hour, 32 bytes for each address handle are more",
-  },
-  heap: {
-    title: "JavaScript heap",
-    unit: "bytes",
-    growth: 2 * MEGABYTE,
-    reason: "V8 keeps compiled code and its feedback; an object left by each call is more",
-  },
-  kernelMemory: {
-    title: "kernel memory",
-    unit: "bytes",
-    growth: 2 * MEGABYTE,
-    reason: "other parts of the kernel allocate, too; 8 bytes left by each address handle are more",
-  },
-  kernelObjects: { title: "kernel objects", unit: "count", growth: 2, reason: "nothing may stay" },
-  stubObjects: {
-    title: "objects of the stub HCA",
-    unit: "count",
-    growth: 2,
-    reason: "all samples of a quarter can meet a table and its queue pair",
-  },
-  descriptors: {
-    title: "descriptors",
-    unit: "count",
-    growth: 10,
-    reason: "a running Worker has 7 and the last one leaves 2; in an hour, one left by each is 100",
-  },
-  threads: {
-    title: "threads",
-    unit: "count",
-    growth: 10,
-    reason: "8 threads for calls that block come and go, and those of a Worker",
-  },
+  // Workers leave free memory in pieces; in an hour, 32 bytes for each address handle are more.
+  resident: { title: "process memory", unit: "bytes", growth: 16e6, early: 48e6 },
+  // V8 keeps compiled code and its feedback; an object left by each call is more.
+  heap: { title: "JavaScript heap", unit: "bytes", growth: 2e6 },
+  // Other parts of the kernel allocate, too; 8 bytes left by each address handle are more.
+  kernelMemory: { title: "kernel memory", unit: "bytes", growth: 2e6 },
+  // Nothing may stay.
+  kernelObjects: { title: "kernel objects", unit: "count", growth: 2 },
+  // All samples of a quarter can meet a table and its queue pair.
+  stubObjects: { title: "objects of the stub HCA", unit: "count", growth: 2 },
+  // A running Worker has 7 and the last one leaves 2; in an hour, one left by each is 100.
+  descriptors: { title: "descriptors", unit: "count", growth: 10 },
+  // 8 threads for calls that block come and go, and those of a Worker.
+  threads: { title: "threads", unit: "count", growth: 10 },
 };
 
-/** How a series went. */
-export interface Flatness {
-  readonly name: SeriesName;
-  /** The least value of the first quarter after the warm-up. */
-  readonly first: number;
-  /** The least value of the last quarter. */
-  readonly last: number;
-  /** How much it may grow. */
-  readonly growth: number;
+/** How a series went: in words, and whether it grew beyond its limit. */
+export interface Growth {
+  readonly text: string;
+  readonly isTooMuch: boolean;
 }
 
 /** Part of the run that is left out: code is compiled, and caches and pools fill. */
@@ -78,26 +45,23 @@ const WARM_UP = 0.2;
 /** Fewer samples make no quarters. */
 const FEWEST = 8;
 
-/** How all series went; none if there are too few samples. */
-export function flatnesses({ samples, plan }: Pick<SoakRecord, "samples" | "plan">): Flatness[] {
+/** How all series went after the warm-up, quarter by quarter; none if there are too few samples. */
+export function growths({ samples, plan }: Pick<SoakRecord, "samples" | "plan">): Growth[] {
   if (samples.length < FEWEST) return [];
   const warm = samples.slice(Math.floor(samples.length * WARM_UP));
   const quarter = Math.floor(warm.length / 4);
-  return Object.entries(LIMITS).map(([key, { growth, early = growth }]) => {
-    const name = key as SeriesName;
-    const values = warm.map((sample) => sample[name]);
+  return Object.entries(LIMITS).map(([name, { title, unit, growth, early = growth }]) => {
+    const values = warm.map((sample) => sample[name as SeriesName]);
+    const first = Math.min(...values.slice(0, quarter));
+    const last = Math.min(...values.slice(-quarter));
+    const most = plan.seconds < EARLY_SECONDS ? early : growth;
+    const amount = (value: number): string =>
+      unit === "bytes" ? `${(value / 1e6).toFixed(1)} MB` : String(value);
     return {
-      name,
-      first: Math.min(...values.slice(0, quarter)),
-      last: Math.min(...values.slice(-quarter)),
-      growth: plan.seconds < EARLY_SECONDS ? early : growth,
+      text: `${title}: from ${amount(first)} to ${amount(last)}; may grow by ${amount(most)}`,
+      isTooMuch: last - first > most,
     };
   });
-}
-
-/** Whether a series grew beyond its limit. */
-export function grows({ first, last, growth }: Flatness): boolean {
-  return last - first > growth;
 }
 
 /** Everything that a run did wrong, in words; none if it is a success. */
@@ -111,7 +75,7 @@ export function faults(record: SoakRecord): string[] {
     ...unaccounted(messages),
     ...failures,
     ...samples.length < FEWEST ? [`${samples.length} samples are too few to see growth`] : [],
-    ...flatnesses(record).filter(grows).map(describeGrowth),
+    ...growths(record).filter(({ isTooMuch }) => isTooMuch).map(({ text }) => text),
     ...leftBehind(before, after),
   ];
 }
@@ -141,12 +105,4 @@ function leftBehind(
       .filter((kind) => (old[kind] ?? 0) !== (now[kind] ?? 0))
       .map((kind) => `${device} has ${now[kind] ?? 0} ${kind}, ${old[kind] ?? 0} before the run`);
   });
-}
-
-/** How a series went, in words. */
-export function describeGrowth({ name, first, last, growth }: Flatness): string {
-  const { title, unit } = LIMITS[name];
-  const amount = (value: number): string =>
-    unit === "bytes" ? `${(value / MEGABYTE).toFixed(1)} MB` : String(value);
-  return `${title}: from ${amount(first)} to ${amount(last)}; may grow by ${amount(growth)}`;
 }

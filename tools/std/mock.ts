@@ -1,8 +1,6 @@
 /**
  * Stands in for @std/testing/mock where JSR cannot be reached: an adapter over `node:test`. What
  * differs is listed in assert.ts.
- *
- * @module
  */
 
 import { type Mock, mock } from "node:test";

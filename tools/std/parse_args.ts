@@ -1,8 +1,6 @@
 /**
  * Stands in for @std/cli/parse-args where JSR cannot be reached: an adapter over `node:util`. What
  * differs is listed in assert.ts.
- *
- * @module
  */
 
 import { parseArgs as parse } from "node:util";

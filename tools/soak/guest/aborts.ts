@@ -12,7 +12,7 @@ import {
 import { listenUd, type UdConn } from "../../../net/mod.ts";
 import type { SlowLink } from "../../../tests/device/slow_link.ts";
 import { isMessage, WORDS, writeMessage } from "./ledger.ts";
-import { inTime, paced, pause, PORT, QKEY, type Run } from "./run.ts";
+import { arrival, attrOf, inTime, paced, pause, PORT, QKEY, type Run } from "./run.ts";
 
 /** What the calls use. */
 interface Parts {
@@ -28,78 +28,52 @@ interface Parts {
 }
 
 /** A call, and when it is aborted: before it, at once after it (0), or after so many milliseconds. */
-interface Call {
-  readonly name: string;
-  readonly abortAfter: number | "before";
-  readonly call: (parts: Parts, signal: AbortSignal) => Promise<unknown>;
-  /** What else must hold after it. */
-  readonly after?: (parts: Parts) => Promise<void>;
-}
+type Call = readonly [
+  name: string,
+  abortAfter: number | "before",
+  call: (parts: Parts, signal: AbortSignal) => Promise<unknown>,
+];
 
-const create: Call["call"] = ({ run, attr }, signal) =>
-  AddressHandle.create(run.pd, attr, { signal });
+const create: Call[2] = ({ run, attr }, signal) => AddressHandle.create(run.pd, attr, { signal });
+const RECEIVE = "UdConn.receive()";
 
 const CALLS: readonly Call[] = [
-  { name: "AddressHandle.create()", abortAfter: 0, call: create },
-  { name: "AddressHandle.create()", abortAfter: "before", call: create },
-  { name: "AddressHandle.create()", abortAfter: 1, call: create },
-  {
-    name: "AddressHandle.create() for an absent peer",
-    abortAfter: 20,
-    call: ({ slow, slowPd }, signal) => AddressHandle.create(slowPd, slow.peer, { signal }),
-  },
-  {
-    name: "AddressHandle.createFromWc()",
-    abortAfter: 0,
-    call: ({ run }, signal) => {
-      const { wc, grh } = run.arrivals[0]!;
-      return AddressHandle.createFromWc(run.pd, PORT, wc, grh, { signal });
-    },
-  },
-  {
-    name: "initAhFromWcAsync()",
-    abortAfter: 0,
-    call: ({ run }, signal) => {
-      const { wc, grh } = run.arrivals[0]!;
-      return initAhFromWcAsync(run.context, PORT, wc, grh, { signal });
-    },
-  },
-  {
-    name: "ReplyPath.toAsync()",
-    abortAfter: 0,
-    call: ({ run, path }, signal) => {
-      const { wc, grh } = run.arrivals[0]!;
-      path.invalidate();
-      return path.toAsync(wc, grh, { signal });
-    },
-  },
-  {
-    name: "CompletionQueue.completions().next()",
-    abortAfter: 5,
-    call: ({ cq }, signal) => cq.completions({ signal }).next(),
-  },
-  {
-    name: "CompletionChannel.getCqEvent()",
-    abortAfter: 5,
-    call: ({ channel }, signal) => channel.getCqEvent({ signal }),
-  },
-  {
-    name: "UdConn.receive()",
-    abortAfter: 5,
-    call: ({ server }, signal) => server.receive(undefined, { signal }),
-    after: exchangeOne,
-  },
+  ["AddressHandle.create()", 0, create],
+  ["AddressHandle.create()", "before", create],
+  ["AddressHandle.create()", 1, create],
+  [
+    "AddressHandle.create() for an absent peer",
+    20,
+    ({ slow, slowPd }, signal) => AddressHandle.create(slowPd, slow.peer, { signal }),
+  ],
+  [
+    "AddressHandle.createFromWc()",
+    0,
+    ({ run }, signal) => AddressHandle.createFromWc(run.pd, PORT, ...arrival(run, 0), { signal }),
+  ],
+  [
+    "initAhFromWcAsync()",
+    0,
+    ({ run }, signal) => initAhFromWcAsync(run.context, PORT, ...arrival(run, 0), { signal }),
+  ],
+  ["ReplyPath.toAsync()", 0, ({ run, path }, signal) => {
+    path.invalidate();
+    return path.toAsync(...arrival(run, 0), { signal });
+  }],
+  ["CompletionQueue.completions()", 5, ({ cq }, signal) => cq.completions({ signal }).next()],
+  ["CompletionChannel.getCqEvent()", 5, ({ channel }, signal) => channel.getCqEvent({ signal })],
+  [RECEIVE, 5, ({ server }, signal) => server.receive(undefined, { signal })],
 ];
 
 /** Aborts calls until the run is over. */
 export async function abortCalls(run: Run, rate: number, slow: SlowLink): Promise<void> {
   await using stack = new AsyncDisposableStack();
-  const { gid: dgid, gidIndex } = run.gids[0]!;
+  const { gidIndex } = run.gids[0]!;
   const channel = stack.use(new CompletionChannel(run.context));
   const options = { device: run.context.device.name, gidIndex, qkey: QKEY };
   const parts: Parts = {
     run,
-    attr: { portNum: PORT, grh: { dgid, sgidIndex: gidIndex, hopLimit: 64 } },
+    attr: attrOf(run, 0),
     path: stack.use(new ReplyPath(run.pd, { port: PORT })),
     channel,
     cq: stack.use(new CompletionQueue(run.context, { cqe: 8, channel })),
@@ -113,7 +87,7 @@ export async function abortCalls(run: Run, rate: number, slow: SlowLink): Promis
   await paced(rate, 1, run.stop, () => abort(parts, CALLS[calls++ % CALLS.length]!));
 }
 
-async function abort(parts: Parts, { name, abortAfter, call, after }: Call): Promise<void> {
+async function abort(parts: Parts, [name, abortAfter, call]: Call): Promise<void> {
   const { run } = parts;
   const reason = new Error("Cannot go on: the call is aborted");
   const controller = new AbortController();
@@ -132,7 +106,7 @@ async function abort(parts: Parts, { name, abortAfter, call, after }: Call): Pro
   if (abortAfter !== "before" && abortAfter > 0) await pause(abortAfter);
   controller.abort(reason);
   if (!await inTime(settled)) run.fail(`${name}, aborted after ${abortAfter} ms, does not end`);
-  await after?.(parts);
+  if (name === RECEIVE) await exchangeOne(parts);
 }
 
 /** A message that comes after an aborted receive goes to the next receive. */

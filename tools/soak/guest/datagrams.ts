@@ -13,8 +13,8 @@ import {
   SendRequests,
   WorkCompletions,
 } from "../../../mod.ts";
-import { isMessage, SIZE, writeMessage } from "./ledger.ts";
-import { paced, PATIENCE_MS, pause, PORT, QKEY, type Run } from "./run.ts";
+import { isMessage, SIZE, wordsOf, writeMessage } from "./ledger.ts";
+import { attrOf, paced, PATIENCE_MS, pause, PORT, QKEY, type Run } from "./run.ts";
 
 const LIST = 32;
 const GRH = 40;
@@ -27,9 +27,7 @@ const LIFETIME = 1000;
 
 /** Sends requests and replies until the run is over. */
 export async function exchangeDatagrams(run: Run, rate: number): Promise<void> {
-  const handles = run.gids.map(({ gid: dgid, gidIndex: sgidIndex }) =>
-    new AddressHandle(run.pd, { portNum: PORT, grh: { dgid, sgidIndex, hopLimit: 64 } })
-  );
+  const handles = run.gids.map((_, i) => new AddressHandle(run.pd, attrOf(run, i)));
   let exchange = new Exchange(run, handles);
   let rounds = 0;
   await paced(rate, 2 * LIST, run.stop, async () => {
@@ -73,8 +71,7 @@ class Exchange {
     const mr = this.#mr = stack.use(
       new MemoryRegion(run.pd, 3 * LIST * SLOT, AccessFlags.LOCAL_WRITE),
     );
-    const bytes = mr.bytes();
-    this.#words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
+    this.#words = wordsOf(mr);
     this.#slices = Array.from({ length: 2 * LIST }, (_, i) => mr.slice(i * SLOT + GRH, SIZE));
     const remote = { remoteQpn: this.#server.qpNum, remoteQkey: QKEY };
     for (let i = 0; i < LIST; i++) {
@@ -176,7 +173,7 @@ class Exchange {
   #noteArrival(index: number, offset: number): void {
     const { arrivals, gids } = this.#run;
     if (arrivals.length === gids.length) return;
-    arrivals.push({ wc: this.#batch.at(index), grh: this.#mr.grhAt(offset) });
+    arrivals.push([this.#batch.at(index), this.#mr.grhAt(offset)]);
   }
 
   dispose(): void {
@@ -185,9 +182,9 @@ class Exchange {
 }
 
 /** A datagram queue pair, ready to send and receive. */
-export function makeQp(run: Pick<Run, "pd">, cq: CompletionQueue): QueuePair {
+function makeQp({ pd }: Run, cq: CompletionQueue): QueuePair {
   const cap = { maxSendWr: LIST, maxRecvWr: LIST };
-  const qp = new QueuePair(run.pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
+  const qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
   qp.activateUd({ port: PORT, qkey: QKEY });
   return qp;
 }

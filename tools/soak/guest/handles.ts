@@ -1,21 +1,17 @@
 /** Address handles, made in all ways. */
 
-import { AddressHandle, type AhAttrInit, initAhFromWc, VerbsError } from "../../../mod.ts";
+import { AddressHandle, initAhFromWc, VerbsError } from "../../../mod.ts";
 import { BURST_OF_HANDLES, USED_HANDLES } from "../plan.ts";
-import { type Arrival, paced, PORT, type Run } from "./run.ts";
+import { arrival, attrOf, paced, PORT, type Run } from "./run.ts";
 
 /** Handles that wait for a datagram; those beyond it are disposed unused. */
 const MAX_FRESH = 64;
 /** They take more time than all else. */
 const SLICE_MS = 150;
 
-type Way = (run: Run, index: number) => AddressHandle;
-
-type AsyncWay = (run: Run, index: number) => Promise<AddressHandle>;
-
-const WAYS: readonly Way[] = [
+const WAYS: readonly ((run: Run, index: number) => AddressHandle)[] = [
   plain,
-  fromWc,
+  (run, i) => AddressHandle.fromWc(run.pd, PORT, ...arrival(run, i)),
   plain,
   (run, i) => new AddressHandle(run.pd, initAhFromWc(run.context, PORT, ...arrival(run, i))),
 ];
@@ -23,7 +19,7 @@ const WAYS: readonly Way[] = [
 const ASYNC_SHARE = 8;
 /** Calls on other threads at a time. */
 const MAX_PENDING = 16;
-const ASYNC_WAYS: readonly AsyncWay[] = [
+const ASYNC_WAYS: readonly ((run: Run, index: number) => Promise<AddressHandle>)[] = [
   (run, i) => AddressHandle.create(run.pd, attrOf(run, i)),
   (run, i) => AddressHandle.createFromWc(run.pd, PORT, ...arrival(run, i)),
 ];
@@ -38,7 +34,7 @@ export async function makeHandles(run: Run, rate: number): Promise<void> {
     for (let i = 0; i < BURST_OF_HANDLES; i++) {
       const index = made++;
       if (index % ASYNC_SHARE === 0) startAsync(run, index, pending);
-      else keepOrDispose(run, wayOf(run, index)(run, index));
+      else keepOrDispose(run, wayOf(run, WAYS, index)(run, index));
       if (pending.size >= MAX_PENDING) await Promise.race(pending);
     }
     makeForMoving(run);
@@ -48,20 +44,16 @@ export async function makeHandles(run: Run, rate: number): Promise<void> {
 
 /** A call on another thread. Others are made meanwhile. */
 function startAsync(run: Run, index: number, pending: Set<Promise<void>>): void {
-  const way = isHeard(run) ? ASYNC_WAYS[index / ASYNC_SHARE % ASYNC_WAYS.length]! : ASYNC_WAYS[0]!;
+  const way = wayOf(run, ASYNC_WAYS, index / ASYNC_SHARE);
   const call = way(run, index).then((ah) => keepOrDispose(run, ah));
   pending.add(call);
   // An error is that of the activity: the call stays in the set.
   call.then(() => pending.delete(call), () => {});
 }
 
-/** Until each sender has been heard, there is nothing to answer. */
-function isHeard({ arrivals, gids }: Run): boolean {
-  return arrivals.length === gids.length;
-}
-
-function wayOf(run: Run, index: number): Way {
-  return isHeard(run) ? WAYS[index % WAYS.length]! : plain;
+/** Until each sender has been heard, there is nothing to answer: the first way needs no datagram. */
+function wayOf<T>({ arrivals, gids }: Run, ways: readonly T[], turn: number): T {
+  return ways[arrivals.length === gids.length ? turn % ways.length : 0]!;
 }
 
 function keepOrDispose(run: Run, ah: AddressHandle): void {
@@ -87,18 +79,4 @@ function makeForMoving(run: Run): void {
 
 function plain(run: Run, index: number): AddressHandle {
   return new AddressHandle(run.pd, attrOf(run, index));
-}
-
-function fromWc(run: Run, index: number): AddressHandle {
-  return AddressHandle.fromWc(run.pd, PORT, ...arrival(run, index));
-}
-
-function attrOf({ gids }: Run, index: number): AhAttrInit {
-  const { gid: dgid, gidIndex: sgidIndex } = gids[index % gids.length]!;
-  return { portNum: PORT, grh: { dgid, sgidIndex, hopLimit: 64 } };
-}
-
-function arrival({ arrivals }: Run, index: number): [Arrival["wc"], Arrival["grh"]] {
-  const { wc, grh } = arrivals[index % arrivals.length]!;
-  return [wc, grh];
 }

@@ -1,57 +1,41 @@
 /** Counts messages one by one. */
 
+import type { MemoryRegion } from "../../../mod.ts";
 import type { MessageCounts } from "../record.ts";
 
 /** Keeps which messages are on their way, by their number. All messages of a run share one. */
 export class Ledger {
   readonly #onTheirWay: Set<number> = new Set();
-  #next = 0;
-  #delivered = 0;
-  #refused = 0;
-  #lost = 0;
-  #twice = 0;
-  #changed = 0;
+  readonly #counts = { sent: 0, delivered: 0, refused: 0, lost: 0, twice: 0, changed: 0 };
 
   /** The number of a new message. */
   send(): number {
-    const number = this.#next++;
+    const number = this.#counts.sent++;
     this.#onTheirWay.add(number);
     return number;
   }
 
   /** A message has come, with the bytes that were sent or with others. */
   deliver(number: number, isAsSent: boolean): void {
-    if (!isAsSent) this.#changed++;
-    if (this.#onTheirWay.delete(number)) this.#delivered++;
+    if (!isAsSent) this.#counts.changed++;
+    if (this.#onTheirWay.delete(number)) this.#counts.delivered++;
     // Bytes that were changed may have another number.
-    else if (isAsSent) this.#twice++;
+    else if (isAsSent) this.#counts.twice++;
   }
 
   /** The completion of a message says that it is not delivered. */
   refuse(number: number): void {
-    if (this.#onTheirWay.delete(number)) this.#refused++;
+    if (this.#onTheirWay.delete(number)) this.#counts.refused++;
   }
 
   /** Nobody waits any longer for a message. */
   giveUp(number: number): void {
-    if (this.#onTheirWay.delete(number)) this.#lost++;
-  }
-
-  /** Whether a message has neither come nor been refused. */
-  isOnItsWay(number: number): boolean {
-    return this.#onTheirWay.has(number);
+    if (this.#onTheirWay.delete(number)) this.#counts.lost++;
   }
 
   /** All messages until now. Those that are on their way count as lost. */
   get counts(): MessageCounts {
-    return {
-      sent: this.#next,
-      delivered: this.#delivered,
-      refused: this.#refused,
-      lost: this.#lost + this.#onTheirWay.size,
-      twice: this.#twice,
-      changed: this.#changed,
-    };
+    return { ...this.#counts, lost: this.#counts.lost + this.#onTheirWay.size };
   }
 }
 
@@ -59,6 +43,12 @@ export class Ledger {
 export const WORDS = 16;
 /** Bytes of a message. */
 export const SIZE: number = WORDS * 4;
+
+/** Registered memory as words. */
+export function wordsOf(mr: MemoryRegion): Uint32Array {
+  const { buffer, byteOffset, length } = mr.bytes();
+  return new Uint32Array(buffer, byteOffset, length / 4);
+}
 
 /** Writes the content of a message. Each word depends on the number and on its place. */
 export function writeMessage(words: Uint32Array, at: number, number: number): void {

@@ -5,10 +5,10 @@
  */
 
 import process from "node:process";
-import { Context, ProtectionDomain } from "../../../mod.ts";
+import { ProtectionDomain } from "../../../mod.ts";
 import { openRxe, resourceCounts } from "../../../tests/device/setup.ts";
 import { slowLink } from "../../../tests/device/slow_link.ts";
-import { forget, STUB } from "../../../tests/device/stub.ts";
+import { forget } from "../../../tests/device/stub.ts";
 import { deadline, goals, intervalOf, type Plan, type WorkloadName } from "../plan.ts";
 import type { Outcome, Sample } from "../record.ts";
 import { abortCalls } from "./aborts.ts";
@@ -50,7 +50,6 @@ async function soak(): Promise<void> {
   const controller = new AbortController();
   await using slow = await slowLink();
   using context = openRxe();
-  using stub = Context.open(STUB);
   using pd = new ProtectionDomain(context);
   const run: Run = {
     stop: controller.signal,
@@ -65,7 +64,7 @@ async function soak(): Promise<void> {
   };
   const workloads: Record<WorkloadName, (rate: number) => Promise<void>> = {
     handles: (rate) => makeHandles(run, rate),
-    tables: (rate) => makeTables(run, rate, stub),
+    tables: (rate) => makeTables(run, rate),
     datagrams: (rate) => exchangeDatagrams(run, rate),
     connections: (rate) => exchangeConnected(run, rate),
     queuePairs: (rate) => makeQueuePairs(run, rate),

@@ -1,14 +1,8 @@
 /** What the workloads of a run share: objects, counts, and the pace. */
 
-import type { AddressHandle, Context, ProtectionDomain } from "../../../mod.ts";
+import type { AddressHandle, AhAttrInit, Context, ProtectionDomain } from "../../../mod.ts";
 import type { GidEntry, Grh, WorkCompletion } from "../../../mod.ts";
 import type { Ledger } from "./ledger.ts";
-
-/** A datagram that has come: an address handle can be made from it. */
-export interface Arrival {
-  readonly wc: WorkCompletion;
-  readonly grh: Grh;
-}
 
 /** The objects and counts that workloads share. */
 export interface Run {
@@ -25,8 +19,8 @@ export interface Run {
   readonly pd: ProtectionDomain;
   /** GIDs of addresses that stay. The next slot is that of an address that comes and goes. */
   readonly gids: readonly GidEntry[];
-  /** The last datagram from each of these GIDs. */
-  readonly arrivals: Arrival[];
+  /** The first datagram from each of these GIDs: address handles can be made from it. */
+  readonly arrivals: [wc: WorkCompletion, grh: Grh][];
   /** Address handles that are to be used for a datagram and then disposed. */
   readonly fresh: AddressHandle[];
 }
@@ -37,6 +31,17 @@ export const PORT = 1;
 export const QKEY = 0x1111_1111;
 /** A message that has not come for so long does not come any more. */
 export const PATIENCE_MS = 120_000;
+
+/** The address of one of the GIDs that stay. */
+export function attrOf({ gids }: Run, index: number): AhAttrInit {
+  const { gid: dgid, gidIndex: sgidIndex } = gids[index % gids.length]!;
+  return { portNum: PORT, grh: { dgid, sgidIndex, hopLimit: 64 } };
+}
+
+/** One of the datagrams that have come. */
+export function arrival({ arrivals }: Run, index: number): [WorkCompletion, Grh] {
+  return arrivals[index % arrivals.length]!;
+}
 
 /** Waits; comes back early if the signal aborts. */
 export function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {

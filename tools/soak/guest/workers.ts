@@ -1,15 +1,10 @@
-/**
- * Workers that end by themselves, are told to end, or are terminated. As a program of its own it terminates Workers that
- * send with everything open, and then ends.
- *
- * @module
- */
+/** Workers that end by themselves, are told to end, or are terminated. */
 
+import { importMap } from "../../../tests/device/programs.ts";
+import { inProject } from "../../host/paths.ts";
 import { WORKER_MESSAGES, WORKERS } from "../plan.ts";
-import { inTime, paced, pause, type Run } from "./run.ts";
+import { inTime, paced, type Run } from "./run.ts";
 import type { WorkerKind } from "./worker.ts";
-
-const RUNNING_MS = 200;
 
 /** Starts one Worker at a time until the run is over. */
 export async function startWorkers(run: Run, rate: number): Promise<void> {
@@ -22,16 +17,25 @@ export async function startWorkers(run: Run, rate: number): Promise<void> {
 }
 
 async function runWorker(run: Run, kind: WorkerKind): Promise<void> {
-  const worker = new SoakWorker(kind);
+  const worker = new Worker(new URL("worker.ts", import.meta.url), { type: "module" });
+  /** How many messages it has got, as soon as it says so. */
+  const delivered = async (what: string): Promise<number> => {
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    worker.onmessage = ({ data }) => resolve(data);
+    worker.onerror = (event) => {
+      event.preventDefault();
+      reject(new Error(event.message));
+    };
+    worker.postMessage(what);
+    if (!await inTime(promise)) throw new Error("Cannot wait any longer for its report");
+    return await promise;
+  };
   try {
-    let delivered = await worker.delivered();
-    if (kind === "waits") {
-      worker.tell("stop");
-      delivered = await worker.delivered();
-    }
+    let count = await delivered(kind);
+    if (kind === "waits") count = await delivered("stop");
     run.count("workers");
-    run.count("workerMessages", delivered);
-    if (delivered !== WORKER_MESSAGES) run.fail(`a Worker got ${delivered} of its messages`);
+    run.count("workerMessages", count);
+    if (count !== WORKER_MESSAGES) run.fail(`a Worker got ${count} of its messages`);
   } catch (error) {
     run.fail(`a Worker of kind "${kind}": ${error}`);
   } finally {
@@ -40,56 +44,13 @@ async function runWorker(run: Run, kind: WorkerKind): Promise<void> {
 }
 
 /**
- * What a terminated Worker had open stays open until its process ends. So the Workers that are terminated with everything
- * open belong to a process of their own.
+ * What a terminated Worker had open stays open until its process ends. So a Worker that is terminated with everything
+ * open belongs to a process of its own.
  */
 async function runProcess(run: Run): Promise<void> {
-  const args = ["run", "-A", "--no-check", new URL(import.meta.url).pathname];
+  const program = inProject("tests/device/lifetime/worker_ending.ts");
+  const args = ["run", "-A", "--no-check", ...importMap(), program, "posting"];
   const { success, stderr } = await new Deno.Command(Deno.execPath(), { args }).output();
-  if (success) run.count("workersTerminatedOpen", 2);
-  else run.fail(`terminated Workers: ${new TextDecoder().decode(stderr)}`);
-}
-
-/** A Worker and what it says. */
-class SoakWorker {
-  readonly #worker: Worker;
-  #next = Promise.withResolvers<number>();
-
-  constructor(kind: WorkerKind) {
-    this.#worker = new Worker(new URL("worker.ts", import.meta.url), { type: "module" });
-    this.#worker.onmessage = ({ data }) => this.#next.resolve(data);
-    this.#worker.onerror = (event) => {
-      event.preventDefault();
-      this.#next.reject(new Error(event.message));
-    };
-    this.tell(kind);
-  }
-
-  /** How many messages it has got, as soon as it says so. */
-  async delivered(): Promise<number> {
-    const next = this.#next.promise;
-    if (!await inTime(next)) throw new Error("Cannot wait any longer for its report");
-    this.#next = Promise.withResolvers();
-    return await next;
-  }
-
-  tell(what: string): void {
-    this.#worker.postMessage(what);
-  }
-
-  terminate(): void {
-    this.#worker.terminate();
-  }
-}
-
-if (import.meta.main) {
-  const workers = [new SoakWorker("open"), new SoakWorker("open")];
-  for (const worker of workers) await worker.delivered();
-  await pause(RUNNING_MS);
-  for (const worker of workers) worker.terminate();
-  // Afterwards a Worker still works.
-  const next = new SoakWorker("stays");
-  const delivered = await next.delivered();
-  next.terminate();
-  Deno.exit(delivered === WORKER_MESSAGES ? 0 : 1);
+  if (success) run.count("workersTerminatedOpen");
+  else run.fail(`a terminated Worker: ${new TextDecoder().decode(stderr)}`);
 }
