@@ -6,6 +6,7 @@
 import { ensurePackages, type Need } from "../../rxe/host/packages.ts";
 import { project } from "../host/paths.ts";
 import { say } from "../../rxe/host/report.ts";
+import { demand } from "../../rxe/host/shell.ts";
 import { type Coverage, readCoverage } from "./coverage.ts";
 import { render } from "./document.ts";
 import { tool } from "../host/tool.ts";
@@ -43,18 +44,14 @@ await tool(HELP, { check: "flag", quiet: "flag" }, async (options) => {
 });
 
 async function formatted(markdown: string): Promise<string> {
-  const command = new Deno.Command(Deno.execPath(), {
-    args: ["fmt", "--quiet", "--ext=md", "-"],
-    cwd: project,
-    stdin: "piped",
-    stdout: "piped",
-  });
-  await using child = command.spawn();
-  const [{ stdout }] = await Promise.all([
-    child.output(),
-    new Blob([markdown]).stream().pipeTo(child.stdin),
-  ]);
-  return new TextDecoder().decode(stdout);
+  const file = await Deno.makeTempFile({ suffix: ".md" });
+  try {
+    await Deno.writeTextFile(file, markdown);
+    await demand(Deno.execPath(), "fmt", "--quiet", `--config=${project}/deno.json`, file);
+    return await Deno.readTextFile(file);
+  } finally {
+    await Deno.remove(file);
+  }
 }
 
 function printRow({ verb, boundIn, offeredBy }: Coverage): void {

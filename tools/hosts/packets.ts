@@ -38,31 +38,14 @@ export interface Packet {
   readonly payload: string;
 }
 
-// In the order of their columns.
+/** The fields that tshark prints, in the order in which {@linkcode packetOf} takes them. */
 const FIELDS = [
-  "frame.number",
-  "eth.src",
-  "eth.dst",
-  "ip.src",
-  "ip.dst",
-  "ip.dsfield",
-  "ip.ttl",
-  "ipv6.src",
-  "ipv6.dst",
-  "ipv6.tclass",
-  "ipv6.hlim",
-  "ipv6.flow",
-  "infiniband.bth.opcode",
-  "infiniband.bth.p_key",
-  "infiniband.bth.destqp",
-  "infiniband.bth.psn",
-  "infiniband.bth.padcnt",
-  "infiniband.deth.q_key",
-  "infiniband.deth.srcqp",
-  "udp.payload",
-] as const;
-
-type Field = typeof FIELDS[number];
+  ...["frame.number", "eth.src", "eth.dst"],
+  ...["ip.src", "ip.dst", "ip.dsfield", "ip.ttl"],
+  ...["ipv6.src", "ipv6.dst", "ipv6.tclass", "ipv6.hlim", "ipv6.flow"],
+  ...["opcode", "p_key", "destqp", "psn", "padcnt"].map((name) => `infiniband.bth.${name}`),
+  ...["infiniband.deth.q_key", "infiniband.deth.srcqp", "udp.payload"],
+];
 
 /** Bytes of the base transport header, and of the checksum behind the payload. */
 const BTH = 12;
@@ -95,29 +78,27 @@ export async function decode(file: string): Promise<Packet[]> {
 
 /** Reads a line of tshark's output. */
 export function packetOf(line: string): Packet {
-  const columns = line.split("\t");
-  const text = (field: Field): string => columns[FIELDS.indexOf(field)] ?? "";
-  const number = (field: Field): number => text(field) === "" ? NaN : Number(text(field));
-  const isIpv4 = text("ip.src") !== "";
-  const opcode = number("infiniband.bth.opcode");
-  const headers = BTH + (EXTENSIONS[opcode] ?? EXTENSIONS[opcode - 32] ?? 0);
-  const bytes = text("udp.payload");
-  const end = bytes.length - 2 * (ICRC + number("infiniband.bth.padcnt"));
+  const [frame, sender, link, src4, dst4, field, ttl, src6, dst6, tclass, limit, flow, ...rest] =
+    line.split("\t") as [string, string, string, ...string[]];
+  const [opcode, pkey, destQp, psn, padding, qkey, srcQp, bytes = ""] = rest;
+  const number = (text = ""): number => text === "" ? NaN : Number(text);
+  const code = number(opcode);
+  const headers = BTH + (EXTENSIONS[code] ?? EXTENSIONS[code - 32] ?? 0);
   return {
-    frame: number("frame.number"),
-    host: [1, 2].find((host) => lanAddress(host) === text("eth.src")) ?? NaN,
-    link: text("eth.dst"),
-    src: text(isIpv4 ? "ip.src" : "ipv6.src"),
-    dst: text(isIpv4 ? "ip.dst" : "ipv6.dst"),
-    trafficClass: number(isIpv4 ? "ip.dsfield" : "ipv6.tclass"),
-    hopLimit: number(isIpv4 ? "ip.ttl" : "ipv6.hlim"),
-    flowLabel: isIpv4 ? 0 : number("ipv6.flow"),
-    opcode,
-    pkey: number("infiniband.bth.p_key"),
-    destQp: number("infiniband.bth.destqp"),
-    psn: number("infiniband.bth.psn"),
-    qkey: number("infiniband.deth.q_key"),
-    srcQp: number("infiniband.deth.srcqp"),
-    payload: bytes.slice(2 * headers, end),
+    frame: number(frame),
+    host: [1, 2].find((host) => lanAddress(host) === sender) ?? NaN,
+    link,
+    src: src4 || src6!,
+    dst: dst4 || dst6!,
+    trafficClass: number(field || tclass),
+    hopLimit: number(ttl || limit),
+    flowLabel: src4 ? 0 : number(flow),
+    opcode: code,
+    pkey: number(pkey),
+    destQp: number(destQp),
+    psn: number(psn),
+    qkey: number(qkey),
+    srcQp: number(srcQp),
+    payload: bytes.slice(2 * headers, bytes.length - 2 * (ICRC + number(padding))),
   };
 }
