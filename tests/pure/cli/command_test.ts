@@ -1,4 +1,4 @@
-import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { choice, command, CommandError, flag, number, text } from "../../../cli/command.ts";
 import { run } from "../../../cli/run.ts";
 import { recorder } from "./terminal.ts";
@@ -78,19 +78,6 @@ Deno.test("command() shows its help, whatever else is given", async () => {
   -h, --help           show this text
 `,
   );
-});
-
-Deno.test("run() lists the commands, and each of them has a help", async () => {
-  const overview = recorder();
-  assertEquals(await run(["--help"], overview.terminal), 0);
-  const names = [...overview.out.matchAll(/^ {2}([a-z]+)  +[A-Z]/gm)].map((match) => match[1]!);
-  assertEquals(names.includes("devices") && names.includes("devinfo"), true);
-  for (const name of names) {
-    const help = recorder();
-    assertEquals(await run([name, "--help"], help.terminal), 0);
-    assertMatch(help.out, /^[A-Z].*\.\n\n {2}[a-z]+ /);
-    for (const line of help.out.split("\n")) assertEquals(line.length <= 100, true, line);
-  }
 });
 
 Deno.test("run() refuses wrong command lines before it opens the library", async () => {

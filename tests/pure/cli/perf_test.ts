@@ -2,8 +2,7 @@
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { latencyOf } from "../../../cli/perf/histogram.ts";
-import { bandwidthOf, bandwidthText, type Result, resultLines } from "../../../cli/perf/report.ts";
-import { svgOf } from "../../../cli/perf/svg.ts";
+import { bandwidthOf, bandwidthText } from "../../../cli/perf/report.ts";
 import { run } from "../../../cli/run.ts";
 import { recorder } from "./terminal.ts";
 
@@ -34,23 +33,6 @@ Deno.test("bandwidthOf() counts from the first message to the last one, and name
   assertEquals([bandwidth.messagesPerSecond, bandwidth.mbitPerSecond], [10, 0.08]);
   assertEquals(bandwidthText(bandwidth), "0.08 Mbit/s, 10 messages/s, 1 of 12 messages lost");
   assertEquals(bandwidthOf({ sent: 10, received: 1, microseconds: 0 }, 1).mbitPerSecond, 0);
-});
-
-const RESULT: Result = {
-  role: "client",
-  kind: "rc",
-  size: 64,
-  latency: latencyOf(HUNDRED),
-  bandwidth: bandwidthOf({ sent: 10, received: 10, microseconds: 1000 }, 64),
-};
-
-Deno.test("svgOf() and resultLines() show each bar", () => {
-  const bars = RESULT.latency.bars.length;
-  assertEquals(svgOf(RESULT).match(/<title>/g)!.length, bars);
-  const text = resultLines(RESULT).flat().map((part) =>
-    typeof part === "string" ? part : part.text
-  );
-  assertEquals(text.filter((line) => line.endsWith("#")).length, bars);
 });
 
 const refused: [line: string, message: string][] = [
