@@ -6,7 +6,7 @@ import { runInGuest } from "../guest/run.ts";
 import { out } from "../host/paths.ts";
 import { guestCount, testFiles } from "../tests/files.ts";
 import { type Switched, withSwitches } from "./generate.ts";
-import { judgeAll, type Judged, likeness, type Patience } from "./judge.ts";
+import { judgeAll, type Judged, type Patience, wordsOf } from "./judge.ts";
 import { Tree } from "./tree.ts";
 
 /** How many test files each mutant asks for: a guest is slow. */
@@ -30,18 +30,29 @@ export interface Given {
 }
 
 /**
- * The device tests whose names are most like a file's. What they execute is not measured: they take
- * minutes in a guest.
+ * The device tests that share the rarest words with a file's path. What they execute is not known
+ * before they run, which takes minutes in a guest.
  */
 export function deviceTestsOf(file: string): string[] {
-  const folder = "tests/device/";
-  const found = testFiles([folder.slice(0, -1)])
-    .map((test) => ({ test, like: likeness(test.slice(folder.length), file) }))
+  const folder = "tests/device";
+  const tests = testFiles([folder]).map((test) => ({
+    test,
+    words: wordsOf(test.slice(folder.length + 1)),
+  }));
+  const weights = new Map(
+    [...wordsOf(file)].map((
+      word,
+    ) => [word, 1 / tests.filter(({ words }) => words.has(word)).length]),
+  );
+  const score = (words: ReadonlySet<string>): number =>
+    [...weights].reduce((sum, [word, weight]) => sum + (words.has(word) ? weight : 0), 0);
+  const found = tests
+    .map(({ test, words }) => ({ test, like: score(words) }))
     .filter(({ like }) => like > 0)
     .sort((a, b) => b.like - a.like)
     .slice(0, MOST)
     .map(({ test }) => test);
-  return found.length > 0 ? found : GENERAL.map((test) => `${folder}${test}`);
+  return found.length > 0 ? found : GENERAL.map((test) => `${folder}/${test}`);
 }
 
 /** Judges mutants by device tests. */

@@ -92,11 +92,15 @@ function brief(text: string): string {
   return line.length > 70 ? `${line.slice(0, 50)} ... ${line.slice(-15)}` : line;
 }
 
+/** The words of a path, which tell what a file is about. */
+export function wordsOf(path: string): Set<string> {
+  const words = path.replace(/(_test)?\.ts$/, "").split(/[/_]/);
+  return new Set(words.map((word) => word.replace(/s$/, "")));
+}
+
 /** The words of two paths that are the same, as a share: how likely a test is about a file. */
-export function likeness(a: string, b: string): number {
-  const [words, others] = [a, b].map((path) =>
-    new Set(path.replace(/(_test)?\.ts$/, "").split(/[/_]/).map((word) => word.replace(/s$/, "")))
-  ) as [Set<string>, Set<string>];
+function likeness(a: string, b: string): number {
+  const [words, others] = [wordsOf(a), wordsOf(b)];
   return words.intersection(others).size / words.union(others).size;
 }
 
@@ -164,7 +168,10 @@ class Round {
       const ended = await runJob(tree, job, this.patience.loading);
       let active: string | null = null;
       for (const one of ended.told) {
-        if ("survey" in one) this.#surveys.set(file, one.survey);
+        if ("survey" in one) {
+          this.#surveys.set(file, one.survey);
+          say(`mutants: ${file} passed ${one.survey.tests.length} tests`);
+        }
         if ("begin" in one) active = one.begin ?? active;
         if (!("id" in one)) continue;
         active = null;

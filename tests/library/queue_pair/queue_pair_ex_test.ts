@@ -142,6 +142,12 @@ Deno.test("WrBuilder names the shared receive queue of extended reliable connect
   const other = parts.ex.wrStart();
   other.send().setSge(parts.mr.slice(0, 8));
   assertThrows(() => other.complete(), TypeError, "needs remoteSrqn");
+  // The request has nothing of the one that was there before.
+  const read = parts.ex.wrStart();
+  read.rdmaRead(1, 2);
+  read.complete();
+  const expected = [["rdma_read", 1, 2], ["set_xrc_srqn", 0], ["set_sge_list", 0, ""]];
+  assertEquals(steps().slice(1, -1), expected);
 });
 
 onExRc.test("WrBuilder keeps the regions of the memory windows that it binds", ({ ex, pd }) => {

@@ -142,8 +142,14 @@ onUd.test("QueuePair.postSend() refuses what is no request", (parts) => {
     [send({ sge: null }), TypeError, "sge null"],
     [send({ sge: [{}] }), TypeError, "addr undefined"],
     [send({ opcode: "SEND" }), TypeError, 'opcode "SEND" is not offered'],
+    [send({ opcode: WrOpcode.TSO }), RangeError, "opcode TSO is not offered"],
     [send({ sge: { addr: 1, length: 1, lkey: 1, rkey: 1 } }), TypeError, 'no attribute "rkey"'],
-    [() => qp.postRecv(bad({ wrID: 1 })), TypeError, 'no attribute "wrID"'],
+    ...["wrID", "1a", "a1"].map((name): Refusal => [
+      () => qp.postRecv(bad({ [name]: 1 })),
+      TypeError,
+      `no attribute "${name}"`,
+    ]),
+    [() => qp.postRecv(bad({ 10: 1 })), TypeError, "an object is not a request"],
     [() => qp.postSend(target, 1), TypeError, "for prepared lists only"],
     [list(undefined, 0), TypeError, "for prepared lists only"],
   );
@@ -331,6 +337,11 @@ onRc.test("QueuePair.postSend() names inline data that exceeds the limit", ({ qp
     [send({ sge: plain }), TypeError, "not given as a slice of a memory region"],
     [send({ sge: moved }), TypeError, "not within its memory region"],
   );
+  const list = new SendRequests({ capacity: 2, maxSge: 2 });
+  list.set(1, { sge: [mr.slice(0, 8), mr.slice(8, 8)], inline: true });
+  qp.postSend(list, 1, 1);
+  list.set(1, { sge: [mr.slice(0, 8), moved], inline: true });
+  assertThrows(() => qp.postSend(list, 1, 1), TypeError, "not within its memory region");
 });
 
 onUd.test("A list that was posted is checked again after a disposal", (parts) => {
