@@ -46,6 +46,9 @@ export function hostTests(): string[] {
     .filter((test) => !LEFT_OUT.includes(test));
 }
 
+/** So many test files try a mutant that they reach when they load, however slow they are. */
+const LEAST_FILES = 4;
+
 /** What suits tests on this host. */
 const PATIENCE: Patience = { loading: 60, quick: 0.3, budget: 20, until: Infinity };
 
@@ -104,12 +107,19 @@ function likeness(a: string, b: string): number {
   return words.intersection(others).size / words.union(others).size;
 }
 
+function keyOf(test: string, source: string): string {
+  return `${test} ${source.slice(0, source.lastIndexOf("/"))}`;
+}
+
 /** What is known of some mutants, and how they are judged. */
 class Round {
   readonly #verdicts = new Map<string, Verdict>();
   readonly #surveys = new Map<string, Survey>();
   /** Mutants that only a process judges in which they are active from the start, by test file. */
   readonly #whole = new Map<string, Set<string>>();
+
+  /** How many mutants of a folder a test file has noticed: it notices others there, too. */
+  readonly #kills = new Map<string, number>();
 
   constructor(readonly mutants: ReadonlyMap<string, Mutant>, readonly patience: Patience) {}
 
@@ -135,7 +145,7 @@ class Round {
           file,
           test,
           seconds,
-          cost: seconds / 100 ** likeness(file, source),
+          cost: seconds / this.#promise(file, source),
         }))
       ).sort((a, b) => a.cost - b.cost);
       let spent = 0;
@@ -205,13 +215,13 @@ class Round {
       .filter(([file, { loading }]) => loading.includes(id) || this.#whole.get(id)?.has(file))
       .map(([file, survey]) => {
         const seconds = 0.5 + survey.tests.reduce((sum, one) => sum + one.seconds, 0);
-        return { file, survey, seconds, cost: seconds / 100 ** likeness(file, source) };
+        return { file, survey, seconds, cost: seconds / this.#promise(file, source) };
       })
       .sort((a, b) => a.cost - b.cost);
     let spent = 0;
-    for (const { file, survey, seconds } of costs) {
+    for (const [i, { file, survey, seconds }] of costs.entries()) {
       spent += seconds;
-      if (spent > this.patience.budget && spent > seconds) return;
+      if (spent > this.patience.budget && i >= LEAST_FILES) return;
       if (Date.now() > this.patience.until) return;
       const verdict = await this.#judgeWholeBy(tree, id, file, survey, 10 + 5 * seconds);
       if (verdict !== undefined) return this.#kill(id, verdict, file);
@@ -236,6 +246,11 @@ class Round {
     return await this.#judgeWholeBy(tree, id, file, survey, 2 * limit);
   }
 
+  /** How likely a test file notices a mutant of a source file, as a factor. */
+  #promise(file: string, source: string): number {
+    return 100 ** likeness(file, source) * (1 + 10 * (this.#kills.get(keyOf(file, source)) ?? 0));
+  }
+
   #addWhole(id: string, file: string): void {
     this.#whole.set(id, (this.#whole.get(id) ?? new Set()).add(file));
   }
@@ -243,6 +258,8 @@ class Round {
   #kill(id: string, verdict: Verdict, by: string): void {
     if (this.#verdicts.has(id)) return;
     this.#verdicts.set(id, verdict);
+    const key = keyOf(by, this.mutants.get(id)!.file);
+    this.#kills.set(key, (this.#kills.get(key) ?? 0) + 1);
     const count = `${this.#verdicts.size}/${this.mutants.size}`;
     say(`${count} ${verdict} by ${by}: ${nameOf(this.mutants.get(id)!)}`);
   }
