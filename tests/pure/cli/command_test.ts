@@ -37,7 +37,7 @@ const NONE = { "ib-dev": undefined, count: undefined, kind: undefined, verbose: 
 Deno.test("command() reads options and operands", async () => {
   const rest = { json: false, help: false, operands: [] };
   assertEquals(await valuesOf(), { ...NONE, ...rest });
-  assertEquals(await valuesOf("-d", "rxe0", "--count=0x9", "-v", "--json", "x", "-"), {
+  assertEquals(await valuesOf("-d", "rxe0", "--count=0x09", "-v", "--json", "x", "-"), {
     ...NONE,
     "ib-dev": "rxe0",
     count: 9,
@@ -54,7 +54,7 @@ Deno.test("command() refuses what it does not know, with the status of the C too
   assertEquals(await faultOf("-d"), ["--ib-dev takes a value", 255]);
   assertEquals(await faultOf("--ib-dev="), ["--ib-dev takes a value", 255]);
   const range = "--count takes a whole number from 1 to 9, not ";
-  for (const value of ["0", "10", "x", "1.5", "-1"]) {
+  for (const value of ["0", "10", "x", "1.5", "-1", "1e0", "0x1.", " 1"]) {
     const [message, status] = await faultOf(`--count=${value}`);
     assertEquals([message, status], [`${range}"${value}"`, 1]);
   }

@@ -146,6 +146,30 @@ Deno.test("devinfo says which codes of a port it does not know", () => {
   ]);
 });
 
+/** Attributes with codes, and how a port shows each code. */
+const CODES: readonly [attr: keyof PortAttr, label: string, shown: string][] = [
+  ["state", "state", "PORT_DOWN (1), PORT_INIT (2), PORT_ARMED (3), PORT_ACTIVE (4)"],
+  ["maxMtu", "max_mtu", "256 (1), 512 (2), 1024 (3), 2048 (4), 4096 (5)"],
+  ["linkLayer", "link_layer", "Unspecified, InfiniBand, Ethernet"],
+  ["maxVlNum", "max_vl_num", "1 (1), 2 (2), 4 (3), 8 (4), 15 (5)"],
+  ["activeWidth", "active_width", "1X (1), 4X (2), 8X (4), 12X (8), 2X (16)"],
+  ["activeSpeed", "active_speed", "2.5 Gbps (1), 5.0 Gbps (2), 10.0 Gbps (4), 10.0 Gbps (8)"],
+  ["activeSpeed", "active_speed", "14.0 Gbps (16), 25.0 Gbps (32), 50.0 Gbps (64)"],
+  ["activeSpeed", "active_speed", "100.0 Gbps (128)"],
+  ["physState", "phys_state", "SLEEP (1), POLLING (2), DISABLED (3), LINK_UP (5), PHY TEST (7)"],
+  ["physState", "phys_state", "PORT_CONFIGURATION TRAINNING (4), LINK_ERROR_RECOVERY (6)"],
+];
+
+Deno.test("devinfo names the codes of a port as ibv_devinfo does", () => {
+  for (const [attr, label, shown] of CODES) {
+    for (const [i, text] of shown.split(", ").entries()) {
+      const code = Number(/ \((\d+)\)$/.exec(text)?.[1] ?? i);
+      const line = port({ [attr]: code }).find((line) => line.startsWith(`\t\t\t${label}:`))!;
+      assertEquals(line.split("\t").at(-1), text);
+    }
+  }
+});
+
 Deno.test("devinfo prints types of GIDs on Ethernet, and a physical state of InfiniBand transports", () => {
   assertEquals(added(port({}), port({ linkLayer: 2 })), [
     "\t\t\tlink_layer:\t\tEthernet",

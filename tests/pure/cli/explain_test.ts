@@ -1,7 +1,8 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { CommandError } from "../../../cli/command.ts";
 import { explainParts, readPart } from "../../../cli/explain.ts";
-import { readHex } from "../../../cli/explain/hex_input.ts";
+import { readTransport } from "../../../cli/explain/headers.ts";
+import { readHex, readText } from "../../../cli/explain/hex_input.ts";
 import { run } from "../../../cli/run.ts";
 import { bth, completion, DATAGRAM, ethernet, hex, ipv4, ipv6, UDP } from "./packets.ts";
 import { recorder } from "./terminal.ts";
@@ -88,6 +89,27 @@ Deno.test("explain reads the headers after the BTH", async () => {
   assertEquals(immDt, { immData: 0x12345678 });
 });
 
+/** The operations of a reliable connection, by the lower bits of the opcode, with the extended headers. */
+const OPERATIONS = [
+  ...["SEND First", "SEND Middle", "SEND Last", "SEND Last with Immediate immDt", "SEND Only"],
+  ...["SEND Only with Immediate immDt", "RDMA WRITE First reth", "RDMA WRITE Middle"],
+  ...["RDMA WRITE Last", "RDMA WRITE Last with Immediate immDt", "RDMA WRITE Only reth"],
+  ...["RDMA WRITE Only with Immediate reth immDt", "RDMA READ Request reth"],
+  ...["RDMA READ Response First aeth", "RDMA READ Response Middle"],
+  ...["RDMA READ Response Last aeth", "RDMA READ Response Only aeth", "Acknowledge aeth"],
+  ...["ATOMIC Acknowledge aeth atomicAckEth", "CmpSwap atomicEth", "FetchAdd atomicEth"],
+  ...["", "SEND Last with Invalidate ieth", "SEND Only with Invalidate ieth"],
+];
+
+Deno.test("readTransport() names each operation and its headers", () => {
+  for (const [i, expected] of OPERATIONS.entries()) {
+    const { opcode, sections } = readTransport(Uint8Array.of(i, ...new Uint8Array(99)), 100);
+    const keys = sections.slice(1, -1).map(({ key }) => key);
+    const found = opcode.startsWith("unknown") ? [] : [opcode.replace("RC ", ""), ...keys];
+    assertEquals(found.join(" "), expected);
+  }
+});
+
 Deno.test("readHex() reads what people paste", () => {
   const bytes = Uint8Array.of(0x12, 0xab, 0xcd);
   for (
@@ -101,6 +123,14 @@ Deno.test("readHex() reads what people paste", () => {
       "        0x0000:  12ab cd    E.?\n",
     ]
   ) assertEquals(readHex(text), bytes, text);
+});
+
+Deno.test("readText() refuses a stream that does not end soon", async () => {
+  const stream = (length: number): ReadableStream<Uint8Array> =>
+    ReadableStream.from([new Uint8Array(length).fill(48), Uint8Array.of(49)]);
+  assertEquals((await readText(stream(786_431))).length, 786_432);
+  const { message } = await assertRejects(() => readText(stream(786_432)), CommandError);
+  assertEquals(message, "there are more than 65536 bytes");
 });
 
 const REFUSED: [operands: string[], message: string][] = [

@@ -37,7 +37,11 @@ Deno.test("rateText() has three digits, and bits where a counter counts words", 
     [0, 0.25, 950, 999.9, 12_345, 1e18].map((rate) => text("sent_pkts", rate)),
     ["0 /s", "0.25 /s", "950 /s", "1 k/s", "12.3 k/s", "1000 P/s"],
   );
-  assertEquals(text("port_xmit_data", 125e6 / 4), "1 Gb/s");
+  for (const kind of ["port", "unicast", "multicast"]) {
+    for (const way of ["xmit", "rcv"]) {
+      assertEquals(text(`${kind}_${way}_data`, 125e6 / 4), "1 Gb/s");
+    }
+  }
   assertEquals(rateText(counter("sent_pkts", 1n)), "");
 });
 
