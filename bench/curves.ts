@@ -4,8 +4,7 @@ import { type Result, valuesOf } from "./measurement.ts";
 import { CURVES, pointId } from "./rows/scaling.ts";
 import type { Curve } from "./rows/types.ts";
 import { median } from "./statistics.ts";
-import { round } from "../tools/svg.ts";
-import { CONTENDERS, legend, svg, text } from "./svg.ts";
+import { CONTENDERS, legend, round, svg, text } from "./svg.ts";
 import { digits, duration } from "./table.ts";
 
 const PANEL_WIDTH = 420;

@@ -4,8 +4,7 @@ import { type Result, valuesOf } from "./measurement.ts";
 import { ROWS } from "./rows/all.ts";
 import type { Row } from "./rows/types.ts";
 import { median } from "./statistics.ts";
-import { round } from "../tools/svg.ts";
-import { CONTENDERS, legend, svg, text } from "./svg.ts";
+import { CONTENDERS, legend, round, svg, text } from "./svg.ts";
 import { duration } from "./table.ts";
 
 const WIDTH = 960;

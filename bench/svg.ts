@@ -1,12 +1,10 @@
 /** What the plots share. */
 
-import { escape, picture, round } from "../tools/svg.ts";
-
 /** The contenders that are drawn, each with a style of its name. */
 export const CONTENDERS = ["C", "Deno", "pyverbs"] as const;
 
 /** The style sheet. */
-export const STYLE = `
+const STYLE = `
 text { font: 12px system-ui, sans-serif; fill: #6b7785 }
 .title { font-weight: 600; font-size: 14px }
 .small { font-size: 11px }
@@ -25,7 +23,24 @@ export function svg(
   height: number,
   parts: readonly string[],
 ): string {
-  return picture(title, width, height, STYLE, parts);
+  const size = `width="${width}" height="${height}" viewBox="0 0 ${width} ${height}"`;
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img">`,
+    `<title>${escape(title)}</title>`,
+    `<style>${STYLE}</style>`,
+    ...parts,
+    "</svg>\n",
+  ].join("\n");
+}
+
+/** Coordinates need no more digits. */
+export function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}
+
+/** Words as the content of an element. */
+function escape(words: string): string {
+  return words.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 }
 
 /** Words at a place. */

@@ -1,6 +1,6 @@
 /** Does everything at once for a long time, in the guest, and shows that nothing leaks and nothing is lost. */
 
-import { positive, type Value } from "../rxe/host/options.ts";
+import { many, oneOf, positive } from "../rxe/host/options.ts";
 import { say, SetupError } from "../rxe/host/report.ts";
 import { exists } from "../rxe/host/shell.ts";
 import { stdArguments } from "./host/jsr.ts";
@@ -24,7 +24,7 @@ threads.
 
   --minutes N      length of the run (default ${MINUTES}); a slow machine gets more time
   --short          a run of ${SHORT_MINUTES} minute at lower rates; its record is in out/ only, not in docs/
-  --without NAMES  leave workloads out, separated by commas, to see the run fail:
+  --without NAME   leave a workload out, to see the run fail; may be given several times:
                    ${NAMES.join(", ")}
   --one-processor  the guest uses one processor. By emulation on a busy machine, a call that wakes a thread
                    on another processor takes up to ten times as long
@@ -32,14 +32,6 @@ threads.
 Exit status: 1 if less than 80 % of the plan is done, if a message is lost, comes twice or is changed, if a
 series grows beyond its limit, or if kernel objects are left.
 `;
-
-const workloads: Value<WorkloadName[]> = {
-  takes: "names of workloads",
-  read: (text) => {
-    const names = text.split(",") as WorkloadName[];
-    return names.every((name) => NAMES.includes(name)) ? names : undefined;
-  },
-};
 
 /** The program needs time to start and to close everything. */
 const MARGIN_SECONDS = 300;
@@ -54,7 +46,7 @@ const RECORD = `${out}/soak.json`;
 
 await tool(
   HELP,
-  { short: "flag", minutes: positive, without: workloads, "one-processor": "flag" },
+  { short: "flag", minutes: positive, without: many(oneOf(...NAMES)), "one-processor": "flag" },
   async ({ short = false, minutes, without, "one-processor": oneProcessor }) => {
     const seconds = 60 * (minutes ?? (short ? SHORT_MINUTES : MINUTES));
     const record = await run(planOf(seconds, short, without), oneProcessor ?? false);

@@ -12,6 +12,7 @@ import { project } from "./host/paths.ts";
 import { say, SetupError } from "../rxe/host/report.ts";
 import { capture } from "../rxe/host/shell.ts";
 import { hostDevice } from "./tests/device.ts";
+import { NEEDS } from "./tests/of_library.ts";
 import { plan } from "./tests/plan.ts";
 import { runPasses } from "./tests/run.ts";
 import { tool } from "./host/tool.ts";
@@ -31,14 +32,9 @@ last one uses the guest as a project of its own does.
   --no-check      leave out the type check
 `;
 
-const reason = "the tests compile and run C";
-const NEEDS: Need[] = [
-  { package: "gcc", file: "/usr/bin/gcc", reason },
+const ALL_NEEDS: Need[] = [
+  ...NEEDS,
   { package: "make", file: "/usr/bin/make", reason: "the tests run a Makefile" },
-  { package: "libc6-dev", file: "/usr/include/stdio.h", reason },
-  { package: "libibverbs-dev", file: "/usr/include/infiniband/verbs.h", reason },
-  { package: "gcc-aarch64-linux-gnu", file: "/usr/bin/aarch64-linux-gnu-gcc", reason },
-  { package: "libc6-dev-arm64-cross", file: "/usr/aarch64-linux-gnu/include/stdio.h", reason },
   { package: "ibverbs-utils", file: "/usr/bin/ibv_ud_pingpong", reason: "the tests talk to it" },
   {
     package: "python3-pyverbs",
@@ -55,7 +51,7 @@ await tool(
     const filtered = options.filter !== undefined;
     const extra = [...filtered ? [`--filter=${options.filter}`] : [], ...rest];
     await checkPassedOn(extra);
-    if (passes.some((pass) => pass.tier !== "pure")) await ensurePackages(NEEDS);
+    if (passes.some((pass) => pass.tier !== "pure")) await ensurePackages(ALL_NEEDS);
     const guest = options.guest ?? hostDevice() === undefined;
     const inGuest = passes.some(({ tier }) => tier === "project" || tier === "device" && guest);
     if (inGuest) await ensureGuest();

@@ -15,7 +15,8 @@ const OF_TOOLS = [
 ];
 
 const reason = "the tests compile and run C";
-const NEEDS: Need[] = [
+/** What the tests of the library need of the system. */
+export const NEEDS: readonly Need[] = [
   { package: "gcc", file: "/usr/bin/gcc", reason },
   { package: "libc6-dev", file: "/usr/include/stdio.h", reason },
   { package: "libibverbs-dev", file: "/usr/include/infiniband/verbs.h", reason },
@@ -31,5 +32,5 @@ export function libraryTests(): string[] {
 
 /** Installs what these tests need. */
 export async function ensureForLibraryTests(): Promise<void> {
-  await ensurePackages(NEEDS);
+  await ensurePackages([...NEEDS]);
 }
