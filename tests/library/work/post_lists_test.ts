@@ -3,7 +3,6 @@ import { assertEquals, assertThrows } from "@std/assert";
 import * as recorder from "../../provider/recorder.ts";
 import {
   AccessFlags,
-  type AddressHandle,
   MemoryRegion,
   ParentDomain,
   QpType,
@@ -16,7 +15,18 @@ import { bufferAddress, nativeView } from "../../../ffi/pointers.ts";
 import { structs } from "../../../ffi/layout.ts";
 import { BadWr } from "../../../types/work/posting.ts";
 import { RequestBuffer } from "../../../types/work/request_buffer.ts";
-import { handle, onRc, onUd, posted, postedIds, QKEY, record } from "./recorded.ts";
+import {
+  completeSends,
+  datagrams,
+  failAt,
+  handle,
+  onRc,
+  onUd,
+  posted,
+  postedIds,
+  QKEY,
+  record,
+} from "./recorded.ts";
 
 const { UC, UD } = QpType;
 
@@ -68,67 +78,52 @@ onRc.test("Every request of a list is checked, also after one with inline data",
   qp.postSend(list);
 });
 
-onUd.test("The last address handle of a part of a list is kept, also if the next request has it too", (parts) => {
-  const { qp, pd, cq } = parts;
-  const list = new SendRequests({ capacity: 3 });
-  const target = { remoteQpn: 3, remoteQkey: QKEY };
-  const all = (ah: AddressHandle): void => [0, 1, 2].forEach((i) => list.setAh(i, ah));
-  for (let i = 0; i < 3; i++) list.set(i, { ...target, ah: handle(pd) });
+onUd.test("The last handle of a part of a list is kept, also if the next request has it too", (parts) => {
+  const { qp, pd } = parts;
+  const list = datagrams([handle(pd), handle(pd), handle(pd)]);
   qp.postSend(list, 2);
   const ah = handle(pd);
-  all(ah);
+  for (let i = 0; i < 3; i++) list.setAh(i, ah);
   qp.postSend(list, 2);
   const before = recorder.live("ah");
   ah.close();
   assertEquals(recorder.live("ah"), before);
-  for (let i = 0; i < 4; i++) recorder.complete("cq0", { qp_num: qp.qpNum });
-  cq.poll();
+  completeSends(parts, 4);
   assertEquals(recorder.live("ah"), before - 1);
 });
 
 Deno.test("A run of one request keeps the address handle that the request has when it is posted", () => {
   for (const changed of [0, 1]) {
     using parts = record(UD);
-    const { qp, pd, cq } = parts;
-    const list = new SendRequests({ capacity: 2 });
+    const { qp, pd } = parts;
     const [first, second, third] = [handle(pd), handle(pd), handle(pd)];
-    list.set(0, { remoteQpn: 3, remoteQkey: QKEY, ah: first });
-    list.set(1, { remoteQpn: 3, remoteQkey: QKEY, ah: second });
+    const list = datagrams([first, second]);
     qp.postSend(list, 1, 1);
     list.setAh(changed, third);
     qp.postSend(list, 1, 1);
-    const complete = (): void => {
-      recorder.complete("cq0", { qp_num: qp.qpNum });
-      assertEquals(cq.poll().length, 1);
-    };
-    complete();
+    completeSends(parts);
     const used = changed === 1 ? third : second;
     for (const ah of [first, second, third]) if (ah !== used) ah.close();
     assertEquals(recorder.live("ah"), 1);
     used.close();
     assertEquals(recorder.live("ah"), 1);
-    complete();
-    assertEquals(recorder.live("ah"), 0);
-    assertEquals(recorder.violations(), []);
+    completeSends(parts);
+    assertEquals([recorder.live("ah"), recorder.violations()], [0, []]);
   }
 });
 
 onUd.test("A list that was posted in part keeps all address handles when it is posted whole", (parts) => {
-  const { qp, pd, cq } = parts;
-  const list = new SendRequests({ capacity: 2 });
+  const { qp, pd } = parts;
   const [first, second, third] = [handle(pd), handle(pd), handle(pd)];
-  list.set(0, { remoteQpn: 3, remoteQkey: QKEY, ah: first });
-  list.set(1, { remoteQpn: 3, remoteQkey: QKEY, ah: second });
+  const list = datagrams([first, second]);
   qp.postSend(list, 1, 1);
   qp.postSend(list);
-  for (let i = 0; i < 3; i++) recorder.complete("cq0", { qp_num: qp.qpNum });
-  cq.poll();
+  completeSends(parts, 3);
   list.setAh(1, third);
   qp.postSend(list);
   for (const ah of [first, second, third]) ah.close();
   assertEquals(recorder.live("ah"), 2);
-  for (let i = 0; i < 2; i++) recorder.complete("cq0", { qp_num: qp.qpNum });
-  cq.poll();
+  completeSends(parts, 2);
   assertEquals(recorder.live("ah"), 0);
 });
 
@@ -159,12 +154,10 @@ onRc.test("A request takes no slice of a memory region that is disposed", ({ pd 
 });
 
 onUd.test("A list whose failure names no request keeps the handles of all", ({ qp, pd }) => {
-  const list = new SendRequests({ capacity: 1 });
   const ah = handle(pd);
-  list.set(0, { remoteQpn: 3, remoteQkey: QKEY, ah });
+  const list = datagrams([ah]);
   // A list of one has no second request: the recorder then names none.
-  recorder.answerBytes("ibv_post_send", new Uint8Array(Uint32Array.of(1).buffer));
-  recorder.fail("ibv_post_send", "EINVAL", { times: 1 });
+  failAt(1);
   assertThrows(() => qp.postSend(list), VerbsError);
   ah.close();
   assertEquals(recorder.live("ah"), 1);

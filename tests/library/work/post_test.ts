@@ -22,6 +22,9 @@ import {
 } from "../../../mod.ts";
 import { assertRefused, bad, type Refusal } from "../refusals.ts";
 import {
+  completeSends,
+  datagrams,
+  failAt,
   handle,
   onRc,
   onUc,
@@ -37,19 +40,6 @@ const { UC, UD, RAW_PACKET } = QpType;
 
 function datagram({ pd, mr }: Recorded): SendRequest & { ah: AddressHandle } {
   return { sge: mr.slice(0, 8), ah: handle(pd), remoteQpn: 3, remoteQkey: QKEY };
-}
-
-/** A list of datagrams, each to a handle. */
-function datagrams(ahs: readonly AddressHandle[]): SendRequests {
-  const list = new SendRequests({ capacity: ahs.length });
-  ahs.forEach((ah, i) => list.set(i, { remoteQpn: 3, remoteQkey: QKEY, ah }));
-  return list;
-}
-
-/** Lets the next list fail at a request. */
-function failAt(index: number, verb = "ibv_post_send"): void {
-  recorder.answerBytes(verb, new Uint8Array(Uint32Array.of(index).buffer));
-  recorder.fail(verb, "ENOMEM", { times: 1 });
 }
 
 function assertNothingPosted(): void {
@@ -155,41 +145,31 @@ onUd.test("QueuePair.postSend() refuses what is no request", (parts) => {
   );
 });
 
-/** What is posted by mistake, and what the message says of it. */
-const MISTAKES: Readonly<Record<string, readonly [unknown, string]>> = {
-  "null": [null, "null is not a request"],
-  "undefined": [undefined, "undefined is not a request"],
-  "a number": [5, "5 is not a request"],
-  "a string": ["a", '"a" is not a request'],
-  "a function": [() => ({}), "a function is not a request"],
-  "a Promise": [Promise.resolve({}), "a Promise is not a request, await it first"],
-  "a thenable": [
-    new class Thenable {
-      then(): void {}
-    }(),
-    "a Thenable is not a request, await it first",
-  ],
-  "a Map": [new Map(), "a Map is not a request, make an array of its elements"],
-  "a Set": [new Set([{}]), "a Set is not a request, make an array of its elements"],
-  "a generator": [
-    (function* (): Generator {})(),
-    "a Generator is not a request, make an array of its elements",
-  ],
-  "an iterator": [
-    [{}].values(),
-    "an Array Iterator is not a request, make an array of its elements",
-  ],
-  "an async generator": [
-    (async function* (): AsyncGenerator {})(),
-    "an AsyncGenerator is not a request",
-  ],
-  "a Date": [new Date(), "a Date is not a request"],
-  "a RegExp": [/a/, "a RegExp is not a request"],
-  "a String": [Object("a"), "a String is not a request, make an array of its elements"],
-  "bytes": [new Uint8Array(1), "a Uint8Array is not a request, make an array of its elements"],
-  "an object of another class": [new class Other {}(), "an Other is not a request"],
-  "an object of a class without a name": [new class {}(), "an object is not a request"],
-};
+const LIST = ", make an array of its elements";
+const AWAIT = ", await it first";
+class Thenable {
+  then(): void {}
+}
+const MISTAKES: readonly (readonly [value: unknown, name: string, advice?: string])[] = [
+  [null, "null"],
+  [undefined, "undefined"],
+  [5, "5"],
+  ["a", '"a"'],
+  [() => ({}), "a function"],
+  [Promise.resolve({}), "a Promise", AWAIT],
+  [new Thenable(), "a Thenable", AWAIT],
+  [new Map(), "a Map", LIST],
+  [new Set([{}]), "a Set", LIST],
+  [(function* (): Generator {})(), "a Generator", LIST],
+  [[{}].values(), "an Array Iterator", LIST],
+  [(async function* (): AsyncGenerator {})(), "an AsyncGenerator"],
+  [new Date(), "a Date"],
+  [/a/, "a RegExp"],
+  [Object("a"), "a String", LIST],
+  [new Uint8Array(1), "a Uint8Array", LIST],
+  [new class Other {}(), "an Other"],
+  [new class {}(), "an object"],
+];
 
 /** Everything that takes requests as objects. */
 const TAKERS: Readonly<Record<string, (parts: Recorded, request: never) => void>> = {
@@ -212,7 +192,8 @@ for (const [name, take] of Object.entries(TAKERS)) {
   };
 
   onRc.test(`${name} refuses what is no request, and says what it is`, (parts) => {
-    for (const [request, message] of Object.values(MISTAKES)) {
+    for (const [request, what, advice = ""] of MISTAKES) {
+      const message = `${what} is not a request${advice}`;
       refuses(parts, request, message);
       if (!name.endsWith(".set()")) refuses(parts, [{}, request], message);
     }
@@ -497,21 +478,17 @@ onUd.test("A list refused half-way and posted again keeps all its address handle
 
 Deno.test("Each of several address handles in a list is kept by its own send", () => {
   using parts = record(UD, { sqSigAll: true });
-  const { qp, pd, cq } = parts;
-  const list = new SendRequests({ capacity: 3 });
-  const target = { remoteQpn: 3, remoteQkey: QKEY };
-  for (let i = 0; i < 3; i++) list.set(i, { ...target, ah: handle(pd), signaled: false });
+  const { qp, pd } = parts;
+  const list = datagrams([handle(pd), handle(pd), handle(pd)]);
   qp.postSend(list);
   const ahs = Array.from({ length: 3 }, () => handle(pd));
   ahs.forEach((ah, i) => list.setAh(i, ah));
   qp.postSend(list);
   for (const ah of ahs) ah.close();
-  for (let i = 0; i < 3; i++) recorder.complete("cq0", { qp_num: qp.qpNum });
-  cq.poll();
+  completeSends(parts, 3);
   for (let alive = 3; alive > 0; alive--) {
     assertEquals(recorder.live("ah") - 3, alive);
-    recorder.complete("cq0", { qp_num: qp.qpNum });
-    cq.poll();
+    completeSends(parts);
   }
   assertEquals(recorder.live("ah") - 3, 0);
 });
@@ -538,31 +515,24 @@ onRc.test("A memory region that a request no longer uses may be disposed", ({ qp
 Deno.test("A datagram's address handle is destroyed when its completion is polled, changed or not", () => {
   for (const change of [false, true]) {
     using parts = record(UD);
-    const { qp, pd, cq } = parts;
-    const list = new SendRequests({ capacity: 2 });
-    const target = { remoteQpn: 3, remoteQkey: QKEY };
+    const { qp, pd } = parts;
     const [first, second] = [handle(pd), handle(pd)];
-    list.set(0, { ...target, ah: first });
-    list.set(1, { ...target, ah: first, signaled: false });
+    const list = datagrams([first, first]);
+    list.setSendFlags(1, 0);
     qp.postSend(list);
     if (change) list.setAh(1, second);
     qp.postSend(list);
     first.close();
     second.close();
-    const alive = (): number => recorder.live("ah");
-    const complete = (): void => {
-      recorder.complete("cq0", { qp_num: qp.qpNum });
-      assertEquals(cq.poll().length, 1);
-    };
-    assertEquals(alive(), change ? 2 : 1);
-    complete();
-    assertEquals(alive(), change ? 2 : 1);
-    complete();
+    const alive = [recorder.live("ah")];
+    for (let i = 0; i < 2; i++) {
+      completeSends(parts);
+      alive.push(recorder.live("ah"));
+    }
     // The last request is not signaled: it is done when a later one is, or the queue pair goes.
-    assertEquals(alive(), 1);
+    assertEquals(alive, change ? [2, 2, 1] : [1, 1, 1]);
     qp.close();
-    assertEquals(alive(), 0);
-    assertEquals(recorder.violations(), []);
+    assertEquals([recorder.live("ah"), recorder.violations()], [0, []]);
   }
 });
 

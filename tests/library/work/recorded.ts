@@ -1,5 +1,6 @@
 /** Queue pairs on the recorder, and what reaches it. Import the recorder before this. */
 
+import { assertEquals } from "@std/assert";
 import {
   AccessFlags,
   AddressHandle,
@@ -12,6 +13,7 @@ import {
   QpState,
   QpType,
   QueuePair,
+  SendRequests,
 } from "../../../mod.ts";
 import * as recorder from "../../provider/recorder.ts";
 import type { Fields } from "../../provider/records.ts";
@@ -87,4 +89,23 @@ export function posted(verb = "ibv_post_send"): PostedRequest[][] {
 /** The `wr_id` of each request that was posted since the last look, call by call. */
 export function postedIds(verb = "ibv_post_send"): number[][] {
   return posted(verb).map((requests) => requests.map(({ wr }) => Number(wr.wr_id)));
+}
+
+/** A list of datagrams, each to a handle. */
+export function datagrams(ahs: readonly AddressHandle[]): SendRequests {
+  const list = new SendRequests({ capacity: ahs.length });
+  ahs.forEach((ah, i) => list.set(i, { remoteQpn: 3, remoteQkey: QKEY, ah }));
+  return list;
+}
+
+/** Lets the next list fail at a request. */
+export function failAt(index: number, verb = "ibv_post_send"): void {
+  recorder.answerBytes(verb, new Uint8Array(Uint32Array.of(index).buffer));
+  recorder.fail(verb, "ENOMEM", { times: 1 });
+}
+
+/** Completes so many sends, and polls them. */
+export function completeSends({ qp, cq }: Pick<Recorded, "qp" | "cq">, count = 1): void {
+  for (let i = 0; i < count; i++) recorder.complete("cq0", { qp_num: qp.qpNum });
+  assertEquals(cq.poll().length, count);
 }
