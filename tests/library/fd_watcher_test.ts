@@ -222,23 +222,6 @@ Deno.test("setNonblocking() throws SystemError when the descriptor is not open",
   assertEquals([error.call, error.errno, error.code], ["fcntl", 9, "EBADF"]);
 });
 
-Deno.test("waitReadable() throws SystemError when the process has no descriptor left", async () => {
-  const script = `
-    import { waitReadable } from FFI/fd_watcher;
-    import { libc } from FFI/libc;
-    const fds = [libc().eventfd(0, 0)];
-    while (fds.at(-1) >= 0) fds.push(libc().eventfd(0, 0));
-    try { waitReadable(fds[0]); } catch ({ name, code, errno }) { console.log(name, code, errno); }
-    libc().close(fds[1]);
-    const wait = waitReadable(fds[0]);
-    await wait.cancel();
-    console.log("watched");`;
-  assertEquals(
-    await outputOf(script, { prefix: ["prlimit", "--nofile=64"] }),
-    "SystemError EMFILE 24\nwatched",
-  );
-});
-
 Deno.test("waitReadable() rejects with SystemError when the system refuses to poll", async () => {
   const script = `
     import { waitReadable } from FFI/fd_watcher;

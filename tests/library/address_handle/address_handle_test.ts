@@ -108,18 +108,13 @@ onPd.test("AddressHandle.create() runs 8 calls at a time, in order, and drops th
   assertEquals(settled.at(-1), "last VerbsError");
 });
 
+const ETHERNET = { link_layer: LinkLayer.ETHERNET };
+const INFINIBAND = { link_layer: LinkLayer.INFINIBAND, flags: 0 };
+const REQUIRED = { ...INFINIBAND, flags: PortFlags.GRH_REQUIRED };
 const PORTS: [string, Record<string, number>, string | undefined][] = [
-  [
-    "an Ethernet port",
-    { link_layer: LinkLayer.ETHERNET },
-    "Port 1 is Ethernet (RoCE), where every address needs a GRH",
-  ],
-  [
-    "an InfiniBand port that requires a GRH",
-    { link_layer: LinkLayer.INFINIBAND, flags: PortFlags.GRH_REQUIRED },
-    "Port 1 needs a GRH in every address (IBV_QPF_GRH_REQUIRED)",
-  ],
-  ["an InfiniBand port", { link_layer: LinkLayer.INFINIBAND, flags: 0 }, undefined],
+  ["an Ethernet port", ETHERNET, "Port 1 is Ethernet (RoCE), where every address needs a GRH"],
+  ["a port that requires a GRH", REQUIRED, "Port 1 needs a GRH in every address"],
+  ["an InfiniBand port", INFINIBAND, undefined],
 ];
 for (const [what, port, cause] of PORTS) {
   onPd.test(`AddressHandle names a missing GRH as the cause, or does not, on ${what}`, async (recorded) => {

@@ -186,15 +186,6 @@ on.test("CompletionChannel.getCqEvent() rejects when the descriptor cannot be re
   }
 });
 
-on.test("Many channels that are waited for leave threads for files", async ({ context }) => {
-  const channels = Array.from({ length: 40 }, () => new CompletionChannel(context));
-  const waits = channels.map((channel) => channel.getCqEvent());
-  await settle();
-  assert((await Deno.readTextFile(new URL(import.meta.url))).length > 0);
-  context.close();
-  await Promise.allSettled(waits);
-});
-
 Deno.test("CompletionChannel.getCqEvent() rejects with EMFILE when no descriptor is left to wait", async () => {
   const printed = await outputOf(
     `

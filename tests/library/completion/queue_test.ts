@@ -259,14 +259,3 @@ on.test("CompletionQueue.pollInto() asks for no more completions than there is r
   assertEquals(cq.pollInto(batch), 2);
   assertEquals(recorder.takeOne("ibv_poll_cq").args.num_entries, 2);
 });
-
-on.test("drain() polls more than it asks for at a time", ({ cq }) => {
-  complete(0, 200);
-  drain(cq);
-  complete(200, 201);
-  assertEquals(
-    cq.poll(256).map(({ wrId }) => Number(wrId)),
-    Array.from({ length: 200 }, (_, i) => i),
-  );
-  assertEquals(cq.poll().map(({ wrId }) => Number(wrId)), [200]);
-});
