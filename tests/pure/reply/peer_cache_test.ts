@@ -8,59 +8,32 @@ function key(peer: number): Uint32Array<ArrayBuffer> {
   return words;
 }
 
-/** What it should do, by the order of a Map. */
-class Model {
-  readonly #map: Map<number, number> = new Map();
-  readonly #capacity: number;
-
-  constructor(capacity: number) {
-    this.#capacity = capacity;
-  }
-
-  get size(): number {
-    return this.#map.size;
-  }
-
-  find(peer: number): number | undefined {
-    const value = this.#map.get(peer);
-    if (value !== undefined) {
-      this.#map.delete(peer);
-      this.#map.set(peer, value);
-    }
-    return value;
-  }
-
-  set(peer: number, value: number): number | undefined {
-    const replaced = this.#map.get(peer);
-    this.#map.set(peer, value);
-    if (replaced !== undefined || this.#map.size <= this.#capacity) return replaced;
-    const [oldest, evicted] = this.#map.entries().next().value!;
-    this.#map.delete(oldest);
-    return evicted;
-  }
-
-  takeAll(): number[] {
-    const values = [...this.#map.values()];
-    this.#map.clear();
-    return values;
-  }
-}
-
 for (const capacity of [1, 2, 10, 1000, 10_000]) {
   Deno.test(`PeerCache forgets the peer not asked for longest when it holds ${capacity}`, () => {
     const cache = new PeerCache<number>(capacity);
-    const model = new Model(capacity);
+    /** What it should have, the peer not asked for longest first. */
+    const model = new Map<number, number>();
+    const takeAll = (): void => {
+      assertEquals(cache.takeAll(), [...model.values()]);
+      model.clear();
+    };
     let state = 12_345;
     for (let step = 0; step < 60_000; step++) {
       state = Math.imul(state, 1_103_515_245) + 12_345 >>> 0;
       const peer = (state >>> 8) % (capacity + capacity / 2 + 2 | 0);
-      if (step === 40_000) assertEquals(cache.takeAll(), model.takeAll());
-      const found = cache.find(key(peer));
-      assertEquals(found, model.find(peer));
-      if (found === undefined) assertEquals(cache.set(key(peer), step), model.set(peer, step));
+      if (step === 40_000) takeAll();
+      const known = model.get(peer);
+      assertEquals(cache.find(key(peer)), known);
+      model.delete(peer);
+      model.set(peer, known ?? step);
+      if (known === undefined) {
+        const [oldest, evicted] = model.size > capacity ? [...model.entries().take(1)][0]! : [];
+        if (oldest !== undefined) model.delete(oldest);
+        assertEquals(cache.set(key(peer), step), evicted);
+      }
       assertEquals(cache.size, model.size);
     }
-    assertEquals(cache.takeAll(), model.takeAll());
+    takeAll();
     assertEquals(cache.size, 0);
   });
 }

@@ -38,12 +38,13 @@ const refused: [args: string[], message: string][] = [
   [["--accel=xen"], '--accel takes kvm or tcg, not "xen"; see --help'],
 ];
 
-for (const [args, message] of refused) {
-  Deno.test(`readOptions() refuses ${args.join(" ")}`, () => {
-    assertEquals(assertThrows(() => readOptions(args, KNOWN), Error).message, message);
-    assertEquals(assertThrows(() => readOptionsOfCommand(args, KNOWN), Error).message, message);
-  });
-}
+Deno.test("readOptions() and readOptionsOfCommand() refuse wrong options", () => {
+  for (const [args, message] of refused) {
+    for (const read of [readOptions, readOptionsOfCommand]) {
+      assertEquals(assertThrows(() => read(args, KNOWN), Error).message, message);
+    }
+  }
+});
 
 const commands: [args: string[], command: string[]][] = [
   [["--", "--stub", "true", "--timeout", "x"], ["true", "--timeout", "x"]],
@@ -52,11 +53,11 @@ const commands: [args: string[], command: string[]][] = [
   [["--stub"], []],
 ];
 
-for (const [args, command] of commands) {
-  Deno.test(`readOptionsOfCommand() leaves ${command.join(" ")} of ${args.join(" ")}`, () => {
+Deno.test("readOptionsOfCommand() leaves a command with its own options", () => {
+  for (const [args, command] of commands) {
     assertEquals(readOptionsOfCommand(args, KNOWN), { options: { stub: true }, command });
-  });
-}
+  }
+});
 
 /** Runs a tool. One that goes on in spite of its options gets no further than to the guest. */
 function run(tool: string, ...args: string[]): Promise<ScriptResult> {
