@@ -101,13 +101,44 @@ const OPERATIONS = [
   ...["", "SEND Last with Invalidate ieth", "SEND Only with Invalidate ieth"],
 ];
 
-Deno.test("readTransport() names each operation and its headers", () => {
-  for (const [i, expected] of OPERATIONS.entries()) {
-    const { opcode, sections } = readTransport(Uint8Array.of(i, ...new Uint8Array(99)), 100);
-    const keys = sections.slice(1, -1).map(({ key }) => key);
-    const found = opcode.startsWith("unknown") ? [] : [opcode.replace("RC ", ""), ...keys];
-    assertEquals(found.join(" "), expected);
+Deno.test("readTransport() names each operation of each transport, and its headers", () => {
+  const transports = { RC: [0], UC: [1], RD: [2], UD: [3, "deth"], XRC: [5, "xrceth"] };
+  for (const [transport, [bits, ...own]] of Object.entries(transports)) {
+    for (const [i, expected] of OPERATIONS.entries()) {
+      const code = Number(bits) << 5 | i;
+      const { opcode, sections } = readTransport(Uint8Array.of(code, ...new Uint8Array(99)), 100);
+      const keys = sections.slice(1, -1).map(({ key }) => key);
+      const [, name, ...others] = /^(.*?)((?: [a-z]\w+)*)$/.exec(expected)!;
+      const isResponse = transport === "XRC" && /Response|cknowledge/.test(expected);
+      assertEquals([opcode, ...keys], [
+        name === "" ? `unknown (0x${code.toString(16)})` : `${transport} ${name}`,
+        ...name === "" || isResponse ? [] : own,
+        ...others[0]!.split(" ").filter(Boolean),
+      ]);
+    }
   }
+});
+
+Deno.test("readTransport() shows the fields of headers", () => {
+  const bytes = Uint8Array.from({ length: 44 }, (_, i) => i === 0 ? 0x0b : 0xf7 - i);
+  const shown = readTransport(bytes, 60).sections.map(({ title, rows }) => [
+    title,
+    ...rows.map(({ name, text }) => `${name}: ${text}`),
+  ]);
+  assertEquals(shown, [
+    [
+      "Base transport header (BTH)",
+      "opcode: RC RDMA WRITE Only with Immediate (0x0b)",
+      ...["solicitedEvent: true", "padCount: 3", "pkey: 0xf5f4", "destQp: 0xf2f1f0"],
+      ...["ackRequested: true", "psn: 15658476"],
+    ],
+    [
+      "RDMA header (RETH)",
+      ...["remoteAddr: 0xebeae9e8e7e6e5e4", "rkey: 0xe3e2e1e0", "length: 3755924956"],
+    ],
+    ["Immediate data header (ImmDt)", "immData: 0xdbdad9d8"],
+    ["Payload", "length: 21 bytes, of which 12 are here"],
+  ]);
 });
 
 Deno.test("readHex() reads what people paste", () => {
