@@ -159,7 +159,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
 
   /** Connections as they come, until the listener is closed. */
   async *[Symbol.asyncIterator](): AsyncGenerator<RcConn, void, void> {
-    while (!this.#closing.signal.aborted) {
+    for (;;) {
       try {
         yield await this.accept();
       } catch (error) {
@@ -170,7 +170,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
   }
 
   async #acceptAll(): Promise<void> {
-    while (!this.#closing.signal.aborted) {
+    for (;;) {
       const conn = await this.#acceptTcp();
       if (conn === undefined) continue;
       const attempt = { abort: new AbortController(), isRefused: false };
