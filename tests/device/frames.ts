@@ -3,31 +3,20 @@
 import { parseAddress, type RssFlow } from "../../mod.ts";
 
 const ETHERNET_HEADER = 14;
-const TAG = 4;
-const ETHER_TYPE = { vlan: 0x8100, 4: 0x0800, 6: 0x86dd } as const;
+const ETHER_TYPE = { 4: 0x0800, 6: 0x86dd } as const;
 const PROTOCOL = { tcp: 6, udp: 17 } as const;
 const PORTS = 4;
 
-/** What is in a frame besides its flow. */
-export interface FrameOptions {
-  /** Data behind the ports; none if left out. */
-  readonly payload?: Uint8Array;
-  /** A VLAN tag. */
-  readonly vlan?: number;
-  /** Marks an IPv4 packet as a fragment. */
-  readonly fragment?: boolean;
-}
-
-/** A frame of a flow, with the headers that hashing looks at, and no checksums. */
-export function frameOf(flow: RssFlow, options: FrameOptions = {}): Uint8Array<ArrayBuffer> {
+/** A frame of a flow, with the headers that hashing looks at and data behind them, and no checksums. */
+export function frameOf(flow: RssFlow, payload = new Uint8Array()): Uint8Array<ArrayBuffer> {
   const addresses = [flow.source, flow.destination].map(bytesOf);
   const version = addresses[0]!.length === 4 ? 4 : 6;
-  const segment = segmentOf(flow, options.payload ?? new Uint8Array());
+  const segment = segmentOf(flow, payload);
   const protocol = flow.protocol === undefined ? 0 : PROTOCOL[flow.protocol];
   const header = version === 4
-    ? ipv4Header(protocol, segment.length, options.fragment ?? false)
+    ? ipv4Header(protocol, segment.length)
     : ipv6Header(protocol, segment.length);
-  return concat(link(version, options.vlan), header, ...addresses, segment);
+  return concat(link(version), header, ...addresses, segment);
 }
 
 function bytesOf(address: string | Uint8Array): Uint8Array {
@@ -41,22 +30,17 @@ function segmentOf(flow: RssFlow, payload: Uint8Array): Uint8Array {
   return concat(new Uint8Array(ports.buffer), payload);
 }
 
-function link(version: 4 | 6, vlan: number | undefined): Uint8Array {
-  const view = new DataView(new ArrayBuffer(ETHERNET_HEADER + (vlan === undefined ? 0 : TAG)));
-  view.setUint16(view.byteLength - 2, ETHER_TYPE[version]);
-  if (vlan !== undefined) {
-    view.setUint16(ETHERNET_HEADER - 2, ETHER_TYPE.vlan);
-    view.setUint16(ETHERNET_HEADER, vlan);
-  }
+function link(version: 4 | 6): Uint8Array {
+  const view = new DataView(new ArrayBuffer(ETHERNET_HEADER));
+  view.setUint16(ETHERNET_HEADER - 2, ETHER_TYPE[version]);
   return new Uint8Array(view.buffer);
 }
 
 /** Up to the addresses. */
-function ipv4Header(protocol: number, length: number, fragment: boolean): Uint8Array {
+function ipv4Header(protocol: number, length: number): Uint8Array {
   const view = new DataView(new ArrayBuffer(12));
   view.setUint8(0, 0x45);
   view.setUint16(2, 20 + length);
-  view.setUint16(6, fragment ? 0x2000 : 0);
   view.setUint8(8, 64);
   view.setUint8(9, protocol);
   return new Uint8Array(view.buffer);

@@ -10,13 +10,17 @@ import {
   type AhAttrInit,
   type CompletionQueue,
   Context,
+  Gid,
   type GidEntry,
+  Grh,
   Mtu,
   type ProtectionDomain,
   type QpInitAttr,
   QpState,
   QpType,
   type QueuePair,
+  type WcAddress,
+  WcFlags,
   type WorkCompletion,
 } from "../../mod.ts";
 import { bed } from "./bed.ts";
@@ -90,6 +94,19 @@ export function gidOf(context: Context, family: Family): GidEntry {
 export function selfAddress(context: Context, family: Family = "ipv4"): AhAttrInit {
   const { gid, gidIndex } = gidOf(context, family);
   return { portNum: PORT, grh: { dgid: gid, sgidIndex: gidIndex, hopLimit: 64 } };
+}
+
+/** What a path must know of a completion whose packet has a GRH. */
+export const WITH_GRH: WcAddress = { wcFlags: WcFlags.GRH, slid: 0, sl: 0, dlidPathBits: 0 };
+
+/** The header of an IPv4 packet, as rxe leaves it. */
+export function ipv4Grh(from: string, to: string = from, tos = 0): Grh {
+  const bytes = new Uint8Array(Grh.SIZE);
+  bytes.set([0x45, tos, 0, 0, 0, 0, 0, 0, 64, 17], 20);
+  for (const [i, address] of [from, to].entries()) {
+    bytes.set(Gid.parse(address).bytes.subarray(12), 32 + 4 * i);
+  }
+  return new Grh(bytes);
 }
 
 /** The soft-RoCE device, open. */

@@ -1,7 +1,6 @@
 /**
  * Helpers for tests on the stub HCA. They write and read its files under debugfs: the record of calls, failures, counts,
- * packets. Events, ports and the clock are in stub_events.ts. See rxe/stub_hca/README.md. Importing this file throws if
- * the stub is not loaded.
+ * packets, events. See rxe/stub_hca/README.md. Importing this file throws if the stub is not loaded.
  */
 
 import { assertEquals, assertThrows } from "@std/assert";

@@ -14,8 +14,6 @@ const BTH = 27;
 
 /** A completion and the 40 bytes before its payload, in native layout. */
 export interface WcPair {
-  /** What it is meant to show. */
-  readonly what: string;
   /** `struct ibv_wc`. */
   readonly wc: Uint8Array<ArrayBuffer>;
   /** `struct ibv_grh`. */
@@ -86,7 +84,7 @@ export function generateWcPairs(count: number, { gids, seed, misses }: WcSource)
       ? new Gid(Uint8Array.of(...mapped[0]!.bytes.subarray(0, 12), ...random.bytes(4)))
       : undefined;
     const known = { v4: gid ?? random.pick(mapped), v6: gid ?? random.pick(others) };
-    return { what: shape.name, wc: wcBytes(random), grh: shape(random, known) };
+    return { wc: wcBytes(random), grh: shape(random, known) };
   });
 }
 

@@ -1,5 +1,5 @@
 // Address handles and addresses made from a completion and its GRH.
-import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import {
   AddressHandle,
   type AhAttr,
@@ -8,15 +8,15 @@ import {
   initAhFromWc,
   initAhFromWcAsync,
   ProtectionDomain,
+  ReplyPath,
   VerbsError,
-  type WcAddress,
-  WcFlags,
   type WorkCompletion,
 } from "../../../mod.ts";
 import {
   deviceTest,
   type Family,
   gidOf,
+  ipv4Grh,
   openRxe,
   type Pair,
   PORT,
@@ -24,9 +24,16 @@ import {
   selfAddress,
   udPair,
   waitFor,
+  WITH_GRH,
 } from "../setup.ts";
 
-const ADDRESS: WcAddress = { wcFlags: WcFlags.GRH, slid: 0, sl: 0, dlidPathBits: 0 };
+/** A datagram that arrived, and what replies to it are made with. */
+interface Received {
+  readonly pd: ProtectionDomain;
+  readonly path: ReplyPath;
+  readonly wc: WorkCompletion;
+  readonly grh: Grh;
+}
 
 /** Sends a datagram from left to right, with a traffic class to know it by. */
 async function request(pair: Pair, family: Family): Promise<{ wc: WorkCompletion; grh: Grh }> {
@@ -40,14 +47,6 @@ async function request(pair: Pair, family: Family): Promise<{ wc: WorkCompletion
   return { wc: wc!.check(), grh: right.mr.grhAt(0) };
 }
 
-function ipv4Grh(saddr: Gid, daddr: Gid): Grh {
-  const bytes = new Uint8Array(Grh.SIZE);
-  bytes[20] = 0x45;
-  bytes.set(saddr.bytes.subarray(12), 32);
-  bytes.set(daddr.bytes.subarray(12), 36);
-  return new Grh(bytes);
-}
-
 function ipv6Grh(sgid: Gid, dgid: Gid, nextHdr = 17): Grh {
   const bytes = new Uint8Array(Grh.SIZE);
   bytes[0] = 0x60;
@@ -57,6 +56,17 @@ function ipv6Grh(sgid: Gid, dgid: Gid, nextHdr = 17): Grh {
   return new Grh(bytes);
 }
 
+/** Everything that answers a datagram. */
+const WAYS: Readonly<Record<string, (of: Received) => AddressHandle | Promise<AddressHandle>>> = {
+  "AddressHandle.fromWc()": ({ pd, wc, grh }) => AddressHandle.fromWc(pd, PORT, wc, grh),
+  "AddressHandle.createFromWc()": ({ pd, wc, grh }) =>
+    AddressHandle.createFromWc(pd, PORT, wc, grh),
+  "initAhFromWc()": ({ pd, wc, grh }) =>
+    new AddressHandle(pd, initAhFromWc(pd.context, PORT, wc, grh)),
+  "ReplyPath.to()": ({ path, wc, grh }) => path.to(wc, grh),
+  "ReplyPath.toAsync()": ({ path, wc, grh }) => path.toAsync(wc, grh),
+};
+
 for (const family of ["ipv4", "ipv6", "link-local"] as const) {
   deviceTest(
     `AddressHandle.fromWc() makes a handle that replies reach the sender by, over ${family}`,
@@ -64,12 +74,9 @@ for (const family of ["ipv4", "ipv6", "link-local"] as const) {
       using pair = udPair();
       const { wc, grh } = await request(pair, family);
       const { left, right, pd } = pair;
-      for (
-        const ah of [
-          AddressHandle.fromWc(pd, PORT, wc, grh),
-          await AddressHandle.createFromWc(pd, PORT, wc, grh),
-        ]
-      ) {
+      using path = new ReplyPath(pd, { port: PORT });
+      for (const [name, make] of Object.entries(WAYS)) {
+        using ah = await make({ pd, path, wc, grh });
         left.mr.bytes().fill(0);
         left.qp.postRecv({ sge: left.mr.slice(0, 1024) });
         right.mr.bytes(2048, 5).set([1, 2, 3, 4, 5]);
@@ -77,9 +84,8 @@ for (const family of ["ipv4", "ipv6", "link-local"] as const) {
         right.qp.postSend({ sge, ah, remoteQpn: wc.srcQp, remoteQkey: QKEY });
         (await waitFor(right.cq))[0]!.check();
         const [reply] = await waitFor(left.cq);
-        assertEquals([reply!.check().byteLen, reply!.srcQp], [45, right.qp.qpNum]);
-        assertEquals([...left.mr.bytes(40, 5)], [1, 2, 3, 4, 5]);
-        ah.close();
+        assertEquals([reply!.check().byteLen, reply!.srcQp], [45, right.qp.qpNum], name);
+        assertEquals([...left.mr.bytes(40, 5)], [1, 2, 3, 4, 5], name);
       }
     },
   );
@@ -99,25 +105,20 @@ for (const family of ["ipv4", "ipv6", "link-local"] as const) {
       isGlobal: true,
       portNum: PORT,
     };
-    assertEquals(JSON.stringify(attr), JSON.stringify(expected));
-    assertEquals(await initAhFromWcAsync(pair.context, PORT, wc, grh), attr);
-    new AddressHandle(pair.pd, attr).close();
+    using path = new ReplyPath(pair.pd, { port: PORT });
+    const others = [
+      attr,
+      await initAhFromWcAsync(pair.context, PORT, wc, grh),
+      path.attr(wc, grh),
+    ];
+    for (const each of others) assertEquals(JSON.stringify(each), JSON.stringify(expected));
   });
 }
-
-deviceTest("initAhFromWc() gives the LID path when the completion has no GRH", () => {
-  using context = openRxe();
-  const wc = { wcFlags: WcFlags.WITH_IMM, slid: 0x1234, sl: 5, dlidPathBits: 3 };
-  const attr = initAhFromWc(context, PORT, wc);
-  assertEquals(attr.isGlobal, false);
-  assertEquals([attr.dlid, attr.sl, attr.srcPathBits, attr.portNum], [0x1234, 5, 3, PORT]);
-  assertEquals(attr.grh.dgid.isZero, true);
-});
 
 deviceTest("AddressHandle.fromWc() says that RoCE needs a GRH", async () => {
   using context = openRxe();
   using pd = new ProtectionDomain(context);
-  const wc = { ...ADDRESS, wcFlags: 0 };
+  const wc = { ...WITH_GRH, wcFlags: 0 };
   const error = assertThrows(() => AddressHandle.fromWc(pd, PORT, wc), VerbsError);
   assertEquals([error.verb, error.code], ["ibv_create_ah_from_wc", "EINVAL"]);
   assertStringIncludes(error.hint!, "The completion has no GRH");
@@ -125,13 +126,8 @@ deviceTest("AddressHandle.fromWc() says that RoCE needs a GRH", async () => {
   assertEquals(late.message, error.message);
 });
 
-deviceTest("initAhFromWc() reads zeros when the GRH is left out", () => {
-  using context = openRxe();
-  const error = assertThrows(() => initAhFromWc(context, PORT, ADDRESS), VerbsError);
-  assertEquals(error.code, "EPROTONOSUPPORT");
-});
-
-const REFUSALS: [string, (own: Gid, peer: Gid) => Grh, string, string][] = [
+const REFUSALS: [string, (own: Gid, peer: Gid) => Grh | undefined, string, string][] = [
+  ["the GRH is left out", () => undefined, "EPROTONOSUPPORT", "and grh was left out"],
   ["the GRH is no header", () => new Grh(new Uint8Array(40)), "EPROTONOSUPPORT", "neither an IPv6"],
   [
     "the next header is of another protocol",
@@ -147,7 +143,7 @@ const REFUSALS: [string, (own: Gid, peer: Gid) => Grh, string, string][] = [
   ],
   [
     "the packet went to an IPv4 multicast group",
-    () => ipv4Grh(Gid.parse("10.0.0.2"), Gid.parse("224.0.0.9")),
+    () => ipv4Grh("10.0.0.2", "224.0.0.9"),
     "EINVAL",
     "sent to a multicast group",
   ],
@@ -159,7 +155,7 @@ const REFUSALS: [string, (own: Gid, peer: Gid) => Grh, string, string][] = [
   ],
   [
     "the packet went to an IPv4 address that the table lacks",
-    () => ipv4Grh(Gid.parse("10.0.0.2"), Gid.parse("192.0.2.1")),
+    () => ipv4Grh("10.0.0.2", "192.0.2.1"),
     "EINVAL",
     "is not in the port's GID table",
   ],
@@ -172,46 +168,31 @@ const REFUSALS: [string, (own: Gid, peer: Gid) => Grh, string, string][] = [
 ];
 
 for (const [when, make, code, hint] of REFUSALS) {
-  deviceTest(`initAhFromWc() and AddressHandle.fromWc() give ${code} when ${when}`, async () => {
-    using context = openRxe();
-    using pd = new ProtectionDomain(context);
-    const { gid } = gidOf(context, "ipv6");
-    const grh = make(gid, Gid.parse("fd00::2"));
-    const errors = [
-      assertThrows(() => initAhFromWc(context, PORT, ADDRESS, grh)),
-      await initAhFromWcAsync(context, PORT, ADDRESS, grh).catch((error) => error),
-      assertThrows(() => AddressHandle.fromWc(pd, PORT, ADDRESS, grh)),
-      await AddressHandle.createFromWc(pd, PORT, ADDRESS, grh).catch((error) => error),
-    ] as VerbsError[];
-    assertEquals(errors.map((error) => error.code), [code, code, code, code]);
-    for (const error of errors) assertStringIncludes(error.message, hint);
-  });
-}
-
-deviceTest("initAhFromWc() and fromWc() refuse bad arguments before native code", async () => {
-  using context = openRxe();
-  using pd = new ProtectionDomain(context);
-  const { gid } = gidOf(context, "ipv4");
-  const grh = ipv4Grh(gid, gid);
-  for (const port of [0, 2, NaN]) {
-    assertThrows(() => initAhFromWc(context, port, ADDRESS, grh), RangeError);
-    await assertRejects(() => initAhFromWcAsync(context, port, ADDRESS, grh), RangeError);
-    assertThrows(() => AddressHandle.fromWc(pd, port, ADDRESS, grh), RangeError);
-    await assertRejects(() => AddressHandle.createFromWc(pd, port, ADDRESS, grh), RangeError);
-  }
-  const bytes = grh.bytes as unknown as Grh;
-  assertThrows(() => initAhFromWc(context, PORT, ADDRESS, bytes), TypeError, "it is not a Grh");
-  assertThrows(
-    () => AddressHandle.fromWc(pd, PORT, ADDRESS, bytes),
-    TypeError,
-    "it is not a Grh",
+  deviceTest(
+    `initAhFromWc(), AddressHandle.fromWc() and ReplyPath give ${code} when ${when}`,
+    async () => {
+      using context = openRxe();
+      using pd = new ProtectionDomain(context);
+      using path = new ReplyPath(pd, { port: PORT });
+      const { gid } = gidOf(context, "ipv6");
+      const grh = make(gid, Gid.parse("fd00::2"));
+      const ofPath = [
+        assertThrows(() => path.to(WITH_GRH, grh)),
+        assertThrows(() => path.attr(WITH_GRH, grh)),
+        await path.toAsync(WITH_GRH, grh).catch((error) => error),
+      ] as VerbsError[];
+      const errors = [
+        assertThrows(() => initAhFromWc(context, PORT, WITH_GRH, grh)),
+        await initAhFromWcAsync(context, PORT, WITH_GRH, grh).catch((error) => error),
+        assertThrows(() => AddressHandle.fromWc(pd, PORT, WITH_GRH, grh)),
+        await AddressHandle.createFromWc(pd, PORT, WITH_GRH, grh).catch((error) => error),
+      ] as VerbsError[];
+      for (const error of errors) {
+        assertEquals(error.code, code);
+        assertStringIncludes(error.message, hint);
+      }
+      for (const { message } of ofPath) assertEquals(message, errors[0]!.message);
+      assertEquals(path.size, 0);
+    },
   );
-});
-
-deviceTest("initAhFromWc() and AddressHandle.fromWc() refuse a disposed object", () => {
-  const context = openRxe();
-  const pd = new ProtectionDomain(context);
-  context.close();
-  assertThrows(() => initAhFromWc(context, PORT, ADDRESS), TypeError, "it is disposed");
-  assertThrows(() => AddressHandle.fromWc(pd, PORT, ADDRESS), TypeError, "it is disposed");
-});
+}

@@ -1,8 +1,6 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
-import { AddressHandle } from "../../../mod.ts";
-import { gidOf, PORT, QKEY, RXE, selfAddress, sysfs, udPair, until, waitFor } from "../setup.ts";
-import { ETHERNET_PORT, STUB, stubTest } from "../stub.ts";
-import { raiseDeviceFatal, raisePortEvent } from "../stub_events.ts";
+import { PORT, RXE, sysfs, udPair, until, waitFor } from "../setup.ts";
+import { ETHERNET_PORT, STUB, stubTest, writeStub } from "../stub.ts";
 import { recorder } from "../../pure/cli/terminal.ts";
 import { run } from "../../../cli/run.ts";
 import { cliProcess } from "./cli.ts";
@@ -25,20 +23,17 @@ stubTest("watch counts the packets of a port", async () => {
 
 async function sendDatagram(): Promise<void> {
   using pair = udPair();
-  const { context, pd, left, right } = pair;
+  const { left, right, toRight } = pair;
   right.qp.postRecv({ sge: right.mr.slice(0, 100) });
-  assertEquals(gidOf(context, "ipv4").portNum, PORT);
-  using ah = new AddressHandle(pd, selfAddress(context));
-  left.qp.postSend({ sge: left.mr.slice(0, 4), ah, remoteQpn: right.qp.qpNum, remoteQkey: QKEY });
-  await waitFor(right.cq);
-  await waitFor(left.cq);
+  left.qp.postSend(toRight);
+  for (const { cq } of [left, right]) await waitFor(cq);
 }
 
 stubTest("watch prints events as they come", async () => {
   const recorded = recorder();
   const watching = run(["watch", "-d", STUB, "-c", "2"], recorded.terminal);
   await until("the first sample", () => recorded.out.includes("state"));
-  raisePortEvent("GID_CHANGE", ETHERNET_PORT);
+  writeStub("event", `GID_CHANGE ${ETHERNET_PORT}`);
   await until("the event", () => recorded.out.includes("event"));
   assertEquals([await watching, recorded.err], [0, ""]);
   assertMatch(recorded.out, /^\d\d:\d\d:\d\d stub0\/2 event GID_CHANGE$/m);
@@ -48,7 +43,7 @@ stubTest("watch goes on after an event of the device, until SIGTERM", async () =
   const recorded = recorder();
   const watching = run(["watch", "-d", STUB, "--json"], recorded.terminal);
   await until("the first sample", () => recorded.out.includes("\n"));
-  raiseDeviceFatal();
+  writeStub("event", "DEVICE_FATAL");
   await until("the event", () => recorded.out.includes("DEVICE_FATAL"));
   Deno.kill(Deno.pid, "SIGTERM");
   assertEquals([await watching, recorded.err], [0, ""]);

@@ -5,22 +5,19 @@ import {
   type Context,
   EventType,
   Gid,
-  Grh,
   nameOf,
   ProtectionDomain,
   QpState,
   QpType,
   ReplyPath,
   VerbsError,
-  type WcAddress,
-  WcFlags,
   WcStatus,
 } from "../../../mod.ts";
-import { type End, makeEnd, PORT, QKEY } from "../setup.ts";
+import { type End, ipv4Grh, makeEnd, PORT, QKEY, WITH_GRH } from "../setup.ts";
 import { ADDRESS, slotOf } from "./doomed_link.ts";
 
-const WC: WcAddress = { wcFlags: WcFlags.GRH, slid: 0, sl: 0, dlidPathBits: 0 };
 const GID = Gid.parse(`::ffff:${ADDRESS}`);
+const GRH = ipv4Grh(ADDRESS);
 /** Sends that may be under way. */
 const DEPTH = 32;
 
@@ -33,7 +30,6 @@ export class Load {
   readonly pd: ProtectionDomain;
   readonly #end: End;
   readonly #path: ReplyPath;
-  readonly #grh: Grh;
   readonly #counts: Map<string, number> = new Map();
   readonly #waits: Promise<unknown>[];
   readonly #work: Promise<void>[];
@@ -49,13 +45,12 @@ export class Load {
     this.#end.qp.activateUd({ port: PORT, qkey: QKEY });
     this.#path = new ReplyPath(this.pd, { port: PORT });
     this.#attr = this.#self();
-    this.#grh = grhOf(GID);
     this.#ah = new AddressHandle(this.pd, this.#attr);
     this.#waits = [this.#watchEvents(), this.#watchCompletions()];
     this.#work = [
       this.#repeat("send", () => this.#send()),
       this.#repeat("create", async () => (await AddressHandle.create(this.pd, this.#attr)).close()),
-      this.#repeat("path", () => void this.#path.to(WC, this.#grh)),
+      this.#repeat("path", () => void this.#path.to(WITH_GRH, GRH)),
       this.#repeat("query", () => void context.queryDevice()),
     ];
   }
@@ -156,15 +151,6 @@ export class Load {
       return error;
     }
   }
-}
-
-/** The header of an IPv4 packet that the address sent to itself. */
-function grhOf(gid: Gid): Grh {
-  const bytes = new Uint8Array(Grh.SIZE);
-  bytes.set([0x45, 0, 0, 0, 0, 0, 0, 0, 64, 17], 20);
-  bytes.set(gid.bytes.subarray(12), 32);
-  bytes.set(gid.bytes.subarray(12), 36);
-  return new Grh(bytes);
 }
 
 /** Lets everything else run: where the event loop stands still, nothing of the load goes on. */

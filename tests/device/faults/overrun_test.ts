@@ -1,5 +1,7 @@
 // More messages than receives, and more completions than entries.
 import { assert, assertEquals } from "@std/assert";
+import { assertSpyCalls, spy } from "@std/testing/mock";
+import { verbs } from "../../../ffi/library.ts";
 import {
   AddressHandle,
   type AsyncEvent,
@@ -76,9 +78,9 @@ deviceTest("A completion queue that overruns raises CQ_ERR, and loses the rest",
   using pd = new ProtectionDomain(context);
   using cq = new CompletionQueue(context, { cqe: 4 });
   const cap = { maxSendWr: 64, maxRecvWr: 4 };
-  using qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
+  const qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
   qp.activateUd({ port: PORT, qkey: QKEY });
-  using ah = new AddressHandle(pd, selfAddress(context));
+  const ah = new AddressHandle(pd, selfAddress(context));
   const events: AsyncEvent[] = [];
   const controller = new AbortController();
   const { signal } = controller;
@@ -100,4 +102,13 @@ deviceTest("A completion queue that overruns raises CQ_ERR, and loses the rest",
   send(100);
   assertEquals((await waitFor(cq))[0]!.check().wrId, 100n);
   assertEquals(qp.query().attr.qpState, QpState.RTS);
+  // The completions of some sends are lost: their handle goes with the queue pair.
+  for (let i = 0; i < cq.cqe + LOST; i++) send(200 + i);
+  await until("all sent", () => Number(qp.query().attr.sqPsn) >= 2 * (cq.cqe + LOST) + 1);
+  cq.poll(64);
+  using destroyed = spy(verbs(), "ibv_destroy_ah");
+  ah.close();
+  assertSpyCalls(destroyed, 0);
+  qp.close();
+  assertSpyCalls(destroyed, 1);
 });

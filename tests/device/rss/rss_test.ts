@@ -1,6 +1,5 @@
 // Queue pairs by ibv_create_qp_ex: what reaches the kernel, what is refused, and what an RSS queue pair cannot do.
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { hasContextOp } from "../../../ffi/library/ops.ts";
 import {
   AddressHandle,
   microsoftRssKey,
@@ -9,12 +8,10 @@ import {
   QpState,
   QpType,
   QueuePair,
-  RecvRequests,
   RxHash,
   RxHashFields,
   RxHashFunction,
-  SendOpsFlags,
-  SendRequests,
+  WorkQueue,
 } from "../../../mod.ts";
 import { outputOf } from "../../subprocess.ts";
 import { QKEY, rxe } from "../setup.ts";
@@ -26,7 +23,6 @@ import {
   calls,
   ETHERNET_PORT,
   hashOverAll,
-  hashOverIpv4,
   IB_PORT,
   makeRss,
   openBench,
@@ -70,43 +66,12 @@ stubTest("new QueuePair() sends the hash and the table to the kernel", () => {
   assert(qp.rwqIndTbl === init.rwqIndTbl && qp.rxHashConf === rxHashConf);
 });
 
-stubTest("new QueuePair() sends the key as it was when the hash was made", () => {
-  using bench = openBench();
-  const key = microsoftRssKey();
-  const rxHashConf = new RxHash({ rxHashKey: key, rxHashFieldsMask: ALL_FIELDS });
-  key.fill(0);
-  new QueuePair(bench.pd, { ...rssInit(bench), rxHashConf });
-  assertLastCall("create_qp", { rx_hash_key: microsoftRssKey().toHex() });
-});
-
-stubTest("new QueuePair() lets queue pairs share a table", () => {
-  using bench = openBench();
-  const init = rssInit(bench);
-  const qps = [hashOverAll(), hashOverIpv4()].map((rxHashConf) =>
-    new QueuePair(bench.pd, { ...init, rxHashConf })
-  );
-  assertEquals(calls("create_qp").map((call) => call.rx_hash_fields_mask), [ALL_FIELDS, 3]);
-  qps[0]!.close();
-  assertEquals([qps[1]!.disposed, init.rwqIndTbl!.disposed], [false, false]);
-});
-
 stubTest("An RSS queue pair goes to RTR on its port and no further", () => {
   using bench = openBench();
   const qp = makeRss(bench, hashOverAll());
   assertEquals(qp.state, QpState.RTR);
   assertEquals(calls("modify_qp").map((call) => call.port_num), [ETHERNET_PORT, 0]);
   assertFails(() => qp.modify({ qpState: QpState.RTS }), "ibv_modify_qp", "EOPNOTSUPP");
-});
-
-stubTest("An RSS queue pair refuses to send and to receive before native code is reached", () => {
-  using bench = openBench();
-  const qp = makeRss(bench, hashOverAll());
-  const noSend = "Cannot post send: the queue pair has no send queue";
-  const noReceive = "Cannot post receive: the queue pair has no receive queue of its own";
-  assertThrows(() => qp.postSend({}), TypeError, noSend);
-  assertThrows(() => qp.postSend(new SendRequests({ capacity: 1 })), TypeError, noSend);
-  assertThrows(() => qp.postRecv({}), TypeError, noReceive);
-  assertThrows(() => qp.postRecv(new RecvRequests({ capacity: 1 })), TypeError, noReceive);
 });
 
 stubTest("new QueuePair() explains what RSS takes when the device refuses", () => {
@@ -141,14 +106,6 @@ function fieldsOf(rxHashFieldsMask: number): RxHash {
   return new RxHash({ rxHashKey: microsoftRssKey(), rxHashFieldsMask });
 }
 
-stubTest("new QueuePair() needs no send queue for a table", () => {
-  using bench = openBench();
-  const sendCq = bench.workQueues[0]!.cq;
-  const qp = new QueuePair(bench.pd, { ...rssInit(bench), sendCq });
-  assertLastCall("create_qp", { ret: 0, send_cq: 0 });
-  assertThrows(() => qp.postSend({}), TypeError, "the queue pair has no send queue");
-});
-
 stubTest("new QueuePair() makes the same queue pair by ibv_create_qp and ibv_create_qp_ex", () => {
   using stub = openStub();
   const cap = { maxSendWr: 4, maxRecvWr: 8, maxSendSge: 2, maxRecvSge: 3, maxInlineData: 16 };
@@ -165,25 +122,13 @@ stubTest("new QueuePair() makes the same queue pair by ibv_create_qp and ibv_cre
   extended.postSend({ ah, remoteQpn: 1, remoteQkey: QKEY });
 });
 
-stubTest("new QueuePair() sends flags and numbers to the kernel", () => {
-  using stub = openStub();
-  const { BLOCK_SELF_MCAST_LB, SOURCE_QPN } = QpCreateFlags;
-  const given = { createFlags: BLOCK_SELF_MCAST_LB, sourceQpn: 0x123456 };
-  // the stub has no such flags, and tells all the same
-  assertFails(() => stub.newQp(UD, given), "ibv_create_qp_ex", "EOPNOTSUPP");
-  assertLastCall("create_qp", {
-    create_flags: BLOCK_SELF_MCAST_LB | SOURCE_QPN,
-    source_qpn: 0x123456,
-  });
-});
-
-stubTest("new QueuePair() passes send operations on to a provider", () => {
+stubTest("Work queues and hashes are not supported on rxe", () => {
   using device = rxe();
-  assert(hasContextOp(device.context.unsafeHandle, "create_qp_ex"));
-  const make = (sendOpsFlags: number): QueuePair => device.newQp(UD, { sendOpsFlags });
-  assertEquals(make(SendOpsFlags.SEND).state, QpState.RESET);
-  // UD has no RDMA, which only who reads the flags can know
-  assertFails(() => make(SendOpsFlags.RDMA_WRITE), "ibv_create_qp_ex", "EOPNOTSUPP");
+  const init = { maxWr: 1, maxSge: 1, cq: device.cq };
+  const error = assertFails(() => new WorkQueue(device.pd, init), "ibv_create_wq", "EOPNOTSUPP");
+  assertStringIncludes(error.hint!, "The device has no work queues");
+  const make = (): unknown => device.newQp(UD, { rxHashConf: hashOverAll() });
+  assert(assertFails(make, "ibv_create_qp_ex", "EOPNOTSUPP").notSupported);
 });
 
 /** Makes raw packet queue pairs, and prints the errors. */

@@ -248,6 +248,42 @@ on.test("ReplyPath.toAsync() asks again for a peer that others have given up", a
   while (recorder.live("ah") > 1) await new Promise((resolve) => setTimeout(resolve, 1));
 });
 
+on.test("ReplyPath.toAsync() ends the wait of who aborts, and not that of others", async ({ path }) => {
+  using calls = held();
+  const controller = new AbortController();
+  const { signal } = controller;
+  const aborted = path.toAsync(from(1), undefined, { signal });
+  const other = path.toAsync(from(1));
+  const reason = new Error("enough");
+  controller.abort(reason);
+  assertStrictEquals(await assertRejects(() => aborted), reason);
+  calls.end(0);
+  assertEquals((await other).disposed, false);
+  assertSpyCalls(calls, 1);
+});
+
+on.test("ReplyPath.toAsync() makes another handle when addresses change meanwhile", async ({ path }) => {
+  using calls = held();
+  const asking = path.toAsync(from(1));
+  path.invalidate();
+  calls.end(0);
+  let given = false;
+  asking.then(() => given = true);
+  while (!given && calls.calls.length < 2) await new Promise((resolve) => setTimeout(resolve, 1));
+  assertSpyCalls(calls, 2);
+  calls.end(1);
+  assertEquals([(await asking).disposed, path.size], [false, 1]);
+});
+
+on.test("ReplyPath.toAsync() gives what to() made meanwhile", async ({ path }) => {
+  using calls = held();
+  const asking = path.toAsync(from(1));
+  const made = path.to(from(1));
+  calls.end(0);
+  assertStrictEquals(await asking, made);
+  assertEquals(path.size, 1);
+});
+
 on.test("ReplyPath.close() rejects all who wait, and starts none of their calls", async (recorded) => {
   const { path } = recorded;
   using calls = held();
