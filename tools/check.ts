@@ -52,7 +52,7 @@ await tool(HELP, {}, async () => {
     "order: floors of the house, imports run down": orderIsKept(std),
     "verbs: bound, typed": deno(
       ...["run", "--allow-all", "--no-check", ...std],
-      ...[`${project}/tools/coverage/main.ts`, "--check", "--quiet"],
+      ...[`${project}/tools/coverage/main.ts`, "--check"],
     ),
   };
   const failed: string[] = [];

@@ -1,6 +1,6 @@
-/** Where the verbs are bound: the tables in `ffi/verbs/`. */
+/** The verbs that are bound, with what their tables say. */
 
-import { project, sourcesIn } from "../host/paths.ts";
+import { rows } from "../../ffi/verbs.ts";
 
 /** What a table says about a verb, as far as coverage needs it. */
 export interface Row {
@@ -27,34 +27,10 @@ export interface Row {
 /** A verb that is bound. */
 export interface Binding {
   readonly verb: string;
-  /** The file of its table. */
-  readonly file: string;
   readonly row: Row;
 }
 
-/** Every verb that a table in `ffi/verbs/` has. */
-export async function bindings(): Promise<Binding[]> {
-  return (await Promise.all(sourcesIn("ffi/verbs").map(bindingsOf))).flat();
-}
-
-async function bindingsOf(file: string): Promise<Binding[]> {
-  const module: Record<string, unknown> = await import(`${project}/${file}`);
-  return Object.values(module).filter(isTable).flatMap((table) =>
-    Object.entries(table).map(([verb, row]) => ({ verb, file, row }))
-  );
-}
-
-function isTable(value: unknown): value is Record<string, Row> {
-  return typeof value === "object" && value !== null &&
-    Object.values(value).every((row) =>
-      typeof row === "object" && row !== null && ("parameters" in row || "header" in row)
-    );
-}
-
-/** How a verb is reached, in a few words. */
-export function reachedBy({ op, parameters }: Row): string {
-  if (op === undefined) return parameters === undefined ? "own code" : "symbol";
-  const [of, table, name] = op;
-  if (table === "own") return `${of}.${name}`;
-  return table === "ops" ? `ibv_context.ops.${name}` : `verbs_context.${name}`;
+/** Every verb that is bound. */
+export function bindings(): Binding[] {
+  return Object.entries<Row>(rows).map(([verb, row]) => ({ verb, row }));
 }

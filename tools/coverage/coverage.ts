@@ -1,7 +1,7 @@
 /** What is known about each verb without running it: where it is bound, and what offers it. */
 
 import { prototypes } from "../../tests/library/header.ts";
-import { bindings, reachedBy } from "./bindings.ts";
+import { bindings } from "./bindings.ts";
 import { offeredBy, readParts } from "./classes.ts";
 import { since } from "./since.ts";
 
@@ -11,8 +11,7 @@ export interface Coverage {
   /** Whether the installed header has it; the other verbs are newer. */
   readonly isInstalled: boolean;
   readonly since: number | undefined;
-  /** Where it is bound. */
-  readonly boundIn: string | undefined;
+  readonly isBound: boolean;
   readonly offeredBy: readonly string[];
 }
 
@@ -26,18 +25,14 @@ export async function installedVerbs(): Promise<string[]> {
 
 /** All public verbs of the installed header, and the newer ones that are bound. */
 export async function readCoverage(): Promise<Coverage[]> {
-  const [installed, bound, parts] = await Promise.all([installedVerbs(), bindings(), readParts()]);
-  const places = new Map(
-    bound.map(({ verb, file, row }) => [verb, `${file} (${reachedBy(row)})`]),
-  );
-  const newer = [...places.keys()].filter((verb) =>
-    !INTERNAL.test(verb) && !installed.includes(verb)
-  );
+  const [installed, parts] = await Promise.all([installedVerbs(), readParts()]);
+  const bound = bindings().map(({ verb }) => verb);
+  const newer = bound.filter((verb) => !INTERNAL.test(verb) && !installed.includes(verb));
   return [...installed, ...newer].map((verb) => ({
     verb,
     isInstalled: installed.includes(verb),
     since: since(verb),
-    boundIn: places.get(verb),
+    isBound: bound.includes(verb),
     offeredBy: offeredBy(verb, parts),
   }));
 }

@@ -1,5 +1,5 @@
 /**
- * Prints for each verb where it is bound and what offers it, and writes `docs/verbs.md`. Fails if a verb is not bound, or
+ * Writes `docs/verbs.md`: what offers each verb. Fails if a verb is not bound, or
  * not offered. Whether tests call it is judged when all tests run: see `called.ts`.
  */
 
@@ -16,7 +16,6 @@ const HELP = `Compares verbs.h with the tables of verbs and the classes.
   deno task generate verbs [OPTIONS]
 
   --check         change nothing; fail if docs/verbs.md is not up to date
-  --quiet         print gaps and totals only
 `;
 
 const DOCUMENT = `${project}/docs/verbs.md`;
@@ -28,13 +27,12 @@ const NEEDS: Need[] = [
   { package: "libibverbs-dev", file: "/usr/include/infiniband/verbs.h", reason },
 ];
 
-await tool(HELP, { check: "flag", quiet: "flag" }, async (options) => {
+await tool(HELP, { check: "flag" }, async ({ check }) => {
   await ensurePackages(NEEDS);
   const all = await readCoverage();
-  if (!options.quiet) all.forEach(printRow);
   const faults = all.flatMap(faultsOf);
   const document = await formatted(render(all));
-  if (!options.check) await Deno.writeTextFile(DOCUMENT, document);
+  if (!check) await Deno.writeTextFile(DOCUMENT, document);
   else if (document !== await Deno.readTextFile(DOCUMENT)) {
     faults.push("docs/verbs.md is not up to date: deno task generate verbs writes it");
   }
@@ -54,20 +52,16 @@ async function formatted(markdown: string): Promise<string> {
   }
 }
 
-function printRow({ verb, boundIn, offeredBy }: Coverage): void {
-  console.log(`${verb}\n  ${boundIn ?? "not bound"}\n  ${offeredBy.join(", ") || "no class"}`);
-}
-
-function faultsOf({ verb, isInstalled, boundIn, offeredBy }: Coverage): string[] {
+function faultsOf({ verb, isInstalled, isBound, offeredBy }: Coverage): string[] {
   if (!isInstalled) return [];
   return [
-    ...boundIn === undefined ? [`${verb} is not bound`] : [],
+    ...!isBound ? [`${verb} is not bound`] : [],
     ...offeredBy.length === 0 ? [`${verb} is not typed: no class or function offers it`] : [],
   ];
 }
 
 function printTotals(rows: readonly Coverage[]): void {
-  const bound = rows.filter(({ boundIn }) => boundIn !== undefined);
+  const bound = rows.filter(({ isBound }) => isBound);
   const typed = rows.filter(({ offeredBy }) => offeredBy.length > 0);
   console.log(`\n${bound.length} of ${rows.length} bound, ${typed.length} typed`);
 }

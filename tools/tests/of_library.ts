@@ -32,5 +32,5 @@ export function libraryTests(): string[] {
 
 /** Installs what these tests need. */
 export async function ensureForLibraryTests(): Promise<void> {
-  await ensurePackages([...NEEDS]);
+  await ensurePackages(NEEDS);
 }
