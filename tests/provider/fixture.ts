@@ -13,13 +13,12 @@ import {
   QueuePair,
 } from "../../mod.ts";
 import * as recorder from "./recorder.ts";
-import { assertSameAsInC } from "./requests.ts";
 
 const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, MW_BIND } = AccessFlags;
 /** The access of {@linkcode Fixture.mr}. */
-export const ACCESS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ | MW_BIND;
+const ACCESS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ | MW_BIND;
 /** The size of {@linkcode Fixture.mr} in bytes. */
-export const MEMORY = 4096;
+const MEMORY = 4096;
 
 /** Objects on the recorder, each made on first use. Leaving its scope asserts that all of them end in order. */
 export class Fixture implements Disposable {
@@ -71,21 +70,5 @@ export class Fixture implements Disposable {
     this.context.close();
     assertEquals(recorder.violations(), []);
     assertEquals(recorder.live(), 0);
-  }
-}
-
-/** Prepares a request and returns the function that makes it. */
-export type Request = (fixture: Fixture) => () => unknown;
-
-/** Tests that a class makes each request as C makes the one of the same name. */
-export function testRequests(requests: Readonly<Record<string, Request>>): void {
-  for (const [name, prepare] of Object.entries(requests)) {
-    Deno.test(`The request ${name} is that of C in every byte`, async () => {
-      using fixture = new Fixture();
-      const make = prepare(fixture.whole);
-      recorder.take();
-      await make();
-      await assertSameAsInC(recorder.take(), name);
-    });
   }
 }

@@ -6,13 +6,16 @@ import { type Call, comparable, parseCalls } from "./records.ts";
 
 const program = await requestsPath();
 
-/** The calls that a C program makes for a request; its name is that of a row in `c/requests/`. */
-export async function requestInC(name: string): Promise<Call[]> {
-  const command = new Deno.Command(program, { args: [name] });
-  const { success, stdout, stderr } = await command.output();
+async function printed(args: string[]): Promise<string> {
+  const { success, stdout, stderr } = await new Deno.Command(program, { args }).output();
   const decoder = new TextDecoder();
   if (!success) throw new Error(`Cannot make request in C: ${decoder.decode(stderr)}`);
-  return parseCalls(decoder.decode(stdout));
+  return decoder.decode(stdout);
+}
+
+/** The names of the requests in C. Those of valid calls are the names of these. */
+export async function requestNames(): Promise<string[]> {
+  return (await printed([])).trimEnd().split("\n");
 }
 
 /**
@@ -20,7 +23,7 @@ export async function requestInC(name: string): Promise<Call[]> {
  * addresses: which object or buffer they are of does.
  */
 export async function assertSameAsInC(calls: readonly Call[], request: string): Promise<void> {
-  const inC = await requestInC(request);
+  const inC = parseCalls(await printed([request]));
   const verbs = new Set(inC.map(({ verb }) => verb));
   const ours = calls.filter(({ verb }) => verbs.has(verb));
   assertEquals(comparable(ours), comparable(inC), request);

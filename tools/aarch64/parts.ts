@@ -20,8 +20,7 @@ const SHORT = [
   "tests/library/ops_test.ts",
   "tests/library/pointers_test.ts",
   "tests/library/thunks_test.ts",
-  "tests/library/provider/requests_test.ts",
-  "tests/library/provider/sends_test.ts",
+  "tests/library/provider/twins_test.ts",
 ];
 
 /** Tests that fail under emulation, with the reason. */

@@ -49,9 +49,9 @@ function runArgs(): string[] {
 
 /** Makes each request of the C program, built with AddressSanitizer and under valgrind. */
 export async function checkRequests(env: Record<string, string>): Promise<Checked> {
-  const names = await requestNames();
   const sanitized = await requestsProgram(env);
   const plain = await requestsProgram({});
+  const names = await requestNames(plain);
   // The recorder prints padding, which C leaves undefined: only reads and writes beyond memory count.
   const valgrind = ["valgrind", "-q", "--undef-value-errors=no", "--error-exitcode=99"];
   const commands = names.flatMap((name) => [
@@ -83,11 +83,7 @@ async function requestsProgram(env: Record<string, string>): Promise<string> {
   return new TextDecoder().decode(stdout).trim();
 }
 
-async function requestNames(): Promise<string[]> {
-  const folder = inProject("tests/provider/c/requests");
-  const files = (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name).sort();
-  const texts = await Promise.all(files.map((name) => Deno.readTextFile(`${folder}/${name}`)));
-  return texts.flatMap((text) =>
-    [...text.matchAll(/^REQUEST\((\w+)\)$/gm)].map(([, name]) => name!)
-  );
+/** The program itself prints them. */
+async function requestNames(program: string): Promise<string[]> {
+  return (await demand(program)).trimEnd().split("\n");
 }

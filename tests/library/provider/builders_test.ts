@@ -8,7 +8,9 @@ import {
   QueuePairEx,
   SendOpsFlags,
 } from "../../../mod.ts";
-import { type Fixture, testRequests } from "../../provider/fixture.ts";
+import { Fixture } from "../../provider/fixture.ts";
+import * as recorder from "../../provider/recorder.ts";
+import { assertSameAsInC } from "../../provider/requests.ts";
 
 const REMOTE = 0x10000;
 const RKEY = 0x4242;
@@ -22,7 +24,8 @@ function make({ pd, cq }: Fixture, type: QpType): QueuePairEx {
   return new QueuePairEx(pd, { type, sendCq: cq, ...queues, sendOpsFlags: ALL });
 }
 
-testRequests({
+/** Each prepares a request and returns the function that makes it. */
+const REQUESTS: Readonly<Record<string, (fixture: Fixture) => () => unknown>> = {
   build_rc: (fixture) => {
     const rc = make(fixture, QpType.RC);
     const { mr } = fixture;
@@ -100,4 +103,14 @@ testRequests({
       wr.complete();
     };
   },
-});
+};
+
+for (const [name, prepare] of Object.entries(REQUESTS)) {
+  Deno.test(`The request ${name} is that of C in every byte`, async () => {
+    using fixture = new Fixture();
+    const make = prepare(fixture.whole);
+    recorder.take();
+    make();
+    await assertSameAsInC(recorder.take(), name);
+  });
+}

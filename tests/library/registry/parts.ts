@@ -4,9 +4,11 @@ import {
   AccessFlags,
   FlowSpecType,
   Gid,
+  type MemoryRegion,
   MigState,
   Mtu,
   QpState,
+  Rate,
   SendFlags,
   WrOpcode,
 } from "../../../mod.ts";
@@ -19,23 +21,32 @@ export type Recipe = (world: World) => unknown[] | Promise<unknown[]>;
 export type Receiver = (world: World) => unknown;
 
 /** The attributes of an address handle. */
-export function route(): object {
+export function route(dgid = "ff0e::1"): object {
   return {
     portNum: 1,
-    dlid: 1,
-    sl: 1,
-    srcPathBits: 1,
-    staticRate: 0,
+    dlid: 0x1234,
+    sl: 3,
+    srcPathBits: 5,
+    staticRate: Rate["10_GBPS"],
     isGlobal: true,
     grh: {
-      dgid: Gid.parse("ff0e::1"),
-      sgidIndex: 0,
-      flowLabel: 1,
-      hopLimit: 2,
-      trafficClass: 3,
+      dgid: Gid.parse(dgid),
+      sgidIndex: 1,
+      flowLabel: 0x12345,
+      hopLimit: 64,
+      trafficClass: 8,
     },
   };
 }
+
+/** Sizes of a queue pair. */
+export const CAP = {
+  maxSendWr: 8,
+  maxRecvWr: 16,
+  maxSendSge: 2,
+  maxRecvSge: 3,
+  maxInlineData: 32,
+};
 
 /** All attributes of a queue pair that can be changed. */
 export function qpAttr(): object {
@@ -43,28 +54,28 @@ export function qpAttr(): object {
     qpState: QpState.RTR,
     curQpState: QpState.INIT,
     pathMtu: Mtu[1024],
-    pathMigState: MigState.MIGRATED,
+    pathMigState: MigState.REARM,
     qkey: QKEY,
-    rqPsn: 1,
-    sqPsn: 2,
-    destQpNum: 5,
+    rqPsn: 0x123456,
+    sqPsn: 0x0abcde,
+    destQpNum: 0x654321,
     qpAccessFlags: AccessFlags.REMOTE_WRITE,
-    cap: { maxSendWr: 3, maxRecvWr: 3, maxSendSge: 1, maxRecvSge: 1, maxInlineData: 8 },
+    cap: CAP,
     ahAttr: route(),
-    altAhAttr: route(),
-    pkeyIndex: 0,
-    altPkeyIndex: 0,
+    altAhAttr: route("fe80::99"),
+    pkeyIndex: 3,
+    altPkeyIndex: 4,
     enSqdAsyncNotify: 1,
-    maxRdAtomic: 1,
-    maxDestRdAtomic: 1,
-    minRnrTimer: 1,
+    maxRdAtomic: 8,
+    maxDestRdAtomic: 9,
+    minRnrTimer: 12,
     portNum: 1,
     timeout: 14,
     retryCnt: 7,
-    rnrRetry: 7,
+    rnrRetry: 6,
     altPortNum: 1,
-    altTimeout: 14,
-    rateLimit: 1,
+    altTimeout: 15,
+    rateLimit: 100_000,
   };
 }
 
@@ -72,30 +83,41 @@ const ANY_MAC = { dstMac: "02:00:00:00:00:01", srcMac: "02:00:00:00:00:02" };
 const ANY_IPV4 = { srcIp: "10.0.0.1", dstIp: "10.0.0.2" };
 const ANY_IPV6 = { srcIp: "fe80::1", dstIp: "fe80::2" };
 
+const IPV6 = { flowLabel: 0x12345, nextHdr: 50, trafficClass: 8, hopLimit: 64 };
+
 const FILTERS: readonly (readonly [type: number, filter: object])[] = [
-  [FlowSpecType.ETH, { ...ANY_MAC, etherType: 0x800, vlanTag: 1 }],
-  [FlowSpecType.IPV4_EXT, { ...ANY_IPV4, proto: 17, tos: 1, ttl: 2, flags: 1 }],
-  [FlowSpecType.IPV6, { ...ANY_IPV6, flowLabel: 1, nextHdr: 17, trafficClass: 1, hopLimit: 1 }],
-  [FlowSpecType.ESP, { spi: 1, seq: 2 }],
-  [FlowSpecType.UDP, { dstPort: 4791, srcPort: 1 }],
-  [FlowSpecType.VXLAN_TUNNEL, { tunnelId: 1 }],
-  [FlowSpecType.GRE, { cKsRes0Ver: 1, protocol: 0x800, key: 1 }],
-  [FlowSpecType.MPLS, { label: 1 }],
+  [FlowSpecType.ETH, { ...ANY_MAC, etherType: 0x800, vlanTag: 5 }],
+  [FlowSpecType.IPV4, ANY_IPV4],
+  [FlowSpecType.IPV4_EXT, { ...ANY_IPV4, proto: 17, tos: 4, ttl: 64, flags: 2 }],
+  [FlowSpecType.IPV6, { ...ANY_IPV6, ...IPV6 }],
+  [FlowSpecType.ESP, { spi: 7, seq: 9 }],
+  [FlowSpecType.TCP, { dstPort: 80, srcPort: 81 }],
+  [FlowSpecType.UDP, { dstPort: 4791, srcPort: 4792 }],
+  [FlowSpecType.VXLAN_TUNNEL, { tunnelId: 0x1234 }],
+  [FlowSpecType.GRE, { cKsRes0Ver: 0x2000, protocol: 0x800, key: 3 }],
+  [FlowSpecType.MPLS, { label: 0x12345000 }],
 ];
 
 /** A condition of each kind, and an action of each kind. */
 export function flowSpecs({ counters, action }: World): object[] {
   return [
-    ...FILTERS.map(([type, filter]) => ({ type, inner: false, val: { ...filter }, mask: filter })),
-    { type: FlowSpecType.ACTION_TAG, tagId: 1 },
+    ...FILTERS.map(([type, filter]) => {
+      return { type, inner: type === FlowSpecType.IPV4, val: { ...filter }, mask: filter };
+    }),
+    { type: FlowSpecType.ACTION_TAG, tagId: 0x123456 },
     { type: FlowSpecType.ACTION_COUNT, counters },
     { type: FlowSpecType.ACTION_HANDLE, action },
   ].map((spec) => structuredCloneOf(spec));
 }
 
+/** As many as an action can add. */
+const ENCAPSULATING = FILTERS.map(([type]) => type)
+  .filter((type) => type !== FlowSpecType.IPV4 && type !== FlowSpecType.TCP);
+
 /** The headers of packets that an action adds. */
-export function headers(): object[] {
-  return FILTERS.map(([type, val]) => ({ type, val: { ...val } }));
+export function headers(types: readonly number[] = ENCAPSULATING): object[] {
+  return FILTERS.filter(([type]) => types.includes(type))
+    .map(([type, val]) => ({ type, val: { ...val } }));
 }
 
 /** The misuses write into plain objects, and objects of a class stay the same. */
@@ -121,49 +143,68 @@ interface Request {
   readonly make: (world: World) => object;
 }
 
+const REMOTE = 0x10000;
+const RKEY = 0x4242;
+
 const ready: Receiver = (world) => world.ready;
+
+function rdma(opcode: number, attributes: object): Request {
+  return { on: ready, make: ({ mr }) => ({ opcode, sge: mr.slice(0, 8), ...attributes }) };
+}
+
+/** What a window is bound to. */
+export function bindInfo(mr: MemoryRegion): object {
+  return { mr, addr: mr.addr + 128n, length: 256, mwAccessFlags: AccessFlags.REMOTE_READ };
+}
 
 /** Requests that have all attributes between them. */
 const REQUESTS: Readonly<Record<string, Request>> = {
   datagram: {
     on: ({ ud }) => ud,
     make: ({ mr, ah }) => ({
-      wrId: 1,
+      wrId: 3,
       opcode: WrOpcode.SEND_WITH_IMM,
       signaled: true,
       inline: true,
       fence: false,
       solicited: true,
-      sge: mr.slice(0, 32),
-      immData: 5,
+      sge: mr.slice(5, 12),
+      immData: 0x01020304,
       ah,
-      remoteQpn: 1,
+      remoteQpn: 0x123456,
       remoteQkey: QKEY,
     }),
   },
-  flags: { on: ready, make: ({ mr }) => ({ sendFlags: SendFlags.SIGNALED, sge: mr.slice(0, 8) }) },
-  atomic: {
+  flags: {
     on: ready,
-    make: ({ mr }) => ({
-      opcode: WrOpcode.ATOMIC_CMP_AND_SWP,
-      sge: mr.slice(0, 8),
-      remoteAddr: 8,
-      rkey: 1,
-      compareAdd: 1,
-      swap: 2n,
-    }),
+    make: ({ mr }) => ({ sendFlags: SendFlags.SIGNALED | SendFlags.FENCE, sge: mr.slice(0, 8) }),
   },
-  invalidate: { on: ready, make: () => ({ opcode: WrOpcode.LOCAL_INV, invalidateRkey: 1 }) },
+  sendInv: rdma(WrOpcode.SEND_WITH_INV, { invalidateRkey: 0x5502 }),
+  write: rdma(WrOpcode.RDMA_WRITE, { remoteAddr: REMOTE, rkey: RKEY }),
+  writeImm: rdma(WrOpcode.RDMA_WRITE_WITH_IMM, { remoteAddr: REMOTE + 8, rkey: RKEY, immData: 5 }),
+  read: rdma(WrOpcode.RDMA_READ, { remoteAddr: REMOTE + 16, rkey: RKEY }),
+  atomic: rdma(WrOpcode.ATOMIC_CMP_AND_SWP, {
+    remoteAddr: REMOTE,
+    rkey: RKEY,
+    compareAdd: 0x1122334455667788n,
+    swap: 9,
+  }),
+  fetchAdd: rdma(WrOpcode.ATOMIC_FETCH_AND_ADD, {
+    remoteAddr: REMOTE,
+    rkey: RKEY,
+    compareAdd: 3,
+  }),
+  invalidate: { on: ready, make: () => ({ opcode: WrOpcode.LOCAL_INV, invalidateRkey: 0x5501 }) },
   bind: {
     on: ready,
     make: ({ mw, bindable: mr }) => ({
       opcode: WrOpcode.BIND_MW,
       rkey: 5,
       mw,
-      bindInfo: { mr, addr: mr.addr, length: 8, mwAccessFlags: 0 },
+      bindInfo: bindInfo(mr),
     }),
   },
-  xrc: { on: ({ xrcEx }) => xrcEx, make: ({ mr }) => ({ sge: mr.slice(0, 8), remoteSrqn: 5 }) },
+  xrc: { on: ({ xrcEx }) => xrcEx, make: ({ mr }) => ({ sge: mr.slice(0, 8), remoteSrqn: 0x77 }) },
 };
 
 /** Each request posted, and put into a list. */

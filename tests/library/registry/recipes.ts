@@ -6,27 +6,37 @@ import {
   AdviseMrFlags,
   type CompletionQueue,
   CounterDescription,
+  CreateCqAttrFlags,
+  CreateCqWcFlags,
   enums,
   EventType,
   FlowAttrType,
+  FlowFlags,
+  FlowSpecType,
   Mtu,
   MwType,
   NodeType,
+  OpsFlags,
   OpsWrOpcode,
   PortState,
+  QpCreateFlags,
   QpState,
   QpType,
   Rate,
+  ReadCountersFlags,
   RxHashFunction,
   SendOpsFlags,
   SrqType,
   VerbsError,
+  WqFlags,
   WqState,
   WrOpcode,
 } from "../../../mod.ts";
 import { complete, DEVICE, sendPortEvent, takeQueryPort } from "./bed.ts";
 import { OTHER_RECEIVERS, OTHER_RECIPES } from "./other_recipes.ts";
 import {
+  bindInfo,
+  CAP,
   flowSpecs,
   headers,
   packet,
@@ -61,11 +71,11 @@ const QUEUE_PAIRS: Readonly<Record<string, (world: World) => object>> = {
     type: QpType.UD,
     sendCq: cq,
     recvCq: cq,
-    cap: { maxSendWr: 4, maxRecvWr: 4, maxSendSge: 1, maxRecvSge: 1, maxInlineData: 16 },
+    cap: { ...CAP },
     sqSigAll: true,
-    createFlags: 0,
-    maxTsoHeader: 16,
-    sourceQpn: 5,
+    createFlags: QpCreateFlags.BLOCK_SELF_MCAST_LB,
+    maxTsoHeader: 54,
+    sourceQpn: 77,
     sendOpsFlags: SendOpsFlags.SEND,
   }),
   srq: ({ cq, srq }) => ({
@@ -119,16 +129,24 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     complete(cq);
     return [{ signal: signal() }];
   },
-  "new CompletionQueue": ({ context, channel }) => [context, { cqe: 4, channel, compVector: 0 }],
+  "new CompletionQueue": ({ context, channel }) => [context, { cqe: 4, channel, compVector: 2 }],
   "CompletionQueue#poll": () => [4],
   "CompletionQueue#pollInto": ({ batch }) => [batch],
   "CompletionQueue#reqNotify": () => [true],
+  "CompletionQueue#reqNotify (any)": () => [],
   "CompletionQueue#resize": () => [100],
-  "CompletionQueue#modify": () => [{ moderate: { cqCount: 1, cqPeriod: 2 } }],
+  "CompletionQueue#modify": () => [{ moderate: { cqCount: 16, cqPeriod: 100 } }],
   "CompletionQueue#completions": ({ cq }) => completions(cq),
   "new CompletionQueueEx": ({ context, channel, parentDomain }) => [
     context,
-    { cqe: 4, channel, compVector: 0, wcFlags: 0, flags: 0, parentDomain },
+    {
+      cqe: 4,
+      channel,
+      compVector: 1,
+      wcFlags: CreateCqWcFlags.WITH_BYTE_LEN | CreateCqWcFlags.WITH_COMPLETION_TIMESTAMP,
+      flags: CreateCqAttrFlags.SINGLE_THREADED,
+      parentDomain,
+    },
   ],
   "CompletionQueueEx#poll": () => [4],
   "CompletionQueueEx#completions": ({ cqEx }) => completions(cqEx),
@@ -166,19 +184,39 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   portStateStr: () => [PortState.ACTIVE],
   flowLabelToUdpSport: () => [1],
   "new Counters": ({ context }) => [context],
-  "Counters#attach": ({ flow }) => [{ counterDesc: CounterDescription.PACKETS, index: 0 }, flow],
-  "Counters#read": () => [2, 0],
+  "Counters#attach": ({ flow }) => [{ counterDesc: CounterDescription.BYTES, index: 3 }, flow],
+  "Counters#read": () => [2, ReadCountersFlags.PREFER_CACHED],
   "new Flow": (world) => [
     world.raw,
-    { type: FlowAttrType.NORMAL, priority: 1, port: 1, flags: 0, specs: flowSpecs(world) },
+    {
+      type: FlowAttrType.NORMAL,
+      priority: 7,
+      port: 1,
+      flags: FlowFlags.DONT_TRAP,
+      specs: flowSpecs(world),
+    },
   ],
-  "new FlowActionEsp": ({ context }) => [
+  "new Flow (drop)": ({ raw }) => [raw, { port: 1, specs: [{ type: FlowSpecType.ACTION_DROP }] }],
+  "new Flow (sniffer)": ({ raw }) => [raw, { type: FlowAttrType.SNIFFER, port: 1, specs: [] }],
+  "new FlowActionEsp": ({ context }) => [context, structuredClone(ESP)],
+  "new FlowActionEsp (encap)": ({ context }) => [
     context,
     { ...structuredClone(ESP), espEncap: headers() },
   ],
-  "FlowActionEsp#modify": () => [{ ...structuredClone(ESP), espEncap: headers() }],
+  "FlowActionEsp#modify": () => [
+    {
+      esn: 6,
+      espEncap: headers([FlowSpecType.IPV4, FlowSpecType.UDP]),
+    },
+  ],
+  "FlowActionEsp#modify (all)": () => [{ ...structuredClone(ESP), espEncap: headers() }],
   "new MemoryRegion": ({ pd }) => [pd, 4096, AccessFlags.LOCAL_WRITE, { iova: 0x1000n }],
-  "new MemoryRegion (buffer)": ({ pd }) => [pd, new Uint8Array(64), 0],
+  "new MemoryRegion (buffer)": ({ pd }) => [pd, new Uint8Array(64), AccessFlags.REMOTE_READ],
+  "new MemoryRegion (relaxed)": ({ pd }) => [
+    pd,
+    64,
+    AccessFlags.LOCAL_WRITE | AccessFlags.RELAXED_ORDERING,
+  ],
   "MemoryRegion.create": (
     { pd },
   ) => [pd, 4096, AccessFlags.LOCAL_WRITE, { iova: 4096, signal: signal() }],
@@ -191,16 +229,18 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     pd,
     AdviseMrAdvice.PREFETCH,
     AdviseMrFlags.FLUSH,
-    [mr.slice(0, 64), mr.slice(64, 64)],
+    [mr.slice(0, 1024), mr.slice(2048, 512)],
   ],
   "new DeviceMemory": ({ context }) => [context, { length: 64, logAlignReq: 3 }],
   "DeviceMemory.import": ({ context, dm }) => [context, dm.handle, 64],
-  "DeviceMemory#memcpyTo": () => [4, new Uint8Array(8)],
+  "DeviceMemory#memcpyTo": () => [4, Uint8Array.of(0, 1, 2, 3, 4, 5, 6, 7)],
   "DeviceMemory#memcpyFrom": () => [4, 8],
-  "new DeviceMemoryRegion": ({ pd, dm }) => [pd, dm, { dmOffset: 4, length: 8, access: 0 }],
+  "new DeviceMemoryRegion": (
+    { pd, dm },
+  ) => [pd, dm, { dmOffset: 4, length: 8, access: AccessFlags.ZERO_BASED }],
   "new DmaBufMemoryRegion": ({ pd }) => [
     pd,
-    { fd: 0, offset: 0, length: 64, iova: 0, access: AccessFlags.LOCAL_WRITE },
+    { fd: 5, offset: 4096, length: 8192, iova: 0x10000, access: AccessFlags.LOCAL_WRITE },
   ],
   "new ImplicitMemoryRegion": ({ pd }) => [pd, AccessFlags.ON_DEMAND],
   "ImplicitMemoryRegion#allocate": () => [64],
@@ -211,7 +251,7 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   "new MemoryWindow": ({ pd }) => [pd, MwType.TYPE_2],
   "new NullMemoryRegion": ({ pd }) => [pd],
   "new ParentDomain": ({ pd, td }) => [pd, { td, pdContext: 5 }],
-  reregMr: ({ pd, mr }) => [mr, { pd, source: 4096, access: 0 }],
+  reregMr: ({ pd, mr }) => [mr, { pd, source: 4096, access: AccessFlags.REMOTE_READ }],
   "new ParentDomain (alignment)": ({ pd }) => [pd, { alignment: 64 }],
   "new ThreadDomain": ({ context }) => [context],
   "new OpenedQueuePair": ({ xrcd }) => [{ xrcd, qpNum: 5, type: QpType.XRC_RECV }],
@@ -221,34 +261,41 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     { type: QpType.RC, sendCq: cq, recvCq: cq, cap: { maxSendWr: 4, maxRecvWr: 4 } },
   ],
   "QueuePair#postRecv": ({ mr }) => [{ wrId: 1, sge: mr.slice(0, 64) }],
-  "QueuePair#postRecv (list)": ({ mr, userMr }) => [
-    [{ wrId: 1, sge: [mr.slice(0, 64)] }, { wrId: 2n, sge: userMr }],
+  "QueuePair#postRecv (list)": ({ mr }) => [
+    [{ wrId: 1, sge: [mr.slice(0, 16), mr.slice(64, 32)] }, { wrId: 2n ** 64n - 1n }],
   ],
   "QueuePair#postRecv (prepared)": ({ recvs }) => [recvs, 2, 1],
   ...REQUEST_RECIPES,
-  "QueuePair#postSend (list)": ({ mr, userMr, ah }) => [
+  "QueuePair#postSend (list)": ({ mr, ah }) => [
     [
-      { sge: [mr.slice(0, 32), mr.slice(32, 8)], ah, remoteQpn: 1, remoteQkey: QKEY },
-      { inline: true, sge: userMr.slice(0, 8), ah, remoteQpn: 1, remoteQkey: QKEY },
+      {
+        wrId: 2n ** 64n - 1n,
+        sge: [mr.slice(0, 32), mr.slice(32, 8)],
+        ah,
+        remoteQpn: 1,
+        remoteQkey: QKEY,
+      },
+      { sge: mr.slice(64, 8), ah, remoteQpn: 1, remoteQkey: QKEY },
     ],
   ],
   "QueuePair#postSend (prepared)": ({ sends }) => [sends, 2, 1],
-  "QueuePair#attachMcast": ({ gid }) => [gid, 0],
+  "QueuePair#attachMcast": ({ gid }) => [gid, 0xc001],
   "QueuePair#detachMcast": ({ gid, ud }) => {
-    ud.attachMcast(gid, 0);
-    return [gid, 0];
+    ud.attachMcast(gid, 0xc001);
+    return [gid, 0xc001];
   },
   "QueuePair#bindMw": ({ mw1, bindable }) => [
     mw1,
     {
       wrId: 1,
       signaled: true,
-      bindInfo: { mr: bindable, addr: bindable.addr, length: 8, mwAccessFlags: 0 },
+      bindInfo: bindInfo(bindable),
     },
   ],
-  "QueuePairStates#modifyRateLimit": () => [{ rateLimit: 1, maxBurstSz: 2, typicalPktSz: 3 }],
-  "QueuePairStates#setEce": () => [{ vendorId: 1, options: 2 }],
-  "QueuePairStates#queryDataInOrder": () => [WrOpcode.SEND, 0],
+  "QueuePairStates#modifyRateLimit":
+    () => [{ rateLimit: 100_000, maxBurstSz: 4096, typicalPktSz: 512 }],
+  "QueuePairStates#setEce": () => [{ vendorId: 0x2c9, options: 0x1000_0001 }],
+  "QueuePairStates#queryDataInOrder": () => [WrOpcode.RDMA_WRITE, 0],
   "WrBuilder#sendImm": () => [5],
   "WrBuilder#sendInv": () => [5],
   "WrBuilder#sendTso": () => [new Uint8Array(14), 1400],
@@ -287,6 +334,9 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     return [[new Uint8Array(8), new Uint8Array(4)]];
   },
   "QueuePairStates#modify": () => [qpAttr()],
+  "QueuePairStates#modify (ud)": () => [
+    { qpState: QpState.INIT, qkey: QKEY, pkeyIndex: 3, portNum: 1 },
+  ],
   "QueuePairStates#init": () => [
     { port: 1, gidIndex: 0, pkeyIndex: 0, qpAccessFlags: 0, psn: 1, maxDestRdAtomic: 1 },
   ],
@@ -334,16 +384,27 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   "ToeplitzKey#hash": () => [new Uint8Array(8), 4],
   "new WorkQueue": ({ pd, cq }) => [
     pd,
-    { wqType: enums.ibv_wq_type.IBV_WQT_RQ, maxWr: 4, maxSge: 1, cq, createFlags: 0 },
+    {
+      wqType: enums.ibv_wq_type.IBV_WQT_RQ,
+      maxWr: 4,
+      maxSge: 1,
+      cq,
+      createFlags: WqFlags.SCATTER_FCS,
+    },
   ],
   "WorkQueue#modify": () => [
-    { wqState: WqState.ERR, currWqState: WqState.RDY, flags: 0, flagsMask: 0 },
+    {
+      wqState: WqState.ERR,
+      currWqState: WqState.RDY,
+      flags: WqFlags.CVLAN_STRIPPING,
+      flagsMask: WqFlags.CVLAN_STRIPPING | WqFlags.SCATTER_FCS,
+    },
   ],
   "WorkQueue#postRecv": ({ mr }) => [{ wrId: 1, sge: mr.slice(0, 64) }],
   "WorkQueue#postRecv (prepared)": ({ recvs }) => [recvs, 2, 1],
   "new SharedReceiveQueue": ({ pd, cq }) => [
     pd,
-    { maxWr: 4, maxSge: 1, srqType: SrqType.TM, cq, tmCap: { maxNumTags: 1, maxOps: 1 } },
+    { maxWr: 4, maxSge: 1, srqType: SrqType.TM, cq, tmCap: { maxNumTags: 8, maxOps: 5 } },
   ],
   "new SharedReceiveQueue (xrc)": ({ pd, cq, xrcd }) => [
     pd,
@@ -352,21 +413,28 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   "new SharedReceiveQueue (basic)": ({ pd }) => [pd, { maxWr: 4 }],
   "SharedReceiveQueue#modify": () => [{ maxWr: 16, srqLimit: 2 }],
   "SharedReceiveQueue#postRecv": ({ mr }) => [{ wrId: 1, sge: mr.slice(0, 64) }],
+  "SharedReceiveQueue#postRecv (list)": ({ mr }) => [
+    [{ wrId: 1, sge: [mr.slice(0, 16), mr.slice(64, 32)] }, { wrId: 2, sge: mr.slice(128, 8) }],
+  ],
   "SharedReceiveQueue#postRecv (prepared)": ({ recvs }) => [recvs, 2, 1],
   "SharedReceiveQueue#postOps": ({ mr }) => [
     {
       wrId: 1,
       opcode: OpsWrOpcode.TAG_ADD,
-      flags: 0,
-      unexpectedCnt: 0,
-      recvWrId: 2,
+      flags: OpsFlags.SIGNALED | OpsFlags.TM_SYNC,
+      unexpectedCnt: 3,
+      recvWrId: 11,
       sge: mr.slice(0, 64),
-      tag: 1,
-      mask: 1n,
+      tag: 0x1234,
+      mask: 0xffffn,
     },
   ],
-  "SharedReceiveQueue#postOps (delete)": () => [{ opcode: OpsWrOpcode.TAG_DEL, handle: 1 }],
-  "new XrcDomain": ({ context }) => [context, { fd: 0, oflags: 0 }],
+  "SharedReceiveQueue#postOps (delete)": () => [{ opcode: OpsWrOpcode.TAG_DEL, handle: 7 }],
+  "SharedReceiveQueue#postOps (sync)": () => [
+    { opcode: OpsWrOpcode.TAG_SYNC, flags: OpsFlags.TM_SYNC, unexpectedCnt: 4 },
+  ],
+  "new XrcDomain": ({ context }) => [context, { fd: 5, oflags: 0o200 }],
+  "new XrcDomain (private)": ({ context }) => [context],
   "new RecvRequests": () => [{ capacity: 2, maxSge: 2 }],
   "RecvRequests#set": ({ mr }) => [0, { wrId: 1, sge: [mr.slice(0, 64)] }],
   "RequestList#setWrId": () => [0, 5],
@@ -443,6 +511,7 @@ export const RECEIVERS: Readonly<Record<string, Receiver>> = {
   VerbsError: () => new VerbsError("ibv_open_device", "open device", 22),
   WorkCompletionEx: ({ batchEx }) => batchEx.at(0),
   "QueuePair#bindMw": ({ ready }) => ready,
+  "QueuePair#postRecv (list)": ({ ready }) => ready,
   "WrBuilder#setUdAddr": ({ udBuilder }) => udBuilder,
   "WrBuilder#complete": ({ readyEx }) => {
     readyEx.modify({ qpState: QpState.RESET });
@@ -454,8 +523,10 @@ export const RECEIVERS: Readonly<Record<string, Receiver>> = {
   "QueuePairStates#activateUd": ({ reset }) => reset,
   "QueuePairStates#init": ({ resetRc }) => resetRc,
   "QueuePairStates#init (ud)": ({ reset }) => reset,
+  "QueuePairStates#modify (ud)": ({ reset }) => reset,
   "SharedReceiveQueue#postOps": ({ tagSrq }) => tagSrq,
   "SharedReceiveQueue#postOps (delete)": ({ tagSrq }) => tagSrq,
+  "SharedReceiveQueue#postOps (sync)": ({ tagSrq }) => tagSrq,
   "RequestList#setSge": ({ sends }) => sends,
 };
 

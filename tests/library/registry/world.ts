@@ -11,6 +11,7 @@ import {
   DeviceMemory,
   Flow,
   FlowActionEsp,
+  FlowActionEspFlags,
   Gid,
   Grh,
   ImplicitMemoryRegion,
@@ -64,10 +65,21 @@ export const QKEY = 0x1111_1111;
 
 /** Attributes of a flow action. */
 export const ESP = {
-  espAttr: { spi: 1, seq: 2, tfcPad: 3, flags: 0, hardLimitPkts: 5n },
-  keymat: { iv: 1n, salt: 2, icvLen: 16, aesKey: new Uint8Array(16) },
-  replaySize: 32,
-  esn: 0,
+  espAttr: {
+    spi: 0x11,
+    seq: 8,
+    tfcPad: 3,
+    flags: FlowActionEspFlags.FULL_OFFLOAD | FlowActionEspFlags.ENCRYPT,
+    hardLimitPkts: 2n ** 40n,
+  },
+  keymat: {
+    iv: 0x0102030405060708n,
+    salt: 0x99,
+    icvLen: 16,
+    aesKey: Uint8Array.from({ length: 16 }, (_, i) => i),
+  },
+  replaySize: 64,
+  esn: 5,
 };
 
 const { SRC_IPV4, DST_IPV4, SRC_PORT_TCP, DST_PORT_TCP } = RxHashFields;

@@ -1,42 +1,39 @@
-// Completion queues and channels.
+// Completion queues.
 #include "requests.h"
 
-REQUEST(create_cq)
+TWIN(create_cq, "new CompletionQueue")
 {
 	struct ibv_comp_channel *channel = ibv_create_comp_channel(context);
-	struct ibv_cq *queue = ibv_create_cq(context, 64, NULL, channel, 2);
-	ibv_resize_cq(queue, 128);
-	ibv_req_notify_cq(queue, 1);
-	ibv_req_notify_cq(queue, 0);
-	ibv_destroy_cq(queue);
-	ibv_destroy_comp_channel(channel);
-}
-
-REQUEST(create_cq_ex)
-{
-	struct ibv_comp_channel *channel = ibv_create_comp_channel(context);
-	struct ibv_cq_init_attr_ex attr = {
-		.cqe = 64,
-		.channel = channel,
-		.comp_vector = 1,
-		.wc_flags = IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_QP_NUM | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP,
-		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
-		.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED,
-	};
 
 	begin_request();
-	ibv_create_cq_ex(context, &attr);
+	ibv_create_cq(context, 4, NULL, channel, 2);
 }
 
-REQUEST(create_cq_ex_in_parent_domain)
+TWIN(resize_cq, "CompletionQueue#resize")
+{
+	ibv_resize_cq(cq, 100);
+}
+
+TWIN(req_notify_cq, "CompletionQueue#reqNotify")
+{
+	ibv_req_notify_cq(cq, 1);
+}
+
+TWIN(req_notify_cq_any, "CompletionQueue#reqNotify (any)")
+{
+	ibv_req_notify_cq(cq, 0);
+}
+
+TWIN(create_cq_ex, "new CompletionQueueEx")
 {
 	struct ibv_parent_domain_init_attr domain = { .pd = pd };
-	struct ibv_comp_channel *channel = ibv_create_comp_channel(context);
 	struct ibv_cq_init_attr_ex attr = {
-		.cqe = 8,
-		.channel = channel,
-		.wc_flags = IBV_WC_STANDARD_FLAGS,
-		.comp_mask = IBV_CQ_INIT_ATTR_MASK_PD,
+		.cqe = 4,
+		.channel = ibv_create_comp_channel(context),
+		.comp_vector = 1,
+		.wc_flags = IBV_WC_EX_WITH_BYTE_LEN | IBV_WC_EX_WITH_QP_NUM | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD,
+		.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED,
 	};
 
 	attr.parent_domain = ibv_alloc_parent_domain(context, &domain);
@@ -44,7 +41,7 @@ REQUEST(create_cq_ex_in_parent_domain)
 	ibv_create_cq_ex(context, &attr);
 }
 
-REQUEST(modify_cq)
+TWIN(modify_cq, "CompletionQueue#modify")
 {
 	struct ibv_modify_cq_attr attr = {
 		.attr_mask = IBV_CQ_ATTR_MODERATE,

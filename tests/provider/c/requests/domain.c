@@ -1,21 +1,25 @@
-// Thread, parent and extended connection domains.
+// Domains and address handles.
 #include "requests.h"
 
-REQUEST(thread_domain)
+static struct ibv_td *thread_domain(void)
 {
 	struct ibv_td_init_attr attr = { 0 };
 
-	ibv_dealloc_td(ibv_alloc_td(context, &attr));
+	return ibv_alloc_td(context, &attr);
 }
 
-REQUEST(parent_domain)
+TWIN(alloc_td, "new ThreadDomain")
 {
-	struct ibv_td_init_attr td_attr = { 0 };
-	struct ibv_parent_domain_init_attr attr = { .pd = pd };
+	thread_domain();
+}
 
-	attr.td = ibv_alloc_td(context, &td_attr);
+TWIN(parent_domain, "new ParentDomain")
+{
+	struct ibv_parent_domain_init_attr attr = { .pd = pd, .comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT };
+
+	attr.td = thread_domain();
 	begin_request();
-	ibv_dealloc_pd(ibv_alloc_parent_domain(context, &attr));
+	ibv_alloc_parent_domain(context, &attr);
 }
 
 static void *no_memory(struct ibv_pd *pd, void *pd_context, size_t size, size_t alignment, uint64_t resource_type)
@@ -29,7 +33,7 @@ static void no_free(struct ibv_pd *pd, void *pd_context, void *ptr, uint64_t res
 	(void)pd, (void)pd_context, (void)ptr, (void)resource_type;
 }
 
-REQUEST(parent_domain_allocators)
+TWIN(parent_domain_allocators, "new ParentDomain (alignment)")
 {
 	struct ibv_parent_domain_init_attr attr = {
 		.pd = pd,
@@ -38,31 +42,33 @@ REQUEST(parent_domain_allocators)
 		.free = no_free,
 	};
 
-	ibv_dealloc_pd(ibv_alloc_parent_domain(context, &attr));
+	ibv_alloc_parent_domain(context, &attr);
 }
 
-REQUEST(open_xrcd)
+TWIN(open_xrcd, "new XrcDomain (private)")
 {
-	ibv_close_xrcd(xrcd());
+	xrcd();
 }
 
-REQUEST(import_pd)
+TWIN(open_xrcd_of_file, "new XrcDomain")
 {
-	ibv_unimport_pd(ibv_import_pd(context, pd->handle));
-}
-
-REQUEST(address_handle)
-{
-	struct ibv_ah_attr attr = {
-		.grh = { .flow_label = 0x12345, .sgid_index = 1, .hop_limit = 64, .traffic_class = 8 },
-		.dlid = 0x1234,
-		.sl = 3,
-		.src_path_bits = 1,
-		.static_rate = IBV_RATE_10_GBPS,
-		.is_global = 1,
-		.port_num = 1,
+	struct ibv_xrcd_init_attr attr = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+		.fd = 5,
+		.oflags = O_EXCL,
 	};
 
-	attr.grh.dgid = gid("fe80::1:2");
-	ibv_destroy_ah(ibv_create_ah(pd, &attr));
+	ibv_open_xrcd(context, &attr);
+}
+
+TWIN(import_pd, "new ImportedProtectionDomain")
+{
+	ibv_import_pd(context, pd->handle);
+}
+
+TWIN(address_handle, "new AddressHandle")
+{
+	struct ibv_ah_attr attr = path();
+
+	ibv_create_ah(pd, &attr);
 }

@@ -42,6 +42,16 @@ struct ibv_qp *qp(enum ibv_qp_type type)
 	return ibv_create_qp_ex(context, &init);
 }
 
+const struct ibv_mw_bind_info *bind_info(void)
+{
+	// Static, so that its padding is zero.
+	static struct ibv_mw_bind_info info = { .length = 256, .mw_access_flags = IBV_ACCESS_REMOTE_READ };
+
+	info.mr = ibv_reg_mr(pd, memory, MEMORY, IBV_ACCESS_MW_BIND);
+	info.addr = (uintptr_t)memory + 128;
+	return &info;
+}
+
 struct ibv_xrcd *xrcd(void)
 {
 	static struct ibv_xrcd *xrcd;
@@ -56,22 +66,32 @@ struct ibv_xrcd *xrcd(void)
 	return xrcd;
 }
 
-struct ibv_qp *xrc_sender(void)
+struct ibv_wq *wq(void)
 {
-	struct ibv_qp_init_attr_ex init = {
-		.send_cq = cq,
-		.cap = { .max_send_wr = 8, .max_send_sge = 1 },
-		.qp_type = IBV_QPT_XRC_SEND,
-		.comp_mask = IBV_QP_INIT_ATTR_PD,
+	struct ibv_wq_init_attr attr = {
+		.wq_type = IBV_WQT_RQ,
+		.max_wr = 4,
+		.max_sge = 1,
 		.pd = pd,
+		.cq = cq,
+		.comp_mask = IBV_WQ_INIT_ATTR_FLAGS,
+		.create_flags = IBV_WQ_FLAGS_SCATTER_FCS,
 	};
 
-	return ibv_create_qp_ex(context, &init);
+	return ibv_create_wq(context, &attr);
+}
+
+struct ibv_rwq_ind_table *table(void)
+{
+	struct ibv_wq *queues[] = { wq() };
+	struct ibv_rwq_ind_table_init_attr attr = { .ind_tbl = queues };
+
+	return ibv_create_rwq_ind_table(context, &attr);
 }
 
 struct ibv_srq *srq(void)
 {
-	struct ibv_srq_init_attr init = { .attr = { .max_wr = 32, .max_sge = 2 } };
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 4, .max_sge = 1 } };
 
 	return ibv_create_srq(pd, &init);
 }
@@ -83,6 +103,19 @@ union ibv_gid gid(const char *text)
 	if (inet_pton(AF_INET6, text, gid.raw) != 1)
 		abort();
 	return gid;
+}
+
+struct ibv_ah_attr path(void)
+{
+	return (struct ibv_ah_attr){
+		.grh = { .dgid = gid("ff0e::1"), .flow_label = 0x12345, .sgid_index = 1, .hop_limit = 64, .traffic_class = 8 },
+		.dlid = 0x1234,
+		.sl = 3,
+		.src_path_bits = 5,
+		.static_rate = IBV_RATE_10_GBPS,
+		.is_global = 1,
+		.port_num = 1,
+	};
 }
 
 struct ibv_ah *ah(void)

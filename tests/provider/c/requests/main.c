@@ -1,4 +1,4 @@
-// Makes one request, and prints what the recorder saw of it.
+// Makes one request, and prints what the recorder saw of it. Without a name it prints the names of all.
 #include "requests.h"
 
 // The linker defines the ends of the row.
@@ -26,8 +26,17 @@ static const struct request *find(const char *name)
 	return NULL;
 }
 
+static int list(void)
+{
+	for (const struct request *request = __start_requests; request < __stop_requests; request++)
+		puts(request->name);
+	return 0;
+}
+
 int main(int count, char **arguments)
 {
+	if (count == 1)
+		return list();
 	const struct request *request = count == 2 ? find(arguments[1]) : NULL;
 
 	if (!request) {

@@ -14,11 +14,16 @@ struct request {
 	void (*make)(void);
 };
 
-// Defines a request. The linker puts all of them in a row.
-#define REQUEST(called) \
+// Defines a request that a test asks for by a name. The linker puts all of them in a row.
+#define NAMED(called, name) \
 	static void called(void); \
-	static const struct request called##_request __attribute__((section("requests"), used)) = { #called, called }; \
+	static const struct request called##_request __attribute__((section("requests"), used)) = { name, called }; \
 	static void called(void)
+#define REQUEST(called) NAMED(called, #called)
+// A request that is the valid call of this name in tests/library/registry/.
+#define TWIN(called, call) NAMED(called, call)
+
+#define SGES(count, ...) .sg_list = (struct ibv_sge[]){ __VA_ARGS__ }, .num_sge = count
 
 enum { MEMORY = 4096 };
 
@@ -33,9 +38,12 @@ void make_objects(void);
 // What fewer need.
 struct ibv_qp *qp(enum ibv_qp_type type);
 struct ibv_xrcd *xrcd(void);
-struct ibv_qp *xrc_sender(void);
+const struct ibv_mw_bind_info *bind_info(void);
+struct ibv_wq *wq(void);
+struct ibv_rwq_ind_table *table(void);
 struct ibv_srq *srq(void);
 struct ibv_ah *ah(void);
+struct ibv_ah_attr path(void);
 struct ibv_sge sge(unsigned offset, unsigned length);
 union ibv_gid gid(const char *text);
 
