@@ -68,11 +68,11 @@ const NEEDED = new Set(
 
 /** Calls that do without. */
 const DISPENSABLE: readonly RegExp[] = [
-  /^(QueuePairStates#modify|SharedReceiveQueue#modify): 0\.(cap\.)?\w+$/,
+  /^(QueuePairStates|SharedReceiveQueue)#modify( \(ud\))?: 0\.(cap\.)?\w+$/,
   /^reregMr: 1\.\w+$/,
   // A request is complete when it is posted.
   /^SendRequests#set \(.*: 1\.(?!opcode)\w+$/,
-  /^new CompletionQueueEx: 1\.wcFlags$|^new (Flow: 1|OpenedQueuePair: 0)\.type$/,
+  /^new CompletionQueueEx: 1\.wcFlags$|^new (Flow( \(sniffer\))?: 1|OpenedQueuePair: 0)\.type$/,
 ];
 
 /** What a place may not have, by the value that it has; `"nothing"` takes it away. */
