@@ -3,6 +3,7 @@ import { CommandError } from "../../../cli/command.ts";
 import { explainParts, readPart } from "../../../cli/explain.ts";
 import { readTransport } from "../../../cli/explain/headers.ts";
 import { readHex, readText } from "../../../cli/explain/hex_input.ts";
+import { type Packet, readPacket } from "../../../cli/explain/packet.ts";
 import { run } from "../../../cli/run.ts";
 import { bth, completion, DATAGRAM, ethernet, hex, ipv4, ipv6, UDP } from "./packets.ts";
 import { recorder } from "./terminal.ts";
@@ -139,6 +140,30 @@ Deno.test("readTransport() shows the fields of headers", () => {
     ["Immediate data header (ImmDt)", "immData: 0xdbdad9d8"],
     ["Payload", "length: 21 bytes, of which 12 are here"],
   ]);
+});
+
+Deno.test("readPacket() shows the frame of a packet, and takes nothing else", () => {
+  const of = (text: string): Packet | undefined => readPacket(Uint8Array.fromHex(text));
+  const [macs, tag, ip] = ["020000000001020000000002", "8100a064", ipv4()];
+  const rest = UDP + bth(UD) + DATAGRAM;
+  const { sections, sl } = of(`${macs}88a82007${tag}0800${ip}${rest}`)!;
+  const [{ title, rows }] = sections as [Packet["sections"][number]];
+  assertEquals({ title, sl, rows: rows.map(({ name, text }) => `${name} ${text}`) }, {
+    title: "Ethernet header",
+    sl: 5,
+    rows: [
+      ...["destination 02:00:00:00:00:01", "source 02:00:00:00:00:02"],
+      ...["vlan 7 (priority 1)", "vlan 100 (priority 5)", "ethertype 0x0800"],
+    ],
+  });
+  assertEquals(sections.map(({ title }) => title).includes("UDP header"), true);
+  for (
+    const other of [
+      ...[macs + "08", macs + "0800", macs + "8100a0", `${macs}${tag.repeat(3)}0800${ip}${rest}`],
+      ...[ip.slice(0, 18) + "06" + ip.slice(20) + rest, ipv6(6) + rest, ip + UDP.slice(0, 14)],
+      ...[`${macs}86dd${ip}${rest}`, `${macs}0800${ipv6(17)}${rest}`, ip.slice(0, 38)],
+    ]
+  ) assertEquals(of(other), undefined, other);
 });
 
 Deno.test("readHex() reads what people paste", () => {
