@@ -94,14 +94,14 @@ async function judge(mutants: readonly Mutant[], jobs: number): Promise<Judged[]
 async function withDevice(judged: readonly Judged[]): Promise<Judged[]> {
   const open = judged.filter(({ verdict }) => SURVIVED.includes(verdict));
   const again = open.length === 0 ? [] : await judgeWithDevice(open.map(({ mutant }) => mutant));
-  return [...judged.filter((one) => !open.includes(one)), ...again];
+  const noticed = again.filter(({ verdict }) => !SURVIVED.includes(verdict));
+  const names = new Set(noticed.map(({ mutant }) => JSON.stringify(mutant)));
+  return [...judged.filter(({ mutant }) => !names.has(JSON.stringify(mutant))), ...noticed];
 }
 
 function report(judged: readonly Judged[], least: number, sample = false): number {
   const reasonOf = reasons(TRIAGE);
-  const survivors = judged.filter(({ verdict }) =>
-    verdict === "survived" || verdict === "not executed"
-  );
+  const survivors = judged.filter(({ verdict }) => SURVIVED.includes(verdict));
   for (const { mutant, verdict } of survivors) {
     console.log(`${verdict}: ${nameOf(mutant)} (${reasonOf(mutant) ?? "NO REASON"})`);
   }

@@ -170,7 +170,7 @@ class Round {
       const job: Job = {
         file,
         mutants: todo,
-        quick: this.patience.quick,
+        ...this.#pace,
         suspect: suspect !== undefined,
         ...survey && { survey },
         ...tests && { tests },
@@ -236,12 +236,12 @@ class Round {
     survey: Survey,
     limit: number,
   ): Promise<Verdict | undefined> {
-    const { quick } = this.patience;
-    const ended = await runJob(tree, { file, survey, quick }, limit, id);
+    const job: Job = { file, survey, ...this.#pace };
+    const ended = await runJob(tree, job, limit, id);
     if (!ended.hung) {
       return ended.told.some((one) => "passed" in one && one.passed) ? undefined : "killed";
     }
-    const without = await runJob(tree, { file, survey, quick }, limit);
+    const without = await runJob(tree, job, limit);
     if (!without.hung && without.seconds < limit / 3) return "timed out";
     return await this.#judgeWholeBy(tree, id, file, survey, 2 * limit);
   }
@@ -249,6 +249,11 @@ class Round {
   /** How likely a test file notices a mutant of a source file, as a factor. */
   #promise(file: string, source: string): number {
     return 100 ** likeness(file, source) * (1 + 10 * (this.#kills.get(keyOf(file, source)) ?? 0));
+  }
+
+  get #pace(): Pick<Job, "quick" | "until"> {
+    const { quick, until } = this.patience;
+    return { quick, until: until === Infinity ? null : until };
   }
 
   #addWhole(id: string, file: string): void {
