@@ -13,7 +13,7 @@ import { Tree } from "./tree.ts";
 const MOST = 3;
 
 /** Minutes in which guests may begin tests, and starts of guests may begin after that. */
-const MINUTES = { devices: 15, starts: 5 };
+const MINUTES = { devices: 12, starts: 4 };
 
 /** The test of the guest's own code. It starts guests. */
 const GUEST_TEST = "tests/project/guest_start_test.ts";
