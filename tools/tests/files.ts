@@ -34,15 +34,21 @@ export function guestCount(
   return Math.max(1, Math.floor(Math.min(...most)));
 }
 
-/** Seconds that files take in an emulated guest; the others take less than SECONDS. */
+/** Seconds that files take in an emulated guest; the others take less than the least of them. */
 const LONG_SECONDS: Readonly<Record<string, number>> = {
-  "tests/device/cli/perf_test.ts": 40,
-  "tests/device/docs/examples_test.ts": 20,
-  "tests/device/docs/snippets_test.ts": 50,
-  "tests/device/examples/connected_pingpong_test.ts": 40,
+  "tests/device/cli/perf_test.ts": 30,
+  "tests/device/docs/examples_test.ts": 51,
+  "tests/device/docs/snippets_test.ts": 37,
+  "tests/device/examples/connected_pingpong_test.ts": 73,
+  "tests/device/examples/multicast_chat_example_test.ts": 35,
   "tests/device/examples/ud_pingpong_test.ts": 25,
-  "tests/device/lifetime/lifetime_test.ts": 45,
-  "tests/device/reply/reply_path_differential_test.ts": 20,
+  "tests/device/examples/workers_example_test.ts": 39,
+  "tests/device/faults/link_test.ts": 34,
+  "tests/device/lifetime/lifetime_test.ts": 30,
+  "tests/device/net/rc_killed_test.ts": 41,
+  "tests/device/net/ud_outage_test.ts": 55,
+  "tests/device/queue_pair/peer_killed_test.ts": 34,
+  "tests/device/reply/reply_path_differential_test.ts": 65,
 };
 const SECONDS = 5;
 
