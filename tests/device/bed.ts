@@ -1,4 +1,4 @@
-/** What device tests run on, if that is no RDMA device: a test of the library tier sets it before it imports them. */
+/** What device tests run on, if that is no RDMA device: tests/library/net sets it before it imports them. */
 export const bed: {
   /** The name of the device. */
   device?: string;

@@ -1,4 +1,5 @@
 import { Context, Gid, type GidEntry } from "../../mod.ts";
+import { addDevice, addDummy } from "./links.ts";
 import { run } from "./run.ts";
 import { PORT, until } from "./setup.ts";
 
@@ -27,11 +28,8 @@ export interface MovingLink extends AsyncDisposable {
 /** Makes such a device; disposing it takes it away. */
 export async function movingLink(): Promise<MovingLink> {
   await using stack = new AsyncDisposableStack();
-  await run("ip", "link", "add", NETDEV, "type", "dummy");
-  stack.defer(() => run("ip", "link", "delete", NETDEV));
-  await run("ip", "link", "set", NETDEV, "up");
-  await run("rdma", "link", "add", DEVICE, "type", "rxe", "netdev", NETDEV);
-  stack.defer(() => run("rdma", "link", "delete", DEVICE));
+  await addDummy(stack, NETDEV);
+  await addDevice(stack, DEVICE, NETDEV);
   const context = stack.use(Context.open(DEVICE));
   const slotOf = (address: string): GidEntry | undefined =>
     context.gidTable(PORT).find(({ gid }) => gid.equals(Gid.parse(address)));

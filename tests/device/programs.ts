@@ -1,4 +1,4 @@
-// Runs programs beside a test: the examples, and the C tools they talk to.
+// Runs programs beside a test: the examples, the C tools they talk to, and peers.
 
 import { library } from "../../ffi/library.ts";
 
@@ -7,46 +7,141 @@ library();
 /** How a program ended. */
 export interface Ending {
   readonly code: number;
+  /** The signal that ended it, if any. */
+  readonly signal: Deno.Signal | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** A program under way. Leaving its scope ends it. */
-export interface Program extends AsyncDisposable {
-  /** What it came to. */
-  readonly ending: Promise<Ending>;
-}
-
-/** Only reached by what hangs; emulated guests are slow. */
-const PATIENCE_MS = 120_000;
-
-/** Starts a program of the system. */
-export function start(command: string, ...args: string[]): Program {
-  const child = new Deno.Command(command, {
-    args,
-    stdin: "null",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
-  const ending = child.output().then(({ code, stdout, stderr }) => {
-    clearTimeout(timer);
-    const decoder = new TextDecoder();
-    return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
-  });
-  const dispose = async (): Promise<void> => {
-    try {
-      child.kill("SIGKILL");
-    } catch {
-      // it has ended by itself
-    }
-    await ending;
-  };
-  return { ending, [Symbol.asyncDispose]: dispose };
-}
-
 /** What an example may do unless a test says otherwise. */
 const PERMISSIONS = ["--allow-ffi", "--allow-net", "--allow-env"];
+/** Only reached by what hangs; emulated guests are slow. */
+const PATIENCE_MS = 300_000;
+
+/** A program under way. Leaving its scope ends it. */
+export class Program implements AsyncDisposable {
+  readonly ending: Promise<Ending>;
+  readonly #child: Deno.ChildProcess;
+  readonly #lines: AsyncGenerator<string, undefined>;
+  #ended = false;
+
+  /** Starts a program of the system. */
+  constructor(
+    command: string,
+    args: readonly string[],
+    options: Pick<Deno.CommandOptions, "cwd" | "env"> = {},
+  ) {
+    const piped = { stdin: "piped", stdout: "piped", stderr: "piped" } as const;
+    this.#child = new Deno.Command(command, { ...options, ...piped, args: [...args] }).spawn();
+    const [whole, part] = this.#child.stdout.tee();
+    this.#lines = linesOf(part);
+    this.ending = this.#end(whole);
+  }
+
+  get pid(): number {
+    return this.#child.pid;
+  }
+
+  /** Whether it has ended. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  async #end(output: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<Ending> {
+    const timer = setTimeout(() => this.kill(), PATIENCE_MS);
+    const [stdout, stderr, { code, signal }] = await Promise.all([
+      new Response(output).text(),
+      new Response(this.#child.stderr).text(),
+      this.#child.status,
+    ]);
+    clearTimeout(timer);
+    this.#ended = true;
+    return { code, signal, stdout, stderr };
+  }
+
+  /** Its next line of output; `undefined` at the end. */
+  async line(): Promise<string | undefined> {
+    return (await this.#lines.next()).value;
+  }
+
+  /** Its next line of output, which is JSON. */
+  async hear(): Promise<unknown> {
+    const line = await this.line();
+    if (line !== undefined) return JSON.parse(line);
+    throw new Error(`Cannot go on: the program has ended: ${(await this.ending).stderr}`);
+  }
+
+  /** Writes to its input. */
+  async write(text: string): Promise<void> {
+    const writer = this.#child.stdin.getWriter();
+    await writer.write(new TextEncoder().encode(text));
+    writer.releaseLock();
+  }
+
+  /** Writes a line of JSON. */
+  async tell(value: unknown): Promise<void> {
+    await this.write(`${JSON.stringify(value)}\n`);
+  }
+
+  /** Ends its input. */
+  async endInput(): Promise<void> {
+    await this.#child.stdin.close();
+  }
+
+  /** Ends it, and comes back when it is gone. */
+  async kill(signal: Deno.Signal = "SIGKILL"): Promise<void> {
+    try {
+      this.#child.kill(signal);
+    } catch {
+      // It is gone already.
+    }
+    await this.#child.status;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+    await this.endInput().catch(() => {});
+    await this.ending;
+  }
+}
+
+async function* linesOf(
+  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
+): AsyncGenerator<string, undefined> {
+  let rest = "";
+  for await (const text of stream.pipeThrough(new TextDecoderStream())) {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop()!;
+    yield* lines;
+  }
+  return undefined;
+}
+
+/** Starts a program of the system. */
+export function start(command: string, ...args: readonly string[]): Program {
+  return new Program(command, args);
+}
+
+/** The command that runs a program of Deno. */
+export function denoCommand(
+  file: string,
+  args: readonly string[],
+  permissions: readonly string[] = ["--allow-all"],
+): [string, ...string[]] {
+  const options = ["--quiet", "--no-check", "--no-prompt", ...importMap(), ...permissions];
+  return [Deno.execPath(), "run", ...options, file, ...args];
+}
+
+/** Starts a program of Deno. */
+export function startDeno(
+  file: string,
+  args: readonly string[],
+  permissions?: readonly string[],
+  options?: Pick<Deno.CommandOptions, "cwd" | "env">,
+): Program {
+  const [command, ...all] = denoCommand(file, args, permissions);
+  return new Program(command, all, options);
+}
 
 /** Starts an example, by its name. */
 export function startExample(
@@ -55,8 +150,7 @@ export function startExample(
   permissions: readonly string[] = PERMISSIONS,
 ): Program {
   const file = new URL(`../../examples/${name}.ts`, import.meta.url).pathname;
-  const options = ["--quiet", "--no-check", "--no-prompt", ...importMap(), ...permissions];
-  return start(Deno.execPath(), "run", ...options, file, ...args);
+  return startDeno(file, args, permissions);
 }
 
 /** Where @std comes from: the same place as for this process. */
@@ -76,18 +170,13 @@ export function freshPort(): number {
 /** Comes back once somebody listens on a TCP port; throws if nobody ever does. */
 export async function untilListening(port: number): Promise<void> {
   const LISTEN = "0A";
-  const pattern = new RegExp(`:${hex(port)} [0-9A-F]+:0000 ${LISTEN} `);
+  const digits = port.toString(16).toUpperCase().padStart(4, "0");
+  const pattern = new RegExp(`:${digits} [0-9A-F]+:0000 ${LISTEN} `);
+  const sockets = (): string[] =>
+    ["/proc/net/tcp", "/proc/net/tcp6"].map((file) => Deno.readTextFileSync(file));
   const end = Date.now() + PATIENCE_MS;
   while (!sockets().some((table) => pattern.test(table))) {
     if (Date.now() > end) throw new Error(`Cannot go on: nobody listens on port ${port}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-}
-
-function sockets(): string[] {
-  return ["/proc/net/tcp", "/proc/net/tcp6"].map((file) => Deno.readTextFileSync(file));
-}
-
-function hex(port: number): string {
-  return port.toString(16).toUpperCase().padStart(4, "0");
 }

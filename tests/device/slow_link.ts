@@ -1,4 +1,5 @@
 import { Context, Gid } from "../../mod.ts";
+import { addDevice, addDummy, gidIndexOf } from "./links.ts";
 import { run } from "./run.ts";
 import { PORT } from "./setup.ts";
 
@@ -20,15 +21,13 @@ export interface SlowLink extends AsyncDisposable {
 /** Makes such a device; disposing it takes it away. */
 export async function slowLink(): Promise<SlowLink> {
   await using stack = new AsyncDisposableStack();
-  await run("ip", "link", "add", NETDEV, "type", "dummy");
-  stack.defer(() => run("ip", "link", "delete", NETDEV));
-  // a dummy device drops what it sends, and thereby every question for a neighbour
-  await run("ip", "link", "set", NETDEV, "arp", "on", "up");
+  // It drops every question for a neighbour.
+  await addDummy(stack, NETDEV);
+  await run("ip", "link", "set", NETDEV, "arp", "on");
   await run("ip", "addr", "add", "10.9.0.1/24", "dev", NETDEV);
-  await run("rdma", "link", "add", DEVICE, "type", "rxe", "netdev", NETDEV);
-  stack.defer(() => run("rdma", "link", "delete", DEVICE));
+  await addDevice(stack, DEVICE, NETDEV);
   const context = stack.use(Context.open(DEVICE));
-  const { gidIndex } = context.gidTable(PORT).find(({ gid }) => gid.isIpv4Mapped)!;
+  const gidIndex = gidIndexOf(DEVICE)!;
   const owned = stack.move();
   return {
     context,

@@ -1,9 +1,9 @@
-# An RC peer made with pyverbs. It connects by TCP, exchanges addresses, serves the other side's RDMA, and then does the
-# same in the other direction. Each message of the exchange is one line of JSON.
+# An RC peer made with pyverbs. It exchanges addresses, serves the other side's RDMA, and then does the
+# same in the other direction. Each message of the exchange is one line of JSON, on its
+# input and output.
 #
-# rc_peer.py DEVICE GID_INDEX TCP_PORT
+# rc_peer.py DEVICE GID_INDEX
 import json
-import socket
 import sys
 
 from pyverbs.addr import AHAttr, GID, GlobalRoute
@@ -74,16 +74,14 @@ class Peer:
         return int.from_bytes(self.mr.read(8, offset), "little")
 
 
-def main(device, gid_index, tcp_port):
+def main(device, gid_index):
     peer = Peer(device, int(gid_index))
-    stream = socket.create_connection(("127.0.0.1", int(tcp_port))).makefile("rw")
 
     def tell(value):
-        stream.write(json.dumps(value) + "\n")
-        stream.flush()
+        print(json.dumps(value), flush=True)
 
     tell(peer.address())
-    peer.connect(json.loads(stream.readline()))
+    peer.connect(json.loads(sys.stdin.readline()))
     peer.mr.write(b"python".ljust(16), 16, 256)
     peer.mr.write((40).to_bytes(8, "little"), 8, 512)
     peer.qp.post_recv(RecvWR(2, num_sge=1, sg=[SGE(peer.mr.buf + 2048, 64, peer.mr.lkey)]))
@@ -91,14 +89,14 @@ def main(device, gid_index, tcp_port):
 
     # The other side writes to offset 0, reads offset 256, adds to and swaps offset 512, and sends a message.
     received = peer.complete()
-    stream.readline()
+    sys.stdin.readline()
     tell({
         "written": peer.mr.read(16, 0).decode(),
         "counter": peer.read_u64(512),
         "message": peer.mr.read(received.byte_len, 2048).decode(),
     })
 
-    stream.readline()
+    sys.stdin.readline()
     peer.mr.write(b"from python".ljust(16), 16, 1024)
     peer.request(e.IBV_WR_RDMA_WRITE, 1024, 16, 0)
     peer.request(e.IBV_WR_RDMA_READ, 1040, 16, 256)
@@ -110,7 +108,7 @@ def main(device, gid_index, tcp_port):
         "fetched": peer.read_u64(1056),
         "swapped": peer.read_u64(1064),
     })
-    stream.readline()
+    sys.stdin.readline()
 
 
 main(*sys.argv[1:])

@@ -3,7 +3,7 @@
  * know:
  *
  * - `<!-- peer: NAME -->`: `tests/device/docs/peers/NAME.ts` sends to the program while it runs.
- * - `<!-- caller: NAME -->`: `tests/device/docs/callers/NAME.ts` calls the functions.
+ * - `<!-- caller: NAME -->`: `NAME` in `tests/device/docs/callers.ts` calls the functions.
  * - `<!-- varies: A, B -->`: these words of the output differ from run to run.
  */
 

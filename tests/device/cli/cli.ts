@@ -2,7 +2,7 @@
 
 import { run } from "../../../cli/run.ts";
 import { recorder } from "../../pure/cli/terminal.ts";
-import { type Ending, importMap, type Program, start } from "../programs.ts";
+import { type Ending, type Program, start, startDeno } from "../programs.ts";
 
 const MAIN = new URL("../../../cli/mod.ts", import.meta.url).pathname;
 
@@ -11,15 +11,14 @@ export function startCli(
   args: readonly string[],
   permissions: readonly string[] = ["--allow-ffi"],
 ): Program {
-  const options = ["--quiet", "--no-check", "--no-prompt", ...importMap(), ...permissions];
-  return start(Deno.execPath(), "run", ...options, MAIN, ...args);
+  return startDeno(MAIN, args, permissions);
 }
 
 /** Runs the tool to its end in this process. */
 export async function cli(...args: readonly string[]): Promise<Ending> {
   const recorded = recorder();
   const code = await run(args, recorded.terminal);
-  return { code, stdout: recorded.out, stderr: recorded.err };
+  return { code, signal: null, stdout: recorded.out, stderr: recorded.err };
 }
 
 /** Runs the tool to its end in a process of its own. */

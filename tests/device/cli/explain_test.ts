@@ -71,6 +71,7 @@ stubTest("explain says why the device knows no reply path", async () => {
   assertEquals([none.code, none.stdout], [1, ""]);
   assertEquals(await cli("explain", "-d", RXE, "-i", "2", stranger), {
     code: 1,
+    signal: null,
     stdout: "",
     stderr: `explain: there is no port 2: "${RXE}" has 1\n`,
   });

@@ -38,11 +38,13 @@ stubTest("gids shows all ports of all devices, or those that are chosen", async 
 stubTest("gids refuses devices and ports that there are not", async () => {
   assertEquals(await cli("gids", "-d", "none"), {
     code: 1,
+    signal: null,
     stdout: "",
     stderr: `gids: there is no device "none"; devices: ${RXE}, ${STUB}\n`,
   });
   assertEquals(await cli("gids", "-d", STUB, "-i", "3"), {
     code: 1,
+    signal: null,
     stdout: "",
     stderr: `gids: there is no port 3: "${STUB}" has 2\n`,
   });

@@ -4,6 +4,7 @@ import { assertEquals, assertGreater } from "@std/assert";
 import { writeSnippets } from "../../../tools/docs/documents.ts";
 import { allFences, type Fence } from "../../../tools/docs/fences.ts";
 import { deviceTest, RXE } from "../setup.ts";
+import { CALLERS } from "./callers.ts";
 import { CHANGES } from "./peers/packets.ts";
 import { type Peer, runProgram, runTogether } from "./running.ts";
 
@@ -28,7 +29,7 @@ for (const fence of withPeer) {
     const text = peer === "packets" ? changed(fence.text, CHANGES) : fence.text;
     await using written = await writeSnippets([{ ...fence, text }]);
     const { stderr, code, signal } = await runProgram(written.files[0]!, {
-      peer: await companion<Peer>("peers", peer),
+      peer: (await import(`./peers/${peer}.ts`)).default as Peer,
     });
     assertEquals([stderr, signal === null ? code : 0], ["", 0]);
   });
@@ -45,18 +46,11 @@ deviceTest(`the program of pyverbs in ${placeOf(python!)} runs`, async () => {
 
 for (const fence of functions) {
   deviceTest(`the functions in ${placeOf(fence)} do what they say`, async () => {
-    const call = await companion<(snippet: unknown) => unknown>("callers", fence.marks.caller);
     const names = [...fence.text.matchAll(/^(?:async )?function (\w+)/gm)].map(([, name]) => name);
     const text = `${fence.text}\nexport { ${names.join(", ")} };\n`;
     await using written = await writeSnippets([{ ...fence, text }]);
-    await call!(await import(`file://${written.files[0]}`));
+    await CALLERS[fence.marks.caller!]!(await import(`file://${written.files[0]}`) as never);
   });
-}
-
-/** The default export of a module of these tests; undefined if the document names none. */
-async function companion<T>(folder: string, name: string | undefined): Promise<T | undefined> {
-  if (name === undefined) return undefined;
-  return (await import(`./${folder}/${name}.ts`)).default as T;
 }
 
 function placeOf({ document, section, line }: Fence): string {

@@ -27,7 +27,7 @@ function start(run: () => Promise<number>): Running {
   const ending = run().finally(() => {
     isRunning = false;
     Object.assign(console, { log, error });
-  }).then((code) => ({ code, ...printed }));
+  }).then((code) => ({ code, signal: null, ...printed }));
   const dispose = async (): Promise<void> => {
     if (isRunning) Deno.kill(Deno.pid, "SIGTERM");
     await ending;

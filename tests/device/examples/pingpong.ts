@@ -20,8 +20,11 @@ export function gid(index: number): string {
   return context.queryGid(PORT, index).toString();
 }
 
+/** A side that plays. Leaving its scope waits for its end, or ends it. */
+type Playing = Pick<Program, "ending" | typeof Symbol.asyncDispose>;
+
 /** Starts a program with arguments. */
-export type Peer = (args: readonly string[]) => Program;
+export type Peer = (args: readonly string[]) => Playing;
 
 /** The C tool of that name. */
 export function tool(name: string): Peer {

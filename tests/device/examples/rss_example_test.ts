@@ -1,22 +1,17 @@
 // The example of RSS on the stub HCA, and on a device that cannot do it.
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { type Ending, startExample } from "../programs.ts";
 import { RXE } from "../setup.ts";
 import { calls, STUB, stubTest } from "../stub.ts";
 
-function runExample(...args: string[]): { code: number; stdout: string; stderr: string } {
-  const { code, stdout, stderr } = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--allow-ffi", "--no-check", "--import-map=tools/std/import_map.json"]
-      .concat("examples/rss_table.ts", args),
-    cwd: new URL("../../../", import.meta.url).pathname,
-    stdin: "null",
-  }).outputSync();
-  const decoder = new TextDecoder();
-  return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+async function runExample(...args: string[]): Promise<Ending> {
+  await using program = startExample("rss_table", args, ["--allow-ffi"]);
+  return await program.ending;
 }
 
-stubTest("rss_table.ts makes the table it shows on the first device that can do RSS", () => {
+stubTest("rss_table.ts makes the table it shows on the first device that can do RSS", async () => {
   const flow = "66.9.149.187:2794 > 161.142.100.80:1766 tcp";
-  const { code, stdout, stderr } = runExample("--queues", "3", "--entries", "8", flow);
+  const { code, stdout, stderr } = await runExample("--queues", "3", "--entries", "8", flow);
   assertEquals(code, 0, stderr);
   const wqs = calls("create_wq").map((call) => call.wq);
   assertEquals(wqs.length, 3);
@@ -31,8 +26,8 @@ stubTest("rss_table.ts makes the table it shows on the first device that can do 
   assertStringIncludes(stdout, `51ccc178     0 ${String(wqs[0]).padStart(5)}  ${flow}\n`);
 });
 
-stubTest("rss_table.ts says so when the device cannot do RSS", () => {
-  const { code, stderr } = runExample("--device", RXE);
+stubTest("rss_table.ts says so when the device cannot do RSS", async () => {
+  const { code, stderr } = await runExample("--device", RXE);
   assertEquals(code, 1);
   assertStringIncludes(stderr, "The device has no work queues");
 });

@@ -13,7 +13,7 @@ import {
   VerbsError,
 } from "../../../mod.ts";
 import { outputOf } from "../../subprocess.ts";
-import { importMap } from "../programs.ts";
+import { denoCommand, start } from "../programs.ts";
 import { deviceTest, openRxe, RXE, selfAddress } from "../setup.ts";
 import { controlGroup } from "./control_group.ts";
 
@@ -41,29 +41,13 @@ const UNCOUNTED = ["ibv_create_comp_channel"];
 
 /** Calls back while another process has used up what the group may have. */
 async function withHog(prefix: readonly string[], body: (count: number) => void): Promise<void> {
-  const [command, ...args] = [
-    ...prefix,
-    Deno.execPath(),
-    "run",
-    "-A",
-    "--quiet",
-    "--no-check",
-    ...importMap(),
-    HOG,
-    RXE,
-  ];
-  const child = new Deno.Command(command!, { args, stdin: "piped", stdout: "piped" }).spawn();
-  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  try {
-    const { value } = await reader.read();
-    const { count, code } = JSON.parse(value!);
-    assertEquals(code, "EAGAIN");
-    body(count);
-  } finally {
-    await reader.cancel();
-    await child.stdin.close();
-    await child.status;
-  }
+  const [command, ...args] = [...prefix, ...denoCommand(HOG, [RXE])];
+  await using hog = start(command!, ...args);
+  const { count, code } = await hog.hear() as { count: number; code: string };
+  assertEquals(code, "EAGAIN");
+  body(count);
+  await hog.endInput();
+  await hog.ending;
 }
 
 deviceTest("Objects that another process has used up fail with EAGAIN", async () => {

@@ -1,38 +1,32 @@
 // Packets that are lost, delayed and reordered between two devices: RC delivers everything once and in order, UD what
 // arrives.
 import { assert, assertEquals, assertGreater, assertGreaterOrEqual } from "@std/assert";
+import { AddressHandle, Gid, QpType, type QueuePair, WrOpcode } from "../../../mod.ts";
 import {
-  AddressHandle,
-  Context,
-  Gid,
-  ProtectionDomain,
-  QpType,
-  type QueuePair,
-  WrOpcode,
-} from "../../../mod.ts";
-import { deviceTest, type End, makeEnd, PORT, QKEY, REMOTE_ACCESS, waitFor } from "../setup.ts";
+  deviceTest,
+  type End,
+  Fixture,
+  makeEnd,
+  PORT,
+  QKEY,
+  REMOTE_ACCESS,
+  waitFor,
+} from "../setup.ts";
 import { type LossyLink, lossyLink } from "./lossy_link.ts";
 
 /** An end on a device of its own. */
-class Side implements Disposable {
-  readonly context: Context;
-  readonly pd: ProtectionDomain;
+class Side extends Fixture {
   readonly end: End;
   readonly gidIndex: number;
 
   constructor(link: LossyLink, i: 0 | 1, type: QpType) {
-    this.context = Context.open(link.devices[i]);
-    this.pd = new ProtectionDomain(this.context);
+    super(link.devices[i]);
     this.end = makeEnd(this.pd, type);
     this.gidIndex = link.gidIndex(link.devices[i]);
   }
 
   get qp(): QueuePair {
     return this.end.qp;
-  }
-
-  [Symbol.dispose](): void {
-    this.context.close();
   }
 }
 

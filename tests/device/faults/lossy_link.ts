@@ -1,7 +1,6 @@
-import { Context } from "../../../mod.ts";
-import { addLinks, layCable } from "../cable.ts";
+import { addDevices, gidIndexOf, layCable } from "../links.ts";
 import { run } from "../run.ts";
-import { PORT, sysfs, until } from "../setup.ts";
+import { PORT, sysfs } from "../setup.ts";
 
 const NETDEVS = ["lossy0", "lossy1"] as const;
 const DEVICES = ["rxe_lossy0", "rxe_lossy1"] as const;
@@ -44,16 +43,11 @@ export async function lossyLink(): Promise<LossyLink> {
   }
   await run("ip", "rule", "delete", "pref", "0");
   stack.defer(() => run("ip", "rule", "add", "pref", "0", "lookup", "local"));
-  await addLinks(stack, DEVICES, NETDEVS);
-  const find = (device: string): number | undefined => {
-    using context = Context.open(device);
-    return context.gidTable(PORT).find(({ gid }) => gid.isIpv4Mapped)?.gidIndex;
-  };
-  await until("the addresses", () => DEVICES.every((device) => find(device) !== undefined));
+  await addDevices(stack, DEVICES, NETDEVS, [true]);
   const owned = stack.move();
   return {
     devices: DEVICES,
-    gidIndex: (device) => find(device)!,
+    gidIndex: (device) => gidIndexOf(device)!,
     disturb: async (...netem) => {
       for (const netdev of NETDEVS) {
         // A new discipline starts to count anew.

@@ -62,6 +62,11 @@ const CAP = { maxSendWr: 4, maxRecvWr: 4 };
 const GROUP = Gid.parse("ff0e::1");
 const { LOCAL_WRITE } = AccessFlags;
 
+const INIT = { qpState: QpState.INIT, portNum: IB_PORT, pkeyIndex: 0, qkey: 1 };
+
+const context = ({ context }: Bench): Context => context;
+const pd = ({ context }: Bench): ProtectionDomain => new ProtectionDomain(context);
+const cq = ({ context }: Bench): CompletionQueue => new CompletionQueue(context, { cqe: 15 });
 const qp = ({ pd, cq }: Bench, type: QpType = QpType.UD): QueuePair =>
   new QueuePair(pd, { type, sendCq: cq, recvCq: cq, cap: CAP });
 const srq = ({ pd }: Bench): SharedReceiveQueue => new SharedReceiveQueue(pd, { maxWr: 4 });
@@ -79,41 +84,41 @@ const flow = (bench: Bench): Flow => {
   });
 };
 
+/** A call on what is made before. */
+function on<T>(
+  verb: string,
+  make: (bench: Bench) => T,
+  call: (made: T, bench: Bench) => unknown,
+  how: Omit<Attempt, "verb" | "prepare"> = {},
+): Attempt {
+  const prepare = (bench: Bench): () => unknown => {
+    const made = make(bench);
+    return () => call(made, bench);
+  };
+  return { verb, prepare, ...how };
+}
+
 /** Makes an object of what is there already, so that nothing else is made on the way. */
 function makes(verb: string, make: (bench: Bench) => NativeResource): Attempt {
-  return { verb, prepare: (bench) => () => make(bench) };
+  return on(verb, (bench) => bench, (bench) => make(bench));
 }
 
 /** Closes an object. */
 function closes(verb: string, make: (bench: Bench) => NativeResource): Attempt {
-  return {
-    verb,
-    prepare: (bench) => {
-      const made = make(bench);
-      return () => made.close();
-    },
-  };
+  return on(verb, make, (made) => made.close());
 }
 
 const ATTEMPTS: Readonly<Record<string, Attempt>> = {
   alloc_ucontext: makes("ibv_open_device", () => Context.open(STUB)),
   mmap: makes("ibv_open_device", () => Context.open(STUB)),
-  query_device: {
-    verb: "ibv_query_device_ex",
+  query_device: on("ibv_query_device_ex", context, (context) => context.queryDeviceEx(), {
     // libibverbs then asks by the older command.
     others: { ENOSYS: undefined, EOPNOTSUPP: undefined },
-    prepare: ({ context }) => () => context.queryDeviceEx(),
-  },
-  query_port: {
-    verb: "ibv_query_port",
-    prepare: ({ context }) => () => context.queryPort(IB_PORT),
-  },
-  query_pkey: {
-    verb: "ibv_query_pkey",
-    prepare: ({ context }) => () => context.queryPkey(IB_PORT, 3),
-  },
-  alloc_pd: makes("ibv_alloc_pd", ({ context }) => new ProtectionDomain(context)),
-  dealloc_pd: closes("ibv_dealloc_pd", ({ context }) => new ProtectionDomain(context)),
+  }),
+  query_port: on("ibv_query_port", context, (context) => context.queryPort(IB_PORT)),
+  query_pkey: on("ibv_query_pkey", context, (context) => context.queryPkey(IB_PORT, 3)),
+  alloc_pd: makes("ibv_alloc_pd", pd),
+  dealloc_pd: closes("ibv_dealloc_pd", pd),
   reg_mr: makes("ibv_reg_mr", region),
   rereg_mr: {
     verb: "ibv_rereg_mr",
@@ -130,34 +135,13 @@ const ATTEMPTS: Readonly<Record<string, Attempt>> = {
   dereg_mr: closes("ibv_dereg_mr", region),
   alloc_mw: makes("ibv_alloc_mw", window),
   dealloc_mw: closes("ibv_dealloc_mw", window),
-  create_cq: makes("ibv_create_cq", ({ context }) => new CompletionQueue(context, { cqe: 4 })),
-  modify_cq: {
-    verb: "ibv_modify_cq",
-    prepare: ({ cq }) => () => cq.modify({ moderate: { cqCount: 1, cqPeriod: 1 } }),
-  },
-  resize_cq: {
-    verb: "ibv_resize_cq",
-    prepare: ({ context }) => {
-      const cq = new CompletionQueue(context, { cqe: 15 });
-      return () => cq.resize(cq.cqe + 1);
-    },
-  },
-  destroy_cq: closes("ibv_destroy_cq", ({ context }) => new CompletionQueue(context, { cqe: 4 })),
+  create_cq: makes("ibv_create_cq", cq),
+  modify_cq: on("ibv_modify_cq", cq, (cq) => cq.modify({ moderate: { cqCount: 1, cqPeriod: 1 } })),
+  resize_cq: on("ibv_resize_cq", cq, (cq) => cq.resize(cq.cqe + 1)),
+  destroy_cq: closes("ibv_destroy_cq", cq),
   create_srq: makes("ibv_create_srq", srq),
-  modify_srq: {
-    verb: "ibv_modify_srq",
-    prepare: (bench) => {
-      const queue = srq(bench);
-      return () => queue.modify({ srqLimit: 1 });
-    },
-  },
-  query_srq: {
-    verb: "ibv_query_srq",
-    prepare: (bench) => {
-      const queue = srq(bench);
-      return () => queue.query();
-    },
-  },
+  modify_srq: on("ibv_modify_srq", srq, (srq) => srq.modify({ srqLimit: 1 })),
+  query_srq: on("ibv_query_srq", srq, (srq) => srq.query()),
   destroy_srq: closes("ibv_destroy_srq", srq),
   open_xrcd: makes("ibv_open_xrcd", ({ context }) => new XrcDomain(context)),
   // Only domains of a file can fail to close: this is the file of the device.
@@ -166,53 +150,24 @@ const ATTEMPTS: Readonly<Record<string, Attempt>> = {
     ({ context }) => new XrcDomain(context, { fd: context.cmdFd }),
   ),
   create_qp: makes("ibv_create_qp", qp),
-  modify_qp: {
-    verb: "ibv_modify_qp",
-    prepare: (bench) => {
-      const made = qp(bench);
-      const attr = { qpState: QpState.INIT, portNum: IB_PORT, pkeyIndex: 0, qkey: 1 };
-      return () => made.modify(attr);
-    },
-  },
-  query_qp: {
-    verb: "ibv_query_qp",
-    prepare: (bench) => {
-      const made = qp(bench);
-      return () => made.query();
-    },
-  },
+  modify_qp: on("ibv_modify_qp", qp, (qp) => qp.modify(INIT)),
+  query_qp: on("ibv_query_qp", qp, (qp) => qp.query()),
   destroy_qp: closes("ibv_destroy_qp", qp),
-  attach_mcast: {
-    verb: "ibv_attach_mcast",
-    prepare: (bench) => {
-      const made = qp(bench);
-      return () => made.attachMcast(GROUP, 0);
-    },
-  },
-  create_flow: {
-    verb: "ibv_create_flow",
-    prepare: (bench) => {
-      const { qp } = flow(bench);
-      return () => new Flow(qp, { port: ETHERNET_PORT, specs: [] });
-    },
-  },
+  attach_mcast: on("ibv_attach_mcast", qp, (qp) => qp.attachMcast(GROUP, 0)),
+  create_flow: on(
+    "ibv_create_flow",
+    flow,
+    ({ qp }) => new Flow(qp, { port: ETHERNET_PORT, specs: [] }),
+  ),
   destroy_flow: closes("ibv_destroy_flow", flow),
   create_wq: makes("ibv_create_wq", wq),
-  modify_wq: {
-    verb: "ibv_modify_wq",
-    prepare: (bench) => {
-      const queue = wq(bench);
-      return () => queue.modify({ wqState: WqState.RDY });
-    },
-  },
+  modify_wq: on("ibv_modify_wq", wq, (wq) => wq.modify({ wqState: WqState.RDY })),
   destroy_wq: closes("ibv_destroy_wq", wq),
-  create_rwq_ind_table: {
-    verb: "ibv_create_rwq_ind_table",
-    prepare: (bench) => {
-      const queue = wq(bench);
-      return () => new RwqIndirectionTable(bench.context, [queue]);
-    },
-  },
+  create_rwq_ind_table: on(
+    "ibv_create_rwq_ind_table",
+    wq,
+    (wq, { context }) => new RwqIndirectionTable(context, [wq]),
+  ),
   destroy_rwq_ind_table: closes("ibv_destroy_rwq_ind_table", table),
 };
 

@@ -131,6 +131,25 @@ const FAULTS: Readonly<Record<string, Fault>> = {
       left.qp.postSend({ opcode: RDMA_READ, sge: part(left), ...remote(right) });
     },
   },
+  "RC: a write names no region of the peer": {
+    type: QpType.RC,
+    left: ["REM_ACCESS_ERR"],
+    right: [],
+    post: ({ left, right }) => {
+      const { remoteAddr, rkey } = remote(right);
+      left.qp.postSend({ opcode: RDMA_WRITE, sge: part(left), remoteAddr, rkey: rkey ^ 0xff });
+    },
+  },
+  "RC: a write is beyond the region of the peer": {
+    type: QpType.RC,
+    left: ["REM_ACCESS_ERR"],
+    right: [],
+    post: ({ left, right }) => {
+      const { addr, length, rkey } = right.mr;
+      const remoteAddr = addr + BigInt(length);
+      left.qp.postSend({ opcode: RDMA_WRITE, sge: part(left), remoteAddr, rkey });
+    },
+  },
   "RC: a read names no region of the peer": {
     type: QpType.RC,
     left: ["REM_ACCESS_ERR"],

@@ -1,36 +1,8 @@
 // Processes that end with everything alive and work in progress leave nothing in the kernel, and the next one works.
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { importMap } from "../programs.ts";
+import { startDeno } from "../programs.ts";
 import { deviceTest, resourceCounts, RXE, until } from "../setup.ts";
-
-/** Only reached by what hangs; emulated guests are slow. */
-const PATIENCE_MS = 60_000;
-
-/** How a program ended: its status, or the signal that ended it; and what it said. */
-async function run(
-  program: string,
-  args: readonly string[],
-): Promise<[number | string, string]> {
-  const child = new Deno.Command(Deno.execPath(), {
-    args: [
-      "run",
-      "--allow-all",
-      "--quiet",
-      "--no-check",
-      "--v8-flags=--expose-gc",
-      ...importMap(),
-      new URL(program, import.meta.url).pathname,
-      ...args,
-    ],
-    stdout: "null",
-    stderr: "piped",
-  }).spawn();
-  const timer = setTimeout(() => child.kill("SIGABRT"), PATIENCE_MS);
-  const { code, signal, stderr } = await child.output();
-  clearTimeout(timer);
-  return [signal ?? code, new TextDecoder().decode(stderr)];
-}
 
 async function leavesNothing(
   program: string,
@@ -38,10 +10,12 @@ async function leavesNothing(
   how: unknown,
 ): Promise<void> {
   const before = resourceCounts()[RXE]!;
-  const [ending, words] = await run(program, args);
-  assertEquals(ending, how, words);
+  const file = new URL(program, import.meta.url).pathname;
+  await using running = startDeno(file, args, ["--allow-all", "--v8-flags=--expose-gc"]);
+  const { code, signal, stderr } = await running.ending;
+  assertEquals(signal ?? code, how, stderr);
   // An error of its own would end the program with the same status.
-  if (how === 1) assertStringIncludes(words, "this is a test");
+  if (how === 1) assertStringIncludes(stderr, "this is a test");
   await until("the kernel's counts are as before", () => {
     const now = resourceCounts()[RXE]!;
     return Object.keys(before).every((kind) => before[kind] === now[kind]);

@@ -3,14 +3,12 @@ import { assertEquals } from "@std/assert";
 import { connectRc, listenRc, type RcAddress, type RcListener } from "../../../net/mod.ts";
 import { Context } from "../../../mod.ts";
 import { countOf, deviceTest, gidOf, openRxe, RXE, until } from "../setup.ts";
-import { bytes, connectTimeout, text } from "./rc_pair.ts";
+import { bytes, connectTimeout, peerAddress, text } from "./rc_pair.ts";
 
 /** An address of this host, and of no queue pair: whoever names it stays silent after the handshake. */
 function silentAddress(): RcAddress {
   using context = openRxe();
-  const gid = gidOf(context, "ipv4").gid.toString();
-  const numbers = { psn: 5, mtu: 1024, rdAtomic: 16, credits: 32, maxMessage: 1024 };
-  return { transport: "rc", gid, lid: 0, qpn: 0xff_fff0, ...numbers };
+  return peerAddress(gidOf(context, "ipv4").gid.toString());
 }
 
 async function dial(listener: RcListener, address: RcAddress): Promise<Deno.TcpConn> {

@@ -1,7 +1,5 @@
-import { addLinks, layCable } from "../cable.ts";
+import { addDevices, gidIndexOf, layCable } from "../links.ts";
 import { run } from "../run.ts";
-import { Context } from "../../../mod.ts";
-import { PORT, until } from "../setup.ts";
 
 const NETDEVS = ["twin0", "twin1"] as const;
 const DEVICES = ["rxe_twin0", "rxe_twin1"] as const;
@@ -27,24 +25,13 @@ export interface TwinLink extends AsyncDisposable {
 export async function twinLink(): Promise<TwinLink> {
   await using stack = new AsyncDisposableStack();
   await layCable(stack, NETDEVS, ADDRESSES);
-  await addLinks(stack, DEVICES, NETDEVS);
-  const find = (device: string, isIpv4: boolean): number | undefined => {
-    using context = Context.open(device);
-    return context.gidTable(PORT).find(({ gid }) => gid.isIpv4Mapped === isIpv4)?.gidIndex;
-  };
-  await until(
-    "the addresses of the ports",
-    () =>
-      DEVICES.every((device) =>
-        find(device, true) !== undefined && find(device, false) !== undefined
-      ),
-  );
+  await addDevices(stack, DEVICES, NETDEVS);
   const owned = stack.move();
   return {
     devices: DEVICES,
     cut: (host) => run("ip", "addr", "del", `${ADDRESSES[host]}/24`, "dev", NETDEVS[host]),
     mend: (host) => run("ip", "addr", "add", `${ADDRESSES[host]}/24`, "dev", NETDEVS[host]),
-    gidIndex: (device, isIpv4) => find(device, isIpv4)!,
+    gidIndex: (device, isIpv4) => gidIndexOf(device, isIpv4)!,
     listen: async (address, host = 1) => {
       const of = [address, "dev", NETDEVS[host]];
       await run("ip", "addr", "add", ...of, "autojoin");

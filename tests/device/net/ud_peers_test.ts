@@ -1,5 +1,6 @@
 import { assertEquals, assertGreater, assertGreaterOrEqual } from "@std/assert";
 import { listenUd, type UdAddress } from "../../../net/mod.ts";
+import { startDeno } from "../programs.ts";
 import { deviceTest, QKEY, RXE } from "../setup.ts";
 import type { PeerCounts } from "./ud_peers.ts";
 
@@ -14,15 +15,12 @@ const PAUSE = 20;
 const MIB = 2 ** 20;
 
 async function runPeers(server: UdAddress, gidIndex: number): Promise<PeerCounts> {
-  const program = new URL("./ud_peers.ts", import.meta.url).pathname;
-  const importMap = new URL("../../../tools/std/import_map.json", import.meta.url).pathname;
+  const file = new URL("./ud_peers.ts", import.meta.url).pathname;
   const values = [JSON.stringify(server), gidIndex, PEERS / PROCESSES, REQUESTS / PROCESSES, PAUSE];
-  const { success, stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-check", `--import-map=${importMap}`, program, ...values.map(String)],
-    stderr: "inherit",
-  }).output();
-  assertEquals(success, true, "the process of the peers failed");
-  return JSON.parse(new TextDecoder().decode(stdout));
+  await using program = startDeno(file, values.map(String));
+  const { code, stdout, stderr } = await program.ending;
+  assertEquals([code, stderr], [0, ""]);
+  return JSON.parse(stdout);
 }
 
 deviceTest(

@@ -3,7 +3,6 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { AddressHandle, Gid, VerbsError } from "../../../mod.ts";
 import { deviceTest, gidOf, PORT, QKEY, udPair, waitFor } from "../setup.ts";
 
-const GROUP = Gid.parse("239.1.2.3");
 /** The queue pair number of multicast. */
 const MULTICAST_QPN = 0xff_ffff;
 
@@ -39,23 +38,3 @@ for (const [family, group] of [["ipv4", "224.0.0.1"], ["link-local", "ff02::1"]]
     assertEquals({ wrId, byteLen }, { wrId: 9n, byteLen: 41 });
   });
 }
-
-deviceTest("QueuePair.close() works in multicast groups, and with it that of its context", () => {
-  using pair = udPair();
-  const { left: { qp }, context } = pair;
-  qp.attachMcast(GROUP, 0);
-  qp.attachMcast(Gid.parse("ff0e::77"), 0);
-  qp.attachMcast(GROUP, 0);
-  qp.detachMcast(Gid.parse("ff0e::77"), 0);
-  qp.close();
-  assertThrows(() => qp.detachMcast(GROUP, 0), TypeError, "it is disposed");
-  pair.right.qp.attachMcast(GROUP, 0);
-  context.close();
-  assertEquals(context.disposed, true);
-});
-
-deviceTest("QueuePair.detachMcast() fails in a group that was not joined", () => {
-  using pair = udPair();
-  const error = assertThrows(() => pair.left.qp.detachMcast(GROUP, 0), VerbsError);
-  assertEquals([error.verb, error.code], ["ibv_detach_mcast", "EINVAL"]);
-});

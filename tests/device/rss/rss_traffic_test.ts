@@ -19,6 +19,7 @@ import {
 } from "../../../mod.ts";
 import { frameOf } from "../frames.ts";
 import { waitFor } from "../setup.ts";
+import { Random } from "../wc_generator.ts";
 import {
   type Bench,
   calls,
@@ -59,19 +60,10 @@ function received(receivers: ReadonlyMap<number, Receiver>, wc: WorkCompletion):
   return mr.bytes(Number(wc.wrId) * ROOM, wc.check().byteLen);
 }
 
-/** Numbers that look random and are the same in every run. */
-function* pseudoRandom(): Generator<number, never, void> {
-  let state = 12345;
-  while (true) {
-    state = Math.imul(state, 1664525) + 1013904223 >>> 0;
-    yield state >>> 8 & 0xffff;
-  }
-}
-
 function manyFlows(count: number): RssFlow[] {
-  const random = pseudoRandom();
-  const next = (): number => random.next().value;
-  const byte = (): number => next() & 0xff;
+  const random = new Random(12_345);
+  const next = (): number => random.below(65_536);
+  const byte = (): number => random.below(256);
   return Array.from({ length: count }, (_, i) => {
     const ipv4 = (): string => `10.${byte()}.${byte()}.${byte()}`;
     const ipv6 = (): string => `fd00::${next().toString(16)}:${next().toString(16)}`;

@@ -1,6 +1,6 @@
 // Each fence of the documents and of the examples is run by a test, or stands in a table with the reason.
 
-import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { NOT_RUN as NOT_RUN_COMMANDS } from "../../../tools/docs/commands.ts";
 import {
   allFences,
@@ -79,8 +79,9 @@ Deno.test("outputs in the documents follow what prints them", () => {
 Deno.test("functions in the documents have a caller, and peers and callers exist", () => {
   const functions = documents.filter(({ kind }) => kind === "functions");
   assertEquals(functions.filter(({ marks }) => !marks.caller).map(placeOf), []);
+  const callers = Deno.readTextFileSync(inProject("tests/device/docs/callers.ts"));
   for (const { marks: { caller, peer } } of documents) {
-    if (caller) Deno.statSync(inProject(`tests/device/docs/callers/${caller}.ts`));
+    if (caller) assertMatch(callers, new RegExp(`^  ${caller}[:,]`, "m"));
     if (peer) Deno.statSync(inProject(`tests/device/docs/peers/${peer}.ts`));
   }
 });

@@ -4,14 +4,14 @@ import { assertEquals } from "@std/assert";
 import { listenUd } from "../../../../net/mod.ts";
 import type { QpAddress } from "../../../../mod.ts";
 import { QKEY, RXE } from "../../setup.ts";
-import type { Running } from "../running.ts";
+import type { Program } from "../../programs.ts";
 
 const CLIENTS = 3;
 const MESSAGES = 4;
 
 /** Asks the server, and ends it. */
-export default async function clients(program: Running): Promise<void> {
-  const { gid, lid, qpn } = JSON.parse((await program.firstLine)!) as QpAddress;
+export default async function clients(program: Program): Promise<void> {
+  const { gid, lid, qpn } = JSON.parse((await program.line())!) as QpAddress;
   const server = { transport: "ud", gid: gid!, lid, qpn, qkey: QKEY } as const;
   await Promise.all(Array.from({ length: CLIENTS }, async (_, client) => {
     using conn = await listenUd({ device: RXE, qkey: QKEY });
@@ -22,5 +22,5 @@ export default async function clients(program: Running): Promise<void> {
       assertEquals([reply, from.qpn], [message, qpn]);
     }
   }));
-  program.kill();
+  await program.kill();
 }

@@ -3,13 +3,13 @@
 import { assertEquals } from "@std/assert";
 import { listenUd } from "../../../../net/mod.ts";
 import { gidOf, openRxe, QKEY, RXE } from "../../setup.ts";
-import type { Running } from "../running.ts";
+import type { Program } from "../../programs.ts";
 
 /** A datagram is lost if the program has not posted its receive. */
 const AGAIN_MS = 500;
 
 /** Sends "hello", as the output in the documents says. */
-export default async function datagrams(program: Running): Promise<void> {
+export default async function datagrams(program: Program): Promise<void> {
   const qpn = await queuePairOf(program);
   using client = await listenUd({ device: RXE, qkey: QKEY });
   const to = { transport: "ud", gid: gid(), lid: 0, qpn, qkey: QKEY } as const;
@@ -33,7 +33,7 @@ function gid(): string {
 }
 
 /** The number of the queue pair that a process has made ready. */
-async function queuePairOf(program: Running): Promise<number> {
+async function queuePairOf(program: Program): Promise<number> {
   while (!program.ended) {
     const args = ["-j", "resource", "show", "qp", "link", `${RXE}/1`, "pid", `${program.pid}`];
     const { stdout } = await new Deno.Command("rdma", { args }).output();

@@ -3,7 +3,7 @@
 import { assertMatch } from "@std/assert";
 import { frameOf } from "../../frames.ts";
 import { type Call, calls, ETHERNET_PORT, STUB, writeStub } from "../../stub.ts";
-import type { Running } from "../running.ts";
+import type { Program } from "../../programs.ts";
 
 /** What is different on the stub. */
 export const CHANGES: readonly (readonly [string, string])[] = [
@@ -12,7 +12,7 @@ export const CHANGES: readonly (readonly [string, string])[] = [
 ];
 
 /** Gives a packet to the queue pair of the flow rule, and ends the program when it has printed that. */
-export default async function packets(program: Running): Promise<void> {
+export default async function packets(program: Program): Promise<void> {
   while (!rule()) {
     if (program.ended) throw new Error("The program has ended without a flow rule");
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -21,10 +21,10 @@ export default async function packets(program: Running): Promise<void> {
   const frame = frameOf({ ...flow, protocol: "udp", destinationPort: 7000 });
   writeStub("packet", `${rule()!.qp} ${frame.toHex()}`);
   assertMatch(
-    (await program.firstLine)!,
+    (await program.line())!,
     new RegExp(`^work queue \\d+ got ${frame.length} bytes$`),
   );
-  program.kill();
+  await program.kill();
 
   function rule(): Call | undefined {
     return calls("create_flow").find(({ pid, ret }) => pid === program.pid && ret === 0);

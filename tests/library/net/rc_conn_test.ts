@@ -1,12 +1,11 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { WorkCompletionError } from "../../../mod.ts";
 import { connectRc, type RcAddress, type RemoteMemory } from "../../../net/mod.ts";
-import { deviceTest, RXE, until } from "../setup.ts";
-import { bytes, rcPair, text } from "./rc_pair.ts";
+import { bytes, netTest, rcPair, RXE, text, until } from "./bed.ts";
 
 const { BadResource, ConnectionReset } = Deno.errors;
 
-deviceTest("RcConn.send() and receive() exchange messages of any length in order", async () => {
+netTest("RcConn.send() and receive() exchange messages of any length in order", async () => {
   await using pair = await rcPair();
   const { client, server } = pair;
   const lengths = [0, 1, 1000, 4096, client.maxMessage];
@@ -22,7 +21,7 @@ deviceTest("RcConn.send() and receive() exchange messages of any length in order
   assertEquals([text(message), message!.buffer === buffer.buffer], ["back", true]);
 });
 
-deviceTest("RcConn.receive() keeps a message that does not fit the buffer", async () => {
+netTest("RcConn.receive() keeps a message that does not fit the buffer", async () => {
   await using pair = await rcPair();
   await pair.client.send(bytes("long message"));
   await assertRejects(() => pair.server.receive(new Uint8Array(4)), RangeError, "12 bytes");
@@ -30,7 +29,7 @@ deviceTest("RcConn.receive() keeps a message that does not fit the buffer", asyn
 });
 
 for (const credits of [1, 2, 3]) {
-  deviceTest(`RcConn delivers many messages both ways with ${credits} credits`, async () => {
+  netTest(`RcConn delivers many messages both ways with ${credits} credits`, async () => {
     await using pair = await rcPair({ credits, sendDepth: 2, maxMessage: 64 });
     const count = 300;
     const sendAll = async (conn: typeof pair.client): Promise<void> => {
@@ -44,7 +43,7 @@ for (const credits of [1, 2, 3]) {
   });
 }
 
-deviceTest("RcConn.send() waits while the peer does not receive", async () => {
+netTest("RcConn.send() waits while the peer does not receive", async () => {
   await using pair = await rcPair({ credits: 4, keepAlive: 0 });
   let sent = 0;
   const sending = Promise.all(
@@ -64,7 +63,7 @@ deviceTest("RcConn.send() waits while the peer does not receive", async () => {
   await sending;
 });
 
-deviceTest("RcConn.close() lets the peer read what was sent, and then null", async () => {
+netTest("RcConn.close() lets the peer read what was sent, and then null", async () => {
   await using pair = await rcPair();
   const { client, server } = pair;
   for (const word of ["a", "b"]) await client.send(bytes(word));
@@ -80,7 +79,7 @@ deviceTest("RcConn.close() lets the peer read what was sent, and then null", asy
   await assertRejects(() => client.flush(), BadResource);
 });
 
-deviceTest("RcConn.close() ends the calls that wait", async () => {
+netTest("RcConn.close() ends the calls that wait", async () => {
   await using pair = await rcPair({ credits: 1 });
   const { client, server } = pair;
   await client.send(bytes("1"));
@@ -94,7 +93,7 @@ deviceTest("RcConn.close() ends the calls that wait", async () => {
   assertEquals((await Array.fromAsync(server)).map(text), ["1"]);
 });
 
-deviceTest("RcConn[Symbol.dispose]() ends at once, and the peer notices it", async () => {
+netTest("RcConn[Symbol.dispose]() ends at once, and the peer notices it", async () => {
   await using pair = await rcPair({ timeout: 14, keepAlive: 50 });
   const { client, server } = pair;
   await client.send(bytes("last"));
@@ -106,7 +105,7 @@ deviceTest("RcConn[Symbol.dispose]() ends at once, and the peer notices it", asy
   await assertRejects(() => server.send(bytes("x")), ConnectionReset);
 });
 
-deviceTest("RcConn.receive() and send() reject arguments of the wrong type", async () => {
+netTest("RcConn.receive() and send() reject arguments of the wrong type", async () => {
   await using pair = await rcPair();
   const { client } = pair;
   await assertRejects(() => client.send("x" as unknown as Uint8Array), TypeError);
@@ -120,7 +119,7 @@ deviceTest("RcConn.receive() and send() reject arguments of the wrong type", asy
   assertEquals(text(await pair.server.receive()), "x");
 });
 
-deviceTest("RcConn writes, reads and does atomics in memory of the peer", async () => {
+netTest("RcConn writes, reads and does atomics in memory of the peer", async () => {
   await using pair = await rcPair({ maxMessage: 1000 });
   const { client, server } = pair;
   using memory = await server.expose(10_000);
@@ -145,7 +144,7 @@ deviceTest("RcConn writes, reads and does atomics in memory of the peer", async 
   assertEquals(text(await server.receive()), "done");
 });
 
-deviceTest("RcConn refuses remote memory that cannot work", async () => {
+netTest("RcConn refuses remote memory that cannot work", async () => {
   await using pair = await rcPair();
   const { client, server } = pair;
   using memory = await server.expose(64);
@@ -175,7 +174,7 @@ deviceTest("RcConn refuses remote memory that cannot work", async () => {
   assertEquals(memory.bytes[63], 7);
 });
 
-deviceTest(
+netTest(
   "RcConn.write() rejects and breaks the connection if the peer does not allow it",
   async () => {
     await using pair = await rcPair();
@@ -193,7 +192,7 @@ deviceTest(
   },
 );
 
-deviceTest("connectRc() connects two ends over a channel of the caller's", async () => {
+netTest("connectRc() connects two ends over a channel of the caller's", async () => {
   const [toLeft, toRight] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
   const over = (mine: PromiseWithResolvers<string>, theirs: PromiseWithResolvers<string>) =>
     connectRc({
@@ -207,4 +206,53 @@ deviceTest("connectRc() connects two ends over a channel of the caller's", async
   await left.send(bytes("over"));
   assertEquals(text(await right.receive()), "over");
   await Promise.all([left.close(), right.close()]);
+});
+
+netTest("RcConn.writable waits for a slow reader", async () => {
+  await using pair = await rcPair({ credits: 2, maxMessage: 1024, keepAlive: 0 });
+  const writer = pair.client.writable.getWriter();
+  let written = 0;
+  const writing = (async () => {
+    for (let i = 0; i < 20; i++) {
+      await writer.write(new Uint8Array(1024).fill(i));
+      written++;
+    }
+    await writer.close();
+  })();
+  await until("two chunks", () => written === 2);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assertEquals(written, 2);
+  let seen = 0;
+  for await (const chunk of pair.server.readable) {
+    assertEquals(chunk[0], seen);
+    seen++;
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    if (written > seen + 3) throw new Error("the writer does not wait");
+  }
+  await writing;
+  assertEquals(seen, 20);
+});
+
+netTest("RcConn.writable ends one direction only", async () => {
+  await using pair = await rcPair();
+  const { client, server } = pair;
+  await client.writable.close();
+  assertEquals(await server.receive(), null);
+  await server.send(bytes("still"));
+  assertEquals(await client.receive(), bytes("still"));
+  await assertRejects(
+    () => client.send(bytes("x")),
+    Deno.errors.BadResource,
+    "end of the messages",
+  );
+});
+
+netTest("RcConn.writable.abort() closes the connection", async () => {
+  await using pair = await rcPair({ timeout: 14, keepAlive: 20 });
+  await pair.client.writable.abort();
+  await assertRejects(() => pair.client.send(bytes("x")), Deno.errors.BadResource);
+  await assertRejects(
+    () => Array.fromAsync(pair.server.readable),
+    Deno.errors.ConnectionReset,
+  );
 });

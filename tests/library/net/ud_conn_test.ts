@@ -1,26 +1,15 @@
-import { assertEquals, assertGreater, assertRejects } from "@std/assert";
+import { assertEquals, assertGreater, assertRejects, assertThrows } from "@std/assert";
 import { spy } from "@std/testing/mock";
 import { verbs } from "../../../ffi/library.ts";
+import { VerbsError } from "../../../mod.ts";
 import { listenUd, type UdConn, type UdOptions } from "../../../net/mod.ts";
-import { deviceTest, RXE } from "../setup.ts";
-import { movingLink } from "../moving_link.ts";
-import { slowLink } from "../slow_link.ts";
-
-const QKEY = 0x1111_1111;
+import { bytes, netTest, QKEY, RXE, text } from "./bed.ts";
 
 function listen(options: Partial<UdOptions> = {}): Promise<UdConn> {
   return listenUd({ device: RXE, qkey: QKEY, ...options });
 }
 
-function bytes(text: string): Uint8Array<ArrayBuffer> {
-  return new TextEncoder().encode(text);
-}
-
-function text(message: Uint8Array): string {
-  return new TextDecoder().decode(message);
-}
-
-deviceTest(
+netTest(
   "UdConn.send() reaches the address of another connection, and the reply its sender",
   async () => {
     await using server = await listen();
@@ -39,13 +28,13 @@ deviceTest(
   },
 );
 
-deviceTest("UdConn iterates over datagrams until it is closed", async () => {
+netTest("UdConn iterates over datagrams until it is closed", async () => {
   await using server = await listen();
   await using client = await listen();
   const seen: string[] = [];
   const iteration = (async () => {
     for await (const [message, from] of server) {
-      seen.push(text(message));
+      seen.push(text(message)!);
       await server.send(message, JSON.parse(JSON.stringify(from)));
       if (seen.length === 3) server.close();
     }
@@ -60,7 +49,7 @@ deviceTest("UdConn iterates over datagrams until it is closed", async () => {
   await assertRejects(() => server.send(bytes("x"), client.addr), Deno.errors.BadResource);
 });
 
-deviceTest("UdConn.send() waits while all sends are in progress, and loses none", async () => {
+netTest("UdConn.send() waits while all sends are in progress, and loses none", async () => {
   await using server = await listen({ recvDepth: 256 });
   await using client = await listen({ sendDepth: 4 });
   const count = 200;
@@ -68,7 +57,7 @@ deviceTest("UdConn.send() waits while all sends are in progress, and loses none"
     Array.from({ length: count }, (_, i) => client.send(bytes(String(i)), server.addr)),
   );
   const seen = new Set<string>();
-  while (seen.size < count) seen.add(text((await server.receive())[0]));
+  while (seen.size < count) seen.add(text((await server.receive())[0])!);
   assertEquals(client.stats, {
     received: 0,
     sent: count,
@@ -79,7 +68,7 @@ deviceTest("UdConn.send() waits while all sends are in progress, and loses none"
   });
 });
 
-deviceTest("UdConn counts the datagrams that it drops", async () => {
+netTest("UdConn counts the datagrams that it drops", async () => {
   await using server = await listen({ maxQueued: 10 });
   await using client = await listen();
   for (let i = 0; i < 30; i++) await client.send(bytes("x"), server.addr);
@@ -88,7 +77,7 @@ deviceTest("UdConn counts the datagrams that it drops", async () => {
   for (let i = 0; i < 10; i++) await server.receive();
 });
 
-deviceTest("UdConn.receive() keeps a message that does not fit the buffer", async () => {
+netTest("UdConn.receive() keeps a message that does not fit the buffer", async () => {
   await using server = await listen();
   await using client = await listen();
   await client.send(bytes("long message"), server.addr);
@@ -96,7 +85,7 @@ deviceTest("UdConn.receive() keeps a message that does not fit the buffer", asyn
   assertEquals(text((await server.receive())[0]), "long message");
 });
 
-deviceTest("UdConn.receive() and send() end when the signal aborts", async () => {
+netTest("UdConn.receive() and send() end when the signal aborts", async () => {
   await using conn = await listen();
   await assertRejects(
     () => conn.receive(undefined, { signal: AbortSignal.timeout(10) }),
@@ -110,7 +99,7 @@ deviceTest("UdConn.receive() and send() end when the signal aborts", async () =>
   assertEquals(text((await conn.receive())[0]), "own");
 });
 
-deviceTest("UdConn.close() rejects those who wait", async () => {
+netTest("UdConn.close() rejects those who wait", async () => {
   const conn = await listen();
   const waiting = conn.receive();
   conn.close();
@@ -118,7 +107,7 @@ deviceTest("UdConn.close() rejects those who wait", async () => {
   await conn[Symbol.asyncDispose]();
 });
 
-deviceTest("listenUd() and UdConn.send() refuse what cannot work", async () => {
+netTest("listenUd() and UdConn.send() refuse what cannot work", async () => {
   await assertRejects(() => listenUd({ device: "nosuch0", qkey: QKEY }), Deno.errors.NotFound);
   await assertRejects(() => listen({ port: 9 }), RangeError);
   await assertRejects(() => listen({ qkey: -1 }), RangeError);
@@ -146,7 +135,7 @@ deviceTest("listenUd() and UdConn.send() refuse what cannot work", async () => {
   assertEquals(text((await conn.receive())[0]), "still works");
 });
 
-deviceTest("listenUd() refuses unknown options and reads each option once", async () => {
+netTest("listenUd() refuses unknown options and reads each option once", async () => {
   const wrong = { device: RXE, qkey: QKEY, sendDeep: 5 } as unknown as UdOptions;
   await assertRejects(() => listenUd(wrong), TypeError, '"sendDeep"');
   await assertRejects(() => listenUd(null as unknown as UdOptions), TypeError);
@@ -168,7 +157,7 @@ deviceTest("listenUd() refuses unknown options and reads each option once", asyn
   assertEquals([reads, conn.addr.qkey], [1, QKEY]);
 });
 
-deviceTest("UdConn.receive() and send() reject arguments of the wrong type", async () => {
+netTest("UdConn.receive() and send() reject arguments of the wrong type", async () => {
   await using conn = await listen();
   const signal = {} as AbortSignal;
   await assertRejects(() => conn.receive(undefined, { signal }), TypeError, "signal");
@@ -179,7 +168,7 @@ deviceTest("UdConn.receive() and send() reject arguments of the wrong type", asy
   await assertRejects(() => conn.receive(undefined, options), TypeError, '"sginal"');
 });
 
-deviceTest("UdConn.send() answers with an address that another connection received", async () => {
+netTest("UdConn.send() answers with an address that another connection received", async () => {
   await using server = await listen();
   await using client = await listen();
   await using other = await listen();
@@ -189,7 +178,7 @@ deviceTest("UdConn.send() answers with an address that another connection receiv
   assertEquals(text((await client.receive())[0]), "b");
 });
 
-deviceTest("UdConn.receive() gives the same address for each datagram of a peer", async () => {
+netTest("UdConn.receive() gives the same address for each datagram of a peer", async () => {
   await using server = await listen();
   await using one = await listen();
   await using two = await listen();
@@ -205,7 +194,7 @@ deviceTest("UdConn.receive() gives the same address for each datagram of a peer"
   assertEquals(seen.size, 2);
 });
 
-deviceTest("UdConn keeps the order of datagrams while slots wrap around", async () => {
+netTest("UdConn keeps the order of datagrams while slots wrap around", async () => {
   await using server = await listen({ recvDepth: 3, maxQueued: 2 });
   await using client = await listen();
   const buffer = new Uint8Array(8);
@@ -218,7 +207,7 @@ deviceTest("UdConn keeps the order of datagrams while slots wrap around", async 
   assertEquals(server.stats.dropped, 0);
 });
 
-deviceTest("UdConn drops the oldest datagrams when too many wait", async () => {
+netTest("UdConn drops the oldest datagrams when too many wait", async () => {
   await using server = await listen({ recvDepth: 40, maxQueued: 2 });
   await using client = await listen();
   for (let i = 0; i < 10; i++) await client.send(bytes(String(i)), server.addr);
@@ -226,18 +215,6 @@ deviceTest("UdConn drops the oldest datagrams when too many wait", async () => {
   assertEquals(server.stats.dropped, 8);
   assertEquals(text((await server.receive())[0]), "8");
   assertEquals(text((await server.receive())[0]), "9");
-});
-
-deviceTest("UdConn.receive() lets timers run while datagrams keep coming", async () => {
-  await using conn = await listen();
-  let ticked = false;
-  const timer = setTimeout(() => ticked = true, 1);
-  for (let i = 0; i < 100_000 && !ticked; i++) {
-    await conn.send(bytes("x"), conn.addr);
-    await conn.receive();
-  }
-  clearTimeout(timer);
-  assertEquals(ticked, true);
 });
 
 /** How often the completion queue is armed while somebody always waits, and 20 datagrams come. */
@@ -257,56 +234,20 @@ async function armings(spin: number): Promise<number> {
   return length;
 }
 
-deviceTest("UdConn.receive() polls for as long as spin says before it waits", async () => {
+netTest("UdConn.receive() polls for as long as spin says before it waits", async () => {
   assertEquals(await armings(Number.MAX_SAFE_INTEGER), 0);
   assertGreater(await armings(0), 0);
 });
 
-deviceTest("UdConn.send() to a peer that does not answer delays nobody else", async () => {
-  await using link = await slowLink();
-  await using conn = await listenUd({ device: link.context.device.name, qkey: QKEY, sendDepth: 2 });
-  const gone = { ...conn.addr, gid: link.peer.grh.dgid.toString() };
-  await conn.send(bytes("own"), conn.addr);
-  await conn.receive();
-  const abort = new AbortController();
-  const lost = Array.from(
-    { length: 8 },
-    () => assertRejects(() => conn.send(bytes("x"), gone, { signal: abort.signal }), Error, "gone"),
-  );
-  for (let i = 0; i < 5; i++) {
-    await conn.send(bytes(String(i)), conn.addr);
-    assertEquals(text((await conn.receive())[0]), String(i));
-  }
-  assertEquals(conn.stats.sent, 6);
-  abort.abort(new Error("gone"));
-  await Promise.all(lost);
-});
-
-deviceTest("UdConn.close() ends sends that wait for an address handle", async () => {
-  await using link = await slowLink();
-  const conn = await listenUd({ device: link.context.device.name, qkey: QKEY });
-  const gone = { ...conn.addr, gid: link.peer.grh.dgid.toString() };
-  const lost = assertRejects(() => conn.send(bytes("x"), gone), Error);
-  conn.close();
-  conn.close();
-  await lost;
+netTest("UdConn.joinMulticast() and leaveMulticast() refuse what cannot work", async () => {
+  const conn = await listenUd({ device: RXE, qkey: QKEY });
+  assertThrows(() => conn.joinMulticast("10.0.0.1"), RangeError, "not a GID of multicast");
+  assertThrows(() => conn.joinMulticast("nowhere"), SyntaxError);
+  assertThrows(() => conn.joinMulticast("ff0e::1", 2 ** 16), RangeError);
+  assertThrows(() => conn.leaveMulticast("ff0e::1"), VerbsError);
+  // Closing leaves the groups.
+  conn.joinMulticast("ff0e::1");
   await conn[Symbol.asyncDispose]();
-});
-
-deviceTest("UdConn makes address handles again when the GIDs of the port change", async () => {
-  await using link = await movingLink();
-  await link.add("10.8.0.1");
-  await using conn = await listenUd({ device: link.context.device.name, qkey: QKEY });
-  assertEquals(conn.addr.gid, "::ffff:10.8.0.1");
-  await conn.send(bytes("1"), conn.addr);
-  const [, from] = await conn.receive();
-  assertEquals(from.gid, "::ffff:10.8.0.1");
-  await link.add("10.9.1.2");
-  await link.remove("10.8.0.1");
-  while (conn.addr.gid !== "::ffff:10.9.1.2") await new Promise((r) => setTimeout(r, 5));
-  await conn.send(bytes("2"), conn.addr);
-  const [message, again] = await conn.receive();
-  assertEquals([text(message), again.gid], ["2", "::ffff:10.9.1.2"]);
-  // The packet was sent to an address that is not ours any more.
-  await assertRejects(() => conn.send(bytes("3"), from), Error);
+  assertThrows(() => conn.joinMulticast("ff0e::1"), Deno.errors.BadResource);
+  await assertRejects(() => conn.receive(), Deno.errors.BadResource);
 });

@@ -10,8 +10,17 @@ import {
   WrOpcode,
 } from "../../../mod.ts";
 import { connectRc, listenRc, type RcAddress, type RcConn } from "../../../net/mod.ts";
-import { deviceTest, gidOf, openRxe, PORT, RXE, until } from "../setup.ts";
-import { bytes, connectTimeout } from "./rc_pair.ts";
+import {
+  bytes,
+  connectTimeout,
+  gidOf,
+  netTest,
+  openRxe,
+  peerAddress,
+  PORT,
+  RXE,
+  until,
+} from "./bed.ts";
 
 const { InvalidData, ConnectionReset, TimedOut } = Deno.errors;
 
@@ -85,7 +94,7 @@ const VIOLATIONS: Record<string, (peer: RawPeer) => void> = {
 };
 
 for (const [what, violate] of Object.entries(VIOLATIONS)) {
-  deviceTest(`RcConn is broken if the peer sends ${what}`, async () => {
+  netTest(`RcConn is broken if the peer sends ${what}`, async () => {
     using peer = new RawPeer();
     await using conn = await peer.connect();
     await conn.send(bytes("fine"));
@@ -105,7 +114,7 @@ async function readAll(conn: RcConn): Promise<void> {
   await conn.flush();
 }
 
-deviceTest("connectRc() rejects if the channel gives something else than an address", async () => {
+netTest("connectRc() rejects if the channel gives something else than an address", async () => {
   const mine = Promise.withResolvers<RcAddress>();
   const values: unknown[] = [
     undefined,
@@ -148,22 +157,12 @@ deviceTest("connectRc() rejects if the channel gives something else than an addr
   await assertRejects(() => connectRc({ device: RXE, exchange: failing }), Error, "channel broke");
 });
 
-deviceTest("RcListener gives up on partners whose queue pair does not exist", async () => {
+netTest("RcListener gives up on partners whose queue pair does not exist", async () => {
   await using listener = await listenRc({ device: RXE, connectTimeout: 500, timeout: 10 });
   using context = openRxe();
   const { gid } = gidOf(context, "ipv4");
   using tcp = await Deno.connect({ hostname: "127.0.0.1", port: listener.addr.port });
-  const address: RcAddress = {
-    transport: "rc",
-    gid: gid.toString(),
-    lid: 0,
-    qpn: 0xff_fff0,
-    psn: 5,
-    mtu: 1024,
-    rdAtomic: 16,
-    credits: 32,
-    maxMessage: 1024,
-  };
+  const address = peerAddress(gid.toString());
   await tcp.write(bytes(`${JSON.stringify(address)}\n`));
   // A partner that sends nothing more may still read.
   await tcp.closeWrite();
@@ -174,7 +173,7 @@ deviceTest("RcListener gives up on partners whose queue pair does not exist", as
   assertEquals(lastError instanceof TimedOut || lastError instanceof ConnectionReset, true);
 });
 
-deviceTest("listenRc() closes the listener when the signal aborts", async () => {
+netTest("listenRc() closes the listener when the signal aborts", async () => {
   const abort = new AbortController();
   const { signal } = abort;
   const listener = await listenRc({ device: RXE, signal });

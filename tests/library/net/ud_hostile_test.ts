@@ -7,13 +7,9 @@ import {
 } from "@std/assert";
 import { VerbsError } from "../../../mod.ts";
 import { connectRc, listenUd, type UdAddress, type UdConn } from "../../../net/mod.ts";
-import { deviceTest, QKEY, RXE } from "../setup.ts";
+import { bytes, netTest, QKEY, RXE } from "./bed.ts";
 
 const { BadResource, NotFound } = Deno.errors;
-
-function bytes(text: string): Uint8Array<ArrayBuffer> {
-  return new TextEncoder().encode(text);
-}
 
 /** A connection still sends to itself and receives. */
 async function assertWorks(conn: UdConn): Promise<void> {
@@ -21,14 +17,14 @@ async function assertWorks(conn: UdConn): Promise<void> {
   assertEquals((await conn.receive())[0], bytes("still works"));
 }
 
-deviceTest("listenUd() and connectRc() reject a GID index without a GID", async () => {
+netTest("listenUd() and connectRc() reject a GID index without a GID", async () => {
   const options = { device: RXE, gidIndex: 200 };
   await assertRejects(() => listenUd({ ...options, qkey: QKEY }), NotFound, "GID index 200");
   const exchange = (): Promise<never> => Promise.reject(new Error("not reached"));
   await assertRejects(() => connectRc({ ...options, exchange }), NotFound, "GID index 200");
 });
 
-deviceTest("UdConn.send() refuses forged addresses, and the connection still works", async () => {
+netTest("UdConn.send() refuses forged addresses, and the connection still works", async () => {
   await using conn = await listenUd({ device: RXE, qkey: QKEY });
   await conn.send(bytes("x"), conn.addr);
   const [, from] = await conn.receive();
@@ -70,7 +66,7 @@ deviceTest("UdConn.send() refuses forged addresses, and the connection still wor
   await assertWorks(conn);
 });
 
-deviceTest(
+netTest(
   "UdConn.send() to a peer that is gone loses the datagram, and nothing else",
   async () => {
     await using conn = await listenUd({ device: RXE, qkey: QKEY });
@@ -85,7 +81,7 @@ deviceTest(
   },
 );
 
-deviceTest("UdConn keeps the order of datagrams that share lists", async () => {
+netTest("UdConn keeps the order of datagrams that share lists", async () => {
   await using server = await listenUd({ device: RXE, qkey: QKEY });
   // Lists of the odd size wrap around the end of the memory.
   await using client = await listenUd({ device: RXE, qkey: QKEY, sendDepth: 37 });
@@ -99,7 +95,7 @@ deviceTest("UdConn keeps the order of datagrams that share lists", async () => {
   assertEquals(client.stats.sent, count);
 });
 
-deviceTest("UdConn sends the message as it was when send() was called", async () => {
+netTest("UdConn sends the message as it was when send() was called", async () => {
   await using conn = await listenUd({ device: RXE, qkey: QKEY });
   await assertWorks(conn);
   const message = bytes("before");
@@ -109,7 +105,7 @@ deviceTest("UdConn sends the message as it was when send() was called", async ()
   assertEquals((await conn.receive())[0], bytes("before"));
 });
 
-deviceTest("listenUd() closes the connection when the signal aborts", async () => {
+netTest("listenUd() closes the connection when the signal aborts", async () => {
   const reason = new Error("enough");
   const aborted = AbortSignal.abort(reason);
   await assertRejects(
@@ -130,7 +126,7 @@ deviceTest("listenUd() closes the connection when the signal aborts", async () =
   await conn[Symbol.asyncDispose]();
 });
 
-deviceTest("UdConn.close() works in every state, and every call tells of it", async () => {
+netTest("UdConn.close() works in every state, and every call tells of it", async () => {
   const states: Record<string, (conn: UdConn) => Promise<unknown>> = {
     "unused": () => Promise.resolve(),
     "receiving": (conn) => conn.receive(),
@@ -163,7 +159,7 @@ deviceTest("UdConn.close() works in every state, and every call tells of it", as
   }
 });
 
-deviceTest("UdConn.receive() without a buffer makes messages that share no memory", async () => {
+netTest("UdConn.receive() without a buffer makes messages that share no memory", async () => {
   await using conn = await listenUd({ device: RXE, qkey: QKEY });
   for (const word of ["one", "two"]) await conn.send(bytes(word), conn.addr);
   const [one] = await conn.receive();

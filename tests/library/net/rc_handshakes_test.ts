@@ -6,10 +6,7 @@ import {
   type RcConn,
   type RcListener,
 } from "../../../net/mod.ts";
-import { deviceTest, RXE, until } from "../setup.ts";
-import { movingLink } from "../moving_link.ts";
-import { slowLink } from "../slow_link.ts";
-import { bytes, connectTimeout, text } from "./rc_pair.ts";
+import { bytes, connectTimeout, netTest, peerAddress, RXE, text, until } from "./bed.ts";
 
 const { InvalidData, TimedOut, BadResource } = Deno.errors;
 
@@ -25,18 +22,7 @@ async function connectTo(listener: RcListener, tcpPort: number): Promise<[RcConn
   ]);
 }
 
-/** An address as of a peer, which does not exist. */
-const ADDRESS: RcAddress = {
-  transport: "rc",
-  gid: "::ffff:10.77.0.1",
-  lid: 0,
-  qpn: 17,
-  psn: 5,
-  mtu: 1024,
-  rdAtomic: 16,
-  credits: 32,
-  maxMessage: 1024,
-};
+const ADDRESS = peerAddress();
 
 const BAD: Record<string, Uint8Array | string> = {
   "nothing": "",
@@ -57,7 +43,7 @@ const BAD: Record<string, Uint8Array | string> = {
   "a bad GID": `${JSON.stringify({ ...ADDRESS, gid: "nowhere" })}\n`,
 };
 
-deviceTest("RcListener survives partners that send something else than an address", async () => {
+netTest("RcListener survives partners that send something else than an address", async () => {
   await using listener = await listenRc({ device: RXE, connectTimeout });
   let failed = 0;
   for (const [what, data] of Object.entries(BAD)) {
@@ -80,7 +66,7 @@ deviceTest("RcListener survives partners that send something else than an addres
   assertEquals(text(await server.receive()), "still works");
 });
 
-deviceTest(
+netTest(
   "RcListener accepts others while a partner is silent, and gives the partner up",
   async () => {
     await using listener = await listenRc({ device: RXE, connectTimeout: 3000 });
@@ -95,7 +81,7 @@ deviceTest(
   },
 );
 
-deviceTest("RcListener takes an address that comes in parts", async () => {
+netTest("RcListener takes an address that comes in parts", async () => {
   await using listener = await listenRc({ device: RXE, connectTimeout });
   using proxy = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const forwarding = (async () => {
@@ -118,30 +104,7 @@ deviceTest("RcListener takes an address that comes in parts", async () => {
   await forwarding.catch(() => {});
 });
 
-deviceTest("RcListener serves on after its address was away", async () => {
-  await using link = await movingLink();
-  const address = "10.8.0.1";
-  await link.add(address);
-  const device = link.context.device.name;
-  await using listener = await listenRc({ device, connectTimeout });
-  const tcpPort = listener.addr.port;
-  for (let i = 0; i < 5; i++) {
-    await link.flap(address, 3);
-    await until("the address", () => link.slotOf(address) !== undefined);
-    const accepted = listener.accept({ signal: AbortSignal.timeout(connectTimeout) });
-    await using client = await connectRc({ device, tcpPort, connectTimeout, timeout: 10 });
-    await using server = await accepted;
-    await client.send(bytes("after a flap"));
-    assertEquals(text(await server.receive()), "after a flap");
-    // This connection is lost with its address, and the next one works.
-    await link.remove(address);
-    await client.send(bytes("lost")).catch(() => {});
-    await link.add(address);
-  }
-  assertEquals(listener.stats.connected, 5);
-});
-
-deviceTest("RcListener.close() ends waits and attempts, and the iteration", async () => {
+netTest("RcListener.close() ends waits and attempts, and the iteration", async () => {
   const listener = await listenRc({ device: RXE, connectTimeout });
   using silent = await dial(listener);
   const iterated = Array.fromAsync(listener);
@@ -161,7 +124,7 @@ deviceTest("RcListener.close() ends waits and attempts, and the iteration", asyn
   await assertRejects(() => listener.accept(), BadResource);
 });
 
-deviceTest("connectRc() rejects if the partner sends something else than an address", async () => {
+netTest("connectRc() rejects if the partner sends something else than an address", async () => {
   for (const [what, data] of Object.entries(BAD)) {
     using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     const answering = (async () => {
@@ -180,7 +143,7 @@ deviceTest("connectRc() rejects if the partner sends something else than an addr
   }
 });
 
-deviceTest("connectRc() gives up on a silent partner, and when the signal aborts", async () => {
+netTest("connectRc() gives up on a silent partner, and when the signal aborts", async () => {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const tcpPort = listener.addr.port;
   await assertRejects(() => connectRc({ device: RXE, tcpPort, connectTimeout: 50 }), TimedOut);
@@ -190,19 +153,7 @@ deviceTest("connectRc() gives up on a silent partner, and when the signal aborts
   await assertRejects(() => connectRc({ device: RXE, exchange, connectTimeout: 50 }), TimedOut);
 });
 
-deviceTest("connectRc() does not block while it looks for a peer that is not there", async () => {
-  await using link = await slowLink();
-  const device = link.context.device.name;
-  const gid = `::ffff:10.9.0.77`;
-  let ticks = 0;
-  const timer = setInterval(() => ticks++, 10);
-  const exchange = (): Promise<RcAddress> => Promise.resolve({ ...ADDRESS, gid });
-  await assertRejects(() => connectRc({ device, exchange, connectTimeout }), Error, "ETIMEDOUT");
-  clearInterval(timer);
-  assertEquals(ticks > 5, true, `${ticks} ticks`);
-});
-
-deviceTest("connectRc() rejects if the peer does not answer", async () => {
+netTest("connectRc() rejects if the peer does not answer", async () => {
   const exchange = (mine: RcAddress): Promise<RcAddress> =>
     Promise.resolve({ ...mine, qpn: 0xff_fff0 });
   await assertRejects(
@@ -212,7 +163,7 @@ deviceTest("connectRc() rejects if the peer does not answer", async () => {
   );
 });
 
-deviceTest("connectRc() and listenRc() refuse options that cannot work", async () => {
+netTest("connectRc() and listenRc() refuse options that cannot work", async () => {
   const exchange = (): Promise<unknown> => Promise.resolve(ADDRESS);
   const device = RXE;
   const wrong: [options: object, error: ErrorConstructor][] = [
