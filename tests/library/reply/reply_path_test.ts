@@ -174,7 +174,12 @@ on.test("ReplyPath refuses a completion that the batch has no room for", ({ path
   const { mr, batch } = received(pd);
   const answer = (index: number) => () => path.toAt(batch, index, mr, 0);
   const message = "the batch has room for 4";
-  assertRefused([answer(4), RangeError, message], [answer(2 ** 32), RangeError, message]);
+  assertRefused(
+    [answer(4), RangeError, message],
+    [answer(2 ** 32), RangeError, message],
+    [answer("0" as never), TypeError, "not an integer"],
+    [answer(0.5), TypeError, "not an integer"],
+  );
 });
 
 onPd.test("ReplyPath refuses limits of nothing", ({ pd }) => {
