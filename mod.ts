@@ -315,12 +315,10 @@ export {
 } from "./types/srq/srq_attr.ts";
 export { OpsFlags, type OpsWr, OpsWrOpcode } from "./types/srq/tag_matching.ts";
 export { type XrcdInitAttr, XrcDomain } from "./types/srq/xrc_domain.ts";
-export type { MwBindInfo } from "./types/work/mw_bind.ts";
-export type { Receives } from "./types/work/posters.ts";
-export { RecvRequests } from "./types/work/recv_requests.ts";
-export { RequestList } from "./types/work/request_list.ts";
-export { SendRequests } from "./types/work/send_requests.ts";
+export type { Receives } from "./types/work/posting.ts";
+export { RecvRequests, RequestList, SendRequests } from "./types/work/requests.ts";
 export {
+  type MwBindInfo,
   type RecvRequest,
   type RequestsInit,
   SendFlags,

@@ -50,7 +50,7 @@ export const NOT_RUN: Readonly<Record<string, string>> = {
   "CONTRIBUTING.md: Add a verb in five steps":
     "a line to write into a table; the verb of the example does not exist",
   "mod.ts: ": "the tree of objects, not the output of a program",
-  "types/work/posters.ts: ": "a part of a private function",
+  "types/work/posting.ts: ": "a part of a private function",
 };
 
 /** All fences of the documents. */

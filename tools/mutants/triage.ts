@@ -72,24 +72,24 @@ export const TRIAGE: readonly Row[] = [
   },
   {
     file: "types/work/posting.ts",
-    original: "list === undefined || list.capacity < count",
+    original: "list === undefined || list.capacity < filled",
     replacement: "true",
     reason: "It makes a list each time, which only takes time.",
   },
   {
-    file: "types/work/request_buffer.ts",
+    file: "types/work/native_list.ts",
     original: "slot < end",
     replacement: "false",
     reason: "It keeps regions in memory that no request uses. Checks look at used ones only.",
   },
   {
-    file: "types/work/request_buffer.ts",
+    file: "types/work/native_list.ts",
     original: '"bigint"',
     replacement: '""',
     reason: "BigInt() of a bigint is that bigint. The condition saves a call.",
   },
   {
-    file: "types/work/send_values.ts",
+    file: "types/work/requests.ts",
     original: '"rkey"',
     replacement: '""',
     reason: "The set of known names has it too. Comparing it first only saves time.",

@@ -13,8 +13,8 @@ import { check } from "../core/errors.ts";
 import { assertOpen } from "../core/resource.ts";
 import { MemoryWindow, MwType, noteBind } from "../memory/memory_window.ts";
 import { baseOf, type ProtectionDomain } from "../memory/protection_domain.ts";
-import { type MwBindInfo, readBinding, writeBinding, writeBoundRegion } from "../work/mw_bind.ts";
-import { SendFlags } from "../work/work_request.ts";
+import { readBinding, writeBinding } from "../work/attributes.ts";
+import { type MwBindInfo, SendFlags } from "../work/work_request.ts";
 
 /**
  * How a memory window of type 1 is bound (`struct ibv_mw_bind`).
@@ -68,7 +68,6 @@ export function bindMw(qp: Binder, mw: MemoryWindow, bind: MwBind): void {
   }
   view.setUint32(fields.send_flags.offset, signaled ? SendFlags.SIGNALED : 0, true);
   writeBinding(view, fields.bind_info.offset, binding);
-  writeBoundRegion(view, fields.bind_info.offset, binding.mr);
   const result = verbs().ibv_bind_mw(qp.handle(), mw.unsafeHandle, view);
   check("ibv_bind_mw", "bind memory window", result);
   noteBind(mw, binding.length === 0 ? undefined : binding.mr);

@@ -26,13 +26,10 @@ import type { RwqIndirectionTable } from "../rss/rwq_indirection_table.ts";
 import type { RxHash } from "../rss/rx_hash.ts";
 import type { SharedReceiveQueue } from "../srq/shared_receive_queue.ts";
 import type { XrcDomain } from "../srq/xrc_domain.ts";
-import type { SendRules } from "../work/check_send.ts";
-import { DATAGRAM, Given, opcodesOf } from "../work/opcodes.ts";
-import { RecvPoster, SendPoster } from "../work/posters.ts";
-import type { RecvRequests } from "../work/recv_requests.ts";
-import type { SendRequests } from "../work/send_requests.ts";
-import * as sends from "../work/send_requests.ts";
-import type { RecvRequest, SendRequest } from "../work/work_request.ts";
+import { DATAGRAM, FIELDS, opcodesOf } from "../work/attributes.ts";
+import { type Receives, RecvPoster, SendPoster, type SendRules } from "../work/posting.ts";
+import type { SendRequests } from "../work/requests.ts";
+import type { SendRequest } from "../work/work_request.ts";
 import { hintCreate, hintPostRecv, hintPostSend } from "./hints.ts";
 import { bindMw, type MwBind } from "./bind_mw.ts";
 import { MulticastGroups } from "./multicast.ts";
@@ -40,9 +37,6 @@ import type { QpCap } from "./qp_attr.ts";
 import { QpState, QpType } from "./qp_enums.ts";
 import { describeQpInit, type QpInitAttr, readCap, writeQpInit } from "./qp_init_attr.ts";
 import { type QpKind, QueuePairStates } from "./queue_pair_states.ts";
-
-// Constants of the module, which V8 folds: see send_requests.ts.
-const { noteBinds, prepareSends, SendRequests: PreparedSends } = sends;
 
 /** What the sends of a queue pair have in common; `undefined` if it has no send queue. */
 export let senderOf: (qp: QueuePair) => SendPoster | undefined;
@@ -236,17 +230,13 @@ export class QueuePair extends QueuePairStates {
    * @throws {VerbsError} If the queue is full (ENOMEM) or the state is wrong (EINVAL). Its `posted` is the number of
    * receives that were posted.
    */
-  postRecv(
-    requests: RecvRequest | readonly RecvRequest[] | RecvRequests,
-    count?: number,
-    start?: number,
-  ): void {
+  postRecv(requests: Receives, count?: number, start?: number): void {
     const receiver = this.#receiver;
     if (receiver === undefined) throw noQueue("receive", "receive queue of its own");
-    const first = receiver.prepare(requests, count, start);
-    if (first === null) return;
-    const result = this.#postRecv(this.#open ?? this.unsafeHandle, first, receiver.badWr);
-    if (result !== 0) throw receiver.error(result);
+    const run = receiver.prepare(requests, count, start);
+    if (run === null) return;
+    const result = this.#postRecv(this.#open ?? this.unsafeHandle, run.first, receiver.badWr);
+    if (result !== 0) throw receiver.error(result, run);
   }
 
   /**
@@ -271,23 +261,13 @@ export class QueuePair extends QueuePairStates {
   ): void {
     const sender = this.#sender;
     if (sender === undefined) throw noQueue("send", "send queue");
-    if (requests instanceof PreparedSends) return this.#post(sender, requests, start, count);
-    const list = sender.fill(requests, count, start);
-    if (list !== null) this.#post(sender, list, 0, sender.filled);
-  }
-
-  #post(
-    sender: SendPoster,
-    list: SendRequests,
-    start: number = 0,
-    count: number = list.capacity - start,
-  ): void {
     const { tracker } = sender;
-    const run = prepareSends(list, start, count, sender.rules);
+    const run = sender.prepare(requests, count, start);
+    if (run === null) return;
     const result = this.#postSend(this.#open ?? this.unsafeHandle, run.first, sender.badWr);
-    if (result !== 0) throw sender.error(result, list, start, count);
+    if (result !== 0) throw sender.error(result, run);
     if (tracker !== undefined) run.posted(tracker);
-    else if (run.binds) noteBinds(list, start, count, this);
+    else if (run.binds !== undefined) sender.noteBinds(run, run.count);
   }
 
   /**
@@ -346,7 +326,7 @@ export class QueuePair extends QueuePairStates {
 /** Attributes that sends need to reach a receive of the peer, by transport. */
 const NEEDS: { readonly [type: number]: number } = {
   [QpType.UD]: DATAGRAM,
-  [QpType.XRC_SEND]: Given.remoteSrqn,
+  [QpType.XRC_SEND]: FIELDS.remoteSrqn.bit,
 };
 
 function present<T>(parts: readonly (T | undefined)[]): T[] {

@@ -5,30 +5,24 @@
  */
 
 import type { AddressHandle } from "../address_handle/address_handle.ts";
-import * as checks from "../core/checks.ts";
+import {
+  copyOfBytes,
+  integer,
+  listOf,
+  show,
+  uint16,
+  uint32,
+  uint64,
+  uint8,
+} from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import type { Sge } from "../memory/memory_region.ts";
 import type { MemoryWindow } from "../memory/memory_window.ts";
-import { type MwBindInfo, readBinding } from "../work/mw_bind.ts";
-import * as buffers from "../work/request_buffer.ts";
-import type { SendRequests } from "../work/send_requests.ts";
-import * as sends from "../work/send_requests.ts";
-import * as requests from "../work/work_request.ts";
-import * as types from "./qp_enums.ts";
-import type { WrPoster } from "./wr_poster.ts";
-import * as posters from "./wr_poster.ts";
-
-// Constants of the module, which V8 folds: see send_requests.ts. With them, and without closures and the look-up of names,
-// a message of a list of 32 takes 145 ns; it took 220.
-const { copyOfBytes, integer, listOf, show, uint16, uint32, uint64, uint8 } = checks;
-const { checkWrId } = buffers;
-const { beginRequest } = sends;
-const { SendFlags, WrOpcode } = requests;
-const { QpType } = types;
-const { hasData } = posters;
-
-type WrOpcode = requests.WrOpcode;
-type QpType = types.QpType;
+import { has, INLINE, readBinding } from "../work/attributes.ts";
+import { checkWrId, type SendRequests } from "../work/requests.ts";
+import { type MwBindInfo, SendFlags, WrOpcode } from "../work/work_request.ts";
+import { QpType } from "./qp_enums.ts";
+import { hasData, type WrPoster } from "./wr_poster.ts";
 
 /** What a builder needs to know of its queue pair. It is made once for each queue pair. */
 export interface WrTarget {
@@ -291,8 +285,7 @@ export class WrBuilder implements Disposable {
         `Cannot begin request: the send queue has room for ${poster.list.capacity}`,
       );
     }
-    beginRequest(poster.list, index, opcode, this.#wrId, this.#wrFlags);
-    poster.setExtra(index, undefined);
+    poster.begin(index, opcode, this.#wrId, this.#wrFlags);
     return index;
   }
 
@@ -379,7 +372,7 @@ export class WrBuilder implements Disposable {
   #setInline(method: string, pieces: readonly Uint8Array[]): this {
     const copies = pieces.map((piece) => copyOf(piece, "bytes"));
     const index = this.#withoutData(method);
-    if (!INLINE.includes(this.#opcode)) {
+    if (!has(INLINE, this.#opcode)) {
       throw new TypeError(
         `Cannot use ${method}(): ${nameOf(WrOpcode, this.#opcode)} has no data that can be inline`,
       );
@@ -470,14 +463,6 @@ export class WrBuilder implements Disposable {
     return `WrBuilder { length: ${this.#count} }`;
   }
 }
-
-const INLINE: readonly number[] = [
-  WrOpcode.SEND,
-  WrOpcode.SEND_WITH_IMM,
-  WrOpcode.SEND_WITH_INV,
-  WrOpcode.RDMA_WRITE,
-  WrOpcode.RDMA_WRITE_WITH_IMM,
-];
 
 /** The bytes of a caller's array, which may be of a subclass. */
 function copyOf(bytes: Uint8Array, what: string): Uint8Array<ArrayBuffer> {

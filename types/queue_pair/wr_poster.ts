@@ -11,20 +11,13 @@ import { bufferAddress, bufferPointer, nativeView } from "../../ffi/pointers.ts"
 import { nameOf } from "../core/enums.ts";
 import { failure } from "../core/errors.ts";
 import { assertOpen } from "../core/resource.ts";
-import type { RequestBuffer } from "../work/request_buffer.ts";
-import { bufferOf } from "../work/request_list.ts";
-import * as layout from "../work/send_layout.ts";
-import type { SendRequests } from "../work/send_requests.ts";
-import * as sends from "../work/send_requests.ts";
-import * as requests from "../work/work_request.ts";
+import { FIELDS, has, NO_MEMORY, rkeyOf, setOf } from "../work/attributes.ts";
+import type { NativeList } from "../work/native_list.ts";
+import { nativeOf, SendRequests } from "../work/requests.ts";
+import { SendFlags, WrOpcode } from "../work/work_request.ts";
 import { hintPostSend } from "./hints.ts";
 import { QpType } from "./qp_enums.ts";
 import { type QueuePair, senderOf } from "./queue_pair.ts";
-
-// Constants of the module, which V8 folds: see send_requests.ts.
-const { WORD, WORDS } = layout;
-const { ahOf, noteBinds, noteSome, prepareSends, SendRequests: Requests, windowOf } = sends;
-const { SendFlags, WrOpcode } = requests;
 
 /** A part of the copied bytes. */
 export interface Part {
@@ -48,6 +41,8 @@ const { wr_id, wr_flags } = structs.ibv_qp_ex.fields;
 const WR_ID = wr_id.offset >> 2;
 const WR_FLAGS = wr_flags.offset >> 2;
 const { size: BUF_SIZE, fields: BUF } = structs.ibv_data_buf;
+const { remoteQpn: REMOTE_QPN, remoteQkey: REMOTE_QKEY, remoteAddr: REMOTE_ADDR } = FIELDS;
+const { rkey: RKEY, immData: IMM_DATA, invalidateRkey: INVALIDATE_RKEY } = FIELDS;
 
 const VERBS = [
   "ibv_wr_abort",
@@ -82,12 +77,11 @@ function bindVerbs(): Pick<ReturnType<typeof verbs>, typeof VERBS[number]> {
 }
 
 /** Opcodes whose data another verb sets, one bit each. */
-const WITHOUT_DATA: number = 1 << WrOpcode.LOCAL_INV | 1 << WrOpcode.BIND_MW |
-  1 << WrOpcode.ATOMIC_WRITE;
+const WITHOUT_DATA = setOf(WrOpcode.LOCAL_INV, WrOpcode.BIND_MW, WrOpcode.ATOMIC_WRITE);
 
 /** Whether a request with an opcode has data that a setter sets. */
 export function hasData(opcode: number): boolean {
-  return (WITHOUT_DATA >>> opcode & 1) === 0;
+  return !has(WITHOUT_DATA, opcode);
 }
 
 /**
@@ -99,11 +93,11 @@ export class WrPoster {
   readonly #type: QpType;
   readonly #handle: IbvQpEx;
   /** The words of `struct ibv_qp_ex` up to `wr_flags`. */
-  readonly #native: Uint32Array<ArrayBuffer>;
+  readonly #qpEx: Uint32Array<ArrayBuffer>;
   readonly #verbs: ReturnType<typeof bindVerbs> = bindVerbs();
   /** The requests. */
   readonly list: SendRequests;
-  readonly #buffer: RequestBuffer;
+  readonly #native: NativeList;
   readonly #extras: (Extra | undefined)[];
   /** Copies of inline data, headers and values. */
   #bytes: Uint8Array<ArrayBuffer> = new Uint8Array(256);
@@ -115,13 +109,13 @@ export class WrPoster {
     this.#qp = qp;
     this.#handle = handle;
     this.#type = qp.type;
-    this.#native = new Uint32Array(nativeView(handle, (WR_FLAGS + 1) * 4).buffer);
+    this.#qpEx = new Uint32Array(nativeView(handle, (WR_FLAGS + 1) * 4).buffer);
     const { maxSendWr, maxSendSge } = qp.cap;
-    this.list = new Requests({
+    this.list = new SendRequests({
       capacity: Math.max(1, maxSendWr),
       maxSge: Math.max(1, maxSendSge),
     });
-    this.#buffer = bufferOf(this.list);
+    this.#native = nativeOf(this.list);
     this.#extras = new Array(this.list.capacity).fill(undefined);
   }
 
@@ -130,10 +124,18 @@ export class WrPoster {
     this.#used = 0;
   }
 
+  /** Begins a request, which has neither data nor attributes yet. */
+  begin(index: number, opcode: WrOpcode, wrId: number | bigint, wrFlags: number): void {
+    this.#native.begin(index, opcode, wrFlags);
+    this.#native.setSge(index, NO_MEMORY);
+    this.#native.setWrId(index, wrId);
+    this.#extras[index] = undefined;
+  }
+
   /** Sets what a request has beyond its fields, and the length of its data. */
-  setExtra(index: number, extra: Extra | undefined, length = 0): void {
+  setExtra(index: number, extra: Extra, length = 0): void {
     this.#extras[index] = extra;
-    if (extra !== undefined) this.#buffer.lengths[index] = length;
+    this.#native.lengths[index] = length;
   }
 
   /** Copies bytes of the caller's, which may change afterwards. */
@@ -155,7 +157,7 @@ export class WrPoster {
   post(count: number): void {
     const sender = senderOf(this.#qp)!;
     assertOpen(this.#qp);
-    const run = prepareSends(this.list, 0, count, sender.rules);
+    const run = sender.check(this.#native, 0, count);
     const { ibv_wr_start, ibv_wr_complete, ibv_wr_abort } = this.#verbs;
     ibv_wr_start(this.#handle);
     try {
@@ -167,11 +169,11 @@ export class WrPoster {
     const result = ibv_wr_complete(this.#handle);
     if (result === 0) {
       if (sender.tracker !== undefined) run.posted(sender.tracker);
-      else if (run.binds) noteBinds(this.list, 0, count, this.#qp);
+      else sender.noteBinds(run, count);
       return;
     }
     // Some providers refuse after all requests are in the queue: their address handles are kept.
-    if (sender.tracker !== undefined) noteSome(this.list, 0, count, sender.rules, sender.tracker);
+    sender.postedOnly(run, count);
     throw failure("ibv_wr_complete", "post send", Math.abs(result), {
       detail: () => `${count} requests of ${nameOf(QpType, this.#qp.type)} ${this.#qp.qpNum}`,
       hint: (code) => hintPostSend(code, this.#qp.state),
@@ -179,117 +181,91 @@ export class WrPoster {
   }
 
   #build(index: number, address: bigint): void {
-    const { words } = this.#buffer;
-    const at = index * WORDS;
+    const list = this.#native;
+    const at = index * list.stride;
     const extra = this.#extras[index];
-    const opcode = words[at + WORD.opcode]!;
-    const native = this.#native;
-    native[WR_ID] = words[at]!;
-    native[WR_ID + 1] = words[at + 1]!;
+    const opcode = list.opcodeOf(index);
+    const native = this.#qpEx;
+    native[WR_ID] = list.words[at]!;
+    native[WR_ID + 1] = list.words[at + 1]!;
     // rxe reads the flag, and others do not look at it.
     const inline = extra?.inline === undefined ? 0 : SendFlags.INLINE;
-    native[WR_FLAGS] = words[at + WORD.sendFlags]! | inline;
-    if (extra?.flush !== undefined) return this.#flush(at, extra.flush);
-    this.#begin(index, at, opcode, extra, address);
-    if (this.#type === QpType.UD) this.#setUdAddr(index, at);
+    native[WR_FLAGS] = list.flags(index) | inline;
+    if (extra?.flush !== undefined) return this.#flush(index, extra.flush);
+    this.#begin(index, opcode, extra, address);
+    if (this.#type === QpType.UD) {
+      const { unsafeHandle } = list.ahs[index]!;
+      const qkey = list.get32(index, REMOTE_QKEY);
+      this.#verbs.ibv_wr_set_ud_addr(
+        this.#handle,
+        unsafeHandle,
+        list.get32(index, REMOTE_QPN),
+        qkey,
+      );
+    }
     if (!hasData(opcode)) return;
     if (this.#type === QpType.XRC_SEND) {
-      this.#verbs.ibv_wr_set_xrc_srqn(this.#handle, words[at + WORD.remoteSrqn]!);
+      this.#verbs.ibv_wr_set_xrc_srqn(this.#handle, list.get32(index, FIELDS.remoteSrqn));
     }
     if (extra?.inline !== undefined) this.#setInline(extra.inline, address);
     else this.#setSges(index);
   }
 
-  #begin(
-    index: number,
-    at: number,
-    opcode: number,
-    extra: Extra | undefined,
-    address: bigint,
-  ): void {
-    const { words } = this.#buffer;
+  #begin(index: number, opcode: number, extra: Extra | undefined, address: bigint): void {
+    const list = this.#native;
     const qp = this.#handle;
-    // The bytes in memory are in network byte order; the verb passes them on as they are.
-    const immData = words[at + WORD.immData]!;
-    const rdmaRkey = words[at + WORD.rdmaRkey]!;
     const v = this.#verbs;
     switch (opcode) {
       case WrOpcode.SEND:
         return v.ibv_wr_send(qp);
       case WrOpcode.SEND_WITH_IMM:
-        return v.ibv_wr_send_imm(qp, immData);
+        return v.ibv_wr_send_imm(qp, list.get32(index, IMM_DATA));
       case WrOpcode.SEND_WITH_INV:
-        return v.ibv_wr_send_inv(qp, words[at + WORD.invalidateRkey]!);
+        return v.ibv_wr_send_inv(qp, list.get32(index, INVALIDATE_RKEY));
       case WrOpcode.LOCAL_INV:
-        return v.ibv_wr_local_inv(qp, words[at + WORD.invalidateRkey]!);
-      case WrOpcode.RDMA_WRITE:
-        return v.ibv_wr_rdma_write(qp, rdmaRkey, this.#remoteAddr(at));
-      case WrOpcode.RDMA_WRITE_WITH_IMM:
-        return v.ibv_wr_rdma_write_imm(qp, rdmaRkey, this.#remoteAddr(at), immData);
-      case WrOpcode.RDMA_READ:
-        return v.ibv_wr_rdma_read(qp, rdmaRkey, this.#remoteAddr(at));
-      case WrOpcode.ATOMIC_WRITE:
-        return v.ibv_wr_atomic_write(
-          qp,
-          rdmaRkey,
-          this.#remoteAddr(at),
-          address + BigInt(extra!.value!.offset),
-        );
+        return v.ibv_wr_local_inv(qp, list.get32(index, INVALIDATE_RKEY));
       case WrOpcode.TSO: {
         const { offset, length, mss } = extra!.header!;
         return v.ibv_wr_send_tso(qp, address + BigInt(offset), length, mss);
       }
-      case WrOpcode.BIND_MW:
-        return this.#bindMw(index, at);
-      default:
-        return this.#atomic(at, opcode);
     }
-  }
-
-  #remoteAddr(at: number): bigint {
-    return this.#buffer.view.getBigUint64((at + WORD.rdmaAddr) * 4, true);
-  }
-
-  #atomic(at: number, opcode: number): void {
-    const { words, view } = this.#buffer;
-    const rkey = words[at + WORD.atomicRkey]!;
-    const remoteAddr = view.getBigUint64((at + WORD.atomicAddr) * 4, true);
-    const compareAdd = view.getBigUint64((at + WORD.compareAdd) * 4, true);
+    const rkey = list.get32(index, rkeyOf(opcode));
+    if (opcode === WrOpcode.BIND_MW) {
+      const { mw } = list.binds![index]!;
+      return v.ibv_wr_bind_mw(qp, mw.unsafeHandle, rkey, list.bindInfo(index));
+    }
+    const remoteAddr = list.get64(index, REMOTE_ADDR);
+    switch (opcode) {
+      case WrOpcode.RDMA_WRITE:
+        return v.ibv_wr_rdma_write(qp, rkey, remoteAddr);
+      case WrOpcode.RDMA_WRITE_WITH_IMM:
+        return v.ibv_wr_rdma_write_imm(qp, rkey, remoteAddr, list.get32(index, IMM_DATA));
+      case WrOpcode.RDMA_READ:
+        return v.ibv_wr_rdma_read(qp, rkey, remoteAddr);
+      case WrOpcode.ATOMIC_WRITE:
+        return v.ibv_wr_atomic_write(qp, rkey, remoteAddr, address + BigInt(extra!.value!.offset));
+    }
+    const compareAdd = list.get64(index, FIELDS.compareAdd);
     if (opcode === WrOpcode.ATOMIC_FETCH_AND_ADD) {
-      return this.#verbs.ibv_wr_atomic_fetch_add(this.#handle, rkey, remoteAddr, compareAdd);
+      return v.ibv_wr_atomic_fetch_add(qp, rkey, remoteAddr, compareAdd);
     }
-    const swap = view.getBigUint64((at + WORD.swap) * 4, true);
-    this.#verbs.ibv_wr_atomic_cmp_swp(this.#handle, rkey, remoteAddr, compareAdd, swap);
+    v.ibv_wr_atomic_cmp_swp(qp, rkey, remoteAddr, compareAdd, list.get64(index, FIELDS.swap));
   }
 
-  #bindMw(index: number, at: number): void {
-    const { words, view } = this.#buffer;
-    const info = bufferPointer(new Uint8Array(view.buffer, (at + WORD.bindInfo) * 4));
-    const { unsafeHandle } = windowOf(this.list, index)!;
-    this.#verbs.ibv_wr_bind_mw(this.#handle, unsafeHandle, words[at + WORD.mwRkey]!, info);
-  }
-
-  #flush(at: number, { length, type, level }: NonNullable<Extra["flush"]>): void {
-    const rkey = this.#buffer.words[at + WORD.rdmaRkey]!;
-    verbs().ibv_wr_flush(this.#handle, rkey, this.#remoteAddr(at), length, type, level);
-  }
-
-  #setUdAddr(index: number, at: number): void {
-    const { words } = this.#buffer;
-    const { unsafeHandle } = ahOf(this.list, index)!;
-    const qpn = words[at + WORD.remoteQpn]!;
-    const qkey = words[at + WORD.remoteQkey]!;
-    this.#verbs.ibv_wr_set_ud_addr(this.#handle, unsafeHandle, qpn, qkey);
+  #flush(index: number, { length, type, level }: NonNullable<Extra["flush"]>): void {
+    const rkey = this.#native.get32(index, RKEY);
+    const remoteAddr = this.#native.get64(index, REMOTE_ADDR);
+    verbs().ibv_wr_flush(this.#handle, rkey, remoteAddr, length, type, level);
   }
 
   #setSges(index: number): void {
-    const count = this.#buffer.numSge(index);
+    const list = this.#native;
+    const count = list.numSge(index);
     if (count === 1) {
-      const { lkey, addr, length } = this.#buffer.firstSge(index);
+      const { lkey, addr, length } = list.firstSge(index);
       this.#verbs.ibv_wr_set_sge(this.#handle, lkey, addr, length);
     } else {
-      const sges = this.#buffer.sgeList(index);
-      this.#verbs.ibv_wr_set_sge_list(this.#handle, BigInt(count), sges);
+      this.#verbs.ibv_wr_set_sge_list(this.#handle, BigInt(count), list.sgeList(index));
     }
   }
 

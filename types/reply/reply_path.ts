@@ -21,7 +21,7 @@ import {
 } from "../device/async_events.ts";
 import { checkPort } from "../device/context.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
-import { SendRequests } from "../work/send_requests.ts";
+import { SendRequests } from "../work/requests.ts";
 import type { ReceiveMemory } from "./grh_memory.ts";
 import { PeerHandles } from "./peer_handles.ts";
 import { SenderAddress } from "./sender_address.ts";

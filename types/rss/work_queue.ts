@@ -19,7 +19,7 @@ import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { registerElement, unregisterElement } from "../device/async_events.ts";
 import type { Context } from "../device/context.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
-import { type Receives, RecvPoster } from "../work/posters.ts";
+import { type Receives, RecvPoster } from "../work/posting.ts";
 
 /**
  * Type of a work queue (`enum ibv_wq_type`).
@@ -273,10 +273,10 @@ export class WorkQueue extends NativeResource<IbvWq> {
    * `posted` is the number of receives that were posted.
    */
   postRecv(requests: Receives, count?: number, start?: number): void {
-    const first = this.#receiver.prepare(requests, count, start);
-    if (first === null) return;
-    const result = this.#postRecv(this.unsafeHandle, first, this.#receiver.badWr);
-    if (result !== 0) throw this.#receiver.error(result);
+    const run = this.#receiver.prepare(requests, count, start);
+    if (run === null) return;
+    const result = this.#postRecv(this.unsafeHandle, run.first, this.#receiver.badWr);
+    if (result !== 0) throw this.#receiver.error(result, run);
   }
 }
 

@@ -18,9 +18,7 @@ import { registerElement, unregisterElement } from "../device/async_events.ts";
 import type { Context } from "../device/context.ts";
 import { assertOpen } from "../core/resource.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
-import { RecvPoster } from "../work/posters.ts";
-import type { RecvRequests } from "../work/recv_requests.ts";
-import type { RecvRequest } from "../work/work_request.ts";
+import { type Receives, RecvPoster } from "../work/posting.ts";
 import {
   type SrqAttr,
   srqAttrCodec,
@@ -179,15 +177,11 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
    * @throws {TypeError} If an attribute has the wrong type or is unknown, or a memory region is disposed.
    * @throws {VerbsError} If the queue is full (ENOMEM). Its `posted` is the number of receives that were posted.
    */
-  postRecv(
-    requests: RecvRequest | readonly RecvRequest[] | RecvRequests,
-    count?: number,
-    start?: number,
-  ): void {
-    const first = this.#receiver.prepare(requests, count, start);
-    if (first === null) return;
-    const result = this.#postRecv(this.unsafeHandle, first, this.#receiver.badWr);
-    if (result !== 0) throw this.#receiver.error(result);
+  postRecv(requests: Receives, count?: number, start?: number): void {
+    const run = this.#receiver.prepare(requests, count, start);
+    if (run === null) return;
+    const result = this.#postRecv(this.unsafeHandle, run.first, this.#receiver.badWr);
+    if (result !== 0) throw this.#receiver.error(result, run);
   }
 
   /**

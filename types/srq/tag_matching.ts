@@ -9,7 +9,7 @@ import { bufferAddress } from "../../ffi/pointers.ts";
 import { allocStruct, writeField } from "../../ffi/struct.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { type Members, members } from "../core/enums.ts";
-import { type Element, readSge } from "../work/sge_list.ts";
+import { type Element, readSge } from "../work/attributes.ts";
 import type { SgeList } from "../work/work_request.ts";
 
 /**

@@ -1,14 +1,33 @@
 /**
- * What posting to all kinds of queues has in common.
+ * What posting needs of the queue that it posts to.
  *
  * @module
  */
 
+import { structs } from "../../ffi/layout.ts";
 import { bufferPointer } from "../../ffi/pointers.ts";
+import { Grh } from "../address/grh.ts";
+import { type AddressHandle, isOpenAh } from "../address_handle/address_handle.ts";
+import type { SendTracker } from "../completion/send_tracker.ts";
 import { listOf } from "../core/checks.ts";
+import { nameOf } from "../core/enums.ts";
 import { failure, type VerbsError } from "../core/errors.ts";
-import type { RequestBuffer } from "./request_buffer.ts";
-import type { RequestList } from "./request_list.ts";
+import { assertOpen, type Resource } from "../core/resource.ts";
+import { noteBind } from "../memory/memory_window.ts";
+import { baseOf, type ProtectionDomain } from "../memory/protection_domain.ts";
+import {
+  CONSUMING,
+  DATAGRAM,
+  EIGHT_BYTES,
+  FIELDS,
+  has,
+  INLINE,
+  namesOf,
+  NEEDS,
+} from "./attributes.ts";
+import { type Layout, NativeList } from "./native_list.ts";
+import { nativeOf, RecvRequests, SendRequests, writeRecv, writeSend } from "./requests.ts";
+import { type RecvRequest, SendFlags, type SendRequest, WrOpcode } from "./work_request.ts";
 
 /** A verb that posts, such as `ibv_post_send`. */
 export interface PostVerb {
@@ -21,37 +40,82 @@ export interface PostVerb {
 }
 
 /**
- * The place where a verb that posts writes the address of the request it refused (`bad_wr`).
+ * Where verbs that post write the address of the request they refuse (`bad_wr`). One place serves all queues: what a verb
+ * writes is read before the next one is called.
+ */
+const BAD_WR = new BigUint64Array(1);
+let badWr: Deno.PointerObject | undefined;
+
+/**
+ * What posting to all kinds of queues has in common.
  *
  * The class of each queue calls the verb itself: Deno does not compile a call that leads to different verbs to a native
- * call, which would cost 40 ns.
+ * call.
  */
-export class BadWr {
-  /** One place serves all queues: what a verb writes is read before the next one is called. */
-  static readonly #address: BigUint64Array<ArrayBuffer> = new BigUint64Array(1);
-  static #pointer: Deno.PointerObject | undefined;
-  readonly #verb: PostVerb;
+abstract class Poster<R> {
   /** The last argument of the verb. */
-  readonly pointer: Deno.PointerObject = BadWr.#pointer ??= bufferPointer(BadWr.#address);
+  readonly badWr: Deno.PointerObject = badWr ??= bufferPointer(BAD_WR);
+  readonly #verb: PostVerb;
+  readonly #write: (list: NativeList, index: number, request: R) => void;
+  readonly #makeList: (capacity: number) => NativeList;
+  /** Room for requests that are given as objects, used again for each call. */
+  #list: NativeList | undefined;
+  /** The number of requests that were filled in last. */
+  protected filled = 0;
 
-  /** Refers to the place. */
-  constructor(verb: PostVerb) {
+  protected constructor(
+    verb: PostVerb,
+    layout: Layout,
+    maxSge: number,
+    write: (list: NativeList, index: number, request: R) => void,
+  ) {
     this.#verb = verb;
+    this.#write = write;
+    this.#makeList = (capacity) =>
+      new NativeList(layout, { capacity, maxSge: Math.max(1, maxSge) });
+  }
+
+  /**
+   * Reads requests that are given as objects; `null` if there are none.
+   *
+   * Getters of the requests run here and may call this again. The inner call makes a list of its own, because the list in
+   * use is absent meanwhile.
+   */
+  protected fill(
+    requests: R | readonly R[],
+    count: number | undefined,
+    start: number | undefined,
+  ): NativeList | null {
+    if (count !== undefined || start !== undefined) {
+      throw new TypeError("Cannot post requests: count and start are for prepared lists only");
+    }
+    const several = Array.isArray(requests) ? listOf<R>(requests, "requests") : undefined;
+    const filled = several === undefined ? 1 : several.length;
+    if (filled === 0) return null;
+    let list = this.#list;
+    this.#list = undefined;
+    if (list === undefined || list.capacity < filled) list = this.#makeList(filled);
+    try {
+      if (several === undefined) this.#write(list, 0, requests as R);
+      else for (let i = 0; i < filled; i++) this.#write(list, i, several[i]!);
+    } finally {
+      this.#list = list;
+      this.filled = filled;
+    }
+    return list;
   }
 
   /**
    * The number of requests of the run that were posted before the one that was just refused. It is undefined if the verb
    * named none: rxe does not if the kernel refuses after all requests are in the queue.
    */
-  postedBefore(buffer: RequestBuffer, start: number): number | undefined {
-    const address = BadWr.#address[0]!;
-    BadWr.#address[0] = 0n;
-    const index = buffer.indexOf(address);
-    return index === undefined || index < start ? undefined : index - start;
+  protected postedOf(list: NativeList): number | undefined {
+    const address = BAD_WR[0]!;
+    BAD_WR[0] = 0n;
+    return list.placeOf(address);
   }
 
-  /** The error of a run that was refused. */
-  error(result: number, posted: number | undefined): VerbsError {
+  protected failure(result: number, posted: number | undefined): VerbsError {
     const { verb, action, hint } = this.#verb;
     // libmlx4 answers -1 for a full shared receive queue. That is no errno value.
     const value = result === -1 ? 0 : Math.abs(result);
@@ -65,48 +129,255 @@ export class BadWr {
   }
 }
 
-/** A list that a request can be written into. */
-type ListOf<R> = RequestList & { set(index: number, request: R): void };
+/** The rules of one queue for its receives. */
+export interface RecvRules {
+  /** The number of scatter/gather elements that requests given as objects have room for. */
+  readonly maxSge: number;
+  /** Whether the GRH is written in front of each message. */
+  readonly needsGrh: boolean;
+}
 
-/** Room for requests that are given as objects: one list in native layout, used again for each call. */
-export class Scratch<R, L extends ListOf<R>> {
-  readonly #make: (capacity: number) => L;
-  #list: L | undefined;
-  /** The number of requests that were filled in last. */
-  count = 0;
+/**
+ * What can be posted to a receive queue: one receive, several, or a prepared list.
+ *
+ * @category Work requests
+ */
+export type Receives = RecvRequest | readonly RecvRequest[] | RecvRequests;
 
-  /** Uses this function to make a list. */
-  constructor(make: (capacity: number) => L) {
-    this.#make = make;
+/**
+ * Prepares the receives of one queue. Queue pairs, work queues and shared receive queues post them with different verbs:
+ *
+ * ```ts ignore
+ * const run = poster.prepare(requests, count, start);
+ * if (run === null) return;
+ * const result = verbs().ibv_post_recv(qp.unsafeHandle, run.first, poster.badWr);
+ * if (result !== 0) throw poster.error(result, run);
+ * ```
+ */
+export class RecvPoster extends Poster<RecvRequest> {
+  readonly #rules: RecvRules;
+
+  /** Prepares the receives of one queue for a verb. */
+  constructor(verb: PostVerb, rules: RecvRules) {
+    super(verb, structs.ibv_recv_wr, rules.maxSge, writeRecv);
+    this.#rules = rules;
   }
 
   /**
-   * Reads one request or several into a list; `null` if there are none.
+   * Reads and checks receives. Code of the caller runs only here.
    *
-   * Getters of the requests run here and may call this again. The inner call makes a list of its own, because the list in
-   * use is absent meanwhile.
+   * @param requests One receive, an array, or a prepared list.
+   * @param count How many of a prepared list to post. If it is left out, all from `start` on.
+   * @param start The first of a prepared list to post. 0 if left out.
+   * @returns The list whose run is to be posted; `null` if there are none.
    */
-  fill(requests: R | readonly R[]): L | null {
-    const several = Array.isArray(requests) ? listOf<R>(requests, "requests") : undefined;
-    const count = several === undefined ? 1 : several.length;
-    if (count === 0) return null;
-    let list = this.#list;
-    this.#list = undefined;
-    if (list === undefined || list.capacity < count) list = this.#make(count);
-    try {
-      if (several === undefined) list.set(0, requests as R);
-      else for (let i = 0; i < count; i++) list.set(i, several[i]!);
-    } finally {
-      this.#list = list;
-      this.count = count;
-    }
+  prepare(
+    requests: Receives,
+    count: number | undefined,
+    start: number | undefined,
+  ): NativeList | null {
+    if (requests instanceof RecvRequests) return this.#check(nativeOf(requests), start, count);
+    const list = this.fill(requests, count, start);
+    return list === null ? null : this.#check(list, 0, this.filled);
+  }
+
+  /** Checks a run, unless it is the last one and nothing has changed. */
+  #check(list: NativeList, start = 0, count = list.capacity - start): NativeList {
+    if (!list.isChecked(start, count, this.#rules)) checkRecvs(list, start, count, this.#rules);
     return list;
+  }
+
+  /** The error of a run that was refused. */
+  error(result: number, run: NativeList): VerbsError {
+    return this.failure(result, this.postedOf(run));
   }
 }
 
-/** Checks that `count` and `start` are left out, as they are for requests that are given as objects. */
-export function assertNoRun(count: number | undefined, start: number | undefined): void {
-  if (count !== undefined || start !== undefined) {
-    throw new TypeError("Cannot post requests: count and start are for prepared lists only");
+function checkRecvs(list: NativeList, start: number, count: number, rules: RecvRules): void {
+  list.beginRun(start, count);
+  for (let i = start; i < start + count; i++) {
+    list.assertMemory(i);
+    const length = list.lengths[i]!;
+    if (!rules.needsGrh || length >= Grh.SIZE) continue;
+    throw new RangeError(
+      `Cannot post receive: its buffer has ${length} bytes, and on UD the GRH alone takes ${Grh.SIZE}`,
+    );
   }
+  list.endRun(rules);
+}
+
+/** The rules of one queue pair for its sends. */
+export interface SendRules {
+  /** The transport in messages, such as "UD". */
+  readonly transport: string;
+  /** The opcodes of the transport, one bit each. */
+  readonly opcodes: number;
+  /** Attributes that sends need to reach a receive of the peer: bits of {@linkcode FIELDS}. */
+  readonly needs: number;
+  /** Datagrams: the protection domain that address handles must belong to. */
+  readonly pd: ProtectionDomain | undefined;
+  /** The largest message in bytes. */
+  readonly maxMessage: number;
+  /** The largest inline message in bytes. */
+  readonly maxInline: number;
+  /** Whether every send has a completion, signaled or not. */
+  readonly allSignaled: boolean;
+}
+
+/** The parts of posting that all sends of one queue pair share. */
+export class SendPoster extends Poster<SendRequest> {
+  readonly #qp: Resource;
+  /** The rules of the queue pair. A change makes every list be checked again. */
+  rules: SendRules;
+  /** Datagrams: counts the sends, so that their address handles are kept. */
+  readonly tracker: SendTracker | undefined;
+
+  /**
+   * Prepares for the sends of one queue pair.
+   *
+   * @param qp The queue pair.
+   * @param verb The verb that posts them.
+   * @param rules What the sends must fulfil.
+   * @param maxSge Scatter/gather elements that sends given as objects have room for.
+   * @param tracker Datagrams: counts the sends, so that their address handles are kept.
+   */
+  constructor(
+    qp: Resource,
+    verb: PostVerb,
+    rules: SendRules,
+    maxSge: number,
+    tracker: SendTracker | undefined,
+  ) {
+    super(verb, structs.ibv_send_wr, maxSge, writeSend);
+    this.#qp = qp;
+    this.rules = rules;
+    this.tracker = tracker;
+  }
+
+  /** Reads and checks sends, as {@linkcode RecvPoster.prepare} does. */
+  prepare(
+    requests: SendRequest | readonly SendRequest[] | SendRequests,
+    count: number | undefined,
+    start: number | undefined,
+  ): NativeList | null {
+    if (requests instanceof SendRequests) return this.check(nativeOf(requests), start, count);
+    const list = this.fill(requests, count, start);
+    return list === null ? null : this.check(list, 0, this.filled);
+  }
+
+  /** Checks a run, unless it is the last one and nothing has changed. */
+  check(list: NativeList, start = 0, count = list.capacity - start): NativeList {
+    if (!list.isChecked(start, count, this.rules)) this.#check(list, start, count);
+    return list;
+  }
+
+  #check(list: NativeList, start: number, count: number): void {
+    const { rules } = this;
+    const { pd, allSignaled } = rules;
+    list.beginRun(start, count);
+    for (let i = start; i < start + count; i++) checkSend(list, i, rules);
+    if (pd !== undefined) list.sumUp(count, pd, allSignaled);
+    list.endRun(rules);
+  }
+
+  /** Notes that only the first requests of a run were posted. The next post checks the run again. */
+  postedOnly(run: NativeList, count: number): void {
+    const { pd, allSignaled } = this.rules;
+    run.checkedBy = undefined;
+    if (this.tracker === undefined || pd === undefined || count === 0) return;
+    run.sumUp(count, pd, allSignaled);
+    run.posted(this.tracker);
+  }
+
+  /** The error of a run that was refused. Requests that may be in the queue count as posted. */
+  error(result: number, run: NativeList): VerbsError {
+    const posted = this.postedOf(run);
+    this.noteBinds(run, posted ?? run.count);
+    this.postedOnly(run, posted ?? run.count);
+    return this.failure(result, posted);
+  }
+
+  /** Notes that the memory windows of the first requests of a run were bound. */
+  noteBinds({ binds, start }: NativeList, count: number): void {
+    for (const bind of binds?.slice(start, start + count) ?? []) {
+      if (bind !== undefined) noteBind(bind.mw, bind.mr, bind.rkey, this.#qp);
+    }
+  }
+}
+
+/** Checks that a request may be posted. */
+function checkSend(list: NativeList, index: number, rules: SendRules): void {
+  const opcode = list.opcodeOf(index);
+  if (!has(rules.opcodes, opcode)) {
+    throw new TypeError(
+      `Cannot post send: a queue pair of type ${rules.transport} has no opcode ${
+        nameOf(WrOpcode, opcode)
+      }`,
+    );
+  }
+  const needs = NEEDS[opcode]! | (has(CONSUMING, opcode) ? rules.needs : 0);
+  const missing = needs & ~list.given[index]!;
+  if (missing !== 0) throw missingAttribute(rules, opcode, missing);
+  const length = list.lengths[index]!;
+  if (length > rules.maxMessage) {
+    throw new RangeError(
+      `Cannot post send: its message has ${length} bytes, and the port's MTU allows ${rules.maxMessage}`,
+    );
+  }
+  if (has(EIGHT_BYTES, opcode) && length !== 8) {
+    throw new RangeError(
+      `Cannot post send: its memory has ${length} bytes, and ${
+        nameOf(WrOpcode, opcode)
+      } works on 8`,
+    );
+  }
+  if (rules.pd !== undefined) checkAh(list.ahs[index]!, rules.pd);
+  list.assertMemory(index);
+  if ((list.flags(index) & SendFlags.INLINE) !== 0) checkInline(list, index, opcode, rules);
+  const bind = list.binds?.[index];
+  if (bind === undefined) return;
+  assertOpen(bind.mw);
+  assertOpen(bind.mr);
+}
+
+function checkInline(
+  list: NativeList,
+  index: number,
+  opcode: number,
+  { maxInline }: SendRules,
+): void {
+  if (!has(INLINE, opcode)) {
+    throw new TypeError(
+      `Cannot post send: ${nameOf(WrOpcode, opcode)} has no data that can be inline`,
+    );
+  }
+  const length = list.lengths[index]!;
+  if (length > maxInline) {
+    throw new RangeError(
+      `Cannot post send: its inline data has ${length} bytes, and the queue pair allows ${maxInline} (cap.maxInlineData)`,
+    );
+  }
+  list.assertInlineMemory(index);
+}
+
+function checkAh(ah: AddressHandle, pd: ProtectionDomain): void {
+  if (!isOpenAh(ah)) throw new TypeError("Cannot post send: the address handle is disposed");
+  if (ah.pd !== pd && baseOf(ah.pd) !== pd) {
+    throw new TypeError(
+      "Cannot post send: the address handle belongs to another protection domain than the queue pair",
+    );
+  }
+}
+
+function missingAttribute({ transport }: SendRules, opcode: number, missing: number): TypeError {
+  const { ah, remoteSrqn } = FIELDS;
+  if (missing & ah.bit) {
+    return new TypeError(
+      `Cannot post send: on a ${transport} queue pair it needs an address handle (ah)`,
+    );
+  }
+  const who = missing & (DATAGRAM | remoteSrqn.bit)
+    ? `on a ${transport} queue pair it`
+    : nameOf(WrOpcode, opcode);
+  return new TypeError(`Cannot post send: ${who} needs ${namesOf(missing).join(", ")}`);
 }

@@ -7,9 +7,8 @@
 import { enums } from "../../ffi/layout.ts";
 import type { AddressHandle } from "../address_handle/address_handle.ts";
 import { type Members, members } from "../core/enums.ts";
-import type { Sge } from "../memory/memory_region.ts";
+import type { MemoryRegion, Sge } from "../memory/memory_region.ts";
 import type { MemoryWindow } from "../memory/memory_window.ts";
-import type { MwBindInfo } from "./mw_bind.ts";
 
 /**
  * What a send request does (`enum ibv_wr_opcode`).
@@ -147,6 +146,22 @@ export interface SendRequest {
   readonly mw?: MemoryWindow;
   /** BIND_MW: what the window is bound to. */
   readonly bindInfo?: MwBindInfo;
+}
+
+/**
+ * What a memory window is bound to (`struct ibv_mw_bind_info`).
+ *
+ * @category Work requests
+ */
+export interface MwBindInfo {
+  /** The memory region. It needs the access flag MW_BIND. */
+  readonly mr: MemoryRegion;
+  /** Address of the first byte in the region. The default is the start of the region. */
+  readonly addr?: number | bigint;
+  /** Length in bytes. The default is the rest of the region. 0 ends the binding of a window of type 1. */
+  readonly length?: number;
+  /** Operations that peers may do: {@linkcode AccessFlags}, combined with `|`. */
+  readonly mwAccessFlags: number;
 }
 
 /**

@@ -13,8 +13,8 @@ import {
 } from "../../../mod.ts";
 import { bufferAddress, nativeView } from "../../../ffi/pointers.ts";
 import { structs } from "../../../ffi/layout.ts";
-import { BadWr } from "../../../types/work/posting.ts";
-import { RequestBuffer } from "../../../types/work/request_buffer.ts";
+import type { NativeList } from "../../../types/work/native_list.ts";
+import { RecvPoster } from "../../../types/work/posting.ts";
 import {
   completeSends,
   datagrams,
@@ -134,14 +134,14 @@ onUd.test("A queue pair takes address handles of parent domains of its protectio
   assertEquals(postedIds(), [[9]]);
 });
 
-Deno.test("BadWr.postedBefore() forgets the request of an earlier failure", () => {
-  const buffer = new RequestBuffer(structs.ibv_send_wr, { capacity: 4 });
-  const bad = new BadWr({ verb: "ibv_post_send", action: "post send", hint: () => undefined });
+Deno.test("The error of a run that is refused forgets the request of an earlier failure", () => {
+  const verb = { verb: "ibv_post_recv", action: "post receive", hint: () => undefined };
+  const poster = new RecvPoster(verb, { maxSge: 1, needsGrh: false });
+  const run = poster.prepare([{}, {}, {}, {}], undefined, undefined) as NativeList;
   // The provider writes the address of the request that it refuses, or nothing.
-  const second = buffer.view.byteOffset + 2 * structs.ibv_send_wr.size;
-  nativeView(bad.pointer, 8).setBigUint64(0, bufferAddress(buffer.view) + BigInt(second), true);
-  assertEquals(bad.postedBefore(buffer, 0), 2);
-  assertEquals(bad.postedBefore(buffer, 0), undefined);
+  const third = bufferAddress(run.view) + BigInt(2 * structs.ibv_recv_wr.size);
+  nativeView(poster.badWr, 8).setBigUint64(0, third, true);
+  assertEquals([poster.error(1, run).posted, poster.error(1, run).posted], [2, undefined]);
 });
 
 onRc.test("A request takes no slice of a memory region that is disposed", ({ pd }) => {

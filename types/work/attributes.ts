@@ -1,0 +1,274 @@
+/**
+ * The table of what send requests have, and readers of the attributes that are objects.
+ *
+ * @module
+ */
+
+import { enums, structs } from "../../ffi/layout.ts";
+import { handleAddress } from "../../ffi/pointers.ts";
+import { writeField } from "../../ffi/struct.ts";
+import { instance, integer, snapshot, uint32, uint64 } from "../core/checks.ts";
+import { nameOf } from "../core/enums.ts";
+import { assertWithin, MemoryRegion, MemorySlice, type Sge } from "../memory/memory_region.ts";
+import { type MwBindInfo, type SendRequest, type SgeList, WrOpcode } from "./work_request.ts";
+
+/** A set of opcodes, one bit each. */
+export function setOf(...opcodes: readonly WrOpcode[]): number {
+  return opcodes.reduce<number>((set, opcode) => set | 1 << opcode, 0);
+}
+
+/** Whether a set has an opcode. */
+export function has(set: number, opcode: number): boolean {
+  return (set >>> opcode & 1) !== 0;
+}
+
+const { SEND, SEND_WITH_IMM, SEND_WITH_INV, LOCAL_INV, BIND_MW, TSO } = WrOpcode;
+const { RDMA_WRITE, RDMA_WRITE_WITH_IMM, RDMA_READ, ATOMIC_WRITE } = WrOpcode;
+const { ATOMIC_CMP_AND_SWP, ATOMIC_FETCH_AND_ADD } = WrOpcode;
+const DATAGRAMS = setOf(SEND, SEND_WITH_IMM, TSO);
+const RDMA = setOf(RDMA_WRITE, RDMA_WRITE_WITH_IMM, RDMA_READ, ATOMIC_WRITE);
+const XRC = RDMA | setOf(SEND, SEND_WITH_IMM, SEND_WITH_INV);
+
+/** The opcodes of atomics, which have operands. */
+export const ATOMICS: number = setOf(ATOMIC_CMP_AND_SWP, ATOMIC_FETCH_AND_ADD);
+/** The opcodes that work on 8 bytes at an address that is a multiple of 8. */
+export const EIGHT_BYTES: number = ATOMICS | setOf(ATOMIC_WRITE);
+/** The opcodes that consume a receive of the peer. */
+export const CONSUMING: number = DATAGRAMS | setOf(SEND_WITH_INV, RDMA_WRITE_WITH_IMM);
+/** The opcodes whose data can be inline. */
+export const INLINE: number = XRC & ~setOf(RDMA_READ);
+/** The opcodes that send requests offer. Builders also offer TSO. */
+export const OFFERED: number = XRC | ATOMICS | setOf(LOCAL_INV, BIND_MW);
+
+const { fields } = structs.ibv_send_wr;
+
+/** An attribute that only some opcodes have: a row of the table. */
+export interface Field {
+  /** Its name. */
+  readonly name: keyof SendRequest;
+  /** Its bit in sets of attributes. */
+  readonly bit: number;
+  /** The word of the request at which it starts. */
+  readonly word: number;
+  /** The largest number, if it has at most 32 bits. */
+  readonly max: number;
+  /** The opcodes that have it, one bit each. */
+  readonly opcodes: number;
+}
+
+const names: (keyof SendRequest)[] = [];
+
+function row(
+  name: keyof SendRequest,
+  bits: number,
+  opcodes: number,
+  field: keyof typeof fields,
+): Field {
+  if (!names.includes(name)) names.push(name);
+  const bit = 1 << names.indexOf(name);
+  return { name, bit, word: fields[field].offset >> 2, max: 2 ** bits - 1, opcodes };
+}
+
+const BIND = setOf(BIND_MW);
+
+/** The attributes that only some opcodes have. */
+export const FIELDS = {
+  ah: row("ah", 64, DATAGRAMS, "wr.ud.ah"),
+  remoteQpn: row("remoteQpn", 24, DATAGRAMS, "wr.ud.remote_qpn"),
+  remoteQkey: row("remoteQkey", 32, DATAGRAMS, "wr.ud.remote_qkey"),
+  // RDMA and atomics have it at the same place.
+  remoteAddr: row("remoteAddr", 64, RDMA | ATOMICS, "wr.rdma.remote_addr"),
+  rkey: row("rkey", 32, RDMA, "wr.rdma.rkey"),
+  atomicRkey: row("rkey", 32, ATOMICS, "wr.atomic.rkey"),
+  bindRkey: row("rkey", 32, BIND, "bind_mw.rkey"),
+  compareAdd: row("compareAdd", 64, ATOMICS, "wr.atomic.compare_add"),
+  swap: row("swap", 64, setOf(ATOMIC_CMP_AND_SWP), "wr.atomic.swap"),
+  immData: row("immData", 32, setOf(SEND_WITH_IMM, RDMA_WRITE_WITH_IMM), "imm_data"),
+  invalidateRkey: row("invalidateRkey", 32, setOf(SEND_WITH_INV, LOCAL_INV), "invalidate_rkey"),
+  remoteSrqn: row("remoteSrqn", 24, XRC | ATOMICS, "qp_type.xrc.remote_srqn"),
+  mw: row("mw", 64, BIND, "bind_mw.mw"),
+  bindInfo: row("bindInfo", 64, BIND, "bind_mw.bind_info"),
+} as const;
+
+const ALL: readonly Field[] = Object.values(FIELDS);
+
+/** The attributes that datagrams need. */
+export const DATAGRAM: number = FIELDS.ah.bit | FIELDS.remoteQpn.bit | FIELDS.remoteQkey.bit;
+
+/** The attributes that a request may lack whatever its opcode is. Some transports need them. */
+const OPTIONAL = DATAGRAM | FIELDS.remoteSrqn.bit | FIELDS.immData.bit;
+
+/** By opcode, the attributes that a request needs whatever its transport is: bits of {@linkcode Field.bit}. */
+export const NEEDS: Uint16Array<ArrayBuffer> = Uint16Array.from(
+  { length: 1 + Math.max(...Object.values(WrOpcode)) },
+  (_, opcode) =>
+    ALL.reduce((set, { bit, opcodes }) => has(opcodes, opcode) ? set | bit : set, 0) & ~OPTIONAL,
+);
+
+/** The names of the attributes in a set. */
+export function namesOf(set: number): string[] {
+  return names.filter((_, i) => has(set, i));
+}
+
+const UNRELIABLE = setOf(
+  ...[SEND, SEND_WITH_IMM, SEND_WITH_INV, LOCAL_INV],
+  ...[RDMA_WRITE, RDMA_WRITE_WITH_IMM, BIND_MW],
+);
+
+/** The opcodes of the transports that lack some (ibv_post_send(3)). */
+const BY_TYPE: ReadonlyMap<number, number> = new Map([
+  [enums.ibv_qp_type.IBV_QPT_UD, DATAGRAMS],
+  [enums.ibv_qp_type.IBV_QPT_RAW_PACKET, setOf(SEND, TSO)],
+  [enums.ibv_qp_type.IBV_QPT_UC, UNRELIABLE],
+]);
+
+/** The opcodes of a transport (`enum ibv_qp_type`): a set with one bit for each opcode. */
+export function opcodesOf(type: number): number {
+  return BY_TYPE.get(type) ?? setOf(...Object.values(WrOpcode));
+}
+
+/** Checks that an opcode has an attribute. */
+export function checkHas({ opcodes, name }: Field, opcode: number): void {
+  if (has(opcodes, opcode)) return;
+  throw new TypeError(
+    `Cannot set request: the opcode ${nameOf(WrOpcode, opcode)} has no attribute ${name}`,
+  );
+}
+
+/** The row of `rkey` for an opcode. */
+export function rkeyOf(opcode: number): Field {
+  if (has(ATOMICS, opcode)) return FIELDS.atomicRkey;
+  return opcode === BIND_MW ? FIELDS.bindRkey : FIELDS.rkey;
+}
+
+/** Checks an attribute of at most 32 bits. Returns its bit. */
+export function check32(field: Field, opcode: number, value: number): number {
+  checkHas(field, opcode);
+  if (!(typeof value === "number" && value >>> 0 === value && value <= field.max)) {
+    integer(value, field.name, 0, field.max);
+  }
+  return field.bit;
+}
+
+/** Checks an attribute of 64 bits. Returns its bit. */
+export function check64(field: Field, opcode: number, value: number | bigint): number {
+  checkHas(field, opcode);
+  uint64(value, field.name);
+  return field.bit;
+}
+
+/** Checks the address of memory of the peer. Returns its bit. */
+export function checkRemoteAddr(opcode: number, value: number | bigint): number {
+  const bit = check64(FIELDS.remoteAddr, opcode, value);
+  if (!has(EIGHT_BYTES, opcode) || (BigInt(value) & 7n) === 0n) return bit;
+  throw new RangeError(
+    `Cannot set request: remoteAddr 0x${value.toString(16)} is not a multiple of 8, and ${
+      nameOf(WrOpcode, opcode)
+    } works on 8 bytes that are aligned`,
+  );
+}
+
+/** A scatter/gather element that was read and checked: nothing of the caller's is read again. */
+export interface Element extends Sge {
+  /** The region, if it is known. */
+  readonly mr: MemoryRegion | undefined;
+  /** Offset of the element in the region. */
+  readonly offset: number;
+}
+
+/** The memory of a request that has none. */
+export const NO_MEMORY: readonly Element[] = [];
+
+/** The element that was read last. One object serves all requests of one element. */
+const last = {
+  addr: 0n,
+  length: 0,
+  lkey: 0,
+  mr: undefined as MemoryRegion | undefined,
+  offset: 0,
+};
+
+/**
+ * Reads the memory of a request, each property of the caller's once.
+ *
+ * @param max The number of elements that there is room for.
+ * @returns A list of elements, or one element, which is valid until the next call.
+ * @throws {RangeError} If there are more, a number is out of range, or an element is not within its region.
+ * @throws {TypeError} If it is no memory, or a region is disposed.
+ */
+export function readSge(sge: SgeList, max: number): Element | readonly Element[] {
+  if (!Array.isArray(sge)) return readElement(sge as Sge);
+  const { length } = sge;
+  if (length > max) {
+    throw new RangeError(
+      `Cannot set request: it has ${length} scatter/gather elements, and there is room for ${max}`,
+    );
+  }
+  const elements: Element[] = [];
+  for (let i = 0; i < length; i++) elements.push({ ...readElement(sge[i]!) });
+  return elements;
+}
+
+/** Reads an element: a slice of a region, a whole region, or an address with a length and a key. */
+function readElement(sge: Sge): Element {
+  if (sge instanceof MemorySlice) {
+    const { mr, offset, length, addr, lkey } = sge;
+    assertWithin(mr, offset, length);
+    return elementOf(addr, length, lkey, mr, offset);
+  }
+  if (sge instanceof MemoryRegion) {
+    const { addr, length, lkey } = sge;
+    assertWithin(sge, 0, length);
+    return elementOf(addr, length, lkey, sge, 0);
+  }
+  const { addr, length, lkey } = snapshot(sge, "sge", ["addr", "length", "lkey"]);
+  return elementOf(addr, length, lkey, undefined, 0);
+}
+
+function elementOf(
+  addr: bigint,
+  length: number,
+  lkey: number,
+  mr: MemoryRegion | undefined,
+  offset: number,
+): Element {
+  if (mr === undefined || typeof addr !== "bigint") uint64(addr, "addr");
+  uint32(length, "length");
+  uint32(lkey, "lkey");
+  last.addr = addr;
+  last.length = length;
+  last.lkey = lkey;
+  last.mr = mr;
+  last.offset = offset;
+  return last;
+}
+
+/** Reads what a memory window is bound to, and checks it. */
+export function readBinding(info: MwBindInfo): Required<MwBindInfo> {
+  const { mr, addr, length, mwAccessFlags } = snapshot(info, "bindInfo", [
+    "mr",
+    "addr",
+    "length",
+    "mwAccessFlags",
+  ]);
+  instance(mr, MemoryRegion, "mr");
+  const start = addr === undefined ? mr.addr : uint64(addr, "addr");
+  const offset = integer(Number(start - mr.addr), "addr, counted from the region,", 0, mr.length);
+  const size = length ?? mr.length - offset;
+  assertWithin(mr, offset, size);
+  uint32(mwAccessFlags, "mwAccessFlags");
+  return { mr, addr: start, length: size, mwAccessFlags };
+}
+
+/** Writes a `struct ibv_mw_bind_info`. */
+export function writeBinding(
+  view: DataView<ArrayBuffer>,
+  base: number,
+  { mr, addr, length, mwAccessFlags }: Required<MwBindInfo>,
+): void {
+  const { fields } = structs.ibv_mw_bind_info;
+  writeField(view, fields.mr, handleAddress(mr.unsafeHandle), base);
+  writeField(view, fields.addr, BigInt(addr), base);
+  writeField(view, fields.length, BigInt(length), base);
+  writeField(view, fields.mw_access_flags, mwAccessFlags, base);
+}

@@ -1,0 +1,448 @@
+/**
+ * Work requests in native layout.
+ *
+ * @module
+ */
+
+import { structs } from "../../ffi/layout.ts";
+import { bufferAddress, bufferPointer, handleAddress } from "../../ffi/pointers.ts";
+import { type AddressHandle, noteSend, writeAh } from "../address_handle/address_handle.ts";
+import type { SendTracker } from "../completion/send_tracker.ts";
+import { integer, positiveInt, show, snapshot } from "../core/checks.ts";
+import { disposals } from "../core/resource.ts";
+import {
+  assertReadable,
+  isOpenMr,
+  type MemoryRegion,
+  viewOfRegion,
+} from "../memory/memory_region.ts";
+import type { ProtectionDomain } from "../memory/protection_domain.ts";
+import type { MemoryWindow } from "../memory/memory_window.ts";
+import { type Element, type Field, FIELDS, writeBinding } from "./attributes.ts";
+import { type MwBindInfo, type RequestsInit, SendFlags } from "./work_request.ts";
+
+/** The structs of requests. Their first fields are the same. */
+export type Layout = typeof structs.ibv_recv_wr | typeof structs.ibv_send_wr;
+
+const { wr_id, next, sg_list, num_sge } = structs.ibv_recv_wr.fields;
+const WR_ID = wr_id.offset >> 2;
+const NUM_SGE = num_sge.offset >> 2;
+const { opcode, send_flags } = structs.ibv_send_wr.fields;
+/** The word of a send that has its opcode. */
+export const OPCODE: number = opcode.offset >> 2;
+const FLAGS = send_flags.offset >> 2;
+/** Behind the flags are the attributes, last the number of the shared receive queue. */
+const ATTRIBUTES_END = FIELDS.remoteSrqn.word + 1;
+const SGE_SIZE = structs.ibv_sge.size;
+const SGE_ADDR = structs.ibv_sge.fields.addr.offset;
+const SGE_LENGTH = structs.ibv_sge.fields.length.offset;
+const SGE_LKEY = structs.ibv_sge.fields.lkey.offset;
+
+// V8 folds constants, and loads a variable that a class assigned at each use: see docs/performance.md.
+const noteHandle = noteSend;
+const writeHandle = writeAh;
+
+/** A memory window that a request binds. */
+interface Bind {
+  readonly mw: MemoryWindow;
+  readonly mr: MemoryRegion;
+  readonly rkey: number;
+}
+
+/**
+ * A list of work requests in native layout, with what is known of each, and what was found when the last run of them was
+ * checked. The requests are linked in order, so that one native call posts any run of them.
+ *
+ * Its methods write what was checked before, unless they say that they check.
+ */
+export class NativeList {
+  /** The first request of the run that was checked last. */
+  first: Deno.PointerObject;
+  /** The rules that the run was checked by. `undefined` makes the next post check its requests. */
+  checkedBy: object | undefined = undefined;
+  /** The index of that request. */
+  start = 0;
+  /** The number of requests of the run. */
+  count = 0;
+  /** The number of disposals when the run was checked. */
+  #disposals = 0;
+  /** UD: how many sends of the run are signaled. */
+  #signaled = 0;
+  /** UD: the only address handle of the run, if it has one only. */
+  #only: AddressHandle | undefined = undefined;
+  /** UD: the number of the last send of the run. */
+  #lastNumber = 0;
+  /** UD: the only request of the run; -1 if there are several. */
+  #single = 0;
+  /** UD: the protection domain that the address handles of the run were checked against. */
+  #pd: ProtectionDomain | undefined = undefined;
+  /** The number of words of a request. */
+  readonly stride: number;
+  /** The structs as 32-bit words. */
+  readonly words: Uint32Array<ArrayBuffer>;
+  /** The number of requests. */
+  readonly capacity: number;
+  /** The number of scatter/gather elements of each request. */
+  readonly maxSge: number;
+  /** Sends: the attributes of each request, as bits of {@linkcode Field.bit}. */
+  readonly given: Uint16Array<ArrayBuffer>;
+  /** Sends: the address handle of each request. */
+  readonly ahs: (AddressHandle | undefined)[];
+  /** Sends: the memory windows that requests bind. It is undefined if no request does. */
+  binds: (Bind | undefined)[] | undefined = undefined;
+  /** UD: the number of each send of the run, counted as in {@linkcode SendTracker}. */
+  readonly #numbers: Int32Array<ArrayBuffer>;
+  /** The structs. Native code reads them while they are posted. */
+  readonly view: DataView<ArrayBuffer>;
+  /** Bytes of memory of each request. */
+  readonly lengths: Float64Array<ArrayBuffer>;
+  readonly #sges: DataView<ArrayBuffer>;
+  /** The region of each scatter/gather element, if it is known, and the offset of the element in it. */
+  readonly #regions: (MemoryRegion | undefined)[];
+  readonly #offsets: Float64Array<ArrayBuffer>;
+  readonly #address: bigint;
+  readonly #pointers: (Deno.PointerObject | undefined)[];
+  /** The last request of the run. It is linked to none. */
+  #end: number;
+
+  /** Makes room, checks how much, and links the requests. */
+  constructor(layout: Layout, init: RequestsInit) {
+    const { capacity, maxSge = 1 } = snapshot(init, "requests", ["capacity", "maxSge"]);
+    this.capacity = positiveInt(capacity, "capacity");
+    this.maxSge = positiveInt(maxSge, "maxSge");
+    checkRoom(capacity * maxSge);
+    this.stride = layout.size >> 2;
+    const bytes = new Uint8Array(layout.size * capacity);
+    this.view = new DataView(bytes.buffer);
+    this.words = new Uint32Array(bytes.buffer);
+    this.lengths = new Float64Array(capacity);
+    const sends = layout === structs.ibv_send_wr ? capacity : 0;
+    this.given = new Uint16Array(sends);
+    this.ahs = new Array(sends).fill(undefined);
+    this.#numbers = new Int32Array(sends);
+    this.#sges = new DataView(new ArrayBuffer(SGE_SIZE * capacity * maxSge));
+    this.#regions = new Array(capacity * maxSge).fill(undefined);
+    this.#offsets = new Float64Array(capacity * maxSge);
+    this.first = bufferPointer(bytes);
+    this.#pointers = new Array(capacity).fill(undefined);
+    this.#pointers[0] = this.first;
+    this.#address = bufferAddress(bytes);
+    this.#end = capacity - 1;
+    const list = bufferAddress(this.#sges);
+    for (let i = 0; i < capacity; i++) {
+      this.#link(i, i + 1);
+      const elements = list + BigInt(i * maxSge * SGE_SIZE);
+      this.view.setBigUint64(i * layout.size + sg_list.offset, elements, true);
+    }
+  }
+
+  #link(index: number, target: number): void {
+    const size = this.stride * 4;
+    const address = target < this.capacity ? this.#address + BigInt(target * size) : 0n;
+    this.view.setBigUint64(index * size + next.offset, address, true);
+  }
+
+  /** Checks that there is a request. Returns its first word. */
+  at(index: number): number {
+    if (typeof index === "number" && index >>> 0 === index && index < this.capacity) {
+      return index * this.stride;
+    }
+    const message = `Cannot set request ${show(index)}: there are ${this.capacity}`;
+    throw typeof index === "number" ? new RangeError(message) : new TypeError(message);
+  }
+
+  /** Sets `wr_id`. No check of a run depends on it. */
+  setWrId(index: number, wrId: number | bigint): void {
+    const at = index * this.stride + WR_ID;
+    if (typeof wrId === "number" && wrId >>> 0 === wrId) {
+      this.words[at] = wrId;
+      this.words[at + 1] = 0;
+    } else this.#setBig(at, wrId);
+  }
+
+  #setBig(at: number, value: number | bigint): void {
+    this.view.setBigUint64(at * 4, typeof value === "bigint" ? value : BigInt(value), true);
+  }
+
+  /** Sets the memory of a request. */
+  setSge(index: number, sge: Element | readonly Element[]): void {
+    const first = index * this.maxSge;
+    if (!isList(sge)) {
+      this.#setElement(first, sge);
+      this.lengths[index] = sge.length;
+      this.#endElements(index, 1);
+      return;
+    }
+    let total = 0;
+    for (let i = 0; i < sge.length; i++) {
+      this.#setElement(first + i, sge[i]!);
+      total += sge[i]!.length;
+    }
+    this.lengths[index] = total;
+    this.#endElements(index, sge.length);
+  }
+
+  #setElement(slot: number, { addr, length, lkey, mr, offset }: Element): void {
+    const at = slot * SGE_SIZE;
+    this.#sges.setBigUint64(at + SGE_ADDR, addr, true);
+    this.#sges.setUint32(at + SGE_LENGTH, length, true);
+    this.#sges.setUint32(at + SGE_LKEY, lkey, true);
+    this.#regions[slot] = mr;
+    this.#offsets[slot] = offset;
+  }
+
+  /** A region that the request no longer uses may be disposed without any effect on it. */
+  #endElements(index: number, count: number): void {
+    this.words[index * this.stride + NUM_SGE] = count;
+    const end = (index + 1) * this.maxSge;
+    for (let slot = index * this.maxSge + count; slot < end; slot++) {
+      this.#regions[slot] = undefined;
+    }
+    this.checkedBy = undefined;
+  }
+
+  /** Checks and sets the length of the first scatter/gather element. */
+  setLength(index: number, length: number): void {
+    if (this.words[this.at(index) + NUM_SGE] === 0) {
+      throw new RangeError(`Cannot set length of request ${index}: it has no memory`);
+    }
+    const slot = index * this.maxSge;
+    const region = this.#regions[slot];
+    const max = region === undefined ? 0xffff_ffff : region.length - this.#offsets[slot]!;
+    integer(length, "length", 0, Math.min(max, 0xffff_ffff));
+    const place = slot * SGE_SIZE + SGE_LENGTH;
+    this.lengths[index]! += length - this.#sges.getUint32(place, true);
+    this.#sges.setUint32(place, length, true);
+    this.checkedBy = undefined;
+  }
+
+  /** The number of scatter/gather elements of a request. */
+  numSge(index: number): number {
+    return this.words[index * this.stride + NUM_SGE]!;
+  }
+
+  /** The first scatter/gather element of a request. */
+  firstSge(index: number): Pick<Element, "addr" | "length" | "lkey"> {
+    const at = index * this.maxSge * SGE_SIZE;
+    return {
+      addr: this.#sges.getBigUint64(at + SGE_ADDR, true),
+      length: this.#sges.getUint32(at + SGE_LENGTH, true),
+      lkey: this.#sges.getUint32(at + SGE_LKEY, true),
+    };
+  }
+
+  /** The scatter/gather elements of a request, as `struct ibv_sge *`. */
+  sgeList(index: number): Deno.PointerObject {
+    return bufferPointer(new Uint8Array(this.#sges.buffer, index * this.maxSge * SGE_SIZE));
+  }
+
+  /** Checks that the memory regions of a request are open. */
+  assertMemory(index: number): void {
+    const first = index * this.maxSge;
+    for (let i = this.numSge(index) - 1; i >= 0; i--) {
+      const region = this.#regions[first + i];
+      if (region !== undefined && !isOpenMr(region)) assertReadable(region);
+    }
+  }
+
+  /** Checks that native code may read the memory of a request by its addresses, as it does for inline data. */
+  assertInlineMemory(index: number): void {
+    for (let i = 0; i < this.numSge(index); i++) {
+      const slot = index * this.maxSge + i;
+      const region = this.#regions[slot];
+      if (region === undefined) {
+        throw new TypeError(
+          "Cannot send inline: the memory is not given as a slice of a memory region",
+        );
+      }
+      const start = assertReadable(region);
+      const offset = this.#offsets[slot]!;
+      const addr = this.#sges.getBigUint64(slot * SGE_SIZE + SGE_ADDR, true);
+      const end = offset + this.#sges.getUint32(slot * SGE_SIZE + SGE_LENGTH, true);
+      if (addr !== start + BigInt(offset) || end > viewOfRegion(region).byteLength) {
+        throw new TypeError("Cannot send inline: the memory is not within its memory region");
+      }
+    }
+  }
+
+  /** Checks that there is a request. Returns the opcode of the send. */
+  opcodeOf(index: number): number {
+    return this.words[this.at(index) + OPCODE]!;
+  }
+
+  /** The flags of a send. */
+  flags(index: number): number {
+    return this.words[index * this.stride + FLAGS]!;
+  }
+
+  /** Sets the flags of a send. */
+  setFlags(index: number, flags: number): void {
+    this.words[index * this.stride + FLAGS] = flags;
+    this.checkedBy = undefined;
+  }
+
+  /** Begins a send that will have these attributes. Those that it had before and will not have are cleared. */
+  begin(index: number, opcode: number, flags: number, given = 0): void {
+    const { words } = this;
+    const at = index * this.stride;
+    words[at + OPCODE] = opcode;
+    words[at + FLAGS] = flags;
+    if ((this.given[index]! & ~given) !== 0) words.fill(0, at + FLAGS + 1, at + ATTRIBUTES_END);
+    this.given[index] = given;
+    this.ahs[index] = undefined;
+    if (this.binds !== undefined) this.binds[index] = undefined;
+    this.checkedBy = undefined;
+  }
+
+  /** Sets an attribute of at most 32 bits. */
+  set32(index: number, { word }: Field, value: number): void {
+    this.words[index * this.stride + word] = value;
+  }
+
+  /** Sets an attribute of 64 bits. */
+  set64(index: number, { word }: Field, value: number | bigint): void {
+    this.#setBig(index * this.stride + word, value);
+  }
+
+  /** An attribute of at most 32 bits, as it is in memory. */
+  get32(index: number, { word }: Field): number {
+    return this.words[index * this.stride + word]!;
+  }
+
+  /** An attribute of 64 bits. */
+  get64(index: number, { word }: Field): bigint {
+    return this.view.getBigUint64((index * this.stride + word) * 4, true);
+  }
+
+  /** Sets the immediate data, which is in network byte order. */
+  setImmData(index: number, immData: number): void {
+    this.view.setUint32((index * this.stride + FIELDS.immData.word) * 4, immData);
+  }
+
+  /** Sets the address handle of a datagram. */
+  setAh(index: number, ah: AddressHandle): void {
+    writeHandle(ah, this.words, index * this.stride + FIELDS.ah.word);
+    this.ahs[index] = ah;
+    this.#only = index === this.#single ? ah : undefined;
+    // The handle is open: it needs another check only if its protection domain is not the one that was checked.
+    if (ah.pd !== this.#pd) this.checkedBy = undefined;
+  }
+
+  /** Sets the memory window that a request binds, and what to. */
+  setBind(index: number, mw: MemoryWindow, rkey: number, info: Required<MwBindInfo>): void {
+    const { bindInfo, bindRkey } = FIELDS;
+    writeBinding(this.view, (index * this.stride + bindInfo.word) * 4, info);
+    this.set64(index, FIELDS.mw, handleAddress(mw.unsafeHandle));
+    this.set32(index, bindRkey, rkey);
+    this.binds ??= new Array(this.capacity).fill(undefined);
+    this.binds[index] = { mw, mr: info.mr, rkey };
+    this.checkedBy = undefined;
+  }
+
+  /** The argument of `ibv_wr_bind_mw`: a `struct ibv_mw_bind_info`. */
+  bindInfo(index: number): Deno.PointerObject {
+    const at = index * this.stride + FIELDS.bindInfo.word;
+    return bufferPointer(new Uint8Array(this.view.buffer, at * 4));
+  }
+
+  /** Whether this run was checked by these rules, and nothing has changed since. */
+  isChecked(start: number, count: number, rules: object): boolean {
+    return rules === this.checkedBy && count === this.count && start === this.start &&
+      disposals.count === this.#disposals;
+  }
+
+  /** Begins the check of a run: it is within the list, linked, and its first request is noted. */
+  beginRun(start: number, count: number): void {
+    const whole = Number.isInteger(start) && Number.isInteger(count);
+    if (!(whole && start >= 0 && count >= 1 && start + count <= this.capacity)) {
+      throw noRun(start, count, this.capacity);
+    }
+    this.checkedBy = undefined;
+    const last = start + count - 1;
+    if (last !== this.#end) {
+      this.#link(this.#end, this.#end + 1);
+      this.#link(last, this.capacity);
+      this.#end = last;
+    }
+    this.start = start;
+    this.count = count;
+    this.first = this.#pointers[start] ??= bufferPointer(
+      new Uint8Array(this.view.buffer, start * this.stride * 4),
+    );
+  }
+
+  /** Ends the check of a run. */
+  endRun(rules: object): void {
+    this.checkedBy = rules;
+    this.#disposals = disposals.count;
+  }
+
+  /** UD: numbers the first sends of the run. */
+  sumUp(count: number, pd: ProtectionDomain, allSignaled: boolean): void {
+    this.count = count;
+    const first = this.ahs[this.start];
+    let signaled = 0;
+    let only = first;
+    for (let i = this.start; i < this.start + count; i++) {
+      this.#numbers[i] = this.#lastNumber = signaled + 1;
+      if (allSignaled || (this.flags(i) & SendFlags.SIGNALED) !== 0) signaled++;
+      if (this.ahs[i] !== first) only = undefined;
+    }
+    this.#pd = pd;
+    this.#signaled = signaled;
+    this.#only = only;
+    this.#single = count === 1 ? this.start : -1;
+  }
+
+  /** UD: notes that the sends that were numbered were posted. */
+  posted(tracker: SendTracker): void {
+    const before = tracker.posted(this.#signaled);
+    const ah = this.#only;
+    if (ah !== undefined) noteHandle(ah, tracker, before + this.#lastNumber);
+    else this.#noteEach(tracker, before);
+  }
+
+  #noteEach(tracker: SendTracker, before: number): void {
+    const { ahs } = this;
+    const numbers = this.#numbers;
+    const last = this.start + this.count - 1;
+    let ah = ahs[this.start]!;
+    for (let i = this.start; i < last; i++) {
+      const next = ahs[i + 1]!;
+      if (ah !== next) noteHandle(ah, tracker, before + numbers[i]!);
+      ah = next;
+    }
+    noteHandle(ah, tracker, before + numbers[last]!);
+  }
+
+  /** The place of a request in the run, by its address; `undefined` if the run does not have it. */
+  placeOf(address: bigint): number | undefined {
+    const place = Number(address - this.#address) / (this.stride * 4) - this.start;
+    return Number.isInteger(place) && place >= 0 && place < this.count ? place : undefined;
+  }
+}
+
+/** The most scatter/gather elements of a list: more would fill the memory of the process. */
+const MAX_ELEMENTS = 2 ** 24;
+
+function checkRoom(elements: number): void {
+  if (elements <= MAX_ELEMENTS) return;
+  throw new RangeError(
+    `Cannot make room for requests: they have ${elements} scatter/gather elements, and at most ${MAX_ELEMENTS} are possible`,
+  );
+}
+
+function noRun(start: number, count: number, capacity: number): Error {
+  if (typeof start !== "number" || typeof count !== "number") {
+    return new TypeError(
+      `Cannot post ${show(count)} requests from ${show(start)} on: these are not numbers`,
+    );
+  }
+  return new RangeError(
+    `Cannot post requests ${start} to ${start + count - 1}: there are ${capacity}`,
+  );
+}
+
+function isList(sge: Element | readonly Element[]): sge is readonly Element[] {
+  return Array.isArray(sge);
+}

@@ -1,0 +1,564 @@
+/**
+ * Prepared work requests, and how a request that is given as an object is read.
+ *
+ * @module
+ */
+
+import { structs } from "../../ffi/layout.ts";
+import { AddressHandle, isOpenAh } from "../address_handle/address_handle.ts";
+import {
+  boolean,
+  classOf,
+  instance,
+  isForeign,
+  noAttribute,
+  show,
+  uint24,
+  uint32,
+  uint64,
+} from "../core/checks.ts";
+import { nameOf } from "../core/enums.ts";
+import { assertOpen } from "../core/resource.ts";
+import { MemoryWindow, MwType } from "../memory/memory_window.ts";
+import {
+  ATOMICS,
+  check32,
+  check64,
+  checkHas,
+  checkRemoteAddr,
+  type Field,
+  FIELDS,
+  has,
+  NO_MEMORY,
+  OFFERED,
+  readBinding,
+  readSge,
+  rkeyOf,
+} from "./attributes.ts";
+import { NativeList, OPCODE } from "./native_list.ts";
+import {
+  type MwBindInfo,
+  type RecvRequest,
+  type RequestsInit,
+  SendFlags,
+  type SendRequest,
+  type SgeList,
+  WrOpcode,
+} from "./work_request.ts";
+
+const { SEND } = WrOpcode;
+const { FENCE, INLINE, SIGNALED, SOLICITED } = SendFlags;
+const { ah: AH, remoteQpn: QPN, remoteQkey: QKEY, remoteAddr: REMOTE_ADDR } = FIELDS;
+const { rkey: RKEY, atomicRkey: ATOMIC_RKEY, bindRkey: BIND_RKEY } = FIELDS;
+const { compareAdd: COMPARE_ADD, swap: SWAP, immData: IMM_DATA } = FIELDS;
+const { invalidateRkey: INVALIDATE_RKEY, remoteSrqn: REMOTE_SRQN } = FIELDS;
+const { mw: MW, bindInfo: BIND_INFO } = FIELDS;
+
+/** The native list of a prepared list. */
+export let nativeOf: (list: RequestList) => NativeList;
+
+/**
+ * Work requests in native layout. They are made once, changed in single fields, and posted again and again.
+ *
+ * A setter checks all of its arguments before it changes the request. A request whose memory region or address handle is
+ * disposed is refused when it is posted.
+ *
+ * @category Work requests
+ */
+export abstract class RequestList {
+  readonly #native: NativeList;
+
+  static {
+    nativeOf = (list) => list.#native;
+  }
+
+  /** @ignore */
+  protected constructor(native: NativeList) {
+    this.#native = native;
+  }
+
+  /** The number of requests. */
+  get capacity(): number {
+    return this.#native.capacity;
+  }
+
+  /** The number of scatter/gather elements that each request has room for. */
+  get maxSge(): number {
+    return this.#native.maxSge;
+  }
+
+  /**
+   * Sets the number that the completion of a request carries.
+   *
+   * @param index The index of the request.
+   * @param wrId 64 bits. A number is faster than a bigint.
+   * @throws {RangeError} If there is no such request, or the number does not fit 64 bits.
+   */
+  setWrId(index: number, wrId: number | bigint): void {
+    this.#native.at(index);
+    checkWrId(wrId);
+    this.#native.setWrId(index, wrId);
+  }
+
+  /**
+   * Sets the memory of a request.
+   *
+   * @throws {RangeError} If there are more elements than {@linkcode RequestList.maxSge}.
+   * @throws {TypeError} If an element is not a scatter/gather element, or its region is disposed.
+   */
+  setSge(index: number, sge: SgeList): void {
+    this.#native.at(index);
+    this.#native.setSge(index, readSge(sge, this.#native.maxSge));
+  }
+
+  /**
+   * Sets the length of a request's first scatter/gather element.
+   *
+   * @param index The index of the request.
+   * @param length Bytes.
+   * @throws {RangeError} If the request has no memory, or the element would end beyond its memory region.
+   */
+  setLength(index: number, length: number): void {
+    this.#native.setLength(index, length);
+  }
+
+  /** The size of the list on one line, for `console.log`. */
+  [Symbol.for("Deno.customInspect")](): string {
+    return `${this.constructor.name} { capacity: ${this.capacity}, maxSge: ${this.maxSge} }`;
+  }
+}
+
+/**
+ * Receive requests in native layout (`struct ibv_recv_wr`). They are made once and posted again and again with
+ * {@linkcode QueuePair.prototype.postRecv | QueuePair.postRecv} or
+ * {@linkcode WorkQueue.prototype.postRecv | WorkQueue.postRecv}. Posting allocates nothing.
+ *
+ * @category Work requests
+ */
+export class RecvRequests extends RequestList {
+  /**
+   * Makes room for requests without memory.
+   *
+   * @throws {RangeError} If a size is not positive.
+   */
+  constructor(init: RequestsInit) {
+    super(new NativeList(structs.ibv_recv_wr, init));
+  }
+
+  /**
+   * Sets `wrId` and `sge` of a request.
+   *
+   * @throws {RangeError} If there is no such request, a number is out of range, or there is no room for the memory.
+   * @throws {TypeError} If an attribute has the wrong type or is unknown, or a memory region is disposed.
+   */
+  set(index: number, request: RecvRequest): void {
+    const native = nativeOf(this);
+    native.at(index);
+    writeRecv(native, index, request);
+  }
+}
+
+/**
+ * Send requests in native layout (`struct ibv_send_wr`). They are made once, changed in single fields, and posted again
+ * and again with {@linkcode QueuePair.prototype.postSend | QueuePair.postSend}. Posting allocates nothing.
+ *
+ * The opcode of a request decides which attributes it has. A setter for an attribute that the opcode does not have
+ * throws a TypeError. A request that lacks an attribute is refused when it is posted.
+ *
+ * @example A reply sent with one prepared request
+ * ```ts
+ * import type { AddressHandle, MemorySlice, QueuePair } from "@rdma/ibverbs";
+ * import { SendRequests } from "@rdma/ibverbs";
+ *
+ * const request = new SendRequests({ capacity: 1 });
+ *
+ * function reply(qp: QueuePair, data: MemorySlice, ah: AddressHandle, qpn: number): void {
+ *   request.set(0, { sge: data, ah, remoteQpn: qpn, remoteQkey: 0x1111_1111 });
+ *   qp.postSend(request);
+ * }
+ * ```
+ *
+ * @category Work requests
+ */
+export class SendRequests extends RequestList {
+  readonly #native: NativeList;
+
+  /**
+   * Makes room for requests that send nothing.
+   *
+   * @throws {RangeError} If a size is not positive.
+   */
+  constructor(init: RequestsInit) {
+    const native = new NativeList(structs.ibv_send_wr, init);
+    super(native);
+    this.#native = native;
+    for (let i = 0; i < native.capacity; i++) native.begin(i, WrOpcode.SEND, SIGNALED);
+  }
+
+  /**
+   * Sets all attributes of a request.
+   *
+   * @throws {RangeError} If there is no such request, a number is out of range, the opcode is not offered, there is no
+   * room for the memory, or the remote address of an atomic is not a multiple of 8.
+   * @throws {TypeError} If an attribute has the wrong type, is unknown, or does not belong to the opcode; if a memory
+   * region or the address handle is disposed.
+   */
+  set(index: number, request: SendRequest): void {
+    this.#native.at(index);
+    writeSend(this.#native, index, request);
+  }
+
+  /**
+   * Sets the flags of a request.
+   *
+   * @param index The index of the request.
+   * @param sendFlags {@linkcode SendFlags}, combined. Without SIGNALED the request has no completion if it succeeds.
+   * @throws {RangeError} If there is no such request, or the number is out of range.
+   */
+  setSendFlags(index: number, sendFlags: number): void {
+    this.#native.at(index);
+    this.#native.setFlags(index, uint32(sendFlags, "sendFlags"));
+  }
+
+  /**
+   * SEND_WITH_IMM, RDMA_WRITE_WITH_IMM: sets the immediate data.
+   *
+   * @param index The index of the request.
+   * @param immData 32 bits, in host order.
+   * @throws {RangeError} If there is no such request, or the number is out of range.
+   * @throws {TypeError} If the opcode of the request has no immediate data.
+   */
+  setImmData(index: number, immData: number): void {
+    const bit = check32(IMM_DATA, this.#native.opcodeOf(index), immData);
+    this.#native.setImmData(index, immData);
+    this.#native.given[index]! |= bit;
+  }
+
+  /**
+   * SEND_WITH_INV, LOCAL_INV: sets the rkey to invalidate.
+   *
+   * @throws {RangeError} If there is no such request, or the number is out of range.
+   * @throws {TypeError} If the opcode of the request does not invalidate.
+   */
+  setInvalidateRkey(index: number, invalidateRkey: number): void {
+    this.#set32(index, INVALIDATE_RKEY, invalidateRkey);
+  }
+
+  /**
+   * UD: sets the address handle of the peer.
+   *
+   * @throws {RangeError} If there is no such request.
+   * @throws {TypeError} If it is not an open address handle, or the opcode of the request is not one of datagrams.
+   */
+  setAh(index: number, ah: AddressHandle): void {
+    const native = this.#native;
+    const bit = checkAh(native.opcodeOf(index), ah);
+    native.setAh(index, ah);
+    native.given[index]! |= bit;
+  }
+
+  /**
+   * UD: sets the queue pair of the peer.
+   *
+   * @param index The index of the request.
+   * @param remoteQpn Its number, 24 bits.
+   * @param remoteQkey Its qkey. If the highest bit is set, the qkey of the sending queue pair is sent instead.
+   * @throws {RangeError} If there is no such request, or a number is out of range.
+   * @throws {TypeError} If the opcode of the request is not one of datagrams.
+   */
+  setRemote(index: number, remoteQpn: number, remoteQkey: number): void {
+    const { words, given } = this.#native;
+    const at = this.#native.at(index);
+    if (!has(QPN.opcodes, words[at + OPCODE]!)) checkHas(QPN, words[at + OPCODE]!);
+    const qpn = uint24(remoteQpn, "remoteQpn");
+    const qkey = uint32(remoteQkey, "remoteQkey");
+    words[at + QPN.word] = qpn;
+    words[at + QKEY.word] = qkey;
+    given[index]! |= QPN.bit | QKEY.bit;
+  }
+
+  /**
+   * RDMA_WRITE, RDMA_WRITE_WITH_IMM, RDMA_READ, ATOMIC_WRITE: sets the memory of the peer.
+   *
+   * @param index The index of the request.
+   * @param remoteAddr Its address. For ATOMIC_WRITE it is a multiple of 8.
+   * @param rkey The key of the peer's memory region.
+   * @throws {RangeError} If there is no such request, or a number is out of range.
+   * @throws {TypeError} If the opcode of the request is another one.
+   */
+  setRdma(index: number, remoteAddr: number | bigint, rkey: number): void {
+    const native = this.#native;
+    const opcode = native.opcodeOf(index);
+    if (has(ATOMICS, opcode)) throw useSetAtomic(opcode);
+    const bits = checkRemoteAddr(opcode, remoteAddr) | check32(RKEY, opcode, rkey);
+    native.set64(index, REMOTE_ADDR, remoteAddr);
+    native.set32(index, RKEY, rkey);
+    native.given[index]! |= bits;
+  }
+
+  /**
+   * ATOMIC_CMP_AND_SWP, ATOMIC_FETCH_AND_ADD: sets the memory of the peer and the operands.
+   *
+   * @param index The index of the request.
+   * @param remoteAddr Its address, a multiple of 8.
+   * @param rkey The key of the peer's memory region.
+   * @param compareAdd The value to compare with, or to add.
+   * @param swap ATOMIC_CMP_AND_SWP: the new value.
+   * @throws {RangeError} If there is no such request, or a number is out of range.
+   * @throws {TypeError} If the opcode of the request is another one, or `swap` is missing or superfluous.
+   */
+  setAtomic(
+    index: number,
+    remoteAddr: number | bigint,
+    rkey: number,
+    compareAdd: number | bigint,
+    swap?: number | bigint,
+  ): void {
+    const native = this.#native;
+    const opcode = native.opcodeOf(index);
+    const bits = checkRemoteAddr(opcode, remoteAddr) | check32(ATOMIC_RKEY, opcode, rkey) |
+      check64(COMPARE_ADD, opcode, compareAdd) | fit64(SWAP, opcode, swap);
+    if (swap === undefined && has(SWAP.opcodes, opcode)) {
+      throw new TypeError(`Cannot set request: ${nameOf(WrOpcode, opcode)} needs swap`);
+    }
+    native.set64(index, REMOTE_ADDR, remoteAddr);
+    native.set64(index, COMPARE_ADD, compareAdd);
+    native.set64(index, SWAP, swap ?? 0n);
+    native.set32(index, ATOMIC_RKEY, rkey);
+    native.given[index]! |= bits;
+  }
+
+  /**
+   * BIND_MW: sets the memory window and what it is bound to.
+   *
+   * @param index The index of the request.
+   * @param mw The memory window, of type 2.
+   * @param rkey The new rkey of the window: {@linkcode incRkey} gives the next one.
+   * @param bindInfo What the window is bound to.
+   * @throws {RangeError} If there is no such request, a number is out of range, or the memory is not within the region.
+   * @throws {TypeError} If the opcode of the request is another one, the window is not of type 2, or something is
+   * disposed.
+   */
+  setBindMw(index: number, mw: MemoryWindow, rkey: number, bindInfo: MwBindInfo): void {
+    const native = this.#native;
+    const binding = readBinding(bindInfo);
+    // No code of the caller runs from here on.
+    const opcode = native.opcodeOf(index);
+    const bits = checkMw(opcode, mw) | check32(BIND_RKEY, opcode, rkey) |
+      checkBinding(opcode, binding);
+    native.setBind(index, mw, rkey, binding);
+    native.given[index]! |= bits;
+  }
+
+  /**
+   * XRC_SEND: sets the shared receive queue of the peer.
+   *
+   * @param index The index of the request.
+   * @param remoteSrqn Its number, 24 bits.
+   * @throws {RangeError} If there is no such request, or the number is out of range.
+   * @throws {TypeError} If the opcode of the request is LOCAL_INV.
+   */
+  setRemoteSrqn(index: number, remoteSrqn: number): void {
+    this.#set32(index, REMOTE_SRQN, remoteSrqn);
+  }
+
+  #set32(index: number, field: Field, value: number): void {
+    const opcode = this.#native.opcodeOf(index);
+    this.#native.given[index]! |= check32(field, opcode, value);
+    this.#native.set32(index, field, value);
+  }
+}
+
+function useSetAtomic(opcode: number): TypeError {
+  return new TypeError(
+    `Cannot set request: ${nameOf(WrOpcode, opcode)} needs operands, which setAtomic() sets`,
+  );
+}
+
+/** Checks `wr_id`. */
+export function checkWrId(wrId: number | bigint): void {
+  if (!(typeof wrId === "number" && wrId >>> 0 === wrId)) uint64(wrId, "wrId");
+}
+
+const RECV_NAMES: readonly (keyof RecvRequest)[] = ["wrId", "sge"];
+
+/** Reads and checks a receive, then writes it. */
+export function writeRecv(list: NativeList, index: number, request: RecvRequest): void {
+  assertObject(request, "receive");
+  let isNamed = false;
+  for (const name in request) {
+    if (name !== "wrId" && name !== "sge") throw unknownAttribute(request, name, "receive");
+    isNamed = true;
+  }
+  if (!isNamed) assertRequest(request, RECV_NAMES, "receive");
+  const { wrId = 0, sge } = request;
+  const memory = sge === undefined ? NO_MEMORY : readSge(sge, list.maxSge);
+  checkWrId(wrId);
+  list.setSge(index, memory);
+  list.setWrId(index, wrId);
+}
+
+const SEND_NAMES: ReadonlySet<string> = new Set<keyof SendRequest>([
+  ...Object.values(FIELDS).map(({ name }) => name),
+  "wrId",
+  "opcode",
+  "signaled",
+  "inline",
+  "fence",
+  "solicited",
+  "sendFlags",
+  "sge",
+]);
+
+/** V8 compares names of properties by their addresses, which is faster than the set: the usual names come first. */
+function isKnown(name: string): boolean {
+  switch (name) {
+    case "wrId":
+    case "sge":
+    case "ah":
+    case "remoteQpn":
+    case "remoteQkey":
+    case "opcode":
+    case "remoteAddr":
+    case "rkey":
+      return true;
+    default:
+      return SEND_NAMES.has(name);
+  }
+}
+
+/** Reads and checks a send, each property of the caller's once, then writes it. */
+export function writeSend(list: NativeList, index: number, request: SendRequest): void {
+  assertObject(request, "send");
+  let isNamed = false;
+  for (const name in request) {
+    if (!isKnown(name)) throw unknownAttribute(request, name, "send");
+    isNamed = true;
+  }
+  if (!isNamed) assertRequest(request, SEND_NAMES, "send");
+  const { wrId = 0, opcode = SEND, signaled, inline, fence, solicited, sendFlags, sge } = request;
+  const { immData, invalidateRkey, ah, remoteQpn, remoteQkey } = request;
+  const { remoteAddr, rkey, compareAdd, swap, remoteSrqn, mw, bindInfo } = request;
+  const binding = bindInfo === undefined ? undefined : readBinding(bindInfo);
+  const memory = sge === undefined ? NO_MEMORY : readSge(sge, list.maxSge);
+  // No code of the caller runs from here on, and nothing is written before all is checked.
+  checkOpcode(opcode);
+  checkWrId(wrId);
+  const flags = flagsOf(sendFlags, signaled, inline, fence, solicited);
+  const given = (ah === undefined ? 0 : checkAh(opcode, ah)) | fit32(QPN, opcode, remoteQpn) |
+    fit32(QKEY, opcode, remoteQkey) |
+    (remoteAddr === undefined ? 0 : checkRemoteAddr(opcode, remoteAddr)) |
+    fit32(rkeyOf(opcode), opcode, rkey) | fit64(COMPARE_ADD, opcode, compareAdd) |
+    fit64(SWAP, opcode, swap) | fit32(IMM_DATA, opcode, immData) |
+    fit32(INVALIDATE_RKEY, opcode, invalidateRkey) | fit32(REMOTE_SRQN, opcode, remoteSrqn) |
+    (mw === undefined ? 0 : checkMw(opcode, mw)) |
+    (binding === undefined ? 0 : checkBinding(opcode, binding));
+  list.begin(index, opcode, flags, given);
+  list.setSge(index, memory);
+  list.setWrId(index, wrId);
+  if (ah !== undefined) list.setAh(index, ah);
+  if (remoteQpn !== undefined) list.set32(index, QPN, remoteQpn);
+  if (remoteQkey !== undefined) list.set32(index, QKEY, remoteQkey);
+  if (remoteAddr !== undefined) list.set64(index, REMOTE_ADDR, remoteAddr);
+  if (rkey !== undefined) list.set32(index, rkeyOf(opcode), rkey);
+  if (compareAdd !== undefined) list.set64(index, COMPARE_ADD, compareAdd);
+  if (swap !== undefined) list.set64(index, SWAP, swap);
+  if (immData !== undefined) list.setImmData(index, immData);
+  if (invalidateRkey !== undefined) list.set32(index, INVALIDATE_RKEY, invalidateRkey);
+  if (remoteSrqn !== undefined) list.set32(index, REMOTE_SRQN, remoteSrqn);
+  if (mw !== undefined && binding !== undefined) list.setBind(index, mw, rkey ?? 0, binding);
+}
+
+function fit32(field: Field, opcode: number, value: number | undefined): number {
+  return value === undefined ? 0 : check32(field, opcode, value);
+}
+
+function fit64(field: Field, opcode: number, value: number | bigint | undefined): number {
+  return value === undefined ? 0 : check64(field, opcode, value);
+}
+
+/** Checks that send requests offer an opcode. */
+function checkOpcode(opcode: number): void {
+  const isOpcode = typeof opcode === "number" && opcode >>> 0 === opcode && opcode < 32;
+  if (isOpcode && has(OFFERED, opcode)) return;
+  const shown = typeof opcode === "number" ? nameOf(WrOpcode, opcode) : show(opcode);
+  const message = `Cannot send: opcode ${shown} is not offered`;
+  throw typeof opcode === "number" ? new RangeError(message) : new TypeError(message);
+}
+
+/** Checks an address handle. Returns its bit. */
+function checkAh(opcode: number, ah: AddressHandle): number {
+  checkHas(AH, opcode);
+  if (isOpenAh(ah)) return AH.bit;
+  instance(ah, AddressHandle, "ah");
+  throw new TypeError("Cannot post send: the address handle is disposed");
+}
+
+/** Checks a memory window. Returns its bit. */
+function checkMw(opcode: number, mw: MemoryWindow): number {
+  checkHas(MW, opcode);
+  assertOpen(instance(mw, MemoryWindow, "mw"));
+  if (mw.type === MwType.TYPE_2) return MW.bit;
+  throw new TypeError("Cannot use mw: it is of type 1, which QueuePair.bindMw() binds");
+}
+
+/** Checks what a memory window is bound to, once more: other code of the caller has run. Returns its bit. */
+function checkBinding(opcode: number, { mr }: MwBindInfo): number {
+  checkHas(BIND_INFO, opcode);
+  assertOpen(mr);
+  return BIND_INFO.bit;
+}
+
+function flagsOf(
+  sendFlags: number | undefined,
+  signaled: boolean | undefined,
+  inline: boolean | undefined,
+  fence: boolean | undefined,
+  solicited: boolean | undefined,
+): number {
+  let flags: number = sendFlags === undefined ? SIGNALED : uint32(sendFlags, "sendFlags");
+  if (signaled !== undefined) flags = withFlag(flags, SIGNALED, boolean(signaled, "signaled"));
+  if (inline !== undefined) flags = withFlag(flags, INLINE, boolean(inline, "inline"));
+  if (fence !== undefined) flags = withFlag(flags, FENCE, boolean(fence, "fence"));
+  if (solicited !== undefined) flags = withFlag(flags, SOLICITED, boolean(solicited, "solicited"));
+  return flags;
+}
+
+function withFlag(flags: number, flag: number, set: boolean): number {
+  return (set ? flags | flag : flags & ~flag) >>> 0;
+}
+
+/** What a request is for, in messages. */
+type Purpose = "send" | "receive";
+
+/** Checks that a value is an object whose attributes can be read. */
+function assertObject(request: unknown, purpose: Purpose): void {
+  if (typeof request !== "object" || request === null) throw notRequest(request, purpose);
+}
+
+/**
+ * Checks that an object without enumerable properties is a request: an empty literal, or of a class with getters. Only such
+ * objects need the check, so it takes no time of others.
+ */
+function assertRequest(request: object, names: Iterable<string>, purpose: Purpose): void {
+  if (isForeign(request, names)) throw notRequest(request, purpose);
+}
+
+/** The error of a property that is no attribute of a request. */
+function unknownAttribute(request: object, name: string, purpose: Purpose): TypeError {
+  const isElement = /^\d+$/.test(name);
+  return isElement ? notRequest(request, purpose) : noAttribute(`${purpose} request`, name);
+}
+
+function notRequest(value: unknown, purpose: Purpose): TypeError {
+  const reason = value instanceof RequestList
+    ? "postSend() takes SendRequests, postRecv() takes RecvRequests, and each list is posted by itself"
+    : `${classOf(value)} is not a request`;
+  return new TypeError(`Cannot post ${purpose}: ${reason}${remedy(value)}`);
+}
+
+function remedy(value: unknown): string {
+  if (typeof value !== "object" || value === null) return "";
+  if ("then" in value) return ", await it first";
+  return Symbol.iterator in value && !Array.isArray(value) ? ", make an array of its elements" : "";
+}
