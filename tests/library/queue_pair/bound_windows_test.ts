@@ -16,7 +16,7 @@ import {
   VerbsError,
   WrOpcode,
 } from "../../../mod.ts";
-import { record, type Recorded } from "../work/recorded.ts";
+import { posted, record, type Recorded } from "../work/recorded.ts";
 import { testsOn } from "../recorded.ts";
 
 interface Windows extends Recorded {
@@ -124,4 +124,20 @@ on.test("Context.close() can be tried again when a bound window cannot be deallo
   parts.context.close();
   assertEquals(ended(), ["mw0", "qp1"]);
   assertEquals([recorder.live(), recorder.violations()], [0, []]);
+});
+
+on.test("A request whose memory closes the region of its window while it is read is not posted", (parts) => {
+  const { qp, mr, mw, region } = parts;
+  const list = new SendRequests({ capacity: 1 });
+  const sge = {
+    ...{ addr: mr.addr, lkey: mr.lkey },
+    get length(): number {
+      region.close();
+      return 8;
+    },
+  };
+  const request = { opcode: WrOpcode.BIND_MW, mw, rkey: 1, bindInfo: bindingTo(region), sge };
+  assertThrows(() => list.set(0, request), TypeError, "memory region: it is disposed");
+  qp.postSend(list);
+  assertEquals(posted()[0]![0]!.wr.opcode, WrOpcode.SEND);
 });
