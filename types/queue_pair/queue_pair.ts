@@ -261,7 +261,7 @@ export class QueuePair extends QueuePairStates {
   ): void {
     const sender = this.#sender;
     if (sender === undefined) throw noQueue("send", "send queue");
-    const { tracker } = sender;
+    const tracker = this.#tracker;
     const run = sender.prepare(requests, count, start);
     if (run === null) return;
     const result = this.#postSend(this.#open ?? this.unsafeHandle, run.first, sender.badWr);

@@ -410,7 +410,7 @@ const SEND_NAMES: ReadonlySet<string> = new Set<keyof SendRequest>([
   "sge",
 ]);
 
-/** V8 compares names of properties by their addresses, which is faster than the set: the usual names come first. */
+/** Whether a send has an attribute of this name. The usual names do not need the set: see docs/performance.md. */
 function isKnown(name: string): boolean {
   switch (name) {
     case "wrId":
