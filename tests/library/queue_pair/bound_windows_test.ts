@@ -141,3 +141,13 @@ on.test("A request whose memory closes the region of its window while it is read
   qp.postSend(list);
   assertEquals(posted()[0]![0]!.wr.opcode, WrOpcode.SEND);
 });
+
+on.test("A request that binds no window any more may be posted when that window is closed", (parts) => {
+  const { qp, mw, region } = parts;
+  const list = new SendRequests({ capacity: 1 });
+  list.set(0, { opcode: WrOpcode.BIND_MW, mw, rkey: 1, bindInfo: bindingTo(region) });
+  list.set(0, {});
+  mw.close();
+  qp.postSend(list);
+  assertEquals(posted()[0]![0]!.wr.opcode, WrOpcode.SEND);
+});

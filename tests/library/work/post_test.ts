@@ -132,6 +132,7 @@ onUd.test("QueuePair.postSend() refuses what is no request", (parts) => {
     [send({ sge: null }), TypeError, "sge null"],
     [send({ sge: [{}] }), TypeError, "addr undefined"],
     [send({ opcode: "SEND" }), TypeError, 'opcode "SEND" is not offered'],
+    [send({ opcode: 2n }), TypeError, "opcode 2n is not offered"],
     [send({ opcode: WrOpcode.TSO }), RangeError, "opcode TSO is not offered"],
     [send({ sge: { addr: 1, length: 1, lkey: 1, rkey: 1 } }), TypeError, 'no attribute "rkey"'],
     ...["wrID", "1a", "a1"].map((name): Refusal => [

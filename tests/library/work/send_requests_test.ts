@@ -231,7 +231,9 @@ Deno.test("RequestList refuses an index that is not within the list", () => {
       [() => list.setSendFlags(index, 0), RangeError, ""],
     );
   }
-  assertRefused([() => list.set(bad("0"), {}), TypeError, "Cannot set request"]);
+  for (const index of ["0", 0n]) {
+    assertRefused([() => list.set(bad(index), {}), TypeError, "Cannot set request"]);
+  }
 });
 
 Deno.test("new SendRequests() refuses sizes that make no list", () => {
