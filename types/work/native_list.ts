@@ -287,7 +287,9 @@ export class NativeList {
     const at = index * this.stride;
     words[at + OPCODE] = opcode;
     words[at + FLAGS] = flags;
-    if ((this.given[index]! & ~given) !== 0) words.fill(0, at + FLAGS + 1, at + ATTRIBUTES_END);
+    if ((this.given[index]! & ~given) !== 0) {
+      for (let i = at + FLAGS + 1; i < at + ATTRIBUTES_END; i++) words[i] = 0;
+    }
     this.given[index] = given;
     this.ahs[index] = undefined;
     if (this.binds !== undefined) this.binds[index] = undefined;

@@ -362,7 +362,7 @@ function checkInline(
 
 function checkAh(ah: AddressHandle, pd: ProtectionDomain): void {
   if (!isOpenAh(ah)) throw new TypeError("Cannot post send: the address handle is disposed");
-  if (ah.pd !== pd && baseOf(ah.pd) !== pd) {
+  if (baseOf(ah.pd) !== pd) {
     throw new TypeError(
       "Cannot post send: the address handle belongs to another protection domain than the queue pair",
     );

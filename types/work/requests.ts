@@ -270,8 +270,8 @@ export class SendRequests extends RequestList {
     const { words, given } = this.#native;
     const at = this.#native.at(index);
     if (!has(QPN.opcodes, words[at + OPCODE]!)) checkHas(QPN, words[at + OPCODE]!);
-    const qpn = uint24(remoteQpn, "remoteQpn");
-    const qkey = uint32(remoteQkey, "remoteQkey");
+    const qpn = uint24(remoteQpn, QPN.name);
+    const qkey = uint32(remoteQkey, QKEY.name);
     words[at + QPN.word] = qpn;
     words[at + QKEY.word] = qkey;
     given[index]! |= QPN.bit | QKEY.bit;
@@ -465,7 +465,7 @@ export function writeSend(list: NativeList, index: number, request: SendRequest)
   if (swap !== undefined) list.set64(index, SWAP, swap);
   if (immData !== undefined) list.setImmData(index, immData);
   if (invalidateRkey !== undefined) list.set32(index, INVALIDATE_RKEY, invalidateRkey);
-  if (remoteSrqn !== undefined) list.set32(index, REMOTE_SRQN, remoteSrqn);
+  list.set32(index, REMOTE_SRQN, remoteSrqn ?? 0);
   if (mw !== undefined && binding !== undefined) list.setBind(index, mw, rkey ?? 0, binding);
 }
 

@@ -406,7 +406,7 @@ Deno.test("A list that was posted is checked again when the MTU of the queue pai
   assertThrows(() => qp.postSend(list), RangeError, "the port's MTU allows 512");
 });
 
-onRc.test("QueuePair.postSend() posts the run of a list that it is asked for", ({ qp }) => {
+onRc.test("QueuePair posts the run of a list that it is asked for", ({ qp }) => {
   const list = new SendRequests({ capacity: 5 });
   for (let i = 0; i < 5; i++) list.setWrId(i, i);
   qp.postSend(list);
@@ -415,6 +415,10 @@ onRc.test("QueuePair.postSend() posts the run of a list that it is asked for", (
   qp.postSend(list, undefined, 2);
   qp.postSend(list);
   assertEquals(postedIds(), [[0, 1, 2, 3, 4], [0, 1], [3, 4], [2, 3, 4], [0, 1, 2, 3, 4]]);
+  const recvs = new RecvRequests({ capacity: 3 });
+  for (let i = 0; i < 3; i++) recvs.setWrId(i, i);
+  qp.postRecv(recvs, undefined, 1);
+  assertEquals(postedIds("ibv_post_recv"), [[1, 2]]);
   const runs = [[5, 1], [0, 0], [1, -1], [NaN, 0], [1, 5], [1.5, 0]] as const;
   assertRefused(
     ...runs.map((run): Refusal => [() => qp.postSend(list, ...run), RangeError, "Cannot post"]),
