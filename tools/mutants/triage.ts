@@ -94,12 +94,12 @@ export const TRIAGE: readonly Row[] = [
     replacement: '""',
     reason: "BigInt() of a bigint is that bigint. The condition saves a call.",
   },
-  {
+  ...["remoteQpn", "remoteQkey", "remoteAddr", "rkey"].map((name) => ({
     file: "types/work/requests.ts",
-    original: '"rkey"',
+    original: `"${name}"`,
     replacement: '""',
     reason: "The set of known names has it too. Comparing it first only saves time.",
-  },
+  })),
 ];
 
 function key({ file, original, replacement }: Omit<Row, "reason">): string {
