@@ -1,5 +1,6 @@
 // Data that moves: the queue pairs of this process reach each other by their numbers, as those of one device do.
 #include <arpa/inet.h>
+#include <pthread.h>
 #include "recorder.h"
 
 enum { MOST_SGES = 4, FIRST_RKEY = 0x1001, KEY_STEP = 0x100 };
@@ -17,6 +18,9 @@ struct works {
 };
 
 static bool connects;
+
+// What moves here belongs to queue pairs of all threads.
+static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 // Connects queue pairs until the next reset.
 void recorder_connect(void)
@@ -228,12 +232,14 @@ void move_data(void)
 {
 	struct object *object;
 
+	pthread_mutex_lock(&lock);
 	for (bool moved = connects; moved;) {
 		moved = false;
 		for (unsigned i = 0; (object = object_by_number(QP, i)); i++)
 			while (object->live && move_one(pointer_of(object)))
 				moved = true;
 	}
+	pthread_mutex_unlock(&lock);
 }
 
 // Requests of both kinds begin with the same fields.
@@ -241,11 +247,13 @@ static void keep(struct ibv_qp *qp, struct works **works, const void *request, s
 {
 	if (!connects)
 		return;
+	pthread_mutex_lock(&lock);
 	if (!*works)
 		*works = calloc(1, sizeof **works);
 	for (const struct ibv_recv_wr *wr = request; wr; wr = wr->next)
 		add(*works, wr, size);
 	change_state(qp);
+	pthread_mutex_unlock(&lock);
 }
 
 void keep_receives(struct ibv_qp *qp, const struct ibv_recv_wr *wr)
@@ -262,9 +270,11 @@ void change_state(struct ibv_qp *qp)
 {
 	struct qp_object *object = (void *)qp;
 
+	pthread_mutex_lock(&lock);
 	if (connects && qp->state == IBV_QPS_ERR)
 		flush(object);
 	if (qp->state == IBV_QPS_RESET)
 		object->sends = object->receives = NULL;
 	move_data();
+	pthread_mutex_unlock(&lock);
 }
