@@ -102,7 +102,7 @@ const TAKEN: readonly RegExp[] = [
   /(\w*FromWc\w*|ReplyPath#(to|toAsync|attr)): \d is an unknown attribute$/i,
   /(rssInput|workQueueFor|RxHash#hash): \d is an unknown attribute$/i,
   // Left out.
-  /\.(channel|offset|dmOffset|length|inner|iova|qkey|maxDestRdAtomic|pathMtu) is null$/,
+  /\.(channel|offset|dmOffset|length|inner|iova|qkey|maxDestRdAtomic|maxRdAtomic|pathMtu) is null$/,
   /^ImplicitMemoryRegion#bytes: 1 is null$/,
   // Pure functions, for logs and for predictions.
   /^names?Of: |^nodeTypeStr: 0 is negative$|^ToeplitzKey#hash: 1 is half$|rxHashFieldsMask is negative$/,
@@ -111,8 +111,6 @@ const TAKEN: readonly RegExp[] = [
   /^new XrcDomain: 1\.fd is negative$/,
   // The header that the recorder is built with has no ibv_wr_flush.
   /^WrBuilder#flush: /,
-  // Read when the queue pair is in RTR already.
-  /activateRc: 1\.(timeout|retryCnt|rnrRetry|maxRdAtomic) is /,
   // Read when the handle is made already.
   /^ReplyPath#setAh: 1 is /,
 ];

@@ -237,6 +237,8 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
 
   #connect(peer: QpAddress, options: RcActivation): void {
     const { rtr, rts } = connect(this.type, this.context, this.#choices(), peer, options);
+    // A wrong choice for RTS must not leave the queue pair in RTR.
+    qpAttrCodec.write(rts);
     this.modify(rtr);
     this.modify(rts);
   }
