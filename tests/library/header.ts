@@ -42,7 +42,7 @@ async function preprocessed(): Promise<string> {
   }).join("\n");
 }
 
-function parse(text: string, isInline: boolean): Prototype | undefined {
+export function parse(text: string, isInline: boolean): Prototype | undefined {
   const plain = text.replaceAll(/__attribute__\s*\(\(.*?\)\)/gs, "").replaceAll(/\s+/g, " ").trim();
   const match = /^(?:(?:static|inline|__inline__|extern) )*(.*?)(\w+) ?\(([^()]*)\)$/.exec(plain);
   if (match === null || plain.startsWith("typedef")) return undefined;

@@ -1,14 +1,20 @@
 // The tables of verbs, compared with the installed header and library.
 import { assert, assertEquals, assertGreater } from "@std/assert";
+import { type Field, structs } from "../../ffi/layout.ts";
 import { nonblocking } from "../../ffi/library.ts";
 import { rows } from "../../ffi/verbs.ts";
 import type { AnyRow, NativeRow, Row } from "../../ffi/table/row.ts";
 import { Cq, Qp } from "../../ffi/parameters.ts";
 import type { IbvCq } from "../../ffi/handles.ts";
 import { since } from "../../tools/coverage/since.ts";
-import { type Prototype, prototypes } from "./header.ts";
+import { parse, type Prototype, prototypes } from "./header.ts";
 
 const HEADER = await prototypes();
+/** The prototypes that the comments on the verbs tell. */
+const DOCUMENTED = [...Deno.readDirSync("ffi/verbs")].flatMap(({ name }) => {
+  const prototypes = Deno.readTextFileSync(`ffi/verbs/${name}`).matchAll(/`([^`\n]+\))`/g);
+  return [...prototypes].map(([, text]) => parse(text!, false)!);
+});
 const ALL = new Map<string, AnyRow>(Object.entries(rows));
 /** The header's functions behind its macros, by the name of the macro or of what stands for it here. */
 const BEHIND_MACROS: Record<string, string> = {
@@ -70,13 +76,41 @@ Deno.test("The tables have every function of verbs.h, and no others but newer on
   assertEquals(new Set(known), new Set([...declared, ...NEWER]));
 });
 
-Deno.test("The tables have the parameters and results of verbs.h", () => {
-  for (const prototype of HEADER) {
-    const name = BEHIND_MACROS[prototype.name] ?? prototype.name;
-    const row = HELPERS.includes(name) ? undefined : nativeOf(name);
-    // what is behind a macro takes one argument more than the macro
-    if (row === undefined || (name !== prototype.name && name !== "ibv_query_port")) continue;
-    assertMatches(prototype, name, row);
+/** Names within the header that its users do not see. */
+function publicOf(text: string): string {
+  return text.replaceAll("* *", "**").replace("ib_uverbs_", "ibv_").replace("_compat_", "");
+}
+
+Deno.test("The comments on the verbs have the prototypes of verbs.h", () => {
+  const told = new Map(DOCUMENTED.map((prototype) => [prototype.name, prototype]));
+  assertEquals(new Set(told.keys()), new Set(ALL.keys()));
+  for (const { name, result, parameters } of HEADER) {
+    const ours = told.get(name);
+    if (ours === undefined) continue;
+    assertEquals(publicOf(ours.result), result, name);
+    assertEquals(ours.parameters, parameters.map(publicOf), name);
+  }
+});
+
+Deno.test("The tables have the parameters and results of the prototypes", () => {
+  for (const prototype of DOCUMENTED) {
+    const row = nativeOf(prototype.name);
+    if (row !== undefined) assertMatches(prototype, prototype.name, row);
+  }
+});
+
+Deno.test("The tables tell the struct that holds a function pointer, and the symbol that a new one came with", () => {
+  const { ibv_context, verbs_context, ...owners } = structs;
+  const contexts: Record<string, Field> = ibv_context.fields;
+  for (const [name, row] of ALL) {
+    if (!("op" in row)) continue;
+    const [of, table, op] = row.op;
+    const isNewer = NEWER.includes(name);
+    const isOwn = isNewer || of in owners && op in owners[of as keyof typeof owners].fields;
+    const isExtended = op in verbs_context.fields;
+    assert(isOwn || isExtended || `ops.${op}` in contexts, name);
+    assertEquals(table, isOwn ? "own" : isExtended ? "vctx" : "ops", name);
+    assertEquals(NEWER.includes(row.since!), isNewer, name);
   }
 });
 
