@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import * as recorder from "../provider/recorder.ts";
 import type { Fields, RecordedStruct } from "../provider/records.ts";
 
@@ -12,11 +12,17 @@ export type Refusal = readonly [
 /** Verbs that only look. */
 const LOOKS = /query|get_/;
 
+/** Whether the message of a refusal names what it is about. */
+export function isNamed(message: string): boolean {
+  return /^Cannot \w/.test(message) && !/ [ :]| \(\)/.test(message);
+}
+
 /** Asserts that each call is refused before it changes or makes anything. */
 export function assertRefused(...refusals: readonly Refusal[]): void {
   recorder.take();
   for (const [call, type, message] of refusals) {
-    assertThrows(call, type as new (...args: unknown[]) => Error, message);
+    const error = assertThrows(call, type as new (...args: unknown[]) => Error, message);
+    assert(isNamed(error.message), error.message);
   }
   assertEquals(recorder.take().filter(({ verb }) => !LOOKS.test(verb)), []);
 }

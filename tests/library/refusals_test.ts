@@ -5,6 +5,7 @@ import { assertEquals, assertGreater } from "@std/assert";
 import * as verbs from "../../mod.ts";
 import * as recorder from "../provider/recorder.ts";
 import { isOfEngine } from "../engine_words.ts";
+import { isNamed } from "./refusals.ts";
 import { readApi } from "./registry/api.ts";
 import { idle } from "./registry/bed.ts";
 import {
@@ -153,7 +154,7 @@ async function verdict(call: Call, prepared: Prepared, words: RegExp): Promise<s
     const { name, message } = error as Error;
     const made = recorder.take().map(({ verb }) => verb).filter((verb) => !HARMLESS.test(verb));
     if (made.length > 0) return [`it calls ${made}`];
-    const isOurs = /^(Type|Range|Syntax)Error$/.test(name) && /^Cannot /.test(message) &&
+    const isOurs = /^(Type|Range|Syntax)Error$/.test(name) && isNamed(message) &&
       !isOfEngine(error as Error);
     return isOurs && words.test(message) ? [] : [`${name}: ${message}`];
   }

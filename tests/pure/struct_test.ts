@@ -35,7 +35,7 @@ for (const [place, value, hex] of CASES) {
   });
 
   Deno.test(`readNative() reads a ${place.type} as readField() does`, () => {
-    const bytes = new Uint8Array(16);
+    const bytes = new Uint8Array(16).fill(0x55);
     writeField(new DataView(bytes.buffer), place, value);
     assertEquals(readNative(Deno.UnsafePointer.of(bytes)!, place), value);
   });

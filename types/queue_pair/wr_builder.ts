@@ -333,7 +333,7 @@ export class WrBuilder implements Disposable {
   setSge(sge: Sge): this {
     const index = this.#withoutData("setSge");
     this.#target.poster.list.setSge(index, sge);
-    return this.#endData("setSge", index);
+    return this.#endData(index);
   }
 
   /**
@@ -346,7 +346,7 @@ export class WrBuilder implements Disposable {
     const index = this.#withoutData("setSgeList");
     const list = listOf(sges, "sges");
     this.#target.poster.list.setSge(index, list);
-    return this.#endData("setSgeList", index);
+    return this.#endData(index);
   }
 
   /**
@@ -385,7 +385,7 @@ export class WrBuilder implements Disposable {
       );
     }
     poster.setExtra(index, { inline: copies.map((copy) => poster.copy(copy)) }, length);
-    return this.#endData(method, index);
+    return this.#endData(index);
   }
 
   /** The request that was begun last, if its data is not set. */
@@ -401,9 +401,10 @@ export class WrBuilder implements Disposable {
   }
 
   /** Code of the caller has run: the request may not be the last one any more. */
-  #endData(method: string, index: number): this {
-    if (index !== this.#current(method)) {
-      throw new TypeError(`Cannot use ${method}(): another request was begun meanwhile`);
+  #endData(index: number): this {
+    this.#assertUsable();
+    if (index !== this.#count - 1) {
+      throw new TypeError("Cannot set data of work request: another request was begun meanwhile");
     }
     this.#hasData = true;
     return this;

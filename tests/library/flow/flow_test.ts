@@ -23,7 +23,7 @@ function struct(call: Call, name: string): RecordedStruct {
 }
 
 const { ETH, IPV4, IPV6, UDP } = FlowSpecType;
-const { ACTION_DROP, ACTION_HANDLE, ACTION_COUNT } = FlowSpecType;
+const { ACTION_DROP, ACTION_HANDLE, ACTION_COUNT, ACTION_TAG } = FlowSpecType;
 
 on.test("Flow keeps its action and its counters, and goes before them", ({ context, qp }) => {
   const keymat = { icvLen: 16, aesKey: new Uint8Array(16) };
@@ -46,14 +46,34 @@ on.test("Flow refuses specifications that do not go together", ({ qp }) => {
   assertRefused(
     [make({ type: 5 }), RangeError, "spec type 5"],
     [make({ type: UDP, val: {} }), TypeError, "port filter"],
-    [make({ type: UDP, val: {}, mask: {}, tagId: 1 }), TypeError, "tagId does not belong"],
-    [make({ type: ACTION_DROP, tagId: 1 }), TypeError, "tagId does not belong"],
     [make({ type: ETH, val: { dstMac: "2:3" }, mask: {} }), TypeError, "not a MAC address"],
     [make({ type: IPV4, val: { srcIp: "::1" }, mask: {} }), TypeError, "not an IPv4 address"],
     [make({ type: IPV4, val: { srcIp: "x" }, mask: {} }), SyntaxError, "x"],
     [make(...Array(256).fill({ type: ACTION_DROP })), RangeError, "256 specifications"],
     [() => new Flow(qp, { port: 9 }), RangeError, "port 9"],
   );
+});
+
+on.test("Flow refuses what belongs to another type of specification", ({ context, qp }) => {
+  using action = new FlowActionEsp(context, { keymat: { icvLen: 16, aesKey: new Uint8Array(16) } });
+  using counters = new Counters(context);
+  const all = { val: {}, mask: {}, inner: true, tagId: 1, action, counters };
+  const own: [FlowSpecType, (keyof typeof all)[]][] = [
+    [UDP, ["val", "mask", "inner"]],
+    [ACTION_TAG, ["tagId"]],
+    [ACTION_DROP, []],
+    [ACTION_HANDLE, ["action"]],
+    [ACTION_COUNT, ["counters"]],
+  ];
+  for (const [type, names] of own) {
+    const right = Object.fromEntries(names.map((name) => [name, all[name]]));
+    for (const [stray, value] of Object.entries(all)) {
+      if (stray in right) continue;
+      const spec = { type, ...right, [stray]: value } as FlowSpec;
+      const make = (): Flow => new Flow(qp, { port: 1, specs: [spec] });
+      assertRefused([make, TypeError, `Cannot use spec: ${stray} does not belong to its type`]);
+    }
+  }
 });
 
 on.test("Counters attach counting points and read values", ({ context, qp }) => {

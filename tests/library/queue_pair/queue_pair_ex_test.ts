@@ -17,7 +17,7 @@ import {
 } from "../../../mod.ts";
 import type { Call, RecordedStruct } from "../../provider/records.ts";
 import { handle, QKEY, record, type Recorded } from "../work/recorded.ts";
-import { assertRefused, bad } from "../refusals.ts";
+import { assertRefused, bad, type Refusal } from "../refusals.ts";
 import { testsOn } from "../recorded.ts";
 
 const { RC, UD, XRC_SEND } = QpType;
@@ -167,19 +167,29 @@ onExRc.test("WrBuilder refuses calls in the wrong order before native code", ({ 
   const wr = ex.wrStart();
   const setSge = (): unknown => wr.setSge(mr.slice(0, 8));
   const setInlineData = (): unknown => wr.setInlineData(new Uint8Array(1));
-  const ofType = "the type of the queue pair is RC";
-  assertRefused(
-    [setSge, TypeError, "setSge(): no work request was begun"],
-    [setInlineData, TypeError, "no work request was begun"],
-  );
+  const ofData = {
+    setSge,
+    setSgeList: () => wr.setSgeList([mr]),
+    setInlineData,
+    setInlineDataList: () => wr.setInlineDataList([new Uint8Array(1)]),
+  };
+  const ofType = {
+    setUdAddr: () => wr.setUdAddr(bad({}), 1, 1),
+    setXrcSrqn: () => wr.setXrcSrqn(1),
+  };
+  const refused = (methods: Readonly<Record<string, () => unknown>>, message: string): void =>
+    assertRefused(
+      ...Object.entries(methods).map(([name, call]): Refusal => [
+        call,
+        TypeError,
+        `Cannot use ${name}(): ${message}`,
+      ]),
+    );
+  refused({ ...ofData, ...ofType }, "no work request was begun");
   wr.send();
   setSge();
-  assertRefused(
-    [setSge, TypeError, "the data of the request is set already"],
-    [setInlineData, TypeError, "is set already"],
-    [() => wr.setUdAddr(bad({}), 1, 1), TypeError, ofType],
-    [() => wr.setXrcSrqn(1), TypeError, ofType],
-  );
+  refused(ofData, "the data of the request is set already");
+  refused(ofType, "the type of the queue pair is RC");
   wr.localInv(1);
   assertRefused([setSge, TypeError, "LOCAL_INV has no data"]);
   wr.rdmaRead(1, 8);
