@@ -103,8 +103,6 @@ export class Link {
   start(peer: RcAddress): void {
     this.#peer = peer;
     this.#credits += peer.credits;
-    const { keepAlive } = this.#parts.settings;
-    if (keepAlive > 0) this.#keepAlive = setInterval(() => this.#checkPeer(), keepAlive);
   }
 
   /** Tells the peer that this end is ready. */
@@ -373,6 +371,9 @@ export class Link {
 
   #greet(): void {
     this.#greeted = true;
+    const { keepAlive } = this.#parts.settings;
+    // Not before: to check a peer that is not ready yet breaks the connection.
+    if (keepAlive > 0) this.#keepAlive ??= setInterval(() => this.#checkPeer(), keepAlive);
     for (const waiter of this.#greeting.all()) this.#greeting.resolve(waiter, undefined);
   }
 
