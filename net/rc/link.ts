@@ -49,7 +49,7 @@ export class Link {
   readonly #sending: Waiters<Sending, void> = new Waiters();
   /** Those who wait until so many requests have completed. */
   readonly #flushing: Waiters<{ readonly count: number }, void> = new Waiters();
-  readonly #greeting: Waiters<object, void> = new Waiters();
+  readonly #greeted: PromiseWithResolvers<void> = Promise.withResolvers();
   readonly #turns: Turns = new Turns(64);
   readonly #abort: AbortController = new AbortController();
   #keepAlive: ReturnType<typeof setInterval> | undefined;
@@ -58,7 +58,6 @@ export class Link {
   #credits = 0;
   /** How many messages were consumed without telling the peer. */
   #owed = 0;
-  #greeted = false;
   /** The peer sends no more messages. */
   #peerEnded = false;
   /** The peer has closed the connection. */
@@ -75,6 +74,8 @@ export class Link {
   constructor(parts: RcParts) {
     const { qp, sendMemory, recvMemory, settings } = parts;
     this.#parts = parts;
+    // The connection can break before somebody waits for the peer.
+    this.#greeted.promise.catch(() => {});
     this.#outbox = new Outbox(qp, sendMemory, settings.maxMessage);
     this.#inbox = new Inbox(qp, recvMemory, settings.maxMessage, settings.credits);
     this.ended = pump({
@@ -86,12 +87,6 @@ export class Link {
       rest: () => this.#rest(),
       signal: this.#abort.signal,
     }).catch((error) => this.#fail(error));
-  }
-
-  /** The longest message that the peer receives and a slot has room for. */
-  get maxMessage(): number {
-    const { maxMessage } = this.#parts.settings;
-    return Math.min(maxMessage, this.#peer?.maxMessage ?? maxMessage);
   }
 
   /** Whether the peer has closed the connection, or it is broken. */
@@ -112,8 +107,7 @@ export class Link {
 
   /** Waits until the peer is ready. */
   async greeted(signal: AbortSignal): Promise<void> {
-    if (this.#failure !== undefined) throw this.#failure;
-    if (!this.#greeted) await this.#greeting.wait({}, signal);
+    await orAborted(this.#greeted.promise, signal);
   }
 
   /** The next message; null if the peer sends none any more. */
@@ -123,7 +117,6 @@ export class Link {
   ): Promise<Uint8Array<ArrayBuffer> | null> {
     try {
       signal?.throwIfAborted();
-      if (this.#abort.signal.aborted) throw this.#failure;
       if (this.#receiving.size === 0 && this.#turns.mayContinue()) {
         if (this.#inbox.size === 0) this.#drain();
         const message = this.#next(buffer);
@@ -151,7 +144,6 @@ export class Link {
   }
 
   #serveReceives(): void {
-    if (this.#abort.signal.aborted) return;
     let waiter: Target | undefined;
     while ((waiter = this.#receiving.first) !== undefined) {
       try {
@@ -198,14 +190,12 @@ export class Link {
   #post(sending: Sending, signal: AbortSignal | undefined): Promise<void> {
     try {
       signal?.throwIfAborted();
+      const isNext = this.#sending.size === 0 && this.#turns.mayContinue();
+      if (isNext && !this.#mayPost(sending)) this.#drain();
       this.#assertSending(sending);
-      if (this.#sending.size === 0 && this.#turns.mayContinue()) {
-        if (!this.#mayPost(sending)) this.#drain();
-        this.#assertSending(sending);
-        if (this.#mayPost(sending)) {
-          sending.post();
-          return Promise.resolve();
-        }
+      if (isNext && this.#mayPost(sending)) {
+        sending.post();
+        return Promise.resolve();
       }
     } catch (error) {
       return Promise.reject(error);
@@ -250,7 +240,6 @@ export class Link {
   /** Waits until the device of the peer has acknowledged everything that was posted. */
   async flush(signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
-    if (this.#failure !== undefined) throw this.#failure;
     const count = this.#outbox.posted;
     this.#drain();
     if (this.#failure !== undefined) throw this.#failure;
@@ -272,7 +261,6 @@ export class Link {
     this.#sending.rejectAll(reason);
     this.#receiving.rejectAll(reason);
     if (!this.isOver) this.#control(BYE);
-    this.#ended = true;
   }
 
   #control(type: FrameType): boolean {
@@ -370,18 +358,17 @@ export class Link {
   }
 
   #greet(): void {
-    this.#greeted = true;
     const { keepAlive } = this.#parts.settings;
     // Not before: to check a peer that is not ready yet breaks the connection.
     if (keepAlive > 0) this.#keepAlive ??= setInterval(() => this.#checkPeer(), keepAlive);
-    for (const waiter of this.#greeting.all()) this.#greeting.resolve(waiter, undefined);
+    this.#greeted.resolve();
   }
 
   #leave(): void {
     this.#peerEnded = this.#peerLeft = true;
     clearInterval(this.#keepAlive);
     this.#sending.rejectAll(peerLeft());
-    this.#greeting.rejectAll(peerLeft());
+    this.#greeted.reject(peerLeft());
   }
 
   #violate(what: string): void {
@@ -410,9 +397,9 @@ export class Link {
     this.#failure = reason;
     clearInterval(this.#keepAlive);
     this.#outbox.failAll(reason);
-    for (const waiters of [this.#sending, this.#flushing, this.#greeting]) {
-      waiters.rejectAll(reason);
-    }
+    this.#greeted.reject(reason);
+    this.#sending.rejectAll(reason);
+    this.#flushing.rejectAll(reason);
     this.#serveReceives();
   }
 

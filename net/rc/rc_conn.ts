@@ -131,7 +131,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
 
   /** The longest message in bytes, which both ends can handle. */
   get maxMessage(): number {
-    return this.#link.maxMessage;
+    return Math.min(this.#parts.settings.maxMessage, this.peer.maxMessage);
   }
 
   /**
@@ -254,8 +254,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   ): Promise<ExposedMemory> {
     const signal = readSignal(options);
     this.#assertOpen();
-    const mr = await this.#parts.expose(source, signal);
-    this.#assertOpen();
+    const mr = await this.#parts.expose(source, signal).finally(() => this.#assertOpen());
     return new ExposedMemory(mr, (mr) => this.#parts.forget(mr));
   }
 

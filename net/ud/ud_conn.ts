@@ -259,9 +259,7 @@ export class UdConn
     const { qpn, qkey } = target;
     let isSent = false;
     while (!isSent) {
-      this.#assertOpen("send");
       const ah = this.#routes.known(target) ?? await this.#makeHandle(target, signal);
-      this.#assertOpen("send");
       const hasRoom = this.#sender.hasRoom();
       if (ah.disposed) continue;
       if (hasRoom) {

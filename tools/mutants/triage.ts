@@ -22,7 +22,13 @@ export const TRIAGE: readonly Row[] = [
     replacement: "{}",
     reason: "The wait that follows rejects with the same error, one turn later.",
   },
-  ...["true", "false"].map((replacement) => ({
+  {
+    file: "net/shared/waiters.ts",
+    original: "index < 0",
+    replacement: "index <= 0",
+    reason: "No index is 0: whoever waits longest was taken before.",
+  },
+  ...["true", "false", "length < MIN_BLOCK", "length > MIN_BLOCK"].map((replacement) => ({
     file: "net/ud/receiver.ts",
     original: "length >= MIN_BLOCK",
     replacement,

@@ -1,6 +1,7 @@
+import * as recorder from "../../provider/recorder.ts";
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { WorkCompletionError } from "../../../mod.ts";
-import { connectRc, type RcAddress, type RemoteMemory } from "../../../net/mod.ts";
+import { connectRc, listenRc, type RcAddress, type RemoteMemory } from "../../../net/mod.ts";
 import { bytes, netTest, rcPair, RXE, text, until } from "./bed.ts";
 
 const { BadResource, ConnectionReset } = Deno.errors;
@@ -74,10 +75,83 @@ netTest("RcConn.close() lets the peer read what was sent, and then null", async 
   assertEquals(await server.receive(), null);
   assertEquals(await server.receive(), null);
   await assertRejects(() => server.send(bytes("c")), ConnectionReset, "the peer has closed");
-  await assertRejects(() => client.send(bytes("c")), BadResource);
-  await assertRejects(() => client.receive(), BadResource);
-  await assertRejects(() => client.flush(), BadResource);
 });
+
+netTest("RcConn refuses every call from the moment it is being closed", async () => {
+  await using pair = await rcPair();
+  const { client, server } = pair;
+  const writer = client.writable.getWriter();
+  const { remote } = await server.expose(8);
+  await server.send(bytes("unread"));
+  const calls = [
+    () => client.receive(),
+    () => client.send(bytes("x")),
+    () => client.flush(),
+    () => client.expose(8),
+    () => client.write(remote, 0, bytes("x")),
+    () => client.read(remote, 0, 1),
+    () => client.fetchAdd(remote, 0, 1n),
+    () => client.compareSwap(remote, 0, 0n, 1n),
+  ];
+  const assertRefused = (call: () => Promise<unknown>): Promise<unknown> =>
+    assertRejects(call, BadResource, "Cannot use connection: it is closed");
+  const closing = client.close();
+  recorder.take();
+  await Promise.all([...calls, () => writer.close()].map(assertRefused));
+  await closing;
+  for (const call of calls) await assertRefused(call);
+  assertEquals(recorder.takeOf("ibv_post_send", "ibv_reg_mr_iova2"), []);
+});
+
+netTest(
+  "RcConn.close() frees all that the connection has, while others use the device",
+  async () => {
+    await using listener = await listenRc({ device: RXE });
+    const connect = () =>
+      Promise.all([connectRc({ device: RXE, tcpPort: listener.addr.port }), listener.accept()]);
+    const [ends, others] = [await connect(), await connect()];
+    await ends[1].expose(8);
+    recorder.delay("ibv_reg_mr_iova2", 20);
+    for (const end of ends) {
+      recorder.take();
+      const late = assertRejects(() => end.expose(8), BadResource, "connection: it is closed");
+      await end.close();
+      await late;
+    }
+    // The device is not closed: it is that of the other end that was accepted.
+    const destroyed = recorder.take().map(({ verb }) => verb).filter((verb) => /_de/.test(verb));
+    assertEquals(destroyed.toSorted(), [
+      ...Array(4).fill("ibv_dereg_mr"),
+      "ibv_destroy_comp_channel",
+      "ibv_destroy_cq",
+      "ibv_destroy_qp",
+    ]);
+    for (const end of others) await end.close();
+  },
+);
+
+netTest("RcConn.send() and receive() keep the order, and let the event loop run", async () => {
+  await using pair = await rcPair({ credits: 512, sendDepth: 256, maxMessage: 64 });
+  const { client, server } = pair;
+  const words = Array.from({ length: 200 }, (_, i) => String(i));
+  await Promise.all(words.map((word) => client.send(bytes(word))));
+  assertEquals((await Promise.all(words.map(() => server.receive()))).map(text), words);
+  for (const call of [() => client.send(bytes("x")), () => server.receive()]) {
+    let hasRun = false;
+    setImmediate(() => hasRun = true);
+    for (const _ of words) await call();
+    assertEquals([String(call), hasRun], [String(call), true]);
+  }
+});
+
+for (const [mine, theirs] of [[100, 200], [200, 100]] as const) {
+  netTest(`RcConn.maxMessage is 100 between ends with ${mine} and ${theirs}`, async () => {
+    await using pair = await rcPair({ maxMessage: mine }, { maxMessage: theirs });
+    assertEquals([pair.client.maxMessage, pair.server.maxMessage], [100, 100]);
+    const message = "the message has 101 bytes, and maxMessage is 100";
+    await assertRejects(() => pair.client.send(new Uint8Array(101)), RangeError, message);
+  });
+}
 
 netTest("RcConn.close() ends the calls that wait", async () => {
   await using pair = await rcPair({ credits: 1 });
@@ -105,14 +179,37 @@ netTest("RcConn[Symbol.dispose]() ends at once, and the peer notices it", async 
   await assertRejects(() => server.send(bytes("x")), ConnectionReset);
 });
 
-netTest("RcConn.receive() and send() reject arguments of the wrong type", async () => {
+netTest("RcConn names the argument of the wrong type", async () => {
   await using pair = await rcPair();
   const { client } = pair;
-  await assertRejects(() => client.send("x" as unknown as Uint8Array), TypeError);
-  await assertRejects(() => client.send(new Uint8Array(client.maxMessage + 1)), RangeError);
-  await assertRejects(() => client.receive(5 as unknown as Uint8Array<ArrayBuffer>), TypeError);
-  const signal = {} as AbortSignal;
-  await assertRejects(() => client.receive(undefined, { signal }), TypeError, "signal");
+  using memory = await pair.server.expose(8);
+  const { remote } = memory;
+  const [wrong, data] = [5 as never, new Uint8Array(1)];
+  const options = { signal: wrong };
+  const noBytes = "5: it is not a Uint8Array";
+  const noSignal = "signal 5: it is not an AbortSignal";
+  const calls: [call: () => Promise<unknown>, message: string][] = [
+    [() => client.send(wrong), `message ${noBytes}`],
+    [() => client.receive(wrong), `p ${noBytes}`],
+    [() => client.write(remote, 0, wrong), `data ${noBytes}`],
+    [() => client.read(remote, 0, null as never), "buffer null: it is not a Uint8Array"],
+    [() => client.read(remote, 0, 1.5), "length 1.5: it is not an integer"],
+    [() => client.fetchAdd(remote, 0, wrong), "add: it is not a bigint"],
+    [() => client.compareSwap(remote, 0, wrong, 1n), "compare: it is not a bigint"],
+    [() => client.compareSwap(remote, 0, 1n, wrong), "swap: it is not a bigint"],
+    [() => client.send(data, options), noSignal],
+    [() => client.receive(data, options), noSignal],
+    [() => client.flush(options), noSignal],
+    [() => client.expose(8, options), noSignal],
+    [() => client.write(remote, 0, data, options), noSignal],
+    [() => client.read(remote, 0, 1, options), noSignal],
+    [() => client.fetchAdd(remote, 0, 1n, options), noSignal],
+    [() => client.compareSwap(remote, 0, 1n, 1n, options), noSignal],
+    [() => client.close(options), noSignal],
+  ];
+  for (const [call, message] of calls) {
+    await assertRejects(call, TypeError, `Cannot use ${message}`, String(call));
+  }
   const timeout = AbortSignal.timeout(10);
   await assertRejects(() => client.receive(undefined, { signal: timeout }), DOMException);
   await client.send(bytes("x"));
