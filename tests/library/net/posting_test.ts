@@ -40,6 +40,17 @@ Deno.test("UdConn posts datagrams that follow each other as lists of at most 32"
   assertEquals(lists(), [6]);
 });
 
+Deno.test("UdConn posts a list when no datagram follows for a few microtasks", async () => {
+  await using conn = await open();
+  for (let i = 0; i < 12; i++) {
+    for (let task = 0; task < i % 4; task++) await Promise.resolve();
+    conn.send(MESSAGE, conn.addr);
+  }
+  assertEquals(lists(), []);
+  await turns(1);
+  assertEquals(lists(), [12]);
+});
+
 Deno.test("UdConn posts each datagram at once while an address handle is made", async () => {
   await using conn = await open();
   recorder.delay("ibv_create_ah", 30);

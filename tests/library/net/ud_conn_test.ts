@@ -1,3 +1,4 @@
+import * as recorder from "../../provider/recorder.ts";
 import { assertEquals, assertGreater, assertRejects, assertThrows } from "@std/assert";
 import { spy } from "@std/testing/mock";
 import { verbs } from "../../../ffi/library.ts";
@@ -99,11 +100,23 @@ netTest("UdConn.receive() and send() end when the signal aborts", async () => {
   assertEquals(text((await conn.receive())[0]), "own");
 });
 
-netTest("UdConn.close() rejects those who wait", async () => {
+netTest("UdConn.close() rejects those who wait, and says what they did", async () => {
   const conn = await listen();
-  const waiting = conn.receive();
+  recorder.delay("ibv_create_ah", 20);
+  const calls = [
+    ["receive", () => conn.receive()],
+    ["send", () => conn.send(bytes("x"), conn.addr)],
+    ["send", () => conn.send(bytes("x"), { ...conn.addr, gid: "::ffff:10.0.0.9" })],
+  ] as const;
+  const rejected = ([action, call]: typeof calls[number]): Promise<unknown> =>
+    assertRejects(call, Deno.errors.BadResource, `Cannot ${action}: the connection is closed`);
+  const waiting = calls.map(rejected);
   conn.close();
-  await assertRejects(() => waiting, Deno.errors.BadResource, "the connection is closed");
+  await Promise.all([...waiting, ...calls.map(rejected)]);
+  const joins = [() => conn.joinMulticast("ff0e::1"), () => conn.leaveMulticast("ff0e::1")];
+  for (const [i, action] of ["join", "leave"].entries()) {
+    assertThrows(joins[i]!, Deno.errors.BadResource, `Cannot ${action} multicast group`);
+  }
   await conn[Symbol.asyncDispose]();
 });
 
@@ -115,21 +128,19 @@ netTest("listenUd() and UdConn.send() refuse what cannot work", async () => {
   await using conn = await listen();
   const long = new Uint8Array(conn.maxMessage + 1);
   await assertRejects(() => conn.send(long, conn.addr), RangeError, "the MTU allows");
-  for (
-    const wrong of [
-      null,
-      {},
-      { ...conn.addr, transport: "rc" },
-      { ...conn.addr, gid: 5 },
-      {
-        ...conn.addr,
-        qpn: 2 ** 24,
-      },
-      { ...conn.addr, lid: -1 },
-      { ...conn.addr, qkey: 1.5 },
-    ]
-  ) {
-    await assertRejects(() => conn.send(bytes("x"), wrong as typeof conn.addr), Error);
+  const { addr } = conn;
+  const wrong: [address: unknown, error: typeof TypeError, message: string][] = [
+    [null, TypeError, "address: it is not an object"],
+    ["::1", TypeError, "address: it is not an object"],
+    [{ ...addr, transport: "rc" }, TypeError, 'address: its transport is not "ud"'],
+    [{ ...addr, gid: 5 }, TypeError, "address: its gid is not a string"],
+    [{ ...addr, qpn: 2 ** 24 }, RangeError, "qpn of address 16777216"],
+    [{ ...addr, lid: -1 }, RangeError, "lid of address -1"],
+    [{ ...addr, qkey: 1.5 }, TypeError, "qkey of address 1.5"],
+  ];
+  for (const [address, error, message] of wrong) {
+    const send = () => conn.send(bytes("x"), address as typeof addr);
+    await assertRejects(send, error, `Cannot use ${message}`);
   }
   await conn.send(bytes("still works"), conn.addr);
   assertEquals(text((await conn.receive())[0]), "still works");
@@ -162,8 +173,9 @@ netTest("UdConn.receive() and send() reject arguments of the wrong type", async 
   const signal = {} as AbortSignal;
   await assertRejects(() => conn.receive(undefined, { signal }), TypeError, "signal");
   await assertRejects(() => conn.send(bytes("x"), conn.addr, { signal }), TypeError, "signal");
-  await assertRejects(() => conn.receive([] as unknown as Uint8Array<ArrayBuffer>), TypeError);
-  await assertRejects(() => conn.send("x" as unknown as Uint8Array, conn.addr), TypeError);
+  const none = null as unknown as Uint8Array<ArrayBuffer>;
+  await assertRejects(() => conn.receive(none), TypeError, "Cannot use p null");
+  await assertRejects(() => conn.send(none, conn.addr), TypeError, "Cannot use message null");
   const options = { sginal: signal } as object;
   await assertRejects(() => conn.receive(undefined, options), TypeError, '"sginal"');
 });

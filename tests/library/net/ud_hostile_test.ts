@@ -98,11 +98,17 @@ netTest("UdConn keeps the order of datagrams that share lists", async () => {
 netTest("UdConn sends the message as it was when send() was called", async () => {
   await using conn = await listenUd({ device: RXE, qkey: QKEY });
   await assertWorks(conn);
-  const message = bytes("before");
-  const sent = conn.send(message, conn.addr);
-  message.fill(0);
-  await sent;
-  assertEquals((await conn.receive())[0], bytes("before"));
+  await conn.send(bytes("first"), conn.addr);
+  const [, from] = await conn.receive();
+  await conn.send(bytes("first answer"), from);
+  await conn.receive();
+  for (const to of [conn.addr, from]) {
+    const message = bytes("before");
+    const sent = conn.send(message, to);
+    message.fill(0);
+    await sent;
+    assertEquals((await conn.receive())[0], bytes("before"));
+  }
 });
 
 netTest("listenUd() closes the connection when the signal aborts", async () => {

@@ -154,6 +154,27 @@ for (
   });
 }
 
+Deno.test("UdConn.send() that waits for a slot gets the first one that is free, in turn", async () => {
+  await using bed = await open();
+  const { conn } = bed;
+  for (let i = 0; i < 4; i++) await conn.send(MESSAGE, conn.addr);
+  const messages = [2, 3, 4].map((length) => new Uint8Array(length));
+  const waiting = messages.map((message) => conn.send(message, conn.addr));
+  const refused = assertRejects(() => waiting[1]!, TypeError, "message is detached");
+  await pause();
+  messages[1]!.buffer.transfer();
+  const order: number[] = [];
+  for (const sent of [waiting[0]!, waiting[2]!]) void sent.then((length) => order.push(length));
+  recorder.take();
+  complete(SEND_CQ, SUCCESS, 1);
+  assertEquals(await waiting[0], 2);
+  await pause();
+  assertEquals([order, recorder.takeOf("ibv_post_send").length], [[2], 1]);
+  complete(SEND_CQ, SUCCESS, 2);
+  await Promise.all([refused, waiting[2]]);
+  assertEquals([order, conn.stats.sent], [[2, 4], 7]);
+});
+
 Deno.test("UdConn.send() that waits for a slot goes on after a reset", async () => {
   await using bed = await open();
   const { conn } = bed;

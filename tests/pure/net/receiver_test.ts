@@ -117,6 +117,7 @@ Deno.test("Receiver keeps a datagram that does not fit, and what has come when i
   assertThrows(() => bed.receiver.receiveNow(new Uint8Array(0)), RangeError, "1 bytes");
   bed.receiver.fail(new Error("gone"));
   assertEquals(bed.receiver.receiveNow(new Uint8Array(1))![0], Uint8Array.of(7));
+  bed.arrive(8);
   assertThrows(() => bed.receiver.receiveNow(undefined), Error, "gone");
   await bed.close();
 });
@@ -151,6 +152,17 @@ for (
     await bed.close();
   });
 }
+
+Deno.test("Receiver.receiveNow() gives nothing while others wait for a turn of the event loop", async () => {
+  const bed = new Bed();
+  bed.arrive(1);
+  bed.arrive(2);
+  assertEquals(await bed.take(1), [1]);
+  const waiting = bed.receiver.wait(undefined, undefined);
+  assertEquals(bed.receiver.receiveNow(undefined), undefined);
+  assertEquals((await waiting)[0], Uint8Array.of(2));
+  await bed.close();
+});
 
 Deno.test("Receiver serves those who wait in order, and rejects them when it is closed", async () => {
   const bed = new Bed();
