@@ -19,6 +19,7 @@ import {
   UDP,
 } from "../../pure/cli/packets.ts";
 import { recorder as keep } from "../../pure/cli/terminal.ts";
+import { conversations } from "./both_ends.ts";
 
 const FILE = new URL("printed.txt", import.meta.url);
 const COMMANDS = ["devices", "devinfo", "gids", "explain", "watch", "pingpong", "perf"];
@@ -205,7 +206,7 @@ function parse(text: string): Parts {
 Deno.test("commands print what printed.txt has", async (t) => {
   const whole: Record<string, string> = {};
   for (const line of LINES) whole[["ibverbs", ...line].join(" ")] = await printed(line);
-  const found = abridged({ ...whole, ...results() });
+  const found = abridged({ ...whole, ...results(), ...await conversations() });
   if (Deno.env.get("IBVERBS_PRINT") === "1") {
     const parts = Object.entries(found).map(([title, text]) => `==== ${title}\n${text}\n`);
     Deno.writeTextFileSync(FILE, parts.join("\n"));

@@ -67,6 +67,15 @@ bool planned(const char *verb, struct plan *plan)
 	return found;
 }
 
+// Whether there is any plan for the verb.
+bool may_fail(const char *verb)
+{
+	pthread_mutex_lock(&lock);
+	bool found = find(wishes, FAILURE, verb) != NULL;
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
 void pause_in(const char *verb)
 {
 	pthread_mutex_lock(&lock);

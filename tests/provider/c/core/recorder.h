@@ -84,6 +84,8 @@ struct cq_object {
 struct srq_object {
 	struct ibv_srq srq;
 	struct ibv_srq_attr attr;
+	// Requests that are not done, see wire.c.
+	struct works *receives;
 	struct ibv_pd *domain;
 	void *allocated;
 };
@@ -244,6 +246,7 @@ struct plan {
 };
 
 bool planned(const char *verb, struct plan *plan);
+bool may_fail(const char *verb);
 // Waits as long as the test wants calls of the verb to take.
 void pause_in(const char *verb);
 // Writes the bytes that the test chose for the verb's output over `out`, which has `size` bytes.
@@ -269,7 +272,9 @@ extern unsigned device_count;
 void end_unused_devices(void);
 
 // wire.c
+bool moves_data(void);
 void keep_receives(struct ibv_qp *qp, const struct ibv_recv_wr *wr);
+void keep_shared_receives(struct ibv_srq *srq, const struct ibv_recv_wr *wr);
 void keep_sends(struct ibv_qp *qp, const struct ibv_send_wr *wr);
 void change_state(struct ibv_qp *qp);
 void move_data(void);

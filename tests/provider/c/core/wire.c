@@ -28,6 +28,11 @@ void recorder_connect(void)
 	connects = true;
 }
 
+bool moves_data(void)
+{
+	return connects;
+}
+
 void forget_wire(void)
 {
 	connects = false;
@@ -47,6 +52,12 @@ static void add(struct works *works, const struct ibv_recv_wr *wr, size_t size)
 static struct work *next(struct works *works)
 {
 	return works && works->done < works->size ? &works->list[works->done] : NULL;
+}
+
+static struct works *receives_of(const struct qp_object *object)
+{
+	const struct srq_object *srq = (void *)object->qp.qp_base.srq;
+	return srq ? srq->receives : object->receives;
 }
 
 static void end(struct ibv_cq *cq, struct works *works, struct ibv_wc wc, bool signaled)
@@ -151,7 +162,8 @@ static enum ibv_wc_status deliver(struct ibv_qp *qp, const struct work *send, st
 {
 	bool is_datagram = qp->qp_type == IBV_QPT_UD;
 	size_t length = length_of(send) + (is_datagram ? sizeof(struct ibv_grh) : 0);
-	struct work *receive = next(receiver->receives);
+	struct works *receives = receives_of(receiver);
+	struct work *receive = next(receives);
 	struct ibv_wc wc = {
 		.opcode = IBV_WC_RECV,
 		.src_qp = qp->qp_num,
@@ -161,7 +173,7 @@ static enum ibv_wc_status deliver(struct ibv_qp *qp, const struct work *send, st
 
 	if (length > length_of(receive)) {
 		wc.status = IBV_WC_LOC_LEN_ERR;
-		end(receiver->qp.qp_base.recv_cq, receiver->receives, wc, true);
+		end(receiver->qp.qp_base.recv_cq, receives, wc, true);
 		break_down(receiver);
 		return is_datagram ? IBV_WC_SUCCESS : IBV_WC_REM_INV_REQ_ERR;
 	}
@@ -175,7 +187,7 @@ static enum ibv_wc_status deliver(struct ibv_qp *qp, const struct work *send, st
 		wc.wc_flags |= IBV_WC_WITH_IMM;
 		wc.imm_data = send->wr.imm_data;
 	}
-	end(receiver->qp.qp_base.recv_cq, receiver->receives, wc, true);
+	end(receiver->qp.qp_base.recv_cq, receives, wc, true);
 	return IBV_WC_SUCCESS;
 }
 
@@ -209,11 +221,11 @@ static bool move_one(struct qp_object *object)
 	bool is_ready = state == IBV_QPS_RTR || state == IBV_QPS_RTS;
 
 	if (is_datagram) {
-		if (is_ready && next(peer->receives) && peer->attr.qkey == wr->wr.ud.remote_qkey)
+		if (is_ready && next(receives_of(peer)) && peer->attr.qkey == wr->wr.ud.remote_qkey)
 			wc.status = deliver(qp, work, peer);
 	} else if (state == IBV_QPS_ERR || (is_ready && peer->attr.dest_qp_num != qp->qp_num)) {
 		wc.status = IBV_WC_RETRY_EXC_ERR;
-	} else if (!is_ready || (is_send && !next(peer->receives))) {
+	} else if (!is_ready || (is_send && !next(receives_of(peer)))) {
 		return false;
 	} else {
 		wc.status = is_send ? deliver(qp, work, peer) : operate(work);
@@ -252,13 +264,21 @@ static void keep(struct ibv_qp *qp, struct works **works, const void *request, s
 		*works = calloc(1, sizeof **works);
 	for (const struct ibv_recv_wr *wr = request; wr; wr = wr->next)
 		add(*works, wr, size);
-	change_state(qp);
+	if (qp)
+		change_state(qp);
+	else
+		move_data();
 	pthread_mutex_unlock(&lock);
 }
 
 void keep_receives(struct ibv_qp *qp, const struct ibv_recv_wr *wr)
 {
 	keep(qp, &((struct qp_object *)qp)->receives, wr, sizeof *wr);
+}
+
+void keep_shared_receives(struct ibv_srq *srq, const struct ibv_recv_wr *wr)
+{
+	keep(NULL, &((struct srq_object *)srq)->receives, wr, sizeof *wr);
 }
 
 void keep_sends(struct ibv_qp *qp, const struct ibv_send_wr *wr)

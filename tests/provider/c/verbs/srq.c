@@ -78,6 +78,7 @@ int ibv_destroy_srq(struct ibv_srq *srq)
 int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
 {
 	POST(wr, bad_wr, OBJECT(SRQ, srq), put_recv_wrs(wr));
+	keep_shared_receives(srq, wr);
 	return done(0);
 }
 
