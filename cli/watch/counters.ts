@@ -26,8 +26,8 @@ export function readCounters(device: string, port: number): Counters {
   for (const folder of FOLDERS) {
     const path = `class/infiniband/${device}/ports/${port}/${folder}`;
     for (const name of listSysfs(path) ?? []) {
-      const text = name === LIFESPAN ? undefined : readSysfs(`${path}/${name}`);
-      if (text !== undefined && /^\d+$/.test(text)) counters.set(name, BigInt(text));
+      const text = name === LIFESPAN ? "" : readSysfs(`${path}/${name}`) ?? "";
+      if (/^\d+$/.test(text)) counters.set(name, BigInt(text));
     }
   }
   return counters;

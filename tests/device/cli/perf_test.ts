@@ -56,21 +56,3 @@ deviceTest("perf shows a histogram as text and draws it", async () => {
   assertMatch(svg, /^<svg [^]*<\/svg>\n$/);
   assertStringIncludes(svg, "RC, messages of 64 bytes, seen by the client");
 });
-
-deviceTest("perf tells the client what the server cannot do", async () => {
-  const [server, client] = await measure(["--gid-idx", "9"], []);
-  assertEquals([server.code, client.code], [1, 1]);
-  assertStringIncludes(server.stderr, "The slot is empty");
-  assertEquals(client.stderr, server.stderr.replace("perf: ", "perf: the peer cannot: "));
-});
-
-deviceTest("perf refuses a peer that is no perf", async () => {
-  const port = freshPort();
-  const serving = cli("perf", "-d", RXE, "-p", `${port}`);
-  await untilListening(port);
-  using connection = await Deno.connect({ port });
-  await connection.write(new TextEncoder().encode("\x1b[2Jno perf\n"));
-  const { code, stderr } = await serving;
-  assertEquals(code, 1);
-  assertEquals(stderr, 'perf: the peer is no perf: it sent "\\u001b[2Jno perf"\n');
-});

@@ -15,7 +15,7 @@ const SHORT = "-n 10 --messages 700";
 // They sleep while they wait (-e): an end that polls without a pause lets no other end run.
 const LINES: readonly Line[] = [
   ["pingpong rc -e -g 1 -n 7 -r 3 -s 5000 -m 512 -l 3 --warm-up 0", "-c", "-c"],
-  ["pingpong rc -e -n 3 --warm-up 0", "-c"],
+  ["pingpong rc -e -n 3 -s 5000 --warm-up 0", "-c"],
   ["pingpong rc --warm-up 0", "-e", "--timeout 1"],
   ["pingpong uc -e -g 1 -n 5 -s 32 --warm-up 1002 --json"],
   ["pingpong ud -e -g 1 -n 7 -r 3 -s 33 --warm-up 0", "--reply-from-wc -c", "-c"],
@@ -47,7 +47,8 @@ function freePort(): number {
 async function printed(line: string): Promise<string> {
   const kept = keep();
   const status = await run(line.trim().split(/ +/), kept.terminal);
-  return `${kept.out}${kept.err}status ${status}\n`
+  const out = kept.out.startsWith("{") ? `${kept.out.trim().replace(/\s+/g, " ")}\n` : kept.out;
+  return `${out}${kept.err}status ${status}\n`
     .replace(/PSN 0x[\da-f]{6}|"psn": \d+/g, "PSN")
     .replace(/^ *(min|[\d.]+) +(-|[\d.]+|p50) .*\n/gm, "")
     .replace(/"bars": \[[^\]]*\]/g, "bars")
@@ -55,13 +56,16 @@ async function printed(line: string): Promise<string> {
     .replace(/"(min|max|mean|p[\d.]+|\w*[pP]erSecond|microseconds)": [\d.e-]+/g, '"$1": TIME');
 }
 
-/** What the ends do with their queue pairs: each kind of call once. */
-function summaryOf(calls: readonly Call[]): string {
+/** What the ends do with their queue pairs that is not in a set, and adds it there. */
+function summaryOf(calls: readonly Call[], known: Set<string>): string {
   const texts = calls.map(({ verb, args }) => {
     const structs = Object.entries(args).filter(([name]) => !/\[[1-9]/.test(name));
-    return [verb, ...structs.map(([, arg]) => fieldsOf(arg))].join(" ").trimEnd();
+    const from = verb === "ibv_post_send" ? [args.qp] : [];
+    return [verb, ...from, ...structs.map(([, arg]) => fieldsOf(arg))].filter(Boolean).join(" ");
   });
-  return [...new Set(texts)].map((text) => `${text}\n`).join("");
+  const others = new Set(texts).difference(known);
+  for (const text of others) known.add(text);
+  return [...others].map((text) => `${text}\n`).join("");
 }
 
 /** What differs from object to object, or is the same in all. */
@@ -74,16 +78,17 @@ function fieldsOf(arg: Argument): string {
     .map(([name, value]) => `${name}=${value}`).join(" ");
 }
 
-async function conversation([both, server = "", client = ""]: Line): Promise<string> {
+async function conversation(line: Line, known: Set<string>): Promise<string> {
+  const [both, server = "", client = ""] = line;
   const linkLayer = both.includes("-g 1") ? LinkLayer.ETHERNET : LinkLayer.INFINIBAND;
   recorder.answer("ibv_query_port", { link_layer: linkLayer });
-  const line = `${both} -p ${freePort()}`;
-  const ends = [`${line} ${server}`, `${line} ${client} 127.0.0.1`].map(printed);
+  const words = `${both} -p ${freePort()}`;
+  const ends = [`${words} ${server}`, `${words} ${client} 127.0.0.1`].map(printed);
   const texts = await Promise.all(ends);
   const calls = recorder.takeOf(
     ...["ibv_create_qp", "ibv_modify_qp", "ibv_create_ah", "ibv_post_send", "ibv_post_recv"],
   );
-  return `${texts.join("")}${summaryOf(calls)}`;
+  return `${texts.join("")}${summaryOf(calls, known)}`;
 }
 
 async function refusal(said: object | string): Promise<string> {
@@ -101,13 +106,14 @@ async function refusal(said: object | string): Promise<string> {
 /** What the ends of each conversation print and do, and what perf says to strangers. */
 export async function conversations(): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
+  const known = new Set<string>();
   const start = (): void => {
     recorder.reset();
     recorder.connect();
   };
   for (const line of LINES) {
     start();
-    found[line.join(" | ")] = await conversation(line);
+    found[line.join(" | ")] = await conversation(line, known);
     assertEquals([recorder.violations(), recorder.live()], [[], 0]);
   }
   start();

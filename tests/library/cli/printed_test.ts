@@ -3,7 +3,7 @@
 
 import { assertEquals } from "@std/assert";
 import * as recorder from "../../provider/recorder.ts";
-import { Context } from "../../../mod.ts";
+import { Context, GidType, LinkLayer } from "../../../mod.ts";
 import { run } from "../../../cli/run.ts";
 import { latencyOf } from "../../../cli/perf/histogram.ts";
 import { bandwidthOf, type Result, resultLines } from "../../../cli/perf/report.ts";
@@ -106,6 +106,23 @@ async function printed(args: readonly string[]): Promise<string> {
   const ending = kept.err.replace(/^(?=.)/gm, "! ") + (status === 0 ? "" : `status ${status}`);
   return `${out}${ending}`.replace(/[\dT-]*\d\d:\d\d:\d\d(\.\d+Z)?/g, "TIME");
 }
+
+Deno.test("gids names the version of a GID by its type and the link layer", async () => {
+  const { INFINIBAND, ETHERNET } = LinkLayer;
+  for (
+    const [gidType, linkLayer, version] of [
+      ...[[GidType.IB, INFINIBAND, "IB"], [GidType.IB, ETHERNET, "v1"]] as const,
+      ...[[GidType.ROCE_V1, INFINIBAND, "v1"], [GidType.ROCE_V2, ETHERNET, "v2"]] as const,
+    ]
+  ) {
+    recorder.reset();
+    recorder.answer("ibv_query_port", { link_layer: linkLayer });
+    recorder.answer("_ibv_query_gid_table", { gid_type: gidType });
+    const kept = keep();
+    assertEquals(await run(["gids", "--json"], kept.terminal), 0);
+    assertEquals(JSON.parse(kept.out)[0].gids[0].version, version);
+  }
+});
 
 /** JSON of a device, without the attributes that are as the API says. */
 function brief(json: string): string {

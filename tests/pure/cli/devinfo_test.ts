@@ -2,7 +2,13 @@ import { assertEquals } from "@std/assert";
 import { capabilityLines, deviceLines } from "../../../cli/devinfo/device_lines.ts";
 import { portLines, type ShownPort } from "../../../cli/devinfo/port_lines.ts";
 import { namesLines } from "../../../cli/devinfo.ts";
-import type { DeviceAttr, DeviceAttrEx, PortAttr } from "../../../mod.ts";
+import {
+  AtomicCap,
+  type DeviceAttr,
+  type DeviceAttrEx,
+  type PortAttr,
+  TransportType,
+} from "../../../mod.ts";
 import { ATTR, ATTR_EX, GIDS, INFO, PORT_ATTR } from "./fake_device.ts";
 
 const VERBOSE = Deno.readTextFileSync(new URL("ibv_devinfo_v.txt", import.meta.url));
@@ -60,6 +66,21 @@ Deno.test("devinfo leaves out what the device does not have", () => {
     "\tmax_srq_sge:\t\t\t27",
   ]);
   assertEquals(added(all, few), ["\tmax_fmr:\t\t\t0", "\tmax_srq:\t\t\t0"]);
+});
+
+Deno.test("devinfo names each transport and each kind of atomic operations", () => {
+  const transports = Object.values(TransportType).map((transportType) => {
+    const info = { ...INFO, transportType };
+    return deviceLines({ info, attr: ATTR_EX, boardId: undefined })[1]!.split("\t").at(-1);
+  });
+  assertEquals(transports, [
+    ...["invalid transport (-1)", "InfiniBand (0)", "iWARP (1)", "usNIC (2)", "usNIC UDP (3)"],
+    "unspecified (4)",
+  ]);
+  for (const [name, atomicCap] of Object.entries(AtomicCap)) {
+    const line = capabilities({ atomicCap }).find((line) => line.includes("atomic_cap:"))!;
+    assertEquals(line.split("\t").at(-1), `ATOMIC_${name} (${atomicCap})`);
+  }
 });
 
 Deno.test("devinfo names the flags it knows and counts the others together", () => {
@@ -128,8 +149,9 @@ Deno.test("devinfo prints the extensions that a device has", () => {
     "\tmaximum available device memory:\t55Bytes",
     "",
   ]);
-  const half = capabilities({}, { cqModCaps: { maxCqCount: 3, maxCqPeriod: 0 } });
-  assertEquals(half, capabilities({}));
+  for (const cqModCaps of [{ maxCqCount: 3, maxCqPeriod: 0 }, { maxCqCount: 0, maxCqPeriod: 4 }]) {
+    assertEquals(capabilities({}, { cqModCaps }), capabilities({}));
+  }
 });
 
 Deno.test("devinfo says which codes of a port it does not know", () => {

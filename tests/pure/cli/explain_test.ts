@@ -120,6 +120,11 @@ Deno.test("readTransport() names each operation of each transport, and its heade
   }
 });
 
+Deno.test("readTransport() knows the packets that tell of congestion", () => {
+  const { opcode } = readTransport(Uint8Array.of(0x81, ...new Uint8Array(27)), 28);
+  assertEquals(opcode, "CNP (congestion notification)");
+});
+
 Deno.test("readTransport() shows the fields of headers", () => {
   const bytes = Uint8Array.from({ length: 44 }, (_, i) => i === 0 ? 0x0b : 0xf7 - i);
   const shown = readTransport(bytes, 60).sections.map(({ title, rows }) => [
@@ -192,6 +197,7 @@ Deno.test("readText() refuses a stream that does not end soon", async () => {
 const REFUSED: [operands: string[], message: string][] = [
   [["xyz\x1b"], 'explain: "xyz\\u001b" is not hexadecimal; see explain --help\n'],
   [["123"], "3 hexadecimal digits are no whole number of bytes"],
+  [["--as=packet", ""], "there are no bytes to explain"],
   [["12"], "the 1 bytes are nothing known: a GRH has 40 bytes"],
   [["00".repeat(65_537)], "there are more than 65536 bytes"],
   [["--as=packet", GRH_IPV4], "the 40 bytes are no packet of RoCE"],

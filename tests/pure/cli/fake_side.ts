@@ -12,6 +12,7 @@ const { size, fields } = structs.ibv_wc;
 interface Completion {
   readonly wrId: number;
   readonly qpNum: number;
+  readonly status?: WcStatus;
 }
 
 /** A side whose messages reach its peer at once. Its queue pairs have the numbers from 100 on. */
@@ -52,10 +53,10 @@ export class FakeSide implements Side {
   #poll(batch: WorkCompletions): number {
     const found = this.completions.splice(0, batch.capacity);
     const view = viewOf(batch);
-    for (const [i, { wrId, qpNum }] of found.entries()) {
+    for (const [i, { wrId, qpNum, status = WcStatus.SUCCESS }] of found.entries()) {
       writeField(view, fields.wr_id, wrId, i * size);
       writeField(view, fields.qp_num, qpNum, i * size);
-      writeField(view, fields.status, WcStatus.SUCCESS, i * size);
+      writeField(view, fields.status, status, i * size);
     }
     setLength(batch, found.length);
     return found.length;

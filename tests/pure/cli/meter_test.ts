@@ -1,9 +1,10 @@
 // The phases of a measurement, between two sides without a device.
 
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { CommandError } from "../../../cli/command.ts";
 import { Meter } from "../../../cli/perf/measure.ts";
-import { RECV } from "../../../cli/pingpong/ping_pong.ts";
+import { PingPong, RECV } from "../../../cli/pingpong/ping_pong.ts";
+import { WcStatus, WorkCompletionError } from "../../../mod.ts";
 import { FakeSide } from "./fake_side.ts";
 
 const DEPTH = 16;
@@ -49,6 +50,17 @@ Deno.test("Meter.receive() ends when the sender is done, whatever is lost", asyn
   right.completions.push({ wrId: RECV, qpNum: 100 });
   const { received } = await new Meter(right, DEPTH, 10).receive(5, Promise.resolve(5));
   assertEquals(received, 1);
+});
+
+Deno.test("Meter and PingPong throw when a request fails", async () => {
+  const failed = { wrId: RECV, qpNum: 100, status: WcStatus.REM_OP_ERR };
+  const [, right] = pair();
+  right.completions.push(failed, failed);
+  const pingPong = new PingPong(right, { iters: 1, rxDepth: DEPTH, timeout: 1 });
+  assertThrows(() => pingPong.poll(), WorkCompletionError, "REM_OP_ERR");
+  right.completions.push(failed);
+  const meter = new Meter(right, DEPTH, 10);
+  await assertRejects(() => meter.pingPong(10, false), WorkCompletionError, "REM_OP_ERR");
 });
 
 Deno.test("Meter gives up when nothing completes", async () => {

@@ -3,6 +3,14 @@ import { assert, assertEquals } from "@std/assert";
 import { PingPong } from "../../../cli/pingpong/ping_pong.ts";
 import { FakeSide } from "./fake_side.ts";
 
+Deno.test("PingPong.sleep() asks for no event while something completes", async () => {
+  const [left, right] = [new FakeSide(1, 1), new FakeSide(1, 1)];
+  [left.peer, right.peer] = [right, left];
+  left.postSend(0);
+  await new PingPong(right, { iters: 1, rxDepth: 1, timeout: 1 }).sleep();
+  assertEquals(right.sent, [1]);
+});
+
 for (const [queuePairs, rxDepth] of [[1, 1], [1, 500], [3, 7], [16, 16], [16, 500]] as const) {
   Deno.test(`PingPong sends enough over ${queuePairs} queue pairs with ${rxDepth} receives`, () => {
     const iters = 100;

@@ -1,5 +1,8 @@
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertRejects } from "@std/assert";
 import { jsonText } from "../../../cli/escape.ts";
+import { runCli } from "../../../cli/mod.ts";
+import { readSysfs } from "../../../cli/sysfs.ts";
+import { systemTerminal } from "../../../cli/terminal.ts";
 import { recorder } from "./terminal.ts";
 
 const HOSTILE = "a\x1b[2J\n\x9b\u202eb\t\u{e0001}";
@@ -43,4 +46,63 @@ Deno.test("Terminal.enterScreen() shows the old screen again at the end", () => 
     assertEquals(recorded.out, "\x1b[?1049h\x1b[?25l");
   }
   assertEquals(recorded.out, "\x1b[?1049h\x1b[?25l\x1b[?25h\x1b[?1049l");
+});
+
+/** Replaces what the process has to write to, until it is disposed. Each write takes three bytes. */
+function system(isTerminal: boolean): Disposable & { out: string; err: string } {
+  const { stdout, stderr, consoleSize } = Deno;
+  const before = [stdout, stderr].map(({ writeSync, isTerminal }) => ({ writeSync, isTerminal }));
+  const written = {
+    out: "",
+    err: "",
+    [Symbol.dispose]: () => {
+      Object.assign(Deno, { consoleSize });
+      for (const [i, file] of [stdout, stderr].entries()) Object.assign(file, before[i]);
+    },
+  };
+  for (const [name, file] of [["out", stdout], ["err", stderr]] as const) {
+    const writeSync = (bytes: Uint8Array): number => {
+      written[name] += new TextDecoder().decode(bytes.subarray(0, 3));
+      return Math.min(bytes.length, 3);
+    };
+    Object.assign(file, { writeSync, isTerminal: () => isTerminal });
+  }
+  Object.assign(Deno, { consoleSize: () => ({ columns: 4, rows: 1 }) });
+  return written;
+}
+
+Deno.test("systemTerminal() writes all to the process's own, with colours on a terminal", () => {
+  for (const isTerminal of [false, true]) {
+    using written = system(isTerminal);
+    const terminal = systemTerminal();
+    terminal.print([[{ text: "red", style: "red" }]]);
+    terminal.printError("wrong");
+    const color = isTerminal && !Deno.noColor;
+    assertEquals(written.out, color ? "\x1b[31mred\x1b[0m\n" : "red\n");
+    assertEquals([written.err, terminal.interactive], ["wrong\n", isTerminal]);
+    terminal.drawScreen(["abcdef"]);
+    assertEquals(written.out.endsWith("\x1b[Habcd\x1b[K\x1b[J"), true);
+  }
+});
+
+Deno.test("runCli() takes 65536 arguments", async () => {
+  using written = system(false);
+  assertEquals(await runCli(new Array(65536).fill("x")), 1);
+  assertEquals(written.err, '"x" is not a command; see --help\n');
+  await assertRejects(() => runCli(new Array(65537).fill("x")), RangeError);
+});
+
+Deno.test("readSysfs() opens no file that the program may not read", () => {
+  const { readTextFileSync, permissions } = Deno;
+  const opened: unknown[] = [];
+  Deno.readTextFileSync = (path) => `${opened.push(path)}\n`;
+  const { querySync } = permissions;
+  try {
+    assertEquals([readSysfs("a"), opened], ["1", ["/sys/a"]]);
+    permissions.querySync = () => ({ state: "prompt" }) as Deno.PermissionStatus;
+    assertEquals([readSysfs("a"), opened.length], [undefined, 1]);
+  } finally {
+    Deno.readTextFileSync = readTextFileSync;
+    permissions.querySync = querySync;
+  }
 });

@@ -1,7 +1,13 @@
 // Installing and unpacking packages, with small programs in the place of apt's: what is asked of them, and what becomes
 // of their failures.
 
-import { assertEquals, assertInstanceOf, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  assertEquals,
+  assertInstanceOf,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import type * as Apt from "../../../rxe/host/apt.ts";
 import {
   dependencyOf,
@@ -10,6 +16,7 @@ import {
   unpack,
 } from "../../../rxe/host/packages.ts";
 import { SetupError } from "../../../rxe/host/report.ts";
+import { exists } from "../../../rxe/host/shell.ts";
 import { programs } from "./programs.ts";
 
 const SIGNED_ONLY = [
@@ -55,12 +62,17 @@ Deno.test("ensurePackages() installs what is missing, from signed lists, and say
 
 Deno.test("install() gives apt-get no input and its texts in English, and tells its errors", async () => {
   const script = `env | grep -E '^(LC_ALL|DEBIAN_FRONTEND)=' | sort >"$FOLDER/env"
-    echo noise; echo "pmstatus:thing:1:half" >&3
+    echo noise; echo "noise too" >&3; sleep 0.1; echo "pmstatus:thing:1:half" >&3
     { echo fine; echo "E: one"; echo "an error two"; echo "E: 3"; echo "E: 4"; echo "E: 5"; } >&2
     exit 100`;
   await using ran = await programs({ "apt-get": script, "apt-cache": KNOWS_ALL });
   const { install } = await freshApt();
-  const { message } = await assertRejects(() => install(["thing", "other"]), SetupError);
+  const { now } = Date;
+  let time = 0;
+  Date.now = () => time += 2000;
+  const { message } = await assertRejects(() => install(["thing", "other"]), SetupError)
+    .finally(() => Date.now = now);
+  assertEquals(ran.said(), "set-up: installation 1 %, half\n");
   assertEquals(
     message,
     "Cannot install packages: E: one\nan error two\nE: 3\nE: 4\n" +
@@ -177,6 +189,11 @@ Deno.test("downloadPackage() throws with what apt-get said", async () => {
     const message = "Cannot download package thing: gone";
     await assertRejects(() => downloadPackage("thing", ran.folder), SetupError, message);
   }
+});
+
+Deno.test("exists() tells what is missing from what cannot be looked for", () => {
+  assertEquals(["/", "/nowhere", "/dev/null/file"].map(exists), [true, false, false]);
+  assertThrows(() => exists(`/${"x".repeat(256)}`));
 });
 
 Deno.test("unpack() takes the files that match, without those excluded", async () => {

@@ -2,6 +2,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { asset } from "../../../rxe/asset.ts";
 import { lostFiles, lostText } from "../../../rxe/guest/lost.ts";
+import { Interruption } from "../../../rxe/guest/interruption.ts";
 import { Prefixed } from "../../../rxe/guest/prefixed.ts";
 import { processorsOfEach } from "../../../rxe/guest/qemu.ts";
 import { SetupError } from "../../../rxe/host/report.ts";
@@ -40,6 +41,23 @@ Deno.test("Prefixed puts a name before each line when lines and characters come 
   await prefixed.end();
   await prefixed.end();
   assertEquals(text, "host1: one\nhost1: zwölf\nhost1: \nhost1: end\n");
+});
+
+Deno.test("Interruption listens to three signals while it lives", () => {
+  const { addSignalListener, removeSignalListener } = Deno;
+  const listeners = new Map<string, () => void>();
+  Deno.addSignalListener = (signal, listener) => void listeners.set(signal, listener);
+  Deno.removeSignalListener = (signal, listener) => {
+    if (listeners.get(signal) === listener) listeners.delete(signal);
+  };
+  try {
+    const interruption = new Interruption();
+    assertEquals([...listeners.keys()], ["SIGINT", "SIGTERM", "SIGHUP"]);
+    interruption[Symbol.dispose]();
+    assertEquals(listeners.size, 0);
+  } finally {
+    Object.assign(Deno, { addSignalListener, removeSignalListener });
+  }
 });
 
 Deno.test("asset() reads a file of the package, and says which one it cannot read", async () => {

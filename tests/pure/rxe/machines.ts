@@ -58,21 +58,30 @@ export interface Played {
 /** For each host, the steps of each of its starts. */
 export type Plan = Readonly<Record<string, readonly (readonly Step[])[]>>;
 
+/** What differs from a usual run. */
+export interface Unusual {
+  /** Runs the machines. */
+  readonly run?: (options: GuestOptions) => Promise<number[]>;
+  /** Variables of the environment. */
+  readonly variables?: Readonly<Record<string, string>>;
+}
+
 /** Runs a command on one host, or on two if the plan has two. */
-export async function play(plan: Plan, options: GuestOptions = {}): Promise<Played> {
+export async function play(
+  plan: Plan,
+  options: GuestOptions = {},
+  { run = usual(plan), variables = {} }: Unusual = {},
+): Promise<Played> {
   const folder = await Deno.makeTempDir();
   const program = new URL("fake_qemu.ts", import.meta.url).pathname;
   const script = `exec '${Deno.execPath()}' run -A --no-check --quiet '${program}' "$@"\n`;
   await Deno.mkdir(`${folder}/tmp`);
   await Deno.writeTextFile(`${folder}/plan.json`, JSON.stringify(plan));
-  const variables = { FAKE_QEMU: folder, TMPDIR: `${folder}/tmp` };
-  await using ran = await programs({ "qemu-system-x86_64": script }, variables);
+  const all = { ...variables, FAKE_QEMU: folder, TMPDIR: `${folder}/tmp` };
+  await using ran = await programs({ "qemu-system-x86_64": script }, all);
   const [stdout, stderr] = [new Kept(), new Kept()];
-  const all = { stdout, stderr, accelerator: "tcg", ...options } as const;
-  const running = "2" in plan
-    ? runOnTwoHosts([["one"], ["two", "it's"]], all)
-    : runInGuest(["cat", "a file"], all).then((status) => [status]);
-  const result = await running.catch((error: Error) => error);
+  const given = { stdout, stderr, accelerator: "tcg", ...options } as const;
+  const result = await run(given).catch((error: Error) => error);
   const read = (prefix: string): [string, string][] =>
     [...Deno.readDirSync(folder)].filter(({ name }) => name.startsWith(prefix)).map(({ name }) => {
       const bytes = Deno.readFileSync(`${folder}/${name}`);
@@ -89,4 +98,11 @@ export async function play(plan: Plan, options: GuestOptions = {}): Promise<Play
   };
   await Deno.remove(folder, { recursive: true });
   return played;
+}
+
+function usual(plan: Plan): (options: GuestOptions) => Promise<number[]> {
+  return async (options) =>
+    "2" in plan
+      ? await runOnTwoHosts([["one"], ["two", "it's"]], options)
+      : [await runInGuest(["cat", "a file"], options)];
 }

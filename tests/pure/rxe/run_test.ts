@@ -7,7 +7,10 @@ import {
   assertMatch,
   assertStringIncludes,
 } from "@std/assert";
+import { runCommandLine } from "../../../rxe/command_line.ts";
 import { GuestError } from "../../../rxe/guest/machine.ts";
+import type { GuestOptions } from "../../../rxe/guest/run.ts";
+import { SetupError } from "../../../rxe/host/report.ts";
 import { comesUp, ends, play, type Step, step } from "./machines.ts";
 
 const ignore = Deno.build.arch !== "x86_64";
@@ -24,7 +27,7 @@ test("runInGuest() passes on the output, the status, the log, and which files ar
     step("out", "to the "),
     step("err", "a complaint"),
     step("out", "output"),
-    ends(3, 13, 11, "[1.0] one", `lost /work/a`, "[1.1] two", "lost /work/scratch/b"),
+    ends(130, 13, 11, "[1.0] one", `lost /work/a`, "[1.1] two", "lost /work/scratch/b"),
   );
   const { result, stdout, stderr, said, args, initrd, left } = await play({ "1": [steps] }, {
     cwd: "/work",
@@ -34,7 +37,7 @@ test("runInGuest() passes on the output, the status, the log, and which files ar
     onKernelLog: (text, host) => log = { text, host },
   });
   assertEquals({ result, stdout, stderr, log, left }, {
-    result: [3],
+    result: [130],
     stdout: "to the output",
     stderr: "a complaint",
     log: { text: "[1.0] one\n[1.1] two", host: 1 },
@@ -103,7 +106,9 @@ test("runInGuest() runs on the processor itself and adds the stub HCA's module w
   const options = { accelerator: "kvm", stub: true } as const;
   const { args, initrd } = await play({ "1": [comesUp(ends(0, 0, 0))] }, options);
   assertStringIncludes(args["1-1"]!.join(" "), "-accel kvm -cpu host -smp");
-  assertStringIncludes(initrd["1-1"]!, "programs/stub_hca.ko");
+  for (const name of ["stub_hca.ko", "with_stub"]) {
+    assertStringIncludes(initrd["1-1"]!, `programs/${name}\0`);
+  }
   assertStringIncludes(initrd["1-1"]!, "exec 'with_stub' 'cat' 'a file'\n");
 });
 
@@ -152,6 +157,31 @@ test("runOnTwoHosts() goes on when one host ends in the middle, and says so", as
   const { result, stdout, said, left } = await play(plan);
   assertEquals({ result, stdout, left }, { result: [0, 137], stdout: "host1: done\n", left: [] });
   assertStringIncludes(said, "host2: the guest was ended by SIGKILL\n");
+});
+
+for (const [words, second] of [["one ::: two it's", "'two' 'it'\\''s'"], ["one", "'one'"]]) {
+  test(`rxe --hosts 2 ${words} runs a command on each host`, async () => {
+    const plan = { "1": [comesUp(ends(0, 0, 0))], "2": [comesUp(ends(17, 0, 0))] };
+    const { result, initrd } = await play(plan, {}, {
+      run: (given) => {
+        const complete = (options: GuestOptions) => Promise.resolve({ ...options, ...given });
+        const args = ["--hosts", "2", ...words!.split(" ")];
+        return runCommandLine(args, { command: "rxe", complete }).then((status) => [status]);
+      },
+    });
+    assertEquals(result, [17]);
+    assertStringIncludes(initrd["1-1"]!, "exec 'one'\n");
+    assertStringIncludes(initrd["2-1"]!, `exec ${second}\n`);
+  });
+}
+
+test("runInGuest() takes IBVERBS_ACCEL unless it is told the accelerator", async () => {
+  const variables = { IBVERBS_ACCEL: "xen" };
+  const plan = { "1": [comesUp(ends(0, 0, 0))] };
+  const { result } = await play(plan, { accelerator: undefined }, { variables });
+  assertInstanceOf(result, SetupError);
+  assertEquals(result.message, 'IBVERBS_ACCEL takes kvm or tcg, not "xen"');
+  assertEquals((await play(plan, { accelerator: "tcg" }, { variables })).result, [0]);
 });
 
 test("runInGuest() tries once more when a guest does not start, and says why", async () => {
