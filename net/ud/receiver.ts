@@ -36,7 +36,7 @@ export interface ReceiverParts {
   readonly spin: number;
   /** It is called when somebody begins to wait: what was sent must be on its way then. */
   readonly onWait: () => void;
-  /** It is called when datagrams were received, and when a receive has failed. */
+  /** It is called when datagrams were received, and when a receive has failed: the queue pair must be reset then. */
   readonly onReceived: () => void;
   readonly onError: (error: WorkCompletionError) => void;
 }
@@ -75,7 +75,7 @@ export class Receiver {
   #nextConsumed = 0;
   /** How many datagrams wait. */
   #queued = 0;
-  /** Whether a receive has failed. No receive is posted until the queue pair was reset. */
+  /** Whether the queue pair is being reset. No receive is posted meanwhile. */
   #isStopped = false;
   readonly #waiters: Waiters<Target, Datagram> = new Waiters();
   readonly #turns: Turns = new Turns(64);
@@ -242,10 +242,8 @@ export class Receiver {
       this.#drop();
       this.dropped++;
     }
-    if (failed >= 0) {
-      this.#isStopped = true;
-      this.#parts.onError(new WorkCompletionError(batch.at(failed)));
-    } else if (!this.#isStopped) {
+    if (failed >= 0) this.#parts.onError(new WorkCompletionError(batch.at(failed)));
+    else if (!this.#isStopped) {
       this.#parts.onReceived();
       this.#post(count);
     }

@@ -88,14 +88,14 @@ export class Sender {
     }
   }
 
-  /** Whether there is a free slot that nobody else waits for. */
+  /** Whether there is a free slot. Those who wait get free slots first. */
   hasRoom(): boolean {
     if (this.#waiters.size === 0) {
       if (this.#free === 0) this.flush();
       if (this.#free === 0 || this.#unread >= MAX_UNREAD) this.poll();
     }
     if (this.#failure !== undefined) throw this.#failure;
-    return this.#free > 0 && this.#waiters.size === 0;
+    return this.#free > 0;
   }
 
   /** Sends a datagram when there is a free slot. It is false if the address handle was closed in the meantime. */

@@ -344,6 +344,21 @@ netTest("RcConn.writable ends one direction only", async () => {
   );
 });
 
+netTest(
+  "RcConn ends its messages after those that wait, and does not keep writes waiting",
+  async () => {
+    await using pair = await rcPair({ credits: 1, keepAlive: 0 });
+    const { client, server } = pair;
+    const memory = await server.expose(1);
+    const sending = ["a", "b"].map((word) => client.send(bytes(word)));
+    const ending = client.writable.close();
+    await client.write(memory.remote, 0, bytes("c"));
+    assertEquals(text(memory.bytes), "c");
+    assertEquals((await Array.fromAsync(server)).map(text), ["a", "b"]);
+    await Promise.all([...sending, ending]);
+  },
+);
+
 netTest("RcConn.writable.abort() closes the connection", async () => {
   await using pair = await rcPair({ timeout: 14, keepAlive: 20 });
   await pair.client.writable.abort();
