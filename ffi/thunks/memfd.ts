@@ -55,9 +55,9 @@ function createMemfd(): number {
   if (fd >= 0) return fd;
   const code = errnoCode();
   // Linux before 6.3 does not know MFD_EXEC, and needs none.
-  if (code !== "EINVAL") throw refusal("create a memfd", code);
+  if (code !== "EINVAL") throw new Error(`Cannot create a memfd: ${code}`);
   const plain = libc().memfd_create(name, MFD_CLOEXEC);
-  if (plain < 0) throw refusal("create a memfd", errnoCode());
+  if (plain < 0) throw new Error(`Cannot create a memfd: ${errnoCode()}`);
   return plain;
 }
 
@@ -68,7 +68,7 @@ function writeAll(fd: number, bytes: Uint8Array<ArrayBuffer>): void {
       bytes.subarray(done),
       BigInt(bytes.length - done),
     );
-    if (written < 0n) throw refusal("write to a memfd", errnoCode());
+    if (written < 0n) throw new Error(`Cannot write to a memfd: ${errnoCode()}`);
     done += Number(written);
   }
 }
@@ -76,8 +76,4 @@ function writeAll(fd: number, bytes: Uint8Array<ArrayBuffer>): void {
 // Right after a synchronous call on the same thread, errno is still that call's.
 function errnoCode(): string {
   return errnoName(mappedErrno()[0]!);
-}
-
-function refusal(action: string, code: string): Error {
-  return new Error(`Cannot ${action}: ${code}`);
 }

@@ -147,6 +147,14 @@ Deno.test("loadImage() throws ThunksUnavailable when memfd_create is refused", a
   assertEquals(printed, "ThunksUnavailable: Cannot create a memfd: EPERM\n");
 });
 
+Deno.test("loadImage() throws ThunksUnavailable when the memfd may not grow", async () => {
+  const printed = await runProbe(
+    ["sh", "-c", `trap "" XFSZ; ulimit -f 0; exec "$0" "$@"`],
+    ["--allow-ffi"],
+  );
+  assertEquals(printed, "ThunksUnavailable: Cannot write to a memfd: EFBIG\n");
+});
+
 Deno.test("loadImage() does without MFD_EXEC when the kernel does not know it", async () => {
   const refuse = await compileC("thunk_refuse.c");
   const EINVAL = "22";
