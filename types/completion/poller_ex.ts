@@ -116,7 +116,7 @@ export class PollerEx extends Poller {
     view.setUint32(base + WC.qp_num.offset, this.#qpNum(cq), true);
     if (status !== SUCCESS) return this.#readFailed(cq, view, base);
     view.setUint32(base + WC.opcode.offset, this.#opcode(cq), true);
-    view.setUint32(base + WC.vendor_err.offset, 0, true);
+    view.setUint32(base + WC.vendor_err.offset, 0);
     const wcFlags = this.#wcFlags(cq);
     view.setUint32(base + WC.wc_flags.offset, wcFlags, true);
     const flags = this.#flags;
@@ -129,12 +129,12 @@ export class PollerEx extends Poller {
 
   /** Nothing but `wr_id`, `status`, `qp_num` and `vendor_err` of a failed request is valid. */
   #readFailed(cq: IbvCqEx, view: DataView, base: number): void {
-    view.setUint32(base + WC.opcode.offset, 0, true);
+    view.setUint32(base + WC.opcode.offset, 0);
     view.setUint32(base + WC.vendor_err.offset, this.#vendorErr(cq), true);
     for (const field of [WC.wc_flags, WC.byte_len, WC.imm_data, WC.src_qp]) {
-      view.setUint32(base + field.offset, 0, true);
+      view.setUint32(base + field.offset, 0);
     }
-    view.setUint32(base + LOCAL, 0, true);
+    view.setUint32(base + LOCAL, 0);
   }
 
   /** The word that holds `slid`, `sl` and `dlid_path_bits`. */
@@ -151,7 +151,7 @@ export class PollerEx extends Poller {
   }
 
   #readExtra(cq: IbvCqEx, view: DataView, extra: number): void {
-    for (let at = 0; at < EXTRA.size; at += 4) view.setUint32(extra + at, 0, true);
+    for (let at = 0; at < EXTRA.size; at += 4) view.setUint32(extra + at, 0);
     const flags = this.#flags;
     if (!(flags & WITH_EXTRA) || this.#cq.getUint32(CQ.status.offset, true) !== SUCCESS) return;
     if (flags & F.WITH_COMPLETION_TIMESTAMP) {

@@ -12,6 +12,7 @@ import {
   QpState,
   QpType,
   QueuePair,
+  QueuePairEx,
   RwqIndirectionTable,
   RxHash,
   SendOpsFlags,
@@ -263,6 +264,16 @@ onUd.test("new QueuePair() with a table leaves out the send queue that is not as
   assertThrows(() => receiver.postSend({}), TypeError, "the queue pair has no send queue");
   assertThrows(() => both.postRecv({}), TypeError, "no receive queue of its own");
   both.postSend({});
+  const builders = new QueuePairEx(pd, { ...init, sendOpsFlags: 0 });
+  assertThrows(() => builders.wrStart(), TypeError, "the queue pair has no send queue");
+  const hintOf = (code: "EINVAL" | "EOPNOTSUPP" | "ENOMEM"): string | undefined => {
+    recorder.fail("ibv_create_qp_ex", code, { times: 1 });
+    return assertThrows(() => new QueuePair(pd, init), VerbsError).hint;
+  };
+  assertEquals(hintOf("ENOMEM"), undefined);
+  for (const code of ["EINVAL", "EOPNOTSUPP"] as const) {
+    assertStringIncludes(hintOf(code)!, "RSS, where the device has it");
+  }
 });
 
 Deno.test("QueuePair.attachMcast() takes the bytes of a GID, whatever a subclass shows of them", () => {

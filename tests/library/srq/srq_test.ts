@@ -63,6 +63,7 @@ on.test("new SharedReceiveQueue() names the limits of the device only if one is 
   const hintOf = (maxWr: number, maxSge: number): string | undefined =>
     assertThrows(() => new SharedReceiveQueue(pd, { maxWr, maxSge }), VerbsError).hint;
   assertEquals(hintOf(100, 4), undefined);
+  assertStringIncludes(hintOf(100, 5)!, "of 4 scatter/gather elements");
   assertStringIncludes(hintOf(101, 4)!, "allows 3 shared receive queues, each with 100 receives");
 });
 
