@@ -65,7 +65,8 @@ netTest("RcConn.send() waits while the peer does not receive", async () => {
 });
 
 netTest("RcConn.close() lets the peer read what was sent, and then null", async () => {
-  await using pair = await rcPair();
+  // Each message that is read makes new credits due, which a peer that has left must not get.
+  await using pair = await rcPair({ credits: 2 });
   const { client, server } = pair;
   for (const word of ["a", "b"]) await client.send(bytes(word));
   await client.close();
@@ -331,9 +332,13 @@ netTest("RcConn.writable waits for a slow reader", async () => {
 });
 
 netTest("RcConn.writable ends one direction only", async () => {
-  await using pair = await rcPair();
+  await using pair = await rcPair({ credits: 2, keepAlive: 0 });
   const { client, server } = pair;
+  await client.send(bytes("last"));
   await client.writable.close();
+  recorder.take();
+  assertEquals(text(await server.receive()), "last");
+  assertEquals(recorder.takeOf("ibv_post_send"), [], "credits for a peer that sends no more");
   assertEquals(await server.receive(), null);
   await server.send(bytes("still"));
   assertEquals(await client.receive(), bytes("still"));

@@ -1,4 +1,5 @@
 import { assertEquals, assertRejects } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import {
   connectRc,
   listenRc,
@@ -151,6 +152,15 @@ netTest("connectRc() gives up on a silent partner, and when the signal aborts", 
   await assertRejects(() => connectRc({ device: RXE, tcpPort, signal }), DOMException);
   const exchange = (): Promise<never> => new Promise(() => {});
   await assertRejects(() => connectRc({ device: RXE, exchange, connectTimeout: 50 }), TimedOut);
+});
+
+netTest("connectRc() closes a TCP connection that comes too late", async () => {
+  const connecting = Promise.withResolvers<Deno.TcpConn>();
+  using _connect = stub(Deno, "connect", () => connecting.promise as never);
+  await assertRejects(() => connectRc({ device: RXE, tcpPort: 5, connectTimeout: 1 }), TimedOut);
+  const closed = Promise.withResolvers<void>();
+  connecting.resolve({ close: closed.resolve } as never);
+  await closed.promise;
 });
 
 netTest("connectRc() rejects if the peer does not answer", async () => {
