@@ -20,7 +20,7 @@ const LINES: readonly Line[] = [
   ["pingpong uc -e -g 1 -n 5 -s 32 --warm-up 1002 --json"],
   ["pingpong ud -e -g 1 -n 7 -r 3 -s 33 --warm-up 0", "--reply-from-wc -c", "-c"],
   ["pingpong ud -g 1 -s 4097"],
-  ["pingpong srq -e -g 1 -q 2 -n 20 -r 7 -m 2048 --warm-up 0"],
+  ["pingpong srq -e -g 1 -q 2 -n 20 -s 2047 -r 7 -m 2048 --warm-up 0"],
   ["pingpong rc -e --warm-up 0", "", "-g 1"],
   ["perf --json", "", SHORT],
   ["perf", "", `--kind uc -s 100 -m 256 ${SHORT}`],
