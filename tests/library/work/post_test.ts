@@ -135,6 +135,13 @@ onUd.test("QueuePair.postSend() refuses what is no request", (parts) => {
     [send({ opcode: 2n }), TypeError, "opcode 2n is not offered"],
     [send({ opcode: WrOpcode.TSO }), RangeError, "opcode TSO is not offered"],
     [send({ sge: { addr: 1, length: 1, lkey: 1, rkey: 1 } }), TypeError, 'no attribute "rkey"'],
+    [send({ sge: { addr: -1n, length: 1, lkey: 1 } }), RangeError, "addr -1"],
+    [
+      send({ sge: { addr: 2n ** 64n, length: 1, lkey: 1 } }),
+      RangeError,
+      "addr 18446744073709551616",
+    ],
+    [send({ sge: { addr: "1", length: 1, lkey: 1 } }), TypeError, 'addr "1"'],
     ...["wrID", "1a", "a1"].map((name): Refusal => [
       () => qp.postRecv(bad({ [name]: 1 })),
       TypeError,
