@@ -41,10 +41,10 @@ Deno.test("rxe takes options until the command, which keeps its own", async () =
       return Promise.reject(new Error("taken"));
     },
   };
-  const line = "--share /a --share=b --env X=1=2 --forward 1:2/udp --processors=1 ls --stub";
+  const line = "--share /a --share=b --env XY=1=2 --forward 1:2/udp --processors=1 ls --stub";
   await assertRejects(() => runCommandLine(line.split(" "), offer), Error, "taken");
   assertEquals(taken, {
-    env: { X: "1=2" },
+    env: { XY: "1=2" },
     forwards: [{ protocol: "udp", host: 1, guest: 2 }],
     share: ["/a", `${Deno.cwd()}/b`],
     ...{ accelerator: undefined, capture: undefined, memory: undefined, timeout: undefined },

@@ -182,6 +182,12 @@ test("runInGuest() takes IBVERBS_ACCEL unless it is told the accelerator", async
   assertInstanceOf(result, SetupError);
   assertEquals(result.message, 'IBVERBS_ACCEL takes kvm or tcg, not "xen"');
   assertEquals((await play(plan, { accelerator: "tcg" }, { variables })).result, [0]);
+  const { args } = await play(
+    plan,
+    { accelerator: undefined },
+    { variables: { IBVERBS_ACCEL: "kvm" } },
+  );
+  assertStringIncludes(args["1-1"]!.join(" "), "-accel kvm");
 });
 
 test("runInGuest() tries once more when a guest does not start, and says why", async () => {
