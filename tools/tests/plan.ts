@@ -23,7 +23,9 @@ export interface Pass {
 const LONG = [
   "tests/pure/docs/symbols_test.ts",
   "tests/pure/examples/example_command_lines_test.ts",
+  "tests/pure/rxe/run_test.ts",
   "tests/pure/tools/mutants_test.ts",
+  "tests/library/cli/",
   "tests/library/faults/",
   "tests/library/layout_test.ts",
   "tests/library/memory/forgotten_test.ts",
