@@ -6,7 +6,7 @@
  * neither files nor coverage, and there is no runner for `deno test`.
  */
 
-import { inProject } from "../host/paths.ts";
+import { inProject, sourcesIn } from "../host/paths.ts";
 
 // A variable, so that a type check does not download the package.
 const GENERATOR = "npm:@stryker-mutator/instrumenter@10.1.1";
@@ -82,15 +82,8 @@ const ERROR_TEXTS = {
 
 /** The files that have mutants, in order. */
 export function sourceFiles(): string[] {
-  return FOLDERS.flatMap(filesIn).filter((file) => !LEFT_OUT.includes(file)).sort();
-}
-
-function filesIn(folder: string): string[] {
-  return [...Deno.readDirSync(inProject(folder))].flatMap(({ name, isDirectory }) => {
-    const path = `${folder}/${name}`;
-    if (isDirectory) return filesIn(path);
-    return name.endsWith(".ts") ? [path] : [];
-  });
+  const files = FOLDERS.flatMap((folder) => sourcesIn(folder));
+  return files.filter((file) => !LEFT_OUT.includes(file)).sort();
 }
 
 const OPTIONS = { ignorers: [ERROR_TEXTS], excludedMutations: [], noHeader: true };

@@ -1,6 +1,6 @@
 /** The files of a tier, and how guests share them. */
 
-import { inProject } from "../host/paths.ts";
+import { inProject, sourcesIn } from "../host/paths.ts";
 
 // What a guest that runs the device tests takes of the host's memory.
 const GUEST_MEGABYTES = 1500;
@@ -11,17 +11,13 @@ const FILES_FOR_A_GUEST = 4;
 /** The test files among paths from the project's folder and in folders among them, in order. */
 export function testFiles(paths: readonly string[]): string[] {
   const found = paths.flatMap((path) =>
-    Deno.statSync(inProject(path)).isDirectory ? filesIn(path) : [path]
+    Deno.statSync(inProject(path)).isDirectory ? testsIn(path) : [path]
   );
   return [...new Set(found)].sort();
 }
 
-function filesIn(folder: string): string[] {
-  return [...Deno.readDirSync(inProject(folder))].flatMap(({ name, isDirectory }) => {
-    const path = `${folder}/${name}`;
-    if (isDirectory) return filesIn(path);
-    return /[_.]test\.ts$/.test(name) ? [path] : [];
-  });
+function testsIn(folder: string): string[] {
+  return sourcesIn(folder).filter((file) => /[_.]test\.ts$/.test(file));
 }
 
 /** How many guests run at once: as many as this host has processors and memory for. */
