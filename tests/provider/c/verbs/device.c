@@ -1,5 +1,6 @@
 // The list of devices, and the contexts opened on them.
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -8,6 +9,9 @@
 enum { COMP_VECTORS = 4 };
 
 unsigned device_count = 1;
+
+// Held from where a device is found until something uses it: another thread may end it meanwhile.
+static pthread_mutex_t unused = PTHREAD_MUTEX_INITIALIZER;
 
 static struct device_object *device(unsigned index)
 {
@@ -32,9 +36,11 @@ void end_unused_devices(void)
 {
 	struct object *object;
 
+	pthread_mutex_lock(&unused);
 	for (unsigned i = 0; (object = object_by_number(DEVICE, i)); i++)
 		if (!object->users)
 			object->live = false;
+	pthread_mutex_unlock(&unused);
 }
 
 // How many devices there are: at most 8.
@@ -47,10 +53,12 @@ struct ibv_device **ibv_get_device_list(int *num_devices)
 {
 	MAKE();
 	struct list_object *list = create(LIST, sizeof *list);
+	pthread_mutex_lock(&unused);
 	for (unsigned i = 0; i < device_count; i++) {
 		list->devices[i] = &device(i)->device;
 		depend(list, list->devices[i]);
 	}
+	pthread_mutex_unlock(&unused);
 	if (num_devices)
 		*num_devices = device_count;
 	return made(list);
@@ -118,7 +126,10 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 struct ibv_context *ibv_import_device(int cmd_fd)
 {
 	MAKE(NUMBER(cmd_fd));
-	return open_context(&device(0)->device);
+	pthread_mutex_lock(&unused);
+	struct ibv_context *context = open_context(&device(0)->device);
+	pthread_mutex_unlock(&unused);
+	return context;
 }
 
 int ibv_close_device(struct ibv_context *context)
