@@ -43,7 +43,7 @@ class Busy implements AsyncDisposable {
         if (!(error instanceof VerbsError)) throw error;
         this.rejected++;
       }
-      await pause(1);
+      await pause(5);
     }
   }
 

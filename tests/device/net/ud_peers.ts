@@ -149,10 +149,13 @@ if (import.meta.main) {
     }
     await new Promise((resolve) => setTimeout(resolve, 0));
   }
-  await until("the last replies", () => {
-    peers.poll();
-    return peers.waiting === 0;
-  });
+  while (peers.waiting > 0) {
+    const { waiting } = peers;
+    await until("another reply", () => {
+      peers.poll();
+      return peers.waiting < waiting;
+    });
+  }
   const { sent, answered, left, changes } = peers;
   console.log(JSON.stringify({ sent, answered, left, changes } satisfies PeerCounts));
   Deno.exit(0);
