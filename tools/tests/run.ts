@@ -88,7 +88,8 @@ export function faultsOf({ counts, status, problems }: Ending, filtered: boolean
     found.push(`deno test ended with status ${status}`);
   }
   if (passed + failed === 0 && !filtered) found.push("no test was executed");
-  if (ignored > 0) found.push(`${ignored} tests were ignored`);
+  // The report does not tell tests that are filtered out from ignored ones.
+  if (ignored > 0 && !filtered) found.push(`${ignored} tests were ignored`);
   return found;
 }
 

@@ -58,6 +58,11 @@ for (const [what, ending, expected] of FAULTS) {
   });
 }
 
+Deno.test("faultsOf() takes tests that are left out by --filter for no fault", () => {
+  const counts = { passed: 0, failed: 0, ignored: 98 };
+  assertEquals(faultsOf({ ...NOTHING, counts }, true), []);
+});
+
 Deno.test("guestCount() goes by files, processors and memory", () => {
   const hosts = [[40, 2, 16_000], [40, 64, 160_000], [40, 8, 3000], [7, 8, 16_000], [40, 1, 500]];
   assertEquals(
