@@ -80,36 +80,14 @@
  * - Send and receive: {@linkcode QueuePair}, {@linkcode SendRequest}, {@linkcode WorkCompletion}.
  * - Reply to datagrams: {@linkcode AddressHandle.fromWc}, {@linkcode initAhFromWc}; to those of many senders:
  *   {@linkcode ReplyPath}.
- * - Receive side scaling: {@linkcode WorkQueue}, {@linkcode RwqIndirectionTable}, {@linkcode RxHash}.
+ * - Receive side scaling: {@linkcode WorkQueue}, {@linkcode RwqIndirectionTable}, {@linkcode RxHash}; the prediction of
+ *   hashes: `@rdma/ibverbs/rss`.
  * - Messages without verbs: `@rdma/ibverbs/net`.
- * - The verbs with C's prototypes, without checks: `@rdma/ibverbs/ffi`.
+ * - The verbs with C's prototypes, without checks, and the types of handles: `@rdma/ibverbs/ffi`.
  *
  * @module
  */
 
-export type {
-  Handle,
-  IbvAh,
-  IbvCompChannel,
-  IbvContext,
-  IbvCounters,
-  IbvCq,
-  IbvCqEx,
-  IbvDm,
-  IbvFlow,
-  IbvFlowAction,
-  IbvMr,
-  IbvMw,
-  IbvPd,
-  IbvQp,
-  IbvRwqIndTable,
-  IbvSrq,
-  IbvTd,
-  IbvWq,
-  IbvXrcd,
-} from "./ffi/handles.ts";
-export { constants, enums } from "./ffi/layout.ts";
-export type { Constants, Enums } from "./ffi/layout_types.ts";
 export type { AhAttr, AhAttrInit, GlobalRoute, GlobalRouteInit } from "./types/address/ah_attr.ts";
 export { Gid, type GidEntry, GidType } from "./types/address/gid.ts";
 export { Grh, type Ipv4Header } from "./types/address/grh.ts";
@@ -287,16 +265,9 @@ export { type QpQuery, QueuePairStates } from "./types/queue_pair/queue_pair_sta
 export { WrBuilder } from "./types/queue_pair/wr_builder.ts";
 export type { ReceiveMemory } from "./types/reply/grh_memory.ts";
 export { ReplyPath, type ReplyPathInit } from "./types/reply/reply_path.ts";
-export {
-  MAX_RSS_INPUT,
-  type RssFlow,
-  rssInput,
-  type RssInputOptions,
-  writeRssInput,
-} from "./types/rss/rss_flow.ts";
 export { RwqIndirectionTable } from "./types/rss/rwq_indirection_table.ts";
 export { RxHash, type RxHashConf, RxHashFields, RxHashFunction } from "./types/rss/rx_hash.ts";
-export { microsoftRssKey, toeplitz, ToeplitzKey } from "./types/rss/toeplitz.ts";
+export { microsoftRssKey } from "./types/rss/toeplitz.ts";
 export {
   WorkQueue,
   type WqAttr,

@@ -13,11 +13,11 @@ import {
   ProtectionDomain,
   QpType,
   QueuePair,
-  type RssFlow,
   RwqIndirectionTable,
   WorkQueue,
   WqState,
 } from "@rdma/ibverbs";
+import type { RssFlow } from "@rdma/ibverbs/rss";
 import { runProgram } from "./support/command_line.ts";
 import { parseFlow } from "./rss_table/flow.ts";
 import { type Options, parseOptions } from "./rss_table/options.ts";

@@ -4,7 +4,8 @@
  * @module
  */
 
-import { constants, DeviceCapFlags, OdpTransportCaps, QpType, RawPacketCaps } from "../../mod.ts";
+import { constants } from "../../ffi/mod.ts";
+import { DeviceCapFlags, OdpTransportCaps, QpType, RawPacketCaps } from "../../mod.ts";
 
 const CAP_NAMES = [
   "RESIZE_MAX_WR",

@@ -1,6 +1,7 @@
 /** Flows as text. */
 
-import { parseAddress, type RssFlow } from "@rdma/ibverbs";
+import { parseAddress } from "@rdma/ibverbs";
+import type { RssFlow } from "@rdma/ibverbs/rss";
 import { UsageError } from "../support/command_line.ts";
 
 interface End {

@@ -1,6 +1,7 @@
 /** The command line of rss_table.ts. */
 
-import { microsoftRssKey, type RssFlow, RxHash, RxHashFields } from "@rdma/ibverbs";
+import { microsoftRssKey, RxHash, RxHashFields } from "@rdma/ibverbs";
+import type { RssFlow } from "@rdma/ibverbs/rss";
 import { parseArgs } from "@std/cli/parse-args";
 import { UsageError, wholeNumber } from "../support/command_line.ts";
 import { parseFlow } from "./flow.ts";

@@ -3,12 +3,12 @@
 import {
   type Context,
   QpType,
-  type RssFlow,
   type RwqIndirectionTable,
   type RxHash,
   RxHashFields,
   RxHashFunction,
 } from "@rdma/ibverbs";
+import type { RssFlow } from "@rdma/ibverbs/rss";
 import { flagNames, section } from "../support/describe.ts";
 import { formatFlow } from "./flow.ts";
 

@@ -1,6 +1,7 @@
 /** Ethernet frames for the stub HCA, made from flows. */
 
-import { parseAddress, type RssFlow } from "../../mod.ts";
+import { parseAddress } from "../../mod.ts";
+import type { RssFlow } from "../../rss.ts";
 
 const ETHERNET_HEADER = 14;
 const ETHER_TYPE = { 4: 0x0800, 6: 0x86dd } as const;

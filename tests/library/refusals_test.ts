@@ -20,7 +20,8 @@ import {
 } from "./registry/calls.ts";
 import { World } from "./registry/world.ts";
 
-const calls = callsOf((await readApi()).filter(({ module }) => module === "mod.ts"));
+const api = await readApi();
+const calls = callsOf(api.filter(({ module }) => module === "mod.ts" || module === "rss.ts"));
 
 type Values = Record<string | number, unknown>;
 

@@ -162,5 +162,6 @@ export function modulesWithoutDevice(): string[] {
 
 /** The modules that the package is made of, by their paths from the project's folder. */
 function sources(): string[] {
-  return ["mod.ts", ...["cli", "ffi", "net", "rxe", "types"].flatMap((name) => sourcesIn(name))];
+  const folders = ["cli", "ffi", "net", "rxe", "types"];
+  return ["mod.ts", "rss.ts", ...folders.flatMap((name) => sourcesIn(name))];
 }

@@ -2,16 +2,8 @@
 
 import { structs } from "../../ffi/layout.ts";
 import { readField } from "../../ffi/struct.ts";
-import {
-  type FlowSpec,
-  FlowSpecType,
-  formatAddress,
-  parseAddress,
-  type RssFlow,
-  rssInput,
-  toeplitz,
-  ToeplitzKey,
-} from "../../mod.ts";
+import { type FlowSpec, FlowSpecType, formatAddress, parseAddress } from "../../mod.ts";
+import { type RssFlow, rssInput, toeplitz, ToeplitzKey } from "../../rss.ts";
 import type { AttributeCodec } from "../../types/core/attributes.ts";
 import { writeSpecs } from "../../types/flow/flow_spec.ts";
 import { FILTERS } from "../../types/flow/flow_spec_type.ts";

@@ -12,7 +12,7 @@ export const FLOORS = [
   ...["types/core", "types/address", "types/device", "types/memory", "types/completion"],
   ...["types/address_handle", "types/work", "types/reply", "types/rss", "types/srq"],
   ...["types/queue_pair", "types/flow"],
-  "mod.ts",
+  ...["mod.ts", "rss.ts"],
   ...["net", "cli", "rxe", "examples"],
   ...["tools", "tests", "bench"],
 ] as const;
@@ -72,7 +72,7 @@ function isWorkshop(file: string): boolean {
 }
 
 function isEntry(file: string): boolean {
-  return /^((ffi|net|cli|rxe)\/)?mod\.ts$/.test(file);
+  return /^(((ffi|net|cli|rxe)\/)?mod|rss)\.ts$/.test(file);
 }
 
 function crowdedFolders(graph: Graph): string[] {

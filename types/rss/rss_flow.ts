@@ -71,7 +71,7 @@ export interface RssInputOptions {
  *
  * @example The ports of a TCP flow are hashed, those of a UDP flow are not
  * ```ts
- * import { rssInput } from "@rdma/ibverbs";
+ * import { rssInput } from "@rdma/ibverbs/rss";
  * import { enums } from "@rdma/ibverbs/ffi";
  * import { assertEquals } from "@std/assert";
  *

@@ -15,7 +15,7 @@ import { ToeplitzKey } from "./toeplitz.ts";
 /**
  * Hash functions (`enum ibv_rx_hash_function_flags`).
  *
- * - `TOEPLITZ`: {@linkcode toeplitz}
+ * - `TOEPLITZ`: the Toeplitz hash of `@rdma/ibverbs/rss`
  *
  * @category Receive work queues and RSS
  */
@@ -59,7 +59,7 @@ export interface RxHashConf {
   readonly rxHashKey: Uint8Array;
   /**
    * {@linkcode RxHashFields}, combined with `|`. With 0 every packet has hash 0. Devices support certain combinations
-   * only, see {@linkcode rssInput}.
+   * only, see `rssInput()` of `@rdma/ibverbs/rss`.
    */
   readonly rxHashFieldsMask: number;
 }

@@ -6,7 +6,6 @@ import {
   QpState,
   QpType,
   QueuePair,
-  type RssFlow,
   RwqIndirectionTable,
   RxHash,
   RxHashFields,
@@ -17,6 +16,7 @@ import {
   WqFlags,
   WqState,
 } from "../../../mod.ts";
+import type { RssFlow } from "../../../rss.ts";
 import { frameOf } from "../frames.ts";
 import { waitFor } from "../setup.ts";
 import { Random } from "../wc_generator.ts";

@@ -4,6 +4,7 @@ import * as cli from "../../../cli/mod.ts";
 import * as ffi from "../../../ffi/mod.ts";
 import * as net from "../../../net/mod.ts";
 import * as verbs from "../../../mod.ts";
+import * as rss from "../../../rss.ts";
 import type { Attributes, Callable, ModuleName } from "./api.ts";
 import { RECEIVERS, RECIPES } from "./recipes.ts";
 import type { World } from "./world.ts";
@@ -12,6 +13,7 @@ const { Context, Resource } = verbs;
 
 const EXPORTS: Readonly<Record<ModuleName, Readonly<Record<string, unknown>>>> = {
   "mod.ts": verbs,
+  "rss.ts": rss,
   "net/mod.ts": net,
   "cli/mod.ts": cli,
   "ffi/mod.ts": ffi,

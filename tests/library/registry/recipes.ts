@@ -8,7 +8,6 @@ import {
   CounterDescription,
   CreateCqAttrFlags,
   CreateCqWcFlags,
-  enums,
   EventType,
   FlowAttrType,
   FlowFlags,
@@ -32,6 +31,7 @@ import {
   WqState,
   WrOpcode,
 } from "../../../mod.ts";
+import { enums } from "../../../ffi/mod.ts";
 import { complete, DEVICE, sendPortEvent, takeQueryPort } from "./bed.ts";
 import { OTHER_RECEIVERS, OTHER_RECIPES } from "./other_recipes.ts";
 import {

@@ -37,7 +37,6 @@ import {
   SharedReceiveQueue,
   SrqType,
   ThreadDomain,
-  ToeplitzKey,
   type WorkCompletion,
   WorkCompletions,
   WorkCompletionsEx,
@@ -57,6 +56,7 @@ import {
   type RcOptions,
   UdConn,
 } from "../../../net/mod.ts";
+import { ToeplitzKey } from "../../../rss.ts";
 import { connect } from "../../provider/recorder.ts";
 import { activate, complete, DEVICE } from "./bed.ts";
 

@@ -12,7 +12,6 @@ import * as recorder from "../../provider/recorder.ts";
 import {
   AccessFlags,
   type AddressHandle,
-  enums,
   MemoryRegion,
   type ProtectionDomain,
   ReplyPath,
@@ -22,6 +21,7 @@ import {
   type WcAddress,
   WorkCompletions,
 } from "../../../mod.ts";
+import { enums } from "../../../ffi/layout.ts";
 import { nonblocking } from "../../../ffi/library.ts";
 import { onPd, openRecorder, partsOf, type Recorded, testsOn } from "../recorded.ts";
 import { assertRefused } from "../refusals.ts";

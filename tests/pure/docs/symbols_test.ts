@@ -8,11 +8,12 @@ import { runDeno } from "../../subprocess.ts";
 /** What readers look for. A further noun is a decision: it is one more line in the list of categories. */
 const CATEGORIES: Record<string, string> = {
   ".": `Address handles, Asynchronous events, Completions, Constants, Devices and ports, Errors,
-    Flow steering, GIDs and headers, Memory, Native handles, Objects and lifetimes,
+    Flow steering, GIDs and headers, Memory, Objects and lifetimes,
     Protection domains, Queue pairs, Receive work queues and RSS, Reply path,
     Shared receive queues, Work requests`,
   "./ffi": `Calls of verbs, Constants, Errors, Layouts of structs, Native handles,
     Operations of a device, Pointers and memory, Prototypes of verbs`,
+  "./rss": "Receive work queues and RSS",
   "./net": "Connections, Datagrams, Memory of the peer, Options",
   "./cli": "Commands",
   "./rxe": "Errors, Guest, Options",
