@@ -129,7 +129,7 @@ export {
   WorkCompletionsEx,
 } from "./types/completion/work_completions_ex.ts";
 export type { AbortOptions } from "./types/core/abortable.ts";
-export { type Members, nameOf, namesOf } from "./types/core/enums.ts";
+export { nameOf, namesOf } from "./types/core/enums.ts";
 export { VerbsError, type VerbsErrorOptions } from "./types/core/errors.ts";
 export { NativeResource } from "./types/core/native_resource.ts";
 export { Resource } from "./types/core/resource.ts";

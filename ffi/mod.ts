@@ -66,6 +66,7 @@ export {
 export type { Outcome } from "./library/calls.ts";
 export { hasSymbol } from "./library/discovery.ts";
 export { hasContextOp, hasOwnOp } from "./library/ops.ts";
+export type { Members } from "./members.ts";
 export {
   bufferAddress,
   bufferPointer,

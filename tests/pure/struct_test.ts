@@ -1,5 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { structs } from "../../ffi/layout.ts";
+import { members } from "../../ffi/members.ts";
 import {
   allocStruct,
   camelCase,
@@ -74,4 +75,10 @@ Deno.test("structToObject() nests the fields of members, and leaves out what is 
   const object = structToObject(view, ibv_ah_attr, base);
   const { grh, dlid } = object as { grh: Record<string, unknown>; dlid: number };
   assertEquals([grh["sgidIndex"], grh["hopLimit"], dlid], [7, 0, 9]);
+});
+
+Deno.test("members() removes the prefix and leaves out members without it", () => {
+  const values = members("ibv_wr_opcode", "IBV_WR_ATOMIC_");
+  assertEquals(values, { CMP_AND_SWP: 5, FETCH_AND_ADD: 6, WRITE: 15 });
+  assertEquals(Object.isFrozen(values), true);
 });

@@ -4,10 +4,10 @@
  * @module
  */
 
-import { enums, structs } from "../../ffi/layout.ts";
+import { structs } from "../../ffi/layout.ts";
+import { type Members, members } from "../../ffi/members.ts";
 import { readField } from "../../ffi/struct.ts";
 import { copyOfBytes, instance } from "../core/checks.ts";
-import { type Members, members } from "../core/enums.ts";
 import { formatAddress, parseAddress } from "./ip_address.ts";
 
 /**
@@ -19,8 +19,8 @@ import { formatAddress, parseAddress } from "./ip_address.ts";
  *
  * @category GIDs and headers
  */
-export const GidType: Members<typeof enums.ibv_gid_type, "IBV_GID_TYPE_"> = members(
-  enums.ibv_gid_type,
+export const GidType: Members<"ibv_gid_type", "IBV_GID_TYPE_"> = members(
+  "ibv_gid_type",
   "IBV_GID_TYPE_",
 );
 /**

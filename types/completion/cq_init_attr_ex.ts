@@ -5,8 +5,8 @@
  */
 
 import { constants, enums } from "../../ffi/layout.ts";
+import { type Members, members } from "../../ffi/members.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
-import { type Members, members } from "../core/enums.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
 import { CompletionChannel, type CqInitAttr } from "./completion_queue.ts";
 
@@ -23,8 +23,8 @@ import { CompletionChannel, type CqInitAttr } from "./completion_queue.ts";
  *
  * @category Completions
  */
-export const CreateCqWcFlags: Members<typeof enums.ibv_create_cq_wc_flags, "IBV_WC_EX_"> = members(
-  enums.ibv_create_cq_wc_flags,
+export const CreateCqWcFlags: Members<"ibv_create_cq_wc_flags", "IBV_WC_EX_"> = members(
+  "ibv_create_cq_wc_flags",
   "IBV_WC_EX_",
 );
 
@@ -36,10 +36,8 @@ export const CreateCqWcFlags: Members<typeof enums.ibv_create_cq_wc_flags, "IBV_
  *
  * @category Completions
  */
-export const CreateCqAttrFlags: Members<
-  typeof enums.ibv_create_cq_attr_flags,
-  "IBV_CREATE_CQ_ATTR_"
-> = members(enums.ibv_create_cq_attr_flags, "IBV_CREATE_CQ_ATTR_");
+export const CreateCqAttrFlags: Members<"ibv_create_cq_attr_flags", "IBV_CREATE_CQ_ATTR_"> =
+  members("ibv_create_cq_attr_flags", "IBV_CREATE_CQ_ATTR_");
 
 /**
  * Attributes of an extended completion queue to create (`struct ibv_cq_init_attr_ex`).

@@ -4,9 +4,10 @@
  * @module
  */
 
-import { enums, structs } from "../../ffi/layout.ts";
+import { structs } from "../../ffi/layout.ts";
+import { type Members, members } from "../../ffi/members.ts";
 import { instance } from "../core/checks.ts";
-import { type Members, members, nameOf, namesOf } from "../core/enums.ts";
+import { nameOf, namesOf } from "../core/enums.ts";
 
 const { fields } = structs.ibv_wc;
 const WR_ID = fields.wr_id.offset;
@@ -49,10 +50,7 @@ const DLID_PATH_BITS = fields.dlid_path_bits.offset;
  *
  * @category Completions
  */
-export const WcStatus: Members<typeof enums.ibv_wc_status, "IBV_WC_"> = members(
-  enums.ibv_wc_status,
-  "IBV_WC_",
-);
+export const WcStatus: Members<"ibv_wc_status", "IBV_WC_"> = members("ibv_wc_status", "IBV_WC_");
 /**
  * A value of {@linkcode WcStatus}.
  *
@@ -72,10 +70,7 @@ export type WcStatus = typeof WcStatus[keyof typeof WcStatus];
  *
  * @category Completions
  */
-export const WcOpcode: Members<typeof enums.ibv_wc_opcode, "IBV_WC_"> = members(
-  enums.ibv_wc_opcode,
-  "IBV_WC_",
-);
+export const WcOpcode: Members<"ibv_wc_opcode", "IBV_WC_"> = members("ibv_wc_opcode", "IBV_WC_");
 /**
  * A value of {@linkcode WcOpcode}.
  *
@@ -94,10 +89,7 @@ export type WcOpcode = typeof WcOpcode[keyof typeof WcOpcode];
  *
  * @category Completions
  */
-export const WcFlags: Members<typeof enums.ibv_wc_flags, "IBV_WC_"> = members(
-  enums.ibv_wc_flags,
-  "IBV_WC_",
-);
+export const WcFlags: Members<"ibv_wc_flags", "IBV_WC_"> = members("ibv_wc_flags", "IBV_WC_");
 
 /**
  * The attributes of a completion that `ibv_init_ah_from_wc` reads. A {@linkcode WorkCompletion} has them.

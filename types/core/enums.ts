@@ -1,31 +1,10 @@
 /**
- * Enums of `verbs.h` as objects.
+ * The names of values of enums.
  *
  * @module
  */
 
 import { object, show } from "./checks.ts";
-
-/**
- * The members of a C enum without their common prefix: `IBV_QPT_UD` becomes `UD`.
- *
- * @category Constants
- */
-export type Members<E, Prefix extends string> = {
-  readonly [K in keyof E as K extends `${Prefix}${infer Name}` ? Name : never]: E[K];
-};
-
-/** Removes the prefix from an enum's members and leaves out the members without it. */
-export function members<E extends object, const Prefix extends string>(
-  values: E,
-  prefix: Prefix,
-): Members<E, Prefix> {
-  const found: Record<string, unknown> = {};
-  for (const name in values) {
-    if (name.startsWith(prefix)) found[name.slice(prefix.length)] = values[name];
-  }
-  return Object.freeze(found) as Members<E, Prefix>;
-}
 
 /**
  * The name of a value in an enum of this module, or the number as text if the enum does not have it.

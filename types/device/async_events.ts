@@ -6,12 +6,12 @@
 
 import { errno, errnoName } from "../../ffi/errno.ts";
 import type { IbvContext } from "../../ffi/handles.ts";
-import { enums, structs } from "../../ffi/layout.ts";
+import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
+import { type Members, members } from "../../ffi/members.ts";
 import { bufferPointer, handleAddress } from "../../ffi/pointers.ts";
 import { allocStruct, readField, readNative } from "../../ffi/struct.ts";
 import { type AbortOptions, signalOf } from "../core/abortable.ts";
-import { type Members, members } from "../core/enums.ts";
 import { failure } from "../core/errors.ts";
 import { handleOf, type NativeResource } from "../core/native_resource.ts";
 import { assertOpen, type Resource, rootOf } from "../core/resource.ts";
@@ -50,8 +50,8 @@ const { fields } = structs.ibv_async_event;
  *
  * @category Asynchronous events
  */
-export const EventType: Members<typeof enums.ibv_event_type, "IBV_EVENT_"> = members(
-  enums.ibv_event_type,
+export const EventType: Members<"ibv_event_type", "IBV_EVENT_"> = members(
+  "ibv_event_type",
   "IBV_EVENT_",
 );
 /**

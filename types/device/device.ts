@@ -7,11 +7,11 @@
 import { errno, errnoName } from "../../ffi/errno.ts";
 import { descriptorErrno } from "../../ffi/fd_watcher.ts";
 import type { IbvContext, IbvDevice } from "../../ffi/handles.ts";
-import { enums, structs } from "../../ffi/layout.ts";
+import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
+import { type Members, members } from "../../ffi/members.ts";
 import { handleAt, readCString, readPointers } from "../../ffi/pointers.ts";
 import { readNative } from "../../ffi/struct.ts";
-import { type Members, members } from "../core/enums.ts";
 import { checkHandle, failure } from "../core/errors.ts";
 
 /**
@@ -26,8 +26,8 @@ import { checkHandle, failure } from "../core/errors.ts";
  *
  * @category Devices and ports
  */
-export const NodeType: Members<typeof enums.ibv_node_type, "IBV_NODE_"> = members(
-  enums.ibv_node_type,
+export const NodeType: Members<"ibv_node_type", "IBV_NODE_"> = members(
+  "ibv_node_type",
   "IBV_NODE_",
 );
 /**
@@ -48,8 +48,8 @@ export type NodeType = typeof NodeType[keyof typeof NodeType];
  *
  * @category Devices and ports
  */
-export const TransportType: Members<typeof enums.ibv_transport_type, "IBV_TRANSPORT_"> = members(
-  enums.ibv_transport_type,
+export const TransportType: Members<"ibv_transport_type", "IBV_TRANSPORT_"> = members(
+  "ibv_transport_type",
   "IBV_TRANSPORT_",
 );
 /**

@@ -5,10 +5,10 @@
  */
 
 import type { IbvContext } from "../../ffi/handles.ts";
-import { enums, structs } from "../../ffi/layout.ts";
+import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
+import { type Members, members } from "../../ffi/members.ts";
 import { allocStruct, fieldBytes } from "../../ffi/struct.ts";
-import { type Members, members } from "../core/enums.ts";
 import { check } from "../core/errors.ts";
 import { readStruct } from "../core/struct_reader.ts";
 
@@ -21,8 +21,8 @@ import { readStruct } from "../core/struct_reader.ts";
  *
  * @category Devices and ports
  */
-export const AtomicCap: Members<typeof enums.ibv_atomic_cap, "IBV_ATOMIC_"> = members(
-  enums.ibv_atomic_cap,
+export const AtomicCap: Members<"ibv_atomic_cap", "IBV_ATOMIC_"> = members(
+  "ibv_atomic_cap",
   "IBV_ATOMIC_",
 );
 /**
@@ -41,8 +41,8 @@ export type AtomicCap = typeof AtomicCap[keyof typeof AtomicCap];
  *
  * @category Devices and ports
  */
-export const DeviceCapFlags: Members<typeof enums.ibv_device_cap_flags, "IBV_DEVICE_"> = members(
-  enums.ibv_device_cap_flags,
+export const DeviceCapFlags: Members<"ibv_device_cap_flags", "IBV_DEVICE_"> = members(
+  "ibv_device_cap_flags",
   "IBV_DEVICE_",
 );
 

@@ -5,11 +5,11 @@
  */
 
 import type { IbvContext } from "../../ffi/handles.ts";
-import { enums, structs } from "../../ffi/layout.ts";
+import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
+import { type Members, members } from "../../ffi/members.ts";
 import { allocStruct } from "../../ffi/struct.ts";
 import { integer, uint32 } from "../core/checks.ts";
-import { type Members, members } from "../core/enums.ts";
 import { check } from "../core/errors.ts";
 import { readStruct } from "../core/struct_reader.ts";
 import { type DeviceAttr, type DeviceLimits, readDeviceAttr } from "./device_attr.ts";
@@ -22,8 +22,8 @@ import { type DeviceAttr, type DeviceLimits, readDeviceAttr } from "./device_att
  *
  * @category Devices and ports
  */
-export const OdpGeneralCaps: Members<typeof enums.ibv_odp_general_caps, "IBV_ODP_"> = members(
-  enums.ibv_odp_general_caps,
+export const OdpGeneralCaps: Members<"ibv_odp_general_caps", "IBV_ODP_"> = members(
+  "ibv_odp_general_caps",
   "IBV_ODP_",
 );
 
@@ -32,10 +32,10 @@ export const OdpGeneralCaps: Members<typeof enums.ibv_odp_general_caps, "IBV_ODP
  *
  * @category Devices and ports
  */
-export const OdpTransportCaps: Members<
-  typeof enums.ibv_odp_transport_cap_bits,
-  "IBV_ODP_SUPPORT_"
-> = members(enums.ibv_odp_transport_cap_bits, "IBV_ODP_SUPPORT_");
+export const OdpTransportCaps: Members<"ibv_odp_transport_cap_bits", "IBV_ODP_SUPPORT_"> = members(
+  "ibv_odp_transport_cap_bits",
+  "IBV_ODP_SUPPORT_",
+);
 
 /**
  * Offloads of raw packet queue pairs (`enum ibv_raw_packet_caps`), combined with `|`.
@@ -47,16 +47,18 @@ export const OdpTransportCaps: Members<
  *
  * @category Devices and ports
  */
-export const RawPacketCaps: Members<typeof enums.ibv_raw_packet_caps, "IBV_RAW_PACKET_CAP_"> =
-  members(enums.ibv_raw_packet_caps, "IBV_RAW_PACKET_CAP_");
+export const RawPacketCaps: Members<"ibv_raw_packet_caps", "IBV_RAW_PACKET_CAP_"> = members(
+  "ibv_raw_packet_caps",
+  "IBV_RAW_PACKET_CAP_",
+);
 
 /**
  * Tag matching (`enum ibv_tm_cap_flags`): `RC` is set if RC queue pairs have it.
  *
  * @category Devices and ports
  */
-export const TmCapFlags: Members<typeof enums.ibv_tm_cap_flags, "IBV_TM_CAP_"> = members(
-  enums.ibv_tm_cap_flags,
+export const TmCapFlags: Members<"ibv_tm_cap_flags", "IBV_TM_CAP_"> = members(
+  "ibv_tm_cap_flags",
   "IBV_TM_CAP_",
 );
 
@@ -65,10 +67,8 @@ export const TmCapFlags: Members<typeof enums.ibv_tm_cap_flags, "IBV_TM_CAP_"> =
  *
  * @category Devices and ports
  */
-export const PciAtomicOpSize: Members<
-  typeof enums.ibv_pci_atomic_op_size,
-  "IBV_PCI_ATOMIC_OPERATION_"
-> = members(enums.ibv_pci_atomic_op_size, "IBV_PCI_ATOMIC_OPERATION_");
+export const PciAtomicOpSize: Members<"ibv_pci_atomic_op_size", "IBV_PCI_ATOMIC_OPERATION_"> =
+  members("ibv_pci_atomic_op_size", "IBV_PCI_ATOMIC_OPERATION_");
 
 /**
  * Receive side scaling (`struct ibv_rss_caps`).

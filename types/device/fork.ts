@@ -4,9 +4,8 @@
  * @module
  */
 
-import { enums } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
-import { type Members, members } from "../core/enums.ts";
+import { type Members, members } from "../../ffi/members.ts";
 import { check } from "../core/errors.ts";
 
 /**
@@ -18,8 +17,8 @@ import { check } from "../core/errors.ts";
  *
  * @category Devices and ports
  */
-export const ForkStatus: Members<typeof enums.ibv_fork_status, "IBV_FORK_"> = members(
-  enums.ibv_fork_status,
+export const ForkStatus: Members<"ibv_fork_status", "IBV_FORK_"> = members(
+  "ibv_fork_status",
   "IBV_FORK_",
 );
 /**

@@ -5,11 +5,11 @@
  */
 
 import type { IbvContext } from "../../ffi/handles.ts";
-import { constants, enums, structs } from "../../ffi/layout.ts";
+import { constants, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
+import { type Members, members } from "../../ffi/members.ts";
 import { allocStruct } from "../../ffi/struct.ts";
 import { integer } from "../core/checks.ts";
-import { type Members, members } from "../core/enums.ts";
 import { check } from "../core/errors.ts";
 import { readStruct } from "../core/struct_reader.ts";
 
@@ -26,9 +26,9 @@ import { readStruct } from "../core/struct_reader.ts";
  * @category Devices and ports
  */
 export const PortState: Pick<
-  Members<typeof enums.ibv_port_state, "IBV_PORT_">,
+  Members<"ibv_port_state", "IBV_PORT_">,
   "NOP" | "DOWN" | "INIT" | "ARMED" | "ACTIVE" | "ACTIVE_DEFER"
-> = members(enums.ibv_port_state, "IBV_PORT_");
+> = members("ibv_port_state", "IBV_PORT_");
 /**
  * A value of {@linkcode PortState}.
  *
@@ -45,10 +45,15 @@ export type PortState = typeof PortState[keyof typeof PortState];
  *
  * @category Devices and ports
  */
-export const LinkLayer: Members<typeof constants, "IBV_LINK_LAYER_"> = members(
-  constants,
-  "IBV_LINK_LAYER_",
-);
+export const LinkLayer: {
+  readonly UNSPECIFIED: 0;
+  readonly INFINIBAND: 1;
+  readonly ETHERNET: 2;
+} = Object.freeze({
+  UNSPECIFIED: constants.IBV_LINK_LAYER_UNSPECIFIED,
+  INFINIBAND: constants.IBV_LINK_LAYER_INFINIBAND,
+  ETHERNET: constants.IBV_LINK_LAYER_ETHERNET,
+});
 /**
  * A value of {@linkcode LinkLayer}.
  *
@@ -62,7 +67,7 @@ export type LinkLayer = typeof LinkLayer[keyof typeof LinkLayer];
  *
  * @category Devices and ports
  */
-export const Mtu: Members<typeof enums.ibv_mtu, "IBV_MTU_"> = members(enums.ibv_mtu, "IBV_MTU_");
+export const Mtu: Members<"ibv_mtu", "IBV_MTU_"> = members("ibv_mtu", "IBV_MTU_");
 /**
  * A value of {@linkcode Mtu}.
  *
@@ -77,7 +82,9 @@ export type Mtu = typeof Mtu[keyof typeof Mtu];
  *
  * @category Devices and ports
  */
-export const PortFlags: Members<typeof constants, "IBV_QPF_"> = members(constants, "IBV_QPF_");
+export const PortFlags: { readonly GRH_REQUIRED: 1 } = Object.freeze({
+  GRH_REQUIRED: constants.IBV_QPF_GRH_REQUIRED,
+});
 
 /**
  * Capabilities of a port (`enum ibv_port_cap_flags`), combined with `|`. {@linkcode namesOf} gives their names. They
@@ -85,8 +92,8 @@ export const PortFlags: Members<typeof constants, "IBV_QPF_"> = members(constant
  *
  * @category Devices and ports
  */
-export const PortCapFlags: Members<typeof enums.ibv_port_cap_flags, "IBV_PORT_"> = members(
-  enums.ibv_port_cap_flags,
+export const PortCapFlags: Members<"ibv_port_cap_flags", "IBV_PORT_"> = members(
+  "ibv_port_cap_flags",
   "IBV_PORT_",
 );
 
@@ -95,8 +102,8 @@ export const PortCapFlags: Members<typeof enums.ibv_port_cap_flags, "IBV_PORT_">
  *
  * @category Devices and ports
  */
-export const PortCapFlags2: Members<typeof enums.ibv_port_cap_flags2, "IBV_PORT_"> = members(
-  enums.ibv_port_cap_flags2,
+export const PortCapFlags2: Members<"ibv_port_cap_flags2", "IBV_PORT_"> = members(
+  "ibv_port_cap_flags2",
   "IBV_PORT_",
 );
 

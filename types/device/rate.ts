@@ -4,10 +4,9 @@
  * @module
  */
 
-import { enums } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
+import { type Members, members } from "../../ffi/members.ts";
 import { integer } from "../core/checks.ts";
-import { type Members, members } from "../core/enums.ts";
 
 /**
  * A static rate (`enum ibv_rate`). The names are rates in Gb/s: `Rate["25_GBPS"]`. The values are codes. `MAX`, which is
@@ -15,10 +14,7 @@ import { type Members, members } from "../core/enums.ts";
  *
  * @category Devices and ports
  */
-export const Rate: Members<typeof enums.ibv_rate, "IBV_RATE_"> = members(
-  enums.ibv_rate,
-  "IBV_RATE_",
-);
+export const Rate: Members<"ibv_rate", "IBV_RATE_"> = members("ibv_rate", "IBV_RATE_");
 /**
  * A value of {@linkcode Rate}.
  *

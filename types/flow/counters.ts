@@ -5,12 +5,12 @@
  */
 
 import type { IbvCounters, IbvFlow } from "../../ffi/handles.ts";
-import { enums, structs } from "../../ffi/layout.ts";
+import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
+import { type Members, members } from "../../ffi/members.ts";
 import { allocStruct } from "../../ffi/struct.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance, integer, uint32 } from "../core/checks.ts";
-import { type Members, members } from "../core/enums.ts";
 import { check, checkHandle } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { isResource, kindOf } from "../core/resource.ts";
@@ -24,10 +24,10 @@ import { Context } from "../device/context.ts";
  *
  * @category Flow steering
  */
-export const CounterDescription: Members<
-  typeof enums.ibv_counter_description,
-  "IBV_COUNTER_"
-> = members(enums.ibv_counter_description, "IBV_COUNTER_");
+export const CounterDescription: Members<"ibv_counter_description", "IBV_COUNTER_"> = members(
+  "ibv_counter_description",
+  "IBV_COUNTER_",
+);
 /**
  * A value of {@linkcode CounterDescription}.
  *
@@ -42,10 +42,8 @@ export type CounterDescription = typeof CounterDescription[keyof typeof CounterD
  *
  * @category Flow steering
  */
-export const ReadCountersFlags: Members<
-  typeof enums.ibv_read_counters_flags,
-  "IBV_READ_COUNTERS_ATTR_"
-> = members(enums.ibv_read_counters_flags, "IBV_READ_COUNTERS_ATTR_");
+export const ReadCountersFlags: Members<"ibv_read_counters_flags", "IBV_READ_COUNTERS_ATTR_"> =
+  members("ibv_read_counters_flags", "IBV_READ_COUNTERS_ATTR_");
 
 /**
  * A counting point (`struct ibv_counter_attach_attr`).

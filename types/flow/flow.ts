@@ -5,12 +5,13 @@
  */
 
 import type { IbvFlow } from "../../ffi/handles.ts";
-import { enums, structs } from "../../ffi/layout.ts";
+import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
+import { type Members, members } from "../../ffi/members.ts";
 import { writeField } from "../../ffi/struct.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
-import { type Members, members, nameOf } from "../core/enums.ts";
+import { nameOf } from "../core/enums.ts";
 import { check, checkHandle } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import type { Resource } from "../core/resource.ts";
@@ -30,9 +31,9 @@ import { FlowSpecType } from "./flow_spec_type.ts";
  * @category Flow steering
  */
 export const FlowAttrType: Pick<
-  Members<typeof enums.ibv_flow_attr_type, "IBV_FLOW_ATTR_">,
+  Members<"ibv_flow_attr_type", "IBV_FLOW_ATTR_">,
   "NORMAL" | "ALL_DEFAULT" | "MC_DEFAULT" | "SNIFFER"
-> = members(enums.ibv_flow_attr_type, "IBV_FLOW_ATTR_");
+> = members("ibv_flow_attr_type", "IBV_FLOW_ATTR_");
 /**
  * A value of {@linkcode FlowAttrType}.
  *
@@ -48,8 +49,8 @@ export type FlowAttrType = typeof FlowAttrType[keyof typeof FlowAttrType];
  *
  * @category Flow steering
  */
-export const FlowFlags: Members<typeof enums.ibv_flow_flags, "IBV_FLOW_ATTR_FLAGS_"> = members(
-  enums.ibv_flow_flags,
+export const FlowFlags: Members<"ibv_flow_flags", "IBV_FLOW_ATTR_FLAGS_"> = members(
+  "ibv_flow_flags",
   "IBV_FLOW_ATTR_FLAGS_",
 );
 

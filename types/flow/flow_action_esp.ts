@@ -7,11 +7,11 @@
 import type { IbvFlowAction } from "../../ffi/handles.ts";
 import { enums, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
+import { type Members, members } from "../../ffi/members.ts";
 import { bufferAddress } from "../../ffi/pointers.ts";
 import { writeField } from "../../ffi/struct.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { copyOfBytes, instance, show } from "../core/checks.ts";
-import { type Members, members } from "../core/enums.ts";
 import { check, checkHandle } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { Context } from "../device/context.ts";
@@ -28,9 +28,9 @@ import { ENCAP_SIZE, type EspEncap, writeEncap } from "./esp_encap.ts";
  * @category Flow steering
  */
 export const FlowActionEspFlags: Members<
-  typeof enums.ibv_flow_action_esp_flags,
+  "ibv_flow_action_esp_flags",
   "IB_UVERBS_FLOW_ACTION_ESP_FLAGS_"
-> = members(enums.ibv_flow_action_esp_flags, "IB_UVERBS_FLOW_ACTION_ESP_FLAGS_");
+> = members("ibv_flow_action_esp_flags", "IB_UVERBS_FLOW_ACTION_ESP_FLAGS_");
 
 /**
  * The security association (`struct ibv_flow_action_esp`). Attributes that are left out are 0.

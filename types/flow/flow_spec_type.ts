@@ -4,9 +4,8 @@
  * @module
  */
 
-import { enums } from "../../ffi/layout.ts";
+import { type Members, members } from "../../ffi/members.ts";
 import type { AttributeCodec } from "../core/attributes.ts";
-import { type Members, members } from "../core/enums.ts";
 import { filterCodecs } from "./flow_filter.ts";
 
 /**
@@ -21,8 +20,8 @@ import { filterCodecs } from "./flow_filter.ts";
  *
  * @category Flow steering
  */
-export const FlowSpecType: Members<typeof enums.ibv_flow_spec_type, "IBV_FLOW_SPEC_"> = members(
-  enums.ibv_flow_spec_type,
+export const FlowSpecType: Members<"ibv_flow_spec_type", "IBV_FLOW_SPEC_"> = members(
+  "ibv_flow_spec_type",
   "IBV_FLOW_SPEC_",
 );
 /**

@@ -1,5 +1,4 @@
-import { enums } from "../../ffi/layout.ts";
-import { type Members, members } from "../core/enums.ts";
+import { type Members, members } from "../../ffi/members.ts";
 
 /**
  * What a device may do with memory (`enum ibv_access_flags`), combined with `|`. 0 is enough to send from the memory.
@@ -16,7 +15,7 @@ import { type Members, members } from "../core/enums.ts";
  *
  * @category Memory
  */
-export const AccessFlags: Members<typeof enums.ibv_access_flags, "IBV_ACCESS_"> = members(
-  enums.ibv_access_flags,
+export const AccessFlags: Members<"ibv_access_flags", "IBV_ACCESS_"> = members(
+  "ibv_access_flags",
   "IBV_ACCESS_",
 );

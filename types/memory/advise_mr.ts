@@ -4,12 +4,13 @@
  * @module
  */
 
-import { constants, enums, structs } from "../../ffi/layout.ts";
+import { constants, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
+import { type Members, members } from "../../ffi/members.ts";
 import { allocStruct } from "../../ffi/struct.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance, listOf, snapshot, uint32 } from "../core/checks.ts";
-import { type Members, members, nameOf } from "../core/enums.ts";
+import { nameOf } from "../core/enums.ts";
 import { check } from "../core/errors.ts";
 import { assertWithin, MemorySlice, type Sge } from "./memory_region.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
@@ -23,10 +24,8 @@ import { ProtectionDomain } from "./protection_domain.ts";
  *
  * @category Memory
  */
-export const AdviseMrAdvice: Members<
-  typeof enums.ibv_advise_mr_advice,
-  "IB_UVERBS_ADVISE_MR_ADVICE_"
-> = members(enums.ibv_advise_mr_advice, "IB_UVERBS_ADVISE_MR_ADVICE_");
+export const AdviseMrAdvice: Members<"ibv_advise_mr_advice", "IB_UVERBS_ADVISE_MR_ADVICE_"> =
+  members("ibv_advise_mr_advice", "IB_UVERBS_ADVISE_MR_ADVICE_");
 /**
  * A value of {@linkcode AdviseMrAdvice}.
  *
@@ -41,10 +40,9 @@ export type AdviseMrAdvice = typeof AdviseMrAdvice[keyof typeof AdviseMrAdvice];
  *
  * @category Memory
  */
-export const AdviseMrFlags: Members<typeof constants, "IBV_ADVISE_MR_FLAG_"> = members(
-  constants,
-  "IBV_ADVISE_MR_FLAG_",
-);
+export const AdviseMrFlags: { readonly FLUSH: 1 } = Object.freeze({
+  FLUSH: constants.IBV_ADVISE_MR_FLAG_FLUSH,
+});
 
 const sgeCodec: AttributeCodec<Sge> = codecOf<"ibv_sge", Sge>("ibv_sge", "sge", {
   addr: { required: true },

@@ -5,11 +5,12 @@
  */
 
 import type { IbvMw } from "../../ffi/handles.ts";
-import { enums, structs } from "../../ffi/layout.ts";
+import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
+import { type Members, members } from "../../ffi/members.ts";
 import { nativeView } from "../../ffi/pointers.ts";
 import { instance, integer, uint32 } from "../core/checks.ts";
-import { type Members, members, nameOf } from "../core/enums.ts";
+import { nameOf } from "../core/enums.ts";
 import { check, checkHandle } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { destroyIfUnused, isEnding, release, type Resource, retain } from "../core/resource.ts";
@@ -24,10 +25,7 @@ import { ProtectionDomain } from "./protection_domain.ts";
  *
  * @category Memory
  */
-export const MwType: Members<typeof enums.ibv_mw_type, "IBV_MW_"> = members(
-  enums.ibv_mw_type,
-  "IBV_MW_",
-);
+export const MwType: Members<"ibv_mw_type", "IBV_MW_"> = members("ibv_mw_type", "IBV_MW_");
 /**
  * A value of {@linkcode MwType}.
  *

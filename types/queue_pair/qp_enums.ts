@@ -1,11 +1,9 @@
+import { type Members, members } from "../../ffi/members.ts";
 /**
  * Enums of queue pairs.
  *
  * @module
  */
-
-import { enums } from "../../ffi/layout.ts";
-import { type Members, members } from "../core/enums.ts";
 
 /**
  * Transport service of a queue pair (`enum ibv_qp_type`).
@@ -19,10 +17,7 @@ import { type Members, members } from "../core/enums.ts";
  *
  * @category Queue pairs
  */
-export const QpType: Members<typeof enums.ibv_qp_type, "IBV_QPT_"> = members(
-  enums.ibv_qp_type,
-  "IBV_QPT_",
-);
+export const QpType: Members<"ibv_qp_type", "IBV_QPT_"> = members("ibv_qp_type", "IBV_QPT_");
 /**
  * A value of {@linkcode QpType}.
  *
@@ -44,10 +39,7 @@ export type QpType = typeof QpType[keyof typeof QpType];
  *
  * @category Queue pairs
  */
-export const QpState: Members<typeof enums.ibv_qp_state, "IBV_QPS_"> = members(
-  enums.ibv_qp_state,
-  "IBV_QPS_",
-);
+export const QpState: Members<"ibv_qp_state", "IBV_QPS_"> = members("ibv_qp_state", "IBV_QPS_");
 /**
  * A value of {@linkcode QpState}.
  *
@@ -61,8 +53,8 @@ export type QpState = typeof QpState[keyof typeof QpState];
  *
  * @category Queue pairs
  */
-export const QpAttrMask: Members<typeof enums.ibv_qp_attr_mask, "IBV_QP_"> = members(
-  enums.ibv_qp_attr_mask,
+export const QpAttrMask: Members<"ibv_qp_attr_mask", "IBV_QP_"> = members(
+  "ibv_qp_attr_mask",
   "IBV_QP_",
 );
 
@@ -75,10 +67,7 @@ export const QpAttrMask: Members<typeof enums.ibv_qp_attr_mask, "IBV_QP_"> = mem
  *
  * @category Queue pairs
  */
-export const MigState: Members<typeof enums.ibv_mig_state, "IBV_MIG_"> = members(
-  enums.ibv_mig_state,
-  "IBV_MIG_",
-);
+export const MigState: Members<"ibv_mig_state", "IBV_MIG_"> = members("ibv_mig_state", "IBV_MIG_");
 /**
  * A value of {@linkcode MigState}.
  *
@@ -97,8 +86,8 @@ export type MigState = typeof MigState[keyof typeof MigState];
  *
  * @category Queue pairs
  */
-export const QpCreateFlags: Members<typeof enums.ibv_qp_create_flags, "IBV_QP_CREATE_"> = members(
-  enums.ibv_qp_create_flags,
+export const QpCreateFlags: Members<"ibv_qp_create_flags", "IBV_QP_CREATE_"> = members(
+  "ibv_qp_create_flags",
   "IBV_QP_CREATE_",
 );
 
@@ -108,7 +97,7 @@ export const QpCreateFlags: Members<typeof enums.ibv_qp_create_flags, "IBV_QP_CR
  *
  * @category Queue pairs
  */
-export const SendOpsFlags: Members<
-  typeof enums.ibv_qp_create_send_ops_flags,
-  "IBV_QP_EX_WITH_"
-> = members(enums.ibv_qp_create_send_ops_flags, "IBV_QP_EX_WITH_");
+export const SendOpsFlags: Members<"ibv_qp_create_send_ops_flags", "IBV_QP_EX_WITH_"> = members(
+  "ibv_qp_create_send_ops_flags",
+  "IBV_QP_EX_WITH_",
+);

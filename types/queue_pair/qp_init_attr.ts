@@ -4,13 +4,14 @@
  * @module
  */
 
-import { enums, structs } from "../../ffi/layout.ts";
+import { structs } from "../../ffi/layout.ts";
+import { members } from "../../ffi/members.ts";
 import { handleAddress } from "../../ffi/pointers.ts";
 import { writeField } from "../../ffi/struct.ts";
 import { CompletionQueue } from "../completion/completion_queue.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance, snapshot, uint32 } from "../core/checks.ts";
-import { members, nameOf } from "../core/enums.ts";
+import { nameOf } from "../core/enums.ts";
 import type { Context } from "../device/context.ts";
 import type { ProtectionDomain } from "../memory/protection_domain.ts";
 import { RwqIndirectionTable } from "../rss/rwq_indirection_table.ts";
@@ -64,7 +65,7 @@ export interface QpInitAttr {
   readonly sendOpsFlags?: number;
 }
 
-const MASK = members(enums.ibv_qp_init_attr_mask, "IBV_QP_INIT_ATTR_");
+const MASK = members("ibv_qp_init_attr_mask", "IBV_QP_INIT_ATTR_");
 const FIELDS = structs.ibv_qp_init_attr_ex.fields;
 
 const rules = {

@@ -4,11 +4,10 @@
  * @module
  */
 
-import { enums } from "../../ffi/layout.ts";
+import { type Members, members } from "../../ffi/members.ts";
 import { bufferAddress } from "../../ffi/pointers.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { copyOfBytes, integer, snapshot, uint8 } from "../core/checks.ts";
-import { type Members, members } from "../core/enums.ts";
 import { MAX_RSS_INPUT, type RssFlow, type RssInputOptions, writeRssInput } from "./rss_flow.ts";
 import { ToeplitzKey } from "./toeplitz.ts";
 
@@ -19,10 +18,10 @@ import { ToeplitzKey } from "./toeplitz.ts";
  *
  * @category Receive work queues and RSS
  */
-export const RxHashFunction: Members<
-  typeof enums.ibv_rx_hash_function_flags,
-  "IBV_RX_HASH_FUNC_"
-> = members(enums.ibv_rx_hash_function_flags, "IBV_RX_HASH_FUNC_");
+export const RxHashFunction: Members<"ibv_rx_hash_function_flags", "IBV_RX_HASH_FUNC_"> = members(
+  "ibv_rx_hash_function_flags",
+  "IBV_RX_HASH_FUNC_",
+);
 /**
  * A value of {@linkcode RxHashFunction}.
  *
@@ -42,8 +41,8 @@ export type RxHashFunction = typeof RxHashFunction[keyof typeof RxHashFunction];
  *
  * @category Receive work queues and RSS
  */
-export const RxHashFields: Members<typeof enums.ibv_rx_hash_fields, "IBV_RX_HASH_"> = members(
-  enums.ibv_rx_hash_fields,
+export const RxHashFields: Members<"ibv_rx_hash_fields", "IBV_RX_HASH_"> = members(
+  "ibv_rx_hash_fields",
   "IBV_RX_HASH_",
 );
 

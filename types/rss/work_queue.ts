@@ -8,12 +8,13 @@ import type { IbvWq } from "../../ffi/handles.ts";
 import { enums, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { hasOwnOp } from "../../ffi/library/ops.ts";
+import { type Members, members } from "../../ffi/members.ts";
 import { handleAddress } from "../../ffi/pointers.ts";
 import { readField, readNative, writeField } from "../../ffi/struct.ts";
 import { CompletionQueue } from "../completion/completion_queue.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
-import { type Members, members, nameOf } from "../core/enums.ts";
+import { nameOf } from "../core/enums.ts";
 import { check, checkHandle, lacking } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { registerElement, unregisterElement } from "../device/async_events.ts";
@@ -28,10 +29,7 @@ import { type Receives, RecvPoster } from "../work/posting.ts";
  *
  * @category Receive work queues and RSS
  */
-export const WqType: Members<typeof enums.ibv_wq_type, "IBV_WQT_"> = members(
-  enums.ibv_wq_type,
-  "IBV_WQT_",
-);
+export const WqType: Members<"ibv_wq_type", "IBV_WQT_"> = members("ibv_wq_type", "IBV_WQT_");
 /**
  * A value of {@linkcode WqType}.
  *
@@ -49,10 +47,7 @@ export type WqType = typeof WqType[keyof typeof WqType];
  *
  * @category Receive work queues and RSS
  */
-export const WqState: Members<typeof enums.ibv_wq_state, "IBV_WQS_"> = members(
-  enums.ibv_wq_state,
-  "IBV_WQS_",
-);
+export const WqState: Members<"ibv_wq_state", "IBV_WQS_"> = members("ibv_wq_state", "IBV_WQS_");
 /**
  * A value of {@linkcode WqState}.
  *
@@ -71,8 +66,8 @@ export type WqState = typeof WqState[keyof typeof WqState];
  *
  * @category Receive work queues and RSS
  */
-export const WqFlags: Members<typeof enums.ibv_wq_flags, "IBV_WQ_FLAGS_"> = members(
-  enums.ibv_wq_flags,
+export const WqFlags: Members<"ibv_wq_flags", "IBV_WQ_FLAGS_"> = members(
+  "ibv_wq_flags",
   "IBV_WQ_FLAGS_",
 );
 
@@ -122,7 +117,7 @@ const initCodec: AttributeCodec<WqInitAttr> = codecOf<"ibv_wq_init_attr", WqInit
   },
 );
 
-const MASK = members(enums.ibv_wq_attr_mask, "IBV_WQ_ATTR_");
+const MASK = members("ibv_wq_attr_mask", "IBV_WQ_ATTR_");
 
 /** Linux 6.1 refuses other states but keeps the queue locked: it could not be destroyed any more. */
 const SETTABLE = { RESET: WqState.RESET, RDY: WqState.RDY, ERR: WqState.ERR } as const;

@@ -5,9 +5,9 @@
  */
 
 import { enums } from "../../ffi/layout.ts";
+import { type Members, members } from "../../ffi/members.ts";
 import { CompletionQueue } from "../completion/completion_queue.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
-import { type Members, members } from "../core/enums.ts";
 import { XrcDomain } from "./xrc_domain.ts";
 
 /**
@@ -19,10 +19,7 @@ import { XrcDomain } from "./xrc_domain.ts";
  *
  * @category Shared receive queues
  */
-export const SrqType: Members<typeof enums.ibv_srq_type, "IBV_SRQT_"> = members(
-  enums.ibv_srq_type,
-  "IBV_SRQT_",
-);
+export const SrqType: Members<"ibv_srq_type", "IBV_SRQT_"> = members("ibv_srq_type", "IBV_SRQT_");
 /**
  * A value of {@linkcode SrqType}.
  *
@@ -83,7 +80,7 @@ export interface SrqInitAttr {
  */
 export type SrqAttrInit = Partial<Omit<SrqAttr, "maxSge">>;
 
-const INIT = members(enums.ibv_srq_init_attr_mask, "IBV_SRQ_INIT_ATTR_");
+const INIT = members("ibv_srq_init_attr_mask", "IBV_SRQ_INIT_ATTR_");
 
 const tmCapCodec: AttributeCodec<TmCap> = codecOf<"ibv_tm_cap", TmCap>("ibv_tm_cap", "tmCap", {
   maxNumTags: { required: true },

@@ -4,11 +4,11 @@
  * @module
  */
 
-import { enums, structs } from "../../ffi/layout.ts";
+import { structs } from "../../ffi/layout.ts";
+import { type Members, members } from "../../ffi/members.ts";
 import { bufferAddress } from "../../ffi/pointers.ts";
 import { allocStruct, writeField } from "../../ffi/struct.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
-import { type Members, members } from "../core/enums.ts";
 import { type Element, readSge } from "../work/attributes.ts";
 import type { SgeList } from "../work/work_request.ts";
 
@@ -21,8 +21,8 @@ import type { SgeList } from "../work/work_request.ts";
  *
  * @category Shared receive queues
  */
-export const OpsWrOpcode: Members<typeof enums.ibv_ops_wr_opcode, "IBV_WR_"> = members(
-  enums.ibv_ops_wr_opcode,
+export const OpsWrOpcode: Members<"ibv_ops_wr_opcode", "IBV_WR_"> = members(
+  "ibv_ops_wr_opcode",
   "IBV_WR_",
 );
 /**
@@ -40,10 +40,7 @@ export type OpsWrOpcode = typeof OpsWrOpcode[keyof typeof OpsWrOpcode];
  *
  * @category Shared receive queues
  */
-export const OpsFlags: Members<typeof enums.ibv_ops_flags, "IBV_OPS_"> = members(
-  enums.ibv_ops_flags,
-  "IBV_OPS_",
-);
+export const OpsFlags: Members<"ibv_ops_flags", "IBV_OPS_"> = members("ibv_ops_flags", "IBV_OPS_");
 
 /**
  * An operation on the list of tags (`struct ibv_ops_wr`).

@@ -1,10 +1,10 @@
 import type { IbvXrcd } from "../../ffi/handles.ts";
-import { enums, structs } from "../../ffi/layout.ts";
+import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
+import { members } from "../../ffi/members.ts";
 import { writeField } from "../../ffi/struct.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance, integer } from "../core/checks.ts";
-import { members } from "../core/enums.ts";
 import { check, checkHandle } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { Context } from "../device/context.ts";
@@ -27,7 +27,7 @@ export interface XrcdInitAttr {
   readonly oflags?: number;
 }
 
-const MASK = members(enums.ibv_xrcd_init_attr_mask, "IBV_XRCD_INIT_ATTR_");
+const MASK = members("ibv_xrcd_init_attr_mask", "IBV_XRCD_INIT_ATTR_");
 
 const codec: AttributeCodec<XrcdInitAttr> = codecOf<"ibv_xrcd_init_attr", XrcdInitAttr>(
   "ibv_xrcd_init_attr",

@@ -4,9 +4,8 @@
  * @module
  */
 
-import { enums } from "../../ffi/layout.ts";
+import { type Members, members } from "../../ffi/members.ts";
 import type { AddressHandle } from "../address_handle/address_handle.ts";
-import { type Members, members } from "../core/enums.ts";
 import type { MemoryRegion, Sge } from "../memory/memory_region.ts";
 import type { MemoryWindow } from "../memory/memory_window.ts";
 
@@ -29,10 +28,7 @@ import type { MemoryWindow } from "../memory/memory_window.ts";
  *
  * @category Work requests
  */
-export const WrOpcode: Members<typeof enums.ibv_wr_opcode, "IBV_WR_"> = members(
-  enums.ibv_wr_opcode,
-  "IBV_WR_",
-);
+export const WrOpcode: Members<"ibv_wr_opcode", "IBV_WR_"> = members("ibv_wr_opcode", "IBV_WR_");
 /**
  * A value of {@linkcode WrOpcode}.
  *
@@ -51,8 +47,8 @@ export type WrOpcode = typeof WrOpcode[keyof typeof WrOpcode];
  *
  * @category Work requests
  */
-export const SendFlags: Members<typeof enums.ibv_send_flags, "IBV_SEND_"> = members(
-  enums.ibv_send_flags,
+export const SendFlags: Members<"ibv_send_flags", "IBV_SEND_"> = members(
+  "ibv_send_flags",
   "IBV_SEND_",
 );
 

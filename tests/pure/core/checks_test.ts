@@ -16,7 +16,7 @@ import {
   uint8,
 } from "../../../types/core/checks.ts";
 import { Resource } from "../../../types/core/resource.ts";
-import { members, nameOf, namesOf } from "../../../types/core/enums.ts";
+import { nameOf, namesOf } from "../../../types/core/enums.ts";
 
 class Thing extends Resource {
   constructor() {
@@ -205,12 +205,6 @@ Deno.test("namesOf() names every flag, and shows bits without a name", () => {
   ];
   for (const [bits, text] of names) assertEquals(namesOf(flags, bits), text);
   assertEquals(namesOf({ HIGH: 0x8000_0000 }, 0x8000_0000 | 0), "HIGH");
-});
-
-Deno.test("members() removes the prefix and leaves out members without it", () => {
-  const values = members({ IBV_A_ONE: 1, IBV_A_TWO: 2, IBV_B_ONE: 3, X_IBV_A_: 4 }, "IBV_A_");
-  assertEquals(values, { ONE: 1, TWO: 2 });
-  assertEquals(Object.isFrozen(values), true);
 });
 
 Deno.test("nameOf() names a value, or gives its number", () => {
