@@ -175,40 +175,19 @@ export type { RtValuesEx } from "./types/device/rt_values.ts";
 export { eventTypeStr, nodeTypeStr, portStateStr } from "./types/device/strings.ts";
 export { flowLabelToUdpSport } from "./types/device/udp_sport.ts";
 export {
-  type CountedFlow,
   type CounterAttachAttr,
   CounterDescription,
   Counters,
   ReadCountersFlags,
 } from "./types/flow/counters.ts";
-export type { EncapHeader, EspEncap } from "./types/flow/esp_encap.ts";
 export { Flow, type FlowAttr, FlowAttrType, FlowFlags } from "./types/flow/flow.ts";
 export {
-  type AesGcmKeymat,
-  type EspAttr,
   FlowActionEsp,
   type FlowActionEspAttr,
   FlowActionEspFlags,
 } from "./types/flow/flow_action_esp.ts";
-export type {
-  EspFilter,
-  EthFilter,
-  GreFilter,
-  Ipv4ExtFilter,
-  Ipv4Filter,
-  Ipv6Filter,
-  MplsFilter,
-  TcpUdpFilter,
-  TunnelFilter,
-} from "./types/flow/flow_filter.ts";
-export {
-  type ActionSpec,
-  type CountSpec,
-  type DropSpec,
-  type FilterSpec,
-  type FlowSpec,
-  type TagSpec,
-} from "./types/flow/flow_spec.ts";
+export type { FlowFilters } from "./types/flow/flow_filter.ts";
+export type { FlowSpec } from "./types/flow/flow_spec.ts";
 export { FlowSpecType } from "./types/flow/flow_spec_type.ts";
 export { AccessFlags } from "./types/memory/access_flags.ts";
 export { adviseMr, AdviseMrAdvice, AdviseMrFlags } from "./types/memory/advise_mr.ts";

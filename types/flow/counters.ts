@@ -13,7 +13,7 @@ import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance, integer, uint32 } from "../core/checks.ts";
 import { check, checkHandle } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
-import { isResource, kindOf } from "../core/resource.ts";
+import { isResource, kindOf, type Resource } from "../core/resource.ts";
 import { Context } from "../device/context.ts";
 
 /**
@@ -115,7 +115,10 @@ export class Counters extends NativeResource<IbvCounters> {
    * @throws {TypeError} If the flow is disposed or of another context.
    * @throws {VerbsError} If the device refuses.
    */
-  attach(attr: CounterAttachAttr, flow?: CountedFlow): void {
+  attach(
+    attr: CounterAttachAttr,
+    flow?: Resource & { readonly context: Context; readonly unsafeHandle: IbvFlow },
+  ): void {
     const { view, given } = attachAttr.write(attr);
     const flowHandle = flow === undefined ? null : this.#flowHandle(flow);
     const result = verbs().ibv_attach_counters_point_flow(
@@ -128,7 +131,7 @@ export class Counters extends NativeResource<IbvCounters> {
     });
   }
 
-  #flowHandle(flow: CountedFlow): IbvFlow {
+  #flowHandle(flow: Resource & { context: Context; unsafeHandle: IbvFlow }): IbvFlow {
     // The class of flows imports this file: they are known by their kind.
     const isFlow = flow instanceof NativeResource && isResource(flow) && kindOf(flow) === "flow";
     if (!isFlow || flow.context !== this.context) {
@@ -153,14 +156,4 @@ export class Counters extends NativeResource<IbvCounters> {
     check("ibv_read_counters", "read counters", result, { detail: () => `${count} counters` });
     return [...values];
   }
-}
-
-/**
- * What counters need of a flow. {@linkcode Flow} has it.
- *
- * @category Flow steering
- */
-export interface CountedFlow extends NativeResource<IbvFlow> {
-  /** The device it belongs to. */
-  readonly context: Context;
 }

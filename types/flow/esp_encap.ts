@@ -8,47 +8,13 @@ import { structs } from "../../ffi/layout.ts";
 import { bufferAddress } from "../../ffi/pointers.ts";
 import { writeField } from "../../ffi/struct.ts";
 import { listOf, show, snapshot } from "../core/checks.ts";
-import type {
-  EspFilter,
-  EthFilter,
-  GreFilter,
-  Ipv4ExtFilter,
-  Ipv4Filter,
-  Ipv6Filter,
-  MplsFilter,
-  TcpUdpFilter,
-  TunnelFilter,
-} from "./flow_filter.ts";
-import { FILTERS, type FlowSpecType } from "./flow_spec_type.ts";
+import { FILTERS } from "./flow_spec_type.ts";
 
-/**
- * A header around the packets of tunnel mode.
- *
- * @category Flow steering
- */
-export interface EncapHeader<Type extends FlowSpecType, Fields> {
-  /** The kind of header. */
-  readonly type: Type;
-  /** Its fields. Fields that are left out are 0. */
-  readonly val: Fields;
+/** A header of `FlowActionEspAttr.espEncap`. */
+interface EncapHeader {
+  readonly type: number;
+  readonly val: object;
 }
-
-/**
- * A header that ESP puts around packets in tunnel mode (`struct ibv_flow_action_esp_encap`).
- *
- * @category Flow steering
- */
-export type EspEncap =
-  | EncapHeader<typeof FlowSpecType.ETH, EthFilter>
-  | EncapHeader<typeof FlowSpecType.IPV4, Ipv4Filter>
-  | EncapHeader<typeof FlowSpecType.IPV4_EXT, Ipv4ExtFilter>
-  | EncapHeader<typeof FlowSpecType.IPV6, Ipv6Filter>
-  | EncapHeader<typeof FlowSpecType.ESP, EspFilter>
-  | EncapHeader<typeof FlowSpecType.TCP, TcpUdpFilter>
-  | EncapHeader<typeof FlowSpecType.UDP, TcpUdpFilter>
-  | EncapHeader<typeof FlowSpecType.VXLAN_TUNNEL, TunnelFilter>
-  | EncapHeader<typeof FlowSpecType.GRE, GreFilter>
-  | EncapHeader<typeof FlowSpecType.MPLS, MplsFilter>;
 
 const { size: LINK, fields } = structs.ibv_flow_action_esp_encap;
 /** The largest of the filters. */
@@ -69,7 +35,7 @@ export const ENCAP_SIZE: number = MOST * (LINK + FILTER);
 export function writeEncap(
   view: DataView<ArrayBuffer>,
   base: number,
-  headers: readonly EspEncap[],
+  headers: readonly EncapHeader[],
 ): bigint {
   const list = listOf(headers, "espEncap");
   if (list.length > MOST) {
@@ -92,7 +58,7 @@ export function writeEncap(
 function writeHeader(
   view: DataView<ArrayBuffer>,
   at: number,
-  header: EspEncap,
+  header: EncapHeader,
 ): { type: number; length: number } {
   const { type, val } = snapshot(header, "header of espEncap", ["type", "val"]);
   const [layout, codec] = FILTERS.get(type) ?? [];

@@ -15,7 +15,9 @@ import { copyOfBytes, instance, show } from "../core/checks.ts";
 import { check, checkHandle } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { Context } from "../device/context.ts";
-import { ENCAP_SIZE, type EspEncap, writeEncap } from "./esp_encap.ts";
+import { ENCAP_SIZE, writeEncap } from "./esp_encap.ts";
+import type { FlowFilters } from "./flow_filter.ts";
+import type { FlowSpecType } from "./flow_spec_type.ts";
 
 /**
  * How the device applies ESP (`enum ibv_flow_action_esp_flags`), to be combined with `|`.
@@ -33,56 +35,53 @@ export const FlowActionEspFlags: Members<
 > = members("ibv_flow_action_esp_flags", "IB_UVERBS_FLOW_ACTION_ESP_FLAGS_");
 
 /**
- * The security association (`struct ibv_flow_action_esp`). Attributes that are left out are 0.
- *
- * @category Flow steering
- */
-export interface EspAttr {
-  /** Security parameter index. */
-  readonly spi?: number;
-  /** Sequence number to start with. */
-  readonly seq?: number;
-  /** Bytes of padding for traffic flow confidentiality. */
-  readonly tfcPad?: number;
-  /** {@linkcode FlowActionEspFlags}, combined. */
-  readonly flags?: number;
-  /** Number of packets after which the association ends. */
-  readonly hardLimitPkts?: bigint | number;
-}
-
-/**
- * The key for AES-GCM (`struct ibv_flow_action_esp_keymat_aes_gcm`).
- *
- * @category Flow steering
- */
-export interface AesGcmKeymat {
-  /** Initialization vector to start with. */
-  readonly iv?: bigint | number;
-  /** Salt, 32 bits. */
-  readonly salt?: number;
-  /** Length of the integrity check value in bytes, such as 16. */
-  readonly icvLen: number;
-  /** The key: 16, 24 or 32 bytes. It is copied. */
-  readonly aesKey: Uint8Array;
-}
-
-/**
  * Attributes of an ESP action (`struct ibv_flow_action_esp_attr`).
  *
  * @category Flow steering
  */
 export interface FlowActionEspAttr {
-  /** The security association. */
-  readonly espAttr?: EspAttr;
-  /** The key. It is needed to create an action. */
-  readonly keymat?: AesGcmKeymat;
+  /** The security association (`struct ibv_flow_action_esp`). Attributes that are left out are 0. */
+  readonly espAttr?: {
+    /** Security parameter index. */
+    readonly spi?: number;
+    /** Sequence number to start with. */
+    readonly seq?: number;
+    /** Bytes of padding for traffic flow confidentiality. */
+    readonly tfcPad?: number;
+    /** {@linkcode FlowActionEspFlags}, combined. */
+    readonly flags?: number;
+    /** Number of packets after which the association ends. */
+    readonly hardLimitPkts?: bigint | number;
+  };
+  /** The key for AES-GCM (`struct ibv_flow_action_esp_keymat_aes_gcm`). It is needed to create an action. */
+  readonly keymat?: {
+    /** Initialization vector to start with. */
+    readonly iv?: bigint | number;
+    /** Salt, 32 bits. */
+    readonly salt?: number;
+    /** Length of the integrity check value in bytes, such as 16. */
+    readonly icvLen: number;
+    /** The key: 16, 24 or 32 bytes. It is copied. */
+    readonly aesKey: Uint8Array;
+  };
   /** The number of packets in the window of the replay protection; no protection if left out. */
   readonly replaySize?: number;
-  /** The headers that tunnel mode puts around the packet, outermost first; none if left out. At most 8. */
-  readonly espEncap?: readonly EspEncap[];
+  /**
+   * The headers that tunnel mode puts around the packet (`struct ibv_flow_action_esp_encap`), outermost first; none if left
+   * out. At most 8. Fields of `val` that are left out are 0.
+   */
+  readonly espEncap?: readonly {
+    [Header in keyof FlowFilters]: {
+      readonly type: typeof FlowSpecType[Header];
+      readonly val: FlowFilters[Header];
+    };
+  }[keyof FlowFilters][];
   /** The upper 32 bits of the extended sequence number. */
   readonly esn?: number;
 }
+
+type EspAttr = NonNullable<FlowActionEspAttr["espAttr"]>;
+type AesGcmKeymat = NonNullable<FlowActionEspAttr["keymat"]>;
 
 const esp: AttributeCodec<EspAttr> = codecOf<"ibv_flow_action_esp", EspAttr>(
   "ibv_flow_action_esp",

@@ -9,125 +9,94 @@ import { show } from "../core/checks.ts";
 import { formatAddress, parseAddress } from "../address/ip_address.ts";
 
 /**
- * Fields of an Ethernet header (`struct ibv_flow_eth_filter`). Fields that are left out are 0.
+ * The fields of each header that a condition of flow steering compares. Fields that are left out are 0.
  *
  * @category Flow steering
  */
-export interface EthFilter {
-  /** Destination MAC address, such as `"02:00:00:00:00:01"`. */
-  readonly dstMac?: string;
-  /** Source MAC address. */
-  readonly srcMac?: string;
-  /** EtherType, such as 0x0800 for IPv4, in host order. */
-  readonly etherType?: number;
-  /** VLAN tag in host order: 3 bits of priority, 1 bit CFI, 12 bits of VLAN identifier. */
-  readonly vlanTag?: number;
-}
-
-/**
- * Fields of an IPv4 header (`struct ibv_flow_ipv4_filter`). Fields that are left out are 0.
- *
- * @category Flow steering
- */
-export interface Ipv4Filter {
-  /** Source address, such as `"10.0.0.1"`. */
-  readonly srcIp?: string;
-  /** Destination address. */
-  readonly dstIp?: string;
-}
-
-/**
- * More fields of an IPv4 header (`struct ibv_flow_ipv4_ext_filter`). Fields that are left out are 0.
- *
- * @category Flow steering
- */
-export interface Ipv4ExtFilter extends Ipv4Filter {
-  /** Protocol, such as 17 for UDP. */
-  readonly proto?: number;
-  /** Type of service. */
-  readonly tos?: number;
-  /** Time to live. */
-  readonly ttl?: number;
-  /** Flags of fragments: 2 means do not fragment, 4 means more fragments. */
-  readonly flags?: number;
-}
-
-/**
- * Fields of an IPv6 header (`struct ibv_flow_ipv6_filter`). Fields that are left out are 0.
- *
- * @category Flow steering
- */
-export interface Ipv6Filter {
-  /** Source address, such as `"fe80::1"`. */
-  readonly srcIp?: string;
-  /** Destination address. */
-  readonly dstIp?: string;
-  /** Flow label, 20 bits, in host order. */
-  readonly flowLabel?: number;
-  /** Protocol of the next header. */
-  readonly nextHdr?: number;
-  /** Traffic class. */
-  readonly trafficClass?: number;
-  /** Hop limit. */
-  readonly hopLimit?: number;
-}
-
-/**
- * Fields of an IPsec ESP header (`struct ibv_flow_esp_filter`). Fields that are left out are 0.
- *
- * @category Flow steering
- */
-export interface EspFilter {
-  /** Security parameter index, in host order. */
-  readonly spi?: number;
-  /** Sequence number, in host order. */
-  readonly seq?: number;
-}
-
-/**
- * Ports of a TCP or UDP header (`struct ibv_flow_tcp_udp_filter`). Ports that are left out are 0.
- *
- * @category Flow steering
- */
-export interface TcpUdpFilter {
-  /** Destination port, in host order. */
-  readonly dstPort?: number;
-  /** Source port, in host order. */
-  readonly srcPort?: number;
-}
-
-/**
- * Fields of a GRE header (`struct ibv_flow_gre_filter`). Fields that are left out are 0.
- *
- * @category Flow steering
- */
-export interface GreFilter {
-  /** The first 16 bits of the header in host order: flags of checksum, key and sequence number, and the version. */
-  readonly cKsRes0Ver?: number;
-  /** EtherType of the payload, in host order. */
-  readonly protocol?: number;
-  /** Key, in host order. */
-  readonly key?: number;
-}
-
-/**
- * The label of an MPLS header (`struct ibv_flow_mpls_filter`). A label that is left out is 0.
- *
- * @category Flow steering
- */
-export interface MplsFilter {
-  /** The whole label entry in host order: 20 bits of label, 3 of traffic class, 1 bottom of stack, 8 of TTL. */
-  readonly label?: number;
-}
-
-/**
- * The identifier of a tunnel (`struct ibv_flow_tunnel_filter`). An identifier that is left out is 0.
- *
- * @category Flow steering
- */
-export interface TunnelFilter {
-  /** VXLAN network identifier, in host order. */
-  readonly tunnelId?: number;
+export interface FlowFilters {
+  /** Fields of an Ethernet header (`struct ibv_flow_eth_filter`). */
+  readonly ETH: {
+    /** Destination MAC address, such as `"02:00:00:00:00:01"`. */
+    readonly dstMac?: string;
+    /** Source MAC address. */
+    readonly srcMac?: string;
+    /** EtherType, such as 0x0800 for IPv4, in host order. */
+    readonly etherType?: number;
+    /** VLAN tag in host order: 3 bits of priority, 1 bit CFI, 12 bits of VLAN identifier. */
+    readonly vlanTag?: number;
+  };
+  /** Fields of an IPv4 header (`struct ibv_flow_ipv4_filter`). */
+  readonly IPV4: {
+    /** Source address, such as `"10.0.0.1"`. */
+    readonly srcIp?: string;
+    /** Destination address. */
+    readonly dstIp?: string;
+  };
+  /** More fields of an IPv4 header (`struct ibv_flow_ipv4_ext_filter`). */
+  readonly IPV4_EXT: {
+    /** Source address, such as `"10.0.0.1"`. */
+    readonly srcIp?: string;
+    /** Destination address. */
+    readonly dstIp?: string;
+    /** Protocol, such as 17 for UDP. */
+    readonly proto?: number;
+    /** Type of service. */
+    readonly tos?: number;
+    /** Time to live. */
+    readonly ttl?: number;
+    /** Flags of fragments: 2 means do not fragment, 4 means more fragments. */
+    readonly flags?: number;
+  };
+  /** Fields of an IPv6 header (`struct ibv_flow_ipv6_filter`). */
+  readonly IPV6: {
+    /** Source address, such as `"fe80::1"`. */
+    readonly srcIp?: string;
+    /** Destination address. */
+    readonly dstIp?: string;
+    /** Flow label, 20 bits, in host order. */
+    readonly flowLabel?: number;
+    /** Protocol of the next header. */
+    readonly nextHdr?: number;
+    /** Traffic class. */
+    readonly trafficClass?: number;
+    /** Hop limit. */
+    readonly hopLimit?: number;
+  };
+  /** Fields of an IPsec ESP header (`struct ibv_flow_esp_filter`). */
+  readonly ESP: {
+    /** Security parameter index, in host order. */
+    readonly spi?: number;
+    /** Sequence number, in host order. */
+    readonly seq?: number;
+  };
+  /** Ports of a TCP header (`struct ibv_flow_tcp_udp_filter`). */
+  readonly TCP: {
+    /** Destination port, in host order. */
+    readonly dstPort?: number;
+    /** Source port, in host order. */
+    readonly srcPort?: number;
+  };
+  /** Ports of a UDP header. */
+  readonly UDP: FlowFilters["TCP"];
+  /** Fields of a GRE header (`struct ibv_flow_gre_filter`). */
+  readonly GRE: {
+    /** The first 16 bits of the header in host order: flags of checksum, key and sequence number, and the version. */
+    readonly cKsRes0Ver?: number;
+    /** EtherType of the payload, in host order. */
+    readonly protocol?: number;
+    /** Key, in host order. */
+    readonly key?: number;
+  };
+  /** The label of an MPLS header (`struct ibv_flow_mpls_filter`). */
+  readonly MPLS: {
+    /** The whole label entry in host order: 20 bits of label, 3 of traffic class, 1 bottom of stack, 8 of TTL. */
+    readonly label?: number;
+  };
+  /** The identifier of a tunnel (`struct ibv_flow_tunnel_filter`). */
+  readonly VXLAN_TUNNEL: {
+    /** VXLAN network identifier, in host order. */
+    readonly tunnelId?: number;
+  };
 }
 
 const BIG_ENDIAN = { bigEndian: true } as const;
@@ -137,57 +106,73 @@ const IPV6 = { from: addressOf(16), to: formatAddress };
 
 /** A codec for the filter of each header. */
 export const filterCodecs: {
-  readonly eth: AttributeCodec<EthFilter>;
-  readonly ipv4: AttributeCodec<Ipv4Filter>;
-  readonly ipv4Ext: AttributeCodec<Ipv4ExtFilter>;
-  readonly ipv6: AttributeCodec<Ipv6Filter>;
-  readonly esp: AttributeCodec<EspFilter>;
-  readonly tcpUdp: AttributeCodec<TcpUdpFilter>;
-  readonly gre: AttributeCodec<GreFilter>;
-  readonly mpls: AttributeCodec<MplsFilter>;
-  readonly tunnel: AttributeCodec<TunnelFilter>;
+  readonly eth: AttributeCodec<FlowFilters["ETH"]>;
+  readonly ipv4: AttributeCodec<FlowFilters["IPV4"]>;
+  readonly ipv4Ext: AttributeCodec<FlowFilters["IPV4_EXT"]>;
+  readonly ipv6: AttributeCodec<FlowFilters["IPV6"]>;
+  readonly esp: AttributeCodec<FlowFilters["ESP"]>;
+  readonly tcpUdp: AttributeCodec<FlowFilters["TCP"]>;
+  readonly gre: AttributeCodec<FlowFilters["GRE"]>;
+  readonly mpls: AttributeCodec<FlowFilters["MPLS"]>;
+  readonly tunnel: AttributeCodec<FlowFilters["VXLAN_TUNNEL"]>;
 } = {
-  eth: codecOf<"ibv_flow_eth_filter", EthFilter>("ibv_flow_eth_filter", "Ethernet filter", {
-    dstMac: MAC,
-    srcMac: MAC,
-    etherType: BIG_ENDIAN,
-    vlanTag: BIG_ENDIAN,
-  }),
-  ipv4: codecOf<"ibv_flow_ipv4_filter", Ipv4Filter>("ibv_flow_ipv4_filter", "IPv4 filter", {
-    srcIp: IPV4,
-    dstIp: IPV4,
-  }),
-  ipv4Ext: codecOf<"ibv_flow_ipv4_ext_filter", Ipv4ExtFilter>(
+  eth: codecOf<"ibv_flow_eth_filter", FlowFilters["ETH"]>(
+    "ibv_flow_eth_filter",
+    "Ethernet filter",
+    {
+      dstMac: MAC,
+      srcMac: MAC,
+      etherType: BIG_ENDIAN,
+      vlanTag: BIG_ENDIAN,
+    },
+  ),
+  ipv4: codecOf<"ibv_flow_ipv4_filter", FlowFilters["IPV4"]>(
+    "ibv_flow_ipv4_filter",
+    "IPv4 filter",
+    {
+      srcIp: IPV4,
+      dstIp: IPV4,
+    },
+  ),
+  ipv4Ext: codecOf<"ibv_flow_ipv4_ext_filter", FlowFilters["IPV4_EXT"]>(
     "ibv_flow_ipv4_ext_filter",
     "IPv4 filter",
     { srcIp: IPV4, dstIp: IPV4, proto: {}, tos: {}, ttl: {}, flags: {} },
   ),
-  ipv6: codecOf<"ibv_flow_ipv6_filter", Ipv6Filter>("ibv_flow_ipv6_filter", "IPv6 filter", {
-    srcIp: IPV6,
-    dstIp: IPV6,
-    flowLabel: { bits: 20, bigEndian: true },
-    nextHdr: {},
-    trafficClass: {},
-    hopLimit: {},
-  }),
-  esp: codecOf<"ibv_flow_esp_filter", EspFilter>("ibv_flow_esp_filter", "ESP filter", {
+  ipv6: codecOf<"ibv_flow_ipv6_filter", FlowFilters["IPV6"]>(
+    "ibv_flow_ipv6_filter",
+    "IPv6 filter",
+    {
+      srcIp: IPV6,
+      dstIp: IPV6,
+      flowLabel: { bits: 20, bigEndian: true },
+      nextHdr: {},
+      trafficClass: {},
+      hopLimit: {},
+    },
+  ),
+  esp: codecOf<"ibv_flow_esp_filter", FlowFilters["ESP"]>("ibv_flow_esp_filter", "ESP filter", {
     spi: BIG_ENDIAN,
     seq: BIG_ENDIAN,
   }),
-  tcpUdp: codecOf<"ibv_flow_tcp_udp_filter", TcpUdpFilter>(
+  tcpUdp: codecOf<"ibv_flow_tcp_udp_filter", FlowFilters["TCP"]>(
     "ibv_flow_tcp_udp_filter",
     "port filter",
     { dstPort: BIG_ENDIAN, srcPort: BIG_ENDIAN },
   ),
-  gre: codecOf<"ibv_flow_gre_filter", GreFilter>("ibv_flow_gre_filter", "GRE filter", {
+  gre: codecOf<"ibv_flow_gre_filter", FlowFilters["GRE"]>("ibv_flow_gre_filter", "GRE filter", {
     cKsRes0Ver: BIG_ENDIAN,
     protocol: BIG_ENDIAN,
     key: BIG_ENDIAN,
   }),
-  mpls: codecOf<"ibv_flow_mpls_filter", MplsFilter>("ibv_flow_mpls_filter", "MPLS filter", {
-    label: BIG_ENDIAN,
-  }),
-  tunnel: codecOf<"ibv_flow_tunnel_filter", TunnelFilter>(
+  mpls: codecOf<"ibv_flow_mpls_filter", FlowFilters["MPLS"]>(
+    "ibv_flow_mpls_filter",
+    "MPLS filter",
+    {
+      label: BIG_ENDIAN,
+    },
+  ),
+  tunnel: codecOf<"ibv_flow_tunnel_filter", FlowFilters["VXLAN_TUNNEL"]>(
     "ibv_flow_tunnel_filter",
     "tunnel filter",
     { tunnelId: BIG_ENDIAN },

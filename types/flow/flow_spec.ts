@@ -12,101 +12,32 @@ import { boolean, instance, listOf, show, snapshot, uint32 } from "../core/check
 import type { NativeResource } from "../core/native_resource.ts";
 import { Counters } from "./counters.ts";
 import { FlowActionEsp } from "./flow_action_esp.ts";
-import type {
-  EspFilter,
-  EthFilter,
-  GreFilter,
-  Ipv4ExtFilter,
-  Ipv4Filter,
-  Ipv6Filter,
-  MplsFilter,
-  TcpUdpFilter,
-  TunnelFilter,
-} from "./flow_filter.ts";
+import type { FlowFilters } from "./flow_filter.ts";
 import { type FilterLayout, FILTERS, FlowSpecType } from "./flow_spec_type.ts";
 
 /**
- * A condition: a packet matches if each field, masked by `mask`, equals the same field of `val`.
+ * A condition or an action of a steering rule (`struct ibv_flow_spec`). A packet meets a condition if each field of the
+ * header, masked by `mask`, equals the same field of `val`. A field that `mask` leaves out is not compared. The header of
+ * the encapsulated packet is compared if `inner` is true.
  *
- * @category Flow steering
- */
-export interface FilterSpec<Type extends FlowSpecType, Filter> {
-  /** The header that is compared. */
-  readonly type: Type;
-  /** The values to compare with. */
-  readonly val: Filter;
-  /** The bits that are compared. A field that is left out is not compared. */
-  readonly mask: Filter;
-  /** Whether the header of the encapsulated packet is compared; false if left out. */
-  readonly inner?: boolean;
-}
-
-/**
- * Marks packets (`struct ibv_flow_spec_action_tag`).
- *
- * @category Flow steering
- */
-export interface TagSpec {
-  /** The kind of specification. */
-  readonly type: typeof FlowSpecType.ACTION_TAG;
-  /** The tag, 32 bits. Extended completions carry it. */
-  readonly tagId: number;
-}
-
-/**
- * Drops packets (`struct ibv_flow_spec_action_drop`).
- *
- * @category Flow steering
- */
-export interface DropSpec {
-  /** The kind of specification. */
-  readonly type: typeof FlowSpecType.ACTION_DROP;
-}
-
-/**
- * Applies a flow action (`struct ibv_flow_spec_action_handle`).
- *
- * @category Flow steering
- */
-export interface ActionSpec {
-  /** The kind of specification. */
-  readonly type: typeof FlowSpecType.ACTION_HANDLE;
-  /** The action. The flow keeps it. */
-  readonly action: FlowActionEsp;
-}
-
-/**
- * Counts packets (`struct ibv_flow_spec_counter_action`).
- *
- * @category Flow steering
- */
-export interface CountSpec {
-  /** The kind of specification. */
-  readonly type: typeof FlowSpecType.ACTION_COUNT;
-  /** The counters. The flow keeps them. */
-  readonly counters: Counters;
-}
-
-/**
- * A condition or an action of a steering rule (`struct ibv_flow_spec`).
+ * `ACTION_TAG` marks packets with a tag of 32 bits, which extended completions carry. `ACTION_DROP` drops them,
+ * `ACTION_HANDLE` applies an action and `ACTION_COUNT` counts them. The flow keeps these objects.
  *
  * @category Flow steering
  */
 export type FlowSpec =
-  | FilterSpec<typeof FlowSpecType.ETH, EthFilter>
-  | FilterSpec<typeof FlowSpecType.IPV4, Ipv4Filter>
-  | FilterSpec<typeof FlowSpecType.IPV4_EXT, Ipv4ExtFilter>
-  | FilterSpec<typeof FlowSpecType.IPV6, Ipv6Filter>
-  | FilterSpec<typeof FlowSpecType.ESP, EspFilter>
-  | FilterSpec<typeof FlowSpecType.TCP, TcpUdpFilter>
-  | FilterSpec<typeof FlowSpecType.UDP, TcpUdpFilter>
-  | FilterSpec<typeof FlowSpecType.VXLAN_TUNNEL, TunnelFilter>
-  | FilterSpec<typeof FlowSpecType.GRE, GreFilter>
-  | FilterSpec<typeof FlowSpecType.MPLS, MplsFilter>
-  | TagSpec
-  | DropSpec
-  | ActionSpec
-  | CountSpec;
+  | {
+    [Header in keyof FlowFilters]: {
+      readonly type: typeof FlowSpecType[Header];
+      readonly val: FlowFilters[Header];
+      readonly mask: FlowFilters[Header];
+      readonly inner?: boolean;
+    };
+  }[keyof FlowFilters]
+  | { readonly type: typeof FlowSpecType.ACTION_TAG; readonly tagId: number }
+  | { readonly type: typeof FlowSpecType.ACTION_DROP }
+  | { readonly type: typeof FlowSpecType.ACTION_HANDLE; readonly action: FlowActionEsp }
+  | { readonly type: typeof FlowSpecType.ACTION_COUNT; readonly counters: Counters };
 
 /** A specification in native layout. */
 export interface WrittenSpec {
@@ -118,17 +49,21 @@ export interface WrittenSpec {
 
 const T = FlowSpecType;
 
-type AnySpec = Partial<
-  & FilterSpec<FlowSpecType, object>
-  & Omit<TagSpec, "type">
-  & Omit<ActionSpec, "type">
-  & Omit<CountSpec, "type">
->;
 const NAMES = ["type", "val", "mask", "inner", "tagId", "action", "counters"] as const;
+
+interface AnySpec {
+  readonly type?: number;
+  readonly val?: object;
+  readonly mask?: object;
+  readonly inner?: boolean;
+  readonly tagId?: number;
+  readonly action?: FlowActionEsp;
+  readonly counters?: Counters;
+}
 
 /** Reads the specifications of a rule and writes each into a struct. Pointers of objects are left for later. */
 export function writeSpecs(specs: readonly FlowSpec[]): WrittenSpec[] {
-  return listOf(specs, "specs").map((spec) => writeSpec(snapshot(spec as AnySpec, "spec", NAMES)));
+  return listOf(specs, "specs").map((spec) => writeSpec(snapshot<AnySpec>(spec, "spec", NAMES)));
 }
 
 /** Writes the pointer of the object that a specification names. Call it when no code of the caller runs any more. */

@@ -12,7 +12,7 @@ import { filterCodecs } from "./flow_filter.ts";
  * Kinds of flow specification (`enum ibv_flow_spec_type`).
  *
  * - `ETH`, `IPV4`, `IPV4_EXT`, `IPV6`, `ESP`, `TCP`, `UDP`, `VXLAN_TUNNEL`, `GRE`, `MPLS`: conditions on a header
- * - `INNER`: a flag for the headers of an encapsulated packet; {@linkcode FilterSpec.inner} sets it
+ * - `INNER`: a flag for the headers of an encapsulated packet; `inner` of a {@linkcode FlowSpec} sets it
  * - `ACTION_TAG`: mark the packet; the completion carries the tag
  * - `ACTION_DROP`: drop the packet
  * - `ACTION_HANDLE`: apply a {@linkcode FlowActionEsp}
