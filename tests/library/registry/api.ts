@@ -104,6 +104,13 @@ function finder(symbols: readonly Symbol_[]): Find {
   const inType = (type: unknown, bound: Bound, within: readonly string[]): Attributes => {
     if (Array.isArray(type)) return merged(type.map((one) => inType(one, bound, within)));
     if (typeof type !== "object" || type === null || "params" in type) return {};
+    if ("properties" in type) return inDef(type as Def, bound, within);
+    if ("operator" in type && type.operator === "keyof") return {};
+    if ("objType" in type) {
+      const { objType } = type as { readonly objType: Mapped };
+      if (objType.kind === "mapped") return inType(objType.value.tsType, bound, within);
+      return merged(Object.values(inType(objType, bound, within)));
+    }
     const { typeName, typeParams = [] } = type as TypeRef;
     if (bound.has(typeName!)) return inType(bound.get(typeName!), new Map(), within);
     if (typeName === "Pick" || typeName === "Omit") {
@@ -126,6 +133,11 @@ function finder(symbols: readonly Symbol_[]): Find {
     return merged([...own, inType(def.extends, bound, within), inType(def.tsType, bound, within)]);
   };
   return (type) => inType(type, new Map(), []);
+}
+
+interface Mapped {
+  readonly kind: string;
+  readonly value: { readonly tsType: unknown };
 }
 
 /** The texts that a union is of. */
