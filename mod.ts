@@ -88,7 +88,7 @@
  * @module
  */
 
-export type { AhAttr, AhAttrInit, GlobalRoute, GlobalRouteInit } from "./types/address/ah_attr.ts";
+export type { AhAttr, AhAttrInit } from "./types/address/ah_attr.ts";
 export { Gid, type GidEntry, GidType } from "./types/address/gid.ts";
 export { Grh, type Ipv4Header } from "./types/address/grh.ts";
 export { formatAddress, parseAddress } from "./types/address/ip_address.ts";
@@ -112,7 +112,7 @@ export {
   CreateCqAttrFlags,
   CreateCqWcFlags,
 } from "./types/completion/cq_init_attr_ex.ts";
-export type { ModerateCq, ModifyCqAttr } from "./types/completion/modify_cq.ts";
+export type { ModifyCqAttr } from "./types/completion/modify_cq.ts";
 export { wcStatusStr } from "./types/completion/wc_status_str.ts";
 export {
   type WcAddress,
@@ -130,33 +130,21 @@ export {
 } from "./types/completion/work_completions_ex.ts";
 export type { AbortOptions } from "./types/core/abortable.ts";
 export { nameOf, namesOf } from "./types/core/enums.ts";
-export { VerbsError, type VerbsErrorOptions } from "./types/core/errors.ts";
+export { VerbsError } from "./types/core/errors.ts";
 export { NativeResource } from "./types/core/native_resource.ts";
 export { Resource } from "./types/core/resource.ts";
-export { type AsyncEvent, type EventListener, EventType } from "./types/device/async_events.ts";
+export { type AsyncEvent, EventType } from "./types/device/async_events.ts";
 export { Context } from "./types/device/context.ts";
 export { type DeviceInfo, listDevices, NodeType, TransportType } from "./types/device/device.ts";
+export { AtomicCap, type DeviceAttr, DeviceCapFlags } from "./types/device/device_attr.ts";
 export {
-  AtomicCap,
-  type DeviceAttr,
-  DeviceCapFlags,
-  type DeviceLimits,
-} from "./types/device/device_attr.ts";
-export {
-  type CqModCaps,
   type DeviceAttrEx,
   isQptSupported,
-  type OdpCaps,
   OdpGeneralCaps,
   OdpTransportCaps,
-  type PacketPacingCaps,
-  type PciAtomicCaps,
   PciAtomicOpSize,
   RawPacketCaps,
-  type RssCaps,
   TmCapFlags,
-  type TmCaps,
-  type TsoCaps,
 } from "./types/device/device_attr_ex.ts";
 export { forkInit, ForkStatus, isForkInitialized } from "./types/device/fork.ts";
 export {
@@ -170,7 +158,6 @@ export {
   PortState,
 } from "./types/device/port.ts";
 export { mbpsToRate, multToRate, Rate, rateToMbps, rateToMult } from "./types/device/rate.ts";
-export type { GidRecommendation } from "./types/device/recommend_gid.ts";
 export type { RtValuesEx } from "./types/device/rt_values.ts";
 export { eventTypeStr, nodeTypeStr, portStateStr } from "./types/device/strings.ts";
 export { flowLabelToUdpSport } from "./types/device/udp_sport.ts";
@@ -256,13 +243,7 @@ export {
   WqType,
 } from "./types/rss/work_queue.ts";
 export { SharedReceiveQueue } from "./types/srq/shared_receive_queue.ts";
-export {
-  type SrqAttr,
-  type SrqAttrInit,
-  type SrqInitAttr,
-  SrqType,
-  type TmCap,
-} from "./types/srq/srq_attr.ts";
+export { type SrqAttr, type SrqAttrInit, type SrqInitAttr, SrqType } from "./types/srq/srq_attr.ts";
 export { OpsFlags, type OpsWr, OpsWrOpcode } from "./types/srq/tag_matching.ts";
 export { type XrcdInitAttr, XrcDomain } from "./types/srq/xrc_domain.ts";
 export type { Receives } from "./types/work/posting.ts";

@@ -8,31 +8,24 @@ import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { bytesOfGid, Gid } from "./gid.ts";
 
 /**
- * The global part of an address (`struct ibv_global_route`).
- *
- * @category Address handles
- */
-export interface GlobalRoute {
-  /** The peer's GID, or a multicast GID. */
-  readonly dgid: Gid;
-  /** Flow label, 20 bits. RoCE v2 devices may derive the UDP source port from it. */
-  readonly flowLabel: number;
-  /** Index of the GID to send from in the table of the sending port, 0 to 255. Its type selects RoCE v1 or v2. */
-  readonly sgidIndex: number;
-  /** Hop limit (IPv6) or TTL (IPv4), 0 to 255. For unicast on RoCE the kernel may replace it by the limit of the route. */
-  readonly hopLimit: number;
-  /** Traffic class (IPv6) or TOS (IPv4), 0 to 255. */
-  readonly trafficClass: number;
-}
-
-/**
  * The address of a peer (`struct ibv_ah_attr`).
  *
  * @category Address handles
  */
 export interface AhAttr {
-  /** The global part. It is used if `isGlobal` is set. */
-  readonly grh: GlobalRoute;
+  /** The global part (`struct ibv_global_route`). It is used if `isGlobal` is set. */
+  readonly grh: {
+    /** The peer's GID, or a multicast GID. */
+    readonly dgid: Gid;
+    /** Flow label, 20 bits. RoCE v2 devices may derive the UDP source port from it. */
+    readonly flowLabel: number;
+    /** Index of the GID to send from in the table of the sending port, 0 to 255. Its type selects RoCE v1 or v2. */
+    readonly sgidIndex: number;
+    /** Hop limit (IPv6) or TTL (IPv4), 0 to 255. For unicast on RoCE the kernel may replace it by the limit of the route. */
+    readonly hopLimit: number;
+    /** Traffic class (IPv6) or TOS (IPv4), 0 to 255. */
+    readonly trafficClass: number;
+  };
   /** The peer's LID, in host order. It is 0 on RoCE. */
   readonly dlid: number;
   /** Service level, 0 to 15. */
@@ -48,28 +41,21 @@ export interface AhAttr {
 }
 
 /**
- * The global part of an address to make a handle for. Attributes that are left out are 0.
- *
- * @category Address handles
- */
-export interface GlobalRouteInit extends Partial<Omit<GlobalRoute, "dgid" | "sgidIndex">> {
-  /** The peer's GID, or a multicast GID. */
-  readonly dgid: Gid;
-  /** Index of the GID to send from in the table of the sending port, 0 to 255. */
-  readonly sgidIndex: number;
-}
-
-/**
  * An address to make a handle for. `portNum` and one of `grh` and `dlid` are needed. Attributes that are left out are 0.
  *
  * @category Address handles
  */
 export interface AhAttrInit extends Partial<Omit<AhAttr, "grh" | "portNum">> {
-  /** The global part. `isGlobal` is true if it is given, unless `isGlobal` says otherwise. */
-  readonly grh?: GlobalRouteInit;
+  /**
+   * The global part: `dgid` and `sgidIndex` are needed. `isGlobal` is true if it is given, unless `isGlobal` says otherwise.
+   */
+  readonly grh?: Pick<AhAttr["grh"], "dgid" | "sgidIndex"> & Partial<AhAttr["grh"]>;
   /** The port to send from, counted from 1. */
   readonly portNum: number;
 }
+
+type GlobalRoute = AhAttr["grh"];
+type GlobalRouteInit = NonNullable<AhAttrInit["grh"]>;
 
 const globalRoute: AttributeCodec<GlobalRouteInit, GlobalRoute> = codecOf<
   "ibv_global_route",

@@ -9,26 +9,21 @@ import { writeField } from "../../ffi/struct.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 
 /**
- * Moderation of events (`struct ibv_moderate_cq`). An event comes when one of the limits is reached.
- *
- * @category Completions
- */
-export interface ModerateCq {
-  /** The number of completions for one event, 16 bits. */
-  readonly cqCount: number;
-  /** The longest delay of an event, in microseconds, 16 bits. */
-  readonly cqPeriod: number;
-}
-
-/**
  * Attributes of a completion queue to change (`struct ibv_modify_cq_attr`).
  *
  * @category Completions
  */
 export interface ModifyCqAttr {
-  /** Moderation of events. */
-  readonly moderate?: ModerateCq;
+  /** Moderation of events (`struct ibv_moderate_cq`). An event comes when one of the limits is reached. */
+  readonly moderate?: {
+    /** The number of completions for one event, 16 bits. */
+    readonly cqCount: number;
+    /** The longest delay of an event, in microseconds, 16 bits. */
+    readonly cqPeriod: number;
+  };
 }
+
+type ModerateCq = NonNullable<ModifyCqAttr["moderate"]>;
 
 const moderate: AttributeCodec<ModerateCq> = codecOf<"ibv_moderate_cq", ModerateCq>(
   "ibv_moderate_cq",

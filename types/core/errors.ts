@@ -7,20 +7,6 @@
 import { EOPNOTSUPP, errno, errnoDescription, errnoName } from "../../ffi/errno.ts";
 
 /**
- * Details of a failed verb.
- *
- * @category Errors
- */
-export interface VerbsErrorOptions {
-  /** The attributes of the attempt. They follow the action in the message. */
-  readonly detail?: string;
-  /** The likely cause and its remedy. */
-  readonly hint?: string | undefined;
-  /** For posts: the number of requests that were posted before the one that failed. */
-  readonly posted?: number | undefined;
-}
-
-/**
  * A verb failed. The message names the action, the verb, its errno and, where it is known, the cause.
  *
  * @example Telling errors apart
@@ -49,9 +35,21 @@ export class VerbsError extends Error {
   /** For posts: the number of requests that were posted before the one that failed. It is undefined if it is not known. */
   readonly posted: number | undefined;
 
-  /** Makes the error of a verb. `action` reads "create address handle". */
-  constructor(verb: string, action: string, errno: number, options: VerbsErrorOptions = {}) {
-    super(message(verb, action, errno, options));
+  /**
+   * Makes the error of a verb. `action` reads "create address handle". `detail`, the attributes of the attempt, follows it
+   * in the message.
+   */
+  constructor(
+    verb: string,
+    action: string,
+    errno: number,
+    options: {
+      readonly detail?: string | undefined;
+      readonly hint?: string | undefined;
+      readonly posted?: number | undefined;
+    } = {},
+  ) {
+    super(message(verb, action, errno, options.detail, options.hint));
     this.verb = verb;
     this.errno = errno;
     this.code = errno === 0 ? "unknown" : errnoName(errno);
@@ -69,7 +67,8 @@ function message(
   verb: string,
   action: string,
   value: number,
-  { detail, hint }: VerbsErrorOptions,
+  detail: string | undefined,
+  hint: string | undefined,
 ): string {
   const reason = value === 0
     ? "failed, and the provider gave no reason"
@@ -128,7 +127,7 @@ export function failure(
 ): VerbsError {
   return new VerbsError(verb, action, value, {
     posted,
-    ...(detail && { detail: detail() }),
+    detail: detail?.(),
     hint: (hint && hintFor(value, hint)) ?? hintLimit(verb, value),
   });
 }

@@ -78,11 +78,7 @@ export interface AsyncEvent {
   readonly portNum: number | undefined;
 }
 
-/**
- * A function that is called with each event.
- *
- * @category Asynchronous events
- */
+/** A function that is called with each event. */
 export type EventListener = (event: AsyncEvent) => void;
 
 /** Events whose struct holds a port number. Those of objects hold the address of the object. */

@@ -25,7 +25,7 @@ import { type DeviceAttr, queryDevice } from "./device_attr.ts";
 import { type DeviceAttrEx, queryDeviceEx } from "./device_attr_ex.ts";
 import { getPkeyIndex, queryGid, queryGidEx, queryGidTable, queryPkey } from "./gid_table.ts";
 import { type PortAttr, PortState, queryPort } from "./port.ts";
-import { type GidRecommendation, recommendGid } from "./recommend_gid.ts";
+import { recommendGid } from "./recommend_gid.ts";
 import { queryRtValuesEx, type RtValuesEx } from "./rt_values.ts";
 
 const KIND: NativeKind<IbvContext, Context> = {
@@ -297,7 +297,7 @@ export class Context extends NativeResource<IbvContext> {
    * @throws {RangeError} If the device has no such port.
    * @throws {Deno.errors.NotFound} If the port has no such GID.
    */
-  recommendGid(port: number): GidRecommendation {
+  recommendGid(port: number): GidEntry & { readonly reason: string } {
     return recommendGid(this.gidTable(checkPort(this, port)), port);
   }
 

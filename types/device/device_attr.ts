@@ -47,11 +47,13 @@ export const DeviceCapFlags: Members<"ibv_device_cap_flags", "IBV_DEVICE_"> = me
 );
 
 /**
- * Numbers of {@linkcode DeviceAttr}. Counts are upper limits. Other users of the device share them.
+ * Basic capabilities of a device (`struct ibv_device_attr`). Counts are upper limits. Other users of the device share them.
  *
  * @category Devices and ports
  */
-export interface DeviceLimits {
+export interface DeviceAttr {
+  /** Firmware version; empty if the device has none. */
+  readonly fwVer: string;
   /** GUID of the node. */
   readonly nodeGuid: bigint;
   /** GUID of the system image. The devices of one board share it. */
@@ -132,16 +134,6 @@ export interface DeviceLimits {
   readonly physPortCnt: number;
 }
 
-/**
- * Basic capabilities of a device (`struct ibv_device_attr`).
- *
- * @category Devices and ports
- */
-export interface DeviceAttr extends DeviceLimits {
-  /** Firmware version; empty if the device has none. */
-  readonly fwVer: string;
-}
-
 /** Queries the basic capabilities (`ibv_query_device`). */
 export function queryDevice(context: IbvContext): DeviceAttr {
   const attr = allocStruct(structs.ibv_device_attr);
@@ -153,7 +145,8 @@ export function queryDevice(context: IbvContext): DeviceAttr {
 export function readDeviceAttr(view: DataView<ArrayBuffer>, base = 0): DeviceAttr {
   const { fw_ver } = structs.ibv_device_attr.fields;
   const fwVer = cString(fieldBytes(view, fw_ver, base));
-  return { fwVer, ...readStruct<"ibv_device_attr", DeviceLimits>("ibv_device_attr", view, base) };
+  type Numbers = Omit<DeviceAttr, "fwVer">;
+  return { fwVer, ...readStruct<"ibv_device_attr", Numbers>("ibv_device_attr", view, base) };
 }
 
 function cString(bytes: Uint8Array): string {

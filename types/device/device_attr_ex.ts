@@ -12,7 +12,7 @@ import { allocStruct } from "../../ffi/struct.ts";
 import { integer, uint32 } from "../core/checks.ts";
 import { check } from "../core/errors.ts";
 import { readStruct } from "../core/struct_reader.ts";
-import { type DeviceAttr, type DeviceLimits, readDeviceAttr } from "./device_attr.ts";
+import { type DeviceAttr, readDeviceAttr } from "./device_attr.ts";
 
 /**
  * On-demand paging (`enum ibv_odp_general_caps`), combined with `|`.
@@ -71,115 +71,6 @@ export const PciAtomicOpSize: Members<"ibv_pci_atomic_op_size", "IBV_PCI_ATOMIC_
   members("ibv_pci_atomic_op_size", "IBV_PCI_ATOMIC_OPERATION_");
 
 /**
- * Receive side scaling (`struct ibv_rss_caps`).
- *
- * @category Devices and ports
- */
-export interface RssCaps {
-  /** Types of queue pairs that support it: bit `1 << type` of each {@linkcode QpType}. */
-  readonly supportedQpts: number;
-  /** Largest number of indirection tables. */
-  readonly maxRwqIndirectionTables: number;
-  /** Largest number of entries of an indirection table. */
-  readonly maxRwqIndirectionTableSize: number;
-  /**
-   * {@linkcode RxHashFields} that can be hashed; 0 if the device does not report them. Compare it with `BigInt(fields)`.
-   */
-  readonly rxHashFieldsMask: bigint;
-  /** {@linkcode RxHashFunction}, combined; 0 if the device does not report them. */
-  readonly rxHashFunction: number;
-}
-
-/**
- * On-demand paging (`struct ibv_odp_caps`).
- *
- * @category Devices and ports
- */
-export interface OdpCaps {
-  /** {@linkcode OdpGeneralCaps}, combined. */
-  readonly generalCaps: bigint;
-  /** {@linkcode OdpTransportCaps} by type of queue pair. */
-  readonly perTransportCaps: {
-    /** RC queue pairs. */
-    readonly rcOdpCaps: number;
-    /** UC queue pairs. */
-    readonly ucOdpCaps: number;
-    /** UD queue pairs. */
-    readonly udOdpCaps: number;
-  };
-}
-
-/**
- * TCP segmentation by the device (`struct ibv_tso_caps`).
- *
- * @category Devices and ports
- */
-export interface TsoCaps {
-  /** Largest packet that the device segments, in bytes; 0 if it does not segment. */
-  readonly maxTso: number;
-  /** Types of queue pairs that support it: bit `1 << type` of each {@linkcode QpType}. */
-  readonly supportedQpts: number;
-}
-
-/**
- * Rate limits of queue pairs (`struct ibv_packet_pacing_caps`).
- *
- * @category Devices and ports
- */
-export interface PacketPacingCaps {
-  /** Lowest limit, in kbit/s. */
-  readonly qpRateLimitMin: number;
-  /** Highest limit, in kbit/s; 0 if the device has no rate limits. */
-  readonly qpRateLimitMax: number;
-  /** Types of queue pairs that support it: bit `1 << type` of each {@linkcode QpType}. */
-  readonly supportedQpts: number;
-}
-
-/**
- * Tag matching (`struct ibv_tm_caps`).
- *
- * @category Devices and ports
- */
-export interface TmCaps {
-  /** Largest header of a rendezvous request, in bytes. */
-  readonly maxRndvHdrSize: number;
-  /** Largest number of tags of a list; 0 if the device has no tag matching. */
-  readonly maxNumTags: number;
-  /** {@linkcode TmCapFlags}, combined. */
-  readonly flags: number;
-  /** Largest number of outstanding list operations. */
-  readonly maxOps: number;
-  /** Largest number of scatter/gather elements of a tagged buffer. */
-  readonly maxSge: number;
-}
-
-/**
- * Moderation of completion events (`struct ibv_cq_moderation_caps`).
- *
- * @category Devices and ports
- */
-export interface CqModCaps {
-  /** Largest number of completions for one event. */
-  readonly maxCqCount: number;
-  /** Longest delay of an event, in microseconds. */
-  readonly maxCqPeriod: number;
-}
-
-/**
- * Atomics over PCI (`struct ibv_pci_atomic_caps`): {@linkcode PciAtomicOpSize} of each operation.
- *
- * @category Devices and ports
- */
-export interface PciAtomicCaps {
-  /** Fetch and add. */
-  readonly fetchAdd: number;
-  /** Swap. */
-  readonly swap: number;
-  /** Compare and swap. */
-  readonly compareSwap: number;
-}
-
-/**
  * All capabilities of a device (`struct ibv_device_attr_ex`). Attributes that the provider does not report are 0, except
  * those of `origAttr`.
  *
@@ -190,32 +81,92 @@ export interface DeviceAttrEx {
   readonly origAttr: DeviceAttr;
   /** 0: verbs.h defines no bits. */
   readonly compMask: number;
-  /** On-demand paging. */
-  readonly odpCaps: OdpCaps;
+  /** On-demand paging (`struct ibv_odp_caps`). */
+  readonly odpCaps: {
+    /** {@linkcode OdpGeneralCaps}, combined. */
+    readonly generalCaps: bigint;
+    /** {@linkcode OdpTransportCaps} by type of queue pair. */
+    readonly perTransportCaps: {
+      /** RC queue pairs. */
+      readonly rcOdpCaps: number;
+      /** UC queue pairs. */
+      readonly ucOdpCaps: number;
+      /** UD queue pairs. */
+      readonly udOdpCaps: number;
+    };
+  };
   /** Valid bits of completion timestamps; 0 if the device has no timestamps. */
   readonly completionTimestampMask: bigint;
   /** Frequency of the device clock, in kHz. */
   readonly hcaCoreClock: bigint;
   /** {@linkcode DeviceCapFlags} of `origAttr.deviceCapFlags`, and further ones above bit 31. */
   readonly deviceCapFlagsEx: bigint;
-  /** TCP segmentation by the device. */
-  readonly tsoCaps: TsoCaps;
-  /** Receive side scaling. */
-  readonly rssCaps: RssCaps;
+  /** TCP segmentation by the device (`struct ibv_tso_caps`). */
+  readonly tsoCaps: {
+    /** Largest packet that the device segments, in bytes; 0 if it does not segment. */
+    readonly maxTso: number;
+    /** Types of queue pairs that support it: bit `1 << type` of each {@linkcode QpType}. */
+    readonly supportedQpts: number;
+  };
+  /** Receive side scaling (`struct ibv_rss_caps`). */
+  readonly rssCaps: {
+    /** Types of queue pairs that support it: bit `1 << type` of each {@linkcode QpType}. */
+    readonly supportedQpts: number;
+    /** Largest number of indirection tables. */
+    readonly maxRwqIndirectionTables: number;
+    /** Largest number of entries of an indirection table. */
+    readonly maxRwqIndirectionTableSize: number;
+    /**
+     * {@linkcode RxHashFields} that can be hashed; 0 if the device does not report them. Compare it with `BigInt(fields)`.
+     */
+    readonly rxHashFieldsMask: bigint;
+    /** {@linkcode RxHashFunction}, combined; 0 if the device does not report them. */
+    readonly rxHashFunction: number;
+  };
   /** Largest number of receive work queues. */
   readonly maxWqTypeRq: number;
-  /** Rate limits of queue pairs. */
-  readonly packetPacingCaps: PacketPacingCaps;
+  /** Rate limits of queue pairs (`struct ibv_packet_pacing_caps`). */
+  readonly packetPacingCaps: {
+    /** Lowest limit, in kbit/s. */
+    readonly qpRateLimitMin: number;
+    /** Highest limit, in kbit/s; 0 if the device has no rate limits. */
+    readonly qpRateLimitMax: number;
+    /** Types of queue pairs that support it: bit `1 << type` of each {@linkcode QpType}. */
+    readonly supportedQpts: number;
+  };
   /** {@linkcode RawPacketCaps}, combined. */
   readonly rawPacketCaps: number;
-  /** Tag matching. */
-  readonly tmCaps: TmCaps;
-  /** Moderation of completion events. */
-  readonly cqModCaps: CqModCaps;
+  /** Tag matching (`struct ibv_tm_caps`). */
+  readonly tmCaps: {
+    /** Largest header of a rendezvous request, in bytes. */
+    readonly maxRndvHdrSize: number;
+    /** Largest number of tags of a list; 0 if the device has no tag matching. */
+    readonly maxNumTags: number;
+    /** {@linkcode TmCapFlags}, combined. */
+    readonly flags: number;
+    /** Largest number of outstanding list operations. */
+    readonly maxOps: number;
+    /** Largest number of scatter/gather elements of a tagged buffer. */
+    readonly maxSge: number;
+  };
+  /** Moderation of completion events (`struct ibv_cq_moderation_caps`). */
+  readonly cqModCaps: {
+    /** Largest number of completions for one event. */
+    readonly maxCqCount: number;
+    /** Longest delay of an event, in microseconds. */
+    readonly maxCqPeriod: number;
+  };
   /** Device memory, in bytes. */
   readonly maxDmSize: bigint;
-  /** Atomics over PCI. */
-  readonly pciAtomicCaps: PciAtomicCaps;
+  /** Atomics over PCI (`struct ibv_pci_atomic_caps`): {@linkcode PciAtomicOpSize} of each operation. */
+  readonly pciAtomicCaps: {
+    /** Fetch and add. */
+    readonly fetchAdd: number;
+    /** Swap. */
+    readonly swap: number;
+    /** Compare and swap. */
+    readonly compareSwap: number;
+  };
   /** {@linkcode OdpTransportCaps} of XRC queue pairs. */
   readonly xrcOdpCaps: number;
   /** Number of ports, for devices with more than `origAttr.physPortCnt` can count. */
@@ -224,7 +175,7 @@ export interface DeviceAttrEx {
 
 /** The attributes as the layout table has them: a string is not among them. */
 interface Numbers extends Omit<DeviceAttrEx, "origAttr"> {
-  readonly origAttr: DeviceLimits;
+  readonly origAttr: Omit<DeviceAttr, "fwVer">;
 }
 
 /** Queries all capabilities (`ibv_query_device_ex`). */
@@ -240,7 +191,7 @@ export function queryDeviceEx(context: IbvContext): DeviceAttrEx {
 /**
  * Whether a capability holds for a transport service (`ibv_is_qpt_supported`).
  *
- * @param supportedQpts The transport services of a capability, such as {@linkcode TsoCaps.supportedQpts}.
+ * @param supportedQpts The transport services of a capability, such as `tsoCaps.supportedQpts` of {@linkcode DeviceAttrEx}.
  * @param type The transport service: a {@linkcode QpType}.
  * @throws {TypeError} If an argument is not an integer.
  * @throws {RangeError} If `supportedQpts` does not fit 32 bits, or `type` is not within 0 to 31.

@@ -6,16 +6,6 @@
 
 import { type Gid, type GidEntry, GidType } from "../address/gid.ts";
 
-/**
- * A GID that is recommended, with the reason.
- *
- * @category GIDs and headers
- */
-export interface GidRecommendation extends GidEntry {
-  /** Why it is recommended. */
-  readonly reason: string;
-}
-
 interface Rule {
   readonly matches: (entry: GidEntry) => boolean;
   readonly reason: string;
@@ -48,7 +38,10 @@ const RULES: readonly Rule[] = [
  *
  * @throws {Deno.errors.NotFound} If none is usable.
  */
-export function recommendGid(entries: readonly GidEntry[], port: number): GidRecommendation {
+export function recommendGid(
+  entries: readonly GidEntry[],
+  port: number,
+): GidEntry & { readonly reason: string } {
   const usable = entries
     .filter(({ gid }) => !gid.isZero && !isSelfAssigned(gid))
     .sort((a, b) => a.gidIndex - b.gidIndex);

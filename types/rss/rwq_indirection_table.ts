@@ -91,7 +91,7 @@ export class RwqIndirectionTable extends NativeResource<IbvRwqIndTable> {
    *
    * @param context The device of the work queues.
    * @param workQueues The work queue of each entry. The number of entries is a power of two, 1 to 8192; devices allow
-   * fewer, see {@linkcode RssCaps}. A work queue may be in several entries. The list is copied.
+   * fewer, see `rssCaps` of {@linkcode DeviceAttrEx}. A work queue may be in several entries. The list is copied.
    * @throws {TypeError} If an entry is not a work queue, belongs to another context, or is disposed.
    * @throws {RangeError} If the number of entries is not a power of two or is too large.
    * @throws {VerbsError} If the device has no indirection tables (EOPNOTSUPP) or refuses this one.

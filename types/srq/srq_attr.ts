@@ -42,18 +42,6 @@ export interface SrqAttr {
 }
 
 /**
- * Limits of tag matching (`struct ibv_tm_cap`).
- *
- * @category Shared receive queues
- */
-export interface TmCap {
-  /** Number of tags that can be in the list. */
-  readonly maxNumTags: number;
-  /** Number of operations on the list that can be outstanding. */
-  readonly maxOps: number;
-}
-
-/**
  * Attributes of a new shared receive queue (`struct ibv_srq_init_attr` and `struct ibv_srq_init_attr_ex`).
  *
  * @category Shared receive queues
@@ -69,8 +57,13 @@ export interface SrqInitAttr {
   readonly xrcd?: XrcDomain;
   /** XRC, TM: completion queue of the receives. Receives of a basic queue complete where their queue pair says. */
   readonly cq?: CompletionQueue;
-  /** TM: limits of tag matching. */
-  readonly tmCap?: TmCap;
+  /** TM: limits of tag matching (`struct ibv_tm_cap`). */
+  readonly tmCap?: {
+    /** Number of tags that can be in the list. */
+    readonly maxNumTags: number;
+    /** Number of operations on the list that can be outstanding. */
+    readonly maxOps: number;
+  };
 }
 
 /**
@@ -81,6 +74,8 @@ export interface SrqInitAttr {
 export type SrqAttrInit = Partial<Omit<SrqAttr, "maxSge">>;
 
 const INIT = members("ibv_srq_init_attr_mask", "IBV_SRQ_INIT_ATTR_");
+
+type TmCap = NonNullable<SrqInitAttr["tmCap"]>;
 
 const tmCapCodec: AttributeCodec<TmCap> = codecOf<"ibv_tm_cap", TmCap>("ibv_tm_cap", "tmCap", {
   maxNumTags: { required: true },
