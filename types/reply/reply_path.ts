@@ -120,7 +120,7 @@ export class ReplyPath extends Resource {
       path.#events.delete(path.#listener);
       path.#peers.abort(new TypeError("Cannot use reply path: it is disposed"));
     },
-    destroy: (path) => path.#peers[Symbol.dispose](),
+    destroy: (_, path) => path.#peers[Symbol.dispose](),
     describe: ({ port, size, maxPeers }) => ({ port, size, maxPeers }),
   };
 

@@ -14,7 +14,7 @@ class Used extends Resource {
         tracker.whenDone(number, used);
         return true;
       },
-      destroy: (used: Used) => {
+      destroy: (_, used: Used) => {
         used.destroyed = true;
       },
     }, []);

@@ -8,7 +8,7 @@ class Owner extends Resource {
   destroyed = 0;
 
   constructor(onDestroy: () => unknown = () => {}) {
-    const destroy = (owner: Owner): void => {
+    const destroy = (_: undefined, owner: Owner): void => {
       owner.destroyed++;
       onDestroy();
     };
