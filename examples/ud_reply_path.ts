@@ -106,7 +106,7 @@ export const main = program({
         const endpoint = makeEndpoint(context, port);
         const { gid: dgid, lid: dlid, qpn } = readDestination(await peer(null));
         const grh = { dgid, sgidIndex: entry.gidIndex, hopLimit: 64 };
-        using ah = await AddressHandle.create(endpoint.pd, { portNum: port, dlid, grh });
+        using ah = await AddressHandle.createAsync(endpoint.pd, { portNum: port, dlid, grh });
         await call(endpoint, ah, { gid: dgid, lid: dlid, qpn }, message, wait);
       },
     });
@@ -150,7 +150,7 @@ async function answer(endpoint: Endpoint, port: number, wait: Wait): Promise<voi
   // come from the address that the caller knows. AddressHandle.fromWc(pd, port, wc, grh) does this step and the next.
   const attr = initAhFromWc(pd.context, port, wc, grh);
   // On RoCE the system resolves the Ethernet address of the next hop. That may block, so use the asynchronous form.
-  using ah = await AddressHandle.create(pd, attr);
+  using ah = await AddressHandle.createAsync(pd, attr);
   // The completion has the sender's queue pair number. The sender uses the same qkey.
   const from = `queue pair ${hex(wc.srcQp, 6)} at ${attr.isGlobal ? attr.grh.dgid : attr.dlid}`;
   send(endpoint, `${wc.byteLen - Grh.SIZE} bytes came from ${from}`, ah, wc.srcQp);

@@ -147,7 +147,7 @@ export class RcParts implements Disposable {
       }
       const grh = { dgid, sgidIndex: this.#gidIndex, hopLimit: 64 };
       const attr = { portNum: port, dlid: peer.lid, grh };
-      using _ah = await AddressHandle.create(this.pd, attr, { signal });
+      using _ah = await AddressHandle.createAsync(this.pd, attr, { signal });
     }
     // A peer that has fewer receives than it says must not keep sends waiting for ever.
     this.qp.activateRc(toQpAddress(peer), { timeout, retryCnt, rnrRetry: 6, minRnrTimer: 14 });

@@ -53,7 +53,7 @@ export class HandleCache {
   async #create(key: string, attr: () => AhAttrInit): Promise<AddressHandle> {
     while (true) {
       const clears = this.#clears;
-      const made = await AddressHandle.create(this.#pd, attr());
+      const made = await AddressHandle.createAsync(this.#pd, attr());
       if (clears === this.#clears) return this.#add(key, made);
       made.close();
     }

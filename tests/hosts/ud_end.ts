@@ -88,7 +88,7 @@ export class UdEnd implements Disposable {
   ): Promise<Target> {
     const { trafficClass = 0 } = more;
     const grh = { dgid: Gid.parse(gid), sgidIndex: from.gidIndex, hopLimit: 1, ...more };
-    const ah = await AddressHandle.create(this.pd, { portNum: PORT, grh });
+    const ah = await AddressHandle.createAsync(this.pd, { portNum: PORT, grh });
     return { ah, qpn, src: ipOf(from.gid), dst: ipOf(gid), trafficClass };
   }
 

@@ -53,12 +53,6 @@ export const TRIAGE: readonly Row[] = [
     reason: "The search by camelCase, which comes next, finds the same field and takes longer.",
   },
   {
-    file: "types/reply/reply_address.ts",
-    original: "DLID === 0",
-    replacement: "true",
-    reason: "It is so in the layout of the header. The condition guards against another layout.",
-  },
-  {
     file: "types/reply/grh_memory.ts",
     original: "-1",
     replacement: "+1",
@@ -89,8 +83,8 @@ export const TRIAGE: readonly Row[] = [
     reason: "The clock is hardly ever at the limit to the last digit.",
   },
   {
-    file: "types/address_handle/sends_under_way.ts",
-    original: "this.#numbers.size < this.#limit",
+    file: "types/address_handle/ah_core.ts",
+    original: "others.size < this.#limit",
     replacement: "false",
     reason: "It looks for sends that are done each time, which only takes time.",
   },

@@ -115,9 +115,9 @@ export class Gid {
     return IPV4_MAPPED.every((byte, i) => byte === this.#bytes[i]);
   }
 
-  /** Whether the GID is a multicast GID (`ff00::/8`). */
+  /** Whether the GID is one of multicast: `ff00::/8`, or an IPv4 group in IPv4-mapped form. */
   get isMulticast(): boolean {
-    return this.#bytes[0] === 0xff;
+    return this.#bytes[0] === 0xff || this.isIpv4Mapped && this.#bytes[12]! >> 4 === 0xe;
   }
 
   /** Whether the GID is link-local (`fe80::/10`). On RoCE it reaches only peers on the same link. */

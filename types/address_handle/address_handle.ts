@@ -10,47 +10,26 @@ import { nonblocking, verbs } from "../../ffi/library.ts";
 import type { Outcome } from "../../ffi/library/calls.ts";
 import { structs } from "../../ffi/layout.ts";
 import { handleAddress } from "../../ffi/pointers.ts";
-import { type AhAttr, ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
+import { ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
 import type { Grh } from "../address/grh.ts";
-import type { SendTracker } from "../completion/send_tracker.ts";
 import type { WcAddress } from "../completion/work_completion.ts";
 import { abortable, type AbortOptions, signalOf } from "../core/abortable.ts";
-import { instance } from "../core/checks.ts";
-import { check, failure } from "../core/errors.ts";
+import { instance, integer } from "../core/checks.ts";
+import { check } from "../core/errors.ts";
 import { Adopted, type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { checkPort } from "../device/context.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
-import { describeAh, describePacket, hintAh, hintFromWc } from "./hints.ts";
-import { SendsUnderWay } from "./sends_under_way.ts";
-import { checkWc, viewOfGrh, wcCodec } from "./wc_address.ts";
-
-/** Splits an address into halves, lower half first: both architectures are little-endian. */
-const ADDRESS = new BigUint64Array(1);
-const HALVES = new Uint32Array(ADDRESS.buffer);
+import { AhCore } from "./ah_core.ts";
+import { createError, createFromWcError } from "./hints.ts";
+import { type Packet, readPacket } from "./packet.ts";
 
 const { offset: SL } = structs.ibv_ah_attr.fields.sl;
-const SL_WORD = SL >> 2;
-const SL_SHIFT = 8 * (SL & 3);
-/** The service level has 4 bits. */
-const MAX_SL = 15;
 
-/** Writes the native address of a handle into two 32-bit words, lower half first. */
-export let writeAh: (ah: AddressHandle, words: Uint32Array, at: number) => void;
+/** A `struct ibv_ah_attr`, as an attribute object is written or as the reply path computes it. */
+type NativeAttr = DataView<ArrayBuffer> | Uint32Array<ArrayBuffer>;
 
-/**
- * Makes a handle from the words of a `struct ibv_ah_attr`. Its port must exist. A reply to an unknown peer takes 3 us;
- * with an {@linkcode AhAttrInit} that was read from the words and written again it took 16 us.
- */
-export let fromWords: (pd: ProtectionDomain, words: Uint32Array<ArrayBuffer>) => AddressHandle;
-
-/**
- * Whether a value is an address handle that is open. Only address handles have the private field, so reading it tells them
- * from all else: a test of the type first took 2 ns more, and `isOpen()`, which all classes share, 6 ns more.
- */
-export let isOpenAh: (ah: AddressHandle) => boolean;
-
-/** Notes that a send uses a handle. */
-export let noteSend: (ah: AddressHandle, tracker: SendTracker, number: number) => void;
+/** What other files of the library use of a handle; undefined if the value is no address handle. */
+export let ahCore: (ah: AddressHandle) => AhCore | undefined;
 
 /**
  * An address handle (`struct ibv_ah`): the address of a peer, prepared for the device. UD sends need one, besides the number
@@ -59,8 +38,8 @@ export let noteSend: (ah: AddressHandle, tracker: SendTracker, number: number) =
  *
  * There are these ways to make one:
  *
- * - for a known address: the constructor, or {@linkcode AddressHandle.create}, which does not block;
- * - for the sender of a datagram: {@linkcode AddressHandle.fromWc}, or {@linkcode AddressHandle.createFromWc}, which does not
+ * - for a known address: the constructor, or {@linkcode AddressHandle.createAsync}, which does not block;
+ * - for the sender of a datagram: {@linkcode AddressHandle.fromWc}, or {@linkcode AddressHandle.fromWcAsync}, which does not
  *   block;
  * - for the senders of many datagrams: {@linkcode ReplyPath}, which keeps the handles.
  *
@@ -82,9 +61,14 @@ export let noteSend: (ah: AddressHandle, tracker: SendTracker, number: number) =
 export class AddressHandle extends NativeResource<IbvAh> {
   static readonly #KIND: NativeKind<IbvAh, AddressHandle> = {
     name: "address handle",
-    isInUse: (ah) => ah.#isInUse(),
+    isInUse: (ah) => {
+      const send = ah.#core.sendUnderWay();
+      // The queue pair of that send destroys the handle later.
+      send?.tracker.whenDone(send.number, ah);
+      return send !== undefined;
+    },
     closing: (ah) => {
-      ah.#isOpen = false;
+      ah.#core.isOpen = false;
     },
     destroy: (handle) => {
       check("ibv_destroy_ah", "destroy address handle", verbs().ibv_destroy_ah(handle));
@@ -93,47 +77,22 @@ export class AddressHandle extends NativeResource<IbvAh> {
 
   /** The protection domain of the handle. */
   readonly pd: ProtectionDomain;
-  /** The native address, in halves: 64-bit integers would be allocated. */
-  readonly #low: number;
-  readonly #high: number;
-  #isOpen = true;
-  /** The queue pair that sent with the handle last, and the number of that send. */
-  #tracker: SendTracker | undefined;
-  #lastSend = 0;
-  /** Other queue pairs that sent with the handle. Most handles have none. */
-  #others: SendsUnderWay | undefined;
+  readonly #core: AhCore;
 
   static {
-    writeAh = (ah, words, at) => {
-      words[at] = ah.#low;
-      words[at + 1] = ah.#high;
-    };
-    fromWords = (pd, words) => {
-      // The constructor tells what is wrong.
-      if ((words[SL_WORD]! >>> SL_SHIFT & 0xff) > MAX_SL) {
-        return new AddressHandle(pd, attrOf(words));
-      }
-      const handle = verbs().ibv_create_ah(pd.unsafeHandle, words);
-      if (handle === null) throw createError(errno(), pd, attrOf(words));
-      return new AddressHandle(pd, new Adopted(handle));
-    };
-    isOpenAh = (ah) => {
+    ahCore = (ah) => {
       try {
-        return ah.#isOpen;
+        return ah.#core;
       } catch {
-        // It has no such field: it is no address handle.
-        return false;
+        // Only address handles have the field. Each request that is prepared asks: instanceof takes longer.
+        return undefined;
       }
-    };
-    noteSend = (ah, tracker, number) => {
-      if (ah.#tracker !== tracker) ah.#switchTracker(tracker);
-      ah.#lastSend = number;
     };
   }
 
   /**
    * Makes an address handle (`ibv_create_ah`). On RoCE the kernel resolves the peer's link address, which may block for a
-   * second: {@linkcode AddressHandle.create} does not block.
+   * second: {@linkcode AddressHandle.createAsync} does not block.
    *
    * @param pd The protection domain.
    * @param attr The address of the peer.
@@ -148,12 +107,10 @@ export class AddressHandle extends NativeResource<IbvAh> {
   /** @ignore */
   constructor(pd: ProtectionDomain, attr: AhAttrInit | Adopted<IbvAh>) {
     instance(pd, ProtectionDomain, "pd");
-    const handle = attr instanceof Adopted ? attr.handle : createAh(pd, attr);
+    const handle = attr instanceof Adopted ? attr.handle : create(pd, readAttr(pd, attr));
     super(AddressHandle.#KIND, handle, [pd]);
     this.pd = pd;
-    ADDRESS[0] = handleAddress(handle);
-    this.#low = HALVES[0]!;
-    this.#high = HALVES[1]!;
+    this.#core = new AhCore(handleAddress(handle));
   }
 
   /**
@@ -169,30 +126,20 @@ export class AddressHandle extends NativeResource<IbvAh> {
    * @throws {RangeError} As the constructor.
    * @throws {VerbsError} As the constructor.
    */
-  static async create(
+  static async createAsync(
     pd: ProtectionDomain,
     attr: AhAttrInit,
     options: AbortOptions = {},
   ): Promise<AddressHandle> {
     const signal = signalOf(options);
     instance(pd, ProtectionDomain, "pd");
-    const { view, given } = readAttr(pd, attr);
-    return await abortable({
-      owner: pd,
-      signal,
-      start: () => nonblocking().ibv_create_ah(pd.unsafeHandle, view),
-      finish: ({ value, errno }) => {
-        if (value === null) throw createError(errno, pd, given);
-        return new AddressHandle(pd, new Adopted(value));
-      },
-      discard,
-    });
+    return await createAsync(pd, readAttr(pd, attr), signal);
   }
 
   /**
    * Makes an address handle for the sender of a received packet (`ibv_create_ah_from_wc`). It does the same as
    * {@linkcode initAhFromWc} followed by the constructor; call these two to see or change the address. It may block for a
-   * second: {@linkcode AddressHandle.createFromWc} does not block, and {@linkcode ReplyPath} keeps the handles of senders.
+   * second: {@linkcode AddressHandle.fromWcAsync} does not block, and {@linkcode ReplyPath} keeps the handles of senders.
    *
    * @example A reply
    * ```ts
@@ -213,25 +160,20 @@ export class AddressHandle extends NativeResource<IbvAh> {
    * @throws {VerbsError} As {@linkcode initAhFromWc} and the constructor.
    */
   static fromWc(pd: ProtectionDomain, port: number, wc: WcAddress, grh?: Grh): AddressHandle {
-    const { view, bytes, address } = readPacket(pd, port, wc, grh);
-    const handle = verbs().ibv_create_ah_from_wc(pd.unsafeHandle, view, bytes, port);
-    if (handle === null) throw createFromWcError(errno(), pd, port, address, grh);
-    return new AddressHandle(pd, new Adopted(handle));
+    const { context } = instance(pd, ProtectionDomain, "pd");
+    const packet = readPacket(context, port, wc, grh);
+    const { wcView, grhView } = packet;
+    const handle = verbs().ibv_create_ah_from_wc(pd.unsafeHandle, wcView, grhView, port);
+    return fromOutcome({ value: handle, errno: errno() }, pd, packet);
   }
 
   /**
-   * {@linkcode AddressHandle.fromWc} on another thread. If the signal aborts, it does as {@linkcode AddressHandle.create}.
+   * {@linkcode AddressHandle.fromWc} on another thread. If the signal aborts, it does as
+   * {@linkcode AddressHandle.createAsync}.
    *
-   * @param pd The protection domain.
-   * @param port The port that received the packet, counted from 1.
-   * @param wc The completion of the receive.
-   * @param grh The packet's GRH. It may be left out if the completion's flags lack {@linkcode WcFlags}.GRH.
-   * @param options The signal that ends the wait.
-   * @throws {TypeError} As {@linkcode AddressHandle.fromWc}, or if the protection domain is disposed in the meantime.
-   * @throws {RangeError} As {@linkcode AddressHandle.fromWc}.
-   * @throws {VerbsError} As {@linkcode AddressHandle.fromWc}.
+   * @throws As {@linkcode AddressHandle.fromWc}; {TypeError} if the protection domain is disposed in the meantime.
    */
-  static async createFromWc(
+  static async fromWcAsync(
     pd: ProtectionDomain,
     port: number,
     wc: WcAddress,
@@ -239,99 +181,77 @@ export class AddressHandle extends NativeResource<IbvAh> {
     options: AbortOptions = {},
   ): Promise<AddressHandle> {
     const signal = signalOf(options);
-    const { view, bytes, address } = readPacket(pd, port, wc, grh);
+    const { context } = instance(pd, ProtectionDomain, "pd");
+    const packet = readPacket(context, port, wc, grh);
+    const { wcView, grhView } = packet;
     return await abortable({
       owner: pd,
       signal,
-      start: () => nonblocking().ibv_create_ah_from_wc(pd.unsafeHandle, view, bytes, port),
-      finish: ({ value, errno }) => {
-        if (value === null) throw createFromWcError(errno, pd, port, address, grh);
-        return new AddressHandle(pd, new Adopted(value));
-      },
+      start: () => nonblocking().ibv_create_ah_from_wc(pd.unsafeHandle, wcView, grhView, port),
+      finish: (outcome) => fromOutcome(outcome, pd, packet),
       discard,
     });
   }
-
-  #switchTracker(tracker: SendTracker): void {
-    const last = this.#tracker;
-    if (last !== undefined) (this.#others ??= new SendsUnderWay()).set(last, this.#lastSend);
-    this.#tracker = tracker;
-  }
-
-  /** Whether a send in progress uses the handle. The tracker of that send destroys the handle later. */
-  #isInUse(): boolean {
-    const send = this.#sendUnderWay();
-    if (send === undefined) return false;
-    const [tracker, number] = send;
-    tracker.whenDone(number, this);
-    return true;
-  }
-
-  #sendUnderWay(): readonly [SendTracker, number] | undefined {
-    const tracker = this.#tracker;
-    if (tracker?.isUnderWay(this.#lastSend)) return [tracker, this.#lastSend];
-    return this.#others?.any();
-  }
 }
 
-function attrOf(words: Uint32Array<ArrayBuffer>): AhAttr {
-  return ahAttrCodec.read(new DataView(words.buffer, words.byteOffset, words.byteLength));
+function readAttr(pd: ProtectionDomain, attr: AhAttrInit): DataView<ArrayBuffer> {
+  const { view, given } = ahAttrCodec.write(attr);
+  checkPort(pd.context, given.portNum);
+  return view;
 }
 
-function readAttr(pd: ProtectionDomain, attr: AhAttrInit): ReturnType<typeof ahAttrCodec.write> {
-  const written = ahAttrCodec.write(attr);
-  checkPort(pd.context, written.given.portNum);
-  return written;
-}
-
-function createAh(pd: ProtectionDomain, attr: AhAttrInit): IbvAh {
-  const { view, given } = readAttr(pd, attr);
-  const handle = verbs().ibv_create_ah(pd.unsafeHandle, view);
-  if (handle === null) throw createError(errno(), pd, given);
+function create(pd: ProtectionDomain, attr: NativeAttr): IbvAh {
+  const handle = verbs().ibv_create_ah(pd.unsafeHandle, attr);
+  if (handle === null) throw createError(errno(), pd.context, attr);
   return handle;
 }
 
-interface Packet {
-  readonly view: DataView<ArrayBuffer>;
-  readonly bytes: DataView<ArrayBuffer>;
-  readonly address: WcAddress;
+function createAsync(
+  pd: ProtectionDomain,
+  attr: NativeAttr,
+  signal: AbortSignal | undefined,
+): Promise<AddressHandle> {
+  return abortable({
+    owner: pd,
+    signal,
+    start: () => nonblocking().ibv_create_ah(pd.unsafeHandle, attr),
+    finish: ({ value, errno }) => {
+      if (value === null) throw createError(errno, pd.context, attr);
+      return new AddressHandle(pd, new Adopted(value));
+    },
+    discard,
+  });
 }
 
-function readPacket(
+/** Makes a handle from the words of a `struct ibv_ah_attr`, of which only the service level is not checked yet. */
+export function fromWords(pd: ProtectionDomain, words: Uint32Array<ArrayBuffer>): AddressHandle {
+  return new AddressHandle(pd, new Adopted(create(pd, checkSl(words))));
+}
+
+/** {@linkcode fromWords} on another thread. The words must not change until it ends. */
+export async function fromWordsAsync(
   pd: ProtectionDomain,
-  port: number,
-  wc: WcAddress,
-  grh: Grh | undefined,
-): Packet {
-  instance(pd, ProtectionDomain, "pd");
-  const address = checkWc(wc);
-  const { view } = wcCodec.write(address);
-  const bytes = viewOfGrh(grh);
-  checkPort(pd.context, port);
-  return { view, bytes, address };
+  words: Uint32Array<ArrayBuffer>,
+  signal: AbortSignal,
+): Promise<AddressHandle> {
+  return await createAsync(pd, checkSl(words), signal);
+}
+
+function checkSl(words: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
+  integer(words[SL >> 2]! >>> 8 * (SL & 3) & 0xff, "sl", 0, 15);
+  return words;
+}
+
+function fromOutcome(
+  { value, errno }: Outcome<IbvAh | null>,
+  pd: ProtectionDomain,
+  packet: Packet,
+): AddressHandle {
+  if (value === null) throw createFromWcError(errno, pd.context, packet);
+  return new AddressHandle(pd, new Adopted(value));
 }
 
 /** Destroys a handle that nobody waits for any more. */
 function discard({ value }: Outcome<IbvAh | null>): void {
   if (value !== null) verbs().ibv_destroy_ah(value);
-}
-
-function createError(value: number, pd: ProtectionDomain, attr: AhAttrInit): Error {
-  return failure("ibv_create_ah", "create address handle", value, {
-    detail: () => describeAh(attr),
-    hint: (code) => hintAh(code, pd.context, attr),
-  });
-}
-
-function createFromWcError(
-  value: number,
-  pd: ProtectionDomain,
-  port: number,
-  wc: WcAddress,
-  grh: Grh | undefined,
-): Error {
-  return failure("ibv_create_ah_from_wc", "create address handle from completion", value, {
-    detail: () => describePacket(port, grh),
-    hint: (code) => hintFromWc(code, pd.context, port, wc, grh),
-  });
 }

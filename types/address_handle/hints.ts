@@ -1,39 +1,66 @@
-import type { AhAttrInit } from "../address/ah_attr.ts";
+/** The errors of the verbs that make addresses and address handles, with the likely cause. */
+
+import { type AhAttr, ahAttrCodec } from "../address/ah_attr.ts";
 import type { Gid } from "../address/gid.ts";
 import type { Grh } from "../address/grh.ts";
-import { type WcAddress, WcFlags } from "../completion/work_completion.ts";
+import { WcFlags } from "../completion/work_completion.ts";
+import { failure } from "../core/errors.ts";
 import type { Context } from "../device/context.ts";
 import { LinkLayer, type PortAttr, PortFlags } from "../device/port.ts";
+import type { Packet } from "./packet.ts";
 
-/** An address in an error message. */
-export function describeAh({ portNum, grh, dlid }: AhAttrInit): string {
-  const to = grh === undefined ? `LID ${dlid ?? 0}` : `GID index ${grh.sgidIndex} to ${grh.dgid}`;
+/** The error of a verb that failed with an address. */
+export function addressError(
+  verb: string,
+  action: string,
+  errno: number,
+  context: Context,
+  { buffer, byteOffset, byteLength }: ArrayBufferView<ArrayBuffer>,
+): Error {
+  const attr = ahAttrCodec.read(new DataView(buffer, byteOffset, byteLength));
+  return failure(verb, action, errno, {
+    detail: () => describeAh(attr),
+    hint: (code) => hintAh(code, context, attr),
+  });
+}
+
+/** The error of `ibv_create_ah`. */
+export function createError(
+  errno: number,
+  context: Context,
+  attr: ArrayBufferView<ArrayBuffer>,
+): Error {
+  return addressError("ibv_create_ah", "create address handle", errno, context, attr);
+}
+
+function describeAh({ portNum, isGlobal, grh, dlid }: AhAttr): string {
+  const to = isGlobal ? `GID index ${grh.sgidIndex} to ${grh.dgid}` : `LID ${dlid}`;
   return `port ${portNum}, ${to}`;
 }
 
-/** The likely cause of a failed `ibv_create_ah`. */
-export function hintAh(code: string, context: Context, attr: AhAttrInit): string | undefined {
+function hintAh(code: string, context: Context, attr: AhAttr): string | undefined {
+  const { sgidIndex, dgid } = attr.grh;
   switch (code) {
     case "EINVAL":
     // libmlx4 and libmlx5 refuse an address without an errno.
     case "unknown":
       return hintInvalid(context, attr);
     case "ENODATA":
-      return `Slot ${attr.grh?.sgidIndex} of the GID table is empty: context.gidTable() lists the used slots`;
+      return `Slot ${sgidIndex} of the GID table is empty: context.gidTable() lists the used slots`;
     case "ETIMEDOUT":
       return "The peer's link address was not resolved in time: is the peer up, and on this network?" +
-        (attr.grh?.dgid.isLinkLocal ? " A link-local GID reaches only the same link" : "");
+        (dgid.isLinkLocal ? " A link-local GID reaches only the same link" : "");
     case "ENETUNREACH":
     case "EHOSTUNREACH":
-      return `There is no route from GID index ${attr.grh?.sgidIndex} to ${attr.grh?.dgid}`;
+      return `There is no route from GID index ${sgidIndex} to ${dgid}`;
     case "EOPNOTSUPP":
       return "The device's provider has no address handles";
   }
 }
 
-function hintInvalid(context: Context, { portNum, grh, isGlobal }: AhAttrInit): string | undefined {
+function hintInvalid(context: Context, { portNum, grh, isGlobal }: AhAttr): string | undefined {
   const port = context.queryPort(portNum);
-  if (!(isGlobal ?? grh !== undefined) || grh === undefined) {
+  if (!isGlobal) {
     const need = needOfGrh(portNum, port);
     return need && `${need}: give grh`;
   }
@@ -58,18 +85,30 @@ function hintFamily(sgid: Gid, dgid: Gid): string | undefined {
   return `The GIDs are of different families: ${sgid} cannot reach ${dgid}`;
 }
 
-/** A packet in an error message. */
-export function describePacket(port: number, grh: Grh | undefined): string {
+/** The error of `ibv_create_ah_from_wc`. */
+export function createFromWcError(errno: number, context: Context, packet: Packet): Error {
+  return failure("ibv_create_ah_from_wc", "create address handle from completion", errno, {
+    detail: () => describePacket(packet),
+    hint: (code) => hintFromWc(code, context, packet),
+  });
+}
+
+/** The error of `ibv_init_ah_from_wc`. It fails only if the completion has a GRH. */
+export function initError(errno: number, packet: Pick<Packet, "port" | "grh">): Error {
+  return failure("ibv_init_ah_from_wc", "derive address from completion", errno, {
+    detail: () => describePacket(packet),
+    hint: (code) => hintInit(code, packet.grh),
+  });
+}
+
+function describePacket({ port, grh }: Pick<Packet, "port" | "grh">): string {
   return `port ${port}, GRH from ${grh?.sgid ?? "none"} to ${grh?.dgid ?? "none"}`;
 }
 
-/** The likely cause of a failed `ibv_create_ah_from_wc`. */
-export function hintFromWc(
+function hintFromWc(
   code: string,
   context: Context,
-  port: number,
-  { wcFlags }: WcAddress,
-  grh: Grh | undefined,
+  { port, wcFlags, grh }: Packet,
 ): string | undefined {
   if (code === "ETIMEDOUT") return "The sender's link address was not resolved in time";
   if (wcFlags & WcFlags.GRH) return hintInit(code, grh);
@@ -78,8 +117,7 @@ export function hintFromWc(
   return need && `The completion has no GRH. ${need}`;
 }
 
-/** The likely cause of a failed `ibv_init_ah_from_wc`. It fails only if the completion has a GRH. */
-export function hintInit(code: string, grh: Grh | undefined): string | undefined {
+function hintInit(code: string, grh: Grh | undefined): string | undefined {
   if (grh === undefined) {
     return "The completion has a GRH (WcFlags.GRH), and grh was left out: give mr.grhAt(offset)";
   }
@@ -89,11 +127,7 @@ export function hintInit(code: string, grh: Grh | undefined): string | undefined
       : `The next header ${grh.nextHdr} of the GRH is neither UDP (17) nor the InfiniBand BTH (27)`;
   }
   if (code !== "EINVAL" && code !== "ENOENT") return undefined;
-  return grh.dgid.isMulticast || isIpv4Multicast(grh)
+  return grh.dgid.isMulticast
     ? "The packet was sent to a multicast group, and a group cannot send the reply: give the address yourself"
     : "The GID that the packet was sent to is not in the port's GID table";
-}
-
-function isIpv4Multicast(grh: Grh): boolean {
-  return grh.ipVersion === 4 && grh.dgid.bytes[12]! >> 4 === 0xe;
 }

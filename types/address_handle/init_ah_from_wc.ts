@@ -13,10 +13,9 @@ import type { Grh } from "../address/grh.ts";
 import type { WcAddress } from "../completion/work_completion.ts";
 import { abortable, type AbortOptions, signalOf } from "../core/abortable.ts";
 import { instance } from "../core/checks.ts";
-import { failure } from "../core/errors.ts";
-import { checkPort, Context } from "../device/context.ts";
-import { describePacket, hintInit } from "./hints.ts";
-import { checkWc, viewOfGrh, wcCodec } from "./wc_address.ts";
+import { Context } from "../device/context.ts";
+import { initError } from "./hints.ts";
+import { readPacket } from "./packet.ts";
 
 /**
  * Computes the address of a packet's sender from the packet's completion and GRH (`ibv_init_ah_from_wc`). A reply goes
@@ -51,9 +50,11 @@ export function initAhFromWc(
   wc: WcAddress,
   grh?: Grh,
 ): AhAttr {
-  const { view, bytes, attr } = prepare(context, port, wc, grh);
-  const result = verbs().ibv_init_ah_from_wc(context.unsafeHandle, port, view, bytes, attr);
-  if (result !== 0) throw initError(errno(), port, grh);
+  const packet = readPacket(instance(context, Context, "context"), port, wc, grh);
+  const { wcView, grhView } = packet;
+  const attr = allocStruct(structs.ibv_ah_attr);
+  const result = verbs().ibv_init_ah_from_wc(context.unsafeHandle, port, wcView, grhView, attr);
+  if (result !== 0) throw initError(errno(), packet);
   return ahAttrCodec.read(attr);
 }
 
@@ -71,42 +72,18 @@ export async function initAhFromWcAsync(
   options: AbortOptions = {},
 ): Promise<AhAttr> {
   const signal = signalOf(options);
-  const { view, bytes, attr } = prepare(context, port, wc, grh);
+  const packet = readPacket(instance(context, Context, "context"), port, wc, grh);
+  const { wcView, grhView } = packet;
+  const attr = allocStruct(structs.ibv_ah_attr);
   return await abortable({
     owner: context,
     signal,
-    start: () => nonblocking().ibv_init_ah_from_wc(context.unsafeHandle, port, view, bytes, attr),
-    finish: (outcome) => {
-      if (outcome.value !== 0) throw initError(outcome.errno, port, grh);
+    start: () =>
+      nonblocking().ibv_init_ah_from_wc(context.unsafeHandle, port, wcView, grhView, attr),
+    finish: ({ value, errno }) => {
+      if (value !== 0) throw initError(errno, packet);
       return ahAttrCodec.read(attr);
     },
     discard: () => {},
-  });
-}
-
-interface Arguments {
-  readonly view: DataView<ArrayBuffer>;
-  readonly bytes: DataView<ArrayBuffer>;
-  readonly attr: DataView<ArrayBuffer>;
-}
-
-function prepare(
-  context: Context,
-  port: number,
-  wc: WcAddress,
-  grh: Grh | undefined,
-): Arguments {
-  instance(context, Context, "context");
-  const { view } = wcCodec.write(checkWc(wc));
-  const bytes = viewOfGrh(grh);
-  checkPort(context, port);
-  return { view, bytes, attr: allocStruct(structs.ibv_ah_attr) };
-}
-
-/** The error of `ibv_init_ah_from_wc`. */
-export function initError(value: number, port: number, grh: Grh | undefined): Error {
-  return failure("ibv_init_ah_from_wc", "derive address from completion", value, {
-    detail: () => describePacket(port, grh),
-    hint: (code) => hintInit(code, grh),
   });
 }

@@ -9,9 +9,8 @@ import { nonblocking, verbs } from "../../ffi/library.ts";
 import { ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
 import { abortable, type AbortOptions, signalOf } from "../core/abortable.ts";
 import { instance } from "../core/checks.ts";
-import { failure } from "../core/errors.ts";
 import { checkPort, Context } from "../device/context.ts";
-import { describeAh, hintAh } from "./hints.ts";
+import { addressError } from "./hints.ts";
 
 /** VLAN ids have 12 bits; this one is of a port without a VLAN. */
 const NO_VLAN = 0xffff;
@@ -40,18 +39,15 @@ export interface EthL2 {
  * @category Address handles
  */
 export function resolveEthL2FromGid(context: Context, attr: AhAttrInit): EthL2 {
-  const { view, given, ethMac, vid } = prepare(context, attr);
+  const { view, ethMac, vid } = prepare(context, attr);
   const result = verbs().ibv_resolve_eth_l2_from_gid(context.unsafeHandle, view, ethMac, vid);
-  return finish(result, errno(), context, { given, ethMac, vid });
+  return finish(context, { view, ethMac, vid }, result, errno());
 }
 
 /**
  * {@linkcode resolveEthL2FromGid} on another thread.
  *
- * @param context The device.
- * @param attr The address of the peer, with a GRH.
- * @param options The signal that ends the wait.
- * @throws The signal's reason if it aborts.
+ * @throws As {@linkcode resolveEthL2FromGid}; the signal's reason if it aborts.
  * @category Address handles
  */
 export async function resolveEthL2FromGidAsync(
@@ -60,45 +56,40 @@ export async function resolveEthL2FromGidAsync(
   options: AbortOptions = {},
 ): Promise<EthL2> {
   const signal = signalOf(options);
-  const { view, given, ethMac, vid } = prepare(context, attr);
+  const { view, ethMac, vid } = prepare(context, attr);
   return await abortable({
     owner: context,
     signal,
     start: () => nonblocking().ibv_resolve_eth_l2_from_gid(context.unsafeHandle, view, ethMac, vid),
-    finish: (outcome) => finish(outcome.value, outcome.errno, context, { given, ethMac, vid }),
+    finish: ({ value, errno }) => finish(context, { view, ethMac, vid }, value, errno),
     discard: () => {},
   });
 }
 
 interface Query {
-  readonly given: AhAttrInit;
+  readonly view: DataView<ArrayBuffer>;
   readonly ethMac: Uint8Array<ArrayBuffer>;
   readonly vid: Uint16Array<ArrayBuffer>;
 }
 
-function prepare(
-  context: Context,
-  attr: AhAttrInit,
-): Query & { readonly view: DataView<ArrayBuffer> } {
+function prepare(context: Context, attr: AhAttrInit): Query {
   instance(context, Context, "context");
   const { view, given } = ahAttrCodec.write(attr);
   checkPort(context, given.portNum);
-  return { view, given, ethMac: new Uint8Array(6), vid: new Uint16Array(1) };
+  return { view, ethMac: new Uint8Array(6), vid: new Uint16Array(1) };
 }
 
 function finish(
+  context: Context,
+  { view, ethMac, vid: [vid] }: Query,
   result: number,
   errno: number,
-  context: Context,
-  { given, ethMac, vid: [vid] }: Query,
 ): EthL2 {
   if (result !== 0) {
     // libibverbs returns a negative errno value, or -1 with errno.
     const value = result === -1 ? errno : Math.abs(result);
-    throw failure("ibv_resolve_eth_l2_from_gid", "resolve link address", value, {
-      detail: () => describeAh(given),
-      hint: (code) => hintAh(code, context, given),
-    });
+    const verb = "ibv_resolve_eth_l2_from_gid";
+    throw addressError(verb, "resolve link address", value, context, view);
   }
   return { ethMac, vid: vid === NO_VLAN ? undefined : vid };
 }

@@ -25,7 +25,7 @@ const KIND: NativeKind<IbvTd, ThreadDomain> = {
  * A thread domain (`struct ibv_td`): it says that only one thread uses the objects that are made with it, so that the
  * provider may leave out locks. Make a {@linkcode ParentDomain} with it, and make the objects with the parent domain.
  * All objects of this module belong to one thread of JavaScript, but calls that run on other threads, such as
- * `AddressHandle.create()`, do not.
+ * `AddressHandle.createAsync()`, do not.
  *
  * @category Protection domains
  */

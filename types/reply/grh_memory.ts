@@ -12,7 +12,9 @@ export type ReceiveMemory = MemoryRegion | MemorySlice;
 
 /** Finds the GRHs of packets in memory. It remembers the memory of the last packet, so finding allocates nothing. */
 export class GrhMemory {
-  #view: DataView = new DataView(new ArrayBuffer(0));
+  /** The view that holds the GRH that was found last, and its offset. */
+  view: DataView = new DataView(new ArrayBuffer(0));
+  at = 0;
   #memory: ReceiveMemory | undefined;
   /** The {@linkcode disposals} when the memory was checked last. */
   #disposals = -1;
@@ -21,30 +23,18 @@ export class GrhMemory {
   /** The largest offset of a GRH in the memory; negative if it has no room for one. */
   #last = 0;
 
-  /** The view that holds the GRH that was found last. */
-  get view(): DataView {
-    return this.#view;
-  }
-
   /**
-   * The offset in {@linkcode GrhMemory.view} of the GRH at an offset of the memory.
+   * Finds the GRH at an offset of the memory. Returns its offset in {@linkcode GrhMemory.view}.
    *
    * @throws {RangeError} If there are no 40 bytes at the offset.
    * @throws {TypeError} If the memory is not a region or a slice, or the region is disposed.
    */
   find(memory: ReceiveMemory, offset: number): number {
-    if (
-      memory !== this.#memory || disposals.count !== this.#disposals ||
-      !(typeof offset === "number" && offset >>> 0 === offset && offset <= this.#last)
-    ) this.#check(memory, offset);
-    return this.#base + offset;
-  }
-
-  /** Checks memory that was not checked before, and offsets of more than 32 bits. */
-  #check(memory: ReceiveMemory, offset: number): void {
     if (memory !== this.#memory || disposals.count !== this.#disposals) this.#use(memory);
-    if (Number.isInteger(offset) && offset >= 0 && offset <= this.#last) return;
-    throw noGrh(offset, this.#last + Grh.SIZE);
+    if (!(Number.isInteger(offset) && offset >= 0 && offset <= this.#last)) {
+      throw noGrh(offset, this.#last + Grh.SIZE);
+    }
+    return this.at = this.#base + offset;
   }
 
   #use(memory: ReceiveMemory): void {
@@ -55,7 +45,7 @@ export class GrhMemory {
     assertWithin(mr, offset, length);
     this.#memory = memory;
     this.#disposals = disposals.count;
-    this.#view = viewOfRegion(mr);
+    this.view = viewOfRegion(mr);
     this.#base = offset;
     this.#last = length - Grh.SIZE;
   }

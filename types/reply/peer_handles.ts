@@ -1,21 +1,11 @@
-import { AddressHandle, fromWords } from "../address_handle/address_handle.ts";
-import { type AhAttr, ahAttrCodec } from "../address/ah_attr.ts";
+import { type AddressHandle, fromWords, fromWordsAsync } from "../address_handle/address_handle.ts";
 import { orAborted } from "../core/abortable.ts";
 import { VerbsError } from "../core/errors.ts";
 import type { ProtectionDomain } from "../memory/protection_domain.ts";
 import { PeerCache } from "./peer_cache.ts";
-import { RetiredHandles } from "./retired_handles.ts";
 
 // asm-generic/errno-base.h, equal on both architectures
 const EAGAIN = 11;
-
-/** How many handles there may be. */
-export interface PeerLimits {
-  /** The number of peers whose handles are kept. */
-  readonly maxPeers: number;
-  /** The number of peers whose handles are being made on other threads. */
-  readonly maxPending: number;
-}
 
 /** A handle that is being made on another thread. */
 interface Pending {
@@ -25,17 +15,26 @@ interface Pending {
   waiting: number;
 }
 
+/** Handles that were retired together. */
+interface Lot {
+  readonly handles: readonly AddressHandle[];
+  /** They are closed when so many answers were given. */
+  readonly until: number;
+}
+
 /**
- * The address handles of peers, by the words of their `struct ibv_ah_attr`. It makes them, keeps them and closes them.
+ * Address handles by the words of their `struct ibv_ah_attr`. It makes them, keeps them and closes them.
  *
- * Its clock counts answers. A handle that was given out stays open for at least `maxPeers - 1` further answers: so many
- * are needed until it is the least recently used one, and a handle whose address is no longer valid is kept as long.
+ * Age is counted in answers, not in time. A handle that was given out stays open for at least `maxPeers - 1` further
+ * answers: its caller may not have posted with it yet. So many are needed until it is the least recently used one, and a
+ * handle whose address is no longer valid is kept as long.
  */
 export class PeerHandles implements Disposable {
   readonly #pd: ProtectionDomain;
-  readonly #limits: PeerLimits;
+  readonly #maxPeers: number;
   readonly #cache: PeerCache<AddressHandle>;
-  readonly #retired: RetiredHandles = new RetiredHandles();
+  /** Those that are not given out any more, oldest first. */
+  readonly #retired: Lot[] = [];
   readonly #pending: Map<string, Pending> = new Map();
   /** Checks whether addresses have changed, and calls {@linkcode PeerHandles.retire} if so. */
   readonly #refresh: () => void;
@@ -43,11 +42,11 @@ export class PeerHandles implements Disposable {
   #changes = 0;
   #answers = 0;
 
-  /** Keeps no handle yet. */
-  constructor(pd: ProtectionDomain, limits: PeerLimits, refresh: () => void) {
+  /** Keeps no handle yet, and at most `maxPeers`. */
+  constructor(pd: ProtectionDomain, maxPeers: number, refresh: () => void) {
     this.#pd = pd;
-    this.#limits = limits;
-    this.#cache = new PeerCache(limits.maxPeers);
+    this.#maxPeers = maxPeers;
+    this.#cache = new PeerCache(maxPeers);
     this.#refresh = refresh;
   }
 
@@ -75,15 +74,16 @@ export class PeerHandles implements Disposable {
   }
 
   /**
-   * {@linkcode PeerHandles.make} on another thread. All who ask for a peer share one call, which is aborted when the last
-   * of them aborts.
+   * {@linkcode PeerHandles.make} on another thread, unless `maxPending` others are being made. All who ask for a peer share
+   * one call, which is aborted when the last of them aborts.
    */
   async makeAsync(
     words: Uint32Array<ArrayBuffer>,
+    maxPending: number,
     signal: AbortSignal | undefined,
   ): Promise<AddressHandle | undefined> {
     const name = words.join();
-    const pending = this.#pending.get(name) ?? this.#start(name, words.slice());
+    const pending = this.#pending.get(name) ?? this.#start(name, words.slice(), maxPending);
     pending.waiting++;
     try {
       return await orAborted(pending.made, signal);
@@ -92,13 +92,10 @@ export class PeerHandles implements Disposable {
     }
   }
 
-  #start(name: string, words: Uint32Array<ArrayBuffer>): Pending {
-    const { maxPending } = this.#limits;
+  #start(name: string, words: Uint32Array<ArrayBuffer>, maxPending: number): Pending {
     if (this.#pending.size >= maxPending) throw tooManyPending(maxPending);
     const controller = new AbortController();
     const pending = { made: this.#create(words, controller.signal), controller, waiting: 0 };
-    // A caller whose signal throws does not wait for it.
-    pending.made.catch(() => {});
     this.#pending.set(name, pending);
     return pending;
   }
@@ -113,8 +110,7 @@ export class PeerHandles implements Disposable {
     signal: AbortSignal,
   ): Promise<AddressHandle | undefined> {
     const changes = this.#changes;
-    const ah = await AddressHandle.create(this.#pd, attrOf(words), { signal });
-    return this.#keep(words, ah, changes);
+    return this.#keep(words, await fromWordsAsync(this.#pd, words, signal), changes);
   }
 
   #keep(words: Uint32Array, ah: AddressHandle, changes: number): AddressHandle | undefined {
@@ -133,12 +129,21 @@ export class PeerHandles implements Disposable {
   /** Gives none of the handles out any more, because addresses have changed. */
   retire(): void {
     this.#changes++;
-    this.#retired.add(this.#cache.takeAll(), this.#answers + this.#limits.maxPeers);
+    const handles = this.#cache.takeAll();
+    if (handles.length === 0) return;
+    this.#retired.push({ handles, until: this.#answers + this.#maxPeers });
   }
 
   /** Closes handles that were retired long ago. */
   trim(): void {
-    this.#retired.trim(this.#answers);
+    if (this.#retired.length > 0) this.#closeRetired(this.#answers);
+  }
+
+  #closeRetired(answers: number): void {
+    using stack = new DisposableStack();
+    while (this.#retired.length > 0 && answers >= this.#retired[0]!.until) {
+      for (const ah of this.#retired.shift()!.handles) stack.use(ah);
+    }
   }
 
   /** Ends all calls on other threads. Those who wait for them get the reason. */
@@ -149,14 +154,9 @@ export class PeerHandles implements Disposable {
 
   /** Closes all handles. */
   [Symbol.dispose](): void {
-    using stack = new DisposableStack();
-    stack.use(this.#retired);
-    for (const ah of this.#cache.takeAll()) stack.use(ah);
+    this.retire();
+    this.#closeRetired(Infinity);
   }
-}
-
-function attrOf(words: Uint32Array<ArrayBuffer>): AhAttr {
-  return ahAttrCodec.read(new DataView(words.buffer));
 }
 
 function tooManyPending(maxPending: number): VerbsError {

@@ -13,16 +13,14 @@ import type { GidCache } from "./gid_cache.ts";
 const EINVAL = 22;
 const EPROTONOSUPPORT = 93;
 
-const GRH_FLAG = WcFlags.GRH;
-
 // Next headers of IPv6.
 const UDP = 17;
 const BTH = 27;
 
 const { fields: grhFields } = structs.ibv_grh;
 const VERSION_TCLASS_FLOW = grhFields.version_tclass_flow.offset;
-/** The hop limit is the byte behind the next header. */
 const NEXT_HDR = grhFields.next_hdr.offset;
+const HOP_LIMIT_AT = grhFields.hop_limit.offset;
 const SGID = grhFields.sgid.offset;
 const DGID = grhFields.dgid.offset;
 
@@ -53,11 +51,10 @@ const PORT = wordOf("is_global");
 const IS_GLOBAL = shiftOf("is_global");
 const PORT_NUM = shiftOf("port_num");
 
-const { slid, sl, dlid_path_bits } = structs.ibv_wc.fields;
-const WC_SLID = slid.offset;
-const isSideBySide = DLID === 0 && SL === 8 * (sl.offset - WC_SLID) &&
-  SRC_PATH_BITS === 8 * (dlid_path_bits.offset - WC_SLID);
-if (!isSideBySide) throw new Error("Cannot copy LID, service level and path bits as one word");
+const { size: WC_SIZE, fields: wcFields } = structs.ibv_wc;
+const WC_FLAGS = wcFields.wc_flags.offset;
+/** `slid`, `sl` and `dlid_path_bits` lie side by side, in the order of `dlid`, `sl` and `src_path_bits`. */
+const WC_LOCAL = wcFields.slid.offset;
 
 function wordOf(field: keyof typeof fields): number {
   return fields[field].offset >> 2;
@@ -68,61 +65,52 @@ function shiftOf(field: keyof typeof fields): number {
 }
 
 /**
- * The word that holds `dlid`, `sl` and `src_path_bits`, from a completion whose attributes are within the ranges of their C
- * types.
- */
-export function localOf({ slid, sl, dlidPathBits }: WcAddress): number {
-  return slid << DLID | sl << SL | dlidPathBits << SRC_PATH_BITS;
-}
-
-/** {@linkcode localOf} from native layout. The three fields lie in both structs side by side, so they are one word. */
-export function localIn(wc: DataView, base: number): number {
-  return wc.getUint32(base + WC_SLID, true);
-}
-
-/**
  * Computes addresses as the words of a `struct ibv_ah_attr`. Writing words takes half the time of writing fields, and
  * addresses are compared by words.
  */
 export class ReplyAddress {
   /** The words of the address that was computed last. */
   readonly words: Uint32Array<ArrayBuffer> = new Uint32Array(WORDS);
-  readonly #pairs: BigUint64Array<ArrayBuffer> = new BigUint64Array(this.words.buffer);
   readonly #portNum: number;
-  readonly #globalPort: number;
   #hasFlowLabel = false;
 
   /** Computes addresses of packets that a port receives. */
   constructor(port: number) {
     this.#portNum = port << PORT_NUM;
-    this.#globalPort = this.#portNum | 1 << IS_GLOBAL;
   }
 
   /**
-   * Computes the address from fields of a `struct ibv_wc` and from the `struct ibv_grh` at a byte offset of `grh`. Returns
-   * 0, or the errno of the C function. After an error the words are what the C function has written so far.
-   *
-   * @param local The result of {@linkcode localOf}.
+   * Computes the address from a completion, whose attributes are within the ranges of their C types, and from the
+   * `struct ibv_grh` at a byte offset of `grh`. Returns 0, or the errno of the C function. After an error the words are
+   * what the C function has written so far.
    */
-  compute(
-    wcFlags: number,
-    local: number,
-    grh: DataView,
-    at: number,
-    gids: GidCache,
-  ): number {
+  compute(wc: WcAddress, grh: DataView, at: number, gids: GidCache): number {
+    const { wcFlags, slid, sl, dlidPathBits } = wc;
+    const local = slid << DLID | sl << SL | dlidPathBits << SRC_PATH_BITS;
+    return this.#compute(wcFlags, local, grh, at, gids);
+  }
+
+  /** {@linkcode ReplyAddress.compute} for a completion in native layout. */
+  computeAt(wcs: DataView, index: number, grh: DataView, at: number, gids: GidCache): number {
+    const wc = index * WC_SIZE;
+    const wcFlags = wcs.getUint32(wc + WC_FLAGS, true);
+    return this.#compute(wcFlags, wcs.getUint32(wc + WC_LOCAL, true), grh, at, gids);
+  }
+
+  #compute(wcFlags: number, local: number, grh: DataView, at: number, gids: GidCache): number {
     const { words } = this;
     const first = grh.getUint32(at + VERSION_TCLASS_FLOW);
     words[FLOW_LABEL] = first & 0xf_ffff;
     words[LOCAL] = local;
     words[PORT] = this.#portNum;
     this.#hasFlowLabel = false;
-    if ((wcFlags & GRH_FLAG) === 0) return leave(words, 0);
-    words[PORT] = this.#globalPort;
+    if ((wcFlags & WcFlags.GRH) === 0) return leave(words, 0);
+    words[PORT] = this.#portNum | 1 << IS_GLOBAL;
     const version = headerVersion(first, grh, at);
-    if (version !== 6) return writeFromOther(words, version, grh, at, gids);
+    if (version === 4) return writeFromIpv4(words, grh, at, gids);
+    if (version !== 6) return leave(words, EPROTONOSUPPORT);
     this.#hasFlowLabel = true;
-    return writeFromIpv6(words, this.#pairs, first, grh, at, gids);
+    return writeFromIpv6(words, first, grh, at, gids);
   }
 
   /**
@@ -135,11 +123,7 @@ export class ReplyAddress {
 
   /** Copies the address into a `struct ibv_ah_attr` at a byte offset. */
   writeTo(attr: DataView, base: number): void {
-    const pairs = this.#pairs;
-    attr.setBigUint64(base, pairs[0]!, true);
-    attr.setBigUint64(base + 8, pairs[1]!, true);
-    attr.setBigUint64(base + 16, pairs[2]!, true);
-    attr.setBigUint64(base + 24, pairs[3]!, true);
+    for (let i = 0; i < WORDS; i++) attr.setUint32(base + 4 * i, this.words[i]!, true);
   }
 }
 
@@ -147,16 +131,6 @@ function headerVersion(first: number, grh: DataView, at: number): number {
   const ipv4 = grh.getUint8(at + IPV4_AT);
   if (first >>> 28 !== 6) return ipv4 >> 4 === 4 ? 4 : 0;
   return (ipv4 & 0xf) === 5 && hasIpv4Checksum(grh, at) ? 4 : 6;
-}
-
-function writeFromOther(
-  words: Uint32Array,
-  version: number,
-  grh: DataView,
-  at: number,
-  gids: GidCache,
-): number {
-  return version === 4 ? writeFromIpv4(words, grh, at, gids) : leave(words, EPROTONOSUPPORT);
 }
 
 function writeFromIpv4(words: Uint32Array, grh: DataView, at: number, gids: GidCache): number {
@@ -174,7 +148,6 @@ function writeFromIpv4(words: Uint32Array, grh: DataView, at: number, gids: GidC
 
 function writeFromIpv6(
   words: Uint32Array,
-  pairs: BigUint64Array,
   first: number,
   grh: DataView,
   at: number,
@@ -182,11 +155,9 @@ function writeFromIpv6(
 ): number {
   const dgid = grh.getUint32(at + DGID, true);
   if ((dgid & 0xff) === 0xff) return leave(words, EINVAL);
-  pairs[0] = grh.getBigUint64(at + SGID, true);
-  pairs[1] = grh.getBigUint64(at + SGID + 8, true);
+  for (let i = 0; i < 4; i++) words[DGID_WORD + i] = grh.getUint32(at + SGID + 4 * i, true);
   words[ROUTE] = 0;
-  const nextAndHops = grh.getUint16(at + NEXT_HDR);
-  const next = nextAndHops >>> 8;
+  const next = grh.getUint8(at + NEXT_HDR);
   if (next !== UDP && next !== BTH) return EPROTONOSUPPORT;
   const index = gids.find(
     dgid,
@@ -196,7 +167,7 @@ function writeFromIpv6(
     next === UDP,
   );
   if (index < 0) return gids.missErrno;
-  words[ROUTE] = routeWord(index, nextAndHops & 0xff, first >>> 20 & 0xff);
+  words[ROUTE] = routeWord(index, grh.getUint8(at + HOP_LIMIT_AT), first >>> 20 & 0xff);
   return 0;
 }
 

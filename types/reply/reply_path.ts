@@ -4,10 +4,11 @@
  * @module
  */
 
-import { type AhAttr, ahAttrCodec } from "../address/ah_attr.ts";
+import { type AhAttr, ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
 import type { Grh } from "../address/grh.ts";
 import type { AddressHandle } from "../address_handle/address_handle.ts";
-import { checkWc, viewOfGrh } from "../address_handle/wc_address.ts";
+import { initError } from "../address_handle/hints.ts";
+import { checkWc, grhIn, viewOfGrh } from "../address_handle/packet.ts";
 import type { WcAddress } from "../completion/work_completion.ts";
 import { capacityOf, pollsOf, viewOf, WorkCompletions } from "../completion/work_completions.ts";
 import { type AbortOptions, signalOf } from "../core/abortable.ts";
@@ -21,23 +22,15 @@ import {
 } from "../device/async_events.ts";
 import { checkPort } from "../device/context.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
-import { SendRequests } from "../work/requests.ts";
-import type { ReceiveMemory } from "./grh_memory.ts";
+import { checkHas, FIELDS } from "../work/attributes.ts";
+import { nativeOf, SendRequests } from "../work/requests.ts";
+import { GidCache } from "./gid_cache.ts";
+import { GrhMemory, type ReceiveMemory } from "./grh_memory.ts";
 import { PeerHandles } from "./peer_handles.ts";
-import { SenderAddress } from "./sender_address.ts";
+import { ReplyAddress } from "./reply_address.ts";
 
-/** Events of a port after which addresses may have another meaning. */
-const PORT_EVENTS: ReadonlySet<EventType> = new Set([
-  EventType.GID_CHANGE,
-  EventType.PORT_ACTIVE,
-  EventType.PORT_ERR,
-  EventType.LID_CHANGE,
-  EventType.SM_CHANGE,
-  EventType.CLIENT_REREGISTER,
-]);
-
-/** Stands for a batch before there is one. It is not a real one: that would need `--allow-ffi` to import this file. */
-const NO_BATCH: WorkCompletions = Object.create(WorkCompletions.prototype);
+/** Stands for a batch before there is one. */
+const NO_BATCH = {};
 
 /**
  * Attributes of a {@linkcode ReplyPath}.
@@ -71,6 +64,8 @@ export interface ReplyPathInit {
  *   of an unknown peer.
  * - {@linkcode ReplyPath.prototype.setAh | ReplyPath.setAh} and {@linkcode ReplyPath.prototype.toAt | ReplyPath.toAt}
  *   are for completions of {@linkcode CompletionQueue.prototype.pollInto | CompletionQueue.pollInto}.
+ * - {@linkcode ReplyPath.prototype.toAddress | ReplyPath.toAddress} gives the handle for an address that the program
+ *   knows.
  *
  * **The handles belong to the path: do not dispose them.** The handle that is given out for a packet can be posted with
  * until `maxPeers` further packets are answered; a send in progress keeps its handle.
@@ -133,9 +128,14 @@ export class ReplyPath extends Resource {
   readonly #events: AsyncEvents;
   readonly #listener: EventListener;
   readonly #peers: PeerHandles;
-  readonly #sender: SenderAddress;
+  readonly #maxPending: number;
+  /** The address that was computed last. */
+  readonly #address: ReplyAddress;
+  readonly #memory: GrhMemory = new GrhMemory();
+  /** The GID table; undefined until it is read again. */
+  #gids: GidCache | undefined;
   /** The batch whose poll needs no further look at the events, and the number of that poll. */
-  #batch: WorkCompletions = NO_BATCH;
+  #batch: object = NO_BATCH;
   #poll = -1;
   #capacity = 0;
   /** The completions of the batch. */
@@ -151,21 +151,21 @@ export class ReplyPath extends Resource {
     instance(pd, ProtectionDomain, "pd");
     const given = snapshot(init, "reply path", ["port", "maxPeers", "maxPending"]);
     const { port, maxPeers = 1024, maxPending = 64 } = given;
-    const limits = {
-      maxPeers: integer(maxPeers, "maxPeers", 1, 2 ** 24),
-      maxPending: positiveInt(maxPending, "maxPending"),
-    };
+    integer(maxPeers, "maxPeers", 1, 2 ** 24);
+    positiveInt(maxPending, "maxPending");
     checkPort(pd.context, port);
     assertOpen(pd);
     super(ReplyPath.#KIND, [pd]);
     this.pd = pd;
     this.port = port;
     this.maxPeers = maxPeers;
-    this.#sender = new SenderAddress(pd.context, port);
-    this.#peers = new PeerHandles(pd, limits, () => this.refresh());
+    this.#maxPending = maxPending;
+    this.#address = new ReplyAddress(port);
+    this.#peers = new PeerHandles(pd, maxPeers, () => this.refresh());
     this.#events = asyncEvents(pd.context);
     this.#listener = ({ type, portNum }) => {
-      const isOfPort = PORT_EVENTS.has(type) && portNum === port;
+      // After any other event of the port, addresses may have another meaning.
+      const isOfPort = portNum === port && type !== EventType.PKEY_CHANGE;
       if (isOfPort || type === EventType.DEVICE_FATAL) this.invalidate();
     };
     this.#events.add(this.#listener);
@@ -189,12 +189,7 @@ export class ReplyPath extends Resource {
   to(wc: WcAddress, grh?: Grh): AddressHandle {
     const address = checkWc(wc);
     const view = viewOfGrh(grh);
-    while (true) {
-      this.refresh();
-      this.#sender.compute(address, view);
-      const ah = this.#find() ?? this.#peers.make(this.#words);
-      if (ah !== undefined) return ah;
-    }
+    return this.#make(() => this.#compute(address, view));
   }
 
   /**
@@ -212,11 +207,60 @@ export class ReplyPath extends Resource {
     const signal = signalOf(options);
     const address = checkWc(wc);
     const view = viewOfGrh(grh);
+    return await this.#makeAsync(() => this.#compute(address, view), this.#maxPending, signal);
+  }
+
+  /**
+   * The handle of a known address. The path keeps it as it keeps those of senders, and gives it to who asks for the same
+   * address again. If it makes one, it may block: {@linkcode ReplyPath.toAddressAsync} does not.
+   *
+   * @throws {TypeError} If an attribute has the wrong type, is missing or is unknown, or the path is disposed.
+   * @throws {RangeError} If an attribute is out of range, or `portNum` is not the port of the path.
+   * @throws {VerbsError} As the constructor of {@linkcode AddressHandle}.
+   */
+  toAddress(attr: AhAttrInit): AddressHandle {
+    const words = this.#read(attr);
+    return this.#make(() => words);
+  }
+
+  /**
+   * {@linkcode ReplyPath.toAddress} on another thread, as {@linkcode ReplyPath.toAsync}, but without the limit
+   * `maxPending`: no packet chooses these addresses.
+   *
+   * @throws As {@linkcode ReplyPath.toAddress}; the signal's reason if it aborts.
+   */
+  async toAddressAsync(attr: AhAttrInit, options: AbortOptions = {}): Promise<AddressHandle> {
+    const signal = signalOf(options);
+    const words = this.#read(attr);
+    return await this.#makeAsync(() => words, Infinity, signal);
+  }
+
+  #read(attr: AhAttrInit): Uint32Array<ArrayBuffer> {
+    const { view, given } = ahAttrCodec.write(attr);
+    integer(given.portNum, "portNum", this.port, this.port);
+    return new Uint32Array(view.buffer);
+  }
+
+  #make(address: () => Uint32Array<ArrayBuffer>): AddressHandle {
+    while (true) {
+      this.refresh();
+      const words = address();
+      const ah = this.#peers.find(words) ?? this.#peers.make(words);
+      if (ah !== undefined) return ah;
+    }
+  }
+
+  async #makeAsync(
+    address: () => Uint32Array<ArrayBuffer>,
+    maxPending: number,
+    signal: AbortSignal | undefined,
+  ): Promise<AddressHandle> {
     while (true) {
       signal?.throwIfAborted();
       this.refresh();
-      this.#sender.compute(address, view);
-      const ah = this.#find() ?? await this.#peers.makeAsync(this.#words, signal);
+      const words = address();
+      const ah = this.#peers.find(words) ??
+        await this.#peers.makeAsync(words, maxPending, signal);
       if (ah?.disposed === false) return ah;
     }
   }
@@ -241,8 +285,10 @@ export class ReplyPath extends Resource {
     this.#refreshFor(batch);
     while (true) {
       const errno = this.#computeAt(index, memory, offset);
-      if (errno !== 0) throw this.#sender.error(errno, memory, offset);
-      const ah = this.#find() ?? this.#peers.make(this.#words);
+      if (errno !== 0) throw this.#error(errno, this.#memory.view, this.#memory.at);
+      this.#address.dropStrayFlowLabel();
+      const { words } = this.#address;
+      const ah = this.#peers.find(words) ?? this.#peers.make(words);
       if (ah !== undefined) return ah;
     }
   }
@@ -271,11 +317,14 @@ export class ReplyPath extends Resource {
   ): void {
     // V8 compiles a test against a class that it knows; the general one takes 50 ns.
     if (!(requests instanceof SendRequests)) instance(requests, SendRequests, "requests");
-    if (requests.capacity > this.maxPeers) {
+    const native = nativeOf(requests);
+    const { capacity } = native;
+    if (capacity > this.maxPeers) {
       throw new RangeError(
-        `Cannot set address handle: there are ${requests.capacity} requests, and maxPeers is ${this.maxPeers}`,
+        `Cannot set address handle: there are ${capacity} requests, and maxPeers is ${this.maxPeers}`,
       );
     }
+    checkHas(FIELDS.ah, native.opcodeOf(requestIndex));
     requests.setAh(requestIndex, this.toAt(batch, index, memory, offset));
   }
 
@@ -292,8 +341,8 @@ export class ReplyPath extends Resource {
     const address = checkWc(wc);
     const view = viewOfGrh(grh);
     this.refresh();
-    this.#sender.compute(address, view);
-    return ahAttrCodec.read(new DataView(this.#words.buffer));
+    this.#computeExactly(address, view);
+    return ahAttrCodec.read(new DataView(this.#address.words.buffer));
   }
 
   /**
@@ -325,7 +374,7 @@ export class ReplyPath extends Resource {
     }
     this.#refreshFor(batch);
     const errno = this.#computeAt(index, memory, offset);
-    this.#sender.address.writeTo(attr, base);
+    this.#address.writeTo(attr, base);
     return errno;
   }
 
@@ -349,7 +398,7 @@ export class ReplyPath extends Resource {
    */
   invalidate(): void {
     assertOpen(this);
-    this.#sender.forget();
+    this.#gids = undefined;
     this.#peers.retire();
   }
 
@@ -367,26 +416,32 @@ export class ReplyPath extends Resource {
     this.#capacity = capacityOf(batch);
   }
 
-  #computeAt(
-    index: number,
-    memory: ReceiveMemory,
-    offset: number,
-  ): number {
+  /** Computes an address as the C function does. Returns 0, or its errno. */
+  #computeAt(index: number, memory: ReceiveMemory, offset: number): number {
     if (!(typeof index === "number" && index >>> 0 === index && index < this.#capacity)) {
       throw noCompletion(index, this.#capacity);
     }
-    return this.#sender.computeAt(this.#wcs, index, memory, offset);
+    const at = this.#memory.find(memory, offset);
+    return this.#address.computeAt(this.#wcs, index, this.#memory.view, at, this.#table());
   }
 
-  /** The address that was computed last. */
-  get #words(): Uint32Array<ArrayBuffer> {
-    return this.#sender.address.words;
+  #computeExactly(wc: WcAddress, grh: DataView): void {
+    const errno = this.#address.compute(wc, grh, 0, this.#table());
+    if (errno !== 0) throw this.#error(errno, grh, 0);
   }
 
-  #find(): AddressHandle | undefined {
-    const { address } = this.#sender;
-    address.dropStrayFlowLabel();
-    return this.#peers.find(address.words);
+  #compute(wc: WcAddress, grh: DataView): Uint32Array<ArrayBuffer> {
+    this.#computeExactly(wc, grh);
+    this.#address.dropStrayFlowLabel();
+    return this.#address.words;
+  }
+
+  #table(): GidCache {
+    return this.#gids ??= GidCache.read(this.pd.context, this.port);
+  }
+
+  #error(errno: number, grh: DataView, at: number): Error {
+    return initError(errno, { port: this.port, grh: grhIn(grh, at) });
   }
 }
 

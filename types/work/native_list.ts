@@ -6,7 +6,7 @@
 
 import { structs } from "../../ffi/layout.ts";
 import { bufferAddress, bufferPointer, handleAddress } from "../../ffi/pointers.ts";
-import { type AddressHandle, noteSend, writeAh } from "../address_handle/address_handle.ts";
+import { type AddressHandle, ahCore } from "../address_handle/address_handle.ts";
 import type { SendTracker } from "../completion/send_tracker.ts";
 import { integer, positiveInt, show, snapshot } from "../core/checks.ts";
 import { disposals } from "../core/resource.ts";
@@ -37,10 +37,6 @@ const SGE_SIZE = structs.ibv_sge.size;
 const SGE_ADDR = structs.ibv_sge.fields.addr.offset;
 const SGE_LENGTH = structs.ibv_sge.fields.length.offset;
 const SGE_LKEY = structs.ibv_sge.fields.lkey.offset;
-
-// V8 folds constants, and loads a variable that a class assigned at each use: see docs/performance.md.
-const noteHandle = noteSend;
-const writeHandle = writeAh;
 
 /** A memory window that a request binds. */
 interface Bind {
@@ -323,7 +319,7 @@ export class NativeList {
 
   /** Sets the address handle of a datagram. */
   setAh(index: number, ah: AddressHandle): void {
-    writeHandle(ah, this.words, index * this.stride + FIELDS.ah.word);
+    ahCore(ah)!.write(this.words, index * this.stride + FIELDS.ah.word);
     this.ahs[index] = ah;
     this.#only = index === this.#single ? ah : undefined;
     // The handle is open: it needs another check only if its protection domain is not the one that was checked.
@@ -400,7 +396,7 @@ export class NativeList {
   posted(tracker: SendTracker): void {
     const before = tracker.posted(this.#signaled);
     const ah = this.#only;
-    if (ah !== undefined) noteHandle(ah, tracker, before + this.#lastNumber);
+    if (ah !== undefined) ahCore(ah)!.noteSend(tracker, before + this.#lastNumber);
     else this.#noteEach(tracker, before);
   }
 
@@ -411,10 +407,10 @@ export class NativeList {
     let ah = ahs[this.start]!;
     for (let i = this.start; i < last; i++) {
       const next = ahs[i + 1]!;
-      if (ah !== next) noteHandle(ah, tracker, before + numbers[i]!);
+      if (ah !== next) ahCore(ah)!.noteSend(tracker, before + numbers[i]!);
       ah = next;
     }
-    noteHandle(ah, tracker, before + numbers[last]!);
+    ahCore(ah)!.noteSend(tracker, before + numbers[last]!);
   }
 
   /** The place of a request in the run, by its address; `undefined` if the run does not have it. */

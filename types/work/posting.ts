@@ -7,7 +7,7 @@
 import { structs } from "../../ffi/layout.ts";
 import { bufferPointer } from "../../ffi/pointers.ts";
 import { Grh } from "../address/grh.ts";
-import { type AddressHandle, isOpenAh } from "../address_handle/address_handle.ts";
+import { type AddressHandle, ahCore } from "../address_handle/address_handle.ts";
 import type { SendTracker } from "../completion/send_tracker.ts";
 import { listOf } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
@@ -361,7 +361,7 @@ function checkInline(
 }
 
 function checkAh(ah: AddressHandle, pd: ProtectionDomain): void {
-  if (!isOpenAh(ah)) throw new TypeError("Cannot post send: the address handle is disposed");
+  if (!ahCore(ah)?.isOpen) throw new TypeError("Cannot post send: the address handle is disposed");
   if (baseOf(ah.pd) !== pd) {
     throw new TypeError(
       "Cannot post send: the address handle belongs to another protection domain than the queue pair",

@@ -5,7 +5,7 @@
  */
 
 import { structs } from "../../ffi/layout.ts";
-import { AddressHandle, isOpenAh } from "../address_handle/address_handle.ts";
+import { AddressHandle, ahCore } from "../address_handle/address_handle.ts";
 import {
   boolean,
   classOf,
@@ -489,7 +489,7 @@ function checkOpcode(opcode: number): void {
 /** Checks an address handle. Returns its bit. */
 function checkAh(opcode: number, ah: AddressHandle): number {
   checkHas(AH, opcode);
-  if (isOpenAh(ah)) return AH.bit;
+  if (ahCore(ah)?.isOpen) return AH.bit;
   instance(ah, AddressHandle, "ah");
   throw new TypeError("Cannot post send: the address handle is disposed");
 }

@@ -12,49 +12,52 @@ import { nonblocking, verbs } from "../../../ffi/library.ts";
 import { deviceTest, resourceCounts, until } from "../setup.ts";
 import { slowLink } from "../slow_link.ts";
 
-deviceTest("AddressHandle.create() lets timers run while no peer answers", async () => {
+deviceTest("AddressHandle.createAsync() lets timers run while no peer answers", async () => {
   await using link = await slowLink();
   using pd = new ProtectionDomain(link.context);
   let ticks = 0;
   const timer = setInterval(() => ticks++, 10);
-  const error = await assertRejects(() => AddressHandle.create(pd, link.peer), VerbsError);
+  const error = await assertRejects(() => AddressHandle.createAsync(pd, link.peer), VerbsError);
   clearInterval(timer);
   assertEquals(error.code, "ETIMEDOUT");
   assertStringIncludes(error.hint!, "not resolved in time");
   assertGreater(ticks, 5);
 });
 
-deviceTest("AddressHandle.create() leaves threads for files while no peer answers", async () => {
-  await using link = await slowLink();
-  using pd = new ProtectionDomain(link.context);
-  using created = spy(nonblocking(), "ibv_create_ah");
-  const controller = new AbortController();
-  const { signal } = controller;
-  let settled = 0;
-  const asked = Array.from({ length: 600 }, async () => {
-    await assertRejects(() => AddressHandle.create(pd, link.peer, { signal }));
-    settled++;
-  });
-  await Deno.readTextFile("/proc/self/status");
-  // If the calls took all threads, nearly all of them would have to fail first.
-  assert(settled < 300, "the file had to wait for peers");
-  const started = created.calls.length;
-  // 8 calls run at a time. When one of them has failed in this turn, the next one has started already.
-  assert(started - settled <= 16);
-  controller.abort();
-  await Promise.all(asked);
-  await Promise.allSettled(created.calls.map(({ returned }) => returned));
-  assertSpyCalls(created, started);
-});
+deviceTest(
+  "AddressHandle.createAsync() leaves threads for files while no peer answers",
+  async () => {
+    await using link = await slowLink();
+    using pd = new ProtectionDomain(link.context);
+    using created = spy(nonblocking(), "ibv_create_ah");
+    const controller = new AbortController();
+    const { signal } = controller;
+    let settled = 0;
+    const asked = Array.from({ length: 600 }, async () => {
+      await assertRejects(() => AddressHandle.createAsync(pd, link.peer, { signal }));
+      settled++;
+    });
+    await Deno.readTextFile("/proc/self/status");
+    // If the calls took all threads, nearly all of them would have to fail first.
+    assert(settled < 300, "the file had to wait for peers");
+    const started = created.calls.length;
+    // 8 calls run at a time. When one of them has failed in this turn, the next one has started already.
+    assert(started - settled <= 16);
+    controller.abort();
+    await Promise.all(asked);
+    await Promise.allSettled(created.calls.map(({ returned }) => returned));
+    assertSpyCalls(created, started);
+  },
+);
 
-deviceTest("AddressHandle.create() rejects on abort, and destroys a late handle", async () => {
+deviceTest("AddressHandle.createAsync() rejects on abort, and destroys a late handle", async () => {
   await using link = await slowLink();
   const before = countOfSlow();
   const pd = new ProtectionDomain(link.context);
   const controller = new AbortController();
   using made = spy(nonblocking(), "ibv_create_ah");
   using destroyed = spy(verbs(), "ibv_destroy_ah");
-  const call = AddressHandle.create(pd, link.peer, { signal: controller.signal });
+  const call = AddressHandle.createAsync(pd, link.peer, { signal: controller.signal });
   const reason = new Error("no longer wanted");
   controller.abort(reason);
   assertEquals(await call.catch((error) => error), reason);
@@ -69,25 +72,28 @@ deviceTest("AddressHandle.create() rejects on abort, and destroys a late handle"
   assertEquals(countOfSlow(), before);
 });
 
-deviceTest("AddressHandle.create() rejects when the domain is disposed meanwhile", async () => {
-  await using link = await slowLink();
-  const before = countOfSlow();
-  const pd = new ProtectionDomain(link.context);
-  using destroyed = spy(verbs(), "ibv_destroy_ah");
-  const call = AddressHandle.create(pd, link.peer);
-  pd.close();
-  assertEquals(pd.disposed, true);
-  link.answer();
-  await assertRejects(() => call, TypeError, "was disposed");
-  assertSpyCalls(destroyed, 1);
-  await until("the protection domain gone", () => countOfSlow() === before);
-});
+deviceTest(
+  "AddressHandle.createAsync() rejects when the domain is disposed meanwhile",
+  async () => {
+    await using link = await slowLink();
+    const before = countOfSlow();
+    const pd = new ProtectionDomain(link.context);
+    using destroyed = spy(verbs(), "ibv_destroy_ah");
+    const call = AddressHandle.createAsync(pd, link.peer);
+    pd.close();
+    assertEquals(pd.disposed, true);
+    link.answer();
+    await assertRejects(() => call, TypeError, "was disposed");
+    assertSpyCalls(destroyed, 1);
+    await until("the protection domain gone", () => countOfSlow() === before);
+  },
+);
 
-deviceTest("AddressHandle.create() keeps the device open until it is done", async () => {
+deviceTest("AddressHandle.createAsync() keeps the device open until it is done", async () => {
   await using link = await slowLink();
   const { context } = link;
   const pd = new ProtectionDomain(context);
-  const call = AddressHandle.create(pd, link.peer);
+  const call = AddressHandle.createAsync(pd, link.peer);
   context.close();
   assertEquals(resourceCounts()["rxe_slow"]!["ctx"], 1);
   await assertRejects(() => call, TypeError, "was disposed");

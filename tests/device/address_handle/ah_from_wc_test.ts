@@ -59,8 +59,7 @@ function ipv6Grh(sgid: Gid, dgid: Gid, nextHdr = 17): Grh {
 /** Everything that answers a datagram. */
 const WAYS: Readonly<Record<string, (of: Received) => AddressHandle | Promise<AddressHandle>>> = {
   "AddressHandle.fromWc()": ({ pd, wc, grh }) => AddressHandle.fromWc(pd, PORT, wc, grh),
-  "AddressHandle.createFromWc()": ({ pd, wc, grh }) =>
-    AddressHandle.createFromWc(pd, PORT, wc, grh),
+  "AddressHandle.fromWcAsync()": ({ pd, wc, grh }) => AddressHandle.fromWcAsync(pd, PORT, wc, grh),
   "initAhFromWc()": ({ pd, wc, grh }) =>
     new AddressHandle(pd, initAhFromWc(pd.context, PORT, wc, grh)),
   "ReplyPath.to()": ({ path, wc, grh }) => path.to(wc, grh),
@@ -122,7 +121,7 @@ deviceTest("AddressHandle.fromWc() says that RoCE needs a GRH", async () => {
   const error = assertThrows(() => AddressHandle.fromWc(pd, PORT, wc), VerbsError);
   assertEquals([error.verb, error.code], ["ibv_create_ah_from_wc", "EINVAL"]);
   assertStringIncludes(error.hint!, "The completion has no GRH");
-  const late = await AddressHandle.createFromWc(pd, PORT, wc).catch((error) => error);
+  const late = await AddressHandle.fromWcAsync(pd, PORT, wc).catch((error) => error);
   assertEquals(late.message, error.message);
 });
 
@@ -185,7 +184,7 @@ for (const [when, make, code, hint] of REFUSALS) {
         assertThrows(() => initAhFromWc(context, PORT, WITH_GRH, grh)),
         await initAhFromWcAsync(context, PORT, WITH_GRH, grh).catch((error) => error),
         assertThrows(() => AddressHandle.fromWc(pd, PORT, WITH_GRH, grh)),
-        await AddressHandle.createFromWc(pd, PORT, WITH_GRH, grh).catch((error) => error),
+        await AddressHandle.fromWcAsync(pd, PORT, WITH_GRH, grh).catch((error) => error),
       ] as VerbsError[];
       for (const error of errors) {
         assertEquals(error.code, code);

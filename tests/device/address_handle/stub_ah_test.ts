@@ -72,7 +72,7 @@ stubTest("new AddressHandle() needs no GRH on an InfiniBand port", async () => {
   for (
     const make of [
       () => new AddressHandle(pair.pd, attr),
-      () => AddressHandle.create(pair.pd, attr),
+      () => AddressHandle.createAsync(pair.pd, attr),
     ]
   ) {
     using ah = await make();
@@ -147,9 +147,10 @@ stubTest(
     const wc = await receiveFromAfar(left);
     const ways = [
       () => new AddressHandle(qp.pd, initAhFromWc(context, IB_PORT, wc)),
-      async () => await AddressHandle.create(qp.pd, await initAhFromWcAsync(context, IB_PORT, wc)),
+      async () =>
+        await AddressHandle.createAsync(qp.pd, await initAhFromWcAsync(context, IB_PORT, wc)),
       () => AddressHandle.fromWc(qp.pd, IB_PORT, wc),
-      () => AddressHandle.createFromWc(qp.pd, IB_PORT, wc),
+      () => AddressHandle.fromWcAsync(qp.pd, IB_PORT, wc),
     ];
     for (const make of ways) {
       using ah = await make();

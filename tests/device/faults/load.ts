@@ -49,7 +49,10 @@ export class Load {
     this.#waits = [this.#watchEvents(), this.#watchCompletions()];
     this.#work = [
       this.#repeat("send", () => this.#send()),
-      this.#repeat("create", async () => (await AddressHandle.create(this.pd, this.#attr)).close()),
+      this.#repeat(
+        "create",
+        async () => (await AddressHandle.createAsync(this.pd, this.#attr)).close(),
+      ),
       this.#repeat("path", () => void this.#path.to(WITH_GRH, GRH)),
       this.#repeat("query", () => void context.queryDevice()),
     ];

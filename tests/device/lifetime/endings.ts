@@ -76,7 +76,7 @@ export function waitForAll({ context, pd, cq }: Everything): void {
   cq.completions().next().then(() => cq.completions().next()).catch(ignore);
   context.events().next().catch(ignore);
   const grh = { ...selfAddress(context).grh!, dgid: Gid.parse(NOBODY) };
-  AddressHandle.create(pd, { portNum: PORT, grh }).catch(ignore);
+  AddressHandle.createAsync(pd, { portNum: PORT, grh }).catch(ignore);
   MemoryRegion.create(pd, SIZE, AccessFlags.LOCAL_WRITE).catch(ignore);
 }
 

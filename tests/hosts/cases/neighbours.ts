@@ -42,7 +42,7 @@ async function echo(end: UdEnd, count: number, target: Target): Promise<void> {
 async function answerAll(end: UdEnd, count: number, src: string, dst: string): Promise<void> {
   for (let i = 0; i < count; i++) {
     const { wc, grh, payload } = await end.receive();
-    using ah = await AddressHandle.createFromWc(end.pd, PORT, wc, grh);
+    using ah = await AddressHandle.fromWcAsync(end.pd, PORT, wc, grh);
     await end.send({ ah, qpn: wc.srcQp, src, dst, trafficClass: 0 }, answerTo(payload));
   }
 }
@@ -59,7 +59,7 @@ async function resolveUnseen(run: Run): Promise<void> {
       while (knowsNeighbour(address)) await forgetNeighbours();
       const attr = { portNum: PORT, grh: { dgid, sgidIndex: from.gidIndex } };
       using ah = make === "create"
-        ? await AddressHandle.create(end.pd, attr)
+        ? await AddressHandle.createAsync(end.pd, attr)
         : new AddressHandle(end.pd, attr);
       assert(knowsNeighbour(address), address);
       const route = { src: ipOf(from.gid), dst: address, trafficClass: 0 };
@@ -89,12 +89,12 @@ async function resolveNobody(run: Run): Promise<void> {
     const attr = { portNum: PORT, grh: { dgid: Gid.parse(gidText(address)), sgidIndex } };
     let ticks = 0;
     const timer = setInterval(() => ticks++, 10);
-    const error = await assertRejects(() => AddressHandle.create(end.pd, attr), VerbsError);
+    const error = await assertRejects(() => AddressHandle.createAsync(end.pd, attr), VerbsError);
     assertEquals([error.verb, error.code], ["ibv_create_ah", "ETIMEDOUT"]);
     assertGreater(ticks, 5);
     clearInterval(timer);
     const signal = AbortSignal.timeout(50);
-    const aborted = await assertRejects(() => AddressHandle.create(end.pd, attr, { signal }));
+    const aborted = await assertRejects(() => AddressHandle.createAsync(end.pd, attr, { signal }));
     assertStrictEquals(aborted, signal.reason);
     const blocked = assertThrows(() => new AddressHandle(end.pd, attr), VerbsError);
     assertEquals(blocked.code, "ETIMEDOUT");
@@ -109,7 +109,7 @@ async function resolveElsewhere(run: Run): Promise<void> {
   for (const [address, code] of Object.entries(ELSEWHERE)) {
     const { gidIndex: sgidIndex } = gidOf(end.context, familyOf(address));
     const attr = { portNum: PORT, grh: { dgid: Gid.parse(gidText(address)), sgidIndex } };
-    const error = await assertRejects(() => AddressHandle.create(end.pd, attr), VerbsError);
+    const error = await assertRejects(() => AddressHandle.createAsync(end.pd, attr), VerbsError);
     assertEquals([error.verb, error.code], ["ibv_create_ah", code]);
   }
   await run.session.send("done");
@@ -179,17 +179,18 @@ async function vanish(run: Run): Promise<void> {
 /** Peers that are there, are not there, are no longer there, and are forgotten. */
 export const neighbours: readonly HostCase[] = [
   {
-    name: "AddressHandle.create() and the constructor find the link address of an unseen peer",
+    name: "AddressHandle.createAsync() and the constructor find the link address of an unseen peer",
     first: resolveUnseen,
     second: appear,
   },
   {
-    name: "AddressHandle.create() fails with ETIMEDOUT for a host that does not exist; timers run",
+    name:
+      "AddressHandle.createAsync() fails with ETIMEDOUT for a host that does not exist; timers run",
     first: resolveNobody,
     second: wait,
   },
   {
-    name: "AddressHandle.create() fails as the kernel says for an address without a route",
+    name: "AddressHandle.createAsync() fails as the kernel says for an address without a route",
     first: resolveElsewhere,
     second: wait,
   },

@@ -18,13 +18,13 @@ type Reply = (pd: ProtectionDomain, wc: WorkCompletion, grh: Grh) => Promise<Add
 
 const REPLIES: Readonly<Record<string, Reply>> = {
   "initAhFromWc()": async (pd, wc, grh) =>
-    await AddressHandle.create(pd, initAhFromWc(pd.context, PORT, wc, grh)),
+    await AddressHandle.createAsync(pd, initAhFromWc(pd.context, PORT, wc, grh)),
   "initAhFromWcAsync()": async (pd, wc, grh) =>
     new AddressHandle(pd, await initAhFromWcAsync(pd.context, PORT, wc, grh)),
   "AddressHandle.fromWc()": async (pd, wc, grh) =>
     await Promise.resolve(AddressHandle.fromWc(pd, PORT, wc, grh)),
-  "AddressHandle.createFromWc()": async (pd, wc, grh) =>
-    await AddressHandle.createFromWc(pd, PORT, wc, grh),
+  "AddressHandle.fromWcAsync()": async (pd, wc, grh) =>
+    await AddressHandle.fromWcAsync(pd, PORT, wc, grh),
 };
 
 const FAMILIES: Readonly<Record<Family, string>> = {

@@ -43,9 +43,9 @@ const GLOBAL: AhAttrInit = {
 };
 const WC: WcAddress = { wcFlags: 0, slid: 5, sl: 1, dlidPathBits: 2 };
 
-onPd.test("AddressHandle.create() gives the provider what the constructor does", async ({ pd }) => {
+onPd.test("AddressHandle.createAsync() gives the provider what the constructor does", async ({ pd }) => {
   using one = new AddressHandle(pd, GLOBAL);
-  using other = await AddressHandle.create(pd, GLOBAL);
+  using other = await AddressHandle.createAsync(pd, GLOBAL);
   const [first, second] = comparable(recorder.takeOf("ibv_create_ah"));
   assertEquals({ ...second, result: "ah0" }, { ...first });
   assertEquals([one.pd, other.pd], [pd, pd]);
@@ -53,9 +53,9 @@ onPd.test("AddressHandle.create() gives the provider what the constructor does",
 
 /** The forms that take a protection domain or a context, with good arguments but for what is replaced. */
 const ASYNC: Record<string, (recorded: Recorded, options: AbortOptions) => Promise<unknown>> = {
-  "AddressHandle.create()": ({ pd }, options) => AddressHandle.create(pd, LID, options),
-  "AddressHandle.createFromWc()": ({ pd }, options) =>
-    AddressHandle.createFromWc(pd, 1, WC, undefined, options),
+  "AddressHandle.createAsync()": ({ pd }, options) => AddressHandle.createAsync(pd, LID, options),
+  "AddressHandle.fromWcAsync()": ({ pd }, options) =>
+    AddressHandle.fromWcAsync(pd, 1, WC, undefined, options),
   "initAhFromWcAsync()": ({ context }, options) =>
     initAhFromWcAsync(context, 1, WC, undefined, options),
 };
@@ -74,7 +74,7 @@ for (const [name, call] of Object.entries(ASYNC)) {
   });
 }
 
-onPd.test("AddressHandle.create() runs 8 calls at a time, in order, and drops those that abort", async (recorded) => {
+onPd.test("AddressHandle.createAsync() runs 8 calls at a time, in order, and drops those that abort", async (recorded) => {
   const { pd } = recorded;
   const calls: ((value: { value: null; errno: number }) => void)[] = [];
   using started = stub(
@@ -85,7 +85,7 @@ onPd.test("AddressHandle.create() runs 8 calls at a time, in order, and drops th
   const controller = new AbortController();
   const settled: string[] = [];
   const ask = (name: string, signal?: AbortSignal): Promise<void> =>
-    AddressHandle.create(pd, LID, { signal }).then(
+    AddressHandle.createAsync(pd, LID, { signal }).then(
       () => {},
       ({ name: error }) => void settled.push(`${name} ${error}`),
     );
@@ -124,9 +124,9 @@ for (const [what, port, cause] of PORTS) {
     recorder.fail("ibv_create_ah_from_wc", "EINVAL");
     const errors = [
       assertThrows(() => new AddressHandle(pd, LID), VerbsError),
-      await assertRejects(() => AddressHandle.create(pd, LID), VerbsError),
+      await assertRejects(() => AddressHandle.createAsync(pd, LID), VerbsError),
       assertThrows(() => AddressHandle.fromWc(pd, 1, WC), VerbsError),
-      await assertRejects(() => AddressHandle.createFromWc(pd, 1, WC), VerbsError),
+      await assertRejects(() => AddressHandle.fromWcAsync(pd, 1, WC), VerbsError),
     ];
     for (const { hint } of errors) {
       if (cause === undefined) assertEquals(hint, undefined);
@@ -144,7 +144,7 @@ onPd.test("initAhFromWc() names a GRH that was left out as the cause", async ({ 
     assertThrows(() => initAhFromWc(context, 1, wc), VerbsError),
     await assertRejects(() => initAhFromWcAsync(context, 1, wc), VerbsError),
     assertThrows(() => AddressHandle.fromWc(pd, 1, wc), VerbsError),
-    await assertRejects(() => AddressHandle.createFromWc(pd, 1, wc), VerbsError),
+    await assertRejects(() => AddressHandle.fromWcAsync(pd, 1, wc), VerbsError),
   ];
   for (const { hint } of errors) assertStringIncludes(hint!, "and grh was left out");
   const error = assertThrows(
@@ -154,7 +154,7 @@ onPd.test("initAhFromWc() names a GRH that was left out as the cause", async ({ 
   assertStringIncludes(error.hint!, "neither an IPv6 nor an IPv4 header");
 });
 
-onPd.test("AddressHandle.create() destroys a handle that comes after its signal aborted", async (recorded) => {
+onPd.test("AddressHandle.createAsync() destroys a handle that comes after its signal aborted", async (recorded) => {
   const { pd } = recorded;
   const create = nonblocking().ibv_create_ah;
   const { promise: hold, resolve: go } = Promise.withResolvers<void>();
@@ -163,7 +163,7 @@ onPd.test("AddressHandle.create() destroys a handle that comes after its signal 
     return await create(...args);
   });
   const controller = new AbortController();
-  const call = AddressHandle.create(pd, LID, { signal: controller.signal });
+  const call = AddressHandle.createAsync(pd, LID, { signal: controller.signal });
   controller.abort();
   await assertRejects(() => call, DOMException, "aborted");
   go();

@@ -24,7 +24,7 @@ const DELAY_MS = 60;
 
 /** A call on another thread, by the verb that it makes there. */
 const CALLS: Readonly<Record<string, (pd: ProtectionDomain) => Promise<unknown>>> = {
-  ibv_create_ah: (pd) => AddressHandle.create(pd, { portNum: 1, dlid: 7, grh: { ...ROUTE } }),
+  ibv_create_ah: (pd) => AddressHandle.createAsync(pd, { portNum: 1, dlid: 7, grh: { ...ROUTE } }),
   ibv_init_ah_from_wc: ({ context }) => initAhFromWcAsync(context, 1, { ...WC }, new Grh(GRH)),
   ibv_resolve_eth_l2_from_gid: ({ context }) =>
     resolveEthL2FromGidAsync(context, { portNum: 1, grh: { ...ROUTE } }),

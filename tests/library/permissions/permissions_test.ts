@@ -51,7 +51,7 @@ const PARTS: Readonly<Record<string, string | readonly string[]>> = {
     const qp = new QueuePair(pd, { type: QpType.UD, sendCq: cq, recvCq: cq, cap });
     qp.activateUd({ port: 1, qkey: 1 });
     qp.postRecv({ wrId: 1, sge: mr.slice(0, 100) });
-    using ah = await AddressHandle.create(pd, { portNum: 1, dlid: 1 });
+    using ah = await AddressHandle.createAsync(pd, { portNum: 1, dlid: 1 });
     await context.events({ signal: AbortSignal.timeout(1) }).next().catch(() => {});
     await cq.completions({ signal: AbortSignal.timeout(1) }).next().catch(() => {});`,
   "net: listenUd(), and connectRc() with exchange": `

@@ -114,9 +114,9 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   formatAddress: () => [new Uint8Array(4)],
   parseAddress: () => ["10.0.0.1"],
   "new AddressHandle": ({ pd }) => [pd, route()],
-  "AddressHandle.create": ({ pd }) => [pd, route(), { signal: signal() }],
+  "AddressHandle.createAsync": ({ pd }) => [pd, route(), { signal: signal() }],
   "AddressHandle.fromWc": ({ pd, grh }) => [pd, 1, { ...WC }, grh],
-  "AddressHandle.createFromWc": (
+  "AddressHandle.fromWcAsync": (
     { pd, grh },
   ) => [pd, 1, { ...WC }, grh, { signal: signal() }],
   initAhFromWc: ({ context, grh }) => [context, 1, { ...WC }, grh],
@@ -367,6 +367,8 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   "new ReplyPath": ({ pd }) => [pd, { port: 1, maxPeers: 4, maxPending: 2 }],
   "ReplyPath#to": ({ grh }) => [{ ...WC }, grh],
   "ReplyPath#toAsync": ({ grh }) => [{ ...WC }, grh, { signal: signal() }],
+  "ReplyPath#toAddress": () => [route()],
+  "ReplyPath#toAddressAsync": () => [route(), { signal: signal() }],
   "ReplyPath#toAt": ({ batch, mr }) => [batch, 0, mr, 0],
   "ReplyPath#setAh": ({ sends, batch, mr }) => [sends, 0, batch, 0, mr.slice(0, 64), 0],
   "ReplyPath#attr": ({ grh }) => [{ ...WC }, grh],

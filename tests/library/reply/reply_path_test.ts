@@ -20,6 +20,7 @@ import {
   VerbsError,
   type WcAddress,
   WorkCompletions,
+  WrOpcode,
 } from "../../../mod.ts";
 import { enums } from "../../../ffi/layout.ts";
 import { nonblocking } from "../../../ffi/library.ts";
@@ -120,6 +121,47 @@ Deno.test("ReplyPath.setAh() refuses more requests than it can keep handles for"
   path.setAh(new SendRequests({ capacity: 4 }), 0, batch, 0, mr, 0);
 });
 
+on.test("ReplyPath.setAh() makes no handle for a request that cannot have one", (recorded) => {
+  const { path, pd } = recorded;
+  const { mr, batch } = received(pd);
+  const requests = new SendRequests({ capacity: 1 });
+  const set = (index: number) => (): void => path.setAh(requests, index, batch, 0, mr, 0);
+  assertThrows(set(1), RangeError, "1");
+  const remote = { remoteAddr: 0n, rkey: 1 };
+  requests.set(0, { opcode: WrOpcode.RDMA_WRITE, sge: mr.slice(0, 8), ...remote });
+  assertThrows(set(0), TypeError, "RDMA_WRITE has no attribute ah");
+  assertEquals([path.size, recorder.live("ah")], [0, 0]);
+});
+
+on.test("ReplyPath gives and keeps the handle of an address, and that of its packets is the same", async ({ path }) => {
+  const address = { portNum: 1, dlid: 5 };
+  const ah = path.toAddress(address);
+  assertStrictEquals(path.to(from(5)), ah);
+  assertStrictEquals(await path.toAddressAsync(address), ah);
+  assertNotStrictEquals(await path.toAddressAsync({ ...address, sl: 1 }), ah);
+  assertEquals(path.size, 2);
+  recorder.sendAsyncEvent(LID_CHANGE, 1);
+  assertNotStrictEquals(path.toAddress(address), ah);
+  for (const refuse of [path.toAddress, path.toAddressAsync]) {
+    const error = await assertRejects(async () => {
+      await refuse.call(path, { ...address, portNum: 2 });
+    }, RangeError);
+    assertStringIncludes(error.message, "portNum 2");
+  }
+});
+
+on.test("ReplyPath closes all handles of a change that it can close", ({ pd }) => {
+  using path = new ReplyPath(pd, { port: 1, maxPeers: 2 });
+  for (const peer of [1, 2]) path.to(from(peer));
+  path.invalidate();
+  const ah = path.to(from(3));
+  path.to(from(3));
+  recorder.fail("ibv_destroy_ah", "EBUSY", { times: 1 });
+  assertThrows(() => path.to(from(3)), VerbsError, "EBUSY");
+  assertEquals(recorder.live("ah"), 2);
+  assertStrictEquals(path.to(from(3)), ah);
+});
+
 on.test("ReplyPath reads a GRH at its offset in a region or a slice, and nowhere else", (recorded) => {
   const { path, pd } = recorded;
   const { mr, batch } = received(pd);
@@ -144,14 +186,6 @@ on.test("ReplyPath reads a GRH at its offset in a region or a slice, and nowhere
   for (const offset of [0.5, NaN, "0", null, undefined]) {
     assertThrows(() => path.toAt(batch, 0, mr, offset as number), TypeError, "not an integer");
   }
-});
-
-on.test("ReplyPath answers no completion beyond the memory of a batch, whatever the batch says", (recorded) => {
-  const { pd, path } = recorded;
-  const { mr, batch } = received(pd);
-  Object.defineProperty(batch, "capacity", { value: 100 });
-  const answer = (): AddressHandle => path.toAt(batch, 4, mr, 0);
-  assertThrows(answer, RangeError, "the batch has room for 4");
 });
 
 on.test("ReplyPath.to() refuses a service level of more than 4 bits", ({ path }) => {

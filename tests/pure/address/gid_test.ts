@@ -47,10 +47,10 @@ Deno.test("Gid tells its halves as numbers", () => {
 Deno.test("Gid knows kinds of address by their prefix, to the bit", () => {
   const kinds = {
     isIpv4Mapped: ["::ffff:0.0.0.0"],
-    isMulticast: ["ff00::"],
+    isMulticast: ["ff00::", "ff0e::1"],
     isLinkLocal: ["fe80::", "febf::1"],
     isZero: ["::"],
-    others: ["::fffe:10.0.0.1", "1::ffff:10.0.0.1", "fe00::", "fec0::1", "::1"],
+    others: ["::fffe:10.0.0.1", "::fffe:224.0.0.1", "1::ffff:10.0.0.1", "fe00::", "fec0::1", "::1"],
   };
   for (const [kind, texts] of Object.entries(kinds)) {
     for (const text of texts) {
@@ -60,6 +60,13 @@ Deno.test("Gid knows kinds of address by their prefix, to the bit", () => {
       assertEquals(found, kind === "others" ? [] : [kind], text);
     }
   }
+});
+
+Deno.test("Gid.isMulticast is true for IPv4 groups in IPv4-mapped form", () => {
+  const groups = ["::ffff:224.0.0.1", "::ffff:239.1.2.3"];
+  const others = ["::ffff:240.0.0.1", "::ffff:223.0.0.1", "fe80::e000:1"];
+  const found = [...groups, ...others].filter((text) => Gid.parse(text).isMulticast);
+  assertEquals(found, groups);
 });
 
 Deno.test("Gid.equals() compares every byte", () => {

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { PeerHash } from "../../../types/reply/peer_hash.ts";
+import { PeerHash } from "../../../types/reply/peer_cache.ts";
 
 const BITS = 12;
 

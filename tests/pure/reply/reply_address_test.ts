@@ -1,11 +1,11 @@
 import { assertEquals } from "@std/assert";
 import { structs } from "../../../ffi/layout.ts";
-import { writeField } from "../../../ffi/struct.ts";
 import { type AhAttr, ahAttrCodec } from "../../../types/address/ah_attr.ts";
 import { Gid, type GidEntry, GidType } from "../../../types/address/gid.ts";
-import { WcFlags } from "../../../types/completion/work_completion.ts";
+import { type WcAddress, WcFlags } from "../../../types/completion/work_completion.ts";
+import { wcCodec } from "../../../types/address_handle/packet.ts";
 import { GidCache } from "../../../types/reply/gid_cache.ts";
-import { localIn, localOf, ReplyAddress } from "../../../types/reply/reply_address.ts";
+import { ReplyAddress } from "../../../types/reply/reply_address.ts";
 
 const EINVAL = 22;
 const EPROTONOSUPPORT = 93;
@@ -78,8 +78,8 @@ function compute(
   address: ReplyAddress = new ReplyAddress(PORT),
 ): { errno: number; attr: Attr } {
   const view = new DataView(bytes.buffer);
-  const local = localOf({ wcFlags, slid: 0xabcd, sl: 7, dlidPathBits: 0x7f });
-  const errno = address.compute(wcFlags, local, view, AT, GIDS);
+  const wc = { wcFlags, slid: 0xabcd, sl: 7, dlidPathBits: 0x7f };
+  const errno = address.compute(wc, view, AT, GIDS);
   const attr = new DataView(new ArrayBuffer(48));
   address.writeTo(attr, 16);
   return { errno, attr: plain(ahAttrCodec.read(attr, 16)) };
@@ -167,12 +167,13 @@ Deno.test("ReplyAddress.dropStrayFlowLabel() keeps only a flow label that a pack
   assertEquals(kept(behindIpv6(ipv4()), WcFlags.GRH), false);
 });
 
-Deno.test("localIn() reads what localOf() packs", () => {
-  const { size, fields } = structs.ibv_wc;
-  const view = new DataView(new ArrayBuffer(3 * size));
-  const wc = { wcFlags: 0, slid: 0xfedc, sl: 0xba, dlidPathBits: 0x98 };
-  writeField(view, fields.slid, wc.slid, size);
-  writeField(view, fields.sl, wc.sl, size);
-  writeField(view, fields.dlid_path_bits, wc.dlidPathBits, size);
-  assertEquals(localIn(view, size), localOf(wc) >>> 0);
+Deno.test("ReplyAddress.computeAt() computes what compute() does, by a completion in native layout", () => {
+  const wc: WcAddress = { wcFlags: WcFlags.GRH, slid: 0xfedc, sl: 0xba, dlidPathBits: 0x98 };
+  const { view } = wcCodec.write(wc);
+  const wcs = new DataView(new ArrayBuffer(3 * structs.ibv_wc.size));
+  new Uint8Array(wcs.buffer).set(new Uint8Array(view.buffer), structs.ibv_wc.size);
+  const grh = new DataView(ipv6().buffer);
+  const [one, other] = [new ReplyAddress(PORT), new ReplyAddress(PORT)];
+  assertEquals([one.compute(wc, grh, AT, GIDS), other.computeAt(wcs, 1, grh, AT, GIDS)], [0, 0]);
+  assertEquals(other.words, one.words);
 });

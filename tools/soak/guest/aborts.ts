@@ -34,22 +34,23 @@ type Call = readonly [
   call: (parts: Parts, signal: AbortSignal) => Promise<unknown>,
 ];
 
-const create: Call[2] = ({ run, attr }, signal) => AddressHandle.create(run.pd, attr, { signal });
+const create: Call[2] = ({ run, attr }, signal) =>
+  AddressHandle.createAsync(run.pd, attr, { signal });
 const RECEIVE = "UdConn.receive()";
 
 const CALLS: readonly Call[] = [
-  ["AddressHandle.create()", 0, create],
-  ["AddressHandle.create()", "before", create],
-  ["AddressHandle.create()", 1, create],
+  ["AddressHandle.createAsync()", 0, create],
+  ["AddressHandle.createAsync()", "before", create],
+  ["AddressHandle.createAsync()", 1, create],
   [
-    "AddressHandle.create() for an absent peer",
+    "AddressHandle.createAsync() for an absent peer",
     20,
-    ({ slow, slowPd }, signal) => AddressHandle.create(slowPd, slow.peer, { signal }),
+    ({ slow, slowPd }, signal) => AddressHandle.createAsync(slowPd, slow.peer, { signal }),
   ],
   [
-    "AddressHandle.createFromWc()",
+    "AddressHandle.fromWcAsync()",
     0,
-    ({ run }, signal) => AddressHandle.createFromWc(run.pd, PORT, ...arrival(run, 0), { signal }),
+    ({ run }, signal) => AddressHandle.fromWcAsync(run.pd, PORT, ...arrival(run, 0), { signal }),
   ],
   [
     "initAhFromWcAsync()",

@@ -20,8 +20,8 @@ const ASYNC_SHARE = 8;
 /** Calls on other threads at a time. */
 const MAX_PENDING = 16;
 const ASYNC_WAYS: readonly ((run: Run, index: number) => Promise<AddressHandle>)[] = [
-  (run, i) => AddressHandle.create(run.pd, attrOf(run, i)),
-  (run, i) => AddressHandle.createFromWc(run.pd, PORT, ...arrival(run, i)),
+  (run, i) => AddressHandle.createAsync(run.pd, attrOf(run, i)),
+  (run, i) => AddressHandle.fromWcAsync(run.pd, PORT, ...arrival(run, i)),
 ];
 
 let kept = 0;

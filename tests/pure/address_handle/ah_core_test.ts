@@ -1,0 +1,59 @@
+import { assert, assertEquals } from "@std/assert";
+import { AhCore } from "../../../types/address_handle/ah_core.ts";
+import { SendTracker } from "../../../types/completion/send_tracker.ts";
+
+/** A queue pair that has posted one send. */
+function posted(): SendTracker {
+  const tracker = new SendTracker();
+  tracker.posted(1);
+  return tracker;
+}
+
+Deno.test("AhCore writes its address in halves, lower half first", () => {
+  const words = new Uint32Array(4);
+  new AhCore(0x1234_5678_9abc_def0n).write(words, 1);
+  assertEquals([...words], [0, 0x9abc_def0, 0x1234_5678, 0]);
+});
+
+Deno.test("AhCore forgets queue pairs whose sends are done", () => {
+  const core = new AhCore(0n);
+  let asked = 0;
+  for (let i = 0; i < 1000; i++) {
+    const tracker = posted();
+    const isUnderWay = tracker.isUnderWay.bind(tracker);
+    tracker.isUnderWay = (number) => {
+      asked++;
+      return isUnderWay(number);
+    };
+    core.noteSend(tracker, 1);
+    tracker.completed(1);
+  }
+  asked = 0;
+  assertEquals(core.sendUnderWay(), undefined);
+  assert(asked <= 5, `it knew ${asked} queue pairs`);
+});
+
+Deno.test("AhCore keeps every queue pair whose send is in progress", () => {
+  const core = new AhCore(0n);
+  const trackers = Array.from({ length: 100 }, posted);
+  for (const tracker of trackers) core.noteSend(tracker, 1);
+  const [first, ...others] = trackers;
+  for (const tracker of others) tracker.completed(1);
+  assertEquals(core.sendUnderWay(), { tracker: first!, number: 1 });
+  first!.completed(1);
+  assertEquals(core.sendUnderWay(), undefined);
+});
+
+Deno.test("AhCore knows the last send of a queue pair only", () => {
+  const core = new AhCore(0n);
+  const [tracker, other] = [posted(), posted()];
+  other.completed(1);
+  for (const [by, number] of [[tracker, 1], [other, 1], [tracker, 2], [other, 1]] as const) {
+    core.noteSend(by, number);
+  }
+  tracker.posted(1);
+  tracker.completed(1);
+  assertEquals(core.sendUnderWay()?.number, 2);
+  tracker.completed(1);
+  assertEquals(core.sendUnderWay(), undefined);
+});
