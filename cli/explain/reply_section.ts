@@ -6,7 +6,6 @@
 
 import {
   type Context,
-  type Gid,
   type Grh,
   initAhFromWc,
   type WcAddress,
@@ -111,10 +110,6 @@ function lidRows({ slid, sl, dlidPathBits }: WcAddress): Row[] {
 export function faultOf(grh: Grh): string | undefined {
   if (grh.ipVersion === undefined) return "the GRH is neither an IPv4 nor an IPv6 header";
   const { dgid } = grh;
-  if (!isMulticast(dgid)) return undefined;
+  if (!dgid.isMulticast) return undefined;
   return `the packet was sent to the multicast group ${dgid}: it does not name a GID of the receiver`;
-}
-
-function isMulticast(gid: Gid): boolean {
-  return gid.isMulticast || gid.isIpv4Mapped && gid.bytes[12]! >> 4 === 0xe;
 }

@@ -48,8 +48,7 @@ export function checkUnicast({ gid: text, lid }: RcAddress): void {
   const [first, ...others] = gid.isIpv4Mapped ? gid.bytes.subarray(12) : gid.bytes;
   const is = (byte: number): boolean => first === byte && others.every((other) => other === byte);
   if (is(0)) throw refused(`its GID ${text} is that of no host`);
-  const isMulticast = gid.isIpv4Mapped ? first! >> 4 === 0xe : gid.isMulticast;
-  if (isMulticast || is(0xff)) throw refused(`its GID ${text} is that of many hosts`);
+  if (gid.isMulticast || is(0xff)) throw refused(`its GID ${text} is that of many hosts`);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { needsGrh } from "../../internal/ports.ts";
 import {
   AccessFlags,
   AddressHandle,
@@ -5,9 +6,7 @@ import {
   CompletionQueue,
   type Context,
   Gid,
-  LinkLayer,
   MemoryRegion,
-  PortFlags,
   type ProtectionDomain,
   QpType,
   QueuePair,
@@ -188,9 +187,7 @@ function gidIndexFor(
   ends: TcpEnds | undefined,
 ): number | undefined {
   if (gidIndex !== undefined) return chosenGid(context, port, gidIndex).gidIndex;
-  const { linkLayer, flags } = context.queryPort(port);
-  const needsGrh = linkLayer === LinkLayer.ETHERNET || (flags & PortFlags.GRH_REQUIRED) !== 0;
-  if (!needsGrh) return undefined;
+  if (!needsGrh(context.queryPort(port))) return undefined;
   const known = ends && gidOfTcp(context.gidTable(port), port, ends);
   return (known ?? context.recommendGid(port)).gidIndex;
 }

@@ -11,11 +11,11 @@ import {
 import { pump } from "../shared/pump.ts";
 import { nextTurn, Turns } from "../shared/turns.ts";
 import { Waiters } from "../shared/waiters.ts";
-import type { PeerTable } from "./peer_table.ts";
-import type { UdPeer } from "./ud_peer.ts";
+import type { Peers } from "./peers.ts";
+import type { UdAddress } from "./ud_address.ts";
 
 /** A message and its sender. */
-export type Datagram = [Uint8Array<ArrayBuffer>, UdPeer];
+export type Datagram = [Uint8Array<ArrayBuffer>, UdAddress];
 
 /** Where a message goes. */
 interface Target {
@@ -31,7 +31,7 @@ export interface ReceiverParts {
   readonly slotSize: number;
   /** How many datagrams may wait. */
   readonly maxQueued: number;
-  readonly peers: PeerTable;
+  readonly peers: Peers;
   /** Empty polls before it waits for an event. */
   readonly spin: number;
   /** It is called when somebody begins to wait: what was sent must be on its way then. */
@@ -68,7 +68,7 @@ export class Receiver {
   readonly #batch: WorkCompletions = new WorkCompletions(BATCH);
   /** The length of the message in each slot, and its sender. */
   readonly #lengths: Uint32Array<ArrayBuffer>;
-  readonly #senders: (UdPeer | undefined)[];
+  readonly #senders: (UdAddress | undefined)[];
   /** The slots that come next. */
   #nextPosted = 0;
   #nextCompleted = 0;
@@ -255,7 +255,7 @@ export class Receiver {
     const { peers, slotSize } = this.#parts;
     const slot = this.#nextCompleted;
     this.#lengths[slot] = batch.byteLen(index) - Grh.SIZE;
-    this.#senders[slot] = peers.get(batch, index, this.#words, slot * slotSize / 4);
+    this.#senders[slot] = peers.sender(batch, index, this.#words, slot * slotSize / 4);
     this.#nextCompleted = this.#after(slot, 1);
     this.received++;
     this.#queued++;

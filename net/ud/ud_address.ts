@@ -4,14 +4,15 @@
  * @module
  */
 
+import { needsGrh } from "../../internal/ports.ts";
 import {
   type AddressHandle,
   type AhAttrInit,
   type Context,
   Gid,
   type GidEntry,
-  LinkLayer,
-  PortFlags,
+  type Grh,
+  type WcAddress,
 } from "../../mod.ts";
 import { integer } from "../shared/checks.ts";
 
@@ -34,6 +35,14 @@ export interface UdAddress {
   readonly qkey: number;
 }
 
+/** Where datagrams go. */
+export interface Target extends UdAddress {
+  /** The packet that the address comes from, unless the caller named the address. */
+  readonly packet: { readonly wc: WcAddress; readonly grh: Grh } | undefined;
+  /** The handle that was used last. */
+  ah: AddressHandle | undefined;
+}
+
 /** The local port that datagrams are sent from. */
 export interface LocalPort {
   readonly port: number;
@@ -43,7 +52,6 @@ export interface LocalPort {
   /** Why it is this GID. */
   readonly reason: string;
   readonly lid: number;
-  /** Whether every address needs a GRH: RoCE, and InfiniBand ports that say so. */
   readonly needsGrh: boolean;
 }
 
@@ -53,45 +61,30 @@ export function localPort(
   port: number,
   chosen: GidEntry | undefined,
 ): LocalPort {
-  const { linkLayer, flags, lid } = context.queryPort(port);
-  const needsGrh = linkLayer === LinkLayer.ETHERNET || (flags & PortFlags.GRH_REQUIRED) !== 0;
+  const attr = context.queryPort(port);
   const { gid, gidIndex, reason } = chosen === undefined
     ? context.recommendGid(port)
     : { ...chosen, reason: "the caller chose it" };
-  return { port, gid, gidIndex, reason, lid, needsGrh };
-}
-
-/** An address whose numbers were checked. */
-export interface CheckedAddress extends UdAddress {
-  /** The handle that was used last. */
-  ah: AddressHandle | undefined;
+  return { port, gid, gidIndex, reason, lid: attr.lid, needsGrh: needsGrh(attr) };
 }
 
 /**
- * Reads an address that comes from elsewhere, each property once. The text of the GID is not parsed yet. If it equals the
- * recent one, the result is that.
+ * Reads an address that comes from elsewhere, each property once. The text of the GID is not parsed yet.
  *
  * @throws {TypeError} If a property has the wrong type.
  * @throws {RangeError} If a number is out of range.
  */
-export function readUdAddress(
-  address: UdAddress,
-  recent: CheckedAddress | undefined,
-): CheckedAddress {
+export function readUdAddress(address: UdAddress): UdAddress {
   if (typeof address !== "object" || address === null) {
     throw new TypeError("Cannot use address: it is not an object");
   }
   const { transport, gid, lid, qpn, qkey } = address;
-  if (
-    recent !== undefined && recent.qpn === qpn && recent.gid === gid && recent.lid === lid &&
-    recent.qkey === qkey && recent.transport === transport
-  ) return recent;
   if (transport !== "ud") throw new TypeError('Cannot use address: its transport is not "ud"');
   if (typeof gid !== "string") throw new TypeError("Cannot use address: its gid is not a string");
   integer(lid, "lid of address", 0, 0xffff);
   integer(qpn, "qpn of address", 0, 0xff_ffff);
   integer(qkey, "qkey of address", 0, 0xffff_ffff);
-  return { transport, gid, lid, qpn, qkey, ah: undefined };
+  return { transport, gid, lid, qpn, qkey };
 }
 
 /** The attributes of the address handle that reaches a peer. */

@@ -21,13 +21,12 @@ import {
 } from "../../mod.ts";
 import { byteArray, integer, readSignal, type WaitOptions } from "../shared/checks.ts";
 import { closeOnAbort } from "../shared/close_on_abort.ts";
-import { Datagrams } from "./datagrams.ts";
-import { isMulticast, Routes, type Target } from "./routes.ts";
-import { PeerTable } from "./peer_table.ts";
-import { Receiver } from "./receiver.ts";
+import { Peers } from "./peers.ts";
+import { type Datagram, Receiver } from "./receiver.ts";
 import { Recovery } from "./recovery.ts";
+import { Routes } from "./routes.ts";
 import { checkLength, Sender } from "./sender.ts";
-import type { UdAddress } from "./ud_address.ts";
+import type { Target, UdAddress } from "./ud_address.ts";
 import { readUdOptions, type UdOptions, type UdSettings } from "./ud_options.ts";
 
 /**
@@ -76,6 +75,7 @@ export class UdConn
   readonly #context: Context;
   readonly #qp: QueuePair;
   readonly #routes: Routes;
+  readonly #peers: Peers;
   readonly #receiver: Receiver;
   readonly #sender: Sender;
   readonly #recovery: Recovery;
@@ -119,10 +119,10 @@ export class UdConn
       onError: (error) => this.#recovery.sendFailed(error),
     });
     const flush = (): void => this.#sender.flush();
-    this.#routes = new Routes(pd, this, settings, this.#closing.signal, flush);
+    this.#routes = new Routes(pd, settings, this.#closing.signal, flush);
     const slotSize = Grh.SIZE + this.maxMessage;
     const mr = memory(recvDepth + maxQueued, slotSize);
-    const peers = new PeerTable(this, qkey, maxPeers);
+    const peers = this.#peers = new Peers(qkey, maxPeers);
     this.#receiver = new Receiver({
       qp: this.#qp,
       cq: recvCq,
@@ -237,7 +237,7 @@ export class UdConn
       signal?.throwIfAborted();
       const { length } = byteArray(p, "message");
       checkLength(length, this.maxMessage);
-      const target = this.#routes.target(addr);
+      const target = this.#peers.target(addr);
       // The look for room can find an error, after which there are no handles.
       const hasRoom = this.#sender.hasRoom();
       const ah = this.#routes.known(target);
@@ -318,7 +318,7 @@ export class UdConn
   #checkGroup(gid: string, lid: number, action: string): Gid {
     const group = Gid.parse(gid);
     integer(lid, "lid", 0, 0xffff);
-    if (!isMulticast(group)) {
+    if (!group.isMulticast) {
       throw new RangeError(`Cannot ${action}: ${group} is not a GID of multicast`);
     }
     this.#assertOpen(action);
@@ -326,12 +326,13 @@ export class UdConn
   }
 
   /** Datagrams as they come, until the connection is closed. */
-  [Symbol.asyncIterator](): AsyncIterableIterator<
-    [Uint8Array<ArrayBuffer>, UdAddress],
-    void,
-    void
-  > {
-    return new Datagrams(this.#receiver, this.#closing.signal);
+  async *[Symbol.asyncIterator](): AsyncIterableIterator<Datagram, void, void> {
+    const closing = this.#closing.signal;
+    try {
+      while (!closing.aborted) yield await this.receive();
+    } catch (error) {
+      if (!closing.aborted) throw error;
+    }
   }
 
   /**
@@ -357,7 +358,7 @@ export class UdConn
    */
   async [Symbol.asyncDispose](): Promise<void> {
     this.close();
-    await Promise.all([this.#receiver.ended, this.#sender.ended, this.#routes.idle()]);
+    await Promise.all([this.#receiver.ended, this.#sender.ended, this.#routes.ended]);
   }
 }
 

@@ -41,7 +41,7 @@ function checkRcAddress(value: unknown): void {
 
 function checkUdAddress(value: unknown): void {
   try {
-    const udAddress = readUdAddress(value as UdAddress, undefined);
+    const udAddress = readUdAddress(value as UdAddress);
     same(Number.isInteger(udAddress.qpn + udAddress.lid + udAddress.qkey), true, "numbers");
   } catch (error) {
     expected(error, TypeError, RangeError);

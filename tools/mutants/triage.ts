@@ -41,7 +41,7 @@ export const TRIAGE: readonly Row[] = [
     reason: "Both ways copy the same bytes. One is faster for short messages.",
   })),
   {
-    file: "net/ud/peer_table.ts",
+    file: "net/ud/peers.ts",
     original: "i < words.length",
     replacement: "i <= words.length",
     reason: "Behind the last word it mixes in a zero, and the hash is as good.",

@@ -1,12 +1,13 @@
 /** The errors of the verbs that make addresses and address handles, with the likely cause. */
 
+import { needsGrh } from "../../internal/ports.ts";
 import { type AhAttr, ahAttrCodec } from "../address/ah_attr.ts";
 import type { Gid } from "../address/gid.ts";
 import type { Grh } from "../address/grh.ts";
 import { WcFlags } from "../completion/work_completion.ts";
 import { failure } from "../core/errors.ts";
 import type { Context } from "../device/context.ts";
-import { LinkLayer, type PortAttr, PortFlags } from "../device/port.ts";
+import { LinkLayer, type PortAttr } from "../device/port.ts";
 import type { Packet } from "./packet.ts";
 
 /** The error of a verb that failed with an address. */
@@ -71,12 +72,10 @@ function hintInvalid(context: Context, { portNum, grh, isGlobal }: AhAttr): stri
 }
 
 /** Why every address of a port needs a GRH; undefined if it does not. */
-function needOfGrh(portNum: number, { linkLayer, flags }: PortAttr): string | undefined {
-  if (linkLayer === LinkLayer.ETHERNET) {
-    return `Port ${portNum} is Ethernet (RoCE), where every address needs a GRH`;
-  }
-  return (flags & PortFlags.GRH_REQUIRED) === 0
-    ? undefined
+function needOfGrh(portNum: number, port: PortAttr): string | undefined {
+  if (!needsGrh(port)) return undefined;
+  return port.linkLayer === LinkLayer.ETHERNET
+    ? `Port ${portNum} is Ethernet (RoCE), where every address needs a GRH`
     : `Port ${portNum} needs a GRH in every address (IBV_QPF_GRH_REQUIRED)`;
 }
 

@@ -4,11 +4,12 @@
  * @module
  */
 
+import { needsGrh } from "../../internal/ports.ts";
 import type { AhAttrInit } from "../address/ah_attr.ts";
 import { integer, snapshot, uint24, uint32 } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { checkPort, type Context } from "../device/context.ts";
-import { LinkLayer, Mtu, mtuBytes, PortFlags } from "../device/port.ts";
+import { Mtu, mtuBytes } from "../device/port.ts";
 import { type Peer, type QpAddress, readPeer } from "./qp_address.ts";
 import type { QpAttrInit } from "./qp_attr.ts";
 import { QpState, QpType } from "./qp_enums.ts";
@@ -151,13 +152,12 @@ export function addressOf(
   context: Context,
   { port, gidIndex, psn, maxDestRdAtomic, qkey }: Chosen,
 ): QpAddress {
-  const { lid, activeMtu, linkLayer, flags } = context.queryPort(port);
-  if (gidIndex === undefined) {
-    if (linkLayer === LinkLayer.ETHERNET || flags & PortFlags.GRH_REQUIRED) {
-      throw new TypeError(
-        `Cannot give address of queue pair: gidIndex is missing, and every address of port ${port} needs a GID`,
-      );
-    }
+  const portAttr = context.queryPort(port);
+  const { lid, activeMtu } = portAttr;
+  if (gidIndex === undefined && needsGrh(portAttr)) {
+    throw new TypeError(
+      `Cannot give address of queue pair: gidIndex is missing, and every address of port ${port} needs a GID`,
+    );
   }
   return {
     transport: nameOf(QpType, type),

@@ -118,6 +118,8 @@ netTest("UdConn.close() rejects those who wait, and says what they did", async (
     assertThrows(joins[i]!, Deno.errors.BadResource, `Cannot ${action} multicast group`);
   }
   await conn[Symbol.asyncDispose]();
+  // The native call goes on, and keeps the device.
+  while (recorder.live() > 0) await new Promise((resolve) => setTimeout(resolve, 1));
 });
 
 netTest("listenUd() and UdConn.send() refuse what cannot work", async () => {

@@ -206,10 +206,13 @@ Deno.test("UdConn fails for good when its queue pair cannot be reset", async () 
   await using bed = await open();
   const { conn, outages } = bed;
   const receiving = assertRejects(() => conn.receive(), VerbsError, "EIO");
+  const datagrams = conn[Symbol.asyncIterator]();
+  const iterating = assertRejects(() => datagrams.next(), VerbsError, "EIO");
   recorder.fail("ibv_modify_qp", "EIO");
   await failSend(conn, ERR);
   assertEquals(conn.stats.resets, 1);
-  await receiving;
+  await Promise.all([receiving, iterating]);
+  assertEquals(await datagrams.next(), { value: undefined, done: true });
   await assertRejects(() => conn.send(MESSAGE, conn.addr), VerbsError, "EIO");
   assertEquals(outages, []);
 });

@@ -3,13 +3,14 @@ import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
 import { Gid, Grh, WcFlags, type WorkCompletions } from "../../../mod.ts";
 import { readRcAddress, toQpAddress } from "../../../net/rc/rc_address.ts";
 import { checkRcOptions, RC_OPTIONS } from "../../../net/rc/rc_options.ts";
-import { Datagrams } from "../../../net/ud/datagrams.ts";
-import { PeerTable } from "../../../net/ud/peer_table.ts";
-import type { Receiver } from "../../../net/ud/receiver.ts";
-import { isMulticast } from "../../../net/ud/routes.ts";
-import { attrOf, type LocalPort, readUdAddress } from "../../../net/ud/ud_address.ts";
+import { Peers } from "../../../net/ud/peers.ts";
+import {
+  attrOf,
+  type LocalPort,
+  readUdAddress,
+  type UdAddress,
+} from "../../../net/ud/ud_address.ts";
 import { readUdOptions } from "../../../net/ud/ud_options.ts";
-import { UdPeer } from "../../../net/ud/ud_peer.ts";
 
 /** Objects with any properties, as callers and peers have them. */
 // deno-lint-ignore no-explicit-any
@@ -51,7 +52,7 @@ const READERS: Readonly<
     maxPeers: [1, 2 ** 20, 1024],
     spin: [0, SAFE, 0],
   }],
-  readUdAddress: [(given) => readUdAddress(any(given), undefined), UD, {
+  readUdAddress: [(given) => readUdAddress(any(given)), UD, {
     lid: [0, UINT16, 1],
     qpn: [0, UINT24, 2],
     qkey: [0, UINT32, 3],
@@ -101,15 +102,8 @@ Deno.test("options have a device and a signal, and nothing unknown", () => {
   assertEquals(RC_OPTIONS.toSorted(), Object.keys(checkRcOptions({})).toSorted());
 });
 
-Deno.test("readUdAddress() reads each property once, and gives the recent address if it is the same", () => {
-  const recent = readUdAddress(UD, undefined);
-  assertEquals(recent, { ...UD, ah: undefined });
-  assertStrictEquals(readUdAddress({ ...UD }, recent), recent);
-  const others = { gid: "::1", lid: 2, qpn: 3, qkey: 4 };
-  for (const [key, value] of Object.entries(others)) {
-    const other = { ...UD, [key]: value };
-    assertEquals(readUdAddress(other, recent), { ...other, ah: undefined });
-  }
+Deno.test("readUdAddress() refuses what is no address", () => {
+  assertEquals(readUdAddress({ ...UD }), UD);
   const wrong: [unknown, string][] = [
     [null, "it is not an object"],
     ["ud", "it is not an object"],
@@ -117,7 +111,7 @@ Deno.test("readUdAddress() reads each property once, and gives the recent addres
     [{ ...UD, gid: 1 }, "its gid is not a string"],
   ];
   for (const [address, reason] of wrong) {
-    const { message } = assertThrows(() => readUdAddress(any(address), recent), TypeError);
+    const { message } = assertThrows(() => readUdAddress(any(address)), TypeError);
     assertEquals(message, `Cannot use address: ${reason}`);
   }
 });
@@ -146,13 +140,6 @@ Deno.test("attrOf() has a GRH where the port needs one, and for multicast", () =
   assertEquals(attrOf(noGrh, UD), { portNum: 2, dlid: 1 });
   const group = attrOf(noGrh, { ...UD, gid: "ff0e::1" });
   assertEquals(group, { portNum: 2, dlid: 1, grh: grh("ff0e::1") });
-});
-
-Deno.test("isMulticast() knows groups of IPv6 and of IPv4", () => {
-  const groups = ["ff0e::1", "::ffff:224.0.0.1", "::ffff:239.1.2.3"];
-  const others = ["::ffff:240.0.0.1", "::ffff:10.0.0.1", "fe80::e000:1"];
-  const all = [...groups, ...others];
-  assertEquals(all.filter((gid) => isMulticast(Gid.parse(gid))), groups);
 });
 
 /** A completion as a batch tells it. */
@@ -184,14 +171,14 @@ function memoryOf(
   return new Uint32Array(bytes.buffer);
 }
 
-Deno.test("PeerTable gives the same sender for all bytes that do not tell senders apart", () => {
+Deno.test("Peers gives the same sender for all bytes that do not tell senders apart", () => {
   const beforeIpv4 = Array.from({ length: 20 }, (_, i) => i);
   // The length of the payload; or the total length, the identification and the checksum.
   const unused = { 6: [4, 5], 4: [...beforeIpv4, 22, 23, 24, 25, 26, 27, 30, 31] };
   for (const version of [4, 6] as const) {
-    const table = new PeerTable({}, 5, 1000);
-    const peerOf = (changes: Record<number, number>, packet = PACKET): UdPeer =>
-      table.get(batchOf(packet), 0, memoryOf(version, changes), 1);
+    const peers = new Peers(5, 1000);
+    const peerOf = (changes: Record<number, number>, packet = PACKET): UdAddress =>
+      peers.sender(batchOf(packet), 0, memoryOf(version, changes), 1);
     const known = peerOf({});
     const same: number[] = [];
     for (let offset = 0; offset < Grh.SIZE; offset++) {
@@ -206,81 +193,44 @@ Deno.test("PeerTable gives the same sender for all bytes that do not tell sender
   }
 });
 
-Deno.test("PeerTable looks at no GRH where there is none", () => {
-  const table = new PeerTable({}, 5, 10);
+Deno.test("Peers looks at no GRH where there is none", () => {
+  const peers = new Peers(5, 10);
   const packet = { ...PACKET, wcFlags: 0 };
-  const known = table.get(batchOf(packet), 0, memoryOf(6), 1);
-  assertStrictEquals(table.get(batchOf(packet), 0, memoryOf(4, { 30: 1 }), 1), known);
+  const known = peers.sender(batchOf(packet), 0, memoryOf(6), 1);
+  assertStrictEquals(peers.sender(batchOf(packet), 0, memoryOf(4, { 30: 1 }), 1), known);
   assertEquals([known.gid, known.lid, known.qpn, known.qkey], ["::", 1, 7, 5]);
 });
 
-Deno.test("PeerTable forgets the oldest sender when there are too many", () => {
-  const table = new PeerTable({}, 5, 2);
-  const peerOf = (srcQp: number): UdPeer =>
-    table.get(batchOf({ ...PACKET, srcQp }), 0, memoryOf(6), 1);
+Deno.test("Peers forgets the oldest sender when there are too many", () => {
+  const peers = new Peers(5, 2);
+  const peerOf = (srcQp: number): UdAddress =>
+    peers.sender(batchOf({ ...PACKET, srcQp }), 0, memoryOf(6), 1);
   const [one, two] = [peerOf(1), peerOf(2)];
   assertEquals([peerOf(1) === one, peerOf(2) === two], [true, true]);
   const three = peerOf(3);
   assertEquals([peerOf(2) === two, peerOf(3) === three, peerOf(1) === one], [true, true, false]);
 });
 
-Deno.test("UdPeer is of its owner, and keeps its handle for one version of the addresses", () => {
-  const owner = {};
-  const peer = new PeerTable(owner, 5, 2).get(batchOf(PACKET), 0, memoryOf(4), 1);
-  assertEquals([UdPeer.isOf(owner, peer), UdPeer.isOf({}, peer)], [true, false]);
-  assertEquals([UdPeer.isOf(owner, {}), UdPeer.isOf(owner, UD)], [false, false]);
+Deno.test("Peers.target() knows the packet of its own senders, and each address by its value", () => {
+  const peers = new Peers(5, 2);
+  const sender = peers.sender(batchOf(PACKET), 0, memoryOf(4), 1);
   const grh = new Grh(new Uint8Array(memoryOf(4).buffer, 4));
-  assertEquals([peer.gid, peer.transport], [grh.sgid.toString(), "ud"]);
-  assertEquals([UdPeer.grh(peer).sgid, UdPeer.wc(peer)], [grh.sgid, any(PACKET)]);
-  const ah = { disposed: false };
-  assertStrictEquals(UdPeer.handle(peer, 0), undefined);
-  UdPeer.setHandle(peer, any(ah), 3);
-  assertEquals([UdPeer.handle(peer, 3), UdPeer.handle(peer, 2)], [any(ah), undefined]);
-  ah.disposed = true;
-  assertStrictEquals(UdPeer.handle(peer, 3), undefined);
+  assertEquals([sender.gid, sender.transport], [grh.sgid.toString(), "ud"]);
+  const { packet } = peers.target(sender);
+  assertEquals([packet?.grh.sgid, packet?.wc], [grh.sgid, any(PACKET)]);
+  for (const [other, address] of [[peers, { ...sender }], [new Peers(5, 2), sender]] as const) {
+    assertEquals(other.target(address).packet, undefined);
+    assertStrictEquals(other.target(address), other.target({ ...address }));
+  }
+  for (const change of [{ gid: "::1" }, { lid: 9 }, { qpn: 9 }, { qkey: 9 }]) {
+    const target = { ...sender, ...change, packet: undefined, ah: undefined };
+    assertEquals(peers.target({ ...sender, ...change }), target);
+  }
 });
 
-/** An iterator over a receiver that has these results: what is there, what has to be waited for, and errors. */
-function iterate(results: (string | Promise<string> | Error)[]): [Datagrams, AbortController] {
-  const closed = new AbortController();
-  const receiver = {
-    receiveNow: () => {
-      const [next] = results;
-      if (next instanceof Promise) return undefined;
-      results.shift();
-      if (next instanceof Error) throw next;
-      return next;
-    },
-    wait: () => results.shift(),
-  };
-  return [new Datagrams(any(receiver) as Receiver, closed.signal), closed];
-}
-
-Deno.test("Datagrams gives what is there and what comes, until it ends", async () => {
-  const [datagrams] = iterate(["a", Promise.resolve("b"), "c", "d"]);
-  const seen: unknown[] = [];
-  for await (const datagram of datagrams) {
-    seen.push(datagram);
-    if (seen.length === 3) break;
-  }
-  assertEquals(seen, ["a", "b", "c"]);
-  assertEquals(await datagrams.next(), { value: undefined, done: true });
-});
-
-Deno.test("Datagrams ends when the connection is closed, and with an error that came before", async () => {
-  const end = { value: undefined, done: true as const };
-  const later = Promise.withResolvers<string>();
-  const [waiting, closing] = iterate([later.promise]);
-  const next = waiting.next();
-  closing.abort();
-  later.reject(new Error("closed"));
-  assertEquals([await next, await waiting.next()], [end, end]);
-  for (const error of [new Error("broken"), Promise.reject(new Error("broken"))]) {
-    const [failing] = iterate([error, "more"]);
-    assertEquals(await failing.next().catch(({ message }) => message), "broken");
-    assertEquals(await failing.next(), end);
-  }
-  const [closed, abort] = iterate([new Error("closed")]);
-  abort.abort();
-  assertEquals(await closed.next(), end);
+Deno.test("Peers.target() forgets the oldest address when there are too many", () => {
+  const peers = new Peers(5, 2);
+  const [one, two, three] = [1, 2, 3].map((qpn) => peers.target({ ...UD, qpn }));
+  const known = [two!, three!].map((target) => peers.target({ ...UD, qpn: target.qpn }) === target);
+  assertEquals([...known, peers.target({ ...UD, qpn: 1 }) === one], [true, true, false]);
 });

@@ -2,7 +2,6 @@ import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import type { WorkCompletionError, WorkCompletions } from "../../../mod.ts";
 import { WcStatus } from "../../../mod.ts";
 import { structs } from "../../../ffi/layout.ts";
-import type { UdPeer } from "../../../net/ud/ud_peer.ts";
 import { Receiver, type ReceiverParts } from "../../../net/ud/receiver.ts";
 import { setLength, viewOf } from "../../../types/completion/work_completions.ts";
 
@@ -47,7 +46,7 @@ class Bed {
       },
       slotSize: SLOT,
       maxQueued: MAX_QUEUED,
-      peers: { get: () => ({ gid: "a peer" }) as unknown as UdPeer },
+      peers: { sender: () => ({ gid: "a peer" }) },
       spin: 0,
       onWait: () => {},
       onReceived: () => this.received++,
