@@ -4,13 +4,7 @@
  * @module
  */
 
-import {
-  type Context,
-  type Grh,
-  initAhFromWc,
-  type WcAddress,
-  WcFlags,
-} from "../../mod.ts";
+import { type Context, type Grh, initAhFromWc, type WcAddress, WcFlags } from "../../mod.ts";
 import { hexRow, hexText, type Row, row, type Section } from "./section.ts";
 
 /** What is known of a received packet. */

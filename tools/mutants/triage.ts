@@ -65,12 +65,6 @@ export const TRIAGE: readonly Row[] = [
     reason: "No variable has the name undefined, so none is found. The condition is for the types.",
   },
   {
-    file: "types/address/ip_address.ts",
-    original: "start < groups.length",
-    replacement: "start <= groups.length",
-    reason: "Behind the last group it finds a run of no zeros, which is never the longest.",
-  },
-  {
     file: "types/completion/completion_queue.ts",
     original: "!(batch instanceof WorkCompletions)",
     replacement: "true",

@@ -5,7 +5,7 @@
  */
 
 import { enums } from "../../ffi/layout.ts";
-import { writeAddress } from "../address/ip_address.ts";
+import { parseAddress } from "../address/ip_address.ts";
 import { instance, integer, object, uint16 } from "../core/checks.ts";
 
 const FIELD = enums.ibv_rx_hash_fields;
@@ -159,8 +159,8 @@ function portFields(protocol: RssFlow["protocol"]): number {
   return 0;
 }
 
-function writeEndpoint(address: string | Uint8Array, input: Uint8Array, offset: number): number {
-  if (typeof address === "string") return writeAddress(address, input, offset);
+function writeEndpoint(given: string | Uint8Array, input: Uint8Array, offset: number): number {
+  const address = typeof given === "string" ? parseAddress(given) : given;
   instance(address, Uint8Array, "address");
   if (address.length !== 4 && address.length !== 16) {
     throw new RangeError(`Cannot hash address of ${address.length} bytes: 4 or 16 are needed`);

@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "@std/assert";
-import { formatAddress, parseAddress, writeAddress } from "../../../types/address/ip_address.ts";
+import { formatAddress, parseAddress } from "../../../types/address/ip_address.ts";
 
 /** Text as `inet_ntop` of glibc writes it, and its bytes. */
 const canonical: [text: string, hex: string][] = [
@@ -68,23 +68,6 @@ for (const text of malformed) {
 Deno.test("formatAddress() throws when there are neither 4 nor 16 bytes", () => {
   for (const length of [0, 3, 5, 15, 17]) {
     assertThrows(() => formatAddress(new Uint8Array(length)), RangeError, `of ${length} bytes`);
-  }
-});
-
-Deno.test("writeAddress() writes its bytes and no others", () => {
-  const bytes = new Uint8Array(24).fill(0xee);
-  assertEquals(writeAddress("fe80::1:2", bytes, 3), 16);
-  assertEquals(bytes.toHex(), "eeeeee" + "fe800000000000000000000000010002" + "eeeeeeeeee");
-  bytes.fill(0xee);
-  assertEquals(writeAddress("10.0.0.1", bytes, 1), 4);
-  assertEquals(bytes.subarray(0, 6).toHex(), "ee0a000001ee");
-});
-
-Deno.test("writeAddress() writes no more than an address when it throws", () => {
-  for (const text of ["::1:2:3:4:5:6:7:8:9", "1:2:3:4:5:6:7:1.2.3.4", "1.2.3.4.5"]) {
-    const bytes = new Uint8Array(24).fill(0xee);
-    assertThrows(() => writeAddress(text, bytes, 0), SyntaxError);
-    assertEquals(bytes.subarray(16).toHex(), "eeeeeeeeeeeeeeee");
   }
 });
 
