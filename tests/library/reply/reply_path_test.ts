@@ -142,12 +142,9 @@ on.test("ReplyPath gives and keeps the handle of an address, and that of its pac
   assertEquals(path.size, 2);
   recorder.sendAsyncEvent(LID_CHANGE, 1);
   assertNotStrictEquals(path.toAddress(address), ah);
-  for (const refuse of [path.toAddress, path.toAddressAsync]) {
-    const error = await assertRejects(async () => {
-      await refuse.call(path, { ...address, portNum: 2 });
-    }, RangeError);
-    assertStringIncludes(error.message, "portNum 2");
-  }
+  const elsewhere = { ...address, portNum: 2 };
+  assertThrows(() => path.toAddress(elsewhere), RangeError, "portNum 2");
+  await assertRejects(() => path.toAddressAsync(elsewhere), RangeError, "portNum 2");
 });
 
 on.test("ReplyPath closes all handles of a change that it can close", ({ pd }) => {
