@@ -57,34 +57,30 @@ export interface AhAttrInit extends Partial<Omit<AhAttr, "grh" | "portNum">> {
 type GlobalRoute = AhAttr["grh"];
 type GlobalRouteInit = NonNullable<AhAttrInit["grh"]>;
 
-const globalRoute: AttributeCodec<GlobalRouteInit, GlobalRoute> = codecOf<
+const globalRoute: AttributeCodec<GlobalRouteInit, GlobalRoute> = codecOf(
   "ibv_global_route",
-  GlobalRouteInit,
-  GlobalRoute
->("ibv_global_route", "grh", {
-  dgid: {
-    from: bytesOfGid,
-    to: (bytes: Uint8Array<ArrayBuffer>) => new Gid(bytes),
-    required: true,
+  "grh",
+  {
+    dgid: {
+      from: bytesOfGid,
+      to: (bytes: Uint8Array<ArrayBuffer>) => new Gid(bytes),
+      required: true,
+    },
+    flowLabel: { bits: 20 },
+    sgidIndex: { required: true },
+    hopLimit: {},
+    trafficClass: {},
   },
-  flowLabel: { bits: 20 },
-  sgidIndex: { required: true },
-  hopLimit: {},
-  trafficClass: {},
-});
+);
 
 /** The codec of `struct ibv_ah_attr`. */
-export const ahAttrCodec: AttributeCodec<AhAttrInit, AhAttr> = codecOf<
-  "ibv_ah_attr",
-  AhAttrInit,
-  AhAttr
->("ibv_ah_attr", "address", {
+export const ahAttrCodec: AttributeCodec<AhAttrInit, AhAttr> = codecOf("ibv_ah_attr", "address", {
   grh: { struct: globalRoute },
   dlid: {},
   sl: { bits: 4 },
   srcPathBits: {},
   staticRate: {},
-  isGlobal: { boolean: true, derive: isGlobal },
+  isGlobal: { boolean: 1, derive: isGlobal },
   portNum: { required: true },
 });
 

@@ -5,10 +5,8 @@
  */
 
 import type { IbvCqEx } from "../../ffi/handles.ts";
-import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { hasOwnOp } from "../../ffi/library/ops.ts";
-import { writeField } from "../../ffi/struct.ts";
 import { instance, integer, snapshot } from "../core/checks.ts";
 import { checkHandle, lacking } from "../core/errors.ts";
 import type { Context } from "../device/context.ts";
@@ -138,7 +136,7 @@ function createCqEx(context: Context, init: CqInitAttrEx): MadeCqEx {
   const wcFlags = checkWcFlags(given.wcFlags);
   checkParentDomain(context, given.parentDomain);
   const { channel, id, ...sizes } = checkCq(context, given);
-  const { view, mask, writeHandles } = cqAttrExCodec.write({
+  const { view, writeHandles } = cqAttrExCodec.write({
     ...sizes,
     wcFlags,
     cqContext: id,
@@ -146,7 +144,6 @@ function createCqEx(context: Context, init: CqInitAttrEx): MadeCqEx {
     ...(given.parentDomain !== undefined && { parentDomain: given.parentDomain }),
     ...(channel !== null && { channel }),
   });
-  writeField(view, structs.ibv_cq_init_attr_ex.fields.comp_mask, mask);
   writeHandles();
   const cq = verbs().ibv_create_cq_ex(context.unsafeHandle, view);
   checkHandle("ibv_create_cq_ex", "create completion queue", cq, explainCq(context, sizes.cqe));

@@ -71,7 +71,7 @@ const { IBV_CQ_INIT_ATTR_MASK_FLAGS: FLAGS, IBV_CQ_INIT_ATTR_MASK_PD: PD } =
 export const STANDARD_WC_FLAGS: number = constants.IBV_WC_STANDARD_FLAGS;
 
 /** Writes the attributes. The mask is `comp_mask`. */
-export const cqAttrExCodec: AttributeCodec<CqAttrEx> = codecOf<"ibv_cq_init_attr_ex", CqAttrEx>(
+export const cqAttrExCodec: AttributeCodec<CqAttrEx> = codecOf(
   "ibv_cq_init_attr_ex",
   "completion queue attributes",
   {

@@ -4,8 +4,7 @@
  * @module
  */
 
-import { enums, structs } from "../../ffi/layout.ts";
-import { writeField } from "../../ffi/struct.ts";
+import { enums } from "../../ffi/layout.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 
 /**
@@ -25,13 +24,12 @@ export interface ModifyCqAttr {
 
 type ModerateCq = NonNullable<ModifyCqAttr["moderate"]>;
 
-const moderate: AttributeCodec<ModerateCq> = codecOf<"ibv_moderate_cq", ModerateCq>(
-  "ibv_moderate_cq",
-  "moderate",
-  { cqCount: { required: true }, cqPeriod: { required: true } },
-);
+const moderate: AttributeCodec<ModerateCq> = codecOf("ibv_moderate_cq", "moderate", {
+  cqCount: { required: true },
+  cqPeriod: { required: true },
+});
 
-const codec: AttributeCodec<ModifyCqAttr> = codecOf<"ibv_modify_cq_attr", ModifyCqAttr>(
+const codec: AttributeCodec<ModifyCqAttr> = codecOf(
   "ibv_modify_cq_attr",
   "completion queue attributes",
   { moderate: { struct: moderate, mask: enums.ibv_cq_attr_mask.IBV_CQ_ATTR_MODERATE } },
@@ -45,6 +43,5 @@ const codec: AttributeCodec<ModifyCqAttr> = codecOf<"ibv_modify_cq_attr", Modify
 export function writeModifyCq(attr: ModifyCqAttr): DataView<ArrayBuffer> {
   const { view, mask } = codec.write(attr);
   if (mask === 0) throw new TypeError("Cannot modify completion queue: no attribute is given");
-  writeField(view, structs.ibv_modify_cq_attr.fields.attr_mask, mask);
   return view;
 }

@@ -6,7 +6,7 @@
  */
 
 import { type Field, type FieldType, type Structs, structs } from "../../ffi/layout.ts";
-import { handleAddress } from "../../ffi/pointers.ts";
+import { bufferAddress, handleAddress } from "../../ffi/pointers.ts";
 import {
   allocStruct,
   camelCase,
@@ -20,40 +20,49 @@ import type { NativeResource } from "./native_resource.ts";
 
 /** What all rules share. */
 interface Common {
-  /** The C field, if it is not the attribute's name in snake_case; `null` if the struct has none. */
-  readonly field?: string | null;
-  /** The bit of the C mask that says that the attribute is given. */
+  /** The C field, if it is not the attribute's name in snake_case. */
+  readonly field?: string;
+  /** The bit of the C mask that says that the attribute has a value. */
   readonly mask?: number;
   /** Whether the attribute must be given. */
   readonly required?: true;
-  /** The value, from all attributes as they were given. It may throw to refuse a combination. */
+  /** Whether the library gives the attribute: a caller cannot. */
+  readonly own?: true;
+  /** The value if it is left out; otherwise the field stays 0. */
+  readonly fallback?: number | boolean | object;
+  /**
+   * The value, from the attributes as they were given, or `undefined` for the one that was given, or `null` for none. It
+   * may throw to refuse a combination.
+   */
   readonly derive?: (given: Readonly<Record<string, unknown>>) => unknown;
 }
 
 /** An integer. Its range follows from the type of the C field. */
 export interface NumberRule extends Common {
   /** Bits that are used, if fewer than the field has. */
-  readonly bits?: 4 | 5 | 20 | 24;
+  readonly bits?: 4 | 5 | 20 | 24 | 32 | 53;
+  /** The smallest value, if it is not 0. */
+  readonly min?: number;
   /** The largest value, if it is not a matter of bits. */
   readonly max?: number;
   /** The enum that the value must be a member of. */
   readonly values?: Readonly<Record<string, number>>;
-  /** The value if it is left out; otherwise the field stays 0. */
-  readonly fallback?: number;
   /** Whether the field is in network byte order although its C type does not say so. The attribute is in host order. */
   readonly bigEndian?: true;
 }
 
-/** A boolean, written as 0 or 1. */
+/** A boolean. */
 export interface BooleanRule extends Common {
-  /** Tells the rule from others. */
-  readonly boolean: true;
+  /** What `true` is in C: 1, or a flag. */
+  readonly boolean: number;
 }
 
-/** A struct within the struct. */
+/** A struct within the struct, or one that the struct points to. */
 export interface StructRule<T extends object> extends Common {
   /** Its codec. */
   readonly struct: AttributeCodec<T, object>;
+  /** Whether the field is a pointer to it. */
+  readonly pointer?: true;
 }
 
 /** A value that is bytes in C, such as a GID or a MAC address. */
@@ -70,7 +79,19 @@ export interface ResourceRule<T> extends Common {
   readonly resource: ClassOf<T>;
 }
 
-/** An attribute that the caller of the codec writes: it is read and handed back, nothing else. */
+/** Memory, written as its address. It lives as long as the struct. */
+export interface PointerRule extends Common {
+  /** Tells the rule from others. */
+  readonly pointer: true;
+}
+
+/** An attribute that is written by a function of its own. It is not read back. */
+export interface CustomRule extends Common {
+  /** Checks the value and writes it at an offset of a view. */
+  readonly write: (view: DataView<ArrayBuffer>, at: number, value: unknown, what: string) => void;
+}
+
+/** An attribute that is no field of the struct: it is read and handed back, nothing else. */
 export interface OtherRule extends Common {
   /** Tells the rule from others. */
   readonly other: true;
@@ -79,15 +100,22 @@ export interface OtherRule extends Common {
 /** The rule of an attribute by its TypeScript type. */
 export type RuleOf<T> =
   | OtherRule
+  | CustomRule
   | (T extends boolean ? BooleanRule
     : T extends number | bigint ? NumberRule
     : T extends NativeResource<infer _> ? ResourceRule<T>
+    : T extends ArrayBufferView ? PointerRule | BytesRule<T>
     : T extends string ? BytesRule<T>
     : T extends object ? StructRule<T> | BytesRule<T>
     : never);
 
 /** A rule for each attribute. */
 export type Rules<T> = { readonly [K in keyof T]-?: RuleOf<NonNullable<T[K]>> };
+
+/** A rule for each attribute that the library gives. */
+export type OwnRules<O> = {
+  readonly [K in keyof O]-?: RuleOf<NonNullable<O[K]>> & { readonly own: true };
+};
 
 type AnyRule =
   & Partial<
@@ -96,28 +124,25 @@ type AnyRule =
     & StructRule<object>
     & BytesRule<unknown>
     & ResourceRule<NativeResource>
+    & PointerRule
+    & CustomRule
     & OtherRule
   >
   & Common;
 
-/** An attribute. All entries have the same properties, so that V8 reads those of any of them by one compiled load. */
+/** A rule and its place. */
 interface Entry {
   readonly name: string;
   readonly rule: AnyRule;
+  /** It is undefined if the struct has no such field. */
   readonly field: Field | undefined;
-  readonly mask: number;
-  readonly required: boolean;
-  readonly derive: AnyRule["derive"];
-  readonly fallback: number | undefined;
-  /** The largest integer. */
-  readonly limit: number;
 }
 
 /** A struct that was written from an attribute object. */
 export interface Written<T> {
   /** The struct. */
   readonly view: DataView<ArrayBuffer>;
-  /** The bits of the attributes that were given. */
+  /** The bits of the attributes that have a value. They are in `comp_mask` or `attr_mask`, if the struct has it. */
   readonly mask: number;
   /** The attributes as they were read: the caller's object is not read again. */
   readonly given: T;
@@ -125,13 +150,16 @@ export interface Written<T> {
   writeHandles(): void;
 }
 
+/** The memory that the pointers of a struct lead to, by the struct's buffer. */
+const pointees = new WeakMap<ArrayBuffer, ArrayBufferView[]>();
+
 /**
  * Writes and reads one kind of struct.
  *
- * `T` is the interface of the attributes to write, `R` that of the attributes that are read back. Every attribute needs a
- * rule; `{}` is an integer of the field's own range.
+ * `T` is the interface of the attributes to write, `R` that of the attributes that are read back, and `O` that of the
+ * attributes that the library gives. Every attribute needs a rule; `{}` is an integer of the field's own range.
  */
-export class AttributeCodec<T extends object, R extends object = T> {
+export class AttributeCodec<T extends object, R extends object = T, O extends object = object> {
   readonly #layout: keyof Structs;
   readonly #what: string;
   readonly #rules: Readonly<Record<string, AnyRule>>;
@@ -145,11 +173,11 @@ export class AttributeCodec<T extends object, R extends object = T> {
    * @param what The attributes in messages, such as "queue pair attributes".
    * @param rules The rule of each attribute.
    */
-  constructor(layout: keyof Structs, what: string, rules: Rules<T>) {
+  constructor(layout: keyof Structs, what: string, rules: NoInfer<Rules<T> & OwnRules<O>>) {
     this.#layout = layout;
     this.#what = what;
     this.#rules = rules as Record<string, AnyRule>;
-    this.#names = Object.keys(rules) as (keyof T & string)[];
+    this.#names = Object.keys(rules).filter((name) => !this.#rules[name]!.own) as never;
   }
 
   /** The size of the struct in bytes. */
@@ -163,22 +191,10 @@ export class AttributeCodec<T extends object, R extends object = T> {
    * @throws {TypeError} If an attribute has the wrong type, is missing, or is unknown.
    * @throws {RangeError} If a number is out of range.
    */
-  write(attributes: T): Written<T> {
+  write(attributes: T, own?: O): Written<T> {
     const view = allocStruct(structs[this.#layout]);
-    const written = this.writeTo(view, 0, attributes);
+    const written = this.writeTo(view, 0, attributes, own);
     return { view, ...written };
-  }
-
-  /** The rules with their fields. Few programs use all codecs, so the first use of each one finds its fields. */
-  #placed(): readonly Entry[] {
-    if (this.#entries === undefined) {
-      const layout = this.#layout;
-      const { fields } = structs[layout];
-      this.#entries = Object.entries(this.#rules).map(([name, rule]) =>
-        entryOf(name, rule, placed(fieldOf(fields, layout, name, rule), rule))
-      );
-    }
-    return this.#entries;
   }
 
   /** {@linkcode AttributeCodec.write} into a struct at a byte offset of a view. The struct must be zeroed. */
@@ -186,116 +202,147 @@ export class AttributeCodec<T extends object, R extends object = T> {
     view: DataView<ArrayBuffer>,
     base: number,
     attributes: T,
+    own?: O,
   ): Omit<Written<T>, "view"> {
+    const handles: (() => void)[] = [];
+    const { mask, given } = this.#write(view, base, attributes, own, handles);
+    const writeHandles = (): void => handles.forEach((write) => write());
+    return { mask, given, writeHandles };
+  }
+
+  #write(
+    view: DataView<ArrayBuffer>,
+    base: number,
+    attributes: T,
+    own: O | undefined,
+    handles: (() => void)[],
+  ): { mask: number; given: T } {
     const given = snapshot(attributes, this.#what, this.#names) as Record<string, unknown>;
-    const resources: [number, NativeResource][] = [];
     let mask = 0;
-    for (const entry of this.#placed()) {
-      const { name, derive } = entry;
-      const own = given[name];
-      if (own === null) throw new TypeError(`Cannot use ${name} null: leave it out instead`);
-      const value = derive?.(given) ?? own ?? entry.fallback;
-      if (value === undefined) {
-        if (entry.required) throw new TypeError(`Cannot use ${this.#what}: ${name} is missing`);
-        continue;
-      }
-      if (own !== undefined) mask |= entry.mask;
-      const { rule, field } = entry;
+    for (const { name, rule, field } of this.#placed()) {
+      const value = this.#valueOf(name, rule, given, own);
+      if (value === undefined) continue;
+      mask |= rule.mask ?? 0;
+      if (rule.other) continue;
+      const at = base + field!.offset;
       if (rule.struct) {
-        given[name] = rule.struct.writeTo(view, base + field!.offset, value as object).given;
-      } else if (rule.resource) {
-        resources.push([base + field!.offset, instance(value, rule.resource, name)]);
-      } else if (!rule.other) writeValue(view, base, entry, value);
+        const isInner = !rule.pointer;
+        const struct = isInner ? view : allocStruct(structs[rule.struct.#layout]);
+        if (!isInner) writePointer(view, at, struct);
+        const from = isInner ? at : 0;
+        given[name] = rule.struct.#write(struct, from, value, undefined, handles).given;
+      } else if (rule.resource) handles.push(handleWriter(view, at, value, rule.resource, name));
+      else if (rule.write) rule.write(view, at, value, name);
+      else if (rule.pointer) writePointer(view, at, value as ArrayBufferView);
+      else writeValue(view, base, field!, name, rule, value);
     }
-    const writeHandles = (): void => {
-      for (const [offset, { unsafeHandle }] of resources) {
-        writeField(view, { offset, type: "ptr" }, handleAddress(unsafeHandle));
-      }
-    };
-    return { mask, given: given as T, writeHandles };
+    const { comp_mask, attr_mask }: Fields = structs[this.#layout].fields;
+    const field = comp_mask ?? attr_mask;
+    if (mask !== 0 && field !== undefined) writeField(view, field, mask, base);
+    return { mask, given: given as T };
+  }
+
+  /** The value to write; `undefined` for none. */
+  #valueOf(
+    name: string,
+    { own, derive, fallback, required }: AnyRule,
+    given: Record<string, unknown>,
+    owned: O | undefined,
+  ): NonNullable<unknown> | undefined {
+    const first = own ? (owned as Record<string, unknown> | undefined)?.[name] : given[name];
+    if (first === null) throw new TypeError(`Cannot use ${name} null: leave it out instead`);
+    const derived = derive?.(given);
+    if (derived === null) {
+      delete given[name];
+      return undefined;
+    }
+    if (derived !== undefined && first !== undefined) given[name] = derived;
+    const value = derived ?? first ?? fallback;
+    if (value === undefined && required) {
+      throw new TypeError(`Cannot use ${this.#what}: ${name} is missing`);
+    }
+    return value;
+  }
+
+  /** The rules with their fields. Few programs use all codecs, so the first use of each one finds its fields. */
+  #placed(): readonly Entry[] {
+    return this.#entries ??= Object.entries(this.#rules).map(([name, rule]) => ({
+      name,
+      rule,
+      field: fieldOf(this.#layout, name, rule),
+    }));
   }
 
   /** Reads a struct that starts at a byte offset of a view. Verbs objects and other pointers are left out. */
   read(view: DataView<ArrayBuffer>, base = 0): R {
     const attributes: Record<string, unknown> = {};
     for (const { name, rule, field } of this.#placed()) {
-      if (field === undefined || rule.resource || rule.other) continue;
-      attributes[name] = readValue(view, base, field, rule);
+      if (rule.resource || rule.pointer || rule.write || rule.other) continue;
+      attributes[name] = readValue(view, base, field!, rule);
     }
     return attributes as R;
   }
 }
 
-function entryOf(name: string, rule: AnyRule, field: Field | undefined): Entry {
-  return {
-    name,
-    rule,
-    field,
-    mask: rule.mask ?? 0,
-    required: rule.required ?? false,
-    derive: rule.derive,
-    fallback: rule.fallback,
-    limit: limitOf(rule, field),
-  };
+type Fields = Readonly<Record<string, Field>>;
+
+function fieldOf(layout: keyof Structs, name: string, rule: AnyRule): Field | undefined {
+  if (rule.other) return undefined;
+  const fields: Fields = structs[layout].fields;
+  const snake = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const field = fields[rule.field ?? snake] ??
+    Object.entries(fields).find(([field]) => camelCase(field) === name)?.[1];
+  if (field === undefined) {
+    throw new Error(`Cannot find "${rule.field ?? name}" in struct ${layout}`);
+  }
+  return rule.bigEndian ? { ...field, type: field.type.replace(/^u/, "be") as FieldType } : field;
 }
 
-const BITS: Partial<Record<FieldType, number>> = { u8: 8, u16: 16, be16: 16, u32: 32, be32: 32 };
-
-function limitOf({ max, bits }: AnyRule, field: Field | undefined): number {
-  if (field?.type === "i32") return max ?? 0x7fff_ffff;
-  return max ?? 2 ** (bits ?? BITS[field?.type ?? "u64"] ?? 64) - 1;
-}
-
-function fieldOf(
-  fields: Readonly<Record<string, Field>>,
-  layout: string,
+function handleWriter(
+  view: DataView<ArrayBuffer>,
+  offset: number,
+  value: unknown,
+  type: ClassOf<NativeResource>,
   name: string,
-  { field, other }: AnyRule,
-): Field | undefined {
-  if (field === null || (other && field === undefined)) return undefined;
-  const found = field === undefined ? byCamelCase(fields, name) : fields[field];
-  if (found === undefined) throw new Error(`Cannot find "${field ?? name}" in struct ${layout}`);
-  return found;
+): () => void {
+  const resource = instance(value, type, name);
+  return () => writeField(view, { offset, type: "ptr" }, handleAddress(resource.unsafeHandle));
 }
 
-function placed(field: Field | undefined, { bigEndian }: AnyRule): Field | undefined {
-  if (field === undefined || !bigEndian) return field;
-  return { ...field, type: field.type.replace(/^u/, "be") as FieldType };
-}
-
-function byCamelCase(
-  fields: Readonly<Record<string, Field>>,
-  name: string,
-): Field | undefined {
-  const direct = fields[name] ?? fields[name.replace(/[A-Z]/g, (l) => `_${l.toLowerCase()}`)];
-  return direct ?? Object.entries(fields).find(([field]) => camelCase(field) === name)?.[1];
+function writePointer(view: DataView<ArrayBuffer>, offset: number, value: ArrayBufferView): void {
+  writeField(view, { offset, type: "ptr" }, bufferAddress(value));
+  pointees.set(view.buffer, [...pointees.get(view.buffer) ?? [], value]);
 }
 
 function writeValue(
   view: DataView<ArrayBuffer>,
   base: number,
-  entry: Entry,
+  field: Field,
+  name: string,
+  rule: AnyRule,
   value: unknown,
 ): void {
-  const { name, rule } = entry;
-  const field = entry.field!;
   if (rule.from) {
     fieldBytes(view, field, base).set(rule.from(value, name));
   } else if (rule.boolean) {
-    writeField(view, field, Number(boolean(value as boolean, name)), base);
+    writeField(view, field, boolean(value as boolean, name) ? rule.boolean : 0, base);
   } else {
-    writeField(view, field, checkNumber(field.type, entry, value as number), base);
+    writeField(view, field, checkNumber(field.type, name, rule, value as number), base);
   }
 }
 
+const BITS: Partial<Record<FieldType, number>> = { u8: 8, u16: 16, be16: 16, i32: 31 };
+
 function checkNumber(
   type: FieldType,
-  { name, rule: { values }, limit }: Entry,
+  name: string,
+  { bits, min = 0, max, values }: AnyRule,
   value: number | bigint,
 ): number | bigint {
-  if (type === "u64" || type === "be64" || type === "ptr") return uint64(value, name);
   if (values !== undefined) return member(value as number, name, values);
-  return integer(value as number, name, 0, limit);
+  const isWide = type === "u64" || type === "be64" || type === "ptr";
+  if (isWide && bits === undefined) return uint64(value, name);
+  return integer(value as number, name, min, max ?? 2 ** (bits ?? BITS[type] ?? 32) - 1);
 }
 
 function member(value: number, name: string, values: Readonly<Record<string, number>>): number {
@@ -330,22 +377,28 @@ export type LayoutOf<L extends keyof Structs> = {
   readonly [F in keyof Structs[L]["fields"] as Camel<F>]?: Plain<Structs[L]["fields"][F]>;
 };
 
+/** What the rules of attributes must have besides, as the layout says. */
+type Matching<T, L extends keyof Structs> = {
+  readonly [K in keyof T]: K extends keyof LayoutOf<L>
+    ? NonNullable<T[K]> extends number
+      ? LayoutOf<L>[K] extends number | undefined ? unknown : OtherRule | { readonly bits: 32 | 53 }
+    : unknown
+    : { readonly field: string } | OtherRule;
+};
+
 /**
  * Makes a codec whose attribute names and number types are checked against the layout at compile time: an attribute that
  * the struct does not have, or a number where C has 64 bits, does not compile.
  */
-export function codecOf<L extends keyof Structs, T extends object, R extends object = T>(
+export function codecOf<
+  L extends keyof Structs,
+  T extends object,
+  R extends object = T,
+  O extends object = object,
+>(
   layout: L,
   what: string,
-  rules:
-    & Rules<T>
-    & {
-      readonly [K in keyof T]: K extends keyof LayoutOf<L>
-        ? NonNullable<T[K]> extends number
-          ? LayoutOf<L>[K] extends number | undefined ? unknown : OtherRule
-        : unknown
-        : { readonly field: string | null } | OtherRule;
-    },
-): AttributeCodec<T, R> {
-  return new AttributeCodec<T, R>(layout, what, rules as Rules<T>);
+  rules: NoInfer<Rules<T> & OwnRules<O> & Matching<T & O, L>>,
+): AttributeCodec<T, R, O> {
+  return new AttributeCodec<T, R, O>(layout, what, rules as Rules<T> & OwnRules<O>);
 }

@@ -5,9 +5,9 @@
  */
 
 import type { IbvContext } from "../../ffi/handles.ts";
-import { enums, structs } from "../../ffi/layout.ts";
+import { enums } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
-import { allocStruct, writeField } from "../../ffi/struct.ts";
+import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { check } from "../core/errors.ts";
 import { readStruct } from "../core/struct_reader.ts";
 
@@ -31,12 +31,15 @@ export interface RtValuesEx {
   };
 }
 
+const codec: AttributeCodec<{ compMask: number }> = codecOf("ibv_values_ex", "values", {
+  compMask: {},
+});
+
 /** Queries the values (`ibv_query_rt_values_ex`). */
 export function queryRtValuesEx(context: IbvContext): RtValuesEx {
-  const layout = structs.ibv_values_ex;
-  const values = allocStruct(layout);
-  writeField(values, layout.fields.comp_mask, enums.ibv_values_mask.IBV_VALUES_MASK_RAW_CLOCK);
-  const result = verbs().ibv_query_rt_values_ex(context, values);
+  const compMask = enums.ibv_values_mask.IBV_VALUES_MASK_RAW_CLOCK;
+  const { view } = codec.write({ compMask });
+  const result = verbs().ibv_query_rt_values_ex(context, view);
   check("ibv_query_rt_values_ex", "query device clock", result);
-  return readStruct<"ibv_values_ex", RtValuesEx>("ibv_values_ex", values);
+  return readStruct<"ibv_values_ex", RtValuesEx>("ibv_values_ex", view);
 }

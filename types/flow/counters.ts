@@ -57,13 +57,14 @@ export interface CounterAttachAttr {
   readonly index: number;
 }
 
-const attachAttr: AttributeCodec<CounterAttachAttr> = codecOf<
+const attachAttr: AttributeCodec<CounterAttachAttr> = codecOf(
   "ibv_counter_attach_attr",
-  CounterAttachAttr
->("ibv_counter_attach_attr", "counter", {
-  counterDesc: { values: CounterDescription, required: true },
-  index: { required: true },
-});
+  "counter",
+  {
+    counterDesc: { values: CounterDescription, required: true },
+    index: { required: true },
+  },
+);
 
 /** Far more than any device has: it bounds the memory of a read. */
 const MAX_COUNTERS = 65_536;

@@ -5,8 +5,7 @@
  */
 
 import { structs } from "../../ffi/layout.ts";
-import { bufferAddress } from "../../ffi/pointers.ts";
-import { writeField } from "../../ffi/struct.ts";
+import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { listOf, show, snapshot } from "../core/checks.ts";
 import { FILTERS } from "./flow_spec_type.ts";
 
@@ -16,55 +15,46 @@ interface EncapHeader {
   readonly val: object;
 }
 
-const { size: LINK, fields } = structs.ibv_flow_action_esp_encap;
-/** The largest of the filters. */
-const FILTER = structs.ibv_flow_ipv6_filter.size;
+interface Link {
+  readonly len: number;
+  readonly type: number;
+}
+
+const codec: AttributeCodec<Link, Link, { valPtr: DataView; nextPtr: DataView | undefined }> =
+  codecOf("ibv_flow_action_esp_encap", "header", {
+    len: {},
+    type: {},
+    valPtr: { pointer: true, own: true },
+    nextPtr: { pointer: true, own: true },
+  });
+
 /** More headers than any packet has. */
 const MOST = 8;
 
-/** The bytes that {@linkcode writeEncap} needs. */
-export const ENCAP_SIZE: number = MOST * (LINK + FILTER);
-
 /**
- * Writes the headers as a list that native code follows.
+ * Writes the headers of an action as a list of `struct ibv_flow_action_esp_encap`.
  *
- * @param view Where to write.
- * @param base Where in `view` the list starts: {@linkcode ENCAP_SIZE} bytes.
- * @returns The address of the list; 0 if there is no header.
+ * @returns The first of them; `undefined` if there are none.
+ * @throws {TypeError} If a header has the wrong type or has unknown attributes.
+ * @throws {RangeError} If there are too many headers, or a number is out of range.
  */
-export function writeEncap(
-  view: DataView<ArrayBuffer>,
-  base: number,
-  headers: readonly EncapHeader[],
-): bigint {
+export function writeEncap(headers: readonly EncapHeader[]): DataView<ArrayBuffer> | undefined {
   const list = listOf(headers, "espEncap");
   if (list.length > MOST) {
     throw new RangeError(`Cannot use espEncap: it has ${list.length} headers of at most ${MOST}`);
   }
-  const start = bufferAddress(view);
-  list.forEach((header, i) => {
-    const at = base + i * LINK;
-    const fieldsAt = base + MOST * LINK + i * FILTER;
-    const { type, length } = writeHeader(view, fieldsAt, header);
-    writeField(view, fields.val_ptr, start + BigInt(fieldsAt), at);
-    writeField(view, fields.len, length, at);
-    writeField(view, fields.type, type, at);
-    const isLast = i === list.length - 1;
-    writeField(view, fields.next_ptr, isLast ? 0n : start + BigInt(at + LINK), at);
-  });
-  return list.length === 0 ? 0n : start + BigInt(base);
+  return list.map(writeHeader).reduceRight<DataView<ArrayBuffer> | undefined>(
+    (nextPtr, { link, valPtr }) => codec.write(link, { valPtr, nextPtr }).view,
+    undefined,
+  );
 }
 
-function writeHeader(
-  view: DataView<ArrayBuffer>,
-  at: number,
-  header: EncapHeader,
-): { type: number; length: number } {
+function writeHeader(header: EncapHeader): { link: Link; valPtr: DataView<ArrayBuffer> } {
   const { type, val } = snapshot(header, "header of espEncap", ["type", "val"]);
-  const [layout, codec] = FILTERS.get(type) ?? [];
-  if (codec === undefined) {
+  const [layout, filter] = FILTERS.get(type) ?? [];
+  if (filter === undefined) {
     throw new RangeError(`Cannot use header type ${show(type)}: it is no header of FlowSpecType`);
   }
-  codec.writeTo(view, at, val);
-  return { type, length: structs[layout!].fields.val.size };
+  const { view } = filter.write(val);
+  return { link: { type, len: structs[layout!].fields.val.size }, valPtr: view };
 }

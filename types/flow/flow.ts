@@ -5,19 +5,18 @@
  */
 
 import type { IbvFlow } from "../../ffi/handles.ts";
-import { structs } from "../../ffi/layout.ts";
-import { verbs } from "../../ffi/library.ts";
 import { type Members, members } from "../../ffi/members.ts";
-import { writeField } from "../../ffi/struct.ts";
-import { type AttributeCodec, codecOf } from "../core/attributes.ts";
-import { instance } from "../core/checks.ts";
+import { verbs } from "../../ffi/library.ts";
+import { type AttributeCodec, codecOf, type Written } from "../core/attributes.ts";
+import { instance, snapshot } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { check, checkHandle } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
-import type { Resource } from "../core/resource.ts";
 import { checkPort, type Context } from "../device/context.ts";
 import { QueuePair } from "../queue_pair/queue_pair.ts";
-import { type FlowSpec, writePart, writeSpecs, type WrittenSpec } from "./flow_spec.ts";
+import type { Counters } from "./counters.ts";
+import type { FlowActionEsp } from "./flow_action_esp.ts";
+import { type FlowSpec, writeSpecs } from "./flow_spec.ts";
 import { FlowSpecType } from "./flow_spec_type.ts";
 
 /**
@@ -74,7 +73,7 @@ export interface FlowAttr {
 
 const MAX_SPECS = 255;
 
-const flowAttr: AttributeCodec<FlowAttr> = codecOf<"ibv_flow_attr", FlowAttr>(
+const flowAttr: AttributeCodec<FlowAttr, FlowAttr, { size: number; numOfSpecs: number }> = codecOf(
   "ibv_flow_attr",
   "flow",
   {
@@ -83,6 +82,8 @@ const flowAttr: AttributeCodec<FlowAttr> = codecOf<"ibv_flow_attr", FlowAttr>(
     port: { required: true },
     flags: {},
     specs: { other: true },
+    size: { own: true },
+    numOfSpecs: { own: true },
   },
 );
 
@@ -125,28 +126,29 @@ export class Flow extends NativeResource<IbvFlow> {
    */
   constructor(qp: QueuePair, attr: FlowAttr) {
     instance(qp, QueuePair, "qp");
-    const { view, given } = flowAttr.write(attr);
+    const given = snapshot(attr, "flow", ["type", "priority", "port", "flags", "specs"]);
     const specs = writeSpecs(given.specs ?? []);
-    checkPort(qp.pd.context, given.port);
-    const parts = specs.flatMap(({ part }) => part === undefined ? [] : [part.resource]);
-    checkContexts(qp.pd.context, parts);
-    for (const spec of specs) writePart(spec);
+    const view = join(given, specs);
+    const { context } = qp;
+    checkPort(context, given.port);
+    const parts = specs.flatMap(({ given: { action, counters } }) => action ?? counters ?? []);
+    checkContexts(context, parts);
     const handle = checkHandle(
       "ibv_create_flow",
       "create flow",
-      verbs().ibv_create_flow(qp.unsafeHandle, join(view, specs)),
+      verbs().ibv_create_flow(qp.unsafeHandle, view),
       { detail: () => describe(given, specs), hint: hintCreate },
     );
     super(Flow.#kind, handle, [qp, ...parts]);
     this.qp = qp;
-    this.context = qp.pd.context;
+    this.context = context;
   }
 }
 
 /** The kernel identifies objects by numbers that mean other objects in another context. */
-function checkContexts(context: Context, parts: readonly Resource[]): void {
+function checkContexts(context: Context, parts: readonly (FlowActionEsp | Counters)[]): void {
   for (const part of parts) {
-    if ((part as { readonly context?: unknown }).context !== context) {
+    if (part.context !== context) {
       throw new TypeError(
         "Cannot create flow: a specification's object belongs to another context",
       );
@@ -155,31 +157,28 @@ function checkContexts(context: Context, parts: readonly Resource[]): void {
 }
 
 /** Providers read the specifications right behind the struct. */
-function join(view: DataView<ArrayBuffer>, specs: readonly WrittenSpec[]): DataView<ArrayBuffer> {
+function join(given: FlowAttr, specs: readonly Written<object>[]): DataView<ArrayBuffer> {
   if (specs.length > MAX_SPECS) {
     throw new RangeError(
       `Cannot create flow: it has ${specs.length} specifications of at most 255`,
     );
   }
-  const { fields } = structs.ibv_flow_attr;
-  const parts = [view, ...specs.map((spec) => spec.view)].map(({ buffer }) =>
-    new Uint8Array(buffer)
-  );
-  const size = parts.reduce((sum, part) => sum + part.length, 0);
-  writeField(view, fields.size, size);
-  writeField(view, fields.num_of_specs, specs.length);
-  const whole = new Uint8Array(size);
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
+  let at = flowAttr.size;
+  const size = specs.reduce((sum, { view }) => sum + view.byteLength, at);
+  const bytes = new Uint8Array(size);
+  const whole = new DataView(bytes.buffer);
+  flowAttr.writeTo(whole, 0, given, { size, numOfSpecs: specs.length });
+  for (const { view, writeHandles } of specs) {
+    writeHandles();
+    bytes.set(new Uint8Array(view.buffer), at);
+    at += view.byteLength;
   }
-  return new DataView(whole.buffer);
+  return whole;
 }
 
 function describe(
   { type = FlowAttrType.NORMAL, port }: FlowAttr,
-  specs: readonly WrittenSpec[],
+  specs: readonly Written<object>[],
 ): string {
   const names = specs.map(({ view }) =>
     nameOf(FlowSpecType, view.getUint32(0, true) & ~FlowSpecType.INNER)

@@ -5,17 +5,15 @@
  */
 
 import type { IbvFlowAction } from "../../ffi/handles.ts";
-import { enums, structs } from "../../ffi/layout.ts";
+import { enums } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { type Members, members } from "../../ffi/members.ts";
-import { bufferAddress } from "../../ffi/pointers.ts";
-import { writeField } from "../../ffi/struct.ts";
-import { type AttributeCodec, codecOf } from "../core/attributes.ts";
-import { copyOfBytes, instance, show } from "../core/checks.ts";
+import { AttributeCodec, codecOf, type OwnRules, type Rules } from "../core/attributes.ts";
+import { copyOfBytes, instance, uint32 } from "../core/checks.ts";
 import { check, checkHandle } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { Context } from "../device/context.ts";
-import { ENCAP_SIZE, writeEncap } from "./esp_encap.ts";
+import { writeEncap } from "./esp_encap.ts";
 import type { FlowFilters } from "./flow_filter.ts";
 import type { FlowSpecType } from "./flow_spec_type.ts";
 
@@ -83,42 +81,96 @@ export interface FlowActionEspAttr {
 type EspAttr = NonNullable<FlowActionEspAttr["espAttr"]>;
 type AesGcmKeymat = NonNullable<FlowActionEspAttr["keymat"]>;
 
-const esp: AttributeCodec<EspAttr> = codecOf<"ibv_flow_action_esp", EspAttr>(
-  "ibv_flow_action_esp",
-  "espAttr",
-  { spi: {}, seq: {}, tfcPad: {}, flags: {}, hardLimitPkts: {} },
-);
+const esp: AttributeCodec<EspAttr> = codecOf("ibv_flow_action_esp", "espAttr", {
+  spi: {},
+  seq: {},
+  tfcPad: {},
+  flags: {},
+  hardLimitPkts: {},
+});
 
 const KEY_LENGTHS = [16, 24, 32];
 
-const keymat: AttributeCodec<AesGcmKeymat> = codecOf<
+const keymat: AttributeCodec<AesGcmKeymat, AesGcmKeymat, { keyLen?: number }> = codecOf(
   "ibv_flow_action_esp_keymat_aes_gcm",
-  AesGcmKeymat
->("ibv_flow_action_esp_keymat_aes_gcm", "keymat", {
-  iv: {},
-  salt: {},
-  icvLen: { required: true },
-  aesKey: {
-    from: (value: unknown, what: string) => {
-      const key = copyOfBytes(value, what);
-      if (KEY_LENGTHS.includes(key.length)) return key;
-      throw new RangeError(`Cannot use ${what} of ${key.length} bytes: it takes 16, 24 or 32`);
-    },
-    to: (bytes: Uint8Array<ArrayBuffer>) => bytes,
-    required: true,
+  "keymat",
+  {
+    iv: {},
+    salt: {},
+    icvLen: { required: true },
+    aesKey: { required: true, from: (key) => key as Uint8Array, to: (key) => key, derive: keyOf },
+    keyLen: { own: true, derive: ({ aesKey }) => (aesKey as Uint8Array).length },
   },
+);
+
+function keyOf({ aesKey }: Readonly<Record<string, unknown>>): Uint8Array | undefined {
+  if (aesKey === undefined) return undefined;
+  const key = copyOfBytes(aesKey, "aesKey");
+  if (KEY_LENGTHS.includes(key.length)) return key;
+  throw new RangeError(`Cannot use aesKey of ${key.length} bytes: it takes 16, 24 or 32`);
+}
+
+interface Replay {
+  readonly size: number;
+}
+
+const replay: AttributeCodec<Replay> = codecOf("ibv_flow_action_esp_replay_bmp", "replay", {
+  size: {},
 });
 
-const attrs: AttributeCodec<FlowActionEspAttr> = codecOf<
-  "ibv_flow_action_esp_attr",
-  FlowActionEspAttr
->("ibv_flow_action_esp_attr", "ESP attributes", {
-  espAttr: { other: true },
-  keymat: { other: true },
+/** What follows from the attributes. */
+interface Derived {
+  readonly keymatLen?: number;
+  readonly keymatProto?: number;
+  readonly replay?: Replay;
+  readonly replayLen?: number;
+  readonly replayProto?: number;
+  readonly encap?: DataView;
+}
+
+const KEYMAT_PROTO = enums.ibv_flow_action_esp_keymat.IB_UVERBS_FLOW_ACTION_ESP_KEYMAT_AES_GCM;
+const REPLAY_PROTO = enums.ibv_flow_action_esp_replay.IB_UVERBS_FLOW_ACTION_ESP_REPLAY_BMP;
+
+const rules: Rules<FlowActionEspAttr> & OwnRules<Derived> = {
+  espAttr: { struct: esp, pointer: true },
+  keymat: { field: "keymat_ptr", struct: keymat, pointer: true },
+  keymatLen: { own: true, derive: ({ keymat: given }) => given && keymat.size },
+  keymatProto: { own: true, derive: ({ keymat: given }) => given && KEYMAT_PROTO },
   replaySize: { other: true },
+  replay: { field: "replay_ptr", struct: replay, pointer: true, own: true, derive: replayOf },
+  replayLen: { own: true, derive: ({ replay: given }) => given && replay.size },
+  replayProto: { own: true, derive: ({ replay: given }) => given && REPLAY_PROTO },
   espEncap: { other: true },
+  encap: { field: "esp_encap", pointer: true, own: true, derive: encapOf },
   esn: { mask: enums.ibv_flow_action_esp_mask.IBV_FLOW_ACTION_ESP_MASK_ESN },
+};
+const changes: AttributeCodec<FlowActionEspAttr, FlowActionEspAttr, Derived> = new AttributeCodec(
+  "ibv_flow_action_esp_attr",
+  "ESP attributes",
+  rules,
+);
+/** A new action has an association. A change without one leaves it as it is. */
+const creation: typeof changes = new AttributeCodec("ibv_flow_action_esp_attr", "ESP attributes", {
+  ...rules,
+  espAttr: { struct: esp, pointer: true, fallback: {} },
+  keymat: { field: "keymat_ptr", struct: keymat, pointer: true, required: true },
 });
+
+function replayOf({ replaySize }: Readonly<Record<string, unknown>>): Replay | undefined {
+  return replaySize === undefined
+    ? undefined
+    : { size: uint32(replaySize as number, "replaySize") };
+}
+
+function encapOf(
+  { espAttr, espEncap }: Readonly<Record<string, unknown>>,
+): DataView | undefined {
+  if (espEncap === undefined) return undefined;
+  if ((espAttr as EspAttr | undefined)?.flags! & FlowActionEspFlags.TRANSPORT) {
+    throw new TypeError("Cannot use espEncap: transport mode puts no headers around packets");
+  }
+  return writeEncap(espEncap as NonNullable<FlowActionEspAttr["espEncap"]>);
+}
 
 /**
  * An action that encrypts or decrypts the packets of a flow with IPsec ESP (`struct ibv_flow_action`). Name it in the
@@ -149,12 +201,11 @@ export class FlowActionEsp extends NativeResource<IbvFlowAction> {
    */
   constructor(context: Context, attr: FlowActionEspAttr) {
     instance(context, Context, "context");
-    const written = write(attr, {});
-    if (!written.hasKey) throw new TypeError("Cannot create flow action: keymat is missing");
+    const { view } = creation.write(attr);
     const handle = checkHandle(
       "ibv_create_flow_action_esp",
       "create flow action",
-      verbs().ibv_create_flow_action_esp(context.unsafeHandle, written.view),
+      verbs().ibv_create_flow_action_esp(context.unsafeHandle, view),
     );
     super(FlowActionEsp.#kind, handle, [context]);
     this.context = context;
@@ -173,68 +224,8 @@ export class FlowActionEsp extends NativeResource<IbvFlowAction> {
    * @throws {VerbsError} If the device refuses.
    */
   modify(attr: FlowActionEspAttr): void {
-    const { view } = write(attr);
+    const { view } = changes.write(attr);
     const result = verbs().ibv_modify_flow_action_esp(this.#handle, view);
     check("ibv_modify_flow_action_esp", "modify flow action", result);
   }
-}
-
-/** Offsets in one buffer, which holds the struct and what its pointers name, so that all of it lives as long. */
-const FIELDS = structs.ibv_flow_action_esp_attr.fields;
-const ESP_AT = align(structs.ibv_flow_action_esp_attr.size);
-const KEYMAT_AT = align(ESP_AT + structs.ibv_flow_action_esp.size);
-const REPLAY_AT = align(KEYMAT_AT + structs.ibv_flow_action_esp_keymat_aes_gcm.size);
-const ENCAP_AT = align(REPLAY_AT + structs.ibv_flow_action_esp_replay_bmp.size);
-const SIZE = ENCAP_AT + ENCAP_SIZE;
-
-function align(offset: number): number {
-  return Math.ceil(offset / 8) * 8;
-}
-
-/** Writes the attributes. A modification without `espAttr` sends no association, so that it stays as it is. */
-function write(
-  attr: FlowActionEspAttr,
-  fallback?: EspAttr,
-): { view: DataView<ArrayBuffer>; hasKey: boolean } {
-  const view = new DataView(new ArrayBuffer(SIZE));
-  const { given, mask } = attrs.writeTo(view, 0, attr);
-  const start = bufferAddress(view);
-  writeField(view, FIELDS.comp_mask, mask);
-  const association = given.espAttr ?? fallback;
-  if (association !== undefined) {
-    const { given: { flags = 0 } } = esp.writeTo(view, ESP_AT, association);
-    if (flags & FlowActionEspFlags.TRANSPORT && given.espEncap !== undefined) {
-      throw new TypeError("Cannot use espEncap: transport mode puts no headers around packets");
-    }
-    writeField(view, FIELDS.esp_attr, start + BigInt(ESP_AT));
-  }
-  if (given.keymat !== undefined) writeKeymat(view, start, given.keymat);
-  if (given.replaySize !== undefined) writeReplay(view, start, given.replaySize);
-  if (given.espEncap !== undefined) {
-    writeField(view, FIELDS.esp_encap, writeEncap(view, ENCAP_AT, given.espEncap));
-  }
-  return { view, hasKey: given.keymat !== undefined };
-}
-
-function writeKeymat(view: DataView<ArrayBuffer>, start: bigint, attr: AesGcmKeymat): void {
-  const { size, fields } = structs.ibv_flow_action_esp_keymat_aes_gcm;
-  const { given } = keymat.writeTo(view, KEYMAT_AT, attr);
-  writeField(view, fields.key_len, given.aesKey.length, KEYMAT_AT);
-  writeField(view, FIELDS.keymat_proto, KEYMAT_PROTO);
-  writeField(view, FIELDS.keymat_len, size);
-  writeField(view, FIELDS.keymat_ptr, start + BigInt(KEYMAT_AT));
-}
-
-const KEYMAT_PROTO = enums.ibv_flow_action_esp_keymat.IB_UVERBS_FLOW_ACTION_ESP_KEYMAT_AES_GCM;
-const REPLAY_PROTO = enums.ibv_flow_action_esp_replay.IB_UVERBS_FLOW_ACTION_ESP_REPLAY_BMP;
-
-function writeReplay(view: DataView<ArrayBuffer>, start: bigint, replaySize: number): void {
-  if (!(Number.isInteger(replaySize) && replaySize >= 0 && replaySize <= 0xffff_ffff)) {
-    throw new RangeError(`Cannot use replaySize ${show(replaySize)}: it is not a 32-bit integer`);
-  }
-  const { size, fields } = structs.ibv_flow_action_esp_replay_bmp;
-  writeField(view, fields.size, replaySize, REPLAY_AT);
-  writeField(view, FIELDS.replay_proto, REPLAY_PROTO);
-  writeField(view, FIELDS.replay_len, size);
-  writeField(view, FIELDS.replay_ptr, start + BigInt(REPLAY_AT));
 }

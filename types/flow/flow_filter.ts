@@ -116,67 +116,49 @@ export const filterCodecs: {
   readonly mpls: AttributeCodec<FlowFilters["MPLS"]>;
   readonly tunnel: AttributeCodec<FlowFilters["VXLAN_TUNNEL"]>;
 } = {
-  eth: codecOf<"ibv_flow_eth_filter", FlowFilters["ETH"]>(
-    "ibv_flow_eth_filter",
-    "Ethernet filter",
-    {
-      dstMac: MAC,
-      srcMac: MAC,
-      etherType: BIG_ENDIAN,
-      vlanTag: BIG_ENDIAN,
-    },
-  ),
-  ipv4: codecOf<"ibv_flow_ipv4_filter", FlowFilters["IPV4"]>(
-    "ibv_flow_ipv4_filter",
-    "IPv4 filter",
-    {
-      srcIp: IPV4,
-      dstIp: IPV4,
-    },
-  ),
-  ipv4Ext: codecOf<"ibv_flow_ipv4_ext_filter", FlowFilters["IPV4_EXT"]>(
-    "ibv_flow_ipv4_ext_filter",
-    "IPv4 filter",
-    { srcIp: IPV4, dstIp: IPV4, proto: {}, tos: {}, ttl: {}, flags: {} },
-  ),
-  ipv6: codecOf<"ibv_flow_ipv6_filter", FlowFilters["IPV6"]>(
-    "ibv_flow_ipv6_filter",
-    "IPv6 filter",
-    {
-      srcIp: IPV6,
-      dstIp: IPV6,
-      flowLabel: { bits: 20, bigEndian: true },
-      nextHdr: {},
-      trafficClass: {},
-      hopLimit: {},
-    },
-  ),
-  esp: codecOf<"ibv_flow_esp_filter", FlowFilters["ESP"]>("ibv_flow_esp_filter", "ESP filter", {
+  eth: codecOf("ibv_flow_eth_filter", "Ethernet filter", {
+    dstMac: MAC,
+    srcMac: MAC,
+    etherType: BIG_ENDIAN,
+    vlanTag: BIG_ENDIAN,
+  }),
+  ipv4: codecOf("ibv_flow_ipv4_filter", "IPv4 filter", {
+    srcIp: IPV4,
+    dstIp: IPV4,
+  }),
+  ipv4Ext: codecOf("ibv_flow_ipv4_ext_filter", "IPv4 filter", {
+    srcIp: IPV4,
+    dstIp: IPV4,
+    proto: {},
+    tos: {},
+    ttl: {},
+    flags: {},
+  }),
+  ipv6: codecOf("ibv_flow_ipv6_filter", "IPv6 filter", {
+    srcIp: IPV6,
+    dstIp: IPV6,
+    flowLabel: { bits: 20, bigEndian: true },
+    nextHdr: {},
+    trafficClass: {},
+    hopLimit: {},
+  }),
+  esp: codecOf("ibv_flow_esp_filter", "ESP filter", {
     spi: BIG_ENDIAN,
     seq: BIG_ENDIAN,
   }),
-  tcpUdp: codecOf<"ibv_flow_tcp_udp_filter", FlowFilters["TCP"]>(
-    "ibv_flow_tcp_udp_filter",
-    "port filter",
-    { dstPort: BIG_ENDIAN, srcPort: BIG_ENDIAN },
-  ),
-  gre: codecOf<"ibv_flow_gre_filter", FlowFilters["GRE"]>("ibv_flow_gre_filter", "GRE filter", {
+  tcpUdp: codecOf("ibv_flow_tcp_udp_filter", "port filter", {
+    dstPort: BIG_ENDIAN,
+    srcPort: BIG_ENDIAN,
+  }),
+  gre: codecOf("ibv_flow_gre_filter", "GRE filter", {
     cKsRes0Ver: BIG_ENDIAN,
     protocol: BIG_ENDIAN,
     key: BIG_ENDIAN,
   }),
-  mpls: codecOf<"ibv_flow_mpls_filter", FlowFilters["MPLS"]>(
-    "ibv_flow_mpls_filter",
-    "MPLS filter",
-    {
-      label: BIG_ENDIAN,
-    },
-  ),
-  tunnel: codecOf<"ibv_flow_tunnel_filter", FlowFilters["VXLAN_TUNNEL"]>(
-    "ibv_flow_tunnel_filter",
-    "tunnel filter",
-    { tunnelId: BIG_ENDIAN },
-  ),
+  mpls: codecOf("ibv_flow_mpls_filter", "MPLS filter", {
+    label: BIG_ENDIAN,
+  }),
+  tunnel: codecOf("ibv_flow_tunnel_filter", "tunnel filter", { tunnelId: BIG_ENDIAN }),
 };
 
 function parseMac(value: unknown, what: string): Uint8Array {

@@ -4,16 +4,14 @@
  * @module
  */
 
-import { structs } from "../../ffi/layout.ts";
-import { handleAddress } from "../../ffi/pointers.ts";
-import { allocStruct, writeField } from "../../ffi/struct.ts";
-import type { AttributeCodec } from "../core/attributes.ts";
-import { boolean, instance, listOf, show, snapshot, uint32 } from "../core/checks.ts";
-import type { NativeResource } from "../core/native_resource.ts";
+import { type Structs, structs } from "../../ffi/layout.ts";
+import { AttributeCodec, type RuleOf, type Written } from "../core/attributes.ts";
+import { boolean, listOf, show, snapshot } from "../core/checks.ts";
+import { nameOf } from "../core/enums.ts";
 import { Counters } from "./counters.ts";
 import { FlowActionEsp } from "./flow_action_esp.ts";
 import type { FlowFilters } from "./flow_filter.ts";
-import { type FilterLayout, FILTERS, FlowSpecType } from "./flow_spec_type.ts";
+import { FILTERS, FlowSpecType } from "./flow_spec_type.ts";
 
 /**
  * A condition or an action of a steering rule (`struct ibv_flow_spec`). A packet meets a condition if each field of the
@@ -39,18 +37,9 @@ export type FlowSpec =
   | { readonly type: typeof FlowSpecType.ACTION_HANDLE; readonly action: FlowActionEsp }
   | { readonly type: typeof FlowSpecType.ACTION_COUNT; readonly counters: Counters };
 
-/** A specification in native layout. */
-export interface WrittenSpec {
-  /** The struct. */
-  readonly view: DataView<ArrayBuffer>;
-  /** The object whose pointer the struct holds, and where. */
-  readonly part?: { readonly offset: number; readonly resource: NativeResource };
-}
-
 const T = FlowSpecType;
 
-const NAMES = ["type", "val", "mask", "inner", "tagId", "action", "counters"] as const;
-
+/** A specification of any type, as the codecs read it. */
 interface AnySpec {
   readonly type?: number;
   readonly val?: object;
@@ -60,90 +49,50 @@ interface AnySpec {
   readonly action?: FlowActionEsp;
   readonly counters?: Counters;
 }
+const NAMES = ["type", "val", "mask", "inner", "tagId", "action", "counters"] as const;
 
-/** Reads the specifications of a rule and writes each into a struct. Pointers of objects are left for later. */
-export function writeSpecs(specs: readonly FlowSpec[]): WrittenSpec[] {
-  return listOf(specs, "specs").map((spec) => writeSpec(snapshot<AnySpec>(spec, "spec", NAMES)));
-}
+type Rule = { readonly [K in keyof AnySpec]?: RuleOf<NonNullable<AnySpec[K]>> };
 
-/** Writes the pointer of the object that a specification names. Call it when no code of the caller runs any more. */
-export function writePart({ view, part }: WrittenSpec): void {
-  if (part === undefined) return;
-  const pointer = handleAddress(part.resource.unsafeHandle);
-  writeField(view, { offset: part.offset, type: "ptr" }, pointer);
-}
-
-function writeSpec(spec: AnySpec): WrittenSpec {
-  const filter = FILTERS.get(spec.type);
-  if (filter !== undefined) return { view: writeFilter(spec, ...filter) };
-  refuse(spec, ["val", "mask", "inner"]);
-  switch (spec.type) {
-    case T.ACTION_TAG:
-      return writeTag(spec);
-    case T.ACTION_DROP:
-      refuse(spec, ["tagId", "action", "counters"]);
-      return { view: header("ibv_flow_spec_action_drop", spec.type) };
-    case T.ACTION_HANDLE: {
-      refuse(spec, ["tagId", "counters"]);
-      const { offset } = structs.ibv_flow_spec_action_handle.fields.action;
-      const resource = instance(spec.action, FlowActionEsp, "action");
-      return { view: header("ibv_flow_spec_action_handle", spec.type), part: { offset, resource } };
-    }
-    case T.ACTION_COUNT: {
-      refuse(spec, ["tagId", "action"]);
-      const { offset } = structs.ibv_flow_spec_counter_action.fields.counters;
-      const resource = instance(spec.counters, Counters, "counters");
-      return {
-        view: header("ibv_flow_spec_counter_action", spec.type),
-        part: { offset, resource },
-      };
-    }
-    default:
-      throw new RangeError(`Cannot use spec type ${show(spec.type)}: it is no FlowSpecType`);
-  }
-}
-
-function refuse(spec: AnySpec, names: readonly (keyof AnySpec)[]): void {
-  const stray = names.find((name) => spec[name] !== undefined);
-  if (stray !== undefined) {
-    throw new TypeError(`Cannot use spec: ${stray} does not belong to its type`);
-  }
-}
-
-function writeTag(spec: AnySpec): WrittenSpec {
-  refuse(spec, ["action", "counters"]);
-  const view = header("ibv_flow_spec_action_tag", T.ACTION_TAG);
-  const tag = uint32(spec.tagId as number, "tagId");
-  writeField(view, structs.ibv_flow_spec_action_tag.fields.tag_id, tag);
-  return { view };
-}
-
-function writeFilter(
-  spec: AnySpec,
-  layout: FilterLayout,
-  codec: AttributeCodec<object>,
-): DataView<ArrayBuffer> {
-  refuse(spec, ["tagId", "action", "counters"]);
-  const inner = boolean(spec.inner ?? false, "inner") ? T.INNER : 0;
-  const view = header(layout, spec.type! | inner);
-  const { val, mask } = structs[layout].fields;
-  codec.writeTo(view, val.offset, spec.val as object);
-  codec.writeTo(view, mask.offset, spec.mask as object);
-  return view;
-}
-
-function header(
-  layout:
-    | FilterLayout
-    | "ibv_flow_spec_action_tag"
-    | "ibv_flow_spec_action_drop"
-    | "ibv_flow_spec_action_handle"
-    | "ibv_flow_spec_counter_action",
+function codecFor(
   type: number,
-): DataView<ArrayBuffer> {
-  const { size, fields } = structs[layout];
-  const view = allocStruct(structs[layout]);
-  writeField(view, fields.type, type);
-  writeField(view, fields.size, size);
-  return view;
+  layout: keyof Structs,
+  rules: Rule,
+): readonly [number, AttributeCodec<AnySpec>] {
+  const what = `spec of type ${nameOf(T, type)}`;
+  const size = { own: true, fallback: structs[layout].size };
+  const all = { type: { derive: withInner }, size, ...rules } as never;
+  return [type, new AttributeCodec<AnySpec>(layout, what, all)];
+}
+
+function withInner({ type, inner }: Readonly<Record<string, unknown>>): number {
+  const flag = boolean(inner as boolean | undefined ?? false, "inner") ? T.INNER : 0;
+  return (type as number) | flag;
+}
+
+/** The codec of each type. */
+const CODECS: ReadonlyMap<unknown, AttributeCodec<AnySpec>> = new Map([
+  ...Array.from(FILTERS, ([type, [layout, struct]]) =>
+    codecFor(type, layout, {
+      inner: { other: true },
+      val: { struct, required: true },
+      mask: { struct, required: true },
+    })),
+  codecFor(T.ACTION_TAG, "ibv_flow_spec_action_tag", { tagId: { required: true } }),
+  codecFor(T.ACTION_DROP, "ibv_flow_spec_action_drop", {}),
+  codecFor(T.ACTION_HANDLE, "ibv_flow_spec_action_handle", {
+    action: { resource: FlowActionEsp, required: true },
+  }),
+  codecFor(T.ACTION_COUNT, "ibv_flow_spec_counter_action", {
+    counters: { resource: Counters, required: true },
+  }),
+]);
+
+/** Reads the specifications of a rule and writes each into a struct. */
+export function writeSpecs(specs: readonly FlowSpec[]): Written<AnySpec>[] {
+  return listOf(specs, "specs").map((given) => {
+    const spec = snapshot<AnySpec>(given, "spec", NAMES);
+    const codec = CODECS.get(spec.type);
+    if (codec !== undefined) return codec.write(spec);
+    throw new RangeError(`Cannot use spec type ${show(spec.type)}: it is no FlowSpecType`);
+  });
 }

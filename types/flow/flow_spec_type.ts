@@ -46,7 +46,7 @@ export type FilterLayout =
 const T = FlowSpecType;
 /** The struct of each condition, and the codec of its fields. */
 export const FILTERS: ReadonlyMap<
-  unknown,
+  number,
   readonly [layout: FilterLayout, fields: AttributeCodec<object>]
 > = new Map(
   [

@@ -44,7 +44,8 @@ export const AdviseMrFlags: { readonly FLUSH: 1 } = Object.freeze({
   FLUSH: constants.IBV_ADVISE_MR_FLAG_FLUSH,
 });
 
-const sgeCodec: AttributeCodec<Sge> = codecOf<"ibv_sge", Sge>("ibv_sge", "sge", {
+/** The codec of `struct ibv_sge`. */
+export const sgeCodec: AttributeCodec<Sge> = codecOf("ibv_sge", "sge", {
   addr: { required: true },
   length: { required: true },
   lkey: { required: true },

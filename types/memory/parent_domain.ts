@@ -39,23 +39,17 @@ export interface ParentDomainInitAttr {
 
 interface Attr extends Pick<ParentDomainInitAttr, "td" | "pdContext"> {
   readonly pd: ProtectionDomain;
-  readonly compMask: number;
   readonly alloc?: bigint;
   readonly free?: bigint;
 }
 
-const codec: AttributeCodec<Attr> = codecOf<"ibv_parent_domain_init_attr", Attr>(
-  "ibv_parent_domain_init_attr",
-  "parent domain",
-  {
-    pd: { resource: ProtectionDomain, required: true },
-    td: { resource: ThreadDomain },
-    pdContext: {},
-    alloc: {},
-    free: {},
-    compMask: { max: ALLOCATORS | PD_CONTEXT },
-  },
-);
+const codec: AttributeCodec<Attr> = codecOf("ibv_parent_domain_init_attr", "parent domain", {
+  pd: { resource: ProtectionDomain, required: true },
+  td: { resource: ThreadDomain },
+  pdContext: { mask: PD_CONTEXT },
+  alloc: { mask: ALLOCATORS },
+  free: {},
+});
 
 /**
  * A parent domain (`ibv_alloc_parent_domain`): a protection domain with further attributes for the objects that are made
@@ -89,8 +83,6 @@ export class ParentDomain extends ProtectionDomain {
     const { td, pdContext, alignment } = given;
     const { view, writeHandles } = codec.write({
       pd,
-      compMask: (pdContext === undefined ? 0 : PD_CONTEXT) |
-        (alignment === undefined ? 0 : ALLOCATORS),
       ...td !== undefined && { td },
       ...pdContext !== undefined && { pdContext },
       ...alignment !== undefined && domainAllocators(checkAlignment(alignment)),

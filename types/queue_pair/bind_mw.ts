@@ -5,15 +5,14 @@
  */
 
 import type { IbvQp } from "../../ffi/handles.ts";
-import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
-import { boolean, instance } from "../core/checks.ts";
+import { instance } from "../core/checks.ts";
 import { check } from "../core/errors.ts";
 import { assertOpen } from "../core/resource.ts";
 import { MemoryWindow, MwType, noteBind } from "../memory/memory_window.ts";
 import { baseOf, type ProtectionDomain } from "../memory/protection_domain.ts";
-import { readBinding, writeBinding } from "../work/attributes.ts";
+import { bindingCodec, readBinding } from "../work/attributes.ts";
 import { type MwBindInfo, SendFlags } from "../work/work_request.ts";
 
 /**
@@ -30,15 +29,15 @@ export interface MwBind {
   readonly bindInfo: MwBindInfo;
 }
 
-const codec: AttributeCodec<MwBind> = codecOf<"ibv_mw_bind", MwBind, MwBind>(
-  "ibv_mw_bind",
-  "binding",
-  {
-    wrId: {},
-    signaled: { field: "send_flags", other: true },
-    bindInfo: { other: true, required: true },
-  },
-);
+const codec: AttributeCodec<MwBind> = codecOf("ibv_mw_bind", "binding", {
+  wrId: {},
+  signaled: { field: "send_flags", boolean: SendFlags.SIGNALED, fallback: true },
+  bindInfo: { struct: bindingCodec, required: true, derive: bindingOf },
+});
+
+function bindingOf({ bindInfo }: Readonly<Record<string, unknown>>): unknown {
+  return bindInfo === undefined ? undefined : readBinding(bindInfo as MwBindInfo);
+}
 
 /** A queue pair that binds windows. */
 interface Binder {
@@ -49,10 +48,7 @@ interface Binder {
 
 /** Binds a memory window of type 1. */
 export function bindMw(qp: Binder, mw: MemoryWindow, bind: MwBind): void {
-  const { view, given } = codec.write(bind);
-  const { fields } = structs.ibv_mw_bind;
-  const binding = readBinding(given.bindInfo);
-  const signaled = boolean(given.signaled ?? true, "signaled");
+  const { view, given: { bindInfo: binding }, writeHandles } = codec.write(bind);
   assertOpen(instance(mw, MemoryWindow, "mw"));
   if (mw.type !== MwType.TYPE_1) {
     throw new TypeError(
@@ -66,8 +62,7 @@ export function bindMw(qp: Binder, mw: MemoryWindow, bind: MwBind): void {
       );
     }
   }
-  view.setUint32(fields.send_flags.offset, signaled ? SendFlags.SIGNALED : 0, true);
-  writeBinding(view, fields.bind_info.offset, binding);
+  writeHandles();
   const result = verbs().ibv_bind_mw(qp.handle(), mw.unsafeHandle, view);
   check("ibv_bind_mw", "bind memory window", result);
   noteBind(mw, binding.length === 0 ? undefined : binding.mr);

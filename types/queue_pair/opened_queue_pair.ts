@@ -5,9 +5,8 @@
  */
 
 import type { IbvQp } from "../../ffi/handles.ts";
-import { enums, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
-import { writeField } from "../../ffi/struct.ts";
+import { members } from "../../ffi/members.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { nameOf } from "../core/enums.ts";
 import { check, checkHandle } from "../core/errors.ts";
@@ -30,21 +29,13 @@ export interface QpOpenAttr {
   readonly type?: QpType;
 }
 
-const MASK = {
-  NUM: enums.ibv_qp_open_attr_mask.IBV_QP_OPEN_ATTR_NUM,
-  XRCD: enums.ibv_qp_open_attr_mask.IBV_QP_OPEN_ATTR_XRCD,
-  TYPE: enums.ibv_qp_open_attr_mask.IBV_QP_OPEN_ATTR_TYPE,
-};
+const MASK = members("ibv_qp_open_attr_mask", "IBV_QP_OPEN_ATTR_");
 
-const codec: AttributeCodec<QpOpenAttr> = codecOf<"ibv_qp_open_attr", QpOpenAttr, QpOpenAttr>(
-  "ibv_qp_open_attr",
-  "queue pair attributes",
-  {
-    xrcd: { resource: XrcDomain, required: true },
-    qpNum: { bits: 24, required: true },
-    type: { field: "qp_type", values: QpType, fallback: QpType.XRC_RECV },
-  },
-);
+const codec: AttributeCodec<QpOpenAttr> = codecOf("ibv_qp_open_attr", "queue pair attributes", {
+  xrcd: { mask: MASK.XRCD, resource: XrcDomain, required: true },
+  qpNum: { mask: MASK.NUM, bits: 24, required: true },
+  type: { field: "qp_type", mask: MASK.TYPE, values: QpType, fallback: QpType.XRC_RECV },
+});
 
 const KIND: QpKind<OpenedQueuePair> = {
   name: "queue pair",
@@ -80,7 +71,6 @@ export class OpenedQueuePair extends QueuePairStates {
   constructor(attr: QpOpenAttr) {
     const { view, given, writeHandles } = codec.write(attr);
     const { xrcd, qpNum, type = QpType.XRC_RECV } = given;
-    writeField(view, structs.ibv_qp_open_attr.fields.comp_mask, MASK.NUM | MASK.XRCD | MASK.TYPE);
     writeHandles();
     const handle = checkHandle(
       "ibv_open_qp",

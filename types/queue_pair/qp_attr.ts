@@ -103,11 +103,7 @@ export interface QpAttrInit
 }
 
 /** The codec of `struct ibv_qp_cap`. */
-export const qpCapCodec: AttributeCodec<Partial<QpCap>, QpCap> = codecOf<
-  "ibv_qp_cap",
-  Partial<QpCap>,
-  QpCap
->("ibv_qp_cap", "cap", {
+export const qpCapCodec: AttributeCodec<Partial<QpCap>, QpCap> = codecOf("ibv_qp_cap", "cap", {
   maxSendWr: {},
   maxRecvWr: {},
   maxSendSge: {},
@@ -148,7 +144,7 @@ const rules: Rules<QpAttrInit> = {
 };
 
 /** Writes the attributes to set. */
-export const qpAttrCodec: AttributeCodec<QpAttrInit> = codecOf<"ibv_qp_attr", QpAttrInit>(
+export const qpAttrCodec: AttributeCodec<QpAttrInit> = codecOf(
   "ibv_qp_attr",
   "queue pair attributes",
   rules,
@@ -176,15 +172,15 @@ export interface QpRateLimitAttr {
 }
 
 /** The codec of `struct ibv_qp_rate_limit_attr`. */
-export const rateLimitCodec: AttributeCodec<QpRateLimitAttr> = codecOf<
+export const rateLimitCodec: AttributeCodec<QpRateLimitAttr> = codecOf(
   "ibv_qp_rate_limit_attr",
-  QpRateLimitAttr,
-  QpRateLimitAttr
->("ibv_qp_rate_limit_attr", "rate limit", {
-  rateLimit: { required: true },
-  maxBurstSz: {},
-  typicalPktSz: {},
-});
+  "rate limit",
+  {
+    rateLimit: { required: true },
+    maxBurstSz: {},
+    typicalPktSz: {},
+  },
+);
 
 /**
  * Options of an enhanced connection establishment (`struct ibv_ece`). Two peers of the same vendor exchange them before
@@ -200,8 +196,7 @@ export interface Ece {
 }
 
 /** The codec of `struct ibv_ece`. */
-export const eceCodec: AttributeCodec<Ece> = codecOf<"ibv_ece", Ece>(
-  "ibv_ece",
-  "connection options",
-  { vendorId: { required: true }, options: { required: true } },
-);
+export const eceCodec: AttributeCodec<Ece> = codecOf("ibv_ece", "connection options", {
+  vendorId: { required: true },
+  options: { required: true },
+});

@@ -4,16 +4,14 @@
  * @module
  */
 
-import { structs } from "../../ffi/layout.ts";
 import { members } from "../../ffi/members.ts";
-import { handleAddress } from "../../ffi/pointers.ts";
-import { writeField } from "../../ffi/struct.ts";
+import { structs } from "../../ffi/layout.ts";
 import { CompletionQueue } from "../completion/completion_queue.ts";
-import { type AttributeCodec, codecOf } from "../core/attributes.ts";
+import { type AttributeCodec, codecOf, type Written } from "../core/attributes.ts";
 import { instance, snapshot, uint32 } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import type { Context } from "../device/context.ts";
-import type { ProtectionDomain } from "../memory/protection_domain.ts";
+import { ProtectionDomain } from "../memory/protection_domain.ts";
 import { RwqIndirectionTable } from "../rss/rwq_indirection_table.ts";
 import { RxHash, writeRxHash } from "../rss/rx_hash.ts";
 import { SharedReceiveQueue } from "../srq/shared_receive_queue.ts";
@@ -66,86 +64,77 @@ export interface QpInitAttr {
 }
 
 const MASK = members("ibv_qp_init_attr_mask", "IBV_QP_INIT_ATTR_");
-const FIELDS = structs.ibv_qp_init_attr_ex.fields;
 
 const rules = {
   type: { field: "qp_type", values: QpType, required: true },
-  sendCq: { resource: CompletionQueue },
+  pd: { mask: MASK.PD, resource: ProtectionDomain, own: true, derive: noneOfXrcRecv },
+  cap: { struct: qpCapCodec, derive: withElements },
+  sendCq: { resource: CompletionQueue, derive: noneWithoutQueue },
   recvCq: { resource: CompletionQueue },
   srq: { resource: SharedReceiveQueue },
   xrcd: { mask: MASK.XRCD, resource: XrcDomain },
-  cap: { struct: qpCapCodec, derive: withElements },
-  sqSigAll: { boolean: true },
+  sqSigAll: { boolean: 1 },
   createFlags: { mask: MASK.CREATE_FLAGS, derive: withSourceQpn },
   maxTsoHeader: { mask: MASK.MAX_TSO_HEADER },
   rwqIndTbl: { mask: MASK.IND_TABLE, resource: RwqIndirectionTable },
-  rxHashConf: { mask: MASK.RX_HASH, other: true },
+  rxHashConf: { mask: MASK.RX_HASH, write: writeHash },
   sourceQpn: { mask: MASK.CREATE_FLAGS, bits: 24 },
-  sendOpsFlags: { mask: MASK.SEND_OPS_FLAGS, other: true, derive: checkSendOps },
+  sendOpsFlags: { mask: MASK.SEND_OPS_FLAGS, bits: 32 },
 } as const;
 
-const codec: AttributeCodec<QpInitAttr> = codecOf<
+const codec: AttributeCodec<QpInitAttr, QpInitAttr, { pd: ProtectionDomain }> = codecOf(
   "ibv_qp_init_attr_ex",
-  QpInitAttr,
-  QpInitAttr
->("ibv_qp_init_attr_ex", "queue pair attributes", rules);
+  "queue pair attributes",
+  rules,
+);
 
 /** A plain copy of the attributes of a new queue pair. No code of the caller runs any more when it is read. */
 export function copyQpInit<T extends QpInitAttr>(init: T): T {
-  return snapshot(init, "queue pair attributes", Object.keys(rules) as (keyof T & string)[]);
+  const names = Object.keys(rules).filter((name) => name !== "pd");
+  return snapshot(init, "queue pair attributes", names as (keyof T & string)[]);
 }
 
-function withSourceQpn({ createFlags, sourceQpn }: Readonly<Record<string, unknown>>): unknown {
+type Given = Readonly<Record<string, unknown>>;
+
+function noneOfXrcRecv({ type }: Given): null | undefined {
+  return type === QpType.XRC_RECV ? null : undefined;
+}
+
+/** The completion queue of a send queue that is not made is left out. */
+function noneWithoutQueue(init: Given): null | undefined {
+  const { rwqIndTbl } = init as unknown as QpInitAttr;
+  return rwqIndTbl === undefined || hasSendQueue(init as unknown as QpInitAttr) ? undefined : null;
+}
+
+function withSourceQpn({ createFlags, sourceQpn }: Given): unknown {
   if (sourceQpn === undefined) return createFlags;
   const flags = createFlags === undefined ? 0 : uint32(createFlags as number, "createFlags");
   return (flags | QpCreateFlags.SOURCE_QPN) >>> 0;
 }
 
-/** C has 64 bits, and no flag in the upper ones. */
-function checkSendOps({ sendOpsFlags }: Readonly<Record<string, unknown>>): unknown {
-  return sendOpsFlags === undefined ? undefined : uint32(sendOpsFlags as number, "sendOpsFlags");
+function writeHash(
+  view: DataView<ArrayBuffer>,
+  at: number,
+  value: unknown,
+  what: string,
+): void {
+  writeRxHash(instance(value, RxHash, what), view, at);
 }
 
-/** Attributes of a new queue pair that were read and checked, in native layout. */
-export interface WrittenInit {
-  /** `struct ibv_qp_init_attr_ex`. It starts with a `struct ibv_qp_init_attr`. */
-  readonly view: DataView<ArrayBuffer>;
-  /** The attributes. The completion queue of a queue that is not made is left out. */
-  readonly given: QpInitAttr;
-  /** The verb that makes the queue pair. */
-  readonly verb: "ibv_create_qp" | "ibv_create_qp_ex";
-  /** Writes the pointers of verbs objects. */
-  writeHandles(): void;
+/**
+ * Reads and checks the attributes of a new queue pair, and writes them into a `struct ibv_qp_init_attr_ex`, which starts
+ * with a `struct ibv_qp_init_attr`.
+ */
+export function writeQpInit(pd: ProtectionDomain, init: QpInitAttr): Written<QpInitAttr> {
+  const written = codec.write(init, { pd });
+  checkQueues(written.given);
+  checkContexts(pd.context, written.given);
+  return written;
 }
 
-/** Reads and checks the attributes of a new queue pair. */
-export function writeQpInit(pd: ProtectionDomain, init: QpInitAttr): WrittenInit {
-  const { view, mask, given, writeHandles } = codec.write(init);
-  checkQueues(given);
-  checkContexts(pd.context, given);
-  const used = hasSendQueue(given) ? given : withoutSendCq(given);
-  const compMask = given.type === QpType.XRC_RECV ? mask : MASK.PD | mask;
-  writeField(view, FIELDS.comp_mask, compMask);
-  writeField(view, FIELDS.send_ops_flags, given.sendOpsFlags ?? 0);
-  if (given.rxHashConf !== undefined) {
-    const rxHash = instance(given.rxHashConf, RxHash, "rxHashConf");
-    writeRxHash(rxHash, view, FIELDS.rx_hash_conf.offset);
-  }
-  return {
-    view,
-    given: used,
-    verb: compMask === MASK.PD ? "ibv_create_qp" : "ibv_create_qp_ex",
-    writeHandles: () => {
-      writeHandles();
-      if (used.sendCq === undefined) writeField(view, FIELDS.send_cq, 0n);
-      const parent = handleAddress(pd.unsafeHandle);
-      writeField(view, FIELDS.pd, compMask & MASK.PD ? parent : 0n);
-    },
-  };
-}
-
-function withoutSendCq({ sendCq: _, ...others }: QpInitAttr): QpInitAttr {
-  return others;
+/** The verb that makes a queue pair with the attributes of a mask. */
+export function verbOf(mask: number): "ibv_create_qp" | "ibv_create_qp_ex" {
+  return mask === MASK.PD ? "ibv_create_qp" : "ibv_create_qp_ex";
 }
 
 const CAP_NAMES = [
@@ -157,7 +146,7 @@ const CAP_NAMES = [
 ] as const satisfies readonly (keyof QpCap)[];
 
 /** Queues have one scatter/gather element unless the caller says otherwise. */
-function withElements(init: Readonly<Record<string, unknown>>): Partial<QpCap> {
+function withElements(init: Given): Partial<QpCap> {
   const cap = snapshot((init.cap ?? {}) as Partial<QpCap>, "cap", CAP_NAMES);
   const attributes = init as unknown as QpInitAttr;
   return {
@@ -243,7 +232,7 @@ function refusal(reason: string): TypeError {
 
 /** The sizes that the device granted. */
 export function readCap(view: DataView<ArrayBuffer>): QpCap {
-  return qpCapCodec.read(view, FIELDS.cap.offset);
+  return qpCapCodec.read(view, structs.ibv_qp_init_attr_ex.fields.cap.offset);
 }
 
 /** The attributes of an attempt, for messages. */

@@ -35,7 +35,7 @@ import { bindMw, type MwBind } from "./bind_mw.ts";
 import { MulticastGroups } from "./multicast.ts";
 import type { QpCap } from "./qp_attr.ts";
 import { QpState, QpType } from "./qp_enums.ts";
-import { describeQpInit, type QpInitAttr, readCap, writeQpInit } from "./qp_init_attr.ts";
+import { describeQpInit, type QpInitAttr, readCap, verbOf, writeQpInit } from "./qp_init_attr.ts";
 import { type QpKind, QueuePairStates } from "./queue_pair_states.ts";
 
 /** What the sends of a queue pair have in common; `undefined` if it has no send queue. */
@@ -150,7 +150,8 @@ export class QueuePair extends QueuePairStates {
    */
   constructor(pd: ProtectionDomain, init: QpInitAttr) {
     const { context } = instance(pd, ProtectionDomain, "pd");
-    const { view, given, verb, writeHandles } = writeQpInit(pd, init);
+    const { view, mask, given, writeHandles } = writeQpInit(pd, init);
+    const verb = verbOf(mask);
     checkPostOps(pd, given);
     writeHandles();
     const handle = checkHandle(

@@ -28,7 +28,7 @@ interface NativeInit {
   readonly indTbl: bigint;
 }
 
-const codec: AttributeCodec<NativeInit> = codecOf<"ibv_rwq_ind_table_init_attr", NativeInit>(
+const codec: AttributeCodec<NativeInit> = codecOf(
   "ibv_rwq_ind_table_init_attr",
   "indirection table",
   { logIndTblSize: {}, indTbl: {} },

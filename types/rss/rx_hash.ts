@@ -71,11 +71,12 @@ interface NativeRxHashConf {
   readonly rxHashFieldsMask: bigint;
 }
 
-const codec: AttributeCodec<NativeRxHashConf> = codecOf<"ibv_rx_hash_conf", NativeRxHashConf>(
-  "ibv_rx_hash_conf",
-  "hash",
-  { rxHashFunction: {}, rxHashKeyLen: {}, rxHashKey: {}, rxHashFieldsMask: {} },
-);
+const codec: AttributeCodec<NativeRxHashConf> = codecOf("ibv_rx_hash_conf", "hash", {
+  rxHashFunction: {},
+  rxHashKeyLen: {},
+  rxHashKey: {},
+  rxHashFieldsMask: {},
+});
 
 /** Writes a `struct ibv_rx_hash_conf`. The pointer to the key is valid while the object lives. */
 export let writeRxHash: (rxHash: RxHash, view: DataView<ArrayBuffer>, base: number) => void;

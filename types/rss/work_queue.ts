@@ -9,8 +9,7 @@ import { enums, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { hasOwnOp } from "../../ffi/library/ops.ts";
 import { type Members, members } from "../../ffi/members.ts";
-import { handleAddress } from "../../ffi/pointers.ts";
-import { readField, readNative, writeField } from "../../ffi/struct.ts";
+import { readField, readNative } from "../../ffi/struct.ts";
 import { CompletionQueue } from "../completion/completion_queue.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
@@ -105,10 +104,11 @@ export interface WqAttr {
   readonly flagsMask?: number;
 }
 
-const initCodec: AttributeCodec<WqInitAttr> = codecOf<"ibv_wq_init_attr", WqInitAttr>(
+const initCodec: AttributeCodec<WqInitAttr, WqInitAttr, { pd: ProtectionDomain }> = codecOf(
   "ibv_wq_init_attr",
   "work queue attributes",
   {
+    pd: { resource: ProtectionDomain, own: true },
     wqType: { values: WqType, fallback: WqType.RQ },
     maxWr: { required: true },
     maxSge: { required: true },
@@ -122,16 +122,12 @@ const MASK = members("ibv_wq_attr_mask", "IBV_WQ_ATTR_");
 /** Linux 6.1 refuses other states but keeps the queue locked: it could not be destroyed any more. */
 const SETTABLE = { RESET: WqState.RESET, RDY: WqState.RDY, ERR: WqState.ERR } as const;
 
-const attrCodec: AttributeCodec<WqAttr> = codecOf<"ibv_wq_attr", WqAttr>(
-  "ibv_wq_attr",
-  "work queue attributes",
-  {
-    wqState: { values: SETTABLE, mask: MASK.STATE },
-    currWqState: { values: SETTABLE, mask: MASK.CURR_STATE },
-    flags: { mask: MASK.FLAGS, derive: checkFlags },
-    flagsMask: {},
-  },
-);
+const attrCodec: AttributeCodec<WqAttr> = codecOf("ibv_wq_attr", "work queue attributes", {
+  wqState: { values: SETTABLE, mask: MASK.STATE },
+  currWqState: { values: SETTABLE, mask: MASK.CURR_STATE },
+  flags: { mask: MASK.FLAGS, derive: checkFlags },
+  flagsMask: {},
+});
 
 const KIND: NativeKind<IbvWq, WorkQueue> = {
   name: "work queue",
@@ -192,14 +188,12 @@ export class WorkQueue extends NativeResource<IbvWq> {
    */
   constructor(pd: ProtectionDomain, init: WqInitAttr) {
     const { context } = instance(pd, ProtectionDomain, "pd");
-    const { view, mask, given, writeHandles } = initCodec.write(init);
+    const { view, given, writeHandles } = initCodec.write(init, { pd });
     if (given.cq.context !== context) {
       throw new TypeError("Cannot create work queue: cq belongs to another context");
     }
     const { fields } = structs.ibv_wq_init_attr;
-    writeField(view, fields.comp_mask, mask);
     writeHandles();
-    writeField(view, fields.pd, handleAddress(pd.unsafeHandle));
     const handle = checkHandle(
       "ibv_create_wq",
       "create work queue",
@@ -247,7 +241,6 @@ export class WorkQueue extends NativeResource<IbvWq> {
   modify(attr: WqAttr): void {
     const { view, mask, given } = attrCodec.write(attr);
     if (mask === 0) throw new TypeError("Cannot modify work queue: no attribute is given");
-    writeField(view, structs.ibv_wq_attr.fields.attr_mask, mask);
     const from = this.state;
     check("ibv_modify_wq", "modify work queue", verbs().ibv_modify_wq(this.#handle, view), {
       detail: () => `${this.wqNum}, ${Object.keys(given).join(", ")}`,

@@ -5,11 +5,11 @@
  */
 
 import type { IbvSrq } from "../../ffi/handles.ts";
-import { enums, structs } from "../../ffi/layout.ts";
+import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { hasContextOp } from "../../ffi/library/ops.ts";
-import { bufferPointer, handleAddress } from "../../ffi/pointers.ts";
-import { allocStruct, readField, writeField } from "../../ffi/struct.ts";
+import { bufferPointer } from "../../ffi/pointers.ts";
+import { allocStruct, readField } from "../../ffi/struct.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { check, checkHandle, lacking } from "../core/errors.ts";
@@ -31,7 +31,6 @@ import {
 import { type OpsWr, writeOps, type WrittenOps } from "./tag_matching.ts";
 
 const FIELDS = structs.ibv_srq_init_attr_ex.fields;
-const { IBV_SRQ_INIT_ATTR_PD: PD, IBV_SRQ_INIT_ATTR_TYPE: TYPE } = enums.ibv_srq_init_attr_mask;
 
 const KIND: NativeKind<IbvSrq, SharedReceiveQueue> = {
   name: "shared receive queue",
@@ -85,14 +84,12 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
    */
   constructor(pd: ProtectionDomain, init: SrqInitAttr) {
     const { context } = instance(pd, ProtectionDomain, "pd");
-    const { view, mask, given, writeHandles } = srqInitCodec.write(init);
+    const { view, mask, given, writeHandles } = srqInitCodec.write(init, { pd });
     checkType(context, given);
     checkPostOps(context, given);
     writeHandles();
-    writeField(view, FIELDS.pd, handleAddress(pd.unsafeHandle));
     const { srqType = SrqType.BASIC, xrcd, cq } = given;
-    const isBasic = srqType === SrqType.BASIC && (mask & ~TYPE) === 0;
-    if (!isBasic) writeField(view, FIELDS.comp_mask, PD | mask);
+    const isBasic = mask === 0;
     const handle = checkHandle(
       isBasic ? "ibv_create_srq" : "ibv_create_srq_ex",
       "create shared receive queue",

@@ -8,6 +8,7 @@ import { enums } from "../../ffi/layout.ts";
 import { type Members, members } from "../../ffi/members.ts";
 import { CompletionQueue } from "../completion/completion_queue.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
+import { ProtectionDomain } from "../memory/protection_domain.ts";
 import { XrcDomain } from "./xrc_domain.ts";
 
 /**
@@ -77,27 +78,30 @@ const INIT = members("ibv_srq_init_attr_mask", "IBV_SRQ_INIT_ATTR_");
 
 type TmCap = NonNullable<SrqInitAttr["tmCap"]>;
 
-const tmCapCodec: AttributeCodec<TmCap> = codecOf<"ibv_tm_cap", TmCap>("ibv_tm_cap", "tmCap", {
+const tmCapCodec: AttributeCodec<TmCap> = codecOf("ibv_tm_cap", "tmCap", {
   maxNumTags: { required: true },
   maxOps: { required: true },
 });
 
+function noneOfBasic({ srqType }: Readonly<Record<string, unknown>>): null | undefined {
+  return srqType === SrqType.BASIC ? null : undefined;
+}
+
 /** The codec of `struct ibv_srq_init_attr_ex`. */
-export const srqInitCodec: AttributeCodec<SrqInitAttr> = codecOf<
-  "ibv_srq_init_attr_ex",
-  SrqInitAttr,
-  SrqInitAttr
->("ibv_srq_init_attr_ex", "shared receive queue attributes", {
-  maxWr: { field: "attr.max_wr", required: true },
-  maxSge: { field: "attr.max_sge", fallback: 1 },
-  srqType: { mask: INIT.TYPE, values: SrqType },
-  xrcd: { mask: INIT.XRCD, resource: XrcDomain },
-  cq: { mask: INIT.CQ, resource: CompletionQueue },
-  tmCap: { mask: INIT.TM, struct: tmCapCodec },
-});
+export const srqInitCodec: AttributeCodec<SrqInitAttr, SrqInitAttr, { pd: ProtectionDomain }> =
+  codecOf("ibv_srq_init_attr_ex", "shared receive queue attributes", {
+    pd: { resource: ProtectionDomain, own: true },
+    maxWr: { field: "attr.max_wr", required: true },
+    maxSge: { field: "attr.max_sge", fallback: 1 },
+    // The verb of basic queues takes the domain as an argument, and no mask.
+    srqType: { mask: INIT.TYPE | INIT.PD, values: SrqType, derive: noneOfBasic },
+    xrcd: { mask: INIT.XRCD, resource: XrcDomain },
+    cq: { mask: INIT.CQ, resource: CompletionQueue },
+    tmCap: { mask: INIT.TM, struct: tmCapCodec },
+  });
 
 /** The codec of `struct ibv_srq_attr` for attributes to set. */
-export const srqAttrCodec: AttributeCodec<SrqAttrInit> = codecOf<"ibv_srq_attr", SrqAttrInit>(
+export const srqAttrCodec: AttributeCodec<SrqAttrInit> = codecOf(
   "ibv_srq_attr",
   "shared receive queue attributes",
   {
@@ -107,7 +111,7 @@ export const srqAttrCodec: AttributeCodec<SrqAttrInit> = codecOf<"ibv_srq_attr",
 );
 
 /** Reads a `struct ibv_srq_attr`. */
-export const srqAttrReader: AttributeCodec<SrqAttr> = codecOf<"ibv_srq_attr", SrqAttr>(
+export const srqAttrReader: AttributeCodec<SrqAttr> = codecOf(
   "ibv_srq_attr",
   "shared receive queue attributes",
   { maxWr: {}, maxSge: {}, srqLimit: {} },

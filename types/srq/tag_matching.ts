@@ -4,11 +4,11 @@
  * @module
  */
 
-import { structs } from "../../ffi/layout.ts";
 import { type Members, members } from "../../ffi/members.ts";
-import { bufferAddress } from "../../ffi/pointers.ts";
-import { allocStruct, writeField } from "../../ffi/struct.ts";
+import { structs } from "../../ffi/layout.ts";
+import { allocStruct } from "../../ffi/struct.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
+import { sgeCodec } from "../memory/advise_mr.ts";
 import { type Element, readSge } from "../work/attributes.ts";
 import type { SgeList } from "../work/work_request.ts";
 
@@ -68,21 +68,47 @@ export interface OpsWr {
   readonly mask?: number | bigint;
 }
 
-const codec: AttributeCodec<OpsWr> = codecOf<"ibv_ops_wr", OpsWr, OpsWr>(
-  "ibv_ops_wr",
-  "operation",
-  {
-    wrId: {},
-    opcode: { values: OpsWrOpcode, required: true },
-    flags: { max: OpsFlags.SIGNALED | OpsFlags.TM_SYNC, fallback: OpsFlags.SIGNALED },
-    unexpectedCnt: { field: "tm.unexpected_cnt" },
-    handle: { field: "tm.handle" },
-    recvWrId: { field: "tm.add.recv_wr_id" },
-    sge: { other: true },
-    tag: { field: "tm.add.tag" },
-    mask: { field: "tm.add.mask", derive: allBits },
-  },
-);
+/** What the codec derives from `sge`. */
+interface Memory {
+  readonly sgList?: DataView;
+  readonly numSge?: number;
+}
+
+/** More elements than any device has. */
+const MAX_SGE = 256;
+
+const codec: AttributeCodec<OpsWr, OpsWr, Memory> = codecOf("ibv_ops_wr", "operation", {
+  wrId: {},
+  opcode: { values: OpsWrOpcode, required: true },
+  flags: { max: OpsFlags.SIGNALED | OpsFlags.TM_SYNC, fallback: OpsFlags.SIGNALED },
+  unexpectedCnt: { field: "tm.unexpected_cnt" },
+  handle: { field: "tm.handle" },
+  recvWrId: { field: "tm.add.recv_wr_id" },
+  sge: { other: true, derive: ({ sge }) => sge === undefined ? sge : elementsOf(sge as SgeList) },
+  sgList: { field: "tm.add.sg_list", pointer: true, own: true, derive: writeSges },
+  numSge: { field: "tm.add.num_sge", own: true, derive: ({ sge }) => elementsIn(sge).length },
+  tag: { field: "tm.add.tag" },
+  mask: { field: "tm.add.mask", derive: allBits },
+});
+
+function elementsOf(sge: SgeList): readonly Element[] {
+  const read = readSge(sge, MAX_SGE);
+  return Array.isArray(read) ? read : [{ ...read as Element }];
+}
+
+function elementsIn(sge: unknown): readonly Element[] {
+  return sge as readonly Element[] | undefined ?? [];
+}
+
+function writeSges({ sge }: Readonly<Record<string, unknown>>): DataView | undefined {
+  const elements = elementsIn(sge);
+  const { size } = structs.ibv_sge;
+  const view = allocStruct(structs.ibv_sge, elements.length);
+  elements.forEach(({ addr, length, lkey }, i) => {
+    sgeCodec.writeTo(view, i * size, { addr, length, lkey });
+  });
+  return elements.length === 0 ? undefined : view;
+}
 
 /** The attributes that belong to each opcode alone. */
 const OWN: { readonly [opcode: number]: readonly (keyof OpsWr)[] } = {
@@ -99,26 +125,15 @@ function allBits({ opcode, mask }: Readonly<Record<string, unknown>>): unknown {
 export interface WrittenOps {
   /** `struct ibv_ops_wr`. */
   readonly view: DataView<ArrayBuffer>;
-  /** Its scatter/gather elements, which must live until it is posted. */
-  readonly sges: DataView<ArrayBuffer>;
-  /** The memory regions of the elements. */
+  /** Its scatter/gather elements. */
   readonly elements: readonly Element[];
 }
-
-const { fields } = structs.ibv_ops_wr;
-/** More elements than any device has. */
-const MAX_SGE = 256;
 
 /** Reads, checks and writes an operation. */
 export function writeOps(op: OpsWr): WrittenOps {
   const { view, given } = codec.write(op);
   checkOwn(given);
-  const read = given.sge === undefined ? [] : readSge(given.sge, MAX_SGE);
-  const elements = Array.isArray(read) ? read as readonly Element[] : [{ ...read as Element }];
-  const sges = writeSges(elements);
-  if (elements.length > 0) writeField(view, fields["tm.add.sg_list"], bufferAddress(sges));
-  writeField(view, fields["tm.add.num_sge"], elements.length);
-  return { view, sges, elements };
+  return { view, elements: elementsIn(given.sge) };
 }
 
 function checkOwn(given: OpsWr): void {
@@ -131,15 +146,4 @@ function checkOwn(given: OpsWr): void {
       throw new TypeError(`Cannot use operation: its opcode has no attribute ${name}`);
     }
   }
-}
-
-function writeSges(elements: readonly Element[]): DataView<ArrayBuffer> {
-  const { size, fields } = structs.ibv_sge;
-  const view = allocStruct(structs.ibv_sge, elements.length);
-  elements.forEach(({ addr, length, lkey }, i) => {
-    writeField(view, fields.addr, addr, i * size);
-    writeField(view, fields.length, length, i * size);
-    writeField(view, fields.lkey, lkey, i * size);
-  });
-  return view;
 }

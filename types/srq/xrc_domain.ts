@@ -1,10 +1,8 @@
 import type { IbvXrcd } from "../../ffi/handles.ts";
-import { structs } from "../../ffi/layout.ts";
-import { verbs } from "../../ffi/library.ts";
 import { members } from "../../ffi/members.ts";
-import { writeField } from "../../ffi/struct.ts";
+import { verbs } from "../../ffi/library.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
-import { instance, integer } from "../core/checks.ts";
+import { instance } from "../core/checks.ts";
 import { check, checkHandle } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { Context } from "../device/context.ts";
@@ -29,11 +27,10 @@ export interface XrcdInitAttr {
 
 const MASK = members("ibv_xrcd_init_attr_mask", "IBV_XRCD_INIT_ATTR_");
 
-const codec: AttributeCodec<XrcdInitAttr> = codecOf<"ibv_xrcd_init_attr", XrcdInitAttr>(
-  "ibv_xrcd_init_attr",
-  "XRC domain attributes",
-  { fd: { other: true }, oflags: { fallback: O_CREAT } },
-);
+const codec: AttributeCodec<XrcdInitAttr> = codecOf("ibv_xrcd_init_attr", "XRC domain attributes", {
+  fd: { mask: MASK.FD, fallback: -1, min: -1 },
+  oflags: { mask: MASK.OFLAGS, fallback: O_CREAT },
+});
 
 const KIND: NativeKind<IbvXrcd, XrcDomain> = {
   name: "XRC domain",
@@ -71,10 +68,7 @@ export class XrcDomain extends NativeResource<IbvXrcd> {
    */
   constructor(context: Context, init: XrcdInitAttr = {}) {
     instance(context, Context, "context");
-    const { view, given } = codec.write(init);
-    const { fields } = structs.ibv_xrcd_init_attr;
-    writeField(view, fields.fd, integer(given.fd ?? -1, "fd", -1, 0x7fff_ffff));
-    writeField(view, fields.comp_mask, MASK.FD | MASK.OFLAGS);
+    const { view } = codec.write(init);
     const handle = verbs().ibv_open_xrcd(context.unsafeHandle, view);
     super(KIND, checkHandle("ibv_open_xrcd", "open XRC domain", handle), [context]);
     this.context = context;

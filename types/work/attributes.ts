@@ -5,8 +5,7 @@
  */
 
 import { enums, structs } from "../../ffi/layout.ts";
-import { handleAddress } from "../../ffi/pointers.ts";
-import { writeField } from "../../ffi/struct.ts";
+import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance, integer, snapshot, uint32, uint64 } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { assertWithin, MemoryRegion, MemorySlice, type Sge } from "../memory/memory_region.ts";
@@ -260,15 +259,10 @@ export function readBinding(info: MwBindInfo): Required<MwBindInfo> {
   return { mr, addr: start, length: size, mwAccessFlags };
 }
 
-/** Writes a `struct ibv_mw_bind_info`. */
-export function writeBinding(
-  view: DataView<ArrayBuffer>,
-  base: number,
-  { mr, addr, length, mwAccessFlags }: Required<MwBindInfo>,
-): void {
-  const { fields } = structs.ibv_mw_bind_info;
-  writeField(view, fields.mr, handleAddress(mr.unsafeHandle), base);
-  writeField(view, fields.addr, BigInt(addr), base);
-  writeField(view, fields.length, BigInt(length), base);
-  writeField(view, fields.mw_access_flags, mwAccessFlags, base);
-}
+/** The codec of `struct ibv_mw_bind_info`. */
+export const bindingCodec: AttributeCodec<MwBindInfo> = codecOf("ibv_mw_bind_info", "bindInfo", {
+  mr: { resource: MemoryRegion },
+  addr: {},
+  length: { bits: 53 },
+  mwAccessFlags: {},
+});

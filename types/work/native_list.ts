@@ -18,7 +18,7 @@ import {
 } from "../memory/memory_region.ts";
 import type { ProtectionDomain } from "../memory/protection_domain.ts";
 import type { MemoryWindow } from "../memory/memory_window.ts";
-import { type Element, type Field, FIELDS, writeBinding } from "./attributes.ts";
+import { bindingCodec, type Element, type Field, FIELDS } from "./attributes.ts";
 import { type MwBindInfo, type RequestsInit, SendFlags } from "./work_request.ts";
 
 /** The structs of requests. Their first fields are the same. */
@@ -329,7 +329,8 @@ export class NativeList {
   /** Sets the memory window that a request binds, and what to. */
   setBind(index: number, mw: MemoryWindow, rkey: number, info: Required<MwBindInfo>): void {
     const { bindInfo, bindRkey } = FIELDS;
-    writeBinding(this.view, (index * this.stride + bindInfo.word) * 4, info);
+    const at = (index * this.stride + bindInfo.word) * 4;
+    bindingCodec.writeTo(this.view, at, info).writeHandles();
     this.set64(index, FIELDS.mw, handleAddress(mw.unsafeHandle));
     this.set32(index, bindRkey, rkey);
     this.binds ??= new Array(this.capacity).fill(undefined);

@@ -2,6 +2,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import type { Handle } from "../../../ffi/handles.ts";
 import { structs } from "../../../ffi/layout.ts";
+import { bufferAddress } from "../../../ffi/pointers.ts";
 import { readField } from "../../../ffi/struct.ts";
 import { ahAttrCodec, type AhAttrInit } from "../../../types/address/ah_attr.ts";
 import { Gid } from "../../../types/address/gid.ts";
@@ -19,7 +20,7 @@ interface Path {
 
 const MTUS = { "1024": 3, "2048": 4 };
 
-const path: AttributeCodec<Path> = codecOf<"ibv_qp_attr", Path>("ibv_qp_attr", "path", {
+const path: AttributeCodec<Path> = codecOf("ibv_qp_attr", "path", {
   qkey: { mask: 1 },
   pathMtu: { mask: 2, values: MTUS },
   minRnrTimer: { mask: 4, bits: 5 },
@@ -35,13 +36,13 @@ Deno.test("AttributeCodec.write() writes what is given, and returns the mask of 
   assertEquals(view.byteLength, structs.ibv_qp_attr.size);
   assertEquals(readField(view, fields.qkey), 0xffff_ffff);
   assertEquals(readField(view, fields.rq_psn), 0xff_ffff);
-  assertEquals(mask, 1 | 8);
+  assertEquals(mask, 1 | 8 | 16);
   assertEquals({ ...given }, { qkey: 0xffff_ffff, rqPsn: 0xff_ffff });
 });
 
-Deno.test("AttributeCodec.write() uses the fallback without its mask bit", () => {
+Deno.test("AttributeCodec.write() uses the fallback, and its mask bit", () => {
   const { view, mask } = path.write({});
-  assertEquals([readField(view, fields.port_num), mask], [7, 0]);
+  assertEquals([readField(view, fields.port_num), mask], [7, 16]);
   const given = path.write({ portNum: 0 });
   assertEquals([readField(given.view, fields.port_num), given.mask], [0, 16]);
 });
@@ -114,6 +115,78 @@ Deno.test("AttributeCodec.write() takes handles last, and only of open objects o
     "Cannot use pd an object: it is not a Pd",
   );
   assertThrows(() => wq.write({}), TypeError, "Cannot use work queue: pd is missing");
+});
+
+interface Domain {
+  pdContext?: bigint;
+}
+
+const domain: AttributeCodec<Domain, Domain, { pd: Pd; alloc?: Uint8Array }> = codecOf(
+  "ibv_parent_domain_init_attr",
+  "domain",
+  {
+    pd: { resource: Pd, own: true, required: true },
+    alloc: { pointer: true, own: true, mask: 1 },
+    pdContext: { mask: 2, derive: ({ pdContext }) => pdContext === 0n ? null : undefined },
+  },
+);
+const DOMAIN = structs.ibv_parent_domain_init_attr.fields;
+
+Deno.test("AttributeCodec.write() writes what the library gives, and the mask", () => {
+  const pd = new Pd(0x1234n);
+  const alloc = new Uint8Array(8);
+  const { view, given, writeHandles } = domain.write({ pdContext: 5n }, { pd, alloc });
+  writeHandles();
+  assertEquals({ ...given }, { pdContext: 5n });
+  assertEquals(readField(view, DOMAIN.comp_mask), 1 | 2);
+  assertEquals(readField(view, DOMAIN.pd), 0x1234n);
+  assertEquals(readField(view, DOMAIN.alloc), bufferAddress(alloc));
+  assertThrows(
+    () => domain.write({ pd } as never, { pd }),
+    TypeError,
+    'Cannot use domain: there is no attribute "pd"',
+  );
+  assertThrows(() => domain.write({}), TypeError, "Cannot use domain: pd is missing");
+});
+
+Deno.test("AttributeCodec.write() leaves out what derives to null", () => {
+  const { view, mask, given } = domain.write({ pdContext: 0n }, { pd: new Pd(1n) });
+  assertEquals({ mask, given: { ...given } }, { mask: 0, given: {} });
+  assertEquals(readField(view, DOMAIN.comp_mask), 0);
+});
+
+Deno.test("AttributeCodec.write() writes the handles of nested structs", () => {
+  const inner: AttributeCodec<{ mr?: Pd }> = codecOf("ibv_mw_bind_info", "bindInfo", {
+    mr: { resource: Pd },
+  });
+  const outer: AttributeCodec<{ bindInfo?: { mr?: Pd } }> = codecOf("ibv_mw_bind", "binding", {
+    bindInfo: { struct: inner },
+  });
+  const { view, writeHandles } = outer.write({ bindInfo: { mr: new Pd(0x77n) } });
+  const field = structs.ibv_mw_bind.fields["bind_info.mr"];
+  assertEquals(readField(view, field), 0n);
+  writeHandles();
+  assertEquals(readField(view, field), 0x77n);
+});
+
+Deno.test("AttributeCodec.write() writes a flag for true, and a negative number where it may be", () => {
+  const codec: AttributeCodec<{ signaled?: boolean }> = codecOf("ibv_mw_bind", "binding", {
+    signaled: { field: "send_flags", boolean: 2, fallback: true },
+  });
+  const flags = (signaled?: boolean): number =>
+    readField(
+      codec.write(signaled === undefined ? {} : { signaled }).view,
+      structs.ibv_mw_bind.fields.send_flags,
+    );
+  assertEquals([flags(true), flags(false), flags()], [2, 0, 2]);
+  const file: AttributeCodec<{ fd?: number }> = codecOf("ibv_xrcd_init_attr", "domain", {
+    fd: { min: -1, fallback: -1 },
+  });
+  const fd = (given: { fd?: number }): number =>
+    readField(file.write(given).view, structs.ibv_xrcd_init_attr.fields.fd);
+  assertEquals([fd({}), fd({ fd: 2 ** 31 - 1 })], [-1, 2 ** 31 - 1]);
+  assertThrows(() => fd({ fd: -2 }), RangeError, "Cannot use fd -2: it is not within -1 to");
+  assertThrows(() => fd({ fd: 2 ** 31 }), RangeError, "it is not within -1 to 2147483647");
 });
 
 Deno.test("AttributeCodec says which struct lacks a field", () => {
