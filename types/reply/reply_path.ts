@@ -196,12 +196,8 @@ export class ReplyPath extends Resource {
    * {@linkcode ReplyPath.to} on another thread, for peers whose link address the kernel may not know. Callers that ask
    * for the same peer share one native call. If the signal aborts, the call rejects with the signal's reason.
    *
-   * @param wc The completion of the receive.
-   * @param grh The packet's GRH. It may be left out if the completion's flags lack {@linkcode WcFlags}.GRH.
-   * @param options The signal that ends the wait.
-   * @throws {RangeError} As {@linkcode ReplyPath.to}.
-   * @throws {TypeError} As {@linkcode ReplyPath.to}, or if the path is disposed in the meantime.
-   * @throws {VerbsError} As {@linkcode ReplyPath.to}; EAGAIN if the handles of `maxPending` other peers are being made.
+   * @throws As {@linkcode ReplyPath.to}; {TypeError} if the path is disposed in the meantime.
+   * @throws {VerbsError} EAGAIN if the handles of `maxPending` other peers are being made.
    */
   async toAsync(wc: WcAddress, grh?: Grh, options: AbortOptions = {}): Promise<AddressHandle> {
     const signal = signalOf(options);
@@ -295,17 +291,12 @@ export class ReplyPath extends Resource {
 
   /**
    * Writes the handle of a packet's sender into a prepared request, as {@linkcode SendRequests.setAh} does. It allocates
-   * nothing for a known peer.
+   * nothing for a known peer. The arguments after `requestIndex` are those of {@linkcode ReplyPath.toAt}.
    *
    * @param requests The requests. There may be at most `maxPeers` of them, because more could not be posted together.
    * @param requestIndex The index of the request.
-   * @param batch The completions.
-   * @param index The index of the completion.
-   * @param memory The memory that the packet was received into.
-   * @param offset The byte offset in `memory` at which the packet's buffer starts, and with it the GRH.
-   * @throws {RangeError} If an index or the offset is out of range, or there are more requests than `maxPeers`.
-   * @throws {TypeError} If the path or the memory is disposed.
-   * @throws {VerbsError} As {@linkcode ReplyPath.to}.
+   * @throws As {@linkcode ReplyPath.toAt} and {@linkcode SendRequests.setAh}; {RangeError} if there are more requests than
+   * `maxPeers`.
    */
   setAh(
     requests: SendRequests,
@@ -331,11 +322,7 @@ export class ReplyPath extends Resource {
   /**
    * The address of a packet's sender, equal to the result of {@linkcode initAhFromWc}.
    *
-   * @param wc The completion of the receive.
-   * @param grh The packet's GRH. It may be left out if the completion's flags lack {@linkcode WcFlags}.GRH.
-   * @throws {RangeError} If an attribute of the completion is out of range.
-   * @throws {TypeError} If the path is disposed.
-   * @throws {VerbsError} As {@linkcode initAhFromWc}.
+   * @throws As {@linkcode initAhFromWc}; {TypeError} if the path is disposed.
    */
   attr(wc: WcAddress, grh?: Grh): AhAttr {
     const address = checkWc(wc);
@@ -347,14 +334,11 @@ export class ReplyPath extends Resource {
 
   /**
    * Writes the address of a packet's sender in native layout (`struct ibv_ah_attr`). Every bit is as
-   * `ibv_init_ah_from_wc` writes it. It allocates nothing.
+   * `ibv_init_ah_from_wc` writes it. It allocates nothing. The arguments after `base` are those of
+   * {@linkcode ReplyPath.toAt}.
    *
    * @param attr Where to write the 32 bytes.
    * @param base The byte offset in `attr`.
-   * @param batch The completions.
-   * @param index The index of the completion.
-   * @param memory The memory that the packet was received into.
-   * @param offset The byte offset in `memory` at which the packet's buffer starts, and with it the GRH.
    * @returns 0, or the errno of the C function.
    * @throws {RangeError} If the index or one of the offsets is out of range.
    * @throws {TypeError} If the path or the memory is disposed.
