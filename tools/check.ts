@@ -8,7 +8,8 @@ import { dryRunOfProject } from "./package/dry_run.ts";
 import { project } from "./host/paths.ts";
 import { say } from "../rxe/host/report.ts";
 import { capture, lastLines } from "../rxe/host/shell.ts";
-import { checkHouse } from "./house/check.ts";
+import { checkHouse, type Findings } from "./house/check.ts";
+import { figures, judge } from "./house/figures.ts";
 import { tool } from "./host/tool.ts";
 
 const HELP = `Checks the whole project, and changes nothing.
@@ -21,6 +22,8 @@ documentation   deno doc --lint; deno test --doc, of examples that need no devic
 publishing      deno publish --dry-run, with adapters for @std where its registry is out of reach
 order           imports run down from floor to floor, without a circle;
                 only ffi/ uses unsafe functions of Deno
+figures         what makes the house hard to read does not become more:
+                deno run -A tools/house/figures.ts tells what is counted
 verbs           every verb is bound, offered by a class and tested
 `;
 
@@ -50,6 +53,7 @@ await tool(HELP, {}, async () => {
     ),
     "deno publish --dry-run": canBePublished(),
     "order: floors of the house, imports run down": orderIsKept(std),
+    "figures: at most as many as before": figures().then((found) => resultOf(judge(found))),
     "verbs: bound, typed": deno(
       ...["run", "--allow-all", "--no-check", ...std],
       ...[`${project}/tools/coverage/main.ts`, "--check"],
@@ -85,7 +89,10 @@ async function canBePublished(): Promise<Result> {
 }
 
 async function orderIsKept(std: string[]): Promise<Result> {
-  const { lines, faults } = await checkHouse(project, [`--config=${project}/deno.json`, ...std]);
+  return resultOf(await checkHouse(project, [`--config=${project}/deno.json`, ...std]));
+}
+
+function resultOf({ lines, faults }: Findings): Result {
   const text = [...lines, ...faults.map((fault) => `error: ${fault}`)].join("\n");
   return { good: faults.length === 0, text };
 }

@@ -1,0 +1,61 @@
+/** What the source of the library has that should become less. */
+
+import ts from "npm:typescript@5.9.3";
+
+/** What to count in one source file. */
+export interface Counts {
+  /** Names that it exports. */
+  readonly exports: number;
+  /** `export let`: functions that are assigned elsewhere, so that no editor leads to them. */
+  readonly assigned: number;
+  /** `import * as`. */
+  readonly namespaces: number;
+  /** Functions that write into C structs by hand, field by field. */
+  readonly writers: number;
+}
+
+/** Counts in the text of a source file. */
+export function countsOf(text: string): Counts {
+  const file = ts.createSourceFile("file.ts", text, ts.ScriptTarget.Latest, true);
+  const writers = new Set<ts.Node>();
+  let exports = 0;
+  let namespaces = 0;
+  let assigned = 0;
+  const visit = (node: ts.Node): void => {
+    if (ts.isNamespaceImport(node)) namespaces++;
+    if (ts.isCallExpression(node) && writesField(node)) {
+      writers.add(ts.findAncestor(node, ts.isFunctionLike) ?? file);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  for (const statement of file.statements) {
+    const names = namesOf(statement);
+    exports += names;
+    const isLet = ts.isVariableStatement(statement) &&
+      (statement.declarationList.flags & ts.NodeFlags.Let) !== 0;
+    if (isLet) assigned += names;
+  }
+  return { exports, namespaces, assigned, writers: writers.size };
+}
+
+/** The number of names that a statement exports. */
+function namesOf(statement: ts.Statement): number {
+  if (ts.isExportDeclaration(statement)) {
+    const { exportClause } = statement;
+    // `export *`: nobody sees how many.
+    if (exportClause === undefined) return Infinity;
+    return ts.isNamedExports(exportClause) ? exportClause.elements.length : 1;
+  }
+  const modifiers = ts.canHaveModifiers(statement) ? ts.getModifiers(statement) : undefined;
+  if (!modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)) return 0;
+  return ts.isVariableStatement(statement) ? statement.declarationList.declarations.length : 1;
+}
+
+/** Whether a call is `writeField()`, or `view.setUint32(field.offset, ...)` and its like. */
+function writesField({ expression, arguments: [place] }: ts.CallExpression): boolean {
+  if (ts.isIdentifier(expression)) return expression.text === "writeField";
+  if (!ts.isPropertyAccessExpression(expression) || place === undefined) return false;
+  return /^set(Big)?(Int|Uint|Float)\d+$/.test(expression.name.text) &&
+    /\.offset\b/.test(place.getText());
+}

@@ -1,0 +1,61 @@
+/** Which files of the library a value passes on its way to native code: seen in a run, on the recorder. */
+
+import ts from "npm:typescript@5.9.3";
+import { stdArguments } from "../host/jsr.ts";
+import { project, sourcesIn } from "../host/paths.ts";
+import { Tree } from "../mutants/tree.ts";
+import { demand, exists } from "../../rxe/host/shell.ts";
+
+/** The files that each value passes. */
+export interface Trails {
+  /** From `QueuePair.postSend()` to `ibv_post_send`. */
+  readonly wrId: readonly string[];
+  /** From `ReplyPath.setAh()` for a completion to `ibv_create_ah`. */
+  readonly sgidIndex: readonly string[];
+}
+
+/** Follows the values through a project. */
+export async function readTrails(root: string = project): Promise<Trails> {
+  const folders = ["types", "ffi", "internal"].filter((folder) => exists(`${root}/${folder}`));
+  const files = folders.flatMap((folder) => sourcesIn(folder, root)).map((name) => ({
+    name,
+    content: instrument(name, Deno.readTextFileSync(`${root}/${name}`)),
+  }));
+  using tree = new Tree(files, root);
+  const options = ["--allow-all", "--no-check", ...await stdArguments()];
+  const program = `${tree.path}/tools/house/trail/program.ts`;
+  return JSON.parse(await demand(Deno.execPath(), "run", ...options, program));
+}
+
+/** Makes each function of a source file note its arguments and its result. */
+export function instrument(name: string, text: string): string {
+  const changes: [at: number, text: string][] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isFunctionLike(node) && "body" in node && node.body !== undefined) {
+      const body = node.body as ts.ConciseBody;
+      const note = `noteArguments(${argumentsOf(node)})`;
+      if (ts.isBlock(body)) changes.push([body.getStart() + 1, `${note};`]);
+      else changes.push([body.getStart(), `(${note}, noteResult(`], [body.end, "))"]);
+    }
+    if (ts.isReturnStatement(node) && node.expression !== undefined) {
+      changes.push([node.expression.getStart(), "noteResult("], [node.expression.end, ")"]);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile(name, text, ts.ScriptTarget.Latest, true));
+  let changed = text;
+  const inOrder = changes.map(([at, text], order) => ({ at, text, order }));
+  inOrder.sort((a, b) => b.at - a.at || b.order - a.order);
+  for (const { at, text } of inOrder) changed = changed.slice(0, at) + text + changed.slice(at);
+  const up = "../".repeat(name.split("/").length - 1);
+  return `import { noteArguments, noteResult } from "${up}tools/house/trail/note.ts";\n${changed}`;
+}
+
+function argumentsOf(node: ts.SignatureDeclaration): string {
+  if (!ts.isArrowFunction(node)) return "arguments";
+  const names = (name: ts.BindingName): string[] =>
+    ts.isIdentifier(name)
+      ? [name.text]
+      : name.elements.flatMap((part) => ts.isOmittedExpression(part) ? [] : names(part.name));
+  return `[${node.parameters.flatMap(({ name }) => names(name))}]`;
+}
