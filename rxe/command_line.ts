@@ -25,20 +25,21 @@ const FORWARD = new RegExp(`^(${PORT}):(${PORT})(?:/(tcp|udp))?$`);
 const forward: Value<Forward> = {
   takes: "HOSTPORT:GUESTPORT, or with /udp behind them",
   read: (text) => {
-    const [, host, guest, protocol = "tcp"] = FORWARD.exec(text) ?? [];
-    if (Number(host) > 65535 || Number(guest) > 65535) return undefined;
-    if (host === undefined) return undefined;
-    return { protocol: protocol as "tcp" | "udp", host: Number(host), guest: Number(guest) };
+    const found = FORWARD.exec(text);
+    if (found === null) return undefined;
+    const [host, guest] = [Number(found[1]), Number(found[2])];
+    if (Math.max(host, guest) > 65535) return undefined;
+    return { protocol: found[3] === "udp" ? "udp" : "tcp", host, guest };
   },
 };
 
 const variable: Value<readonly [name: string, value: string]> = {
   takes: "NAME=VALUE, or the NAME of a variable that is set",
   read: (text) => {
-    const [, name, value] = /^([A-Za-z_]\w*)(?:=(.*))?$/s.exec(text) ?? [];
-    if (name === undefined) return undefined;
-    const found = value ?? Deno.env.get(name);
-    return found === undefined ? undefined : [name, found];
+    const found = /^([A-Za-z_]\w*)(?:=(.*))?$/s.exec(text);
+    if (found === null) return undefined;
+    const value = found[2] ?? Deno.env.get(found[1]!);
+    return value === undefined ? undefined : [found[1]!, value];
   },
 };
 
@@ -68,23 +69,22 @@ export async function runCommandLine(args: readonly string[], offer: Offer): Pro
     console.log(helpOf(offer));
     return 0;
   }
-  const { accel, capture, env, forward, hosts, memory, processors } = options;
-  const { share, stub, timeout, verbose } = options;
+  const { capture, env, hosts } = options;
   if (capture !== undefined && hosts !== "2") {
     throw new SetupError("--capture takes the packets between two hosts: add --hosts 2");
   }
   const commands = commandsOf(command, hosts === "2");
   const settings: GuestOptions = {
-    ...env && { env: Object.fromEntries(env) },
-    ...forward && { forwards: forward },
-    ...share && { share: share.map((path) => resolve(path)) },
-    accelerator: accel,
-    capture: capture === undefined ? undefined : resolve(capture),
-    memory,
-    processors,
-    stub: stub ?? false,
-    timeout,
-    verbose: verbose ?? false,
+    accelerator: options.accel,
+    capture: capture && resolve(capture),
+    env: env && Object.fromEntries(env),
+    forwards: options.forward,
+    memory: options.memory,
+    processors: options.processors,
+    share: options.share?.map((path) => resolve(path)),
+    stub: options.stub,
+    timeout: options.timeout,
+    verbose: options.verbose,
   };
   const complete = await offer.complete?.(settings) ?? settings;
   const [first, second] = commands;
@@ -94,12 +94,13 @@ export async function runCommandLine(args: readonly string[], offer: Offer): Pro
 }
 
 function commandsOf(words: Words, two: boolean): [Words, Words?] {
-  const at = two ? words.indexOf(NEXT) : -1;
-  const commands = at < 0 ? [words] : [words.slice(0, at), words.slice(at + 1)];
-  if (commands.some((command) => command.length === 0)) {
+  const at = words.indexOf(NEXT);
+  const both: [Words, Words] = at < 0 ? [words, words] : [words.slice(0, at), words.slice(at + 1)];
+  const commands: [Words, Words?] = two ? both : [words];
+  if (commands.some((command) => command!.length === 0)) {
     throw new SetupError("the command is missing; see --help");
   }
-  return two ? [commands[0]!, commands.at(-1)!] : [commands[0]!];
+  return commands;
 }
 
 function helpOf({ command, details = "" }: Offer): string {

@@ -1,6 +1,4 @@
-/**
- * The archive format that the Linux kernel unpacks as its initial RAM file system ("newc" cpio).
- */
+/** The archive format that the Linux kernel unpacks as its initial RAM file system ("newc" cpio). */
 
 /** A file, or with no contents a folder. */
 export interface Entry {
@@ -14,17 +12,8 @@ const FOLDER = 0o040755;
 
 /** Builds an archive; folders must come before what they hold. */
 export function cpio(entries: readonly Entry[]): Uint8Array<ArrayBuffer> {
-  const parts = [...entries, { name: "TRAILER!!!", contents: new Uint8Array() }].flatMap((
-    entry,
-    i,
-  ) => member(entry, i + 1));
-  const archive = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
-  let offset = 0;
-  for (const part of parts) {
-    archive.set(part, offset);
-    offset += part.length;
-  }
-  return archive;
+  const trailer = { name: "TRAILER!!!", contents: new Uint8Array() };
+  return padded(...[...entries, trailer].flatMap((entry, i) => member(entry, i + 1)));
 }
 
 function member(entry: Entry, inode: number): Uint8Array[] {
@@ -39,7 +28,7 @@ function member(entry: Entry, inode: number): Uint8Array[] {
 }
 
 /** The format aligns what follows a name and what follows a file's contents to four bytes. */
-function padded(...chunks: Uint8Array[]): Uint8Array {
+function padded(...chunks: Uint8Array[]): Uint8Array<ArrayBuffer> {
   const length = chunks.reduce((size, chunk) => size + chunk.length, 0);
   const result = new Uint8Array(Math.ceil(length / 4) * 4);
   let offset = 0;

@@ -57,7 +57,11 @@ export async function initramfs(
     text("shares", session.shares.map(({ tag, path }) => `${tag} ${path}\n`).join("")),
     text(
       "guest.env",
-      assignments({ KERNEL: kernel.version, MODULES: kernel.modules, ...session.settings }),
+      assignments({
+        KERNEL: kernel.version,
+        MODULES: `${kernel.folder}/lib/modules/${kernel.version}`,
+        ...session.settings,
+      }),
     ),
     text("command.sh", commandScript(session)),
   ]);
@@ -81,11 +85,10 @@ export function assignments(env: Readonly<Record<string, string>>): string {
 
 /** The modules and what they depend on, in the order in which they load. */
 async function moduleFiles(kernel: Kernel): Promise<string[]> {
-  const root = kernel.modules.replace(/\/lib\/modules\/[^/]*$/, "");
   // The host may have reasons not to load a module; they are none in the guest.
-  const options = ["-C", "/dev/null", "-d", root, "-S", kernel.version];
+  const options = ["-C", "/dev/null", "-d", kernel.folder, "-S", kernel.version];
   const listed = await demand("/sbin/modprobe", ...options, "-a", "--show-depends", ...MODULES);
-  return [...new Set([...listed.matchAll(/^insmod (.*\.ko)/gm)].map((match) => match[1]!))];
+  return [...new Set([...listed.matchAll(/insmod (.*\.ko)/g)].map((match) => match[1]!))];
 }
 
 function file(name: string, path: string): Entry {

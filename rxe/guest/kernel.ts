@@ -1,23 +1,25 @@
-/**
- * The guest's kernel: the distribution's, unpacked into the cache and never installed on the host.
- */
+/** The guest's kernel: the distribution's, unpacked into the cache and never installed on the host. */
 
-import { withFreshLists } from "../host/apt.ts";
-import { cached, digest } from "../host/cached.ts";
-import { dependencyOf, downloadPackage, unpack } from "../host/packages.ts";
-import { say } from "../host/report.ts";
+import { digest } from "../host/cached.ts";
+import { cachedPackages, dependencyOf, fetchPackage } from "../host/packages.ts";
 import { demand } from "../host/shell.ts";
-import { extractKernel } from "./vmlinux.ts";
 
 /** An unpacked kernel. */
 export interface Kernel {
   /** As `uname -r` prints it. */
   version: string;
-  /** The bootable image. */
-  image: string;
-  /** The folder that is `/lib/modules/VERSION` in the guest. */
-  modules: string;
+  /** Holds the bootable image in `boot/kernel`, and the modules in `lib/modules/VERSION`. */
+  folder: string;
 }
+
+// The boot protocol's header: https://docs.kernel.org/arch/x86/boot.html
+const SETUP_SECTORS = 0x1f1;
+const MAGIC = 0x202;
+const PAYLOAD_OFFSET = 0x248;
+const PAYLOAD_LENGTH = 0x24c;
+const SECTOR = 512;
+
+const XZ = [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00];
 
 // What the guest, the tests' kernel module and the examples ask for, with room for what those
 // depend on.
@@ -48,26 +50,18 @@ const WANTED = [
 
 /** The kernel in the cache, fetched first when there is none. */
 export async function ensureKernel(): Promise<Kernel> {
-  const folder = await cached(
-    `guest/kernel-${await digest([WANTED.join()])}`,
-    (partial) => withFreshLists(() => fetchKernel(partial)),
-  );
-  const version = firstEntry(`${folder}/lib/modules`);
-  return {
-    version,
-    image: `${folder}/boot/kernel`,
-    modules: `${folder}/lib/modules/${version}`,
-  };
+  const name = `guest/kernel-${await digest([WANTED.join()])}`;
+  const folder = await cachedPackages(name, fetchKernel);
+  const [entry] = Deno.readDirSync(`${folder}/lib/modules`);
+  return { version: entry!.name, folder };
 }
 
 async function fetchKernel(folder: string): Promise<void> {
   const name = await dependencyOf("linux-image-amd64", /linux-image-\d\S*/);
   const version = name.replace("linux-image-", "");
-  const file = await downloadPackage(name, folder);
-  say("set-up: unpacking the guest's kernel");
-  const modules = WANTED.map((pattern) => `lib/modules/${version}/kernel/${pattern}`);
-  await unpack(file, folder, ["boot/vmlinuz-*", `lib/modules/${version}/modules.*`, ...modules]);
-  await Deno.remove(file);
+  const modules = ["modules.*", ...WANTED.map((pattern) => `kernel/${pattern}`)]
+    .map((pattern) => `lib/modules/${version}/${pattern}`);
+  await fetchPackage(name, folder, ["boot/vmlinuz-*", ...modules]);
   await demand("/sbin/depmod", "-b", folder, version);
   const image = `${folder}/boot/vmlinuz-${version}`;
   const kernel = `${folder}/boot/kernel`;
@@ -75,7 +69,28 @@ async function fetchKernel(folder: string): Promise<void> {
   else await Deno.rename(image, kernel);
 }
 
-function firstEntry(folder: string): string {
-  for (const entry of Deno.readDirSync(folder)) return entry.name;
-  throw new Error(`Cannot read ${folder}: it is empty`);
+/**
+ * The compressed kernel of an image, without the four bytes of its size that follow it; undefined
+ * when it is not xz.
+ */
+export function xzPayload(image: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
+  const view = new DataView(image.buffer, image.byteOffset, image.byteLength);
+  if (image.length < SECTOR * 2 || view.getUint32(MAGIC, true) !== 0x53726448) return undefined;
+  // Zero stands for four, from times before the field existed.
+  const start = ((image[SETUP_SECTORS] || 4) + 1) * SECTOR + view.getUint32(PAYLOAD_OFFSET, true);
+  const payload = image.slice(start, start + view.getUint32(PAYLOAD_LENGTH, true) - 4);
+  return XZ.every((byte, i) => payload[i] === byte) ? payload : undefined;
+}
+
+/**
+ * Writes the kernel inside an image to a file; false when the image holds it in another form. QEMU
+ * starts it without a firmware and without the image's own decompressor, which takes seconds where
+ * the guest's instructions are emulated.
+ */
+export async function extractKernel(image: string, target: string): Promise<boolean> {
+  const payload = xzPayload(await Deno.readFile(image));
+  if (!payload) return false;
+  await Deno.writeFile(`${target}.xz`, payload);
+  await demand("xz", "-d", `${target}.xz`);
+  return true;
 }

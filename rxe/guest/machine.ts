@@ -62,8 +62,9 @@ export class Guest implements AsyncDisposable {
     output: Output,
     verbose: boolean,
   ): Promise<Guest> {
+    using stack = new DisposableStack();
     const listeners = STREAMS.map((name) =>
-      Deno.listen({ transport: "unix", path: `${folder}/${name}` })
+      stack.use(Deno.listen({ transport: "unix", path: `${folder}/${name}` }))
     );
     // Without pdeathsig a machine would outlive this process when that is killed; without setsid
     // the terminal's Ctrl-C would reach QEMU too, and look like a crash.
@@ -75,15 +76,11 @@ export class Guest implements AsyncDisposable {
       stderr: "piped",
     }).spawn();
     const ended = rejectAtEnd(process);
-    try {
-      const streams = await Promise.race([
-        ended,
-        Promise.all(listeners.map((listener) => listener.accept())),
-      ]);
-      return new Guest(process, ended, streams, output, verbose);
-    } finally {
-      for (const listener of listeners) listener.close();
-    }
+    const streams = await Promise.race([
+      ended,
+      Promise.all(listeners.map((listener) => listener.accept())),
+    ]);
+    return new Guest(process, ended, streams, output, verbose);
   }
 
   /** The next line of the control stream, awaited for at most so many seconds. */

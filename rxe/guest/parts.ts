@@ -1,9 +1,8 @@
 /** What a guest is made of, and the set-up that gets it. */
 
-import { ensurePackages, type Need } from "../host/packages.ts";
+import { cachedPackages, ensurePackages, fetchPackage, type Need } from "../host/packages.ts";
 import { SetupError } from "../host/report.ts";
 import { exists } from "../host/shell.ts";
-import { ensureBusybox } from "./busybox.ts";
 import { ensureKernel, type Kernel } from "./kernel.ts";
 
 const NEEDS: Need[] = [
@@ -43,5 +42,11 @@ export async function ensureGuest(): Promise<Parts> {
     );
   }
   await ensurePackages(NEEDS);
-  return { kernel: await ensureKernel(), busybox: await ensureBusybox() };
+  // The static shell of the guest's first moments: installing it could displace the host's own. The
+  // package of Debian 12 has it in bin/, later ones in usr/bin/.
+  const shell = await cachedPackages(
+    "guest/busybox",
+    (folder) => fetchPackage("busybox-static", folder, ["*bin/busybox"], ["--transform=s,.*/,,"]),
+  );
+  return { kernel: await ensureKernel(), busybox: `${shell}/busybox` };
 }

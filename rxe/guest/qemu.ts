@@ -122,7 +122,7 @@ export function qemuArguments(machine: Machine): string[] {
       ? ["-accel", "kvm", "-cpu", "host"]
       : ["-accel", "tcg,thread=multi", "-cpu", "Nehalem"]),
     ...["-smp", String(machine.processors), "-m", String(machine.memory)],
-    ...["-kernel", kernel.image, "-initrd", machine.initramfs],
+    ...["-kernel", `${kernel.folder}/boot/kernel`, "-initrd", machine.initramfs],
     ...["-append", COMMAND_LINE],
     ...["-chardev", socket("console"), "-serial", "chardev:console"],
     ...["-device", "virtio-serial", ...port("ctl"), ...port("out"), ...port("err")],

@@ -8,7 +8,6 @@ import { Interruption } from "./interruption.ts";
 import { lostFiles, lostText } from "./lost.ts";
 import { Guest, GuestError, type Output } from "./machine.ts";
 import { ensureGuest, type Parts } from "./parts.ts";
-import { Prefixed } from "./prefixed.ts";
 import { Progress } from "./progress.ts";
 import {
   type Accelerator,
@@ -20,6 +19,7 @@ import {
   processorsOfEach,
   qemuArguments,
 } from "./qemu.ts";
+import { Prefixed } from "./streams.ts";
 
 /**
  * Options of {@linkcode runInGuest} and {@linkcode runOnTwoHosts}.
@@ -28,20 +28,20 @@ import {
  */
 export interface GuestOptions extends Partial<Output> {
   /** Folder in which the command starts, the same as on this host; the current one by default. */
-  cwd?: string;
+  cwd?: string | undefined;
   /** Added to the command's environment. */
-  env?: Readonly<Record<string, string>>;
+  env?: Readonly<Record<string, string>> | undefined;
   /**
    * Folders that the guest shares with this host: what the command writes there stays. They are made
    * if there are none. Everything else that it writes is lost.
    */
-  share?: readonly string[];
+  share?: readonly string[] | undefined;
   /** Folders with files that can be made again. No message tells that changes to them are lost. */
   scratch?: readonly string[];
   /** Adds stub0: an adapter without hardware that has work queues and RSS. */
-  stub?: boolean;
+  stub?: boolean | undefined;
   /** Ports of this host's loopback interface that lead to the guest; with two hosts, to the first. */
-  forwards?: readonly Forward[];
+  forwards?: readonly Forward[] | undefined;
   /**
    * With two hosts: a pcap file to which every frame is written that the first host sends or
    * receives. `tshark` and Wireshark decode RDMA packets in it.
@@ -59,7 +59,7 @@ export interface GuestOptions extends Partial<Output> {
   /** What runs the instructions. The default is the variable IBVERBS_ACCEL, or else what this host has. */
   accelerator?: Accelerator | undefined;
   /** Shows the kernel's console on standard error. */
-  verbose?: boolean;
+  verbose?: boolean | undefined;
   /** Receives the kernel's log after the command has ended. `host` is its number, from 1. */
   onKernelLog?: (log: string, host: number) => void;
 }
@@ -120,7 +120,8 @@ async function runGuests(commands: readonly Words[], options: GuestOptions): Pro
     : accelerators(Deno.readTextFileSync("/proc/cpuinfo"), kvmUsable());
   // An emulated kernel does not always start: of 70 starts on a quiet host one failed. The last resort is tried twice.
   const attempts = [...candidates, candidates.at(-1)!];
-  for (const [i, accelerator] of attempts.entries()) {
+  for (let i = 0;; i++) {
+    const accelerator = attempts[i]!;
     const run = new Run({ parts, stub, options, accelerator, progress });
     try {
       return await run.run(commands);
@@ -132,7 +133,6 @@ async function runGuests(commands: readonly Words[], options: GuestOptions): Pro
       say(`guest: does not start with ${accelerator}, trying ${again}. ${error.message}`);
     }
   }
-  throw new Error("Cannot run the guest: there is no accelerator to try");
 }
 
 interface RunInit {
@@ -174,16 +174,16 @@ class Run {
         interruption.status.then((status) => commands.map(() => status)),
         this.#follow(guests),
       ]);
-      for (const output of outputs) await output.end();
+      for (const output of outputs) await output.end?.();
       return statuses;
     } finally {
       await Deno.remove(folder, { recursive: true });
     }
   }
 
-  #outputOf(hosts: number, number: number): Output & { end(): Promise<void> } {
+  #outputOf(hosts: number, number: number): Output & { end?(): Promise<void> } {
     const { stdout = Deno.stdout, stderr = Deno.stderr } = this.#init.options;
-    if (hosts === 1) return { stdout, stderr, end: () => Promise.resolve() };
+    if (hosts === 1) return { stdout, stderr };
     const [out, err] = [stdout, stderr].map((sink) => new Prefixed(sink, `host${number}: `));
     const end = async (): Promise<void> => {
       await out!.end();
@@ -291,11 +291,9 @@ class Run {
     await guest.drained(outBytes, errBytes);
     const lost: string[] = [];
     const log: string[] = [];
-    for (
-      let line = await guest.line(60, "log");
-      line !== "end";
-      line = await guest.line(60, "log")
-    ) {
+    for (;;) {
+      const line = await guest.line(60, "log");
+      if (line === "end") break;
       if (line.startsWith("lost ")) lost.push(line.slice("lost ".length));
       else log.push(line);
     }

@@ -67,6 +67,37 @@ export async function writeAll(sink: Sink, bytes: Uint8Array): Promise<void> {
   }
 }
 
+/** Puts a text in front of each line, and passes whole lines on. */
+export class Prefixed implements Sink {
+  readonly #sink: Sink;
+  readonly #prefix: string;
+  readonly #decoder = new TextDecoder();
+  #rest = "";
+
+  constructor(sink: Sink, prefix: string) {
+    this.#sink = sink;
+    this.#prefix = prefix;
+  }
+
+  async write(bytes: Uint8Array): Promise<number> {
+    const lines = (this.#rest + this.#decoder.decode(bytes, { stream: true })).split("\n");
+    this.#rest = lines.pop()!;
+    await this.#print(lines);
+    return bytes.length;
+  }
+
+  /** Passes on a last line that has no end. */
+  async end(): Promise<void> {
+    if (this.#rest !== "") await this.#print([this.#rest]);
+    this.#rest = "";
+  }
+
+  async #print(lines: readonly string[]): Promise<void> {
+    const text = lines.map((line) => `${this.#prefix}${line}\n`).join("");
+    await writeAll(this.#sink, new TextEncoder().encode(text));
+  }
+}
+
 /** Keeps the end of what the kernel's console printed. */
 export class Tail {
   /** What is kept. */
@@ -82,9 +113,8 @@ export class Tail {
     const decoder = new TextDecoder();
     for await (const bytes of source) {
       await sink?.write(bytes);
-      this.text = (this.text + decoder.decode(bytes, { stream: true })).replaceAll("\r", "").slice(
-        -size,
-      );
+      const all = this.text + decoder.decode(bytes, { stream: true });
+      this.text = all.replaceAll("\r", "").slice(-size);
     }
   }
 }
@@ -95,7 +125,7 @@ export async function* lines(source: ReadableStream<Uint8Array>): AsyncGenerator
   let rest = "";
   for await (const bytes of source) {
     const parts = (rest + decoder.decode(bytes, { stream: true })).split("\n");
-    rest = parts.pop() ?? "";
+    rest = parts.pop()!;
     yield* parts;
   }
 }

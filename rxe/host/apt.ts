@@ -23,10 +23,7 @@ export class RightsError extends SetupError {
   }
 }
 
-/**
- * Does something that relies on the package lists; when it fails, once more after reading them
- * anew.
- */
+/** Does what relies on the package lists; when it fails, once more after reading them anew. */
 export async function withFreshLists<T>(action: () => Promise<T>): Promise<T> {
   try {
     return await action();
@@ -53,35 +50,28 @@ async function updateLists(): Promise<void> {
   if (listsAreFresh) return;
   listsAreFresh = true;
   say("set-up: reading Debian's package lists (apt-get update)");
-  let complaint = "";
   // Package servers now and then refuse or stall; a second try mostly goes through.
-  for (let attempt = 1; attempt <= 3; attempt++) {
+  for (let attempt = 1;; attempt++) {
     const { status, stdout, stderr } = await capture(
       ...asRoot(["apt-get", ...SIGNED_ONLY, "update"], "sudo apt-get update"),
     );
     // Even when it could fetch nothing its status is 0.
     if (status === 0 && !/^(Err:|E: |W: Failed to fetch)/m.test(stdout + stderr)) return;
-    complaint = lastLines(stderr, 4);
     say(`set-up: apt-get update failed, attempt ${attempt} of 3`);
+    if (attempt < 3) continue;
+    throw new SetupError(`Cannot read Debian's package lists: ${lastLines(stderr, 4)}`);
   }
-  throw new SetupError(`Cannot read Debian's package lists: ${complaint}`);
 }
 
 /** Installs packages, saying how far it is. */
 export async function install(names: readonly string[]): Promise<void> {
   const command = ["apt-get", "install", "--yes", "--no-install-recommends", ...names];
-  const settings = [
-    "APT::Status-Fd=3",
-    "APT::Keep-Downloaded-Packages=false",
-    "DPkg::Lock::Timeout=60",
-  ];
+  const settings = ["APT::Status-Fd=3", "APT::Keep-Downloaded-Packages=false"]
+    .concat("DPkg::Lock::Timeout=60").flatMap((setting) => ["-o", setting]);
   // Scripts of packages would find their standard output closed if that itself carried the status.
-  const shell = ["sh", "-c", 'exec "$@" 3>&1 >/dev/null', "sh", ...command];
+  const shell = ["sh", "-c", 'exec "$0" "$@" 3>&1 >/dev/null', ...command];
   const remedy = `sudo apt-get update && sudo ${command.join(" ")}`;
-  const [program, ...args] = asRoot(
-    [...shell, ...SIGNED_ONLY, ...settings.flatMap((setting) => ["-o", setting])],
-    remedy,
-  );
+  const [program, ...args] = asRoot([...shell, ...SIGNED_ONLY, ...settings], remedy);
   await ensureListed(names);
   const process = new Deno.Command(program, {
     args,
@@ -97,9 +87,7 @@ export async function install(names: readonly string[]): Promise<void> {
   ]);
   if (success) return;
   const errors = stderr.split("\n").filter((line) => /error|^E:/i.test(line)).slice(0, 4);
-  throw new SetupError(
-    `Cannot install packages: ${errors.join("\n")}\nBy hand: ${remedy}`,
-  );
+  throw new SetupError(`Cannot install packages: ${errors.join("\n")}\nBy hand: ${remedy}`);
 }
 
 async function showProgress(stdout: ReadableStream<Uint8Array>): Promise<void> {
@@ -112,22 +100,16 @@ async function showProgress(stdout: ReadableStream<Uint8Array>): Promise<void> {
   }
 }
 
-/**
- * The last of apt-get's status lines (`pmstatus:gcc:51.2:Unpacking gcc`) in a piece of its output,
- * for people.
- */
+/** The last of apt-get's status lines (`pmstatus:gcc:51.2:Unpacking gcc`) in a text, for people. */
 export function parseStatus(text: string): string | undefined {
-  const [, kind, percent, what] = text.match(/.*^(dl|pm)status:[^\n]*?:([\d.]+):([^\n]*)/ms) ?? [];
-  if (kind === undefined) return undefined;
-  return `${kind === "dl" ? "download" : "installation"} ${Math.round(Number(percent))} %, ${
-    what!.trim()
-  }`;
+  const found = text.match(/.*^(dl|pm)status:[^\n]*?:([\d.]+):([^\n]*)/ms);
+  if (found === null) return undefined;
+  const [, kind, percent, what] = found;
+  const stage = kind === "dl" ? "download" : "installation";
+  return `${stage} ${Math.round(Number(percent))} %, ${what!.trim()}`;
 }
 
-/**
- * The command that runs `command` with root rights; where there are none, `remedy` tells the user
- * what to do.
- */
+/** Makes a command run with root rights; where there are none, `remedy` tells what to do. */
 function asRoot(command: string[], remedy: string): [string, ...string[]] {
   if (Deno.uid() === 0) return command as [string, ...string[]];
   const sudo = exists("/usr/bin/sudo") &&

@@ -1,13 +1,12 @@
 /** Things made once and kept in the cache. */
 
+import { dirname } from "node:path";
 import { cacheFolder } from "./paths.ts";
 import { say } from "./report.ts";
 import { exists } from "./shell.ts";
 
 // As sha256sum writes it: `sha256sum --check SHA256SUMS` names the files that are damaged.
 const SUMS = "SHA256SUMS";
-
-const encoder = new TextEncoder();
 
 const asked = new Map<string, Promise<string>>();
 
@@ -26,7 +25,7 @@ export function cached(name: string, make: (folder: string) => Promise<void>): P
 
 async function ensure(path: string, make: (folder: string) => Promise<void>): Promise<string> {
   if (await isWhole(path)) return path;
-  await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+  await Deno.mkdir(dirname(path), { recursive: true });
   // Whoever comes second waits, and finds it made.
   using lock = await Deno.open(`${path}.lock`, { create: true, write: true });
   await lock.lock(true);
@@ -46,37 +45,29 @@ async function ensure(path: string, make: (folder: string) => Promise<void>): Pr
 
 /** Whether a folder holds what was put there. */
 async function isWhole(path: string): Promise<boolean> {
-  try {
-    return await Deno.readTextFile(`${path}/${SUMS}`) === await sumsOf(path);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
-      return false;
-    }
-    throw error;
-  }
+  if (!exists(`${path}/${SUMS}`)) return false;
+  return await Deno.readTextFile(`${path}/${SUMS}`) === await sumsOf(path);
 }
 
 /** A name for what is made from some texts: others make another. */
 export async function digest(
   texts: readonly (string | Uint8Array<ArrayBuffer>)[],
 ): Promise<string> {
-  const sums = await Promise.all(
-    texts.map(async (text) => await sha256(typeof text === "string" ? encoder.encode(text) : text)),
-  );
-  return (await sha256(encoder.encode(sums.join("\n")))).slice(0, 16);
+  const sums = await Promise.all(texts.map(sha256));
+  return (await sha256(sums.join("\n"))).slice(0, 16);
 }
 
-async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+async function sha256(data: string | Uint8Array<ArrayBuffer>): Promise<string> {
+  const bytes = typeof data === "string" ? new TextEncoder().encode(data) : data;
   return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
 }
 
 async function sumsOf(folder: string): Promise<string> {
-  const lines: string[] = [];
+  let sums = "";
   for (const name of filesBelow(folder)) {
-    const bytes = await Deno.readFile(`${folder}/${name}`);
-    lines.push(`${await sha256(bytes)}  ${name}\n`);
+    sums += `${await sha256(await Deno.readFile(`${folder}/${name}`))}  ${name}\n`;
   }
-  return lines.join("");
+  return sums;
 }
 
 function filesBelow(folder: string, prefix = ""): string[] {

@@ -68,26 +68,27 @@ export function readOptions<O extends Options>(
   known: O,
 ): CommandLine<O> {
   const { tokens, words } = tokensOf(args, known);
-  const end = tokens.find(({ kind }) => kind === "option-terminator")?.index ?? words.length;
   const options: Record<string, unknown> = {};
   const operands: string[] = [];
+  let rest: string[] = [];
   for (const token of tokens) {
-    if (token.index >= end) break;
-    if (token.kind === "positional") operands.push(token.value);
-    if (token.kind !== "option") continue;
-    const value = valueOf(token, known);
-    options[token.name] = isMany(known[token.name]!)
-      ? [...(options[token.name] as unknown[] | undefined) ?? [], value]
-      : value;
+    if (token.kind === "option-terminator") {
+      rest = words.slice(token.index + 1);
+      break;
+    }
+    if (token.kind === "positional") {
+      operands.push(token.value);
+    } else {
+      const { name } = token;
+      const value = valueOf(token, known);
+      const { many } = known[name] as Partial<Value<unknown>>;
+      options[name] = many ? [...(options[name] as unknown[] | undefined) ?? [], value] : value;
+    }
   }
-  return { options: options as CommandLine<O>["options"], operands, rest: words.slice(end + 1) };
+  return { options: options as CommandLine<O>["options"], operands, rest };
 }
 
-/**
- * Reads the command line of a tool that takes options only.
- *
- * @throws {SetupError} If an option is unknown or wrong, or there is something else.
- */
+/** Reads the command line of a tool that takes options only, and throws of anything else. */
 export function readOnlyOptions<O extends Options>(
   args: readonly string[],
   known: O,
@@ -123,10 +124,6 @@ function tokensOf(args: readonly string[], known: Options): { tokens: Token[]; w
   );
   const { tokens } = parseArgs({ args: words, options, strict: false, tokens: true });
   return { tokens, words };
-}
-
-function isMany(option: "flag" | Value<unknown>): boolean {
-  return option !== "flag" && option.many === true;
 }
 
 function valueOf(token: Token & { kind: "option" }, known: Options): unknown {

@@ -1,9 +1,7 @@
-/**
- * Debian packages: installed on the host when something is missing, or only unpacked into the
- * cache.
- */
+/** Debian packages: installed on the host when one is missing, or only unpacked into the cache. */
 
 import { ensureListed, install, SIGNED_ONLY, withFreshLists } from "./apt.ts";
+import { cached } from "./cached.ts";
 import { say, SetupError } from "./report.ts";
 import { capture, exists, lastLines } from "./shell.ts";
 
@@ -32,58 +30,54 @@ export async function ensurePackages(needs: readonly Need[]): Promise<void> {
 export async function downloadPackage(name: string, folder: string): Promise<string> {
   await ensureListed([name]);
   const uri = await capture("apt-get", "download", "--print-uris", name);
-  const [, file, size] = uri.stdout.match(/^'.*' (\S+) (\d+)/m) ?? [];
-  if (!file) throw new SetupError(`Cannot download package ${name}: ${lastLines(uri.stderr, 4)}`);
+  const found = uri.stdout.match(/' (\S+) (\d+)/);
+  if (!found) throw new SetupError(`Cannot download package ${name}: ${lastLines(uri.stderr, 4)}`);
+  const [, file, size] = found;
   await Deno.mkdir(folder, { recursive: true });
   using _progress = reportGrowth(name, `${folder}/${file}`, Number(size));
-  const { status, stderr } = await capture(
-    "env",
-    "-C",
-    folder,
-    "apt-get",
-    ...SIGNED_ONLY,
-    "-o",
-    "Acquire::Retries=3",
-    "download",
-    name,
-  );
+  const options = [...SIGNED_ONLY, "-o", "Acquire::Retries=3"];
+  const command = ["-C", folder, "apt-get", ...options, "download", name];
+  const { status, stderr } = await capture("env", ...command);
   if (status !== 0) {
     throw new SetupError(`Cannot download package ${name}: ${lastLines(stderr, 4)}`);
   }
   return `${folder}/${file}`;
 }
 
-/**
- * Unpacks the files of a downloaded package that match the patterns (tar's wildcards) and none of
- * those excluded.
- */
+/** Unpacks the files of a downloaded package that match the patterns, with more options of tar's. */
 export async function unpack(
   file: string,
   folder: string,
   patterns: string[],
-  excluded: string[] = [],
+  more: string[] = [],
 ): Promise<void> {
   await Deno.mkdir(folder, { recursive: true });
   const members = patterns.map((pattern) => `./${pattern}`);
-  const options = [
-    "-x",
-    "-C",
-    folder,
-    "--wildcards",
-    ...excluded.map((pattern) => `--exclude=./${pattern}`),
-  ];
-  const script = 'dpkg-deb --fsys-tarfile "$0" | tar "$@"';
-  const { status, stderr } = await capture(
-    "bash",
-    "-o",
-    "pipefail",
-    "-c",
-    script,
-    file,
-    ...options,
-    ...members,
-  );
+  const options = ["-x", "-C", folder, "--wildcards", ...more];
+  const script = 'set -o pipefail; dpkg-deb --fsys-tarfile "$0" | tar "$@"';
+  const { status, stderr } = await capture("bash", "-c", script, file, ...options, ...members);
   if (status !== 0) throw new SetupError(`Cannot unpack ${file}: ${lastLines(stderr, 4)}`);
+}
+
+/** Unpacks files of a package that is not on the host. */
+export async function fetchPackage(
+  name: string,
+  folder: string,
+  patterns: string[],
+  more?: string[],
+): Promise<void> {
+  const file = await downloadPackage(name, folder);
+  say(`set-up: unpacking ${name}`);
+  await unpack(file, folder, patterns, more);
+  await Deno.remove(file);
+}
+
+/** As `cached()`, of what comes from packages. */
+export function cachedPackages(
+  name: string,
+  fetch: (folder: string) => Promise<void>,
+): Promise<string> {
+  return cached(name, (partial) => withFreshLists(() => fetch(partial)));
 }
 
 /** The version-specific package that a meta package (`linux-image-amd64`) depends on. */

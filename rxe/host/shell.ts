@@ -16,12 +16,14 @@ export async function capture(command: string, ...args: string[]): Promise<Finis
     stdin: "null",
     env: { LC_ALL: "C", NO_COLOR: "1", DEBIAN_FRONTEND: "noninteractive" },
   });
-  const { code, stdout, stderr } = await process.output().catch((error) => {
+  const decoder = new TextDecoder();
+  try {
+    const { code, stdout, stderr } = await process.output();
+    return { status: code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+  } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
     throw new SetupError(`Cannot run ${command}: it is not installed`);
-  });
-  const decoder = new TextDecoder();
-  return { status: code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+  }
 }
 
 /** Runs a program that has to succeed; its standard output. */

@@ -1,13 +1,19 @@
 /** The kernel module that stands in for an RDMA adapter in the guest, built from rxe/stub_hca. */
 
+import { dirname } from "node:path";
 import { asset } from "../asset.ts";
 import { ensureKernel } from "../guest/kernel.ts";
+import { ensureGuest } from "../guest/parts.ts";
 import { cached, digest } from "../host/cached.ts";
 import { say } from "../host/report.ts";
+import { cachedPackages, ensurePackages, fetchPackage } from "../host/packages.ts";
 import { demand } from "../host/shell.ts";
-import { kernelHeaders } from "./headers.ts";
 
 const MODULE = "stub_hca.ko";
+
+// Nothing is built for other architectures, and nobody reads the documentation here.
+const UNUSED = ["usr/share", "usr/src/*/arch/[!x]*/*", "usr/src/*/include/dt-bindings"]
+  .map((pattern) => `--exclude=./${pattern}`);
 
 /** What the module is built from. A registry cannot list a folder. */
 export const STUB_SOURCES: readonly string[] = [
@@ -68,7 +74,30 @@ export async function buildModule(
 async function withoutSpaces(headers: string, copy: string): Promise<string> {
   if (!/[\s:]/.test(headers)) return headers;
   // The headers have links to ../../lib.
-  const [, usr, below] = headers.match(/(.*)(\/[^/]*\/[^/]*)$/)!;
-  await demand("cp", "-a", usr!, copy);
-  return copy + below;
+  const usr = dirname(dirname(headers));
+  await demand("cp", "-a", usr, copy);
+  return copy + headers.slice(usr.length);
+}
+
+/**
+ * Fetches the headers when they are not in the cache, and a compiler when the host has none.
+ *
+ * @returns the folder of linux-headers-VERSION, beside the others as they are when installed.
+ */
+async function kernelHeaders(): Promise<string> {
+  const reason = "builds the stub HCA";
+  await ensurePackages([
+    { package: "gcc", file: "/usr/bin/gcc", reason },
+    { package: "make", file: "/usr/bin/make", reason },
+    { package: "libelf1", file: "/usr/lib/x86_64-linux-gnu/libelf.so.1", reason },
+  ]);
+  const { kernel: { version } } = await ensureGuest();
+  const folder = await cachedPackages(`guest/headers-${version}`, async (partial) => {
+    const common = version.replace(/[^-]*$/, "common");
+    const series = version.split(".", 2).join(".");
+    for (const name of [`headers-${version}`, `headers-${common}`, `kbuild-${series}`]) {
+      await fetchPackage(`linux-${name}`, partial, ["*"], UNUSED);
+    }
+  });
+  return `${folder}/usr/src/linux-headers-${version}`;
 }

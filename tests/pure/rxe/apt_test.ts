@@ -15,9 +15,10 @@ import {
   ensurePackages,
   unpack,
 } from "../../../rxe/host/packages.ts";
-import { SetupError } from "../../../rxe/host/report.ts";
-import { exists } from "../../../rxe/host/shell.ts";
+import { main, SetupError } from "../../../rxe/host/report.ts";
+import { capture, demand, exists, lastLines } from "../../../rxe/host/shell.ts";
 import { programs } from "./programs.ts";
+import { Timers } from "./timers.ts";
 
 const SIGNED_ONLY = [
   "-o APT::Get::AllowUnauthenticated=false",
@@ -63,7 +64,7 @@ Deno.test("ensurePackages() installs what is missing, from signed lists, and say
 Deno.test("install() gives apt-get no input and its texts in English, and tells its errors", async () => {
   const script = `env | grep -E '^(LC_ALL|DEBIAN_FRONTEND)=' | sort >"$FOLDER/env"
     echo noise; echo "noise too" >&3; sleep 0.1; echo "pmstatus:thing:1:half" >&3
-    { echo fine; echo "E: one"; echo "an error two"; echo "E: 3"; echo "E: 4"; echo "E: 5"; } >&2
+    { echo "fine: so"; echo "E: one"; echo "an error two"; echo "E: 3"; echo "E: 4"; echo "E: 5"; } >&2
     exit 100`;
   await using ran = await programs({ "apt-get": script, "apt-cache": KNOWS_ALL });
   const { install } = await freshApt();
@@ -84,7 +85,10 @@ Deno.test("install() gives apt-get no input and its texts in English, and tells 
 });
 
 Deno.test("ensureListed() reads the package lists when they lack a package, once", async () => {
-  await using ran = await programs({ "apt-get": "", "apt-cache": "echo Package: one" });
+  await using ran = await programs({
+    "apt-get": "",
+    "apt-cache": "echo Package: one; echo A Package: two",
+  });
   const { ensureListed } = await freshApt();
   await ensureListed(["one"]);
   assertEquals(ran.calls().filter(isUpdate), []);
@@ -110,6 +114,13 @@ for (
     assertStringIncludes(ran.said(), "set-up: apt-get update failed, attempt 2 of 3\n");
   });
 }
+
+Deno.test("ensureListed() reads the lists once when apt-get update names an error elsewhere", async () => {
+  await using ran = await programs({ "apt-get": "echo 'Get:1 Err: x'", "apt-cache": "" });
+  const { ensureListed } = await freshApt();
+  await ensureListed(["thing"]);
+  assertEquals(ran.calls().filter(isUpdate), [UPDATE]);
+});
 
 Deno.test("ensureListed() throws with what apt-get said after three failures", async () => {
   await using ran = await programs({ "apt-get": "echo no servers >&2; exit 1", "apt-cache": "" });
@@ -165,6 +176,21 @@ Deno.test("what only root may do goes through sudo, or names the command", async
   }
 });
 
+const STATUSES: readonly (readonly [output: string, status: string | undefined])[] = [
+  [
+    "pmstatus:a:10.4:Unpacking a (amd64)\npmstatus:libb:amd64:55.6:Installing b\npmst",
+    "installation 56 %, Installing b",
+  ],
+  ["dlstatus:1:5.5:Retrieving file \r\n", "download 6 %, Retrieving file"],
+  ["Reading package lists...\n", undefined],
+  ["no pmstatus:a:1:x", undefined],
+];
+
+Deno.test("parseStatus() reads the last line when a piece of output has several", async () => {
+  const { parseStatus } = await freshApt();
+  for (const [output, status] of STATUSES) assertEquals(parseStatus(output), status);
+});
+
 Deno.test("downloadPackage() asks for one package, into a folder that it makes", async () => {
   const script =
     `case "$*" in *--print-uris*) echo "'http://host/thing_1.deb' thing_1.deb 7000000 SHA256:1";;
@@ -181,6 +207,23 @@ Deno.test("downloadPackage() asks for one package, into a folder that it makes",
   assertEquals(ran.said(), "set-up: downloading thing, 7 MB\n");
 });
 
+Deno.test("downloadPackage() says every second how far it is", async () => {
+  const script = `case "$*" in *--print-uris*) echo "'http://host' b_1.deb 7000000 x";;
+    *) touch "$FOLDER/begun"; until [ -e "$FOLDER/end" ]; do sleep 0.01; done;; esac`;
+  await using ran = await programs({ "apt-get": script, "apt-cache": KNOWS_ALL });
+  using timers = new Timers((ms) => ms === 1000 ? undefined : ms);
+  const downloaded = downloadPackage("b", ran.folder);
+  while (!exists(`${ran.folder}/begun`)) await new Promise((resolve) => setTimeout(resolve, 5));
+  timers.end();
+  await Deno.writeFile(`${ran.folder}/b_1.deb`, new Uint8Array(2_400_000));
+  timers.end();
+  await Deno.writeTextFile(`${ran.folder}/end`, "");
+  await downloaded;
+  const line = (text: string): string => `set-up: downloading b, ${text} MB\n`;
+  assertEquals(ran.said(), line("7") + line("0 of 7") + line("2 of 7"));
+  assertEquals(timers.open, []);
+});
+
 Deno.test("downloadPackage() throws with what apt-get said", async () => {
   for (const when of ["*--print-uris*", "*Retries*"]) {
     const script =
@@ -191,12 +234,51 @@ Deno.test("downloadPackage() throws with what apt-get said", async () => {
   }
 });
 
+Deno.test("capture() gives a program no input and its texts in English, and keeps what it writes", async () => {
+  const script = "cat; echo $LC_ALL $NO_COLOR $DEBIAN_FRONTEND; echo e >&2; exit 3";
+  assertEquals(await capture("sh", "-c", script), {
+    status: 3,
+    stdout: "C 1 noninteractive\n",
+    stderr: "e\n",
+  });
+  const missing = "Cannot run no-such-program: it is not installed";
+  await assertRejects(() => capture("no-such-program"), SetupError, missing);
+  const error = await assertRejects(() => capture("/etc"));
+  assertEquals(error instanceof SetupError, false);
+});
+
+Deno.test("demand() throws with the end of what a program said when it fails", async () => {
+  assertEquals(await demand("echo", "a"), "a\n");
+  const message = "sh -c echo a; exit 2 failed (2): a";
+  await assertRejects(() => demand("sh", "-c", "echo a; exit 2"), SetupError, message);
+  assertEquals(lastLines("\na\nb\nc\n\n", 2), "b\nc");
+});
+
+Deno.test("main() ends with the status, or tells what is no defect of the program", async () => {
+  await using ran = await programs({});
+  const { exit } = Deno;
+  const ended = (body: () => Promise<number>): Promise<unknown> => main(body).catch((end) => end);
+  // Nothing goes on after it.
+  Deno.exit = (status) => {
+    throw status;
+  };
+  try {
+    assertEquals(await ended(() => Promise.resolve(3)), 3);
+    assertEquals(await ended(() => Promise.reject(new SetupError("no kernel"))), 1);
+    const defect = new TypeError("a bug");
+    assertEquals(await ended(() => Promise.reject(defect)), defect);
+  } finally {
+    Deno.exit = exit;
+  }
+  assertEquals([ran.said(), new SetupError("x").name], ["error: no kernel\n", "SetupError"]);
+});
+
 Deno.test("exists() tells what is missing from what cannot be looked for", () => {
   assertEquals(["/", "/nowhere", "/dev/null/file"].map(exists), [true, false, false]);
   assertThrows(() => exists(`/${"x".repeat(256)}`));
 });
 
-Deno.test("unpack() takes the files that match, without those excluded", async () => {
+Deno.test("unpack() takes the files that match, with options of tar", async () => {
   const script = 'tar -c -C "$FOLDER/tree" .; [ "$N" = 1 ] || { echo broken >&2; exit 1; }';
   await using ran = await programs({ "dpkg-deb": script });
   const { folder } = ran;
@@ -204,9 +286,12 @@ Deno.test("unpack() takes the files that match, without those excluded", async (
   for (const name of ["usr/wanted", "usr/other", "usr/share/wanted"]) {
     await Deno.writeTextFile(`${folder}/tree/${name}`, name);
   }
-  await unpack(`${folder}/a`, `${folder}/out`, ["usr/*wanted"], ["usr/share"]);
+  await unpack(`${folder}/a`, `${folder}/out`, ["usr/*wanted"], ["--exclude=./usr/share"]);
   assertEquals(ran.calls(), [`dpkg-deb --fsys-tarfile ${folder}/a`]);
   assertEquals([...Deno.readDirSync(`${folder}/out/usr`)].map(({ name }) => name), ["wanted"]);
+  await Deno.writeTextFile(`${folder}/calls`, "");
+  await unpack(`${folder}/a`, `${folder}/flat`, ["usr/*other"], ["--transform=s,.*/,,"]);
+  assertEquals([...Deno.readDirSync(`${folder}/flat`)].map(({ name }) => name), ["other"]);
   const failing = (): Promise<void> => unpack(`${folder}/a`, `${folder}/out`, ["usr/*"]);
   await assertRejects(failing, SetupError, `Cannot unpack ${folder}/a: broken`);
 });

@@ -1,10 +1,12 @@
 // The command line of rxe: what it refuses, and what its help says, before anything is set up.
 import { assertEquals, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { runCommandLine } from "../../../rxe/command_line.ts";
+import type { GuestOptions } from "../../../rxe/guest/run.ts";
 import { denoCommand } from "../../../rxe/host/deno_command.ts";
 import { many, readOnlyOptions, readOptions, text } from "../../../rxe/host/options.ts";
 import { SetupError } from "../../../rxe/host/report.ts";
 import { runDeno } from "../../subprocess.ts";
+import { programs } from "./programs.ts";
 
 const NEVER = {
   command: "rxe",
@@ -16,14 +18,25 @@ const refused: [args: string[], message: string][] = [
   [["--"], "the command is missing; see --help"],
   [["--bogus", "ls"], '"--bogus" is not an option; see --help'],
   [["--hosts", "3", "ls"], '--hosts takes 1 or 2, not "3"; see --help'],
+  [["--stub"], "the command is missing; see --help"],
   [["--hosts", "2", "ls", ":::"], "the command is missing; see --help"],
+  [["--hosts", "2", ":::", "ls"], "the command is missing; see --help"],
+  [["--toString", "ls"], '"--toString" is not an option; see --help'],
+  [["--stub=1", "ls"], "--stub takes no value; see --help"],
+  [["--share"], "--share takes a text, not nothing; see --help"],
   [["--capture", "a.pcap", "ls"], "--capture takes the packets between two hosts: add --hosts 2"],
   [["--env", "1=2", "ls"], "--env takes NAME=VALUE, or the NAME of a variable that is set, not"],
+  [["--env", "1X=2", "ls"], "--env takes"],
+  [["--env", "X-Y=2", "ls"], "--env takes"],
   [["--env", "NO_SUCH_VARIABLE", "ls"], "--env takes NAME=VALUE, or the NAME of a variable that"],
   [["--forward", "80", "ls"], "--forward takes HOSTPORT:GUESTPORT, or with /udp behind them, not"],
-  [["--forward", "70000:1", "ls"], "--forward takes"],
+  [["--forward", "65536:1", "ls"], "--forward takes"],
+  [["--forward", "1:65536", "ls"], "--forward takes"],
   [["--forward", "1:2/sctp", "ls"], "--forward takes"],
-  [["--memory", "0", "ls"], '--memory takes a whole number from 1, not "0"; see --help'],
+  ...["0", "1234567890", "x1", "1x", "-1"].map((text): [string[], string] => [
+    [`--memory=${text}`, "ls"],
+    `--memory takes a whole number from 1, not "${text}"; see --help`,
+  ]),
 ];
 
 for (const [args, message] of refused) {
@@ -32,36 +45,68 @@ for (const [args, message] of refused) {
   });
 }
 
-Deno.test("rxe takes options until the command, which keeps its own", async () => {
-  let taken: unknown;
-  const offer = {
-    command: "rxe",
-    complete: (options: unknown) => {
-      taken = options;
-      return Promise.reject(new Error("taken"));
-    },
+/** What is taken from a command line. */
+async function optionsOf(args: readonly string[]): Promise<GuestOptions> {
+  let taken: GuestOptions = {};
+  const complete = (options: GuestOptions): Promise<GuestOptions> => {
+    taken = options;
+    return Promise.reject(new Error("taken"));
   };
-  const line = "--share /a --share=b --env XY=1=2 --forward 1:2/udp --processors=1 ls --stub";
-  await assertRejects(() => runCommandLine(line.split(" "), offer), Error, "taken");
-  assertEquals(taken, {
-    env: { XY: "1=2" },
-    forwards: [{ protocol: "udp", host: 1, guest: 2 }],
-    share: ["/a", `${Deno.cwd()}/b`],
-    ...{ accelerator: undefined, capture: undefined, memory: undefined, timeout: undefined },
-    ...{ processors: 1, stub: false, verbose: false },
+  await assertRejects(() => runCommandLine(args, { command: "rxe", complete }), Error, "taken");
+  return Object.fromEntries(Object.entries(taken).filter(([, value]) => value !== undefined));
+}
+
+const taken: [line: string, options: GuestOptions][] = [
+  ["ls -a", {}],
+  ["-- --stub ls", { stub: true }],
+  ["--verbose -- ls --stub", { verbose: true }],
+  ["--env XYZ=1=2 --env=X= ls", { env: { XYZ: "1=2", X: "" } }],
+  ["--env PATH ls", { env: { PATH: Deno.env.get("PATH")! } }],
+  ["--share /a --share=b ls", { share: ["/a", `${Deno.cwd()}/b`] }],
+  ["--forward 65535:2/udp --forward 1:65535 --forward 12:34/tcp ls", {
+    forwards: [
+      { protocol: "udp", host: 65535, guest: 2 },
+      { protocol: "tcp", host: 1, guest: 65535 },
+      { protocol: "tcp", host: 12, guest: 34 },
+    ],
+  }],
+  ["--processors=1 --memory 123456789 --timeout 10 ls --stub", {
+    ...{ processors: 1, memory: 123456789, timeout: 10 },
+  }],
+  ["--accel tcg --hosts 2 --capture a.pcap ls", {
+    accelerator: "tcg",
+    capture: `${Deno.cwd()}/a.pcap`,
+  }],
+];
+
+for (const [line, options] of taken) {
+  Deno.test(`rxe takes the options of ${line}`, async () => {
+    assertEquals(await optionsOf(line.split(" ")), options);
   });
-});
+}
 
 Deno.test("readOptions() keeps all values of an option that may be given several times", () => {
   const { options } = readOptions(["--a", "x", "--b", "1", "--a=y"], { a: many(text), b: text });
   assertEquals(options, { a: ["x", "y"], b: "1" });
 });
 
+Deno.test("readOptions() tells options, operands, and what follows them apart", () => {
+  const known = { a: text, b: "flag" } as const;
+  const rows: [line: string, read: unknown][] = [
+    ["x --a y z --b", { options: { a: "y", b: true }, operands: ["x", "z"], rest: [] }],
+    ["x -- --b y", { options: {}, operands: ["x"], rest: ["--b", "y"] }],
+    ["-- x -- y", { options: {}, operands: ["x"], rest: ["y"] }],
+  ];
+  for (const [line, read] of rows) assertEquals(readOptions(line.split(" "), known), read);
+});
+
 Deno.test("readOnlyOptions() refuses operands", () => {
   const known = { help: "flag" } as const;
   assertEquals(readOnlyOptions(["--help"], known), { help: true });
+  assertEquals(readOnlyOptions(["-h"], known), { help: true });
   const message = '"x" is one argument too many; see --help';
   assertThrows(() => readOnlyOptions(["x"], known), SetupError, message);
+  assertThrows(() => readOnlyOptions(["--help", "--", "x"], known), SetupError, message);
 });
 
 Deno.test("denoCommand() is npx where only npx knows Deno", async () => {
@@ -71,7 +116,11 @@ Deno.test("denoCommand() is npx where only npx knows Deno", async () => {
   await Deno.writeTextFile(`${cache}/deno`, "");
   assertEquals(denoCommand(`${cache}:/nowhere`), "npx -y deno");
   await Deno.writeTextFile(`${folder}/deno`, "");
-  assertEquals(denoCommand(`${cache}:${folder}`), "deno");
+  assertEquals(denoCommand(`${cache}:/nowhere:${folder}`), "deno");
+  {
+    await using _ran = await programs({ deno: "" });
+    assertEquals(denoCommand(), "deno");
+  }
   await Deno.remove(folder, { recursive: true });
 });
 

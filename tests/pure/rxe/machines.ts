@@ -1,8 +1,11 @@
 /** Machines that only play what a test has written down, in the place of QEMU. */
 
 import { type GuestOptions, runInGuest, runOnTwoHosts } from "../../../rxe/guest/run.ts";
+import { Progress } from "../../../rxe/guest/progress.ts";
 import type { Sink } from "../../../rxe/guest/streams.ts";
+import { members } from "./archive.ts";
 import { programs } from "./programs.ts";
+import { Timers } from "./timers.ts";
 
 /** What a machine does next. */
 export interface Step {
@@ -49,10 +52,12 @@ export interface Played {
   readonly said: string;
   /** The arguments of each start, by `HOST-START`. */
   readonly args: Readonly<Record<string, string[]>>;
-  /** The initial RAM disk of each start, by `HOST-START`; one character a byte. */
-  readonly initrd: Readonly<Record<string, string>>;
-  /** The folders of runs that are still there. */
-  readonly left: readonly string[];
+  /** The files of the initial RAM disk of each start, by `HOST-START`. */
+  readonly initrd: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** What the user is told that a run does, if it takes long. */
+  readonly stages: readonly string[];
+  /** The folders of runs that are still there, and the timers. */
+  readonly left: readonly (string | number)[];
 }
 
 /** For each host, the steps of each of its starts. */
@@ -64,13 +69,15 @@ export interface Unusual {
   readonly run?: (options: GuestOptions) => Promise<number[]>;
   /** Variables of the environment. */
   readonly variables?: Readonly<Record<string, string>>;
+  /** The milliseconds after which a timer of so many ends. */
+  readonly after?: (ms: number) => number;
 }
 
 /** Runs a command on one host, or on two if the plan has two. */
 export async function play(
   plan: Plan,
   options: GuestOptions = {},
-  { run = usual(plan), variables = {} }: Unusual = {},
+  { run = usual(plan), variables = {}, after = (ms) => ms }: Unusual = {},
 ): Promise<Played> {
   const folder = await Deno.makeTempDir();
   const program = new URL("fake_qemu.ts", import.meta.url).pathname;
@@ -80,21 +87,29 @@ export async function play(
   const all = { ...variables, FAKE_QEMU: folder, TMPDIR: `${folder}/tmp` };
   await using ran = await programs({ "qemu-system-x86_64": script }, all);
   const [stdout, stderr] = [new Kept(), new Kept()];
+  // Nobody is told of the progress.
+  using timers = new Timers((ms) => ms === 2000 ? undefined : after(ms));
+  using stages = listen();
   const given = { stdout, stderr, accelerator: "tcg", ...options } as const;
   const result = await run(given).catch((error: Error) => error);
-  const read = (prefix: string): [string, string][] =>
-    [...Deno.readDirSync(folder)].filter(({ name }) => name.startsWith(prefix)).map(({ name }) => {
-      const bytes = Deno.readFileSync(`${folder}/${name}`);
-      return [name.slice(prefix.length), new TextDecoder("latin1").decode(bytes)];
-    });
+  const read = <T>(prefix: string, value: (bytes: Uint8Array) => T): Record<string, T> =>
+    Object.fromEntries(
+      [...Deno.readDirSync(folder)].filter(({ name }) => name.startsWith(prefix)).map((
+        { name },
+      ) => [name.slice(prefix.length), value(Deno.readFileSync(`${folder}/${name}`))]),
+    );
   const played = {
     result,
     stdout: stdout.text,
     stderr: stderr.text,
     said: ran.said(),
-    args: Object.fromEntries(read("args-").map(([name, text]) => [name, JSON.parse(text)])),
-    initrd: Object.fromEntries(read("initrd-")),
-    left: [...Deno.readDirSync(`${folder}/tmp`)].map(({ name }) => name),
+    args: read("args-", (bytes) => JSON.parse(new TextDecoder().decode(bytes))),
+    initrd: read("initrd-", (bytes) =>
+      Object.fromEntries(
+        Object.entries(members(bytes)).map(([name, { text }]) => [name, text]),
+      )),
+    stages: stages.stages,
+    left: [...[...Deno.readDirSync(`${folder}/tmp`)].map(({ name }) => name), ...timers.open],
   };
   await Deno.remove(folder, { recursive: true });
   return played;
@@ -105,4 +120,19 @@ function usual(plan: Plan): (options: GuestOptions) => Promise<number[]> {
     "2" in plan
       ? await runOnTwoHosts([["one"], ["two", "it's"]], options)
       : [await runInGuest(["cat", "a file"], options)];
+}
+
+/** Keeps the stages of runs until it is disposed of. */
+function listen(): Disposable & { readonly stages: string[] } {
+  const { enter, finish } = Progress.prototype;
+  const stages: string[] = [];
+  Progress.prototype.enter = function (stage): void {
+    stages.push(stage);
+    enter.call(this, stage);
+  };
+  Progress.prototype.finish = function (what): void {
+    stages.push(what);
+    finish.call(this, what);
+  };
+  return { stages, [Symbol.dispose]: () => Object.assign(Progress.prototype, { enter, finish }) };
 }

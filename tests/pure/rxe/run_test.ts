@@ -20,6 +20,14 @@ function test(name: string, fn: () => Promise<void>): void {
   Deno.test({ name, ignore, fn });
 }
 
+/** The files of an initial RAM disk that hold no program and no module. */
+const FOLDERS = ["bin", "modules", "programs", "proc", "sys", "dev", "host"];
+const TEXTS = ["modules.order", "shares", "guest.env", "command.sh", "TRAILER!!!"];
+
+function source(name: string): string {
+  return Deno.readTextFileSync(new URL(`../../../rxe/${name}`, import.meta.url));
+}
+
 test("runInGuest() passes on the output, the status, the log, and which files are lost", async () => {
   const share = await Deno.makeTempDir();
   let log: unknown;
@@ -29,40 +37,72 @@ test("runInGuest() passes on the output, the status, the log, and which files ar
     step("out", "output"),
     ends(130, 13, 11, "[1.0] one", `lost /work/a`, "[1.1] two", "lost /work/scratch/b"),
   );
-  const { result, stdout, stderr, said, args, initrd, left } = await play({ "1": [steps] }, {
+  const { result, stdout, stderr, said, args, left, stages } = await play({ "1": [steps] }, {
     cwd: "/work",
-    env: { ANSWER: "it's 42" },
-    share: [`${share}/new`],
+    share: [share, `${share}/new/one`],
     scratch: ["/work/scratch"],
     onKernelLog: (text, host) => log = { text, host },
   });
-  assertEquals({ result, stdout, stderr, log, left }, {
+  assertEquals({ result, stdout, stderr, said, log, left, stages }, {
     result: [130],
     stdout: "to the output",
     stderr: "a complaint",
+    said: "guest: a change to a went with the guest; --share keeps a folder\n",
     log: { text: "[1.0] one\n[1.1] two", host: 1 },
     left: [],
+    stages: ["starting by emulation", "loading", "the command starts"],
   });
-  assertEquals(
-    said.split("\n").filter((line) => line.includes("went")),
-    ["guest: a change to a went with the guest; --share keeps a folder"],
-  );
-  assertEquals(Deno.statSync(`${share}/new`).isDirectory, true);
+  assertEquals(Deno.statSync(`${share}/new/one`).isDirectory, true);
   assertEquals(Object.keys(args), ["1-1"]);
-  assertStringIncludes(args["1-1"]!.join(" "), `local,path=${share}/new,mount_tag=share0`);
-  for (
-    const text of [
-      "cd '/work' || exit 127\nexec 'cat' 'a file'\n",
-      "ANSWER='it'\\''s 42'\n",
-      "IBVERBS_GUEST='1'\n",
-      "HOST='1'\nHOST_NAME='guest'\nLAN=''\nFORWARDED=''\n",
-      `share0 ${share}/new\n`,
-      "rdma_rxe.ko",
-      "programs/deno",
-    ]
-  ) assertStringIncludes(initrd["1-1"]!, text);
-  assert(!initrd["1-1"]!.includes("IBVERBS_HOST"));
-  assert(!initrd["1-1"]!.includes("with_stub"));
+  assertEquals(args["1-1"]!.filter((word) => word.startsWith("local,")).slice(1), [
+    `local,path=${share},mount_tag=share0,security_model=none,multidevs=remap`,
+    `local,path=${share}/new/one,mount_tag=share1,security_model=none,multidevs=remap`,
+  ]);
+  await Deno.remove(share, { recursive: true });
+});
+
+test("runInGuest() gives the kernel a shell, modules, and the command with its environment", async () => {
+  const share = await Deno.makeTempDir();
+  const { initrd, said } = await play({ "1": [comesUp(ends(0, 0, 0))] }, {
+    env: { ANSWER: "it's 42" },
+    share: [share, `${share}/b`],
+  });
+  const files = initrd["1-1"]!;
+  const modules = files["modules.order"]!.split("\n");
+  assertEquals(
+    Object.keys(files).sort(),
+    [
+      ...[...FOLDERS, ...TEXTS, "bin/busybox", "init", "programs/deno"],
+      ...modules.map((name) => `modules/${name}`),
+    ].sort(),
+  );
+  for (const name of modules) assertEquals(files[`modules/${name}`]!.slice(1, 4), "ELF");
+  const wanted = ["9p", "9pnet_virtio", "virtio_pci", "virtio_console", "overlay", "dummy"]
+    .concat("virtio_net", "crc32_generic", "rdma_rxe", "ib_uverbs", "ib_umad", "rdma_ucm");
+  assertEquals(wanted.filter((name) => !modules.includes(`${name}.ko`)), []);
+  assertEquals(files["init"], source("guest/init.sh"));
+  assertEquals(files["programs/deno"], source("guest/deno.sh"));
+  assertEquals(files["shares"], `share0 ${share}\nshare1 ${share}/b\n`);
+  assertMatch(
+    files["guest.env"]!,
+    /^KERNEL='(.*)'\nMODULES='\/.*\/lib\/modules\/\1'\nDENO_CACHE='\//,
+  );
+  assertStringIncludes(
+    files["guest.env"]!,
+    "'\nHOST='1'\nHOST_NAME='guest'\nLAN=''\nFORWARDED=''\n",
+  );
+  const [variables, command] = files["command.sh"]!.split("set +a\n");
+  assertEquals(
+    command,
+    `export PATH=/run/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+mkdir -p "$HOME"
+cd '${Deno.cwd()}' || exit 127
+exec 'cat' 'a file'
+`,
+  );
+  assertMatch(variables!, /^set -a\n(\w+='.*'\n)*IBVERBS_GUEST='1'\nANSWER='it'\\''s 42'\n$/);
+  assert(!variables!.includes("IBVERBS_HOST"));
+  assertEquals(said, "");
   await Deno.remove(share, { recursive: true });
 });
 
@@ -104,17 +144,23 @@ test("runInGuest() gives QEMU a machine with these parts and no other", async ()
 
 test("runInGuest() runs on the processor itself and adds the stub HCA's module when it is told to", async () => {
   const options = { accelerator: "kvm", stub: true } as const;
-  const { args, initrd } = await play({ "1": [comesUp(ends(0, 0, 0))] }, options);
+  const { args, initrd, stages } = await play({ "1": [comesUp(ends(0, 0, 0))] }, options);
   assertStringIncludes(args["1-1"]!.join(" "), "-accel kvm -cpu host -smp");
-  for (const name of ["stub_hca.ko", "with_stub"]) {
-    assertStringIncludes(initrd["1-1"]!, `programs/${name}\0`);
-  }
-  assertStringIncludes(initrd["1-1"]!, "exec 'with_stub' 'cat' 'a file'\n");
+  assertEquals(stages[0], "starting");
+  const files = initrd["1-1"]!;
+  assertEquals(Object.keys(files).filter((name) => name.startsWith("programs/")), [
+    "programs/deno",
+    "programs/with_stub",
+    "programs/stub_hca.ko",
+  ]);
+  assertEquals(files["programs/with_stub"], source("stub/with_stub.sh"));
+  assertEquals(files["programs/stub_hca.ko"]!.slice(1, 4), "ELF");
+  assertStringIncludes(files["command.sh"]!, "exec 'with_stub' 'cat' 'a file'\n");
 });
 
 test("runOnTwoHosts() names the hosts, connects them, and puts names before their lines", async () => {
   const plan = {
-    "1": [comesUp(step("out", "a\nb"), step("err", "c\n"), ends(0, 3, 2, "log 1"))],
+    "1": [comesUp(step("out", "a\nb"), step("err", "c"), ends(0, 3, 1, "log 1"))],
     "2": [comesUp(step("out", "d\n"), ends(7, 2, 0, "log 2"))],
   };
   const logs: string[] = [];
@@ -141,12 +187,13 @@ test("runOnTwoHosts() names the hosts, connects them, and puts names before thei
   assertEquals(/filter-dump|hostfwd/.test(second), false);
   const settings = (host: number, forwarded: string): string =>
     `HOST='${host}'\nHOST_NAME='host${host}'\nLAN='52:54:00:00:01:0${host}'\nFORWARDED='${forwarded}'\n`;
-  assertStringIncludes(initrd["1-1"]!, settings(1, "52:54:00:00:02:01"));
-  assertStringIncludes(initrd["2-1"]!, settings(2, ""));
-  assertStringIncludes(initrd["1-1"]!, "IBVERBS_HOST='1'\n");
-  assertStringIncludes(initrd["2-1"]!, "IBVERBS_HOST='2'\n");
-  assertStringIncludes(initrd["1-1"]!, "exec 'one'\n");
-  assertStringIncludes(initrd["2-1"]!, "exec 'two' 'it'\\''s'\n");
+  const [one, two] = [initrd["1-1"]!, initrd["2-1"]!];
+  assertStringIncludes(one["guest.env"]!, settings(1, "52:54:00:00:02:01"));
+  assertStringIncludes(two["guest.env"]!, settings(2, ""));
+  assertStringIncludes(one["command.sh"]!, "IBVERBS_HOST='1'\n");
+  assertStringIncludes(two["command.sh"]!, "IBVERBS_HOST='2'\n");
+  assertStringIncludes(one["command.sh"]!, "exec 'one'\n");
+  assertStringIncludes(two["command.sh"]!, "exec 'two' 'it'\\''s'\n");
 });
 
 test("runOnTwoHosts() goes on when one host ends in the middle, and says so", async () => {
@@ -170,10 +217,51 @@ for (const [words, second] of [["one ::: two it's", "'two' 'it'\\''s'"], ["one",
       },
     });
     assertEquals(result, [17]);
-    assertStringIncludes(initrd["1-1"]!, "exec 'one'\n");
-    assertStringIncludes(initrd["2-1"]!, `exec ${second}\n`);
+    assertStringIncludes(initrd["1-1"]!["command.sh"]!, "exec 'one'\n");
+    assertStringIncludes(initrd["2-1"]!["command.sh"]!, `exec ${second}\n`);
   });
 }
+
+test("rxe runs a command in one guest when nobody completes its options", async () => {
+  const { result, args } = await play({ "1": [comesUp(ends(3, 0, 0))] }, {}, {
+    variables: { IBVERBS_ACCEL: "tcg" },
+    run: () => runCommandLine(["ls", "a"], { command: "rxe" }).then((status) => [status]),
+  });
+  assertEquals({ result, starts: Object.keys(args) }, { result: [3], starts: ["1-1"] });
+});
+
+test("runInGuest() tries the processor itself, then the emulation, unless it is told", async () => {
+  const { openSync, readTextFileSync } = Deno;
+  const opened: unknown[] = [];
+  Object.assign(Deno, {
+    openSync: (...args: Parameters<typeof openSync>) => {
+      opened.push(args);
+      return { close: () => {} };
+    },
+    readTextFileSync: (path: string) =>
+      path === "/proc/cpuinfo" ? "flags\t\t: fpu svm\n" : readTextFileSync(path),
+  });
+  const plan = { "1": [[step("exit", "no kvm")], [step("exit", "busy")], comesUp(ends(4, 0, 0))] };
+  const before = Deno.env.get("IBVERBS_ACCEL");
+  Deno.env.delete("IBVERBS_ACCEL");
+  const { result, args, said } = await play(plan, { accelerator: undefined }).finally(() => {
+    Object.assign(Deno, { openSync, readTextFileSync });
+    if (before !== undefined) Deno.env.set("IBVERBS_ACCEL", before);
+  });
+  assertEquals({ result, opened }, {
+    result: [4],
+    opened: [["/dev/kvm", { read: true, write: true }]],
+  });
+  assertEquals(
+    Object.entries(args).sort().map(([, words]) => words[words.indexOf("-accel") + 1]),
+    ["kvm", "tcg,thread=multi", "tcg,thread=multi"],
+  );
+  assertEquals(
+    said,
+    "guest: does not start with kvm, trying tcg. the guest ended with status 1: no kvm\n" +
+      "guest: does not start with tcg, trying once more. the guest ended with status 1: busy\n",
+  );
+});
 
 test("runInGuest() takes IBVERBS_ACCEL unless it is told the accelerator", async () => {
   const variables = { IBVERBS_ACCEL: "xen" };
@@ -202,8 +290,8 @@ test("runInGuest() tries once more when a guest does not start, and says why", a
     left: [],
   });
   assertStringIncludes(said, "guest: does not start with tcg, trying once more. the guest failed:");
-  assertStringIncludes(said, "there is no rxe0; the console's last lines:\nline 1\nKernel panic -");
-  assert(!said.includes("after it"));
+  assertStringIncludes(said, "there is no rxe0; the console's last lines:\nline 1\n");
+  assertEquals(said.split("\n").slice(-2), ["Kernel panic - not syncing", ""]);
 });
 
 /** Guests that fail, how often each is started, and what the error says. */
@@ -233,19 +321,37 @@ const FAILURES: readonly [name: string, steps: Step[], starts: number, says: str
     "the guest's command took longer than 0.2 s",
   ],
   [
-    "the guest says how its command ended in other words",
-    comesUp(step("ctl", "exit 0 0\n")),
-    1,
-    `the guest said "exit 0 0" instead of how its command ended`,
+    "the guest does not start in time",
+    [step("ctl", "stage x\n")],
+    2,
+    "the guest's start took longer than 120 s",
   ],
+  [
+    "the guest does not tell the log in time",
+    comesUp(step("ctl", "exit 0 0 0\nline\n")),
+    1,
+    "the guest's log took longer than 60 s",
+  ],
+  ...["exit 0 0", "exit 0 0 0 0", "no exit 0 0 0", "exit - 0 0"].map((
+    line,
+  ): [string, Step[], number, string] => [
+    `the guest says "${line}"`,
+    comesUp(step("ctl", `${line}\n`)),
+    1,
+    `the guest said "${line}" instead of how its command ended`,
+  ]),
 ];
 
 for (const [name, steps, starts, says] of FAILURES) {
   test(`runInGuest() throws a GuestError when ${name}`, async () => {
-    const timeout = name.includes("in time") ? 0.2 : undefined;
-    const { result, args, left } = await play({ "1": [steps, steps] }, { timeout });
+    const timeout = name.includes("command does not end") ? 0.2 : undefined;
+    // Minutes end at once.
+    const after = (ms: number): number =>
+      ms === (says.includes("120") ? 120_000 : says.includes("60 s") ? 60_000 : 0) ? 50 : ms;
+    const plan = { "1": [steps, steps] };
+    const { result, args, left } = await play(plan, { timeout }, { after });
     assertInstanceOf(result, GuestError);
-    assertEquals(result.message.slice(0, says.length), says);
+    assertEquals([result.name, result.message], ["GuestError", says]);
     assertEquals({ starts: Object.keys(args).length, left }, { starts, left: [] });
   });
 }
@@ -255,6 +361,22 @@ test("runInGuest() ends with SIGPIPE's status when nobody reads the output", asy
   const steps = comesUp(step("out", "y\ny\n"));
   const { result, left } = await play({ "1": [steps] }, { stdout: closed });
   assertEquals({ result, left }, { result: [141], left: [] });
+});
+
+test("runOnTwoHosts() ends with SIGPIPE's status when nobody reads the output", async () => {
+  const closed = { write: () => Promise.reject(new Deno.errors.BrokenPipe()) };
+  const plan = { "1": [comesUp(step("out", "y\n"))], "2": [comesUp()] };
+  const { result, left } = await play(plan, { stdout: closed });
+  assertEquals({ result, left }, { result: [141, 141], left: [] });
+});
+
+test("runOnTwoHosts() starts again when one guest ends before the other one starts", async () => {
+  const starts = [[step("kill")], comesUp(ends(1, 0, 0))];
+  const { result, said } = await play({ "1": starts, "2": [[], comesUp(ends(2, 0, 0))] });
+  assertEquals({ result, said }, {
+    result: [1, 2],
+    said: "guest: does not start with tcg, trying once more. the guest was ended by SIGKILL\n",
+  });
 });
 
 test("runInGuest() waits for output that comes after the report of the end", async () => {

@@ -1,63 +1,10 @@
-// The small decisions of the tools: which accelerator, what the shell reads, what counts as a
-// failure.
+// The small decisions of the tools: which tests run where, and what counts as a failure.
 
 import { assertEquals, assertGreater, assertThrows } from "@std/assert";
-import { assignments } from "../../../rxe/guest/initramfs.ts";
-import { accelerators } from "../../../rxe/guest/qemu.ts";
-import { Copy, Held, lines } from "../../../rxe/guest/streams.ts";
-import { parseStatus } from "../../../rxe/host/apt.ts";
 import { SetupError } from "../../../rxe/host/report.ts";
 import { countCases, failedCases } from "../../../tools/tests/junit.ts";
 import { complaints } from "../../../tools/tests/kernel_log.ts";
 import { plan } from "../../../tools/tests/plan.ts";
-
-Deno.test("accelerators() tries kvm first when it is usable and the processor has virtualization", () => {
-  const of = (flags: string, usable: boolean): string[] =>
-    accelerators(`flags\t\t: fpu ${flags} sse\n`, usable);
-  assertEquals([of("vmx", true), of("sse svm", true)], [["kvm", "tcg"], ["kvm", "tcg"]]);
-  assertEquals([of("vmx", false), of("vmmcall", true)], [["tcg"], ["tcg"]]);
-});
-
-Deno.test("assignments() gives the shell the very values when they hold quotes and line ends", async () => {
-  const value = `it's "$HOME" \\ two\nlines`;
-  const script = `${assignments({ VALUE: value })}printf %s "$VALUE"`;
-  const { stdout } = await new Deno.Command("sh", { args: ["-c", script] }).output();
-  assertEquals(new TextDecoder().decode(stdout), value);
-});
-
-function streamOf(...pieces: string[]): ReadableStream<Uint8Array<ArrayBuffer>> {
-  return ReadableStream.from(pieces.map((piece) => new TextEncoder().encode(piece)));
-}
-
-Deno.test("lines() joins what arrives in pieces", async () => {
-  const found = await Array.fromAsync(lines(streamOf("rea", "dy\nexit 0 1", " 2\nen")));
-  assertEquals(found, ["ready", "exit 0 1 2"]);
-});
-
-Deno.test("Copy.reached() waits for all bytes, and Held keeps them until it is released", async () => {
-  let shown = "";
-  const sink = {
-    write: (bytes: Uint8Array): Promise<number> => {
-      const taken = bytes.subarray(0, 2);
-      shown += new TextDecoder().decode(taken);
-      return Promise.resolve(taken.length);
-    },
-  };
-  await new Copy(streamOf("abcde", "fg"), sink).reached(7);
-  assertEquals(shown, "abcdefg");
-  const held = new Held();
-  await new Copy(streamOf("hij", "kl"), held).reached(5);
-  assertEquals(shown, "abcdefg");
-  await held.release(sink);
-  await held.write(new TextEncoder().encode("m"));
-  assertEquals(shown, "abcdefghijklm");
-});
-
-Deno.test("parseStatus() reads the last line when a piece of output has several", () => {
-  const output = "pmstatus:a:10.4:Unpacking a (amd64)\npmstatus:libb:amd64:55.6:Installing b\npmst";
-  assertEquals(parseStatus(output), "installation 56 %, Installing b");
-  assertEquals(parseStatus("Reading package lists...\n"), undefined);
-});
 
 Deno.test("countCases() and failedCases() tell how tests and steps ended", () => {
   const report = `<testsuites tests="5">

@@ -1,8 +1,9 @@
 // What the cache keeps, and what becomes of files that are damaged there.
 
-import { assertEquals } from "@std/assert";
-import type { cached } from "../../../rxe/host/cached.ts";
+import { assertEquals, assertRejects } from "@std/assert";
+import { type cached, digest } from "../../../rxe/host/cached.ts";
 import { cacheFolder } from "../../../rxe/host/paths.ts";
+import { programs } from "./programs.ts";
 
 type Make = Parameters<typeof cached>[1];
 
@@ -15,7 +16,10 @@ class Bed implements AsyncDisposable {
   readonly make = async (folder: string): Promise<void> => {
     this.made++;
     await Deno.mkdir(`${folder}/a`);
-    await Deno.writeTextFile(`${folder}/a/file`, "whole");
+    // Not in the order of their names.
+    for (const name of ["z", "b", "a/file", "y", "c"]) {
+      await Deno.writeTextFile(`${folder}/${name}`, "whole");
+    }
   };
 
   async again(make: Make = this.make): Promise<string> {
@@ -30,10 +34,36 @@ class Bed implements AsyncDisposable {
 
 Deno.test("cached() makes a folder once, whoever asks, and again if it was not finished", async () => {
   await using bed = new Bed();
-  await bed.again(() => Promise.reject(new Error("interrupted"))).catch(() => {});
+  const interrupted = async (folder: string): Promise<void> => {
+    await Deno.writeTextFile(`${folder}/partial`, "");
+    throw new Error("interrupted");
+  };
+  await assertRejects(() => bed.again(interrupted), Error, "interrupted");
   const paths = await Promise.all([bed.again(), bed.again(), bed.again()]);
   assertEquals([new Set(paths).size, bed.made], [1, 1]);
-  assertEquals(await Deno.readTextFile(`${paths[0]}/a/file`), "whole");
+  assertEquals([...Deno.readDirSync(paths[0]!)].map(({ name }) => name).sort(), [
+    ...["SHA256SUMS", "a", "b", "c", "y", "z"],
+  ]);
+  const sum = "5d5766cf2d78701614200418ee1450690d9af12c84d52545e4802f001ad53099";
+  assertEquals(
+    await Deno.readTextFile(`${paths[0]}/SHA256SUMS`),
+    ["a/file", "b", "c", "y", "z"].map((name) => `${sum}  ${name}\n`).join(""),
+  );
+});
+
+Deno.test("cached() rejects when it cannot tell whether a folder is whole", async () => {
+  await using bed = new Bed();
+  const path = await bed.again();
+  await Deno.remove(`${path}/SHA256SUMS`);
+  await Deno.mkdir(`${path}/SHA256SUMS`);
+  await assertRejects(() => bed.again());
+  assertEquals(bed.made, 1);
+});
+
+Deno.test("digest() is that of all texts", async () => {
+  const bytes = new TextEncoder().encode("b");
+  assertEquals(await digest(["a", bytes]), "29efd862964bb39d");
+  assertEquals(await digest([bytes]), await digest(["b"]));
 });
 
 const damages: [what: string, damage: (folder: string) => Promise<void>][] = [
@@ -60,7 +90,9 @@ for (const [what, damage] of damages) {
     await using bed = new Bed();
     const path = await bed.again();
     await damage(path);
+    await using ran = await programs({});
     assertEquals([await bed.again(), bed.made], [path, 2]);
+    assertEquals(ran.said(), `set-up: ${path} is damaged, making it anew\n`);
     assertEquals(await Deno.readTextFile(`${path}/a/file`), "whole");
   });
 }
