@@ -4,7 +4,7 @@
  * @module
  */
 
-import { libc } from "./libc.ts";
+import { addressOf, libc } from "./libc.ts";
 
 /** What verbs.h gives for an operation that is missing; asm-generic/errno.h has one number for both architectures. */
 export const EOPNOTSUPP = 95;
@@ -36,9 +36,7 @@ export function errnoCell(): Deno.PointerObject {
 
 /** The address of `__errno_location`, for the thunks. */
 export function errnoLocation(): bigint {
-  // RTLD_DEFAULT is NULL
-  const location = libc().dlsym(null, new TextEncoder().encode("__errno_location\0"));
-  return Deno.UnsafePointer.value(location);
+  return addressOf("__errno_location");
 }
 
 /** errno of this thread as memory: its address never changes, and reading it calls nothing that could overwrite it. */

@@ -1,6 +1,6 @@
 import { callThrough, type FunctionPointer } from "./function_pointer.ts";
-import { lazily } from "./lazily.ts";
 import { checkPlatform } from "./platform.ts";
+import { cString } from "./pointers.ts";
 
 /** The C library's functions that the binding calls, each beside its prototype. */
 const SYMBOLS = {
@@ -65,16 +65,21 @@ interface CFunction extends Deno.ForeignFunction {
  */
 function open(): Libc {
   checkPlatform();
-  const definitions = Object.entries<CFunction>(SYMBOLS).map(([key, symbol]) => [
+  const rows = Object.entries<CFunction>(SYMBOLS);
+  const definitions = rows.map(([key, row]) => [
     key,
-    symbol.nonblocking ? symbol : { name: symbol.name ?? key, type: "pointer" },
+    row.nonblocking ? row : { name: row.name ?? key, type: "pointer" },
   ]);
   const { symbols } = Deno.dlopen("libc.so.6", Object.fromEntries(definitions));
-  return lazily<CFunction, unknown>(
-    SYMBOLS,
-    (key, definition) =>
-      definition.nonblocking
-        ? symbols[key]
-        : callThrough(symbols[key] as FunctionPointer, definition),
-  ) as unknown as Libc;
+  const calls = rows.map(([key, row]) => [
+    key,
+    row.nonblocking ? symbols[key] : callThrough(symbols[key] as FunctionPointer, row),
+  ]);
+  return Object.fromEntries(calls);
+}
+
+/** The address of a function of the process, such as one of the C library. */
+export function addressOf(name: string): bigint {
+  // RTLD_DEFAULT is NULL.
+  return Deno.UnsafePointer.value(libc().dlsym(null, cString(name)));
 }

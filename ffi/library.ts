@@ -6,16 +6,13 @@
  */
 
 import type { AnyFunction } from "./function_pointer.ts";
-import { lazily } from "./lazily.ts";
 import { libc } from "./libc.ts";
-import { bindNonblocking, bindVerb, type Functions, isNative } from "./library/bind.ts";
-import type { Calls, Outcome } from "./library/calls.ts";
-import { libraryPath } from "./library/discovery.ts";
-import { environment } from "./library/environment.ts";
+import { bindNonblocking, bindVerb, type Calls, isNative, type Outcome } from "./library/bind.ts";
+import { environment, libraryPath } from "./library/discovery.ts";
 import { fastCalls } from "./library/fast.ts";
 import { slowCalls } from "./library/slow.ts";
 import type { AnyRow, NativeRow } from "./table/row.ts";
-import { ThunksUnavailable } from "./thunks/mod.ts";
+import { ThunksUnavailable } from "./thunks/memfd.ts";
 import { rows, type Verbs } from "./verbs.ts";
 
 /**
@@ -58,10 +55,6 @@ interface Opened extends Library {
 }
 
 let opened: Opened | undefined;
-let syncVerbs: Verbs | undefined;
-let nonblockingVerbs: NonblockingVerbs | undefined;
-/** Whether a verb is compiled when it is bound, and not after some calls. */
-let compilesAtOnce = false;
 
 /**
  * The library, opened on the first call.
@@ -74,13 +67,27 @@ export function library(): Library {
   return opened ??= open();
 }
 
+function calls(): Calls {
+  return (opened ??= open()).calls;
+}
+
+const functions = lazily(
+  rows as Readonly<Record<string, AnyRow>>,
+  (name, row): AnyFunction => bindVerb(calls, functions, name, row),
+);
+
+const asyncFunctions = lazily(
+  Object.fromEntries(nativeRows().filter(([, { blocking }]) => blocking)),
+  (name, row) => bindNonblocking(calls(), name, row),
+);
+
 /**
  * All verbs, by their C names. Reading a verb for the first time binds it. It throws if libibverbs cannot be opened.
  *
  * @category Calls of verbs
  */
 export function verbs(): Verbs {
-  return syncVerbs ??= makeVerbs();
+  return functions as unknown as Verbs;
 }
 
 /**
@@ -89,23 +96,7 @@ export function verbs(): Verbs {
  * @category Calls of verbs
  */
 export function nonblocking(): NonblockingVerbs {
-  return nonblockingVerbs ??= makeNonblockingVerbs();
-}
-
-function makeVerbs(): Verbs {
-  const functions: Functions = lazily<AnyRow, AnyFunction>(
-    rows,
-    (name, row) => bindVerb(calls, functions, name, row),
-  );
-  return functions as unknown as Verbs;
-}
-
-function makeNonblockingVerbs(): NonblockingVerbs {
-  const blocking = nativeRows().filter(([, { blocking }]) => blocking);
-  return lazily(
-    Object.fromEntries(blocking),
-    (name, row) => bindNonblocking(calls(), name, row),
-  ) as unknown as NonblockingVerbs;
+  return asyncFunctions as unknown as NonblockingVerbs;
 }
 
 /**
@@ -113,7 +104,6 @@ function makeNonblockingVerbs(): NonblockingVerbs {
  * resources left open, or before code that must not wait.
  */
 export function bindAll(): void {
-  compilesAtOnce = true;
   libc();
   Object.values(verbs());
   Object.values(nonblocking());
@@ -122,12 +112,6 @@ export function bindAll(): void {
 function nativeRows(): [string, NativeRow][] {
   return Object.entries<AnyRow>(rows)
     .filter((entry): entry is [string, NativeRow] => isNative(entry[1]));
-}
-
-function calls(): Calls {
-  const { calls } = opened ??= open();
-  const { bind, bindNonblocking } = calls;
-  return compilesAtOnce ? { bind, bindNonblocking } : calls;
 }
 
 function open(): Opened {
@@ -139,9 +123,26 @@ function open(): Opened {
 
 function openThunks(required: boolean): Calls | null {
   try {
-    return fastCalls(Object.fromEntries(nativeRows()));
+    return fastCalls(nativeRows());
   } catch (error) {
     if (required || !(error instanceof ThunksUnavailable)) throw error;
     return null;
   }
+}
+
+/** An object whose properties are made when they are first read, and are plain properties from then on. */
+function lazily<R, T>(
+  rows: Readonly<Record<string, R>>,
+  make: (name: string, row: R) => T,
+): Readonly<Record<string, T>> {
+  const object: Record<string, T> = {};
+  for (const [name, row] of Object.entries(rows)) {
+    const get = (): T => {
+      const value = make(name, row);
+      Object.defineProperty(object, name, { value });
+      return value;
+    };
+    Object.defineProperty(object, name, { configurable: true, enumerable: true, get });
+  }
+  return object;
 }

@@ -63,7 +63,7 @@ export {
   type NonblockingVerbs,
   verbs,
 } from "./library.ts";
-export type { Outcome } from "./library/calls.ts";
+export type { Outcome } from "./library/bind.ts";
 export { hasSymbol } from "./library/discovery.ts";
 export { hasContextOp, hasOwnOp } from "./library/ops.ts";
 export type { Members } from "./members.ts";

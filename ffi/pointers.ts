@@ -48,6 +48,11 @@ export function handleAt<H extends Handle>(address: bigint): H | null {
   return Deno.UnsafePointer.create<unknown>(address) as H | null;
 }
 
+/** A text as a C string. */
+export function cString(text: string): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(`${text}\0`);
+}
+
 /**
  * The C string that starts `offset` bytes after a pointer.
  *

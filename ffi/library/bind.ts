@@ -1,5 +1,5 @@
 /**
- * Binds verbs: each one when it is first used, because opening a symbol costs 0.1 ms.
+ * Binds verbs, each one when it is first used: opening a symbol costs 0.1 ms.
  *
  * @module
  */
@@ -8,12 +8,31 @@ import { EOPNOTSUPP, errno, setErrno } from "../errno.ts";
 import type { AnyFunction } from "../function_pointer.ts";
 import { SystemError } from "../system_error.ts";
 import type { AnyRow, NativeRow } from "../table/row.ts";
-import type { Calls, Outcome } from "./calls.ts";
 import { hasSymbol } from "./discovery.ts";
 import { hasOp } from "./ops.ts";
 
-/** Functions by name. */
-export type Functions = Readonly<Record<string, AnyFunction>>;
+/**
+ * What a verb that ran on another thread returned, and the errno it left there.
+ *
+ * @category Calls of verbs
+ */
+export interface Outcome<T> {
+  /** The verb's result. */
+  readonly value: T;
+  /** errno after the call; 0 if the verb did not set it. */
+  readonly errno: number;
+}
+
+/** A function that runs on another thread. */
+export type AsyncFunction = (...args: unknown[]) => Promise<Outcome<unknown>>;
+
+/** One way to call native functions: through thunks, or without. */
+export interface Calls {
+  /** Binds a function that the installed libibverbs has, or an op. One that reports by errno leaves it in `errno()`. */
+  readonly bind: (name: string, row: NativeRow) => AnyFunction;
+  /** Binds an exported function that runs on another thread. */
+  readonly bindNonblocking: (name: string, row: NativeRow) => AsyncFunction;
+}
 
 /** Whether a row has a native function of its own. */
 export function isNative(row: AnyRow): row is NativeRow {
@@ -21,67 +40,34 @@ export function isNative(row: AnyRow): row is NativeRow {
 }
 
 /**
- * Calls of a verb before it is compiled. Compiling takes 0.15 ms and saves 0.6 us a call; most programs call most verbs once
- * or twice. A program that opens a device and answers one datagram takes 2 ms less.
- */
-const BRIEF_CALLS = 16;
-
-/**
  * Makes the function of a verb. The library is opened only if the verb has a native function.
  *
- * @param verbs Where the functions are. The function of a verb that is called often is replaced there.
+ * @param verbs The other verbs.
  */
 export function bindVerb(
   calls: () => Calls,
-  verbs: Functions,
+  verbs: Readonly<Record<string, AnyFunction>>,
   name: string,
   row: AnyRow,
 ): AnyFunction {
-  if (!isNative(row)) return finished(() => {}, verbs, row);
-  const replace = (call: AnyFunction): void => {
-    Object.defineProperty(verbs, name, { value: finished(call, verbs, row) });
-  };
-  return finished(bindNative(calls(), name, row, replace), verbs, row);
-}
-
-function finished(call: AnyFunction, verbs: Functions, row: AnyRow): AnyFunction {
+  const call = isNative(row) ? bindNative(calls(), name, row) : () => {};
   if (!("header" in row)) return call;
   const op = isNative(row) && "op" in row ? row.op : undefined;
   return row.header({ call, hasOp: (object) => hasOp(op!, object), verbs });
 }
 
-function bindNative(
-  calls: Calls,
-  name: string,
-  row: NativeRow,
-  replace: (call: AnyFunction) => void,
-): AnyFunction {
+function bindNative(calls: Calls, name: string, row: NativeRow): AnyFunction {
   if (!isInstalled(name, row)) return () => notInstalled(name, row);
-  const guard = (call: AnyFunction): AnyFunction =>
-    "op" in row && !row.hot ? guarded(call, row) : call;
-  const compile = (): AnyFunction => guard(calls.bind(name, row));
-  if (row.hot || calls.bindBriefly === undefined) return compile();
-  return brief(guard(calls.bindBriefly(name, row)), compile, replace);
-}
-
-/** Uses `first` for some calls, and what `compile` makes from then on. */
-function brief(
-  first: AnyFunction,
-  compile: () => AnyFunction,
-  replace: (call: AnyFunction) => void,
-): AnyFunction {
-  let call = first;
-  let left = BRIEF_CALLS;
-  return (...args) => {
-    if (left-- === 0) replace(call = compile());
-    return call(...args);
-  };
+  const call = calls.bind(name, row);
+  if (!("op" in row) || row.hot) return call;
+  const { op, object = 0 } = row;
+  return (...args) => hasOp(op, args[object]) ? call(...args) : notSupported(row);
 }
 
 /** Makes the function of a verb that runs on another thread. */
-export function bindNonblocking(calls: Calls, name: string, row: NativeRow): AnyFunction {
+export function bindNonblocking(calls: Calls, name: string, row: NativeRow): AsyncFunction {
   if (isInstalled(name, row)) return calls.bindNonblocking(name, row);
-  return async (): Promise<Outcome<unknown>> => {
+  return async () => {
     await undefined;
     return { value: notInstalled(name, row), errno: errno() };
   };
@@ -90,11 +76,6 @@ export function bindNonblocking(calls: Calls, name: string, row: NativeRow): Any
 function isInstalled(name: string, row: NativeRow): boolean {
   const symbol = row.since ?? ("op" in row ? undefined : row.symbol ?? name);
   return symbol === undefined || hasSymbol(symbol);
-}
-
-function guarded(call: AnyFunction, row: Extract<NativeRow, { op: unknown }>): AnyFunction {
-  const { op, object = 0 } = row;
-  return (...args) => hasOp(op, args[object]) ? call(...args) : notSupported(row);
 }
 
 function notInstalled(name: string, row: NativeRow): unknown {

@@ -5,10 +5,10 @@
  * @module
  */
 
-import type { FunctionPointer } from "../function_pointer.ts";
+import type { AnyFunction } from "../function_pointer.ts";
 import { libc } from "../libc.ts";
-import { environment } from "./environment.ts";
 import { checkPlatform } from "../platform.ts";
+import { cString } from "../pointers.ts";
 
 const SONAME = "libibverbs.so.1";
 const DIRECTORIES = [
@@ -64,20 +64,23 @@ function open(): string {
   throw new Deno.errors.NotFound(`Cannot open libibverbs, tried:\n${tried}\n${REMEDY}`);
 }
 
+/** Opens a symbol of a library, for calls on another thread if the definition says so. */
+export function openSymbol(
+  path: string,
+  name: string,
+  { parameters, result, nonblocking = false }: Deno.ForeignFunction,
+): AnyFunction {
+  return Deno.dlopen(path, { [name]: { parameters, result, nonblocking } }).symbols[name]!;
+}
+
 // dlfcn.h, alike on both architectures
 const RTLD_NOW = 2;
-const handles = new Map<string, Deno.PointerValue>();
-
-/** A symbol of a library that is loaded; `null` if it does not have it. */
-export function symbolOf(path: string, name: string): FunctionPointer | null {
-  const handle = handles.get(path) ?? libc().dlopen(cString(path), RTLD_NOW);
-  handles.set(path, handle);
-  return libc().dlsym(handle, cString(name)) as FunctionPointer | null;
-}
+let handle: Deno.PointerValue = null;
 
 /** The address of a symbol of libibverbs; 0 if the installed version does not have it. */
 export function symbolAddress(name: string): bigint {
-  return Deno.UnsafePointer.value(symbolOf(libraryPath(), name));
+  handle ??= libc().dlopen(cString(libraryPath()), RTLD_NOW);
+  return Deno.UnsafePointer.value(libc().dlsym(handle, cString(name)));
 }
 
 /**
@@ -89,12 +92,17 @@ export function hasSymbol(name: string): boolean {
   return symbolAddress(name) !== 0n;
 }
 
-function cString(text: string): Uint8Array<ArrayBuffer> {
-  return new TextEncoder().encode(`${text}\0`);
-}
-
 function candidates(): string[] {
   const chosen = environment("IBVERBS_LIBRARY");
   if (chosen) return [chosen];
   return [SONAME, ...DIRECTORIES.map((directory) => `${directory}/${SONAME}`)];
+}
+
+/**
+ * An environment variable, where the permission to read it has been given already: the library asks for none but
+ * `--allow-ffi`, and never prompts.
+ */
+export function environment(variable: string): string | undefined {
+  const { state } = Deno.permissions.querySync({ name: "env", variable });
+  return state === "granted" ? Deno.env.get(variable) : undefined;
 }

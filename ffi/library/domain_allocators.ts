@@ -5,11 +5,13 @@
  * @module
  */
 
-import { libc } from "../libc.ts";
-import { writeSharedObject } from "../thunks/elf.ts";
+import { addressOf } from "../libc.ts";
+import { bytesOf, loadAddress } from "../thunks/aarch64.ts";
+import { type SharedObject, writeSharedObject } from "../thunks/elf.ts";
 import { MACHINES } from "../thunks/image.ts";
 import { loadImage } from "../thunks/memfd.ts";
 import type { Arch } from "../thunks/thunk.ts";
+import { long, quad } from "../thunks/x86_64.ts";
 
 /** The addresses of `alloc` and `free` of `struct ibv_parent_domain_init_attr`. */
 export interface DomainAllocators {
@@ -46,23 +48,23 @@ const X86_64: Code = {
 
 const AARCH64: Code = {
   alloc: (alignment, alignedAlloc) =>
-    instructions(
+    bytesOf([
       0xd503245f, //                                   bti c
       0xd2800001 | (alignment & 0xffff) << 5, //       movz x1, #bits 0 to 15 of the alignment
       0xf2a00001 | alignment >>> 16 << 5, //           movk x1, #bits 16 to 31, lsl #16
       0xeb03003f, //                                   cmp x1, x3
       0x9a838020, //                                   csel x0, x1, x3, hi
       0xaa0203e1, //                                   mov x1, x2, the size
-      ...loadX16(alignedAlloc),
+      ...loadAddress(alignedAlloc),
       0xd61f0200, //                                   br x16
-    ),
+    ]),
   free: (free) =>
-    instructions(
+    bytesOf([
       0xd503245f, //                                   bti c
       0xaa0203e0, //                                   mov x0, x2
-      ...loadX16(free),
+      ...loadAddress(free),
       0xd61f0200, //                                   br x16
-    ),
+    ]),
 };
 
 const CODE: Record<Arch, Code> = { x86_64: X86_64, aarch64: AARCH64 };
@@ -103,40 +105,11 @@ export function allocatorImage(
   alignment: number,
   arch: Arch,
   addressOf: (name: string) => bigint,
-): Uint8Array<ArrayBuffer> {
+): SharedObject {
   const { alloc, free } = CODE[arch];
   const functions = [
     { name: "domain_alloc", code: alloc(alignment, addressOf("aligned_alloc")) },
     { name: "domain_free", code: free(addressOf("free")) },
   ];
   return writeSharedObject("ibverbs-allocators", functions, MACHINES[arch]);
-}
-
-function addressOf(name: string): bigint {
-  // RTLD_DEFAULT is NULL.
-  return Deno.UnsafePointer.value(libc().dlsym(null, new TextEncoder().encode(`${name}\0`)));
-}
-
-function long(value: number): number[] {
-  return [value & 0xff, value >>> 8 & 0xff, value >>> 16 & 0xff, value >>> 24];
-}
-
-function quad(value: bigint): number[] {
-  return [...long(Number(value & 0xffff_ffffn)), ...long(Number(value >> 32n))];
-}
-
-function loadX16(address: bigint): number[] {
-  const part = (shift: bigint): number => Number(address >> shift & 0xffffn) << 5;
-  return [
-    0xd2800010 | part(0n), //  movz x16, #bits 0 to 15
-    0xf2a00010 | part(16n), // movk x16, #bits 16 to 31, lsl #16
-    0xf2c00010 | part(32n), // movk x16, #bits 32 to 47, lsl #32
-    0xf2e00010 | part(48n), // movk x16, #bits 48 to 63, lsl #48
-  ];
-}
-
-function instructions(...code: number[]): Uint8Array {
-  const bytes = new DataView(new ArrayBuffer(4 * code.length));
-  code.forEach((instruction, i) => bytes.setUint32(4 * i, instruction, true));
-  return new Uint8Array(bytes.buffer);
 }

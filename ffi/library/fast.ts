@@ -6,11 +6,13 @@
  */
 
 import { errnoCell, errnoLocation } from "../errno.ts";
-import { type AnyFunction, callThrough } from "../function_pointer.ts";
+import type { AnyFunction } from "../function_pointer.ts";
 import type { NativeRow } from "../table/row.ts";
-import { buildImage, loadImage, type Thunk } from "../thunks/mod.ts";
-import type { Calls, Outcome } from "./calls.ts";
-import { libraryPath, symbolAddress, symbolOf } from "./discovery.ts";
+import { buildImage } from "../thunks/image.ts";
+import { loadImage } from "../thunks/memfd.ts";
+import type { Arch, Thunk } from "../thunks/thunk.ts";
+import type { Calls } from "./bind.ts";
+import { libraryPath, openSymbol, symbolAddress } from "./discovery.ts";
 import { opPath } from "./ops.ts";
 
 /**
@@ -18,14 +20,29 @@ import { opPath } from "./ops.ts";
  *
  * @throws {ThunksUnavailable} Where the system refuses.
  */
-export function fastCalls(rows: Readonly<Record<string, NativeRow>>): Calls {
-  const thunks = Object.entries(rows).flatMap(([name, row]) => thunkOf(name, row) ?? []);
-  const arch = Deno.build.arch as "x86_64" | "aarch64";
-  const path = loadImage(buildImage(thunks, arch, errnoLocation()));
+export function fastCalls(rows: readonly (readonly [name: string, row: NativeRow])[]): Calls {
+  const thunks = rows.flatMap(([name, row]) => thunkOf(name, row) ?? []);
+  const path = loadImage(buildImage(thunks, Deno.build.arch as Arch, errnoLocation()));
   return {
-    bind: (name, row) => bind(open, path, name, row),
-    bindBriefly: (name, row) => bind(point, path, name, row),
-    bindNonblocking: (name, row) => bindNonblocking(path, name, row),
+    bind: (name, row) => {
+      if (row.fails === "errno") return keepErrno(path, name, row);
+      return "op" in row
+        ? openSymbol(path, name, row)
+        : openSymbol(libraryPath(), row.symbol ?? name, row);
+    },
+    bindNonblocking: (name, { parameters, result }) => {
+      const definition = {
+        parameters: [...parameters, "buffer"],
+        result,
+        nonblocking: true,
+      } as const;
+      const call = openSymbol(path, name, definition);
+      return async (...args) => {
+        const cell = new Int32Array(1);
+        const value = await call(...args, cell);
+        return { value, errno: cell[0]! };
+      };
+    },
   };
 }
 
@@ -40,63 +57,8 @@ function thunkOf(name: string, row: NativeRow): Thunk | undefined {
   return address === 0n ? undefined : { name, target: { address }, ...keeps };
 }
 
-/** Makes a function of a symbol of a library. */
-type Access = (path: string, symbol: string, definition: Deno.ForeignFunction) => AnyFunction;
-
-function bind(access: Access, path: string, name: string, row: NativeRow): AnyFunction {
-  if (row.fails === "errno") {
-    return keepErrno(access(path, name, withCell(row, "pointer")), row.parameters.length);
-  }
-  if ("op" in row) return access(path, name, row);
-  return access(libraryPath(), row.symbol ?? name, row);
-}
-
-/** By a pointer, which compiles nothing. */
-function point(path: string, symbol: string, definition: Deno.ForeignFunction): AnyFunction {
-  return callThrough(symbolOf(path, symbol)!, definition);
-}
-
-function bindNonblocking(
-  path: string,
-  name: string,
-  row: NativeRow,
-): (...args: unknown[]) => Promise<Outcome<unknown>> {
-  const call = open(path, name, { ...withCell(row, "buffer"), nonblocking: true });
-  return async (...args) => {
-    const cell = new Int32Array(1);
-    const value = await call(...args, cell);
-    return { value, errno: cell[0]! };
-  };
-}
-
-/** By its name, which compiles it. */
-function open(path: string, name: string, definition: Deno.ForeignFunction): AnyFunction {
-  const { parameters, result, nonblocking = false } = definition;
-  return Deno.dlopen(path, { [name]: { parameters, result, nonblocking } }).symbols[name]!;
-}
-
-function withCell(
-  { parameters, result }: NativeRow,
-  cell: "pointer" | "buffer",
-): Deno.ForeignFunction {
-  return { parameters: [...parameters, cell], result };
-}
-
-/** Passes the errno cell. One arity each: a rest parameter would cost ten times the call. */
-function keepErrno(f: AnyFunction, parameters: number): AnyFunction {
+function keepErrno(path: string, name: string, { parameters, result }: NativeRow): AnyFunction {
+  const call = openSymbol(path, name, { parameters: [...parameters, "pointer"], result });
   const cell = errnoCell();
-  switch (parameters) {
-    case 1:
-      return (a) => f(a, cell);
-    case 2:
-      return (a, b) => f(a, b, cell);
-    case 3:
-      return (a, b, c) => f(a, b, c, cell);
-    case 4:
-      return (a, b, c, d) => f(a, b, c, d, cell);
-    case 5:
-      return (a, b, c, d, e) => f(a, b, c, d, e, cell);
-    default:
-      return (a, b, c, d, e, g) => f(a, b, c, d, e, g, cell);
-  }
+  return (...args) => call(...args, cell);
 }

@@ -5,34 +5,25 @@
  */
 
 import type { Handle, IbvContext } from "../handles.ts";
-import { type Field, type Structs, structs } from "../layout.ts";
+import { type Field, structs } from "../layout.ts";
 import { handleAt } from "../pointers.ts";
 import { readNative } from "../struct.ts";
 import type { ContextOp, ExtendedOp, Holder, Op, Owner, OwnOps } from "../table/row.ts";
 import { hasSymbol } from "./discovery.ts";
 
-const context: Structs["ibv_context"]["fields"] = structs.ibv_context.fields;
-const extended: Structs["verbs_context"]["fields"] = structs.verbs_context.fields;
+const CONTEXT: Fields = structs.ibv_context.fields;
+const EXTENDED: Fields = structs.verbs_context.fields;
+/** The context lies within the `verbs_context`, and operations are found from it. */
+const INNER = EXTENDED.context!.offset;
 
 /** `wr_flush` has no symbol to tell by. This one, of rdma-core 59, is the first that is newer, as its row says. */
 const SINCE_WR_FLUSH = "ibv_alloc_dmah";
 const POINTER_SIZE = 8;
 
-function fieldsOf(of: Holder): Readonly<Record<string, Field>> {
+type Fields = Readonly<Record<string, Field>>;
+
+function fieldsOf(of: Holder): Fields {
   return structs[of].fields;
-}
-
-function contextOffset(of: Holder): number {
-  return fieldsOf(of).context!.offset;
-}
-
-function contextOpOffset(op: ContextOp): number {
-  return context[`ops.${op}`].offset;
-}
-
-/** From the context: the `verbs_context` lies before it. */
-function extendedOffset(field: ExtendedOp | "sz"): number {
-  return extended[field].offset - extended.context.offset;
 }
 
 function ownOffset(of: Holder, op: string): number {
@@ -42,23 +33,24 @@ function ownOffset(of: Holder, op: string): number {
   return fields[op]!.offset;
 }
 
+function contextOpOffset(op: ContextOp | ExtendedOp): number {
+  const field = EXTENDED[op];
+  return field === undefined ? CONTEXT[`ops.${op}`]!.offset : field.offset - INNER;
+}
+
 /** The chain of loads that leads from an object to a function pointer, as offsets in bytes. */
 export function opPath([of, table, op]: Op): number[] {
   if (table === "own") return [ownOffset(of, op)];
-  const offset = table === "ops" ? contextOpOffset(op) : extendedOffset(op);
-  return of === "ibv_context" ? [offset] : [contextOffset(of), offset];
+  const offset = contextOpOffset(op);
+  return of === "ibv_context" ? [offset] : [fieldsOf(of).context!.offset, offset];
 }
 
 /** Whether an object has the op of a verb, by the header's own rules. */
-export function hasOp(op: Op, object: Handle): boolean {
-  const [of, table, name] = op;
-  if (table === "own") return isSet(object, ownOffset(of, name));
-  return hasContextOp(contextOf(of, object), name);
-}
-
-function contextOf(of: Holder, object: Handle): IbvContext {
-  if (of === "ibv_context") return object as IbvContext;
-  return handleAt<IbvContext>(readPointer(object, contextOffset(of)))!;
+export function hasOp([of, table, op]: Op, object: Handle): boolean {
+  if (table === "own") return isSet(object, ownOffset(of, op));
+  if (of === "ibv_context") return hasContextOp(object as IbvContext, op);
+  const context = readNative(object, { offset: fieldsOf(of).context!.offset, type: "ptr" });
+  return hasContextOp(handleAt<IbvContext>(context)!, op);
 }
 
 /**
@@ -68,33 +60,18 @@ function contextOf(of: Holder, object: Handle): IbvContext {
  * @category Operations of a device
  */
 export function hasContextOp(context: IbvContext, op: ContextOp | ExtendedOp): boolean {
-  const { offset, size } = placeOf(op);
-  return (size === 0n || isExtended(context) && extendedSize(context) >= size) &&
-    isSet(context, offset);
+  return (!(op in EXTENDED) || reaches(context, EXTENDED[op]!)) &&
+    isSet(context, contextOpOffset(op));
 }
 
-/** Where a context has an operation. */
-interface OpPlace {
-  /** From the context, in bytes. */
-  readonly offset: number;
-  /** The size that the `verbs_context` has if it has the operation; 0 if the operation is not there. */
-  readonly size: bigint;
-}
-
-/** Kept, because V8 looks up a name slowly that was put together: a completion queue asks for two. */
-const places = new Map<ContextOp | ExtendedOp, OpPlace>();
-
-function placeOf(op: ContextOp | ExtendedOp): OpPlace {
-  const known = places.get(op);
-  if (known !== undefined) return known;
-  const place = isExtendedOp(op)
-    ? {
-      offset: extendedOffset(op),
-      size: BigInt(structs.verbs_context.size - extended[op].offset),
-    }
-    : { offset: contextOpOffset(op), size: 0n };
-  places.set(op, place);
-  return place;
+/** Whether there is a `verbs_context` that is as long as to have a field. */
+function reaches(context: IbvContext, { offset }: Field): boolean {
+  // __VERBS_ABI_IS_EXTENDED: all bits set
+  if (readNative(context, structs.ibv_context.fields.abi_compat) !== 0xffff_ffff_ffff_ffffn) {
+    return false;
+  }
+  const size = readNative(context, { offset: EXTENDED.sz!.offset - INNER, type: "u64" });
+  return size >= BigInt(structs.verbs_context.size - offset);
 }
 
 /**
@@ -108,23 +85,6 @@ export function hasOwnOp<K extends Owner>(object: Handle<K>, of: K, op: OwnOps[K
   return isSet(object, ownOffset(of, op));
 }
 
-function isExtendedOp(op: ContextOp | ExtendedOp): op is ExtendedOp {
-  return op in extended;
-}
-
-/** `__VERBS_ABI_IS_EXTENDED`: all bits set. */
-function isExtended(handle: IbvContext): boolean {
-  return readNative(handle, context.abi_compat) === 0xffff_ffff_ffff_ffffn;
-}
-
-function extendedSize(handle: IbvContext): bigint {
-  return readNative(handle, { offset: extendedOffset("sz"), type: "u64" });
-}
-
-function readPointer(object: Handle, offset: number): bigint {
-  return readNative(object, { offset, type: "ptr" });
-}
-
 function isSet(object: Handle, offset: number): boolean {
-  return readPointer(object, offset) !== 0n;
+  return readNative(object, { offset, type: "ptr" }) !== 0n;
 }

@@ -8,8 +8,8 @@
 import { errno, mappedErrno, setErrno } from "../errno.ts";
 import { type AnyFunction, callThrough, type FunctionPointer } from "../function_pointer.ts";
 import type { NativeRow } from "../table/row.ts";
-import type { Calls, Outcome } from "./calls.ts";
-import { libraryPath } from "./discovery.ts";
+import type { AsyncFunction, Calls } from "./bind.ts";
+import { libraryPath, openSymbol } from "./discovery.ts";
 import { opPath } from "./ops.ts";
 
 /** Calls that need nothing but `--allow-ffi`. */
@@ -24,10 +24,7 @@ function bind(name: string, row: NativeRow): AnyFunction {
  * errno of the other thread is out of reach: when the verb failed it is called once more on this thread, to learn why, or
  * to succeed after all.
  */
-function bindNonblocking(
-  name: string,
-  row: NativeRow,
-): (...args: unknown[]) => Promise<Outcome<unknown>> {
+function bindNonblocking(name: string, row: NativeRow): AsyncFunction {
   const nonblocking = symbolCall(name, row, true);
   const sync = bind(name, row);
   return async (...args) => {
@@ -38,10 +35,8 @@ function bindNonblocking(
 }
 
 function symbolCall(name: string, row: NativeRow, nonblocking: boolean): AnyFunction {
-  const { parameters, result } = row;
   const symbol = "symbol" in row ? row.symbol ?? name : name;
-  return Deno.dlopen(libraryPath(), { [symbol]: { parameters, result, nonblocking } })
-    .symbols[symbol]!;
+  return openSymbol(libraryPath(), symbol, { ...row, nonblocking });
 }
 
 function keepErrno(call: AnyFunction): AnyFunction {
@@ -54,26 +49,13 @@ function keepErrno(call: AnyFunction): AnyFunction {
   };
 }
 
-function opCall(
-  { op, object, parameters, result }: Extract<NativeRow, { op: unknown }>,
-): AnyFunction {
-  const path = opPath(op);
-  const holder = object ?? 0;
-  const functions = new Map<bigint, AnyFunction>();
+function opCall(row: Extract<NativeRow, { op: unknown }>): AnyFunction {
+  const path = opPath(row.op);
   return (...args) => {
-    const pointer = follow(args[holder], path);
-    const address = Deno.UnsafePointer.value(pointer);
-    let f = functions.get(address);
-    if (f === undefined) {
-      functions.set(address, f = callThrough(pointer, { parameters, result }));
-    }
-    return f(...args);
+    const pointer = path.reduce<FunctionPointer>(
+      (at, offset) => new Deno.UnsafePointerView(at).getPointer(offset) as FunctionPointer,
+      args[row.object ?? 0],
+    );
+    return callThrough(pointer, row)(...args);
   };
-}
-
-function follow(object: Deno.PointerObject, path: readonly number[]): FunctionPointer {
-  return path.reduce<FunctionPointer>(
-    (at, offset) => new Deno.UnsafePointerView(at).getPointer(offset) as FunctionPointer,
-    object as FunctionPointer,
-  );
 }

@@ -1,5 +1,5 @@
 // Machine code for aarch64, AAPCS64 calling convention. Each instruction stands beside its assembly.
-import type { Frame, Thunk } from "./thunk.ts";
+import type { Code, Frame, Thunk } from "./thunk.ts";
 
 const BTI_C = 0xd503245f; //          bti c
 const RET = 0xd65f03c0; //            ret
@@ -17,14 +17,17 @@ const ARGUMENTS = 16; // above x29 and x30: x0 to x7
 const ERRNO = 80; //     address of this thread's errno, the same before and after the call
 const FRAME = 96;
 
-/** The code around the load of the target that keeps errno, or only jumps if `parameters` is undefined. */
-export function frameOf(parameters: number | undefined, errnoLocation: bigint): Frame {
+/** The machine code of aarch64. */
+export const aarch64: Code = { frameOf, loadTarget };
+
+function frameOf(parameters: number | undefined, errnoLocation: bigint): Frame {
   return parameters === undefined
     ? { before: bytesOf([BTI_C]), after: bytesOf([BR_X16]) }
     : keepErrno(parameters, errnoLocation);
 }
 
-function bytesOf(code: readonly number[]): Uint8Array {
+/** Instructions as bytes. */
+export function bytesOf(code: readonly number[]): Uint8Array {
   const bytes = new DataView(new ArrayBuffer(4 * code.length));
   code.forEach((instruction, i) => bytes.setUint32(4 * i, instruction, true));
   return new Uint8Array(bytes.buffer);
@@ -56,7 +59,7 @@ function keepErrno(parameters: number, errnoLocation: bigint): Frame {
 }
 
 /** Puts the address of the C function into x16, which belongs to code between caller and callee. */
-export function loadTarget({ target }: Thunk): Uint8Array {
+function loadTarget({ target }: Thunk): Uint8Array {
   if ("address" in target) return bytesOf(loadAddress(target.address));
   return bytesOf(target.path.flatMap((offset, i) => {
     const from = i === 0 ? target.argument ?? 0 : 16;
@@ -67,7 +70,8 @@ export function loadTarget({ target }: Thunk): Uint8Array {
   }));
 }
 
-function loadAddress(address: bigint): number[] {
+/** Puts an address into x16. */
+export function loadAddress(address: bigint): number[] {
   const part = (shift: bigint) => Number(address >> shift & 0xffffn) << 5;
   return [
     0xd2800010 | part(0n), //  movz x16, #bits 0 to 15
@@ -78,17 +82,11 @@ function loadAddress(address: bigint): number[] {
 }
 
 /** A load or store of one 64-bit register at [base, #offset]. */
-function memory(
-  opcode: number,
-  register: number,
-  base: number,
-  offset: number,
-): number {
+function memory(opcode: number, register: number, base: number, offset: number): number {
   return opcode | offset / 8 << 10 | base << 5 | register;
 }
 
 /** A load or store of two neighbouring 64-bit registers relative to sp. */
 function pair(opcode: number, register: number, offset: number): number {
-  return opcode | (offset / 8 & 0x7f) << 15 | (register + 1) << 10 | SP << 5 |
-    register;
+  return opcode | (offset / 8 & 0x7f) << 15 | (register + 1) << 10 | SP << 5 | register;
 }

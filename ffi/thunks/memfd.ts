@@ -1,7 +1,16 @@
 import { errnoName, mappedErrno } from "../errno.ts";
 import { libc } from "../libc.ts";
-import { sonameOf } from "./elf.ts";
-import { ThunksUnavailable } from "./unavailable.ts";
+import { cString } from "../pointers.ts";
+import type { SharedObject } from "./elf.ts";
+
+/**
+ * Thrown where thunks cannot run: a memfd that the system refuses or does not let execute, or an `--allow-ffi` narrowed to
+ * paths. `cause` tells which.
+ */
+export class ThunksUnavailable extends Error {
+  /** The error's name. */
+  override readonly name = "ThunksUnavailable";
+}
 
 // linux/memfd.h
 const MFD_CLOEXEC = 0x1;
@@ -18,22 +27,19 @@ const RTLD_NOLOAD = 0x4;
  * under the same descriptor number would silently be taken for the first. An image that the process has loaded before is
  * used again, so that Workers do not add an image each.
  *
- * @param image What {@linkcode buildImage} returned for this architecture.
  * @returns The path or the SONAME to open it by. A thunk that keeps errno has one parameter more than its C function, last: an `int *`.
  * @throws {ThunksUnavailable} Where the system refuses, with the refusal as `cause`.
  */
-export function loadImage(image: Uint8Array<ArrayBuffer>): string {
-  const soname = sonameOf(image);
+export function loadImage({ soname, bytes }: SharedObject): string {
   try {
-    return isLoaded(soname) ? soname : loadNew(image);
+    return isLoaded(soname) ? soname : loadNew(bytes);
   } catch (cause) {
     throw new ThunksUnavailable("Cannot open thunks: the system refuses", { cause });
   }
 }
 
 function isLoaded(soname: string): boolean {
-  const name = new TextEncoder().encode(`${soname}\0`);
-  return libc().dlopen(name, RTLD_NOW | RTLD_NOLOAD) !== null;
+  return libc().dlopen(cString(soname), RTLD_NOW | RTLD_NOLOAD) !== null;
 }
 
 function loadNew(image: Uint8Array<ArrayBuffer>): string {
@@ -50,27 +56,25 @@ function loadNew(image: Uint8Array<ArrayBuffer>): string {
 }
 
 function createMemfd(): number {
-  const name = new TextEncoder().encode("ibverbs-thunks\0");
+  const name = cString("ibverbs-thunks");
   const fd = libc().memfd_create(name, MFD_CLOEXEC | MFD_EXEC);
-  if (fd >= 0) return fd;
-  const code = errnoCode();
   // Linux before 6.3 does not know MFD_EXEC, and needs none.
-  if (code !== "EINVAL") throw new Error(`Cannot create a memfd: ${code}`);
-  const plain = libc().memfd_create(name, MFD_CLOEXEC);
-  if (plain < 0) throw new Error(`Cannot create a memfd: ${errnoCode()}`);
-  return plain;
+  if (fd < 0 && errnoCode() === "EINVAL") {
+    return checked("memfd_create", libc().memfd_create(name, MFD_CLOEXEC));
+  }
+  return checked("memfd_create", fd);
 }
 
 function writeAll(fd: number, bytes: Uint8Array<ArrayBuffer>): void {
   for (let done = 0; done < bytes.length;) {
-    const written = libc().write(
-      fd,
-      bytes.subarray(done),
-      BigInt(bytes.length - done),
-    );
-    if (written < 0n) throw new Error(`Cannot write to a memfd: ${errnoCode()}`);
-    done += Number(written);
+    const rest = bytes.subarray(done);
+    done += checked("write", Number(libc().write(fd, rest, BigInt(rest.length))));
   }
+}
+
+function checked(call: string, result: number): number {
+  if (result < 0) throw new Error(`Cannot write thunks: ${call}() fails with ${errnoCode()}`);
+  return result;
 }
 
 // Right after a synchronous call on the same thread, errno is still that call's.

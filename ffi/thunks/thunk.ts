@@ -30,86 +30,10 @@ export interface Frame {
   readonly after: Uint8Array;
 }
 
-// The verbs with most parameters, `ibv_reg_dmabuf_mr` and `ibv_rereg_mr`, have 6.
-const MAX_PARAMETERS = 7;
-// The reach of one aarch64 instruction each way: sub #imm12 below, ldr #imm12 (scaled by 8) above.
-const MIN_OFFSET = -4088;
-const MAX_OFFSET = 32760;
-const MAX_ADDRESS = 2n ** 64n - 1n;
-
-/**
- * Checks what would otherwise become a crash.
- *
- * @throws {TypeError} For a name that is no C identifier or is there twice, an empty path, or a path without a first
- * argument to start from.
- * @throws {RangeError} For an address, an offset or a number of parameters out of range.
- */
-export function checkThunks(
-  thunks: readonly Thunk[],
-  errnoLocation: bigint,
-): void {
-  const names = new Set<string>();
-  for (const thunk of thunks) {
-    checkName(thunk.name, names);
-    checkParameters(thunk);
-    checkTarget(thunk);
-  }
-  if (thunks.some((thunk) => thunk.errnoAfter !== undefined)) {
-    checkAddress("__errno_location", errnoLocation);
-  }
-}
-
-function checkName(name: string, names: Set<string>): void {
-  if (!/^[A-Za-z_]\w*$/.test(name)) {
-    throw new TypeError(
-      `Cannot build thunk "${name}": the name is not a C identifier`,
-    );
-  }
-  if (names.has(name)) {
-    throw new TypeError(
-      `Cannot build thunk "${name}": the name is there twice`,
-    );
-  }
-  names.add(name);
-}
-
-function checkParameters({ name, target, errnoAfter }: Thunk): void {
-  if (errnoAfter === undefined) return;
-  if (
-    !Number.isInteger(errnoAfter) || errnoAfter < 0 ||
-    errnoAfter > MAX_PARAMETERS
-  ) {
-    throw new RangeError(
-      `Cannot build thunk "${name}": errnoAfter is ${errnoAfter}, expected 0 to ${MAX_PARAMETERS}`,
-    );
-  }
-  if (errnoAfter === 0 && "path" in target) {
-    throw new TypeError(
-      `Cannot build thunk "${name}": a path needs a first argument`,
-    );
-  }
-}
-
-function checkTarget({ name, target }: Thunk): void {
-  if ("address" in target) return checkAddress(name, target.address);
-  if (target.path.length === 0) {
-    throw new TypeError(`Cannot build thunk "${name}": the path is empty`);
-  }
-  for (const offset of target.path) checkOffset(name, offset);
-}
-
-function checkAddress(name: string, address: bigint): void {
-  if (address <= 0n || address > MAX_ADDRESS) {
-    throw new RangeError(
-      `Cannot build thunk "${name}": address ${address} is not a pointer`,
-    );
-  }
-}
-
-function checkOffset(name: string, offset: number): void {
-  if (offset < MIN_OFFSET || offset > MAX_OFFSET || offset % 8 !== 0) {
-    throw new RangeError(
-      `Cannot build thunk "${name}": offset ${offset} is not a multiple of 8 from ${MIN_OFFSET} to ${MAX_OFFSET}`,
-    );
-  }
+/** The machine code of an architecture. */
+export interface Code {
+  /** The code around the load of the target that keeps errno, or only jumps if `parameters` is undefined. */
+  readonly frameOf: (parameters: number | undefined, errnoLocation: bigint) => Frame;
+  /** The code that puts the address of the C function into a register that no argument uses. */
+  readonly loadTarget: (thunk: Thunk) => Uint8Array;
 }

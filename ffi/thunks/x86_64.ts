@@ -1,5 +1,5 @@
 // Machine code for x86-64, System V calling convention. Each instruction stands beside its assembly (AT&T).
-import type { Frame, Thunk } from "./thunk.ts";
+import type { Code, Frame, Thunk } from "./thunk.ts";
 
 // The frame of a thunk that keeps errno, from %rsp up. With the return address it is a multiple of 16, as calls want.
 const OUTGOING = 0; //        the seventh argument of the call
@@ -38,8 +38,10 @@ const PASS_SEVENTH = [
   0x48, 0x89, 0x44, 0x24, OUTGOING, //       mov %rax, OUTGOING(%rsp)
 ];
 
-/** The code around the load of the target that keeps errno, or only jumps if `parameters` is undefined. */
-export function frameOf(parameters: number | undefined, errnoLocation: bigint): Frame {
+/** The machine code of x86-64. */
+export const x86: Code = { frameOf, loadTarget };
+
+function frameOf(parameters: number | undefined, errnoLocation: bigint): Frame {
   return parameters === undefined ? jump() : keepErrno(parameters, errnoLocation);
 }
 
@@ -84,8 +86,9 @@ function cell(parameters: number): number {
 }
 
 /** Puts the address of the C function into %r11, which no argument uses. */
-export function loadTarget({ target }: Thunk): Uint8Array {
-  if ("address" in target) return load(target.address);
+function loadTarget({ target }: Thunk): Uint8Array {
+  // movabs $address, %r11
+  if ("address" in target) return Uint8Array.of(0x49, 0xbb, ...quad(target.address));
   return Uint8Array.from(target.path.flatMap((offset, i) => {
     const from = target.argument ? 0x9e : 0x9f;
     // mov offset(%rsi or %rdi), %r11, then mov offset(%r11), %r11
@@ -93,19 +96,12 @@ export function loadTarget({ target }: Thunk): Uint8Array {
   }));
 }
 
-/** `movabs $address, %r11` */
-function load(address: bigint): Uint8Array {
-  const code = new Uint8Array(10);
-  code[0] = 0x49;
-  code[1] = 0xbb;
-  new DataView(code.buffer).setBigUint64(2, address, true);
-  return code;
-}
-
-function long(value: number): number[] {
+/** 32 bits as bytes. */
+export function long(value: number): number[] {
   return [value & 0xff, value >> 8 & 0xff, value >> 16 & 0xff, value >> 24 & 0xff];
 }
 
-function quad(value: bigint): number[] {
+/** 64 bits as bytes. */
+export function quad(value: bigint): number[] {
   return long(Number(value & 0xffff_ffffn)).concat(long(Number(value >> 32n)));
 }

@@ -2,8 +2,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { EOPNOTSUPP, errno, setErrno } from "../../ffi/errno.ts";
 import type { IbvQpEx } from "../../ffi/handles.ts";
-import { bindNonblocking, bindVerb } from "../../ffi/library/bind.ts";
-import type { Calls } from "../../ffi/library/calls.ts";
+import { bindNonblocking, bindVerb, type Calls } from "../../ffi/library/bind.ts";
 import { hasSymbol } from "../../ffi/library/discovery.ts";
 import { hasOwnOp } from "../../ffi/library/ops.ts";
 import { bufferPointer } from "../../ffi/pointers.ts";

@@ -1,6 +1,7 @@
 // The machine code of thunks, executed and checked by a C driver: natively, and under qemu for the other architecture.
 import { assertEquals, assertNotEquals } from "@std/assert";
-import { type Arch, buildImage, type Thunk } from "../../ffi/thunks/mod.ts";
+import { buildImage } from "../../ffi/thunks/image.ts";
+import type { Arch, Thunk } from "../../ffi/thunks/thunk.ts";
 import { compileC } from "../c/compile.ts";
 
 // What thunk_driver.c lays out.
@@ -50,7 +51,7 @@ function buildDriverImage(arch: Arch, addresses: Map<string, bigint>): Uint8Arra
       thunks.push({ name: `errno_path_${i}_${n}`, target: { path }, errnoAfter: n });
     });
   }
-  return buildImage(thunks, arch, addresses.get("errno_location")!);
+  return buildImage(thunks, arch, addresses.get("errno_location")!).bytes;
 }
 
 function compileDriver(arch: Arch): Promise<string> {

@@ -1,5 +1,6 @@
 // Run by thunks_test.ts where thunks may be refused: prints whether an image can be opened.
-import { buildImage, loadImage, ThunksUnavailable } from "../../ffi/thunks/mod.ts";
+import { buildImage } from "../../ffi/thunks/image.ts";
+import { loadImage, ThunksUnavailable } from "../../ffi/thunks/memfd.ts";
 
 const thunks = [{ name: "call", target: { path: [0] } }];
 try {

@@ -6,7 +6,9 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { buildImage, loadImage, type Thunk, ThunksUnavailable } from "../../ffi/thunks/mod.ts";
+import { buildImage } from "../../ffi/thunks/image.ts";
+import { loadImage, ThunksUnavailable } from "../../ffi/thunks/memfd.ts";
+import type { Thunk } from "../../ffi/thunks/thunk.ts";
 import { libc } from "../../ffi/libc.ts";
 import { compileC } from "../c/compile.ts";
 
@@ -144,7 +146,10 @@ Deno.test("loadImage() throws ThunksUnavailable when memfd_create is refused", a
   const refuse = await compileC("thunk_refuse.c");
   const EPERM = "1";
   const printed = await runProbe([refuse, EPERM, "0"], ["--allow-ffi"]);
-  assertEquals(printed, "ThunksUnavailable: Cannot create a memfd: EPERM\n");
+  assertEquals(
+    printed,
+    "ThunksUnavailable: Cannot write thunks: memfd_create() fails with EPERM\n",
+  );
 });
 
 Deno.test("loadImage() throws ThunksUnavailable when the memfd may not grow", async () => {
@@ -152,7 +157,7 @@ Deno.test("loadImage() throws ThunksUnavailable when the memfd may not grow", as
     ["sh", "-c", `trap "" XFSZ; ulimit -f 0; exec "$0" "$@"`],
     ["--allow-ffi"],
   );
-  assertEquals(printed, "ThunksUnavailable: Cannot write to a memfd: EFBIG\n");
+  assertEquals(printed, "ThunksUnavailable: Cannot write thunks: write() fails with EFBIG\n");
 });
 
 Deno.test("loadImage() does without MFD_EXEC when the kernel does not know it", async () => {
@@ -170,7 +175,7 @@ Deno.test("loadImage() throws ThunksUnavailable when --allow-ffi is narrowed to 
 
 Deno.test("an image outlives the worker that opened it when a call is on its way", async () => {
   const source = `
-    import { loadImage } from ${JSON.stringify(import.meta.resolve("../../ffi/thunks/mod.ts"))};
+    import { loadImage } from ${JSON.stringify(import.meta.resolve("../../ffi/thunks/memfd.ts"))};
     self.onmessage = ({ data }) => {
       const { symbols } = Deno.dlopen(loadImage(data), {
         call: { name: "call", parameters: ["u32", "i32", "buffer"], result: "i32", nonblocking: true },

@@ -1,7 +1,8 @@
 // Machine code against what assemblers make of the same source. That it works is for the library tests.
 import { assertEquals } from "@std/assert";
 import { allocatorImage } from "../../ffi/library/domain_allocators.ts";
-import { type Arch, buildImage, type Thunk } from "../../ffi/thunks/mod.ts";
+import { buildImage } from "../../ffi/thunks/image.ts";
+import type { Arch, Thunk } from "../../ffi/thunks/thunk.ts";
 import { readElf } from "./thunks_elf.ts";
 
 const ERRNO_LOCATION = 0x1122_3344_5566_7788n;
@@ -150,7 +151,7 @@ const LISTINGS: readonly (readonly [string, Arch, Thunk, listing: string])[] = [
 
 for (const [title, arch, thunk, listing] of LISTINGS) {
   Deno.test(title, () => {
-    const { lookUp } = readElf(buildImage([thunk], arch, ERRNO_LOCATION));
+    const { lookUp } = readElf(buildImage([thunk], arch, ERRNO_LOCATION).bytes);
     assertEquals(lookUp("f")!.toHex(), bytesOf(listing, arch));
   });
 }
@@ -205,7 +206,7 @@ const ALLOCATORS: readonly (readonly [Arch, alloc: string, free: string])[] = [
 
 for (const [arch, alloc, free] of ALLOCATORS) {
   Deno.test(`allocators of ${arch} call those of the C library with the larger alignment`, () => {
-    const { lookUp } = readElf(allocatorImage(0x1_2000, arch, () => ERRNO_LOCATION));
+    const { lookUp } = readElf(allocatorImage(0x1_2000, arch, () => ERRNO_LOCATION).bytes);
     assertEquals(lookUp("domain_alloc")!.toHex(), bytesOf(alloc, arch));
     assertEquals(lookUp("domain_free")!.toHex(), bytesOf(free, arch));
   });

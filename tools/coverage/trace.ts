@@ -52,7 +52,7 @@ function watch(functions: Functions, watcher: Watcher): void {
       const watching = watcher(name, call, (value) => {
         if (!succeeded(name, value)) return;
         called.add(name);
-        // Binding replaces the function of a verb that is called often.
+        // The function may have been replaced meanwhile.
         if (functions[name] === watching) Object.defineProperty(functions, name, { value: call });
       });
       Object.defineProperty(functions, name, { value: watching });

@@ -7,7 +7,7 @@
 import { errno } from "../../ffi/errno.ts";
 import type { IbvAh } from "../../ffi/handles.ts";
 import { nonblocking, verbs } from "../../ffi/library.ts";
-import type { Outcome } from "../../ffi/library/calls.ts";
+import type { Outcome } from "../../ffi/library/bind.ts";
 import { structs } from "../../ffi/layout.ts";
 import { handleAddress } from "../../ffi/pointers.ts";
 import { ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
