@@ -162,6 +162,6 @@ export function modulesWithoutDevice(): string[] {
 
 /** The modules that the package is made of, by their paths from the project's folder. */
 function sources(): string[] {
-  const folders = ["cli", "ffi", "net", "rxe", "types"];
+  const folders = ["cli", "ffi", "internal", "net", "rxe", "types"];
   return ["mod.ts", "rss.ts", ...folders.flatMap((name) => sourcesIn(name))];
 }

@@ -7,6 +7,7 @@ import { circleIn, type Graph } from "./graph.ts";
  * Imports run down or stay on a floor.
  */
 export const FLOORS = [
+  "internal",
   ...["ffi", "ffi/table", "ffi/verbs", "ffi/verbs.ts", "ffi/thunks"],
   ...["ffi/library", "ffi/library.ts", "ffi/mod.ts"],
   ...["types/core", "types/address", "types/device", "types/memory", "types/completion"],
@@ -20,7 +21,7 @@ export const FLOORS = [
 /** One of {@linkcode FLOORS}. */
 export type Floor = typeof FLOORS[number];
 
-// These know the library as its users do.
+// These know the library as its users do, and share what is in internal/.
 const USERS: readonly Floor[] = ["net", "cli", "rxe", "examples"];
 
 // The order does not matter among these; nothing else imports them.
@@ -61,8 +62,8 @@ function faultOf(file: string, target: string): string | undefined {
   if (below === undefined) {
     return USERS.includes(floor) ? undefined : "the library imports nothing but its own files";
   }
-  if (USERS.includes(floor) && floor !== below && !isEntry(target)) {
-    return `${floor} imports only modules that are exported`;
+  if (USERS.includes(floor) && floor !== below && !isOffered(target)) {
+    return `${floor} imports only internal/ and modules that are exported`;
   }
   return FLOORS.indexOf(below) > FLOORS.indexOf(floor) ? `${below} is above ${floor}` : undefined;
 }
@@ -71,8 +72,8 @@ function isWorkshop(file: string): boolean {
   return WORKSHOP.some((floor) => floor === floorOf(file));
 }
 
-function isEntry(file: string): boolean {
-  return /^(((ffi|net|cli|rxe)\/)?mod|rss)\.ts$/.test(file);
+function isOffered(file: string): boolean {
+  return /^(((ffi|net|cli|rxe)\/)?mod|rss)\.ts$|^internal\//.test(file);
 }
 
 function crowdedFolders(graph: Graph): string[] {

@@ -12,7 +12,7 @@ import { inProject, sourcesIn } from "../host/paths.ts";
 const GENERATOR = "npm:@stryker-mutator/instrumenter@10.1.1";
 
 /** The folders with code of the package. */
-export const FOLDERS = ["types", "ffi", "net", "cli", "rxe"] as const;
+export const FOLDERS = ["types", "ffi", "internal", "net", "cli", "rxe"] as const;
 
 /** Files without mutants: this one is generated, and a test compares all of it with the header. */
 const LEFT_OUT: readonly string[] = ["ffi/layout.ts"];

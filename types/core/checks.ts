@@ -1,208 +1,31 @@
-/**
- * Checks of arguments before native code is reached.
- *
- * @module
- */
-
+import { type ClassOf, instance as instanceOf, show, withArticle } from "../../internal/checks.ts";
 import { isResource, Resource } from "./resource.ts";
 
-/** Characters that control a terminal or the order of text. JSON itself escapes only the first 32. */
-const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+export {
+  boolean,
+  type ClassOf,
+  classOf,
+  copyOfBytes,
+  integer,
+  isForeign,
+  listOf,
+  noAttribute,
+  object,
+  positiveInt,
+  show,
+  snapshot,
+  uint16,
+  uint24,
+  uint32,
+  uint64,
+  uint8,
+} from "../../internal/checks.ts";
 
-/** How a value appears in a message. Text may come from a peer: a terminal shows it and obeys nothing in it. */
-export function show(value: unknown): string {
-  switch (typeof value) {
-    case "string":
-      return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}...` : value)
-        .replaceAll(CONTROLS, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
-    case "bigint":
-      return `${value}n`;
-    case "function":
-      return "a function";
-    case "symbol":
-      return "a symbol";
-    case "object":
-      return value === null ? "null" : Array.isArray(value) ? "an array" : "an object";
-    default:
-      return String(value);
-  }
-}
-
-/** Checks an integer's range; `what` reads "sgidIndex". Returns the value. */
-export function integer(value: number, what: string, min: number, max: number): number {
-  if (typeof value !== "number" || !Number.isInteger(value)) {
-    throw new TypeError(`Cannot use ${what} ${show(value)}: it is not an integer`);
-  }
-  if (value < min || value > max) {
-    throw new RangeError(`Cannot use ${what} ${value}: it is not within ${min} to ${max}`);
-  }
-  return value;
-}
-
-/** Checks an unsigned 8-bit integer. */
-export function uint8(value: number, what: string): number {
-  return integer(value, what, 0, 0xff);
-}
-
-/** Checks an unsigned 16-bit integer. */
-export function uint16(value: number, what: string): number {
-  return integer(value, what, 0, 0xffff);
-}
-
-/** Checks an unsigned 24-bit integer, such as a queue pair number or a PSN. */
-export function uint24(value: number, what: string): number {
-  if (typeof value === "number" && value >>> 0 === value && value <= 0xff_ffff) return value;
-  return integer(value, what, 0, 0xff_ffff);
-}
-
-/** Checks an unsigned 32-bit integer. */
-export function uint32(value: number, what: string): number {
-  // V8 compiles this to two instructions; work requests are checked by it.
-  if (typeof value === "number" && value >>> 0 === value) return value;
-  return integer(value, what, 0, 0xffff_ffff);
-}
-
-/** Checks an integer that C takes as a positive `int`. */
-export function positiveInt(value: number, what: string): number {
-  return integer(value, what, 1, 0x7fff_ffff);
-}
-
-/** Checks an unsigned 64-bit integer, given as a bigint or as a number up to 2^53 - 1. Returns it as a bigint. */
-export function uint64(value: bigint | number, what: string): bigint {
-  if (typeof value === "number") {
-    return BigInt(integer(value, what, 0, Number.MAX_SAFE_INTEGER));
-  }
-  if (typeof value !== "bigint") {
-    throw new TypeError(`Cannot use ${what} ${show(value)}: it is not a bigint or an integer`);
-  }
-  if (value < 0n || value > 0xffff_ffff_ffff_ffffn) {
-    throw new RangeError(`Cannot use ${what} ${value}: it does not fit 64 bits`);
-  }
-  return value;
-}
-
-/** Checks a boolean. */
-export function boolean(value: boolean, what: string): boolean {
-  if (typeof value === "boolean") return value;
-  throw new TypeError(`Cannot use ${what} ${show(value)}: it is not a boolean`);
-}
-
-/** A class to check against. Its constructor may be abstract or private. */
-export interface ClassOf<T> {
-  /** Its name in messages. */
-  readonly name: string;
-  /** The object that its instances inherit from. */
-  readonly prototype: T;
-}
-
-/** Checks that a value is an instance of a class. Returns it. */
+/** Checks that a value is an instance of a class, and no object that only inherits from one. Returns it. */
 export function instance<T>(value: unknown, type: ClassOf<T>, what: string): T {
-  const isOne = value instanceof (type as unknown as abstract new () => T & object);
-  if (isOne && (!(value instanceof Resource) || isResource(value))) return value;
-  const article = /^[AEIO]/.test(type.name) ? "an" : "a";
+  const found = instanceOf(value, type, what);
+  if (!(found instanceof Resource) || isResource(found)) return found;
   throw new TypeError(
-    `Cannot use ${what} ${show(value)}: it is not ${article} ${type.name}${
-      isOne ? ", but looks like one" : ""
-    }`,
+    `Cannot use ${what} ${show(value)}: it is not ${withArticle(type.name)}, but looks like one`,
   );
-}
-
-/**
- * A copy of a caller's bytes, which may change afterwards.
- *
- * @throws {TypeError} If it is not a Uint8Array, or its buffer is gone.
- */
-export function copyOfBytes(value: unknown, what: string): Uint8Array<ArrayBuffer> {
-  const bytes = instance<Uint8Array>(value, Uint8Array, what);
-  try {
-    return new Uint8Array(bytes);
-  } catch {
-    throw new TypeError(`Cannot use ${what}: its buffer is detached or too short`);
-  }
-}
-
-/** Checks that a value is an object whose properties can be read. Returns it. */
-export function object<T extends object>(value: T, what: string): T {
-  if (typeof value === "object" && value !== null) return value;
-  throw new TypeError(`Cannot use ${what} ${show(value)}: it is not an object`);
-}
-
-/**
- * Whether an object of a class has none of these attributes, such as a Promise or a Map that is given by mistake. An
- * object literal is never one: it may be empty.
- */
-export function isForeign(value: object, names: Iterable<string>): boolean {
-  const prototype = Object.getPrototypeOf(value);
-  if (prototype === null || Object.getPrototypeOf(prototype) === null) return false;
-  for (const name of names) if (name in value) return false;
-  return true;
-}
-
-/** What a value is, in messages: of an object the class, as in "a Map". */
-export function classOf(value: unknown): string {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return show(value);
-  const tag = Object.prototype.toString.call(value).slice("[object ".length, -1);
-  const name = tag === "Object" ? value.constructor?.name : tag;
-  if (typeof name !== "string" || name === "" || name === "Object") return "an object";
-  return `${/^[AEIO]/.test(name) ? "an" : "a"} ${name}`;
-}
-
-/** The most elements of a list: no queue and no table has more. A list of holes can say that it has 2^32 - 1. */
-const MAX_LIST = 2 ** 20;
-
-/** A copy of a list of the caller's, which later changes to the list do not reach. */
-export function listOf<T>(value: readonly T[], what: string): T[] {
-  if (!Array.isArray(value)) {
-    throw new TypeError(`Cannot use ${what} ${show(value)}: it is not an array`);
-  }
-  const { length } = value;
-  if (length > MAX_LIST) {
-    throw new RangeError(
-      `Cannot use ${what}: it has ${length} elements, and at most ${MAX_LIST} are possible`,
-    );
-  }
-  // A subclass of Array can replace what slice() and iterators give.
-  return Array.from({ length }, (_, i) => value[i]!);
-}
-
-/** The error of an attribute that does not exist. */
-export function noAttribute(what: string, name: string): TypeError {
-  return new TypeError(`Cannot use ${what}: there is no attribute ${show(name)}`);
-}
-
-/**
- * Makes objects that inherit no property. `Object.create(null)` makes such objects too, but V8 keeps their properties in
- * hash tables: a queue pair, which has 13 attributes, took 1.1 times as long to make.
- */
-const Bare = function (): void {} as unknown as new () => object;
-Bare.prototype = Object.freeze(Object.create(null));
-
-/**
- * Reads the known properties of an object, each exactly once, into a plain object. Code of the caller, such as a getter
- * or a Proxy, runs only here: the copy does not change any more.
- *
- * @throws {TypeError} If it is not an object, has an enumerable property of another name, or is of a class that has none
- * of the properties.
- */
-export function snapshot<T extends object>(
-  source: T,
-  what: string,
-  names: readonly (keyof T & string)[],
-): T {
-  object(source, what);
-  for (const name in source) {
-    if (!(names as readonly string[]).includes(name)) throw noAttribute(what, name);
-  }
-  const copy: Partial<T> = new Bare();
-  let isEmpty = true;
-  for (const name of names) {
-    const value = source[name];
-    if (value === undefined) continue;
-    copy[name] = value;
-    isEmpty = false;
-  }
-  if (isEmpty && isForeign(source, names)) {
-    throw new TypeError(`Cannot use ${what}: ${classOf(source)} has none of the attributes`);
-  }
-  return copy as T;
 }

@@ -18,13 +18,15 @@ async function check(files: Record<string, string>): Promise<Findings> {
 }
 
 const SOUND = {
+  "internal/checks.ts": "export const check = 1;",
   "ffi/handles.ts": "export type Handle = bigint;",
   "ffi/library.ts": 'export type { Handle } from "./handles.ts";',
-  "types/core/resource.ts": 'import type { Handle } from "../../ffi/library.ts";',
+  "types/core/resource.ts":
+    'import type { Handle } from "../../ffi/library.ts";\nimport "../../internal/checks.ts";',
   "types/device/context.ts": 'import "../core/resource.ts";\nimport "./port.ts";',
   "types/device/port.ts": "export const port = 1;",
   "mod.ts": 'export * from "./types/device/context.ts";',
-  "net/mod.ts": 'import "../mod.ts";\nimport "./socket.ts";',
+  "net/mod.ts": 'import "../mod.ts";\nimport "./socket.ts";\nimport "../internal/checks.ts";',
   "net/socket.ts": 'import type {} from "../mod.ts";\nimport "node:net";',
   "examples/one.ts": 'import "../net/mod.ts";\nimport "../mod.ts";',
   "tests/one_test.ts": 'import "../examples/one.ts";\nimport "../ffi/handles.ts";',
@@ -45,7 +47,9 @@ const FAULTS: readonly [file: string, text: string, reason: string][] = [
   ["types/core/resource.ts", 'export type P = import("../device/port.ts").P;', ABOVE],
   ["ffi/handles.ts", 'const f = () => import("../types/core/resource.ts");', "is above ffi"],
   ["types/device/port.ts", 'import type {} from "./context.ts";', `circle: ${CIRCLE}`],
-  ["examples/one.ts", 'import "../types/device/port.ts";', "only modules that are exported"],
+  ["examples/one.ts", 'import "../types/device/port.ts";', "modules that are exported"],
+  ["internal/checks.ts", 'import "../ffi/handles.ts";', "ffi is above internal"],
+  ["internal/checks.ts", 'import "../types/device/port.ts";', "types/device is above internal"],
   ["mod.ts", 'import "./tests/one_test.ts";', "tests is above mod.ts"],
   ["types/core/resource.ts", 'import "node:assert";', "imports nothing but its own files"],
   ["types/other/one.ts", "", "has no place in the order of folders"],
