@@ -128,7 +128,7 @@ export {
   WorkCompletionEx,
   WorkCompletionsEx,
 } from "./types/completion/work_completions_ex.ts";
-export type { AbortOptions } from "./types/core/abortable.ts";
+export type { AbortOptions } from "./internal/abort.ts";
 export { nameOf, namesOf } from "./types/core/enums.ts";
 export { VerbsError } from "./types/core/errors.ts";
 export { NativeResource } from "./types/core/native_resource.ts";

@@ -81,6 +81,12 @@ export function text(value: string, what: string): string {
   throw new TypeError(`Cannot use ${what} ${show(value)}: it is not a string`);
 }
 
+/** Checks that a value is a function. */
+export function callable<F>(value: F, what: string): F {
+  if (typeof value === "function") return value;
+  throw new TypeError(`Cannot use ${what} ${show(value)}: it is not a function`);
+}
+
 /** Checks a boolean. */
 export function boolean(value: boolean, what: string): boolean {
   if (typeof value === "boolean") return value;

@@ -60,6 +60,7 @@
  * @module
  */
 
+export type { AbortOptions } from "../internal/abort.ts";
 export { connectRc, type RcConnectOptions, type RcExchange } from "./rc/connect_rc.ts";
 export {
   listenRc,
@@ -71,8 +72,6 @@ export type { RcAddress } from "./rc/rc_address.ts";
 export { RcConn } from "./rc/rc_conn.ts";
 export type { RcOptions } from "./rc/rc_options.ts";
 export { ExposedMemory, type RemoteMemory } from "./rc/remote_memory.ts";
-
-export type { WaitOptions } from "./shared/checks.ts";
 export type { UdAddress } from "./ud/ud_address.ts";
 export { listenUd, UdConn, type UdStats } from "./ud/ud_conn.ts";
 export type { UdOptions } from "./ud/ud_options.ts";

@@ -5,7 +5,7 @@
  */
 
 import { integer, readObject, text, type WaitOptions } from "../shared/checks.ts";
-import { Deadline } from "../shared/deadline.ts";
+import { Deadline } from "../../internal/deadline.ts";
 import { orAborted } from "../shared/or_aborted.ts";
 import { closeTcpOnAbort, readLine, writeAddress } from "./exchange.ts";
 import { checkOwn, checkSpeaker, checkUnicast, endsOf } from "./peer_gid.ts";
@@ -160,6 +160,7 @@ export function handshakeDeadline(
   { connectTimeout, signal }: RcSettings,
   signals: readonly AbortSignal[],
 ): Deadline {
-  const late = `Cannot connect: it took longer than ${connectTimeout} ms`;
+  const late = (): Error =>
+    new Deno.errors.TimedOut(`Cannot connect: it took longer than ${connectTimeout} ms`);
   return new Deadline(connectTimeout, late, [signal, ...signals]);
 }

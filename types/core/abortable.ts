@@ -4,18 +4,9 @@
  * @module
  */
 
-import { instance, snapshot } from "./checks.ts";
 import { isOpen, release, type Resource, retain } from "./resource.ts";
 
-/**
- * Options of calls that may block and therefore run on another thread.
- *
- * @category Objects and lifetimes
- */
-export interface AbortOptions {
-  /** Ends the wait. A native call that has started cannot be stopped: what it makes is destroyed again. */
-  readonly signal?: AbortSignal | undefined;
-}
+export { type AbortOptions, orAborted, signalOf } from "../../internal/abort.ts";
 
 /** A native call on another thread. */
 export interface AbortableCall<T, R> {
@@ -50,16 +41,6 @@ function startWaiting(): void {
     start();
   }
   starting = false;
-}
-
-/**
- * Reads the signal of options.
- *
- * @throws {TypeError} If the options are not an object, or the signal is not an AbortSignal.
- */
-export function signalOf(options: AbortOptions = {}): AbortSignal | undefined {
-  const { signal } = snapshot(options, "options", ["signal"]);
-  return signal === undefined ? undefined : instance(signal, AbortSignal, "signal");
 }
 
 /**
@@ -119,21 +100,5 @@ async function run<T, R>(
   } finally {
     running--;
     startWaiting();
-  }
-}
-
-/** Waits for a promise that others wait for as well, until the signal aborts. */
-export async function orAborted<T>(
-  promise: Promise<T>,
-  signal: AbortSignal | undefined,
-): Promise<T> {
-  if (signal === undefined) return await promise;
-  const aborted = Promise.withResolvers<never>();
-  const abort = (): void => aborted.reject(signal.reason);
-  signal.addEventListener("abort", abort);
-  try {
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", abort);
   }
 }

@@ -120,7 +120,7 @@ Deno.test("readRcAddress() refuses what is no address, and toQpAddress() leaves 
   const wrong: [unknown, string][] = [
     [{ ...RC, transport: "ud" }, 'Its transport is not "rc"'],
     [{ ...RC, gid: 1 }, "Its gid is not a string"],
-    [{ ...RC, a: 1 }, 'Cannot use address: there is no property "a"'],
+    [{ ...RC, a: 1 }, 'Cannot use address: there is no attribute "a"'],
     [7, "Cannot use address 7: it is not an object"],
   ];
   for (const [address, reason] of wrong) {

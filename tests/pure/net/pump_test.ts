@@ -1,8 +1,7 @@
 import { assertEquals } from "@std/assert";
-import { stub } from "@std/testing/mock";
 import type { CompletionQueue } from "../../../mod.ts";
 import { pump } from "../../../net/shared/pump.ts";
-import { nextTurn, Turns } from "../../../net/shared/turns.ts";
+import { nextTurn } from "../../../internal/turns.ts";
 
 /** What a pump does with a queue that has so many completions at each look. */
 async function pumped(looks: number[], spin: number, awaited: boolean): Promise<string[]> {
@@ -73,26 +72,4 @@ Deno.test("pump() lets the event loop run while it polls, and ends when it is cl
   });
   await counting;
   assertEquals(turns >= 9, true, `${turns} turns`);
-});
-
-/** How many calls follow each other before one has to wait, three times, when each call takes a time. */
-function runs(max: number, milliseconds: number): number[] {
-  let now = 0;
-  using _clock = stub(performance, "now", () => now);
-  const turns = new Turns(max);
-  return [1, 2, 3].map(() => {
-    let calls = 0;
-    while (turns.mayContinue()) {
-      calls++;
-      now += milliseconds;
-    }
-    return calls;
-  });
-}
-
-Deno.test("Turns lets as many calls follow each other as it was made for, and few slow ones", () => {
-  assertEquals(runs(64, 0.01), [63, 63, 63]);
-  assertEquals(runs(8, 0), [7, 7, 7]);
-  assertEquals(runs(64, 0.2), [7, 7, 7]);
-  assertEquals(runs(64, 10), [3, 3, 3]);
 });

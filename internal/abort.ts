@@ -1,0 +1,63 @@
+/** Waits that a signal ends. */
+
+import { instance, snapshot } from "./checks.ts";
+
+/**
+ * Options of calls that wait.
+ *
+ * @category Objects and lifetimes
+ */
+export interface AbortOptions {
+  /**
+   * Ends the wait: the call rejects with the signal's reason. A native call that has started cannot be stopped: what it
+   * makes is destroyed again.
+   */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Reads the signal of options.
+ *
+ * @throws {TypeError} If the options are not an object, or the signal is not an AbortSignal.
+ */
+export function signalOf(options: AbortOptions = {}): AbortSignal | undefined {
+  return checkSignal(snapshot(options, "options", ["signal"]).signal);
+}
+
+/** Checks that a signal, if there is one, is an AbortSignal. */
+export function checkSignal(signal: AbortSignal | undefined): AbortSignal | undefined {
+  return signal === undefined ? undefined : instance(signal, AbortSignal, "signal");
+}
+
+/** Waits for a promise that others may wait for as well, until the signal aborts. */
+export async function orAborted<T>(
+  promise: Promise<T>,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  if (signal === undefined) return await promise;
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => aborted.reject(signal.reason);
+  signal.addEventListener("abort", abort);
+  try {
+    if (signal.aborted) abort();
+    return await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+/** Closes an object when the signal aborts. The other signal says that it was closed before. */
+export function closeOnAbort(
+  object: { close(): void },
+  signal: AbortSignal | undefined,
+  closed: AbortSignal,
+): void {
+  const close = (): void => {
+    try {
+      object.close();
+    } catch {
+      // The owner closes it again, and gets the error.
+    }
+  };
+  signal?.addEventListener("abort", close, { once: true, signal: closed });
+}

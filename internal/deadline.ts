@@ -1,0 +1,46 @@
+/**
+ * A signal that aborts when another one does, or when a time is over: from the beginning, or from the last
+ * {@linkcode Deadline.extend}. One timer serves any number of waits. Disposing it ends the time.
+ */
+export class Deadline implements Disposable {
+  readonly #abort: AbortController = new AbortController();
+  readonly #over: AbortController = new AbortController();
+  readonly #ms: number;
+  readonly #late: () => Error;
+  #start: number = performance.now();
+  #timer: ReturnType<typeof setTimeout>;
+
+  /** `late` makes the error after so many milliseconds. */
+  constructor(ms: number, late: () => Error, signals: readonly (AbortSignal | undefined)[] = []) {
+    this.#ms = ms;
+    this.#late = late;
+    this.#timer = setTimeout(() => this.#check(), ms);
+    for (const signal of signals) {
+      const follow = (): void => this.#abort.abort(signal!.reason);
+      if (signal?.aborted) follow();
+      signal?.addEventListener("abort", follow, { signal: this.#over.signal });
+    }
+  }
+
+  /** The signal. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** Starts the time again. */
+  extend(): void {
+    this.#start = performance.now();
+  }
+
+  #check(): void {
+    const left = this.#start + this.#ms - performance.now();
+    if (left > 0) this.#timer = setTimeout(() => this.#check(), left);
+    else this.#abort.abort(this.#late());
+  }
+
+  /** Ends the time. */
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+    this.#over.abort();
+  }
+}

@@ -1,0 +1,175 @@
+// Waits, and what ends them.
+import { assertEquals, assertRejects, assertStrictEquals } from "@std/assert";
+import { spy, stub } from "@std/testing/mock";
+import { closeOnAbort, orAborted, signalOf } from "../../../internal/abort.ts";
+import { Deadline } from "../../../internal/deadline.ts";
+import { Turns } from "../../../internal/turns.ts";
+import { Waiters } from "../../../internal/waiters.ts";
+
+Deno.test("Waiters serves those who wait in order, and each once", async () => {
+  const waiters = new Waiters<{ name: string }, number>();
+  const [a, b, c] = [{ name: "a" }, { name: "b" }, { name: "c" }];
+  const waits = [a, b, c].map((waiter) => waiters.wait(waiter, undefined));
+  assertEquals([waiters.size, waiters.first, waiters.all()], [3, a, [a, b, c]]);
+  waiters.resolve(b, 2);
+  waiters.reject(a, new Error("no"));
+  assertEquals([waiters.size, waiters.first, waiters.all()], [1, c, [c]]);
+  waiters.resolve(b, 5);
+  waiters.reject({ name: "d" }, new Error("nobody"));
+  assertEquals(waiters.all(), [c]);
+  waiters.rejectAll(new Error("all"));
+  assertEquals([waiters.size, waiters.first], [0, undefined]);
+  await assertRejects(() => waits[0]!, Error, "no");
+  assertEquals(await waits[1], 2);
+  await assertRejects(() => waits[2]!, Error, "all");
+});
+
+Deno.test("Waiters ends a wait when its signal aborts, and forgets the signal when the wait ends", async () => {
+  const waiters = new Waiters<object, number>();
+  const abort = new AbortController();
+  const { signal } = abort;
+  const [early, late, served] = [{}, {}, {}].map((waiter) => ({
+    waiter,
+    wait: waiters.wait(waiter, signal),
+  }));
+  waiters.resolve(served!.waiter, 1);
+  assertEquals(await served!.wait, 1);
+  const reason = new Error("enough");
+  abort.abort(reason);
+  for (const { wait } of [early!, late!]) {
+    assertStrictEquals(await assertRejects(() => wait, Error), reason);
+  }
+  assertStrictEquals(await assertRejects(() => waiters.wait({}, signal), Error), reason);
+  assertEquals(waiters.size, 0);
+});
+
+/** A clock that stands still unless it is told to run to the next timer. */
+function fakeClock(): Disposable & { now: number; toNextTimer(): void } {
+  const stack = new DisposableStack();
+  let timer: { at: number; call: () => void } | undefined;
+  const clock = {
+    now: 0,
+    toNextTimer(): void {
+      const { at, call } = timer!;
+      timer = undefined;
+      clock.now = at;
+      call();
+    },
+    [Symbol.dispose]: () => stack.dispose(),
+  };
+  stack.use(stub(performance, "now", () => clock.now));
+  stack.use(stub(
+    globalThis,
+    "setTimeout",
+    ((call: () => void, delay: number) => {
+      timer = { at: clock.now + delay, call };
+      return 1;
+    }) as never,
+  ));
+  return clock;
+}
+
+const late = (): Error => new Error("too late");
+
+Deno.test("Deadline aborts its signal after the time", () => {
+  using clock = fakeClock();
+  using deadline = new Deadline(1000, late, [undefined, new AbortController().signal]);
+  assertEquals(deadline.signal.aborted, false);
+  clock.toNextTimer();
+  assertEquals([clock.now, deadline.signal.reason.message], [1000, "too late"]);
+});
+
+Deno.test("Deadline.extend() gives exactly the whole time again", () => {
+  using clock = fakeClock();
+  let count = 0;
+  using deadline = new Deadline(10_000, () => new Error(`${count} messages`));
+  for (const now of [3000, 9000]) {
+    clock.now = now;
+    count++;
+    deadline.extend();
+  }
+  clock.toNextTimer();
+  assertEquals([clock.now, deadline.signal.aborted], [10_000, false]);
+  clock.toNextTimer();
+  assertEquals([clock.now, deadline.signal.reason.message], [19_000, "2 messages"]);
+});
+
+Deno.test("Deadline aborts with each of its signals, and not after it was disposed", () => {
+  using clear = spy(globalThis, "clearTimeout");
+  const reason = new Error("enough");
+  const abort = new AbortController();
+  using first = new Deadline(1000, late, [undefined, abort.signal]);
+  const disposed = new Deadline(1000, late, [abort.signal]);
+  disposed[Symbol.dispose]();
+  assertEquals(clear.calls.length, 1);
+  abort.abort(reason);
+  using after = new Deadline(1000, late, [abort.signal]);
+  assertEquals([first, after].map(({ signal }) => signal.reason), [reason, reason]);
+  assertEquals(disposed.signal.aborted, false);
+});
+
+Deno.test("signalOf() gives the signal of options, if there is one", () => {
+  const { signal } = new AbortController();
+  for (const given of [undefined, {}, { signal: undefined }]) {
+    assertStrictEquals(signalOf(given), undefined);
+  }
+  assertStrictEquals(signalOf({ signal }), signal);
+});
+
+Deno.test("orAborted() ends with the promise or with the signal, and leaves no listener", async () => {
+  const { signal } = new AbortController();
+  using added = spy(signal, "addEventListener");
+  using removed = spy(signal, "removeEventListener");
+  assertEquals(await orAborted(Promise.resolve(1), signal), 1);
+  await assertRejects(() => orAborted(Promise.reject(new Error("no")), signal), Error, "no");
+  assertEquals([added.calls.length, removed.calls.length], [2, 2]);
+  assertEquals(await orAborted(Promise.resolve(2), undefined), 2);
+  const never = new Promise<never>(() => {});
+  const reason = new Error("enough");
+  const aborted = orAborted(never, AbortSignal.abort(reason));
+  assertStrictEquals(await assertRejects(() => aborted, Error), reason);
+  const abort = new AbortController();
+  const wait = orAborted(never, abort.signal);
+  abort.abort(reason);
+  assertStrictEquals(await assertRejects(() => wait, Error), reason);
+});
+
+Deno.test("closeOnAbort() closes once, whether that fails or not, and not what was closed before", () => {
+  let closes = 0;
+  const object = {
+    close: () => {
+      closes++;
+      throw new Error("it cannot be closed");
+    },
+  };
+  closeOnAbort(object, undefined, new AbortController().signal);
+  const [abort, closed, other] = Array.from({ length: 3 }, () => new AbortController());
+  closeOnAbort(object, abort!.signal, closed!.signal);
+  closeOnAbort(object, abort!.signal, other!.signal);
+  other!.abort();
+  abort!.abort();
+  abort!.signal.dispatchEvent(new Event("abort"));
+  assertEquals(closes, 1);
+});
+
+/** How many calls follow each other before one has to wait, three times, when each call takes a time. */
+function runs(max: number, milliseconds: number): number[] {
+  let now = 0;
+  using _clock = stub(performance, "now", () => now);
+  const turns = new Turns(max);
+  return [1, 2, 3].map(() => {
+    let calls = 0;
+    while (turns.mayContinue()) {
+      calls++;
+      now += milliseconds;
+    }
+    return calls;
+  });
+}
+
+Deno.test("Turns lets as many calls follow each other as it was made for, and few slow ones", () => {
+  assertEquals(runs(64, 0.01), [63, 63, 63]);
+  assertEquals(runs(8, 0), [7, 7, 7]);
+  assertEquals(runs(64, 0.2), [7, 7, 7]);
+  assertEquals(runs(64, 10), [3, 3, 3]);
+});
