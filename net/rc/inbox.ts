@@ -9,20 +9,17 @@ export class Inbox {
   readonly #bytes: Uint8Array<ArrayBuffer>;
   readonly #slotSize: number;
   readonly #requests: RecvRequests;
-  /** A ring of the slots whose messages wait, and of their lengths. */
-  readonly #slots: Uint32Array<ArrayBuffer>;
+  /** The slots whose messages wait, and the length of the message in each slot. */
+  readonly #waiting: number[] = [];
   readonly #lengths: Uint32Array<ArrayBuffer>;
-  #first = 0;
-  #size = 0;
 
   /** Posts all receives. */
-  constructor(qp: QueuePair, mr: MemoryRegion, slotSize: number, credits: number) {
+  constructor(qp: QueuePair, mr: MemoryRegion, slotSize: number) {
     const capacity = mr.length / slotSize;
     this.#qp = qp;
     this.#bytes = mr.bytes();
     this.#slotSize = slotSize;
-    this.#slots = new Uint32Array(credits);
-    this.#lengths = new Uint32Array(credits);
+    this.#lengths = new Uint32Array(capacity);
     this.#requests = new RecvRequests({ capacity });
     for (let i = 0; i < capacity; i++) {
       this.#requests.set(i, { wrId: FIRST_RECEIVE + i, sge: mr.slice(i * slotSize, slotSize) });
@@ -32,24 +29,19 @@ export class Inbox {
 
   /** How many messages wait. */
   get size(): number {
-    return this.#size;
+    return this.#waiting.length;
   }
 
-  /** Adds a message. Returns whether it may be: the peer had a credit for it. */
-  add(slot: number, length: number): boolean {
-    const { length: credits } = this.#slots;
-    if (this.#size === credits) return false;
-    const at = (this.#first + this.#size) % credits;
-    this.#slots[at] = slot;
-    this.#lengths[at] = length;
-    this.#size++;
-    return true;
+  /** Adds a message. */
+  add(slot: number, length: number): void {
+    this.#waiting.push(slot);
+    this.#lengths[slot] = length;
   }
 
   /** Copies the first message, and posts its slot again unless the connection is broken. */
   take(buffer: Uint8Array<ArrayBuffer> | undefined, isBroken: boolean): Uint8Array<ArrayBuffer> {
-    const slot = this.#slots[this.#first]!;
-    const length = this.#lengths[this.#first]!;
+    const slot = this.#waiting[0]!;
+    const length = this.#lengths[slot]!;
     if (buffer !== undefined && buffer.length < length) {
       throw new RangeError(
         `Cannot receive: the message has ${length} bytes, and the buffer ${buffer.length}`,
@@ -57,14 +49,9 @@ export class Inbox {
     }
     const start = slot * this.#slotSize;
     const message = this.#bytes.subarray(start, start + length);
-    let copy: Uint8Array<ArrayBuffer>;
-    if (buffer === undefined) copy = message.slice();
-    else {
-      buffer.set(message);
-      copy = buffer.subarray(0, length);
-    }
-    this.#first = (this.#first + 1) % this.#slots.length;
-    this.#size--;
+    buffer?.set(message);
+    const copy = buffer?.subarray(0, length) ?? message.slice();
+    this.#waiting.shift();
     if (!isBroken) this.post(slot);
     return copy;
   }

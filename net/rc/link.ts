@@ -8,14 +8,13 @@ import {
   WorkCompletions,
   WrOpcode,
 } from "../../mod.ts";
-import { orAborted } from "../shared/or_aborted.ts";
+import { orAborted } from "../../internal/abort.ts";
+import { nextTurn, Turns } from "../../internal/turns.ts";
+import { Waiters } from "../../internal/waiters.ts";
 import { pump } from "../shared/pump.ts";
-import { nextTurn, Turns } from "../shared/turns.ts";
-import { Waiters } from "../shared/waiters.ts";
-import { creditsOf, encodeFrame, FrameType, typeOf } from "./frame.ts";
 import { FIRST_RECEIVE, Inbox } from "./inbox.ts";
 import { Outbox } from "./outbox.ts";
-import type { RcAddress } from "./rc_address.ts";
+import { FrameType, peerLeft, Protocol } from "./protocol.ts";
 import type { RcParts } from "./rc_parts.ts";
 
 /** What somebody who waits for a slot will post. It takes effect when it is the turn of the waiter. */
@@ -34,14 +33,12 @@ const BATCH = 64;
 
 const { CREDIT, HELLO, END, BYE, DATA } = FrameType;
 
-/**
- * The protocol of a connection. Each message carries its type and new credits. A message of the application needs a credit:
- * the peer has a receive for it. The others need none, because each end has a few receives more.
- */
+/** Moves the frames of a connection: those who wait to send and to receive, and the queues of the device. */
 export class Link {
   /** Resolves when nothing waits for events any more. */
   readonly ended: Promise<void>;
   readonly #parts: RcParts;
+  readonly #protocol: Protocol;
   readonly #inbox: Inbox;
   readonly #outbox: Outbox;
   readonly #batch: WorkCompletions = new WorkCompletions(BATCH);
@@ -53,16 +50,6 @@ export class Link {
   readonly #turns: Turns = new Turns(64);
   readonly #abort: AbortController = new AbortController();
   #keepAlive: ReturnType<typeof setInterval> | undefined;
-  #peer: RcAddress | undefined;
-  /** How many messages the peer has receives for. */
-  #credits = 0;
-  /** How many messages were consumed without telling the peer. */
-  #owed = 0;
-  /** The peer sends no more messages. */
-  #peerEnded = false;
-  /** The peer has closed the connection. */
-  #peerLeft = false;
-  #ended = false;
   /** Why nothing works any more. */
   #failure: unknown;
   /** A request was flushed: the reason is in another completion. */
@@ -74,10 +61,11 @@ export class Link {
   constructor(parts: RcParts) {
     const { qp, sendMemory, recvMemory, settings } = parts;
     this.#parts = parts;
+    this.#protocol = new Protocol(settings.credits);
     // The connection can break before somebody waits for the peer.
     this.#greeted.promise.catch(() => {});
     this.#outbox = new Outbox(qp, sendMemory, settings.maxMessage);
-    this.#inbox = new Inbox(qp, recvMemory, settings.maxMessage, settings.credits);
+    this.#inbox = new Inbox(qp, recvMemory, settings.maxMessage);
     this.ended = pump({
       cq: parts.cq,
       drain: () => this.#drain(),
@@ -91,13 +79,12 @@ export class Link {
 
   /** Whether the peer has closed the connection, or it is broken. */
   get isOver(): boolean {
-    return this.#peerLeft || this.#failure !== undefined;
+    return this.#protocol.peerLeft || this.#failure !== undefined;
   }
 
-  /** Begins to send to a peer whose address the queue pair has. */
-  start(peer: RcAddress): void {
-    this.#peer = peer;
-    this.#credits += peer.credits;
+  /** Begins to send to a peer that has receives for so many messages. The queue pair has its address. */
+  start(credits: number): void {
+    this.#protocol.start(credits);
   }
 
   /** Tells the peer that this end is ready. */
@@ -133,12 +120,12 @@ export class Link {
   /** The next message; null at the end; undefined if there is none yet. */
   #next(buffer: Uint8Array<ArrayBuffer> | undefined): Uint8Array<ArrayBuffer> | null | undefined {
     if (this.#inbox.size === 0) {
-      if (this.#peerEnded) return null;
+      if (this.#protocol.peerEnded) return null;
       if (this.#failure !== undefined) throw this.#failure;
       return undefined;
     }
     const message = this.#inbox.take(buffer, this.#failure !== undefined);
-    this.#owed++;
+    this.#protocol.consume();
     this.#giveCredits();
     return message;
   }
@@ -159,10 +146,8 @@ export class Link {
   /** Sends a message. It resolves when the message is copied and posted. */
   send(message: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
     const post = (): void => {
-      const owed = this.#owed;
-      this.#outbox.send(message, encodeFrame(DATA, owed));
-      this.#owed -= owed;
-      this.#credits--;
+      this.#outbox.send(message, this.#protocol.frame(DATA));
+      this.#protocol.sent(DATA);
     };
     return this.#post({ needs: "credit", post }, signal);
   }
@@ -176,8 +161,8 @@ export class Link {
     signal: AbortSignal | undefined,
   ): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    // The result is in a slot that the next request may use.
     const completion = {
+      // Now: the result is in a slot that the next request may use. The buffer of the caller may be gone.
       resolve: (bytes: Uint8Array<ArrayBuffer>): void => resolve(finish(bytes)),
       reject,
     };
@@ -207,15 +192,12 @@ export class Link {
 
   #assertSending({ needs }: Sending): void {
     if (this.#failure !== undefined) throw this.#failure;
-    if (this.#peerLeft) throw peerLeft();
-    if (needs === "credit" && this.#ended) {
-      throw new Deno.errors.BadResource("Cannot send: the end of the messages was sent");
-    }
+    this.#protocol.assertSending(needs === "credit");
   }
 
   #mayPost({ needs }: Sending): boolean {
     if (needs === "order") return true;
-    return this.#outbox.hasSlot && (needs === "slot" || this.#credits > 0);
+    return this.#outbox.hasSlot && (needs === "slot" || this.#protocol.hasCredit);
   }
 
   /** Messages that wait for credits stop other messages, and do not stop other requests. */
@@ -248,10 +230,8 @@ export class Link {
 
   /** Sends no more messages. Those that wait for credits are sent first. */
   async end(signal: AbortSignal | undefined): Promise<void> {
-    if (this.#ended) return;
     const post = (): void => {
-      if (!this.#ended) this.#control(END);
-      this.#ended = true;
+      if (!this.#protocol.ended) this.#control(END);
     };
     await this.#post({ needs: "order", post }, signal);
   }
@@ -263,20 +243,14 @@ export class Link {
     if (!this.isOver) this.#control(BYE);
   }
 
-  #control(type: FrameType): boolean {
-    const owed = this.#owed;
-    const immData = encodeFrame(type, owed);
+  #control(type: FrameType): void {
+    const immData = this.#protocol.frame(type);
     const opcode = WrOpcode.SEND_WITH_IMM;
-    const posted = this.#outbox.control({ opcode, immData });
-    if (posted) this.#owed -= owed;
-    return posted;
+    if (this.#outbox.control({ opcode, immData })) this.#protocol.sent(type);
   }
 
-  /** Messages carry credits as well, so a message for credits alone is sent only if half of them are owed. */
   #giveCredits(): void {
-    const { credits } = this.#parts.settings;
-    if (2 * this.#owed < credits || this.#peerEnded || this.isOver) return;
-    this.#control(CREDIT);
+    if (this.#protocol.owesCredits && this.#failure === undefined) this.#control(CREDIT);
   }
 
   /** An empty write is acknowledged by the device of the peer. It needs no receive and no key. */
@@ -338,23 +312,18 @@ export class Link {
     const hasImm = (batch.wcFlags(index) & WcFlags.WITH_IMM) !== 0 &&
       batch.opcode(index) === WcOpcode.RECV;
     const immData = hasImm ? batch.immData(index) : 0;
-    const type = typeOf(immData);
-    this.#credits += creditsOf(immData);
-    if (this.#peer !== undefined && this.#credits > this.#peer.credits) {
-      return this.#violate("it gives more credits than it has");
+    try {
+      this.#handle(this.#protocol.receive(immData), slot, batch.byteLen(index));
+    } catch (error) {
+      this.#fail(error);
     }
-    if (type === DATA) {
-      if (this.#peerEnded) return this.#violate("it sends a message after its end");
-      if (!this.#inbox.add(slot, batch.byteLen(index))) {
-        this.#violate("it sends more messages than it has credits for");
-      }
-      return;
-    }
+  }
+
+  #handle(type: FrameType, slot: number, length: number): void {
+    if (type === DATA) return this.#inbox.add(slot, length);
     this.#inbox.post(slot);
     if (type === HELLO) this.#greet();
-    else if (type === END) this.#peerEnded = true;
-    else if (type === BYE) this.#leave();
-    else if (type !== CREDIT) this.#violate("it sends a message of an unknown type");
+    else if (type === BYE) this.#peerLeft();
   }
 
   #greet(): void {
@@ -364,17 +333,10 @@ export class Link {
     this.#greeted.resolve();
   }
 
-  #leave(): void {
-    this.#peerEnded = this.#peerLeft = true;
+  #peerLeft(): void {
     clearInterval(this.#keepAlive);
     this.#sending.rejectAll(peerLeft());
     this.#greeted.reject(peerLeft());
-  }
-
-  #violate(what: string): void {
-    this.#fail(
-      new Deno.errors.InvalidData(`Cannot use connection: the peer broke the protocol: ${what}`),
-    );
   }
 
   /** A request has failed, and the queue pair is in an error state. `id` is that of a send. */
@@ -414,8 +376,4 @@ export class Link {
 
 function broken(cause: WorkCompletionError): Error {
   return new Deno.errors.ConnectionReset(`The connection is broken. ${cause.message}`, { cause });
-}
-
-function peerLeft(): Error {
-  return new Deno.errors.ConnectionReset("Cannot send: the peer has closed the connection");
 }

@@ -103,7 +103,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
         connect: async (peer, signal, answer) => {
           await parts.activate(peer, signal);
           signal.throwIfAborted();
-          link.start(peer);
+          link.start(peer.credits);
           if (answer === undefined) link.hello();
           else await answer();
           await link.greeted(signal);

@@ -242,6 +242,21 @@ netTest("RcConn writes, reads and does atomics in memory of the peer", async () 
   assertEquals(text(await server.receive()), "done");
 });
 
+netTest(
+  "RcConn.read() rejects if its buffer is transferred meanwhile, and nothing else does",
+  async () => {
+    await using pair = await rcPair();
+    const { client, server } = pair;
+    using memory = await server.expose(64);
+    const buffer = new Uint8Array(8);
+    const read = client.read(memory.remote, 0, buffer);
+    buffer.buffer.transfer();
+    await assertRejects(() => read, TypeError, "detached");
+    await client.send(bytes("done"));
+    assertEquals(text(await server.receive()), "done");
+  },
+);
+
 netTest("RcConn refuses remote memory that cannot work", async () => {
   await using pair = await rcPair();
   const { client, server } = pair;

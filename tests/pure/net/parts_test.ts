@@ -1,6 +1,5 @@
-// The small parts of the connections: frames, and memory of the peer.
+// The memory of the peer, and copies of messages.
 import { assertEquals, assertThrows } from "@std/assert";
-import { creditsOf, encodeFrame, FrameType, typeOf } from "../../../net/rc/frame.ts";
 import { atomicPartOf, partOf } from "../../../net/rc/remote_memory.ts";
 import { copyMessage } from "../../../net/shared/checks.ts";
 
@@ -27,18 +26,6 @@ Deno.test("copyMessage() copies to a place, and names a message that was transfe
   copyMessage(memory, Uint8Array.of(1, 2), 2);
   const long = () => copyMessage(memory, new Uint8Array(5), 0);
   assertThrows(long, TypeError, "Cannot send: the buffer of the message is detached");
-});
-
-Deno.test("frames carry a type and credits in the 32 bits of immediate data", () => {
-  for (const type of Object.values(FrameType)) {
-    for (const credits of [0, 1, 2 ** 15, 2 ** 28 - 1]) {
-      const frame = encodeFrame(type, credits);
-      assertEquals([typeOf(frame), creditsOf(frame)], [type, credits]);
-    }
-  }
-  assertEquals(encodeFrame(FrameType.BYE, 3), 0x5000_0003);
-  assertEquals([typeOf(0xffff_ffff), creditsOf(0xffff_ffff)], [15, 2 ** 28 - 1]);
-  assertEquals(Object.values(FrameType), [1, 2, 3, 4, 5]);
 });
 
 const MEMORY = { addr: "0x1000", length: 64, rkey: 7 };
