@@ -163,7 +163,7 @@ export class Link {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const completion = {
       // Now: the result is in a slot that the next request may use. The buffer of the caller may be gone.
-      resolve: (bytes: Uint8Array<ArrayBuffer>): void => resolve(finish(bytes)),
+      resolve: (bytes: Uint8Array<ArrayBuffer>): void => resolve(Promise.try(finish, bytes)),
       reject,
     };
     const post = (): void => this.#outbox.operate(request, length, data, completion);
