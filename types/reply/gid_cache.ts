@@ -7,17 +7,14 @@
 import { type GidEntry, GidType } from "../address/gid.ts";
 import { VerbsError } from "../core/errors.ts";
 import type { Context } from "../device/context.ts";
+import { WordCache } from "./word_cache.ts";
 
-/** Four words of GID, its type, its index. */
-const WORDS = 6;
-const TYPE = 4;
-const INDEX = 5;
-/** A slot of the hash table is free while its type is 0. */
+/** The types in keys. The C search makes no difference between RoCE v1 and InfiniBand. */
 const ROCE_V1_OR_IB = 1;
 const ROCE_V2 = 2;
 
 /** A GID table. */
-export interface GidTable {
+interface GidTable {
   /** The used slots of one port. */
   readonly entries: readonly GidEntry[];
   /** The number of slots, used or not. */
@@ -30,22 +27,23 @@ export interface GidTable {
 export class GidCache {
   /** errno of a search that finds nothing. */
   readonly missErrno: number;
-  readonly #slots: Uint32Array<ArrayBuffer>;
-  readonly #mask: number;
-  /** The end of the last search. Most packets are sent to the same GID, and hashing takes half the time of a search. */
-  #recent = 0;
+  readonly #indices: WordCache<number>;
+  /** What was looked for last: four words of GID, and the type. Most packets are sent to the same GID. */
+  readonly #key: Uint32Array<ArrayBuffer> = new Uint32Array(8);
+  #index = -1;
 
   /** Indexes a table. */
   constructor({ entries, length, missErrno }: GidTable) {
     this.missErrno = missErrno;
-    const size = 2 ** Math.ceil(Math.log2(2 * (entries.length + 1)));
-    this.#slots = new Uint32Array(size * WORDS);
-    this.#mask = size - 1;
-    const ordered = [...entries].sort((a, b) => a.gidIndex - b.gidIndex);
-    for (const { gid, gidType, gidIndex } of ordered) this.#add(gid.bytes, gidType, gidIndex);
+    this.#indices = new WordCache(entries.length + 1);
+    const ordered = entries.toSorted((a, b) => a.gidIndex - b.gidIndex);
     const empty = firstUnused(ordered, length);
     // The C search reads an empty slot as the zero GID of RoCE v1. It finds the slot if it looks for that GID.
     if (empty !== undefined) this.#add(new Uint8Array(16), GidType.IB, empty);
+    // The search finds the lowest index, which is added last.
+    for (const { gid, gidType, gidIndex } of ordered.reverse()) {
+      this.#add(gid.bytes, gidType, gidIndex);
+    }
   }
 
   /** Reads the table of a port. */
@@ -59,57 +57,29 @@ export class GidCache {
   }
 
   #add(bytes: Uint8Array<ArrayBuffer>, type: GidType, index: number): void {
-    const view = new DataView(bytes.buffer);
-    const [a, b, c, d] = [0, 4, 8, 12].map((at) => view.getUint32(at, true)) as Quad;
-    const isRoceV2 = type === GidType.ROCE_V2;
-    // The search finds the lowest index, which is added first.
-    if (this.find(a, b, c, d, isRoceV2) >= 0) return;
-    const at = this.#seek(a, b, c, d, isRoceV2 ? ROCE_V2 : ROCE_V1_OR_IB);
-    this.#slots.set([a, b, c, d, isRoceV2 ? ROCE_V2 : ROCE_V1_OR_IB, index], at);
+    const key = new Uint32Array(8);
+    key.set(new Uint32Array(bytes.buffer));
+    key[4] = type === GidType.ROCE_V2 ? ROCE_V2 : ROCE_V1_OR_IB;
+    this.#indices.set(key, index);
   }
 
   /**
    * The lowest index of a GID, which is given as four little-endian words; -1 if the table does not have it. The type of
-   * the slot is RoCE v2, or else RoCE v1 or InfiniBand, between which the search makes no difference.
+   * the slot is RoCE v2, or else RoCE v1 or InfiniBand.
    */
   find(a: number, b: number, c: number, d: number, isRoceV2: boolean): number {
+    const key = this.#key;
     const type = isRoceV2 ? ROCE_V2 : ROCE_V1_OR_IB;
-    if (this.#holds(this.#recent, a, b, c, d, type)) return this.#slots[this.#recent + INDEX]!;
-    return this.#search(a, b, c, d, type);
-  }
-
-  #search(a: number, b: number, c: number, d: number, type: number): number {
-    const at = this.#seek(a, b, c, d, type);
-    if (this.#slots[at + TYPE] === 0) return -1;
-    this.#recent = at;
-    return this.#slots[at + INDEX]!;
-  }
-
-  /** The place of a GID, or the free place for it. */
-  #seek(a: number, b: number, c: number, d: number, type: number): number {
-    let slot = hash(a, b, c, d) & this.#mask;
-    while (true) {
-      const at = slot * WORDS;
-      if (this.#slots[at + TYPE] === 0 || this.#holds(at, a, b, c, d, type)) return at;
-      slot = slot + 1 & this.#mask;
+    if (key[3] === d && key[2] === c && key[1] === b && key[0] === a && key[4] === type) {
+      return this.#index;
     }
+    key[0] = a;
+    key[1] = b;
+    key[2] = c;
+    key[3] = d;
+    key[4] = type;
+    return this.#index = this.#indices.find(key) ?? -1;
   }
-
-  #holds(at: number, a: number, b: number, c: number, d: number, type: number): boolean {
-    const slots = this.#slots;
-    return slots[at + 3] === d && slots[at + 2] === c && slots[at + 1] === b && slots[at] === a &&
-      slots[at + TYPE] === type;
-  }
-}
-
-type Quad = [number, number, number, number];
-
-function hash(a: number, b: number, c: number, d: number): number {
-  let h = Math.imul(a ^ 0x9e37_79b9, 0x85eb_ca6b) ^ b;
-  h = Math.imul(h ^ h >>> 15, 0xc2b2_ae35) ^ c;
-  h = Math.imul(h ^ h >>> 13, 0x27d4_eb2f) ^ d;
-  h = Math.imul(h ^ h >>> 15, 0x1656_67b1);
-  return h ^ h >>> 16;
 }
 
 function firstUnused(ordered: readonly GidEntry[], length: number): number | undefined {

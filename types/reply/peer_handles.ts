@@ -2,7 +2,7 @@ import { type AddressHandle, fromWords, fromWordsAsync } from "../address_handle
 import { orAborted } from "../core/abortable.ts";
 import { VerbsError } from "../core/errors.ts";
 import type { ProtectionDomain } from "../memory/protection_domain.ts";
-import { PeerCache } from "./peer_cache.ts";
+import { WordCache } from "./word_cache.ts";
 
 // asm-generic/errno-base.h, equal on both architectures
 const EAGAIN = 11;
@@ -32,7 +32,7 @@ interface Lot {
 export class PeerHandles implements Disposable {
   readonly #pd: ProtectionDomain;
   readonly #maxPeers: number;
-  readonly #cache: PeerCache<AddressHandle>;
+  readonly #cache: WordCache<AddressHandle>;
   /** Those that are not given out any more, oldest first. */
   readonly #retired: Lot[] = [];
   readonly #pending: Map<string, Pending> = new Map();
@@ -46,7 +46,7 @@ export class PeerHandles implements Disposable {
   constructor(pd: ProtectionDomain, maxPeers: number, refresh: () => void) {
     this.#pd = pd;
     this.#maxPeers = maxPeers;
-    this.#cache = new PeerCache(maxPeers);
+    this.#cache = new WordCache(maxPeers);
     this.#refresh = refresh;
   }
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { PeerCache } from "../../../types/reply/peer_cache.ts";
+import { WordCache } from "../../../types/reply/word_cache.ts";
 
 function key(peer: number): Uint32Array<ArrayBuffer> {
   const words = new Uint32Array(8);
@@ -9,8 +9,8 @@ function key(peer: number): Uint32Array<ArrayBuffer> {
 }
 
 for (const capacity of [1, 2, 10, 1000, 10_000]) {
-  Deno.test(`PeerCache forgets the peer not asked for longest when it holds ${capacity}`, () => {
-    const cache = new PeerCache<number>(capacity);
+  Deno.test(`WordCache forgets the peer not asked for longest when it holds ${capacity}`, () => {
+    const cache = new WordCache<number>(capacity);
     /** What it should have, the peer not asked for longest first. */
     const model = new Map<number, number>();
     const takeAll = (): void => {
@@ -38,8 +38,8 @@ for (const capacity of [1, 2, 10, 1000, 10_000]) {
   });
 }
 
-Deno.test("PeerCache.set() replaces what was known of a peer, and gives it back", () => {
-  const cache = new PeerCache<string>(2);
+Deno.test("WordCache.set() replaces what was known of a peer, and gives it back", () => {
+  const cache = new WordCache<string>(2);
   assertEquals(cache.set(key(1), "old"), undefined);
   assertEquals(cache.set(key(2), "other"), undefined);
   assertEquals(cache.set(key(2), "new"), "other");
@@ -48,8 +48,8 @@ Deno.test("PeerCache.set() replaces what was known of a peer, and gives it back"
   assertEquals(cache.size, 2);
 });
 
-Deno.test("PeerCache.find() tells peers apart when they differ in one bit of any word", () => {
-  const cache = new PeerCache<number>(257);
+Deno.test("WordCache.find() tells peers apart when they differ in one bit of any word", () => {
+  const cache = new WordCache<number>(257);
   const none = new Uint32Array(8);
   cache.set(none, -1);
   const bit = (i: number): Uint32Array<ArrayBuffer> => {
@@ -62,9 +62,9 @@ Deno.test("PeerCache.find() tells peers apart when they differ in one bit of any
   assertEquals(cache.find(none), -1);
 });
 
-Deno.test("PeerCache.find() finds no peer that shares the bucket of another one", () => {
+Deno.test("WordCache.find() finds no peer that shares the bucket of another one", () => {
   // One peer has two buckets: about half of the others share its bucket.
-  const cache = new PeerCache<number>(1);
+  const cache = new WordCache<number>(1);
   cache.set(new Uint32Array(8), 1);
   for (let i = 0; i < 256; i++) {
     const other = new Uint32Array(8);
@@ -77,7 +77,7 @@ const PEERS = 1024;
 
 /** How many entries a cache compares a peer with, on average, when all peers are looked for one after the other. */
 function probes(keyOf: (peer: number) => Uint32Array<ArrayBuffer>): number {
-  const cache = new PeerCache<number>(PEERS);
+  const cache = new WordCache<number>(PEERS);
   for (let peer = 0; peer < PEERS; peer++) cache.set(keyOf(peer), peer);
   let reads = 0;
   let compared = 0;
@@ -110,7 +110,7 @@ const HOSTILE: Record<string, (peer: number) => Uint32Array<ArrayBuffer>> = {
 };
 
 for (const [what, keyOf] of Object.entries(HOSTILE)) {
-  Deno.test(`PeerCache.find() takes at most 3 times as many steps for keys ${what}`, () => {
+  Deno.test(`WordCache.find() takes at most 3 times as many steps for keys ${what}`, () => {
     const ordinary = probes((peer) =>
       Uint32Array.of(0xfe80, 0, 0, peer, 0, 0x4001, 0, 0x0101_0000)
     );

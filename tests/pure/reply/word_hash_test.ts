@@ -1,10 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
-import { PeerHash } from "../../../types/reply/peer_cache.ts";
+import { WordHash } from "../../../types/reply/word_cache.ts";
 
 const BITS = 12;
 
 /** How many keys the fullest bucket gets. */
-function fullest(hash: PeerHash, keys: readonly Uint32Array[]): number {
+function fullest(hash: WordHash, keys: readonly Uint32Array[]): number {
   const counts = new Uint32Array(2 ** BITS);
   let most = 0;
   for (const key of keys) most = Math.max(most, ++counts[hash.of(key, 0)]!);
@@ -21,9 +21,9 @@ function keysOfBits(shift: number): Uint32Array[] {
 }
 
 for (const shift of [0, 8, 13, 16, 24, 29]) {
-  Deno.test(`PeerHash.of() spreads keys that differ in three bits from ${shift} on of four words`, () => {
+  Deno.test(`WordHash.of() spreads keys that differ in three bits from ${shift} on of four words`, () => {
     // A fair hash puts at most about 8 of 4096 keys into one of 4096 buckets.
-    const most = Array.from({ length: 5 }, () => fullest(new PeerHash(BITS), keysOfBits(shift)));
+    const most = Array.from({ length: 5 }, () => fullest(new WordHash(BITS), keysOfBits(shift)));
     assert(Math.max(...most) < 40, `the fullest buckets have ${most} keys`);
   });
 }
@@ -39,7 +39,7 @@ const SEQUENCES: Record<string, (step: number) => number[]> = {
 /** With how many keys of its bucket each key is compared on average, for the worst of many hashes. */
 function worst(hashes: number, keys: readonly Uint32Array[]): number {
   const costs = Array.from({ length: hashes }, () => {
-    const hash = new PeerHash(BITS);
+    const hash = new WordHash(BITS);
     const counts = new Uint32Array(2 ** BITS);
     return keys.reduce((cost, key) => cost + ++counts[hash.of(key, 0)]!, 0) / keys.length;
   });
@@ -47,7 +47,7 @@ function worst(hashes: number, keys: readonly Uint32Array[]): number {
 }
 
 for (const [what, wordsOf] of Object.entries(SEQUENCES)) {
-  Deno.test(`PeerHash.of() spreads keys that count in ${what}, whatever its random factors are`, () => {
+  Deno.test(`WordHash.of() spreads keys that count in ${what}, whatever its random factors are`, () => {
     const keys = Array.from({ length: 1024 }, (_, step) => {
       const key = new Uint32Array(8);
       key.set(wordsOf(step));
@@ -58,10 +58,10 @@ for (const [what, wordsOf] of Object.entries(SEQUENCES)) {
   });
 }
 
-Deno.test("PeerHash.of() depends on every bit of the key", () => {
+Deno.test("WordHash.of() depends on every bit of the key", () => {
   const differing = Array.from({ length: 256 }, () => 0);
   for (let round = 0; round < 8; round++) {
-    const hash = new PeerHash(31);
+    const hash = new WordHash(31);
     const none = hash.of(new Uint32Array(8), 0);
     for (let bit = 0; bit < 256; bit++) {
       const key = new Uint32Array(8);
@@ -72,9 +72,9 @@ Deno.test("PeerHash.of() depends on every bit of the key", () => {
   assert(differing.every((count) => count > 4), String(differing));
 });
 
-Deno.test("PeerHash.of() reads the key at an index, and stays below the number of buckets", () => {
+Deno.test("WordHash.of() reads the key at an index, and stays below the number of buckets", () => {
   for (const bits of [1, 12, 31]) {
-    const hash = new PeerHash(bits);
+    const hash = new WordHash(bits);
     const keys = crypto.getRandomValues(new Uint32Array(8 * 100));
     for (let at = 0; at < keys.length; at += 8) {
       const bucket = hash.of(keys, at);
@@ -84,8 +84,8 @@ Deno.test("PeerHash.of() reads the key at an index, and stays below the number o
   }
 });
 
-Deno.test("PeerHash.of() differs between caches", () => {
+Deno.test("WordHash.of() differs between caches", () => {
   const key = crypto.getRandomValues(new Uint32Array(8));
-  const hashes = Array.from({ length: 8 }, () => new PeerHash(31).of(key, 0));
+  const hashes = Array.from({ length: 8 }, () => new WordHash(31).of(key, 0));
   assert(new Set(hashes).size > 1);
 });

@@ -1,9 +1,7 @@
-import { structs } from "../../ffi/layout.ts";
-
 const { imul } = Math;
 
 /** The words of an entry behind its key: the next entry of its chain, and the next newer and the next older entry. */
-const NEXT = structs.ibv_ah_attr.size / 4;
+const NEXT = 8;
 const NEWER = NEXT + 1;
 const OLDER = NEXT + 2;
 /** An entry has 2^4 words, a line of the processor's cache. */
@@ -11,13 +9,13 @@ const BITS = 4;
 const NONE = 0xffff_ffff;
 
 /**
- * Maps the addresses of peers, in native layout, to values. It holds a fixed number of peers and forgets the least
- * recently used one. Finding and adding take the same time for any number of peers, and finding allocates nothing.
+ * Maps keys of eight words, such as a `struct ibv_ah_attr`, to values. It holds a fixed number of keys and forgets the least
+ * recently used one. Finding and adding take the same time for any number of keys, and finding allocates nothing.
  *
- * A plain hash of the key comes first: it points to the entry that was found last for it. Peers may choose keys that share
- * this hint. Then a keyed hash, which they cannot attack, finds the entry.
+ * A plain hash of the key comes first: it points to the entry that was found last for it. Peers may choose addresses that
+ * share this hint. Then a keyed hash, which they cannot attack, finds the entry.
  */
-export class PeerCache<T> {
+export class WordCache<T> {
   readonly #capacity: number;
   readonly #values: (T | undefined)[];
   /**
@@ -30,28 +28,28 @@ export class PeerCache<T> {
   /** The entry that was found last for each plain hash. */
   readonly #hints: Uint32Array<ArrayBuffer>;
   readonly #shift: number;
-  readonly #hash: PeerHash;
+  readonly #hash: WordHash;
   #size = 0;
 
-  /** Makes room for `capacity` peers, at least 1. */
+  /** Makes room for `capacity` keys, at least 1. */
   constructor(capacity: number) {
     this.#capacity = capacity;
     this.#values = new Array<T | undefined>(capacity).fill(undefined);
     this.#entries = new Uint32Array(capacity + 1 << BITS);
     const bits = Math.ceil(Math.log2(2 * capacity));
-    this.#hash = new PeerHash(bits);
+    this.#hash = new WordHash(bits);
     this.#shift = 32 - bits;
     this.#heads = new Uint32Array(2 ** bits).fill(NONE);
     this.#hints = new Uint32Array(2 ** bits).fill(NONE);
     this.#closeRing();
   }
 
-  /** The number of peers it holds. */
+  /** The number of keys it holds. */
   get size(): number {
     return this.#size;
   }
 
-  /** The value of a peer, which becomes the most recently used one. */
+  /** The value of a key, which becomes the most recently used one. */
   find(key: Uint32Array): T | undefined {
     const hint = this.#hintOf(key);
     let entry = this.#hints[hint]!;
@@ -64,7 +62,7 @@ export class PeerCache<T> {
     return this.#values[entry];
   }
 
-  /** Adds a peer, or replaces its value. Returns the value that was replaced, or that of the peer it forgets. */
+  /** Adds a key, or replaces its value. Returns the value that was replaced, or that of the key it forgets. */
   set(key: Uint32Array, value: T): T | undefined {
     const bucket = this.#hash.of(key, 0);
     const known = this.#entry(key, bucket);
@@ -84,7 +82,7 @@ export class PeerCache<T> {
     return evicted;
   }
 
-  /** Forgets all peers. Returns their values, the least recently used one first. */
+  /** Forgets all keys. Returns their values, the least recently used one first. */
   takeAll(): T[] {
     const values: T[] = [];
     const entries = this.#entries;
@@ -176,15 +174,15 @@ export class PeerCache<T> {
 const FACTORS = 16;
 
 /**
- * A hash of peers' addresses: eight words, most of which peers choose. Nobody who does not know its random numbers can make
- * many addresses fall into one bucket.
+ * A hash of eight words, most of which peers choose. Nobody who does not know its random numbers can make many keys fall
+ * into one bucket.
  *
- * It is multilinear: each 16-bit digit is multiplied by a random factor. The sums of two different addresses are equal with
- * a probability of at most 2^-17. The sums of a sequence of addresses may still lie close together, because some factors
+ * It is multilinear: each 16-bit digit is multiplied by a random factor. The sums of two different keys are equal with a
+ * probability of at most 2^-17. The sums of a sequence of keys may still lie close together, because some factors
  * suit some sequences badly. So the sum is mixed before its upper bits count, and starts at a random number, which hides
  * what is mixed.
  */
-export class PeerHash {
+export class WordHash {
   /** The factors, then the number at which the sum starts. */
   readonly #factors: Int32Array<ArrayBuffer> = crypto.getRandomValues(new Int32Array(FACTORS + 1));
   readonly #shift: number;
