@@ -166,13 +166,8 @@ export class Receiver {
   /** Removes the datagram that waits longest. */
   #drop(): void {
     this.#senders[this.#nextConsumed] = undefined;
-    this.#nextConsumed = this.#after(this.#nextConsumed, 1);
+    this.#nextConsumed = (this.#nextConsumed + 1) % this.#slots;
     this.#queued--;
-  }
-
-  #after(slot: number, count: number): number {
-    const next = slot + count;
-    return next < this.#slots ? next : next - this.#slots;
   }
 
   #serve(): void {
@@ -218,17 +213,17 @@ export class Receiver {
   #drain(): number {
     if (this.#failure !== undefined) return 0;
     try {
-      return this.#drainNow();
+      const count = this.#parts.cq.pollInto(this.#batch);
+      if (count > 0) this.#takeAll(count);
+      return count;
     } catch (error) {
       this.fail(error);
       return 0;
     }
   }
 
-  #drainNow(): number {
+  #takeAll(count: number): void {
     const batch = this.#batch;
-    const count = this.#parts.cq.pollInto(batch);
-    if (count === 0) return 0;
     let failed = -1;
     for (let i = 0; i < count; i++) {
       if (batch.status(i) === WcStatus.SUCCESS) this.#take(i);
@@ -247,7 +242,6 @@ export class Receiver {
       this.#parts.onReceived();
       this.#post(count);
     }
-    return count;
   }
 
   #take(index: number): void {
@@ -256,7 +250,7 @@ export class Receiver {
     const slot = this.#nextCompleted;
     this.#lengths[slot] = batch.byteLen(index) - Grh.SIZE;
     this.#senders[slot] = peers.sender(batch, index, this.#words, slot * slotSize / 4);
-    this.#nextCompleted = this.#after(slot, 1);
+    this.#nextCompleted = (slot + 1) % this.#slots;
     this.received++;
     this.#queued++;
   }
@@ -266,7 +260,7 @@ export class Receiver {
     while (count > 0) {
       const run = Math.min(count, this.#slots - this.#nextPosted);
       qp.postRecv(this.#requests, run, this.#nextPosted);
-      this.#nextPosted = this.#after(this.#nextPosted, run);
+      this.#nextPosted = (this.#nextPosted + run) % this.#slots;
       count -= run;
     }
   }
@@ -290,9 +284,6 @@ export class Receiver {
   }
 }
 
-/** Shorter messages are copied faster by a loop: it makes no view of the memory. */
-const MIN_BLOCK = 128;
-
 function copyOf(
   bytes: Uint8Array<ArrayBuffer>,
   start: number,
@@ -300,7 +291,6 @@ function copyOf(
   buffer: Uint8Array<ArrayBuffer> | undefined,
 ): Uint8Array<ArrayBuffer> {
   if (buffer === undefined) return bytes.slice(start, start + length);
-  if (length >= MIN_BLOCK) buffer.set(bytes.subarray(start, start + length));
-  else for (let i = 0; i < length; i++) buffer[i] = bytes[start + i]!;
+  buffer.set(bytes.subarray(start, start + length));
   return buffer.length === length ? buffer : buffer.subarray(0, length);
 }

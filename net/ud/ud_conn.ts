@@ -52,8 +52,6 @@ export interface UdStats {
 /** The queue pair number of multicast. */
 const MULTICAST_QPN = 0xff_ffff;
 
-let open: (settings: UdSettings) => UdConn;
-
 /**
  * A socket for datagrams, in the shape of `Deno.DatagramConn`. {@linkcode listenUd} makes one.
  *
@@ -80,18 +78,6 @@ export class UdConn
   readonly #sender: Sender;
   readonly #recovery: Recovery;
   readonly #closing: AbortController = new AbortController();
-
-  static {
-    open = (settings) => {
-      settings.signal?.throwIfAborted();
-      using stack = new DisposableStack();
-      const context = stack.use(Context.open(settings.device));
-      const conn = new UdConn(context, settings);
-      closeOnAbort(conn, settings.signal, conn.#closing.signal);
-      stack.move();
-      return conn;
-    };
-  }
 
   /** @ignore */
   private constructor(context: Context, settings: UdSettings) {
@@ -135,6 +121,17 @@ export class UdConn
       onReceived: () => this.#recovery.succeeded(),
       onError: (error) => this.#recovery.recvFailed(error),
     });
+  }
+
+  /** @ignore For {@linkcode listenUd}. */
+  static open(settings: UdSettings): UdConn {
+    settings.signal?.throwIfAborted();
+    using stack = new DisposableStack();
+    const context = stack.use(Context.open(settings.device));
+    const conn = new UdConn(context, settings);
+    closeOnAbort(conn, settings.signal, conn.#closing.signal);
+    stack.move();
+    return conn;
   }
 
   #makeRecovery(): Recovery {
@@ -395,5 +392,5 @@ function closedError(action: string): Error {
  */
 // deno-lint-ignore require-await -- it rejects, it does not throw
 export async function listenUd(options: UdOptions): Promise<UdConn> {
-  return open(readUdOptions(options));
+  return UdConn.open(readUdOptions(options));
 }

@@ -34,12 +34,6 @@ export const TRIAGE: readonly Row[] = [
     replacement: "index <= 0",
     reason: "No index is 0: whoever waits longest was taken before.",
   },
-  ...["true", "false", "length < MIN_BLOCK", "length > MIN_BLOCK"].map((replacement) => ({
-    file: "net/ud/receiver.ts",
-    original: "length >= MIN_BLOCK",
-    replacement,
-    reason: "Both ways copy the same bytes. One is faster for short messages.",
-  })),
   {
     file: "net/ud/peers.ts",
     original: "i < words.length",

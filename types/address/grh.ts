@@ -110,10 +110,7 @@ export class Grh {
    * of `ibv_init_ah_from_wc`: if the first byte looks like IPv6 and the second half like IPv4, the IPv4 checksum decides.
    */
   get ipVersion(): 4 | 6 | undefined {
-    const looksLikeIpv6 = this.#bytes[0]! >> 4 === 6;
-    if (!looksLikeIpv6) return this.#bytes[IPV4_AT]! >> 4 === 4 ? 4 : undefined;
-    if (this.ipv4.ihl !== 5) return 6;
-    return hasIpv4Checksum(this.#view) ? 4 : 6;
+    return ipVersionAt(this.#view, 0);
   }
 
   /** The first 32 bits: 4 bits of version, 8 bits of traffic class, 20 bits of flow label. */
@@ -178,6 +175,13 @@ export class Grh {
       daddr: formatAddress(this.#bytes.subarray(IPV4_AT + 16, IPV4_AT + 20)),
     };
   }
+}
+
+/** {@linkcode Grh.ipVersion} of the GRH at an offset. */
+export function ipVersionAt(grh: DataView, at: number): 4 | 6 | undefined {
+  const ipv4 = grh.getUint8(at + IPV4_AT);
+  if (grh.getUint8(at) >> 4 !== 6) return ipv4 >> 4 === 4 ? 4 : undefined;
+  return (ipv4 & 0xf) === 5 && hasIpv4Checksum(grh, at) ? 4 : 6;
 }
 
 /**

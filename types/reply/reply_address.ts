@@ -5,7 +5,7 @@
  */
 
 import { structs } from "../../ffi/layout.ts";
-import { hasIpv4Checksum, IPV4_AT } from "../address/grh.ts";
+import { IPV4_AT, ipVersionAt } from "../address/grh.ts";
 import { type WcAddress, WcFlags } from "../completion/work_completion.ts";
 import type { GidCache } from "./gid_cache.ts";
 
@@ -106,7 +106,7 @@ export class ReplyAddress {
     this.#hasFlowLabel = false;
     if ((wcFlags & WcFlags.GRH) === 0) return leave(words, 0);
     words[PORT] = this.#portNum | 1 << IS_GLOBAL;
-    const version = headerVersion(first, grh, at);
+    const version = ipVersionAt(grh, at);
     if (version === 4) return writeFromIpv4(words, grh, at, gids);
     if (version !== 6) return leave(words, EPROTONOSUPPORT);
     this.#hasFlowLabel = true;
@@ -125,12 +125,6 @@ export class ReplyAddress {
   writeTo(attr: DataView, base: number): void {
     for (let i = 0; i < WORDS; i++) attr.setUint32(base + 4 * i, this.words[i]!, true);
   }
-}
-
-function headerVersion(first: number, grh: DataView, at: number): number {
-  const ipv4 = grh.getUint8(at + IPV4_AT);
-  if (first >>> 28 !== 6) return ipv4 >> 4 === 4 ? 4 : 0;
-  return (ipv4 & 0xf) === 5 && hasIpv4Checksum(grh, at) ? 4 : 6;
 }
 
 function writeFromIpv4(words: Uint32Array, grh: DataView, at: number, gids: GidCache): number {
