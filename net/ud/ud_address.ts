@@ -1,8 +1,4 @@
-/**
- * Addresses of datagram peers.
- *
- * @module
- */
+/** Addresses of datagram peers. */
 
 import { needsGrh } from "../../internal/ports.ts";
 import {

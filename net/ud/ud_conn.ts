@@ -1,8 +1,4 @@
-/**
- * Datagrams over an unreliable datagram queue pair.
- *
- * @module
- */
+/** Datagrams over an unreliable datagram queue pair. */
 
 import {
   AccessFlags,

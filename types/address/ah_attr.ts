@@ -1,8 +1,4 @@
-/**
- * The address of a peer.
- *
- * @module
- */
+/** The address of a peer. */
 
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { bytesOfGid, Gid } from "./gid.ts";

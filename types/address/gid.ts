@@ -1,8 +1,4 @@
-/**
- * Global identifiers: the 16-byte addresses of RDMA ports.
- *
- * @module
- */
+/** Global identifiers: the 16-byte addresses of RDMA ports. */
 
 import { structs } from "../../ffi/layout.ts";
 import { type Members, members } from "../../ffi/members.ts";

@@ -1,8 +1,4 @@
-/**
- * The 40 bytes before the payload of a UD receive.
- *
- * @module
- */
+/** The 40 bytes before the payload of a UD receive. */
 
 import { structs } from "../../ffi/layout.ts";
 import { readField } from "../../ffi/struct.ts";

@@ -1,8 +1,4 @@
-/**
- * IP addresses as text and as bytes. GIDs have the same text form.
- *
- * @module
- */
+/** IP addresses as text and as bytes. GIDs have the same text form. */
 
 import { instance, show } from "../core/checks.ts";
 

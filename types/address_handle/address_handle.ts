@@ -1,8 +1,4 @@
-/**
- * Address handles.
- *
- * @module
- */
+/** Address handles. */
 
 import { errno } from "../../ffi/errno.ts";
 import type { IbvAh } from "../../ffi/handles.ts";

@@ -1,8 +1,4 @@
-/**
- * The address of a packet's sender (`ibv_init_ah_from_wc`).
- *
- * @module
- */
+/** The address of a packet's sender (`ibv_init_ah_from_wc`). */
 
 import { errno } from "../../ffi/errno.ts";
 import { structs } from "../../ffi/layout.ts";

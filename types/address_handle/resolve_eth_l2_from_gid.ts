@@ -1,8 +1,4 @@
-/**
- * The link address of a peer (`ibv_resolve_eth_l2_from_gid`).
- *
- * @module
- */
+/** The link address of a peer (`ibv_resolve_eth_l2_from_gid`). */
 
 import { errno } from "../../ffi/errno.ts";
 import { nonblocking, verbs } from "../../ffi/library.ts";

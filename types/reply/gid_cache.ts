@@ -1,8 +1,4 @@
-/**
- * A port's GID table as a hash table. `ibv_init_ah_from_wc` searches the table with system calls.
- *
- * @module
- */
+/** A port's GID table as a hash table. `ibv_init_ah_from_wc` searches the table with system calls. */
 
 import { type GidEntry, GidType } from "../address/gid.ts";
 import { VerbsError } from "../core/errors.ts";

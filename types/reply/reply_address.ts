@@ -1,8 +1,4 @@
-/**
- * The address of a packet's sender. Every bit and every error is that of `ibv_init_ah_from_wc`.
- *
- * @module
- */
+/** The address of a packet's sender. Every bit and every error is that of `ibv_init_ah_from_wc`. */
 
 import { structs } from "../../ffi/layout.ts";
 import { IPV4_AT, ipVersionAt } from "../address/grh.ts";

@@ -1,8 +1,4 @@
-/**
- * Replies to datagrams.
- *
- * @module
- */
+/** Replies to datagrams. */
 
 import { type AhAttr, ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
 import type { Grh } from "../address/grh.ts";
