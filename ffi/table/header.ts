@@ -20,7 +20,7 @@ import { constants, enums, type Struct, structs } from "../layout.ts";
 import { libc } from "../libc.ts";
 import { handleAddress, handleAt, nativeView } from "../pointers.ts";
 import { readField, readNative, writeField } from "../struct.ts";
-import type { Native } from "./native.ts";
+import type { Native } from "./row.ts";
 
 // asm-generic/errno.h and errno-base.h, alike on both architectures
 const EPERM = 1;

@@ -6,8 +6,8 @@
  */
 
 import type { AnyFunction } from "../function_pointer.ts";
+import type { Handle } from "../handles.ts";
 import type { Structs } from "../layout.ts";
-import type { Native } from "./native.ts";
 
 /**
  * How a verb reports failure:
@@ -114,6 +114,8 @@ interface OpPlace {
   readonly op: Op;
   /** The argument that is the object; the first one if left out. */
   readonly object?: 0 | 1;
+  /** A verb of the hot path. It is not guarded: whoever makes the object asks once whether it has the op. */
+  readonly hot?: true;
 }
 
 /** What all native functions have. */
@@ -128,11 +130,6 @@ interface Common<P, R> {
   readonly since?: string;
   /** It may block, so that it is offered on another thread as well. */
   readonly blocking?: true;
-  /**
-   * A verb of the hot path: it is compiled at once. An op is not guarded: whoever makes the object asks once whether it has
-   * the op.
-   */
-  readonly hot?: true;
 }
 
 /** A native function: exported, or behind an op. */
@@ -140,6 +137,58 @@ export type NativeRow<
   P = readonly Deno.NativeType[],
   R extends Deno.NativeResultType = Deno.NativeResultType,
 > = Common<P, R> & (SymbolPlace | OpPlace);
+
+/** The row of a verb that calls an op. */
+export type OpRow<P, R> = Common<P, R> & OpPlace;
+
+/** What few verbs have. */
+type Others = Partial<Pick<OpRow<unknown, unknown>, "hot" | "object">>;
+
+/** The row of a verb whose function pointer lives in `ibv_context.ops`. */
+export function ops<const P, const R>(
+  of: Holder,
+  op: ContextOp,
+  parameters: P,
+  result: R,
+  fails: Fails,
+  others: Others = {},
+): OpRow<P, R> {
+  return { op: [of, "ops", op], parameters, result, fails, ...others };
+}
+
+/** The row of a verb whose function pointer lives in the `verbs_context`. */
+export function vctx<const P, const R>(
+  of: Holder,
+  op: ExtendedOp,
+  parameters: P,
+  result: R,
+  fails: Fails,
+  others: Others = {},
+): OpRow<P, R> {
+  return { op: [of, "vctx", op], parameters, result, fails, ...others };
+}
+
+/** The row of a verb whose function pointer lives in the object. */
+export function own<K extends Owner, const P, const R>(
+  of: K,
+  op: OwnOps[K],
+  parameters: P,
+  result: R,
+  fails: Fails,
+  others: Others = {},
+): OpRow<P, R> {
+  return { op: [of, "own", op] as Op, parameters, result, fails, ...others };
+}
+
+/** What a function of the header is made from. */
+export interface Native {
+  /** The row's own native function, guarded. */
+  readonly call: AnyFunction;
+  /** Whether the object that the verb is called on has the op. */
+  readonly hasOp: (object: Handle) => boolean;
+  /** The other verbs by name. */
+  readonly verbs: Readonly<Record<string, AnyFunction>>;
+}
 
 /** A function that the header defines and that does more than to call an op. */
 export interface HeaderRow<F> {

@@ -6,7 +6,7 @@
 
 import type { IbvCompChannel, IbvContext, IbvCq } from "../handles.ts";
 import { Address, Buffer, CompChannel, Context, Cq, Pointer } from "../parameters.ts";
-import type { Table } from "../table/row.ts";
+import { ops, type Table, vctx } from "../table/row.ts";
 
 /**
  * Verbs of completion channels and completion queues.
@@ -58,26 +58,9 @@ export const cqVerbs: Table<CqVerbs> = {
     fails: "errno",
   },
   ibv_resize_cq: { parameters: [Cq, "i32"], result: "i32", fails: "code" },
-  ibv_modify_cq: {
-    op: ["ibv_cq", "vctx", "modify_cq"],
-    parameters: [Cq, Buffer],
-    result: "i32",
-    fails: "code",
-  },
+  ibv_modify_cq: vctx("ibv_cq", "modify_cq", [Cq, Buffer], "i32", "code"),
   ibv_destroy_cq: { parameters: [Cq], result: "i32", fails: "code" },
-  ibv_poll_cq: {
-    op: ["ibv_cq", "ops", "poll_cq"],
-    hot: true,
-    parameters: [Cq, "i32", Pointer],
-    result: "i32",
-    fails: "negative",
-  },
-  ibv_req_notify_cq: {
-    op: ["ibv_cq", "ops", "req_notify_cq"],
-    hot: true,
-    parameters: [Cq, "i32"],
-    result: "i32",
-    fails: "code",
-  },
+  ibv_poll_cq: ops("ibv_cq", "poll_cq", [Cq, "i32", Pointer], "i32", "negative", { hot: true }),
+  ibv_req_notify_cq: ops("ibv_cq", "req_notify_cq", [Cq, "i32"], "i32", "code", { hot: true }),
   ibv_wc_status_str: { parameters: ["u32"], result: Pointer, fails: "never" },
 };

@@ -7,7 +7,7 @@
 import type { IbvCompCntr, IbvContext, IbvCq, IbvCqEx } from "../handles.ts";
 import { Buffer, CompCntr, Context, CqEx, Pointer } from "../parameters.ts";
 import { cqExToCq, queryCompCntrCaps } from "../table/header.ts";
-import type { Table } from "../table/row.ts";
+import { type OpRow, own, type OwnOps, type Table, vctx } from "../table/row.ts";
 
 /**
  * Verbs of extended completion queues and completion counters.
@@ -119,148 +119,39 @@ export interface CqExVerbs {
   ibv_read_err_comp_cntr(comp_cntr: IbvCompCntr, value: BufferSource): number;
 }
 
+/** The row of a verb that reads a value of the current completion. */
+function reader<const R>(
+  op: OwnOps["ibv_cq_ex"],
+  result: R,
+): OpRow<readonly [typeof CqEx], R> {
+  return own("ibv_cq_ex", op, [CqEx], result, "never", { hot: true });
+}
+
 /** The table of verbs of extended completion queues and completion counters. */
 export const cqExVerbs: Table<CqExVerbs> = {
-  ibv_create_cq_ex: {
-    op: ["ibv_context", "vctx", "create_cq_ex"],
-    parameters: [Context, Buffer],
-    result: CqEx,
-    fails: "errno",
-  },
+  ibv_create_cq_ex: vctx("ibv_context", "create_cq_ex", [Context, Buffer], CqEx, "errno"),
   ibv_cq_ex_to_cq: { header: cqExToCq },
-  ibv_start_poll: {
-    op: ["ibv_cq_ex", "own", "start_poll"],
+  ibv_start_poll: own("ibv_cq_ex", "start_poll", [CqEx, Pointer], "i32", "code", { hot: true }),
+  ibv_next_poll: own("ibv_cq_ex", "next_poll", [CqEx], "i32", "code", { hot: true }),
+  ibv_end_poll: own("ibv_cq_ex", "end_poll", [CqEx], "void", "never", { hot: true }),
+  ibv_wc_read_opcode: reader("read_opcode", "u32"),
+  ibv_wc_read_vendor_err: reader("read_vendor_err", "u32"),
+  ibv_wc_read_byte_len: reader("read_byte_len", "u32"),
+  ibv_wc_read_imm_data: reader("read_imm_data", "u32"),
+  ibv_wc_read_invalidated_rkey: reader("read_imm_data", "u32"),
+  ibv_wc_read_qp_num: reader("read_qp_num", "u32"),
+  ibv_wc_read_src_qp: reader("read_src_qp", "u32"),
+  ibv_wc_read_wc_flags: reader("read_wc_flags", "u32"),
+  ibv_wc_read_slid: reader("read_slid", "u32"),
+  ibv_wc_read_sl: reader("read_sl", "u8"),
+  ibv_wc_read_dlid_path_bits: reader("read_dlid_path_bits", "u8"),
+  ibv_wc_read_completion_ts: reader("read_completion_ts", "u64"),
+  ibv_wc_read_completion_wallclock_ns: reader("read_completion_wallclock_ns", "u64"),
+  ibv_wc_read_cvlan: reader("read_cvlan", "u16"),
+  ibv_wc_read_flow_tag: reader("read_flow_tag", "u32"),
+  ibv_wc_read_tm_info: own("ibv_cq_ex", "read_tm_info", [CqEx, Pointer], "void", "never", {
     hot: true,
-    parameters: [CqEx, Pointer],
-    result: "i32",
-    fails: "code",
-  },
-  ibv_next_poll: {
-    op: ["ibv_cq_ex", "own", "next_poll"],
-    hot: true,
-    parameters: [CqEx],
-    result: "i32",
-    fails: "code",
-  },
-  ibv_end_poll: {
-    op: ["ibv_cq_ex", "own", "end_poll"],
-    hot: true,
-    parameters: [CqEx],
-    result: "void",
-    fails: "never",
-  },
-  ibv_wc_read_opcode: {
-    op: ["ibv_cq_ex", "own", "read_opcode"],
-    hot: true,
-    parameters: [CqEx],
-    result: "u32",
-    fails: "never",
-  },
-  ibv_wc_read_vendor_err: {
-    op: ["ibv_cq_ex", "own", "read_vendor_err"],
-    hot: true,
-    parameters: [CqEx],
-    result: "u32",
-    fails: "never",
-  },
-  ibv_wc_read_byte_len: {
-    op: ["ibv_cq_ex", "own", "read_byte_len"],
-    hot: true,
-    parameters: [CqEx],
-    result: "u32",
-    fails: "never",
-  },
-  ibv_wc_read_imm_data: {
-    op: ["ibv_cq_ex", "own", "read_imm_data"],
-    hot: true,
-    parameters: [CqEx],
-    result: "u32",
-    fails: "never",
-  },
-  ibv_wc_read_invalidated_rkey: {
-    op: ["ibv_cq_ex", "own", "read_imm_data"],
-    hot: true,
-    parameters: [CqEx],
-    result: "u32",
-    fails: "never",
-  },
-  ibv_wc_read_qp_num: {
-    op: ["ibv_cq_ex", "own", "read_qp_num"],
-    hot: true,
-    parameters: [CqEx],
-    result: "u32",
-    fails: "never",
-  },
-  ibv_wc_read_src_qp: {
-    op: ["ibv_cq_ex", "own", "read_src_qp"],
-    hot: true,
-    parameters: [CqEx],
-    result: "u32",
-    fails: "never",
-  },
-  ibv_wc_read_wc_flags: {
-    op: ["ibv_cq_ex", "own", "read_wc_flags"],
-    hot: true,
-    parameters: [CqEx],
-    result: "u32",
-    fails: "never",
-  },
-  ibv_wc_read_slid: {
-    op: ["ibv_cq_ex", "own", "read_slid"],
-    hot: true,
-    parameters: [CqEx],
-    result: "u32",
-    fails: "never",
-  },
-  ibv_wc_read_sl: {
-    op: ["ibv_cq_ex", "own", "read_sl"],
-    hot: true,
-    parameters: [CqEx],
-    result: "u8",
-    fails: "never",
-  },
-  ibv_wc_read_dlid_path_bits: {
-    op: ["ibv_cq_ex", "own", "read_dlid_path_bits"],
-    hot: true,
-    parameters: [CqEx],
-    result: "u8",
-    fails: "never",
-  },
-  ibv_wc_read_completion_ts: {
-    op: ["ibv_cq_ex", "own", "read_completion_ts"],
-    hot: true,
-    parameters: [CqEx],
-    result: "u64",
-    fails: "never",
-  },
-  ibv_wc_read_completion_wallclock_ns: {
-    op: ["ibv_cq_ex", "own", "read_completion_wallclock_ns"],
-    hot: true,
-    parameters: [CqEx],
-    result: "u64",
-    fails: "never",
-  },
-  ibv_wc_read_cvlan: {
-    op: ["ibv_cq_ex", "own", "read_cvlan"],
-    hot: true,
-    parameters: [CqEx],
-    result: "u16",
-    fails: "never",
-  },
-  ibv_wc_read_flow_tag: {
-    op: ["ibv_cq_ex", "own", "read_flow_tag"],
-    hot: true,
-    parameters: [CqEx],
-    result: "u32",
-    fails: "never",
-  },
-  ibv_wc_read_tm_info: {
-    op: ["ibv_cq_ex", "own", "read_tm_info"],
-    hot: true,
-    parameters: [CqEx, Pointer],
-    result: "void",
-    fails: "never",
-  },
+  }),
   ibv_query_comp_cntr_caps: { header: queryCompCntrCaps },
   _ibv_query_comp_cntr_caps: {
     parameters: [Context, Buffer, "usize"],

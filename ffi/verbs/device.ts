@@ -7,7 +7,7 @@
 import type { IbvContext, IbvDevice } from "../handles.ts";
 import { Buffer, Context, Device, Pointer } from "../parameters.ts";
 import { queryDeviceEx } from "../table/header.ts";
-import type { Table } from "../table/row.ts";
+import { type Table, vctx } from "../table/row.ts";
 
 /**
  * Verbs of devices and their contexts.
@@ -68,24 +68,11 @@ export const deviceVerbs: Table<DeviceVerbs> = {
   ibv_import_device: { parameters: ["i32"], result: Context, fails: "errno" },
   ibv_query_device: { parameters: [Context, Buffer], result: "i32", fails: "code" },
   ibv_query_device_ex: {
-    op: ["ibv_context", "vctx", "query_device_ex"],
-    parameters: [Context, Buffer, Buffer, "usize"],
-    result: "i32",
-    fails: "code",
+    ...vctx("ibv_context", "query_device_ex", [Context, Buffer, Buffer, "usize"], "i32", "code"),
     header: queryDeviceEx,
   },
-  ibv_query_rt_values_ex: {
-    op: ["ibv_context", "vctx", "query_rt_values"],
-    parameters: [Context, Buffer],
-    result: "i32",
-    fails: "code",
-  },
-  ibv_get_async_event: {
-    parameters: [Context, Pointer],
-    result: "i32",
-    fails: "errno",
-    hot: true,
-  },
+  ibv_query_rt_values_ex: vctx("ibv_context", "query_rt_values", [Context, Buffer], "i32", "code"),
+  ibv_get_async_event: { parameters: [Context, Pointer], result: "i32", fails: "errno" },
   ibv_ack_async_event: { parameters: [Pointer], result: "void", fails: "never" },
   ibv_event_type_str: { parameters: ["u32"], result: Pointer, fails: "never" },
   ibv_fork_init: { parameters: [], result: "i32", fails: "code" },

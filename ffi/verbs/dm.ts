@@ -6,7 +6,7 @@
 
 import type { IbvContext, IbvDm, IbvMr, IbvPd } from "../handles.ts";
 import { Buffer, Context, Dm, Mr, Pd } from "../parameters.ts";
-import type { Table } from "../table/row.ts";
+import { own, type Table, vctx } from "../table/row.ts";
 
 /**
  * Verbs of device memory.
@@ -46,37 +46,13 @@ export interface DmVerbs {
 
 /** The table of verbs of device memory. */
 export const dmVerbs: Table<DmVerbs> = {
-  ibv_alloc_dm: {
-    op: ["ibv_context", "vctx", "alloc_dm"],
-    parameters: [Context, Buffer],
-    result: Dm,
-    fails: "errno",
-  },
-  ibv_free_dm: {
-    op: ["ibv_dm", "vctx", "free_dm"],
-    parameters: [Dm],
-    result: "i32",
-    fails: "code",
-  },
-  ibv_memcpy_to_dm: {
-    op: ["ibv_dm", "own", "memcpy_to_dm"],
-    parameters: [Dm, "u64", Buffer, "usize"],
-    result: "i32",
-    fails: "code",
-  },
-  ibv_memcpy_from_dm: {
-    op: ["ibv_dm", "own", "memcpy_from_dm"],
+  ibv_alloc_dm: vctx("ibv_context", "alloc_dm", [Context, Buffer], Dm, "errno"),
+  ibv_free_dm: vctx("ibv_dm", "free_dm", [Dm], "i32", "code"),
+  ibv_memcpy_to_dm: own("ibv_dm", "memcpy_to_dm", [Dm, "u64", Buffer, "usize"], "i32", "code"),
+  ibv_memcpy_from_dm: own("ibv_dm", "memcpy_from_dm", [Buffer, Dm, "u64", "usize"], "i32", "code", {
     object: 1,
-    parameters: [Buffer, Dm, "u64", "usize"],
-    result: "i32",
-    fails: "code",
-  },
-  ibv_reg_dm_mr: {
-    op: ["ibv_pd", "vctx", "reg_dm_mr"],
-    parameters: [Pd, Dm, "u64", "usize", "u32"],
-    result: Mr,
-    fails: "errno",
-  },
+  }),
+  ibv_reg_dm_mr: vctx("ibv_pd", "reg_dm_mr", [Pd, Dm, "u64", "usize", "u32"], Mr, "errno"),
   ibv_import_dm: { parameters: [Context, "u32"], result: Dm, fails: "errno" },
   ibv_unimport_dm: { parameters: [Dm], result: "void", fails: "never" },
   ibv_dm_export_dmabuf_fd: { parameters: [Dm], result: "i32", fails: "errno" },

@@ -6,7 +6,7 @@
 
 import type { IbvContext, IbvCounters, IbvFlow, IbvFlowAction, IbvQp } from "../handles.ts";
 import { Buffer, Context, Counters, Flow, FlowAction, Qp } from "../parameters.ts";
-import type { Table } from "../table/row.ts";
+import { type Table, vctx } from "../table/row.ts";
 
 /**
  * Verbs of flow steering, flow actions and counters.
@@ -49,58 +49,43 @@ export interface FlowVerbs {
 
 /** The table of verbs of flow steering, flow actions and counters. */
 export const flowVerbs: Table<FlowVerbs> = {
-  ibv_create_flow: {
-    op: ["ibv_qp", "vctx", "ibv_create_flow"],
-    parameters: [Qp, Buffer],
-    result: Flow,
-    fails: "errno",
-  },
-  ibv_destroy_flow: {
-    op: ["ibv_flow", "vctx", "ibv_destroy_flow"],
-    parameters: [Flow],
-    result: "i32",
-    fails: "code",
-  },
-  ibv_create_flow_action_esp: {
-    op: ["ibv_context", "vctx", "create_flow_action_esp"],
-    parameters: [Context, Buffer],
-    result: FlowAction,
-    fails: "errno",
-  },
-  ibv_modify_flow_action_esp: {
-    op: ["ibv_flow_action", "vctx", "modify_flow_action_esp"],
-    parameters: [FlowAction, Buffer],
-    result: "i32",
-    fails: "code",
-  },
-  ibv_destroy_flow_action: {
-    op: ["ibv_flow_action", "vctx", "destroy_flow_action"],
-    parameters: [FlowAction],
-    result: "i32",
-    fails: "code",
-  },
-  ibv_create_counters: {
-    op: ["ibv_context", "vctx", "create_counters"],
-    parameters: [Context, Buffer],
-    result: Counters,
-    fails: "errno",
-  },
-  ibv_destroy_counters: {
-    op: ["ibv_counters", "vctx", "destroy_counters"],
-    parameters: [Counters],
-    result: "i32",
-    fails: "code",
-  },
-  ibv_attach_counters_point_flow: {
-    op: ["ibv_counters", "vctx", "attach_counters_point_flow"],
-    parameters: [Counters, Buffer, Flow],
-    result: "i32",
-    fails: "code",
-  },
-  ibv_read_counters: {
-    op: ["ibv_counters", "vctx", "read_counters"],
-    parameters: [Counters, Buffer, "u32", "u32"],
-    result: "i32",
-    fails: "code",
-  },
+  ibv_create_flow: vctx("ibv_qp", "ibv_create_flow", [Qp, Buffer], Flow, "errno"),
+  ibv_destroy_flow: vctx("ibv_flow", "ibv_destroy_flow", [Flow], "i32", "code"),
+  ibv_create_flow_action_esp: vctx(
+    "ibv_context",
+    "create_flow_action_esp",
+    [Context, Buffer],
+    FlowAction,
+    "errno",
+  ),
+  ibv_modify_flow_action_esp: vctx(
+    "ibv_flow_action",
+    "modify_flow_action_esp",
+    [FlowAction, Buffer],
+    "i32",
+    "code",
+  ),
+  ibv_destroy_flow_action: vctx(
+    "ibv_flow_action",
+    "destroy_flow_action",
+    [FlowAction],
+    "i32",
+    "code",
+  ),
+  ibv_create_counters: vctx("ibv_context", "create_counters", [Context, Buffer], Counters, "errno"),
+  ibv_destroy_counters: vctx("ibv_counters", "destroy_counters", [Counters], "i32", "code"),
+  ibv_attach_counters_point_flow: vctx(
+    "ibv_counters",
+    "attach_counters_point_flow",
+    [Counters, Buffer, Flow],
+    "i32",
+    "code",
+  ),
+  ibv_read_counters: vctx(
+    "ibv_counters",
+    "read_counters",
+    [Counters, Buffer, "u32", "u32"],
+    "i32",
+    "code",
+  ),
 };

@@ -7,7 +7,7 @@
 import type { IbvBuf, IbvContext, IbvDmah, IbvMr, IbvPd } from "../handles.ts";
 import { Address, Buf, Buffer, Context, Dmah, Mr, Pd } from "../parameters.ts";
 import { regMr, regMrIova } from "../table/header.ts";
-import type { Table } from "../table/row.ts";
+import { type Table, vctx } from "../table/row.ts";
 
 /**
  * Verbs of memory regions.
@@ -157,12 +157,7 @@ export const mrVerbs: Table<MrVerbs> = {
     fails: "errno",
   },
   ibv_reg_mr_ex: { parameters: [Pd, Buffer], result: Mr, fails: "errno" },
-  ibv_alloc_null_mr: {
-    op: ["ibv_pd", "vctx", "alloc_null_mr"],
-    parameters: [Pd],
-    result: Mr,
-    fails: "errno",
-  },
+  ibv_alloc_null_mr: vctx("ibv_pd", "alloc_null_mr", [Pd], Mr, "errno"),
   ibv_import_mr: { parameters: [Pd, "u32"], result: Mr, fails: "errno" },
   ibv_unimport_mr: { parameters: [Mr], result: "void", fails: "never" },
   ibv_rereg_mr: {
@@ -171,12 +166,7 @@ export const mrVerbs: Table<MrVerbs> = {
     fails: "errno",
   },
   ibv_dereg_mr: { parameters: [Mr], result: "i32", fails: "code" },
-  ibv_advise_mr: {
-    op: ["ibv_pd", "vctx", "advise_mr"],
-    parameters: [Pd, "u32", "u32", Buffer, "u32"],
-    result: "i32",
-    fails: "code",
-  },
+  ibv_advise_mr: vctx("ibv_pd", "advise_mr", [Pd, "u32", "u32", Buffer, "u32"], "i32", "code"),
   ibv_alloc_dmah: { parameters: [Context, Buffer], result: Dmah, fails: "errno" },
   ibv_dealloc_dmah: { parameters: [Dmah], result: "i32", fails: "code" },
   ibv_alloc_buf: { parameters: [Pd, "usize", Buffer], result: Address, fails: "errno" },

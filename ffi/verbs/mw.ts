@@ -7,7 +7,7 @@
 import type { IbvMw, IbvPd, IbvQp } from "../handles.ts";
 import { Buffer, Mw, Pd, Qp } from "../parameters.ts";
 import { bindMw, incRkey } from "../table/header.ts";
-import type { Table } from "../table/row.ts";
+import { ops, type Table } from "../table/row.ts";
 
 /**
  * Verbs of memory windows.
@@ -31,24 +31,10 @@ export interface MwVerbs {
 
 /** The table of verbs of memory windows. */
 export const mwVerbs: Table<MwVerbs> = {
-  ibv_alloc_mw: {
-    op: ["ibv_pd", "ops", "alloc_mw"],
-    parameters: [Pd, "u32"],
-    result: Mw,
-    fails: "errno",
-  },
-  ibv_dealloc_mw: {
-    op: ["ibv_mw", "ops", "dealloc_mw"],
-    parameters: [Mw],
-    result: "i32",
-    fails: "code",
-  },
+  ibv_alloc_mw: ops("ibv_pd", "alloc_mw", [Pd, "u32"], Mw, "errno"),
+  ibv_dealloc_mw: ops("ibv_mw", "dealloc_mw", [Mw], "i32", "code"),
   ibv_bind_mw: {
-    op: ["ibv_mw", "ops", "bind_mw"],
-    object: 1,
-    parameters: [Qp, Mw, Buffer],
-    result: "i32",
-    fails: "code",
+    ...ops("ibv_mw", "bind_mw", [Qp, Mw, Buffer], "i32", "code", { object: 1 }),
     header: bindMw,
   },
   ibv_inc_rkey: { header: incRkey },

@@ -6,7 +6,7 @@
 
 import type { IbvContext, IbvPd, IbvTd } from "../handles.ts";
 import { Buffer, Context, Pd, Td } from "../parameters.ts";
-import type { Table } from "../table/row.ts";
+import { type Table, vctx } from "../table/row.ts";
 
 /**
  * Verbs of protection, thread and parent domains.
@@ -36,22 +36,13 @@ export const pdVerbs: Table<PdVerbs> = {
   ibv_dealloc_pd: { parameters: [Pd], result: "i32", fails: "code" },
   ibv_import_pd: { parameters: [Context, "u32"], result: Pd, fails: "errno" },
   ibv_unimport_pd: { parameters: [Pd], result: "void", fails: "never" },
-  ibv_alloc_td: {
-    op: ["ibv_context", "vctx", "alloc_td"],
-    parameters: [Context, Buffer],
-    result: Td,
-    fails: "errno",
-  },
-  ibv_dealloc_td: {
-    op: ["ibv_td", "vctx", "dealloc_td"],
-    parameters: [Td],
-    result: "i32",
-    fails: "code",
-  },
-  ibv_alloc_parent_domain: {
-    op: ["ibv_context", "vctx", "alloc_parent_domain"],
-    parameters: [Context, Buffer],
-    result: Pd,
-    fails: "errno",
-  },
+  ibv_alloc_td: vctx("ibv_context", "alloc_td", [Context, Buffer], Td, "errno"),
+  ibv_dealloc_td: vctx("ibv_td", "dealloc_td", [Td], "i32", "code"),
+  ibv_alloc_parent_domain: vctx(
+    "ibv_context",
+    "alloc_parent_domain",
+    [Context, Buffer],
+    Pd,
+    "errno",
+  ),
 };

@@ -7,7 +7,7 @@
 import type { IbvContext } from "../handles.ts";
 import { Buffer, Context, Pointer } from "../parameters.ts";
 import { queryGidEx, queryGidTable, queryPort } from "../table/header.ts";
-import type { Table } from "../table/row.ts";
+import { type Table, vctx } from "../table/row.ts";
 
 /**
  * Verbs of ports.
@@ -94,10 +94,7 @@ export interface PortVerbs {
 /** The table of verbs of ports. */
 export const portVerbs: Table<PortVerbs> = {
   ibv_query_port: {
-    op: ["ibv_context", "vctx", "query_port"],
-    parameters: [Context, "u8", Buffer, "usize"],
-    result: "i32",
-    fails: "code",
+    ...vctx("ibv_context", "query_port", [Context, "u8", Buffer, "usize"], "i32", "code"),
     header: queryPort,
   },
   _compat_ibv_query_port: {

@@ -7,7 +7,7 @@
 import type { IbvCompCntr, IbvContext, IbvPd, IbvQp, IbvQpEx } from "../handles.ts";
 import { Buffer, CompCntr, Context, Pd, Pointer, Qp, QpEx } from "../parameters.ts";
 import { createQpEx, flowLabelToUdpSport, isQptSupported } from "../table/header.ts";
-import type { Table } from "../table/row.ts";
+import { ops, type Table, vctx } from "../table/row.ts";
 
 /**
  * Verbs of queue pairs.
@@ -73,25 +73,12 @@ export interface QpVerbs {
 export const qpVerbs: Table<QpVerbs> = {
   ibv_create_qp: { parameters: [Pd, Buffer], result: Qp, fails: "errno" },
   ibv_create_qp_ex: {
-    op: ["ibv_context", "vctx", "create_qp_ex"],
-    parameters: [Context, Buffer],
-    result: Qp,
-    fails: "errno",
+    ...vctx("ibv_context", "create_qp_ex", [Context, Buffer], Qp, "errno"),
     header: createQpEx,
   },
-  ibv_open_qp: {
-    op: ["ibv_context", "vctx", "open_qp"],
-    parameters: [Context, Buffer],
-    result: Qp,
-    fails: "errno",
-  },
+  ibv_open_qp: vctx("ibv_context", "open_qp", [Context, Buffer], Qp, "errno"),
   ibv_modify_qp: { parameters: [Qp, Buffer, "i32"], result: "i32", fails: "code" },
-  ibv_modify_qp_rate_limit: {
-    op: ["ibv_qp", "vctx", "modify_qp_rate_limit"],
-    parameters: [Qp, Buffer],
-    result: "i32",
-    fails: "code",
-  },
+  ibv_modify_qp_rate_limit: vctx("ibv_qp", "modify_qp_rate_limit", [Qp, Buffer], "i32", "code"),
   ibv_query_qp: { parameters: [Qp, Buffer, "i32", Buffer], result: "i32", fails: "code" },
   ibv_query_qp_data_in_order: { parameters: [Qp, "u32", "u32"], result: "i32", fails: "never" },
   ibv_destroy_qp: { parameters: [Qp], result: "i32", fails: "code" },
@@ -103,19 +90,7 @@ export const qpVerbs: Table<QpVerbs> = {
   ibv_is_qpt_supported: { header: isQptSupported },
   ibv_flow_label_to_udp_sport: { header: flowLabelToUdpSport },
   ibv_qp_attach_comp_cntr: { parameters: [Qp, CompCntr, Buffer], result: "i32", fails: "code" },
-  ibv_post_send: {
-    op: ["ibv_qp", "ops", "post_send"],
-    hot: true,
-    parameters: [Qp, Pointer, Pointer],
-    result: "i32",
-    fails: "code",
-  },
-  ibv_post_recv: {
-    op: ["ibv_qp", "ops", "post_recv"],
-    hot: true,
-    parameters: [Qp, Pointer, Pointer],
-    result: "i32",
-    fails: "code",
-  },
+  ibv_post_send: ops("ibv_qp", "post_send", [Qp, Pointer, Pointer], "i32", "code", { hot: true }),
+  ibv_post_recv: ops("ibv_qp", "post_recv", [Qp, Pointer, Pointer], "i32", "code", { hot: true }),
   ibv_wr_opcode_str: { parameters: ["u32"], result: Pointer, fails: "never" },
 };

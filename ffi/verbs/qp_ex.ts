@@ -6,7 +6,7 @@
 
 import type { IbvAh, IbvMw, IbvQpEx } from "../handles.ts";
 import { Address, Ah, Mw, Pointer, QpEx } from "../parameters.ts";
-import type { Table } from "../table/row.ts";
+import { type OpRow, own, type OwnOps, type Table } from "../table/row.ts";
 
 /**
  * Verbs of extended queue pairs.
@@ -81,161 +81,39 @@ export interface QpExVerbs {
   ): void;
 }
 
+/** The row of a verb that builds requests, by the parameters behind the queue pair. */
+function builder<const P extends readonly Deno.NativeType[]>(
+  op: OwnOps["ibv_qp_ex"],
+  ...parameters: P
+): OpRow<readonly [typeof QpEx, ...P], "void"> {
+  return own("ibv_qp_ex", op, [QpEx, ...parameters], "void", "never", { hot: true });
+}
+
 /** The table of verbs of extended queue pairs. */
 export const qpExVerbs: Table<QpExVerbs> = {
-  ibv_wr_atomic_cmp_swp: {
-    op: ["ibv_qp_ex", "own", "wr_atomic_cmp_swp"],
-    hot: true,
-    parameters: [QpEx, "u32", "u64", "u64", "u64"],
-    result: "void",
-    fails: "never",
-  },
-  ibv_wr_atomic_fetch_add: {
-    op: ["ibv_qp_ex", "own", "wr_atomic_fetch_add"],
-    hot: true,
-    parameters: [QpEx, "u32", "u64", "u64"],
-    result: "void",
-    fails: "never",
-  },
-  ibv_wr_bind_mw: {
-    op: ["ibv_qp_ex", "own", "wr_bind_mw"],
-    hot: true,
-    parameters: [QpEx, Mw, "u32", Pointer],
-    result: "void",
-    fails: "never",
-  },
-  ibv_wr_local_inv: {
-    op: ["ibv_qp_ex", "own", "wr_local_inv"],
-    hot: true,
-    parameters: [QpEx, "u32"],
-    result: "void",
-    fails: "never",
-  },
-  ibv_wr_rdma_read: {
-    op: ["ibv_qp_ex", "own", "wr_rdma_read"],
-    hot: true,
-    parameters: [QpEx, "u32", "u64"],
-    result: "void",
-    fails: "never",
-  },
-  ibv_wr_rdma_write: {
-    op: ["ibv_qp_ex", "own", "wr_rdma_write"],
-    hot: true,
-    parameters: [QpEx, "u32", "u64"],
-    result: "void",
-    fails: "never",
-  },
-  ibv_wr_rdma_write_imm: {
-    op: ["ibv_qp_ex", "own", "wr_rdma_write_imm"],
-    hot: true,
-    parameters: [QpEx, "u32", "u64", "u32"],
-    result: "void",
-    fails: "never",
-  },
-  ibv_wr_send: {
-    op: ["ibv_qp_ex", "own", "wr_send"],
-    hot: true,
-    parameters: [QpEx],
-    result: "void",
-    fails: "never",
-  },
-  ibv_wr_send_imm: {
-    op: ["ibv_qp_ex", "own", "wr_send_imm"],
-    hot: true,
-    parameters: [QpEx, "u32"],
-    result: "void",
-    fails: "never",
-  },
-  ibv_wr_send_inv: {
-    op: ["ibv_qp_ex", "own", "wr_send_inv"],
-    hot: true,
-    parameters: [QpEx, "u32"],
-    result: "void",
-    fails: "never",
-  },
-  ibv_wr_send_tso: {
-    op: ["ibv_qp_ex", "own", "wr_send_tso"],
-    hot: true,
-    parameters: [QpEx, Address, "u16", "u16"],
-    result: "void",
-    fails: "never",
-  },
-  ibv_wr_set_ud_addr: {
-    op: ["ibv_qp_ex", "own", "wr_set_ud_addr"],
-    hot: true,
-    parameters: [QpEx, Ah, "u32", "u32"],
-    result: "void",
-    fails: "never",
-  },
-  ibv_wr_set_xrc_srqn: {
-    op: ["ibv_qp_ex", "own", "wr_set_xrc_srqn"],
-    hot: true,
-    parameters: [QpEx, "u32"],
-    result: "void",
-    fails: "never",
-  },
-  ibv_wr_set_inline_data: {
-    op: ["ibv_qp_ex", "own", "wr_set_inline_data"],
-    hot: true,
-    parameters: [QpEx, Address, "usize"],
-    result: "void",
-    fails: "never",
-  },
-  ibv_wr_set_inline_data_list: {
-    op: ["ibv_qp_ex", "own", "wr_set_inline_data_list"],
-    hot: true,
-    parameters: [QpEx, "usize", Pointer],
-    result: "void",
-    fails: "never",
-  },
-  ibv_wr_set_sge: {
-    op: ["ibv_qp_ex", "own", "wr_set_sge"],
-    hot: true,
-    parameters: [QpEx, "u32", "u64", "u32"],
-    result: "void",
-    fails: "never",
-  },
-  ibv_wr_set_sge_list: {
-    op: ["ibv_qp_ex", "own", "wr_set_sge_list"],
-    hot: true,
-    parameters: [QpEx, "usize", Pointer],
-    result: "void",
-    fails: "never",
-  },
-  ibv_wr_start: {
-    op: ["ibv_qp_ex", "own", "wr_start"],
-    hot: true,
-    parameters: [QpEx],
-    result: "void",
-    fails: "never",
-  },
-  ibv_wr_complete: {
-    op: ["ibv_qp_ex", "own", "wr_complete"],
-    hot: true,
-    parameters: [QpEx],
-    result: "i32",
-    fails: "code",
-  },
-  ibv_wr_abort: {
-    op: ["ibv_qp_ex", "own", "wr_abort"],
-    hot: true,
-    parameters: [QpEx],
-    result: "void",
-    fails: "never",
-  },
-  ibv_wr_atomic_write: {
-    op: ["ibv_qp_ex", "own", "wr_atomic_write"],
-    hot: true,
-    parameters: [QpEx, "u32", "u64", Address],
-    result: "void",
-    fails: "never",
-  },
+  ibv_wr_atomic_cmp_swp: builder("wr_atomic_cmp_swp", "u32", "u64", "u64", "u64"),
+  ibv_wr_atomic_fetch_add: builder("wr_atomic_fetch_add", "u32", "u64", "u64"),
+  ibv_wr_bind_mw: builder("wr_bind_mw", Mw, "u32", Pointer),
+  ibv_wr_local_inv: builder("wr_local_inv", "u32"),
+  ibv_wr_rdma_read: builder("wr_rdma_read", "u32", "u64"),
+  ibv_wr_rdma_write: builder("wr_rdma_write", "u32", "u64"),
+  ibv_wr_rdma_write_imm: builder("wr_rdma_write_imm", "u32", "u64", "u32"),
+  ibv_wr_send: builder("wr_send"),
+  ibv_wr_send_imm: builder("wr_send_imm", "u32"),
+  ibv_wr_send_inv: builder("wr_send_inv", "u32"),
+  ibv_wr_send_tso: builder("wr_send_tso", Address, "u16", "u16"),
+  ibv_wr_set_ud_addr: builder("wr_set_ud_addr", Ah, "u32", "u32"),
+  ibv_wr_set_xrc_srqn: builder("wr_set_xrc_srqn", "u32"),
+  ibv_wr_set_inline_data: builder("wr_set_inline_data", Address, "usize"),
+  ibv_wr_set_inline_data_list: builder("wr_set_inline_data_list", "usize", Pointer),
+  ibv_wr_set_sge: builder("wr_set_sge", "u32", "u64", "u32"),
+  ibv_wr_set_sge_list: builder("wr_set_sge_list", "usize", Pointer),
+  ibv_wr_start: builder("wr_start"),
+  ibv_wr_complete: own("ibv_qp_ex", "wr_complete", [QpEx], "i32", "code", { hot: true }),
+  ibv_wr_abort: builder("wr_abort"),
+  ibv_wr_atomic_write: builder("wr_atomic_write", "u32", "u64", Address),
   ibv_wr_flush: {
-    op: ["ibv_qp_ex", "own", "wr_flush"],
-    hot: true,
-    parameters: [QpEx, "u32", "u64", "usize", "u8", "u8"],
-    result: "void",
-    fails: "never",
+    ...builder("wr_flush", "u32", "u64", "usize", "u8", "u8"),
     since: "ibv_alloc_dmah",
   },
 };

@@ -7,7 +7,7 @@
 import type { IbvContext, IbvPd, IbvSrq, IbvXrcd } from "../handles.ts";
 import { Buffer, Context, Pd, Pointer, Srq, Xrcd } from "../parameters.ts";
 import { createSrqEx, postSrqOps } from "../table/header.ts";
-import type { Table } from "../table/row.ts";
+import { ops, type Table, vctx } from "../table/row.ts";
 
 /**
  * Verbs of shared receive queues and XRC domains.
@@ -53,45 +53,20 @@ export interface SrqVerbs {
 export const srqVerbs: Table<SrqVerbs> = {
   ibv_create_srq: { parameters: [Pd, Buffer], result: Srq, fails: "errno" },
   ibv_create_srq_ex: {
-    op: ["ibv_context", "vctx", "create_srq_ex"],
-    parameters: [Context, Buffer],
-    result: Srq,
-    fails: "errno",
+    ...vctx("ibv_context", "create_srq_ex", [Context, Buffer], Srq, "errno"),
     header: createSrqEx,
   },
   ibv_modify_srq: { parameters: [Srq, Buffer, "i32"], result: "i32", fails: "code" },
   ibv_query_srq: { parameters: [Srq, Buffer], result: "i32", fails: "code" },
-  ibv_get_srq_num: {
-    op: ["ibv_srq", "vctx", "get_srq_num"],
-    parameters: [Srq, Buffer],
-    result: "i32",
-    fails: "code",
-  },
+  ibv_get_srq_num: vctx("ibv_srq", "get_srq_num", [Srq, Buffer], "i32", "code"),
   ibv_destroy_srq: { parameters: [Srq], result: "i32", fails: "code" },
-  ibv_post_srq_recv: {
-    op: ["ibv_srq", "ops", "post_srq_recv"],
+  ibv_post_srq_recv: ops("ibv_srq", "post_srq_recv", [Srq, Pointer, Pointer], "i32", "code", {
     hot: true,
-    parameters: [Srq, Pointer, Pointer],
-    result: "i32",
-    fails: "code",
-  },
+  }),
   ibv_post_srq_ops: {
-    op: ["ibv_srq", "vctx", "post_srq_ops"],
-    parameters: [Srq, Pointer, Buffer],
-    result: "i32",
-    fails: "code",
+    ...vctx("ibv_srq", "post_srq_ops", [Srq, Pointer, Buffer], "i32", "code"),
     header: postSrqOps,
   },
-  ibv_open_xrcd: {
-    op: ["ibv_context", "vctx", "open_xrcd"],
-    parameters: [Context, Buffer],
-    result: Xrcd,
-    fails: "errno",
-  },
-  ibv_close_xrcd: {
-    op: ["ibv_xrcd", "vctx", "close_xrcd"],
-    parameters: [Xrcd],
-    result: "i32",
-    fails: "code",
-  },
+  ibv_open_xrcd: vctx("ibv_context", "open_xrcd", [Context, Buffer], Xrcd, "errno"),
+  ibv_close_xrcd: vctx("ibv_xrcd", "close_xrcd", [Xrcd], "i32", "code"),
 };

@@ -7,7 +7,7 @@
 import type { IbvContext, IbvRwqIndTable, IbvWq } from "../handles.ts";
 import { Buffer, Context, Pointer, Table, Wq } from "../parameters.ts";
 import { createWq } from "../table/header.ts";
-import type { Table as Rows } from "../table/row.ts";
+import { own, type Table as Rows, vctx } from "../table/row.ts";
 
 /**
  * Verbs of receive work queues and their indirection tables.
@@ -34,41 +34,26 @@ export interface WqVerbs {
 /** The table of verbs of receive work queues and their indirection tables. */
 export const wqVerbs: Rows<WqVerbs> = {
   ibv_create_wq: {
-    op: ["ibv_context", "vctx", "create_wq"],
-    parameters: [Context, Buffer],
-    result: Wq,
-    fails: "errno",
+    ...vctx("ibv_context", "create_wq", [Context, Buffer], Wq, "errno"),
     header: createWq,
   },
-  ibv_modify_wq: {
-    op: ["ibv_wq", "vctx", "modify_wq"],
-    parameters: [Wq, Buffer],
-    result: "i32",
-    fails: "code",
-  },
-  ibv_destroy_wq: {
-    op: ["ibv_wq", "vctx", "destroy_wq"],
-    parameters: [Wq],
-    result: "i32",
-    fails: "code",
-  },
-  ibv_post_wq_recv: {
-    op: ["ibv_wq", "own", "post_recv"],
+  ibv_modify_wq: vctx("ibv_wq", "modify_wq", [Wq, Buffer], "i32", "code"),
+  ibv_destroy_wq: vctx("ibv_wq", "destroy_wq", [Wq], "i32", "code"),
+  ibv_post_wq_recv: own("ibv_wq", "post_recv", [Wq, Pointer, Pointer], "i32", "code", {
     hot: true,
-    parameters: [Wq, Pointer, Pointer],
-    result: "i32",
-    fails: "code",
-  },
-  ibv_create_rwq_ind_table: {
-    op: ["ibv_context", "vctx", "create_rwq_ind_table"],
-    parameters: [Context, Buffer],
-    result: Table,
-    fails: "errno",
-  },
-  ibv_destroy_rwq_ind_table: {
-    op: ["ibv_rwq_ind_table", "vctx", "destroy_rwq_ind_table"],
-    parameters: [Table],
-    result: "i32",
-    fails: "code",
-  },
+  }),
+  ibv_create_rwq_ind_table: vctx(
+    "ibv_context",
+    "create_rwq_ind_table",
+    [Context, Buffer],
+    Table,
+    "errno",
+  ),
+  ibv_destroy_rwq_ind_table: vctx(
+    "ibv_rwq_ind_table",
+    "destroy_rwq_ind_table",
+    [Table],
+    "i32",
+    "code",
+  ),
 };

@@ -5,7 +5,7 @@ import type { IbvContext, IbvMw, IbvQp, IbvSrq } from "../../ffi/handles.ts";
 import { constants, enums, structs } from "../../ffi/layout.ts";
 import { bindAll, verbs } from "../../ffi/library.ts";
 import * as header from "../../ffi/table/header.ts";
-import type { Native } from "../../ffi/table/native.ts";
+import type { Native } from "../../ffi/table/row.ts";
 import { bufferPointer, handleAddress, handleAt, nativeView } from "../../ffi/pointers.ts";
 import { allocStruct, writeField } from "../../ffi/struct.ts";
 import { compileC } from "../c/compile.ts";
