@@ -26,12 +26,8 @@ export const STUB = "stub0";
 export const IB_PORT = 1;
 /** The LID of the InfiniBand port. */
 export const IB_LID = 0x12;
-/** The P_Key at index 1 of the InfiniBand port. */
-export const IB_PKEY = 0x8123;
 /** The stub's Ethernet port. */
 export const ETHERNET_PORT = 2;
-/** The P_Key at index 2 of the Ethernet port. */
-export const ETHERNET_PKEY = 0x4567;
 /** Bits of all IPv4 and IPv6 addresses and TCP and UDP ports. */
 export const ALL_FIELDS = 0xff;
 

@@ -1,28 +1,17 @@
 // Extended completion queues on soft-RoCE, and on the stub HCA, whose adapter has a clock.
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import {
   AddressHandle,
   Context,
   ProtectionDomain,
   QpType,
   QueuePair,
-  VerbsError,
   WcOpcode,
   WrOpcode,
 } from "../../../mod.ts";
 import { CompletionQueueEx } from "../../../types/completion/completion_queue_ex.ts";
 import { CreateCqWcFlags } from "../../../types/completion/cq_init_attr_ex.ts";
-import {
-  deviceTest,
-  type End,
-  makeEnd,
-  openRxe,
-  pairOf,
-  PORT,
-  QKEY,
-  until,
-  waitFor,
-} from "../setup.ts";
+import { deviceTest, type End, makeEnd, pairOf, PORT, QKEY, until, waitFor } from "../setup.ts";
 import { IB_LID, IB_PORT, STUB, stubTest, writeStub } from "../stub.ts";
 
 /** A UD end whose completions come through an extended queue. */
@@ -85,19 +74,6 @@ deviceTest("CompletionQueueEx.resize() keeps the completions it holds", async ()
   assert(left.cq.cqe >= 600);
   const rest = await waitFor(left.cq, 9);
   assertEquals([first!, ...rest].map(({ wrId }) => Number(wrId)), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
-});
-
-deviceTest("CompletionQueueEx tells that soft-RoCE has no timestamps or moderation", () => {
-  using context = openRxe();
-  const { WITH_COMPLETION_TIMESTAMP: wcFlags } = CreateCqWcFlags;
-  const error = assertThrows(
-    () => new CompletionQueueEx(context, { cqe: 8, wcFlags }),
-    VerbsError,
-  );
-  assertEquals([error.verb, error.notSupported], ["ibv_create_cq_ex", true]);
-  using cq = new CompletionQueueEx(context, { cqe: 8 });
-  const modify = (): void => cq.modify({ moderate: { cqCount: 1, cqPeriod: 1 } });
-  assert(assertThrows(modify, VerbsError).notSupported);
 });
 
 stubTest("CompletionQueueEx and queryRtValuesEx() read the adapter's clock", async () => {

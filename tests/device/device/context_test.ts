@@ -71,12 +71,6 @@ function isActive(name: string): boolean {
   );
 }
 
-deviceTest("Context.open() names the devices when there is none of that name", () => {
-  const error = assertThrows(() => Context.open("mlx5_77"), Deno.errors.NotFound);
-  assertStringIncludes(error.message, 'there is no device "mlx5_77"');
-  assertStringIncludes(error.message, RXE);
-});
-
 deviceTest("Context.open() names the file when it may not be opened", async () => {
   const { devName } = listDevices().find(({ name }) => name === RXE)!;
   const file = `/dev/infiniband/${devName}`;
@@ -170,31 +164,9 @@ deviceTest("Context.queryGid() gives zeros, queryGidEx() ENODATA, of an empty sl
   assertStringIncludes(error.message, "The slot is empty");
 });
 
-deviceTest("Context.queryGid() and queryGidEx() name the length of the table", () => {
-  using context = openRxe();
-  const { gidTblLen } = context.queryPort(PORT);
-  for (const index of [gidTblLen, 0x7fff_ffff]) {
-    for (
-      const query of [() => context.queryGid(PORT, index), () => context.queryGidEx(PORT, index)]
-    ) {
-      const error = assertThrows(query, VerbsError);
-      assertEquals(error.code, "EINVAL");
-      assertStringIncludes(error.message, `The port's GID table has ${gidTblLen} slots`);
-    }
-  }
-});
-
 deviceTest("Context.queryPkey() agrees with sysfs", () => {
   using context = openRxe();
   assertEquals(context.queryPkey(PORT, 0), Number(sysfs(`ports/${PORT}/pkeys/0`)));
-});
-
-deviceTest("Context.queryPkey() fails when the index is beyond the table", () => {
-  using context = openRxe();
-  const { pkeyTblLen } = context.queryPort(PORT);
-  const error = assertThrows(() => context.queryPkey(PORT, pkeyTblLen), VerbsError);
-  assertEquals(error.verb, "ibv_query_pkey");
-  assertStringIncludes(error.message, `has ${pkeyTblLen} slots`);
 });
 
 deviceTest("Context.getPkeyIndex() finds a P_Key, and gives -1 when there is none", () => {

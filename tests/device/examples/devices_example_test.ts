@@ -20,18 +20,3 @@ deviceTest("devices.ts shows each GID, and marks the recommended one", async () 
   );
   assertStringIncludes(lines.at(-1)!, "    * RoCE v2 with an IPv4 address");
 });
-
-deviceTest("devices.ts shows all devices unless told otherwise", async () => {
-  const lines = linesOf(await runHere(main));
-  assertEquals(lines.includes(`${RXE}: CA, IB`), true);
-});
-
-deviceTest(
-  "devices.ts says which devices there are if there is not the one it should show",
-  async () => {
-    const { code, stdout, stderr } = await runHere(main, "-d", "nope");
-    assertEquals([code, stdout], [1, ""]);
-    assertStringIncludes(stderr, 'devices: Cannot open device: there is no device "nope"');
-    assertStringIncludes(stderr, RXE);
-  },
-);

@@ -3,7 +3,7 @@ import { assertEquals, assertStringIncludes } from "@std/assert";
 import { main as count } from "../../../examples/atomics_counter.ts";
 import { main as write } from "../../../examples/rc_write_imm.ts";
 import { connectRc, type RemoteMemory } from "../../../net/mod.ts";
-import { freshPort, startExample } from "../programs.ts";
+import { freshPort } from "../programs.ts";
 import { deviceTest, RXE } from "../setup.ts";
 import { linesOf, runEnds, runHere, runPair, serve } from "./ladder.ts";
 
@@ -77,10 +77,4 @@ deviceTest("atomics_counter.ts counts for others, also after a client that went 
     assertEquals(await client.fetchAdd(memory, 0, 37n), 5n);
   });
   assertEquals([ending.code, ending.stdout], [0, "server: the counter is 42\n"]);
-});
-
-deviceTest("atomics_counter.ts needs the rights that its help names, and no others", async () => {
-  const args = ["-d", RXE, "--adds=1", `--tcp-port=${freshPort()}`];
-  await using program = startExample("atomics_counter", args, ["--allow-ffi", "--allow-net"]);
-  assertEquals(linesOf(await program.ending).at(-1), "server: the counter is 4");
 });

@@ -1,6 +1,5 @@
 import { assertEquals } from "@std/assert";
 import { main } from "../../../examples/workers.ts";
-import { startExample } from "../programs.ts";
 import { deviceTest, RXE } from "../setup.ts";
 import { linesOf, runHere } from "./ladder.ts";
 
@@ -15,15 +14,3 @@ deviceTest(
     assertEquals(read.map(([, sender]) => sender).toSorted(), [0, 1]);
   },
 );
-
-deviceTest("workers.ts says so if there is no such device", async () => {
-  const { code, stderr } = await runHere(main, "-d", "nope");
-  assertEquals(code, 1);
-  assertEquals(stderr.startsWith("workers: Cannot open device"), true);
-});
-
-deviceTest("workers.ts needs the rights that its help names, and no others", async () => {
-  const rights = ["--allow-ffi", "--allow-read"];
-  await using program = startExample("workers", ["-d", RXE, "--timeout=100"], rights);
-  assertEquals(linesOf(await program.ending).length, 2);
-});

@@ -1,13 +1,8 @@
 // Kinds of memory that rxe has, and what it says to those it has not.
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { AccessFlags, MemoryRegion, VerbsError, WcStatus, WrOpcode } from "../../../mod.ts";
-import { DeviceMemory } from "../../../types/memory/device_memory.ts";
-import { ImplicitMemoryRegion } from "../../../types/memory/implicit_memory_region.ts";
-import { NullMemoryRegion } from "../../../types/memory/null_memory_region.ts";
-import { ParentDomain } from "../../../types/memory/parent_domain.ts";
 import { reregMr } from "../../../types/memory/rereg_mr.ts";
-import { ThreadDomain } from "../../../types/memory/thread_domain.ts";
-import { connectedPair, deviceTest, type Pair, rxe, waitFor } from "../setup.ts";
+import { connectedPair, deviceTest, type Pair, waitFor } from "../setup.ts";
 
 const { LOCAL_WRITE, REMOTE_WRITE } = AccessFlags;
 const { SUCCESS } = WcStatus;
@@ -40,17 +35,4 @@ deviceTest("reregMr() leaves a region of rxe as it is", async () => {
   const error = assertThrows(() => reregMr(mr, { source: 8192 }), VerbsError);
   assert(error.notSupported);
   assertEquals(await write(pair, mr.addr, mr.rkey), SUCCESS);
-});
-
-deviceTest("Kinds of memory and domains that rxe lacks are not supported", () => {
-  using device = rxe();
-  const { context, pd } = device;
-  const kinds = [
-    () => new NullMemoryRegion(pd),
-    () => new DeviceMemory(context, { length: 64 }),
-    () => new ThreadDomain(context),
-    () => new ParentDomain(pd),
-  ];
-  for (const make of kinds) assert(assertThrows(make, VerbsError).notSupported);
-  assertThrows(() => new ImplicitMemoryRegion(pd, LOCAL_WRITE), VerbsError);
 });

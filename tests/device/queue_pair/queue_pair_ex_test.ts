@@ -1,18 +1,15 @@
 // Extended queue pairs between two ends of one device: what their builders make arrives.
-import { assertEquals, assertThrows } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import {
   AccessFlags,
   MemoryWindow,
   MwType,
   QpType,
-  QueuePairEx,
   SendFlags,
-  SendOpsFlags,
-  VerbsError,
   WcOpcode,
   WcStatus,
 } from "../../../mod.ts";
-import { connected, deviceTest, type Pair, pairOf, PORT, QKEY, rxe, waitFor } from "../setup.ts";
+import { connected, deviceTest, type Pair, pairOf, PORT, QKEY, waitFor } from "../setup.ts";
 import { type EndEx, makeEndEx } from "./builder.ts";
 
 // That builders do as postSend() does is tested in rc_test.ts.
@@ -94,13 +91,4 @@ deviceTest("WrBuilder posts nothing when it is left, or all that the queue holds
   wr.complete();
   assertEquals((await waitFor(left.cq))[0]!.check().wrId, 5n);
   assertEquals((await waitFor(right.cq))[0]!.check().byteLen, 0);
-});
-
-deviceTest("new QueuePairEx() is refused operations that the transport does not have", () => {
-  using device = rxe();
-  const error = assertThrows(
-    () => new QueuePairEx(device.pd, { ...device.qpInit(), sendOpsFlags: SendOpsFlags.RDMA_WRITE }),
-    VerbsError,
-  );
-  assertEquals([error.verb, error.notSupported], ["ibv_create_qp_ex", true]);
 });

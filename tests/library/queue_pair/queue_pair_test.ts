@@ -204,6 +204,24 @@ onUd.test("new QueuePair() names the device's limits only if one is exceeded", (
   assertEquals(hintOf({ maxSendWr: 100, maxRecvSge: 8 }), undefined);
 });
 
+onUd.test("new QueuePair() names the right of raw packets, and what RSS needs", ({ pd, cq }) => {
+  const hintOf = (verb: string, code: string, more: Partial<QpInitAttr>): string | undefined => {
+    recorder.fail(verb, code);
+    const init = { type: QpType.RAW_PACKET, sendCq: cq, recvCq: cq, cap: CAP, ...more };
+    return assertThrows(() => new QueuePair(pd, init), VerbsError).hint;
+  };
+  const right = "Raw packet queue pairs take the capability CAP_NET_RAW";
+  const rxHashConf = new RxHash({ rxHashKey: new Uint8Array(40), rxHashFieldsMask: 0 });
+  assertEquals(hintOf("ibv_create_qp", "EPERM", {}), right);
+  assertEquals(hintOf("ibv_create_qp", "EPERM", { type: UD }), undefined);
+  assertEquals(hintOf("ibv_create_qp_ex", "EPERM", { rxHashConf }), right);
+  for (const code of ["EINVAL", "EOPNOTSUPP"]) {
+    const hint = hintOf("ibv_create_qp_ex", code, { rxHashConf });
+    assertStringIncludes(hint!, "takes type RAW_PACKET, both rwqIndTbl and rxHashConf, a key of 40");
+  }
+  assertEquals(hintOf("ibv_create_qp_ex", "ENOMEM", { rxHashConf }), undefined);
+});
+
 onUd.test("QueuePair.close() leaves the multicast groups first", ({ qp }) => {
   qp.attachMcast(GROUP, 0);
   qp.attachMcast(Gid.parse("ff0e::5678"), 3);

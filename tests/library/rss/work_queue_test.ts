@@ -1,6 +1,7 @@
 // Work queues, as a provider receives them, and against wrong input.
-import { assertEquals } from "@std/assert";
-import { CompletionQueue, WorkQueue, WqState, WqType } from "../../../mod.ts";
+import * as recorder from "../../provider/recorder.ts";
+import { assertEquals, assertThrows } from "@std/assert";
+import { CompletionQueue, VerbsError, WorkQueue, WqState, WqType } from "../../../mod.ts";
 import { onPd } from "../recorded.ts";
 import { assertRefused, fieldsOf } from "../refusals.ts";
 
@@ -21,4 +22,12 @@ onPd.test("WorkQueue.modify() refuses flags without their mask, and empty change
   wq.modify({ wqState: WqState.RDY, flags: 1, flagsMask: 3 });
   const { attr_mask, flags, flags_mask } = fieldsOf("ibv_modify_wq");
   assertEquals([attr_mask, flags, flags_mask, wq.state], [5, 1, 3, WqState.RDY]);
+});
+
+onPd.test("new WorkQueue() says that the device has no work queues", ({ context, pd }) => {
+  const init = { maxWr: 1, maxSge: 1, cq: new CompletionQueue(context, { cqe: 8 }) };
+  recorder.answer("ibv_query_device_ex", { max_wq_type_rq: 0 });
+  recorder.fail("ibv_create_wq", "EOPNOTSUPP");
+  const { hint } = assertThrows(() => new WorkQueue(pd, init), VerbsError);
+  assertEquals(hint, "The device has no work queues; those of mlx4, mlx5 and mana have");
 });
