@@ -205,7 +205,8 @@ onUd.test("new QueuePair() names the device's limits only if one is exceeded", (
 });
 
 onUd.test("new QueuePair() names the right of raw packets, and what RSS needs", ({ pd, cq }) => {
-  const hintOf = (verb: string, code: string, more: Partial<QpInitAttr>): string | undefined => {
+  type Code = Parameters<typeof recorder.fail>[1];
+  const hintOf = (verb: string, code: Code, more: Partial<QpInitAttr>): string | undefined => {
     recorder.fail(verb, code);
     const init = { type: QpType.RAW_PACKET, sendCq: cq, recvCq: cq, cap: CAP, ...more };
     return assertThrows(() => new QueuePair(pd, init), VerbsError).hint;
@@ -215,9 +216,9 @@ onUd.test("new QueuePair() names the right of raw packets, and what RSS needs", 
   assertEquals(hintOf("ibv_create_qp", "EPERM", {}), right);
   assertEquals(hintOf("ibv_create_qp", "EPERM", { type: UD }), undefined);
   assertEquals(hintOf("ibv_create_qp_ex", "EPERM", { rxHashConf }), right);
-  for (const code of ["EINVAL", "EOPNOTSUPP"]) {
+  for (const code of ["EINVAL", "EOPNOTSUPP"] as const) {
     const hint = hintOf("ibv_create_qp_ex", code, { rxHashConf });
-    assertStringIncludes(hint!, "takes type RAW_PACKET, both rwqIndTbl and rxHashConf, a key of 40");
+    assertStringIncludes(hint!, "takes type RAW_PACKET, both rwqIndTbl and rxHashConf, a key");
   }
   assertEquals(hintOf("ibv_create_qp_ex", "ENOMEM", { rxHashConf }), undefined);
 });

@@ -6,13 +6,16 @@ import {
   type Context,
   microsoftRssKey,
   ProtectionDomain,
+  type QpInitAttr,
+  QpType,
+  QueuePair,
   RwqIndirectionTable,
   RxHash,
   RxHashFields,
   WorkQueue,
 } from "../../../mod.ts";
 import { onPd } from "../recorded.ts";
-import { assertRefused } from "../refusals.ts";
+import { assertRefused, bad, type Refusal } from "../refusals.ts";
 
 /** Work queues of one context. */
 function makeQueues(context: Context, count: number): WorkQueue[] {
@@ -62,6 +65,47 @@ onPd.test("RwqIndirectionTable.workQueueFor() joins both directions of a flow", 
 onPd.test("RwqIndirectionTable refuses sizes that are no power of two", ({ context }) => {
   const queues = makeQueues(context, 3);
   const make = (list: WorkQueue[]) => () => new RwqIndirectionTable(context, list);
-  const message = "a power of two up to 8192 is needed";
-  assertRefused([make([]), RangeError, message], [make(queues), RangeError, message]);
+  assertRefused(...[0, 3, 127, 16384].map((size): Refusal => [
+    make(Array.from({ length: size }, (_, i) => queues[i % 3]!)),
+    RangeError,
+    `workQueues has ${size} entries, and a power of two up to 8192 is needed`,
+  ]));
+});
+
+onPd.test("RwqIndirectionTable keeps the list as it was at first", ({ context }) => {
+  const list = makeQueues(context, 2);
+  const growing = new Proxy(list, {
+    get(target, name, receiver): unknown {
+      if (name === "0" && list.length < 200) list.push(...list);
+      return Reflect.get(target, name, receiver);
+    },
+  });
+  const table = new RwqIndirectionTable(context, growing);
+  assertEquals([table.size, table.workQueues.length], [2, 2]);
+  assertEquals(Object.isFrozen(table.workQueues), true);
+});
+
+onPd.test("QueuePair refuses queues that do not go with a table", ({ context, pd }) => {
+  const rwqIndTbl = new RwqIndirectionTable(context, makeQueues(context, 2));
+  const rxHashConf = new RxHash({ rxHashKey: microsoftRssKey(), rxHashFieldsMask: 0xff });
+  const make = (more: Partial<QpInitAttr>) => () =>
+    new QueuePair(pd, { type: QpType.RAW_PACKET, rwqIndTbl, rxHashConf, ...more });
+  const own = "with an indirection table it has no receive queue of its own";
+  assertRefused(
+    [make({ recvCq: new CompletionQueue(context, { cqe: 8 }) }), TypeError, own],
+    [make({ cap: { maxRecvWr: 1 } }), TypeError, own],
+    [make({ cap: { maxSendWr: 1 } }), TypeError, "its send queue takes sendCq"],
+    [make({ rwqIndTbl: bad(undefined) }), TypeError, "it takes sendCq"],
+  );
+});
+
+onPd.test("Work queues and tables show what matters on one line", ({ context }) => {
+  const queues = makeQueues(context, 2);
+  const [wq] = queues;
+  const table = new RwqIndirectionTable(context, queues);
+  assertEquals(Deno.inspect(wq), `WorkQueue { wqNum: ${wq!.wqNum}, state: "RESET" }`);
+  const { tableNumber } = table;
+  assertEquals(Deno.inspect(table), `RwqIndirectionTable { tableNumber: ${tableNumber}, size: 2 }`);
+  context.close();
+  assertEquals(Deno.inspect(wq), "WorkQueue { disposed }");
 });

@@ -3,7 +3,7 @@ import * as recorder from "../../provider/recorder.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import { CompletionQueue, VerbsError, WorkQueue, WqState, WqType } from "../../../mod.ts";
 import { onPd } from "../recorded.ts";
-import { assertRefused, fieldsOf } from "../refusals.ts";
+import { assertRefused, bad, fieldsOf, type Refusal } from "../refusals.ts";
 
 onPd.test("WorkQueue sets no mask for flags that are not given", ({ context, pd }) => {
   new WorkQueue(pd, { maxWr: 1, maxSge: 1, cq: new CompletionQueue(context, { cqe: 8 }) });
@@ -30,4 +30,22 @@ onPd.test("new WorkQueue() says that the device has no work queues", ({ context,
   recorder.fail("ibv_create_wq", "EOPNOTSUPP");
   const { hint } = assertThrows(() => new WorkQueue(pd, init), VerbsError);
   assertEquals(hint, "The device has no work queues; those of mlx4, mlx5 and mana have");
+});
+
+onPd.test("WorkQueue refuses types and states that there are not", ({ context, pd }) => {
+  const init = { maxWr: 1, maxSge: 1, cq: new CompletionQueue(context, { cqe: 8 }) };
+  const wq = new WorkQueue(pd, init);
+  const states = "it is none of 0 (RESET), 1 (RDY), 2 (ERR)";
+  assertRefused(
+    [() => new WorkQueue(pd, { ...init, wqType: bad(5) }), RangeError, "it is none of 0 (RQ)"],
+    // The kernel would keep the queue locked for ever.
+    ...[3, -1, 2 ** 32, NaN].flatMap((state) =>
+      ["wqState", "currWqState"].map((name): Refusal => [
+        () => wq.modify({ [name]: state }),
+        RangeError,
+        `Cannot use ${name} ${state}: ${states}`,
+      ])
+    ),
+    [() => wq.modify({ wqState: bad("RDY") }), TypeError, states],
+  );
 });
