@@ -113,12 +113,12 @@ export {
   CreateCqWcFlags,
 } from "./types/completion/cq_init_attr_ex.ts";
 export type { ModifyCqAttr } from "./types/completion/modify_cq.ts";
-export { wcStatusStr } from "./types/completion/wc_status_str.ts";
 export {
   type WcAddress,
   WcFlags,
   WcOpcode,
   WcStatus,
+  wcStatusStr,
   WorkCompletion,
   WorkCompletionError,
 } from "./types/completion/work_completion.ts";

@@ -10,7 +10,7 @@ import {
 import { slowCalls } from "../../ffi/library/slow.ts";
 import { cqVerbs } from "../../ffi/verbs/cq.ts";
 import type { NativeRow } from "../../ffi/table/row.ts";
-import { pointerOf } from "../../types/completion/work_completions.ts";
+import { batchCore } from "../../types/completion/work_completions.ts";
 import { Clock, consume, type Plan, wholeLists } from "./clock.ts";
 import { activeQueuePair, datagrams, LIST } from "./datagrams.ts";
 import { EMPTY } from "./provider.ts";
@@ -106,7 +106,7 @@ function pollNothing(cq: CompletionQueue, batch: WorkCompletions, plan: Plan): n
 /** Without thunks: by Deno's own call of a function pointer. */
 export function pollEmptyWithoutThunks(context: Context, plan: Plan): number {
   const cq = emptyQueue(context, 0).unsafeHandle;
-  const pointer = pointerOf(new WorkCompletions(1));
+  const pointer = batchCore(new WorkCompletions(1)).pointer;
   const poll = slowCalls.bind("ibv_poll_cq", cqVerbs.ibv_poll_cq as NativeRow);
   const clock = new Clock(plan);
   let sum = 0;

@@ -11,7 +11,7 @@ import {
   WorkCompletions,
 } from "../../mod.ts";
 import { structs } from "../../ffi/layout.ts";
-import { viewOf } from "../../types/completion/work_completions.ts";
+import { batchCore } from "../../types/completion/work_completions.ts";
 import { Clock, type Plan } from "./clock.ts";
 
 const PORT = 1;
@@ -56,7 +56,7 @@ function polled(): WorkCompletions {
   const batch = new WorkCompletions(LIST);
   const { size, fields } = structs.ibv_wc;
   for (let i = 0; i < LIST; i++) {
-    viewOf(batch).setUint32(i * size + fields.wc_flags.offset, WcFlags.GRH, true);
+    batchCore(batch).view.setUint32(i * size + fields.wc_flags.offset, WcFlags.GRH, true);
   }
   return batch;
 }

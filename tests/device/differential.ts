@@ -12,7 +12,7 @@ import {
   WorkCompletions,
 } from "../../mod.ts";
 import { structs } from "../../ffi/layout.ts";
-import { viewOf } from "../../types/completion/work_completions.ts";
+import { batchCore } from "../../types/completion/work_completions.ts";
 import { compileC } from "../c/compile.ts";
 import { PORT } from "./setup.ts";
 import { generateWcPairs, Random } from "./wc_generator.ts";
@@ -72,7 +72,7 @@ class Mutator {
     chunk.pairs[at + 8 + (word & 0xf)] = word >>> 8;
     chunk.pairs[at + (word >>> 4 & 3)]! ^= word >>> 24 & 0x0f;
     if ((word & 0x700) === 0) chunk.pairs[at + (word >>> 11) % GRH]! ^= 1 << (word & 7);
-    new Uint8Array(viewOf(chunk.batch).buffer).set(
+    new Uint8Array(batchCore(chunk.batch).view.buffer).set(
       chunk.pairs.subarray(i * PAIR, i * PAIR + WC),
       i * WC,
     );

@@ -20,23 +20,13 @@ import { Context } from "../device/context.ts";
 import { makeNonblocking } from "../device/event_source.ts";
 import { ChannelEvents } from "./channel_events.ts";
 import { type ModifyCqAttr, writeModifyCq } from "./modify_cq.ts";
-import { Completions, type CompletionSource } from "./completions.ts";
-import { Poller } from "./poller.ts";
-import type { SendTracker } from "./send_tracker.ts";
+import { Completions } from "./completions.ts";
+import { CqCore, type NativePoll, standardPoll } from "./cq_core.ts";
 import type { WorkCompletion } from "./work_completion.ts";
-import { capacityOf, WorkCompletions } from "./work_completions.ts";
+import { batchCore, WorkCompletions } from "./work_completions.ts";
 
+/** The events of a channel. */
 let eventsOf: (channel: CompletionChannel) => ChannelEvents<CompletionQueue>;
-
-const CHANNEL: NativeKind<IbvCompChannel, CompletionChannel> = {
-  name: "completion channel",
-  closing: (channel) => eventsOf(channel).close(),
-  destroy: (handle) => {
-    const result = verbs().ibv_destroy_comp_channel(handle);
-    check("ibv_destroy_comp_channel", "destroy completion channel", result);
-  },
-  describe: ({ context, fd }) => ({ device: context.device.name, fd }),
-};
 
 /**
  * A completion channel (`struct ibv_comp_channel`). The events of completion queues come through it. Several queues may
@@ -64,6 +54,16 @@ const CHANNEL: NativeKind<IbvCompChannel, CompletionChannel> = {
  * @category Completions
  */
 export class CompletionChannel extends NativeResource<IbvCompChannel> {
+  static readonly #KIND: NativeKind<IbvCompChannel, CompletionChannel> = {
+    name: "completion channel",
+    closing: (channel) => channel.#events.close(),
+    destroy: (handle) => {
+      const result = verbs().ibv_destroy_comp_channel(handle);
+      check("ibv_destroy_comp_channel", "destroy completion channel", result);
+    },
+    describe: ({ context, fd }) => ({ device: context.device.name, fd }),
+  };
+
   /** The device that the channel belongs to. */
   readonly context: Context;
   readonly #events: ChannelEvents<CompletionQueue>;
@@ -81,28 +81,25 @@ export class CompletionChannel extends NativeResource<IbvCompChannel> {
    */
   constructor(context: Context) {
     const parent = instance(context, Context, "context").unsafeHandle;
-    const handle = verbs().ibv_create_comp_channel(parent);
-    checkHandle("ibv_create_comp_channel", "create completion channel", handle);
-    const fd = readNative(handle!, structs.ibv_comp_channel.fields.fd);
+    const handle = checkHandle(
+      "ibv_create_comp_channel",
+      "create completion channel",
+      verbs().ibv_create_comp_channel(parent),
+    );
     try {
-      makeNonblocking(fd);
+      makeNonblocking(readNative(handle, structs.ibv_comp_channel.fields.fd));
     } catch (error) {
-      verbs().ibv_destroy_comp_channel(handle!);
+      verbs().ibv_destroy_comp_channel(handle);
       throw error;
     }
-    super(CHANNEL, handle!, [context]);
+    super(CompletionChannel.#KIND, handle, [context]);
     this.context = context;
-    this.#events = new ChannelEvents(this, fd);
-  }
-
-  /** The handle of an object of this class. Called on an object of another class, a method stops here. */
-  get #handle(): IbvCompChannel {
-    return this.unsafeHandle;
+    this.#events = new ChannelEvents(this);
   }
 
   /** The descriptor that is readable when there is an event. It is non-blocking. Only the channel may read it. */
   get fd(): number {
-    return readNative(this.#handle, structs.ibv_comp_channel.fields.fd);
+    return readNative(this.unsafeHandle, structs.ibv_comp_channel.fields.fd);
   }
 
   /**
@@ -127,7 +124,7 @@ export class CompletionChannel extends NativeResource<IbvCompChannel> {
 const sharedChannels = new WeakMap<Context, CompletionChannel>();
 
 /** The channel that the queues of a context share. */
-export function sharedChannel(context: Context): CompletionChannel {
+function sharedChannel(context: Context): CompletionChannel {
   let channel = sharedChannels.get(context);
   if (channel === undefined || channel.disposed) {
     sharedChannels.set(context, channel = new CompletionChannel(context));
@@ -169,55 +166,30 @@ export interface CompletionsOptions {
   readonly spin?: number;
 }
 
-/** The arguments of a queue's creation, checked. */
-export interface CqArguments {
-  /** The number of entries. */
-  readonly cqe: number;
-  /** The completion vector. */
-  readonly compVector: number;
-  /** The channel of its events. */
-  readonly channel: CompletionChannel | null;
-  /** The `cq_context` of its events. */
-  readonly id: bigint;
-}
-
-/** A native queue. */
-export interface MadeCq extends Pick<CqArguments, "channel" | "id"> {
-  /** The native object. */
+/** A native queue that exists already, for a constructor that otherwise makes one. */
+export class MadeCq<C> {
   readonly handle: IbvCq;
-  /** How it is polled. */
-  readonly poller: Poller;
+  readonly channel: CompletionChannel | null;
+  readonly poll: NativePoll<C>;
   /** What else it was made from. */
   readonly parents: readonly Resource[];
+
+  /** Wraps a native queue. */
+  constructor(
+    handle: IbvCq,
+    channel: CompletionChannel | null,
+    poll: NativePoll<C>,
+    parents: readonly Resource[] = [],
+  ) {
+    this.handle = handle;
+    this.channel = channel;
+    this.poll = poll;
+    this.parents = parents;
+  }
 }
 
-/** Creates the native object of a completion queue. */
-export type CreateCq = (context: Context, init: CqInitAttr) => MadeCq;
-
-let closing: (cq: CompletionQueue) => void;
-
-const QUEUE: NativeKind<IbvCq, CompletionQueue> = {
-  name: "completion queue",
-  closing: (cq) => closing(cq),
-  destroy: (handle, cq) => {
-    check("ibv_destroy_cq", "destroy completion queue", verbs().ibv_destroy_cq(handle));
-    unregisterElement(cq);
-  },
-  describe: ({ cqe, channel }) => ({ cqe, channel: channel === null ? "none" : channel.fd }),
-};
-
-/** Reports completed sends of a queue pair to a tracker. */
-export let addSender: (cq: CompletionQueue, qpNum: number, tracker: SendTracker) => void;
-
-/** Ends {@linkcode addSender}. */
-export let removeSender: (cq: CompletionQueue, qpNum: number) => void;
-
-/**
- * Polls all completions that are in the native queue now, and reports them to the trackers. They are the first ones of
- * later polls and iterations. Completions of later sends can then not be confused with them. An error of the queue is
- * left to the next poll.
- */
-export let drain: (cq: CompletionQueue) => void;
+/** The inside of a queue. */
+export let cqCore: (cq: CompletionQueue) => CqCore;
 
 /**
  * A completion queue (`struct ibv_cq`). The results of work requests come through it. Several queue pairs can use one
@@ -245,33 +217,28 @@ export let drain: (cq: CompletionQueue) => void;
  *
  * @category Completions
  */
-export class CompletionQueue extends NativeResource<IbvCq> {
+export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
+  extends NativeResource<IbvCq> {
+  static readonly #KIND: NativeKind<IbvCq, CompletionQueue> = {
+    name: "completion queue",
+    closing: (cq) => {
+      if (cq.channel !== null) eventsOf(cq.channel).remove(cq);
+    },
+    destroy: (handle, cq) => {
+      check("ibv_destroy_cq", "destroy completion queue", verbs().ibv_destroy_cq(handle));
+      unregisterElement(cq);
+    },
+    describe: ({ cqe, channel }) => ({ cqe, channel: channel === null ? "none" : channel.fd }),
+  };
+
   /** The device that the queue belongs to. */
   readonly context: Context;
   /** The channel of its events; `null` if it has none. */
   readonly channel: CompletionChannel | null;
-  readonly #id: bigint;
-  readonly #poller: Poller;
+  readonly #core: CqCore<C>;
 
   static {
-    addSender = (cq, qpNum, tracker) => {
-      cq.#poller.senders.set(qpNum, tracker);
-    };
-    removeSender = (cq, qpNum) => {
-      cq.#poller.senders.delete(qpNum);
-    };
-    drain = (cq) => {
-      if (cq.disposed) return;
-      try {
-        cq.#poller.drain(cq.unsafeHandle, cq.cqe);
-      } catch {
-        // The next poll fails in the same way.
-      }
-      if (cq.channel !== null) eventsOf(cq.channel).wake(cq);
-    };
-    closing = (cq) => {
-      if (cq.channel !== null) eventsOf(cq.channel).remove(cq.#id, cq);
-    };
+    cqCore = (cq) => cq.#core;
   }
 
   /**
@@ -285,28 +252,26 @@ export class CompletionQueue extends NativeResource<IbvCq> {
    */
   constructor(context: Context, init: CqInitAttr);
   /** @ignore For subclasses, which create the native object in another way. */
-  constructor(context: Context, init: CqInitAttr, create: CreateCq);
+  constructor(context: Context, made: MadeCq<C>);
   /** @ignore */
-  constructor(context: Context, init: CqInitAttr, create: CreateCq = createCq) {
+  constructor(context: Context, init: CqInitAttr | MadeCq<C>) {
     instance(context, Context, "context");
-    const { handle, channel, id, poller, parents } = create(context, init);
-    super(QUEUE, handle, [context, ...(channel === null ? [] : [channel]), ...parents]);
+    const made = init instanceof MadeCq ? init : createCq(context, init) as MadeCq<unknown>;
+    const { handle, channel, poll, parents } = made as MadeCq<C>;
+    super(CompletionQueue.#KIND, handle, [
+      context,
+      ...(channel === null ? [] : [channel]),
+      ...parents,
+    ]);
     this.context = context;
     this.channel = channel;
-    this.#id = id;
-    this.#poller = poller;
-    if (channel !== null) eventsOf(channel).add(id, this);
+    this.#core = new CqCore(poll);
     registerElement(this);
-  }
-
-  /** The handle of an object of this class. Called on an object of another class, a method stops here. */
-  get #handle(): IbvCq {
-    return this.unsafeHandle;
   }
 
   /** The number of entries. */
   get cqe(): number {
-    return readNative(this.#handle, structs.ibv_cq.fields.cqe);
+    return readNative(this.unsafeHandle, structs.ibv_cq.fields.cqe);
   }
 
   /**
@@ -317,9 +282,9 @@ export class CompletionQueue extends NativeResource<IbvCq> {
    * @returns The oldest completions; none if the queue is empty.
    * @throws {VerbsError} If the provider fails, or the queue has overrun.
    */
-  poll(numEntries: number = 16): WorkCompletion[] {
+  poll(numEntries: number = 16): C[] {
     const handle = this.unsafeHandle;
-    return this.#poller.pollObjects(handle, positiveInt(numEntries, "numEntries"));
+    return this.#core.pollObjects(handle, positiveInt(numEntries, "numEntries"));
   }
 
   /**
@@ -331,9 +296,8 @@ export class CompletionQueue extends NativeResource<IbvCq> {
    */
   pollInto(batch: WorkCompletions): number {
     const handle = this.unsafeHandle;
-    // V8 compiles a test against a class that it knows; the general one takes 50 ns.
     if (!(batch instanceof WorkCompletions)) instance(batch, WorkCompletions, "batch");
-    return this.#poller.pollInto(handle, batch, capacityOf(batch));
+    return this.#core.pollInto(handle, batchCore(batch));
   }
 
   /**
@@ -345,7 +309,7 @@ export class CompletionQueue extends NativeResource<IbvCq> {
    */
   reqNotify(solicitedOnly: boolean = false): void {
     const solicited = Number(boolean(solicitedOnly, "solicitedOnly"));
-    const result = verbs().ibv_req_notify_cq(this.#handle, solicited);
+    const result = verbs().ibv_req_notify_cq(this.unsafeHandle, solicited);
     check("ibv_req_notify_cq", "arm completion queue", result);
   }
 
@@ -357,7 +321,7 @@ export class CompletionQueue extends NativeResource<IbvCq> {
    */
   resize(cqe: number): void {
     positiveInt(cqe, "cqe");
-    const result = verbs().ibv_resize_cq(this.#handle, cqe);
+    const result = verbs().ibv_resize_cq(this.unsafeHandle, cqe);
     check("ibv_resize_cq", "resize completion queue", result, { detail: () => `cqe ${cqe}` });
   }
 
@@ -371,7 +335,7 @@ export class CompletionQueue extends NativeResource<IbvCq> {
    */
   modify(attr: ModifyCqAttr): void {
     const view = writeModifyCq(attr);
-    const result = verbs().ibv_modify_cq(this.#handle, view);
+    const result = verbs().ibv_modify_cq(this.unsafeHandle, view);
     check("ibv_modify_cq", "modify completion queue", result);
   }
 
@@ -389,16 +353,7 @@ export class CompletionQueue extends NativeResource<IbvCq> {
    * @throws {VerbsError} If the provider fails, or the queue has overrun.
    * @throws The reason of the signal, if it aborts.
    */
-  completions(options: CompletionsOptions = {}): Completions {
-    try {
-      return new Completions(this.#source(options));
-    } catch (error) {
-      // As in an async generator, the first next() reports wrong arguments.
-      return new Completions(failing(error));
-    }
-  }
-
-  #source(options: CompletionsOptions): CompletionSource {
+  completions(options: CompletionsOptions = {}): Completions<C> {
     const names = ["signal", "batch", "spin"] as const;
     const { signal, batch = 32, spin = 0 } = snapshot(options, "options", names);
     const { channel } = this;
@@ -406,32 +361,36 @@ export class CompletionQueue extends NativeResource<IbvCq> {
       throw new TypeError("Cannot wait for completions: the completion queue has no channel");
     }
     positiveInt(batch, "batch");
-    return {
-      take: () => this.#poller.take(this.#handle, batch),
+    return new Completions({
+      take: () => this.#core.take(this.unsafeHandle, batch),
       arm: () => this.reqNotify(),
       wait: (signal) => eventsOf(channel).waitFor(this, signal),
       signal: signal === undefined ? undefined : instance(signal, AbortSignal, "signal"),
       spin: integer(spin, "spin", 0, Number.MAX_SAFE_INTEGER),
-    };
+    });
   }
 }
 
-function failing(error: unknown): CompletionSource {
-  const fail = (): never => {
-    throw error;
-  };
-  return { take: fail, arm: fail, wait: fail, signal: undefined, spin: 0 };
+/**
+ * Polls all completions that are in the native queue now, and reports them to the trackers. They are the first ones of
+ * later polls and iterations. Completions of later sends can then not be confused with them. An error of the queue is
+ * left to the next poll.
+ */
+export function drain(cq: CompletionQueue): void {
+  if (cq.disposed) return;
+  try {
+    cqCore(cq).drain(cq.unsafeHandle, cq.cqe);
+  } catch {
+    // The next poll fails in the same way.
+  }
+  if (cq.channel !== null) eventsOf(cq.channel).wake(cq);
 }
 
-let nextId = 1n;
-
-/**
- * Checks the attributes of a queue to create that all kinds of queues have, and chooses its channel and `cq_context`.
- */
+/** Checks the attributes that all kinds of queues have, and chooses the channel. */
 export function checkCq(
   context: Context,
   { cqe, channel, compVector = 0 }: CqInitAttr,
-): CqArguments {
+): Required<CqInitAttr> {
   positiveInt(cqe, "cqe");
   integer(compVector, "compVector", 0, Math.max(0, context.numCompVectors - 1));
   if (channel !== undefined && channel !== null) {
@@ -444,12 +403,7 @@ export function checkCq(
     if (hasContextOp(context.unsafeHandle, op)) continue;
     throw lacking(`ibv_${op}`, "create completion queue");
   }
-  return {
-    cqe,
-    compVector,
-    channel: channel === undefined ? sharedChannel(context) : channel,
-    id: nextId++,
-  };
+  return { cqe, compVector, channel: channel === undefined ? sharedChannel(context) : channel };
 }
 
 /** The options of the error of a queue that could not be created. */
@@ -463,16 +417,16 @@ export function explainCq(context: Context, cqe: number): CheckOptions {
   };
 }
 
-function createCq(context: Context, init: CqInitAttr): MadeCq {
+function createCq(context: Context, init: CqInitAttr): MadeCq<WorkCompletion> {
   const given = snapshot(init, "completion queue attributes", ["cqe", "channel", "compVector"]);
-  const { cqe, compVector, channel, id } = checkCq(context, given);
-  const handle = verbs().ibv_create_cq(
-    context.unsafeHandle,
-    cqe,
-    id,
-    channel?.unsafeHandle ?? null,
-    compVector,
+  const { cqe, compVector, channel } = checkCq(context, given);
+  const { unsafeHandle } = context;
+  const events = channel?.unsafeHandle ?? null;
+  const handle = checkHandle(
+    "ibv_create_cq",
+    "create completion queue",
+    verbs().ibv_create_cq(unsafeHandle, cqe, 0n, events, compVector),
+    explainCq(context, cqe),
   );
-  checkHandle("ibv_create_cq", "create completion queue", handle, explainCq(context, cqe));
-  return { handle: handle!, channel, id, poller: new Poller(), parents: [] };
+  return new MadeCq(handle, channel, standardPoll());
 }

@@ -1,24 +1,13 @@
-/**
- * Extended completion queues.
- *
- * @module
- */
+/** Extended completion queues. */
 
 import type { IbvCqEx } from "../../ffi/handles.ts";
 import { verbs } from "../../ffi/library.ts";
 import { hasOwnOp } from "../../ffi/library/ops.ts";
 import { instance, integer, snapshot } from "../core/checks.ts";
 import { checkHandle, lacking } from "../core/errors.ts";
-import type { Context } from "../device/context.ts";
+import { Context } from "../device/context.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
-import {
-  checkCq,
-  CompletionQueue,
-  type CompletionsOptions,
-  explainCq,
-  type MadeCq,
-} from "./completion_queue.ts";
-import type { Completions } from "./completions.ts";
+import { checkCq, CompletionQueue, explainCq, MadeCq } from "./completion_queue.ts";
 import {
   cqAttrExCodec,
   type CqInitAttrEx,
@@ -78,7 +67,7 @@ const ALL_FLAGS = READERS.reduce((all, [flag]) => all | flag, 0);
  *
  * @category Completions
  */
-export class CompletionQueueEx extends CompletionQueue {
+export class CompletionQueueEx extends CompletionQueue<WorkCompletionEx> {
   /** {@linkcode CreateCqWcFlags}, combined: the values that the completions report. */
   readonly wcFlags: number;
 
@@ -93,35 +82,10 @@ export class CompletionQueueEx extends CompletionQueue {
    * than it supports.
    */
   constructor(context: Context, init: CqInitAttrEx) {
-    let wcFlags = 0;
-    super(context, init, (context, init) => {
-      const made = createCqEx(context, init);
-      wcFlags = made.wcFlags;
-      return made;
-    });
+    const { wcFlags, made } = createCqEx(context, init);
+    super(context, made);
     this.wcFlags = wcFlags;
   }
-
-  /**
-   * Takes completions out of the queue as objects. Their status may not be SUCCESS: {@linkcode WorkCompletion.check} throws
-   * then.
-   *
-   * @param numEntries The largest number of completions to take, at least 1. The default is 16.
-   * @returns The oldest completions; none if the queue is empty.
-   * @throws {VerbsError} If the provider fails, or the queue has overrun.
-   */
-  override poll(numEntries: number = 16): WorkCompletionEx[] {
-    return super.poll(numEntries) as WorkCompletionEx[];
-  }
-
-  /** Completions as they come: see {@linkcode CompletionQueue.completions}. */
-  override completions(options: CompletionsOptions = {}): Completions<WorkCompletionEx> {
-    return super.completions(options) as Completions<WorkCompletionEx>;
-  }
-}
-
-interface MadeCqEx extends MadeCq {
-  readonly wcFlags: number;
 }
 
 /**
@@ -130,28 +94,35 @@ interface MadeCqEx extends MadeCq {
  */
 const SOFT_ROCE = 0xff_ffff;
 
-function createCqEx(context: Context, init: CqInitAttrEx): MadeCqEx {
+function createCqEx(
+  context: Context,
+  init: CqInitAttrEx,
+): { wcFlags: number; made: MadeCq<WorkCompletionEx> } {
+  instance(context, Context, "context");
   const names = ["cqe", "channel", "compVector", "wcFlags", "flags", "parentDomain"] as const;
   const given = snapshot(init, "completion queue attributes", names);
   const wcFlags = checkWcFlags(given.wcFlags);
   checkParentDomain(context, given.parentDomain);
-  const { channel, id, ...sizes } = checkCq(context, given);
+  const { channel, ...sizes } = checkCq(context, given);
   const { view, writeHandles } = cqAttrExCodec.write({
     ...sizes,
     wcFlags,
-    cqContext: id,
     ...(given.flags !== undefined && { flags: given.flags }),
     ...(given.parentDomain !== undefined && { parentDomain: given.parentDomain }),
     ...(channel !== null && { channel }),
   });
   writeHandles();
-  const cq = verbs().ibv_create_cq_ex(context.unsafeHandle, view);
-  checkHandle("ibv_create_cq_ex", "create completion queue", cq, explainCq(context, sizes.cqe));
-  checkReaders(cq!, wcFlags);
-  const handle = verbs().ibv_cq_ex_to_cq(cq!)!;
-  const parents = given.parentDomain === undefined ? [] : [given.parentDomain];
+  const cq = checkHandle(
+    "ibv_create_cq_ex",
+    "create completion queue",
+    verbs().ibv_create_cq_ex(context.unsafeHandle, view),
+    explainCq(context, sizes.cqe),
+  );
+  checkReaders(cq, wcFlags);
   const isSingle = (): boolean => context.queryDevice().vendorId === SOFT_ROCE;
-  return { handle, channel, id, wcFlags, parents, poller: new PollerEx(cq!, wcFlags, isSingle) };
+  const poller = new PollerEx(cq, wcFlags, isSingle);
+  const parents = given.parentDomain === undefined ? [] : [given.parentDomain];
+  return { wcFlags, made: new MadeCq(verbs().ibv_cq_ex_to_cq(cq)!, channel, poller, parents) };
 }
 
 function checkWcFlags(given: number | bigint | undefined): number {

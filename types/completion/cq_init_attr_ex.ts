@@ -60,8 +60,6 @@ export interface CqInitAttrEx extends CqInitAttr {
 export interface CqAttrEx extends Omit<CqInitAttrEx, "channel"> {
   /** The channel. */
   readonly channel?: CompletionChannel;
-  /** The `cq_context`. */
-  readonly cqContext: bigint;
 }
 
 const { IBV_CQ_INIT_ATTR_MASK_FLAGS: FLAGS, IBV_CQ_INIT_ATTR_MASK_PD: PD } =
@@ -76,7 +74,6 @@ export const cqAttrExCodec: AttributeCodec<CqAttrEx> = codecOf(
   "completion queue attributes",
   {
     cqe: {},
-    cqContext: {},
     channel: { resource: CompletionChannel },
     compVector: {},
     wcFlags: {},

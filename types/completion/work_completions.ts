@@ -9,47 +9,72 @@ import { bufferPointer } from "../../ffi/pointers.ts";
 import { positiveInt, show, uint32 } from "../core/checks.ts";
 import { WcOpcode, WcStatus, WorkCompletion } from "./work_completion.ts";
 
-const { size: SIZE, fields } = structs.ibv_wc;
-const WR_ID = fields.wr_id.offset;
-const STATUS = fields.status.offset;
-const OPCODE = fields.opcode.offset;
-const VENDOR_ERR = fields.vendor_err.offset;
-const BYTE_LEN = fields.byte_len.offset;
-const IMM_DATA = fields.imm_data.offset;
-const INVALIDATED_RKEY = fields.invalidated_rkey.offset;
-const QP_NUM = fields.qp_num.offset;
-const SRC_QP = fields.src_qp.offset;
-const WC_FLAGS = fields.wc_flags.offset;
-const SLID = fields.slid.offset;
-const SL = fields.sl.offset;
-const DLID_PATH_BITS = fields.dlid_path_bits.offset;
+const { size: SIZE, fields: WC } = structs.ibv_wc;
 
-// A constant of this module for V8 to inline: calling the imported check for each field takes 50 ns instead of 5.
-function offsetOf(index: number): number {
-  if (typeof index !== "number" || index >>> 0 !== index) uint32(index, "index");
-  return index * SIZE;
+/** A class of completions. */
+export interface Format<C> {
+  /** The bytes that each completion has behind the `struct ibv_wc` array of its batch. */
+  readonly extra: number;
+  /** Makes the object of a completion from the offsets of its struct and of its extra bytes. */
+  readonly read: (view: DataView, base: number, extra: number) => C;
 }
 
-/** The `struct ibv_wc` array of a batch. Native code writes it, so it must not be transferred. */
-export let viewOf: (batch: WorkCompletions) => DataView<ArrayBuffer>;
+/** The completions of a {@linkcode CompletionQueue}. */
+export const STANDARD: Format<WorkCompletion> = {
+  extra: 0,
+  read: (view, base) => new WorkCompletion(view, base),
+};
 
-/** The array of a batch as 32-bit words. */
-export let wordsOf: (batch: WorkCompletions) => Int32Array<ArrayBuffer>;
+/** The inside of a {@linkcode WorkCompletions}: an array of `struct ibv_wc`, and the extra bytes behind it. */
+export class BatchCore<C = WorkCompletion> {
+  readonly capacity: number;
+  readonly format: Format<C>;
+  /** Native code writes it, so it must not be transferred. */
+  readonly view: DataView<ArrayBuffer>;
+  readonly words: Int32Array<ArrayBuffer>;
+  readonly pointer: Deno.PointerObject;
+  /** How many completions the last poll wrote. */
+  length = 0;
+  /** How often it was polled into. It tells the completions of one poll from those of another. */
+  polls = 0;
 
-/** The array of a batch as `struct ibv_wc *`. */
-export let pointerOf: (batch: WorkCompletions) => Deno.PointerObject;
+  constructor(capacity: number, format: Format<C>) {
+    this.capacity = capacity;
+    this.format = format;
+    this.view = new DataView(new ArrayBuffer((SIZE + format.extra) * capacity));
+    this.words = new Int32Array(this.view.buffer);
+    this.pointer = bufferPointer(this.view);
+  }
 
-/** Records how many completions a poll wrote into a batch. */
-export let setLength: (batch: WorkCompletions, count: number) => void;
+  /** Records how many completions a poll wrote. */
+  polled(count: number): void {
+    this.length = count;
+    this.polls++;
+  }
 
-/** How often a batch was polled into. It tells the completions of one poll from those of another. */
-export let pollsOf: (batch: WorkCompletions) => number;
+  /** Makes the object of a completion. */
+  at(index: number): C {
+    return this.format.read(this.view, index * SIZE, this.extraAt(index));
+  }
 
-/** How many completions fit into the array of a batch, whatever properties the caller gave the batch. */
-export let capacityOf: (batch: WorkCompletions) => number;
+  /** Where the extra bytes of a completion start. */
+  extraAt(index: number): number {
+    return this.capacity * SIZE + index * this.format.extra;
+  }
 
-/** The bytes that a batch has for each completion behind the `struct ibv_wc` array. */
-export let extraOf: (batch: WorkCompletions) => number;
+  /** Copies completions to another batch, which may have no place for the extra bytes. */
+  copyTo(to: BatchCore<unknown>, at: number, start: number, count: number): void {
+    const source = new Uint8Array(this.view.buffer);
+    const target = new Uint8Array(to.view.buffer);
+    target.set(source.subarray(start * SIZE, (start + count) * SIZE), at * SIZE);
+    if (to.format.extra !== this.format.extra) return;
+    const extra = source.subarray(this.extraAt(start), this.extraAt(start + count));
+    target.set(extra, to.extraAt(at));
+  }
+}
+
+/** The inside of a batch. */
+export let batchCore: (batch: WorkCompletions) => BatchCore;
 
 /**
  * Memory for completions in native layout. It is made once, and
@@ -75,16 +100,14 @@ export let extraOf: (batch: WorkCompletions) => number;
  *
  * @category Completions
  */
-export class WorkCompletions {
+export class WorkCompletions<C extends WorkCompletion = WorkCompletion> {
   /** How many completions fit. */
   readonly capacity: number;
-  readonly #capacity: number;
-  readonly #view: DataView<ArrayBuffer>;
-  readonly #words: Int32Array<ArrayBuffer>;
-  readonly #pointer: Deno.PointerObject;
-  readonly #extra: number;
-  #length = 0;
-  #polls = 0;
+  readonly #core: BatchCore<C>;
+
+  static {
+    batchCore = (batch) => batch.#core;
+  }
 
   /**
    * Allocates memory.
@@ -93,103 +116,91 @@ export class WorkCompletions {
    * @throws {RangeError} If the capacity is out of range.
    */
   constructor(capacity: number);
-  /** @ignore For subclasses, which need more bytes for each completion. */
-  constructor(capacity: number, extra?: number);
+  /** @ignore For subclasses, whose completions are of another class. */
+  constructor(capacity: number, format: Format<C>);
   /** @ignore */
-  constructor(capacity: number, extra = 0) {
-    this.capacity = this.#capacity = positiveInt(capacity, "capacity");
-    this.#extra = extra;
-    this.#view = new DataView(new ArrayBuffer((SIZE + extra) * capacity));
-    this.#words = new Int32Array(this.#view.buffer);
-    this.#pointer = bufferPointer(this.#view);
-  }
-
-  static {
-    viewOf = (batch) => batch.#view;
-    wordsOf = (batch) => batch.#words;
-    pointerOf = (batch) => batch.#pointer;
-    setLength = (batch, count) => {
-      batch.#length = count;
-      batch.#polls++;
-    };
-    capacityOf = (batch) => batch.#capacity;
-    pollsOf = (batch) => batch.#polls;
-    extraOf = (batch) => batch.#extra;
+  constructor(capacity: number, format: Format<WorkCompletion> = STANDARD) {
+    this.capacity = positiveInt(capacity, "capacity");
+    this.#core = new BatchCore(capacity, format as Format<C>);
   }
 
   /** How many completions the last poll wrote. */
   get length(): number {
-    return this.#length;
+    return this.#core.length;
+  }
+
+  #at(index: number): number {
+    return uint32(index, "index") * SIZE;
   }
 
   /** The `wrId` of the request. */
   wrId(index: number): bigint {
-    return this.#view.getBigUint64(offsetOf(index) + WR_ID, true);
+    return this.#core.view.getBigUint64(this.#at(index) + WC.wr_id.offset, true);
   }
 
   /** The lower 32 bits of the `wrId`. It makes no bigint, and suffices if all `wrId` are small. */
   wrIdLow(index: number): number {
-    return this.#view.getUint32(offsetOf(index) + WR_ID, true);
+    return this.#core.view.getUint32(this.#at(index) + WC.wr_id.offset, true);
   }
 
   /** The result. 0 is SUCCESS. */
   status(index: number): WcStatus {
-    return this.#view.getUint32(offsetOf(index) + STATUS, true) as WcStatus;
+    return this.#core.view.getUint32(this.#at(index) + WC.status.offset, true) as WcStatus;
   }
 
   /** The kind of request. */
   opcode(index: number): WcOpcode {
-    return this.#view.getUint32(offsetOf(index) + OPCODE, true) as WcOpcode;
+    return this.#core.view.getUint32(this.#at(index) + WC.opcode.offset, true) as WcOpcode;
   }
 
   /** The error code of the vendor. */
   vendorErr(index: number): number {
-    return this.#view.getUint32(offsetOf(index) + VENDOR_ERR, true);
+    return this.#core.view.getUint32(this.#at(index) + WC.vendor_err.offset, true);
   }
 
   /** Bytes received. On a UD queue pair they include the 40 bytes of the GRH. */
   byteLen(index: number): number {
-    return this.#view.getUint32(offsetOf(index) + BYTE_LEN, true);
+    return this.#core.view.getUint32(this.#at(index) + WC.byte_len.offset, true);
   }
 
   /** Immediate data in host order. */
   immData(index: number): number {
-    return this.#view.getUint32(offsetOf(index) + IMM_DATA);
+    return this.#core.view.getUint32(this.#at(index) + WC.imm_data.offset);
   }
 
   /** The rkey that the peer's send invalidated. */
   invalidatedRkey(index: number): number {
-    return this.#view.getUint32(offsetOf(index) + INVALIDATED_RKEY, true);
+    return this.#core.view.getUint32(this.#at(index) + WC.invalidated_rkey.offset, true);
   }
 
   /** The number of the local queue pair. */
   qpNum(index: number): number {
-    return this.#view.getUint32(offsetOf(index) + QP_NUM, true);
+    return this.#core.view.getUint32(this.#at(index) + WC.qp_num.offset, true);
   }
 
   /** The number of the sender's queue pair. */
   srcQp(index: number): number {
-    return this.#view.getUint32(offsetOf(index) + SRC_QP, true);
+    return this.#core.view.getUint32(this.#at(index) + WC.src_qp.offset, true);
   }
 
   /** {@linkcode WcFlags}, combined. */
   wcFlags(index: number): number {
-    return this.#view.getUint32(offsetOf(index) + WC_FLAGS, true);
+    return this.#core.view.getUint32(this.#at(index) + WC.wc_flags.offset, true);
   }
 
   /** The LID of the sender. */
   slid(index: number): number {
-    return this.#view.getUint16(offsetOf(index) + SLID, true);
+    return this.#core.view.getUint16(this.#at(index) + WC.slid.offset, true);
   }
 
   /** The service level. */
   sl(index: number): number {
-    return this.#view.getUint8(offsetOf(index) + SL);
+    return this.#core.view.getUint8(this.#at(index) + WC.sl.offset);
   }
 
   /** The low bits of the LID that the packet was sent to. */
   dlidPathBits(index: number): number {
-    return this.#view.getUint8(offsetOf(index) + DLID_PATH_BITS);
+    return this.#core.view.getUint8(this.#at(index) + WC.dlid_path_bits.offset);
   }
 
   /** Whether it is a send that succeeded. The kind of a failed request is not known. */
@@ -202,22 +213,21 @@ export class WorkCompletions {
    *
    * @throws {RangeError} If the last poll did not write that many.
    */
-  at(index: number): WorkCompletion {
-    if (!(Number.isInteger(index) && index >= 0 && index < this.#length)) {
-      throw new RangeError(
-        `Cannot read completion ${show(index)}: the last poll wrote ${this.#length}`,
-      );
+  at(index: number): C {
+    const { length } = this;
+    if (!(Number.isInteger(index) && index >= 0 && index < length)) {
+      throw new RangeError(`Cannot read completion ${show(index)}: the last poll wrote ${length}`);
     }
-    return new WorkCompletion(this.#view, index * SIZE);
+    return this.#core.at(index);
   }
 
   /** All completions of the last poll as objects. */
-  *[Symbol.iterator](): Generator<WorkCompletion> {
-    for (let i = 0; i < this.#length; i++) yield this.at(i);
+  *[Symbol.iterator](): Generator<C> {
+    for (let i = 0; i < this.length; i++) yield this.at(i);
   }
 
   /** The capacity and the length, for `console.log`. */
   [Symbol.for("Deno.customInspect")](): string {
-    return `${this.constructor.name} { capacity: ${this.capacity}, length: ${this.#length} }`;
+    return `${this.constructor.name} { capacity: ${this.capacity}, length: ${this.length} }`;
   }
 }

@@ -1,15 +1,8 @@
-/**
- * Completions of extended completion queues.
- *
- * @module
- */
+/** Completions of extended completion queues. */
 
-import { structs } from "../../ffi/layout.ts";
-import { show, uint32 } from "../core/checks.ts";
+import { uint32 } from "../core/checks.ts";
 import { WorkCompletion } from "./work_completion.ts";
-import { capacityOf, viewOf, WorkCompletions } from "./work_completions.ts";
-
-const { size: WC_SIZE } = structs.ibv_wc;
+import { type BatchCore, batchCore, type Format, WorkCompletions } from "./work_completions.ts";
 
 /** Where each value lies in the bytes behind the `struct ibv_wc` array, and how many there are for each completion. */
 export const EXTRA = {
@@ -65,6 +58,12 @@ export class WorkCompletionEx extends WorkCompletion {
   }
 }
 
+/** The completions of a {@linkcode CompletionQueueEx}. */
+export const EXTENDED: Format<WorkCompletionEx> = {
+  extra: EXTRA.size,
+  read: (view, base, extra) => new WorkCompletionEx(view, base, extra),
+};
+
 /**
  * Memory for completions of a {@linkcode CompletionQueueEx}: what {@linkcode WorkCompletions} has, and the values that only
  * extended queues report. Values that the queue was not created for are 0.
@@ -81,8 +80,8 @@ export class WorkCompletionEx extends WorkCompletion {
  *
  * @category Completions
  */
-export class WorkCompletionsEx extends WorkCompletions {
-  readonly #view: DataView<ArrayBuffer>;
+export class WorkCompletionsEx extends WorkCompletions<WorkCompletionEx> {
+  readonly #core: BatchCore;
 
   /**
    * Allocates memory.
@@ -91,60 +90,41 @@ export class WorkCompletionsEx extends WorkCompletions {
    * @throws {RangeError} If the capacity is out of range.
    */
   constructor(capacity: number) {
-    super(capacity, EXTRA.size);
-    this.#view = viewOf(this);
+    super(capacity, EXTENDED);
+    this.#core = batchCore(this);
   }
 
   #at(index: number): number {
-    return capacityOf(this) * WC_SIZE + uint32(index, "index") * EXTRA.size;
+    return this.#core.extraAt(uint32(index, "index"));
   }
 
   /** The timestamp of the device, in cycles of its clock. */
   completionTs(index: number): bigint {
-    return this.#view.getBigUint64(this.#at(index) + EXTRA.completionTs, true);
+    return this.#core.view.getBigUint64(this.#at(index) + EXTRA.completionTs, true);
   }
 
   /** The timestamp in nanoseconds since 1970. */
   completionWallclockNs(index: number): bigint {
-    return this.#view.getBigUint64(this.#at(index) + EXTRA.completionWallclockNs, true);
+    return this.#core.view.getBigUint64(this.#at(index) + EXTRA.completionWallclockNs, true);
   }
 
   /** The VLAN tag that the device removed from the packet. */
   cvlan(index: number): number {
-    return this.#view.getUint16(this.#at(index) + EXTRA.cvlan, true);
+    return this.#core.view.getUint16(this.#at(index) + EXTRA.cvlan, true);
   }
 
   /** The tag of the flow rule that the packet matched. */
   flowTag(index: number): number {
-    return this.#view.getUint32(this.#at(index) + EXTRA.flowTag, true);
+    return this.#core.view.getUint32(this.#at(index) + EXTRA.flowTag, true);
   }
 
   /** Tag matching: the tag of the message. */
   tmTag(index: number): bigint {
-    return this.#view.getBigUint64(this.#at(index) + EXTRA.tmTag, true);
+    return this.#core.view.getBigUint64(this.#at(index) + EXTRA.tmTag, true);
   }
 
   /** Tag matching: the private data of the message. */
   tmPriv(index: number): number {
-    return this.#view.getUint32(this.#at(index) + EXTRA.tmPriv, true);
-  }
-
-  /**
-   * One completion as an object. Later polls do not change the object.
-   *
-   * @throws {RangeError} If the last poll did not write that many.
-   */
-  override at(index: number): WorkCompletionEx {
-    if (!(Number.isInteger(index) && index >= 0 && index < this.length)) {
-      throw new RangeError(
-        `Cannot read completion ${show(index)}: the last poll wrote ${this.length}`,
-      );
-    }
-    return new WorkCompletionEx(this.#view, index * WC_SIZE, this.#at(index));
-  }
-
-  /** All completions of the last poll as objects. */
-  override *[Symbol.iterator](): Generator<WorkCompletionEx> {
-    for (let i = 0; i < this.length; i++) yield this.at(i);
+    return this.#core.view.getUint32(this.#at(index) + EXTRA.tmPriv, true);
   }
 }

@@ -1,16 +1,13 @@
-/**
- * Waiting for the events of a descriptor.
- *
- * @module
- */
+/** Waiting for the events of a descriptor. */
 
+import { errno, errnoName } from "../../ffi/errno.ts";
 import { type FdWait, setNonblocking, waitReadable } from "../../ffi/fd_watcher.ts";
 import { SystemError } from "../../ffi/system_error.ts";
-import { VerbsError } from "../core/errors.ts";
-import { assertOpen, release, type Resource, retain } from "../core/resource.ts";
+import { failure, VerbsError } from "../core/errors.ts";
+import { assertOpen, isOpen, release, type Resource, retain } from "../core/resource.ts";
 
 /** Somebody who waits for an event. */
-export interface Waiter<K, V> {
+interface Waiter<K, V> {
   /** What the waiter waits for. */
   readonly key: K;
   /** Ends the wait. */
@@ -45,6 +42,7 @@ function asVerbsError<T>(body: () => T): T {
 export class EventSource<K, V> {
   readonly #owner: Resource;
   readonly #fd: number;
+  readonly #verb: string;
   readonly #read: () => void;
   readonly #waiters: Set<Waiter<K, V>> = new Set();
   #watching = false;
@@ -58,16 +56,19 @@ export class EventSource<K, V> {
    *
    * @param owner The resource that the descriptor belongs to.
    * @param fd The descriptor. It must be non-blocking.
-   * @param read Reads all events there are and tells the waiters. The owner may be disposed.
+   * @param verb The verb that reads events.
+   * @param read Calls the verb until it fails, and tells the waiters.
    */
-  constructor(owner: Resource, fd: number, read: () => void) {
+  constructor(owner: Resource, fd: number, verb: string, read: () => void) {
     this.#owner = owner;
     this.#fd = fd;
+    this.#verb = verb;
     this.#read = read;
   }
 
   /** Waits until somebody resolves or rejects the waiter. */
   async wait(key: K, signal: AbortSignal | undefined): Promise<V> {
+    assertOpen(this.#owner);
     const { promise, resolve, reject } = Promise.withResolvers<V>();
     const waiter: Waiter<K, V> = { key, resolve, reject };
     // An aborted waiter must not take an event that another one waits for.
@@ -75,11 +76,9 @@ export class EventSource<K, V> {
       this.#waiters.delete(waiter);
       reject(signal!.reason);
     };
-    // A signal of the caller's own making may dispose the owner here.
     signal?.addEventListener("abort", abort);
+    this.#waiters.add(waiter);
     try {
-      assertOpen(this.#owner);
-      this.#waiters.add(waiter);
       if (!this.#watching) this.#watch();
       return await promise;
     } finally {
@@ -132,7 +131,7 @@ export class EventSource<K, V> {
         await this.#wait.ready;
         await this.#cancelled;
         this.#wait = this.#cancelled = undefined;
-        this.#read();
+        if (isOpen(this.#owner)) this.#readAll();
       } while (this.#waiters.size > 0);
     } catch (error) {
       this.reject(() => error, () => true);
@@ -140,5 +139,13 @@ export class EventSource<K, V> {
       this.#watching = false;
       release(this.#owner);
     }
+  }
+
+  #readAll(): void {
+    this.#read();
+    const value = errno();
+    const code = errnoName(value);
+    // Without its device the descriptor is readable for ever, and no event comes.
+    if (code !== "EAGAIN" && code !== "EINTR") throw failure(this.#verb, "wait for event", value);
   }
 }

@@ -8,12 +8,7 @@ import type { IbvQp } from "../../ffi/handles.ts";
 import { verbs } from "../../ffi/library.ts";
 import { hasContextOp } from "../../ffi/library/ops.ts";
 import type { Gid } from "../address/gid.ts";
-import {
-  addSender,
-  type CompletionQueue,
-  drain,
-  removeSender,
-} from "../completion/completion_queue.ts";
+import { type CompletionQueue, cqCore, drain } from "../completion/completion_queue.ts";
 import { SendTracker } from "../completion/send_tracker.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
@@ -179,7 +174,7 @@ export class QueuePair extends QueuePairStates {
     if (sendCq !== undefined) {
       this.#tracker = type === QpType.UD ? new SendTracker() : undefined;
       this.#sender = this.#makeSender(sqSigAll);
-      if (this.#tracker !== undefined) addSender(sendCq, this.qpNum, this.#tracker);
+      if (this.#tracker !== undefined) cqCore(sendCq).senders.set(this.qpNum, this.#tracker);
     }
     if (recvCq !== undefined && srq === undefined) this.#receiver = this.#makeReceiver();
   }
@@ -320,7 +315,7 @@ export class QueuePair extends QueuePairStates {
     this.#destroyed = true;
     unregisterElement(this);
     this.#endSends();
-    if (this.#sendCq !== undefined) removeSender(this.#sendCq, this.qpNum);
+    if (this.#sendCq !== undefined) cqCore(this.#sendCq).senders.delete(this.qpNum);
   }
 }
 

@@ -6,7 +6,7 @@ import type { AddressHandle } from "../address_handle/address_handle.ts";
 import { initError } from "../address_handle/hints.ts";
 import { checkWc, grhIn, viewOfGrh } from "../address_handle/packet.ts";
 import type { WcAddress } from "../completion/work_completion.ts";
-import { capacityOf, pollsOf, viewOf, WorkCompletions } from "../completion/work_completions.ts";
+import { batchCore, WorkCompletions } from "../completion/work_completions.ts";
 import { type AbortOptions, signalOf } from "../core/abortable.ts";
 import { instance, integer, positiveInt, snapshot } from "../core/checks.ts";
 import { assertOpen, type Kind, Resource } from "../core/resource.ts";
@@ -383,7 +383,7 @@ export class ReplyPath extends Resource {
   }
 
   #refreshFor(batch: WorkCompletions): void {
-    if (batch !== this.#batch || pollsOf(batch) !== this.#poll) this.#look(batch);
+    if (batch !== this.#batch || batchCore(batch).polls !== this.#poll) this.#look(batch);
   }
 
   #look(batch: WorkCompletions): void {
@@ -391,9 +391,10 @@ export class ReplyPath extends Resource {
     if (!(batch instanceof WorkCompletions)) instance(batch, WorkCompletions, "batch");
     this.refresh();
     this.#batch = batch;
-    this.#poll = pollsOf(batch);
-    this.#wcs = viewOf(batch);
-    this.#capacity = capacityOf(batch);
+    const { polls, view, capacity } = batchCore(batch);
+    this.#poll = polls;
+    this.#wcs = view;
+    this.#capacity = capacity;
   }
 
   /** Computes an address as the C function does. Returns 0, or its errno. */

@@ -1,11 +1,17 @@
 // Extended completion queues: creating, every reader, polling that is never left half-way.
 import * as recorder from "../../provider/recorder.ts";
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { VerbsError, WcFlags, WcOpcode, WcStatus, WorkCompletions } from "../../../mod.ts";
+import {
+  VerbsError,
+  WcFlags,
+  WcOpcode,
+  WcStatus,
+  wcStatusStr,
+  WorkCompletions,
+} from "../../../mod.ts";
 import { drain } from "../../../types/completion/completion_queue.ts";
 import { CompletionQueueEx } from "../../../types/completion/completion_queue_ex.ts";
 import { type CqInitAttrEx, CreateCqWcFlags } from "../../../types/completion/cq_init_attr_ex.ts";
-import { wcStatusStr } from "../../../types/completion/wc_status_str.ts";
 import { WorkCompletionsEx } from "../../../types/completion/work_completions_ex.ts";
 import { onPd, testsWith } from "../recorded.ts";
 import { assertRefused } from "../refusals.ts";

@@ -5,7 +5,7 @@ import { type CompletionQueue, WcStatus, type WorkCompletions } from "../../../m
 import { RECV, SEND, type Side } from "../../../cli/pingpong/ping_pong.ts";
 import { structs } from "../../../ffi/layout.ts";
 import { writeField } from "../../../ffi/struct.ts";
-import { setLength, viewOf } from "../../../types/completion/work_completions.ts";
+import { batchCore } from "../../../types/completion/work_completions.ts";
 
 const { size, fields } = structs.ibv_wc;
 
@@ -52,13 +52,13 @@ export class FakeSide implements Side {
 
   #poll(batch: WorkCompletions): number {
     const found = this.completions.splice(0, batch.capacity);
-    const view = viewOf(batch);
+    const { view } = batchCore(batch);
     for (const [i, { wrId, qpNum, status = WcStatus.SUCCESS }] of found.entries()) {
       writeField(view, fields.wr_id, wrId, i * size);
       writeField(view, fields.qp_num, qpNum, i * size);
       writeField(view, fields.status, status, i * size);
     }
-    setLength(batch, found.length);
+    batchCore(batch).polled(found.length);
     return found.length;
   }
 }

@@ -1,13 +1,13 @@
-// Completions in native layout, and the backlog that keeps those polled ahead.
+// Completions in native layout.
 import { assertEquals, assertThrows } from "@std/assert";
+import type { IbvCq } from "../../../ffi/handles.ts";
 import { structs } from "../../../ffi/layout.ts";
 import { camelCase, writeField } from "../../../ffi/struct.ts";
-import { Backlog } from "../../../types/completion/backlog.ts";
+import { CqCore } from "../../../types/completion/cq_core.ts";
 import { WcOpcode, WcStatus } from "../../../types/completion/work_completion.ts";
 import {
-  pollsOf,
-  setLength,
-  viewOf,
+  batchCore,
+  STANDARD,
   WorkCompletions,
 } from "../../../types/completion/work_completions.ts";
 
@@ -15,8 +15,10 @@ const { fields, size } = structs.ibv_wc;
 
 /** Writes completions with these `wrId` as a poll does. */
 function fill(batch: WorkCompletions, ...wrIds: bigint[]): void {
-  for (const [i, wrId] of wrIds.entries()) writeField(viewOf(batch), fields.wr_id, wrId, i * size);
-  setLength(batch, wrIds.length);
+  for (const [i, wrId] of wrIds.entries()) {
+    writeField(batchCore(batch).view, fields.wr_id, wrId, i * size);
+  }
+  batchCore(batch).polled(wrIds.length);
 }
 
 Deno.test("WorkCompletions reads each field at the place that C gives it", () => {
@@ -30,10 +32,11 @@ Deno.test("WorkCompletions reads each field at the place that C gives it", () =>
   for (const [key, value] of Object.entries(written)) {
     const name = key as keyof typeof written;
     // The layout has host order for the union; immediate data is in network order.
-    if (name === "imm_data") viewOf(batch).setUint32(size + fields[name].offset, 0x01020304);
-    else writeField(viewOf(batch), fields[name], value, size);
+    if (name === "imm_data") {
+      batchCore(batch).view.setUint32(size + fields[name].offset, 0x01020304);
+    } else writeField(batchCore(batch).view, fields[name], value, size);
   }
-  setLength(batch, 2);
+  batchCore(batch).polled(2);
   for (const name of Object.keys(written)) {
     const reader = camelCase(name) as "wrId";
     found[name] = batch[reader](1);
@@ -57,11 +60,11 @@ Deno.test("WorkCompletions.at() throws when the last poll did not write that com
   }
 });
 
-Deno.test("pollsOf() counts polls, so that completions of two polls are told apart", () => {
+Deno.test("BatchCore.polls counts polls, so that completions of two polls are told apart", () => {
   const batch = new WorkCompletions(1);
-  const before = pollsOf(batch);
-  setLength(batch, 0);
-  assertEquals(pollsOf(batch), before + 1);
+  const before = batchCore(batch).polls;
+  batchCore(batch).polled(0);
+  assertEquals(batchCore(batch).polls, before + 1);
 });
 
 Deno.test("WorkCompletions and WorkCompletion are short in console.log", () => {
@@ -72,26 +75,45 @@ Deno.test("WorkCompletions and WorkCompletion are short in console.log", () => {
     Deno.inspect(batch.at(0)),
     "WorkCompletion { wrId: 7n, status: SUCCESS, qpNum: 0, opcode: SEND, byteLen: 0, wcFlags: 0 }",
   );
-  viewOf(batch).setUint32(fields.status.offset, WcStatus.WR_FLUSH_ERR, true);
+  batchCore(batch).view.setUint32(fields.status.offset, WcStatus.WR_FLUSH_ERR, true);
   assertEquals(
     Deno.inspect(batch.at(0)),
     "WorkCompletion { wrId: 7n, status: WR_FLUSH_ERR, qpNum: 0, vendorErr: 0 }",
   );
 });
 
-Deno.test("Backlog gives out completions in the order in which they came", () => {
-  const backlog = new Backlog((capacity) => new WorkCompletions(capacity));
-  fill(backlog.refill(4), 1n, 2n, 3n, 4n);
-  assertEquals(backlog.shift().wrId, 1n);
-  const later = new WorkCompletions(3);
-  fill(later, 5n, 6n, 7n);
-  backlog.append(later);
-  assertEquals(backlog.length, 6);
-  const batch = new WorkCompletions(4);
-  assertEquals(backlog.moveTo(batch, 3), 3);
+/** Completions with the `wrId` from `first` on, as a queue gives them. */
+function coreOf(first: bigint, count: number): { core: CqCore; polls: number[] } {
+  const polls: number[] = [];
+  const core = new CqCore({
+    verb: "ibv_poll_cq",
+    format: STANDARD,
+    fetch: (_, batch, most) => {
+      const found = Math.min(most, count);
+      count -= found;
+      for (let i = 0; i < found; i++) writeField(batch.view, fields.wr_id, first++, i * size);
+      polls.push(found);
+      return found;
+    },
+  });
+  return { core, polls };
+}
+
+Deno.test("CqCore gives out completions in the order in which they came", () => {
+  const cq = {} as IbvCq;
+  const { core, polls } = coreOf(1n, 7);
+  assertEquals(core.take(cq, 4)!.wrId, 1n);
+  core.drain(cq, 64);
+  assertEquals(polls, [4, 3, 0]);
+  const batch = new WorkCompletions(3);
+  assertEquals(core.pollInto(cq, batchCore(batch)), 3);
   assertEquals([...batch].map(({ wrId }) => wrId), [2n, 3n, 4n]);
-  assertEquals(backlog.shift().wrId, 5n);
-  assertEquals(backlog.moveTo(batch, 4), 2);
-  assertEquals([...batch].map(({ wrId }) => wrId), [6n, 7n]);
-  assertEquals(backlog.length, 0);
+  assertEquals(core.take(cq, 4)!.wrId, 5n);
+  assertEquals(core.pollObjects(cq, 4).map(({ wrId }) => wrId), [6n, 7n]);
+  assertEquals(polls, [4, 3, 0]);
+  assertEquals([core.take(cq, 4), core.pollInto(cq, batchCore(batch)), batch.length], [
+    undefined,
+    0,
+    0,
+  ]);
 });

@@ -3,7 +3,7 @@ import type { WorkCompletionError, WorkCompletions } from "../../../mod.ts";
 import { WcStatus } from "../../../mod.ts";
 import { structs } from "../../../ffi/layout.ts";
 import { Receiver, type ReceiverParts } from "../../../net/ud/receiver.ts";
-import { setLength, viewOf } from "../../../types/completion/work_completions.ts";
+import { batchCore } from "../../../types/completion/work_completions.ts";
 
 const { size: WC, fields } = structs.ibv_wc;
 const GRH = 40;
@@ -61,7 +61,7 @@ class Bed {
   }
 
   #poll(batch: WorkCompletions): number {
-    const view = viewOf(batch);
+    const { view } = batchCore(batch);
     const arrived = this.#arrived.splice(0, 64);
     for (const [i, { byte, status }] of arrived.entries()) {
       const slot = this.posted.shift()!;
@@ -69,7 +69,7 @@ class Bed {
       view.setUint32(i * WC + fields.status.offset, status, true);
       view.setUint32(i * WC + fields.byte_len.offset, GRH + 1, true);
     }
-    setLength(batch, arrived.length);
+    batchCore(batch).polled(arrived.length);
     return arrived.length;
   }
 

@@ -1,0 +1,151 @@
+/** The inside of a completion queue. */
+
+import type { IbvCq } from "../../ffi/handles.ts";
+import { structs } from "../../ffi/layout.ts";
+import { verbs } from "../../ffi/library.ts";
+import { failure } from "../core/errors.ts";
+import type { SendTracker } from "./send_tracker.ts";
+import { WcOpcode, WcStatus, type WorkCompletion } from "./work_completion.ts";
+import { BatchCore, type Format, STANDARD } from "./work_completions.ts";
+
+const { size: SIZE, fields: WC } = structs.ibv_wc;
+/** In 32-bit words, as the offsets below. */
+const WORDS = SIZE / 4;
+const STATUS = WC.status.offset / 4;
+const OPCODE = WC.opcode.offset / 4;
+const QP_NUM = WC.qp_num.offset / 4;
+/** Completions that {@linkcode CqCore.drain} polls at a time. */
+const DRAIN_BATCH = 64;
+/** The most completions for which memory is allocated, however many are asked for. */
+const MAX_BATCH = 65_536;
+
+/** How a queue is polled natively, and what its completions are. */
+export interface NativePoll<C> {
+  /** The name of the verb in errors. */
+  readonly verb: string;
+  readonly format: Format<C>;
+  /** Returns how many completions it wrote, at most `most`, or a negative errno value. */
+  readonly fetch: (cq: IbvCq, batch: BatchCore<unknown>, most: number) => number;
+}
+
+/** Polls by `ibv_poll_cq`. */
+export function standardPoll(): NativePoll<WorkCompletion> {
+  const { ibv_poll_cq } = verbs();
+  return {
+    verb: "ibv_poll_cq",
+    format: STANDARD,
+    fetch: (cq, batch, most) => ibv_poll_cq(cq, most, batch.pointer),
+  };
+}
+
+/**
+ * Polls a queue, reports completed sends to the trackers of their queue pairs, and keeps completions that were polled
+ * ahead. All handles must be valid.
+ */
+export class CqCore<C = WorkCompletion> {
+  /** The trackers of the queue pairs that send to the queue, by queue pair number. */
+  readonly senders: Map<number, SendTracker> = new Map();
+  readonly #native: NativePoll<C>;
+  /** Completions that were polled ahead, oldest first. */
+  #ahead: BatchCore<C>;
+  /** The first of them that was not given out. */
+  #start = 0;
+
+  constructor(native: NativePoll<C>) {
+    this.#native = native;
+    this.#ahead = new BatchCore(1, native.format);
+  }
+
+  /** Polls into a batch. Returns how many completions there were. */
+  pollInto(cq: IbvCq, batch: BatchCore<unknown>): number {
+    const left = this.#left;
+    if (left === 0) return this.#poll(cq, batch, batch.capacity);
+    const count = Math.min(left, batch.capacity);
+    this.#ahead.copyTo(batch, 0, this.#start, count);
+    this.#start += count;
+    batch.polled(count);
+    return count;
+  }
+
+  /** Polls objects. */
+  pollObjects(cq: IbvCq, most: number): C[] {
+    const count = Math.min(this.#left || this.#refill(cq, most), most);
+    return Array.from({ length: count }, () => this.#shift());
+  }
+
+  /** The oldest completion; `undefined` if there is none. If none was polled ahead it polls `batch` of them. */
+  take(cq: IbvCq, batch: number): C | undefined {
+    return (this.#left || this.#refill(cq, batch)) === 0 ? undefined : this.#shift();
+  }
+
+  /** Polls all completions that are in a queue of `cqe` entries now, behind those that were polled ahead. */
+  drain(cq: IbvCq, cqe: number): void {
+    const batch = new BatchCore(DRAIN_BATCH, this.#native.format);
+    for (let room = cqe; room > 0; room -= batch.length) {
+      if (this.#poll(cq, batch, DRAIN_BATCH) === 0) return;
+      this.#append(batch);
+    }
+  }
+
+  get #left(): number {
+    return this.#ahead.length - this.#start;
+  }
+
+  #shift(): C {
+    return this.#ahead.at(this.#start++);
+  }
+
+  #refill(cq: IbvCq, wanted: number): number {
+    const most = Math.min(wanted, MAX_BATCH);
+    if (this.#ahead.capacity < most) this.#ahead = new BatchCore(most, this.#native.format);
+    this.#start = 0;
+    return this.#poll(cq, this.#ahead, most);
+  }
+
+  #append(batch: BatchCore<C>): void {
+    const left = this.#left;
+    const all = new BatchCore(left + batch.length, this.#native.format);
+    this.#ahead.copyTo(all, 0, this.#start, left);
+    batch.copyTo(all, left, 0, batch.length);
+    all.polled(left + batch.length);
+    this.#ahead = all;
+    this.#start = 0;
+  }
+
+  #poll(cq: IbvCq, batch: BatchCore<unknown>, most: number): number {
+    const { verb, fetch } = this.#native;
+    const count = fetch(cq, batch, most);
+    // A provider without the op returns EOPNOTSUPP, which is positive: as if there were 95 completions.
+    if (count < 0 || count > most) {
+      batch.polled(0);
+      throw pollError(verb, count);
+    }
+    batch.polled(count);
+    if (count > 0 && this.senders.size > 0) account(this.senders, batch.words, count);
+    return count;
+  }
+}
+
+/** Reports completed sends to the trackers, so that they release the address handles of these sends. */
+function account(senders: Map<number, SendTracker>, words: Int32Array, count: number): void {
+  let qpNum = words[QP_NUM]!;
+  let sends = 0;
+  for (let at = 0; at < count * WORDS; at += WORDS) {
+    const number = words[at + QP_NUM]!;
+    if (number !== qpNum) {
+      if (sends > 0) senders.get(qpNum)?.completed(sends);
+      qpNum = number;
+      sends = 0;
+    }
+    // The kind of a failed request is not known.
+    if (words[at + STATUS] === WcStatus.SUCCESS && words[at + OPCODE]! < WcOpcode.RECV) sends++;
+  }
+  if (sends > 0) senders.get(qpNum)?.completed(sends);
+}
+
+function pollError(verb: string, count: number): Error {
+  const hint = "The queue may have overrun: there were more completions than it has entries";
+  return failure(verb, "poll completion queue", Math.abs(count), {
+    hint: () => count < 0 ? hint : undefined,
+  });
+}
