@@ -176,7 +176,6 @@ export {
 export type { FlowFilters } from "./types/flow/flow_filter.ts";
 export type { FlowSpec } from "./types/flow/flow_spec.ts";
 export { FlowSpecType } from "./types/flow/flow_spec_type.ts";
-export { AccessFlags } from "./types/memory/access_flags.ts";
 export { adviseMr, AdviseMrAdvice, AdviseMrFlags } from "./types/memory/advise_mr.ts";
 export {
   type AllocDmAttr,
@@ -184,22 +183,23 @@ export {
   DeviceMemoryRegion,
   type RegDmMrInit,
 } from "./types/memory/device_memory.ts";
-export { type DmaBufInit, DmaBufMemoryRegion } from "./types/memory/dma_buf_memory_region.ts";
-export { ImplicitMemoryRegion } from "./types/memory/implicit_memory_region.ts";
 export {
-  ImportedMemoryRegion,
-  ImportedProtectionDomain,
-  type ImportMrOptions,
-} from "./types/memory/imports.ts";
+  type DmaBufInit,
+  DmaBufMemoryRegion,
+  NullMemoryRegion,
+} from "./types/memory/foreign_regions.ts";
+export { ImplicitMemoryRegion } from "./types/memory/implicit_memory_region.ts";
 export { MemoryRegion, MemorySlice, type Sge } from "./types/memory/memory_region.ts";
 export type { MemorySource } from "./types/memory/memory_source.ts";
 export { incRkey, MemoryWindow, MwType } from "./types/memory/memory_window.ts";
-export { NullMemoryRegion } from "./types/memory/null_memory_region.ts";
-export { ParentDomain, type ParentDomainInitAttr } from "./types/memory/parent_domain.ts";
+export {
+  ParentDomain,
+  type ParentDomainInitAttr,
+  ThreadDomain,
+} from "./types/memory/parent_domain.ts";
 export { ProtectionDomain } from "./types/memory/protection_domain.ts";
-export type { RegMrOptions } from "./types/memory/reg_mr.ts";
+export { AccessFlags, type RegMrOptions } from "./types/memory/reg_mr.ts";
 export { type RegMrChange, reregMr } from "./types/memory/rereg_mr.ts";
-export { ThreadDomain } from "./types/memory/thread_domain.ts";
 export type {
   QpInitialization,
   RcActivation,

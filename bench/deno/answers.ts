@@ -135,7 +135,7 @@ export function answer(
         sends.setRemote(i, batch.srcQp(i), QKEY);
         at = (at + 1) & (SLOTS - 1);
       }
-      qp.postSend(sends, n);
+      qp.postSend(sends, 0, n);
       sum = (sum + readLow(sent, cq.pollInto(sent))) | 0;
     }
   }

@@ -55,7 +55,7 @@ function answer(context: Context, messages: number): void {
       path.setAh(sends, i, received, i, mr, 0);
       sends.setRemote(i, received.srcQp(i), QKEY);
     }
-    qp.postSend(sends, count);
+    qp.postSend(sends, 0, count);
     if (cq.pollInto(sent) !== count) throw new Error("Cannot measure: sends did not complete");
   }
 }

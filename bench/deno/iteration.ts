@@ -21,7 +21,7 @@ export function iteration(context: Context, { count: seconds }: Plan): Record<st
   while (last - start < (seconds + 1) * SECOND) {
     round = (round + 1) & 0xffff;
     change(sends, ahs, LIST, round);
-    qp.postSend(sends, LIST);
+    qp.postSend(sends, 0, LIST);
     sum = (sum + readLow(batch, cq.pollInto(batch))) | 0;
     const then = monotonic();
     const taken = then - last;

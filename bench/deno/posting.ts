@@ -28,7 +28,7 @@ export function postSend(context: Context, plan: Plan): number {
   const { qp, sends } = datagrams(context);
   const clock = new Clock(plan);
   while (clock.part()) {
-    for (let i = 0; i < plan.count; i++) qp.postSend(sends, 1);
+    for (let i = 0; i < plan.count; i++) qp.postSend(sends, 0, 1);
   }
   return clock.middle;
 }
@@ -97,7 +97,7 @@ export function changed(context: Context, plan: Plan, size: number): number {
     for (let done = 0; done < whole.count; done += size) {
       round = (round + 1) & 0xffff;
       change(sends, ahs, size, round);
-      qp.postSend(sends, size);
+      qp.postSend(sends, 0, size);
       sum = (sum + readLow(batch, cq.pollInto(batch))) | 0;
     }
   }
@@ -117,7 +117,7 @@ export function changedBigInt(context: Context, plan: Plan, size: number): numbe
     for (let done = 0; done < whole.count; done += size) {
       round = (round + 1) & 0xffff;
       change(sends, ahs, size, round);
-      qp.postSend(sends, size);
+      qp.postSend(sends, 0, size);
       const polled = cq.pollInto(batch);
       for (let i = 0; i < polled; i++) {
         if (batch.status(i) !== 0) throw batch.at(i).check();
@@ -144,7 +144,7 @@ export function gathered(context: Context, plan: Plan, elements: number): number
       sends.setWrId(0, i);
       sends.setSge(0, sge);
       change(sends, ahs, 1, i & 0xffff);
-      qp.postSend(sends, 1);
+      qp.postSend(sends, 0, 1);
       sum = (sum + readLow(batch, cq.pollInto(batch))) | 0;
     }
   }

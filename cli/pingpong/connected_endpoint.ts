@@ -86,7 +86,7 @@ export class ConnectedEndpoint implements Endpoint {
 
   /** Posts receives. */
   postRecv(count: number): void {
-    this.#qp.postRecv(this.#recvs, count);
+    this.#qp.postRecv(this.#recvs, 0, count);
   }
 
   [Symbol.dispose](): void {

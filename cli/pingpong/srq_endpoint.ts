@@ -95,7 +95,7 @@ export class SrqEndpoint implements Endpoint {
 
   /** Posts receives to the shared queue. */
   postRecv(count: number): void {
-    this.#srq.postRecv(this.#recvs, count);
+    this.#srq.postRecv(this.#recvs, 0, count);
   }
 
   [Symbol.dispose](): void {

@@ -58,6 +58,6 @@ export class Inbox {
 
   /** Posts a slot again. */
   post(slot: number): void {
-    this.#qp.postRecv(this.#requests, 1, slot);
+    this.#qp.postRecv(this.#requests, slot, 1);
   }
 }

@@ -58,7 +58,7 @@ export class Outbox {
     copyMessage(this.#bytes, message, slot * this.#slotSize);
     this.#messages.setLength(slot, message.length);
     this.#messages.setImmData(slot, immData);
-    this.#qp.postSend(this.#messages, 1, slot);
+    this.#qp.postSend(this.#messages, slot, 1);
     this.#free.pop();
     this.posted++;
   }

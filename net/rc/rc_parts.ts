@@ -72,7 +72,7 @@ export class RcParts implements Disposable {
     const { pd } = use.object;
     const { credits, sendDepth, maxMessage } = settings;
     const register = async (slots: number): Promise<MemoryRegion> =>
-      stack.use(await MemoryRegion.create(pd, slots * maxMessage, LOCAL_WRITE));
+      stack.use(await MemoryRegion.createAsync(pd, slots * maxMessage, LOCAL_WRITE));
     const send = await register(sendDepth);
     const recv = await register(credits + CONTROL_RECEIVES);
     await nextTurn();
@@ -157,7 +157,7 @@ export class RcParts implements Disposable {
     source: number | ArrayBufferLike | ArrayBufferView,
     signal: AbortSignal | undefined,
   ): Promise<MemoryRegion> {
-    const mr = await MemoryRegion.create(this.pd, source, REMOTE_ACCESS, { signal });
+    const mr = await MemoryRegion.createAsync(this.pd, source, REMOTE_ACCESS, { signal });
     this.#exposed.add(mr);
     // The domain outlives the connection if others use it.
     if (this.#isDisposed) mr.close();

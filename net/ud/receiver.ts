@@ -259,7 +259,7 @@ export class Receiver {
     const { qp } = this.#parts;
     while (count > 0) {
       const run = Math.min(count, this.#slots - this.#nextPosted);
-      qp.postRecv(this.#requests, run, this.#nextPosted);
+      qp.postRecv(this.#requests, this.#nextPosted, run);
       this.#nextPosted = (this.#nextPosted + run) % this.#slots;
       count -= run;
     }

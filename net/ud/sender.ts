@@ -147,7 +147,7 @@ export class Sender {
       // The end of the ring ends a list.
       const [start, count] = first < 0 ? [first + this.#slots, -first] : [first, this.#unposted];
       try {
-        this.#parts.qp.postSend(this.#requests, count, start);
+        this.#parts.qp.postSend(this.#requests, start, count);
       } catch (error) {
         this.errors += this.#unposted;
         this.#unposted = 0;

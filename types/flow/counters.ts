@@ -1,9 +1,3 @@
-/**
- * Counters of packets and bytes that match steering rules.
- *
- * @module
- */
-
 import type { IbvCounters, IbvFlow } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
@@ -101,11 +95,6 @@ export class Counters extends NativeResource<IbvCounters> {
     this.context = context;
   }
 
-  /** The handle of an object of this class. Called on an object of another class, a method stops here. */
-  get #handle(): IbvCounters {
-    return this.unsafeHandle;
-  }
-
   /**
    * Attaches a counting point (`ibv_attach_counters_point_flow`).
    *
@@ -123,7 +112,7 @@ export class Counters extends NativeResource<IbvCounters> {
     const { view, given } = attachAttr.write(attr);
     const flowHandle = flow === undefined ? null : this.#flowHandle(flow);
     const result = verbs().ibv_attach_counters_point_flow(
-      this.#handle,
+      this.unsafeHandle,
       view,
       flowHandle as IbvFlow,
     );
@@ -153,7 +142,7 @@ export class Counters extends NativeResource<IbvCounters> {
   read(count: number, flags: number = 0): bigint[] {
     const values = new BigUint64Array(integer(count, "count", 1, MAX_COUNTERS));
     uint32(flags, "flags");
-    const result = verbs().ibv_read_counters(this.#handle, values, count, flags);
+    const result = verbs().ibv_read_counters(this.unsafeHandle, values, count, flags);
     check("ibv_read_counters", "read counters", result, { detail: () => `${count} counters` });
     return [...values];
   }

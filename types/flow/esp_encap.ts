@@ -1,9 +1,3 @@
-/**
- * The headers that IPsec ESP puts around packets.
- *
- * @module
- */
-
 import { structs } from "../../ffi/layout.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { listOf, show, snapshot } from "../core/checks.ts";

@@ -1,9 +1,3 @@
-/**
- * Flow steering: rules that select the packets a queue pair receives.
- *
- * @module
- */
-
 import type { IbvFlow } from "../../ffi/handles.ts";
 import { type Members, members } from "../../ffi/members.ts";
 import { verbs } from "../../ffi/library.ts";

@@ -1,9 +1,3 @@
-/**
- * Flow actions: IPsec ESP by the device.
- *
- * @module
- */
-
 import type { IbvFlowAction } from "../../ffi/handles.ts";
 import { enums } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
@@ -211,11 +205,6 @@ export class FlowActionEsp extends NativeResource<IbvFlowAction> {
     this.context = context;
   }
 
-  /** The handle of an object of this class. Called on an object of another class, a method stops here. */
-  get #handle(): IbvFlowAction {
-    return this.unsafeHandle;
-  }
-
   /**
    * Changes the attributes that are given (`ibv_modify_flow_action_esp`).
    *
@@ -225,7 +214,7 @@ export class FlowActionEsp extends NativeResource<IbvFlowAction> {
    */
   modify(attr: FlowActionEspAttr): void {
     const { view } = changes.write(attr);
-    const result = verbs().ibv_modify_flow_action_esp(this.#handle, view);
+    const result = verbs().ibv_modify_flow_action_esp(this.unsafeHandle, view);
     check("ibv_modify_flow_action_esp", "modify flow action", result);
   }
 }

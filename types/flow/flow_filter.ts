@@ -1,9 +1,3 @@
-/**
- * What flow steering compares of a packet, header by header.
- *
- * @module
- */
-
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { show } from "../core/checks.ts";
 import { formatAddress, parseAddress } from "../address/ip_address.ts";

@@ -1,9 +1,3 @@
-/**
- * The conditions and actions of a steering rule.
- *
- * @module
- */
-
 import { type Structs, structs } from "../../ffi/layout.ts";
 import { AttributeCodec, type RuleOf, type Written } from "../core/attributes.ts";
 import { boolean, listOf, show, snapshot } from "../core/checks.ts";

@@ -1,9 +1,3 @@
-/**
- * The kinds of flow specification.
- *
- * @module
- */
-
 import { type Members, members } from "../../ffi/members.ts";
 import type { AttributeCodec } from "../core/attributes.ts";
 import { filterCodecs } from "./flow_filter.ts";

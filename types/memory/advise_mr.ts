@@ -1,9 +1,3 @@
-/**
- * Advice about memory that is registered on demand.
- *
- * @module
- */
-
 import { constants, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { type Members, members } from "../../ffi/members.ts";
@@ -12,7 +6,7 @@ import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance, listOf, snapshot, uint32 } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { check } from "../core/errors.ts";
-import { assertWithin, MemorySlice, type Sge } from "./memory_region.ts";
+import { MemorySlice, regionCore, type Sge } from "./memory_region.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
 
 /**
@@ -85,6 +79,6 @@ export function adviseMr(
 function readSge(sge: Sge): Sge {
   if (!(sge instanceof MemorySlice)) return snapshot(sge, "sge", ["addr", "length", "lkey"]);
   const { mr, offset, addr, length, lkey } = sge;
-  assertWithin(mr, offset, length);
+  regionCore(mr).assertWithin(offset, length);
   return { addr, length, lkey };
 }

@@ -1,9 +1,3 @@
-/**
- * Memory on the device.
- *
- * @module
- */
-
 import type { IbvDm } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
@@ -13,11 +7,12 @@ import { copyOfBytes, instance, integer, snapshot, uint32 } from "../core/checks
 import { namesOf } from "../core/enums.ts";
 import { check, checkHandle } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
+import { rootOf } from "../core/resource.ts";
 import { Context } from "../device/context.ts";
-import { AccessFlags } from "./access_flags.ts";
 import { MemoryRegion } from "./memory_region.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
-import { Registration } from "./reg_mr.ts";
+import { AccessFlags } from "./reg_mr.ts";
+import { Region } from "./region.ts";
 
 /**
  * Attributes of {@linkcode DeviceMemory} (`struct ibv_alloc_dm_attr`).
@@ -92,11 +87,6 @@ export class DeviceMemory extends NativeResource<IbvDm> {
     this.#isImported = attr instanceof AdoptedDm;
   }
 
-  /** The handle of an object of this class. Called on an object of another class, a method stops here. */
-  get #handle(): IbvDm {
-    return this.unsafeHandle;
-  }
-
   /**
    * Imports device memory of another process that shares the device (`ibv_import_dm`). Closing the object leaves the
    * memory to the process that allocated it.
@@ -123,7 +113,7 @@ export class DeviceMemory extends NativeResource<IbvDm> {
 
   /** The number of the memory in the kernel. Another process that shares the device can import the memory by it. */
   get handle(): number {
-    return readNative(this.#handle, structs.ibv_dm.fields.handle);
+    return readNative(this.unsafeHandle, structs.ibv_dm.fields.handle);
   }
 
   /**
@@ -139,7 +129,7 @@ export class DeviceMemory extends NativeResource<IbvDm> {
     const copy = copyOfBytes(bytes, "bytes");
     this.#checkRange(dmOffset, copy.length);
     const length = BigInt(copy.length);
-    const result = verbs().ibv_memcpy_to_dm(this.#handle, BigInt(dmOffset), copy, length);
+    const result = verbs().ibv_memcpy_to_dm(this.unsafeHandle, BigInt(dmOffset), copy, length);
     check("ibv_memcpy_to_dm", "copy to device memory", result, {
       detail: () => `${length} bytes at ${dmOffset}`,
       hint: hintCopy,
@@ -160,7 +150,7 @@ export class DeviceMemory extends NativeResource<IbvDm> {
     const bytes = new Uint8Array(length);
     const result = verbs().ibv_memcpy_from_dm(
       bytes,
-      this.#handle,
+      this.unsafeHandle,
       BigInt(dmOffset),
       BigInt(length),
     );
@@ -230,7 +220,7 @@ export class DeviceMemoryRegion extends MemoryRegion {
    */
   constructor(pd: ProtectionDomain, dm: DeviceMemory, init: RegDmMrInit) {
     instance(pd, ProtectionDomain, "pd");
-    if (instance(dm, DeviceMemory, "dm").context !== pd.context) {
+    if (rootOf(instance(dm, DeviceMemory, "dm")) !== rootOf(pd)) {
       throw new TypeError("Cannot register device memory: dm belongs to another context");
     }
     const given = snapshot(init, "device memory region", ["dmOffset", "length", "access"]);
@@ -256,7 +246,7 @@ export class DeviceMemoryRegion extends MemoryRegion {
             : undefined,
       },
     );
-    super(pd, new Registration({ handle, addr: 0n, length, parents: [dm] }));
+    super(pd, new Region({ pd, handle, addr: 0n, length, parents: [dm] }));
     this.dm = dm;
   }
 }

@@ -6,10 +6,10 @@ import { instance, integer, uint32 } from "../core/checks.ts";
 import { namesOf } from "../core/enums.ts";
 import { checkHandle } from "../core/errors.ts";
 import { assertOpen } from "../core/resource.ts";
-import { AccessFlags } from "./access_flags.ts";
 import { MemoryRegion, MemorySlice } from "./memory_region.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
-import { deregister, hintRegister, Registration } from "./reg_mr.ts";
+import { AccessFlags, hintRegister } from "./reg_mr.ts";
+import { deregister, Region } from "./region.ts";
 
 /** `SIZE_MAX`: the whole address space. */
 const WHOLE = 0xffff_ffff_ffff_ffffn;
@@ -59,7 +59,7 @@ export class ImplicitMemoryRegion extends MemoryRegion {
       for (const { native } of parts.splice(0)) native.free();
     };
     const length = Number.MAX_SAFE_INTEGER;
-    super(pd, new Registration({ handle, addr: 0n, length, destroy }));
+    super(pd, new Region({ pd, handle, addr: 0n, length, destroy }));
     this.#parts = parts;
   }
 

@@ -1,27 +1,16 @@
-/**
- * Memory regions and parts of them.
- *
- * @module
- */
-
 import type { IbvMr } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
+import { verbs } from "../../ffi/library.ts";
 import { readNative } from "../../ffi/struct.ts";
 import { Grh } from "../address/grh.ts";
 import type { AbortOptions } from "../core/abortable.ts";
-import { instance, integer } from "../core/checks.ts";
+import { instance, uint32, uint64 } from "../core/checks.ts";
+import { checkHandle } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
-import { assertOpen } from "../core/resource.ts";
-import type { Memory, MemorySource } from "./memory_source.ts";
-import type { ProtectionDomain } from "./protection_domain.ts";
-import {
-  deregister,
-  freeMemory,
-  register,
-  registerAsync,
-  Registration,
-  type RegMrOptions,
-} from "./reg_mr.ts";
+import type { MemorySource } from "./memory_source.ts";
+import { ProtectionDomain } from "./protection_domain.ts";
+import { register, registerAsync, type RegMrOptions } from "./reg_mr.ts";
+import { Region } from "./region.ts";
 
 /**
  * A scatter/gather element (`struct ibv_sge`).
@@ -37,40 +26,8 @@ export interface Sge {
   readonly lkey: number;
 }
 
-/**
- * Checks that native code may read a region's memory at the addresses of its slices. Returns the address of its first
- * byte, whatever properties the caller gave the region.
- *
- * @throws {TypeError} If the region is disposed, its buffer is detached, or its addresses are not of this process.
- */
-export let assertReadable: (mr: MemoryRegion) => bigint;
-
-/** Whether a value is a memory region that is open. Only regions have the private field, so V8 reads it in 2 ns. */
-export let isOpenMr: (mr: MemoryRegion) => boolean;
-
-/**
- * Checks that a part lies within a region.
- *
- * @throws {RangeError} If it does not.
- * @throws {TypeError} If the region is disposed, or its buffer is detached.
- */
-export let assertWithin: (mr: MemoryRegion, offset: number, length: number) => void;
-
-/**
- * The bytes of a region, shared with the device. Access throws when the region is disposed.
- *
- * @throws {TypeError} If this process cannot access the memory.
- */
-export let viewOfRegion: (mr: MemoryRegion) => DataView;
-
-/** The memory of a region, if this process can access it. */
-export let memoryOf: (mr: MemoryRegion) => Memory | undefined;
-
-/** Makes a region keep more memory until it is deregistered. */
-export let addMemory: (mr: MemoryRegion, memory: Memory) => void;
-
-/** Leaves the native region and its memory to another object. The next step is to close the region. */
-export let handOver: (mr: MemoryRegion) => void;
+/** The inside of a memory region. */
+export let regionCore: (mr: MemoryRegion) => Region;
 
 /**
  * A memory region (`struct ibv_mr`): memory that is registered with a device, which may then read and write it.
@@ -117,9 +74,9 @@ export class MemoryRegion extends NativeResource<IbvMr> {
   static readonly #KIND: NativeKind<IbvMr, MemoryRegion> = {
     name: "memory region",
     closing: (mr) => {
-      mr.#isOpen = false;
+      mr.#core.isOpen = false;
     },
-    destroy: (handle, mr) => mr.#free(handle),
+    destroy: (_, mr) => mr.#core.end(),
     describe: ({ length, lkey, rkey }) => ({ length, lkey, rkey }),
   };
 
@@ -135,38 +92,15 @@ export class MemoryRegion extends NativeResource<IbvMr> {
   readonly lkey: number;
   /** Key for the RDMA of peers. */
   readonly rkey: number;
-  #isOpen = true;
-  readonly #view: DataView | undefined;
-  /** The address of the first byte, if the addresses of slices are those of this process. */
-  readonly #start: bigint | undefined;
-  /** The memory that is registered. More is kept after an attempt to register other memory went wrong. */
-  readonly #memories: Memory[];
-  /** It is undefined if another object destroys the native region. */
-  #destroy: ((handle: IbvMr) => void) | undefined;
+  readonly #core: Region;
 
   static {
-    assertReadable = (mr) => mr.#assertReadable();
-    isOpenMr = (mr) => {
-      try {
-        return mr.#isOpen;
-      } catch {
-        // It has no such field: it is no memory region.
-        return false;
-      }
-    };
-    assertWithin = (mr, offset, length) => mr.#assertWithin(offset, length);
-    viewOfRegion = (mr) => mr.#view ?? mr.#noAccess();
-    memoryOf = (mr) => mr.#memories[0];
-    addMemory = (mr, memory) => void mr.#memories.push(memory);
-    handOver = (mr) => {
-      mr.#destroy = undefined;
-      mr.#memories.length = 0;
-    };
+    regionCore = (mr) => mr.#core;
   }
 
   /**
    * Registers memory (`ibv_reg_mr`, or `ibv_reg_mr_iova` if an address is chosen). It locks the memory, which takes time
-   * if there is much of it: {@linkcode MemoryRegion.create} does it on another thread.
+   * if there is much of it: {@linkcode MemoryRegion.createAsync} does it on another thread.
    *
    * @param pd The protection domain.
    * @param source A length in bytes, or the buffer.
@@ -179,34 +113,22 @@ export class MemoryRegion extends NativeResource<IbvMr> {
    */
   constructor(pd: ProtectionDomain, source: MemorySource, access: number, options?: RegMrOptions);
   /** @ignore Adopts a native region. */
-  constructor(pd: ProtectionDomain, source: Registration);
+  constructor(pd: ProtectionDomain, source: Region);
   /** @ignore */
   constructor(
     pd: ProtectionDomain,
-    source: MemorySource | Registration,
+    source: MemorySource | Region,
     access?: number,
     options?: RegMrOptions,
   ) {
-    const { registered } = source instanceof Registration
-      ? source
-      : register(pd, source, access!, options);
-    const { handle, addr, length, memory, parents = [], destroy = deregister } = registered;
-    super(MemoryRegion.#KIND, handle, [pd, ...parents]);
-    const { fields } = structs.ibv_mr;
+    const region = source instanceof Region ? source : register(pd, source, access!, options);
+    super(MemoryRegion.#KIND, region.handle, [pd, ...region.parents]);
     this.pd = pd;
-    this.addr = addr;
-    this.length = length;
-    this.lkey = readNative(handle, fields.lkey);
-    this.rkey = readNative(handle, fields.rkey);
-    this.#memories = memory === undefined ? [] : [memory];
-    this.#view = memory && viewOfBytes(memory.bytes);
-    this.#start = memory?.start === addr ? addr : undefined;
-    this.#destroy = destroy;
-  }
-
-  /** The handle of an object of this class. Called on an object of another class, a method stops here. */
-  get #handle(): IbvMr {
-    return this.unsafeHandle;
+    this.addr = region.addr;
+    this.length = region.length;
+    this.lkey = region.lkey;
+    this.rkey = region.rkey;
+    this.#core = region;
   }
 
   /**
@@ -221,19 +143,48 @@ export class MemoryRegion extends NativeResource<IbvMr> {
    * @throws {TypeError} As the constructor, or if the protection domain is disposed in the meantime.
    * @throws {VerbsError} As the constructor.
    */
-  static async create(
+  static async createAsync(
     pd: ProtectionDomain,
     source: MemorySource,
     access: number,
     options: RegMrOptions & AbortOptions = {},
   ): Promise<MemoryRegion> {
-    const adopt = (registration: Registration): MemoryRegion => new MemoryRegion(pd, registration);
+    const adopt = (region: Region): MemoryRegion => new MemoryRegion(pd, region);
     return await registerAsync(pd, source, access, options, adopt);
+  }
+
+  /**
+   * Imports a memory region of another process that shares the device (`ibv_import_mr`). This process cannot read its
+   * bytes; work requests can use it. Closing the object leaves the region to the process that made it.
+   *
+   * @param pd The protection domain of the region, which is imported too.
+   * @param handle The number of the region: {@linkcode MemoryRegion.handle} in the other process.
+   * @param addr {@linkcode MemoryRegion.addr} in the other process, which the kernel does not tell.
+   * @throws {TypeError} If the protection domain is disposed, or an argument has the wrong type.
+   * @throws {RangeError} If a number does not fit its C type.
+   * @throws {VerbsError} If there is no such region, or the provider cannot import (EOPNOTSUPP).
+   */
+  static import(pd: ProtectionDomain, handle: number, addr: bigint | number): MemoryRegion {
+    instance(pd, ProtectionDomain, "pd");
+    uint32(handle, "handle");
+    const start = uint64(addr, "addr");
+    const imported = checkHandle(
+      "ibv_import_mr",
+      "import memory region",
+      verbs().ibv_import_mr(pd.unsafeHandle, handle),
+      { detail: () => `handle ${handle}` },
+    );
+    const length = Number(readNative(imported, structs.ibv_mr.fields.length));
+    const destroy = (mr: IbvMr): void => verbs().ibv_unimport_mr(mr);
+    return new MemoryRegion(
+      pd,
+      new Region({ pd, handle: imported, addr: start, length, destroy }),
+    );
   }
 
   /** The number of the region in the kernel. Another process that shares the device can import the region by it. */
   get handle(): number {
-    return readNative(this.#handle, structs.ibv_mr.fields.handle);
+    return readNative(this.unsafeHandle, structs.ibv_mr.fields.handle);
   }
 
   /**
@@ -257,8 +208,8 @@ export class MemoryRegion extends NativeResource<IbvMr> {
    * @throws {TypeError} If the region is disposed, or this process cannot access its memory.
    */
   bytes(offset: number = 0, length: number = this.length - offset): Uint8Array<ArrayBuffer> {
-    this.#assertWithin(offset, length);
-    const { buffer, byteOffset } = this.#view ?? this.#noAccess();
+    this.#core.assertWithin(offset, length);
+    const { buffer, byteOffset } = this.#core.view;
     return new Uint8Array(buffer as ArrayBuffer, byteOffset + offset, length);
   }
 
@@ -272,40 +223,6 @@ export class MemoryRegion extends NativeResource<IbvMr> {
   grhAt(offset: number): Grh {
     return new Grh(this.bytes(offset, Grh.SIZE));
   }
-
-  #assertAttached(): void {
-    if (!this.#isOpen) assertOpen(this);
-    if (this.#memories[0]?.bytes.length === 0) {
-      throw new TypeError("Cannot use memory region: its buffer is detached");
-    }
-  }
-
-  #assertReadable(): bigint {
-    this.#assertAttached();
-    if (this.#start === undefined) {
-      throw new TypeError("Cannot read memory region: its addresses are not those of this process");
-    }
-    return this.#start;
-  }
-
-  #assertWithin(offset: number, length: number): void {
-    this.#assertAttached();
-    integer(offset, "offset", 0, this.length);
-    integer(length, "length", 0, this.length - offset);
-  }
-
-  #noAccess(): never {
-    throw new TypeError("Cannot access memory region: its memory is not of this process");
-  }
-
-  #free(handle: IbvMr): void {
-    this.#destroy?.(handle);
-    for (const memory of this.#memories) freeMemory(memory);
-  }
-}
-
-function viewOfBytes({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
-  return new DataView(buffer, byteOffset, byteLength);
 }
 
 /**
@@ -335,12 +252,13 @@ export class MemorySlice implements Sge {
   constructor(mr: MemoryRegion, offset: number, length: number) {
     // V8 compiles a test against a class that it knows; the general one takes 50 ns.
     if (!(mr instanceof MemoryRegion)) instance(mr, MemoryRegion, "mr");
-    assertWithin(mr, offset, length);
+    const region = regionCore(mr);
+    region.assertWithin(offset, length);
     this.mr = mr;
     this.offset = offset;
-    this.addr = mr.addr + BigInt(offset);
+    this.addr = region.addr + BigInt(offset);
     this.length = length;
-    this.lkey = mr.lkey;
+    this.lkey = region.lkey;
   }
 
   /**

@@ -1,21 +1,16 @@
-/**
- * Memory windows.
- *
- * @module
- */
-
 import type { IbvMw } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { type Members, members } from "../../ffi/members.ts";
 import { nativeView } from "../../ffi/pointers.ts";
+import { readNative, writeField } from "../../ffi/struct.ts";
 import { instance, integer, uint32 } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { check, checkHandle } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { destroyIfUnused, isEnding, release, type Resource, retain } from "../core/resource.ts";
-import type { MemoryRegion } from "./memory_region.ts";
-import { ProtectionDomain } from "./protection_domain.ts";
+import { type MemoryRegion, regionCore } from "./memory_region.ts";
+import { pdCore, ProtectionDomain } from "./protection_domain.ts";
 
 /**
  * Type of a memory window (`enum ibv_mw_type`).
@@ -33,17 +28,6 @@ export const MwType: Members<"ibv_mw_type", "IBV_MW_"> = members("ibv_mw_type", 
  */
 export type MwType = typeof MwType[keyof typeof MwType];
 
-/**
- * Notes that a window was bound to a region, or to none. The native region is kept while the window is bound to it.
- * Windows of type 2 have a key that the caller chose, and belong to the queue pair that they were bound through.
- */
-export let noteBind: (
-  mw: MemoryWindow,
-  mr: MemoryRegion | undefined,
-  rkey?: number,
-  qp?: Resource,
-) => void;
-
 /** The windows of type 2 that were bound through each queue pair. */
 const windowsOf: WeakMap<Resource, Set<MemoryWindow>> = new WeakMap();
 
@@ -55,6 +39,61 @@ export function hasEndingWindow(qp: Resource): boolean {
   const windows = windowsOf.get(qp);
   return windows !== undefined && [...windows].some(isEnding);
 }
+
+/** The inside of a memory window: what it is bound to, and what that keeps. */
+class WindowCore {
+  readonly pd: ProtectionDomain;
+  readonly type: MwType;
+  readonly #mw: MemoryWindow;
+  readonly #handle: IbvMw;
+  #mr: MemoryRegion | undefined;
+  /** Type 2: the queue pair that the window was bound through. */
+  #qp: Resource | undefined;
+
+  constructor(mw: MemoryWindow, handle: IbvMw, pd: ProtectionDomain, type: MwType) {
+    this.pd = pd;
+    this.type = type;
+    this.#mw = mw;
+    this.#handle = handle;
+  }
+
+  /**
+   * Notes that the window was bound to a region, or to none. The native region is kept while the window is bound to it.
+   * Windows of type 2 have a key that the caller chose, and belong to the queue pair that they were bound through.
+   */
+  bound(mr: MemoryRegion | undefined, rkey?: number, qp?: Resource): void {
+    const before = this.#mr;
+    if (mr !== undefined) retain(mr);
+    this.#mr = mr;
+    if (before !== undefined) release(before);
+    this.#belongTo(qp);
+    if (rkey === undefined) return;
+    // Providers look the window up by the key in its struct when it is bound again.
+    const { size, fields } = structs.ibv_mw;
+    writeField(nativeView(this.#handle, size), fields.rkey, rkey);
+  }
+
+  #belongTo(qp: Resource | undefined): void {
+    const before = this.#qp;
+    if (before === qp) return;
+    this.#qp = qp;
+    if (qp !== undefined) windowsOf.set(qp, (windowsOf.get(qp) ?? new Set()).add(this.#mw));
+    if (before === undefined) return;
+    windowsOf.get(before)?.delete(this.#mw);
+    destroyIfUnused(before);
+  }
+}
+
+/** Checks that a queue pair of a protection domain may bind a window to a region. */
+export function assertBindable(pd: ProtectionDomain, mw: MemoryWindow, mr: MemoryRegion): void {
+  for (const [name, part] of Object.entries({ mw: windowCore(mw), mr: regionCore(mr) })) {
+    if (pdCore(part.pd).base === pd) continue;
+    throw new TypeError(`Cannot bind memory window: ${name} belongs to another protection domain`);
+  }
+}
+
+/** The inside of a memory window. */
+export let windowCore: (mw: MemoryWindow) => WindowCore;
 
 /**
  * A memory window (`struct ibv_mw`): a part of a memory region with a key and access rights of its own, which can be
@@ -74,8 +113,7 @@ export class MemoryWindow extends NativeResource<IbvMw> {
     name: "memory window",
     destroy: (handle, mw) => {
       check("ibv_dealloc_mw", "deallocate memory window", verbs().ibv_dealloc_mw(handle));
-      mw.#keep(undefined);
-      mw.#belongTo(undefined);
+      mw.#core.bound(undefined);
     },
     describe: ({ type, rkey }) => ({ type: nameOf(MwType, type), rkey }),
   };
@@ -84,18 +122,10 @@ export class MemoryWindow extends NativeResource<IbvMw> {
   readonly pd: ProtectionDomain;
   /** The type of the window. */
   readonly type: MwType;
-  /** The region that the window is bound to. */
-  #mr: MemoryRegion | undefined;
-  /** Type 2: the queue pair that the window was bound through. */
-  #qp: Resource | undefined;
+  readonly #core: WindowCore;
 
   static {
-    noteBind = (mw, mr, rkey, qp) => {
-      mw.#keep(mr);
-      mw.#belongTo(qp);
-      // Providers look the window up by the key in its struct when it is bound again.
-      if (rkey !== undefined) mw.#struct.setUint32(structs.ibv_mw.fields.rkey.offset, rkey, true);
-    };
+    windowCore = (mw) => mw.#core;
   }
 
   /**
@@ -117,37 +147,12 @@ export class MemoryWindow extends NativeResource<IbvMw> {
     super(MemoryWindow.#KIND, handle, [pd]);
     this.pd = pd;
     this.type = type;
-  }
-
-  /** The handle of an object of this class. Called on an object of another class, a method stops here. */
-  get #handle(): IbvMw {
-    return this.unsafeHandle;
+    this.#core = new WindowCore(this, handle, pd, type);
   }
 
   /** The key for the RDMA of peers. Each bind changes it. */
   get rkey(): number {
-    return this.#struct.getUint32(structs.ibv_mw.fields.rkey.offset, true);
-  }
-
-  get #struct(): DataView<ArrayBuffer> {
-    return nativeView(this.#handle, structs.ibv_mw.size);
-  }
-
-  #keep(mr: MemoryRegion | undefined): void {
-    const before = this.#mr;
-    if (mr !== undefined) retain(mr);
-    this.#mr = mr;
-    if (before !== undefined) release(before);
-  }
-
-  #belongTo(qp: Resource | undefined): void {
-    const before = this.#qp;
-    if (before === qp) return;
-    this.#qp = qp;
-    if (qp !== undefined) windowsOf.set(qp, (windowsOf.get(qp) ?? new Set()).add(this));
-    if (before === undefined) return;
-    windowsOf.get(before)?.delete(this);
-    destroyIfUnused(before);
+    return readNative(this.unsafeHandle, structs.ibv_mw.fields.rkey);
   }
 }
 

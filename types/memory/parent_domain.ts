@@ -1,17 +1,50 @@
-/**
- * Parent domains.
- *
- * @module
- */
-
 import { domainAllocators } from "../../ffi/library/domain_allocators.ts";
-import { enums } from "../../ffi/layout.ts";
+import type { IbvTd } from "../../ffi/handles.ts";
+import { enums, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
+import { allocStruct } from "../../ffi/struct.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance, integer, snapshot } from "../core/checks.ts";
-import { checkHandle } from "../core/errors.ts";
-import { AdoptedPd, baseOf, ProtectionDomain } from "./protection_domain.ts";
-import { ThreadDomain } from "./thread_domain.ts";
+import { check, checkHandle } from "../core/errors.ts";
+import { type NativeKind, NativeResource } from "../core/native_resource.ts";
+import { rootOf } from "../core/resource.ts";
+import { Context } from "../device/context.ts";
+import { AdoptedPd, pdCore, ProtectionDomain } from "./protection_domain.ts";
+
+const KIND: NativeKind<IbvTd, ThreadDomain> = {
+  name: "thread domain",
+  destroy: (handle) => {
+    check("ibv_dealloc_td", "deallocate thread domain", verbs().ibv_dealloc_td(handle));
+  },
+  describe: ({ context }) => ({ device: context.device.name }),
+};
+
+/**
+ * A thread domain (`struct ibv_td`): it says that only one thread uses the objects that are made with it, so that the
+ * provider may leave out locks. Make a {@linkcode ParentDomain} with it, and make the objects with the parent domain.
+ * All objects of this module belong to one thread of JavaScript, but calls that run on other threads, such as
+ * {@linkcode MemoryRegion.createAsync}, do not.
+ *
+ * @category Protection domains
+ */
+export class ThreadDomain extends NativeResource<IbvTd> {
+  /** The device. */
+  readonly context: Context;
+
+  /**
+   * Allocates a thread domain (`ibv_alloc_td`).
+   *
+   * @throws {TypeError} If the context is disposed.
+   * @throws {VerbsError} If the device refuses, or its provider has no thread domains (EOPNOTSUPP).
+   */
+  constructor(context: Context) {
+    instance(context, Context, "context");
+    const attr = allocStruct(structs.ibv_td_init_attr);
+    const handle = verbs().ibv_alloc_td(context.unsafeHandle, attr);
+    super(KIND, checkHandle("ibv_alloc_td", "allocate thread domain", handle), [context]);
+    this.context = context;
+  }
+}
 
 const {
   IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS: ALLOCATORS,
@@ -78,7 +111,8 @@ export class ParentDomain extends ProtectionDomain {
    */
   constructor(pd: ProtectionDomain, init: ParentDomainInitAttr = {}) {
     instance(pd, ProtectionDomain, "pd");
-    if (baseOf(pd) !== pd) throw new TypeError("Cannot use pd: it is a parent domain itself");
+    const { context, base } = pdCore(pd);
+    if (base !== pd) throw new TypeError("Cannot use pd: it is a parent domain itself");
     const given = snapshot(init, "parent domain", ["td", "pdContext", "alignment"]);
     const { td, pdContext, alignment } = given;
     const { view, writeHandles } = codec.write({
@@ -87,17 +121,17 @@ export class ParentDomain extends ProtectionDomain {
       ...pdContext !== undefined && { pdContext },
       ...alignment !== undefined && domainAllocators(checkAlignment(alignment)),
     });
-    if (td !== undefined && td.context !== pd.context) {
+    if (td !== undefined && rootOf(td) !== context) {
       throw new TypeError("Cannot allocate parent domain: td belongs to another context");
     }
     writeHandles();
     const handle = checkHandle(
       "ibv_alloc_parent_domain",
       "allocate parent domain",
-      verbs().ibv_alloc_parent_domain(pd.context.unsafeHandle, view),
+      verbs().ibv_alloc_parent_domain(context.unsafeHandle, view),
     );
     const parents = td === undefined ? [pd] : [pd, td];
-    super(pd.context, new AdoptedPd({ handle, base: pd, parents }));
+    super(context, new AdoptedPd({ handle, base: pd, parents }));
     this.parent = pd;
     this.td = td;
   }

@@ -1,14 +1,8 @@
-/**
- * Protection domains.
- *
- * @module
- */
-
 import type { IbvPd } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { readNative } from "../../ffi/struct.ts";
-import { instance } from "../core/checks.ts";
+import { instance, uint32 } from "../core/checks.ts";
 import { check, checkHandle } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import type { Resource } from "../core/resource.ts";
@@ -16,16 +10,13 @@ import { Context } from "../device/context.ts";
 
 /** A native protection domain that exists already, for the constructor of its class. */
 export class AdoptedPd {
-  /** The native object. */
   readonly handle: IbvPd;
-  /** The domain whose rights apply, if that is another one. */
+  /** The domain that decides what works together, if that is another one. */
   readonly base: ProtectionDomain | undefined;
   /** The objects that it was made from, besides the context. */
   readonly parents: readonly Resource[];
-  /** Destroys the native object. */
   readonly destroy: (handle: IbvPd) => void;
 
-  /** Describes a native protection domain. */
   constructor(
     { handle, base, parents = [], destroy = dealloc }:
       & Pick<AdoptedPd, "handle">
@@ -38,11 +29,15 @@ export class AdoptedPd {
   }
 }
 
-/**
- * The domain that decides what works together: that of a parent domain is the one it was made from, that of any other
- * domain is itself.
- */
-export let baseOf: (pd: ProtectionDomain) => ProtectionDomain;
+/** What the library reads of a protection domain. */
+export interface PdCore {
+  readonly context: Context;
+  /** The domain that decides what works together: a parent domain has the one that it was made from, others themselves. */
+  readonly base: ProtectionDomain;
+}
+
+/** The inside of a protection domain. */
+export let pdCore: (pd: ProtectionDomain) => PdCore;
 
 /**
  * A protection domain (`struct ibv_pd`): a group of objects. A queue pair uses only memory regions and address handles of
@@ -68,11 +63,11 @@ export class ProtectionDomain extends NativeResource<IbvPd> {
 
   /** The device. */
   readonly context: Context;
-  readonly #base: ProtectionDomain | undefined;
+  readonly #core: PdCore;
   readonly #destroy: (handle: IbvPd) => void;
 
   static {
-    baseOf = (pd) => pd.#base ?? pd;
+    pdCore = (pd) => pd.#core;
   }
 
   /**
@@ -92,18 +87,36 @@ export class ProtectionDomain extends NativeResource<IbvPd> {
       : new AdoptedPd({ handle: alloc(context) });
     super(ProtectionDomain.#KIND, handle, [context, ...parents]);
     this.context = context;
-    this.#base = base;
+    this.#core = { context, base: base ?? this };
     this.#destroy = destroy;
   }
 
-  /** The handle of an object of this class. Called on an object of another class, a method stops here. */
-  get #handle(): IbvPd {
-    return this.unsafeHandle;
+  /**
+   * Imports a protection domain of another process that shares the device (`ibv_import_pd`). Closing the object leaves
+   * the domain to the process that made it.
+   *
+   * @param context The device, which is imported from that process, too.
+   * @param handle The number of the domain: {@linkcode ProtectionDomain.handle} in the other process.
+   * @throws {TypeError} If the context is disposed.
+   * @throws {RangeError} If the number does not fit 32 bits.
+   * @throws {VerbsError} If there is no such domain, or the provider cannot import (EOPNOTSUPP).
+   */
+  static import(context: Context, handle: number): ProtectionDomain {
+    instance(context, Context, "context");
+    uint32(handle, "handle");
+    const imported = checkHandle(
+      "ibv_import_pd",
+      "import protection domain",
+      verbs().ibv_import_pd(context.unsafeHandle, handle),
+      { detail: () => `handle ${handle}` },
+    );
+    const destroy = (pd: IbvPd): void => verbs().ibv_unimport_pd(pd);
+    return new ProtectionDomain(context, new AdoptedPd({ handle: imported, destroy }));
   }
 
   /** The number of the domain in the kernel. Another process that shares the device can import the domain by it. */
   get handle(): number {
-    return readNative(this.#handle, structs.ibv_pd.fields.handle);
+    return readNative(this.unsafeHandle, structs.ibv_pd.fields.handle);
   }
 }
 

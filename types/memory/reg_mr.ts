@@ -1,21 +1,34 @@
-/**
- * The registration of memory of this process.
- *
- * @module
- */
-
 import { errno } from "../../ffi/errno.ts";
 import type { IbvMr } from "../../ffi/handles.ts";
 import { nonblocking, verbs } from "../../ffi/library.ts";
-import { pin, unpin } from "../../ffi/native_memory.ts";
+import { type Members, members } from "../../ffi/members.ts";
 import { abortable, signalOf } from "../core/abortable.ts";
 import { instance, snapshot, uint32, uint64 } from "../core/checks.ts";
 import { namesOf } from "../core/enums.ts";
-import { check, failure } from "../core/errors.ts";
-import type { Resource } from "../core/resource.ts";
-import { AccessFlags } from "./access_flags.ts";
+import { failure } from "../core/errors.ts";
 import { checkSource, type Memory, type MemorySource } from "./memory_source.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
+import { Region } from "./region.ts";
+
+/**
+ * What a device may do with memory (`enum ibv_access_flags`), combined with `|`. 0 is enough to send from the memory.
+ *
+ * - `LOCAL_WRITE`: the device writes what it receives, and the results of RDMA reads and atomics
+ * - `REMOTE_WRITE`: peers write by RDMA; it needs `LOCAL_WRITE`
+ * - `REMOTE_READ`: peers read by RDMA
+ * - `REMOTE_ATOMIC`: peers use atomics; it needs `LOCAL_WRITE`
+ * - `MW_BIND`: memory windows can be bound to the region
+ * - `ZERO_BASED`: remote addresses count from 0
+ * - `ON_DEMAND`: pages need not be present and locked when the memory is registered
+ * - `HUGETLB`: the memory is of huge pages
+ * - `RELAXED_ORDERING`: the device may reorder its writes
+ *
+ * @category Memory
+ */
+export const AccessFlags: Members<"ibv_access_flags", "IBV_ACCESS_"> = members(
+  "ibv_access_flags",
+  "IBV_ACCESS_",
+);
 
 /**
  * Options of a {@linkcode MemoryRegion}.
@@ -30,40 +43,9 @@ export interface RegMrOptions {
   readonly iova?: bigint | number | undefined;
 }
 
-/** A native memory region that exists already, for the constructor of its class. */
-export interface Registered {
-  /** The native region. */
-  readonly handle: IbvMr;
-  /** The address of the first byte in work requests and for peers. */
-  readonly addr: bigint;
-  /** Length in bytes. */
-  readonly length: number;
-  /** The memory, if this process can access it. The region keeps it and frees it. */
-  readonly memory?: Memory;
-  /** The objects that the region was made from, besides its protection domain. */
-  readonly parents?: readonly Resource[];
-  /** Destroys the native region; `ibv_dereg_mr` if it is left out. */
-  readonly destroy?: (handle: IbvMr) => void;
-}
-
-/** Tells a native region from memory that is still to be registered. */
-export class Registration {
-  /** The region. */
-  readonly registered: Registered;
-
-  /** Describes a native region. */
-  constructor(registered: Registered) {
-    this.registered = registered;
-  }
-}
-
-/** Deregisters memory. */
-export function deregister(handle: IbvMr): void {
-  check("ibv_dereg_mr", "deregister memory", verbs().ibv_dereg_mr(handle));
-}
-
 /** Arguments that were read and checked. */
 interface Plan {
+  readonly pd: ProtectionDomain;
   readonly provide: () => Memory;
   readonly access: number;
   readonly iova: bigint | undefined;
@@ -82,6 +64,7 @@ function readArguments(
   instance(pd, ProtectionDomain, "pd");
   const { iova, signal } = snapshot(options, "options", names);
   return {
+    pd,
     provide: checkSource(source),
     access: uint32(access, "access"),
     iova: iova === undefined ? undefined : uint64(iova, "iova"),
@@ -95,7 +78,7 @@ export function register(
   source: MemorySource,
   access: number,
   options: RegMrOptions = {},
-): Registration {
+): Region {
   const plan = readArguments(pd, source, access, options, ["iova"]);
   const parent = pd.unsafeHandle;
   const memory = plan.provide();
@@ -112,7 +95,7 @@ export async function registerAsync<T>(
   source: MemorySource,
   access: number,
   options: Options,
-  use: (registration: Registration) => T,
+  use: (region: Region) => T,
 ): Promise<T> {
   const plan = readArguments(pd, source, access, options, ["iova", "signal"]);
   let memory: Memory;
@@ -128,8 +111,8 @@ export async function registerAsync<T>(
     },
     finish: ({ value, errno }) => use(finish(value, errno, memory, plan)),
     discard: ({ value }) => {
-      if (value !== null && verbs().ibv_dereg_mr(value) !== 0) keepMemory(memory);
-      else memory.native?.free();
+      if (value !== null && verbs().ibv_dereg_mr(value) !== 0) memory.keep();
+      else memory.free();
     },
   });
 }
@@ -138,29 +121,18 @@ function finish(
   handle: IbvMr | null,
   value: number,
   memory: Memory,
-  { access, iova }: Plan,
-): Registration {
-  const { bytes: { length }, start, native } = memory;
+  { pd, access, iova }: Plan,
+): Region {
+  const { bytes: { length }, start } = memory;
   if (handle === null) {
-    native?.free();
+    memory.free();
     throw failure(iova === undefined ? "ibv_reg_mr" : "ibv_reg_mr_iova", "register memory", value, {
       detail: () => `${length} bytes, access ${namesOf(AccessFlags, access)}`,
       hint: (code) => hintRegister(code, access),
     });
   }
-  keepMemory(memory);
-  return new Registration({ handle, addr: iova ?? start, length, memory });
-}
-
-/** Keeps the buffer of a caller while the device may access it. */
-export function keepMemory(memory: Memory): void {
-  if (memory.native === undefined) pin(memory);
-}
-
-/** Frees memory that the device does not access any more, or ends {@linkcode keepMemory}. */
-export function freeMemory(memory: Memory): void {
-  if (memory.native === undefined) unpin(memory);
-  else memory.native.free();
+  memory.keep();
+  return new Region({ pd, handle, addr: iova ?? start, length, memory });
 }
 
 /** The likely cause of a failed registration. */

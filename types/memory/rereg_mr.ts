@@ -1,19 +1,14 @@
-/**
- * Changes of memory regions (`ibv_rereg_mr`).
- *
- * @module
- */
-
 import { errno, errnoName } from "../../ffi/errno.ts";
-import type { IbvMr } from "../../ffi/handles.ts";
 import { enums } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { instance, snapshot, uint32 } from "../core/checks.ts";
 import { failure } from "../core/errors.ts";
-import { addMemory, handOver, memoryOf, MemoryRegion } from "./memory_region.ts";
+import { rootOf } from "../core/resource.ts";
+import { MemoryRegion, regionCore } from "./memory_region.ts";
 import { checkSource, type Memory, type MemorySource } from "./memory_source.ts";
-import { ProtectionDomain } from "./protection_domain.ts";
-import { freeMemory, hintRegister, keepMemory, Registration } from "./reg_mr.ts";
+import { pdCore, ProtectionDomain } from "./protection_domain.ts";
+import { hintRegister } from "./reg_mr.ts";
+import { Region } from "./region.ts";
 
 const {
   IBV_REREG_MR_CHANGE_TRANSLATION: CHANGE_TRANSLATION,
@@ -67,27 +62,43 @@ interface Plan {
  * @category Memory
  */
 export function reregMr(mr: MemoryRegion, change: RegMrChange): MemoryRegion {
-  const plan = readChange(mr, change);
+  const { flags, pd, provide, access } = readChange(mr, change);
   const handle = mr.unsafeHandle;
-  const old = memoryOf(mr);
+  const region = regionCore(mr);
+  const old = region.memory;
   if (old === undefined) {
     throw new TypeError("Cannot change memory region: its memory is not of this process");
   }
-  const parent = plan.pd === undefined ? null : plan.pd.unsafeHandle;
-  const memory = plan.provide?.();
+  const parent = pd?.unsafeHandle ?? null;
+  const memory = provide?.();
   const start = memory?.start ?? 0n;
-  const length = memory?.bytes.length ?? 0;
-  const { flags, access } = plan;
-  const result = verbs().ibv_rereg_mr(handle, flags, parent, start, BigInt(length), access | 0);
-  if (result !== 0 && result !== ERR_DO_FORK_OLD) fail(mr, result, memory, plan);
-  const addr = memory === undefined ? mr.addr : start;
-  return replace(mr, plan.pd ?? mr.pd, { handle, addr, old, memory });
+  const length = BigInt(memory?.bytes.length ?? 0);
+  const result = verbs().ibv_rereg_mr(handle, flags, parent, start, length, access | 0);
+  if (result !== 0 && result !== ERR_DO_FORK_OLD) fail(mr, result, memory, access);
+  if (memory !== undefined) {
+    old.free();
+    memory.keep();
+  }
+  region.handOver();
+  const next = pd ?? region.pd;
+  const replaced = new MemoryRegion(
+    next,
+    new Region({
+      pd: next,
+      handle,
+      addr: memory?.start ?? region.addr,
+      length: (memory ?? old).bytes.length,
+      memory: memory ?? old,
+    }),
+  );
+  mr.close();
+  return replaced;
 }
 
 function readChange(mr: MemoryRegion, change: RegMrChange): Plan {
   instance(mr, MemoryRegion, "mr");
   const { pd, source, access } = snapshot(change, "change", ["pd", "source", "access"]);
-  if (pd !== undefined && instance(pd, ProtectionDomain, "pd").context !== mr.pd.context) {
+  if (pd !== undefined && pdCore(instance(pd, ProtectionDomain, "pd")).context !== rootOf(mr)) {
     throw new TypeError("Cannot change memory region: pd belongs to another context");
   }
   const flags = (source === undefined ? 0 : CHANGE_TRANSLATION) |
@@ -101,34 +112,11 @@ function readChange(mr: MemoryRegion, change: RegMrChange): Plan {
   };
 }
 
-interface Change {
-  readonly handle: IbvMr;
-  readonly addr: bigint;
-  readonly old: Memory;
-  readonly memory: Memory | undefined;
-}
-
-function replace(
-  mr: MemoryRegion,
-  pd: ProtectionDomain,
-  { handle, addr, old, memory = old }: Change,
-): MemoryRegion {
-  if (memory !== old) {
-    freeMemory(old);
-    keepMemory(memory);
-  }
-  handOver(mr);
-  const { length } = memory.bytes;
-  const replaced = new MemoryRegion(pd, new Registration({ handle, addr, length, memory }));
-  mr.close();
-  return replaced;
-}
-
 function fail(
   mr: MemoryRegion,
   result: number,
   memory: Memory | undefined,
-  { access }: Plan,
+  access: number,
 ): never {
   const value = errno();
   const code = errnoName(value);
@@ -137,12 +125,12 @@ function fail(
   });
   // A provider without the op has not touched the region.
   if (result > ERR_CMD || code === "EOPNOTSUPP") {
-    memory?.native?.free();
+    memory?.free();
     throw error;
   }
   if (memory !== undefined) {
-    keepMemory(memory);
-    addMemory(mr, memory);
+    memory.keep();
+    regionCore(mr).add(memory);
   }
   using stack = new DisposableStack();
   stack.use(mr);

@@ -10,8 +10,8 @@ import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
 import { check } from "../core/errors.ts";
 import { assertOpen } from "../core/resource.ts";
-import { MemoryWindow, MwType, noteBind } from "../memory/memory_window.ts";
-import { baseOf, type ProtectionDomain } from "../memory/protection_domain.ts";
+import { assertBindable, MemoryWindow, MwType, windowCore } from "../memory/memory_window.ts";
+import { pdCore, type ProtectionDomain } from "../memory/protection_domain.ts";
 import { bindingCodec, readBinding } from "../work/attributes.ts";
 import { type MwBindInfo, SendFlags } from "../work/work_request.ts";
 
@@ -50,20 +50,15 @@ interface Binder {
 export function bindMw(qp: Binder, mw: MemoryWindow, bind: MwBind): void {
   const { view, given: { bindInfo: binding }, writeHandles } = codec.write(bind);
   assertOpen(instance(mw, MemoryWindow, "mw"));
-  if (mw.type !== MwType.TYPE_1) {
+  const core = windowCore(mw);
+  if (core.type !== MwType.TYPE_1) {
     throw new TypeError(
       "Cannot bind memory window: it is of type 2, which a send request with opcode BIND_MW binds",
     );
   }
-  for (const [name, { pd }] of Object.entries({ mw, mr: binding.mr })) {
-    if (baseOf(pd) !== baseOf(qp.pd)) {
-      throw new TypeError(
-        `Cannot bind memory window: ${name} belongs to another protection domain`,
-      );
-    }
-  }
+  assertBindable(pdCore(qp.pd).base, mw, binding.mr);
   writeHandles();
   const result = verbs().ibv_bind_mw(qp.handle(), mw.unsafeHandle, view);
   check("ibv_bind_mw", "bind memory window", result);
-  noteBind(mw, binding.length === 0 ? undefined : binding.mr);
+  core.bound(binding.length === 0 ? undefined : binding.mr);
 }

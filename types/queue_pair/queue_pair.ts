@@ -16,7 +16,7 @@ import { check, checkHandle, lacking } from "../core/errors.ts";
 import { handleOf } from "../core/native_resource.ts";
 import { unregisterElement } from "../device/async_events.ts";
 import { hasEndingWindow, type MemoryWindow } from "../memory/memory_window.ts";
-import { baseOf, ProtectionDomain } from "../memory/protection_domain.ts";
+import { pdCore, ProtectionDomain } from "../memory/protection_domain.ts";
 import type { RwqIndirectionTable } from "../rss/rwq_indirection_table.ts";
 import type { RxHash } from "../rss/rx_hash.ts";
 import type { SharedReceiveQueue } from "../srq/shared_receive_queue.ts";
@@ -185,7 +185,7 @@ export class QueuePair extends QueuePairStates {
       transport: nameOf(QpType, this.type),
       opcodes: opcodesOf(this.type),
       needs: NEEDS[this.type] ?? 0,
-      pd: this.type === QpType.UD ? baseOf(this.pd) : undefined,
+      pd: pdCore(this.pd).base,
       maxMessage: Infinity,
       maxInline: this.cap.maxInlineData,
       allSignaled,
@@ -218,18 +218,18 @@ export class QueuePair extends QueuePairStates {
    * Posts receives, in order (`ibv_post_recv`): one, several, or a run of a prepared list.
    *
    * @param requests The receives.
-   * @param count For a prepared list: the number of receives to post. The default is all from `start` on.
    * @param start For a prepared list: the index of the first receive to post. The default is 0.
+   * @param count For a prepared list: the number of receives to post. The default is all from `start` on.
    * @throws {RangeError} If a number is out of range; on UD, if a buffer has no room for the 40 bytes of the GRH.
    * @throws {TypeError} If an attribute has the wrong type or is unknown, a memory region is disposed, or the queue pair
    * has no receive queue.
    * @throws {VerbsError} If the queue is full (ENOMEM) or the state is wrong (EINVAL). Its `posted` is the number of
    * receives that were posted.
    */
-  postRecv(requests: Receives, count?: number, start?: number): void {
+  postRecv(requests: Receives, start?: number, count?: number): void {
     const receiver = this.#receiver;
     if (receiver === undefined) throw noQueue("receive", "receive queue of its own");
-    const run = receiver.prepare(requests, count, start);
+    const run = receiver.prepare(requests, start, count);
     if (run === null) return;
     const result = this.#postRecv(this.#open ?? this.unsafeHandle, run.first, receiver.badWr);
     if (result !== 0) throw receiver.error(result, run);
@@ -240,8 +240,8 @@ export class QueuePair extends QueuePairStates {
    * handle until its completion is polled.
    *
    * @param requests The sends.
-   * @param count For a prepared list: the number of sends to post. The default is all from `start` on.
    * @param start For a prepared list: the index of the first send to post. The default is 0.
+   * @param count For a prepared list: the number of sends to post. The default is all from `start` on.
    * @throws {RangeError} If a number is out of range, a UD message exceeds the MTU of the port, inline data exceeds
    * `cap.maxInlineData`, or an atomic is not on 8 aligned bytes.
    * @throws {TypeError} If an attribute is missing, is unknown or has the wrong type; if the transport does not have the
@@ -252,13 +252,13 @@ export class QueuePair extends QueuePairStates {
    */
   postSend(
     requests: SendRequest | readonly SendRequest[] | SendRequests,
-    count?: number,
     start?: number,
+    count?: number,
   ): void {
     const sender = this.#sender;
     if (sender === undefined) throw noQueue("send", "send queue");
     const tracker = this.#tracker;
-    const run = sender.prepare(requests, count, start);
+    const run = sender.prepare(requests, start, count);
     if (run === null) return;
     const result = this.#postSend(this.#open ?? this.unsafeHandle, run.first, sender.badWr);
     if (result !== 0) throw sender.error(result, run);

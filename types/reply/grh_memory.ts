@@ -1,7 +1,7 @@
 import { Grh } from "../address/grh.ts";
 import { instance, integer } from "../core/checks.ts";
 import { disposals } from "../core/resource.ts";
-import { assertWithin, MemoryRegion, MemorySlice, viewOfRegion } from "../memory/memory_region.ts";
+import { MemoryRegion, MemorySlice, regionCore } from "../memory/memory_region.ts";
 
 /**
  * Memory that packets are received into: a region, or a part of one.
@@ -42,10 +42,11 @@ export class GrhMemory {
     const mr = isSlice ? memory.mr : instance(memory, MemoryRegion, "memory");
     const offset = isSlice ? memory.offset : 0;
     const { length } = memory;
-    assertWithin(mr, offset, length);
+    const region = regionCore(mr);
+    region.assertWithin(offset, length);
     this.#memory = memory;
     this.#disposals = disposals.count;
-    this.view = viewOfRegion(mr);
+    this.view = region.view;
     this.#base = offset;
     this.#last = length - Grh.SIZE;
   }

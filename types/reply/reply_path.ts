@@ -95,7 +95,7 @@ export interface ReplyPathInit {
  *     path.setAh(replies, i, batch, i, mr, offset);
  *     replies.setRemote(i, batch.srcQp(i), 0x1111_1111);
  *   }
- *   if (count > 0) qp.postSend(replies, count);
+ *   if (count > 0) qp.postSend(replies, 0, count);
  * }
  * ```
  *

@@ -1,9 +1,3 @@
-/**
- * Which bytes of a packet receive side scaling (RSS) hashes.
- *
- * @module
- */
-
 import { enums } from "../../ffi/layout.ts";
 import { parseAddress } from "../address/ip_address.ts";
 import { instance, integer, object, uint16 } from "../core/checks.ts";

@@ -1,9 +1,3 @@
-/**
- * Receive work queue (RWQ) indirection tables.
- *
- * @module
- */
-
 import type { IbvRwqIndTable } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";

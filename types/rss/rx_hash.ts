@@ -1,9 +1,3 @@
-/**
- * How receive side scaling (RSS) hashes packets.
- *
- * @module
- */
-
 import { type Members, members } from "../../ffi/members.ts";
 import { bufferAddress } from "../../ffi/pointers.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";

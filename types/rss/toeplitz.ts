@@ -1,9 +1,3 @@
-/**
- * The Toeplitz hash, by which receive side scaling (RSS) distributes packets.
- *
- * @module
- */
-
 import { copyOfBytes, instance, integer } from "../core/checks.ts";
 
 /** Each input bit selects 32 bits of the key, from its own position on. */

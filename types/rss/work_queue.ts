@@ -1,9 +1,3 @@
-/**
- * Work queues, which receive the packets that receive side scaling (RSS) distributes.
- *
- * @module
- */
-
 import type { IbvWq } from "../../ffi/handles.ts";
 import { enums, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
@@ -221,14 +215,9 @@ export class WorkQueue extends NativeResource<IbvWq> {
     );
   }
 
-  /** The handle of an object of this class. Called on an object of another class, a method stops here. */
-  get #handle(): IbvWq {
-    return this.unsafeHandle;
-  }
-
   /** State of the queue, as this process last set it. */
   get state(): WqState {
-    return readNative(this.#handle, structs.ibv_wq.fields.state) as WqState;
+    return readNative(this.unsafeHandle, structs.ibv_wq.fields.state) as WqState;
   }
 
   /**
@@ -242,7 +231,7 @@ export class WorkQueue extends NativeResource<IbvWq> {
     const { view, mask, given } = attrCodec.write(attr);
     if (mask === 0) throw new TypeError("Cannot modify work queue: no attribute is given");
     const from = this.state;
-    check("ibv_modify_wq", "modify work queue", verbs().ibv_modify_wq(this.#handle, view), {
+    check("ibv_modify_wq", "modify work queue", verbs().ibv_modify_wq(this.unsafeHandle, view), {
       detail: () => `${this.wqNum}, ${Object.keys(given).join(", ")}`,
       hint: (code) => hintModify(code, from, given),
     });
@@ -253,15 +242,15 @@ export class WorkQueue extends NativeResource<IbvWq> {
    * on the wire: its first byte is that of the Ethernet header.
    *
    * @param requests The receives.
-   * @param count For a prepared list: the number of receives to post. The default is all from `start` on.
    * @param start For a prepared list: the index of the first receive to post. The default is 0.
+   * @param count For a prepared list: the number of receives to post. The default is all from `start` on.
    * @throws {TypeError} If a receive is malformed or its memory region is disposed.
    * @throws {RangeError} If the run is not within the list.
    * @throws {VerbsError} If the queue is full or a receive has too many scatter/gather elements (ENOMEM or EINVAL). Its
    * `posted` is the number of receives that were posted.
    */
-  postRecv(requests: Receives, count?: number, start?: number): void {
-    const run = this.#receiver.prepare(requests, count, start);
+  postRecv(requests: Receives, start?: number, count?: number): void {
+    const run = this.#receiver.prepare(requests, start, count);
     if (run === null) return;
     const result = this.#postRecv(this.unsafeHandle, run.first, this.#receiver.badWr);
     if (result !== 0) throw this.#receiver.error(result, run);

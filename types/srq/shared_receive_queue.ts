@@ -1,9 +1,3 @@
-/**
- * Shared receive queues.
- *
- * @module
- */
-
 import type { IbvSrq } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
@@ -16,7 +10,6 @@ import { check, checkHandle, lacking } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { registerElement, unregisterElement } from "../device/async_events.ts";
 import type { Context } from "../device/context.ts";
-import { assertOpen } from "../core/resource.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
 import { type Receives, RecvPoster } from "../work/posting.ts";
 import {
@@ -115,11 +108,6 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
     );
   }
 
-  /** The handle of an object of this class. Called on an object of another class, a method stops here. */
-  get #handle(): IbvSrq {
-    return this.unsafeHandle;
-  }
-
   /**
    * The number of the queue (`ibv_get_srq_num`), 24 bits. The senders of an XRC domain need it.
    *
@@ -127,7 +115,7 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
    */
   get srqNum(): number {
     const number = new DataView(new ArrayBuffer(Uint32Array.BYTES_PER_ELEMENT));
-    const result = verbs().ibv_get_srq_num(this.#handle, number);
+    const result = verbs().ibv_get_srq_num(this.unsafeHandle, number);
     check("ibv_get_srq_num", "get number of shared receive queue", result);
     return number.getUint32(0, true);
   }
@@ -145,7 +133,7 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
     if (mask === 0) {
       throw new TypeError("Cannot modify shared receive queue: no attribute is given");
     }
-    const result = verbs().ibv_modify_srq(this.#handle, view, mask);
+    const result = verbs().ibv_modify_srq(this.unsafeHandle, view, mask);
     check("ibv_modify_srq", "modify shared receive queue", result, {
       detail: () => Object.entries(given).map(([name, value]) => `${name} ${value}`).join(", "),
     });
@@ -158,7 +146,7 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
    */
   query(): SrqAttr {
     const view = allocStruct(structs.ibv_srq_attr);
-    const result = verbs().ibv_query_srq(this.#handle, view);
+    const result = verbs().ibv_query_srq(this.unsafeHandle, view);
     check("ibv_query_srq", "query shared receive queue", result);
     return srqAttrReader.read(view);
   }
@@ -168,14 +156,14 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
    * UD each buffer needs 40 more bytes for the GRH.
    *
    * @param requests The receives.
-   * @param count For a prepared list: the number of receives to post. The default is all from `start` on.
    * @param start For a prepared list: the index of the first receive to post. The default is 0.
+   * @param count For a prepared list: the number of receives to post. The default is all from `start` on.
    * @throws {RangeError} If a number is out of range.
    * @throws {TypeError} If an attribute has the wrong type or is unknown, or a memory region is disposed.
    * @throws {VerbsError} If the queue is full (ENOMEM). Its `posted` is the number of receives that were posted.
    */
-  postRecv(requests: Receives, count?: number, start?: number): void {
-    const run = this.#receiver.prepare(requests, count, start);
+  postRecv(requests: Receives, start?: number, count?: number): void {
+    const run = this.#receiver.prepare(requests, start, count);
     if (run === null) return;
     const result = this.#postRecv(this.unsafeHandle, run.first, this.#receiver.badWr);
     if (result !== 0) throw this.#receiver.error(result, run);
@@ -193,10 +181,10 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
   postOps(op: OpsWr): number {
     const written = writeOps(op);
     const { view, elements } = written;
-    for (const { mr } of elements) if (mr !== undefined) assertOpen(mr);
+    for (const { region } of elements) region?.assertAttached();
     this.#written = written;
     const badOp = new BigUint64Array(1);
-    const result = verbs().ibv_post_srq_ops(this.#handle, bufferPointer(view), badOp);
+    const result = verbs().ibv_post_srq_ops(this.unsafeHandle, bufferPointer(view), badOp);
     check("ibv_post_srq_ops", "post operation on tags", result);
     return readField(view, structs.ibv_ops_wr.fields["tm.handle"]);
   }

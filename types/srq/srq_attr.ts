@@ -1,9 +1,3 @@
-/**
- * Attributes of shared receive queues.
- *
- * @module
- */
-
 import { enums } from "../../ffi/layout.ts";
 import { type Members, members } from "../../ffi/members.ts";
 import { CompletionQueue } from "../completion/completion_queue.ts";

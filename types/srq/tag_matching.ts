@@ -1,9 +1,3 @@
-/**
- * Operations on the list of tags of a shared receive queue.
- *
- * @module
- */
-
 import { type Members, members } from "../../ffi/members.ts";
 import { structs } from "../../ffi/layout.ts";
 import { allocStruct } from "../../ffi/struct.ts";

@@ -1,14 +1,9 @@
-/**
- * The table of what send requests have, and readers of the attributes that are objects.
- *
- * @module
- */
-
 import { enums, structs } from "../../ffi/layout.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance, integer, snapshot, uint32, uint64 } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
-import { assertWithin, MemoryRegion, MemorySlice, type Sge } from "../memory/memory_region.ts";
+import { MemoryRegion, MemorySlice, regionCore, type Sge } from "../memory/memory_region.ts";
+import type { Region } from "../memory/region.ts";
 import { type MwBindInfo, type SendRequest, type SgeList, WrOpcode } from "./work_request.ts";
 
 /** A set of opcodes, one bit each. */
@@ -170,7 +165,7 @@ export function checkRemoteAddr(opcode: number, value: number | bigint): number 
 /** A scatter/gather element that was read and checked: nothing of the caller's is read again. */
 export interface Element extends Sge {
   /** The region, if it is known. */
-  readonly mr: MemoryRegion | undefined;
+  readonly region: Region | undefined;
   /** Offset of the element in the region. */
   readonly offset: number;
 }
@@ -183,7 +178,7 @@ const last = {
   addr: 0n,
   length: 0,
   lkey: 0,
-  mr: undefined as MemoryRegion | undefined,
+  region: undefined as Region | undefined,
   offset: 0,
 };
 
@@ -212,13 +207,14 @@ export function readSge(sge: SgeList, max: number): Element | readonly Element[]
 function readElement(sge: Sge): Element {
   if (sge instanceof MemorySlice) {
     const { mr, offset, length, addr, lkey } = sge;
-    assertWithin(mr, offset, length);
-    return elementOf(addr, length, lkey, mr, offset);
+    const region = regionCore(mr);
+    region.assertWithin(offset, length);
+    return elementOf(addr, length, lkey, region, offset);
   }
   if (sge instanceof MemoryRegion) {
-    const { addr, length, lkey } = sge;
-    assertWithin(sge, 0, length);
-    return elementOf(addr, length, lkey, sge, 0);
+    const region = regionCore(sge);
+    region.assertAttached();
+    return elementOf(region.addr, region.length, region.lkey, region, 0);
   }
   const { addr, length, lkey } = snapshot(sge, "sge", ["addr", "length", "lkey"]);
   return elementOf(addr, length, lkey, undefined, 0);
@@ -228,16 +224,16 @@ function elementOf(
   addr: bigint,
   length: number,
   lkey: number,
-  mr: MemoryRegion | undefined,
+  region: Region | undefined,
   offset: number,
 ): Element {
-  if (mr === undefined || typeof addr !== "bigint") uint64(addr, "addr");
+  if (region === undefined || typeof addr !== "bigint") uint64(addr, "addr");
   uint32(length, "length");
   uint32(lkey, "lkey");
   last.addr = addr;
   last.length = length;
   last.lkey = lkey;
-  last.mr = mr;
+  last.region = region;
   last.offset = offset;
   return last;
 }
@@ -250,11 +246,12 @@ export function readBinding(info: MwBindInfo): Required<MwBindInfo> {
     "length",
     "mwAccessFlags",
   ]);
-  instance(mr, MemoryRegion, "mr");
-  const start = addr === undefined ? mr.addr : uint64(addr, "addr");
-  const offset = integer(Number(start - mr.addr), "addr, counted from the region,", 0, mr.length);
-  const size = length ?? mr.length - offset;
-  assertWithin(mr, offset, size);
+  const region = regionCore(instance(mr, MemoryRegion, "mr"));
+  const start = addr === undefined ? region.addr : uint64(addr, "addr");
+  const offset = Number(start - region.addr);
+  integer(offset, "addr, counted from the region,", 0, region.length);
+  const size = length ?? region.length - offset;
+  region.assertWithin(offset, size);
   uint32(mwAccessFlags, "mwAccessFlags");
   return { mr, addr: start, length: size, mwAccessFlags };
 }

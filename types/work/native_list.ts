@@ -1,23 +1,13 @@
-/**
- * Work requests in native layout.
- *
- * @module
- */
-
 import { structs } from "../../ffi/layout.ts";
 import { bufferAddress, bufferPointer, handleAddress } from "../../ffi/pointers.ts";
 import { type AddressHandle, ahCore } from "../address_handle/address_handle.ts";
 import type { SendTracker } from "../completion/send_tracker.ts";
 import { integer, positiveInt, show, snapshot } from "../core/checks.ts";
 import { disposals } from "../core/resource.ts";
-import {
-  assertReadable,
-  isOpenMr,
-  type MemoryRegion,
-  viewOfRegion,
-} from "../memory/memory_region.ts";
-import type { ProtectionDomain } from "../memory/protection_domain.ts";
+import type { MemoryRegion } from "../memory/memory_region.ts";
 import type { MemoryWindow } from "../memory/memory_window.ts";
+import type { ProtectionDomain } from "../memory/protection_domain.ts";
+import type { Region } from "../memory/region.ts";
 import { bindingCodec, type Element, type Field, FIELDS } from "./attributes.ts";
 import { type MwBindInfo, type RequestsInit, SendFlags } from "./work_request.ts";
 
@@ -94,7 +84,7 @@ export class NativeList {
   readonly lengths: Float64Array<ArrayBuffer>;
   readonly #sges: DataView<ArrayBuffer>;
   /** The region of each scatter/gather element, if it is known, and the offset of the element in it. */
-  readonly #regions: (MemoryRegion | undefined)[];
+  readonly #regions: (Region | undefined)[];
   readonly #offsets: Float64Array<ArrayBuffer>;
   readonly #address: bigint;
   readonly #pointers: (Deno.PointerObject | undefined)[];
@@ -178,12 +168,12 @@ export class NativeList {
     this.#endElements(index, sge.length);
   }
 
-  #setElement(slot: number, { addr, length, lkey, mr, offset }: Element): void {
+  #setElement(slot: number, { addr, length, lkey, region, offset }: Element): void {
     const at = slot * SGE_SIZE;
     this.#sges.setBigUint64(at + SGE_ADDR, addr, true);
     this.#sges.setUint32(at + SGE_LENGTH, length, true);
     this.#sges.setUint32(at + SGE_LKEY, lkey, true);
-    this.#regions[slot] = mr;
+    this.#regions[slot] = region;
     this.#offsets[slot] = offset;
   }
 
@@ -237,7 +227,7 @@ export class NativeList {
     const first = index * this.maxSge;
     for (let i = this.numSge(index) - 1; i >= 0; i--) {
       const region = this.#regions[first + i];
-      if (region !== undefined && !isOpenMr(region)) assertReadable(region);
+      if (region !== undefined && !region.isOpen) region.assertAttached();
     }
   }
 
@@ -251,11 +241,10 @@ export class NativeList {
           "Cannot send inline: the memory is not given as a slice of a memory region",
         );
       }
-      const start = assertReadable(region);
+      const start = region.assertReadable();
       const offset = this.#offsets[slot]!;
       const addr = this.#sges.getBigUint64(slot * SGE_SIZE + SGE_ADDR, true);
-      const end = offset + this.#sges.getUint32(slot * SGE_SIZE + SGE_LENGTH, true);
-      if (addr !== start + BigInt(offset) || end > viewOfRegion(region).byteLength) {
+      if (addr !== start + BigInt(offset)) {
         throw new TypeError("Cannot send inline: the memory is not within its memory region");
       }
     }

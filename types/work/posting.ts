@@ -1,9 +1,3 @@
-/**
- * What posting needs of the queue that it posts to.
- *
- * @module
- */
-
 import { structs } from "../../ffi/layout.ts";
 import { bufferPointer } from "../../ffi/pointers.ts";
 import { Grh } from "../address/grh.ts";
@@ -13,8 +7,8 @@ import { listOf } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { failure, type VerbsError } from "../core/errors.ts";
 import { assertOpen, type Resource } from "../core/resource.ts";
-import { noteBind } from "../memory/memory_window.ts";
-import { baseOf, type ProtectionDomain } from "../memory/protection_domain.ts";
+import { assertBindable, windowCore } from "../memory/memory_window.ts";
+import { pdCore, type ProtectionDomain } from "../memory/protection_domain.ts";
 import {
   CONSUMING,
   DATAGRAM,
@@ -83,11 +77,11 @@ abstract class Poster<R> {
    */
   protected fill(
     requests: R | readonly R[],
-    count: number | undefined,
     start: number | undefined,
+    count: number | undefined,
   ): NativeList | null {
     if (count !== undefined || start !== undefined) {
-      throw new TypeError("Cannot post requests: count and start are for prepared lists only");
+      throw new TypeError("Cannot post requests: start and count are for prepared lists only");
     }
     const several = Array.isArray(requests) ? listOf<R>(requests, "requests") : undefined;
     const filled = several === undefined ? 1 : several.length;
@@ -148,7 +142,7 @@ export type Receives = RecvRequest | readonly RecvRequest[] | RecvRequests;
  * Prepares the receives of one queue. Queue pairs, work queues and shared receive queues post them with different verbs:
  *
  * ```ts ignore
- * const run = poster.prepare(requests, count, start);
+ * const run = poster.prepare(requests, start, count);
  * if (run === null) return;
  * const result = verbs().ibv_post_recv(qp.unsafeHandle, run.first, poster.badWr);
  * if (result !== 0) throw poster.error(result, run);
@@ -167,17 +161,17 @@ export class RecvPoster extends Poster<RecvRequest> {
    * Reads and checks receives. Code of the caller runs only here.
    *
    * @param requests One receive, an array, or a prepared list.
-   * @param count How many of a prepared list to post. If it is left out, all from `start` on.
    * @param start The first of a prepared list to post. 0 if left out.
+   * @param count How many of a prepared list to post. If it is left out, all from `start` on.
    * @returns The list whose run is to be posted; `null` if there are none.
    */
   prepare(
     requests: Receives,
-    count: number | undefined,
     start: number | undefined,
+    count: number | undefined,
   ): NativeList | null {
     if (requests instanceof RecvRequests) return this.#check(nativeOf(requests), start, count);
-    const list = this.fill(requests, count, start);
+    const list = this.fill(requests, start, count);
     return list === null ? null : this.#check(list, 0, this.filled);
   }
 
@@ -214,8 +208,8 @@ export interface SendRules {
   readonly opcodes: number;
   /** Attributes that sends need to reach a receive of the peer: bits of {@linkcode FIELDS}. */
   readonly needs: number;
-  /** Datagrams: the protection domain that address handles must belong to. */
-  readonly pd: ProtectionDomain | undefined;
+  /** The protection domain that address handles and memory windows must belong to. */
+  readonly pd: ProtectionDomain;
   /** The largest message in bytes. */
   readonly maxMessage: number;
   /** The largest inline message in bytes. */
@@ -257,11 +251,11 @@ export class SendPoster extends Poster<SendRequest> {
   /** Reads and checks sends, as {@linkcode RecvPoster.prepare} does. */
   prepare(
     requests: SendRequest | readonly SendRequest[] | SendRequests,
-    count: number | undefined,
     start: number | undefined,
+    count: number | undefined,
   ): NativeList | null {
     if (requests instanceof SendRequests) return this.check(nativeOf(requests), start, count);
-    const list = this.fill(requests, count, start);
+    const list = this.fill(requests, start, count);
     return list === null ? null : this.check(list, 0, this.filled);
   }
 
@@ -276,7 +270,7 @@ export class SendPoster extends Poster<SendRequest> {
     const { pd, allSignaled } = rules;
     list.beginRun(start, count);
     for (let i = start; i < start + count; i++) checkSend(list, i, rules);
-    if (pd !== undefined) list.sumUp(count, pd, allSignaled);
+    if (this.tracker !== undefined) list.sumUp(count, pd, allSignaled);
     list.endRun(rules);
   }
 
@@ -284,7 +278,7 @@ export class SendPoster extends Poster<SendRequest> {
   postedOnly(run: NativeList, count: number): void {
     const { pd, allSignaled } = this.rules;
     run.checkedBy = undefined;
-    if (this.tracker === undefined || pd === undefined || count === 0) return;
+    if (this.tracker === undefined || count === 0) return;
     run.sumUp(count, pd, allSignaled);
     run.posted(this.tracker);
   }
@@ -300,7 +294,7 @@ export class SendPoster extends Poster<SendRequest> {
   /** Notes that the memory windows of the first requests of a run were bound. */
   noteBinds({ binds, start }: NativeList, count: number): void {
     for (const bind of binds?.slice(start, start + count) ?? []) {
-      if (bind !== undefined) noteBind(bind.mw, bind.mr, bind.rkey, this.#qp);
+      if (bind !== undefined) windowCore(bind.mw).bound(bind.mr, bind.rkey, this.#qp);
     }
   }
 }
@@ -331,13 +325,14 @@ function checkSend(list: NativeList, index: number, rules: SendRules): void {
       } works on 8`,
     );
   }
-  if (rules.pd !== undefined) checkAh(list.ahs[index]!, rules.pd);
+  if ((rules.needs & FIELDS.ah.bit) !== 0) checkAh(list.ahs[index]!, rules.pd);
   list.assertMemory(index);
   if ((list.flags(index) & SendFlags.INLINE) !== 0) checkInline(list, index, opcode, rules);
   const bind = list.binds?.[index];
   if (bind === undefined) return;
   assertOpen(bind.mw);
   assertOpen(bind.mr);
+  assertBindable(rules.pd, bind.mw, bind.mr);
 }
 
 function checkInline(
@@ -362,7 +357,7 @@ function checkInline(
 
 function checkAh(ah: AddressHandle, pd: ProtectionDomain): void {
   if (!ahCore(ah)?.isOpen) throw new TypeError("Cannot post send: the address handle is disposed");
-  if (baseOf(ah.pd) !== pd) {
+  if (pdCore(ah.pd).base !== pd) {
     throw new TypeError(
       "Cannot post send: the address handle belongs to another protection domain than the queue pair",
     );

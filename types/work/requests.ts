@@ -1,9 +1,3 @@
-/**
- * Prepared work requests, and how a request that is given as an object is read.
- *
- * @module
- */
-
 import { structs } from "../../ffi/layout.ts";
 import { AddressHandle, ahCore } from "../address_handle/address_handle.ts";
 import {
@@ -19,7 +13,7 @@ import {
 } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { assertOpen } from "../core/resource.ts";
-import { MemoryWindow, MwType } from "../memory/memory_window.ts";
+import { MemoryWindow, MwType, windowCore } from "../memory/memory_window.ts";
 import {
   ATOMICS,
   check32,
@@ -498,7 +492,7 @@ function checkAh(opcode: number, ah: AddressHandle): number {
 function checkMw(opcode: number, mw: MemoryWindow): number {
   checkHas(MW, opcode);
   assertOpen(instance(mw, MemoryWindow, "mw"));
-  if (mw.type === MwType.TYPE_2) return MW.bit;
+  if (windowCore(mw).type === MwType.TYPE_2) return MW.bit;
   throw new TypeError("Cannot use mw: it is of type 1, which QueuePair.bindMw() binds");
 }
 

@@ -1,9 +1,3 @@
-/**
- * Work requests: what a queue pair sends, and where a queue receives.
- *
- * @module
- */
-
 import { type Members, members } from "../../ffi/members.ts";
 import type { AddressHandle } from "../address_handle/address_handle.ts";
 import type { MemoryRegion, Sge } from "../memory/memory_region.ts";

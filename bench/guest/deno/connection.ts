@@ -99,13 +99,13 @@ class Connection {
     while (sent < count || received < count) {
       if (received < count && !(isClient && sent < 1)) {
         this.#wait(this.#recvCq);
-        this.#qp.postRecv(this.#recvs, 1);
+        this.#qp.postRecv(this.#recvs, 0, 1);
         received++;
       }
       if (sent < count) {
         if (sent % GROUP === 0) posted[sent / GROUP] = performance.now();
         sent++;
-        this.#qp.postSend(this.#sends, 1);
+        this.#qp.postSend(this.#sends, 0, 1);
         this.#wait(this.#sendCq);
       }
     }
@@ -158,7 +158,7 @@ class Connection {
       while (sent < count && sent - completed < depth) {
         sent++;
         const isSignaled = sent % moderation === 0 || sent === count;
-        this.#qp.postSend(this.#sends, 1, isSignaled ? 1 : 0);
+        this.#qp.postSend(this.#sends, isSignaled ? 1 : 0, 1);
       }
       const n = this.#sendCq.pollInto(batch);
       for (let i = 0; i < n; i++) {

@@ -43,10 +43,10 @@ class Loop {
   /** Sends so many messages and polls until the completions of all sends and receives are there. */
   exchange(count: number): void {
     if (this.#posted < count) {
-      this.#qp.postRecv(this.#recvs, count - this.#posted);
+      this.#qp.postRecv(this.#recvs, 0, count - this.#posted);
       this.#posted = count;
     }
-    this.#qp.postSend(this.#sends, count);
+    this.#qp.postSend(this.#sends, 0, count);
     const batch = this.#batch;
     this.#patience.start();
     let polled = 0;

@@ -60,9 +60,9 @@ class Replies {
 
   /** So many requests are sent, and all are answered. */
   round(count: number): void {
-    this.#client.postRecv(this.#clientRecvs, count);
-    this.#server.postRecv(this.#serverRecvs, count);
-    this.#client.postSend(this.#requests, count);
+    this.#client.postRecv(this.#clientRecvs, 0, count);
+    this.#server.postRecv(this.#serverRecvs, 0, count);
+    this.#client.postSend(this.#requests, 0, count);
     this.#patience.start();
     for (let answered = 0; answered < count;) {
       const n = this.#answer();
@@ -84,7 +84,7 @@ class Replies {
       this.#path.setAh(this.#answers, i, batch, i, this.#mr, batch.wrIdLow(i));
       this.#answers.setRemote(i, batch.srcQp(i), QKEY);
     }
-    this.#server.postSend(this.#answers, n);
+    this.#server.postSend(this.#answers, 0, n);
     drain(this.#sendCq, this.#drained, n);
     return n;
   }

@@ -52,7 +52,7 @@ class Server {
   /** Tells where to send to. */
   announce(): void {
     // The sender of the last round was ended late.
-    for (const { wrId } of this.cq.poll(LIST)) this.#qp.postRecv(this.#recvs, 1, Number(wrId));
+    for (const { wrId } of this.cq.poll(LIST)) this.#qp.postRecv(this.#recvs, Number(wrId), 1);
     this.#waited = [];
     console.log(this.#qp.qpNum);
   }
@@ -60,7 +60,7 @@ class Server {
   /** Notes how long it took from the stamp of a datagram until then, and posts its receive again. */
   note(slot: number, then: bigint): void {
     this.#waited.push(Number(then - this.#received.getBigUint64(slot * SLOT + GRH, true)));
-    this.#qp.postRecv(this.#recvs, 1, slot);
+    this.#qp.postRecv(this.#recvs, slot, 1);
   }
 
   get received(): number {

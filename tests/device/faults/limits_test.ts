@@ -102,7 +102,7 @@ deviceTest("A limit of locked memory fails memory regions while it is set", asyn
   }).output();
   const kept = register();
   await limit(65536);
-  for (const make of [register, () => MemoryRegion.create(pd, 1 << 20, 1)]) {
+  for (const make of [register, () => MemoryRegion.createAsync(pd, 1 << 20, 1)]) {
     try { await make(); } catch (error) {
       console.log(error instanceof VerbsError, error.code, error.hint);
     }

@@ -77,7 +77,7 @@ export function waitForAll({ context, pd, cq }: Everything): void {
   context.events().next().catch(ignore);
   const grh = { ...selfAddress(context).grh!, dgid: Gid.parse(NOBODY) };
   AddressHandle.createAsync(pd, { portNum: PORT, grh }).catch(ignore);
-  MemoryRegion.create(pd, SIZE, AccessFlags.LOCAL_WRITE).catch(ignore);
+  MemoryRegion.createAsync(pd, SIZE, AccessFlags.LOCAL_WRITE).catch(ignore);
 }
 
 /** Lets the garbage collector run while the device works. */

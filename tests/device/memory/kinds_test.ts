@@ -22,9 +22,9 @@ deviceTest("MemoryRegion lets peers write at the address that was chosen", async
   assertEquals([...mr.bytes(16, 4)], [1, 2, 3, 4]);
 });
 
-deviceTest("MemoryRegion.create() gives memory that peers can write", async () => {
+deviceTest("MemoryRegion.createAsync() gives memory that peers can write", async () => {
   using pair = connectedPair();
-  using mr = await MemoryRegion.create(pair.pd, 4096, LOCAL_WRITE | REMOTE_WRITE);
+  using mr = await MemoryRegion.createAsync(pair.pd, 4096, LOCAL_WRITE | REMOTE_WRITE);
   assertEquals(await write(pair, mr.addr, mr.rkey), SUCCESS);
   assertEquals([...mr.bytes(0, 4)], [1, 2, 3, 4]);
 });

@@ -109,7 +109,7 @@ export class Peers {
     this.#view.setUint32(at + 4, number);
     this.#view.setUint32(at + 8, this.sent);
     this.#awaited[number] = this.sent;
-    qp.postSend(this.#requests, 1, number);
+    qp.postSend(this.#requests, number, 1);
   }
 
   /** Reads replies. Each must be the one that its peer waits for. */

@@ -48,7 +48,7 @@ deviceTest("Two queue pairs take their receives from one shared queue", async ()
   const mr = device.newMr();
   const list = new RecvRequests({ capacity: 4 });
   for (let i = 0; i < 4; i++) list.set(i, { wrId: i, sge: mr.slice(i * 64, 64) });
-  srq.postRecv(list, 3);
+  srq.postRecv(list, 0, 3);
   srq.postRecv({ wrId: 3, sge: mr.slice(192, 64) });
   for (const { qp, mr } of [...senders, ...senders]) qp.postSend({ sge: mr.slice(0, 9) });
   const received = await waitFor(cq, 4);

@@ -47,7 +47,7 @@ async function answerBatch(end: UdEnd, path: ReplyPath, route: Route): Promise<n
     replies.setRemote(i, srcQp, QKEY);
     end.note({ ...route, qpn: srcQp }, payload);
   }
-  end.qp.postSend(replies, count);
+  end.qp.postSend(replies, 0, count);
   for (const wc of await waitFor(sendCq, count)) wc.check();
   for (let i = 0; i < count; i++) end.post(batch.wrIdLow(i));
   end.countArrived(count);

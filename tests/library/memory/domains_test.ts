@@ -3,9 +3,8 @@ import { assertEquals } from "@std/assert";
 import * as recorder from "../../provider/recorder.ts";
 import { CompletionQueue, QpType, QueuePair } from "../../../mod.ts";
 import { domainAllocators } from "../../../ffi/library/domain_allocators.ts";
-import { ParentDomain } from "../../../types/memory/parent_domain.ts";
-import { baseOf } from "../../../types/memory/protection_domain.ts";
-import { ThreadDomain } from "../../../types/memory/thread_domain.ts";
+import { ParentDomain, ThreadDomain } from "../../../types/memory/parent_domain.ts";
+import { pdCore } from "../../../types/memory/protection_domain.ts";
 import { onPd } from "../recorded.ts";
 import { assertRefused, fieldsOf } from "../refusals.ts";
 
@@ -16,7 +15,7 @@ onPd.test("ParentDomain knows the domains that it is made of", ({ context, pd })
   assertEquals([Number(comp_mask), Number(pd_context)], [2, 7]);
   assertEquals([parent.parent, parent.td, parent.context], [pd, td, context]);
   using plain = new ParentDomain(pd);
-  assertEquals([baseOf(plain), baseOf(parent), baseOf(pd)], [pd, pd, pd]);
+  assertEquals([plain, parent, pd].map((domain) => pdCore(domain).base), [pd, pd, pd]);
 });
 
 onPd.test("ParentDomain with an alignment allocates and frees the memory of queues", (recorded) => {

@@ -28,7 +28,7 @@ const CALLS: Readonly<Record<string, (pd: ProtectionDomain) => Promise<unknown>>
   ibv_init_ah_from_wc: ({ context }) => initAhFromWcAsync(context, 1, { ...WC }, new Grh(GRH)),
   ibv_resolve_eth_l2_from_gid: ({ context }) =>
     resolveEthL2FromGidAsync(context, { portNum: 1, grh: { ...ROUTE } }),
-  ibv_reg_mr_iova2: (pd) => MemoryRegion.create(pd, new Uint8Array(4096).fill(0x33), 1),
+  ibv_reg_mr_iova2: (pd) => MemoryRegion.createAsync(pd, new Uint8Array(4096).fill(0x33), 1),
 };
 
 /** What a verb is given when its caller forgets everything right after the call, with or without a collection. */

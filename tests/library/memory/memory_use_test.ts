@@ -27,7 +27,10 @@ const REFUSED: readonly (readonly [MemorySource, string])[] = [
   [new ArrayBuffer(0), "Cannot register memory: the buffer is empty"],
   [new Uint8Array(8).subarray(3, 3), "Cannot register memory: the buffer is empty"],
   [new ArrayBuffer(8, { maxByteLength: 16 }), "Cannot register memory: the buffer is resizable"],
-  [detached(), "Cannot register memory: the buffer is detached"],
+  [
+    detached(),
+    "Cannot register memory: the source is neither a length nor a buffer that is attached",
+  ],
 ];
 
 for (const [source, message] of REFUSED) {
@@ -78,7 +81,7 @@ onPd.test("A buffer cannot be transferred once it is registered, a SharedArrayBu
   const makers: readonly ((bytes: Uint8Array) => MemoryRegion | Promise<MemoryRegion>)[] = [
     (bytes) => new MemoryRegion(pd, bytes, LOCAL_WRITE),
     ({ buffer }) => new MemoryRegion(pd, buffer, 0),
-    (bytes) => MemoryRegion.create(pd, bytes, LOCAL_WRITE),
+    (bytes) => MemoryRegion.createAsync(pd, bytes, LOCAL_WRITE),
     (source) => reregMr(new MemoryRegion(pd, 64, LOCAL_WRITE), { source }),
   ];
   for (const [i, make] of makers.entries()) {
@@ -96,7 +99,7 @@ onPd.test("MemoryRegion takes the memory of a WebAssembly.Memory only if that is
   const message = "the buffer belongs to a WebAssembly.Memory";
   const { buffer } = new WebAssembly.Memory({ initial: 1 });
   assertThrows(() => new MemoryRegion(pd, buffer, LOCAL_WRITE), TypeError, message);
-  await assertRejects(() => MemoryRegion.create(pd, buffer, LOCAL_WRITE), TypeError, message);
+  await assertRejects(() => MemoryRegion.createAsync(pd, buffer, LOCAL_WRITE), TypeError, message);
   assertEquals(recorder.takeOf("ibv_reg_mr", "ibv_reg_mr_iova2"), []);
   const shared = new WebAssembly.Memory({ initial: 1, maximum: 2, shared: true });
   using mr = new MemoryRegion(pd, shared.buffer, LOCAL_WRITE);
@@ -104,26 +107,26 @@ onPd.test("MemoryRegion takes the memory of a WebAssembly.Memory only if that is
   assertEquals(mr.bytes().length, 65536);
 });
 
-onPd.test("MemoryRegion.create() deregisters and frees what is registered after its signal aborts", async (recorded) => {
+onPd.test("MemoryRegion.createAsync() deregisters and frees what is registered after its signal aborts", async (recorded) => {
   const { pd } = recorded;
   using frees = countFrees();
   const controller = new AbortController();
   const { signal } = controller;
-  const made = MemoryRegion.create(pd, 64, LOCAL_WRITE, { signal });
+  const made = MemoryRegion.createAsync(pd, 64, LOCAL_WRITE, { signal });
   controller.abort(new Error("enough"));
   await assertRejects(() => made, Error, "enough");
   while (recorder.takeOf("ibv_dereg_mr").length === 0) await new Promise((r) => setTimeout(r, 1));
   assertEquals([recorder.live("mr"), frees.calls.length], [0, 1]);
 });
 
-Deno.test("MemoryRegion.create() keeps memory that cannot be deregistered after its signal aborts", async () => {
+Deno.test("MemoryRegion.createAsync() keeps memory that cannot be deregistered after its signal aborts", async () => {
   recorder.reset();
   const recorded = openRecorder();
   using frees = countFrees();
   recorder.fail("ibv_dereg_mr", "EBUSY");
   const controller = new AbortController();
   const { signal } = controller;
-  const made = MemoryRegion.create(recorded.pd, 64, LOCAL_WRITE, { signal });
+  const made = MemoryRegion.createAsync(recorded.pd, 64, LOCAL_WRITE, { signal });
   controller.abort(new Error("enough"));
   await assertRejects(() => made, Error, "enough");
   while (recorder.takeOf("ibv_dereg_mr").length === 0) await new Promise((r) => setTimeout(r, 1));

@@ -1,15 +1,13 @@
 // Kinds of memory regions, as a provider receives them, and against hostile input.
 import { assertEquals, assertThrows } from "@std/assert";
 import * as recorder from "../../provider/recorder.ts";
-import { AccessFlags, MemoryRegion, VerbsError } from "../../../mod.ts";
+import { AccessFlags, MemoryRegion, ProtectionDomain, VerbsError } from "../../../mod.ts";
 import { bufferAddress } from "../../../ffi/pointers.ts";
 import { adviseMr } from "../../../types/memory/advise_mr.ts";
 import { DeviceMemory, DeviceMemoryRegion } from "../../../types/memory/device_memory.ts";
-import { DmaBufMemoryRegion } from "../../../types/memory/dma_buf_memory_region.ts";
+import { DmaBufMemoryRegion, NullMemoryRegion } from "../../../types/memory/foreign_regions.ts";
 import { ImplicitMemoryRegion } from "../../../types/memory/implicit_memory_region.ts";
-import { ImportedMemoryRegion, ImportedProtectionDomain } from "../../../types/memory/imports.ts";
-import { assertReadable } from "../../../types/memory/memory_region.ts";
-import { NullMemoryRegion } from "../../../types/memory/null_memory_region.ts";
+import { regionCore } from "../../../types/memory/memory_region.ts";
 import { onPd } from "../recorded.ts";
 import { assertRefused, bad } from "../refusals.ts";
 
@@ -35,20 +33,16 @@ for (const iova of [0, 0x1000, 0xffff_ffff_0000_0000n]) {
     assertEquals([mr.addr, mr.slice(8).addr], [BigInt(iova), BigInt(iova) + 8n]);
     mr.bytes(3, 1)[0] = 7;
     assertEquals(bytes[3], 7);
-    assertThrows(
-      () => assertReadable(mr),
-      TypeError,
-      "its addresses are not those of this process",
-    );
+    assertThrows(() => regionCore(mr).assertReadable(), TypeError, "are not those of this process");
   });
 }
 
-onPd.test("MemoryRegion.create() registers on another thread", async ({ pd }) => {
-  using mr = await MemoryRegion.create(pd, 4096, LOCAL_WRITE);
+onPd.test("MemoryRegion.createAsync() registers on another thread", async ({ pd }) => {
+  using mr = await MemoryRegion.createAsync(pd, 4096, LOCAL_WRITE);
   const args = argsOf("ibv_reg_mr_iova2");
   assertEquals([args.addr, args.iova, args.access], [mr.addr, mr.addr, 1n]);
   assertEquals(mr.bytes().length, 4096);
-  using other = await MemoryRegion.create(pd, new Uint8Array(8), 0, { iova: 5n });
+  using other = await MemoryRegion.createAsync(pd, new Uint8Array(8), 0, { iova: 5n });
   assertEquals([other.addr, argsOf("ibv_reg_mr_iova2").iova], [5n, 5n]);
 });
 
@@ -60,7 +54,7 @@ onPd.test("NullMemoryRegion has slices of any offset and no bytes", ({ pd }) => 
   for (const use of [() => mr.bytes(0, 1), () => mr.slice(0, 4).bytes, () => mr.grhAt(0)]) {
     assertThrows(use, TypeError, "its memory is not of this process");
   }
-  assertThrows(() => assertReadable(mr), TypeError, "its addresses are not those of this process");
+  assertThrows(() => regionCore(mr).assertReadable(), TypeError, "are not those of this process");
 });
 
 onPd.test("DmaBufMemoryRegion has the addresses that it is given, or those from its offset on", ({ pd }) => {
@@ -104,12 +98,12 @@ onPd.test("ImplicitMemoryRegion keeps its memory when it cannot be deregistered"
   assertEquals(bytes.length, 0);
 });
 
-onPd.test("ImportedProtectionDomain and ImportedMemoryRegion are those of the other process", (recorded) => {
+onPd.test("ProtectionDomain.import() and MemoryRegion.import() give those of the other process", (recorded) => {
   const { context, pd } = recorded;
   using mr = new MemoryRegion(pd, 4096, LOCAL_WRITE);
   {
-    using other = new ImportedProtectionDomain(context, pd.handle);
-    using imported = new ImportedMemoryRegion(other, mr.handle, { addr: mr.addr });
+    using other = ProtectionDomain.import(context, pd.handle);
+    using imported = MemoryRegion.import(other, mr.handle, mr.addr);
     assertEquals([imported.addr, imported.length], [mr.addr, 4096]);
     assertEquals([imported.lkey, imported.rkey], [mr.lkey, mr.rkey]);
     assertEquals(imported.slice(8).addr, mr.addr + 8n);

@@ -4,7 +4,7 @@ import * as recorder from "../../provider/recorder.ts";
 import { AccessFlags, MemoryRegion, ProtectionDomain, VerbsError } from "../../../mod.ts";
 import { bufferAddress } from "../../../ffi/pointers.ts";
 import { reregMr } from "../../../types/memory/rereg_mr.ts";
-import { NullMemoryRegion } from "../../../types/memory/null_memory_region.ts";
+import { NullMemoryRegion } from "../../../types/memory/foreign_regions.ts";
 import { outputOf } from "../../subprocess.ts";
 import { onPd } from "../recorded.ts";
 import { assertRefused } from "../refusals.ts";

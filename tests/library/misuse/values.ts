@@ -1,7 +1,7 @@
 // Hostile values.
 
 import type { World } from "../registry/world.ts";
-import { Context, Resource } from "../../../mod.ts";
+import { Resource } from "../../../mod.ts";
 
 /** The error that getters throw. */
 export class Boom extends Error {
@@ -245,8 +245,6 @@ export const RECEIVER_VALUES: Readonly<Record<string, Hostile>> = {
   forged,
   copied,
   "a proxy": (original) => new Proxy(Object(original), {}),
-  "an object of another class": (original, { context, cq }) =>
-    original instanceof Context ? cq : context,
   liar,
 };
 

@@ -3,12 +3,13 @@ import { assertEquals, assertThrows } from "@std/assert";
 import * as recorder from "../../provider/recorder.ts";
 import {
   AccessFlags,
+  Context,
   MemoryRegion,
   MemoryWindow,
   type MwBindInfo,
   MwType,
   ParentDomain,
-  type ProtectionDomain,
+  ProtectionDomain,
   QpType,
   QueuePairEx,
   SendOpsFlags,
@@ -89,6 +90,22 @@ for (const [how, post] of Object.entries(BINDS)) {
       assertEquals([recorder.live("qp"), recorder.violations()], [0, []]);
     });
   }
+}
+
+for (const [how, post] of Object.entries(BINDS)) {
+  on.test(`A window or a region of another protection domain is not bound ${how}`, (parts) => {
+    using context = Context.open("recorder0");
+    for (const pd of [new ProtectionDomain(parts.context), new ProtectionDomain(context)]) {
+      const mw = new MemoryWindow(pd, MwType.TYPE_2);
+      const region = new MemoryRegion(pd, 64, AccessFlags.MW_BIND);
+      recorder.take();
+      for (const other of [{ mw }, { region }]) {
+        const attempt = (): void => post({ ...parts, ...other });
+        assertThrows(attempt, TypeError, "belongs to another protection domain");
+      }
+      assertEquals(recorder.take().map(({ verb }) => verb), []);
+    }
+  });
 }
 
 Deno.test("ProtectionDomain.close() closes bound windows of a parent domain before their queue pair", () => {

@@ -217,7 +217,7 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     64,
     AccessFlags.LOCAL_WRITE | AccessFlags.RELAXED_ORDERING,
   ],
-  "MemoryRegion.create": (
+  "MemoryRegion.createAsync": (
     { pd },
   ) => [pd, 4096, AccessFlags.LOCAL_WRITE, { iova: 4096, signal: signal() }],
   "MemoryRegion#slice": () => [0, 64],
@@ -245,8 +245,8 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   "new ImplicitMemoryRegion": ({ pd }) => [pd, AccessFlags.ON_DEMAND],
   "ImplicitMemoryRegion#allocate": () => [64],
   "ImplicitMemoryRegion#bytes": ({ implicit }) => [implicit.allocate(64).offset, 64],
-  "new ImportedMemoryRegion": ({ pd, mr }) => [pd, mr.handle, { addr: 0x1000n }],
-  "new ImportedProtectionDomain": ({ context, pd }) => [context, pd.handle],
+  "MemoryRegion.import": ({ pd, mr }) => [pd, mr.handle, 0x1000n],
+  "ProtectionDomain.import": ({ context, pd }) => [context, pd.handle],
   incRkey: () => [1],
   "new MemoryWindow": ({ pd }) => [pd, MwType.TYPE_2],
   "new NullMemoryRegion": ({ pd }) => [pd],
@@ -264,7 +264,7 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   "QueuePair#postRecv (list)": ({ mr }) => [
     [{ wrId: 1, sge: [mr.slice(0, 16), mr.slice(64, 32)] }, { wrId: 2n ** 64n - 1n }],
   ],
-  "QueuePair#postRecv (prepared)": ({ recvs }) => [recvs, 2, 1],
+  "QueuePair#postRecv (prepared)": ({ recvs }) => [recvs, 1, 2],
   ...REQUEST_RECIPES,
   "QueuePair#postSend (list)": ({ mr, ah }) => [
     [
@@ -278,7 +278,7 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
       { sge: mr.slice(64, 8), ah, remoteQpn: 1, remoteQkey: QKEY },
     ],
   ],
-  "QueuePair#postSend (prepared)": ({ sends }) => [sends, 2, 1],
+  "QueuePair#postSend (prepared)": ({ sends }) => [sends, 1, 2],
   "QueuePair#attachMcast": ({ gid }) => [gid, 0xc001],
   "QueuePair#detachMcast": ({ gid, ud }) => {
     ud.attachMcast(gid, 0xc001);
@@ -403,7 +403,7 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     },
   ],
   "WorkQueue#postRecv": ({ mr }) => [{ wrId: 1, sge: mr.slice(0, 64) }],
-  "WorkQueue#postRecv (prepared)": ({ recvs }) => [recvs, 2, 1],
+  "WorkQueue#postRecv (prepared)": ({ recvs }) => [recvs, 1, 2],
   "new SharedReceiveQueue": ({ pd, cq }) => [
     pd,
     { maxWr: 4, maxSge: 1, srqType: SrqType.TM, cq, tmCap: { maxNumTags: 8, maxOps: 5 } },
@@ -418,7 +418,7 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   "SharedReceiveQueue#postRecv (list)": ({ mr }) => [
     [{ wrId: 1, sge: [mr.slice(0, 16), mr.slice(64, 32)] }, { wrId: 2, sge: mr.slice(128, 8) }],
   ],
-  "SharedReceiveQueue#postRecv (prepared)": ({ recvs }) => [recvs, 2, 1],
+  "SharedReceiveQueue#postRecv (prepared)": ({ recvs }) => [recvs, 1, 2],
   "SharedReceiveQueue#postOps": ({ mr }) => [
     {
       wrId: 1,

@@ -86,7 +86,7 @@ on.test("SharedReceiveQueue.postRecv() posts objects and runs of prepared lists"
   for (let i = 0; i < 4; i++) list.set(i, { wrId: i, sge: mr.slice(i, 1) });
   recorder.take();
   srq.postRecv({ wrId: 9 });
-  srq.postRecv(list, 2, 1);
+  srq.postRecv(list, 1, 2);
   const posts = recorder.takeOf("ibv_post_srq_recv");
   const ids = posts.map(({ args }) =>
     Object.entries(args).filter(([name]) => /^recv_wr\[\d+\]$|^wr\[\d+\]$/.test(name))
@@ -95,7 +95,7 @@ on.test("SharedReceiveQueue.postRecv() posts objects and runs of prepared lists"
   assertEquals(ids, [[9n], [1n, 2n]]);
   recorder.answerBytes("ibv_post_srq_recv", new Uint8Array(Uint32Array.of(1).buffer));
   recorder.fail("ibv_post_srq_recv", "ENOMEM");
-  const error = assertThrows(() => srq.postRecv(list, 3, 1), VerbsError);
+  const error = assertThrows(() => srq.postRecv(list, 1, 3), VerbsError);
   assertEquals([error.verb, error.posted], ["ibv_post_srq_recv", 1]);
   mr.close();
   assertThrows(() => srq.postRecv(list), TypeError, "memory region: it is disposed");

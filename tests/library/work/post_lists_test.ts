@@ -39,7 +39,7 @@ onRc.test("A list is posted whole after a part of it was refused by another queu
   list.set(0, { ...read, wrId: 1 });
   list.set(1, { ...read, wrId: 2 });
   qp.postSend(list);
-  assertThrows(() => other.postSend(list, 1), TypeError, "has no opcode RDMA_READ");
+  assertThrows(() => other.postSend(list, 0, 1), TypeError, "has no opcode RDMA_READ");
   qp.postSend(list);
   assertEquals(postedIds(), [[1, 2], [1, 2]]);
 });
@@ -81,10 +81,10 @@ onRc.test("Every request of a list is checked, also after one with inline data",
 onUd.test("The last handle of a part of a list is kept, also if the next request has it too", (parts) => {
   const { qp, pd } = parts;
   const list = datagrams([handle(pd), handle(pd), handle(pd)]);
-  qp.postSend(list, 2);
+  qp.postSend(list, 0, 2);
   const ah = handle(pd);
   for (let i = 0; i < 3; i++) list.setAh(i, ah);
-  qp.postSend(list, 2);
+  qp.postSend(list, 0, 2);
   const before = recorder.live("ah");
   ah.close();
   assertEquals(recorder.live("ah"), before);

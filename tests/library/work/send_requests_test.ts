@@ -23,7 +23,7 @@ function datagram({ pd, mr }: Recorded): SendRequest & { ah: AddressHandle } {
 /** The bytes of the first request and of its elements, as native code gets them. */
 function bytesOf({ qp }: Recorded, list: SendRequests): unknown {
   recorder.take();
-  qp.postSend(list, 1);
+  qp.postSend(list, 0, 1);
   const { args } = recorder.takeOne("ibv_post_send");
   return ["wr[0]", "wr[0].sg_list"].map((name) =>
     (args[name] as RecordedStruct | undefined)?.bytes.toHex()

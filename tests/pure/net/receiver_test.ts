@@ -25,7 +25,7 @@ class Bed {
     const event = Promise.withResolvers<never>();
     const parts = {
       qp: {
-        postRecv: (_: unknown, count: number, start: number) => {
+        postRecv: (_: unknown, start: number, count: number) => {
           for (let i = 0; i < count; i++) this.posted.push(start + i);
         },
       },

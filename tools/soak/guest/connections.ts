@@ -58,7 +58,7 @@ class Connection {
       this.#numbers[i] = this.#run.ledger.send();
       writeMessage(this.#from, i * WORDS, this.#numbers[i]!);
     }
-    left.qp.postSend(this.#requests, LIST);
+    left.qp.postSend(this.#requests, 0, LIST);
     const [sent, received] = await Promise.allSettled([
       waitFor(left.cq, LIST).then((all) => all.map((wc) => this.#complete(wc)).every(Boolean)),
       waitFor(right.cq, HALF).then((all) => all.map((wc) => this.#deliver(wc)).every(Boolean)),

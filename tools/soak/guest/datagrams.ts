@@ -91,7 +91,7 @@ class Exchange {
     this.#numbers.length = 0;
     for (let i = 0; i < LIST; i++) this.#write(i * SLOT);
     const used = this.#useFresh();
-    this.#client.postSend(this.#requests, LIST);
+    this.#client.postSend(this.#requests, 0, LIST);
     const isWhole = await this.#await(4 * LIST);
     used.forEach((ah) => ah.close());
     if (!isWhole) this.#numbers.forEach((number) => this.#run.ledger.giveUp(number));
@@ -138,7 +138,7 @@ class Exchange {
       if (batch.status(i) !== 0) this.#noteError(i);
       else if (!batch.isSend(i) && this.#deliver(i)) this.#reply(i, replies++);
     }
-    if (replies > 0) this.#server.postSend(this.#replies, replies);
+    if (replies > 0) this.#server.postSend(this.#replies, 0, replies);
     return count;
   }
 

@@ -61,7 +61,7 @@ TWIN(open_xrcd_of_file, "new XrcDomain")
 	ibv_open_xrcd(context, &attr);
 }
 
-TWIN(import_pd, "new ImportedProtectionDomain")
+TWIN(import_pd, "ProtectionDomain.import")
 {
 	ibv_import_pd(context, pd->handle);
 }

@@ -16,7 +16,7 @@ TWIN(reg_mr_iova, "new MemoryRegion")
 	ibv_reg_mr_iova(pd, memory, 4096, 0x1000, IBV_ACCESS_LOCAL_WRITE);
 }
 
-TWIN(reg_mr_elsewhere, "MemoryRegion.create")
+TWIN(reg_mr_elsewhere, "MemoryRegion.createAsync")
 {
 	ibv_reg_mr_iova2(pd, memory, 4096, 4096, IBV_ACCESS_LOCAL_WRITE);
 }
@@ -50,7 +50,7 @@ TWIN(advise_mr, "adviseMr")
 	ibv_advise_mr(pd, IBV_ADVISE_MR_ADVICE_PREFETCH, IBV_ADVISE_MR_FLAG_FLUSH, list, 2);
 }
 
-TWIN(import_mr, "new ImportedMemoryRegion")
+TWIN(import_mr, "MemoryRegion.import")
 {
 	ibv_import_mr(pd, mr->handle);
 }
