@@ -33,8 +33,20 @@ import { QpState, QpType } from "./qp_enums.ts";
 import { describeQpInit, type QpInitAttr, readCap, verbOf, writeQpInit } from "./qp_init_attr.ts";
 import { type QpKind, QueuePairStates } from "./queue_pair_states.ts";
 
-/** What the sends of a queue pair have in common; `undefined` if it has no send queue. */
-export let senderOf: (qp: QueuePair) => SendPoster | undefined;
+/** The inside of a queue pair. */
+export interface QpCore {
+  /** The transport service. */
+  readonly type: QpType;
+  /** The sizes of the queues. */
+  readonly cap: QpCap;
+  /** The operations of builders, if they were given. */
+  readonly sendOpsFlags: number | undefined;
+  /** What the sends have in common; `undefined` if there is no send queue. */
+  readonly sender: SendPoster | undefined;
+}
+
+/** The inside of a queue pair. */
+export let qpCore: (qp: QueuePair) => QpCore;
 
 /**
  * A queue pair (`struct ibv_qp`): a send queue and a receive queue. It sends and receives messages, as a socket does. A
@@ -120,6 +132,7 @@ export class QueuePair extends QueuePairStates {
   /** The handle while the queue pair is open. All classes share `unsafeHandle`, and V8 reads it 1 ns slower. */
   #open: IbvQp | undefined;
   readonly #sendCq: CompletionQueue | undefined;
+  readonly #core: QpCore;
   readonly #tracker: SendTracker | undefined;
   /** It is undefined if the queue pair has no send queue. */
   readonly #sender: SendPoster | undefined;
@@ -131,7 +144,7 @@ export class QueuePair extends QueuePairStates {
   #destroyed = false;
 
   static {
-    senderOf = (qp) => qp.#sender;
+    qpCore = (qp) => qp.#core;
   }
 
   /**
@@ -166,20 +179,21 @@ export class QueuePair extends QueuePairStates {
     this.xrcd = xrcd;
     this.rwqIndTbl = rwqIndTbl;
     this.rxHashConf = rxHashConf;
-    this.cap = readCap(view);
-    this.sendOpsFlags = given.sendOpsFlags;
+    const cap = this.cap = readCap(view);
+    const sendOpsFlags = this.sendOpsFlags = given.sendOpsFlags;
     this.#sendCq = sendCq;
     this.#postSend = verbs().ibv_post_send;
     this.#postRecv = verbs().ibv_post_recv;
     if (sendCq !== undefined) {
       this.#tracker = type === QpType.UD ? new SendTracker() : undefined;
-      this.#sender = this.#makeSender(sqSigAll);
+      this.#sender = this.#makeSender(cap, sqSigAll);
       if (this.#tracker !== undefined) cqCore(sendCq).senders.set(this.qpNum, this.#tracker);
     }
-    if (recvCq !== undefined && srq === undefined) this.#receiver = this.#makeReceiver();
+    if (recvCq !== undefined && srq === undefined) this.#receiver = this.#makeReceiver(cap);
+    this.#core = { type, cap, sendOpsFlags, sender: this.#sender };
   }
 
-  #makeSender(allSignaled: boolean): SendPoster {
+  #makeSender(cap: QpCap, allSignaled: boolean): SendPoster {
     const hint = (code: string): string | undefined => hintPostSend(code, this.state);
     const rules: SendRules = {
       transport: nameOf(QpType, this.type),
@@ -187,16 +201,16 @@ export class QueuePair extends QueuePairStates {
       needs: NEEDS[this.type] ?? 0,
       pd: pdCore(this.pd).base,
       maxMessage: Infinity,
-      maxInline: this.cap.maxInlineData,
+      maxInline: cap.maxInlineData,
       allSignaled,
     };
     const verb = { verb: "ibv_post_send", action: "post send", hint };
-    return new SendPoster(this, verb, rules, this.cap.maxSendSge, this.#tracker);
+    return new SendPoster(this, verb, rules, cap.maxSendSge, this.#tracker);
   }
 
-  #makeReceiver(): RecvPoster {
+  #makeReceiver({ maxRecvSge }: QpCap): RecvPoster {
     const hint = (code: string): string | undefined => hintPostRecv(code, this.state);
-    const rules = { maxSge: this.cap.maxRecvSge, needsGrh: this.type === QpType.UD };
+    const rules = { maxSge: maxRecvSge, needsGrh: this.type === QpType.UD };
     return new RecvPoster({ verb: "ibv_post_recv", action: "post receive", hint }, rules);
   }
 

@@ -14,8 +14,8 @@ import type { ProtectionDomain } from "../memory/protection_domain.ts";
 import { WrOpcode } from "../work/work_request.ts";
 import { QpType, SendOpsFlags } from "./qp_enums.ts";
 import { copyQpInit, type QpInitAttr } from "./qp_init_attr.ts";
-import { QueuePair, senderOf } from "./queue_pair.ts";
-import { WrBuilder, type WrTarget } from "./wr_builder.ts";
+import { qpCore, QueuePair } from "./queue_pair.ts";
+import { WrBuilder } from "./wr_builder.ts";
 import { WrPoster } from "./wr_poster.ts";
 
 /**
@@ -47,7 +47,8 @@ export interface QpInitAttrEx extends QpInitAttr {
  */
 export class QueuePairEx extends QueuePair {
   readonly #handle: IbvQpEx;
-  #target: WrTarget | undefined;
+  readonly #opcodes: number;
+  #poster: WrPoster | undefined;
 
   /**
    * Makes an extended queue pair (`ibv_create_qp_ex`, `ibv_qp_to_qp_ex`).
@@ -58,15 +59,17 @@ export class QueuePairEx extends QueuePair {
    */
   constructor(pd: ProtectionDomain, init: QpInitAttrEx) {
     super(pd, withSendOps(init));
+    const { type, sendOpsFlags = 0 } = qpCore(this);
     const handle = verbs().ibv_qp_to_qp_ex(this.unsafeHandle);
     const missing = handle === null
       ? "qp_to_qp_ex"
-      : opsOf(this.type, this.sendOpsFlags ?? 0).find((op) => !hasOwnOp(handle, "ibv_qp_ex", op));
+      : opsOf(type, sendOpsFlags).find((op) => !hasOwnOp(handle, "ibv_qp_ex", op));
     if (missing !== undefined) {
       this.close();
       throw lacking(`ibv_${missing}`, "create extended queue pair");
     }
     this.#handle = handle!;
+    this.#opcodes = opcodesOfOps(sendOpsFlags);
   }
 
   /**
@@ -77,26 +80,7 @@ export class QueuePairEx extends QueuePair {
    */
   wrStart(): WrBuilder {
     assertOpen(this);
-    if (senderOf(this) === undefined) {
-      throw new TypeError("Cannot start work requests: the queue pair has no send queue");
-    }
-    return new WrBuilder(this.#target ??= this.#makeTarget());
-  }
-
-  #makeTarget(): WrTarget {
-    return {
-      poster: new WrPoster(this, this.#handle),
-      type: this.type,
-      maxInline: this.cap.maxInlineData,
-      opcodes: opcodesOfOps(this.sendOpsFlags ?? 0),
-      assertFlush: () => this.#assertFlush(),
-      current: undefined,
-    };
-  }
-
-  #assertFlush(): void {
-    if (hasOwnOp(this.#handle, "ibv_qp_ex", "wr_flush")) return;
-    throw lacking("ibv_wr_flush", "flush");
+    return new WrBuilder(this.#poster ??= new WrPoster(this, this.#handle), this.#opcodes);
   }
 }
 

@@ -5,16 +5,7 @@
  */
 
 import type { AddressHandle } from "../address_handle/address_handle.ts";
-import {
-  copyOfBytes,
-  integer,
-  listOf,
-  show,
-  uint16,
-  uint32,
-  uint64,
-  uint8,
-} from "../core/checks.ts";
+import { copyOfBytes, integer, listOf, uint16, uint32, uint64, uint8 } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import type { Sge } from "../memory/memory_region.ts";
 import type { MemoryWindow } from "../memory/memory_window.ts";
@@ -23,22 +14,6 @@ import { checkWrId, type SendRequests } from "../work/requests.ts";
 import { type MwBindInfo, SendFlags, WrOpcode } from "../work/work_request.ts";
 import { QpType } from "./qp_enums.ts";
 import { hasData, type WrPoster } from "./wr_poster.ts";
-
-/** What a builder needs to know of its queue pair. It is made once for each queue pair. */
-export interface WrTarget {
-  /** The requests that are being built. */
-  readonly poster: WrPoster;
-  /** The type of the queue pair. */
-  readonly type: QpType;
-  /** The largest inline message in bytes. */
-  readonly maxInline: number;
-  /** The opcodes that the queue pair was made with, one bit each. */
-  readonly opcodes: number;
-  /** Throws unless the provider has `ibv_wr_flush`. */
-  readonly assertFlush: () => void;
-  /** The builder that was started last. */
-  current: WrBuilder | undefined;
-}
 
 /**
  * A builder of work requests (the `ibv_wr_*` verbs). {@linkcode QueuePairEx.prototype.wrStart | QueuePairEx.wrStart}
@@ -66,7 +41,9 @@ export interface WrTarget {
  * @category Queue pairs
  */
 export class WrBuilder implements Disposable {
-  readonly #target: WrTarget;
+  readonly #poster: WrPoster;
+  /** The opcodes that the queue pair was made with, one bit each. */
+  readonly #opcodes: number;
   #wrId: number | bigint = 0;
   #wrFlags: number = SendFlags.SIGNALED;
   /** The number of requests that were begun. */
@@ -78,10 +55,11 @@ export class WrBuilder implements Disposable {
   #ended: string | undefined;
 
   /** @ignore */
-  constructor(target: WrTarget) {
-    this.#target = target;
-    target.current = this;
-    target.poster.reset();
+  constructor(poster: WrPoster, opcodes: number) {
+    this.#poster = poster;
+    this.#opcodes = opcodes;
+    poster.current = this;
+    poster.reset();
   }
 
   /** The number that the completions of the requests that are begun from now on carry, 64 bits. It starts as 0. */
@@ -119,21 +97,17 @@ export class WrBuilder implements Disposable {
 
   /** Begins a send (`ibv_wr_send`). */
   send(): this {
-    return this.#begun(this.#begin(WrOpcode.SEND), WrOpcode.SEND);
+    return this.#begin(WrOpcode.SEND);
   }
 
   /** Begins a send with immediate data (`ibv_wr_send_imm`): 32 bits in host order. */
   sendImm(immData: number): this {
-    const index = this.#begin(WrOpcode.SEND_WITH_IMM);
-    this.#list.setImmData(index, immData);
-    return this.#begun(index, WrOpcode.SEND_WITH_IMM);
+    return this.#begin(WrOpcode.SEND_WITH_IMM, (list, i) => list.setImmData(i, immData));
   }
 
   /** Begins a send that invalidates an rkey of the peer (`ibv_wr_send_inv`). */
   sendInv(rkey: number): this {
-    const index = this.#begin(WrOpcode.SEND_WITH_INV);
-    this.#list.setInvalidateRkey(index, rkey);
-    return this.#begun(index, WrOpcode.SEND_WITH_INV);
+    return this.#begin(WrOpcode.SEND_WITH_INV, (list, i) => list.setInvalidateRkey(i, rkey));
   }
 
   /**
@@ -143,31 +117,31 @@ export class WrBuilder implements Disposable {
    * @param mss The size of the payload of each packet in bytes.
    */
   sendTso(hdr: Uint8Array, mss: number): this {
-    const bytes = copyOf(hdr, "hdr");
+    const bytes = copyOfBytes(hdr, "hdr");
     uint16(bytes.length, "length of hdr");
     uint16(mss, "mss");
-    const index = this.#begin(WrOpcode.TSO);
-    const { poster } = this.#target;
-    poster.setExtra(index, { header: { ...poster.copy(bytes), mss } });
-    return this.#begun(index, WrOpcode.TSO);
+    const poster = this.#poster;
+    return this.#begin(WrOpcode.TSO, (_, i) => {
+      poster.setExtra(i, { header: { ...poster.copy(bytes), mss } });
+    });
   }
 
   /** Begins an RDMA write (`ibv_wr_rdma_write`). */
   rdmaWrite(rkey: number, remoteAddr: number | bigint): this {
-    return this.#beginRdma(WrOpcode.RDMA_WRITE, rkey, remoteAddr);
+    return this.#begin(WrOpcode.RDMA_WRITE, (list, i) => list.setRdma(i, remoteAddr, rkey));
   }
 
   /** Begins an RDMA write with immediate data (`ibv_wr_rdma_write_imm`): 32 bits in host order. */
   rdmaWriteImm(rkey: number, remoteAddr: number | bigint, immData: number): this {
-    const index = this.#begin(WrOpcode.RDMA_WRITE_WITH_IMM);
-    this.#list.setRdma(index, remoteAddr, rkey);
-    this.#list.setImmData(index, immData);
-    return this.#begun(index, WrOpcode.RDMA_WRITE_WITH_IMM);
+    return this.#begin(WrOpcode.RDMA_WRITE_WITH_IMM, (list, i) => {
+      list.setRdma(i, remoteAddr, rkey);
+      list.setImmData(i, immData);
+    });
   }
 
   /** Begins an RDMA read (`ibv_wr_rdma_read`). */
   rdmaRead(rkey: number, remoteAddr: number | bigint): this {
-    return this.#beginRdma(WrOpcode.RDMA_READ, rkey, remoteAddr);
+    return this.#begin(WrOpcode.RDMA_READ, (list, i) => list.setRdma(i, remoteAddr, rkey));
   }
 
   /** Begins an atomic compare and swap (`ibv_wr_atomic_cmp_swp`). The data is where the old value goes: 8 bytes. */
@@ -177,34 +151,32 @@ export class WrBuilder implements Disposable {
     compare: number | bigint,
     swap: number | bigint,
   ): this {
-    const index = this.#begin(WrOpcode.ATOMIC_CMP_AND_SWP);
-    this.#list.setAtomic(index, remoteAddr, rkey, compare, swap);
-    return this.#begun(index, WrOpcode.ATOMIC_CMP_AND_SWP);
+    return this.#begin(WrOpcode.ATOMIC_CMP_AND_SWP, (list, i) => {
+      list.setAtomic(i, remoteAddr, rkey, compare, swap);
+    });
   }
 
   /** Begins an atomic fetch and add (`ibv_wr_atomic_fetch_add`). The data is where the old value goes: 8 bytes. */
   atomicFetchAdd(rkey: number, remoteAddr: number | bigint, add: number | bigint): this {
-    const index = this.#begin(WrOpcode.ATOMIC_FETCH_AND_ADD);
-    this.#list.setAtomic(index, remoteAddr, rkey, add);
-    return this.#begun(index, WrOpcode.ATOMIC_FETCH_AND_ADD);
+    return this.#begin(WrOpcode.ATOMIC_FETCH_AND_ADD, (list, i) => {
+      list.setAtomic(i, remoteAddr, rkey, add);
+    });
   }
 
   /** Begins an atomic write (`ibv_wr_atomic_write`). The 8 bytes are copied. */
   atomicWrite(rkey: number, remoteAddr: number | bigint, value: Uint8Array): this {
-    const bytes = copyOf(value, "value");
+    const bytes = copyOfBytes(value, "value");
     integer(bytes.length, "length of value", 8, 8);
-    const index = this.#begin(WrOpcode.ATOMIC_WRITE);
-    const { poster } = this.#target;
-    poster.list.setRdma(index, remoteAddr, rkey);
-    poster.setExtra(index, { value: poster.copy(bytes) }, bytes.length);
-    return this.#begun(index, WrOpcode.ATOMIC_WRITE);
+    const poster = this.#poster;
+    return this.#begin(WrOpcode.ATOMIC_WRITE, (list, i) => {
+      list.setRdma(i, remoteAddr, rkey);
+      poster.setExtra(i, { value: poster.copy(bytes) }, bytes.length);
+    });
   }
 
   /** Begins the invalidation of an rkey of this side (`ibv_wr_local_inv`). */
   localInv(rkey: number): this {
-    const index = this.#begin(WrOpcode.LOCAL_INV);
-    this.#list.setInvalidateRkey(index, rkey);
-    return this.#begun(index, WrOpcode.LOCAL_INV);
+    return this.#begin(WrOpcode.LOCAL_INV, (list, i) => list.setInvalidateRkey(i, rkey));
   }
 
   /**
@@ -217,9 +189,7 @@ export class WrBuilder implements Disposable {
   bindMw(mw: MemoryWindow, rkey: number, bindInfo: MwBindInfo): this {
     // Code of the caller that runs now may begin other requests.
     const binding = readBinding(bindInfo);
-    const index = this.#begin(WrOpcode.BIND_MW);
-    this.#list.setBindMw(index, mw, rkey, binding);
-    return this.#begun(index, WrOpcode.BIND_MW);
+    return this.#begin(WrOpcode.BIND_MW, (list, i) => list.setBindMw(i, mw, rkey, binding));
   }
 
   /**
@@ -244,52 +214,37 @@ export class WrBuilder implements Disposable {
       level: uint8(level, "level"),
     };
     this.#assertUsable();
-    this.#target.assertFlush();
+    this.#poster.assertFlush();
     // It takes the place of a read, which has the same attributes.
-    const index = this.#makeRoom(WrOpcode.RDMA_READ);
-    this.#list.setRdma(index, remoteAddr, rkey);
-    this.#target.poster.setExtra(index, { flush });
-    this.#begun(index, WrOpcode.RDMA_READ);
+    this.#add(WrOpcode.RDMA_READ, (list, i) => {
+      list.setRdma(i, remoteAddr, rkey);
+      this.#poster.setExtra(i, { flush });
+    });
     this.#hasData = true;
     return this;
   }
 
-  get #list(): SendRequests {
-    return this.#target.poster.list;
-  }
-
-  #beginRdma(opcode: WrOpcode, rkey: number, remoteAddr: number | bigint): this {
-    const index = this.#begin(opcode);
-    this.#list.setRdma(index, remoteAddr, rkey);
-    return this.#begun(index, opcode);
-  }
-
-  /** Makes room for a request with an opcode. It is begun when its attributes are set: {@linkcode WrBuilder.#begun}. */
-  #begin(opcode: WrOpcode): number {
+  /** Begins a request with an opcode and sets its attributes. If that throws, it is not begun. */
+  #begin(opcode: WrOpcode, set: (list: SendRequests, index: number) => void = () => {}): this {
     this.#assertUsable();
-    if ((this.#target.opcodes >>> opcode & 1) === 0) {
+    if (!has(this.#opcodes, opcode)) {
       throw new TypeError(
         `Cannot begin request: the queue pair was not made with SendOpsFlags.${
           nameOf(WrOpcode, opcode)
         }`,
       );
     }
-    return this.#makeRoom(opcode);
+    return this.#add(opcode, set);
   }
 
-  #makeRoom(opcode: WrOpcode): number {
-    const { poster } = this.#target;
+  #add(opcode: WrOpcode, set: (list: SendRequests, index: number) => void): this {
+    const { list } = this.#poster;
     const index = this.#count;
-    if (index >= poster.list.capacity) {
-      throw new RangeError(
-        `Cannot begin request: the send queue has room for ${poster.list.capacity}`,
-      );
+    if (index >= list.capacity) {
+      throw new RangeError(`Cannot begin request: the send queue has room for ${list.capacity}`);
     }
-    poster.begin(index, opcode, this.#wrId, this.#wrFlags);
-    return index;
-  }
-
-  #begun(index: number, opcode: WrOpcode): this {
+    this.#poster.begin(index, opcode, this.#wrId, this.#wrFlags);
+    set(list, index);
     this.#count = index + 1;
     this.#opcode = opcode;
     this.#hasData = !hasData(opcode);
@@ -305,7 +260,7 @@ export class WrBuilder implements Disposable {
   setUdAddr(ah: AddressHandle, remoteQpn: number, remoteQkey: number): this {
     const index = this.#current("setUdAddr");
     this.#assertType("setUdAddr", QpType.UD);
-    const { list } = this.#target.poster;
+    const { list } = this.#poster;
     list.setRemote(index, remoteQpn, remoteQkey);
     list.setAh(index, ah);
     return this;
@@ -320,7 +275,7 @@ export class WrBuilder implements Disposable {
   setXrcSrqn(remoteSrqn: number): this {
     const index = this.#current("setXrcSrqn");
     this.#assertType("setXrcSrqn", QpType.XRC_SEND);
-    this.#target.poster.list.setRemoteSrqn(index, remoteSrqn);
+    this.#poster.list.setRemoteSrqn(index, remoteSrqn);
     return this;
   }
 
@@ -332,7 +287,7 @@ export class WrBuilder implements Disposable {
    */
   setSge(sge: Sge): this {
     const index = this.#withoutData("setSge");
-    this.#target.poster.list.setSge(index, sge);
+    this.#poster.list.setSge(index, sge);
     return this.#endData(index);
   }
 
@@ -345,7 +300,7 @@ export class WrBuilder implements Disposable {
   setSgeList(sges: readonly Sge[]): this {
     const index = this.#withoutData("setSgeList");
     const list = listOf(sges, "sges");
-    this.#target.poster.list.setSge(index, list);
+    this.#poster.list.setSge(index, list);
     return this.#endData(index);
   }
 
@@ -370,14 +325,15 @@ export class WrBuilder implements Disposable {
   }
 
   #setInline(method: string, pieces: readonly Uint8Array[]): this {
-    const copies = pieces.map((piece) => copyOf(piece, "bytes"));
+    const copies = pieces.map((piece) => copyOfBytes(piece, "bytes"));
     const index = this.#withoutData(method);
     if (!has(INLINE, this.#opcode)) {
       throw new TypeError(
         `Cannot use ${method}(): ${nameOf(WrOpcode, this.#opcode)} has no data that can be inline`,
       );
     }
-    const { poster, maxInline } = this.#target;
+    const poster = this.#poster;
+    const { maxInline } = poster;
     const length = copies.reduce((sum, copy) => sum + copy.length, 0);
     if (length > maxInline) {
       throw new RangeError(
@@ -419,14 +375,14 @@ export class WrBuilder implements Disposable {
   }
 
   #assertType(method: string, type: QpType): void {
-    if (this.#target.type === type) return;
+    if (this.#poster.type === type) return;
     throw new TypeError(
-      `Cannot use ${method}(): the type of the queue pair is ${nameOf(QpType, this.#target.type)}`,
+      `Cannot use ${method}(): the type of the queue pair is ${nameOf(QpType, this.#poster.type)}`,
     );
   }
 
   #assertUsable(): void {
-    if (this.#ended === undefined && this.#target.current !== this) {
+    if (this.#ended === undefined && this.#poster.current !== this) {
       this.#ended = "another builder was started before it was complete";
     }
     if (this.#ended !== undefined) {
@@ -446,7 +402,7 @@ export class WrBuilder implements Disposable {
   complete(): void {
     this.#assertUsable();
     this.#ended = "it is complete";
-    if (this.#count > 0) this.#target.poster.post(this.#count);
+    if (this.#count > 0) this.#poster.post(this.#count);
   }
 
   /** Drops the requests: nothing is posted. A builder that is complete stays as it is. */
@@ -463,10 +419,4 @@ export class WrBuilder implements Disposable {
   [Symbol.for("Deno.customInspect")](): string {
     return `WrBuilder { length: ${this.#count} }`;
   }
-}
-
-/** The bytes of a caller's array, which may be of a subclass. */
-function copyOf(bytes: Uint8Array, what: string): Uint8Array<ArrayBuffer> {
-  if (typeof bytes !== "object") throw new TypeError(`Cannot use ${what} ${show(bytes)}`);
-  return copyOfBytes(bytes, what);
 }

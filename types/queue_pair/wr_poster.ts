@@ -7,17 +7,21 @@
 import type { IbvQpEx } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
+import { hasOwnOp } from "../../ffi/library/ops.ts";
 import { bufferAddress, bufferPointer, nativeView } from "../../ffi/pointers.ts";
+import type { QpExVerbs } from "../../ffi/verbs/qp_ex.ts";
+import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { nameOf } from "../core/enums.ts";
-import { failure } from "../core/errors.ts";
+import { failure, lacking } from "../core/errors.ts";
 import { assertOpen } from "../core/resource.ts";
 import { FIELDS, has, NO_MEMORY, rkeyOf, setOf } from "../work/attributes.ts";
 import type { NativeList } from "../work/native_list.ts";
+import type { SendPoster } from "../work/posting.ts";
 import { nativeOf, SendRequests } from "../work/requests.ts";
 import { SendFlags, WrOpcode } from "../work/work_request.ts";
 import { hintPostSend } from "./hints.ts";
 import { QpType } from "./qp_enums.ts";
-import { type QueuePair, senderOf } from "./queue_pair.ts";
+import { qpCore, type QueuePair } from "./queue_pair.ts";
 
 /** A part of the copied bytes. */
 export interface Part {
@@ -40,40 +44,18 @@ export interface Extra {
 const { wr_id, wr_flags } = structs.ibv_qp_ex.fields;
 const WR_ID = wr_id.offset >> 2;
 const WR_FLAGS = wr_flags.offset >> 2;
-const { size: BUF_SIZE, fields: BUF } = structs.ibv_data_buf;
-const { remoteQpn: REMOTE_QPN, remoteQkey: REMOTE_QKEY, remoteAddr: REMOTE_ADDR } = FIELDS;
-const { rkey: RKEY, immData: IMM_DATA, invalidateRkey: INVALIDATE_RKEY } = FIELDS;
 
-const VERBS = [
-  "ibv_wr_abort",
-  "ibv_wr_atomic_cmp_swp",
-  "ibv_wr_atomic_fetch_add",
-  "ibv_wr_atomic_write",
-  "ibv_wr_bind_mw",
-  "ibv_wr_complete",
-  "ibv_wr_local_inv",
-  "ibv_wr_rdma_read",
-  "ibv_wr_rdma_write",
-  "ibv_wr_rdma_write_imm",
-  "ibv_wr_send",
-  "ibv_wr_send_imm",
-  "ibv_wr_send_inv",
-  "ibv_wr_send_tso",
-  "ibv_wr_set_inline_data",
-  "ibv_wr_set_inline_data_list",
-  "ibv_wr_set_sge",
-  "ibv_wr_set_sge_list",
-  "ibv_wr_set_ud_addr",
-  "ibv_wr_set_xrc_srqn",
-  "ibv_wr_start",
-] as const;
+const dataBuf: AttributeCodec<{ addr: bigint; length: number }> = codecOf(
+  "ibv_data_buf",
+  "inline data",
+  { addr: {}, length: { bits: 53 } },
+);
 
 /** The verbs of builders. Reading them from a small object is faster than from the table of all verbs. */
-function bindVerbs(): Pick<ReturnType<typeof verbs>, typeof VERBS[number]> {
-  const all = verbs();
-  return Object.fromEntries(VERBS.map((name) => [name, all[name]])) as ReturnType<
-    typeof bindVerbs
-  >;
+function bindVerbs(): QpExVerbs {
+  const all = verbs() as unknown as Readonly<Record<string, unknown>>;
+  const names = Object.keys(all).filter((name) => name.startsWith("ibv_wr_"));
+  return Object.fromEntries(names.map((name) => [name, all[name]])) as unknown as QpExVerbs;
 }
 
 /** Opcodes whose data another verb sets, one bit each. */
@@ -89,14 +71,20 @@ export function hasData(opcode: number): boolean {
  * the provider would hold a lock, and any other post to the queue pair would wait for it for ever.
  */
 export class WrPoster {
+  /** The type of the queue pair. */
+  readonly type: QpType;
+  /** The largest inline message in bytes. */
+  readonly maxInline: number;
+  /** The requests. */
+  readonly list: SendRequests;
+  /** The builder that was started last. */
+  current: object | undefined = undefined;
   readonly #qp: QueuePair;
-  readonly #type: QpType;
+  readonly #sender: SendPoster;
   readonly #handle: IbvQpEx;
   /** The words of `struct ibv_qp_ex` up to `wr_flags`. */
   readonly #qpEx: Uint32Array<ArrayBuffer>;
-  readonly #verbs: ReturnType<typeof bindVerbs> = bindVerbs();
-  /** The requests. */
-  readonly list: SendRequests;
+  readonly #verbs: QpExVerbs = bindVerbs();
   readonly #native: NativeList;
   readonly #extras: (Extra | undefined)[];
   /** Copies of inline data, headers and values. */
@@ -106,11 +94,16 @@ export class WrPoster {
 
   /** Makes room for as many requests as the send queue of a queue pair has. */
   constructor(qp: QueuePair, handle: IbvQpEx) {
+    const { type, cap: { maxSendWr, maxSendSge, maxInlineData }, sender } = qpCore(qp);
+    if (sender === undefined) {
+      throw new TypeError("Cannot start work requests: the queue pair has no send queue");
+    }
     this.#qp = qp;
+    this.#sender = sender;
     this.#handle = handle;
-    this.#type = qp.type;
+    this.type = type;
+    this.maxInline = maxInlineData;
     this.#qpEx = new Uint32Array(nativeView(handle, (WR_FLAGS + 1) * 4).buffer);
-    const { maxSendWr, maxSendSge } = qp.cap;
     this.list = new SendRequests({
       capacity: Math.max(1, maxSendWr),
       maxSge: Math.max(1, maxSendSge),
@@ -155,7 +148,7 @@ export class WrPoster {
 
   /** Checks the first `count` requests and posts them: all, or none. */
   post(count: number): void {
-    const sender = senderOf(this.#qp)!;
+    const sender = this.#sender;
     assertOpen(this.#qp);
     const run = sender.check(this.#native, 0, count);
     const { ibv_wr_start, ibv_wr_complete, ibv_wr_abort } = this.#verbs;
@@ -175,37 +168,33 @@ export class WrPoster {
     // Some providers refuse after all requests are in the queue: their address handles are kept.
     sender.postedOnly(run, count);
     throw failure("ibv_wr_complete", "post send", Math.abs(result), {
-      detail: () => `${count} requests of ${nameOf(QpType, this.#qp.type)} ${this.#qp.qpNum}`,
+      detail: () => `${count} requests of ${nameOf(QpType, this.type)} ${this.#qp.qpNum}`,
       hint: (code) => hintPostSend(code, this.#qp.state),
     });
   }
 
   #build(index: number, address: bigint): void {
     const list = this.#native;
+    const qp = this.#handle;
     const at = index * list.stride;
     const extra = this.#extras[index];
     const opcode = list.opcodeOf(index);
-    const native = this.#qpEx;
-    native[WR_ID] = list.words[at]!;
-    native[WR_ID + 1] = list.words[at + 1]!;
+    this.#qpEx[WR_ID] = list.words[at]!;
+    this.#qpEx[WR_ID + 1] = list.words[at + 1]!;
     // rxe reads the flag, and others do not look at it.
     const inline = extra?.inline === undefined ? 0 : SendFlags.INLINE;
-    native[WR_FLAGS] = list.flags(index) | inline;
+    this.#qpEx[WR_FLAGS] = list.flags(index) | inline;
     if (extra?.flush !== undefined) return this.#flush(index, extra.flush);
     this.#begin(index, opcode, extra, address);
-    if (this.#type === QpType.UD) {
+    if (this.type === QpType.UD) {
       const { unsafeHandle } = list.ahs[index]!;
-      const qkey = list.get32(index, REMOTE_QKEY);
-      this.#verbs.ibv_wr_set_ud_addr(
-        this.#handle,
-        unsafeHandle,
-        list.get32(index, REMOTE_QPN),
-        qkey,
-      );
+      const qpn = list.get32(index, FIELDS.remoteQpn);
+      const qkey = list.get32(index, FIELDS.remoteQkey);
+      this.#verbs.ibv_wr_set_ud_addr(qp, unsafeHandle, qpn, qkey);
     }
     if (!hasData(opcode)) return;
-    if (this.#type === QpType.XRC_SEND) {
-      this.#verbs.ibv_wr_set_xrc_srqn(this.#handle, list.get32(index, FIELDS.remoteSrqn));
+    if (this.type === QpType.XRC_SEND) {
+      this.#verbs.ibv_wr_set_xrc_srqn(qp, list.get32(index, FIELDS.remoteSrqn));
     }
     if (extra?.inline !== undefined) this.#setInline(extra.inline, address);
     else this.#setSges(index);
@@ -219,11 +208,11 @@ export class WrPoster {
       case WrOpcode.SEND:
         return v.ibv_wr_send(qp);
       case WrOpcode.SEND_WITH_IMM:
-        return v.ibv_wr_send_imm(qp, list.get32(index, IMM_DATA));
+        return v.ibv_wr_send_imm(qp, list.get32(index, FIELDS.immData));
       case WrOpcode.SEND_WITH_INV:
-        return v.ibv_wr_send_inv(qp, list.get32(index, INVALIDATE_RKEY));
+        return v.ibv_wr_send_inv(qp, list.get32(index, FIELDS.invalidateRkey));
       case WrOpcode.LOCAL_INV:
-        return v.ibv_wr_local_inv(qp, list.get32(index, INVALIDATE_RKEY));
+        return v.ibv_wr_local_inv(qp, list.get32(index, FIELDS.invalidateRkey));
       case WrOpcode.TSO: {
         const { offset, length, mss } = extra!.header!;
         return v.ibv_wr_send_tso(qp, address + BigInt(offset), length, mss);
@@ -234,12 +223,12 @@ export class WrPoster {
       const { mw } = list.binds![index]!;
       return v.ibv_wr_bind_mw(qp, mw.unsafeHandle, rkey, list.bindInfo(index));
     }
-    const remoteAddr = list.get64(index, REMOTE_ADDR);
+    const remoteAddr = list.get64(index, FIELDS.remoteAddr);
     switch (opcode) {
       case WrOpcode.RDMA_WRITE:
         return v.ibv_wr_rdma_write(qp, rkey, remoteAddr);
       case WrOpcode.RDMA_WRITE_WITH_IMM:
-        return v.ibv_wr_rdma_write_imm(qp, rkey, remoteAddr, list.get32(index, IMM_DATA));
+        return v.ibv_wr_rdma_write_imm(qp, rkey, remoteAddr, list.get32(index, FIELDS.immData));
       case WrOpcode.RDMA_READ:
         return v.ibv_wr_rdma_read(qp, rkey, remoteAddr);
       case WrOpcode.ATOMIC_WRITE:
@@ -253,9 +242,14 @@ export class WrPoster {
   }
 
   #flush(index: number, { length, type, level }: NonNullable<Extra["flush"]>): void {
-    const rkey = this.#native.get32(index, RKEY);
-    const remoteAddr = this.#native.get64(index, REMOTE_ADDR);
-    verbs().ibv_wr_flush(this.#handle, rkey, remoteAddr, length, type, level);
+    const rkey = this.#native.get32(index, FIELDS.rkey);
+    const remoteAddr = this.#native.get64(index, FIELDS.remoteAddr);
+    this.#verbs.ibv_wr_flush(this.#handle, rkey, remoteAddr, length, type, level);
+  }
+
+  /** Throws unless the provider has `ibv_wr_flush`. */
+  assertFlush(): void {
+    if (!hasOwnOp(this.#handle, "ibv_qp_ex", "wr_flush")) throw lacking("ibv_wr_flush", "flush");
   }
 
   #setSges(index: number): void {
@@ -276,10 +270,10 @@ export class WrPoster {
       this.#verbs.ibv_wr_set_inline_data(this.#handle, start, BigInt(length));
       return;
     }
-    const list = new DataView(new ArrayBuffer(BUF_SIZE * Math.max(1, parts.length)));
+    const { size } = dataBuf;
+    const list = new DataView(new ArrayBuffer(size * Math.max(1, parts.length)));
     parts.forEach(({ offset, length }, i) => {
-      list.setBigUint64(i * BUF_SIZE + BUF.addr.offset, address + BigInt(offset), true);
-      list.setBigUint64(i * BUF_SIZE + BUF.length.offset, BigInt(length), true);
+      dataBuf.writeTo(list, i * size, { addr: address + BigInt(offset), length });
     });
     const pointer = bufferPointer(list);
     this.#verbs.ibv_wr_set_inline_data_list(this.#handle, BigInt(parts.length), pointer);
