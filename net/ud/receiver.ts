@@ -1,3 +1,5 @@
+import { nextTurn, Turns } from "../../internal/turns.ts";
+import { Waiters } from "../../internal/waiters.ts";
 import {
   type CompletionQueue,
   Grh,
@@ -9,8 +11,6 @@ import {
   WorkCompletions,
 } from "../../mod.ts";
 import { pump } from "../shared/pump.ts";
-import { nextTurn, Turns } from "../shared/turns.ts";
-import { Waiters } from "../shared/waiters.ts";
 import type { Peers } from "./peers.ts";
 import type { UdAddress } from "./ud_address.ts";
 

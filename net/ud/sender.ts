@@ -1,3 +1,4 @@
+import { Waiters } from "../../internal/waiters.ts";
 import {
   type AddressHandle,
   type CompletionQueue,
@@ -8,7 +9,6 @@ import {
   WorkCompletions,
 } from "../../mod.ts";
 import { copyMessage } from "../shared/checks.ts";
-import { Waiters } from "../shared/waiters.ts";
 
 /** The completions are read after this many sends at the latest: an error stops all sends after it. */
 const MAX_UNREAD = 16;

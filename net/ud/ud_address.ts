@@ -1,5 +1,6 @@
 /** Addresses of datagram peers. */
 
+import { integer } from "../../internal/checks.ts";
 import { needsGrh } from "../../internal/ports.ts";
 import {
   type AddressHandle,
@@ -10,7 +11,6 @@ import {
   type Grh,
   type WcAddress,
 } from "../../mod.ts";
-import { integer } from "../shared/checks.ts";
 
 /**
  * The address of a datagram peer: everything that another process needs to send to it. It is plain data, so it can be

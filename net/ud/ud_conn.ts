@@ -1,5 +1,7 @@
 /** Datagrams over an unreliable datagram queue pair. */
 
+import { type AbortOptions, closeOnAbort, signalOf } from "../../internal/abort.ts";
+import { integer } from "../../internal/checks.ts";
 import {
   AccessFlags,
   type AddressHandle,
@@ -15,8 +17,7 @@ import {
   QpType,
   QueuePair,
 } from "../../mod.ts";
-import { byteArray, integer, readSignal, type WaitOptions } from "../shared/checks.ts";
-import { closeOnAbort } from "../shared/close_on_abort.ts";
+import { byteArray } from "../shared/checks.ts";
 import { Peers } from "./peers.ts";
 import { type Datagram, Receiver } from "./receiver.ts";
 import { Recovery } from "./recovery.ts";
@@ -193,10 +194,10 @@ export class UdConn
    */
   receive(
     p?: Uint8Array<ArrayBuffer>,
-    options?: WaitOptions,
+    options?: AbortOptions,
   ): Promise<[Uint8Array<ArrayBuffer>, UdAddress]> {
     try {
-      const signal = readSignal(options);
+      const signal = signalOf(options);
       signal?.throwIfAborted();
       if (p !== undefined) byteArray(p, "p");
       const datagram = this.#receiver.receiveNow(p);
@@ -224,9 +225,9 @@ export class UdConn
    * @throws {Deno.errors.BadResource} If the connection is closed.
    * @throws The reason of the signal, if it aborts.
    */
-  send(p: Uint8Array, addr: UdAddress, options?: WaitOptions): Promise<number> {
+  send(p: Uint8Array, addr: UdAddress, options?: AbortOptions): Promise<number> {
     try {
-      const signal = readSignal(options);
+      const signal = signalOf(options);
       signal?.throwIfAborted();
       const { length } = byteArray(p, "message");
       checkLength(length, this.maxMessage);

@@ -1,4 +1,6 @@
-import { checkSignal, integer, readObject, text } from "../shared/checks.ts";
+import { checkSignal } from "../../internal/abort.ts";
+import { text } from "../../internal/checks.ts";
+import { option, readOptions, type Rules, within } from "../../internal/options.ts";
 
 /**
  * Options of {@linkcode listenUd}.
@@ -46,41 +48,30 @@ export interface UdSettings extends Required<Omit<UdOptions, "device" | "gidInde
   readonly signal: AbortSignal | undefined;
 }
 
-const MAX_DEPTH = 2 ** 20;
+const depth = within(1, 2 ** 20);
+
+const RULES: Rules<UdSettings> = {
+  device: option(text, undefined),
+  port: option(within(1, 255), 1),
+  qkey: within(0, 0xffff_ffff) as Rules<UdSettings>["qkey"],
+  gidIndex: option(within(0, 255), undefined),
+  recvDepth: option(depth, 512),
+  sendDepth: option(depth, 128),
+  maxQueued: option(depth, 512),
+  maxPeers: option(depth, 1024),
+  spin: option(within(0, Number.MAX_SAFE_INTEGER), 0),
+  onOutage: option(callback, warn),
+  signal: option(checkSignal, undefined),
+};
 
 /** Reads and checks the options of {@linkcode listenUd}. The device has still to check the port and the GID. */
 export function readUdOptions(options: UdOptions): UdSettings {
-  const given = readObject(options, "options", [
-    "device",
-    "port",
-    "qkey",
-    "gidIndex",
-    "recvDepth",
-    "sendDepth",
-    "maxQueued",
-    "maxPeers",
-    "spin",
-    "onOutage",
-    "signal",
-  ]);
-  const { port = 1, qkey, recvDepth = 512, sendDepth = 128, maxQueued = 512 } = given;
-  const { device, gidIndex, maxPeers = 1024, spin = 0, onOutage = warn } = given;
-  if (typeof onOutage !== "function") {
-    throw new TypeError("Cannot use onOutage: it is not a function");
-  }
-  return {
-    device: device === undefined ? undefined : text(device, "device"),
-    port: integer(port, "port", 1, 255),
-    qkey: integer(qkey, "qkey", 0, 0xffff_ffff),
-    gidIndex: gidIndex === undefined ? undefined : integer(gidIndex, "gidIndex", 0, 255),
-    recvDepth: integer(recvDepth, "recvDepth", 1, MAX_DEPTH),
-    sendDepth: integer(sendDepth, "sendDepth", 1, MAX_DEPTH),
-    maxQueued: integer(maxQueued, "maxQueued", 1, MAX_DEPTH),
-    maxPeers: integer(maxPeers, "maxPeers", 1, MAX_DEPTH),
-    spin: integer(spin, "spin", 0, Number.MAX_SAFE_INTEGER),
-    onOutage,
-    signal: checkSignal(given.signal),
-  };
+  return readOptions(options, RULES);
+}
+
+function callback(value: UdSettings["onOutage"], what: string): UdSettings["onOutage"] {
+  if (typeof value === "function") return value;
+  throw new TypeError(`Cannot use ${what}: it is not a function`);
 }
 
 function warn({ message }: Error): void {

@@ -1,9 +1,9 @@
 /** Global identifiers: the 16-byte addresses of RDMA ports. */
 
+import { copyOfBytes, instance } from "../../internal/checks.ts";
 import { structs } from "../../ffi/layout.ts";
 import { type Members, members } from "../../ffi/members.ts";
 import { readField } from "../../ffi/struct.ts";
-import { copyOfBytes, instance } from "../core/checks.ts";
 import { formatAddress, parseAddress } from "./ip_address.ts";
 
 /**

@@ -1,8 +1,8 @@
 /** The 40 bytes before the payload of a UD receive. */
 
+import { copyOfBytes } from "../../internal/checks.ts";
 import { structs } from "../../ffi/layout.ts";
 import { readField } from "../../ffi/struct.ts";
-import { copyOfBytes } from "../core/checks.ts";
 import { Gid } from "./gid.ts";
 import { formatAddress } from "./ip_address.ts";
 

@@ -1,6 +1,6 @@
 /** IP addresses as text and as bytes. GIDs have the same text form. */
 
-import { instance, show } from "../core/checks.ts";
+import { instance, show } from "../../internal/checks.ts";
 
 /** A number of an IPv4 address: no leading zeros. */
 const DECIMAL = /^(0|[1-9]\d{0,2})$/;

@@ -1,5 +1,7 @@
 /** Address handles. */
 
+import { type AbortOptions, signalOf } from "../../internal/abort.ts";
+import { integer } from "../../internal/checks.ts";
 import { errno } from "../../ffi/errno.ts";
 import type { IbvAh } from "../../ffi/handles.ts";
 import { nonblocking, verbs } from "../../ffi/library.ts";
@@ -9,8 +11,8 @@ import { handleAddress } from "../../ffi/pointers.ts";
 import { ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
 import type { Grh } from "../address/grh.ts";
 import type { WcAddress } from "../completion/work_completion.ts";
-import { abortable, type AbortOptions, signalOf } from "../core/abortable.ts";
-import { instance, integer } from "../core/checks.ts";
+import { abortable } from "../core/abortable.ts";
+import { instance } from "../core/checks.ts";
 import { check } from "../core/errors.ts";
 import { Adopted, type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { checkPort } from "../device/context.ts";

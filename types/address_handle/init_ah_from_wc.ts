@@ -1,5 +1,6 @@
 /** The address of a packet's sender (`ibv_init_ah_from_wc`). */
 
+import { type AbortOptions, signalOf } from "../../internal/abort.ts";
 import { errno } from "../../ffi/errno.ts";
 import { structs } from "../../ffi/layout.ts";
 import { nonblocking, verbs } from "../../ffi/library.ts";
@@ -7,7 +8,7 @@ import { allocStruct } from "../../ffi/struct.ts";
 import { type AhAttr, ahAttrCodec } from "../address/ah_attr.ts";
 import type { Grh } from "../address/grh.ts";
 import type { WcAddress } from "../completion/work_completion.ts";
-import { abortable, type AbortOptions, signalOf } from "../core/abortable.ts";
+import { abortable } from "../core/abortable.ts";
 import { instance } from "../core/checks.ts";
 import { Context } from "../device/context.ts";
 import { initError } from "./hints.ts";

@@ -1,8 +1,8 @@
 /** The inputs of `ibv_init_ah_from_wc`. */
 
+import { instance, object, uint16, uint32, uint8 } from "../../internal/checks.ts";
 import { Grh, grhView } from "../address/grh.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
-import { instance, object, uint16, uint32, uint8 } from "../core/checks.ts";
 import type { WcAddress } from "../completion/work_completion.ts";
 import { checkPort, type Context } from "../device/context.ts";
 

@@ -1,9 +1,10 @@
 /** The link address of a peer (`ibv_resolve_eth_l2_from_gid`). */
 
+import { type AbortOptions, signalOf } from "../../internal/abort.ts";
 import { errno } from "../../ffi/errno.ts";
 import { nonblocking, verbs } from "../../ffi/library.ts";
 import { ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
-import { abortable, type AbortOptions, signalOf } from "../core/abortable.ts";
+import { abortable } from "../core/abortable.ts";
 import { instance } from "../core/checks.ts";
 import { checkPort, Context } from "../device/context.ts";
 import { addressError } from "./hints.ts";

@@ -1,5 +1,6 @@
+import { integer } from "../../internal/checks.ts";
 import { Grh } from "../address/grh.ts";
-import { instance, integer } from "../core/checks.ts";
+import { instance } from "../core/checks.ts";
 import { disposals } from "../core/resource.ts";
 import { MemoryRegion, MemorySlice, regionCore } from "../memory/memory_region.ts";
 

@@ -1,5 +1,5 @@
+import { orAborted } from "../../internal/abort.ts";
 import { type AddressHandle, fromWords, fromWordsAsync } from "../address_handle/address_handle.ts";
-import { orAborted } from "../core/abortable.ts";
 import { VerbsError } from "../core/errors.ts";
 import type { ProtectionDomain } from "../memory/protection_domain.ts";
 import { WordCache } from "./word_cache.ts";

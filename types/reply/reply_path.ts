@@ -1,5 +1,7 @@
 /** Replies to datagrams. */
 
+import { type AbortOptions, signalOf } from "../../internal/abort.ts";
+import { integer, positiveInt, snapshot } from "../../internal/checks.ts";
 import { type AhAttr, ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
 import type { Grh } from "../address/grh.ts";
 import type { AddressHandle } from "../address_handle/address_handle.ts";
@@ -7,8 +9,7 @@ import { initError } from "../address_handle/hints.ts";
 import { checkWc, grhIn, viewOfGrh } from "../address_handle/packet.ts";
 import type { WcAddress } from "../completion/work_completion.ts";
 import { batchCore, WorkCompletions } from "../completion/work_completions.ts";
-import { type AbortOptions, signalOf } from "../core/abortable.ts";
-import { instance, integer, positiveInt, snapshot } from "../core/checks.ts";
+import { instance } from "../core/checks.ts";
 import { assertOpen, type Kind, Resource } from "../core/resource.ts";
 import {
   type AsyncEvents,
