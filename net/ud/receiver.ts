@@ -85,7 +85,6 @@ export class Receiver {
   #failure: unknown;
   #endPause: () => void = () => {};
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #pauses = 0;
 
   /** Posts all receives. */
   constructor(parts: ReceiverParts) {
@@ -189,24 +188,17 @@ export class Receiver {
   }
 
   /**
-   * Lasts one to two times `PAUSE_MS`. It ends early if somebody begins to wait for a datagram, or the connection is closed.
-   * Pauses share a timer, because most of them are short.
+   * Lasts at most `PAUSE_MS`. It ends early if somebody begins to wait for a datagram, or the connection is closed. Pauses
+   * share a timer, because most of them are short.
    */
   #pause(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#endPause = resolve;
-    this.#pauses++;
-    if (this.#timer === undefined) this.#startTimer();
-    return promise;
-  }
-
-  #startTimer(): void {
-    const pauses = this.#pauses;
-    this.#timer = setTimeout(() => {
+    this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      if (this.#pauses === pauses) this.#endPause();
-      else if (this.#waiters.size === 0) this.#startTimer();
+      this.#endPause();
     }, PAUSE_MS);
+    return promise;
   }
 
   /** Reads completed receives, and posts as many again. Returns how many there were. */

@@ -9,6 +9,7 @@ import {
   WorkCompletions,
 } from "../../mod.ts";
 import { copyMessage } from "../shared/checks.ts";
+import type { Target } from "./ud_address.ts";
 
 /** The completions are read after this many sends at the latest: an error stops all sends after it. */
 const MAX_UNREAD = 16;
@@ -35,8 +36,7 @@ export interface SenderParts {
 export interface Sending {
   readonly message: Uint8Array;
   readonly ah: AddressHandle;
-  readonly qpn: number;
-  readonly qkey: number;
+  readonly target: Target;
 }
 
 /**
@@ -106,7 +106,7 @@ export class Sender {
   }
 
   /** Copies a datagram to a free slot. It is posted with those that follow, or by {@linkcode Sender.flush}. */
-  send(message: Uint8Array, ah: AddressHandle, qpn: number, qkey: number): void {
+  send(message: Uint8Array, ah: AddressHandle, { qpn, qkey }: Target): void {
     const requests = this.#requests;
     const { slotSize, mayWait } = this.#parts;
     const slot = this.#next;
@@ -219,9 +219,9 @@ export class Sender {
   }
 
   #sendNow(sending: Sending): void {
-    const { message, ah, qpn, qkey } = sending;
+    const { message, ah, target } = sending;
     try {
-      if (!ah.disposed) this.send(message, ah, qpn, qkey);
+      if (!ah.disposed) this.send(message, ah, target);
       this.#waiters.resolve(sending, !ah.disposed);
     } catch (error) {
       // A buffer can be transferred or changed in the meantime.

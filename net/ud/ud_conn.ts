@@ -192,19 +192,11 @@ export class UdConn
    * @throws {Deno.errors.BadResource} If the connection is closed.
    * @throws The reason of the signal, if it aborts.
    */
-  receive(
-    p?: Uint8Array<ArrayBuffer>,
-    options?: AbortOptions,
-  ): Promise<[Uint8Array<ArrayBuffer>, UdAddress]> {
-    try {
-      const signal = signalOf(options);
-      signal?.throwIfAborted();
-      if (p !== undefined) byteArray(p, "p");
-      const datagram = this.#receiver.receiveNow(p);
-      return datagram === undefined ? this.#receiver.wait(p, signal) : Promise.resolve(datagram);
-    } catch (error) {
-      return Promise.reject(error);
-    }
+  async receive(p?: Uint8Array<ArrayBuffer>, options?: AbortOptions): Promise<Datagram> {
+    const signal = signalOf(options);
+    signal?.throwIfAborted();
+    if (p !== undefined) byteArray(p, "p");
+    return this.#receiver.receiveNow(p) ?? await this.#receiver.wait(p, signal);
   }
 
   /**
@@ -225,22 +217,18 @@ export class UdConn
    * @throws {Deno.errors.BadResource} If the connection is closed.
    * @throws The reason of the signal, if it aborts.
    */
-  send(p: Uint8Array, addr: UdAddress, options?: AbortOptions): Promise<number> {
-    try {
-      const signal = signalOf(options);
-      signal?.throwIfAborted();
-      const { length } = byteArray(p, "message");
-      checkLength(length, this.maxMessage);
-      const target = this.#peers.target(addr);
-      // The look for room can find an error, after which there are no handles.
-      const hasRoom = this.#sender.hasRoom();
-      const ah = this.#routes.known(target);
-      if (ah === undefined || !hasRoom) return this.#sendLater(p, target, signal);
-      this.#sender.send(p, ah, target.qpn, target.qkey);
-      return Promise.resolve(length);
-    } catch (error) {
-      return Promise.reject(error);
-    }
+  async send(p: Uint8Array, addr: UdAddress, options?: AbortOptions): Promise<number> {
+    const signal = signalOf(options);
+    signal?.throwIfAborted();
+    const { length } = byteArray(p, "message");
+    checkLength(length, this.maxMessage);
+    const target = this.#peers.target(addr);
+    // The look for room can find an error, after which there are no handles.
+    const hasRoom = this.#sender.hasRoom();
+    const ah = this.#routes.known(target);
+    if (ah === undefined || !hasRoom) await this.#sendLater(p, target, signal);
+    else this.#sender.send(p, ah, target);
+    return length;
   }
 
   /** Nobody else waits behind a peer that does not answer: the handle comes first, and then the slot. */
@@ -248,20 +236,14 @@ export class UdConn
     message: Uint8Array,
     target: Target,
     signal: AbortSignal | undefined,
-  ): Promise<number> {
-    const { length } = message;
-    const { qpn, qkey } = target;
-    let isSent = false;
-    while (!isSent) {
+  ): Promise<void> {
+    while (true) {
       const ah = this.#routes.known(target) ?? await this.#makeHandle(target, signal);
       const hasRoom = this.#sender.hasRoom();
       if (ah.disposed) continue;
-      if (hasRoom) {
-        this.#sender.send(message, ah, qpn, qkey);
-        isSent = true;
-      } else isSent = await this.#sender.sendInTurn({ message, ah, qpn, qkey }, signal);
+      if (hasRoom) return this.#sender.send(message, ah, target);
+      if (await this.#sender.sendInTurn({ message, ah, target }, signal)) return;
     }
-    return length;
   }
 
   async #makeHandle(target: Target, signal: AbortSignal | undefined): Promise<AddressHandle> {
