@@ -1,27 +1,17 @@
-import { QpState, WcStatus, type WorkCompletionError } from "../../mod.ts";
+import { QpState, type QueuePair, WcStatus, type WorkCompletionError } from "../../mod.ts";
+import type { Receiver } from "./receiver.ts";
+import type { Sender } from "./sender.ts";
 
-/** What a recovery works on. Each step may throw. */
+/** What a recovery works on. */
 export interface RecoveryParts {
-  /** Asks the device for the state of the queue pair. */
-  readonly state: () => QpState;
-  /** Starts the send queue again: an error has stopped it, and not the receive queue. */
-  readonly resume: () => void;
-  /** Moves the queue pair to RESET: nothing is in progress any more. */
-  readonly reset: () => void;
-  /** Reads the completions that are left, those of failed requests too. */
-  readonly drain: () => void;
+  readonly qp: QueuePair;
   /** Moves the queue pair from RESET to RTS. */
   readonly activate: () => void;
-  /** Counts what was in progress as lost, and posts receives again. */
-  readonly restart: () => void;
+  readonly queues: () => readonly [Receiver, Sender];
   /** Makes address handles again. */
   readonly refresh: () => void;
-  /** Lets those go on who wait to send. */
-  readonly serve: () => void;
   /** Tells the program of an outage. It gets the first error. */
   readonly warn: (cause: WorkCompletionError) => void;
-  /** Nothing works any more. */
-  readonly fail: (reason: unknown) => void;
 }
 
 /**
@@ -52,9 +42,12 @@ export class Recovery {
   /** A send has failed. It stops the send queue, or the whole queue pair. */
   sendFailed(cause: WorkCompletionError): void {
     this.#run(cause, () => {
-      const state = this.#parts.state();
-      if (state === QpState.ERR) this.#restart();
-      else if (state === QpState.SQE) this.#parts.resume();
+      const { qp } = this.#parts;
+      const { qpState } = qp.query().attr;
+      if (qpState === QpState.ERR) this.#restart();
+      else if (qpState === QpState.SQE) {
+        qp.modify({ curQpState: QpState.SQE, qpState: QpState.RTS });
+      }
     });
   }
 
@@ -73,23 +66,24 @@ export class Recovery {
       recover();
       this.#parts.refresh();
     } catch (error) {
-      return this.#parts.fail(error);
+      for (const queue of this.#parts.queues()) queue.fail(error);
+      return;
     } finally {
       this.#isRunning = false;
     }
-    this.#parts.serve();
+    this.#parts.queues()[1].serve();
   }
 
   #restart(): void {
-    const { reset, drain, activate, restart, warn } = this.#parts;
+    const { qp, activate, queues, warn } = this.#parts;
     this.resets++;
     // Some devices remove the completions of a queue pair when it is reset: what was received is read before.
-    drain();
-    reset();
+    for (const queue of queues()) queue.drain();
+    qp.modify({ qpState: QpState.RESET });
     // With old completions in the queue, those of new receives could overrun it.
-    drain();
+    for (const queue of queues()) queue.drain();
     activate();
-    restart();
+    for (const queue of queues()) queue.restart();
     if (this.#isOutage) return;
     this.#isOutage = true;
     warn(this.#cause!);

@@ -13,7 +13,6 @@ import {
   MemoryRegion,
   mtuBytes,
   ProtectionDomain,
-  QpState,
   QpType,
   QueuePair,
 } from "../../mod.ts";
@@ -78,7 +77,7 @@ export class UdConn
 
   /** @ignore */
   private constructor(context: Context, settings: UdSettings) {
-    const { port, qkey, recvDepth, sendDepth, maxQueued, maxPeers, spin } = settings;
+    const { port, qkey, recvDepth, sendDepth, maxQueued, maxPeers, spin, onOutage } = settings;
     this.#settings = settings;
     this.#context = context;
     const pd = new ProtectionDomain(context);
@@ -88,7 +87,14 @@ export class UdConn
     const cap = { maxSendWr: sendDepth, maxRecvWr: recvDepth };
     this.#qp = new QueuePair(pd, { type: QpType.UD, sendCq, recvCq, cap });
     this.#qp.activateUd({ port, qkey });
-    this.#recovery = this.#makeRecovery();
+    this.#recovery = new Recovery({
+      qp: this.#qp,
+      activate: () => this.#qp.activateUd({ port, qkey }),
+      queues: () => [this.#receiver, this.#sender],
+      refresh: () => this.#routes.refresh(),
+      // In a task of its own, so that it may close the connection, and its errors are not ours.
+      warn: (cause) => queueMicrotask(() => onOutage(outage(context.device.name, cause))),
+    });
     this.maxMessage = mtuBytes(context.queryPort(port).activeMtu);
     const memory = (slots: number, size: number): MemoryRegion =>
       new MemoryRegion(pd, slots * size, AccessFlags.LOCAL_WRITE);
@@ -129,29 +135,6 @@ export class UdConn
     closeOnAbort(conn, settings.signal, conn.#closing.signal);
     stack.move();
     return conn;
-  }
-
-  #makeRecovery(): Recovery {
-    const qp = this.#qp;
-    const { port, qkey, onOutage } = this.#settings;
-    const both = (use: (queue: Sender | Receiver) => void) => (): void => {
-      use(this.#receiver);
-      use(this.#sender);
-    };
-    const fail = (reason: unknown): void => both((queue) => queue.fail(reason))();
-    return new Recovery({
-      state: () => qp.query().attr.qpState,
-      resume: () => qp.modify({ curQpState: QpState.SQE, qpState: QpState.RTS }),
-      reset: () => qp.modify({ qpState: QpState.RESET }),
-      drain: both((queue) => queue.drain()),
-      activate: () => qp.activateUd({ port, qkey }),
-      restart: both((queue) => queue.restart()),
-      refresh: () => this.#routes.refresh(),
-      serve: () => this.#sender.serve(),
-      // In a task of its own, so that it may close the connection, and its errors are not ours.
-      warn: (cause) => queueMicrotask(() => onOutage(outage(this.#context.device.name, cause))),
-      fail,
-    });
   }
 
   /** The address that peers send to. Its GID and LID follow those of the port. */

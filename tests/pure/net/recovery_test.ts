@@ -1,7 +1,8 @@
 import { assertEquals } from "@std/assert";
-import { QpState, WcStatus, type WorkCompletionError } from "../../../mod.ts";
+import { type QpAttrInit, QpState, WcStatus, type WorkCompletionError } from "../../../mod.ts";
 import { Recovery, type RecoveryParts } from "../../../net/ud/recovery.ts";
 
+const QUEUE = ["drain", "restart", "fail", "serve"];
 const STEPS = ["resume", "reset", "drain", "activate", "restart", "refresh"] as const;
 
 /** A recovery that notes what it does. `within` is called in each step. */
@@ -14,9 +15,17 @@ function recording(
     steps.push(error === undefined ? name : `${name} ${(error as Error).message}`);
     within(name);
   };
-  const names = [...STEPS, "serve", "warn", "fail"];
-  const parts = Object.fromEntries(names.map((name) => [name, step(name)]));
-  return { recovery: new Recovery({ state, ...parts } as unknown as RecoveryParts), steps };
+  const queue = (names: string[]): object =>
+    Object.fromEntries(QUEUE.map((name) => [name, names.includes(name) ? step(name) : () => {}]));
+  // Each step of both queues is noted once.
+  const queues = [queue(["drain", "restart", "fail"]), queue(["serve"])];
+  const qp = {
+    query: () => ({ attr: { qpState: state() } }),
+    modify: ({ qpState }: QpAttrInit) => step(qpState === QpState.RESET ? "reset" : "resume")(),
+  };
+  const others = { activate: step("activate"), refresh: step("refresh"), warn: step("warn") };
+  const parts = { qp, queues: () => queues, ...others } as unknown as RecoveryParts;
+  return { recovery: new Recovery(parts), steps };
 }
 
 function failure(
