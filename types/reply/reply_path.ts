@@ -8,7 +8,7 @@ import type { AddressHandle } from "../address_handle/address_handle.ts";
 import { initError } from "../address_handle/hints.ts";
 import { checkWc, grhIn, viewOfGrh } from "../address_handle/packet.ts";
 import type { WcAddress } from "../completion/work_completion.ts";
-import { batchCore, WorkCompletions } from "../completion/work_completions.ts";
+import { type BatchCore, batchCore, WorkCompletions } from "../completion/work_completions.ts";
 import { instance } from "../core/checks.ts";
 import { assertOpen, type Kind, Resource } from "../core/resource.ts";
 import {
@@ -25,9 +25,6 @@ import { GidCache } from "./gid_cache.ts";
 import { GrhMemory, type ReceiveMemory } from "./grh_memory.ts";
 import { PeerHandles } from "./peer_handles.ts";
 import { ReplyAddress } from "./reply_address.ts";
-
-/** Stands for a batch before there is one. */
-const NO_BATCH = {};
 
 /**
  * Attributes of a {@linkcode ReplyPath}.
@@ -107,7 +104,6 @@ export class ReplyPath extends Resource {
     name: "reply path",
     closing: (path) => {
       // The next use looks at the path again.
-      path.#batch = NO_BATCH;
       path.#poll = -1;
       path.#events.delete(path.#listener);
       path.#peers.abort(new TypeError("Cannot use reply path: it is disposed"));
@@ -132,11 +128,8 @@ export class ReplyPath extends Resource {
   /** The GID table; undefined until it is read again. */
   #gids: GidCache | undefined;
   /** The batch whose poll needs no further look at the events, and the number of that poll. */
-  #batch: object = NO_BATCH;
+  #batch: BatchCore | undefined;
   #poll = -1;
-  #capacity = 0;
-  /** The completions of the batch. */
-  #wcs: DataView = new DataView(new ArrayBuffer(0));
 
   /**
    * Makes a reply path. The device is not asked before the first packet is answered.
@@ -275,9 +268,9 @@ export class ReplyPath extends Resource {
     memory: ReceiveMemory,
     offset: number,
   ): AddressHandle {
-    this.#refreshFor(batch);
+    const core = this.#look(batch);
     while (true) {
-      const errno = this.#computeAt(index, memory, offset);
+      const errno = this.#computeAt(core, index, memory, offset);
       if (errno !== 0) throw this.#error(errno, this.#memory.view, this.#memory.at);
       this.#address.dropStrayFlowLabel();
       const { words } = this.#address;
@@ -353,8 +346,7 @@ export class ReplyPath extends Resource {
     if (!(typeof base === "number" && base >>> 0 === base && base <= last)) {
       throw noRoom(attr, base);
     }
-    this.#refreshFor(batch);
-    const errno = this.#computeAt(index, memory, offset);
+    const errno = this.#computeAt(this.#look(batch), index, memory, offset);
     this.#address.writeTo(attr, base);
     return errno;
   }
@@ -383,28 +375,31 @@ export class ReplyPath extends Resource {
     this.#peers.retire();
   }
 
-  #refreshFor(batch: WorkCompletions): void {
-    if (batch !== this.#batch || batchCore(batch).polls !== this.#poll) this.#look(batch);
-  }
-
-  #look(batch: WorkCompletions): void {
+  /** The inside of a batch. It reads the events if the batch was polled into since they were read. */
+  #look(batch: WorkCompletions): BatchCore {
     // V8 compiles a test against a class that it knows; the general one takes 50 ns.
     if (!(batch instanceof WorkCompletions)) instance(batch, WorkCompletions, "batch");
-    this.refresh();
-    this.#batch = batch;
-    const { polls, view, capacity } = batchCore(batch);
-    this.#poll = polls;
-    this.#wcs = view;
-    this.#capacity = capacity;
+    const core = batchCore(batch);
+    if (core !== this.#batch || core.polls !== this.#poll) {
+      this.refresh();
+      this.#batch = core;
+      this.#poll = core.polls;
+    }
+    return core;
   }
 
   /** Computes an address as the C function does. Returns 0, or its errno. */
-  #computeAt(index: number, memory: ReceiveMemory, offset: number): number {
-    if (!(typeof index === "number" && index >>> 0 === index && index < this.#capacity)) {
-      throw noCompletion(index, this.#capacity);
+  #computeAt(
+    { view, capacity }: BatchCore,
+    index: number,
+    memory: ReceiveMemory,
+    offset: number,
+  ): number {
+    if (!(typeof index === "number" && index >>> 0 === index && index < capacity)) {
+      throw noCompletion(index, capacity);
     }
     const at = this.#memory.find(memory, offset);
-    return this.#address.computeAt(this.#wcs, index, this.#memory.view, at, this.#table());
+    return this.#address.computeAt(view, index, this.#memory.view, at, this.#table());
   }
 
   #computeExactly(wc: WcAddress, grh: DataView): void {
