@@ -90,12 +90,11 @@
 
 export type { AhAttr, AhAttrInit } from "./types/address/ah_attr.ts";
 export { Gid, type GidEntry, GidType } from "./types/address/gid.ts";
-export { Grh, type Ipv4Header } from "./types/address/grh.ts";
+export { Grh } from "./types/address/grh.ts";
 export { formatAddress, parseAddress } from "./types/address/ip_address.ts";
 export { AddressHandle } from "./types/address_handle/address_handle.ts";
 export { initAhFromWc, initAhFromWcAsync } from "./types/address_handle/init_ah_from_wc.ts";
 export {
-  type EthL2,
   resolveEthL2FromGid,
   resolveEthL2FromGidAsync,
 } from "./types/address_handle/resolve_eth_l2_from_gid.ts";
@@ -254,6 +253,5 @@ export {
   type RequestsInit,
   SendFlags,
   type SendRequest,
-  type SgeList,
   WrOpcode,
 } from "./types/work/work_request.ts";

@@ -11,32 +11,6 @@ const { size: SIZE, fields } = structs.ibv_grh;
 export const IPV4_AT = 20;
 const CHECKSUM_AT = IPV4_AT + 10;
 
-/**
- * The IPv4 header in the second half of a GRH, as RFC 791 lays it out.
- *
- * @category GIDs and headers
- */
-export interface Ipv4Header {
-  /** Header length in 32-bit words. It is 5 without options. */
-  readonly ihl: number;
-  /** Type of service (DSCP and ECN). It becomes the traffic class of a reply. */
-  readonly tos: number;
-  /** Length of the packet in bytes, with the IPv4 header. */
-  readonly totalLength: number;
-  /** Identification, for the reassembly of fragments. */
-  readonly identification: number;
-  /** Time to live as received. */
-  readonly ttl: number;
-  /** Protocol of the payload. 17 is UDP. */
-  readonly protocol: number;
-  /** Header checksum. Some devices set it to 0. */
-  readonly checksum: number;
-  /** Address of the sender, such as `10.0.0.1`. */
-  readonly saddr: string;
-  /** Address of the receiver, such as `10.0.0.2`. */
-  readonly daddr: string;
-}
-
 /** The bytes of a GRH, without a copy. */
 export let grhView: (grh: Grh) => DataView<ArrayBuffer>;
 
@@ -156,8 +130,27 @@ export class Grh {
     return new Gid(this.#bytes.subarray(offset, offset + size));
   }
 
-  /** The second half as an IPv4 header. It is valid if {@linkcode Grh.ipVersion} is 4. */
-  get ipv4(): Ipv4Header {
+  /** The second half as an IPv4 header, as RFC 791 lays it out. It is valid if {@linkcode Grh.ipVersion} is 4. */
+  get ipv4(): {
+    /** Header length in 32-bit words. It is 5 without options. */
+    readonly ihl: number;
+    /** Type of service (DSCP and ECN). It becomes the traffic class of a reply. */
+    readonly tos: number;
+    /** Length of the packet in bytes, with the IPv4 header. */
+    readonly totalLength: number;
+    /** Identification, for the reassembly of fragments. */
+    readonly identification: number;
+    /** Time to live as received. */
+    readonly ttl: number;
+    /** Protocol of the payload. 17 is UDP. */
+    readonly protocol: number;
+    /** Header checksum. Some devices set it to 0. */
+    readonly checksum: number;
+    /** Address of the sender, such as `10.0.0.1`. */
+    readonly saddr: string;
+    /** Address of the receiver, such as `10.0.0.2`. */
+    readonly daddr: string;
+  } {
     const view = new DataView(this.#bytes.buffer, IPV4_AT);
     return {
       ihl: view.getUint8(0) & 0xf,

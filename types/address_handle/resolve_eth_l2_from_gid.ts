@@ -13,29 +13,21 @@ import { addressError } from "./hints.ts";
 const NO_VLAN = 0xffff;
 
 /**
- * The link address of a peer on Ethernet.
- *
- * @category Address handles
- */
-export interface EthL2 {
-  /** The MAC address, 6 bytes. */
-  readonly ethMac: Uint8Array<ArrayBuffer>;
-  /** The VLAN id of the sending GID; undefined if it has no VLAN. */
-  readonly vid: number | undefined;
-}
-
-/**
  * Resolves the link address of a peer on RoCE (`ibv_resolve_eth_l2_from_gid`). It asks the neighbour table of the kernel,
  * which may block for 3 seconds: {@linkcode resolveEthL2FromGidAsync} does not block. Address handles do this themselves.
  *
  * @param context The device.
  * @param attr The address of the peer, with a GRH.
+ * @returns The MAC address, 6 bytes, and the VLAN id of the sending GID; `undefined` if it has no VLAN.
  * @throws {TypeError} If an attribute has the wrong type, is missing or is unknown, or the context is disposed.
  * @throws {RangeError} If a number is out of range, or the device has no such port.
  * @throws {VerbsError} If the address cannot be resolved.
  * @category Address handles
  */
-export function resolveEthL2FromGid(context: Context, attr: AhAttrInit): EthL2 {
+export function resolveEthL2FromGid(
+  context: Context,
+  attr: AhAttrInit,
+): { readonly ethMac: Uint8Array<ArrayBuffer>; readonly vid: number | undefined } {
   const { view, ethMac, vid } = prepare(context, attr);
   const result = verbs().ibv_resolve_eth_l2_from_gid(context.unsafeHandle, view, ethMac, vid);
   return finish(context, { view, ethMac, vid }, result, errno());
@@ -51,7 +43,7 @@ export async function resolveEthL2FromGidAsync(
   context: Context,
   attr: AhAttrInit,
   options: AbortOptions = {},
-): Promise<EthL2> {
+): Promise<ReturnType<typeof resolveEthL2FromGid>> {
   const signal = signalOf(options);
   const { view, ethMac, vid } = prepare(context, attr);
   return await abortable({
@@ -81,7 +73,7 @@ function finish(
   { view, ethMac, vid: [vid] }: Query,
   result: number,
   errno: number,
-): EthL2 {
+): ReturnType<typeof resolveEthL2FromGid> {
   if (result !== 0) {
     // libibverbs returns a negative errno value, or -1 with errno.
     const value = result === -1 ? errno : Math.abs(result);

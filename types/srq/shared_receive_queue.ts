@@ -15,7 +15,6 @@ import { type Receives, RecvPoster } from "../work/posting.ts";
 import {
   type SrqAttr,
   srqAttrCodec,
-  type SrqAttrInit,
   srqAttrReader,
   type SrqInitAttr,
   srqInitCodec,
@@ -128,7 +127,7 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
    * @throws {RangeError} If a number is out of range.
    * @throws {VerbsError} If the device refuses: EINVAL for a limit above the size of the queue.
    */
-  modify(attr: SrqAttrInit): void {
+  modify(attr: Partial<Pick<SrqAttr, "maxWr" | "srqLimit">>): void {
     const { view, mask, given } = srqAttrCodec.write(attr);
     if (mask === 0) {
       throw new TypeError("Cannot modify shared receive queue: no attribute is given");

@@ -61,11 +61,7 @@ export interface SrqInitAttr {
   };
 }
 
-/**
- * Attributes of a shared receive queue to set. Attributes that are left out keep their values.
- *
- * @category Shared receive queues
- */
+/** Attributes of a shared receive queue to set. */
 export type SrqAttrInit = Partial<Omit<SrqAttr, "maxSge">>;
 
 const INIT = members("ibv_srq_init_attr_mask", "IBV_SRQ_INIT_ATTR_");

@@ -3,8 +3,8 @@ import { structs } from "../../ffi/layout.ts";
 import { allocStruct } from "../../ffi/struct.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { sgeCodec } from "../memory/advise_mr.ts";
+import type { Sge } from "../memory/memory_region.ts";
 import { type Element, readSge } from "../work/attributes.ts";
-import type { SgeList } from "../work/work_request.ts";
 
 /**
  * What an operation on the list of tags does (`enum ibv_ops_wr_opcode`).
@@ -55,7 +55,7 @@ export interface OpsWr {
   /** TAG_ADD: a number of your choice, 64 bits. The completion of the receive carries it. 0 if left out. */
   readonly recvWrId?: number | bigint;
   /** TAG_ADD: where the message goes. No memory if left out. */
-  readonly sge?: SgeList;
+  readonly sge?: Sge | readonly Sge[];
   /** TAG_ADD: the tag, 64 bits. */
   readonly tag?: number | bigint;
   /** TAG_ADD: the bits of the tag that are compared. The default is all. */
@@ -78,14 +78,14 @@ const codec: AttributeCodec<OpsWr, OpsWr, Memory> = codecOf("ibv_ops_wr", "opera
   unexpectedCnt: { field: "tm.unexpected_cnt" },
   handle: { field: "tm.handle" },
   recvWrId: { field: "tm.add.recv_wr_id" },
-  sge: { other: true, derive: ({ sge }) => sge === undefined ? sge : elementsOf(sge as SgeList) },
+  sge: { other: true, derive: ({ sge }) => sge === undefined ? sge : elementsOf(sge as Sge) },
   sgList: { field: "tm.add.sg_list", pointer: true, own: true, derive: writeSges },
   numSge: { field: "tm.add.num_sge", own: true, derive: ({ sge }) => elementsIn(sge).length },
   tag: { field: "tm.add.tag" },
   mask: { field: "tm.add.mask", derive: allBits },
 });
 
-function elementsOf(sge: SgeList): readonly Element[] {
+function elementsOf(sge: Sge | readonly Sge[]): readonly Element[] {
   const read = readSge(sge, MAX_SGE);
   return Array.isArray(read) ? read : [{ ...read as Element }];
 }

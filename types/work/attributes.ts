@@ -4,7 +4,7 @@ import { instance, integer, snapshot, uint32, uint64 } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { MemoryRegion, MemorySlice, regionCore, type Sge } from "../memory/memory_region.ts";
 import type { Region } from "../memory/region.ts";
-import { type MwBindInfo, type SendRequest, type SgeList, WrOpcode } from "./work_request.ts";
+import { type MwBindInfo, type SendRequest, WrOpcode } from "./work_request.ts";
 
 /** A set of opcodes, one bit each. */
 export function setOf(...opcodes: readonly WrOpcode[]): number {
@@ -190,7 +190,7 @@ const last = {
  * @throws {RangeError} If there are more, a number is out of range, or an element is not within its region.
  * @throws {TypeError} If it is no memory, or a region is disposed.
  */
-export function readSge(sge: SgeList, max: number): Element | readonly Element[] {
+export function readSge(sge: Sge | readonly Sge[], max: number): Element | readonly Element[] {
   if (!Array.isArray(sge)) return readElement(sge as Sge);
   const { length } = sge;
   if (length > max) {

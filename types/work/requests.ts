@@ -13,6 +13,7 @@ import {
 } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { assertOpen } from "../core/resource.ts";
+import type { Sge } from "../memory/memory_region.ts";
 import { MemoryWindow, MwType, windowCore } from "../memory/memory_window.ts";
 import {
   ATOMICS,
@@ -36,7 +37,6 @@ import {
   type RequestsInit,
   SendFlags,
   type SendRequest,
-  type SgeList,
   WrOpcode,
 } from "./work_request.ts";
 
@@ -100,7 +100,7 @@ export abstract class RequestList {
    * @throws {RangeError} If there are more elements than {@linkcode RequestList.maxSge}.
    * @throws {TypeError} If an element is not a scatter/gather element, or its region is disposed.
    */
-  setSge(index: number, sge: SgeList): void {
+  setSge(index: number, sge: Sge | readonly Sge[]): void {
     this.#native.at(index);
     this.#native.setSge(index, readSge(sge, this.#native.maxSge));
   }

@@ -47,13 +47,6 @@ export const SendFlags: Members<"ibv_send_flags", "IBV_SEND_"> = members(
 );
 
 /**
- * Memory of a request: one scatter/gather element, or a list of elements in order.
- *
- * @category Work requests
- */
-export type SgeList = Sge | readonly Sge[];
-
-/**
  * A receive request (`struct ibv_recv_wr`).
  *
  * @category Work requests
@@ -62,7 +55,7 @@ export interface RecvRequest {
   /** A number of your choice, 64 bits. The completion carries it, as a bigint. 0 if left out. */
   readonly wrId?: number | bigint;
   /** Where the message goes. On UD the first 40 bytes are the GRH. No memory if left out. */
-  readonly sge?: SgeList;
+  readonly sge?: Sge | readonly Sge[];
 }
 
 /**
@@ -111,7 +104,7 @@ export interface SendRequest {
    */
   readonly sendFlags?: number;
   /** The data to send; for RDMA reads and atomics, where the result goes. No data if left out. */
-  readonly sge?: SgeList;
+  readonly sge?: Sge | readonly Sge[];
   /** SEND_WITH_IMM, RDMA_WRITE_WITH_IMM: the immediate data in host order, 32 bits. 0 if left out. */
   readonly immData?: number;
   /** SEND_WITH_INV: the rkey of the peer to invalidate. LOCAL_INV: the rkey of this side. */

@@ -15,7 +15,6 @@ import {
   SendFlags,
   type SendRequest,
   SendRequests,
-  type SgeList,
   SharedReceiveQueue,
   VerbsError,
   WorkQueue,
@@ -300,7 +299,7 @@ Deno.test("QueuePair.postSend() refuses opcodes that the transport does not have
 });
 
 onRc.test("QueuePair.postSend() names atomics that are not on 8 aligned bytes", ({ qp, mr }) => {
-  const add = (sge: SgeList, remoteAddr = 8) => (): void =>
+  const add = (sge: SendRequest["sge"] & object, remoteAddr = 8) => (): void =>
     qp.postSend({ opcode: WrOpcode.ATOMIC_FETCH_AND_ADD, rkey: 1, compareAdd: 1, sge, remoteAddr });
   const works = "and ATOMIC_FETCH_AND_ADD works on 8";
   assertRefused(
