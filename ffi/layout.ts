@@ -6,14 +6,90 @@
  * @module
  */
 
-import type { Constants, Differences, Enums, Struct, Structs } from "./layout_types.ts";
+/**
+ * How to read the bytes of a field: in host order, or big-endian if it begins with `be`.
+ * Enums are `u32`, with a negative member `i32`; arrays, structs and unions are `bytes`.
+ *
+ * @category Layouts of structs
+ */
+export type FieldType =
+  | "u8"
+  | "u16"
+  | "u32"
+  | "u64"
+  | "i32"
+  | "i64"
+  | "be16"
+  | "be32"
+  | "be64"
+  | "ptr"
+  | "bytes";
 
-export type { Constants, Enums, Field, FieldType, Struct, Structs } from "./layout_types.ts";
+/**
+ * Place and type of a field in its struct.
+ *
+ * @category Layouts of structs
+ */
+export interface Field<Type extends FieldType = FieldType> {
+  /** Bytes from the struct's start. */
+  readonly offset: number;
+  /** Size in bytes. */
+  readonly size: number;
+  /** How to read them. */
+  readonly type: Type;
+}
+
+/**
+ * A struct or union: its size in bytes, and its fields by name.
+ *
+ * @category Layouts of structs
+ */
+export interface Struct<Fields = Readonly<Record<string, Field>>> {
+  /** Size in bytes. */
+  readonly size: number;
+  /** Fields by name; those of a nested struct have its name and a dot before their own. */
+  readonly fields: Fields;
+}
+
+/**
+ * Every struct and union, by its tag in C.
+ *
+ * @category Layouts of structs
+ */
+export type Structs = {
+  readonly [Tag in keyof typeof x86_64]: Struct<
+    {
+      readonly [Name in keyof (typeof x86_64)[Tag]["fields"]]:
+        (typeof x86_64)[Tag]["fields"][Name] extends { readonly type: infer Type extends FieldType }
+          ? Field<Type>
+          : never;
+    }
+  >;
+};
+
+/**
+ * Every named enum, by its tag in C.
+ *
+ * @category Constants
+ */
+export type Enums = typeof enums;
+
+/**
+ * Members of nameless enums and macros, by their names in C.
+ *
+ * @category Constants
+ */
+export type Constants = typeof constants;
 
 // Literals, all of them: V8 restores them from its code cache. Measured with mod.ts as one bundle, from the start of the
 // process: importing takes 8.5 ms with them, 9.8 ms with a function for each struct that is called on first use, 9.7 ms
 // with texts that are parsed on first use; up to the first poll it is 20.8, 22.9 and 22.6 ms.
-const x86_64: Structs = {
+/**
+ * Structs and unions on x86_64. Use {@linkcode structs}, which holds on every architecture.
+ *
+ * @category Layouts of structs
+ */
+export const x86_64 = {
   ibv_flow_action_esp_keymat_aes_gcm: {
     size: 56,
     fields: {
@@ -1387,10 +1463,10 @@ const x86_64: Structs = {
       context: { offset: 320, size: 328, type: "bytes" },
     },
   },
-};
+} as const;
 
 /** Sizes and fields that differ on aarch64, where locks are larger and move what follows them. */
-const aarch64Differences: Differences = {
+const aarch64Differences: Readonly<Record<string, Struct>> = {
   ibv_context: {
     size: 336,
     fields: {
@@ -1522,7 +1598,7 @@ export const structs: Structs = structsOf(Deno.build.arch);
  *
  * @category Constants
  */
-export const enums: Enums = {
+export const enums = {
   ibv_flow_action_esp_keymat: {
     IB_UVERBS_FLOW_ACTION_ESP_KEYMAT_AES_GCM: 0,
   },
@@ -2070,14 +2146,14 @@ export const enums: Enums = {
     IBV_REREG_MR_ERR_CMD: -4,
     IBV_REREG_MR_ERR_CMD_AND_DO_FORK_NEW: -5,
   },
-};
+} as const;
 
 /**
  * Members of nameless enums, and macros that stand for a number (a pointer: its address).
  *
  * @category Constants
  */
-export const constants: Constants = {
+export const constants = {
   IBV_LINK_LAYER_UNSPECIFIED: 0,
   IBV_LINK_LAYER_INFINIBAND: 1,
   IBV_LINK_LAYER_ETHERNET: 2,
@@ -2112,4 +2188,4 @@ export const constants: Constants = {
   IB_ROCE_UDP_ENCAP_VALID_PORT_MIN: 49152,
   IB_ROCE_UDP_ENCAP_VALID_PORT_MAX: 65535,
   IB_GRH_FLOWLABEL_MASK: 1048575,
-};
+} as const;

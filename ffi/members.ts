@@ -1,7 +1,6 @@
 /** Enums of `verbs.h` as objects with short names. */
 
-import { enums } from "./layout.ts";
-import type { Enums } from "./layout_types.ts";
+import { type Enums, enums } from "./layout.ts";
 
 /**
  * The members of a C enum without their common prefix: `IBV_QPT_UD` becomes `UD`.

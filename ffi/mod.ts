@@ -54,6 +54,7 @@ export {
   type Struct,
   type Structs,
   structs,
+  x86_64,
 } from "./layout.ts";
 export {
   type BlockingVerb,

@@ -21,7 +21,7 @@ const TASKS: Readonly<Record<string, Readonly<Record<string, Tool>>>> = {
     versions: ["deno_versions.ts", "library tests by the lowest and the newest Deno"],
   },
   generate: {
-    layout: ["layout/generate.ts", "ffi/layout.ts and ffi/layout_types.ts, from verbs.h"],
+    layout: ["layout/generate.ts", "ffi/layout.ts, from verbs.h"],
     verbs: [
       "coverage/main.ts",
       "docs/verbs.md: what offers each verb, since when, and where it is tested",

@@ -1,15 +1,15 @@
 /** Checks ffi/layout.ts against the installed header. */
 
 import { emit } from "./emit.ts";
-import type { Integer, Layout, Table, Texts } from "./model.ts";
+import type { Integer, Layout, Table } from "./model.ts";
 import { numberOf, readHeader } from "./read.ts";
 import { type Architecture, gcc, HEADER, usableArchitectures } from "./toolchain.ts";
 
 /**
- * Everything wrong with a table and its texts, one line each: numbers that the compiler contradicts,
+ * Everything wrong with a table and its text, one line each: numbers that the compiler contradicts,
  * then what the generator would write differently, such as an entry that is missing.
  */
-export async function findFaults(table: Table, texts: Texts): Promise<string[]> {
+export async function findFaults(table: Table, text: string): Promise<string[]> {
   const faults: string[] = [];
   // What no compiler here can tell stays as the table has it.
   let fresh: Table = table;
@@ -19,12 +19,7 @@ export async function findFaults(table: Table, texts: Texts): Promise<string[]> 
     const { structs, ...others } = await readHeader(arch);
     fresh = { ...fresh, [arch]: structs, ...others };
   }
-  const generated = emit(fresh, sourceOf(texts.values));
-  return [
-    ...faults,
-    ...compareLines("", texts.values, generated.values),
-    ...compareLines("types: ", texts.types, generated.types),
-  ];
+  return [...faults, ...compareLines(text, emit(fresh, sourceOf(text)))];
 }
 
 /** The header's package and version, from the first line of a table's text. */
@@ -80,13 +75,13 @@ function is(path: string, expression: string, value: Integer): string {
   return `#line 1 "${path}"\n_Static_assert((${expression}) == ${number}, "${text}");\n`;
 }
 
-function compareLines(file: string, text: string, generated: string): string[] {
+function compareLines(text: string, generated: string): string[] {
   if (text === generated) return [];
   const lines = text.split("\n");
   const expected = generated.split("\n");
   const first = expected.findIndex((line, index) => line !== lines[index]);
   const at = first < 0 ? expected.length : first;
   return [
-    `${file}line ${at + 1} is "${lines[at] ?? ""}", and generating gives "${expected[at] ?? ""}"`,
+    `line ${at + 1} is "${lines[at] ?? ""}", and generating gives "${expected[at] ?? ""}"`,
   ];
 }

@@ -1,13 +1,8 @@
 /** The shape of the table, shared by those who write it and those who check it. */
 
-import type { Field as AnyField, FieldType } from "../../ffi/layout_types.ts";
+import type { Field as AnyField, FieldType } from "../../ffi/layout.ts";
 
 export type { FieldType };
-
-/** How the bytes of a field are to be read, in the order in which the types list it. */
-export const fieldTypes = [
-  ...["u8", "u16", "u32", "u64", "i32", "i64", "be16", "be32", "be64", "ptr", "bytes"],
-] as FieldType[];
 
 /** Place and type of a field in its struct. */
 export type Field = AnyField;
@@ -50,6 +45,3 @@ export function tableOf(
   const [x86_64, aarch64] = [structsOf("x86_64"), structsOf("aarch64")];
   return { x86_64, aarch64, enums, constants } as Table;
 }
-
-/** The texts of ffi/layout.ts and ffi/layout_types.ts. */
-export type Texts = Readonly<Record<"values" | "types", string>>;
