@@ -242,7 +242,7 @@ export {
   WqType,
 } from "./types/rss/work_queue.ts";
 export { SharedReceiveQueue } from "./types/srq/shared_receive_queue.ts";
-export { type SrqAttr, type SrqAttrInit, type SrqInitAttr, SrqType } from "./types/srq/srq_attr.ts";
+export { type SrqAttr, type SrqInitAttr, SrqType } from "./types/srq/srq_attr.ts";
 export { OpsFlags, type OpsWr, OpsWrOpcode } from "./types/srq/tag_matching.ts";
 export { type XrcdInitAttr, XrcDomain } from "./types/srq/xrc_domain.ts";
 export type { Receives } from "./types/work/posting.ts";

@@ -14,7 +14,7 @@ const CATEGORIES: Record<string, string> = {
   "./ffi": `Calls of verbs, Constants, Errors, Layouts of structs, Native handles,
     Operations of a device, Pointers and memory, Prototypes of verbs`,
   "./rss": "Receive work queues and RSS",
-  "./net": "Connections, Datagrams, Memory of the peer, Options",
+  "./net": "Connections, Datagrams, Memory of the peer, Objects and lifetimes",
   "./cli": "Commands",
   "./rxe": "Errors, Guest, Options",
 };
