@@ -1,19 +1,16 @@
 /** Options that are read by a table of rules. */
 
-import { integer, snapshot } from "./checks.ts";
+import { integer, show, snapshot } from "./checks.ts";
 
-/** Checks one option, or gives its default. */
-export type Rule<T> = (value: unknown, what: string) => T;
+/** Checks one option, and gives its value. */
+export type Rule<T> = (value: never, what: string) => T;
 
 /** The rules of all options. */
 export type Rules<S> = { readonly [K in keyof S]-?: Rule<S[K]> };
 
 /** The rule of an option that may be left out. */
-export function option<T, D>(
-  check: (value: never, what: string) => T,
-  byDefault: D,
-): Rule<T | D> {
-  return (value, what) => value === undefined ? byDefault : check(value as never, what);
+export function option<T, D>(check: Rule<T>, byDefault: D): Rule<T | D> {
+  return (value, what) => value === undefined ? byDefault : check(value, what);
 }
 
 /** The check of an integer that has a range. */
@@ -21,13 +18,27 @@ export function within(min: number, max: number): (value: number, what: string) 
   return (value, what) => integer(value, what, min, max);
 }
 
+/** The check of a text that is one of some. */
+export function oneOf<T extends string>(...texts: readonly T[]): (value: T, what: string) => T {
+  return (value, what) => {
+    if (texts.includes(value)) return value;
+    const all = texts.map((text) => `"${text}"`).join(" or ");
+    throw new TypeError(`Cannot use ${what} ${show(value)}: it is not ${all}`);
+  };
+}
+
 /**
  * Reads and checks options, each once.
  *
  * @throws {TypeError} If they are not an object, or there is one without a rule.
  */
-export function readOptions<S extends object>(options: object, rules: Rules<S>): S {
+export function readOptions<S extends object>(
+  options: object,
+  rules: Rules<S>,
+  what: string = "options",
+): S {
   const names = Object.keys(rules) as (keyof S & string)[];
-  const given: Partial<S> = snapshot<Partial<S>>(options, "options", names);
-  return Object.fromEntries(names.map((name) => [name, rules[name](given[name], name)])) as S;
+  const given = snapshot<Partial<S>>(options, what, names);
+  const read = (name: keyof S & string): unknown => rules[name](given[name] as never, name);
+  return Object.fromEntries(names.map((name) => [name, read(name)])) as S;
 }

@@ -1,35 +1,31 @@
-interface Waiting<W, T> extends PromiseWithResolvers<T> {
-  readonly waiter: W;
-}
-
 /** Those who wait for something, the longest wait first. A wait ends early if its signal aborts. */
 export class Waiters<W extends object, T> {
-  readonly #waiting: Waiting<W, T>[] = [];
+  readonly #waiting: Map<W, PromiseWithResolvers<T>> = new Map();
 
   /** How many wait. */
   get size(): number {
-    return this.#waiting.length;
+    return this.#waiting.size;
   }
 
   /** Who waits longest. */
   get first(): W | undefined {
-    return this.#waiting[0]?.waiter;
+    return this.#waiting.keys().next().value;
   }
 
   /** All who wait now. */
   all(): W[] {
-    return this.#waiting.map(({ waiter }) => waiter);
+    return [...this.#waiting.keys()];
   }
 
   /** Waits until {@linkcode Waiters.resolve} or {@linkcode Waiters.reject} names the waiter. */
   wait(waiter: W, signal: AbortSignal | undefined): Promise<T> {
     if (signal?.aborted) return Promise.reject(signal.reason);
-    const { promise, resolve, reject } = Promise.withResolvers<T>();
-    this.#waiting.push({ waiter, promise, resolve, reject });
-    if (signal === undefined) return promise;
+    const waiting = Promise.withResolvers<T>();
+    this.#waiting.set(waiter, waiting);
+    if (signal === undefined) return waiting.promise;
     const abort = (): void => this.reject(waiter, signal.reason);
     signal.addEventListener("abort", abort);
-    return promise.finally(() => signal.removeEventListener("abort", abort));
+    return waiting.promise.finally(() => signal.removeEventListener("abort", abort));
   }
 
   /** Ends the wait of one. */
@@ -44,13 +40,12 @@ export class Waiters<W extends object, T> {
 
   /** Ends all waits with an error. */
   rejectAll(reason: unknown): void {
-    for (const { reject } of this.#waiting.splice(0)) reject(reason);
+    for (const waiter of this.all()) this.reject(waiter, reason);
   }
 
-  #take(waiter: W): Waiting<W, T> | undefined {
-    const waiting = this.#waiting;
-    if (waiting[0]?.waiter === waiter) return waiting.shift();
-    const index = waiting.findIndex((entry) => entry.waiter === waiter);
-    return index < 0 ? undefined : waiting.splice(index, 1)[0];
+  #take(waiter: W): PromiseWithResolvers<T> | undefined {
+    const waiting = this.#waiting.get(waiter);
+    this.#waiting.delete(waiter);
+    return waiting;
   }
 }

@@ -4,15 +4,17 @@
  * @module
  */
 
-import { integer, readObject, text, type WaitOptions } from "../shared/checks.ts";
+import { type AbortOptions, orAborted } from "../../internal/abort.ts";
+import { callable, text } from "../../internal/checks.ts";
 import { Deadline } from "../../internal/deadline.ts";
-import { orAborted } from "../shared/or_aborted.ts";
+import { option, readOptions, type Rules, within } from "../../internal/options.ts";
 import { closeTcpOnAbort, readLine, writeAddress } from "./exchange.ts";
 import { checkOwn, checkSpeaker, checkUnicast, endsOf } from "./peer_gid.ts";
 import { type RcAddress, readRcAddress } from "./rc_address.ts";
-import { prepare, type RcConn } from "./rc_conn.ts";
+import { RcConn } from "./rc_conn.ts";
 import { sharedDevice } from "./rc_device.ts";
-import { checkRcOptions, RC_OPTIONS, type RcOptions, type RcSettings } from "./rc_options.ts";
+import { RcEnd } from "./rc_end.ts";
+import { RC_RULES, type RcOptions, type RcSettings } from "./rc_options.ts";
 
 /**
  * Gives the peer the address of this end, and returns that of the peer. It returns what `JSON.parse()` made of the
@@ -21,7 +23,7 @@ import { checkRcOptions, RC_OPTIONS, type RcOptions, type RcSettings } from "./r
  *
  * @category Connections
  */
-export type RcExchange = (address: RcAddress, options: WaitOptions) => Promise<unknown>;
+export type RcExchange = (address: RcAddress, options: AbortOptions) => Promise<unknown>;
 
 /**
  * The options of {@linkcode connectRc}: either `tcpPort` or `exchange` is needed.
@@ -70,45 +72,43 @@ export interface RcConnectOptions extends RcOptions {
  * @category Connections
  */
 export async function connectRc(options: RcConnectOptions): Promise<RcConn> {
-  const names = [...RC_OPTIONS, "hostname", "tcpPort", "exchange"] as const;
-  const given = readObject(options, "options", names);
-  const settings = checkRcOptions(given);
-  const exchange = readExchange(given);
-  settings.signal?.throwIfAborted();
-  using deadline = handshakeDeadline(settings, []);
-  return await exchange(settings, deadline.signal);
-}
-
-type Exchange = (settings: RcSettings, signal: AbortSignal) => Promise<RcConn>;
-
-function readExchange(given: RcConnectOptions): Exchange {
-  const { hostname = "127.0.0.1", tcpPort, exchange } = given;
-  text(hostname, "hostname");
+  const settings = readOptions<Settings>(options, RULES);
+  const { tcpPort, exchange } = settings;
   if ((tcpPort === undefined) === (exchange === undefined)) {
     throw new TypeError("Cannot connect: exactly one of tcpPort and exchange is needed");
   }
-  if (exchange === undefined) {
-    const port = integer(tcpPort!, "tcpPort", 1, 65535);
-    return (settings, signal) => overTcp(settings, { hostname, port }, signal);
-  }
-  if (typeof exchange !== "function") {
-    throw new TypeError("Cannot connect: exchange is not a function");
-  }
-  return (settings, signal) => overExchange(settings, exchange, signal);
+  settings.signal?.throwIfAborted();
+  using deadline = handshakeDeadline(settings, []);
+  const { signal } = deadline;
+  if (exchange !== undefined) return await overExchange(settings, exchange, signal);
+  return await overTcp(settings, tcpPort!, signal);
 }
 
+interface Settings extends RcSettings {
+  readonly hostname: string;
+  readonly tcpPort: number | undefined;
+  readonly exchange: RcExchange | undefined;
+}
+
+const RULES: Rules<Settings> = {
+  ...RC_RULES,
+  hostname: option(text, "127.0.0.1"),
+  tcpPort: option(within(1, 65535), undefined),
+  exchange: option(callable<RcExchange>, undefined),
+};
+
 async function overTcp(
-  settings: RcSettings,
-  address: { readonly hostname: string; readonly port: number },
+  settings: Settings,
+  port: number,
   signal: AbortSignal,
 ): Promise<RcConn> {
-  const conn = await connectTcp(address, signal);
+  const conn = await connectTcp(settings.hostname, port, signal);
   using _closing = closeTcpOnAbort(conn, signal);
   const ends = endsOf(conn);
   const use = sharedDevice(settings).use();
-  await using preparation = await prepare(use, settings, ends);
+  await using end = await RcEnd.make(use, settings, ends);
   const value = await abortable(signal, async () => {
-    await writeAddress(conn, preparation.address, signal);
+    await writeAddress(conn, end.address, signal);
     return await readLine(conn, signal);
   });
   const peer = readRcAddress(value);
@@ -116,14 +116,15 @@ async function overTcp(
   if (settings.peerGid === "tcp" && checkSpeaker(peer, ends)) {
     checkOwn(peer, ends, use.object.context.gidTable(settings.port));
   }
-  return await preparation.connect(peer, signal);
+  return new RcConn(await end.connect(peer, signal));
 }
 
 async function connectTcp(
-  address: { readonly hostname: string; readonly port: number },
+  hostname: string,
+  port: number,
   signal: AbortSignal,
 ): Promise<Deno.TcpConn> {
-  const connecting = Deno.connect(address);
+  const connecting = Deno.connect({ hostname, port });
   try {
     return await orAborted(connecting, signal);
   } catch (error) {
@@ -138,11 +139,11 @@ async function overExchange(
   exchange: RcExchange,
   signal: AbortSignal,
 ): Promise<RcConn> {
-  await using preparation = await prepare(sharedDevice(settings).use(), settings);
-  const call = async (): Promise<unknown> => await exchange(preparation.address, { signal });
+  await using end = await RcEnd.make(sharedDevice(settings).use(), settings);
+  const call = async (): Promise<unknown> => await exchange(end.address, { signal });
   const peer = readRcAddress(await orAborted(call(), signal));
   checkUnicast(peer);
-  return await preparation.connect(peer, signal);
+  return new RcConn(await end.connect(peer, signal));
 }
 
 /** If the signal aborts, its reason is the error. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { orAborted } from "../shared/or_aborted.ts";
+import { orAborted } from "../../internal/abort.ts";
 import type { RcAddress } from "./rc_address.ts";
 
 /** The longest line that a peer may send. An address has about 200 bytes. */

@@ -4,20 +4,20 @@
  * @module
  */
 
-import { integer, readObject, readSignal, text, type WaitOptions } from "../shared/checks.ts";
-import { closeOnAbort } from "../shared/close_on_abort.ts";
-import { Line } from "../shared/line.ts";
-import type { Sharing } from "../shared/shared.ts";
-import { nextTurn } from "../shared/turns.ts";
-import { Waiters } from "../shared/waiters.ts";
+import { type AbortOptions, closeOnAbort, signalOf } from "../../internal/abort.ts";
+import { text } from "../../internal/checks.ts";
+import { option, readOptions, type Rules, within } from "../../internal/options.ts";
+import { nextTurn } from "../../internal/turns.ts";
+import { Waiters } from "../../internal/waiters.ts";
 import { type AttemptLimits, Attempts } from "./attempts.ts";
 import { abortable, handshakeDeadline } from "./connect_rc.ts";
 import { closeTcpOnAbort, readLine, writeAddress } from "./exchange.ts";
 import { checkOwn, checkSpeaker, checkUnicast, endsOf, type TcpEnds } from "./peer_gid.ts";
 import { type RcAddress, readRcAddress } from "./rc_address.ts";
-import { type Preparation, prepare, type RcConn } from "./rc_conn.ts";
-import { type RcDevice, sharedDevice } from "./rc_device.ts";
-import { checkRcOptions, RC_OPTIONS, type RcOptions, type RcSettings } from "./rc_options.ts";
+import { RcConn } from "./rc_conn.ts";
+import { type RcDevice, sharedDevice, type Sharing } from "./rc_device.ts";
+import { RcEnd } from "./rc_end.ts";
+import { RC_RULES, type RcOptions, type RcSettings } from "./rc_options.ts";
 
 /**
  * The options of {@linkcode listenRc}.
@@ -65,25 +65,8 @@ export interface RcListenerStats {
   readonly lastError: unknown;
 }
 
-let listen: (
-  listener: Deno.TcpListener,
-  settings: RcSettings,
-  limits: AttemptLimits,
-) => RcListener;
-
-/** The attempt of a partner to connect. */
-interface Attempt {
-  /** Ends it. */
-  readonly abort: AbortController;
-  /** Whether it was refused. */
-  isRefused: boolean;
-}
-
-/** A connection that waits to be accepted. */
-interface Ready {
-  readonly conn: RcConn;
-  readonly attempt: Attempt;
-}
+/** The attempt of a partner to connect. Aborting it refuses the partner. */
+type Attempt = AbortController;
 
 /**
  * Accepts connections. {@linkcode listenRc} makes it. Attempts that fail are counted. They do not affect other
@@ -99,34 +82,30 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
   readonly #settings: RcSettings;
   readonly #limits: Attempts<Attempt>;
   readonly #device: Sharing<RcDevice>;
-  /** Objects of the device are made for one partner after the other. */
-  readonly #line: Line = new Line();
+  /** Objects of the device are made for one partner after the other: this is the last one. */
+  #making: Promise<unknown> = Promise.resolve();
   readonly #closing: AbortController = new AbortController();
   /** Attempts under way. */
   readonly #attempts: Set<Promise<void>> = new Set();
-  readonly #ready: Ready[] = [];
+  /** Connections that wait to be accepted. */
+  readonly #ready: Map<RcConn, Attempt> = new Map();
   readonly #waiters: Waiters<object, RcConn> = new Waiters();
   readonly #accepting: Promise<void>;
-  #connected = 0;
-  #failed = 0;
-  #refused = 0;
-  #lastError: unknown;
+  readonly #stats: { -readonly [K in keyof RcListenerStats]: RcListenerStats[K] } = {
+    connected: 0,
+    failed: 0,
+    refused: 0,
+    lastError: undefined,
+  };
 
-  static {
-    listen = (tcp, settings, limits) => {
-      const listener = new RcListener(tcp, settings, limits);
-      closeOnAbort(listener, settings.signal, listener.#closing.signal);
-      return listener;
-    };
-  }
-
-  /** @ignore */
-  private constructor(listener: Deno.TcpListener, settings: RcSettings, limits: AttemptLimits) {
+  /** @ignore Made by {@linkcode listenRc}. */
+  constructor(listener: Deno.TcpListener, settings: RcSettings, limits: AttemptLimits) {
     this.#listener = listener;
     this.#settings = settings;
     this.#limits = new Attempts(limits);
     this.#device = sharedDevice(settings);
-    this.#accepting = this.#acceptAll().catch((error) => this.#fail(error));
+    this.#accepting = this.#acceptAll().catch((error) => this.#end(error));
+    closeOnAbort(this, settings.signal, this.#closing.signal);
   }
 
   /** The TCP address that it listens on. */
@@ -136,8 +115,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
 
   /** Counters since the listener was made. */
   get stats(): RcListenerStats {
-    const [connected, failed, refused] = [this.#connected, this.#failed, this.#refused];
-    return { connected, failed, refused, lastError: this.#lastError };
+    return { ...this.#stats };
   }
 
   /**
@@ -147,14 +125,16 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
    * @throws {Deno.errors.BadResource} If the listener is closed.
    * @throws The reason of the signal, if it aborts.
    */
-  async accept(options?: WaitOptions): Promise<RcConn> {
-    const signal = readSignal(options);
+  async accept(options?: AbortOptions): Promise<RcConn> {
+    const signal = signalOf(options);
     signal?.throwIfAborted();
     this.#closing.signal.throwIfAborted();
-    const ready = this.#waiters.size === 0 ? this.#ready.shift() : undefined;
+    const ready = this.#waiters.size === 0 ? this.#ready.entries().next().value : undefined;
     if (ready === undefined) return await this.#waiters.wait({}, signal);
-    this.#limits.delete(ready.attempt);
-    return ready.conn;
+    const [conn, attempt] = ready;
+    this.#ready.delete(conn);
+    this.#limits.delete(attempt);
+    return conn;
   }
 
   /** Connections as they come, until the listener is closed. */
@@ -173,7 +153,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     for (;;) {
       const conn = await this.#acceptTcp();
       if (conn === undefined) continue;
-      const attempt = { abort: new AbortController(), isRefused: false };
+      const attempt = new AbortController();
       await this.#makeRoom(attempt, conn.remoteAddr.hostname);
       const ended = this.#attempt(conn, attempt).finally(() => this.#attempts.delete(ended));
       this.#attempts.add(ended);
@@ -188,9 +168,13 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
   }
 
   #refuse(attempt: Attempt): void {
-    this.#refused++;
-    attempt.isRefused = true;
-    attempt.abort.abort(new Deno.errors.ConnectionRefused("Cannot connect: too many others do"));
+    this.#stats.refused++;
+    attempt.abort(new Deno.errors.ConnectionRefused("Cannot connect: too many others do"));
+  }
+
+  #fail(error: unknown): void {
+    this.#stats.failed++;
+    this.#stats.lastError = error;
   }
 
   /** A partner that is gone before it is accepted is no reason to stop. */
@@ -199,8 +183,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
       return await this.#listener.accept();
     } catch (error) {
       if (this.#closing.signal.aborted || error instanceof Deno.errors.BadResource) throw error;
-      this.#failed++;
-      this.#lastError = error;
+      this.#fail(error);
       // Too many open files: it gets better only if others close some.
       await new Promise((resolve) => setTimeout(resolve, 10));
       return undefined;
@@ -208,20 +191,14 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
   }
 
   async #attempt(tcp: Deno.TcpConn, attempt: Attempt): Promise<void> {
-    using deadline = handshakeDeadline(this.#settings, [
-      this.#closing.signal,
-      attempt.abort.signal,
-    ]);
+    using deadline = handshakeDeadline(this.#settings, [this.#closing.signal, attempt.signal]);
     const { signal } = deadline;
     using _closing = closeTcpOnAbort(tcp, signal);
     try {
-      const conn = await abortable(signal, () => this.#connect(tcp, attempt, signal));
-      this.#add({ conn, attempt });
+      this.#add(await abortable(signal, () => this.#connect(tcp, attempt, signal)), attempt);
     } catch (error) {
       this.#limits.delete(attempt);
-      if (attempt.isRefused) return;
-      this.#failed++;
-      this.#lastError = error;
+      if (!attempt.signal.aborted) this.#fail(error);
     }
   }
 
@@ -232,17 +209,18 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     const mustBeOwn = this.#settings.peerGid === "tcp" && checkSpeaker(peer, ends);
     if (!this.#limits.advance(attempt)) this.#refuse(attempt);
     signal.throwIfAborted();
-    const makeEnd = async (): Promise<Preparation> => {
+    const making = this.#making.then(nextTurn).then(() => {
       signal.throwIfAborted();
-      return await this.#prepare(ends, mustBeOwn ? peer : undefined);
-    };
-    await using preparation = await this.#line.run(makeEnd);
-    const { address } = preparation;
-    return await preparation.connect(peer, signal, () => writeAddress(tcp, address, signal));
+      return this.#makeEnd(ends, mustBeOwn ? peer : undefined);
+    });
+    this.#making = making.catch(() => {});
+    await using end = await making;
+    const answer = (): Promise<void> => writeAddress(tcp, end.address, signal);
+    return new RcConn(await end.connect(peer, signal, answer));
   }
 
   /** The first step opens the device, and the last one makes queues: the event loop runs between them. */
-  async #prepare(ends: TcpEnds, mustBeOwn: RcAddress | undefined): Promise<Preparation> {
+  async #makeEnd(ends: TcpEnds, mustBeOwn: RcAddress | undefined): Promise<RcEnd> {
     const settings = this.#settings;
     using stack = new DisposableStack();
     const use = stack.use(this.#device.use());
@@ -250,22 +228,22 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     if (mustBeOwn !== undefined) checkOwn(mustBeOwn, ends, context.gidTable(settings.port));
     await nextTurn();
     stack.move();
-    return await prepare(use, settings, ends);
+    return await RcEnd.make(use, settings, ends);
   }
 
-  #add(ready: Ready): void {
-    this.#connected++;
+  #add(conn: RcConn, attempt: Attempt): void {
+    this.#stats.connected++;
     const waiter = this.#waiters.first;
     if (waiter === undefined && !this.#closing.signal.aborted) {
-      this.#ready.push(ready);
+      this.#ready.set(conn, attempt);
       return;
     }
-    this.#limits.delete(ready.attempt);
-    if (waiter === undefined) ready.conn[Symbol.dispose]();
-    else this.#waiters.resolve(waiter, ready.conn);
+    this.#limits.delete(attempt);
+    if (waiter === undefined) conn[Symbol.dispose]();
+    else this.#waiters.resolve(waiter, conn);
   }
 
-  #fail(error: unknown): void {
+  #end(error: unknown): void {
     this.#closing.abort(error);
     this.#waiters.rejectAll(error);
   }
@@ -273,9 +251,10 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
   /** Stops listening. Connections that were accepted stay open; the others are closed. Closing again does nothing. */
   close(): void {
     if (this.#closing.signal.aborted) return;
-    this.#fail(new Deno.errors.BadResource("Cannot accept: the listener is closed"));
+    this.#end(new Deno.errors.BadResource("Cannot accept: the listener is closed"));
     this.#listener.close();
-    for (const { conn } of this.#ready.splice(0)) conn[Symbol.dispose]();
+    for (const conn of this.#ready.keys()) conn[Symbol.dispose]();
+    this.#ready.clear();
   }
 
   /** Stops listening, as {@linkcode RcListener.close} does. */
@@ -317,18 +296,22 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
  */
 // deno-lint-ignore require-await -- it rejects, it does not throw
 export async function listenRc(options: RcListenOptions = {}): Promise<RcListener> {
-  const limits = ["maxPending", "maxHandshakes", "maxPerPeer"] as const;
-  const names = [...RC_OPTIONS, "hostname", "tcpPort", ...limits] as const;
-  const given = readObject(options, "options", names);
-  const { hostname = "127.0.0.1", tcpPort = 0 } = given;
-  const { maxPending = 64, maxHandshakes = 256, maxPerPeer = 32 } = given;
-  const settings = checkRcOptions(given);
-  text(hostname, "hostname");
-  integer(tcpPort, "tcpPort", 0, 65535);
-  integer(maxPending, "maxPending", 1, 2 ** 20);
-  integer(maxHandshakes, "maxHandshakes", 1, 2 ** 20);
-  integer(maxPerPeer, "maxPerPeer", 1, 2 ** 20);
+  const settings = readOptions<Settings>(options, RULES);
   settings.signal?.throwIfAborted();
-  const tcp = Deno.listen({ hostname, port: tcpPort });
-  return listen(tcp, settings, { maxPending, maxHandshakes, maxPerPeer });
+  const tcp = Deno.listen({ hostname: settings.hostname, port: settings.tcpPort });
+  return new RcListener(tcp, settings, settings);
 }
+
+interface Settings extends RcSettings, AttemptLimits {
+  readonly hostname: string;
+  readonly tcpPort: number;
+}
+
+const RULES: Rules<Settings> = {
+  ...RC_RULES,
+  hostname: option(text, "127.0.0.1"),
+  tcpPort: option(within(0, 65535), 0),
+  maxPending: option(within(1, 2 ** 20), 64),
+  maxHandshakes: option(within(1, 2 ** 20), 256),
+  maxPerPeer: option(within(1, 2 ** 20), 32),
+};

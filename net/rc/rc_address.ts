@@ -5,7 +5,8 @@
  */
 
 import { Gid, type QpAddress } from "../../mod.ts";
-import { integer, readObject } from "../shared/checks.ts";
+import { text, uint16, uint24, uint8 } from "../../internal/checks.ts";
+import { oneOf, readOptions, type Rules, within } from "../../internal/options.ts";
 
 /**
  * The address of one end of an RC connection: everything that the other end needs. It is plain data, so it can be sent
@@ -39,6 +40,18 @@ export const MAX_CREDITS = 2 ** 15;
 /** The longest message. */
 export const MAX_MESSAGE = 2 ** 24;
 
+const RULES: Rules<RcAddress> = {
+  transport: oneOf("rc"),
+  gid: (value: string, what: string) => Gid.parse(text(value, what)).toString(),
+  lid: uint16,
+  qpn: uint24,
+  psn: uint24,
+  mtu: within(256, 4096),
+  rdAtomic: uint8,
+  credits: within(1, MAX_CREDITS),
+  maxMessage: within(1, MAX_MESSAGE),
+};
+
 /**
  * Reads the address of a peer, which nobody has checked. Whether packets may be sent there is another check.
  *
@@ -46,7 +59,7 @@ export const MAX_MESSAGE = 2 ** 24;
  */
 export function readRcAddress(value: unknown): RcAddress {
   try {
-    return read(value as RcAddress);
+    return readOptions(value as object, RULES, "address");
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new Deno.errors.InvalidData(
@@ -54,27 +67,6 @@ export function readRcAddress(value: unknown): RcAddress {
       { cause: error },
     );
   }
-}
-
-function read(value: RcAddress): RcAddress {
-  const { transport, gid, lid, qpn, psn, mtu, rdAtomic, credits, maxMessage } = readObject(
-    value,
-    "address",
-    ["transport", "gid", "lid", "qpn", "psn", "mtu", "rdAtomic", "credits", "maxMessage"],
-  );
-  if (transport !== "rc") throw new TypeError('Its transport is not "rc"');
-  if (typeof gid !== "string") throw new TypeError("Its gid is not a string");
-  return {
-    transport,
-    gid: Gid.parse(gid).toString(),
-    lid: integer(lid, "lid", 0, 0xffff),
-    qpn: integer(qpn, "qpn", 0, 0xff_ffff),
-    psn: integer(psn, "psn", 0, 0xff_ffff),
-    mtu: integer(mtu, "mtu", 256, 4096),
-    rdAtomic: integer(rdAtomic, "rdAtomic", 0, 255),
-    credits: integer(credits, "credits", 1, MAX_CREDITS),
-    maxMessage: integer(maxMessage, "maxMessage", 1, MAX_MESSAGE),
-  };
 }
 
 /** The address as a queue pair takes it. */

@@ -4,39 +4,13 @@
  * @module
  */
 
+import { type AbortOptions, signalOf } from "../../internal/abort.ts";
+import { instance, integer, uint64 } from "../../internal/checks.ts";
 import { type SendRequest, WrOpcode } from "../../mod.ts";
-import { byteArray, integer, readSignal, type WaitOptions } from "../shared/checks.ts";
-import type { Use } from "../shared/shared.ts";
-import { Link } from "./link.ts";
-import type { TcpEnds } from "./peer_gid.ts";
 import type { RcAddress } from "./rc_address.ts";
-import type { RcDevice } from "./rc_device.ts";
-import type { RcSettings } from "./rc_options.ts";
-import { RcParts } from "./rc_parts.ts";
-import { RemoteAccess, uint64 } from "./remote_access.ts";
+import { closedError, type RcEnd } from "./rc_end.ts";
+import { RemoteAccess } from "./remote_access.ts";
 import { atomicPartOf, ExposedMemory, partOf, type RemoteMemory } from "./remote_memory.ts";
-
-/** One end of a connection that is being made. */
-export interface Preparation extends AsyncDisposable {
-  /** What the peer needs. */
-  readonly address: RcAddress;
-  /**
-   * Connects to the peer, whose address was checked. An end that the peer waits for gives `answer`: it is called when this end is ready to receive, and
-   * this end sends nothing before the peer does.
-   */
-  readonly connect: (
-    peer: RcAddress,
-    signal: AbortSignal,
-    answer?: () => Promise<void>,
-  ) => Promise<RcConn>;
-}
-
-/** Makes one end of a connection, which ends the use of the device when it is closed. */
-export let prepare: (
-  use: Use<RcDevice>,
-  settings: RcSettings,
-  ends?: TcpEnds,
-) => Promise<Preparation>;
 
 /**
  * A reliable connection (RC) with messages, streams and remote memory. {@linkcode connectRc} and {@linkcode listenRc}
@@ -82,56 +56,23 @@ export let prepare: (
 export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8Array<ArrayBuffer>> {
   /** The address of the peer. */
   readonly peer: RcAddress;
-  readonly #parts: RcParts;
-  readonly #link: Link;
+  readonly #end: RcEnd;
   readonly #remote: RemoteAccess;
   #closing: Promise<void> | undefined;
   #isClosed = false;
   #readable: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
   #writable: WritableStream<Uint8Array> | undefined;
 
-  static {
-    prepare = async (use, settings, ends) => {
-      using stack = new DisposableStack();
-      const parts = stack.use(await RcParts.make(use, settings, ends));
-      const { address } = parts;
-      const link = stack.adopt(new Link(parts), (link) => link.close(closedError()));
-      const owned = stack.move();
-      let isConnected = false;
-      return {
-        address,
-        connect: async (peer, signal, answer) => {
-          await parts.activate(peer, signal);
-          signal.throwIfAborted();
-          link.start(peer.credits);
-          if (answer === undefined) link.hello();
-          else await answer();
-          await link.greeted(signal);
-          if (answer !== undefined) link.hello();
-          isConnected = true;
-          return new RcConn(parts, link, peer);
-        },
-        // The device is not in use any more when connecting has failed.
-        [Symbol.asyncDispose]: async () => {
-          if (isConnected) return;
-          owned.dispose();
-          await link.ended;
-        },
-      };
-    };
-  }
-
-  /** @ignore */
-  private constructor(parts: RcParts, link: Link, peer: RcAddress) {
-    this.peer = peer;
-    this.#parts = parts;
-    this.#link = link;
-    this.#remote = new RemoteAccess(link, parts.settings.maxMessage);
+  /** @ignore Made by {@linkcode connectRc} and {@linkcode listenRc}. */
+  constructor(end: RcEnd) {
+    this.peer = end.peer;
+    this.#end = end;
+    this.#remote = new RemoteAccess(end.link, end.parts.settings.maxMessage);
   }
 
   /** The longest message in bytes, which both ends can handle. */
   get maxMessage(): number {
-    return Math.min(this.#parts.settings.maxMessage, this.peer.maxMessage);
+    return Math.min(this.#end.parts.settings.maxMessage, this.peer.maxMessage);
   }
 
   /**
@@ -149,13 +90,13 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    */
   receive(
     p?: Uint8Array<ArrayBuffer>,
-    options?: WaitOptions,
+    options?: AbortOptions,
   ): Promise<Uint8Array<ArrayBuffer> | null> {
     try {
-      const signal = readSignal(options);
-      if (p !== undefined) byteArray(p, "p");
+      const signal = signalOf(options);
+      if (p !== undefined) instance(p, Uint8Array, "p");
       this.#assertOpen();
-      return this.#link.receive(p, signal);
+      return this.#end.link.receive(p, signal);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -175,16 +116,16 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * @throws {Deno.errors.BadResource} If this end is closed, or {@linkcode RcConn.writable} is.
    * @throws The reason of the signal, if it aborts.
    */
-  async send(p: Uint8Array, options?: WaitOptions): Promise<number> {
-    const signal = readSignal(options);
-    const { length } = byteArray(p, "message");
+  async send(p: Uint8Array, options?: AbortOptions): Promise<number> {
+    const signal = signalOf(options);
+    const { length } = instance(p, Uint8Array, "message");
     if (length > this.maxMessage) {
       throw new RangeError(
         `Cannot send: the message has ${length} bytes, and maxMessage is ${this.maxMessage}`,
       );
     }
     this.#assertOpen();
-    await this.#link.send(p, signal);
+    await this.#end.link.send(p, signal);
     return length;
   }
 
@@ -195,10 +136,10 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * @throws {Deno.errors.BadResource} If this end is closed.
    * @throws The reason of the signal, if it aborts.
    */
-  async flush(options?: WaitOptions): Promise<void> {
-    const signal = readSignal(options);
+  async flush(options?: AbortOptions): Promise<void> {
+    const signal = signalOf(options);
     this.#assertOpen();
-    await this.#link.flush(signal);
+    await this.#end.link.flush(signal);
   }
 
   /**
@@ -223,15 +164,15 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   get writable(): WritableStream<Uint8Array> {
     return this.#writable ??= new WritableStream({
       write: async (chunk) => {
-        const { length } = byteArray(chunk, "chunk");
+        const { length } = instance(chunk, Uint8Array, "chunk");
         for (let start = 0; start < length; start += this.maxMessage) {
           await this.send(chunk.subarray(start, start + this.maxMessage));
         }
       },
       close: async () => {
         this.#assertOpen();
-        await this.#link.end(undefined);
-        await this.#link.flush(undefined);
+        await this.#end.link.end(undefined);
+        await this.#end.link.flush(undefined);
       },
       abort: () => this[Symbol.dispose](),
     });
@@ -250,12 +191,12 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    */
   async expose(
     source: number | ArrayBufferLike | ArrayBufferView,
-    options?: WaitOptions,
+    options?: AbortOptions,
   ): Promise<ExposedMemory> {
-    const signal = readSignal(options);
+    const signal = signalOf(options);
     this.#assertOpen();
-    const mr = await this.#parts.expose(source, signal).finally(() => this.#assertOpen());
-    return new ExposedMemory(mr, (mr) => this.#parts.forget(mr));
+    const mr = await this.#end.parts.expose(source, signal).finally(() => this.#assertOpen());
+    return new ExposedMemory(mr, (mr) => this.#end.parts.forget(mr));
   }
 
   /**
@@ -276,10 +217,10 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     memory: RemoteMemory,
     offset: number,
     data: Uint8Array,
-    options?: WaitOptions,
+    options?: AbortOptions,
   ): Promise<void> {
-    const signal = readSignal(options);
-    const part = partOf(memory, offset, byteArray(data, "data").length);
+    const signal = signalOf(options);
+    const part = partOf(memory, offset, instance(data, Uint8Array, "data").length);
     this.#assertOpen();
     await this.#remote.write(part, data, signal);
   }
@@ -298,12 +239,12 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     memory: RemoteMemory,
     offset: number,
     length: number | Uint8Array<ArrayBuffer>,
-    options?: WaitOptions,
+    options?: AbortOptions,
   ): Promise<Uint8Array<ArrayBuffer>> {
-    const signal = readSignal(options);
+    const signal = signalOf(options);
     const size = typeof length === "number"
       ? integer(length, "length", 0, 2 ** 32)
-      : byteArray(length, "buffer").length;
+      : instance(length, Uint8Array, "buffer").length;
     const part = partOf(memory, offset, size);
     this.#assertOpen();
     const buffer = typeof length === "number" ? new Uint8Array(size) : length;
@@ -326,7 +267,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     memory: RemoteMemory,
     offset: number,
     add: bigint,
-    options?: WaitOptions,
+    options?: AbortOptions,
   ): Promise<bigint> {
     const compareAdd = uint64(add, "add");
     const opcode = WrOpcode.ATOMIC_FETCH_AND_ADD;
@@ -350,7 +291,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     offset: number,
     compare: bigint,
     swap: bigint,
-    options?: WaitOptions,
+    options?: AbortOptions,
   ): Promise<bigint> {
     const operands = { compareAdd: uint64(compare, "compare"), swap: uint64(swap, "swap") };
     const opcode = WrOpcode.ATOMIC_CMP_AND_SWP;
@@ -361,9 +302,9 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     operation: SendRequest,
     memory: RemoteMemory,
     offset: number,
-    options: WaitOptions | undefined,
+    options: AbortOptions | undefined,
   ): Promise<bigint> {
-    const signal = readSignal(options);
+    const signal = signalOf(options);
     const part = atomicPartOf(memory, offset);
     this.#assertOpen();
     return await this.#remote.atomic(operation, part, signal);
@@ -393,14 +334,14 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    *
    * @throws {TypeError} If an option has the wrong type.
    */
-  async close(options?: WaitOptions): Promise<void> {
-    const signal = readSignal(options);
+  async close(options?: AbortOptions): Promise<void> {
+    const signal = signalOf(options);
     await (this.#closing ??= this.#close(signal));
   }
 
   async #close(signal: AbortSignal | undefined): Promise<void> {
     this.#isClosed = true;
-    const link = this.#link;
+    const link = this.#end.link;
     try {
       link.leave(closedError());
       await link.flush(signal);
@@ -414,16 +355,11 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   /** Closes the connection at once. What the peer has not acknowledged may be lost. */
   [Symbol.dispose](): void {
     this.#isClosed = true;
-    this.#link.close(closedError());
-    this.#parts[Symbol.dispose]();
+    this.#end.close();
   }
 
   /** Closes the connection, as {@linkcode RcConn.close} does. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
-}
-
-function closedError(): Error {
-  return new Deno.errors.BadResource("Cannot use connection: it is closed");
 }

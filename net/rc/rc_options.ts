@@ -1,4 +1,6 @@
-import { checkSignal, integer, text } from "../shared/checks.ts";
+import { checkSignal } from "../../internal/abort.ts";
+import { text } from "../../internal/checks.ts";
+import { oneOf, option, type Rules, within } from "../../internal/options.ts";
 import { MAX_CREDITS, MAX_MESSAGE } from "./rc_address.ts";
 
 /**
@@ -60,23 +62,6 @@ export interface RcOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The names of {@linkcode RcOptions}. */
-export const RC_OPTIONS: readonly (keyof RcOptions)[] = [
-  "device",
-  "port",
-  "gidIndex",
-  "peerGid",
-  "credits",
-  "sendDepth",
-  "maxMessage",
-  "timeout",
-  "retryCnt",
-  "keepAlive",
-  "spin",
-  "connectTimeout",
-  "signal",
-];
-
 /** Options with all defaults. */
 export interface RcSettings extends Required<Omit<RcOptions, "device" | "gidIndex" | "signal">> {
   readonly device: string | undefined;
@@ -86,27 +71,19 @@ export interface RcSettings extends Required<Omit<RcOptions, "device" | "gidInde
 
 const MAX_MS = 0x7fff_ffff;
 
-/** Checks options that were read already, and fills in the defaults. */
-export function checkRcOptions(given: RcOptions): RcSettings {
-  const { device, port = 1, gidIndex, credits = 32, sendDepth = 32, maxMessage = 32768 } = given;
-  const { peerGid = "tcp" } = given;
-  if (peerGid !== "tcp" && peerGid !== "any") {
-    throw new TypeError('Cannot use peerGid: it is neither "tcp" nor "any"');
-  }
-  const { timeout = 17, retryCnt = 6, keepAlive = 1000, spin = 0, connectTimeout = 5000 } = given;
-  return {
-    device: device === undefined ? undefined : text(device, "device"),
-    port: integer(port, "port", 1, 255),
-    gidIndex: gidIndex === undefined ? undefined : integer(gidIndex, "gidIndex", 0, 255),
-    peerGid,
-    credits: integer(credits, "credits", 1, MAX_CREDITS),
-    sendDepth: integer(sendDepth, "sendDepth", 1, MAX_CREDITS),
-    maxMessage: integer(maxMessage, "maxMessage", 8, MAX_MESSAGE),
-    timeout: integer(timeout, "timeout", 1, 31),
-    retryCnt: integer(retryCnt, "retryCnt", 0, 7),
-    keepAlive: integer(keepAlive, "keepAlive", 0, MAX_MS),
-    spin: integer(spin, "spin", 0, Number.MAX_SAFE_INTEGER),
-    connectTimeout: integer(connectTimeout, "connectTimeout", 1, MAX_MS),
-    signal: checkSignal(given.signal),
-  };
-}
+/** How {@linkcode RcOptions} are checked, and their defaults. */
+export const RC_RULES: Rules<RcSettings> = {
+  device: option(text, undefined),
+  port: option(within(1, 255), 1),
+  gidIndex: option(within(0, 255), undefined),
+  peerGid: option(oneOf("tcp", "any"), "tcp"),
+  credits: option(within(1, MAX_CREDITS), 32),
+  sendDepth: option(within(1, MAX_CREDITS), 32),
+  maxMessage: option(within(8, MAX_MESSAGE), 32768),
+  timeout: option(within(1, 31), 17),
+  retryCnt: option(within(0, 7), 6),
+  keepAlive: option(within(0, MAX_MS), 1000),
+  spin: option(within(0, Number.MAX_SAFE_INTEGER), 0),
+  connectTimeout: option(within(1, MAX_MS), 5000),
+  signal: option(checkSignal, undefined),
+};

@@ -1,4 +1,5 @@
 import { needsGrh } from "../../internal/ports.ts";
+import { nextTurn } from "../../internal/turns.ts";
 import {
   AccessFlags,
   AddressHandle,
@@ -12,11 +13,9 @@ import {
   QueuePair,
 } from "../../mod.ts";
 import { chosenGid } from "../shared/chosen_gid.ts";
-import type { Use } from "../shared/shared.ts";
-import { nextTurn } from "../shared/turns.ts";
 import { gidOfTcp, type TcpEnds } from "./peer_gid.ts";
 import { type RcAddress, toQpAddress } from "./rc_address.ts";
-import type { RcDevice } from "./rc_device.ts";
+import type { RcDevice, Use } from "./rc_device.ts";
 import type { RcSettings } from "./rc_options.ts";
 
 /** Receives for messages that need no credit: HELLO, END or BYE, and two messages of credits. */
@@ -26,23 +25,12 @@ export const CONTROL_SENDS = 8;
 
 const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC } = AccessFlags;
 
-/** The rights of a peer on memory that is shared with it. */
-export const REMOTE_ACCESS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ | REMOTE_ATOMIC;
-
-/** The memory of one end. */
-interface Memory {
-  /** `sendDepth` slots of `maxMessage` bytes. */
-  readonly send: MemoryRegion;
-  /** A slot for each receive. */
-  readonly recv: MemoryRegion;
-}
+const REMOTE_ACCESS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ | REMOTE_ATOMIC;
 
 /** The verbs objects of one end. The device may be shared with other connections. */
 export class RcParts implements Disposable {
   /** The settings they were made with. */
   readonly settings: RcSettings;
-  /** The domain of all memory. */
-  readonly pd: ProtectionDomain;
   /** Where sends and receives complete. */
   readonly cq: CompletionQueue;
   /** The queue pair: in INIT first. */
@@ -51,12 +39,11 @@ export class RcParts implements Disposable {
   readonly sendMemory: MemoryRegion;
   /** A slot for each receive. */
   readonly recvMemory: MemoryRegion;
-  readonly #use: Use<RcDevice>;
-  readonly #channel: CompletionChannel;
+  readonly #pd: ProtectionDomain;
   readonly #gidIndex: number | undefined;
   /** Memory that is shared with the peer. */
   readonly #exposed: Set<MemoryRegion> = new Set();
-  #isDisposed = false;
+  readonly #owned: DisposableStack;
 
   /**
    * Makes them. Registering memory takes most of the time, and is done on another thread. If it fails, the use of the device
@@ -69,66 +56,46 @@ export class RcParts implements Disposable {
   ): Promise<RcParts> {
     using stack = new DisposableStack();
     stack.use(use);
-    const { pd } = use.object;
     const { credits, sendDepth, maxMessage } = settings;
     const register = async (slots: number): Promise<MemoryRegion> =>
-      stack.use(await MemoryRegion.createAsync(pd, slots * maxMessage, LOCAL_WRITE));
+      stack.use(await MemoryRegion.createAsync(use.object.pd, slots * maxMessage, LOCAL_WRITE));
     const send = await register(sendDepth);
     const recv = await register(credits + CONTROL_RECEIVES);
     await nextTurn();
-    const parts = new RcParts(use, settings, ends, { send, recv });
-    stack.move();
-    return parts;
+    return new RcParts(use.object, settings, ends, { send, recv }, stack);
   }
 
-  /** @ignore */
   private constructor(
-    use: Use<RcDevice>,
+    { context, pd }: RcDevice,
     settings: RcSettings,
     ends: TcpEnds | undefined,
-    memory: Memory,
+    memory: { readonly send: MemoryRegion; readonly recv: MemoryRegion },
+    stack: DisposableStack,
   ) {
-    using stack = new DisposableStack();
-    const { context, pd } = use.object;
     const { port, credits, sendDepth } = settings;
-    const [maxSendWr, maxRecvWr] = [sendDepth + CONTROL_SENDS, credits + CONTROL_RECEIVES];
     this.settings = settings;
-    this.#use = use;
-    this.#gidIndex = gidIndexFor(context, settings, ends);
-    this.pd = pd;
-    const channel = this.#channel = stack.use(new CompletionChannel(context));
-    const cq = stack.use(new CompletionQueue(context, { cqe: maxSendWr + maxRecvWr, channel }));
-    this.cq = cq;
-    const cap = { maxSendWr, maxRecvWr };
-    this.qp = stack.use(
-      new QueuePair(this.pd, { type: QpType.RC, sendCq: cq, recvCq: cq, cap }),
-    );
+    this.#pd = pd;
     this.sendMemory = memory.send;
     this.recvMemory = memory.recv;
-    this.qp.init({
-      port,
-      ...(this.#gidIndex !== undefined && { gidIndex: this.#gidIndex }),
-      // Without an rkey a peer can do nothing with these rights.
-      qpAccessFlags: REMOTE_WRITE | REMOTE_READ | REMOTE_ATOMIC,
-    });
-    stack.move();
+    const gidIndex = this.#gidIndex = gidIndexFor(context, settings, ends);
+    const cap = { maxSendWr: sendDepth + CONTROL_SENDS, maxRecvWr: credits + CONTROL_RECEIVES };
+    const channel = stack.use(new CompletionChannel(context));
+    const cqe = cap.maxSendWr + cap.maxRecvWr;
+    const cq = this.cq = stack.use(new CompletionQueue(context, { cqe, channel }));
+    stack.defer(() => this.#exposed.forEach((mr) => mr.close()));
+    this.qp = stack.use(new QueuePair(pd, { type: QpType.RC, sendCq: cq, recvCq: cq, cap }));
+    // Without an rkey a peer can do nothing with these rights.
+    const qpAccessFlags = REMOTE_WRITE | REMOTE_READ | REMOTE_ATOMIC;
+    this.qp.init({ port, ...(gidIndex !== undefined && { gidIndex }), qpAccessFlags });
+    this.#owned = stack.move();
   }
 
   /** What the peer needs. */
   get address(): RcAddress {
     const { qpn, psn, lid, gid, mtu, rdAtomic } = this.qp.address;
     const { credits, maxMessage } = this.settings;
-    return {
-      transport: "rc",
-      gid: gid ?? "::",
-      lid,
-      qpn,
-      psn,
-      mtu,
-      rdAtomic,
-      credits,
-      maxMessage,
-    };
+    const own = { gid: gid ?? "::", lid, qpn, psn, mtu, rdAtomic };
+    return { transport: "rc", ...own, credits, maxMessage };
   }
 
   /**
@@ -146,7 +113,7 @@ export class RcParts implements Disposable {
       }
       const grh = { dgid, sgidIndex: this.#gidIndex, hopLimit: 64 };
       const attr = { portNum: port, dlid: peer.lid, grh };
-      using _ah = await AddressHandle.createAsync(this.pd, attr, { signal });
+      using _ah = await AddressHandle.createAsync(this.#pd, attr, { signal });
     }
     // A peer that has fewer receives than it says must not keep sends waiting for ever.
     this.qp.activateRc(toQpAddress(peer), { timeout, retryCnt, rnrRetry: 6, minRnrTimer: 14 });
@@ -157,10 +124,10 @@ export class RcParts implements Disposable {
     source: number | ArrayBufferLike | ArrayBufferView,
     signal: AbortSignal | undefined,
   ): Promise<MemoryRegion> {
-    const mr = await MemoryRegion.createAsync(this.pd, source, REMOTE_ACCESS, { signal });
+    const mr = await MemoryRegion.createAsync(this.#pd, source, REMOTE_ACCESS, { signal });
     this.#exposed.add(mr);
     // The domain outlives the connection if others use it.
-    if (this.#isDisposed) mr.close();
+    if (this.#owned.disposed) mr.close();
     return mr;
   }
 
@@ -171,12 +138,7 @@ export class RcParts implements Disposable {
 
   /** Disposes them, and ends the use of the device. */
   [Symbol.dispose](): void {
-    this.#isDisposed = true;
-    const { qp, sendMemory, recvMemory, cq } = this;
-    for (const part of [qp, sendMemory, recvMemory, ...this.#exposed, cq, this.#channel]) {
-      part.close();
-    }
-    this.#use[Symbol.dispose]();
+    this.#owned.dispose();
   }
 }
 

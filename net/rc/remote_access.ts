@@ -65,12 +65,3 @@ function numberOf(bytes: Uint8Array<ArrayBuffer>): bigint {
   const isLittleEndian = true; // as both architectures that Deno has
   return new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, isLittleEndian);
 }
-
-/** Checks an unsigned 64-bit integer. */
-export function uint64(value: bigint, what: string): bigint {
-  if (typeof value !== "bigint") throw new TypeError(`Cannot use ${what}: it is not a bigint`);
-  if (value < 0n || value >= 2n ** 64n) {
-    throw new RangeError(`Cannot use ${what} ${value}: it does not fit 64 bits`);
-  }
-  return value;
-}

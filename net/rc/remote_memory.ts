@@ -5,7 +5,7 @@
  */
 
 import type { MemoryRegion } from "../../mod.ts";
-import { integer, readObject } from "../shared/checks.ts";
+import { integer, snapshot, uint32 } from "../../internal/checks.ts";
 
 /**
  * Memory of the peer: what {@linkcode RcConn.write}, {@linkcode RcConn.read} and the atomics need. It is plain data, so
@@ -84,12 +84,12 @@ const ADDR = /^0x[0-9a-f]{1,16}$/;
  * @throws {RangeError} If a number is out of range, or the part is not within the memory.
  */
 export function partOf(memory: RemoteMemory, offset: number, length: number): RemotePart {
-  const given = readObject(memory, "remote memory", ["addr", "length", "rkey"]);
+  const given = snapshot(memory, "remote memory", ["addr", "length", "rkey"]);
   const { addr } = given;
   if (typeof addr !== "string" || !ADDR.test(addr)) {
     throw new TypeError("Cannot use remote memory: its addr is not a hexadecimal address");
   }
-  const rkey = integer(given.rkey, "rkey of remote memory", 0, 0xffff_ffff);
+  const rkey = uint32(given.rkey, "rkey of remote memory");
   const size = integer(given.length, "length of remote memory", 0, Number.MAX_SAFE_INTEGER);
   integer(offset, "offset", 0, size);
   if (length > size - offset) {

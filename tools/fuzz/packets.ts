@@ -2,7 +2,7 @@
 
 import { Grh, VerbsError, WcFlags, WcOpcode, WcStatus } from "../../mod.ts";
 import { connectRc, listenUd, type RcConn, type UdAddress, type UdConn } from "../../net/mod.ts";
-import { FrameType, typeOf } from "../../net/rc/frame.ts";
+import { FrameType } from "../../net/rc/protocol.ts";
 import { bytes } from "./inputs.ts";
 import type { RecordedStruct } from "../../tests/provider/records.ts";
 import { provider, recorded } from "./servers.ts";
@@ -157,7 +157,6 @@ function push(
 ): void {
   memory.set(payload);
   const immData = (type << 28 | credits) >>> 0;
-  same(typeOf(immData), type, "type");
   recorder.complete("cq0", {
     ...{ wr_id: id, status, byte_len: payload.length, imm_data: immData },
     opcode: kind === "write" ? WcOpcode.RECV_RDMA_WITH_IMM : WcOpcode.RECV,

@@ -1,7 +1,7 @@
 /** What the ends of connections send each other. */
 
 import { decodeAddress, encodeAddress } from "../../cli/pingpong/address.ts";
-import { creditsOf, encodeFrame, typeOf } from "../../net/rc/frame.ts";
+import { Protocol } from "../../net/rc/protocol.ts";
 import { readRcAddress } from "../../net/rc/rc_address.ts";
 import { readUdAddress, type UdAddress } from "../../net/ud/ud_address.ts";
 import { addressText, bytes, endpoint, mutated, rcAddress, spoiled } from "./inputs.ts";
@@ -49,9 +49,13 @@ function checkUdAddress(value: unknown): void {
 }
 
 function checkFrame(immData: number): void {
-  const [type, credits] = [typeOf(immData), creditsOf(immData)];
-  same(type >= 0 && type < 16 && credits >= 0 && credits < 2 ** 28, true, "parts");
-  same(encodeFrame(type as 1, credits), immData, "frame");
+  const end = new Protocol(1);
+  try {
+    same(end.receive(immData), immData >>> 28, "type");
+    same(end.hasCredit, (immData & 2 ** 28 - 1) > 0, "credits");
+  } catch (error) {
+    expected(error, Deno.errors.InvalidData);
+  }
 }
 
 /** What the ends of connections send each other. */
@@ -79,7 +83,7 @@ export const WIRE: readonly Target[] = [
     [spoiled(udAddress)],
     checkUdAddress,
   ),
-  target("net-frame", NONE, "the immediate data of net's messages", [
+  target("net-frame", [50, 80], "the immediate data of net's messages", [
     fc.oneof(fc.nat(), fc.bigInt({ min: 0n, max: 0xffff_ffffn }).map(Number)),
   ], checkFrame),
 ];

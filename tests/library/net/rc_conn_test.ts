@@ -185,9 +185,10 @@ netTest("RcConn names the argument of the wrong type", async () => {
   const { client } = pair;
   using memory = await pair.server.expose(8);
   const { remote } = memory;
-  const [wrong, data] = [5 as never, new Uint8Array(1)];
+  const [wrong, noNumber, data] = [5 as never, "5" as never, new Uint8Array(1)];
   const options = { signal: wrong };
   const noBytes = "5: it is not a Uint8Array";
+  const noBigint = '"5": it is not a bigint or an integer';
   const noSignal = "signal 5: it is not an AbortSignal";
   const calls: [call: () => Promise<unknown>, message: string][] = [
     [() => client.send(wrong), `message ${noBytes}`],
@@ -195,9 +196,9 @@ netTest("RcConn names the argument of the wrong type", async () => {
     [() => client.write(remote, 0, wrong), `data ${noBytes}`],
     [() => client.read(remote, 0, null as never), "buffer null: it is not a Uint8Array"],
     [() => client.read(remote, 0, 1.5), "length 1.5: it is not an integer"],
-    [() => client.fetchAdd(remote, 0, wrong), "add: it is not a bigint"],
-    [() => client.compareSwap(remote, 0, wrong, 1n), "compare: it is not a bigint"],
-    [() => client.compareSwap(remote, 0, 1n, wrong), "swap: it is not a bigint"],
+    [() => client.fetchAdd(remote, 0, noNumber), `add ${noBigint}`],
+    [() => client.compareSwap(remote, 0, noNumber, 1n), `compare ${noBigint}`],
+    [() => client.compareSwap(remote, 0, 1n, noNumber), `swap ${noBigint}`],
     [() => client.send(data, options), noSignal],
     [() => client.receive(data, options), noSignal],
     [() => client.flush(options), noSignal],
@@ -267,7 +268,7 @@ netTest("RcConn refuses remote memory that cannot work", async () => {
   await assertRejects(() => client.write(remote, -1, one), RangeError);
   await assertRejects(() => client.read(remote, 0, 65), RangeError);
   await assertRejects(() => client.fetchAdd(remote, 4, 1n), RangeError, "multiple of 8");
-  await assertRejects(() => client.fetchAdd(remote, 0, 1 as unknown as bigint), TypeError);
+  await assertRejects(() => client.fetchAdd(remote, 0, "1" as unknown as bigint), TypeError);
   await assertRejects(() => client.compareSwap(remote, 0, 0n, 2n ** 64n), RangeError);
   for (
     const wrong of [

@@ -1,8 +1,9 @@
 // Options and addresses of connections, and the senders of datagrams.
 import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
+import { readOptions } from "../../../internal/options.ts";
 import { Gid, Grh, WcFlags, type WorkCompletions } from "../../../mod.ts";
 import { readRcAddress, toQpAddress } from "../../../net/rc/rc_address.ts";
-import { checkRcOptions, RC_OPTIONS } from "../../../net/rc/rc_options.ts";
+import { RC_RULES } from "../../../net/rc/rc_options.ts";
 import { Peers } from "../../../net/ud/peers.ts";
 import {
   attrOf,
@@ -30,7 +31,7 @@ const RC = {
 const READERS: Readonly<
   Record<string, readonly [read: (given: object) => object, base: object, limits: Limits]>
 > = {
-  checkRcOptions: [(given) => checkRcOptions(given), {}, {
+  rcOptions: [(given) => readOptions(given, RC_RULES), {}, {
     port: [1, 255, 1],
     gidIndex: [0, 255],
     credits: [1, 2 ** 15, 32],
@@ -87,7 +88,7 @@ for (const [name, [read, base, limits]] of Object.entries(READERS)) {
 
 Deno.test("options have a device and a signal, and nothing unknown", () => {
   const { signal } = new AbortController();
-  for (const name of ["checkRcOptions", "readUdOptions"]) {
+  for (const name of ["rcOptions", "readUdOptions"]) {
     const [read, base] = READERS[name]!;
     const both = (given: object): unknown[] => {
       const { device, signal } = any(read({ ...base, ...given }));
@@ -99,7 +100,6 @@ Deno.test("options have a device and a signal, and nothing unknown", () => {
     assertThrows(() => read({ ...base, signal: 1 }), TypeError, "Cannot use signal 1");
   }
   assertThrows(() => readUdOptions(any({ qkey: 1, a: 2 })), TypeError, '"a"');
-  assertEquals(RC_OPTIONS.toSorted(), Object.keys(checkRcOptions({})).toSorted());
 });
 
 Deno.test("readUdAddress() refuses what is no address", () => {
@@ -118,8 +118,8 @@ Deno.test("readUdAddress() refuses what is no address", () => {
 
 Deno.test("readRcAddress() refuses what is no address, and toQpAddress() leaves out what a queue pair has not", () => {
   const wrong: [unknown, string][] = [
-    [{ ...RC, transport: "ud" }, 'Its transport is not "rc"'],
-    [{ ...RC, gid: 1 }, "Its gid is not a string"],
+    [{ ...RC, transport: "ud" }, 'Cannot use transport "ud": it is not "rc"'],
+    [{ ...RC, gid: 1 }, "Cannot use gid 1: it is not a string"],
     [{ ...RC, a: 1 }, 'Cannot use address: there is no attribute "a"'],
     [7, "Cannot use address 7: it is not an object"],
   ];

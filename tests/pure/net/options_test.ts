@@ -1,7 +1,10 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { connectRc, listenRc, type RcOptions, type UdOptions } from "../../../net/mod.ts";
-import { checkRcOptions } from "../../../net/rc/rc_options.ts";
+import { readOptions } from "../../../internal/options.ts";
+import { RC_RULES, type RcSettings } from "../../../net/rc/rc_options.ts";
 import { readUdOptions } from "../../../net/ud/ud_options.ts";
+
+const checkRcOptions = (options: RcOptions): RcSettings => readOptions(options, RC_RULES);
 
 Deno.test("Options that are no numbers have their values only", () => {
   assertEquals(checkRcOptions({}).peerGid, "tcp");
@@ -46,7 +49,7 @@ const WRONG_CLIENTS: Wrong = [
   ...WRONG,
   [{}, TypeError, ONE],
   [{ tcpPort: 5, exchange }, TypeError, ONE],
-  [{ exchange: 5 }, TypeError, "exchange is not a function"],
+  [{ exchange: 5 }, TypeError, "exchange 5: it is not a function"],
   [{ tcpPort: 0 }, RangeError, "tcpPort 0"],
   [{ tcpPort: 5, maxPending: 5 }, TypeError, '"maxPending"'],
 ];

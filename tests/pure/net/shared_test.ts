@@ -1,8 +1,7 @@
-import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
 import { Gid, type GidEntry, GidType } from "../../../mod.ts";
 import { slotOf } from "../../../net/shared/chosen_gid.ts";
-import { Line } from "../../../net/shared/line.ts";
-import { Sharing } from "../../../net/shared/shared.ts";
+import { Sharing } from "../../../net/rc/rc_device.ts";
 
 /** An object that is shared, by its number, and what happens to it. */
 class Bed {
@@ -65,26 +64,6 @@ Deno.test("Sharing tries again after an object could not be opened or closed", (
   bed.failing = false;
   use[Symbol.dispose]();
   assertEquals(log, ["open 1", "close 1"]);
-});
-
-Deno.test("Line runs one task at a time, in order, with a turn of the event loop before each", async () => {
-  const line = new Line();
-  const log: string[] = [];
-  const task = (name: string, error?: Error) =>
-    line.run(async () => {
-      log.push(`${name} begins`);
-      await Promise.resolve();
-      log.push(`${name} ends`);
-      if (error !== undefined) throw error;
-      return name;
-    });
-  const [a, b, c] = [task("a"), task("b", new Error("no")), task("c")];
-  setImmediate(() => log.push("turn"));
-  await assertRejects(() => b, Error, "no");
-  assertEquals([await a, await c], ["a", "c"]);
-  const steps = ["a begins", "a ends", "b begins", "b ends", "c begins", "c ends"];
-  assertEquals(log.filter((entry) => entry !== "turn"), steps);
-  assertEquals(log.indexOf("turn") < log.indexOf("b begins"), true);
 });
 
 Deno.test("slotOf() finds a GID again that has another index", () => {
