@@ -28,21 +28,6 @@ export const TRIAGE: readonly Row[] = [
     replacement: "{}",
     reason: "The wait that follows rejects with the same error, one turn later.",
   },
-<<<<<<< HEAD
-  {
-    file: "net/shared/waiters.ts",
-    original: "index < 0",
-    replacement: "index <= 0",
-    reason: "No index is 0: whoever waits longest was taken before.",
-  },
-=======
-  ...["true", "false", "length < MIN_BLOCK", "length > MIN_BLOCK"].map((replacement) => ({
-    file: "net/ud/receiver.ts",
-    original: "length >= MIN_BLOCK",
-    replacement,
-    reason: "Both ways copy the same bytes. One is faster for short messages.",
-  })),
->>>>>>> c4fb53f (Make connections from one end, and read their options by tables)
   {
     file: "net/ud/peers.ts",
     original: "i < words.length",
