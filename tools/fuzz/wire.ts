@@ -5,7 +5,7 @@ import { Protocol } from "../../net/rc/protocol.ts";
 import { readRcAddress } from "../../net/rc/rc_address.ts";
 import { readUdAddress, type UdAddress } from "../../net/ud/ud_address.ts";
 import { addressText, bytes, endpoint, mutated, rcAddress, spoiled } from "./inputs.ts";
-import { expected, fc, isHarmless, NONE, same, type Target, target } from "./target.ts";
+import { expected, fc, isHarmless, same, type Target, target } from "./target.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
