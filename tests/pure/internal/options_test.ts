@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { text } from "../../../internal/checks.ts";
-import { oneOf, option, readOptions, within } from "../../../internal/options.ts";
+import { oneOf, option, readOptions, type Rules, within } from "../../../internal/options.ts";
 
 interface Options {
   port: number;
@@ -8,7 +8,7 @@ interface Options {
   kind: "a" | "b";
 }
 
-const RULES = {
+const RULES: Rules<Options> = {
   port: option(within(1, 255), 1),
   device: option(text, undefined),
   kind: option(oneOf("a", "b"), "b"),
