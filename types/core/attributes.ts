@@ -160,10 +160,11 @@ const pointees = new WeakMap<ArrayBuffer, ArrayBufferView[]>();
  * attributes that the library gives. Every attribute needs a rule; `{}` is an integer of the field's own range.
  */
 export class AttributeCodec<T extends object, R extends object = T, O extends object = object> {
+  /** The attributes that a caller may give. */
+  readonly names: readonly (keyof T & string)[];
   readonly #layout: keyof Structs;
   readonly #what: string;
   readonly #rules: Readonly<Record<string, AnyRule>>;
-  readonly #names: readonly (keyof T & string)[];
   #entries: readonly Entry[] | undefined;
 
   /**
@@ -177,7 +178,7 @@ export class AttributeCodec<T extends object, R extends object = T, O extends ob
     this.#layout = layout;
     this.#what = what;
     this.#rules = rules as Record<string, AnyRule>;
-    this.#names = Object.keys(rules).filter((name) => !this.#rules[name]!.own) as never;
+    this.names = Object.keys(rules).filter((name) => !this.#rules[name]!.own) as never;
   }
 
   /** The size of the struct in bytes. */
@@ -217,7 +218,7 @@ export class AttributeCodec<T extends object, R extends object = T, O extends ob
     own: O | undefined,
     handles: (() => void)[],
   ): { mask: number; given: T } {
-    const given = snapshot(attributes, this.#what, this.#names) as Record<string, unknown>;
+    const given = snapshot(attributes, this.#what, this.names) as Record<string, unknown>;
     let mask = 0;
     for (const { name, rule, field } of this.#placed()) {
       const value = this.#valueOf(name, rule, given, own);

@@ -120,7 +120,7 @@ export class Flow extends NativeResource<IbvFlow> {
    */
   constructor(qp: QueuePair, attr: FlowAttr) {
     instance(qp, QueuePair, "qp");
-    const given = snapshot(attr, "flow", ["type", "priority", "port", "flags", "specs"]);
+    const given = snapshot(attr, "flow", flowAttr.names);
     const specs = writeSpecs(given.specs ?? []);
     const view = join(given, specs);
     const { context } = qp;

@@ -12,7 +12,7 @@ import { checkPort, type Context } from "../device/context.ts";
 import { Mtu, mtuBytes } from "../device/port.ts";
 import { type Peer, type QpAddress, readPeer } from "./qp_address.ts";
 import type { QpAttrInit } from "./qp_attr.ts";
-import { QpState, QpType } from "./qp_enums.ts";
+import { type QpState, QpType } from "./qp_enums.ts";
 import { requiredFor } from "./transitions.ts";
 
 /**
@@ -45,15 +45,9 @@ export interface QpInitialization {
  *
  * @category Queue pairs
  */
-export interface UdActivation {
-  /** The port to use, from 1. */
-  readonly port: number;
+export interface UdActivation extends Pick<QpInitialization, "port" | "gidIndex" | "pkeyIndex"> {
   /** The key that received datagrams must carry. */
   readonly qkey: number;
-  /** Index of the GID that {@linkcode QueuePair.address} contains. RoCE needs it. */
-  readonly gidIndex?: number;
-  /** Index into the P_Key table of the port. The default is 0, usually the default partition. */
-  readonly pkeyIndex?: number;
   /** Packet sequence number of the first packet to send, 24 bits. The default is 0. */
   readonly sqPsn?: number;
 }
@@ -139,12 +133,6 @@ function randomPsn(): number {
   return crypto.getRandomValues(new Uint32Array(1))[0]! & 0xff_ffff;
 }
 
-/** The attributes that move a queue pair to INIT. */
-export function initAttr(type: QpType, chosen: Chosen): QpAttrInit {
-  const { port, pkeyIndex, qpAccessFlags, qkey } = chosen;
-  return only(type, QpState.INIT, { portNum: port, pkeyIndex, qpAccessFlags, qkey: qkey ?? 0 });
-}
-
 /** What peers must know of a queue pair. */
 export function addressOf(
   type: QpType,
@@ -171,24 +159,17 @@ export function addressOf(
   };
 }
 
-/** The attributes that move a queue pair to RTR, and those that then move it to RTS. */
-export interface Connection {
-  readonly rtr: QpAttrInit;
-  readonly rts: QpAttrInit;
-}
-
-const RC_CHOICES = ["timeout", "retryCnt", "rnrRetry", "minRnrTimer", "maxRdAtomic"] as const;
-const UC_CHOICES = ["pathMtu", "sl", "hopLimit", "trafficClass", "flowLabel"] as const;
-
-/** Reads the choices of {@linkcode QueuePair.activateUc}. */
-export function chooseUc(options: UcActivation): UcActivation {
-  return snapshot(options, "activation", UC_CHOICES);
-}
-
-/** Reads the choices of {@linkcode QueuePair.activateRc}. */
-export function chooseRc(options: RcActivation): RcActivation {
-  return snapshot(options, "activation", [...UC_CHOICES, ...RC_CHOICES]);
-}
+/** The names of {@linkcode UcActivation}. */
+export const UC_CHOICES = ["pathMtu", "sl", "hopLimit", "trafficClass", "flowLabel"] as const;
+/** The names of {@linkcode RcActivation}. */
+export const RC_CHOICES = [
+  ...UC_CHOICES,
+  "timeout",
+  "retryCnt",
+  "rnrRetry",
+  "minRnrTimer",
+  "maxRdAtomic",
+] as const;
 
 /** The transport that a peer must have. */
 const COUNTERPART: { readonly [type: number]: QpType } = {
@@ -198,34 +179,29 @@ const COUNTERPART: { readonly [type: number]: QpType } = {
   [XRC_RECV]: XRC_SEND,
 };
 
-/** Connects a queue pair to a peer: computes the attributes on the way from INIT to RTS. */
-export function connect(
+/** All attributes on the way from INIT to RTS that connect a queue pair to a peer. */
+export function connection(
   type: QpType,
   context: Context,
   chosen: Chosen,
   address: QpAddress,
   options: RcActivation,
-): Connection {
+): QpAttrInit {
   const peer = readPeer(address, nameOf(QpType, COUNTERPART[type]!));
   const { timeout = 14, retryCnt = 7, rnrRetry = 7, minRnrTimer = 12 } = options;
-  const pathMtu = options.pathMtu ?? commonMtu(context, chosen.port, peer.mtu);
-  const ahAttr = pathTo(chosen, peer, options);
   return {
-    rtr: only(type, QpState.RTR, {
-      ahAttr,
-      pathMtu,
-      destQpNum: peer.qpn,
-      rqPsn: peer.psn,
-      maxDestRdAtomic: chosen.maxDestRdAtomic,
-      minRnrTimer,
-    }),
-    rts: only(type, QpState.RTS, {
-      sqPsn: chosen.psn,
-      timeout,
-      retryCnt,
-      rnrRetry,
-      maxRdAtomic: options.maxRdAtomic ?? commonReads(context, peer.rdAtomic),
-    }),
+    ahAttr: pathTo(chosen, peer, options),
+    pathMtu: options.pathMtu ?? commonMtu(context, chosen.port, peer.mtu),
+    destQpNum: peer.qpn,
+    rqPsn: peer.psn,
+    maxDestRdAtomic: chosen.maxDestRdAtomic,
+    minRnrTimer,
+    sqPsn: chosen.psn,
+    timeout,
+    retryCnt,
+    rnrRetry,
+    maxRdAtomic: options.maxRdAtomic ??
+      Math.min(context.queryDevice().maxQpInitRdAtom, peer.rdAtomic, 255),
   };
 }
 
@@ -235,24 +211,19 @@ function commonMtu(context: Context, port: number, peer: number): Mtu {
   return Math.max(...codes) as Mtu;
 }
 
-function commonReads(context: Context, peer: number): number {
-  return Math.min(context.queryDevice().maxQpInitRdAtom, peer, 255);
-}
-
 function pathTo(chosen: Chosen, peer: Peer, options: UcActivation): AhAttrInit {
   const { sl = 0, hopLimit = 64, trafficClass = 0, flowLabel = 0 } = options;
   const path = { portNum: chosen.port, dlid: peer.lid, sl };
-  if (chosen.gidIndex === undefined) return path;
+  const sgidIndex = chosen.gidIndex;
+  if (sgidIndex === undefined) return path;
   if (peer.gid === undefined) {
     throw new TypeError("Cannot activate queue pair: gidIndex is given, and the peer has no GID");
   }
-  const sgidIndex = chosen.gidIndex;
   return { ...path, grh: { dgid: peer.gid, sgidIndex, hopLimit, trafficClass, flowLabel } };
 }
 
-/** The attributes that the type of queue pair has on the way to a state, and the state itself. */
-function only(type: QpType, qpState: QpState, attr: QpAttrInit): QpAttrInit {
+/** The attributes that a type of queue pair has on the way to a state, and the state itself. */
+export function attrFor(type: QpType, qpState: QpState, attr: QpAttrInit): QpAttrInit {
   const names = requiredFor(type, qpState);
-  const kept = Object.entries(attr).filter(([name]) => names.includes(name as keyof QpAttrInit));
-  return { qpState, ...Object.fromEntries(kept) };
+  return { ...Object.fromEntries(names.map((name) => [name, attr[name]])), qpState };
 }

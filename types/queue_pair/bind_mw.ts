@@ -11,7 +11,7 @@ import { instance } from "../core/checks.ts";
 import { check } from "../core/errors.ts";
 import { assertOpen } from "../core/resource.ts";
 import { assertBindable, MemoryWindow, MwType, windowCore } from "../memory/memory_window.ts";
-import { pdCore, type ProtectionDomain } from "../memory/protection_domain.ts";
+import type { ProtectionDomain } from "../memory/protection_domain.ts";
 import { bindingCodec, readBinding } from "../work/attributes.ts";
 import { type MwBindInfo, SendFlags } from "../work/work_request.ts";
 
@@ -39,15 +39,13 @@ function bindingOf({ bindInfo }: Readonly<Record<string, unknown>>): unknown {
   return bindInfo === undefined ? undefined : readBinding(bindInfo as MwBindInfo);
 }
 
-/** A queue pair that binds windows. */
-interface Binder {
-  readonly pd: ProtectionDomain;
-  /** Its native handle. It throws if the queue pair is disposed. */
-  readonly handle: () => IbvQp;
-}
-
 /** Binds a memory window of type 1. */
-export function bindMw(qp: Binder, mw: MemoryWindow, bind: MwBind): void {
+export function bindMw(
+  base: ProtectionDomain,
+  handle: () => IbvQp,
+  mw: MemoryWindow,
+  bind: MwBind,
+): void {
   const { view, given: { bindInfo: binding }, writeHandles } = codec.write(bind);
   assertOpen(instance(mw, MemoryWindow, "mw"));
   const core = windowCore(mw);
@@ -56,9 +54,9 @@ export function bindMw(qp: Binder, mw: MemoryWindow, bind: MwBind): void {
       "Cannot bind memory window: it is of type 2, which a send request with opcode BIND_MW binds",
     );
   }
-  assertBindable(pdCore(qp.pd).base, mw, binding.mr);
+  assertBindable(base, mw, binding.mr);
   writeHandles();
-  const result = verbs().ibv_bind_mw(qp.handle(), mw.unsafeHandle, view);
+  const result = verbs().ibv_bind_mw(handle(), mw.unsafeHandle, view);
   check("ibv_bind_mw", "bind memory window", result);
   core.bound(binding.length === 0 ? undefined : binding.mr);
 }

@@ -5,7 +5,7 @@
  */
 
 import { nameOf } from "../core/enums.ts";
-import type { ProtectionDomain } from "../memory/protection_domain.ts";
+import type { Context } from "../device/context.ts";
 import type { QpAttrInit, QpCap } from "./qp_attr.ts";
 import { QpState, QpType } from "./qp_enums.ts";
 import type { QpInitAttr } from "./qp_init_attr.ts";
@@ -14,7 +14,7 @@ import { explainTransition } from "./transitions.ts";
 /** The likely cause of a queue pair that cannot be made. */
 export function hintCreate(
   code: string,
-  pd: ProtectionDomain,
+  context: Context,
   init: QpInitAttr,
 ): string | undefined {
   if (code === "EPERM") {
@@ -23,7 +23,7 @@ export function hintCreate(
       : undefined;
   }
   if (init.rwqIndTbl !== undefined || init.rxHashConf !== undefined) return hintRss(code);
-  return code === "EINVAL" || code === "ENOMEM" ? hintLimits(pd, init.cap) : undefined;
+  return code === "EINVAL" || code === "ENOMEM" ? hintLimits(context, init.cap) : undefined;
 }
 
 function hintRss(code: string): string | undefined {
@@ -32,8 +32,8 @@ function hintRss(code: string): string | undefined {
     "and a combination of fields that the device knows";
 }
 
-function hintLimits(pd: ProtectionDomain, cap: Partial<QpCap> = {}): string | undefined {
-  const { maxQpWr, maxSge, maxQp } = pd.context.queryDevice();
+function hintLimits(context: Context, cap: Partial<QpCap> = {}): string | undefined {
+  const { maxQpWr, maxSge, maxQp } = context.queryDevice();
   const { maxSendWr = 0, maxRecvWr = 0, maxSendSge = 0, maxRecvSge = 0 } = cap;
   const within = Math.max(maxSendWr, maxRecvWr) <= maxQpWr &&
     Math.max(maxSendSge, maxRecvSge) <= maxSge;

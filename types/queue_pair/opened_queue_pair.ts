@@ -10,7 +10,9 @@ import { members } from "../../ffi/members.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { nameOf } from "../core/enums.ts";
 import { check, checkHandle } from "../core/errors.ts";
+import { rootOf } from "../core/resource.ts";
 import { unregisterElement } from "../device/async_events.ts";
+import type { Context } from "../device/context.ts";
 import { XrcDomain } from "../srq/xrc_domain.ts";
 import { QpState, QpType } from "./qp_enums.ts";
 import { type QpKind, QueuePairStates } from "./queue_pair_states.ts";
@@ -72,13 +74,14 @@ export class OpenedQueuePair extends QueuePairStates {
     const { view, given, writeHandles } = codec.write(attr);
     const { xrcd, qpNum, type = QpType.XRC_RECV } = given;
     writeHandles();
+    const context = rootOf(xrcd) as Context;
     const handle = checkHandle(
       "ibv_open_qp",
       "open queue pair",
-      verbs().ibv_open_qp(xrcd.context.unsafeHandle, view),
+      verbs().ibv_open_qp(context.unsafeHandle, view),
       { detail: () => `${nameOf(QpType, type)} ${qpNum}` },
     );
-    super(KIND, handle, [xrcd], xrcd.context, type);
+    super(KIND, handle, [xrcd], context, type);
     this.xrcd = xrcd;
   }
 }

@@ -5,7 +5,7 @@
  */
 
 import { Gid } from "../address/gid.ts";
-import { integer, show, snapshot, uint16, uint24, uint32 } from "../core/checks.ts";
+import { integer, show, snapshot, uint16, uint24 } from "../core/checks.ts";
 
 /**
  * What a peer must know of a queue pair to connect to it or to send to it. It consists of JSON values only:
@@ -33,7 +33,7 @@ export interface QpAddress {
 }
 
 /** The address of a peer that was read and checked. */
-export interface Peer extends Omit<QpAddress, "gid" | "transport"> {
+export interface Peer extends Omit<QpAddress, "gid" | "transport" | "qkey"> {
   /** The GID of the peer, if it has one. */
   readonly gid: Gid | undefined;
 }
@@ -70,6 +70,5 @@ export function readPeer(address: QpAddress, transport: string): Peer {
     gid: peer.gid === null || peer.gid === undefined ? undefined : Gid.parse(peer.gid),
     mtu: integer(peer.mtu, "mtu of the peer", 256, 4096),
     rdAtomic: integer(peer.rdAtomic, "rdAtomic of the peer", 0, 255),
-    qkey: peer.qkey === null || peer.qkey === undefined ? null : uint32(peer.qkey, "qkey"),
   };
 }

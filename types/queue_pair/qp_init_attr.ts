@@ -10,7 +10,7 @@ import { CompletionQueue } from "../completion/completion_queue.ts";
 import { type AttributeCodec, codecOf, type Written } from "../core/attributes.ts";
 import { instance, snapshot, uint32 } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
-import type { Context } from "../device/context.ts";
+import { type Resource, rootOf } from "../core/resource.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
 import { RwqIndirectionTable } from "../rss/rwq_indirection_table.ts";
 import { RxHash, writeRxHash } from "../rss/rx_hash.ts";
@@ -90,8 +90,7 @@ const codec: AttributeCodec<QpInitAttr, QpInitAttr, { pd: ProtectionDomain }> = 
 
 /** A plain copy of the attributes of a new queue pair. No code of the caller runs any more when it is read. */
 export function copyQpInit<T extends QpInitAttr>(init: T): T {
-  const names = Object.keys(rules).filter((name) => name !== "pd");
-  return snapshot(init, "queue pair attributes", names as (keyof T & string)[]);
+  return snapshot(init, "queue pair attributes", codec.names);
 }
 
 type Given = Readonly<Record<string, unknown>>;
@@ -128,7 +127,7 @@ function writeHash(
 export function writeQpInit(pd: ProtectionDomain, init: QpInitAttr): Written<QpInitAttr> {
   const written = codec.write(init, { pd });
   checkQueues(written.given);
-  checkContexts(pd.context, written.given);
+  checkContexts(rootOf(pd), written.given);
   return written;
 }
 
@@ -137,17 +136,9 @@ export function verbOf(mask: number): "ibv_create_qp" | "ibv_create_qp_ex" {
   return mask === MASK.PD ? "ibv_create_qp" : "ibv_create_qp_ex";
 }
 
-const CAP_NAMES = [
-  "maxSendWr",
-  "maxRecvWr",
-  "maxSendSge",
-  "maxRecvSge",
-  "maxInlineData",
-] as const satisfies readonly (keyof QpCap)[];
-
 /** Queues have one scatter/gather element unless the caller says otherwise. */
 function withElements(init: Given): Partial<QpCap> {
-  const cap = snapshot((init.cap ?? {}) as Partial<QpCap>, "cap", CAP_NAMES);
+  const cap = snapshot((init.cap ?? {}) as Partial<QpCap>, "cap", qpCapCodec.names);
   const attributes = init as unknown as QpInitAttr;
   return {
     maxSendSge: Number(hasSendQueue(attributes, cap)),
@@ -217,10 +208,10 @@ const PARTS = ["sendCq", "recvCq", "srq", "xrcd", "rwqIndTbl"] as const satisfie
   keyof QpInitAttr
 )[];
 
-function checkContexts(context: Context, init: QpInitAttr): void {
+function checkContexts(context: Resource, init: QpInitAttr): void {
   for (const name of PARTS) {
     const part = init[name];
-    if (part !== undefined && part.context !== context) {
+    if (part !== undefined && rootOf(part) !== context) {
       throw refusal(`${name} belongs to another context`);
     }
   }

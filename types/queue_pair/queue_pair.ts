@@ -15,6 +15,7 @@ import { nameOf } from "../core/enums.ts";
 import { check, checkHandle, lacking } from "../core/errors.ts";
 import { handleOf } from "../core/native_resource.ts";
 import { unregisterElement } from "../device/async_events.ts";
+import type { Context } from "../device/context.ts";
 import { hasEndingWindow, type MemoryWindow } from "../memory/memory_window.ts";
 import { pdCore, ProtectionDomain } from "../memory/protection_domain.ts";
 import type { RwqIndirectionTable } from "../rss/rwq_indirection_table.ts";
@@ -132,6 +133,8 @@ export class QueuePair extends QueuePairStates {
   /** The handle while the queue pair is open. All classes share `unsafeHandle`, and V8 reads it 1 ns slower. */
   #open: IbvQp | undefined;
   readonly #sendCq: CompletionQueue | undefined;
+  /** The domain whose rights apply. */
+  readonly #base: ProtectionDomain;
   readonly #core: QpCore;
   readonly #tracker: SendTracker | undefined;
   /** It is undefined if the queue pair has no send queue. */
@@ -157,10 +160,10 @@ export class QueuePair extends QueuePairStates {
    * an attribute that it does not have.
    */
   constructor(pd: ProtectionDomain, init: QpInitAttr) {
-    const { context } = instance(pd, ProtectionDomain, "pd");
+    const { context, base } = pdCore(instance(pd, ProtectionDomain, "pd"));
     const { view, mask, given, writeHandles } = writeQpInit(pd, init);
     const verb = verbOf(mask);
-    checkPostOps(pd, given);
+    checkPostOps(context, given);
     writeHandles();
     const handle = checkHandle(
       verb,
@@ -168,12 +171,13 @@ export class QueuePair extends QueuePairStates {
       verb === "ibv_create_qp"
         ? verbs().ibv_create_qp(pd.unsafeHandle, view)
         : verbs().ibv_create_qp_ex(context.unsafeHandle, view),
-      { detail: () => describeQpInit(given), hint: (code) => hintCreate(code, pd, given) },
+      { detail: () => describeQpInit(given), hint: (code) => hintCreate(code, context, given) },
     );
     const { type, sendCq, recvCq, srq, xrcd, rwqIndTbl, rxHashConf, sqSigAll = false } = given;
     const parents = [pd, ...present([sendCq, recvCq, srq, xrcd, rwqIndTbl])];
     super(QueuePair.#KIND, handle, parents, context, type);
     this.#open = handle;
+    this.#base = base;
     this.pd = pd;
     this.srq = srq;
     this.xrcd = xrcd;
@@ -199,7 +203,7 @@ export class QueuePair extends QueuePairStates {
       transport: nameOf(QpType, this.type),
       opcodes: opcodesOf(this.type),
       needs: NEEDS[this.type] ?? 0,
-      pd: pdCore(this.pd).base,
+      pd: this.#base,
       maxMessage: Infinity,
       maxInline: cap.maxInlineData,
       allSignaled,
@@ -292,7 +296,7 @@ export class QueuePair extends QueuePairStates {
    * @throws {VerbsError} If the device has no windows (EOPNOTSUPP), the queue is full (ENOMEM), or the device refuses.
    */
   bindMw(mw: MemoryWindow, bind: MwBind): void {
-    bindMw({ pd: this.pd, handle: () => this.#open ?? this.unsafeHandle }, mw, bind);
+    bindMw(this.#base, () => this.unsafeHandle, mw, bind);
   }
 
   /**
@@ -344,11 +348,10 @@ function present<T>(parts: readonly (T | undefined)[]): T[] {
 }
 
 /** Posting does not check for the ops: it is done once, here. */
-function checkPostOps(pd: ProtectionDomain, { sendCq, recvCq }: QpInitAttr): void {
-  const context = pd.context.unsafeHandle;
+function checkPostOps(context: Context, { sendCq, recvCq }: QpInitAttr): void {
   const needed = [sendCq && "post_send", recvCq && "post_recv"] as const;
   for (const op of needed) {
-    if (op !== undefined && !hasContextOp(context, op)) {
+    if (op !== undefined && !hasContextOp(context.unsafeHandle, op)) {
       throw lacking(`ibv_${op}`, "create queue pair");
     }
   }

@@ -19,14 +19,14 @@ import { Mtu, mtuBytes } from "../device/port.ts";
 import { WrOpcode } from "../work/work_request.ts";
 import {
   addressOf,
+  attrFor,
   choose,
-  chooseRc,
-  chooseUc,
   type Chosen,
-  connect,
-  initAttr,
+  connection,
   type QpInitialization,
+  RC_CHOICES,
   type RcActivation,
+  UC_CHOICES,
   type UcActivation,
   type UdActivation,
 } from "./activation.ts";
@@ -91,6 +91,8 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
   readonly type: QpType;
   /** The number of the queue pair, 24 bits. Peers address it by this number. */
   readonly qpNum: number;
+  readonly #context: Context;
+  readonly #type: QpType;
   readonly #kind: QpKind<QueuePairStates>;
   /** The port, once it is set. */
   #port: number | undefined;
@@ -108,8 +110,8 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
     super(kind, handle, parents);
     registerElement(this);
     this.#kind = kind as unknown as QpKind<QueuePairStates>;
-    this.context = context;
-    this.type = type;
+    this.context = this.#context = context;
+    this.type = this.#type = type;
     this.qpNum = readNative(handle, structs.ibv_qp.fields.qp_num);
   }
 
@@ -139,8 +141,8 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
     const maxMessage = this.#maxMessage(port);
     const result = verbs().ibv_modify_qp(this.#handle, view, mask);
     check("ibv_modify_qp", "modify queue pair", result, {
-      detail: () => `${nameOf(QpType, this.type)} ${this.qpNum}, ${Object.keys(given).join(", ")}`,
-      hint: (code) => hintModify(code, this.type, from, given),
+      detail: () => `${nameOf(QpType, this.#type)} ${this.qpNum}, ${Object.keys(given).join(", ")}`,
+      hint: (code) => hintModify(code, this.#type, from, given),
     });
     this.#port = port;
     this.#kind.modified(this, { maxMessage, endsSends: endsSends(from, given) });
@@ -148,14 +150,14 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
 
   #checkPorts({ portNum, altPortNum, ahAttr, altAhAttr }: QpAttrInit): void {
     for (const port of [portNum, altPortNum, ahAttr?.portNum, altAhAttr?.portNum]) {
-      if (port !== undefined) checkPort(this.context, port);
+      if (port !== undefined) checkPort(this.#context, port);
     }
   }
 
   /** A datagram is one packet. A longer message would be dropped without an error. */
   #maxMessage(port: number | undefined): number {
-    if (this.type !== QpType.UD || port === undefined) return Infinity;
-    const { activeMtu } = this.context.queryPort(port);
+    if (this.#type !== QpType.UD || port === undefined) return Infinity;
+    const { activeMtu } = this.#context.queryPort(port);
     // A port that is down may not report an MTU.
     return Object.values<number>(Mtu).includes(activeMtu) ? mtuBytes(activeMtu) : Infinity;
   }
@@ -179,8 +181,10 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
    * @throws {VerbsError} If the device refuses.
    */
   init(initialization: QpInitialization): void {
-    const chosen = choose(this.type, this.context, initialization);
-    this.modify(initAttr(this.type, chosen));
+    const chosen = choose(this.#type, this.#context, initialization);
+    const { port: portNum, pkeyIndex, qpAccessFlags, qkey = 0 } = chosen;
+    const attr = { portNum, pkeyIndex, qpAccessFlags, qkey };
+    this.modify(attrFor(this.#type, QpState.INIT, attr));
     this.#chosen = chosen;
   }
 
@@ -192,7 +196,7 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
    * @throws {VerbsError} If the device does not answer.
    */
   get address(): QpAddress {
-    return addressOf(this.type, this.qpNum, this.context, this.#choices());
+    return addressOf(this.#type, this.qpNum, this.#context, this.#choices());
   }
 
   #choices(): Chosen {
@@ -213,7 +217,7 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
    */
   activateRc(peer: QpAddress, options: RcActivation = {}): void {
     this.#assertType("activateRc", [QpType.RC, QpType.XRC_SEND, QpType.XRC_RECV]);
-    this.#connect(peer, chooseRc(options));
+    this.#connect(peer, snapshot(options, "activation", RC_CHOICES));
   }
 
   /**
@@ -225,21 +229,26 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
    */
   activateUc(peer: QpAddress, options: UcActivation = {}): void {
     this.#assertType("activateUc", [QpType.UC]);
-    this.#connect(peer, chooseUc(options));
+    this.#connect(peer, snapshot(options, "activation", UC_CHOICES));
   }
 
   #assertType(method: string, types: readonly QpType[]): void {
-    if (types.includes(this.type)) return;
+    if (types.includes(this.#type)) return;
     throw new TypeError(
-      `Cannot use ${method}(): the type of the queue pair is ${nameOf(QpType, this.type)}`,
+      `Cannot use ${method}(): the type of the queue pair is ${nameOf(QpType, this.#type)}`,
     );
   }
 
   #connect(peer: QpAddress, options: RcActivation): void {
-    const { rtr, rts } = connect(this.type, this.context, this.#choices(), peer, options);
+    this.#activate(connection(this.#type, this.#context, this.#choices(), peer, options));
+  }
+
+  /** Moves from INIT to RTR and RTS, with those of the attributes that the type has on the way. */
+  #activate(attr: QpAttrInit): void {
+    const rts = attrFor(this.#type, QpState.RTS, attr);
     // A wrong choice for RTS must not leave the queue pair in RTR.
     qpAttrCodec.write(rts);
-    this.modify(rtr);
+    this.modify(attrFor(this.#type, QpState.RTR, attr));
     this.modify(rts);
   }
 
@@ -253,12 +262,10 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
    */
   activateUd(activation: UdActivation): void {
     this.#assertType("activateUd", [QpType.UD]);
-    const { sqPsn = 0, ...others } = {
-      ...snapshot(activation, "activation", ["port", "qkey", "gidIndex", "pkeyIndex", "sqPsn"]),
-    };
+    const names = ["port", "qkey", "gidIndex", "pkeyIndex", "sqPsn"] as const;
+    const { sqPsn = 0, ...others } = snapshot(activation, "activation", names);
     this.init({ ...others, psn: uint24(sqPsn, "sqPsn") });
-    this.modify({ qpState: QpState.RTR });
-    this.modify({ qpState: QpState.RTS, sqPsn });
+    this.#activate({ sqPsn });
   }
 
   /**
