@@ -14,15 +14,12 @@ const IPV6 = 0x60;
  * differ between packets of one sender: the length of the payload, and for IPv4 the total length, the identification and
  * the checksum.
  */
-const IPV6_MASKS: readonly number[] = masks({ 1: 0xffff_0000 });
-const IPV4_MASKS: readonly number[] = masks({
-  [IPV4]: 0x0000_ffff,
-  [IPV4 + 1]: 0,
-  [IPV4 + 2]: 0x0000_ffff,
-});
+const IPV6_MASKS = masks(0, { 1: 0xffff_0000 });
+const IPV4_MASKS = masks(IPV4, { [IPV4]: 0x0000_ffff, [IPV4 + 1]: 0, [IPV4 + 2]: 0x0000_ffff });
+const NO_GRH = masks(WORDS, {});
 
-function masks(special: Record<number, number>): number[] {
-  return Array.from({ length: WORDS }, (_, i) => special[i] ?? 0xffff_ffff);
+function masks(first: number, special: Record<number, number>): Uint32Array {
+  return Uint32Array.from({ length: WORDS }, (_, i) => i < first ? 0 : special[i] ?? 0xffff_ffff);
 }
 
 interface Sender {
@@ -103,14 +100,9 @@ export class Peers {
     words[WORDS] = batch.srcQp(index);
     words[WORDS + 1] = batch.slid(index) << 16 | batch.sl(index) << 8 | batch.dlidPathBits(index);
     words[WORDS + 2] = flags;
-    if (flags === 0) words.fill(0, 0, WORDS);
-    else {
-      const isIpv6 = (memory[at]! & VERSION) === IPV6;
-      const bits = isIpv6 ? IPV6_MASKS : IPV4_MASKS;
-      const first = isIpv6 ? 0 : IPV4;
-      words.fill(0, 0, first);
-      for (let i = first; i < WORDS; i++) words[i] = memory[at + i]! & bits[i]!;
-    }
+    const masks = (memory[at]! & VERSION) === IPV6 ? IPV6_MASKS : IPV4_MASKS;
+    const bits = flags === 0 ? NO_GRH : masks;
+    for (let i = 0; i < WORDS; i++) words[i] = memory[at + i]! & bits[i]!;
     let hash = 0;
     for (let i = 0; i < words.length; i++) hash = Math.imul(hash ^ words[i]!, 0x9e37_79b1);
     return hash ^ hash >>> 15;

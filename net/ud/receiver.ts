@@ -22,6 +22,14 @@ interface Target {
   readonly buffer: Uint8Array<ArrayBuffer> | undefined;
 }
 
+/** A message in its slot. */
+interface Arrived {
+  /** Its first byte in the memory. */
+  readonly start: number;
+  readonly length: number;
+  readonly from: UdAddress;
+}
+
 /** What a receiver works on. */
 export interface ReceiverParts {
   readonly qp: QueuePair;
@@ -66,15 +74,11 @@ export class Receiver {
   readonly #words: Uint32Array<ArrayBuffer>;
   readonly #requests: RecvRequests;
   readonly #batch: WorkCompletions = new WorkCompletions(BATCH);
-  /** The length of the message in each slot, and its sender. */
-  readonly #lengths: Uint32Array<ArrayBuffer>;
-  readonly #senders: (UdAddress | undefined)[];
   /** The slots that come next. */
   #nextPosted = 0;
   #nextCompleted = 0;
-  #nextConsumed = 0;
-  /** How many datagrams wait. */
-  #queued = 0;
+  /** The datagrams that wait, oldest first. */
+  #queue: Arrived[] = [];
   /** Whether the queue pair is being reset. No receive is posted meanwhile. */
   #isStopped = false;
   readonly #waiters: Waiters<Target, Datagram> = new Waiters();
@@ -94,8 +98,6 @@ export class Receiver {
     this.#words = new Uint32Array(this.#bytes.buffer, this.#bytes.byteOffset, mr.length / 4);
     this.#slots = mr.length / slotSize;
     this.#requests = new RecvRequests({ capacity: this.#slots });
-    this.#lengths = new Uint32Array(this.#slots);
-    this.#senders = new Array(this.#slots).fill(undefined);
     for (let i = 0; i < this.#slots; i++) {
       this.#requests.set(i, { wrId: i, sge: mr.slice(i * slotSize, slotSize) });
     }
@@ -113,12 +115,11 @@ export class Receiver {
 
   /** A datagram that is there, if nobody else waits and no turn of the event loop is due. */
   receiveNow(buffer: Uint8Array<ArrayBuffer> | undefined): Datagram | undefined {
-    if (this.#queued === 0) this.#drain();
-    if (this.#queued === 0 && this.#failure !== undefined) throw this.#failure;
-    if (this.#queued === 0 || this.#waiters.size > 0 || !this.#turns.mayContinue()) {
-      return undefined;
-    }
-    return this.#consume(buffer);
+    if (this.#queue.length === 0) this.#drain();
+    const [oldest] = this.#queue;
+    if (oldest === undefined && this.#failure !== undefined) throw this.#failure;
+    const mayTake = oldest !== undefined && this.#waiters.size === 0 && this.#turns.mayContinue();
+    return mayTake ? this.#consume(oldest, buffer) : undefined;
   }
 
   /** Waits for a datagram. It comes after those that others wait for. */
@@ -129,7 +130,7 @@ export class Receiver {
     const received = this.#waiters.wait({ buffer }, signal);
     this.#parts.onWait();
     this.#endPause();
-    if (this.#queued > 0) nextTurn().then(() => this.#serve());
+    if (this.#queue.length > 0) nextTurn().then(() => this.#serve());
     return received;
   }
 
@@ -147,34 +148,27 @@ export class Receiver {
   }
 
   /** Copies the datagram that waits longest. It stays if it does not fit. */
-  #consume(buffer: Uint8Array<ArrayBuffer> | undefined): Datagram {
-    const slot = this.#nextConsumed;
-    const length = this.#lengths[slot]!;
+  #consume(
+    { start, length, from }: Arrived,
+    buffer: Uint8Array<ArrayBuffer> | undefined,
+  ): Datagram {
     if (buffer !== undefined && buffer.length < length) {
       throw new RangeError(
         `Cannot receive: the message has ${length} bytes, and the buffer ${buffer.length}`,
       );
     }
-    const start = slot * this.#parts.slotSize + Grh.SIZE;
-    const from = this.#senders[slot]!;
-    const datagram: Datagram = [copyOf(this.#bytes, start, length, buffer), from];
-    this.#drop();
-    return datagram;
-  }
-
-  /** Removes the datagram that waits longest. */
-  #drop(): void {
-    this.#senders[this.#nextConsumed] = undefined;
-    this.#nextConsumed = (this.#nextConsumed + 1) % this.#slots;
-    this.#queued--;
+    const target = buffer ?? new Uint8Array(length);
+    target.set(this.#bytes.subarray(start, start + length));
+    this.#queue.shift();
+    return [target.length === length ? target : target.subarray(0, length), from];
   }
 
   #serve(): void {
-    while (this.#queued > 0) {
+    while (this.#queue.length > 0) {
       const waiter = this.#waiters.first;
       if (waiter === undefined) return;
       try {
-        this.#waiters.resolve(waiter, this.#consume(waiter.buffer));
+        this.#waiters.resolve(waiter, this.#consume(this.#queue[0]!, waiter.buffer));
       } catch (error) {
         this.#waiters.reject(waiter, error);
       }
@@ -225,10 +219,9 @@ export class Receiver {
       }
     }
     this.#serve();
-    while (this.#queued > this.#parts.maxQueued) {
-      this.#drop();
-      this.dropped++;
-    }
+    const excess = Math.max(this.#queue.length - this.#parts.maxQueued, 0);
+    this.#queue.splice(0, excess);
+    this.dropped += excess;
     if (failed >= 0) this.#parts.onError(new WorkCompletionError(batch.at(failed)));
     else if (!this.#isStopped) {
       this.#parts.onReceived();
@@ -240,11 +233,13 @@ export class Receiver {
     const batch = this.#batch;
     const { peers, slotSize } = this.#parts;
     const slot = this.#nextCompleted;
-    this.#lengths[slot] = batch.byteLen(index) - Grh.SIZE;
-    this.#senders[slot] = peers.sender(batch, index, this.#words, slot * slotSize / 4);
+    this.#queue.push({
+      start: slot * slotSize + Grh.SIZE,
+      length: batch.byteLen(index) - Grh.SIZE,
+      from: peers.sender(batch, index, this.#words, slot * slotSize / 4),
+    });
     this.#nextCompleted = (slot + 1) % this.#slots;
     this.received++;
-    this.#queued++;
   }
 
   #post(count: number): void {
@@ -266,23 +261,11 @@ export class Receiver {
 
   /** Ends all waits. Datagrams that nobody has taken are gone. */
   close(reason: Error): void {
-    this.#queued = 0;
+    this.#queue = [];
     this.fail(reason);
     this.#failure = reason;
     this.#abort.abort(reason);
     clearTimeout(this.#timer);
     this.#endPause();
-    this.#senders.fill(undefined);
   }
-}
-
-function copyOf(
-  bytes: Uint8Array<ArrayBuffer>,
-  start: number,
-  length: number,
-  buffer: Uint8Array<ArrayBuffer> | undefined,
-): Uint8Array<ArrayBuffer> {
-  if (buffer === undefined) return bytes.slice(start, start + length);
-  buffer.set(bytes.subarray(start, start + length));
-  return buffer.length === length ? buffer : buffer.subarray(0, length);
 }

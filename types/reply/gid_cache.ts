@@ -33,9 +33,10 @@ export class GidCache {
     this.missErrno = missErrno;
     this.#indices = new WordCache(entries.length + 1);
     const ordered = entries.toSorted((a, b) => a.gidIndex - b.gidIndex);
-    const empty = firstUnused(ordered, length);
+    const gap = ordered.findIndex(({ gidIndex }, i) => gidIndex !== i);
+    const empty = gap < 0 ? ordered.length : gap;
     // The C search reads an empty slot as the zero GID of RoCE v1. It finds the slot if it looks for that GID.
-    if (empty !== undefined) this.#add(new Uint8Array(16), GidType.IB, empty);
+    if (empty < length) this.#add(new Uint8Array(16), GidType.IB, empty);
     // The search finds the lowest index, which is added last.
     for (const { gid, gidType, gidIndex } of ordered.reverse()) {
       this.#add(gid.bytes, gidType, gidIndex);
@@ -76,14 +77,6 @@ export class GidCache {
     key[4] = type;
     return this.#index = this.#indices.find(key) ?? -1;
   }
-}
-
-function firstUnused(ordered: readonly GidEntry[], length: number): number | undefined {
-  const used = new Set(ordered.map(({ gidIndex }) => gidIndex));
-  for (let index = 0; index < length; index++) {
-    if (!used.has(index)) return index;
-  }
-  return undefined;
 }
 
 /** The C search ends with the query of the first slot beyond the table. Its errno depends on the kernel. */
