@@ -68,10 +68,8 @@ export class Sender {
   readonly #waiters: Waiters<Sending, boolean> = new Waiters();
   readonly #abort: AbortController = new AbortController();
   #pumping = false;
-  /** Whether a microtask will post the list, how many have run, and how long the list was when the last one ran. */
+  /** Whether a microtask will post the list. */
   #scheduled = false;
-  #quietTasks = 0;
-  #listed = 0;
   /** Why nothing is sent any more. */
   #failure: unknown;
 
@@ -121,24 +119,20 @@ export class Sender {
     this.#unread++;
     this.sent++;
     if (++this.#unposted >= MAX_LIST || !mayWait()) this.flush();
-    else if (!this.#scheduled) this.#schedule();
+    else if (!this.#scheduled) void this.#flushWhenQuiet();
   }
 
-  #schedule(): void {
+  async #flushWhenQuiet(): Promise<void> {
     this.#scheduled = true;
-    this.#quietTasks = 0;
-    queueMicrotask(this.#flushIfQuiet);
-  }
-
-  readonly #flushIfQuiet = (): void => {
-    if (this.#unposted !== this.#listed) this.#quietTasks = 0;
-    this.#listed = this.#unposted;
-    if (this.#unposted > 0 && this.#quietTasks++ < QUIET_TASKS) {
-      return queueMicrotask(this.#flushIfQuiet);
+    let listed = 0;
+    for (let quiet = 0; quiet <= QUIET_TASKS && this.#unposted > 0; quiet++) {
+      if (this.#unposted !== listed) quiet = 0;
+      listed = this.#unposted;
+      await undefined;
     }
     this.#scheduled = false;
     this.flush();
-  };
+  }
 
   /** Posts the datagrams that were copied. Their address handles must still be open. */
   flush(): void {
