@@ -1,6 +1,6 @@
 import { structs } from "../../ffi/layout.ts";
+import { listOf, show, snapshot } from "../../internal/checks.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
-import { listOf, show, snapshot } from "../core/checks.ts";
 import { FILTERS } from "./flow_spec_type.ts";
 
 /** A header of `FlowActionEspAttr.espEncap`. */

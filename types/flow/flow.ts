@@ -1,8 +1,9 @@
 import type { IbvFlow } from "../../ffi/handles.ts";
 import { type Members, members } from "../../ffi/members.ts";
 import { verbs } from "../../ffi/library.ts";
+import { snapshot } from "../../internal/checks.ts";
 import { type AttributeCodec, codecOf, type Written } from "../core/attributes.ts";
-import { instance, snapshot } from "../core/checks.ts";
+import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { check, checkHandle } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";

@@ -1,5 +1,5 @@
+import { show } from "../../internal/checks.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
-import { show } from "../core/checks.ts";
 import { formatAddress, parseAddress } from "../address/ip_address.ts";
 
 /**

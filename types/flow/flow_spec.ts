@@ -1,6 +1,6 @@
 import { type Structs, structs } from "../../ffi/layout.ts";
+import { boolean, listOf, show, snapshot } from "../../internal/checks.ts";
 import { AttributeCodec, type RuleOf, type Written } from "../core/attributes.ts";
-import { boolean, listOf, show, snapshot } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { Counters } from "./counters.ts";
 import { FlowActionEsp } from "./flow_action_esp.ts";

@@ -1,5 +1,6 @@
 import { verbs } from "../../ffi/library.ts";
-import { instance, integer, snapshot, uint32, uint64 } from "../core/checks.ts";
+import { integer, snapshot, uint32, uint64 } from "../../internal/checks.ts";
+import { instance } from "../core/checks.ts";
 import { namesOf } from "../core/enums.ts";
 import { checkHandle } from "../core/errors.ts";
 import { MemoryRegion } from "./memory_region.ts";

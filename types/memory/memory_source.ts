@@ -1,6 +1,6 @@
 import { inWorker, keepInPlace, NativeMemory, pin, unpin } from "../../ffi/native_memory.ts";
 import { bufferAddress } from "../../ffi/pointers.ts";
-import { integer } from "../core/checks.ts";
+import { integer } from "../../internal/checks.ts";
 
 /**
  * Memory to register: a length in bytes of new memory, or a buffer of the caller's.

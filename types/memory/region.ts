@@ -2,7 +2,7 @@ import type { IbvMr } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { readNative } from "../../ffi/struct.ts";
-import { integer } from "../core/checks.ts";
+import { integer } from "../../internal/checks.ts";
 import { check } from "../core/errors.ts";
 import type { Resource } from "../core/resource.ts";
 import type { Memory } from "./memory_source.ts";

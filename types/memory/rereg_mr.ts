@@ -1,7 +1,8 @@
 import { errno, errnoName } from "../../ffi/errno.ts";
 import { enums } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
-import { instance, snapshot, uint32 } from "../core/checks.ts";
+import { snapshot, uint32 } from "../../internal/checks.ts";
+import { instance } from "../core/checks.ts";
 import { failure } from "../core/errors.ts";
 import { rootOf } from "../core/resource.ts";
 import { MemoryRegion, regionCore } from "./memory_region.ts";

@@ -1,6 +1,7 @@
 import { enums } from "../../ffi/layout.ts";
+import { integer, object, uint16 } from "../../internal/checks.ts";
 import { parseAddress } from "../address/ip_address.ts";
-import { instance, integer, object, uint16 } from "../core/checks.ts";
+import { instance } from "../core/checks.ts";
 
 const FIELD = enums.ibv_rx_hash_fields;
 const IPV4 = FIELD.IBV_RX_HASH_SRC_IPV4 | FIELD.IBV_RX_HASH_DST_IPV4;

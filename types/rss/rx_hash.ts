@@ -1,7 +1,7 @@
 import { type Members, members } from "../../ffi/members.ts";
 import { bufferAddress } from "../../ffi/pointers.ts";
+import { copyOfBytes, integer, snapshot, uint8 } from "../../internal/checks.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
-import { copyOfBytes, integer, snapshot, uint8 } from "../core/checks.ts";
 import { MAX_RSS_INPUT, type RssFlow, type RssInputOptions, writeRssInput } from "./rss_flow.ts";
 import { ToeplitzKey } from "./toeplitz.ts";
 

@@ -1,4 +1,5 @@
-import { copyOfBytes, instance, integer } from "../core/checks.ts";
+import { copyOfBytes, integer } from "../../internal/checks.ts";
+import { instance } from "../core/checks.ts";
 
 /** Each input bit selects 32 bits of the key, from its own position on. */
 const WINDOW_BYTES = 4;

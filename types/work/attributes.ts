@@ -1,6 +1,7 @@
 import { enums, structs } from "../../ffi/layout.ts";
+import { integer, snapshot, uint32, uint64 } from "../../internal/checks.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
-import { instance, integer, snapshot, uint32, uint64 } from "../core/checks.ts";
+import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { MemoryRegion, MemorySlice, regionCore, type Sge } from "../memory/memory_region.ts";
 import type { Region } from "../memory/region.ts";

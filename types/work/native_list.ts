@@ -1,8 +1,8 @@
 import { structs } from "../../ffi/layout.ts";
 import { bufferAddress, bufferPointer, handleAddress } from "../../ffi/pointers.ts";
+import { integer, positiveInt, show, snapshot } from "../../internal/checks.ts";
 import { type AddressHandle, ahCore } from "../address_handle/address_handle.ts";
 import type { SendTracker } from "../completion/send_tracker.ts";
-import { integer, positiveInt, show, snapshot } from "../core/checks.ts";
 import { disposals } from "../core/resource.ts";
 import type { MemoryRegion } from "../memory/memory_region.ts";
 import type { MemoryWindow } from "../memory/memory_window.ts";

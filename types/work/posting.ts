@@ -1,9 +1,9 @@
 import { structs } from "../../ffi/layout.ts";
 import { bufferPointer } from "../../ffi/pointers.ts";
+import { listOf } from "../../internal/checks.ts";
 import { Grh } from "../address/grh.ts";
 import { type AddressHandle, ahCore } from "../address_handle/address_handle.ts";
 import type { SendTracker } from "../completion/send_tracker.ts";
-import { listOf } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { failure, type VerbsError } from "../core/errors.ts";
 import { assertOpen, type Resource } from "../core/resource.ts";

@@ -1,16 +1,16 @@
 import { structs } from "../../ffi/layout.ts";
-import { AddressHandle, ahCore } from "../address_handle/address_handle.ts";
 import {
   boolean,
   classOf,
-  instance,
   isForeign,
   noAttribute,
   show,
   uint24,
   uint32,
   uint64,
-} from "../core/checks.ts";
+} from "../../internal/checks.ts";
+import { AddressHandle, ahCore } from "../address_handle/address_handle.ts";
+import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { assertOpen } from "../core/resource.ts";
 import type { Sge } from "../memory/memory_region.ts";
