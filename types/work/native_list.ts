@@ -1,6 +1,6 @@
 import { structs } from "../../ffi/layout.ts";
 import { bufferAddress, bufferPointer, handleAddress } from "../../ffi/pointers.ts";
-import { integer, positiveInt, show, snapshot } from "../../internal/checks.ts";
+import { integer, positiveInt, snapshot } from "../../internal/checks.ts";
 import { type AddressHandle, ahCore } from "../address_handle/address_handle.ts";
 import type { SendTracker } from "../completion/send_tracker.ts";
 import { disposals } from "../core/resource.ts";
@@ -18,8 +18,7 @@ const { wr_id, next, sg_list, num_sge } = structs.ibv_recv_wr.fields;
 const WR_ID = wr_id.offset >> 2;
 const NUM_SGE = num_sge.offset >> 2;
 const { opcode, send_flags } = structs.ibv_send_wr.fields;
-/** The word of a send that has its opcode. */
-export const OPCODE: number = opcode.offset >> 2;
+const OPCODE = opcode.offset >> 2;
 const FLAGS = send_flags.offset >> 2;
 /** Behind the flags are the attributes, last the number of the shared receive queue. */
 const ATTRIBUTES_END = FIELDS.remoteSrqn.word + 1;
@@ -46,9 +45,8 @@ export class NativeList {
   first: Deno.PointerObject;
   /** The rules that the run was checked by. `undefined` makes the next post check its requests. */
   checkedBy: object | undefined = undefined;
-  /** The index of that request. */
+  /** The run: the index of its first request, and how many it has. */
   start = 0;
-  /** The number of requests of the run. */
   count = 0;
   /** The number of disposals when the run was checked. */
   #disposals = 0;
@@ -56,19 +54,13 @@ export class NativeList {
   #signaled = 0;
   /** UD: the only address handle of the run, if it has one only. */
   #only: AddressHandle | undefined = undefined;
-  /** UD: the number of the last send of the run. */
-  #lastNumber = 0;
-  /** UD: the only request of the run; -1 if there are several. */
-  #single = 0;
   /** UD: the protection domain that the address handles of the run were checked against. */
   #pd: ProtectionDomain | undefined = undefined;
-  /** The number of words of a request. */
-  readonly stride: number;
-  /** The structs as 32-bit words. */
+  /** The structs, which native code reads while they are posted, also as words of 32 bits: `stride` of them each. */
+  readonly view: DataView<ArrayBuffer>;
   readonly words: Uint32Array<ArrayBuffer>;
-  /** The number of requests. */
+  readonly stride: number;
   readonly capacity: number;
-  /** The number of scatter/gather elements of each request. */
   readonly maxSge: number;
   /** Sends: the attributes of each request, as bits of {@linkcode Field.bit}. */
   readonly given: Uint16Array<ArrayBuffer>;
@@ -78,8 +70,6 @@ export class NativeList {
   binds: (Bind | undefined)[] | undefined = undefined;
   /** UD: the number of each send of the run, counted as in {@linkcode SendTracker}. */
   readonly #numbers: Int32Array<ArrayBuffer>;
-  /** The structs. Native code reads them while they are posted. */
-  readonly view: DataView<ArrayBuffer>;
   /** Bytes of memory of each request. */
   readonly lengths: Float64Array<ArrayBuffer>;
   readonly #sges: DataView<ArrayBuffer>;
@@ -88,15 +78,21 @@ export class NativeList {
   readonly #offsets: Float64Array<ArrayBuffer>;
   readonly #address: bigint;
   readonly #pointers: (Deno.PointerObject | undefined)[];
-  /** The last request of the run. It is linked to none. */
+  /** The last request of the run, which is linked to none. */
   #end: number;
 
-  /** Makes room, checks how much, and links the requests. */
+  /** Makes room, and links the requests. */
   constructor(layout: Layout, init: RequestsInit) {
     const { capacity, maxSge = 1 } = snapshot(init, "requests", ["capacity", "maxSge"]);
     this.capacity = positiveInt(capacity, "capacity");
     this.maxSge = positiveInt(maxSge, "maxSge");
-    checkRoom(capacity * maxSge);
+    if (capacity * maxSge > MAX_ELEMENTS) {
+      throw new RangeError(
+        `Cannot make room for requests: they have ${
+          capacity * maxSge
+        } scatter/gather elements, and at most ${MAX_ELEMENTS} are possible`,
+      );
+    }
     this.stride = layout.size >> 2;
     const bytes = new Uint8Array(layout.size * capacity);
     this.view = new DataView(bytes.buffer);
@@ -130,11 +126,10 @@ export class NativeList {
 
   /** Checks that there is a request. Returns its first word. */
   at(index: number): number {
-    if (typeof index === "number" && index >>> 0 === index && index < this.capacity) {
-      return index * this.stride;
+    if (!(typeof index === "number" && index >>> 0 === index && index < this.capacity)) {
+      integer(index, "index", 0, this.capacity - 1);
     }
-    const message = `Cannot set request ${show(index)}: there are ${this.capacity}`;
-    throw typeof index === "number" ? new RangeError(message) : new TypeError(message);
+    return index * this.stride;
   }
 
   /** Sets `wr_id`. No check of a run depends on it. */
@@ -310,18 +305,17 @@ export class NativeList {
   setAh(index: number, ah: AddressHandle): void {
     ahCore(ah)!.write(this.words, index * this.stride + FIELDS.ah.word);
     this.ahs[index] = ah;
-    this.#only = index === this.#single ? ah : undefined;
+    this.#only = undefined;
     // The handle is open: it needs another check only if its protection domain is not the one that was checked.
     if (ah.pd !== this.#pd) this.checkedBy = undefined;
   }
 
   /** Sets the memory window that a request binds, and what to. */
   setBind(index: number, mw: MemoryWindow, rkey: number, info: Required<MwBindInfo>): void {
-    const { bindInfo, bindRkey } = FIELDS;
-    const at = (index * this.stride + bindInfo.word) * 4;
+    const at = (index * this.stride + FIELDS.bindInfo.word) * 4;
     bindingCodec.writeTo(this.view, at, info).writeHandles();
     this.set64(index, FIELDS.mw, handleAddress(mw.unsafeHandle));
-    this.set32(index, bindRkey, rkey);
+    this.set32(index, FIELDS.bindRkey, rkey);
     this.binds ??= new Array(this.capacity).fill(undefined);
     this.binds[index] = { mw, mr: info.mr, rkey };
     this.checkedBy = undefined;
@@ -341,10 +335,8 @@ export class NativeList {
 
   /** Begins the check of a run: it is within the list, linked, and its first request is noted. */
   beginRun(start: number, count: number): void {
-    const whole = Number.isInteger(start) && Number.isInteger(count);
-    if (!(whole && start >= 0 && count >= 1 && start + count <= this.capacity)) {
-      throw noRun(start, count, this.capacity);
-    }
+    integer(start, "start", 0, this.capacity - 1);
+    integer(count, "count", 1, this.capacity - start);
     this.checkedBy = undefined;
     const last = start + count - 1;
     if (last !== this.#end) {
@@ -368,26 +360,25 @@ export class NativeList {
   /** UD: numbers the first sends of the run. */
   sumUp(count: number, pd: ProtectionDomain, allSignaled: boolean): void {
     this.count = count;
-    const first = this.ahs[this.start];
-    let signaled = 0;
-    let only = first;
-    for (let i = this.start; i < this.start + count; i++) {
-      this.#numbers[i] = this.#lastNumber = signaled + 1;
-      if (allSignaled || (this.flags(i) & SendFlags.SIGNALED) !== 0) signaled++;
-      if (this.ahs[i] !== first) only = undefined;
-    }
     this.#pd = pd;
+    this.#only = this.ahs[this.start];
+    let signaled = 0;
+    for (let i = this.start; i < this.start + count; i++) {
+      this.#numbers[i] = signaled + 1;
+      if (allSignaled || (this.flags(i) & SendFlags.SIGNALED) !== 0) signaled++;
+      if (this.ahs[i] !== this.#only) this.#only = undefined;
+    }
     this.#signaled = signaled;
-    this.#only = only;
-    this.#single = count === 1 ? this.start : -1;
   }
 
   /** UD: notes that the sends that were numbered were posted. */
   posted(tracker: SendTracker): void {
     const before = tracker.posted(this.#signaled);
-    const ah = this.#only;
-    if (ah !== undefined) ahCore(ah)!.noteSend(tracker, before + this.#lastNumber);
-    else this.#noteEach(tracker, before);
+    if (this.#only === undefined) this.#noteEach(tracker, before);
+    else {
+      const last = this.#numbers[this.start + this.count - 1]!;
+      ahCore(this.#only)!.noteSend(tracker, before + last);
+    }
   }
 
   #noteEach(tracker: SendTracker, before: number): void {
@@ -412,24 +403,6 @@ export class NativeList {
 
 /** The most scatter/gather elements of a list: more would fill the memory of the process. */
 const MAX_ELEMENTS = 2 ** 24;
-
-function checkRoom(elements: number): void {
-  if (elements <= MAX_ELEMENTS) return;
-  throw new RangeError(
-    `Cannot make room for requests: they have ${elements} scatter/gather elements, and at most ${MAX_ELEMENTS} are possible`,
-  );
-}
-
-function noRun(start: number, count: number, capacity: number): Error {
-  if (typeof start !== "number" || typeof count !== "number") {
-    return new TypeError(
-      `Cannot post ${show(count)} requests from ${show(start)} on: these are not numbers`,
-    );
-  }
-  return new RangeError(
-    `Cannot post requests ${start} to ${start + count - 1}: there are ${capacity}`,
-  );
-}
 
 function isList(sge: Element | readonly Element[]): sge is readonly Element[] {
   return Array.isArray(sge);

@@ -23,13 +23,10 @@ import { type Layout, NativeList } from "./native_list.ts";
 import { nativeOf, RecvRequests, SendRequests, writeRecv, writeSend } from "./requests.ts";
 import { type RecvRequest, SendFlags, type SendRequest, WrOpcode } from "./work_request.ts";
 
-/** A verb that posts, such as `ibv_post_send`. */
+/** A verb that posts, such as `ibv_post_send`, what it does, and the likely cause of its failure by errno's name. */
 export interface PostVerb {
-  /** Its name. */
   readonly verb: string;
-  /** What it does, as in "post send". */
   readonly action: string;
-  /** The likely cause of a failure, by the name of the errno value. */
   readonly hint: (code: string) => string | undefined;
 }
 
@@ -54,7 +51,7 @@ abstract class Poster<R> {
   readonly #makeList: (capacity: number) => NativeList;
   /** Room for requests that are given as objects, used again for each call. */
   #list: NativeList | undefined;
-  /** The number of requests that were filled in last. */
+  /** How many requests were filled in last. */
   protected filled = 0;
 
   protected constructor(
@@ -84,7 +81,7 @@ abstract class Poster<R> {
       throw new TypeError("Cannot post requests: start and count are for prepared lists only");
     }
     const several = Array.isArray(requests) ? listOf<R>(requests, "requests") : undefined;
-    const filled = several === undefined ? 1 : several.length;
+    const filled = several?.length ?? 1;
     if (filled === 0) return null;
     let list = this.#list;
     this.#list = undefined;
@@ -100,20 +97,15 @@ abstract class Poster<R> {
   }
 
   /**
-   * The number of requests of the run that were posted before the one that was just refused. It is undefined if the verb
-   * named none: rxe does not if the kernel refuses after all requests are in the queue.
+   * The error of a run that was refused. Its `posted` is undefined if the verb names no request: rxe does not if the kernel
+   * refuses after all requests are in the queue.
    */
-  protected postedOf(list: NativeList): number | undefined {
-    const address = BAD_WR[0]!;
+  error(result: number, run: NativeList): VerbsError {
+    const posted = run.placeOf(BAD_WR[0]!);
     BAD_WR[0] = 0n;
-    return list.placeOf(address);
-  }
-
-  protected failure(result: number, posted: number | undefined): VerbsError {
     const { verb, action, hint } = this.#verb;
     // libmlx4 answers -1 for a full shared receive queue. That is no errno value.
-    const value = result === -1 ? 0 : Math.abs(result);
-    return failure(verb, action, value, {
+    return failure(verb, action, result === -1 ? 0 : Math.abs(result), {
       hint,
       ...posted !== undefined && {
         posted,
@@ -123,11 +115,9 @@ abstract class Poster<R> {
   }
 }
 
-/** The rules of one queue for its receives. */
+/** The rules of one queue for its receives: how many elements they have, and whether a GRH precedes each message. */
 export interface RecvRules {
-  /** The number of scatter/gather elements that requests given as objects have room for. */
   readonly maxSge: number;
-  /** Whether the GRH is written in front of each message. */
   readonly needsGrh: boolean;
 }
 
@@ -151,7 +141,6 @@ export type Receives = RecvRequest | readonly RecvRequest[] | RecvRequests;
 export class RecvPoster extends Poster<RecvRequest> {
   readonly #rules: RecvRules;
 
-  /** Prepares the receives of one queue for a verb. */
   constructor(verb: PostVerb, rules: RecvRules) {
     super(verb, structs.ibv_recv_wr, rules.maxSge, writeRecv);
     this.#rules = rules;
@@ -177,27 +166,22 @@ export class RecvPoster extends Poster<RecvRequest> {
 
   /** Checks a run, unless it is the last one and nothing has changed. */
   #check(list: NativeList, start = 0, count = list.capacity - start): NativeList {
-    if (!list.isChecked(start, count, this.#rules)) checkRecvs(list, start, count, this.#rules);
+    const rules = this.#rules;
+    if (list.isChecked(start, count, rules)) return list;
+    list.beginRun(start, count);
+    for (let i = start; i < start + count; i++) checkRecv(list, i, rules);
+    list.endRun(rules);
     return list;
-  }
-
-  /** The error of a run that was refused. */
-  error(result: number, run: NativeList): VerbsError {
-    return this.failure(result, this.postedOf(run));
   }
 }
 
-function checkRecvs(list: NativeList, start: number, count: number, rules: RecvRules): void {
-  list.beginRun(start, count);
-  for (let i = start; i < start + count; i++) {
-    list.assertMemory(i);
-    const length = list.lengths[i]!;
-    if (!rules.needsGrh || length >= Grh.SIZE) continue;
-    throw new RangeError(
-      `Cannot post receive: its buffer has ${length} bytes, and on UD the GRH alone takes ${Grh.SIZE}`,
-    );
-  }
-  list.endRun(rules);
+function checkRecv(list: NativeList, index: number, { needsGrh }: RecvRules): void {
+  list.assertMemory(index);
+  const length = list.lengths[index]!;
+  if (!needsGrh || length >= Grh.SIZE) return;
+  throw new RangeError(
+    `Cannot post receive: its buffer has ${length} bytes, and on UD the GRH alone takes ${Grh.SIZE}`,
+  );
 }
 
 /** The rules of one queue pair for its sends. */
@@ -218,7 +202,7 @@ export interface SendRules {
   readonly allSignaled: boolean;
 }
 
-/** The parts of posting that all sends of one queue pair share. */
+/** Prepares the sends of one queue pair, as {@linkcode RecvPoster} does its receives. */
 export class SendPoster extends Poster<SendRequest> {
   readonly #qp: Resource;
   /** The rules of the queue pair. A change makes every list be checked again. */
@@ -226,15 +210,6 @@ export class SendPoster extends Poster<SendRequest> {
   /** Datagrams: counts the sends, so that their address handles are kept. */
   readonly tracker: SendTracker | undefined;
 
-  /**
-   * Prepares for the sends of one queue pair.
-   *
-   * @param qp The queue pair.
-   * @param verb The verb that posts them.
-   * @param rules What the sends must fulfil.
-   * @param maxSge Scatter/gather elements that sends given as objects have room for.
-   * @param tracker Datagrams: counts the sends, so that their address handles are kept.
-   */
   constructor(
     qp: Resource,
     verb: PostVerb,
@@ -248,7 +223,7 @@ export class SendPoster extends Poster<SendRequest> {
     this.tracker = tracker;
   }
 
-  /** Reads and checks sends, as {@linkcode RecvPoster.prepare} does. */
+  /** As {@linkcode RecvPoster.prepare}. */
   prepare(
     requests: SendRequest | readonly SendRequest[] | SendRequests,
     start: number | undefined,
@@ -261,17 +236,13 @@ export class SendPoster extends Poster<SendRequest> {
 
   /** Checks a run, unless it is the last one and nothing has changed. */
   check(list: NativeList, start = 0, count = list.capacity - start): NativeList {
-    if (!list.isChecked(start, count, this.rules)) this.#check(list, start, count);
-    return list;
-  }
-
-  #check(list: NativeList, start: number, count: number): void {
     const { rules } = this;
-    const { pd, allSignaled } = rules;
+    if (list.isChecked(start, count, rules)) return list;
     list.beginRun(start, count);
     for (let i = start; i < start + count; i++) checkSend(list, i, rules);
-    if (this.tracker !== undefined) list.sumUp(count, pd, allSignaled);
+    if (this.tracker !== undefined) list.sumUp(count, rules.pd, rules.allSignaled);
     list.endRun(rules);
+    return list;
   }
 
   /** Notes that only the first requests of a run were posted. The next post checks the run again. */
@@ -283,12 +254,13 @@ export class SendPoster extends Poster<SendRequest> {
     run.posted(this.tracker);
   }
 
-  /** The error of a run that was refused. Requests that may be in the queue count as posted. */
-  error(result: number, run: NativeList): VerbsError {
-    const posted = this.postedOf(run);
-    this.noteBinds(run, posted ?? run.count);
-    this.postedOnly(run, posted ?? run.count);
-    return this.failure(result, posted);
+  /** Notes that a run was refused. Requests that may be in the queue count as posted. */
+  override error(result: number, run: NativeList): VerbsError {
+    const error = super.error(result, run);
+    const posted = error.posted ?? run.count;
+    this.noteBinds(run, posted);
+    this.postedOnly(run, posted);
+    return error;
   }
 
   /** Notes that the memory windows of the first requests of a run were bound. */

@@ -5,7 +5,6 @@ import {
   isForeign,
   noAttribute,
   show,
-  uint24,
   uint32,
   uint64,
 } from "../../internal/checks.ts";
@@ -30,7 +29,7 @@ import {
   readSge,
   rkeyOf,
 } from "./attributes.ts";
-import { NativeList, OPCODE } from "./native_list.ts";
+import { NativeList } from "./native_list.ts";
 import {
   type MwBindInfo,
   type RecvRequest,
@@ -54,8 +53,9 @@ export let nativeOf: (list: RequestList) => NativeList;
 /**
  * Work requests in native layout. They are made once, changed in single fields, and posted again and again.
  *
- * A setter checks all of its arguments before it changes the request. A request whose memory region or address handle is
- * disposed is refused when it is posted.
+ * A setter checks its arguments before it changes the request. It throws a RangeError if there is no such request or a
+ * number is out of range, and a TypeError if a value has the wrong type or an object is disposed. A request whose memory
+ * region or address handle is disposed later is refused when it is posted.
  *
  * @category Work requests
  */
@@ -81,37 +81,20 @@ export abstract class RequestList {
     return this.#native.maxSge;
   }
 
-  /**
-   * Sets the number that the completion of a request carries.
-   *
-   * @param index The index of the request.
-   * @param wrId 64 bits. A number is faster than a bigint.
-   * @throws {RangeError} If there is no such request, or the number does not fit 64 bits.
-   */
+  /** Sets the number that the completion of a request carries: 64 bits. A number is faster than a bigint. */
   setWrId(index: number, wrId: number | bigint): void {
     this.#native.at(index);
     checkWrId(wrId);
     this.#native.setWrId(index, wrId);
   }
 
-  /**
-   * Sets the memory of a request.
-   *
-   * @throws {RangeError} If there are more elements than {@linkcode RequestList.maxSge}.
-   * @throws {TypeError} If an element is not a scatter/gather element, or its region is disposed.
-   */
+  /** Sets the memory of a request: at most {@linkcode RequestList.maxSge} elements. */
   setSge(index: number, sge: Sge | readonly Sge[]): void {
     this.#native.at(index);
     this.#native.setSge(index, readSge(sge, this.#native.maxSge));
   }
 
-  /**
-   * Sets the length of a request's first scatter/gather element.
-   *
-   * @param index The index of the request.
-   * @param length Bytes.
-   * @throws {RangeError} If the request has no memory, or the element would end beyond its memory region.
-   */
+  /** Sets the length in bytes of a request's first scatter/gather element, which stays within its memory region. */
   setLength(index: number, length: number): void {
     this.#native.setLength(index, length);
   }
@@ -130,21 +113,12 @@ export abstract class RequestList {
  * @category Work requests
  */
 export class RecvRequests extends RequestList {
-  /**
-   * Makes room for requests without memory.
-   *
-   * @throws {RangeError} If a size is not positive.
-   */
+  /** Makes room for requests without memory. */
   constructor(init: RequestsInit) {
     super(new NativeList(structs.ibv_recv_wr, init));
   }
 
-  /**
-   * Sets `wrId` and `sge` of a request.
-   *
-   * @throws {RangeError} If there is no such request, a number is out of range, or there is no room for the memory.
-   * @throws {TypeError} If an attribute has the wrong type or is unknown, or a memory region is disposed.
-   */
+  /** Sets `wrId` and `sge` of a request. */
   set(index: number, request: RecvRequest): void {
     const native = nativeOf(this);
     native.at(index);
@@ -156,8 +130,8 @@ export class RecvRequests extends RequestList {
  * Send requests in native layout (`struct ibv_send_wr`). They are made once, changed in single fields, and posted again
  * and again with {@linkcode QueuePair.prototype.postSend | QueuePair.postSend}. Posting allocates nothing.
  *
- * The opcode of a request decides which attributes it has. A setter for an attribute that the opcode does not have
- * throws a TypeError. A request that lacks an attribute is refused when it is posted.
+ * The opcode of a request decides which attributes it has. A setter for an attribute that the opcode does not have throws
+ * a TypeError. A request that lacks an attribute is refused when it is posted.
  *
  * @example A reply sent with one prepared request
  * ```ts
@@ -177,11 +151,7 @@ export class RecvRequests extends RequestList {
 export class SendRequests extends RequestList {
   readonly #native: NativeList;
 
-  /**
-   * Makes room for requests that send nothing.
-   *
-   * @throws {RangeError} If a size is not positive.
-   */
+  /** Makes room for requests that send nothing. */
   constructor(init: RequestsInit) {
     const native = new NativeList(structs.ibv_send_wr, init);
     super(native);
@@ -192,58 +162,32 @@ export class SendRequests extends RequestList {
   /**
    * Sets all attributes of a request.
    *
-   * @throws {RangeError} If there is no such request, a number is out of range, the opcode is not offered, there is no
-   * room for the memory, or the remote address of an atomic is not a multiple of 8.
-   * @throws {TypeError} If an attribute has the wrong type, is unknown, or does not belong to the opcode; if a memory
-   * region or the address handle is disposed.
+   * @throws {RangeError} Also if the opcode is not offered, or the remote address of an atomic is not a multiple of 8.
    */
   set(index: number, request: SendRequest): void {
     this.#native.at(index);
     writeSend(this.#native, index, request);
   }
 
-  /**
-   * Sets the flags of a request.
-   *
-   * @param index The index of the request.
-   * @param sendFlags {@linkcode SendFlags}, combined. Without SIGNALED the request has no completion if it succeeds.
-   * @throws {RangeError} If there is no such request, or the number is out of range.
-   */
+  /** Sets {@linkcode SendFlags}, combined. Without SIGNALED the request has no completion if it succeeds. */
   setSendFlags(index: number, sendFlags: number): void {
     this.#native.at(index);
     this.#native.setFlags(index, uint32(sendFlags, "sendFlags"));
   }
 
-  /**
-   * SEND_WITH_IMM, RDMA_WRITE_WITH_IMM: sets the immediate data.
-   *
-   * @param index The index of the request.
-   * @param immData 32 bits, in host order.
-   * @throws {RangeError} If there is no such request, or the number is out of range.
-   * @throws {TypeError} If the opcode of the request has no immediate data.
-   */
+  /** SEND_WITH_IMM, RDMA_WRITE_WITH_IMM: sets the immediate data, 32 bits in host order. */
   setImmData(index: number, immData: number): void {
     const bit = check32(IMM_DATA, this.#native.opcodeOf(index), immData);
     this.#native.setImmData(index, immData);
     this.#native.given[index]! |= bit;
   }
 
-  /**
-   * SEND_WITH_INV, LOCAL_INV: sets the rkey to invalidate.
-   *
-   * @throws {RangeError} If there is no such request, or the number is out of range.
-   * @throws {TypeError} If the opcode of the request does not invalidate.
-   */
+  /** SEND_WITH_INV, LOCAL_INV: sets the rkey to invalidate. */
   setInvalidateRkey(index: number, invalidateRkey: number): void {
     this.#set32(index, INVALIDATE_RKEY, invalidateRkey);
   }
 
-  /**
-   * UD: sets the address handle of the peer.
-   *
-   * @throws {RangeError} If there is no such request.
-   * @throws {TypeError} If it is not an open address handle, or the opcode of the request is not one of datagrams.
-   */
+  /** UD: sets the address handle of the peer. */
   setAh(index: number, ah: AddressHandle): void {
     const native = this.#native;
     const bit = checkAh(native.opcodeOf(index), ah);
@@ -257,18 +201,14 @@ export class SendRequests extends RequestList {
    * @param index The index of the request.
    * @param remoteQpn Its number, 24 bits.
    * @param remoteQkey Its qkey. If the highest bit is set, the qkey of the sending queue pair is sent instead.
-   * @throws {RangeError} If there is no such request, or a number is out of range.
-   * @throws {TypeError} If the opcode of the request is not one of datagrams.
    */
   setRemote(index: number, remoteQpn: number, remoteQkey: number): void {
-    const { words, given } = this.#native;
-    const at = this.#native.at(index);
-    if (!has(QPN.opcodes, words[at + OPCODE]!)) checkHas(QPN, words[at + OPCODE]!);
-    const qpn = uint24(remoteQpn, QPN.name);
-    const qkey = uint32(remoteQkey, QKEY.name);
-    words[at + QPN.word] = qpn;
-    words[at + QKEY.word] = qkey;
-    given[index]! |= QPN.bit | QKEY.bit;
+    const native = this.#native;
+    const opcode = native.opcodeOf(index);
+    const bits = check32(QPN, opcode, remoteQpn) | check32(QKEY, opcode, remoteQkey);
+    native.set32(index, QPN, remoteQpn);
+    native.set32(index, QKEY, remoteQkey);
+    native.given[index]! |= bits;
   }
 
   /**
@@ -277,8 +217,6 @@ export class SendRequests extends RequestList {
    * @param index The index of the request.
    * @param remoteAddr Its address. For ATOMIC_WRITE it is a multiple of 8.
    * @param rkey The key of the peer's memory region.
-   * @throws {RangeError} If there is no such request, or a number is out of range.
-   * @throws {TypeError} If the opcode of the request is another one.
    */
   setRdma(index: number, remoteAddr: number | bigint, rkey: number): void {
     const native = this.#native;
@@ -298,8 +236,6 @@ export class SendRequests extends RequestList {
    * @param rkey The key of the peer's memory region.
    * @param compareAdd The value to compare with, or to add.
    * @param swap ATOMIC_CMP_AND_SWP: the new value.
-   * @throws {RangeError} If there is no such request, or a number is out of range.
-   * @throws {TypeError} If the opcode of the request is another one, or `swap` is missing or superfluous.
    */
   setAtomic(
     index: number,
@@ -329,9 +265,6 @@ export class SendRequests extends RequestList {
    * @param mw The memory window, of type 2.
    * @param rkey The new rkey of the window: {@linkcode incRkey} gives the next one.
    * @param bindInfo What the window is bound to.
-   * @throws {RangeError} If there is no such request, a number is out of range, or the memory is not within the region.
-   * @throws {TypeError} If the opcode of the request is another one, the window is not of type 2, or something is
-   * disposed.
    */
   setBindMw(index: number, mw: MemoryWindow, rkey: number, bindInfo: MwBindInfo): void {
     const native = this.#native;
@@ -344,14 +277,7 @@ export class SendRequests extends RequestList {
     native.given[index]! |= bits;
   }
 
-  /**
-   * XRC_SEND: sets the shared receive queue of the peer.
-   *
-   * @param index The index of the request.
-   * @param remoteSrqn Its number, 24 bits.
-   * @throws {RangeError} If there is no such request, or the number is out of range.
-   * @throws {TypeError} If the opcode of the request is LOCAL_INV.
-   */
+  /** XRC_SEND: sets the number of the peer's shared receive queue, 24 bits. */
   setRemoteSrqn(index: number, remoteSrqn: number): void {
     this.#set32(index, REMOTE_SRQN, remoteSrqn);
   }
@@ -378,13 +304,13 @@ const RECV_NAMES: readonly (keyof RecvRequest)[] = ["wrId", "sge"];
 
 /** Reads and checks a receive, then writes it. */
 export function writeRecv(list: NativeList, index: number, request: RecvRequest): void {
-  assertObject(request, "receive");
+  if (typeof request !== "object" || request === null) throw notRequest(request, "receive");
   let isNamed = false;
   for (const name in request) {
     if (name !== "wrId" && name !== "sge") throw unknownAttribute(request, name, "receive");
     isNamed = true;
   }
-  if (!isNamed) assertRequest(request, RECV_NAMES, "receive");
+  if (!isNamed && isForeign(request, RECV_NAMES)) throw notRequest(request, "receive");
   const { wrId = 0, sge } = request;
   const memory = sge === undefined ? NO_MEMORY : readSge(sge, list.maxSge);
   checkWrId(wrId);
@@ -423,13 +349,13 @@ function isKnown(name: string): boolean {
 
 /** Reads and checks a send, each property of the caller's once, then writes it. */
 export function writeSend(list: NativeList, index: number, request: SendRequest): void {
-  assertObject(request, "send");
+  if (typeof request !== "object" || request === null) throw notRequest(request, "send");
   let isNamed = false;
   for (const name in request) {
     if (!isKnown(name)) throw unknownAttribute(request, name, "send");
     isNamed = true;
   }
-  if (!isNamed) assertRequest(request, SEND_NAMES, "send");
+  if (!isNamed && isForeign(request, SEND_NAMES)) throw notRequest(request, "send");
   const { wrId = 0, opcode = SEND, signaled, inline, fence, solicited, sendFlags, sge } = request;
   const { immData, invalidateRkey, ah, remoteQpn, remoteQkey } = request;
   const { remoteAddr, rkey, compareAdd, swap, remoteSrqn, mw, bindInfo } = request;
@@ -459,7 +385,7 @@ export function writeSend(list: NativeList, index: number, request: SendRequest)
   if (swap !== undefined) list.set64(index, SWAP, swap);
   if (immData !== undefined) list.setImmData(index, immData);
   if (invalidateRkey !== undefined) list.set32(index, INVALIDATE_RKEY, invalidateRkey);
-  list.set32(index, REMOTE_SRQN, remoteSrqn ?? 0);
+  if (remoteSrqn !== undefined) list.set32(index, REMOTE_SRQN, remoteSrqn);
   if (mw !== undefined && binding !== undefined) list.setBind(index, mw, rkey ?? 0, binding);
 }
 
@@ -524,19 +450,6 @@ function withFlag(flags: number, flag: number, set: boolean): number {
 
 /** What a request is for, in messages. */
 type Purpose = "send" | "receive";
-
-/** Checks that a value is an object whose attributes can be read. */
-function assertObject(request: unknown, purpose: Purpose): void {
-  if (typeof request !== "object" || request === null) throw notRequest(request, purpose);
-}
-
-/**
- * Checks that an object without enumerable properties is a request: an empty literal, or of a class with getters. Only such
- * objects need the check, so it takes no time of others.
- */
-function assertRequest(request: object, names: Iterable<string>, purpose: Purpose): void {
-  if (isForeign(request, names)) throw notRequest(request, purpose);
-}
 
 /** The error of a property that is no attribute of a request. */
 function unknownAttribute(request: object, name: string, purpose: Purpose): TypeError {

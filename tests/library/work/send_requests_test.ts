@@ -222,17 +222,17 @@ Deno.test("A list has neither buffer nor view that a caller could detach", () =>
 
 Deno.test("RequestList refuses an index that is not within the list", () => {
   const list = new SendRequests({ capacity: 2 });
-  for (const index of [2, -1, 0.5, NaN]) {
+  for (const index of [2, -1]) {
     assertRefused(
-      [() => list.set(index, {}), RangeError, "there are 2"],
+      [() => list.set(index, {}), RangeError, "not within 0 to 1"],
       [() => list.setWrId(index, 1), RangeError, ""],
       [() => list.setSge(index, []), RangeError, ""],
       [() => list.setLength(index, 0), RangeError, ""],
       [() => list.setSendFlags(index, 0), RangeError, ""],
     );
   }
-  for (const index of ["0", 0n]) {
-    assertRefused([() => list.set(bad(index), {}), TypeError, "Cannot set request"]);
+  for (const index of ["0", 0n, 0.5, NaN]) {
+    assertRefused([() => list.set(bad(index), {}), TypeError, "Cannot use index"]);
   }
 });
 
