@@ -57,8 +57,7 @@ export class ChannelEvents<Q extends Resource> {
   }
 
   #reject(what: string, which: (key: Q | undefined) => boolean): void {
-    const reason = (): unknown => new TypeError(`Cannot wait for event: the ${what} was disposed`);
-    this.#source.reject(reason, which);
+    this.#source.reject(new TypeError(`Cannot wait for event: the ${what} was disposed`), which);
   }
 
   // The event is read before its waiter is woken: otherwise the descriptor stays readable, and wakes whoever polls it.

@@ -1,9 +1,4 @@
-/**
- * Completion queues, and the channels that their events come through. They are in one file because the public methods
- * of each one name the other.
- *
- * @module
- */
+/** Completion queues, and the channels that their events come through. */
 
 import type { IbvCompChannel, IbvCq } from "../../ffi/handles.ts";
 import { hasContextOp } from "../../ffi/library/ops.ts";

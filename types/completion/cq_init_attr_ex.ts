@@ -1,8 +1,4 @@
-/**
- * Attributes of an extended completion queue.
- *
- * @module
- */
+/** Attributes of an extended completion queue. */
 
 import { constants, enums } from "../../ffi/layout.ts";
 import { type Members, members } from "../../ffi/members.ts";

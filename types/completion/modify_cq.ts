@@ -1,8 +1,4 @@
-/**
- * Attributes of a completion queue that can be changed.
- *
- * @module
- */
+/** Attributes of a completion queue that can be changed. */
 
 import { enums } from "../../ffi/layout.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";

@@ -1,8 +1,4 @@
-/**
- * Which sends of a queue pair have completed.
- *
- * @module
- */
+/** Which sends of a queue pair have completed. */
 
 import { destroyIfUnused, type Resource } from "../core/resource.ts";
 

@@ -1,8 +1,4 @@
-/**
- * Work completions: the results of work requests.
- *
- * @module
- */
+/** Work completions: the results of work requests. */
 
 import { structs } from "../../ffi/layout.ts";
 import { type Members, members } from "../../ffi/members.ts";

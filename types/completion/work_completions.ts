@@ -1,8 +1,4 @@
-/**
- * Completions in native layout.
- *
- * @module
- */
+/** Completions in native layout. */
 
 import { structs } from "../../ffi/layout.ts";
 import { bufferPointer } from "../../ffi/pointers.ts";

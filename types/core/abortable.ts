@@ -1,8 +1,4 @@
-/**
- * Native calls on other threads that their callers can stop waiting for.
- *
- * @module
- */
+/** Native calls on other threads that their callers can stop waiting for. */
 
 import { isOpen, release, type Resource, retain } from "./resource.ts";
 

@@ -1,8 +1,4 @@
-/**
- * The names of values of enums.
- *
- * @module
- */
+/** The names of values of enums. */
 
 import { object, show } from "./checks.ts";
 

@@ -1,8 +1,4 @@
-/**
- * The errors of verbs: one class for verbs that fail, one for completions that did not succeed.
- *
- * @module
- */
+/** The errors of verbs: one class for verbs that fail, one for completions that did not succeed. */
 
 import { EOPNOTSUPP, errno, errnoDescription, errnoName } from "../../ffi/errno.ts";
 

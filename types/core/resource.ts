@@ -1,8 +1,4 @@
-/**
- * The lifetime tree: every object knows what it was made from, and disposes what was made from it first.
- *
- * @module
- */
+/** The lifetime tree: every object knows what it was made from, and disposes what was made from it first. */
 
 /** The depth of nested disposals. */
 let depth = 0;

@@ -1,8 +1,4 @@
-/**
- * Reads C structs whose attributes a device reports, by the layout table.
- *
- * @module
- */
+/** Reads C structs whose attributes a device reports, by the layout table. */
 
 import { type FieldType, type Structs, structs } from "../../ffi/layout.ts";
 import { structToObject, type ValueOf } from "../../ffi/struct.ts";

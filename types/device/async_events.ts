@@ -168,7 +168,7 @@ export class AsyncEvents {
 
   /** Ends all waits with an error, because the context is being closed. */
   close(): void {
-    const reason = (): unknown => new TypeError("Cannot wait for event: the context was disposed");
+    const reason = new TypeError("Cannot wait for event: the context was disposed");
     this.#source.reject(reason, () => true);
   }
 

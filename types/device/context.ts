@@ -1,8 +1,4 @@
-/**
- * An open device, from which everything else is made.
- *
- * @module
- */
+/** An open device, from which everything else is made. */
 
 import type { IbvContext, IbvDevice } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";

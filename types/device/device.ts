@@ -1,8 +1,4 @@
-/**
- * The RDMA devices of the system.
- *
- * @module
- */
+/** The RDMA devices of the system. */
 
 import { errno, errnoName } from "../../ffi/errno.ts";
 import { descriptorErrno } from "../../ffi/fd_watcher.ts";

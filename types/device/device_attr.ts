@@ -1,8 +1,4 @@
-/**
- * The basic capabilities of a device.
- *
- * @module
- */
+/** The basic capabilities of a device. */
 
 import type { IbvContext } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";

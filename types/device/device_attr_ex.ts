@@ -1,8 +1,4 @@
-/**
- * All capabilities of a device.
- *
- * @module
- */
+/** All capabilities of a device. */
 
 import type { IbvContext } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";

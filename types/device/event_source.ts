@@ -3,18 +3,9 @@
 import { errno, errnoName } from "../../ffi/errno.ts";
 import { type FdWait, setNonblocking, waitReadable } from "../../ffi/fd_watcher.ts";
 import { SystemError } from "../../ffi/system_error.ts";
+import { Waiters } from "../../internal/waiters.ts";
 import { failure, VerbsError } from "../core/errors.ts";
 import { assertOpen, isOpen, release, type Resource, retain } from "../core/resource.ts";
-
-/** Somebody who waits for an event. */
-interface Waiter<K, V> {
-  /** What the waiter waits for. */
-  readonly key: K;
-  /** Ends the wait. */
-  readonly resolve: (value: V) => void;
-  /** Ends the wait with an error. */
-  readonly reject: (reason: unknown) => void;
-}
 
 /**
  * Makes reading a descriptor fail with EAGAIN while there is nothing to read.
@@ -44,7 +35,7 @@ export class EventSource<K, V> {
   readonly #fd: number;
   readonly #verb: string;
   readonly #read: () => void;
-  readonly #waiters: Set<Waiter<K, V>> = new Set();
+  readonly #waiters: Waiters<{ readonly key: K }, V> = new Waiters();
   #watching = false;
   /** The wait of the watcher, while there is one. */
   #wait: FdWait | undefined;
@@ -69,50 +60,36 @@ export class EventSource<K, V> {
   /** Waits until somebody resolves or rejects the waiter. */
   async wait(key: K, signal: AbortSignal | undefined): Promise<V> {
     assertOpen(this.#owner);
-    const { promise, resolve, reject } = Promise.withResolvers<V>();
-    const waiter: Waiter<K, V> = { key, resolve, reject };
-    // An aborted waiter must not take an event that another one waits for.
-    const abort = (): void => {
-      this.#waiters.delete(waiter);
-      reject(signal!.reason);
-    };
-    signal?.addEventListener("abort", abort);
-    this.#waiters.add(waiter);
+    const waited = this.#waiters.wait({ key }, signal);
+    if (!this.#watching) this.#watch();
     try {
-      if (!this.#watching) this.#watch();
-      return await promise;
+      return await waited;
     } finally {
-      signal?.removeEventListener("abort", abort);
-      this.#waiters.delete(waiter);
       await this.#settle();
     }
   }
 
-  /** Ends the wait of all waiters for which the condition holds, oldest first. Returns how many there were. */
+  /** Ends the wait of all waiters for which the condition holds. Returns how many there were. */
   resolve(value: V, which: (key: K) => boolean): number {
-    return this.#take(which, Infinity, (waiter) => waiter.resolve(value));
+    const ended = this.#those(which);
+    for (const waiter of ended) this.#waiters.resolve(waiter, value);
+    return ended.length;
   }
 
   /** Ends the wait of the oldest waiter for which the condition holds. Returns whether there was one. */
   resolveOne(value: V, which: (key: K) => boolean): boolean {
-    return this.#take(which, 1, (waiter) => waiter.resolve(value)) === 1;
+    const [oldest] = this.#those(which);
+    if (oldest !== undefined) this.#waiters.resolve(oldest, value);
+    return oldest !== undefined;
   }
 
   /** Ends the wait of all waiters for which the condition holds with an error. */
-  reject(reason: () => unknown, which: (key: K) => boolean): void {
-    this.#take(which, Infinity, (waiter) => waiter.reject(reason()));
+  reject(reason: unknown, which: (key: K) => boolean): void {
+    for (const waiter of this.#those(which)) this.#waiters.reject(waiter, reason);
   }
 
-  #take(which: (key: K) => boolean, most: number, end: (waiter: Waiter<K, V>) => void): number {
-    let taken = 0;
-    for (const waiter of this.#waiters) {
-      if (taken === most) break;
-      if (!which(waiter.key)) continue;
-      this.#waiters.delete(waiter);
-      end(waiter);
-      taken++;
-    }
-    return taken;
+  #those(which: (key: K) => boolean): { readonly key: K }[] {
+    return this.#waiters.all().filter(({ key }) => which(key));
   }
 
   /** The last one to leave ends the watching: what its caller disposes next is idle then. */
@@ -134,7 +111,7 @@ export class EventSource<K, V> {
         if (isOpen(this.#owner)) this.#readAll();
       } while (this.#waiters.size > 0);
     } catch (error) {
-      this.reject(() => error, () => true);
+      this.#waiters.rejectAll(error);
     } finally {
       this.#watching = false;
       release(this.#owner);

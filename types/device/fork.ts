@@ -1,8 +1,4 @@
-/**
- * Processes that fork.
- *
- * @module
- */
+/** Processes that fork. */
 
 import { verbs } from "../../ffi/library.ts";
 import { type Members, members } from "../../ffi/members.ts";

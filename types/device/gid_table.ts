@@ -1,8 +1,4 @@
-/**
- * The GID tables and P_Key tables of a device's ports. Port numbers must be valid.
- *
- * @module
- */
+/** The GID tables and P_Key tables of a device's ports. */
 
 import type { IbvContext } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";

@@ -1,8 +1,4 @@
-/**
- * Ports of a device.
- *
- * @module
- */
+/** Ports of a device. */
 
 import type { IbvContext } from "../../ffi/handles.ts";
 import { constants, structs } from "../../ffi/layout.ts";

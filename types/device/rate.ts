@@ -1,8 +1,4 @@
-/**
- * Rates of ports and of address handles.
- *
- * @module
- */
+/** Rates of ports and of address handles. */
 
 import { verbs } from "../../ffi/library.ts";
 import { type Members, members } from "../../ffi/members.ts";

@@ -1,8 +1,4 @@
-/**
- * Which GID of a port to send from.
- *
- * @module
- */
+/** Which GID of a port to send from. */
 
 import { type Gid, type GidEntry, GidType } from "../address/gid.ts";
 

@@ -1,8 +1,4 @@
-/**
- * Values of a device that change while it runs.
- *
- * @module
- */
+/** Values of a device that change while it runs. */
 
 import type { IbvContext } from "../../ffi/handles.ts";
 import { enums } from "../../ffi/layout.ts";

@@ -1,8 +1,4 @@
-/**
- * The texts that libibverbs has for values of enums. {@linkcode nameOf} gives the names of the enums instead.
- *
- * @module
- */
+/** The texts that libibverbs has for values of enums. */
 
 import { verbs } from "../../ffi/library.ts";
 import { readCString } from "../../ffi/pointers.ts";

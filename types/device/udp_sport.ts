@@ -1,8 +1,4 @@
-/**
- * UDP source ports of RoCE v2.
- *
- * @module
- */
+/** UDP source ports of RoCE v2. */
 
 import { verbs } from "../../ffi/library.ts";
 import { integer } from "../core/checks.ts";
