@@ -103,15 +103,14 @@ export {
   CompletionQueue,
   type CompletionsOptions,
   type CqInitAttr,
+  type ModifyCqAttr,
 } from "./types/completion/completion_queue.ts";
-export { CompletionQueueEx } from "./types/completion/completion_queue_ex.ts";
-export type { Completions } from "./types/completion/completions.ts";
 export {
+  CompletionQueueEx,
   type CqInitAttrEx,
   CreateCqAttrFlags,
-  CreateCqWcFlags,
-} from "./types/completion/cq_init_attr_ex.ts";
-export type { ModifyCqAttr } from "./types/completion/modify_cq.ts";
+} from "./types/completion/completion_queue_ex.ts";
+export type { Completions } from "./types/completion/completions.ts";
 export {
   type WcAddress,
   WcFlags,
@@ -123,6 +122,7 @@ export {
 } from "./types/completion/work_completion.ts";
 export { WorkCompletions } from "./types/completion/work_completions.ts";
 export {
+  CreateCqWcFlags,
   type WcTmInfo,
   WorkCompletionEx,
   WorkCompletionsEx,
@@ -145,7 +145,15 @@ export {
   RawPacketCaps,
   TmCapFlags,
 } from "./types/device/device_attr_ex.ts";
-export { forkInit, ForkStatus, isForkInitialized } from "./types/device/fork.ts";
+export {
+  eventTypeStr,
+  flowLabelToUdpSport,
+  forkInit,
+  ForkStatus,
+  isForkInitialized,
+  nodeTypeStr,
+  portStateStr,
+} from "./types/device/functions.ts";
 export {
   LinkLayer,
   Mtu,
@@ -158,8 +166,6 @@ export {
 } from "./types/device/port.ts";
 export { mbpsToRate, multToRate, Rate, rateToMbps, rateToMult } from "./types/device/rate.ts";
 export type { RtValuesEx } from "./types/device/rt_values.ts";
-export { eventTypeStr, nodeTypeStr, portStateStr } from "./types/device/strings.ts";
-export { flowLabelToUdpSport } from "./types/device/udp_sport.ts";
 export {
   type CounterAttachAttr,
   CounterDescription,

@@ -4,7 +4,7 @@ import { type FieldType, type Struct, structs } from "../../ffi/layout.ts";
 import { allocStruct, camelCase, readField, structToObject, writeField } from "../../ffi/struct.ts";
 import { ahAttrCodec } from "../../types/address/ah_attr.ts";
 import { wcCodec } from "../../types/address_handle/packet.ts";
-import { cqAttrExCodec } from "../../types/completion/cq_init_attr_ex.ts";
+import { cqAttrExCodec } from "../../types/completion/completion_queue_ex.ts";
 import type { AttributeCodec } from "../../types/core/attributes.ts";
 import { filterCodecs } from "../../types/flow/flow_filter.ts";
 import { eceCodec, qpAttrCodec, qpAttrReader, qpCapCodec } from "../../types/queue_pair/qp_attr.ts";

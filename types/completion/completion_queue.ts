@@ -2,11 +2,13 @@
 
 import type { IbvCompChannel, IbvCq } from "../../ffi/handles.ts";
 import { hasContextOp } from "../../ffi/library/ops.ts";
-import { structs } from "../../ffi/layout.ts";
+import { enums, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { readNative } from "../../ffi/struct.ts";
-import { type AbortOptions, signalOf } from "../core/abortable.ts";
-import { boolean, instance, integer, positiveInt, snapshot } from "../core/checks.ts";
+import { type AbortOptions, signalOf } from "../../internal/abort.ts";
+import { boolean, integer, positiveInt, snapshot } from "../../internal/checks.ts";
+import { type AttributeCodec, codecOf } from "../core/attributes.ts";
+import { instance } from "../core/checks.ts";
 import { check, checkHandle, type CheckOptions, lacking } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { assertOpen, type Resource } from "../core/resource.ts";
@@ -14,7 +16,6 @@ import { registerElement, unregisterElement } from "../device/async_events.ts";
 import { Context } from "../device/context.ts";
 import { makeNonblocking } from "../device/event_source.ts";
 import { ChannelEvents } from "./channel_events.ts";
-import { type ModifyCqAttr, writeModifyCq } from "./modify_cq.ts";
 import { Completions } from "./completions.ts";
 import { CqCore, type NativePoll, standardPoll } from "./cq_core.ts";
 import type { WorkCompletion } from "./work_completion.ts";
@@ -143,6 +144,34 @@ export interface CqInitAttr {
   /** The completion vector: which interrupt makes the events, from 0. The default is 0. */
   readonly compVector?: number;
 }
+
+/**
+ * Attributes of a completion queue to change (`struct ibv_modify_cq_attr`).
+ *
+ * @category Completions
+ */
+export interface ModifyCqAttr {
+  /** Moderation of events (`struct ibv_moderate_cq`). An event comes when one of the limits is reached. */
+  readonly moderate?: {
+    /** The number of completions for one event, 16 bits. */
+    readonly cqCount: number;
+    /** The longest delay of an event, in microseconds, 16 bits. */
+    readonly cqPeriod: number;
+  };
+}
+
+type ModerateCq = NonNullable<ModifyCqAttr["moderate"]>;
+
+const moderate: AttributeCodec<ModerateCq> = codecOf("ibv_moderate_cq", "moderate", {
+  cqCount: { required: true },
+  cqPeriod: { required: true },
+});
+
+const modifyCodec: AttributeCodec<ModifyCqAttr> = codecOf(
+  "ibv_modify_cq_attr",
+  "completion queue attributes",
+  { moderate: { struct: moderate, mask: enums.ibv_cq_attr_mask.IBV_CQ_ATTR_MODERATE } },
+);
 
 /**
  * Options of {@linkcode CompletionQueue.completions}.
@@ -329,7 +358,8 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
    * limits.
    */
   modify(attr: ModifyCqAttr): void {
-    const view = writeModifyCq(attr);
+    const { view, mask } = modifyCodec.write(attr);
+    if (mask === 0) throw new TypeError("Cannot modify completion queue: no attribute is given");
     const result = verbs().ibv_modify_cq(this.unsafeHandle, view);
     check("ibv_modify_cq", "modify completion queue", result);
   }

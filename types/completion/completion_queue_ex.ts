@@ -1,21 +1,76 @@
 /** Extended completion queues. */
 
 import type { IbvCqEx } from "../../ffi/handles.ts";
+import { constants, enums } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { hasOwnOp } from "../../ffi/library/ops.ts";
-import { instance, integer, snapshot } from "../core/checks.ts";
+import { type Members, members } from "../../ffi/members.ts";
+import { integer, snapshot } from "../../internal/checks.ts";
+import { type AttributeCodec, codecOf } from "../core/attributes.ts";
+import { instance } from "../core/checks.ts";
 import { checkHandle, lacking } from "../core/errors.ts";
 import { Context } from "../device/context.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
-import { checkCq, CompletionQueue, explainCq, MadeCq } from "./completion_queue.ts";
 import {
-  cqAttrExCodec,
-  type CqInitAttrEx,
-  CreateCqWcFlags,
-  STANDARD_WC_FLAGS,
-} from "./cq_init_attr_ex.ts";
+  checkCq,
+  CompletionChannel,
+  CompletionQueue,
+  type CqInitAttr,
+  explainCq,
+  MadeCq,
+} from "./completion_queue.ts";
 import { PollerEx } from "./poller_ex.ts";
-import type { WorkCompletionEx } from "./work_completions_ex.ts";
+import { CreateCqWcFlags, type WorkCompletionEx } from "./work_completions_ex.ts";
+
+/**
+ * Properties of a completion queue (`enum ibv_create_cq_attr_flags`), combined with `|`.
+ *
+ * - `SINGLE_THREADED`: the provider takes no locks, because one thread uses the queue
+ * - `IGNORE_OVERRUN`: the queue does not fail when it overruns
+ *
+ * @category Completions
+ */
+export const CreateCqAttrFlags: Members<"ibv_create_cq_attr_flags", "IBV_CREATE_CQ_ATTR_"> =
+  members("ibv_create_cq_attr_flags", "IBV_CREATE_CQ_ATTR_");
+
+/**
+ * Attributes of an extended completion queue to create (`struct ibv_cq_init_attr_ex`).
+ *
+ * @category Completions
+ */
+export interface CqInitAttrEx extends CqInitAttr {
+  /**
+   * {@linkcode CreateCqWcFlags}, combined: the values to report. If it is left out, these are the values of
+   * {@linkcode WorkCompletion}. The number of the queue pair is always reported.
+   */
+  readonly wcFlags?: number | bigint;
+  /** {@linkcode CreateCqAttrFlags}, combined. */
+  readonly flags?: number;
+  /** The parent domain whose allocators provide the memory of the queue. */
+  readonly parentDomain?: ProtectionDomain;
+}
+
+/** The attributes that the codec writes. */
+interface CqAttrEx extends Omit<CqInitAttrEx, "channel"> {
+  readonly channel?: CompletionChannel;
+}
+
+const { IBV_CQ_INIT_ATTR_MASK_FLAGS: FLAGS, IBV_CQ_INIT_ATTR_MASK_PD: PD } =
+  enums.ibv_cq_init_attr_mask;
+
+/** Writes the attributes. The mask is `comp_mask`. */
+export const cqAttrExCodec: AttributeCodec<CqAttrEx> = codecOf(
+  "ibv_cq_init_attr_ex",
+  "completion queue attributes",
+  {
+    cqe: {},
+    channel: { resource: CompletionChannel },
+    compVector: {},
+    wcFlags: {},
+    flags: { mask: FLAGS },
+    parentDomain: { resource: ProtectionDomain, mask: PD },
+  },
+);
 
 type ReaderOp = Parameters<typeof hasOwnOp<"ibv_cq_ex">>[2];
 
@@ -126,7 +181,7 @@ function createCqEx(
 }
 
 function checkWcFlags(given: number | bigint | undefined): number {
-  if (given === undefined) return STANDARD_WC_FLAGS;
+  if (given === undefined) return constants.IBV_WC_STANDARD_FLAGS;
   const flags = typeof given === "bigint" && given <= BigInt(ALL_FLAGS) ? Number(given) : given;
   integer(flags as number, "wcFlags", 0, ALL_FLAGS);
   // Sends are counted by queue pair: their address handles live until the sends complete.

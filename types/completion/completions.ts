@@ -114,7 +114,7 @@ export class Completions<C = WorkCompletion> implements AsyncIterableIterator<C,
 
   async #wait(): Promise<C> {
     const { take, arm, wait, signal, spin } = this.#source;
-    for (let polls = 0;; polls++) {
+    for (let polls = 0;;) {
       signal?.throwIfAborted();
       if (this.#isTurnOver()) {
         await nextTurn();
@@ -125,10 +125,10 @@ export class Completions<C = WorkCompletion> implements AsyncIterableIterator<C,
       if (polls > spin) arm();
       const completion = take();
       if (completion !== undefined) return completion;
-      if (polls <= spin) continue;
+      if (polls++ <= spin) continue;
       await wait(signal);
       this.#turns = new Turns(Infinity);
-      polls = -1;
+      polls = 0;
     }
   }
 }

@@ -7,11 +7,10 @@ import { verbs } from "../../ffi/library.ts";
 import { bufferPointer, nativeView } from "../../ffi/pointers.ts";
 import { allocStruct } from "../../ffi/struct.ts";
 import type { Verbs } from "../../ffi/verbs.ts";
-import { CreateCqWcFlags } from "./cq_init_attr_ex.ts";
 import type { NativePoll } from "./cq_core.ts";
 import { WcFlags, WcStatus } from "./work_completion.ts";
 import type { BatchCore } from "./work_completions.ts";
-import { EXTENDED, EXTRA, type WorkCompletionEx } from "./work_completions_ex.ts";
+import { CreateCqWcFlags, EXTENDED, EXTRA, type WorkCompletionEx } from "./work_completions_ex.ts";
 
 const { size: WC_SIZE, fields: WC } = structs.ibv_wc;
 const { fields: CQ } = structs.ibv_cq_ex;

@@ -4,7 +4,8 @@ import { structs } from "../../ffi/layout.ts";
 import { type Members, members } from "../../ffi/members.ts";
 import { verbs } from "../../ffi/library.ts";
 import { readCString } from "../../ffi/pointers.ts";
-import { instance, integer } from "../core/checks.ts";
+import { integer } from "../../internal/checks.ts";
+import { instance } from "../core/checks.ts";
 import { nameOf, namesOf } from "../core/enums.ts";
 
 const { fields: WC } = structs.ibv_wc;

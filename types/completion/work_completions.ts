@@ -2,7 +2,7 @@
 
 import { structs } from "../../ffi/layout.ts";
 import { bufferPointer } from "../../ffi/pointers.ts";
-import { positiveInt, show, uint32 } from "../core/checks.ts";
+import { positiveInt, show, uint32 } from "../../internal/checks.ts";
 import { WcOpcode, WcStatus, WorkCompletion } from "./work_completion.ts";
 
 const { size: SIZE, fields: WC } = structs.ibv_wc;

@@ -1,8 +1,27 @@
 /** Completions of extended completion queues. */
 
-import { uint32 } from "../core/checks.ts";
+import { type Members, members } from "../../ffi/members.ts";
+import { uint32 } from "../../internal/checks.ts";
 import { WorkCompletion } from "./work_completion.ts";
 import { type BatchCore, batchCore, type Format, WorkCompletions } from "./work_completions.ts";
+
+/**
+ * The values that a completion reports (`enum ibv_create_cq_wc_flags`), combined with `|`.
+ *
+ * - `WITH_BYTE_LEN`, `WITH_IMM`, `WITH_QP_NUM`, `WITH_SRC_QP`, `WITH_SLID`, `WITH_SL`, `WITH_DLID_PATH_BITS`: the values of
+ *   {@linkcode WorkCompletion}
+ * - `WITH_COMPLETION_TIMESTAMP`: timestamps of the device
+ * - `WITH_COMPLETION_TIMESTAMP_WALLCLOCK`: timestamps in nanoseconds since 1970
+ * - `WITH_CVLAN`: VLAN tags that the device removes
+ * - `WITH_FLOW_TAG`: tags of flow rules
+ * - `WITH_TM_INFO`: tag matching
+ *
+ * @category Completions
+ */
+export const CreateCqWcFlags: Members<"ibv_create_cq_wc_flags", "IBV_WC_EX_"> = members(
+  "ibv_create_cq_wc_flags",
+  "IBV_WC_EX_",
+);
 
 /** Where each value lies in the bytes behind the `struct ibv_wc` array, and how many there are for each completion. */
 export const EXTRA = {

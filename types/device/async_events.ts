@@ -6,7 +6,7 @@ import { verbs } from "../../ffi/library.ts";
 import { type Members, members } from "../../ffi/members.ts";
 import { bufferPointer, handleAddress } from "../../ffi/pointers.ts";
 import { allocStruct, readField, readNative } from "../../ffi/struct.ts";
-import { type AbortOptions, signalOf } from "../core/abortable.ts";
+import { type AbortOptions, signalOf } from "../../internal/abort.ts";
 import { handleOf, type NativeResource } from "../core/native_resource.ts";
 import { assertOpen, type Resource, rootOf } from "../core/resource.ts";
 import { EventSource, makeNonblocking } from "./event_source.ts";

@@ -3,11 +3,11 @@
 import type { IbvContext, IbvDevice } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
-import { readNative } from "../../ffi/struct.ts";
-import type { Gid, GidEntry } from "../address/gid.ts";
-import type { AbortOptions } from "../core/abortable.ts";
-import { integer, show } from "../core/checks.ts";
-import { checkErrno, checkHandle } from "../core/errors.ts";
+import { allocStruct, fieldBytes, readField, readNative } from "../../ffi/struct.ts";
+import { Gid, type GidEntry } from "../address/gid.ts";
+import type { AbortOptions } from "../../internal/abort.ts";
+import { integer, show, uint16, uint32 } from "../../internal/checks.ts";
+import { check, checkErrno, checkHandle } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { type AsyncEvent, closeAsyncEvents, iterateEvents } from "./async_events.ts";
 import {
@@ -19,7 +19,6 @@ import {
 } from "./device.ts";
 import { type DeviceAttr, queryDevice } from "./device_attr.ts";
 import { type DeviceAttrEx, queryDeviceEx } from "./device_attr_ex.ts";
-import { getPkeyIndex, queryGid, queryGidEx, queryGidTable, queryPkey } from "./gid_table.ts";
 import { type PortAttr, PortState, queryPort } from "./port.ts";
 import { recommendGid } from "./recommend_gid.ts";
 import { queryRtValuesEx, type RtValuesEx } from "./rt_values.ts";
@@ -64,16 +63,6 @@ export class Context extends NativeResource<IbvContext> {
   private constructor(handle: IbvContext, device: DeviceInfo) {
     super(KIND, handle, []);
     this.device = device;
-  }
-
-  /** The handle of an object of this class. Called on an object of another class, a method stops here. */
-  get #handle(): IbvContext {
-    return this.unsafeHandle;
-  }
-
-  /** The object, if it is a context. */
-  get #self(): this {
-    return this;
   }
 
   /**
@@ -156,7 +145,7 @@ export class Context extends NativeResource<IbvContext> {
    */
   get hasActivePort(): boolean {
     for (let port = 1; port <= this.physPortCnt; port++) {
-      if (queryPort(this.#handle, port).state === PortState.ACTIVE) return true;
+      if (this.queryPort(port).state === PortState.ACTIVE) return true;
     }
     return false;
   }
@@ -168,7 +157,7 @@ export class Context extends NativeResource<IbvContext> {
 
   /** The number of completion vectors: {@linkcode CqInitAttr.compVector} is below it. */
   get numCompVectors(): number {
-    return readNative(this.#handle, structs.ibv_context.fields.num_comp_vectors);
+    return readNative(this.unsafeHandle, structs.ibv_context.fields.num_comp_vectors);
   }
 
   /**
@@ -176,7 +165,7 @@ export class Context extends NativeResource<IbvContext> {
    * {@linkcode Context.import}.
    */
   get cmdFd(): number {
-    return readNative(this.#handle, structs.ibv_context.fields.cmd_fd);
+    return readNative(this.unsafeHandle, structs.ibv_context.fields.cmd_fd);
   }
 
   /**
@@ -200,7 +189,7 @@ export class Context extends NativeResource<IbvContext> {
    * ```
    */
   events(options: AbortOptions = {}): AsyncGenerator<AsyncEvent, void, void> {
-    return iterateEvents(this.#self, options);
+    return iterateEvents(this, options);
   }
 
   /**
@@ -209,7 +198,7 @@ export class Context extends NativeResource<IbvContext> {
    * @throws {VerbsError} If the device does not answer.
    */
   queryDevice(): DeviceAttr {
-    return queryDevice(this.#handle);
+    return queryDevice(this.unsafeHandle);
   }
 
   /**
@@ -219,7 +208,7 @@ export class Context extends NativeResource<IbvContext> {
    * @throws {VerbsError} If the device does not answer.
    */
   queryDeviceEx(): DeviceAttrEx {
-    return queryDeviceEx(this.#handle);
+    return queryDeviceEx(this.unsafeHandle);
   }
 
   /**
@@ -228,7 +217,7 @@ export class Context extends NativeResource<IbvContext> {
    * @throws {VerbsError} EOPNOTSUPP if the provider does not report them.
    */
   queryRtValuesEx(): RtValuesEx {
-    return queryRtValuesEx(this.#handle);
+    return queryRtValuesEx(this.unsafeHandle);
   }
 
   /**
@@ -240,7 +229,7 @@ export class Context extends NativeResource<IbvContext> {
    */
   queryPort(port: number): PortAttr {
     checkPort(this, port);
-    return queryPort(this.#handle, port);
+    return queryPort(this.unsafeHandle, port);
   }
 
   /**
@@ -253,7 +242,13 @@ export class Context extends NativeResource<IbvContext> {
    */
   queryGid(port: number, index: number): Gid {
     checkPort(this, port);
-    return queryGid(this.#handle, port, index);
+    integer(index, "index", 0, 0x7fff_ffff);
+    const bytes = new Uint8Array(structs.ibv_gid.size);
+    const result = verbs().ibv_query_gid(this.unsafeHandle, port, index, bytes);
+    checkErrno("ibv_query_gid", `query GID ${index} of port ${port}`, result, {
+      hint: () => this.#gidTableLength(port),
+    });
+    return new Gid(bytes);
   }
 
   /**
@@ -266,7 +261,16 @@ export class Context extends NativeResource<IbvContext> {
    */
   queryGidEx(port: number, index: number): GidEntry {
     checkPort(this, port);
-    return queryGidEx(this.#handle, port, index);
+    uint32(index, "index");
+    const entry = allocStruct(structs.ibv_gid_entry);
+    const result = verbs().ibv_query_gid_ex(this.unsafeHandle, port, index, entry, 0);
+    check("ibv_query_gid_ex", `query GID ${index} of port ${port}`, result, {
+      hint: (code) =>
+        code === "ENODATA"
+          ? "The slot is empty: gidTable() lists the used slots"
+          : this.#gidTableLength(port),
+    });
+    return readGidEntry(entry, 0);
   }
 
   /**
@@ -278,7 +282,15 @@ export class Context extends NativeResource<IbvContext> {
    */
   gidTable(port?: number): GidEntry[] {
     if (port !== undefined) checkPort(this, port);
-    const entries = queryGidTable(this.#handle, this.physPortCnt);
+    let slots = 0;
+    for (let port = 1; port <= this.physPortCnt; port++) slots += this.queryPort(port).gidTblLen;
+    const { size } = structs.ibv_gid_entry;
+    const view = allocStruct(structs.ibv_gid_entry, slots);
+    const count = Number(
+      verbs().ibv_query_gid_table(this.unsafeHandle, view, BigInt(slots), 0),
+    );
+    if (count < 0) check("ibv_query_gid_table", "query GID table", count);
+    const entries = Array.from({ length: count }, (_, i) => readGidEntry(view, i * size));
     return port === undefined ? entries : entries.filter(({ portNum }) => portNum === port);
   }
 
@@ -308,7 +320,13 @@ export class Context extends NativeResource<IbvContext> {
    */
   queryPkey(port: number, index: number): number {
     checkPort(this, port);
-    return queryPkey(this.#handle, port, index);
+    integer(index, "index", 0, 0x7fff_ffff);
+    const pkey = new DataView(new ArrayBuffer(2));
+    const result = verbs().ibv_query_pkey(this.unsafeHandle, port, index, pkey);
+    checkErrno("ibv_query_pkey", `query P_Key ${index} of port ${port}`, result, {
+      hint: () => `The port's P_Key table has ${this.queryPort(port).pkeyTblLen} slots`,
+    });
+    return pkey.getUint16(0);
   }
 
   /**
@@ -321,8 +339,26 @@ export class Context extends NativeResource<IbvContext> {
    */
   getPkeyIndex(port: number, pkey: number): number {
     checkPort(this, port);
-    return getPkeyIndex(this.#handle, port, pkey);
+    const bytes = new DataView(new ArrayBuffer(2));
+    bytes.setUint16(0, uint16(pkey, "pkey"));
+    // C takes the P_Key in network order, as the 16-bit number that its bytes are on this machine.
+    return verbs().ibv_get_pkey_index(this.unsafeHandle, port, bytes.getUint16(0, true));
   }
+
+  #gidTableLength(port: number): string {
+    return `The port's GID table has ${this.queryPort(port).gidTblLen} slots`;
+  }
+}
+
+function readGidEntry(view: DataView<ArrayBuffer>, base: number): GidEntry {
+  const { fields } = structs.ibv_gid_entry;
+  return {
+    gid: new Gid(fieldBytes(view, fields.gid, base)),
+    gidIndex: readField(view, fields.gid_index, base),
+    portNum: readField(view, fields.port_num, base),
+    gidType: readField(view, fields.gid_type, base) as GidEntry["gidType"],
+    ndevIfindex: readField(view, fields.ndev_ifindex, base),
+  };
 }
 
 /**

@@ -5,7 +5,7 @@ import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { type Members, members } from "../../ffi/members.ts";
 import { allocStruct } from "../../ffi/struct.ts";
-import { integer, uint32 } from "../core/checks.ts";
+import { integer, uint32 } from "../../internal/checks.ts";
 import { check } from "../core/errors.ts";
 import { readStruct } from "../core/struct_reader.ts";
 import { type DeviceAttr, readDeviceAttr } from "./device_attr.ts";

@@ -5,7 +5,7 @@ import { constants, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { type Members, members } from "../../ffi/members.ts";
 import { allocStruct } from "../../ffi/struct.ts";
-import { integer } from "../core/checks.ts";
+import { integer } from "../../internal/checks.ts";
 import { check } from "../core/errors.ts";
 import { readStruct } from "../core/struct_reader.ts";
 

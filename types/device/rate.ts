@@ -2,7 +2,7 @@
 
 import { verbs } from "../../ffi/library.ts";
 import { type Members, members } from "../../ffi/members.ts";
-import { integer } from "../core/checks.ts";
+import { integer } from "../../internal/checks.ts";
 
 /**
  * A static rate (`enum ibv_rate`). The names are rates in Gb/s: `Rate["25_GBPS"]`. The values are codes. `MAX`, which is

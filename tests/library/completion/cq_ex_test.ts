@@ -10,9 +10,14 @@ import {
   WorkCompletions,
 } from "../../../mod.ts";
 import { drain } from "../../../types/completion/completion_queue.ts";
-import { CompletionQueueEx } from "../../../types/completion/completion_queue_ex.ts";
-import { type CqInitAttrEx, CreateCqWcFlags } from "../../../types/completion/cq_init_attr_ex.ts";
-import { WorkCompletionsEx } from "../../../types/completion/work_completions_ex.ts";
+import {
+  CompletionQueueEx,
+  type CqInitAttrEx,
+} from "../../../types/completion/completion_queue_ex.ts";
+import {
+  CreateCqWcFlags,
+  WorkCompletionsEx,
+} from "../../../types/completion/work_completions_ex.ts";
 import { onPd, testsWith } from "../recorded.ts";
 import { assertRefused } from "../refusals.ts";
 

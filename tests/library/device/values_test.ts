@@ -13,7 +13,15 @@ import {
   QpType,
   VerbsError,
 } from "../../../mod.ts";
-import { forkInit, ForkStatus, isForkInitialized } from "../../../types/device/fork.ts";
+import {
+  eventTypeStr,
+  flowLabelToUdpSport,
+  forkInit,
+  ForkStatus,
+  isForkInitialized,
+  nodeTypeStr,
+  portStateStr,
+} from "../../../types/device/functions.ts";
 import {
   mbpsToRate,
   multToRate,
@@ -21,8 +29,6 @@ import {
   rateToMbps,
   rateToMult,
 } from "../../../types/device/rate.ts";
-import { eventTypeStr, nodeTypeStr, portStateStr } from "../../../types/device/strings.ts";
-import { flowLabelToUdpSport } from "../../../types/device/udp_sport.ts";
 import type { RecordedStruct } from "../../provider/records.ts";
 
 Deno.test("Context.queryRtValuesEx() asks for the clock and reads both of its parts", () => {

@@ -1,0 +1,93 @@
+/** Functions of libibverbs that need no device. */
+
+import { integer } from "../../internal/checks.ts";
+import { verbs } from "../../ffi/library.ts";
+import { type Members, members } from "../../ffi/members.ts";
+import { readCString } from "../../ffi/pointers.ts";
+import { check } from "../core/errors.ts";
+import type { EventType } from "./async_events.ts";
+import type { NodeType } from "./device.ts";
+import type { PortState } from "./port.ts";
+
+/**
+ * Whether registered memory is safe when the process forks (`enum ibv_fork_status`).
+ *
+ * - `DISABLED`: it is not
+ * - `ENABLED`: {@linkcode forkInit} made it safe
+ * - `UNNEEDED`: the kernel makes it safe
+ *
+ * @category Devices and ports
+ */
+export const ForkStatus: Members<"ibv_fork_status", "IBV_FORK_"> = members(
+  "ibv_fork_status",
+  "IBV_FORK_",
+);
+/**
+ * A value of {@linkcode ForkStatus}.
+ *
+ * @category Devices and ports
+ */
+export type ForkStatus = typeof ForkStatus[keyof typeof ForkStatus];
+
+/**
+ * Makes registered memory safe when the process forks (`ibv_fork_init`). Call it before any memory is registered. Starting
+ * a subprocess with `Deno.Command` forks. Kernels since 5.12 need no such call.
+ *
+ * @throws {VerbsError} EINVAL if memory is already registered, ENOSYS if the kernel cannot do it.
+ * @category Devices and ports
+ */
+export function forkInit(): void {
+  check("ibv_fork_init", "make memory safe for forks", verbs().ibv_fork_init());
+}
+
+/**
+ * Whether registered memory is safe when the process forks (`ibv_is_fork_initialized`).
+ *
+ * @category Devices and ports
+ */
+export function isForkInitialized(): ForkStatus {
+  return verbs().ibv_is_fork_initialized() as ForkStatus;
+}
+
+/**
+ * The UDP source port that RoCE v2 derives from a flow label (`ibv_flow_label_to_udp_sport`), 0xc000 to 0xffff. Switches
+ * choose a path by it.
+ *
+ * @param flowLabel The flow label, 20 bits.
+ * @throws {RangeError} If it does not fit 20 bits.
+ * @category GIDs and headers
+ */
+export function flowLabelToUdpSport(flowLabel: number): number {
+  return verbs().ibv_flow_label_to_udp_sport(integer(flowLabel, "flowLabel", 0, 0xf_ffff));
+}
+
+/**
+ * A kind of node in words (`ibv_node_type_str`), such as `"InfiniBand channel adapter"`.
+ *
+ * @category Devices and ports
+ */
+export function nodeTypeStr(nodeType: NodeType): string {
+  return text(verbs().ibv_node_type_str(integer(nodeType, "nodeType", -1, 0x7fff_ffff)));
+}
+
+/**
+ * A state of a port in words (`ibv_port_state_str`), such as `"active"`.
+ *
+ * @category Devices and ports
+ */
+export function portStateStr(state: PortState): string {
+  return text(verbs().ibv_port_state_str(integer(state, "state", 0, 0x7fff_ffff)));
+}
+
+/**
+ * A kind of asynchronous event in words (`ibv_event_type_str`), such as `"port active"`.
+ *
+ * @category Asynchronous events
+ */
+export function eventTypeStr(type: EventType): string {
+  return text(verbs().ibv_event_type_str(integer(type, "type", 0, 0x7fff_ffff)));
+}
+
+function text(pointer: Deno.PointerValue): string {
+  return pointer === null ? "unknown" : readCString(pointer);
+}
