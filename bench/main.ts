@@ -1,16 +1,13 @@
-/**
- * Compares the library with C and with pyverbs on the same work.
- *
- * @module
- */
+/** Compares the library with C and with pyverbs on the same work. */
 
 import { compileC } from "../tests/c/compile.ts";
 import { runInGuest } from "../tools/guest/run.ts";
-import { oneOf, positive, readOptions, text } from "../rxe/host/options.ts";
+import { oneOf, positive, text } from "../internal/command_line.ts";
 import { ensurePackages, type Need } from "../rxe/host/packages.ts";
+import { tool } from "../tools/host/tool.ts";
 import { inProject, out } from "../tools/host/paths.ts";
 import { buildPackage } from "../tools/package/build.ts";
-import { main, SetupError } from "../rxe/host/report.ts";
+import { SetupError } from "../rxe/host/report.ts";
 import { bundleOf, keepCompiled, writeImportMap } from "./cold.ts";
 import { record, recorded, report } from "./record.ts";
 import { MEASURABLE, ROWS } from "./rows/all.ts";
@@ -37,7 +34,6 @@ A complete run is recorded in bench/results.json and bench/*.svg, and shown in R
 `;
 
 const OPTIONS = {
-  help: "flag",
   list: "flag",
   quick: "flag",
   report: "flag",
@@ -70,11 +66,8 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
 // Far above what the rows take where the guest is emulated.
 const GUEST_SECONDS = 1200;
 
-await main(async () => {
-  const { options, operands } = readOptions(Deno.args, OPTIONS);
-  if (operands.length > 0) throw new SetupError(`unknown argument ${operands[0]}; see --help`);
-  if (options.help) console.log(HELP);
-  else if (options.list) console.log(MEASURABLE.map(({ id }) => id).join("\n"));
+await tool(HELP, OPTIONS, async (options) => {
+  if (options.list) console.log(MEASURABLE.map(({ id }) => id).join("\n"));
   else if (options.report) await report(await recorded());
   else await bench(options);
   return 0;

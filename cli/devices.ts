@@ -1,11 +1,7 @@
-/**
- * The command `devices`: what `ibv_devices` prints.
- *
- * @module
- */
+/** The command `devices`: what `ibv_devices` prints. */
 
 import { type DeviceInfo, listDevices, nameOf, NodeType, TransportType } from "../mod.ts";
-import { type Command, command } from "./command.ts";
+import { type Command, command } from "./shell/command.ts";
 
 /** Lists the devices. */
 export const devices: Command = command({

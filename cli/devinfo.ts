@@ -1,17 +1,13 @@
-/**
- * The command `devinfo`: what `ibv_devinfo` prints.
- *
- * @module
- */
+/** The command `devinfo`: what `ibv_devinfo` prints. */
 
 import { Context, listDevices } from "../mod.ts";
-import { PORT_OPTIONS } from "./choose_ports.ts";
-import { type Command, command, CommandError, flag } from "./command.ts";
+import { PORT_OPTIONS } from "./shell/ports.ts";
+import { type Command, command, CommandError, flag } from "./shell/command.ts";
 import { describeDevice, describePort } from "./devinfo/describe.ts";
 import { capabilityLines, deviceLines } from "./devinfo/device_lines.ts";
 import { portLines } from "./devinfo/port_lines.ts";
-import { boardId } from "./devinfo/board_id.ts";
-import type { Terminal } from "./terminal.ts";
+import { readSysfs } from "./shell/sysfs.ts";
+import type { Terminal } from "./shell/terminal.ts";
 
 /** The statuses of `ibv_devinfo`. */
 const STATUS = {
@@ -109,7 +105,8 @@ class Report {
         `there is no port ${port}: "${context.device.name}" has ${physPortCnt}`,
       );
     }
-    const device = { info: context.device, attr, boardId: boardId(context.device.name) };
+    const boardId = readSysfs(`class/infiniband/${context.device.name}/board_id`);
+    const device = { info: context.device, attr, boardId };
     const ports: unknown[] = [];
     if (json) this.#described.push({ ...describeDevice(device, context.numCompVectors), ports });
     else {

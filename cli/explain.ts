@@ -1,12 +1,8 @@
-/**
- * The command `explain`: bytes in, the reply path that they lead to out.
- *
- * @module
- */
+/** The command `explain`: bytes in, the reply path that they lead to out. */
 
 import { Grh, VerbsError, WcFlags, WcOpcode, type WorkCompletion } from "../mod.ts";
-import { openDevices, portsOf } from "./choose_ports.ts";
-import { choice, type Command, command, number, text, UsageError } from "./command.ts";
+import { openDevices, portsOf } from "./shell/ports.ts";
+import { choice, type Command, command, number, text, UsageError } from "./shell/command.ts";
 import { completionSection, readCompletion, WC_SIZE } from "./explain/completion_section.ts";
 import { grhSection } from "./explain/grh_section.ts";
 import { readHex, readText } from "./explain/hex_input.ts";
@@ -39,13 +35,7 @@ make an address handle from.`,
   options: {
     as: choice(["grh", "completion", "packet"], "what HEX is, if its size does not tell"),
     "ib-dev": text("DEVICE", "the device that received the packet", "d"),
-    "ib-port": number({
-      short: "i",
-      value: "PORT",
-      text: "the port that received it; 1 by default",
-      min: 1,
-      max: 255,
-    }),
+    "ib-port": number("PORT", "the port that received it; 1 by default", [1, 255], "i"),
   },
   async run(
     { as, json, "ib-dev": device, "ib-port": port = 1 },

@@ -1,17 +1,13 @@
-/**
- * The command `gids`: the used slots of GID tables, and which one to use.
- *
- * @module
- */
+/** The command `gids`: the used slots of GID tables, and which one to use. */
 
 import { type Context, formatAddress, type GidEntry, GidType, LinkLayer } from "../mod.ts";
-import { openDevices, PORT_OPTIONS, portsOf } from "./choose_ports.ts";
-import { type Command, command } from "./command.ts";
+import { openDevices, PORT_OPTIONS, portsOf } from "./shell/ports.ts";
+import { type Command, command } from "./shell/command.ts";
 import { describeGid } from "./devinfo/describe.ts";
-import { fullGid } from "./gid_text.ts";
-import { readSysfs } from "./sysfs.ts";
-import { alignColumns } from "./table.ts";
-import type { Line } from "./terminal.ts";
+import { fullGid } from "./shell/ports.ts";
+import { readSysfs } from "./shell/sysfs.ts";
+import { alignColumns } from "./shell/table.ts";
+import type { Line } from "./shell/terminal.ts";
 
 /** Shows GID tables. */
 export const gids: Command = command({

@@ -46,7 +46,7 @@
  */
 
 import { run } from "./run.ts";
-import { systemTerminal } from "./terminal.ts";
+import { systemTerminal } from "./shell/terminal.ts";
 
 /** Systems accept no command line that is much longer. */
 const MAX_ARGS = 2 ** 16;

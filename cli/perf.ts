@@ -1,10 +1,6 @@
-/**
- * The command `perf`: how long messages take, and how many go in a second.
- *
- * @module
- */
+/** The command `perf`: how long messages take, and how many go in a second. */
 
-import { Context, LinkLayer, listDevices } from "../mod.ts";
+import { Context, LinkLayer, listDevices, QpType } from "../mod.ts";
 import {
   choice,
   type Command,
@@ -12,19 +8,19 @@ import {
   CommandError,
   messageOf,
   number,
+  type Option,
   text,
   UsageError,
-} from "./command.ts";
+} from "./shell/command.ts";
 import { Channel, numberOf } from "./perf/channel.ts";
 import { latencyOf } from "./perf/histogram.ts";
 import { Meter, type Settings } from "./perf/measure.ts";
 import { bandwidthOf, type Result, resultLines } from "./perf/report.ts";
 import { svgOf } from "./perf/svg.ts";
-import { type Address, decodeAddress, encodeAddress } from "./pingpong/address.ts";
-import type { Endpoint } from "./pingpong/endpoint.ts";
-import { checkMtu, KINDS } from "./pingpong/kinds.ts";
-import { MAX_SECONDS, type Options, optionsFor, readOptions } from "./pingpong/options.ts";
-import { acceptOne, connectTo } from "./pingpong/tcp.ts";
+import { type Address, decodeAddress, encodeAddress } from "./peer/address.ts";
+import { checkMtu, Endpoint } from "./peer/endpoint.ts";
+import { MAX_SECONDS, type Options, optionsFor, readOptions } from "./peer/options.ts";
+import { acceptOne, connectTo } from "./peer/tcp.ts";
 
 const CHOICE = { numbers: ["port", "ib-port", "timeout"] } as const;
 
@@ -39,7 +35,19 @@ const MOST = 10_000_000;
 const MOST_BYTES = 1 << 24;
 const VERSION = 1;
 
+const TYPES = { ud: QpType.UD, rc: QpType.RC, uc: QpType.UC } as const;
+
 const DEFAULTS = { kind: "rc", size: 64, iters: 5000, messages: 10_000, mtu: 1024 } as const;
+
+function ofClient(
+  value: string,
+  text: string,
+  name: Exclude<keyof typeof DEFAULTS, "kind">,
+  range: readonly [min: number, max: number],
+  short?: string,
+): Option<number> {
+  return number(value, `client: ${text} (default ${DEFAULTS[name]})`, range, short);
+}
 
 /** Measures. */
 export const perf: Command = command({
@@ -54,33 +62,10 @@ It needs --allow-net for the exchange of addresses, and --allow-write for --svg.
   options: {
     ...optionsFor(CHOICE),
     kind: choice(["rc", "uc", "ud"], `client: kind of queue pair (default ${DEFAULTS.kind})`),
-    size: number({
-      short: "s",
-      value: "BYTES",
-      text: `client: size of a message (default ${DEFAULTS.size})`,
-      min: 1,
-      max: MOST_BYTES,
-    }),
-    iters: number({
-      short: "n",
-      value: "NUMBER",
-      text: `client: messages back and forth (default ${DEFAULTS.iters})`,
-      min: 10,
-      max: MOST,
-    }),
-    messages: number({
-      value: "NUMBER",
-      text: `client: messages one way (default ${DEFAULTS.messages})`,
-      min: 10,
-      max: MOST,
-    }),
-    mtu: number({
-      short: "m",
-      value: "BYTES",
-      text: `client: path MTU of a connection (default ${DEFAULTS.mtu})`,
-      min: 256,
-      max: 4096,
-    }),
+    size: ofClient("BYTES", "size of a message", "size", [1, MOST_BYTES], "s"),
+    iters: ofClient("NUMBER", "messages back and forth", "iters", [10, MOST], "n"),
+    messages: ofClient("NUMBER", "messages one way", "messages", [10, MOST]),
+    mtu: ofClient("BYTES", "path MTU of a connection", "mtu", [256, 4096], "m"),
     svg: text("FILE", "draw the histogram"),
   },
   async run(values, terminal, operands): Promise<number> {
@@ -94,10 +79,10 @@ It needs --allow-net for the exchange of addresses, and --allow-write for --svg.
     const settings = { ...DEFAULTS, ...defined(given) };
     checkMtu({ ...options, mtu: settings.mtu });
     using context = Context.open(options.ibDev ?? listDevices()[0]?.name);
-    const end = new End(context, options);
+    const gidIdx = options.gidIdx ?? recommendedGid(context, options);
     const result = options.host === undefined
-      ? await end.serve()
-      : await end.measure(options.host, settings);
+      ? await serve(context, { ...options, gidIdx })
+      : await measure(context, { ...options, gidIdx }, options.host, settings);
     if (svg !== undefined) await Deno.writeTextFile(svg, svgOf(result));
     if (json) terminal.printJson(result);
     else {
@@ -115,91 +100,71 @@ function defined<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], 
   ) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }
 
-/** One end of a measurement. */
-class End {
-  readonly #context: Context;
-  readonly #options: Options;
+/** Waits for a client, and measures what it asks for. */
+async function serve(context: Context, options: Options): Promise<Result> {
+  const { port, timeout } = options;
+  using connection = await acceptOne(port);
+  const channel = new Channel(connection, timeout);
+  const hello = await channel.receive();
+  const [settings, made] = await orTell(channel, () => {
+    const settings = settingsOf(hello);
+    return [settings, makeEndpoint(context, options, settings)] as const;
+  });
+  using endpoint = made;
+  endpoint.connect([addressOf(hello)]);
+  await channel.send({ address: textOf(endpoint.addresses[0]!) });
+  const meter = new Meter(endpoint, RX_DEPTH, timeout);
+  await meter.pingPong(Math.min(WARM_UP, settings.iters), false);
+  const latencies = await meter.pingPong(settings.iters, false);
+  await channel.send({ ready: true });
+  // However long it takes, as long as messages come.
+  const done = channel.receive(MAX_SECONDS);
+  const sent = done.then((message) => numberOf(message, "sent", 0, MOST));
+  const counted = await meter.receive(settings.messages, sent);
+  await channel.send(counted);
+  return resultOf("server", settings, latencies, { sent: await sent, ...counted });
+}
 
-  constructor(context: Context, options: Options) {
-    this.#context = context;
-    this.#options = { ...options, gidIdx: options.gidIdx ?? recommendedGid(context, options) };
-  }
+/** Measures with a server. */
+async function measure(
+  context: Context,
+  options: Options,
+  host: string,
+  settings: Settings,
+): Promise<Result> {
+  const { port, timeout } = options;
+  using endpoint = makeEndpoint(context, options, settings);
+  using connection = await connectTo(host, port, AbortSignal.timeout(timeout * 1000));
+  const channel = new Channel(connection, timeout);
+  await channel.send({ perf: VERSION, ...settings, address: textOf(endpoint.addresses[0]!) });
+  endpoint.connect([addressOf(await channel.receive())]);
+  const meter = new Meter(endpoint, RX_DEPTH, timeout);
+  await meter.pingPong(Math.min(WARM_UP, settings.iters), true);
+  const latencies = await meter.pingPong(settings.iters, true);
+  await channel.receive();
+  await meter.send(settings.messages, TX_DEPTH);
+  const sent = settings.messages;
+  await channel.send({ sent });
+  const answer = await channel.receive();
+  const received = numberOf(answer, "received", 0, sent);
+  const microseconds = Number(answer.microseconds);
+  return resultOf("client", settings, latencies, { sent, received, microseconds });
+}
 
-  /** Waits for a client, and measures what it asks for. */
-  async serve(): Promise<Result> {
-    const { port, timeout } = this.#options;
-    using connection = await acceptOne(port, new AbortController().signal);
-    const channel = new Channel(connection, timeout);
-    const hello = await channel.receive();
-    using endpoint = await this.#prepare(channel, () => settingsOf(hello));
-    const { settings } = endpoint;
-    endpoint.connect([addressOf(hello)]);
-    await channel.send({ address: textOf(endpoint.here) });
-    const meter = endpoint.meter;
-    await meter.pingPong(Math.min(WARM_UP, settings.iters), false);
-    const latencies = await meter.pingPong(settings.iters, false);
-    await channel.send({ ready: true });
-    // However long it takes, as long as messages come.
-    const done = channel.receive(MAX_SECONDS);
-    const sent = done.then((message) => numberOf(message, "sent", 0, MOST));
-    const counted = await meter.receive(settings.messages, sent);
-    await channel.send(counted);
-    return resultOf("server", settings, latencies, { sent: await sent, ...counted });
-  }
-
-  /** Measures with a server. */
-  async measure(host: string, settings: Settings): Promise<Result> {
-    const { port, timeout } = this.#options;
-    using endpoint = this.#make(settings);
-    using connection = await connectTo(host, port, AbortSignal.timeout(timeout * 1000));
-    const channel = new Channel(connection, timeout);
-    await channel.send({ perf: VERSION, ...settings, address: textOf(endpoint.here) });
-    endpoint.connect([addressOf(await channel.receive())]);
-    const { meter } = endpoint;
-    await meter.pingPong(Math.min(WARM_UP, settings.iters), true);
-    const latencies = await meter.pingPong(settings.iters, true);
-    await channel.receive();
-    await meter.send(settings.messages, TX_DEPTH);
-    await channel.send({ sent: settings.messages });
-    const answer = await channel.receive();
-    const received = numberOf(answer, "received", 0, settings.messages);
-    const microseconds = Number(answer.microseconds);
-    return resultOf("client", settings, latencies, {
-      sent: settings.messages,
-      received,
-      microseconds,
-    });
-  }
-
-  /** Makes the objects. If that fails, the client is told why. */
-  async #prepare(channel: Channel, read: () => Settings): Promise<Prepared> {
-    try {
-      return this.#make(read());
-    } catch (error) {
-      await channel.send({ error: messageOf(error) });
-      throw error;
-    }
-  }
-
-  #make(settings: Settings): Prepared {
-    const { kind, size, mtu } = settings;
-    const { timeout } = this.#options;
-    const options = { ...this.#options, size, mtu, rxDepth: RX_DEPTH, txDepth: TX_DEPTH };
-    const endpoint = KINDS[kind].make(this.#context, options);
-    return {
-      settings,
-      here: endpoint.addresses[0]!,
-      meter: new Meter(endpoint, RX_DEPTH, timeout),
-      connect: (there) => endpoint.connect(there),
-      [Symbol.dispose]: () => endpoint[Symbol.dispose](),
-    };
+/** Makes something. If that fails, the client is told why. */
+async function orTell<T>(channel: Channel, make: () => T): Promise<T> {
+  try {
+    return make();
+  } catch (error) {
+    await channel.send({ error: messageOf(error) });
+    throw error;
   }
 }
 
-interface Prepared extends Disposable, Pick<Endpoint, "connect"> {
-  readonly settings: Settings;
-  readonly here: Address;
-  readonly meter: Meter;
+function makeEndpoint(context: Context, options: Options, settings: Settings): Endpoint {
+  const { kind, size, mtu } = settings;
+  const all = { ...options, size, mtu, rxDepth: RX_DEPTH, txDepth: TX_DEPTH };
+  return new Endpoint(context, all, { type: TYPES[kind] });
 }
 
 function recommendedGid(context: Context, { ibPort }: Options): number | undefined {

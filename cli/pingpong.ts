@@ -1,12 +1,8 @@
-/**
- * The command `pingpong`: what `ibv_ud_pingpong`, `ibv_rc_pingpong`, `ibv_uc_pingpong` and `ibv_srq_pingpong` do.
- *
- * @module
- */
+/** The command `pingpong`: what `ibv_ud_pingpong`, `ibv_rc_pingpong`, `ibv_uc_pingpong` and `ibv_srq_pingpong` do. */
 
-import { type Command, command, commandGroup } from "./command.ts";
+import { type Command, command, commandGroup } from "./shell/command.ts";
 import { type Kind, KINDS } from "./pingpong/kinds.ts";
-import { optionsFor, readOptions } from "./pingpong/options.ts";
+import { optionsFor, readOptions } from "./peer/options.ts";
 import { runPingPong } from "./pingpong/run.ts";
 
 function pingPongOf(name: string, kind: Kind): Command {

@@ -1,17 +1,13 @@
-/**
- * Finds a command and runs it.
- *
- * @module
- */
+/** Finds a command and runs it. */
 
-import { type Command, CommandError, messageOf, quote, UsageError } from "./command.ts";
+import { type Command, CommandError, messageOf, quote, UsageError } from "./shell/command.ts";
 import { devices } from "./devices.ts";
 import { devinfo } from "./devinfo.ts";
 import { explain } from "./explain.ts";
 import { gids } from "./gids.ts";
 import { perf } from "./perf.ts";
 import { pingpong } from "./pingpong.ts";
-import type { Terminal } from "./terminal.ts";
+import type { Terminal } from "./shell/terminal.ts";
 import { watch } from "./watch.ts";
 
 const COMMANDS: readonly Command[] = [

@@ -1,13 +1,9 @@
-/**
- * The command `watch`: events and counters of ports as they come.
- *
- * @module
- */
+/** The command `watch`: events and counters of ports as they come. */
 
 import type { Context } from "../mod.ts";
-import { openDevices, PORT_OPTIONS, portsOf } from "./choose_ports.ts";
-import { type Command, command, flag, number } from "./command.ts";
-import type { Terminal } from "./terminal.ts";
+import { openDevices, PORT_OPTIONS, portsOf } from "./shell/ports.ts";
+import { type Command, command, flag, number } from "./shell/command.ts";
+import type { Terminal } from "./shell/terminal.ts";
 import { canReadCounters } from "./watch/counters.ts";
 import { PortMonitor } from "./watch/port_monitor.ts";
 import { JsonView, LineView, ScreenView, type View } from "./watch/views.ts";
@@ -27,20 +23,13 @@ Counters are those of /sys/class/infiniband/DEVICE/ports/PORT. Deno opens /sys o
 all permissions (deno run -A); without them there are events only.`,
   options: {
     ...PORT_OPTIONS,
-    interval: number({
-      short: "n",
-      value: "SECONDS",
-      text: `time between two looks; ${INTERVAL} by default`,
-      min: 1,
-      max: 86_400,
-    }),
-    count: number({
-      short: "c",
-      value: "NUMBER",
-      text: "looks after which it ends; it goes on by default",
-      min: 1,
-      max: 0x7fff_ffff,
-    }),
+    interval: number("SECONDS", `time between two looks; ${INTERVAL} by default`, [1, 86_400], "n"),
+    count: number(
+      "NUMBER",
+      "looks after which it ends; it goes on by default",
+      [1, 0x7fff_ffff],
+      "c",
+    ),
     all: flag("show the counters that are 0, or that do not change, too", "a"),
   },
   async run(values, terminal): Promise<number> {

@@ -3,7 +3,15 @@
 import { resolve } from "node:path";
 import { type GuestOptions, runInGuest, runOnTwoHosts, type Words } from "./guest/run.ts";
 import type { Forward } from "./guest/qemu.ts";
-import { many, oneOf, positive, readOptionsOfCommand, text, type Value } from "./host/options.ts";
+import {
+  many,
+  oneOf,
+  OptionError,
+  positive,
+  readOptionsOfCommand,
+  text,
+  type Value,
+} from "../internal/command_line.ts";
 import { SetupError } from "./host/report.ts";
 
 /** Who offers the command line. */
@@ -61,7 +69,7 @@ const OPTIONS = {
 /**
  * Runs a command line. The result is the exit status.
  *
- * @throws {SetupError} If it is wrong, before anything is set up, or the guest cannot be run.
+ * @throws {OptionError | SetupError} If it is wrong, before anything is set up, or the guest cannot be run.
  */
 export async function runCommandLine(args: readonly string[], offer: Offer): Promise<number> {
   const { options, command } = readOptionsOfCommand(args, OPTIONS);
@@ -98,7 +106,7 @@ function commandsOf(words: Words, two: boolean): [Words, Words?] {
   const both: [Words, Words] = at < 0 ? [words, words] : [words.slice(0, at), words.slice(at + 1)];
   const commands: [Words, Words?] = two ? both : [words];
   if (commands.some((command) => command!.length === 0)) {
-    throw new SetupError("the command is missing; see --help");
+    throw new OptionError("the command is missing");
   }
   return commands;
 }

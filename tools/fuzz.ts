@@ -1,6 +1,6 @@
 /** Tries the library, net and the examples with generated input. */
 
-import { positive } from "../rxe/host/options.ts";
+import { positive } from "../internal/command_line.ts";
 import { say, SetupError } from "../rxe/host/report.ts";
 import { describe, type Plan, type Target, wrongShare } from "./fuzz/target.ts";
 import { TARGETS } from "./fuzz/targets.ts";

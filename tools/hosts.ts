@@ -4,7 +4,7 @@
 
 import { ensureGuest } from "../rxe/guest/parts.ts";
 import { runOnTwoHosts } from "../rxe/guest/run.ts";
-import { positive, text } from "../rxe/host/options.ts";
+import { positive, text } from "../internal/command_line.ts";
 import { ensurePackages } from "../rxe/host/packages.ts";
 import { say, SetupError } from "../rxe/host/report.ts";
 import { capture, exists } from "../rxe/host/shell.ts";

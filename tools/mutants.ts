@@ -1,13 +1,8 @@
-/**
- * Applies small defects to copies of the source, one at a time, and counts how many the tests notice.
- * A generator makes them, and a seed draws them.
- *
- * @module
- */
+/** Applies small defects to copies of the source, one at a time, and counts how many the tests notice. */
 
-import { denoCommand } from "../rxe/host/deno_command.ts";
-import { oneOf, positive, readOnlyOptions, text } from "../rxe/host/options.ts";
-import { main, say, SetupError } from "../rxe/host/report.ts";
+import { oneOf, positive, text } from "../internal/command_line.ts";
+import { say, SetupError } from "../rxe/host/report.ts";
+import { tool } from "./host/tool.ts";
 import { judgeWithDevice } from "./mutants/device.ts";
 import { folderOf, mostSurvivors, quotas, shuffle } from "./mutants/draw.ts";
 import { generate, type Mutant, sourceFiles, withSwitches } from "./mutants/generate.ts";
@@ -17,7 +12,7 @@ import { Tree } from "./mutants/tree.ts";
 
 const HELP = `Applies small defects to copies of the source, and counts how many the tests notice.
 
-  ${denoCommand()} task long mutants [OPTIONS]
+  deno task long mutants [OPTIONS]
 
 StrykerJS generates them, and the seed decides which are drawn. The work tree is not changed. It
 fails if less than 92 % are noticed (80 % without a device), or less than 85 % of a folder, or if
@@ -39,21 +34,17 @@ const SURVIVED: readonly Verdict[] = ["survived", "not executed"];
 /** The part of the mutants that the tests must notice: in all, in each folder, and without a device. */
 const LEAST = { all: 0.92, folder: 0.85, host: 0.8 };
 
-await main(async () => {
-  const options = readOnlyOptions(Deno.args, {
-    count: positive,
-    files: text,
-    help: "flag",
-    jobs: positive,
-    list: "flag",
-    sample: "flag",
-    seed: text,
-    tier: oneOf("host", "all"),
-  });
-  if (options.help) {
-    console.log(HELP);
-    return 0;
-  }
+const OPTIONS = {
+  count: positive,
+  files: text,
+  jobs: positive,
+  list: "flag",
+  sample: "flag",
+  seed: text,
+  tier: oneOf("host", "all"),
+} as const;
+
+await tool(HELP, OPTIONS, async (options) => {
   const seed = options.seed ?? new Date().toISOString().slice(0, 10);
   const pattern = new RegExp(options.files ?? "");
   const mutants = await generate(sourceFiles().filter((file) => pattern.test(file)));

@@ -1,6 +1,6 @@
 /** Does everything at once for a long time, in the guest, and shows that nothing leaks and nothing is lost. */
 
-import { many, oneOf, positive } from "../rxe/host/options.ts";
+import { many, oneOf, positive } from "../internal/command_line.ts";
 import { say, SetupError } from "../rxe/host/report.ts";
 import { exists } from "../rxe/host/shell.ts";
 import { stdArguments } from "./host/jsr.ts";

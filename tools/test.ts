@@ -6,7 +6,7 @@
 import { ensureGuest } from "../rxe/guest/parts.ts";
 import { forgetCalled, judgeCalled } from "./coverage/called.ts";
 import { stdArguments } from "./host/jsr.ts";
-import { text } from "../rxe/host/options.ts";
+import { text } from "../internal/command_line.ts";
 import { ensurePackages, type Need } from "../rxe/host/packages.ts";
 import { project } from "./host/paths.ts";
 import { say, SetupError } from "../rxe/host/report.ts";

@@ -1,8 +1,4 @@
-/**
- * Devices and ports as values for JSON.
- *
- * @module
- */
+/** Devices and ports as values for JSON. */
 
 import {
   AtomicCap,

@@ -1,8 +1,4 @@
-/**
- * The output of `ibv_devinfo` about a device.
- *
- * @module
- */
+/** The output of `ibv_devinfo` about a device. */
 
 import {
   AtomicCap,

@@ -1,8 +1,4 @@
-/**
- * The output of `ibv_devinfo -v` about offloads and extensions.
- *
- * @module
- */
+/** The output of `ibv_devinfo -v` about offloads and extensions. */
 
 import { type DeviceAttrEx, TmCapFlags } from "../../mod.ts";
 import { EXTENDED_CAP_FLAGS, RAW_PACKET_FLAGS, RAW_PACKET_MASK, SUPPORTED_QPTS } from "./flags.ts";

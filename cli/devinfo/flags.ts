@@ -1,8 +1,4 @@
-/**
- * The flags that `ibv_devinfo` names, in its order.
- *
- * @module
- */
+/** The flags that `ibv_devinfo` names, in its order. */
 
 import { constants } from "../../ffi/mod.ts";
 import { DeviceCapFlags, OdpTransportCaps, QpType, RawPacketCaps } from "../../mod.ts";

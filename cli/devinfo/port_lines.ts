@@ -1,8 +1,4 @@
-/**
- * The output of `ibv_devinfo` about a port.
- *
- * @module
- */
+/** The output of `ibv_devinfo` about a port. */
 
 import {
   type GidEntry,
@@ -14,7 +10,7 @@ import {
   PortState,
   TransportType,
 } from "../../mod.ts";
-import { fullGid } from "../gid_text.ts";
+import { fullGid } from "../shell/ports.ts";
 import { field, hex, named, type Names } from "./text.ts";
 
 /** Column of the values. */

@@ -1,8 +1,4 @@
-/**
- * How `ibv_devinfo` writes numbers, names and flags.
- *
- * @module
- */
+/** How `ibv_devinfo` writes numbers, names and flags. */
 
 const TAB = 8;
 /** Indentation of the names of flags. */

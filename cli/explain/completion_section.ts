@@ -1,8 +1,4 @@
-/**
- * A work completion in words.
- *
- * @module
- */
+/** A work completion in words. */
 
 import { structs } from "../../ffi/mod.ts";
 import { Grh, nameOf, namesOf, WcFlags, WcOpcode, WcStatus, WorkCompletion } from "../../mod.ts";

@@ -1,8 +1,4 @@
-/**
- * Headers that name the sender of a packet.
- *
- * @module
- */
+/** Headers that name the sender of a packet. */
 
 import type { Grh } from "../../mod.ts";
 import { hexRow, row, type Section } from "./section.ts";

@@ -1,10 +1,6 @@
-/**
- * The transport headers of a packet: the base transport header (BTH) and those that its opcode has after it.
- *
- * @module
- */
+/** The transport headers of a packet: the base transport header (BTH) and those that its opcode has after it. */
 
-import { CommandError } from "../command.ts";
+import { CommandError } from "../shell/command.ts";
 import { hexRow, type Row, row, type Section } from "./section.ts";
 
 /** A field: its name, the byte it starts at, and its bytes. Numbers are hexadecimal unless they count something. */

@@ -1,10 +1,6 @@
-/**
- * Bytes that people paste: hexadecimal digits, or the output of tcpdump or xxd.
- *
- * @module
- */
+/** Bytes that people paste: hexadecimal digits, or the output of tcpdump or xxd. */
 
-import { quote, UsageError } from "../command.ts";
+import { quote, UsageError } from "../shell/command.ts";
 
 /** Most bytes that are read: a packet is smaller. */
 const MAX_BYTES = 65_536;

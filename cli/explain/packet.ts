@@ -1,8 +1,4 @@
-/**
- * RoCE packets: from the Ethernet frame, or from the IP header, to the transport headers.
- *
- * @module
- */
+/** RoCE packets: from the Ethernet frame, or from the IP header, to the transport headers. */
 
 import { Grh } from "../../mod.ts";
 import { needBytes, readTransport, type Transport } from "./headers.ts";

@@ -1,8 +1,4 @@
-/**
- * The address that a reply goes to.
- *
- * @module
- */
+/** The address that a reply goes to. */
 
 import { type Context, type Grh, initAhFromWc, type WcAddress, WcFlags } from "../../mod.ts";
 import { hexRow, hexText, type Row, row, type Section } from "./section.ts";

@@ -1,11 +1,7 @@
-/**
- * Parts of an explanation.
- *
- * @module
- */
+/** Parts of an explanation. */
 
-import { alignColumns } from "../table.ts";
-import type { Line } from "../terminal.ts";
+import { alignColumns } from "../shell/table.ts";
+import type { Line } from "../shell/terminal.ts";
 
 /** A fact, such as a field of a header. */
 export interface Row {

@@ -1,12 +1,7 @@
-/**
- * The conversation by TCP of the two ends of a measurement: lines of JSON.
- *
- * @module
- */
+/** The conversation by TCP of the two ends of a measurement: lines of JSON. */
 
-import { CommandError, quote } from "../command.ts";
-import { Deadline } from "../pingpong/deadline.ts";
-import { readBytes, writeBytes } from "../pingpong/tcp.ts";
+import { CommandError, quote } from "../shell/command.ts";
+import { deadlineOf, readBytes, writeBytes } from "../peer/tcp.ts";
 
 /** No line of a well-meaning peer is longer. */
 const LONGEST = 1024;
@@ -26,7 +21,7 @@ export class Channel {
 
   /** Sends an object. */
   async send(message: object): Promise<void> {
-    using deadline = new Deadline(this.#timeout, "The peer read nothing");
+    using deadline = deadlineOf(this.#timeout, () => "The peer read nothing");
     const bytes = new TextEncoder().encode(`${JSON.stringify(message)}\n`);
     await writeBytes(this.#connection, bytes, deadline.signal);
   }
@@ -37,7 +32,7 @@ export class Channel {
    * @throws {CommandError} If the peer sends something else.
    */
   async receive(seconds: number = this.#timeout): Promise<Readonly<Record<string, unknown>>> {
-    using deadline = new Deadline(seconds, "The peer sent nothing");
+    using deadline = deadlineOf(seconds, () => "The peer sent nothing");
     const line: number[] = [];
     for (;;) {
       // The lines are short and few, so a byte at a time is fast enough.

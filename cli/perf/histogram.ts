@@ -1,8 +1,4 @@
-/**
- * Latencies in numbers and in bars.
- *
- * @module
- */
+/** Latencies in numbers and in bars. */
 
 /** The most bars of a histogram. */
 const MOST_BARS = 24;

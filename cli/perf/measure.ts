@@ -1,12 +1,8 @@
-/**
- * Messages back and forth, and messages one way, timed.
- *
- * @module
- */
+/** Messages back and forth, and messages one way, timed. */
 
 import { WorkCompletions } from "../../mod.ts";
-import { CommandError } from "../command.ts";
-import { SEND, type Side } from "../pingpong/ping_pong.ts";
+import { CommandError } from "../shell/command.ts";
+import { SEND, type Side } from "../peer/endpoint.ts";
 
 /** Work completions to poll for at once. */
 const BATCH = 64;

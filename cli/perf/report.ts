@@ -1,11 +1,7 @@
-/**
- * The result of a measurement as text.
- *
- * @module
- */
+/** The result of a measurement as text. */
 
-import { alignColumns } from "../table.ts";
-import type { Line } from "../terminal.ts";
+import { alignColumns } from "../shell/table.ts";
+import type { Line } from "../shell/terminal.ts";
 import type { Bar, Latency } from "./histogram.ts";
 
 const BAR_LENGTH = 40;

@@ -1,8 +1,4 @@
-/**
- * The result of a measurement as a picture.
- *
- * @module
- */
+/** The result of a measurement as a picture. */
 
 import { type Bar, roundUp } from "./histogram.ts";
 import { bandwidthText, figuresOf, type Result } from "./report.ts";

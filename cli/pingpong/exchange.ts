@@ -1,14 +1,9 @@
-/**
- * The exchange of addresses by TCP, before the first message, in both roles. Each frame has the address of a queue pair.
- *
- * @module
- */
+/** The exchange of addresses by TCP, before the first message, in both roles. Each frame has the address of a queue pair. */
 
 import { Gid } from "../../mod.ts";
-import { Deadline } from "./deadline.ts";
-import { quote } from "../command.ts";
-import { acceptOne, connectTo, readBytes, writeBytes } from "./tcp.ts";
-import { type Address, ADDRESS_SIZE, decodeAddress, encodeAddress } from "./address.ts";
+import { type Address, ADDRESS_SIZE, decodeAddress, encodeAddress } from "../peer/address.ts";
+import { acceptOne, connectTo, deadlineOf, readBytes, writeBytes } from "../peer/tcp.ts";
+import { quote } from "../shell/command.ts";
 
 const DONE = "done\0";
 
@@ -27,16 +22,12 @@ export interface Exchange {
 /** What fills frames without an address. */
 const NOWHERE: Address = { lid: 0, qpn: 0, psn: 0, gid: new Gid(new Uint8Array(16)) };
 
-/**
- * Sends the addresses of this side to a server and receives those of the server.
- *
- * @throws {SyntaxError} If the server sends something else.
- */
+/** Sends the addresses of this side to a server and receives those of the server. */
 export async function exchangeAsClient(
   hostname: string,
   { port, timeout, here, frames = here.length }: Exchange,
 ): Promise<Address[]> {
-  using deadline = new Deadline(timeout, "The server did not send its address");
+  using deadline = deadlineOf(timeout, () => "The server did not send its address");
   const { signal } = deadline;
   using connection = await connectTo(hostname, port, signal);
   await writeAddresses(connection, here, frames, signal);
@@ -48,33 +39,25 @@ export async function exchangeAsClient(
 /**
  * Waits for a client without a time limit, and exchanges addresses with it. The client sends its first message as soon as
  * it has the addresses, so `prepare` runs before.
- *
- * @throws {SyntaxError} If the client sends something else.
  */
 export async function exchangeAsServer(
   { port, timeout, here, frames = here.length }: Exchange,
   prepare: (there: readonly Address[]) => void,
 ): Promise<Address[]> {
-  using connection = await acceptOne(port, new AbortController().signal);
-  const there = (await readFrom(connection, frames, timeout)).slice(0, here.length);
-  prepare(there);
-  using deadline = new Deadline(timeout, "The client did not confirm the address");
+  using connection = await acceptOne(port);
+  let wanted = "send its address";
+  using deadline = deadlineOf(timeout, () => `The client did not ${wanted}`);
   const { signal } = deadline;
+  const there = (await readAddresses(connection, frames, signal)).slice(0, here.length);
+  prepare(there);
+  wanted = "confirm the address";
+  deadline.extend();
   await writeAddresses(connection, here, frames, signal);
   const answer = new TextDecoder().decode(await readBytes(connection, DONE.length, signal));
   if (answer === DONE) return there;
   throw new SyntaxError(
     `Cannot use client: it sent ${quote(answer)} instead of ${quote(DONE)}`,
   );
-}
-
-async function readFrom(
-  connection: Deno.TcpConn,
-  count: number,
-  timeout: number,
-): Promise<Address[]> {
-  using deadline = new Deadline(timeout, "The client did not send its address");
-  return await readAddresses(connection, count, deadline.signal);
 }
 
 async function readAddresses(

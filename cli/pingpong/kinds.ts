@@ -1,20 +1,12 @@
-/**
- * The kinds of ping-pongs, each with the options and the output of a C tool.
- *
- * @module
- */
+/** The kinds of ping-pongs, each with the options and the output of a C tool. */
 
-import { type Context, QpType } from "../../mod.ts";
-import { UsageError } from "../command.ts";
-import { ConnectedEndpoint } from "./connected_endpoint.ts";
-import type { MakeEndpoint } from "./endpoint.ts";
-import { type Choice, MAX_QUEUE_PAIRS, type Options } from "./options.ts";
-import { pathMtu } from "./port.ts";
-import { SrqEndpoint } from "./srq_endpoint.ts";
-import { UdEndpoint } from "./ud_endpoint.ts";
+import { QpType } from "../../mod.ts";
+import { checkMtu, type EndpointKind } from "../peer/endpoint.ts";
+import { type Choice, MAX_QUEUE_PAIRS, type Options } from "../peer/options.ts";
+import { UsageError } from "../shell/command.ts";
 
 /** A kind of ping-pong. */
-export interface Kind extends Choice {
+export interface Kind extends Choice, EndpointKind {
   /** What it does, for the help. */
   readonly summary: string;
   /** What the C tool prints before its own GID. */
@@ -23,8 +15,6 @@ export interface Kind extends Choice {
   readonly frames?: number;
   /** Refuses options that do not fit together. */
   readonly check: (options: Options) => void;
-  /** Makes the verbs objects of one side. */
-  readonly make: MakeEndpoint;
 }
 
 const NUMBERS = [
@@ -42,6 +32,7 @@ const CONNECTED = {
 /** The kinds by their names. */
 export const KINDS: Readonly<Record<"ud" | "rc" | "uc" | "srq", Kind>> = {
   ud: {
+    type: QpType.UD,
     summary: "Sends an unreliable datagram (UD) back and forth and measures how long that takes.",
     separator: ":",
     numbers: NUMBERS,
@@ -51,20 +42,21 @@ export const KINDS: Readonly<Record<"ud" | "rc" | "uc" | "srq", Kind>> = {
       if (!replyFromWc || host === undefined) return;
       throw new UsageError("--reply-from-wc is for the server: the client sends first");
     },
-    make: (context: Context, options: Options) => new UdEndpoint(context, options),
   },
   rc: {
     ...CONNECTED,
+    type: QpType.RC,
     summary: "Sends a message over a reliable connection (RC) and measures how long that takes.",
-    make: (context, options) => new ConnectedEndpoint(context, options, QpType.RC),
   },
   uc: {
     ...CONNECTED,
+    type: QpType.UC,
     summary: "Sends a message over an unreliable connection (UC) and measures how long that takes.",
-    make: (context, options) => new ConnectedEndpoint(context, options, QpType.UC),
   },
   srq: {
     ...CONNECTED,
+    type: QpType.RC,
+    shared: true,
     summary: "Sends messages over several reliable connections that share a receive queue (SRQ).",
     numbers: [...CONNECTED.numbers, "num-qp"],
     // The C tool sends a frame for each queue pair that there could be.
@@ -77,12 +69,5 @@ export const KINDS: Readonly<Record<"ud" | "rc" | "uc" | "srq", Kind>> = {
         `--rx-depth is ${rxDepth}, and each of ${numQp} queue pairs needs a receive`,
       );
     },
-    make: (context, options) => new SrqEndpoint(context, options),
   },
 };
-
-/** Refuses an MTU that does not exist. */
-export function checkMtu(options: Options): void {
-  if (pathMtu(options) !== undefined) return;
-  throw new UsageError(`--mtu takes 256, 512, 1024, 2048 or 4096, not "${options.mtu}"`);
-}

@@ -1,35 +1,13 @@
-/**
- * The exchange of messages.
- *
- * @module
- */
+/** The exchange of messages. */
 
-import { type CompletionQueue, WcStatus, type WorkCompletion, WorkCompletions } from "../../mod.ts";
-import { Deadline } from "./deadline.ts";
-
-/** `wrId` of receives: a bit of what a queue pair waits for. */
-export const RECV = 1;
-/** `wrId` of sends: a bit of what a queue pair waits for. */
-export const SEND = 2;
+import { WcStatus, type WorkCompletion, WorkCompletions } from "../../mod.ts";
+import { RECV, SEND, type Side } from "../peer/endpoint.ts";
+import { deadlineOf } from "../peer/tcp.ts";
 
 const SUCCESS: WcStatus = WcStatus.SUCCESS;
 
 /** Reading the clock costs as much as many polls. */
 const POLLS_PER_CLOCK = 0x1_0000;
-
-/** What a ping-pong needs of this side's verbs objects. */
-export interface Side {
-  /** Completion queue of sends and receives. */
-  readonly cq: CompletionQueue;
-  /** Number of queue pairs. */
-  readonly queuePairs: number;
-  /** The index of the queue pair with that number. */
-  indexOf(qpNum: number): number;
-  /** Sends the message from a queue pair, with `wrId` {@linkcode SEND}. */
-  postSend(index: number): void;
-  /** Posts receives with `wrId` {@linkcode RECV}. */
-  postRecv(count: number): void;
-}
 
 /** How long a ping-pong is. */
 export interface Length {
@@ -100,7 +78,7 @@ export class PingPong {
   /** Runs to the end and sleeps while nothing completes. */
   async sleep(): Promise<void> {
     const { cq } = this.#side;
-    using deadline = new Deadline(this.#length.timeout, () => this.#silence());
+    using deadline = deadlineOf(this.#length.timeout, () => this.#silence());
     const { signal } = deadline;
     while (!this.#isOver()) {
       if (this.#step() > 0) {

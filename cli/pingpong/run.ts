@@ -1,20 +1,25 @@
-/**
- * The course of a ping-pong, from the options to the report.
- *
- * @module
- */
+/** The course of a ping-pong, from the options to the report. */
 
 import { Context, listDevices } from "../../mod.ts";
-import type { Terminal } from "../terminal.ts";
-import { type Address, formatAddress } from "./address.ts";
-import type { Endpoint } from "./endpoint.ts";
+import { type Address, formatAddress } from "../peer/address.ts";
+import { Endpoint } from "../peer/endpoint.ts";
+import type { Options } from "../peer/options.ts";
+import type { Terminal } from "../shell/terminal.ts";
 import { exchangeAsClient, exchangeAsServer } from "./exchange.ts";
 import type { Kind } from "./kinds.ts";
-import { mark, unmarkedPages } from "./marks.ts";
-import type { Options } from "./options.ts";
 import { PingPong } from "./ping_pong.ts";
-import { type Report, reportLines } from "./report.ts";
-import { warmUp } from "./warm_up.ts";
+
+/**
+ * The marks that `--chk` looks for. The C tools write the number of each page modulo sizeof(char) into the first byte of
+ * the page, which is always 0.
+ */
+const MARK = 0;
+const PAGE = 4096;
+
+/** Messages of one warm-up: more than the default depth of the receive queue, so that refilling it is compiled too. */
+const ROUND = 1000;
+const IDLE_TURNS = 100;
+const IDLE_POLLS = 10;
 
 /** Runs a ping-pong. The result is the status of the process. */
 export async function runPingPong(
@@ -27,15 +32,21 @@ export async function runPingPong(
   const print = (lines: readonly string[]): void => json ? undefined : terminal.print(lines);
   // The C tools use the first device too, whether its port is active or not.
   using context = Context.open(options.ibDev ?? listDevices()[0]?.name);
-  using endpoint = kind.make(context, options);
-  warmUp(context, options, kind.make);
+  using endpoint = new Endpoint(context, options, kind);
+  warmUp(context, options, kind);
   const here = endpoint.addresses;
   print(here.map((address) => `  local address:  ${formatAddress(address, kind.separator)}`));
   const there = await connect(endpoint, options, kind);
   print(there.map((address) => `  remote address: ${formatAddress(address, ",")}`));
   const result = await play(endpoint, options, print);
   const unmarked = options.chk && options.host === undefined ? unmarkedPages(endpoint.message) : [];
-  print(reportLines(result));
+  const seconds = (result.microseconds / 1e6).toFixed(2);
+  const rate = (result.bytes * 8 / result.microseconds).toFixed(2);
+  const each = (result.microseconds / result.iters).toFixed(2);
+  print([
+    `${result.bytes} bytes in ${seconds} seconds = ${rate} Mbit/sec`,
+    `${result.iters} iters in ${seconds} seconds = ${each} usec/iter`,
+  ]);
   print(unmarked.map((page) => `invalid data in page ${page}`));
   if (json) terminal.printJson({ local: here, remote: there, ...result, invalidPages: unmarked });
   return unmarked.length === 0 ? 0 : 1;
@@ -45,14 +56,16 @@ async function play(
   endpoint: Endpoint,
   options: Options,
   print: (lines: readonly string[]) => void,
-): Promise<Report> {
+): Promise<{ bytes: number; iters: number; microseconds: number }> {
   const { host, chk, events, size, iters } = options;
   const pingPong = new PingPong(endpoint, options);
   pingPong.onFirst = (wc) => {
-    const line = endpoint.onFirst?.(wc);
+    const line = endpoint.onFirst(wc);
     if (line !== undefined) print([line]);
   };
-  if (chk && host !== undefined) mark(endpoint.message);
+  if (chk && host !== undefined) {
+    for (let i = 0; i < endpoint.message.length; i += PAGE) endpoint.message[i] = MARK;
+  }
   if (host !== undefined) pingPong.start();
   const start = performance.now();
   if (events) await pingPong.sleep();
@@ -76,4 +89,27 @@ async function connect(
   const there = await exchangeAsClient(host, exchange);
   endpoint.connect(there);
   return there;
+}
+
+/** The numbers of the pages without a mark. */
+function unmarkedPages(message: Uint8Array): number[] {
+  const pages = Array.from({ length: Math.ceil(message.length / PAGE) }, (_, page) => page);
+  return pages.filter((page) => message[page * PAGE] !== MARK);
+}
+
+/**
+ * Runs ping-pongs with itself, so that the measurement shows the messages and not V8's compiler. The C tool is compiled
+ * already. Each ping-pong is short and disposes its objects: V8 discards code that it optimized before the first object
+ * was disposed.
+ */
+function warmUp(context: Context, options: Options, kind: Kind): void {
+  for (let left = options.warmUp; left > 0; left -= ROUND) {
+    using endpoint = new Endpoint(context, { ...options, replyFromWc: false }, kind);
+    endpoint.connect(endpoint.addresses);
+    const pingPong = new PingPong(endpoint, { ...options, iters: Math.min(left, ROUND) });
+    // A message to itself arrives at once. One from a peer does not, so empty polls are compiled too.
+    for (let i = 0; i < IDLE_TURNS; i++) pingPong.turn(IDLE_POLLS);
+    pingPong.start();
+    pingPong.poll();
+  }
 }

@@ -1,10 +1,6 @@
-/**
- * The counters that the kernel has of a port.
- *
- * @module
- */
+/** The counters that the kernel has of a port. */
 
-import { listSysfs, readSysfs } from "../sysfs.ts";
+import { listSysfs, readSysfs } from "../shell/sysfs.ts";
 
 /** Folders of a port that have counters: those of the InfiniBand specification, and those of the driver. */
 const FOLDERS = ["counters", "hw_counters"];

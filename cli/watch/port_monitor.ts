@@ -1,8 +1,4 @@
-/**
- * A port over time.
- *
- * @module
- */
+/** A port over time. */
 
 import { type Context, nameOf, PortState } from "../../mod.ts";
 import { readCounters } from "./counters.ts";

@@ -1,8 +1,4 @@
-/**
- * How fast counters grow.
- *
- * @module
- */
+/** How fast counters grow. */
 
 import type { Counters } from "./counters.ts";
 

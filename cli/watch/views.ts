@@ -1,12 +1,8 @@
-/**
- * How `watch` shows what it sees: on a screen, as lines, and as JSON.
- *
- * @module
- */
+/** How `watch` shows what it sees: on a screen, as lines, and as JSON. */
 
 import { type AsyncEvent, EventType, nameOf } from "../../mod.ts";
-import { alignColumns } from "../table.ts";
-import type { Line, Terminal } from "../terminal.ts";
+import { alignColumns } from "../shell/table.ts";
+import type { Line, Terminal } from "../shell/terminal.ts";
 import type { PortSample } from "./port_monitor.ts";
 import { type CounterRate, rateText } from "./rates.ts";
 

@@ -1,5 +1,7 @@
 /** What the tools tell their user, on standard error so that a command's own output stays clean. */
 
+import { OptionError } from "../../internal/command_line.ts";
+
 const encoder = new TextEncoder();
 
 /**
@@ -18,14 +20,15 @@ export function say(line: string): void {
 }
 
 /**
- * Runs a tool's main function; its result, or 1 after a {@linkcode SetupError}, is the exit status.
+ * Runs a tool's main function; its result, or 1 after a {@linkcode SetupError} or a wrong command line, is the exit status.
  */
 export async function main(body: () => Promise<number>): Promise<never> {
   try {
     Deno.exit(await body());
   } catch (error) {
-    if (!(error instanceof SetupError)) throw error;
-    say(`error: ${error.message}`);
+    const help = error instanceof OptionError ? "; see --help" : "";
+    if (!(error instanceof SetupError || error instanceof OptionError)) throw error;
+    say(`error: ${error.message}${help}`);
     Deno.exit(1);
   }
 }

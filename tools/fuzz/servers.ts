@@ -1,7 +1,7 @@
 /** Hostile peers of the ping-pongs, of perf and of net, on the recording provider: no device is needed. */
 
 import { run as runCli } from "../../cli/run.ts";
-import { encodeAddress } from "../../cli/pingpong/address.ts";
+import { encodeAddress } from "../../cli/peer/address.ts";
 import { connectRc, listenRc } from "../../net/mod.ts";
 import { recorder as printed } from "../../tests/pure/cli/terminal.ts";
 import { endpoint, jsonLine, rcAddress, spoiled, wrong } from "./inputs.ts";

@@ -2,7 +2,7 @@
 
 import { structs } from "../../ffi/layout.ts";
 import { readField } from "../../ffi/struct.ts";
-import { CommandError } from "../../cli/command.ts";
+import { CommandError } from "../../cli/shell/command.ts";
 import { explainParts, readPart } from "../../cli/explain.ts";
 import { readHex } from "../../cli/explain/hex_input.ts";
 import { sectionLines, sectionValues } from "../../cli/explain/section.ts";

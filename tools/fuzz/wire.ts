@@ -1,6 +1,6 @@
 /** What the ends of connections send each other. */
 
-import { decodeAddress, encodeAddress } from "../../cli/pingpong/address.ts";
+import { decodeAddress, encodeAddress } from "../../cli/peer/address.ts";
 import { Protocol } from "../../net/rc/protocol.ts";
 import { readRcAddress } from "../../net/rc/rc_address.ts";
 import { readUdAddress, type UdAddress } from "../../net/ud/ud_address.ts";

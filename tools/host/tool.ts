@@ -1,8 +1,13 @@
 /** What all tools have in common: they read their command line, show their help, and end with a status. */
 
 import { denoCommand } from "../../rxe/host/deno_command.ts";
-import { type CommandLine, type Options, readOptions } from "../../rxe/host/options.ts";
-import { main, SetupError } from "../../rxe/host/report.ts";
+import {
+  type CommandLine,
+  OptionError,
+  type Options,
+  readOptions,
+} from "../../internal/command_line.ts";
+import { main } from "../../rxe/host/report.ts";
 
 /** A text whose commands are those of this user's shell. */
 export function forUser(text: string): string {
@@ -35,6 +40,6 @@ export async function tool<O extends Options>(
     }
     const [extra] = body.length > 1 ? [] : [...operands, ...rest];
     if (extra === undefined) return await body(options, operands, rest);
-    throw new SetupError(`"${extra}" is one argument too many; see --help`);
+    throw new OptionError(`"${extra}" is one argument too many`);
   });
 }

@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { choice, command, CommandError, flag, number, text } from "../../../cli/command.ts";
+import { choice, command, CommandError, flag, number, text } from "../../../cli/shell/command.ts";
 import { run } from "../../../cli/run.ts";
 import { recorder } from "./terminal.ts";
 
@@ -10,7 +10,7 @@ const example = command({
   operands: "[FILE]",
   options: {
     "ib-dev": text("DEVICE", "the device", "d"),
-    count: number({ short: "n", value: "NUMBER", text: "how many", min: 1, max: 9 }),
+    count: number("NUMBER", "how many", [1, 9], "n"),
     kind: choice(["a", "b"], "which"),
     verbose: flag("say more", "v"),
   },
@@ -51,8 +51,9 @@ Deno.test("command() reads options and operands", async () => {
 
 Deno.test("command() refuses what it does not know, with the status of the C tool", async () => {
   assertEquals(await faultOf("--what"), ['"--what" is not an option', 255]);
-  assertEquals(await faultOf("-d"), ["--ib-dev takes a value", 255]);
-  assertEquals(await faultOf("--ib-dev="), ["--ib-dev takes a value", 255]);
+  assertEquals(await faultOf("-d"), ["--ib-dev takes a text, not nothing", 255]);
+  assertEquals(await faultOf("--ib-dev="), ['--ib-dev takes a text, not ""', 255]);
+  assertEquals(await faultOf("--json=yes"), ["--json takes no value", 255]);
   const range = "--count takes a whole number from 1 to 9, not ";
   for (const value of ["0", "10", "x", "1.5", "-1", "1e0", "0x1.", " 1"]) {
     const [message, status] = await faultOf(`--count=${value}`);

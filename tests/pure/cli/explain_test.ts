@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
-import { CommandError } from "../../../cli/command.ts";
+import { CommandError } from "../../../cli/shell/command.ts";
 import { explainParts, readPart } from "../../../cli/explain.ts";
 import { readTransport } from "../../../cli/explain/headers.ts";
 import { readHex, readText } from "../../../cli/explain/hex_input.ts";

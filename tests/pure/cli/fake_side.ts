@@ -2,7 +2,7 @@
 
 import { assert } from "@std/assert";
 import { type CompletionQueue, WcStatus, type WorkCompletions } from "../../../mod.ts";
-import { RECV, SEND, type Side } from "../../../cli/pingpong/ping_pong.ts";
+import { RECV, SEND, type Side } from "../../../cli/peer/endpoint.ts";
 import { structs } from "../../../ffi/layout.ts";
 import { writeField } from "../../../ffi/struct.ts";
 import { batchCore } from "../../../types/completion/work_completions.ts";

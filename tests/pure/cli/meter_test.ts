@@ -1,9 +1,10 @@
 // The phases of a measurement, between two sides without a device.
 
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { CommandError } from "../../../cli/command.ts";
+import { CommandError } from "../../../cli/shell/command.ts";
 import { Meter } from "../../../cli/perf/measure.ts";
-import { PingPong, RECV } from "../../../cli/pingpong/ping_pong.ts";
+import { RECV } from "../../../cli/peer/endpoint.ts";
+import { PingPong } from "../../../cli/pingpong/ping_pong.ts";
 import { WcStatus, WorkCompletionError } from "../../../mod.ts";
 import { FakeSide } from "./fake_side.ts";
 

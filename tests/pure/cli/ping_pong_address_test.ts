@@ -6,7 +6,7 @@ import {
   decodeAddress,
   encodeAddress,
   formatAddress,
-} from "../../../cli/pingpong/address.ts";
+} from "../../../cli/peer/address.ts";
 
 const address: Address = { lid: 0, qpn: 0x11, psn: 0x3fa2c1, gid: Gid.parse("10.0.0.1") };
 const text = "0000:000011:3fa2c1:00000000000000000000ffff0a000001\0";

@@ -3,7 +3,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { run } from "../../../cli/run.ts";
 import { KINDS } from "../../../cli/pingpong/kinds.ts";
-import { readOptions } from "../../../cli/pingpong/options.ts";
+import { readOptions } from "../../../cli/peer/options.ts";
 import { recorder } from "./terminal.ts";
 
 Deno.test("readOptions() has the defaults of the C tools", () => {
@@ -31,10 +31,10 @@ const refused: [line: string, message: string][] = [
   ["ud -p 65536", "--port takes a whole number from 1 to 65535"],
   ["ud -i 0", "--ib-port takes"],
   ["ud -g -1", "-1"],
-  ["ud -g", "--gid-idx takes a value"],
+  ["ud -g", "--gid-idx takes a whole number from 0 to 255, not nothing"],
   ["ud --frobnicate", '"--frobnicate" is not an option'],
   ["ud one two", "there is one host at most"],
-  ["ud --num-qp=2", '"--num-qp=2" is not an option'],
+  ["ud --num-qp=2", '"--num-qp" is not an option'],
   ["ud --timeout=2147484", "--timeout takes a whole number from 1 to 2147483, not"],
   ["ud --reply-from-wc host", "--reply-from-wc is for the server"],
   ["srq -q 257", "--num-qp takes a whole number from 1 to 256"],

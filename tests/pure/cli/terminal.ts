@@ -1,6 +1,6 @@
 // A terminal that keeps what is printed.
 
-import { Terminal, type TerminalInit } from "../../../cli/terminal.ts";
+import { Terminal, type TerminalInit } from "../../../cli/shell/terminal.ts";
 
 /** A terminal and what was printed to it. */
 export interface Recorder {

@@ -1,8 +1,8 @@
 import { assertEquals, assertRejects } from "@std/assert";
-import { jsonText } from "../../../cli/escape.ts";
+import { jsonText } from "../../../cli/shell/terminal.ts";
 import { runCli } from "../../../cli/mod.ts";
-import { readSysfs } from "../../../cli/sysfs.ts";
-import { systemTerminal } from "../../../cli/terminal.ts";
+import { readSysfs } from "../../../cli/shell/sysfs.ts";
+import { systemTerminal } from "../../../cli/shell/terminal.ts";
 import { recorder } from "./terminal.ts";
 
 const HOSTILE = "a\x1b[2J\n\x9b\u202eb\t\u{e0001}";

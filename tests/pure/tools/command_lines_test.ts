@@ -7,7 +7,7 @@ import {
   readOptions,
   readOptionsOfCommand,
   text,
-} from "../../../rxe/host/options.ts";
+} from "../../../internal/command_line.ts";
 import { runDeno, type ScriptResult } from "../../subprocess.ts";
 
 const KNOWN = {
@@ -28,14 +28,14 @@ Deno.test("readOptions() tells options, operands and the rest apart", () => {
 });
 
 const refused: [args: string[], message: string][] = [
-  [["--bogus", "tests/pure"], '"--bogus" is not an option; see --help'],
-  [["-hx"], '"-x" is not an option; see --help'],
-  [["--__proto__"], '"--__proto__" is not an option; see --help'],
-  [["--stub=true"], "--stub takes no value; see --help"],
-  [["--timeout", "-1"], '--timeout takes a whole number from 1, not "-1"; see --help'],
-  [["--timeout", "1.5"], '--timeout takes a whole number from 1, not "1.5"; see --help'],
-  [["--timeout"], "--timeout takes a whole number from 1, not nothing; see --help"],
-  [["--accel=xen"], '--accel takes kvm or tcg, not "xen"; see --help'],
+  [["--bogus", "tests/pure"], '"--bogus" is not an option'],
+  [["-x"], '"-x" is not an option'],
+  [["--__proto__"], '"--__proto__" is not an option'],
+  [["--stub=true"], "--stub takes no value"],
+  [["--timeout", "-1"], '--timeout takes a whole number from 1, not "-1"'],
+  [["--timeout", "1.5"], '--timeout takes a whole number from 1, not "1.5"'],
+  [["--timeout"], "--timeout takes a whole number from 1, not nothing"],
+  [["--accel=xen"], '--accel takes kvm or tcg, not "xen"'],
 ];
 
 Deno.test("readOptions() and readOptionsOfCommand() refuse wrong options", () => {

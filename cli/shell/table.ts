@@ -1,8 +1,4 @@
-/**
- * Tables of aligned columns.
- *
- * @module
- */
+/** Tables of aligned columns. */
 
 /** A cell that is aligned to the right, such as a number. */
 export interface RightAligned {

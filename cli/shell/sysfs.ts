@@ -1,8 +1,4 @@
-/**
- * Files of the kernel below `/sys`. Deno opens them only to programs with all permissions.
- *
- * @module
- */
+/** Files of the kernel below `/sys`. Deno opens them only to programs with all permissions. */
 
 const ROOT = "/sys";
 

@@ -1,25 +1,15 @@
-/**
- * The devices and ports that the options of a command name.
- *
- * @module
- */
+/** The devices and ports that the options of a command name. */
 
-import { Context, listDevices } from "../mod.ts";
+import { Context, type Gid, listDevices } from "../../mod.ts";
 import { CommandError, number, type Option, text } from "./command.ts";
 
 /** The options of commands that work on some or all ports. */
 export const PORT_OPTIONS: {
-  readonly "ib-dev": Option<string | undefined>;
-  readonly "ib-port": Option<number | undefined>;
+  readonly "ib-dev": Option<string>;
+  readonly "ib-port": Option<number>;
 } = {
   "ib-dev": text("DEVICE", "the device; all devices by default", "d"),
-  "ib-port": number({
-    short: "i",
-    value: "PORT",
-    text: "the port of the device; all ports by default",
-    min: 1,
-    max: 255,
-  }),
+  "ib-port": number("PORT", "the port of the device; all ports by default", [1, 255], "i"),
 };
 
 /** Values of {@linkcode PORT_OPTIONS}. */
@@ -55,4 +45,9 @@ export function portsOf(context: Context, { "ib-port": port }: PortChoice): numb
   if (port === undefined) return Array.from({ length: physPortCnt }, (_, i) => i + 1);
   if (port <= physPortCnt) return [port];
   throw new CommandError(`there is no port ${port}: "${device.name}" has ${physPortCnt}`);
+}
+
+/** A GID as eight groups of four digits, none of them left out. */
+export function fullGid(gid: Gid): string {
+  return gid.bytes.toHex().match(/.{4}/g)!.join(":");
 }

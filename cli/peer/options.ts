@@ -1,0 +1,112 @@
+/** The options of the ping-pongs and of the measurement: those of the C tools, and some more. */
+
+import { flag, number, type Option, text, UsageError } from "../shell/command.ts";
+
+type NumberRow = readonly [
+  ...[byDefault: number, value: string, text: string, min: number, max: number, short?: string],
+];
+
+/** The most queue pairs of ibv_srq_pingpong. */
+export const MAX_QUEUE_PAIRS = 256;
+
+/** The longest time-out in seconds: a timer counts milliseconds in 31 bits. */
+export const MAX_SECONDS = 2_147_483;
+
+const MOST = 0x7fff_ffff;
+const WARM_UP =
+  "messages to send to itself first, so that V8 compiles the code before the measurement";
+
+const NUMBERS = {
+  "port": [18515, "PORT", "TCP port to listen on or connect to", 1, 65535, "p"],
+  "ib-port": [1, "PORT", "port of the device", 1, 255, "i"],
+  "size": [4096, "BYTES", "size of a message", 1, MOST, "s"],
+  "mtu": [1024, "BYTES", "path MTU", 256, 4096, "m"],
+  "num-qp": [16, "NUMBER", "queue pairs", 1, MAX_QUEUE_PAIRS, "q"],
+  "rx-depth": [500, "NUMBER", "receives to post at a time", 1, MOST, "r"],
+  "iters": [1000, "NUMBER", "messages to send, and to receive", 1, MOST, "n"],
+  "sl": [0, "SL", "service level", 0, 15, "l"],
+  "timeout": [10, "SECONDS", "how long the peer may be silent", 1, MAX_SECONDS],
+  "warm-up": [20_000, "NUMBER", WARM_UP, 0, MOST],
+} as const satisfies Readonly<Record<string, NumberRow>>;
+
+const FROM_WC =
+  "server: reply to the address in the first datagram, not to the one from the client";
+
+const FLAGS = {
+  "events": flag("sleep until a completion comes, instead of polling", "e"),
+  "chk": flag("check the contents of the buffer", "c"),
+  "reply-from-wc": flag(FROM_WC),
+} as const;
+
+/** Names of options with a number. */
+export type NumberName = keyof typeof NUMBERS;
+/** Names of flags. */
+export type FlagName = keyof typeof FLAGS;
+
+/** `rx-depth` -> `rxDepth`. */
+type Camel<S extends string> = S extends `${infer Head}-${infer Tail}`
+  ? `${Head}${Capitalize<Camel<Tail>>}`
+  : S;
+
+/** A command line. Options that a ping-pong does not have keep their defaults. */
+export type Options =
+  & { readonly [N in NumberName as Camel<N>]: number }
+  & { readonly [N in FlagName as Camel<N>]: boolean }
+  & {
+    /** The server to connect to. It is undefined for a server. */
+    readonly host: string | undefined;
+    /** The device. It is undefined for the first one. */
+    readonly ibDev: string | undefined;
+    /** The GID to send from. */
+    readonly gidIdx: number | undefined;
+    /** Sends that may be under way at once; 1 if it is left out. */
+    readonly txDepth?: number;
+  };
+
+/** What a command line has besides the options that all have. */
+export interface Choice {
+  readonly numbers?: readonly NumberName[];
+  readonly flags?: readonly FlagName[];
+  /** Defaults that differ from those in the table. */
+  readonly defaults?: Readonly<Partial<Record<NumberName, number>>>;
+}
+
+/** The options of a command. */
+export function optionsFor({ numbers = [], flags = [], defaults = {} }: Choice): Readonly<
+  Record<string, Option<string> | Option<number> | Option<boolean>>
+> {
+  const numberOption = (name: NumberName): Option<number> => {
+    const [byDefault, value, text, min, max, short]: NumberRow = NUMBERS[name];
+    const whole = `${text} (default ${defaults[name] ?? byDefault})`;
+    return number(value, whole, [min, max], short);
+  };
+  return {
+    "ib-dev": text("DEVICE", "RDMA device; the first one by default", "d"),
+    "gid-idx": number("INDEX", "index of the GID to send from (RoCE)", [0, 255], "g"),
+    ...Object.fromEntries(numbers.map((name) => [name, numberOption(name)])),
+    ...Object.fromEntries(flags.map((name) => [name, FLAGS[name]])),
+  };
+}
+
+/** The command line of values and operands. */
+export function readOptions(
+  { defaults = {} }: Choice,
+  values: Readonly<Record<string, unknown>>,
+  operands: readonly string[],
+): Options {
+  if (operands.length > 1) throw new UsageError("there is one host at most");
+  const entries = [
+    ...Object.entries(NUMBERS).map(([name, [byDefault]]) =>
+      [name, values[name] ?? defaults[name as NumberName] ?? byDefault] as const
+    ),
+    ...Object.keys(FLAGS).map((name) => [name, values[name] ?? false] as const),
+    ...["ib-dev", "gid-idx"].map((name) => [name, values[name]] as const),
+    ["host", operands[0]] as const,
+  ];
+  const named = entries.map(([name, value]) => [camelCase(name), value]);
+  return Object.fromEntries(named) as unknown as Options;
+}
+
+function camelCase(name: string): string {
+  return name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}

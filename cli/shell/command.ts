@@ -1,0 +1,207 @@
+/** Commands, their options, and their help. */
+
+import {
+  type Flag,
+  OptionError,
+  readOptions,
+  text as anyText,
+  type Value,
+  wholeNumber,
+} from "../../internal/command_line.ts";
+import { escapeControls, type Terminal } from "./terminal.ts";
+
+/** A command ends with a message on standard error and a status. */
+export class CommandError extends Error {
+  override readonly name: string = "CommandError";
+  readonly status: number;
+
+  constructor(message: string, status = 1) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** The command line is wrong. The message refers to the help. */
+export class UsageError extends CommandError {
+  override readonly name = "UsageError";
+}
+
+/** What the help says of an option. */
+interface Help {
+  /** What it calls the value. */
+  readonly value?: string;
+  readonly text: string;
+}
+
+/** An option of a command: a flag, or one with a value. */
+export type Option<T> = Help & (T extends boolean ? Flag : Value<T>);
+
+/** An option without a value: true if it is given. */
+export function flag(text: string, short?: string): Option<boolean> {
+  return { short, text, takes: null };
+}
+
+/** An option whose value is any text. */
+export function text(value: string, text: string, short?: string): Option<string> {
+  return { ...anyText, short, value, text };
+}
+
+/** An option whose value is a whole number. */
+export function number(
+  value: string,
+  text: string,
+  [min, max]: readonly [min: number, max: number],
+  short?: string,
+): Option<number> {
+  return { ...wholeNumber(min, max), short, value, text };
+}
+
+/** An option whose value is one of a few words. */
+export function choice<const W extends string>(words: readonly W[], text: string): Help & Value<W> {
+  const read = (given: string): W | undefined => words.find((word) => word === given);
+  return { takes: `one of ${words.join(", ")}`, read, value: words.join("|"), text };
+}
+
+/** Options by their long names. */
+export type Options = Readonly<Record<string, Help & (Flag | Value<unknown>)>>;
+
+/** Values of options. */
+export type Values<O extends Options> = {
+  readonly [K in keyof O]: O[K] extends Value<infer T> ? T | undefined : boolean;
+};
+
+/** What a command is made of. */
+export interface CommandInit<O extends Options> {
+  readonly name: string;
+  /** What it does, in one line. */
+  readonly summary: string;
+  /** More about it, for the help: lines of at most 100 characters. */
+  readonly details?: string;
+  /** What the help calls its operands. It is left out if it takes none. */
+  readonly operands?: string;
+  /** Its options. `--help` and `--json` are added. */
+  readonly options: O;
+  /** Status if an option is unknown or lacks its value, as of the C tool. It is 1 if it is left out. */
+  readonly usageStatus?: number;
+  /** Runs it. The result is the status of the process. */
+  readonly run: (
+    values: Values<O & typeof COMMON>,
+    terminal: Terminal,
+    operands: readonly string[],
+  ) => number | Promise<number>;
+}
+
+/** A command. */
+export interface Command {
+  readonly name: string;
+  readonly summary: string;
+  /** Runs it with its arguments. The result is the status of the process. */
+  readonly run: (args: readonly string[], terminal: Terminal) => Promise<number>;
+}
+
+const COMMON = {
+  json: flag("print JSON; 64-bit numbers are strings"),
+  help: flag("show this text", "h"),
+} as const;
+
+/** Makes a command. */
+export function command<O extends Options>(init: CommandInit<O>): Command {
+  const options: Options = { ...init.options, ...COMMON };
+  return {
+    name: init.name,
+    summary: init.summary,
+    run: async (args, terminal) => {
+      const line = readLine(args, options, init.usageStatus);
+      const operands = [...line.operands, ...line.rest];
+      if (line.options.help) {
+        terminal.print(helpOf(init, options));
+        return 0;
+      }
+      if (init.operands === undefined && operands.length > 0) {
+        throw new UsageError(`${quote(operands[0]!)} is one argument too many`);
+      }
+      const values = Object.fromEntries(
+        Object.entries(options).map(([name, { takes }]) => [
+          name,
+          line.options[name] ?? (takes === null ? false : undefined),
+        ]),
+      );
+      return await init.run(values as Values<O & typeof COMMON>, terminal, operands);
+    },
+  };
+}
+
+function readLine(
+  args: readonly string[],
+  options: Options,
+  status: number | undefined,
+): ReturnType<typeof readOptions<Options>> {
+  try {
+    return readOptions(args, options);
+  } catch (error) {
+    if (!(error instanceof OptionError)) throw error;
+    throw new UsageError(error.message, error.isValue ? 1 : status);
+  }
+}
+
+/** Makes a command of commands: the first argument chooses one. */
+export function commandGroup(
+  name: string,
+  summary: string,
+  members: Readonly<Record<string, Command>>,
+): Command {
+  const names = Object.keys(members);
+  return {
+    name,
+    summary,
+    run: async ([first, ...rest], terminal) => {
+      if (first === "--help" || first === "-h") {
+        const usage = `  ${name} ${names.join("|")} [OPTIONS]`;
+        const rows = Object.entries(members).map(([name, { summary }]) => ({ name, summary }));
+        terminal.print([summary, "", usage, "", ...summaries(rows)]);
+        return 0;
+      }
+      if (first === undefined) throw new UsageError(`it takes one of ${names.join(", ")}`);
+      if (Object.hasOwn(members, first)) return await members[first]!.run(rest, terminal);
+      const what = first.startsWith("-") ? "an option" : `one of ${names.join(", ")}`;
+      throw new UsageError(`${quote(first)} is not ${what}`);
+    },
+  };
+}
+
+/** Names and summaries in columns. */
+export function summaries(commands: readonly Pick<Command, "name" | "summary">[]): string[] {
+  return columns(commands.map(({ name, summary }) => [`  ${name}`, summary]));
+}
+
+function columns(rows: readonly (readonly [left: string, right: string])[]): string[] {
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return rows.map(([left, right]) => `${left.padEnd(width)}  ${right}`);
+}
+
+function helpOf<O extends Options>(init: CommandInit<O>, options: Options): string[] {
+  const rows = Object.entries(options).map(([name, { short, value, text }]) => {
+    const long = value === undefined ? `--${name}` : `--${name}=${value}`;
+    return [`  ${short === undefined ? "   " : `-${short},`} ${long}`, text] as const;
+  });
+  const operands = init.operands === undefined ? "" : ` ${init.operands}`;
+  const details = init.details === undefined ? [] : ["", ...init.details.trim().split("\n")];
+  return [
+    init.summary,
+    "",
+    `  ${init.name} [OPTIONS]${operands}`,
+    "",
+    ...columns(rows),
+    ...details,
+  ];
+}
+
+/** A text of the user or of a peer in a message. */
+export function quote(text: string): string {
+  return escapeControls(JSON.stringify(text));
+}
+
+/** The message of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
