@@ -24,7 +24,9 @@ export interface Findings {
 
 /** Checks a project. */
 export async function checkHouse(root: string, args: readonly string[] = []): Promise<Findings> {
-  const folders = [...new Set(FLOORS.map((floor) => floor.replace(/^(ffi|types)\/.*/, "$1")))];
+  const folders = [
+    ...new Set(FLOORS.map((floor) => floor.replace(/^(ffi|types|net|cli|rxe)\/.*/, "$1"))),
+  ];
   const graph = await readGraph(root, folders, args);
   const texts = new Map(
     await Promise.all(
