@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { main } from "../../../examples/ud_reply_path.ts";
 import { type GidEntry, mtuBytes } from "../../../mod.ts";
-import { freshPort, startExample, untilListening } from "../programs.ts";
+import { freshPort, untilListening } from "../programs.ts";
 import { deviceTest, openRxe, PORT, QKEY, RXE } from "../setup.ts";
 import { listenUd, type UdAddress } from "../../../net/mod.ts";
 import { exchange, runHere, runPair, startHere } from "./ladder.ts";
@@ -98,21 +98,6 @@ deviceTest(
     const { code, stdout, stderr } = await ending;
     assertEquals([stderr, code], ["", 0]);
     assertStringIncludes(stdout, String.raw`listener: received "\u001b[2J"`);
-  },
-);
-
-deviceTest(
-  "ud_reply_path.ts takes the IPv4 GID unless told otherwise, and needs no rights but FFI",
-  async () => {
-    await using program = startExample("ud_reply_path", [], ["--allow-ffi"]);
-    const { code, stdout } = await program.ending;
-    assertEquals(code, 0);
-    const entry = gids().find(({ gid }) => gid.isIpv4Mapped)!;
-    assertStringIncludes(
-      stdout,
-      `GID index ${entry.gidIndex}, ${entry.gid}: RoCE v2 with an IPv4 address`,
-    );
-    assertAnswered(stdout, entry, "Hello");
   },
 );
 

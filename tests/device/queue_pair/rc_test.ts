@@ -8,7 +8,6 @@ import {
   MwType,
   QpState,
   QpType,
-  SendFlags,
   type SendRequest,
   WcFlags,
   WcOpcode,
@@ -170,23 +169,6 @@ const RC: Readonly<Record<string, Body>> = {
       assertEquals(word(left, 16).getBigUint64(0, true), 40n + 2n * i);
     }
     assertEquals(word(right, 0).getBigUint64(0, true), 46n);
-  },
-  // Linux 6.1 does so without a fence as well: that the flag reaches the provider is tested on the recorder.
-  "writes what a read brought when the write is fenced": async ({ left, right, remote }, post) => {
-    const length = 20_000;
-    right.mr.bytes(0, length).fill(1);
-    const sge = left.mr.slice(0, length);
-    const remoteAddr = remote.remoteAddr + 32_768n;
-    const sendFlags = SendFlags.FENCE | SendFlags.SIGNALED;
-    post({ opcode: RDMA_READ, sge, ...remote }, {
-      opcode: RDMA_WRITE,
-      sge,
-      sendFlags,
-      ...remote,
-      remoteAddr,
-    });
-    for (const wc of await waitFor(left.cq, 2)) wc.check();
-    assertEquals(right.mr.bytes(32_768, length), new Uint8Array(length).fill(1));
   },
   "sends a message that invalidates a window of the peer": async (pair, post) => {
     const { left, right, pd } = pair;

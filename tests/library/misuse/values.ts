@@ -50,15 +50,6 @@ function valueOf(original: unknown, name: string): unknown {
   }
 }
 
-/** A resource that claims to be open. */
-function liar(original: unknown): unknown {
-  if (original instanceof Resource) {
-    original.close();
-    Object.defineProperty(original, "disposed", { value: false });
-  }
-  return original;
-}
-
 function disposed(original: unknown): unknown {
   if (original instanceof Resource) original.close();
   return original;
@@ -233,7 +224,6 @@ export const VALUES: Readonly<Record<string, Hostile>> = {
   "another class": (_, { channel }) => channel,
   "a protection domain": (_, { pd }) => pd,
   disposed: disposed,
-  liar: liar,
 };
 
 /** What a method is called on. An object of another class is no such value: only the type checker keeps it away. */
@@ -245,7 +235,6 @@ export const RECEIVER_VALUES: Readonly<Record<string, Hostile>> = {
   forged,
   copied,
   "a proxy": (original) => new Proxy(Object(original), {}),
-  liar,
 };
 
 /** What a getter does before it gives the valid value. It has the place of an attribute of `args`. */
@@ -293,24 +282,6 @@ export const SIGNALS: Readonly<Record<string, SignalUse>> = {
   },
   "closes the device when it aborts": ({ signal }, world) => {
     signal.addEventListener("abort", () => world.close());
-  },
-  "says that it has aborted, and has not": ({ signal }) => {
-    Object.defineProperty(signal, "aborted", { value: true });
-  },
-  "throws when it is asked": ({ signal }) => {
-    const get = (): never => {
-      throw new Boom();
-    };
-    Object.defineProperty(signal, "aborted", { get });
-  },
-  "refuses listeners": ({ signal }) => {
-    const value = (): never => {
-      throw new Boom();
-    };
-    Object.defineProperty(signal, "addEventListener", { value });
-  },
-  "keeps listeners": ({ signal }) => {
-    Object.defineProperty(signal, "removeEventListener", { value: () => {} });
   },
 };
 
