@@ -23,6 +23,29 @@ export type ValueOf<T extends FieldType> = T extends "u64" | "i64" | "be64" | "p
   : T extends "bytes" ? never
   : number;
 
+type Read = (view: DataView, at: number) => number | bigint;
+type Write = (view: DataView, at: number, value: number | bigint) => void;
+
+/** How the types that are numbers are read and written, and their sizes in bytes. */
+const NUMBERS: { readonly [T in FieldType]?: readonly [read: Read, write: Write, size: number] } = {
+  u8: [(v, at) => v.getUint8(at), (v, at, n) => v.setUint8(at, Number(n)), 1],
+  u16: [(v, at) => v.getUint16(at, true), (v, at, n) => v.setUint16(at, Number(n), true), 2],
+  u32: [(v, at) => v.getUint32(at, true), (v, at, n) => v.setUint32(at, Number(n), true), 4],
+  i32: [(v, at) => v.getInt32(at, true), (v, at, n) => v.setInt32(at, Number(n), true), 4],
+  be16: [(v, at) => v.getUint16(at), (v, at, n) => v.setUint16(at, Number(n)), 2],
+  be32: [(v, at) => v.getUint32(at), (v, at, n) => v.setUint32(at, Number(n)), 4],
+  i64: [(v, at) => v.getBigInt64(at, true), (v, at, n) => v.setBigInt64(at, BigInt(n), true), 8],
+  u64: [(v, at) => v.getBigUint64(at, true), (v, at, n) => v.setBigUint64(at, BigInt(n), true), 8],
+  ptr: [(v, at) => v.getBigUint64(at, true), (v, at, n) => v.setBigUint64(at, BigInt(n), true), 8],
+  be64: [(v, at) => v.getBigUint64(at), (v, at, n) => v.setBigUint64(at, BigInt(n)), 8],
+};
+
+function numberOf(type: FieldType, action: string): readonly [Read, Write, number] {
+  const access = NUMBERS[type];
+  if (access === undefined) throw new TypeError(`Cannot ${action} field: it is not a number`);
+  return access;
+}
+
 /**
  * Reads a field of a struct that starts at `base` in `view`.
  *
@@ -33,33 +56,8 @@ export function readField<T extends FieldType>(
   field: Place<T>,
   base = 0,
 ): ValueOf<T> {
-  return readAt(view, field.type, base + field.offset) as ValueOf<T>;
-}
-
-function readAt(view: DataView, type: FieldType, at: number): number | bigint {
-  switch (type) {
-    case "u8":
-      return view.getUint8(at);
-    case "u16":
-      return view.getUint16(at, true);
-    case "u32":
-      return view.getUint32(at, true);
-    case "i32":
-      return view.getInt32(at, true);
-    case "be16":
-      return view.getUint16(at);
-    case "be32":
-      return view.getUint32(at);
-    case "i64":
-      return view.getBigInt64(at, true);
-    case "u64":
-    case "ptr":
-      return view.getBigUint64(at, true);
-    case "be64":
-      return view.getBigUint64(at);
-    case "bytes":
-      throw new TypeError("Cannot read field: it is not a number");
-  }
+  const [read] = numberOf(field.type, "read");
+  return read(view, base + field.offset) as ValueOf<T>;
 }
 
 /**
@@ -73,33 +71,8 @@ export function writeField<T extends FieldType>(
   value: number | bigint,
   base = 0,
 ): void {
-  writeAt(view, field.type, base + field.offset, value);
-}
-
-function writeAt(view: DataView, type: FieldType, at: number, value: number | bigint): void {
-  switch (type) {
-    case "u8":
-      return view.setUint8(at, Number(value));
-    case "u16":
-      return view.setUint16(at, Number(value), true);
-    case "u32":
-      return view.setUint32(at, Number(value), true);
-    case "i32":
-      return view.setInt32(at, Number(value), true);
-    case "be16":
-      return view.setUint16(at, Number(value));
-    case "be32":
-      return view.setUint32(at, Number(value));
-    case "i64":
-      return view.setBigInt64(at, BigInt(value), true);
-    case "u64":
-    case "ptr":
-      return view.setBigUint64(at, BigInt(value), true);
-    case "be64":
-      return view.setBigUint64(at, BigInt(value));
-    case "bytes":
-      throw new TypeError("Cannot write field: it is not a number");
-  }
+  const [, write] = numberOf(field.type, "write");
+  write(view, base + field.offset, value);
 }
 
 /**
@@ -124,38 +97,10 @@ export function readNative<T extends FieldType>(
   object: Deno.PointerObject,
   field: Place<T>,
 ): ValueOf<T> {
-  const view = new Deno.UnsafePointerView(object);
-  return readNativeAt(view, field.type, field.offset) as ValueOf<T>;
-}
-
-function readNativeAt(
-  view: Deno.UnsafePointerView,
-  type: FieldType,
-  offset: number,
-): number | bigint {
-  switch (type) {
-    case "u8":
-      return view.getUint8(offset);
-    case "u16":
-      return view.getUint16(offset);
-    case "u32":
-      return view.getUint32(offset);
-    case "i32":
-      return view.getInt32(offset);
-    case "u64":
-    case "ptr":
-      return view.getBigUint64(offset);
-    case "i64":
-      return view.getBigInt64(offset);
-    default:
-      return readAt(copyNative(view, offset), type, 0);
-  }
-}
-
-function copyNative(view: Deno.UnsafePointerView, offset: number): DataView {
-  const bytes = new Uint8Array(8);
-  view.copyInto(bytes, offset);
-  return new DataView(bytes.buffer);
+  const [read, , size] = numberOf(field.type, "read");
+  const bytes = new Uint8Array(size);
+  new Deno.UnsafePointerView(object).copyInto(bytes, field.offset);
+  return read(new DataView(bytes.buffer), 0) as ValueOf<T>;
 }
 
 /**

@@ -68,7 +68,6 @@ export interface QpExVerbs {
   ibv_wr_atomic_write(qp: IbvQpEx, rkey: number, remote_addr: bigint, atomic_wr: bigint): void;
   /**
    * `void ibv_wr_flush(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote_addr, size_t len, uint8_t type, uint8_t level)`
-   *
    * Newer than rdma-core 44.
    */
   ibv_wr_flush(
