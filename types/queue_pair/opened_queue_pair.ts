@@ -14,8 +14,8 @@ import { rootOf } from "../core/resource.ts";
 import { unregisterElement } from "../device/async_events.ts";
 import type { Context } from "../device/context.ts";
 import { XrcDomain } from "../srq/xrc_domain.ts";
-import { QpState, QpType } from "./qp_enums.ts";
-import { type QpKind, QueuePairStates } from "./queue_pair_states.ts";
+import { QpType } from "./qp_enums.ts";
+import { describeQp, type QpKind, QueuePairStates } from "./queue_pair_states.ts";
 
 /**
  * Which queue pair to open (`struct ibv_qp_open_attr`).
@@ -46,11 +46,7 @@ const KIND: QpKind<OpenedQueuePair> = {
     unregisterElement(qp);
   },
   modified: () => {},
-  describe: ({ type, qpNum, state }) => ({
-    type: nameOf(QpType, type),
-    qpNum,
-    state: nameOf(QpState, state),
-  }),
+  describe: describeQp,
 };
 
 /**

@@ -14,6 +14,7 @@ import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { check, checkHandle, lacking } from "../core/errors.ts";
 import { handleOf } from "../core/native_resource.ts";
+import { lifetimeOf } from "../core/resource.ts";
 import { unregisterElement } from "../device/async_events.ts";
 import type { Context } from "../device/context.ts";
 import { hasEndingWindow, type MemoryWindow } from "../memory/memory_window.ts";
@@ -30,9 +31,9 @@ import { hintCreate, hintPostRecv, hintPostSend } from "./hints.ts";
 import { bindMw, type MwBind } from "./bind_mw.ts";
 import { MulticastGroups } from "./multicast.ts";
 import type { QpCap } from "./qp_attr.ts";
-import { QpState, QpType } from "./qp_enums.ts";
+import { QpType } from "./qp_enums.ts";
 import { describeQpInit, type QpInitAttr, readCap, verbOf, writeQpInit } from "./qp_init_attr.ts";
-import { type QpKind, QueuePairStates } from "./queue_pair_states.ts";
+import { describeQp, type QpKind, QueuePairStates } from "./queue_pair_states.ts";
 
 /** The inside of a queue pair. */
 export interface QpCore {
@@ -100,20 +101,13 @@ export let qpCore: (qp: QueuePair) => QpCore;
 export class QueuePair extends QueuePairStates {
   static readonly #KIND: QpKind<QueuePair> = {
     name: "queue pair",
-    closing: (qp) => {
-      qp.#open = undefined;
-    },
     isInUse: hasEndingWindow,
     destroy: (handle, qp) => qp.#destroy(handle),
     modified: (qp, { maxMessage, endsSends }) => {
       qp.#noteRules(maxMessage);
       if (endsSends) qp.#endSends();
     },
-    describe: ({ type, qpNum, state }) => ({
-      type: nameOf(QpType, type),
-      qpNum,
-      state: nameOf(QpState, state),
-    }),
+    describe: describeQp,
   };
 
   /** The protection domain. */
@@ -130,13 +124,10 @@ export class QueuePair extends QueuePairStates {
   readonly cap: QpCap;
   /** {@linkcode SendOpsFlags}, combined: the operations of the `ibv_wr_*` verbs, if they were given. */
   readonly sendOpsFlags: number | undefined;
-  /** The handle while the queue pair is open. All classes share `unsafeHandle`, and V8 reads it 1 ns slower. */
-  #open: IbvQp | undefined;
   readonly #sendCq: CompletionQueue | undefined;
   /** The domain whose rights apply. */
   readonly #base: ProtectionDomain;
   readonly #core: QpCore;
-  readonly #tracker: SendTracker | undefined;
   /** It is undefined if the queue pair has no send queue. */
   readonly #sender: SendPoster | undefined;
   /** It is undefined if the queue pair has no receive queue. */
@@ -144,7 +135,6 @@ export class QueuePair extends QueuePairStates {
   readonly #postSend: ReturnType<typeof verbs>["ibv_post_send"];
   readonly #postRecv: ReturnType<typeof verbs>["ibv_post_recv"];
   readonly #groups: MulticastGroups = new MulticastGroups();
-  #destroyed = false;
 
   static {
     qpCore = (qp) => qp.#core;
@@ -176,7 +166,6 @@ export class QueuePair extends QueuePairStates {
     const { type, sendCq, recvCq, srq, xrcd, rwqIndTbl, rxHashConf, sqSigAll = false } = given;
     const parents = [pd, ...present([sendCq, recvCq, srq, xrcd, rwqIndTbl])];
     super(QueuePair.#KIND, handle, parents, context, type);
-    this.#open = handle;
     this.#base = base;
     this.pd = pd;
     this.srq = srq;
@@ -189,9 +178,8 @@ export class QueuePair extends QueuePairStates {
     this.#postSend = verbs().ibv_post_send;
     this.#postRecv = verbs().ibv_post_recv;
     if (sendCq !== undefined) {
-      this.#tracker = type === QpType.UD ? new SendTracker() : undefined;
-      this.#sender = this.#makeSender(cap, sqSigAll);
-      if (this.#tracker !== undefined) cqCore(sendCq).senders.set(this.qpNum, this.#tracker);
+      const sender = this.#sender = this.#makeSender(cap, sqSigAll);
+      if (sender.tracker !== undefined) cqCore(sendCq).senders.set(this.qpNum, sender.tracker);
     }
     if (recvCq !== undefined && srq === undefined) this.#receiver = this.#makeReceiver(cap);
     this.#core = { type, cap, sendOpsFlags, sender: this.#sender };
@@ -209,7 +197,8 @@ export class QueuePair extends QueuePairStates {
       allSignaled,
     };
     const verb = { verb: "ibv_post_send", action: "post send", hint };
-    return new SendPoster(this, verb, rules, cap.maxSendSge, this.#tracker);
+    const tracker = this.type === QpType.UD ? new SendTracker() : undefined;
+    return new SendPoster(this, verb, rules, cap.maxSendSge, tracker);
   }
 
   #makeReceiver({ maxRecvSge }: QpCap): RecvPoster {
@@ -226,7 +215,7 @@ export class QueuePair extends QueuePairStates {
 
   /** The device has flushed all sends. Their completions may still be in the completion queue. */
   #endSends(): void {
-    const tracker = this.#tracker;
+    const tracker = this.#sender?.tracker;
     if (tracker === undefined) return;
     if (tracker.awaitsCompletion) drain(this.#sendCq!);
     tracker.ended();
@@ -249,7 +238,7 @@ export class QueuePair extends QueuePairStates {
     if (receiver === undefined) throw noQueue("receive", "receive queue of its own");
     const run = receiver.prepare(requests, start, count);
     if (run === null) return;
-    const result = this.#postRecv(this.#open ?? this.unsafeHandle, run.first, receiver.badWr);
+    const result = this.#postRecv(this.unsafeHandle, run.first, receiver.badWr);
     if (result !== 0) throw receiver.error(result, run);
   }
 
@@ -275,13 +264,11 @@ export class QueuePair extends QueuePairStates {
   ): void {
     const sender = this.#sender;
     if (sender === undefined) throw noQueue("send", "send queue");
-    const tracker = this.#tracker;
     const run = sender.prepare(requests, start, count);
     if (run === null) return;
-    const result = this.#postSend(this.#open ?? this.unsafeHandle, run.first, sender.badWr);
+    const result = this.#postSend(this.unsafeHandle, run.first, sender.badWr);
     if (result !== 0) throw sender.error(result, run);
-    if (tracker !== undefined) run.posted(tracker);
-    else if (run.binds !== undefined) sender.noteBinds(run, run.count);
+    sender.posted(run);
   }
 
   /**
@@ -321,7 +308,8 @@ export class QueuePair extends QueuePairStates {
    * @throws {VerbsError} If the queue pair is not in the group.
    */
   detachMcast(gid: Gid, lid: number): void {
-    const handle = (): IbvQp => this.#destroyed ? this.unsafeHandle : handleOf(this);
+    const isDestroyed = (): boolean => lifetimeOf(this)!.state === "destroyed";
+    const handle = (): IbvQp => isDestroyed() ? this.unsafeHandle : handleOf(this);
     this.#groups.detach(handle, gid, lid);
   }
 
@@ -330,7 +318,6 @@ export class QueuePair extends QueuePairStates {
     check("ibv_destroy_qp", "destroy queue pair", verbs().ibv_destroy_qp(handle), {
       hint: (code) => code === "EBUSY" ? "It is still attached to a multicast group" : undefined,
     });
-    this.#destroyed = true;
     unregisterElement(this);
     this.#endSends();
     if (this.#sendCq !== undefined) cqCore(this.#sendCq).senders.delete(this.qpNum);

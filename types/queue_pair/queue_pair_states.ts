@@ -349,3 +349,8 @@ function endsSends(from: QpState, { qpState, curQpState }: QpAttrInit): boolean 
   if (qpState === QpState.RESET) return true;
   return qpState === QpState.RTS && (curQpState ?? from) === QpState.SQE;
 }
+
+/** The attributes of a queue pair that matter. */
+export function describeQp({ type, qpNum, state }: QueuePairStates): Record<string, unknown> {
+  return { type: nameOf(QpType, type), qpNum, state: nameOf(QpState, state) };
+}

@@ -160,11 +160,7 @@ export class WrPoster {
       throw error;
     }
     const result = ibv_wr_complete(this.#handle);
-    if (result === 0) {
-      if (sender.tracker !== undefined) run.posted(sender.tracker);
-      else sender.noteBinds(run, count);
-      return;
-    }
+    if (result === 0) return sender.posted(run);
     // Some providers refuse after all requests are in the queue: their address handles are kept.
     sender.postedOnly(run, count);
     throw failure("ibv_wr_complete", "post send", Math.abs(result), {

@@ -245,6 +245,12 @@ export class SendPoster extends Poster<SendRequest> {
     return list;
   }
 
+  /** Notes that a run was posted. */
+  posted(run: NativeList): void {
+    if (this.tracker !== undefined) run.posted(this.tracker);
+    else if (run.binds !== undefined) this.noteBinds(run, run.count);
+  }
+
   /** Notes that only the first requests of a run were posted. The next post checks the run again. */
   postedOnly(run: NativeList, count: number): void {
     const { pd, allSignaled } = this.rules;
