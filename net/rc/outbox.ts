@@ -5,7 +5,7 @@ import {
   SendRequests,
   WrOpcode,
 } from "../../mod.ts";
-import { copyMessage } from "../shared/checks.ts";
+import { copyMessage } from "../shared/copy_message.ts";
 import { CONTROL_SENDS } from "./rc_parts.ts";
 
 /** Somebody who waits for the completion of one request. */

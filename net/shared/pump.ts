@@ -1,5 +1,5 @@
+import { nextTurn } from "../../internal/turns.ts";
 import type { CompletionQueue } from "../../mod.ts";
-import { nextTurn } from "./turns.ts";
 
 /**
  * How many empty polls may follow each other without a turn of the event loop. Another connection of the process, which may

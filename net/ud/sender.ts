@@ -8,7 +8,7 @@ import {
   WorkCompletionError,
   WorkCompletions,
 } from "../../mod.ts";
-import { copyMessage } from "../shared/checks.ts";
+import { copyMessage } from "../shared/copy_message.ts";
 import type { Target } from "./ud_address.ts";
 
 /** The completions are read after this many sends at the latest: an error stops all sends after it. */

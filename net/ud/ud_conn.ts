@@ -1,7 +1,7 @@
 /** Datagrams over an unreliable datagram queue pair. */
 
 import { type AbortOptions, closeOnAbort, signalOf } from "../../internal/abort.ts";
-import { integer } from "../../internal/checks.ts";
+import { instance, integer } from "../../internal/checks.ts";
 import {
   AccessFlags,
   type AddressHandle,
@@ -16,7 +16,6 @@ import {
   QpType,
   QueuePair,
 } from "../../mod.ts";
-import { byteArray } from "../shared/checks.ts";
 import { Peers } from "./peers.ts";
 import { type Datagram, Receiver } from "./receiver.ts";
 import { Recovery } from "./recovery.ts";
@@ -178,7 +177,7 @@ export class UdConn
   async receive(p?: Uint8Array<ArrayBuffer>, options?: AbortOptions): Promise<Datagram> {
     const signal = signalOf(options);
     signal?.throwIfAborted();
-    if (p !== undefined) byteArray(p, "p");
+    if (p !== undefined) instance(p, Uint8Array, "p");
     return this.#receiver.receiveNow(p) ?? await this.#receiver.wait(p, signal);
   }
 
@@ -203,7 +202,7 @@ export class UdConn
   async send(p: Uint8Array, addr: UdAddress, options?: AbortOptions): Promise<number> {
     const signal = signalOf(options);
     signal?.throwIfAborted();
-    const { length } = byteArray(p, "message");
+    const { length } = instance(p, Uint8Array, "message");
     checkLength(length, this.maxMessage);
     const target = this.#peers.target(addr);
     // The look for room can find an error, after which there are no handles.

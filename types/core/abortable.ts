@@ -2,8 +2,6 @@
 
 import { isOpen, release, type Resource, retain } from "./resource.ts";
 
-export { type AbortOptions, orAborted, signalOf } from "../../internal/abort.ts";
-
 /** A native call on another thread. */
 export interface AbortableCall<T, R> {
   /** The object that the call works on. Its native handle is kept until the call ends. */

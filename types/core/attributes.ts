@@ -15,7 +15,8 @@ import {
   type ValueOf,
   writeField,
 } from "../../ffi/struct.ts";
-import { boolean, type ClassOf, instance, integer, show, snapshot, uint64 } from "./checks.ts";
+import { boolean, type ClassOf, integer, show, snapshot, uint64 } from "../../internal/checks.ts";
+import { instance } from "./checks.ts";
 import type { NativeResource } from "./native_resource.ts";
 
 /** What all rules share. */

@@ -1,26 +1,6 @@
 import { type ClassOf, instance as instanceOf, show, withArticle } from "../../internal/checks.ts";
 import { isResource, Resource } from "./resource.ts";
 
-export {
-  boolean,
-  type ClassOf,
-  classOf,
-  copyOfBytes,
-  integer,
-  isForeign,
-  listOf,
-  noAttribute,
-  object,
-  positiveInt,
-  show,
-  snapshot,
-  uint16,
-  uint24,
-  uint32,
-  uint64,
-  uint8,
-} from "../../internal/checks.ts";
-
 /** Checks that a value is an instance of a class, and no object that only inherits from one. Returns it. */
 export function instance<T>(value: unknown, type: ClassOf<T>, what: string): T {
   const found = instanceOf(value, type, what);

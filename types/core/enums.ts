@@ -1,6 +1,6 @@
 /** The names of values of enums. */
 
-import { object, show } from "./checks.ts";
+import { object, show } from "../../internal/checks.ts";
 
 /**
  * The name of a value in an enum of this module, or the number as text if the enum does not have it.

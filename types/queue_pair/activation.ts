@@ -4,9 +4,9 @@
  * @module
  */
 
+import { integer, snapshot, uint24, uint32 } from "../../internal/checks.ts";
 import { needsGrh } from "../../internal/ports.ts";
 import type { AhAttrInit } from "../address/ah_attr.ts";
-import { integer, snapshot, uint24, uint32 } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { checkPort, type Context } from "../device/context.ts";
 import { Mtu, mtuBytes } from "../device/port.ts";

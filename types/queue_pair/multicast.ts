@@ -1,7 +1,7 @@
 import type { IbvQp } from "../../ffi/handles.ts";
 import { verbs } from "../../ffi/library.ts";
+import { uint16 } from "../../internal/checks.ts";
 import { bytesOfGid, Gid } from "../address/gid.ts";
-import { uint16 } from "../core/checks.ts";
 import { check } from "../core/errors.ts";
 
 /** A multicast group. */

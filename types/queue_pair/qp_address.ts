@@ -4,8 +4,8 @@
  * @module
  */
 
+import { integer, show, snapshot, uint16, uint24 } from "../../internal/checks.ts";
 import { Gid } from "../address/gid.ts";
-import { integer, show, snapshot, uint16, uint24 } from "../core/checks.ts";
 
 /**
  * What a peer must know of a queue pair to connect to it or to send to it. It consists of JSON values only:

@@ -6,9 +6,10 @@
 
 import { members } from "../../ffi/members.ts";
 import { structs } from "../../ffi/layout.ts";
+import { snapshot, uint32 } from "../../internal/checks.ts";
 import { CompletionQueue } from "../completion/completion_queue.ts";
 import { type AttributeCodec, codecOf, type Written } from "../core/attributes.ts";
-import { instance, snapshot, uint32 } from "../core/checks.ts";
+import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { type Resource, rootOf } from "../core/resource.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";

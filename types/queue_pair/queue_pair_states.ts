@@ -8,7 +8,7 @@ import type { IbvQp } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { allocStruct, readField, readNative } from "../../ffi/struct.ts";
-import { integer, snapshot, uint24, uint32 } from "../core/checks.ts";
+import { integer, snapshot, uint24, uint32 } from "../../internal/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { check } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";

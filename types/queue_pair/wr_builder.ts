@@ -4,8 +4,16 @@
  * @module
  */
 
+import {
+  copyOfBytes,
+  integer,
+  listOf,
+  uint16,
+  uint32,
+  uint64,
+  uint8,
+} from "../../internal/checks.ts";
 import type { AddressHandle } from "../address_handle/address_handle.ts";
-import { copyOfBytes, integer, listOf, uint16, uint32, uint64, uint8 } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import type { Sge } from "../memory/memory_region.ts";
 import type { MemoryWindow } from "../memory/memory_window.ts";

@@ -1,7 +1,8 @@
 // Calls that cannot be stopped: however the wait ends, the outcome is used or discarded, once.
 import { assertEquals, assertRejects } from "@std/assert";
 import { assertSpyCalls, spy } from "@std/testing/mock";
-import { abortable, orAborted } from "../../../types/core/abortable.ts";
+import { orAborted } from "../../../internal/abort.ts";
+import { abortable } from "../../../types/core/abortable.ts";
 import { Resource } from "../../../types/core/resource.ts";
 
 class Owner extends Resource {

@@ -1,7 +1,7 @@
 // The memory of the peer, and copies of messages.
 import { assertEquals, assertThrows } from "@std/assert";
 import { atomicPartOf, partOf } from "../../../net/rc/remote_memory.ts";
-import { copyMessage } from "../../../net/shared/checks.ts";
+import { copyMessage } from "../../../net/shared/copy_message.ts";
 
 /** The checks with any argument, as callers without types have them. */
 // deno-lint-ignore no-explicit-any

@@ -1,1 +1,0 @@
-export { closeOnAbort } from "../../internal/abort.ts";

@@ -1,1 +1,0 @@
-export { orAborted } from "../../internal/abort.ts";

@@ -1,1 +1,0 @@
-export { nextTurn, Turns } from "../../internal/turns.ts";

@@ -1,1 +1,0 @@
-export { Waiters } from "../../internal/waiters.ts";
