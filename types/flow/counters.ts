@@ -8,7 +8,7 @@ import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
 import { check, checkHandle } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
-import { isResource, kindOf, type Resource } from "../core/resource.ts";
+import { isResource, kindOf, type Resource, rootOf } from "../core/resource.ts";
 import { Context } from "../device/context.ts";
 
 /**
@@ -102,33 +102,25 @@ export class Counters extends NativeResource<IbvCounters> {
    * @param attr What is counted, and at which index.
    * @param flow A flow to count, for devices that attach to existing flows. If it is left out, the counting point is
    * for the flows that are made later.
-   * @throws {RangeError} If a number is out of range.
    * @throws {TypeError} If the flow is disposed or of another context.
-   * @throws {VerbsError} If the device refuses.
    */
   attach(
     attr: CounterAttachAttr,
     flow?: Resource & { readonly context: Context; readonly unsafeHandle: IbvFlow },
   ): void {
     const { view, given } = attachAttr.write(attr);
-    const flowHandle = flow === undefined ? null : this.#flowHandle(flow);
+    // The class of flows imports this file: they are known by their kind.
+    if (flow !== undefined && (!isFlow(flow) || rootOf(flow) !== rootOf(this))) {
+      throw new TypeError("Cannot attach counter: flow is not a flow of the same context");
+    }
     const result = verbs().ibv_attach_counters_point_flow(
       this.unsafeHandle,
       view,
-      flowHandle as IbvFlow,
+      (flow?.unsafeHandle ?? null) as IbvFlow,
     );
     check("ibv_attach_counters_point_flow", "attach counter", result, {
       detail: () => `index ${given.index}`,
     });
-  }
-
-  #flowHandle(flow: Resource & { context: Context; unsafeHandle: IbvFlow }): IbvFlow {
-    // The class of flows imports this file: they are known by their kind.
-    const isFlow = flow instanceof NativeResource && isResource(flow) && kindOf(flow) === "flow";
-    if (!isFlow || flow.context !== this.context) {
-      throw new TypeError("Cannot attach counter: flow is not a flow of the same context");
-    }
-    return flow.unsafeHandle;
   }
 
   /**
@@ -137,8 +129,6 @@ export class Counters extends NativeResource<IbvCounters> {
    * @param count The number of counters, at least 1.
    * @param flags {@linkcode ReadCountersFlags}, combined; none if left out.
    * @returns The values.
-   * @throws {RangeError} If the number is out of range.
-   * @throws {VerbsError} If the device refuses.
    */
   read(count: number, flags: number = 0): bigint[] {
     const values = new BigUint64Array(integer(count, "count", 1, MAX_COUNTERS));
@@ -147,4 +137,8 @@ export class Counters extends NativeResource<IbvCounters> {
     check("ibv_read_counters", "read counters", result, { detail: () => `${count} counters` });
     return [...values];
   }
+}
+
+function isFlow(value: unknown): boolean {
+  return value instanceof NativeResource && isResource(value) && kindOf(value) === "flow";
 }

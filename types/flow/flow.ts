@@ -7,10 +7,9 @@ import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { check, checkHandle } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
+import { rootOf } from "../core/resource.ts";
 import { checkPort, type Context } from "../device/context.ts";
 import { QueuePair } from "../queue_pair/queue_pair.ts";
-import type { Counters } from "./counters.ts";
-import type { FlowActionEsp } from "./flow_action_esp.ts";
 import { type FlowSpec, writeSpecs } from "./flow_spec.ts";
 import { FlowSpecType } from "./flow_spec_type.ts";
 
@@ -124,10 +123,15 @@ export class Flow extends NativeResource<IbvFlow> {
     const given = snapshot(attr, "flow", flowAttr.names);
     const specs = writeSpecs(given.specs ?? []);
     const view = join(given, specs);
-    const { context } = qp;
+    const context = rootOf(qp) as Context;
     checkPort(context, given.port);
     const parts = specs.flatMap(({ given: { action, counters } }) => action ?? counters ?? []);
-    checkContexts(context, parts);
+    // The kernel identifies objects by numbers that mean other objects in another context.
+    if (parts.some((part) => rootOf(part) !== context)) {
+      throw new TypeError(
+        "Cannot create flow: a specification's object belongs to another context",
+      );
+    }
     const handle = checkHandle(
       "ibv_create_flow",
       "create flow",
@@ -140,17 +144,6 @@ export class Flow extends NativeResource<IbvFlow> {
   }
 }
 
-/** The kernel identifies objects by numbers that mean other objects in another context. */
-function checkContexts(context: Context, parts: readonly (FlowActionEsp | Counters)[]): void {
-  for (const part of parts) {
-    if (part.context !== context) {
-      throw new TypeError(
-        "Cannot create flow: a specification's object belongs to another context",
-      );
-    }
-  }
-}
-
 /** Providers read the specifications right behind the struct. */
 function join(given: FlowAttr, specs: readonly Written<object>[]): DataView<ArrayBuffer> {
   if (specs.length > MAX_SPECS) {
@@ -158,26 +151,21 @@ function join(given: FlowAttr, specs: readonly Written<object>[]): DataView<Arra
       `Cannot create flow: it has ${specs.length} specifications of at most 255`,
     );
   }
-  let at = flowAttr.size;
-  const size = specs.reduce((sum, { view }) => sum + view.byteLength, at);
-  const bytes = new Uint8Array(size);
-  const whole = new DataView(bytes.buffer);
-  flowAttr.writeTo(whole, 0, given, { size, numOfSpecs: specs.length });
-  for (const { view, writeHandles } of specs) {
-    writeHandles();
-    bytes.set(new Uint8Array(view.buffer), at);
-    at += view.byteLength;
-  }
-  return whole;
+  for (const { writeHandles } of specs) writeHandles();
+  const written = specs.flatMap(({ view }) => [...new Uint8Array(view.buffer)]);
+  const size = flowAttr.size + written.length;
+  const whole = new Uint8Array(size);
+  whole.set(written, flowAttr.size);
+  const view = new DataView(whole.buffer);
+  flowAttr.writeTo(view, 0, given, { size, numOfSpecs: specs.length });
+  return view;
 }
 
 function describe(
   { type = FlowAttrType.NORMAL, port }: FlowAttr,
-  specs: readonly Written<object>[],
+  specs: ReturnType<typeof writeSpecs>,
 ): string {
-  const names = specs.map(({ view }) =>
-    nameOf(FlowSpecType, view.getUint32(0, true) & ~FlowSpecType.INNER)
-  );
+  const names = specs.map(({ given }) => nameOf(FlowSpecType, given.type!));
   return [`${nameOf(FlowAttrType, type)} rule on port ${port}`, ...names].join(", ");
 }
 

@@ -206,13 +206,7 @@ export class FlowActionEsp extends NativeResource<IbvFlowAction> {
     this.context = context;
   }
 
-  /**
-   * Changes the attributes that are given (`ibv_modify_flow_action_esp`).
-   *
-   * @throws {TypeError} If an attribute has the wrong type or is unknown.
-   * @throws {RangeError} If a number is out of range.
-   * @throws {VerbsError} If the device refuses.
-   */
+  /** Changes the attributes that are given (`ibv_modify_flow_action_esp`). */
   modify(attr: FlowActionEspAttr): void {
     const { view } = changes.write(attr);
     const result = verbs().ibv_modify_flow_action_esp(this.unsafeHandle, view);

@@ -54,7 +54,6 @@ export const sgeCodec: AttributeCodec<Sge> = codecOf("ibv_sge", "sge", {
  * @param advice {@linkcode AdviseMrAdvice}.
  * @param flags {@linkcode AdviseMrFlags}, combined with `|`.
  * @param sges The parts.
- * @throws {TypeError} If an argument has the wrong type, or an object is disposed.
  * @throws {RangeError} If a number is out of range, or a part is not within its region.
  * @throws {VerbsError} If the device refuses, or its provider takes no advice (EOPNOTSUPP).
  * @category Memory

@@ -27,11 +27,8 @@ export interface AllocDmAttr {
   readonly logAlignReq?: number;
 }
 
-const codec: AttributeCodec<{ length: number | bigint; logAlignReq?: number }> = codecOf<
-  "ibv_alloc_dm_attr",
-  { length: number | bigint; logAlignReq?: number }
->("ibv_alloc_dm_attr", "device memory", {
-  length: { required: true },
+const codec: AttributeCodec<AllocDmAttr> = codecOf("ibv_alloc_dm_attr", "device memory", {
+  length: { required: true, min: 1, bits: 53 },
   logAlignReq: { max: 63 },
 });
 
@@ -71,8 +68,6 @@ export class DeviceMemory extends NativeResource<IbvDm> {
   /**
    * Allocates device memory (`ibv_alloc_dm`).
    *
-   * @throws {TypeError} If an attribute has the wrong type, is missing or is unknown, or the context is disposed.
-   * @throws {RangeError} If a number is out of range.
    * @throws {VerbsError} If the device refuses, or its provider has no device memory (EOPNOTSUPP).
    */
   constructor(context: Context, attr: AllocDmAttr);
@@ -95,8 +90,6 @@ export class DeviceMemory extends NativeResource<IbvDm> {
    * @param context The device, which is imported too.
    * @param handle The number of the memory: {@linkcode DeviceMemory.handle} in the other process.
    * @param length The length of the memory in bytes, which the kernel does not tell.
-   * @throws {TypeError} If the context is disposed.
-   * @throws {RangeError} If a number is out of range.
    * @throws {VerbsError} If there is no such memory, or the provider cannot import (EOPNOTSUPP).
    */
   static import(context: Context, handle: number, length: number): DeviceMemory {
@@ -123,8 +116,6 @@ export class DeviceMemory extends NativeResource<IbvDm> {
    * @param dmOffset Where to write in the device memory, in bytes. Devices may need a multiple of 4.
    * @param bytes The bytes. Devices may need a multiple of 4 of them.
    * @throws {RangeError} If the bytes do not fit.
-   * @throws {TypeError} If an argument has the wrong type, or the memory is disposed.
-   * @throws {VerbsError} If the provider refuses.
    */
   memcpyTo(dmOffset: number, bytes: Uint8Array): void {
     const copy = copyOfBytes(bytes, "bytes");
@@ -143,8 +134,6 @@ export class DeviceMemory extends NativeResource<IbvDm> {
    * @param dmOffset Where to read in the device memory, in bytes. Devices may need a multiple of 4.
    * @param length The number of bytes. Devices may need a multiple of 4.
    * @throws {RangeError} If the part is not within the device memory.
-   * @throws {TypeError} If an argument has the wrong type, or the memory is disposed.
-   * @throws {VerbsError} If the provider refuses.
    */
   memcpyFrom(dmOffset: number, length: number): Uint8Array<ArrayBuffer> {
     this.#checkRange(dmOffset, length);
@@ -169,9 +158,7 @@ export class DeviceMemory extends NativeResource<IbvDm> {
 }
 
 function alloc(context: Context, attr: AllocDmAttr): AdoptedDm {
-  const given = snapshot(attr, "device memory", ["length", "logAlignReq"]);
-  const length = integer(given.length, "length", 1, Number.MAX_SAFE_INTEGER);
-  const { view } = codec.write(given);
+  const { view, given: { length } } = codec.write(attr);
   const handle = checkHandle(
     "ibv_alloc_dm",
     "allocate device memory",
@@ -217,7 +204,6 @@ export class DeviceMemoryRegion extends MemoryRegion {
    * @throws {TypeError} If an attribute has the wrong type, is missing or is unknown; if the device memory belongs to
    * another context; if an object is disposed.
    * @throws {RangeError} If the part is not within the device memory.
-   * @throws {VerbsError} If the device refuses.
    */
   constructor(pd: ProtectionDomain, dm: DeviceMemory, init: RegDmMrInit) {
     instance(pd, ProtectionDomain, "pd");

@@ -27,7 +27,6 @@ export class NullMemoryRegion extends MemoryRegion {
   /**
    * Allocates a null memory region.
    *
-   * @throws {TypeError} If the protection domain is disposed.
    * @throws {VerbsError} If the device refuses, or its provider has no such region (EOPNOTSUPP).
    */
   constructor(pd: ProtectionDomain) {
@@ -69,9 +68,6 @@ export class DmaBufMemoryRegion extends MemoryRegion {
   /**
    * Registers a part of a DMA buffer.
    *
-   * @throws {TypeError} If an attribute has the wrong type, is missing or is unknown, or the protection domain is
-   * disposed.
-   * @throws {RangeError} If a number is out of range.
    * @throws {VerbsError} If the device refuses, or its provider has no such regions (EOPNOTSUPP).
    */
   constructor(pd: ProtectionDomain, init: DmaBufInit) {

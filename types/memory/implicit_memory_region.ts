@@ -38,8 +38,6 @@ export class ImplicitMemoryRegion extends MemoryRegion {
    *
    * @param pd The protection domain.
    * @param access {@linkcode AccessFlags}, combined with `|`. `ON_DEMAND` is added.
-   * @throws {TypeError} If the protection domain is disposed.
-   * @throws {RangeError} If `access` does not fit 32 bits.
    * @throws {VerbsError} If the device refuses, or does not support it: `context.queryDeviceEx().odpCaps` tells.
    */
   constructor(pd: ProtectionDomain, access: number) {
@@ -70,7 +68,6 @@ export class ImplicitMemoryRegion extends MemoryRegion {
    *
    * @param length Its length in bytes.
    * @throws {RangeError} If the length is not positive, or the system cannot provide so much memory.
-   * @throws {TypeError} If the region is disposed.
    */
   allocate(length: number): MemorySlice {
     integer(length, "length", 1, Number.MAX_SAFE_INTEGER);
@@ -87,7 +84,6 @@ export class ImplicitMemoryRegion extends MemoryRegion {
    * @param offset The address of the first byte.
    * @param length The number of bytes. If it is left out, they extend to the end of the memory.
    * @throws {RangeError} If they are not within such memory.
-   * @throws {TypeError} If the region is disposed.
    */
   override bytes(offset: number = 0, length?: number): Uint8Array<ArrayBuffer> {
     assertOpen(this);

@@ -161,8 +161,6 @@ export class MemoryRegion extends NativeResource<IbvMr> {
    * @param pd The protection domain of the region, which is imported too.
    * @param handle The number of the region: {@linkcode MemoryRegion.handle} in the other process.
    * @param addr {@linkcode MemoryRegion.addr} in the other process, which the kernel does not tell.
-   * @throws {TypeError} If the protection domain is disposed, or an argument has the wrong type.
-   * @throws {RangeError} If a number does not fit its C type.
    * @throws {VerbsError} If there is no such region, or the provider cannot import (EOPNOTSUPP).
    */
   static import(pd: ProtectionDomain, handle: number, addr: bigint | number): MemoryRegion {
@@ -194,7 +192,6 @@ export class MemoryRegion extends NativeResource<IbvMr> {
    * @param offset Where the part starts, in bytes.
    * @param length Its length in bytes. If it is left out, the part extends to the region's end.
    * @throws {RangeError} If the part is not within the region.
-   * @throws {TypeError} If the region is disposed.
    */
   slice(offset: number, length: number = this.length - offset): MemorySlice {
     return new MemorySlice(this, offset, length);
@@ -219,7 +216,6 @@ export class MemoryRegion extends NativeResource<IbvMr> {
    *
    * @param offset Where the buffer starts in the region, in bytes.
    * @throws {RangeError} If the region has no 40 bytes there.
-   * @throws {TypeError} If the region is disposed.
    */
   grhAt(offset: number): Grh {
     return new Grh(this.bytes(offset, Grh.SIZE));
@@ -248,7 +244,6 @@ export class MemorySlice implements Sge {
    * Takes a part of a region, as {@linkcode MemoryRegion.slice} does.
    *
    * @throws {RangeError} If the part is not within the region.
-   * @throws {TypeError} If the region is disposed.
    */
   constructor(mr: MemoryRegion, offset: number, length: number) {
     // V8 compiles a test against a class that it knows; the general one takes 50 ns.
@@ -262,11 +257,7 @@ export class MemorySlice implements Sge {
     this.lkey = region.lkey;
   }
 
-  /**
-   * The bytes of the part, shared with the device.
-   *
-   * @throws {TypeError} If the region is disposed.
-   */
+  /** The bytes of the part, shared with the device. */
   get bytes(): Uint8Array<ArrayBuffer> {
     return this.mr.bytes(this.offset, this.length);
   }

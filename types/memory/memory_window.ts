@@ -132,7 +132,6 @@ export class MemoryWindow extends NativeResource<IbvMw> {
   /**
    * Allocates a memory window (`ibv_alloc_mw`).
    *
-   * @throws {TypeError} If the protection domain is disposed, or the type is not an integer.
    * @throws {RangeError} If there is no such type.
    * @throws {VerbsError} If the device refuses, or does not have windows of this type (EOPNOTSUPP or EINVAL).
    */
@@ -168,8 +167,6 @@ export class MemoryWindow extends NativeResource<IbvMw> {
  * assertEquals(incRkey(0x12ff), 0x1200);
  * ```
  *
- * @throws {TypeError} If the key is not an integer.
- * @throws {RangeError} If it does not fit 32 bits.
  * @category Memory
  */
 export function incRkey(rkey: number): number {

@@ -35,7 +35,6 @@ export class ThreadDomain extends NativeResource<IbvTd> {
   /**
    * Allocates a thread domain (`ibv_alloc_td`).
    *
-   * @throws {TypeError} If the context is disposed.
    * @throws {VerbsError} If the device refuses, or its provider has no thread domains (EOPNOTSUPP).
    */
   constructor(context: Context) {

@@ -74,7 +74,6 @@ export class ProtectionDomain extends NativeResource<IbvPd> {
   /**
    * Allocates a protection domain (`ibv_alloc_pd`).
    *
-   * @throws {TypeError} If the context is disposed.
    * @throws {VerbsError} If the device refuses. ENOMEM means that it has no protection domain left.
    */
   constructor(context: Context);
@@ -98,8 +97,6 @@ export class ProtectionDomain extends NativeResource<IbvPd> {
    *
    * @param context The device, which is imported from that process, too.
    * @param handle The number of the domain: {@linkcode ProtectionDomain.handle} in the other process.
-   * @throws {TypeError} If the context is disposed.
-   * @throws {RangeError} If the number does not fit 32 bits.
    * @throws {VerbsError} If there is no such domain, or the provider cannot import (EOPNOTSUPP).
    */
   static import(context: Context, handle: number): ProtectionDomain {

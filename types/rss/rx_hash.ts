@@ -115,7 +115,6 @@ export class RxHash {
   /**
    * Makes a hash and copies its key.
    *
-   * @throws {TypeError} If the key is not a Uint8Array, or an attribute has the wrong type or is unknown.
    * @throws {RangeError} If the key is longer than 255 bytes, or a number is out of range.
    */
   constructor(conf: RxHashConf) {

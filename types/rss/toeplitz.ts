@@ -22,7 +22,6 @@ const WINDOW_BYTES = 4;
  * @param key The secret key. It is at least 4 bytes longer than the input; most NICs have 40 bytes.
  * @param input The hash input, in network byte order.
  * @returns The hash, an unsigned 32-bit integer.
- * @throws {TypeError} If the key or the input is not a Uint8Array.
  * @throws {RangeError} If the key is too short for the input.
  * @category Receive work queues and RSS
  */
@@ -63,7 +62,6 @@ export class ToeplitzKey {
    * Prepares a key.
    *
    * @param key The secret key, at least 4 bytes. It is copied.
-   * @throws {TypeError} If the key is not a Uint8Array.
    * @throws {RangeError} If the key has fewer than 4 bytes.
    */
   constructor(key: Uint8Array) {

@@ -176,7 +176,6 @@ export class WorkQueue extends NativeResource<IbvWq> {
    * Makes a work queue (`ibv_create_wq`).
    *
    * @throws {TypeError} If an attribute has the wrong type, is missing, is unknown, or belongs to another context.
-   * @throws {RangeError} If a number is out of range.
    * @throws {VerbsError} If the device has no work queues, or its provider cannot post to them (EOPNOTSUPP), or refuses
    * this one.
    */
@@ -238,16 +237,10 @@ export class WorkQueue extends NativeResource<IbvWq> {
   }
 
   /**
-   * Posts receives, in order (`ibv_post_wq_recv`): one, several, or a run of a prepared list. A packet arrives as it was
-   * on the wire: its first byte is that of the Ethernet header.
+   * Posts receives, in order (`ibv_post_wq_recv`), as {@linkcode QueuePair.postRecv} does. A packet arrives as it was on
+   * the wire: its first byte is that of the Ethernet header.
    *
-   * @param requests The receives.
-   * @param start For a prepared list: the index of the first receive to post. The default is 0.
-   * @param count For a prepared list: the number of receives to post. The default is all from `start` on.
-   * @throws {TypeError} If a receive is malformed or its memory region is disposed.
-   * @throws {RangeError} If the run is not within the list.
-   * @throws {VerbsError} If the queue is full or a receive has too many scatter/gather elements (ENOMEM or EINVAL). Its
-   * `posted` is the number of receives that were posted.
+   * @throws {VerbsError} If the queue is full or a receive has too many scatter/gather elements (ENOMEM or EINVAL).
    */
   postRecv(requests: Receives, start?: number, count?: number): void {
     const run = this.#receiver.prepare(requests, start, count);

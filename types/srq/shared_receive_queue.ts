@@ -71,7 +71,6 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
    *
    * @throws {TypeError} If an attribute has the wrong type, is missing, is unknown, is disposed, belongs to another
    * context, or does not belong to the type of queue.
-   * @throws {RangeError} If a number is out of range.
    * @throws {VerbsError} If the device has no such queues, or its provider cannot post to them (EOPNOTSUPP), or refuses.
    */
   constructor(pd: ProtectionDomain, init: SrqInitAttr) {
@@ -124,7 +123,6 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
    * `SRQ_LIMIT_REACHED` is sent once when fewer receives than that are posted.
    *
    * @throws {TypeError} If no attribute is given, or one has the wrong type or is unknown.
-   * @throws {RangeError} If a number is out of range.
    * @throws {VerbsError} If the device refuses: EINVAL for a limit above the size of the queue.
    */
   modify(attr: Partial<Pick<SrqAttr, "maxWr" | "srqLimit">>): void {
@@ -138,11 +136,7 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
     });
   }
 
-  /**
-   * Asks the device for the attributes (`ibv_query_srq`).
-   *
-   * @throws {VerbsError} If the device does not answer.
-   */
+  /** Asks the device for the attributes (`ibv_query_srq`). */
   query(): SrqAttr {
     const view = allocStruct(structs.ibv_srq_attr);
     const result = verbs().ibv_query_srq(this.unsafeHandle, view);
@@ -151,15 +145,10 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
   }
 
   /**
-   * Posts receives, in order (`ibv_post_srq_recv`): one, several, or a run of a prepared list. For queue pairs of type
-   * UD each buffer needs 40 more bytes for the GRH.
+   * Posts receives, in order (`ibv_post_srq_recv`), as {@linkcode QueuePair.postRecv} does. For queue pairs of type UD each
+   * buffer needs 40 more bytes for the GRH.
    *
-   * @param requests The receives.
-   * @param start For a prepared list: the index of the first receive to post. The default is 0.
-   * @param count For a prepared list: the number of receives to post. The default is all from `start` on.
-   * @throws {RangeError} If a number is out of range.
-   * @throws {TypeError} If an attribute has the wrong type or is unknown, or a memory region is disposed.
-   * @throws {VerbsError} If the queue is full (ENOMEM). Its `posted` is the number of receives that were posted.
+   * @throws {VerbsError} If the queue is full (ENOMEM).
    */
   postRecv(requests: Receives, start?: number, count?: number): void {
     const run = this.#receiver.prepare(requests, start, count);
@@ -174,7 +163,6 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
    * @returns TAG_ADD: the handle of the receive, for TAG_DEL. Otherwise 0.
    * @throws {TypeError} If an attribute is missing, is unknown or has the wrong type, or does not belong to the opcode; if
    * a memory region is disposed.
-   * @throws {RangeError} If a number is out of range.
    * @throws {VerbsError} If the device has no tag matching (EOPNOTSUPP), or refuses.
    */
   postOps(op: OpsWr): number {

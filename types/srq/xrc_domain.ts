@@ -62,8 +62,6 @@ export class XrcDomain extends NativeResource<IbvXrcd> {
   /**
    * Opens a domain (`ibv_open_xrcd`).
    *
-   * @throws {TypeError} If an attribute has the wrong type or is unknown, or the context is disposed.
-   * @throws {RangeError} If a number is out of range.
    * @throws {VerbsError} If the device has no XRC (EOPNOTSUPP), or refuses.
    */
   constructor(context: Context, init: XrcdInitAttr = {}) {

@@ -18,7 +18,8 @@ const { wr_id, next, sg_list, num_sge } = structs.ibv_recv_wr.fields;
 const WR_ID = wr_id.offset >> 2;
 const NUM_SGE = num_sge.offset >> 2;
 const { opcode, send_flags } = structs.ibv_send_wr.fields;
-const OPCODE = opcode.offset >> 2;
+/** The word of a send that has its opcode. */
+export const OPCODE: number = opcode.offset >> 2;
 const FLAGS = send_flags.offset >> 2;
 /** Behind the flags are the attributes, last the number of the shared receive queue. */
 const ATTRIBUTES_END = FIELDS.remoteSrqn.word + 1;

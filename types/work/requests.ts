@@ -5,6 +5,7 @@ import {
   isForeign,
   noAttribute,
   show,
+  uint24,
   uint32,
   uint64,
 } from "../../internal/checks.ts";
@@ -29,7 +30,7 @@ import {
   readSge,
   rkeyOf,
 } from "./attributes.ts";
-import { NativeList } from "./native_list.ts";
+import { NativeList, OPCODE } from "./native_list.ts";
 import {
   type MwBindInfo,
   type RecvRequest,
@@ -203,12 +204,13 @@ export class SendRequests extends RequestList {
    * @param remoteQkey Its qkey. If the highest bit is set, the qkey of the sending queue pair is sent instead.
    */
   setRemote(index: number, remoteQpn: number, remoteQkey: number): void {
-    const native = this.#native;
-    const opcode = native.opcodeOf(index);
-    const bits = check32(QPN, opcode, remoteQpn) | check32(QKEY, opcode, remoteQkey);
-    native.set32(index, QPN, remoteQpn);
-    native.set32(index, QKEY, remoteQkey);
-    native.given[index]! |= bits;
+    const { words, given } = this.#native;
+    const at = this.#native.at(index);
+    checkHas(QPN, words[at + OPCODE]!);
+    const qpn = uint24(remoteQpn, QPN.name);
+    words[at + QKEY.word] = uint32(remoteQkey, QKEY.name);
+    words[at + QPN.word] = qpn;
+    given[index]! |= QPN.bit | QKEY.bit;
   }
 
   /**
