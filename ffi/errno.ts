@@ -1,8 +1,4 @@
-/**
- * errno of the last verb that reports by it, and the system's names for errno values.
- *
- * @module
- */
+/** errno of the last verb that reports by it, and the system's names for errno values. */
 
 import { addressOf, libc } from "./libc.ts";
 

@@ -1,9 +1,4 @@
-/**
- * Waits for descriptors to become readable. All descriptors share one `poll(2)` on one thread, however many there are;
- * while nobody waits there is no thread.
- *
- * @module
- */
+/** Waits for descriptors to become readable, by one `poll(2)` on one thread; while nobody waits there is no thread. */
 
 import { mappedErrno } from "./errno.ts";
 import { libc } from "./libc.ts";

@@ -1,9 +1,4 @@
-/**
- * Branded handle types: one for each object of verbs.h that is only ever held by pointer, so that passing a
- * context where a protection domain is wanted does not compile.
- *
- * @module
- */
+/** Branded handle types. */
 
 /**
  * A pointer to one kind of verbs object; `K` is the C struct's tag.

@@ -1,9 +1,4 @@
-/**
- * The verbs as functions: `verbs().ibv_alloc_pd(context)`. Importing opens nothing; libibverbs is opened when a verb is
- * first used, and each verb is bound when it is first read.
- *
- * @module
- */
+/** The verbs as functions: `verbs().ibv_alloc_pd(context)`. */
 
 import type { AnyFunction } from "./function_pointer.ts";
 import { libc } from "./libc.ts";

@@ -1,8 +1,4 @@
-/**
- * Memory that a device may write: memory of the library's own, and buffers of the caller that are kept alive and in place.
- *
- * @module
- */
+/** Memory that a device may write. */
 
 import { libc } from "./libc.ts";
 import { bufferAddress } from "./pointers.ts";

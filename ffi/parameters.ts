@@ -1,9 +1,4 @@
-/**
- * The parameters and results of verbs by what they are in C, so that the tables of verbs read as their prototypes.
- * Integers have their FFI names: `"i32"` is `int`.
- *
- * @module
- */
+/** The parameters and results of verbs by what they are in C, so that the tables of verbs read as their prototypes. */
 
 import type {
   Handle,

@@ -1,8 +1,4 @@
-/**
- * Where the library works: on which systems, and by which versions of Deno.
- *
- * @module
- */
+/** Where the library works: on which systems, and by which versions of Deno. */
 
 /**
  * The lowest version of Deno by which all tests pass. Before 2.7.12 a Worker that waits leaves a descriptor behind when it

@@ -1,8 +1,4 @@
-/**
- * Addresses, pointers and handles: everything above ffi/ deals with them through these functions only.
- *
- * @module
- */
+/** Addresses, pointers and handles: everything above ffi/ deals with them through these functions only. */
 
 import type { Handle } from "./handles.ts";
 

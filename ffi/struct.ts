@@ -1,9 +1,4 @@
-/**
- * Reading and writing C structs by the tables of layout.ts: those we make, through a DataView, and those the library
- * owns, through a pointer. Attribute objects use the C names in camelCase.
- *
- * @module
- */
+/** Reading and writing C structs by the tables of layout.ts. */
 
 import type { Field, FieldType, Struct } from "./layout.ts";
 

@@ -1,8 +1,4 @@
-/**
- * All verbs: the tables of `verbs/` as one.
- *
- * @module
- */
+/** All verbs: the tables of `verbs/` as one. */
 
 import type { Table } from "./table/row.ts";
 import { type AhVerbs, ahVerbs } from "./verbs/ah.ts";

@@ -1,8 +1,4 @@
-/**
- * Binds verbs, each one when it is first used: opening a symbol costs 0.1 ms.
- *
- * @module
- */
+/** Binds verbs, each one when it is first used: opening a symbol costs 0.1 ms. */
 
 import { EOPNOTSUPP, errno, setErrno } from "../errno.ts";
 import type { AnyFunction } from "../function_pointer.ts";

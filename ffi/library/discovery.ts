@@ -1,9 +1,4 @@
-/**
- * Finds libibverbs: `IBVERBS_LIBRARY` if that may be read and is set, then the soname, then the places where
- * distributions put it, in case the loader does not look there.
- *
- * @module
- */
+/** Finds libibverbs. */
 
 import type { AnyFunction } from "../function_pointer.ts";
 import { libc } from "../libc.ts";

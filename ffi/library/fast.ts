@@ -1,9 +1,4 @@
-/**
- * Native functions through thunks: errno is kept by the machine code of the call itself, and function pointers are called
- * as fast as exported functions.
- *
- * @module
- */
+/** Native functions through thunks: errno is kept by the machine code of the call itself. */
 
 import { errnoCell, errnoLocation } from "../errno.ts";
 import type { AnyFunction } from "../function_pointer.ts";

@@ -1,8 +1,4 @@
-/**
- * The function pointers behind static-inline verbs: where they are, and whether they are there.
- *
- * @module
- */
+/** The function pointers behind static-inline verbs: where they are, and whether they are there. */
 
 import type { Handle, IbvContext } from "../handles.ts";
 import { type Field, structs } from "../layout.ts";

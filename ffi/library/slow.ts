@@ -1,9 +1,4 @@
-/**
- * Native functions without thunks: errno is read from the thread's own cell right after the call, and function pointers
- * are called by `Deno.UnsafeFnPointer`, at about 600 ns a call.
- *
- * @module
- */
+/** Native functions without thunks: errno is read from the thread's own cell right after the call. */
 
 import { errno, mappedErrno, setErrno } from "../errno.ts";
 import { type AnyFunction, callThrough, type FunctionPointer } from "../function_pointer.ts";

@@ -1,8 +1,4 @@
-/**
- * The functions that `verbs.h` defines and that do more than to call an op: each does what the header's function does.
- *
- * @module
- */
+/** The functions that `verbs.h` defines and that do more than to call an op. */
 
 import { EOPNOTSUPP } from "../errno.ts";
 import type {

@@ -1,9 +1,4 @@
-/**
- * What a table of verbs says about each verb. The symbols to bind, the thunks, the handling of errno and the guards are
- * derived from it.
- *
- * @module
- */
+/** What a table of verbs says about each verb. */
 
 import type { AnyFunction } from "../function_pointer.ts";
 import type { Handle } from "../handles.ts";

@@ -1,8 +1,4 @@
-/**
- * Address handles.
- *
- * @module
- */
+/** Address handles. */
 
 import type { IbvAh, IbvContext, IbvPd } from "../handles.ts";
 import { Ah, Buffer, Context, Pd } from "../parameters.ts";

@@ -1,8 +1,4 @@
-/**
- * Completion channels and completion queues.
- *
- * @module
- */
+/** Completion channels and completion queues. */
 
 import type { IbvCompChannel, IbvContext, IbvCq } from "../handles.ts";
 import { Address, Buffer, CompChannel, Context, Cq, Pointer } from "../parameters.ts";

@@ -1,8 +1,4 @@
-/**
- * Extended completion queues and completion counters.
- *
- * @module
- */
+/** Extended completion queues and completion counters. */
 
 import type { IbvCompCntr, IbvContext, IbvCq, IbvCqEx } from "../handles.ts";
 import { Buffer, CompCntr, Context, CqEx, Pointer } from "../parameters.ts";

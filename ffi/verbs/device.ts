@@ -1,8 +1,4 @@
-/**
- * Devices and their contexts.
- *
- * @module
- */
+/** Devices and their contexts. */
 
 import type { IbvContext, IbvDevice } from "../handles.ts";
 import { Buffer, Context, Device, Pointer } from "../parameters.ts";

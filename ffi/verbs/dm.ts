@@ -1,8 +1,4 @@
-/**
- * Device memory.
- *
- * @module
- */
+/** Device memory. */
 
 import type { IbvContext, IbvDm, IbvMr, IbvPd } from "../handles.ts";
 import { Buffer, Context, Dm, Mr, Pd } from "../parameters.ts";

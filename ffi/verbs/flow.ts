@@ -1,8 +1,4 @@
-/**
- * Flow steering, flow actions and counters.
- *
- * @module
- */
+/** Flow steering, flow actions and counters. */
 
 import type { IbvContext, IbvCounters, IbvFlow, IbvFlowAction, IbvQp } from "../handles.ts";
 import { Buffer, Context, Counters, Flow, FlowAction, Qp } from "../parameters.ts";

@@ -1,8 +1,4 @@
-/**
- * Memory regions, DMA handles and buffers of the provider.
- *
- * @module
- */
+/** Memory regions, DMA handles and buffers of the provider. */
 
 import type { IbvBuf, IbvContext, IbvDmah, IbvMr, IbvPd } from "../handles.ts";
 import { Address, Buf, Buffer, Context, Dmah, Mr, Pd } from "../parameters.ts";

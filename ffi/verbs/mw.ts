@@ -1,8 +1,4 @@
-/**
- * Memory windows.
- *
- * @module
- */
+/** Memory windows. */
 
 import type { IbvMw, IbvPd, IbvQp } from "../handles.ts";
 import { Buffer, Mw, Pd, Qp } from "../parameters.ts";

@@ -1,8 +1,4 @@
-/**
- * Protection domains, thread domains and parent domains.
- *
- * @module
- */
+/** Protection domains, thread domains and parent domains. */
 
 import type { IbvContext, IbvPd, IbvTd } from "../handles.ts";
 import { Buffer, Context, Pd, Td } from "../parameters.ts";

@@ -1,8 +1,4 @@
-/**
- * Ports: their attributes, GIDs, P_Keys and rates.
- *
- * @module
- */
+/** Ports: their attributes, GIDs, P_Keys and rates. */
 
 import type { IbvContext } from "../handles.ts";
 import { Buffer, Context, Pointer } from "../parameters.ts";

@@ -1,8 +1,4 @@
-/**
- * Queue pairs.
- *
- * @module
- */
+/** Queue pairs. */
 
 import type { IbvCompCntr, IbvContext, IbvPd, IbvQp, IbvQpEx } from "../handles.ts";
 import { Buffer, CompCntr, Context, Pd, Pointer, Qp, QpEx } from "../parameters.ts";

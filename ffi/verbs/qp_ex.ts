@@ -1,8 +1,4 @@
-/**
- * Builders of work requests.
- *
- * @module
- */
+/** Builders of work requests. */
 
 import type { IbvAh, IbvMw, IbvQpEx } from "../handles.ts";
 import { Address, Ah, Mw, Pointer, QpEx } from "../parameters.ts";

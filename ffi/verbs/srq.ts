@@ -1,8 +1,4 @@
-/**
- * Shared receive queues and XRC domains.
- *
- * @module
- */
+/** Shared receive queues and XRC domains. */
 
 import type { IbvContext, IbvPd, IbvSrq, IbvXrcd } from "../handles.ts";
 import { Buffer, Context, Pd, Pointer, Srq, Xrcd } from "../parameters.ts";

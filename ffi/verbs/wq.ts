@@ -1,8 +1,4 @@
-/**
- * Receive work queues and their indirection tables.
- *
- * @module
- */
+/** Receive work queues and their indirection tables. */
 
 import type { IbvContext, IbvRwqIndTable, IbvWq } from "../handles.ts";
 import { Buffer, Context, Pointer, Table, Wq } from "../parameters.ts";

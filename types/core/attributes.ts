@@ -1,9 +1,4 @@
-/**
- * The codec of attribute structs: writes an attribute object into a C struct and reads a C struct into an object, both
- * by the layout table. Attributes carry the names of the C fields in camelCase.
- *
- * @module
- */
+/** The codec of attribute structs. */
 
 import { type Field, type FieldType, type Structs, structs } from "../../ffi/layout.ts";
 import { bufferAddress, handleAddress } from "../../ffi/pointers.ts";

@@ -1,8 +1,4 @@
-/**
- * Binding of memory windows of type 1.
- *
- * @module
- */
+/** Binding of memory windows of type 1. */
 
 import type { IbvQp } from "../../ffi/handles.ts";
 import { verbs } from "../../ffi/library.ts";

@@ -1,8 +1,4 @@
-/**
- * Likely causes of failures of queue pairs.
- *
- * @module
- */
+/** Likely causes of failures of queue pairs. */
 
 import { nameOf } from "../core/enums.ts";
 import type { Context } from "../device/context.ts";

@@ -1,8 +1,4 @@
-/**
- * Queue pairs that another process has made.
- *
- * @module
- */
+/** Queue pairs that another process has made. */
 
 import type { IbvQp } from "../../ffi/handles.ts";
 import { verbs } from "../../ffi/library.ts";

@@ -1,8 +1,4 @@
-/**
- * The address of a queue pair, as one value that peers send each other.
- *
- * @module
- */
+/** The address of a queue pair, as one value that peers send each other. */
 
 import { integer, show, snapshot, uint16, uint24 } from "../../internal/checks.ts";
 import { Gid } from "../address/gid.ts";

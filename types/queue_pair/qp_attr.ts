@@ -1,8 +1,4 @@
-/**
- * Attributes of queue pairs.
- *
- * @module
- */
+/** Attributes of queue pairs. */
 
 import { type AhAttr, ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
 import { AttributeCodec, codecOf, type Rules } from "../core/attributes.ts";

@@ -1,8 +1,4 @@
-/**
- * Attributes of new queue pairs.
- *
- * @module
- */
+/** Attributes of new queue pairs. */
 
 import { members } from "../../ffi/members.ts";
 import { structs } from "../../ffi/layout.ts";

@@ -1,8 +1,4 @@
-/**
- * Queue pairs.
- *
- * @module
- */
+/** Queue pairs. */
 
 import type { IbvQp } from "../../ffi/handles.ts";
 import { verbs } from "../../ffi/library.ts";

@@ -1,8 +1,4 @@
-/**
- * Extended queue pairs, whose work requests are built.
- *
- * @module
- */
+/** Extended queue pairs, whose work requests are built. */
 
 import type { IbvQpEx } from "../../ffi/handles.ts";
 import { verbs } from "../../ffi/library.ts";

@@ -1,8 +1,4 @@
-/**
- * The states and the attributes of queue pairs.
- *
- * @module
- */
+/** The states and the attributes of queue pairs. */
 
 import type { IbvQp } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";

@@ -1,8 +1,4 @@
-/**
- * The state machine of queue pairs, to explain transitions that a device refuses.
- *
- * @module
- */
+/** The state machine of queue pairs, to explain transitions that a device refuses. */
 
 import { nameOf } from "../core/enums.ts";
 import type { QpAttrInit } from "./qp_attr.ts";

@@ -1,8 +1,4 @@
-/**
- * The builder of work requests.
- *
- * @module
- */
+/** The builder of work requests. */
 
 import {
   copyOfBytes,

@@ -1,8 +1,4 @@
-/**
- * Posting of built work requests with the `ibv_wr_*` verbs.
- *
- * @module
- */
+/** Posting of built work requests with the `ibv_wr_*` verbs. */
 
 import type { IbvQpEx } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
