@@ -1,6 +1,6 @@
 /** The address of a queue pair, as one value that peers send each other. */
 
-import { integer, show, snapshot, uint16, uint24 } from "../../internal/checks.ts";
+import { integer, show, snapshot, uint16, uint24, uint32 } from "../../internal/checks.ts";
 import { Gid } from "../address/gid.ts";
 
 /**
@@ -59,6 +59,7 @@ export function readPeer(address: QpAddress, transport: string): Peer {
       }, and "${transport}" is needed`,
     );
   }
+  if ((peer.qkey ?? null) !== null) uint32(peer.qkey as number, "qkey of the peer");
   return {
     qpn: uint24(peer.qpn, "qpn of the peer"),
     psn: uint24(peer.psn, "psn of the peer"),

@@ -7,7 +7,7 @@ import { CompletionQueue } from "../completion/completion_queue.ts";
 import { type AttributeCodec, codecOf, type Written } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
-import { type Resource, rootOf } from "../core/resource.ts";
+import { assertOpen, type Resource, rootOf } from "../core/resource.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
 import { RwqIndirectionTable } from "../rss/rwq_indirection_table.ts";
 import { RxHash, writeRxHash } from "../rss/rx_hash.ts";
@@ -123,6 +123,8 @@ function writeHash(
  */
 export function writeQpInit(pd: ProtectionDomain, init: QpInitAttr): Written<QpInitAttr> {
   const written = codec.write(init, { pd });
+  // Not every type has the protection domain in its struct.
+  assertOpen(pd);
   checkQueues(written.given);
   checkContexts(rootOf(pd), written.given);
   return written;
