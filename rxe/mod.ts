@@ -23,14 +23,9 @@
  * const status = await runInGuest(["ibv_devinfo", "-v"], { timeout: 60 });
  * ```
  *
- * The result is the exit status of the command. {@linkcode GuestOptions} lists the options. If the machine cannot be set
- * up, the call rejects with a {@linkcode SetupError}; if it fails later, with a {@linkcode GuestError}, a subclass.
- *
- * **Where to go next.**
- *
- * - Share a folder, set variables, forward a port: {@linkcode GuestOptions}.
- * - Two machines on one network: {@linkcode runOnTwoHosts}.
- * - See the device of the machine: `deno run -A jsr:@rdma/ibverbs/rxe -- ibv_devinfo`.
+ * The result is the exit status of the command. If the machine cannot be set up, the call rejects with a
+ * {@linkcode SetupError}; if it fails later, with a {@linkcode GuestError}, a subclass. {@linkcode GuestOptions} tells how
+ * to share a folder, set variables and forward a port.
  *
  * @module
  */

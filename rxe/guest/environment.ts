@@ -8,8 +8,8 @@ export function denoDir(): string {
 }
 
 /**
- * The variables that every command has: some of the host's, and those that let the host's Deno run. Deno's cache has
- * packages by the URL of their registry.
+ * The variables that every command has: some of the host's, and those that let its Deno run. Deno's
+ * cache has packages by the URL of their registry.
  */
 export function guestEnvironment(): Record<string, string> {
   const passed = Object.entries(Deno.env.toObject()).filter(([name]) =>

@@ -1,7 +1,4 @@
-/**
- * What the guest's kernel finds when it starts: a shell, the modules that reach the host's root,
- * and the command to run.
- */
+/** What the guest's kernel finds when it starts: a shell, modules, and the command to run. */
 
 import { asset } from "../asset.ts";
 import { demand, quote } from "../host/shell.ts";

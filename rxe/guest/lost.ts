@@ -6,10 +6,8 @@ const SHOWN = 5;
 const TEMPORARY = ["/tmp", "/var"];
 
 /**
- * The paths whose loss matters: those in the folder in which the command ran, and elsewhere those
- * that are not temporary.
- *
- * @param scratch folders of files that can be made again.
+ * The paths whose loss matters: in the command's folder all, elsewhere those that are not temporary.
+ * Files in the folders `scratch` can be made again.
  */
 export function lostFiles(
   paths: readonly string[],

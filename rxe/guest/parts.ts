@@ -9,15 +9,11 @@ const NEEDS: Need[] = [
   { package: "xz-utils", file: "/usr/bin/xz", reason: "unpacks the guest's kernel" },
   { package: "qemu-system-x86", file: "/usr/bin/qemu-system-x86_64", reason: "runs the guest" },
   { package: "kmod", file: "/sbin/depmod", reason: "indexes and loads the guest's kernel modules" },
-  {
-    package: "iproute2",
-    file: "/usr/bin/rdma",
-    reason: "makes the guest's network and RDMA devices",
-  },
+  { package: "iproute2", file: "/usr/bin/rdma", reason: "makes networks and RDMA devices" },
   {
     package: "ibverbs-providers",
     file: "/etc/libibverbs.d/rxe.driver",
-    reason: "libibverbs' drivers, rxe among them",
+    reason: "has rxe's driver",
   },
 ];
 
@@ -31,15 +27,12 @@ export interface Parts {
 /** Fetches and installs what the guest needs; quick when all is there. */
 export async function ensureGuest(): Promise<Parts> {
   const { arch, os } = Deno.build;
+  const cannot = "Cannot start the guest:";
   if (arch !== "x86_64" || os !== "linux") {
-    throw new SetupError(
-      `Cannot start the guest: it needs Linux on x86_64, this is ${os} on ${arch}`,
-    );
+    throw new SetupError(`${cannot} it needs Linux on x86_64, this is ${os} on ${arch}`);
   }
   if (!exists("/usr/bin/apt-get")) {
-    throw new SetupError(
-      "Cannot start the guest: its kernel comes from Debian's packages by apt-get",
-    );
+    throw new SetupError(`${cannot} its kernel comes from Debian's packages by apt-get`);
   }
   await ensurePackages(NEEDS);
   // The static shell of the guest's first moments: installing it could displace the host's own. The

@@ -88,8 +88,7 @@ const COMMAND_LINE =
 
 /**
  * How many processors each of some guests has that run at once. An emulated one keeps a processor of
- * this host busy while it waits for a lock that another one holds. On a host with two processors the
- * device tests take two guests 12.2 min when each guest has two, and 7.7 min when each has one.
+ * this host busy while it waits for a lock that another one holds.
  */
 export function processorsOfEach(
   guests: number,
@@ -102,15 +101,9 @@ export function processorsOfEach(
 export function qemuArguments(machine: Machine): string[] {
   const { accelerator, kernel, sockets, shares, lan, forwards } = machine;
   const socket = (name: string): string => `socket,id=${name},path=${sockets}/${name}`;
-  const port = (
-    name: string,
-  ): string[] => [
-    "-chardev",
-    socket(name),
-    "-device",
-    `virtserialport,chardev=${name},name=${name}`,
-  ];
-  const share = (tag: string, path: string, options: string): string[] => [
+  const port = (name: string): string[] =>
+    ["-chardev", socket(name), "-device"].concat(`virtserialport,chardev=${name},name=${name}`);
+  const share = (tag: string, path: string, options = ""): string[] => [
     "-virtfs",
     `local,path=${escaped(path)},mount_tag=${tag},security_model=none,multidevs=remap${options}`,
   ];
@@ -127,7 +120,7 @@ export function qemuArguments(machine: Machine): string[] {
     ...["-chardev", socket("console"), "-serial", "chardev:console"],
     ...["-device", "virtio-serial", ...port("ctl"), ...port("out"), ...port("err")],
     ...share("host", "/", ",readonly=on"),
-    ...shares.flatMap(({ tag, path }) => share(tag, path, "")),
+    ...shares.flatMap(({ tag, path }) => share(tag, path)),
     ...lan === undefined ? [] : network(
       `dgram,local.type=unix,local.path=${lan.here},remote.type=unix,remote.path=${lan.there}`,
       "lan",

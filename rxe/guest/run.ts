@@ -71,14 +71,12 @@ export interface GuestOptions extends Partial<Output> {
  */
 export type Words = readonly string[];
 
-// A guest that hangs is given up after this: emulation takes some seconds, and many on a busy
-// machine.
+// A guest that hangs is given up after this: emulation takes long on a busy machine.
 const START_SECONDS = { kvm: 20, tcg: 120 };
 
-// What a shell reports for a program whose reader has gone, as in `rxe -- yes | head`.
+// What a shell reports for a program whose reader has gone, as in `rxe -- yes | head`, and for one
+// that SIGKILL has ended.
 const SIGPIPE_STATUS = 141;
-
-// What a shell reports for a program that SIGKILL has ended.
 const SIGKILL_STATUS = 137;
 
 /**
@@ -118,7 +116,7 @@ async function runGuests(commands: readonly Words[], options: GuestOptions): Pro
   const candidates = chosen
     ? [chosen]
     : accelerators(Deno.readTextFileSync("/proc/cpuinfo"), kvmUsable());
-  // An emulated kernel does not always start: of 70 starts on a quiet host one failed. The last resort is tried twice.
+  // An emulated kernel does not always start. The last resort is tried twice.
   const attempts = [...candidates, candidates.at(-1)!];
   for (let i = 0;; i++) {
     const accelerator = attempts[i]!;
@@ -202,15 +200,14 @@ class Run {
     const { parts, options, accelerator } = this.#init;
     const own = `${folder}/${number}`;
     await Deno.mkdir(own);
-    const path = `${own}/initramfs`;
-    await Deno.writeFile(path, await this.#initramfs(command, number, hosts));
+    await Deno.writeFile(`${own}/initramfs`, await this.#initramfs(command, number, hosts));
     const args = qemuArguments({
       accelerator,
       number,
       processors: options.processors ?? processorsOfEach(hosts),
       memory: options.memory ?? 4096,
       kernel: parts.kernel,
-      initramfs: path,
+      initramfs: `${own}/initramfs`,
       sockets: own,
       shares: this.#shares,
       lan: hosts === 1 ? undefined : {
@@ -231,7 +228,7 @@ class Run {
   ): Promise<Uint8Array<ArrayBuffer>> {
     const { parts, stub, options } = this.#init;
     const together = hosts > 1;
-    const forwarded = number === 1 && (options.forwards ?? []).length > 0;
+    const forwarded = number === 1 && options.forwards?.[0] !== undefined;
     return await initramfs(parts.kernel, parts.busybox, {
       command,
       cwd: this.#cwd,

@@ -40,7 +40,7 @@ int stub_clock_show(struct seq_file *out)
 	return 0;
 }
 
-static int clock_line(char *line)
+int stub_clock_line(char *line)
 {
 	u64 cycles;
 
@@ -49,9 +49,4 @@ static int clock_line(char *line)
 	/* one store: user space reads the halves separately, and again if the upper one changed */
 	WRITE_ONCE(*counter(), cpu_to_be64(cycles));
 	return 0;
-}
-
-int stub_clock_write(char *text)
-{
-	return stub_each_line(text, clock_line);
 }

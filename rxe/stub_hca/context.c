@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// Contexts, their doorbell page, and protection domains.
+// Contexts, their doorbell page, protection domains, and XRC domains.
 #include <linux/mm.h>
 #include "stub.h"
 
@@ -20,24 +20,19 @@ static int context_open(struct stub_context *context, struct ib_udata *udata)
 		.qp_tab_size = STUB_QUEUE_NUMBERS,
 		.cqe_size = sizeof(struct mlx4_cqe),
 	};
-	int number;
-	int err;
+	int err = stub_ident_new(STUB_CONTEXT, &context->number);
 
-	number = ida_alloc_min(&stub_of(context->ib.device)->idents, 1, GFP_KERNEL);
-	if (number < 0)
-		return number;
+	if (err)
+		return err;
 	context->doorbells = alloc_page(GFP_KERNEL | __GFP_ZERO);
 	err = context->doorbells ? ib_copy_to_udata(udata, &reply, min(sizeof(reply), udata->outlen)) :
 				   -ENOMEM;
 	if (err) {
 		if (context->doorbells)
 			__free_page(context->doorbells);
-		ida_free(&stub_of(context->ib.device)->idents, number);
-		return err;
+		stub_ident_free(STUB_CONTEXT, context->number);
 	}
-	context->number = number;
-	stub_count(context->ib.device, STUB_CONTEXT, 1);
-	return 0;
+	return err;
 }
 
 int stub_alloc_ucontext(struct ib_ucontext *ib, struct ib_udata *udata)
@@ -56,8 +51,7 @@ void stub_dealloc_ucontext(struct ib_ucontext *ib)
 
 	stub_record("dealloc_ucontext", 0, "'ctx':%u", context->number);
 	__free_page(context->doorbells);
-	ida_free(&stub_of(ib->device)->idents, context->number);
-	stub_count(ib->device, STUB_CONTEXT, -1);
+	stub_ident_free(STUB_CONTEXT, context->number);
 }
 
 int stub_mmap(struct ib_ucontext *ib, struct vm_area_struct *vma)
@@ -81,23 +75,18 @@ int stub_mmap(struct ib_ucontext *ib, struct vm_area_struct *vma)
 static int pd_open(struct stub_pd *pd, struct ib_udata *udata)
 {
 	struct mlx4_ib_alloc_pd_resp reply = {};
-	int number;
 	int err;
 
 	if (!udata)
 		return -EOPNOTSUPP;
-	number = ida_alloc_min(&stub_of(pd->ib.device)->idents, 1, GFP_KERNEL);
-	if (number < 0)
-		return number;
-	reply.pdn = number;
-	err = ib_copy_to_udata(udata, &reply, min(sizeof(reply), udata->outlen));
-	if (err) {
-		ida_free(&stub_of(pd->ib.device)->idents, number);
+	err = stub_ident_new(STUB_PD, &pd->number);
+	if (err)
 		return err;
-	}
-	pd->number = number;
-	stub_count(pd->ib.device, STUB_PD, 1);
-	return 0;
+	reply.pdn = pd->number;
+	err = ib_copy_to_udata(udata, &reply, min(sizeof(reply), udata->outlen));
+	if (err)
+		stub_ident_free(STUB_PD, pd->number);
+	return err;
 }
 
 int stub_alloc_pd(struct ib_pd *ib, struct ib_udata *udata)
@@ -112,12 +101,37 @@ int stub_alloc_pd(struct ib_pd *ib, struct ib_udata *udata)
 int stub_dealloc_pd(struct ib_pd *ib, struct ib_udata *udata)
 {
 	struct stub_pd *pd = to_stub(ib, pd);
-	int err = stub_fail("dealloc_pd");
+	int err = stub_fail_on("dealloc_pd", "pd", pd->number);
 
-	stub_record("dealloc_pd", err, "'pd':%u", pd->number);
 	if (err)
 		return err;
-	ida_free(&stub_of(ib->device)->idents, pd->number);
-	stub_count(ib->device, STUB_PD, -1);
+	stub_ident_free(STUB_PD, pd->number);
+	return 0;
+}
+
+/* The core makes one per file: opening the same file again does not reach the module. */
+int stub_open_xrcd(struct ib_xrcd *ib, struct ib_udata *udata)
+{
+	struct stub_xrcd *xrcd = to_stub(ib, xrcd);
+	int err = stub_fail("open_xrcd") ?: stub_ident_new(STUB_XRCD, &xrcd->number);
+
+	stub_record("open_xrcd", err, "'ctx':%u,'xrcd':%u", stub_context_number(udata),
+		    xrcd->number);
+	return err;
+}
+
+/*
+ * Fails for domains of a file only. After a failure the core counts one more user of the domain. It
+ * takes that back at the next attempt, but not for a domain without a file.
+ */
+int stub_close_xrcd(struct ib_xrcd *ib, struct ib_udata *udata)
+{
+	struct stub_xrcd *xrcd = to_stub(ib, xrcd);
+	int err = ib->inode ? stub_fail("close_xrcd") : 0;
+
+	stub_record("close_xrcd", err, "'xrcd':%u", xrcd->number);
+	if (err)
+		return err;
+	stub_ident_free(STUB_XRCD, xrcd->number);
 	return 0;
 }

@@ -9,7 +9,7 @@ static u8 *owner_of(struct stub_cq *cq, u32 index)
 {
 	size_t offset = (size_t)(index & (cq->entries - 1)) * sizeof(struct mlx4_cqe);
 
-	return stub_pinned_at(cq->ring, offset + offsetof(struct mlx4_cqe, owner_sr_opcode));
+	return stub_pinned_at(cq->ring.memory, offset + offsetof(struct mlx4_cqe, owner_sr_opcode));
 }
 
 /*
@@ -17,61 +17,12 @@ static u8 *owner_of(struct stub_cq *cq, u32 index)
  * The first round has parity 0, and libmlx4 zeroes the ring. So each entry is given to the device
  * first: otherwise user space reads an empty ring as full.
  */
-void stub_cq_give_to_device(struct stub_cq *cq)
+static void give_to_device(struct stub_cq *cq)
 {
 	u32 i;
 
 	for (i = cq->producer; i != cq->producer + cq->entries; i++)
 		*owner_of(cq, i) = i & cq->entries ? 0 : MLX4_CQE_OWNER_MASK;
-}
-
-struct ib_umem *stub_cq_pin_ring(struct stub_cq *cq, u64 addr, u32 entries)
-{
-	if (addr % sizeof(struct mlx4_cqe))
-		return ERR_PTR(-EINVAL);
-	return stub_pin(cq->ib.device, addr, entries * sizeof(struct mlx4_cqe),
-			IB_ACCESS_LOCAL_WRITE);
-}
-
-static int cq_pin(struct stub_cq *cq, const struct mlx4_ib_create_cq *request)
-{
-	cq->ring = stub_cq_pin_ring(cq, request->buf_addr, cq->entries);
-	if (IS_ERR(cq->ring))
-		return PTR_ERR(cq->ring);
-	cq->doorbell_page = stub_pin_doorbell(cq->ib.device, request->db_addr, 2 * sizeof(__be32),
-					      &cq->doorbell);
-	if (IS_ERR(cq->doorbell_page)) {
-		stub_unpin(cq->ring);
-		return PTR_ERR(cq->doorbell_page);
-	}
-	return 0;
-}
-
-static void cq_unpin(struct stub_cq *cq)
-{
-	stub_unpin(cq->doorbell_page);
-	stub_unpin(cq->ring);
-}
-
-static int cq_number(struct stub_cq *cq, struct ib_udata *udata)
-{
-	struct stub_device *stub = stub_of(cq->ib.device);
-	struct mlx4_ib_create_cq_resp reply = {};
-	int err;
-
-	mutex_lock(&stub->lock);
-	err = stub_number_new(&stub->cqs, 1, INDEX_MASK, cq, &cq->number);
-	mutex_unlock(&stub->lock);
-	if (err)
-		return err;
-	reply.cqn = cq->number;
-	err = ib_copy_to_udata(udata, &reply, min(sizeof(reply), udata->outlen));
-	if (err) {
-		mutex_lock(&stub->lock);
-		xa_erase(&stub->cqs.objects, cq->number);
-		mutex_unlock(&stub->lock);
-	}
-	return err;
 }
 
 static int cq_open(struct stub_cq *cq, const struct ib_cq_init_attr *attr, struct ib_udata *udata,
@@ -84,22 +35,23 @@ static int cq_open(struct stub_cq *cq, const struct ib_cq_init_attr *attr, struc
 	err = ib_copy_from_udata(request, udata, min(sizeof(*request), udata->inlen));
 	if (err)
 		return err;
-	if (attr->cqe < 1 || attr->cqe > STUB_MAX_CQE ||
+	if (attr->cqe < 1 || attr->cqe > STUB_MAX_CQE || request->buf_addr % sizeof(struct mlx4_cqe) ||
 	    attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
 		return -EINVAL;
 	cq->timestamps = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
 	cq->entries = roundup_pow_of_two(attr->cqe + 1);
 	cq->ib.cqe = cq->entries - 1;
-	err = cq_pin(cq, request);
+	err = stub_ring_pin(&cq->ring, request->buf_addr, cq->entries * sizeof(struct mlx4_cqe),
+			    request->db_addr, 2 * sizeof(__be32));
 	if (err)
 		return err;
-	stub_cq_give_to_device(cq);
-	err = cq_number(cq, udata);
+	give_to_device(cq);
+	err = stub_number_told(&stub_hca->cqs, INDEX_MASK, cq, &cq->number, udata);
 	if (err) {
-		cq_unpin(cq);
+		stub_ring_unpin(&cq->ring);
 		return err;
 	}
-	stub_count(cq->ib.device, STUB_CQ, 1);
+	stub_count(STUB_CQ, 1);
 	return 0;
 }
 
@@ -129,23 +81,19 @@ int stub_modify_cq(struct ib_cq *ib, u16 count, u16 period)
 int stub_destroy_cq(struct ib_cq *ib, struct ib_udata *udata)
 {
 	struct stub_cq *cq = to_stub(ib, cq);
-	struct stub_device *stub = stub_of(ib->device);
-	int err = stub_fail("destroy_cq");
+	int err = stub_fail_on("destroy_cq", "cq", cq->number);
 
-	stub_record("destroy_cq", err, "'cq':%u", cq->number);
 	if (err)
 		return err;
-	mutex_lock(&stub->lock);
-	xa_erase(&stub->cqs.objects, cq->number);
-	mutex_unlock(&stub->lock);
-	cq_unpin(cq);
-	stub_count(ib->device, STUB_CQ, -1);
+	stub_number_free(&stub_hca->cqs, cq->number);
+	stub_ring_unpin(&cq->ring);
+	stub_count(STUB_CQ, -1);
 	return 0;
 }
 
-u32 stub_cq_used(struct stub_cq *cq)
+static u32 used(struct stub_cq *cq)
 {
-	u32 consumer = be32_to_cpu(READ_ONCE(cq->doorbell[0]));
+	u32 consumer = be32_to_cpu(READ_ONCE(cq->ring.doorbell[0]));
 
 	return (cq->producer - consumer) & INDEX_MASK;
 }
@@ -153,7 +101,7 @@ u32 stub_cq_used(struct stub_cq *cq)
 /* One entry stays free for the completion that ends the ring when the CQ is resized. */
 bool stub_cq_full(struct stub_cq *cq)
 {
-	return stub_cq_used(cq) >= cq->entries - 1;
+	return used(cq) >= cq->entries - 1;
 }
 
 /*
@@ -163,7 +111,7 @@ bool stub_cq_full(struct stub_cq *cq)
  */
 static void notify(struct stub_cq *cq, bool solicited)
 {
-	u32 arming = be32_to_cpu(READ_ONCE(cq->doorbell[1]));
+	u32 arming = be32_to_cpu(READ_ONCE(cq->ring.doorbell[1]));
 	u32 sequence = (arming >> 28) & 3;
 	bool wanted = (arming & MLX4_CQ_DB_REQ_NOT) ||
 		      ((arming & MLX4_CQ_DB_REQ_NOT_SOL) && solicited);
@@ -175,12 +123,12 @@ static void notify(struct stub_cq *cq, bool solicited)
 }
 
 /* The owner byte goes last: from then on user space may read the entry. */
-void stub_cq_write(struct stub_cq *cq, const struct mlx4_cqe *cqe)
+static void write_entry(struct stub_cq *cq, const struct mlx4_cqe *cqe)
 {
 	size_t offset = (size_t)(cq->producer & (cq->entries - 1)) * sizeof(*cqe);
 	u8 owner = cq->producer & cq->entries ? MLX4_CQE_OWNER_MASK : 0;
 
-	stub_pinned_write(cq->ring, offset, cqe, offsetof(struct mlx4_cqe, owner_sr_opcode));
+	stub_pinned_write(cq->ring.memory, offset, cqe, offsetof(struct mlx4_cqe, owner_sr_opcode));
 	smp_store_release(owner_of(cq, cq->producer), owner | cqe->owner_sr_opcode);
 	cq->producer++;
 }
@@ -203,6 +151,60 @@ void stub_complete(struct stub_cq *cq, const struct mlx4_cqe *cqe, bool solicite
 
 	if (cq->timestamps)
 		stamp(&written);
-	stub_cq_write(cq, &written);
+	write_entry(cq, &written);
 	notify(cq, solicited || failed);
+}
+
+/*
+ * A completion with opcode RESIZE ends the old ring. libmlx4 copies the completions before it to the
+ * new ring, each to the next index, because the last one used an index too.
+ */
+static void swap_rings(struct stub_cq *cq, struct ib_umem *ring, u32 entries)
+{
+	const struct mlx4_cqe last = { .owner_sr_opcode = MLX4_CQE_OPCODE_RESIZE };
+
+	write_entry(cq, &last);
+	stub_unpin(cq->ring.memory);
+	cq->ring.memory = ring;
+	cq->entries = entries;
+	cq->ib.cqe = entries - 1;
+	give_to_device(cq);
+}
+
+static int cq_resize(struct stub_cq *cq, int cqe, struct ib_udata *udata,
+		     struct mlx4_ib_resize_cq *request)
+{
+	struct ib_umem *ring;
+	u32 entries;
+	int err;
+
+	err = ib_copy_from_udata(request, udata, min(sizeof(*request), udata->inlen));
+	if (err)
+		return err;
+	if (cqe < 1 || cqe > STUB_MAX_CQE || request->buf_addr % sizeof(struct mlx4_cqe))
+		return -EINVAL;
+	entries = roundup_pow_of_two(cqe + 1);
+	ring = stub_pin(request->buf_addr, entries * sizeof(struct mlx4_cqe), IB_ACCESS_LOCAL_WRITE);
+	if (IS_ERR(ring))
+		return PTR_ERR(ring);
+	mutex_lock(&stub_hca->lock);
+	if (used(cq) < entries)
+		swap_rings(cq, ring, entries);
+	else
+		err = -EINVAL;
+	mutex_unlock(&stub_hca->lock);
+	if (err)
+		stub_unpin(ring);
+	return err;
+}
+
+int stub_resize_cq(struct ib_cq *ib, int cqe, struct ib_udata *udata)
+{
+	struct stub_cq *cq = to_stub(ib, cq);
+	struct mlx4_ib_resize_cq request = {};
+	int err = stub_fail("resize_cq") ?: cq_resize(cq, cqe, udata, &request);
+
+	stub_record("resize_cq", err, "'cq':%u,'cqe':%d,'buf_addr':'0x%llx','cqe_given':%d",
+		    cq->number, cqe, request.buf_addr, ib->cqe);
+	return err;
 }

@@ -12,7 +12,7 @@
 static struct dentry *directory;
 
 /* Stops at the first line that fails. The lines before it have taken effect. */
-int stub_each_line(char *text, int (*line)(char *line))
+static int each_line(char *text, int (*line)(char *line))
 {
 	char *next;
 	int err = 0;
@@ -35,21 +35,21 @@ static int stats_show(struct seq_file *out)
 			   atomic_read(&stub_hca->alive[i]));
 	for (i = 0; i < STUB_OUTCOMES; i++)
 		seq_printf(out, "%s\"%s\":%llu", i ? "," : "", stub_outcome_names[i],
-			   stub_outcome_count(i));
+			   (u64)atomic64_read(&stub_outcome_counts[i]));
 	seq_puts(out, "}\n");
 	return 0;
 }
 
 static const struct stub_file files[] = {
-	{ "record", stub_record_show, stub_record_write },
-	{ "fail", stub_fail_show, stub_fail_write },
+	{ "record", stub_record_show, stub_record_line },
+	{ "fail", stub_fail_show, stub_fail_line },
 	{ "stats", stats_show, NULL },
-	{ "grh_required", stub_grh_show, stub_grh_write },
-	{ "clock", stub_clock_show, stub_clock_write },
-	{ "event", NULL, stub_event_write },
-	{ "packet", NULL, stub_packet_write },
-	{ "datagram", NULL, stub_datagram_write },
-	{ "xrc", NULL, stub_xrc_write },
+	{ "grh_required", stub_grh_show, stub_grh_line },
+	{ "clock", stub_clock_show, stub_clock_line },
+	{ "event", NULL, stub_event_line },
+	{ "packet", NULL, stub_packet_line },
+	{ "datagram", NULL, stub_datagram_line },
+	{ "xrc", NULL, stub_xrc_line },
 };
 
 static int show(struct seq_file *out, void *unused)
@@ -71,7 +71,7 @@ static ssize_t write(struct file *opened, const char __user *from, size_t size, 
 	int err;
 
 	/* the mode of a file does not stop root */
-	if (!file->write)
+	if (!file->line)
 		return -EACCES;
 	if (size > MAX_WRITE)
 		return -EFBIG;
@@ -79,7 +79,7 @@ static ssize_t write(struct file *opened, const char __user *from, size_t size, 
 	if (!text)
 		return -ENOMEM;
 	text[size] = '\0';
-	err = copy_from_user(text, from, size) ? -EFAULT : file->write(text);
+	err = copy_from_user(text, from, size) ? -EFAULT : each_line(text, file->line);
 	kvfree(text);
 	return err ?: size;
 }
@@ -99,7 +99,7 @@ void stub_debugfs_start(void)
 
 	directory = debugfs_create_dir("stub_hca", NULL);
 	for (i = 0; i < ARRAY_SIZE(files); i++)
-		debugfs_create_file(files[i].name, files[i].write ? 0600 : 0400, directory,
+		debugfs_create_file(files[i].name, files[i].line ? 0600 : 0400, directory,
 				    (void *)&files[i], &operations);
 }
 

@@ -13,18 +13,64 @@ const char *const stub_kind_names[STUB_KINDS] = {
 	[STUB_PINNED_PAGE] = "pinned_pages",
 };
 
-void stub_count(struct ib_device *device, enum stub_kind kind, int by)
+void stub_count(enum stub_kind kind, int by)
 {
-	atomic_add(by, &stub_of(device)->alive[kind]);
+	atomic_add(by, &stub_hca->alive[kind]);
 }
 
-int stub_number_new(struct stub_numbers *numbers, u32 min, u32 max, void *object, u32 *number)
+/* The first number is a multiple of "align". */
+int stub_number_new(struct stub_numbers *numbers, u32 align, struct xa_limit limit, void *object,
+		    u32 *number)
 {
-	int err = xa_alloc_cyclic(&numbers->objects, number, object, XA_LIMIT(min, max),
-				  &numbers->cursor, GFP_KERNEL);
+	int err;
 
+	mutex_lock(&stub_hca->lock);
+	numbers->cursor = ALIGN(numbers->cursor, align);
+	err = xa_alloc_cyclic(&numbers->objects, number, object, limit, &numbers->cursor, GFP_KERNEL);
+	mutex_unlock(&stub_hca->lock);
 	/* 1 means that the cursor wrapped around */
 	return err < 0 ? err : 0;
+}
+
+void stub_number_free(struct stub_numbers *numbers, u32 number)
+{
+	mutex_lock(&stub_hca->lock);
+	xa_erase(&numbers->objects, number);
+	mutex_unlock(&stub_hca->lock);
+}
+
+/* Gives the number to user space too, as the first word of the reply for a CQ or an SRQ. */
+int stub_number_told(struct stub_numbers *numbers, u32 max, void *object, u32 *number,
+		     struct ib_udata *udata)
+{
+	struct mlx4_ib_create_cq_resp reply = {};
+	int err = stub_number_new(numbers, 1, XA_LIMIT(1, max), object, number);
+
+	BUILD_BUG_ON(sizeof(reply) != sizeof(struct mlx4_ib_create_srq_resp));
+	if (err)
+		return err;
+	reply.cqn = *number;
+	err = ib_copy_to_udata(udata, &reply, min(sizeof(reply), udata->outlen));
+	if (err)
+		stub_number_free(numbers, *number);
+	return err;
+}
+
+int stub_ident_new(enum stub_kind kind, u32 *ident)
+{
+	int number = ida_alloc_min(&stub_hca->idents, 1, GFP_KERNEL);
+
+	if (number < 0)
+		return number;
+	*ident = number;
+	stub_count(kind, 1);
+	return 0;
+}
+
+void stub_ident_free(enum stub_kind kind, u32 ident)
+{
+	ida_free(&stub_hca->idents, ident);
+	stub_count(kind, -1);
 }
 
 static void device_limits(struct ib_device_attr *attr)

@@ -3,36 +3,6 @@
 #include <linux/string.h>
 #include "stub.h"
 
-enum target { OF_CQ, OF_QP, OF_SRQ, OF_WQ, OF_PORT, OF_DEVICE };
-
-#define EVENT(name, target) { #name, IB_EVENT_##name, target }
-static const struct known_event {
-	const char *name;
-	enum ib_event_type type;
-	enum target target;
-} events[] = {
-	EVENT(CQ_ERR, OF_CQ),
-	EVENT(QP_FATAL, OF_QP),
-	EVENT(QP_REQ_ERR, OF_QP),
-	EVENT(QP_ACCESS_ERR, OF_QP),
-	EVENT(COMM_EST, OF_QP),
-	EVENT(SQ_DRAINED, OF_QP),
-	EVENT(PATH_MIG, OF_QP),
-	EVENT(PATH_MIG_ERR, OF_QP),
-	EVENT(QP_LAST_WQE_REACHED, OF_QP),
-	EVENT(SRQ_ERR, OF_SRQ),
-	EVENT(SRQ_LIMIT_REACHED, OF_SRQ),
-	EVENT(WQ_FATAL, OF_WQ),
-	EVENT(PORT_ACTIVE, OF_PORT),
-	EVENT(PORT_ERR, OF_PORT),
-	EVENT(LID_CHANGE, OF_PORT),
-	EVENT(PKEY_CHANGE, OF_PORT),
-	EVENT(SM_CHANGE, OF_PORT),
-	EVENT(CLIENT_REREGISTER, OF_PORT),
-	EVENT(GID_CHANGE, OF_PORT),
-	EVENT(DEVICE_FATAL, OF_DEVICE),
-};
-
 void stub_qp_event(struct stub_qp *qp, enum ib_event_type type)
 {
 	struct ib_event event = { .device = qp->ib.device, .event = type, .element.qp = &qp->ib };
@@ -50,7 +20,7 @@ void stub_srq_event(struct stub_srq *srq, enum ib_event_type type)
 	srq->ib.event_handler(&event, srq->ib.srq_context);
 }
 
-static int to_cq(u32 number, enum ib_event_type type)
+static int to_cq(u32 number, enum ib_event_type type, const char *values)
 {
 	struct stub_cq *cq = xa_load(&stub_hca->cqs.objects, number);
 	struct ib_event event = { .device = &stub_hca->ib, .event = type };
@@ -62,7 +32,7 @@ static int to_cq(u32 number, enum ib_event_type type)
 	return 0;
 }
 
-static int to_srq(u32 number, enum ib_event_type type)
+static int to_srq(u32 number, enum ib_event_type type, const char *values)
 {
 	struct stub_srq *srq = xa_load(&stub_hca->srqs.objects, number);
 
@@ -73,7 +43,7 @@ static int to_srq(u32 number, enum ib_event_type type)
 }
 
 /* The queue pair changes first, then the event is raised. */
-static int to_qp(u32 number, enum ib_event_type type)
+static int to_qp(u32 number, enum ib_event_type type, const char *values)
 {
 	struct stub_qp *qp = stub_qp_of(number);
 
@@ -95,7 +65,7 @@ static int to_qp(u32 number, enum ib_event_type type)
 	return 0;
 }
 
-static int to_wq(u32 number, enum ib_event_type type)
+static int to_wq(u32 number, enum ib_event_type type, const char *values)
 {
 	struct stub_queue *queue = xa_load(&stub_hca->queues.objects, number);
 	struct ib_event event = { .device = &stub_hca->ib, .event = type };
@@ -144,35 +114,47 @@ static int to_port(u32 number, enum ib_event_type type, const char *values)
 
 	if (number < 1 || number > STUB_PORTS)
 		return -ENOENT;
-	err = stub_port_change(stub_hca, number, type, values);
+	err = stub_port_change(number, type, values);
 	if (!err)
 		stub_dispatch(&event);
 	return err;
 }
 
-static int dispatch(const struct known_event *known, u32 number, const char *values)
+static int to_device(u32 number, enum ib_event_type type, const char *values)
 {
-	struct ib_event event = { .device = &stub_hca->ib, .event = known->type };
+	struct ib_event event = { .device = &stub_hca->ib, .event = type };
 
-	if (values && known->target != OF_PORT)
-		return -EINVAL;
-	switch (known->target) {
-	case OF_CQ:
-		return to_cq(number, known->type);
-	case OF_SRQ:
-		return to_srq(number, known->type);
-	case OF_QP:
-		return to_qp(number, known->type);
-	case OF_WQ:
-		return to_wq(number, known->type);
-	case OF_PORT:
-		return to_port(number, known->type, values);
-	case OF_DEVICE:
-		stub_dispatch(&event);
-		return 0;
-	}
-	return -EINVAL;
+	stub_dispatch(&event);
+	return 0;
 }
+
+#define EVENT(name, raise) { #name, IB_EVENT_##name, raise }
+static const struct known_event {
+	const char *name;
+	enum ib_event_type type;
+	int (*raise)(u32 number, enum ib_event_type type, const char *values);
+} events[] = {
+	EVENT(CQ_ERR, to_cq),
+	EVENT(QP_FATAL, to_qp),
+	EVENT(QP_REQ_ERR, to_qp),
+	EVENT(QP_ACCESS_ERR, to_qp),
+	EVENT(COMM_EST, to_qp),
+	EVENT(SQ_DRAINED, to_qp),
+	EVENT(PATH_MIG, to_qp),
+	EVENT(PATH_MIG_ERR, to_qp),
+	EVENT(QP_LAST_WQE_REACHED, to_qp),
+	EVENT(SRQ_ERR, to_srq),
+	EVENT(SRQ_LIMIT_REACHED, to_srq),
+	EVENT(WQ_FATAL, to_wq),
+	EVENT(PORT_ACTIVE, to_port),
+	EVENT(PORT_ERR, to_port),
+	EVENT(LID_CHANGE, to_port),
+	EVENT(PKEY_CHANGE, to_port),
+	EVENT(SM_CHANGE, to_port),
+	EVENT(CLIENT_REREGISTER, to_port),
+	EVENT(GID_CHANGE, to_port),
+	EVENT(DEVICE_FATAL, to_device),
+};
 
 static const struct known_event *find(const char *name)
 {
@@ -184,7 +166,7 @@ static const struct known_event *find(const char *name)
 	return NULL;
 }
 
-static int event_line(char *line)
+int stub_event_line(char *line)
 {
 	const char *name = strsep(&line, " ");
 	const char *number = strsep(&line, " ");
@@ -193,21 +175,16 @@ static int event_line(char *line)
 	int err;
 
 	if (!strcmp(name, "reset")) {
-		stub_ports_reset(stub_hca);
+		stub_ports_reset();
 		stub_grh_reset();
 		return 0;
 	}
-	if (!known || (known->target == OF_DEVICE) != !number)
+	if (!known || (known->raise == to_device) != !number || (line && known->raise != to_port))
 		return -EINVAL;
 	if (number && kstrtou32(number, 0, &of))
 		return -EINVAL;
 	mutex_lock(&stub_hca->lock);
-	err = dispatch(known, of, line);
+	err = known->raise(of, known->type, line);
 	mutex_unlock(&stub_hca->lock);
 	return err;
-}
-
-int stub_event_write(char *text)
-{
-	return stub_each_line(text, event_line);
 }

@@ -92,6 +92,14 @@ int stub_fail(const char *verb)
 	return err;
 }
 
+int stub_fail_on(const char *verb, const char *kind, u32 number)
+{
+	int err = stub_fail(verb);
+
+	stub_record(verb, err, "'%s':%u", kind, number);
+	return err;
+}
+
 void stub_fail_clear(void)
 {
 	struct armed *armed, *next;
@@ -119,7 +127,7 @@ static int errno_of(const char *name, int *number)
 	return 0;
 }
 
-static int arm(char *line)
+int stub_fail_line(char *line)
 {
 	struct armed *armed;
 	char verb[32], name[16];
@@ -146,11 +154,6 @@ static int arm(char *line)
 	list_add_tail(&armed->list, &all);
 	mutex_unlock(&all_lock);
 	return 0;
-}
-
-int stub_fail_write(char *text)
-{
-	return stub_each_line(text, arm);
 }
 
 int stub_fail_show(struct seq_file *out)

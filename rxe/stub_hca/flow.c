@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// Flow steering rules. They are recorded and steer nothing: tests name the QP of each frame.
+// Flow steering rules and multicast groups. They are recorded, and steer nothing.
 #include <linux/slab.h>
 #include "stub.h"
 
@@ -76,17 +76,10 @@ static char *show_specs(const struct ib_flow_attr *attr)
 
 static int flow_open(struct stub_flow *flow, struct ib_qp *qp, const struct ib_flow_attr *attr)
 {
-	int number;
-
 	if (attr->port < 1 || attr->port > STUB_PORTS ||
 	    attr->flags & ~(IB_FLOW_ATTR_FLAGS_DONT_TRAP | IB_FLOW_ATTR_FLAGS_EGRESS))
 		return -EINVAL;
-	number = ida_alloc_min(&stub_of(qp->device)->idents, 1, GFP_KERNEL);
-	if (number < 0)
-		return number;
-	flow->number = number;
-	stub_count(qp->device, STUB_FLOW, 1);
-	return 0;
+	return stub_ident_new(STUB_FLOW, &flow->number);
 }
 
 struct ib_flow *stub_create_flow(struct ib_qp *qp, struct ib_flow_attr *attr,
@@ -115,13 +108,32 @@ struct ib_flow *stub_create_flow(struct ib_qp *qp, struct ib_flow_attr *attr,
 int stub_destroy_flow(struct ib_flow *ib)
 {
 	struct stub_flow *flow = to_stub(ib, flow);
-	int err = stub_fail("destroy_flow");
+	int err = stub_fail_on("destroy_flow", "flow", flow->number);
 
-	stub_record("destroy_flow", err, "'flow':%u", flow->number);
 	if (err)
 		return err;
-	ida_free(&stub_of(ib->device)->idents, flow->number);
-	stub_count(ib->device, STUB_FLOW, -1);
+	stub_ident_free(STUB_FLOW, flow->number);
 	kfree(flow);
+	return 0;
+}
+
+int stub_attach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid)
+{
+	int err = stub_fail("attach_mcast");
+
+	stub_record("attach_mcast", err, "'qp':%u,'gid':'%pI6','lid':%u", qp->qp_num, gid, lid);
+	if (!err)
+		stub_count(STUB_MCAST, 1);
+	return err;
+}
+
+/*
+ * Never fails. The core forgets the membership before this call. If the call failed, the core would
+ * still count it, and nobody could destroy the queue pair, not even when its process ends.
+ */
+int stub_detach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid)
+{
+	stub_record("detach_mcast", 0, "'qp':%u,'gid':'%pI6','lid':%u", qp->qp_num, gid, lid);
+	stub_count(STUB_MCAST, -1);
 	return 0;
 }

@@ -80,43 +80,45 @@ static void numbers_init(struct stub_numbers *numbers)
 	numbers->cursor = 0;
 }
 
-static void device_init(struct stub_device *stub)
+static void device_init(void)
 {
-	mutex_init(&stub->lock);
-	numbers_init(&stub->queues);
-	numbers_init(&stub->cqs);
-	numbers_init(&stub->srqs);
-	numbers_init(&stub->mrs);
-	numbers_init(&stub->mws);
-	ida_init(&stub->idents);
-	INIT_DELAYED_WORK(&stub->tick, stub_tick);
+	struct ib_device *ib = &stub_hca->ib;
 
-	stub->ib.phys_port_cnt = STUB_PORTS;
-	stub->ib.num_comp_vectors = 2;
-	stub->ib.node_type = RDMA_NODE_IB_CA;
-	stub->ib.node_guid = cpu_to_be64(0x0200000000000001ULL);
-	strscpy(stub->ib.node_desc, "stub HCA", sizeof(stub->ib.node_desc));
-	stub_ports_init(stub);
-	ib_set_device_ops(&stub->ib, &operations);
+	mutex_init(&stub_hca->lock);
+	numbers_init(&stub_hca->queues);
+	numbers_init(&stub_hca->cqs);
+	numbers_init(&stub_hca->srqs);
+	numbers_init(&stub_hca->mrs);
+	numbers_init(&stub_hca->mws);
+	ida_init(&stub_hca->idents);
+	INIT_DELAYED_WORK(&stub_hca->tick, stub_tick);
+
+	ib->phys_port_cnt = STUB_PORTS;
+	ib->num_comp_vectors = 2;
+	ib->node_type = RDMA_NODE_IB_CA;
+	ib->node_guid = cpu_to_be64(0x0200000000000001ULL);
+	strscpy(ib->node_desc, "stub HCA", sizeof(ib->node_desc));
+	stub_ports_init();
+	ib_set_device_ops(ib, &operations);
 }
 
-static void report_leaks(struct stub_device *stub)
+static void report_leaks(void)
 {
 	int kind;
 
 	for (kind = 0; kind < STUB_KINDS; kind++) {
-		int left = atomic_read(&stub->alive[kind]);
+		int left = atomic_read(&stub_hca->alive[kind]);
 
 		if (left)
 			pr_err("stub_hca: leaked %d %s\n", left, stub_kind_names[kind]);
 	}
 }
 
-static void device_free(struct stub_device *stub)
+static void device_free(void)
 {
-	report_leaks(stub);
-	ida_destroy(&stub->idents);
-	ib_dealloc_device(&stub->ib);
+	report_leaks();
+	ida_destroy(&stub_hca->idents);
+	ib_dealloc_device(&stub_hca->ib);
 }
 
 static int __init stub_start(void)
@@ -131,7 +133,7 @@ static int __init stub_start(void)
 		err = -ENOMEM;
 		goto no_device;
 	}
-	device_init(stub_hca);
+	device_init();
 	err = ib_register_device(&stub_hca->ib, "stub%d", NULL);
 	if (err)
 		goto not_registered;
@@ -139,7 +141,7 @@ static int __init stub_start(void)
 	return 0;
 
 not_registered:
-	device_free(stub_hca);
+	device_free();
 no_device:
 	stub_clock_stop();
 	return err;
@@ -150,7 +152,7 @@ static void __exit stub_stop(void)
 	stub_debugfs_stop();
 	ib_unregister_device(&stub_hca->ib);
 	cancel_delayed_work_sync(&stub_hca->tick);
-	device_free(stub_hca);
+	device_free();
 	stub_clock_stop();
 	stub_record_clear();
 	stub_fail_clear();

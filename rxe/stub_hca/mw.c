@@ -12,18 +12,15 @@
 
 static int mw_open(struct stub_mw *mw)
 {
-	struct stub_device *stub = stub_of(mw->ib.device);
 	u32 number;
 	int err;
 
-	mutex_lock(&stub->lock);
-	err = stub_number_new(&stub->mws, 1, U32_MAX >> KEY_BITS, mw, &number);
-	mutex_unlock(&stub->lock);
+	err = stub_number_new(&stub_hca->mws, 1, XA_LIMIT(1, U32_MAX >> KEY_BITS), mw, &number);
 	if (err)
 		return err;
 	mw->ib.rkey = number << KEY_BITS;
 	mw->rkey = mw->ib.rkey;
-	stub_count(mw->ib.device, STUB_MW, 1);
+	stub_count(STUB_MW, 1);
 	return 0;
 }
 
@@ -38,22 +35,18 @@ int stub_alloc_mw(struct ib_mw *ib, struct ib_udata *udata)
 
 int stub_dealloc_mw(struct ib_mw *ib)
 {
-	struct stub_device *stub = stub_of(ib->device);
-	int err = stub_fail("dealloc_mw");
+	int err = stub_fail_on("dealloc_mw", "rkey", ib->rkey);
 
-	stub_record("dealloc_mw", err, "'rkey':%u", ib->rkey);
 	if (err)
 		return err;
-	mutex_lock(&stub->lock);
-	xa_erase(&stub->mws.objects, ib->rkey >> KEY_BITS);
-	mutex_unlock(&stub->lock);
-	stub_count(ib->device, STUB_MW, -1);
+	stub_number_free(&stub_hca->mws, ib->rkey >> KEY_BITS);
+	stub_count(STUB_MW, -1);
 	return 0;
 }
 
 static struct stub_mw *find_mw(struct ib_pd *pd, u32 rkey)
 {
-	struct stub_mw *mw = xa_load(&stub_of(pd->device)->mws.objects, rkey >> KEY_BITS);
+	struct stub_mw *mw = xa_load(&stub_hca->mws.objects, rkey >> KEY_BITS);
 
 	return mw && mw->ib.pd == pd ? mw : NULL;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Dual MIT/GPL
-// Attributes of the two ports, and their changes by events.
+// Attributes of the two ports, and their changes by tests.
 #include <linux/inet.h>
 #include <linux/string.h>
 #include "stub.h"
@@ -12,39 +12,39 @@
 
 static DEFINE_SPINLOCK(ports_lock);
 
-static union ib_gid gid_of(struct ib_device *device, u64 prefix, u32 port)
+static union ib_gid gid_of(u64 prefix, u32 port)
 {
 	union ib_gid gid = {
 		.global.subnet_prefix = cpu_to_be64(prefix),
-		.global.interface_id = cpu_to_be64(be64_to_cpu(device->node_guid) + port),
+		.global.interface_id = cpu_to_be64(be64_to_cpu(stub_hca->ib.node_guid) + port),
 	};
 
 	return gid;
 }
 
 /* The ports differ in most values, so that tests notice an answer about the wrong port. */
-static struct stub_port first_attributes(struct ib_device *device, u32 number)
+static struct stub_port first_attributes(u32 number)
 {
 	struct stub_port port = { .state = IB_PORT_ACTIVE };
 
-	port.gids[0] = gid_of(device, SUBNET_PREFIX, number);
+	port.gids[0] = gid_of(SUBNET_PREFIX, number);
 	port.pkeys[0] = DEFAULT_PKEY;
 	if (number == STUB_IB_PORT) {
 		port.lid = STUB_LID;
 		port.sm_lid = STUB_SM_LID;
-		port.gids[1] = gid_of(device, GLOBAL_PREFIX, number);
+		port.gids[1] = gid_of(GLOBAL_PREFIX, number);
 		port.pkeys[1] = 0x8123;
 	} else {
-		port.gids[2] = gid_of(device, GLOBAL_PREFIX, number);
+		port.gids[2] = gid_of(GLOBAL_PREFIX, number);
 		port.pkeys[2] = 0x4567;
 	}
 	return port;
 }
 
-static bool port_reset(struct stub_device *stub, u32 number)
+static bool port_reset(u32 number)
 {
-	struct stub_port first = first_attributes(&stub->ib, number);
-	struct stub_port *port = &stub->ports[number - 1];
+	struct stub_port first = first_attributes(number);
+	struct stub_port *port = &stub_hca->ports[number - 1];
 	bool changed;
 
 	spin_lock(&ports_lock);
@@ -54,46 +54,39 @@ static bool port_reset(struct stub_device *stub, u32 number)
 	return changed;
 }
 
-void stub_ports_init(struct stub_device *stub)
+void stub_ports_init(void)
 {
 	u32 number;
 
 	for (number = 1; number <= STUB_PORTS; number++)
-		port_reset(stub, number);
+		port_reset(number);
 }
 
 /* Raises the events that make ib_core update its caches. */
-void stub_ports_reset(struct stub_device *stub)
+void stub_ports_reset(void)
 {
-	static const enum ib_event_type renewing[] = { IB_EVENT_PKEY_CHANGE, IB_EVENT_GID_CHANGE };
-	struct ib_event event = { .device = &stub->ib };
+	struct ib_event event = { .device = &stub_hca->ib };
 	u32 number;
-	int i;
 
 	for (number = 1; number <= STUB_PORTS; number++) {
-		if (!port_reset(stub, number))
+		if (!port_reset(number))
 			continue;
 		event.element.port_num = number;
-		for (i = 0; i < ARRAY_SIZE(renewing); i++) {
-			event.event = renewing[i];
-			stub_dispatch(&event);
-		}
+		event.event = IB_EVENT_PKEY_CHANGE;
+		stub_dispatch(&event);
+		event.event = IB_EVENT_GID_CHANGE;
+		stub_dispatch(&event);
 	}
 }
 
-struct stub_port stub_port_of(struct ib_device *device, u32 number)
+struct stub_port stub_port_of(u32 number)
 {
 	struct stub_port port;
 
 	spin_lock(&ports_lock);
-	port = stub_of(device)->ports[number - 1];
+	port = stub_hca->ports[number - 1];
 	spin_unlock(&ports_lock);
 	return port;
-}
-
-static int change_lid(u16 *lid, const char *value)
-{
-	return kstrtou16(value, 0, lid);
 }
 
 static int change_pkey(struct stub_port *port, const char *values)
@@ -124,9 +117,9 @@ static int change(struct stub_port *port, enum ib_event_type event, const char *
 {
 	switch (event) {
 	case IB_EVENT_LID_CHANGE:
-		return change_lid(&port->lid, values);
+		return kstrtou16(values, 0, &port->lid);
 	case IB_EVENT_SM_CHANGE:
-		return change_lid(&port->sm_lid, values);
+		return kstrtou16(values, 0, &port->sm_lid);
 	case IB_EVENT_PKEY_CHANGE:
 		return change_pkey(port, values);
 	case IB_EVENT_GID_CHANGE:
@@ -136,10 +129,9 @@ static int change(struct stub_port *port, enum ib_event_type event, const char *
 	}
 }
 
-int stub_port_change(struct stub_device *stub, u32 number, enum ib_event_type event,
-		     const char *values)
+int stub_port_change(u32 number, enum ib_event_type event, const char *values)
 {
-	struct stub_port port = stub_port_of(&stub->ib, number);
+	struct stub_port port = stub_port_of(number);
 	int err = values ? change(&port, event, values) : 0;
 
 	if (err)
@@ -149,14 +141,14 @@ int stub_port_change(struct stub_device *stub, u32 number, enum ib_event_type ev
 	if (event == IB_EVENT_PORT_ERR)
 		port.state = IB_PORT_DOWN;
 	spin_lock(&ports_lock);
-	stub->ports[number - 1] = port;
+	stub_hca->ports[number - 1] = port;
 	spin_unlock(&ports_lock);
 	return 0;
 }
 
 int stub_query_port(struct ib_device *device, u32 number, struct ib_port_attr *attr)
 {
-	struct stub_port port = stub_port_of(device, number);
+	struct stub_port port = stub_port_of(number);
 	int err = stub_fail("query_port");
 
 	if (err)
@@ -180,7 +172,7 @@ int stub_query_port(struct ib_device *device, u32 number, struct ib_port_attr *a
 
 int stub_query_gid(struct ib_device *device, u32 number, int index, union ib_gid *gid)
 {
-	struct stub_port port = stub_port_of(device, number);
+	struct stub_port port = stub_port_of(number);
 
 	if (index >= STUB_GIDS)
 		return -EINVAL;
@@ -190,7 +182,7 @@ int stub_query_gid(struct ib_device *device, u32 number, int index, union ib_gid
 
 int stub_query_pkey(struct ib_device *device, u32 number, u16 index, u16 *pkey)
 {
-	struct stub_port port = stub_port_of(device, number);
+	struct stub_port port = stub_port_of(number);
 	int err = stub_fail("query_pkey");
 
 	if (err)
@@ -213,5 +205,44 @@ int stub_port_immutable(struct ib_device *device, u32 number, struct ib_port_imm
 							     RDMA_CORE_PORT_RAW_PACKET;
 	immutable->gid_tbl_len = STUB_GIDS;
 	immutable->pkey_tbl_len = STUB_PKEYS;
+	return 0;
+}
+
+/* Tells whether all addresses need a GRH. ib_core asks at registration only: its copy changes. */
+static u32 *capabilities(u32 port)
+{
+	return &stub_hca->ib.port_data[port].immutable.core_cap_flags;
+}
+
+void stub_grh_reset(void)
+{
+	u32 port;
+
+	for (port = 1; port <= STUB_PORTS; port++)
+		*capabilities(port) &= ~RDMA_CORE_CAP_IB_GRH_REQUIRED;
+}
+
+int stub_grh_show(struct seq_file *out)
+{
+	u32 port;
+
+	for (port = 1; port <= STUB_PORTS; port++)
+		seq_printf(out, "%u %d\n", port,
+			   !!(*capabilities(port) & RDMA_CORE_CAP_IB_GRH_REQUIRED));
+	return 0;
+}
+
+int stub_grh_line(char *line)
+{
+	u32 port, required;
+
+	if (sscanf(line, "%u %u", &port, &required) != 2 || required > 1)
+		return -EINVAL;
+	if (port < 1 || port > STUB_PORTS)
+		return -ENOENT;
+	if (required)
+		*capabilities(port) |= RDMA_CORE_CAP_IB_GRH_REQUIRED;
+	else
+		*capabilities(port) &= ~RDMA_CORE_CAP_IB_GRH_REQUIRED;
 	return 0;
 }

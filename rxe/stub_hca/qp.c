@@ -59,7 +59,8 @@ static int ring_init(struct stub_qp *qp, struct ib_qp_init_attr *attr, struct ib
 	if (err)
 		return err;
 	size = ring_layout(qp, attr, &request);
-	err = stub_queue_map(qp->ib.device, &qp->queue, request.buf_addr, size, request.db_addr);
+	err = stub_ring_pin(&qp->queue.ring, request.buf_addr, size, request.db_addr,
+			    qp->queue.count ? sizeof(__be32) : 0);
 	if (err)
 		return err;
 	attr->cap.max_recv_wr = qp->queue.count;
@@ -67,22 +68,14 @@ static int ring_init(struct stub_qp *qp, struct ib_qp_init_attr *attr, struct ib
 	return 0;
 }
 
-static int qp_check(struct ib_device *device, const struct ib_qp_init_attr *attr)
+static int qp_check(const struct ib_qp_init_attr *attr)
 {
-	switch (attr->qp_type) {
-	case IB_QPT_RC:
-	case IB_QPT_UC:
-	case IB_QPT_UD:
-	case IB_QPT_RAW_PACKET:
-	case IB_QPT_XRC_INI:
-	case IB_QPT_XRC_TGT:
-		break;
-	default:
+	const u64 known = BIT(IB_QPT_RC) | BIT(IB_QPT_UC) | BIT(IB_QPT_UD) |
+			  BIT(IB_QPT_RAW_PACKET) | BIT(IB_QPT_XRC_INI) | BIT(IB_QPT_XRC_TGT);
+
+	if (attr->qp_type > IB_QPT_XRC_TGT || !(BIT(attr->qp_type) & known) || attr->create_flags)
 		return -EOPNOTSUPP;
-	}
-	if (attr->create_flags)
-		return -EOPNOTSUPP;
-	if (atomic_read(&stub_of(device)->alive[STUB_QP]) >= STUB_MAX_QUEUES)
+	if (atomic_read(&stub_hca->alive[STUB_QP]) >= STUB_MAX_QUEUES)
 		return -ENOMEM;
 	return 0;
 }
@@ -94,7 +87,7 @@ static int qp_open(struct stub_qp *qp, struct ib_qp_init_attr *attr, struct ib_u
 	/* the core passes on nothing from libmlx4 for an XRC target */
 	if (!udata && attr->qp_type != IB_QPT_XRC_TGT)
 		return -EOPNOTSUPP;
-	err = qp_check(qp->ib.device, attr);
+	err = qp_check(attr);
 	if (err)
 		return err;
 	qp->queue.pd = qp->ib.pd;
@@ -105,9 +98,9 @@ static int qp_open(struct stub_qp *qp, struct ib_qp_init_attr *attr, struct ib_u
 	      attr->qp_type == IB_QPT_XRC_TGT ? 0 : ring_init(qp, attr, udata);
 	if (err)
 		return err;
-	err = stub_queue_number(qp->ib.device, &qp->queue, 0);
+	err = stub_queue_number(&qp->queue, 0);
 	if (err) {
-		stub_queue_unmap(&qp->queue);
+		stub_ring_unpin(&qp->queue.ring);
 		return err;
 	}
 	qp->ib.qp_num = qp->queue.number;
@@ -115,7 +108,7 @@ static int qp_open(struct stub_qp *qp, struct ib_qp_init_attr *attr, struct ib_u
 		qp->ib.qp_num |= STUB_XRC_TARGET;
 	qp->attr.qp_state = IB_QPS_RESET;
 	qp->init_attr = *attr;
-	stub_count(qp->ib.device, STUB_QP, 1);
+	stub_count(STUB_QP, 1);
 	return 0;
 }
 
@@ -170,13 +163,11 @@ int stub_query_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask,
 int stub_destroy_qp(struct ib_qp *ib, struct ib_udata *udata)
 {
 	struct stub_qp *qp = to_stub(ib, qp);
-	int err = stub_fail("destroy_qp");
+	int err = stub_fail_on("destroy_qp", "qp", ib->qp_num);
 
-	stub_record("destroy_qp", err, "'qp':%u", ib->qp_num);
 	if (err)
 		return err;
-	stub_queue_forget(ib->device, &qp->queue);
-	stub_queue_unmap(&qp->queue);
-	stub_count(ib->device, STUB_QP, -1);
+	stub_queue_free(&qp->queue);
+	stub_count(STUB_QP, -1);
 	return 0;
 }

@@ -88,7 +88,7 @@ void stub_qp_fail_receive(struct stub_qp *qp)
 
 	qp->attr.qp_state = IB_QPS_ERR;
 	stub_queue_flush(&qp->queue);
-	schedule_delayed_work(&stub_of(qp->ib.device)->tick, 1);
+	schedule_delayed_work(&stub_hca->tick, 1);
 	if (first && qp->ib.srq)
 		stub_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
 }
@@ -117,7 +117,7 @@ static int qp_modify(struct stub_qp *qp, const struct ib_qp_attr *attr, int mask
 	    attr->en_sqd_async_notify)
 		stub_qp_event(qp, IB_EVENT_SQ_DRAINED);
 	if (attr->qp_state == IB_QPS_RTS)
-		schedule_delayed_work(&stub_of(qp->ib.device)->tick, 1);
+		schedule_delayed_work(&stub_hca->tick, 1);
 	if (attr->qp_state == IB_QPS_RESET) {
 		memset(&qp->attr, 0, sizeof(qp->attr));
 		qp->queue.taken = 0;
@@ -161,12 +161,11 @@ static void record_modify(const struct stub_qp *qp, int err, const struct ib_qp_
 int stub_modify_qp(struct ib_qp *ib, struct ib_qp_attr *attr, int mask, struct ib_udata *udata)
 {
 	struct stub_qp *qp = to_stub(ib, qp);
-	struct stub_device *stub = stub_of(ib->device);
 	int err;
 
-	mutex_lock(&stub->lock);
+	mutex_lock(&stub_hca->lock);
 	err = stub_fail("modify_qp") ?: qp_modify(qp, attr, mask);
-	mutex_unlock(&stub->lock);
+	mutex_unlock(&stub_hca->lock);
 	record_modify(qp, err, attr, mask);
 	return err;
 }

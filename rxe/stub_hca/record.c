@@ -82,7 +82,7 @@ void stub_record_clear(void)
 	mutex_unlock(&lines_lock);
 }
 
-int stub_record_write(char *text)
+int stub_record_line(char *line)
 {
 	stub_record_clear();
 	return 0;

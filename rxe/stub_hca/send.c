@@ -11,6 +11,7 @@
 
 /* The device's lock protects these: one request at a time is processed. */
 static u8 request[MAX_REQUEST] __aligned(16);
+static struct mlx4_wqe_ctrl_seg *const ctrl = (void *)request;
 static u8 packet[STUB_GRH_SIZE + MTU];
 
 /*
@@ -20,16 +21,15 @@ static u8 packet[STUB_GRH_SIZE + MTU];
 struct mlx4_wqe_ctrl_seg *stub_next_send(struct stub_qp *qp)
 {
 	struct stub_sends *sends = &qp->sends;
-	struct mlx4_wqe_ctrl_seg *ctrl = (struct mlx4_wqe_ctrl_seg *)request;
 	size_t offset = sends->offset + (sends->taken & (sends->count - 1)) * sends->stride;
 	__be32 *owner;
 
 	if (!sends->count)
 		return NULL;
-	owner = stub_pinned_at(qp->queue.ring, offset);
+	owner = stub_pinned_at(qp->queue.ring.memory, offset);
 	if (be32_to_cpu(smp_load_acquire(owner)) >> 31 != !!(sends->taken & sends->count))
 		return NULL;
-	if (!stub_pinned_read(qp->queue.ring, offset, request, sends->stride) ||
+	if (!stub_pinned_read(qp->queue.ring.memory, offset, request, sends->stride) ||
 	    (ctrl->qpn_vlan.fence_size & SIZE_MASK) * 16 > sends->stride)
 		return NULL;
 	return ctrl;
@@ -37,7 +37,6 @@ struct mlx4_wqe_ctrl_seg *stub_next_send(struct stub_qp *qp)
 
 void stub_complete_send(struct stub_qp *qp, u8 syndrome)
 {
-	struct mlx4_wqe_ctrl_seg *ctrl = (struct mlx4_wqe_ctrl_seg *)request;
 	u8 opcode = be32_to_cpu(ctrl->owner_opcode) & MLX4_CQE_OPCODE_MASK;
 	union {
 		struct mlx4_cqe good;
@@ -69,7 +68,6 @@ void stub_sends_flush(struct stub_qp *qp)
  */
 static u8 collect(struct stub_qp *qp, size_t *length)
 {
-	struct mlx4_wqe_ctrl_seg *ctrl = (struct mlx4_wqe_ctrl_seg *)request;
 	size_t at = sizeof(*ctrl) + sizeof(struct mlx4_wqe_datagram_seg);
 	size_t end = (ctrl->qpn_vlan.fence_size & SIZE_MASK) * 16;
 
@@ -100,7 +98,7 @@ static u8 collect(struct stub_qp *qp, size_t *length)
 
 static u16 ib_port_lid(void)
 {
-	return stub_port_of(&stub_hca->ib, STUB_IB_PORT).lid;
+	return stub_port_of(STUB_IB_PORT).lid;
 }
 
 static struct stub_qp *target(const struct stub_qp *from, const struct mlx4_av *av,
@@ -135,7 +133,6 @@ static void write_grh(const struct mlx4_av *av, size_t length)
 static struct stub_message message_of(const struct stub_qp *from, const struct mlx4_av *av,
 				      size_t length)
 {
-	struct mlx4_wqe_ctrl_seg *ctrl = (struct mlx4_wqe_ctrl_seg *)request;
 	bool global = av->g_slid & GLOBAL_ROUTE;
 	bool immediate = (be32_to_cpu(ctrl->owner_opcode) & MLX4_CQE_OPCODE_MASK) ==
 			 MLX4_OPCODE_SEND_IMM;
@@ -184,7 +181,6 @@ static void record_send(const struct stub_qp *from, const struct mlx4_av *av,
 /* A datagram without a receiver is lost. The sender does not notice. */
 static u8 send(struct stub_qp *from)
 {
-	struct mlx4_wqe_ctrl_seg *ctrl = (struct mlx4_wqe_ctrl_seg *)request;
 	struct mlx4_wqe_datagram_seg *datagram = (struct mlx4_wqe_datagram_seg *)(ctrl + 1);
 	const struct mlx4_av *av = (struct mlx4_av *)datagram->av;
 	u8 opcode = be32_to_cpu(ctrl->owner_opcode) & MLX4_CQE_OPCODE_MASK;

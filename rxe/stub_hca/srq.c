@@ -15,54 +15,6 @@ static void ring_layout(struct stub_srq *srq)
 	srq->stride = max_t(size_t, MIN_STRIDE, roundup_pow_of_two(request));
 }
 
-static int srq_pin(struct stub_srq *srq, const struct mlx4_ib_create_srq *request)
-{
-	srq->ring = stub_pin(srq->ib.device, request->buf_addr, srq->count * srq->stride,
-			     IB_ACCESS_LOCAL_WRITE);
-	if (IS_ERR(srq->ring))
-		return PTR_ERR(srq->ring);
-	srq->doorbell_page = stub_pin_doorbell(srq->ib.device, request->db_addr, sizeof(__be32),
-					       &srq->doorbell);
-	if (IS_ERR(srq->doorbell_page)) {
-		stub_unpin(srq->ring);
-		return PTR_ERR(srq->doorbell_page);
-	}
-	return 0;
-}
-
-static void srq_unpin(struct stub_srq *srq)
-{
-	stub_unpin(srq->doorbell_page);
-	stub_unpin(srq->ring);
-}
-
-static void srq_forget(struct stub_srq *srq)
-{
-	struct stub_device *stub = stub_of(srq->ib.device);
-
-	mutex_lock(&stub->lock);
-	xa_erase(&stub->srqs.objects, srq->number);
-	mutex_unlock(&stub->lock);
-}
-
-static int srq_number(struct stub_srq *srq, struct ib_udata *udata)
-{
-	struct stub_device *stub = stub_of(srq->ib.device);
-	struct mlx4_ib_create_srq_resp reply = {};
-	int err;
-
-	mutex_lock(&stub->lock);
-	err = stub_number_new(&stub->srqs, 1, STUB_QUEUE_NUMBERS - 1, srq, &srq->number);
-	mutex_unlock(&stub->lock);
-	if (err)
-		return err;
-	reply.srqn = srq->number;
-	err = ib_copy_to_udata(udata, &reply, min(sizeof(reply), udata->outlen));
-	if (err)
-		srq_forget(srq);
-	return err;
-}
-
 static int srq_open(struct stub_srq *srq, struct ib_srq_init_attr *attr, struct ib_udata *udata)
 {
 	struct mlx4_ib_create_srq request = {};
@@ -77,19 +29,20 @@ static int srq_open(struct stub_srq *srq, struct ib_srq_init_attr *attr, struct 
 	srq->attr.srq_limit = 0;
 	ring_layout(srq);
 	err = ib_copy_from_udata(&request, udata, min(sizeof(request), udata->inlen)) ?:
-	      srq_pin(srq, &request);
+	      stub_ring_pin(&srq->ring, request.buf_addr, srq->count * srq->stride,
+			    request.db_addr, sizeof(__be32));
 	if (err)
 		return err;
-	err = srq_number(srq, udata);
+	err = stub_number_told(&stub_hca->srqs, STUB_QUEUE_NUMBERS - 1, srq, &srq->number, udata);
 	if (err) {
-		srq_unpin(srq);
+		stub_ring_unpin(&srq->ring);
 		return err;
 	}
 	attr->attr.max_wr = srq->count - 1;
 	srq->attr.max_wr = attr->attr.max_wr;
 	if (attr->srq_type == IB_SRQT_XRC)
 		srq->ib.ext.xrc.srq_num = srq->number;
-	stub_count(srq->ib.device, STUB_SRQ, 1);
+	stub_count(STUB_SRQ, 1);
 	return 0;
 }
 
@@ -126,12 +79,11 @@ static int srq_modify(struct stub_srq *srq, const struct ib_srq_attr *attr,
 int stub_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
 		    struct ib_udata *udata)
 {
-	struct stub_device *stub = stub_of(ib->device);
 	int err;
 
-	mutex_lock(&stub->lock);
+	mutex_lock(&stub_hca->lock);
 	err = stub_fail("modify_srq") ?: srq_modify(to_stub(ib, srq), attr, mask);
-	mutex_unlock(&stub->lock);
+	mutex_unlock(&stub_hca->lock);
 	stub_record("modify_srq", err, "'srq':%u,'attr_mask':%u,'max_wr':%u,'srq_limit':%u",
 		    to_stub(ib, srq)->number, mask, attr->max_wr, attr->srq_limit);
 	return err;
@@ -139,9 +91,8 @@ int stub_modify_srq(struct ib_srq *ib, struct ib_srq_attr *attr, enum ib_srq_att
 
 int stub_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
 {
-	int err = stub_fail("query_srq");
+	int err = stub_fail_on("query_srq", "srq", to_stub(ib, srq)->number);
 
-	stub_record("query_srq", err, "'srq':%u", to_stub(ib, srq)->number);
 	if (!err)
 		*attr = to_stub(ib, srq)->attr;
 	return err;
@@ -150,13 +101,12 @@ int stub_query_srq(struct ib_srq *ib, struct ib_srq_attr *attr)
 int stub_destroy_srq(struct ib_srq *ib, struct ib_udata *udata)
 {
 	struct stub_srq *srq = to_stub(ib, srq);
-	int err = stub_fail("destroy_srq");
+	int err = stub_fail_on("destroy_srq", "srq", srq->number);
 
-	stub_record("destroy_srq", err, "'srq':%u", srq->number);
 	if (err)
 		return err;
-	srq_forget(srq);
-	srq_unpin(srq);
-	stub_count(ib->device, STUB_SRQ, -1);
+	stub_number_free(&stub_hca->srqs, srq->number);
+	stub_ring_unpin(&srq->ring);
+	stub_count(STUB_SRQ, -1);
 	return 0;
 }

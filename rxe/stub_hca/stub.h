@@ -116,6 +116,13 @@ struct stub_mw {
 	bool bound;
 };
 
+/* A ring in user memory, and the record beside it that user space writes. */
+struct stub_ring {
+	struct ib_umem *memory;
+	struct ib_umem *doorbell_page;
+	__be32 *doorbell;
+};
+
 struct stub_cq {
 	struct ib_cq ib;
 	u32 number;
@@ -123,9 +130,7 @@ struct stub_cq {
 	bool timestamps;
 	u32 producer;
 	u32 notified; /* sequence number of the arming that was last answered */
-	struct ib_umem *ring;
-	struct ib_umem *doorbell_page;
-	__be32 *doorbell; /* [0] consumer index, [1] arming; user space writes both */
+	struct stub_ring ring; /* doorbell: [0] consumer index, [1] arming */
 };
 
 /* The receive side of a QP or a WQ. An RSS or XRC QP, or one with an SRQ, has no receive ring. */
@@ -135,9 +140,7 @@ struct stub_queue {
 	bool scatter_fcs; /* deliver the frame's check sequence too */
 	struct ib_pd *pd;
 	struct stub_cq *cq;
-	struct ib_umem *ring;
-	struct ib_umem *doorbell_page;
-	__be32 *doorbell; /* requests posted in all, modulo 65536 */
+	struct stub_ring ring; /* doorbell: requests posted in all, modulo 65536 */
 	size_t offset; /* of the first request in the ring */
 	size_t stride;
 	u32 count; /* a power of two */
@@ -183,9 +186,7 @@ struct stub_srq {
 	struct ib_srq ib;
 	u32 number;
 	struct ib_srq_attr attr;
-	struct ib_umem *ring;
-	struct ib_umem *doorbell_page;
-	__be32 *doorbell; /* requests posted in all, modulo 65536 */
+	struct stub_ring ring; /* doorbell: requests posted in all, modulo 65536 */
 	size_t stride;
 	u32 count; /* a power of two */
 	u32 next; /* place of the next request to take: they form a list */
@@ -231,16 +232,188 @@ enum stub_outcome {
 struct stub_file {
 	const char *name;
 	int (*show)(struct seq_file *out);
-	int (*write)(char *text); /* whole lines; may be cut into pieces in place */
+	int (*line)(char *line); /* takes a line, which it may cut into pieces */
 };
-
-static inline struct stub_device *stub_of(struct ib_device *device)
-{
-	return container_of(device, struct stub_device, ib);
-}
 
 #define to_stub(pointer, kind) container_of(pointer, struct stub_##kind, ib)
 
-#include "calls.h"
+/* main.c */
+extern struct stub_device *stub_hca;
+extern bool stub_mlx4_rules;
+
+/* device.c */
+extern const char *const stub_kind_names[STUB_KINDS];
+void stub_count(enum stub_kind kind, int by);
+int stub_number_new(struct stub_numbers *numbers, u32 align, struct xa_limit limit, void *object,
+		    u32 *number);
+int stub_number_told(struct stub_numbers *numbers, u32 max, void *object, u32 *number,
+		     struct ib_udata *udata);
+void stub_number_free(struct stub_numbers *numbers, u32 number);
+int stub_ident_new(enum stub_kind kind, u32 *ident);
+void stub_ident_free(enum stub_kind kind, u32 ident);
+int stub_query_device(struct ib_device *device, struct ib_device_attr *attr,
+		      struct ib_udata *udata);
+void stub_fw_str(struct ib_device *device, char *str);
+
+/* port.c */
+void stub_ports_init(void);
+void stub_ports_reset(void);
+struct stub_port stub_port_of(u32 number);
+int stub_port_change(u32 number, enum ib_event_type event, const char *values);
+int stub_query_port(struct ib_device *device, u32 number, struct ib_port_attr *attr);
+int stub_query_gid(struct ib_device *device, u32 number, int index, union ib_gid *gid);
+int stub_query_pkey(struct ib_device *device, u32 number, u16 index, u16 *pkey);
+enum rdma_link_layer stub_link_layer(struct ib_device *device, u32 number);
+int stub_port_immutable(struct ib_device *device, u32 number, struct ib_port_immutable *immutable);
+void stub_grh_reset(void);
+int stub_grh_show(struct seq_file *out);
+int stub_grh_line(char *line);
+
+/* context.c */
+u32 stub_context_number(struct ib_udata *udata);
+int stub_alloc_ucontext(struct ib_ucontext *context, struct ib_udata *udata);
+void stub_dealloc_ucontext(struct ib_ucontext *context);
+int stub_mmap(struct ib_ucontext *context, struct vm_area_struct *vma);
+int stub_alloc_pd(struct ib_pd *pd, struct ib_udata *udata);
+int stub_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata);
+int stub_open_xrcd(struct ib_xrcd *xrcd, struct ib_udata *udata);
+int stub_close_xrcd(struct ib_xrcd *xrcd, struct ib_udata *udata);
+
+/* mr.c */
+struct ib_umem *stub_pin(u64 addr, size_t size, int access);
+void stub_unpin(struct ib_umem *umem);
+void *stub_pinned_at(struct ib_umem *umem, size_t offset);
+bool stub_pinned_read(struct ib_umem *umem, size_t offset, void *to, size_t size);
+bool stub_pinned_write(struct ib_umem *umem, size_t offset, const void *from, size_t size);
+int stub_ring_pin(struct stub_ring *ring, u64 addr, size_t size, u64 doorbell, size_t doorbell_size);
+void stub_ring_unpin(struct stub_ring *ring);
+struct ib_mr *stub_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
+			       struct ib_udata *udata);
+int stub_dereg_mr(struct ib_mr *mr, struct ib_udata *udata);
+bool stub_gather(struct ib_pd *pd, u32 lkey, u64 addr, void *to, size_t size);
+bool stub_scatter(struct ib_pd *pd, u32 lkey, u64 addr, const void *from, size_t size);
+bool stub_mr_allows(struct ib_pd *pd, u32 lkey, u64 addr, size_t size, int access);
+struct ib_mr *stub_rereg_mr(struct ib_mr *mr, int flags, u64 start, u64 length, u64 iova,
+			    int access, struct ib_pd *pd, struct ib_udata *udata);
+
+/* mw.c: the last two return a syndrome, 0 for success */
+int stub_alloc_mw(struct ib_mw *mw, struct ib_udata *udata);
+int stub_dealloc_mw(struct ib_mw *mw);
+u8 stub_bind_mw(struct stub_qp *qp, const struct mlx4_wqe_bind_seg *bind);
+u8 stub_invalidate(struct stub_qp *qp, u32 rkey);
+
+/* clock.c */
+int stub_clock_start(void);
+void stub_clock_stop(void);
+u64 stub_clock_now(void);
+int stub_clock_map(struct vm_area_struct *vma);
+int stub_clock_show(struct seq_file *out);
+int stub_clock_line(char *line);
+
+/* cq.c */
+int stub_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr, struct ib_udata *udata);
+int stub_modify_cq(struct ib_cq *cq, u16 count, u16 period);
+int stub_destroy_cq(struct ib_cq *cq, struct ib_udata *udata);
+bool stub_cq_full(struct stub_cq *cq);
+void stub_complete(struct stub_cq *cq, const struct mlx4_cqe *cqe, bool solicited);
+int stub_resize_cq(struct ib_cq *cq, int cqe, struct ib_udata *udata);
+
+/* queue.c */
+int stub_queue_number(struct stub_queue *queue, u8 log_range);
+void stub_queue_free(struct stub_queue *queue);
+u32 stub_queue_qpn(const struct stub_queue *queue);
+bool stub_next_request(struct stub_queue *queue, struct stub_srq *srq,
+		       struct stub_request *request);
+void stub_request_taken(struct stub_queue *queue, const struct stub_request *request);
+void stub_srq_check_limit(struct stub_srq *srq);
+
+/* receive.c */
+void stub_queue_flush(struct stub_queue *queue);
+enum stub_outcome stub_receive(struct stub_queue *queue, struct stub_srq *srq,
+			       const struct stub_message *message);
+
+/* qp.c */
+int stub_create_qp(struct ib_qp *qp, struct ib_qp_init_attr *attr, struct ib_udata *udata);
+int stub_modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata);
+int stub_query_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask,
+		  struct ib_qp_init_attr *init_attr);
+int stub_destroy_qp(struct ib_qp *qp, struct ib_udata *udata);
+
+/* qp_modify.c */
+void stub_qp_fail(struct stub_qp *qp);
+void stub_qp_fail_receive(struct stub_qp *qp);
+
+/* flow.c */
+struct ib_flow *stub_create_flow(struct ib_qp *qp, struct ib_flow_attr *attr,
+				 struct ib_udata *udata);
+int stub_destroy_flow(struct ib_flow *flow);
+int stub_attach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid);
+int stub_detach_mcast(struct ib_qp *qp, union ib_gid *gid, u16 lid);
+
+/* send.c */
+struct mlx4_wqe_ctrl_seg *stub_next_send(struct stub_qp *qp);
+void stub_complete_send(struct stub_qp *qp, u8 syndrome);
+void stub_sends_flush(struct stub_qp *qp);
+void stub_send_all(struct stub_qp *qp);
+
+/* tick.c */
+void stub_tick(struct work_struct *work);
+
+/* rss.c */
+u32 stub_hash(const struct stub_rss *rss, const u8 *frame, size_t length, u64 *used);
+int stub_rss_init(struct stub_rss *rss, struct ib_qp_init_attr *attr, struct ib_udata *udata);
+int stub_create_table(struct ib_rwq_ind_table *table, struct ib_rwq_ind_table_init_attr *attr,
+		      struct ib_udata *udata);
+int stub_destroy_table(struct ib_rwq_ind_table *table);
+
+/* wq.c */
+struct ib_wq *stub_create_wq(struct ib_pd *pd, struct ib_wq_init_attr *attr,
+			     struct ib_udata *udata);
+int stub_modify_wq(struct ib_wq *wq, struct ib_wq_attr *attr, u32 mask, struct ib_udata *udata);
+int stub_destroy_wq(struct ib_wq *wq, struct ib_udata *udata);
+void stub_wq_fail(struct stub_wq *wq);
+
+/* srq.c */
+int stub_create_srq(struct ib_srq *srq, struct ib_srq_init_attr *attr, struct ib_udata *udata);
+int stub_modify_srq(struct ib_srq *srq, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
+		    struct ib_udata *udata);
+int stub_query_srq(struct ib_srq *srq, struct ib_srq_attr *attr);
+int stub_destroy_srq(struct ib_srq *srq, struct ib_udata *udata);
+
+/* traffic.c */
+extern const char *const stub_outcome_names[STUB_OUTCOMES];
+struct stub_qp *stub_qp_of(u32 number);
+struct stub_srq *stub_srq_of(const struct stub_qp *qp);
+struct stub_qp *stub_find_qp(u32 number, enum ib_qp_type type);
+enum stub_outcome stub_deliver(struct stub_qp *qp, struct stub_srq *srq,
+			       const struct stub_message *message);
+extern atomic64_t stub_outcome_counts[STUB_OUTCOMES];
+int stub_packet_line(char *line);
+int stub_datagram_line(char *line);
+int stub_xrc_line(char *line);
+
+/* record.c: the format has single quotes, to be readable; they become double quotes */
+__printf(3, 4) void stub_record(const char *verb, int err, const char *format, ...);
+int stub_record_show(struct seq_file *out);
+int stub_record_line(char *line);
+void stub_record_clear(void);
+
+/* fail.c */
+/* fails for a call with one object, which is recorded */
+int stub_fail_on(const char *verb, const char *kind, u32 number);
+int stub_fail(const char *verb);
+int stub_fail_show(struct seq_file *out);
+int stub_fail_line(char *line);
+void stub_fail_clear(void);
+
+/* event.c */
+void stub_dispatch(struct ib_event *event);
+void stub_qp_event(struct stub_qp *qp, enum ib_event_type type);
+void stub_srq_event(struct stub_srq *srq, enum ib_event_type type);
+int stub_event_line(char *line);
+
+/* debugfs.c */
+void stub_debugfs_start(void);
+void stub_debugfs_stop(void);
 
 #endif

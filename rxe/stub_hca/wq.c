@@ -24,7 +24,7 @@ static int wq_check(struct ib_device *device, const struct ib_wq_init_attr *attr
 	if (!attr->max_wr || attr->max_wr > STUB_MAX_WR || !attr->max_sge ||
 	    attr->max_sge > STUB_MAX_SGE)
 		return -EINVAL;
-	if (atomic_read(&stub_of(device)->alive[STUB_WQ]) >= STUB_MAX_QUEUES)
+	if (atomic_read(&stub_hca->alive[STUB_WQ]) >= STUB_MAX_QUEUES)
 		return -ENOMEM;
 	return 0;
 }
@@ -44,23 +44,23 @@ static int wq_open(struct stub_wq *wq, struct ib_device *device, struct ib_wq_in
 	queue->count = roundup_pow_of_two(attr->max_wr);
 	queue->max_sge = roundup_pow_of_two(attr->max_sge);
 	queue->scatter_fcs = attr->create_flags & IB_WQ_FLAGS_SCATTER_FCS;
-	err = stub_queue_map(device, queue, request->buf_addr, ring_layout(queue),
-			     request->db_addr);
+	err = stub_ring_pin(&queue->ring, request->buf_addr, ring_layout(queue), request->db_addr,
+			    sizeof(__be32));
 	if (err)
 		return err;
 	wq->ib.state = IB_WQS_RESET;
 	wq->ib.event_handler = attr->event_handler;
 	wq->ib.wq_context = attr->wq_context;
-	err = stub_queue_number(device, queue, request->log_range_size);
+	err = stub_queue_number(queue, request->log_range_size);
 	if (err) {
-		stub_queue_unmap(queue);
+		stub_ring_unpin(&queue->ring);
 		return err;
 	}
 	wq->ib.wq_num = queue->number;
 	/* libmlx4 uses these as the size of its ring, so they must not be larger */
 	attr->max_wr = queue->count;
 	attr->max_sge = queue->max_sge;
-	stub_count(device, STUB_WQ, 1);
+	stub_count(STUB_WQ, 1);
 	return 0;
 }
 
@@ -112,7 +112,7 @@ void stub_wq_fail(struct stub_wq *wq)
 {
 	wq->ib.state = IB_WQS_ERR;
 	stub_queue_flush(&wq->queue);
-	schedule_delayed_work(&stub_of(wq->ib.device)->tick, 1);
+	schedule_delayed_work(&stub_hca->tick, 1);
 }
 
 static int wq_modify(struct stub_wq *wq, const struct ib_wq_attr *attr, u32 mask)
@@ -132,12 +132,11 @@ static int wq_modify(struct stub_wq *wq, const struct ib_wq_attr *attr, u32 mask
 int stub_modify_wq(struct ib_wq *ib, struct ib_wq_attr *attr, u32 mask, struct ib_udata *udata)
 {
 	struct stub_wq *wq = container_of(ib, struct stub_wq, ib);
-	struct stub_device *stub = stub_of(ib->device);
 	int err;
 
-	mutex_lock(&stub->lock);
+	mutex_lock(&stub_hca->lock);
 	err = stub_fail("modify_wq") ?: wq_modify(wq, attr, mask);
-	mutex_unlock(&stub->lock);
+	mutex_unlock(&stub_hca->lock);
 	stub_record("modify_wq", err,
 		    "'wq':%u,'attr_mask':%u,'wq_state':%d,'curr_wq_state':%d,'flags':%u,"
 		    "'flags_mask':%u,'state':%d",
@@ -149,14 +148,12 @@ int stub_modify_wq(struct ib_wq *ib, struct ib_wq_attr *attr, u32 mask, struct i
 int stub_destroy_wq(struct ib_wq *ib, struct ib_udata *udata)
 {
 	struct stub_wq *wq = container_of(ib, struct stub_wq, ib);
-	int err = stub_fail("destroy_wq");
+	int err = stub_fail_on("destroy_wq", "wq", ib->wq_num);
 
-	stub_record("destroy_wq", err, "'wq':%u", ib->wq_num);
 	if (err)
 		return err;
-	stub_queue_forget(ib->device, &wq->queue);
-	stub_queue_unmap(&wq->queue);
-	stub_count(ib->device, STUB_WQ, -1);
+	stub_queue_free(&wq->queue);
+	stub_count(STUB_WQ, -1);
 	kfree(wq);
 	return 0;
 }

@@ -87,7 +87,7 @@ export function newest(kind: "cq" | "srq" | "qp" | "wq" | "table" | "flow" | "xr
 
 /** Clears the record. */
 export function forget(): void {
-  writeStub("record", "");
+  writeStub("record", "clear");
 }
 
 /**
