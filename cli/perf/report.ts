@@ -39,7 +39,7 @@ export function bandwidthOf(
   { sent, received, microseconds }: { sent: number; received: number; microseconds: number },
   size: number,
 ): Bandwidth {
-  const rate = received > 1 && microseconds > 0 ? (received - 1) / microseconds : 0;
+  const rate = microseconds > 0 ? Math.max(0, received - 1) / microseconds : 0;
   return {
     sent,
     received,

@@ -61,8 +61,8 @@ export class Terminal {
     this.#init.write(lines.map((line) => `${this.#render(line)}\n`).join(""));
   }
 
-  /** Prints a value as JSON: indented, or on one line. */
-  printJson(value: unknown, form: "indented" | "line" = "indented"): void {
+  /** Prints a value as JSON: indented, or as one line. */
+  printJson(value: unknown, form?: "line"): void {
     this.#init.write(`${jsonText(value, form === "line" ? 0 : 2)}\n`);
   }
 

@@ -97,3 +97,15 @@ Deno.test("run() refuses wrong command lines before it opens the library", async
     assertStringIncludes(recorded.err, message);
   }
 });
+
+Deno.test("run() ends with SIGPIPE's status when nobody reads what it prints", async () => {
+  const ended = (error: Error): Promise<unknown> => {
+    const write = (): never => {
+      throw error;
+    };
+    return run(["--help"], recorder({ write }).terminal).catch((error) => error);
+  };
+  assertEquals(await ended(new Deno.errors.BrokenPipe()), 141);
+  const other = new TypeError("a bug");
+  assertEquals(await ended(other), other);
+});

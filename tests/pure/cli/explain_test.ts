@@ -209,6 +209,23 @@ const REFUSED: [operands: string[], message: string][] = [
   ],
 ];
 
+Deno.test("explain begins sections with bold titles, and tells how much of a message is a GRH", async () => {
+  const rows: readonly (readonly [operand: string, text: string])[] = [
+    [ipv6(27), "\x1b[1mGRH or IPv6 header\x1b[0m\n"],
+    [GRH_IPV4, "\n\n\x1b[1mReply path\x1b[0m\n"],
+    [completion({}), " 104 bytes: 40 of GRH, 64 of message\n"],
+    [completion({ byteLen: 40 }), " 40 bytes: 40 of GRH, 0 of message\n"],
+    [completion({ byteLen: 39 }), " 39 bytes\n"],
+    [completion({ wcFlags: 0 }), " 104 bytes\n"],
+    [completion({ opcode: 129 }), " 104 bytes\n"],
+  ];
+  for (const [operand, text] of rows) {
+    const recorded = recorder({ color: true });
+    await run(["explain", operand], recorded.terminal);
+    assertStringIncludes(recorded.out, text);
+  }
+});
+
 Deno.test("explain refuses what it cannot read", async () => {
   for (const [operands, message] of REFUSED) {
     const recorded = recorder();

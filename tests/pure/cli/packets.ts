@@ -42,12 +42,13 @@ export function completion(fields: {
   readonly opcode?: number;
   readonly wcFlags?: number;
   readonly slid?: number;
+  readonly byteLen?: number;
 }): string {
   const view = new DataView(new ArrayBuffer(48));
   view.setBigUint64(0, 7n, true);
   view.setUint32(8, fields.status ?? 0, true);
   view.setUint32(12, fields.opcode ?? 128, true);
-  view.setUint32(20, 104, true);
+  view.setUint32(20, fields.byteLen ?? 104, true);
   view.setUint32(28, 0x11, true);
   view.setUint32(32, 0x22, true);
   view.setUint32(36, fields.wcFlags ?? 1, true);

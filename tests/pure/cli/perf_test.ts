@@ -32,7 +32,9 @@ Deno.test("bandwidthOf() counts from the first message to the last one, and name
   const bandwidth = bandwidthOf({ sent: 12, received: 11, microseconds: 1e6 }, 1000);
   assertEquals([bandwidth.messagesPerSecond, bandwidth.mbitPerSecond], [10, 0.08]);
   assertEquals(bandwidthText(bandwidth), "0.08 Mbit/s, 10 messages/s, 1 of 12 messages lost");
-  assertEquals(bandwidthOf({ sent: 10, received: 1, microseconds: 0 }, 1).mbitPerSecond, 0);
+  for (const [received, microseconds] of [[0, 1], [1, 0], [1, 1], [2, 0]] as const) {
+    assertEquals(bandwidthOf({ sent: 10, received, microseconds }, 1).mbitPerSecond, 0);
+  }
 });
 
 const refused: [line: string, message: string][] = [

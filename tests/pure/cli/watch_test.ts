@@ -1,8 +1,8 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import type { PortSample } from "../../../cli/watch/port_monitor.ts";
+import { PortMonitor, type PortSample } from "../../../cli/watch/port_monitor.ts";
 import { type CounterRate, ratesOf, rateText } from "../../../cli/watch/rates.ts";
 import { JsonView, LineView, ScreenView } from "../../../cli/watch/views.ts";
-import { EventType } from "../../../mod.ts";
+import { type Context, EventType, PortState } from "../../../mod.ts";
 import { recorder } from "./terminal.ts";
 
 const TIME = new Date(2026, 0, 2, 3, 4, 5);
@@ -29,6 +29,36 @@ Deno.test("ratesOf() divides what was added by the time, and knows no rate after
     { name: "new", value: 7n, delta: undefined, rate: undefined },
   ]);
   assertEquals(ratesOf(undefined, new Map([["a", 1n]]), 1)[0]!.rate, undefined);
+});
+
+Deno.test("PortMonitor divides what was added by the time between two looks", () => {
+  const { readTextFileSync, readDirSync } = Deno;
+  const { now } = performance;
+  let [time, sent] = [5000, 10];
+  Object.assign(Deno, {
+    readDirSync: (path: string) => path.endsWith("/hw_counters") ? [] : [{ name: "sent" }],
+    readTextFileSync: () => `${sent}\n`,
+  });
+  performance.now = () => time;
+  const context = {
+    device: { name: "rxe0" },
+    queryPort: (port: number) => {
+      if (port !== 1) throw new Error("the port is gone");
+      return { state: PortState.ACTIVE };
+    },
+  } as unknown as Context;
+  try {
+    const monitor = new PortMonitor(context, 1);
+    const counters = [{ name: "sent", value: 10n, delta: undefined, rate: undefined }];
+    assertEquals(monitor.sample(), { device: "rxe0", port: 1, state: "ACTIVE", counters });
+    time += 4000;
+    sent += 20;
+    assertEquals(monitor.sample().counters, [{ name: "sent", value: 30n, delta: 20n, rate: 5 }]);
+    assertEquals(new PortMonitor(context, 2).sample().state, "unknown");
+  } finally {
+    Object.assign(Deno, { readTextFileSync, readDirSync });
+    performance.now = now;
+  }
 });
 
 Deno.test("rateText() has three digits, and bits where a counter counts words", () => {
