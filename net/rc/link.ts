@@ -70,7 +70,9 @@ export class Link {
       cq: parts.cq,
       drain: () => this.#drain(),
       isOpen: () => this.#failure === undefined,
-      isAwaited: () => this.#isAwaited(),
+      isAwaited: () =>
+        this.#receiving.size > 0 || this.#sending.size > 0 ||
+        this.#outbox.completed < this.#outbox.posted,
       spin: settings.spin,
       rest: () => this.#rest(),
       signal: this.#abort.signal,
@@ -82,19 +84,17 @@ export class Link {
     return this.#protocol.peerLeft || this.#failure !== undefined;
   }
 
-  /** Begins to send to a peer that has receives for so many messages. The queue pair has its address. */
-  start(credits: number): void {
+  /** Connects to a peer that has receives for so many messages. An end that the peer waits for gives `answer`. */
+  async connect(
+    credits: number,
+    signal: AbortSignal,
+    answer: (() => Promise<void>) | undefined,
+  ): Promise<void> {
     this.#protocol.start(credits);
-  }
-
-  /** Tells the peer that this end is ready. */
-  hello(): void {
-    this.#control(HELLO);
-  }
-
-  /** Waits until the peer is ready. */
-  async greeted(signal: AbortSignal): Promise<void> {
+    if (answer === undefined) this.#control(HELLO);
+    else await answer();
     await orAborted(this.#greeted.promise, signal);
+    if (answer !== undefined) this.#control(HELLO);
   }
 
   /** The next message; null if the peer sends none any more. */
@@ -272,11 +272,6 @@ export class Link {
     this.#failIfFlushed();
   }
 
-  #isAwaited(): boolean {
-    return this.#receiving.size > 0 || this.#sending.size > 0 ||
-      this.#outbox.completed < this.#outbox.posted;
-  }
-
   #drain(): number {
     if (this.#failure !== undefined) return 0;
     const batch = this.#batch;
@@ -302,8 +297,11 @@ export class Link {
     const isRecv = id >= FIRST_RECEIVE;
     const status = batch.status(index);
     if (status === WcStatus.WR_FLUSH_ERR) this.#flushed ??= batch.at(index);
-    else if (status !== WcStatus.SUCCESS) this.#break(batch.at(index), isRecv ? undefined : id);
-    else if (isRecv) this.#receiveFrame(id - FIRST_RECEIVE, index);
+    else if (status !== WcStatus.SUCCESS) {
+      const cause = new WorkCompletionError(batch.at(index));
+      if (!isRecv) this.#outbox.fail(id, cause);
+      this.#fail(broken(cause));
+    } else if (isRecv) this.#receiveFrame(id - FIRST_RECEIVE, index);
     else this.#outbox.complete(id);
   }
 
@@ -312,15 +310,13 @@ export class Link {
     const hasImm = (batch.wcFlags(index) & WcFlags.WITH_IMM) !== 0 &&
       batch.opcode(index) === WcOpcode.RECV;
     const immData = hasImm ? batch.immData(index) : 0;
+    let type: FrameType;
     try {
-      this.#handle(this.#protocol.receive(immData), slot, batch.byteLen(index));
+      type = this.#protocol.receive(immData);
     } catch (error) {
-      this.#fail(error);
+      return this.#fail(error);
     }
-  }
-
-  #handle(type: FrameType, slot: number, length: number): void {
-    if (type === DATA) return this.#inbox.add(slot, length);
+    if (type === DATA) return this.#inbox.add(slot, batch.byteLen(index));
     this.#inbox.post(slot);
     if (type === HELLO) this.#greet();
     else if (type === BYE) this.#peerLeft();
@@ -337,13 +333,6 @@ export class Link {
     clearInterval(this.#keepAlive);
     this.#sending.rejectAll(peerLeft());
     this.#greeted.reject(peerLeft());
-  }
-
-  /** A request has failed, and the queue pair is in an error state. `id` is that of a send. */
-  #break(wc: WorkCompletion, id: number | undefined): void {
-    const cause = new WorkCompletionError(wc);
-    if (id !== undefined) this.#outbox.fail(id, cause);
-    this.#fail(broken(cause));
   }
 
   /** A request is flushed after the one that has failed. If the latter is one of the peer, this end does not see it. */

@@ -23,7 +23,7 @@ export function endsOf({ localAddr, remoteAddr }: Deno.TcpConn): TcpEnds {
 }
 
 /** The GID that an address of TCP stands for. A link-local address can have the name of an interface behind it. */
-function gidOf(hostname: string): Gid {
+export function gidOf(hostname: string): Gid {
   return Gid.parse(hostname.split("%", 1)[0]!);
 }
 

@@ -9,8 +9,14 @@ import { instance, integer, uint64 } from "../../internal/checks.ts";
 import { type SendRequest, WrOpcode } from "../../mod.ts";
 import type { RcAddress } from "./rc_address.ts";
 import { closedError, type RcEnd } from "./rc_end.ts";
-import { RemoteAccess } from "./remote_access.ts";
-import { atomicPartOf, ExposedMemory, partOf, type RemoteMemory } from "./remote_memory.ts";
+import {
+  ATOMIC_SIZE,
+  atomicPartOf,
+  ExposedMemory,
+  partOf,
+  type RemoteMemory,
+  type RemotePart,
+} from "./remote_memory.ts";
 
 /**
  * A reliable connection (RC) with messages, streams and remote memory. {@linkcode connectRc} and {@linkcode listenRc}
@@ -57,7 +63,6 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   /** The address of the peer. */
   readonly peer: RcAddress;
   readonly #end: RcEnd;
-  readonly #remote: RemoteAccess;
   #closing: Promise<void> | undefined;
   #isClosed = false;
   #readable: ReadableStream<Uint8Array<ArrayBuffer>> | undefined;
@@ -67,7 +72,6 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   constructor(end: RcEnd) {
     this.peer = end.peer;
     this.#end = end;
-    this.#remote = new RemoteAccess(end.link, end.parts.settings.maxMessage);
   }
 
   /** The longest message in bytes, which both ends can handle. */
@@ -79,7 +83,6 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * Waits for the next message.
    *
    * @param p The buffer that the message is written to. A new one is made if it is left out.
-   * @param options The signal that ends the wait.
    * @returns The message; `null` if the peer sends none any more.
    * @throws {TypeError} If an argument has the wrong type.
    * @throws {RangeError} If the message is longer than `p`. The next call gets it.
@@ -108,7 +111,6 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * before.
    *
    * @param p The message, at most {@linkcode RcConn.maxMessage} bytes.
-   * @param options The signal that ends the wait.
    * @returns The number of bytes.
    * @throws {TypeError} If an argument has the wrong type.
    * @throws {RangeError} If the message is too long.
@@ -183,7 +185,6 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * shared until it or the connection is closed.
    *
    * @param source A length in bytes, or a buffer.
-   * @param options The signal that ends the wait.
    * @throws {TypeError} If an argument has the wrong type.
    * @throws {RangeError} If there is no byte to share.
    * @throws {VerbsError} If the device refuses. ENOMEM mostly means the limit on locked memory.
@@ -202,10 +203,8 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   /**
    * Writes to memory of the peer, which does not notice it. It resolves when the bytes are there.
    *
-   * @param memory The memory.
    * @param offset Where to write, in bytes from the start of the memory.
    * @param data The bytes. They must not change before the promise resolves.
-   * @param options The signal that ends the wait.
    * @throws {TypeError} If an argument has the wrong type.
    * @throws {RangeError} If a number is out of range, or the bytes do not fit.
    * @throws {WorkCompletionError} If the peer does not allow it. The connection is broken then.
@@ -222,16 +221,14 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     const signal = signalOf(options);
     const part = partOf(memory, offset, instance(data, Uint8Array, "data").length);
     this.#assertOpen();
-    await this.#remote.write(part, data, signal);
+    await this.#move(WrOpcode.RDMA_WRITE, part, data, signal);
   }
 
   /**
    * Reads memory of the peer, which does not notice it.
    *
-   * @param memory The memory.
    * @param offset Where to read, in bytes from the start of the memory.
    * @param length The number of bytes, or the buffer that they are written to.
-   * @param options The signal that ends the wait.
    * @returns The bytes.
    * @throws As {@linkcode RcConn.write}.
    */
@@ -248,7 +245,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     const part = partOf(memory, offset, size);
     this.#assertOpen();
     const buffer = typeof length === "number" ? new Uint8Array(size) : length;
-    await this.#remote.read(part, buffer, signal);
+    await this.#move(WrOpcode.RDMA_READ, part, buffer, signal);
     return buffer;
   }
 
@@ -256,10 +253,8 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * Adds to 8 bytes of the peer's memory in one step that no other atomic interrupts. The bytes are a number in the byte
    * order of the peer.
    *
-   * @param memory The memory.
    * @param offset Where the 8 bytes are, in bytes from the start of the memory. The address must be a multiple of 8.
    * @param add The number to add, 64 bits. The sum is taken modulo 2^64.
-   * @param options The signal that ends the wait.
    * @returns The number before.
    * @throws As {@linkcode RcConn.write}.
    */
@@ -278,11 +273,9 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * Replaces 8 bytes of the peer's memory if they have a value, in one step that no other atomic interrupts. The bytes are
    * a number in the byte order of the peer.
    *
-   * @param memory The memory.
    * @param offset Where the 8 bytes are, in bytes from the start of the memory. The address must be a multiple of 8.
    * @param compare The expected number, 64 bits.
    * @param swap The new number, 64 bits.
-   * @param options The signal that ends the wait.
    * @returns The number before. It was replaced if it equals `compare`.
    * @throws As {@linkcode RcConn.write}.
    */
@@ -307,7 +300,31 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     const signal = signalOf(options);
     const part = atomicPartOf(memory, offset);
     this.#assertOpen();
-    return await this.#remote.atomic(operation, part, signal);
+    const request = { ...operation, ...part };
+    return await this.#end.link.operate(request, ATOMIC_SIZE, undefined, numberOf, signal);
+  }
+
+  /** Writes bytes to a part that has as many, or reads them from there, in pieces that fit slots. */
+  async #move(
+    opcode: WrOpcode,
+    { remoteAddr, rkey }: RemotePart,
+    bytes: Uint8Array,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const { link, parts } = this.#end;
+    const { maxMessage } = parts.settings;
+    const count = Math.ceil(bytes.length / maxMessage);
+    await Promise.all(Array.from({ length: count }, (_, i) => {
+      const start = i * maxMessage;
+      const piece = bytes.subarray(start, start + maxMessage);
+      const request = { opcode, remoteAddr: remoteAddr + BigInt(start), rkey };
+      const { length } = piece;
+      if (opcode === WrOpcode.RDMA_WRITE) {
+        return link.operate(request, length, piece, () => {}, signal);
+      }
+      const finish = (found: Uint8Array): void => piece.set(found.subarray(0, length));
+      return link.operate(request, length, undefined, finish, signal);
+    }));
   }
 
   #assertOpen(): void {
@@ -362,4 +379,9 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
+}
+
+function numberOf(bytes: Uint8Array<ArrayBuffer>): bigint {
+  const isLittleEndian = true; // as both architectures that Deno has
+  return new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, isLittleEndian);
 }

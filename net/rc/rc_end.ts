@@ -43,11 +43,7 @@ export class RcEnd implements AsyncDisposable {
     const { parts, link } = this;
     await parts.activate(peer, signal);
     signal.throwIfAborted();
-    link.start(peer.credits);
-    if (answer === undefined) link.hello();
-    else await answer();
-    await link.greeted(signal);
-    if (answer !== undefined) link.hello();
+    await link.connect(peer.credits, signal, answer);
     this.#peer = peer;
     return this;
   }
