@@ -10,9 +10,8 @@ import { buildPackage } from "../tools/package/build.ts";
 import { SetupError } from "../rxe/host/report.ts";
 import { bundleOf, keepCompiled, writeImportMap } from "./cold.ts";
 import { record, recorded, report } from "./record.ts";
-import { MEASURABLE, ROWS } from "./rows/all.ts";
+import { ROWS } from "./rows/all.ts";
 import { RXE_NEEDS, RXE_PROGRAMS } from "./rows/rxe.ts";
-import { POINTS } from "./rows/scaling.ts";
 import type { Program, Row, Stage } from "./rows/types.ts";
 import type { StageOptions, StageOutput } from "./stage.ts";
 import { table } from "./table.ts";
@@ -27,7 +26,6 @@ A complete run is recorded in bench/results.json and bench/*.svg, and shown in R
   --row NAME     only one row, by its name in bench/rows/
   --rounds N     rounds of each row; fewer than 6 have no verdict
   --quick        6 short rounds; nothing is recorded
-  --scaling      the curves too: the same work at several sizes
   --report       measures nothing: writes what is recorded into README.md again
   --list         the names of all rows
   --help         show this text
@@ -39,7 +37,6 @@ const OPTIONS = {
   report: "flag",
   row: text,
   rounds: positive,
-  scaling: "flag",
   stage: oneOf("native", "rxe", "cold"),
 } as const;
 
@@ -67,7 +64,7 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
 const GUEST_SECONDS = 1200;
 
 await tool(HELP, OPTIONS, async (options) => {
-  if (options.list) console.log(MEASURABLE.map(({ id }) => id).join("\n"));
+  if (options.list) console.log(ROWS.map(({ id }) => id).join("\n"));
   else if (options.report) await report(await recorded());
   else await bench(options);
   return 0;
@@ -78,13 +75,12 @@ interface Chosen {
   readonly stage?: Stage;
   readonly rounds?: number;
   readonly quick?: boolean;
-  readonly scaling?: boolean;
 }
 
 async function bench(
-  { row, stage, rounds, quick = false, scaling = false }: Chosen,
+  { row, stage, rounds, quick = false }: Chosen,
 ): Promise<void> {
-  const rows = chosenRows(row, stage, scaling);
+  const rows = chosenRows(row, stage);
   await ensurePackages([...NEEDS, ...RXE_NEEDS]);
   await Deno.mkdir(out, { recursive: true });
   const outputs = new Map<Stage, StageOutput>();
@@ -98,17 +94,16 @@ async function bench(
   if (complete) await record(outputs);
 }
 
-function chosenRows(row: string | undefined, stage: Stage | undefined, scaling: boolean): Row[] {
+function chosenRows(row: string | undefined, stage: Stage | undefined): Row[] {
   if (row !== undefined) {
-    const chosen = MEASURABLE.find(({ id }) => id === row);
+    const chosen = ROWS.find(({ id }) => id === row);
     if (chosen === undefined) throw new SetupError(`unknown row ${row}; see --list`);
     if (stage !== undefined && chosen.stage !== stage) {
       throw new SetupError(`row ${row} is of stage ${chosen.stage}`);
     }
     return [chosen];
   }
-  const rows = scaling ? [...ROWS, ...POINTS] : ROWS;
-  return rows.filter((candidate) => candidate.stage === (stage ?? candidate.stage));
+  return ROWS.filter((candidate) => candidate.stage === (stage ?? candidate.stage));
 }
 
 async function measure(

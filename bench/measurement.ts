@@ -15,7 +15,6 @@ export type Round = Readonly<Record<string, Sample>>;
 export interface Result {
   /** The row's name. */
   readonly id: string;
-  /** All rounds. */
   readonly rounds: readonly Round[];
 }
 

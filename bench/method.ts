@@ -26,7 +26,6 @@ const METHODS: Readonly<Record<Stage, Method>> = {
 /** Fewer and shorter rounds, which still have an interval. */
 const QUICK = { rounds: 6, milliseconds: 40, patience: 80 };
 
-/** The method of a stage. */
 export function methodOf(stage: Stage, quick: boolean, rounds?: number): Method {
   const method = { ...METHODS[stage], ...quick ? QUICK : {} };
   return rounds === undefined ? method : { ...method, rounds };

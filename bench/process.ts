@@ -2,52 +2,79 @@
 
 import type { Sample } from "./measurement.ts";
 
+const LIMIT_SECONDS = 120;
+
 /**
  * A contender's process. It reads lines "ROUND COUNT PARTS" and answers each with a line: the value, then any other
- * figures as "NAME=NUMBER". A process that cannot measure ends.
+ * figures as "NAME=NUMBER". A process that cannot measure ends; one that does not answer is ended.
  */
 export class Contender implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
   readonly #input: WritableStreamDefaultWriter<Uint8Array>;
   readonly #lines: AsyncIterator<string>;
   readonly #name: string;
+  /** The word that it was told last. */
+  #told: string | number = "";
 
-  /** Starts it. */
-  constructor(name: string, command: readonly string[], env: Record<string, string>) {
+  /** Starts it. The name is for messages. */
+  constructor(name: string, command: readonly string[], env: Record<string, string> = {}) {
     const [program, ...args] = command;
     this.#name = name;
     this.#child = new Deno.Command(program!, { args, env, stdin: "piped", stdout: "piped" })
       .spawn();
     this.#input = this.#child.stdin.getWriter();
-    this.#lines = lines(this.#child.stdout);
+    this.#lines = linesOf(this.#child.stdout);
+  }
+
+  /** Lets it end with this process. */
+  unref(): this {
+    this.#child.unref();
+    return this;
+  }
+
+  get pid(): number {
+    return this.#child.pid;
   }
 
   /** Has it run a round of so many parts. */
   async ask(round: string, count: number, parts: number): Promise<Sample> {
     await this.tell(round, count, parts);
-    return await this.answer(round);
+    return await this.sample();
   }
 
-  /** Starts a round. */
-  async tell(round: string, count: number, parts: number): Promise<void> {
+  /** Writes a line. */
+  async tell(...words: readonly (string | number)[]): Promise<void> {
+    this.#told = words[0]!;
     try {
-      await this.#input.write(new TextEncoder().encode(`${round} ${count} ${parts}\n`));
+      await this.#input.write(new TextEncoder().encode(`${words.join(" ")}\n`));
     } catch (cause) {
-      throw new Error(`Cannot measure ${round}: contender ${this.#name} has ended`, { cause });
+      throw new Error(`Cannot measure ${this.#told}: contender ${this.#name} has ended`, { cause });
     }
   }
 
-  /** The next thing it says. */
-  async answer(round: string): Promise<Sample> {
-    using _limit = killLater(this.#child);
-    const { value, done } = await this.#lines.next();
-    const sample = done ? undefined : parseSample(value);
-    if (sample !== undefined) return sample;
-    const what = done ? `ended with status ${(await this.#child.status).code}` : `said "${value}"`;
-    throw new Error(`Cannot measure ${round}: contender ${this.#name} ${what}`);
+  /** The next line that it says. */
+  async line(): Promise<string> {
+    const timer = setTimeout(() => this.#child.kill(), LIMIT_SECONDS * 1000);
+    try {
+      const { value, done } = await this.#lines.next();
+      if (!done) return value;
+      const { code } = await this.#child.status;
+      throw new Error(
+        `Cannot measure ${this.#told}: contender ${this.#name} ended with status ${code}`,
+      );
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
-  /** Ends it. */
+  /** The figures in the next line. */
+  async sample(): Promise<Sample> {
+    const line = await this.line();
+    const sample = parseSample(line);
+    if (sample !== undefined) return sample;
+    throw new Error(`Cannot measure ${this.#told}: contender ${this.#name} said "${line}"`);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     // It may have ended by itself, which its answer has told.
     await this.#input.close().catch(() => {});
@@ -70,15 +97,10 @@ function toNumber(text: string | undefined): number {
   return number >= 0 && number < Infinity ? number : NaN;
 }
 
-const LIMIT_SECONDS = 120;
-
-/** Ends a contender that does not answer, instead of waiting for ever. */
-function killLater(child: Deno.ChildProcess): Disposable {
-  const timer = setTimeout(() => child.kill(), LIMIT_SECONDS * 1000);
-  return { [Symbol.dispose]: () => clearTimeout(timer) };
-}
-
-async function* lines(stream: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<string> {
+/** The lines of a stream. */
+export async function* linesOf(
+  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
+): AsyncGenerator<string> {
   let rest = "";
   for await (const text of stream.pipeThrough(new TextDecoderStream())) {
     const parts = (rest + text).split("\n");

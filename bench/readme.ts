@@ -1,7 +1,6 @@
 /** The results as Markdown, and their place in README.md. */
 
 import type { Run, RunStage } from "./record.ts";
-import { hasCurves } from "./curves.ts";
 import { type Result, valuesOf } from "./measurement.ts";
 import { ROWS } from "./rows/all.ts";
 import type { Row, Stage } from "./rows/types.ts";
@@ -42,7 +41,6 @@ export function markdown(run: Run): string {
     "![Time of one operation in C, here and in pyverbs](bench/results.svg)",
     summary(run),
     ...sections,
-    ...hasCurves(run.results) ? ["![Time of one operation by size](bench/scaling.svg)"] : [],
   ].join("\n\n");
 }
 

@@ -4,7 +4,6 @@ import { inProject, project } from "../tools/host/paths.ts";
 import { commit, type Environment } from "./environment.ts";
 import type { Result } from "./measurement.ts";
 import { type Method, methodOf } from "./method.ts";
-import { curvesPlot, hasCurves } from "./curves.ts";
 import { plot } from "./plot.ts";
 import { writeReadme } from "./readme.ts";
 import { CONFIDENCE } from "./statistics.ts";
@@ -13,7 +12,6 @@ import type { StageOutput } from "./stage.ts";
 
 const RESULTS = inProject("bench/results.json");
 const PLOT = inProject("bench/results.svg");
-const CURVES_PLOT = inProject("bench/scaling.svg");
 const README = inProject("README.md");
 
 /** A complete run. */
@@ -53,9 +51,6 @@ export async function record(outputs: ReadonlyMap<Stage, StageOutput>): Promise<
 /** Draws the plots of a run, and writes its table into README.md. */
 export async function report(run: Run): Promise<void> {
   await Deno.writeTextFile(PLOT, plot(run.results));
-  if (hasCurves(run.results)) {
-    await Deno.writeTextFile(CURVES_PLOT, curvesPlot(run.results));
-  }
   await writeReadme(README, run);
 }
 

@@ -5,7 +5,6 @@ import type { Method } from "./method.ts";
 import type { Contender } from "./process.ts";
 import type { Entry, ProcessEntry, Row, Task } from "./rows/types.ts";
 
-/** Starts the process of a contender. */
 export type Start = (process: ProcessEntry["process"]) => Contender;
 
 /** A round's extent. */
@@ -41,7 +40,6 @@ export class Rounds implements AsyncDisposable {
     this.#quick = quick;
   }
 
-  /** Measures all rounds of a row. */
   async measure(row: Row): Promise<Round[]> {
     const rounds: Round[] = [];
     const count = row.rounds ?? this.#method.rounds;

@@ -10,7 +10,7 @@ import type { Result } from "./measurement.ts";
 import { methodOf } from "./method.ts";
 import { Contender } from "./process.ts";
 import { Rounds } from "./rounds.ts";
-import { MEASURABLE } from "./rows/all.ts";
+import { ROWS } from "./rows/all.ts";
 import type { ProcessEntry, Stage } from "./rows/types.ts";
 
 /** How a stage is run: its one argument, as JSON. */
@@ -57,7 +57,7 @@ async function run(options: StageOptions): Promise<StageOutput> {
   const method = methodOf(stage, quick, options.rounds);
   await using rounds = new Rounds(method, (process) => start(options, process), programs, quick);
   const results: Result[] = [];
-  for (const row of MEASURABLE.filter(({ id }) => options.rows.includes(id))) {
+  for (const row of ROWS.filter(({ id }) => options.rows.includes(id))) {
     console.error(`bench: ${row.title}`);
     if (row.prepare !== undefined) await PREPARATIONS[row.prepare]();
     results.push({ id: row.id, rounds: await rounds.measure(row) });

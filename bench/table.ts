@@ -1,7 +1,7 @@
 /** Results as an aligned table. */
 
 import { type Result, valuesOf } from "./measurement.ts";
-import { MEASURABLE } from "./rows/all.ts";
+import { ROWS } from "./rows/all.ts";
 import type { Row } from "./rows/types.ts";
 import { type Interval, interval, median } from "./statistics.ts";
 import { judge, type Verdict } from "./verdict.ts";
@@ -13,7 +13,7 @@ const FIGURES = HEAD.slice(1, 6);
 /** The table of all rows that were measured. */
 export function table(results: readonly Result[]): string {
   const lines = results.flatMap((result) => {
-    const row = MEASURABLE.find(({ id }) => id === result.id);
+    const row = ROWS.find(({ id }) => id === result.id);
     return row === undefined ? [] : linesOf(row, result);
   });
   return align([HEAD, ...lines], RIGHT);
@@ -87,12 +87,10 @@ export function notes(result: Result): string {
   return counted.filter((note) => note !== "").join(", ");
 }
 
-/** A median and its interval. */
 export function showInterval({ median, low, high }: Interval): string {
   return `${digits(median)} [${digits(low)}, ${digits(high)}]`;
 }
 
-/** A value in the unit of its row. */
 export function show(value: number, unit: Row["unit"]): string {
   if (unit === undefined) return duration(value);
   if (unit === "bytes") return bytes(value);

@@ -73,7 +73,6 @@ export type Part =
   | { readonly kind: "completion"; readonly wc: WorkCompletion }
   | { readonly kind: "packet"; readonly packet: Packet };
 
-/** The kinds of parts. */
 export type Kind = Part["kind"];
 
 /**

@@ -38,11 +38,9 @@ export interface NamedGid extends GidEntry {
   readonly netdev: string;
 }
 
-/** The GID table of a port. */
 export interface GidTable {
   /** The name of the device. */
   readonly device: string;
-  /** The port. */
   readonly port: number;
   /** The used slots. */
   readonly entries: readonly NamedGid[];

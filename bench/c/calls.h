@@ -95,7 +95,7 @@ static inline void change(struct ibv_send_wr *wr, struct ibv_ah **ahs, int size,
   }
 }
 
-// Lists of `size` requests that change between posts. Each has memory of `sges` parts.
+// Lists of `size` requests that change between posts.
 static double changed(struct device *d, long count, long size)
 {
   struct many {
@@ -120,28 +120,6 @@ static double changed(struct device *d, long count, long size)
     done += drain(g->cq, m.wc, size);
   }
   return (double)(now() - start) / done;
-}
-
-// Requests of `parts` scatter/gather elements, written anew for each post.
-static double gathered(struct device *d, long count, long parts)
-{
-  struct datagrams *g = datagrams(d);
-  struct ibv_ah **ahs = handles(d);
-  struct ibv_sge sges[SGES];
-  struct ibv_send_wr *bad, wr = { .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED, .sg_list = sges };
-  uint64_t start = now();
-
-  need(parts >= 1 && parts <= SGES, "gather so many parts");
-  wr.num_sge = parts;
-  for (long i = 0; i < count; i++) {
-    for (int j = 0; j < parts; j++)
-      sges[j] = (struct ibv_sge){ .addr = (uintptr_t)d->memory + j * SLOT, .length = SIZE, .lkey = d->mr->lkey };
-    wr.wr_id = i;
-    change(&wr, ahs, 1, i);
-    need(!ibv_post_send(g->qp, &wr, &bad), "post");
-    drain(g->cq, g->wc, 1);
-  }
-  return (double)(now() - start) / count;
 }
 
 // A request that is made anew for each message, posted and polled.

@@ -17,7 +17,6 @@ static char more[128];
 #include "extended.h"
 #include "answers.h"
 #include "iteration.h"
-#include "waiting.h"
 #include "cold.h"
 
 static const struct {
@@ -29,7 +28,6 @@ static const struct {
   { "post_send", post_send },
   { "post_poll", post_poll },
   { "changed", changed },
-  { "gathered", gathered },
   { "object", object },
   { "poll_list", poll_list },
   { "queue_pairs", queue_pairs },
@@ -41,7 +39,6 @@ static const struct {
   { "answer_one", answer_one },
   { "answer_uncached", answer_uncached },
   { "iteration", iteration },
-  { "wake_up", wake_up },
   { "attributes_first", attributes_first },
   { "attributes_last", attributes_last },
   { "reply_unknown", reply_unknown },

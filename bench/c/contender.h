@@ -8,7 +8,7 @@
 #include <infiniband/verbs.h>
 
 enum { PORT = 1, QKEY = 0x11111111, LIST = 32, GRH = 40, SIZE = 64, SLOT = 128, BOTH = 2 * LIST, MAX_PARTS = 1000,
-       MOST = 256, SGES = 16, MOST_QPS = 1000 };
+       MOST = 256, MOST_QPS = 1000 };
 
 static inline void need(int ok, const char *what)
 {

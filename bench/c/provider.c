@@ -1,12 +1,11 @@
-// A libibverbs.so with two devices whose data path does nothing and returns at once: what a call costs then is the caller's
-// cost alone. noop0 has one port with one GID; noop1 has many ports, each with twice as many GIDs as the one before. Contenders load it in place of the real one.
+// A libibverbs.so with one device, noop0, whose data path does nothing and returns at once: what a call costs then is the
+// caller's cost alone. It has one port with one GID. Contenders load it in place of the real one.
 //
 // Posting succeeds without looking at the request. What polling finds depends on the queue's completion vector, see
 // provider.h. Completions are written once for each array that is polled into, so that polling it again returns at once too.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +18,10 @@
 #undef ibv_query_port
 #undef ibv_reg_mr
 
-enum { FIRST_QP = 17, SENDER_QP = 42, RECEIVED = 104, PORTS = 11, FILLED = 0x6e6f6f70 };
+enum { FIRST_QP = 17, SENDER_QP = 42, RECEIVED = 104, FILLED = 0x6e6f6f70 };
 
-static struct ibv_device noop[] = {
-  { .node_type = IBV_NODE_CA, .transport_type = IBV_TRANSPORT_IB, .name = "noop0", .dev_name = "noop0" },
-  { .node_type = IBV_NODE_CA, .transport_type = IBV_TRANSPORT_IB, .name = "noop1", .dev_name = "noop1" },
+static struct ibv_device noop = {
+  .node_type = IBV_NODE_CA, .transport_type = IBV_TRANSPORT_IB, .name = "noop0", .dev_name = "noop0",
 };
 
 static uint32_t next_qp = FIRST_QP;
@@ -57,8 +55,6 @@ struct full_cq {
   int count;
   // The queue pairs made with this queue have successive numbers. Completions belong to them in turn.
   uint32_t first_qp, qps, turn;
-  // QUEUE_EVENTS: when the event was made; 0 if there is none.
-  volatile uint64_t stamp;
 };
 
 static void fill(struct full_cq *full, struct ibv_wc *wc, int count)
@@ -90,26 +86,12 @@ static int is_filled(const struct full_cq *full, const struct ibv_wc *wc, int co
          wc->qp_num - full->first_qp < qps;
 }
 
-static int poll_event(struct full_cq *full, struct ibv_wc *wc)
-{
-  uint64_t stamp = full->stamp;
-
-  if (!stamp)
-    return 0;
-  full->stamp = 0;
-  fill(full, wc, 1);
-  wc->wr_id = stamp;
-  return 1;
-}
-
 static int poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
 {
   struct full_cq *full = (struct full_cq *)cq;
 
   if (full->vector == QUEUE_EMPTY)
     return 0;
-  if (full->vector == QUEUE_EVENTS)
-    return poll_event(full, wc);
   if (!is_filled(full, wc, num_entries))
     fill(full, wc, num_entries);
   if (full->qps <= 1)
@@ -231,30 +213,19 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *qp, size_t num_buf, const 
   (void)qp, (void)num_buf, (void)bufs;
 }
 
-static int ports_of(struct ibv_context *context)
-{
-  return context->device == &noop[0] ? 1 : PORTS;
-}
-
-// Port 1 has 1 GID, port 2 has 2, port 3 has 4.
-static int gids_of(struct ibv_context *context, uint8_t port)
-{
-  return port >= 1 && port <= ports_of(context) ? 1 << (port - 1) : 0;
-}
-
-static void write_gid(union ibv_gid *gid, int index)
+static void write_gid(union ibv_gid *gid)
 {
   memset(gid, 0, sizeof *gid);
   gid->raw[0] = 0xfe;
   gid->raw[1] = 0x80;
-  gid->raw[14] = (index + 1) >> 8;
-  gid->raw[15] = (index + 1) & 0xff;
+  gid->raw[15] = 1;
 }
 
 static int query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr, size_t size)
 {
   memset(attr, 0, size);
-  attr->gid_tbl_len = gids_of(context, port);
+  (void)context, (void)port;
+  attr->gid_tbl_len = 1;
   attr->state = IBV_PORT_ACTIVE;
   attr->active_mtu = attr->max_mtu = IBV_MTU_4096;
   attr->link_layer = IBV_LINK_LAYER_ETHERNET;
@@ -266,12 +237,11 @@ static struct ibv_qp *create_qp_ex(struct ibv_context *context, struct ibv_qp_in
 
 struct ibv_device **ibv_get_device_list(int *count)
 {
-  struct ibv_device **list = calloc(3, sizeof *list);
+  struct ibv_device **list = calloc(2, sizeof *list);
 
-  list[0] = &noop[0];
-  list[1] = &noop[1];
+  list[0] = &noop;
   if (count)
-    *count = 2;
+    *count = 1;
   return list;
 }
 
@@ -325,8 +295,9 @@ int ibv_close_device(struct ibv_context *context)
 
 int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
+  (void)context;
   memset(attr, 0, sizeof *attr);
-  attr->phys_port_cnt = ports_of(context);
+  attr->phys_port_cnt = 1;
   attr->max_cqe = 1 << 22;
   attr->max_ah = 1 << 20;
   return 0;
@@ -334,32 +305,25 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 
 int ibv_query_gid(struct ibv_context *context, uint8_t port, int index, union ibv_gid *gid)
 {
-  if (index < 0 || index >= gids_of(context, port)) {
+  (void)context;
+  if (port != 1 || index != 0) {
     errno = EINVAL;
     return -1;
   }
-  write_gid(gid, index);
+  write_gid(gid);
   return 0;
 }
 
-// The GIDs of all ports.
 ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *entries, size_t max, uint32_t flags, size_t size)
 {
-  size_t count = 0;
-
-  (void)flags;
-  for (uint8_t port = 1; port <= ports_of(context); port++) {
-    for (int i = 0; i < gids_of(context, port) && count < max; i++) {
-      struct ibv_gid_entry *entry = (void *)((char *)entries + count++ * size);
-
-      memset(entry, 0, size);
-      write_gid(&entry->gid, i);
-      entry->gid_index = i;
-      entry->port_num = port;
-      entry->gid_type = IBV_GID_TYPE_ROCE_V2;
-    }
-  }
-  return count;
+  (void)context, (void)flags;
+  if (max == 0)
+    return 0;
+  memset(entries, 0, size);
+  write_gid(&entries->gid);
+  entries->port_num = 1;
+  entries->gid_type = IBV_GID_TYPE_ROCE_V2;
+  return 1;
 }
 
 // As in libibverbs: it reads the descriptor once.
@@ -429,43 +393,15 @@ int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
   return 0;
 }
 
-// Only one queue makes events.
-static struct full_cq *event_cq;
-
 int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context)
 {
-  uint64_t count;
-
-  if (read(channel->fd, &count, sizeof count) != sizeof count)
-    return -1;
-  *cq = &event_cq->cq;
-  *cq_context = event_cq->cq.cq_context;
-  return 0;
+  (void)channel, (void)cq, (void)cq_context;
+  return -1;
 }
 
 void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int count)
 {
   (void)cq, (void)count;
-}
-
-// A thread that makes an event, waits until it was polled, and rests so long that the receiver is asleep again.
-static void *make_events(void *arg)
-{
-  struct full_cq *full = arg;
-  const struct timespec pause = { .tv_nsec = EVENT_PAUSE_NANOSECONDS };
-
-  while (1) {
-    const uint64_t one = 1;
-    struct timespec now;
-
-    nanosleep(&pause, NULL);
-    if (full->stamp)
-      continue;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    full->stamp = now.tv_sec * 1000000000ull + now.tv_nsec;
-    if (write(full->cq.channel->fd, &one, sizeof one) != sizeof one)
-      return NULL;
-  }
 }
 
 static void init_cq(struct full_cq *full, struct ibv_context *context, int cqe, void *cq_context,
@@ -477,13 +413,6 @@ static void init_cq(struct full_cq *full, struct ibv_context *context, int cqe, 
   full->cq.cqe = cqe;
   full->vector = comp_vector;
   full->first_qp = next_qp;
-  if (full->vector == QUEUE_EVENTS && channel) {
-    pthread_t thread;
-
-    event_cq = full;
-    pthread_create(&thread, NULL, make_events, full);
-    pthread_detach(thread);
-  }
 }
 
 struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context, struct ibv_comp_channel *channel,
@@ -518,9 +447,7 @@ static struct ibv_cq_ex *create_cq_ex(struct ibv_context *context, struct ibv_cq
 
 int ibv_destroy_cq(struct ibv_cq *cq)
 {
-  // the thread that makes events still uses it
-  if (cq != &event_cq->cq)
-    free(cq);
+  free(cq);
   return 0;
 }
 

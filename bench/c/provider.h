@@ -6,9 +6,5 @@ enum vector {
   QUEUE_EMPTY,
   // As many completions of received datagrams as fit.
   QUEUE_RECEIVES,
-  // One completion after each event. Its wr_id is the time of CLOCK_MONOTONIC at which the event was made.
-  QUEUE_EVENTS,
   QUEUE_VECTORS,
 };
-
-enum { EVENT_PAUSE_NANOSECONDS = 2000000 };

@@ -22,8 +22,6 @@ import { RECEIVES } from "./provider.ts";
 const SLOTS = 1 << 17;
 const IPPROTO_UDP = 17;
 const FIRST_PEER = 0x1_0000;
-/** The place of new peers, behind all others. */
-const FIRST_STRANGER = 0x100_0000;
 const { fields } = structs.ibv_grh;
 /** The part of an address that tells the peers apart: its last 4 bytes. */
 const LAST = fields.sgid.offset + 12;
@@ -52,13 +50,6 @@ export function zipf(peers: number): Traffic {
     }
     return low;
   };
-}
-
-/** So many percent are of a few known peers, the others of peers that come only once. */
-export function hits(percent: number): Traffic {
-  let strangers = 0;
-  return (random) =>
-    random() % 100 < percent ? random() % LIST : FIRST_STRANGER - FIRST_PEER + strangers++;
 }
 
 function xorshift(): () => number {

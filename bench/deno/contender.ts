@@ -5,17 +5,16 @@
  */
 
 import { Context } from "../../mod.ts";
-import { answer, hits, uniform, zipf } from "./answers.ts";
+import { answer, uniform, zipf } from "./answers.ts";
 import type { Plan } from "./clock.ts";
-import { deriveAddress } from "./gid_table.ts";
 import { growth } from "./heap.ts";
 import { iteration } from "./iteration.ts";
 import { iterate, object, pollObjects } from "./objects.ts";
 import * as polling from "./polling.ts";
 import * as posting from "./posting.ts";
+import { linesOf } from "../process.ts";
 import { predict } from "./prediction.ts";
 import { attributes, replyToUnknown } from "./replies.ts";
-import { wakeUp, wakeUpFloor } from "./waiting.ts";
 
 type Outcome = number | Readonly<Record<string, number>>;
 
@@ -23,8 +22,6 @@ type Outcome = number | Readonly<Record<string, number>>;
 type Round = (context: Context, plan: Plan, argument: number) => Outcome | Promise<Outcome>;
 
 const LIST = 32;
-/** The number of peers that a path keeps where most messages are of others. */
-const FEW_PEERS = 1024;
 
 const ROUNDS: Readonly<Record<string, Round>> = {
   exported: polling.exported,
@@ -39,7 +36,6 @@ const ROUNDS: Readonly<Record<string, Round>> = {
   post_poll_bigint: posting.postPollBigInt,
   changed: posting.changed,
   changed_bigint: posting.changedBigInt,
-  gathered: posting.gathered,
   build: posting.build,
   object,
   poll_objects: pollObjects,
@@ -49,13 +45,9 @@ const ROUNDS: Readonly<Record<string, Round>> = {
     answer(context, plan, LIST, zipf(peers), atLeastList(peers)),
   answer_one: (context, plan, peers) =>
     answer(context, plan, 1, uniform(peers), atLeastList(peers)),
-  answer_hits: (context, plan, percent) => answer(context, plan, LIST, hits(percent), FEW_PEERS),
-  derive_address: deriveAddress,
   iteration,
   heap: growth,
   prediction: predict,
-  wake_up: wakeUp,
-  wake_up_floor: wakeUpFloor,
   attributes_first: (context, plan) => attributes(context, plan, 0),
   attributes_last: (context, plan) => attributes(context, plan, -1),
   reply_unknown: replyToUnknown,
@@ -67,14 +59,7 @@ function atLeastList(peers: number): number {
 }
 
 const context = Context.open();
-let rest = "";
-for await (const chunk of Deno.stdin.readable.pipeThrough(new TextDecoderStream())) {
-  const lines = (rest + chunk).split("\n");
-  rest = lines.pop()!;
-  for (const line of lines) console.log(await run(line));
-}
-// the thread of the provider that makes events goes on
-Deno.exit(0);
+for await (const line of linesOf(Deno.stdin.readable)) console.log(await run(line));
 
 async function run(line: string): Promise<string> {
   const [round, count, parts] = line.split(" ") as [string, string, string];

@@ -7,7 +7,7 @@ import {
   QpType,
   QueuePairEx,
   SendOpsFlags,
-  SendRequests,
+  type SendRequests,
   WorkCompletions,
 } from "../../mod.ts";
 import { Clock, consume, type Plan, wholeLists } from "./clock.ts";
@@ -129,39 +129,10 @@ export function changedBigInt(context: Context, plan: Plan, size: number): numbe
   return clock.middle;
 }
 
-/** Requests of so many scatter/gather elements, which are set anew for each post. */
-export function gathered(context: Context, plan: Plan, elements: number): number {
-  const { cq, ahs, mr } = datagrams(context);
-  const qp = gatherer ??= makeGatherer(context);
-  const sends = new SendRequests({ capacity: 1, maxSge: elements });
-  sends.set(0, { wrId: 0, ah: ahs[0]!, remoteQpn: qp.qpNum, remoteQkey: QKEY });
-  const sge = Array.from({ length: elements }, (_, i) => mr.slice(i * SLOT, SIZE));
-  const batch = new WorkCompletions(1);
-  const clock = new Clock(plan);
-  let sum = 0;
-  while (clock.part()) {
-    for (let i = 0; i < plan.count; i++) {
-      sends.setWrId(0, i);
-      sends.setSge(0, sge);
-      change(sends, ahs, 1, i & 0xffff);
-      qp.postSend(sends, 0, 1);
-      sum = (sum + readLow(batch, cq.pollInto(batch))) | 0;
-    }
-  }
-  consume(sum);
-  return clock.middle;
-}
-
-const MOST_SGES = 16;
-let gatherer: QueuePairEx | undefined;
 let builder: QueuePairEx | undefined;
 
-function makeGatherer(context: Context): QueuePairEx {
-  return extendedPair(context, datagrams(context).cq, MOST_SGES);
-}
-
-function extendedPair(context: Context, cq: CompletionQueue, maxSendSge: number): QueuePairEx {
-  const cap = { maxSendWr: 2 * LIST, maxRecvWr: 1, maxSendSge };
+function extendedPair(context: Context, cq: CompletionQueue): QueuePairEx {
+  const cap = { maxSendWr: 2 * LIST, maxRecvWr: 1 };
   const qp = new QueuePairEx(datagrams(context).pd, {
     ...{ type: QpType.UD, sendCq: cq, recvCq: cq, cap },
     sendOpsFlags: SendOpsFlags.SEND,
@@ -173,7 +144,7 @@ function extendedPair(context: Context, cq: CompletionQueue, maxSendSge: number)
 /** `size` sends built by the wr_* verbs, posted together, and polled; for one message. */
 export function build(context: Context, plan: Plan, size: number): number {
   const { cq, ahs, mr, batch } = datagrams(context);
-  const qp = builder ??= extendedPair(context, cq, 1);
+  const qp = builder ??= extendedPair(context, cq);
   const slices = Array.from({ length: size }, (_, i) => mr.slice(i * SLOT, SIZE));
   const whole = wholeLists(plan, size);
   const clock = new Clock(whole);

@@ -1,7 +1,7 @@
 /** Two processes, of this library or of pyverbs, that play as those of perftest do. */
 
 import { pinned, type Test } from "./perftest.ts";
-import { Process } from "./process.ts";
+import { Contender } from "../process.ts";
 
 const here = new URL(".", import.meta.url).pathname;
 const COMMANDS = {
@@ -11,12 +11,12 @@ const COMMANDS = {
 
 /** A connected pair. */
 export class ConnectionPair {
-  readonly #server: Process;
-  readonly #client: Process;
+  readonly #server: Contender;
+  readonly #client: Contender;
 
   private constructor(who: keyof typeof COMMANDS) {
-    this.#server = new Process(`${who}, server`, [...pinned("server"), ...COMMANDS[who]]);
-    this.#client = new Process(`${who}, client`, [...pinned("client"), ...COMMANDS[who]]);
+    this.#server = new Contender(`${who}, server`, [...pinned("server"), ...COMMANDS[who]]).unref();
+    this.#client = new Contender(`${who}, client`, [...pinned("client"), ...COMMANDS[who]]).unref();
   }
 
   /** Starts both ends. */

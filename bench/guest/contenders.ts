@@ -4,7 +4,7 @@ import type { Sample } from "../measurement.ts";
 import { ConnectionPair } from "./connection_pair.ts";
 import { countRetries } from "./counters.ts";
 import { runPerftest, type Test } from "./perftest.ts";
-import { Process } from "./process.ts";
+import { Contender } from "../process.ts";
 import { processorTime } from "./processor_time.ts";
 
 /** The compiled programs of c/, by name. */
@@ -20,36 +20,22 @@ const BUSY_MICROSECONDS = 1000;
 const SETTLE_MS = 300;
 const IDLE_MS = 1000;
 
-const processes = new Map<Language, Process>();
+const processes = new Map<Language, Contender>();
 
-function processOf(language: Language, programs: Programs): Process {
+function processOf(language: Language, programs: Programs): Contender {
   const started = processes.get(language) ?? start(language, programs);
   processes.set(language, started);
   return started;
 }
 
-function start(language: Language, programs: Programs): Process {
+function start(language: Language, programs: Programs): Contender {
   const flags = ["-A", "--no-check", "--v8-flags=--expose-gc"];
   const commands = {
     c: [programs["guest"]!],
     deno: [Deno.execPath(), "run", ...flags, `${here}deno/contender.ts`],
     python: ["/usr/bin/python3", `${here}python/contender.py`],
   };
-  return new Process(language, commands[language]);
-}
-
-/** Has a new process run a round: nothing that was freed before is used again. */
-export async function askFresh(
-  language: Language,
-  programs: Programs,
-  round: string,
-  count: number,
-): Promise<Sample> {
-  const process = start(language, programs);
-  await process.tell(round, count, 1);
-  const sample = await process.sample();
-  await process.end();
-  return sample;
+  return new Contender(language, commands[language]).unref();
 }
 
 /** Has a contender run a round of so many operations, in so many parts. */

@@ -2,7 +2,7 @@
 
 import type { Sample } from "../measurement.ts";
 import type { FunctionEntry, Task } from "../rows/types.ts";
-import { ask, askFresh, busy, connected, idle, type Language, wakeUp } from "./contenders.ts";
+import { ask, busy, connected, idle, type Language, wakeUp } from "./contenders.ts";
 import type { Test } from "./perftest.ts";
 
 /** Their names in the table. */
@@ -68,11 +68,6 @@ export function work(language: Language, round: string, options: Options = {}): 
 export function left(language: Language, round: string): FunctionEntry {
   const who = NAMES[language];
   return { who, measure: ({ count, programs }) => ask(language, programs, round, count, 1) };
-}
-
-/** A figure that is no time, of a new process. */
-export function figure(language: Language, round: string, who = NAMES[language]): FunctionEntry {
-  return { who, measure: ({ count, programs }) => askFresh(language, programs, round, count) };
 }
 
 /** A test between two processes. */

@@ -13,11 +13,6 @@ export async function addPeers(): Promise<void> {
   await until(() => countPeers() >= PEERS, "the GIDs of peers");
 }
 
-/** Lets messages be as long as the device allows, 4096 bytes. */
-export async function enlargeMtu(): Promise<void> {
-  await ip([`link set ${NETDEV} mtu 4300`]);
-}
-
 async function ip(lines: readonly string[]): Promise<void> {
   const batch = await Deno.makeTempFile();
   await Deno.writeTextFile(batch, lines.map((line) => `${line}\n`).join(""));

@@ -29,7 +29,6 @@ function first(what: string): FunctionEntry[] {
   ];
 }
 
-/** The rows. */
 export const COLD: readonly Row[] = [
   {
     id: "first_poll",

@@ -82,18 +82,6 @@ const LISTS: readonly Row[] = [
 const UNCACHED = "C, uncached";
 const FEW = "Deno, 32 peers";
 
-function hits(percent: number): Row {
-  return {
-    id: `answer_hits_${percent}`,
-    title: `answers, ${percent} % from known peers`,
-    stage: "native",
-    entries: [c("answer_uncached:32", UNCACHED), deno(`answer_hits:${percent}`)],
-    goals: [],
-    reference: UNCACHED,
-    note: "the provider makes a handle in a few ns: the row shows the cost of the cache alone",
-  };
-}
-
 const ANSWERS: readonly Row[] = [
   {
     id: "answer_32",
@@ -133,7 +121,6 @@ const ANSWERS: readonly Row[] = [
     entries: [c("answer_zipf:100000"), deno("answer_zipf:100000"), deno("answer:32", FEW)],
     goals: [atMost(1.2, FEW)],
   },
-  ...[0, 50, 90, 100].map(hits),
   {
     id: "answer_one",
     title: "answer one at a time",
@@ -288,15 +275,6 @@ const TIME_AND_GARBAGE: readonly Row[] = [
     goals: [atMostValue(1, "MB", (round) => figureOf(round, "Deno") / 1e6)],
     count: () => 1_000_000,
     unit: "bytes",
-  },
-  {
-    id: "wake_up",
-    title: "wake-up after an event",
-    stage: "native",
-    entries: [c("wake_up"), deno("wake_up"), deno("wake_up_floor", "Deno's floor")],
-    goals: [atMost(1.2, "Deno's floor")],
-    count: (quick) => quick ? 50 : 100,
-    note: "the floor is a nonblocking call of poll(2), and nothing else",
   },
   {
     id: "prediction",

@@ -3,7 +3,6 @@
 import type { Need } from "../../rxe/host/packages.ts";
 import {
   connection,
-  figure,
   idling,
   left,
   type Options,
@@ -11,12 +10,11 @@ import {
   waking,
   work,
 } from "../guest/entries.ts";
-import { addPeers, enlargeMtu } from "../guest/gids.ts";
+import { addPeers } from "../guest/gids.ts";
 import type { Test } from "../guest/perftest.ts";
 import { figureOf } from "../measurement.ts";
-import { playPingPong } from "../ping_pong.ts";
 import { atLeast, atMost, atMostValue, c, deno, fasterThan } from "./make.ts";
-import type { Curve, FunctionEntry, Program, Row } from "./types.ts";
+import type { FunctionEntry, Program, Row } from "./types.ts";
 
 /** Packages that these rows need beside those of ../main.ts. */
 export const RXE_NEEDS: readonly Need[] = [
@@ -32,25 +30,6 @@ export const RXE_PROGRAMS: Readonly<Record<string, Program>> = {
 /** All three contenders do the same work. */
 function three(round: string, options: Options = {}): FunctionEntry[] {
   return [work("c", round, options), work("deno", round, options), work("python", round, options)];
-}
-
-/** The curves of the guest. */
-export const RXE_CURVES: readonly Curve[] = [
-  {
-    id: "message_size",
-    title: "UD in lists of 32, a message",
-    stage: "rxe",
-    axis: "bytes of a message",
-    points: [64, 128, 256, 512, 1024, 2048, 4096],
-    entries: (size) => three(`size_${size}`, { prepare: enlargeMtu }),
-  },
-];
-
-function pingPong(who: string, program: string): FunctionEntry {
-  return {
-    who,
-    measure: async ({ count }) => ({ value: await playPingPong(program, count) }),
-  };
 }
 
 /** A row of one of perftest's tests. */
@@ -118,24 +97,6 @@ const LIFETIMES: readonly Row[] = OBJECTS.map(([kind, title, count]) => ({
   count: (quick) => quick ? Math.ceil(count / 4) : count,
 }));
 
-const ROOM: readonly Row[] = OBJECTS.filter(([kind]) => !/m$/.test(kind)).map((
-  [kind, title],
-) => ({
-  id: `room_${kind}`,
-  title: `room of one ${title}`,
-  stage: "rxe",
-  entries: [
-    figure("c", `resident_${kind}`),
-    figure("deno", `resident_${kind}`),
-    figure("deno", `heap_${kind}`, "Deno, heap"),
-    figure("python", `resident_${kind}`),
-  ],
-  goals: [],
-  count: () => 1,
-  rounds: 2,
-  unit: "bytes",
-}));
-
 /** The rows of the guest. */
 export const RXE: readonly Row[] = [
   {
@@ -162,16 +123,6 @@ export const RXE: readonly Row[] = [
     goals: [atMost(1.3, "C", { figure: "p99" })],
     count: (quick) => quick ? 1000 : 5000,
     note: "the value is the median; the time of the clock is in it",
-  },
-  {
-    id: "ud_pingpong",
-    title: "ud_pingpong, 1024 bytes, an iteration",
-    stage: "rxe",
-    entries: [pingPong("C", "c"), pingPong("Deno", "deno")],
-    goals: [atMost(1.2, "C")],
-    count: (quick) => quick ? 2_000 : 4_000,
-    rounds: 6,
-    note: "the same program at both ends",
   },
   ...CONNECTIONS,
   {
@@ -206,7 +157,6 @@ export const RXE: readonly Row[] = [
     rounds: 6,
   },
   ...LIFETIMES,
-  ...ROOM,
   {
     id: "growth",
     title: "left behind by cycles of all objects",

@@ -80,15 +80,3 @@ export interface Row {
   /** What to bear in mind. */
   readonly note?: string;
 }
-
-/** A curve: the same work at several sizes. */
-export interface Curve {
-  readonly id: string;
-  readonly title: string;
-  readonly stage: Stage;
-  /** What changes from point to point. */
-  readonly axis: string;
-  readonly points: readonly number[];
-  /** Who measures a point. */
-  readonly entries: (point: number) => readonly Entry[];
-}

@@ -39,9 +39,7 @@ const ATOMIC_CAPS: Names = {
   [AtomicCap.GLOB]: "ATOMIC_GLOB",
 };
 
-/** A device as it is shown. */
 export interface ShownDevice {
-  /** The device. */
   readonly info: DeviceInfo;
   /** Its capabilities. */
   readonly attr: DeviceAttrEx;

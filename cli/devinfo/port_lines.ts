@@ -56,13 +56,10 @@ const PHYS_STATES: Names = {
   7: "PHY TEST",
 };
 
-/** A port as it is shown. */
 export interface ShownPort {
-  /** Its number. */
   readonly number: number;
   /** Its attributes. */
   readonly attr: PortAttr;
-  /** Its GIDs. */
   readonly gids: readonly GidEntry[];
   /** The transport of its device. */
   readonly transportType: TransportType;

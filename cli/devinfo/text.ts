@@ -34,7 +34,6 @@ export function hexCapitals(value: number | bigint): string {
   return `0x${value.toString(16).toUpperCase()}`;
 }
 
-/** The name of a value, and its number. */
 export function named(names: Names, value: number, unknown: string): string {
   return `${names[value] ?? unknown} (${value})`;
 }

@@ -9,7 +9,6 @@ type Field = readonly [name: string, at: number, size: number, form?: "count"];
 interface Extended {
   /** Its name in JSON. */
   readonly key: string;
-  /** What it is for. */
   readonly title: string;
   /** Its bytes. */
   readonly size: number;

@@ -7,7 +7,6 @@ import { hexRow, hexText, type Row, row, type Section } from "./section.ts";
 export interface Received {
   /** Its completion. A packet from the wire has none; then these are what the device would report. */
   readonly wc: WcAddress;
-  /** Its GRH. */
   readonly grh: Grh | undefined;
   /** The sender's queue pair, if it is known. */
   readonly srcQp: number | undefined;
@@ -19,7 +18,6 @@ export interface Received {
 export interface Receiver {
   /** Its device. */
   readonly context: Context;
-  /** The port. */
   readonly port: number;
 }
 

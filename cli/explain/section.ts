@@ -38,7 +38,6 @@ export function hexText(value: number, digits: number): string {
   return `0x${value.toString(16).padStart(digits, "0")}`;
 }
 
-/** Sections as lines. */
 export function sectionLines(sections: readonly Section[]): Line[] {
   return sections.flatMap(({ title, rows }, i): Line[] => [
     ...i === 0 ? [] : [""],

@@ -40,7 +40,6 @@ const FLAGS = {
 
 /** Names of options with a number. */
 export type NumberName = keyof typeof NUMBERS;
-/** Names of flags. */
 export type FlagName = keyof typeof FLAGS;
 
 /** `rx-depth` -> `rxDepth`. */

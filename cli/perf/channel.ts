@@ -19,7 +19,6 @@ export class Channel {
     this.#timeout = timeout;
   }
 
-  /** Sends an object. */
   async send(message: object): Promise<void> {
     using deadline = deadlineOf(this.#timeout, () => "The peer read nothing");
     const bytes = new TextEncoder().encode(`${JSON.stringify(message)}\n`);

@@ -24,7 +24,6 @@ export interface Latency {
   readonly min: number;
   /** The longest. */
   readonly max: number;
-  /** The mean. */
   readonly mean: number;
   /** The percentiles by their names, such as `p99`. */
   readonly percentiles: Readonly<Record<string, number>>;

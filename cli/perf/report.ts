@@ -67,7 +67,6 @@ export function bandwidthText({ sent, received, ...rates }: Bandwidth): string {
   return `${mbitPerSecond.toFixed(2)} Mbit/s, ${messagesPerSecond.toFixed(0)} messages/s${lost}`;
 }
 
-/** The result as lines. */
 export function resultLines({ latency, bandwidth }: Result): Line[] {
   const figures = figuresOf(latency);
   return [

@@ -65,7 +65,6 @@ export function choice<const W extends string>(words: readonly W[], text: string
 /** Options by their long names. */
 export type Options = Readonly<Record<string, Help & (Flag | Value<unknown>)>>;
 
-/** Values of options. */
 export type Values<O extends Options> = {
   readonly [K in keyof O]: O[K] extends Value<infer T> ? T | undefined : boolean;
 };
@@ -91,7 +90,6 @@ export interface CommandInit<O extends Options> {
   ) => number | Promise<number>;
 }
 
-/** A command. */
 export interface Command {
   readonly name: string;
   readonly summary: string;
@@ -104,7 +102,6 @@ const COMMON = {
   help: flag("show this text", "h"),
 } as const;
 
-/** Makes a command. */
 export function command<O extends Options>(init: CommandInit<O>): Command {
   const options: Options = { ...init.options, ...COMMON };
   return {

@@ -7,9 +7,7 @@ export type Style = keyof typeof STYLES;
 
 /** A part of a line with a style. */
 export interface Styled {
-  /** The text. */
   readonly text: string;
-  /** Its style. */
   readonly style: Style;
 }
 
@@ -61,7 +59,6 @@ export class Terminal {
     this.#init.write(lines.map((line) => `${this.#render(line)}\n`).join(""));
   }
 
-  /** Prints a value as JSON: indented, or as one line. */
   printJson(value: unknown, form?: "line"): void {
     this.#init.write(`${jsonText(value, form === "line" ? 0 : 2)}\n`);
   }

@@ -7,13 +7,10 @@ import { type CounterRate, ratesOf } from "./rates.ts";
 
 /** A port at one moment. */
 export interface PortSample {
-  /** The device. */
   readonly device: string;
-  /** The port. */
   readonly port: number;
   /** The name of its state; `unknown` if the device does not answer. */
   readonly state: string;
-  /** Its counters. */
   readonly counters: readonly CounterRate[];
 }
 

@@ -16,9 +16,7 @@ const PREFIXES = ["", "k", "M", "G", "T", "P"];
 
 /** A counter at one moment. */
 export interface CounterRate {
-  /** Its name. */
   readonly name: string;
-  /** Its value. */
   readonly value: bigint;
   /** How much it grew since the moment before; undefined at first, and after it was reset. */
   readonly delta: bigint | undefined;

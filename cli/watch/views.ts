@@ -10,17 +10,13 @@ import { type CounterRate, rateText } from "./rates.ts";
 export interface SeenEvent {
   /** When it was read. */
   readonly time: Date;
-  /** The device. */
   readonly device: string;
-  /** The event. */
   readonly event: AsyncEvent;
 }
 
 /** Shows what is seen. */
 export interface View extends Disposable {
-  /** Shows samples of all ports. */
   show(samples: readonly PortSample[], time: Date): void;
-  /** Shows an event. */
   note(event: SeenEvent): void;
 }
 

@@ -18,7 +18,6 @@ export interface Row {
   readonly since?: string;
   /** Its parameters, if it has a native function of its own. */
   readonly parameters?: readonly Deno.NativeType[];
-  /** The type of its result. */
   readonly result?: Deno.NativeResultType;
   /** Makes the function, if it is one that the header defines. */
   readonly header?: unknown;

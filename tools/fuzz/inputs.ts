@@ -115,7 +115,6 @@ export function spoiled(good: fc.Arbitrary<Record<string, unknown>>): fc.Arbitra
   );
 }
 
-/** A value as a line of JSON. */
 export function jsonLine(value: unknown): Uint8Array<ArrayBuffer> {
   const plain = (_: string, part: unknown): unknown =>
     typeof part === "bigint" ? String(part) : part;

@@ -16,7 +16,6 @@ const GENERATED = /^ffi\/layout(_types)?\.ts$/;
 
 /** What the check found. */
 export interface Findings {
-  /** What to show. */
   lines: string[];
   /** What has to be mended. */
   faults: string[];

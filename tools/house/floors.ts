@@ -38,7 +38,6 @@ const ADAPTERS = "tools/std/";
 /** Most files of a folder in types/. */
 const FOLDER_FILES = 15;
 
-/** The floor of a file. */
 export function floorOf(file: string): Floor | undefined {
   for (let path = file; path !== ""; path = path.slice(0, Math.max(path.lastIndexOf("/"), 0))) {
     const floor = FLOORS.find((floor) => floor === path);

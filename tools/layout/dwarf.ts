@@ -12,7 +12,6 @@ export interface Entry {
   readonly attributes: ReadonlyMap<string, string>;
   /** The entries it owns, in the order of the source. */
   readonly children: Entry[];
-  /** The entry of its type. */
   readonly type: Entry | undefined;
 }
 

@@ -6,7 +6,6 @@ import type { Field, FieldType, Integer, Integers, Struct } from "./model.ts";
 /** DWARF's numbers for a signed integer and a signed char. */
 const SIGNED: readonly number[] = [5, 6];
 
-/** The members of an enum. */
 export function membersOf(enumeration: Entry): Integers {
   return Object.fromEntries(
     enumeration.children.map(({ attributes }) => [

@@ -98,7 +98,6 @@ async function generator(): Promise<Generator> {
   return createInstrumenter(injector);
 }
 
-/** All mutants of some files. */
 export async function generate(files: readonly string[]): Promise<Mutant[]> {
   const made = await generator();
   const mutants: Mutant[] = [];

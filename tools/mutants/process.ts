@@ -10,7 +10,6 @@ import type { Tree } from "./tree.ts";
 export interface Ended {
   /** Whether it did not end by itself in time. */
   readonly hung: boolean;
-  /** Its status. */
   readonly status: number;
   readonly told: readonly Told[];
   /** The end of what else it wrote. */

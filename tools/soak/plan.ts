@@ -60,7 +60,6 @@ export const WORKLOADS = {
   },
 } satisfies Record<string, Workload>;
 
-/** The name of a workload. */
 export type WorkloadName = keyof typeof WORKLOADS;
 
 /** What is started: a run of that many seconds at these rates. */
@@ -84,7 +83,6 @@ const SHORT_SHARE: Readonly<Partial<Record<WorkloadName, number>>> = {
   workers: 2,
 };
 
-/** A plan. */
 export function planOf(
   seconds: number,
   isShort: boolean,

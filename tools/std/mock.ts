@@ -12,11 +12,9 @@ type Fn<Self, Args extends unknown[], Return> = (this: Self, ...args: Args) => R
 type ArgsOf<T> = T extends (...args: infer Args) => unknown ? Args : unknown[];
 type ReturnOf<T> = T extends (...args: Any[]) => infer Return ? Return : unknown;
 
-/** One call of a spy. */
 export interface SpyCall<Self = Any, Args extends unknown[] = Any[], Return = Any> {
   /** What it was called with. */
   args: Args;
-  /** What it returned. */
   returned?: Return;
   /** What it threw. */
   error?: Error;

@@ -38,7 +38,6 @@ const LANES: Readonly<Record<Tier, string>> = {
   project: "first",
 };
 
-/** The jobs of a pass. */
 export async function jobsOf({ tier, paths, env }: Pass, setting: Setting): Promise<Job[]> {
   const options = ["--no-check", "--allow-all", "--v8-flags=--expose-gc", ...await stdArguments()];
   const mode = env.IBVERBS_THUNKS;

@@ -28,10 +28,6 @@ static double part(struct device *d, const char *name, long count)
 {
   if (!strncmp(name, "make_", 5))
     return make_and_end(d, name + 5, count);
-  if (!strncmp(name, "size_", 5))
-    return messages(d, count, LIST, strtol(name + 5, NULL, 10));
-  if (!strncmp(name, "resident_", 9))
-    return resident_of_one(d, name + 9);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (!strcmp(rows[i].name, name))
       return rows[i].run(d, count);

@@ -8,7 +8,7 @@ struct loop {
   int posted; // receives without a message
 };
 
-static struct loop *loop(struct device *d, int size)
+static struct loop *loop(struct device *d)
 {
   static struct loop l;
 
@@ -23,8 +23,6 @@ static struct loop *loop(struct device *d, int size)
     for (int i = 0; i < LIST; i++)
       address(&l.sends[i], ah, l.qp->qp_num);
   }
-  for (int i = 0; i < LIST; i++)
-    l.sges[i].length = size;
   return &l;
 }
 
@@ -63,9 +61,9 @@ static void exchange(struct loop *l, int count)
   l->posted -= polled - count; // sends complete always
 }
 
-static double messages(struct device *d, long count, int list, int size)
+static double messages(struct device *d, long count, int list)
 {
-  struct loop *l = loop(d, size);
+  struct loop *l = loop(d);
   struct ibv_send_wr *end = l->sends[list - 1].next;
   uint64_t start;
   long done;
@@ -81,18 +79,18 @@ static double messages(struct device *d, long count, int list, int size)
 
 static double ud_round(struct device *d, long count)
 {
-  return messages(d, count, 1, SIZE);
+  return messages(d, count, 1);
 }
 
 static double ud_list(struct device *d, long count)
 {
-  return messages(d, count, LIST, SIZE);
+  return messages(d, count, LIST);
 }
 
 // Rounds of one message, timed one by one: the median.
 static double ud_single(struct device *d, long count)
 {
-  struct loop *l = loop(d, SIZE);
+  struct loop *l = loop(d);
   struct ibv_send_wr *end = l->sends[0].next;
   double *taken = malloc(count * sizeof *taken), middle;
   uint64_t last;

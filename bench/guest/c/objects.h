@@ -1,7 +1,5 @@
-// Objects that are made and destroyed, and how much memory each takes.
-#include <unistd.h>
-
-enum { KILOBYTE = 1024, MEGABYTE = 1024 * KILOBYTE, MANY = 256 };
+// Objects of the device, made and destroyed.
+enum { KILOBYTE = 1024, MEGABYTE = 1024 * KILOBYTE };
 
 // Memory to register, with pages that the kernel has found already.
 static void *source(size_t size)
@@ -110,35 +108,4 @@ static double make_and_end(struct device *d, const char *name, long count)
     need(!k->end(object), "destroy an object");
   }
   return (double)(now() - start) / count;
-}
-
-static long resident(void)
-{
-  FILE *file = fopen("/proc/self/statm", "r");
-  long pages = 0;
-
-  need(file && fscanf(file, "%*d %ld", &pages) == 1, "read the resident pages");
-  fclose(file);
-  return pages * sysconf(_SC_PAGESIZE);
-}
-
-// The resident bytes of one.
-static double resident_of_one(struct device *d, const char *name)
-{
-  const struct kind *k = kind(name);
-  void *objects[MANY];
-  long before;
-
-  source(k->size);
-  memset(objects, 0, sizeof objects);
-  k->end(k->make(d, k->size));
-  before = resident();
-  for (int i = 0; i < MANY; i++) {
-    objects[i] = k->make(d, k->size);
-    need(objects[i] != NULL, "create an object");
-  }
-  before = resident() - before;
-  for (int i = 0; i < MANY; i++)
-    need(!k->end(objects[i]), "destroy an object");
-  return before > 0 ? (double)before / MANY : 0;
 }

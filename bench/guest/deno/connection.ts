@@ -20,7 +20,7 @@ import {
   WorkCompletions,
   WrOpcode,
 } from "../../../mod.ts";
-import { linesOf } from "../lines.ts";
+import { linesOf } from "../../process.ts";
 import { PORT } from "./queues.ts";
 
 const TX_DEPTH = 128;

@@ -4,14 +4,14 @@
  * @module
  */
 
-import { linesOf } from "../lines.ts";
+import { linesOf } from "../../process.ts";
 import { Context } from "../../../mod.ts";
 import type { Sample } from "../../measurement.ts";
 import { messages, single } from "./loop.ts";
 import { netEcho } from "./net.ts";
-import { growth, makeAndEnd, sizeOfOne } from "./objects.ts";
+import { growth, makeAndEnd } from "./objects.ts";
 import type { Plan } from "./parts.ts";
-import { LIST, losses, SIZE } from "./queues.ts";
+import { LIST, losses } from "./queues.ts";
 import { echo, replyLoop } from "./replies.ts";
 import { serve, serveBare } from "./serving.ts";
 
@@ -23,22 +23,19 @@ type Round = (context: Context, plan: Plan, kind: string) => Outcome | Promise<O
 
 /** Rounds by name. The name of a round of objects ends with the kind of object. */
 const ROUNDS: Readonly<Record<string, Round>> = {
-  ud_round: (context, plan) => messages(context, plan, 1, SIZE),
-  ud_list: (context, plan) => messages(context, plan, LIST, SIZE),
+  ud_round: (context, plan) => messages(context, plan, 1),
+  ud_list: (context, plan) => messages(context, plan, LIST),
   ud_single: single,
-  size: (context, plan, size) => messages(context, plan, LIST, Number(size)),
   reply_cached: replyLoop,
   echo,
   net_echo: netEcho,
   make: (context, plan, kind) => makeAndEnd(context, kind, plan),
-  heap: (context, _plan, kind) => sizeOfOne(context, kind, "heap"),
-  resident: (context, _plan, kind) => sizeOfOne(context, kind, "resident"),
   growth,
   serve,
   serve_bare: serveBare,
 };
 
-const WITH_KIND = /^(make|heap|resident|size)_(.+)$/;
+const WITH_KIND = /^(make)_(.+)$/;
 
 using context = Context.open();
 for await (const line of linesOf(Deno.stdin.readable)) {

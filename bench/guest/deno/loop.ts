@@ -26,7 +26,7 @@ class Loop {
   /** Receives without a message. */
   #posted = 0;
 
-  constructor(context: Context, size: number) {
+  constructor(context: Context) {
     const pd = new ProtectionDomain(context);
     const cq = this.#cq = new CompletionQueue(context, { cqe: 2 * LIST, channel: null });
     const qp = this.#qp = createQp(pd, cq, cq);
@@ -34,7 +34,7 @@ class Loop {
     const dgid = context.queryGid(PORT, 0);
     const ah = new AddressHandle(pd, { portNum: PORT, grh: { dgid, sgidIndex: 0, hopLimit: 64 } });
     for (let i = 0; i < LIST; i++) {
-      const sge = mr.slice(i * SLOT, size);
+      const sge = mr.slice(i * SLOT, SIZE);
       this.#sends.set(i, { wrId: i, sge, ah, remoteQpn: qp.qpNum, remoteQkey: QKEY });
       this.#recvs.set(i, { wrId: LIST + i, sge: mr.slice((LIST + i) * SLOT, SLOT) });
     }
@@ -62,17 +62,11 @@ class Loop {
   }
 }
 
-const loops = new Map<number, Loop>();
-
-function loopOf(context: Context, size: number): Loop {
-  const known = loops.get(size) ?? new Loop(context, size);
-  loops.set(size, known);
-  return known;
-}
+let made: Loop | undefined;
 
 /** Messages in lists; for one message. */
-export function messages(context: Context, plan: Plan, list: number, size: number): number {
-  const loop = loopOf(context, size);
+export function messages(context: Context, plan: Plan, list: number): number {
+  const loop = made ??= new Loop(context);
   return middlePart(wholeLists(plan, list), (count) => {
     for (let done = 0; done < count; done += list) loop.exchange(list);
   });
@@ -80,7 +74,7 @@ export function messages(context: Context, plan: Plan, list: number, size: numbe
 
 /** Rounds of one message, timed one by one: the median, and times that few rounds exceed. */
 export function single(context: Context, { count }: Plan): Sample {
-  const loop = loopOf(context, SIZE);
+  const loop = made ??= new Loop(context);
   const taken = new Float64Array(count);
   let last = performance.now();
   for (let i = 0; i < count; i++) {

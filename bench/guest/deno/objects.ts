@@ -1,4 +1,4 @@
-/** Objects that are made and destroyed, how much memory each takes, and whether any stays behind. See ../c/objects.h. */
+/** Objects that are made and destroyed, and whether any stays behind. See ../c/objects.h. */
 
 import {
   AccessFlags,
@@ -17,9 +17,6 @@ import { PORT } from "./queues.ts";
 const KILOBYTE = 1024;
 const MEGABYTE = 1024 * KILOBYTE;
 const DEPTH = 64;
-const MANY = 256;
-/** Code and tables that many objects need are there after so many. */
-const FEW = 16;
 
 /** Makes an object of a kind. */
 type Maker = () => Disposable;
@@ -89,21 +86,6 @@ async function usage(): Promise<Usage> {
   (globalThis as unknown as { gc: () => void }).gc();
   const { heapUsed, rss } = Deno.memoryUsage();
   return { heap: heapUsed, resident: rss };
-}
-
-/** The bytes of one: on the heap, or in all. */
-export async function sizeOfOne(
-  context: Context,
-  kind: string,
-  of: keyof Usage,
-): Promise<number> {
-  const make = makerOf(context, kind);
-  for (const object of Array.from({ length: FEW }, make)) object[Symbol.dispose]();
-  const before = (await usage())[of];
-  const objects = Array.from({ length: MANY }, make);
-  const after = (await usage())[of];
-  for (const object of objects) object[Symbol.dispose]();
-  return Math.max(0, after - before) / MANY;
 }
 
 /** The bytes of heap that so many cycles of making and destroying an object of each kind leave behind, and all bytes. */

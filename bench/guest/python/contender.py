@@ -1,5 +1,4 @@
 # The same work as in ../c/contender.c, with pyverbs: requests are chained, and a call posts the whole chain.
-import re
 import sys
 import time
 
@@ -12,7 +11,7 @@ from pyverbs.pd import PD
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import RecvWR, SGE, SendWR
 
-PORT, QKEY, LIST, GRH, SIZE, SLOT, DEPTH, MANY = 1, 0x11111111, 32, 40, 64, 4136, 64, 256
+PORT, QKEY, LIST, GRH, SIZE, SLOT, DEPTH = 1, 0x11111111, 32, 40, 64, 4136, 64
 
 context = Context(name=get_device_list()[0].name.decode())
 pd = PD(context)
@@ -46,20 +45,20 @@ def check(wc):
 class Loop:
     """Datagrams that a queue pair sends to itself, in lists."""
 
-    def __init__(self, size, length):
+    def __init__(self, length):
         self.length = length
         self.posted = 0
         self.mr = MR(pd, 2 * LIST * SLOT, IBV_ACCESS_LOCAL_WRITE)
         self.cq = CQ(context, 2 * LIST)
         self.qp = create_qp(self.cq)
         self.ah = create_ah()
-        self.sends = [self.send(i, size) for i in range(length)]
+        self.sends = [self.send(i) for i in range(length)]
         self.all_sends = chained(self.sends)
         self.recvs = [self.recv(i) for i in range(length)]
         chained(self.recvs)
 
-    def send(self, slot, size):
-        sge = SGE(self.mr.buf + slot * SLOT, size, self.mr.lkey)
+    def send(self, slot):
+        sge = SGE(self.mr.buf + slot * SLOT, SIZE, self.mr.lkey)
         wr = SendWR(slot, num_sge=1, sg=[sge], opcode=IBV_WR_SEND, send_flags=IBV_SEND_SIGNALED)
         wr.set_wr_ud(self.ah, self.qp.qp_num, QKEY)
         return wr
@@ -91,20 +90,20 @@ class Loop:
 loops = {}
 
 
-def loop(size, length):
-    if (size, length) not in loops:
-        loops[size, length] = Loop(size, length)
-    return loops[size, length]
+def loop(length):
+    if length not in loops:
+        loops[length] = Loop(length)
+    return loops[length]
 
 
-def messages(count, length, size):
-    l = loop(size, length)
+def messages(count, length):
+    l = loop(length)
     for _ in range(count // length):
         l.exchange()
 
 
 def single(count):
-    l = loop(SIZE, 1)
+    l = loop(1)
     taken = []
     last = time.perf_counter_ns()
     for _ in range(count):
@@ -155,22 +154,6 @@ def make_and_end(count, kind):
     make = maker_of(kind)
     for _ in range(count):
         make().close()
-
-
-def resident():
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * 4096
-
-
-def resident_of_one(kind):
-    make = maker_of(kind)
-    make().close()
-    before = resident()
-    objects = [make() for _ in range(MANY)]
-    after = resident()
-    for made in objects:
-        made.close()
-    return (after - before) / MANY
 
 
 server = None
@@ -226,14 +209,10 @@ def run(name, count, parts):
         server = server or Server()
         return server.serve(count)
     if name == "ud_round":
-        return timed(lambda count: messages(count, 1, SIZE), count, parts)
+        return timed(lambda count: messages(count, 1), count, parts)
     if name == "ud_list":
-        return timed(lambda count: messages(count, LIST, SIZE), -(-count // LIST) * LIST, parts)
-    what, kind = re.fullmatch("(make|resident|size)_(.+)", name).groups()
-    if what == "resident":
-        return resident_of_one(kind)
-    if what == "size":
-        return timed(lambda count: messages(count, LIST, int(kind)), -(-count // LIST) * LIST, parts)
+        return timed(lambda count: messages(count, LIST), -(-count // LIST) * LIST, parts)
+    kind = name.removeprefix("make_")
     maker_of(kind)
     return timed(lambda count: make_and_end(count, kind), count, parts)
 

@@ -19,7 +19,6 @@ export function end(): void {
   state.isOn = false;
 }
 
-/** Notes the arguments of a function. */
 export function noteArguments(values: ArrayLike<unknown>): void {
   for (let i = 0; i < values.length; i++) noteResult(values[i]);
 }
