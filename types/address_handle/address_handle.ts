@@ -16,7 +16,7 @@ import { instance } from "../core/checks.ts";
 import { check } from "../core/errors.ts";
 import { Adopted, type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { checkPort } from "../device/context.ts";
-import { ProtectionDomain } from "../memory/protection_domain.ts";
+import { pdCore, ProtectionDomain } from "../memory/protection_domain.ts";
 import { AhCore } from "./ah_core.ts";
 import { createError, createFromWcError } from "./hints.ts";
 import { type Packet, readPacket } from "./packet.ts";
@@ -117,12 +117,7 @@ export class AddressHandle extends NativeResource<IbvAh> {
    * If the signal aborts, the call rejects with the signal's reason, and a handle that is made afterwards is destroyed
    * again. At most 8 such calls run at the same time in a thread of JavaScript; others wait for their turn.
    *
-   * @param pd The protection domain.
-   * @param attr The address of the peer.
-   * @param options The signal that ends the wait.
-   * @throws {TypeError} As the constructor, or if the protection domain is disposed in the meantime.
-   * @throws {RangeError} As the constructor.
-   * @throws {VerbsError} As the constructor.
+   * @throws As the constructor; {TypeError} if the protection domain is disposed in the meantime.
    */
   static async createAsync(
     pd: ProtectionDomain,
@@ -131,7 +126,7 @@ export class AddressHandle extends NativeResource<IbvAh> {
   ): Promise<AddressHandle> {
     const signal = signalOf(options);
     instance(pd, ProtectionDomain, "pd");
-    return await createAsync(pd, readAttr(pd, attr), signal);
+    return await fromAttrAsync(pd, readAttr(pd, attr), signal);
   }
 
   /**
@@ -158,11 +153,11 @@ export class AddressHandle extends NativeResource<IbvAh> {
    * @throws {VerbsError} As {@linkcode initAhFromWc} and the constructor.
    */
   static fromWc(pd: ProtectionDomain, port: number, wc: WcAddress, grh?: Grh): AddressHandle {
-    const { context } = instance(pd, ProtectionDomain, "pd");
+    const { context } = pdCore(instance(pd, ProtectionDomain, "pd"));
     const packet = readPacket(context, port, wc, grh);
     const { wcView, grhView } = packet;
-    const handle = verbs().ibv_create_ah_from_wc(pd.unsafeHandle, wcView, grhView, port);
-    return fromOutcome({ value: handle, errno: errno() }, pd, packet);
+    const value = verbs().ibv_create_ah_from_wc(pd.unsafeHandle, wcView, grhView, port);
+    return made(pd, { value, errno: errno() }, (code) => createFromWcError(code, context, packet));
   }
 
   /**
@@ -179,46 +174,41 @@ export class AddressHandle extends NativeResource<IbvAh> {
     options: AbortOptions = {},
   ): Promise<AddressHandle> {
     const signal = signalOf(options);
-    const { context } = instance(pd, ProtectionDomain, "pd");
+    const { context } = pdCore(instance(pd, ProtectionDomain, "pd"));
     const packet = readPacket(context, port, wc, grh);
     const { wcView, grhView } = packet;
-    return await abortable({
-      owner: pd,
+    return await madeLater(
+      pd,
+      () => nonblocking().ibv_create_ah_from_wc(pd.unsafeHandle, wcView, grhView, port),
+      (code) => createFromWcError(code, context, packet),
       signal,
-      start: () => nonblocking().ibv_create_ah_from_wc(pd.unsafeHandle, wcView, grhView, port),
-      finish: (outcome) => fromOutcome(outcome, pd, packet),
-      discard,
-    });
+    );
   }
 }
 
 function readAttr(pd: ProtectionDomain, attr: AhAttrInit): DataView<ArrayBuffer> {
   const { view, given } = ahAttrCodec.write(attr);
-  checkPort(pd.context, given.portNum);
+  checkPort(pdCore(pd).context, given.portNum);
   return view;
 }
 
 function create(pd: ProtectionDomain, attr: NativeAttr): IbvAh {
   const handle = verbs().ibv_create_ah(pd.unsafeHandle, attr);
-  if (handle === null) throw createError(errno(), pd.context, attr);
+  if (handle === null) throw createError(errno(), pdCore(pd).context, attr);
   return handle;
 }
 
-function createAsync(
+function fromAttrAsync(
   pd: ProtectionDomain,
   attr: NativeAttr,
   signal: AbortSignal | undefined,
 ): Promise<AddressHandle> {
-  return abortable({
-    owner: pd,
+  return madeLater(
+    pd,
+    () => nonblocking().ibv_create_ah(pd.unsafeHandle, attr),
+    (code) => createError(code, pdCore(pd).context, attr),
     signal,
-    start: () => nonblocking().ibv_create_ah(pd.unsafeHandle, attr),
-    finish: ({ value, errno }) => {
-      if (value === null) throw createError(errno, pd.context, attr);
-      return new AddressHandle(pd, new Adopted(value));
-    },
-    discard,
-  });
+  );
 }
 
 /** Makes a handle from the words of a `struct ibv_ah_attr`, of which only the service level is not checked yet. */
@@ -232,7 +222,7 @@ export async function fromWordsAsync(
   words: Uint32Array<ArrayBuffer>,
   signal: AbortSignal,
 ): Promise<AddressHandle> {
-  return await createAsync(pd, checkSl(words), signal);
+  return await fromAttrAsync(pd, checkSl(words), signal);
 }
 
 function checkSl(words: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
@@ -240,16 +230,28 @@ function checkSl(words: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
   return words;
 }
 
-function fromOutcome(
-  { value, errno }: Outcome<IbvAh | null>,
+function madeLater(
   pd: ProtectionDomain,
-  packet: Packet,
-): AddressHandle {
-  if (value === null) throw createFromWcError(errno, pd.context, packet);
-  return new AddressHandle(pd, new Adopted(value));
+  start: () => Promise<Outcome<IbvAh | null>>,
+  failed: (errno: number) => Error,
+  signal: AbortSignal | undefined,
+): Promise<AddressHandle> {
+  return abortable({
+    owner: pd,
+    signal,
+    start,
+    finish: (outcome) => made(pd, outcome, failed),
+    discard: ({ value }) => {
+      if (value !== null) verbs().ibv_destroy_ah(value);
+    },
+  });
 }
 
-/** Destroys a handle that nobody waits for any more. */
-function discard({ value }: Outcome<IbvAh | null>): void {
-  if (value !== null) verbs().ibv_destroy_ah(value);
+function made(
+  pd: ProtectionDomain,
+  { value, errno }: Outcome<IbvAh | null>,
+  failed: (errno: number) => Error,
+): AddressHandle {
+  if (value === null) throw failed(errno);
+  return new AddressHandle(pd, new Adopted(value));
 }
