@@ -55,5 +55,7 @@ function thunkOf(name: string, row: NativeRow): Thunk | undefined {
 function keepErrno(path: string, name: string, { parameters, result }: NativeRow): AnyFunction {
   const call = openSymbol(path, name, { parameters: [...parameters, "pointer"], result });
   const cell = errnoCell();
+  // A rest parameter costs ten times the call. A reply reads events and may make an address handle: two parameters each.
+  if (parameters.length === 2) return (a, b) => call(a, b, cell);
   return (...args) => call(...args, cell);
 }
