@@ -19,7 +19,7 @@ import { checkPort } from "../device/context.ts";
 import { pdCore, ProtectionDomain } from "../memory/protection_domain.ts";
 import { AhCore } from "./ah_core.ts";
 import { createError, createFromWcError } from "./hints.ts";
-import { type Packet, readPacket } from "./packet.ts";
+import { readPacket } from "./packet.ts";
 
 const { offset: SL } = structs.ibv_ah_attr.fields.sl;
 
