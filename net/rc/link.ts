@@ -1,4 +1,7 @@
 import {
+  type CompletionQueue,
+  type MemoryRegion,
+  type QueuePair,
   type SendRequest,
   WcFlags,
   WcOpcode,
@@ -15,7 +18,7 @@ import { pump } from "../shared/pump.ts";
 import { FIRST_RECEIVE, Inbox } from "./inbox.ts";
 import { Outbox } from "./outbox.ts";
 import { FrameType, peerLeft, Protocol } from "./protocol.ts";
-import type { RcParts } from "./rc_parts.ts";
+import type { RcSettings } from "./rc_options.ts";
 
 /** What somebody who waits for a slot will post. It takes effect when it is the turn of the waiter. */
 interface Sending {
@@ -37,7 +40,8 @@ const { CREDIT, HELLO, END, BYE, DATA } = FrameType;
 export class Link {
   /** Resolves when nothing waits for events any more. */
   readonly ended: Promise<void>;
-  readonly #parts: RcParts;
+  readonly #cq: CompletionQueue;
+  readonly #keepAliveMs: number;
   readonly #protocol: Protocol;
   readonly #inbox: Inbox;
   readonly #outbox: Outbox;
@@ -58,16 +62,21 @@ export class Link {
   #checked = 0;
 
   /** Posts all receives. */
-  constructor(parts: RcParts) {
-    const { qp, sendMemory, recvMemory, settings } = parts;
-    this.#parts = parts;
+  constructor(
+    qp: QueuePair,
+    cq: CompletionQueue,
+    { send, recv }: { readonly send: MemoryRegion; readonly recv: MemoryRegion },
+    settings: RcSettings,
+  ) {
+    this.#cq = cq;
+    this.#keepAliveMs = settings.keepAlive;
     this.#protocol = new Protocol(settings.credits);
     // The connection can break before somebody waits for the peer.
     this.#greeted.promise.catch(() => {});
-    this.#outbox = new Outbox(qp, sendMemory, settings.maxMessage);
-    this.#inbox = new Inbox(qp, recvMemory, settings.maxMessage);
+    this.#outbox = new Outbox(qp, send, settings.maxMessage);
+    this.#inbox = new Inbox(qp, recv, settings.maxMessage);
     this.ended = pump({
-      cq: parts.cq,
+      cq,
       drain: () => this.#drain(),
       isOpen: () => this.#failure === undefined,
       isAwaited: () =>
@@ -275,7 +284,7 @@ export class Link {
   #drain(): number {
     if (this.#failure !== undefined) return 0;
     const batch = this.#batch;
-    const count = this.#parts.cq.pollInto(batch);
+    const count = this.#cq.pollInto(batch);
     for (let i = 0; i < count && this.#failure === undefined; i++) this.#take(i);
     if (count > 0 && this.#failure === undefined) this.#serve();
     return count;
@@ -323,9 +332,9 @@ export class Link {
   }
 
   #greet(): void {
-    const { keepAlive } = this.#parts.settings;
+    const ms = this.#keepAliveMs;
     // Not before: to check a peer that is not ready yet breaks the connection.
-    if (keepAlive > 0) this.#keepAlive ??= setInterval(() => this.#checkPeer(), keepAlive);
+    if (ms > 0) this.#keepAlive ??= setInterval(() => this.#checkPeer(), ms);
     this.#greeted.resolve();
   }
 

@@ -6,7 +6,7 @@ import {
   WrOpcode,
 } from "../../mod.ts";
 import { copyMessage } from "../shared/copy_message.ts";
-import { CONTROL_SENDS } from "./rc_parts.ts";
+import { CONTROL_SENDS } from "./protocol.ts";
 
 /** Somebody who waits for the completion of one request. */
 export interface Completion {

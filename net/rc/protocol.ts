@@ -16,6 +16,11 @@ export type FrameType = typeof FrameType[keyof typeof FrameType];
 
 const { DATA, END, BYE } = FrameType;
 
+/** Receives for messages that need no credit: HELLO, END or BYE, and two messages of credits. */
+export const CONTROL_RECEIVES = 5;
+/** Requests for such messages, and for the check that the peer is there. */
+export const CONTROL_SENDS = 8;
+
 const TYPE_SHIFT = 28;
 
 /**

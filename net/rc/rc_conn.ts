@@ -12,7 +12,7 @@ import { closedError, type RcEnd } from "./rc_end.ts";
 import {
   ATOMIC_SIZE,
   atomicPartOf,
-  ExposedMemory,
+  type ExposedMemory,
   partOf,
   type RemoteMemory,
   type RemotePart,
@@ -76,7 +76,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
 
   /** The longest message in bytes, which both ends can handle. */
   get maxMessage(): number {
-    return Math.min(this.#end.parts.settings.maxMessage, this.peer.maxMessage);
+    return Math.min(this.#end.settings.maxMessage, this.peer.maxMessage);
   }
 
   /**
@@ -196,8 +196,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   ): Promise<ExposedMemory> {
     const signal = signalOf(options);
     this.#assertOpen();
-    const mr = await this.#end.parts.expose(source, signal).finally(() => this.#assertOpen());
-    return new ExposedMemory(mr, (mr) => this.#end.parts.forget(mr));
+    return await this.#end.expose(source, signal).finally(() => this.#assertOpen());
   }
 
   /**
@@ -311,8 +310,8 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     bytes: Uint8Array,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    const { link, parts } = this.#end;
-    const { maxMessage } = parts.settings;
+    const { link, settings } = this.#end;
+    const { maxMessage } = settings;
     const count = Math.ceil(bytes.length / maxMessage);
     await Promise.all(Array.from({ length: count }, (_, i) => {
       const start = i * maxMessage;

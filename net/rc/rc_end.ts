@@ -1,33 +1,94 @@
+import { needsGrh } from "../../internal/ports.ts";
+import { nextTurn } from "../../internal/turns.ts";
+import {
+  AccessFlags,
+  AddressHandle,
+  CompletionChannel,
+  CompletionQueue,
+  type Context,
+  Gid,
+  MemoryRegion,
+  type ProtectionDomain,
+  QpType,
+  QueuePair,
+} from "../../mod.ts";
+import { chosenGid } from "../shared/chosen_gid.ts";
 import { Link } from "./link.ts";
-import type { TcpEnds } from "./peer_gid.ts";
-import type { RcAddress } from "./rc_address.ts";
+import { gidOfTcp, type TcpEnds } from "./peer_gid.ts";
+import { CONTROL_RECEIVES, CONTROL_SENDS } from "./protocol.ts";
+import { type RcAddress, toQpAddress } from "./rc_address.ts";
 import type { RcDevice, Use } from "./rc_device.ts";
 import type { RcSettings } from "./rc_options.ts";
-import { RcParts } from "./rc_parts.ts";
+import { ExposedMemory } from "./remote_memory.ts";
 
-/** One end of a connection. Until it is connected, leaving its scope closes it. */
+const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC } = AccessFlags;
+
+const REMOTE_ACCESS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ | REMOTE_ATOMIC;
+
+/**
+ * One end of a connection: its verbs objects, of which the device may be shared, and what moves messages. Until it is
+ * connected, leaving its scope closes it.
+ */
 export class RcEnd implements AsyncDisposable {
-  /** The verbs objects. */
-  readonly parts: RcParts;
+  /** The settings it was made with. */
+  readonly settings: RcSettings;
   /** What moves messages between the ends. */
   readonly link: Link;
-  /** What the peer needs. */
-  readonly address: RcAddress;
+  readonly #pd: ProtectionDomain;
+  readonly #gidIndex: number | undefined;
+  readonly #qp: QueuePair;
+  /** Memory that is shared with the peer. */
+  readonly #exposed: Set<MemoryRegion> = new Set();
+  readonly #owned: DisposableStack;
   #peer: RcAddress | undefined;
 
-  /** Makes an end, which ends the use of the device when it is closed. */
+  /**
+   * Makes an end, which ends the use of the device when it is closed. Registering memory takes most of the time, and is
+   * done on another thread.
+   */
   static async make(use: Use<RcDevice>, settings: RcSettings, ends?: TcpEnds): Promise<RcEnd> {
     using stack = new DisposableStack();
-    const parts = stack.use(await RcParts.make(use, settings, ends));
-    const end = new RcEnd(parts);
-    stack.move();
-    return end;
+    const { pd } = stack.use(use).object;
+    const { credits, sendDepth, maxMessage } = settings;
+    const register = async (slots: number): Promise<MemoryRegion> =>
+      stack.use(await MemoryRegion.createAsync(pd, slots * maxMessage, LOCAL_WRITE));
+    const send = await register(sendDepth);
+    const recv = await register(credits + CONTROL_RECEIVES);
+    await nextTurn();
+    return new RcEnd(use.object, settings, ends, { send, recv }, stack);
   }
 
-  private constructor(parts: RcParts) {
-    this.parts = parts;
-    this.address = parts.address;
-    this.link = new Link(parts);
+  private constructor(
+    { context, pd }: RcDevice,
+    settings: RcSettings,
+    ends: TcpEnds | undefined,
+    memory: { readonly send: MemoryRegion; readonly recv: MemoryRegion },
+    stack: DisposableStack,
+  ) {
+    const { port, credits, sendDepth } = settings;
+    this.settings = settings;
+    this.#pd = pd;
+    const gidIndex = this.#gidIndex = gidIndexFor(context, settings, ends);
+    const cap = { maxSendWr: sendDepth + CONTROL_SENDS, maxRecvWr: credits + CONTROL_RECEIVES };
+    const channel = stack.use(new CompletionChannel(context));
+    const cqe = cap.maxSendWr + cap.maxRecvWr;
+    const cq = stack.use(new CompletionQueue(context, { cqe, channel }));
+    stack.defer(() => this.#exposed.forEach((mr) => mr.close()));
+    const init = { type: QpType.RC, sendCq: cq, recvCq: cq, cap };
+    const qp = this.#qp = stack.use(new QueuePair(pd, init));
+    // Without an rkey a peer can do nothing with these rights.
+    const qpAccessFlags = REMOTE_WRITE | REMOTE_READ | REMOTE_ATOMIC;
+    qp.init({ port, ...(gidIndex !== undefined && { gidIndex }), qpAccessFlags });
+    this.link = new Link(qp, cq, memory, settings);
+    this.#owned = stack.move();
+  }
+
+  /** What the peer needs. */
+  get address(): RcAddress {
+    const { qpn, psn, lid, gid, mtu, rdAtomic } = this.#qp.address;
+    const { credits, maxMessage } = this.settings;
+    const own = { gid: gid ?? "::", lid, qpn, psn, mtu, rdAtomic };
+    return { transport: "rc", ...own, credits, maxMessage };
   }
 
   /** The address of the peer. The end must be connected. */
@@ -40,18 +101,46 @@ export class RcEnd implements AsyncDisposable {
    * end is ready to receive, and this end sends nothing before the peer does.
    */
   async connect(peer: RcAddress, signal: AbortSignal, answer?: () => Promise<void>): Promise<this> {
-    const { parts, link } = this;
-    await parts.activate(peer, signal);
+    const { timeout, retryCnt } = this.settings;
+    if (this.#gidIndex !== undefined) await this.#resolve(peer, this.#gidIndex, signal);
+    // A peer that has fewer receives than it says must not keep sends waiting for ever.
+    this.#qp.activateRc(toQpAddress(peer), { timeout, retryCnt, rnrRetry: 6, minRnrTimer: 14 });
     signal.throwIfAborted();
-    await link.connect(peer.credits, signal, answer);
+    await this.link.connect(peer.credits, signal, answer);
     this.#peer = peer;
     return this;
   }
 
-  /** Closes it at once. */
+  /**
+   * The kernel resolves the link address of the peer when the queue pair is modified, and blocks until then. Making an
+   * address handle on another thread resolves it before.
+   */
+  async #resolve(peer: RcAddress, sgidIndex: number, signal: AbortSignal): Promise<void> {
+    const dgid = Gid.parse(peer.gid);
+    if (dgid.isZero) {
+      throw new Deno.errors.InvalidData("Cannot connect: the address of the peer has no GID");
+    }
+    const grh = { dgid, sgidIndex, hopLimit: 64 };
+    const attr = { portNum: this.settings.port, dlid: peer.lid, grh };
+    using _ah = await AddressHandle.createAsync(this.#pd, attr, { signal });
+  }
+
+  /** Registers memory that the peer may use. */
+  async expose(
+    source: number | ArrayBufferLike | ArrayBufferView,
+    signal: AbortSignal | undefined,
+  ): Promise<ExposedMemory> {
+    const mr = await MemoryRegion.createAsync(this.#pd, source, REMOTE_ACCESS, { signal });
+    // The domain outlives the connection if others use it.
+    if (this.#owned.disposed) mr.close();
+    this.#exposed.add(mr);
+    return new ExposedMemory(mr, () => this.#exposed.delete(mr));
+  }
+
+  /** Closes it at once, and ends the use of the device. */
   close(): void {
     this.link.close(closedError());
-    this.parts[Symbol.dispose]();
+    this.#owned.dispose();
   }
 
   /** The device is not in use any more when connecting has failed. */
@@ -65,4 +154,16 @@ export class RcEnd implements AsyncDisposable {
 /** The error of calls of a connection that this end has closed. */
 export function closedError(): Error {
   return new Deno.errors.BadResource("Cannot use connection: it is closed");
+}
+
+/** The index of the GID to use; undefined if the port needs none and has none. */
+function gidIndexFor(
+  context: Context,
+  { port, gidIndex }: RcSettings,
+  ends: TcpEnds | undefined,
+): number | undefined {
+  if (gidIndex !== undefined) return chosenGid(context, port, gidIndex).gidIndex;
+  if (!needsGrh(context.queryPort(port))) return undefined;
+  const known = ends && gidOfTcp(context.gidTable(port), port, ends);
+  return (known ?? context.recommendGid(port)).gidIndex;
 }

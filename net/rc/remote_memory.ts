@@ -41,10 +41,10 @@ export class ExposedMemory implements Disposable {
   /** What the peer needs. */
   readonly remote: RemoteMemory;
   readonly #mr: MemoryRegion;
-  readonly #closed: (mr: MemoryRegion) => void;
+  readonly #closed: () => void;
 
   /** @ignore Made by {@linkcode RcConn.expose}. */
-  constructor(mr: MemoryRegion, closed: (mr: MemoryRegion) => void) {
+  constructor(mr: MemoryRegion, closed: () => void) {
     const { addr, length, rkey } = mr;
     this.#mr = mr;
     this.#closed = closed;
@@ -63,7 +63,7 @@ export class ExposedMemory implements Disposable {
   /** Ends the rights of the peer. What the peer does with the memory afterwards breaks its connection. */
   close(): void {
     this.#mr.close();
-    this.#closed(this.#mr);
+    this.#closed();
   }
 
   /** Ends the rights of the peer, as {@linkcode ExposedMemory.close} does. */
