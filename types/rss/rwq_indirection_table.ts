@@ -1,14 +1,14 @@
 import type { IbvRwqIndTable } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
-import { bufferAddress, handleAddress } from "../../ffi/pointers.ts";
+import { handleAddress } from "../../ffi/pointers.ts";
 import { readNative } from "../../ffi/struct.ts";
 import { listOf } from "../../internal/checks.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
 import { check, checkHandle } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
-import { assertOpen } from "../core/resource.ts";
+import { assertOpen, rootOf } from "../core/resource.ts";
 import { Context } from "../device/context.ts";
 import type { RssFlow, RssInputOptions } from "./rss_flow.ts";
 import { RxHash } from "./rx_hash.ts";
@@ -20,13 +20,13 @@ const MAX_LOG_SIZE = 13;
 /** `struct ibv_rwq_ind_table_init_attr` as C sees it. */
 interface NativeInit {
   readonly logIndTblSize: number;
-  readonly indTbl: bigint;
+  readonly indTbl: BigUint64Array;
 }
 
 const codec: AttributeCodec<NativeInit> = codecOf(
   "ibv_rwq_ind_table_init_attr",
   "indirection table",
-  { logIndTblSize: {}, indTbl: {} },
+  { logIndTblSize: {}, indTbl: { pointer: true } },
 );
 
 const KIND: NativeKind<IbvRwqIndTable, RwqIndirectionTable> = {
@@ -94,12 +94,14 @@ export class RwqIndirectionTable extends NativeResource<IbvRwqIndTable> {
   constructor(context: Context, workQueues: readonly WorkQueue[]) {
     instance(context, Context, "context");
     const entries = Object.freeze(listOf(workQueues, "workQueues"));
-    const logSize = logSizeOf(entries);
+    const logIndTblSize = logSizeOf(entries);
     entries.forEach((wq, i) => checkEntry(context, wq, i));
+    const handles = entries.map(({ unsafeHandle }) => handleAddress(unsafeHandle));
+    const { view } = codec.write({ logIndTblSize, indTbl: BigUint64Array.from(handles) });
     const handle = checkHandle(
       "ibv_create_rwq_ind_table",
       "create indirection table",
-      verbs().ibv_create_rwq_ind_table(context.unsafeHandle, writeInit(logSize, entries)),
+      verbs().ibv_create_rwq_ind_table(context.unsafeHandle, view),
       {
         detail: () => `${entries.length} entries`,
         hint: (code) => hintCreate(code, context),
@@ -133,17 +135,6 @@ export class RwqIndirectionTable extends NativeResource<IbvRwqIndTable> {
   }
 }
 
-/** The struct, followed by the array that it points to: one buffer keeps both alive. */
-function writeInit(logIndTblSize: number, workQueues: readonly WorkQueue[]): DataView<ArrayBuffer> {
-  const { size } = codec;
-  const view = new DataView(new ArrayBuffer(size + workQueues.length * 8));
-  codec.writeTo(view, 0, { logIndTblSize, indTbl: bufferAddress(view) + BigInt(size) });
-  new BigUint64Array(view.buffer, size).set(
-    workQueues.map(({ unsafeHandle }) => handleAddress(unsafeHandle)),
-  );
-  return view;
-}
-
 function logSizeOf({ length }: readonly WorkQueue[]): number {
   const log = Math.log2(length);
   if (Number.isInteger(log) && log <= MAX_LOG_SIZE) return log;
@@ -157,7 +148,7 @@ function logSizeOf({ length }: readonly WorkQueue[]): number {
 /** The kernel gets the number of the work queue. In another context that number means another work queue, or none. */
 function checkEntry(context: Context, wq: WorkQueue, entry: number): void {
   instance(wq, WorkQueue, `workQueues[${entry}]`);
-  if (wq.context === context) return;
+  if (rootOf(wq) === context) return;
   throw new TypeError(
     `Cannot create indirection table: workQueues[${entry}] belongs to another context`,
   );

@@ -1,5 +1,4 @@
 import { type Members, members } from "../../ffi/members.ts";
-import { bufferAddress } from "../../ffi/pointers.ts";
 import { copyOfBytes, integer, snapshot, uint8 } from "../../internal/checks.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { MAX_RSS_INPUT, type RssFlow, type RssInputOptions, writeRssInput } from "./rss_flow.ts";
@@ -61,19 +60,27 @@ export interface RxHashConf {
 interface NativeRxHashConf {
   readonly rxHashFunction: number;
   readonly rxHashKeyLen: number;
-  readonly rxHashKey: bigint;
+  readonly rxHashKey: Uint8Array;
   readonly rxHashFieldsMask: bigint;
 }
 
 const codec: AttributeCodec<NativeRxHashConf> = codecOf("ibv_rx_hash_conf", "hash", {
   rxHashFunction: {},
   rxHashKeyLen: {},
-  rxHashKey: {},
+  rxHashKey: { pointer: true },
   rxHashFieldsMask: {},
 });
 
-/** Writes a `struct ibv_rx_hash_conf`. The pointer to the key is valid while the object lives. */
-export let writeRxHash: (rxHash: RxHash, view: DataView<ArrayBuffer>, base: number) => void;
+/** Writes a `struct ibv_rx_hash_conf` into a struct that lives until the verb is called. */
+export function writeRxHash(rxHash: RxHash, view: DataView<ArrayBuffer>, base: number): void {
+  const { rxHashFunction, rxHashKey, rxHashFieldsMask } = rxHash;
+  codec.writeTo(view, base, {
+    rxHashFunction,
+    rxHashKeyLen: rxHashKey.length,
+    rxHashKey,
+    rxHashFieldsMask: BigInt(rxHashFieldsMask),
+  });
+}
 
 /**
  * How queue pairs hash packets (`struct ibv_rx_hash_conf`), and the computation of such hashes. The object is immutable:
@@ -101,17 +108,6 @@ export class RxHash {
   readonly #input: Uint8Array<ArrayBuffer> = new Uint8Array(MAX_RSS_INPUT);
   #toeplitz: ToeplitzKey | undefined;
 
-  static {
-    writeRxHash = (rxHash, view, base) => {
-      codec.writeTo(view, base, {
-        rxHashFunction: rxHash.rxHashFunction,
-        rxHashKeyLen: rxHash.#key.length,
-        rxHashKey: bufferAddress(rxHash.#key),
-        rxHashFieldsMask: BigInt(rxHash.rxHashFieldsMask),
-      });
-    };
-  }
-
   /**
    * Makes a hash and copies its key.
    *
@@ -123,7 +119,9 @@ export class RxHash {
       "hash",
       ["rxHashFunction", "rxHashKey", "rxHashFieldsMask"],
     );
-    this.#key = copyKey(rxHashKey);
+    // A copy by `slice()` would share the memory of a Node Buffer.
+    this.#key = copyOfBytes(rxHashKey, "rxHashKey");
+    uint8(this.#key.length, "rxHashKey length");
     this.rxHashFunction = uint8(rxHashFunction, "rxHashFunction") as RxHashFunction;
     // `|` gives a negative number if INNER is among the fields.
     const min = -0x8000_0000;
@@ -162,11 +160,4 @@ export class RxHash {
     }
     return new ToeplitzKey(this.#key);
   }
-}
-
-/** A copy by `slice()` would share the memory of a Node Buffer. */
-function copyKey(key: Uint8Array): Uint8Array<ArrayBuffer> {
-  const copy = copyOfBytes(key, "rxHashKey");
-  uint8(copy.length, "rxHashKey length");
-  return copy;
 }
