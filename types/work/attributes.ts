@@ -123,9 +123,12 @@ export function opcodesOf(type: number): number {
 }
 
 /** Checks that an opcode has an attribute. */
-export function checkHas({ opcodes, name }: Field, opcode: number): void {
-  if (has(opcodes, opcode)) return;
-  throw new TypeError(
+export function checkHas(field: Field, opcode: number): void {
+  if (!has(field.opcodes, opcode)) throw hasNo(field, opcode);
+}
+
+function hasNo({ name }: Field, opcode: number): TypeError {
+  return new TypeError(
     `Cannot set request: the opcode ${nameOf(WrOpcode, opcode)} has no attribute ${name}`,
   );
 }

@@ -2,6 +2,7 @@ import { structs } from "../../ffi/layout.ts";
 import { bufferAddress, bufferPointer, handleAddress } from "../../ffi/pointers.ts";
 import { integer, positiveInt, snapshot } from "../../internal/checks.ts";
 import { type AddressHandle, ahCore } from "../address_handle/address_handle.ts";
+import type { AhCore } from "../address_handle/ah_core.ts";
 import type { SendTracker } from "../completion/send_tracker.ts";
 import { disposals } from "../core/resource.ts";
 import type { MemoryRegion } from "../memory/memory_region.ts";
@@ -54,7 +55,9 @@ export class NativeList {
   /** UD: how many sends of the run are signaled. */
   #signaled = 0;
   /** UD: the only address handle of the run, if it has one only. */
-  #only: AddressHandle | undefined = undefined;
+  #only: AhCore | undefined = undefined;
+  /** UD: the only request of the run; -1 if there are several. */
+  #single = -1;
   /** UD: the protection domain that the address handles of the run were checked against. */
   #pd: ProtectionDomain | undefined = undefined;
   /** The structs, which native code reads while they are posted, also as words of 32 bits: `stride` of them each. */
@@ -304,9 +307,10 @@ export class NativeList {
 
   /** Sets the address handle of a datagram. */
   setAh(index: number, ah: AddressHandle): void {
-    ahCore(ah)!.write(this.words, index * this.stride + FIELDS.ah.word);
+    const core = ahCore(ah)!;
+    core.write(this.words, index * this.stride + FIELDS.ah.word);
     this.ahs[index] = ah;
-    this.#only = undefined;
+    this.#only = index === this.#single ? core : undefined;
     // The handle is open: it needs another check only if its protection domain is not the one that was checked.
     if (ah.pd !== this.#pd) this.checkedBy = undefined;
   }
@@ -362,12 +366,14 @@ export class NativeList {
   sumUp(count: number, pd: ProtectionDomain, allSignaled: boolean): void {
     this.count = count;
     this.#pd = pd;
-    this.#only = this.ahs[this.start];
+    const first = this.ahs[this.start]!;
+    this.#only = ahCore(first);
+    this.#single = count === 1 ? this.start : -1;
     let signaled = 0;
     for (let i = this.start; i < this.start + count; i++) {
       this.#numbers[i] = signaled + 1;
       if (allSignaled || (this.flags(i) & SendFlags.SIGNALED) !== 0) signaled++;
-      if (this.ahs[i] !== this.#only) this.#only = undefined;
+      if (this.ahs[i] !== first) this.#only = undefined;
     }
     this.#signaled = signaled;
   }
@@ -375,11 +381,9 @@ export class NativeList {
   /** UD: notes that the sends that were numbered were posted. */
   posted(tracker: SendTracker): void {
     const before = tracker.posted(this.#signaled);
+    const last = this.#numbers[this.start + this.count - 1]!;
     if (this.#only === undefined) this.#noteEach(tracker, before);
-    else {
-      const last = this.#numbers[this.start + this.count - 1]!;
-      ahCore(this.#only)!.noteSend(tracker, before + last);
-    }
+    else this.#only.noteSend(tracker, before + last);
   }
 
   #noteEach(tracker: SendTracker, before: number): void {
