@@ -6,7 +6,7 @@ import { rows } from "../../ffi/verbs.ts";
 import type { AnyRow, NativeRow, Row } from "../../ffi/table/row.ts";
 import { Cq, Qp } from "../../ffi/parameters.ts";
 import type { IbvCq } from "../../ffi/handles.ts";
-import { since } from "../../tools/coverage/since.ts";
+import { KNOWN } from "../../tools/coverage/known.ts";
 import { parse, type Prototype, prototypes } from "./header.ts";
 
 const HEADER = await prototypes();
@@ -29,7 +29,9 @@ const FROZEN = "_compat_ibv_query_port";
 /** The rdma-core whose header and library are installed. */
 const INSTALLED = 44;
 /** Functions of later versions. */
-const NEWER = [...ALL.keys()].filter((name) => (since(name.replace(/^_/, "")) ?? 0) > INSTALLED);
+const NEWER = [...ALL.keys()].filter((name) =>
+  Number(KNOWN.get(name.replace(/^_/, ""))?.since) > INSTALLED
+);
 
 function nativeOf(name: string): NativeRow | undefined {
   const row = ALL.get(name)!;

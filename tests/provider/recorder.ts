@@ -56,7 +56,6 @@ const OUTPUTS = {
   ibv_query_rt_values_ex: structs.ibv_values_ex,
   ibv_query_srq: structs.ibv_srq_attr,
   ibv_query_qp: structs.ibv_qp_attr,
-  ibv_query_ece: structs.ibv_ece,
   ibv_init_ah_from_wc: structs.ibv_ah_attr,
 } as const satisfies Record<string, Struct>;
 

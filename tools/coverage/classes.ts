@@ -58,7 +58,7 @@ function withoutComments(text: string): string {
 
 /** The public classes and functions that offer a verb: those next to its call, in the same folder if there are any. */
 export function offeredBy(verb: string, parts: readonly Part[]): string[] {
-  const calls = new RegExp(`(?:\\.|")${verb}\\b`);
+  const calls = new RegExp(`(?:[."]|[{,] )${verb}\\b`);
   let found = parts.filter(({ text }) => calls.test(text));
   const folders = found.map(folderOf);
   const offered: Part[] = [];

@@ -3,14 +3,12 @@
 import { prototypes } from "../../tests/library/header.ts";
 import { bindings } from "./bindings.ts";
 import { offeredBy, readParts } from "./classes.ts";
-import { since } from "./since.ts";
 
 /** One verb. */
 export interface Coverage {
   readonly verb: string;
   /** Whether the installed header has it; the other verbs are newer. */
   readonly isInstalled: boolean;
-  readonly since: number | undefined;
   readonly isBound: boolean;
   readonly offeredBy: readonly string[];
 }
@@ -31,7 +29,6 @@ export async function readCoverage(): Promise<Coverage[]> {
   return [...installed, ...newer].map((verb) => ({
     verb,
     isInstalled: installed.includes(verb),
-    since: since(verb),
     isBound: bound.includes(verb),
     offeredBy: offeredBy(verb, parts),
   }));

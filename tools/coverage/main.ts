@@ -9,6 +9,7 @@ import { say } from "../../rxe/host/report.ts";
 import { demand } from "../../rxe/host/shell.ts";
 import { type Coverage, readCoverage } from "./coverage.ts";
 import { render } from "./document.ts";
+import { KNOWN } from "./known.ts";
 import { tool } from "../host/tool.ts";
 
 const HELP = `Compares verbs.h with the tables of verbs and the classes.
@@ -55,6 +56,7 @@ async function formatted(markdown: string): Promise<string> {
 function faultsOf({ verb, isInstalled, isBound, offeredBy }: Coverage): string[] {
   if (!isInstalled) return [];
   return [
+    ...!KNOWN.get(verb)?.since ? [`${verb}: say in docs/verbs.md since when it is there`] : [],
     ...!isBound ? [`${verb} is not bound`] : [],
     ...offeredBy.length === 0 ? [`${verb} is not typed: no class or function offers it`] : [],
   ];
