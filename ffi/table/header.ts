@@ -1,6 +1,7 @@
 /** The functions that `verbs.h` defines and that do more than to call an op. */
 
 import { EOPNOTSUPP } from "../errno.ts";
+import type { AnyFunction } from "../function_pointer.ts";
 import type {
   IbvContext,
   IbvCq,
@@ -62,30 +63,18 @@ export function queryPort(
   };
 }
 
-/** `ibv_query_gid_ex` */
-export function queryGidEx({ verbs }: Native): (
-  context: IbvContext,
-  port_num: number,
-  gid_index: number,
-  entry: BufferSource,
-  flags: number,
-) => number {
-  const size = sizeOf(structs.ibv_gid_entry);
-  return (context, port_num, gid_index, entry, flags) =>
-    verbs._ibv_query_gid_ex!(context, port_num, gid_index, entry, flags, size);
+type Header = (native: Native) => AnyFunction;
+
+/** Calls another verb with the size of a struct as its last argument. */
+function sized(name: string, layout: Struct): Header {
+  const size = sizeOf(layout);
+  return ({ verbs }) => (...args) => verbs[name]!(...args, size);
 }
 
+/** `ibv_query_gid_ex` */
+export const queryGidEx: Header = sized("_ibv_query_gid_ex", structs.ibv_gid_entry);
 /** `ibv_query_gid_table` */
-export function queryGidTable({ verbs }: Native): (
-  context: IbvContext,
-  entries: BufferSource,
-  max_entries: bigint,
-  flags: number,
-) => bigint {
-  const size = sizeOf(structs.ibv_gid_entry);
-  return (context, entries, max_entries, flags) =>
-    verbs._ibv_query_gid_table!(context, entries, max_entries, flags, size);
-}
+export const queryGidTable: Header = sized("_ibv_query_gid_table", structs.ibv_gid_entry);
 
 /** `ibv_query_comp_cntr_caps` */
 export function queryCompCntrCaps(

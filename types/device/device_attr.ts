@@ -6,7 +6,7 @@ import { verbs } from "../../ffi/library.ts";
 import { type Members, members } from "../../ffi/members.ts";
 import { allocStruct, fieldBytes } from "../../ffi/struct.ts";
 import { check } from "../core/errors.ts";
-import { readStruct } from "../core/struct_reader.ts";
+import { readStruct } from "../core/attributes.ts";
 
 /**
  * Atomicity of atomic operations (`enum ibv_atomic_cap`).

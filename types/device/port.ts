@@ -7,7 +7,7 @@ import { type Members, members } from "../../ffi/members.ts";
 import { allocStruct } from "../../ffi/struct.ts";
 import { integer } from "../../internal/checks.ts";
 import { check } from "../core/errors.ts";
-import { readStruct } from "../core/struct_reader.ts";
+import { readStruct } from "../core/attributes.ts";
 
 /**
  * State of a port (`enum ibv_port_state`).

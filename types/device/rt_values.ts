@@ -3,9 +3,8 @@
 import type { IbvContext } from "../../ffi/handles.ts";
 import { enums } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
-import { type AttributeCodec, codecOf } from "../core/attributes.ts";
+import { type AttributeCodec, codecOf, readStruct } from "../core/attributes.ts";
 import { check } from "../core/errors.ts";
-import { readStruct } from "../core/struct_reader.ts";
 
 /**
  * Values of a device that change while it runs (`struct ibv_values_ex`).

@@ -95,21 +95,23 @@ export interface Chosen extends Required<Omit<QpInitialization, "gidIndex" | "qk
 
 const { RC, UC, UD, XRC_SEND, XRC_RECV } = QpType;
 
+const NAMES = [
+  "port",
+  "gidIndex",
+  "pkeyIndex",
+  "qpAccessFlags",
+  "psn",
+  "maxDestRdAtomic",
+  "qkey",
+] as const;
+
 /** Reads the choices of {@linkcode QueuePair.init} and fills in the others. */
 export function choose(
   type: QpType,
   context: Context,
   initialization: QpInitialization,
 ): Chosen {
-  const given = snapshot(initialization, "initialization", [
-    "port",
-    "gidIndex",
-    "pkeyIndex",
-    "qpAccessFlags",
-    "psn",
-    "maxDestRdAtomic",
-    "qkey",
-  ]);
+  const given = snapshot(initialization, "initialization", NAMES);
   const { port, gidIndex, pkeyIndex = 0, qpAccessFlags = 0, qkey } = given;
   checkPort(context, port);
   if (gidIndex !== undefined) integer(gidIndex, "gidIndex", 0, 255);

@@ -34,6 +34,8 @@ export interface Peer extends Omit<QpAddress, "gid" | "transport" | "qkey"> {
   readonly gid: Gid | undefined;
 }
 
+const NAMES = ["transport", "qpn", "psn", "lid", "gid", "mtu", "rdAtomic", "qkey"] as const;
+
 /**
  * Reads the address of a peer.
  *
@@ -42,16 +44,7 @@ export interface Peer extends Omit<QpAddress, "gid" | "transport" | "qkey"> {
  * @throws {RangeError} If a number is out of range.
  */
 export function readPeer(address: QpAddress, transport: string): Peer {
-  const peer = snapshot(address, "address of the peer", [
-    "transport",
-    "qpn",
-    "psn",
-    "lid",
-    "gid",
-    "mtu",
-    "rdAtomic",
-    "qkey",
-  ]);
+  const peer = snapshot(address, "address of the peer", NAMES);
   if (peer.transport !== transport) {
     throw new TypeError(
       `Cannot activate queue pair: the transport of the peer is ${
