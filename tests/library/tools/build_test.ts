@@ -2,6 +2,7 @@
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { buildModule, STUB_SOURCES } from "../../../rxe/stub/build.ts";
+import { exists } from "../../../rxe/host/shell.ts";
 import { compileC } from "../../c/compile.ts";
 
 Deno.test("compileC() keeps results of different architectures apart", async () => {
@@ -38,7 +39,12 @@ for (const name of ["plain", "with a space", "with:colon"]) {
       await Deno.mkdir(`${folder}/usr/lib`);
       await Deno.symlink("../../lib", `${headers}/scripts`);
       const makefile = await Deno.readFile(MAKEFILE);
-      await buildModule([["Makefile", makefile]], headers, `${folder}/stub_hca.ko`);
+      const { makeTempDir } = Deno;
+      let made = "";
+      Deno.makeTempDir = async (options) => made = await makeTempDir(options);
+      await buildModule([["Makefile", makefile]], headers, `${folder}/stub_hca.ko`)
+        .finally(() => Deno.makeTempDir = makeTempDir);
+      assertEquals([made.includes("ibverbs-module-"), exists(made)], [true, false]);
       assertEquals(await Deno.readTextFile(`${folder}/stub_hca.ko`), "built\n");
     } finally {
       await Deno.remove(parent, { recursive: true });

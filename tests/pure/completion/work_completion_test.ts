@@ -44,6 +44,23 @@ Deno.test("WorkCompletion.check() throws for every status but SUCCESS, and names
   assertEquals(new WorkCompletionError(completion(99)).code, "99");
 });
 
+Deno.test("WorkCompletionError tells the usual cause of a status that has one", () => {
+  const causes = ["LOC_LEN_ERR", "LOC_QP_OP_ERR", "LOC_PROT_ERR", "WR_FLUSH_ERR", "LOC_ACCESS_ERR"]
+    .concat(
+      "REM_INV_REQ_ERR",
+      "REM_ACCESS_ERR",
+      "REM_OP_ERR",
+      "RETRY_EXC_ERR",
+      "RNR_RETRY_EXC_ERR",
+    );
+  for (const [name, status] of Object.entries(WcStatus)) {
+    const { hint, message } = new WorkCompletionError(completion(status));
+    assertEquals(hint !== undefined, causes.includes(name), name);
+    if (hint === undefined) continue;
+    assertEquals([message.endsWith(`. ${hint}`), /^[A-Z].{20,}/.test(hint)], [true, true], name);
+  }
+});
+
 /** Completions whose bytes are all different, read from one view that is written again for each of them. */
 function many(count: number): { completion: WorkCompletion; wrId: bigint; vendorErr: number }[] {
   const { size, fields } = structs.ibv_wc;

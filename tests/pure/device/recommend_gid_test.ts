@@ -15,6 +15,14 @@ function table(...gids: [string, GidType][]): GidEntry[] {
   }));
 }
 
+/** How the reason begins, by the kind of GID that is chosen. */
+const REASONS = [
+  "RoCE v1 or",
+  "RoCE v2 with a link-local",
+  "RoCE v2 with a global",
+  "RoCE v2 with an",
+];
+
 function chosen(...gids: [string, GidType][]): number {
   return recommendGid(table(...gids), 1).gidIndex;
 }
@@ -30,6 +38,10 @@ Deno.test("recommendGid() prefers IPv4, then global IPv6, then link-local, then 
   assertEquals(chosen(...gids.slice(0, 3)), 2);
   assertEquals(chosen(...gids.slice(0, 2)), 1);
   assertEquals(chosen(...gids.slice(0, 1)), 0);
+  for (const [kind, start] of REASONS.entries()) {
+    const { reason } = recommendGid(table(...gids.slice(0, kind + 1)), 1);
+    assertEquals(reason.slice(0, start.length), start);
+  }
   assertEquals(chosen(["fe80::1", IB], ["fec0::1", IB]), 0);
 });
 

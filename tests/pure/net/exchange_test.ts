@@ -58,6 +58,11 @@ for (
   });
 }
 
+Deno.test("readLine() refuses a line that is no UTF-8", async () => {
+  const line = Uint8Array.of(...new TextEncoder().encode('{"a":"'), 0xff, 0x22, 0x7d, 0x0a);
+  await assertRejects(() => readLine(connectionOf(line, 9), NEVER), InvalidData, "it is not JSON");
+});
+
 Deno.test("readLine() joins the parts of a line", async () => {
   const bytes = new TextEncoder().encode('{"qpn":7}\n');
   assertEquals(await readLine(connectionOf(bytes, 1), NEVER), { qpn: 7 });

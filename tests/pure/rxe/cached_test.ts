@@ -1,7 +1,7 @@
 // What the cache keeps, and what becomes of files that are damaged there.
 
 import { assertEquals, assertRejects } from "@std/assert";
-import { type cached, digest } from "../../../rxe/host/cached.ts";
+import { cached, digest } from "../../../rxe/host/cached.ts";
 import { cacheFolder } from "../../../rxe/host/paths.ts";
 import { programs } from "./programs.ts";
 
@@ -49,6 +49,16 @@ Deno.test("cached() makes a folder once, whoever asks, and again if it was not f
     await Deno.readTextFile(`${paths[0]}/SHA256SUMS`),
     ["a/file", "b", "c", "y", "z"].map((name) => `${sum}  ${name}\n`).join(""),
   );
+});
+
+Deno.test("cached() looks once in a process", async () => {
+  await using bed = new Bed();
+  const path = await bed.again();
+  const name = path.slice(cacheFolder().length + 1);
+  const never = (): Promise<void> => Promise.reject(new Error("it is made again"));
+  assertEquals(await cached(name, never), path);
+  await Deno.remove(path, { recursive: true });
+  assertEquals(await cached(name, never), path);
 });
 
 Deno.test("cached() rejects when it cannot tell whether a folder is whole", async () => {

@@ -3,7 +3,7 @@ import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { runCommandLine } from "../../../rxe/command_line.ts";
 import type { GuestOptions } from "../../../rxe/guest/run.ts";
 import { denoCommand } from "../../../rxe/host/deno_command.ts";
-import { many, readOptions, text } from "../../../internal/command_line.ts";
+import { many, readOptions, readOptionsOfCommand, text } from "../../../internal/command_line.ts";
 import { runDeno } from "../../subprocess.ts";
 import { programs } from "./programs.ts";
 
@@ -26,7 +26,7 @@ const refused: [args: string[], message: string][] = [
   [["--capture", "a.pcap", "ls"], "--capture takes the packets between two hosts: add --hosts 2"],
   [["--env", "1=2", "ls"], "--env takes NAME=VALUE, or the NAME of a variable that is set, not"],
   [["--env", "1X=2", "ls"], "--env takes"],
-  [["--env", "X-Y=2", "ls"], "--env takes"],
+  [["--env", "PATH-X=2", "ls"], "--env takes"],
   [["--env", "NO_SUCH_VARIABLE", "ls"], "--env takes NAME=VALUE, or the NAME of a variable that"],
   [["--forward", "80", "ls"], "--forward takes HOSTPORT:GUESTPORT, or with /udp behind them, not"],
   [["--forward", "65536:1", "ls"], "--forward takes"],
@@ -97,6 +97,17 @@ Deno.test("readOptions() tells options, operands, and what follows them apart", 
     ["-- x -- y", { options: {}, operands: ["x"], rest: ["y"] }],
   ];
   for (const [line, read] of rows) assertEquals(readOptions(line.split(" "), known), read);
+});
+
+Deno.test("readOptionsOfCommand() leaves a command its own options", () => {
+  const known = { a: text, b: "flag" } as const;
+  const rows: [line: string, read: unknown][] = [
+    ["x --b", { options: {}, command: ["x", "--b"] }],
+    ["--b --a y -- x --b", { options: { a: "y", b: true }, command: ["x", "--b"] }],
+    ["--b x -- y", { options: { b: true }, command: ["x", "--", "y"] }],
+    ["--b", { options: { b: true }, command: [] }],
+  ];
+  for (const [line, read] of rows) assertEquals(readOptionsOfCommand(line.split(" "), known), read);
 });
 
 Deno.test("denoCommand() is npx where only npx knows Deno", async () => {

@@ -123,6 +123,8 @@ function streamOf(...pieces: string[]): ReadableStream<Uint8Array<ArrayBuffer>> 
 Deno.test("lines() joins what arrives in pieces", async () => {
   const found = await Array.fromAsync(lines(streamOf("rea", "dy\nexit 0 1", " 2\nen")));
   assertEquals(found, ["ready", "exit 0 1 2"]);
+  const bytes = [...encoder.encode("lost /ö\n")].map((byte) => Uint8Array.of(byte));
+  assertEquals(await Array.fromAsync(lines(ReadableStream.from(bytes))), ["lost /ö"]);
 });
 
 Deno.test("Copy.reached() waits for all bytes, and Held keeps them until it is released", async () => {
@@ -168,15 +170,15 @@ Deno.test("Progress says every five seconds what takes longer than two", async (
   await using ran = await programs({});
   using timers = new Timers();
   const { now } = performance;
-  let seconds = 0;
+  let seconds = 100;
   performance.now = () => 1000 * seconds;
   try {
     const progress = new Progress("one");
     assertEquals(timers.open, [2000]);
-    seconds = 2;
+    seconds += 2;
     timers.end();
     progress.enter("two");
-    seconds = 7.4;
+    seconds += 5.4;
     assertEquals(timers.open, [5000]);
     timers.end();
     progress.finish("the end");

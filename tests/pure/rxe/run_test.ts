@@ -11,7 +11,7 @@ import { runCommandLine } from "../../../rxe/command_line.ts";
 import { GuestError } from "../../../rxe/guest/machine.ts";
 import type { GuestOptions } from "../../../rxe/guest/run.ts";
 import { SetupError } from "../../../rxe/host/report.ts";
-import { comesUp, ends, play, type Step, step } from "./machines.ts";
+import { comesUp, ends, play, type Played, type Step, step } from "./machines.ts";
 
 const ignore = Deno.build.arch !== "x86_64";
 
@@ -230,24 +230,37 @@ test("rxe runs a command in one guest when nobody completes its options", async 
   assertEquals({ result, starts: Object.keys(args) }, { result: [3], starts: ["1-1"] });
 });
 
-test("runInGuest() tries the processor itself, then the emulation, unless it is told", async () => {
+/** Runs guests with no choice of the accelerator on a processor that has virtualization. */
+async function chosen(usable: boolean, starts: Step[][]): Promise<Played & { opened: unknown[] }> {
   const { openSync, readTextFileSync } = Deno;
   const opened: unknown[] = [];
   Object.assign(Deno, {
     openSync: (...args: Parameters<typeof openSync>) => {
       opened.push(args);
+      if (!usable) throw new Deno.errors.NotFound();
       return { close: () => {} };
     },
     readTextFileSync: (path: string) =>
       path === "/proc/cpuinfo" ? "flags\t\t: fpu svm\n" : readTextFileSync(path),
   });
-  const plan = { "1": [[step("exit", "no kvm")], [step("exit", "busy")], comesUp(ends(4, 0, 0))] };
   const before = Deno.env.get("IBVERBS_ACCEL");
   Deno.env.delete("IBVERBS_ACCEL");
-  const { result, args, said } = await play(plan, { accelerator: undefined }).finally(() => {
+  const played = await play({ "1": starts }, { accelerator: undefined }).finally(() => {
     Object.assign(Deno, { openSync, readTextFileSync });
     if (before !== undefined) Deno.env.set("IBVERBS_ACCEL", before);
   });
+  return { ...played, opened };
+}
+
+test("runInGuest() emulates where it may not use the processor itself", async () => {
+  const { result, args } = await chosen(false, [comesUp(ends(4, 0, 0))]);
+  assertEquals(result, [4]);
+  assertStringIncludes(args["1-1"]!.join(" "), "-accel tcg,thread=multi");
+});
+
+test("runInGuest() tries the processor itself, then the emulation, unless it is told", async () => {
+  const starts = [[step("exit", "no kvm")], [step("exit", "busy")], comesUp(ends(4, 0, 0))];
+  const { result, opened, args, said } = await chosen(true, starts);
   assertEquals({ result, opened }, {
     result: [4],
     opened: [["/dev/kvm", { read: true, write: true }]],
