@@ -133,16 +133,10 @@ export class MemoryRegion extends NativeResource<IbvMr> {
   }
 
   /**
-   * Registers memory on another thread: {@linkcode MemoryRegion} without blocking. If the signal aborts, the call rejects
-   * with the signal's reason, and memory that is registered afterwards is deregistered again.
+   * Registers memory on another thread, as the constructor does. If the signal aborts, the call rejects with the signal's
+   * reason, and memory that is registered afterwards is deregistered again.
    *
-   * @param pd The protection domain.
-   * @param source A length in bytes, or the buffer.
-   * @param access {@linkcode AccessFlags}, combined with `|`. 0 is enough to send from the memory.
-   * @param options As the constructor; and the signal that ends the wait.
-   * @throws {RangeError} As the constructor.
-   * @throws {TypeError} As the constructor, or if the protection domain is disposed in the meantime.
-   * @throws {VerbsError} As the constructor.
+   * @throws {TypeError} Also if the protection domain is disposed in the meantime.
    */
   static async createAsync(
     pd: ProtectionDomain,

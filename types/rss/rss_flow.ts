@@ -130,7 +130,7 @@ export function writeRssInput(
   const addresses = fields & (size === 4 ? IPV4 : IPV6);
   if (addresses === 0 && (fields & (IPV4 | IPV6)) !== 0) return 0;
   const length = keep(input, 0, size, addresses, symmetric);
-  const ports = fields & portFields(protocol);
+  const ports = fields & (protocol === "tcp" ? TCP : protocol === "udp" ? UDP : 0);
   if ((ports & SOURCES) !== 0) writePort(input, length, sourcePort, "sourcePort");
   if ((ports & ~SOURCES) !== 0) writePort(input, length + 2, destinationPort, "destinationPort");
   return length + keep(input, length, 2, ports, symmetric);
@@ -146,12 +146,6 @@ function requirePredictable(fields: number): void {
       fields.toString(16)
     }: only addresses and ports are supported`,
   );
-}
-
-function portFields(protocol: RssFlow["protocol"]): number {
-  if (protocol === "tcp") return TCP;
-  if (protocol === "udp") return UDP;
-  return 0;
 }
 
 function writeEndpoint(given: string | Uint8Array, input: Uint8Array, offset: number): number {
@@ -170,7 +164,10 @@ function writePort(
   port: number | undefined,
   what: string,
 ): void {
-  if (typeof port !== "number" || (port & 0xffff) !== port) throw refusePort(port, what);
+  if (port === undefined) {
+    throw new TypeError(`Cannot hash flow: ${what} is missing, and the fields select it`);
+  }
+  uint16(port, what);
   input[offset] = port >> 8;
   input[offset + 1] = port;
 }
@@ -200,9 +197,4 @@ function mix(input: Uint8Array, offset: number, size: number): void {
     input[i] = source | destination;
     input[i + size] = source ^ destination;
   }
-}
-
-function refusePort(port: number | undefined, what: string): TypeError {
-  if (port !== undefined) uint16(port, what);
-  return new TypeError(`Cannot hash flow: ${what} is missing, and the fields select it`);
 }

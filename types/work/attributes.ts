@@ -37,17 +37,15 @@ export const OFFERED: number = XRC | ATOMICS | setOf(LOCAL_INV, BIND_MW);
 
 const { fields } = structs.ibv_send_wr;
 
-/** An attribute that only some opcodes have: a row of the table. */
+/**
+ * An attribute that only some opcodes have: its bit in sets of attributes, the word of the request at which it starts, its
+ * largest number if it has at most 32 bits, and its opcodes, one bit each.
+ */
 export interface Field {
-  /** Its name. */
   readonly name: keyof SendRequest;
-  /** Its bit in sets of attributes. */
   readonly bit: number;
-  /** The word of the request at which it starts. */
   readonly word: number;
-  /** The largest number, if it has at most 32 bits. */
   readonly max: number;
-  /** The opcodes that have it, one bit each. */
   readonly opcodes: number;
 }
 
@@ -177,20 +175,10 @@ export interface Element extends Sge {
 /** The memory of a request that has none. */
 export const NO_MEMORY: readonly Element[] = [];
 
-/** The element that was read last. One object serves all requests of one element. */
-const last = {
-  addr: 0n,
-  length: 0,
-  lkey: 0,
-  region: undefined as Region | undefined,
-  offset: 0,
-};
-
 /**
  * Reads the memory of a request, each property of the caller's once.
  *
  * @param max The number of elements that there is room for.
- * @returns A list of elements, or one element, which is valid until the next call.
  * @throws {RangeError} If there are more, a number is out of range, or an element is not within its region.
  * @throws {TypeError} If it is no memory, or a region is disposed.
  */
@@ -203,7 +191,7 @@ export function readSge(sge: Sge | readonly Sge[], max: number): Element | reado
     );
   }
   const elements: Element[] = [];
-  for (let i = 0; i < length; i++) elements.push({ ...readElement(sge[i]!) });
+  for (let i = 0; i < length; i++) elements.push(readElement(sge[i]!));
   return elements;
 }
 
@@ -234,12 +222,7 @@ function elementOf(
   if (region === undefined || typeof addr !== "bigint") uint64(addr, "addr");
   uint32(length, "length");
   uint32(lkey, "lkey");
-  last.addr = addr;
-  last.length = length;
-  last.lkey = lkey;
-  last.region = region;
-  last.offset = offset;
-  return last;
+  return { addr, length, lkey, region, offset };
 }
 
 /** Reads what a memory window is bound to, and checks it. */

@@ -58,6 +58,8 @@ export class NativeList {
   #only: AhCore | undefined = undefined;
   /** UD: the only request of the run; -1 if there are several. */
   #single = -1;
+  /** UD: the number of the last send of the run. */
+  #lastNumber = 0;
   /** UD: the protection domain that the address handles of the run were checked against. */
   #pd: ProtectionDomain | undefined = undefined;
   /** The structs, which native code reads while they are posted, also as words of 32 bits: `stride` of them each. */
@@ -376,14 +378,14 @@ export class NativeList {
       if (this.ahs[i] !== first) this.#only = undefined;
     }
     this.#signaled = signaled;
+    this.#lastNumber = this.#numbers[this.start + count - 1]!;
   }
 
   /** UD: notes that the sends that were numbered were posted. */
   posted(tracker: SendTracker): void {
     const before = tracker.posted(this.#signaled);
-    const last = this.#numbers[this.start + this.count - 1]!;
     if (this.#only === undefined) this.#noteEach(tracker, before);
-    else this.#only.noteSend(tracker, before + last);
+    else this.#only.noteSend(tracker, before + this.#lastNumber);
   }
 
   #noteEach(tracker: SendTracker, before: number): void {

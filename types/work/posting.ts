@@ -194,9 +194,8 @@ export interface SendRules {
   readonly needs: number;
   /** The protection domain that address handles and memory windows must belong to. */
   readonly pd: ProtectionDomain;
-  /** The largest message in bytes. */
+  /** The largest messages in bytes, also of inline data. */
   readonly maxMessage: number;
-  /** The largest inline message in bytes. */
   readonly maxInline: number;
   /** Whether every send has a completion, signaled or not. */
   readonly allSignaled: boolean;
