@@ -1,5 +1,3 @@
-/** Waits that a signal ends. */
-
 import { instance, snapshot } from "./checks.ts";
 
 /**

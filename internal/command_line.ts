@@ -1,5 +1,3 @@
-/** The reader of command lines. The parser of @std/cli takes `true` after a flag for that flag's value. */
-
 import { parseArgs } from "node:util";
 
 /** The command line is wrong. */

@@ -1,5 +1,3 @@
-/** Options that are read by a table of rules. */
-
 import { integer, show, snapshot } from "./checks.ts";
 
 /** Checks one option, and gives its value. */

@@ -1,9 +1,3 @@
-/**
- * Making a connection from this end.
- *
- * @module
- */
-
 import { type AbortOptions, orAborted } from "../../internal/abort.ts";
 import { callable, text } from "../../internal/checks.ts";
 import { Deadline } from "../../internal/deadline.ts";

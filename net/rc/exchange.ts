@@ -1,9 +1,3 @@
-/**
- * The exchange of addresses over TCP: one line of JSON each way.
- *
- * @module
- */
-
 import { orAborted } from "../../internal/abort.ts";
 import type { RcAddress } from "./rc_address.ts";
 

@@ -169,15 +169,12 @@ export class Link {
     finish: (bytes: Uint8Array<ArrayBuffer>) => T,
     signal: AbortSignal | undefined,
   ): Promise<T> {
-    const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const completion = {
-      // Now: the result is in a slot that the next request may use. The buffer of the caller may be gone.
-      resolve: (bytes: Uint8Array<ArrayBuffer>): void => resolve(Promise.try(finish, bytes)),
-      reject,
+    let completed: Promise<T> | undefined;
+    const post = (): void => {
+      completed = this.#outbox.operate(request, length, data, finish);
     };
-    const post = (): void => this.#outbox.operate(request, length, data, completion);
     await this.#post({ needs: "slot", post }, signal);
-    return await orAborted(promise, signal);
+    return await orAborted(completed!, signal);
   }
 
   /** Posts now if nobody else waits, or else in turn. */

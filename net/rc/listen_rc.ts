@@ -1,9 +1,3 @@
-/**
- * Waiting for connections.
- *
- * @module
- */
-
 import { type AbortOptions, closeOnAbort, signalOf } from "../../internal/abort.ts";
 import { text } from "../../internal/checks.ts";
 import { option, readOptions, type Rules, within } from "../../internal/options.ts";

@@ -8,11 +8,9 @@ import {
 import { copyMessage } from "../shared/copy_message.ts";
 import { CONTROL_SENDS } from "./protocol.ts";
 
-/** Somebody who waits for the completion of one request. */
-export interface Completion {
-  /** It succeeded. The bytes are those of its slot. */
+/** Somebody who waits for the completion of one request, and gets the bytes of its slot. */
+interface Completion {
   readonly resolve: (bytes: Uint8Array<ArrayBuffer>) => void;
-  /** It failed. */
   readonly reject: (reason: unknown) => void;
 }
 
@@ -25,7 +23,9 @@ export class Outbox {
   readonly #messages: SendRequests;
   readonly #free: number[];
   readonly #freeControls: number[];
-  readonly #waiting: (Completion | undefined)[];
+  readonly #slots: number;
+  /** Those who wait for the completion of a slot. */
+  readonly #waiting: Map<number, Completion> = new Map();
   /** How many requests were posted, and how many have completed. */
   posted = 0;
   completed = 0;
@@ -38,7 +38,7 @@ export class Outbox {
     this.#bytes = mr.bytes();
     this.#slotSize = slotSize;
     this.#messages = new SendRequests({ capacity: slots });
-    this.#waiting = new Array(slots).fill(undefined);
+    this.#slots = slots;
     for (let i = 0; i < slots; i++) {
       const sge = mr.slice(i * slotSize, slotSize);
       this.#messages.set(i, { wrId: i, opcode: WrOpcode.SEND_WITH_IMM, sge });
@@ -63,20 +63,26 @@ export class Outbox {
     this.posted++;
   }
 
-  /** Posts a request that uses `length` bytes of a free slot. `data` is copied there first. */
-  operate(
+  /**
+   * Posts a request that uses `length` bytes of a free slot. `data` is copied there first. The promise gives what `finish`
+   * makes of the bytes when the request is complete.
+   */
+  operate<T>(
     request: SendRequest,
     length: number,
     data: Uint8Array | undefined,
-    completion: Completion,
-  ): void {
+    finish: (bytes: Uint8Array<ArrayBuffer>) => T,
+  ): Promise<T> {
     const slot = this.#free.at(-1)!;
     const start = slot * this.#slotSize;
     if (data !== undefined) this.#bytes.set(data, start);
     this.#qp.postSend({ ...request, wrId: slot, sge: this.#mr.slice(start, length) });
     this.#free.pop();
-    this.#waiting[slot] = completion;
     this.posted++;
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    // Now: the next request may use the slot. A buffer of the caller may be gone.
+    this.#waiting.set(slot, { resolve: (bytes) => resolve(Promise.try(finish, bytes)), reject });
+    return promise;
   }
 
   /** Posts a request without memory. Returns whether there was room for one. */
@@ -102,19 +108,15 @@ export class Outbox {
   }
 
   #release(id: number): Completion | undefined {
-    const slots = this.#waiting.length;
-    (id < slots ? this.#free : this.#freeControls).push(id);
-    if (id >= slots) return undefined;
-    const completion = this.#waiting[id];
-    this.#waiting[id] = undefined;
+    (id < this.#slots ? this.#free : this.#freeControls).push(id);
+    const completion = this.#waiting.get(id);
+    this.#waiting.delete(id);
     return completion;
   }
 
   /** Nothing completes any more. */
   failAll(reason: unknown): void {
-    for (const [i, completion] of this.#waiting.entries()) {
-      this.#waiting[i] = undefined;
-      completion?.reject(reason);
-    }
+    for (const { reject } of this.#waiting.values()) reject(reason);
+    this.#waiting.clear();
   }
 }

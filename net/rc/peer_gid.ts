@@ -1,12 +1,7 @@
-/**
- * Which addresses of a peer packets are sent to. A peer says in the handshake where its queue pair is; it could name a
- * host that never asked for packets.
- *
- * @module
- */
-
 import { Gid, type GidEntry, GidType } from "../../mod.ts";
 import type { RcAddress } from "./rc_address.ts";
+
+// A peer says in the handshake where its queue pair is; it could name a host that never asked for packets.
 
 /** The addresses of a TCP connection, as text. */
 export interface TcpEnds {

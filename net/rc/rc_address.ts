@@ -1,9 +1,3 @@
-/**
- * Addresses of RC peers.
- *
- * @module
- */
-
 import { Gid, type QpAddress } from "../../mod.ts";
 import { text, uint16, uint24, uint8 } from "../../internal/checks.ts";
 import { oneOf, readOptions, type Rules, within } from "../../internal/options.ts";

@@ -1,9 +1,3 @@
-/**
- * Messages and remote memory over a reliable connection.
- *
- * @module
- */
-
 import { type AbortOptions, signalOf } from "../../internal/abort.ts";
 import { instance, integer, uint64 } from "../../internal/checks.ts";
 import { type SendRequest, WrOpcode } from "../../mod.ts";
@@ -27,7 +21,9 @@ import {
  * {@linkcode RcConn.prototype.flush | RcConn.flush} has waited for is in the memory of the peer.
  *
  * **Errors.** If the peer is gone, or breaks the protocol, the connection is broken: messages that were received can
- * still be read, and everything else rejects.
+ * still be read, and everything else rejects. Each call rejects with a TypeError if an argument has the wrong type, with
+ * `Deno.errors.ConnectionReset` if the connection is broken, with `Deno.errors.BadResource` if this end is closed, and
+ * with the reason of its signal if that aborts.
  *
  * @example Messages
  * ```ts
@@ -84,12 +80,8 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    *
    * @param p The buffer that the message is written to. A new one is made if it is left out.
    * @returns The message; `null` if the peer sends none any more.
-   * @throws {TypeError} If an argument has the wrong type.
    * @throws {RangeError} If the message is longer than `p`. The next call gets it.
-   * @throws {Deno.errors.ConnectionReset} If the connection is broken.
    * @throws {Deno.errors.InvalidData} If the peer broke the protocol.
-   * @throws {Deno.errors.BadResource} If this end is closed.
-   * @throws The reason of the signal, if it aborts.
    */
   receive(
     p?: Uint8Array<ArrayBuffer>,
@@ -112,11 +104,9 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    *
    * @param p The message, at most {@linkcode RcConn.maxMessage} bytes.
    * @returns The number of bytes.
-   * @throws {TypeError} If an argument has the wrong type.
    * @throws {RangeError} If the message is too long.
    * @throws {Deno.errors.ConnectionReset} If the connection is broken, or the peer has closed it.
    * @throws {Deno.errors.BadResource} If this end is closed, or {@linkcode RcConn.writable} is.
-   * @throws The reason of the signal, if it aborts.
    */
   async send(p: Uint8Array, options?: AbortOptions): Promise<number> {
     const signal = signalOf(options);
@@ -133,10 +123,6 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
 
   /**
    * Waits until everything that was sent has arrived in the memory of the peer.
-   *
-   * @throws {Deno.errors.ConnectionReset} If the connection is broken.
-   * @throws {Deno.errors.BadResource} If this end is closed.
-   * @throws The reason of the signal, if it aborts.
    */
   async flush(options?: AbortOptions): Promise<void> {
     const signal = signalOf(options);
@@ -185,10 +171,8 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * shared until it or the connection is closed.
    *
    * @param source A length in bytes, or a buffer.
-   * @throws {TypeError} If an argument has the wrong type.
    * @throws {RangeError} If there is no byte to share.
    * @throws {VerbsError} If the device refuses. ENOMEM mostly means the limit on locked memory.
-   * @throws {Deno.errors.BadResource} If this end is closed.
    */
   async expose(
     source: number | ArrayBufferLike | ArrayBufferView,
@@ -204,11 +188,8 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    *
    * @param offset Where to write, in bytes from the start of the memory.
    * @param data The bytes. They must not change before the promise resolves.
-   * @throws {TypeError} If an argument has the wrong type.
    * @throws {RangeError} If a number is out of range, or the bytes do not fit.
    * @throws {WorkCompletionError} If the peer does not allow it. The connection is broken then.
-   * @throws {Deno.errors.ConnectionReset} If the connection is broken.
-   * @throws {Deno.errors.BadResource} If this end is closed.
    * @throws The reason of the signal, if it aborts. A write that has begun goes on.
    */
   async write(

@@ -1,9 +1,3 @@
-/**
- * Memory that is shared with a peer.
- *
- * @module
- */
-
 import type { MemoryRegion } from "../../mod.ts";
 import { integer, snapshot, uint32 } from "../../internal/checks.ts";
 
