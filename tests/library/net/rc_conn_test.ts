@@ -294,7 +294,7 @@ netTest(
     await using pair = await rcPair();
     const { client, server } = pair;
     const memory = await server.expose(64);
-    memory.close();
+    memory[Symbol.dispose]();
     assertThrows(() => memory.bytes, TypeError);
     const error = await assertRejects(
       () => client.write(memory.remote, 0, new Uint8Array(8)),

@@ -247,6 +247,14 @@ function setGids(gids: readonly [gid: string, index: number][]): void {
   recorder.answerBytes("_ibv_query_gid_table", view);
 }
 
+Deno.test("UdConn takes the recommended GID of a changed table when none was chosen", async () => {
+  await using bed = await open();
+  setGids([["fe80::5", 0], ["10.0.0.8", 5]]);
+  recorder.sendAsyncEvent(EventType.GID_CHANGE, 1);
+  while (recorder.takeOf("_ibv_query_gid_table").length === 0) await pause();
+  assertEquals([bed.conn.addr.gid, bed.conn.gidIndex], ["::ffff:10.0.0.8", 5]);
+});
+
 for (
   const [what, address, index] of [["follows", "10.0.0.1", 5], ["keeps", "10.9.9.9", 1]] as const
 ) {

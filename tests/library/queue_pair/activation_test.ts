@@ -193,6 +193,14 @@ onRc.test("The activations refuse what is wrong before the queue pair is modifie
   );
 });
 
+onUd.test("The activations of connected queue pairs name the type that they do not take", ({ qp }) => {
+  const type = "the type of the queue pair is UD";
+  assertRefused(
+    [() => qp.activateRc(PEER), TypeError, `Cannot use activateRc(): ${type}`],
+    [() => qp.activateUc(PEER), TypeError, `Cannot use activateUc(): ${type}`],
+  );
+});
+
 onRc.test("QueuePair.init() leaves the choices of a queue pair that the device refuses", (made) => {
   const { qp } = made;
   recorder.fail("ibv_modify_qp", "EINVAL", { times: 1 });
