@@ -15,7 +15,7 @@
  * kept in the user's cache folder, or in that of `IBVERBS_CACHE`. The host needs Debian or Ubuntu on x86_64; it does not
  * need KVM.
  *
- * Programs can do the same with {@linkcode runInGuest}, or with {@linkcode runOnTwoHosts} for two machines:
+ * **Where to go next.** Programs can do the same with {@linkcode runInGuest}, or with {@linkcode runOnTwoHosts} for two machines:
  *
  * ```ts
  * import { runInGuest } from "@rdma/ibverbs/rxe";
