@@ -123,7 +123,6 @@ export {
 export { WorkCompletions } from "./types/completion/work_completions.ts";
 export {
   CreateCqWcFlags,
-  type WcTmInfo,
   WorkCompletionEx,
   WorkCompletionsEx,
 } from "./types/completion/work_completions_ex.ts";
@@ -232,9 +231,8 @@ export {
 export type { QpInitAttr } from "./types/queue_pair/qp_init_attr.ts";
 export { QueuePair } from "./types/queue_pair/queue_pair.ts";
 export { type QpInitAttrEx, QueuePairEx } from "./types/queue_pair/queue_pair_ex.ts";
-export { type QpQuery, QueuePairStates } from "./types/queue_pair/queue_pair_states.ts";
+export { QueuePairStates } from "./types/queue_pair/queue_pair_states.ts";
 export { WrBuilder } from "./types/queue_pair/wr_builder.ts";
-export type { ReceiveMemory } from "./types/reply/grh_memory.ts";
 export { ReplyPath, type ReplyPathInit } from "./types/reply/reply_path.ts";
 export { RwqIndirectionTable } from "./types/rss/rwq_indirection_table.ts";
 export { RxHash, type RxHashConf, RxHashFields, RxHashFunction } from "./types/rss/rx_hash.ts";

@@ -35,18 +35,6 @@ export const EXTRA = {
 } as const;
 
 /**
- * Tag matching (`struct ibv_wc_tm_info`).
- *
- * @category Completions
- */
-export interface WcTmInfo {
-  /** The tag of the message. */
-  readonly tag: bigint;
-  /** Private data of the message. */
-  readonly priv: number;
-}
-
-/**
  * A completion of a {@linkcode CompletionQueueEx}. Values that the queue was not created for are 0.
  *
  * @category Completions
@@ -61,7 +49,12 @@ export class WorkCompletionEx extends WorkCompletion {
   /** Tag of the flow rule that the packet matched (`CreateCqWcFlags.WITH_FLOW_TAG`). */
   readonly flowTag: number;
   /** Tag matching (`CreateCqWcFlags.WITH_TM_INFO`). */
-  readonly tmInfo: WcTmInfo;
+  readonly tmInfo: {
+    /** The tag of the message. */
+    readonly tag: bigint;
+    /** Private data of the message. */
+    readonly priv: number;
+  };
 
   /** @ignore Reads a completion. */
   constructor(view: DataView, base: number, extra: number) {

@@ -47,20 +47,6 @@ const ALL = Object.values(QpAttrMask)
   .filter((bit) => bit < QpAttrMask.RATE_LIMIT)
   .reduce((all: number, bit) => all | bit, 0);
 
-/**
- * The result of {@linkcode QueuePairStates.query}.
- *
- * @category Queue pairs
- */
-export interface QpQuery {
-  /** The attributes. Those that the transport or the state does not have are 0. */
-  readonly attr: QpAttr;
-  /** The sizes of the queues. */
-  readonly cap: QpCap;
-  /** Whether every send has a completion, signaled or not. */
-  readonly sqSigAll: boolean;
-}
-
 /** The effect of a modification on the sends of a queue pair. */
 export interface Modified {
   /** The largest message in bytes. */
@@ -269,10 +255,14 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
    *
    * @param mask {@linkcode QpAttrMask}, combined: the attributes that are needed. The device may report others too. The
    * default is all.
+   * @returns The attributes, 0 where the transport or the state has none; the sizes of the queues; whether every send has
+   * a completion, signaled or not.
    * @throws {RangeError} If the mask has unknown bits.
    * @throws {VerbsError} If the device refuses.
    */
-  query(mask: number = ALL): QpQuery {
+  query(
+    mask: number = ALL,
+  ): { readonly attr: QpAttr; readonly cap: QpCap; readonly sqSigAll: boolean } {
     integer(mask, "mask", 0, 2 * QpAttrMask.RATE_LIMIT - 1);
     const attr = allocStruct(structs.ibv_qp_attr);
     const init = allocStruct(structs.ibv_qp_init_attr);

@@ -4,19 +4,12 @@ import { instance } from "../core/checks.ts";
 import { disposals } from "../core/resource.ts";
 import { MemoryRegion, MemorySlice, regionCore } from "../memory/memory_region.ts";
 
-/**
- * Memory that packets are received into: a region, or a part of one.
- *
- * @category Reply path
- */
-export type ReceiveMemory = MemoryRegion | MemorySlice;
-
 /** Finds the GRHs of packets in memory. It remembers the memory of the last packet, so finding allocates nothing. */
 export class GrhMemory {
   /** The view that holds the GRH that was found last, and its offset. */
   view: DataView = new DataView(new ArrayBuffer(0));
   at = 0;
-  #memory: ReceiveMemory | undefined;
+  #memory: MemoryRegion | MemorySlice | undefined;
   /** The {@linkcode disposals} when the memory was checked last. */
   #disposals = -1;
   /** Where the memory starts in the view. */
@@ -30,7 +23,7 @@ export class GrhMemory {
    * @throws {RangeError} If there are no 40 bytes at the offset.
    * @throws {TypeError} If the memory is not a region or a slice, or the region is disposed.
    */
-  find(memory: ReceiveMemory, offset: number): number {
+  find(memory: MemoryRegion | MemorySlice, offset: number): number {
     if (memory !== this.#memory || disposals.count !== this.#disposals) this.#use(memory);
     if (!(Number.isInteger(offset) && offset >= 0 && offset <= this.#last)) {
       throw noGrh(offset, this.#last + Grh.SIZE);
@@ -38,7 +31,7 @@ export class GrhMemory {
     return this.at = this.#base + offset;
   }
 
-  #use(memory: ReceiveMemory): void {
+  #use(memory: MemoryRegion | MemorySlice): void {
     const isSlice = memory instanceof MemorySlice;
     const mr = isSlice ? memory.mr : instance(memory, MemoryRegion, "memory");
     const offset = isSlice ? memory.offset : 0;

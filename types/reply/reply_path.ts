@@ -18,11 +18,12 @@ import {
   EventType,
 } from "../device/async_events.ts";
 import { checkPort } from "../device/context.ts";
+import type { MemoryRegion, MemorySlice } from "../memory/memory_region.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
 import { checkHas, FIELDS } from "../work/attributes.ts";
 import { nativeOf, SendRequests } from "../work/requests.ts";
 import { GidCache } from "./gid_cache.ts";
-import { GrhMemory, type ReceiveMemory } from "./grh_memory.ts";
+import { GrhMemory } from "./grh_memory.ts";
 import { PeerHandles } from "./peer_handles.ts";
 import { ReplyAddress } from "./reply_address.ts";
 
@@ -265,7 +266,7 @@ export class ReplyPath extends Resource {
   toAt(
     batch: WorkCompletions,
     index: number,
-    memory: ReceiveMemory,
+    memory: MemoryRegion | MemorySlice,
     offset: number,
   ): AddressHandle {
     const core = this.#look(batch);
@@ -293,7 +294,7 @@ export class ReplyPath extends Resource {
     requestIndex: number,
     batch: WorkCompletions,
     index: number,
-    memory: ReceiveMemory,
+    memory: MemoryRegion | MemorySlice,
     offset: number,
   ): void {
     // V8 compiles a test against a class that it knows; the general one takes 50 ns.
@@ -338,7 +339,7 @@ export class ReplyPath extends Resource {
     base: number,
     batch: WorkCompletions,
     index: number,
-    memory: ReceiveMemory,
+    memory: MemoryRegion | MemorySlice,
     offset: number,
   ): number {
     if (!(attr instanceof DataView)) instance(attr, DataView, "attr");
@@ -392,7 +393,7 @@ export class ReplyPath extends Resource {
   #computeAt(
     { view, capacity }: BatchCore,
     index: number,
-    memory: ReceiveMemory,
+    memory: MemoryRegion | MemorySlice,
     offset: number,
   ): number {
     if (!(typeof index === "number" && index >>> 0 === index && index < capacity)) {
