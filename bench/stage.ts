@@ -1,8 +1,4 @@
-/**
- * Measures rows of one stage, on the host or in the guest, and writes what they came to as JSON.
- *
- * @module
- */
+/** Measures rows of one stage, on the host or in the guest, and writes what they came to as JSON. */
 
 import { type Environment, environment } from "./environment.ts";
 import { PREPARATIONS } from "./gids.ts";

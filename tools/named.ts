@@ -1,7 +1,4 @@
-/**
- * Starts one of the tools that are not for every day: `deno task long NAME` and
- * `deno task generate NAME`.
- */
+/** Starts one of the tools that are not for every day: `deno task long NAME` and `deno task generate NAME`. */
 
 import { denoCommand } from "../rxe/host/deno_command.ts";
 import { main, SetupError } from "../rxe/host/report.ts";

@@ -1,7 +1,4 @@
-/**
- * Runs the tests: those that need no device on this host, the others on its RDMA device or in the
- * guest.
- */
+/** Runs the tests: those that need no device on this host, the others on its RDMA device or in the guest. */
 
 import { ensureGuest } from "../rxe/guest/parts.ts";
 import { forgetCalled, judgeCalled } from "./coverage/called.ts";

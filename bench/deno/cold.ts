@@ -1,8 +1,6 @@
 /**
  * What a program does first, with this library: it ends after the first poll, the first answer, or the first 1000 messages.
  * See ../c/cold.h.
- *
- * @module
  */
 
 import {

@@ -1,8 +1,4 @@
-/**
- * The same work as in ../c/contender.c, with this library. The lines that it reads and writes are described there.
- *
- * @module
- */
+/** The same work as in ../c/contender.c, with this library. The lines that it reads and writes are described there. */
 
 import { Context } from "../../mod.ts";
 import { answer, uniform, zipf } from "./answers.ts";

@@ -2,8 +2,8 @@
 
 import { microsoftRssKey, RxHash, RxHashFields } from "@rdma/ibverbs";
 import type { RssFlow } from "@rdma/ibverbs/rss";
-import { parseArgs } from "@std/cli/parse-args";
-import { UsageError, wholeNumber } from "../support/command_line.ts";
+import { readOptions, text, wholeNumber } from "../../internal/command_line.ts";
+import { UsageError } from "../support/command_line.ts";
 import { parseFlow } from "./flow.ts";
 
 /** A command line. */
@@ -30,45 +30,43 @@ const PAIRS: Readonly<Record<string, number>> = {
   UDP: RxHashFields.SRC_PORT_UDP | RxHashFields.DST_PORT_UDP,
 };
 
-/**
- * Reads the command line.
- *
- * @throws {UsageError} If it is wrong.
- */
-export function parseOptions(args: string[]): Options {
-  const flags = parseArgs(args, {
-    boolean: ["help", "predict", "symmetric"],
-    string: ["_", "device", "queues", "entries", "key", "fields"],
-    alias: { h: "help", d: "device", q: "queues", e: "entries", k: "key", f: "fields" },
-    default: { queues: "4", fields: "ipv4,ipv6,tcp,udp" },
-    unknown: (argument) => {
-      if (!argument.startsWith("-")) return true;
-      throw new UsageError(`"${argument}" is not an option`);
-    },
-  });
-  const queues = wholeNumber("--queues", flags.queues, 1, MAX_ENTRIES);
+/** A number of queues, or of entries. */
+const COUNT = wholeNumber(1, MAX_ENTRIES);
+
+const OPTIONS = {
+  help: "flag",
+  predict: "flag",
+  symmetric: "flag",
+  device: { ...text, short: "d" },
+  queues: { ...COUNT, short: "q" },
+  entries: { ...COUNT, short: "e" },
+  key: { ...text, short: "k" },
+  fields: { ...text, short: "f" },
+} as const;
+
+/** Reads the command line. */
+export function parseOptions(args: readonly string[]): Options {
+  const { options, operands, rest } = readOptions(args, OPTIONS);
+  const { help, predict, symmetric, device, queues = 4, entries, key } = options;
+  const { fields = "ipv4,ipv6,tcp,udp" } = options;
   return {
-    help: flags.help,
-    predict: flags.predict,
-    device: flags.device,
+    help: help ?? false,
+    predict: predict ?? false,
+    symmetric: symmetric ?? false,
+    device,
     queues,
-    entries: parseEntries(flags.entries, queues),
-    rxHash: new RxHash({
-      rxHashKey: parseKey(flags.key),
-      rxHashFieldsMask: parseFields(flags.fields),
-    }),
-    symmetric: flags.symmetric,
-    flows: flags._.map(String).map(parseFlow),
+    entries: checkEntries(entries, queues),
+    rxHash: new RxHash({ rxHashKey: parseKey(key), rxHashFieldsMask: parseFields(fields) }),
+    flows: [...operands, ...rest].map(parseFlow),
   };
 }
 
 /** The number of entries is a power of two. With another number of queues, some queues have more entries than others. */
-function parseEntries(text: string | undefined, queues: number): number {
+function checkEntries(entries: number | undefined, queues: number): number {
   const least = 2 ** Math.ceil(Math.log2(queues));
-  if (text === undefined) return least;
-  const entries = wholeNumber("--entries", text, least, MAX_ENTRIES);
-  if (Number.isInteger(Math.log2(entries))) return entries;
-  throw new UsageError(`--entries takes a power of two, not ${entries}`);
+  if (entries === undefined) return least;
+  if (entries >= least && Number.isInteger(Math.log2(entries))) return entries;
+  throw new UsageError(`--entries takes a power of two from ${least} on, not ${entries}`);
 }
 
 function parseKey(text: string | undefined): Uint8Array {

@@ -1,6 +1,13 @@
 /** What the command lines of the examples have in common. */
 
-import { parseArgs } from "@std/cli/parse-args";
+import {
+  type Flag,
+  OptionError,
+  readOptions,
+  text as anyText,
+  type Value,
+  wholeNumber,
+} from "../../internal/command_line.ts";
 
 /** The command line is wrong. */
 export class UsageError extends Error {
@@ -12,17 +19,13 @@ export const MAX_SECONDS = 2_147_483;
 
 /** An option. `T` is the type of its value. */
 export interface Option<T> {
-  /** The letter of the short form. */
-  readonly short: string;
-  /** Whether it has no value. */
-  readonly isFlag: boolean;
-  /** Reads the value. The text is undefined if the option is not given. */
-  readonly read: (text: string | undefined, name: string) => T;
+  readonly reader: Flag | Value<unknown>;
+  readonly byDefault: T;
 }
 
 /** An option without a value: true if it is given. */
 export function flag(short: string): Option<boolean> {
-  return { short, isFlag: true, read: (text) => text !== undefined };
+  return { reader: { short, takes: null }, byDefault: false };
 }
 
 /** An option whose value is any text. */
@@ -30,37 +33,17 @@ export function text<D extends string | undefined>(
   short: string,
   byDefault: D,
 ): Option<string | D> {
-  return { short, isFlag: false, read: (text) => text ?? byDefault };
+  return { reader: { ...anyText, short }, byDefault };
 }
 
-/** An option whose value is a whole number. */
+/** An option whose value is a whole number, decimal or with 0x. */
 export function number<D extends number | undefined>(
   short: string,
   byDefault: D,
   min: number,
-  max?: number,
-): Option<number | D> {
-  return {
-    short,
-    isFlag: false,
-    read: (text, name) => text === undefined ? byDefault : wholeNumber(name, text, min, max),
-  };
-}
-
-/**
- * Reads a whole number, decimal or with 0x.
- *
- * @throws {UsageError} If the text is not a whole number or the number is out of range.
- */
-export function wholeNumber(
-  option: string,
-  text: string,
-  min: number,
   max: number = 0x7fff_ffff,
-): number {
-  const value = /^(\d+|0x[0-9a-f]+)$/i.test(text) ? Number(text) : NaN;
-  if (value >= min && value <= max) return value;
-  throw new UsageError(`${option} takes a whole number from ${min} to ${max}, not "${text}"`);
+): Option<number | D> {
+  return { reader: { ...wholeNumber(min, max), short }, byDefault };
 }
 
 /** Options by their names in camelCase: `gidIndex` is `--gid-index`. */
@@ -86,7 +69,7 @@ export function program<O extends Options>(
 ): (args: readonly string[]) => Promise<number> {
   return (args) =>
     runProgram(name, async () => {
-      const values = readOptions(args, options);
+      const values = valuesOf(args, options);
       if (values === undefined) console.log(help);
       else await run(values);
     });
@@ -101,7 +84,7 @@ export async function runProgram(name: string, main: () => Promise<void>): Promi
     await main();
     return 0;
   } catch (error) {
-    const usage = error instanceof UsageError;
+    const usage = error instanceof UsageError || error instanceof OptionError;
     console.error(`${name}: ${error instanceof Error ? error.message : error}`);
     if (usage) console.error(`Try --help`);
     return usage ? 2 : 1;
@@ -109,31 +92,18 @@ export async function runProgram(name: string, main: () => Promise<void>): Promi
 }
 
 /** Reads the options of a command line. The result is undefined if it asks for help. */
-function readOptions<O extends Options>(
-  args: readonly string[],
-  options: O,
-): Values<O> | undefined {
+function valuesOf<O extends Options>(args: readonly string[], options: O): Values<O> | undefined {
   const entries = Object.entries(options).map(([key, option]) =>
     [key, key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`), option] as const
   );
-  const named = (isFlag: boolean): string[] =>
-    entries.filter(([, , option]) => option.isFlag === isFlag).map(([, name]) => name);
-  const given: Readonly<Record<string, unknown>> = parseArgs([...args], {
-    boolean: ["help", ...named(true)],
-    string: ["_", ...named(false)],
-    alias: {
-      h: "help",
-      ...Object.fromEntries(entries.map(([, name, { short }]) => [short, name])),
-    },
-    unknown: (argument) => {
-      throw new UsageError(`${JSON.stringify(argument)} is not an option`);
-    },
-  });
-  if (given.help) return undefined;
-  const values = entries.map(([key, name, option]) => {
-    const value = given[name] || given[name] === "" ? String(given[name]) : undefined;
-    if (value === "") throw new UsageError(`--${name} takes a value`);
-    return [key, option.read(value, `--${name}`)];
-  });
+  const known = Object.fromEntries(entries.map(([, name, { reader }]) => [name, reader]));
+  const { options: given, operands, rest } = readOptions(args, { ...known, help: "flag" });
+  if ("help" in given) return undefined;
+  const [extra] = [...operands, ...rest];
+  if (extra !== undefined) throw new UsageError(`${JSON.stringify(extra)} is not an option`);
+  const values = entries.map(([key, name, { byDefault }]) => [
+    key,
+    (given as Readonly<Record<string, unknown>>)[name] ?? byDefault,
+  ]);
   return Object.fromEntries(values);
 }

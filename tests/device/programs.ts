@@ -155,7 +155,7 @@ export function startExample(
 
 /** Where @std comes from: the same place as for this process. */
 export function importMap(): string[] {
-  const resolved = import.meta.resolve("@std/cli/parse-args");
+  const resolved = import.meta.resolve("@std/assert");
   if (!resolved.startsWith("file:")) return [];
   return [`--import-map=${new URL("import_map.json", resolved).pathname}`];
 }

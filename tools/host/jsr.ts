@@ -1,7 +1,4 @@
-/**
- * Where @std comes from: the registry, or on machines that cannot reach it the adapters in
- * tools/std.
- */
+/** Where @std comes from: the registry, or on machines that cannot reach it the adapters in tools/std. */
 
 import denoJson from "../../deno.json" with { type: "json" };
 import { say } from "../../rxe/host/report.ts";
@@ -24,9 +21,7 @@ export function stdArguments(): Promise<string[]> {
   return found;
 }
 
-/**
- * Downloads the packages into Deno's cache, from which the guest, without a network, has them too.
- */
+/** Downloads the packages into Deno's cache, from which the guest, without a network, has them too. */
 async function reachable(): Promise<boolean> {
   const packages = Object.values(denoJson.imports).filter((specifier) =>
     specifier.startsWith("jsr:")

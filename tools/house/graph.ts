@@ -4,10 +4,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { demand, exists } from "../../rxe/host/shell.ts";
 import { sourcesIn } from "../host/paths.ts";
 
-/**
- * For each file what it imports: files as paths from the project's folder, all else as it is
- * written.
- */
+/** For each file what it imports: files as paths from the project's folder, all else as it is written. */
 export type Graph = ReadonlyMap<string, readonly string[]>;
 
 interface Info {

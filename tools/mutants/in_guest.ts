@@ -1,8 +1,4 @@
-/**
- * Judges mutants by device tests, in a guest: `in_guest.ts GIVEN REPORT`, both JSON.
- *
- * @module
- */
+/** Judges mutants by device tests, in a guest: `in_guest.ts GIVEN REPORT`, both JSON. */
 
 import { main } from "../../rxe/host/report.ts";
 import type { Given } from "./device.ts";

@@ -1,8 +1,4 @@
-/**
- * Runs the tests of one file in one process, with one mutant after the other: `runner.ts JOB`.
- *
- * @module
- */
+/** Runs the tests of one file in one process, with one mutant after the other: `runner.ts JOB`. */
 
 import { ACTIVE, REACHED, state } from "./switch.ts";
 

@@ -16,7 +16,7 @@ const BUNDLER = "npm:esbuild@0.25.9";
 /** The folder of the bundles in the package. */
 const BUNDLES = "dist";
 
-/** Exports that users run: they stay sources, with their files beside them and @std from its registry. */
+/** Exports that users run: they stay sources, with their files beside them. */
 const PROGRAMS: readonly string[] = ["./cli", "./rxe"];
 
 /**

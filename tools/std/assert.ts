@@ -7,10 +7,6 @@
  * - A class that is no error class is checked by `assertThrows()` and `assertRejects()`, which the
  *   real ones ignore.
  * - A method that is a spy already can be spied on, and `restore()` can be called twice.
- * - `parseArgs()` is `parseArgs()` of `node:util`: an option without a declaration takes no value
- *   except after "=", a flag never takes the word after it, and only text comes out, no numbers.
- *
- * @module
  */
 
 import nodeAssert, { AssertionError } from "node:assert/strict";

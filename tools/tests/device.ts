@@ -3,9 +3,7 @@
 const DEVICES = "/sys/class/infiniband";
 const VERBS = "/sys/class/infiniband_verbs";
 
-/**
- * The name of a device with an active port that this user may open; undefined when there is none.
- */
+/** The name of a device with an active port that this user may open; undefined when there is none. */
 export function hostDevice(): string | undefined {
   return entries(DEVICES).find((device) => hasActivePort(device) && isOpenable(device));
 }

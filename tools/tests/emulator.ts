@@ -1,7 +1,4 @@
-/**
- * Runs machine code for aarch64 on this host: one program of a package that would fill 380 MB if
- * installed.
- */
+/** Runs machine code for aarch64 on this host: one program of a package that would fill 380 MB if installed. */
 
 import { withFreshLists } from "../../rxe/host/apt.ts";
 import { cached } from "../../rxe/host/cached.ts";

@@ -3,8 +3,6 @@
  * and an emulated processor is slow at that. The name of each test tells its file.
  *
  *     deno test share.ts -- FILES...
- *
- * @module
  */
 
 type Register = (...test: unknown[]) => void;

@@ -2,8 +2,6 @@
  * One end of a reliable connection that does what ib_send_lat, ib_write_lat and ib_write_bw of perftest do. It prints its address,
  * reads that of the other end, and then reads lines "ROLE TEST SIZE COUNT DEPTH MODERATION". The server says that it is ready.
  * Each end then prints its result in nanoseconds: of half a round trip, or of a message.
- *
- * @module
  */
 
 import {

@@ -1,8 +1,4 @@
-/**
- * The same work as in ../c/contender.c, with this library.
- *
- * @module
- */
+/** The same work as in ../c/contender.c, with this library. */
 
 import { linesOf } from "../../process.ts";
 import { Context } from "../../../mod.ts";

@@ -28,7 +28,7 @@ const ROOT = new URL("../../../", import.meta.url);
 /** The names of this package, and where @std comes from: the same place as for this process. */
 function names(): string[] {
   const config = `--config=${new URL("deno.json", ROOT).pathname}`;
-  const resolved = import.meta.resolve("@std/cli/parse-args");
+  const resolved = import.meta.resolve("@std/assert");
   if (!resolved.startsWith("file:")) return [config];
   return [config, `--import-map=${new URL("import_map.json", resolved).pathname}`];
 }

@@ -10,7 +10,6 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "@std/assert";
-import { parseArgs } from "@std/cli/parse-args";
 import { assertSpyCalls, spy, stub } from "@std/testing/mock";
 
 class Hidden {
@@ -132,30 +131,4 @@ Deno.test("spy() and stub() record the calls of a method until they are disposed
   }
   assertStrictEquals(counter.add, original);
   assertEquals(counter.doubled(), 6);
-});
-
-const declared = {
-  boolean: ["help", "fast"],
-  string: ["_", "port", "device"],
-  alias: { h: "help", port: "p" },
-  default: { port: "1" },
-} as const;
-
-Deno.test("parseArgs() gives text, flags, defaults and operands, and asks about the unknown", () => {
-  const { help, fast, port, device, _ } = parseArgs(
-    ["12", "-h", "-p", "010", "--device=", "x"],
-    declared,
-  );
-  assertEquals([help, fast, port, device, _], [true, false, "010", "", ["12", "x"]]);
-  assertEquals([parseArgs([], declared).port, parseArgs([], declared).device], ["1", undefined]);
-  // An option is no value of an option.
-  const bare = parseArgs(["--port", "--help", "--device"], declared);
-  assertEquals([bare.help, bare.port, bare.device], [true, "", ""]);
-  const asked: string[] = [];
-  const unknown = (argument: string): boolean => {
-    asked.push(argument);
-    return !argument.startsWith("-");
-  };
-  const { _: operands } = parseArgs(["file", "--bad=2", "-x"], { ...declared, unknown });
-  assertEquals([asked, operands], [["file", "--bad=2", "-x"], ["file"]]);
 });

@@ -1,7 +1,5 @@
 /**
  * The program of the soak run that runs in the guest. Its arguments are the plan as JSON and the file of its record.
- *
- * @module
  */
 
 import process from "node:process";

@@ -1,8 +1,6 @@
 /**
  * A Worker of the soak run. It opens the device, sends datagrams to itself and closes everything, by one of the ways that
  * its first message names.
- *
- * @module
  */
 
 import { bed } from "../../../tests/device/bed.ts";
