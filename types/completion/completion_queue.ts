@@ -17,9 +17,9 @@ import { Context } from "../device/context.ts";
 import { makeNonblocking } from "../device/event_source.ts";
 import { ChannelEvents } from "./channel_events.ts";
 import { Completions } from "./completions.ts";
-import { CqCore, type NativePoll, standardPoll } from "./cq_core.ts";
+import { CqCore } from "./cq_core.ts";
 import type { WorkCompletion } from "./work_completion.ts";
-import { batchCore, WorkCompletions } from "./work_completions.ts";
+import { batchCore, STANDARD, WorkCompletions } from "./work_completions.ts";
 
 /** The events of a channel. */
 let eventsOf: (channel: CompletionChannel) => ChannelEvents<CompletionQueue>;
@@ -194,7 +194,7 @@ export interface CompletionsOptions {
 export class MadeCq<C> {
   readonly handle: IbvCq;
   readonly channel: CompletionChannel | null;
-  readonly poll: NativePoll<C>;
+  readonly core: CqCore<C>;
   /** What else it was made from. */
   readonly parents: readonly Resource[];
 
@@ -202,12 +202,12 @@ export class MadeCq<C> {
   constructor(
     handle: IbvCq,
     channel: CompletionChannel | null,
-    poll: NativePoll<C>,
+    core: CqCore<C>,
     parents: readonly Resource[] = [],
   ) {
     this.handle = handle;
     this.channel = channel;
-    this.poll = poll;
+    this.core = core;
     this.parents = parents;
   }
 }
@@ -281,7 +281,7 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
   constructor(context: Context, init: CqInitAttr | MadeCq<C>) {
     instance(context, Context, "context");
     const made = init instanceof MadeCq ? init : createCq(context, init) as MadeCq<unknown>;
-    const { handle, channel, poll, parents } = made as MadeCq<C>;
+    const { handle, channel, core, parents } = made as MadeCq<C>;
     super(CompletionQueue.#KIND, handle, [
       context,
       ...(channel === null ? [] : [channel]),
@@ -289,7 +289,7 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
     ]);
     this.context = context;
     this.channel = channel;
-    this.#core = new CqCore(poll);
+    this.#core = core;
     registerElement(this);
   }
 
@@ -453,5 +453,5 @@ function createCq(context: Context, init: CqInitAttr): MadeCq<WorkCompletion> {
     verbs().ibv_create_cq(unsafeHandle, cqe, 0n, events, compVector),
     explainCq(context, cqe),
   );
-  return new MadeCq(handle, channel, standardPoll());
+  return new MadeCq(handle, channel, new CqCore(STANDARD));
 }

@@ -19,7 +19,7 @@ import {
   explainCq,
   MadeCq,
 } from "./completion_queue.ts";
-import { PollerEx } from "./poller_ex.ts";
+import { CqCoreEx } from "./cq_core_ex.ts";
 import { CreateCqWcFlags, type WorkCompletionEx } from "./work_completions_ex.ts";
 
 /**
@@ -175,9 +175,9 @@ function createCqEx(
   );
   checkReaders(cq, wcFlags);
   const isSingle = (): boolean => context.queryDevice().vendorId === SOFT_ROCE;
-  const poller = new PollerEx(cq, wcFlags, isSingle);
+  const core = new CqCoreEx(cq, wcFlags, isSingle);
   const parents = given.parentDomain === undefined ? [] : [given.parentDomain];
-  return { wcFlags, made: new MadeCq(verbs().ibv_cq_ex_to_cq(cq)!, channel, poller, parents) };
+  return { wcFlags, made: new MadeCq(verbs().ibv_cq_ex_to_cq(cq)!, channel, core, parents) };
 }
 
 function checkWcFlags(given: number | bigint | undefined): number {

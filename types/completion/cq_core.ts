@@ -3,10 +3,11 @@
 import type { IbvCq } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
+import type { Verbs } from "../../ffi/verbs.ts";
 import { failure } from "../core/errors.ts";
-import type { SendTracker } from "./send_tracker.ts";
-import { WcOpcode, WcStatus, type WorkCompletion } from "./work_completion.ts";
-import { BatchCore, type Format, STANDARD } from "./work_completions.ts";
+import { SenderTable } from "./sender_table.ts";
+import { WcOpcode, type WorkCompletion } from "./work_completion.ts";
+import { BatchCore, type Format } from "./work_completions.ts";
 
 const { size: SIZE, fields: WC } = structs.ibv_wc;
 /** In 32-bit words, as the offsets below. */
@@ -14,51 +15,42 @@ const WORDS = SIZE / 4;
 const STATUS = WC.status.offset / 4;
 const OPCODE = WC.opcode.offset / 4;
 const QP_NUM = WC.qp_num.offset / 4;
+/** The bits of an opcode that only receives have. */
+const RECEIVES = -WcOpcode.RECV;
 /** Completions that {@linkcode CqCore.drain} polls at a time. */
 const DRAIN_BATCH = 64;
 /** The most completions for which memory is allocated, however many are asked for. */
 const MAX_BATCH = 65_536;
 
-/** How a queue is polled natively, and what its completions are. */
-export interface NativePoll<C> {
-  /** The name of the verb in errors. */
-  readonly verb: string;
-  readonly format: Format<C>;
-  /** Returns how many completions it wrote, at most `most`, or a negative errno value. */
-  readonly fetch: (cq: IbvCq, batch: BatchCore<unknown>, most: number) => number;
-}
-
-/** Polls by `ibv_poll_cq`. */
-export function standardPoll(): NativePoll<WorkCompletion> {
-  const { ibv_poll_cq } = verbs();
-  return {
-    verb: "ibv_poll_cq",
-    format: STANDARD,
-    fetch: (cq, batch, most) => ibv_poll_cq(cq, most, batch.pointer),
-  };
-}
-
 /**
  * Polls a queue, reports completed sends to the trackers of their queue pairs, and keeps completions that were polled
- * ahead. All handles must be valid.
+ * ahead. All handles must be valid. Extended queues poll in another way.
  */
 export class CqCore<C = WorkCompletion> {
   /** The trackers of the queue pairs that send to the queue, by queue pair number. */
-  readonly senders: Map<number, SendTracker> = new Map();
-  readonly #native: NativePoll<C>;
+  readonly senders: SenderTable = new SenderTable();
+  /** The name of the verb that polls. */
+  protected readonly verb: string = "ibv_poll_cq";
+  readonly #verb: Verbs["ibv_poll_cq"] = verbs().ibv_poll_cq;
+  readonly #format: Format<C>;
   /** Completions that were polled ahead, oldest first. */
   #ahead: BatchCore<C>;
   /** The first of them that was not given out. */
   #start = 0;
 
-  constructor(native: NativePoll<C>) {
-    this.#native = native;
-    this.#ahead = new BatchCore(1, native.format);
+  constructor(format: Format<C>) {
+    this.#format = format;
+    this.#ahead = new BatchCore(1, format);
+  }
+
+  /** Polls natively. Returns how many completions it wrote, at most `most`, or a negative errno value. */
+  protected fetch(cq: IbvCq, batch: BatchCore<unknown>, most: number): number {
+    return this.#verb(cq, most, batch.pointer);
   }
 
   /** Polls into a batch. Returns how many completions there were. */
   pollInto(cq: IbvCq, batch: BatchCore<unknown>): number {
-    const left = this.#left;
+    const left = this.#left();
     if (left === 0) return this.#poll(cq, batch, batch.capacity);
     const count = Math.min(left, batch.capacity);
     this.#ahead.copyTo(batch, 0, this.#start, count);
@@ -69,25 +61,27 @@ export class CqCore<C = WorkCompletion> {
 
   /** Polls objects. */
   pollObjects(cq: IbvCq, most: number): C[] {
-    const count = Math.min(this.#left || this.#refill(cq, most), most);
-    return Array.from({ length: count }, () => this.#shift());
+    const count = Math.min(this.#left() || this.#refill(cq, most), most);
+    const completions = new Array<C>(count);
+    for (let i = 0; i < count; i++) completions[i] = this.#shift();
+    return completions;
   }
 
   /** The oldest completion; `undefined` if there is none. If none was polled ahead it polls `batch` of them. */
   take(cq: IbvCq, batch: number): C | undefined {
-    return (this.#left || this.#refill(cq, batch)) === 0 ? undefined : this.#shift();
+    return (this.#left() || this.#refill(cq, batch)) === 0 ? undefined : this.#shift();
   }
 
   /** Polls all completions that are in a queue of `cqe` entries now, behind those that were polled ahead. */
   drain(cq: IbvCq, cqe: number): void {
-    const batch = new BatchCore(DRAIN_BATCH, this.#native.format);
+    const batch = new BatchCore(DRAIN_BATCH, this.#format);
     for (let room = cqe; room > 0; room -= batch.length) {
       if (this.#poll(cq, batch, DRAIN_BATCH) === 0) return;
       this.#append(batch);
     }
   }
 
-  get #left(): number {
+  #left(): number {
     return this.#ahead.length - this.#start;
   }
 
@@ -97,14 +91,14 @@ export class CqCore<C = WorkCompletion> {
 
   #refill(cq: IbvCq, wanted: number): number {
     const most = Math.min(wanted, MAX_BATCH);
-    if (this.#ahead.capacity < most) this.#ahead = new BatchCore(most, this.#native.format);
+    if (this.#ahead.capacity < most) this.#ahead = new BatchCore(most, this.#format);
     this.#start = 0;
     return this.#poll(cq, this.#ahead, most);
   }
 
   #append(batch: BatchCore<C>): void {
-    const left = this.#left;
-    const all = new BatchCore(left + batch.length, this.#native.format);
+    const left = this.#left();
+    const all = new BatchCore(left + batch.length, this.#format);
     this.#ahead.copyTo(all, 0, this.#start, left);
     batch.copyTo(all, left, 0, batch.length);
     all.polled(left + batch.length);
@@ -113,12 +107,11 @@ export class CqCore<C = WorkCompletion> {
   }
 
   #poll(cq: IbvCq, batch: BatchCore<unknown>, most: number): number {
-    const { verb, fetch } = this.#native;
-    const count = fetch(cq, batch, most);
+    const count = this.fetch(cq, batch, most);
     // A provider without the op returns EOPNOTSUPP, which is positive: as if there were 95 completions.
     if (count < 0 || count > most) {
       batch.polled(0);
-      throw pollError(verb, count);
+      throw pollError(this.verb, count);
     }
     batch.polled(count);
     if (count > 0 && this.senders.size > 0) account(this.senders, batch.words, count);
@@ -127,7 +120,7 @@ export class CqCore<C = WorkCompletion> {
 }
 
 /** Reports completed sends to the trackers, so that they release the address handles of these sends. */
-function account(senders: Map<number, SendTracker>, words: Int32Array, count: number): void {
+function account(senders: SenderTable, words: Int32Array, count: number): void {
   let qpNum = words[QP_NUM]!;
   let sends = 0;
   for (let at = 0; at < count * WORDS; at += WORDS) {
@@ -137,8 +130,8 @@ function account(senders: Map<number, SendTracker>, words: Int32Array, count: nu
       qpNum = number;
       sends = 0;
     }
-    // The kind of a failed request is not known.
-    if (words[at + STATUS] === WcStatus.SUCCESS && words[at + OPCODE]! < WcOpcode.RECV) sends++;
+    // SUCCESS is 0. The kind of a failed request is not known.
+    if ((words[at + STATUS]! | words[at + OPCODE]! & RECEIVES) === 0) sends++;
   }
   if (sends > 0) senders.get(qpNum)?.completed(sends);
 }

@@ -100,6 +100,7 @@ export class WorkCompletions<C extends WorkCompletion = WorkCompletion> {
   /** How many completions fit. */
   readonly capacity: number;
   readonly #core: BatchCore<C>;
+  readonly #view: DataView<ArrayBuffer>;
 
   static {
     batchCore = (batch) => batch.#core;
@@ -118,6 +119,7 @@ export class WorkCompletions<C extends WorkCompletion = WorkCompletion> {
   constructor(capacity: number, format: Format<WorkCompletion> = STANDARD) {
     this.capacity = positiveInt(capacity, "capacity");
     this.#core = new BatchCore(capacity, format as Format<C>);
+    this.#view = this.#core.view;
   }
 
   /** How many completions the last poll wrote. */
@@ -131,72 +133,72 @@ export class WorkCompletions<C extends WorkCompletion = WorkCompletion> {
 
   /** The `wrId` of the request. */
   wrId(index: number): bigint {
-    return this.#core.view.getBigUint64(this.#at(index) + WC.wr_id.offset, true);
+    return this.#view.getBigUint64(this.#at(index) + WC.wr_id.offset, true);
   }
 
   /** The lower 32 bits of the `wrId`. It makes no bigint, and suffices if all `wrId` are small. */
   wrIdLow(index: number): number {
-    return this.#core.view.getUint32(this.#at(index) + WC.wr_id.offset, true);
+    return this.#view.getUint32(this.#at(index) + WC.wr_id.offset, true);
   }
 
   /** The result. 0 is SUCCESS. */
   status(index: number): WcStatus {
-    return this.#core.view.getUint32(this.#at(index) + WC.status.offset, true) as WcStatus;
+    return this.#view.getUint32(this.#at(index) + WC.status.offset, true) as WcStatus;
   }
 
   /** The kind of request. */
   opcode(index: number): WcOpcode {
-    return this.#core.view.getUint32(this.#at(index) + WC.opcode.offset, true) as WcOpcode;
+    return this.#view.getUint32(this.#at(index) + WC.opcode.offset, true) as WcOpcode;
   }
 
   /** The error code of the vendor. */
   vendorErr(index: number): number {
-    return this.#core.view.getUint32(this.#at(index) + WC.vendor_err.offset, true);
+    return this.#view.getUint32(this.#at(index) + WC.vendor_err.offset, true);
   }
 
   /** Bytes received. On a UD queue pair they include the 40 bytes of the GRH. */
   byteLen(index: number): number {
-    return this.#core.view.getUint32(this.#at(index) + WC.byte_len.offset, true);
+    return this.#view.getUint32(this.#at(index) + WC.byte_len.offset, true);
   }
 
   /** Immediate data in host order. */
   immData(index: number): number {
-    return this.#core.view.getUint32(this.#at(index) + WC.imm_data.offset);
+    return this.#view.getUint32(this.#at(index) + WC.imm_data.offset);
   }
 
   /** The rkey that the peer's send invalidated. */
   invalidatedRkey(index: number): number {
-    return this.#core.view.getUint32(this.#at(index) + WC.invalidated_rkey.offset, true);
+    return this.#view.getUint32(this.#at(index) + WC.invalidated_rkey.offset, true);
   }
 
   /** The number of the local queue pair. */
   qpNum(index: number): number {
-    return this.#core.view.getUint32(this.#at(index) + WC.qp_num.offset, true);
+    return this.#view.getUint32(this.#at(index) + WC.qp_num.offset, true);
   }
 
   /** The number of the sender's queue pair. */
   srcQp(index: number): number {
-    return this.#core.view.getUint32(this.#at(index) + WC.src_qp.offset, true);
+    return this.#view.getUint32(this.#at(index) + WC.src_qp.offset, true);
   }
 
   /** {@linkcode WcFlags}, combined. */
   wcFlags(index: number): number {
-    return this.#core.view.getUint32(this.#at(index) + WC.wc_flags.offset, true);
+    return this.#view.getUint32(this.#at(index) + WC.wc_flags.offset, true);
   }
 
   /** The LID of the sender. */
   slid(index: number): number {
-    return this.#core.view.getUint16(this.#at(index) + WC.slid.offset, true);
+    return this.#view.getUint16(this.#at(index) + WC.slid.offset, true);
   }
 
   /** The service level. */
   sl(index: number): number {
-    return this.#core.view.getUint8(this.#at(index) + WC.sl.offset);
+    return this.#view.getUint8(this.#at(index) + WC.sl.offset);
   }
 
   /** The low bits of the LID that the packet was sent to. */
   dlidPathBits(index: number): number {
-    return this.#core.view.getUint8(this.#at(index) + WC.dlid_path_bits.offset);
+    return this.#view.getUint8(this.#at(index) + WC.dlid_path_bits.offset);
   }
 
   /** Whether it is a send that succeeded. The kind of a failed request is not known. */

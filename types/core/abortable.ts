@@ -1,5 +1,6 @@
 /** Native calls on other threads that their callers can stop waiting for. */
 
+import { Waiters } from "../../internal/waiters.ts";
 import { isOpen, release, type Resource, retain } from "./resource.ts";
 
 /** A native call on another thread. */
@@ -23,19 +24,7 @@ export interface AbortableCall<T, R> {
 const MAX_RUNNING = 8;
 
 let running = 0;
-const waiting: Set<() => void> = new Set();
-let starting = false;
-
-/** Starts calls while there is room. Each start that fails at once makes room again: the loop goes on, without recursion. */
-function startWaiting(): void {
-  if (starting) return;
-  starting = true;
-  for (const start of waiting) {
-    if (running >= MAX_RUNNING) break;
-    start();
-  }
-  starting = false;
-}
+const queue: Waiters<object, void> = new Waiters();
 
 /**
  * Runs a native call that cannot be stopped. If the signal aborts or the owner is disposed in the meantime, what the call
@@ -44,21 +33,12 @@ function startWaiting(): void {
 export async function abortable<T, R>(call: AbortableCall<T, R>): Promise<R> {
   const { signal } = call;
   signal?.throwIfAborted();
+  if (running === MAX_RUNNING) await queue.wait({}, signal);
+  else running++;
   const waiter = Promise.withResolvers<R>();
-  // The signal is the caller's: to ask it once more could run the caller's code between the outcome and its use.
-  let isAborted = false;
-  const start = (): void => {
-    waiting.delete(start);
-    run(call, waiter, () => isAborted);
-  };
-  const abort = (): void => {
-    isAborted = true;
-    waiting.delete(start);
-    waiter.reject(signal!.reason);
-  };
+  const abort = (): void => waiter.reject(signal!.reason);
   signal?.addEventListener("abort", abort);
-  waiting.add(start);
-  startWaiting();
+  run(call, waiter);
   try {
     return await waiter.promise;
   } finally {
@@ -71,16 +51,15 @@ export async function abortable<T, R>(call: AbortableCall<T, R>): Promise<R> {
  * the outcome and the waiter that gets the object made from it.
  */
 async function run<T, R>(
-  { owner, start, finish, discard }: AbortableCall<T, R>,
+  { owner, signal, start, finish, discard }: AbortableCall<T, R>,
   { resolve, reject }: PromiseWithResolvers<R>,
-  isAborted: () => boolean,
 ): Promise<void> {
-  running++;
   try {
+    signal?.throwIfAborted();
     retain(owner);
     try {
       const outcome = await start();
-      if (!isAborted() && isOpen(owner)) {
+      if (!signal?.aborted && isOpen(owner)) {
         resolve(finish(outcome));
       } else {
         discard(outcome);
@@ -92,7 +71,8 @@ async function run<T, R>(
   } catch (error) {
     reject(error);
   } finally {
-    running--;
-    startWaiting();
+    const next = queue.first;
+    if (next === undefined) running--;
+    else queue.resolve(next, undefined);
   }
 }

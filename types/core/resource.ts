@@ -100,12 +100,9 @@ export abstract class Resource implements Disposable {
     if (depth++ === 0) round++;
     // The last child must not destroy this resource: that would fail twice, and the second error would hide the first.
     lifetime.holds++;
+    if (lifetime.children.size === 0) return endDisposal(this);
     using stack = new DisposableStack();
-    stack.defer(() => {
-      depth--;
-      lifetime.holds--;
-      destroyWhenUnused(this);
-    });
+    stack.defer(() => endDisposal(this));
     for (const child of lifetime.children) stack.use(child);
   }
 
@@ -119,6 +116,12 @@ export abstract class Resource implements Disposable {
     const attributes = this.#lifetime.kind.describe?.(this) ?? {};
     return `${name} ${inspect(attributes, { ...options, breakLength: Infinity, compact: true })}`;
   }
+}
+
+function endDisposal(resource: Resource): void {
+  depth--;
+  lifetimeOf(resource)!.holds--;
+  destroyWhenUnused(resource);
 }
 
 function destroyWhenUnused(resource: Resource): void {

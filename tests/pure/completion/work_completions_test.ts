@@ -1,15 +1,9 @@
 // Completions in native layout.
 import { assertEquals, assertThrows } from "@std/assert";
-import type { IbvCq } from "../../../ffi/handles.ts";
 import { structs } from "../../../ffi/layout.ts";
 import { camelCase, writeField } from "../../../ffi/struct.ts";
-import { CqCore } from "../../../types/completion/cq_core.ts";
 import { WcOpcode, WcStatus } from "../../../types/completion/work_completion.ts";
-import {
-  batchCore,
-  STANDARD,
-  WorkCompletions,
-} from "../../../types/completion/work_completions.ts";
+import { batchCore, WorkCompletions } from "../../../types/completion/work_completions.ts";
 
 const { fields, size } = structs.ibv_wc;
 
@@ -80,40 +74,4 @@ Deno.test("WorkCompletions and WorkCompletion are short in console.log", () => {
     Deno.inspect(batch.at(0)),
     "WorkCompletion { wrId: 7n, status: WR_FLUSH_ERR, qpNum: 0, vendorErr: 0 }",
   );
-});
-
-/** Completions with the `wrId` from `first` on, as a queue gives them. */
-function coreOf(first: bigint, count: number): { core: CqCore; polls: number[] } {
-  const polls: number[] = [];
-  const core = new CqCore({
-    verb: "ibv_poll_cq",
-    format: STANDARD,
-    fetch: (_, batch, most) => {
-      const found = Math.min(most, count);
-      count -= found;
-      for (let i = 0; i < found; i++) writeField(batch.view, fields.wr_id, first++, i * size);
-      polls.push(found);
-      return found;
-    },
-  });
-  return { core, polls };
-}
-
-Deno.test("CqCore gives out completions in the order in which they came", () => {
-  const cq = {} as IbvCq;
-  const { core, polls } = coreOf(1n, 7);
-  assertEquals(core.take(cq, 4)!.wrId, 1n);
-  core.drain(cq, 64);
-  assertEquals(polls, [4, 3, 0]);
-  const batch = new WorkCompletions(3);
-  assertEquals(core.pollInto(cq, batchCore(batch)), 3);
-  assertEquals([...batch].map(({ wrId }) => wrId), [2n, 3n, 4n]);
-  assertEquals(core.take(cq, 4)!.wrId, 5n);
-  assertEquals(core.pollObjects(cq, 4).map(({ wrId }) => wrId), [6n, 7n]);
-  assertEquals(polls, [4, 3, 0]);
-  assertEquals([core.take(cq, 4), core.pollInto(cq, batchCore(batch)), batch.length], [
-    undefined,
-    0,
-    0,
-  ]);
 });

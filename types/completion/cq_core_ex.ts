@@ -7,7 +7,7 @@ import { verbs } from "../../ffi/library.ts";
 import { bufferPointer, nativeView } from "../../ffi/pointers.ts";
 import { allocStruct } from "../../ffi/struct.ts";
 import type { Verbs } from "../../ffi/verbs.ts";
-import type { NativePoll } from "./cq_core.ts";
+import { CqCore } from "./cq_core.ts";
 import { WcFlags, WcStatus } from "./work_completion.ts";
 import type { BatchCore } from "./work_completions.ts";
 import { CreateCqWcFlags, EXTENDED, EXTRA, type WorkCompletionEx } from "./work_completions_ex.ts";
@@ -44,9 +44,8 @@ const VERBS = [
  * Polls by `ibv_start_poll`, `ibv_next_poll` and `ibv_end_poll`. Providers hold locks in between, so no code of the caller
  * runs there: each poll copies all values that the queue was created for, and ends.
  */
-export class PollerEx implements NativePoll<WorkCompletionEx> {
-  readonly verb = "ibv_start_poll";
-  readonly format = EXTENDED;
+export class CqCoreEx extends CqCore<WorkCompletionEx> {
+  protected override readonly verb = "ibv_start_poll";
   /** The native object, whose `wr_id` and `status` change with each completion. */
   readonly #cq: DataView<ArrayBuffer>;
   readonly #flags: number;
@@ -60,13 +59,14 @@ export class PollerEx implements NativePoll<WorkCompletionEx> {
 
   /** Polls a queue that was created for these {@linkcode CreateCqWcFlags}. */
   constructor(cq: IbvCqEx, flags: number, isSingle: () => boolean) {
+    super(EXTENDED);
     this.#polls = isSingle;
     this.#cq = nativeView(cq, structs.ibv_cq_ex.size);
     this.#flags = flags;
     this.#verbs = Object.fromEntries(VERBS.map((name) => [name, verbs()[name]])) as never;
   }
 
-  fetch = (handle: IbvCq, batch: BatchCore<unknown>, most: number): number => {
+  protected override fetch(handle: IbvCq, batch: BatchCore<unknown>, most: number): number {
     const cq = handle as Deno.PointerObject as IbvCqEx;
     const { ibv_start_poll, ibv_next_poll, ibv_end_poll } = this.#verbs;
     const isSingle = this.#isSingle ??= this.#polls();
@@ -83,7 +83,7 @@ export class PollerEx implements NativePoll<WorkCompletionEx> {
       ibv_end_poll(cq);
     } while (isSingle && count < most);
     return count;
-  };
+  }
 
   #read(cq: IbvCqEx, batch: BatchCore<unknown>, index: number): void {
     const { view, words, format } = batch;
