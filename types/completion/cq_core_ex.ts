@@ -1,4 +1,4 @@
-/** Polling an extended completion queue. */
+/** The inside of an extended completion queue. */
 
 import { errnoName } from "../../ffi/errno.ts";
 import type { IbvCq, IbvCqEx } from "../../ffi/handles.ts";
@@ -90,8 +90,8 @@ export class CqCoreEx extends CqCore<WorkCompletionEx> {
     const own = this.#cq;
     const base = index * WC_SIZE;
     const extra = batch.extraAt(index);
-    words.fill(0, base / 4, base / 4 + WC_SIZE / 4);
-    words.fill(0, extra / 4, (extra + format.extra) / 4);
+    clear(words, base / 4, WC_SIZE / 4);
+    clear(words, extra / 4, format.extra / 4);
     const status = own.getUint32(CQ.status.offset, true);
     view.setBigUint64(base + WC.wr_id.offset, own.getBigUint64(CQ.wr_id.offset, true), true);
     view.setUint32(base + WC.status.offset, status, true);
@@ -148,4 +148,9 @@ export class CqCoreEx extends CqCore<WorkCompletionEx> {
       view.setUint32(extra + EXTRA.tmPriv, this.#tm.getUint32(TM.priv.offset, true), true);
     }
   }
+}
+
+/** For so few words the built-in `fill()` takes longer: see "Help for V8" in docs/performance.md. */
+function clear(words: Int32Array, start: number, count: number): void {
+  for (let i = start; i < start + count; i++) words[i] = 0;
 }

@@ -1,7 +1,7 @@
 /** Resources that hold a native handle. */
 
 import type { Handle } from "../../ffi/handles.ts";
-import { assertOpen, type Kind, type Lifetime, lifetimeOf, Resource } from "./resource.ts";
+import { type Kind, type Lifetime, lifetimeOf, refuse, Resource } from "./resource.ts";
 
 /** What the classes of one kind of verbs object have in common. */
 export type NativeKind<H extends Handle, R extends NativeResource<H>> = Kind<R, H>;
@@ -47,7 +47,6 @@ export abstract class NativeResource<H extends Handle = Handle> extends Resource
    * @throws {TypeError} If the object is disposed.
    */
   get unsafeHandle(): H {
-    if (this.#lifetime.openHandle === undefined) assertOpen(this);
-    return this.#lifetime.openHandle as H;
+    return (this.#lifetime.openHandle ?? refuse(this)) as H;
   }
 }

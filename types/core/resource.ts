@@ -156,9 +156,14 @@ export function release(resource: Resource): void {
   destroyIfUnused(resource);
 }
 
-/** Throws the TypeError of a disposed resource. */
+/** Refuses a disposed resource. */
 export function assertOpen(resource: Resource): void {
-  if (!isOpen(resource)) throw new TypeError(`Cannot use ${kindOf(resource)}: it is disposed`);
+  if (!isOpen(resource)) refuse(resource);
+}
+
+/** Throws the TypeError of a disposed resource. */
+export function refuse(resource: Resource): never {
+  throw new TypeError(`Cannot use ${kindOf(resource)}: it is disposed`);
 }
 
 /** Whether a value is a resource, and does not only look like one as a Proxy of a resource does. */
