@@ -99,7 +99,6 @@ export class Counters extends NativeResource<IbvCounters> {
   /**
    * Attaches a counting point (`ibv_attach_counters_point_flow`).
    *
-   * @param attr What is counted, and at which index.
    * @param flow A flow to count, for devices that attach to existing flows. If it is left out, the counting point is
    * for the flows that are made later.
    * @throws {TypeError} If the flow is disposed or of another context.
@@ -128,7 +127,6 @@ export class Counters extends NativeResource<IbvCounters> {
    *
    * @param count The number of counters, at least 1.
    * @param flags {@linkcode ReadCountersFlags}, combined; none if left out.
-   * @returns The values.
    */
   read(count: number, flags: number = 0): bigint[] {
     const values = new BigUint64Array(integer(count, "count", 1, MAX_COUNTERS));

@@ -50,10 +50,7 @@ export const sgeCodec: AttributeCodec<Sge> = codecOf("ibv_sge", "sge", {
  * Tells the device which parts of memory regions it will use soon (`ibv_advise_mr`). The regions are registered with
  * `AccessFlags.ON_DEMAND`; the device can then load their pages before it needs them.
  *
- * @param pd The protection domain of the regions.
- * @param advice {@linkcode AdviseMrAdvice}.
  * @param flags {@linkcode AdviseMrFlags}, combined with `|`.
- * @param sges The parts.
  * @throws {RangeError} If a number is out of range, or a part is not within its region.
  * @throws {VerbsError} If the device refuses, or its provider takes no advice (EOPNOTSUPP).
  * @category Memory

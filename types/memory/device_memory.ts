@@ -87,7 +87,6 @@ export class DeviceMemory extends NativeResource<IbvDm> {
    * Imports device memory of another process that shares the device (`ibv_import_dm`). Closing the object leaves the
    * memory to the process that allocated it.
    *
-   * @param context The device, which is imported too.
    * @param handle The number of the memory: {@linkcode DeviceMemory.handle} in the other process.
    * @param length The length of the memory in bytes, which the kernel does not tell.
    * @throws {VerbsError} If there is no such memory, or the provider cannot import (EOPNOTSUPP).
@@ -114,7 +113,7 @@ export class DeviceMemory extends NativeResource<IbvDm> {
    * Copies bytes to the device (`ibv_memcpy_to_dm`).
    *
    * @param dmOffset Where to write in the device memory, in bytes. Devices may need a multiple of 4.
-   * @param bytes The bytes. Devices may need a multiple of 4 of them.
+   * @param bytes The bytes, as many as devices need: a multiple of 4.
    * @throws {RangeError} If the bytes do not fit.
    */
   memcpyTo(dmOffset: number, bytes: Uint8Array): void {
@@ -129,10 +128,8 @@ export class DeviceMemory extends NativeResource<IbvDm> {
   }
 
   /**
-   * Copies bytes from the device (`ibv_memcpy_from_dm`).
+   * Copies bytes from the device (`ibv_memcpy_from_dm`). Devices may need multiples of 4 here, too.
    *
-   * @param dmOffset Where to read in the device memory, in bytes. Devices may need a multiple of 4.
-   * @param length The number of bytes. Devices may need a multiple of 4.
    * @throws {RangeError} If the part is not within the device memory.
    */
   memcpyFrom(dmOffset: number, length: number): Uint8Array<ArrayBuffer> {

@@ -36,7 +36,6 @@ export class ImplicitMemoryRegion extends MemoryRegion {
   /**
    * Registers the whole address space.
    *
-   * @param pd The protection domain.
    * @param access {@linkcode AccessFlags}, combined with `|`. `ON_DEMAND` is added.
    * @throws {VerbsError} If the device refuses, or does not support it: `context.queryDeviceEx().odpCaps` tells.
    */
@@ -66,7 +65,6 @@ export class ImplicitMemoryRegion extends MemoryRegion {
    * Provides new memory for work requests. It is zeroed, starts on a page, and is freed when the region is disposed. In
    * the slice, `offset` is the address.
    *
-   * @param length Its length in bytes.
    * @throws {RangeError} If the length is not positive, or the system cannot provide so much memory.
    */
   allocate(length: number): MemorySlice {

@@ -103,7 +103,6 @@ export class MemoryRegion extends NativeResource<IbvMr> {
    * Registers memory (`ibv_reg_mr`, or `ibv_reg_mr_iova` if an address is chosen). It locks the memory, which takes time
    * if there is much of it: {@linkcode MemoryRegion.createAsync} does it on another thread.
    *
-   * @param pd The protection domain.
    * @param source A length in bytes, or the buffer.
    * @param access {@linkcode AccessFlags}, combined with `|`. 0 is enough to send from the memory.
    * @param options The address, if another one than that of the memory is wanted.
@@ -152,7 +151,6 @@ export class MemoryRegion extends NativeResource<IbvMr> {
    * Imports a memory region of another process that shares the device (`ibv_import_mr`). This process cannot read its
    * bytes; work requests can use it. Closing the object leaves the region to the process that made it.
    *
-   * @param pd The protection domain of the region, which is imported too.
    * @param handle The number of the region: {@linkcode MemoryRegion.handle} in the other process.
    * @param addr {@linkcode MemoryRegion.addr} in the other process, which the kernel does not tell.
    * @throws {VerbsError} If there is no such region, or the provider cannot import (EOPNOTSUPP).
@@ -192,12 +190,9 @@ export class MemoryRegion extends NativeResource<IbvMr> {
   }
 
   /**
-   * The bytes of a part of the region, shared with the device.
+   * The bytes of a part of the region, as of {@linkcode MemoryRegion.slice}, shared with the device.
    *
-   * @param offset Where the part starts, in bytes.
-   * @param length Its length in bytes. If it is left out, the part extends to the region's end.
-   * @throws {RangeError} If the part is not within the region.
-   * @throws {TypeError} If the region is disposed, or this process cannot access its memory.
+   * @throws {TypeError} Also if this process cannot access the memory of the region.
    */
   bytes(offset: number = 0, length: number = this.length - offset): Uint8Array<ArrayBuffer> {
     this.#core.assertWithin(offset, length);

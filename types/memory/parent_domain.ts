@@ -103,7 +103,6 @@ export class ParentDomain extends ProtectionDomain {
    * Allocates a parent domain.
    *
    * @param pd The protection domain that decides what works together. It is not a parent domain.
-   * @param init Further attributes.
    * @throws {TypeError} If an attribute has the wrong type or is unknown; if the thread domain belongs to another
    * context; if an object is disposed.
    * @throws {RangeError} If a number is out of range, or the alignment is not a power of two.

@@ -53,8 +53,6 @@ interface Plan {
  * After most errors the old object stays as it is. If the device failed on the way, neither the old nor the new
  * registration can be used: the old object is then closed.
  *
- * @param mr The region, of memory of this process.
- * @param change What to change.
  * @returns The region that takes the place of `mr`.
  * @throws {TypeError} If nothing is to be changed; if an attribute has the wrong type or is unknown; if the protection
  * domain is of another device; if the region is disposed, or not of memory of this process.

@@ -77,9 +77,7 @@ export interface RssInputOptions {
  * assertEquals(rssInput({ ...flow, protocol: "udp" }, fields).toHex(), "0a000001");
  * ```
  *
- * @param flow The flow.
  * @param fields Bits of `ibv_rx_hash_fields`.
- * @param options How the device arranges its hash input.
  * @returns Up to {@linkcode MAX_RSS_INPUT} bytes.
  * @throws {SyntaxError} If a text is not an IP address.
  * @throws {RangeError} If the address families differ, a port is out of range or a field cannot be predicted.
@@ -99,11 +97,8 @@ export function rssInput(
  * {@linkcode rssInput} into a buffer that can be reused.
  *
  * @param input The buffer, of {@linkcode MAX_RSS_INPUT} bytes. All of it may be overwritten.
- * @param flow The flow.
- * @param fields Bits of `ibv_rx_hash_fields`.
- * @param options How the device arranges its hash input.
  * @returns The length of the hash input in bytes.
- * @throws As {@linkcode rssInput} does; RangeError if the buffer is too short.
+ * @throws {RangeError} As {@linkcode rssInput} does, and if the buffer is too short.
  * @category Receive work queues and RSS
  */
 export function writeRssInput(

@@ -84,7 +84,6 @@ export class RwqIndirectionTable extends NativeResource<IbvRwqIndTable> {
   /**
    * Makes a table (`ibv_create_rwq_ind_table`).
    *
-   * @param context The device of the work queues.
    * @param workQueues The work queue of each entry. The number of entries is a power of two, 1 to 8192; devices allow
    * fewer, see `rssCaps` of {@linkcode DeviceAttrEx}. A work queue may be in several entries. The list is copied.
    * @throws {TypeError} If an entry is not a work queue, belongs to another context, or is disposed.

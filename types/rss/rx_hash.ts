@@ -142,8 +142,6 @@ export class RxHash {
    * The hash of a flow, as devices compute it: unsigned, 32 bits. Its lower bits select the entry of an
    * {@linkcode RwqIndirectionTable}. With {@linkcode RxHashFields}.INNER, pass the flow of the encapsulated packet.
    *
-   * @param flow The flow.
-   * @param options How the device arranges its hash input.
    * @throws {SyntaxError} If a text is not an IP address.
    * @throws {RangeError} If the addresses are of different families, a port is out of range, the fields include
    * `IPSEC_SPI`, the function is not Toeplitz, or the key is not at least 4 bytes longer than the hash input.

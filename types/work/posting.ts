@@ -38,10 +38,8 @@ const BAD_WR = new BigUint64Array(1);
 let badWr: Deno.PointerObject | undefined;
 
 /**
- * What posting to all kinds of queues has in common.
- *
- * The class of each queue calls the verb itself: Deno does not compile a call that leads to different verbs to a native
- * call.
+ * What posting to all kinds of queues has in common. The class of each queue calls the verb itself: Deno does not compile
+ * a call that leads to different verbs to a native call.
  */
 abstract class Poster<R> {
   /** The last argument of the verb. */

@@ -200,7 +200,6 @@ export class SendRequests extends RequestList {
   /**
    * UD: sets the queue pair of the peer.
    *
-   * @param index The index of the request.
    * @param remoteQpn Its number, 24 bits.
    * @param remoteQkey Its qkey. If the highest bit is set, the qkey of the sending queue pair is sent instead.
    */
@@ -217,9 +216,7 @@ export class SendRequests extends RequestList {
   /**
    * RDMA_WRITE, RDMA_WRITE_WITH_IMM, RDMA_READ, ATOMIC_WRITE: sets the memory of the peer.
    *
-   * @param index The index of the request.
    * @param remoteAddr Its address. For ATOMIC_WRITE it is a multiple of 8.
-   * @param rkey The key of the peer's memory region.
    */
   setRdma(index: number, remoteAddr: number | bigint, rkey: number): void {
     const native = this.#native;
@@ -234,9 +231,7 @@ export class SendRequests extends RequestList {
   /**
    * ATOMIC_CMP_AND_SWP, ATOMIC_FETCH_AND_ADD: sets the memory of the peer and the operands.
    *
-   * @param index The index of the request.
    * @param remoteAddr Its address, a multiple of 8.
-   * @param rkey The key of the peer's memory region.
    * @param compareAdd The value to compare with, or to add.
    * @param swap ATOMIC_CMP_AND_SWP: the new value.
    */
@@ -264,10 +259,8 @@ export class SendRequests extends RequestList {
   /**
    * BIND_MW: sets the memory window and what it is bound to.
    *
-   * @param index The index of the request.
    * @param mw The memory window, of type 2.
    * @param rkey The new rkey of the window: {@linkcode incRkey} gives the next one.
-   * @param bindInfo What the window is bound to.
    */
   setBindMw(index: number, mw: MemoryWindow, rkey: number, bindInfo: MwBindInfo): void {
     const native = this.#native;
