@@ -139,40 +139,37 @@ export type OpRow<P, R> = Common<P, R> & OpPlace;
 /** What few verbs have. */
 type Others = Partial<Pick<OpRow<unknown, unknown>, "hot" | "object">>;
 
+type Signature<P, R> = [parameters: P, result: R, fails: Fails, others?: Others];
+
+function via<P, R>(op: Op, [parameters, result, fails, others]: Signature<P, R>): OpRow<P, R> {
+  return { op, parameters, result, fails, ...others };
+}
+
 /** The row of a verb whose function pointer lives in `ibv_context.ops`. */
 export function ops<const P, const R>(
   of: Holder,
   op: ContextOp,
-  parameters: P,
-  result: R,
-  fails: Fails,
-  others: Others = {},
+  ...signature: Signature<P, R>
 ): OpRow<P, R> {
-  return { op: [of, "ops", op], parameters, result, fails, ...others };
+  return via([of, "ops", op], signature);
 }
 
 /** The row of a verb whose function pointer lives in the `verbs_context`. */
 export function vctx<const P, const R>(
   of: Holder,
   op: ExtendedOp,
-  parameters: P,
-  result: R,
-  fails: Fails,
-  others: Others = {},
+  ...signature: Signature<P, R>
 ): OpRow<P, R> {
-  return { op: [of, "vctx", op], parameters, result, fails, ...others };
+  return via([of, "vctx", op], signature);
 }
 
 /** The row of a verb whose function pointer lives in the object. */
 export function own<K extends Owner, const P, const R>(
   of: K,
   op: OwnOps[K],
-  parameters: P,
-  result: R,
-  fails: Fails,
-  others: Others = {},
+  ...signature: Signature<P, R>
 ): OpRow<P, R> {
-  return { op: [of, "own", op] as Op, parameters, result, fails, ...others };
+  return via([of, "own", op] as Op, signature);
 }
 
 /** What a function of the header is made from. */

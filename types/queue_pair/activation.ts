@@ -8,8 +8,7 @@ import { checkPort, type Context } from "../device/context.ts";
 import { Mtu, mtuBytes } from "../device/port.ts";
 import { type Peer, type QpAddress, readPeer } from "./qp_address.ts";
 import type { QpAttrInit } from "./qp_attr.ts";
-import { type QpState, QpType } from "./qp_enums.ts";
-import { requiredFor } from "./transitions.ts";
+import { QpState, QpType } from "./qp_enums.ts";
 
 /**
  * What {@linkcode QueuePair.init} needs.
@@ -224,4 +223,27 @@ function pathTo(chosen: Chosen, peer: Peer, options: UcActivation): AhAttrInit {
 export function attrFor(type: QpType, qpState: QpState, attr: QpAttrInit): QpAttrInit {
   const names = requiredFor(type, qpState);
   return { ...Object.fromEntries(names.map((name) => [name, attr[name]])), qpState };
+}
+
+const { INIT, RTR, RTS } = QpState;
+type Attributes = readonly (keyof QpAttrInit)[];
+
+const CONNECTED_INIT: Attributes = ["pkeyIndex", "portNum", "qpAccessFlags"];
+const CONNECTED_RTR: Attributes = ["ahAttr", "pathMtu", "destQpNum", "rqPsn"];
+const RESPONDER_RTR: Attributes = [...CONNECTED_RTR, "maxDestRdAtomic", "minRnrTimer"];
+const REQUESTER_RTS: Attributes = ["sqPsn", "timeout", "retryCnt", "rnrRetry", "maxRdAtomic"];
+
+/** The attributes that the InfiniBand specification requires on the way from RESET to RTS, by the state to move to. */
+const REQUIRED: { readonly [type: number]: { readonly [to: number]: Attributes } | undefined } = {
+  [QpType.UD]: { [INIT]: ["pkeyIndex", "portNum", "qkey"], [RTS]: ["sqPsn"] },
+  [QpType.UC]: { [INIT]: CONNECTED_INIT, [RTR]: CONNECTED_RTR, [RTS]: ["sqPsn"] },
+  [QpType.RC]: { [INIT]: CONNECTED_INIT, [RTR]: RESPONDER_RTR, [RTS]: REQUESTER_RTS },
+  [QpType.XRC_SEND]: { [INIT]: CONNECTED_INIT, [RTR]: CONNECTED_RTR, [RTS]: REQUESTER_RTS },
+  [QpType.XRC_RECV]: { [INIT]: CONNECTED_INIT, [RTR]: RESPONDER_RTR, [RTS]: ["sqPsn", "timeout"] },
+  [QpType.RAW_PACKET]: { [INIT]: ["portNum"] },
+};
+
+/** The attributes that a type of queue pair needs on the way from RESET to RTS to move to a state. */
+export function requiredFor(type: QpType, to: QpState): Attributes {
+  return REQUIRED[type]?.[to] ?? [];
 }

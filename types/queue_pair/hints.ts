@@ -5,7 +5,7 @@ import type { Context } from "../device/context.ts";
 import type { QpAttrInit, QpCap } from "./qp_attr.ts";
 import { QpState, QpType } from "./qp_enums.ts";
 import type { QpInitAttr } from "./qp_init_attr.ts";
-import { explainTransition } from "./transitions.ts";
+import { requiredFor } from "./activation.ts";
 
 /** The likely cause of a queue pair that cannot be made. */
 export function hintCreate(
@@ -51,7 +51,42 @@ export function hintModify(
   return code === "EINVAL" ? explainTransition(type, from, given) : undefined;
 }
 
-const { RESET, INIT, RTR } = QpState;
+const { RESET, INIT, RTR, RTS, SQD, SQE, ERR } = QpState;
+
+/**
+ * The states that each state leads to. Every state leads to RESET, and every state but RESET to ERR: Linux refuses to move
+ * from RESET to ERR, which the InfiniBand specification allows.
+ */
+const NEXT: { readonly [from: number]: readonly QpState[] } = {
+  [RESET]: [INIT],
+  [INIT]: [INIT, RTR],
+  [RTR]: [RTS],
+  [RTS]: [RTS, SQD],
+  [SQD]: [SQD, RTS],
+  [SQE]: [RTS],
+  [ERR]: [],
+};
+
+/** The transitions that have required attributes. */
+const PREVIOUS: { readonly [to: number]: QpState } = { [INIT]: RESET, [RTR]: INIT, [RTS]: RTR };
+
+/** Why a device likely refused a transition; `undefined` if the transition and its attributes are right. */
+export function explainTransition(
+  type: QpType,
+  from: QpState,
+  given: QpAttrInit,
+): string | undefined {
+  const to = given.qpState;
+  if (to === undefined) return undefined;
+  const names = `${nameOf(QpState, from)} to ${nameOf(QpState, to)}`;
+  const always = to === RESET || (to === ERR && from !== RESET);
+  if (!always && NEXT[from] !== undefined && !NEXT[from].includes(to)) {
+    return `A queue pair cannot go from ${names}: it goes from RESET to INIT, RTR and RTS`;
+  }
+  if (PREVIOUS[to] !== from) return undefined;
+  const missing = requiredFor(type, to).filter((name) => given[name] === undefined);
+  return missing.length === 0 ? undefined : `${names} also needs ${missing.join(", ")}`;
+}
 
 /** The likely cause of sends that were refused. */
 export function hintPostSend(code: string, state: QpState): string | undefined {

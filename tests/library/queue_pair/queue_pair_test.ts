@@ -21,7 +21,8 @@ import {
 } from "../../../mod.ts";
 import { spy } from "@std/testing/mock";
 import { SendTracker } from "../../../types/completion/send_tracker.ts";
-import { explainTransition, requiredFor } from "../../../types/queue_pair/transitions.ts";
+import { requiredFor } from "../../../types/queue_pair/activation.ts";
+import { explainTransition } from "../../../types/queue_pair/hints.ts";
 import { comparable, type Fields, type RecordedStruct } from "../../provider/records.ts";
 import { assertRefused, bad, fieldsOf } from "../refusals.ts";
 import { handle, onRc, onUd, QKEY, record, type Recorded } from "../work/recorded.ts";

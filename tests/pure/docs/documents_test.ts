@@ -13,7 +13,7 @@ import { stdArguments } from "../../../tools/host/jsr.ts";
 import { inProject } from "../../../tools/host/paths.ts";
 import { runDeno } from "../../subprocess.ts";
 import { QpState, QpType } from "../../../types/queue_pair/qp_enums.ts";
-import { requiredFor } from "../../../types/queue_pair/transitions.ts";
+import { requiredFor } from "../../../types/queue_pair/activation.ts";
 
 const { INIT, RTR, RTS } = QpState;
 
