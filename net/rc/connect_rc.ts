@@ -6,7 +6,7 @@ import { closeTcpOnAbort, readLine, writeAddress } from "./exchange.ts";
 import { checkOwn, checkSpeaker, checkUnicast, endsOf } from "./peer_gid.ts";
 import { type RcAddress, readRcAddress } from "./rc_address.ts";
 import { RcConn } from "./rc_conn.ts";
-import { sharedDevice } from "./rc_device.ts";
+import { SharedDevice } from "./rc_device.ts";
 import { RcEnd } from "./rc_end.ts";
 import { RC_RULES, type RcOptions, type RcSettings } from "./rc_options.ts";
 
@@ -99,8 +99,8 @@ async function overTcp(
   const conn = await connectTcp(settings.hostname, port, signal);
   using _closing = closeTcpOnAbort(conn, signal);
   const ends = endsOf(conn);
-  const use = sharedDevice(settings).use();
-  await using end = await RcEnd.make(use, settings, ends);
+  const device = new SharedDevice(settings).use();
+  await using end = await RcEnd.make(device, settings, ends);
   const value = await abortable(signal, async () => {
     await writeAddress(conn, end.address, signal);
     return await readLine(conn, signal);
@@ -108,7 +108,7 @@ async function overTcp(
   const peer = readRcAddress(value);
   checkUnicast(peer);
   if (settings.peerGid === "tcp" && checkSpeaker(peer, ends)) {
-    checkOwn(peer, ends, use.object.context.gidTable(settings.port));
+    checkOwn(peer, ends, device.context.gidTable(settings.port));
   }
   return new RcConn(await end.connect(peer, signal));
 }
@@ -133,7 +133,7 @@ async function overExchange(
   exchange: RcExchange,
   signal: AbortSignal,
 ): Promise<RcConn> {
-  await using end = await RcEnd.make(sharedDevice(settings).use(), settings);
+  await using end = await RcEnd.make(new SharedDevice(settings).use(), settings);
   const call = async (): Promise<unknown> => await exchange(end.address, { signal });
   const peer = readRcAddress(await orAborted(call(), signal));
   checkUnicast(peer);

@@ -9,7 +9,7 @@ import { closeTcpOnAbort, readLine, writeAddress } from "./exchange.ts";
 import { checkOwn, checkSpeaker, checkUnicast, endsOf, type TcpEnds } from "./peer_gid.ts";
 import { type RcAddress, readRcAddress } from "./rc_address.ts";
 import { RcConn } from "./rc_conn.ts";
-import { type RcDevice, sharedDevice, type Sharing } from "./rc_device.ts";
+import { SharedDevice } from "./rc_device.ts";
 import { RcEnd } from "./rc_end.ts";
 import { RC_RULES, type RcOptions, type RcSettings } from "./rc_options.ts";
 
@@ -75,7 +75,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
   readonly #listener: Deno.TcpListener;
   readonly #settings: RcSettings;
   readonly #limits: Attempts<Attempt>;
-  readonly #device: Sharing<RcDevice>;
+  readonly #device: SharedDevice;
   /** Objects of the device are made for one partner after the other: this is the last one. */
   #making: Promise<unknown> = Promise.resolve();
   readonly #closing: AbortController = new AbortController();
@@ -97,7 +97,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
     this.#listener = listener;
     this.#settings = settings;
     this.#limits = new Attempts(limits);
-    this.#device = sharedDevice(settings);
+    this.#device = new SharedDevice(settings);
     this.#accepting = this.#acceptAll().catch((error) => this.#end(error));
     closeOnAbort(this, settings.signal, this.#closing.signal);
   }
@@ -217,12 +217,11 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
   async #makeEnd(ends: TcpEnds, mustBeOwn: RcAddress | undefined): Promise<RcEnd> {
     const settings = this.#settings;
     using stack = new DisposableStack();
-    const use = stack.use(this.#device.use());
-    const { context } = use.object;
-    if (mustBeOwn !== undefined) checkOwn(mustBeOwn, ends, context.gidTable(settings.port));
+    const device = stack.use(this.#device.use());
+    if (mustBeOwn !== undefined) checkOwn(mustBeOwn, ends, device.context.gidTable(settings.port));
     await nextTurn();
     stack.move();
-    return await RcEnd.make(use, settings, ends);
+    return await RcEnd.make(device, settings, ends);
   }
 
   #add(conn: RcConn, attempt: Attempt): void {

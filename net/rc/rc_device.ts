@@ -1,74 +1,55 @@
 import { Context, ProtectionDomain } from "../../mod.ts";
 import type { RcSettings } from "./rc_options.ts";
 
-/** The use of a shared object. Disposing it ends the use; disposing it again does nothing. */
-export interface Use<T> extends Disposable {
-  /** The object. */
-  readonly object: T;
+/** The use of a device. Disposing it ends the use; disposing it again does nothing. */
+export interface RcDevice extends Disposable {
+  readonly context: Context;
+  readonly pd: ProtectionDomain;
 }
 
-/** What {@linkcode Sharing} shares. */
-export interface Shareable<T> {
-  readonly open: () => T;
-  /** Whether the object still works. */
-  readonly isAlive: (object: T) => boolean;
-  readonly close: (object: T) => void;
-}
-
-/** An object that is open while somebody uses it. All who use it at the same time use the same one, as long as it works. */
-export class Sharing<T> {
-  readonly #of: Shareable<T>;
-  #current: { readonly object: T; users: number } | undefined;
+/** A device that is open while somebody uses it. All who use it at the same time use the same one, as long as it works. */
+export class SharedDevice {
+  readonly #settings: RcSettings;
+  #current: { readonly context: Context; readonly pd: ProtectionDomain; users: number } | undefined;
 
   /** Opens nothing yet. */
-  constructor(of: Shareable<T>) {
-    this.#of = of;
+  constructor(settings: RcSettings) {
+    this.#settings = settings;
   }
 
   /** Begins a use. */
-  use(): Use<T> {
-    const { open, isAlive, close } = this.#of;
-    if (this.#current !== undefined && !isAlive(this.#current.object)) this.#current = undefined;
-    const shared = this.#current ??= { object: open(), users: 0 };
+  use(): RcDevice {
+    if (!this.#isAlive()) this.#current = undefined;
+    const shared = this.#current ??= { ...openDevice(this.#settings.device), users: 0 };
+    const { context, pd } = shared;
     shared.users++;
     let isOver = false;
     const end = (): void => {
       if (isOver) return;
       // If it fails, it can be tried again.
-      if (shared.users === 1) close(shared.object);
+      if (shared.users === 1) context.close();
       isOver = true;
       shared.users--;
       if (shared.users === 0 && this.#current === shared) this.#current = undefined;
     };
-    return { object: shared.object, [Symbol.dispose]: end };
+    return { context, pd, [Symbol.dispose]: end };
+  }
+
+  #isAlive(): boolean {
+    try {
+      this.#current?.context.queryPort(this.#settings.port);
+      return true;
+    } catch {
+      // The device is gone. Another one can have its name now.
+      return false;
+    }
   }
 }
 
-/** What the connections of one listener share. */
-export interface RcDevice {
-  readonly context: Context;
-  readonly pd: ProtectionDomain;
-}
-
-/** Opens the device when it is used first, and closes it when it is not in use any more. */
-export function sharedDevice({ device, port }: RcSettings): Sharing<RcDevice> {
-  return new Sharing({
-    open: () => {
-      using stack = new DisposableStack();
-      const context = stack.use(Context.open(device));
-      const pd = new ProtectionDomain(context);
-      stack.move();
-      return { context, pd };
-    },
-    isAlive: ({ context }) => {
-      try {
-        context.queryPort(port);
-        return true;
-      } catch {
-        // The device is gone. Another one can have its name now.
-        return false;
-      }
-    },
-    close: ({ context }) => context.close(),
-  });
+function openDevice(name: string | undefined): { context: Context; pd: ProtectionDomain } {
+  using stack = new DisposableStack();
+  const context = stack.use(Context.open(name));
+  const pd = new ProtectionDomain(context);
+  stack.move();
+  return { context, pd };
 }

@@ -17,7 +17,7 @@ import { Link } from "./link.ts";
 import { gidOfTcp, type TcpEnds } from "./peer_gid.ts";
 import { CONTROL_RECEIVES, CONTROL_SENDS } from "./protocol.ts";
 import { type RcAddress, toQpAddress } from "./rc_address.ts";
-import type { RcDevice, Use } from "./rc_device.ts";
+import type { RcDevice } from "./rc_device.ts";
 import type { RcSettings } from "./rc_options.ts";
 import { ExposedMemory } from "./remote_memory.ts";
 
@@ -46,16 +46,16 @@ export class RcEnd implements AsyncDisposable {
    * Makes an end, which ends the use of the device when it is closed. Registering memory takes most of the time, and is
    * done on another thread.
    */
-  static async make(use: Use<RcDevice>, settings: RcSettings, ends?: TcpEnds): Promise<RcEnd> {
+  static async make(device: RcDevice, settings: RcSettings, ends?: TcpEnds): Promise<RcEnd> {
     using stack = new DisposableStack();
-    const { pd } = stack.use(use).object;
+    const { pd } = stack.use(device);
     const { credits, sendDepth, maxMessage } = settings;
     const register = async (slots: number): Promise<MemoryRegion> =>
       stack.use(await MemoryRegion.createAsync(pd, slots * maxMessage, LOCAL_WRITE));
     const send = await register(sendDepth);
     const recv = await register(credits + CONTROL_RECEIVES);
     await nextTurn();
-    return new RcEnd(use.object, settings, ends, { send, recv }, stack);
+    return new RcEnd(device, settings, ends, { send, recv }, stack);
   }
 
   private constructor(

@@ -1,7 +1,6 @@
 // Calls that cannot be stopped: however the wait ends, the outcome is used or discarded, once.
 import { assertEquals, assertRejects } from "@std/assert";
 import { assertSpyCalls, spy } from "@std/testing/mock";
-import { orAborted } from "../../../internal/abort.ts";
 import { abortable } from "../../../types/core/abortable.ts";
 import { Resource } from "../../../types/core/resource.ts";
 
@@ -156,17 +155,6 @@ Deno.test("abortable() drops a call that has not started when its signal aborts"
   assertEquals(queued.owner.destroyed, 1);
 });
 
-Deno.test("orAborted() ends the wait when the signal aborts, and not the promise", async () => {
-  const controller = new AbortController();
-  const { promise, resolve } = Promise.withResolvers<number>();
-  const waiting = orAborted(promise, controller.signal);
-  controller.abort();
-  await assertRejects(() => waiting, DOMException);
-  const other = orAborted(promise, new AbortController().signal);
-  resolve(5);
-  assertEquals(await other, 5);
-});
-
 /** A signal, and how many listeners it has. */
 function countedSignal(): { readonly signal: AbortSignal; readonly listeners: () => number } {
   const { signal } = new AbortController();
@@ -175,18 +163,12 @@ function countedSignal(): { readonly signal: AbortSignal; readonly listeners: ()
   return { signal, listeners: () => added.calls.length - removed.calls.length };
 }
 
-Deno.test("abortable() and orAborted() leave no listener on a signal that lives on", async () => {
+Deno.test("abortable() leaves no listener on a signal that lives on", async () => {
   const { signal, listeners } = countedSignal();
   const call = pending(signal);
   const result = abortable(call);
   assertEquals(listeners(), 1);
   call.resolve(1);
   await result;
-  assertEquals(listeners(), 0);
-  const shared = Promise.withResolvers<void>();
-  const wait = orAborted(shared.promise, signal);
-  assertEquals(listeners(), 1);
-  shared.resolve();
-  await wait;
   assertEquals(listeners(), 0);
 });
