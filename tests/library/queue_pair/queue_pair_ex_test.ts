@@ -210,7 +210,10 @@ onExRc.test("A builder that is left half-way posts nothing", ({ ex, qp }) => {
     using wr = ex.wrStart();
     wr.send();
   }
+  const complete = ex.wrStart();
+  complete.complete();
   const aborted = ex.wrStart();
+  assertThrows(() => complete.send(), TypeError, "it is complete");
   aborted.send();
   aborted.abort();
   assertThrows(() => aborted.complete(), TypeError, "it was aborted");
