@@ -177,9 +177,8 @@ export {
   type FlowActionEspAttr,
   FlowActionEspFlags,
 } from "./types/flow/flow_action_esp.ts";
-export type { FlowFilters } from "./types/flow/flow_filter.ts";
+export { type FlowFilters, FlowSpecType } from "./types/flow/flow_filter.ts";
 export type { FlowSpec } from "./types/flow/flow_spec.ts";
-export { FlowSpecType } from "./types/flow/flow_spec_type.ts";
 export { adviseMr, AdviseMrAdvice, AdviseMrFlags } from "./types/memory/advise_mr.ts";
 export {
   type AllocDmAttr,

@@ -6,7 +6,7 @@ import { type FlowSpec, FlowSpecType, formatAddress, parseAddress } from "../../
 import { type RssFlow, rssInput, toeplitz, ToeplitzKey } from "../../rss.ts";
 import type { AttributeCodec } from "../../types/core/attributes.ts";
 import { writeSpecs } from "../../types/flow/flow_spec.ts";
-import { FILTERS } from "../../types/flow/flow_spec_type.ts";
+import { FILTERS } from "../../types/flow/flow_filter.ts";
 import { addressText, bytes, hostileText, wrong } from "./inputs.ts";
 import { expected, fc, same, type Target, target } from "./target.ts";
 

@@ -1,7 +1,7 @@
 import { structs } from "../../ffi/layout.ts";
 import { listOf, show, snapshot } from "../../internal/checks.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
-import { FILTERS } from "./flow_spec_type.ts";
+import { FILTERS } from "./flow_filter.ts";
 
 /** A header of `FlowActionEspAttr.espEncap`. */
 interface EncapHeader {

@@ -11,7 +11,7 @@ import { rootOf } from "../core/resource.ts";
 import { checkPort, type Context } from "../device/context.ts";
 import { QueuePair } from "../queue_pair/queue_pair.ts";
 import { type FlowSpec, writeSpecs } from "./flow_spec.ts";
-import { FlowSpecType } from "./flow_spec_type.ts";
+import { FlowSpecType } from "./flow_filter.ts";
 
 /**
  * Kinds of steering rule (`enum ibv_flow_attr_type`).

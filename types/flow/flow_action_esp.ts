@@ -9,8 +9,7 @@ import { check, checkHandle } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { Context } from "../device/context.ts";
 import { writeEncap } from "./esp_encap.ts";
-import type { FlowFilters } from "./flow_filter.ts";
-import type { FlowSpecType } from "./flow_spec_type.ts";
+import type { FlowFilters, FlowSpecType } from "./flow_filter.ts";
 
 /**
  * How the device applies ESP (`enum ibv_flow_action_esp_flags`), to be combined with `|`.

@@ -1,6 +1,31 @@
+import type { Structs } from "../../ffi/layout.ts";
+import { type Members, members } from "../../ffi/members.ts";
 import { show } from "../../internal/checks.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { formatAddress, parseAddress } from "../address/ip_address.ts";
+
+/**
+ * Kinds of flow specification (`enum ibv_flow_spec_type`).
+ *
+ * - `ETH`, `IPV4`, `IPV4_EXT`, `IPV6`, `ESP`, `TCP`, `UDP`, `VXLAN_TUNNEL`, `GRE`, `MPLS`: conditions on a header
+ * - `INNER`: a flag for the headers of an encapsulated packet; `inner` of a {@linkcode FlowSpec} sets it
+ * - `ACTION_TAG`: mark the packet; the completion carries the tag
+ * - `ACTION_DROP`: drop the packet
+ * - `ACTION_HANDLE`: apply a {@linkcode FlowActionEsp}
+ * - `ACTION_COUNT`: count the packet in {@linkcode Counters}
+ *
+ * @category Flow steering
+ */
+export const FlowSpecType: Members<"ibv_flow_spec_type", "IBV_FLOW_SPEC_"> = members(
+  "ibv_flow_spec_type",
+  "IBV_FLOW_SPEC_",
+);
+/**
+ * A value of {@linkcode FlowSpecType}.
+ *
+ * @category Flow steering
+ */
+export type FlowSpecType = typeof FlowSpecType[keyof typeof FlowSpecType];
 
 /**
  * The fields of each header that a condition of flow steering compares. Fields that are left out are 0.
@@ -98,29 +123,26 @@ const MAC = { from: parseMac, to: formatMac };
 const IPV4 = { from: addressOf(4), to: formatAddress };
 const IPV6 = { from: addressOf(16), to: formatAddress };
 
-/** A codec for the filter of each header. */
-export const filterCodecs: {
-  readonly eth: AttributeCodec<FlowFilters["ETH"]>;
-  readonly ipv4: AttributeCodec<FlowFilters["IPV4"]>;
-  readonly ipv4Ext: AttributeCodec<FlowFilters["IPV4_EXT"]>;
-  readonly ipv6: AttributeCodec<FlowFilters["IPV6"]>;
-  readonly esp: AttributeCodec<FlowFilters["ESP"]>;
-  readonly tcpUdp: AttributeCodec<FlowFilters["TCP"]>;
-  readonly gre: AttributeCodec<FlowFilters["GRE"]>;
-  readonly mpls: AttributeCodec<FlowFilters["MPLS"]>;
-  readonly tunnel: AttributeCodec<FlowFilters["VXLAN_TUNNEL"]>;
-} = {
-  eth: codecOf("ibv_flow_eth_filter", "Ethernet filter", {
+const ports: AttributeCodec<FlowFilters["TCP"]> = codecOf(
+  "ibv_flow_tcp_udp_filter",
+  "port filter",
+  {
+    dstPort: BIG_ENDIAN,
+    srcPort: BIG_ENDIAN,
+  },
+);
+const CODECS: { readonly [Header in keyof FlowFilters]: AttributeCodec<FlowFilters[Header]> } = {
+  ETH: codecOf("ibv_flow_eth_filter", "Ethernet filter", {
     dstMac: MAC,
     srcMac: MAC,
     etherType: BIG_ENDIAN,
     vlanTag: BIG_ENDIAN,
   }),
-  ipv4: codecOf("ibv_flow_ipv4_filter", "IPv4 filter", {
+  IPV4: codecOf("ibv_flow_ipv4_filter", "IPv4 filter", {
     srcIp: IPV4,
     dstIp: IPV4,
   }),
-  ipv4Ext: codecOf("ibv_flow_ipv4_ext_filter", "IPv4 filter", {
+  IPV4_EXT: codecOf("ibv_flow_ipv4_ext_filter", "IPv4 filter", {
     srcIp: IPV4,
     dstIp: IPV4,
     proto: {},
@@ -128,7 +150,7 @@ export const filterCodecs: {
     ttl: {},
     flags: {},
   }),
-  ipv6: codecOf("ibv_flow_ipv6_filter", "IPv6 filter", {
+  IPV6: codecOf("ibv_flow_ipv6_filter", "IPv6 filter", {
     srcIp: IPV6,
     dstIp: IPV6,
     flowLabel: { bits: 20, bigEndian: true },
@@ -136,24 +158,44 @@ export const filterCodecs: {
     trafficClass: {},
     hopLimit: {},
   }),
-  esp: codecOf("ibv_flow_esp_filter", "ESP filter", {
+  ESP: codecOf("ibv_flow_esp_filter", "ESP filter", {
     spi: BIG_ENDIAN,
     seq: BIG_ENDIAN,
   }),
-  tcpUdp: codecOf("ibv_flow_tcp_udp_filter", "port filter", {
-    dstPort: BIG_ENDIAN,
-    srcPort: BIG_ENDIAN,
-  }),
-  gre: codecOf("ibv_flow_gre_filter", "GRE filter", {
+  TCP: ports,
+  UDP: ports,
+  VXLAN_TUNNEL: codecOf("ibv_flow_tunnel_filter", "tunnel filter", { tunnelId: BIG_ENDIAN }),
+  GRE: codecOf("ibv_flow_gre_filter", "GRE filter", {
     cKsRes0Ver: BIG_ENDIAN,
     protocol: BIG_ENDIAN,
     key: BIG_ENDIAN,
   }),
-  mpls: codecOf("ibv_flow_mpls_filter", "MPLS filter", {
+  MPLS: codecOf("ibv_flow_mpls_filter", "MPLS filter", {
     label: BIG_ENDIAN,
   }),
-  tunnel: codecOf("ibv_flow_tunnel_filter", "tunnel filter", { tunnelId: BIG_ENDIAN }),
 };
+const LAYOUTS = {
+  ETH: "ibv_flow_spec_eth",
+  IPV4: "ibv_flow_spec_ipv4",
+  IPV4_EXT: "ibv_flow_spec_ipv4_ext",
+  IPV6: "ibv_flow_spec_ipv6",
+  ESP: "ibv_flow_spec_esp",
+  TCP: "ibv_flow_spec_tcp_udp",
+  UDP: "ibv_flow_spec_tcp_udp",
+  VXLAN_TUNNEL: "ibv_flow_spec_tunnel",
+  GRE: "ibv_flow_spec_gre",
+  MPLS: "ibv_flow_spec_mpls",
+} as const satisfies Record<keyof FlowFilters, keyof Structs>;
+
+/** The struct of each condition, and the codec of its fields. */
+export const FILTERS: ReadonlyMap<
+  number,
+  readonly [layout: typeof LAYOUTS[keyof FlowFilters], fields: AttributeCodec<object>]
+> = new Map(
+  (Object.keys(LAYOUTS) as (keyof FlowFilters)[]).map((header) =>
+    [FlowSpecType[header], [LAYOUTS[header], CODECS[header]]] as const
+  ),
+);
 
 function parseMac(value: unknown, what: string): Uint8Array {
   if (typeof value !== "string" || !/^[0-9a-f]{1,2}(:[0-9a-f]{1,2}){5}$/i.test(value)) {

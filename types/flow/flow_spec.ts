@@ -4,8 +4,7 @@ import { AttributeCodec, type RuleOf, type Written } from "../core/attributes.ts
 import { nameOf } from "../core/enums.ts";
 import { Counters } from "./counters.ts";
 import { FlowActionEsp } from "./flow_action_esp.ts";
-import type { FlowFilters } from "./flow_filter.ts";
-import { FILTERS, FlowSpecType } from "./flow_spec_type.ts";
+import { FILTERS, type FlowFilters, FlowSpecType } from "./flow_filter.ts";
 
 /**
  * A condition or an action of a steering rule (`struct ibv_flow_spec`). A packet meets a condition if each field of the

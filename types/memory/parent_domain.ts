@@ -1,7 +1,8 @@
 import { domainAllocators } from "../../ffi/library/domain_allocators.ts";
 import type { IbvTd } from "../../ffi/handles.ts";
-import { enums, structs } from "../../ffi/layout.ts";
+import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
+import { members } from "../../ffi/members.ts";
 import { allocStruct } from "../../ffi/struct.ts";
 import { integer, snapshot } from "../../internal/checks.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
@@ -46,10 +47,7 @@ export class ThreadDomain extends NativeResource<IbvTd> {
   }
 }
 
-const {
-  IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS: ALLOCATORS,
-  IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT: PD_CONTEXT,
-} = enums.ibv_parent_domain_init_attr_mask;
+const MASK = members("ibv_parent_domain_init_attr_mask", "IBV_PARENT_DOMAIN_INIT_ATTR_");
 const MAX_ALIGNMENT = 2 ** 30;
 
 /**
@@ -79,8 +77,8 @@ interface Attr extends Pick<ParentDomainInitAttr, "td" | "pdContext"> {
 const codec: AttributeCodec<Attr> = codecOf("ibv_parent_domain_init_attr", "parent domain", {
   pd: { resource: ProtectionDomain, required: true },
   td: { resource: ThreadDomain },
-  pdContext: { mask: PD_CONTEXT },
-  alloc: { mask: ALLOCATORS },
+  pdContext: { mask: MASK.PD_CONTEXT },
+  alloc: { mask: MASK.ALLOCATORS },
   free: {},
 });
 

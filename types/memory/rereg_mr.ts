@@ -1,6 +1,6 @@
 import { errno, errnoName } from "../../ffi/errno.ts";
-import { enums } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
+import { members } from "../../ffi/members.ts";
 import { snapshot, uint32 } from "../../internal/checks.ts";
 import { instance } from "../core/checks.ts";
 import { failure } from "../core/errors.ts";
@@ -11,15 +11,8 @@ import { pdCore, ProtectionDomain } from "./protection_domain.ts";
 import { hintRegister } from "./reg_mr.ts";
 import { Region } from "./region.ts";
 
-const {
-  IBV_REREG_MR_CHANGE_TRANSLATION: CHANGE_TRANSLATION,
-  IBV_REREG_MR_CHANGE_PD: CHANGE_PD,
-  IBV_REREG_MR_CHANGE_ACCESS: CHANGE_ACCESS,
-} = enums.ibv_rereg_mr_flags;
-const {
-  IBV_REREG_MR_ERR_DO_FORK_OLD: ERR_DO_FORK_OLD,
-  IBV_REREG_MR_ERR_CMD: ERR_CMD,
-} = enums.ibv_rereg_mr_err_code;
+const CHANGE = members("ibv_rereg_mr_flags", "IBV_REREG_MR_CHANGE_");
+const ERR = members("ibv_rereg_mr_err_code", "IBV_REREG_MR_ERR_");
 
 /**
  * What {@linkcode reregMr} changes. At least one attribute is needed.
@@ -73,7 +66,7 @@ export function reregMr(mr: MemoryRegion, change: RegMrChange): MemoryRegion {
   const start = memory?.start ?? 0n;
   const length = BigInt(memory?.bytes.length ?? 0);
   const result = verbs().ibv_rereg_mr(handle, flags, parent, start, length, access | 0);
-  if (result !== 0 && result !== ERR_DO_FORK_OLD) fail(mr, result, memory, access);
+  if (result !== 0 && result !== ERR.DO_FORK_OLD) fail(mr, result, memory, access);
   if (memory !== undefined) {
     old.free();
     memory.keep();
@@ -100,8 +93,8 @@ function readChange(mr: MemoryRegion, change: RegMrChange): Plan {
   if (pd !== undefined && pdCore(instance(pd, ProtectionDomain, "pd")).context !== rootOf(mr)) {
     throw new TypeError("Cannot change memory region: pd belongs to another context");
   }
-  const flags = (source === undefined ? 0 : CHANGE_TRANSLATION) |
-    (pd === undefined ? 0 : CHANGE_PD) | (access === undefined ? 0 : CHANGE_ACCESS);
+  const flags = (source === undefined ? 0 : CHANGE.TRANSLATION) |
+    (pd === undefined ? 0 : CHANGE.PD) | (access === undefined ? 0 : CHANGE.ACCESS);
   if (flags === 0) throw new TypeError("Cannot change memory region: no attribute is given");
   return {
     flags,
@@ -123,7 +116,7 @@ function fail(
     hint: (code) => hintRegister(code, access),
   });
   // A provider without the op has not touched the region.
-  if (result > ERR_CMD || code === "EOPNOTSUPP") {
+  if (result > ERR.CMD || code === "EOPNOTSUPP") {
     memory?.free();
     throw error;
   }
