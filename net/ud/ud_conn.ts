@@ -17,7 +17,7 @@ import {
   QueuePair,
 } from "../../mod.ts";
 import { Peers } from "./peers.ts";
-import { type Datagram, Receiver } from "./receiver.ts";
+import { Receiver } from "./receiver.ts";
 import { Recovery } from "./recovery.ts";
 import { Routes } from "./routes.ts";
 import { checkLength, Sender } from "./sender.ts";
@@ -174,7 +174,10 @@ export class UdConn
    * @throws {Deno.errors.BadResource} If the connection is closed.
    * @throws The reason of the signal, if it aborts.
    */
-  async receive(p?: Uint8Array<ArrayBuffer>, options?: AbortOptions): Promise<Datagram> {
+  async receive(
+    p?: Uint8Array<ArrayBuffer>,
+    options?: AbortOptions,
+  ): Promise<[Uint8Array<ArrayBuffer>, UdAddress]> {
     const signal = signalOf(options);
     signal?.throwIfAborted();
     if (p !== undefined) instance(p, Uint8Array, "p");
