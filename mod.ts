@@ -70,8 +70,8 @@
  * wrong argument throws a TypeError or RangeError before the verb is called. A failed completion does not throw: call
  * {@linkcode WorkCompletion.prototype.check | WorkCompletion.check}.
  *
- * **Speed.** Requests can be objects, or prepared once in native layout ({@linkcode SendRequests},
- * {@linkcode RecvRequests}) and posted many times. Completions can be awaited as above, or polled one batch at a time
+ * **Speed.** Requests can be objects, or prepared once in native layout ({@linkcode SendRequestList},
+ * {@linkcode RecvRequestList}) and posted many times. Completions can be awaited as above, or polled one batch at a time
  * ({@linkcode CompletionQueue.prototype.pollInto | CompletionQueue.pollInto}).
  *
  * **Where to go next.**
@@ -249,11 +249,11 @@ export { type SrqAttr, type SrqInitAttr, SrqType } from "./types/srq/srq_attr.ts
 export { OpsFlags, type OpsWr, OpsWrOpcode } from "./types/srq/tag_matching.ts";
 export { type XrcdInitAttr, XrcDomain } from "./types/srq/xrc_domain.ts";
 export type { Receives } from "./types/work/posting.ts";
-export { RecvRequests, RequestList, SendRequests } from "./types/work/requests.ts";
+export { RecvRequestList, RequestList, SendRequestList } from "./types/work/requests.ts";
 export {
   type MwBindInfo,
   type RecvRequest,
-  type RequestsInit,
+  type RequestListInit,
   SendFlags,
   type SendRequest,
   WrOpcode,

@@ -13,7 +13,7 @@ import {
   QpType,
   QueuePair,
   ReplyPath,
-  SendRequests,
+  SendRequestList,
   WorkCompletions,
 } from "../../mod.ts";
 
@@ -43,7 +43,7 @@ function answer(context: Context, messages: number): void {
   });
   const path = new ReplyPath(pd, { port: PORT });
   const size = Math.min(LIST, messages);
-  const sends = new SendRequests({ capacity: size });
+  const sends = new SendRequestList({ capacity: size });
   for (let i = 0; i < size; i++) sends.set(i, { wrId: i, sge: mr.slice(i * SIZE, SIZE) });
   const received = new WorkCompletions(size);
   const sent = new WorkCompletions(size);

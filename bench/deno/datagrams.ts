@@ -9,7 +9,7 @@ import {
   ProtectionDomain,
   QpType,
   QueuePair,
-  SendRequests,
+  SendRequestList,
   WorkCompletions,
 } from "../../mod.ts";
 
@@ -33,7 +33,7 @@ export interface Datagrams {
   readonly mr: MemoryRegion;
   /** As many handles of the own port as a list has requests. */
   readonly ahs: readonly AddressHandle[];
-  readonly sends: SendRequests;
+  readonly sends: SendRequestList;
   /** Room for the completions of one list. */
   readonly batch: WorkCompletions;
 }
@@ -62,8 +62,8 @@ function prepare(context: Context): Datagrams {
 export function prepareSends(
   capacity: number,
   { mr, ahs, qp }: Pick<Datagrams, "mr" | "ahs" | "qp">,
-): SendRequests {
-  const sends = new SendRequests({ capacity });
+): SendRequestList {
+  const sends = new SendRequestList({ capacity });
   for (let i = 0; i < capacity; i++) {
     const sge = mr.slice(i * SLOT, SIZE);
     sends.set(i, { wrId: i, sge, ah: ahs[0]!, remoteQpn: qp.qpNum, remoteQkey: QKEY });

@@ -7,7 +7,7 @@ import {
   QpType,
   QueuePairEx,
   SendOpsFlags,
-  type SendRequests,
+  type SendRequestList,
   WorkCompletions,
 } from "../../mod.ts";
 import { Clock, consume, type Plan, wholeLists } from "./clock.ts";
@@ -72,7 +72,7 @@ export function postPollBigInt(context: Context, plan: Plan): number {
 
 /** Gives each request another handle and another remote queue pair. */
 export function change(
-  sends: SendRequests,
+  sends: SendRequestList,
   ahs: readonly AddressHandle[],
   size: number,
   round: number,

@@ -15,8 +15,8 @@ import {
   QpState,
   QpType,
   QueuePair,
-  RecvRequests,
-  SendRequests,
+  RecvRequestList,
+  SendRequestList,
   SharedReceiveQueue,
   type WorkCompletion,
 } from "../../mod.ts";
@@ -70,8 +70,8 @@ export class Endpoint implements Side, Disposable {
   readonly #indexes: ReadonlyMap<number, number>;
   readonly #queue: QueuePair | SharedReceiveQueue;
   readonly #mr: MemoryRegion;
-  readonly #sends: readonly SendRequests[];
-  readonly #recvs: RecvRequests;
+  readonly #sends: readonly SendRequestList[];
+  readonly #recvs: RecvRequestList;
   readonly #owned: DisposableStack;
 
   /** Makes the objects and posts receives. */
@@ -105,11 +105,11 @@ export class Endpoint implements Side, Disposable {
     this.#mr = mr;
     this.#indexes = new Map(this.#qps.map(({ qpNum }, i) => [qpNum, i]));
     this.#queue = srq ?? this.#qps[0]!;
-    this.#recvs = new RecvRequests({ capacity: rxDepth });
+    this.#recvs = new RecvRequestList({ capacity: rxDepth });
     for (let i = 0; i < rxDepth; i++) this.#recvs.set(i, { wrId: RECV, sge: mr.slice(0) });
     // Each queue pair has its own request: a request that alternates between queue pairs is checked again each time.
     this.#sends = this.#qps.map(({ cap }) => {
-      const sends = new SendRequests({ capacity: 1 });
+      const sends = new SendRequestList({ capacity: 1 });
       sends.set(0, { wrId: SEND, sge: mr.slice(start), inline: cap.maxInlineData >= size });
       return sends;
     });

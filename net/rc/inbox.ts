@@ -1,4 +1,4 @@
-import { type MemoryRegion, type QueuePair, RecvRequests } from "../../mod.ts";
+import { type MemoryRegion, type QueuePair, RecvRequestList } from "../../mod.ts";
 
 /** Receives have identifiers from this one on, and sends have smaller ones. */
 export const FIRST_RECEIVE = 2 ** 20;
@@ -8,7 +8,7 @@ export class Inbox {
   readonly #qp: QueuePair;
   readonly #bytes: Uint8Array<ArrayBuffer>;
   readonly #slotSize: number;
-  readonly #requests: RecvRequests;
+  readonly #requests: RecvRequestList;
   /** The slots whose messages wait, and the length of the message in each slot. */
   readonly #waiting: number[] = [];
   readonly #lengths: Uint32Array<ArrayBuffer>;
@@ -20,7 +20,7 @@ export class Inbox {
     this.#bytes = mr.bytes();
     this.#slotSize = slotSize;
     this.#lengths = new Uint32Array(capacity);
-    this.#requests = new RecvRequests({ capacity });
+    this.#requests = new RecvRequestList({ capacity });
     for (let i = 0; i < capacity; i++) {
       this.#requests.set(i, { wrId: FIRST_RECEIVE + i, sge: mr.slice(i * slotSize, slotSize) });
     }

@@ -2,7 +2,7 @@ import {
   type MemoryRegion,
   type QueuePair,
   type SendRequest,
-  SendRequests,
+  SendRequestList,
   WrOpcode,
 } from "../../mod.ts";
 import { copyMessage } from "../shared/copy_message.ts";
@@ -20,7 +20,7 @@ export class Outbox {
   readonly #mr: MemoryRegion;
   readonly #bytes: Uint8Array<ArrayBuffer>;
   readonly #slotSize: number;
-  readonly #messages: SendRequests;
+  readonly #messages: SendRequestList;
   readonly #free: number[];
   readonly #freeControls: number[];
   readonly #slots: number;
@@ -37,7 +37,7 @@ export class Outbox {
     this.#mr = mr;
     this.#bytes = mr.bytes();
     this.#slotSize = slotSize;
-    this.#messages = new SendRequests({ capacity: slots });
+    this.#messages = new SendRequestList({ capacity: slots });
     this.#slots = slots;
     for (let i = 0; i < slots; i++) {
       const sge = mr.slice(i * slotSize, slotSize);

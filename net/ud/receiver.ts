@@ -5,7 +5,7 @@ import {
   Grh,
   type MemoryRegion,
   type QueuePair,
-  RecvRequests,
+  RecvRequestList,
   WcStatus,
   WorkCompletionError,
   WorkCompletions,
@@ -72,7 +72,7 @@ export class Receiver {
   readonly #slots: number;
   readonly #bytes: Uint8Array<ArrayBuffer>;
   readonly #words: Uint32Array<ArrayBuffer>;
-  readonly #requests: RecvRequests;
+  readonly #requests: RecvRequestList;
   readonly #batch: WorkCompletions = new WorkCompletions(BATCH);
   /** The slots that come next. */
   #nextPosted = 0;
@@ -97,7 +97,7 @@ export class Receiver {
     this.#bytes = mr.bytes();
     this.#words = new Uint32Array(this.#bytes.buffer, this.#bytes.byteOffset, mr.length / 4);
     this.#slots = mr.length / slotSize;
-    this.#requests = new RecvRequests({ capacity: this.#slots });
+    this.#requests = new RecvRequestList({ capacity: this.#slots });
     for (let i = 0; i < this.#slots; i++) {
       this.#requests.set(i, { wrId: i, sge: mr.slice(i * slotSize, slotSize) });
     }

@@ -4,7 +4,7 @@ import {
   type CompletionQueue,
   type MemoryRegion,
   type QueuePair,
-  SendRequests,
+  SendRequestList,
   WorkCompletionError,
   WorkCompletions,
 } from "../../mod.ts";
@@ -55,7 +55,7 @@ export class Sender {
   ended: Promise<void> = Promise.resolve();
   readonly #parts: SenderParts;
   readonly #bytes: Uint8Array<ArrayBuffer>;
-  readonly #requests: SendRequests;
+  readonly #requests: SendRequestList;
   readonly #batch: WorkCompletions;
   readonly #slots: number;
   /** The slot of the next datagram. */
@@ -79,7 +79,7 @@ export class Sender {
     this.#parts = parts;
     this.#bytes = mr.bytes();
     this.#slots = this.#free = mr.length / slotSize;
-    this.#requests = new SendRequests({ capacity: this.#slots });
+    this.#requests = new SendRequestList({ capacity: this.#slots });
     this.#batch = new WorkCompletions(this.#slots);
     for (let i = 0; i < this.#slots; i++) {
       this.#requests.set(i, { wrId: i, sge: mr.slice(i * slotSize, slotSize) });

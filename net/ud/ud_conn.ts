@@ -287,7 +287,11 @@ export class UdConn
   }
 
   /** Datagrams as they come, until the connection is closed. */
-  async *[Symbol.asyncIterator](): AsyncIterableIterator<Datagram, void, void> {
+  async *[Symbol.asyncIterator](): AsyncIterableIterator<
+    [Uint8Array<ArrayBuffer>, UdAddress],
+    void,
+    void
+  > {
     const closing = this.#closing.signal;
     try {
       while (!closing.aborted) yield await this.receive();

@@ -73,7 +73,7 @@ const DISPENSABLE: readonly RegExp[] = [
   /^(QueuePairStates|SharedReceiveQueue)#modify( \(ud\))?: 0\.(cap\.)?\w+$/,
   /^reregMr: 1\.\w+$/,
   // A request is complete when it is posted.
-  /^SendRequests#set \(.*: 1\.(?!opcode)\w+$/,
+  /^SendRequestList#set \(.*: 1\.(?!opcode)\w+$/,
   /^new CompletionQueueEx: 1\.wcFlags$|^new (Flow( \(sniffer\))?: 1|OpenedQueuePair: 0)\.type$/,
 ];
 
@@ -211,7 +211,7 @@ const FOREIGN: readonly RegExp[] = [
   // The first object chooses the context.
   /^(new |adviseMr|resolve|initAh|\w+\.\w+)[^.]*: 0$|^new OpenedQueuePair: 0.xrcd$/,
   // A request is checked when it is posted.
-  /^(SendRequests#set|WrBuilder#)/,
+  /^(SendRequestList#set|WrBuilder#)/,
   // Devices check keys, and a GRH may be in memory of anybody.
   /\.sge$|(mr|mw)$|^ReplyPath#(toAt: 2|writeAttr: 4)$/,
 ];

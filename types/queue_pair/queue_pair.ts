@@ -21,7 +21,7 @@ import type { SharedReceiveQueue } from "../srq/shared_receive_queue.ts";
 import type { XrcDomain } from "../srq/xrc_domain.ts";
 import { DATAGRAM, FIELDS, opcodesOf } from "../work/attributes.ts";
 import { type Receives, RecvPoster, SendPoster, type SendRules } from "../work/posting.ts";
-import type { SendRequests } from "../work/requests.ts";
+import type { SendRequestList } from "../work/requests.ts";
 import type { SendRequest } from "../work/work_request.ts";
 import { hintCreate, hintPostRecv, hintPostSend } from "./hints.ts";
 import { bindMw, type MwBind } from "./bind_mw.ts";
@@ -254,7 +254,7 @@ export class QueuePair extends QueuePairStates {
    * sends that were posted.
    */
   postSend(
-    requests: SendRequest | readonly SendRequest[] | SendRequests,
+    requests: SendRequest | readonly SendRequest[] | SendRequestList,
     start?: number,
     count?: number,
   ): void {

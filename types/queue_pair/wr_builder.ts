@@ -14,7 +14,7 @@ import { nameOf } from "../core/enums.ts";
 import type { Sge } from "../memory/memory_region.ts";
 import type { MemoryWindow } from "../memory/memory_window.ts";
 import { has, INLINE, readBinding } from "../work/attributes.ts";
-import { checkWrId, type SendRequests } from "../work/requests.ts";
+import { checkWrId, type SendRequestList } from "../work/requests.ts";
 import { type MwBindInfo, SendFlags, WrOpcode } from "../work/work_request.ts";
 import { QpType } from "./qp_enums.ts";
 import { hasData, type WrPoster } from "./wr_poster.ts";
@@ -229,7 +229,7 @@ export class WrBuilder implements Disposable {
   }
 
   /** Begins a request with an opcode and sets its attributes. If that throws, it is not begun. */
-  #begin(opcode: WrOpcode, set: (list: SendRequests, index: number) => void = () => {}): this {
+  #begin(opcode: WrOpcode, set: (list: SendRequestList, index: number) => void = () => {}): this {
     this.#assertUsable();
     if (!has(this.#opcodes, opcode)) {
       throw new TypeError(
@@ -241,7 +241,7 @@ export class WrBuilder implements Disposable {
     return this.#add(opcode, set);
   }
 
-  #add(opcode: WrOpcode, set: (list: SendRequests, index: number) => void): this {
+  #add(opcode: WrOpcode, set: (list: SendRequestList, index: number) => void): this {
     const { list } = this.#poster;
     const index = this.#count;
     if (index >= list.capacity) {

@@ -13,7 +13,7 @@ import { assertOpen } from "../core/resource.ts";
 import { FIELDS, has, NO_MEMORY, rkeyOf, setOf } from "../work/attributes.ts";
 import type { NativeList } from "../work/native_list.ts";
 import type { SendPoster } from "../work/posting.ts";
-import { nativeOf, SendRequests } from "../work/requests.ts";
+import { nativeOf, SendRequestList } from "../work/requests.ts";
 import { SendFlags, WrOpcode } from "../work/work_request.ts";
 import { hintPostSend } from "./hints.ts";
 import { QpType } from "./qp_enums.ts";
@@ -72,7 +72,7 @@ export class WrPoster {
   /** The largest inline message in bytes. */
   readonly maxInline: number;
   /** The requests. */
-  readonly list: SendRequests;
+  readonly list: SendRequestList;
   /** The builder that was started last. */
   current: object | undefined = undefined;
   readonly #qp: QueuePair;
@@ -100,7 +100,7 @@ export class WrPoster {
     this.type = type;
     this.maxInline = maxInlineData;
     this.#qpEx = new Uint32Array(nativeView(handle, (WR_FLAGS + 1) * 4).buffer);
-    this.list = new SendRequests({
+    this.list = new SendRequestList({
       capacity: Math.max(1, maxSendWr),
       maxSge: Math.max(1, maxSendSge),
     });

@@ -21,7 +21,7 @@ import { checkPort } from "../device/context.ts";
 import type { MemoryRegion, MemorySlice } from "../memory/memory_region.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
 import { checkHas, FIELDS } from "../work/attributes.ts";
-import { nativeOf, SendRequests } from "../work/requests.ts";
+import { nativeOf, SendRequestList } from "../work/requests.ts";
 import { GidCache } from "./gid_cache.ts";
 import { GrhMemory } from "./grh_memory.ts";
 import { PeerHandles } from "./peer_handles.ts";
@@ -74,7 +74,7 @@ export interface ReplyPathInit {
  * @example Answering all datagrams of a poll
  * ```ts
  * import type { CompletionQueue, MemoryRegion, QueuePair, ReplyPath } from "@rdma/ibverbs";
- * import type { SendRequests, WorkCompletions } from "@rdma/ibverbs";
+ * import type { SendRequestList, WorkCompletions } from "@rdma/ibverbs";
  *
  * interface Parts {
  *   readonly cq: CompletionQueue;
@@ -82,7 +82,7 @@ export interface ReplyPathInit {
  *   readonly mr: MemoryRegion;
  *   readonly path: ReplyPath;
  *   readonly batch: WorkCompletions;
- *   readonly replies: SendRequests;
+ *   readonly replies: SendRequestList;
  * }
  *
  * function answer({ cq, qp, mr, path, batch, replies }: Parts): void {
@@ -281,16 +281,16 @@ export class ReplyPath extends Resource {
   }
 
   /**
-   * Writes the handle of a packet's sender into a prepared request, as {@linkcode SendRequests.setAh} does. It allocates
+   * Writes the handle of a packet's sender into a prepared request, as {@linkcode SendRequestList.setAh} does. It allocates
    * nothing for a known peer. The arguments after `requestIndex` are those of {@linkcode ReplyPath.toAt}.
    *
    * @param requests The requests. There may be at most `maxPeers` of them, because more could not be posted together.
    * @param requestIndex The index of the request.
-   * @throws As {@linkcode ReplyPath.toAt} and {@linkcode SendRequests.setAh}; {RangeError} if there are more requests than
+   * @throws As {@linkcode ReplyPath.toAt} and {@linkcode SendRequestList.setAh}; {RangeError} if there are more requests than
    * `maxPeers`.
    */
   setAh(
-    requests: SendRequests,
+    requests: SendRequestList,
     requestIndex: number,
     batch: WorkCompletions,
     index: number,
@@ -298,7 +298,7 @@ export class ReplyPath extends Resource {
     offset: number,
   ): void {
     // V8 compiles a test against a class that it knows; the general one takes 50 ns.
-    if (!(requests instanceof SendRequests)) instance(requests, SendRequests, "requests");
+    if (!(requests instanceof SendRequestList)) instance(requests, SendRequestList, "requests");
     const native = nativeOf(requests);
     const { capacity } = native;
     if (capacity > this.maxPeers) {

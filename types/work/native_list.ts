@@ -10,7 +10,7 @@ import type { MemoryWindow } from "../memory/memory_window.ts";
 import type { ProtectionDomain } from "../memory/protection_domain.ts";
 import type { Region } from "../memory/region.ts";
 import { bindingCodec, type Element, type Field, FIELDS } from "./attributes.ts";
-import { type MwBindInfo, type RequestsInit, SendFlags } from "./work_request.ts";
+import { type MwBindInfo, type RequestListInit, SendFlags } from "./work_request.ts";
 
 /** The structs of requests. Their first fields are the same. */
 export type Layout = typeof structs.ibv_recv_wr | typeof structs.ibv_send_wr;
@@ -88,7 +88,7 @@ export class NativeList {
   #end: number;
 
   /** Makes room, and links the requests. */
-  constructor(layout: Layout, init: RequestsInit) {
+  constructor(layout: Layout, init: RequestListInit) {
     const { capacity, maxSge = 1 } = snapshot(init, "requests", ["capacity", "maxSge"]);
     this.capacity = positiveInt(capacity, "capacity");
     this.maxSge = positiveInt(maxSge, "maxSge");

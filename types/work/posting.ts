@@ -20,7 +20,7 @@ import {
   NEEDS,
 } from "./attributes.ts";
 import { type Layout, NativeList } from "./native_list.ts";
-import { nativeOf, RecvRequests, SendRequests, writeRecv, writeSend } from "./requests.ts";
+import { nativeOf, RecvRequestList, SendRequestList, writeRecv, writeSend } from "./requests.ts";
 import { type RecvRequest, SendFlags, type SendRequest, WrOpcode } from "./work_request.ts";
 
 /** A verb that posts, such as `ibv_post_send`, what it does, and the likely cause of its failure by errno's name. */
@@ -124,7 +124,7 @@ export interface RecvRules {
  *
  * @category Work requests
  */
-export type Receives = RecvRequest | readonly RecvRequest[] | RecvRequests;
+export type Receives = RecvRequest | readonly RecvRequest[] | RecvRequestList;
 
 /**
  * Prepares the receives of one queue. Queue pairs, work queues and shared receive queues post them with different verbs:
@@ -157,7 +157,7 @@ export class RecvPoster extends Poster<RecvRequest> {
     start: number | undefined,
     count: number | undefined,
   ): NativeList | null {
-    if (requests instanceof RecvRequests) return this.#check(nativeOf(requests), start, count);
+    if (requests instanceof RecvRequestList) return this.#check(nativeOf(requests), start, count);
     const list = this.fill(requests, start, count);
     return list === null ? null : this.#check(list, 0, this.filled);
   }
@@ -222,11 +222,11 @@ export class SendPoster extends Poster<SendRequest> {
 
   /** As {@linkcode RecvPoster.prepare}. */
   prepare(
-    requests: SendRequest | readonly SendRequest[] | SendRequests,
+    requests: SendRequest | readonly SendRequest[] | SendRequestList,
     start: number | undefined,
     count: number | undefined,
   ): NativeList | null {
-    if (requests instanceof SendRequests) return this.check(nativeOf(requests), start, count);
+    if (requests instanceof SendRequestList) return this.check(nativeOf(requests), start, count);
     const list = this.fill(requests, start, count);
     return list === null ? null : this.check(list, 0, this.filled);
   }

@@ -34,7 +34,7 @@ import { NativeList, OPCODE } from "./native_list.ts";
 import {
   type MwBindInfo,
   type RecvRequest,
-  type RequestsInit,
+  type RequestListInit,
   SendFlags,
   type SendRequest,
   WrOpcode,
@@ -113,9 +113,9 @@ export abstract class RequestList {
  *
  * @category Work requests
  */
-export class RecvRequests extends RequestList {
+export class RecvRequestList extends RequestList {
   /** Makes room for requests without memory. */
-  constructor(init: RequestsInit) {
+  constructor(init: RequestListInit) {
     super(new NativeList(structs.ibv_recv_wr, init));
   }
 
@@ -137,9 +137,9 @@ export class RecvRequests extends RequestList {
  * @example A reply sent with one prepared request
  * ```ts
  * import type { AddressHandle, MemorySlice, QueuePair } from "@rdma/ibverbs";
- * import { SendRequests } from "@rdma/ibverbs";
+ * import { SendRequestList } from "@rdma/ibverbs";
  *
- * const request = new SendRequests({ capacity: 1 });
+ * const request = new SendRequestList({ capacity: 1 });
  *
  * function reply(qp: QueuePair, data: MemorySlice, ah: AddressHandle, qpn: number): void {
  *   request.set(0, { sge: data, ah, remoteQpn: qpn, remoteQkey: 0x1111_1111 });
@@ -149,12 +149,12 @@ export class RecvRequests extends RequestList {
  *
  * @category Work requests
  */
-export class SendRequests extends RequestList {
+export class SendRequestList extends RequestList {
   /** That of the base class, which V8 reads slower from here: see docs/performance.md. */
   readonly #native: NativeList;
 
   /** Makes room for requests that send nothing. */
-  constructor(init: RequestsInit) {
+  constructor(init: RequestListInit) {
     const native = new NativeList(structs.ibv_send_wr, init);
     super(native);
     this.#native = native;
@@ -455,7 +455,7 @@ function unknownAttribute(request: object, name: string, purpose: Purpose): Type
 
 function notRequest(value: unknown, purpose: Purpose): TypeError {
   const reason = value instanceof RequestList
-    ? "postSend() takes SendRequests, postRecv() takes RecvRequests, and each list is posted by itself"
+    ? "postSend() takes SendRequestList, postRecv() takes RecvRequestList, and each list is posted by itself"
     : `${classOf(value)} is not a request`;
   return new TypeError(`Cannot post ${purpose}: ${reason}${remedy(value)}`);
 }

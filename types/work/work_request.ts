@@ -152,7 +152,7 @@ export interface MwBindInfo {
  *
  * @category Work requests
  */
-export interface RequestsInit {
+export interface RequestListInit {
   /** The number of requests, at least 1. */
   readonly capacity: number;
   /** The number of scatter/gather elements of each request, at least 1. 1 if left out. */

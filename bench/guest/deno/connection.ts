@@ -13,8 +13,8 @@ import {
   type QpAddress,
   QpType,
   QueuePair,
-  RecvRequests,
-  SendRequests,
+  RecvRequestList,
+  SendRequestList,
   WorkCompletions,
   WrOpcode,
 } from "../../../mod.ts";
@@ -57,8 +57,8 @@ class Connection {
   readonly #qp: QueuePair;
   readonly #mr: MemoryRegion;
   readonly #bytes: Uint8Array<ArrayBuffer>;
-  readonly #sends = new SendRequests({ capacity: 2 });
-  readonly #recvs = new RecvRequests({ capacity: RX_DEPTH });
+  readonly #sends = new SendRequestList({ capacity: 2 });
+  readonly #recvs = new RecvRequestList({ capacity: RX_DEPTH });
   readonly #one = new WorkCompletions(1);
   readonly #batch = new WorkCompletions(BATCH);
   #remote: Address | undefined;

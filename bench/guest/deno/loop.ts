@@ -8,8 +8,8 @@ import {
   MemoryRegion,
   ProtectionDomain,
   type QueuePair,
-  RecvRequests,
-  SendRequests,
+  RecvRequestList,
+  SendRequestList,
   WorkCompletions,
 } from "../../../mod.ts";
 import type { Sample } from "../../measurement.ts";
@@ -19,8 +19,8 @@ import { createQp, LIST, losses, Patience, PORT, QKEY, SIZE, SLOT } from "./queu
 class Loop {
   readonly #cq: CompletionQueue;
   readonly #qp: QueuePair;
-  readonly #sends = new SendRequests({ capacity: LIST });
-  readonly #recvs = new RecvRequests({ capacity: LIST });
+  readonly #sends = new SendRequestList({ capacity: LIST });
+  readonly #recvs = new RecvRequestList({ capacity: LIST });
   readonly #batch = new WorkCompletions(2 * LIST);
   readonly #patience = new Patience();
   /** Receives without a message. */

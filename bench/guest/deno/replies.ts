@@ -9,9 +9,9 @@ import {
   MemoryRegion,
   ProtectionDomain,
   type QueuePair,
-  RecvRequests,
+  RecvRequestList,
   ReplyPath,
-  SendRequests,
+  SendRequestList,
   WorkCompletions,
 } from "../../../mod.ts";
 import { middlePart, type Plan, wholeLists } from "./parts.ts";
@@ -25,10 +25,10 @@ class Replies {
   readonly #client: QueuePair;
   readonly #mr: MemoryRegion;
   readonly #path: ReplyPath;
-  readonly #requests = new SendRequests({ capacity: LIST });
-  readonly #answers = new SendRequests({ capacity: LIST });
-  readonly #serverRecvs = new RecvRequests({ capacity: LIST });
-  readonly #clientRecvs = new RecvRequests({ capacity: LIST });
+  readonly #requests = new SendRequestList({ capacity: LIST });
+  readonly #answers = new SendRequestList({ capacity: LIST });
+  readonly #serverRecvs = new RecvRequestList({ capacity: LIST });
+  readonly #clientRecvs = new RecvRequestList({ capacity: LIST });
   readonly #received = new WorkCompletions(LIST);
   readonly #drained = new WorkCompletions(2 * LIST);
   readonly #patience = new Patience();

@@ -7,7 +7,7 @@ import {
   MemoryRegion,
   ProtectionDomain,
   type QueuePair,
-  RecvRequests,
+  RecvRequestList,
   WorkCompletions,
 } from "../../../mod.ts";
 import { libc } from "../../../ffi/libc.ts";
@@ -32,7 +32,7 @@ function now(): bigint {
 class Server {
   readonly cq: CompletionQueue;
   readonly #qp: QueuePair;
-  readonly #recvs = new RecvRequests({ capacity: LIST });
+  readonly #recvs = new RecvRequestList({ capacity: LIST });
   readonly #received: DataView;
   #waited: number[] = [];
 

@@ -14,7 +14,7 @@ import {
   QpState,
   QpType,
   QueuePair,
-  RecvRequests,
+  RecvRequestList,
   ReplyPath,
   type RwqIndirectionTable,
   WcOpcode,
@@ -36,7 +36,7 @@ import { STUB } from "../stub.ts";
 
 /** Receives into each of the receives. */
 async function fill({ fill }: {
-  fill(qp: QueuePair, mr: MemoryRegion, size: number, n: number): RecvRequests;
+  fill(qp: QueuePair, mr: MemoryRegion, size: number, n: number): RecvRequestList;
 }): Promise<void> {
   using pair = udPair();
   const { left, right } = pair;
@@ -139,14 +139,14 @@ async function receive({ receive }: {
   receive(
     cq: CompletionQueue,
     qp: QueuePair,
-    receives: RecvRequests,
+    receives: RecvRequestList,
     handle: (batch: WorkCompletions, index: number) => void,
     stop: AbortSignal,
   ): Promise<void>;
 }): Promise<void> {
   using pair = udPair();
   const { left, right } = pair;
-  const receives = new RecvRequests({ capacity: CAPACITY });
+  const receives = new RecvRequestList({ capacity: CAPACITY });
   for (let i = 0; i < CAPACITY; i++) {
     receives.set(i, { wrId: i, sge: right.mr.slice(i * ROOM, ROOM) });
   }

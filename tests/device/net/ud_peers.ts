@@ -17,7 +17,7 @@ import {
   ProtectionDomain,
   QpType,
   QueuePair,
-  SendRequests,
+  SendRequestList,
   WcOpcode,
 } from "../../../mod.ts";
 import type { UdAddress } from "../../../net/mod.ts";
@@ -48,7 +48,7 @@ export class Peers {
   readonly #qps: QueuePair[] = [];
   /** The request that each peer waits for; 0 if it waits for none. */
   readonly #awaited: Uint32Array;
-  readonly #requests: SendRequests;
+  readonly #requests: SendRequestList;
   readonly #view: DataView;
 
   constructor(context: Context, server: UdAddress, gidIndex: number, count: number) {
@@ -58,7 +58,7 @@ export class Peers {
     const bytes = this.#mr.bytes();
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     this.#awaited = new Uint32Array(count);
-    this.#requests = new SendRequests({ capacity: count });
+    this.#requests = new SendRequestList({ capacity: count });
     const grh = { dgid: Gid.parse(server.gid), sgidIndex: gidIndex, hopLimit: 64 };
     const ah = new AddressHandle(this.#pd, { portNum: PORT, grh });
     const { qpn: remoteQpn, qkey: remoteQkey } = server;

@@ -3,7 +3,7 @@ import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import {
   MemoryRegion,
   ProtectionDomain,
-  SendRequests,
+  SendRequestList,
   VerbsError,
   WorkCompletionError,
 } from "../../../mod.ts";
@@ -17,7 +17,7 @@ deviceTest("QueuePair.postSend() posts what comes before the queue is full", asy
   using pair = udPair();
   const { left, toRight } = pair;
   const room = left.qp.query().cap.maxSendWr;
-  const requests = new SendRequests({ capacity: room + 64 });
+  const requests = new SendRequestList({ capacity: room + 64 });
   for (let i = 0; i < room + 64; i++) {
     requests.set(i, { ...toRight, sge: left.mr.slice(0, 8), wrId: i });
   }

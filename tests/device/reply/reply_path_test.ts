@@ -7,7 +7,7 @@ import {
   Grh,
   ProtectionDomain,
   ReplyPath,
-  SendRequests,
+  SendRequestList,
   type VerbsError,
   WcStatus,
   WorkCompletions,
@@ -48,7 +48,7 @@ deviceTest("ReplyPath.toAt() and setAh() answer every packet of a poll", async (
   const { left, right, pd } = pair;
   using path = new ReplyPath(pd, { port: PORT });
   const batch = new WorkCompletions(8);
-  const replies = new SendRequests({ capacity: 8 });
+  const replies = new SendRequestList({ capacity: 8 });
   for (let i = 0; i < 8; i++) {
     left.qp.postRecv({ sge: left.mr.slice(1024 * i, 1024) });
     sendRight(pair, i % 2 === 0 ? "ipv4" : "ipv6", 1024 * i);

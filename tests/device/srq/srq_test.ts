@@ -4,7 +4,7 @@ import {
   EventType,
   QpType,
   type QueuePair,
-  RecvRequests,
+  RecvRequestList,
   SharedReceiveQueue,
   VerbsError,
 } from "../../../mod.ts";
@@ -46,7 +46,7 @@ deviceTest("Two queue pairs take their receives from one shared queue", async ()
   using device = new Shared(2);
   const { srq, senders, receivers, cq } = device;
   const mr = device.newMr();
-  const list = new RecvRequests({ capacity: 4 });
+  const list = new RecvRequestList({ capacity: 4 });
   for (let i = 0; i < 4; i++) list.set(i, { wrId: i, sge: mr.slice(i * 64, 64) });
   srq.postRecv(list, 0, 3);
   srq.postRecv({ wrId: 3, sge: mr.slice(192, 64) });
@@ -79,7 +79,7 @@ deviceTest("SharedReceiveQueue.modify() sets a limit that sends an event once", 
 deviceTest("SharedReceiveQueue.modify() makes room for more receives", () => {
   using device = rxe();
   const srq = new SharedReceiveQueue(device.pd, { maxWr: 4 });
-  const list = new RecvRequests({ capacity: 1000 });
+  const list = new RecvRequestList({ capacity: 1000 });
   const full = (): number => assertThrows(() => srq.postRecv(list), VerbsError).posted!;
   const before = full();
   assertEquals(before >= 4 && before < 200, true);

@@ -13,7 +13,7 @@ import {
   QpType,
   QueuePairEx,
   SendOpsFlags,
-  SendRequests,
+  SendRequestList,
   VerbsError,
   WrOpcode,
 } from "../../../mod.ts";
@@ -56,7 +56,7 @@ const BINDS: Record<string, Step> = {
   "as an object": ({ later, mw, region }) =>
     later.postSend({ opcode: WrOpcode.BIND_MW, mw, rkey: 1, bindInfo: bindingTo(region) }),
   "in a prepared list": ({ later, mw, region }) => {
-    const list = new SendRequests({ capacity: 1 });
+    const list = new SendRequestList({ capacity: 1 });
     list.set(0, { opcode: WrOpcode.BIND_MW });
     list.setBindMw(0, mw, 1, bindingTo(region));
     later.postSend(list);
@@ -145,7 +145,7 @@ on.test("Context.close() can be tried again when a bound window cannot be deallo
 
 on.test("A request whose memory closes the region of its window while it is read is not posted", (parts) => {
   const { qp, mr, mw, region } = parts;
-  const list = new SendRequests({ capacity: 1 });
+  const list = new SendRequestList({ capacity: 1 });
   const sge = {
     ...{ addr: mr.addr, lkey: mr.lkey },
     get length(): number {
@@ -161,7 +161,7 @@ on.test("A request whose memory closes the region of its window while it is read
 
 on.test("A request that binds no window any more may be posted when that window is closed", (parts) => {
   const { qp, mw, region } = parts;
-  const list = new SendRequests({ capacity: 1 });
+  const list = new SendRequestList({ capacity: 1 });
   list.set(0, { opcode: WrOpcode.BIND_MW, mw, rkey: 1, bindInfo: bindingTo(region) });
   list.set(0, {});
   mw.close();

@@ -8,7 +8,7 @@ import {
   type MwBindInfo,
   MwType,
   ProtectionDomain,
-  SendRequests,
+  SendRequestList,
   WrOpcode,
 } from "../../../mod.ts";
 import type { RecordedStruct } from "../../provider/records.ts";
@@ -71,7 +71,7 @@ onRc.test("A send request with opcode BIND_MW changes the key of its window, and
   const bindInfo = { mr, mwAccessFlags: REMOTE_READ };
   qp.postSend({ opcode, mw, rkey: 0x4301, bindInfo });
   assertEquals(mw.rkey, 0x4301);
-  const list = new SendRequests({ capacity: 1 });
+  const list = new SendRequestList({ capacity: 1 });
   list.set(0, { opcode });
   assertThrows(() => qp.postSend(list), TypeError, "BIND_MW needs rkey, mw, bindInfo");
   list.setBindMw(0, mw, 0x4302, bindInfo);
@@ -88,7 +88,7 @@ onRc.test("A send request keeps its memory when a getter of bindInfo sets anothe
   const { pd, qp } = parts;
   const mr = new MemoryRegion(pd, 64, LOCAL_WRITE | MW_BIND);
   const mw = new MemoryWindow(pd, MwType.TYPE_2);
-  const other = new SendRequests({ capacity: 1 });
+  const other = new SendRequestList({ capacity: 1 });
   const bindInfo = {
     get mr(): MemoryRegion {
       other.set(0, { sge: mr.slice(32, 16) });
@@ -96,7 +96,7 @@ onRc.test("A send request keeps its memory when a getter of bindInfo sets anothe
     },
     mwAccessFlags: 0,
   };
-  const list = new SendRequests({ capacity: 1 });
+  const list = new SendRequestList({ capacity: 1 });
   list.set(0, { opcode: WrOpcode.BIND_MW, sge: mr.slice(8, 4), mw, rkey: 3, bindInfo });
   qp.postSend(list);
   const [{ sges }] = posted()[0] as [ReturnType<typeof posted>[0][0]];
@@ -109,7 +109,7 @@ onRc.test("A send request with opcode BIND_MW is refused if it cannot be bound",
   const bindInfo = { mr, mwAccessFlags: 0 };
   const good = { opcode: WrOpcode.BIND_MW, mw: second!, rkey: 1, bindInfo };
   const post = (attr: object) => () => qp.postSend({ ...good, ...attr });
-  const list = new SendRequests({ capacity: 1 });
+  const list = new SendRequestList({ capacity: 1 });
   assertRefused(
     [post({ mw: first }), TypeError, "it is of type 1"],
     [post({ remoteAddr: 1 }), TypeError, "BIND_MW has no attribute remoteAddr"],

@@ -211,7 +211,7 @@ const REQUESTS: Readonly<Record<string, Request>> = {
 export const REQUEST_RECIPES: Readonly<Record<string, Recipe>> = Object.fromEntries(
   Object.entries(REQUESTS).flatMap(([name, { make }]): [string, Recipe][] => [
     [`QueuePair#postSend (${name})`, (world) => [make(world)]],
-    [`SendRequests#set (${name})`, (world) => [0, make(world)]],
+    [`SendRequestList#set (${name})`, (world) => [0, make(world)]],
   ]),
 );
 

@@ -437,36 +437,36 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   ],
   "new XrcDomain": ({ context }) => [context, { fd: 5, oflags: 0o200 }],
   "new XrcDomain (private)": ({ context }) => [context],
-  "new RecvRequests": () => [{ capacity: 2, maxSge: 2 }],
-  "RecvRequests#set": ({ mr }) => [0, { wrId: 1, sge: [mr.slice(0, 64)] }],
+  "new RecvRequestList": () => [{ capacity: 2, maxSge: 2 }],
+  "RecvRequestList#set": ({ mr }) => [0, { wrId: 1, sge: [mr.slice(0, 64)] }],
   "RequestList#setWrId": () => [0, 5],
   "RequestList#setSge": ({ mr }) => [0, mr.slice(0, 32)],
   "RequestList#setLength": () => [0, 5],
-  "new SendRequests": () => [{ capacity: 2, maxSge: 2 }],
-  "SendRequests#setSendFlags": () => [0, 2],
-  "SendRequests#setImmData": ({ sends }) => {
+  "new SendRequestList": () => [{ capacity: 2, maxSge: 2 }],
+  "SendRequestList#setSendFlags": () => [0, 2],
+  "SendRequestList#setImmData": ({ sends }) => {
     sends.set(0, { opcode: WrOpcode.SEND_WITH_IMM });
     return [0, 5];
   },
-  "SendRequests#setInvalidateRkey": ({ sends }) => {
+  "SendRequestList#setInvalidateRkey": ({ sends }) => {
     sends.set(0, { opcode: WrOpcode.LOCAL_INV });
     return [0, 5];
   },
-  "SendRequests#setAh": ({ ah }) => [0, ah],
-  "SendRequests#setRemote": () => [0, 5, 6],
-  "SendRequests#setRdma": ({ sends }) => {
+  "SendRequestList#setAh": ({ ah }) => [0, ah],
+  "SendRequestList#setRemote": () => [0, 5, 6],
+  "SendRequestList#setRdma": ({ sends }) => {
     sends.set(0, { opcode: WrOpcode.RDMA_WRITE });
     return [0, 5n, 6];
   },
-  "SendRequests#setAtomic": ({ sends }) => {
+  "SendRequestList#setAtomic": ({ sends }) => {
     sends.set(0, { opcode: WrOpcode.ATOMIC_CMP_AND_SWP });
     return [0, 8n, 6, 1n, 2n];
   },
-  "SendRequests#setBindMw": ({ sends, mw, bindable }) => {
+  "SendRequestList#setBindMw": ({ sends, mw, bindable }) => {
     sends.set(0, { opcode: WrOpcode.BIND_MW });
     return [0, mw, 5, { mr: bindable, addr: bindable.addr, length: 8, mwAccessFlags: 0 }];
   },
-  "SendRequests#setRemoteSrqn": () => [0, 5],
+  "SendRequestList#setRemoteSrqn": () => [0, 5],
 };
 
 /** The objects that the members of a class are called on, and those of single calls. */
@@ -504,8 +504,8 @@ export const RECEIVERS: Readonly<Record<string, Receiver>> = {
   WorkQueue: ({ wq }) => wq,
   SharedReceiveQueue: ({ srq }) => srq,
   RequestList: ({ recvs }) => recvs,
-  RecvRequests: ({ recvs }) => recvs,
-  SendRequests: ({ sends }) => sends,
+  RecvRequestList: ({ recvs }) => recvs,
+  SendRequestList: ({ sends }) => sends,
   Resource: ({ ud }) => ud,
   NativeResource: ({ ud }) => ud,
   Completions: ({ cq }) => {

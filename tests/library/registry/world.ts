@@ -26,14 +26,14 @@ import {
   QpType,
   QueuePair,
   QueuePairEx,
-  RecvRequests,
+  RecvRequestList,
   ReplyPath,
   Resource,
   RwqIndirectionTable,
   RxHash,
   RxHashFields,
   SendOpsFlags,
-  SendRequests,
+  SendRequestList,
   SharedReceiveQueue,
   SrqType,
   ThreadDomain,
@@ -149,8 +149,8 @@ interface Objects {
   readonly action: FlowActionEsp;
   readonly flow: Flow;
   readonly path: ReplyPath;
-  readonly sends: SendRequests;
-  readonly recvs: RecvRequests;
+  readonly sends: SendRequestList;
+  readonly recvs: RecvRequestList;
   /** One completion is in it. */
   readonly batch: WorkCompletions;
   /** One completion is in it. */
@@ -213,14 +213,14 @@ const MAKE: { readonly [K in keyof Objects]: (world: World) => Objects[K] } = {
   flow: ({ raw }) => new Flow(raw, { port: 1 }),
   path: ({ pd }) => new ReplyPath(pd, { port: 1, maxPeers: 4 }),
   sends: ({ mr, ah }) => {
-    const sends = new SendRequests({ capacity: 4, maxSge: 2 });
+    const sends = new SendRequestList({ capacity: 4, maxSge: 2 });
     for (let i = 0; i < 4; i++) {
       sends.set(i, { sge: mr.slice(0, 32), ah, remoteQpn: 1, remoteQkey: QKEY });
     }
     return sends;
   },
   recvs: ({ mr }) => {
-    const recvs = new RecvRequests({ capacity: 4, maxSge: 2 });
+    const recvs = new RecvRequestList({ capacity: 4, maxSge: 2 });
     for (let i = 0; i < 4; i++) recvs.set(i, { sge: mr.slice(64 * i, 64) });
     return recvs;
   },

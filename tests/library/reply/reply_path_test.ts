@@ -16,7 +16,7 @@ import {
   type ProtectionDomain,
   ReplyPath,
   type ReplyPathInit,
-  SendRequests,
+  SendRequestList,
   VerbsError,
   type WcAddress,
   WorkCompletions,
@@ -98,7 +98,7 @@ function received(pd: ProtectionDomain): { mr: MemoryRegion; batch: WorkCompleti
 on.test("ReplyPath.setAh() writes the handle that toAt() gives into the request", (recorded) => {
   const { path, pd } = recorded;
   const { mr, batch } = received(pd);
-  const requests = new SendRequests({ capacity: 2 });
+  const requests = new SendRequestList({ capacity: 2 });
   const written: [number, AddressHandle][] = [];
   using _setAh = stub(requests, "setAh", (index, ah) => void written.push([index, ah]));
   const ah = path.toAt(batch, 0, mr, 0);
@@ -112,19 +112,19 @@ Deno.test("ReplyPath.setAh() refuses more requests than it can keep handles for"
   using recorded = openPath({ maxPeers: 4 });
   const { path, pd } = recorded;
   const { mr, batch } = received(pd);
-  const requests = new SendRequests({ capacity: 5 });
+  const requests = new SendRequestList({ capacity: 5 });
   assertThrows(
     () => path.setAh(requests, 0, batch, 0, mr, 0),
     RangeError,
     "there are 5 requests, and maxPeers is 4",
   );
-  path.setAh(new SendRequests({ capacity: 4 }), 0, batch, 0, mr, 0);
+  path.setAh(new SendRequestList({ capacity: 4 }), 0, batch, 0, mr, 0);
 });
 
 on.test("ReplyPath.setAh() makes no handle for a request that cannot have one", (recorded) => {
   const { path, pd } = recorded;
   const { mr, batch } = received(pd);
-  const requests = new SendRequests({ capacity: 1 });
+  const requests = new SendRequestList({ capacity: 1 });
   const set = (index: number) => (): void => path.setAh(requests, index, batch, 0, mr, 0);
   assertThrows(set(1), RangeError, "1");
   const remote = { remoteAddr: 0n, rkey: 1 };

@@ -8,7 +8,7 @@ import {
   QpState,
   QpType,
   QueuePair,
-  RecvRequests,
+  RecvRequestList,
   SharedReceiveQueue,
   type SrqInitAttr,
   SrqType,
@@ -82,7 +82,7 @@ on.test("SharedReceiveQueue.modify() and query() carry each attribute", ({ pd })
 
 on.test("SharedReceiveQueue.postRecv() posts objects and runs of prepared lists", ({ mr, pd }) => {
   const srq = new SharedReceiveQueue(pd, { maxWr: 16 });
-  const list = new RecvRequests({ capacity: 4 });
+  const list = new RecvRequestList({ capacity: 4 });
   for (let i = 0; i < 4; i++) list.set(i, { wrId: i, sge: mr.slice(i, 1) });
   recorder.take();
   srq.postRecv({ wrId: 9 });

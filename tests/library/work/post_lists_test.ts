@@ -7,7 +7,7 @@ import {
   ParentDomain,
   QpType,
   QueuePair,
-  SendRequests,
+  SendRequestList,
   VerbsError,
   WrOpcode,
 } from "../../../mod.ts";
@@ -34,7 +34,7 @@ onRc.test("A list is posted whole after a part of it was refused by another queu
   const { qp, pd, cq, mr } = parts;
   const cap = { maxSendWr: 4, maxRecvWr: 4 };
   const other = new QueuePair(pd, { type: UC, sendCq: cq, recvCq: cq, cap });
-  const list = new SendRequests({ capacity: 2 });
+  const list = new SendRequestList({ capacity: 2 });
   const read = { opcode: WrOpcode.RDMA_READ, remoteAddr: 0, rkey: 1, sge: mr.slice(0, 8) };
   list.set(0, { ...read, wrId: 1 });
   list.set(1, { ...read, wrId: 2 });
@@ -47,7 +47,7 @@ onRc.test("A list is posted whole after a part of it was refused by another queu
 onRc.test("setLength() changes the length of the first element, and the request's by as much", (parts) => {
   const { qp, mr } = parts;
   assertEquals(qp.cap.maxInlineData, 64);
-  const list = new SendRequests({ capacity: 1, maxSge: 2 });
+  const list = new SendRequestList({ capacity: 1, maxSge: 2 });
   list.set(0, { inline: true, sge: [mr.slice(0, 32), mr.slice(100, 40)] });
   list.setLength(0, 25);
   assertThrows(() => qp.postSend(list), RangeError, "its inline data has 65 bytes");
@@ -68,7 +68,7 @@ onRc.test("Every request of a list is checked, also after one with inline data",
   const { qp, pd, mr } = parts;
   const own = new MemoryRegion(pd, new Uint8Array(8), AccessFlags.LOCAL_WRITE);
   const gone = new MemoryRegion(pd, 8, AccessFlags.LOCAL_WRITE);
-  const list = new SendRequests({ capacity: 2 });
+  const list = new SendRequestList({ capacity: 2 });
   list.set(0, { inline: true, sge: own.slice(0, 8) });
   list.set(1, { sge: gone.slice(0, 8) });
   gone.close();
@@ -148,7 +148,7 @@ onRc.test("A request takes no slice of a memory region that is disposed", ({ pd 
   const gone = new MemoryRegion(pd, 8, AccessFlags.LOCAL_WRITE);
   const slice = gone.slice(0, 8);
   gone.close();
-  const list = new SendRequests({ capacity: 1 });
+  const list = new SendRequestList({ capacity: 1 });
   assertThrows(() => list.set(0, { sge: slice }), TypeError, "memory region: it is disposed");
   assertThrows(() => list.setSge(0, [slice]), TypeError, "memory region: it is disposed");
 });

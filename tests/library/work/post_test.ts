@@ -11,10 +11,10 @@ import {
   QpState,
   QpType,
   QueuePair,
-  RecvRequests,
+  RecvRequestList,
   SendFlags,
   type SendRequest,
-  SendRequests,
+  SendRequestList,
   SharedReceiveQueue,
   VerbsError,
   WorkQueue,
@@ -79,9 +79,9 @@ onRc.test("QueuePair.postRecv() posts every request once when a getter posts ano
   assertEquals(postedIds("ibv_post_recv"), [[3, 4], [1, 2]]);
 });
 
-onRc.test("SendRequests.set() writes what it read when a getter changes the same request", (parts) => {
+onRc.test("SendRequestList.set() writes what it read when a getter changes the same request", (parts) => {
   const { mr, qp } = parts;
-  const list = new SendRequests({ capacity: 1, maxSge: 2 });
+  const list = new SendRequestList({ capacity: 1, maxSge: 2 });
   list.set(0, {
     wrId: 1,
     get sge() {
@@ -96,7 +96,7 @@ onRc.test("SendRequests.set() writes what it read when a getter changes the same
 
 onRc.test("A list of elements that grows while it is read does not reach the next request", (parts) => {
   const { qp, mr } = parts;
-  const list = new SendRequests({ capacity: 2 });
+  const list = new SendRequestList({ capacity: 2 });
   list.set(1, { wrId: 7, sge: mr.slice(1, 1) });
   const growing: unknown[] = [];
   growing.push({
@@ -183,8 +183,8 @@ const MISTAKES: readonly (readonly [value: unknown, name: string, advice?: strin
 const TAKERS: Readonly<Record<string, (parts: Recorded, request: never) => void>> = {
   "QueuePair.postSend()": ({ qp }, request) => qp.postSend(request),
   "QueuePair.postRecv()": ({ qp }, request) => qp.postRecv(request),
-  "SendRequests.set()": (_, request) => new SendRequests({ capacity: 1 }).set(0, request),
-  "RecvRequests.set()": (_, request) => new RecvRequests({ capacity: 1 }).set(0, request),
+  "SendRequestList.set()": (_, request) => new SendRequestList({ capacity: 1 }).set(0, request),
+  "RecvRequestList.set()": (_, request) => new RecvRequestList({ capacity: 1 }).set(0, request),
   "SharedReceiveQueue.postRecv()": ({ pd }, request) =>
     new SharedReceiveQueue(pd, { maxWr: 4 }).postRecv(request),
   "WorkQueue.postRecv()": ({ pd, cq }, request) =>
@@ -193,7 +193,7 @@ const TAKERS: Readonly<Record<string, (parts: Recorded, request: never) => void>
 
 for (const [name, take] of Object.entries(TAKERS)) {
   const purpose = name.includes("Send") ? "send" : "receive";
-  const OtherList = purpose === "send" ? RecvRequests : SendRequests;
+  const OtherList = purpose === "send" ? RecvRequestList : SendRequestList;
   const refuses = (parts: Recorded, request: unknown, reason: string): void => {
     const { message } = assertThrows(() => take(parts, bad(request)), TypeError);
     assertEquals(message, `Cannot post ${purpose}: ${reason}`);
@@ -213,10 +213,10 @@ for (const [name, take] of Object.entries(TAKERS)) {
 
   onRc.test(`${name} refuses the other kind of prepared list, and lists within arrays`, (parts) => {
     const message =
-      "postSend() takes SendRequests, postRecv() takes RecvRequests, and each list is posted by itself";
+      "postSend() takes SendRequestList, postRecv() takes RecvRequestList, and each list is posted by itself";
     refuses(parts, new OtherList({ capacity: 1 }), message);
     if (name.endsWith(".set()")) return;
-    for (const Class of [SendRequests, RecvRequests]) {
+    for (const Class of [SendRequestList, RecvRequestList]) {
       refuses(parts, [new Class({ capacity: 1 })], message);
     }
     assertNothingPosted();
@@ -244,7 +244,7 @@ for (const [name, take] of Object.entries(TAKERS)) {
 onUd.test("QueuePair.postSend() names the attributes that a datagram lacks", (parts) => {
   const { qp } = parts;
   const { sge, ah, remoteQpn, remoteQkey } = datagram(parts) as Required<SendRequest>;
-  const list = new SendRequests({ capacity: 1 });
+  const list = new SendRequestList({ capacity: 1 });
   list.set(0, { sge });
   assertRefused(
     [() => qp.postSend({ sge }), TypeError, "needs an address handle (ah)"],
@@ -326,7 +326,7 @@ onRc.test("QueuePair.postSend() names inline data that exceeds the limit", ({ qp
     [send({ sge: plain }), TypeError, "not given as a slice of a memory region"],
     [send({ sge: moved }), TypeError, "not within its memory region"],
   );
-  const list = new SendRequests({ capacity: 2, maxSge: 2 });
+  const list = new SendRequestList({ capacity: 2, maxSge: 2 });
   list.set(1, { sge: [mr.slice(0, 8), mr.slice(8, 8)], inline: true });
   qp.postSend(list, 1, 1);
   list.set(1, { sge: [mr.slice(0, 8), moved], inline: true });
@@ -336,8 +336,8 @@ onRc.test("QueuePair.postSend() names inline data that exceeds the limit", ({ qp
 onUd.test("A list that was posted is checked again after a disposal", (parts) => {
   const { qp, pd } = parts;
   const mr = new MemoryRegion(pd, 64, AccessFlags.LOCAL_WRITE);
-  const sends = new SendRequests({ capacity: 2 });
-  const recvs = new RecvRequests({ capacity: 1 });
+  const sends = new SendRequestList({ capacity: 2 });
+  const recvs = new RecvRequestList({ capacity: 1 });
   const target = datagram(parts);
   sends.set(0, target);
   sends.set(1, { ...target, sge: mr.slice(0, 8) });
@@ -357,7 +357,7 @@ onUd.test("A list that was posted is checked again by the rules of another queue
   using other = new ProtectionDomain(parts.context);
   const { qp, cq } = parts;
   const [mine, foreign] = [handle(parts.pd), handle(other)];
-  const list = new SendRequests({ capacity: 1 });
+  const list = new SendRequestList({ capacity: 1 });
   list.set(0, { ...datagram(parts), ah: mine });
   qp.postSend(list);
   const cap = { maxSendWr: 4, maxRecvWr: 0, maxInlineData: 4 };
@@ -373,7 +373,7 @@ onUd.test("A list that was posted is checked again by the rules of another queue
 
 onUd.test("A list that was posted is checked again after its length, flags or memory change", (parts) => {
   const { qp, mr } = parts;
-  const list = new SendRequests({ capacity: 1 });
+  const list = new SendRequestList({ capacity: 1 });
   list.set(0, { ...datagram(parts), sge: mr.slice(0, 2000) });
   list.setLength(0, 100);
   qp.postSend(list);
@@ -387,7 +387,7 @@ onUd.test("A list that was posted is checked again after its length, flags or me
   qp.postSend(list);
   list.setSge(0, mr.slice(0, 1025));
   assertThrows(() => qp.postSend(list), RangeError, "its message has 1025 bytes");
-  const recvs = new RecvRequests({ capacity: 1 });
+  const recvs = new RecvRequestList({ capacity: 1 });
   recvs.set(0, { sge: mr.slice(0, 64) });
   qp.postRecv(recvs);
   recvs.setLength(0, 39);
@@ -405,7 +405,7 @@ onUd.test("A list that was posted is checked again after its length, flags or me
 Deno.test("A list that was posted is checked again when the MTU of the queue pair changes", () => {
   using parts = record(UD, {}, null);
   const { qp, mr } = parts;
-  const list = new SendRequests({ capacity: 1 });
+  const list = new SendRequestList({ capacity: 1 });
   list.set(0, { ...datagram(parts), sge: mr.slice(0, 1024) });
   qp.postSend(list);
   recorder.answer("ibv_query_port", { active_mtu: 2 });
@@ -414,7 +414,7 @@ Deno.test("A list that was posted is checked again when the MTU of the queue pai
 });
 
 onRc.test("QueuePair posts the run of a list that it is asked for", ({ qp }) => {
-  const list = new SendRequests({ capacity: 5 });
+  const list = new SendRequestList({ capacity: 5 });
   for (let i = 0; i < 5; i++) list.setWrId(i, i);
   qp.postSend(list);
   qp.postSend(list, 0, 2);
@@ -422,7 +422,7 @@ onRc.test("QueuePair posts the run of a list that it is asked for", ({ qp }) => 
   qp.postSend(list, 2);
   qp.postSend(list);
   assertEquals(postedIds(), [[0, 1, 2, 3, 4], [0, 1], [3, 4], [2, 3, 4], [0, 1, 2, 3, 4]]);
-  const recvs = new RecvRequests({ capacity: 3 });
+  const recvs = new RecvRequestList({ capacity: 3 });
   for (let i = 0; i < 3; i++) recvs.setWrId(i, i);
   qp.postRecv(recvs, 1);
   assertEquals(postedIds("ibv_post_recv"), [[1, 2]]);
@@ -438,8 +438,8 @@ onRc.test("QueuePair posts the run of a list that it is asked for", ({ qp }) => 
 });
 
 onRc.test("VerbsError.posted is exact for a run that starts above 0", ({ qp }) => {
-  const sends = new SendRequests({ capacity: 6 });
-  const recvs = new RecvRequests({ capacity: 6 });
+  const sends = new SendRequestList({ capacity: 6 });
+  const recvs = new RecvRequestList({ capacity: 6 });
   for (const verb of ["ibv_post_send", "ibv_post_recv"]) failAt(2, verb);
   const posts = [() => qp.postSend(sends, 2, 4), () => qp.postRecv(recvs, 2, 4)];
   for (const post of posts) {
@@ -451,7 +451,7 @@ onRc.test("VerbsError.posted is exact for a run that starts above 0", ({ qp }) =
 });
 
 onRc.test("VerbsError.posted is undefined when the verb does not name the request", ({ qp }) => {
-  const list = new SendRequests({ capacity: 2 });
+  const list = new SendRequestList({ capacity: 2 });
   failAt(1);
   assertEquals(assertThrows(() => qp.postSend(list), VerbsError).posted, 1);
   // A run of one has no second request: the recorder then names none.
@@ -511,7 +511,7 @@ Deno.test("Each of several address handles in a list is kept by its own send", (
 
 onRc.test("A memory region that a request no longer uses may be disposed", ({ qp, mr, pd }) => {
   const gone = new MemoryRegion(pd, 64, 0);
-  const list = new SendRequests({ capacity: 1, maxSge: 2 });
+  const list = new SendRequestList({ capacity: 1, maxSge: 2 });
   const both = [mr.slice(0, 8), gone.slice(0, 8)];
   list.set(0, { sge: both });
   qp.postSend({ sge: both });
@@ -552,11 +552,11 @@ Deno.test("A datagram's address handle is destroyed when its completion is polle
   }
 });
 
-onUd.test("SendRequests takes no address handle that only looks like one or claims to be open", (recorded) => {
+onUd.test("SendRequestList takes no address handle that only looks like one or claims to be open", (recorded) => {
   const { qp } = recorded;
   const { ah, ...rest } = datagram(recorded);
   const membrane = new Proxy(ah, { get: (target, key) => Reflect.get(target, key) });
-  const list = new SendRequests({ capacity: 1 });
+  const list = new SendRequestList({ capacity: 1 });
   assertThrows(() => list.set(0, { ...rest, ah: membrane }), TypeError);
   assertThrows(() => list.setAh(0, membrane), TypeError);
   assertThrows(() => qp.postSend(list), TypeError, "it needs an address handle");
@@ -578,8 +578,8 @@ onUc.test("QueuePair.postSend() reads inline data only at the addresses of its r
   assertEquals(posted().length, 1);
 });
 
-Deno.test("SendRequests and RecvRequests refuse more elements than memory has room for", () => {
-  for (const List of [SendRequests, RecvRequests]) {
+Deno.test("SendRequestList and RecvRequestList refuse more elements than memory has room for", () => {
+  for (const List of [SendRequestList, RecvRequestList]) {
     for (const init of [{ capacity: 1, maxSge: 2 ** 31 - 1 }, { capacity: 2 ** 20, maxSge: 64 }]) {
       const message = "scatter/gather elements, and at most 16777216 are possible";
       assertThrows(() => new List(init), RangeError, message);

@@ -13,7 +13,7 @@ import {
   QpState,
   QpType,
   QueuePair,
-  SendRequests,
+  SendRequestList,
 } from "../../../mod.ts";
 import * as recorder from "../../provider/recorder.ts";
 import type { Fields } from "../../provider/records.ts";
@@ -92,8 +92,8 @@ export function postedIds(verb = "ibv_post_send"): number[][] {
 }
 
 /** A list of datagrams, each to a handle. */
-export function datagrams(ahs: readonly AddressHandle[]): SendRequests {
-  const list = new SendRequests({ capacity: ahs.length });
+export function datagrams(ahs: readonly AddressHandle[]): SendRequestList {
+  const list = new SendRequestList({ capacity: ahs.length });
   ahs.forEach((ah, i) => list.set(i, { remoteQpn: 3, remoteQkey: QKEY, ah }));
   return list;
 }

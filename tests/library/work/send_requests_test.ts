@@ -7,7 +7,7 @@ import {
   MemoryRegion,
   SendFlags,
   type SendRequest,
-  SendRequests,
+  SendRequestList,
   WrOpcode,
 } from "../../../mod.ts";
 import type { RecordedStruct } from "../../provider/records.ts";
@@ -21,7 +21,7 @@ function datagram({ pd, mr }: Recorded): SendRequest & { ah: AddressHandle } {
 }
 
 /** The bytes of the first request and of its elements, as native code gets them. */
-function bytesOf({ qp }: Recorded, list: SendRequests): unknown {
+function bytesOf({ qp }: Recorded, list: SendRequestList): unknown {
   recorder.take();
   qp.postSend(list, 0, 1);
   const { args } = recorder.takeOne("ibv_post_send");
@@ -33,7 +33,7 @@ function bytesOf({ qp }: Recorded, list: SendRequests): unknown {
 /** Asserts that a setter throws, and that the request is posted as before. */
 function assertUnchanged(
   parts: Recorded,
-  list: SendRequests,
+  list: SendRequestList,
   set: () => void,
   type: ErrorConstructor,
 ): void {
@@ -42,8 +42,8 @@ function assertUnchanged(
   assertEquals(bytesOf(parts, list), before);
 }
 
-onUd.test("SendRequests setters leave a datagram as it was when they refuse an argument", (parts) => {
-  const list = new SendRequests({ capacity: 1, maxSge: 2 });
+onUd.test("SendRequestList setters leave a datagram as it was when they refuse an argument", (parts) => {
+  const list = new SendRequestList({ capacity: 1, maxSge: 2 });
   const good = datagram(parts);
   list.set(0, good);
   const { mr } = parts;
@@ -72,7 +72,7 @@ onUd.test("SendRequests setters leave a datagram as it was when they refuse an a
   for (const [use, type] of refused) assertUnchanged(parts, list, use, type);
 });
 
-onRc.test("SendRequests setters leave RDMA and atomics as they were when they refuse an argument", (parts) => {
+onRc.test("SendRequestList setters leave RDMA and atomics as they were when they refuse an argument", (parts) => {
   const sge = parts.mr.slice(0, 8);
   const requests: SendRequest[] = [
     { sge, opcode: WrOpcode.RDMA_WRITE, remoteAddr: 64n, rkey: 7 },
@@ -80,7 +80,7 @@ onRc.test("SendRequests setters leave RDMA and atomics as they were when they re
     { sge, opcode: WrOpcode.ATOMIC_CMP_AND_SWP, remoteAddr: 64n, rkey: 7, compareAdd: 1n, swap: 2 },
   ];
   for (const request of requests) {
-    const list = new SendRequests({ capacity: 1 });
+    const list = new SendRequestList({ capacity: 1 });
     list.set(0, request);
     const sets = [
       () => list.setRdma(0, 8n, -1),
@@ -95,9 +95,9 @@ onRc.test("SendRequests setters leave RDMA and atomics as they were when they re
   }
 });
 
-onRc.test("SendRequests.setRdma() refuses atomics, which have operands at the same place", (parts) => {
+onRc.test("SendRequestList.setRdma() refuses atomics, which have operands at the same place", (parts) => {
   const { mr, qp } = parts;
-  const list = new SendRequests({ capacity: 1 });
+  const list = new SendRequestList({ capacity: 1 });
   const opcode = WrOpcode.ATOMIC_FETCH_AND_ADD;
   list.set(0, { opcode, sge: mr.slice(0, 8), remoteAddr: 8n, rkey: 7, compareAdd: 5n });
   assertThrows(() => list.setRdma(0, 16n, 9), TypeError, "setAtomic()");
@@ -108,8 +108,8 @@ onRc.test("SendRequests.setRdma() refuses atomics, which have operands at the sa
   assertEquals(wr["wr.atomic.rkey"], 9);
 });
 
-onRc.test("SendRequests.set() leaves nothing of the request that was there before", ({ qp, mr }) => {
-  const list = new SendRequests({ capacity: 1 });
+onRc.test("SendRequestList.set() leaves nothing of the request that was there before", ({ qp, mr }) => {
+  const list = new SendRequestList({ capacity: 1 });
   const sge = mr.slice(0, 8);
   const target = { sge, remoteAddr: 8n, rkey: 0x99aa_bbcc };
   const atomic = { ...target, compareAdd: 1n << 63n, swap: 0xffff_ffff_ffff_ffffn };
@@ -123,8 +123,8 @@ onRc.test("SendRequests.set() leaves nothing of the request that was there befor
   assertEquals([send!.invalidate_rkey, send!["wr.atomic.compare_add"]], [0x0102_0304, 0n]);
 });
 
-Deno.test("SendRequests.set() refuses attributes that the opcode does not have", () => {
-  const list = new SendRequests({ capacity: 1 });
+Deno.test("SendRequestList.set() refuses attributes that the opcode does not have", () => {
+  const list = new SendRequestList({ capacity: 1 });
   const set = (request: SendRequest) => () => list.set(0, request);
   const { RDMA_WRITE, RDMA_READ, ATOMIC_FETCH_AND_ADD, LOCAL_INV } = WrOpcode;
   const none = "has no attribute";
@@ -138,8 +138,8 @@ Deno.test("SendRequests.set() refuses attributes that the opcode does not have",
   );
 });
 
-onRc.test("SendRequests.set() combines booleans and raw flags", ({ mr, qp }) => {
-  const list = new SendRequests({ capacity: 1 });
+onRc.test("SendRequestList.set() combines booleans and raw flags", ({ mr, qp }) => {
+  const list = new SendRequestList({ capacity: 1 });
   const sge = mr.slice(0, 8);
   const flags: [SendRequest, number][] = [
     [{}, SIGNALED],
@@ -157,8 +157,8 @@ onRc.test("SendRequests.set() combines booleans and raw flags", ({ mr, qp }) => 
   }
 });
 
-onRc.test("SendRequests.setWrId() takes numbers and bigints of 64 bits", ({ qp }) => {
-  const list = new SendRequests({ capacity: 1 });
+onRc.test("SendRequestList.setWrId() takes numbers and bigints of 64 bits", ({ qp }) => {
+  const list = new SendRequestList({ capacity: 1 });
   for (const wrId of [0, 7, 2 ** 32, Number.MAX_SAFE_INTEGER, 0n, (1n << 64n) - 1n, 3]) {
     list.setWrId(0, wrId);
     qp.postSend(list);
@@ -169,8 +169,8 @@ onRc.test("SendRequests.setWrId() takes numbers and bigints of 64 bits", ({ qp }
   }
 });
 
-onRc.test("SendRequests.setImmData() writes network byte order", (parts) => {
-  const list = new SendRequests({ capacity: 1 });
+onRc.test("SendRequestList.setImmData() writes network byte order", (parts) => {
+  const list = new SendRequestList({ capacity: 1 });
   list.set(0, { opcode: WrOpcode.SEND_WITH_IMM, immData: 0x0102_0304 });
   const [first] = bytesOf(parts, list) as string[];
   list.setImmData(0, 0x0a0b_0c0d);
@@ -178,10 +178,10 @@ onRc.test("SendRequests.setImmData() writes network byte order", (parts) => {
   assertEquals([first!.slice(72, 80), second!.slice(72, 80)], ["01020304", "0a0b0c0d"]);
 });
 
-onUd.test("SendRequests.setLength() counts from the length that the request has now", (parts) => {
+onUd.test("SendRequestList.setLength() counts from the length that the request has now", (parts) => {
   using big = new MemoryRegion(parts.pd, 8192, AccessFlags.LOCAL_WRITE);
   const { qp, mr } = parts;
-  const list = new SendRequests({ capacity: 1, maxSge: 2 });
+  const list = new SendRequestList({ capacity: 1, maxSge: 2 });
   const target = datagram(parts);
   list.set(0, { ...target, sge: [mr.slice(0, 100), mr.slice(0, 50)] });
   list.set(0, { ...target, sge: [] });
@@ -199,7 +199,7 @@ onUd.test("SendRequests.setLength() counts from the length that the request has 
 });
 
 onRc.test("RequestList.setSge() refuses more elements than there is room for", ({ mr }) => {
-  const list = new SendRequests({ capacity: 2, maxSge: 2 });
+  const list = new SendRequestList({ capacity: 2, maxSge: 2 });
   const message = "it has 3 scatter/gather elements, and there is room for 2";
   assertRefused(
     [() => list.setSge(0, [mr, mr, mr]), RangeError, message],
@@ -208,7 +208,7 @@ onRc.test("RequestList.setSge() refuses more elements than there is room for", (
 });
 
 Deno.test("A list has neither buffer nor view that a caller could detach", () => {
-  const list = new SendRequests({ capacity: 1 });
+  const list = new SendRequestList({ capacity: 1 });
   const seen: unknown[] = [];
   for (let object: object | null = list; object !== null; object = Object.getPrototypeOf(object)) {
     for (const key of Reflect.ownKeys(object)) {
@@ -221,7 +221,7 @@ Deno.test("A list has neither buffer nor view that a caller could detach", () =>
 });
 
 Deno.test("RequestList refuses an index that is not within the list", () => {
-  const list = new SendRequests({ capacity: 2 });
+  const list = new SendRequestList({ capacity: 2 });
   for (const index of [2, -1]) {
     assertRefused(
       [() => list.set(index, {}), RangeError, "not within 0 to 1"],
@@ -236,16 +236,16 @@ Deno.test("RequestList refuses an index that is not within the list", () => {
   }
 });
 
-Deno.test("new SendRequests() refuses sizes that make no list", () => {
+Deno.test("new SendRequestList() refuses sizes that make no list", () => {
   assertRefused(
-    [() => new SendRequests({ capacity: 0 }), RangeError, "capacity"],
-    [() => new SendRequests({ capacity: 1, maxSge: 0 }), RangeError, "maxSge"],
+    [() => new SendRequestList({ capacity: 0 }), RangeError, "capacity"],
+    [() => new SendRequestList({ capacity: 1, maxSge: 0 }), RangeError, "maxSge"],
   );
 });
 
 Deno.test("console.log shows the size of a list on one line", () => {
-  const list = new SendRequests({ capacity: 4, maxSge: 2 });
-  assertEquals(Deno.inspect(list), "SendRequests { capacity: 4, maxSge: 2 }");
+  const list = new SendRequestList({ capacity: 4, maxSge: 2 });
+  assertEquals(Deno.inspect(list), "SendRequestList { capacity: 4, maxSge: 2 }");
 });
 
 onRc.test("A whole memory region is memory of a request", ({ qp, mr }) => {

@@ -7,7 +7,7 @@ crypto.getRandomValues = (values) => values;
 
 const { Fixture } = await import("../../../tests/provider/fixture.ts");
 const recorder = await import("../../../tests/provider/recorder.ts");
-const { AccessFlags, MemoryRegion, QpType, ReplyPath, SendRequests, WcFlags, WorkCompletions } =
+const { AccessFlags, MemoryRegion, QpType, ReplyPath, SendRequestList, WcFlags, WorkCompletions } =
   await import("../../../mod.ts");
 const UDP = 17;
 const { structs, verbs } = await import("../../../ffi/mod.ts");
@@ -47,7 +47,7 @@ function sgidIndex(): string[] {
   mr.bytes().set(context.gidTable(1)[0]!.gid.bytes, fields.dgid.offset);
   const path = new ReplyPath(pd, { port: 1 });
   const batch = new WorkCompletions(1);
-  const replies = new SendRequests({ capacity: 1 });
+  const replies = new SendRequestList({ capacity: 1 });
   const reply = (sender: number): void => {
     mr.bytes()[fields.sgid.offset] = sender;
     recorder.complete("cq0", { wc_flags: WcFlags.GRH });

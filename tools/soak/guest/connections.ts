@@ -1,6 +1,6 @@
 /** Sends and writes of reliable connections. Completions are awaited. */
 
-import { RecvRequests, SendRequests, type WorkCompletion, WrOpcode } from "../../../mod.ts";
+import { RecvRequestList, SendRequestList, type WorkCompletion, WrOpcode } from "../../../mod.ts";
 import { connectedPair, waitFor } from "../../../tests/device/setup.ts";
 import { isMessage, SIZE, WORDS, wordsOf, writeMessage } from "./ledger.ts";
 import { paced, type Run } from "./run.ts";
@@ -30,8 +30,8 @@ class Connection {
   readonly #pair = connectedPair();
   readonly #from = wordsOf(this.#pair.left.mr);
   readonly #to = wordsOf(this.#pair.right.mr);
-  readonly #requests = new SendRequests({ capacity: LIST });
-  readonly #recvs = new RecvRequests({ capacity: HALF });
+  readonly #requests = new SendRequestList({ capacity: LIST });
+  readonly #recvs = new RecvRequestList({ capacity: HALF });
   readonly #numbers: number[] = [];
 
   constructor(run: Run) {

@@ -8,9 +8,9 @@ import {
   type MemorySlice,
   QpType,
   QueuePair,
-  RecvRequests,
+  RecvRequestList,
   ReplyPath,
-  SendRequests,
+  SendRequestList,
   WorkCompletions,
 } from "../../../mod.ts";
 import { isMessage, SIZE, wordsOf, writeMessage } from "./ledger.ts";
@@ -52,10 +52,10 @@ class Exchange {
   readonly #mr: MemoryRegion;
   readonly #words: Uint32Array;
   readonly #slices: readonly MemorySlice[];
-  readonly #requests = new SendRequests({ capacity: LIST });
-  readonly #replies = new SendRequests({ capacity: LIST });
-  readonly #clientRecvs = new RecvRequests({ capacity: LIST });
-  readonly #serverRecvs = new RecvRequests({ capacity: LIST });
+  readonly #requests = new SendRequestList({ capacity: LIST });
+  readonly #replies = new SendRequestList({ capacity: LIST });
+  readonly #clientRecvs = new RecvRequestList({ capacity: LIST });
+  readonly #serverRecvs = new RecvRequestList({ capacity: LIST });
   readonly #batch = new WorkCompletions(LIST);
   /** Numbers of the requests and then of the replies of a round. Sends have their place here for an identifier. */
   readonly #numbers: number[] = [];
