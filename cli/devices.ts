@@ -3,7 +3,6 @@
 import { type DeviceInfo, listDevices, nameOf, NodeType, TransportType } from "../mod.ts";
 import { type Command, command } from "./shell/command.ts";
 
-/** Lists the devices. */
 export const devices: Command = command({
   name: "devices",
   summary: "Lists the RDMA devices, as ibv_devices does.",
@@ -16,7 +15,6 @@ export const devices: Command = command({
   },
 });
 
-/** The output of `ibv_devices`. */
 export function tableOf(list: readonly DeviceInfo[]): string[] {
   const rows = [["device", "   node GUID"], ["------", "-".repeat(16)]];
   for (const { name, guid } of list) rows.push([name, guidDigits(guid)]);

@@ -9,7 +9,6 @@ import { portLines } from "./devinfo/port_lines.ts";
 import { readSysfs } from "./shell/sysfs.ts";
 import type { Terminal } from "./shell/terminal.ts";
 
-/** The statuses of `ibv_devinfo`. */
 const STATUS = {
   openFailed: 1,
   queryDeviceFailed: 2,
@@ -20,7 +19,6 @@ const STATUS = {
   usage: 255,
 } as const;
 
-/** Shows devices and their ports. */
 export const devinfo: Command = command({
   name: "devinfo",
   summary: "Shows devices and their ports, as ibv_devinfo does.",

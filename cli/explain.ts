@@ -16,7 +16,6 @@ import {
 } from "./explain/reply_section.ts";
 import { type Section, sectionLines, sectionValues } from "./explain/section.ts";
 
-/** Explains a packet. */
 export const explain: Command = command({
   name: "explain",
   summary: "Explains a GRH, a work completion or a RoCE packet, and the reply path it leads to.",
@@ -99,9 +98,7 @@ export function readPart(bytes: Uint8Array<ArrayBuffer>, as?: Kind): Part {
   );
 }
 
-/** Parts in words, and what they tell of the sender. */
 export interface Explained {
-  /** The parts in words. */
   readonly sections: readonly Section[];
   /** What they tell, or why there is no reply path. */
   readonly received: Received | string;

@@ -9,7 +9,6 @@ import { readSysfs } from "./shell/sysfs.ts";
 import { alignColumns } from "./shell/table.ts";
 import type { Line } from "./shell/terminal.ts";
 
-/** Shows GID tables. */
 export const gids: Command = command({
   name: "gids",
   summary: "Shows the GIDs of ports, as show_gids does, and which one to send from.",
@@ -39,10 +38,8 @@ export interface NamedGid extends GidEntry {
 }
 
 export interface GidTable {
-  /** The name of the device. */
   readonly device: string;
   readonly port: number;
-  /** The used slots. */
   readonly entries: readonly NamedGid[];
   /** The index of the GID that is recommended. */
   readonly recommended: number | undefined;

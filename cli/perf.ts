@@ -49,7 +49,6 @@ function ofClient(
   return number(value, `client: ${text} (default ${DEFAULTS[name]})`, range, short);
 }
 
-/** Measures. */
 export const perf: Command = command({
   name: "perf",
   summary: "Measures the latency of messages, as a histogram, and the bandwidth, as text and SVG.",

@@ -20,7 +20,6 @@ It needs --allow-net for the exchange of addresses.`,
   });
 }
 
-/** Plays ping-pong. */
 export const pingpong: Command = commandGroup(
   "pingpong",
   "Sends messages back and forth, as ibv_*_pingpong do; works with them.",

@@ -1,6 +1,13 @@
 /** Finds a command and runs it. */
 
-import { type Command, CommandError, messageOf, quote, UsageError } from "./shell/command.ts";
+import {
+  type Command,
+  CommandError,
+  messageOf,
+  quote,
+  summaries,
+  UsageError,
+} from "./shell/command.ts";
 import { devices } from "./devices.ts";
 import { devinfo } from "./devinfo.ts";
 import { explain } from "./explain.ts";
@@ -49,13 +56,12 @@ async function runCommand(
 }
 
 function printOverview(terminal: Terminal): number {
-  const width = Math.max(...COMMANDS.map(({ name }) => name.length));
   terminal.print([
     "Shows the RDMA devices of this host and tries them out.",
     "",
     "  deno run --allow-ffi jsr:@rdma/ibverbs/cli COMMAND [OPTIONS]",
     "",
-    ...COMMANDS.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
+    ...summaries(COMMANDS),
     "",
     "COMMAND --help shows the options of a command.",
   ]);

@@ -4,15 +4,13 @@ import type { Context } from "../mod.ts";
 import { openDevices, PORT_OPTIONS, portsOf } from "./shell/ports.ts";
 import { type Command, command, flag, number } from "./shell/command.ts";
 import type { Terminal } from "./shell/terminal.ts";
-import { canReadCounters } from "./watch/counters.ts";
-import { PortMonitor } from "./watch/port_monitor.ts";
+import { canReadCounters, PortMonitor } from "./watch/port_monitor.ts";
 import { JsonView, LineView, ScreenView, type View } from "./watch/views.ts";
 
 const INTERVAL = 1;
 const NO_COUNTERS =
   "counters are left out: Deno opens /sys only to programs with all permissions (deno run -A)";
 
-/** Watches ports. */
 export const watch: Command = command({
   name: "watch",
   summary: "Watches ports: their asynchronous events, their counters, and how fast these grow.",

@@ -22,7 +22,6 @@ import {
   signed,
 } from "./text.ts";
 
-/** Column of the values. */
 const COLUMN = 40;
 
 const TRANSPORTS: Names = {
@@ -41,9 +40,7 @@ const ATOMIC_CAPS: Names = {
 
 export interface ShownDevice {
   readonly info: DeviceInfo;
-  /** Its capabilities. */
   readonly attr: DeviceAttrEx;
-  /** The name of its board, if it is known. */
   readonly boardId: string | undefined;
 }
 
@@ -51,7 +48,7 @@ export interface ShownDevice {
 export function deviceLines({ info, attr, boardId }: ShownDevice): string[] {
   const { fwVer, nodeGuid, sysImageGuid, vendorId, vendorPartId, hwVer, physPortCnt } =
     attr.origAttr;
-  const rows: [string, string | number | undefined][] = [
+  const rows: Label[] = [
     ["transport", named(TRANSPORTS, info.transportType, "invalid transport")],
     ["fw_ver", fwVer === "" ? undefined : fwVer],
     ["node_guid", guidText(nodeGuid)],
@@ -65,7 +62,6 @@ export function deviceLines({ info, attr, boardId }: ShownDevice): string[] {
   return [`hca_id:\t${info.name}`, ...rowsOf(rows)];
 }
 
-/** The lines of `-v`. */
 export function capabilityLines(attr: DeviceAttrEx, numCompVectors: number): string[] {
   const { origAttr, odpCaps } = attr;
   const { rcOdpCaps, ucOdpCaps, udOdpCaps } = odpCaps.perTransportCaps;
@@ -90,50 +86,42 @@ export function capabilityLines(attr: DeviceAttrEx, numCompVectors: number): str
 }
 
 function limitLines(attr: DeviceAttr): string[] {
+  const { maxFmr, maxSrq } = attr;
   return [
     ...rowsOf([
       ["max_mr_size", hex(attr.maxMrSize)],
       ["page_size_cap", hex(attr.pageSizeCap)],
-      ["max_qp", attr.maxQp],
-      ["max_qp_wr", attr.maxQpWr],
+      ...limits(attr, "max_qp", "max_qp_wr"),
       ["device_cap_flags", hex(attr.deviceCapFlags >>> 0, 8)],
     ]),
     ...flagLines(CAP_FLAGS, BigInt(attr.deviceCapFlags >>> 0)),
     ...rowsOf([
-      ["max_sge", attr.maxSge],
-      ["max_sge_rd", attr.maxSgeRd],
-      ["max_cq", attr.maxCq],
-      ["max_cqe", attr.maxCqe],
-      ["max_mr", attr.maxMr],
-      ["max_pd", attr.maxPd],
-      ["max_qp_rd_atom", attr.maxQpRdAtom],
-      ["max_ee_rd_atom", attr.maxEeRdAtom],
-      ["max_res_rd_atom", attr.maxResRdAtom],
-      ["max_qp_init_rd_atom", attr.maxQpInitRdAtom],
-      ["max_ee_init_rd_atom", attr.maxEeInitRdAtom],
+      ...limits(attr, "max_sge", "max_sge_rd", "max_cq", "max_cqe", "max_mr", "max_pd"),
+      ...limits(attr, "max_qp_rd_atom", "max_ee_rd_atom", "max_res_rd_atom"),
+      ...limits(attr, "max_qp_init_rd_atom", "max_ee_init_rd_atom"),
       ["atomic_cap", named(ATOMIC_CAPS, attr.atomicCap, "invalid atomic capability")],
-      ["max_ee", attr.maxEe],
-      ["max_rdd", attr.maxRdd],
-      ["max_mw", attr.maxMw],
-      ["max_raw_ipv6_qp", attr.maxRawIpv6Qp],
-      ["max_raw_ethy_qp", attr.maxRawEthyQp],
-      ["max_mcast_grp", attr.maxMcastGrp],
-      ["max_mcast_qp_attach", attr.maxMcastQpAttach],
-      ["max_total_mcast_qp_attach", attr.maxTotalMcastQpAttach],
-      ["max_ah", attr.maxAh],
-      ["max_fmr", attr.maxFmr],
-      ["max_map_per_fmr", attr.maxFmr === 0 ? undefined : attr.maxMapPerFmr],
-      ["max_srq", attr.maxSrq],
-      ["max_srq_wr", attr.maxSrq === 0 ? undefined : attr.maxSrqWr],
-      ["max_srq_sge", attr.maxSrq === 0 ? undefined : attr.maxSrqSge],
-      ["max_pkeys", attr.maxPkeys],
-      ["local_ca_ack_delay", attr.localCaAckDelay],
+      ...limits(attr, "max_ee", "max_rdd", "max_mw", "max_raw_ipv6_qp", "max_raw_ethy_qp"),
+      ...limits(attr, "max_mcast_grp", "max_mcast_qp_attach", "max_total_mcast_qp_attach"),
+      ...limits(attr, "max_ah", "max_fmr"),
+      ...maxFmr === 0 ? [] : limits(attr, "max_map_per_fmr"),
+      ...limits(attr, "max_srq"),
+      ...maxSrq === 0 ? [] : limits(attr, "max_srq_wr", "max_srq_sge"),
+      ...limits(attr, "max_pkeys", "local_ca_ack_delay"),
     ]),
   ];
 }
 
+type Label = readonly [label: string, value: string | number | undefined];
+
+/** Attributes by the names of their C fields. */
+function limits(attr: DeviceAttr, ...labels: readonly string[]): Label[] {
+  const nameOf = (label: string): string =>
+    label.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return labels.map((label) => [label, attr[nameOf(label) as keyof DeviceAttr] as number]);
+}
+
 /** A line for each value that is not undefined. */
-function rowsOf(rows: readonly (readonly [string, string | number | undefined])[]): string[] {
+function rowsOf(rows: readonly Label[]): string[] {
   return rows.flatMap(([label, value]) =>
     value === undefined
       ? []

@@ -13,7 +13,6 @@ import {
 import { fullGid } from "../shell/ports.ts";
 import { field, hex, named, type Names } from "./text.ts";
 
-/** Column of the values. */
 const COLUMN = 48;
 
 const STATES: Names = {
@@ -58,10 +57,8 @@ const PHYS_STATES: Names = {
 
 export interface ShownPort {
   readonly number: number;
-  /** Its attributes. */
   readonly attr: PortAttr;
   readonly gids: readonly GidEntry[];
-  /** The transport of its device. */
   readonly transportType: TransportType;
 }
 

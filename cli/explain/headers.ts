@@ -6,50 +6,21 @@ import { hexRow, type Row, row, type Section } from "./section.ts";
 /** A field: its name, the byte it starts at, and its bytes. Numbers are hexadecimal unless they count something. */
 type Field = readonly [name: string, at: number, size: number, form?: "count"];
 
-interface Extended {
-  /** Its name in JSON. */
-  readonly key: string;
-  readonly title: string;
-  /** Its bytes. */
-  readonly size: number;
-  readonly fields: readonly Field[];
-}
+/** A header: its name in JSON, what it is for, and its bytes. */
+type Extended = readonly [key: string, title: string, size: number, fields: readonly Field[]];
 
 /** The extended transport headers. */
 const EXTENDED = {
-  DETH: { key: "deth", title: "datagram", size: 8, fields: [["qkey", 0, 4], ["srcQp", 5, 3]] },
-  XRCETH: {
-    key: "xrceth",
-    title: "extended reliable connection",
-    size: 4,
-    fields: [["srqNum", 1, 3]],
-  },
-  RETH: {
-    key: "reth",
-    title: "RDMA",
-    size: 16,
-    fields: [["remoteAddr", 0, 8], ["rkey", 8, 4], ["length", 12, 4, "count"]],
-  },
-  AtomicETH: {
-    key: "atomicEth",
-    title: "atomic",
-    size: 28,
-    fields: [["remoteAddr", 0, 8], ["rkey", 8, 4], ["swapOrAdd", 12, 8], ["compare", 20, 8]],
-  },
-  AETH: {
-    key: "aeth",
-    title: "acknowledge",
-    size: 4,
-    fields: [["syndrome", 0, 1], ["msn", 1, 3, "count"]],
-  },
-  AtomicAckETH: {
-    key: "atomicAckEth",
-    title: "atomic acknowledge",
-    size: 8,
-    fields: [["original", 0, 8]],
-  },
-  ImmDt: { key: "immDt", title: "immediate data", size: 4, fields: [["immData", 0, 4]] },
-  IETH: { key: "ieth", title: "invalidate", size: 4, fields: [["rkey", 0, 4]] },
+  DETH: ["deth", "datagram", 8, [["qkey", 0, 4], ["srcQp", 5, 3]]],
+  XRCETH: ["xrceth", "extended reliable connection", 4, [["srqNum", 1, 3]]],
+  RETH: ["reth", "RDMA", 16, [["remoteAddr", 0, 8], ["rkey", 8, 4], ["length", 12, 4, "count"]]],
+  AtomicETH: ["atomicEth", "atomic", 28, [
+    ...[["remoteAddr", 0, 8], ["rkey", 8, 4], ["swapOrAdd", 12, 8], ["compare", 20, 8]] as const,
+  ]],
+  AETH: ["aeth", "acknowledge", 4, [["syndrome", 0, 1], ["msn", 1, 3, "count"]]],
+  AtomicAckETH: ["atomicAckEth", "atomic acknowledge", 8, [["original", 0, 8]]],
+  ImmDt: ["immDt", "immediate data", 4, [["immData", 0, 4]]],
+  IETH: ["ieth", "invalidate", 4, [["rkey", 0, 4]]],
 } as const satisfies Readonly<Record<string, Extended>>;
 
 type Name = keyof typeof EXTENDED;
@@ -100,13 +71,11 @@ const ICRC_SIZE = 4;
 
 /** What the transport headers of a packet say. */
 export interface Transport {
-  /** The headers in words. */
   readonly sections: readonly Section[];
   /** The opcode's name, such as `UD SEND Only`. */
   readonly opcode: string;
   /** The sender's queue pair, which only datagrams name. */
   readonly srcQp: number | undefined;
-  /** The datagram's Q_Key. */
   readonly qkey: number | undefined;
 }
 
@@ -123,9 +92,10 @@ export function readTransport(bytes: Uint8Array<ArrayBuffer>, length: number): T
   const sections = [bthSection(view, opcode)];
   let at = BTH_SIZE;
   for (const name of names) {
-    needBytes(view, at + EXTENDED[name].size, name);
+    const size = EXTENDED[name][2];
+    needBytes(view, at + size, name);
     sections.push(extendedSection(name, view, at));
-    at += EXTENDED[name].size;
+    at += size;
   }
   sections.push(payloadSection(view, at, length));
   const isDatagram = names[0] === "DETH";
@@ -171,7 +141,7 @@ function bthSection(view: DataView, opcode: string): Section {
 }
 
 function extendedSection(name: Name, view: DataView, start: number): Section {
-  const { key, title, fields }: Extended = EXTENDED[name];
+  const [key, title, , fields]: Extended = EXTENDED[name];
   return {
     key,
     title: `${title[0]!.toUpperCase()}${title.slice(1)} header (${name})`,

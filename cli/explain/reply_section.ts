@@ -8,15 +8,11 @@ export interface Received {
   /** Its completion. A packet from the wire has none; then these are what the device would report. */
   readonly wc: WcAddress;
   readonly grh: Grh | undefined;
-  /** The sender's queue pair, if it is known. */
   readonly srcQp: number | undefined;
-  /** The Q_Key of the packet, if it is known. */
   readonly qkey: number | undefined;
 }
 
-/** The port that received the packet. */
 export interface Receiver {
-  /** Its device. */
   readonly context: Context;
   readonly port: number;
 }
@@ -76,13 +72,9 @@ function rowsOfPacket({ wc, grh }: Received): Row[] {
   ];
 }
 
-interface Route {
-  readonly hopLimit: number;
-  readonly trafficClass: number;
-  readonly flowLabel: number;
-}
-
-function routeRows({ hopLimit, trafficClass, flowLabel }: Route): Row[] {
+function routeRows(
+  { hopLimit, trafficClass, flowLabel }: Pick<Grh, "hopLimit" | "trafficClass" | "flowLabel">,
+): Row[] {
   return [
     row("hopLimit", hopLimit),
     row("trafficClass", trafficClass),

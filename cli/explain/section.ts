@@ -7,19 +7,13 @@ import type { Line } from "../shell/terminal.ts";
 export interface Row {
   /** Its name: that of the module, or that of the specification. */
   readonly name: string;
-  /** Its value, for JSON. */
   readonly value: unknown;
-  /** The value for people. */
   readonly text: string;
 }
 
-/** A heading with facts. */
 export interface Section {
-  /** Its name in JSON. */
   readonly key: string;
-  /** The heading. */
   readonly title: string;
-  /** The facts. */
   readonly rows: readonly Row[];
 }
 

@@ -8,7 +8,6 @@ const LONGEST = 1024;
 
 const LINE_FEED = 10;
 
-/** Sends and receives objects. */
 export class Channel {
   readonly #connection: Deno.TcpConn;
   readonly #timeout: number;

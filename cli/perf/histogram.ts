@@ -12,17 +12,13 @@ export interface Bar {
   readonly from: number;
   /** All latencies are below this one, in microseconds. */
   readonly to: number;
-  /** Their number. */
   readonly count: number;
 }
 
 /** Latencies in numbers. All times are in microseconds. */
 export interface Latency {
-  /** Messages that were measured. */
   readonly count: number;
-  /** The shortest. */
   readonly min: number;
-  /** The longest. */
   readonly max: number;
   readonly mean: number;
   /** The percentiles by their names, such as `p99`. */

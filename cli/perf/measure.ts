@@ -15,15 +15,10 @@ const GRACE_MS = 200;
 
 /** The settings that both ends share. */
 export interface Settings {
-  /** The kind of queue pair. */
   readonly kind: "ud" | "rc" | "uc";
-  /** Bytes of a message. */
   readonly size: number;
-  /** Messages back and forth. */
   readonly iters: number;
-  /** Messages one way. */
   readonly messages: number;
-  /** Path MTU of a connection. */
   readonly mtu: number;
 }
 

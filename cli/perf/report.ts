@@ -8,9 +8,7 @@ const BAR_LENGTH = 40;
 
 /** Messages that one side sent as fast as it could, and the other received. */
 export interface Bandwidth {
-  /** Messages sent. */
   readonly sent: number;
-  /** Messages received. */
   readonly received: number;
   /** From the first to the last one received, in microseconds. */
   readonly microseconds: number;
@@ -22,11 +20,8 @@ export interface Bandwidth {
 
 /** What was measured. */
 export interface Result {
-  /** Which end this is. */
   readonly role: "client" | "server";
-  /** The kind of queue pair. */
   readonly kind: string;
-  /** Bytes of a message. */
   readonly size: number;
   /** Half of the time from a message to its answer. */
   readonly latency: Latency;
@@ -49,7 +44,6 @@ export function bandwidthOf(
   };
 }
 
-/** The latencies in a few numbers, each with its name. */
 export function figuresOf({ min, max, mean, percentiles }: Latency): [string, string][] {
   const all: [string, number][] = [
     ["min", min],

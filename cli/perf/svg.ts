@@ -11,7 +11,6 @@ const TOP = 76;
 const BOTTOM = 108;
 const GRID_LINES = 6;
 
-/** Draws the histogram of latencies, and writes the figures below it. */
 export function svgOf(result: Result): string {
   const { kind, size, latency, bandwidth, role } = result;
   const { bars } = latency;

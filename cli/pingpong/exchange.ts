@@ -9,7 +9,6 @@ const DONE = "done\0";
 
 /** What both roles need. */
 export interface Exchange {
-  /** TCP port. */
   readonly port: number;
   /** The time in seconds that the peer may take for each step. */
   readonly timeout: number;

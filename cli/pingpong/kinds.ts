@@ -5,7 +5,6 @@ import { checkMtu, type EndpointKind } from "../peer/endpoint.ts";
 import { type Choice, MAX_QUEUE_PAIRS, type Options } from "../peer/options.ts";
 import { UsageError } from "../shell/command.ts";
 
-/** A kind of ping-pong. */
 export interface Kind extends Choice, EndpointKind {
   /** What it does, for the help. */
   readonly summary: string;
@@ -29,7 +28,6 @@ const CONNECTED = {
   check: checkMtu,
 } as const;
 
-/** The kinds by their names. */
 export const KINDS: Readonly<Record<"ud" | "rc" | "uc" | "srq", Kind>> = {
   ud: {
     type: QpType.UD,

@@ -2,7 +2,6 @@
 
 /** A cell that is aligned to the right, such as a number. */
 export interface RightAligned {
-  /** The text. */
   readonly right: string;
 }
 

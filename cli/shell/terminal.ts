@@ -16,9 +16,7 @@ export type Line = string | readonly (string | Styled)[];
 
 /** Size of a terminal in characters. */
 export interface Size {
-  /** Characters of a line. */
   readonly columns: number;
-  /** Lines. */
   readonly rows: number;
 }
 
@@ -26,13 +24,10 @@ export interface Size {
 export interface TerminalInit {
   /** Whether a person looks at it. */
   readonly interactive: boolean;
-  /** Whether it shows colours. */
   readonly color: boolean;
   /** Its size. It is called for each screen. */
   readonly size: () => Size;
-  /** Writes to standard output. */
   readonly write: (text: string) => void;
-  /** Writes to standard error. */
   readonly writeError: (text: string) => void;
 }
 
@@ -48,13 +43,11 @@ export class Terminal {
   readonly interactive: boolean;
   readonly #init: TerminalInit;
 
-  /** Makes a terminal. {@linkcode systemTerminal} is the one of the process. */
   constructor(init: TerminalInit) {
     this.interactive = init.interactive;
     this.#init = init;
   }
 
-  /** Prints lines to standard output. */
   print(lines: readonly Line[]): void {
     this.#init.write(lines.map((line) => `${this.#render(line)}\n`).join(""));
   }
@@ -63,7 +56,6 @@ export class Terminal {
     this.#init.write(`${jsonText(value, form === "line" ? 0 : 2)}\n`);
   }
 
-  /** Prints a line to standard error. */
   printError(line: string): void {
     this.#init.writeError(`${escapeControls(line)}\n`);
   }

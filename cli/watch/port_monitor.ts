@@ -1,11 +1,32 @@
 /** A port over time. */
 
 import { type Context, nameOf, PortState } from "../../mod.ts";
-import { readCounters } from "./counters.ts";
-import type { Counters } from "./counters.ts";
-import { type CounterRate, ratesOf } from "./rates.ts";
+import { listSysfs, readSysfs } from "../shell/sysfs.ts";
+import { type CounterRate, type Counters, ratesOf } from "./rates.ts";
 
-/** A port at one moment. */
+/** Folders of a port that have counters: those of the InfiniBand specification, and those of the driver. */
+const FOLDERS = ["counters", "hw_counters"];
+
+/** Not a counter: how long the kernel keeps values of `hw_counters`, in milliseconds. */
+const LIFESPAN = "lifespan";
+
+/** Whether the program may read counters. */
+export function canReadCounters(): boolean {
+  return listSysfs("class/infiniband") !== undefined;
+}
+
+function readCounters(device: string, port: number): Counters {
+  const counters = new Map<string, bigint>();
+  for (const folder of FOLDERS) {
+    const path = `class/infiniband/${device}/ports/${port}/${folder}`;
+    for (const name of listSysfs(path) ?? []) {
+      const text = name === LIFESPAN ? "" : readSysfs(`${path}/${name}`) ?? "";
+      if (/^\d+$/.test(text)) counters.set(name, BigInt(text));
+    }
+  }
+  return counters;
+}
+
 export interface PortSample {
   readonly device: string;
   readonly port: number;
@@ -14,7 +35,6 @@ export interface PortSample {
   readonly counters: readonly CounterRate[];
 }
 
-/** Samples a port. */
 export class PortMonitor {
   readonly #context: Context;
   readonly #port: number;

@@ -1,6 +1,7 @@
 /** How fast counters grow. */
 
-import type { Counters } from "./counters.ts";
+/** Values of counters by their names. */
+export type Counters = ReadonlyMap<string, bigint>;
 
 /** Counters of the InfiniBand specification that count data in words of 4 bytes. */
 const WORDS: ReadonlySet<string> = new Set([
@@ -14,13 +15,11 @@ const WORDS: ReadonlySet<string> = new Set([
 const BITS_OF_WORD = 32;
 const PREFIXES = ["", "k", "M", "G", "T", "P"];
 
-/** A counter at one moment. */
 export interface CounterRate {
   readonly name: string;
   readonly value: bigint;
   /** How much it grew since the moment before; undefined at first, and after it was reset. */
   readonly delta: bigint | undefined;
-  /** How much it grows in a second. */
   readonly rate: number | undefined;
 }
 

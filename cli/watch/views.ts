@@ -6,15 +6,12 @@ import type { Line, Terminal } from "../shell/terminal.ts";
 import type { PortSample } from "./port_monitor.ts";
 import { type CounterRate, rateText } from "./rates.ts";
 
-/** An event of a device. */
 export interface SeenEvent {
-  /** When it was read. */
   readonly time: Date;
   readonly device: string;
   readonly event: AsyncEvent;
 }
 
-/** Shows what is seen. */
 export interface View extends Disposable {
   show(samples: readonly PortSample[], time: Date): void;
   note(event: SeenEvent): void;
@@ -93,7 +90,6 @@ export class LineView implements View {
   readonly #all: boolean;
   #isFirst = true;
 
-  /** Prints to a terminal. */
   constructor(terminal: Terminal, all: boolean) {
     this.#terminal = terminal;
     this.#all = all;
@@ -130,7 +126,6 @@ function counterText(counter: CounterRate): string {
 export class JsonView implements View {
   readonly #terminal: Terminal;
 
-  /** Prints to a terminal. */
   constructor(terminal: Terminal) {
     this.#terminal = terminal;
   }
