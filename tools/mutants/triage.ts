@@ -95,7 +95,7 @@ export const TRIAGE: readonly Row[] = [
     reason: "The clock is hardly ever at the limit to the last digit.",
   },
   {
-    file: "types/address_handle/ah_core.ts",
+    file: "types/address_handle/address_handle.ts",
     original: "others.size < this.#limit",
     replacement: "false",
     reason: "It looks for sends that are done each time, which only takes time.",

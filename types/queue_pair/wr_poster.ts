@@ -179,7 +179,7 @@ export class WrPoster {
     if (extra?.flush !== undefined) return this.#flush(index, extra.flush);
     this.#begin(index, opcode, extra, address);
     if (this.type === QpType.UD) {
-      const { unsafeHandle } = list.ahs[index]!;
+      const { unsafeHandle } = list.ahs[index]!.handle;
       const qpn = list.get32(index, FIELDS.remoteQpn);
       const qkey = list.get32(index, FIELDS.remoteQkey);
       this.#verbs.ibv_wr_set_ud_addr(qp, unsafeHandle, qpn, qkey);

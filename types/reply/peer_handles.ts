@@ -1,5 +1,10 @@
 import { orAborted } from "../../internal/abort.ts";
-import { type AddressHandle, fromWords, fromWordsAsync } from "../address_handle/address_handle.ts";
+import {
+  type AhCore,
+  ahCore,
+  fromWords,
+  fromWordsAsync,
+} from "../address_handle/address_handle.ts";
 import { VerbsError } from "../core/errors.ts";
 import type { ProtectionDomain } from "../memory/protection_domain.ts";
 import { WordCache } from "./word_cache.ts";
@@ -9,7 +14,7 @@ const EAGAIN = 11;
 
 /** A handle that is being made on another thread. */
 interface Pending {
-  readonly made: Promise<AddressHandle | undefined>;
+  readonly made: Promise<AhCore | undefined>;
   readonly controller: AbortController;
   /** The number of callers that wait for it. */
   waiting: number;
@@ -17,7 +22,7 @@ interface Pending {
 
 /** Handles that were retired together. */
 interface Lot {
-  readonly handles: readonly AddressHandle[];
+  readonly handles: readonly AhCore[];
   /** They are closed when so many answers were given. */
   readonly until: number;
 }
@@ -32,7 +37,7 @@ interface Lot {
 export class PeerHandles implements Disposable {
   readonly #pd: ProtectionDomain;
   readonly #maxPeers: number;
-  readonly #cache: WordCache<AddressHandle>;
+  readonly #cache: WordCache<AhCore>;
   /** Those that are not given out any more, oldest first. */
   readonly #retired: Lot[] = [];
   readonly #pending: Map<string, Pending> = new Map();
@@ -56,21 +61,21 @@ export class PeerHandles implements Disposable {
   }
 
   /** The handle of a peer; undefined if there is none. */
-  find(words: Uint32Array): AddressHandle | undefined {
+  find(words: Uint32Array): AhCore | undefined {
     this.#answers++;
     return this.#known(words);
   }
 
-  #known(words: Uint32Array): AddressHandle | undefined {
+  #known(words: Uint32Array): AhCore | undefined {
     const ah = this.#cache.find(words);
     // A caller may have disposed the handle.
-    return ah === undefined || ah.disposed ? undefined : ah;
+    return ah?.isOpen ? ah : undefined;
   }
 
   /** Makes the handle of a peer. The result is undefined if addresses have changed in the meantime. */
-  make(words: Uint32Array<ArrayBuffer>): AddressHandle | undefined {
+  make(words: Uint32Array<ArrayBuffer>): AhCore | undefined {
     const changes = this.#changes;
-    return this.#keep(words, fromWords(this.#pd, words), changes);
+    return this.#keep(words, ahCore(fromWords(this.#pd, words))!, changes);
   }
 
   /**
@@ -81,7 +86,7 @@ export class PeerHandles implements Disposable {
     words: Uint32Array<ArrayBuffer>,
     maxPending: number,
     signal: AbortSignal | undefined,
-  ): Promise<AddressHandle | undefined> {
+  ): Promise<AhCore | undefined> {
     const name = words.join();
     const pending = this.#pending.get(name) ?? this.#start(name, words.slice(), maxPending);
     pending.waiting++;
@@ -108,21 +113,22 @@ export class PeerHandles implements Disposable {
   async #create(
     words: Uint32Array<ArrayBuffer>,
     signal: AbortSignal,
-  ): Promise<AddressHandle | undefined> {
+  ): Promise<AhCore | undefined> {
     const changes = this.#changes;
-    return this.#keep(words, await fromWordsAsync(this.#pd, words, signal), changes);
+    const ah = await fromWordsAsync(this.#pd, words, signal);
+    return this.#keep(words, ahCore(ah)!, changes);
   }
 
-  #keep(words: Uint32Array, ah: AddressHandle, changes: number): AddressHandle | undefined {
+  #keep(words: Uint32Array, ah: AhCore, changes: number): AhCore | undefined {
     using stack = new DisposableStack();
-    stack.use(ah);
+    stack.use(ah.handle);
     this.#refresh();
     if (changes !== this.#changes) return undefined;
     const known = this.#known(words);
     // Another caller has made one in the meantime, and may be about to post with it.
     if (known !== undefined) return known;
     stack.move();
-    this.#cache.set(words, ah)?.close();
+    this.#cache.set(words, ah)?.handle.close();
     return ah;
   }
 
@@ -142,7 +148,7 @@ export class PeerHandles implements Disposable {
   #closeRetired(answers: number): void {
     using stack = new DisposableStack();
     while (this.#retired.length > 0 && answers >= this.#retired[0]!.until) {
-      for (const ah of this.#retired.shift()!.handles) stack.use(ah);
+      for (const { handle } of this.#retired.shift()!.handles) stack.use(handle);
     }
   }
 

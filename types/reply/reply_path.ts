@@ -4,7 +4,7 @@ import { type AbortOptions, signalOf } from "../../internal/abort.ts";
 import { integer, positiveInt, snapshot } from "../../internal/checks.ts";
 import { type AhAttr, ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
 import type { Grh } from "../address/grh.ts";
-import type { AddressHandle } from "../address_handle/address_handle.ts";
+import type { AddressHandle, AhCore } from "../address_handle/address_handle.ts";
 import { initError } from "../address_handle/hints.ts";
 import { checkWc, grhIn, viewOfGrh } from "../address_handle/packet.ts";
 import type { WcAddress } from "../completion/work_completion.ts";
@@ -233,7 +233,7 @@ export class ReplyPath extends Resource {
       this.refresh();
       const words = address();
       const ah = this.#peers.find(words) ?? this.#peers.make(words);
-      if (ah !== undefined) return ah;
+      if (ah !== undefined) return ah.handle;
     }
   }
 
@@ -248,7 +248,7 @@ export class ReplyPath extends Resource {
       const words = address();
       const ah = this.#peers.find(words) ??
         await this.#peers.makeAsync(words, maxPending, signal);
-      if (ah?.disposed === false) return ah;
+      if (ah?.isOpen) return ah.handle;
     }
   }
 
@@ -269,6 +269,10 @@ export class ReplyPath extends Resource {
     memory: MemoryRegion | MemorySlice,
     offset: number,
   ): AddressHandle {
+    return this.#ahAt(batch, index, memory, offset).handle;
+  }
+
+  #ahAt(batch: WorkCompletions, index: number, memory: ReceiveMemory, offset: number): AhCore {
     const core = this.#look(batch);
     while (true) {
       const errno = this.#computeAt(core, index, memory, offset);
@@ -307,7 +311,7 @@ export class ReplyPath extends Resource {
       );
     }
     checkHas(FIELDS.ah, native.opcodeOf(requestIndex));
-    requests.setAh(requestIndex, this.toAt(batch, index, memory, offset));
+    native.setAh(requestIndex, this.#ahAt(batch, index, memory, offset));
   }
 
   /**

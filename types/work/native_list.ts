@@ -1,8 +1,7 @@
 import { structs } from "../../ffi/layout.ts";
 import { bufferAddress, bufferPointer, handleAddress } from "../../ffi/pointers.ts";
 import { integer, positiveInt, snapshot } from "../../internal/checks.ts";
-import { type AddressHandle, ahCore } from "../address_handle/address_handle.ts";
-import type { AhCore } from "../address_handle/ah_core.ts";
+import type { AhCore } from "../address_handle/address_handle.ts";
 import type { SendTracker } from "../completion/send_tracker.ts";
 import { disposals } from "../core/resource.ts";
 import type { MemoryRegion } from "../memory/memory_region.ts";
@@ -71,7 +70,7 @@ export class NativeList {
   /** Sends: the attributes of each request, as bits of {@linkcode Field.bit}. */
   readonly given: Uint16Array<ArrayBuffer>;
   /** Sends: the address handle of each request. */
-  readonly ahs: (AddressHandle | undefined)[];
+  readonly ahs: (AhCore | undefined)[];
   /** Sends: the memory windows that requests bind. It is undefined if no request does. */
   binds: (Bind | undefined)[] | undefined = undefined;
   /** UD: the number of each send of the run, counted as in {@linkcode SendTracker}. */
@@ -308,11 +307,11 @@ export class NativeList {
   }
 
   /** Sets the address handle of a datagram. */
-  setAh(index: number, ah: AddressHandle): void {
-    const core = ahCore(ah)!;
-    core.write(this.words, index * this.stride + FIELDS.ah.word);
+  setAh(index: number, ah: AhCore): void {
+    ah.write(this.words, index * this.stride + FIELDS.ah.word);
+    this.given[index]! |= FIELDS.ah.bit;
     this.ahs[index] = ah;
-    this.#only = index === this.#single ? core : undefined;
+    this.#only = index === this.#single ? ah : undefined;
     // The handle is open: it needs another check only if its protection domain is not the one that was checked.
     if (ah.pd !== this.#pd) this.checkedBy = undefined;
   }
@@ -369,7 +368,7 @@ export class NativeList {
     this.count = count;
     this.#pd = pd;
     const first = this.ahs[this.start]!;
-    this.#only = ahCore(first);
+    this.#only = first;
     this.#single = count === 1 ? this.start : -1;
     let signaled = 0;
     for (let i = this.start; i < this.start + count; i++) {
@@ -395,10 +394,10 @@ export class NativeList {
     let ah = ahs[this.start]!;
     for (let i = this.start; i < last; i++) {
       const next = ahs[i + 1]!;
-      if (ah !== next) ahCore(ah)!.noteSend(tracker, before + numbers[i]!);
+      if (ah !== next) ah.noteSend(tracker, before + numbers[i]!);
       ah = next;
     }
-    ahCore(ah)!.noteSend(tracker, before + numbers[last]!);
+    ah.noteSend(tracker, before + numbers[last]!);
   }
 
   /** The place of a request in the run, by its address; `undefined` if the run does not have it. */

@@ -2,7 +2,7 @@ import { structs } from "../../ffi/layout.ts";
 import { bufferPointer } from "../../ffi/pointers.ts";
 import { listOf } from "../../internal/checks.ts";
 import { Grh } from "../address/grh.ts";
-import { type AddressHandle, ahCore } from "../address_handle/address_handle.ts";
+import type { AhCore } from "../address_handle/address_handle.ts";
 import type { SendTracker } from "../completion/send_tracker.ts";
 import { nameOf } from "../core/enums.ts";
 import { failure, type VerbsError } from "../core/errors.ts";
@@ -330,8 +330,8 @@ function checkInline(
   list.assertInlineMemory(index);
 }
 
-function checkAh(ah: AddressHandle, pd: ProtectionDomain): void {
-  if (!ahCore(ah)?.isOpen) throw new TypeError("Cannot post send: the address handle is disposed");
+function checkAh(ah: AhCore, pd: ProtectionDomain): void {
+  if (!ah.isOpen) throw new TypeError("Cannot post send: the address handle is disposed");
   if (pdCore(ah.pd).base !== pd) {
     throw new TypeError(
       "Cannot post send: the address handle belongs to another protection domain than the queue pair",

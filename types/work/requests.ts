@@ -9,7 +9,7 @@ import {
   uint32,
   uint64,
 } from "../../internal/checks.ts";
-import { AddressHandle, ahCore } from "../address_handle/address_handle.ts";
+import { AddressHandle, type AhCore, ahCore } from "../address_handle/address_handle.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
 import { assertOpen } from "../core/resource.ts";
@@ -192,9 +192,7 @@ export class SendRequestList extends RequestList {
   /** UD: sets the address handle of the peer. */
   setAh(index: number, ah: AddressHandle): void {
     const native = this.#native;
-    const bit = checkAh(native.opcodeOf(index), ah);
-    native.setAh(index, ah);
-    native.given[index]! |= bit;
+    native.setAh(index, checkAh(native.opcodeOf(index), ah));
   }
 
   /**
@@ -361,7 +359,8 @@ export function writeSend(list: NativeList, index: number, request: SendRequest)
   checkOpcode(opcode);
   checkWrId(wrId);
   const flags = flagsOf(sendFlags, signaled, inline, fence, solicited);
-  const given = (ah === undefined ? 0 : checkAh(opcode, ah)) | fit32(QPN, opcode, remoteQpn) |
+  const core = ah === undefined ? undefined : checkAh(opcode, ah);
+  const given = (core === undefined ? 0 : AH.bit) | fit32(QPN, opcode, remoteQpn) |
     fit32(QKEY, opcode, remoteQkey) |
     (remoteAddr === undefined ? 0 : checkRemoteAddr(opcode, remoteAddr)) |
     fit32(rkeyOf(opcode), opcode, rkey) | fit64(COMPARE_ADD, opcode, compareAdd) |
@@ -372,7 +371,7 @@ export function writeSend(list: NativeList, index: number, request: SendRequest)
   list.begin(index, opcode, flags, given);
   list.setSge(index, memory);
   list.setWrId(index, wrId);
-  if (ah !== undefined) list.setAh(index, ah);
+  if (core !== undefined) list.setAh(index, core);
   if (remoteQpn !== undefined) list.set32(index, QPN, remoteQpn);
   if (remoteQkey !== undefined) list.set32(index, QKEY, remoteQkey);
   if (remoteAddr !== undefined) list.set64(index, REMOTE_ADDR, remoteAddr);
@@ -402,10 +401,11 @@ function checkOpcode(opcode: number): void {
   throw typeof opcode === "number" ? new RangeError(message) : new TypeError(message);
 }
 
-/** Checks an address handle. Returns its bit. */
-function checkAh(opcode: number, ah: AddressHandle): number {
+/** Checks an address handle. Returns its inside. */
+function checkAh(opcode: number, ah: AddressHandle): AhCore {
   checkHas(AH, opcode);
-  if (ahCore(ah)?.isOpen) return AH.bit;
+  const core = ahCore(ah);
+  if (core?.isOpen) return core;
   instance(ah, AddressHandle, "ah");
   throw new TypeError("Cannot post send: the address handle is disposed");
 }
