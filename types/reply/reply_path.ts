@@ -272,7 +272,12 @@ export class ReplyPath extends Resource {
     return this.#ahAt(batch, index, memory, offset).handle;
   }
 
-  #ahAt(batch: WorkCompletions, index: number, memory: ReceiveMemory, offset: number): AhCore {
+  #ahAt(
+    batch: WorkCompletions,
+    index: number,
+    memory: MemoryRegion | MemorySlice,
+    offset: number,
+  ): AhCore {
     const core = this.#look(batch);
     while (true) {
       const errno = this.#computeAt(core, index, memory, offset);
