@@ -24,11 +24,18 @@ export class GrhMemory {
    * @throws {TypeError} If the memory is not a region or a slice, or the region is disposed.
    */
   find(memory: MemoryRegion | MemorySlice, offset: number): number {
-    if (memory !== this.#memory || disposals.count !== this.#disposals) this.#use(memory);
-    if (!(Number.isInteger(offset) && offset >= 0 && offset <= this.#last)) {
-      throw noGrh(offset, this.#last + Grh.SIZE);
-    }
+    if (
+      memory !== this.#memory || disposals.count !== this.#disposals ||
+      !(typeof offset === "number" && offset >>> 0 === offset && offset <= this.#last)
+    ) this.#check(memory, offset);
     return this.at = this.#base + offset;
+  }
+
+  /** Checks memory that was not checked before, and offsets of more than 32 bits. */
+  #check(memory: MemoryRegion | MemorySlice, offset: number): void {
+    if (memory !== this.#memory || disposals.count !== this.#disposals) this.#use(memory);
+    if (Number.isInteger(offset) && offset >= 0 && offset <= this.#last) return;
+    throw noGrh(offset, this.#last + Grh.SIZE);
   }
 
   #use(memory: MemoryRegion | MemorySlice): void {
