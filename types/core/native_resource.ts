@@ -19,7 +19,7 @@ export class Adopted<H extends Handle> {
 
 /** The handle of a resource that is disposed but not yet destroyed, for the disposal of what hangs on it. */
 export function handleOf<H extends Handle>(resource: NativeResource<H>): H {
-  return lifetimeOf(resource)!.handle as H;
+  return lifetimeOf(resource).handle as H;
 }
 
 /**
@@ -37,7 +37,7 @@ export abstract class NativeResource<H extends Handle = Handle> extends Resource
     parents: readonly Resource[],
   ) {
     super(kind, parents, handle);
-    this.#lifetime = lifetimeOf(this)!;
+    this.#lifetime = lifetimeOf(this);
   }
 
   /**

@@ -39,8 +39,8 @@ export interface Lifetime {
   triedIn: number;
 }
 
-/** The inside of a resource; `undefined` for what only looks like a resource, such as a Proxy of one. */
-export let lifetimeOf: (resource: object) => Lifetime | undefined;
+/** The inside of a resource. It throws a TypeError for what only looks like one, such as a Proxy of a resource. */
+export let lifetimeOf: (resource: Resource) => Lifetime;
 
 /**
  * An object that must be disposed. Use it with `using`, or call {@linkcode Resource.prototype.close | Resource.close}.
@@ -55,7 +55,7 @@ export abstract class Resource implements Disposable {
   readonly #lifetime: Lifetime;
 
   static {
-    lifetimeOf = (resource) => #lifetime in resource ? resource.#lifetime : undefined;
+    lifetimeOf = (resource) => resource.#lifetime;
   }
 
   /** @ignore Registers with the resources it was made from. They must be open. */
@@ -120,19 +120,19 @@ export abstract class Resource implements Disposable {
 
 function endDisposal(resource: Resource): void {
   depth--;
-  lifetimeOf(resource)!.holds--;
+  lifetimeOf(resource).holds--;
   destroyWhenUnused(resource);
 }
 
 function destroyWhenUnused(resource: Resource): void {
-  const lifetime = lifetimeOf(resource)!;
+  const lifetime = lifetimeOf(resource);
   const { kind, parents, children, handle, state, holds, triedIn } = lifetime;
   if (state !== "closing" || holds > 0 || children.size > 0) return;
   if (kind.isInUse?.(resource) || triedIn === round) return;
   lifetime.triedIn = round;
   kind.destroy(handle, resource);
   lifetime.state = "destroyed";
-  for (const parent of parents) lifetimeOf(parent)!.children.delete(resource);
+  for (const parent of parents) lifetimeOf(parent).children.delete(resource);
   for (const parent of parents) destroyIfUnused(parent);
 }
 
@@ -147,12 +147,12 @@ export function destroyIfUnused(resource: Resource): void {
 
 /** Keeps the native object of a resource until {@linkcode release}, even if the resource is disposed. */
 export function retain(resource: Resource): void {
-  lifetimeOf(resource)!.holds++;
+  lifetimeOf(resource).holds++;
 }
 
 /** Ends a {@linkcode retain}. The last one destroys a resource that was disposed in the meantime. */
 export function release(resource: Resource): void {
-  lifetimeOf(resource)!.holds--;
+  lifetimeOf(resource).holds--;
   destroyIfUnused(resource);
 }
 
@@ -168,26 +168,30 @@ export function refuse(resource: Resource): never {
 
 /** Whether a value is a resource, and does not only look like one as a Proxy of a resource does. */
 export function isResource(value: object): boolean {
-  return lifetimeOf(value) !== undefined;
+  try {
+    return lifetimeOf(value as Resource) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 /** Whether a resource is open. */
 export function isOpen(resource: Resource): boolean {
-  return lifetimeOf(resource)?.state === "open";
+  return lifetimeOf(resource).state === "open";
 }
 
 /** Whether a resource is disposed, or is about to be because one that it was made from is. */
 export function isEnding(resource: Resource): boolean {
-  return !isOpen(resource) || lifetimeOf(resource)!.parents.some(isEnding);
+  return !isOpen(resource) || lifetimeOf(resource).parents.some(isEnding);
 }
 
 /** The name of a resource in messages, such as "queue pair". */
 export function kindOf(resource: Resource): string {
-  return lifetimeOf(resource)!.kind.name;
+  return lifetimeOf(resource).kind.name;
 }
 
 /** The context that a resource was made from, directly or not; the resource itself if it was made from nothing. */
 export function rootOf(resource: Resource): Resource {
-  const [first] = lifetimeOf(resource)!.parents;
+  const [first] = lifetimeOf(resource).parents;
   return first === undefined ? resource : rootOf(first);
 }
