@@ -113,8 +113,8 @@ export class Flow extends NativeResource<IbvFlow> {
    * Adds a steering rule (`ibv_create_flow`).
    *
    * @param qp The queue pair that receives the packets, of type RAW_PACKET or UD.
-   * @throws {TypeError} If an attribute has the wrong type or is unknown, or an object is disposed or of another context.
-   * @throws {RangeError} If a number is out of range, or there are more than 255 specifications.
+   * @throws {TypeError} Also if an object is of another context.
+   * @throws {RangeError} Also if there are more than 255 specifications.
    * @throws {VerbsError} If the device refuses: EPERM without CAP_NET_RAW, EOPNOTSUPP if it has no flow steering.
    */
   constructor(qp: QueuePair, attr: FlowAttr) {

@@ -188,9 +188,8 @@ export class FlowActionEsp extends NativeResource<IbvFlowAction> {
   /**
    * Makes an ESP action (`ibv_create_flow_action_esp`).
    *
-   * @throws {TypeError} If an attribute has the wrong type, is missing or is unknown, or transport mode has headers.
-   * @throws {RangeError} If a number is out of range, the key does not have 16, 24 or 32 bytes, or there are too many
-   * headers.
+   * @throws {TypeError} Also if transport mode has headers.
+   * @throws {RangeError} Also if the key does not have 16, 24 or 32 bytes, or there are too many headers.
    * @throws {VerbsError} If the device refuses, or has no flow actions (EOPNOTSUPP).
    */
   constructor(context: Context, attr: FlowActionEspAttr) {

@@ -51,7 +51,7 @@ export const sgeCodec: AttributeCodec<Sge> = codecOf("ibv_sge", "sge", {
  * `AccessFlags.ON_DEMAND`; the device can then load their pages before it needs them.
  *
  * @param flags {@linkcode AdviseMrFlags}, combined with `|`.
- * @throws {RangeError} If a number is out of range, or a part is not within its region.
+ * @throws {RangeError} Also if a part is not within its region.
  * @throws {VerbsError} If the device refuses, or its provider takes no advice (EOPNOTSUPP).
  * @category Memory
  */

@@ -198,8 +198,7 @@ export class DeviceMemoryRegion extends MemoryRegion {
   /**
    * Registers a part of device memory.
    *
-   * @throws {TypeError} If an attribute has the wrong type, is missing or is unknown; if the device memory belongs to
-   * another context; if an object is disposed.
+   * @throws {TypeError} Also if the device memory belongs to another context.
    * @throws {RangeError} If the part is not within the device memory.
    */
   constructor(pd: ProtectionDomain, dm: DeviceMemory, init: RegDmMrInit) {
@@ -230,7 +229,7 @@ export class DeviceMemoryRegion extends MemoryRegion {
             : undefined,
       },
     );
-    super(pd, new Region({ pd, handle, addr: 0n, length, parents: [dm] }));
+    super(new Region({ pd, handle, addr: 0n, length, parents: [dm] }));
     this.dm = dm;
   }
 }

@@ -36,7 +36,7 @@ export class NullMemoryRegion extends MemoryRegion {
       "allocate null memory region",
       verbs().ibv_alloc_null_mr(pd.unsafeHandle),
     );
-    super(pd, new Region({ pd, handle, addr: 0n, length: Number.MAX_SAFE_INTEGER }));
+    super(new Region({ pd, handle, addr: 0n, length: Number.MAX_SAFE_INTEGER }));
   }
 }
 
@@ -87,6 +87,6 @@ export class DmaBufMemoryRegion extends MemoryRegion {
         hint: (code) => code === "EBADF" ? "fd is no open DMA buffer" : undefined,
       },
     );
-    super(pd, new Region({ pd, handle, addr, length }));
+    super(new Region({ pd, handle, addr, length }));
   }
 }

@@ -57,7 +57,7 @@ export class ImplicitMemoryRegion extends MemoryRegion {
       for (const { native } of parts.splice(0)) native.free();
     };
     const length = Number.MAX_SAFE_INTEGER;
-    super(pd, new Region({ pd, handle, addr: 0n, length, destroy }));
+    super(new Region({ pd, handle, addr: 0n, length, destroy }));
     this.#parts = parts;
   }
 

@@ -113,17 +113,17 @@ export class MemoryRegion extends NativeResource<IbvMr> {
    */
   constructor(pd: ProtectionDomain, source: MemorySource, access: number, options?: RegMrOptions);
   /** @ignore Adopts a native region. */
-  constructor(pd: ProtectionDomain, source: Region);
+  constructor(region: Region);
   /** @ignore */
   constructor(
-    pd: ProtectionDomain,
-    source: MemorySource | Region,
+    pd: ProtectionDomain | Region,
+    source?: MemorySource,
     access?: number,
     options?: RegMrOptions,
   ) {
-    const region = source instanceof Region ? source : register(pd, source, access!, options);
-    super(MemoryRegion.#KIND, region.handle, [pd, ...region.parents]);
-    this.pd = pd;
+    const region = pd instanceof Region ? pd : register(pd, source!, access!, options);
+    super(MemoryRegion.#KIND, region.handle, [region.pd, ...region.parents]);
+    this.pd = region.pd;
     this.addr = region.addr;
     this.length = region.length;
     this.lkey = region.lkey;
@@ -143,7 +143,7 @@ export class MemoryRegion extends NativeResource<IbvMr> {
     access: number,
     options: RegMrOptions & AbortOptions = {},
   ): Promise<MemoryRegion> {
-    const adopt = (region: Region): MemoryRegion => new MemoryRegion(pd, region);
+    const adopt = (region: Region): MemoryRegion => new MemoryRegion(region);
     return await registerAsync(pd, source, access, options, adopt);
   }
 
@@ -167,10 +167,7 @@ export class MemoryRegion extends NativeResource<IbvMr> {
     );
     const length = Number(readNative(imported, structs.ibv_mr.fields.length));
     const destroy = (mr: IbvMr): void => verbs().ibv_unimport_mr(mr);
-    return new MemoryRegion(
-      pd,
-      new Region({ pd, handle: imported, addr: start, length, destroy }),
-    );
+    return new MemoryRegion(new Region({ pd, handle: imported, addr: start, length, destroy }));
   }
 
   /** The number of the region in the kernel. Another process that shares the device can import the region by it. */

@@ -101,9 +101,8 @@ export class ParentDomain extends ProtectionDomain {
    * Allocates a parent domain.
    *
    * @param pd The protection domain that decides what works together. It is not a parent domain.
-   * @throws {TypeError} If an attribute has the wrong type or is unknown; if the thread domain belongs to another
-   * context; if an object is disposed.
-   * @throws {RangeError} If a number is out of range, or the alignment is not a power of two.
+   * @throws {TypeError} Also if the thread domain belongs to another context.
+   * @throws {RangeError} Also if the alignment is not a power of two.
    * @throws {VerbsError} If the device refuses, or its provider has no parent domains (EOPNOTSUPP).
    */
   constructor(pd: ProtectionDomain, init: ParentDomainInitAttr = {}) {

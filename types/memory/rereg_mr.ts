@@ -47,8 +47,7 @@ interface Plan {
  * registration can be used: the old object is then closed.
  *
  * @returns The region that takes the place of `mr`.
- * @throws {TypeError} If nothing is to be changed; if an attribute has the wrong type or is unknown; if the protection
- * domain is of another device; if the region is disposed, or not of memory of this process.
+ * @throws {TypeError} Also if nothing is to be changed, or the region is not of memory of this process.
  * @throws {RangeError} As the constructor of {@linkcode MemoryRegion}.
  * @throws {VerbsError} If the device refuses, or cannot change regions (EOPNOTSUPP).
  * @category Memory
@@ -72,11 +71,9 @@ export function reregMr(mr: MemoryRegion, change: RegMrChange): MemoryRegion {
     memory.keep();
   }
   region.handOver();
-  const next = pd ?? region.pd;
   const replaced = new MemoryRegion(
-    next,
     new Region({
-      pd: next,
+      pd: pd ?? region.pd,
       handle,
       addr: memory?.start ?? region.addr,
       length: (memory ?? old).bytes.length,

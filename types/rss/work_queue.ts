@@ -175,9 +175,8 @@ export class WorkQueue extends NativeResource<IbvWq> {
   /**
    * Makes a work queue (`ibv_create_wq`).
    *
-   * @throws {TypeError} If an attribute has the wrong type, is missing, is unknown, or belongs to another context.
-   * @throws {VerbsError} If the device has no work queues, or its provider cannot post to them (EOPNOTSUPP), or refuses
-   * this one.
+   * @throws {TypeError} Also if `cq` belongs to another context.
+   * @throws {VerbsError} If the device refuses, has no work queues, or its provider cannot post to them (EOPNOTSUPP).
    */
   constructor(pd: ProtectionDomain, init: WqInitAttr) {
     const { context } = instance(pd, ProtectionDomain, "pd");

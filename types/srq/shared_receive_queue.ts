@@ -69,8 +69,7 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
   /**
    * Makes a queue (`ibv_create_srq`, or `ibv_create_srq_ex` if an attribute needs it).
    *
-   * @throws {TypeError} If an attribute has the wrong type, is missing, is unknown, is disposed, belongs to another
-   * context, or does not belong to the type of queue.
+   * @throws {TypeError} Also if an attribute belongs to another context, or not to the type of queue.
    * @throws {VerbsError} If the device has no such queues, or its provider cannot post to them (EOPNOTSUPP), or refuses.
    */
   constructor(pd: ProtectionDomain, init: SrqInitAttr) {
@@ -122,7 +121,7 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
    * Sets the attributes that are given (`ibv_modify_srq`). Each time that `srqLimit` is set, the event
    * `SRQ_LIMIT_REACHED` is sent once when fewer receives than that are posted.
    *
-   * @throws {TypeError} If no attribute is given, or one has the wrong type or is unknown.
+   * @throws {TypeError} Also if no attribute is given.
    * @throws {VerbsError} If the device refuses: EINVAL for a limit above the size of the queue.
    */
   modify(attr: Partial<Pick<SrqAttr, "maxWr" | "srqLimit">>): void {
@@ -161,8 +160,7 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
    * Posts an operation on the list of tags (`ibv_post_srq_ops`). The queue must be of type TM.
    *
    * @returns TAG_ADD: the handle of the receive, for TAG_DEL. Otherwise 0.
-   * @throws {TypeError} If an attribute is missing, is unknown or has the wrong type, or does not belong to the opcode; if
-   * a memory region is disposed.
+   * @throws {TypeError} Also if an attribute does not belong to the opcode.
    * @throws {VerbsError} If the device has no tag matching (EOPNOTSUPP), or refuses.
    */
   postOps(op: OpsWr): number {
