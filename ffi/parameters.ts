@@ -1,31 +1,6 @@
 /** The parameters and results of verbs by what they are in C, so that the tables of verbs read as their prototypes. */
 
-import type {
-  Handle,
-  IbvAh,
-  IbvBuf,
-  IbvCompChannel,
-  IbvCompCntr,
-  IbvContext,
-  IbvCounters,
-  IbvCq,
-  IbvCqEx,
-  IbvDevice,
-  IbvDm,
-  IbvDmah,
-  IbvFlow,
-  IbvFlowAction,
-  IbvMr,
-  IbvMw,
-  IbvPd,
-  IbvQp,
-  IbvQpEx,
-  IbvRwqIndTable,
-  IbvSrq,
-  IbvTd,
-  IbvWq,
-  IbvXrcd,
-} from "./handles.ts";
+import type { Handle } from "./handles.ts";
 
 /** A struct, an array or an out-parameter, given by its buffer. */
 export const Buffer = "buffer";
@@ -34,28 +9,29 @@ export const Pointer = "pointer";
 /** Memory by its address: a `void *` that the verb only hands on, or one into a larger region. */
 export const Address = "u64";
 
-type Typed<H extends Handle> = Deno.NativeTypedPointer<H>;
+/** A pointer to a kind of verbs object, by its C struct. */
+type Typed<K extends string> = Deno.NativeTypedPointer<Handle<K>>;
 
-export const Ah = "pointer" as Typed<IbvAh>;
-export const Buf = "pointer" as Typed<IbvBuf>;
-export const CompChannel = "pointer" as Typed<IbvCompChannel>;
-export const CompCntr = "pointer" as Typed<IbvCompCntr>;
-export const Context = "pointer" as Typed<IbvContext>;
-export const Counters = "pointer" as Typed<IbvCounters>;
-export const Cq = "pointer" as Typed<IbvCq>;
-export const CqEx = "pointer" as Typed<IbvCqEx>;
-export const Device = "pointer" as Typed<IbvDevice>;
-export const Dm = "pointer" as Typed<IbvDm>;
-export const Dmah = "pointer" as Typed<IbvDmah>;
-export const Flow = "pointer" as Typed<IbvFlow>;
-export const FlowAction = "pointer" as Typed<IbvFlowAction>;
-export const Mr = "pointer" as Typed<IbvMr>;
-export const Mw = "pointer" as Typed<IbvMw>;
-export const Pd = "pointer" as Typed<IbvPd>;
-export const Qp = "pointer" as Typed<IbvQp>;
-export const QpEx = "pointer" as Typed<IbvQpEx>;
-export const Srq = "pointer" as Typed<IbvSrq>;
-export const Table = "pointer" as Typed<IbvRwqIndTable>;
-export const Td = "pointer" as Typed<IbvTd>;
-export const Wq = "pointer" as Typed<IbvWq>;
-export const Xrcd = "pointer" as Typed<IbvXrcd>;
+export const Ah = "pointer" as Typed<"ibv_ah">;
+export const Buf = "pointer" as Typed<"ibv_buf">;
+export const CompChannel = "pointer" as Typed<"ibv_comp_channel">;
+export const CompCntr = "pointer" as Typed<"ibv_comp_cntr">;
+export const Context = "pointer" as Typed<"ibv_context">;
+export const Counters = "pointer" as Typed<"ibv_counters">;
+export const Cq = "pointer" as Typed<"ibv_cq">;
+export const CqEx = "pointer" as Typed<"ibv_cq_ex">;
+export const Device = "pointer" as Typed<"ibv_device">;
+export const Dm = "pointer" as Typed<"ibv_dm">;
+export const Dmah = "pointer" as Typed<"ibv_dmah">;
+export const Flow = "pointer" as Typed<"ibv_flow">;
+export const FlowAction = "pointer" as Typed<"ibv_flow_action">;
+export const Mr = "pointer" as Typed<"ibv_mr">;
+export const Mw = "pointer" as Typed<"ibv_mw">;
+export const Pd = "pointer" as Typed<"ibv_pd">;
+export const Qp = "pointer" as Typed<"ibv_qp">;
+export const QpEx = "pointer" as Typed<"ibv_qp_ex">;
+export const Srq = "pointer" as Typed<"ibv_srq">;
+export const Table = "pointer" as Typed<"ibv_rwq_ind_table">;
+export const Td = "pointer" as Typed<"ibv_td">;
+export const Wq = "pointer" as Typed<"ibv_wq">;
+export const Xrcd = "pointer" as Typed<"ibv_xrcd">;

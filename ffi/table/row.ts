@@ -14,23 +14,7 @@ import type { Structs } from "../layout.ts";
 export type Fails = "errno" | "code" | "negative" | "never";
 
 /** A struct whose verbs go through the context it belongs to, or through itself. */
-export type Holder =
-  | "ibv_context"
-  | "ibv_counters"
-  | "ibv_cq"
-  | "ibv_cq_ex"
-  | "ibv_dm"
-  | "ibv_flow"
-  | "ibv_flow_action"
-  | "ibv_mw"
-  | "ibv_pd"
-  | "ibv_qp"
-  | "ibv_qp_ex"
-  | "ibv_rwq_ind_table"
-  | "ibv_srq"
-  | "ibv_td"
-  | "ibv_wq"
-  | "ibv_xrcd";
+export type Holder = keyof Structs;
 
 /**
  * Function pointers of `ibv_context.ops` that verbs use. Its other slots are frozen for old programs.

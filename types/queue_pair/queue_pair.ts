@@ -160,7 +160,7 @@ export class QueuePair extends QueuePairStates {
       { detail: () => describeQpInit(given), hint: (code) => hintCreate(code, context, given) },
     );
     const { type, sendCq, recvCq, srq, xrcd, rwqIndTbl, rxHashConf, sqSigAll = false } = given;
-    const parents = [pd, ...present([sendCq, recvCq, srq, xrcd, rwqIndTbl])];
+    const parents = [pd, sendCq, recvCq, srq, xrcd, rwqIndTbl].filter((part) => part !== undefined);
     super(QueuePair.#KIND, handle, parents, context, type);
     this.#base = base;
     this.pd = pd;
@@ -325,10 +325,6 @@ const NEEDS: { readonly [type: number]: number } = {
   [QpType.UD]: DATAGRAM,
   [QpType.XRC_SEND]: FIELDS.remoteSrqn.bit,
 };
-
-function present<T>(parts: readonly (T | undefined)[]): T[] {
-  return parts.filter((part) => part !== undefined);
-}
 
 /** Posting does not check for the ops: it is done once, here. */
 function checkPostOps(context: Context, { sendCq, recvCq }: QpInitAttr): void {
