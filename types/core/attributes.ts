@@ -4,7 +4,6 @@ import { type Field, type FieldType, type Structs, structs } from "../../ffi/lay
 import { bufferAddress, handleAddress } from "../../ffi/pointers.ts";
 import {
   allocStruct,
-  camelCase,
   fieldBytes,
   readField,
   structToObject,
@@ -288,8 +287,7 @@ function fieldOf(layout: keyof Structs, name: string, rule: AnyRule): Field | un
   if (rule.other) return undefined;
   const fields: Fields = structs[layout].fields;
   const snake = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  const field = fields[rule.field ?? snake] ??
-    Object.entries(fields).find(([field]) => camelCase(field) === name)?.[1];
+  const field = fields[rule.field ?? snake];
   if (field === undefined) {
     throw new Error(`Cannot find "${rule.field ?? name}" in struct ${layout}`);
   }
