@@ -164,7 +164,7 @@ function describe(
   { type = FlowAttrType.NORMAL, port }: FlowAttr,
   specs: ReturnType<typeof writeSpecs>,
 ): string {
-  const names = specs.map(({ given }) => nameOf(FlowSpecType, given.type!));
+  const names = specs.map(({ given }) => nameOf(FlowSpecType, given.type! & ~FlowSpecType.INNER));
   return [`${nameOf(FlowAttrType, type)} rule on port ${port}`, ...names].join(", ");
 }
 
