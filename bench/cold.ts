@@ -26,7 +26,6 @@ export async function firstWork(start: Start, what: string, programs: Programs):
   return await timeOf([...command, "cold", what], { LD_PRELOAD: provider });
 }
 
-/** The bundle of mod.ts in the package. */
 export async function bundleOf(folder: string): Promise<string> {
   const { exports } = JSON.parse(await Deno.readTextFile(`${folder}/deno.json`));
   return `${folder}/${exports["."]}`;

@@ -12,7 +12,6 @@ export interface Environment {
   readonly accelerator: "kvm" | "tcg" | "none";
 }
 
-/** Reads it. */
 export async function environment(inGuest: boolean): Promise<Environment> {
   const processor = Deno.readTextFileSync("/proc/cpuinfo").match(/^model name\s*: (.*)$/m)?.[1];
   return {

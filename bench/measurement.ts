@@ -13,7 +13,6 @@ export type Round = Readonly<Record<string, Sample>>;
 
 /** A row's outcome, as it is written to the results. */
 export interface Result {
-  /** The row's name. */
   readonly id: string;
   readonly rounds: readonly Round[];
 }

@@ -2,9 +2,7 @@
 
 import type { Stage } from "./rows/types.ts";
 
-/** The extent of a stage. */
 export interface Method {
-  /** Rounds of each row. */
   readonly rounds: number;
   /** The time of a round's parts together. */
   readonly milliseconds: number;

@@ -36,7 +36,6 @@ const STAGES = [
   ["cold", "From the start of the process"],
 ] as const;
 
-/** Draws all rows whose unit is time. */
 export function plot(results: readonly Result[]): string {
   const parts: string[] = [];
   let y = TOP;

@@ -42,7 +42,6 @@ export class Contender implements AsyncDisposable {
     return await this.sample();
   }
 
-  /** Writes a line. */
   async tell(...words: readonly (string | number)[]): Promise<void> {
     this.#told = words[0]!;
     try {
@@ -52,7 +51,6 @@ export class Contender implements AsyncDisposable {
     }
   }
 
-  /** The next line that it says. */
   async line(): Promise<string> {
     const timer = setTimeout(() => this.#child.kill(), LIMIT_SECONDS * 1000);
     try {
@@ -67,7 +65,6 @@ export class Contender implements AsyncDisposable {
     }
   }
 
-  /** The figures in the next line. */
   async sample(): Promise<Sample> {
     const line = await this.line();
     const sample = parseSample(line);
@@ -97,7 +94,6 @@ function toNumber(text: string | undefined): number {
   return number >= 0 && number < Infinity ? number : NaN;
 }
 
-/** The lines of a stream. */
 export async function* linesOf(
   stream: ReadableStream<Uint8Array<ArrayBuffer>>,
 ): AsyncGenerator<string> {

@@ -117,7 +117,6 @@ function figuresText(row: Row, result: Result, whos: readonly string[], named = 
   ).join(", ");
 }
 
-/** Writes the results into README.md. */
 export async function writeReadme(path: string, run: Run): Promise<void> {
   await Deno.writeTextFile(path, between(await Deno.readTextFile(path), markdown(run)));
   const { success } = await new Deno.Command(Deno.execPath(), { args: ["fmt", "-q", path] })

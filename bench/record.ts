@@ -19,7 +19,6 @@ export interface Run {
   readonly date: string;
   /** The commit; with "+" if files differed from it. */
   readonly commit: string;
-  /** The probability of all intervals. */
   readonly confidence: number;
   readonly stages: Readonly<Record<string, RunStage>>;
   readonly results: readonly Result[];
@@ -32,7 +31,6 @@ export interface RunStage {
   readonly seconds: number;
 }
 
-/** Writes a complete run. */
 export async function record(outputs: ReadonlyMap<Stage, StageOutput>): Promise<void> {
   const stages = [...outputs].map(([stage, { environment, seconds }]) => {
     return [stage, { method: methodOf(stage, false), environment, seconds }] as const;
@@ -54,7 +52,6 @@ export async function report(run: Run): Promise<void> {
   await writeReadme(README, run);
 }
 
-/** The run that was recorded last. */
 export async function recorded(): Promise<Run> {
   return JSON.parse(await Deno.readTextFile(RESULTS));
 }

@@ -24,7 +24,6 @@ export function orderOf<T>(entries: readonly T[], round: number): T[] {
   return round % 2 === 0 ? turned : turned.toReversed();
 }
 
-/** Measures rows, one after the other. */
 export class Rounds implements AsyncDisposable {
   readonly #method: Method;
   readonly #start: Start;
@@ -112,7 +111,6 @@ export class Rounds implements AsyncDisposable {
     return { count: Math.max(1, Math.ceil(count * share)), parts };
   }
 
-  /** Ends the processes. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const process of this.#processes.values()) await process[Symbol.asyncDispose]();
   }

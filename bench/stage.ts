@@ -19,11 +19,9 @@ export interface StageOptions {
   readonly rounds?: number | undefined;
   /** The compiled programs, by name. "provider" is the library that takes libibverbs' place. */
   readonly programs: Readonly<Record<string, string>>;
-  /** Where the results go. */
   readonly output: string;
 }
 
-/** What a stage writes. */
 export interface StageOutput {
   readonly environment: Environment;
   readonly results: readonly Result[];

@@ -16,7 +16,6 @@ export const CONFIDENCE = 0.95;
 /** Fewer samples have no interval of that probability. */
 export const MIN_ROUNDS = 6;
 
-/** The middle one of some values. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;

@@ -3,7 +3,6 @@
 /** The contenders that are drawn, each with a style of its name. */
 export const CONTENDERS = ["C", "Deno", "pyverbs"] as const;
 
-/** The style sheet. */
 const STYLE = `
 text { font: 12px system-ui, sans-serif; fill: #6b7785 }
 .title { font-weight: 600; font-size: 14px }
@@ -16,7 +15,6 @@ polyline { fill: none; stroke-width: 2 }
 rect, circle { stroke: none !important }
 @media (prefers-color-scheme: dark) { text { fill: #b1bac4 } .Deno { fill: #3fb950; stroke: #3fb950 } }`;
 
-/** A drawing of this size. */
 export function svg(
   title: string,
   width: number,
@@ -43,7 +41,6 @@ function escape(words: string): string {
   return words.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 }
 
-/** Words at a place. */
 export function text(words: string, x: number, y: number, kind = "", anchor = "start"): string {
   const name = kind === "" ? "" : ` class="${kind}"`;
   const place = `x="${round(x)}" y="${round(y)}" text-anchor="${anchor}"`;

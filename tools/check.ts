@@ -27,7 +27,6 @@ figures         what makes the house hard to read does not become more:
 verbs           every verb is bound, offered by a class and tested
 `;
 
-/** What a check found. */
 interface Result {
   readonly good: boolean;
   readonly text: string;

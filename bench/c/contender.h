@@ -1,37 +1,8 @@
 // What the rows of the C contender share: an open device, its queues, memory and clock.
-#include <errno.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <infiniband/verbs.h>
+#include "base.h"
 
-enum { PORT = 1, QKEY = 0x11111111, LIST = 32, GRH = 40, SIZE = 64, SLOT = 128, BOTH = 2 * LIST, MAX_PARTS = 1000,
+enum { SLOT = 128, BOTH = 2 * LIST, MAX_PARTS = 1000,
        MOST = 256, MOST_QPS = 1000 };
-
-static inline void need(int ok, const char *what)
-{
-  if (ok)
-    return;
-  fprintf(stderr, "contender: cannot %s: %s\n", what, strerror(errno));
-  exit(1);
-}
-
-static inline uint64_t now(void)
-{
-  struct timespec t;
-
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * 1000000000ull + t.tv_nsec;
-}
-
-static inline int compare(const void *a, const void *b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
-
-  return (x > y) - (x < y);
-}
 
 struct device {
   struct ibv_context *context;
@@ -40,18 +11,11 @@ struct device {
   char *memory;
 };
 
-// The first device there is: in each stage there is one only.
 static inline struct device open_device(void)
 {
-  struct ibv_device **list = ibv_get_device_list(NULL);
-  struct device d = { 0 };
+  struct device d = { .context = open_first() };
 
-  need(list && list[0], "find a device");
-  d.context = ibv_open_device(list[0]);
-  need(d.context != NULL, "open the device");
-  ibv_free_device_list(list);
-  d.pd = ibv_alloc_pd(d.context);
-  need(d.pd != NULL, "allocate a protection domain");
+  d.pd = allocate_pd(d.context);
   d.memory = aligned_alloc(4096, MOST * SLOT);
   memset(d.memory, 0, MOST * SLOT);
   d.mr = ibv_reg_mr(d.pd, d.memory, MOST * SLOT, IBV_ACCESS_LOCAL_WRITE);
@@ -72,18 +36,6 @@ static inline struct ibv_cq *create_cq(struct device *d, int cqe, struct ibv_com
   return create_queue(d, cqe, channel, 0);
 }
 
-// Makes a datagram queue pair ready to send and receive.
-static inline void activate(struct ibv_qp *qp)
-{
-  struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = PORT, .qkey = QKEY };
-
-  need(!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY), "modify to INIT");
-  attr.qp_state = IBV_QPS_RTR;
-  need(!ibv_modify_qp(qp, &attr, IBV_QP_STATE), "modify to RTR");
-  attr.qp_state = IBV_QPS_RTS;
-  need(!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), "modify to RTS");
-}
-
 // A datagram queue pair, ready to send and receive.
 static inline struct ibv_qp *create_qp(struct device *d, struct ibv_cq *cq)
 {
@@ -96,18 +48,6 @@ static inline struct ibv_qp *create_qp(struct device *d, struct ibv_cq *cq)
   need(qp != NULL, "create a queue pair");
   activate(qp);
   return qp;
-}
-
-// The handle of the port itself.
-static inline struct ibv_ah *create_own_ah(struct device *d)
-{
-  struct ibv_ah_attr attr = { .port_num = PORT, .is_global = 1, .grh = { .sgid_index = 0, .hop_limit = 64 } };
-  struct ibv_ah *ah;
-
-  need(!ibv_query_gid(d->context, PORT, 0, &attr.grh.dgid), "query the GID");
-  ah = ibv_create_ah(d->pd, &attr);
-  need(ah != NULL, "create an address handle");
-  return ah;
 }
 
 // Requests for `count` messages to a queue pair, linked. Slots of memory count from `slot`.

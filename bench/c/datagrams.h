@@ -15,6 +15,6 @@ static struct datagrams *datagrams(struct device *d)
     return &g;
   g.cq = create_cq(d, BOTH, NULL);
   g.qp = create_qp(d, g.cq);
-  prepare_sends(g.sends, g.sges, d, create_own_ah(d), g.qp->qp_num, LIST, 0);
+  prepare_sends(g.sends, g.sges, d, create_ah(d->pd, 0, 0), g.qp->qp_num, LIST, 0);
   return &g;
 }

@@ -13,13 +13,9 @@ import {
   WorkCompletions,
 } from "../../mod.ts";
 
-/** Requests of a list. */
 export const LIST = 32;
-/** The port of all queue pairs. */
 export const PORT = 1;
-/** The qkey of all queue pairs. */
 export const QKEY = 0x1111_1111;
-/** Bytes of a message. */
 export const SIZE = 64;
 /** Bytes of memory for each message. */
 export const SLOT = 128;

@@ -80,7 +80,6 @@ function emptyQueue(context: Context, pairs: number): CompletionQueue {
   return cq;
 }
 
-/** Polls an empty queue. */
 export function pollEmpty(context: Context, plan: Plan, pairs: number): number {
   return pollNothing(emptyQueue(context, pairs), new WorkCompletions(1), plan);
 }

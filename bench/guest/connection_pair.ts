@@ -9,7 +9,6 @@ const COMMANDS = {
   python: ["/usr/bin/python3", `${here}python/connection.py`],
 } as const;
 
-/** A connected pair. */
 export class ConnectionPair {
   readonly #server: Contender;
   readonly #client: Contender;
@@ -19,7 +18,6 @@ export class ConnectionPair {
     this.#client = new Contender(`${who}, client`, [...pinned("client"), ...COMMANDS[who]]).unref();
   }
 
-  /** Starts both ends. */
   static async start(who: keyof typeof COMMANDS): Promise<ConnectionPair> {
     const pair = new ConnectionPair(who);
     const ends = [pair.#server, pair.#client] as const;

@@ -7,10 +7,8 @@ import { runPerftest, type Test } from "./perftest.ts";
 import { Contender } from "../process.ts";
 import { processorTime } from "./processor_time.ts";
 
-/** The compiled programs of c/, by name. */
 export type Programs = Readonly<Record<string, string>>;
 
-/** The languages of contenders. */
 export type Language = "c" | "deno" | "python";
 
 const here = new URL(".", import.meta.url).pathname;

@@ -5,7 +5,6 @@ import type { FunctionEntry, Task } from "../rows/types.ts";
 import { ask, busy, connected, idle, type Language, wakeUp } from "./contenders.ts";
 import type { Test } from "./perftest.ts";
 
-/** Their names in the table. */
 const NAMES: Readonly<Record<Language, string>> = { c: "C", deno: "Deno", python: "pyverbs" };
 
 /** The warm-up ends if a contender has not become 5 % faster for so many milliseconds. */
@@ -55,7 +54,6 @@ async function warmUp(run: () => Promise<Sample>): Promise<void> {
   }
 }
 
-/** A round of a contender's process. */
 export function work(language: Language, round: string, options: Options = {}): FunctionEntry {
   const { who = NAMES[language], whole = false, prepare } = options;
   const parts = whole ? 1 : PARTS;
@@ -70,7 +68,6 @@ export function left(language: Language, round: string): FunctionEntry {
   return { who, measure: ({ count, programs }) => ask(language, programs, round, count, 1) };
 }
 
-/** A test between two processes. */
 export function connection(language: Language, test: Omit<Test, "count">): FunctionEntry {
   const run = async ({ count }: Task): Promise<Sample> => {
     const sample = await connected(language, { ...test, count });
@@ -82,12 +79,10 @@ export function connection(language: Language, test: Omit<Test, "count">): Funct
   return language === "c" ? { who, measure: run } : warm(who, run);
 }
 
-/** Waking up after an event. */
 export function waking(language: Language, round: string, who = NAMES[language]): FunctionEntry {
   return { who, measure: ({ count, programs }) => wakeUp(language, programs, round, count) };
 }
 
-/** Processor time while nothing comes. */
 export function idling(language: Language): FunctionEntry {
   return { who: NAMES[language], measure: ({ programs }) => idle(language, programs) };
 }

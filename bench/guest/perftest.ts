@@ -3,11 +3,8 @@
 /** A test, by perftest's names: `ib_send_lat`, `ib_write_lat`, `ib_write_bw`. */
 export interface Test {
   readonly name: "send_lat" | "write_lat" | "write_bw";
-  /** Bytes of a message. */
   readonly size: number;
-  /** Messages of a round. */
   readonly count: number;
-  /** Sends that may be in progress. */
   readonly depth: number;
   /** One send in so many has a completion. */
   readonly moderation: number;
@@ -17,7 +14,6 @@ const LIMIT_SECONDS = 60;
 const PORT = 18600;
 const MEBIBYTE = 1024 * 1024;
 
-/** The ends of a test. */
 export type Role = "server" | "client";
 
 /**

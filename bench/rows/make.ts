@@ -3,17 +3,14 @@
 import { figureOf, type Round } from "../measurement.ts";
 import type { Goal, ProcessEntry } from "./types.ts";
 
-/** The contender in C. */
 export function c(round: string, who: string = "C"): ProcessEntry {
   return { who, process: "c", round };
 }
 
-/** The contender that uses this library. */
 export function deno(round: string, who: string = "Deno"): ProcessEntry {
   return { who, process: "deno", round };
 }
 
-/** The contender with pyverbs. */
 export function pyverbs(round: string, who: string = "pyverbs"): ProcessEntry {
   return { who, process: "python", round };
 }

@@ -285,7 +285,6 @@ const TIME_AND_GARBAGE: readonly Row[] = [
   },
 ];
 
-/** The rows of the host. */
 export const NATIVE: readonly Row[] = [
   ...CALLS,
   ...LISTS,

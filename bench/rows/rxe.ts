@@ -32,7 +32,6 @@ function three(round: string, options: Options = {}): FunctionEntry[] {
   return [work("c", round, options), work("deno", round, options), work("python", round, options)];
 }
 
-/** A row of one of perftest's tests. */
 function tested(
   id: string,
   title: string,
@@ -97,7 +96,6 @@ const LIFETIMES: readonly Row[] = OBJECTS.map(([kind, title, count]) => ({
   count: (quick) => quick ? Math.ceil(count / 4) : count,
 }));
 
-/** The rows of the guest. */
 export const RXE: readonly Row[] = [
   {
     id: "ud_round",

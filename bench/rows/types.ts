@@ -8,12 +8,10 @@ import type { Round, Sample } from "../measurement.ts";
  */
 export type Stage = "native" | "rxe" | "cold";
 
-/** A contender of a row. */
 export type Entry = ProcessEntry | FunctionEntry;
 
 /** A contender that is a process which reads rounds from its standard input, see ../process.ts. */
 export interface ProcessEntry {
-  /** Its name in the table. */
   readonly who: string;
   /** The process: ../c/contender.c, ../deno/contender.ts, ../python/contender.py. */
   readonly process: "c" | "deno" | "python";
@@ -23,7 +21,6 @@ export interface ProcessEntry {
 
 /** A contender that is measured in another way. */
 export interface FunctionEntry {
-  /** Its name in the table. */
   readonly who: string;
   /** Measures one round. It runs where the stage runs, in the guest for "rxe". */
   readonly measure: (task: Task) => Promise<Sample>;
@@ -45,7 +42,6 @@ export interface Program {
   readonly flags: readonly string[];
 }
 
-/** A goal of a row. */
 export interface Goal {
   /** In words, such as "at most 2 x C". */
   readonly text: string;
@@ -58,7 +54,6 @@ export interface Goal {
   readonly unit: string;
 }
 
-/** A row of the table. */
 export interface Row {
   readonly id: string;
   readonly title: string;

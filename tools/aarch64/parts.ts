@@ -3,7 +3,6 @@
 import { testFiles } from "../tests/files.ts";
 import { libraryTests } from "../tests/of_library.ts";
 
-/** Tests that share one process. */
 export interface Part {
   readonly name: string;
   readonly files: readonly string[];

@@ -18,7 +18,6 @@ const PACKAGES = [
   "libnl-route-3-200",
 ];
 
-/** An aarch64 system. */
 export interface System {
   /** The folder that is its root. */
   readonly root: string;

@@ -4,7 +4,6 @@ import { rows } from "../../ffi/verbs.ts";
 
 /** What a table says about a verb, as far as coverage needs it. */
 export interface Row {
-  /** How the verb reports failure. */
   readonly fails?: "errno" | "code" | "negative" | "never";
   /** Where its function pointer lives. */
   readonly op?: readonly [of: string, table: string, op: string];
@@ -23,13 +22,11 @@ export interface Row {
   readonly header?: unknown;
 }
 
-/** A verb that is bound. */
 export interface Binding {
   readonly verb: string;
   readonly row: Row;
 }
 
-/** Every verb that is bound. */
 export function bindings(): Binding[] {
   return Object.entries<Row>(rows).map(([verb, row]) => ({ verb, row }));
 }

@@ -6,13 +6,10 @@ import { project, sourcesIn } from "../host/paths.ts";
 interface Part {
   readonly name: string;
   readonly file: string;
-  /** The names that its file imports. */
   readonly imports: ReadonlySet<string>;
   readonly isExported: boolean;
   readonly isClass: boolean;
-  /** Whether `mod.ts` exports it. */
   readonly isPublic: boolean;
-  /** Its text without comments. */
   readonly text: string;
 }
 
@@ -29,7 +26,6 @@ export async function readParts(): Promise<Part[]> {
   return (await Promise.all(sourcesIn("types").map((file) => partsOf(file, exported)))).flat();
 }
 
-/** The text of a file without comments. */
 async function read(file: string): Promise<string> {
   return withoutComments(await Deno.readTextFile(`${project}/${file}`));
 }

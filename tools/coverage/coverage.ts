@@ -4,7 +4,6 @@ import { prototypes } from "../../tests/library/header.ts";
 import { bindings } from "./bindings.ts";
 import { offeredBy, readParts } from "./classes.ts";
 
-/** One verb. */
 export interface Coverage {
   readonly verb: string;
   /** Whether the installed header has it; the other verbs are newer. */

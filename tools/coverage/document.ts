@@ -12,7 +12,6 @@ provider, if neither device has it. A run of all tests fails if that is not so. 
 \`deno task generate verbs\` writes the names and what offers them. It keeps the last two columns: edit these here.
 `;
 
-/** Renders `docs/verbs.md`. */
 export function render(all: readonly Coverage[]): string {
   const installed = all.filter(({ isInstalled }) => isInstalled);
   const newer = all.filter(({ isInstalled }) => !isInstalled);

@@ -7,9 +7,7 @@ export const RECORDER = "the recording provider";
 
 /** Two columns of a row. */
 export interface Known {
-  /** The rdma-core that brought the verb. */
   readonly since: string;
-  /** Where a test calls it with success. */
   readonly testedOn: string;
 }
 

@@ -3,10 +3,8 @@
 import { exists } from "../../rxe/host/shell.ts";
 import { inProject, project } from "../host/paths.ts";
 
-/** The folders whose documents people read. */
 const FOLDERS = [".", "docs", "examples"];
 
-/** A snippet of TypeScript in a document. */
 export interface Snippet {
   readonly document: string;
   /** The line of its first word, from 1. */
@@ -30,7 +28,6 @@ export function documents(): string[] {
   return FOLDERS.flatMap(here).sort();
 }
 
-/** The text of a document. */
 export function readDocument(document: string): string {
   return Deno.readTextFileSync(inProject(document));
 }
@@ -102,7 +99,6 @@ export interface Block {
   readonly text: string;
 }
 
-/** The blocks between fences. */
 export function blocksOf(text: string): Block[] {
   const found: Block[] = [];
   let open: { language: string; line: number; lines: string[] } | undefined;

@@ -30,7 +30,6 @@ export type Kind =
   /** It is not run: see `NOT_RUN`. */
   | "not run";
 
-/** A fence of a document. */
 export interface Fence {
   readonly document: string;
   /** The line of its first word, from 1. */
@@ -53,7 +52,6 @@ export const NOT_RUN: Readonly<Record<string, string>> = {
   "types/work/posting.ts: ": "a part of a private function",
 };
 
-/** All fences of the documents. */
 export function allFences(): Fence[] {
   return documents().flatMap((document) => fencesOf(document, readDocument(document)));
 }

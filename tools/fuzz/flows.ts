@@ -143,7 +143,6 @@ function checkFlow(specs: unknown[]): void {
   }
 }
 
-/** Receive side scaling and flow rules. */
 export const FLOWS: readonly Target[] = [
   target("toeplitz", [40, 60], "toeplitz() and ToeplitzKey against the definition, bit by bit", [
     bytes(0, 56),

@@ -6,7 +6,6 @@ import { fc } from "./target.ts";
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** That many random bytes. */
 export function bytes(min: number, max: number = min): fc.Arbitrary<Uint8Array<ArrayBuffer>> {
   return fc.uint8Array({ minLength: min, maxLength: max, size: "max" })
     .map((bytes) => new Uint8Array(bytes));
@@ -79,7 +78,6 @@ export const addressText: fc.Arbitrary<string> = fc.oneof(
   hostileText,
 );
 
-/** The address of a queue pair. */
 export const endpoint = fc.record({
   lid: fc.nat(0xffff),
   qpn: fc.nat(0xff_ffff),

@@ -167,7 +167,6 @@ function check(
   }
 }
 
-/** Attributes as a provider gets them. */
 export const OBJECTS: readonly Target[] = [
   target(
     "objects",

@@ -12,7 +12,6 @@ type Recorder = Awaited<ReturnType<typeof provider>>;
 
 const LIMIT_MS = 10_000;
 
-/** A receive that is posted. */
 interface Posted {
   readonly id: bigint;
   readonly memory: Uint8Array<ArrayBuffer>;
@@ -201,7 +200,6 @@ async function outcome(conn: RcConn): Promise<string> {
   }
 }
 
-/** Packets of hostile peers. */
 export const PACKETS: readonly Target[] = [
   target(
     "net-ud",

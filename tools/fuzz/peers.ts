@@ -7,9 +7,7 @@ const hostname = "127.0.0.1";
 
 /** What a peer does: it sends pieces, each after some milliseconds, and then closes, half-closes or says nothing more. */
 export interface Peer {
-  /** What it sends. */
   readonly pieces: readonly { readonly bytes: Uint8Array<ArrayBuffer>; readonly after: number }[];
-  /** What it does then. */
   readonly ending: "close" | "half-close" | "silence";
 }
 

@@ -12,7 +12,6 @@ const LIMIT_MS = 60_000;
 const ONCE = ["ud_reply_path", "rc_write_imm"];
 const FOREVER = ["ud_echo", "reply_path_clients", "atomics_counter"];
 
-/** Starts an example on the recorder. */
 async function start(name: string, port: number, end: string): Promise<Deno.ChildProcess> {
   return new Deno.Command(Deno.execPath(), {
     args: [
@@ -53,7 +52,6 @@ const good: fc.Arbitrary<Record<string, unknown>> = fc.tuple(
 
 const peer = peerLike(spoiled(good).map(jsonLine));
 
-/** An example that calls a hostile server. */
 async function attackClient([name, peer]: [string, Peer]): Promise<void> {
   await serve(
     peer,
@@ -83,7 +81,6 @@ async function attackServer([name, peers]: [string, Peer[]]): Promise<void> {
   await ending;
 }
 
-/** Examples with hostile peers. */
 export const PROGRAMS: readonly Target[] = [
   target(
     "example-client",

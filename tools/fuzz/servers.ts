@@ -175,7 +175,6 @@ function attackPerf([calls, peer]: [boolean, Peer]): Promise<void> {
 
 const pingPongPeer = fc.tuple(fc.constantFrom(...KINDS), peerLike(conversation));
 
-/** Peers that keep to no protocol. */
 export const SERVERS: readonly Target[] = [
   target(
     "pingpong-server",

@@ -113,7 +113,6 @@ type AnyRecord = Record<string, unknown>;
 
 const codecName = fc.constantFrom(...Object.keys(CODECS));
 
-/** Structs and their attributes. */
 export const STRUCTS: readonly Target[] = [
   target(
     "structs",

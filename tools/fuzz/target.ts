@@ -11,15 +11,12 @@ export { fc };
 export interface Plan {
   /** Where the sequence of inputs starts. */
   readonly seed: number;
-  /** The time to try inputs for. */
   readonly milliseconds: number;
   /** The number of rounds, in place of the time. */
   readonly rounds: number | undefined;
 }
 
-/** What was found. */
 export interface Outcome {
-  /** How many inputs were tried. */
   readonly cases: number;
   /** How many rounds they took: in some targets a round tries several inputs at once. */
   readonly rounds: number;
@@ -37,11 +34,9 @@ export const NONE: Share = [0, 0];
 /** No input is valid. */
 export const ALL: Share = [100, 100];
 
-/** Something that is tried with generated input. */
 export interface Target {
   /** The word that chooses it. */
   readonly name: string;
-  /** What is tried, for the help. */
   readonly what: string;
   /** How much more time it gets than others; 1 if left out. */
   readonly weight?: number;
@@ -52,7 +47,6 @@ export interface Target {
   readonly refused: Share;
   /** Whether it needs a guest. It is then tried only if it is chosen. */
   readonly inGuest?: boolean;
-  /** Tries inputs. */
   run(plan: Plan): Promise<Outcome>;
 }
 
@@ -126,7 +120,6 @@ async function explore<T extends [unknown, ...unknown[]]>(
   return { cases: cases + Number(failed), rounds: details.numRuns, refused, finding };
 }
 
-/** How often something was refused. */
 let refusals = 0;
 
 /** Notes that an input was refused where no error says so. */
@@ -164,7 +157,6 @@ export function isHarmless(text: string): boolean {
   return !CONTROLS.test(text);
 }
 
-/** Throws unless two values are the same. */
 export function same(actual: unknown, expected: unknown, what: string): void {
   if (isDeepStrictEqual(actual, expected)) return;
   throw new Error(`${what}: ${Deno.inspect(actual)} is not ${Deno.inspect(expected)}`);

@@ -116,7 +116,6 @@ function checkExplained(
   same(isHarmless(printed.out + printed.err), true, "what is printed");
 }
 
-/** Text and bytes from outside. */
 export const TEXTS: readonly Target[] = [
   target(
     "address-text",

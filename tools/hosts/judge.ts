@@ -23,7 +23,6 @@ const CONTINUATIONS: ReadonlySet<number> = new Set(
 /** Packet sequence numbers have 24 bits. */
 const PSN_MASK = 0xff_ffff;
 
-/** Attributes that a packet must have. */
 type Wanted = Partial<Packet>;
 
 /** What is wrong with the packets of a queue pair; undefined if they are as they must be. */

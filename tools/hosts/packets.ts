@@ -12,7 +12,6 @@ export const TSHARK: Need = {
   reason: "decodes the packets between the hosts",
 };
 
-/** A RoCE v2 packet. */
 export interface Packet {
   /** The number of its frame in the capture. */
   readonly frame: number;
@@ -76,7 +75,6 @@ export async function decode(file: string): Promise<Packet[]> {
   return packets;
 }
 
-/** Reads a line of tshark's output. */
 export function packetOf(line: string): Packet {
   const [frame, sender, link, src4, dst4, field, ttl, src6, dst6, tclass, limit, flow, ...rest] =
     line.split("\t") as [string, string, string, ...string[]];

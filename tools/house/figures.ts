@@ -11,7 +11,6 @@ import { clonesIn } from "./clones.ts";
 import { countsOf } from "./syntax.ts";
 import { readTrails } from "./trail.ts";
 
-/** What was counted. */
 export interface Figure {
   readonly name: string;
   readonly value: number;
@@ -45,7 +44,6 @@ const GENERATED = /^ffi\/layout(_types)?\.ts$|^bench\/.*\.(json|svg)$/;
 /** The codec, and what it is made of. */
 const CODEC = /^(ffi\/|types\/core\/attributes\.ts$)/;
 
-/** Counts all. */
 export async function figures(): Promise<Figure[]> {
   const folders = LIBRARY.filter((folder) => exists(inProject(folder)));
   const [trails, clones, lines] = await Promise.all([

@@ -23,7 +23,6 @@ export const FLOORS = [
   ...["tools", "tests", "bench"],
 ] as const;
 
-/** One of {@linkcode FLOORS}. */
 export type Floor = typeof FLOORS[number];
 
 // These know the library as its users do, and share what is in internal/.

@@ -4,11 +4,9 @@ import ts from "npm:typescript@5.9.3";
 
 /** What to count in one source file. */
 export interface Counts {
-  /** Names that it exports. */
   readonly exports: number;
   /** `export let`: functions that are assigned elsewhere, so that no editor leads to them. */
   readonly assigned: number;
-  /** `import * as`. */
   readonly namespaces: number;
   /** Functions that write into C structs by hand, field by field. */
   readonly writers: number;

@@ -14,7 +14,6 @@ export interface Trails {
   readonly sgidIndex: readonly string[];
 }
 
-/** Follows the values through a project. */
 export async function readTrails(root: string = project): Promise<Trails> {
   const folders = ["types", "ffi", "internal"].filter((folder) => exists(`${root}/${folder}`));
   const files = folders.flatMap((folder) => sourcesIn(folder, root)).map((name) => ({

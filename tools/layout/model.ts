@@ -16,14 +16,11 @@ export interface Struct {
 /** An integer as JavaScript holds it exactly. */
 export type Integer = number | bigint;
 
-/** Values by name. */
 export type Integers = Readonly<Record<string, Integer>>;
 
 /** Everything the header fixes on one architecture. */
 export interface Layout {
-  /** Structs and unions by tag. */
   readonly structs: Readonly<Record<string, Struct>>;
-  /** Named enums: values by member. */
   readonly enums: Readonly<Record<string, Integers>>;
   /** Members of nameless enums and macros that stand for a number. */
   readonly constants: Integers;

@@ -55,7 +55,6 @@ export function deviceTestsOf(file: string): string[] {
   return found.length > 0 ? found : GENERAL.map((test) => `${folder}/${test}`);
 }
 
-/** Judges mutants by device tests. */
 export async function judgeWithDevice(mutants: readonly Judged["mutant"][]): Promise<Judged[]> {
   await ensureGuest();
   await Deno.mkdir(out, { recursive: true });

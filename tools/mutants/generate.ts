@@ -17,17 +17,13 @@ export const FOLDERS = ["types", "ffi", "internal", "net", "cli", "rxe"] as cons
 /** Files without mutants: this one is generated, and a test compares all of it with the header. */
 const LEFT_OUT: readonly string[] = ["ffi/layout.ts"];
 
-/** One small change of a source file. */
 export interface Mutant {
   /** The file, from the project's folder. */
   readonly file: string;
-  /** Where the change is. */
   readonly place: Range;
   /** What the generator calls this kind of change. */
   readonly mutator: string;
-  /** What the source has. */
   readonly original: string;
-  /** What takes its place. */
   readonly replacement: string;
 }
 
@@ -80,7 +76,6 @@ const ERROR_TEXTS = {
       : undefined,
 };
 
-/** The files that have mutants, in order. */
 export function sourceFiles(): string[] {
   const files = FOLDERS.flatMap((folder) => sourcesIn(folder));
   return files.filter((file) => !LEFT_OUT.includes(file)).sort();

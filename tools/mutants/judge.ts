@@ -7,10 +7,8 @@ import { runJob } from "./process.ts";
 import { type Job, type Reach, reaches, type Survey } from "./runner.ts";
 import type { Tree } from "./tree.ts";
 
-/** How a mutant ended. */
 export type Verdict = "killed" | "timed out" | "survived" | "not executed";
 
-/** A mutant and how it ended. */
 export interface Judged {
   readonly mutant: Mutant;
   readonly verdict: Verdict;
@@ -123,7 +121,6 @@ class Round {
 
   constructor(readonly mutants: ReadonlyMap<string, Mutant>, readonly patience: Patience) {}
 
-  /** The mutants that no test has noticed. */
   open(): string[] {
     return [...this.mutants.keys()].filter((id) => !this.#verdicts.has(id));
   }
@@ -269,7 +266,6 @@ class Round {
     say(`${count} ${verdict} by ${by}: ${nameOf(this.mutants.get(id)!)}`);
   }
 
-  /** How each mutant ended. */
   end(): Judged[] {
     const surveys = [...this.#surveys.values()];
     const executed = new Set(surveys.flatMap(({ loading, tests }) => [

@@ -6,7 +6,6 @@ import { type Job, MARK, type Told } from "./runner.ts";
 import { ACTIVE } from "./switch.ts";
 import type { Tree } from "./tree.ts";
 
-/** How a process ended. */
 export interface Ended {
   /** Whether it did not end by itself in time. */
   readonly hung: boolean;

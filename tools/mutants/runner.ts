@@ -19,14 +19,11 @@ export interface Survey {
   readonly loading: readonly string[];
 }
 
-/** Whether a test reaches a mutant. */
 export function reaches({ here, others }: Reach, id: string): boolean {
   return id in here || others.includes(id);
 }
 
-/** What a process has to do. */
 export interface Job {
-  /** The test file. */
   readonly file: string;
   /** What it reaches; undefined to find out. */
   readonly survey?: Survey;
@@ -42,7 +39,6 @@ export interface Job {
   readonly suspect?: boolean;
 }
 
-/** What a process says. */
 export type Told =
   | { readonly survey: Survey }
   /** It begins a test, which must end in so many seconds; a mutant is active or none. */

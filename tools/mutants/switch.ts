@@ -6,7 +6,6 @@ export const ACTIVE = "IBVERBS_MUTANT";
 /** The name of the environment variable with the file to which other processes add what they reach. */
 export const REACHED = "IBVERBS_MUTANTS_REACHED";
 
-/** The mutants of this process. */
 export const state = {
   active: fromEnvironment(ACTIVE),
   /** How often the active mutant was reached, and how often before it counts as an endless loop. */
@@ -27,7 +26,6 @@ function fromEnvironment(name: string): string | undefined {
   }
 }
 
-/** Whether a mutant is active. */
 export function stryMutAct_9fa48(id: string): boolean {
   if (state.active !== id) return false;
   if (++state.hits > state.limit) throw new Error("An endless loop");

@@ -6,7 +6,6 @@ import { cacheFolder } from "../../rxe/host/paths.ts";
 /** What tests do not need of the project, apart from names that start with a dot. */
 const LEFT_OUT: readonly string[] = ["out"];
 
-/** A file of a project. */
 export interface File {
   readonly name: string;
   readonly content: string;
@@ -14,7 +13,6 @@ export interface File {
 
 /** A copy of the project in a temporary folder. Disposing it removes the folder. */
 export class Tree implements Disposable {
-  /** The folder. */
   readonly path: string;
   /** Links to what the cache has: a mutant may remove the folder that its tests know as the cache. */
   readonly cache: string;

@@ -18,7 +18,6 @@ export const TABLES_OF_WORK_QUEUE = 64;
 export const ABORTS = { all: 10, early: 1 };
 /** How Workers end, in turns; "process" stands for one that is terminated in a process of its own. */
 export const WORKERS = ["ends", "stays", "waits", "ends", "stays", "process"] as const;
-/** Messages that a Worker sends. */
 export const WORKER_MESSAGES = 16;
 
 const PLAIN_WORKERS = WORKERS.filter((kind) => kind !== "process").length / WORKERS.length;

@@ -4,7 +4,6 @@ import type { Plan } from "./plan.ts";
 
 /** What the process and the kernel hold at one time. */
 export interface Sample {
-  /** Seconds since the run began. */
   readonly seconds: number;
   /** Bytes of the process in memory. */
   readonly resident: number;
@@ -12,20 +11,16 @@ export interface Sample {
   readonly heap: number;
   /** Objects of all RDMA devices that the kernel holds. */
   readonly kernelObjects: number;
-  /** Objects that the stub HCA holds. */
   readonly stubObjects: number;
   /** Bytes that the kernel has allocated and cannot reclaim. Address handles show there: the kernel does not count them. */
   readonly kernelMemory: number;
-  /** Open descriptors of the process. */
   readonly descriptors: number;
-  /** Threads of the process. */
   readonly threads: number;
 }
 
 /** The series of a run. */
 export type SeriesName = Exclude<keyof Sample, "seconds">;
 
-/** Messages by how they ended. */
 export interface MessageCounts {
   readonly sent: number;
   readonly delivered: number;

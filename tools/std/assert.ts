@@ -17,22 +17,18 @@ export { AssertionError };
 type Class<T> = abstract new (...args: any[]) => T;
 type Falsy = false | 0 | 0n | "" | null | undefined;
 
-/** Fails unless the value is truthy. */
 export function assert(value: unknown, message = ""): asserts value {
   if (!value) fail(message);
 }
 
-/** Fails unless the value is falsy. */
 export function assertFalse(value: unknown, message = ""): asserts value is Falsy {
   if (value) fail(message);
 }
 
-/** Fails always. */
 export function fail(message = "Failed assertion"): never {
   throw new AssertionError({ message });
 }
 
-/** Fails unless the values are deeply equal. */
 export function assertEquals<T>(actual: T, expected: T, message?: string): void {
   if (equal(actual, expected, new Map())) return;
   explained(message, () => nodeAssert.deepStrictEqual(actual, expected));
@@ -41,13 +37,11 @@ export function assertEquals<T>(actual: T, expected: T, message?: string): void 
   fail(`${message ?? ""} Expected ${a} to equal ${b}`);
 }
 
-/** Fails if the values are deeply equal. */
 export function assertNotEquals<T>(actual: T, expected: T, message?: string): void {
   if (!equal(actual, expected, new Map())) return;
   fail(`${message ?? ""} Expected a value that does not equal ${Deno.inspect(expected, INSPECT)}`);
 }
 
-/** Fails unless `Object.is(actual, expected)`. */
 export function assertStrictEquals<T>(
   actual: unknown,
   expected: T,
@@ -56,7 +50,6 @@ export function assertStrictEquals<T>(
   explained(message, () => nodeAssert.strictEqual(actual, expected));
 }
 
-/** Fails if `Object.is(actual, expected)`. */
 export function assertNotStrictEquals<T>(actual: T, expected: T, message?: string): void {
   explained(message, () => nodeAssert.notStrictEqual(actual, expected));
 }
@@ -73,24 +66,20 @@ export function assertInstanceOf<T extends Class<any>>(
   }
 }
 
-/** Fails unless `actual > expected`. */
 export function assertGreater<T>(actual: T, expected: T, message?: string): void {
   if (!(actual > expected)) fail(`${message ?? ""} Expected ${actual} > ${expected}`);
 }
 
-/** Fails unless `actual >= expected`. */
 export function assertGreaterOrEqual<T>(actual: T, expected: T, message?: string): void {
   if (!(actual >= expected)) fail(`${message ?? ""} Expected ${actual} >= ${expected}`);
 }
 
-/** Fails unless the text contains the part. */
 export function assertStringIncludes(actual: string, part: string, message?: string): void {
   if (!actual.includes(part)) {
     fail(`${message ?? ""} Expected ${Deno.inspect(actual)} to include ${Deno.inspect(part)}`);
   }
 }
 
-/** Fails unless the expression matches the text. */
 export function assertMatch(actual: string, expected: RegExp, message?: string): void {
   explained(message, () => nodeAssert.match(actual, expected));
 }

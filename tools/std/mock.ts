@@ -13,26 +13,21 @@ type ArgsOf<T> = T extends (...args: infer Args) => unknown ? Args : unknown[];
 type ReturnOf<T> = T extends (...args: Any[]) => infer Return ? Return : unknown;
 
 export interface SpyCall<Self = Any, Args extends unknown[] = Any[], Return = Any> {
-  /** What it was called with. */
   args: Args;
   returned?: Return;
-  /** What it threw. */
   error?: Error;
-  /** What it was called on. */
   self?: Self;
 }
 
 /** A function that records its calls. */
 export interface Spy<Self = Any, Args extends unknown[] = Any[], Return = Any> {
   (this: Self, ...args: Args): Return;
-  /** The calls so far. */
   calls: SpyCall<Self, Args, Return>[];
 }
 
 /** A method that records its calls, or another function in its place, until it is restored. */
 export interface MethodSpy<Self = Any, Args extends unknown[] = Any[], Return = Any>
   extends Spy<Self, Args, Return>, Disposable {
-  /** Puts the method back in its place. */
   restore(): void;
 }
 

@@ -17,7 +17,6 @@ export interface Setting {
   readonly traced: boolean;
 }
 
-/** One start of `deno test`. */
 export interface Job {
   readonly title: string;
   /** Jobs of one lane run one after the other, those of different lanes at once. */
@@ -25,7 +24,6 @@ export interface Job {
   readonly inGuest: boolean;
   /** What follows `deno test`, without the report's option. */
   readonly args: readonly string[];
-  /** The file of its report. */
   readonly report: string;
   readonly env: Readonly<Record<string, string>>;
 }

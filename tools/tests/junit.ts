@@ -1,6 +1,5 @@
 /** Counting what a test run did, from the report that `deno test --junit-path` writes. */
 
-/** Numbers of tests by how they ended. */
 export interface Counts {
   passed: number;
   failed: number;
@@ -51,7 +50,6 @@ function unescaped(text: string): string {
   return text.replace(/&(\w+);/g, (entity, name) => ENTITIES[name] ?? entity);
 }
 
-/** The sum of two counts. */
 export function add(a: Counts, b: Counts): Counts {
   return {
     passed: a.passed + b.passed,

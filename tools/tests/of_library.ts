@@ -24,13 +24,11 @@ export const NEEDS: readonly Need[] = [
   { package: "libc6-dev-arm64-cross", file: "/usr/aarch64-linux-gnu/include/stdio.h", reason },
 ];
 
-/** The files of these tests. */
 export function libraryTests(): string[] {
   return testFiles(["tests/pure", "tests/library"])
     .filter((file) => !OF_TOOLS.some((folder) => file.startsWith(`${folder}/`)));
 }
 
-/** Installs what these tests need. */
 export async function ensureForLibraryTests(): Promise<void> {
   await ensurePackages(NEEDS);
 }

@@ -8,7 +8,6 @@ import { testFiles } from "./files.ts";
 /** The folders of tests, in the order in which they run. */
 export const TIERS = ["pure", "library", "device", "project"] as const;
 
-/** A folder of tests. */
 export type Tier = typeof TIERS[number];
 
 /** A tier that runs once. */
@@ -51,7 +50,6 @@ const ONCE = [
   "tests/device/net/",
 ];
 
-/** What the user asks for. */
 export interface Choice {
   /** Files or folders, `tests` or below it; all tests when empty. */
   paths: string[];
@@ -61,7 +59,6 @@ export interface Choice {
   quick?: boolean;
 }
 
-/** The passes for a choice. */
 export function plan({ paths, both, quick = false }: Choice): Pass[] {
   const all = paths.length === 0;
   const chosen = all ? ["tests"] : paths.map(fromProject);

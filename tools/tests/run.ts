@@ -19,7 +19,6 @@ interface Output {
   readonly stderr: Held;
 }
 
-/** How a job ended. */
 export interface Ending {
   readonly counts: Counts;
   /** The status of `deno test`; undefined if the guest did not tell it. */
@@ -103,7 +102,6 @@ async function runJob(job: Job, guests: number, output: Output): Promise<Ending>
   return { ...ended, counts };
 }
 
-/** The arguments of Deno. */
 function testCommand({ args }: Job, report: string): string[] {
   return ["test", `--junit-path=${report}`, ...args];
 }

@@ -1,36 +1,7 @@
 // What the rows of the guest share in C: an open device, its queues, memory, and clock.
-#include <errno.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <infiniband/verbs.h>
+#include "../../c/base.h"
 
-enum { PORT = 1, QKEY = 0x11111111, LIST = 32, GRH = 40, SIZE = 64, MTU = 4096, SLOT = MTU + GRH };
-
-static inline void need(int ok, const char *what)
-{
-  if (ok)
-    return;
-  fprintf(stderr, "contender: cannot %s: %s\n", what, strerror(errno));
-  exit(1);
-}
-
-static inline uint64_t now(void)
-{
-  struct timespec t;
-
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return t.tv_sec * 1000000000ull + t.tv_nsec;
-}
-
-static inline int compare(const void *a, const void *b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
-
-  return (x > y) - (x < y);
-}
+enum { MTU = 4096, SLOT = MTU + GRH };
 
 struct device {
   struct ibv_context *context;
@@ -39,15 +10,9 @@ struct device {
 
 static inline struct device open_device(void)
 {
-  struct ibv_device **list = ibv_get_device_list(NULL);
-  struct device d;
+  struct device d = { .context = open_first() };
 
-  need(list && list[0], "find a device");
-  d.context = ibv_open_device(list[0]);
-  need(d.context != NULL, "open the device");
-  ibv_free_device_list(list);
-  d.pd = ibv_alloc_pd(d.context);
-  need(d.pd != NULL, "allocate a protection domain");
+  d.pd = allocate_pd(d.context);
   return d;
 }
 
@@ -78,28 +43,11 @@ static inline struct ibv_qp *create_qp(struct device *d, struct ibv_cq *send_cq,
     .send_cq = send_cq, .recv_cq = recv_cq, .qp_type = IBV_QPT_UD,
     .cap = { .max_send_wr = 2 * LIST, .max_recv_wr = 2 * LIST, .max_send_sge = 1, .max_recv_sge = 1 },
   };
-  struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = PORT, .qkey = QKEY };
   struct ibv_qp *qp = ibv_create_qp(d->pd, &init);
 
   need(qp != NULL, "create a queue pair");
-  need(!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY), "modify to INIT");
-  attr.qp_state = IBV_QPS_RTR;
-  need(!ibv_modify_qp(qp, &attr, IBV_QP_STATE), "modify to RTR");
-  attr.qp_state = IBV_QPS_RTS;
-  need(!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN), "modify to RTS");
+  activate(qp);
   return qp;
-}
-
-// The handle of one of the port's own GIDs, to send to from another one.
-static inline struct ibv_ah *create_own_ah(struct device *d, int from, int to)
-{
-  struct ibv_ah_attr attr = { .port_num = PORT, .is_global = 1, .grh = { .sgid_index = from, .hop_limit = 64 } };
-  struct ibv_ah *ah;
-
-  need(!ibv_query_gid(d->context, PORT, to, &attr.grh.dgid), "query the GID");
-  ah = ibv_create_ah(d->pd, &attr);
-  need(ah != NULL, "create an address handle");
-  return ah;
 }
 
 // Requests for messages of a size, linked. Slots of memory count from `slot`.

@@ -14,7 +14,7 @@ static struct loop *loop(struct device *d)
 
   if (!l.qp) {
     struct ibv_mr *mr = create_mr(d, 2 * LIST * SLOT);
-    struct ibv_ah *ah = create_own_ah(d, 0, 0);
+    struct ibv_ah *ah = create_ah(d->pd, 0, 0);
 
     l.cq = create_cq(d, 2 * LIST, NULL);
     l.qp = create_qp(d, l.cq, l.cq);

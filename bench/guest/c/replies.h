@@ -51,7 +51,7 @@ static struct replies *replies(struct device *d)
   prepare_sends(r.answers, r.sges[3], r.mr, 3 * LIST, SIZE);
   r.own = *peers[0];
   for (int i = 0; i < LIST; i++)
-    address(&r.requests[i], create_own_ah(d, peers[i]->gid_index, r.own.gid_index), r.server->qp_num);
+    address(&r.requests[i], create_ah(d->pd, peers[i]->gid_index, r.own.gid_index), r.server->qp_num);
   fcntl(d->context->async_fd, F_SETFL, O_NONBLOCK);
   return &r;
 }

@@ -16,7 +16,7 @@ int main(int argc, char **argv)
   need(argc == 3, "read the arguments");
   prepare_sends(wr, sge, mr, 0, SIZE);
   wr[0].next = NULL;
-  address(wr, create_own_ah(&d, 0, 0), strtoul(argv[1], NULL, 10));
+  address(wr, create_ah(d.pd, 0, 0), strtoul(argv[1], NULL, 10));
   while (1) {
     struct timespec until;
 

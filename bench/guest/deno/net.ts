@@ -15,7 +15,6 @@ async function serve(): Promise<void> {
   for await (const [message, from] of server) await server.send(message, from);
 }
 
-/** One message and its echo. */
 export async function netEcho(context: Context, plan: Plan): Promise<number> {
   if (client === undefined) {
     const { gidIndex } = ownGids(context, 1)[0]!;

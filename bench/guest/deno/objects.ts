@@ -18,7 +18,6 @@ const KILOBYTE = 1024;
 const MEGABYTE = 1024 * KILOBYTE;
 const DEPTH = 64;
 
-/** Makes an object of a kind. */
 type Maker = () => Disposable;
 
 let domain: ProtectionDomain | undefined;
@@ -64,7 +63,6 @@ function makerOf(context: Context, kind: string): Maker {
   return known;
 }
 
-/** The time of making and destroying one. */
 export function makeAndEnd(context: Context, kind: string, plan: Plan): number {
   const make = makerOf(context, kind);
   return middlePart(plan, (count) => {

@@ -46,7 +46,6 @@ export class Patience {
   #polls = 0;
   #since = 0;
 
-  /** Starts a wait. */
   start(): void {
     this.#polls = this.#since = 0;
   }

@@ -66,7 +66,6 @@ const CALLS: readonly Call[] = [
   [RECEIVE, 5, ({ server }, signal) => server.receive(undefined, { signal })],
 ];
 
-/** Aborts calls until the run is over. */
 export async function abortCalls(run: Run, rate: number, slow: SlowLink): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const { gidIndex } = run.gids[0]!;

@@ -39,12 +39,9 @@ export class Ledger {
   }
 }
 
-/** Words of a message. */
 export const WORDS = 16;
-/** Bytes of a message. */
 export const SIZE: number = WORDS * 4;
 
-/** Registered memory as words. */
 export function wordsOf(mr: MemoryRegion): Uint32Array {
   const { buffer, byteOffset, length } = mr.bytes();
   return new Uint32Array(buffer, byteOffset, length / 4);

@@ -13,7 +13,6 @@ export interface Run {
   readonly count: (name: string, by?: number) => void;
   /** Notes a call that ended otherwise than it may. */
   readonly fail: (what: string) => void;
-  /** The soft-RoCE device. */
   readonly context: Context;
   /** The domain of the datagrams and their address handles. */
   readonly pd: ProtectionDomain;
@@ -25,9 +24,7 @@ export interface Run {
   readonly fresh: AddressHandle[];
 }
 
-/** The port of the soft-RoCE device. */
 export const PORT = 1;
-/** The qkey of all datagram queue pairs. */
 export const QKEY = 0x1111_1111;
 /** A message that has not come for so long does not come any more. */
 export const PATIENCE_MS = 120_000;
