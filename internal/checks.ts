@@ -1,14 +1,18 @@
 /** Checks of values that callers and peers give. */
 
-/** Characters that control a terminal or the order of text. JSON itself escapes only the first 32. */
-const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+/** Characters that control a terminal or the order of text, but for tabs. JSON itself escapes only the first 32. */
+export const CONTROLS = /(?!\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+
+/** Replaces each control character by an escape such as `\u{1b}`. */
+export function escapeControls(text: string): string {
+  return text.replaceAll(CONTROLS, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
+}
 
 /** How a value appears in a message. Text may come from a peer: a terminal shows it and obeys nothing in it. */
 export function show(value: unknown): string {
   switch (typeof value) {
     case "string":
-      return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}...` : value)
-        .replaceAll(CONTROLS, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
+      return escapeControls(JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}...` : value));
     case "bigint":
       return `${value}n`;
     case "function":

@@ -1,5 +1,6 @@
 /** Commands, their options, and their help. */
 
+import { escapeControls } from "../../internal/checks.ts";
 import {
   type Flag,
   OptionError,
@@ -8,7 +9,7 @@ import {
   type Value,
   wholeNumber,
 } from "../../internal/command_line.ts";
-import { escapeControls, type Terminal } from "./terminal.ts";
+import type { Terminal } from "./terminal.ts";
 
 /** A command ends with a message on standard error and a status. */
 export class CommandError extends Error {

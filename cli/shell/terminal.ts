@@ -1,4 +1,4 @@
-/** Where commands print to. */
+import { CONTROLS, escapeControls } from "../../internal/checks.ts";
 
 const STYLES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 } as const;
 
@@ -112,14 +112,6 @@ export function systemTerminal(): Terminal {
 function writeAll(file: { writeSync(bytes: Uint8Array): number }, text: string): void {
   let rest = new TextEncoder().encode(text);
   while (rest.length > 0) rest = rest.subarray(file.writeSync(rest));
-}
-
-/** Characters that control a terminal or the order of text. Tabs are not among them. */
-const CONTROLS = /(?!\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
-
-/** Replaces each control character by an escape such as `\u{1b}`. */
-export function escapeControls(text: string): string {
-  return text.replaceAll(CONTROLS, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
 }
 
 /** A value as indented JSON. A bigint is a decimal string. JSON itself escapes only the first 32 control characters. */

@@ -1,5 +1,5 @@
 import { checkSignal } from "../../internal/abort.ts";
-import { text } from "../../internal/checks.ts";
+import { callable, text } from "../../internal/checks.ts";
 import { option, readOptions, type Rules, within } from "../../internal/options.ts";
 
 /**
@@ -60,18 +60,13 @@ const RULES: Rules<UdSettings> = {
   maxQueued: option(depth, 512),
   maxPeers: option(depth, 1024),
   spin: option(within(0, Number.MAX_SAFE_INTEGER), 0),
-  onOutage: option(callback, warn),
+  onOutage: option(callable<UdSettings["onOutage"]>, warn),
   signal: option(checkSignal, undefined),
 };
 
 /** Reads and checks the options of {@linkcode listenUd}. The device has still to check the port and the GID. */
 export function readUdOptions(options: UdOptions): UdSettings {
   return readOptions(options, RULES);
-}
-
-function callback(value: UdSettings["onOutage"], what: string): UdSettings["onOutage"] {
-  if (typeof value === "function") return value;
-  throw new TypeError(`Cannot use ${what}: it is not a function`);
 }
 
 function warn({ message }: Error): void {
