@@ -18,7 +18,7 @@ import { check } from "../core/errors.ts";
 import { Adopted, type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { checkPort } from "../device/context.ts";
 import { pdCore, ProtectionDomain } from "../memory/protection_domain.ts";
-import { createError, createFromWcError } from "./hints.ts";
+import { addressError, createFromWcError } from "./hints.ts";
 import { readPacket } from "./packet.ts";
 
 const { offset: SL } = structs.ibv_ah_attr.fields.sl;
@@ -271,8 +271,13 @@ function readAttr(pd: ProtectionDomain, attr: AhAttrInit): DataView<ArrayBuffer>
 
 function create(pd: ProtectionDomain, attr: NativeAttr): IbvAh {
   const handle = verbs().ibv_create_ah(pd.unsafeHandle, attr);
-  if (handle === null) throw createError(errno(), pdCore(pd).context, attr);
+  if (handle === null) throw createError(pd, errno(), attr);
   return handle;
+}
+
+function createError(pd: ProtectionDomain, errno: number, attr: NativeAttr): Error {
+  const { context } = pdCore(pd);
+  return addressError("ibv_create_ah", "create address handle", errno, context, attr);
 }
 
 function fromAttrAsync(
@@ -283,7 +288,7 @@ function fromAttrAsync(
   return madeLater(
     pd,
     () => nonblocking().ibv_create_ah(pd.unsafeHandle, attr),
-    (code) => createError(code, pdCore(pd).context, attr),
+    (code) => createError(pd, code, attr),
     signal,
   );
 }

@@ -25,15 +25,6 @@ export function addressError(
   });
 }
 
-/** The error of `ibv_create_ah`. */
-export function createError(
-  errno: number,
-  context: Context,
-  attr: ArrayBufferView<ArrayBuffer>,
-): Error {
-  return addressError("ibv_create_ah", "create address handle", errno, context, attr);
-}
-
 function describeAh({ portNum, isGlobal, grh, dlid }: AhAttr): string {
   const to = isGlobal ? `GID index ${grh.sgidIndex} to ${grh.dgid}` : `LID ${dlid}`;
   return `port ${portNum}, ${to}`;

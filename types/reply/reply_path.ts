@@ -64,7 +64,6 @@ export interface ReplyPathInit {
  *
  * **The handles belong to the path: do not dispose them.** The handle that is given out for a packet can be posted with
  * until `maxPeers` further packets are answered; a send in progress keeps its handle.
- * {@linkcode ReplyPath.prototype.setAh | ReplyPath.setAh} writes the handle into a prepared request.
  *
  * **Handles follow the device's addresses.** Each call first reads the events of the device, with one system call.
  * After a change of the port's GIDs, of its LID or state, or after a failure of the device, the path reads the GID
@@ -129,7 +128,8 @@ export class ReplyPath extends Resource {
   /** The GID table; undefined until it is read again. */
   #gids: GidCache | undefined;
   /** The batch whose poll needs no further look at the events, and the number of that poll. */
-  #batch: BatchCore | undefined;
+  #batch: WorkCompletions | undefined;
+  #core: BatchCore | undefined;
   #poll = -1;
 
   /**
@@ -387,14 +387,12 @@ export class ReplyPath extends Resource {
 
   /** The inside of a batch. It reads the events if the batch was polled into since they were read. */
   #look(batch: WorkCompletions): BatchCore {
-    // V8 compiles a test against a class that it knows; the general one takes 50 ns.
-    if (!(batch instanceof WorkCompletions)) instance(batch, WorkCompletions, "batch");
-    const core = batchCore(batch);
-    if (core !== this.#batch || core.polls !== this.#poll) {
-      this.refresh();
-      this.#batch = core;
-      this.#poll = core.polls;
-    }
+    if (batch === this.#batch && this.#core?.polls === this.#poll) return this.#core!;
+    const core = batchCore(instance(batch, WorkCompletions, "batch"));
+    this.refresh();
+    this.#batch = batch;
+    this.#core = core;
+    this.#poll = core.polls;
     return core;
   }
 
