@@ -23,7 +23,7 @@ import { spy } from "@std/testing/mock";
 import { SendTracker } from "../../../types/completion/send_tracker.ts";
 import { requiredFor } from "../../../types/queue_pair/activation.ts";
 import { explainTransition } from "../../../types/queue_pair/hints.ts";
-import { comparable, type Fields, type RecordedStruct } from "../../provider/records.ts";
+import type { Fields, RecordedStruct } from "../../provider/records.ts";
 import { assertRefused, bad, fieldsOf } from "../refusals.ts";
 import { handle, onRc, onUd, QKEY, record, type Recorded } from "../work/recorded.ts";
 
@@ -296,20 +296,6 @@ onUd.test("new QueuePair() with a table leaves out the send queue that is not as
   }
 });
 
-Deno.test("QueuePair.attachMcast() takes the bytes of a GID, whatever a subclass shows of them", () => {
-  class Short extends Gid {
-    override get bytes(): Uint8Array<ArrayBuffer> {
-      return new Uint8Array(1);
-    }
-  }
-  using parts = record(UD);
-  parts.qp.attachMcast(new Short(GROUP.bytes), 0);
-  parts.qp.detachMcast(GROUP, 0);
-  parts.qp.attachMcast(GROUP, 0);
-  const [short, plain] = comparable(recorder.takeOf("ibv_attach_mcast"));
-  assertEquals(short, plain);
-});
-
 /** Posts a signaled send to a handle of its own. */
 function send({ qp, pd }: Recorded): AddressHandle {
   const ah = handle(pd);
@@ -379,20 +365,6 @@ onUd.test("QueuePair.query() reads what the device reports", (parts) => {
   assertEquals([attr.sqDraining, attr.pathMtu, attr.altTimeout, attr.qkey], [1, 3, 7, 0xffff_ffff]);
   assertEquals(sqSigAll, false);
   assertEquals(recorder.takeOne("ibv_query_qp").args.attr_mask, QpAttrMask.QKEY);
-});
-
-Deno.test("QueuePair leaves a group on close when the GID could not be shown", () => {
-  const parts = record(UD);
-  const gid = Gid.parse("ff0e::5");
-  const boom = (): never => {
-    throw new RangeError("no text");
-  };
-  Object.defineProperty(gid, "toString", { value: boom });
-  parts.qp.attachMcast(gid, 0);
-  recorder.fail("ibv_attach_mcast", "EINVAL", { times: 1 });
-  assertThrows(() => parts.qp.attachMcast(gid, 1), VerbsError, "join multicast group ff0e::5");
-  parts.context.close();
-  assertEquals([recorder.violations(), recorder.live()], [[], 0]);
 });
 
 onUd.test("QueuePair.close() ends the count of its sends", ({ cq, pd, qp }) => {
