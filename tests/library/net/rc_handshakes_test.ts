@@ -203,3 +203,11 @@ netTest("connectRc() and listenRc() refuse options that cannot work", async () =
 function show(options: object): string {
   return Object.entries(options).map(([name, value]) => `${name} ${typeof value}`).join(", ");
 }
+
+netTest("listenRc() listens where it is told, by default for this host alone", async () => {
+  await using first = await listenRc({ device: RXE });
+  assertEquals(first.addr.hostname, "127.0.0.1");
+  const { port } = first.addr;
+  await using second = await listenRc({ device: RXE, hostname: "127.0.0.2", tcpPort: port });
+  assertEquals([second.addr.hostname, second.addr.port], ["127.0.0.2", port]);
+});
