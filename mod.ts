@@ -142,6 +142,7 @@ export {
   OdpTransportCaps,
   PciAtomicOpSize,
   RawPacketCaps,
+  type RtValuesEx,
   TmCapFlags,
 } from "./types/device/device_attr_ex.ts";
 export {
@@ -150,8 +151,13 @@ export {
   forkInit,
   ForkStatus,
   isForkInitialized,
+  mbpsToRate,
+  multToRate,
   nodeTypeStr,
   portStateStr,
+  Rate,
+  rateToMbps,
+  rateToMult,
 } from "./types/device/functions.ts";
 export {
   LinkLayer,
@@ -163,8 +169,6 @@ export {
   PortFlags,
   PortState,
 } from "./types/device/port.ts";
-export { mbpsToRate, multToRate, Rate, rateToMbps, rateToMult } from "./types/device/rate.ts";
-export type { RtValuesEx } from "./types/device/rt_values.ts";
 export {
   type CounterAttachAttr,
   CounterDescription,

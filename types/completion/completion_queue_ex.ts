@@ -176,8 +176,9 @@ function createCqEx(
   checkReaders(cq, wcFlags);
   const isSingle = (): boolean => context.queryDevice().vendorId === SOFT_ROCE;
   const core = new CqCoreEx(cq, wcFlags, isSingle);
+  const handle = verbs().ibv_cq_ex_to_cq(cq)!;
   const parents = given.parentDomain === undefined ? [] : [given.parentDomain];
-  return { wcFlags, made: new MadeCq(verbs().ibv_cq_ex_to_cq(cq)!, channel, core, parents) };
+  return { wcFlags, made: new MadeCq({ handle, channel, core, parents }) };
 }
 
 function checkWcFlags(given: number | bigint | undefined): number {

@@ -134,7 +134,8 @@ export class AsyncEvents {
   readonly #context: NativeResource<IbvContext>;
   readonly #event: DataView<ArrayBuffer> = allocStruct(structs.ibv_async_event);
   readonly #pointer: Deno.PointerObject = bufferPointer(this.#event);
-  readonly #listeners: Set<EventListener> = new Set();
+  /** They are called with each event. */
+  readonly listeners: Set<EventListener> = new Set();
   readonly #source: EventSource<void, void>;
   readonly #get: ReturnType<typeof verbs>["ibv_get_async_event"] = verbs().ibv_get_async_event;
 
@@ -144,16 +145,6 @@ export class AsyncEvents {
     const fd = readNative(context.unsafeHandle, structs.ibv_context.fields.async_fd);
     makeNonblocking(fd);
     this.#source = new EventSource(context, fd, "ibv_get_async_event", () => this.drain());
-  }
-
-  /** Calls a listener with each event from now on. */
-  add(listener: EventListener): void {
-    this.#listeners.add(listener);
-  }
-
-  /** Ends {@linkcode AsyncEvents.add}. */
-  delete(listener: EventListener): void {
-    this.#listeners.delete(listener);
   }
 
   /** Waits until {@linkcode AsyncEvents.wake} is called. Meanwhile events are read as they come. */
@@ -202,7 +193,7 @@ export class AsyncEvents {
   }
 
   #deliver(event: AsyncEvent, errors: unknown[]): void {
-    for (const listener of this.#listeners) {
+    for (const listener of this.listeners) {
       try {
         listener(event);
       } catch (error) {
@@ -227,7 +218,7 @@ export async function* iterateEvents(
     events.push(event);
     reader.wake();
   };
-  reader.add(listener);
+  reader.listeners.add(listener);
   try {
     while (true) {
       signal?.throwIfAborted();
@@ -237,6 +228,6 @@ export async function* iterateEvents(
       else yield event;
     }
   } finally {
-    reader.delete(listener);
+    reader.listeners.delete(listener);
   }
 }

@@ -18,10 +18,14 @@ import {
   withDeviceList,
 } from "./device.ts";
 import { type DeviceAttr, queryDevice } from "./device_attr.ts";
-import { type DeviceAttrEx, queryDeviceEx } from "./device_attr_ex.ts";
+import {
+  type DeviceAttrEx,
+  queryDeviceEx,
+  queryRtValuesEx,
+  type RtValuesEx,
+} from "./device_attr_ex.ts";
 import { type PortAttr, PortState, queryPort } from "./port.ts";
 import { recommendGid } from "./recommend_gid.ts";
-import { queryRtValuesEx, type RtValuesEx } from "./rt_values.ts";
 
 const KIND: NativeKind<IbvContext, Context> = {
   name: "context",

@@ -1,13 +1,13 @@
 /** All capabilities of a device. */
 
 import type { IbvContext } from "../../ffi/handles.ts";
-import { structs } from "../../ffi/layout.ts";
+import { enums, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { type Members, members } from "../../ffi/members.ts";
 import { allocStruct } from "../../ffi/struct.ts";
 import { integer, uint32 } from "../../internal/checks.ts";
 import { check } from "../core/errors.ts";
-import { readStruct } from "../core/attributes.ts";
+import { type AttributeCodec, codecOf, readStruct } from "../core/attributes.ts";
 import { type DeviceAttr, readDeviceAttr } from "./device_attr.ts";
 
 /**
@@ -182,6 +182,39 @@ export function queryDeviceEx(context: IbvContext): DeviceAttrEx {
     ...readStruct<"ibv_device_attr_ex", Numbers>("ibv_device_attr_ex", attr),
     origAttr: readDeviceAttr(attr),
   };
+}
+
+/**
+ * Values of a device that change while it runs (`struct ibv_values_ex`).
+ *
+ * @category Devices and ports
+ */
+export interface RtValuesEx {
+  /** The values that the provider reports (`enum ibv_values_mask`): 1 is `rawClock`. */
+  readonly compMask: number;
+  /**
+   * The clock that completion timestamps count by. Providers may report it as a time, or as cycles in `tvNsec` with
+   * `tvSec` 0: cycles are of {@linkcode DeviceAttrEx.hcaCoreClock}.
+   */
+  readonly rawClock: {
+    /** Seconds. */
+    readonly tvSec: bigint;
+    /** Nanoseconds, or cycles. */
+    readonly tvNsec: bigint;
+  };
+}
+
+const rtValuesCodec: AttributeCodec<{ compMask: number }> = codecOf("ibv_values_ex", "values", {
+  compMask: {},
+});
+
+/** Queries the values (`ibv_query_rt_values_ex`). */
+export function queryRtValuesEx(context: IbvContext): RtValuesEx {
+  const compMask = enums.ibv_values_mask.IBV_VALUES_MASK_RAW_CLOCK;
+  const { view } = rtValuesCodec.write({ compMask });
+  const result = verbs().ibv_query_rt_values_ex(context, view);
+  check("ibv_query_rt_values_ex", "query device clock", result);
+  return readStruct<"ibv_values_ex", RtValuesEx>("ibv_values_ex", view);
 }
 
 /**

@@ -105,7 +105,7 @@ export class ReplyPath extends Resource {
     closing: (path) => {
       // The next use looks at the path again.
       path.#poll = -1;
-      path.#events.delete(path.#listener);
+      path.#events.listeners.delete(path.#listener);
       path.#peers.abort(new TypeError("Cannot use reply path: it is disposed"));
     },
     destroy: (_, path) => path.#peers[Symbol.dispose](),
@@ -159,7 +159,7 @@ export class ReplyPath extends Resource {
       const isOfPort = portNum === port && type !== EventType.PKEY_CHANGE;
       if (isOfPort || type === EventType.DEVICE_FATAL) this.invalidate();
     };
-    this.#events.add(this.#listener);
+    this.#events.listeners.add(this.#listener);
   }
 
   /** The number of handles that the path has. Queue pairs with the same address share one. */

@@ -12,8 +12,8 @@ on.test("AsyncEvents.drain() calls all listeners when one throws, then throws", 
   const failing = (): never => {
     throw error;
   };
-  events.add(failing);
-  events.add(({ type }) => found.push(type));
+  events.listeners.add(failing);
+  events.listeners.add(({ type }) => found.push(type));
   recorder.sendAsyncEvent(EventType.PORT_ERR, 1);
   recorder.sendAsyncEvent(EventType.PORT_ACTIVE, 1);
   const thrown = assertThrows(() => events.drain(), AggregateError);
@@ -22,7 +22,7 @@ on.test("AsyncEvents.drain() calls all listeners when one throws, then throws", 
   assertEquals(recorder.unacknowledged(), 0);
   recorder.sendAsyncEvent(EventType.PORT_ERR, 1);
   assertEquals(assertThrows(() => events.drain()), error);
-  events.delete(failing);
+  events.listeners.delete(failing);
   recorder.sendAsyncEvent(EventType.PORT_ERR, 1);
   events.drain();
   assertEquals(found.length, 4);

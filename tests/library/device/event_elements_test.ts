@@ -36,7 +36,7 @@ for (const [label, [type, make]] of Object.entries(CASES)) {
     const object = make(new ProtectionDomain(context), new CompletionQueue(context, { cqe: 1 }));
     const named: (Resource | undefined)[] = [];
     const events = asyncEvents(context);
-    events.add(({ element }) => named.push(element));
+    events.listeners.add(({ element }) => named.push(element));
     recorder.sendAsyncEvent(type, label);
     events.drain();
     assertEquals(named[0] === object, true);

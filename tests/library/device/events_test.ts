@@ -43,7 +43,7 @@ on.test("Context.events() shares events with others that read them", async (cont
   const iteration = context.events();
   const first = iteration.next();
   const types: EventType[] = [];
-  asyncEvents(context).add(({ type }) => types.push(type));
+  asyncEvents(context).listeners.add(({ type }) => types.push(type));
   recorder.sendAsyncEvent(EventType.GID_CHANGE, 1);
   asyncEvents(context).drain();
   assertEquals((await first).value?.type, EventType.GID_CHANGE);
@@ -101,8 +101,8 @@ on.test("Context.events() names the port of every event that is about a port", a
 
 on.test("Context.events() leaves no listener behind", async (context) => {
   const reader = asyncEvents(context);
-  const added = spy(reader, "add");
-  const deleted = spy(reader, "delete");
+  const added = spy(reader.listeners, "add");
+  const deleted = spy(reader.listeners, "delete");
   const iteration = context.events();
   recorder.sendAsyncEvent(EventType.PORT_ERR, 1);
   await iteration.next();

@@ -19,16 +19,14 @@ import {
   forkInit,
   ForkStatus,
   isForkInitialized,
-  nodeTypeStr,
-  portStateStr,
-} from "../../../types/device/functions.ts";
-import {
   mbpsToRate,
   multToRate,
+  nodeTypeStr,
+  portStateStr,
   Rate,
   rateToMbps,
   rateToMult,
-} from "../../../types/device/rate.ts";
+} from "../../../types/device/functions.ts";
 import type { RecordedStruct } from "../../provider/records.ts";
 
 Deno.test("Context.queryRtValuesEx() asks for the clock and reads both of its parts", () => {
