@@ -108,16 +108,16 @@ export function writeRssInput(
   options: RssInputOptions = {},
 ): number {
   if (!(input instanceof Uint8Array)) instance(input, Uint8Array, "input");
+  requirePredictable(fields);
+  // Code of the caller, such as a getter, may use or transfer the same buffer: it runs before anything is written.
+  const { source, destination, protocol, sourcePort, destinationPort } = flow ??
+    object(flow, "flow");
+  const { symmetric = false } = options ?? object(options, "options");
   if (input.length < MAX_RSS_INPUT) {
     throw new RangeError(
       `Cannot use input of ${input.length} bytes: ${MAX_RSS_INPUT} are needed`,
     );
   }
-  requirePredictable(fields);
-  // Code of the caller, such as a getter, may use the same buffer: it runs before anything is written.
-  const { source, destination, protocol, sourcePort, destinationPort } = flow ??
-    object(flow, "flow");
-  const { symmetric = false } = options ?? object(options, "options");
   const size = writeEndpoint(source, input, 0);
   if (writeEndpoint(destination, input, size) !== size) {
     throw new RangeError("Cannot hash flow: source and destination are of different families");

@@ -78,16 +78,15 @@ const codec: AttributeCodec<OpsWr, OpsWr, Memory> = codecOf("ibv_ops_wr", "opera
   unexpectedCnt: { field: "tm.unexpected_cnt" },
   handle: { field: "tm.handle" },
   recvWrId: { field: "tm.add.recv_wr_id" },
-  sge: { other: true, derive: ({ sge }) => sge === undefined ? sge : elementsOf(sge as Sge) },
+  sge: { other: true, derive: elementsOf },
   sgList: { field: "tm.add.sg_list", pointer: true, own: true, derive: writeSges },
   numSge: { field: "tm.add.num_sge", own: true, derive: ({ sge }) => elementsIn(sge).length },
   tag: { field: "tm.add.tag" },
   mask: { field: "tm.add.mask", derive: allBits },
 });
 
-function elementsOf(sge: Sge | readonly Sge[]): readonly Element[] {
-  const read = readSge(sge, MAX_SGE);
-  return Array.isArray(read) ? read : [{ ...read as Element }];
+function elementsOf({ sge }: Readonly<Record<string, unknown>>): readonly Element[] | undefined {
+  return sge === undefined ? undefined : [readSge(sge as Sge, MAX_SGE)].flat();
 }
 
 function elementsIn(sge: unknown): readonly Element[] {
@@ -115,11 +114,9 @@ function allBits({ opcode, mask }: Readonly<Record<string, unknown>>): unknown {
   return mask ?? (opcode === OpsWrOpcode.TAG_ADD ? 0xffff_ffff_ffff_ffffn : undefined);
 }
 
-/** An operation in native layout. */
+/** An operation in native layout (`struct ibv_ops_wr`), and its scatter/gather elements. */
 export interface WrittenOps {
-  /** `struct ibv_ops_wr`. */
   readonly view: DataView<ArrayBuffer>;
-  /** Its scatter/gather elements. */
   readonly elements: readonly Element[];
 }
 

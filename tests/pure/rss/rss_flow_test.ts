@@ -136,3 +136,15 @@ Deno.test("writeRssInput() can use one buffer for flow after flow", () => {
     assertEquals(input.subarray(0, length).toHex(), hex(flow, IPV4 | IPV6 | TCP | UDP));
   }
 });
+
+Deno.test("writeRssInput() refuses a buffer that a getter of the caller transfers", () => {
+  const input = new Uint8Array(MAX_RSS_INPUT);
+  const options = {
+    get symmetric(): boolean {
+      input.buffer.transfer();
+      return true;
+    },
+  };
+  const message = "Cannot use input of 0 bytes";
+  assertThrows(() => writeRssInput(input, tcp4, IPV4, options), RangeError, message);
+});
