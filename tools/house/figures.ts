@@ -20,22 +20,22 @@ export interface Figure {
 
 /** The most that each figure may be now, and the most that is wanted. */
 const LIMITS: Readonly<Record<string, readonly [limit: number, goal: number]>> = {
-  "names of mod.ts": [185, 180],
+  "names of mod.ts": [175, 180],
   "files that a wrId passes to ibv_post_send": [5, 5],
   "files that an sgidIndex passes to ibv_create_ah": [6, 7],
-  "assigned functions": [27, 15],
-  "import * as": [3, 0],
-  "struct writers beside the codec": [28, 0],
-  "clones of six lines": [5, 0],
-  "lines of the library": [31_900, 27_000],
-  "lines of types": [17_200, 14_700],
-  "lines of ffi": [5_060, 4_150],
-  "lines of net": [4_470, 3_900],
-  "lines of cli": [5_111, 4_250],
-  "lines of bench": [8_044, 6_900],
-  "lines of tests": [44_650, 43_000],
-  "lines of tools": [9_530, 8_450],
-  "lines of all files": [112_760, 103_000],
+  "assigned functions": [11, 15],
+  "import * as": [0, 0],
+  "struct writers beside the codec": [5, 0],
+  "clones of six lines": [0, 0],
+  "lines of the library": [28_075, 27_000],
+  "lines of types": [15_425, 14_700],
+  "lines of ffi": [3_975, 4_150],
+  "lines of net": [3_825, 3_900],
+  "lines of cli": [4_275, 4_250],
+  "lines of bench": [7_150, 6_900],
+  "lines of tests": [44_150, 43_000],
+  "lines of tools": [9_150, 8_450],
+  "lines of all files": [104_525, 103_000],
 };
 
 const LIBRARY = ["types", "ffi", "net", "cli", "internal"];
