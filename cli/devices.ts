@@ -1,5 +1,3 @@
-/** The command `devices`: what `ibv_devices` prints. */
-
 import { type DeviceInfo, listDevices, nameOf, NodeType, TransportType } from "../mod.ts";
 import { type Command, command } from "./shell/command.ts";
 

@@ -1,5 +1,3 @@
-/** The command `devinfo`: what `ibv_devinfo` prints. */
-
 import { Context, listDevices } from "../mod.ts";
 import { PORT_OPTIONS } from "./shell/ports.ts";
 import { type Command, command, CommandError, flag } from "./shell/command.ts";

@@ -1,5 +1,3 @@
-/** The command `explain`: bytes in, the reply path that they lead to out. */
-
 import { Grh, VerbsError, WcFlags, WcOpcode, type WorkCompletion } from "../mod.ts";
 import { openDevices, portsOf } from "./shell/ports.ts";
 import { choice, type Command, command, number, text, UsageError } from "./shell/command.ts";

@@ -1,5 +1,3 @@
-/** The command `gids`: the used slots of GID tables, and which one to use. */
-
 import { type Context, formatAddress, type GidEntry, GidType, LinkLayer } from "../mod.ts";
 import { openDevices, PORT_OPTIONS, portsOf } from "./shell/ports.ts";
 import { type Command, command } from "./shell/command.ts";

@@ -1,5 +1,3 @@
-/** The command `perf`: how long messages take, and how many go in a second. */
-
 import { Context, LinkLayer, listDevices, QpType } from "../mod.ts";
 import {
   choice,

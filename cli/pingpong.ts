@@ -1,5 +1,3 @@
-/** The command `pingpong`: what `ibv_ud_pingpong`, `ibv_rc_pingpong`, `ibv_uc_pingpong` and `ibv_srq_pingpong` do. */
-
 import { type Command, command, commandGroup } from "./shell/command.ts";
 import { type Kind, KINDS } from "./pingpong/kinds.ts";
 import { optionsFor, readOptions } from "./peer/options.ts";

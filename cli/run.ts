@@ -1,5 +1,3 @@
-/** Finds a command and runs it. */
-
 import {
   type Command,
   CommandError,

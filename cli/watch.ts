@@ -1,5 +1,3 @@
-/** The command `watch`: events and counters of ports as they come. */
-
 import type { Context } from "../mod.ts";
 import { openDevices, PORT_OPTIONS, portsOf } from "./shell/ports.ts";
 import { type Command, command, flag, number } from "./shell/command.ts";

@@ -4,7 +4,7 @@ import denoJson from "../deno.json" with { type: "json" };
 import { stdArguments } from "./host/jsr.ts";
 import { documents } from "./docs/documents.ts";
 import { modulesWithoutDevice } from "./docs/fences.ts";
-import { dryRunOfProject } from "./package/dry_run.ts";
+import { dryRun } from "./package/build.ts";
 import { project } from "./host/paths.ts";
 import { say } from "../rxe/host/report.ts";
 import { capture, lastLines } from "../rxe/host/shell.ts";
@@ -19,7 +19,7 @@ const HELP = `Checks the whole project, and changes nothing.
 form            deno fmt --check, deno lint
 types           deno check, of modules, examples and documents
 documentation   deno doc --lint; deno test --doc, of examples that need no device
-publishing      deno publish --dry-run, with adapters for @std where its registry is out of reach
+publishing      deno publish --dry-run
 order           imports run down from floor to floor, without a circle;
                 only ffi/ uses unsafe functions of Deno
 figures         what makes the house hard to read does not become more:
@@ -77,7 +77,7 @@ async function deno(...args: string[]): Promise<Result> {
 }
 
 async function canBePublished(): Promise<Result> {
-  const { status, stdout, stderr } = await dryRunOfProject();
+  const { status, stdout, stderr } = await dryRun(project);
   const sizes = [...stderr.matchAll(/^ +file:.* \(([\d.]+)(KB|B)\)$/gm)];
   const sum = sizes.reduce(
     (sum, [, size, unit]) => sum + Number(size) / (unit === "B" ? 1024 : 1),

@@ -3,8 +3,7 @@
 import { inProject } from "./host/paths.ts";
 import { say, SetupError } from "../rxe/host/report.ts";
 import { lastLines } from "../rxe/host/shell.ts";
-import { buildPackage } from "./package/build.ts";
-import { dryRun } from "./package/dry_run.ts";
+import { buildPackage, dryRun } from "./package/build.ts";
 import { tool } from "./host/tool.ts";
 
 const HELP = `Builds the package as it is published, and checks that it could be published.

@@ -4,7 +4,7 @@ import { readdir } from "node:fs/promises";
 import denoJson from "../../deno.json" with { type: "json" };
 import { copyFiles, projectFiles } from "../host/paths.ts";
 import { SetupError } from "../../rxe/host/report.ts";
-import { capture, exists, lastLines } from "../../rxe/host/shell.ts";
+import { capture, exists, type Finished, lastLines } from "../../rxe/host/shell.ts";
 
 /**
  * Measured from the start of the process, in CPU time over a Deno that imports nothing: the modules of mod.ts take 33 ms,
@@ -78,4 +78,10 @@ async function describe(source: string, folder: string): Promise<string> {
   const types = `// @ts-self-types="${up}${source.replace(/^\.\//, "")}"\n`;
   await edit(`${folder}/${path}`, (text) => types + text);
   return path;
+}
+
+/** Runs `deno publish --dry-run` in a folder with a deno.json. */
+export async function dryRun(folder: string): Promise<Finished> {
+  const command = [Deno.execPath(), "publish", "--dry-run", "--allow-dirty"];
+  return await capture("env", "-C", folder, ...command);
 }

@@ -2,8 +2,7 @@
 
 import { assert, assertEquals } from "@std/assert";
 import denoJson from "../../../deno.json" with { type: "json" };
-import { buildPackage, nameClasses } from "../../../tools/package/build.ts";
-import { dryRun } from "../../../tools/package/dry_run.ts";
+import { buildPackage, dryRun, nameClasses } from "../../../tools/package/build.ts";
 
 const folder = await Deno.makeTempDir();
 await buildPackage(folder);
