@@ -28,20 +28,10 @@ const ADDRESS = peerAddress();
 const BAD: Record<string, Uint8Array | string> = {
   "nothing": "",
   "no line": JSON.stringify(ADDRESS),
-  "a long line": `${" ".repeat(5000)}\n`,
   "an endless line": "x".repeat(100_000),
   "no JSON": "hello\n",
-  "binary data": Uint8Array.from({ length: 300 }, (_, i) => 255 - i),
-  "bad UTF-8": Uint8Array.of(0x22, 0xff, 0x22, 10),
   "two lines": `${JSON.stringify(ADDRESS)}\n{}\n`,
-  "null": "null\n",
-  "an array": "[]\n",
-  "another transport": `${JSON.stringify({ ...ADDRESS, transport: "ud" })}\n`,
-  "an unknown property": `${JSON.stringify({ ...ADDRESS, more: 1 })}\n`,
-  "__proto__": '{"__proto__": {"transport": "rc"}}\n',
-  "a number as text": `${JSON.stringify({ ...ADDRESS, qpn: "17" })}\n`,
   "a number out of range": `${JSON.stringify({ ...ADDRESS, credits: 0 })}\n`,
-  "a bad GID": `${JSON.stringify({ ...ADDRESS, gid: "nowhere" })}\n`,
 };
 
 netTest("RcListener survives partners that send something else than an address", async () => {
@@ -173,36 +163,11 @@ netTest("connectRc() rejects if the peer does not answer", async () => {
   );
 });
 
-netTest("connectRc() and listenRc() refuse options that cannot work", async () => {
+netTest("connectRc() rejects when there is no such device or port", async () => {
   const exchange = (): Promise<unknown> => Promise.resolve(ADDRESS);
-  const device = RXE;
-  const wrong: [options: object, error: ErrorConstructor][] = [
-    [{}, TypeError],
-    [{ tcpPort: 5, exchange }, TypeError],
-    [{ exchange: 5 }, TypeError],
-    [{ exchange, credit: 5 }, TypeError],
-    [{ exchange, credits: 0 }, RangeError],
-    [{ exchange, maxMessage: 2 ** 30 }, RangeError],
-    [{ exchange, timeout: 32 }, RangeError],
-    [{ exchange, signal: {} }, TypeError],
-    [{ exchange, port: 9 }, RangeError],
-    [{ tcpPort: 70_000 }, RangeError],
-    [{ tcpPort: 5, hostname: 5 }, TypeError],
-  ];
-  for (const [options, error] of wrong) {
-    await assertRejects(() => connectRc({ device, ...options }), error, undefined, show(options));
-  }
   await assertRejects(() => connectRc({ device: "nosuch0", exchange }), Deno.errors.NotFound);
-  for (const name of ["maxPending", "maxHandshakes", "maxPerPeer"]) {
-    await assertRejects(() => listenRc({ [name]: 0 }), RangeError, name);
-  }
-  await assertRejects(() => listenRc({ peerGid: "all" } as object), TypeError, "peerGid");
-  await assertRejects(() => listenRc({ exchange } as object), TypeError, '"exchange"');
+  await assertRejects(() => connectRc({ device: RXE, exchange, port: 9 }), RangeError);
 });
-
-function show(options: object): string {
-  return Object.entries(options).map(([name, value]) => `${name} ${typeof value}`).join(", ");
-}
 
 netTest("listenRc() listens where it is told, by default for this host alone", async () => {
   await using first = await listenRc({ device: RXE });
