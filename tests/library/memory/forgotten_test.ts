@@ -11,6 +11,7 @@ import {
   initAhFromWcAsync,
   MemoryRegion,
   ProtectionDomain,
+  reregMr,
   resolveEthL2FromGidAsync,
 } from "../../../mod.ts";
 
@@ -149,4 +150,26 @@ Deno.test("An object that is disposed does not keep its siblings that were dispo
   await collect();
   assertEquals(others.map((pd) => pd.deref()), [undefined, undefined]);
   assertEquals(kept.disposed, true);
+});
+
+/** Registers two buffers of the caller one after the other in the same region. */
+function registerTwo(context: Context): [WeakRef<MemoryRegion>, WeakRef<ArrayBuffer>[]] {
+  const sources = [new Uint8Array(64), new Uint8Array(64)] as const;
+  const mr = new MemoryRegion(new ProtectionDomain(context), sources[0], 1);
+  const changed = reregMr(mr, { source: sources[1] });
+  return [new WeakRef(changed), sources.map(({ buffer }) => new WeakRef(buffer))];
+}
+
+Deno.test("A buffer of the caller is kept while it is registered, and no longer", async () => {
+  recorder.reset();
+  const [mr, buffers] = registerTwo(Context.open("recorder0"));
+  const isKept = (): boolean[] => buffers.map((buffer) => buffer.deref() !== undefined);
+  await collect();
+  assertEquals([mr.deref(), isKept()], [undefined, [false, true]]);
+  const [, closed] = (() => {
+    using context = Context.open("recorder0");
+    return registerTwo(context);
+  })();
+  await collect();
+  assertEquals(closed.map((buffer) => buffer.deref()), [undefined, undefined]);
 });

@@ -86,51 +86,12 @@ onPd.test("MemorySlice appears on one line", ({ pd }) => {
   assertEquals(Deno.inspect(mr.slice(8, 4)), text);
 });
 
-/** What the scripts share: the recorder in libibverbs' place. */
-const START = `
-  import ${JSON.stringify(import.meta.resolve("../../provider/recorder.ts"))};
-  import { Context, MemoryRegion, ProtectionDomain } from ${
-  JSON.stringify(import.meta.resolve("../../../mod.ts"))
-};`;
-const IMPORTS = {
-  permissions: [
-    "--allow-all",
-    `--import-map=${new URL("../../../tools/std/import_map.json", import.meta.url).pathname}`,
-  ],
-};
-
-Deno.test("MemoryRegion keeps the caller's buffer when everything is forgotten, until it is closed", async () => {
-  const printed = await outputOf(
-    `${START}
-    async function collect() {
-      for (let i = 0; i < 5; i++) {
-        gc();
-        await new Promise((resolve) => setTimeout(resolve, 1));
-      }
-    }
-    function register() {
-      const bytes = new Uint8Array(4096);
-      const mr = new MemoryRegion(new ProtectionDomain(Context.open("recorder0")), bytes, 1);
-      return [new WeakRef(mr), new WeakRef(bytes.buffer)];
-    }
-    const [mr, buffer] = register();
-    await collect();
-    console.log(mr.deref() === undefined, buffer.deref()?.byteLength);
-    const closed = (() => {
-      using context = Context.open("recorder0");
-      const bytes = new Uint8Array(4096);
-      new MemoryRegion(new ProtectionDomain(context), bytes, 1);
-      return new WeakRef(bytes.buffer);
-    })();
-    await collect();
-    console.log(closed.deref() === undefined);`,
-    { permissions: [...IMPORTS.permissions, "--v8-flags=--expose-gc"] },
-  );
-  assertEquals(printed, "true 4096\ntrue");
-});
-
 Deno.test("MemoryRegion in a Worker refuses the caller's buffer, and keeps its own memory when the Worker ends", async () => {
-  const worker = `${START}
+  const worker = `
+    import ${JSON.stringify(import.meta.resolve("../../provider/recorder.ts"))};
+    import { Context, MemoryRegion, ProtectionDomain } from ${
+    JSON.stringify(import.meta.resolve("../../../mod.ts"))
+  };
     using context = Context.open("recorder0");
     const pd = new ProtectionDomain(context);
     const refused = [];
@@ -154,7 +115,7 @@ Deno.test("MemoryRegion in a Worker refuses the caller's buffer, and keeps its o
       return from <= addr && addr < to;
     });
     console.log(JSON.stringify({ refused, mapped }));`,
-    IMPORTS,
+    { importMap: true },
   );
   const { refused, mapped } = JSON.parse(printed);
   assertEquals(mapped, true);

@@ -5,7 +5,6 @@ import { AccessFlags, MemoryRegion, ProtectionDomain, VerbsError } from "../../.
 import { bufferAddress } from "../../../ffi/pointers.ts";
 import { reregMr } from "../../../types/memory/rereg_mr.ts";
 import { NullMemoryRegion } from "../../../types/memory/foreign_regions.ts";
-import { outputOf } from "../../subprocess.ts";
 import { onPd } from "../recorded.ts";
 import { assertRefused } from "../refusals.ts";
 
@@ -131,38 +130,4 @@ onPd.test("reregMr() refuses no change, and regions without memory of this proce
     [() => reregMr(mr, {}), TypeError, "no attribute is given"],
     [() => reregMr(other, { access: 1 }), TypeError, message],
   );
-});
-
-Deno.test("reregMr() keeps a buffer of the caller's while it is registered, and no longer", async () => {
-  const printed = await outputOf(
-    `
-    import ${JSON.stringify(import.meta.resolve("../../provider/recorder.ts"))};
-    import { Context, MemoryRegion, ProtectionDomain } from MOD;
-    import { reregMr } from ${
-      JSON.stringify(import.meta.resolve("../../../types/memory/rereg_mr.ts"))
-    };
-    async function collect() {
-      for (let i = 0; i < 5; i++) {
-        gc();
-        await new Promise((resolve) => setTimeout(resolve, 1));
-      }
-    }
-    function change() {
-      const buffers = [new Uint8Array(64), new Uint8Array(64)];
-      const mr = new MemoryRegion(new ProtectionDomain(Context.open("recorder0")), buffers[0], 1);
-      reregMr(mr, { source: buffers[1] });
-      return buffers.map(({ buffer }) => new WeakRef(buffer));
-    }
-    const refs = change();
-    await collect();
-    console.log(refs.map((ref) => ref.deref() !== undefined).join());`,
-    {
-      permissions: [
-        "--allow-all",
-        "--v8-flags=--expose-gc",
-        `--import-map=${new URL("../../../tools/std/import_map.json", import.meta.url).pathname}`,
-      ],
-    },
-  );
-  assertEquals(printed, "false,true");
 });

@@ -144,15 +144,6 @@ Deno.test("The error of a run that is refused forgets the request of an earlier 
   assertEquals([poster.error(1, run).posted, poster.error(1, run).posted], [2, undefined]);
 });
 
-onRc.test("A request takes no slice of a memory region that is disposed", ({ pd }) => {
-  const gone = new MemoryRegion(pd, 8, AccessFlags.LOCAL_WRITE);
-  const slice = gone.slice(0, 8);
-  gone.close();
-  const list = new SendRequestList({ capacity: 1 });
-  assertThrows(() => list.set(0, { sge: slice }), TypeError, "memory region: it is disposed");
-  assertThrows(() => list.setSge(0, [slice]), TypeError, "memory region: it is disposed");
-});
-
 onUd.test("A list whose failure names no request keeps the handles of all", ({ qp, pd }) => {
   const ah = handle(pd);
   const list = datagrams([ah]);
