@@ -7,8 +7,7 @@ import { idle } from "../registry/bed.ts";
 import { callNamed, invoke } from "../registry/calls.ts";
 import { World } from "../registry/world.ts";
 
-// The others are those of builders_test.ts.
-const calls = (await requestNames()).filter((name) => !name.startsWith("build_"));
+const calls = await requestNames();
 
 for (const name of calls) {
   Deno.test(`The request of ${name} is that of C in every byte`, async () => {

@@ -3,19 +3,16 @@ import * as recorder from "../../provider/recorder.ts";
 import { assertEquals, assertThrows } from "@std/assert";
 import {
   AccessFlags,
-  CompletionQueue,
-  Context,
   Gid,
   LinkLayer,
   Mtu,
   PortFlags,
-  ProtectionDomain,
   type QpAddress,
-  type QpInitAttr,
   QpState,
   QpType,
-  QueuePair,
+  type QueuePair,
 } from "../../../mod.ts";
+import { Fixture } from "../../provider/fixture.ts";
 import type { Fields, RecordedStruct } from "../../provider/records.ts";
 import { testsOn } from "../recorded.ts";
 import { assertRefused, bad } from "../refusals.ts";
@@ -34,23 +31,17 @@ const PEER: QpAddress = {
 };
 
 interface Made extends Disposable {
-  readonly context: Context;
   readonly qp: QueuePair;
 }
 
-function make(type: QpType, init: Partial<QpInitAttr> = {}, port: Fields = {}): Made {
-  recorder.reset();
-  const gid = Gid.parse("10.0.0.5");
+function make(type: QpType, port: Fields = {}): Made {
+  const fixture = new Fixture();
   recorder.answer("ibv_query_port", { active_mtu: Mtu[4096], lid: 5, ...port } as never);
   recorder.answer("ibv_query_device", { max_qp_rd_atom: 16, max_qp_init_rd_atom: 8 });
-  recorder.answerBytes("ibv_query_gid", gid.bytes);
-  const context = Context.open("recorder0");
-  const pd = new ProtectionDomain(context);
-  const cq = new CompletionQueue(context, { cqe: 1 });
-  const cap = { maxSendWr: 1, maxRecvWr: 1 };
-  const qp = new QueuePair(pd, { type, sendCq: cq, recvCq: cq, cap, ...init });
+  recorder.answerBytes("ibv_query_gid", Gid.parse("10.0.0.5").bytes);
+  const qp = fixture.qp(type);
   recorder.take();
-  return { context, qp, [Symbol.dispose]: () => context.close() };
+  return { qp, [Symbol.dispose]: () => fixture[Symbol.dispose]() };
 }
 
 const onUd = testsOn(() => make(UD));
@@ -152,11 +143,11 @@ Deno.test("QueuePair.address names a GID that is missing on RoCE and where the p
     { link_layer: LinkLayer.INFINIBAND, flags: PortFlags.GRH_REQUIRED },
   ];
   for (const port of ports) {
-    using made = make(RC, {}, port);
+    using made = make(RC, port);
     made.qp.init({ port: 1 });
     assertThrows(() => made.qp.address, TypeError, "gidIndex is missing");
   }
-  using made = make(RC, {}, { link_layer: LinkLayer.INFINIBAND });
+  using made = make(RC, { link_layer: LinkLayer.INFINIBAND });
   made.qp.init({ port: 1 });
   assertEquals(made.qp.address.gid, null);
 });

@@ -15,14 +15,14 @@ import {
   VerbsError,
   type WrBuilder,
 } from "../../../mod.ts";
-import type { Call, RecordedStruct } from "../../provider/records.ts";
+import type { Argument, Call, RecordedStruct } from "../../provider/records.ts";
 import { handle, QKEY, record, type Recorded } from "../work/recorded.ts";
 import { assertRefused, bad, type Refusal } from "../refusals.ts";
 import { testsOn } from "../recorded.ts";
 
-const { RC, UD, XRC_SEND } = QpType;
+const { RC, UD, XRC_SEND, RAW_PACKET } = QpType;
 const ALL = Object.values(SendOpsFlags).reduce((all: number, flag) => all | flag, 0);
-const CAP = { maxSendWr: 8, maxRecvWr: 8, maxSendSge: 3, maxInlineData: 32 };
+const CAP = { maxSendWr: 8, maxRecvWr: 8, maxSendSge: 3, maxInlineData: 64 };
 
 interface RecordedEx extends Recorded {
   readonly ex: QueuePairEx;
@@ -51,16 +51,59 @@ function plain(value: unknown): unknown {
   return typeof value === "bigint" && value < 2n ** 53n ? Number(value) : value;
 }
 
+/** Elements by where they are, other structs by their bytes, and nothing of the list of pieces of inline data. */
+function shown(arg: Argument): unknown[] {
+  if (typeof arg !== "object" || arg === null) return [plain(arg)];
+  if (arg.tag === "ibv_data_buf") return [];
+  if (arg.tag !== "ibv_sge") return [arg.bytes.toHex()];
+  return [arg.elements.map(({ addr, length }) => `${addr} ${length}`).join()];
+}
+
 /** A call without its object: the verb, and what matters of its arguments. */
 function steps(calls: Call[] = recorder.take()): unknown[][] {
   return calls.filter(({ verb }) => verb.startsWith("ibv_wr_")).map(({ verb, args }) => {
     const { qp: _qp, wr_id: _id, wr_flags: _flags, ...others } = args;
-    const values = Object.values(others).map((arg) =>
-      typeof arg === "object" && arg !== null ? (arg as RecordedStruct).bytes.toHex() : plain(arg)
-    );
-    return [verb.slice("ibv_wr_".length), ...values];
+    return [verb.slice("ibv_wr_".length), ...Object.values(others).flatMap(shown)];
   });
 }
+
+onExRc.test("WrBuilder calls the verb of each request and of its data", ({ ex, mr }) => {
+  const [REMOTE, RKEY] = [0x10000, 0x4242];
+  const list = [mr.slice(0, 16), mr.slice(32, 8)] as const;
+  const bytes = Uint8Array.of(1, 2, 3, 4, 5);
+  const wr = ex.wrStart();
+  wr.send().setSge(list[0]);
+  wr.sendImm(0x01020304).setSgeList(list);
+  wr.sendInv(0x5501).setInlineData(bytes);
+  wr.rdmaWrite(RKEY, REMOTE).setInlineDataList([bytes.subarray(0, 2), bytes.subarray(2)]);
+  wr.rdmaWriteImm(RKEY, REMOTE, 6).setSge(list[0]);
+  wr.atomicCmpSwp(RKEY, REMOTE, 0x1122334455667788n, 9).setSge(list[1]);
+  wr.atomicWrite(RKEY, REMOTE, new Uint8Array(8).fill(7));
+  wr.localInv(0x5502);
+  wr.complete();
+  const data = ["set_sge", mr.lkey, "mr0+0", 16];
+  assertEquals(steps().slice(1, -1), [
+    ...[["send"], data],
+    ...[["send_imm", 0x04030201], ["set_sge_list", 2, "mr0+0 16,mr0+32 8"]],
+    ...[["send_inv", 0x5501], ["set_inline_data", "0102030405", 5]],
+    ...[["rdma_write", RKEY, REMOTE], ["set_inline_data_list", 2, "0102", "030405"]],
+    ...[["rdma_write_imm", RKEY, REMOTE, 0x06000000], data],
+    ["atomic_cmp_swp", RKEY, REMOTE, 0x1122334455667788n, 9],
+    ["set_sge", mr.lkey, "mr0+32", 8],
+    ["atomic_write", RKEY, REMOTE, "07".repeat(8)],
+    ["local_inv", 0x5502],
+  ]);
+});
+
+Deno.test("WrBuilder.sendTso() gives the header of the segments", () => {
+  using parts = recordEx(RAW_PACKET);
+  const wr = parts.ex.wrStart();
+  wr.sendTso(Uint8Array.of(1, 2, 3), 128).setSge(parts.mr.slice(64, 512));
+  wr.complete();
+  const { lkey } = parts.mr;
+  const expected = [["send_tso", "010203", 3, 128], ["set_sge", lkey, "mr0+64", 512]];
+  assertEquals(steps().slice(1, -1), expected);
+});
 
 onExRc.test("WrBuilder calls no verb before complete(), and gives numbers in full", (parts) => {
   const { ex, mr } = parts;
@@ -84,7 +127,7 @@ onExRc.test("WrBuilder calls no verb before complete(), and gives numbers in ful
 onExRc.test("WrBuilder copies inline data of any length, and sets the flag that rxe reads", (parts) => {
   const { ex } = parts;
   const wr = ex.wrStart();
-  const pieces = Array.from({ length: 8 }, (_, i) => new Uint8Array(32).fill(i + 1));
+  const pieces = Array.from({ length: 8 }, (_, i) => new Uint8Array(64).fill(i + 1));
   wr.wrFlags = 0;
   for (const piece of pieces) wr.send().setInlineData(piece);
   for (const piece of pieces) piece.fill(0);
@@ -93,11 +136,8 @@ onExRc.test("WrBuilder copies inline data of any length, and sets the flag that 
   const sends = calls.filter(({ verb }) => verb === "ibv_wr_send");
   assertEquals(sends.map(({ args }) => args.wr_flags), new Array(8).fill(SendFlags.INLINE));
   const data = steps(calls).filter(([name]) => name === "set_inline_data");
-  const expected = pieces.map((_, i) => new Uint8Array(32).fill(i + 1).toHex());
-  assertEquals(
-    data.map((step) => step.find((arg) => typeof arg === "string" && arg.length === 64)),
-    expected,
-  );
+  const expected = pieces.map((_, i) => new Uint8Array(64).fill(i + 1).toHex());
+  assertEquals(data.map(([, bytes]) => bytes), expected);
 });
 
 onExRc.test("WrBuilder gives each request the number and the flags of its beginning", ({ ex }) => {
@@ -122,6 +162,8 @@ onExUd.test("WrBuilder keeps the handles of datagrams until they complete", ({ e
   const wr = ex.wrStart();
   for (const ah of ahs) wr.send().setUdAddr(ah, 1, QKEY).setSge(mr.slice(0, 8));
   wr.complete();
+  const posted = [["send"], ["set_ud_addr", "ah0", 1, QKEY], ["set_sge", mr.lkey, "mr0+0", 8]];
+  assertEquals(steps().slice(1, 4), posted);
   for (const ah of ahs) ah.close();
   for (const live of [2, 1]) {
     assertEquals(recorder.live("ah"), live);
@@ -154,8 +196,12 @@ onExRc.test("WrBuilder keeps the regions of the memory windows that it binds", (
   const mr = new MemoryRegion(pd, 4096, AccessFlags.LOCAL_WRITE | AccessFlags.MW_BIND);
   const mw = new MemoryWindow(pd, MwType.TYPE_2);
   const wr = ex.wrStart();
-  wr.bindMw(mw, 0x77, { mr, mwAccessFlags: 0 });
+  wr.bindMw(mw, 0x77, { mr, addr: mr.addr + 128n, length: 256, mwAccessFlags: 1 });
   wr.complete();
+  const { args } = recorder.takeOne("ibv_wr_bind_mw");
+  const { fields } = args.bind_info as RecordedStruct;
+  assertEquals([args.mw, args.rkey, fields.mr, fields.addr], ["mw0", 0x77, "mr1", "mr1+128"]);
+  assertEquals([fields.length, fields.mw_access_flags], [256n, 1]);
   assertEquals(mw.rkey, 0x77);
   mr.close();
   assertEquals(recorder.live("mr"), 2);
@@ -266,7 +312,7 @@ onExRc.test("WrBuilder refuses values out of range, and begins nothing then", ({
   assertEquals([wr.length, wr.wrId, wr.wrFlags], [0, 0, SendFlags.SIGNALED]);
   wr.send();
   assertRefused(
-    [() => wr.setInlineData(new Uint8Array(33)), RangeError, "allows 32"],
+    [() => wr.setInlineData(new Uint8Array(65)), RangeError, "allows 64"],
     [() => wr.setSgeList([mr, mr, mr, mr]), RangeError, "there is room for 3"],
   );
   wr.setSge(mr.slice(0, 8));

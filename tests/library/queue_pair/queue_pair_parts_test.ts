@@ -2,15 +2,7 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import * as recorder from "../../provider/recorder.ts";
-import {
-  AddressHandle,
-  Gid,
-  QpType,
-  QueuePair,
-  QueuePairEx,
-  SendOpsFlags,
-  VerbsError,
-} from "../../../mod.ts";
+import { AddressHandle, Gid, QpType, QueuePair, VerbsError } from "../../../mod.ts";
 import type { RecordedStruct } from "../../provider/records.ts";
 import { handle, onRc, onUd, QKEY } from "../work/recorded.ts";
 
@@ -88,22 +80,4 @@ onUd.test("AddressHandle names an index beyond the table, and families only of p
   assertStringIncludes(hintOf("fd00::1", 0)!, "The GIDs are of different families");
   assertEquals(hintOf("10.0.0.2", 0), undefined);
   assertEquals(hintOf("ff0e::1", 0), undefined);
-});
-
-onRc.test("WrBuilder keeps the inline data of earlier requests when it needs more memory", (parts) => {
-  const { pd, cq } = parts;
-  const cap = { ...CAP, maxInlineData: 200 };
-  const sendOpsFlags = SendOpsFlags.SEND;
-  const ex = new QueuePairEx(pd, { type: RC, sendCq: cq, recvCq: cq, cap, sendOpsFlags });
-  recorder.take();
-  const wr = ex.wrStart();
-  for (const value of [1, 2, 3]) wr.send().setInlineData(new Uint8Array(200).fill(value));
-  wr.complete();
-  const sent = recorder.takeOf("ibv_wr_set_inline_data").map(({ args }) =>
-    Object.values(args).find((arg) => (arg as RecordedStruct)?.bytes?.length === 200)
-  );
-  assertEquals(
-    sent.map((data) => new Set((data as RecordedStruct).bytes)),
-    [1, 2, 3].map((value) => new Set([value])),
-  );
 });

@@ -98,14 +98,3 @@ onPd.test("QueuePair refuses queues that do not go with a table", ({ context, pd
     [make({ rwqIndTbl: bad(undefined) }), TypeError, "it takes sendCq"],
   );
 });
-
-onPd.test("Work queues and tables show what matters on one line", ({ context }) => {
-  const queues = makeQueues(context, 2);
-  const [wq] = queues;
-  const table = new RwqIndirectionTable(context, queues);
-  assertEquals(Deno.inspect(wq), `WorkQueue { wqNum: ${wq!.wqNum}, state: "RESET" }`);
-  const { tableNumber } = table;
-  assertEquals(Deno.inspect(table), `RwqIndirectionTable { tableNumber: ${tableNumber}, size: 2 }`);
-  context.close();
-  assertEquals(Deno.inspect(wq), "WorkQueue { disposed }");
-});

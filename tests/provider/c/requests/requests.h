@@ -14,14 +14,11 @@ struct request {
 	void (*make)(void);
 };
 
-// Defines a request that a test asks for by a name. The linker puts all of them in a row.
-#define NAMED(called, name) \
+// Defines the request that the valid call of a name in tests/library/registry/ makes. The linker puts all of them in a row.
+#define TWIN(called, call) \
 	static void called(void); \
-	static const struct request called##_request __attribute__((section("requests"), used)) = { name, called }; \
+	static const struct request called##_request __attribute__((section("requests"), used)) = { call, called }; \
 	static void called(void)
-#define REQUEST(called) NAMED(called, #called)
-// A request that is the valid call of this name in tests/library/registry/.
-#define TWIN(called, call) NAMED(called, call)
 
 #define SGES(count, ...) .sg_list = (struct ibv_sge[]){ __VA_ARGS__ }, .num_sge = count
 
