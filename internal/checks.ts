@@ -116,13 +116,19 @@ export function withArticle(name: string): string {
   return `${/^[AEIO]/.test(name) ? "an" : "a"} ${name}`;
 }
 
+/** Checks that a value is a Uint8Array. Returns it. A Proxy of one is none: its methods do not work. */
+export function byteArray<T extends Uint8Array>(value: T, what: string): T {
+  if (ArrayBuffer.isView(value) && value instanceof Uint8Array) return value;
+  throw new TypeError(`Cannot use ${what} ${show(value)}: it is not a Uint8Array`);
+}
+
 /**
  * A copy of a caller's bytes, which may change afterwards.
  *
  * @throws {TypeError} If it is not a Uint8Array, or its buffer is gone.
  */
 export function copyOfBytes(value: unknown, what: string): Uint8Array<ArrayBuffer> {
-  const bytes = instance<Uint8Array>(value, Uint8Array, what);
+  const bytes = byteArray(value as Uint8Array, what);
   try {
     return new Uint8Array(bytes);
   } catch {

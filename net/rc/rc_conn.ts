@@ -1,5 +1,5 @@
 import { type AbortOptions, signalOf } from "../../internal/abort.ts";
-import { instance, integer, uint64 } from "../../internal/checks.ts";
+import { byteArray, integer, uint64 } from "../../internal/checks.ts";
 import { type SendRequest, WrOpcode } from "../../mod.ts";
 import type { RcAddress } from "./rc_address.ts";
 import { closedError, type RcEnd } from "./rc_end.ts";
@@ -89,7 +89,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   ): Promise<Uint8Array<ArrayBuffer> | null> {
     try {
       const signal = signalOf(options);
-      if (p !== undefined) instance(p, Uint8Array, "p");
+      if (p !== undefined) byteArray(p, "p");
       this.#assertOpen();
       return this.#end.link.receive(p, signal);
     } catch (error) {
@@ -110,7 +110,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    */
   async send(p: Uint8Array, options?: AbortOptions): Promise<number> {
     const signal = signalOf(options);
-    const { length } = instance(p, Uint8Array, "message");
+    const { length } = byteArray(p, "message");
     if (length > this.maxMessage) {
       throw new RangeError(
         `Cannot send: the message has ${length} bytes, and maxMessage is ${this.maxMessage}`,
@@ -152,7 +152,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
   get writable(): WritableStream<Uint8Array> {
     return this.#writable ??= new WritableStream({
       write: async (chunk) => {
-        const { length } = instance(chunk, Uint8Array, "chunk");
+        const { length } = byteArray(chunk, "chunk");
         for (let start = 0; start < length; start += this.maxMessage) {
           await this.send(chunk.subarray(start, start + this.maxMessage));
         }
@@ -199,7 +199,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     options?: AbortOptions,
   ): Promise<void> {
     const signal = signalOf(options);
-    const part = partOf(memory, offset, instance(data, Uint8Array, "data").length);
+    const part = partOf(memory, offset, byteArray(data, "data").length);
     this.#assertOpen();
     await this.#move(WrOpcode.RDMA_WRITE, part, data, signal);
   }
@@ -221,7 +221,7 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
     const signal = signalOf(options);
     const size = typeof length === "number"
       ? integer(length, "length", 0, 2 ** 32)
-      : instance(length, Uint8Array, "buffer").length;
+      : byteArray(length, "buffer").length;
     const part = partOf(memory, offset, size);
     this.#assertOpen();
     const buffer = typeof length === "number" ? new Uint8Array(size) : length;

@@ -152,15 +152,18 @@ export class Receiver {
     { start, length, from }: Arrived,
     buffer: Uint8Array<ArrayBuffer> | undefined,
   ): Datagram {
-    if (buffer !== undefined && buffer.length < length) {
+    const room = buffer === undefined ? length : buffer.length;
+    // To ask a Proxy can close the connection.
+    if (this.#queue.length === 0) throw this.#failure;
+    if (room < length) {
       throw new RangeError(
-        `Cannot receive: the message has ${length} bytes, and the buffer ${buffer.length}`,
+        `Cannot receive: the message has ${length} bytes, and the buffer ${room}`,
       );
     }
     const target = buffer ?? new Uint8Array(length);
     target.set(this.#bytes.subarray(start, start + length));
     this.#queue.shift();
-    return [target.length === length ? target : target.subarray(0, length), from];
+    return [room === length ? target : target.subarray(0, length), from];
   }
 
   #serve(): void {

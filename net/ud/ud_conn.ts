@@ -1,7 +1,7 @@
 /** Datagrams over an unreliable datagram queue pair. */
 
 import { type AbortOptions, closeOnAbort, signalOf } from "../../internal/abort.ts";
-import { instance, integer } from "../../internal/checks.ts";
+import { byteArray, integer } from "../../internal/checks.ts";
 import {
   AccessFlags,
   type AddressHandle,
@@ -180,7 +180,7 @@ export class UdConn
   ): Promise<[Uint8Array<ArrayBuffer>, UdAddress]> {
     const signal = signalOf(options);
     signal?.throwIfAborted();
-    if (p !== undefined) instance(p, Uint8Array, "p");
+    if (p !== undefined) byteArray(p, "p");
     return this.#receiver.receiveNow(p) ?? await this.#receiver.wait(p, signal);
   }
 
@@ -205,7 +205,7 @@ export class UdConn
   async send(p: Uint8Array, addr: UdAddress, options?: AbortOptions): Promise<number> {
     const signal = signalOf(options);
     signal?.throwIfAborted();
-    const { length } = instance(p, Uint8Array, "message");
+    const { length } = byteArray(p, "message");
     checkLength(length, this.maxMessage);
     const target = this.#peers.target(addr);
     // The look for room can find an error, after which there are no handles.

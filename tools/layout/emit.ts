@@ -37,7 +37,9 @@ export type FieldType =
  * @category Layouts of structs
  */
 export interface Field<Type extends FieldType = FieldType> {
+  /** Bytes from the struct's start. */
   readonly offset: number;
+  /** Size in bytes. */
   readonly size: number;
   /** How to read them. */
   readonly type: Type;
@@ -49,6 +51,7 @@ export interface Field<Type extends FieldType = FieldType> {
  * @category Layouts of structs
  */
 export interface Struct<Fields = Readonly<Record<string, Field>>> {
+  /** Size in bytes. */
   readonly size: number;
   /** Fields by name; those of a nested struct have its name and a dot before their own. */
   readonly fields: Fields;

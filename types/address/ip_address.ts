@@ -1,6 +1,6 @@
 /** IP addresses as text and as bytes. GIDs have the same text form. */
 
-import { instance, show } from "../../internal/checks.ts";
+import { byteArray, show } from "../../internal/checks.ts";
 
 /** A number of an IPv4 address: no leading zeros. */
 const DECIMAL = /^(0|[1-9]\d{0,2})$/;
@@ -86,7 +86,7 @@ function parseGroups(text: string, isEnd: boolean): number[] | undefined {
  * @category GIDs and headers
  */
 export function formatAddress(bytes: Uint8Array): string {
-  instance(bytes, Uint8Array, "bytes");
+  byteArray(bytes, "bytes");
   if (bytes.length === 4) return bytes.join(".");
   if (bytes.length === 16) return formatIPv6(bytes);
   throw new RangeError(`Cannot format address of ${bytes.length} bytes: 4 or 16 are needed`);

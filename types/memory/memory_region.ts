@@ -96,7 +96,9 @@ export class MemoryRegion extends NativeResource<IbvMr> {
   readonly #core: Region;
 
   static {
-    regionCore = (mr) => mr.#core;
+    // The region of a slice that only looks like one can be anything.
+    regionCore = (mr) =>
+      (mr instanceof MemoryRegion ? mr : instance<MemoryRegion>(mr, MemoryRegion, "mr")).#core;
   }
 
   /**

@@ -1,5 +1,5 @@
 import { enums } from "../../ffi/layout.ts";
-import { integer, object, uint16 } from "../../internal/checks.ts";
+import { byteArray, integer, object, uint16 } from "../../internal/checks.ts";
 import { parseAddress } from "../address/ip_address.ts";
 import { instance } from "../core/checks.ts";
 
@@ -107,7 +107,7 @@ export function writeRssInput(
   fields: number,
   options: RssInputOptions = {},
 ): number {
-  if (!(input instanceof Uint8Array)) instance(input, Uint8Array, "input");
+  byteArray(input, "input");
   requirePredictable(fields);
   // Code of the caller, such as a getter, may use or transfer the same buffer: it runs before anything is written.
   const { source, destination, protocol, sourcePort, destinationPort } = flow ??
@@ -145,7 +145,7 @@ function requirePredictable(fields: number): void {
 
 function writeEndpoint(given: string | Uint8Array, input: Uint8Array, offset: number): number {
   const address = typeof given === "string" ? parseAddress(given) : given;
-  instance(address, Uint8Array, "address");
+  byteArray(address, "address");
   if (address.length !== 4 && address.length !== 16) {
     throw new RangeError(`Cannot hash address of ${address.length} bytes: 4 or 16 are needed`);
   }

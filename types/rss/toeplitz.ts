@@ -1,4 +1,4 @@
-import { copyOfBytes, integer } from "../../internal/checks.ts";
+import { byteArray, copyOfBytes, integer } from "../../internal/checks.ts";
 import { instance } from "../core/checks.ts";
 
 /** Each input bit selects 32 bits of the key, from its own position on. */
@@ -26,7 +26,7 @@ const WINDOW_BYTES = 4;
  * @category Receive work queues and RSS
  */
 export function toeplitz(key: Uint8Array, input: Uint8Array): number {
-  requireKey(instance(key, Uint8Array, "key").length, instance(input, Uint8Array, "input").length);
+  requireKey(byteArray(key, "key").length, byteArray(input, "input").length);
   let hash = 0;
   for (let i = 0; i < input.length; i++) {
     for (let bit = 0; bit < 8; bit++) {
@@ -84,7 +84,7 @@ export class ToeplitzKey {
    */
   hash(input: Uint8Array, length: number = input.length): number {
     // The general check takes longer than the hash.
-    if (!(input instanceof Uint8Array)) instance(input, Uint8Array, "input");
+    byteArray(input, "input");
     if (typeof length !== "number") integer(length, "length", 0, input.length);
     requireKey(this.maxInput + WINDOW_BYTES, length);
     if (!(length >= 0 && length <= input.length)) {
