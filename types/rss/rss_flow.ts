@@ -1,7 +1,6 @@
 import { enums } from "../../ffi/layout.ts";
 import { byteArray, integer, object, uint16 } from "../../internal/checks.ts";
 import { parseAddress } from "../address/ip_address.ts";
-import { instance } from "../core/checks.ts";
 
 const FIELD = enums.ibv_rx_hash_fields;
 const IPV4 = FIELD.IBV_RX_HASH_SRC_IPV4 | FIELD.IBV_RX_HASH_DST_IPV4;

@@ -1,5 +1,4 @@
 import { byteArray, copyOfBytes, integer } from "../../internal/checks.ts";
-import { instance } from "../core/checks.ts";
 
 /** Each input bit selects 32 bits of the key, from its own position on. */
 const WINDOW_BYTES = 4;
