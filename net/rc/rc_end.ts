@@ -39,7 +39,9 @@ export class RcEnd implements AsyncDisposable {
   readonly #qp: QueuePair;
   /** Memory that is shared with the peer. */
   readonly #exposed: Set<MemoryRegion> = new Set();
-  readonly #owned: DisposableStack;
+  /** What it is made of, in order. */
+  readonly #parts: readonly Disposable[];
+  #isClosed = false;
   #peer: RcAddress | undefined;
 
   /**
@@ -55,16 +57,19 @@ export class RcEnd implements AsyncDisposable {
     const send = await register(sendDepth);
     const recv = await register(credits + CONTROL_RECEIVES);
     await nextTurn();
-    return new RcEnd(device, settings, ends, { send, recv }, stack);
+    const end = new RcEnd(device, settings, ends, { send, recv }, stack);
+    stack.move();
+    return end;
   }
 
   private constructor(
-    { context, pd }: RcDevice,
+    device: RcDevice,
     settings: RcSettings,
     ends: TcpEnds | undefined,
     memory: { readonly send: MemoryRegion; readonly recv: MemoryRegion },
     stack: DisposableStack,
   ) {
+    const { context, pd } = device;
     const { port, credits, sendDepth } = settings;
     this.settings = settings;
     this.#pd = pd;
@@ -73,14 +78,14 @@ export class RcEnd implements AsyncDisposable {
     const channel = stack.use(new CompletionChannel(context));
     const cqe = cap.maxSendWr + cap.maxRecvWr;
     const cq = stack.use(new CompletionQueue(context, { cqe, channel }));
-    stack.defer(() => this.#exposed.forEach((mr) => mr.close()));
     const init = { type: QpType.RC, sendCq: cq, recvCq: cq, cap };
     const qp = this.#qp = stack.use(new QueuePair(pd, init));
     // Without an rkey a peer can do nothing with these rights.
     const qpAccessFlags = REMOTE_WRITE | REMOTE_READ | REMOTE_ATOMIC;
     qp.init({ port, ...(gidIndex !== undefined && { gidIndex }), qpAccessFlags });
     this.link = new Link(qp, cq, memory, settings);
-    this.#owned = stack.move();
+    const exposed = { [Symbol.dispose]: () => this.#exposed.forEach((mr) => mr.close()) };
+    this.#parts = [device, memory.send, memory.recv, channel, cq, exposed, qp];
   }
 
   /** What the peer needs. */
@@ -132,15 +137,18 @@ export class RcEnd implements AsyncDisposable {
   ): Promise<ExposedMemory> {
     const mr = await MemoryRegion.createAsync(this.#pd, source, REMOTE_ACCESS, { signal });
     // The domain outlives the connection if others use it.
-    if (this.#owned.disposed) mr.close();
+    if (this.#isClosed) mr.close();
     this.#exposed.add(mr);
     return new ExposedMemory(mr, () => this.#exposed.delete(mr));
   }
 
   /** Closes it at once, and ends the use of the device. */
   close(): void {
+    this.#isClosed = true;
     this.link.close(closedError());
-    this.#owned.dispose();
+    // A part that could not be closed is tried again at the next call.
+    using stack = new DisposableStack();
+    for (const part of this.#parts) stack.use(part);
   }
 
   /** The device is not in use any more when connecting has failed. */
