@@ -28,11 +28,6 @@ const LIMITS: Readonly<Record<string, readonly [limit: number, goal: number]>> =
   "struct writers beside the codec": [5, 0],
   "clones of six lines": [0, 0],
   "lines of the library": [28_075, 27_000],
-  "lines of types": [15_425, 14_700],
-  "lines of ffi": [3_975, 4_150],
-  "lines of net": [3_825, 3_900],
-  "lines of cli": [4_275, 4_250],
-  "lines of bench": [7_150, 6_900],
   "lines of tests": [44_150, 43_000],
   "lines of tools": [9_150, 8_450],
   "lines of all files": [104_525, 103_000],
@@ -40,7 +35,7 @@ const LIMITS: Readonly<Record<string, readonly [limit: number, goal: number]>> =
 
 const LIBRARY = ["types", "ffi", "net", "cli", "internal"];
 
-const GENERATED = /^ffi\/layout(_types)?\.ts$|^bench\/.*\.(json|svg)$/;
+const GENERATED = /^ffi\/layout\.ts$|^bench\/.*\.(json|svg)$/;
 /** The codec, and what it is made of. */
 const CODEC = /^(ffi\/|types\/core\/attributes\.ts$)/;
 
