@@ -81,44 +81,20 @@ for (const thunks of ["on", "off"]) {
       import { nonblocking, verbs } from FFI/library;
       const none = new Uint8Array(64);
       const v = verbs();
-      const results = [
+      console.log(JSON.stringify([
         v.ibv_alloc_pd(null), errno(),
         v.ibv_dealloc_pd(null),
-        v.ibv_query_gid(null, 1, 0, none), errno(),
         String(v.ibv_query_gid_table(null, none, 1n, 0)),
-        v.ibv_query_port_speed(null, 1, none),
-        v.ibv_query_comp_cntr_caps(null, none),
-        v.ibv_alloc_dmah(null, none), errno(),
-        String(v.ibv_alloc_buf(null, 1n, none)), errno(),
-        v.ibv_dm_export_dmabuf_fd(null), errno(),
         await nonblocking().ibv_create_ah(null, none),
-        await nonblocking().ibv_init_ah_from_wc(null, 1, none, none, none),
         hasSymbol("ibv_get_device_list"), hasSymbol("ibv_alloc_pd"),
-      ];
-      console.log(JSON.stringify(results));
-      for (const call of [() => v.ibv_is_fork_initialized(), () => v.ibv_wr_flush(null, 0, 0n, 0n, 0, 0)]) {
-        try { call(); } catch ({ name, code, errno, message }) { console.log(name, code, errno, message); }
-      }`,
+      ]));
+      try { v.ibv_is_fork_initialized(); } catch ({ code }) { console.log(code); }`,
       { env },
     );
-    const [results, fork, flush] = printed.split("\n");
-    assertEquals(JSON.parse(results!), [
-      ...[null, 95],
-      95,
-      ...[-1, 95],
-      "-95",
-      95,
-      95,
-      ...[null, 95],
-      ...["0", 95],
-      ...[-1, 95],
-      { value: null, errno: 95 },
-      { value: -1, errno: 95 },
-      ...[true, false],
-    ]);
-    const reason = "not supported by the installed libibverbs";
-    assertEquals(fork, `SystemError EOPNOTSUPP 95 Cannot call ibv_is_fork_initialized: ${reason}`);
-    assertEquals(flush, `SystemError EOPNOTSUPP 95 Cannot call ibv_wr_flush: ${reason}`);
+    const [results, fork] = printed.split("\n");
+    const created = { value: null, errno: 95 };
+    assertEquals(JSON.parse(results!), [null, 95, 95, "-95", created, true, false]);
+    assertEquals(fork, "EOPNOTSUPP");
   });
 
   Deno.test(`Context.open() says how to get a device when there is none, with thunks ${thunks}`, async () => {

@@ -31,23 +31,15 @@ async function firstUse(different: string): Promise<string[]> {
   return (await outputOf(`${different}\n${FIRST_USE}`, { importMap: true })).split("\n");
 }
 
-const unsupported: [string, Record<string, string>, string][] = [
-  ["macOS", { os: "darwin", arch: "aarch64" }, "darwin on aarch64 is not supported"],
-  ["Windows", { os: "windows", arch: "x86_64", env: "msvc" }, "windows on x86_64 is not supported"],
-  ["musl", { env: "musl" }, "a Deno that is built for musl is not supported"],
-];
-
-for (const [name, build, reason] of unsupported) {
-  Deno.test(`On ${name} everything can be imported, and the first use throws NotSupported`, async () => {
-    const fake = `Deno.build = { ...Deno.build, ...${JSON.stringify(build)} };`;
-    const [imported, gid, ...uses] = await firstUse(fake);
-    assertEquals([imported, gid], ["imported", "::1"]);
-    assertEquals(uses.length, 3);
-    for (const use of uses) {
-      assertStringIncludes(use, `NotSupported: Cannot open libibverbs: ${reason}, only`);
-    }
-  });
-}
+Deno.test("On musl everything can be imported, and the first use throws NotSupported", async () => {
+  const [imported, gid, ...uses] = await firstUse(`Deno.build = { ...Deno.build, env: "musl" };`);
+  assertEquals([imported, gid], ["imported", "::1"]);
+  assertEquals(uses.length, 3);
+  const reason = "a Deno that is built for musl is not supported, only";
+  for (const use of uses) {
+    assertStringIncludes(use, `NotSupported: Cannot open libibverbs: ${reason}`);
+  }
+});
 
 Deno.test("By an older Deno everything can be imported, and the first use names the lowest version", async () => {
   const [imported, gid, ...uses] = await firstUse(
@@ -89,7 +81,8 @@ Deno.test("A libibverbs that needs musl is refused by NotSupported", async () =>
 Deno.test("faultOf() names the system and the architecture when they are not supported", () => {
   for (
     const [build, name] of [
-      [{ ...LINUX, os: "freebsd" }, "freebsd on x86_64"],
+      [{ os: "darwin", arch: "aarch64" }, "darwin on aarch64"],
+      [{ os: "windows", arch: "x86_64", env: "msvc" }, "windows on x86_64"],
       [{ ...LINUX, arch: "riscv64" }, "linux on riscv64"],
     ] as const
   ) {

@@ -20,22 +20,8 @@ export interface FailOptions {
 }
 
 /** A completion, by the C names of `ibv_wc`, with what only an extended completion queue tells. */
-export interface PushedCompletion {
-  readonly wr_id?: bigint;
-  readonly status?: number;
-  readonly opcode?: number;
-  readonly vendor_err?: number;
-  readonly byte_len?: number;
-  /** As a number in network byte order, like the field. */
-  readonly imm_data?: number;
-  readonly invalidated_rkey?: number;
-  readonly qp_num?: number;
-  readonly src_qp?: number;
-  readonly wc_flags?: number;
-  readonly pkey_index?: number;
-  readonly slid?: number;
-  readonly sl?: number;
-  readonly dlid_path_bits?: number;
+export interface PushedCompletion
+  extends Readonly<Partial<Record<keyof typeof structs.ibv_wc.fields, number | bigint>>> {
   /** Whether the sender asked for an event. */
   readonly solicited?: boolean;
   readonly timestamp?: bigint;
@@ -277,8 +263,8 @@ export function complete(cq: Label, completion: PushedCompletion = {}): void {
   const { tm_info: { tag, priv } = { tag: 0n, priv: 0 } } = completion;
   const wc = new DataView(new ArrayBuffer(structs.ibv_wc.size));
   for (const [name, field] of Object.entries(structs.ibv_wc.fields)) {
-    const value = completion[name as keyof PushedCompletion];
-    if (value !== undefined) writeField(wc, field, value as number | bigint);
+    const value = completion[name as keyof typeof structs.ibv_wc.fields];
+    if (value !== undefined) writeField(wc, field, value);
   }
   const pointer = pointerTo(cq);
   symbols.recorder_complete(

@@ -145,12 +145,6 @@ on.test("SharedReceiveQueue.postOps() refuses what does not go together", ({ pd,
   );
 });
 
-on.test("new XrcDomain() opens the domain of a file", ({ context }) => {
-  new XrcDomain(context, { fd: 5, oflags: 0 });
-  const { fd, oflags } = fieldsOf("ibv_open_xrcd");
-  assertEquals([fd, oflags], [5, 0]);
-});
-
 on.test("new QueuePair() with a shared receive queue has none of its own", ({ pd, cq }) => {
   const srq = new SharedReceiveQueue(pd, { maxWr: 4 });
   const init = { type: RC, sendCq: cq, recvCq: cq, srq, cap: { maxSendWr: 1 } };

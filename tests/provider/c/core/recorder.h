@@ -76,9 +76,6 @@ struct cq_object {
 	bool polling;
 	struct completion current;
 	uint64_t wc_flags;
-	// The allocation of a parent domain, see allocator.c.
-	struct ibv_pd *domain;
-	void *allocated;
 };
 
 struct srq_object {
@@ -86,8 +83,6 @@ struct srq_object {
 	struct ibv_srq_attr attr;
 	// Requests that are not done, see wire.c.
 	struct works *receives;
-	struct ibv_pd *domain;
-	void *allocated;
 };
 
 enum { FIRST_QP_NUM = 0x100 };
@@ -103,6 +98,7 @@ struct qp_object {
 	uint64_t send_ops;
 	// Between wr_start and wr_complete or wr_abort.
 	bool building;
+	// The allocation of a parent domain, see allocator.c.
 	struct ibv_pd *domain;
 	void *allocated;
 	// Requests that are not done, see wire.c.
@@ -261,7 +257,7 @@ void put_recv_wrs(const struct ibv_recv_wr *wr);
 void put_bind_info(const char *name, const struct ibv_mw_bind_info *info);
 
 // allocator.c
-// Whether parent domains have their allocators called.
+// Whether queue pairs call the allocators of their parent domains.
 extern bool calls_allocators;
 void *allocate_from(struct ibv_pd *pd, size_t size);
 void free_to(struct ibv_pd *pd, void *memory);
@@ -290,7 +286,6 @@ void fill_gid(union ibv_gid *gid, unsigned index);
 void forget_events(void);
 
 // ops that live in objects
-void set_context_ops(struct verbs_context *verbs);
 void set_cq_readers(struct ibv_cq_ex *cq);
 void set_qp_builders(struct ibv_qp_ex *qp);
 void raise_cq_event(struct ibv_cq *cq);

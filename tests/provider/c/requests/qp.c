@@ -3,16 +3,7 @@
 
 TWIN(create_qp, "new QueuePair (plain)")
 {
-	struct ibv_qp_init_attr_ex init = {
-		.send_cq = cq,
-		.recv_cq = cq,
-		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
-		.qp_type = IBV_QPT_RC,
-		.comp_mask = IBV_QP_INIT_ATTR_PD,
-		.pd = pd,
-	};
-
-	ibv_create_qp_ex(context, &init);
+	qp(IBV_QPT_RC);
 }
 
 TWIN(create_qp_of_srq, "new QueuePairEx (srq)")

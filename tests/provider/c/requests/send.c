@@ -78,17 +78,10 @@ TWIN(post_bind_mw, "QueuePair#postSend (bind)")
 
 TWIN(post_xrc, "QueuePair#postSend (xrc)")
 {
-	struct ibv_qp_init_attr_ex init = {
-		.send_cq = cq,
-		.cap = { .max_send_wr = 4, .max_send_sge = 1 },
-		.qp_type = IBV_QPT_XRC_SEND,
-		.comp_mask = IBV_QP_INIT_ATTR_PD,
-		.pd = pd,
-	};
 	struct ibv_send_wr wr = { SGES(1, sge(0, 8)), .opcode = IBV_WR_SEND, .send_flags = SIGNALED,
 				  .qp_type.xrc.remote_srqn = 0x77 };
 
-	post(ibv_create_qp_ex(context, &init), 1, &wr);
+	post(qp(IBV_QPT_XRC_SEND), 1, &wr);
 }
 
 TWIN(post_recv, "QueuePair#postRecv (list)")

@@ -59,13 +59,8 @@ struct ibv_cq_ex *create_cq_ex(struct ibv_context *context, struct ibv_cq_init_a
 	     put_object("init_attr.channel", CHANNEL, init_attr->channel, true),
 	     domain = put_given(init_attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD, "init_attr.parent_domain", PD,
 				init_attr->parent_domain));
-	void *allocated = allocate_from(domain, init_attr->cqe * sizeof(struct ibv_wc));
-	if (domain && calls_allocators && !allocated)
-		return (void *)fails_with(ENOMEM);
 	struct cq_object *cq = make_cq(context, init_attr->cqe, init_attr->cq_context, init_attr->channel);
 	depend(cq, domain);
-	cq->domain = domain;
-	cq->allocated = allocated;
 	cq->wc_flags = init_attr->wc_flags;
 	set_cq_readers(&cq->cq);
 	return made(cq);
@@ -118,7 +113,6 @@ int ibv_destroy_cq(struct ibv_cq *cq)
 	if (error)
 		return done(error);
 	drop_events(cq);
-	free_to(object->domain, object->allocated);
 	return done(0);
 }
 

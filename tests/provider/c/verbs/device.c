@@ -95,6 +95,17 @@ int ibv_get_device_index(struct ibv_device *device)
 	return done(((struct device_object *)device)->index);
 }
 
+#define SET_CONTEXT_OP(op) verbs->context.ops.op = op;
+#define SET_EXTENDED_OP(op) verbs->op = op;
+
+static void set_ops(struct verbs_context *verbs)
+{
+	CONTEXT_OPS(SET_CONTEXT_OP)
+	EXTENDED_OPS(SET_EXTENDED_OP)
+	verbs->ibv_create_flow = create_flow;
+	verbs->ibv_destroy_flow = destroy_flow;
+}
+
 static struct ibv_context *open_context(struct ibv_device *of)
 {
 	struct context_object *opened = create(CONTEXT, sizeof *opened);
@@ -112,7 +123,7 @@ static struct ibv_context *open_context(struct ibv_device *of)
 	context->async_fd = ends[0];
 	context->cmd_fd = eventfd(0, EFD_CLOEXEC);
 	context->num_comp_vectors = COMP_VECTORS;
-	set_context_ops(&opened->verbs);
+	set_ops(&opened->verbs);
 	depend(context, of);
 	return made(context);
 }

@@ -10,25 +10,10 @@ void forget_events(void)
 	read_events = acknowledged_events = 0;
 }
 
+// The number of a port is no pointer to an object.
 static struct object *affected(const struct ibv_async_event *event)
 {
-	switch (event->event_type) {
-	case IBV_EVENT_CQ_ERR:
-	case IBV_EVENT_QP_FATAL:
-	case IBV_EVENT_QP_REQ_ERR:
-	case IBV_EVENT_QP_ACCESS_ERR:
-	case IBV_EVENT_COMM_EST:
-	case IBV_EVENT_SQ_DRAINED:
-	case IBV_EVENT_PATH_MIG:
-	case IBV_EVENT_PATH_MIG_ERR:
-	case IBV_EVENT_SRQ_ERR:
-	case IBV_EVENT_SRQ_LIMIT_REACHED:
-	case IBV_EVENT_QP_LAST_WQE_REACHED:
-	case IBV_EVENT_WQ_FATAL:
-		return object_of(event->element.cq);
-	default:
-		return NULL;
-	}
+	return object_of(event->element.cq);
 }
 
 int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)

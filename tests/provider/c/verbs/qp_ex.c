@@ -20,8 +20,7 @@ static void wr_start(struct ibv_qp_ex *qp)
 {
 	struct qp_object *object = (void *)qp;
 
-	begin("ibv_wr_start", RETURNS_NOTHING);
-	OBJECT(QP, qp);
+	TELL(OBJECT(QP, qp));
 	if (object->building)
 		violation("ibv_wr_start: the queue pair has requests under way");
 	object->building = true;
@@ -39,17 +38,13 @@ static void leave(const char *verb, struct ibv_qp_ex *qp)
 
 static int wr_complete(struct ibv_qp_ex *qp)
 {
-	begin("ibv_wr_complete", RETURNS_ERRNO);
-	OBJECT(QP, qp);
-	leave("ibv_wr_complete", qp);
-	return failing() ? failed() : done(0);
+	CALL(ERRNO, OBJECT(QP, qp), leave("ibv_wr_complete", qp));
+	return done(0);
 }
 
 static void wr_abort(struct ibv_qp_ex *qp)
 {
-	begin("ibv_wr_abort", RETURNS_NOTHING);
-	OBJECT(QP, qp);
-	leave("ibv_wr_abort", qp);
+	TELL(OBJECT(QP, qp), leave("ibv_wr_abort", qp));
 	done(0);
 }
 

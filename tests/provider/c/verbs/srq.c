@@ -11,8 +11,6 @@ static struct srq_object *make_srq(struct ibv_context *context, struct ibv_pd *p
 	srq->srq.pd = pd;
 	srq->srq.handle = object_of(srq)->handle;
 	depend(srq, pd);
-	srq->domain = pd;
-	srq->allocated = allocate_from(pd, attr.max_wr * sizeof(struct ibv_recv_wr));
 	return srq;
 }
 
@@ -64,16 +62,7 @@ int get_srq_num(struct ibv_srq *srq, uint32_t *srq_num)
 	return answered(srq_num, sizeof *srq_num);
 }
 
-int ibv_destroy_srq(struct ibv_srq *srq)
-{
-	struct srq_object *object = (void *)srq;
-
-	CALL(ERRNO, OBJECT(SRQ, srq));
-	int error = destroy(srq);
-	if (!error)
-		free_to(object->domain, object->allocated);
-	return done(error);
-}
+DESTROYER(ibv_destroy_srq, SRQ, struct ibv_srq, srq)
 
 int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
 {
