@@ -1,4 +1,4 @@
-// Address handles, as a provider receives them, and against hostile input.
+// Address handles and link addresses, as a provider receives them, and against hostile input.
 import {
   assert,
   assertEquals,
@@ -18,6 +18,8 @@ import {
   initAhFromWcAsync,
   LinkLayer,
   PortFlags,
+  resolveEthL2FromGid,
+  resolveEthL2FromGidAsync,
   VerbsError,
   type WcAddress,
   WcFlags,
@@ -140,3 +142,26 @@ onPd.test("AddressHandle.createAsync() destroys a handle that comes after its si
   }
   assertEquals(calls, ["ibv_create_ah", "ibv_destroy_ah"]);
 });
+
+onPd.test("resolveEthL2FromGid() gives the link address and no VLAN", async ({ context }) => {
+  for (const resolve of [resolveEthL2FromGid, resolveEthL2FromGidAsync]) {
+    const { ethMac, vid } = await resolve(context, GLOBAL);
+    assertEquals([ethMac.toHex(), vid], ["020000000007", undefined]);
+    const { args } = recorder.takeOne("ibv_resolve_eth_l2_from_gid");
+    assertEquals(args.context, "context0");
+  }
+});
+
+for (const result of [-22n, -1n]) {
+  onPd.test(`resolveEthL2FromGid() reads an error that is returned as ${result}`, async (recorded) => {
+    const { context } = recorded;
+    recorder.fail("ibv_resolve_eth_l2_from_gid", "EINVAL", { result });
+    const errors = [
+      assertThrows(() => resolveEthL2FromGid(context, GLOBAL), VerbsError),
+      await assertRejects(() => resolveEthL2FromGidAsync(context, GLOBAL), VerbsError),
+    ];
+    for (const { verb, code } of errors) {
+      assertEquals([verb, code], ["ibv_resolve_eth_l2_from_gid", "EINVAL"]);
+    }
+  });
+}

@@ -1,8 +1,18 @@
-// Iterating over asynchronous events.
+// Asynchronous events: reading, listening, and iterating over them.
 import { spy } from "@std/testing/mock";
 import * as recorder from "../../provider/recorder.ts";
-import { assert, assertEquals, assertRejects } from "@std/assert";
-import { CompletionQueue, EventType, VerbsError } from "../../../mod.ts";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import {
+  CompletionQueue,
+  EventType,
+  ProtectionDomain,
+  QpType,
+  QueuePair,
+  type Resource,
+  SharedReceiveQueue,
+  VerbsError,
+  WorkQueue,
+} from "../../../mod.ts";
 import { asyncEvents } from "../../../types/device/async_events.ts";
 import { onContext as on, openContext as open } from "../recorded.ts";
 
@@ -110,3 +120,59 @@ on.test("Context.events() leaves no listener behind", async (context) => {
   await iteration.return();
   assertEquals(deleted.calls[0]?.args, added.calls[0]?.args);
 });
+
+on.test("AsyncEvents.drain() calls all listeners when one throws, then throws", (context) => {
+  const events = asyncEvents(context);
+  const found: EventType[] = [];
+  const error = new Error("a listener fails");
+  const failing = (): never => {
+    throw error;
+  };
+  events.listeners.add(failing);
+  events.listeners.add(({ type }) => found.push(type));
+  recorder.sendAsyncEvent(EventType.PORT_ERR, 1);
+  recorder.sendAsyncEvent(EventType.PORT_ACTIVE, 1);
+  const thrown = assertThrows(() => events.drain(), AggregateError);
+  assertEquals(thrown.errors, [error, error]);
+  assertEquals(found, [EventType.PORT_ERR, EventType.PORT_ACTIVE]);
+  assertEquals(recorder.unacknowledged(), 0);
+  recorder.sendAsyncEvent(EventType.PORT_ERR, 1);
+  assertEquals(assertThrows(() => events.drain()), error);
+  events.listeners.delete(failing);
+  recorder.sendAsyncEvent(EventType.PORT_ERR, 1);
+  events.drain();
+  assertEquals(found.length, 4);
+});
+
+type Make = (pd: ProtectionDomain, cq: CompletionQueue) => Resource;
+
+const CAP = { maxSendWr: 1, maxRecvWr: 1 };
+
+/** Each kind of object, with an event of its own. */
+const CASES: Readonly<Record<string, readonly [EventType, Make]>> = {
+  cq1: [EventType.CQ_ERR, ({ context }) => new CompletionQueue(context, { cqe: 1 })],
+  qp0: [
+    EventType.QP_FATAL,
+    (pd, cq) => new QueuePair(pd, { type: QpType.RC, sendCq: cq, recvCq: cq, cap: CAP }),
+  ],
+  srq0: [EventType.SRQ_ERR, (pd) => new SharedReceiveQueue(pd, { maxWr: 1, maxSge: 1 })],
+  wq0: [EventType.WQ_FATAL, (pd, cq) => new WorkQueue(pd, { cq, maxWr: 1, maxSge: 1 })],
+};
+
+for (const [label, [type, make]] of Object.entries(CASES)) {
+  on.test(`An event names ${label} until it is destroyed, and not what comes after it`, (context) => {
+    const object = make(new ProtectionDomain(context), new CompletionQueue(context, { cqe: 1 }));
+    const named: (Resource | undefined)[] = [];
+    const events = asyncEvents(context);
+    events.listeners.add(({ element }) => named.push(element));
+    recorder.sendAsyncEvent(type, label);
+    events.drain();
+    assertEquals(named[0] === object, true);
+    object.close();
+    // No device sends this. It stands for the event of another object at the same address.
+    recorder.sendAsyncEvent(type, label);
+    events.drain();
+    assertEquals(named[1], undefined);
+    assertEquals(recorder.violations().length, 1);
+  });
+}

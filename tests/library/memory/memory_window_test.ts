@@ -2,7 +2,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import * as recorder from "../../provider/recorder.ts";
 import { AccessFlags, MemoryRegion, QpType, VerbsError } from "../../../mod.ts";
-import { incRkey, MemoryWindow, MwType } from "../../../types/memory/memory_window.ts";
+import { MemoryWindow, MwType } from "../../../types/memory/memory_window.ts";
 import { ParentDomain } from "../../../types/memory/parent_domain.ts";
 import { onPd, testsWith } from "../recorded.ts";
 import { assertRefused, bad } from "../refusals.ts";
@@ -28,15 +28,6 @@ onPd.test("MemoryWindow refuses types that there are not", ({ pd }) => {
   for (const type of [0, 3]) {
     assertRefused([() => new MemoryWindow(pd, bad(type)), RangeError, "type"]);
   }
-});
-
-Deno.test("incRkey() adds one to the lowest 8 bits", () => {
-  assertEquals([0, 0x12ff, 0xffff_ffff, 0x8000_0001].map(incRkey), [
-    1,
-    0x1200,
-    0xffff_ff00,
-    0x8000_0002,
-  ]);
 });
 
 on.test("MemoryWindow keeps the native region that it is bound to", ({ qp, mw, mr, pd }) => {

@@ -1,9 +1,10 @@
 // Options and addresses of connections, and the senders of datagrams.
-import { assertEquals, assertStrictEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertRejects, assertStrictEquals, assertThrows } from "@std/assert";
 import { readOptions } from "../../../internal/options.ts";
 import { Gid, Grh, WcFlags, type WorkCompletions } from "../../../mod.ts";
+import { connectRc, listenRc, type RcOptions } from "../../../net/mod.ts";
 import { readRcAddress, toQpAddress } from "../../../net/rc/rc_address.ts";
-import { RC_RULES } from "../../../net/rc/rc_options.ts";
+import { RC_RULES, type RcSettings } from "../../../net/rc/rc_options.ts";
 import { Peers } from "../../../net/ud/peers.ts";
 import {
   attrOf,
@@ -233,4 +234,60 @@ Deno.test("Peers.target() forgets the oldest address when there are too many", (
   const [one, two, three] = [1, 2, 3].map((qpn) => peers.target({ ...UD, qpn }));
   const known = [two!, three!].map((target) => peers.target({ ...UD, qpn: target.qpn }) === target);
   assertEquals([...known, peers.target({ ...UD, qpn: 1 }) === one], [true, true, false]);
+});
+
+const rcOptions = (options: RcOptions): RcSettings => readOptions(options, RC_RULES);
+
+Deno.test("Options that are no numbers have their values only", () => {
+  assertEquals(rcOptions({}).peerGid, "tcp");
+  assertEquals(rcOptions({ peerGid: "any" }).peerGid, "any");
+  for (const peerGid of ["", "all", 1, null]) {
+    assertThrows(() => rcOptions({ peerGid } as RcOptions), TypeError, "Cannot use peerGid");
+  }
+  const onOutage = (): void => {};
+  assertEquals(readUdOptions({ qkey: 7, onOutage }).onOutage, onOutage);
+  assertEquals(typeof readUdOptions({ qkey: 7 }).onOutage, "function");
+  for (const wrong of [null, "f", {}]) {
+    const read = () => readUdOptions(any({ qkey: 7, onOutage: wrong }));
+    assertThrows(read, TypeError, "Cannot use onOutage");
+  }
+});
+
+const exchange = (): Promise<unknown> => Promise.reject(new Error("not reached"));
+const signal = AbortSignal.abort(new RangeError("aborted"));
+const MAX = 2 ** 20;
+const ONE = "exactly one of tcpPort and exchange";
+
+type Wrong = readonly [options: object, error: ErrorConstructor, message: string][];
+
+const WRONG: Wrong = [
+  [{ tcpPort: 65536 }, RangeError, "tcpPort"],
+  [{ tcpPort: 5, hostname: 5 }, TypeError, "hostname"],
+  [{ tcpPort: 5, signal }, RangeError, "aborted"],
+];
+const WRONG_LISTENERS: Wrong = [
+  ...WRONG,
+  ...["maxPending", "maxHandshakes", "maxPerPeer"].flatMap((name): Wrong => [
+    [{ [name]: 0 }, RangeError, `${name} 0`],
+    [{ [name]: MAX + 1 }, RangeError, name],
+  ]),
+  [{ tcpPort: -1 }, RangeError, "tcpPort"],
+  [{ exchange }, TypeError, '"exchange"'],
+];
+const WRONG_CLIENTS: Wrong = [
+  ...WRONG,
+  [{}, TypeError, ONE],
+  [{ tcpPort: 5, exchange }, TypeError, ONE],
+  [{ exchange: 5 }, TypeError, "exchange 5: it is not a function"],
+  [{ tcpPort: 0 }, RangeError, "tcpPort 0"],
+  [{ tcpPort: 5, maxPending: 5 }, TypeError, '"maxPending"'],
+];
+
+Deno.test("listenRc() and connectRc() check their own options before they do anything", async () => {
+  for (const [options, error, message] of WRONG_LISTENERS) {
+    await assertRejects(() => listenRc(options), error, message);
+  }
+  for (const [options, error, message] of WRONG_CLIENTS) {
+    await assertRejects(() => connectRc(options), error, message);
+  }
 });

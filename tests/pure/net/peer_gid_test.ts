@@ -2,6 +2,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { Gid, type GidEntry, GidType } from "../../../mod.ts";
 import { checkOwn, checkSpeaker, checkUnicast, gidOfTcp } from "../../../net/rc/peer_gid.ts";
 import type { RcAddress } from "../../../net/rc/rc_address.ts";
+import { slotOf } from "../../../net/shared/chosen_gid.ts";
 
 const { InvalidData } = Deno.errors;
 
@@ -108,4 +109,18 @@ Deno.test("gidOfTcp() finds the GID of the address that TCP uses", () => {
   for (const [local, index] of cases) {
     assertEquals(gidOfTcp(TABLE, 1, { local, remote: "10.0.0.9" })?.gidIndex, index, local);
   }
+});
+
+Deno.test("slotOf() finds a GID again that has another index", () => {
+  const v1 = { gidType: GidType.ROCE_V1 };
+  const cases: [table: GidEntry[], index: number | undefined][] = [
+    [[entry("10.0.0.1", 2)], 2],
+    [[entry("10.0.0.1", 1), entry("10.0.0.1", 2)], 2],
+    [[entry("10.0.0.2", 2), entry("10.0.0.1", 5)], 5],
+    [[entry("10.0.0.1", 3, v1), entry("10.0.0.1", 4)], 4],
+    [[entry("10.0.0.1", 2, v1), entry("10.0.0.2", 2)], undefined],
+    [[], undefined],
+  ];
+  const known = entry("10.0.0.1", 2);
+  for (const [table, index] of cases) assertEquals(slotOf(table, known)?.gidIndex, index);
 });
