@@ -165,3 +165,32 @@ for (const result of [-22n, -1n]) {
     }
   });
 }
+
+onPd.test("AddressHandle refuses ports that the device does not have, in every form", ({ pd }) => {
+  recorder.take();
+  for (const portNum of [0, 2, 255]) {
+    const message = `Cannot use port ${portNum}`;
+    assertThrows(() => new AddressHandle(pd, { portNum, dlid: 1 }), RangeError, message);
+    const wc = { wcFlags: 0, slid: 1, sl: 0, dlidPathBits: 0 };
+    assertThrows(() => AddressHandle.fromWc(pd, portNum, wc), RangeError, message);
+  }
+  assertEquals(recorder.takeOf("ibv_create_ah", "ibv_create_ah_from_wc"), []);
+});
+
+onPd.test("AddressHandle names an index beyond the table, and families only of peers", (parts) => {
+  const { pd, context } = parts;
+  recorder.fail("ibv_create_ah", "EINVAL");
+  const { gidTblLen } = context.queryPort(1);
+  const hintOf = (dgid: string, sgidIndex: number): string | undefined => {
+    const grh = { dgid: Gid.parse(dgid), sgidIndex };
+    return assertThrows(() => new AddressHandle(pd, { portNum: 1, grh }), VerbsError).hint;
+  };
+  assertStringIncludes(
+    hintOf("fe80::1", gidTblLen)!,
+    `GID index ${gidTblLen} is beyond the port's table of ${gidTblLen}`,
+  );
+  recorder.answerBytes("ibv_query_gid", Gid.parse("10.0.0.1").bytes);
+  assertStringIncludes(hintOf("fd00::1", 0)!, "The GIDs are of different families");
+  assertEquals(hintOf("10.0.0.2", 0), undefined);
+  assertEquals(hintOf("ff0e::1", 0), undefined);
+});

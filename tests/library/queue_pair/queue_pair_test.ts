@@ -19,7 +19,7 @@ import {
   VerbsError,
   WorkQueue,
 } from "../../../mod.ts";
-import { spy } from "@std/testing/mock";
+import { spy, stub } from "@std/testing/mock";
 import { SendTracker } from "../../../types/completion/send_tracker.ts";
 import { requiredFor } from "../../../types/queue_pair/activation.ts";
 import { explainTransition } from "../../../types/queue_pair/hints.ts";
@@ -375,4 +375,46 @@ onUd.test("QueuePair.close() ends the count of its sends", ({ cq, pd, qp }) => {
   recorder.complete("cq0", { qp_num: qpNum });
   cq.poll();
   assertEquals(counted.calls.length, 0);
+});
+
+onRc.test("new QueuePair() has room for one element in each queue unless told otherwise", (parts) => {
+  const { pd, cq } = parts;
+  const capOf = (cap: object): number[] => {
+    new QueuePair(pd, { type: RC, sendCq: cq, recvCq: cq, cap: { ...CAP, ...cap } });
+    const fields = fieldsOf("ibv_create_qp", "init_attr");
+    return ["cap.max_send_sge", "cap.max_recv_sge"].map((name) => Number(fields[name]));
+  };
+  assertEquals(capOf({}), [1, 1]);
+  assertEquals(capOf({ maxSendSge: 3, maxRecvSge: 2 }), [3, 2]);
+});
+
+onRc.test("QueuePair.init() uses all 24 bits of the packet sequence number", ({ pd, cq }) => {
+  const qp = new QueuePair(pd, { type: RC, sendCq: cq, recvCq: cq, cap: CAP });
+  recorder.overwrite("qp1", "state", 0);
+  {
+    using _stub = stub(crypto, "getRandomValues", <T>(array: T): T => {
+      (array as Uint32Array).fill(0xffff_ffff);
+      return array;
+    });
+    qp.init({ port: 1, gidIndex: 0 });
+  }
+  assertEquals(qp.address.psn, 0xff_ffff);
+});
+
+onUd.test("An address handle that two queue pairs use lives until the sends of both are done", (parts) => {
+  const { qp: one, pd, cq } = parts;
+  const two = new QueuePair(pd, { type: UD, sendCq: cq, recvCq: cq, cap: CAP });
+  recorder.overwrite("qp1", "state", 0);
+  two.activateUd({ port: 1, qkey: QKEY });
+  for (const order of [[one, two], [two, one]] as const) {
+    const ah = handle(pd);
+    for (const qp of [one, two]) qp.postSend({ ah, remoteQpn: 5, remoteQkey: QKEY });
+    ah.close();
+    for (const [i, qp] of order.entries()) {
+      assertEquals([i, recorder.live("ah")], [i, 1]);
+      recorder.complete("cq0", { qp_num: qp.qpNum });
+      cq.poll();
+    }
+    assertEquals(recorder.live("ah"), 0);
+  }
 });

@@ -3,7 +3,6 @@ import * as recorder from "../../provider/recorder.ts";
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import {
   AccessFlags,
-  type AddressHandle,
   MemoryRegion,
   MemorySlice,
   nameOf,
@@ -23,6 +22,7 @@ import {
 import { assertRefused, bad, type Refusal } from "../refusals.ts";
 import {
   completeSends,
+  datagram,
   datagrams,
   failAt,
   handle,
@@ -31,16 +31,11 @@ import {
   onUd,
   posted,
   postedIds,
-  QKEY,
   record,
   type Recorded,
 } from "./recorded.ts";
 
 const { UC, UD, RAW_PACKET } = QpType;
-
-function datagram({ pd, mr }: Recorded): SendRequest & { ah: AddressHandle } {
-  return { sge: mr.slice(0, 8), ah: handle(pd), remoteQpn: 3, remoteQkey: QKEY };
-}
 
 function assertNothingPosted(): void {
   assertEquals(recorder.takeOf("ibv_post_send", "ibv_post_recv"), []);

@@ -13,6 +13,7 @@ import {
   QpState,
   QpType,
   QueuePair,
+  type SendRequest,
   SendRequestList,
 } from "../../../mod.ts";
 import * as recorder from "../../provider/recorder.ts";
@@ -63,6 +64,11 @@ export const onUd = testsOn(() => record(QpType.UD));
 /** A handle for some peer. */
 export function handle(pd: ProtectionDomain): AddressHandle {
   return new AddressHandle(pd, { portNum: 1, dlid: 7 });
+}
+
+/** A datagram to some peer. */
+export function datagram({ pd, mr }: Recorded): SendRequest & { ah: AddressHandle } {
+  return { sge: mr.slice(0, 8), ah: handle(pd), remoteQpn: 3, remoteQkey: QKEY };
 }
 
 /** The requests of one call that posts. */

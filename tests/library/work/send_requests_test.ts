@@ -3,7 +3,6 @@ import * as recorder from "../../provider/recorder.ts";
 import { assertEquals, assertNotEquals, assertThrows } from "@std/assert";
 import {
   AccessFlags,
-  type AddressHandle,
   MemoryRegion,
   SendFlags,
   type SendRequest,
@@ -12,13 +11,9 @@ import {
 } from "../../../mod.ts";
 import type { RecordedStruct } from "../../provider/records.ts";
 import { assertRefused, bad } from "../refusals.ts";
-import { handle, onRc, onUd, posted, QKEY, type Recorded } from "./recorded.ts";
+import { datagram, handle, onRc, onUd, posted, type Recorded } from "./recorded.ts";
 
 const { FENCE, INLINE, SIGNALED, SOLICITED } = SendFlags;
-
-function datagram({ pd, mr }: Recorded): SendRequest & { ah: AddressHandle } {
-  return { sge: mr.slice(0, 8), ah: handle(pd), remoteQpn: 3, remoteQkey: QKEY };
-}
 
 /** The bytes of the first request and of its elements, as native code gets them. */
 function bytesOf({ qp }: Recorded, list: SendRequestList): unknown {
