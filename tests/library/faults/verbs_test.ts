@@ -171,14 +171,14 @@ async function failToClose(
   recorder.fail(verb, errno[1], { times: 1 });
   const error = assertFailed(assertThrows(() => made.close()), verb, errno);
   assert(made.disposed);
-  assertThrows(() => made.unsafeHandle, TypeError, "it is disposed");
+  const { message } = assertThrows(() => made.unsafeHandle, TypeError);
   assertEquals(recorder.live(), before);
   made.close();
   assertEquals(recorder.live(), before - 1);
   recorder.take();
   made.close();
   assertEquals(recorder.take(), []);
-  return [shown, error];
+  return [`${shown}\n  ${message}`, error];
 }
 
 /** Makes an object, and closes its context while a verb fails. */

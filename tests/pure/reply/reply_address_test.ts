@@ -38,7 +38,7 @@ interface Packet {
 /** Starts at an odd offset: nothing may depend on alignment. */
 const AT = 3;
 
-function ipv6({ from = "fe80::9", to = "fe80::1", nextHdr = 17 }: Packet = {}): Uint8Array {
+function ipv6({ from = "fe80:1:2:3:4:5:6:9", to = "fe80::1", nextHdr = 17 }: Packet = {}): Uint8Array {
   const bytes = new Uint8Array(AT + 40);
   bytes.set([0x6a, 0xbc, 0xde, 0xf1, 0, 0, nextHdr, 61], AT);
   bytes.set(Gid.parse(from).bytes, AT + 8);
@@ -89,7 +89,7 @@ const NOWHERE = "::";
 const common = { dlid: 0xabcd, sl: 7, srcPathBits: 0x7f, staticRate: 0, portNum: PORT };
 
 const IPV6 = {
-  dgid: "fe80::9",
+  dgid: "fe80:1:2:3:4:5:6:9",
   flowLabel: 0xcdef1,
   sgidIndex: 1,
   hopLimit: 61,
@@ -134,10 +134,10 @@ Deno.test("ReplyAddress.compute() leaves the GID out when the completion has no 
 const failures: [what: string, bytes: Uint8Array, errno: number, dgid: string][] = [
   ["an IPv6 multicast packet", ipv6({ to: "ff02::1" }), EINVAL, NOWHERE],
   ["an IPv4 multicast packet", ipv4({ to: "239.1.2.3" }), EINVAL, NOWHERE],
-  ["an IPv6 GID not in the table", ipv6({ to: "fe80::2" }), MISS, "fe80::9"],
+  ["an IPv6 GID not in the table", ipv6({ to: "fe80::2" }), MISS, "fe80:1:2:3:4:5:6:9"],
   ["an IPv4 GID not in the table", ipv4({ to: "10.0.0.3" }), MISS, NOWHERE],
-  ["a GID of another type", ipv6({ to: "10.0.0.2", nextHdr: 27 }), MISS, "fe80::9"],
-  ["an unknown next header", ipv6({ nextHdr: 6 }), EPROTONOSUPPORT, "fe80::9"],
+  ["a GID of another type", ipv6({ to: "10.0.0.2", nextHdr: 27 }), MISS, "fe80:1:2:3:4:5:6:9"],
+  ["an unknown next header", ipv6({ nextHdr: 6 }), EPROTONOSUPPORT, "fe80:1:2:3:4:5:6:9"],
   ["what is no header", new Uint8Array(AT + 40), EPROTONOSUPPORT, NOWHERE],
   // The receiver is read where an IPv4 header lies.
   ["an IPv4 packet with a wrong checksum", behindIpv6(ipv4(), 0x0100), MISS, "::69.104.0.60"],
