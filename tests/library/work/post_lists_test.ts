@@ -119,7 +119,7 @@ onUd.test("A list that was posted in part keeps all address handles when it is p
   qp.postSend(list, 1, 1);
   qp.postSend(list);
   completeSends(parts, 3);
-  list.setAh(1, third);
+  list.setAh(0, third);
   qp.postSend(list);
   for (const ah of [first, second, third]) ah.close();
   assertEquals(recorder.live("ah"), 2);

@@ -38,7 +38,9 @@ interface Packet {
 /** Starts at an odd offset: nothing may depend on alignment. */
 const AT = 3;
 
-function ipv6({ from = "fe80:1:2:3:4:5:6:9", to = "fe80::1", nextHdr = 17 }: Packet = {}): Uint8Array {
+function ipv6(
+  { from = "fe80:1:2:3:4:5:6:9", to = "fe80::1", nextHdr = 17 }: Packet = {},
+): Uint8Array {
   const bytes = new Uint8Array(AT + 40);
   bytes.set([0x6a, 0xbc, 0xde, 0xf1, 0, 0, nextHdr, 61], AT);
   bytes.set(Gid.parse(from).bytes, AT + 8);
