@@ -191,6 +191,31 @@ export const TRIAGE: readonly Row[] = [
     replacement: '""',
     reason: "BigInt() of a bigint is that bigint. The condition saves a call.",
   },
+  {
+    file: "types/work/native_list.ts",
+    original: "(index + 1) * this.maxSge",
+    replacement: "(index + 1) / this.maxSge",
+    reason: "It keeps regions in memory that no request uses. Checks look at used ones only.",
+  },
+  {
+    file: "types/work/attributes.ts",
+    original: "{ bits: 53 }",
+    replacement: "{}",
+    reason: "readBinding() has checked the length, and no such struct is read.",
+  },
+  {
+    file: "types/completion/cq_core_ex.ts",
+    original: "extra + EXTRA.completionTs",
+    replacement: "extra - EXTRA.completionTs",
+    reason: "The timestamp is the first of the extra values: its offset is 0.",
+  },
+  {
+    file: "types/completion/cq_core_ex.ts",
+    original: "format.extra / 4",
+    replacement: "format.extra * 4",
+    reason:
+      "It also clears the extra values of later completions, which are cleared and read after it.",
+  },
   ...["remoteQpn", "remoteQkey", "remoteAddr", "rkey"].map((name) => ({
     file: "types/work/requests.ts",
     original: `"${name}"`,

@@ -126,6 +126,29 @@ onAll.test("CompletionQueueEx reads status, vendor error and queue pair of a fai
   assertEquals(readers.sort(), ["ibv_wc_read_qp_num", "ibv_wc_read_vendor_err"]);
 });
 
+onAll.test("CompletionQueueEx leaves nothing in a batch of the completions that were there before", ({ cq }) => {
+  const batch = new WorkCompletionsEx(2);
+  for (let i = 0; i < 2; i++) recorder.complete("cq0", FULL);
+  assertEquals([cq.pollInto(batch), batch.byteLen(1), batch.flowTag(1)], [2, 104, FULL.flow_tag]);
+  for (let i = 0; i < 2; i++) recorder.complete("cq0", { status: WcStatus.WR_FLUSH_ERR });
+  assertEquals(cq.pollInto(batch), 2);
+  for (const wc of batch) {
+    assertEquals([wc.opcode, wc.byteLen, wc.srcQp, wc.slid, wc.sl], [0, 0, 0, 0, 0]);
+    assertEquals([wc.completionTs, wc.flowTag, wc.cvlan, wc.tmInfo.priv], [0n, 0, 0, 0]);
+  }
+});
+
+on.test("CompletionQueueEx of Soft-RoCE polls each completion by itself", ({ cq }) => {
+  recorder.answer("ibv_query_device", { vendor_id: 0xff_ffff });
+  for (let i = 0; i < 3; i++) recorder.complete("cq0", { wr_id: BigInt(i) });
+  recorder.take();
+  assertEquals(cq.poll(2).map(({ wrId }) => wrId), [0n, 1n]);
+  const one = ["ibv_start_poll", "ibv_end_poll"];
+  assertEquals(polls(), [...one, ...one]);
+  assertEquals(cq.poll(2).map(({ wrId }) => wrId), [2n]);
+  assertEquals(polls(), [...one, "ibv_start_poll"]);
+});
+
 on.test("CompletionQueueEx starts, goes on and ends each poll as verbs.h wants it", ({ cq }) => {
   recorder.take();
   assertEquals(cq.poll(), []);
@@ -208,4 +231,11 @@ onAll.test("CompletionQueueEx gives what was polled ahead to a batch without pla
   assertEquals([cq.pollInto(plain), plain.wrId(0), plain.wrId(1)], [2, 1n, 2n]);
   const batch = new WorkCompletionsEx(2);
   assertEquals([cq.pollInto(batch), batch.wrId(0), batch.completionTs(0)], [1, 3n, 3n]);
+});
+
+onPd.test("A queue without a channel is drained as others are", ({ context }) => {
+  const cq = new CompletionQueueEx(context, { cqe: 4, channel: null });
+  recorder.complete("cq0", FULL);
+  drain(cq);
+  assertEquals(cq.poll().map(({ wrId }) => wrId), [FULL.wr_id]);
 });

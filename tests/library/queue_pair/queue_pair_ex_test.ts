@@ -28,14 +28,17 @@ interface RecordedEx extends Recorded {
   readonly ex: QueuePairEx;
 }
 
-function recordEx(type: QpType, sendOpsFlags = ALL): RecordedEx {
-  const parts = record(type === XRC_SEND ? RC : type);
-  const { pd, cq } = parts;
+function makeEx({ pd, cq }: Recorded, type: QpType, sendOpsFlags: number): QueuePairEx {
   const { maxRecvWr: _, ...sendCap } = CAP;
   const queues = type === XRC_SEND
     ? { sendCq: cq, cap: sendCap }
     : { sendCq: cq, recvCq: cq, cap: CAP };
-  const ex = new QueuePairEx(pd, { type, ...queues, sendOpsFlags });
+  return new QueuePairEx(pd, { type, ...queues, sendOpsFlags });
+}
+
+function recordEx(type: QpType, sendOpsFlags = ALL): RecordedEx {
+  const parts = record(type === XRC_SEND ? RC : type);
+  const ex = makeEx(parts, type, sendOpsFlags);
   recorder.setField("qp", "state", 0n);
   if (type === UD) ex.activateUd({ port: 1, qkey: QKEY });
   recorder.take();
@@ -93,6 +96,15 @@ onExRc.test("WrBuilder calls the verb of each request and of its data", ({ ex, m
     ["atomic_write", RKEY, REMOTE, "07".repeat(8)],
     ["local_inv", 0x5502],
   ]);
+});
+
+Deno.test("QueuePairEx() needs the op that sets the receiver", () => {
+  for (const [type, op] of [[UD, "wr_set_ud_addr"], [XRC_SEND, "wr_set_xrc_srqn"]] as const) {
+    using parts = record(UD);
+    recorder.lack(op, "qp");
+    const error = assertThrows(() => makeEx(parts, type, SendOpsFlags.SEND), VerbsError);
+    assertEquals([error.verb, error.code], [`ibv_${op}`, "EOPNOTSUPP"]);
+  }
 });
 
 Deno.test("WrBuilder.sendTso() gives the header of the segments", () => {
