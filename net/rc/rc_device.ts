@@ -9,11 +9,11 @@ export interface RcDevice extends Disposable {
 
 /** A device that is open while somebody uses it. All who use it at the same time use the same one, as long as it works. */
 export class SharedDevice {
-  readonly #settings: RcSettings;
+  readonly #settings: Pick<RcSettings, "device" | "port">;
   #current: { readonly context: Context; readonly pd: ProtectionDomain; users: number } | undefined;
 
   /** Opens nothing yet. */
-  constructor(settings: RcSettings) {
+  constructor(settings: Pick<RcSettings, "device" | "port">) {
     this.#settings = settings;
   }
 

@@ -9,6 +9,7 @@ import {
   type RcListener,
   type RcListenOptions,
 } from "../../../net/mod.ts";
+import { SharedDevice } from "../../../net/rc/rc_device.ts";
 
 const OPTIONS = { device: "recorder0", credits: 2, sendDepth: 2, maxMessage: 64 };
 const DEVICE = "ibv_open_device";
@@ -113,6 +114,19 @@ Deno.test("RcListener closes the device when no connection is left, and opens it
     while (bed.listener.stats.failed <= i) await new Promise((resolve) => setTimeout(resolve, 5));
     assertEquals([recorder.live(), recorder.takeOf(DEVICE).length], [0, 1]);
   }
+});
+
+Deno.test("SharedDevice is the same one while anybody uses it", () => {
+  recorder.reset();
+  const device = new SharedDevice({ device: OPTIONS.device, port: 1 });
+  const first = device.use();
+  device.use()[Symbol.dispose]();
+  const second = device.use();
+  assertEquals(second.context === first.context, true);
+  first[Symbol.dispose]();
+  assertEquals(second.context.disposed, false);
+  second[Symbol.dispose]();
+  assertEquals([second.context.disposed, recorder.live()], [true, 0]);
 });
 
 Deno.test("RcListener serves others while 670 partners send garbage or nothing", async () => {
