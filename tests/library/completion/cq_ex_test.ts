@@ -147,6 +147,10 @@ on.test("CompletionQueueEx of Soft-RoCE polls each completion by itself", ({ cq 
   assertEquals(polls(), [...one, ...one]);
   assertEquals(cq.poll(2).map(({ wrId }) => wrId), [2n]);
   assertEquals(polls(), [...one, "ibv_start_poll"]);
+  for (let i = 0; i < 2; i++) recorder.complete("cq0", { wr_id: BigInt(i) });
+  recorder.fail("ibv_start_poll", "EIO", { times: 1, skip: 1 });
+  assertEquals(cq.poll(2).map(({ wrId }) => wrId), [0n], "an error does not lose it");
+  assertEquals(cq.poll(2).map(({ wrId }) => wrId), [1n]);
 });
 
 on.test("CompletionQueueEx starts, goes on and ends each poll as verbs.h wants it", ({ cq }) => {
