@@ -49,7 +49,7 @@ export function uint16(value: number, what: string): number {
 
 /** Checks an unsigned 24-bit integer, such as a queue pair number or a PSN. */
 export function uint24(value: number, what: string): number {
-  if (typeof value === "number" && value >>> 0 === value && value <= 0xff_ffff) return value;
+  if (typeof value === "number" && value >>> 0 === value && value < 0x100_0000) return value;
   return integer(value, what, 0, 0xff_ffff);
 }
 

@@ -127,9 +127,10 @@ function tokensOf(args: readonly string[], known: Options): { tokens: Token[]; w
   const words = args.slice(args[0] === "--" ? 1 : 0);
   const options = Object.fromEntries(
     Object.entries(known).map(([name, option]) => {
-      const short = name === "help" ? "h" : option === "flag" ? undefined : option.short;
-      const type = option === "flag" || option.takes === null ? "boolean" : "string";
-      return [name, { type, ...short !== undefined && { short } } as const];
+      const { takes, short } = option === "flag" ? { takes: null } : option;
+      const letter = name === "help" ? "h" : short;
+      const type = takes === null ? "boolean" : "string";
+      return [name, { type, ...letter !== undefined && { short: letter } } as const];
     }),
   );
   const { tokens } = parseArgs({ args: words, options, strict: false, tokens: true });

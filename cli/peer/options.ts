@@ -64,14 +64,14 @@ export type Options =
 
 /** What a command line has besides the options that all have. */
 export interface Choice {
-  readonly numbers?: readonly NumberName[];
+  readonly numbers: readonly NumberName[];
   readonly flags?: readonly FlagName[];
   /** Defaults that differ from those in the table. */
   readonly defaults?: Readonly<Partial<Record<NumberName, number>>>;
 }
 
 /** The options of a command. */
-export function optionsFor({ numbers = [], flags = [], defaults = {} }: Choice): Readonly<
+export function optionsFor({ numbers, flags = [], defaults = {} }: Choice): Readonly<
   Record<string, Option<string> | Option<number> | Option<boolean>>
 > {
   const numberOption = (name: NumberName): Option<number> => {

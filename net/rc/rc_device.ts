@@ -30,7 +30,6 @@ export class SharedDevice {
       if (shared.users === 1) context.close();
       isOver = true;
       shared.users--;
-      if (shared.users === 0 && this.#current === shared) this.#current = undefined;
     };
     return { context, pd, [Symbol.dispose]: end };
   }
@@ -40,7 +39,7 @@ export class SharedDevice {
       this.#current?.context.queryPort(this.#settings.port);
       return true;
     } catch {
-      // The device is gone. Another one can have its name now.
+      // It is closed, or the device is gone. Another one can have its name now.
       return false;
     }
   }

@@ -366,3 +366,35 @@ netTest("RcConn.writable.abort() closes the connection", async () => {
     Deno.errors.ConnectionReset,
   );
 });
+
+netTest("RcListener keeps a connection that comes before it is asked for", async () => {
+  await using listener = await listenRc({ device: RXE });
+  await using client = await connectRc({ device: RXE, tcpPort: listener.addr.port });
+  await client.send(bytes("early"));
+  await until("a connection", () => listener.stats.connected === 1);
+  await using server = await listener.accept();
+  assertEquals(text(await server.receive()), "early");
+});
+
+netTest("RcConn greets once from each end", async () => {
+  recorder.take();
+  await using _pair = await rcPair({ keepAlive: 0 });
+  assertEquals(recorder.takeOf("ibv_post_send").length, 2);
+});
+
+netTest("RcConn.send() posts at once when a poll makes room", async () => {
+  await using pair = await rcPair({ sendDepth: 1, keepAlive: 0 });
+  await pair.client.send(bytes("first"));
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  recorder.take();
+  const sent = [pair.client.send(bytes("a")), pair.client.send(bytes("b"))];
+  assertEquals(recorder.takeOf("ibv_post_send").length, 2);
+  await Promise.all(sent);
+});
+
+netTest("RcConn is broken when its check of the peer cannot be posted", async () => {
+  await using pair = await rcPair({ keepAlive: 10 }, { keepAlive: 0 });
+  const received = pair.client.receive();
+  recorder.fail("ibv_post_send", "EIO", { times: 1 });
+  await assertRejects(() => received, Error, "ibv_post_send");
+});

@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { PortMonitor, type PortSample } from "../../../cli/watch/port_monitor.ts";
 import { type CounterRate, ratesOf, rateText } from "../../../cli/watch/rates.ts";
-import { JsonView, LineView, ScreenView } from "../../../cli/watch/views.ts";
+import { JsonView, LineView, sampleLines, ScreenView } from "../../../cli/watch/views.ts";
 import { type Context, EventType, PortState } from "../../../mod.ts";
 import { recorder } from "./terminal.ts";
 
@@ -115,6 +115,15 @@ Deno.test("JsonView prints an object a line", () => {
       rates: { sent: 2, new: null },
     },
     { time, device: "rxe0", port: 1, event: "PORT_ERR" },
+  ]);
+});
+
+Deno.test("sampleLines() has the port and the counters that have grown in bold", () => {
+  const [shown] = sample(counter("same", 1n, 0n), counter("sent", 12n, 2n));
+  assertEquals(sampleLines(shown!, false), [
+    [{ text: "rxe0 port 1", style: "bold" }, "  ", { text: "ACTIVE", style: "green" }],
+    "  same   1  0 /s",
+    [{ text: "  sent  12  2 /s", style: "bold" }],
   ]);
 });
 
