@@ -38,6 +38,16 @@ Deno.test("AhCore forgets queue pairs whose sends are done", () => {
   assert(asked <= 5, `it knew ${asked} queue pairs`);
 });
 
+Deno.test("AhCore asks a queue pair once, however often it sends", () => {
+  const ah = core();
+  const tracker = posted();
+  for (let i = 0; i < 3; i++) ah.noteSend(tracker, 1);
+  tracker.completed(1);
+  const asked: number[] = [];
+  tracker.isUnderWay = (number) => asked.push(number) === 0;
+  assertEquals([ah.sendUnderWay(), asked], [undefined, [1]]);
+});
+
 Deno.test("AhCore keeps every queue pair whose send is in progress", () => {
   const ah = core();
   const trackers = Array.from({ length: 100 }, posted);

@@ -17,12 +17,16 @@ function entry(text: string, gidIndex: number, gidType: GidType = GidType.ROCE_V
   return { gid: Gid.parse(text), gidIndex, portNum: PORT, gidType, ndevIfindex: 2 };
 }
 
+/** All of its words count. */
+const LONG = "fd01:203:405:607:809:a0b:c0d:e0f";
+
 const GIDS = new GidCache({
   entries: [
     entry("fe80::1", 0, GidType.ROCE_V1),
     entry("fe80::1", 1),
     entry("10.0.0.1", 2, GidType.ROCE_V1),
     entry("10.0.0.1", 5),
+    entry(LONG, 6),
     entry("10.0.0.2", 0x1_07),
   ],
   length: 1024,
@@ -78,10 +82,11 @@ function compute(
   bytes: Uint8Array,
   wcFlags: number = WcFlags.GRH,
   address: ReplyAddress = new ReplyAddress(PORT),
+  gids: GidCache = GIDS,
 ): { errno: number; attr: Attr } {
   const view = new DataView(bytes.buffer);
   const wc = { wcFlags, slid: 0xabcd, sl: 7, dlidPathBits: 0x7f };
-  const errno = address.compute(wc, view, AT, GIDS);
+  const errno = address.compute(wc, view, AT, gids);
   const attr = new DataView(new ArrayBuffer(48));
   address.writeTo(attr, 16);
   return { errno, attr: plain(ahAttrCodec.read(attr, 16)) };
@@ -112,6 +117,11 @@ const ANSWERS: [what: string, bytes: Uint8Array, grh: Attr["grh"]][] = [
     ...IPV6,
     sgidIndex: 0,
   }],
+  ["an IPv6 packet between long GIDs", ipv6({ from: LONG, to: LONG }), {
+    ...IPV6,
+    dgid: LONG,
+    sgidIndex: 6,
+  }],
   ["an IPv4 packet", ipv4(), IPV4],
   // The upper bits of an index above 255 are lost.
   ["an IPv4 packet to index 263", ipv4({ to: "10.0.0.2" }), { ...IPV4, sgidIndex: 7 }],
@@ -123,9 +133,19 @@ const ANSWERS: [what: string, bytes: Uint8Array, grh: Attr["grh"]][] = [
 ];
 for (const [what, bytes, grh] of ANSWERS) {
   Deno.test(`ReplyAddress.compute() answers ${what}`, () => {
-    assertEquals(compute(bytes), { errno: 0, attr: { grh, isGlobal: true, ...common } });
+    const address = new ReplyAddress(PORT);
+    // nothing of the packet before may show
+    compute(ipv6({ from: LONG }), WcFlags.GRH, address);
+    const expected = { errno: 0, attr: { grh, isGlobal: true, ...common } };
+    assertEquals(compute(bytes, WcFlags.GRH, address), expected);
   });
 }
+
+Deno.test("ReplyAddress.compute() answers an IPv4 packet to the first GID of the table", () => {
+  const gids = new GidCache({ entries: [entry("10.0.0.1", 0)], length: 1, missErrno: MISS });
+  const { errno, attr } = compute(ipv4(), WcFlags.GRH, new ReplyAddress(PORT), gids);
+  assertEquals([errno, attr.grh], [0, { ...IPV4, sgidIndex: 0 }]);
+});
 
 Deno.test("ReplyAddress.compute() leaves the GID out when the completion has no GRH", () => {
   const grh = { dgid: NOWHERE, flowLabel: 0xcdef1, sgidIndex: 0, hopLimit: 0, trafficClass: 0 };
@@ -148,7 +168,7 @@ for (const [what, bytes, errno, dgid] of failures) {
   Deno.test(`ReplyAddress.compute() fails as the C function does when given ${what}`, () => {
     const address = new ReplyAddress(PORT);
     // nothing of the packet before may show
-    compute(ipv6(), WcFlags.GRH, address);
+    compute(ipv6({ from: LONG }), WcFlags.GRH, address);
     const result = compute(bytes, WcFlags.GRH, address);
     const { grh, isGlobal } = result.attr;
     assertEquals([result.errno, grh.dgid, isGlobal], [errno, dgid, true]);
