@@ -46,7 +46,11 @@ Deno.test("readField() and writeField() refuse what is no number", () => {
   const view = new DataView(new ArrayBuffer(16));
   const place = { offset: 0, type: "bytes" } as const;
   assertThrows(() => readField(view, place), TypeError, "Cannot read field: it is not a number");
-  assertThrows(() => writeField(view, place, 0), TypeError, "Cannot write field: it is not a number");
+  assertThrows(
+    () => writeField(view, place, 0),
+    TypeError,
+    "Cannot write field: it is not a number",
+  );
 });
 
 Deno.test("fieldBytes() shares its bytes with the struct", () => {

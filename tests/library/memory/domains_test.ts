@@ -16,6 +16,9 @@ onPd.test("ParentDomain knows the domains that it is made of", ({ context, pd })
   assertEquals([parent.parent, parent.td, parent.context], [pd, td, context]);
   using plain = new ParentDomain(pd);
   assertEquals([plain, parent, pd].map((domain) => pdCore(domain).base), [pd, pd, pd]);
+  assertEquals(Deno.inspect(pd), 'ProtectionDomain { device: "recorder0" }');
+  assertEquals(Deno.inspect(plain), 'ParentDomain { device: "recorder0" }');
+  assertEquals(Deno.inspect(td), 'ThreadDomain { device: "recorder0" }');
 });
 
 onPd.test("ParentDomain with an alignment allocates and frees the memory of queues", (recorded) => {

@@ -78,6 +78,8 @@ on.test("SharedReceiveQueue.modify() and query() carry each attribute", ({ pd })
   assertEquals(recorder.takeOne("ibv_modify_srq").args.srq_attr_mask, 3);
   assertEquals(srq.query(), { maxWr: 32, maxSge: 3, srqLimit: 0 });
   assertThrows(() => srq.modify({}), TypeError, "no attribute is given");
+  const stray = 'Cannot use shared receive queue attributes: there is no attribute "maxSge"';
+  assertThrows(() => srq.modify(bad({ maxSge: 1 })), TypeError, stray);
 });
 
 on.test("SharedReceiveQueue.postRecv() posts objects and runs of prepared lists", ({ mr, pd }) => {
