@@ -123,7 +123,8 @@ export class CqCore<C = WorkCompletion> {
 function account(senders: SenderTable, words: Int32Array, count: number): void {
   let qpNum = words[QP_NUM]!;
   let sends = 0;
-  for (let at = 0; at < count * WORDS; at += WORDS) {
+  const end = count * WORDS | 0;
+  for (let at = 0; at < end; at = at + WORDS | 0) {
     const number = words[at + QP_NUM]!;
     if (number !== qpNum) {
       if (sends > 0) senders.get(qpNum)?.completed(sends);
@@ -131,7 +132,7 @@ function account(senders: SenderTable, words: Int32Array, count: number): void {
       sends = 0;
     }
     // SUCCESS is 0. The kind of a failed request is not known.
-    if ((words[at + STATUS]! | words[at + OPCODE]! & RECEIVES) === 0) sends++;
+    if ((words[at + STATUS]! | words[at + OPCODE]! & RECEIVES) === 0) sends = sends + 1 | 0;
   }
   if (sends > 0) senders.get(qpNum)?.completed(sends);
 }

@@ -7,6 +7,25 @@ import { WcOpcode, WcStatus, WorkCompletion } from "./work_completion.ts";
 
 const { size: SIZE, fields: WC } = structs.ibv_wc;
 
+const BYTE_LEN = WC.byte_len.offset;
+const DLID_PATH_BITS = WC.dlid_path_bits.offset;
+const IMM_DATA = WC.imm_data.offset;
+const INVALIDATED_RKEY = WC.invalidated_rkey.offset;
+const OPCODE = WC.opcode.offset;
+const QP_NUM = WC.qp_num.offset;
+const SL = WC.sl.offset;
+const SLID = WC.slid.offset;
+const SRC_QP = WC.src_qp.offset;
+const STATUS = WC.status.offset;
+const VENDOR_ERR = WC.vendor_err.offset;
+const WC_FLAGS = WC.wc_flags.offset;
+const WR_ID = WC.wr_id.offset;
+
+function offsetOf(index: number): number {
+  if (typeof index !== "number" || index >>> 0 !== index) uint32(index, "index");
+  return index * SIZE;
+}
+
 /** A class of completions. */
 export interface Format<C> {
   /** The bytes that each completion has behind the `struct ibv_wc` array of its batch. */
@@ -127,78 +146,74 @@ export class WorkCompletions<C extends WorkCompletion = WorkCompletion> {
     return this.#core.length;
   }
 
-  #at(index: number): number {
-    return uint32(index, "index") * SIZE;
-  }
-
   /** The `wrId` of the request. */
   wrId(index: number): bigint {
-    return this.#view.getBigUint64(this.#at(index) + WC.wr_id.offset, true);
+    return this.#view.getBigUint64(offsetOf(index) + WR_ID, true);
   }
 
   /** The lower 32 bits of the `wrId`. It makes no bigint, and suffices if all `wrId` are small. */
   wrIdLow(index: number): number {
-    return this.#view.getUint32(this.#at(index) + WC.wr_id.offset, true);
+    return this.#view.getUint32(offsetOf(index) + WR_ID, true);
   }
 
   /** The result. 0 is SUCCESS. */
   status(index: number): WcStatus {
-    return this.#view.getUint32(this.#at(index) + WC.status.offset, true) as WcStatus;
+    return this.#view.getUint32(offsetOf(index) + STATUS, true) as WcStatus;
   }
 
   /** The kind of request. */
   opcode(index: number): WcOpcode {
-    return this.#view.getUint32(this.#at(index) + WC.opcode.offset, true) as WcOpcode;
+    return this.#view.getUint32(offsetOf(index) + OPCODE, true) as WcOpcode;
   }
 
   /** The error code of the vendor. */
   vendorErr(index: number): number {
-    return this.#view.getUint32(this.#at(index) + WC.vendor_err.offset, true);
+    return this.#view.getUint32(offsetOf(index) + VENDOR_ERR, true);
   }
 
   /** Bytes received. On a UD queue pair they include the 40 bytes of the GRH. */
   byteLen(index: number): number {
-    return this.#view.getUint32(this.#at(index) + WC.byte_len.offset, true);
+    return this.#view.getUint32(offsetOf(index) + BYTE_LEN, true);
   }
 
   /** Immediate data in host order. */
   immData(index: number): number {
-    return this.#view.getUint32(this.#at(index) + WC.imm_data.offset);
+    return this.#view.getUint32(offsetOf(index) + IMM_DATA);
   }
 
   /** The rkey that the peer's send invalidated. */
   invalidatedRkey(index: number): number {
-    return this.#view.getUint32(this.#at(index) + WC.invalidated_rkey.offset, true);
+    return this.#view.getUint32(offsetOf(index) + INVALIDATED_RKEY, true);
   }
 
   /** The number of the local queue pair. */
   qpNum(index: number): number {
-    return this.#view.getUint32(this.#at(index) + WC.qp_num.offset, true);
+    return this.#view.getUint32(offsetOf(index) + QP_NUM, true);
   }
 
   /** The number of the sender's queue pair. */
   srcQp(index: number): number {
-    return this.#view.getUint32(this.#at(index) + WC.src_qp.offset, true);
+    return this.#view.getUint32(offsetOf(index) + SRC_QP, true);
   }
 
   /** {@linkcode WcFlags}, combined. */
   wcFlags(index: number): number {
-    return this.#view.getUint32(this.#at(index) + WC.wc_flags.offset, true);
+    return this.#view.getUint32(offsetOf(index) + WC_FLAGS, true);
   }
 
   /** The LID of the sender. */
   slid(index: number): number {
-    return this.#view.getUint16(this.#at(index) + WC.slid.offset, true);
+    return this.#view.getUint16(offsetOf(index) + SLID, true);
   }
 
   /** The service level. */
   sl(index: number): number {
-    return this.#view.getUint8(this.#at(index) + WC.sl.offset);
+    return this.#view.getUint8(offsetOf(index) + SL);
   }
 
   /** The low bits of the LID that the packet was sent to. */
   dlidPathBits(index: number): number {
-    return this.#view.getUint8(this.#at(index) + WC.dlid_path_bits.offset);
+    return this.#view.getUint8(offsetOf(index) + DLID_PATH_BITS);
   }
 
   /** Whether it is a send that succeeded. The kind of a failed request is not known. */
