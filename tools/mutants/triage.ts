@@ -83,12 +83,6 @@ export const TRIAGE: readonly Row[] = [
     reason: "Noting each send of a run with one handle comes to the same, and takes longer.",
   },
   {
-    file: "types/address_handle/address_handle.ts",
-    original: "this.#tracker !== tracker",
-    replacement: "true",
-    reason: "It remembers the queue pair once more, with a send that ends before the last one.",
-  },
-  {
     file: "net/rc/link.ts",
     original: "isNext && !this.#mayPost(sending)",
     replacement: "false",
