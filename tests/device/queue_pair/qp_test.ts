@@ -1,7 +1,8 @@
 // Queue pairs: making them, their states, and what the device tells of them.
 import { assert, assertEquals } from "@std/assert";
 import { QpAttrMask, QpState, QpType, type QueuePair } from "../../../mod.ts";
-import { countOf, deviceTest, PORT, QKEY, rxe } from "../setup.ts";
+import { outputOf } from "../../subprocess.ts";
+import { countOf, deviceTest, PORT, QKEY, RXE, rxe } from "../setup.ts";
 
 function states(qp: QueuePair): QpState[] {
   return [qp.state, qp.query().attr.qpState];
@@ -49,3 +50,24 @@ deviceTest(
     assertEquals(qp.state, RTS);
   },
 );
+
+/** Gives a queue pair a qkey whose highest bit is set, and prints how that goes. */
+const SET_PRIVILEGED = `
+  import { CompletionQueue, Context, ProtectionDomain, QpType, QueuePair } from MOD;
+  using context = Context.open("${RXE}");
+  const cq = new CompletionQueue(context, { cqe: 1 });
+  const cap = { maxSendWr: 1, maxRecvWr: 1 };
+  const init = { type: QpType.UD, sendCq: cq, recvCq: cq, cap };
+  const qp = new QueuePair(new ProtectionDomain(context), init);
+  try {
+    qp.activateUd({ port: 1, qkey: 0x8000_0001 });
+    console.log(qp.query().attr.qkey);
+  } catch ({ verb, code }) {
+    console.log(verb, code);
+  }`;
+
+deviceTest("QueuePair.modify() needs CAP_NET_RAW for a privileged qkey", async () => {
+  assertEquals(await outputOf(SET_PRIVILEGED), `${0x8000_0001}`);
+  const prefix = ["setpriv", "--bounding-set=-net_raw", "--inh-caps=-net_raw"];
+  assertEquals(await outputOf(SET_PRIVILEGED, { prefix }), "ibv_modify_qp EPERM");
+});
