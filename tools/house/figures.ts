@@ -28,9 +28,9 @@ const LIMITS: Readonly<Record<string, readonly [limit: number, goal: number]>> =
   "struct writers beside the codec": [5, 0],
   "clones of six lines": [0, 0],
   "lines of the library": [28_075, 27_000],
-  "lines of tests": [43_500, 43_000],
+  "lines of tests": [43_550, 43_000],
   "lines of tools": [9_200, 8_450],
-  "lines of all files": [103_975, 103_000],
+  "lines of all files": [104_025, 103_000],
 };
 
 const LIBRARY = ["types", "ffi", "net", "cli", "internal"];
