@@ -25,6 +25,7 @@ order           imports run down from floor to floor, without a circle;
 figures         what makes the house hard to read does not become more:
                 deno run -A tools/house/figures.ts tells what is counted
 verbs           every verb is bound, offered by a class and tested
+mutants         each row of tools/mutants/triage.ts fits a mutant
 `;
 
 interface Result {
@@ -34,6 +35,8 @@ interface Result {
 
 await tool(HELP, {}, async () => {
   const std = await stdArguments();
+  const program = (file: string, ...args: string[]): Promise<Result> =>
+    deno("run", "--allow-all", "--no-check", ...std, `${project}/tools/${file}`, ...args);
   // All at once: each is one process, of one thread for most of its time.
   const checks: Readonly<Record<string, Promise<Result>>> = {
     "deno fmt": deno("fmt", "--check"),
@@ -53,10 +56,8 @@ await tool(HELP, {}, async () => {
     "deno publish --dry-run": canBePublished(),
     "order: floors of the house, imports run down": orderIsKept(std),
     "figures: at most as many as before": figures().then((found) => resultOf(judge(found))),
-    "verbs: bound, typed": deno(
-      ...["run", "--allow-all", "--no-check", ...std],
-      ...[`${project}/tools/coverage/main.ts`, "--check"],
-    ),
+    "verbs: bound, typed": program("coverage/main.ts", "--check"),
+    "mutants: each row of the triage fits one": program("mutants.ts", "--list", "--count=1"),
   };
   const failed: string[] = [];
   for (const [name, check] of Object.entries(checks)) {

@@ -102,12 +102,6 @@ export const TRIAGE: readonly Row[] = [
     reason: "The connection closes the closed region once more, which does nothing.",
   },
   {
-    file: "internal/checks.ts",
-    original: "value <= 0xff_ffff",
-    replacement: "value < 0xff_ffff",
-    reason: "The general check that follows takes the last value, too.",
-  },
-  {
     file: "internal/command_line.ts",
     original: 'option === "flag"',
     replacement: "false",
