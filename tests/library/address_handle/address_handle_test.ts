@@ -115,11 +115,16 @@ onPd.test("initAhFromWc() names a GRH that was left out as the cause", async ({ 
     await assertRejects(() => AddressHandle.fromWcAsync(pd, 1, wc), VerbsError),
   ];
   for (const { hint } of errors) assertStringIncludes(hint!, "and grh was left out");
-  const error = assertThrows(
-    () => initAhFromWc(context, 1, wc, new Grh(new Uint8Array(40))),
-    VerbsError,
-  );
-  assertStringIncludes(error.hint!, "neither an IPv6 nor an IPv4 header");
+  for (
+    const [first, hint] of [
+      [0, "neither an IPv6 nor an IPv4 header"],
+      [0x60, "The next header 6 of the GRH is neither UDP (17) nor"],
+    ] as const
+  ) {
+    const grh = new Grh(new Uint8Array(40).fill(first, 0, 1).fill(6, 6, 7));
+    const error = assertThrows(() => initAhFromWc(context, 1, wc, grh), VerbsError);
+    assertStringIncludes(error.hint!, hint);
+  }
 });
 
 onPd.test("AddressHandle.createAsync() destroys a handle that comes after its signal aborted", async (recorded) => {

@@ -1,7 +1,8 @@
 // What commands print, byte by byte, on a device of the recorder. After a wanted change, run this file with
 // IBVERBS_PRINT=1: it writes printed.txt anew, and the difference shows what users will see.
 
-import { assertEquals } from "@std/assert";
+import { assertEquals, assertMatch } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import * as recorder from "../../provider/recorder.ts";
 import { Context, GidType, LinkLayer } from "../../../mod.ts";
 import { run } from "../../../cli/run.ts";
@@ -122,6 +123,22 @@ Deno.test("gids names the version of a GID by its type and the link layer", asyn
     assertEquals(await run(["gids", "--json"], kept.terminal), 0);
     assertEquals(JSON.parse(kept.out)[0].gids[0].version, version);
   }
+});
+
+Deno.test("gids shows the recommended GID in green, and says why none is", async () => {
+  recorder.reset();
+  const kept = keep({ color: true });
+  assertEquals(await run(["gids"], kept.terminal), 0);
+  assertMatch(kept.out, /\n\x1b\[32m\* .*\x1b\[0m\n/);
+  using _none = stub(Context.prototype, "recommendGid", () => {
+    throw new Deno.errors.NotFound("none is usable");
+  });
+  const without = keep({ color: true });
+  assertEquals(await run(["gids"], without.terminal), 0);
+  assertEquals([/\x1b\[32m/.test(without.out), /none is usable\n/.test(without.out)], [
+    false,
+    true,
+  ]);
 });
 
 /** JSON of a device, without the attributes that are as the API says. */

@@ -20,7 +20,7 @@ import {
   WorkCompletionsEx,
 } from "../../../types/completion/work_completions_ex.ts";
 import { onPd, testsWith } from "../recorded.ts";
-import { assertRefused } from "../refusals.ts";
+import { assertRefused, bad } from "../refusals.ts";
 
 const ALL = Object.values(CreateCqWcFlags).reduce((all: number, flag) => all | flag, 0);
 const {
@@ -72,6 +72,11 @@ on.test("CompletionQueueEx() refuses attributes beyond their limits", ({ context
   assertRefused(
     [make({ cqe: 0 }), RangeError, "cqe 0"],
     [make({ cqe: 4, wcFlags: 4096 }), RangeError, "wcFlags 4096"],
+    [make({ cqe: 4, wcFlags: bad(4096n) }), Error, "wcFlags 4096"],
+  );
+  assertEquals(
+    make({ cqe: 4, wcFlags: bad(1n) })().wcFlags,
+    make({ cqe: 4, wcFlags: 1 })().wcFlags,
   );
 });
 
@@ -218,7 +223,10 @@ on.test("CompletionQueueEx.completions() waits for events", async ({ cq }) => {
 });
 
 on.test("CompletionQueue.modify() refuses what is no moderation", ({ cq }) => {
-  assertRefused([() => cq.modify({}), TypeError, "no attribute is given"]);
+  assertRefused(
+    [() => cq.modify({}), TypeError, "no attribute is given"],
+    [() => cq.modify(bad(5)), TypeError, "completion queue attributes 5"],
+  );
 });
 
 Deno.test("wcStatusStr() gives the text of libibverbs", () => {

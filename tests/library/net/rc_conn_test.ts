@@ -325,7 +325,7 @@ netTest("RcConn.writable waits for a slow reader", async () => {
 });
 
 netTest("RcConn.writable ends one direction only", async () => {
-  await using pair = await rcPair({ credits: 2, keepAlive: 0 });
+  await using pair = await rcPair({ credits: 1, keepAlive: 0 });
   const { client, server } = pair;
   await client.send(bytes("last"));
   await client.writable.close();

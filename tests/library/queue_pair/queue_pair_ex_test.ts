@@ -301,6 +301,7 @@ Deno.test("WrBuilder refuses operations that the queue pair was not made for", (
   for (const [use, message] of uses) assertThrows(() => use(wr), TypeError, message);
   const error = assertThrows(() => wr.flush(1, 1, 1, 1, 1), VerbsError);
   assertEquals([error.verb, error.notSupported], ["ibv_wr_flush", true]);
+  assertStringIncludes(error.message, "Cannot flush: ");
   assertEquals(wr.length, 0);
   wr.send();
   wr.complete();

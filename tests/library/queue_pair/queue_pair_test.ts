@@ -207,7 +207,7 @@ onUd.test("new QueuePair() names the device's limits only if one is exceeded", (
 
 onUd.test("new QueuePair() names the right of raw packets, and what RSS needs", ({ pd, cq }) => {
   type Code = Parameters<typeof recorder.fail>[1];
-  const hintOf = (verb: string, code: Code, more: Partial<QpInitAttr>): string | undefined => {
+  const hintOf = (verb: string, code: Code, more: object): string | undefined => {
     recorder.fail(verb, code);
     const init = { type: QpType.RAW_PACKET, sendCq: cq, recvCq: cq, cap: CAP, ...more };
     return assertThrows(() => new QueuePair(pd, init), VerbsError).hint;
@@ -217,9 +217,15 @@ onUd.test("new QueuePair() names the right of raw packets, and what RSS needs", 
   assertEquals(hintOf("ibv_create_qp", "EPERM", {}), right);
   assertEquals(hintOf("ibv_create_qp", "EPERM", { type: UD }), undefined);
   assertEquals(hintOf("ibv_create_qp_ex", "EPERM", { rxHashConf }), right);
+  const wq = new WorkQueue(pd, { maxWr: 1, maxSge: 1, cq });
+  const rwqIndTbl = new RwqIndirectionTable(pd.context, [wq]);
   for (const code of ["EINVAL", "EOPNOTSUPP"] as const) {
-    const hint = hintOf("ibv_create_qp_ex", code, { rxHashConf });
-    assertStringIncludes(hint!, "takes type RAW_PACKET, both rwqIndTbl and rxHashConf, a key");
+    for (
+      const more of [{ rxHashConf }, { rwqIndTbl, recvCq: undefined, cap: {} }]
+    ) {
+      const hint = hintOf("ibv_create_qp_ex", code, more);
+      assertStringIncludes(hint!, "takes type RAW_PACKET, both rwqIndTbl and rxHashConf, a key");
+    }
   }
   assertEquals(hintOf("ibv_create_qp_ex", "ENOMEM", { rxHashConf }), undefined);
 });

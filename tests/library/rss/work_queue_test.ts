@@ -11,6 +11,17 @@ onPd.test("WorkQueue sets no mask for flags that are not given", ({ context, pd 
   assertEquals([comp_mask, create_flags, wq_type], [0, 0, WqType.RQ]);
 });
 
+onPd.test("WorkQueue needs maxWr, maxSge and a queue", ({ context, pd }) => {
+  const init = { maxWr: 1, maxSge: 1, cq: new CompletionQueue(context, { cqe: 8 }) };
+  assertRefused(
+    ...Object.keys(init).map((name): Refusal => [
+      () => new WorkQueue(pd, { ...init, [name]: undefined }),
+      TypeError,
+      `Cannot use work queue attributes: ${name} is missing`,
+    ]),
+  );
+});
+
 onPd.test("WorkQueue.modify() refuses flags without their mask, and empty changes", (recorded) => {
   const cq = new CompletionQueue(recorded.context, { cqe: 8 });
   const wq = new WorkQueue(recorded.pd, { maxWr: 1, maxSge: 1, cq });

@@ -203,6 +203,7 @@ const REFUSED: [operands: string[], message: string][] = [
   [["--as=packet", GRH_IPV4], "the 40 bytes are no packet of RoCE"],
   [["--as=completion", GRH_IPV4], "the 40 bytes are no completion: "],
   [[GRH_IPV4, GRH_IPV4], "only a work completion and its GRH"],
+  [["--as=packet", ipv4() + UDP], "the packet ends within its BTH: there are 0 of 12 bytes"],
   [
     [ipv4() + UDP + bth(UD) + "1111"],
     "the packet ends within its DETH: there are 14 of 20 bytes",
@@ -212,6 +213,7 @@ const REFUSED: [operands: string[], message: string][] = [
 Deno.test("explain begins sections with bold titles, and tells how much of a message is a GRH", async () => {
   const rows: readonly (readonly [operand: string, text: string])[] = [
     [ipv6(27), "\x1b[1mGRH or IPv6 header\x1b[0m\n"],
+    [ipv6(27), " 35 (DSCP 8, ECN 3)\n"],
     [GRH_IPV4, "\n\n\x1b[1mReply path\x1b[0m\n"],
     [completion({}), " 104 bytes: 40 of GRH, 64 of message\n"],
     [completion({ byteLen: 40 }), " 40 bytes: 40 of GRH, 0 of message\n"],

@@ -22,6 +22,7 @@ Deno.test("readOptions() prefers what is given", () => {
   const given = { "ib-port": 2, "rx-depth": 4, "gid-idx": 7, "reply-from-wc": true };
   const { ibPort, rxDepth, gidIdx, replyFromWc } = readOptions(KINDS.ud, given, []);
   assertEquals([ibPort, rxDepth, gidIdx, replyFromWc], [2, 4, 7, true]);
+  assertEquals(readOptions(KINDS.srq, { "rx-depth": 16 }, []).rxDepth, 16);
 });
 
 const refused: [line: string, message: string][] = [

@@ -128,7 +128,7 @@ Deno.test("sampleLines() has the port and the counters that have grown in bold",
 });
 
 Deno.test("ScreenView draws samples and the last events, and gives the terminal back", () => {
-  const recorded = recorder();
+  const recorded = recorder({ color: true });
   {
     using view = new ScreenView(recorded.terminal, "every 1 s", false);
     view.show(sample(counter("zero", 0n), counter("sent", 12n, 2n), counter("a", 5n)), TIME);
@@ -138,12 +138,12 @@ Deno.test("ScreenView draws samples and the last events, and gives the terminal 
     const last = recorded.out.split("\x1b[H").at(-1)!;
     // deno-lint-ignore no-control-regex
     assertEquals(last.replaceAll(/\x1b\[[KJ]/g, "").split("\r\n"), [
-      "03:04:05  every 1 s",
+      "\x1b[2m03:04:05  every 1 s\x1b[0m",
       "",
-      ...Array.from({ length: 5 }, () => "03:04:05  rxe0/1  PORT_ERR"),
+      ...Array.from({ length: 5 }, () => "\x1b[33m03:04:05  rxe0/1  PORT_ERR\x1b[0m"),
       "",
-      "rxe0 port 1  ACTIVE",
-      "  sent  12  2 /s",
+      "\x1b[1mrxe0 port 1\x1b[0m  \x1b[32mACTIVE\x1b[0m",
+      "\x1b[1m  sent  12  2 /s\x1b[0m",
       "  a      5",
     ]);
     recorded.out = "";

@@ -45,6 +45,20 @@ Deno.test("WorkCompletions reads each field at the place that C gives it", () =>
   );
 });
 
+Deno.test("WorkCompletions.isSend() takes sends that succeeded, and nothing else", () => {
+  const batch = new WorkCompletions(1);
+  fill(batch, 1n);
+  const isSend = (opcode: WcOpcode, status: WcStatus): boolean => {
+    const { view } = batchCore(batch);
+    writeField(view, fields.opcode, opcode);
+    writeField(view, fields.status, status);
+    return batch.isSend(0);
+  };
+  assertEquals(isSend(WcOpcode.RDMA_WRITE, WcStatus.SUCCESS), true);
+  assertEquals(isSend(WcOpcode.RDMA_WRITE, WcStatus.WR_FLUSH_ERR), false);
+  assertEquals(isSend(WcOpcode.RECV, WcStatus.SUCCESS), false);
+});
+
 Deno.test("WorkCompletions.at() throws when the last poll did not write that completion", () => {
   const batch = new WorkCompletions(4);
   fill(batch, 1n, 2n);

@@ -28,12 +28,14 @@ Deno.test("Waiters ends a wait when its signal aborts, and forgets the signal wh
   const waiters = new Waiters<object, number>();
   const abort = new AbortController();
   const { signal } = abort;
+  using forgets = spy(signal, "removeEventListener");
   const [early, late, served] = [{}, {}, {}].map((waiter) => ({
     waiter,
     wait: waiters.wait(waiter, signal),
   }));
   waiters.resolve(served!.waiter, 1);
   assertEquals(await served!.wait, 1);
+  assertEquals(forgets.calls.length, 1);
   const reason = new Error("enough");
   abort.abort(reason);
   for (const { wait } of [early!, late!]) {

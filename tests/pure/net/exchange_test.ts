@@ -1,4 +1,5 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { abortable } from "../../../net/rc/connect_rc.ts";
 import { readLine, writeAddress } from "../../../net/rc/exchange.ts";
 import { type RcAddress, readRcAddress } from "../../../net/rc/rc_address.ts";
 
@@ -77,4 +78,12 @@ Deno.test("readRcAddress() shows nothing that a terminal obeys", () => {
       { [HOSTILE]: 1 },
     ]
   ) assertHarmless(assertThrows(() => readRcAddress(address), InvalidData));
+});
+
+Deno.test("abortable() rejects with the reason of the signal, whatever fails because of it", async () => {
+  const { signal } = new AbortController();
+  const closed = (): Promise<never> => Promise.reject(new Error("closed"));
+  await assertRejects(() => abortable(signal, closed), Error, "closed");
+  const aborted = AbortSignal.abort(new Error("enough"));
+  await assertRejects(() => abortable(aborted, closed), Error, "enough");
 });

@@ -152,6 +152,15 @@ for (
   });
 }
 
+Deno.test("Receiver.drain() reads what has come, and posts nothing", async () => {
+  const bed = new Bed();
+  bed.arrive(7);
+  bed.receiver.drain();
+  assertEquals([bed.posted, bed.received], [[1, 2, 3], 0]);
+  assertEquals(await bed.take(1), [7]);
+  await bed.close();
+});
+
 Deno.test("Receiver.receiveNow() gives nothing while others wait for a turn of the event loop", async () => {
   const bed = new Bed();
   bed.arrive(1);

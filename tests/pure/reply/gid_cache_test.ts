@@ -25,6 +25,17 @@ for (const count of [0, 1, 2, 3, 200, 1024]) {
   });
 }
 
+Deno.test("GidCache.find() compares each word of a GID with the last one that it found", () => {
+  const texts = ["::", "::1", "::1:0:0", "0:0:1::", "1::"];
+  const cache = cacheOf(texts.slice(1).map((text, i) => entry(text, i)));
+  for (const last of texts.slice(1)) {
+    for (const text of texts) {
+      find(cache, last);
+      assertEquals(find(cache, text), texts.indexOf(text) - 1, `${text} after ${last}`);
+    }
+  }
+});
+
 Deno.test("GidCache.find() tells RoCE v2 from RoCE v1 and InfiniBand, and not these from each other", () => {
   const cache = cacheOf([
     entry("10.0.0.1", 3, GidType.ROCE_V1),
