@@ -25,7 +25,7 @@ order           imports run down from floor to floor, without a circle;
 figures         what makes the house hard to read does not become more:
                 deno run -A tools/house/figures.ts tells what is counted
 verbs           every verb is bound, offered by a class and tested
-mutants         each row of tools/mutants/triage.ts fits a mutant
+mutants         each row of tools/mutants/triage.txt fits a mutant
 `;
 
 interface Result {

@@ -7,7 +7,7 @@ import { judgeWithDevice } from "./mutants/device.ts";
 import { folderOf, mostSurvivors, quotas, shuffle } from "./mutants/draw.ts";
 import { generate, type Mutant, sourceFiles, withSwitches } from "./mutants/generate.ts";
 import { hostTests, judgeAll, type Judged, nameOf, type Verdict } from "./mutants/judge.ts";
-import { reasons, stale, TRIAGE } from "./mutants/triage.ts";
+import { changeOf, readTriage, stale } from "./mutants/triage.ts";
 import { Tree } from "./mutants/tree.ts";
 
 const HELP = `Applies small defects to copies of the source, and counts how many the tests notice.
@@ -16,7 +16,7 @@ const HELP = `Applies small defects to copies of the source, and counts how many
 
 StrykerJS generates them, and the seed decides which are drawn. The work tree is not changed. It
 fails if less than 92 % are noticed (80 % without a device), or less than 85 % of a folder, or if
-one that is not noticed stands not in tools/mutants/triage.ts.
+one that is not noticed stands not in tools/mutants/triage.txt.
 
   --seed TEXT      any text, such as a commit; the date by default
   --count N        how many to draw; 600 by default
@@ -65,12 +65,9 @@ await tool(HELP, OPTIONS, async (options) => {
 });
 
 function checkTriage(mutants: readonly Mutant[], pattern: RegExp): void {
-  const rows = stale(TRIAGE.filter(({ file }) => pattern.test(file)), mutants);
-  if (rows.length === 0) return;
-  const names = rows.map(({ file, original, replacement }) =>
-    `${file}: ${original} => ${replacement}`
-  );
-  throw new SetupError(`rows of tools/mutants/triage.ts fit no mutant:\n${names.join("\n")}`);
+  const names = stale(readTriage(), mutants).filter((name) => pattern.test(name.split(":")[0]!));
+  if (names.length === 0) return;
+  throw new SetupError(`rows of tools/mutants/triage.txt fit no mutant:\n${names.join("\n")}`);
 }
 
 /** Judges the first mutants of each folder. */
@@ -91,10 +88,10 @@ async function withDevice(judged: readonly Judged[]): Promise<Judged[]> {
 }
 
 function report(judged: readonly Judged[], least: number, sample = false): number {
-  const reasonOf = reasons(TRIAGE);
+  const triage = readTriage();
   const survivors = judged.filter(({ verdict }) => SURVIVED.includes(verdict));
   for (const { mutant, verdict } of survivors) {
-    console.log(`${verdict}: ${nameOf(mutant)} (${reasonOf(mutant) ?? "NO REASON"})`);
+    console.log(`${verdict}: ${nameOf(mutant)} (${triage.get(changeOf(mutant)) ?? "NO REASON"})`);
   }
   const score = (of: readonly Judged[]): number =>
     1 - survivors.filter((one) => of.includes(one)).length / of.length;
@@ -114,7 +111,7 @@ function report(judged: readonly Judged[], least: number, sample = false): numbe
   }
   const good = score(judged) >= least &&
     [...folders.values()].every((of) => score(of) >= LEAST.folder) &&
-    survivors.every(({ mutant }) => reasonOf(mutant) !== undefined);
+    survivors.every(({ mutant }) => triage.has(changeOf(mutant)));
   return good ? 0 : 1;
 }
 

@@ -5,6 +5,7 @@ import { testFiles } from "../tests/files.ts";
 import type { Mutant } from "./generate.ts";
 import { runJob } from "./process.ts";
 import { type Job, type Reach, reaches, type Survey } from "./runner.ts";
+import { changeOf } from "./triage.ts";
 import type { Tree } from "./tree.ts";
 
 export type Verdict = "killed" | "timed out" | "survived" | "not executed";
@@ -84,13 +85,8 @@ async function share<T>(
 type Chosen = Record<string, number[]>;
 
 /** Where a mutant is and what it changes, on one line. */
-export function nameOf({ file, place, original, replacement }: Mutant): string {
-  return `${file}:${place.start.line + 1}: ${brief(original)} => ${brief(replacement)}`;
-}
-
-function brief(text: string): string {
-  const line = text.replace(/\s+/g, " ");
-  return line.length > 70 ? `${line.slice(0, 50)} ... ${line.slice(-15)}` : line;
+export function nameOf(mutant: Mutant): string {
+  return changeOf(mutant).replace(/^.*?:/, `$&${mutant.place.start.line + 1}:`);
 }
 
 /** The words of a path, which tell what a file is about. */

@@ -3,7 +3,7 @@ import { assertEquals, assertNotEquals } from "@std/assert";
 import { mostSurvivors, quotas, shuffle } from "../../../tools/mutants/draw.ts";
 import type { Mutant } from "../../../tools/mutants/generate.ts";
 import { judgeAll } from "../../../tools/mutants/judge.ts";
-import { reasons, stale } from "../../../tools/mutants/triage.ts";
+import { changeOf, reasonsIn, stale } from "../../../tools/mutants/triage.ts";
 import { inProject } from "../../../tools/host/paths.ts";
 import { Tree } from "../../../tools/mutants/tree.ts";
 
@@ -41,14 +41,17 @@ Deno.test("mostSurvivors() is exceeded in less than one of 1000 draws of a suite
   assertEquals(mostSurvivors(3, 0.5), 3);
 });
 
-Deno.test("reasons() and stale() tell which rows of the table fit", () => {
+Deno.test("reasonsIn() and stale() tell which rows of the table fit", () => {
   const rows = [
-    { file: "types/a.ts", original: "a", replacement: "b", reason: "It is the same." },
-    { file: "types/b.ts", original: "a", replacement: "b", reason: "There is no such file." },
+    "types/a.ts: a b => b",
+    "  It is the same.",
+    "types/b.ts: a => b",
+    "  There is none.",
   ];
-  const mutants = [mutantOf("a", "b"), mutantOf("a", "c")];
-  assertEquals(mutants.map(reasons(rows)), ["It is the same.", undefined]);
-  assertEquals(stale(rows, mutants), [rows[1]!]);
+  const reasons = reasonsIn(rows.join("\n"));
+  const mutants = [mutantOf("a\n b", "b"), mutantOf("a", "c")];
+  assertEquals(mutants.map((one) => reasons.get(changeOf(one))), ["It is the same.", undefined]);
+  assertEquals(stale(reasons, mutants), [rows[2]!]);
 });
 
 /** A source whose mutants have the names of what becomes of them. */
