@@ -1,5 +1,6 @@
 import { type DeviceInfo, listDevices, nameOf, NodeType, TransportType } from "../mod.ts";
 import { type Command, command } from "./shell/command.ts";
+import { hex } from "./shell/text.ts";
 
 export const devices: Command = command({
   name: "devices",
@@ -15,19 +16,15 @@ export const devices: Command = command({
 
 export function tableOf(list: readonly DeviceInfo[]): string[] {
   const rows = [["device", "   node GUID"], ["------", "-".repeat(16)]];
-  for (const { name, guid } of list) rows.push([name, guidDigits(guid)]);
+  for (const { name, guid } of list) rows.push([name, hex(guid, 16).slice(2)]);
   return rows.map(([name, guid]) => `    ${name!.padEnd(16)}\t${guid}`);
 }
 
 function describe({ nodeType, transportType, guid, ...rest }: DeviceInfo): Record<string, unknown> {
   return {
     ...rest,
-    guid: guidDigits(guid),
+    guid: hex(guid, 16).slice(2),
     nodeType: nameOf(NodeType, nodeType),
     transportType: nameOf(TransportType, transportType),
   };
-}
-
-function guidDigits(guid: bigint): string {
-  return guid.toString(16).padStart(16, "0");
 }

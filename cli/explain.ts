@@ -64,35 +64,35 @@ async function textsOf(operands: readonly string[]): Promise<readonly string[]> 
   return [await readText(Deno.stdin.readable)];
 }
 
-/** What one operand is. */
-export type Part =
-  | { readonly kind: "grh"; readonly grh: Grh }
-  | { readonly kind: "completion"; readonly wc: WorkCompletion }
-  | { readonly kind: "packet"; readonly packet: Packet };
+/** What one operand is, or what several are. */
+export interface Parts {
+  readonly grh?: Grh;
+  readonly completion?: WorkCompletion;
+  readonly packet?: Packet;
+}
 
-export type Kind = Part["kind"];
+export type Kind = keyof Parts;
 
 /**
  * Reads one operand.
  *
  * @throws {UsageError} If it is nothing that can be explained.
  */
-export function readPart(bytes: Uint8Array<ArrayBuffer>, as?: Kind): Part {
-  const isGrh = as === "grh"
-    ? bytes.length >= Grh.SIZE
-    : as === undefined && bytes.length === Grh.SIZE;
-  if (isGrh) return { kind: "grh", grh: new Grh(bytes) };
+export function readPart(bytes: Uint8Array<ArrayBuffer>, as?: Kind): Parts {
+  const { length } = bytes;
+  const isGrh = as === "grh" ? length >= Grh.SIZE : as === undefined && length === Grh.SIZE;
+  if (isGrh) return { grh: new Grh(bytes) };
   const packet = as === undefined || as === "packet" ? readPacket(bytes) : undefined;
-  if (packet !== undefined) return { kind: "packet", packet };
-  if (as !== "packet" && as !== "grh" && bytes.length === WC_SIZE) {
-    return { kind: "completion", wc: readCompletion(bytes) };
+  if (packet !== undefined) return { packet };
+  if (as !== "packet" && as !== "grh" && length === WC_SIZE) {
+    return { completion: readCompletion(bytes) };
   }
-  if (bytes.length === 0) throw new UsageError("there are no bytes to explain");
+  if (length === 0) throw new UsageError("there are no bytes to explain");
   const sizes = `a GRH has ${Grh.SIZE} bytes, a work completion ${WC_SIZE}`;
   throw new UsageError(
     as === undefined
-      ? `the ${bytes.length} bytes are nothing known: ${sizes}, and they are no RoCE packet`
-      : `the ${bytes.length} bytes are no ${as}${as === "packet" ? " of RoCE" : `: ${sizes}`}`,
+      ? `the ${length} bytes are nothing known: ${sizes}, and they are no RoCE packet`
+      : `the ${length} bytes are no ${as}${as === "packet" ? " of RoCE" : `: ${sizes}`}`,
   );
 }
 
@@ -107,15 +107,13 @@ export interface Explained {
  *
  * @throws {UsageError} If the parts do not belong together.
  */
-export function explainParts(parts: readonly Part[]): Explained {
-  const packet = parts.find((part) => part.kind === "packet")?.packet;
-  if (packet !== undefined && parts.length === 1) return explainPacket(packet);
-  const grhs = parts.filter((part) => part.kind === "grh");
-  const completions = parts.filter((part) => part.kind === "completion");
-  if (packet !== undefined || grhs.length > 1 || completions.length > 1) {
+export function explainParts(parts: readonly Parts[]): Explained {
+  const all: Parts = Object.assign({}, ...parts);
+  if (all.packet !== undefined && parts.length === 1) return explainPacket(all.packet);
+  if (all.packet !== undefined || Object.keys(all).length < parts.length) {
     throw new UsageError("only a work completion and its GRH can be explained together");
   }
-  return explainReceive(completions[0]?.wc, grhs[0]?.grh);
+  return explainReceive(all.completion, all.grh);
 }
 
 function explainPacket({ sections, grh, sl, srcQp, qkey, opcode }: Packet): Explained {

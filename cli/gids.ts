@@ -1,10 +1,9 @@
 import { type Context, formatAddress, type GidEntry, GidType, LinkLayer } from "../mod.ts";
-import { openDevices, PORT_OPTIONS, portsOf } from "./shell/ports.ts";
+import { fullGid, openDevices, PORT_OPTIONS, portsOf } from "./shell/ports.ts";
 import { type Command, command } from "./shell/command.ts";
 import { describeGid } from "./devinfo/describe.ts";
-import { fullGid } from "./shell/ports.ts";
 import { readSysfs } from "./shell/sysfs.ts";
-import { alignColumns } from "./shell/table.ts";
+import { alignColumns } from "./shell/text.ts";
 import type { Line } from "./shell/terminal.ts";
 
 export const gids: Command = command({
@@ -77,30 +76,24 @@ function versionOf({ gidType }: GidEntry, linkLayer: LinkLayer): NamedGid["versi
 
 function netdevOf(device: string, { portNum, gidIndex, ndevIfindex }: GidEntry): string {
   const path = `class/infiniband/${device}/ports/${portNum}/gid_attrs/ndevs/${gidIndex}`;
-  const name = readSysfs(path);
-  if (name !== undefined && name !== "") return name;
-  return ndevIfindex === 0 ? "" : `#${ndevIfindex}`;
+  return readSysfs(path) || (ndevIfindex === 0 ? "" : `#${ndevIfindex}`);
 }
 
 const HEADER = ["", "DEV", "PORT", "INDEX", "GID", "IPv4", "VER", "NETDEV"];
 
 /** The tables as lines, and below them what is recommended. */
 export function gidLines(tables: readonly GidTable[]): Line[] {
-  const rows: string[][] = [HEADER];
-  const marked: boolean[] = [];
-  for (const { device, port, entries, recommended } of tables) {
-    for (const { gid, gidIndex, version, netdev } of entries) {
-      const mark = gidIndex === recommended;
+  const rows = tables.flatMap(({ device, port, entries, recommended }) =>
+    entries.map(({ gid, gidIndex, version, netdev }) => {
       const ipv4 = gid.isIpv4Mapped ? formatAddress(gid.bytes.subarray(12)) : "";
-      const place = [device, String(port), String(gidIndex)];
-      rows.push([mark ? "*" : "", ...place, fullGid(gid), ipv4, version, netdev]);
-      marked.push(mark);
-    }
-  }
-  const [header, ...body] = alignColumns(rows);
+      const mark = gidIndex === recommended ? "*" : "";
+      return [mark, device, `${port}`, `${gidIndex}`, fullGid(gid), ipv4, version, netdev];
+    })
+  );
+  const [header, ...body] = alignColumns([HEADER, ...rows]);
   return [
     [{ text: header!, style: "bold" }],
-    ...body.map((text, i): Line => marked[i] ? [{ text, style: "green" }] : text),
+    ...body.map((text, i): Line => rows[i]![0] === "*" ? [{ text, style: "green" }] : text),
     "",
     ...tables.map(reasonLine),
   ];
@@ -114,12 +107,9 @@ function reasonLine({ device, port, recommended, reason }: GidTable): string {
 }
 
 function describe({ entries, ...rest }: GidTable): Record<string, unknown> {
-  return {
-    ...rest,
-    gids: entries.map((entry) => ({
-      ...describeGid(entry),
-      version: entry.version,
-      netdev: entry.netdev,
-    })),
-  };
+  const gids = entries.map((entry) => {
+    const { version, netdev } = entry;
+    return { ...describeGid(entry), version, netdev };
+  });
+  return { ...rest, gids };
 }

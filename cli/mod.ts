@@ -45,36 +45,21 @@
  * @module
  */
 
+import { listOf, text } from "../internal/checks.ts";
 import { run } from "./run.ts";
 import { systemTerminal } from "./shell/terminal.ts";
-
-/** Systems accept no command line that is much longer. */
-const MAX_ARGS = 2 ** 16;
 
 /**
  * Runs a command line. What it prints goes to standard output and standard error, errors too.
  *
  * @returns the exit status.
  * @throws {TypeError} If `args` is not an array of strings.
- * @throws {RangeError} If there are more than 65536.
+ * @throws {RangeError} If there are more than 1048576.
  * @category Commands
  */
 export async function runCli(args: readonly string[]): Promise<number> {
-  return await run(readArgs(args), systemTerminal());
-}
-
-/** Each argument is read once. */
-function readArgs(args: readonly string[]): string[] {
-  if (!Array.isArray(args)) throw new TypeError("Cannot run command: args is not an array");
-  const { length } = args;
-  if (!Number.isInteger(length) || length < 0 || length > MAX_ARGS) {
-    throw new RangeError(`Cannot run command: ${length} arguments are not within 0 to ${MAX_ARGS}`);
-  }
-  return Array.from({ length }, (_, i) => {
-    const arg: unknown = args[i];
-    if (typeof arg === "string") return arg;
-    throw new TypeError(`Cannot run command: argument ${i} is not a string`);
-  });
+  const words = listOf(args, "args").map((arg, i) => text(arg, `args[${i}]`));
+  return await run(words, systemTerminal());
 }
 
 if (import.meta.main) Deno.exit(await runCli(Deno.args));

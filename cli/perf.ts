@@ -6,7 +6,6 @@ import {
   CommandError,
   messageOf,
   number,
-  type Option,
   text,
   UsageError,
 } from "./shell/command.ts";
@@ -16,8 +15,8 @@ import { Meter, type Settings } from "./perf/measure.ts";
 import { bandwidthOf, type Result, resultLines } from "./perf/report.ts";
 import { svgOf } from "./perf/svg.ts";
 import { type Address, decodeAddress, encodeAddress } from "./peer/address.ts";
-import { checkMtu, Endpoint } from "./peer/endpoint.ts";
-import { MAX_SECONDS, type Options, optionsFor, readOptions } from "./peer/options.ts";
+import { Endpoint } from "./peer/endpoint.ts";
+import { MAX_SECONDS, mtuOption, type Options, optionsFor, readOptions } from "./peer/options.ts";
 import { acceptOne, connectTo } from "./peer/tcp.ts";
 
 const CHOICE = { numbers: ["port", "ib-port", "timeout"] } as const;
@@ -35,16 +34,19 @@ const VERSION = 1;
 
 const TYPES = { ud: QpType.UD, rc: QpType.RC, uc: QpType.UC } as const;
 
+/** What the client chooses, by default. */
 const DEFAULTS = { kind: "rc", size: 64, iters: 5000, messages: 10_000, mtu: 1024 } as const;
 
-function ofClient(
-  value: string,
-  text: string,
-  name: Exclude<keyof typeof DEFAULTS, "kind">,
-  range: readonly [min: number, max: number],
-  short?: string,
-): Option<number> {
-  return number(value, `client: ${text} (default ${DEFAULTS[name]})`, range, short);
+/** The numbers that it may choose. */
+const RANGES = {
+  size: [1, MOST_BYTES],
+  iters: [10, MOST],
+  messages: [10, MOST],
+  mtu: [256, 4096],
+} as const;
+
+function ofClient(name: keyof typeof RANGES, text: string): string {
+  return `client: ${text} (default ${DEFAULTS[name]})`;
 }
 
 export const perf: Command = command({
@@ -59,27 +61,24 @@ It needs --allow-net for the exchange of addresses, and --allow-write for --svg.
   options: {
     ...optionsFor(CHOICE),
     kind: choice(["rc", "uc", "ud"], `client: kind of queue pair (default ${DEFAULTS.kind})`),
-    size: ofClient("BYTES", "size of a message", "size", [1, MOST_BYTES], "s"),
-    iters: ofClient("NUMBER", "messages back and forth", "iters", [10, MOST], "n"),
-    messages: ofClient("NUMBER", "messages one way", "messages", [10, MOST]),
-    mtu: ofClient("BYTES", "path MTU of a connection", "mtu", [256, 4096], "m"),
+    size: number("BYTES", ofClient("size", "size of a message"), RANGES.size, "s"),
+    iters: number("NUMBER", ofClient("iters", "messages back and forth"), RANGES.iters, "n"),
+    messages: number("NUMBER", ofClient("messages", "messages one way"), RANGES.messages),
+    mtu: mtuOption(ofClient("mtu", "path MTU of a connection")),
     svg: text("FILE", "draw the histogram"),
   },
   async run(values, terminal, operands): Promise<number> {
     const options = readOptions(CHOICE, values, operands);
-    const { kind, size, iters, messages, mtu, svg, json } = values;
-    const given = { kind, size, iters, messages, mtu };
-    for (const [name, value] of Object.entries(given)) {
-      if (value === undefined || options.host !== undefined) continue;
-      throw new UsageError(`--${name} is for the client, and this is a server: there is no HOST`);
+    const { svg, json } = values;
+    const given = Object.keys(DEFAULTS).find((name) => name in values);
+    if (given !== undefined && options.host === undefined) {
+      throw new UsageError(`--${given} is for the client, and this is a server: there is no HOST`);
     }
-    const settings = { ...DEFAULTS, ...defined(given) };
-    checkMtu({ ...options, mtu: settings.mtu });
     using context = Context.open(options.ibDev ?? listDevices()[0]?.name);
-    const gidIdx = options.gidIdx ?? recommendedGid(context, options);
+    const all = { ...options, gidIdx: options.gidIdx ?? recommendedGid(context, options) };
     const result = options.host === undefined
-      ? await serve(context, { ...options, gidIdx })
-      : await measure(context, { ...options, gidIdx }, options.host, settings);
+      ? await serve(context, all)
+      : await measure(context, all, settingsOf({ ...DEFAULTS, ...values }));
     if (svg !== undefined) await Deno.writeTextFile(svg, svgOf(result));
     if (json) terminal.printJson(result);
     else {
@@ -91,12 +90,6 @@ It needs --allow-net for the exchange of addresses, and --allow-write for --svg.
   },
 });
 
-function defined<T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(
-    Object.entries(values).filter(([, value]) => value !== undefined),
-  ) as { [K in keyof T]?: Exclude<T[K], undefined> };
-}
-
 /** Waits for a client, and measures what it asks for. */
 async function serve(context: Context, options: Options): Promise<Result> {
   const { port, timeout } = options;
@@ -104,6 +97,7 @@ async function serve(context: Context, options: Options): Promise<Result> {
   const channel = new Channel(connection, timeout);
   const hello = await channel.receive();
   const [settings, made] = await orTell(channel, () => {
+    numberOf(hello, "perf", [VERSION, VERSION]);
     const settings = settingsOf(hello);
     return [settings, makeEndpoint(context, options, settings)] as const;
   });
@@ -116,22 +110,17 @@ async function serve(context: Context, options: Options): Promise<Result> {
   await channel.send({ ready: true });
   // However long it takes, as long as messages come.
   const done = channel.receive(MAX_SECONDS);
-  const sent = done.then((message) => numberOf(message, "sent", 0, MOST));
+  const sent = done.then((message) => numberOf(message, "sent", [0, MOST]));
   const counted = await meter.receive(settings.messages, sent);
   await channel.send(counted);
   return resultOf("server", settings, latencies, { sent: await sent, ...counted });
 }
 
 /** Measures with a server. */
-async function measure(
-  context: Context,
-  options: Options,
-  host: string,
-  settings: Settings,
-): Promise<Result> {
-  const { port, timeout } = options;
+async function measure(context: Context, options: Options, settings: Settings): Promise<Result> {
+  const { host, port, timeout } = options;
   using endpoint = makeEndpoint(context, options, settings);
-  using connection = await connectTo(host, port, AbortSignal.timeout(timeout * 1000));
+  using connection = await connectTo(host!, port, AbortSignal.timeout(timeout * 1000));
   const channel = new Channel(connection, timeout);
   await channel.send({ perf: VERSION, ...settings, address: textOf(endpoint.addresses[0]!) });
   endpoint.connect([addressOf(await channel.receive())]);
@@ -143,7 +132,7 @@ async function measure(
   const sent = settings.messages;
   await channel.send({ sent });
   const answer = await channel.receive();
-  const received = numberOf(answer, "received", 0, sent);
+  const received = numberOf(answer, "received", [0, sent]);
   const microseconds = Number(answer.microseconds);
   return resultOf("client", settings, latencies, { sent, received, microseconds });
 }
@@ -169,17 +158,17 @@ function recommendedGid(context: Context, { ibPort }: Options): number | undefin
   return linkLayer === LinkLayer.ETHERNET ? context.recommendGid(ibPort).gidIndex : undefined;
 }
 
-function settingsOf(hello: Readonly<Record<string, unknown>>): Settings {
-  numberOf(hello, "perf", VERSION, VERSION);
-  const kinds = ["ud", "rc", "uc"] as const;
-  const kind = kinds.find((kind) => kind === hello.kind);
+/** What a client chose. */
+function settingsOf(chosen: Readonly<Record<string, unknown>>): Settings {
+  const kind = (["ud", "rc", "uc"] as const).find((kind) => kind === chosen.kind);
   if (kind === undefined) throw new CommandError("the peer asks for an unknown kind");
+  const read = (name: keyof typeof RANGES): number => numberOf(chosen, name, RANGES[name]);
   return {
     kind,
-    size: numberOf(hello, "size", 1, MOST_BYTES),
-    iters: numberOf(hello, "iters", 10, MOST),
-    messages: numberOf(hello, "messages", 10, MOST),
-    mtu: numberOf(hello, "mtu", 256, 4096),
+    size: read("size"),
+    iters: read("iters"),
+    messages: read("messages"),
+    mtu: read("mtu"),
   };
 }
 

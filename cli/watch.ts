@@ -1,9 +1,9 @@
+import { orAborted } from "../internal/abort.ts";
 import type { Context } from "../mod.ts";
 import { openDevices, PORT_OPTIONS, portsOf } from "./shell/ports.ts";
 import { type Command, command, flag, number } from "./shell/command.ts";
-import type { Terminal } from "./shell/terminal.ts";
-import { canReadCounters, PortMonitor } from "./watch/port_monitor.ts";
-import { JsonView, LineView, ScreenView, type View } from "./watch/views.ts";
+import { canReadCounters, monitorOf, type PortSample } from "./watch/port_monitor.ts";
+import { jsonView, lineView, screenView, type View } from "./watch/views.ts";
 
 const INTERVAL = 1;
 const NO_COUNTERS =
@@ -33,52 +33,32 @@ all permissions (deno run -A); without them there are events only.`,
     const contexts = openDevices(values, stack);
     // The ports are checked before the screen is taken.
     const monitors = contexts.flatMap((context) =>
-      portsOf(context, values).map((port) => new PortMonitor(context, port))
+      portsOf(context, values).map((port) => monitorOf(context, port))
     );
     const { all, interval = INTERVAL, count = Infinity } = values;
     if (!canReadCounters()) terminal.printError(`watch: ${NO_COUNTERS}`);
     using end = untilSignal();
-    const look = values.json ? "json" : terminal.interactive ? "screen" : "lines";
-    using view = viewOf(look, terminal, `every ${interval} s, Ctrl-C ends`, all);
-    await watchAll({ contexts, monitors, view, interval, count, end: end.signal });
+    const view = values.json
+      ? jsonView(terminal)
+      : terminal.interactive
+      ? stack.use(screenView(terminal, `every ${interval} s, Ctrl-C ends`, all))
+      : lineView(terminal, all);
+    const stop = new AbortController();
+    const signal = AbortSignal.any([end.signal, stop.signal]);
+    const tasks = [
+      ...contexts.map((context) => follow(context, view, signal)),
+      sampleAll(monitors, view, { interval, count, signal }),
+    ];
+    try {
+      // If a device fails, all ends with its error.
+      await Promise.race(tasks);
+    } finally {
+      stop.abort();
+      await Promise.allSettled(tasks);
+    }
     return 0;
   },
 });
-
-function viewOf(
-  look: "json" | "screen" | "lines",
-  terminal: Terminal,
-  title: string,
-  all: boolean,
-): View {
-  if (look === "json") return new JsonView(terminal);
-  return look === "screen" ? new ScreenView(terminal, title, all) : new LineView(terminal, all);
-}
-
-interface Watching {
-  readonly contexts: readonly Context[];
-  readonly monitors: readonly PortMonitor[];
-  readonly view: View;
-  readonly interval: number;
-  readonly count: number;
-  readonly end: AbortSignal;
-}
-
-/** Samples until the count is reached or the signal aborts. If a device fails, all ends with its error. */
-async function watchAll(
-  { contexts, monitors, view, interval, count, end }: Watching,
-): Promise<void> {
-  const stop = new AbortController();
-  const signal = AbortSignal.any([end, stop.signal]);
-  const events = contexts.map((context) => follow(context, view, signal));
-  const samples = sampleAll(monitors, view, { interval, count, signal });
-  try {
-    await Promise.race([samples, ...events]);
-  } finally {
-    stop.abort();
-    await Promise.allSettled([samples, ...events]);
-  }
-}
 
 interface Pace {
   readonly interval: number;
@@ -86,13 +66,14 @@ interface Pace {
   readonly signal: AbortSignal;
 }
 
+/** Samples until the count is reached or the signal aborts. */
 async function sampleAll(
-  monitors: readonly PortMonitor[],
+  monitors: readonly (() => PortSample)[],
   view: View,
   { interval, count, signal }: Pace,
 ): Promise<void> {
   for (let left = count; !signal.aborted; left--) {
-    view.show(monitors.map((monitor) => monitor.sample()), new Date());
+    view.show(monitors.map((sample) => sample()), new Date());
     if (left <= 1) return;
     await pause(interval, signal);
   }
@@ -114,12 +95,11 @@ async function follow(context: Context, view: View, signal: AbortSignal): Promis
 async function pause(seconds: number, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, seconds * 1000);
-  const wake = (): void => resolve();
-  signal.addEventListener("abort", wake);
-  if (signal.aborted) resolve();
-  await promise;
-  clearTimeout(timer);
-  signal.removeEventListener("abort", wake);
+  try {
+    await orAborted(promise, signal);
+  } catch {
+    clearTimeout(timer);
+  }
 }
 
 /** A signal that aborts when the user or the system asks the process to end. */

@@ -54,11 +54,7 @@ export function describePort({ number, attr, gids }: ShownPort): Record<string, 
 }
 
 /** A slot of a GID table. */
-export function describeGid({ gid, gidIndex, gidType, ndevIfindex }: GidEntry): {
-  gidIndex: number;
-  gid: string;
-  gidType: string;
-  ndevIfindex: number;
-} {
+export function describeGid(entry: GidEntry): Record<string, unknown> {
+  const { gid, gidIndex, gidType, ndevIfindex } = entry;
   return { gidIndex, gid: gid.toString(), gidType: nameOf(GidType, gidType), ndevIfindex };
 }

@@ -4,18 +4,19 @@ import {
   AtomicCap,
   type DeviceAttr,
   type DeviceAttrEx,
+  DeviceCapFlags,
   type DeviceInfo,
   OdpGeneralCaps,
+  OdpTransportCaps,
   TransportType,
 } from "../../mod.ts";
+import { hex } from "../shell/text.ts";
 import { extendedLines } from "./extended_lines.ts";
-import { CAP_FLAGS, ODP_TRANSPORT_FLAGS } from "./flags.ts";
 import {
   field,
   flagLine,
   flagLines,
   guidText,
-  hex,
   hexCapitals,
   named,
   type Names,
@@ -32,11 +33,12 @@ const TRANSPORTS: Names = {
   [TransportType.UNSPECIFIED]: "unspecified",
 };
 
-const ATOMIC_CAPS: Names = {
-  [AtomicCap.NONE]: "ATOMIC_NONE",
-  [AtomicCap.HCA]: "ATOMIC_HCA",
-  [AtomicCap.GLOB]: "ATOMIC_GLOB",
-};
+const ATOMIC_CAPS: Names = Object.fromEntries(
+  Object.entries(AtomicCap).map(([name, cap]) => [cap, `ATOMIC_${name}`]),
+);
+
+const { SRQ_RECV, ...TRANSPORT_CAPS } = OdpTransportCaps;
+const ODP_FLAGS = { ...TRANSPORT_CAPS, SRQ: SRQ_RECV };
 
 export interface ShownDevice {
   readonly info: DeviceInfo;
@@ -69,16 +71,10 @@ export function capabilityLines(attr: DeviceAttrEx, numCompVectors: number): str
   return [
     ...limitLines(origAttr),
     "\tgeneral_odp_caps:",
-    ...flagLines(
-      {
-        ODP_SUPPORT: OdpGeneralCaps.SUPPORT,
-        ODP_SUPPORT_IMPLICIT: OdpGeneralCaps.SUPPORT_IMPLICIT,
-      },
-      odpCaps.generalCaps,
-    ),
+    ...flagLines(OdpGeneralCaps, odpCaps.generalCaps, "ODP_"),
     ...Object.entries(odp).flatMap(([name, caps]) => [
       `\t${name}_odp_caps:`,
-      ...caps === 0 ? [flagLine("NO SUPPORT")] : flagLines(ODP_TRANSPORT_FLAGS, BigInt(caps)),
+      ...caps === 0 ? [flagLine("NO SUPPORT")] : flagLines(ODP_FLAGS, caps, "SUPPORT_"),
     ]),
     ...extendedLines(attr),
     field(1, "num_comp_vectors", numCompVectors, COLUMN),
@@ -94,7 +90,7 @@ function limitLines(attr: DeviceAttr): string[] {
       ...limits(attr, "max_qp", "max_qp_wr"),
       ["device_cap_flags", hex(attr.deviceCapFlags >>> 0, 8)],
     ]),
-    ...flagLines(CAP_FLAGS, BigInt(attr.deviceCapFlags >>> 0)),
+    ...flagLines(DeviceCapFlags, attr.deviceCapFlags >>> 0),
     ...rowsOf([
       ...limits(attr, "max_sge", "max_sge_rd", "max_cq", "max_cqe", "max_mr", "max_pd"),
       ...limits(attr, "max_qp_rd_atom", "max_ee_rd_atom", "max_res_rd_atom"),
@@ -122,9 +118,8 @@ function limits(attr: DeviceAttr, ...labels: readonly string[]): Label[] {
 
 /** A line for each value that is not undefined. */
 function rowsOf(rows: readonly Label[]): string[] {
-  return rows.flatMap(([label, value]) =>
-    value === undefined
-      ? []
-      : [field(1, label, typeof value === "number" ? signed(value) : value, COLUMN)]
+  const shown = rows.filter(([, value]) => value !== undefined);
+  return shown.map(([label, value]) =>
+    field(1, label, typeof value === "number" ? signed(value) : value!, COLUMN)
   );
 }

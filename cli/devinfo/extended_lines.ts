@@ -1,12 +1,35 @@
 /** The output of `ibv_devinfo -v` about offloads and extensions. */
 
-import { type DeviceAttrEx, TmCapFlags } from "../../mod.ts";
-import { EXTENDED_CAP_FLAGS, RAW_PACKET_FLAGS, RAW_PACKET_MASK, SUPPORTED_QPTS } from "./flags.ts";
-import { field, flagLine, flagLines, hex, hexCapitals, signed } from "./text.ts";
+import { constants } from "../../ffi/mod.ts";
+import { type DeviceAttrEx, QpType, RawPacketCaps, TmCapFlags } from "../../mod.ts";
+import { hex } from "../shell/text.ts";
+import { field, flagLine, flagLines, type Flags, hexCapitals, signed } from "./text.ts";
 
 /** Columns of the values, which differ from part to part. */
 const COLUMN = { main: 40, offload: 48, rss: 64, moderation: 32, timestamp: 56 } as const;
 const LOW_32_BITS = 0xffff_ffffn;
+
+/** Bits of `device_cap_flags_ex` above those of `device_cap_flags`. verbs.h has them as macros. */
+const EXTENDED_CAP_FLAGS: Flags = {
+  RAW_SCATTER_FCS: constants.IBV_DEVICE_RAW_SCATTER_FCS,
+  PCI_WRITE_END_PADDING: constants.IBV_DEVICE_PCI_WRITE_END_PADDING,
+};
+
+/** Types of queue pairs that an offload may support. */
+const SUPPORTED_QPTS: Flags = {
+  SUPPORT_RAW_PACKET: 1 << QpType.RAW_PACKET,
+  SUPPORT_UD: 1 << QpType.UD,
+};
+
+const RAW_PACKET_FLAGS: Flags = {
+  "C-VLAN stripping offload": RawPacketCaps.CVLAN_STRIPPING,
+  "Scatter FCS offload": RawPacketCaps.SCATTER_FCS,
+  "IP csum offload": RawPacketCaps.IP_CSUM,
+  "Delay drop": RawPacketCaps.DELAY_DROP,
+};
+
+/** `ibv_devinfo` does not mention other bits. */
+const RAW_PACKET_MASK = Object.values(RAW_PACKET_FLAGS).reduce((a, b) => a | b);
 
 /** The lines after those of on-demand paging. */
 export function extendedLines(attr: DeviceAttrEx): string[] {
@@ -40,7 +63,7 @@ function clockLines(
 
 function rawPacketLines({ rawPacketCaps: caps }: DeviceAttrEx): string[] {
   if (caps === 0) return [];
-  return ["\traw packet caps:", ...flagLines(RAW_PACKET_FLAGS, BigInt(caps & RAW_PACKET_MASK))];
+  return ["\traw packet caps:", ...flagLines(RAW_PACKET_FLAGS, caps & RAW_PACKET_MASK)];
 }
 
 function tsoLines({ tsoCaps: { maxTso, supportedQpts } }: DeviceAttrEx): string[] {
@@ -73,7 +96,7 @@ function pacingLines({ packetPacingCaps: caps }: DeviceAttrEx): string[] {
 }
 
 function supportedLines(qpts: number): string[] {
-  return ["\t\tsupported_qp:", ...flagLines(SUPPORTED_QPTS, BigInt(qpts))];
+  return ["\t\tsupported_qp:", ...flagLines(SUPPORTED_QPTS, qpts)];
 }
 
 function tagMatchingLines({ tmCaps: caps }: DeviceAttrEx): string[] {

@@ -11,7 +11,8 @@ import {
   TransportType,
 } from "../../mod.ts";
 import { fullGid } from "../shell/ports.ts";
-import { field, hex, named, type Names } from "./text.ts";
+import { hex } from "../shell/text.ts";
+import { field, named, type Names } from "./text.ts";
 
 const COLUMN = 48;
 
@@ -62,10 +63,12 @@ export interface ShownPort {
   readonly transportType: TransportType;
 }
 
+type Row = readonly [label: string, value: string | number];
+
 /** The lines of a port, with those of `-v` if they are asked for. */
 export function portLines(port: ShownPort, verbose: boolean): string[] {
   const { attr } = port;
-  const rows: [string, string | number][] = [
+  const rows: Row[] = [
     ["state", named(STATES, attr.state, "invalid state")],
     ["max_mtu", named(MTUS, attr.maxMtu, "invalid MTU")],
     ["active_mtu", named(MTUS, attr.activeMtu, "invalid MTU")],
@@ -82,8 +85,9 @@ export function portLines(port: ShownPort, verbose: boolean): string[] {
   ];
 }
 
-function verboseRows({ attr, gids, transportType }: ShownPort): [string, string | number][] {
+function verboseRows({ attr, gids, transportType }: ShownPort): Row[] {
   const widths = WIDTHS[attr.activeWidth] ?? "invalid width";
+  const state: Row = ["phys_state", named(PHYS_STATES, attr.physState, "invalid physical state")];
   return [
     ["max_msg_sz", hex(attr.maxMsgSz)],
     ["port_cap_flags", hex(attr.portCapFlags >>> 0, 8)],
@@ -98,13 +102,8 @@ function verboseRows({ attr, gids, transportType }: ShownPort): [string, string 
     ["init_type_reply", attr.initTypeReply],
     ["active_width", `${widths}X (${attr.activeWidth})`],
     ["active_speed", named(SPEEDS, attr.activeSpeed, "invalid speed")],
-    ...transportType === TransportType.IB
-      ? [["phys_state", named(PHYS_STATES, attr.physState, "invalid physical state")] as [
-        string,
-        string,
-      ]]
-      : [],
-    ...gids.filter(({ gid }) => !gid.isZero).map((entry): [string, string] => [
+    ...transportType === TransportType.IB ? [state] : [],
+    ...gids.filter(({ gid }) => !gid.isZero).map((entry): Row => [
       `GID[${String(entry.gidIndex).padStart(3)}]`,
       gidText(entry, attr.linkLayer),
     ]),

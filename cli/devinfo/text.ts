@@ -1,8 +1,8 @@
 /** How `ibv_devinfo` writes numbers, names and flags. */
 
+import { hex } from "../shell/text.ts";
+
 const TAB = 8;
-/** Indentation of the names of flags. */
-const FLAG_INDENT = "\t".repeat(5);
 
 /** The names of values. */
 export type Names = Readonly<Record<number, string>>;
@@ -24,11 +24,6 @@ export function signed(value: number): number {
   return value | 0;
 }
 
-/** A hexadecimal number with at least `digits` digits, such as `0x00ff`. */
-export function hex(value: number | bigint, digits = 1): string {
-  return `0x${value.toString(16).padStart(digits, "0")}`;
-}
-
 /** A hexadecimal number in capitals, such as `0xFF`. */
 export function hexCapitals(value: number | bigint): string {
   return `0x${value.toString(16).toUpperCase()}`;
@@ -40,22 +35,25 @@ export function named(names: Names, value: number, unknown: string): string {
 
 /** A GUID in four groups, such as `0102:0304:0506:0708`. */
 export function guidText(guid: bigint): string {
-  return guid.toString(16).padStart(16, "0").match(/.{4}/g)!.join(":");
+  return hex(guid, 16).slice(2).match(/.{4}/g)!.join(":");
 }
 
+/** Flags by their names, in the order of `ibv_devinfo`. */
+export type Flags = Readonly<Record<string, number>>;
+
 /** The names of the flags that are set, a line each, and a line for bits without a name. */
-export function flagLines(names: Readonly<Record<string, number>>, value: bigint): string[] {
+export function flagLines(flags: Flags, value: number | bigint, prefix = ""): string[] {
   const lines: string[] = [];
-  let rest = value;
-  for (const [name, flag] of Object.entries(names)) {
-    if ((value & BigInt(flag)) !== 0n) lines.push(FLAG_INDENT + name);
+  let rest = BigInt(value);
+  for (const [name, flag] of Object.entries(flags)) {
+    if ((rest & BigInt(flag)) !== 0n) lines.push(flagLine(prefix + name));
     rest &= ~BigInt(flag);
   }
-  if (rest !== 0n) lines.push(`${FLAG_INDENT}Unknown flags: ${hexCapitals(rest)}`);
+  if (rest !== 0n) lines.push(flagLine(`Unknown flags: ${hexCapitals(rest)}`));
   return lines;
 }
 
 /** A line with the name of a flag, or what stands for one. */
 export function flagLine(name: string): string {
-  return FLAG_INDENT + name;
+  return `${"\t".repeat(5)}${name}`;
 }

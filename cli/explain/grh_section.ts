@@ -1,7 +1,7 @@
 /** Headers that name the sender of a packet. */
 
 import type { Grh } from "../../mod.ts";
-import { hexRow, row, type Section } from "./section.ts";
+import { hexRow, type Row, row, type Section } from "./section.ts";
 
 const NEXT_HEADERS: Readonly<Record<number, string>> = {
   17: "UDP: RoCE v2",
@@ -20,7 +20,7 @@ function ipv4Section({ ipv4 }: Grh): Section {
     rows: [
       row("version", 4),
       row("ihl", ipv4.ihl, `${ipv4.ihl} words`),
-      row("tos", ipv4.tos, `${ipv4.tos} (DSCP ${ipv4.tos >> 2}, ECN ${ipv4.tos & 3})`),
+      trafficRow("tos", ipv4.tos),
       row("totalLength", ipv4.totalLength, `${ipv4.totalLength} bytes`),
       hexRow("identification", ipv4.identification, 4),
       row("ttl", ipv4.ttl),
@@ -33,17 +33,12 @@ function ipv4Section({ ipv4 }: Grh): Section {
 }
 
 function ipv6Section(grh: Grh): Section {
-  const { trafficClass } = grh;
   return {
     key: "grh",
     title: "GRH or IPv6 header",
     rows: [
       row("version", grh.ipVersion ?? null, String(grh.ipVersion ?? "neither 4 nor 6")),
-      row(
-        "trafficClass",
-        trafficClass,
-        `${trafficClass} (DSCP ${trafficClass >> 2}, ECN ${trafficClass & 3})`,
-      ),
+      trafficRow("trafficClass", grh.trafficClass),
       hexRow("flowLabel", grh.flowLabel, 5),
       row("paylen", grh.paylen, `${grh.paylen} bytes`),
       row("nextHdr", grh.nextHdr, named(grh.nextHdr)),
@@ -54,7 +49,10 @@ function ipv6Section(grh: Grh): Section {
   };
 }
 
+function trafficRow(name: string, value: number): Row {
+  return row(name, value, `${value} (DSCP ${value >> 2}, ECN ${value & 3})`);
+}
+
 function named(protocol: number): string {
-  const name = NEXT_HEADERS[protocol];
-  return name === undefined ? `${protocol} (no RDMA packet)` : `${protocol} (${name})`;
+  return `${protocol} (${NEXT_HEADERS[protocol] ?? "no RDMA packet"})`;
 }

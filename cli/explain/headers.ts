@@ -1,7 +1,8 @@
 /** The transport headers of a packet: the base transport header (BTH) and those that its opcode has after it. */
 
 import { CommandError } from "../shell/command.ts";
-import { hexRow, type Row, row, type Section } from "./section.ts";
+import { hex } from "../shell/text.ts";
+import { hexRow, row, type Section } from "./section.ts";
 
 /** A field: its name, the byte it starts at, and its bytes. Numbers are hexadecimal unless they count something. */
 type Field = readonly [name: string, at: number, size: number, form?: "count"];
@@ -26,15 +27,7 @@ const EXTENDED = {
 type Name = keyof typeof EXTENDED;
 
 /** The upper 3 bits of an opcode. */
-const TRANSPORTS: Readonly<Record<number, string>> = {
-  0: "RC",
-  1: "UC",
-  2: "RD",
-  3: "UD",
-  5: "XRC",
-};
-const UD = 3;
-const XRC = 5;
+const TRANSPORTS: readonly (string | undefined)[] = ["RC", "UC", "RD", "UD", undefined, "XRC"];
 
 /** The lower 5 bits of an opcode, and the headers that follow. */
 const OPERATIONS: Readonly<Record<number, readonly [name: string, ...headers: Name[]]>> = {
@@ -109,18 +102,14 @@ export function readTransport(bytes: Uint8Array<ArrayBuffer>, length: number): T
 
 function operationOf(code: number): readonly [name: string, ...headers: Name[]] {
   if (code === CONGESTION) return ["CNP (congestion notification)"];
-  const [transport, operation] = [code >> 5, code & 0x1f];
+  const [transport, operation] = [TRANSPORTS[code >> 5], code & 0x1f];
   const known = OPERATIONS[operation];
-  const prefix = TRANSPORTS[transport];
-  if (known === undefined || prefix === undefined) return [`unknown (0x${code.toString(16)})`];
+  if (known === undefined || transport === undefined) return [`unknown (${hex(code)})`];
   const [name, ...headers] = known;
-  return [`${prefix} ${name}`, ...firstHeaders(transport, operation), ...headers];
-}
-
-function firstHeaders(transport: number, operation: number): Name[] {
-  if (transport === UD) return ["DETH"];
   const isResponse = operation >= RESPONSES.first && operation <= RESPONSES.last;
-  return transport === XRC && !isResponse ? ["XRCETH"] : [];
+  if (transport === "UD") headers.unshift("DETH");
+  if (transport === "XRC" && !isResponse) headers.unshift("XRCETH");
+  return [`${transport} ${name}`, ...headers];
 }
 
 function bthSection(view: DataView, opcode: string): Section {
@@ -129,7 +118,7 @@ function bthSection(view: DataView, opcode: string): Section {
     key: "bth",
     title: "Base transport header (BTH)",
     rows: [
-      row("opcode", opcode, `${opcode} (0x${view.getUint8(0).toString(16).padStart(2, "0")})`),
+      row("opcode", opcode, `${opcode} (${hex(view.getUint8(0), 2)})`),
       row("solicitedEvent", flags >> 7 === 1),
       row("padCount", flags >> 4 & 3),
       hexRow("pkey", view.getUint16(2), 4),
@@ -145,15 +134,12 @@ function extendedSection(name: Name, view: DataView, start: number): Section {
   return {
     key,
     title: `${title[0]!.toUpperCase()}${title.slice(1)} header (${name})`,
-    rows: fields.map(([field, at, size, form]) =>
-      fieldRow(field, bigUint(view, start + at, size), size, form)
-    ),
+    rows: fields.map(([field, at, size, form]) => {
+      const value = bigUint(view, start + at, size);
+      const text = form === "count" ? String(value) : hex(value, 2 * size);
+      return row(field, size > 4 ? text : Number(value), text);
+    }),
   };
-}
-
-function fieldRow(name: string, value: bigint, size: number, form: "count" | undefined): Row {
-  const text = form === "count" ? String(value) : `0x${value.toString(16).padStart(2 * size, "0")}`;
-  return row(name, size > 4 ? text : Number(value), text);
 }
 
 function payloadSection(view: DataView, at: number, length: number): Section {

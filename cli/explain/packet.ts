@@ -82,14 +82,9 @@ function startOfIp(bytes: Uint8Array<ArrayBuffer>): Start | undefined {
 
 function readNetwork(bytes: Uint8Array<ArrayBuffer>, start: Start): Packet | undefined {
   const rest = bytes.subarray(start.at);
-  switch (start.ethertype) {
-    case ETHERTYPE.ipv4:
-      return readIpv4(rest, start);
-    case ETHERTYPE.ipv6:
-      return readIpv6(rest, start);
-    case ETHERTYPE.roceV1:
-      return readRoceV1(rest, start);
-  }
+  if (start.ethertype === ETHERTYPE.ipv4) return readIpv4(rest, start);
+  if (start.ethertype === ETHERTYPE.ipv6) return readIpv6(rest, start);
+  return start.ethertype === ETHERTYPE.roceV1 ? readRoceV1(rest, start) : undefined;
 }
 
 function readIpv4(bytes: Uint8Array<ArrayBuffer>, start: Start): Packet | undefined {

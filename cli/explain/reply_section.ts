@@ -1,7 +1,8 @@
 /** The address that a reply goes to. */
 
 import { type Context, type Grh, initAhFromWc, type WcAddress, WcFlags } from "../../mod.ts";
-import { hexRow, hexText, type Row, row, type Section } from "./section.ts";
+import { hex } from "../shell/text.ts";
+import { hexRow, type Row, row, type Section } from "./section.ts";
 
 /** What is known of a received packet. */
 export interface Received {
@@ -32,7 +33,7 @@ export function replySection(received: Received, receiver: Receiver | undefined)
       qkey === undefined ? row("remoteQkey", null, "agreed with the peer") : row(
         "remoteQkey",
         qkey,
-        `${hexText(qkey, 8)}, if the peer has the Q_Key that it sends to`,
+        `${hex(qkey, 8)}, if the peer has the Q_Key that it sends to`,
       ),
     ],
   };

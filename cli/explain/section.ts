@@ -1,7 +1,7 @@
 /** Parts of an explanation. */
 
-import { alignColumns } from "../shell/table.ts";
 import type { Line } from "../shell/terminal.ts";
+import { alignColumns, hex } from "../shell/text.ts";
 
 /** A fact, such as a field of a header. */
 export interface Row {
@@ -24,12 +24,7 @@ export function row(name: string, value: unknown, text: string = String(value)):
 
 /** A fact that is a hexadecimal number with a number of digits. */
 export function hexRow(name: string, value: number, digits: number): Row {
-  return row(name, value, hexText(value, digits));
-}
-
-/** A hexadecimal number with a number of digits. */
-export function hexText(value: number, digits: number): string {
-  return `0x${value.toString(16).padStart(digits, "0")}`;
+  return row(name, value, hex(value, digits));
 }
 
 export function sectionLines(sections: readonly Section[]): Line[] {

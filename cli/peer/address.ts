@@ -2,6 +2,7 @@
 
 import { type AhAttrInit, Gid, LinkLayer, type QueuePair } from "../../mod.ts";
 import { quote, UsageError } from "../shell/command.ts";
+import { hex } from "../shell/text.ts";
 import type { Options } from "./options.ts";
 
 /** The address of a queue pair. */
@@ -24,8 +25,8 @@ const HOP_LIMIT = 64;
 const PATTERN = /^([0-9a-f]{4}):([0-9a-f]{6}):([0-9a-f]{6}):([0-9a-f]{32})\0$/i;
 
 export function encodeAddress({ lid, qpn, psn, gid }: Address): Uint8Array<ArrayBuffer> {
-  const numbers = [hex(lid, 4), hex(qpn, 6), hex(psn, 6)];
-  return new TextEncoder().encode(`${[...numbers, gid.bytes.toHex()].join(":")}\0`);
+  const numbers = [hex(lid, 4), hex(qpn, 6), hex(psn, 6)].join(":").replaceAll("0x", "");
+  return new TextEncoder().encode(`${numbers}:${gid.bytes.toHex()}\0`);
 }
 
 export function decodeAddress(bytes: Uint8Array): Address {
@@ -42,11 +43,7 @@ export function decodeAddress(bytes: Uint8Array): Address {
 
 /** The address as the tools print it. ibv_ud_pingpong puts a colon before its own GID, all others a comma. */
 export function formatAddress({ lid, qpn, psn, gid }: Address, separator: ":" | ","): string {
-  return `LID 0x${hex(lid, 4)}, QPN 0x${hex(qpn, 6)}, PSN 0x${hex(psn, 6)}${separator} GID ${gid}`;
-}
-
-export function hex(value: number, digits: number): string {
-  return value.toString(16).padStart(digits, "0");
+  return `LID ${hex(lid, 4)}, QPN ${hex(qpn, 6)}, PSN ${hex(psn, 6)}${separator} GID ${gid}`;
 }
 
 /** The address of a queue pair of this side. Its first packet sequence number is random. RoCE needs a GID index. */

@@ -21,7 +21,8 @@ import {
   type WorkCompletion,
 } from "../../mod.ts";
 import { UsageError } from "../shell/command.ts";
-import { type Address, addressOf, addressTo, hex } from "./address.ts";
+import { hex } from "../shell/text.ts";
+import { type Address, addressOf, addressTo } from "./address.ts";
 import type { Options } from "./options.ts";
 
 /** `wrId` of receives: a bit of what a queue pair waits for. */
@@ -30,6 +31,9 @@ export const RECV = 1;
 export const SEND = 2;
 
 const QKEY = 0x1111_1111;
+
+/** The codes of path MTUs in bytes. */
+const MTUS: Readonly<Record<number, Mtu>> = Mtu;
 
 /** What a reliable connection needs to get ready to receive: one RDMA read at a time, 0.64 ms after "not ready". */
 const RC_RECEIVE: QpAttrInit = { maxDestRdAtomic: 1, minRnrTimer: 12 };
@@ -62,6 +66,7 @@ export class Endpoint implements Side, Disposable {
   /** The address of each queue pair. */
   readonly addresses: readonly Address[];
   readonly cq: CompletionQueue;
+  readonly queuePairs: number;
   /** The message. It is received and sent back in the same place. */
   readonly message: Uint8Array<ArrayBuffer>;
   readonly #options: Options;
@@ -99,6 +104,7 @@ export class Endpoint implements Side, Disposable {
     }
     this.addresses = this.#qps.map((qp) => addressOf(qp, options));
     this.cq = cq;
+    this.queuePairs = count;
     this.message = mr.bytes().fill(0x7b).subarray(start);
     this.#options = options;
     this.#pd = pd;
@@ -117,10 +123,6 @@ export class Endpoint implements Side, Disposable {
     this.#owned = stack.move();
   }
 
-  get queuePairs(): number {
-    return this.#qps.length;
-  }
-
   /** Connects each queue pair to one of the peer. After it they can send, but for `--reply-from-wc`. */
   connect(there: readonly Address[]): void {
     for (const [i, qp] of this.#qps.entries()) {
@@ -129,7 +131,7 @@ export class Endpoint implements Side, Disposable {
       qp.modify({
         qpState: QpState.RTR,
         ...qp.type !== QpType.UD && {
-          pathMtu: pathMtu(this.#options)!,
+          pathMtu: MTUS[this.#options.mtu]!,
           destQpNum: to.qpn,
           rqPsn: to.psn,
           ahAttr: addressTo(to, this.#options),
@@ -146,11 +148,11 @@ export class Endpoint implements Side, Disposable {
   onFirst(wc: WorkCompletion): string | undefined {
     const { replyFromWc, ibPort } = this.#options;
     if (!replyFromWc) return undefined;
-    const attr = initAhFromWc(this.#pd.context, ibPort, wc, new Grh(this.#mr.bytes()));
+    const attr = initAhFromWc(this.#pd.context, ibPort, wc, this.#mr.grhAt(0));
     this.#sendTo(new AddressHandle(this.#pd, attr), wc.srcQp);
     const { dlid, grh, sl } = attr;
     const to = `GID ${grh.dgid} to GID index ${grh.sgidIndex}`;
-    return `  reply address:  LID 0x${hex(dlid, 4)}, QPN 0x${hex(wc.srcQp, 6)}, SL ${sl}, ${to}`;
+    return `  reply address:  LID ${hex(dlid, 4)}, QPN ${hex(wc.srcQp, 6)}, SL ${sl}, ${to}`;
   }
 
   #sendTo(ah: AddressHandle, qpn: number): void {
@@ -173,14 +175,4 @@ export class Endpoint implements Side, Disposable {
   [Symbol.dispose](): void {
     this.#owned.dispose();
   }
-}
-
-/** Refuses an MTU that does not exist. */
-export function checkMtu(options: Options): void {
-  if (pathMtu(options) !== undefined) return;
-  throw new UsageError(`--mtu takes 256, 512, 1024, 2048 or 4096, not "${options.mtu}"`);
-}
-
-function pathMtu({ mtu }: Options): Mtu | undefined {
-  return Object.values(Mtu).find((value) => mtuBytes(value) === mtu);
 }

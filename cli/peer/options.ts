@@ -1,10 +1,7 @@
 /** The options of the ping-pongs and of the measurement: those of the C tools, and some more. */
 
+import { Mtu } from "../../mod.ts";
 import { flag, number, type Option, text, UsageError } from "../shell/command.ts";
-
-type NumberRow = readonly [
-  ...[byDefault: number, value: string, text: string, min: number, max: number, short?: string],
-];
 
 /** The most queue pairs of ibv_srq_pingpong. */
 export const MAX_QUEUE_PAIRS = 256;
@@ -15,27 +12,39 @@ export const MAX_SECONDS = 2_147_483;
 const MOST = 0x7fff_ffff;
 const WARM_UP =
   "messages to send to itself first, so that V8 compiles the code before the measurement";
-
-const NUMBERS = {
-  "port": [18515, "PORT", "TCP port to listen on or connect to", 1, 65535, "p"],
-  "ib-port": [1, "PORT", "port of the device", 1, 255, "i"],
-  "size": [4096, "BYTES", "size of a message", 1, MOST, "s"],
-  "mtu": [1024, "BYTES", "path MTU", 256, 4096, "m"],
-  "num-qp": [16, "NUMBER", "queue pairs", 1, MAX_QUEUE_PAIRS, "q"],
-  "rx-depth": [500, "NUMBER", "receives to post at a time", 1, MOST, "r"],
-  "iters": [1000, "NUMBER", "messages to send, and to receive", 1, MOST, "n"],
-  "sl": [0, "SL", "service level", 0, 15, "l"],
-  "timeout": [10, "SECONDS", "how long the peer may be silent", 1, MAX_SECONDS],
-  "warm-up": [20_000, "NUMBER", WARM_UP, 0, MOST],
-} as const satisfies Readonly<Record<string, NumberRow>>;
-
 const FROM_WC =
   "server: reply to the address in the first datagram, not to the one from the client";
+
+/** The option of a path MTU. */
+export function mtuOption(text: string): Option<number> {
+  const read = (text: string): number | undefined =>
+    Object.hasOwn(Mtu, Number(text)) ? Number(text) : undefined;
+  return { takes: "256, 512, 1024, 2048 or 4096", read, value: "BYTES", text, short: "m" };
+}
+
+/** Options with a number, each with its default. */
+const NUMBERS = {
+  "port": [18515, number("PORT", "TCP port to listen on or connect to", [1, 65535], "p")],
+  "ib-port": [1, number("PORT", "port of the device", [1, 255], "i")],
+  "size": [4096, number("BYTES", "size of a message", [1, MOST], "s")],
+  "mtu": [1024, mtuOption("path MTU")],
+  "num-qp": [16, number("NUMBER", "queue pairs", [1, MAX_QUEUE_PAIRS], "q")],
+  "rx-depth": [500, number("NUMBER", "receives to post at a time", [1, MOST], "r")],
+  "iters": [1000, number("NUMBER", "messages to send, and to receive", [1, MOST], "n")],
+  "sl": [0, number("SL", "service level", [0, 15], "l")],
+  "timeout": [10, number("SECONDS", "how long the peer may be silent", [1, MAX_SECONDS])],
+  "warm-up": [20_000, number("NUMBER", WARM_UP, [0, MOST])],
+} as const;
 
 const FLAGS = {
   "events": flag("sleep until a completion comes, instead of polling", "e"),
   "chk": flag("check the contents of the buffer", "c"),
   "reply-from-wc": flag(FROM_WC),
+} as const;
+
+const COMMON = {
+  "ib-dev": text("DEVICE", "RDMA device; the first one by default", "d"),
+  "gid-idx": number("INDEX", "index of the GID to send from (RoCE)", [0, 255], "g"),
 } as const;
 
 /** Names of options with a number. */
@@ -74,15 +83,13 @@ export interface Choice {
 export function optionsFor({ numbers, flags = [], defaults = {} }: Choice): Readonly<
   Record<string, Option<string> | Option<number> | Option<boolean>>
 > {
-  const numberOption = (name: NumberName): Option<number> => {
-    const [byDefault, value, text, min, max, short]: NumberRow = NUMBERS[name];
-    const whole = `${text} (default ${defaults[name] ?? byDefault})`;
-    return number(value, whole, [min, max], short);
-  };
+  const chosen = numbers.map((name): [string, Option<number>] => {
+    const [byDefault, option] = NUMBERS[name];
+    return [name, { ...option, text: `${option.text} (default ${defaults[name] ?? byDefault})` }];
+  });
   return {
-    "ib-dev": text("DEVICE", "RDMA device; the first one by default", "d"),
-    "gid-idx": number("INDEX", "index of the GID to send from (RoCE)", [0, 255], "g"),
-    ...Object.fromEntries(numbers.map((name) => [name, numberOption(name)])),
+    ...COMMON,
+    ...Object.fromEntries(chosen),
     ...Object.fromEntries(flags.map((name) => [name, FLAGS[name]])),
   };
 }
@@ -94,16 +101,11 @@ export function readOptions(
   operands: readonly string[],
 ): Options {
   if (operands.length > 1) throw new UsageError("there is one host at most");
-  const entries = [
-    ...Object.entries(NUMBERS).map(([name, [byDefault]]) =>
-      [name, values[name] ?? defaults[name as NumberName] ?? byDefault] as const
-    ),
-    ...Object.keys(FLAGS).map((name) => [name, values[name] ?? false] as const),
-    ...["ib-dev", "gid-idx"].map((name) => [name, values[name]] as const),
-    ["host", operands[0]] as const,
-  ];
-  const named = entries.map(([name, value]) => [camelCase(name), value]);
-  return Object.fromEntries(named) as unknown as Options;
+  const numbers = Object.entries(NUMBERS).map(([name, [byDefault]]) => [name, byDefault] as const);
+  const flags = Object.keys(FLAGS).map((name) => [name, false] as const);
+  const all = { ...Object.fromEntries([...numbers, ...flags]), ...defaults, ...values };
+  const named = Object.entries(all).map(([name, value]) => [camelCase(name), value]);
+  return { ...Object.fromEntries(named), host: operands[0] };
 }
 
 function camelCase(name: string): string {

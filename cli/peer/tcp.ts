@@ -21,12 +21,8 @@ export async function connectTo(
   port: number,
   signal: AbortSignal,
 ): Promise<Deno.TcpConn> {
-  return await naming(
-    "connect to",
-    { hostname, port },
-    signal,
-    () => Deno.connect({ hostname, port, signal }),
-  );
+  const connect = (): Promise<Deno.TcpConn> => Deno.connect({ hostname, port, signal });
+  return await naming("connect to", { hostname, port }, signal, connect);
 }
 
 /** Reads until there are `length` bytes or the peer sends no more; then the result is shorter. */

@@ -67,8 +67,7 @@ function parseObject(text: string): Readonly<Record<string, unknown>> {
 export function numberOf(
   message: Readonly<Record<string, unknown>>,
   name: string,
-  min: number,
-  max: number,
+  [min, max]: readonly [min: number, max: number],
 ): number {
   const value = message[name];
   if (Number.isInteger(value) && value as number >= min && value as number <= max) {

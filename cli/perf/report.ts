@@ -1,6 +1,6 @@
 /** The result of a measurement as text. */
 
-import { alignColumns } from "../shell/table.ts";
+import { alignColumns } from "../shell/text.ts";
 import type { Line } from "../shell/terminal.ts";
 import type { Bar, Latency } from "./histogram.ts";
 

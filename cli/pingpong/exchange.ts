@@ -15,7 +15,7 @@ export interface Exchange {
   /** The addresses of this side. The peer has as many. */
   readonly here: readonly Address[];
   /** The number of frames that each side sends, if it is more than the number of addresses. */
-  readonly frames?: number;
+  readonly frames?: number | undefined;
 }
 
 /** What fills frames without an address. */
@@ -54,9 +54,7 @@ export async function exchangeAsServer(
   await writeAddresses(connection, here, frames, signal);
   const answer = new TextDecoder().decode(await readBytes(connection, DONE.length, signal));
   if (answer === DONE) return there;
-  throw new SyntaxError(
-    `Cannot use client: it sent ${quote(answer)} instead of ${quote(DONE)}`,
-  );
+  throw new SyntaxError(`Cannot use client: it sent ${quote(answer)} instead of ${quote(DONE)}`);
 }
 
 async function readAddresses(

@@ -1,7 +1,7 @@
 /** The kinds of ping-pongs, each with the options and the output of a C tool. */
 
 import { QpType } from "../../mod.ts";
-import { checkMtu, type EndpointKind } from "../peer/endpoint.ts";
+import type { EndpointKind } from "../peer/endpoint.ts";
 import { type Choice, MAX_QUEUE_PAIRS, type Options } from "../peer/options.ts";
 import { UsageError } from "../shell/command.ts";
 
@@ -13,7 +13,7 @@ export interface Kind extends Choice, EndpointKind {
   /** The number of frames in the exchange of addresses, if it is not the number of queue pairs. */
   readonly frames?: number;
   /** Refuses options that do not fit together. */
-  readonly check: (options: Options) => void;
+  readonly check?: (options: Options) => void;
 }
 
 const NUMBERS = [
@@ -25,7 +25,6 @@ const CONNECTED = {
   separator: ",",
   numbers: [...NUMBERS, "mtu"],
   flags: FLAGS,
-  check: checkMtu,
 } as const;
 
 export const KINDS: Readonly<Record<"ud" | "rc" | "uc" | "srq", Kind>> = {
@@ -59,9 +58,7 @@ export const KINDS: Readonly<Record<"ud" | "rc" | "uc" | "srq", Kind>> = {
     numbers: [...CONNECTED.numbers, "num-qp"],
     // The C tool sends a frame for each queue pair that there could be.
     frames: MAX_QUEUE_PAIRS,
-    check(options): void {
-      checkMtu(options);
-      const { rxDepth, numQp } = options;
+    check({ rxDepth, numQp }): void {
       if (rxDepth >= numQp) return;
       throw new UsageError(
         `--rx-depth is ${rxDepth}, and each of ${numQp} queue pairs needs a receive`,

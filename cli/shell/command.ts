@@ -10,6 +10,7 @@ import {
   wholeNumber,
 } from "../../internal/command_line.ts";
 import type { Terminal } from "./terminal.ts";
+import { alignColumns } from "./text.ts";
 
 /** A command ends with a message on standard error and a status. */
 export class CommandError extends Error {
@@ -66,6 +67,7 @@ export function choice<const W extends string>(words: readonly W[], text: string
 /** Options by their long names. */
 export type Options = Readonly<Record<string, Help & (Flag | Value<unknown>)>>;
 
+/** The values of options; an option with a value that is not given is missing. */
 export type Values<O extends Options> = {
   readonly [K in keyof O]: O[K] extends Value<infer T> ? T | undefined : boolean;
 };
@@ -118,12 +120,9 @@ export function command<O extends Options>(init: CommandInit<O>): Command {
       if (init.operands === undefined && operands.length > 0) {
         throw new UsageError(`${quote(operands[0]!)} is one argument too many`);
       }
-      const values = Object.fromEntries(
-        Object.entries(options).map(([name, { takes }]) => [
-          name,
-          line.options[name] ?? (takes === null ? false : undefined),
-        ]),
-      );
+      const flags = Object.entries(options).filter(([, { takes }]) => takes === null);
+      const none = Object.fromEntries(flags.map(([name]) => [name, false]));
+      const values = { ...none, ...line.options };
       return await init.run(values as Values<O & typeof COMMON>, terminal, operands);
     },
   };
@@ -142,39 +141,9 @@ function readLine(
   }
 }
 
-/** Makes a command of commands: the first argument chooses one. */
-export function commandGroup(
-  name: string,
-  summary: string,
-  members: Readonly<Record<string, Command>>,
-): Command {
-  const names = Object.keys(members);
-  return {
-    name,
-    summary,
-    run: async ([first, ...rest], terminal) => {
-      if (first === "--help" || first === "-h") {
-        const usage = `  ${name} ${names.join("|")} [OPTIONS]`;
-        const rows = Object.entries(members).map(([name, { summary }]) => ({ name, summary }));
-        terminal.print([summary, "", usage, "", ...summaries(rows)]);
-        return 0;
-      }
-      if (first === undefined) throw new UsageError(`it takes one of ${names.join(", ")}`);
-      if (Object.hasOwn(members, first)) return await members[first]!.run(rest, terminal);
-      const what = first.startsWith("-") ? "an option" : `one of ${names.join(", ")}`;
-      throw new UsageError(`${quote(first)} is not ${what}`);
-    },
-  };
-}
-
 /** Names and summaries in columns. */
 export function summaries(commands: readonly Pick<Command, "name" | "summary">[]): string[] {
-  return columns(commands.map(({ name, summary }) => [`  ${name}`, summary]));
-}
-
-function columns(rows: readonly (readonly [left: string, right: string])[]): string[] {
-  const width = Math.max(...rows.map(([left]) => left.length));
-  return rows.map(([left, right]) => `${left.padEnd(width)}  ${right}`);
+  return alignColumns(commands.map(({ name, summary }) => [`  ${name}`, summary]));
 }
 
 function helpOf<O extends Options>(init: CommandInit<O>, options: Options): string[] {
@@ -189,7 +158,7 @@ function helpOf<O extends Options>(init: CommandInit<O>, options: Options): stri
     "",
     `  ${init.name} [OPTIONS]${operands}`,
     "",
-    ...columns(rows),
+    ...alignColumns(rows),
     ...details,
   ];
 }

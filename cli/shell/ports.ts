@@ -1,38 +1,34 @@
 /** The devices and ports that the options of a command name. */
 
 import { Context, type Gid, listDevices } from "../../mod.ts";
-import { CommandError, number, type Option, text } from "./command.ts";
+import { CommandError, number, text, type Values } from "./command.ts";
 
 /** The options of commands that work on some or all ports. */
-export const PORT_OPTIONS: {
-  readonly "ib-dev": Option<string>;
-  readonly "ib-port": Option<number>;
-} = {
+export const PORT_OPTIONS = {
   "ib-dev": text("DEVICE", "the device; all devices by default", "d"),
   "ib-port": number("PORT", "the port of the device; all ports by default", [1, 255], "i"),
 };
 
-/** Values of {@linkcode PORT_OPTIONS}. */
-export interface PortChoice {
-  /** The name of the device; all devices if it is undefined. */
-  readonly "ib-dev": string | undefined;
-  /** The port; all ports if it is undefined. */
-  readonly "ib-port": number | undefined;
-}
+/** The device and the port that are chosen; all if they are undefined. */
+export type PortChoice = Values<typeof PORT_OPTIONS>;
 
 /**
- * Opens the device, or all devices. The stack owns them.
+ * The name of the device, or of all devices.
  *
- * @throws {CommandError} If there is no such device, or no device at all.
+ * @throws {CommandError} With the status, if there is no such device, or no device at all.
  */
-export function openDevices({ "ib-dev": device }: PortChoice, stack: DisposableStack): Context[] {
+export function namesOf({ "ib-dev": device }: PortChoice, status?: number): string[] {
   const names = listDevices().map(({ name }) => name);
-  if (names.length === 0) throw new CommandError("there are no RDMA devices");
-  if (device !== undefined && !names.includes(device)) {
-    throw new CommandError(`there is no device "${device}"; devices: ${names.join(", ")}`);
-  }
-  const chosen = device === undefined ? names : [device];
-  return chosen.map((name) => stack.use(Context.open(name)));
+  if (names.length === 0) throw new CommandError("there are no RDMA devices", status);
+  if (device === undefined) return names;
+  if (names.includes(device)) return [device];
+  const all = names.join(", ");
+  throw new CommandError(`there is no device "${device}"; devices: ${all}`, status);
+}
+
+/** Opens the device, or all devices. The stack owns them. */
+export function openDevices(choice: PortChoice, stack: DisposableStack): Context[] {
+  return namesOf(choice).map((name) => stack.use(Context.open(name)));
 }
 
 /**

@@ -1,12 +1,5 @@
 /** Files of the kernel below `/sys`. Deno opens them only to programs with all permissions. */
 
-const ROOT = "/sys";
-
-/** Whether the program has been allowed to read files. Nobody is asked. */
-function isAllowed(path: string): boolean {
-  return Deno.permissions.querySync({ name: "read", path }).state === "granted";
-}
-
 /** The text of a file without white space around it. It is undefined if it cannot be read. */
 export function readSysfs(path: string): string | undefined {
   return attempt(path, (file) => Deno.readTextFileSync(file).trim());
@@ -18,8 +11,11 @@ export function listSysfs(path: string): string[] | undefined {
 }
 
 function attempt<T>(path: string, read: (file: string) => T): T | undefined {
-  const file = `${ROOT}/${path}`;
-  if (!isAllowed(file)) return undefined;
+  const file = `/sys/${path}`;
+  // Without a permission nobody is asked for it.
+  if (Deno.permissions.querySync({ name: "read", path: file }).state !== "granted") {
+    return undefined;
+  }
   try {
     return read(file);
   } catch {

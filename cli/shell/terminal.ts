@@ -14,19 +14,13 @@ export interface Styled {
 /** A line without its end. Control characters in it are escaped when it is printed, so a peer's text can be a part. */
 export type Line = string | readonly (string | Styled)[];
 
-/** Size of a terminal in characters. */
-export interface Size {
-  readonly columns: number;
-  readonly rows: number;
-}
-
 /** What a terminal consists of. Tests put their own parts together. */
 export interface TerminalInit {
   /** Whether a person looks at it. */
   readonly interactive: boolean;
   readonly color: boolean;
-  /** Its size. It is called for each screen. */
-  readonly size: () => Size;
+  /** Its size in characters. It is called for each screen. */
+  readonly size: () => { readonly columns: number; readonly rows: number };
   readonly write: (text: string) => void;
   readonly writeError: (text: string) => void;
 }
@@ -120,7 +114,7 @@ export function jsonText(value: unknown, indent = 2): string {
   // The line feeds are those of the indentation.
   return text.replaceAll(
     CONTROLS,
-    (character) => character === "\n" ? character : utf16(character),
+    (found) => found === "\n" ? found : found.replace(/[^]/g, utf16),
   );
 }
 
@@ -128,7 +122,6 @@ function withoutBigint(_key: string, value: unknown): unknown {
   return typeof value === "bigint" ? value.toString() : value;
 }
 
-function utf16(character: string): string {
-  const units = Array.from({ length: character.length }, (_, i) => character.charCodeAt(i));
-  return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
+function utf16(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

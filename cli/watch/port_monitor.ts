@@ -2,7 +2,6 @@
 
 import { type Context, nameOf, PortState } from "../../mod.ts";
 import { listSysfs, readSysfs } from "../shell/sysfs.ts";
-import { type CounterRate, type Counters, ratesOf } from "./rates.ts";
 
 /** Folders of a port that have counters: those of the InfiniBand specification, and those of the driver. */
 const FOLDERS = ["counters", "hw_counters"];
@@ -14,6 +13,9 @@ const LIFESPAN = "lifespan";
 export function canReadCounters(): boolean {
   return listSysfs("class/infiniband") !== undefined;
 }
+
+/** Values of counters by their names. */
+type Counters = ReadonlyMap<string, bigint>;
 
 function readCounters(device: string, port: number): Counters {
   const counters = new Map<string, bigint>();
@@ -27,6 +29,28 @@ function readCounters(device: string, port: number): Counters {
   return counters;
 }
 
+export interface CounterRate {
+  readonly name: string;
+  readonly value: bigint;
+  /** How much it grew since the moment before; undefined at first, and after it was reset. */
+  readonly delta: bigint | undefined;
+  readonly rate: number | undefined;
+}
+
+/** Compares two moments that are some seconds apart. */
+export function ratesOf(
+  before: Counters | undefined,
+  now: Counters,
+  seconds: number,
+): CounterRate[] {
+  return [...now].map(([name, value]) => {
+    const old = before?.get(name);
+    if (old === undefined || value < old) return { name, value, delta: undefined, rate: undefined };
+    const delta = value - old;
+    return { name, value, delta, rate: Number(delta) / seconds };
+  });
+}
+
 export interface PortSample {
   readonly device: string;
   readonly port: number;
@@ -35,34 +59,25 @@ export interface PortSample {
   readonly counters: readonly CounterRate[];
 }
 
-export class PortMonitor {
-  readonly #context: Context;
-  readonly #port: number;
-  #before: Counters | undefined;
-  #time = 0;
+/** Watches a port of an open device. Each call reads the port; rates are since the call before. */
+export function monitorOf(context: Context, port: number): () => PortSample {
+  const device = context.device.name;
+  let before: Counters | undefined;
+  let time = 0;
+  return () => {
+    const now = readCounters(device, port);
+    const start = time;
+    time = performance.now();
+    const counters = ratesOf(before, now, (time - start) / 1000);
+    before = now;
+    return { device, port, state: stateOf(context, port), counters };
+  };
+}
 
-  /** Watches a port of an open device. */
-  constructor(context: Context, port: number) {
-    this.#context = context;
-    this.#port = port;
-  }
-
-  /** Reads the port. Rates are since the sample before. */
-  sample(): PortSample {
-    const device = this.#context.device.name;
-    const counters = readCounters(device, this.#port);
-    const time = performance.now();
-    const rates = ratesOf(this.#before, counters, (time - this.#time) / 1000);
-    this.#before = counters;
-    this.#time = time;
-    return { device, port: this.#port, state: this.#state(), counters: rates };
-  }
-
-  #state(): string {
-    try {
-      return nameOf(PortState, this.#context.queryPort(this.#port).state);
-    } catch {
-      return "unknown";
-    }
+function stateOf(context: Context, port: number): string {
+  try {
+    return nameOf(PortState, context.queryPort(port).state);
+  } catch {
+    return "unknown";
   }
 }

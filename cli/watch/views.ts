@@ -1,10 +1,9 @@
 /** How `watch` shows what it sees: on a screen, as lines, and as JSON. */
 
 import { type AsyncEvent, EventType, nameOf } from "../../mod.ts";
-import { alignColumns } from "../shell/table.ts";
 import type { Line, Terminal } from "../shell/terminal.ts";
-import type { PortSample } from "./port_monitor.ts";
-import { type CounterRate, rateText } from "./rates.ts";
+import { alignColumns } from "../shell/text.ts";
+import type { CounterRate, PortSample } from "./port_monitor.ts";
 
 export interface SeenEvent {
   readonly time: Date;
@@ -12,52 +11,39 @@ export interface SeenEvent {
   readonly event: AsyncEvent;
 }
 
-export interface View extends Disposable {
-  show(samples: readonly PortSample[], time: Date): void;
-  note(event: SeenEvent): void;
+export interface View {
+  readonly show: (samples: readonly PortSample[], time: Date) => void;
+  readonly note: (event: SeenEvent) => void;
 }
 
 /** Most events that the screen shows. */
 const EVENTS = 5;
 
-/** Shows the last samples and events on a screen, which is drawn again and again. */
-export class ScreenView implements View {
-  readonly #terminal: Terminal;
-  readonly #screen: Disposable;
-  readonly #title: string;
-  readonly #all: boolean;
-  readonly #events: SeenEvent[] = [];
-  #samples: readonly PortSample[] = [];
-
-  /** Takes the whole terminal. The title stands in the first line. */
-  constructor(terminal: Terminal, title: string, all: boolean) {
-    this.#terminal = terminal;
-    this.#title = title;
-    this.#all = all;
-    this.#screen = terminal.enterScreen();
-  }
-
-  show(samples: readonly PortSample[], time: Date): void {
-    this.#samples = samples;
-    this.#draw(time);
-  }
-
-  note(event: SeenEvent): void {
-    this.#events.push(event);
-    this.#draw(event.time);
-  }
-
-  #draw(time: Date): void {
-    this.#terminal.drawScreen([
-      [{ text: `${clock(time)}  ${this.#title}`, style: "dim" }],
-      ...eventLines(this.#events.slice(-EVENTS)),
-      ...this.#samples.flatMap((sample) => ["", ...sampleLines(sample, this.#all)]),
+/**
+ * Shows the last samples and events on a screen, which is drawn again and again. The title stands in the first line. The
+ * view takes the whole terminal until it is disposed.
+ */
+export function screenView(terminal: Terminal, title: string, all: boolean): View & Disposable {
+  const screen = terminal.enterScreen();
+  const events: SeenEvent[] = [];
+  let shown: readonly PortSample[] = [];
+  const draw = (time: Date): void =>
+    terminal.drawScreen([
+      [{ text: `${clock(time)}  ${title}`, style: "dim" }],
+      ...eventLines(events.slice(-EVENTS)),
+      ...shown.flatMap((sample) => ["", ...sampleLines(sample, all)]),
     ]);
-  }
-
-  [Symbol.dispose](): void {
-    this.#screen[Symbol.dispose]();
-  }
+  return {
+    show(samples, time): void {
+      shown = samples;
+      draw(time);
+    },
+    note(event): void {
+      events.push(event);
+      draw(event.time);
+    },
+    [Symbol.dispose]: () => screen[Symbol.dispose](),
+  };
 }
 
 function eventLines(events: readonly SeenEvent[]): Line[] {
@@ -85,36 +71,25 @@ export function sampleLines({ device, port, state, counters }: PortSample, all: 
 }
 
 /** Shows a line for each counter that has changed and for each event. */
-export class LineView implements View {
-  readonly #terminal: Terminal;
-  readonly #all: boolean;
-  #isFirst = true;
-
-  constructor(terminal: Terminal, all: boolean) {
-    this.#terminal = terminal;
-    this.#all = all;
-  }
-
-  show(samples: readonly PortSample[], time: Date): void {
-    const isFirst = this.#isFirst;
-    this.#isFirst = false;
-    const lines = samples.flatMap((sample) => [
-      ...isFirst ? [`${clock(time)} ${placeOf(sample)} state ${sample.state}`] : [],
-      ...sample.counters.filter((counter) => this.#isShown(counter, isFirst))
-        .map((counter) => `${clock(time)} ${placeOf(sample)} ${counterText(counter)}`),
-    ]);
-    if (lines.length > 0) this.#terminal.print(lines);
-  }
-
-  #isShown({ value, delta }: CounterRate, isFirst: boolean): boolean {
-    return this.#all || (isFirst ? value !== 0n : delta !== 0n);
-  }
-
-  note(seen: SeenEvent): void {
-    this.#terminal.print([`${clock(seen.time)} ${placeOf(seen)} event ${nameOfEvent(seen)}`]);
-  }
-
-  [Symbol.dispose](): void {}
+export function lineView(terminal: Terminal, all: boolean): View {
+  let isFirst = true;
+  const isShown = ({ value, delta }: CounterRate): boolean =>
+    all || (isFirst ? value !== 0n : delta !== 0n);
+  return {
+    show(samples, time): void {
+      const lines = samples.flatMap((sample) =>
+        [
+          ...isFirst ? [`state ${sample.state}`] : [],
+          ...sample.counters.filter(isShown).map(counterText),
+        ].map((text) => `${clock(time)} ${placeOf(sample)} ${text}`)
+      );
+      isFirst = false;
+      if (lines.length > 0) terminal.print(lines);
+    },
+    note(seen): void {
+      terminal.print([`${clock(seen.time)} ${placeOf(seen)} event ${nameOfEvent(seen)}`]);
+    },
+  };
 }
 
 function counterText(counter: CounterRate): string {
@@ -123,27 +98,21 @@ function counterText(counter: CounterRate): string {
 }
 
 /** Shows a line of JSON for each sample of a port and for each event. */
-export class JsonView implements View {
-  readonly #terminal: Terminal;
-
-  constructor(terminal: Terminal) {
-    this.#terminal = terminal;
-  }
-
-  show(samples: readonly PortSample[], time: Date): void {
-    for (const { counters, ...rest } of samples) {
-      const values = Object.fromEntries(counters.map(({ name, value }) => [name, value]));
-      const rates = Object.fromEntries(counters.map(({ name, rate }) => [name, rate ?? null]));
-      this.#terminal.printJson({ time, ...rest, counters: values, rates }, "line");
-    }
-  }
-
-  note({ time, device, event }: SeenEvent): void {
-    const port = event.portNum ?? null;
-    this.#terminal.printJson({ time, device, port, event: nameOf(EventType, event.type) }, "line");
-  }
-
-  [Symbol.dispose](): void {}
+export function jsonView(terminal: Terminal): View {
+  return {
+    show(samples, time): void {
+      for (const { counters, ...rest } of samples) {
+        const values = Object.fromEntries(counters.map(({ name, value }) => [name, value]));
+        const rates = Object.fromEntries(counters.map(({ name, rate }) => [name, rate ?? null]));
+        terminal.printJson({ time, ...rest, counters: values, rates }, "line");
+      }
+    },
+    note(seen): void {
+      const { time, device, event } = seen;
+      const port = event.portNum ?? null;
+      terminal.printJson({ time, device, port, event: nameOfEvent(seen) }, "line");
+    },
+  };
 }
 
 function nameOfEvent({ event }: SeenEvent): string {
@@ -159,4 +128,26 @@ function placeOf(seen: SeenEvent | PortSample): string {
 function clock(time: Date): string {
   const parts = [time.getHours(), time.getMinutes(), time.getSeconds()];
   return parts.map((part) => String(part).padStart(2, "0")).join(":");
+}
+
+/** Counters of the InfiniBand specification that count data in words of 4 bytes. */
+const WORDS = /^(port|unicast|multicast)_(xmit|rcv)_data$/;
+const BITS_OF_WORD = 32;
+const PREFIXES = ["", "k", "M", "G", "T", "P"];
+
+/** A rate with its unit, such as `1.25 Gb/s` of data or `950 /s` of anything else; empty if it is not known. */
+export function rateText({ name, rate }: CounterRate): string {
+  if (rate === undefined) return "";
+  return WORDS.test(name) ? `${scaled(rate * BITS_OF_WORD)}b/s` : `${scaled(rate)}/s`;
+}
+
+/** A number of three digits with a prefix, such as `1.25 G`. */
+function scaled(value: number): string {
+  let power = 0;
+  // Rounding may give 1000.
+  while (Number(value.toPrecision(3)) >= 1000 && power < PREFIXES.length - 1) {
+    value /= 1000;
+    power++;
+  }
+  return `${value === 0 ? "0" : Number(value.toPrecision(3))} ${PREFIXES[power]}`;
 }

@@ -140,6 +140,13 @@ Deno.test("gids shows the recommended GID in green, and says why none is", async
   assertEquals(without.out.includes(GREEN), false);
 });
 
+Deno.test("watch draws a screen on a terminal, and says how it ends", async () => {
+  recorder.reset();
+  const kept = keep({ interactive: true });
+  assertEquals(await run(["watch", "-n", "7", "-c", "1"], kept.terminal), 0);
+  assertStringIncludes(kept.out, "every 7 s, Ctrl-C ends\x1b");
+});
+
 /** JSON of a device, without the attributes that are as the API says. */
 function brief(json: string): string {
   if (json === "") return "";

@@ -85,11 +85,11 @@ Deno.test("systemTerminal() writes all to the process's own, with colours on a t
   }
 });
 
-Deno.test("runCli() takes 65536 arguments", async () => {
+Deno.test("runCli() takes an array of strings, but no endless one", async () => {
   using written = system(false);
-  assertEquals(await runCli(new Array(65536).fill("x")), 1);
+  assertEquals(await runCli(["x", "y"]), 1);
   assertEquals(written.err, '"x" is not a command; see --help\n');
-  await assertRejects(() => runCli(new Array(65537).fill("x")), RangeError);
+  await assertRejects(() => runCli(new Array(2 ** 32 - 1)), RangeError);
 });
 
 Deno.test("readSysfs() opens no file that the program may not read", () => {

@@ -1,7 +1,11 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { PortMonitor, type PortSample } from "../../../cli/watch/port_monitor.ts";
-import { type CounterRate, ratesOf, rateText } from "../../../cli/watch/rates.ts";
-import { JsonView, LineView, sampleLines, ScreenView } from "../../../cli/watch/views.ts";
+import {
+  type CounterRate,
+  monitorOf,
+  type PortSample,
+  ratesOf,
+} from "../../../cli/watch/port_monitor.ts";
+import { jsonView, lineView, rateText, sampleLines, screenView } from "../../../cli/watch/views.ts";
 import { type Context, EventType, PortState } from "../../../mod.ts";
 import { recorder } from "./terminal.ts";
 
@@ -31,7 +35,7 @@ Deno.test("ratesOf() divides what was added by the time, and knows no rate after
   assertEquals(ratesOf(undefined, new Map([["a", 1n]]), 1)[0]!.rate, undefined);
 });
 
-Deno.test("PortMonitor divides what was added by the time between two looks", () => {
+Deno.test("monitorOf() divides what was added by the time between two looks", () => {
   const { readTextFileSync, readDirSync } = Deno;
   const { now } = performance;
   let [time, sent] = [5000, 10];
@@ -48,13 +52,13 @@ Deno.test("PortMonitor divides what was added by the time between two looks", ()
     },
   } as unknown as Context;
   try {
-    const monitor = new PortMonitor(context, 1);
+    const sample = monitorOf(context, 1);
     const counters = [{ name: "sent", value: 10n, delta: undefined, rate: undefined }];
-    assertEquals(monitor.sample(), { device: "rxe0", port: 1, state: "ACTIVE", counters });
+    assertEquals(sample(), { device: "rxe0", port: 1, state: "ACTIVE", counters });
     time += 4000;
     sent += 20;
-    assertEquals(monitor.sample().counters, [{ name: "sent", value: 30n, delta: 20n, rate: 5 }]);
-    assertEquals(new PortMonitor(context, 2).sample().state, "unknown");
+    assertEquals(sample().counters, [{ name: "sent", value: 30n, delta: 20n, rate: 5 }]);
+    assertEquals(monitorOf(context, 2)().state, "unknown");
   } finally {
     Object.assign(Deno, { readTextFileSync, readDirSync });
     performance.now = now;
@@ -75,9 +79,9 @@ Deno.test("rateText() has three digits, and bits where a counter counts words", 
   assertEquals(rateText(counter("sent_pkts", 1n)), "");
 });
 
-Deno.test("LineView prints what is there at first, and then what changes", () => {
+Deno.test("lineView() prints what is there at first, and then what changes", () => {
   const recorded = recorder();
-  using view = new LineView(recorded.terminal, false);
+  const view = lineView(recorded.terminal, false);
   view.show(sample(counter("zero", 0n), counter("sent", 5n)), TIME);
   view.note(LINK_LOST);
   view.show(sample(counter("zero", 0n, 0n), counter("sent", 9n, 4n)), TIME);
@@ -91,17 +95,17 @@ Deno.test("LineView prints what is there at first, and then what changes", () =>
   ]);
 });
 
-Deno.test("LineView prints all counters each time if it is asked to", () => {
+Deno.test("lineView() prints all counters each time if it is asked to", () => {
   const recorded = recorder();
-  using view = new LineView(recorded.terminal, true);
+  const view = lineView(recorded.terminal, true);
   for (const delta of [undefined, 0n]) view.show(sample(counter("zero", 0n, delta)), TIME);
   const lines = ["03:04:05 rxe0/1 zero 0", "03:04:05 rxe0/1 zero 0 0 /s", ""];
   assertEquals(recorded.out.split("\n").slice(1), lines);
 });
 
-Deno.test("JsonView prints an object a line", () => {
+Deno.test("jsonView() prints an object a line", () => {
   const recorded = recorder();
-  using view = new JsonView(recorded.terminal);
+  const view = jsonView(recorded.terminal);
   view.show(sample(counter("sent", 1n << 60n, 2n), counter("new", 1n)), TIME);
   view.note(LINK_LOST);
   const time = TIME.toISOString();
@@ -118,19 +122,21 @@ Deno.test("JsonView prints an object a line", () => {
   ]);
 });
 
-Deno.test("sampleLines() has the port and the counters that have grown in bold", () => {
+Deno.test("sampleLines() has the port and what has grown in bold, and the state in its colour", () => {
   const [shown] = sample(counter("same", 1n, 0n), counter("sent", 12n, 2n));
-  assertEquals(sampleLines(shown!, false), [
-    [{ text: "rxe0 port 1", style: "bold" }, "  ", { text: "ACTIVE", style: "green" }],
-    "  same   1  0 /s",
-    [{ text: "  sent  12  2 /s", style: "bold" }],
-  ]);
+  for (const [state, style] of [["ACTIVE", "green"], ["DOWN", "red"]] as const) {
+    assertEquals(sampleLines({ ...shown!, state }, false), [
+      [{ text: "rxe0 port 1", style: "bold" }, "  ", { text: state, style }],
+      "  same   1  0 /s",
+      [{ text: "  sent  12  2 /s", style: "bold" }],
+    ]);
+  }
 });
 
-Deno.test("ScreenView draws samples and the last events, and gives the terminal back", () => {
+Deno.test("screenView() draws samples and the last events, and gives the terminal back", () => {
   const recorded = recorder({ color: true });
   {
-    using view = new ScreenView(recorded.terminal, "every 1 s", false);
+    using view = screenView(recorded.terminal, "every 1 s", false);
     view.show(sample(counter("zero", 0n), counter("sent", 12n, 2n), counter("a", 5n)), TIME);
     assertStringIncludes(recorded.out, "no events yet");
     recorded.out = "";

@@ -1,18 +1,13 @@
-/** Tables of aligned columns. */
+/** Aligned columns and hexadecimal numbers. */
 
-/** A cell that is aligned to the right, such as a number. */
-export interface RightAligned {
-  readonly right: string;
-}
-
-/** A cell of a table. */
-export type Cell = string | RightAligned;
+/** A cell of a table: text, or what is aligned to the right, such as a number. */
+export type Cell = string | { readonly right: string };
 
 /** Rows of cells as lines. Columns are two blanks apart; there are no blanks at the ends of lines. */
 export function alignColumns(rows: readonly (readonly Cell[])[]): string[] {
   const widths: number[] = [];
   for (const row of rows) {
-    row.forEach((cell, i) => widths[i] = Math.max(widths[i] ?? 0, textOf(cell).length));
+    row.forEach((cell, i) => widths[i] = Math.max(widths[i] ?? 0, align(cell, 0).length));
   }
   return rows.map((row) => row.map((cell, i) => align(cell, widths[i]!)).join("  ").trimEnd());
 }
@@ -21,6 +16,7 @@ function align(cell: Cell, width: number): string {
   return typeof cell === "string" ? cell.padEnd(width) : cell.right.padStart(width);
 }
 
-function textOf(cell: Cell): string {
-  return typeof cell === "string" ? cell : cell.right;
+/** A hexadecimal number with at least `digits` digits, such as `0x00ff`. */
+export function hex(value: number | bigint, digits = 1): string {
+  return `0x${value.toString(16).padStart(digits, "0")}`;
 }
