@@ -4,8 +4,21 @@ import { type Result, valuesOf } from "./measurement.ts";
 import { ROWS } from "./rows/all.ts";
 import type { Row } from "./rows/types.ts";
 import { median } from "./statistics.ts";
-import { CONTENDERS, legend, round, svg, text } from "./svg.ts";
 import { duration } from "./table.ts";
+
+/** The contenders that are drawn, each with a style of its name. */
+export const CONTENDERS = ["C", "Deno", "pyverbs"] as const;
+
+const STYLE = `
+text { font: 12px system-ui, sans-serif; fill: #6b7785 }
+.title { font-weight: 600; font-size: 14px }
+.small { font-size: 11px }
+line { stroke: #8c959f; stroke-opacity: 0.35 }
+.C { fill: #8c959f; stroke: #8c959f }
+.Deno { fill: #1f883d; stroke: #1f883d }
+.pyverbs { fill: #bf8700; stroke: #bf8700 }
+rect { stroke: none !important }
+@media (prefers-color-scheme: dark) { text { fill: #b1bac4 } .Deno { fill: #3fb950; stroke: #3fb950 } }`;
 
 const WIDTH = 960;
 const LEFT = 370;
@@ -53,7 +66,14 @@ export function plot(results: readonly Result[]): string {
   const title = "Time of one operation: C, Deno and pyverbs";
   const heading = "Time of one operation (shorter is better, logarithmic scale)";
   const head = [text(heading, 16, 20, "title"), ...legend(WIDTH - RIGHT - 250, 20)];
-  return svg(title, WIDTH, y, [...grid(y), ...head, ...parts]);
+  const size = `width="${WIDTH}" height="${y}" viewBox="0 0 ${WIDTH} ${y}"`;
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img">`,
+    `<title>${title}</title>`,
+    `<style>${STYLE}</style>`,
+    ...[...grid(y), ...head, ...parts],
+    "</svg>\n",
+  ].join("\n");
 }
 
 function group(row: Row, result: Result, bars: readonly string[], y: number): string {
@@ -86,4 +106,31 @@ function grid(bottom: number): string[] {
       text(label, x, TOP - 14, "small", "middle"),
     ];
   });
+}
+
+/** Which colour is whose. */
+function legend(x: number, y: number): string[] {
+  return CONTENDERS.flatMap((who, i) => {
+    const left = x + i * 90;
+    return [
+      `<rect class="${who}" x="${left}" y="${y - 10}" width="12" height="12" rx="2"/>`,
+      text(who, left + 18, y),
+    ];
+  });
+}
+
+/** Coordinates need no more digits. */
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}
+
+/** Words as the content of an element. */
+function escape(words: string): string {
+  return words.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+}
+
+function text(words: string, x: number, y: number, kind = "", anchor = "start"): string {
+  const name = kind === "" ? "" : ` class="${kind}"`;
+  const place = `x="${round(x)}" y="${round(y)}" text-anchor="${anchor}"`;
+  return `<text${name} ${place}>${escape(words)}</text>`;
 }

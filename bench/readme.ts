@@ -4,10 +4,9 @@ import type { Run, RunStage } from "./record.ts";
 import { type Result, valuesOf } from "./measurement.ts";
 import { ROWS } from "./rows/all.ts";
 import type { Row, Stage } from "./rows/types.ts";
-import { median } from "./statistics.ts";
-import { CONTENDERS } from "./svg.ts";
+import { judge, median, type Outcome, type Verdict } from "./statistics.ts";
+import { CONTENDERS } from "./plot.ts";
 import { figuresOf, notes, show, showInterval } from "./table.ts";
-import { judge, type Outcome } from "./verdict.ts";
 
 const BEGIN = "<!-- results: written by deno task bench -->";
 const END = "<!-- end of results -->";
@@ -78,7 +77,7 @@ function digits(value: number): string {
   return value.toFixed(1);
 }
 
-function verdictsOf(result: Result): ReturnType<typeof judge>[] {
+function verdictsOf(result: Result): Verdict[] {
   const row = ROWS.find(({ id }) => id === result.id);
   return row === undefined ? [] : row.goals.map((goal) => judge(goal, result));
 }
@@ -98,7 +97,7 @@ function linesOf(row: Row, result: Result): string[][] {
   ]);
 }
 
-function verdictCells(verdict: ReturnType<typeof judge> | undefined): string[] {
+function verdictCells(verdict: Verdict | undefined): string[] {
   if (verdict === undefined) return ["shown", "", ""];
   const { goal, measured, outcome } = verdict;
   const shown = `${showInterval(measured)} ${goal.unit}`;
@@ -109,9 +108,7 @@ function figuresText(row: Row, result: Result, whos: readonly string[], named = 
   return whos.flatMap((who) =>
     figuresOf(result, who).map((figure) => {
       const value = show(median(valuesOf(result, who, figure)), row.unit);
-      const name = [named ? who : "", figure === "value" ? "" : figure].filter((word) =>
-        word !== ""
-      );
+      const name = [named ? who : "", figure === "value" ? "" : figure].filter(Boolean);
       return [...name, value].join(" ");
     })
   ).join(", ");

@@ -1,7 +1,7 @@
 /** Measures rows of one stage, on the host or in the guest, and writes what they came to as JSON. */
 
 import { type Environment, environment } from "./environment.ts";
-import { PREPARATIONS } from "./gids.ts";
+import { PREPARATIONS } from "./guest/gids.ts";
 import type { Result } from "./measurement.ts";
 import { methodOf } from "./method.ts";
 import { Contender } from "./process.ts";

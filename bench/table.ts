@@ -3,8 +3,7 @@
 import { type Result, valuesOf } from "./measurement.ts";
 import { ROWS } from "./rows/all.ts";
 import type { Row } from "./rows/types.ts";
-import { type Interval, interval, median } from "./statistics.ts";
-import { judge, type Verdict } from "./verdict.ts";
+import { type Interval, interval, judge, median, type Verdict } from "./statistics.ts";
 
 const HEAD = ["work", "contender", "median", "min", "max", "x C", "goal", "measured", "", "notes"];
 const RIGHT = [2, 3, 4, 5, 7];

@@ -41,6 +41,28 @@ export function wholeLists({ count, parts }: Plan, size: number): Plan {
   return { count: Math.ceil(count / size) * size, parts };
 }
 
+/** Nanoseconds of one operation in the middle part, by work that has a loop of its own. */
+export async function middlePart(
+  plan: Plan,
+  work: (count: number) => void | Promise<void>,
+): Promise<number> {
+  const clock = new Clock(plan);
+  while (clock.part()) await work(plan.count);
+  return clock.middle;
+}
+
+/** Nanoseconds of one operation where a step does `size` of them. What a step returns is used. */
+export function timeOfSteps(plan: Plan, size: number, step: () => number): number {
+  const whole = wholeLists(plan, size);
+  const clock = new Clock(whole);
+  let sum = 0;
+  while (clock.part()) {
+    for (let done = 0; done < whole.count; done += size) sum = (sum + step()) | 0;
+  }
+  consume(sum);
+  return clock.middle;
+}
+
 let consumed = 0;
 
 /** Uses a result, so that V8 cannot leave out the reading of it: it does not know who else reads the variable. */

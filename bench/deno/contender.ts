@@ -3,7 +3,6 @@
 import { Context } from "../../mod.ts";
 import { answer, uniform, zipf } from "./answers.ts";
 import type { Plan } from "./clock.ts";
-import { growth } from "./heap.ts";
 import { iteration } from "./iteration.ts";
 import { iterate, object, pollObjects } from "./objects.ts";
 import * as polling from "./polling.ts";
@@ -42,7 +41,7 @@ const ROUNDS: Readonly<Record<string, Round>> = {
   answer_one: (context, plan, peers) =>
     answer(context, plan, 1, uniform(peers), atLeastList(peers)),
   iteration,
-  heap: growth,
+  heap: posting.growth,
   prediction: predict,
   attributes_first: (context, plan) => attributes(context, plan, 0),
   attributes_last: (context, plan) => attributes(context, plan, -1),

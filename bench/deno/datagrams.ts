@@ -21,6 +21,11 @@ export const SIZE = 64;
 export const SLOT = 128;
 const SLOTS = 256;
 
+/** The completion vector of queues in which the no-op provider finds nothing. See ../c/provider.h. */
+export const EMPTY = 1;
+/** That of queues with as many completions of received datagrams as fit. */
+export const RECEIVES = 2;
+
 /** What the rounds share. */
 export interface Datagrams {
   readonly pd: ProtectionDomain;

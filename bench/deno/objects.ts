@@ -1,7 +1,7 @@
 /** Requests and completions as objects. */
 
 import { CompletionQueue, type Context } from "../../mod.ts";
-import { Clock, consume, type Plan, wholeLists } from "./clock.ts";
+import { Clock, consume, type Plan, timeOfSteps } from "./clock.ts";
 import { datagrams, LIST, QKEY, SIZE } from "./datagrams.ts";
 
 /** The number of each first completion. Comparing with it reads a wr_id, and makes no bigint as a sum would. */
@@ -27,16 +27,11 @@ export function object(context: Context, plan: Plan): number {
 /** Completions polled 32 at a time; for one. */
 export function pollObjects(context: Context, plan: Plan): number {
   const { cq } = datagrams(context);
-  const { count, parts } = wholeLists(plan, LIST);
-  const clock = new Clock({ count, parts });
-  let sum = 0;
-  while (clock.part()) {
-    for (let done = 0; done < count; done += LIST) {
-      for (const wc of cq.poll(LIST)) if (wc.check().wrId === ZERO) sum++;
-    }
-  }
-  consume(sum);
-  return clock.middle;
+  return timeOfSteps(plan, LIST, () => {
+    let sum = 0;
+    for (const wc of cq.poll(LIST)) if (wc.check().wrId === ZERO) sum++;
+    return sum;
+  });
 }
 
 let waiting: CompletionQueue | undefined;

@@ -11,9 +11,8 @@ import { slowCalls } from "../../ffi/library/slow.ts";
 import { cqVerbs } from "../../ffi/verbs/cq.ts";
 import type { NativeRow } from "../../ffi/table/row.ts";
 import { batchCore } from "../../types/completion/work_completions.ts";
-import { Clock, consume, type Plan, wholeLists } from "./clock.ts";
-import { activeQueuePair, datagrams, LIST } from "./datagrams.ts";
-import { EMPTY } from "./provider.ts";
+import { Clock, consume, type Plan, timeOfSteps } from "./clock.ts";
+import { activeQueuePair, datagrams, EMPTY, LIST } from "./datagrams.ts";
 
 type Loop = (pointer: Deno.PointerObject, count: number) => number;
 
@@ -140,20 +139,15 @@ export function queuePairs(context: Context, plan: Plan, pairs: number): number 
 }
 
 function readAll(cq: CompletionQueue, plan: Plan): number {
-  const { count, parts } = wholeLists(plan, LIST);
   const batch = new WorkCompletions(LIST);
-  const clock = new Clock({ count, parts });
-  let sum = 0;
-  while (clock.part()) {
-    for (let done = 0; done < count;) {
-      const n = cq.pollInto(batch);
-      for (let i = 0; i < n; i++) {
-        if (batch.status(i) !== 0) throw batch.at(i).check();
-        sum = (sum + batch.wrIdLow(i) + batch.qpNum(i)) | 0;
-      }
-      done += n;
+  return timeOfSteps(plan, LIST, () => {
+    const n = cq.pollInto(batch);
+    if (n < LIST) throw new Error("Cannot measure: the queue is empty");
+    let sum = 0;
+    for (let i = 0; i < n; i++) {
+      if (batch.status(i) !== 0) throw batch.at(i).check();
+      sum = (sum + batch.wrIdLow(i) + batch.qpNum(i)) | 0;
     }
-  }
-  consume(sum);
-  return clock.middle;
+    return sum;
+  });
 }

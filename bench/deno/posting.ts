@@ -10,7 +10,7 @@ import {
   type SendRequestList,
   WorkCompletions,
 } from "../../mod.ts";
-import { Clock, consume, type Plan, wholeLists } from "./clock.ts";
+import { Clock, type Plan, timeOfSteps } from "./clock.ts";
 import { datagrams, LIST, PORT, prepareSends, QKEY, SIZE, SLOT } from "./datagrams.ts";
 
 /** Reads status and the lower half of wr_id, which is no bigint. */
@@ -33,41 +33,43 @@ export function postSend(context: Context, plan: Plan): number {
   return clock.middle;
 }
 
+/** The same with the whole wr_id. Comparing it makes no bigint of its own, as a sum would. */
+function readWhole(batch: WorkCompletions, count: number, wanted: bigint): number {
+  let sum = 0;
+  for (let i = 0; i < count; i++) {
+    if (batch.status(i) !== 0) throw batch.at(i).check();
+    if (batch.wrId(i) === wanted) sum++;
+  }
+  return sum;
+}
+
 /** A list of 32 posted and as many completions polled; for one message. */
 export function postPoll(context: Context, plan: Plan): number {
   const { qp, cq, sends, batch } = datagrams(context);
-  const { count, parts } = wholeLists(plan, LIST);
-  const clock = new Clock({ count, parts });
-  let sum = 0;
-  while (clock.part()) {
-    for (let done = 0; done < count; done += LIST) {
-      qp.postSend(sends);
-      sum = (sum + readLow(batch, cq.pollInto(batch))) | 0;
-    }
-  }
-  consume(sum);
-  return clock.middle;
+  return timeOfSteps(plan, LIST, () => {
+    qp.postSend(sends);
+    return readLow(batch, cq.pollInto(batch));
+  });
 }
 
-/** The same with the whole wr_id. Comparing it makes no bigint of its own, as a sum would. */
+/** The same with the whole wr_id. */
 export function postPollBigInt(context: Context, plan: Plan): number {
   const { qp, cq, sends, batch } = datagrams(context);
-  const { count, parts } = wholeLists(plan, LIST);
-  const clock = new Clock({ count, parts });
   const wanted = BigInt(LIST - 1);
-  let sum = 0;
-  while (clock.part()) {
-    for (let done = 0; done < count; done += LIST) {
-      qp.postSend(sends);
-      const polled = cq.pollInto(batch);
-      for (let i = 0; i < polled; i++) {
-        if (batch.status(i) !== 0) throw batch.at(i).check();
-        if (batch.wrId(i) === wanted) sum++;
-      }
-    }
-  }
-  consume(sum);
-  return clock.middle;
+  return timeOfSteps(plan, LIST, () => {
+    qp.postSend(sends);
+    return readWhole(batch, cq.pollInto(batch), wanted);
+  });
+}
+
+/** Bytes of heap, garbage included, that so many prepared messages leave. Needs `--expose-gc`. */
+export function growth(context: Context, plan: Plan): number {
+  // compiled code lies on the heap too
+  postPoll(context, plan);
+  (globalThis as unknown as { gc: () => void }).gc();
+  const before = Deno.memoryUsage().heapUsed;
+  postPoll(context, plan);
+  return Math.max(0, Deno.memoryUsage().heapUsed - before);
 }
 
 /** Gives each request another handle and another remote queue pair. */
@@ -89,44 +91,26 @@ export function changed(context: Context, plan: Plan, size: number): number {
   const { qp, cq, ahs } = parts;
   const sends = prepareSends(size, parts);
   const batch = new WorkCompletions(size);
-  const whole = wholeLists(plan, size);
-  const clock = new Clock(whole);
-  let sum = 0;
   let round = 0;
-  while (clock.part()) {
-    for (let done = 0; done < whole.count; done += size) {
-      round = (round + 1) & 0xffff;
-      change(sends, ahs, size, round);
-      qp.postSend(sends, 0, size);
-      sum = (sum + readLow(batch, cq.pollInto(batch))) | 0;
-    }
-  }
-  consume(sum);
-  return clock.middle;
+  return timeOfSteps(plan, size, () => {
+    round = (round + 1) & 0xffff;
+    change(sends, ahs, size, round);
+    qp.postSend(sends, 0, size);
+    return readLow(batch, cq.pollInto(batch));
+  });
 }
 
 /** The same with the whole wr_id. */
 export function changedBigInt(context: Context, plan: Plan, size: number): number {
   const { qp, cq, ahs, sends, batch } = datagrams(context);
-  const whole = wholeLists(plan, size);
-  const clock = new Clock(whole);
   const wanted = BigInt(size - 1);
-  let sum = 0;
   let round = 0;
-  while (clock.part()) {
-    for (let done = 0; done < whole.count; done += size) {
-      round = (round + 1) & 0xffff;
-      change(sends, ahs, size, round);
-      qp.postSend(sends, 0, size);
-      const polled = cq.pollInto(batch);
-      for (let i = 0; i < polled; i++) {
-        if (batch.status(i) !== 0) throw batch.at(i).check();
-        if (batch.wrId(i) === wanted) sum++;
-      }
-    }
-  }
-  consume(sum);
-  return clock.middle;
+  return timeOfSteps(plan, size, () => {
+    round = (round + 1) & 0xffff;
+    change(sends, ahs, size, round);
+    qp.postSend(sends, 0, size);
+    return readWhole(batch, cq.pollInto(batch), wanted);
+  });
 }
 
 let builder: QueuePairEx | undefined;
@@ -146,23 +130,16 @@ export function build(context: Context, plan: Plan, size: number): number {
   const { cq, ahs, mr, batch } = datagrams(context);
   const qp = builder ??= extendedPair(context, cq);
   const slices = Array.from({ length: size }, (_, i) => mr.slice(i * SLOT, SIZE));
-  const whole = wholeLists(plan, size);
-  const clock = new Clock(whole);
-  let sum = 0;
   let round = 0;
-  while (clock.part()) {
-    for (let done = 0; done < whole.count; done += size) {
-      round = (round + 1) & 0xffff;
-      const wr = qp.wrStart();
-      for (let i = 0; i < size; i++) {
-        wr.wrId = i;
-        wr.send().setUdAddr(ahs[(i + round) & (LIST - 1)]!, (round + i) & 0xff, QKEY);
-        wr.setSge(slices[i]!);
-      }
-      wr.complete();
-      sum = (sum + readLow(batch, cq.pollInto(batch))) | 0;
+  return timeOfSteps(plan, size, () => {
+    round = (round + 1) & 0xffff;
+    const wr = qp.wrStart();
+    for (let i = 0; i < size; i++) {
+      wr.wrId = i;
+      wr.send().setUdAddr(ahs[(i + round) & (LIST - 1)]!, (round + i) & 0xff, QKEY);
+      wr.setSge(slices[i]!);
     }
-  }
-  consume(sum);
-  return clock.middle;
+    wr.complete();
+    return readLow(batch, cq.pollInto(batch));
+  });
 }

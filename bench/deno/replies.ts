@@ -3,6 +3,7 @@
 import {
   AccessFlags,
   type Context,
+  type Gid,
   Grh,
   MemoryRegion,
   ProtectionDomain,
@@ -33,20 +34,29 @@ function headers(context: Context, index: number, peers: number): MemoryRegion {
 }
 
 function makeHeaders(context: Context, index: number, peers: number): MemoryRegion {
-  const pd = new ProtectionDomain(context);
-  const mr = new MemoryRegion(pd, peers * Grh.SIZE, AccessFlags.LOCAL_WRITE);
+  const { gid } = context.gidTable(PORT).at(index)!;
+  return grhs(new ProtectionDomain(context), gid, peers, (i) => i);
+}
+
+/** GRHs of datagrams to a GID, one behind the other, from neighbours of it. */
+export function grhs(
+  pd: ProtectionDomain,
+  gid: Gid,
+  count: number,
+  peerOf: (i: number) => number,
+): MemoryRegion {
+  const mr = new MemoryRegion(pd, count * Grh.SIZE, AccessFlags.LOCAL_WRITE);
   const bytes = mr.bytes();
   const memory = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const gid = context.gidTable(PORT).at(index)!.gid.bytes;
-  for (let i = 0; i < peers; i++) {
+  for (let i = 0; i < count; i++) {
     const base = i * Grh.SIZE;
     memory.setUint32(base + fields.version_tclass_flow.offset, 6 << 28);
     memory.setUint16(base + fields.paylen.offset, SIZE);
     memory.setUint8(base + fields.next_hdr.offset, IPPROTO_UDP);
     memory.setUint8(base + fields.hop_limit.offset, 64);
-    bytes.set(gid, base + fields.sgid.offset);
-    bytes.set(gid, base + fields.dgid.offset);
-    memory.setUint32(base + LAST, 0x10000 + i);
+    bytes.set(gid.bytes, base + fields.sgid.offset);
+    bytes.set(gid.bytes, base + fields.dgid.offset);
+    memory.setUint32(base + LAST, 0x10000 + peerOf(i));
   }
   return mr;
 }

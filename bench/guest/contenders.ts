@@ -2,10 +2,8 @@
 
 import type { Sample } from "../measurement.ts";
 import { ConnectionPair } from "./connection_pair.ts";
-import { countRetries } from "./counters.ts";
 import { runPerftest, type Test } from "./perftest.ts";
 import { Contender } from "../process.ts";
-import { processorTime } from "./processor_time.ts";
 
 export type Programs = Readonly<Record<string, string>>;
 
@@ -44,9 +42,7 @@ export async function ask(
   count: number,
   parts: number,
 ): Promise<Sample> {
-  const process = processOf(language, programs);
-  await process.tell(round, count, parts);
-  return await process.sample();
+  return await processOf(language, programs).ask(round, count, parts);
 }
 
 /** The time from the posting of a datagram until a process that sleeps is awake: the median. */
@@ -94,6 +90,16 @@ export async function busy(
   return { value: used / (count * BUSY_MICROSECONDS / 1e6) };
 }
 
+/** Processor time of a process in nanoseconds: of all threads that it has. */
+function processorTime(pid: number): number {
+  const folder = `/proc/${pid}/task`;
+  let sum = 0;
+  for (const { name } of Deno.readDirSync(folder)) {
+    sum += Number(Deno.readTextFileSync(`${folder}/${name}/schedstat`).split(" ")[0]);
+  }
+  return sum;
+}
+
 function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
@@ -123,4 +129,13 @@ async function runPair(language: "deno" | "python", test: Test): Promise<number>
   let pair = pairs.get(language);
   if (pair === undefined) pairs.set(language, pair = ConnectionPair.start(language));
   return await (await pair).run(test);
+}
+
+const COUNTERS = "/sys/class/infiniband/rxe0/ports/1/hw_counters";
+
+/** What rxe0 counts of packets that were sent again, because the receiver was not ready or no answer came. */
+function countRetries(): number {
+  const names = ["completer_retry_err", "rcvd_rnr_err", "duplicate_request"];
+  const counts = names.map((name) => Number(Deno.readTextFileSync(`${COUNTERS}/${name}`)));
+  return counts.reduce((a, b) => a + b);
 }

@@ -1,37 +1,51 @@
-/** The network device of rxe0 in the guest, as rows need it. */
+/** The GID table of rxe0 in the guest, as rows need it. */
 
 const NETDEV = "dummy0";
-const PORT = "/sys/class/infiniband/rxe0/ports/1";
+const GIDS = "/sys/class/infiniband/rxe0/ports/1/gids";
 
-/** The addresses that peers have: the port's GIDs that begin with fd. */
-export const PEERS = 32;
+/** What a row needs of the table. */
+export const PREPARATIONS: Readonly<Record<"oneGid" | "manyGids", () => Promise<void>>> = {
+  /** Leaves the link-local one. */
+  oneGid: async () => {
+    await ip(["del 10.0.0.1/24", "del fd00::1/64"]);
+    await settle((gids) => gids.length === 1);
+  },
+  manyGids: async () => {
+    await ip(addressesOf(199));
+    await settle((gids) => gids.length === 200);
+  },
+};
 
-/** Gives the port a GID for each of 32 peers. */
+/** Gives the port a GID for each of 32 peers: those that begin with fd. */
 export async function addPeers(): Promise<void> {
-  const names = Array.from({ length: PEERS }, (_, i) => `fd00::${(i + 1).toString(16)}/64`);
-  await ip(names.map((name) => `addr replace ${name} dev ${NETDEV}`));
-  await until(() => countPeers() >= PEERS, "the GIDs of peers");
+  await ip(addressesOf(32));
+  await settle((gids) => gids.filter((gid) => gid.startsWith("fd")).length >= 32);
 }
 
-async function ip(lines: readonly string[]): Promise<void> {
+function addressesOf(count: number): string[] {
+  return Array.from({ length: count }, (_, i) => `replace fd00::${(i + 1).toString(16)}/64`);
+}
+
+async function ip(changes: readonly string[]): Promise<void> {
   const batch = await Deno.makeTempFile();
-  await Deno.writeTextFile(batch, lines.map((line) => `${line}\n`).join(""));
+  await Deno.writeTextFile(batch, changes.map((line) => `addr ${line} dev ${NETDEV}\n`).join(""));
   const { success } = await new Deno.Command("ip", { args: ["-batch", batch] }).spawn().status;
   await Deno.remove(batch);
-  if (!success) throw new Error("Cannot measure: ip failed");
+  if (!success) throw new Error("Cannot change the GID table: ip failed");
 }
 
-/** A GID comes a little later than its address. */
-async function until(isDone: () => boolean, what: string): Promise<void> {
-  for (let i = 0; !isDone(); i++) {
-    if (i === 1000) throw new Error(`Cannot measure: ${what} do not come`);
+/** A GID comes and goes a little later than its address. */
+async function settle(isDone: (gids: readonly string[]) => boolean): Promise<void> {
+  for (let i = 0; !isDone(gids()); i++) {
+    if (i === 1000) throw new Error(`Cannot change the GID table: it has ${gids()}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
 
-function countPeers(): number {
-  const gids = [...Deno.readDirSync(`${PORT}/gids`)].map(({ name }) =>
-    Deno.readTextFileSync(`${PORT}/gids/${name}`)
+/** Those that are used. */
+function gids(): string[] {
+  const all = [...Deno.readDirSync(GIDS)].map(({ name }) =>
+    Deno.readTextFileSync(`${GIDS}/${name}`)
   );
-  return gids.filter((gid) => gid.startsWith("fd")).length;
+  return all.filter((gid) => !/^[0:\s]*$/.test(gid));
 }

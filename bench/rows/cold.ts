@@ -12,7 +12,7 @@ import {
 } from "../cold.ts";
 import { figureOf } from "../measurement.ts";
 import { atMostValue, fasterThan } from "./make.ts";
-import type { FunctionEntry, Row, Task } from "./types.ts";
+import type { FunctionEntry, StageRow, Task } from "./types.ts";
 
 function measured(who: string, measure: (task: Task) => Promise<number>): FunctionEntry {
   return { who, measure: async (task) => ({ value: await measure(task) }) };
@@ -29,11 +29,10 @@ function first(what: string): FunctionEntry[] {
   ];
 }
 
-export const COLD: readonly Row[] = [
+export const COLD: readonly StageRow[] = [
   {
     id: "first_poll",
     title: "process start to first poll",
-    stage: "cold",
     entries: first("poll"),
     goals: [fasterThan(1, "pyverbs")],
     note: "Deno: the package as it is published; bare Deno: an empty program",
@@ -41,21 +40,17 @@ export const COLD: readonly Row[] = [
   {
     id: "first_answer",
     title: "process start to first reply",
-    stage: "cold",
     entries: first("answer"),
     goals: [fasterThan(1, "pyverbs")],
   },
   {
     id: "first_messages",
     title: "process start to 1000 messages",
-    stage: "cold",
     entries: first("messages"),
-    goals: [],
   },
   {
     id: "import",
     title: "import of the library beyond bare Deno",
-    stage: "cold",
     entries: [
       measured(
         "Deno",
@@ -68,7 +63,6 @@ export const COLD: readonly Row[] = [
   {
     id: "guest_start",
     title: "guest, from start to command",
-    stage: "cold",
     entries: [measured("guest", guestStart)],
     goals: [atMostValue(10, "s", (round) => figureOf(round, "guest") / 1e9)],
     rounds: 6,
@@ -76,7 +70,6 @@ export const COLD: readonly Row[] = [
   {
     id: "cache",
     title: "room of the cache",
-    stage: "cold",
     entries: [measured("cache", cacheSize)],
     goals: [atMostValue(300, "MB", (round) => figureOf(round, "cache") / 1e6)],
     rounds: 6,

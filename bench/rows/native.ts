@@ -3,7 +3,7 @@
 import { collections } from "../garbage.ts";
 import { figureOf } from "../measurement.ts";
 import { atMost, atMostValue, c, deno, fasterThan, pyverbs } from "./make.ts";
-import type { FunctionEntry, Goal, ProcessEntry, Row } from "./types.ts";
+import type { FunctionEntry, Goal, ProcessEntry, StageRow } from "./types.ts";
 
 /** An exported function of three arguments that does nothing: as many arguments as ibv_poll_cq and ibv_post_send have. */
 const FLOOR = "floor";
@@ -12,25 +12,22 @@ function floor(): ProcessEntry {
   return deno("exported:3", FLOOR);
 }
 
-const CALLS: readonly Row[] = [
+const CALLS: readonly StageRow[] = [
   {
     id: "floor",
     title: "exported no-op, the floor of any call",
-    stage: "native",
     entries: [
       c("exported", "C, 3 arguments"),
       deno("exported:0", "Deno, 0 arguments"),
       deno("exported:2", "Deno, 2 arguments"),
       deno("exported:3", "Deno, 3 arguments"),
     ],
-    goals: [],
     reference: "C, 3 arguments",
     note: "by Deno.dlopen",
   },
   {
     id: "poll_empty",
     title: "ibv_poll_cq, empty queue",
-    stage: "native",
     entries: [
       ...[c("poll_empty"), deno("poll_empty:1"), pyverbs("poll_empty"), floor()],
       deno("poll_empty_slow", "no thunks"),
@@ -41,17 +38,15 @@ const CALLS: readonly Row[] = [
   {
     id: "post_send",
     title: "ibv_post_send, one unchanged request",
-    stage: "native",
     entries: [c("post_send"), deno("post_send"), pyverbs("post_send"), floor()],
     goals: [atMost(2.5, FLOOR)],
   },
 ];
 
-const LISTS: readonly Row[] = [
+const LISTS: readonly StageRow[] = [
   {
     id: "unchanged",
     title: "32 unchanged, posted and polled, a message",
-    stage: "native",
     entries: [
       ...[c("post_poll"), deno("post_poll"), deno("post_poll_bigint", "Deno, BigInt")],
       pyverbs("post_poll"),
@@ -62,7 +57,6 @@ const LISTS: readonly Row[] = [
   {
     id: "changed",
     title: "32 changed, 32 handles, posted and polled, a message",
-    stage: "native",
     entries: [
       ...[c("changed:32"), deno("changed:32"), deno("changed_bigint:32", "Deno, BigInt")],
       pyverbs("changed:32"),
@@ -73,7 +67,6 @@ const LISTS: readonly Row[] = [
   {
     id: "changed_one",
     title: "1 changed, posted and polled",
-    stage: "native",
     entries: [c("changed:1"), deno("changed:1"), pyverbs("changed:1")],
     goals: [atMost(7, "C")],
   },
@@ -82,11 +75,10 @@ const LISTS: readonly Row[] = [
 const UNCACHED = "C, uncached";
 const FEW = "Deno, 32 peers";
 
-const ANSWERS: readonly Row[] = [
+const ANSWERS: readonly StageRow[] = [
   {
     id: "answer_32",
     title: "answer to 32 known peers, lists of 32",
-    stage: "native",
     entries: [
       ...[c("answer:32"), c("answer_uncached:32", UNCACHED), deno("answer:32")],
       pyverbs("answer"),
@@ -97,7 +89,6 @@ const ANSWERS: readonly Row[] = [
   {
     id: "answer_10000",
     title: "answer to 10 000 known peers",
-    stage: "native",
     entries: [
       ...[c("answer:10000"), c("answer_uncached:10000", UNCACHED), deno("answer:10000")],
       deno("answer:32", FEW),
@@ -107,7 +98,6 @@ const ANSWERS: readonly Row[] = [
   {
     id: "answer_100000",
     title: "answer to 100 000 known peers, uniform",
-    stage: "native",
     entries: [
       ...[c("answer:100000"), c("answer_uncached:100000", UNCACHED), deno("answer:100000")],
       deno("answer:32", FEW),
@@ -117,32 +107,28 @@ const ANSWERS: readonly Row[] = [
   {
     id: "answer_zipf",
     title: "answer to 100 000 known peers, Zipf",
-    stage: "native",
     entries: [c("answer_zipf:100000"), deno("answer_zipf:100000"), deno("answer:32", FEW)],
     goals: [atMost(1.2, FEW)],
   },
   {
     id: "answer_one",
     title: "answer one at a time",
-    stage: "native",
     entries: [c("answer_one:32"), deno("answer_one:32"), pyverbs("answer_one")],
     goals: [atMost(1.7, "C")],
     note: "an event read for each",
   },
 ];
 
-const OBJECTS: readonly Row[] = [
+const OBJECTS: readonly StageRow[] = [
   {
     id: "object",
     title: "postSend({...}) and poll(1)",
-    stage: "native",
     entries: [c("object"), deno("object"), pyverbs("object")],
     goals: [fasterThan(15, "pyverbs")],
   },
   {
     id: "poll_objects",
     title: "poll(32) as objects, a completion",
-    stage: "native",
     entries: [
       ...[c("poll_list"), deno("poll_objects"), pyverbs("poll_list_ex")],
       pyverbs("poll_objects", "pyverbs, poll"),
@@ -153,7 +139,6 @@ const OBJECTS: readonly Row[] = [
   {
     id: "iterate",
     title: "for await, busy, a completion",
-    stage: "native",
     entries: [c("poll_list"), deno("iterate"), deno("poll_objects", "poll(32)")],
     goals: [atMost(2.5, "poll(32)")],
   },
@@ -161,11 +146,10 @@ const OBJECTS: readonly Row[] = [
 
 const ONE_PAIR = "Deno, 1 queue pair";
 
-function pairs(count: number, goals: readonly Goal[]): Row {
+function pairs(count: number, goals: readonly Goal[] = []): StageRow {
   return {
     id: `queue_pairs_${count}`,
     title: `${count} queue pairs on one queue, a completion`,
-    stage: "native",
     entries: [
       ...[c(`queue_pairs:${count}`), deno(`queue_pairs:${count}`)],
       deno("queue_pairs:1", ONE_PAIR),
@@ -174,50 +158,43 @@ function pairs(count: number, goals: readonly Goal[]): Row {
   };
 }
 
-const QUEUE_PAIRS: readonly Row[] = [
-  pairs(10, []),
-  pairs(100, []),
+const QUEUE_PAIRS: readonly StageRow[] = [
+  pairs(10),
+  pairs(100),
   pairs(1000, [atMost(2, ONE_PAIR)]),
   {
     id: "poll_empty_1000",
     title: "ibv_poll_cq, empty queue of 1000 queue pairs",
-    stage: "native",
     entries: [c("poll_empty"), deno("poll_empty:1000"), deno("poll_empty:1", ONE_PAIR)],
     goals: [atMost(1.1, ONE_PAIR)],
   },
 ];
 
-const NEWER_VERBS: readonly Row[] = [
+const NEWER_VERBS: readonly StageRow[] = [
   {
     id: "poll_empty_ex",
     title: "ibv_start_poll, empty queue",
-    stage: "native",
     entries: [
       ...[c("poll_empty_ex"), deno("poll_empty_ex"), pyverbs("poll_empty")],
       deno("poll_empty:1", "Deno, ibv_poll_cq"),
     ],
-    goals: [],
   },
   {
     id: "poll_ex",
     title: "ibv_start_poll, 31 ibv_next_poll, a completion",
-    stage: "native",
     entries: [
       ...[c("poll_list_ex"), deno("poll_list_ex"), pyverbs("poll_list_ex")],
       ...[c("poll_list", "C, ibv_poll_cq"), deno("poll_list", "Deno, ibv_poll_cq")],
     ],
-    goals: [],
     note: "opcode, flags, length and queue pairs read too; pyverbs: status and wr_id only",
   },
   {
     id: "build",
     title: "32 by ibv_wr_send, posted and polled, a message",
-    stage: "native",
     entries: [
       ...[c("build:32"), deno("build:32"), pyverbs("build:32")],
       ...[c("changed:32", "C, ibv_post_send"), deno("changed:32", "Deno, ibv_post_send")],
     ],
-    goals: [],
     note: "Deno's builder checks each request as postSend does",
   },
 ];
@@ -233,11 +210,10 @@ function atMostCollections(who: string, limit: number): Goal {
   return atMostValue(limit, "scavenges", (round) => figureOf(round, who), { who });
 }
 
-const TIME_AND_GARBAGE: readonly Row[] = [
+const TIME_AND_GARBAGE: readonly StageRow[] = [
   {
     id: "iteration",
     title: "iterations of 32 changed over 10 s, one iteration",
-    stage: "native",
     entries: [c("iteration"), deno("iteration")],
     goals: [
       { ...atMost(12, "C"), text: "p50: at most 12 x C" },
@@ -251,7 +227,6 @@ const TIME_AND_GARBAGE: readonly Row[] = [
   {
     id: "scavenges",
     title: "scavenges, 1 000 000 messages",
-    stage: "native",
     entries: [
       garbage("low word", "post_poll"),
       garbage("BigInt", "post_poll_bigint"),
@@ -270,7 +245,6 @@ const TIME_AND_GARBAGE: readonly Row[] = [
   {
     id: "heap",
     title: "heap growth, 1 000 000 messages",
-    stage: "native",
     entries: [deno("heap")],
     goals: [atMostValue(1, "MB", (round) => figureOf(round, "Deno") / 1e6)],
     count: () => 1_000_000,
@@ -279,13 +253,12 @@ const TIME_AND_GARBAGE: readonly Row[] = [
   {
     id: "prediction",
     title: "RSS queue of a flow predicted",
-    stage: "native",
     entries: [deno("prediction")],
     goals: [atMostValue(1000, "ns", (round) => figureOf(round, "Deno"))],
   },
 ];
 
-export const NATIVE: readonly Row[] = [
+export const NATIVE: readonly StageRow[] = [
   ...CALLS,
   ...LISTS,
   ...ANSWERS,

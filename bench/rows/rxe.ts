@@ -14,7 +14,7 @@ import { addPeers } from "../guest/gids.ts";
 import type { Test } from "../guest/perftest.ts";
 import { figureOf } from "../measurement.ts";
 import { atLeast, atMost, atMostValue, c, deno, fasterThan } from "./make.ts";
-import type { FunctionEntry, Program, Row } from "./types.ts";
+import type { FunctionEntry, Program, StageRow } from "./types.ts";
 
 /** Packages that these rows need beside those of ../main.ts. */
 export const RXE_NEEDS: readonly Need[] = [
@@ -37,12 +37,11 @@ function tested(
   title: string,
   test: Omit<Test, "count">,
   [count, quickCount]: readonly [number, number],
-): Row {
+): StageRow {
   const isBandwidth = test.name === "write_bw";
   return {
     id,
     title,
-    stage: "rxe",
     entries: [connection("c", test), connection("deno", test), connection("python", test)],
     goals: [isBandwidth ? atLeast(0.95, "C") : atMost(1.15, "C")],
     count: (quick) => quick ? quickCount : count,
@@ -53,7 +52,7 @@ function tested(
 
 const LATENCY = { size: 64, depth: 1, moderation: 1 };
 
-const CONNECTIONS: readonly Row[] = [
+const CONNECTIONS: readonly StageRow[] = [
   tested("rc_send_lat", "RC send, 64 bytes, latency", { name: "send_lat", ...LATENCY }, [
     1000,
     300,
@@ -87,20 +86,18 @@ const OBJECTS: readonly (readonly [kind: string, title: string, count: number])[
   ["qp", "queue pair", 200],
 ];
 
-const LIFETIMES: readonly Row[] = OBJECTS.map(([kind, title, count]) => ({
+const LIFETIMES: readonly StageRow[] = OBJECTS.map(([kind, title, count]) => ({
   id: `make_${kind}`,
   title: `${title}, made and destroyed`,
-  stage: "rxe",
   entries: three(`make_${kind}`, { whole: count < 10 }),
   goals: [atMost(1.2, "C")],
   count: (quick) => quick ? Math.ceil(count / 4) : count,
 }));
 
-export const RXE: readonly Row[] = [
+export const RXE: readonly StageRow[] = [
   {
     id: "ud_round",
     title: "UD round: post both, 2 completions",
-    stage: "rxe",
     entries: three("ud_round"),
     goals: [atMost(1.1, "C"), fasterThan(2.5, "pyverbs")],
     count: (quick) => quick ? 1000 : 4000,
@@ -108,7 +105,6 @@ export const RXE: readonly Row[] = [
   {
     id: "ud_list",
     title: "UD in lists of 32, a message",
-    stage: "rxe",
     entries: three("ud_list"),
     goals: [atMost(1.1, "C")],
     count: (quick) => quick ? 1280 : 6400,
@@ -116,7 +112,6 @@ export const RXE: readonly Row[] = [
   {
     id: "ud_single",
     title: "UD rounds one by one",
-    stage: "rxe",
     entries: three("ud_single", { whole: true }),
     goals: [atMost(1.3, "C", { figure: "p99" })],
     count: (quick) => quick ? 1000 : 5000,
@@ -126,7 +121,6 @@ export const RXE: readonly Row[] = [
   {
     id: "rxe_wake_up",
     title: "wake-up after an event",
-    stage: "rxe",
     entries: [
       waking("c", "serve"),
       waking("deno", "serve"),
@@ -140,7 +134,6 @@ export const RXE: readonly Row[] = [
   {
     id: "idle",
     title: "processor time of 1 s without messages",
-    stage: "rxe",
     entries: [idling("c"), idling("deno"), idling("python")],
     goals: [atMostValue(0, "ns", (round) => figureOf(round, "Deno"))],
     rounds: 6,
@@ -148,9 +141,7 @@ export const RXE: readonly Row[] = [
   {
     id: "busy",
     title: "processor time of 1 s, 1 000 messages",
-    stage: "rxe",
     entries: [receiving("c"), receiving("deno"), receiving("python")],
-    goals: [],
     count: (quick) => quick ? 300 : 1000,
     rounds: 6,
   },
@@ -158,7 +149,6 @@ export const RXE: readonly Row[] = [
   {
     id: "growth",
     title: "left behind by cycles of all objects",
-    stage: "rxe",
     entries: [left("deno", "growth")],
     goals: [
       atMostValue(0.02, "MB", (round) => figureOf(round, "Deno") / 1e6),
@@ -175,7 +165,6 @@ export const RXE: readonly Row[] = [
   {
     id: "attributes_first",
     title: "reply attributes, 1 GID in the table",
-    stage: "rxe",
     entries: [c("attributes_first"), deno("attributes_first")],
     goals: [fasterThan(10, "C")],
     prepare: "oneGid",
@@ -184,7 +173,6 @@ export const RXE: readonly Row[] = [
   {
     id: "attributes_last",
     title: "reply attributes, the last of 200 GIDs",
-    stage: "rxe",
     entries: [
       c("attributes_last"),
       deno("attributes_last"),
@@ -196,7 +184,6 @@ export const RXE: readonly Row[] = [
   {
     id: "reply_unknown",
     title: "handle for an unknown peer",
-    stage: "rxe",
     entries: [c("reply_unknown"), deno("reply_unknown")],
     goals: [atMost(1, "C")],
     note:
@@ -205,7 +192,6 @@ export const RXE: readonly Row[] = [
   {
     id: "reply_loop",
     title: "32 messages of 32 peers answered, a message",
-    stage: "rxe",
     entries: [
       work("c", "reply_cached", { prepare: addPeers }),
       work("c", "reply_uncached", { prepare: addPeers, who: "C, uncached" }),
@@ -219,7 +205,6 @@ export const RXE: readonly Row[] = [
   {
     id: "net_echo",
     title: "echo of a datagram by the net module",
-    stage: "rxe",
     entries: [
       work("deno", "echo", { prepare: addPeers, who: "verbs" }),
       work("deno", "net_echo", { prepare: addPeers }),

@@ -75,3 +75,6 @@ export interface Row {
   /** What to bear in mind. */
   readonly note?: string;
 }
+
+/** A row in the list of its stage. Without goals it is only shown. */
+export type StageRow = Omit<Row, "stage" | "goals"> & Partial<Pick<Row, "goals">>;

@@ -6,7 +6,7 @@ import type { Sample } from "../../measurement.ts";
 import { messages, single } from "./loop.ts";
 import { netEcho } from "./net.ts";
 import { growth, makeAndEnd } from "./objects.ts";
-import type { Plan } from "./parts.ts";
+import type { Plan } from "../../deno/clock.ts";
 import { LIST, losses } from "./queues.ts";
 import { echo, replyLoop } from "./replies.ts";
 import { serve, serveBare } from "./serving.ts";

@@ -13,7 +13,7 @@ import {
   WorkCompletions,
 } from "../../../mod.ts";
 import type { Sample } from "../../measurement.ts";
-import { middlePart, type Plan, wholeLists } from "./parts.ts";
+import { middlePart, type Plan, wholeLists } from "../../deno/clock.ts";
 import { createQp, LIST, losses, Patience, PORT, QKEY, SIZE, SLOT } from "./queues.ts";
 
 class Loop {
@@ -65,7 +65,7 @@ class Loop {
 let made: Loop | undefined;
 
 /** Messages in lists; for one message. */
-export function messages(context: Context, plan: Plan, list: number): number {
+export function messages(context: Context, plan: Plan, list: number): Promise<number> {
   const loop = made ??= new Loop(context);
   return middlePart(wholeLists(plan, list), (count) => {
     for (let done = 0; done < count; done += list) loop.exchange(list);

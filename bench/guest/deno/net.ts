@@ -2,7 +2,7 @@
 
 import { listenUd, type UdConn } from "../../../net/mod.ts";
 import type { Context } from "../../../mod.ts";
-import { middlePartAsync, type Plan } from "./parts.ts";
+import { middlePart, type Plan } from "../../deno/clock.ts";
 import { ownGids, QKEY, SIZE } from "./queues.ts";
 
 /** Polls that find nothing before a connection sleeps. The prepared loop of verbs never sleeps. */
@@ -26,7 +26,7 @@ export async function netEcho(context: Context, plan: Plan): Promise<number> {
   const { addr } = server;
   const message = new Uint8Array(SIZE);
   const room = new Uint8Array(SIZE);
-  return await middlePartAsync(plan, async (count) => {
+  return await middlePart(plan, async (count) => {
     for (let i = 0; i < count; i++) {
       await client!.send(message, addr);
       const [echoed] = await client!.receive(room);

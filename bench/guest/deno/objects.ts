@@ -11,7 +11,7 @@ import {
   QueuePair,
 } from "../../../mod.ts";
 import type { Sample } from "../../measurement.ts";
-import { middlePart, type Plan } from "./parts.ts";
+import { middlePart, type Plan } from "../../deno/clock.ts";
 import { PORT } from "./queues.ts";
 
 const KILOBYTE = 1024;
@@ -63,7 +63,7 @@ function makerOf(context: Context, kind: string): Maker {
   return known;
 }
 
-export function makeAndEnd(context: Context, kind: string, plan: Plan): number {
+export function makeAndEnd(context: Context, kind: string, plan: Plan): Promise<number> {
   const make = makerOf(context, kind);
   return middlePart(plan, (count) => {
     for (let i = 0; i < count; i++) make()[Symbol.dispose]();

@@ -14,7 +14,7 @@ import {
   SendRequestList,
   WorkCompletions,
 } from "../../../mod.ts";
-import { middlePart, type Plan, wholeLists } from "./parts.ts";
+import { middlePart, type Plan, wholeLists } from "../../deno/clock.ts";
 import { createQp, drain, LIST, ownGids, Patience, PORT, QKEY, SIZE, SLOT } from "./queues.ts";
 
 class Replies {
@@ -101,7 +101,7 @@ function repliesOf(context: Context, peers: number): Replies {
 }
 
 /** Replies to 32 peers, in lists; for one message. */
-export function replyLoop(context: Context, plan: Plan): number {
+export function replyLoop(context: Context, plan: Plan): Promise<number> {
   const replies = repliesOf(context, LIST);
   return middlePart(wholeLists(plan, LIST), (count) => {
     for (let done = 0; done < count; done += LIST) replies.round(LIST);
@@ -109,7 +109,7 @@ export function replyLoop(context: Context, plan: Plan): number {
 }
 
 /** An echo: one request and its answer. */
-export function echo(context: Context, plan: Plan): number {
+export function echo(context: Context, plan: Plan): Promise<number> {
   const replies = repliesOf(context, 1);
   return middlePart(plan, (count) => {
     for (let done = 0; done < count; done++) replies.round(1);

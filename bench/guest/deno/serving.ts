@@ -11,7 +11,7 @@ import {
   WorkCompletions,
 } from "../../../mod.ts";
 import { libc } from "../../../ffi/libc.ts";
-import type { Plan } from "./parts.ts";
+import type { Plan } from "../../deno/clock.ts";
 import { createQp, GRH, LIST, SLOT } from "./queues.ts";
 
 const CLOCK_MONOTONIC = 1;

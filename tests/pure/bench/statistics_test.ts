@@ -3,8 +3,7 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import type { Result } from "../../../bench/measurement.ts";
 import { atMost, atMostValue, fasterThan } from "../../../bench/rows/make.ts";
-import { interval, median } from "../../../bench/statistics.ts";
-import { judge } from "../../../bench/verdict.ts";
+import { interval, judge, median } from "../../../bench/statistics.ts";
 
 function counted(count: number): number[] {
   return Array.from({ length: count }, (_, i) => i + 1);
