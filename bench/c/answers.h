@@ -1,7 +1,7 @@
 // A loop that answers datagrams: polls them, finds the handles of their senders, posts the answers, polls their completions.
 // ../deno/answers.ts has the same peers.
-#include <arpa/inet.h>
 #include <unistd.h>
+#include "known.h"
 
 enum { SLOTS = 1 << 17, CACHE = 1 << 18, FIRST_PEER = 0x10000 };
 
@@ -59,56 +59,6 @@ static struct ibv_grh *received(struct device *d, int peers, enum traffic traffi
   return grhs;
 }
 
-union address {
-  struct ibv_ah_attr attr;
-  uint64_t words[sizeof(struct ibv_ah_attr) / 8];
-};
-
-// What ibv_init_ah_from_wc does if the packet was sent to the GID that is known.
-static inline void derive(const struct ibv_wc *wc, const struct ibv_grh *grh, const union ibv_gid *own, union address *a)
-{
-  uint32_t flow = ntohl(grh->version_tclass_flow);
-
-  memset(a, 0, sizeof *a);
-  a->attr.port_num = PORT;
-  a->attr.sl = wc->sl;
-  a->attr.src_path_bits = wc->dlid_path_bits;
-  a->attr.dlid = wc->slid;
-  need(wc->wc_flags & IBV_WC_GRH && flow >> 28 == 6 && grh->next_hdr == IPPROTO_UDP, "read the GRH");
-  need(!memcmp(&grh->dgid, own, sizeof *own), "find the GID");
-  a->attr.is_global = 1;
-  a->attr.grh.dgid = grh->sgid;
-  a->attr.grh.flow_label = flow & 0xfffff;
-  a->attr.grh.traffic_class = flow >> 20;
-  a->attr.grh.hop_limit = grh->hop_limit;
-}
-
-struct known {
-  struct ibv_ah *ah;
-  union address address;
-};
-
-static inline uint32_t hash(const union address *a)
-{
-  uint64_t h = 0;
-
-  for (size_t i = 0; i < sizeof a->words / sizeof a->words[0]; i++)
-    h = (h ^ h >> 29 ^ a->words[i]) * 0x9e3779b97f4a7c15ull;
-  return (h ^ h >> 32) & (CACHE - 1);
-}
-
-static inline struct ibv_ah *look_up(struct known *cache, struct device *d, union address *a)
-{
-  uint32_t i = hash(a);
-
-  for (; cache[i].ah; i = (i + 1) & (CACHE - 1)) {
-    if (!memcmp(&cache[i].address, a, sizeof *a))
-      return cache[i].ah;
-  }
-  cache[i].address = *a;
-  return cache[i].ah = ibv_create_ah(d->pd, &a->attr);
-}
-
 struct answering {
   struct ibv_cq *receives;
   struct ibv_wc wc[LIST];
@@ -148,8 +98,8 @@ static double answer_cached(struct device *d, long count, int peers, int size, e
     struct ibv_wc wc = { .wc_flags = IBV_WC_GRH };
     union address address;
 
-    derive(&wc, &a->grhs[i], &a->own, &address);
-    look_up(a->cache, d, &address);
+    derive(&wc, &a->grhs[i], &a->own, 0, &address);
+    look_up(a->cache, CACHE, d, &address);
   }
   g->sends[size - 1].next = NULL;
   start = now();
@@ -162,8 +112,8 @@ static double answer_cached(struct device *d, long count, int peers, int size, e
       union address address;
 
       need(a->wc[i].status == IBV_WC_SUCCESS, "complete");
-      derive(&a->wc[i], &a->grhs[a->at++ & (SLOTS - 1)], &a->own, &address);
-      g->sends[i].wr.ud.ah = look_up(a->cache, d, &address);
+      derive(&a->wc[i], &a->grhs[a->at++ & (SLOTS - 1)], &a->own, 0, &address);
+      g->sends[i].wr.ud.ah = look_up(a->cache, CACHE, d, &address);
       g->sends[i].wr.ud.remote_qpn = a->wc[i].src_qp;
       g->sends[i].wr.ud.remote_qkey = QKEY;
     }
@@ -208,7 +158,7 @@ static double answer_uncached(struct device *d, long count, long peers)
       union address address;
 
       need(a->wc[i].status == IBV_WC_SUCCESS, "complete");
-      derive(&a->wc[i], &a->grhs[a->at++ & (SLOTS - 1)], &a->own, &address);
+      derive(&a->wc[i], &a->grhs[a->at++ & (SLOTS - 1)], &a->own, 0, &address);
       g->sends[i].wr.ud.ah = ahs[i] = ibv_create_ah(d->pd, &address.attr);
       g->sends[i].wr.ud.remote_qpn = a->wc[i].src_qp;
       g->sends[i].wr.ud.remote_qkey = QKEY;

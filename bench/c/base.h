@@ -1,4 +1,4 @@
-// What all contenders in C share.
+// What all contenders in C share. Who includes it defines SLOT, the bytes of memory for a message.
 #pragma once
 #include <errno.h>
 #include <stdint.h>
@@ -33,25 +33,49 @@ static inline int compare(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
+struct device {
+  struct ibv_context *context;
+  struct ibv_pd *pd;
+};
+
 // The first device there is: in each stage there is one only.
-static inline struct ibv_context *open_first(void)
+static inline struct device open_device(void)
 {
   struct ibv_device **list = ibv_get_device_list(NULL);
-  struct ibv_context *context;
+  struct device d;
 
   need(list && list[0], "find a device");
-  context = ibv_open_device(list[0]);
-  need(context != NULL, "open the device");
+  d.context = ibv_open_device(list[0]);
+  need(d.context != NULL, "open the device");
   ibv_free_device_list(list);
-  return context;
+  d.pd = ibv_alloc_pd(d.context);
+  need(d.pd != NULL, "allocate a protection domain");
+  return d;
 }
 
-static inline struct ibv_pd *allocate_pd(struct ibv_context *context)
+static inline struct ibv_mr *create_mr(struct device *d, size_t size)
 {
-  struct ibv_pd *pd = ibv_alloc_pd(context);
+  void *memory = aligned_alloc(4096, (size + 4095) / 4096 * 4096);
+  struct ibv_mr *mr;
 
-  need(pd != NULL, "allocate a protection domain");
-  return pd;
+  need(memory != NULL, "allocate memory");
+  memset(memory, 0, size);
+  mr = ibv_reg_mr(d->pd, memory, size, IBV_ACCESS_LOCAL_WRITE);
+  need(mr != NULL, "register memory");
+  return mr;
+}
+
+static inline struct ibv_cq *create_queue(struct device *d, int cqe, struct ibv_comp_channel *channel, int vector)
+{
+  struct ibv_cq *cq = ibv_create_cq(d->context, cqe, NULL, channel, vector);
+
+  need(cq != NULL, "create a completion queue");
+  return cq;
+}
+
+static inline struct ibv_cq *create_cq(struct device *d, int cqe, struct ibv_comp_channel *channel)
+{
+  return create_queue(d, cqe, channel, 0);
 }
 
 // Makes a datagram queue pair ready to send and receive.
@@ -76,4 +100,40 @@ static inline struct ibv_ah *create_ah(struct ibv_pd *pd, int from, int to)
   ah = ibv_create_ah(pd, &attr);
   need(ah != NULL, "create an address handle");
   return ah;
+}
+
+// A datagram queue pair, ready to send and receive.
+static inline struct ibv_qp *create_qp(struct device *d, struct ibv_cq *send_cq, struct ibv_cq *recv_cq)
+{
+  struct ibv_qp_init_attr init = {
+    .send_cq = send_cq, .recv_cq = recv_cq, .qp_type = IBV_QPT_UD,
+    .cap = { .max_send_wr = 2 * LIST, .max_recv_wr = 2 * LIST, .max_send_sge = 1, .max_recv_sge = 1 },
+  };
+  struct ibv_qp *qp = ibv_create_qp(d->pd, &init);
+
+  need(qp != NULL, "create a queue pair");
+  activate(qp);
+  return qp;
+}
+
+// Requests for `count` messages, linked. Slots of memory count from `slot`.
+static inline void prepare_sends(struct ibv_send_wr *wr, struct ibv_sge *sge, struct ibv_mr *mr, int slot, int count)
+{
+  memset(wr, 0, count * sizeof *wr);
+  for (int i = 0; i < count; i++) {
+    sge[i] = (struct ibv_sge){ .addr = (uintptr_t)mr->addr + (slot + i) * SLOT, .length = SIZE, .lkey = mr->lkey };
+    wr[i].wr_id = i;
+    wr[i].next = i + 1 < count ? &wr[i + 1] : NULL;
+    wr[i].sg_list = &sge[i];
+    wr[i].num_sge = 1;
+    wr[i].opcode = IBV_WR_SEND;
+    wr[i].send_flags = IBV_SEND_SIGNALED;
+    wr[i].wr.ud.remote_qkey = QKEY;
+  }
+}
+
+static inline void address(struct ibv_send_wr *wr, struct ibv_ah *ah, uint32_t qpn)
+{
+  wr->wr.ud.ah = ah;
+  wr->wr.ud.remote_qpn = qpn;
 }

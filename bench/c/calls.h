@@ -76,15 +76,6 @@ static double post_poll(struct device *d, long count, long arg)
   return (double)(now() - start) / done;
 }
 
-static struct ibv_ah **handles(struct device *d)
-{
-  static struct ibv_ah *ahs[LIST];
-
-  for (int i = 0; i < LIST && !ahs[LIST - 1]; i++)
-    ahs[i] = create_ah(d->pd, 0, 0);
-  return ahs;
-}
-
 // Gives each of `size` requests another handle and another remote queue pair, in round `r`.
 static inline void change(struct ibv_send_wr *wr, struct ibv_ah **ahs, int size, unsigned r)
 {
@@ -112,7 +103,7 @@ static double changed(struct device *d, long count, long size)
   uint64_t start;
 
   need(size >= 1 && size <= MOST, "make such a list");
-  prepare_sends(m.sends, m.sges, d, ahs[0], g->qp->qp_num, size, 0);
+  prepare_sends(m.sends, m.sges, memory(d), 0, size);
   start = now();
   while (done < count) {
     change(m.sends, ahs, size, ++r);
@@ -128,11 +119,12 @@ static double object(struct device *d, long count, long arg)
   struct datagrams *g = datagrams(d);
   struct ibv_ah **ahs = handles(d);
   struct ibv_send_wr *bad;
+  struct ibv_mr *mr = memory(d);
   uint64_t start = now();
 
   (void)arg;
   for (long i = 0; i < count; i++) {
-    struct ibv_sge sge = { .addr = (uintptr_t)d->memory, .length = SIZE, .lkey = d->mr->lkey };
+    struct ibv_sge sge = { .addr = (uintptr_t)mr->addr, .length = SIZE, .lkey = mr->lkey };
     struct ibv_send_wr wr = {
       .wr_id = i, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
       .wr.ud = { ahs[i & (LIST - 1)], i & 0xff, QKEY },
@@ -169,7 +161,7 @@ static double queue_pairs(struct device *d, long count, long qps)
   if (!cqs[qps]) {
     cqs[qps] = create_cq(d, LIST, NULL);
     for (int i = 0; i < qps; i++)
-      create_qp(d, cqs[qps]);
+      create_qp(d, cqs[qps], cqs[qps]);
   }
   start = now();
   while (done < count) {

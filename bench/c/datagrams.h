@@ -7,6 +7,16 @@ struct datagrams {
   struct ibv_wc wc[BOTH];
 };
 
+// As many handles of the own port as a list has requests.
+static struct ibv_ah **handles(struct device *d)
+{
+  static struct ibv_ah *ahs[LIST];
+
+  for (int i = 0; i < LIST && !ahs[LIST - 1]; i++)
+    ahs[i] = create_ah(d->pd, 0, 0);
+  return ahs;
+}
+
 static struct datagrams *datagrams(struct device *d)
 {
   static struct datagrams g;
@@ -14,7 +24,9 @@ static struct datagrams *datagrams(struct device *d)
   if (g.qp)
     return &g;
   g.cq = create_cq(d, BOTH, NULL);
-  g.qp = create_qp(d, g.cq);
-  prepare_sends(g.sends, g.sges, d, create_ah(d->pd, 0, 0), g.qp->qp_num, LIST, 0);
+  g.qp = create_qp(d, g.cq, g.cq);
+  prepare_sends(g.sends, g.sges, memory(d), 0, LIST);
+  for (int i = 0; i < LIST; i++)
+    address(&g.sends[i], handles(d)[0], g.qp->qp_num);
   return &g;
 }

@@ -78,6 +78,7 @@ static double build(struct device *d, long count, long size)
   static struct ibv_qp_ex *qp;
   struct datagrams *g = datagrams(d);
   struct ibv_ah **ahs = handles(d);
+  struct ibv_mr *mr = memory(d);
   unsigned r = 0;
   long done = 0;
   uint64_t start;
@@ -93,7 +94,7 @@ static double build(struct device *d, long count, long size)
       qp->wr_flags = IBV_SEND_SIGNALED;
       ibv_wr_send(qp);
       ibv_wr_set_ud_addr(qp, ahs[(i + r) & (LIST - 1)], (r + i) & 0xff, QKEY);
-      ibv_wr_set_sge(qp, d->mr->lkey, (uintptr_t)d->memory + i * SLOT, SIZE);
+      ibv_wr_set_sge(qp, mr->lkey, (uintptr_t)mr->addr + i * SLOT, SIZE);
     }
     need(!ibv_wr_complete(qp), "post");
     done += drain(g->cq, g->wc, size);

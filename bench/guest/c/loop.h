@@ -18,7 +18,7 @@ static struct loop *loop(struct device *d)
 
     l.cq = create_cq(d, 2 * LIST, NULL);
     l.qp = create_qp(d, l.cq, l.cq);
-    prepare_sends(l.sends, l.sges, mr, 0, SIZE);
+    prepare_sends(l.sends, l.sges, mr, 0, LIST);
     prepare_recvs(l.recvs, l.sges + LIST, mr, LIST);
     for (int i = 0; i < LIST; i++)
       address(&l.sends[i], ah, l.qp->qp_num);

@@ -1,19 +1,10 @@
 // A server that answers 32 peers, and those peers: two queue pairs of the same process. Each peer is a GID of the port.
 // Uncached, the server makes an address handle for each message, as the pingpong tools do for each peer. Cached, it derives the
 // attributes itself, looks them up in a hash table, and reads the events of the device once a poll.
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <unistd.h>
+#include "../../c/known.h"
 
 enum { TABLE = 128, BATCH = 2 * LIST };
-
-struct known {
-  union {
-    struct ibv_ah_attr attr;
-    uint64_t words[4];
-  } key;
-  struct ibv_ah *ah;
-};
 
 struct replies {
   struct ibv_cq *recv_cq, *send_cq, *client_cq;
@@ -45,10 +36,10 @@ static struct replies *replies(struct device *d)
   r.client_cq = create_cq(d, 2 * LIST, NULL);
   r.server = create_qp(d, r.send_cq, r.recv_cq);
   r.client = create_qp(d, r.client_cq, r.client_cq);
-  prepare_sends(r.requests, r.sges[0], r.mr, 0, SIZE);
+  prepare_sends(r.requests, r.sges[0], r.mr, 0, LIST);
   prepare_recvs(r.server_recvs, r.sges[1], r.mr, LIST);
   prepare_recvs(r.client_recvs, r.sges[2], r.mr, 2 * LIST);
-  prepare_sends(r.answers, r.sges[3], r.mr, 3 * LIST, SIZE);
+  prepare_sends(r.answers, r.sges[3], r.mr, 3 * LIST, LIST);
   r.own = *peers[0];
   for (int i = 0; i < LIST; i++)
     address(&r.requests[i], create_ah(d->pd, peers[i]->gid_index, r.own.gid_index), r.server->qp_num);
@@ -64,31 +55,10 @@ static struct ibv_ah *uncached(struct device *d, struct replies *r, struct ibv_w
 
 static struct ibv_ah *cached(struct device *d, struct replies *r, struct ibv_wc *wc, struct ibv_grh *grh)
 {
-  struct known k = { .key.words = { 0 } };
-  uint32_t flow = ntohl(grh->version_tclass_flow), hash;
-  uint64_t mixed = 0;
+  union address a;
 
-  need(flow >> 28 == 6 && !memcmp(&grh->dgid, &r->own.gid, sizeof r->own.gid), "reply to a message to another address");
-  k.key.attr.port_num = PORT;
-  k.key.attr.is_global = 1;
-  k.key.attr.sl = wc->sl;
-  k.key.attr.dlid = wc->slid;
-  k.key.attr.src_path_bits = wc->dlid_path_bits;
-  k.key.attr.grh.dgid = grh->sgid;
-  k.key.attr.grh.sgid_index = r->own.gid_index;
-  k.key.attr.grh.hop_limit = grh->hop_limit;
-  k.key.attr.grh.flow_label = flow & 0xfffff;
-  k.key.attr.grh.traffic_class = flow >> 20;
-  for (int i = 0; i < 4; i++)
-    mixed = ((mixed >> 29) ^ mixed ^ k.key.words[i]) * 0x9e3779b97f4a7c15ull;
-  hash = (mixed ^ mixed >> 32) % TABLE;
-  while (r->table[hash].ah && memcmp(r->table[hash].key.words, k.key.words, sizeof k.key.words))
-    hash = (hash + 1) % TABLE;
-  if (!r->table[hash].ah) {
-    k.ah = ibv_create_ah(d->pd, &k.key.attr);
-    r->table[hash] = k;
-  }
-  return r->table[hash].ah;
+  derive(wc, grh, &r->own.gid, r->own.gid_index, &a);
+  return look_up(r->table, TABLE, d, &a);
 }
 
 typedef struct ibv_ah *find_ah(struct device *, struct replies *, struct ibv_wc *, struct ibv_grh *);

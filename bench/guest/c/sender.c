@@ -14,7 +14,7 @@ int main(int argc, char **argv)
   uint64_t next = now();
 
   need(argc == 3, "read the arguments");
-  prepare_sends(wr, sge, mr, 0, SIZE);
+  prepare_sends(wr, sge, mr, 0, LIST);
   wr[0].next = NULL;
   address(wr, create_ah(d.pd, 0, 0), strtoul(argv[1], NULL, 10));
   while (1) {
