@@ -1,8 +1,9 @@
 import { assertEquals, assertRejects } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import { Gid } from "../../../mod.ts";
 import { type Address, encodeAddress } from "../../../cli/peer/address.ts";
 import { exchangeAsClient, exchangeAsServer } from "../../../cli/pingpong/exchange.ts";
-import { readBytes, writeBytes } from "../../../cli/peer/tcp.ts";
+import { deadlineOf, readBytes, writeBytes } from "../../../cli/peer/tcp.ts";
 
 const server: Address = { lid: 1, qpn: 2, psn: 3, gid: Gid.parse("10.0.0.1") };
 const client: Address = { lid: 4, qpn: 5, psn: 6, gid: Gid.parse("fd00::2") };
@@ -144,4 +145,22 @@ Deno.test("exchangeAsClient() rejects when the server stays silent, or is not th
   (await accepting).close();
   const nobody = { port: freePort(), timeout: 10, here: [client] };
   await assertRejects(() => exchangeAsClient(hostname, nobody), Error, "Cannot connect to");
+});
+
+Deno.test("deadlineOf() counts seconds, and tells what did not happen", () => {
+  let now = 0;
+  const ends: [() => void, number][] = [];
+  const start = (end: () => void, ms: number): number => ends.push([end, ms]);
+  using _clock = stub(performance, "now", () => now);
+  using _timers = stub(globalThis, "setTimeout", start as never);
+  using first = deadlineOf(10, () => "Nobody answered");
+  using second = deadlineOf(10, () => "After 2 messages nobody answered");
+  now = 10_000;
+  for (const [end] of ends) end();
+  assertEquals(ends.map(([, ms]) => ms), [10_000, 10_000]);
+  const messages = [first, second].map(({ signal }) => signal.reason.message);
+  assertEquals(messages, [
+    "Nobody answered within 10 s",
+    "After 2 messages nobody answered within 10 s",
+  ]);
 });

@@ -1,0 +1,166 @@
+// Ping-pongs and measurements, between two sides without a device.
+
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { RECV, SEND, type Side } from "../../../cli/peer/endpoint.ts";
+import { Meter } from "../../../cli/perf/measure.ts";
+import { PingPong } from "../../../cli/pingpong/ping_pong.ts";
+import { CommandError } from "../../../cli/shell/command.ts";
+import { structs } from "../../../ffi/layout.ts";
+import { writeField } from "../../../ffi/struct.ts";
+import {
+  type CompletionQueue,
+  WcStatus,
+  WorkCompletionError,
+  type WorkCompletions,
+} from "../../../mod.ts";
+import { batchCore } from "../../../types/completion/work_completions.ts";
+
+const { size, fields } = structs.ibv_wc;
+
+interface Completion {
+  readonly wrId: number;
+  readonly qpNum: number;
+  readonly status?: WcStatus;
+}
+
+/** A side whose messages reach its peer at once. Its queue pairs have the numbers from 100 on. */
+class FakeSide implements Side {
+  readonly queuePairs: number;
+  readonly completions: Completion[] = [];
+  readonly sent: number[];
+  /** Receives that are posted and not used. */
+  receives: number;
+  peer: FakeSide | undefined;
+
+  constructor(queuePairs: number, receives: number) {
+    this.queuePairs = queuePairs;
+    this.sent = new Array(queuePairs).fill(0);
+    this.receives = receives;
+  }
+
+  get cq(): CompletionQueue {
+    return { pollInto: (batch: WorkCompletions) => this.#poll(batch) } as CompletionQueue;
+  }
+
+  indexOf(qpNum: number): number {
+    return qpNum - 100;
+  }
+
+  postSend(index: number): void {
+    const qpNum = 100 + index;
+    this.sent[index]!++;
+    this.completions.push({ wrId: SEND, qpNum });
+    assert(this.peer!.receives-- > 0, "the peer has no receive");
+    this.peer!.completions.push({ wrId: RECV, qpNum });
+  }
+
+  postRecv(count: number): void {
+    this.receives += count;
+  }
+
+  #poll(batch: WorkCompletions): number {
+    const found = this.completions.splice(0, batch.capacity);
+    const { view } = batchCore(batch);
+    for (const [i, { wrId, qpNum, status = WcStatus.SUCCESS }] of found.entries()) {
+      writeField(view, fields.wr_id, wrId, i * size);
+      writeField(view, fields.qp_num, qpNum, i * size);
+      writeField(view, fields.status, status, i * size);
+    }
+    batchCore(batch).polled(found.length);
+    return found.length;
+  }
+}
+
+const DEPTH = 16;
+
+function pairOf(queuePairs = 1, rxDepth = DEPTH): [FakeSide, FakeSide] {
+  const [left, right] = [new FakeSide(queuePairs, rxDepth), new FakeSide(queuePairs, rxDepth)];
+  [left.peer, right.peer] = [right, left];
+  return [left, right];
+}
+
+Deno.test("PingPong.sleep() asks for no event while something completes", async () => {
+  const [left, right] = pairOf();
+  left.postSend(0);
+  await new PingPong(right, { iters: 1, rxDepth: 1, timeout: 1 }).sleep();
+  assertEquals(right.sent, [1]);
+});
+
+for (const [queuePairs, rxDepth] of [[1, 1], [1, 500], [3, 7], [16, 16], [16, 500]] as const) {
+  Deno.test(`PingPong sends enough over ${queuePairs} queue pairs with ${rxDepth} receives`, () => {
+    const iters = 100;
+    const [left, right] = pairOf(queuePairs, rxDepth);
+    const length = { iters, rxDepth, timeout: 1 };
+    const [client, server] = [new PingPong(left, length), new PingPong(right, length)];
+    let firsts = 0;
+    server.onFirst = () => firsts++;
+    client.start();
+    while (client.turn(1) || server.turn(1));
+    for (const { sent } of [left, right]) {
+      const sum = sent.reduce((a, b) => a + b);
+      assert(sum >= iters && sum < iters + queuePairs, `${sum} messages`);
+      assert(Math.max(...sent) - Math.min(...sent) <= 1, sent.join());
+    }
+    assertEquals(firsts, 1);
+    // Both have all they need, so neither waits.
+    client.poll();
+    server.poll();
+  });
+}
+
+Deno.test("Meter measures all round trips but the first, and then counts messages one way", async () => {
+  const [left, right] = pairOf();
+  const [client, server] = [new Meter(left, DEPTH, 10), new Meter(right, DEPTH, 10)];
+  const latencies = await Promise.all([client.pingPong(10, true), server.pingPong(10, false)]);
+  for (const values of latencies) {
+    assertEquals(values.length, 8);
+    assert(values.every((value) => value > 0), values.join());
+  }
+  assertEquals([left.sent, right.sent], [[10], [10]]);
+  const { promise, resolve } = Promise.withResolvers<number>();
+  const receiving = server.receive(12, promise);
+  await client.send(12, 4);
+  resolve(12);
+  assertEquals((await receiving).received, 12);
+});
+
+Deno.test("Meter.pingPong() keeps a message that arrives before it begins", async () => {
+  const [left, right] = pairOf();
+  left.receives = 100;
+  const server = new Meter(right, DEPTH, 10);
+  const arrive = (count: number): void => {
+    for (let i = 0; i < count; i++) right.completions.push({ wrId: RECV, qpNum: 100 });
+  };
+  arrive(11);
+  await server.pingPong(10, false);
+  arrive(9);
+  await server.pingPong(10, false);
+  assertEquals(right.sent, [20]);
+});
+
+Deno.test("Meter.receive() ends when the sender is done, whatever is lost", async () => {
+  const [, right] = pairOf();
+  right.completions.push({ wrId: RECV, qpNum: 100 });
+  const { received } = await new Meter(right, DEPTH, 10).receive(5, Promise.resolve(5));
+  assertEquals(received, 1);
+});
+
+Deno.test("Meter and PingPong throw when a request fails", async () => {
+  const failed = { wrId: RECV, qpNum: 100, status: WcStatus.REM_OP_ERR };
+  const [, right] = pairOf();
+  right.completions.push(failed, failed);
+  const pingPong = new PingPong(right, { iters: 1, rxDepth: DEPTH, timeout: 1 });
+  assertThrows(() => pingPong.poll(), WorkCompletionError, "REM_OP_ERR");
+  right.completions.push(failed);
+  const meter = new Meter(right, DEPTH, 10);
+  await assertRejects(() => meter.pingPong(10, false), WorkCompletionError, "REM_OP_ERR");
+});
+
+Deno.test("Meter gives up when nothing completes", async () => {
+  const [, right] = pairOf();
+  await assertRejects(
+    () => new Meter(right, DEPTH, 0).pingPong(10, false),
+    CommandError,
+    "after 0 sent and 0 received messages, nothing completed within 0 s",
+  );
+});
