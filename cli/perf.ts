@@ -12,7 +12,7 @@ import {
 import { Channel, numberOf } from "./perf/channel.ts";
 import { latencyOf } from "./perf/histogram.ts";
 import { Meter, type Settings } from "./perf/measure.ts";
-import { bandwidthOf, type Result, resultLines } from "./perf/report.ts";
+import { bandwidthOf, type Counted, type Result, resultLines } from "./perf/report.ts";
 import { svgOf } from "./perf/svg.ts";
 import { type Address, decodeAddress, encodeAddress } from "./peer/address.ts";
 import { Endpoint } from "./peer/endpoint.ts";
@@ -184,7 +184,7 @@ function resultOf(
   role: Result["role"],
   { kind, size }: Settings,
   latencies: Float64Array,
-  counted: { sent: number; received: number; microseconds: number },
+  counted: Counted,
 ): Result {
   const latency = latencyOf(latencies);
   return { role, kind, size, latency, bandwidth: bandwidthOf(counted, size) };

@@ -1,3 +1,4 @@
+import { quote } from "../internal/checks.ts";
 import { Context, listDevices } from "../mod.ts";
 import { type Address, formatAddress } from "./peer/address.ts";
 import { Endpoint } from "./peer/endpoint.ts";
@@ -5,7 +6,7 @@ import { type Options, optionsFor, readOptions } from "./peer/options.ts";
 import { exchangeAsClient, exchangeAsServer } from "./pingpong/exchange.ts";
 import { type Kind, KINDS } from "./pingpong/kinds.ts";
 import { PingPong } from "./pingpong/ping_pong.ts";
-import { type Command, command, quote, summaries, UsageError } from "./shell/command.ts";
+import { type Command, command, summaries, UsageError } from "./shell/command.ts";
 import type { Terminal } from "./shell/terminal.ts";
 
 /**

@@ -1,11 +1,5 @@
-import {
-  type Command,
-  CommandError,
-  messageOf,
-  quote,
-  summaries,
-  UsageError,
-} from "./shell/command.ts";
+import { quote } from "../internal/checks.ts";
+import { type Command, CommandError, messageOf, summaries, UsageError } from "./shell/command.ts";
 import { devices } from "./devices.ts";
 import { devinfo } from "./devinfo.ts";
 import { explain } from "./explain.ts";
@@ -15,9 +9,7 @@ import { pingpong } from "./pingpong.ts";
 import type { Terminal } from "./shell/terminal.ts";
 import { watch } from "./watch.ts";
 
-const COMMANDS: readonly Command[] = [
-  ...[devices, devinfo, gids, explain, watch, pingpong, perf],
-];
+const COMMANDS: readonly Command[] = [devices, devinfo, gids, explain, watch, pingpong, perf];
 
 /** What a shell reports for a program that a closed pipe has ended: 128 and the number of SIGPIPE. */
 const BROKEN_PIPE = 141;

@@ -11,9 +11,9 @@
  */
 
 import { listenUd, type UdAddress, type UdConn } from "@rdma/ibverbs/net";
+import { escapeControls } from "../internal/checks.ts";
 import { program, text } from "./support/command_line.ts";
 import { PORT, PORT_HELP, socketOptions } from "./support/ends.ts";
-import { escapeControls } from "./support/printable.ts";
 import { untilInterrupted } from "./support/signals.ts";
 
 const HELP = `Talks to a multicast group.

@@ -24,6 +24,7 @@ import {
   QueuePair,
   WrOpcode,
 } from "@rdma/ibverbs";
+import { quote } from "../internal/checks.ts";
 import { program, text, UsageError } from "./support/command_line.ts";
 import {
   ENDS,
@@ -35,7 +36,6 @@ import {
   runEnds,
 } from "./support/ends.ts";
 import type { Exchange } from "./support/exchange.ts";
-import { printable } from "./support/printable.ts";
 import { type Wait, within } from "./support/signals.ts";
 
 const HELP = `Writes lines into the memory of the other end.
@@ -128,7 +128,7 @@ async function serve(end: End, peer: Exchange, wait: Wait): Promise<void> {
     // The number comes from the other end. Anything may be in it.
     if (slot >= SLOTS) throw new Error(`The client named slot ${slot}, and there are ${SLOTS}`);
     const line = new TextDecoder().decode(end.mr.bytes(slot * SLOT_SIZE, byteLen));
-    console.log(`server: slot ${slot} has ${printable(line)} (${byteLen} bytes)`);
+    console.log(`server: slot ${slot} has ${quote(line)} (${byteLen} bytes)`);
     if (immData & LAST) break;
   }
   // The last acknowledgement may be on its way. Destroying the queue pair now could stop it.

@@ -11,6 +11,7 @@
  */
 
 import { listenUd, type UdAddress, type UdConn } from "@rdma/ibverbs/net";
+import { quote } from "../internal/checks.ts";
 import { ask } from "./support/ask.ts";
 import { program, text } from "./support/command_line.ts";
 import {
@@ -22,7 +23,6 @@ import {
   socketOptions,
   tellAll,
 } from "./support/ends.ts";
-import { printable } from "./support/printable.ts";
 
 const HELP = `Sends datagrams back to their senders.
 
@@ -62,7 +62,7 @@ export const main = program({
         await using socket = await open(wait.signal);
         const address = await server(null) as UdAddress;
         await ask(socket, address, options.message, wait);
-        console.log(`client: ${printable(options.message)} came back`);
+        console.log(`client: ${quote(options.message)} came back`);
       },
     });
   },

@@ -36,10 +36,10 @@ import {
   WcOpcode,
   type WorkCompletion,
 } from "@rdma/ibverbs";
+import { quote } from "../internal/checks.ts";
 import { program, text, UsageError } from "./support/command_line.ts";
 import { describeAhAttr, describeGrh, describeWc, hex } from "./support/describe.ts";
 import { ENDS, ENDS_HELP, PORT, PORT_HELP, runEnds } from "./support/ends.ts";
-import { printable } from "./support/printable.ts";
 import { type Wait, within } from "./support/signals.ts";
 
 const HELP = `Answers a datagram by the address that arrived with it.
@@ -157,7 +157,7 @@ async function answer(endpoint: Endpoint, port: number, wait: Wait): Promise<voi
   await completionOf(endpoint, WcOpcode.SEND, wait);
 
   // Print after the reply: printing must not lengthen the caller's round trip.
-  console.log(`listener: received ${printable(received(endpoint, wc))}`);
+  console.log(`listener: received ${quote(received(endpoint, wc))}`);
   console.log([describeGrh(grh), describeWc(wc), describeAhAttr(attr)].join("\n"));
   console.log(`listener: replied to ${from}`);
 }
@@ -175,7 +175,7 @@ async function call(
   send(endpoint, message, ah, qpn);
   const wc = await completionOf(endpoint, WcOpcode.RECV, wait);
   const microseconds = Math.round((performance.now() - start) * 1000);
-  console.log(`caller: received ${printable(received(endpoint, wc))}`);
+  console.log(`caller: received ${quote(received(endpoint, wc))}`);
   console.log(`caller: round trip ${microseconds} us, including the listener's new address handle`);
 }
 

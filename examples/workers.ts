@@ -21,9 +21,9 @@ import {
   QpType,
   QueuePair,
 } from "@rdma/ibverbs";
+import { quote } from "../internal/checks.ts";
 import { MAX_SECONDS, number, program } from "./support/command_line.ts";
 import { gidIndexOf, PORT, PORT_HELP, socketAddress, socketOptions } from "./support/ends.ts";
-import { printable } from "./support/printable.ts";
 import { untilInterrupted, within } from "./support/signals.ts";
 import type { Request } from "./workers/worker.ts";
 
@@ -82,7 +82,7 @@ export const main = program({
       const reader = ++received % count;
       const place = { offset: Number(wrId) + Grh.SIZE, length: byteLen - Grh.SIZE };
       const text = await ask(workers[reader]!, { kind: "read", ...place }, signal);
-      console.log(`worker ${reader} reads ${printable(text)} (${place.length} bytes)`);
+      console.log(`worker ${reader} reads ${quote(text)} (${place.length} bytes)`);
       if (received === count) break;
     }
     // A Worker closes its objects itself. Nobody else can, and terminate() does not.

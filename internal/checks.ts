@@ -8,11 +8,16 @@ export function escapeControls(text: string): string {
   return text.replaceAll(CONTROLS, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
 }
 
+/** A text of the user or of a peer in a message: as a JSON string. */
+export function quote(text: string): string {
+  return escapeControls(JSON.stringify(text));
+}
+
 /** How a value appears in a message. Text may come from a peer: a terminal shows it and obeys nothing in it. */
 export function show(value: unknown): string {
   switch (typeof value) {
     case "string":
-      return escapeControls(JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}...` : value));
+      return quote(value.length > 40 ? `${value.slice(0, 40)}...` : value);
     case "bigint":
       return `${value}n`;
     case "function":

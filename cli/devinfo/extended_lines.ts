@@ -33,15 +33,27 @@ const RAW_PACKET_MASK = Object.values(RAW_PACKET_FLAGS).reduce((a, b) => a | b);
 
 /** The lines after those of on-demand paging. */
 export function extendedLines(attr: DeviceAttrEx): string[] {
+  const { tsoCaps, rssCaps, packetPacingCaps: pacing, rawPacketCaps } = attr;
   return [
     ...clockLines(attr),
-    ...rawPacketLines(attr),
+    ...rawPacketCaps === 0 ? [] : ["\traw packet caps:"],
+    ...flagLines(RAW_PACKET_FLAGS, rawPacketCaps & RAW_PACKET_MASK),
     field(1, "device_cap_flags_ex", hexCapitals(attr.deviceCapFlagsEx), COLUMN.main),
     ...flagLines(EXTENDED_CAP_FLAGS, attr.deviceCapFlagsEx & ~LOW_32_BITS),
-    ...tsoLines(attr),
-    ...rssLines(attr),
+    "\ttso_caps:",
+    field(2, "max_tso", signed(tsoCaps.maxTso), COLUMN.offload),
+    ...tsoCaps.maxTso === 0 ? [] : supportedLines(tsoCaps.supportedQpts),
+    "\trss_caps:",
+    field(2, "max_rwq_indirection_tables", rssCaps.maxRwqIndirectionTables, COLUMN.rss),
+    field(2, "max_rwq_indirection_table_size", rssCaps.maxRwqIndirectionTableSize, COLUMN.rss),
+    field(2, "rx_hash_function", hex(rssCaps.rxHashFunction), COLUMN.rss),
+    field(2, "rx_hash_fields_mask", hexCapitals(rssCaps.rxHashFieldsMask), COLUMN.rss),
+    ...rssCaps.supportedQpts === 0 ? [] : supportedLines(rssCaps.supportedQpts),
     field(1, "max_wq_type_rq", attr.maxWqTypeRq, COLUMN.main),
-    ...pacingLines(attr),
+    "\tpacket_pacing_caps:",
+    field(2, "qp_rate_limit_min", `${pacing.qpRateLimitMin}kbps`, COLUMN.main),
+    field(2, "qp_rate_limit_max", `${pacing.qpRateLimitMax}kbps`, COLUMN.main),
+    ...pacing.qpRateLimitMax === 0 ? [] : supportedLines(pacing.supportedQpts),
     ...tagMatchingLines(attr),
     ...moderationLines(attr),
     ...memoryLines(attr),
@@ -58,40 +70,6 @@ function clockLines(
     clock === 0n
       ? "\tcore clock not supported"
       : field(1, "hca_core_clock", `${clock}kHZ`, COLUMN.main),
-  ];
-}
-
-function rawPacketLines({ rawPacketCaps: caps }: DeviceAttrEx): string[] {
-  if (caps === 0) return [];
-  return ["\traw packet caps:", ...flagLines(RAW_PACKET_FLAGS, caps & RAW_PACKET_MASK)];
-}
-
-function tsoLines({ tsoCaps: { maxTso, supportedQpts } }: DeviceAttrEx): string[] {
-  return [
-    "\ttso_caps:",
-    field(2, "max_tso", signed(maxTso), COLUMN.offload),
-    ...maxTso === 0 ? [] : supportedLines(supportedQpts),
-  ];
-}
-
-function rssLines({ rssCaps: caps }: DeviceAttrEx): string[] {
-  return [
-    "\trss_caps:",
-    field(2, "max_rwq_indirection_tables", caps.maxRwqIndirectionTables, COLUMN.rss),
-    field(2, "max_rwq_indirection_table_size", caps.maxRwqIndirectionTableSize, COLUMN.rss),
-    field(2, "rx_hash_function", hex(caps.rxHashFunction), COLUMN.rss),
-    field(2, "rx_hash_fields_mask", hexCapitals(caps.rxHashFieldsMask), COLUMN.rss),
-    ...caps.supportedQpts === 0 ? [] : supportedLines(caps.supportedQpts),
-  ];
-}
-
-function pacingLines({ packetPacingCaps: caps }: DeviceAttrEx): string[] {
-  const { qpRateLimitMin, qpRateLimitMax, supportedQpts } = caps;
-  return [
-    "\tpacket_pacing_caps:",
-    field(2, "qp_rate_limit_min", `${qpRateLimitMin}kbps`, COLUMN.main),
-    field(2, "qp_rate_limit_max", `${qpRateLimitMax}kbps`, COLUMN.main),
-    ...qpRateLimitMax === 0 ? [] : supportedLines(supportedQpts),
   ];
 }
 

@@ -1,6 +1,7 @@
 /** Bytes that people paste: hexadecimal digits, or the output of tcpdump or xxd. */
 
-import { quote, UsageError } from "../shell/command.ts";
+import { quote } from "../../internal/checks.ts";
+import { UsageError } from "../shell/command.ts";
 
 /** Most bytes that are read: a packet is smaller. */
 const MAX_BYTES = 65_536;

@@ -1,6 +1,7 @@
 /** The conversation by TCP of the two ends of a measurement: lines of JSON. */
 
-import { CommandError, quote } from "../shell/command.ts";
+import { quote } from "../../internal/checks.ts";
+import { CommandError } from "../shell/command.ts";
 import { deadlineOf, readBytes, writeBytes } from "../peer/tcp.ts";
 
 /** No line of a well-meaning peer is longer. */

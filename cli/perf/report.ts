@@ -7,11 +7,14 @@ import type { Bar, Latency } from "./histogram.ts";
 const BAR_LENGTH = 40;
 
 /** Messages that one side sent as fast as it could, and the other received. */
-export interface Bandwidth {
+export interface Counted {
   readonly sent: number;
   readonly received: number;
   /** From the first to the last one received, in microseconds. */
   readonly microseconds: number;
+}
+
+export interface Bandwidth extends Counted {
   /** Payload received, in megabits a second. */
   readonly mbitPerSecond: number;
   /** Messages received in a second. */
@@ -30,18 +33,10 @@ export interface Result {
 }
 
 /** Adds the rates. The time begins with the first message, so it has one message less. */
-export function bandwidthOf(
-  { sent, received, microseconds }: { sent: number; received: number; microseconds: number },
-  size: number,
-): Bandwidth {
+export function bandwidthOf(counted: Counted, size: number): Bandwidth {
+  const { received, microseconds } = counted;
   const rate = microseconds > 0 ? Math.max(0, received - 1) / microseconds : 0;
-  return {
-    sent,
-    received,
-    microseconds,
-    mbitPerSecond: rate * size * 8,
-    messagesPerSecond: rate * 1e6,
-  };
+  return { ...counted, mbitPerSecond: rate * size * 8, messagesPerSecond: rate * 1e6 };
 }
 
 export function figuresOf({ min, max, mean, percentiles }: Latency): [string, string][] {

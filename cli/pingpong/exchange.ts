@@ -1,9 +1,9 @@
 /** The exchange of addresses by TCP, before the first message, in both roles. Each frame has the address of a queue pair. */
 
+import { quote } from "../../internal/checks.ts";
 import { Gid } from "../../mod.ts";
 import { type Address, ADDRESS_SIZE, decodeAddress, encodeAddress } from "../peer/address.ts";
 import { acceptOne, connectTo, deadlineOf, readBytes, writeBytes } from "../peer/tcp.ts";
-import { quote } from "../shell/command.ts";
 
 const DONE = "done\0";
 

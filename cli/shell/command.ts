@@ -1,6 +1,6 @@
 /** Commands, their options, and their help. */
 
-import { escapeControls } from "../../internal/checks.ts";
+import { quote } from "../../internal/checks.ts";
 import {
   type Flag,
   OptionError,
@@ -14,7 +14,6 @@ import { alignColumns } from "./text.ts";
 
 /** A command ends with a message on standard error and a status. */
 export class CommandError extends Error {
-  override readonly name: string = "CommandError";
   readonly status: number;
 
   constructor(message: string, status = 1) {
@@ -24,9 +23,7 @@ export class CommandError extends Error {
 }
 
 /** The command line is wrong. The message refers to the help. */
-export class UsageError extends CommandError {
-  override readonly name = "UsageError";
-}
+export class UsageError extends CommandError {}
 
 /** What the help says of an option. */
 interface Help {
@@ -161,11 +158,6 @@ function helpOf<O extends Options>(init: CommandInit<O>, options: Options): stri
     ...alignColumns(rows),
     ...details,
   ];
-}
-
-/** A text of the user or of a peer in a message. */
-export function quote(text: string): string {
-  return escapeControls(JSON.stringify(text));
 }
 
 /** The message of anything that was thrown. */

@@ -1,6 +1,6 @@
 /** How the ends of an example tell each other their addresses. Verbs do not do that. */
 
-import { printable } from "./printable.ts";
+import { quote } from "../../internal/checks.ts";
 import { type Wait, within } from "./signals.ts";
 
 /** Gives the other end a value, and gets its value. Values are JSON. Further calls exchange further values. */
@@ -97,7 +97,7 @@ function parse(line: string): unknown {
   try {
     return JSON.parse(line);
   } catch {
-    throw new Error(`The other end sent ${printable(line)} instead of its address`);
+    throw new Error(`The other end sent ${quote(line)} instead of its address`);
   }
 }
 
