@@ -11,7 +11,7 @@ import {
 } from "./shell/command.ts";
 import { Channel, numberOf } from "./perf/channel.ts";
 import { latencyOf } from "./perf/histogram.ts";
-import { Meter, type Settings } from "./perf/measure.ts";
+import { Meter } from "./perf/measure.ts";
 import { bandwidthOf, type Counted, type Result, resultLines } from "./perf/report.ts";
 import { svgOf } from "./perf/svg.ts";
 import { type Address, decodeAddress, encodeAddress } from "./peer/address.ts";
@@ -24,9 +24,6 @@ const CHOICE = { numbers: ["port", "ib-port", "timeout"] } as const;
 /** Receives that are posted, and sends that are under way, at once. */
 const RX_DEPTH = 512;
 const TX_DEPTH = 64;
-
-/** Messages back and forth before the measurement, in which V8 compiles the code. */
-const WARM_UP = 2000;
 
 const MOST = 10_000_000;
 const MOST_BYTES = 1 << 24;
@@ -47,6 +44,15 @@ const RANGES = {
 
 function ofClient(name: keyof typeof RANGES, text: string): string {
   return `client: ${text} (default ${DEFAULTS[name]})`;
+}
+
+/** The settings that both ends share. */
+interface Settings {
+  readonly kind: "ud" | "rc" | "uc";
+  readonly size: number;
+  readonly iters: number;
+  readonly messages: number;
+  readonly mtu: number;
 }
 
 export const perf: Command = command({
@@ -105,7 +111,6 @@ async function serve(context: Context, options: Options): Promise<Result> {
   endpoint.connect([addressOf(hello)]);
   await channel.send({ address: textOf(endpoint.addresses[0]!) });
   const meter = new Meter(endpoint, RX_DEPTH, timeout);
-  await meter.pingPong(Math.min(WARM_UP, settings.iters), false);
   const latencies = await meter.pingPong(settings.iters, false);
   await channel.send({ ready: true });
   // However long it takes, as long as messages come.
@@ -125,7 +130,6 @@ async function measure(context: Context, options: Options, settings: Settings): 
   await channel.send({ perf: VERSION, ...settings, address: textOf(endpoint.addresses[0]!) });
   endpoint.connect([addressOf(await channel.receive())]);
   const meter = new Meter(endpoint, RX_DEPTH, timeout);
-  await meter.pingPong(Math.min(WARM_UP, settings.iters), true);
   const latencies = await meter.pingPong(settings.iters, true);
   await channel.receive();
   await meter.send(settings.messages, TX_DEPTH);

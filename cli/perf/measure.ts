@@ -13,14 +13,8 @@ const POLLS_PER_PAUSE = 0x8000;
 /** Datagrams may still be on their way when the sender is done. */
 const GRACE_MS = 200;
 
-/** The settings that both ends share. */
-export interface Settings {
-  readonly kind: "ud" | "rc" | "uc";
-  readonly size: number;
-  readonly iters: number;
-  readonly messages: number;
-  readonly mtu: number;
-}
+/** Messages back and forth before the measurement, in which V8 compiles the code. */
+const WARM_UP = 2000;
 
 /** One end of a measurement. All messages use the same buffer. */
 export class Meter {
@@ -30,7 +24,7 @@ export class Meter {
   readonly #batch: WorkCompletions = new WorkCompletions(BATCH);
   /** Receives that are posted. */
   #posted: number;
-  /** Messages since the beginning of a phase. A fast peer may be one message ahead when a phase begins. */
+  /** Messages since the beginning of a phase. */
   #sent = 0;
   #received = 0;
 
@@ -48,23 +42,25 @@ export class Meter {
    * @param first whether this end sends the first message.
    */
   async pingPong(iters: number, first: boolean): Promise<Float64Array> {
+    const warmUp = Math.min(WARM_UP, iters);
     const latencies = new Float64Array(iters - 2);
+    const all = warmUp + iters;
     const lead = first ? 0 : 1;
     let posted = 0;
     let before = 0;
-    await this.#until(() => this.#received >= iters && this.#sent >= iters, () => {
+    await this.#until(() => this.#received >= all && this.#sent >= all, () => {
       // The next message goes when the one before is answered, and its own send has completed.
       const isNext = this.#received >= posted + lead && this.#sent >= posted;
-      if (!isNext || posted === iters) return;
+      if (!isNext || posted === all) return;
       const now = performance.now();
       // The first round trip includes the start of the peer.
-      if (posted > 1) latencies[posted - 2] = (now - before) * 1000 / 2;
+      const counted = posted - warmUp - 2;
+      if (counted >= 0) latencies[counted] = (now - before) * 1000 / 2;
       before = now;
       posted++;
       this.#side.postSend(0);
     });
-    this.#sent -= iters;
-    this.#received -= iters;
+    this.#sent = this.#received = 0;
     return latencies;
   }
 
@@ -91,10 +87,7 @@ export class Meter {
     let [first, last, seen] = [0, 0, 0];
     let done = false;
     let grace: ReturnType<typeof setTimeout> | undefined;
-    const finish = (): void => {
-      grace = setTimeout(() => done = true, GRACE_MS);
-    };
-    sent.then(finish, finish);
+    sent.catch(() => {}).then(() => grace = setTimeout(() => done = true, GRACE_MS));
     await this.#until(() => this.#received >= messages || done && seen === this.#received, () => {
       if (this.#received > seen) {
         last = performance.now();

@@ -116,26 +116,13 @@ Deno.test("Meter measures all round trips but the first, and then counts message
     assertEquals(values.length, 8);
     assert(values.every((value) => value > 0), values.join());
   }
-  assertEquals([left.sent, right.sent], [[10], [10]]);
+  // Ten messages are for warming up.
+  assertEquals([left.sent, right.sent], [[20], [20]]);
   const { promise, resolve } = Promise.withResolvers<number>();
   const receiving = server.receive(12, promise);
   await client.send(12, 4);
   resolve(12);
   assertEquals((await receiving).received, 12);
-});
-
-Deno.test("Meter.pingPong() keeps a message that arrives before it begins", async () => {
-  const [left, right] = pairOf();
-  left.receives = 100;
-  const server = new Meter(right, DEPTH, 10);
-  const arrive = (count: number): void => {
-    for (let i = 0; i < count; i++) right.completions.push({ wrId: RECV, qpNum: 100 });
-  };
-  arrive(11);
-  await server.pingPong(10, false);
-  arrive(9);
-  await server.pingPong(10, false);
-  assertEquals(right.sent, [20]);
 });
 
 Deno.test("Meter.receive() ends when the sender is done, whatever is lost", async () => {
