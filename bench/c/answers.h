@@ -3,7 +3,7 @@
 #include <unistd.h>
 #include "known.h"
 
-enum { SLOTS = 1 << 17, CACHE = 1 << 18, FIRST_PEER = 0x10000 };
+enum { SLOTS = 1 << 17, CACHE = 1 << 18 };
 
 // The kinds of traffic: uniform, or Zipf (a peer's share is inverse to its rank).
 enum traffic { UNIFORM, ZIPF };
@@ -38,22 +38,16 @@ static struct ibv_grh *received(struct device *d, int peers, enum traffic traffi
   struct ibv_grh *grhs = calloc(SLOTS, sizeof *grhs);
   double *sums = malloc(peers * sizeof *sums), total = 0;
   uint32_t state = 1;
-  union ibv_gid gid;
+  union ibv_gid gid = gid_of(d, 0);
 
+  need(grhs && sums, "allocate memory");
   for (int i = 0; i < peers; i++)
     sums[i] = total += 1.0 / (i + 1);
-  need(grhs && !ibv_query_gid(d->context, PORT, 0, &gid), "query the GID");
   for (int i = 0; i < SLOTS; i++) {
     uint32_t random = next_random(&state);
     int peer = traffic == ZIPF ? zipf_rank(sums, peers, random / 4294967296.0 * total) : (int)(random % peers);
-    uint32_t last = htonl(FIRST_PEER + peer);
 
-    grhs[i].version_tclass_flow = htonl(6u << 28);
-    grhs[i].paylen = htons(SIZE);
-    grhs[i].next_hdr = IPPROTO_UDP;
-    grhs[i].hop_limit = 64;
-    grhs[i].sgid = grhs[i].dgid = gid;
-    memcpy(grhs[i].sgid.raw + 12, &last, sizeof last);
+    grhs[i] = grh_to(&gid, peer);
   }
   free(sums);
   return grhs;
@@ -80,7 +74,7 @@ static struct answering *answering(struct device *d, int peers, enum traffic tra
   a.receives = create_queue(d, BOTH, NULL, QUEUE_RECEIVES);
   a.grhs = received(d, peers, traffic);
   a.cache = calloc(CACHE, sizeof *a.cache);
-  need(!ibv_query_gid(d->context, PORT, 0, &a.own), "query the GID");
+  a.own = gid_of(d, 0);
   return &a;
 }
 

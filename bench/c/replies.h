@@ -8,26 +8,23 @@ struct message {
   struct ibv_grh grh;
 };
 
-// A datagram received by the port's GID of that index.
-static struct message message_to(struct device *d, int index)
+// The GRH of a datagram to a GID from one of its neighbours.
+static struct ibv_grh grh_to(const union ibv_gid *gid, uint32_t peer)
 {
-  struct message m = { .wc = { .wc_flags = IBV_WC_GRH } };
-
-  m.grh.version_tclass_flow = htonl(6u << 28);
-  m.grh.paylen = htons(SIZE);
-  m.grh.next_hdr = IPPROTO_UDP;
-  m.grh.hop_limit = 64;
-  need(!ibv_query_gid(d->context, PORT, index, &m.grh.dgid), "query the GID");
-  m.grh.sgid = m.grh.dgid;
-  return m;
-}
-
-// Lets the message come from one of many neighbours of the GID it went to.
-static void come_from(struct message *m, uint32_t peer)
-{
+  struct ibv_grh grh = { .version_tclass_flow = htonl(6u << 28), .paylen = htons(SIZE), .next_hdr = IPPROTO_UDP,
+                         .hop_limit = 64, .sgid = *gid, .dgid = *gid };
   uint32_t last = htonl(0x10000 + peer);
 
-  memcpy(m->grh.sgid.raw + 12, &last, sizeof last);
+  memcpy(grh.sgid.raw + 12, &last, sizeof last);
+  return grh;
+}
+
+static union ibv_gid gid_of(struct device *d, int index)
+{
+  union ibv_gid gid;
+
+  need(!ibv_query_gid(d->context, PORT, index, &gid), "query the GID");
+  return gid;
 }
 
 static int last_gid(struct device *d)
@@ -41,7 +38,8 @@ static int last_gid(struct device *d)
 
 static double attributes(struct device *d, int index, long count)
 {
-  struct message m = message_to(d, index);
+  union ibv_gid gid = gid_of(d, index);
+  struct message m = { .wc = { .wc_flags = IBV_WC_GRH }, .grh = grh_to(&gid, 0) };
   struct ibv_ah_attr attr;
   uint64_t start = now();
 
@@ -67,14 +65,12 @@ static double reply_unknown(struct device *d, long count, long arg)
 {
   static struct message messages[PEERS];
   static long next; // rounds go on with the peer that comes next
+  union ibv_gid gid = gid_of(d, 0);
   uint64_t start;
 
   (void)arg;
-  messages[0] = message_to(d, 0);
-  for (int i = 0; i < PEERS; i++) {
-    messages[i] = messages[0];
-    come_from(&messages[i], i);
-  }
+  for (int i = 0; i < PEERS; i++)
+    messages[i] = (struct message){ .wc = { .wc_flags = IBV_WC_GRH }, .grh = grh_to(&gid, i) };
   start = now();
   for (long i = 0; i < count; i++) {
     struct message *m = &messages[next++ % PEERS];
