@@ -10,6 +10,11 @@ const RIGHT = 24;
 const TOP = 76;
 const BOTTOM = 108;
 const GRID_LINES = 6;
+const FAINT = 'fill="#666666"';
+const DARK = 'fill="#1a1a1a"';
+const END = 'text-anchor="end"';
+const MIDDLE = 'text-anchor="middle"';
+const NOTE = "microseconds; the last bar has all that are longer";
 
 export function svgOf(result: Result): string {
   const { kind, size, latency, bandwidth, role } = result;
@@ -27,22 +32,12 @@ ${text(LEFT, 52, `latency of ${latency.count} messages (half of a round trip)`, 
 ${gridOf(most, y)}
 ${bars.map((bar, i) => barOf(bar, LEFT + i * slot, slot, y)).join("\n")}
 ${labelsOf(bars, slot)}
-${
-    text(
-      WIDTH / 2,
-      HEIGHT - BOTTOM + 40,
-      "microseconds; the last bar has all that are longer",
-      `${FAINT} text-anchor="middle"`,
-    )
-  }
+${text(WIDTH / 2, HEIGHT - BOTTOM + 40, NOTE, `${FAINT} ${MIDDLE}`)}
 ${text(LEFT, HEIGHT - 42, figuresOf(latency).map((pair) => pair.join(" ")).join(", "), DARK)}
 ${text(LEFT, HEIGHT - 20, `bandwidth from client to server: ${bandwidthText(bandwidth)}`, DARK)}
 </svg>
 `;
 }
-
-const FAINT = 'fill="#666666"';
-const DARK = 'fill="#1a1a1a"';
 
 function gridOf(most: number, y: (count: number) => number): string {
   const step = Math.max(1, roundUp(most / GRID_LINES));
@@ -54,8 +49,6 @@ function gridOf(most: number, y: (count: number) => number): string {
     return `${line}${number}`;
   }).join("\n");
 }
-
-const END = 'text-anchor="end"';
 
 function barOf(
   { from, to, count }: Bar,
@@ -77,8 +70,6 @@ function labelsOf(bars: readonly Bar[], slot: number): string {
     return [text(LEFT + i * slot, HEIGHT - BOTTOM + 18, shown(from), `${FAINT} ${MIDDLE}`)];
   }).join("\n");
 }
-
-const MIDDLE = 'text-anchor="middle"';
 
 function shown(value: number): string {
   return String(Math.round(value * 10) / 10);
