@@ -1,5 +1,6 @@
 /** How the ends of an example tell each other their addresses. Verbs do not do that. */
 
+import { closeOnAbort, orAborted } from "../../internal/abort.ts";
 import { quote } from "../../internal/checks.ts";
 import { type Wait, within } from "./signals.ts";
 
@@ -14,17 +15,13 @@ const NEWLINE = 10;
 export function exchangeHere(signal: AbortSignal): [Exchange, Exchange] {
   type Side = PromiseWithResolvers<unknown>;
   const rounds: [Side, Side][] = [];
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  // Nobody may be waiting.
-  aborted.catch(() => {});
-  signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   const end = (own: 0 | 1, other: 0 | 1): Exchange => {
     let round = 0;
     return (value) => {
       const sides = rounds[round] ??= [Promise.withResolvers(), Promise.withResolvers()];
       round++;
       sides[own].resolve(value);
-      return Promise.race([sides[other].promise, aborted]);
+      return orAborted(sides[other].promise, signal);
     };
   };
   return [end(0, 1), end(1, 0)];
@@ -107,18 +104,14 @@ async function closingOnAbort<T>(
   signal: AbortSignal,
   work: () => Promise<T>,
 ): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const close = (): void => {
-    reject(signal.reason);
-    resource.close();
-  };
-  signal.addEventListener("abort", close, { once: true });
+  const over = new AbortController();
+  closeOnAbort(resource, signal, over.signal);
   try {
     signal.throwIfAborted();
-    return await Promise.race([work(), aborted]);
+    return await orAborted(work(), signal);
   } catch (error) {
     throw signal.aborted ? signal.reason : error;
   } finally {
-    signal.removeEventListener("abort", close);
+    over.abort();
   }
 }

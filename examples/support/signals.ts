@@ -1,5 +1,7 @@
 /** Signals that end a wait. */
 
+import { Deadline } from "../../internal/deadline.ts";
+
 /** How long a wait may take, and what ends it earlier. */
 export interface Wait {
   readonly seconds: number;
@@ -30,11 +32,5 @@ export function untilInterrupted(): DisposableSignal {
  * "Nobody answered within 10 s".
  */
 export function within({ seconds, signal }: Wait, what: string): DisposableSignal {
-  const controller = new AbortController();
-  const abort = (): void => controller.abort(new Error(`${what} within ${seconds} s`));
-  const timer = setTimeout(abort, seconds * 1000);
-  return {
-    signal: AbortSignal.any([signal, controller.signal]),
-    [Symbol.dispose]: () => clearTimeout(timer),
-  };
+  return new Deadline(seconds * 1000, () => new Error(`${what} within ${seconds} s`), [signal]);
 }
