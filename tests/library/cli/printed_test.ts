@@ -198,7 +198,7 @@ function results(): Record<string, string> {
 type Parts = Readonly<Record<string, string>>;
 
 /** Fewer lines than these are printed again. */
-const LEAST = 2;
+const LEAST = 3;
 
 /** Names lines that stood before instead of repeating them. */
 function abridged(parts: Parts): Record<string, string> {
