@@ -51,7 +51,7 @@ const LONG_SECONDS: Readonly<Record<string, number>> = {
   "tests/device/net/rc_floods_test.ts": 32,
   "tests/device/net/rc_killed_test.ts": 42,
   "tests/device/net/ud_outage_test.ts": 80,
-  "tests/device/net/ud_peers_test.ts": 50,
+  "tests/device/net/ud_peers_test.ts": 35,
   "tests/device/permissions/environment_test.ts": 16,
   "tests/device/queue_pair/peer_killed_test.ts": 59,
   "tests/device/reply/reply_path_differential_test.ts": 35,

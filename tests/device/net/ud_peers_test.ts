@@ -7,7 +7,7 @@ import type { PeerCounts } from "./ud_peers.ts";
 const PEERS = 1000;
 const PROCESSES = 2;
 /** Requests of a peer; a long run has 1000. */
-const ROUNDS = Number(Deno.env.get("IBVERBS_NET_ROUNDS") ?? 2);
+const ROUNDS = Number(Deno.env.get("IBVERBS_NET_ROUNDS") ?? 1);
 const IS_LONG = ROUNDS > 100;
 const REQUESTS = PEERS * ROUNDS;
 /** Requests of a process between two changes. */
