@@ -93,11 +93,12 @@ export { Gid, type GidEntry, GidType } from "./types/address/gid.ts";
 export { Grh } from "./types/address/grh.ts";
 export { formatAddress, parseAddress } from "./types/address/ip_address.ts";
 export { AddressHandle } from "./types/address_handle/address_handle.ts";
-export { initAhFromWc, initAhFromWcAsync } from "./types/address_handle/init_ah_from_wc.ts";
 export {
+  initAhFromWc,
+  initAhFromWcAsync,
   resolveEthL2FromGid,
   resolveEthL2FromGidAsync,
-} from "./types/address_handle/resolve_eth_l2_from_gid.ts";
+} from "./types/address_handle/functions.ts";
 export {
   CompletionChannel,
   CompletionQueue,

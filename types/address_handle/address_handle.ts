@@ -1,10 +1,7 @@
-/** Address handles. */
-
 import { type AbortOptions, signalOf } from "../../internal/abort.ts";
 import { integer } from "../../internal/checks.ts";
-import { errno } from "../../ffi/errno.ts";
 import type { IbvAh } from "../../ffi/handles.ts";
-import { nonblocking, verbs } from "../../ffi/library.ts";
+import { verbs } from "../../ffi/library.ts";
 import type { Outcome } from "../../ffi/library/bind.ts";
 import { structs } from "../../ffi/layout.ts";
 import { handleAddress } from "../../ffi/pointers.ts";
@@ -12,7 +9,7 @@ import { ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
 import type { Grh } from "../address/grh.ts";
 import type { SendTracker } from "../completion/send_tracker.ts";
 import type { WcAddress } from "../completion/work_completion.ts";
-import { abortable } from "../core/abortable.ts";
+import { type AbortableCall, type BlockingCall, callLater, callNow } from "../core/abortable.ts";
 import { instance } from "../core/checks.ts";
 import { check } from "../core/errors.ts";
 import { Adopted, type NativeKind, NativeResource } from "../core/native_resource.ts";
@@ -43,7 +40,6 @@ export interface Send {
 export class AhCore {
   readonly handle: AddressHandle;
   readonly pd: ProtectionDomain;
-  /** Whether the handle is not disposed. */
   isOpen = true;
   /** The native address, in halves: 64-bit integers would be allocated. */
   readonly #low: number;
@@ -56,7 +52,6 @@ export class AhCore {
   /** The number of others at which those that are done are removed: a send then takes constant time on average. */
   #limit = MIN_LIMIT;
 
-  /** Remembers the native address of a handle. */
   constructor(handle: AddressHandle, pd: ProtectionDomain, address: bigint) {
     this.handle = handle;
     this.pd = pd;
@@ -183,7 +178,9 @@ export class AddressHandle extends NativeResource<IbvAh> {
   /** @ignore */
   constructor(pd: ProtectionDomain, attr: AhAttrInit | Adopted<IbvAh>) {
     instance(pd, ProtectionDomain, "pd");
-    const handle = attr instanceof Adopted ? attr.handle : create(pd, readAttr(pd, attr));
+    const handle = attr instanceof Adopted
+      ? attr.handle
+      : callNow(creation(pd, readAttr(pd, attr), (made) => made));
     super(AddressHandle.#KIND, handle, [pd]);
     this.pd = pd;
     this.#core = new AhCore(this, pd, handleAddress(handle));
@@ -204,7 +201,7 @@ export class AddressHandle extends NativeResource<IbvAh> {
   ): Promise<AddressHandle> {
     const signal = signalOf(options);
     instance(pd, ProtectionDomain, "pd");
-    return await fromAttrAsync(pd, readAttr(pd, attr), signal);
+    return await callLater(creation(pd, readAttr(pd, attr), adoptedBy(pd)), signal);
   }
 
   /**
@@ -231,11 +228,7 @@ export class AddressHandle extends NativeResource<IbvAh> {
    * @throws {VerbsError} As {@linkcode initAhFromWc} and the constructor.
    */
   static fromWc(pd: ProtectionDomain, port: number, wc: WcAddress, grh?: Grh): AddressHandle {
-    const { context } = pdCore(instance(pd, ProtectionDomain, "pd"));
-    const packet = readPacket(context, port, wc, grh);
-    const { wcView, grhView } = packet;
-    const value = verbs().ibv_create_ah_from_wc(pd.unsafeHandle, wcView, grhView, port);
-    return made(pd, { value, errno: errno() }, (code) => createFromWcError(code, context, packet));
+    return callNow(creationFromWc(pd, port, wc, grh));
   }
 
   /**
@@ -252,15 +245,7 @@ export class AddressHandle extends NativeResource<IbvAh> {
     options: AbortOptions = {},
   ): Promise<AddressHandle> {
     const signal = signalOf(options);
-    const { context } = pdCore(instance(pd, ProtectionDomain, "pd"));
-    const packet = readPacket(context, port, wc, grh);
-    const { wcView, grhView } = packet;
-    return await madeLater(
-      pd,
-      () => nonblocking().ibv_create_ah_from_wc(pd.unsafeHandle, wcView, grhView, port),
-      (code) => createFromWcError(code, context, packet),
-      signal,
-    );
+    return await callLater(creationFromWc(pd, port, wc, grh), signal);
   }
 }
 
@@ -270,33 +255,58 @@ function readAttr(pd: ProtectionDomain, attr: AhAttrInit): DataView<ArrayBuffer>
   return view;
 }
 
-function create(pd: ProtectionDomain, attr: NativeAttr): IbvAh {
-  const handle = verbs().ibv_create_ah(pd.unsafeHandle, attr);
-  if (handle === null) throw createError(pd, errno(), attr);
-  return handle;
-}
-
-function createError(pd: ProtectionDomain, errno: number, attr: NativeAttr): Error {
-  const { context } = pdCore(pd);
-  return addressError("ibv_create_ah", "create address handle", errno, context, attr);
-}
-
-function fromAttrAsync(
+/** The call that makes a handle, of which something else is made at once. */
+function creation<R>(
   pd: ProtectionDomain,
   attr: NativeAttr,
-  signal: AbortSignal | undefined,
-): Promise<AddressHandle> {
-  return madeLater(
-    pd,
-    () => nonblocking().ibv_create_ah(pd.unsafeHandle, attr),
-    (code) => createError(pd, code, attr),
-    signal,
-  );
+  use: (handle: IbvAh) => R,
+): BlockingCall<"ibv_create_ah", R> {
+  const verb = "ibv_create_ah";
+  const failed = (code: number): Error =>
+    addressError(verb, "create address handle", code, pdCore(pd).context, attr);
+  return { owner: pd, verb, args: () => [pd.unsafeHandle, attr], ...endings(failed, use) };
+}
+
+function creationFromWc(
+  pd: ProtectionDomain,
+  port: number,
+  wc: WcAddress,
+  grh: Grh | undefined,
+): BlockingCall<"ibv_create_ah_from_wc", AddressHandle> {
+  const { context } = pdCore(instance(pd, ProtectionDomain, "pd"));
+  const packet = readPacket(context, port, wc, grh);
+  const { wcView, grhView } = packet;
+  const failed = (code: number): Error => createFromWcError(code, context, packet);
+  return {
+    owner: pd,
+    verb: "ibv_create_ah_from_wc",
+    args: () => [pd.unsafeHandle, wcView, grhView, port],
+    ...endings(failed, adoptedBy(pd)),
+  };
+}
+
+function adoptedBy(pd: ProtectionDomain): (handle: IbvAh) => AddressHandle {
+  return (handle) => new AddressHandle(pd, new Adopted(handle));
+}
+
+function endings<R>(
+  failed: (errno: number) => Error,
+  use: (handle: IbvAh) => R,
+): Required<Pick<AbortableCall<Outcome<IbvAh | null>, R>, "finish" | "discard">> {
+  return {
+    finish: ({ value, errno }) => {
+      if (value === null) throw failed(errno);
+      return use(value);
+    },
+    discard: ({ value }) => {
+      if (value !== null) verbs().ibv_destroy_ah(value);
+    },
+  };
 }
 
 /** Makes a handle from the words of a `struct ibv_ah_attr`, of which only the service level is not checked yet. */
 export function fromWords(pd: ProtectionDomain, words: Uint32Array<ArrayBuffer>): AddressHandle {
-  return new AddressHandle(pd, new Adopted(create(pd, checkSl(words))));
+  return callNow(creation(pd, checkSl(words), adoptedBy(pd)));
 }
 
 /** {@linkcode fromWords} on another thread. The words must not change until it ends. */
@@ -305,36 +315,10 @@ export async function fromWordsAsync(
   words: Uint32Array<ArrayBuffer>,
   signal: AbortSignal,
 ): Promise<AddressHandle> {
-  return await fromAttrAsync(pd, checkSl(words), signal);
+  return await callLater(creation(pd, checkSl(words), adoptedBy(pd)), signal);
 }
 
 function checkSl(words: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
   integer(words[SL >> 2]! >>> 8 * (SL & 3) & 0xff, "sl", 0, 15);
   return words;
-}
-
-function madeLater(
-  pd: ProtectionDomain,
-  start: () => Promise<Outcome<IbvAh | null>>,
-  failed: (errno: number) => Error,
-  signal: AbortSignal | undefined,
-): Promise<AddressHandle> {
-  return abortable({
-    owner: pd,
-    signal,
-    start,
-    finish: (outcome) => made(pd, outcome, failed),
-    discard: ({ value }) => {
-      if (value !== null) verbs().ibv_destroy_ah(value);
-    },
-  });
-}
-
-function made(
-  pd: ProtectionDomain,
-  { value, errno }: Outcome<IbvAh | null>,
-  failed: (errno: number) => Error,
-): AddressHandle {
-  if (value === null) throw failed(errno);
-  return new AddressHandle(pd, new Adopted(value));
 }

@@ -1,5 +1,3 @@
-/** The errors of the verbs that make addresses and address handles, with the likely cause. */
-
 import { needsGrh } from "../../internal/ports.ts";
 import { type AhAttr, ahAttrCodec } from "../address/ah_attr.ts";
 import type { Gid } from "../address/gid.ts";
@@ -10,7 +8,6 @@ import type { Context } from "../device/context.ts";
 import { LinkLayer, type PortAttr } from "../device/port.ts";
 import type { Packet } from "./packet.ts";
 
-/** The error of a verb that failed with an address. */
 export function addressError(
   verb: string,
   action: string,
@@ -75,7 +72,6 @@ function hintFamily(sgid: Gid, dgid: Gid): string | undefined {
   return `The GIDs are of different families: ${sgid} cannot reach ${dgid}`;
 }
 
-/** The error of `ibv_create_ah_from_wc`. */
 export function createFromWcError(errno: number, context: Context, packet: Packet): Error {
   return failure("ibv_create_ah_from_wc", "create address handle from completion", errno, {
     detail: () => describePacket(packet),

@@ -1,5 +1,3 @@
-/** The inputs of `ibv_init_ah_from_wc`. */
-
 import { instance, object, uint16, uint32, uint8 } from "../../internal/checks.ts";
 import { Grh, grhView } from "../address/grh.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";

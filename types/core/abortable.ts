@@ -1,6 +1,10 @@
 /** Native calls on other threads that their callers can stop waiting for. */
 
 import { Waiters } from "../../internal/waiters.ts";
+import { errno } from "../../ffi/errno.ts";
+import { type BlockingVerb, nonblocking, verbs } from "../../ffi/library.ts";
+import type { Outcome } from "../../ffi/library/bind.ts";
+import type { Verbs } from "../../ffi/verbs.ts";
 import { isOpen, release, type Resource, retain } from "./resource.ts";
 
 /** A native call on another thread. */
@@ -14,7 +18,31 @@ export interface AbortableCall<T, R> {
   /** Turns the outcome into the result, or throws its error. */
   readonly finish: (outcome: T) => R;
   /** Undoes an outcome that nobody waits for any more. */
-  readonly discard: (outcome: T) => void;
+  readonly discard?: (outcome: T) => void;
+}
+
+/** A call of a verb that may block, for a method and for its form on another thread. */
+export interface BlockingCall<V extends BlockingVerb, R>
+  extends Omit<AbortableCall<Outcome<ReturnType<Verbs[V]>>, R>, "signal" | "start"> {
+  readonly verb: V;
+  /** The arguments. Native handles are taken when the call starts. */
+  readonly args: () => Parameters<Verbs[V]>;
+}
+
+/** Runs a call on this thread. */
+export function callNow<V extends BlockingVerb, R>({ verb, args, finish }: BlockingCall<V, R>): R {
+  const call = verbs()[verb] as (...args: Parameters<Verbs[V]>) => ReturnType<Verbs[V]>;
+  const value = call(...args());
+  return finish({ value, errno: errno() });
+}
+
+/** Runs a call on another thread. */
+export async function callLater<V extends BlockingVerb, R>(
+  call: BlockingCall<V, R>,
+  signal: AbortSignal | undefined,
+): Promise<R> {
+  const { verb, args } = call;
+  return await abortable({ ...call, signal, start: () => nonblocking()[verb](...args()) });
 }
 
 /**
@@ -62,7 +90,7 @@ async function run<T, R>(
       if (!signal?.aborted && isOpen(owner)) {
         resolve(finish(outcome));
       } else {
-        discard(outcome);
+        discard?.(outcome);
         reject(new TypeError("Cannot finish call: the object it works on was disposed"));
       }
     } finally {
