@@ -9,16 +9,6 @@ import { WordCache } from "./word_cache.ts";
 const ROCE_V1_OR_IB = 1;
 const ROCE_V2 = 2;
 
-/** A GID table. */
-interface GidTable {
-  /** The used slots of one port. */
-  readonly entries: readonly GidEntry[];
-  /** The number of slots, used or not. */
-  readonly length: number;
-  /** errno of a search that finds nothing. */
-  readonly missErrno: number;
-}
-
 /** Finds the index of a GID in a time that does not depend on the size of the table. */
 export class GidCache {
   /** errno of a search that finds nothing. */
@@ -28,8 +18,8 @@ export class GidCache {
   readonly #key: Uint32Array<ArrayBuffer> = new Uint32Array(8);
   #index = -1;
 
-  /** Indexes a table. */
-  constructor({ entries, length, missErrno }: GidTable) {
+  /** Indexes the used slots of one port, of `length` slots. */
+  constructor(entries: readonly GidEntry[], length: number, missErrno: number) {
     this.missErrno = missErrno;
     this.#indices = new WordCache(entries.length + 1);
     const ordered = entries.toSorted((a, b) => a.gidIndex - b.gidIndex);
@@ -43,14 +33,9 @@ export class GidCache {
     }
   }
 
-  /** Reads the table of a port. */
   static read(context: Context, port: number): GidCache {
     const length = context.queryPort(port).gidTblLen;
-    return new GidCache({
-      entries: context.gidTable(port),
-      length,
-      missErrno: errnoBeyond(context, port, length),
-    });
+    return new GidCache(context.gidTable(port), length, errnoBeyond(context, port, length));
   }
 
   #add(bytes: Uint8Array<ArrayBuffer>, type: GidType, index: number): void {

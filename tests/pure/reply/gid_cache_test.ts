@@ -7,7 +7,7 @@ function entry(text: string, gidIndex: number, gidType: GidType = GidType.ROCE_V
 }
 
 function cacheOf(entries: readonly GidEntry[], length = 1024): GidCache {
-  return new GidCache({ entries, length, missErrno: 22 });
+  return new GidCache(entries, length, 22);
 }
 
 function find(cache: GidCache, text: string, isRoceV2 = true): number {

@@ -20,18 +20,15 @@ function entry(text: string, gidIndex: number, gidType: GidType = GidType.ROCE_V
 /** All of its words count. */
 const LONG = "fd01:203:405:607:809:a0b:c0d:e0f";
 
-const GIDS = new GidCache({
-  entries: [
-    entry("fe80::1", 0, GidType.ROCE_V1),
-    entry("fe80::1", 1),
-    entry("10.0.0.1", 2, GidType.ROCE_V1),
-    entry("10.0.0.1", 5),
-    entry(LONG, 6),
-    entry("10.0.0.2", 0x1_07),
-  ],
-  length: 1024,
-  missErrno: MISS,
-});
+const ENTRIES = [
+  entry("fe80::1", 0, GidType.ROCE_V1),
+  entry("fe80::1", 1),
+  entry("10.0.0.1", 2, GidType.ROCE_V1),
+  entry("10.0.0.1", 5),
+  entry(LONG, 6),
+  entry("10.0.0.2", 0x1_07),
+];
+const GIDS = new GidCache(ENTRIES, 1024, MISS);
 
 interface Packet {
   readonly from?: string;
@@ -142,7 +139,7 @@ for (const [what, bytes, grh] of ANSWERS) {
 }
 
 Deno.test("ReplyAddress.compute() answers an IPv4 packet to the first GID of the table", () => {
-  const gids = new GidCache({ entries: [entry("10.0.0.1", 0)], length: 1, missErrno: MISS });
+  const gids = new GidCache([entry("10.0.0.1", 0)], 1, MISS);
   const { errno, attr } = compute(ipv4(), WcFlags.GRH, new ReplyAddress(PORT), gids);
   assertEquals([errno, attr.grh], [0, { ...IPV4, sgidIndex: 0 }]);
 });
