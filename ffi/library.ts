@@ -125,6 +125,16 @@ function openThunks(required: boolean): Calls | null {
   }
 }
 
+/**
+ * The verbs whose names match, in an object of their own: reading them is faster than from that of all verbs.
+ */
+export function someVerbs<K extends keyof Verbs>(names: RegExp): Pick<Verbs, K> {
+  const all = Object.keys(verbs()) as K[];
+  return Object.fromEntries(
+    all.filter((name) => names.test(name)).map((name) => [name, verbs()[name]]),
+  ) as Pick<Verbs, K>;
+}
+
 /** An object whose properties are made when they are first read, and are plain properties from then on. */
 function lazily<R, T>(
   rows: Readonly<Record<string, R>>,

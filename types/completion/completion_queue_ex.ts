@@ -1,5 +1,3 @@
-/** Extended completion queues. */
-
 import type { IbvCqEx } from "../../ffi/handles.ts";
 import { constants, enums } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
@@ -50,7 +48,6 @@ export interface CqInitAttrEx extends CqInitAttr {
   readonly parentDomain?: ProtectionDomain;
 }
 
-/** The attributes that the codec writes. */
 interface CqAttrEx extends Omit<CqInitAttrEx, "channel"> {
   readonly channel?: CompletionChannel;
 }
@@ -58,7 +55,6 @@ interface CqAttrEx extends Omit<CqInitAttrEx, "channel"> {
 const { IBV_CQ_INIT_ATTR_MASK_FLAGS: FLAGS, IBV_CQ_INIT_ATTR_MASK_PD: PD } =
   enums.ibv_cq_init_attr_mask;
 
-/** Writes the attributes. The mask is `comp_mask`. */
 export const cqAttrExCodec: AttributeCodec<CqAttrEx> = codecOf(
   "ibv_cq_init_attr_ex",
   "completion queue attributes",
@@ -84,23 +80,14 @@ const ALWAYS: readonly ReaderOp[] = [
   "read_wc_flags",
 ];
 
-/** The function pointers that flags need. */
-const READERS: readonly (readonly [flag: number, op: ReaderOp])[] = [
-  [CreateCqWcFlags.WITH_BYTE_LEN, "read_byte_len"],
-  [CreateCqWcFlags.WITH_IMM, "read_imm_data"],
-  [CreateCqWcFlags.WITH_QP_NUM, "read_qp_num"],
-  [CreateCqWcFlags.WITH_SRC_QP, "read_src_qp"],
-  [CreateCqWcFlags.WITH_SLID, "read_slid"],
-  [CreateCqWcFlags.WITH_SL, "read_sl"],
-  [CreateCqWcFlags.WITH_DLID_PATH_BITS, "read_dlid_path_bits"],
-  [CreateCqWcFlags.WITH_COMPLETION_TIMESTAMP, "read_completion_ts"],
-  [CreateCqWcFlags.WITH_COMPLETION_TIMESTAMP_WALLCLOCK, "read_completion_wallclock_ns"],
-  [CreateCqWcFlags.WITH_CVLAN, "read_cvlan"],
-  [CreateCqWcFlags.WITH_FLOW_TAG, "read_flow_tag"],
-  [CreateCqWcFlags.WITH_TM_INFO, "read_tm_info"],
-];
+/** The function pointers that flags need, where their names differ. */
+const READERS: Readonly<Record<string, ReaderOp>> = {
+  WITH_IMM: "read_imm_data",
+  WITH_COMPLETION_TIMESTAMP: "read_completion_ts",
+  WITH_COMPLETION_TIMESTAMP_WALLCLOCK: "read_completion_wallclock_ns",
+};
 
-const ALL_FLAGS = READERS.reduce((all, [flag]) => all | flag, 0);
+const ALL_FLAGS = Object.values(CreateCqWcFlags).reduce((all: number, flag) => all | flag, 0);
 
 /**
  * An extended completion queue (`struct ibv_cq_ex`): its completions have timestamps and other values that a
@@ -198,7 +185,8 @@ function checkParentDomain(context: Context, pd: ProtectionDomain | undefined): 
 
 /** A provider that leaves a reader out would end the process when it is called. */
 function checkReaders(cq: IbvCqEx, wcFlags: number): void {
-  const needed = READERS.filter(([flag]) => (wcFlags & flag) !== 0).map(([, op]) => op);
+  const needed = Object.entries(CreateCqWcFlags).filter(([, flag]) => (wcFlags & flag) !== 0)
+    .map(([name]) => READERS[name] ?? name.replace("WITH", "read").toLowerCase() as ReaderOp);
   const missing = [...ALWAYS, ...needed].find((op) => !hasOwnOp(cq, "ibv_cq_ex", op));
   if (missing === undefined) return;
   verbs().ibv_destroy_cq(verbs().ibv_cq_ex_to_cq(cq)!);

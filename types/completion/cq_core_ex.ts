@@ -1,9 +1,7 @@
-/** The inside of an extended completion queue. */
-
 import { errnoName } from "../../ffi/errno.ts";
 import type { IbvCq, IbvCqEx } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
-import { verbs } from "../../ffi/library.ts";
+import { someVerbs } from "../../ffi/library.ts";
 import { bufferPointer, nativeView } from "../../ffi/pointers.ts";
 import { allocStruct } from "../../ffi/struct.ts";
 import type { Verbs } from "../../ffi/verbs.ts";
@@ -17,28 +15,7 @@ const { fields: CQ } = structs.ibv_cq_ex;
 const { fields: TM } = structs.ibv_wc_tm_info;
 const F = CreateCqWcFlags;
 
-/** The verbs that poll. */
-const VERBS = [
-  "ibv_start_poll",
-  "ibv_next_poll",
-  "ibv_end_poll",
-  "ibv_wc_read_opcode",
-  "ibv_wc_read_vendor_err",
-  "ibv_wc_read_wc_flags",
-  "ibv_wc_read_byte_len",
-  "ibv_wc_read_imm_data",
-  "ibv_wc_read_invalidated_rkey",
-  "ibv_wc_read_qp_num",
-  "ibv_wc_read_src_qp",
-  "ibv_wc_read_slid",
-  "ibv_wc_read_sl",
-  "ibv_wc_read_dlid_path_bits",
-  "ibv_wc_read_completion_ts",
-  "ibv_wc_read_completion_wallclock_ns",
-  "ibv_wc_read_cvlan",
-  "ibv_wc_read_flow_tag",
-  "ibv_wc_read_tm_info",
-] as const;
+type Poll = `ibv_${"start" | "next" | "end"}_poll`;
 
 /**
  * Polls by `ibv_start_poll`, `ibv_next_poll` and `ibv_end_poll`. Providers hold locks in between, so no code of the caller
@@ -55,7 +32,7 @@ export class CqCoreEx extends CqCore<WorkCompletionEx> {
   readonly #attr: Deno.PointerObject = bufferPointer(allocStruct(structs.ibv_poll_cq_attr));
   readonly #tm: DataView<ArrayBuffer> = allocStruct(structs.ibv_wc_tm_info);
   readonly #tmPointer: Deno.PointerObject = bufferPointer(this.#tm);
-  readonly #verbs: Pick<Verbs, typeof VERBS[number]>;
+  readonly #verbs: Pick<Verbs, Poll | keyof Verbs & `ibv_wc_read_${string}`>;
 
   /** Polls a queue that was created for these {@linkcode CreateCqWcFlags}. */
   constructor(cq: IbvCqEx, flags: number, isSingle: () => boolean) {
@@ -63,7 +40,7 @@ export class CqCoreEx extends CqCore<WorkCompletionEx> {
     this.#polls = isSingle;
     this.#cq = nativeView(cq, structs.ibv_cq_ex.size);
     this.#flags = flags;
-    this.#verbs = Object.fromEntries(VERBS.map((name) => [name, verbs()[name]])) as never;
+    this.#verbs = someVerbs(/^ibv_(wc_read_|(start|next|end)_poll)/);
   }
 
   protected override fetch(handle: IbvCq, batch: BatchCore<unknown>, most: number): number {

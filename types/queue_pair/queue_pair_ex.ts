@@ -1,5 +1,3 @@
-/** Extended queue pairs, whose work requests are built. */
-
 import type { IbvQpEx } from "../../ffi/handles.ts";
 import { verbs } from "../../ffi/library.ts";
 import { hasOwnOp } from "../../ffi/library/ops.ts";
@@ -7,6 +5,7 @@ import type { OwnOps } from "../../ffi/table/row.ts";
 import { lacking } from "../core/errors.ts";
 import { assertOpen } from "../core/resource.ts";
 import type { ProtectionDomain } from "../memory/protection_domain.ts";
+import { setOf } from "../work/attributes.ts";
 import { WrOpcode } from "../work/work_request.ts";
 import { QpType, SendOpsFlags } from "./qp_enums.ts";
 import { copyQpInit, type QpInitAttr } from "./qp_init_attr.ts";
@@ -57,15 +56,18 @@ export class QueuePairEx extends QueuePair {
     super(pd, withSendOps(init));
     const { type, sendOpsFlags = 0 } = qpCore(this);
     const handle = verbs().ibv_qp_to_qp_ex(this.unsafeHandle);
+    const asked = NAMES.filter((name) => sendOpsFlags & SendOpsFlags[name]);
+    const ops = [...SETTERS, ...asked.map(opOf), ...RECEIVER[type] ?? []];
     const missing = handle === null
       ? "qp_to_qp_ex"
-      : opsOf(type, sendOpsFlags).find((op) => !hasOwnOp(handle, "ibv_qp_ex", op));
+      : ops.find((op) => !hasOwnOp(handle, "ibv_qp_ex", op));
     if (missing !== undefined) {
       this.close();
       throw lacking(`ibv_${missing}`, "create extended queue pair");
     }
     this.#handle = handle!;
-    this.#opcodes = opcodesOfOps(sendOpsFlags);
+    // Verbs of builders are not guarded: a provider has a null pointer for what the queue pair was not made for.
+    this.#opcodes = setOf(...asked.map((name) => WrOpcode[name]));
   }
 
   /**
@@ -80,40 +82,23 @@ export class QueuePairEx extends QueuePair {
   }
 }
 
-/**
- * The opcodes of operations, one bit each. Verbs of builders are not guarded: a provider has a null pointer for an
- * operation that the queue pair was not made for.
- */
-function opcodesOfOps(flags: number): number {
-  const names = Object.keys(SendOpsFlags) as (keyof typeof SendOpsFlags)[];
-  return names.filter((name) => flags & SendOpsFlags[name])
-    .reduce((set, name) => set | 1 << WrOpcode[name], 0);
-}
-
 function withSendOps(init: QpInitAttrEx): QpInitAttrEx {
   const given = copyQpInit(init);
   if (given.sendOpsFlags !== undefined) return given;
   throw new TypeError("Cannot create extended queue pair: sendOpsFlags is missing");
 }
 
-/** The op of each operation. */
-const OPS: Readonly<Record<keyof typeof SendOpsFlags, OwnOps["ibv_qp_ex"]>> = {
-  RDMA_WRITE: "wr_rdma_write",
-  RDMA_WRITE_WITH_IMM: "wr_rdma_write_imm",
-  SEND: "wr_send",
-  SEND_WITH_IMM: "wr_send_imm",
-  RDMA_READ: "wr_rdma_read",
-  ATOMIC_CMP_AND_SWP: "wr_atomic_cmp_swp",
-  ATOMIC_FETCH_AND_ADD: "wr_atomic_fetch_add",
-  LOCAL_INV: "wr_local_inv",
-  BIND_MW: "wr_bind_mw",
-  SEND_WITH_INV: "wr_send_inv",
-  TSO: "wr_send_tso",
-  ATOMIC_WRITE: "wr_atomic_write",
-};
+type Op = OwnOps["ibv_qp_ex"];
+
+const NAMES = Object.keys(SendOpsFlags) as (keyof typeof SendOpsFlags)[];
+
+/** The op of an operation: `wr_rdma_write_imm` for RDMA_WRITE_WITH_IMM. */
+function opOf(name: string): Op {
+  return `wr_${name.toLowerCase()}`.replace(/_(with|and)_/, "_").replace("tso", "send_tso") as Op;
+}
 
 /** The ops that every builder uses. */
-const SETTERS: readonly OwnOps["ibv_qp_ex"][] = [
+const SETTERS: readonly Op[] = [
   "wr_start",
   "wr_complete",
   "wr_abort",
@@ -124,15 +109,7 @@ const SETTERS: readonly OwnOps["ibv_qp_ex"][] = [
 ];
 
 /** The ops that set the receiver, by transport. */
-const RECEIVER: { readonly [type: number]: OwnOps["ibv_qp_ex"] } = {
-  [QpType.UD]: "wr_set_ud_addr",
-  [QpType.XRC_SEND]: "wr_set_xrc_srqn",
+const RECEIVER: { readonly [type: number]: readonly Op[] } = {
+  [QpType.UD]: ["wr_set_ud_addr"],
+  [QpType.XRC_SEND]: ["wr_set_xrc_srqn"],
 };
-
-/** The ops that a queue pair needs. */
-function opsOf(type: QpType, flags: number): OwnOps["ibv_qp_ex"][] {
-  const asked = Object.entries(SendOpsFlags).filter(([, flag]) => flags & flag)
-    .map(([name]) => OPS[name as keyof typeof SendOpsFlags]);
-  const receiver = RECEIVER[type];
-  return [...SETTERS, ...asked, ...receiver ? [receiver] : []];
-}

@@ -1,8 +1,6 @@
-/** Posting of built work requests with the `ibv_wr_*` verbs. */
-
 import type { IbvQpEx } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
-import { verbs } from "../../ffi/library.ts";
+import { someVerbs } from "../../ffi/library.ts";
 import { hasOwnOp } from "../../ffi/library/ops.ts";
 import { bufferAddress, bufferPointer, nativeView } from "../../ffi/pointers.ts";
 import type { QpExVerbs } from "../../ffi/verbs/qp_ex.ts";
@@ -15,7 +13,7 @@ import type { NativeList } from "../work/native_list.ts";
 import type { SendPoster } from "../work/posting.ts";
 import { nativeOf, SendRequestList } from "../work/requests.ts";
 import { SendFlags, WrOpcode } from "../work/work_request.ts";
-import { hintPostSend } from "./hints.ts";
+import { hintPost } from "./hints.ts";
 import { QpType } from "./qp_enums.ts";
 import { qpCore, type QueuePair } from "./queue_pair.ts";
 
@@ -27,7 +25,6 @@ export interface Part {
 
 /** What a request has beyond the fields of `struct ibv_send_wr`. */
 export interface Extra {
-  /** Inline data. */
   readonly inline?: readonly Part[];
   /** TSO: the header of the packets, and the size of their payload. */
   readonly header?: Part & { readonly mss: number };
@@ -47,13 +44,6 @@ const dataBuf: AttributeCodec<{ addr: bigint; length: number }> = codecOf(
   { addr: {}, length: { bits: 53 } },
 );
 
-/** The verbs of builders. Reading them from a small object is faster than from the table of all verbs. */
-function bindVerbs(): QpExVerbs {
-  const all = verbs() as unknown as Readonly<Record<string, unknown>>;
-  const names = Object.keys(all).filter((name) => name.startsWith("ibv_wr_"));
-  return Object.fromEntries(names.map((name) => [name, all[name]])) as unknown as QpExVerbs;
-}
-
 /** Opcodes whose data another verb sets, one bit each. */
 const WITHOUT_DATA = setOf(WrOpcode.LOCAL_INV, WrOpcode.BIND_MW, WrOpcode.ATOMIC_WRITE);
 
@@ -67,11 +57,8 @@ export function hasData(opcode: number): boolean {
  * the provider would hold a lock, and any other post to the queue pair would wait for it for ever.
  */
 export class WrPoster {
-  /** The type of the queue pair. */
   readonly type: QpType;
-  /** The largest inline message in bytes. */
   readonly maxInline: number;
-  /** The requests. */
   readonly list: SendRequestList;
   /** The builder that was started last. */
   current: object | undefined = undefined;
@@ -80,7 +67,7 @@ export class WrPoster {
   readonly #handle: IbvQpEx;
   /** The words of `struct ibv_qp_ex` up to `wr_flags`. */
   readonly #qpEx: Uint32Array<ArrayBuffer>;
-  readonly #verbs: QpExVerbs = bindVerbs();
+  readonly #verbs: QpExVerbs = someVerbs(/^ibv_wr_/);
   readonly #native: NativeList;
   readonly #extras: (Extra | undefined)[];
   /** Copies of inline data, headers and values. */
@@ -108,7 +95,6 @@ export class WrPoster {
     this.#extras = new Array(this.list.capacity).fill(undefined);
   }
 
-  /** Forgets all requests. */
   reset(): void {
     this.#used = 0;
   }
@@ -161,7 +147,7 @@ export class WrPoster {
     sender.postedOnly(run, count);
     throw failure("ibv_wr_complete", "post send", Math.abs(result), {
       detail: () => `${count} requests of ${nameOf(QpType, this.type)} ${this.#qp.qpNum}`,
-      hint: (code) => hintPostSend(code, this.#qp.state),
+      hint: (code) => hintPost(code, this.#qp.state, "sends"),
     });
   }
 
