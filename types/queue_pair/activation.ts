@@ -130,7 +130,6 @@ function randomPsn(): number {
   return crypto.getRandomValues(new Uint32Array(1))[0]! & 0xff_ffff;
 }
 
-/** What peers must know of a queue pair. */
 export function addressOf(
   type: QpType,
   qpn: number,
@@ -156,9 +155,7 @@ export function addressOf(
   };
 }
 
-/** The names of {@linkcode UcActivation}. */
 export const UC_CHOICES = ["pathMtu", "sl", "hopLimit", "trafficClass", "flowLabel"] as const;
-/** The names of {@linkcode RcActivation}. */
 export const RC_CHOICES = [
   ...UC_CHOICES,
   "timeout",

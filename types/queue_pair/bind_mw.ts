@@ -1,5 +1,3 @@
-/** Binding of memory windows of type 1. */
-
 import type { IbvQp } from "../../ffi/handles.ts";
 import { verbs } from "../../ffi/library.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
@@ -35,7 +33,6 @@ function bindingOf({ bindInfo }: Readonly<Record<string, unknown>>): unknown {
   return bindInfo === undefined ? undefined : readBinding(bindInfo as MwBindInfo);
 }
 
-/** Binds a memory window of type 1. */
 export function bindMw(
   base: ProtectionDomain,
   handle: () => IbvQp,

@@ -1,5 +1,3 @@
-/** Likely causes of failures of queue pairs. */
-
 import { nameOf } from "../core/enums.ts";
 import type { Context } from "../device/context.ts";
 import type { QpAttrInit, QpCap } from "./qp_attr.ts";
@@ -7,7 +5,6 @@ import { QpState, QpType } from "./qp_enums.ts";
 import type { QpInitAttr } from "./qp_init_attr.ts";
 import { requiredFor } from "./activation.ts";
 
-/** The likely cause of a queue pair that cannot be made. */
 export function hintCreate(
   code: string,
   context: Context,
@@ -37,7 +34,6 @@ function hintLimits(context: Context, cap: Partial<QpCap> = {}): string | undefi
   return `The device allows ${maxQpWr} work requests, ${maxSge} scatter/gather elements, ${maxQp} queue pairs`;
 }
 
-/** The likely cause of a modification that failed. */
 export function hintModify(
   code: string,
   type: QpType,
@@ -88,25 +84,17 @@ export function explainTransition(
   return missing.length === 0 ? undefined : `${names} also needs ${missing.join(", ")}`;
 }
 
-/** The likely cause of sends that were refused. */
-export function hintPostSend(code: string, state: QpState): string | undefined {
-  return hintPost(code, state, [RESET, INIT, RTR], "sends need RTS");
-}
-
-/** The likely cause of receives that were refused. */
-export function hintPostRecv(code: string, state: QpState): string | undefined {
-  return hintPost(code, state, [RESET], "receives need INIT");
-}
-
-function hintPost(
+/** The likely cause of a post that was refused. */
+export function hintPost(
   code: string,
   state: QpState,
-  wrong: readonly QpState[],
-  needed: string,
+  what: "sends" | "receives",
 ): string | undefined {
   if (code === "ENOMEM") {
     return "The queue is full, or the request has too many scatter/gather elements";
   }
-  if (code !== "EINVAL" || !wrong.includes(state)) return undefined;
-  return `The queue pair is in state ${nameOf(QpState, state)}: ${needed}`;
+  const tooEarly: readonly QpState[] = what === "sends" ? [RESET, INIT, RTR] : [RESET];
+  if (code !== "EINVAL" || !tooEarly.includes(state)) return undefined;
+  const needed = what === "sends" ? "RTS" : "INIT";
+  return `The queue pair is in state ${nameOf(QpState, state)}: ${what} need ${needed}`;
 }

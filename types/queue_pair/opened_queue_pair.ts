@@ -1,5 +1,3 @@
-/** Queue pairs that another process has made. */
-
 import type { IbvQp } from "../../ffi/handles.ts";
 import { verbs } from "../../ffi/library.ts";
 import { members } from "../../ffi/members.ts";

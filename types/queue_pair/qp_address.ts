@@ -1,5 +1,3 @@
-/** The address of a queue pair, as one value that peers send each other. */
-
 import { integer, show, snapshot, uint16, uint24, uint32 } from "../../internal/checks.ts";
 import { Gid } from "../address/gid.ts";
 

@@ -1,5 +1,3 @@
-/** Attributes of queue pairs. */
-
 import { type AhAttr, ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
 import { AttributeCodec, codecOf, type Rules } from "../core/attributes.ts";
 import { Mtu } from "../device/port.ts";
@@ -98,7 +96,6 @@ export interface QpAttrInit
   readonly altAhAttr?: AhAttrInit;
 }
 
-/** The codec of `struct ibv_qp_cap`. */
 export const qpCapCodec: AttributeCodec<Partial<QpCap>, QpCap> = codecOf("ibv_qp_cap", "cap", {
   maxSendWr: {},
   maxRecvWr: {},
@@ -139,14 +136,12 @@ const rules: Rules<QpAttrInit> = {
   rateLimit: { mask: MASK.RATE_LIMIT },
 };
 
-/** Writes the attributes to set. */
 export const qpAttrCodec: AttributeCodec<QpAttrInit> = codecOf(
   "ibv_qp_attr",
   "queue pair attributes",
   rules,
 );
 
-/** Reads the attributes that a device reports. */
 export const qpAttrReader: AttributeCodec<QpAttr> = new AttributeCodec<QpAttr>(
   "ibv_qp_attr",
   "queue pair attributes",
@@ -167,7 +162,6 @@ export interface QpRateLimitAttr {
   readonly typicalPktSz?: number;
 }
 
-/** The codec of `struct ibv_qp_rate_limit_attr`. */
 export const rateLimitCodec: AttributeCodec<QpRateLimitAttr> = codecOf(
   "ibv_qp_rate_limit_attr",
   "rate limit",
@@ -191,7 +185,6 @@ export interface Ece {
   readonly options: number;
 }
 
-/** The codec of `struct ibv_ece`. */
 export const eceCodec: AttributeCodec<Ece> = codecOf("ibv_ece", "connection options", {
   vendorId: { required: true },
   options: { required: true },

@@ -1,9 +1,4 @@
 import { type Members, members } from "../../ffi/members.ts";
-/**
- * Enums of queue pairs.
- *
- * @module
- */
 
 /**
  * Transport service of a queue pair (`enum ibv_qp_type`).

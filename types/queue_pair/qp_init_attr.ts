@@ -1,5 +1,3 @@
-/** Attributes of new queue pairs. */
-
 import { members } from "../../ffi/members.ts";
 import { structs } from "../../ffi/layout.ts";
 import { snapshot, uint32 } from "../../internal/checks.ts";
@@ -202,7 +200,6 @@ function checkXrc({ type, sendCq, recvCq, srq, cap = {} }: QpInitAttr): void {
   if (sends && cap.maxSendWr === undefined) throw refusal("cap.maxSendWr is missing");
 }
 
-/** The attributes that are verbs objects. */
 const PARTS = ["sendCq", "recvCq", "srq", "xrcd", "rwqIndTbl"] as const satisfies readonly (
   keyof QpInitAttr
 )[];
@@ -220,7 +217,6 @@ function refusal(reason: string): TypeError {
   return new TypeError(`Cannot create queue pair: ${reason}`);
 }
 
-/** The sizes that the device granted. */
 export function readCap(view: DataView<ArrayBuffer>): QpCap {
   return qpCapCodec.read(view, structs.ibv_qp_init_attr_ex.fields.cap.offset);
 }

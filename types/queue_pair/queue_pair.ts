@@ -1,9 +1,8 @@
-/** Queue pairs. */
-
 import type { IbvQp } from "../../ffi/handles.ts";
 import { verbs } from "../../ffi/library.ts";
 import { hasContextOp } from "../../ffi/library/ops.ts";
-import type { Gid } from "../address/gid.ts";
+import { uint16 } from "../../internal/checks.ts";
+import { bytesOfGid, Gid } from "../address/gid.ts";
 import { type CompletionQueue, cqCore, drain } from "../completion/completion_queue.ts";
 import { SendTracker } from "../completion/send_tracker.ts";
 import { instance } from "../core/checks.ts";
@@ -23,27 +22,21 @@ import { DATAGRAM, FIELDS, opcodesOf } from "../work/attributes.ts";
 import { type Receives, RecvPoster, SendPoster, type SendRules } from "../work/posting.ts";
 import type { SendRequestList } from "../work/requests.ts";
 import type { SendRequest } from "../work/work_request.ts";
-import { hintCreate, hintPostRecv, hintPostSend } from "./hints.ts";
+import { hintCreate, hintPost } from "./hints.ts";
 import { bindMw, type MwBind } from "./bind_mw.ts";
-import { MulticastGroups } from "./multicast.ts";
 import type { QpCap } from "./qp_attr.ts";
 import { QpType } from "./qp_enums.ts";
 import { describeQpInit, type QpInitAttr, readCap, verbOf, writeQpInit } from "./qp_init_attr.ts";
 import { describeQp, type QpKind, QueuePairStates } from "./queue_pair_states.ts";
 
-/** The inside of a queue pair. */
 export interface QpCore {
-  /** The transport service. */
   readonly type: QpType;
-  /** The sizes of the queues. */
   readonly cap: QpCap;
-  /** The operations of builders, if they were given. */
   readonly sendOpsFlags: number | undefined;
   /** What the sends have in common; `undefined` if there is no send queue. */
   readonly sender: SendPoster | undefined;
 }
 
-/** The inside of a queue pair. */
 export let qpCore: (qp: QueuePair) => QpCore;
 
 /**
@@ -60,6 +53,10 @@ export let qpCore: (qp: QueuePair) => QpCore;
  *   {@linkcode QueuePairStates.prototype.activateUc | QueuePair.activateUc}. Then send.
  * - RAW_PACKET (Ethernet frames): {@linkcode QueuePairStates.prototype.modify | QueuePair.modify} for each state.
  *   The port is an Ethernet port.
+ *
+ * `init()` and the activations are `modify()` with a choice for every attribute. `init()` goes from RESET to INIT, and
+ * `activateRc()` and `activateUc()` go on to RTR and RTS with the address of the peer. `activateUd()` calls `init()`
+ * itself and goes all the way, because datagrams have no peer to wait for.
  *
  * {@linkcode QueuePair.prototype.postRecv | QueuePair.postRecv} and
  * {@linkcode QueuePair.prototype.postSend | QueuePair.postSend} return at once. The result of a request comes through
@@ -99,7 +96,7 @@ export class QueuePair extends QueuePairStates {
     name: "queue pair",
     isInUse: hasEndingWindow,
     destroy: (handle, qp) => qp.#destroy(handle),
-    modified: (qp, { maxMessage, endsSends }) => {
+    modified: (qp, maxMessage, endsSends) => {
       qp.#noteRules(maxMessage);
       if (endsSends) qp.#endSends();
     },
@@ -124,13 +121,12 @@ export class QueuePair extends QueuePairStates {
   /** The domain whose rights apply. */
   readonly #base: ProtectionDomain;
   readonly #core: QpCore;
-  /** It is undefined if the queue pair has no send queue. */
   readonly #sender: SendPoster | undefined;
-  /** It is undefined if the queue pair has no receive queue. */
   readonly #receiver: RecvPoster | undefined;
   readonly #postSend: ReturnType<typeof verbs>["ibv_post_send"];
   readonly #postRecv: ReturnType<typeof verbs>["ibv_post_recv"];
-  readonly #groups: MulticastGroups = new MulticastGroups();
+  /** The multicast groups, which it must leave before it is destroyed. */
+  readonly #groups: Map<string, readonly [gid: Uint8Array<ArrayBuffer>, lid: number]> = new Map();
 
   static {
     qpCore = (qp) => qp.#core;
@@ -182,7 +178,7 @@ export class QueuePair extends QueuePairStates {
   }
 
   #makeSender(cap: QpCap, allSignaled: boolean): SendPoster {
-    const hint = (code: string): string | undefined => hintPostSend(code, this.state);
+    const hint = (code: string): string | undefined => hintPost(code, this.state, "sends");
     const rules: SendRules = {
       transport: nameOf(QpType, this.type),
       opcodes: opcodesOf(this.type),
@@ -198,7 +194,7 @@ export class QueuePair extends QueuePairStates {
   }
 
   #makeReceiver({ maxRecvSge }: QpCap): RecvPoster {
-    const hint = (code: string): string | undefined => hintPostRecv(code, this.state);
+    const hint = (code: string): string | undefined => hintPost(code, this.state, "receives");
     const rules = { maxSge: maxRecvSge, needsGrh: this.type === QpType.UD };
     return new RecvPoster({ verb: "ibv_post_recv", action: "post receive", hint }, rules);
   }
@@ -293,7 +289,10 @@ export class QueuePair extends QueuePairStates {
    * @throws {VerbsError} If the device refuses.
    */
   attachMcast(gid: Gid, lid: number): void {
-    this.#groups.attach(() => this.unsafeHandle, gid, lid);
+    const [name, bytes] = groupOf(gid, lid);
+    const result = verbs().ibv_attach_mcast(this.unsafeHandle, bytes, lid);
+    check("ibv_attach_mcast", `join multicast group ${new Gid(bytes)}`, result);
+    this.#groups.set(name, [bytes, lid]);
   }
 
   /**
@@ -304,13 +303,19 @@ export class QueuePair extends QueuePairStates {
    * @throws {VerbsError} If the queue pair is not in the group.
    */
   detachMcast(gid: Gid, lid: number): void {
-    const isDestroyed = (): boolean => lifetimeOf(this)!.state === "destroyed";
-    const handle = (): IbvQp => isDestroyed() ? this.unsafeHandle : handleOf(this);
-    this.#groups.detach(handle, gid, lid);
+    const [name, bytes] = groupOf(gid, lid);
+    const isDestroyed = lifetimeOf(this)!.state === "destroyed";
+    const handle = isDestroyed ? this.unsafeHandle : handleOf(this);
+    const result = verbs().ibv_detach_mcast(handle, bytes, lid);
+    check("ibv_detach_mcast", `leave multicast group ${new Gid(bytes)}`, result);
+    this.#groups.delete(name);
   }
 
   #destroy(handle: IbvQp): void {
-    this.#groups.detachAll(handle);
+    // A group that cannot be left makes the destruction fail.
+    for (const [name, [bytes, lid]] of this.#groups) {
+      if (verbs().ibv_detach_mcast(handle, bytes, lid) === 0) this.#groups.delete(name);
+    }
     check("ibv_destroy_qp", "destroy queue pair", verbs().ibv_destroy_qp(handle), {
       hint: (code) => code === "EBUSY" ? "It is still attached to a multicast group" : undefined,
     });
@@ -325,6 +330,12 @@ const NEEDS: { readonly [type: number]: number } = {
   [QpType.UD]: DATAGRAM,
   [QpType.XRC_SEND]: FIELDS.remoteSrqn.bit,
 };
+
+/** The name of a multicast group, and the bytes of its GID. */
+function groupOf(gid: Gid, lid: number): [name: string, gid: Uint8Array<ArrayBuffer>] {
+  const bytes = bytesOfGid(gid, "gid");
+  return [`${bytes.toHex()} ${uint16(lid, "lid")}`, bytes];
+}
 
 /** Posting does not check for the ops: it is done once, here. */
 function checkPostOps(context: Context, { sendCq, recvCq }: QpInitAttr): void {

@@ -1,5 +1,3 @@
-/** The states and the attributes of queue pairs. */
-
 import type { IbvQp } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
@@ -47,18 +45,12 @@ const ALL = Object.values(QpAttrMask)
   .filter((bit) => bit < QpAttrMask.RATE_LIMIT)
   .reduce((all: number, bit) => all | bit, 0);
 
-/** The effect of a modification on the sends of a queue pair. */
-export interface Modified {
-  /** The largest message in bytes. */
-  readonly maxMessage: number;
-  /** Whether no send is outstanding any more. */
-  readonly endsSends: boolean;
-}
-
-/** What the classes of queue pairs have in common. */
 export interface QpKind<Q extends QueuePairStates> extends NativeKind<IbvQp, Q> {
-  /** Runs after each modification. It must not throw. */
-  readonly modified: (qp: Q, effect: Modified) => void;
+  /**
+   * Runs after each modification, with the largest message in bytes, and whether no send is outstanding any more. It must
+   * not throw.
+   */
+  readonly modified: (qp: Q, maxMessage: number, endsSends: boolean) => void;
 }
 
 /**
@@ -76,7 +68,6 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
   readonly #context: Context;
   readonly #type: QpType;
   readonly #kind: QpKind<QueuePairStates>;
-  /** The port, once it is set. */
   #port: number | undefined;
   /** What {@linkcode QueuePairStates.init} has chosen. */
   #chosen: Chosen | undefined;
@@ -127,7 +118,7 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
       hint: (code) => hintModify(code, this.#type, from, given),
     });
     this.#port = port;
-    this.#kind.modified(this, { maxMessage, endsSends: endsSends(from, given) });
+    this.#kind.modified(this, maxMessage, endsSends(from, given));
   }
 
   #checkPorts({ portNum, altPortNum, ahAttr, altAhAttr }: QpAttrInit): void {
@@ -145,7 +136,9 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
   }
 
   /**
-   * Moves the queue pair from RESET to INIT, with a port and a GID of its own. Receives can be posted then, and
+   * Moves the queue pair from RESET to INIT, with a port and a GID of its own. It is the first half of the way to RTS:
+   * {@linkcode QueuePairStates.activateRc} and {@linkcode QueuePairStates.activateUc} are the second, and
+   * {@linkcode QueuePairStates.activateUd} is both. Receives can be posted in between, and
    * {@linkcode QueuePairStates.address} is what a peer must know.
    *
    * @example Two queue pairs that connect to each other
@@ -158,9 +151,7 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
    * }
    * ```
    *
-   * @throws {TypeError} If an attribute is missing, is unknown, or has the wrong type.
-   * @throws {RangeError} If the device has no such port, or a number is out of range.
-   * @throws {VerbsError} If the device refuses.
+   * @throws As {@linkcode QueuePairStates.modify}; {TypeError} if an attribute is missing.
    */
   init(initialization: QpInitialization): void {
     const chosen = choose(this.#type, this.#context, initialization);
@@ -192,10 +183,8 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
    *
    * @param peer The address of the peer, which the peer's {@linkcode QueuePairStates.address} gave.
    * @param options Choices that differ from the defaults.
-   * @throws {TypeError} If the queue pair is of another type, {@linkcode QueuePairStates.init} was not called, or an attribute
-   * is missing, is unknown or has the wrong type.
-   * @throws {RangeError} If a number is out of range.
-   * @throws {VerbsError} If the device refuses.
+   * @throws As {@linkcode QueuePairStates.init}; {TypeError} if the queue pair is of another type, or `init()` was not
+   * called.
    */
   activateRc(peer: QpAddress, options: RcActivation = {}): void {
     this.#assertType("activateRc", [QpType.RC, QpType.XRC_SEND, QpType.XRC_RECV]);
@@ -237,10 +226,7 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
   /**
    * Makes a UD queue pair ready to send and receive: it moves from RESET to INIT, RTR and RTS.
    *
-   * @throws {TypeError} If the queue pair is of another type, or an attribute is missing, is unknown or has the wrong
-   * type.
-   * @throws {RangeError} If the device has no such port, or a number is out of range.
-   * @throws {VerbsError} If the device refuses.
+   * @throws As {@linkcode QueuePairStates.init}; {TypeError} if the queue pair is of another type.
    */
   activateUd(activation: UdActivation): void {
     this.#assertType("activateUd", [QpType.UD]);
@@ -293,9 +279,7 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
    * Sets the options of an enhanced connection establishment (`ibv_set_ece`). It takes effect when the queue pair moves to
    * INIT or RTR.
    *
-   * @throws {TypeError} If an attribute is missing, is unknown or has the wrong type.
-   * @throws {RangeError} If a number is out of range.
-   * @throws {VerbsError} If the device has no such options (EOPNOTSUPP), or refuses.
+   * @throws As {@linkcode QueuePairStates.modifyRateLimit}, for these options.
    */
   setEce(ece: Ece): void {
     const { view } = eceCodec.write(ece);
@@ -336,7 +320,6 @@ function endsSends(from: QpState, { qpState, curQpState }: QpAttrInit): boolean 
   return qpState === QpState.RTS && (curQpState ?? from) === QpState.SQE;
 }
 
-/** The attributes of a queue pair that matter. */
 export function describeQp({ type, qpNum, state }: QueuePairStates): Record<string, unknown> {
   return { type: nameOf(QpType, type), qpNum, state: nameOf(QpState, state) };
 }

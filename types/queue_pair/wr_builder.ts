@@ -1,5 +1,3 @@
-/** The builder of work requests. */
-
 import {
   copyOfBytes,
   integer,
