@@ -1,5 +1,3 @@
-/** The address of a peer. */
-
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { bytesOfGid, Gid } from "./gid.ts";
 
@@ -69,7 +67,6 @@ const globalRoute: AttributeCodec<GlobalRouteInit, GlobalRoute> = codecOf(
   },
 );
 
-/** The codec of `struct ibv_ah_attr`. */
 export const ahAttrCodec: AttributeCodec<AhAttrInit, AhAttr> = codecOf("ibv_ah_attr", "address", {
   grh: { struct: globalRoute },
   dlid: {},

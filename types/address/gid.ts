@@ -1,5 +1,3 @@
-/** Global identifiers: the 16-byte addresses of RDMA ports. */
-
 import { copyOfBytes, instance } from "../../internal/checks.ts";
 import { structs } from "../../ffi/layout.ts";
 import { type Members, members } from "../../ffi/members.ts";

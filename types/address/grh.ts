@@ -1,5 +1,3 @@
-/** The 40 bytes before the payload of a UD receive. */
-
 import { copyOfBytes } from "../../internal/checks.ts";
 import { structs } from "../../ffi/layout.ts";
 import { readField } from "../../ffi/struct.ts";
@@ -11,7 +9,6 @@ const { size: SIZE, fields } = structs.ibv_grh;
 export const IPV4_AT = 20;
 const CHECKSUM_AT = IPV4_AT + 10;
 
-/** The bytes of a GRH, without a copy. */
 export let grhView: (grh: Grh) => DataView<ArrayBuffer>;
 
 /**

@@ -1,5 +1,3 @@
-/** IP addresses as text and as bytes. GIDs have the same text form. */
-
 import { byteArray, show } from "../../internal/checks.ts";
 
 /** A number of an IPv4 address: no leading zeros. */

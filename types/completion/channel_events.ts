@@ -1,5 +1,3 @@
-/** The events of a completion channel. */
-
 import type { IbvCompChannel, IbvCq } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
@@ -38,12 +36,10 @@ export class ChannelEvents<Q extends Resource> {
     this.#reject("completion channel", () => true);
   }
 
-  /** Waits for an event of one queue. */
   async waitFor(queue: Q, signal: AbortSignal | undefined): Promise<void> {
     await this.#source.wait(queue, signal);
   }
 
-  /** Waits for an event of any queue. */
   async next(signal: AbortSignal | undefined): Promise<Q> {
     const [claimed] = this.#unclaimed;
     if (claimed === undefined) return await this.#source.wait(undefined, signal);

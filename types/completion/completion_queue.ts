@@ -1,5 +1,3 @@
-/** Completion queues, and the channels that their events come through. */
-
 import type { IbvCompChannel, IbvCq } from "../../ffi/handles.ts";
 import { hasContextOp } from "../../ffi/library/ops.ts";
 import { enums, structs } from "../../ffi/layout.ts";
@@ -21,7 +19,6 @@ import { CqCore } from "./cq_core.ts";
 import type { WorkCompletion } from "./work_completion.ts";
 import { batchCore, STANDARD, WorkCompletions } from "./work_completions.ts";
 
-/** The events of a channel. */
 let eventsOf: (channel: CompletionChannel) => ChannelEvents<CompletionQueue>;
 
 /**
@@ -119,7 +116,6 @@ export class CompletionChannel extends NativeResource<IbvCompChannel> {
 
 const sharedChannels = new WeakMap<Context, CompletionChannel>();
 
-/** The channel that the queues of a context share. */
 function sharedChannel(context: Context): CompletionChannel {
   let channel = sharedChannels.get(context);
   if (channel === undefined || channel.disposed) {
@@ -207,7 +203,6 @@ export class MadeCq<C> {
   }
 }
 
-/** The inside of a queue. */
 export let cqCore: (cq: CompletionQueue) => CqCore;
 
 /**
@@ -426,7 +421,6 @@ export function checkCq(
   return { cqe, compVector, channel: channel === undefined ? sharedChannel(context) : channel };
 }
 
-/** The options of the error of a queue that could not be created. */
 export function explainCq(context: Context, cqe: number): CheckOptions {
   return {
     detail: () => `cqe ${cqe}`,

@@ -1,5 +1,3 @@
-/** Iterating over completions as they come. */
-
 import { nextTurn, Turns } from "../../internal/turns.ts";
 import type { WorkCompletion } from "./work_completion.ts";
 

@@ -1,5 +1,3 @@
-/** The inside of a completion queue. */
-
 import type { IbvCq } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
@@ -29,7 +27,6 @@ const MAX_BATCH = 65_536;
 export class CqCore<C = WorkCompletion> {
   /** The trackers of the queue pairs that send to the queue, by queue pair number. */
   readonly senders: SenderTable = new SenderTable();
-  /** The name of the verb that polls. */
   protected readonly verb: string = "ibv_poll_cq";
   readonly #verb: Verbs["ibv_poll_cq"] = verbs().ibv_poll_cq;
   readonly #format: Format<C>;
@@ -48,7 +45,6 @@ export class CqCore<C = WorkCompletion> {
     return this.#verb(cq, most, batch.pointer);
   }
 
-  /** Polls into a batch. Returns how many completions there were. */
   pollInto(cq: IbvCq, batch: BatchCore<unknown>): number {
     const left = this.#left();
     if (left === 0) return this.#poll(cq, batch, batch.capacity);
@@ -59,7 +55,6 @@ export class CqCore<C = WorkCompletion> {
     return count;
   }
 
-  /** Polls objects. */
   pollObjects(cq: IbvCq, most: number): C[] {
     const count = Math.min(this.#left() || this.#refill(cq, most), most);
     const completions = new Array<C>(count);

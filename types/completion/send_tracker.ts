@@ -1,5 +1,3 @@
-/** Which sends of a queue pair have completed. */
-
 import { destroyIfUnused, type Resource } from "../core/resource.ts";
 
 /**
@@ -15,7 +13,6 @@ export class SendTracker {
    * number of an unsignaled send is that of the next signaled one.
    */
   #posted = 0;
-  /** Signaled sends completed. */
   #completed = 0;
   /**
    * Resources that were disposed while sends used them, with the number of the last of these sends. It exists only while
@@ -30,7 +27,6 @@ export class SendTracker {
     return before;
   }
 
-  /** Records the completion of the oldest signaled sends. */
   completed(count: number): void {
     this.#completed = Math.min(this.#completed + count, this.#posted);
     if (this.#disposed !== undefined) this.#release(this.#disposed);

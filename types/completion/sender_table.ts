@@ -15,24 +15,20 @@ export class SenderTable {
   #trackers: (SendTracker | undefined)[] = [];
   #shift = 0;
 
-  /** The number of trackers. */
   get size(): number {
     return this.#all.size;
   }
 
-  /** Adds the tracker of a queue pair, or replaces it. */
   set(qpNum: number, tracker: SendTracker): void {
     this.#all.set(qpNum, tracker);
     this.#numbers = undefined;
   }
 
-  /** Removes the tracker of a queue pair. */
   delete(qpNum: number): void {
     this.#all.delete(qpNum);
     this.#numbers = undefined;
   }
 
-  /** The tracker of a queue pair; `undefined` if there is none. */
   get(qpNum: number): SendTracker | undefined {
     const numbers = this.#numbers ?? this.#fill();
     return this.#trackers[this.#seek(numbers, qpNum)];

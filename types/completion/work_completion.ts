@@ -1,5 +1,3 @@
-/** Work completions: the results of work requests. */
-
 import { structs } from "../../ffi/layout.ts";
 import { type Members, members } from "../../ffi/members.ts";
 import { verbs } from "../../ffi/library.ts";

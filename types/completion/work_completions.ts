@@ -1,5 +1,3 @@
-/** Completions in native layout. */
-
 import { structs } from "../../ffi/layout.ts";
 import { bufferPointer } from "../../ffi/pointers.ts";
 import { positiveInt, show, uint32 } from "../../internal/checks.ts";
@@ -34,7 +32,6 @@ export interface Format<C> {
   readonly read: (view: DataView, base: number, extra: number) => C;
 }
 
-/** The completions of a {@linkcode CompletionQueue}. */
 export const STANDARD: Format<WorkCompletion> = {
   extra: 0,
   read: (view, base) => new WorkCompletion(view, base),
@@ -67,12 +64,10 @@ export class BatchCore<C = WorkCompletion> {
     this.polls++;
   }
 
-  /** Makes the object of a completion. */
   at(index: number): C {
     return this.format.read(this.view, index * SIZE, this.extraAt(index));
   }
 
-  /** Where the extra bytes of a completion start. */
   extraAt(index: number): number {
     return this.capacity * SIZE + index * this.format.extra;
   }
@@ -88,7 +83,6 @@ export class BatchCore<C = WorkCompletion> {
   }
 }
 
-/** The inside of a batch. */
 export let batchCore: (batch: WorkCompletions) => BatchCore;
 
 /**

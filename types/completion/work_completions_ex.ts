@@ -1,5 +1,3 @@
-/** Completions of extended completion queues. */
-
 import { type Members, members } from "../../ffi/members.ts";
 import { uint32 } from "../../internal/checks.ts";
 import { WorkCompletion } from "./work_completion.ts";
@@ -70,7 +68,6 @@ export class WorkCompletionEx extends WorkCompletion {
   }
 }
 
-/** The completions of a {@linkcode CompletionQueueEx}. */
 export const EXTENDED: Format<WorkCompletionEx> = {
   extra: EXTRA.size,
   read: (view, base, extra) => new WorkCompletionEx(view, base, extra),

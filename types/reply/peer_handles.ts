@@ -16,7 +16,6 @@ const EAGAIN = 11;
 interface Pending {
   readonly made: Promise<AhCore | undefined>;
   readonly controller: AbortController;
-  /** The number of callers that wait for it. */
   waiting: number;
 }
 
@@ -43,11 +42,9 @@ export class PeerHandles implements Disposable {
   readonly #pending: Map<string, Pending> = new Map();
   /** Checks whether addresses have changed, and calls {@linkcode PeerHandles.retire} if so. */
   readonly #refresh: () => void;
-  /** The number of changes of addresses. */
   #changes = 0;
   #answers = 0;
 
-  /** Keeps no handle yet, and at most `maxPeers`. */
   constructor(pd: ProtectionDomain, maxPeers: number, refresh: () => void) {
     this.#pd = pd;
     this.#maxPeers = maxPeers;
@@ -55,12 +52,10 @@ export class PeerHandles implements Disposable {
     this.#refresh = refresh;
   }
 
-  /** The number of peers whose handles are kept. */
   get size(): number {
     return this.#cache.size;
   }
 
-  /** The handle of a peer; undefined if there is none. */
   find(words: Uint32Array): AhCore | undefined {
     this.#answers++;
     return this.#known(words);
@@ -158,7 +153,6 @@ export class PeerHandles implements Disposable {
     this.#pending.clear();
   }
 
-  /** Closes all handles. */
   [Symbol.dispose](): void {
     this.retire();
     this.#closeRetired(Infinity);

@@ -68,12 +68,10 @@ function shiftOf(field: keyof typeof fields): number {
  * addresses are compared by words.
  */
 export class ReplyAddress {
-  /** The words of the address that was computed last. */
   readonly words: Uint32Array<ArrayBuffer> = new Uint32Array(WORDS);
   readonly #portNum: number;
   #hasFlowLabel = false;
 
-  /** Computes addresses of packets that a port receives. */
   constructor(port: number) {
     this.#portNum = port << PORT_NUM;
   }
@@ -167,7 +165,6 @@ function writeFromIpv6(
   return 0;
 }
 
-/** Clears the GID and the route. */
 function leave(words: Uint32Array, errno: number): number {
   words.fill(0, DGID_WORD, DGID_WORD + 4);
   words[ROUTE] = 0;

@@ -1,5 +1,3 @@
-/** Replies to datagrams. */
-
 import { type AbortOptions, signalOf } from "../../internal/abort.ts";
 import { integer, positiveInt, snapshot } from "../../internal/checks.ts";
 import { type AhAttr, ahAttrCodec, type AhAttrInit } from "../address/ah_attr.ts";
@@ -125,7 +123,6 @@ export class ReplyPath extends Resource {
   /** The address that was computed last. */
   readonly #address: ReplyAddress;
   readonly #memory: GrhMemory = new GrhMemory();
-  /** The GID table; undefined until it is read again. */
   #gids: GidCache | undefined;
   /** The batch whose poll needs no further look at the events, and the number of that poll. */
   #batch: WorkCompletions | undefined;

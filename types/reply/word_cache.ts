@@ -44,7 +44,6 @@ export class WordCache<T> {
     this.#closeRing();
   }
 
-  /** The number of keys it holds. */
   get size(): number {
     return this.#size;
   }
@@ -144,7 +143,6 @@ export class WordCache<T> {
     this.#entries[(this.#capacity << BITS) + OLDER] = this.#capacity;
   }
 
-  /** Makes an entry the newest one. */
   #use(entry: number): void {
     if (entry === this.#entries[(this.#capacity << BITS) + OLDER]) return;
     this.#unlink(entry);

@@ -12,7 +12,6 @@ export function setOf(...opcodes: readonly WrOpcode[]): number {
   return opcodes.reduce<number>((set, opcode) => set | 1 << opcode, 0);
 }
 
-/** Whether a set has an opcode. */
 export function has(set: number, opcode: number): boolean {
   return (set >>> opcode & 1) !== 0;
 }
@@ -30,7 +29,6 @@ export const ATOMICS: number = setOf(ATOMIC_CMP_AND_SWP, ATOMIC_FETCH_AND_ADD);
 export const EIGHT_BYTES: number = ATOMICS | setOf(ATOMIC_WRITE);
 /** The opcodes that consume a receive of the peer. */
 export const CONSUMING: number = DATAGRAMS | setOf(SEND_WITH_INV, RDMA_WRITE_WITH_IMM);
-/** The opcodes whose data can be inline. */
 export const INLINE: number = XRC & ~setOf(RDMA_READ);
 /** The opcodes that send requests offer. Builders also offer TSO. */
 export const OFFERED: number = XRC | ATOMICS | setOf(LOCAL_INV, BIND_MW);
@@ -64,7 +62,6 @@ function row(
 
 const BIND = setOf(BIND_MW);
 
-/** The attributes that only some opcodes have. */
 export const FIELDS = {
   ah: row("ah", 64, DATAGRAMS, "wr.ud.ah"),
   remoteQpn: row("remoteQpn", 24, DATAGRAMS, "wr.ud.remote_qpn"),
@@ -85,7 +82,6 @@ export const FIELDS = {
 
 const ALL: readonly Field[] = Object.values(FIELDS);
 
-/** The attributes that datagrams need. */
 export const DATAGRAM: number = FIELDS.ah.bit | FIELDS.remoteQpn.bit | FIELDS.remoteQkey.bit;
 
 /** The attributes that a request may lack whatever its opcode is. Some transports need them. */
@@ -98,7 +94,6 @@ export const NEEDS: Uint16Array<ArrayBuffer> = Uint16Array.from(
     ALL.reduce((set, { bit, opcodes }) => has(opcodes, opcode) ? set | bit : set, 0) & ~OPTIONAL,
 );
 
-/** The names of the attributes in a set. */
 export function namesOf(set: number): string[] {
   return names.filter((_, i) => has(set, i));
 }
@@ -120,7 +115,6 @@ export function opcodesOf(type: number): number {
   return BY_TYPE.get(type) ?? setOf(...Object.values(WrOpcode));
 }
 
-/** Checks that an opcode has an attribute. */
 export function checkHas(field: Field, opcode: number): void {
   if (!has(field.opcodes, opcode)) throw hasNo(field, opcode);
 }
@@ -166,9 +160,7 @@ export function checkRemoteAddr(opcode: number, value: number | bigint): number 
 
 /** A scatter/gather element that was read and checked: nothing of the caller's is read again. */
 export interface Element extends Sge {
-  /** The region, if it is known. */
   readonly region: Region | undefined;
-  /** Offset of the element in the region. */
   readonly offset: number;
 }
 
@@ -243,7 +235,6 @@ export function readBinding(info: MwBindInfo): Required<MwBindInfo> {
   return { mr, addr: start, length: size, mwAccessFlags };
 }
 
-/** The codec of `struct ibv_mw_bind_info`. */
 export const bindingCodec: AttributeCodec<MwBindInfo> = codecOf("ibv_mw_bind_info", "bindInfo", {
   mr: { resource: MemoryRegion },
   addr: {},

@@ -28,7 +28,6 @@ const SGE_ADDR = structs.ibv_sge.fields.addr.offset;
 const SGE_LENGTH = structs.ibv_sge.fields.length.offset;
 const SGE_LKEY = structs.ibv_sge.fields.lkey.offset;
 
-/** A memory window that a request binds. */
 interface Bind {
   readonly mw: MemoryWindow;
   readonly mr: MemoryRegion;
@@ -49,7 +48,6 @@ export class NativeList {
   /** The run: the index of its first request, and how many it has. */
   start = 0;
   count = 0;
-  /** The number of disposals when the run was checked. */
   #disposals = 0;
   /** UD: how many sends of the run are signaled. */
   #signaled = 0;
@@ -69,7 +67,6 @@ export class NativeList {
   readonly maxSge: number;
   /** Sends: the attributes of each request, as bits of {@linkcode Field.bit}. */
   readonly given: Uint16Array<ArrayBuffer>;
-  /** Sends: the address handle of each request. */
   readonly ahs: (AhCore | undefined)[];
   /** Sends: the memory windows that requests bind. It is undefined if no request does. */
   binds: (Bind | undefined)[] | undefined = undefined;
@@ -86,7 +83,6 @@ export class NativeList {
   /** The last request of the run, which is linked to none. */
   #end: number;
 
-  /** Makes room, and links the requests. */
   constructor(layout: Layout, init: RequestListInit) {
     const { capacity, maxSge = 1 } = snapshot(init, "requests", ["capacity", "maxSge"]);
     this.capacity = positiveInt(capacity, "capacity");
@@ -150,7 +146,6 @@ export class NativeList {
     this.view.setBigUint64(at * 4, typeof value === "bigint" ? value : BigInt(value), true);
   }
 
-  /** Sets the memory of a request. */
   setSge(index: number, sge: Element | readonly Element[]): void {
     const first = index * this.maxSge;
     if (!isList(sge)) {
@@ -202,12 +197,10 @@ export class NativeList {
     this.checkedBy = undefined;
   }
 
-  /** The number of scatter/gather elements of a request. */
   numSge(index: number): number {
     return this.words[index * this.stride + NUM_SGE]!;
   }
 
-  /** The first scatter/gather element of a request. */
   firstSge(index: number): Pick<Element, "addr" | "length" | "lkey"> {
     const at = index * this.maxSge * SGE_SIZE;
     return {
@@ -222,7 +215,6 @@ export class NativeList {
     return bufferPointer(new Uint8Array(this.#sges.buffer, index * this.maxSge * SGE_SIZE));
   }
 
-  /** Checks that the memory regions of a request are open. */
   assertMemory(index: number): void {
     const first = index * this.maxSge;
     for (let i = this.numSge(index) - 1; i >= 0; i--) {
@@ -255,12 +247,10 @@ export class NativeList {
     return this.words[this.at(index) + OPCODE]!;
   }
 
-  /** The flags of a send. */
   flags(index: number): number {
     return this.words[index * this.stride + FLAGS]!;
   }
 
-  /** Sets the flags of a send. */
   setFlags(index: number, flags: number): void {
     this.words[index * this.stride + FLAGS] = flags;
     this.checkedBy = undefined;
@@ -281,22 +271,18 @@ export class NativeList {
     this.checkedBy = undefined;
   }
 
-  /** Sets an attribute of at most 32 bits. */
   set32(index: number, { word }: Field, value: number): void {
     this.words[index * this.stride + word] = value;
   }
 
-  /** Sets an attribute of 64 bits. */
   set64(index: number, { word }: Field, value: number | bigint): void {
     this.#setBig(index * this.stride + word, value);
   }
 
-  /** An attribute of at most 32 bits, as it is in memory. */
   get32(index: number, { word }: Field): number {
     return this.words[index * this.stride + word]!;
   }
 
-  /** An attribute of 64 bits. */
   get64(index: number, { word }: Field): bigint {
     return this.view.getBigUint64((index * this.stride + word) * 4, true);
   }
@@ -306,7 +292,6 @@ export class NativeList {
     this.view.setUint32((index * this.stride + FIELDS.immData.word) * 4, immData);
   }
 
-  /** Sets the address handle of a datagram. */
   setAh(index: number, ah: AhCore): void {
     ah.write(this.words, index * this.stride + FIELDS.ah.word);
     this.given[index]! |= FIELDS.ah.bit;
@@ -316,7 +301,6 @@ export class NativeList {
     if (ah.pd !== this.#pd) this.checkedBy = undefined;
   }
 
-  /** Sets the memory window that a request binds, and what to. */
   setBind(index: number, mw: MemoryWindow, rkey: number, info: Required<MwBindInfo>): void {
     const at = (index * this.stride + FIELDS.bindInfo.word) * 4;
     bindingCodec.writeTo(this.view, at, info).writeHandles();
@@ -357,7 +341,6 @@ export class NativeList {
     );
   }
 
-  /** Ends the check of a run. */
   endRun(rules: object): void {
     this.checkedBy = rules;
     this.#disposals = disposals.count;

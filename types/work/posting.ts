@@ -127,14 +127,8 @@ export interface RecvRules {
 export type Receives = RecvRequest | readonly RecvRequest[] | RecvRequestList;
 
 /**
- * Prepares the receives of one queue. Queue pairs, work queues and shared receive queues post them with different verbs:
- *
- * ```ts ignore
- * const run = poster.prepare(requests, start, count);
- * if (run === null) return;
- * const result = verbs().ibv_post_recv(qp.unsafeHandle, run.first, poster.badWr);
- * if (result !== 0) throw poster.error(result, run);
- * ```
+ * Prepares the receives of one queue. Queue pairs, work queues and shared receive queues post what it prepares with
+ * different verbs.
  */
 export class RecvPoster extends Poster<RecvRequest> {
   readonly #rules: RecvRules;
@@ -145,12 +139,8 @@ export class RecvPoster extends Poster<RecvRequest> {
   }
 
   /**
-   * Reads and checks receives. Code of the caller runs only here.
-   *
-   * @param requests One receive, an array, or a prepared list.
-   * @param start The first of a prepared list to post. 0 if left out.
-   * @param count How many of a prepared list to post. If it is left out, all from `start` on.
-   * @returns The list whose run is to be posted; `null` if there are none.
+   * Reads and checks receives. Code of the caller runs only here. Returns the list whose run is to be posted; `null` if
+   * there are none.
    */
   prepare(
     requests: Receives,
@@ -182,11 +172,9 @@ function checkRecv(list: NativeList, index: number, { needsGrh }: RecvRules): vo
   );
 }
 
-/** The rules of one queue pair for its sends. */
 export interface SendRules {
   /** The transport in messages, such as "UD". */
   readonly transport: string;
-  /** The opcodes of the transport, one bit each. */
   readonly opcodes: number;
   /** Attributes that sends need to reach a receive of the peer: bits of {@linkcode FIELDS}. */
   readonly needs: number;
@@ -242,7 +230,6 @@ export class SendPoster extends Poster<SendRequest> {
     return list;
   }
 
-  /** Notes that a run was posted. */
   posted(run: NativeList): void {
     if (this.tracker !== undefined) run.posted(this.tracker);
     else if (run.binds !== undefined) this.noteBinds(run, run.count);
@@ -274,7 +261,6 @@ export class SendPoster extends Poster<SendRequest> {
   }
 }
 
-/** Checks that a request may be posted. */
 function checkSend(list: NativeList, index: number, rules: SendRules): void {
   const opcode = list.opcodeOf(index);
   if (!has(rules.opcodes, opcode)) {

@@ -48,7 +48,6 @@ const { compareAdd: COMPARE_ADD, swap: SWAP, immData: IMM_DATA } = FIELDS;
 const { invalidateRkey: INVALIDATE_RKEY, remoteSrqn: REMOTE_SRQN } = FIELDS;
 const { mw: MW, bindInfo: BIND_INFO } = FIELDS;
 
-/** The native list of a prepared list. */
 export let nativeOf: (list: RequestList) => NativeList;
 
 /**
@@ -289,7 +288,6 @@ function useSetAtomic(opcode: number): TypeError {
   );
 }
 
-/** Checks `wr_id`. */
 export function checkWrId(wrId: number | bigint): void {
   if (!(typeof wrId === "number" && wrId >>> 0 === wrId)) uint64(wrId, "wrId");
 }
@@ -392,7 +390,6 @@ function fit64(field: Field, opcode: number, value: number | bigint | undefined)
   return value === undefined ? 0 : check64(field, opcode, value);
 }
 
-/** Checks that send requests offer an opcode. */
 function checkOpcode(opcode: number): void {
   const isOpcode = typeof opcode === "number" && opcode >>> 0 === opcode && opcode < 32;
   if (isOpcode && has(OFFERED, opcode)) return;
@@ -444,7 +441,6 @@ function withFlag(flags: number, flag: number, set: boolean): number {
   return (set ? flags | flag : flags & ~flag) >>> 0;
 }
 
-/** What a request is for, in messages. */
 type Purpose = "send" | "receive";
 
 /** The error of a property that is no attribute of a request. */
