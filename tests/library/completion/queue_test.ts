@@ -4,7 +4,6 @@ import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import {
   CompletionChannel,
   CompletionQueue,
-  type CqInitAttr,
   VerbsError,
   WcStatus,
   type WorkCompletion,
@@ -13,7 +12,7 @@ import {
 import { cqCore, drain } from "../../../types/completion/completion_queue.ts";
 import { SendTracker } from "../../../types/completion/send_tracker.ts";
 import { testsWith } from "../recorded.ts";
-import { assertRefused, bad } from "../refusals.ts";
+import { assertRefused } from "../refusals.ts";
 
 /** `cq` is cq0 in the recorder. */
 const on = testsWith(({ context }) => ({ cq: new CompletionQueue(context, { cqe: 256 }) }));
@@ -49,25 +48,15 @@ on.test("CompletionQueue() passes its attributes to ibv_create_cq()", (setup) =>
 });
 
 on.test("CompletionQueue() refuses attributes beyond their limits", ({ context }) => {
-  const make = (init: CqInitAttr) => () => new CompletionQueue(context, init);
   const compVector = context.numCompVectors;
-  assertRefused(
-    [make({ cqe: 0 }), RangeError, "not within 1 to 2147483647"],
-    [make({ cqe: 4, compVector }), RangeError, `compVector ${compVector}`],
-  );
-});
-
-on.test("CompletionQueue refuses sizes that are none", ({ cq }) => {
-  assertRefused(
-    [() => cq.poll(0), RangeError, "0"],
-    [() => cq.resize(0), RangeError, "0"],
-    [() => cq.pollInto(bad(new DataView(new ArrayBuffer(48)))), TypeError, "not a WorkCompletions"],
-  );
+  const make = (): unknown => new CompletionQueue(context, { cqe: 4, compVector });
+  assertThrows(make, RangeError, `compVector ${compVector}`);
 });
 
 on.test("CompletionQueue.poll() polls as many as it is asked for, without memory for more", (setup) => {
   const { cq } = setup;
   complete(0, 20);
+  assertThrows(() => cq.poll(0), RangeError, "0");
   assertEquals(ids(cq.poll(3)), [0, 1, 2]);
   assertEquals(ids(cq.poll(1)), [3]);
   assertEquals(ids(cq.poll()), range(4, 20));

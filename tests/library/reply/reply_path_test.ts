@@ -24,7 +24,7 @@ import {
 import { enums } from "../../../ffi/layout.ts";
 import { nonblocking } from "../../../ffi/library.ts";
 import { nativeOf } from "../../../types/work/requests.ts";
-import { onPd, openRecorder, partsOf, type Recorded, testsOn } from "../recorded.ts";
+import { openRecorder, partsOf, type Recorded, testsOn } from "../recorded.ts";
 import { assertRefused } from "../refusals.ts";
 
 const {
@@ -209,13 +209,6 @@ on.test("ReplyPath refuses a completion that the batch has no room for", ({ path
     [answer(2 ** 32), RangeError, message],
     [answer("0" as never), TypeError, "not an integer"],
     [answer(0.5), TypeError, "not an integer"],
-  );
-});
-
-onPd.test("ReplyPath refuses limits of nothing", ({ pd }) => {
-  assertRefused(
-    [() => new ReplyPath(pd, { port: 1, maxPeers: 0 }), RangeError, "maxPeers 0"],
-    [() => new ReplyPath(pd, { port: 1, maxPending: 0 }), RangeError, "maxPending 0"],
   );
 });
 

@@ -56,14 +56,6 @@ onRc.test("setLength() changes the length of the first element, and the request'
   assertEquals(posted()[0]![0]!.sges.map(({ length }) => length), [24, 40]);
 });
 
-onRc.test("The elements of a request are posted in the order in which they are given", (parts) => {
-  const { qp, mr } = parts;
-  const offsets = [300, 0, 200];
-  qp.postSend({ sge: offsets.map((offset) => mr.slice(offset, 8)) });
-  const elements = posted()[0]![0]!.sges;
-  assertEquals(elements.map(({ addr }) => addr), offsets.map((at) => `mr0+${at}`));
-});
-
 onRc.test("Every request of a list is checked, also after one with inline data", (parts) => {
   const { qp, pd, mr } = parts;
   const own = new MemoryRegion(pd, new Uint8Array(8), AccessFlags.LOCAL_WRITE);

@@ -193,15 +193,6 @@ onUd.test("SendRequestList.setLength() counts from the length that the request h
   assertThrows(() => list.setLength(0, 193), RangeError, "length 193: it is not within 0 to 192");
 });
 
-onRc.test("RequestList.setSge() refuses more elements than there is room for", ({ mr }) => {
-  const list = new SendRequestList({ capacity: 2, maxSge: 2 });
-  const message = "it has 3 scatter/gather elements, and there is room for 2";
-  assertRefused(
-    [() => list.setSge(0, [mr, mr, mr]), RangeError, message],
-    [() => list.set(1, { sge: [mr, mr, mr] }), RangeError, message],
-  );
-});
-
 Deno.test("A list has neither buffer nor view that a caller could detach", () => {
   const list = new SendRequestList({ capacity: 1 });
   const seen: unknown[] = [];

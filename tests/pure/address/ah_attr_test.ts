@@ -44,10 +44,6 @@ Deno.test("ahAttrCodec.write() puts each field where verbs.h has it", () => {
   assertEquals(readField(view, fields.port_num), 103);
 });
 
-Deno.test("ahAttrCodec.read() gives what was written", () => {
-  assertEquals(JSON.stringify(roundTrip(ATTR)), JSON.stringify(ATTR));
-});
-
 Deno.test("ahAttrCodec.write() zeroes what is left out, and is global if there is a GRH", () => {
   const { grh, isGlobal, dlid } = roundTrip({ portNum: 1 });
   assertEquals([grh.dgid.isZero, grh.sgidIndex, grh.flowLabel], [true, 0, 0]);

@@ -15,12 +15,6 @@ Deno.test("Gid.parse() reads IPv6 addresses and maps IPv4 addresses", () => {
   assert(Gid.parse("::ffff:10.0.0.1").equals(Gid.parse("10.0.0.1")));
 });
 
-Deno.test("Gid.parse() throws when the text is no address", () => {
-  for (const text of ["", "10.0.0", "10.0.0.256", "fe80::1%eth0", ":::", "g::1", "1::2::3"]) {
-    assertThrows(() => Gid.parse(text), SyntaxError);
-  }
-});
-
 Deno.test("Gid does not change when the bytes it was made of or gave do", () => {
   const bytes = new Uint8Array(16).fill(1);
   const gid = new Gid(bytes);

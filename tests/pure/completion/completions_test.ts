@@ -1,5 +1,5 @@
 // Iterating over completions, over a source that is not a queue.
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import { Completions, type CompletionSource } from "../../../types/completion/completions.ts";
 import type { WorkCompletion } from "../../../types/completion/work_completion.ts";
 
@@ -28,13 +28,6 @@ Deno.test("Completions lets timers run while completions keep coming, and while 
   const take = (): WorkCompletion | undefined => fired ? COMPLETION : undefined;
   const spinning = sourceOf({ take, spin: Number.MAX_SAFE_INTEGER });
   assertEquals((await new Completions(spinning).next()).value, COMPLETION);
-});
-
-Deno.test("Completions ends by a timed signal while completions keep coming", async () => {
-  const signal = AbortSignal.timeout(5);
-  await assertRejects(async () => {
-    for await (const _ of new Completions(sourceOf({ signal })));
-  }, DOMException);
 });
 
 Deno.test("Completions lets timers run although each completion takes long to process", async () => {

@@ -68,13 +68,6 @@ Deno.test("WorkCompletions.at() throws when the last poll did not write that com
   }
 });
 
-Deno.test("BatchCore.polls counts polls, so that completions of two polls are told apart", () => {
-  const batch = new WorkCompletions(1);
-  const before = batchCore(batch).polls;
-  batchCore(batch).polled(0);
-  assertEquals(batchCore(batch).polls, before + 1);
-});
-
 Deno.test("WorkCompletions and WorkCompletion are short in console.log", () => {
   const batch = new WorkCompletions(2);
   fill(batch, 7n);
