@@ -54,7 +54,9 @@ await tool(HELP, {}, async () => {
       ...modulesWithoutDevice(),
     ),
     "deno publish --dry-run": canBePublished(),
-    "order: floors of the house, imports run down": orderIsKept(std),
+    "order: floors of the house, imports run down": Promise.try(() =>
+      resultOf(checkHouse(project))
+    ),
     "figures: at most as many as before": figures().then((found) => resultOf(judge(found))),
     "verbs: bound, typed": program("coverage/main.ts", "--check"),
     "mutants: each row of the triage fits one": program("mutants.ts", "--list", "--count=1"),
@@ -86,10 +88,6 @@ async function canBePublished(): Promise<Result> {
   );
   const text = `${sizes.length} files, ${Math.round(sum)} KiB`;
   return { good: status === 0, text: status === 0 ? text : `${stdout}${stderr}${text}` };
-}
-
-async function orderIsKept(std: string[]): Promise<Result> {
-  return resultOf(await checkHouse(project, [`--config=${project}/deno.json`, ...std]));
 }
 
 function resultOf({ lines, faults }: Findings): Result {

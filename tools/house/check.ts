@@ -1,7 +1,9 @@
 /** Checks the order of the project's files: who imports whom, and who uses unsafe functions. */
 
-import { faultsOf, floorOf, FLOORS } from "./floors.ts";
-import { type Graph, readGraph } from "./graph.ts";
+import { exists } from "../../rxe/host/shell.ts";
+import { sourcesIn } from "../host/paths.ts";
+import { faultsOf, FLOORS } from "./floors.ts";
+import { readGraph } from "./graph.ts";
 
 // Also through another name for Deno.
 const UNSAFE = /\bDeno\s*\.\s*Unsafe|\bdlopen\b|\bUnsafe(Pointer|PointerView|Callback|FnPointer)\b/;
@@ -19,42 +21,24 @@ export interface Findings {
   faults: string[];
 }
 
-export async function checkHouse(root: string, args: readonly string[] = []): Promise<Findings> {
-  const folders = [
-    ...new Set(FLOORS.map((floor) => floor.replace(/^(ffi|types|net|cli|rxe)\/.*/, "$1"))),
-  ];
-  const graph = await readGraph(root, folders, args);
-  const texts = new Map(
-    await Promise.all(
-      [...graph.keys()].map(async (file) =>
-        [file, await Deno.readTextFile(`${root}/${file}`)] as const
-      ),
-    ),
-  );
-  const unsafe = [...texts].filter(([, text]) => UNSAFE.test(text)).map(([file]) => file);
+export function checkHouse(root: string): Findings {
+  const folders = FLOORS.map((floor) => floor.replace(/^(ffi|types|net|cli|rxe)\/.*/, "$1"));
+  const files = [...new Set(folders)].filter((path) => exists(`${root}/${path}`))
+    .flatMap((path) => path.endsWith(".ts") ? [path] : sourcesIn(path, root));
+  const texts = new Map(files.map((file) => [file, Deno.readTextFileSync(`${root}/${file}`)]));
+  const unsafe = files.filter((file) => UNSAFE.test(texts.get(file)!));
   const faults = [
-    ...faultsOf(graph),
+    ...faultsOf(readGraph(texts)),
     ...unsafe.filter((file) => !MAY_BE_UNSAFE.test(file))
       .map((file) => `${file} uses unsafe functions of Deno, only ffi/ may`),
   ];
-  const lines = floorLines(graph);
-  if (!faults.some((fault) => fault.startsWith("circle"))) lines.push("no circle");
-  for (const folder of ["tests", "bench"]) {
+  const lines = ["tests", "bench"].map((folder) => {
     const count = unsafe.filter((file) => file.startsWith(`${folder}/`)).length;
-    lines.push(`files of ${folder} with unsafe functions of Deno: ${count}`);
-  }
+    return `files of ${folder} with unsafe functions of Deno: ${count}`;
+  });
   for (const [file, text] of texts) {
     const count = text.split("\n").length - 1;
     if (count > LONG && !GENERATED.test(file)) lines.push(`${file} has ${count} lines`);
   }
   return { lines, faults };
-}
-
-/** The floors that have files, the highest first. */
-function floorLines(graph: Graph): string[] {
-  const files = [...graph.keys()];
-  return FLOORS.toReversed().flatMap((floor) => {
-    const count = files.filter((file) => floorOf(file) === floor).length;
-    return count === 0 ? [] : [`${floor.padEnd(22)} ${count} ${count === 1 ? "file" : "files"}`];
-  });
 }

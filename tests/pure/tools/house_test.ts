@@ -11,7 +11,7 @@ async function check(files: Record<string, string>): Promise<Findings> {
       await Deno.mkdir(`${root}/${file}`.replace(/\/[^/]*$/, ""), { recursive: true });
       await Deno.writeTextFile(`${root}/${file}`, text);
     }
-    return await checkHouse(root);
+    return checkHouse(root);
   } finally {
     await Deno.remove(root, { recursive: true });
   }
@@ -36,9 +36,7 @@ const SOUND = {
 };
 
 Deno.test("checkHouse() finds no fault in a project whose imports run down", async () => {
-  const { lines, faults } = await check(SOUND);
-  assertEquals(faults, []);
-  assert(lines.includes("no circle"));
+  assertEquals((await check(SOUND)).faults, []);
 });
 
 const ABOVE = "types/device is above types/core";
