@@ -23,9 +23,10 @@ Without FILES it runs all tests but those of the tools.
 `;
 
 await tool(HELP, { short: "flag" }, async (options, operands) => {
-  const parts = partsOf(operands, options.short ?? false);
   await ensureForLibraryTests();
-  const programs = await ensurePrograms(await emulator(), await ensureSystem());
+  const emulators = (await pathWithEmulator()).split(":")
+    .map((folder) => `${folder}/qemu-aarch64-static`);
+  const programs = await ensurePrograms(emulators.find(exists)!, await ensureSystem());
   const start = performance.now();
   let counts = NONE;
   const deno = {
@@ -34,7 +35,7 @@ await tool(HELP, { short: "flag" }, async (options, operands) => {
     options: await stdArguments(),
     path: `${programs}:${Deno.env.get("PATH") ?? ""}`,
   };
-  for (const { name, files } of parts) {
+  for (const [name, files] of partsOf(operands, options.short ?? false)) {
     say(`\n== ${name}, on aarch64`);
     counts = add(counts, await runTests(deno, files, NOT_EMULATED));
   }
@@ -44,10 +45,3 @@ await tool(HELP, { short: "flag" }, async (options, operands) => {
   console.log(`\n${passed} passed, ${failed} failed, ${ignored} left out on aarch64, ${seconds} s`);
   return failed === 0 ? 0 : 1;
 });
-
-async function emulator(): Promise<string> {
-  const paths = (await pathWithEmulator()).split(":").map((folder) =>
-    `${folder}/qemu-aarch64-static`
-  );
-  return paths.find(exists)!;
-}

@@ -1,14 +1,30 @@
 /** Runs the tests of the library by the lowest and the newest Deno, and checks that older ones are refused. */
 
+import denoJson from "../deno.json" with { type: "json" };
 import { isBelow, LOWEST_DENO } from "../ffi/platform.ts";
-import { fetchDeno, versionOf } from "./deno_versions/deno.ts";
-import { runRefused, runWith } from "./deno_versions/run.ts";
-import { add, NONE } from "./tests/junit.ts";
-import { ensureForLibraryTests } from "./tests/of_library.ts";
+import { say } from "../rxe/host/report.ts";
+import { capture, lastLines } from "../rxe/host/shell.ts";
+import { fetchDeno, runTests, versionOf } from "./host/other_deno.ts";
+import { inProject } from "./host/paths.ts";
+import stdMap from "./std/import_map.json" with { type: "json" };
+import { pathWithEmulator } from "./tests/emulator.ts";
+import { add, type Counts, NONE } from "./tests/junit.ts";
+import { ensureForLibraryTests, libraryTests } from "./tests/of_library.ts";
 import { tool } from "./host/tool.ts";
 
 /** The first of Deno 2, and the last one below the lowest. */
 const REFUSED = ["2.0.6", "2.7.11"];
+
+/** What a program does that uses the library for the first time. */
+const FIRST_USE = `
+const { Gid, listDevices } = await import(${JSON.stringify(`file://${inProject("mod.ts")}`)});
+console.log(Gid.parse("::1").toString());
+try {
+  listDevices();
+  console.log("works");
+} catch (error) {
+  console.log(error.name + ": " + error.message);
+}`;
 
 const HELP = `Runs the tests of the library that need no device by other versions of Deno.
 
@@ -27,10 +43,46 @@ await tool(HELP, {}, async (_options, operands) => {
     counts = add(
       counts,
       isBelow(version, LOWEST_DENO)
-        ? await runRefused(deno, version, LOWEST_DENO)
+        ? await runRefused(deno, version)
         : await runWith(deno, version),
     );
   }
   console.log(`\n${counts.passed} passed, ${counts.failed} failed by other versions of Deno`);
   return counts.failed === 0 && counts.passed > 0 ? 0 : 1;
 });
+
+/** A version that is too old: the library can be imported, and names the lowest version on first use. */
+async function runRefused(deno: string, version: string): Promise<Counts> {
+  say(`\n== Deno ${version}, which is refused`);
+  const { stdout, stderr } = await capture(deno, "eval", "--no-config", FIRST_USE);
+  const refusal = `NotSupported: Cannot open libibverbs: Deno ${version} is not supported, ` +
+    `only ${LOWEST_DENO} and newer are; run "deno upgrade"`;
+  if (stdout === `::1\n${refusal}\n`) return { ...NONE, passed: 1 };
+  say(`error: it is not refused: ${stdout}${lastLines(stderr, 4)}`);
+  return { ...NONE, failed: 1 };
+}
+
+/** A version that works: it runs the tests. */
+async function runWith(program: string, version: string): Promise<Counts> {
+  say(`\n== Deno ${version}`);
+  // An older Deno refuses what it does not know in deno.json.
+  const options = ["--no-config", `--import-map=${await importMap()}`];
+  const path = await pathWithEmulator();
+  return await runTests({ program, name: `deno-${version}`, options, path }, libraryTests());
+}
+
+/** Stands for deno.json: where the package itself is, and adapters for @std. */
+async function importMap(): Promise<string> {
+  const url = (path: string): string => `file://${inProject(path)}`;
+  const itself = Object.entries(denoJson.exports)
+    .map(([name, path]) => [`${denoJson.name}${name.slice(1)}`, url(path.slice(2))]);
+  const std = Object.entries(stdMap.imports)
+    .map(([name, path]) => [name, url(`tools/std/${path.slice(2)}`)]);
+  const file = inProject(".cache/import_map.json");
+  await Deno.mkdir(inProject(".cache"), { recursive: true });
+  await Deno.writeTextFile(
+    file,
+    JSON.stringify({ imports: Object.fromEntries([...itself, ...std]) }),
+  );
+  return file;
+}

@@ -57,7 +57,7 @@ await tool(
       progress: say,
     });
     if (list) return 0;
-    const { ran, faults } = sanitize ? await checkRequests(env) : { ran: 0, faults: [] };
+    const { ran, faults } = sanitize ? await checkRequests() : { ran: 0, faults: [] };
     for (const fault of faults) console.log(`memory: ${fault}\n`);
     if (sanitize) console.log(`${ran} requests in C, ${faults.length} faults`);
     report(outcome, performance.now() - start);

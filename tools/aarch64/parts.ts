@@ -3,11 +3,6 @@
 import { testFiles } from "../tests/files.ts";
 import { libraryTests } from "../tests/of_library.ts";
 
-export interface Part {
-  readonly name: string;
-  readonly files: readonly string[];
-}
-
 /** What differs between architectures: layouts, machine code, registers of calls, and structs as C writes them. */
 const SHORT = [
   "tests/pure/struct_test.ts",
@@ -30,14 +25,9 @@ export const NOT_EMULATED: Readonly<Record<string, string>> = {
   "loadImage() does without MFD_EXEC when the kernel does not know it": "qemu has no seccomp",
 };
 
-/** The parts that run: those of some files or folders, the short form, or all. */
-export function partsOf(paths: readonly string[], short: boolean): Part[] {
+/** The files that run, by folder: those of some files or folders, the short form, or all. */
+export function partsOf(paths: readonly string[], short: boolean): Map<string, string[]> {
   const chosen = short ? SHORT : paths;
   const files = chosen.length > 0 ? testFiles(chosen) : libraryTests();
-  return Object.entries(Object.groupBy(files, folderOf))
-    .map(([name, files]) => ({ name, files: files! }));
-}
-
-function folderOf(file: string): string {
-  return file.slice(0, file.lastIndexOf("/"));
+  return Map.groupBy(files, (file) => file.slice(0, file.lastIndexOf("/")));
 }

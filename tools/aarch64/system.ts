@@ -4,7 +4,7 @@ import { cached } from "../../rxe/host/cached.ts";
 import { unpack } from "../../rxe/host/packages.ts";
 import { SetupError } from "../../rxe/host/report.ts";
 import { capture, lastLines } from "../../rxe/host/shell.ts";
-import { fetchDeno } from "../deno_versions/deno.ts";
+import { fetchDeno } from "../host/other_deno.ts";
 
 /** The newest version of which npm has Deno for aarch64. */
 const DENO = "2.9.5";

@@ -1,7 +1,8 @@
-/** Runs tests by another Deno than the one that runs the tools. */
+/** Other Denos than the one that runs the tools: from npm, which checks their hashes. They run tests. */
 
 import { say } from "../../rxe/host/report.ts";
-import { exists } from "../../rxe/host/shell.ts";
+import { cached } from "../../rxe/host/cached.ts";
+import { demand, exists } from "../../rxe/host/shell.ts";
 import { add, countCases, type Counts, failedCases, NONE } from "../tests/junit.ts";
 import { inProject, out, project } from "./paths.ts";
 
@@ -45,4 +46,28 @@ export async function runTests(
   if (code === 0 || counts.failed > 0) return judged;
   say(`error: deno test ended with status ${code}`);
   return add(judged, { ...NONE, failed: 1 });
+}
+
+/** Deno as npm has it for an architecture. */
+function packageFor(arch: typeof Deno.build.arch): string {
+  return `@deno/linux-${arch === "x86_64" ? "x64" : "arm64"}-glibc`;
+}
+
+/** The number of a version, or of the one that a name such as `latest` means now. */
+export async function versionOf(name: string): Promise<string> {
+  if (/^\d/.test(name)) return name;
+  const of = `${packageFor(Deno.build.arch)}@${name}`;
+  return (await demand("npm", "view", "--silent", of, "version")).trim();
+}
+
+/** The path of a version of Deno. */
+export async function fetchDeno(version: string, arch = Deno.build.arch): Promise<string> {
+  const folder = await cached(`deno-${version}-${arch}`, async (folder) => {
+    const name = `${packageFor(arch)}@${version}`;
+    const packed = await demand("npm", "pack", "--silent", "--pack-destination", folder, name);
+    const file = `${folder}/${packed.trim()}`;
+    await demand("tar", "-xzf", file, "-C", folder);
+    await Deno.remove(file);
+  });
+  return `${folder}/package/deno`;
 }
