@@ -2,12 +2,51 @@
 
 import { positive } from "../internal/command_line.ts";
 import { say, SetupError } from "../rxe/host/report.ts";
-import { describe, type Plan, type Target, wrongShare } from "./fuzz/target.ts";
-import { TARGETS } from "./fuzz/targets.ts";
+import { FLOWS } from "./fuzz/flows.ts";
+import { OBJECTS } from "./fuzz/objects.ts";
+import { PACKETS } from "./fuzz/packets.ts";
+import { PROGRAMS } from "./fuzz/programs.ts";
+import { SERVERS } from "./fuzz/servers.ts";
+import { STRUCTS } from "./fuzz/structs.ts";
+import { describe, NONE, type Plan, type Target, wrongShare } from "./fuzz/target.ts";
+import { TEXTS } from "./fuzz/texts.ts";
+import { WIRE } from "./fuzz/wire.ts";
+import { runInGuest } from "./guest/run.ts";
+import { stdArguments } from "./host/jsr.ts";
 import { forUser, tool } from "./host/tool.ts";
 
 /** What CI has time for. */
 const SECONDS = 30;
+
+const PAIRS = 1_000_000;
+const TEST = "tests/device/reply/reply_path_differential_test.ts";
+
+/** For an emulated guest. */
+const GUEST_SECONDS = 3000;
+
+/** Completions and GRHs: C and ReplyPath give the same address, bit by bit. */
+const AH: Target = {
+  name: "ah",
+  what: `in a guest: ${PAIRS} completions and GRHs, compared with ibv_init_ah_from_wc in C`,
+  refused: NONE,
+  inGuest: true,
+  run: async ({ seed, rounds = PAIRS }) => {
+    const options = ["--allow-all", "--no-check", "--filter=generated", ...await stdArguments()];
+    const env = { IBVERBS_PAIRS: String(rounds), IBVERBS_SEED: String(seed) };
+    const status = await runInGuest(["deno", "test", ...options, TEST], {
+      timeout: GUEST_SECONDS,
+      env,
+    });
+    const finding = status === 0 ? undefined : "differs, or could not be compared: see above";
+    return { cases: rounds, rounds, refused: 0, finding };
+  },
+};
+
+/** All targets, in the order in which they are tried. */
+const TARGETS: readonly Target[] = [
+  ...[...STRUCTS, ...TEXTS, ...FLOWS, ...WIRE, ...OBJECTS],
+  ...[...PACKETS, ...SERVERS, ...PROGRAMS, AH],
+];
 
 const NAMES = TARGETS.map(({ name, what }) => `  ${name.padEnd(16)}  ${what}`).join("\n");
 

@@ -6,7 +6,7 @@ import { runInGuest } from "../guest/run.ts";
 import { out } from "../host/paths.ts";
 import { guestCount, testFiles } from "../tests/files.ts";
 import { type Switched, withSwitches } from "./generate.ts";
-import { judgeAll, type Judged, type Patience, wordsOf } from "./judge.ts";
+import { judgeAll, type Judged, likeness, type Patience } from "./judge.ts";
 import { Tree } from "./tree.ts";
 
 /** How many test files each mutant asks for: a guest is slow. */
@@ -18,8 +18,11 @@ const MINUTES = { devices: 12, starts: 4 };
 /** The test of the guest's own code. It starts guests. */
 const GUEST_TEST = "tests/project/guest_start_test.ts";
 
+const FOLDER = "tests/device";
+
 /** Device tests that use most of what has no device tests of its own. */
-const GENERAL = ["queue_pair/ud_test.ts", "queue_pair/rc_test.ts", "lifetime/lifetime_test.ts"];
+const GENERAL = ["queue_pair/ud_test.ts", "queue_pair/rc_test.ts", "lifetime/lifetime_test.ts"]
+  .map((test) => `${FOLDER}/${test}`);
 
 /** What one guest does. */
 export interface Given {
@@ -30,29 +33,14 @@ export interface Given {
 }
 
 /**
- * The device tests that share the rarest words with a file's path. What they execute is not known
- * before they run, which takes minutes in a guest.
+ * The device tests whose paths are most like a file's. What they execute is not known before they run, which takes minutes
+ * in a guest.
  */
 export function deviceTestsOf(file: string): string[] {
-  const folder = "tests/device";
-  const tests = testFiles([folder]).map((test) => ({
-    test,
-    words: wordsOf(test.slice(folder.length + 1)),
-  }));
-  const weights = new Map(
-    [...wordsOf(file)].map((
-      word,
-    ) => [word, 1 / tests.filter(({ words }) => words.has(word)).length]),
-  );
-  const score = (words: ReadonlySet<string>): number =>
-    [...weights].reduce((sum, [word, weight]) => sum + (words.has(word) ? weight : 0), 0);
-  const found = tests
-    .map(({ test, words }) => ({ test, like: score(words) }))
-    .filter(({ like }) => like > 0)
-    .sort((a, b) => b.like - a.like)
-    .slice(0, MOST)
-    .map(({ test }) => test);
-  return found.length > 0 ? found : GENERAL.map((test) => `${folder}/${test}`);
+  const like = testFiles([FOLDER])
+    .map((test) => ({ test, likeness: likeness(test.slice(FOLDER.length), file) }))
+    .filter(({ likeness }) => likeness > 0).sort((a, b) => b.likeness - a.likeness);
+  return like.length === 0 ? GENERAL : like.slice(0, MOST).map(({ test }) => test);
 }
 
 export async function judgeWithDevice(mutants: readonly Judged["mutant"][]): Promise<Judged[]> {

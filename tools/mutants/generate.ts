@@ -6,10 +6,8 @@
  * neither files nor coverage, and there is no runner for `deno test`.
  */
 
+import { createInstrumenter, type Instrumenter } from "npm:@stryker-mutator/instrumenter@10.1.1";
 import { inProject, sourcesIn } from "../host/paths.ts";
-
-// A variable, so that a type check does not download the package.
-const GENERATOR = "npm:@stryker-mutator/instrumenter@10.1.1";
 
 /** The folders with code of the package. */
 export const FOLDERS = ["types", "ffi", "internal", "net", "cli", "rxe"] as const;
@@ -33,35 +31,9 @@ export interface Range {
   readonly end: Place;
 }
 
-/** What the generator reports for one change. */
-interface Generated {
-  readonly id: string;
-  readonly fileName: string;
-  readonly location: Range;
-  readonly mutatorName: string;
-  readonly replacement: string;
-  readonly status?: string;
-}
-
 interface Place {
   readonly line: number;
   readonly column: number;
-}
-
-interface Generator {
-  instrument(
-    files: readonly { name: string; mutate: true | readonly Range[]; content: string }[],
-    options: { ignorers: readonly unknown[]; excludedMutations: string[]; noHeader: boolean },
-  ): Promise<{
-    files: readonly { name: string; content: string }[];
-    mutants: readonly Generated[];
-  }>;
-}
-
-/** A part of the syntax tree. */
-interface Node {
-  readonly type: string;
-  readonly callee?: { readonly name?: string };
 }
 
 /**
@@ -76,37 +48,28 @@ const ERROR_TEXTS = {
       : undefined,
 };
 
+/** A part of the syntax tree. */
+type Node = { readonly type: string; readonly callee?: { readonly name?: string } };
+
 export function sourceFiles(): string[] {
   const files = FOLDERS.flatMap((folder) => sourcesIn(folder));
   return files.filter((file) => !LEFT_OUT.includes(file)).sort();
 }
 
-const OPTIONS = { ignorers: [ERROR_TEXTS], excludedMutations: [], noHeader: true };
+const OPTIONS = {
+  ignorers: [ERROR_TEXTS],
+  excludedMutations: [],
+  noHeader: true,
+  plugins: null,
+};
 
-async function generator(): Promise<Generator> {
-  const { createInstrumenter } = await import(GENERATOR);
+function generator(): Instrumenter {
   const silent = new Proxy({}, { get: () => () => false });
   const injector = {
-    injectClass: (Class: new (logger: unknown) => Generator) => new Class(silent),
+    injectClass: (Class: new (logger: unknown) => Instrumenter) => new Class(silent),
     provideValue: () => injector,
   };
-  return createInstrumenter(injector);
-}
-
-export async function generate(files: readonly string[]): Promise<Mutant[]> {
-  const made = await generator();
-  const mutants: Mutant[] = [];
-  for (const name of files) {
-    const content = Deno.readTextFileSync(inProject(name));
-    const { mutants: all } = await made.instrument([{ name, mutate: true, content }], OPTIONS);
-    const offset = offsets(content);
-    for (const { location, mutatorName, replacement, status } of all) {
-      if (status === "Ignored") continue;
-      const original = content.slice(offset(location.start), offset(location.end));
-      mutants.push({ file: name, place: location, mutator: mutatorName, original, replacement });
-    }
-  }
-  return mutants;
+  return createInstrumenter(injector as never);
 }
 
 /** Source files that have several mutants, each of which can be made active. */
@@ -116,39 +79,50 @@ export interface Switched {
   readonly mutants: ReadonlyMap<string, Mutant>;
 }
 
-/** Puts mutants into the source files that they change. */
-export async function withSwitches(mutants: readonly Mutant[]): Promise<Switched> {
-  const sources = Map.groupBy(mutants, ({ file }) => file).entries().map(([name, of]) => ({
-    name,
-    mutate: of.map(({ place }) => place),
-    content: Deno.readTextFileSync(inProject(name)),
-  }));
-  const made = await (await generator()).instrument([...sources], OPTIONS);
-  const key = (file: string, { start, end }: Range, ...texts: string[]): string =>
-    JSON.stringify([file, start.line, start.column, end.line, end.column, ...texts]);
-  const ids = new Map(
-    made.mutants.map((
-      { id, fileName, location, mutatorName, replacement },
-    ) => [key(fileName, location, mutatorName, replacement), id]),
+async function instrument(
+  files: readonly { name: string; mutate: true | Range[] }[],
+): Promise<Switched> {
+  const contents = new Map(
+    files.map(({ name }) => [name, Deno.readTextFileSync(inProject(name))]),
   );
-  const found = mutants.map((mutant) =>
-    [
-      ids.get(key(mutant.file, mutant.place, mutant.mutator, mutant.replacement))!,
-      mutant,
-    ] as const
-  );
-  const files = made.files.map(({ name, content }) => ({
-    name,
-    content: `import { stryCov_9fa48, stryMutAct_9fa48 } from "${
-      "../".repeat(name.split("/").length - 1)
-    }tools/mutants/switch.ts";\n${content}`,
-  }));
-  return { files, mutants: new Map(found) };
+  const sources = files.map((file) => ({ ...file, content: contents.get(file.name)! }));
+  const made = await generator().instrument(sources, OPTIONS);
+  const mutants = made.mutants.filter(({ status }) => status !== "Ignored").map((
+    { id, fileName: file, location: place, mutatorName: mutator, replacement },
+  ) => {
+    const original = textAt(contents.get(file)!, place);
+    return [id, { file, place, mutator, original, replacement }] as const;
+  });
+  return { files: made.files, mutants: new Map(mutants) };
 }
 
-/** Turns places in a text into numbers of characters. */
-function offsets(content: string): (place: Place) => number {
-  const starts = [0];
-  for (const { index } of content.matchAll(/\n/g)) starts.push(index + 1);
-  return ({ line, column }) => starts[line]! + column;
+export async function generate(files: readonly string[]): Promise<Mutant[]> {
+  const { mutants } = await instrument(files.map((name) => ({ name, mutate: true })));
+  return [...mutants.values()];
+}
+
+/** Puts mutants into the source files that they change. */
+export async function withSwitches(mutants: readonly Mutant[]): Promise<Switched> {
+  const sources = Array.from(
+    Map.groupBy(mutants, ({ file }) => file),
+    ([name, of]) => ({ name, mutate: of.map(({ place }) => place) }),
+  );
+  const made = await instrument(sources);
+  const wanted = new Set(mutants.map((mutant) => JSON.stringify(mutant)));
+  const files = made.files.map(({ name, content }) => {
+    const up = "../".repeat(name.split("/").length - 1);
+    const names = "stryCov_9fa48, stryMutAct_9fa48";
+    return {
+      name,
+      content: `import { ${names} } from "${up}tools/mutants/switch.ts";\n${content}`,
+    };
+  });
+  const drawn = [...made.mutants].filter(([, mutant]) => wanted.has(JSON.stringify(mutant)));
+  return { files, mutants: new Map(drawn) };
+}
+
+function textAt(content: string, { start, end }: Range): string {
+  const lines = content.split("\n").slice(start.line, end.line + 1);
+  lines.push(lines.pop()!.slice(0, end.column));
+  return lines.join("\n").slice(start.column);
 }

@@ -63,7 +63,7 @@ export async function judgeAll(
   patience: Patience = PATIENCE,
 ): Promise<Judged[]> {
   const round = new Round(mutants, patience);
-  await share(trees, files, (tree, file) => round.survey(tree, file));
+  await share(trees, files, (tree, file) => round.judge(tree, file));
   await share(trees, round.open(), (tree, id) => round.judgeWhole(tree, id));
   await share(trees, round.slow(), (tree, [file, tests]) => round.judge(tree, file, tests));
   return round.end();
@@ -90,13 +90,13 @@ export function nameOf(mutant: Mutant): string {
 }
 
 /** The words of a path, which tell what a file is about. */
-export function wordsOf(path: string): Set<string> {
+function wordsOf(path: string): Set<string> {
   const words = path.replace(/(_test)?\.ts$/, "").split(/[/_]/);
   return new Set(words.map((word) => word.replace(/s$/, "")));
 }
 
 /** The words of two paths that are the same, as a share: how likely a test is about a file. */
-function likeness(a: string, b: string): number {
+export function likeness(a: string, b: string): number {
   const [words, others] = [wordsOf(a), wordsOf(b)];
   return words.intersection(others).size / words.union(others).size;
 }
@@ -119,11 +119,6 @@ class Round {
 
   open(): string[] {
     return [...this.mutants.keys()].filter((id) => !this.#verdicts.has(id));
-  }
-
-  /** Finds out what a file's tests reach, and lets the quick ones judge. */
-  survey(tree: Tree, file: string): Promise<void> {
-    return this.judge(tree, file);
   }
 
   /** The slow tests that judge open mutants, by file: for each mutant the most promising ones. */
@@ -153,7 +148,7 @@ class Round {
     return [...found];
   }
 
-  /** Judges the open mutants by tests of a file, until each has been tried. */
+  /** Finds out what a file's tests reach, and judges the open mutants by them until each has been tried. */
   async judge(tree: Tree, file: string, tests?: Chosen): Promise<void> {
     let todo = this.open().filter((id) => tests === undefined || id in tests);
     let suspect: string | undefined;

@@ -1,7 +1,7 @@
-/** Sends and writes of reliable connections. Completions are awaited. */
+/** Sends and writes of reliable connections, whose completions are awaited, and queue pairs that only come and go. */
 
 import { RecvRequestList, SendRequestList, type WorkCompletion, WrOpcode } from "../../../mod.ts";
-import { connectedPair, waitFor } from "../../../tests/device/setup.ts";
+import { connectedPair, udPair, waitFor } from "../../../tests/device/setup.ts";
 import { isMessage, SIZE, WORDS, wordsOf, writeMessage } from "./ledger.ts";
 import { paced, type Run } from "./run.ts";
 
@@ -85,4 +85,14 @@ class Connection {
   close(): void {
     this.#pair[Symbol.dispose]();
   }
+}
+
+/** Makes two datagram queue pairs or a connection at a time, each on a device that is opened for it; receives are posted when they are closed. */
+export async function makeQueuePairs(run: Run, rate: number): Promise<void> {
+  let made = 0;
+  await paced(rate, 1, run.stop, () => {
+    using pair = made++ % 3 === 0 ? connectedPair() : udPair();
+    for (const { qp, mr } of [pair.left, pair.right]) qp.postRecv({ sge: mr.slice(0, 1024) });
+    run.count("queuePairs", 2);
+  });
 }

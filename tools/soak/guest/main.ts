@@ -6,18 +6,15 @@ import process from "node:process";
 import { ProtectionDomain } from "../../../mod.ts";
 import { openRxe, resourceCounts } from "../../../tests/device/setup.ts";
 import { slowLink } from "../../../tests/device/slow_link.ts";
-import { forget } from "../../../tests/device/stub.ts";
+import { alive, forget } from "../../../tests/device/stub.ts";
 import { deadline, goals, intervalOf, type Plan, type WorkloadName } from "../plan.ts";
-import type { Outcome, Sample } from "../record.ts";
+import type { Counts, Outcome, Sample } from "../record.ts";
 import { abortCalls } from "./aborts.ts";
-import { changeAddresses } from "./addresses.ts";
-import { exchangeConnected } from "./connections.ts";
+import { exchangeConnected, makeQueuePairs } from "./connections.ts";
 import { exchangeDatagrams } from "./datagrams.ts";
-import { makeHandles } from "./handles.ts";
+import { changeAddresses, makeHandles } from "./handles.ts";
 import { Ledger } from "./ledger.ts";
-import { makeQueuePairs } from "./queue_pairs.ts";
 import { pause, PORT, type Run } from "./run.ts";
-import { sample } from "./sample.ts";
 import { makeTables } from "./tables.ts";
 import { startWorkers } from "./workers.ts";
 
@@ -77,7 +74,7 @@ async function soak(): Promise<void> {
     await pause(1000 * intervalOf(plan.seconds));
     // The stub keeps the last calls; the memory that they take is not of interest here.
     forget();
-    samples.push(sample(elapsed()));
+    samples.push(sample());
   }
   controller.abort();
   await Promise.all(ends);
@@ -112,4 +109,30 @@ function elapsed(): number {
 function processorSeconds(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1e6;
+}
+
+/** Takes a sample. The garbage is collected first. */
+function sample(): Sample {
+  (globalThis as unknown as { gc: () => void }).gc();
+  const { rss, heapUsed, external } = Deno.memoryUsage();
+  const memory = Deno.readTextFileSync("/proc/meminfo");
+  const [, kilobytes] = /^SUnreclaim: +(\d+) kB$/m.exec(memory)!;
+  return {
+    seconds: Math.round(elapsed() * 10) / 10,
+    resident: rss,
+    heap: heapUsed + external,
+    kernelObjects: Object.values(resourceCounts()).reduce((sum, kinds) => sum + sumOf(kinds), 0),
+    stubObjects: sumOf(alive() as Counts),
+    kernelMemory: 1024 * Number(kilobytes),
+    descriptors: lengthOf("/proc/self/fd"),
+    threads: lengthOf("/proc/self/task"),
+  };
+}
+
+function sumOf(counts: Counts): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
+function lengthOf(folder: string): number {
+  return [...Deno.readDirSync(folder)].length;
 }
