@@ -4,7 +4,6 @@ import denoJson from "../deno.json" with { type: "json" };
 import { stdArguments } from "./host/jsr.ts";
 import { documents } from "./docs/documents.ts";
 import { modulesWithoutDevice } from "./docs/fences.ts";
-import { dryRun } from "./package/build.ts";
 import { project } from "./host/paths.ts";
 import { say } from "../rxe/host/report.ts";
 import { capture, lastLines } from "../rxe/host/shell.ts";
@@ -53,7 +52,7 @@ await tool(HELP, {}, async () => {
       ...std,
       ...modulesWithoutDevice(),
     ),
-    "deno publish --dry-run": canBePublished(),
+    "deno publish --dry-run": deno("publish", "--dry-run", "--allow-dirty"),
     "order: floors of the house, imports run down": Promise.try(() =>
       resultOf(checkHouse(project))
     ),
@@ -77,17 +76,6 @@ async function deno(...args: string[]): Promise<Result> {
   const text = stdout + stderr;
   // Deno names each file that it checks: of a check that passes only the last line tells something.
   return { good: status === 0, text: status === 0 ? lastLines(text, 1) : text };
-}
-
-async function canBePublished(): Promise<Result> {
-  const { status, stdout, stderr } = await dryRun(project);
-  const sizes = [...stderr.matchAll(/^ +file:.* \(([\d.]+)(KB|B)\)$/gm)];
-  const sum = sizes.reduce(
-    (sum, [, size, unit]) => sum + Number(size) / (unit === "B" ? 1024 : 1),
-    0,
-  );
-  const text = `${sizes.length} files, ${Math.round(sum)} KiB`;
-  return { good: status === 0, text: status === 0 ? text : `${stdout}${stderr}${text}` };
 }
 
 function resultOf({ lines, faults }: Findings): Result {

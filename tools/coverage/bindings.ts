@@ -1,24 +1,18 @@
 /** The verbs that are bound, with what their tables say. */
 
+import type { Fails } from "../../ffi/table/row.ts";
 import { rows } from "../../ffi/verbs.ts";
 
-/** What a table says about a verb, as far as coverage needs it. */
+/** What `ffi/table/row.ts` lets a table say about a verb, as far as coverage needs it. */
 export interface Row {
-  readonly fails?: "errno" | "code" | "negative" | "never";
-  /** Where its function pointer lives. */
+  readonly fails?: Fails;
   readonly op?: readonly [of: string, table: string, op: string];
-  /** The argument that is the object of the op; the first one if left out. */
   readonly object?: number;
-  /** Whether it is not guarded. */
   readonly hot?: true;
-  /** Its symbol, if that has another name. */
   readonly symbol?: string;
-  /** A symbol that is at least as new, if the verb is newer than the header. */
   readonly since?: string;
-  /** Its parameters, if it has a native function of its own. */
   readonly parameters?: readonly Deno.NativeType[];
   readonly result?: Deno.NativeResultType;
-  /** Makes the function, if it is one that the header defines. */
   readonly header?: unknown;
 }
 

@@ -63,19 +63,13 @@ export function offeredBy(verb: string, parts: readonly Part[]): string[] {
     found = usersOf(found.filter(({ isPublic }) => !isPublic), parts);
   }
   const near = offered.filter((part) => folders.includes(folderOf(part)));
-  return titles(near.length > 0 ? near : offered);
+  const titles = (near.length > 0 ? near : offered)
+    .map(({ name, isClass }) => isClass ? name : `${name}()`);
+  return [...new Set(titles)].sort();
 }
 
 function folderOf({ file }: Part): string {
   return file.slice(0, file.lastIndexOf("/"));
-}
-
-function titles(parts: readonly Part[]): string[] {
-  return [...new Set(parts.map(title))].sort();
-}
-
-function title({ name, isClass }: Part): string {
-  return isClass ? name : `${name}()`;
 }
 
 function usersOf(used: readonly Part[], parts: readonly Part[]): Part[] {

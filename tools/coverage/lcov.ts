@@ -8,15 +8,15 @@ export interface Lines {
 
 /** The lines of each folder, by the first part of a file's path below `root`. */
 export function linesOfFolders(lcov: string, root: string): Record<string, Lines> {
-  const folders: Record<string, Lines> = {};
+  const folders: Record<string, { run: number; all: number }> = {};
   for (const record of lcov.split("end_of_record")) {
-    const [, file] = /^SF:(.*)$/m.exec(record) ?? [];
-    if (!file?.startsWith(`${root}/`)) continue;
-    const folder = file.slice(root.length + 1).split("/", 1)[0]!;
-    const counts = Array.from(record.matchAll(/^DA:\d+,(\d+)/gm), ([, count]) => Number(count));
-    const { run, all } = folders[folder] ?? { run: 0, all: 0 };
-    const ran = counts.filter((count) => count > 0).length;
-    folders[folder] = { run: run + ran, all: all + counts.length };
+    const [file = ""] = /(?<=^SF:).*$/m.exec(record) ?? [];
+    if (!file.startsWith(`${root}/`)) continue;
+    const lines = folders[file.slice(root.length + 1).split("/", 1)[0]!] ??= { run: 0, all: 0 };
+    for (const [, count] of record.matchAll(/^DA:\d+,(\d+)/gm)) {
+      lines.all++;
+      if (Number(count) > 0) lines.run++;
+    }
   }
   return folders;
 }

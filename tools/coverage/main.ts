@@ -8,7 +8,6 @@ import { project } from "../host/paths.ts";
 import { say } from "../../rxe/host/report.ts";
 import { demand } from "../../rxe/host/shell.ts";
 import { type Coverage, readCoverage } from "./coverage.ts";
-import { render } from "./document.ts";
 import { KNOWN } from "./known.ts";
 import { tool } from "../host/tool.ts";
 
@@ -20,6 +19,20 @@ const HELP = `Compares verbs.h with the tables of verbs and the classes.
 `;
 
 const DOCUMENT = `${project}/docs/verbs.md`;
+
+const HEAD = `# Verbs
+
+Every public function of \`verbs.h\`, the class or function of this module that offers it, the rdma-core that brought it,
+and where a test calls it with success: on a device, which is soft-RoCE or the stub HCA with libmlx4, or on the recording
+provider, if neither device has it. A run of all tests fails if that is not so. "up to 13" is rdma-core 13 or older.
+
+\`deno task generate verbs\` writes the names and what offers them. It keeps the last two columns: edit these here.
+`;
+
+const NEWER = `## Newer than the header of rdma-core 44
+
+These fail with \`EOPNOTSUPP\` where the installed libibverbs lacks them.
+`;
 
 const reason = "verbs.h is read with its preprocessor";
 const NEEDS: Need[] = [
@@ -41,6 +54,21 @@ await tool(HELP, { check: "flag" }, async ({ check }) => {
   printTotals(all.filter(({ isInstalled }) => isInstalled));
   return faults.length === 0 ? 0 : 1;
 });
+
+function render(all: readonly Coverage[]): string {
+  const [installed, newer] = [true, false]
+    .map((there) => table(all.filter(({ isInstalled }) => isInstalled === there)));
+  return [HEAD, installed, NEWER, newer].join("\n");
+}
+
+function table(rows: readonly Coverage[]): string {
+  const lines = rows.map(({ verb, offeredBy }) => {
+    const { since, testedOn } = KNOWN.get(verb) ?? { since: "", testedOn: "a device" };
+    const here = offeredBy.map((name) => `\`${name}\``).join(", ") || "only in `@rdma/ibverbs/ffi`";
+    return `| \`${verb}\` | ${here} | ${since} | ${testedOn} |\n`;
+  });
+  return `| C function | here | since | tested on |\n| --- | --- | --- | --- |\n${lines.join("")}`;
+}
 
 async function formatted(markdown: string): Promise<string> {
   const file = await Deno.makeTempFile({ suffix: ".md" });

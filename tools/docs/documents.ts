@@ -12,14 +12,6 @@ export interface Snippet {
   readonly text: string;
 }
 
-/** A link of a document to a file of the project, or to a heading. */
-export interface Link {
-  readonly document: string;
-  readonly line: number;
-  /** What the document says, such as `rss.md#providers`. */
-  readonly target: string;
-}
-
 /** The documents, by their paths from the project's folder. */
 export function documents(): string[] {
   const here = (folder: string): string[] =>
@@ -49,20 +41,16 @@ export async function writeSnippets(
   };
 }
 
-/** Links to files of the project and to headings. Links to other hosts are left out. */
-export function linksOf(document: string, text: string): Link[] {
-  const blocks = blocksOf(text);
-  const isCode = (line: number): boolean =>
-    blocks.some((block) => line >= block.line - 1 && line < block.line + block.lines + 1);
-  return text.split("\n").flatMap((words, i) => {
-    if (isCode(i + 1)) return [];
-    const targets = [...words.replace(/`[^`]*`/g, "").matchAll(/\]\(([^)\s]+)\)/g)];
-    return targets.map(([, target]) => ({ document, line: i + 1, target: target! }));
-  }).filter(({ target }) => !/^[a-z]+:/.test(target));
+/** The targets of links, such as `rss.md#providers`. Links to other hosts are left out. */
+export function linksOf(text: string): string[] {
+  const links = /\]\((?![a-z]+:)([^)\s]+)\)/g;
+  return proseOf(text).flatMap((line) =>
+    Array.from(line.replace(/`[^`]*`/g, "").matchAll(links), ([, target]) => target!)
+  );
 }
 
 /** Why a link leads nowhere; undefined if it leads somewhere. */
-export function faultOf({ document, target }: Link): string | undefined {
+export function faultOf(document: string, target: string): string | undefined {
   const [path, heading] = target.split("#") as [string, string?];
   const base = new URL(document, `file://${project}/`);
   const file = path === "" ? base.pathname : new URL(path, base).pathname;
@@ -73,20 +61,24 @@ export function faultOf({ document, target }: Link): string | undefined {
 }
 
 /** The anchors that GitHub and JSR give to headings. */
-export function anchorsOf(text: string): string[] {
-  const blocks = blocksOf(text);
+function anchorsOf(text: string): string[] {
   const counts = new Map<string, number>();
-  return text.split("\n").flatMap((words, i) => {
-    const heading = /^#{1,6} (.*)$/.exec(words)?.[1];
-    const inBlock = blocks.some(({ line, lines }) => i + 1 >= line && i + 1 < line + lines);
-    return heading === undefined || inBlock ? [] : [heading];
-  }).map((heading) => {
+  const headings = proseOf(text).map((line) => /^#{1,6} (.*)$/.exec(line)?.[1]);
+  return headings.filter((heading) => heading !== undefined).map((heading) => {
     const name = heading.toLowerCase().trim().replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
       .replace(/[^\p{L}\p{N}\s_-]/gu, "").replace(/\s/g, "-");
     const count = counts.get(name) ?? 0;
     counts.set(name, count + 1);
     return count === 0 ? name : `${name}-${count}`;
   });
+}
+
+/** The lines of a text. Those of blocks are empty. */
+function proseOf(text: string): string[] {
+  return blocksOf(text).reduce(
+    (all, { line, lines }) => all.fill("", line - 2, line + lines),
+    text.split("\n"),
+  );
 }
 
 /** A block between fences. */

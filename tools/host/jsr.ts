@@ -1,15 +1,11 @@
 /** Where @std comes from: the registry, or on machines that cannot reach it the adapters in tools/std. */
 
 import denoJson from "../../deno.json" with { type: "json" };
-import { say } from "../../rxe/host/report.ts";
 import { capture } from "../../rxe/host/shell.ts";
 import { inProject } from "./paths.ts";
 
 // A machine whose network swallows requests should not hold up a test run for longer.
 const PROBE_SECONDS = 10;
-
-// Nobody wonders before.
-const QUIET_SECONDS = 2;
 
 let found: Promise<string[]> | undefined;
 
@@ -26,12 +22,7 @@ async function reachable(): Promise<boolean> {
   const packages = Object.values(denoJson.imports).filter((specifier) =>
     specifier.startsWith("jsr:")
   );
-  const word = setTimeout(
-    () => say("set-up: waiting for the registry of @std"),
-    QUIET_SECONDS * 1000,
-  );
   const deno = [Deno.execPath(), "cache", "--quiet", "--no-config", ...packages];
   const { status } = await capture("timeout", "--signal=KILL", `${PROBE_SECONDS}`, ...deno);
-  clearTimeout(word);
   return status === 0;
 }
