@@ -1,5 +1,6 @@
 /** Two hosts agree by lines of JSON over TCP. */
 
+import { lines } from "../../rxe/guest/streams.ts";
 import type { Host, Stream } from "./expected.ts";
 
 /** What one side of a case came to. */
@@ -28,7 +29,7 @@ export class Session implements Disposable {
   private constructor(host: Host, conn: Deno.TcpConn) {
     this.host = host;
     this.#conn = conn;
-    this.#lines = linesOf(conn);
+    this.#lines = readLines(conn);
   }
 
   /** Connects the two hosts. */
@@ -99,13 +100,8 @@ async function connect(hostname: string): Promise<Deno.TcpConn> {
   }
 }
 
-async function* linesOf(conn: Deno.TcpConn): AsyncGenerator<Line, void> {
-  let rest = "";
-  for await (const text of conn.readable.pipeThrough(new TextDecoderStream())) {
-    const parts = (rest + text).split("\n");
-    rest = parts.pop()!;
-    for (const part of parts) yield JSON.parse(part);
-  }
+async function* readLines(conn: Deno.TcpConn): AsyncGenerator<Line, void> {
+  for await (const line of lines(conn.readable)) yield JSON.parse(line);
 }
 
 async function within<T>(what: string, promise: Promise<T>): Promise<T> {

@@ -9,7 +9,7 @@ import {
   exampleFences,
   type Fence,
 } from "../../tools/docs/fences.ts";
-import { project } from "../../tools/host/paths.ts";
+import { copyFiles, projectFiles } from "../../tools/host/paths.ts";
 import { startRegistry } from "./registry.ts";
 
 /** Only reached by what hangs; a guest may be emulated. */
@@ -77,10 +77,7 @@ async function folder(): Promise<AsyncDisposable & { readonly path: string }> {
 
 Deno.test("commands of the documents run in a copy of the project", async () => {
   await using copy = await folder();
-  await run(
-    `git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t ${copy.path} 2>/dev/null || true`,
-    project,
-  );
+  await copyFiles(await projectFiles(), copy.path);
   const { inGuest = [], here = [] } = Object.groupBy(
     commandsAt("project").map(({ command }) => command),
     (command) => /^deno task vm (-- )?(--stub )?[a-z]/.test(command) ? "inGuest" : "here",

@@ -3,7 +3,7 @@
 
 import denoJson from "../../deno.json" with { type: "json" };
 import { stdArguments } from "../../tools/host/jsr.ts";
-import { inProject, project } from "../../tools/host/paths.ts";
+import { inProject, projectFiles } from "../../tools/host/paths.ts";
 
 const JSR = "https://jsr.io";
 const ADAPTERS = inProject("tools/std");
@@ -64,18 +64,13 @@ async function manifestOf(files: Package["files"]): Promise<Record<string, unkno
   return Object.fromEntries(entries);
 }
 
-/** The files that git knows, or would, but for those that are not published. Their imports of @std name the registry. */
+/** The project's files, but for those that are not published. Their imports of @std name the registry. */
 async function ownPackage(): Promise<Package> {
-  const { stdout } = await new Deno.Command("git", {
-    args: ["-C", project, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-  }).output();
-  const names = new TextDecoder().decode(stdout).split("\0");
   const files = new Map<string, Uint8Array<ArrayBuffer>>();
-  for (const name of names) {
-    const isLeft = denoJson.publish.exclude.some((path) => name.startsWith(path));
-    if (name === "" || isLeft) continue;
-    const bytes = await read(inProject(name));
-    if (bytes !== undefined) files.set(`/${name}`, name.endsWith(".ts") ? unfurled(bytes) : bytes);
+  for (const name of await projectFiles()) {
+    if (denoJson.publish.exclude.some((path) => name.startsWith(path))) continue;
+    const bytes = await Deno.readFile(inProject(name));
+    files.set(`/${name}`, name.endsWith(".ts") ? unfurled(bytes) : bytes);
   }
   return { version: denoJson.version, exports: denoJson.exports, files };
 }
@@ -100,14 +95,4 @@ function adapterOf(name: string, specifier: string): Package {
   );
   const version = specifier.replace(/.*\^/, "");
   return { version, exports: Object.fromEntries(exports), files: new Map(files) };
-}
-
-/** A file, or nothing where git still knows one that is gone. */
-async function read(path: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  try {
-    return await Deno.readFile(path);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
-  }
 }

@@ -1,5 +1,6 @@
 /** A process that runs the tests of one file with mutants. */
 
+import { lines } from "../../rxe/guest/streams.ts";
 import { stdArguments } from "../host/jsr.ts";
 import { pathWithEmulator } from "../tests/emulator.ts";
 import { type Job, MARK, type Told } from "./runner.ts";
@@ -57,20 +58,15 @@ export async function runJob(
   const told: Told[] = [];
   let output = "";
   const read = async (stream: ReadableStream<Uint8Array>): Promise<void> => {
-    let rest = "";
-    for await (const text of stream.pipeThrough(new TextDecoderStream())) {
-      const lines = (rest + text).split("\n");
-      rest = lines.pop()!;
-      for (const line of lines) {
-        if (!line.startsWith(MARK)) {
-          output = (output + line + "\n").slice(-2000);
-          continue;
-        }
-        const one: Told = JSON.parse(line.slice(MARK.length));
-        told.push(one);
-        clearTimeout(timer);
-        timer = setTimeout(kill, 1000 * ("limit" in one ? one.limit : limit));
+    for await (const line of lines(stream)) {
+      if (!line.startsWith(MARK)) {
+        output = (output + line + "\n").slice(-2000);
+        continue;
       }
+      const one: Told = JSON.parse(line.slice(MARK.length));
+      told.push(one);
+      clearTimeout(timer);
+      timer = setTimeout(kill, 1000 * ("limit" in one ? one.limit : limit));
     }
   };
   const reading = Promise.all([read(process.stdout), read(process.stderr)]);

@@ -33,9 +33,7 @@ export function guestCount(
 /** Seconds that files take in an emulated guest; the others take less than the least of them. */
 const LONG_SECONDS: Readonly<Record<string, number>> = {
   "tests/device/address_handle/ah_differential_test.ts": 33,
-  "tests/device/cli/devinfo_test.ts": 18,
   "tests/device/cli/perf_test.ts": 89,
-  "tests/device/cli/watch_test.ts": 15,
   "tests/device/docs/examples_test.ts": 41,
   "tests/device/docs/snippets_test.ts": 65,
   "tests/device/examples/multicast_chat_example_test.ts": 31,
@@ -45,14 +43,11 @@ const LONG_SECONDS: Readonly<Record<string, number>> = {
   "tests/device/faults/limits_test.ts": 44,
   "tests/device/faults/link_test.ts": 34,
   "tests/device/faults/loss_test.ts": 55,
-  "tests/device/faults/stub_verbs_test.ts": 16,
   "tests/device/lifetime/lifetime_test.ts": 90,
-  "tests/device/net/links_test.ts": 19,
   "tests/device/net/rc_floods_test.ts": 32,
   "tests/device/net/rc_killed_test.ts": 42,
   "tests/device/net/ud_outage_test.ts": 80,
   "tests/device/net/ud_peers_test.ts": 35,
-  "tests/device/permissions/environment_test.ts": 16,
   "tests/device/queue_pair/peer_killed_test.ts": 59,
   "tests/device/reply/reply_path_differential_test.ts": 35,
 };

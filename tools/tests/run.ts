@@ -4,7 +4,7 @@ import { runInGuest } from "../guest/run.ts";
 import { processorsOfEach } from "../../rxe/guest/qemu.ts";
 import { Held, writeAll } from "../../rxe/guest/streams.ts";
 import { stdArguments } from "../host/jsr.ts";
-import { inProject, out, project } from "../host/paths.ts";
+import { inProject, out, project, sourcesIn } from "../host/paths.ts";
 import { say, SetupError } from "../../rxe/host/report.ts";
 import { capture, exists } from "../../rxe/host/shell.ts";
 import { type Job, jobsOf, type Setting } from "./jobs.ts";
@@ -14,10 +14,7 @@ import { testFiles } from "./files.ts";
 import type { Pass } from "./plan.ts";
 
 /** Where a job's output goes. */
-interface Output {
-  readonly stdout: Held;
-  readonly stderr: Held;
-}
+type Output = Readonly<Record<"stdout" | "stderr", Held>>;
 
 export interface Ending {
   readonly counts: Counts;
@@ -124,16 +121,10 @@ async function runHere(job: Job, output: Output): Promise<number> {
 /** Has Deno translate the modules here, because that takes an emulated processor seconds. */
 async function translate(passes: readonly Pass[]): Promise<void> {
   const files = passes.flatMap(({ tier, paths }) => tier === "device" ? testFiles(paths) : []);
-  const paths = [...files, ...testees()].map(inProject);
+  // Tests start the examples.
+  const paths = [...files, ...sourcesIn("examples")].map(inProject);
   // What cannot be loaded fails in the guest, with its message.
   await capture(Deno.execPath(), "cache", "--quiet", ...await stdArguments(), ...paths);
-}
-
-/** The programs that the tests start. */
-function testees(): string[] {
-  return [...Deno.readDirSync(inProject("examples"))]
-    .filter(({ name }) => name.endsWith(".ts"))
-    .map(({ name }) => `examples/${name}`);
 }
 
 async function runInOneGuest(
