@@ -4,11 +4,10 @@
  */
 
 import { say } from "../../rxe/host/report.ts";
-import { exists } from "../../rxe/host/shell.ts";
 import { inProject, project, projectFiles, sourcesIn } from "../host/paths.ts";
 import type { Findings } from "./check.ts";
 import { clonesIn } from "./clones.ts";
-import { countsOf } from "./syntax.ts";
+import { type Counts, countsOf } from "./syntax.ts";
 import { readTrails } from "./trail.ts";
 
 export interface Figure {
@@ -40,41 +39,33 @@ const GENERATED = /^ffi\/layout\.ts$|^bench\/.*\.(json|svg)$/;
 const CODEC = /^(ffi\/|types\/core\/attributes\.ts$)/;
 
 export async function figures(): Promise<Figure[]> {
-  const folders = LIBRARY.filter((folder) => exists(inProject(folder)));
-  const [trails, clones, lines] = await Promise.all([
+  const [{ wrId, sgidIndex }, clones, lines] = await Promise.all([
     readTrails(),
-    clonesIn(project, folders),
+    clonesIn(project, LIBRARY),
     lineFigures(),
   ]);
-  const files = folders.flatMap((folder) => sourcesIn(folder));
-  const counts = [...files, "mod.ts"].map((file) => ({
-    file,
-    ...countsOf(Deno.readTextFileSync(inProject(file))),
-  }));
-  const figure = (
-    name: string,
-    key: "exports" | "assigned" | "namespaces" | "writers",
-    isMeant: (file: string) => boolean = () => true,
-  ): Figure => {
-    const meant = counts.filter((count) => isMeant(count.file) && count[key] > 0);
-    const value = meant.reduce((sum, count) => sum + count[key], 0);
-    return { name, value, of: meant.map((count) => `${count.file} ${count[key]}`) };
+  const files = [...LIBRARY.flatMap((folder) => sourcesIn(folder)), "mod.ts"];
+  const sum = (name: string, key: keyof Counts, meant: readonly string[]): Figure => {
+    const counts = meant.map((file) => [file, countsOf(readSource(file))[key]] as const)
+      .filter(([, count]) => count > 0);
+    const value = counts.reduce((sum, [, count]) => sum + count, 0);
+    return { name, value, of: counts.map((count) => count.join(" ")) };
   };
-  const { wrId, sgidIndex } = trails;
+  const list = (name: string, of: readonly string[]): Figure => ({ name, value: of.length, of });
   return [
-    figure("names of mod.ts", "exports", (file) => file === "mod.ts"),
-    { name: "files that a wrId passes to ibv_post_send", value: wrId.length, of: wrId },
-    {
-      name: "files that an sgidIndex passes to ibv_create_ah",
-      value: sgidIndex.length,
-      of: sgidIndex,
-    },
-    figure("assigned functions", "assigned"),
-    figure("import * as", "namespaces"),
-    figure("struct writers beside the codec", "writers", (file) => !CODEC.test(file)),
-    { name: "clones of six lines", value: clones.length, of: clones },
+    sum("names of mod.ts", "exports", ["mod.ts"]),
+    list("files that a wrId passes to ibv_post_send", wrId),
+    list("files that an sgidIndex passes to ibv_create_ah", sgidIndex),
+    sum("assigned functions", "assigned", files),
+    sum("import * as", "namespaces", files),
+    sum("struct writers beside the codec", "writers", files.filter((file) => !CODEC.test(file))),
+    list("clones of six lines", clones),
     ...lines,
   ];
+}
+
+function readSource(file: string): string {
+  return Deno.readTextFileSync(inProject(file));
 }
 
 async function lineFigures(): Promise<Figure[]> {
@@ -83,7 +74,7 @@ async function lineFigures(): Promise<Figure[]> {
     counts.set(name, (counts.get(name) ?? 0) + lines);
   };
   for (const file of await projectFiles()) {
-    const lines = Deno.readTextFileSync(inProject(file)).split("\n").length - 1;
+    const lines = readSource(file).split("\n").length - 1;
     const [folder = ""] = file.split("/");
     add("lines of all files", lines);
     if (GENERATED.test(file)) continue;

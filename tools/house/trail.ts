@@ -2,9 +2,9 @@
 
 import ts from "npm:typescript@5.9.3";
 import { stdArguments } from "../host/jsr.ts";
-import { project, sourcesIn } from "../host/paths.ts";
+import { inProject, sourcesIn } from "../host/paths.ts";
 import { Tree } from "../mutants/tree.ts";
-import { demand, exists } from "../../rxe/host/shell.ts";
+import { demand } from "../../rxe/host/shell.ts";
 
 /** The files that each value passes. */
 export interface Trails {
@@ -14,13 +14,12 @@ export interface Trails {
   readonly sgidIndex: readonly string[];
 }
 
-export async function readTrails(root: string = project): Promise<Trails> {
-  const folders = ["types", "ffi", "internal"].filter((folder) => exists(`${root}/${folder}`));
-  const files = folders.flatMap((folder) => sourcesIn(folder, root)).map((name) => ({
+export async function readTrails(): Promise<Trails> {
+  const files = ["types", "ffi", "internal"].flatMap((folder) => sourcesIn(folder));
+  using tree = new Tree(files.map((name) => ({
     name,
-    content: instrument(name, Deno.readTextFileSync(`${root}/${name}`)),
-  }));
-  using tree = new Tree(files, root);
+    content: instrument(name, Deno.readTextFileSync(inProject(name))),
+  })));
   const options = ["--allow-all", "--no-check", ...await stdArguments()];
   const program = `${tree.path}/tools/house/trail/program.ts`;
   return JSON.parse(await demand(Deno.execPath(), "run", ...options, program));
