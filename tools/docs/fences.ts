@@ -90,33 +90,22 @@ export function differenceFrom({ text, marks }: Fence, printed: string): string 
   return `the document shows:\n${text}it printed:\n${printed}`;
 }
 
-const LANGUAGES: Readonly<Record<string, Kind>> = {
-  sh: "commands",
-  c: "c",
-  python: "python",
-};
-
 function kindOf(language: string, text: string, place: string): Kind {
   if (place in NOT_RUN && !/^(ts|sh)$/.test(language)) return "not run";
-  const kind = LANGUAGES[language];
-  if (kind !== undefined) return kind;
+  if (language === "sh") return "commands";
+  if (language === "c" || language === "python") return language;
   if (language !== "ts") throw new Error(`${place}: nothing runs a fence of "${language}"`);
   if (/from "@rdma\/ibverbs\/rxe"/.test(text)) return "project";
-  if (opensLibrary(text)) return "device";
-  return hasStatements(text) ? "host" : "functions";
+  if (OPENS_LIBRARY.test(text)) return "device";
+  return STATEMENT.test(text) ? "host" : "functions";
 }
 
-/** Whether a program opens a device, or libibverbs. */
-function opensLibrary(text: string): boolean {
-  return /^\S.*(Context\.open|listDevices|rateToMbps|verbs|(listen|connect)(Ud|Rc)|runCli)\(/m
-    .test(text);
-}
+const OPENS_LIBRARY =
+  /^\S.*(Context\.open|listDevices|rateToMbps|verbs|(listen|connect)(Ud|Rc)|runCli)\(/m;
 
-/** Whether a program does something; declarations alone do nothing. */
-function hasStatements(text: string): boolean {
-  const declaration = /^(import|export|async function|function|interface|type|const \w+ = [^(]*$)/;
-  return text.split("\n").some((line) => /^[a-z]/.test(line) && !declaration.test(line));
-}
+/** A line that does something; declarations alone do nothing. */
+const STATEMENT =
+  /^(?!import|export|async function|function|interface|type|const \w+ = [^(]*$)[a-z]/m;
 
 function headingBefore(lines: readonly string[], index: number): string {
   const before = lines.slice(0, index).findLast((line) => /^#{1,6} /.test(line));
@@ -143,7 +132,9 @@ function marksBefore(lines: readonly string[], index: number): Record<string, st
 
 /** The fences in the comments of the library, the examples of its pages. */
 export function exampleFences(): Fence[] {
-  return sources().flatMap((file) => {
+  const folders = ["cli", "ffi", "internal", "net", "rxe", "types"];
+  const files = ["mod.ts", "rss.ts", ...folders.flatMap((name) => sourcesIn(name))];
+  return files.flatMap((file) => {
     const lines = readDocument(file).split("\n");
     const comments = lines.map((line) => /^ *\* ?(.*)$/.exec(line)?.[1] ?? "");
     return fencesOf(file, comments.join("\n"));
@@ -156,10 +147,4 @@ export function modulesWithoutDevice(): string[] {
   const elsewhere = all.filter(({ kind }) => kind !== "host" && kind !== "functions");
   const left = new Set(elsewhere.map(({ document }) => document));
   return [...new Set(all.map(({ document }) => document))].filter((name) => !left.has(name));
-}
-
-/** The modules that the package is made of, by their paths from the project's folder. */
-function sources(): string[] {
-  const folders = ["cli", "ffi", "internal", "net", "rxe", "types"];
-  return ["mod.ts", "rss.ts", ...folders.flatMap((name) => sourcesIn(name))];
 }
