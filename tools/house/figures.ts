@@ -21,7 +21,7 @@ export interface Figure {
 const LIMITS: Readonly<Record<string, readonly [limit: number, goal: number]>> = {
   "names of mod.ts": [175, 180],
   "files that a wrId passes to ibv_post_send": [5, 5],
-  "files that an sgidIndex passes to ibv_create_ah": [6, 7],
+  "files that an sgidIndex passes to ibv_create_ah": [7, 7],
   "assigned functions": [11, 15],
   "import * as": [0, 0],
   "struct writers beside the codec": [5, 0],
