@@ -1,5 +1,6 @@
 import { type AbortOptions, signalOf } from "../../internal/abort.ts";
 import { integer } from "../../internal/checks.ts";
+import { errno } from "../../ffi/errno.ts";
 import type { IbvAh } from "../../ffi/handles.ts";
 import { verbs } from "../../ffi/library.ts";
 import type { Outcome } from "../../ffi/library/bind.ts";
@@ -178,9 +179,7 @@ export class AddressHandle extends NativeResource<IbvAh> {
   /** @ignore */
   constructor(pd: ProtectionDomain, attr: AhAttrInit | Adopted<IbvAh>) {
     instance(pd, ProtectionDomain, "pd");
-    const handle = attr instanceof Adopted
-      ? attr.handle
-      : callNow(creation(pd, readAttr(pd, attr), (made) => made));
+    const handle = attr instanceof Adopted ? attr.handle : create(pd, readAttr(pd, attr));
     super(AddressHandle.#KIND, handle, [pd]);
     this.pd = pd;
     this.#core = new AhCore(this, pd, handleAddress(handle));
@@ -201,7 +200,7 @@ export class AddressHandle extends NativeResource<IbvAh> {
   ): Promise<AddressHandle> {
     const signal = signalOf(options);
     instance(pd, ProtectionDomain, "pd");
-    return await callLater(creation(pd, readAttr(pd, attr), adoptedBy(pd)), signal);
+    return await createLater(pd, readAttr(pd, attr), signal);
   }
 
   /**
@@ -255,16 +254,28 @@ function readAttr(pd: ProtectionDomain, attr: AhAttrInit): DataView<ArrayBuffer>
   return view;
 }
 
-/** The call that makes a handle, of which something else is made at once. */
-function creation<R>(
+function create(pd: ProtectionDomain, attr: NativeAttr): IbvAh {
+  const handle = verbs().ibv_create_ah(pd.unsafeHandle, attr);
+  if (handle === null) throw createError(pd, attr, errno());
+  return handle;
+}
+
+function createError(pd: ProtectionDomain, attr: NativeAttr, errno: number): Error {
+  const { context } = pdCore(pd);
+  return addressError("ibv_create_ah", "create address handle", errno, context, attr);
+}
+
+async function createLater(
   pd: ProtectionDomain,
   attr: NativeAttr,
-  use: (handle: IbvAh) => R,
-): BlockingCall<"ibv_create_ah", R> {
-  const verb = "ibv_create_ah";
-  const failed = (code: number): Error =>
-    addressError(verb, "create address handle", code, pdCore(pd).context, attr);
-  return { owner: pd, verb, args: () => [pd.unsafeHandle, attr], ...endings(failed, use) };
+  signal: AbortSignal | undefined,
+): Promise<AddressHandle> {
+  return await callLater({
+    owner: pd,
+    verb: "ibv_create_ah",
+    args: () => [pd.unsafeHandle, attr],
+    ...endings(pd, (errno) => createError(pd, attr, errno)),
+  }, signal);
 }
 
 function creationFromWc(
@@ -276,27 +287,22 @@ function creationFromWc(
   const { context } = pdCore(instance(pd, ProtectionDomain, "pd"));
   const packet = readPacket(context, port, wc, grh);
   const { wcView, grhView } = packet;
-  const failed = (code: number): Error => createFromWcError(code, context, packet);
   return {
     owner: pd,
     verb: "ibv_create_ah_from_wc",
     args: () => [pd.unsafeHandle, wcView, grhView, port],
-    ...endings(failed, adoptedBy(pd)),
+    ...endings(pd, (errno) => createFromWcError(errno, context, packet)),
   };
 }
 
-function adoptedBy(pd: ProtectionDomain): (handle: IbvAh) => AddressHandle {
-  return (handle) => new AddressHandle(pd, new Adopted(handle));
-}
-
-function endings<R>(
+function endings(
+  pd: ProtectionDomain,
   failed: (errno: number) => Error,
-  use: (handle: IbvAh) => R,
-): Required<Pick<AbortableCall<Outcome<IbvAh | null>, R>, "finish" | "discard">> {
+): Required<Pick<AbortableCall<Outcome<IbvAh | null>, AddressHandle>, "finish" | "discard">> {
   return {
     finish: ({ value, errno }) => {
       if (value === null) throw failed(errno);
-      return use(value);
+      return new AddressHandle(pd, new Adopted(value));
     },
     discard: ({ value }) => {
       if (value !== null) verbs().ibv_destroy_ah(value);
@@ -306,7 +312,7 @@ function endings<R>(
 
 /** Makes a handle from the words of a `struct ibv_ah_attr`, of which only the service level is not checked yet. */
 export function fromWords(pd: ProtectionDomain, words: Uint32Array<ArrayBuffer>): AddressHandle {
-  return callNow(creation(pd, checkSl(words), adoptedBy(pd)));
+  return new AddressHandle(pd, new Adopted(create(pd, checkSl(words))));
 }
 
 /** {@linkcode fromWords} on another thread. The words must not change until it ends. */
@@ -315,7 +321,7 @@ export async function fromWordsAsync(
   words: Uint32Array<ArrayBuffer>,
   signal: AbortSignal,
 ): Promise<AddressHandle> {
-  return await callLater(creation(pd, checkSl(words), adoptedBy(pd)), signal);
+  return await createLater(pd, checkSl(words), signal);
 }
 
 function checkSl(words: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
