@@ -1,8 +1,9 @@
 import * as recorder from "../../provider/recorder.ts";
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { WorkCompletionError } from "../../../mod.ts";
+import { stub } from "@std/testing/mock";
+import { AddressHandle, CompletionQueue, WorkCompletionError } from "../../../mod.ts";
 import { connectRc, listenRc, type RcAddress, type RemoteMemory } from "../../../net/mod.ts";
-import { bytes, netTest, rcPair, RXE, text, until } from "./bed.ts";
+import { bytes, netTest, peerAddress, rcPair, RXE, text, until } from "./bed.ts";
 
 const { BadResource, ConnectionReset } = Deno.errors;
 
@@ -398,3 +399,37 @@ netTest("RcConn is broken when its check of the peer cannot be posted", async ()
   recorder.fail("ibv_post_send", "EIO", { times: 1 });
   await assertRejects(() => received, Error, "ibv_post_send");
 });
+
+netTest("RcConn.flush() waits until all that was sent has completed", async () => {
+  await using pair = await rcPair({ keepAlive: 0 });
+  const { client } = pair;
+  const late = stub(CompletionQueue.prototype, "pollInto", () => 0);
+  await client.send(bytes("x"));
+  let isOver = false;
+  const flushing = client.flush().then(() => isOver = true);
+  await new Promise((resolve) => setTimeout(resolve, 1));
+  assertEquals(isOver, false);
+  late.restore();
+  await client.flush();
+  await flushing;
+});
+
+netTest(
+  "connectRc() does not wait for the address of the peer when the signal aborts",
+  async () => {
+    const abort = new AbortController();
+    const resolve = AddressHandle.createAsync;
+    using _resolving = stub(AddressHandle, "createAsync", (...args) => {
+      const made = resolve.apply(AddressHandle, args);
+      abort.abort(new Error("enough"));
+      return made;
+    });
+    const exchange = (): Promise<RcAddress> => Promise.resolve(peerAddress());
+    recorder.take();
+    const options = { device: RXE, exchange, signal: abort.signal };
+    await assertRejects(() => connectRc(options), Error, "enough");
+    assertEquals(recorder.takeOf("ibv_modify_qp").length, 1);
+    // The native call goes on, and keeps the device.
+    await until("its end", () => recorder.live() === 0);
+  },
+);
