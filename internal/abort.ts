@@ -44,18 +44,18 @@ export async function orAborted<T>(
   }
 }
 
-/** Closes an object when the signal aborts. The other signal says that it was closed before. */
+/** Closes an object when the signal aborts. The other signal, if there is one, says that it was closed before. */
 export function closeOnAbort(
   object: { close(): void },
   signal: AbortSignal | undefined,
-  closed: AbortSignal,
+  closed?: AbortSignal,
 ): void {
   const close = (): void => {
     try {
       object.close();
     } catch {
-      // The owner closes it again, and gets the error.
+      // It is closed, or the owner closes it again and gets the error.
     }
   };
-  signal?.addEventListener("abort", close, { once: true, signal: closed });
+  signal?.addEventListener("abort", close, { once: true, ...closed && { signal: closed } });
 }

@@ -1,5 +1,3 @@
-/** Checks of values that callers and peers give. */
-
 /** Characters that control a terminal or the order of text, but for tabs. JSON itself escapes only the first 32. */
 export const CONTROLS = /(?!\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
@@ -42,12 +40,10 @@ export function integer(value: number, what: string, min: number, max: number): 
   return value;
 }
 
-/** Checks an unsigned 8-bit integer. */
 export function uint8(value: number, what: string): number {
   return integer(value, what, 0, 0xff);
 }
 
-/** Checks an unsigned 16-bit integer. */
 export function uint16(value: number, what: string): number {
   return integer(value, what, 0, 0xffff);
 }
@@ -84,19 +80,16 @@ export function uint64(value: bigint | number, what: string): bigint {
   return value;
 }
 
-/** Checks that a value is text. */
 export function text(value: string, what: string): string {
   if (typeof value === "string") return value;
   throw new TypeError(`Cannot use ${what} ${show(value)}: it is not a string`);
 }
 
-/** Checks that a value is a function. */
 export function callable<F>(value: F, what: string): F {
   if (typeof value === "function") return value;
   throw new TypeError(`Cannot use ${what} ${show(value)}: it is not a function`);
 }
 
-/** Checks a boolean. */
 export function boolean(value: boolean, what: string): boolean {
   if (typeof value === "boolean") return value;
   throw new TypeError(`Cannot use ${what} ${show(value)}: it is not a boolean`);
@@ -104,9 +97,7 @@ export function boolean(value: boolean, what: string): boolean {
 
 /** A class to check against. Its constructor may be abstract or private. */
 export interface ClassOf<T> {
-  /** Its name in messages. */
   readonly name: string;
-  /** The object that its instances inherit from. */
   readonly prototype: T;
 }
 

@@ -32,17 +32,14 @@ export interface Flag {
 
 type Option = "flag" | Flag | Value<unknown>;
 
-/** Options by their names. */
 export type Options = Readonly<Record<string, Option>>;
 
-/** The values of an option that may be given several times. */
 export interface Values<T> extends Value<T> {
   readonly many: true;
 }
 
 /** What a command line holds. */
 export interface CommandLine<O extends Options> {
-  /** The options that are given. */
   readonly options: {
     readonly [K in keyof O]?: O[K] extends Values<infer T> ? readonly T[]
       : O[K] extends Value<infer T> ? T
@@ -65,13 +62,11 @@ export function wholeNumber(min: number, max: number): Value<number> {
   return { takes: `a whole number from ${min} to ${max}`, read };
 }
 
-/** A whole number from 1. */
 export const positive: Value<number> = {
   ...wholeNumber(1, 999_999_999),
   takes: "a whole number from 1",
 };
 
-/** An option that may be given several times. */
 export function many<T>(value: Value<T>): Values<T> {
   return { ...value, many: true };
 }

@@ -22,12 +22,10 @@ export class Deadline implements Disposable {
     }
   }
 
-  /** The signal. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
 
-  /** Starts the time again. */
   extend(): void {
     this.#start = performance.now();
   }
@@ -38,7 +36,6 @@ export class Deadline implements Disposable {
     else this.#abort.abort(this.#late());
   }
 
-  /** Ends the time. */
   [Symbol.dispose](): void {
     clearTimeout(this.#timer);
     this.#over.abort();

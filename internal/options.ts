@@ -3,8 +3,10 @@ import { integer, show, snapshot } from "./checks.ts";
 /** Checks one option, and gives its value. */
 export type Rule<T> = (value: never, what: string) => T;
 
-/** The rules of all options. */
 export type Rules<S> = { readonly [K in keyof S]-?: Rule<S[K]> };
+
+/** The values that rules give. */
+export type Ruled<R> = { readonly [K in keyof R]: R[K] extends Rule<infer T> ? T : never };
 
 /** The rule of an option that may be left out. */
 export function option<T, D>(check: Rule<T>, byDefault: D): Rule<T | D> {

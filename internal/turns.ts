@@ -20,7 +20,6 @@ export class Turns {
     this.#max = max;
   }
 
-  /** Whether the next call may end without waiting. */
   mayContinue(): boolean {
     const calls = this.#calls++;
     if (calls === 0) this.#start = performance.now();
@@ -31,7 +30,6 @@ export class Turns {
   }
 }
 
-/** Lets the event loop run once. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

@@ -2,17 +2,14 @@
 export class Waiters<W extends object, T> {
   readonly #waiting: Map<W, PromiseWithResolvers<T>> = new Map();
 
-  /** How many wait. */
   get size(): number {
     return this.#waiting.size;
   }
 
-  /** Who waits longest. */
   get first(): W | undefined {
     return this.#waiting.keys().next().value;
   }
 
-  /** All who wait now. */
   all(): W[] {
     return [...this.#waiting.keys()];
   }
@@ -28,17 +25,14 @@ export class Waiters<W extends object, T> {
     return waiting.promise.finally(() => signal.removeEventListener("abort", abort));
   }
 
-  /** Ends the wait of one. */
   resolve(waiter: W, value: T): void {
     this.#take(waiter)?.resolve(value);
   }
 
-  /** Ends the wait of one with an error. */
   reject(waiter: W, reason: unknown): void {
     this.#take(waiter)?.reject(reason);
   }
 
-  /** Ends all waits with an error. */
   rejectAll(reason: unknown): void {
     for (const waiter of this.all()) this.reject(waiter, reason);
   }

@@ -23,7 +23,6 @@ export class Attempts<T> {
   readonly #silent: Stage<T> = new Map();
   readonly #pending: Stage<T> = new Map();
 
-  /** Starts without attempts. */
   constructor(limits: AttemptLimits) {
     this.#limits = limits;
   }

@@ -1,8 +1,8 @@
-import { type AbortOptions, orAborted } from "../../internal/abort.ts";
+import { type AbortOptions, closeOnAbort, orAborted } from "../../internal/abort.ts";
 import { callable, text } from "../../internal/checks.ts";
 import { Deadline } from "../../internal/deadline.ts";
-import { option, readOptions, type Rules, within } from "../../internal/options.ts";
-import { closeTcpOnAbort, readLine, writeAddress } from "./exchange.ts";
+import { option, readOptions, type Ruled, within } from "../../internal/options.ts";
+import { readLine, writeAddress } from "./exchange.ts";
 import { checkOwn, checkSpeaker, checkUnicast, endsOf } from "./peer_gid.ts";
 import { type RcAddress, readRcAddress } from "./rc_address.ts";
 import { RcConn } from "./rc_conn.ts";
@@ -66,7 +66,7 @@ export interface RcConnectOptions extends RcOptions {
  * @category Connections
  */
 export async function connectRc(options: RcConnectOptions): Promise<RcConn> {
-  const settings = readOptions<Settings>(options, RULES);
+  const settings = readOptions(options, RULES);
   const { tcpPort, exchange } = settings;
   if ((tcpPort === undefined) === (exchange === undefined)) {
     throw new TypeError("Cannot connect: exactly one of tcpPort and exchange is needed");
@@ -78,13 +78,7 @@ export async function connectRc(options: RcConnectOptions): Promise<RcConn> {
   return await overTcp(settings, tcpPort!, signal);
 }
 
-interface Settings extends RcSettings {
-  readonly hostname: string;
-  readonly tcpPort: number | undefined;
-  readonly exchange: RcExchange | undefined;
-}
-
-const RULES: Rules<Settings> = {
+const RULES = {
   ...RC_RULES,
   hostname: option(text, "127.0.0.1"),
   tcpPort: option(within(1, 65535), undefined),
@@ -92,12 +86,12 @@ const RULES: Rules<Settings> = {
 };
 
 async function overTcp(
-  settings: Settings,
+  settings: Ruled<typeof RULES>,
   port: number,
   signal: AbortSignal,
 ): Promise<RcConn> {
-  const conn = await connectTcp(settings.hostname, port, signal);
-  using _closing = closeTcpOnAbort(conn, signal);
+  using conn = await connectTcp(settings.hostname, port, signal);
+  closeOnAbort(conn, signal);
   const ends = endsOf(conn);
   const device = new SharedDevice(settings).use();
   await using end = await RcEnd.make(device, settings, ends);

@@ -5,7 +5,6 @@ import type { RcAddress } from "./rc_address.ts";
 const MAX_LINE = 4096;
 const NEWLINE = 10;
 
-/** Sends an address. */
 export async function writeAddress(
   conn: Deno.Conn,
   address: RcAddress,
@@ -50,22 +49,4 @@ function invalid(reason: string): Error {
   return new Deno.errors.InvalidData(
     `Cannot connect: the address of the peer is not valid: ${reason}`,
   );
-}
-
-/** Closes a connection when a signal aborts: the peer sees the end. Returns what closes it earlier. */
-export function closeTcpOnAbort(conn: Deno.Conn, signal: AbortSignal): Disposable {
-  const close = (): void => {
-    try {
-      conn.close();
-    } catch {
-      // It was closed before.
-    }
-  };
-  signal.addEventListener("abort", close);
-  return {
-    [Symbol.dispose]: () => {
-      signal.removeEventListener("abort", close);
-      close();
-    },
-  };
 }

@@ -13,7 +13,6 @@ export class Inbox {
   readonly #waiting: number[] = [];
   readonly #lengths: Uint32Array<ArrayBuffer>;
 
-  /** Posts all receives. */
   constructor(qp: QueuePair, mr: MemoryRegion, slotSize: number) {
     const capacity = mr.length / slotSize;
     this.#qp = qp;
@@ -27,12 +26,10 @@ export class Inbox {
     qp.postRecv(this.#requests);
   }
 
-  /** How many messages wait. */
   get size(): number {
     return this.#waiting.length;
   }
 
-  /** Adds a message. */
   add(slot: number, length: number): void {
     this.#waiting.push(slot);
     this.#lengths[slot] = length;
@@ -56,7 +53,6 @@ export class Inbox {
     return copy;
   }
 
-  /** Posts a slot again. */
   post(slot: number): void {
     this.#qp.postRecv(this.#requests, slot, 1);
   }

@@ -61,7 +61,6 @@ export class Link {
   /** The requests that were posted when it was last checked whether the peer is there. */
   #checked = 0;
 
-  /** Posts all receives. */
   constructor(
     qp: QueuePair,
     cq: CompletionQueue,
@@ -88,7 +87,6 @@ export class Link {
     }).catch((error) => this.#fail(error));
   }
 
-  /** Whether the peer has closed the connection, or it is broken. */
   get isOver(): boolean {
     return this.#protocol.peerLeft || this.#failure !== undefined;
   }
@@ -107,23 +105,18 @@ export class Link {
   }
 
   /** The next message; null if the peer sends none any more. */
-  receive(
+  async receive(
     buffer: Uint8Array<ArrayBuffer> | undefined,
     signal: AbortSignal | undefined,
   ): Promise<Uint8Array<ArrayBuffer> | null> {
-    try {
-      signal?.throwIfAborted();
-      if (this.#receiving.size === 0 && this.#turns.mayContinue()) {
-        if (this.#inbox.size === 0) this.#drain();
-        const message = this.#next(buffer);
-        if (message !== undefined) return Promise.resolve(message);
-      }
-    } catch (error) {
-      return Promise.reject(error);
+    signal?.throwIfAborted();
+    if (this.#receiving.size === 0 && this.#turns.mayContinue()) {
+      if (this.#inbox.size === 0) this.#drain();
+      const message = this.#next(buffer);
+      if (message !== undefined) return message;
     }
-    const received = this.#receiving.wait({ buffer }, signal);
     nextTurn().then(() => this.#serveReceives());
-    return received;
+    return await this.#receiving.wait({ buffer }, signal);
   }
 
   /** The next message; null at the end; undefined if there is none yet. */
@@ -178,22 +171,14 @@ export class Link {
   }
 
   /** Posts now if nobody else waits, or else in turn. */
-  #post(sending: Sending, signal: AbortSignal | undefined): Promise<void> {
-    try {
-      signal?.throwIfAborted();
-      const isNext = this.#sending.size === 0 && this.#turns.mayContinue();
-      if (isNext && !this.#mayPost(sending)) this.#drain();
-      this.#assertSending(sending);
-      if (isNext && this.#mayPost(sending)) {
-        sending.post();
-        return Promise.resolve();
-      }
-    } catch (error) {
-      return Promise.reject(error);
-    }
-    const posted = this.#sending.wait(sending, signal);
+  async #post(sending: Sending, signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    const isNext = this.#sending.size === 0 && this.#turns.mayContinue();
+    if (isNext && !this.#mayPost(sending)) this.#drain();
+    this.#assertSending(sending);
+    if (isNext && this.#mayPost(sending)) return sending.post();
     nextTurn().then(() => this.#serveSends());
-    return posted;
+    await this.#sending.wait(sending, signal);
   }
 
   #assertSending({ needs }: Sending): void {
@@ -360,7 +345,6 @@ export class Link {
     this.#serveReceives();
   }
 
-  /** Ends all waits. */
   close(reason: Error): void {
     this.#fail(reason);
     this.#failure = reason;

@@ -1,11 +1,11 @@
 import { type AbortOptions, closeOnAbort, signalOf } from "../../internal/abort.ts";
 import { text } from "../../internal/checks.ts";
-import { option, readOptions, type Rules, within } from "../../internal/options.ts";
+import { option, readOptions, within } from "../../internal/options.ts";
 import { nextTurn } from "../../internal/turns.ts";
 import { Waiters } from "../../internal/waiters.ts";
 import { type AttemptLimits, Attempts } from "./attempts.ts";
 import { abortable, handshakeDeadline } from "./connect_rc.ts";
-import { closeTcpOnAbort, readLine, writeAddress } from "./exchange.ts";
+import { readLine, writeAddress } from "./exchange.ts";
 import { checkOwn, checkSpeaker, checkUnicast, endsOf, type TcpEnds } from "./peer_gid.ts";
 import { type RcAddress, readRcAddress } from "./rc_address.ts";
 import { RcConn } from "./rc_conn.ts";
@@ -85,12 +85,7 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
   readonly #ready: Map<RcConn, Attempt> = new Map();
   readonly #waiters: Waiters<object, RcConn> = new Waiters();
   readonly #accepting: Promise<void>;
-  readonly #stats: { -readonly [K in keyof RcListenerStats]: RcListenerStats[K] } = {
-    connected: 0,
-    failed: 0,
-    refused: 0,
-    lastError: undefined,
-  };
+  readonly #stats = { connected: 0, failed: 0, refused: 0, lastError: undefined as unknown };
 
   /** @ignore Made by {@linkcode listenRc}. */
   constructor(listener: Deno.TcpListener, settings: RcSettings, limits: AttemptLimits) {
@@ -187,7 +182,8 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
   async #attempt(tcp: Deno.TcpConn, attempt: Attempt): Promise<void> {
     using deadline = handshakeDeadline(this.#settings, [this.#closing.signal, attempt.signal]);
     const { signal } = deadline;
-    using _closing = closeTcpOnAbort(tcp, signal);
+    using _closing = tcp;
+    closeOnAbort(tcp, signal);
     try {
       this.#add(await abortable(signal, () => this.#connect(tcp, attempt, signal)), attempt);
     } catch (error) {
@@ -289,18 +285,13 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
  */
 // deno-lint-ignore require-await -- it rejects, it does not throw
 export async function listenRc(options: RcListenOptions = {}): Promise<RcListener> {
-  const settings = readOptions<Settings>(options, RULES);
+  const settings = readOptions(options, RULES);
   settings.signal?.throwIfAborted();
   const tcp = Deno.listen({ hostname: settings.hostname, port: settings.tcpPort });
   return new RcListener(tcp, settings, settings);
 }
 
-interface Settings extends RcSettings, AttemptLimits {
-  readonly hostname: string;
-  readonly tcpPort: number;
-}
-
-const RULES: Rules<Settings> = {
+const RULES = {
   ...RC_RULES,
   hostname: option(text, "127.0.0.1"),
   tcpPort: option(within(0, 65535), 0),

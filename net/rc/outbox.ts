@@ -24,13 +24,10 @@ export class Outbox {
   readonly #free: number[];
   readonly #freeControls: number[];
   readonly #slots: number;
-  /** Those who wait for the completion of a slot. */
   readonly #waiting: Map<number, Completion> = new Map();
-  /** How many requests were posted, and how many have completed. */
   posted = 0;
   completed = 0;
 
-  /** Prepares a message for each slot. */
   constructor(qp: QueuePair, mr: MemoryRegion, slotSize: number) {
     const slots = mr.length / slotSize;
     this.#qp = qp;
@@ -47,12 +44,10 @@ export class Outbox {
     this.#freeControls = Array.from({ length: CONTROL_SENDS }, (_, i) => slots + i);
   }
 
-  /** Whether there is a free slot. */
   get hasSlot(): boolean {
     return this.#free.length > 0;
   }
 
-  /** Copies a message to a free slot and posts it. */
   send(message: Uint8Array, immData: number): void {
     const slot = this.#free.at(-1)!;
     copyMessage(this.#bytes, message, slot * this.#slotSize);
@@ -95,13 +90,11 @@ export class Outbox {
     return true;
   }
 
-  /** Notes that a request has succeeded. */
   complete(id: number): void {
     this.completed++;
     this.#release(id)?.resolve(this.#bytes.subarray(id * this.#slotSize));
   }
 
-  /** Notes that a request has failed. */
   fail(id: number, reason: unknown): void {
     this.completed++;
     this.#release(id)?.reject(reason);
@@ -114,7 +107,6 @@ export class Outbox {
     return completion;
   }
 
-  /** Nothing completes any more. */
   failAll(reason: unknown): void {
     for (const { reject } of this.#waiting.values()) reject(reason);
     this.#waiting.clear();

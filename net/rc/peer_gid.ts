@@ -12,7 +12,6 @@ export interface TcpEnds {
 /** LIDs from this one on are those of multicast, or of no port. */
 const FIRST_MULTICAST_LID = 0xc000;
 
-/** The addresses of both ends of a TCP connection. */
 export function endsOf({ localAddr, remoteAddr }: Deno.TcpConn): TcpEnds {
   return { local: localAddr.hostname, remote: remoteAddr.hostname };
 }
@@ -22,7 +21,6 @@ export function gidOf(hostname: string): Gid {
   return Gid.parse(hostname.split("%", 1)[0]!);
 }
 
-/** Whether both ends of a TCP connection are on this host. */
 function isLocal({ local, remote }: TcpEnds): boolean {
   const gid = gidOf(remote);
   const { bytes } = gid;

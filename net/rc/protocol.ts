@@ -1,6 +1,5 @@
 /** What a message of a connection is. The immediate data of each message says it. */
 export const FrameType = {
-  /** A message of the application. */
   DATA: 1,
   /** New credits only. */
   CREDIT: 2,
@@ -11,7 +10,6 @@ export const FrameType = {
   /** The end closes the connection. It receives nothing any more. */
   BYE: 5,
 } as const;
-/** A value of {@linkcode FrameType}. */
 export type FrameType = typeof FrameType[keyof typeof FrameType];
 
 const { DATA, END, BYE } = FrameType;
@@ -29,23 +27,18 @@ const TYPE_SHIFT = 28;
  * because each end has a few receives more.
  */
 export class Protocol {
-  /** The peer sends no more messages. */
   peerEnded = false;
-  /** The peer has closed the connection. */
   peerLeft = false;
   /** The end of the messages was sent. */
   ended = false;
   /** Messages that this end has receives for, and those of the peer. */
   readonly #capacity: number;
   #peerCapacity = Infinity;
-  /** Messages that may be sent. */
   #credits = 0;
   /** Messages that were consumed without telling the peer. */
   #owed = 0;
-  /** Messages that wait to be consumed. */
   #waiting = 0;
 
-  /** Begins without credits. */
   constructor(capacity: number) {
     this.#capacity = capacity;
   }
@@ -56,7 +49,6 @@ export class Protocol {
     this.#credits += capacity;
   }
 
-  /** Whether a message may be sent now. */
   get hasCredit(): boolean {
     return this.#credits > 0;
   }
@@ -122,7 +114,6 @@ export class Protocol {
   }
 }
 
-/** The error of those who send to a peer that has closed the connection. */
 export function peerLeft(): Error {
   return new Deno.errors.ConnectionReset("Cannot send: the peer has closed the connection");
 }

@@ -31,7 +31,6 @@ export interface RcAddress {
 
 /** The largest number of credits: a message carries the number of new ones in 16 bits. */
 export const MAX_CREDITS = 2 ** 15;
-/** The longest message. */
 export const MAX_MESSAGE = 2 ** 24;
 
 const RULES: Rules<RcAddress> = {
@@ -63,7 +62,6 @@ export function readRcAddress(value: unknown): RcAddress {
   }
 }
 
-/** The address as a queue pair takes it. */
 export function toQpAddress({ gid, lid, qpn, psn, mtu, rdAtomic }: RcAddress): QpAddress {
   return { transport: "RC", qpn, psn, lid, gid, mtu, rdAtomic, qkey: null };
 }

@@ -83,18 +83,14 @@ export class RcConn implements Disposable, AsyncDisposable, AsyncIterable<Uint8A
    * @throws {RangeError} If the message is longer than `p`. The next call gets it.
    * @throws {Deno.errors.InvalidData} If the peer broke the protocol.
    */
-  receive(
+  async receive(
     p?: Uint8Array<ArrayBuffer>,
     options?: AbortOptions,
   ): Promise<Uint8Array<ArrayBuffer> | null> {
-    try {
-      const signal = signalOf(options);
-      if (p !== undefined) byteArray(p, "p");
-      this.#assertOpen();
-      return this.#end.link.receive(p, signal);
-    } catch (error) {
-      return Promise.reject(error);
-    }
+    const signal = signalOf(options);
+    if (p !== undefined) byteArray(p, "p");
+    this.#assertOpen();
+    return await this.#end.link.receive(p, signal);
   }
 
   /**

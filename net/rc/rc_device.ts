@@ -12,12 +12,10 @@ export class SharedDevice {
   readonly #settings: Pick<RcSettings, "device" | "port">;
   #current: { readonly context: Context; readonly pd: ProtectionDomain; users: number } | undefined;
 
-  /** Opens nothing yet. */
   constructor(settings: Pick<RcSettings, "device" | "port">) {
     this.#settings = settings;
   }
 
-  /** Begins a use. */
   use(): RcDevice {
     if (!this.#isAlive()) this.#current = undefined;
     const shared = this.#current ??= { ...openDevice(this.#settings.device), users: 0 };

@@ -30,14 +30,11 @@ const REMOTE_ACCESS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ | REMOTE_ATOMIC;
  * connected, leaving its scope closes it.
  */
 export class RcEnd implements AsyncDisposable {
-  /** The settings it was made with. */
   readonly settings: RcSettings;
-  /** What moves messages between the ends. */
   readonly link: Link;
   readonly #pd: ProtectionDomain;
   readonly #gidIndex: number | undefined;
   readonly #qp: QueuePair;
-  /** Memory that is shared with the peer. */
   readonly #exposed: Set<MemoryRegion> = new Set();
   /** What it is made of, in order. */
   readonly #parts: readonly Disposable[];
@@ -88,7 +85,6 @@ export class RcEnd implements AsyncDisposable {
     this.#parts = [device, memory.send, memory.recv, channel, cq, exposed, qp];
   }
 
-  /** What the peer needs. */
   get address(): RcAddress {
     const { qpn, psn, lid, gid, mtu, rdAtomic } = this.#qp.address;
     const { credits, maxMessage } = this.settings;
@@ -130,7 +126,6 @@ export class RcEnd implements AsyncDisposable {
     using _ah = await AddressHandle.createAsync(this.#pd, attr, { signal });
   }
 
-  /** Registers memory that the peer may use. */
   async expose(
     source: number | ArrayBufferLike | ArrayBufferView,
     signal: AbortSignal | undefined,

@@ -1,6 +1,6 @@
 import { checkSignal } from "../../internal/abort.ts";
 import { text } from "../../internal/checks.ts";
-import { oneOf, option, type Rules, within } from "../../internal/options.ts";
+import { oneOf, option, type Ruled, within } from "../../internal/options.ts";
 import { MAX_CREDITS, MAX_MESSAGE } from "./rc_address.ts";
 
 /**
@@ -63,16 +63,12 @@ export interface RcOptions {
 }
 
 /** Options with all defaults. */
-export interface RcSettings extends Required<Omit<RcOptions, "device" | "gidIndex" | "signal">> {
-  readonly device: string | undefined;
-  readonly gidIndex: number | undefined;
-  readonly signal: AbortSignal | undefined;
-}
+export type RcSettings = Ruled<typeof RC_RULES>;
 
 const MAX_MS = 0x7fff_ffff;
 
 /** How {@linkcode RcOptions} are checked, and their defaults. */
-export const RC_RULES: Rules<RcSettings> = {
+export const RC_RULES = {
   device: option(text, undefined),
   port: option(within(1, 255), 1),
   gidIndex: option(within(0, 255), undefined),

@@ -19,7 +19,6 @@ export interface RemoteMemory {
   readonly rkey: number;
 }
 
-/** A part of the memory of a peer. */
 export interface RemotePart {
   readonly remoteAddr: bigint;
   readonly rkey: number;
@@ -66,7 +65,6 @@ export class ExposedMemory implements Disposable {
   }
 }
 
-/** An atomic works on 8 bytes. */
 export const ATOMIC_SIZE = 8;
 
 const ADDR = /^0x[0-9a-f]{1,16}$/;

@@ -7,13 +7,10 @@ import type { CompletionQueue } from "../../mod.ts";
  */
 const POLLS_PER_TURN = 2;
 
-/** What {@linkcode pump} does. */
 export interface Pumping {
-  /** Where completions come from. */
   readonly cq: CompletionQueue;
   /** Reads completions without waiting. Returns how many there were. */
   readonly drain: () => number;
-  /** Whether to go on. */
   readonly isOpen: () => boolean;
   /** Whether somebody waits for completions. */
   readonly isAwaited: () => boolean;
@@ -21,11 +18,9 @@ export interface Pumping {
   readonly spin: number;
   /** Lets others run, after completions were read or an event has come. */
   readonly rest: () => Promise<void> | undefined;
-  /** Ends the wait for an event. */
   readonly signal: AbortSignal;
 }
 
-/** Reads completions as they come. */
 export async function pump(pumping: Pumping): Promise<void> {
   const { cq, drain, isOpen, rest, signal } = pumping;
   while (isOpen()) {

@@ -1,7 +1,6 @@
 import { Gid, Grh, WcFlags, type WorkCompletion, type WorkCompletions } from "../../mod.ts";
 import { readUdAddress, type Target, type UdAddress } from "./ud_address.ts";
 
-/** The words of a GRH. */
 const WORDS = Grh.SIZE / 4;
 /** The first word of the IPv4 header that a GRH may contain. */
 const IPV4 = 5;

@@ -14,10 +14,8 @@ import { pump } from "../shared/pump.ts";
 import type { Peers } from "./peers.ts";
 import type { UdAddress } from "./ud_address.ts";
 
-/** A message and its sender. */
 export type Datagram = [Uint8Array<ArrayBuffer>, UdAddress];
 
-/** Where a message goes. */
 interface Target {
   readonly buffer: Uint8Array<ArrayBuffer> | undefined;
 }
@@ -30,14 +28,12 @@ interface Arrived {
   readonly from: UdAddress;
 }
 
-/** What a receiver works on. */
 export interface ReceiverParts {
   readonly qp: QueuePair;
   readonly cq: CompletionQueue;
   /** Slots of this size, a multiple of 4, for posted receives and for datagrams that wait. */
   readonly mr: MemoryRegion;
   readonly slotSize: number;
-  /** How many datagrams may wait. */
   readonly maxQueued: number;
   readonly peers: Peers;
   /** Empty polls before it waits for an event. */
@@ -60,7 +56,6 @@ const PAUSE_MS = 1;
  * slot until somebody asks for it: it is copied once.
  */
 export class Receiver {
-  /** Datagrams received. */
   received = 0;
   /** Datagrams dropped because too many were waiting. */
   dropped = 0;
@@ -85,12 +80,10 @@ export class Receiver {
   readonly #turns: Turns = new Turns(64);
   readonly #rests: Turns = new Turns(8);
   readonly #abort: AbortController = new AbortController();
-  /** Why nothing is received any more. */
   #failure: unknown;
   #endPause: () => void = () => {};
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** Posts all receives. */
   constructor(parts: ReceiverParts) {
     const { mr, slotSize, maxQueued } = parts;
     this.#parts = parts;

@@ -2,13 +2,11 @@ import { QpState, type QueuePair, WcStatus, type WorkCompletionError } from "../
 import type { Receiver } from "./receiver.ts";
 import type { Sender } from "./sender.ts";
 
-/** What a recovery works on. */
 export interface RecoveryParts {
   readonly qp: QueuePair;
   /** Moves the queue pair from RESET to RTS. */
   readonly activate: () => void;
   readonly queues: () => readonly [Receiver, Sender];
-  /** Makes address handles again. */
   readonly refresh: () => void;
   /** Tells the program of an outage. It gets the first error. */
   readonly warn: (cause: WorkCompletionError) => void;
@@ -19,7 +17,6 @@ export interface RecoveryParts {
  * or received again. Further resets in it give no warning.
  */
 export class Recovery {
-  /** How often the queue pair was reset. */
   resets = 0;
   readonly #parts: RecoveryParts;
   /** Why something failed since the last success. */
@@ -27,7 +24,6 @@ export class Recovery {
   #isOutage = false;
   #isRunning = false;
 
-  /** Waits for a failure. */
   constructor(parts: RecoveryParts) {
     this.#parts = parts;
   }

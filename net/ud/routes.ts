@@ -11,7 +11,6 @@ import type { UdSettings } from "./ud_options.ts";
 
 /** The address handles of peers. They are made again after each change of the local addresses. */
 export class Routes {
-  /** The local port. */
   local: LocalPort;
   readonly #pd: ProtectionDomain;
   readonly #settings: UdSettings;
@@ -22,7 +21,6 @@ export class Routes {
   readonly ended: Promise<void>;
   /** It is called before handles are closed: sends that use them must be posted. */
   readonly #onClosing: () => void;
-  /** How many handles are being made. */
   #making = 0;
 
   /** Watches the events of the device until it is closed. */
@@ -84,7 +82,6 @@ export class Routes {
     }
   }
 
-  /** Reads the events of the device as they come. */
   async #watch(signal: AbortSignal): Promise<void> {
     try {
       for await (const { type, portNum } of this.#pd.context.events({ signal })) {

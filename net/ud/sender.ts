@@ -18,7 +18,6 @@ const MAX_LIST = 32;
 /** A list is posted when so many microtasks have run without another datagram. */
 const QUIET_TASKS = 4;
 
-/** What a sender works on. */
 export interface SenderParts {
   readonly qp: QueuePair;
   readonly cq: CompletionQueue;
@@ -32,7 +31,6 @@ export interface SenderParts {
   readonly onError: (error: WorkCompletionError) => void;
 }
 
-/** A datagram and where it goes. */
 export interface Sending {
   readonly message: Uint8Array;
   readonly ah: AddressHandle;
@@ -58,7 +56,6 @@ export class Sender {
   readonly #requests: SendRequestList;
   readonly #batch: WorkCompletions;
   readonly #slots: number;
-  /** The slot of the next datagram. */
   #next = 0;
   /** How many slots are free, and how many have a datagram that is not posted. */
   #free: number;
@@ -68,12 +65,9 @@ export class Sender {
   readonly #waiters: Waiters<Sending, boolean> = new Waiters();
   readonly #abort: AbortController = new AbortController();
   #pumping = false;
-  /** Whether a microtask will post the list. */
   #scheduled = false;
-  /** Why nothing is sent any more. */
   #failure: unknown;
 
-  /** Prepares a request for each slot. */
   constructor(parts: SenderParts) {
     const { mr, slotSize } = parts;
     this.#parts = parts;
@@ -173,7 +167,6 @@ export class Sender {
     return count;
   }
 
-  /** Reads all completions that are there. */
   drain(): void {
     while (this.#reap() > 0);
   }
@@ -203,7 +196,6 @@ export class Sender {
     this.#unposted = this.#unread = 0;
   }
 
-  /** Sends the datagrams that wait for a free slot. */
   serve(): void {
     while (this.#free > 0 && this.#failure === undefined) {
       const sending = this.#waiters.first;

@@ -1,5 +1,3 @@
-/** Addresses of datagram peers. */
-
 import { integer } from "../../internal/checks.ts";
 import { needsGrh } from "../../internal/ports.ts";
 import {
@@ -35,7 +33,6 @@ export interface UdAddress {
 export interface Target extends UdAddress {
   /** The packet that the address comes from, unless the caller named the address. */
   readonly packet: { readonly wc: WcAddress; readonly grh: Grh } | undefined;
-  /** The handle that was used last. */
   ah: AddressHandle | undefined;
 }
 
@@ -45,7 +42,6 @@ export interface LocalPort {
   /** The GID to send from, and its index. */
   readonly gid: Gid;
   readonly gidIndex: number;
-  /** Why it is this GID. */
   readonly reason: string;
   readonly lid: number;
   readonly needsGrh: boolean;
@@ -83,7 +79,6 @@ export function readUdAddress(address: UdAddress): UdAddress {
   return { transport, gid, lid, qpn, qkey };
 }
 
-/** The attributes of the address handle that reaches a peer. */
 export function attrOf(local: LocalPort, { gid, lid }: UdAddress): AhAttrInit {
   const { port, gidIndex, needsGrh } = local;
   const dgid = Gid.parse(gid);

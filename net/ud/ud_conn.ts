@@ -1,5 +1,3 @@
-/** Datagrams over an unreliable datagram queue pair. */
-
 import { type AbortOptions, closeOnAbort, signalOf } from "../../internal/abort.ts";
 import { byteArray, integer } from "../../internal/checks.ts";
 import {

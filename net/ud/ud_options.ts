@@ -1,6 +1,6 @@
 import { checkSignal } from "../../internal/abort.ts";
 import { callable, text } from "../../internal/checks.ts";
-import { option, readOptions, type Rules, within } from "../../internal/options.ts";
+import { option, readOptions, type Ruled, within } from "../../internal/options.ts";
 
 /**
  * Options of {@linkcode listenUd}.
@@ -42,25 +42,21 @@ export interface UdOptions {
 }
 
 /** Options with all defaults. */
-export interface UdSettings extends Required<Omit<UdOptions, "device" | "gidIndex" | "signal">> {
-  readonly device: string | undefined;
-  readonly gidIndex: number | undefined;
-  readonly signal: AbortSignal | undefined;
-}
+export type UdSettings = Ruled<typeof RULES>;
 
 const depth = within(1, 2 ** 20);
 
-const RULES: Rules<UdSettings> = {
+const RULES = {
   device: option(text, undefined),
   port: option(within(1, 255), 1),
-  qkey: within(0, 0xffff_ffff) as Rules<UdSettings>["qkey"],
+  qkey: within(0, 0xffff_ffff),
   gidIndex: option(within(0, 255), undefined),
   recvDepth: option(depth, 512),
   sendDepth: option(depth, 128),
   maxQueued: option(depth, 512),
   maxPeers: option(depth, 1024),
   spin: option(within(0, Number.MAX_SAFE_INTEGER), 0),
-  onOutage: option(callable<UdSettings["onOutage"]>, warn),
+  onOutage: option(callable<(error: Error) => void>, warn),
   signal: option(checkSignal, undefined),
 };
 
