@@ -38,17 +38,6 @@ deviceTest("UdConn.send() to a peer that does not answer delays nobody else", as
   await Promise.all(lost);
 });
 
-deviceTest("UdConn.close() ends sends that wait for an address handle", async () => {
-  await using link = await slowLink();
-  const conn = await listenUd({ device: link.context.device.name, qkey: QKEY });
-  const gone = { ...conn.addr, gid: link.peer.grh.dgid.toString() };
-  const lost = assertRejects(() => conn.send(bytes("x"), gone), Error);
-  conn.close();
-  conn.close();
-  await lost;
-  await conn[Symbol.asyncDispose]();
-});
-
 deviceTest("UdConn makes address handles again when the GIDs of the port change", async () => {
   await using link = await movingLink();
   await link.add("10.8.0.1");

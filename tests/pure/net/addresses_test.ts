@@ -1,5 +1,11 @@
 // Options and addresses of connections, and the senders of datagrams.
-import { assertEquals, assertRejects, assertStrictEquals, assertThrows } from "@std/assert";
+import {
+  assertEquals,
+  assertNotStrictEquals,
+  assertRejects,
+  assertStrictEquals,
+  assertThrows,
+} from "@std/assert";
 import { readOptions } from "../../../internal/options.ts";
 import { Gid, Grh, WcFlags, type WorkCompletions } from "../../../mod.ts";
 import { connectRc, listenRc, type RcOptions } from "../../../net/mod.ts";
@@ -234,6 +240,28 @@ Deno.test("Peers.target() forgets the oldest address when there are too many", (
   const [one, two, three] = [1, 2, 3].map((qpn) => peers.target({ ...UD, qpn }));
   const known = [two!, three!].map((target) => peers.target({ ...UD, qpn: target.qpn }) === target);
   assertEquals([...known, peers.target({ ...UD, qpn: 1 }) === one], [true, true, false]);
+});
+
+Deno.test("Peers tells senders of the same hash apart", () => {
+  const peers = new Peers(0, 4);
+  const senderOf = (srcQp: number, path: number): UdAddress => {
+    const words = { slid: path >>> 16, sl: path >>> 8 & 0xff, dlidPathBits: path & 0xff };
+    return peers.sender(batchOf({ srcQp, ...words, wcFlags: 0 }), 0, memoryOf(6), 1);
+  };
+  // After this word of the second sender, its hash is that of the first one.
+  const path = Math.imul(1, 0x9e37_79b1) ^ Math.imul(2, 0x9e37_79b1);
+  const first = senderOf(1, 0);
+  assertStrictEquals(senderOf(1, 0), first);
+  const second = senderOf(2, path);
+  assertNotStrictEquals(second, first);
+  assertEquals(second.qpn, 2);
+});
+
+Deno.test("Peers.target() refuses an address without a GID, and does not keep it", () => {
+  const peers = new Peers(0, 1);
+  const known = peers.target(UD);
+  for (const gid of ["", "x".repeat(1000)]) assertThrows(() => peers.target({ ...UD, gid }));
+  assertStrictEquals(peers.target({ ...UD }), known);
 });
 
 const rcOptions = (options: RcOptions): RcSettings => readOptions(options, RC_RULES);

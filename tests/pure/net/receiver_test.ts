@@ -102,14 +102,6 @@ Deno.test("Receiver posts the slots again in order, while datagrams wait in othe
   await bed.close();
 });
 
-Deno.test("Receiver drops the oldest datagrams when too many wait", async () => {
-  const bed = new Bed();
-  for (const byte of [1, 2, 3, 4]) bed.arrive(byte);
-  assertEquals(await bed.take(2), [3, 4]);
-  assertEquals([bed.receiver.received, bed.receiver.dropped], [4, 2]);
-  await bed.close();
-});
-
 Deno.test("Receiver keeps a datagram that does not fit, and what has come when it fails", async () => {
   const bed = new Bed();
   bed.arrive(7);
