@@ -5,8 +5,10 @@ export type Rule<T> = (value: never, what: string) => T;
 
 export type Rules<S> = { readonly [K in keyof S]-?: Rule<S[K]> };
 
-/** The values that rules give. */
-export type Ruled<R> = { readonly [K in keyof R]: R[K] extends Rule<infer T> ? T : never };
+/** Options with their defaults; some have none. */
+export type Settings<O, K extends keyof O> =
+  & Required<Omit<O, K>>
+  & { readonly [P in K]: O[P] | undefined };
 
 /** The rule of an option that may be left out. */
 export function option<T, D>(check: Rule<T>, byDefault: D): Rule<T | D> {

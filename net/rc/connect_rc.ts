@@ -1,7 +1,7 @@
 import { type AbortOptions, closeOnAbort, orAborted } from "../../internal/abort.ts";
 import { callable, text } from "../../internal/checks.ts";
 import { Deadline } from "../../internal/deadline.ts";
-import { option, readOptions, type Ruled, within } from "../../internal/options.ts";
+import { option, readOptions, within } from "../../internal/options.ts";
 import { readLine, writeAddress } from "./exchange.ts";
 import { checkOwn, checkSpeaker, checkUnicast, endsOf } from "./peer_gid.ts";
 import { type RcAddress, readRcAddress } from "./rc_address.ts";
@@ -86,7 +86,7 @@ const RULES = {
 };
 
 async function overTcp(
-  settings: Ruled<typeof RULES>,
+  settings: RcSettings & { readonly hostname: string },
   port: number,
   signal: AbortSignal,
 ): Promise<RcConn> {

@@ -1,6 +1,6 @@
 import { checkSignal } from "../../internal/abort.ts";
 import { text } from "../../internal/checks.ts";
-import { oneOf, option, type Ruled, within } from "../../internal/options.ts";
+import { oneOf, option, type Rules, type Settings, within } from "../../internal/options.ts";
 import { MAX_CREDITS, MAX_MESSAGE } from "./rc_address.ts";
 
 /**
@@ -63,12 +63,12 @@ export interface RcOptions {
 }
 
 /** Options with all defaults. */
-export type RcSettings = Ruled<typeof RC_RULES>;
+export type RcSettings = Settings<RcOptions, "device" | "gidIndex" | "signal">;
 
 const MAX_MS = 0x7fff_ffff;
 
 /** How {@linkcode RcOptions} are checked, and their defaults. */
-export const RC_RULES = {
+export const RC_RULES: Rules<RcSettings> = {
   device: option(text, undefined),
   port: option(within(1, 255), 1),
   gidIndex: option(within(0, 255), undefined),

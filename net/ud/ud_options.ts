@@ -1,6 +1,6 @@
 import { checkSignal } from "../../internal/abort.ts";
 import { callable, text } from "../../internal/checks.ts";
-import { option, readOptions, type Ruled, within } from "../../internal/options.ts";
+import { option, readOptions, type Rules, type Settings, within } from "../../internal/options.ts";
 
 /**
  * Options of {@linkcode listenUd}.
@@ -42,11 +42,11 @@ export interface UdOptions {
 }
 
 /** Options with all defaults. */
-export type UdSettings = Ruled<typeof RULES>;
+export type UdSettings = Settings<UdOptions, "device" | "gidIndex" | "signal">;
 
 const depth = within(1, 2 ** 20);
 
-const RULES = {
+const RULES: Rules<UdSettings> = {
   device: option(text, undefined),
   port: option(within(1, 255), 1),
   qkey: within(0, 0xffff_ffff),
