@@ -17,7 +17,6 @@ export interface Packet {
   readonly grhView: DataView<ArrayBuffer>;
 }
 
-/** Reads and checks a packet that a port of the device has received. */
 export function readPacket(
   context: Context,
   port: number,

@@ -44,7 +44,6 @@ export class SendTracker {
     return this.#posted !== this.#completed;
   }
 
-  /** Whether the send of this number is outstanding. */
   isUnderWay(number: number): boolean {
     return number > this.#completed;
   }

@@ -58,7 +58,6 @@ export class BatchCore<C = WorkCompletion> {
     this.pointer = bufferPointer(this.view);
   }
 
-  /** Records how many completions a poll wrote. */
   polled(count: number): void {
     this.length = count;
     this.polls++;

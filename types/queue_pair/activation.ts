@@ -240,7 +240,6 @@ const REQUIRED: { readonly [type: number]: { readonly [to: number]: Attributes }
   [QpType.RAW_PACKET]: { [INIT]: ["portNum"] },
 };
 
-/** The attributes that a type of queue pair needs on the way from RESET to RTS to move to a state. */
 export function requiredFor(type: QpType, to: QpState): Attributes {
   return REQUIRED[type]?.[to] ?? [];
 }

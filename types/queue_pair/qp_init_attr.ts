@@ -221,7 +221,6 @@ export function readCap(view: DataView<ArrayBuffer>): QpCap {
   return qpCapCodec.read(view, structs.ibv_qp_init_attr_ex.fields.cap.offset);
 }
 
-/** The attributes of an attempt, for messages. */
 export function describeQpInit({ type, cap, ...others }: QpInitAttr): string {
   const sizes = Object.entries(cap ?? {}).filter(([, size]) => size > 0)
     .map(([name, size]) => `${name} ${size}`);

@@ -48,9 +48,8 @@ export class WrBuilder implements Disposable {
   readonly #opcodes: number;
   #wrId: number | bigint = 0;
   #wrFlags: number = SendFlags.SIGNALED;
-  /** The number of requests that were begun. */
   #count = 0;
-  /** The opcode of the last one. */
+  /** The opcode of the request that was begun last. */
   #opcode: WrOpcode = WrOpcode.SEND;
   #hasData = false;
   /** Why the builder cannot be used any more. */

@@ -225,7 +225,6 @@ export class WrPoster {
     this.#verbs.ibv_wr_flush(this.#handle, rkey, remoteAddr, length, type, level);
   }
 
-  /** Throws unless the provider has `ibv_wr_flush`. */
   assertFlush(): void {
     if (!hasOwnOp(this.#handle, "ibv_qp_ex", "wr_flush")) throw lacking("ibv_wr_flush", "flush");
   }

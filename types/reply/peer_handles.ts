@@ -19,7 +19,6 @@ interface Pending {
   waiting: number;
 }
 
-/** Handles that were retired together. */
 interface Lot {
   readonly handles: readonly AhCore[];
   /** They are closed when so many answers were given. */
@@ -135,7 +134,6 @@ export class PeerHandles implements Disposable {
     this.#retired.push({ handles, until: this.#answers + this.#maxPeers });
   }
 
-  /** Closes handles that were retired long ago. */
   trim(): void {
     if (this.#retired.length > 0) this.#closeRetired(this.#answers);
   }

@@ -23,7 +23,6 @@ export class WordCache<T> {
    * neighbour is the oldest entry, its older neighbour is the newest entry.
    */
   readonly #entries: Uint32Array<ArrayBuffer>;
-  /** The first entry of each chain. */
   readonly #heads: Uint32Array<ArrayBuffer>;
   /** The entry that was found last for each plain hash. */
   readonly #hints: Uint32Array<ArrayBuffer>;

@@ -140,14 +140,12 @@ export function check32(field: Field, opcode: number, value: number): number {
   return field.bit;
 }
 
-/** Checks an attribute of 64 bits. Returns its bit. */
 export function check64(field: Field, opcode: number, value: number | bigint): number {
   checkHas(field, opcode);
   uint64(value, field.name);
   return field.bit;
 }
 
-/** Checks the address of memory of the peer. Returns its bit. */
 export function checkRemoteAddr(opcode: number, value: number | bigint): number {
   const bit = check64(FIELDS.remoteAddr, opcode, value);
   if (!has(EIGHT_BYTES, opcode) || (BigInt(value) & 7n) === 0n) return bit;
@@ -217,7 +215,6 @@ function elementOf(
   return { addr, length, lkey, region, offset };
 }
 
-/** Reads what a memory window is bound to, and checks it. */
 export function readBinding(info: MwBindInfo): Required<MwBindInfo> {
   const { mr, addr, length, mwAccessFlags } = snapshot(info, "bindInfo", [
     "mr",

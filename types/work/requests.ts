@@ -294,7 +294,6 @@ export function checkWrId(wrId: number | bigint): void {
 
 const RECV_NAMES: readonly (keyof RecvRequest)[] = ["wrId", "sge"];
 
-/** Reads and checks a receive, then writes it. */
 export function writeRecv(list: NativeList, index: number, request: RecvRequest): void {
   if (typeof request !== "object" || request === null) throw notRequest(request, "receive");
   let isNamed = false;
@@ -398,7 +397,6 @@ function checkOpcode(opcode: number): void {
   throw typeof opcode === "number" ? new RangeError(message) : new TypeError(message);
 }
 
-/** Checks an address handle. Returns its inside. */
 function checkAh(opcode: number, ah: AddressHandle): AhCore {
   checkHas(AH, opcode);
   const core = ahCore(ah);
@@ -407,7 +405,6 @@ function checkAh(opcode: number, ah: AddressHandle): AhCore {
   throw new TypeError("Cannot post send: the address handle is disposed");
 }
 
-/** Checks a memory window. Returns its bit. */
 function checkMw(opcode: number, mw: MemoryWindow): number {
   checkHas(MW, opcode);
   assertOpen(instance(mw, MemoryWindow, "mw"));
