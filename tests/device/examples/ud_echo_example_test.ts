@@ -79,18 +79,9 @@ deviceTest("ud_echo.ts says so if nobody answers", async () => {
     await connection.read(new Uint8Array(64));
   })();
   const { port } = listener.addr;
-  const { code, stderr } = await runHere(
-    main,
-    "-d",
-    RXE,
-    "-c",
-    "127.0.0.1",
-    "-p",
-    `${port}`,
-    "-t",
-    "1",
-  );
+  const args = ["-d", RXE, "-c", "127.0.0.1", "-p", `${port}`, "-t", "3"];
+  const { code, stderr } = await runHere(main, ...args);
   await telling;
   listener.close();
-  assertEquals([code, stderr], [1, "ud_echo: Nobody answered within 1 s\n"]);
+  assertEquals([code, stderr], [1, "ud_echo: Nobody answered within 3 s\n"]);
 });
