@@ -128,8 +128,8 @@ async function overExchange(
   signal: AbortSignal,
 ): Promise<RcConn> {
   await using end = await RcEnd.make(new SharedDevice(settings).use(), settings);
-  const call = async (): Promise<unknown> => await exchange(end.address, { signal });
-  const peer = readRcAddress(await orAborted(call(), signal));
+  const given = Promise.try(exchange, end.address, { signal });
+  const peer = readRcAddress(await orAborted(given, signal));
   checkUnicast(peer);
   return new RcConn(await end.connect(peer, signal));
 }

@@ -258,9 +258,12 @@ export class Link {
     }
   }
 
+  /** A request is flushed after the one that has failed. If the latter is one of the peer, this end does not see it. */
   async #rest(): Promise<void> {
     await nextTurn();
-    this.#failIfFlushed();
+    if (this.#flushed === undefined) return;
+    this.#drain();
+    this.#fail(broken(new WorkCompletionError(this.#flushed)));
   }
 
   #drain(): number {
@@ -324,13 +327,6 @@ export class Link {
     clearInterval(this.#keepAlive);
     this.#sending.rejectAll(peerLeft());
     this.#greeted.reject(peerLeft());
-  }
-
-  /** A request is flushed after the one that has failed. If the latter is one of the peer, this end does not see it. */
-  #failIfFlushed(): void {
-    if (this.#flushed === undefined) return;
-    this.#drain();
-    this.#fail(broken(new WorkCompletionError(this.#flushed)));
   }
 
   /** Messages that were received stay. */
