@@ -3,8 +3,7 @@
 import { say, SetupError } from "../rxe/host/report.ts";
 import { exists } from "../rxe/host/shell.ts";
 import { NOT_EMULATED, partsOf } from "./aarch64/parts.ts";
-import { ensurePrograms } from "./aarch64/programs.ts";
-import { ensureSystem } from "./aarch64/system.ts";
+import { ensurePrograms, ensureSystem } from "./aarch64/system.ts";
 import { pathWithEmulator } from "./tests/emulator.ts";
 import { add, NONE } from "./tests/junit.ts";
 import { ensureForLibraryTests } from "./tests/of_library.ts";

@@ -6,7 +6,7 @@ import { rows } from "../../ffi/verbs.ts";
 import type { AnyRow, NativeRow, Row } from "../../ffi/table/row.ts";
 import { Cq, Qp } from "../../ffi/parameters.ts";
 import type { IbvCq } from "../../ffi/handles.ts";
-import { KNOWN } from "../../tools/coverage/known.ts";
+import { KNOWN } from "../../tools/coverage/coverage.ts";
 import { parse, type Prototype, prototypes } from "./header.ts";
 
 const HEADER = await prototypes();

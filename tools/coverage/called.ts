@@ -3,8 +3,7 @@
 import { say } from "../../rxe/host/report.ts";
 import { exists } from "../../rxe/host/shell.ts";
 import { inProject, out } from "../host/paths.ts";
-import { installedVerbs } from "./coverage.ts";
-import { KNOWN, RECORDER } from "./known.ts";
+import { installedVerbs, KNOWN, RECORDER } from "./coverage.ts";
 
 const FOLDER = `${out}/verbs`;
 

@@ -1,6 +1,7 @@
 /** What is known about each verb without running it: where it is bound, and what offers it. */
 
 import { prototypes } from "../../tests/library/header.ts";
+import { inProject } from "../host/paths.ts";
 import { bindings } from "./bindings.ts";
 import { offeredBy, readParts } from "./classes.ts";
 
@@ -32,3 +33,21 @@ export async function readCoverage(): Promise<Coverage[]> {
     offeredBy: offeredBy(verb, parts),
   }));
 }
+
+/** Where a verb that no device offers is tested. */
+export const RECORDER = "the recording provider";
+
+/** Two columns of a row. */
+export interface Known {
+  readonly since: string;
+  readonly testedOn: string;
+}
+
+/** What `docs/verbs.md` says of verbs that nothing else tells: the generator keeps these columns. */
+export const KNOWN: ReadonlyMap<string, Known> = new Map(
+  [
+    ...Deno.readTextFileSync(inProject("docs/verbs.md")).matchAll(
+      /^\| `(\w+)` *\|.*\| *([^|]*?) *\| *([^|]*?) *\|$/gm,
+    ),
+  ].map(([, verb, since, testedOn]) => [verb!, { since: since!, testedOn: testedOn! }]),
+);

@@ -7,8 +7,7 @@ import { ensurePackages, type Need } from "../../rxe/host/packages.ts";
 import { project } from "../host/paths.ts";
 import { say } from "../../rxe/host/report.ts";
 import { demand } from "../../rxe/host/shell.ts";
-import { type Coverage, readCoverage } from "./coverage.ts";
-import { KNOWN } from "./known.ts";
+import { type Coverage, KNOWN, readCoverage } from "./coverage.ts";
 import { tool } from "../host/tool.ts";
 
 const HELP = `Compares verbs.h with the tables of verbs and the classes.

@@ -35,7 +35,7 @@ export function quotas(sizes: ReadonlyMap<string, number>, count: number): Map<s
   const shares = new Map<string, number>();
   const open = new Map(sizes);
   for (let left = count; open.size > 0;) {
-    const all = sum(open.values());
+    const all = [...open.values()].reduce((sum, size) => sum + size);
     const small = [...open].find(([, size]) => left * size / all < least);
     const [folder, size] = small ?? [...open][0]!;
     const share = Math.min(size, small ? least : Math.round(left * size / all));
@@ -44,10 +44,6 @@ export function quotas(sizes: ReadonlyMap<string, number>, count: number): Map<s
     left -= share;
   }
   return shares;
-}
-
-function sum(values: Iterable<number>): number {
-  return [...values].reduce((a, b) => a + b, 0);
 }
 
 /**

@@ -17,14 +17,9 @@ export { AssertionError };
 
 // deno-lint-ignore no-explicit-any
 type Class<T> = abstract new (...args: any[]) => T;
-type Falsy = false | 0 | 0n | "" | null | undefined;
 
 export function assert(value: unknown, message = ""): asserts value {
   if (!value) fail(message);
-}
-
-export function assertFalse(value: unknown, message = ""): asserts value is Falsy {
-  if (value) fail(message);
 }
 
 export function fail(message = "Failed assertion"): never {
@@ -52,10 +47,6 @@ export function assertStrictEquals<T>(
   explained(message, () => nodeAssert.strictEqual(actual, expected));
 }
 
-export function assertNotStrictEquals<T>(actual: T, expected: T, message?: string): void {
-  explained(message, () => nodeAssert.notStrictEqual(actual, expected));
-}
-
 /** Fails unless the value is an instance of the class. */
 // deno-lint-ignore no-explicit-any
 export function assertInstanceOf<T extends Class<any>>(
@@ -70,10 +61,6 @@ export function assertInstanceOf<T extends Class<any>>(
 
 export function assertGreater<T>(actual: T, expected: T, message?: string): void {
   if (!(actual > expected)) fail(`${message ?? ""} Expected ${actual} > ${expected}`);
-}
-
-export function assertGreaterOrEqual<T>(actual: T, expected: T, message?: string): void {
-  if (!(actual >= expected)) fail(`${message ?? ""} Expected ${actual} >= ${expected}`);
 }
 
 export function assertStringIncludes(actual: string, part: string, message?: string): void {

@@ -1,7 +1,7 @@
 // Reply paths on a provider that records: events, limits, the lifetime of handles, and hostile input.
 import {
+  assert,
   assertEquals,
-  assertNotStrictEquals,
   assertRejects,
   assertStrictEquals,
   assertStringIncludes,
@@ -77,7 +77,7 @@ for (const [what, event, forgets] of EVENTS) {
 on.test("ReplyPath makes new handles after a failure of the device", ({ path }) => {
   const ah = path.to(from(7));
   recorder.sendAsyncEvent(DEVICE_FATAL, 0);
-  assertNotStrictEquals(path.to(from(7)), ah);
+  assert(path.to(from(7)) !== ah);
 });
 
 Deno.test("ReplyPath closes handles of a change without any new peer", () => {
@@ -137,10 +137,10 @@ on.test("ReplyPath gives and keeps the handle of an address, and that of its pac
   const ah = path.toAddress(address);
   assertStrictEquals(path.to(from(5)), ah);
   assertStrictEquals(await path.toAddressAsync(address), ah);
-  assertNotStrictEquals(await path.toAddressAsync({ ...address, sl: 1 }), ah);
+  assert(await path.toAddressAsync({ ...address, sl: 1 }) !== ah);
   assertEquals(path.size, 2);
   recorder.sendAsyncEvent(LID_CHANGE, 1);
-  assertNotStrictEquals(path.toAddress(address), ah);
+  assert(path.toAddress(address) !== ah);
   const elsewhere = { ...address, portNum: 2 };
   assertThrows(() => path.toAddress(elsewhere), RangeError, "portNum 2");
   await assertRejects(() => path.toAddressAsync(elsewhere), RangeError, "portNum 2");
