@@ -39,8 +39,7 @@ function checkField(
   const what = `${name}.${field}`;
   const { offset, size, type } = place;
   if (offset + size > struct.size) throw new Error(`${what} ends after its struct`);
-  const memory = new Uint8Array(struct.size + 32);
-  for (let i = 0; i < memory.length; i++) memory[i] = junk[i % junk.length]!;
+  const memory = new Uint8Array(struct.size + 32).map((_, i) => junk[i % junk.length]!);
   const before = memory.slice();
   const view = new DataView(memory.buffer);
   const number = numberIn(value.subarray(0, size), type);
@@ -71,20 +70,16 @@ function checkCodec(
   shift: number,
 ): void {
   const codec = CODECS[name]!;
-  const source = new DataView(new ArrayBuffer(codec.size + 16));
-  for (let i = 0; i < source.byteLength; i++) {
-    // Many small numbers, so that most attributes are in range.
-    source.setUint8(i, junk[i % junk.length]! & masks[i % masks.length]!);
-  }
-  const read = codec.read(source, shift);
+  // Many small numbers, so that most attributes are in range.
+  const source = new Uint8Array(codec.size + 16)
+    .map((_, i) => junk[i % junk.length]! & masks[i % masks.length]!);
+  const read = codec.read(new DataView(source.buffer), shift);
   try {
     const target = new DataView(new ArrayBuffer(codec.size + 16));
     codec.writeTo(target, shift, read);
     same(codec.read(target, shift), read, name);
-    for (let i = 0; i < shift; i++) same(target.getUint8(i), 0, `byte ${i} before ${name}`);
-    for (let i = shift + codec.size; i < target.byteLength; i++) {
-      same(target.getUint8(i), 0, `byte ${i} after ${name}`);
-    }
+    const around = new Uint8Array(target.buffer).fill(0, shift, shift + codec.size);
+    same(around, new Uint8Array(around.length), `the bytes around ${name}`);
   } catch (error) {
     expected(error, RangeError, TypeError);
   }

@@ -23,15 +23,14 @@ const CONTINUATIONS: ReadonlySet<number> = new Set(
 /** Packet sequence numbers have 24 bits. */
 const PSN_MASK = 0xff_ffff;
 
-type Wanted = Partial<Packet>;
-
 /** What is wrong with the packets of a queue pair; undefined if they are as they must be. */
 export function faultOf(stream: Stream, packets: readonly Packet[]): string | undefined {
   const fault = stream.kind === "ud" ? faultOfUd(stream, packets) : faultOfRc(stream, packets);
   if (fault === undefined) return undefined;
-  const number = stream.kind === "ud" ? stream.srcQp : stream.destQp;
-  const which = stream.kind === "ud" ? "of" : "to";
-  return `packets of host ${stream.host} ${which} queue pair ${number}: ${fault}`;
+  const which = stream.kind === "ud"
+    ? `of queue pair ${stream.srcQp}`
+    : `to queue pair ${stream.destQp}`;
+  return `packets of host ${stream.host} ${which}: ${fault}`;
 }
 
 /** All packets in their order, none more and none less. */
@@ -121,13 +120,15 @@ function ascending(numbers: readonly number[]): number[] {
   return [...new Set(numbers)].sort((a, b) => a - b);
 }
 
-function differenceOf(packet: Packet, wanted: Wanted): string | undefined {
-  const found = Object.entries(wanted).find(([name, value]) =>
-    packet[name as keyof Packet] !== value
+function differenceOf(packet: Packet, wanted: Partial<Packet>): string | undefined {
+  return first(
+    Object.entries(wanted).map(([name, value]) => {
+      const found = packet[name as keyof Packet];
+      return found === value
+        ? undefined
+        : `frame ${packet.frame}: ${name} is ${found}, not ${value}`;
+    }),
   );
-  if (found === undefined) return undefined;
-  const [name, value] = found;
-  return `frame ${packet.frame}: ${name} is ${packet[name as keyof Packet]}, not ${value}`;
 }
 
 function difference(what: string, found: unknown, wanted: unknown): string | undefined {

@@ -68,11 +68,13 @@ export function growths({ samples, plan }: Pick<SoakRecord, "samples" | "plan">)
 export function faults(record: SoakRecord): string[] {
   const { samples, outcome } = record;
   const { messages, failures, before, after } = outcome;
+  // Each message that was sent ended in exactly one way.
+  const rest = messages.sent - messages.delivered - messages.refused - messages.lost;
   const wrong = (["lost", "twice", "changed"] as const).filter((name) => messages[name] !== 0);
   return [
     ...undone(record),
     ...wrong.map((name) => `${messages[name]} messages ${name}`),
-    ...unaccounted(messages),
+    ...rest === 0 ? [] : [`${rest} messages have no known end`],
     ...failures,
     ...samples.length < FEWEST ? [`${samples.length} samples are too few to see growth`] : [],
     ...growths(record).filter(({ isTooMuch }) => isTooMuch).map(({ text }) => text),
@@ -87,21 +89,13 @@ function undone({ plan, outcome: { counts } }: SoakRecord): string[] {
     .map(([name, goal]) => `${name}: ${counts[name] ?? 0} of ${goal} in the plan`);
 }
 
-/** Each message that was sent ended in exactly one way. */
-function unaccounted(messages: SoakRecord["outcome"]["messages"]): string[] {
-  const { sent, delivered, refused, lost } = messages;
-  const rest = sent - delivered - refused - lost;
-  return rest === 0 ? [] : [`${rest} messages have no known end`];
-}
-
 function leftBehind(
   before: Readonly<Record<string, Counts>>,
   after: Readonly<Record<string, Counts>>,
 ): string[] {
-  const devices = [...new Set([...Object.keys(before), ...Object.keys(after)])];
-  return devices.flatMap((device) => {
+  return Object.keys({ ...before, ...after }).flatMap((device) => {
     const [old, now] = [before[device] ?? {}, after[device] ?? {}];
-    return [...new Set([...Object.keys(old), ...Object.keys(now)])]
+    return Object.keys({ ...old, ...now })
       .filter((kind) => (old[kind] ?? 0) !== (now[kind] ?? 0))
       .map((kind) => `${device} has ${now[kind] ?? 0} ${kind}, ${old[kind] ?? 0} before the run`);
   });
