@@ -1,11 +1,5 @@
 // Thunks as Deno calls them, synchronously and on other threads.
-import {
-  assertEquals,
-  assertInstanceOf,
-  assertNotEquals,
-  assertStringIncludes,
-  assertThrows,
-} from "@std/assert";
+import { assertEquals, assertInstanceOf, assertStringIncludes, assertThrows } from "@std/assert";
 import { buildImage } from "../../ffi/thunks/image.ts";
 import { loadImage, ThunksUnavailable } from "../../ffi/thunks/memfd.ts";
 import type { Thunk } from "../../ffi/thunks/thunk.ts";
@@ -16,19 +10,11 @@ import { compileC } from "../c/compile.ts";
 const ERRNO_LOCATION = addressOf(
   libc().dlsym(null, new TextEncoder().encode("__errno_location\0")),
 );
+const POINTER = { type: "pointer" } as const;
 const TARGET = Deno.dlopen(await compileC("thunk_target.c", ["-shared", "-fPIC"]), {
-  mix0: { type: "pointer" },
-  mix1: { type: "pointer" },
-  mix2: { type: "pointer" },
-  mix3: { type: "pointer" },
-  mix4: { type: "pointer" },
-  mix5: { type: "pointer" },
-  mix6: { type: "pointer" },
-  mix7: { type: "pointer" },
-  fail: { type: "pointer" },
-  refuse: { type: "pointer" },
-  same: { type: "pointer" },
-  fail_late: { type: "pointer" },
+  ...{ mix0: POINTER, mix1: POINTER, mix2: POINTER, mix3: POINTER, mix4: POINTER, mix5: POINTER },
+  ...{ mix6: POINTER, mix7: POINTER, fail: POINTER, refuse: POINTER, same: POINTER },
+  fail_late: POINTER,
   set_errno: { parameters: ["i32"], result: "i32" },
   misaligned_calls: { parameters: [], result: "i32" },
 }).symbols;
@@ -136,35 +122,33 @@ Deno.test("loadImage() opens a new image after another was closed", () => {
   }
 });
 
-Deno.test("loadImage() throws ThunksUnavailable when memfd_create is refused", async () => {
-  const refuse = await compileC("thunk_refuse.c");
-  const EPERM = "1";
-  const printed = await runProbe([refuse, EPERM, "0"], ["--allow-ffi"]);
-  assertEquals(
-    printed,
-    "ThunksUnavailable: Cannot write thunks: memfd_create() fails with EPERM\n",
-  );
-});
+const REFUSE = await compileC("thunk_refuse.c");
+const [EPERM, EINVAL, MFD_EXEC] = ["1", "22", "16"];
 
-Deno.test("loadImage() throws ThunksUnavailable when the memfd may not grow", async () => {
-  const printed = await runProbe(
+/** What the system refuses, by which command it does so, and what the probe prints. */
+const REFUSALS: readonly (readonly [string, prefix: string[], printed: string])[] = [
+  ["memfd_create", [REFUSE, EPERM, "0"], "memfd_create() fails with EPERM"],
+  [
+    "the growth of a memfd",
     ["sh", "-c", `trap "" XFSZ; ulimit -f 0; exec "$0" "$@"`],
-    ["--allow-ffi"],
-  );
-  assertEquals(printed, "ThunksUnavailable: Cannot write thunks: write() fails with EFBIG\n");
-});
+    "write() fails with EFBIG",
+  ],
+];
+
+for (const [what, prefix, printed] of REFUSALS) {
+  Deno.test(`loadImage() throws ThunksUnavailable when the system refuses ${what}`, async () => {
+    const expected = `ThunksUnavailable: Cannot write thunks: ${printed}\n`;
+    assertEquals(await runProbe(prefix), expected);
+  });
+}
 
 Deno.test("loadImage() does without MFD_EXEC when the kernel does not know it", async () => {
-  const refuse = await compileC("thunk_refuse.c");
-  const EINVAL = "22";
-  const MFD_EXEC = "16";
-  assertEquals(await runProbe([refuse, EINVAL, MFD_EXEC], ["--allow-ffi"]), "opened\n");
+  assertEquals(await runProbe([REFUSE, EINVAL, MFD_EXEC]), "opened\n");
 });
 
 Deno.test("loadImage() throws ThunksUnavailable when --allow-ffi is narrowed to paths", async () => {
-  const printed = await runProbe([], ["--allow-ffi=/usr/lib"]);
+  const printed = await runProbe([], "--allow-ffi=/usr/lib");
   assertEquals(printed.split(":")[0], "ThunksUnavailable");
-  assertNotEquals(printed, "opened\n");
 });
 
 Deno.test("an image outlives the worker that opened it when a call is on its way", async () => {
@@ -201,16 +185,10 @@ function open<const S extends Deno.ForeignLibraryInterface>(
   return { symbols: library.symbols, [Symbol.dispose]: () => library.close() };
 }
 
-async function runProbe(prefix: readonly string[], permissions: string[]): Promise<string> {
+async function runProbe(prefix: readonly string[], allow = "--allow-ffi"): Promise<string> {
   const probe = new URL("thunks_probe.ts", import.meta.url).pathname;
-  const [command, ...args] = [
-    ...prefix,
-    Deno.execPath(),
-    "run",
-    "--no-config",
-    ...permissions,
-    probe,
-  ];
+  const words = [...prefix, Deno.execPath(), "run", "--no-config", allow, probe];
+  const [command, ...args] = words;
   const { stdout, stderr } = await new Deno.Command(command!, { args }).output();
   return new TextDecoder().decode(stdout) || new TextDecoder().decode(stderr);
 }

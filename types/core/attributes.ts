@@ -81,12 +81,6 @@ export interface PointerRule extends Common {
   readonly pointer: true;
 }
 
-/** An attribute that is written by a function of its own. It is not read back. */
-export interface CustomRule extends Common {
-  /** Checks the value and writes it at an offset of a view. */
-  readonly write: (view: DataView<ArrayBuffer>, at: number, value: unknown, what: string) => void;
-}
-
 /** An attribute that is no field of the struct: it is read and handed back, nothing else. */
 export interface OtherRule extends Common {
   /** Tells the rule from others. */
@@ -96,7 +90,6 @@ export interface OtherRule extends Common {
 /** The rule of an attribute by its TypeScript type. */
 export type RuleOf<T> =
   | OtherRule
-  | CustomRule
   | (T extends boolean ? BooleanRule
     : T extends number | bigint ? NumberRule
     : T extends NativeResource<infer _> ? ResourceRule<T>
@@ -121,7 +114,6 @@ type AnyRule =
     & BytesRule<unknown>
     & ResourceRule<NativeResource>
     & PointerRule
-    & CustomRule
     & OtherRule
   >
   & Common;
@@ -156,9 +148,10 @@ const pointees = new WeakMap<ArrayBuffer, ArrayBufferView[]>();
  * attributes that the library gives. Every attribute needs a rule; `{}` is an integer of the field's own range.
  */
 export class AttributeCodec<T extends object, R extends object = T, O extends object = object> {
+  /** The C struct. */
+  readonly layout: keyof Structs;
   /** The attributes that a caller may give. */
   readonly names: readonly (keyof T & string)[];
-  readonly #layout: keyof Structs;
   readonly #what: string;
   readonly #rules: Readonly<Record<string, AnyRule>>;
   #entries: readonly Entry[] | undefined;
@@ -171,7 +164,7 @@ export class AttributeCodec<T extends object, R extends object = T, O extends ob
    * @param rules The rule of each attribute.
    */
   constructor(layout: keyof Structs, what: string, rules: NoInfer<Rules<T> & OwnRules<O>>) {
-    this.#layout = layout;
+    this.layout = layout;
     this.#what = what;
     this.#rules = rules as Record<string, AnyRule>;
     this.names = Object.keys(rules).filter((name) => !this.#rules[name]!.own) as never;
@@ -179,42 +172,24 @@ export class AttributeCodec<T extends object, R extends object = T, O extends ob
 
   /** The size of the struct in bytes. */
   get size(): number {
-    return structs[this.#layout].size;
+    return structs[this.layout].size;
   }
 
   /**
-   * Reads an attribute object, each property once, checks it and writes it into a new struct.
+   * Reads an attribute object, each property once, checks it and writes it into a struct at a byte offset of a view. The
+   * struct must be zeroed; it is a new one if no view is given.
    *
    * @throws {TypeError} If an attribute has the wrong type, is missing, or is unknown.
    * @throws {RangeError} If a number is out of range.
    */
-  write(attributes: T, own?: O): Written<T> {
-    const view = allocStruct(structs[this.#layout]);
-    const written = this.writeTo(view, 0, attributes, own);
-    return { view, ...written };
-  }
-
-  /** {@linkcode AttributeCodec.write} into a struct at a byte offset of a view. The struct must be zeroed. */
-  writeTo(
-    view: DataView<ArrayBuffer>,
-    base: number,
+  write(
     attributes: T,
     own?: O,
-  ): Omit<Written<T>, "view"> {
-    const handles: (() => void)[] = [];
-    const { mask, given } = this.#write(view, base, attributes, own, handles);
-    const writeHandles = (): void => handles.forEach((write) => write());
-    return { mask, given, writeHandles };
-  }
-
-  #write(
-    view: DataView<ArrayBuffer>,
-    base: number,
-    attributes: T,
-    own: O | undefined,
-    handles: (() => void)[],
-  ): { mask: number; given: T } {
+    view: DataView<ArrayBuffer> = allocStruct(structs[this.layout]),
+    base: number = 0,
+  ): Written<T> {
     const given = snapshot(attributes, this.#what, this.names) as Record<string, unknown>;
+    const handles: (() => void)[] = [];
     let mask = 0;
     for (const { name, rule, field } of this.#placed()) {
       const value = this.#valueOf(name, rule, given, own);
@@ -223,20 +198,22 @@ export class AttributeCodec<T extends object, R extends object = T, O extends ob
       if (rule.other) continue;
       const at = base + field!.offset;
       if (rule.struct) {
-        const isInner = !rule.pointer;
-        const struct = isInner ? view : allocStruct(structs[rule.struct.#layout]);
-        if (!isInner) writePointer(view, at, struct);
-        const from = isInner ? at : 0;
-        given[name] = rule.struct.#write(struct, from, value, undefined, handles).given;
-      } else if (rule.resource) handles.push(handleWriter(view, at, value, rule.resource, name));
-      else if (rule.write) rule.write(view, at, value, name);
-      else if (rule.pointer) writePointer(view, at, value as ArrayBufferView);
+        const inner = rule.struct.write(value, undefined, ...rule.pointer ? [] : [view, at]);
+        if (rule.pointer) writePointer(view, at, inner.view);
+        given[name] = inner.given;
+        handles.push(inner.writeHandles);
+      } else if (rule.resource) {
+        const resource = instance(value, rule.resource, name);
+        const place = { offset: at, type: "ptr" } as const;
+        handles.push(() => writeField(view, place, handleAddress(resource.unsafeHandle)));
+      } else if (rule.pointer) writePointer(view, at, value as ArrayBufferView);
       else writeValue(view, base, field!, name, rule, value);
     }
-    const { comp_mask, attr_mask }: Fields = structs[this.#layout].fields;
+    const { comp_mask, attr_mask }: Fields = structs[this.layout].fields;
     const field = comp_mask ?? attr_mask;
     if (mask !== 0 && field !== undefined) writeField(view, field, mask, base);
-    return { mask, given: given as T };
+    const writeHandles = (): void => handles.forEach((write) => write());
+    return { view, mask, given: given as T, writeHandles };
   }
 
   /** The value to write; `undefined` for none. */
@@ -266,7 +243,7 @@ export class AttributeCodec<T extends object, R extends object = T, O extends ob
     return this.#entries ??= Object.entries(this.#rules).map(([name, rule]) => ({
       name,
       rule,
-      field: fieldOf(this.#layout, name, rule),
+      field: fieldOf(this.layout, name, rule),
     }));
   }
 
@@ -274,7 +251,7 @@ export class AttributeCodec<T extends object, R extends object = T, O extends ob
   read(view: DataView<ArrayBuffer>, base = 0): R {
     const attributes: Record<string, unknown> = {};
     for (const { name, rule, field } of this.#placed()) {
-      if (rule.resource || rule.pointer || rule.write || rule.other) continue;
+      if (rule.resource || rule.pointer || rule.other) continue;
       attributes[name] = readValue(view, base, field!, rule);
     }
     return attributes as R;
@@ -292,17 +269,6 @@ function fieldOf(layout: keyof Structs, name: string, rule: AnyRule): Field | un
     throw new Error(`Cannot find "${rule.field ?? name}" in struct ${layout}`);
   }
   return rule.bigEndian ? { ...field, type: field.type.replace(/^u/, "be") as FieldType } : field;
-}
-
-function handleWriter(
-  view: DataView<ArrayBuffer>,
-  offset: number,
-  value: unknown,
-  type: ClassOf<NativeResource>,
-  name: string,
-): () => void {
-  const resource = instance(value, type, name);
-  return () => writeField(view, { offset, type: "ptr" }, handleAddress(resource.unsafeHandle));
 }
 
 function writePointer(view: DataView<ArrayBuffer>, offset: number, value: ArrayBufferView): void {

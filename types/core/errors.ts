@@ -1,6 +1,10 @@
 /** The errors of verbs: one class for verbs that fail, one for completions that did not succeed. */
 
 import { EOPNOTSUPP, errno, errnoDescription, errnoName } from "../../ffi/errno.ts";
+import type { AnyFunction } from "../../ffi/function_pointer.ts";
+import { verbs } from "../../ffi/library.ts";
+import type { NativeRow } from "../../ffi/table/row.ts";
+import { rows, type Verbs } from "../../ffi/verbs.ts";
 
 /**
  * A verb failed. The message names the action, the verb, its errno and, where it is known, the cause.
@@ -73,7 +77,7 @@ function message(
   return `Cannot ${what}: ${verb} ${reason}${hint === undefined ? "" : `. ${hint}`}`;
 }
 
-/** Options of {@linkcode check} and {@linkcode checkHandle}. The functions run only if the verb failed. */
+/** Options of {@linkcode call}. The functions run only if the verb failed. */
 export interface CheckOptions {
   /** The attributes of the attempt. */
   readonly detail?: () => string;
@@ -81,6 +85,20 @@ export interface CheckOptions {
   readonly hint?: (code: string) => string | undefined;
   /** For posts: the number of requests that were posted before the one that failed. */
   readonly posted?: number;
+}
+
+/** Calls a verb. If it fails, in the way that its row says, it throws the error. */
+export function call<V extends keyof Verbs>(
+  verb: V,
+  action: string,
+  args: Readonly<Parameters<Verbs[V]>>,
+  options: CheckOptions = {},
+): NonNullable<ReturnType<Verbs[V]>> {
+  const result = (verbs()[verb] as AnyFunction)(...args);
+  const { fails = "code" } = rows[verb] as Partial<NativeRow>;
+  const failed = fails === "code" ? result !== 0 : result === null || result < 0;
+  if (!failed) return result;
+  throw failure(verb, action, fails === "errno" ? errno() : Math.abs(result), options);
 }
 
 /** Throws the error of a verb that returns an errno value; some providers return it negative. */

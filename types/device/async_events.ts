@@ -90,11 +90,9 @@ const OF_PORTS: ReadonlySet<EventType> = new Set([
 const elements = new WeakMap<Resource, Map<bigint, Resource>>();
 
 function elementsOf(context: Resource): Map<bigint, Resource> {
-  const known = elements.get(context);
-  if (known !== undefined) return known;
-  const made = new Map<bigint, Resource>();
-  elements.set(context, made);
-  return made;
+  let known = elements.get(context);
+  if (known === undefined) elements.set(context, known = new Map());
+  return known;
 }
 
 /** Makes events about an object name it. Call it when the native object is made. */

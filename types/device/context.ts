@@ -3,11 +3,12 @@
 import type { IbvContext, IbvDevice } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
-import { allocStruct, fieldBytes, readField, readNative } from "../../ffi/struct.ts";
+import { allocStruct, fieldBytes, readNative } from "../../ffi/struct.ts";
 import { Gid, type GidEntry } from "../address/gid.ts";
 import type { AbortOptions } from "../../internal/abort.ts";
 import { integer, show, uint16, uint32 } from "../../internal/checks.ts";
-import { check, checkErrno, checkHandle } from "../core/errors.ts";
+import { readStruct } from "../core/attributes.ts";
+import { call, failure } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { type AsyncEvent, closeAsyncEvents, iterateEvents } from "./async_events.ts";
 import {
@@ -17,21 +18,20 @@ import {
   deviceName,
   withDeviceList,
 } from "./device.ts";
-import { type DeviceAttr, queryDevice } from "./device_attr.ts";
+import { type DeviceAttr, readDeviceAttr } from "./device_attr.ts";
 import {
   type DeviceAttrEx,
   queryDeviceEx,
   queryRtValuesEx,
   type RtValuesEx,
 } from "./device_attr_ex.ts";
-import { type PortAttr, PortState, queryPort } from "./port.ts";
+import { type PortAttr, PortState } from "./port.ts";
 import { recommendGid } from "./recommend_gid.ts";
 
 const KIND: NativeKind<IbvContext, Context> = {
   name: "context",
   closing: closeAsyncEvents,
-  destroy: (handle) =>
-    checkErrno("ibv_close_device", "close device", verbs().ibv_close_device(handle)),
+  destroy: (handle) => call("ibv_close_device", "close device", [handle]),
   describe: ({ device }) => ({ device: device.name }),
 };
 
@@ -101,9 +101,9 @@ export class Context extends NativeResource<IbvContext> {
    * @throws {VerbsError} EOPNOTSUPP if the provider cannot import; another code if the descriptor is not of a device.
    */
   static import(cmdFd: number): Context {
-    const handle = verbs().ibv_import_device(integer(cmdFd, "cmdFd", 0, 0x7fff_ffff));
-    checkHandle("ibv_import_device", `import device (descriptor ${cmdFd})`, handle);
-    return new Context(handle!, describeImported(handle!));
+    integer(cmdFd, "cmdFd", 0, 0x7fff_ffff);
+    const handle = call("ibv_import_device", `import device (descriptor ${cmdFd})`, [cmdFd]);
+    return new Context(handle, describeImported(handle));
   }
 
   static #openActive(): Context {
@@ -131,15 +131,14 @@ export class Context extends NativeResource<IbvContext> {
 
   static #fromDevice(device: IbvDevice): Context {
     const info = describeDevice(device);
-    const handle = verbs().ibv_open_device(device);
-    checkHandle("ibv_open_device", `open device "${info.name}"`, handle, {
+    const handle = call("ibv_open_device", `open device "${info.name}"`, [device], {
       // If the system denies access to the file, libibverbs looks for it elsewhere, and answers that there is none.
       hint: (code) =>
         code === "EACCES" || code === "ENOENT"
           ? `/dev/infiniband/${info.devName} must exist, readable and writable`
           : undefined,
     });
-    return new Context(handle!, info);
+    return new Context(handle, info);
   }
 
   /**
@@ -202,7 +201,9 @@ export class Context extends NativeResource<IbvContext> {
    * @throws {VerbsError} If the device does not answer.
    */
   queryDevice(): DeviceAttr {
-    return queryDevice(this.unsafeHandle);
+    const attr = allocStruct(structs.ibv_device_attr);
+    call("ibv_query_device", "query device", [this.unsafeHandle, attr]);
+    return readDeviceAttr(attr);
   }
 
   /**
@@ -233,7 +234,9 @@ export class Context extends NativeResource<IbvContext> {
    */
   queryPort(port: number): PortAttr {
     checkPort(this, port);
-    return queryPort(this.unsafeHandle, port);
+    const attr = allocStruct(structs.ibv_port_attr);
+    call("ibv_query_port", `query port ${port}`, [this.unsafeHandle, port, attr]);
+    return readStruct<"ibv_port_attr", PortAttr>("ibv_port_attr", attr);
   }
 
   /**
@@ -248,8 +251,8 @@ export class Context extends NativeResource<IbvContext> {
     checkPort(this, port);
     integer(index, "index", 0, 0x7fff_ffff);
     const bytes = new Uint8Array(structs.ibv_gid.size);
-    const result = verbs().ibv_query_gid(this.unsafeHandle, port, index, bytes);
-    checkErrno("ibv_query_gid", `query GID ${index} of port ${port}`, result, {
+    const action = `query GID ${index} of port ${port}`;
+    call("ibv_query_gid", action, [this.unsafeHandle, port, index, bytes], {
       hint: () => this.#gidTableLength(port),
     });
     return new Gid(bytes);
@@ -267,8 +270,8 @@ export class Context extends NativeResource<IbvContext> {
     checkPort(this, port);
     uint32(index, "index");
     const entry = allocStruct(structs.ibv_gid_entry);
-    const result = verbs().ibv_query_gid_ex(this.unsafeHandle, port, index, entry, 0);
-    check("ibv_query_gid_ex", `query GID ${index} of port ${port}`, result, {
+    const action = `query GID ${index} of port ${port}`;
+    call("ibv_query_gid_ex", action, [this.unsafeHandle, port, index, entry, 0], {
       hint: (code) =>
         code === "ENODATA"
           ? "The slot is empty: gidTable() lists the used slots"
@@ -293,7 +296,7 @@ export class Context extends NativeResource<IbvContext> {
     const count = Number(
       verbs().ibv_query_gid_table(this.unsafeHandle, view, BigInt(slots), 0),
     );
-    if (count < 0) check("ibv_query_gid_table", "query GID table", count);
+    if (count < 0) throw failure("ibv_query_gid_table", "query GID table", -count);
     const entries = Array.from({ length: count }, (_, i) => readGidEntry(view, i * size));
     return port === undefined ? entries : entries.filter(({ portNum }) => portNum === port);
   }
@@ -326,8 +329,8 @@ export class Context extends NativeResource<IbvContext> {
     checkPort(this, port);
     integer(index, "index", 0, 0x7fff_ffff);
     const pkey = new DataView(new ArrayBuffer(2));
-    const result = verbs().ibv_query_pkey(this.unsafeHandle, port, index, pkey);
-    checkErrno("ibv_query_pkey", `query P_Key ${index} of port ${port}`, result, {
+    const action = `query P_Key ${index} of port ${port}`;
+    call("ibv_query_pkey", action, [this.unsafeHandle, port, index, pkey], {
       hint: () => `The port's P_Key table has ${this.queryPort(port).pkeyTblLen} slots`,
     });
     return pkey.getUint16(0);
@@ -355,14 +358,9 @@ export class Context extends NativeResource<IbvContext> {
 }
 
 function readGidEntry(view: DataView<ArrayBuffer>, base: number): GidEntry {
-  const { fields } = structs.ibv_gid_entry;
-  return {
-    gid: new Gid(fieldBytes(view, fields.gid, base)),
-    gidIndex: readField(view, fields.gid_index, base),
-    portNum: readField(view, fields.port_num, base),
-    gidType: readField(view, fields.gid_type, base) as GidEntry["gidType"],
-    ndevIfindex: readField(view, fields.ndev_ifindex, base),
-  };
+  type Numbers = Omit<GidEntry, "gid">;
+  const gid = new Gid(fieldBytes(view, structs.ibv_gid_entry.fields.gid, base));
+  return { ...readStruct<"ibv_gid_entry", Numbers>("ibv_gid_entry", view, base), gid };
 }
 
 /**

@@ -8,7 +8,7 @@ import { verbs } from "../../ffi/library.ts";
 import { type Members, members } from "../../ffi/members.ts";
 import { handleAt, readCString, readPointers } from "../../ffi/pointers.ts";
 import { readNative } from "../../ffi/struct.ts";
-import { checkHandle, failure } from "../core/errors.ts";
+import { failure } from "../core/errors.ts";
 
 /**
  * Kind of node that a device is (`enum ibv_node_type`).
@@ -97,17 +97,17 @@ export function listDevices(): DeviceInfo[] {
 export function withDeviceList<T>(use: (devices: IbvDevice[]) => T): T {
   const count = new Int32Array(1);
   const list = verbs().ibv_get_device_list(count);
-  // ENOSYS: no RDMA module is loaded, or libibverbs had no descriptor to look for one.
-  if (list === null && errnoName(errno()) === "ENOSYS") {
-    const limit = descriptorErrno();
-    if (limit === 0) return use([]);
-    throw failure("ibv_get_device_list", "list devices", limit);
+  if (list === null) {
+    // ENOSYS: no RDMA module is loaded, or libibverbs had no descriptor to look for one.
+    const isMissing = errnoName(errno()) === "ENOSYS";
+    const value = isMissing ? descriptorErrno() : errno();
+    if (isMissing && value === 0) return use([]);
+    throw failure("ibv_get_device_list", "list devices", value);
   }
-  const array = checkHandle("ibv_get_device_list", "list devices", list);
   try {
-    return use(readPointers(array, count[0]!) as IbvDevice[]);
+    return use(readPointers(list, count[0]!) as IbvDevice[]);
   } finally {
-    verbs().ibv_free_device_list(array);
+    verbs().ibv_free_device_list(list);
   }
 }
 
@@ -143,7 +143,5 @@ export function deviceName(device: IbvDevice): string {
 }
 
 function swapBytes(value: bigint): bigint {
-  const view = new DataView(new ArrayBuffer(8));
-  view.setBigUint64(0, value, true);
-  return view.getBigUint64(0);
+  return new DataView(BigUint64Array.of(value).buffer).getBigUint64(0);
 }

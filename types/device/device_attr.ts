@@ -1,11 +1,8 @@
 /** The basic capabilities of a device. */
 
-import type { IbvContext } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
-import { verbs } from "../../ffi/library.ts";
 import { type Members, members } from "../../ffi/members.ts";
-import { allocStruct, fieldBytes } from "../../ffi/struct.ts";
-import { check } from "../core/errors.ts";
+import { fieldBytes } from "../../ffi/struct.ts";
 import { readStruct } from "../core/attributes.ts";
 
 /**
@@ -128,13 +125,6 @@ export interface DeviceAttr {
   readonly localCaAckDelay: number;
   /** Number of ports. */
   readonly physPortCnt: number;
-}
-
-/** Queries the basic capabilities (`ibv_query_device`). */
-export function queryDevice(context: IbvContext): DeviceAttr {
-  const attr = allocStruct(structs.ibv_device_attr);
-  check("ibv_query_device", "query device", verbs().ibv_query_device(context, attr));
-  return readDeviceAttr(attr);
 }
 
 /** Reads a `struct ibv_device_attr`. */

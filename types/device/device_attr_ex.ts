@@ -4,10 +4,10 @@ import type { IbvContext } from "../../ffi/handles.ts";
 import { enums, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { type Members, members } from "../../ffi/members.ts";
-import { allocStruct } from "../../ffi/struct.ts";
+import { allocStruct, writeField } from "../../ffi/struct.ts";
 import { integer, uint32 } from "../../internal/checks.ts";
-import { check } from "../core/errors.ts";
-import { type AttributeCodec, codecOf, readStruct } from "../core/attributes.ts";
+import { call } from "../core/errors.ts";
+import { readStruct } from "../core/attributes.ts";
 import { type DeviceAttr, readDeviceAttr } from "./device_attr.ts";
 
 /**
@@ -177,7 +177,7 @@ interface Numbers extends Omit<DeviceAttrEx, "origAttr"> {
 /** Queries all capabilities (`ibv_query_device_ex`). */
 export function queryDeviceEx(context: IbvContext): DeviceAttrEx {
   const attr = allocStruct(structs.ibv_device_attr_ex);
-  check("ibv_query_device_ex", "query device", verbs().ibv_query_device_ex(context, null, attr));
+  call("ibv_query_device_ex", "query device", [context, null, attr]);
   return {
     ...readStruct<"ibv_device_attr_ex", Numbers>("ibv_device_attr_ex", attr),
     origAttr: readDeviceAttr(attr),
@@ -204,16 +204,12 @@ export interface RtValuesEx {
   };
 }
 
-const rtValuesCodec: AttributeCodec<{ compMask: number }> = codecOf("ibv_values_ex", "values", {
-  compMask: {},
-});
-
 /** Queries the values (`ibv_query_rt_values_ex`). */
 export function queryRtValuesEx(context: IbvContext): RtValuesEx {
-  const compMask = enums.ibv_values_mask.IBV_VALUES_MASK_RAW_CLOCK;
-  const { view } = rtValuesCodec.write({ compMask });
-  const result = verbs().ibv_query_rt_values_ex(context, view);
-  check("ibv_query_rt_values_ex", "query device clock", result);
+  const view = allocStruct(structs.ibv_values_ex);
+  const { IBV_VALUES_MASK_RAW_CLOCK: RAW_CLOCK } = enums.ibv_values_mask;
+  writeField(view, structs.ibv_values_ex.fields.comp_mask, RAW_CLOCK);
+  call("ibv_query_rt_values_ex", "query device clock", [context, view]);
   return readStruct<"ibv_values_ex", RtValuesEx>("ibv_values_ex", view);
 }
 

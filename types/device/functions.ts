@@ -4,7 +4,7 @@ import { integer } from "../../internal/checks.ts";
 import { verbs } from "../../ffi/library.ts";
 import { type Members, members } from "../../ffi/members.ts";
 import { readCString } from "../../ffi/pointers.ts";
-import { check } from "../core/errors.ts";
+import { call } from "../core/errors.ts";
 import type { EventType } from "./async_events.ts";
 import type { NodeType } from "./device.ts";
 import type { PortState } from "./port.ts";
@@ -37,7 +37,7 @@ export type ForkStatus = typeof ForkStatus[keyof typeof ForkStatus];
  * @category Devices and ports
  */
 export function forkInit(): void {
-  check("ibv_fork_init", "make memory safe for forks", verbs().ibv_fork_init());
+  call("ibv_fork_init", "make memory safe for forks", []);
 }
 
 /**

@@ -1,13 +1,8 @@
 /** Ports of a device. */
 
-import type { IbvContext } from "../../ffi/handles.ts";
-import { constants, structs } from "../../ffi/layout.ts";
-import { verbs } from "../../ffi/library.ts";
+import { constants } from "../../ffi/layout.ts";
 import { type Members, members } from "../../ffi/members.ts";
-import { allocStruct } from "../../ffi/struct.ts";
 import { integer } from "../../internal/checks.ts";
-import { check } from "../core/errors.ts";
-import { readStruct } from "../core/attributes.ts";
 
 /**
  * State of a port (`enum ibv_port_state`).
@@ -173,11 +168,4 @@ export interface PortAttr {
   readonly flags: number;
   /** {@linkcode PortCapFlags2}, combined. */
   readonly portCapFlags2: number;
-}
-
-/** Queries the attributes of a port (`ibv_query_port`). The port number must be valid. */
-export function queryPort(context: IbvContext, port: number): PortAttr {
-  const attr = allocStruct(structs.ibv_port_attr);
-  check("ibv_query_port", `query port ${port}`, verbs().ibv_query_port(context, port, attr));
-  return readStruct<"ibv_port_attr", PortAttr>("ibv_port_attr", attr);
 }

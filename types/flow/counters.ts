@@ -1,12 +1,11 @@
 import type { IbvCounters, IbvFlow } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
-import { verbs } from "../../ffi/library.ts";
 import { type Members, members } from "../../ffi/members.ts";
 import { allocStruct } from "../../ffi/struct.ts";
 import { integer, uint32 } from "../../internal/checks.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
-import { check, checkHandle } from "../core/errors.ts";
+import { call } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { isResource, kindOf, type Resource, rootOf } from "../core/resource.ts";
 import { Context } from "../device/context.ts";
@@ -73,8 +72,7 @@ const MAX_COUNTERS = 65_536;
 export class Counters extends NativeResource<IbvCounters> {
   static readonly #kind: NativeKind<IbvCounters, Counters> = {
     name: "counters",
-    destroy: (handle) =>
-      check("ibv_destroy_counters", "destroy counters", verbs().ibv_destroy_counters(handle)),
+    destroy: (handle) => call("ibv_destroy_counters", "destroy counters", [handle]),
   };
   /** The device they belong to. */
   readonly context: Context;
@@ -87,11 +85,7 @@ export class Counters extends NativeResource<IbvCounters> {
   constructor(context: Context) {
     instance(context, Context, "context");
     const init = allocStruct(structs.ibv_counters_init_attr);
-    const handle = checkHandle(
-      "ibv_create_counters",
-      "create counters",
-      verbs().ibv_create_counters(context.unsafeHandle, init),
-    );
+    const handle = call("ibv_create_counters", "create counters", [context.unsafeHandle, init]);
     super(Counters.#kind, handle, [context]);
     this.context = context;
   }
@@ -109,15 +103,12 @@ export class Counters extends NativeResource<IbvCounters> {
   ): void {
     const { view, given } = attachAttr.write(attr);
     // The class of flows imports this file: they are known by their kind.
+    const isFlow = (value: Resource): boolean => isResource(value) && kindOf(value) === "flow";
     if (flow !== undefined && (!isFlow(flow) || rootOf(flow) !== rootOf(this))) {
       throw new TypeError("Cannot attach counter: flow is not a flow of the same context");
     }
-    const result = verbs().ibv_attach_counters_point_flow(
-      this.unsafeHandle,
-      view,
-      (flow?.unsafeHandle ?? null) as IbvFlow,
-    );
-    check("ibv_attach_counters_point_flow", "attach counter", result, {
+    const args = [this.unsafeHandle, view, (flow?.unsafeHandle ?? null) as IbvFlow] as const;
+    call("ibv_attach_counters_point_flow", "attach counter", args, {
       detail: () => `index ${given.index}`,
     });
   }
@@ -131,12 +122,9 @@ export class Counters extends NativeResource<IbvCounters> {
   read(count: number, flags: number = 0): bigint[] {
     const values = new BigUint64Array(integer(count, "count", 1, MAX_COUNTERS));
     uint32(flags, "flags");
-    const result = verbs().ibv_read_counters(this.unsafeHandle, values, count, flags);
-    check("ibv_read_counters", "read counters", result, { detail: () => `${count} counters` });
+    call("ibv_read_counters", "read counters", [this.unsafeHandle, values, count, flags], {
+      detail: () => `${count} counters`,
+    });
     return [...values];
   }
-}
-
-function isFlow(value: unknown): boolean {
-  return value instanceof NativeResource && isResource(value) && kindOf(value) === "flow";
 }

@@ -1,4 +1,3 @@
-import { structs } from "../../ffi/layout.ts";
 import { listOf, show, snapshot } from "../../internal/checks.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { FILTERS } from "./flow_filter.ts";
@@ -45,10 +44,10 @@ export function writeEncap(headers: readonly EncapHeader[]): DataView<ArrayBuffe
 
 function writeHeader(header: EncapHeader): { link: Link; valPtr: DataView<ArrayBuffer> } {
   const { type, val } = snapshot(header, "header of espEncap", ["type", "val"]);
-  const [layout, filter] = FILTERS.get(type) ?? [];
+  const [, filter] = FILTERS.get(type) ?? [];
   if (filter === undefined) {
     throw new RangeError(`Cannot use header type ${show(type)}: it is no header of FlowSpecType`);
   }
   const { view } = filter.write(val);
-  return { link: { type, len: structs[layout!].fields.val.size }, valPtr: view };
+  return { link: { type, len: filter.size }, valPtr: view };
 }

@@ -1,11 +1,10 @@
 import type { IbvFlow } from "../../ffi/handles.ts";
 import { type Members, members } from "../../ffi/members.ts";
-import { verbs } from "../../ffi/library.ts";
 import { snapshot } from "../../internal/checks.ts";
 import { type AttributeCodec, codecOf, type Written } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
-import { check, checkHandle } from "../core/errors.ts";
+import { call } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { rootOf } from "../core/resource.ts";
 import { checkPort, type Context } from "../device/context.ts";
@@ -100,8 +99,7 @@ const flowAttr: AttributeCodec<FlowAttr, FlowAttr, { size: number; numOfSpecs: n
 export class Flow extends NativeResource<IbvFlow> {
   static readonly #kind: NativeKind<IbvFlow, Flow> = {
     name: "flow",
-    destroy: (handle) =>
-      check("ibv_destroy_flow", "destroy flow", verbs().ibv_destroy_flow(handle)),
+    destroy: (handle) => call("ibv_destroy_flow", "destroy flow", [handle]),
     describe: ({ qp }) => ({ qpNum: qp.qpNum }),
   };
   /** The queue pair that receives the packets. */
@@ -131,12 +129,10 @@ export class Flow extends NativeResource<IbvFlow> {
         "Cannot create flow: a specification's object belongs to another context",
       );
     }
-    const handle = checkHandle(
-      "ibv_create_flow",
-      "create flow",
-      verbs().ibv_create_flow(qp.unsafeHandle, view),
-      { detail: () => describe(given, specs), hint: hintCreate },
-    );
+    const handle = call("ibv_create_flow", "create flow", [qp.unsafeHandle, view], {
+      detail: () => describe(given, specs),
+      hint: hintCreate,
+    });
     super(Flow.#kind, handle, [qp, ...parts]);
     this.qp = qp;
     this.context = context;
@@ -156,8 +152,7 @@ function join(given: FlowAttr, specs: readonly Written<object>[]): DataView<Arra
   const whole = new Uint8Array(size);
   whole.set(written, flowAttr.size);
   const view = new DataView(whole.buffer);
-  flowAttr.writeTo(view, 0, given, { size, numOfSpecs: specs.length });
-  return view;
+  return flowAttr.write(given, { size, numOfSpecs: specs.length }, view).view;
 }
 
 function describe(

@@ -1,11 +1,10 @@
 import type { IbvFlowAction } from "../../ffi/handles.ts";
 import { enums } from "../../ffi/layout.ts";
-import { verbs } from "../../ffi/library.ts";
 import { type Members, members } from "../../ffi/members.ts";
 import { copyOfBytes, uint32 } from "../../internal/checks.ts";
 import { AttributeCodec, codecOf, type OwnRules, type Rules } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
-import { check, checkHandle } from "../core/errors.ts";
+import { call } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { Context } from "../device/context.ts";
 import { writeEncap } from "./esp_encap.ts";
@@ -175,12 +174,7 @@ function encapOf(
 export class FlowActionEsp extends NativeResource<IbvFlowAction> {
   static readonly #kind: NativeKind<IbvFlowAction, FlowActionEsp> = {
     name: "flow action",
-    destroy: (handle) =>
-      check(
-        "ibv_destroy_flow_action",
-        "destroy flow action",
-        verbs().ibv_destroy_flow_action(handle),
-      ),
+    destroy: (handle) => call("ibv_destroy_flow_action", "destroy flow action", [handle]),
   };
   /** The device it belongs to. */
   readonly context: Context;
@@ -195,11 +189,8 @@ export class FlowActionEsp extends NativeResource<IbvFlowAction> {
   constructor(context: Context, attr: FlowActionEspAttr) {
     instance(context, Context, "context");
     const { view } = creation.write(attr);
-    const handle = checkHandle(
-      "ibv_create_flow_action_esp",
-      "create flow action",
-      verbs().ibv_create_flow_action_esp(context.unsafeHandle, view),
-    );
+    const args = [context.unsafeHandle, view] as const;
+    const handle = call("ibv_create_flow_action_esp", "create flow action", args);
     super(FlowActionEsp.#kind, handle, [context]);
     this.context = context;
   }
@@ -207,7 +198,6 @@ export class FlowActionEsp extends NativeResource<IbvFlowAction> {
   /** Changes the attributes that are given (`ibv_modify_flow_action_esp`). */
   modify(attr: FlowActionEspAttr): void {
     const { view } = changes.write(attr);
-    const result = verbs().ibv_modify_flow_action_esp(this.unsafeHandle, view);
-    check("ibv_modify_flow_action_esp", "modify flow action", result);
+    call("ibv_modify_flow_action_esp", "modify flow action", [this.unsafeHandle, view]);
   }
 }

@@ -126,10 +126,7 @@ const IPV6 = { from: addressOf(16), to: formatAddress };
 const ports: AttributeCodec<FlowFilters["TCP"]> = codecOf(
   "ibv_flow_tcp_udp_filter",
   "port filter",
-  {
-    dstPort: BIG_ENDIAN,
-    srcPort: BIG_ENDIAN,
-  },
+  { dstPort: BIG_ENDIAN, srcPort: BIG_ENDIAN },
 );
 const CODECS: { readonly [Header in keyof FlowFilters]: AttributeCodec<FlowFilters[Header]> } = {
   ETH: codecOf("ibv_flow_eth_filter", "Ethernet filter", {
@@ -138,10 +135,7 @@ const CODECS: { readonly [Header in keyof FlowFilters]: AttributeCodec<FlowFilte
     etherType: BIG_ENDIAN,
     vlanTag: BIG_ENDIAN,
   }),
-  IPV4: codecOf("ibv_flow_ipv4_filter", "IPv4 filter", {
-    srcIp: IPV4,
-    dstIp: IPV4,
-  }),
+  IPV4: codecOf("ibv_flow_ipv4_filter", "IPv4 filter", { srcIp: IPV4, dstIp: IPV4 }),
   IPV4_EXT: codecOf("ibv_flow_ipv4_ext_filter", "IPv4 filter", {
     srcIp: IPV4,
     dstIp: IPV4,
@@ -158,10 +152,7 @@ const CODECS: { readonly [Header in keyof FlowFilters]: AttributeCodec<FlowFilte
     trafficClass: {},
     hopLimit: {},
   }),
-  ESP: codecOf("ibv_flow_esp_filter", "ESP filter", {
-    spi: BIG_ENDIAN,
-    seq: BIG_ENDIAN,
-  }),
+  ESP: codecOf("ibv_flow_esp_filter", "ESP filter", { spi: BIG_ENDIAN, seq: BIG_ENDIAN }),
   TCP: ports,
   UDP: ports,
   VXLAN_TUNNEL: codecOf("ibv_flow_tunnel_filter", "tunnel filter", { tunnelId: BIG_ENDIAN }),
@@ -170,31 +161,23 @@ const CODECS: { readonly [Header in keyof FlowFilters]: AttributeCodec<FlowFilte
     protocol: BIG_ENDIAN,
     key: BIG_ENDIAN,
   }),
-  MPLS: codecOf("ibv_flow_mpls_filter", "MPLS filter", {
-    label: BIG_ENDIAN,
-  }),
+  MPLS: codecOf("ibv_flow_mpls_filter", "MPLS filter", { label: BIG_ENDIAN }),
 };
-const LAYOUTS = {
-  ETH: "ibv_flow_spec_eth",
-  IPV4: "ibv_flow_spec_ipv4",
-  IPV4_EXT: "ibv_flow_spec_ipv4_ext",
-  IPV6: "ibv_flow_spec_ipv6",
-  ESP: "ibv_flow_spec_esp",
-  TCP: "ibv_flow_spec_tcp_udp",
-  UDP: "ibv_flow_spec_tcp_udp",
-  VXLAN_TUNNEL: "ibv_flow_spec_tunnel",
-  GRE: "ibv_flow_spec_gre",
-  MPLS: "ibv_flow_spec_mpls",
-} as const satisfies Record<keyof FlowFilters, keyof Structs>;
+
+/** The structs of conditions. */
+type Layout = {
+  [L in keyof Structs]: Structs[L]["fields"] extends { readonly val: unknown } ? L : never;
+}[keyof Structs];
 
 /** The struct of each condition, and the codec of its fields. */
 export const FILTERS: ReadonlyMap<
   number,
-  readonly [layout: typeof LAYOUTS[keyof FlowFilters], fields: AttributeCodec<object>]
+  readonly [layout: Layout, fields: AttributeCodec<object>]
 > = new Map(
-  (Object.keys(LAYOUTS) as (keyof FlowFilters)[]).map((header) =>
-    [FlowSpecType[header], [LAYOUTS[header], CODECS[header]]] as const
-  ),
+  Object.entries(CODECS).map(([header, codec]) => {
+    const layout = codec.layout.replace(/_(\w+)_filter$/, "_spec_$1") as Layout;
+    return [FlowSpecType[header as keyof FlowFilters], [layout, codec]] as const;
+  }),
 );
 
 function parseMac(value: unknown, what: string): Uint8Array {

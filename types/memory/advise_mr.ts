@@ -1,12 +1,11 @@
 import { constants, structs } from "../../ffi/layout.ts";
-import { verbs } from "../../ffi/library.ts";
 import { type Members, members } from "../../ffi/members.ts";
 import { allocStruct } from "../../ffi/struct.ts";
 import { listOf, snapshot, uint32 } from "../../internal/checks.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
-import { check } from "../core/errors.ts";
+import { call } from "../core/errors.ts";
 import { MemorySlice, regionCore, type Sge } from "./memory_region.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
 
@@ -66,9 +65,8 @@ export function adviseMr(
   uint32(flags, "flags");
   const list = listOf(sges, "sges").map(readSge);
   const view = allocStruct(structs.ibv_sge, Math.max(1, list.length));
-  for (const [i, sge] of list.entries()) sgeCodec.writeTo(view, i * structs.ibv_sge.size, sge);
-  const result = verbs().ibv_advise_mr(pd.unsafeHandle, advice, flags, view, list.length);
-  check("ibv_advise_mr", "advise memory", result, {
+  list.forEach((sge, i) => sgeCodec.write(sge, {}, view, i * structs.ibv_sge.size));
+  call("ibv_advise_mr", "advise memory", [pd.unsafeHandle, advice, flags, view, list.length], {
     detail: () => `${nameOf(AdviseMrAdvice, advice)}, ${list.length} parts`,
   });
 }

@@ -6,8 +6,8 @@ import { copyOfBytes, integer, snapshot, uint32 } from "../../internal/checks.ts
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
 import { namesOf } from "../core/enums.ts";
-import { check, checkHandle } from "../core/errors.ts";
-import { type NativeKind, NativeResource } from "../core/native_resource.ts";
+import { call } from "../core/errors.ts";
+import { Adopted, type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { rootOf } from "../core/resource.ts";
 import { Context } from "../device/context.ts";
 import { MemoryRegion } from "./memory_region.ts";
@@ -32,17 +32,6 @@ const codec: AttributeCodec<AllocDmAttr> = codecOf("ibv_alloc_dm_attr", "device 
   logAlignReq: { max: 63 },
 });
 
-/** Device memory that exists already. */
-class AdoptedDm {
-  readonly handle: IbvDm;
-  readonly length: number;
-
-  constructor(handle: IbvDm, length: number) {
-    this.handle = handle;
-    this.length = length;
-  }
-}
-
 /**
  * Memory on the device (`struct ibv_dm`), which the device accesses faster than memory of the host. This process copies
  * bytes in and out; a {@linkcode DeviceMemoryRegion} registers it for work requests.
@@ -54,7 +43,7 @@ export class DeviceMemory extends NativeResource<IbvDm> {
     name: "device memory",
     destroy: (handle, dm) => {
       if (dm.#isImported) verbs().ibv_unimport_dm(handle);
-      else check("ibv_free_dm", "free device memory", verbs().ibv_free_dm(handle));
+      else call("ibv_free_dm", "free device memory", [handle]);
     },
     describe: ({ length }) => ({ length }),
   };
@@ -72,15 +61,21 @@ export class DeviceMemory extends NativeResource<IbvDm> {
    */
   constructor(context: Context, attr: AllocDmAttr);
   /** @ignore Adopts imported memory. */
-  constructor(context: Context, attr: AllocDmAttr | AdoptedDm);
+  constructor(context: Context, attr: AllocDmAttr, imported?: Adopted<IbvDm>);
   /** @ignore */
-  constructor(context: Context, attr: AllocDmAttr | AdoptedDm) {
+  constructor(context: Context, attr: AllocDmAttr, imported?: Adopted<IbvDm>) {
     instance(context, Context, "context");
-    const { handle, length } = attr instanceof AdoptedDm ? attr : alloc(context, attr);
+    const { view, given: { length } } = codec.write(attr);
+    const isImported = imported instanceof Adopted;
+    const handle = isImported
+      ? imported.handle
+      : call("ibv_alloc_dm", "allocate device memory", [context.unsafeHandle, view], {
+        detail: () => `${length} bytes`,
+      });
     super(DeviceMemory.#KIND, handle, [context]);
     this.context = context;
     this.length = length;
-    this.#isImported = attr instanceof AdoptedDm;
+    this.#isImported = isImported;
   }
 
   /**
@@ -95,13 +90,10 @@ export class DeviceMemory extends NativeResource<IbvDm> {
     instance(context, Context, "context");
     uint32(handle, "handle");
     integer(length, "length", 1, Number.MAX_SAFE_INTEGER);
-    const dm = checkHandle(
-      "ibv_import_dm",
-      "import device memory",
-      verbs().ibv_import_dm(context.unsafeHandle, handle),
-      { detail: () => `handle ${handle}` },
-    );
-    return new DeviceMemory(context, new AdoptedDm(dm, length));
+    const dm = call("ibv_import_dm", "import device memory", [context.unsafeHandle, handle], {
+      detail: () => `handle ${handle}`,
+    });
+    return new DeviceMemory(context, { length }, new Adopted(dm));
   }
 
   /** The number of the memory in the kernel. Another process that shares the device can import the memory by it. */
@@ -120,8 +112,8 @@ export class DeviceMemory extends NativeResource<IbvDm> {
     const copy = copyOfBytes(bytes, "bytes");
     this.#checkRange(dmOffset, copy.length);
     const length = BigInt(copy.length);
-    const result = verbs().ibv_memcpy_to_dm(this.unsafeHandle, BigInt(dmOffset), copy, length);
-    check("ibv_memcpy_to_dm", "copy to device memory", result, {
+    const args = [this.unsafeHandle, BigInt(dmOffset), copy, length] as const;
+    call("ibv_memcpy_to_dm", "copy to device memory", args, {
       detail: () => `${length} bytes at ${dmOffset}`,
       hint: hintCopy,
     });
@@ -135,13 +127,8 @@ export class DeviceMemory extends NativeResource<IbvDm> {
   memcpyFrom(dmOffset: number, length: number): Uint8Array<ArrayBuffer> {
     this.#checkRange(dmOffset, length);
     const bytes = new Uint8Array(length);
-    const result = verbs().ibv_memcpy_from_dm(
-      bytes,
-      this.unsafeHandle,
-      BigInt(dmOffset),
-      BigInt(length),
-    );
-    check("ibv_memcpy_from_dm", "copy from device memory", result, {
+    const args = [bytes, this.unsafeHandle, BigInt(dmOffset), BigInt(length)] as const;
+    call("ibv_memcpy_from_dm", "copy from device memory", args, {
       detail: () => `${length} bytes at ${dmOffset}`,
       hint: hintCopy,
     });
@@ -152,17 +139,6 @@ export class DeviceMemory extends NativeResource<IbvDm> {
     integer(dmOffset, "dmOffset", 0, this.length);
     integer(length, "length", 0, this.length - dmOffset);
   }
-}
-
-function alloc(context: Context, attr: AllocDmAttr): AdoptedDm {
-  const { view, given: { length } } = codec.write(attr);
-  const handle = checkHandle(
-    "ibv_alloc_dm",
-    "allocate device memory",
-    verbs().ibv_alloc_dm(context.unsafeHandle, view),
-    { detail: () => `${length} bytes` },
-  );
-  return new AdoptedDm(handle, length);
 }
 
 function hintCopy(code: string): string | undefined {
@@ -211,24 +187,15 @@ export class DeviceMemoryRegion extends MemoryRegion {
     const rest = dm.length - dmOffset;
     const length = integer(given.length ?? rest, "length", 1, rest);
     const access = uint32(given.access, "access");
-    const handle = checkHandle(
-      "ibv_reg_dm_mr",
-      "register device memory",
-      verbs().ibv_reg_dm_mr(
-        pd.unsafeHandle,
-        dm.unsafeHandle,
-        BigInt(dmOffset),
-        BigInt(length),
-        access,
-      ),
-      {
-        detail: () => `${length} bytes from ${dmOffset}, access ${namesOf(AccessFlags, access)}`,
-        hint: (code) =>
-          code === "EINVAL" && (access & AccessFlags.ZERO_BASED) === 0
-            ? "The device may need ZERO_BASED"
-            : undefined,
-      },
-    );
+    const range = [BigInt(dmOffset), BigInt(length)] as const;
+    const args = [pd.unsafeHandle, dm.unsafeHandle, ...range, access] as const;
+    const handle = call("ibv_reg_dm_mr", "register device memory", args, {
+      detail: () => `${length} bytes from ${dmOffset}, access ${namesOf(AccessFlags, access)}`,
+      hint: (code) =>
+        code === "EINVAL" && (access & AccessFlags.ZERO_BASED) === 0
+          ? "The device may need ZERO_BASED"
+          : undefined,
+    });
     super(new Region({ pd, handle, addr: 0n, length, parents: [dm] }));
     this.dm = dm;
   }

@@ -1,8 +1,7 @@
-import { verbs } from "../../ffi/library.ts";
 import { integer, snapshot, uint32, uint64 } from "../../internal/checks.ts";
 import { instance } from "../core/checks.ts";
 import { namesOf } from "../core/enums.ts";
-import { checkHandle } from "../core/errors.ts";
+import { call } from "../core/errors.ts";
 import { MemoryRegion } from "./memory_region.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
 import { AccessFlags } from "./reg_mr.ts";
@@ -31,11 +30,7 @@ export class NullMemoryRegion extends MemoryRegion {
    */
   constructor(pd: ProtectionDomain) {
     instance(pd, ProtectionDomain, "pd");
-    const handle = checkHandle(
-      "ibv_alloc_null_mr",
-      "allocate null memory region",
-      verbs().ibv_alloc_null_mr(pd.unsafeHandle),
-    );
+    const handle = call("ibv_alloc_null_mr", "allocate null memory region", [pd.unsafeHandle]);
     super(new Region({ pd, handle, addr: 0n, length: Number.MAX_SAFE_INTEGER }));
   }
 }
@@ -78,15 +73,11 @@ export class DmaBufMemoryRegion extends MemoryRegion {
     const length = integer(given.length, "length", 1, Number.MAX_SAFE_INTEGER);
     const addr = uint64(given.iova ?? offset, "iova");
     const access = uint32(given.access, "access");
-    const handle = checkHandle(
-      "ibv_reg_dmabuf_mr",
-      "register DMA buffer",
-      verbs().ibv_reg_dmabuf_mr(pd.unsafeHandle, offset, BigInt(length), addr, fd, access | 0),
-      {
-        detail: () => `${length} bytes from ${offset}, access ${namesOf(AccessFlags, access)}`,
-        hint: (code) => code === "EBADF" ? "fd is no open DMA buffer" : undefined,
-      },
-    );
+    const args = [pd.unsafeHandle, offset, BigInt(length), addr, fd, access | 0] as const;
+    const handle = call("ibv_reg_dmabuf_mr", "register DMA buffer", args, {
+      detail: () => `${length} bytes from ${offset}, access ${namesOf(AccessFlags, access)}`,
+      hint: (code) => code === "EBADF" ? "fd is no open DMA buffer" : undefined,
+    });
     super(new Region({ pd, handle, addr, length }));
   }
 }

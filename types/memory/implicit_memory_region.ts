@@ -1,11 +1,10 @@
 import type { IbvMr } from "../../ffi/handles.ts";
-import { verbs } from "../../ffi/library.ts";
 import { NativeMemory } from "../../ffi/native_memory.ts";
 import { bufferAddress } from "../../ffi/pointers.ts";
 import { integer, uint32 } from "../../internal/checks.ts";
 import { instance } from "../core/checks.ts";
 import { namesOf } from "../core/enums.ts";
-import { checkHandle } from "../core/errors.ts";
+import { call } from "../core/errors.ts";
 import { assertOpen } from "../core/resource.ts";
 import { MemoryRegion, MemorySlice } from "./memory_region.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
@@ -42,15 +41,11 @@ export class ImplicitMemoryRegion extends MemoryRegion {
   constructor(pd: ProtectionDomain, access: number) {
     instance(pd, ProtectionDomain, "pd");
     const flags = (uint32(access, "access") | AccessFlags.ON_DEMAND) >>> 0;
-    const handle = checkHandle(
-      "ibv_reg_mr",
-      "register the address space",
-      verbs().ibv_reg_mr(pd.unsafeHandle, 0n, WHOLE, flags | 0),
-      {
-        detail: () => `access ${namesOf(AccessFlags, flags)}`,
-        hint: (code) => hintRegister(code, flags),
-      },
-    );
+    const args = [pd.unsafeHandle, 0n, WHOLE, flags | 0] as const;
+    const handle = call("ibv_reg_mr", "register the address space", args, {
+      detail: () => `access ${namesOf(AccessFlags, flags)}`,
+      hint: (code) => hintRegister(code, flags),
+    });
     const parts: Part[] = [];
     const destroy = (handle: IbvMr): void => {
       deregister(handle);

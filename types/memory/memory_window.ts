@@ -7,7 +7,7 @@ import { readNative, writeField } from "../../ffi/struct.ts";
 import { integer, uint32 } from "../../internal/checks.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
-import { check, checkHandle } from "../core/errors.ts";
+import { call } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { destroyIfUnused, isEnding, release, type Resource, retain } from "../core/resource.ts";
 import { type MemoryRegion, regionCore } from "./memory_region.ts";
@@ -113,7 +113,7 @@ export class MemoryWindow extends NativeResource<IbvMw> {
   static readonly #KIND: NativeKind<IbvMw, MemoryWindow> = {
     name: "memory window",
     destroy: (handle, mw) => {
-      check("ibv_dealloc_mw", "deallocate memory window", verbs().ibv_dealloc_mw(handle));
+      call("ibv_dealloc_mw", "deallocate memory window", [handle]);
       mw.#core.bound(undefined);
     },
     describe: ({ type, rkey }) => ({ type: nameOf(MwType, type), rkey }),
@@ -138,12 +138,9 @@ export class MemoryWindow extends NativeResource<IbvMw> {
   constructor(pd: ProtectionDomain, type: MwType) {
     instance(pd, ProtectionDomain, "pd");
     integer(type, "type", MwType.TYPE_1, MwType.TYPE_2);
-    const handle = checkHandle(
-      "ibv_alloc_mw",
-      "allocate memory window",
-      verbs().ibv_alloc_mw(pd.unsafeHandle, type),
-      { detail: () => nameOf(MwType, type) },
-    );
+    const handle = call("ibv_alloc_mw", "allocate memory window", [pd.unsafeHandle, type], {
+      detail: () => nameOf(MwType, type),
+    });
     super(MemoryWindow.#KIND, handle, [pd]);
     this.pd = pd;
     this.type = type;

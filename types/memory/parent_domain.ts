@@ -1,13 +1,12 @@
 import { domainAllocators } from "../../ffi/library/domain_allocators.ts";
 import type { IbvTd } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
-import { verbs } from "../../ffi/library.ts";
 import { members } from "../../ffi/members.ts";
 import { allocStruct } from "../../ffi/struct.ts";
 import { integer, snapshot } from "../../internal/checks.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
-import { check, checkHandle } from "../core/errors.ts";
+import { call } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { rootOf } from "../core/resource.ts";
 import { Context } from "../device/context.ts";
@@ -15,9 +14,7 @@ import { AdoptedPd, pdCore, ProtectionDomain } from "./protection_domain.ts";
 
 const KIND: NativeKind<IbvTd, ThreadDomain> = {
   name: "thread domain",
-  destroy: (handle) => {
-    check("ibv_dealloc_td", "deallocate thread domain", verbs().ibv_dealloc_td(handle));
-  },
+  destroy: (handle) => call("ibv_dealloc_td", "deallocate thread domain", [handle]),
   describe: ({ context }) => ({ device: context.device.name }),
 };
 
@@ -41,8 +38,8 @@ export class ThreadDomain extends NativeResource<IbvTd> {
   constructor(context: Context) {
     instance(context, Context, "context");
     const attr = allocStruct(structs.ibv_td_init_attr);
-    const handle = verbs().ibv_alloc_td(context.unsafeHandle, attr);
-    super(KIND, checkHandle("ibv_alloc_td", "allocate thread domain", handle), [context]);
+    const args = [context.unsafeHandle, attr] as const;
+    super(KIND, call("ibv_alloc_td", "allocate thread domain", args), [context]);
     this.context = context;
   }
 }
@@ -121,11 +118,8 @@ export class ParentDomain extends ProtectionDomain {
       throw new TypeError("Cannot allocate parent domain: td belongs to another context");
     }
     writeHandles();
-    const handle = checkHandle(
-      "ibv_alloc_parent_domain",
-      "allocate parent domain",
-      verbs().ibv_alloc_parent_domain(context.unsafeHandle, view),
-    );
+    const args = [context.unsafeHandle, view] as const;
+    const handle = call("ibv_alloc_parent_domain", "allocate parent domain", args);
     const parents = td === undefined ? [pd] : [pd, td];
     super(context, new AdoptedPd({ handle, base: pd, parents }));
     this.parent = pd;

@@ -4,7 +4,7 @@ import { verbs } from "../../ffi/library.ts";
 import { readNative } from "../../ffi/struct.ts";
 import { uint32 } from "../../internal/checks.ts";
 import { instance } from "../core/checks.ts";
-import { check, checkHandle } from "../core/errors.ts";
+import { call } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import type { Resource } from "../core/resource.ts";
 import { Context } from "../device/context.ts";
@@ -102,12 +102,10 @@ export class ProtectionDomain extends NativeResource<IbvPd> {
   static import(context: Context, handle: number): ProtectionDomain {
     instance(context, Context, "context");
     uint32(handle, "handle");
-    const imported = checkHandle(
-      "ibv_import_pd",
-      "import protection domain",
-      verbs().ibv_import_pd(context.unsafeHandle, handle),
-      { detail: () => `handle ${handle}` },
-    );
+    const args = [context.unsafeHandle, handle] as const;
+    const imported = call("ibv_import_pd", "import protection domain", args, {
+      detail: () => `handle ${handle}`,
+    });
     const destroy = (pd: IbvPd): void => verbs().ibv_unimport_pd(pd);
     return new ProtectionDomain(context, new AdoptedPd({ handle: imported, destroy }));
   }
@@ -118,11 +116,10 @@ export class ProtectionDomain extends NativeResource<IbvPd> {
   }
 }
 
-function alloc(context: Context): IbvPd {
-  const handle = verbs().ibv_alloc_pd(context.unsafeHandle);
-  return checkHandle("ibv_alloc_pd", "allocate protection domain", handle);
+function alloc({ unsafeHandle }: Context): IbvPd {
+  return call("ibv_alloc_pd", "allocate protection domain", [unsafeHandle]);
 }
 
 function dealloc(handle: IbvPd): void {
-  check("ibv_dealloc_pd", "deallocate protection domain", verbs().ibv_dealloc_pd(handle));
+  call("ibv_dealloc_pd", "deallocate protection domain", [handle]);
 }

@@ -1,9 +1,8 @@
 import type { IbvMr } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
-import { verbs } from "../../ffi/library.ts";
 import { readNative } from "../../ffi/struct.ts";
 import { integer } from "../../internal/checks.ts";
-import { check } from "../core/errors.ts";
+import { call } from "../core/errors.ts";
 import type { Resource } from "../core/resource.ts";
 import type { Memory } from "./memory_source.ts";
 import type { ProtectionDomain } from "./protection_domain.ts";
@@ -114,7 +113,7 @@ export class Region {
 
 /** Deregisters memory. */
 export function deregister(handle: IbvMr): void {
-  check("ibv_dereg_mr", "deregister memory", verbs().ibv_dereg_mr(handle));
+  call("ibv_dereg_mr", "deregister memory", [handle]);
 }
 
 function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {

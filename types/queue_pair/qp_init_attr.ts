@@ -8,7 +8,7 @@ import { nameOf } from "../core/enums.ts";
 import { assertOpen, type Resource, rootOf } from "../core/resource.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
 import { RwqIndirectionTable } from "../rss/rwq_indirection_table.ts";
-import { RxHash, writeRxHash } from "../rss/rx_hash.ts";
+import { RxHash, rxHashCodec } from "../rss/rx_hash.ts";
 import { SharedReceiveQueue } from "../srq/shared_receive_queue.ts";
 import { XrcDomain } from "../srq/xrc_domain.ts";
 import { type QpCap, qpCapCodec } from "./qp_attr.ts";
@@ -60,27 +60,38 @@ export interface QpInitAttr {
 
 const MASK = members("ibv_qp_init_attr_mask", "IBV_QP_INIT_ATTR_");
 
-const rules = {
-  type: { field: "qp_type", values: QpType, required: true },
-  pd: { mask: MASK.PD, resource: ProtectionDomain, own: true, derive: noneOfXrcRecv },
-  cap: { struct: qpCapCodec, derive: withElements },
-  sendCq: { resource: CompletionQueue, derive: noneWithoutQueue },
-  recvCq: { resource: CompletionQueue },
-  srq: { resource: SharedReceiveQueue },
-  xrcd: { mask: MASK.XRCD, resource: XrcDomain },
-  sqSigAll: { boolean: 1 },
-  createFlags: { mask: MASK.CREATE_FLAGS, derive: withSourceQpn },
-  maxTsoHeader: { mask: MASK.MAX_TSO_HEADER },
-  rwqIndTbl: { mask: MASK.IND_TABLE, resource: RwqIndirectionTable },
-  rxHashConf: { mask: MASK.RX_HASH, write: writeHash },
-  sourceQpn: { mask: MASK.CREATE_FLAGS, bits: 24 },
-  sendOpsFlags: { mask: MASK.SEND_OPS_FLAGS, bits: 32 },
-} as const;
+/** What the library gives. */
+interface Own {
+  readonly pd: ProtectionDomain;
+  readonly hash?: RxHash;
+}
 
-const codec: AttributeCodec<QpInitAttr, QpInitAttr, { pd: ProtectionDomain }> = codecOf(
+const codec: AttributeCodec<QpInitAttr, QpInitAttr, Own> = codecOf(
   "ibv_qp_init_attr_ex",
   "queue pair attributes",
-  rules,
+  {
+    type: { field: "qp_type", values: QpType, required: true },
+    pd: { mask: MASK.PD, resource: ProtectionDomain, own: true, derive: noneOfXrcRecv },
+    cap: { struct: qpCapCodec, derive: withElements },
+    sendCq: { resource: CompletionQueue, derive: noneWithoutQueue },
+    recvCq: { resource: CompletionQueue },
+    srq: { resource: SharedReceiveQueue },
+    xrcd: { mask: MASK.XRCD, resource: XrcDomain },
+    sqSigAll: { boolean: 1 },
+    createFlags: { mask: MASK.CREATE_FLAGS, derive: withSourceQpn },
+    maxTsoHeader: { mask: MASK.MAX_TSO_HEADER },
+    rwqIndTbl: { mask: MASK.IND_TABLE, resource: RwqIndirectionTable },
+    rxHashConf: { other: true },
+    hash: {
+      field: "rx_hash_conf",
+      mask: MASK.RX_HASH,
+      struct: rxHashCodec,
+      own: true,
+      derive: hashOf,
+    },
+    sourceQpn: { mask: MASK.CREATE_FLAGS, bits: 24 },
+    sendOpsFlags: { mask: MASK.SEND_OPS_FLAGS, bits: 32 },
+  },
 );
 
 /** A plain copy of the attributes of a new queue pair. No code of the caller runs any more when it is read. */
@@ -106,13 +117,8 @@ function withSourceQpn({ createFlags, sourceQpn }: Given): unknown {
   return (flags | QpCreateFlags.SOURCE_QPN) >>> 0;
 }
 
-function writeHash(
-  view: DataView<ArrayBuffer>,
-  at: number,
-  value: unknown,
-  what: string,
-): void {
-  writeRxHash(instance(value, RxHash, what), view, at);
+function hashOf({ rxHashConf }: Given): RxHash | undefined {
+  return rxHashConf === undefined ? undefined : instance(rxHashConf, RxHash, "rxHashConf");
 }
 
 /**

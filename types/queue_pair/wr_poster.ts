@@ -250,7 +250,7 @@ export class WrPoster {
     const { size } = dataBuf;
     const list = new DataView(new ArrayBuffer(size * Math.max(1, parts.length)));
     parts.forEach(({ offset, length }, i) => {
-      dataBuf.writeTo(list, i * size, { addr: address + BigInt(offset), length });
+      dataBuf.write({ addr: address + BigInt(offset), length }, {}, list, i * size);
     });
     const pointer = bufferPointer(list);
     this.#verbs.ibv_wr_set_inline_data_list(this.#handle, BigInt(parts.length), pointer);

@@ -1,12 +1,11 @@
 import type { IbvRwqIndTable } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
-import { verbs } from "../../ffi/library.ts";
 import { handleAddress } from "../../ffi/pointers.ts";
 import { readNative } from "../../ffi/struct.ts";
 import { listOf } from "../../internal/checks.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
-import { check, checkHandle } from "../core/errors.ts";
+import { call } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { assertOpen, rootOf } from "../core/resource.ts";
 import { Context } from "../device/context.ts";
@@ -31,10 +30,7 @@ const codec: AttributeCodec<NativeInit> = codecOf(
 
 const KIND: NativeKind<IbvRwqIndTable, RwqIndirectionTable> = {
   name: "indirection table",
-  destroy(handle): void {
-    const result = verbs().ibv_destroy_rwq_ind_table(handle);
-    check("ibv_destroy_rwq_ind_table", "destroy indirection table", result);
-  },
+  destroy: (handle) => call("ibv_destroy_rwq_ind_table", "destroy indirection table", [handle]),
   describe: ({ tableNumber, size }) => ({ tableNumber, size }),
 };
 
@@ -97,15 +93,11 @@ export class RwqIndirectionTable extends NativeResource<IbvRwqIndTable> {
     entries.forEach((wq, i) => checkEntry(context, wq, i));
     const handles = entries.map(({ unsafeHandle }) => handleAddress(unsafeHandle));
     const { view } = codec.write({ logIndTblSize, indTbl: BigUint64Array.from(handles) });
-    const handle = checkHandle(
-      "ibv_create_rwq_ind_table",
-      "create indirection table",
-      verbs().ibv_create_rwq_ind_table(context.unsafeHandle, view),
-      {
-        detail: () => `${entries.length} entries`,
-        hint: (code) => hintCreate(code, context),
-      },
-    );
+    const args = [context.unsafeHandle, view] as const;
+    const handle = call("ibv_create_rwq_ind_table", "create indirection table", args, {
+      detail: () => `${entries.length} entries`,
+      hint: (code) => hintCreate(code, context),
+    });
     super(KIND, handle, [context, ...entries]);
     this.context = context;
     this.workQueues = entries;

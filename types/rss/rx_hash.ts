@@ -56,31 +56,19 @@ export interface RxHashConf {
   readonly rxHashFieldsMask: number;
 }
 
-/** `struct ibv_rx_hash_conf` as C sees it. */
-interface NativeRxHashConf {
-  readonly rxHashFunction: number;
-  readonly rxHashKeyLen: number;
-  readonly rxHashKey: Uint8Array;
-  readonly rxHashFieldsMask: bigint;
-}
+type Native = Pick<RxHash, "rxHashFunction" | "rxHashKey" | "rxHashFieldsMask">;
 
-const codec: AttributeCodec<NativeRxHashConf> = codecOf("ibv_rx_hash_conf", "hash", {
-  rxHashFunction: {},
-  rxHashKeyLen: {},
-  rxHashKey: { pointer: true },
-  rxHashFieldsMask: {},
-});
-
-/** Writes a `struct ibv_rx_hash_conf` into a struct that lives until the verb is called. */
-export function writeRxHash(rxHash: RxHash, view: DataView<ArrayBuffer>, base: number): void {
-  const { rxHashFunction, rxHashKey, rxHashFieldsMask } = rxHash;
-  codec.writeTo(view, base, {
-    rxHashFunction,
-    rxHashKeyLen: rxHashKey.length,
-    rxHashKey,
-    rxHashFieldsMask: BigInt(rxHashFieldsMask),
-  });
-}
+/** The codec of `struct ibv_rx_hash_conf`. */
+export const rxHashCodec: AttributeCodec<Native, Native, { rxHashKeyLen: number }> = codecOf(
+  "ibv_rx_hash_conf",
+  "hash",
+  {
+    rxHashFunction: {},
+    rxHashKeyLen: { own: true, derive: ({ rxHashKey }) => (rxHashKey as Uint8Array).length },
+    rxHashKey: { pointer: true },
+    rxHashFieldsMask: { bits: 32 },
+  },
+);
 
 /**
  * How queue pairs hash packets (`struct ibv_rx_hash_conf`), and the computation of such hashes. The object is immutable:

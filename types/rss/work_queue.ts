@@ -8,7 +8,7 @@ import { CompletionQueue } from "../completion/completion_queue.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
-import { check, checkHandle, lacking } from "../core/errors.ts";
+import { call, lacking } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { registerElement, unregisterElement } from "../device/async_events.ts";
 import type { Context } from "../device/context.ts";
@@ -126,7 +126,7 @@ const attrCodec: AttributeCodec<WqAttr> = codecOf("ibv_wq_attr", "work queue att
 const KIND: NativeKind<IbvWq, WorkQueue> = {
   name: "work queue",
   destroy(handle, wq): void {
-    check("ibv_destroy_wq", "destroy work queue", verbs().ibv_destroy_wq(handle));
+    call("ibv_destroy_wq", "destroy work queue", [handle]);
     unregisterElement(wq);
   },
   describe: ({ wqNum, state }) => ({ wqNum, state: nameOf(WqState, state) }),
@@ -186,15 +186,10 @@ export class WorkQueue extends NativeResource<IbvWq> {
     }
     const { fields } = structs.ibv_wq_init_attr;
     writeHandles();
-    const handle = checkHandle(
-      "ibv_create_wq",
-      "create work queue",
-      verbs().ibv_create_wq(context.unsafeHandle, view),
-      {
-        detail: () => `maxWr ${given.maxWr}, maxSge ${given.maxSge}`,
-        hint: (code) => hintCreate(code, context),
-      },
-    );
+    const handle = call("ibv_create_wq", "create work queue", [context.unsafeHandle, view], {
+      detail: () => `maxWr ${given.maxWr}, maxSge ${given.maxSge}`,
+      hint: (code) => hintCreate(code, context),
+    });
     checkPostOp(handle);
     super(KIND, handle, [pd, given.cq]);
     registerElement(this);
@@ -229,7 +224,7 @@ export class WorkQueue extends NativeResource<IbvWq> {
     const { view, mask, given } = attrCodec.write(attr);
     if (mask === 0) throw new TypeError("Cannot modify work queue: no attribute is given");
     const from = this.state;
-    check("ibv_modify_wq", "modify work queue", verbs().ibv_modify_wq(this.unsafeHandle, view), {
+    call("ibv_modify_wq", "modify work queue", [this.unsafeHandle, view], {
       detail: () => `${this.wqNum}, ${Object.keys(given).join(", ")}`,
       hint: (code) => hintModify(code, from, given),
     });

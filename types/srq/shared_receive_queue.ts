@@ -6,20 +6,13 @@ import { bufferPointer } from "../../ffi/pointers.ts";
 import { allocStruct, readField } from "../../ffi/struct.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
-import { check, checkHandle, lacking } from "../core/errors.ts";
+import { call, lacking } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { registerElement, unregisterElement } from "../device/async_events.ts";
 import type { Context } from "../device/context.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
 import { type Receives, RecvPoster } from "../work/posting.ts";
-import {
-  type SrqAttr,
-  srqAttrCodec,
-  srqAttrReader,
-  type SrqInitAttr,
-  srqInitCodec,
-  SrqType,
-} from "./srq_attr.ts";
+import { type SrqAttr, srqAttrCodec, type SrqInitAttr, srqInitCodec, SrqType } from "./srq_attr.ts";
 import { type OpsWr, writeOps, type WrittenOps } from "./tag_matching.ts";
 
 const FIELDS = structs.ibv_srq_init_attr_ex.fields;
@@ -27,7 +20,7 @@ const FIELDS = structs.ibv_srq_init_attr_ex.fields;
 const KIND: NativeKind<IbvSrq, SharedReceiveQueue> = {
   name: "shared receive queue",
   destroy(handle, srq): void {
-    check("ibv_destroy_srq", "destroy shared receive queue", verbs().ibv_destroy_srq(handle));
+    call("ibv_destroy_srq", "destroy shared receive queue", [handle]);
     unregisterElement(srq);
   },
   describe: ({ srqType, maxWr }) => ({ srqType: nameOf(SrqType, srqType), maxWr }),
@@ -79,18 +72,14 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
     checkPostOps(context, given);
     writeHandles();
     const { srqType = SrqType.BASIC, xrcd, cq } = given;
-    const isBasic = mask === 0;
-    const handle = checkHandle(
-      isBasic ? "ibv_create_srq" : "ibv_create_srq_ex",
-      "create shared receive queue",
-      isBasic
-        ? verbs().ibv_create_srq(pd.unsafeHandle, view)
-        : verbs().ibv_create_srq_ex(context.unsafeHandle, view),
-      {
-        detail: () => `${nameOf(SrqType, srqType)}, maxWr ${given.maxWr}`,
-        hint: (code) => hintCreate(code, context, given),
-      },
-    );
+    const action = "create shared receive queue";
+    const options = {
+      detail: () => `${nameOf(SrqType, srqType)}, maxWr ${given.maxWr}`,
+      hint: (code: string) => hintCreate(code, context, given),
+    };
+    const handle = mask === 0
+      ? call("ibv_create_srq", action, [pd.unsafeHandle, view], options)
+      : call("ibv_create_srq_ex", action, [context.unsafeHandle, view], options);
     super(KIND, handle, [pd, xrcd, cq].filter((parent) => parent !== undefined));
     registerElement(this);
     this.context = context;
@@ -112,8 +101,7 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
    */
   get srqNum(): number {
     const number = new DataView(new ArrayBuffer(Uint32Array.BYTES_PER_ELEMENT));
-    const result = verbs().ibv_get_srq_num(this.unsafeHandle, number);
-    check("ibv_get_srq_num", "get number of shared receive queue", result);
+    call("ibv_get_srq_num", "get number of shared receive queue", [this.unsafeHandle, number]);
     return number.getUint32(0, true);
   }
 
@@ -129,8 +117,7 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
     if (mask === 0) {
       throw new TypeError("Cannot modify shared receive queue: no attribute is given");
     }
-    const result = verbs().ibv_modify_srq(this.unsafeHandle, view, mask);
-    check("ibv_modify_srq", "modify shared receive queue", result, {
+    call("ibv_modify_srq", "modify shared receive queue", [this.unsafeHandle, view, mask], {
       detail: () => Object.entries(given).map(([name, value]) => `${name} ${value}`).join(", "),
     });
   }
@@ -138,9 +125,8 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
   /** Asks the device for the attributes (`ibv_query_srq`). */
   query(): SrqAttr {
     const view = allocStruct(structs.ibv_srq_attr);
-    const result = verbs().ibv_query_srq(this.unsafeHandle, view);
-    check("ibv_query_srq", "query shared receive queue", result);
-    return srqAttrReader.read(view);
+    call("ibv_query_srq", "query shared receive queue", [this.unsafeHandle, view]);
+    return srqAttrCodec.read(view);
   }
 
   /**
@@ -168,9 +154,8 @@ export class SharedReceiveQueue extends NativeResource<IbvSrq> {
     const { view, elements } = written;
     for (const { region } of elements) region?.assertAttached();
     this.#written = written;
-    const badOp = new BigUint64Array(1);
-    const result = verbs().ibv_post_srq_ops(this.unsafeHandle, bufferPointer(view), badOp);
-    check("ibv_post_srq_ops", "post operation on tags", result);
+    const args = [this.unsafeHandle, bufferPointer(view), new BigUint64Array(1)] as const;
+    call("ibv_post_srq_ops", "post operation on tags", args);
     return readField(view, structs.ibv_ops_wr.fields["tm.handle"]);
   }
 }

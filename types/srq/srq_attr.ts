@@ -90,19 +90,13 @@ export const srqInitCodec: AttributeCodec<SrqInitAttr, SrqInitAttr, { pd: Protec
     tmCap: { mask: INIT.TM, struct: tmCapCodec },
   });
 
-/** The codec of `struct ibv_srq_attr` for attributes to set. */
-export const srqAttrCodec: AttributeCodec<SrqAttrInit> = codecOf(
+/** The codec of `struct ibv_srq_attr`. The number of elements cannot be set. */
+export const srqAttrCodec: AttributeCodec<SrqAttrInit, SrqAttr, { maxSge?: number }> = codecOf(
   "ibv_srq_attr",
   "shared receive queue attributes",
   {
     maxWr: { mask: enums.ibv_srq_attr_mask.IBV_SRQ_MAX_WR },
+    maxSge: { own: true },
     srqLimit: { mask: enums.ibv_srq_attr_mask.IBV_SRQ_LIMIT },
   },
-);
-
-/** Reads a `struct ibv_srq_attr`. */
-export const srqAttrReader: AttributeCodec<SrqAttr> = codecOf(
-  "ibv_srq_attr",
-  "shared receive queue attributes",
-  { maxWr: {}, maxSge: {}, srqLimit: {} },
 );

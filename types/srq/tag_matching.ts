@@ -98,7 +98,7 @@ function writeSges({ sge }: Readonly<Record<string, unknown>>): DataView | undef
   const { size } = structs.ibv_sge;
   const view = allocStruct(structs.ibv_sge, elements.length);
   elements.forEach(({ addr, length, lkey }, i) => {
-    sgeCodec.writeTo(view, i * size, { addr, length, lkey });
+    sgeCodec.write({ addr, length, lkey }, {}, view, i * size);
   });
   return elements.length === 0 ? undefined : view;
 }

@@ -1,9 +1,8 @@
 import type { IbvXrcd } from "../../ffi/handles.ts";
 import { members } from "../../ffi/members.ts";
-import { verbs } from "../../ffi/library.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
-import { check, checkHandle } from "../core/errors.ts";
+import { call } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { Context } from "../device/context.ts";
 
@@ -34,7 +33,7 @@ const codec: AttributeCodec<XrcdInitAttr> = codecOf("ibv_xrcd_init_attr", "XRC d
 
 const KIND: NativeKind<IbvXrcd, XrcDomain> = {
   name: "XRC domain",
-  destroy: (handle) => check("ibv_close_xrcd", "close XRC domain", verbs().ibv_close_xrcd(handle)),
+  destroy: (handle) => call("ibv_close_xrcd", "close XRC domain", [handle]),
 };
 
 /**
@@ -67,8 +66,7 @@ export class XrcDomain extends NativeResource<IbvXrcd> {
   constructor(context: Context, init: XrcdInitAttr = {}) {
     instance(context, Context, "context");
     const { view } = codec.write(init);
-    const handle = verbs().ibv_open_xrcd(context.unsafeHandle, view);
-    super(KIND, checkHandle("ibv_open_xrcd", "open XRC domain", handle), [context]);
+    super(KIND, call("ibv_open_xrcd", "open XRC domain", [context.unsafeHandle, view]), [context]);
     this.context = context;
   }
 }

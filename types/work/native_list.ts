@@ -303,7 +303,7 @@ export class NativeList {
 
   setBind(index: number, mw: MemoryWindow, rkey: number, info: Required<MwBindInfo>): void {
     const at = (index * this.stride + FIELDS.bindInfo.word) * 4;
-    bindingCodec.writeTo(this.view, at, info).writeHandles();
+    bindingCodec.write(info, {}, this.view, at).writeHandles();
     this.set64(index, FIELDS.mw, handleAddress(mw.unsafeHandle));
     this.set32(index, FIELDS.bindRkey, rkey);
     this.binds ??= new Array(this.capacity).fill(undefined);

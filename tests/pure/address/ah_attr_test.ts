@@ -64,7 +64,7 @@ Deno.test("ahAttrCodec.write() refuses what does not go together", () => {
 Deno.test("ahAttrCodec writes and reads an address that is not at the start of its memory", () => {
   const { size } = structs.ibv_ah_attr;
   const view = new DataView(new ArrayBuffer(2 * size + 8));
-  ahAttrCodec.writeTo(view, size + 4, ATTR);
+  ahAttrCodec.write(ATTR, {}, view, size + 4);
   const alone = new Uint8Array(ahAttrCodec.write(ATTR).view.buffer);
   const bytes = new Uint8Array(view.buffer);
   assertEquals(bytes.slice(size + 4, 2 * size + 4), alone);
