@@ -34,14 +34,7 @@ export function faultOf({ os, arch, env }: Build, deno: string): string | undefi
   return undefined;
 }
 
-/** Compares versions by their first three numbers. A canary has the number of the next release, and a suffix. */
+/** Compares versions number by number. A canary has the number of the next release, and a suffix. */
 export function isBelow(version: string, lowest: string): boolean {
-  const numbers = numbersOf(version);
-  const different = numbersOf(lowest).map((number, i) => (numbers[i] ?? 0) - number)
-    .find((difference) => difference !== 0);
-  return different !== undefined && different < 0;
-}
-
-function numbersOf(version: string): number[] {
-  return version.split(/[.+-]/, 3).map(Number);
+  return version.localeCompare(lowest, "en", { numeric: true }) < 0;
 }

@@ -8,29 +8,15 @@ const ARGUMENTS = 16; //      the six register arguments
 const FRAME = 72;
 const INCOMING = FRAME + 8; // stack arguments of the thunk itself, above the return address
 
-const REGISTERS = 6;
-
 const ENDBR64 = [0xf3, 0x0f, 0x1e, 0xfa];
 
-// deno-fmt-ignore
-const SAVE_ARGUMENTS = [
-  0x48, 0x89, 0x7c, 0x24, ARGUMENTS, //      mov %rdi, ARGUMENTS(%rsp)
-  0x48, 0x89, 0x74, 0x24, ARGUMENTS + 8, //  mov %rsi, ARGUMENTS+8(%rsp)
-  0x48, 0x89, 0x54, 0x24, ARGUMENTS + 16, // mov %rdx, ARGUMENTS+16(%rsp)
-  0x48, 0x89, 0x4c, 0x24, ARGUMENTS + 24, // mov %rcx, ARGUMENTS+24(%rsp)
-  0x4c, 0x89, 0x44, 0x24, ARGUMENTS + 32, // mov %r8, ARGUMENTS+32(%rsp)
-  0x4c, 0x89, 0x4c, 0x24, ARGUMENTS + 40, // mov %r9, ARGUMENTS+40(%rsp)
-];
+/** REX prefix and ModRM byte of a move between a register and the frame: %rdi, %rsi, %rdx, %rcx, %r8, %r9. */
+const REGISTERS = [0x487c, 0x4874, 0x4854, 0x484c, 0x4c44, 0x4c4c];
 
-// deno-fmt-ignore
-const RESTORE_ARGUMENTS = [
-  0x48, 0x8b, 0x7c, 0x24, ARGUMENTS, //      mov ARGUMENTS(%rsp), %rdi
-  0x48, 0x8b, 0x74, 0x24, ARGUMENTS + 8, //  mov ARGUMENTS+8(%rsp), %rsi
-  0x48, 0x8b, 0x54, 0x24, ARGUMENTS + 16, // mov ARGUMENTS+16(%rsp), %rdx
-  0x48, 0x8b, 0x4c, 0x24, ARGUMENTS + 24, // mov ARGUMENTS+24(%rsp), %rcx
-  0x4c, 0x8b, 0x44, 0x24, ARGUMENTS + 32, // mov ARGUMENTS+32(%rsp), %r8
-  0x4c, 0x8b, 0x4c, 0x24, ARGUMENTS + 40, // mov ARGUMENTS+40(%rsp), %r9
-];
+/** Moves all register arguments: 0x89 to the frame, `mov %rdi, ARGUMENTS(%rsp)`; 0x8b back. */
+function moveArguments(opcode: 0x89 | 0x8b): number[] {
+  return REGISTERS.flatMap((code, i) => [code >> 8, opcode, code & 0xff, 0x24, ARGUMENTS + 8 * i]);
+}
 
 // deno-fmt-ignore
 const PASS_SEVENTH = [
@@ -42,27 +28,22 @@ const PASS_SEVENTH = [
 export const x86: Code = { frameOf, loadTarget };
 
 function frameOf(parameters: number | undefined, errnoLocation: bigint): Frame {
-  return parameters === undefined ? jump() : keepErrno(parameters, errnoLocation);
-}
-
-function jump(): Frame {
-  return {
-    before: Uint8Array.from(ENDBR64),
-    after: Uint8Array.of(0x41, 0xff, 0xe3), //   jmp *%r11
-  };
+  if (parameters !== undefined) return keepErrno(parameters, errnoLocation);
+  const jump = Uint8Array.of(0x41, 0xff, 0xe3); // jmp *%r11
+  return { before: Uint8Array.from(ENDBR64), after: jump };
 }
 
 function keepErrno(parameters: number, errnoLocation: bigint): Frame {
   // deno-fmt-ignore
   const before = ENDBR64.concat(
     [0x48, 0x83, 0xec, FRAME], //                sub $FRAME, %rsp
-    SAVE_ARGUMENTS,
+    moveArguments(0x89),
     [0x48, 0xb8], quad(errnoLocation), //        movabs $errnoLocation, %rax
     [0xff, 0xd0], //                             call *%rax
     [0x48, 0x89, 0x44, 0x24, ERRNO], //          mov %rax, ERRNO(%rsp)
     [0xc7, 0x00, 0, 0, 0, 0], //                 movl $0, (%rax)
-    parameters > REGISTERS ? PASS_SEVENTH : [],
-    RESTORE_ARGUMENTS,
+    parameters > REGISTERS.length ? PASS_SEVENTH : [],
+    moveArguments(0x8b),
   );
   // deno-fmt-ignore
   const after = [
@@ -80,9 +61,8 @@ function keepErrno(parameters: number, errnoLocation: bigint): Frame {
 
 /** Where the pointer to the errno cell, the argument after the C parameters, stands in the frame. */
 function cell(parameters: number): number {
-  return parameters < REGISTERS
-    ? ARGUMENTS + 8 * parameters
-    : INCOMING + 8 * (parameters - REGISTERS);
+  const { length } = REGISTERS;
+  return parameters < length ? ARGUMENTS + 8 * parameters : INCOMING + 8 * (parameters - length);
 }
 
 /** Puts the address of the C function into %r11, which no argument uses. */

@@ -7,7 +7,7 @@ import { type AbortOptions, signalOf } from "../../internal/abort.ts";
 import { boolean, integer, positiveInt, snapshot } from "../../internal/checks.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
-import { check, checkHandle, type CheckOptions, lacking } from "../core/errors.ts";
+import { call, check, type CheckOptions, lacking } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { assertOpen, type Resource } from "../core/resource.ts";
 import { registerElement, unregisterElement } from "../device/async_events.ts";
@@ -50,10 +50,7 @@ export class CompletionChannel extends NativeResource<IbvCompChannel> {
   static readonly #KIND: NativeKind<IbvCompChannel, CompletionChannel> = {
     name: "completion channel",
     closing: (channel) => channel.#events.close(),
-    destroy: (handle) => {
-      const result = verbs().ibv_destroy_comp_channel(handle);
-      check("ibv_destroy_comp_channel", "destroy completion channel", result);
-    },
+    destroy: (handle) => call("ibv_destroy_comp_channel", "destroy completion channel", [handle]),
     describe: ({ context, fd }) => ({ device: context.device.name, fd }),
   };
 
@@ -74,11 +71,7 @@ export class CompletionChannel extends NativeResource<IbvCompChannel> {
    */
   constructor(context: Context) {
     const parent = instance(context, Context, "context").unsafeHandle;
-    const handle = checkHandle(
-      "ibv_create_comp_channel",
-      "create completion channel",
-      verbs().ibv_create_comp_channel(parent),
-    );
+    const handle = call("ibv_create_comp_channel", "create completion channel", [parent]);
     try {
       makeNonblocking(readNative(handle, structs.ibv_comp_channel.fields.fd));
     } catch (error) {
@@ -239,7 +232,7 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
       if (cq.channel !== null) eventsOf(cq.channel).remove(cq);
     },
     destroy: (handle, cq) => {
-      check("ibv_destroy_cq", "destroy completion queue", verbs().ibv_destroy_cq(handle));
+      call("ibv_destroy_cq", "destroy completion queue", [handle]);
       unregisterElement(cq);
     },
     describe: ({ cqe, channel }) => ({ cqe, channel: channel === null ? "none" : channel.fd }),
@@ -335,8 +328,9 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
    */
   resize(cqe: number): void {
     positiveInt(cqe, "cqe");
-    const result = verbs().ibv_resize_cq(this.unsafeHandle, cqe);
-    check("ibv_resize_cq", "resize completion queue", result, { detail: () => `cqe ${cqe}` });
+    call("ibv_resize_cq", "resize completion queue", [this.unsafeHandle, cqe], {
+      detail: () => `cqe ${cqe}`,
+    });
   }
 
   /**
@@ -350,8 +344,7 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
   modify(attr: ModifyCqAttr): void {
     const { view, mask } = modifyCodec.write(attr);
     if (mask === 0) throw new TypeError("Cannot modify completion queue: no attribute is given");
-    const result = verbs().ibv_modify_cq(this.unsafeHandle, view);
-    check("ibv_modify_cq", "modify completion queue", result);
+    call("ibv_modify_cq", "modify completion queue", [this.unsafeHandle, view]);
   }
 
   /**
@@ -434,13 +427,8 @@ export function explainCq(context: Context, cqe: number): CheckOptions {
 function createCq(context: Context, init: CqInitAttr): MadeCq<WorkCompletion> {
   const given = snapshot(init, "completion queue attributes", ["cqe", "channel", "compVector"]);
   const { cqe, compVector, channel } = checkCq(context, given);
-  const { unsafeHandle } = context;
   const events = channel?.unsafeHandle ?? null;
-  const handle = checkHandle(
-    "ibv_create_cq",
-    "create completion queue",
-    verbs().ibv_create_cq(unsafeHandle, cqe, 0n, events, compVector),
-    explainCq(context, cqe),
-  );
+  const args = [context.unsafeHandle, cqe, 0n, events, compVector] as const;
+  const handle = call("ibv_create_cq", "create completion queue", args, explainCq(context, cqe));
   return new MadeCq({ handle, channel, core: new CqCore(STANDARD) });
 }

@@ -6,7 +6,7 @@ import { type Members, members } from "../../ffi/members.ts";
 import { integer, snapshot } from "../../internal/checks.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
-import { checkHandle, lacking } from "../core/errors.ts";
+import { call, lacking } from "../core/errors.ts";
 import { Context } from "../device/context.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
 import {
@@ -154,12 +154,9 @@ function createCqEx(
     ...(channel !== null && { channel }),
   });
   writeHandles();
-  const cq = checkHandle(
-    "ibv_create_cq_ex",
-    "create completion queue",
-    verbs().ibv_create_cq_ex(context.unsafeHandle, view),
-    explainCq(context, sizes.cqe),
-  );
+  const args = [context.unsafeHandle, view] as const;
+  const explain = explainCq(context, sizes.cqe);
+  const cq = call("ibv_create_cq_ex", "create completion queue", args, explain);
   checkReaders(cq, wcFlags);
   const isSingle = (): boolean => context.queryDevice().vendorId === SOFT_ROCE;
   const core = new CqCoreEx(cq, wcFlags, isSingle);

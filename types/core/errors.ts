@@ -111,27 +111,6 @@ export function check(
   if (result !== 0) throw failure(verb, action, Math.abs(result), options);
 }
 
-/** Throws the error of a verb that returns -1 and leaves errno. */
-export function checkErrno(
-  verb: string,
-  action: string,
-  result: number,
-  options: CheckOptions = {},
-): void {
-  if (result < 0) throw failure(verb, action, errno(), options);
-}
-
-/** The object a verb returned, or the error it left in errno. */
-export function checkHandle<H>(
-  verb: string,
-  action: string,
-  handle: H | null,
-  options: CheckOptions = {},
-): H {
-  if (handle === null) throw failure(verb, action, errno(), options);
-  return handle;
-}
-
 /** The error of a failed verb, for callers that know the errno value. */
 export function failure(
   verb: string,

@@ -1,8 +1,7 @@
 import type { IbvQp } from "../../ffi/handles.ts";
-import { verbs } from "../../ffi/library.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
-import { check } from "../core/errors.ts";
+import { call } from "../core/errors.ts";
 import { assertOpen } from "../core/resource.ts";
 import { assertBindable, MemoryWindow, MwType, windowCore } from "../memory/memory_window.ts";
 import type { ProtectionDomain } from "../memory/protection_domain.ts";
@@ -49,7 +48,6 @@ export function bindMw(
   }
   assertBindable(base, mw, binding.mr);
   writeHandles();
-  const result = verbs().ibv_bind_mw(handle(), mw.unsafeHandle, view);
-  check("ibv_bind_mw", "bind memory window", result);
+  call("ibv_bind_mw", "bind memory window", [handle(), mw.unsafeHandle, view]);
   core.bound(binding.length === 0 ? undefined : binding.mr);
 }

@@ -1,9 +1,8 @@
 import type { IbvQp } from "../../ffi/handles.ts";
-import { verbs } from "../../ffi/library.ts";
 import { members } from "../../ffi/members.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { nameOf } from "../core/enums.ts";
-import { check, checkHandle } from "../core/errors.ts";
+import { call } from "../core/errors.ts";
 import { rootOf } from "../core/resource.ts";
 import { unregisterElement } from "../device/async_events.ts";
 import type { Context } from "../device/context.ts";
@@ -36,7 +35,7 @@ const codec: AttributeCodec<QpOpenAttr> = codecOf("ibv_qp_open_attr", "queue pai
 const KIND: QpKind<OpenedQueuePair> = {
   name: "queue pair",
   destroy(handle: IbvQp, qp): void {
-    check("ibv_destroy_qp", "close queue pair", verbs().ibv_destroy_qp(handle));
+    call("ibv_destroy_qp", "close queue pair", [handle]);
     unregisterElement(qp);
   },
   modified: () => {},
@@ -65,12 +64,9 @@ export class OpenedQueuePair extends QueuePairStates {
     const { xrcd, qpNum, type = QpType.XRC_RECV } = given;
     writeHandles();
     const context = rootOf(xrcd) as Context;
-    const handle = checkHandle(
-      "ibv_open_qp",
-      "open queue pair",
-      verbs().ibv_open_qp(context.unsafeHandle, view),
-      { detail: () => `${nameOf(QpType, type)} ${qpNum}` },
-    );
+    const handle = call("ibv_open_qp", "open queue pair", [context.unsafeHandle, view], {
+      detail: () => `${nameOf(QpType, type)} ${qpNum}`,
+    });
     super(KIND, handle, [xrcd], context, type);
     this.xrcd = xrcd;
   }

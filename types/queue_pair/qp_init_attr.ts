@@ -134,9 +134,9 @@ export function writeQpInit(pd: ProtectionDomain, init: QpInitAttr): Written<QpI
   return written;
 }
 
-/** The verb that makes a queue pair with the attributes of a mask. */
-export function verbOf(mask: number): "ibv_create_qp" | "ibv_create_qp_ex" {
-  return mask === MASK.PD ? "ibv_create_qp" : "ibv_create_qp_ex";
+/** Whether `ibv_create_qp` makes a queue pair with the attributes of a mask. */
+export function isBasic(mask: number): boolean {
+  return mask === MASK.PD;
 }
 
 /** Queues have one scatter/gather element unless the caller says otherwise. */

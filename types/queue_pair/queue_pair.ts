@@ -7,7 +7,7 @@ import { type CompletionQueue, cqCore, drain } from "../completion/completion_qu
 import { SendTracker } from "../completion/send_tracker.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
-import { check, checkHandle, lacking } from "../core/errors.ts";
+import { call, type CheckOptions, lacking } from "../core/errors.ts";
 import { handleOf } from "../core/native_resource.ts";
 import { lifetimeOf } from "../core/resource.ts";
 import { unregisterElement } from "../device/async_events.ts";
@@ -26,7 +26,7 @@ import { hintCreate, hintPost } from "./hints.ts";
 import { bindMw, type MwBind } from "./bind_mw.ts";
 import type { QpCap } from "./qp_attr.ts";
 import { QpType } from "./qp_enums.ts";
-import { describeQpInit, type QpInitAttr, readCap, verbOf, writeQpInit } from "./qp_init_attr.ts";
+import { describeQpInit, isBasic, type QpInitAttr, readCap, writeQpInit } from "./qp_init_attr.ts";
 import { describeQp, type QpKind, QueuePairStates } from "./queue_pair_states.ts";
 
 export interface QpCore {
@@ -144,17 +144,15 @@ export class QueuePair extends QueuePairStates {
   constructor(pd: ProtectionDomain, init: QpInitAttr) {
     const { context, base } = pdCore(instance(pd, ProtectionDomain, "pd"));
     const { view, mask, given, writeHandles } = writeQpInit(pd, init);
-    const verb = verbOf(mask);
     checkPostOps(context, given);
     writeHandles();
-    const handle = checkHandle(
-      verb,
-      "create queue pair",
-      verb === "ibv_create_qp"
-        ? verbs().ibv_create_qp(pd.unsafeHandle, view)
-        : verbs().ibv_create_qp_ex(context.unsafeHandle, view),
-      { detail: () => describeQpInit(given), hint: (code) => hintCreate(code, context, given) },
-    );
+    const options: CheckOptions = {
+      detail: () => describeQpInit(given),
+      hint: (code) => hintCreate(code, context, given),
+    };
+    const handle = isBasic(mask)
+      ? call("ibv_create_qp", "create queue pair", [pd.unsafeHandle, view], options)
+      : call("ibv_create_qp_ex", "create queue pair", [context.unsafeHandle, view], options);
     const { type, sendCq, recvCq, srq, xrcd, rwqIndTbl, rxHashConf, sqSigAll = false } = given;
     const parents = [pd, sendCq, recvCq, srq, xrcd, rwqIndTbl].filter((part) => part !== undefined);
     super(QueuePair.#KIND, handle, parents, context, type);
@@ -316,7 +314,7 @@ export class QueuePair extends QueuePairStates {
     for (const [name, [bytes, lid]] of this.#groups) {
       if (verbs().ibv_detach_mcast(handle, bytes, lid) === 0) this.#groups.delete(name);
     }
-    check("ibv_destroy_qp", "destroy queue pair", verbs().ibv_destroy_qp(handle), {
+    call("ibv_destroy_qp", "destroy queue pair", [handle], {
       hint: (code) => code === "EBUSY" ? "It is still attached to a multicast group" : undefined,
     });
     unregisterElement(this);

@@ -4,7 +4,7 @@ import { verbs } from "../../ffi/library.ts";
 import { allocStruct, readField, readNative } from "../../ffi/struct.ts";
 import { integer, snapshot, uint24, uint32 } from "../../internal/checks.ts";
 import { nameOf } from "../core/enums.ts";
-import { check } from "../core/errors.ts";
+import { call } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import type { Resource } from "../core/resource.ts";
 import { registerElement } from "../device/async_events.ts";
@@ -112,8 +112,7 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
     this.#checkPorts(given);
     const port = given.portNum ?? this.#port;
     const maxMessage = this.#maxMessage(port);
-    const result = verbs().ibv_modify_qp(this.#handle, view, mask);
-    check("ibv_modify_qp", "modify queue pair", result, {
+    call("ibv_modify_qp", "modify queue pair", [this.#handle, view, mask], {
       detail: () => `${nameOf(QpType, this.#type)} ${this.qpNum}, ${Object.keys(given).join(", ")}`,
       hint: (code) => hintModify(code, this.#type, from, given),
     });
@@ -252,8 +251,7 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
     integer(mask, "mask", 0, 2 * QpAttrMask.RATE_LIMIT - 1);
     const attr = allocStruct(structs.ibv_qp_attr);
     const init = allocStruct(structs.ibv_qp_init_attr);
-    const result = verbs().ibv_query_qp(this.#handle, attr, mask & ALL, init);
-    check("ibv_query_qp", "query queue pair", result);
+    call("ibv_query_qp", "query queue pair", [this.#handle, attr, mask & ALL, init]);
     const { fields } = structs.ibv_qp_init_attr;
     return {
       attr: qpAttrReader.read(attr),
@@ -271,8 +269,7 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
    */
   modifyRateLimit(attr: QpRateLimitAttr): void {
     const { view } = rateLimitCodec.write(attr);
-    const result = verbs().ibv_modify_qp_rate_limit(this.#handle, view);
-    check("ibv_modify_qp_rate_limit", "limit rate of queue pair", result);
+    call("ibv_modify_qp_rate_limit", "limit rate of queue pair", [this.#handle, view]);
   }
 
   /**
@@ -283,7 +280,7 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
    */
   setEce(ece: Ece): void {
     const { view } = eceCodec.write(ece);
-    check("ibv_set_ece", "set connection options", verbs().ibv_set_ece(this.#handle, view));
+    call("ibv_set_ece", "set connection options", [this.#handle, view]);
   }
 
   /**
@@ -294,8 +291,7 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
    */
   queryEce(): Ece {
     const view = allocStruct(structs.ibv_ece);
-    const result = verbs().ibv_query_ece(this.#handle, view);
-    check("ibv_query_ece", "query connection options", result);
+    call("ibv_query_ece", "query connection options", [this.#handle, view]);
     return eceCodec.read(view);
   }
 

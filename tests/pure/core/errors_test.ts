@@ -1,7 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { libc } from "../../../ffi/libc.ts";
-import { check, checkErrno, checkHandle, failure, VerbsError } from "../../../types/core/errors.ts";
-import { setErrno } from "../../../ffi/errno.ts";
+import { check, failure, VerbsError } from "../../../types/core/errors.ts";
 
 // names of errno values are the C library's
 libc();
@@ -57,15 +56,6 @@ Deno.test("check() takes errno values of either sign, and asks for a hint only o
     const error = assertThrows(() => check("v", "act", result, { hint }), VerbsError);
     assertEquals([error.errno, error.hint], [EINVAL, "it was EINVAL"]);
   }
-});
-
-Deno.test("checkErrno() and checkHandle() take the errno that the verb left", () => {
-  setErrno(ENOMEM);
-  checkErrno("v", "act", 0);
-  checkErrno("v", "act", 3);
-  assertEquals(assertThrows(() => checkErrno("v", "act", -1), VerbsError).code, "ENOMEM");
-  assertEquals(checkHandle("v", "act", "handle"), "handle");
-  assertEquals(assertThrows(() => checkHandle("v", "act", null), VerbsError).code, "ENOMEM");
 });
 
 Deno.test("failure() carries how many requests went through", () => {
