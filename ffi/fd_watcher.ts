@@ -111,41 +111,27 @@ export class FdWatcher {
 
   /** Waits for some of the descriptors, and ends the waits whose time has come. */
   async #pollOnce(polled: readonly Wait[]): Promise<void> {
-    const fds = pollfds([this.#eventFd, ...polled.map(({ fd }) => fd)]);
+    const descriptors = [this.#eventFd, ...polled.map(({ fd }) => fd)];
+    // `struct pollfd { int fd; short events; short revents; }` of each descriptor.
+    const fds = Int32Array.from(descriptors.flatMap((fd) => [fd, POLLIN]));
     const count = BigInt(fds.length / 2);
     let ready = await this.#poll(fds, count, POLL_TIMEOUT_MS);
     // errno of the other thread is out of reach: a call on this thread fails as well, or tells what is ready.
     if (ready < 0) ready = libc().poll_now(fds, count, 0);
     const errno = ready < 0 ? mappedErrno()[0]! : 0;
-    if (this.#woken) this.#drain();
-    if (errno !== 0) return this.#failAll(polled, errno);
-    polled.forEach((wait, i) => {
-      if (revents(fds, i + 1) !== 0) this.#end(wait, wait.resolve);
-    });
+    if (this.#woken) {
+      this.#woken = false;
+      libc().read(this.#eventFd, new BigUint64Array(1), 8n);
+    }
+    const error = errno === 0 ? undefined : systemError("watch descriptor", "poll", errno);
+    for (const [i, wait] of polled.entries()) {
+      const revents = fds[2 * (i + 1) + 1]! >>> 16;
+      const isOver = error !== undefined || revents !== 0;
+      if (!isOver || !this.#waits.delete(wait)) continue;
+      if (error === undefined) wait.resolve();
+      else wait.reject(error);
+    }
   }
-
-  #drain(): void {
-    this.#woken = false;
-    libc().read(this.#eventFd, new BigUint64Array(1), 8n);
-  }
-
-  #failAll(polled: readonly Wait[], errno: number): void {
-    const error = systemError("watch descriptor", "poll", errno);
-    for (const wait of polled) this.#end(wait, () => wait.reject(error));
-  }
-
-  #end(wait: Wait, settle: () => void): void {
-    if (this.#waits.delete(wait)) settle();
-  }
-}
-
-/** `struct pollfd { int fd; short events; short revents; }` of each descriptor. */
-function pollfds(descriptors: readonly number[]): Int32Array<ArrayBuffer> {
-  return Int32Array.from(descriptors.flatMap((fd) => [fd, POLLIN]));
-}
-
-function revents(fds: Int32Array, index: number): number {
-  return fds[2 * index + 1]! >>> 16;
 }
 
 const watcher = new FdWatcher((...args) => libc().poll(...args), !inWorker());

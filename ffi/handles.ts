@@ -1,5 +1,3 @@
-/** Branded handle types. */
-
 /**
  * A pointer to one kind of verbs object; `K` is the C struct's tag.
  *

@@ -1,5 +1,3 @@
-/** The verbs as functions: `verbs().ibv_alloc_pd(context)`. */
-
 import type { AnyFunction } from "./function_pointer.ts";
 import { libc } from "./libc.ts";
 import { bindNonblocking, bindVerb, type Calls, isNative, type Outcome } from "./library/bind.ts";

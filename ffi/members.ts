@@ -1,5 +1,3 @@
-/** Enums of `verbs.h` as objects with short names. */
-
 import { type Enums, enums } from "./layout.ts";
 
 /**

@@ -1,5 +1,3 @@
-/** Memory that a device may write. */
-
 import { libc } from "./libc.ts";
 import { bufferAddress } from "./pointers.ts";
 

@@ -1,5 +1,3 @@
-/** Where the library works: on which systems, and by which versions of Deno. */
-
 /**
  * The lowest version of Deno by which all tests pass. Before 2.7.12 a Worker that waits leaves a descriptor behind when it
  * ends. Before 2.7.6 the buffers of a call on another thread are freed while the call uses them.

@@ -1,5 +1,3 @@
-/** Reading and writing C structs by the tables of layout.ts. */
-
 import type { Field, FieldType, Struct } from "./layout.ts";
 
 /**

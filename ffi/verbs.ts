@@ -1,5 +1,3 @@
-/** All verbs: the tables of `verbs/` as one. */
-
 import type { Table } from "./table/row.ts";
 import { type AhVerbs, ahVerbs } from "./verbs/ah.ts";
 import { type CqVerbs, cqVerbs } from "./verbs/cq.ts";

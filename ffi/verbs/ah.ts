@@ -1,5 +1,3 @@
-/** Address handles. */
-
 import type { IbvAh, IbvContext, IbvPd } from "../handles.ts";
 import { Ah, Buffer, Context, Pd } from "../parameters.ts";
 import type { Table } from "../table/row.ts";

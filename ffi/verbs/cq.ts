@@ -1,5 +1,3 @@
-/** Completion channels and completion queues. */
-
 import type { IbvCompChannel, IbvContext, IbvCq } from "../handles.ts";
 import { Address, Buffer, CompChannel, Context, Cq, Pointer } from "../parameters.ts";
 import { ops, type Table, vctx } from "../table/row.ts";

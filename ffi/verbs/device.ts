@@ -1,5 +1,3 @@
-/** Devices and their contexts. */
-
 import type { IbvContext, IbvDevice } from "../handles.ts";
 import { Buffer, Context, Device, Pointer } from "../parameters.ts";
 import { queryDeviceEx } from "../table/header.ts";

@@ -1,5 +1,3 @@
-/** Flow steering, flow actions and counters. */
-
 import type { IbvContext, IbvCounters, IbvFlow, IbvFlowAction, IbvQp } from "../handles.ts";
 import { Buffer, Context, Counters, Flow, FlowAction, Qp } from "../parameters.ts";
 import { type Table, vctx } from "../table/row.ts";

@@ -1,5 +1,3 @@
-/** Memory windows. */
-
 import type { IbvMw, IbvPd, IbvQp } from "../handles.ts";
 import { Buffer, Mw, Pd, Qp } from "../parameters.ts";
 import { bindMw, incRkey } from "../table/header.ts";

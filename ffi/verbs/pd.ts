@@ -1,5 +1,3 @@
-/** Protection domains, thread domains and parent domains. */
-
 import type { IbvContext, IbvPd, IbvTd } from "../handles.ts";
 import { Buffer, Context, Pd, Td } from "../parameters.ts";
 import { type Table, vctx } from "../table/row.ts";

@@ -1,5 +1,3 @@
-/** Shared receive queues and XRC domains. */
-
 import type { IbvContext, IbvPd, IbvSrq, IbvXrcd } from "../handles.ts";
 import { Buffer, Context, Pd, Pointer, Srq, Xrcd } from "../parameters.ts";
 import { createSrqEx, postSrqOps } from "../table/header.ts";

@@ -1,5 +1,3 @@
-/** Receive work queues and their indirection tables. */
-
 import type { IbvContext, IbvRwqIndTable, IbvWq } from "../handles.ts";
 import { Buffer, Context, Pointer, Table, Wq } from "../parameters.ts";
 import { createWq } from "../table/header.ts";

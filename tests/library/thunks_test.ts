@@ -1,15 +1,13 @@
 // Thunks as Deno calls them, synchronously and on other threads.
 import { assertEquals, assertInstanceOf, assertStringIncludes, assertThrows } from "@std/assert";
+import { errnoLocation } from "../../ffi/errno.ts";
 import { buildImage } from "../../ffi/thunks/image.ts";
 import { loadImage, ThunksUnavailable } from "../../ffi/thunks/memfd.ts";
 import type { Thunk } from "../../ffi/thunks/thunk.ts";
-import { libc } from "../../ffi/libc.ts";
 import { compileC } from "../c/compile.ts";
 
 // Opened here, not in a test: neither is ever closed.
-const ERRNO_LOCATION = addressOf(
-  libc().dlsym(null, new TextEncoder().encode("__errno_location\0")),
-);
+const ERRNO_LOCATION = errnoLocation();
 const POINTER = { type: "pointer" } as const;
 const TARGET = Deno.dlopen(await compileC("thunk_target.c", ["-shared", "-fPIC"]), {
   ...{ mix0: POINTER, mix1: POINTER, mix2: POINTER, mix3: POINTER, mix4: POINTER, mix5: POINTER },

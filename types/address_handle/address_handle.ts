@@ -12,7 +12,7 @@ import type { SendTracker } from "../completion/send_tracker.ts";
 import type { WcAddress } from "../completion/work_completion.ts";
 import { type AbortableCall, type BlockingCall, callLater, callNow } from "../core/abortable.ts";
 import { instance } from "../core/checks.ts";
-import { check } from "../core/errors.ts";
+import { call } from "../core/errors.ts";
 import { Adopted, type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { checkPort } from "../device/context.ts";
 import { pdCore, ProtectionDomain } from "../memory/protection_domain.ts";
@@ -142,9 +142,7 @@ export class AddressHandle extends NativeResource<IbvAh> {
     closing: (ah) => {
       ah.#core.isOpen = false;
     },
-    destroy: (handle) => {
-      check("ibv_destroy_ah", "destroy address handle", verbs().ibv_destroy_ah(handle));
-    },
+    destroy: (handle) => call("ibv_destroy_ah", "destroy address handle", [handle]),
   };
 
   /** The protection domain of the handle. */

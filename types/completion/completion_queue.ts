@@ -7,7 +7,7 @@ import { type AbortOptions, signalOf } from "../../internal/abort.ts";
 import { boolean, integer, positiveInt, snapshot } from "../../internal/checks.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
-import { call, check, type CheckOptions, lacking } from "../core/errors.ts";
+import { call, type CheckOptions, lacking } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { assertOpen, type Resource } from "../core/resource.ts";
 import { registerElement, unregisterElement } from "../device/async_events.ts";
@@ -316,8 +316,7 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
    */
   reqNotify(solicitedOnly: boolean = false): void {
     const solicited = Number(boolean(solicitedOnly, "solicitedOnly"));
-    const result = verbs().ibv_req_notify_cq(this.unsafeHandle, solicited);
-    check("ibv_req_notify_cq", "arm completion queue", result);
+    call("ibv_req_notify_cq", "arm completion queue", [this.unsafeHandle, solicited]);
   }
 
   /**

@@ -1,5 +1,3 @@
-/** Native calls on other threads that their callers can stop waiting for. */
-
 import { Waiters } from "../../internal/waiters.ts";
 import { errno } from "../../ffi/errno.ts";
 import { type BlockingVerb, nonblocking, verbs } from "../../ffi/library.ts";

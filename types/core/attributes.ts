@@ -1,5 +1,3 @@
-/** The codec of attribute structs. */
-
 import { type Field, type FieldType, type Structs, structs } from "../../ffi/layout.ts";
 import { bufferAddress, handleAddress } from "../../ffi/pointers.ts";
 import {
@@ -207,7 +205,8 @@ export class AttributeCodec<T extends object, R extends object = T, O extends ob
         const place = { offset: at, type: "ptr" } as const;
         handles.push(() => writeField(view, place, handleAddress(resource.unsafeHandle)));
       } else if (rule.pointer) writePointer(view, at, value as ArrayBufferView);
-      else writeValue(view, base, field!, name, rule, value);
+      else if (rule.from) fieldBytes(view, field!, base).set(rule.from(value, name));
+      else writeField(view, field!, checkNumber(field!.type, name, rule, value as number), base);
     }
     const { comp_mask, attr_mask }: Fields = structs[this.layout].fields;
     const field = comp_mask ?? attr_mask;
@@ -252,7 +251,12 @@ export class AttributeCodec<T extends object, R extends object = T, O extends ob
     const attributes: Record<string, unknown> = {};
     for (const { name, rule, field } of this.#placed()) {
       if (rule.resource || rule.pointer || rule.other) continue;
-      attributes[name] = readValue(view, base, field!, rule);
+      if (rule.struct) attributes[name] = rule.struct.read(view, base + field!.offset);
+      else if (rule.to) attributes[name] = rule.to(fieldBytes(view, field!, base).slice());
+      else {
+        const value: ValueOf<FieldType> = readField(view, field!, base);
+        attributes[name] = rule.boolean ? value !== 0 : value;
+      }
     }
     return attributes as R;
   }
@@ -276,35 +280,19 @@ function writePointer(view: DataView<ArrayBuffer>, offset: number, value: ArrayB
   pointees.set(view.buffer, [...pointees.get(view.buffer) ?? [], value]);
 }
 
-function writeValue(
-  view: DataView<ArrayBuffer>,
-  base: number,
-  field: Field,
-  name: string,
-  rule: AnyRule,
-  value: unknown,
-): void {
-  if (rule.from) {
-    fieldBytes(view, field, base).set(rule.from(value, name));
-  } else if (rule.boolean) {
-    writeField(view, field, boolean(value as boolean, name) ? rule.boolean : 0, base);
-  } else {
-    writeField(view, field, checkNumber(field.type, name, rule, value as number), base);
-  }
-}
-
 const BITS: Partial<Record<FieldType, number>> = { u8: 8, u16: 16, be16: 16, i32: 31 };
 
 function checkNumber(
   type: FieldType,
   name: string,
-  { bits, min = 0, max, values }: AnyRule,
-  value: number | bigint,
+  { bits, min = 0, max, values, boolean: flag }: AnyRule,
+  value: number,
 ): number | bigint {
-  if (values !== undefined) return member(value as number, name, values);
+  if (flag !== undefined) return boolean(value as unknown as boolean, name) ? flag : 0;
+  if (values !== undefined) return member(value, name, values);
   const isWide = type === "u64" || type === "be64" || type === "ptr";
   if (isWide && bits === undefined) return uint64(value, name);
-  return integer(value as number, name, min, max ?? 2 ** (bits ?? BITS[type] ?? 32) - 1);
+  return integer(value, name, min, max ?? 2 ** (bits ?? BITS[type] ?? 32) - 1);
 }
 
 function member(value: number, name: string, values: Readonly<Record<string, number>>): number {
@@ -312,18 +300,6 @@ function member(value: number, name: string, values: Readonly<Record<string, num
   const known = Object.entries(values).map(([key, code]) => `${code} (${key})`).join(", ");
   const message = `Cannot use ${name} ${show(value)}: it is none of ${known}`;
   throw typeof value === "number" ? new RangeError(message) : new TypeError(message);
-}
-
-function readValue(
-  view: DataView<ArrayBuffer>,
-  base: number,
-  field: Field,
-  rule: AnyRule,
-): unknown {
-  if (rule.struct) return rule.struct.read(view, base + field.offset);
-  if (rule.to) return rule.to(fieldBytes(view, field, base).slice());
-  const value: ValueOf<FieldType> = readField(view, field, base);
-  return rule.boolean ? value !== 0 : value;
 }
 
 /** `port_num` -> `portNum`. */

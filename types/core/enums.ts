@@ -1,5 +1,3 @@
-/** The names of values of enums. */
-
 import { object, show } from "../../internal/checks.ts";
 
 /**

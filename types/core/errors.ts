@@ -1,5 +1,3 @@
-/** The errors of verbs: one class for verbs that fail, one for completions that did not succeed. */
-
 import { EOPNOTSUPP, errno, errnoDescription, errnoName } from "../../ffi/errno.ts";
 import type { AnyFunction } from "../../ffi/function_pointer.ts";
 import { verbs } from "../../ffi/library.ts";
@@ -49,32 +47,23 @@ export class VerbsError extends Error {
       readonly posted?: number | undefined;
     } = {},
   ) {
-    super(message(verb, action, errno, options.detail, options.hint));
+    const { detail, hint, posted } = options;
+    const reason = errno === 0
+      ? "failed, and the provider gave no reason"
+      : `gave ${errnoName(errno)} (${errnoDescription(errno)})`;
+    const what = detail === undefined ? action : `${action} (${detail})`;
+    super(`Cannot ${what}: ${verb} ${reason}${hint === undefined ? "" : `. ${hint}`}`);
     this.verb = verb;
     this.errno = errno;
     this.code = errno === 0 ? "unknown" : errnoName(errno);
-    this.hint = options.hint;
-    this.posted = options.posted;
+    this.hint = hint;
+    this.posted = posted;
   }
 
   /** Whether the device, its driver, its provider or the installed libibverbs lacks the operation (EOPNOTSUPP, ENOSYS). */
   get notSupported(): boolean {
     return this.code === "EOPNOTSUPP" || this.code === "ENOSYS";
   }
-}
-
-function message(
-  verb: string,
-  action: string,
-  value: number,
-  detail: string | undefined,
-  hint: string | undefined,
-): string {
-  const reason = value === 0
-    ? "failed, and the provider gave no reason"
-    : `gave ${errnoName(value)} (${errnoDescription(value)})`;
-  const what = detail === undefined ? action : `${action} (${detail})`;
-  return `Cannot ${what}: ${verb} ${reason}${hint === undefined ? "" : `. ${hint}`}`;
 }
 
 /** Options of {@linkcode call}. The functions run only if the verb failed. */
@@ -98,17 +87,8 @@ export function call<V extends keyof Verbs>(
   const { fails = "code" } = rows[verb] as Partial<NativeRow>;
   const failed = fails === "code" ? result !== 0 : result === null || result < 0;
   if (!failed) return result;
+  // Some providers return errno values negative.
   throw failure(verb, action, fails === "errno" ? errno() : Math.abs(result), options);
-}
-
-/** Throws the error of a verb that returns an errno value; some providers return it negative. */
-export function check(
-  verb: string,
-  action: string,
-  result: number,
-  options: CheckOptions = {},
-): void {
-  if (result !== 0) throw failure(verb, action, Math.abs(result), options);
 }
 
 /** The error of a failed verb, for callers that know the errno value. */

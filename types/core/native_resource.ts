@@ -1,5 +1,3 @@
-/** Resources that hold a native handle. */
-
 import type { Handle } from "../../ffi/handles.ts";
 import { type Kind, type Lifetime, lifetimeOf, refuse, Resource } from "./resource.ts";
 

@@ -1,5 +1,3 @@
-/** The lifetime tree: every object knows what it was made from, and disposes what was made from it first. */
-
 /** The depth of nested disposals. */
 let depth = 0;
 /** Serial number of the outermost disposal: a resource with several parents is tried once in it, and fails once. */

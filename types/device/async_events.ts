@@ -1,5 +1,3 @@
-/** Asynchronous events of a device: changes of its ports, errors of its queues, failure of the device. */
-
 import type { IbvContext } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";

@@ -1,5 +1,3 @@
-/** An open device, from which everything else is made. */
-
 import type { IbvContext, IbvDevice } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
@@ -38,12 +36,6 @@ const KIND: NativeKind<IbvContext, Context> = {
 /**
  * An open device (`struct ibv_context`). {@linkcode Context.open} opens one. All other objects are made from it,
  * directly or through a {@linkcode ProtectionDomain}. Disposing it disposes all of them.
- *
- * It also tells what the device is and does: its limits ({@linkcode Context.prototype.queryDevice |
- * Context.queryDevice}), its ports ({@linkcode Context.prototype.queryPort | Context.queryPort}), the GIDs of the ports
- * ({@linkcode Context.prototype.gidTable | Context.gidTable},
- * {@linkcode Context.prototype.recommendGid | Context.recommendGid}), and its asynchronous events ({@linkcode
- * Context.prototype.events | Context.events}).
  *
  * @example Open a device and look at a port
  * ```ts

@@ -1,5 +1,3 @@
-/** The RDMA devices of the system. */
-
 import { errno, errnoName } from "../../ffi/errno.ts";
 import { descriptorErrno } from "../../ffi/fd_watcher.ts";
 import type { IbvContext, IbvDevice } from "../../ffi/handles.ts";

@@ -1,5 +1,3 @@
-/** The basic capabilities of a device. */
-
 import { structs } from "../../ffi/layout.ts";
 import { type Members, members } from "../../ffi/members.ts";
 import { fieldBytes } from "../../ffi/struct.ts";

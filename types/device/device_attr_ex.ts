@@ -1,5 +1,3 @@
-/** All capabilities of a device. */
-
 import type { IbvContext } from "../../ffi/handles.ts";
 import { enums, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";

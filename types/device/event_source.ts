@@ -1,5 +1,3 @@
-/** Waiting for the events of a descriptor. */
-
 import { errno, errnoName } from "../../ffi/errno.ts";
 import { type FdWait, setNonblocking, waitReadable } from "../../ffi/fd_watcher.ts";
 import { SystemError } from "../../ffi/system_error.ts";

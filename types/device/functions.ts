@@ -1,5 +1,3 @@
-/** Functions of libibverbs that need no device. */
-
 import { integer } from "../../internal/checks.ts";
 import { verbs } from "../../ffi/library.ts";
 import { type Members, members } from "../../ffi/members.ts";

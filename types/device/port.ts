@@ -1,5 +1,3 @@
-/** Ports of a device. */
-
 import { constants } from "../../ffi/layout.ts";
 import { type Members, members } from "../../ffi/members.ts";
 import { integer } from "../../internal/checks.ts";

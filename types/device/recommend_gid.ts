@@ -1,5 +1,3 @@
-/** Which GID of a port to send from. */
-
 import { type Gid, type GidEntry, GidType } from "../address/gid.ts";
 
 interface Rule {

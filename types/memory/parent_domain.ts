@@ -121,7 +121,7 @@ export class ParentDomain extends ProtectionDomain {
     const args = [context.unsafeHandle, view] as const;
     const handle = call("ibv_alloc_parent_domain", "allocate parent domain", args);
     const parents = td === undefined ? [pd] : [pd, td];
-    super(context, new AdoptedPd({ handle, base: pd, parents }));
+    super(context, Object.assign(new AdoptedPd(handle), { base: pd, parents }));
     this.parent = pd;
     this.td = td;
   }

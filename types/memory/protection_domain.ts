@@ -5,29 +5,17 @@ import { readNative } from "../../ffi/struct.ts";
 import { uint32 } from "../../internal/checks.ts";
 import { instance } from "../core/checks.ts";
 import { call } from "../core/errors.ts";
-import { type NativeKind, NativeResource } from "../core/native_resource.ts";
+import { Adopted, type NativeKind, NativeResource } from "../core/native_resource.ts";
 import type { Resource } from "../core/resource.ts";
 import { Context } from "../device/context.ts";
 
 /** A native protection domain that exists already, for the constructor of its class. */
-export class AdoptedPd {
-  readonly handle: IbvPd;
+export class AdoptedPd extends Adopted<IbvPd> {
   /** The domain that decides what works together, if that is another one. */
-  readonly base: ProtectionDomain | undefined;
+  base: ProtectionDomain | undefined;
   /** The objects that it was made from, besides the context. */
-  readonly parents: readonly Resource[];
-  readonly destroy: (handle: IbvPd) => void;
-
-  constructor(
-    { handle, base, parents = [], destroy = dealloc }:
-      & Pick<AdoptedPd, "handle">
-      & Partial<AdoptedPd>,
-  ) {
-    this.handle = handle;
-    this.base = base;
-    this.parents = parents;
-    this.destroy = destroy;
-  }
+  parents: readonly Resource[] = [];
+  destroy: (handle: IbvPd) => void = dealloc;
 }
 
 /** What the library reads of a protection domain. */
@@ -84,7 +72,7 @@ export class ProtectionDomain extends NativeResource<IbvPd> {
     instance(context, Context, "context");
     const { handle, base, parents, destroy } = adopted instanceof AdoptedPd
       ? adopted
-      : new AdoptedPd({ handle: alloc(context) });
+      : new AdoptedPd(alloc(context));
     super(ProtectionDomain.#KIND, handle, [context, ...parents]);
     this.context = context;
     this.#core = { context, base: base ?? this };
@@ -106,8 +94,9 @@ export class ProtectionDomain extends NativeResource<IbvPd> {
     const imported = call("ibv_import_pd", "import protection domain", args, {
       detail: () => `handle ${handle}`,
     });
-    const destroy = (pd: IbvPd): void => verbs().ibv_unimport_pd(pd);
-    return new ProtectionDomain(context, new AdoptedPd({ handle: imported, destroy }));
+    const adopted = new AdoptedPd(imported);
+    adopted.destroy = (pd) => verbs().ibv_unimport_pd(pd);
+    return new ProtectionDomain(context, adopted);
   }
 
   /** The number of the domain in the kernel. Another process that shares the device can import the domain by it. */

@@ -135,11 +135,8 @@ function requirePredictable(fields: number): void {
     return;
   }
   integer(fields, "fields", 0, 0xffff_ffff);
-  throw new RangeError(
-    `Cannot predict a hash over fields 0x${
-      fields.toString(16)
-    }: only addresses and ports are supported`,
-  );
+  const known = "only addresses and ports are supported";
+  throw new RangeError(`Cannot predict a hash over fields 0x${fields.toString(16)}: ${known}`);
 }
 
 function writeEndpoint(given: string | Uint8Array, input: Uint8Array, offset: number): number {

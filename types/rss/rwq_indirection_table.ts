@@ -129,10 +129,9 @@ export class RwqIndirectionTable extends NativeResource<IbvRwqIndTable> {
 function logSizeOf({ length }: readonly WorkQueue[]): number {
   const log = Math.log2(length);
   if (Number.isInteger(log) && log <= MAX_LOG_SIZE) return log;
+  const needed = `a power of two up to ${2 ** MAX_LOG_SIZE} is needed`;
   throw new RangeError(
-    `Cannot create indirection table: workQueues has ${length} entries, and a power of two up to ${
-      2 ** MAX_LOG_SIZE
-    } is needed`,
+    `Cannot create indirection table: workQueues has ${length} entries, and ${needed}`,
   );
 }
 

@@ -47,6 +47,14 @@ Deno.test("Context.open() and listDevices() free the device list, whatever fails
   assertEquals(recorder.violations(), []);
 });
 
+Deno.test("VerbsError has a positive errno if the provider gives it negative", () => {
+  recorder.reset();
+  using context = Context.open("recorder0");
+  recorder.fail("ibv_query_device", "EIO", { times: 1, result: -5n });
+  const { errno, code } = assertThrows(() => context.queryDevice(), VerbsError);
+  assertEquals([errno, code], [5, "EIO"]);
+});
+
 Deno.test("listDevices() is empty when the kernel has no RDMA module", () => {
   recorder.reset();
   recorder.fail("ibv_get_device_list", "ENOSYS", { times: 1 });
