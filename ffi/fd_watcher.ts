@@ -3,7 +3,7 @@
 import { mappedErrno } from "./errno.ts";
 import { libc } from "./libc.ts";
 import { inWorker } from "./native_memory.ts";
-import { systemError } from "./system_error.ts";
+import { checked, systemError } from "./system_error.ts";
 
 // asm-generic, alike on both architectures: poll.h, fcntl.h, sys/eventfd.h
 const POLLIN = 0x1;
@@ -67,7 +67,11 @@ export class FdWatcher {
   /** {@linkcode waitReadable} */
   wait(fd: number): FdWait {
     if (this.#eventFd < 0) {
-      this.#eventFd = checked("eventfd", libc().eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+      this.#eventFd = checked(
+        "watch descriptor",
+        "eventfd",
+        libc().eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+      );
     }
     const wait: Wait = { fd, ...Promise.withResolvers<void>() };
     this.#waits.add(wait);
@@ -153,8 +157,8 @@ export function waitReadable(fd: number): FdWait {
  * @throws {SystemError} If the descriptor is not open (`EBADF`).
  */
 export function setNonblocking(fd: number): void {
-  const flags = checked("fcntl", libc().fcntl(fd, F_GETFL, 0));
-  checked("fcntl", libc().fcntl(fd, F_SETFL, flags | O_NONBLOCK));
+  const flags = checked("watch descriptor", "fcntl", libc().fcntl(fd, F_GETFL, 0));
+  checked("watch descriptor", "fcntl", libc().fcntl(fd, F_SETFL, flags | O_NONBLOCK));
 }
 
 /** errno of making a descriptor, such as that of `EMFILE`; 0 if the process may make one. */
@@ -163,10 +167,4 @@ export function descriptorErrno(): number {
   if (fd < 0) return mappedErrno()[0]!;
   libc().close(fd);
   return 0;
-}
-
-/** errno is still the call's: nothing runs between a synchronous call and this check. */
-function checked(call: string, result: number): number {
-  if (result < 0) throw systemError("watch descriptor", call, mappedErrno()[0]!);
-  return result;
 }

@@ -1,4 +1,4 @@
-import { errnoDescription, errnoName } from "./errno.ts";
+import { errnoDescription, errnoName, mappedErrno } from "./errno.ts";
 
 /**
  * The error of a C function that failed although its arguments are right, for instance because the process has no file
@@ -35,4 +35,10 @@ export class SystemError extends Error {
 export function systemError(action: string, call: string, errno: number): SystemError {
   const reason = `${call}() fails with ${errnoName(errno)} (${errnoDescription(errno)})`;
   return new SystemError(`Cannot ${action}: ${reason}`, call, errno);
+}
+
+/** The result of a C function, or the error of one that has just set errno: nothing runs between the call and this check. */
+export function checked(action: string, call: string, result: number): number {
+  if (result < 0) throw systemError(action, call, mappedErrno()[0]!);
+  return result;
 }

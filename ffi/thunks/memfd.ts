@@ -1,6 +1,7 @@
-import { errnoName, mappedErrno } from "../errno.ts";
+import { mappedErrno } from "../errno.ts";
 import { libc } from "../libc.ts";
 import { cString } from "../pointers.ts";
+import { checked } from "../system_error.ts";
 import type { SharedObject } from "./elf.ts";
 
 /**
@@ -12,7 +13,10 @@ export class ThunksUnavailable extends Error {
   override readonly name = "ThunksUnavailable";
 }
 
-// linux/memfd.h
+const ACTION = "write thunks";
+
+// asm-generic/errno-base.h, linux/memfd.h
+const EINVAL = 22;
 const MFD_CLOEXEC = 0x1;
 const MFD_EXEC = 0x10;
 
@@ -59,25 +63,15 @@ function createMemfd(): number {
   const name = cString("ibverbs-thunks");
   const fd = libc().memfd_create(name, MFD_CLOEXEC | MFD_EXEC);
   // Linux before 6.3 does not know MFD_EXEC, and needs none.
-  if (fd < 0 && errnoCode() === "EINVAL") {
-    return checked("memfd_create", libc().memfd_create(name, MFD_CLOEXEC));
+  if (fd < 0 && mappedErrno()[0] === EINVAL) {
+    return checked(ACTION, "memfd_create", libc().memfd_create(name, MFD_CLOEXEC));
   }
-  return checked("memfd_create", fd);
+  return checked(ACTION, "memfd_create", fd);
 }
 
 function writeAll(fd: number, bytes: Uint8Array<ArrayBuffer>): void {
   for (let done = 0; done < bytes.length;) {
     const rest = bytes.subarray(done);
-    done += checked("write", Number(libc().write(fd, rest, BigInt(rest.length))));
+    done += checked(ACTION, "write", Number(libc().write(fd, rest, BigInt(rest.length))));
   }
-}
-
-function checked(call: string, result: number): number {
-  if (result < 0) throw new Error(`Cannot write thunks: ${call}() fails with ${errnoCode()}`);
-  return result;
-}
-
-// Right after a synchronous call on the same thread, errno is still that call's.
-function errnoCode(): string {
-  return errnoName(mappedErrno()[0]!);
 }

@@ -125,11 +125,15 @@ const [EPERM, EINVAL, MFD_EXEC] = ["1", "22", "16"];
 
 /** What the system refuses, by which command it does so, and what the probe prints. */
 const REFUSALS: readonly (readonly [string, prefix: string[], printed: string])[] = [
-  ["memfd_create", [REFUSE, EPERM, "0"], "memfd_create() fails with EPERM"],
+  [
+    "memfd_create",
+    [REFUSE, EPERM, "0"],
+    "memfd_create() fails with EPERM (Operation not permitted)",
+  ],
   [
     "the growth of a memfd",
     ["sh", "-c", `trap "" XFSZ; ulimit -f 0; exec "$0" "$@"`],
-    "write() fails with EFBIG",
+    "write() fails with EFBIG (File too large)",
   ],
 ];
 

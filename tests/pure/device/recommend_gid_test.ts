@@ -16,12 +16,7 @@ function table(...gids: [string, GidType][]): GidEntry[] {
 }
 
 /** How the reason begins, by the kind of GID that is chosen. */
-const REASONS = [
-  "RoCE v1 or",
-  "RoCE v2 with a link-local",
-  "RoCE v2 with a global",
-  "RoCE v2 with an",
-];
+const REASONS = ["RoCE v1 or", "RoCE v2 with a link-local", "RoCE v2 with a gl", "RoCE v2 with an"];
 
 function chosen(...gids: [string, GidType][]): number {
   return recommendGid(table(...gids), 1).gidIndex;
