@@ -196,7 +196,9 @@ export class AttributeCodec<T extends object, R extends object = T, O extends ob
       if (rule.other) continue;
       const at = base + field!.offset;
       if (rule.struct) {
-        const inner = rule.struct.write(value, undefined, ...rule.pointer ? [] : [view, at]);
+        const inner = rule.pointer
+          ? rule.struct.write(value)
+          : rule.struct.write(value, {}, view, at);
         if (rule.pointer) writePointer(view, at, inner.view);
         given[name] = inner.given;
         handles.push(inner.writeHandles);
