@@ -8,7 +8,7 @@ import { nameOf } from "../core/enums.ts";
 import { assertOpen, type Resource, rootOf } from "../core/resource.ts";
 import { ProtectionDomain } from "../memory/protection_domain.ts";
 import { RwqIndirectionTable } from "../rss/rwq_indirection_table.ts";
-import { RxHash, rxHashCodec } from "../rss/rx_hash.ts";
+import { type NativeRxHash, RxHash, rxHashCodec } from "../rss/rx_hash.ts";
 import { SharedReceiveQueue } from "../srq/shared_receive_queue.ts";
 import { XrcDomain } from "../srq/xrc_domain.ts";
 import { type QpCap, qpCapCodec } from "./qp_attr.ts";
@@ -63,7 +63,7 @@ const MASK = members("ibv_qp_init_attr_mask", "IBV_QP_INIT_ATTR_");
 /** What the library gives. */
 interface Own {
   readonly pd: ProtectionDomain;
-  readonly hash?: RxHash;
+  readonly hash?: NativeRxHash;
 }
 
 const codec: AttributeCodec<QpInitAttr, QpInitAttr, Own> = codecOf(

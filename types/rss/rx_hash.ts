@@ -56,10 +56,11 @@ export interface RxHashConf {
   readonly rxHashFieldsMask: number;
 }
 
-type Native = Pick<RxHash, "rxHashFunction" | "rxHashKey" | "rxHashFieldsMask">;
+/** What C reads of a hash. */
+export type NativeRxHash = Pick<RxHash, "rxHashFunction" | "rxHashKey" | "rxHashFieldsMask">;
 
 /** The codec of `struct ibv_rx_hash_conf`. */
-export const rxHashCodec: AttributeCodec<Native, Native, { rxHashKeyLen: number }> = codecOf(
+export const rxHashCodec: AttributeCodec<NativeRxHash, object, { rxHashKeyLen: number }> = codecOf(
   "ibv_rx_hash_conf",
   "hash",
   {
