@@ -85,7 +85,8 @@ export function call<V extends keyof Verbs>(
 ): NonNullable<ReturnType<Verbs[V]>> {
   const result = (verbs()[verb] as AnyFunction)(...args);
   const { fails = "code" } = rows[verb] as Partial<NativeRow>;
-  const failed = fails === "code" ? result !== 0 : result === null || result < 0;
+  const isNone = typeof result === "number" ? result < 0 : result === null;
+  const failed = fails === "code" ? result !== 0 : isNone;
   if (!failed) return result;
   // Some providers return errno values negative.
   throw failure(verb, action, fails === "errno" ? errno() : Math.abs(result), options);

@@ -175,7 +175,7 @@ export const FILTERS: ReadonlyMap<
   readonly [layout: Layout, fields: AttributeCodec<object>]
 > = new Map(
   Object.entries(CODECS).map(([header, codec]) => {
-    const layout = codec.layout.replace(/_(\w+)_filter$/, "_spec_$1") as Layout;
+    const layout = codec.layout.replace(/flow_(\w+)_filter$/, "flow_spec_$1") as Layout;
     return [FlowSpecType[header as keyof FlowFilters], [layout, codec]] as const;
   }),
 );
