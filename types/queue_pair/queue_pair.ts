@@ -288,8 +288,11 @@ export class QueuePair extends QueuePairStates {
    */
   attachMcast(gid: Gid, lid: number): void {
     const [name, bytes] = groupOf(gid, lid);
-    const result = verbs().ibv_attach_mcast(this.unsafeHandle, bytes, lid);
-    check("ibv_attach_mcast", `join multicast group ${new Gid(bytes)}`, result);
+    call("ibv_attach_mcast", `join multicast group ${new Gid(bytes)}`, [
+      this.unsafeHandle,
+      bytes,
+      lid,
+    ]);
     this.#groups.set(name, [bytes, lid]);
   }
 
@@ -304,8 +307,7 @@ export class QueuePair extends QueuePairStates {
     const [name, bytes] = groupOf(gid, lid);
     const isDestroyed = lifetimeOf(this)!.state === "destroyed";
     const handle = isDestroyed ? this.unsafeHandle : handleOf(this);
-    const result = verbs().ibv_detach_mcast(handle, bytes, lid);
-    check("ibv_detach_mcast", `leave multicast group ${new Gid(bytes)}`, result);
+    call("ibv_detach_mcast", `leave multicast group ${new Gid(bytes)}`, [handle, bytes, lid]);
     this.#groups.delete(name);
   }
 
