@@ -288,11 +288,8 @@ export class QueuePair extends QueuePairStates {
    */
   attachMcast(gid: Gid, lid: number): void {
     const [name, bytes] = groupOf(gid, lid);
-    call("ibv_attach_mcast", `join multicast group ${new Gid(bytes)}`, [
-      this.unsafeHandle,
-      bytes,
-      lid,
-    ]);
+    const args = [this.unsafeHandle, bytes, lid] as const;
+    call("ibv_attach_mcast", `join multicast group ${new Gid(bytes)}`, args);
     this.#groups.set(name, [bytes, lid]);
   }
 
