@@ -40,12 +40,14 @@ const NO_KEY = 0x7fff_ff00;
 /** The length of each message in bytes. A datagram has 40 bytes more. */
 const SIZE = 64;
 
+type Status = keyof typeof WcStatus;
+
 /** A way to make requests fail. */
 interface Fault {
   readonly type: QpType;
   /** The statuses of the sender's and of the receiver's completions. */
-  readonly left: readonly (keyof typeof WcStatus)[];
-  readonly right: readonly (keyof typeof WcStatus)[];
+  readonly left: readonly Status[];
+  readonly right: readonly Status[];
   /** Choices of the sender, and whom it connects to. */
   readonly activation?: RcActivation;
   readonly remoteQpn?: number;
@@ -90,6 +92,15 @@ const SENDERS = [
   [QpType.UD, "SUCCESS"],
 ] as const;
 
+/** A fault of a reliable connection that its receiver does not see. */
+function rc(status: Status, post: Fault["post"], ...others: Status[]): Fault {
+  return { type: QpType.RC, left: [status, ...others], right: [], post };
+}
+
+function sendTwo({ left }: Pair): void {
+  left.qp.postSend([{ sge: part(left) }, { sge: part(left) }]);
+}
+
 const FAULTS: Readonly<Record<string, Fault>> = {
   ...Object.fromEntries(
     SENDERS.flatMap(([type, sender]) => [
@@ -113,107 +124,64 @@ const FAULTS: Readonly<Record<string, Fault>> = {
       } as Fault],
     ]),
   ),
-  "RC: a write is not allowed by the peer's queue pair": {
-    type: QpType.RC,
-    left: ["REM_INV_REQ_ERR"],
-    right: [],
-    post: ({ left, right }) => {
+  "RC: a write is not allowed by the peer's queue pair": rc(
+    "REM_INV_REQ_ERR",
+    ({ left, right }) => {
       right.qp.modify({ qpAccessFlags: AccessFlags.REMOTE_READ });
       left.qp.postSend({ opcode: RDMA_WRITE, sge: part(left), ...remote(right) });
     },
-  },
-  "RC: a read is not allowed by the peer's queue pair": {
-    type: QpType.RC,
-    left: ["REM_INV_REQ_ERR"],
-    right: [],
-    post: ({ left, right }) => {
-      right.qp.modify({ qpAccessFlags: AccessFlags.REMOTE_WRITE });
-      left.qp.postSend({ opcode: RDMA_READ, sge: part(left), ...remote(right) });
-    },
-  },
-  "RC: a write names no region of the peer": {
-    type: QpType.RC,
-    left: ["REM_ACCESS_ERR"],
-    right: [],
-    post: ({ left, right }) => {
-      const { remoteAddr, rkey } = remote(right);
-      left.qp.postSend({ opcode: RDMA_WRITE, sge: part(left), remoteAddr, rkey: rkey ^ 0xff });
-    },
-  },
-  "RC: a write is beyond the region of the peer": {
-    type: QpType.RC,
-    left: ["REM_ACCESS_ERR"],
-    right: [],
-    post: ({ left, right }) => {
-      const { addr, length, rkey } = right.mr;
-      const remoteAddr = addr + BigInt(length);
-      left.qp.postSend({ opcode: RDMA_WRITE, sge: part(left), remoteAddr, rkey });
-    },
-  },
-  "RC: a read names no region of the peer": {
-    type: QpType.RC,
-    left: ["REM_ACCESS_ERR"],
-    right: [],
-    post: ({ left, right }) => {
-      const { remoteAddr } = remote(right);
-      left.qp.postSend({ opcode: RDMA_READ, sge: part(left), remoteAddr, rkey: NO_KEY });
-    },
-  },
-  "RC: a read is into memory that is only read": {
-    type: QpType.RC,
-    left: ["LOC_PROT_ERR"],
-    right: [],
-    post: (pair) => {
-      const { left, right } = pair;
-      left.qp.postSend({ opcode: RDMA_READ, sge: readOnly(pair), ...remote(right) });
-    },
-  },
+  ),
+  "RC: a read is not allowed by the peer's queue pair": rc("REM_INV_REQ_ERR", ({ left, right }) => {
+    right.qp.modify({ qpAccessFlags: AccessFlags.REMOTE_WRITE });
+    left.qp.postSend({ opcode: RDMA_READ, sge: part(left), ...remote(right) });
+  }),
+  "RC: a write names no region of the peer": rc("REM_ACCESS_ERR", ({ left, right }) => {
+    const { remoteAddr, rkey } = remote(right);
+    left.qp.postSend({ opcode: RDMA_WRITE, sge: part(left), remoteAddr, rkey: rkey ^ 0xff });
+  }),
+  "RC: a write is beyond the region of the peer": rc("REM_ACCESS_ERR", ({ left, right }) => {
+    const { addr, length, rkey } = right.mr;
+    const remoteAddr = addr + BigInt(length);
+    left.qp.postSend({ opcode: RDMA_WRITE, sge: part(left), remoteAddr, rkey });
+  }),
+  "RC: a read names no region of the peer": rc("REM_ACCESS_ERR", ({ left, right }) => {
+    const { remoteAddr } = remote(right);
+    left.qp.postSend({ opcode: RDMA_READ, sge: part(left), remoteAddr, rkey: NO_KEY });
+  }),
+  "RC: a read is into memory that is only read": rc("LOC_PROT_ERR", (pair) => {
+    const { left, right } = pair;
+    left.qp.postSend({ opcode: RDMA_READ, sge: readOnly(pair), ...remote(right) });
+  }),
   "RC: a send invalidates a key that the peer does not have": {
-    type: QpType.RC,
-    left: ["SUCCESS"],
-    right: ["REM_INV_REQ_ERR"],
-    post: ({ left, right }) => {
+    ...rc("SUCCESS", ({ left, right }) => {
       right.qp.postRecv({ sge: part(right) });
       left.qp.postSend({ opcode: SEND_WITH_INV, invalidateRkey: NO_KEY, sge: part(left) });
-    },
+    }),
+    right: ["REM_INV_REQ_ERR"],
   },
-  "RC: a key to invalidate does not exist": {
-    type: QpType.RC,
-    left: ["LOC_QP_OP_ERR"],
-    right: [],
-    post: ({ left }) => left.qp.postSend({ opcode: LOCAL_INV, invalidateRkey: NO_KEY }),
-  },
-  "RC: a window is bound to memory that does not allow it": {
-    type: QpType.RC,
-    left: ["MW_BIND_ERR"],
-    right: [],
-    post: ({ left, pd }) => {
-      const mr = new MemoryRegion(pd, SIZE, AccessFlags.LOCAL_WRITE);
-      const mw = new MemoryWindow(pd, MwType.TYPE_1);
-      const { addr, length } = mr;
-      const mwAccessFlags = AccessFlags.REMOTE_WRITE;
-      left.qp.bindMw(mw, { bindInfo: { mr, addr, length, mwAccessFlags } });
-    },
-  },
+  "RC: a key to invalidate does not exist": rc("LOC_QP_OP_ERR", ({ left }) => {
+    left.qp.postSend({ opcode: LOCAL_INV, invalidateRkey: NO_KEY });
+  }),
+  "RC: a window is bound to memory that does not allow it": rc("MW_BIND_ERR", ({ left, pd }) => {
+    const mr = new MemoryRegion(pd, SIZE, AccessFlags.LOCAL_WRITE);
+    const mw = new MemoryWindow(pd, MwType.TYPE_1);
+    const { addr, length } = mr;
+    const mwAccessFlags = AccessFlags.REMOTE_WRITE;
+    left.qp.bindMw(mw, { bindInfo: { mr, addr, length, mwAccessFlags } });
+  }),
   "RC: the peer has no receive": {
-    type: QpType.RC,
-    left: ["RNR_RETRY_EXC_ERR", "WR_FLUSH_ERR"],
-    right: [],
+    ...rc("RNR_RETRY_EXC_ERR", sendTwo, "WR_FLUSH_ERR"),
     activation: { rnrRetry: 1 },
-    post: ({ left }) => left.qp.postSend([{ sge: part(left) }, { sge: part(left) }]),
   },
   "RC: the peer does not exist": {
-    type: QpType.RC,
-    left: ["RETRY_EXC_ERR", "WR_FLUSH_ERR"],
-    right: [],
+    ...rc("RETRY_EXC_ERR", sendTwo, "WR_FLUSH_ERR"),
     activation: { timeout: 10, retryCnt: 1 },
     remoteQpn: 0xab_cdef,
-    post: ({ left }) => left.qp.postSend([{ sge: part(left) }, { sge: part(left) }]),
   },
 };
 
 /** Statuses that rxe of Linux 6.1 does not give, each with the reason or the test that shows it elsewhere. */
-const NOT_BY_RXE: Readonly<Partial<Record<keyof typeof WcStatus, string>>> = {
+const NOT_BY_RXE: Readonly<Partial<Record<Status, string>>> = {
   LOC_LEN_ERR:
     "rxe gives LOC_QP_OP_ERR; the stub HCA gives it (tests/device/rss/rss_traffic_test.ts)",
   LOC_EEC_OP_ERR: "reliable datagrams",
@@ -233,7 +201,7 @@ const NOT_BY_RXE: Readonly<Partial<Record<keyof typeof WcStatus, string>>> = {
 
 deviceTest("Each completion status is in the table of faults, or cannot be reached by rxe", () => {
   const reached = new Set(Object.values(FAULTS).flatMap(({ left, right }) => [...left, ...right]));
-  const names = Object.keys(WcStatus) as (keyof typeof WcStatus)[];
+  const names = Object.keys(WcStatus) as Status[];
   assertEquals(names.filter((name) => !reached.has(name)), Object.keys(NOT_BY_RXE));
 });
 
