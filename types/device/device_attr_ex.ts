@@ -2,10 +2,10 @@ import type { IbvContext } from "../../ffi/handles.ts";
 import { enums, structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { type Members, members } from "../../ffi/members.ts";
-import { allocStruct, writeField } from "../../ffi/struct.ts";
+import { allocStruct } from "../../ffi/struct.ts";
 import { integer, uint32 } from "../../internal/checks.ts";
 import { call } from "../core/errors.ts";
-import { readStruct } from "../core/attributes.ts";
+import { type AttributeCodec, codecOf, readStruct } from "../core/attributes.ts";
 import { type DeviceAttr, readDeviceAttr } from "./device_attr.ts";
 
 /**
@@ -202,11 +202,13 @@ export interface RtValuesEx {
   };
 }
 
+const valuesCodec: AttributeCodec<{ compMask: number }> = codecOf("ibv_values_ex", "values", {
+  compMask: {},
+});
+
 /** Queries the values (`ibv_query_rt_values_ex`). */
 export function queryRtValuesEx(context: IbvContext): RtValuesEx {
-  const view = allocStruct(structs.ibv_values_ex);
-  const { IBV_VALUES_MASK_RAW_CLOCK: RAW_CLOCK } = enums.ibv_values_mask;
-  writeField(view, structs.ibv_values_ex.fields.comp_mask, RAW_CLOCK);
+  const { view } = valuesCodec.write({ compMask: enums.ibv_values_mask.IBV_VALUES_MASK_RAW_CLOCK });
   call("ibv_query_rt_values_ex", "query device clock", [context, view]);
   return readStruct<"ibv_values_ex", RtValuesEx>("ibv_values_ex", view);
 }
