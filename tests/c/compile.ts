@@ -1,6 +1,7 @@
 // C helpers are built where the tests run, so that no binary lives in the repository.
 
 import { fileURLToPath } from "node:url";
+import { exists } from "../../rxe/host/shell.ts";
 
 const CACHE = new URL("../../.cache/c/", import.meta.url);
 
@@ -9,12 +10,6 @@ const PACKAGES: Record<string, string> = {
   "gcc": "gcc libc6-dev",
   "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu libc6-dev-arm64-cross",
 };
-
-/** Options of {@linkcode compileC}. */
-export interface CompileOptions {
-  /** The compiler driver, `gcc` if left out. */
-  readonly compiler?: string;
-}
 
 /**
  * Compiles one C file and returns the path of the result.
@@ -29,31 +24,20 @@ export interface CompileOptions {
 export async function compileC(
   name: string,
   flags: readonly string[] = [],
-  options: CompileOptions = {},
+  compiler = "gcc",
 ): Promise<string> {
-  const { compiler = "gcc" } = options;
   const allFlags = [...flags, ...compiler === "gcc" ? sanitizerFlags() : []];
   const source = new URL(name, import.meta.url);
   const stem = name.slice(name.lastIndexOf("/") + 1).replace(/\.c$/, "");
-  const key = await digest([compiler, ...allFlags], [
-    source,
-    ...await headersBeside(source),
-  ]);
+  const key = await digest([compiler, ...allFlags], source);
   // A folder that machines share may hold what another architecture compiled.
   const result = fileURLToPath(new URL(`${stem}-${Deno.build.arch}-${key}`, CACHE));
-  if (await exists(result)) return result;
+  if (exists(result)) return result;
   await Deno.mkdir(CACHE, { recursive: true });
   // Renamed when whole: tests in other processes may want the same file at the same time.
   const partial = `${result}.${crypto.randomUUID()}`;
-  await run(compiler, [
-    "-O2",
-    "-Wall",
-    "-Wextra",
-    "-o",
-    partial,
-    fileURLToPath(source),
-    ...allFlags,
-  ], name);
+  const options = ["-O2", "-Wall", "-Wextra", "-o", partial];
+  await run(compiler, [...options, fileURLToPath(source), ...allFlags], name);
   await Deno.rename(partial, result);
   return result;
 }
@@ -66,11 +50,7 @@ function sanitizerFlags(): string[] {
   return sanitizer === "" ? [] : [`-fsanitize=${sanitizer}`, "-fno-omit-frame-pointer", "-g"];
 }
 
-async function run(
-  compiler: string,
-  args: string[],
-  name: string,
-): Promise<void> {
+async function run(compiler: string, args: string[], name: string): Promise<void> {
   let output: Deno.CommandOutput;
   try {
     output = await new Deno.Command(compiler, { args }).output();
@@ -89,28 +69,13 @@ async function run(
   }
 }
 
-async function headersBeside(source: URL): Promise<URL[]> {
-  const headers: URL[] = [];
-  for await (const entry of Deno.readDir(new URL(".", source))) {
-    if (entry.name.endsWith(".h")) headers.push(new URL(entry.name, source));
-  }
-  return headers.sort((a, b) => a.href < b.href ? -1 : 1);
-}
-
-async function digest(words: string[], files: URL[]): Promise<string> {
-  const parts: string[] = [JSON.stringify(words)];
-  for (const file of files) parts.push(await Deno.readTextFile(file));
-  const bytes = new TextEncoder().encode(parts.join("\0"));
+/** A hash of words, and of a source and the headers beside it. */
+async function digest(words: string[], source: URL): Promise<string> {
+  const names = [...Deno.readDirSync(new URL(".", source))].map(({ name }) => name);
+  const headers = names.filter((name) => name.endsWith(".h")).sort();
+  const files = [source, ...headers.map((name) => new URL(name, source))];
+  const texts = files.map((file) => Deno.readTextFileSync(file));
+  const bytes = new TextEncoder().encode([JSON.stringify(words), ...texts].join(""));
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   return hash.slice(0, 8).toHex();
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await Deno.stat(path);
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
-  }
 }

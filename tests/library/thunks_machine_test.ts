@@ -59,9 +59,8 @@ function buildDriverImage(arch: Arch, addresses: Map<string, bigint>): Uint8Arra
 
 function compileDriver(arch: Arch): Promise<string> {
   // Without position independence the addresses are the same in every run.
-  return compileC("thunk_driver.c", ["-no-pie", "-fno-pie", "-ldl"], {
-    compiler: arch === Deno.build.arch ? "gcc" : `${arch}-linux-gnu-gcc`,
-  });
+  const compiler = arch === Deno.build.arch ? "gcc" : `${arch}-linux-gnu-gcc`;
+  return compileC("thunk_driver.c", ["-no-pie", "-fno-pie", "-ldl"], compiler);
 }
 
 function parseAddresses(text: string): Map<string, bigint> {

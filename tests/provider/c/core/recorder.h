@@ -288,4 +288,3 @@ void forget_events(void);
 // ops that live in objects
 void set_cq_readers(struct ibv_cq_ex *cq);
 void set_qp_builders(struct ibv_qp_ex *qp);
-void raise_cq_event(struct ibv_cq *cq);
