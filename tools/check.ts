@@ -27,6 +27,9 @@ verbs           every verb is bound, offered by a class and tested
 mutants         each row of tools/mutants/triage.txt fits a mutant
 `;
 
+// Prepared requests have an address, so that FFI is allowed. No example without a device calls a verb.
+const DOC_TEST = ["--doc", "--no-check", "--allow-ffi", "--reporter=dot"];
+
 interface Result {
   readonly good: boolean;
   readonly text: string;
@@ -42,16 +45,7 @@ await tool(HELP, {}, async () => {
     "deno lint": deno("lint"),
     "deno check": deno("check", "--doc", ...std, ".", ...documents()),
     "deno doc --lint": deno("doc", "--lint", ...Object.values(denoJson.exports)),
-    "deno test --doc": deno(
-      "test",
-      "--doc",
-      "--no-check",
-      // Prepared requests have an address. No example here calls a verb.
-      "--allow-ffi",
-      "--reporter=dot",
-      ...std,
-      ...modulesWithoutDevice(),
-    ),
+    "deno test --doc": deno("test", ...DOC_TEST, ...std, ...modulesWithoutDevice()),
     "deno publish --dry-run": deno("publish", "--dry-run", "--allow-dirty"),
     "order: floors of the house, imports run down": Promise.try(() =>
       resultOf(checkHouse(project))

@@ -67,13 +67,10 @@ await tool(
 
 function report(outcome: Outcome, time: number): void {
   const { gaps, crashes, hangs, wrong, ran, generated, floor, outcomes } = outcome;
-  const show = (what: string, names: readonly string[]): void => {
+  const found = { "left out": gaps, crash: crashes, hang: hangs, wrong };
+  for (const [what, names] of Object.entries(found)) {
     for (const name of names) console.log(`${what}: ${name}\n`);
-  };
-  show("left out", gaps);
-  show("crash", crashes);
-  show("hang", hangs);
-  show("wrong", wrong);
+  }
   for (const [name, count] of outcomes) console.log(`${String(count).padStart(7)} ${name}`);
   const counts = [
     `${ran} cases of ${generated}, which must be ${floor}`,

@@ -92,17 +92,11 @@ export interface Block {
 }
 
 export function blocksOf(text: string): Block[] {
-  const found: Block[] = [];
-  let open: { language: string; line: number; lines: string[] } | undefined;
-  text.split("\n").forEach((words, i) => {
-    const fence = /^ {0,3}```(.*)$/.exec(words);
-    if (fence === null) open?.lines.push(words);
-    else if (open === undefined) open = { language: fence[1]!.trim(), line: i + 2, lines: [] };
-    else {
-      const { language, line, lines } = open;
-      found.push({ language, line, lines: lines.length, text: `${lines.join("\n")}\n` });
-      open = undefined;
-    }
-  });
-  return found;
+  const fences = /^ {0,3}```(.*)\n([^]*?)^ {0,3}```.*$/gm;
+  return Array.from(text.matchAll(fences), ({ index, 1: language = "", 2: words = "" }) => ({
+    language: language.trim(),
+    line: text.slice(0, index).split("\n").length + 1,
+    lines: words.split("\n").length - 1,
+    text: words,
+  }));
 }

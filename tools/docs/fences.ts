@@ -10,25 +10,12 @@
 import { sourcesIn } from "../host/paths.ts";
 import { blocksOf, documents, readDocument } from "./documents.ts";
 
-/** How a fence is run. */
-export type Kind =
-  /** A program that needs no device: it runs on the host. */
-  | "host"
-  /** A program that opens a device, or libibverbs. */
-  | "device"
-  /** A program that starts a guest. */
-  | "project"
-  /** Functions: a test calls them. */
-  | "functions"
-  /** Commands: see commands.ts. */
-  | "commands"
-  /** The output of the program before it. */
-  | "output"
-  /** C and Python, to compare with: their syntax and types are checked. */
-  | "c"
-  | "python"
-  /** It is not run: see `NOT_RUN`. */
-  | "not run";
+/**
+ * How a fence is run. A program opens no device, opens one or libibverbs, or starts a guest ("project"); a test calls
+ * functions; commands.ts is about commands; of C and Python, to compare with, syntax and types are checked.
+ */
+export type Kind = Program | "functions" | "commands" | "output" | "c" | "python" | "not run";
+type Program = "host" | "device" | "project";
 
 export interface Fence {
   readonly document: string;

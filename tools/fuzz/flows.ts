@@ -48,13 +48,11 @@ const rssFlow = fc.record({
 function checkRssInput(flow: RssFlow, fields: number, symmetric: boolean): void {
   try {
     const input = rssInput(flow, fields, { symmetric });
-    const size = typeof flow.source === "string"
-      ? parseAddress(flow.source).length
-      : flow.source.length;
+    const { source, destination, sourcePort, destinationPort } = flow;
+    const size = (typeof source === "string" ? parseAddress(source) : source).length;
     const lengths = [0, size, 2 * size].flatMap((both) => [both, both + 2, both + 4]);
     same(lengths.includes(input.length), true, "length");
     if (!symmetric) return;
-    const { source, destination, sourcePort, destinationPort } = flow;
     const ports = { sourcePort: destinationPort, destinationPort: sourcePort };
     const back = { ...flow, source: destination, destination: source, ...ports };
     const pairs = [0x3, 0xc, 0x30, 0xc0].every((pair) => [0, pair].includes(fields & pair));
@@ -94,10 +92,10 @@ const otherSpec = fc.record({
   tagId: fc.oneof(fc.nat(), wrong),
   inner: wrong,
 }, { requiredKeys: ["type"] });
-const flowSpec = fc.oneof({ weight: 4, arbitrary: filterSpec }, {
-  weight: 1,
-  arbitrary: otherSpec,
-});
+const flowSpecs = fc.array(
+  fc.oneof({ weight: 4, arbitrary: filterSpec }, { weight: 1, arbitrary: otherSpec }),
+  { maxLength: 3 },
+);
 
 function checkFlow(specs: unknown[]): void {
   let written: ReturnType<typeof writeSpecs>;
@@ -124,21 +122,18 @@ function checkFlow(specs: unknown[]): void {
   }
 }
 
+const hashed = [bytes(0, 56), bytes(0, 48)] as const;
+const fields = fc.oneof(fc.nat(0xff), fc.nat(), fc.constantFrom(0x80000003, -1, 1.5));
+const rss = [rssFlow, fields, fc.boolean()] as const;
+
 export const FLOWS: readonly Target[] = [
-  target("toeplitz", [40, 60], "toeplitz() and ToeplitzKey against the definition, bit by bit", [
-    bytes(0, 56),
-    bytes(0, 48),
-  ], checkToeplitz),
-  target("rss-input", [79, 99], "rssInput() of flows with good and wrong parts", [
-    rssFlow,
-    fc.oneof(fc.nat(0xff), fc.nat(), fc.constantFrom(0x80000003, -1, 1.5)),
-    fc.boolean(),
-  ], checkRssInput),
+  target("toeplitz", [40, 60], "toeplitz() and ToeplitzKey, bit by bit", hashed, checkToeplitz),
   target(
-    "flow-specs",
-    [30, 50],
-    "specifications of flow rules: each is written with its fields, or refused",
-    [fc.array(flowSpec, { maxLength: 3 })],
-    checkFlow,
+    "rss-input",
+    [79, 99],
+    "rssInput() of flows with good and wrong parts",
+    rss,
+    checkRssInput,
   ),
+  target("flow-specs", [30, 50], "specifications of flow rules", [flowSpecs], checkFlow),
 ];

@@ -53,10 +53,9 @@ const good: fc.Arbitrary<Record<string, unknown>> = fc.tuple(
 const peer = peerLike(spoiled(good).map(jsonLine));
 
 async function attackClient([name, peer]: [string, Peer]): Promise<void> {
-  await serve(
-    peer,
-    async (port) => await ended(name, await start(name, port, "--connect=127.0.0.1")),
-  );
+  const run = async (port: number): Promise<void> =>
+    await ended(name, await start(name, port, "--connect=127.0.0.1"));
+  await serve(peer, run);
 }
 
 const SILENT: Peer = { pieces: [], ending: "half-close" };
@@ -70,38 +69,31 @@ async function attackServer([name, peers]: [string, Peer[]]): Promise<void> {
   const attacks = peers.map((peer) => call(peer, port, () => isOver));
   await within(LIMIT_MS, `the attack on ${name}`, Promise.all(attacks));
   if (FOREVER.includes(name) && name !== "atomics_counter") {
-    const answer = await within(
-      LIMIT_MS,
-      `the next peer of ${name}`,
-      call(SILENT, port, () => isOver),
-    );
+    const called = call(SILENT, port, () => isOver);
+    const answer = await within(LIMIT_MS, `the next peer of ${name}`, called);
     same(/^\{.*\}\n$/.test(new TextDecoder().decode(answer)), true, `the answer of ${name}`);
   }
   if (!isOver && FOREVER.includes(name)) child.kill("SIGTERM");
   await ending;
 }
 
+const example = fc.constantFrom(...ONCE, ...FOREVER);
+const servers = fc.array(
+  fc.tuple(example, fc.array(peer, { minLength: 1, maxLength: 3 })),
+  { minLength: 1, maxLength: 3 },
+);
+const clients = fc.array(fc.tuple(example, peer), { minLength: 1, maxLength: 4 });
+
 export const PROGRAMS: readonly Target[] = [
   target(
     "example-client",
     [50, 100],
-    "the examples that call a hostile server",
-    [fc.array(fc.tuple(fc.constantFrom(...ONCE, ...FOREVER), peer), {
-      minLength: 1,
-      maxLength: 4,
-    })],
+    "examples that call a server",
+    [clients],
     async (attacks) => (await Promise.all(attacks.map(attackClient))).length,
     3,
   ),
-  target("example-server", [10, 90], "the examples that hostile peers call", [
-    fc.array(
-      fc.tuple(
-        fc.constantFrom(...ONCE, ...FOREVER),
-        fc.array(peer, { minLength: 1, maxLength: 3 }),
-      ),
-      { minLength: 1, maxLength: 3 },
-    ),
-  ], async (attacks) => {
+  target("example-server", [10, 90], "examples that peers call", [servers], async (attacks) => {
     await Promise.all(attacks.map(attackServer));
     return attacks.reduce((sum, [, peers]) => sum + peers.length, 0);
   }, 3),

@@ -56,9 +56,20 @@ export async function recorded<T>(
   return inputs.length;
 }
 
-/** Gives each input a program of its own, all at once. */
-function atOnce<T>(each: (input: T) => Promise<void>): (inputs: T[]) => Promise<number> {
-  return (inputs) => recorded(inputs, () => Promise.all(inputs.map(each)));
+/** A target with many hostile peers in a round. */
+function hostile<T>(
+  name: string,
+  what: string,
+  peer: fc.Arbitrary<T>,
+  body: (peers: readonly T[]) => Promise<unknown>,
+  weight = 3,
+): Target {
+  return target(name, ALL, what, [fc.array(peer, MANY)], (peers) => recorded(peers, body), weight);
+}
+
+/** Gives each peer a program of its own, all at once. */
+function atOnce<T>(each: (peer: T) => Promise<void>): (peers: readonly T[]) => Promise<unknown> {
+  return (peers) => Promise.all(peers.map(each));
 }
 
 const frame = endpoint.map(encodeAddress);
@@ -85,18 +96,16 @@ async function command(...args: string[]): Promise<void> {
   if (status === 1) same(/^\w+: \S/.test(terminal.err), true, "a message");
 }
 
-async function attackServer(
-  peer: Peer,
-  serving: (port: number) => Promise<void>,
-): Promise<void> {
+async function attackServer(peer: Peer, serve: (port: number) => Promise<void>): Promise<void> {
   const port = freePort();
   let ended = false;
-  const served = serving(port).finally(() => ended = true);
+  const served = serve(port).finally(() => ended = true);
   await Promise.all([served, call(peer, port, () => ended)]);
   // The port is free for the next run at once.
   using _listener = Deno.listen({ port });
 }
 
+const addressText = frame.map((bytes) => new TextDecoder().decode(bytes));
 const hello = fc.record({
   perf: fc.constantFrom(1, 1, 1, 1, 1, 2, "1"),
   kind: fc.constantFrom("rc", "uc", "ud", "rc", "uc", "ud", "srq", "\x1b[2J"),
@@ -104,15 +113,12 @@ const hello = fc.record({
   iters: fc.constantFrom(10, 11, 12, 13, 2 ** 53, "\u009b"),
   messages: fc.constantFrom(10, 64),
   mtu: fc.constantFrom(1024, 256, 1500, "x"),
-  address: fc.oneof(
-    endpoint.map((one) => new TextDecoder().decode(encodeAddress(one))),
-    wrong,
-  ),
+  address: fc.oneof(addressText, wrong),
 });
 const lines = fc.oneof(
   hello,
   fc.constantFrom({ error: "\x1b[2J\u202e" }, { error: {} }, { address: "\u009b" }, [], 5, null),
-  endpoint.map((one) => ({ address: new TextDecoder().decode(encodeAddress(one)) })),
+  addressText.map((address) => ({ address })),
 ).map(jsonLine);
 
 const gid = fc.oneof(fc.ipV6(), fc.constantFrom("::ffff:10.0.0.9", "fe80::9", "\u009b2J"));
@@ -165,57 +171,29 @@ async function attackConnect(peer: Peer): Promise<void> {
   }
 }
 
-function attackPerf([calls, peer]: [boolean, Peer]): Promise<void> {
-  const perf = (port: number, ...more: string[]): Promise<void> =>
-    command("perf", "-d", DEVICE, "-p", `${port}`, "--timeout=1", ...more);
-  return calls
-    ? attackServer(peer, (port) => perf(port))
-    : serve(peer, (port) => perf(port, "127.0.0.1"));
+/** Attacks a program as its client or as its server. */
+function attack(
+  calls: boolean,
+  peer: Peer,
+  program: (port: number, ...host: string[]) => Promise<void>,
+): Promise<void> {
+  return calls ? attackServer(peer, program) : serve(peer, (port) => program(port, "127.0.0.1"));
 }
 
-const pingPongPeer = fc.tuple(fc.constantFrom(...KINDS), peerLike(conversation));
+const perf = (port: number, ...host: string[]): Promise<void> =>
+  command("perf", "-d", DEVICE, "-p", `${port}`, "--timeout=1", ...host);
+const pingPongs = (calls: boolean) => ([kind, peer]: [Kind, Peer]): Promise<void> =>
+  attack(calls, peer, (port, ...host) => pingPong(kind, port, ...host));
+
+const anyKind = fc.tuple(fc.constantFrom(...KINDS), peerLike(conversation));
+const perfPeer = fc.tuple(fc.boolean(), peerLike(lines));
+const netPeer = peerLike(rcLine);
+const attackPerf = atOnce(([calls, peer]: [boolean, Peer]) => attack(calls, peer, perf));
 
 export const SERVERS: readonly Target[] = [
-  target(
-    "pingpong-server",
-    ALL,
-    "ping-pong servers, called by hostile peers",
-    [fc.array(pingPongPeer, MANY)],
-    atOnce(([kind, peer]: [Kind, Peer]) => attackServer(peer, (port) => pingPong(kind, port))),
-    3,
-  ),
-  target(
-    "pingpong-client",
-    ALL,
-    "ping-pong clients that call hostile servers",
-    [fc.array(pingPongPeer, MANY)],
-    atOnce(([kind, peer]: [Kind, Peer]) =>
-      serve(peer, (port) => pingPong(kind, port, "127.0.0.1"))
-    ),
-    3,
-  ),
-  target(
-    "perf",
-    ALL,
-    "cli perf, as server and as client of hostile peers",
-    [fc.array(fc.tuple(fc.boolean(), peerLike(lines)), MANY)],
-    atOnce(attackPerf),
-    3,
-  ),
-  target(
-    "net-listener",
-    ALL,
-    "listenRc(), called by hostile peers, then by another one",
-    [fc.array(peerLike(rcLine), MANY)],
-    (peers) => recorded(peers, attackListener),
-    3,
-  ),
-  target(
-    "net-connect",
-    ALL,
-    "connectRc() to hostile servers",
-    [fc.array(peerLike(rcLine), MANY)],
-    atOnce(attackConnect),
-    2,
-  ),
+  hostile("pingpong-server", "ping-pong servers", anyKind, atOnce(pingPongs(true))),
+  hostile("pingpong-client", "ping-pong clients", anyKind, atOnce(pingPongs(false))),
+  hostile("perf", "cli perf, as server and as client", perfPeer, attackPerf),
+  hostile("net-listener", "listenRc(), and the peer after hostile ones", netPeer, attackListener),
+  hostile("net-connect", "connectRc() to hostile servers", netPeer, atOnce(attackConnect), 2),
 ];

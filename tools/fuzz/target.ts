@@ -50,7 +50,7 @@ export interface Target {
   run(plan: Plan): Promise<Outcome>;
 }
 
-type Arbitraries<T extends unknown[]> = { [K in keyof T]: fc.Arbitrary<T[K]> };
+type Arbitraries<T extends unknown[]> = { readonly [K in keyof T]: fc.Arbitrary<T[K]> };
 
 /** Tries an input, or several at once: then it returns how many. */
 type Check<T extends unknown[]> = (...inputs: T) => void | number | Promise<void | number>;
@@ -146,10 +146,8 @@ const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/u;
 
 /** A text in which a terminal obeys nothing. */
 export function describe(text: string): string {
-  return text.replaceAll(
-    new RegExp(CONTROLS, "gu"),
-    (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`,
-  );
+  const escaped = (one: string): string => `\\u{${one.codePointAt(0)!.toString(16)}}`;
+  return text.replaceAll(new RegExp(CONTROLS, "gu"), escaped);
 }
 
 /** Whether a terminal shows a text as it is. */
@@ -163,19 +161,9 @@ export function same(actual: unknown, expected: unknown, what: string): void {
 }
 
 /** Throws if something takes longer than it may. */
-export async function within<T>(
-  milliseconds: number,
-  what: string,
-  work: Promise<T>,
-): Promise<T> {
+export function within<T>(milliseconds: number, what: string, work: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => reject(new Error(`${what} takes longer than ${milliseconds} ms`)),
-    milliseconds,
-  );
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+  const late = new Error(`${what} takes longer than ${milliseconds} ms`);
+  const timer = setTimeout(reject, milliseconds, late);
+  return Promise.race([work, promise]).finally(() => clearTimeout(timer));
 }

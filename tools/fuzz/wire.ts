@@ -10,7 +10,9 @@ import { expected, fc, isHarmless, same, type Target, target } from "./target.ts
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-const pingPongBytes = endpoint.map(encodeAddress);
+const good = endpoint.map(encodeAddress);
+const upperCase = good.map((bytes) => encoder.encode(decoder.decode(bytes).toUpperCase()));
+const pingPong = fc.oneof(good, mutated(good), bytes(52), bytes(0, 60), upperCase);
 
 function checkPingPong(bytes: Uint8Array<ArrayBuffer>): void {
   try {
@@ -58,32 +60,18 @@ function checkFrame(immData: number): void {
   }
 }
 
-/** What the ends of connections send each other. */
+const rcValue = spoiled(rcAddress(addressText));
+const immData = fc.oneof(fc.nat(), fc.bigInt({ min: 0n, max: 0xffff_ffffn }).map(Number));
+
 export const WIRE: readonly Target[] = [
-  target("pingpong-wire", [44, 64], "addresses of ibv_*_pingpong: random, changed, upper case", [
-    fc.oneof(
-      pingPongBytes,
-      mutated(pingPongBytes),
-      bytes(52),
-      bytes(0, 60),
-      pingPongBytes.map((bytes) => encoder.encode(decoder.decode(bytes).toUpperCase())),
-    ),
-  ], checkPingPong),
+  target("pingpong-wire", [44, 64], "addresses of ibv_*_pingpong", [pingPong], checkPingPong),
   target(
     "rc-address",
     [70, 90],
-    "addresses that peers of RcConn send as JSON",
-    [spoiled(rcAddress(addressText))],
+    "addresses of RcConn, as peers send them",
+    [rcValue],
     checkRcAddress,
   ),
-  target(
-    "ud-address",
-    [44, 64],
-    "addresses of UdConn, as its callers give them",
-    [spoiled(udAddress)],
-    checkUdAddress,
-  ),
-  target("net-frame", [50, 80], "the immediate data of net's messages", [
-    fc.oneof(fc.nat(), fc.bigInt({ min: 0n, max: 0xffff_ffffn }).map(Number)),
-  ], checkFrame),
+  target("ud-address", [44, 64], "addresses of UdConn", [spoiled(udAddress)], checkUdAddress),
+  target("net-frame", [50, 80], "the immediate data of net's messages", [immData], checkFrame),
 ];

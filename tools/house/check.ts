@@ -2,8 +2,7 @@
 
 import { exists } from "../../rxe/host/shell.ts";
 import { sourcesIn } from "../host/paths.ts";
-import { faultsOf, FLOORS } from "./floors.ts";
-import { readGraph } from "./graph.ts";
+import { faultsOf, FLOORS, readGraph } from "./floors.ts";
 
 // Also through another name for Deno.
 const UNSAFE = /\bDeno\s*\.\s*Unsafe|\bdlopen\b|\bUnsafe(Pointer|PointerView|Callback|FnPointer)\b/;

@@ -1,6 +1,7 @@
 /** The order of the project's folders, and what breaks it. */
 
-import { circleIn, type Graph } from "./graph.ts";
+import { dirname, join } from "node:path/posix";
+import ts from "npm:typescript@5.9.3";
 
 /**
  * The floors, the lowest first: a folder with those in it that are no floor of their own, or a file.
@@ -94,4 +95,39 @@ function crowdedFolders(graph: Graph): string[] {
   return [...counts]
     .filter(([folder, count]) => folder.startsWith("types/") && count > FOLDER_FILES)
     .map(([folder, count]) => `${folder} has ${count} files, at most ${FOLDER_FILES} are readable`);
+}
+
+/** For each file what it imports: files as paths from the project's folder, all else as it is written. */
+export type Graph = ReadonlyMap<string, readonly string[]>;
+
+/** Reads the imports in the texts of files. */
+export function readGraph(texts: ReadonlyMap<string, string>): Graph {
+  return new Map(Array.from(texts, ([file, text]) => {
+    const names = ts.preProcessFile(text).importedFiles.map(({ fileName }) => fileName);
+    const inProject = (name: string): string =>
+      name.startsWith(".") ? join(dirname(file), name) : name;
+    return [file, [...new Set(names.map(inProject))]];
+  }));
+}
+
+/** A circle of imports that leads from a file back to it, if there is one. */
+export function circleIn(graph: Graph): string[] | undefined {
+  const done = new Set<string>();
+  const trail: string[] = [];
+  const visit = (file: string): string[] | undefined => {
+    const start = trail.indexOf(file);
+    if (start >= 0) return [...trail.slice(start), file];
+    if (done.has(file)) return undefined;
+    done.add(file);
+    trail.push(file);
+    for (const target of graph.get(file) ?? []) {
+      const circle = visit(target);
+      if (circle !== undefined) return circle;
+    }
+    trail.pop();
+  };
+  for (const file of graph.keys()) {
+    const circle = visit(file);
+    if (circle !== undefined) return circle;
+  }
 }

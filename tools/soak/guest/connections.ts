@@ -3,7 +3,7 @@
 import { RecvRequestList, SendRequestList, type WorkCompletion, WrOpcode } from "../../../mod.ts";
 import { connectedPair, udPair, waitFor } from "../../../tests/device/setup.ts";
 import { isMessage, SIZE, WORDS, wordsOf, writeMessage } from "./ledger.ts";
-import { paced, type Run } from "./run.ts";
+import { inRounds, paced, type Rounds, type Run } from "./run.ts";
 
 /** Sends of a list, and as many writes. */
 const HALF = 16;
@@ -12,79 +12,61 @@ const LIST = 2 * HALF;
 const LIFETIME = 50;
 
 /** Sends and writes until the run is over. */
-export async function exchangeConnected(run: Run, rate: number): Promise<void> {
-  let connection = new Connection(run);
-  let rounds = 0;
-  await paced(rate, LIST, run.stop, async () => {
-    const isWhole = await connection.round();
-    if (isWhole && ++rounds % LIFETIME !== 0) return;
-    connection.close();
-    connection = new Connection(run);
-  });
-  connection.close();
+export function exchangeConnected(run: Run, rate: number): Promise<void> {
+  return inRounds(run, rate, LIST, LIFETIME, () => connect(run));
 }
 
 /** Two ends. The left one sends and writes; the right one has room for what is written, and then for what is sent. */
-class Connection {
-  readonly #run: Run;
-  readonly #pair = connectedPair();
-  readonly #from = wordsOf(this.#pair.left.mr);
-  readonly #to = wordsOf(this.#pair.right.mr);
-  readonly #requests = new SendRequestList({ capacity: LIST });
-  readonly #recvs = new RecvRequestList({ capacity: HALF });
-  readonly #numbers: number[] = [];
-
-  constructor(run: Run) {
-    this.#run = run;
-    const { left, right, remote } = this.#pair;
-    for (let i = 0; i < LIST; i++) {
-      const request = { wrId: i, sge: left.mr.slice(i * SIZE, SIZE) };
-      const remoteAddr = remote.remoteAddr + BigInt(i * SIZE);
-      const { RDMA_WRITE } = WrOpcode;
-      const write = { ...request, opcode: RDMA_WRITE, ...remote, remoteAddr };
-      this.#requests.set(i, i < HALF ? request : write);
-    }
-    for (let i = 0; i < HALF; i++) {
-      this.#recvs.set(i, { wrId: LIST + i, sge: right.mr.slice((LIST + i) * SIZE, SIZE) });
-    }
-    run.count("queuePairs", 2);
+function connect({ ledger, count }: Run): Rounds {
+  const pair = connectedPair();
+  const { left, right, remote } = pair;
+  const [from, to] = [wordsOf(left.mr), wordsOf(right.mr)];
+  const requests = new SendRequestList({ capacity: LIST });
+  const recvs = new RecvRequestList({ capacity: HALF });
+  const numbers: number[] = [];
+  for (let i = 0; i < LIST; i++) {
+    const request = { wrId: i, sge: left.mr.slice(i * SIZE, SIZE) };
+    const remoteAddr = remote.remoteAddr + BigInt(i * SIZE);
+    const write = { ...request, opcode: WrOpcode.RDMA_WRITE, ...remote, remoteAddr };
+    requests.set(i, i < HALF ? request : write);
   }
+  for (let i = 0; i < HALF; i++) {
+    recvs.set(i, { wrId: LIST + i, sge: right.mr.slice((LIST + i) * SIZE, SIZE) });
+  }
+  count("queuePairs", 2);
 
-  /** Sends a list. The result is false if a request failed or did not complete. */
-  async round(): Promise<boolean> {
-    const { left, right } = this.#pair;
-    right.qp.postRecv(this.#recvs);
+  /** Sends a list. A request that fails or does not complete breaks the round. */
+  async function round(): Promise<boolean> {
+    right.qp.postRecv(recvs);
     for (let i = 0; i < LIST; i++) {
-      this.#numbers[i] = this.#run.ledger.send();
-      writeMessage(this.#from, i * WORDS, this.#numbers[i]!);
+      numbers[i] = ledger.send();
+      writeMessage(from, i * WORDS, numbers[i]!);
     }
-    left.qp.postSend(this.#requests, 0, LIST);
+    left.qp.postSend(requests, 0, LIST);
     const [sent, received] = await Promise.allSettled([
-      waitFor(left.cq, LIST).then((all) => all.map((wc) => this.#complete(wc)).every(Boolean)),
-      waitFor(right.cq, HALF).then((all) => all.map((wc) => this.#deliver(wc)).every(Boolean)),
+      waitFor(left.cq, LIST).then((all) => all.map(complete).every(Boolean)),
+      waitFor(right.cq, HALF).then((all) => all.map(deliver).every(Boolean)),
     ]);
-    for (const number of this.#numbers) this.#run.ledger.giveUp(number);
+    for (const number of numbers) ledger.giveUp(number);
     return [sent, received].every((end) => end.status === "fulfilled" && end.value);
   }
 
   /** A write is delivered when it completes: then the memory of the peer has its bytes. */
-  #complete(wc: WorkCompletion): boolean {
+  function complete(wc: WorkCompletion): boolean {
     const place = Number(wc.wrId);
-    if (!wc.ok) this.#run.ledger.refuse(this.#numbers[place]!);
-    return place < HALF ? wc.ok : this.#deliver(wc);
+    if (!wc.ok) ledger.refuse(numbers[place]!);
+    return place < HALF ? wc.ok : deliver(wc);
   }
 
-  #deliver({ ok, wrId }: WorkCompletion): boolean {
+  function deliver({ ok, wrId }: WorkCompletion): boolean {
     const place = Number(wrId);
     if (!ok) return false;
-    this.#run.ledger.deliver(this.#to[place * WORDS]!, isMessage(this.#to, place * WORDS));
-    this.#run.count(place < LIST ? "writes" : "sends");
+    ledger.deliver(to[place * WORDS]!, isMessage(to, place * WORDS));
+    count(place < LIST ? "writes" : "sends");
     return true;
   }
 
-  close(): void {
-    this.#pair[Symbol.dispose]();
-  }
+  return { round, [Symbol.dispose]: () => pair[Symbol.dispose]() };
 }
 
 /** Makes two datagram queue pairs or a connection at a time, each on a device that is opened for it; receives are posted when they are closed. */

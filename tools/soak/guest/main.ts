@@ -1,6 +1,4 @@
-/**
- * The program of the soak run that runs in the guest. Its arguments are the plan as JSON and the file of its record.
- */
+/** The program of the soak run in the guest. Its arguments are the plan as JSON and the file of its record. */
 
 import process from "node:process";
 import { ProtectionDomain } from "../../../mod.ts";
@@ -8,7 +6,7 @@ import { openRxe, resourceCounts } from "../../../tests/device/setup.ts";
 import { slowLink } from "../../../tests/device/slow_link.ts";
 import { alive, forget } from "../../../tests/device/stub.ts";
 import { deadline, goals, intervalOf, type Plan, type WorkloadName } from "../plan.ts";
-import type { Counts, Outcome, Sample } from "../record.ts";
+import type { Outcome, Sample } from "../record.ts";
 import { abortCalls } from "./aborts.ts";
 import { exchangeConnected, makeQueuePairs } from "./connections.ts";
 import { exchangeDatagrams } from "./datagrams.ts";
@@ -121,18 +119,14 @@ function sample(): Sample {
     seconds: Math.round(elapsed() * 10) / 10,
     resident: rss,
     heap: heapUsed + external,
-    kernelObjects: Object.values(resourceCounts()).reduce((sum, kinds) => sum + sumOf(kinds), 0),
-    stubObjects: sumOf(alive() as Counts),
+    kernelObjects: sumOf(Object.values(resourceCounts()).flatMap(Object.values)),
+    stubObjects: sumOf(Object.values(alive())),
     kernelMemory: 1024 * Number(kilobytes),
-    descriptors: lengthOf("/proc/self/fd"),
-    threads: lengthOf("/proc/self/task"),
+    descriptors: [...Deno.readDirSync("/proc/self/fd")].length,
+    threads: [...Deno.readDirSync("/proc/self/task")].length,
   };
 }
 
-function sumOf(counts: Counts): number {
-  return Object.values(counts).reduce((sum, count) => sum + count, 0);
-}
-
-function lengthOf(folder: string): number {
-  return [...Deno.readDirSync(folder)].length;
+function sumOf(counts: readonly number[]): number {
+  return counts.reduce((sum, count) => sum + count, 0);
 }

@@ -1,5 +1,6 @@
 /** What the workloads of a run share: objects, counts, and the pace. */
 
+import { setTimeout } from "node:timers/promises";
 import type { AddressHandle, AhAttrInit, Context, ProtectionDomain } from "../../../mod.ts";
 import type { GidEntry, Grh, WorkCompletion } from "../../../mod.ts";
 import type { Ledger } from "./ledger.ts";
@@ -41,28 +42,15 @@ export function arrival({ arrivals }: Run, index: number): [WorkCompletion, Grh]
 }
 
 /** Waits; comes back early if the signal aborts. */
-export function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const over = (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", over);
-      resolve();
-    };
-    const timer = setTimeout(over, milliseconds);
-    if (signal?.aborted) over();
-    else signal?.addEventListener("abort", over);
-  });
+export async function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  await setTimeout(milliseconds, undefined, signal && { signal }).catch(() => {});
 }
 
 /** Whether a promise is fulfilled before patience is at its end. */
 export async function inTime(promise: Promise<unknown>): Promise<boolean> {
   const over = new AbortController();
   const late = pause(PATIENCE_MS, over.signal).then(() => false);
-  try {
-    return await Promise.race([promise.then(() => true), late]);
-  } finally {
-    over.abort();
-  }
+  return await Promise.race([promise.then(() => true), late]).finally(() => over.abort());
 }
 
 /** How long a workload that is late goes on before others have their turn. */
@@ -95,4 +83,27 @@ export async function paced(
       done += burst;
     } while (due() <= performance.now() && performance.now() < end);
   }
+}
+
+/** What is done round by round, until it is closed. A round is whole if all of it came to its end as it should. */
+export interface Rounds extends Disposable {
+  round(): Promise<boolean>;
+}
+
+/** Does rounds of `burst` operations until the run is over, with parts made anew after a lifetime or a round that is not whole. */
+export async function inRounds(
+  { stop }: Run,
+  rate: number,
+  burst: number,
+  lifetime: number,
+  start: () => Rounds,
+): Promise<void> {
+  let parts = start();
+  let rounds = 0;
+  await paced(rate, burst, stop, async () => {
+    if (await parts.round() && ++rounds % lifetime !== 0) return;
+    parts[Symbol.dispose]();
+    parts = start();
+  });
+  parts[Symbol.dispose]();
 }
