@@ -16,6 +16,6 @@ Deno.test("NOT_EMULATED names tests that exist", () => {
   const texts = [...partsOf([], false).values()].flat()
     .map((file) => Deno.readTextFileSync(inProject(file)));
   const gone = Object.keys(NOT_EMULATED)
-    .filter((name) => !texts.some((text) => text.includes(`.test("${name}"`)));
+    .filter((name) => !texts.some((text) => text.includes(`"${name}",`)));
   assertEquals(gone, []);
 });
