@@ -1,6 +1,5 @@
 /** What the workloads of a run share: objects, counts, and the pace. */
 
-import { setTimeout } from "node:timers/promises";
 import type { AddressHandle, AhAttrInit, Context, ProtectionDomain } from "../../../mod.ts";
 import type { GidEntry, Grh, WorkCompletion } from "../../../mod.ts";
 import type { Ledger } from "./ledger.ts";
@@ -42,8 +41,17 @@ export function arrival({ arrivals }: Run, index: number): [WorkCompletion, Grh]
 }
 
 /** Waits; comes back early if the signal aborts. */
-export async function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
-  await setTimeout(milliseconds, undefined, signal && { signal }).catch(() => {});
+export function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const over = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", over);
+      resolve();
+    };
+    const timer = setTimeout(over, milliseconds);
+    if (signal?.aborted) over();
+    else signal?.addEventListener("abort", over);
+  });
 }
 
 /** Whether a promise is fulfilled before patience is at its end. */
