@@ -111,6 +111,11 @@ export {
   type CqInitAttrEx,
   CreateCqAttrFlags,
 } from "./types/completion/completion_queue_ex.ts";
+export {
+  CompCntrType,
+  CompletionCounter,
+  QpAttachCompCntrOp,
+} from "./types/completion/completion_counter.ts";
 export type { Completions } from "./types/completion/completions.ts";
 export {
   type WcAddress,
@@ -137,6 +142,7 @@ export { Context } from "./types/device/context.ts";
 export { type DeviceInfo, listDevices, NodeType, TransportType } from "./types/device/device.ts";
 export { AtomicCap, type DeviceAttr, DeviceCapFlags } from "./types/device/device_attr.ts";
 export {
+  type CompCntrCaps,
   type DeviceAttrEx,
   isQptSupported,
   OdpGeneralCaps,
@@ -185,12 +191,14 @@ export {
 export { type FlowFilters, FlowSpecType } from "./types/flow/flow_filter.ts";
 export type { FlowSpec } from "./types/flow/flow_spec.ts";
 export { adviseMr, AdviseMrAdvice, AdviseMrFlags } from "./types/memory/advise_mr.ts";
+export { AllocatedBuffer, AllocatedBufferRegion } from "./types/memory/allocated_buffer.ts";
 export {
   type AllocDmAttr,
   DeviceMemory,
   DeviceMemoryRegion,
   type RegDmMrInit,
 } from "./types/memory/device_memory.ts";
+export { DmaHandle, type DmahInitAttr, TphMemType } from "./types/memory/dma_handle.ts";
 export {
   type DmaBufInit,
   DmaBufMemoryRegion,
@@ -198,6 +206,7 @@ export {
 } from "./types/memory/foreign_regions.ts";
 export { ImplicitMemoryRegion } from "./types/memory/implicit_memory_region.ts";
 export { MemoryRegion, MemorySlice, type Sge } from "./types/memory/memory_region.ts";
+export { MemoryRegionEx, type MrInitAttr } from "./types/memory/memory_region_ex.ts";
 export type { MemorySource } from "./types/memory/memory_source.ts";
 export { incRkey, MemoryWindow, MwType } from "./types/memory/memory_window.ts";
 export {
@@ -225,11 +234,15 @@ export type {
   QpRateLimitAttr,
 } from "./types/queue_pair/qp_attr.ts";
 export {
+  DataInOrderCaps,
+  DataInOrderFlags,
   MigState,
+  PlacementType,
   QpAttrMask,
   QpCreateFlags,
   QpState,
   QpType,
+  SelectivityLevel,
   SendOpsFlags,
 } from "./types/queue_pair/qp_enums.ts";
 export type { QpInitAttr } from "./types/queue_pair/qp_init_attr.ts";
@@ -262,4 +275,5 @@ export {
   SendFlags,
   type SendRequest,
   WrOpcode,
+  wrOpcodeStr,
 } from "./types/work/work_request.ts";

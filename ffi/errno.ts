@@ -9,7 +9,21 @@ export const EOPNOTSUPP = 95;
 const cell = new Int32Array(1);
 let cellPointer: Deno.PointerObject | undefined;
 let threadErrno: Int32Array | undefined;
-const names = new Map<number, string>();
+
+/** The names of errno values from 1 on, alike on both architectures. glibc gives names since 2.32 only. */
+const NAMES = (
+  "EPERM ENOENT ESRCH EINTR EIO ENXIO E2BIG ENOEXEC EBADF ECHILD EAGAIN ENOMEM EACCES EFAULT ENOTBLK EBUSY EEXIST " +
+  "EXDEV ENODEV ENOTDIR EISDIR EINVAL ENFILE EMFILE ENOTTY ETXTBSY EFBIG ENOSPC ESPIPE EROFS EMLINK EPIPE EDOM " +
+  "ERANGE EDEADLK ENAMETOOLONG ENOLCK ENOSYS ENOTEMPTY ELOOP - ENOMSG EIDRM ECHRNG EL2NSYNC EL3HLT EL3RST ELNRNG " +
+  "EUNATCH ENOCSI EL2HLT EBADE EBADR EXFULL ENOANO EBADRQC EBADSLT - EBFONT ENOSTR ENODATA ETIME ENOSR ENONET " +
+  "ENOPKG EREMOTE ENOLINK EADV ESRMNT ECOMM EPROTO EMULTIHOP EDOTDOT EBADMSG EOVERFLOW ENOTUNIQ EBADFD EREMCHG " +
+  "ELIBACC ELIBBAD ELIBSCN ELIBMAX ELIBEXEC EILSEQ ERESTART ESTRPIPE EUSERS ENOTSOCK EDESTADDRREQ EMSGSIZE " +
+  "EPROTOTYPE ENOPROTOOPT EPROTONOSUPPORT ESOCKTNOSUPPORT EOPNOTSUPP EPFNOSUPPORT EAFNOSUPPORT EADDRINUSE " +
+  "EADDRNOTAVAIL ENETDOWN ENETUNREACH ENETRESET ECONNABORTED ECONNRESET ENOBUFS EISCONN ENOTCONN ESHUTDOWN " +
+  "ETOOMANYREFS ETIMEDOUT ECONNREFUSED EHOSTDOWN EHOSTUNREACH EALREADY EINPROGRESS ESTALE EUCLEAN ENOTNAM ENAVAIL " +
+  "EISNAM EREMOTEIO EDQUOT ENOMEDIUM EMEDIUMTYPE ECANCELED ENOKEY EKEYEXPIRED EKEYREVOKED EKEYREJECTED EOWNERDEAD " +
+  "ENOTRECOVERABLE ERFKILL EHWPOISON EFTYPE"
+).split(" ");
 
 /**
  * The errno of the last verb that reports failures by errno. It is 0 if that verb did not set it.
@@ -48,14 +62,8 @@ export function mappedErrno(): Int32Array {
  * @category Errors
  */
 export function errnoName(value: number): string {
-  let name = names.get(value);
-  if (name === undefined) names.set(value, name = lookUp(value));
-  return name;
-}
-
-function lookUp(value: number): string {
-  const name = libc().strerrorname_np(value);
-  return name === null ? `errno ${value}` : Deno.UnsafePointerView.getCString(name);
+  const name = NAMES[value - 1] ?? "-";
+  return name === "-" ? `errno ${value}` : name;
 }
 
 /**
@@ -64,6 +72,5 @@ function lookUp(value: number): string {
  * @category Errors
  */
 export function errnoDescription(value: number): string {
-  const description = libc().strerrordesc_np(value);
-  return description === null ? "Unknown error" : Deno.UnsafePointerView.getCString(description);
+  return Deno.UnsafePointerView.getCString(libc().strerror(value)!);
 }

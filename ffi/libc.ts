@@ -24,6 +24,8 @@ const SYMBOLS = {
   pthread_cond_init: { parameters: ["u64", "pointer"], result: "i32" },
   // int munmap(void *addr, size_t length);
   munmap: { parameters: ["pointer", "usize"], result: "i32" },
+  // int open(const char *pathname, int flags): variadic in C, as fcntl is
+  open: { parameters: ["buffer", "i32"], result: "i32" },
   // ssize_t read(int fd, void *buf, size_t count);
   read: { parameters: ["i32", "buffer", "usize"], result: "isize" },
   // int eventfd(unsigned int initval, int flags);
@@ -34,10 +36,8 @@ const SYMBOLS = {
   poll: { parameters: ["buffer", "u64", "i32"], result: "i32", nonblocking: true },
   // the same, for a time-out of 0
   poll_now: { name: "poll", parameters: ["buffer", "u64", "i32"], result: "i32" },
-  // const char *strerrorname_np(int errnum);
-  strerrorname_np: { parameters: ["i32"], result: "pointer" },
-  // const char *strerrordesc_np(int errnum);
-  strerrordesc_np: { parameters: ["i32"], result: "pointer" },
+  // char *strerror(int errnum);
+  strerror: { parameters: ["i32"], result: "pointer" },
 } as const satisfies Deno.ForeignLibraryInterface;
 
 type Libc = Deno.DynamicLibrary<typeof SYMBOLS>["symbols"];
@@ -66,16 +66,27 @@ interface CFunction extends Deno.ForeignFunction {
 function open(): Libc {
   checkPlatform();
   const rows = Object.entries<CFunction>(SYMBOLS);
-  const definitions = rows.map(([key, row]) => [
-    key,
-    row.nonblocking ? row : { name: row.name ?? key, type: "pointer" },
-  ]);
-  const { symbols } = Deno.dlopen("libc.so.6", Object.fromEntries(definitions));
+  const own = openAll("libc.so.6", rows);
+  const missing = rows.filter(([key]) => own[key] === null);
+  // Before glibc 2.34 the functions of the loader have a library of their own.
+  const found = missing.length === 0 ? own : { ...own, ...openAll("libdl.so.2", missing) };
   const calls = rows.map(([key, row]) => [
     key,
-    row.nonblocking ? symbols[key] : callThrough(symbols[key] as FunctionPointer, row),
+    row.nonblocking ? found[key] : callThrough(found[key] as FunctionPointer, row),
   ]);
   return Object.fromEntries(calls);
+}
+
+/** The functions of a library; null for one that it lacks. */
+function openAll(
+  library: string,
+  rows: readonly (readonly [string, CFunction])[],
+): Readonly<Record<string, unknown>> {
+  const definitions = rows.map(([key, row]) => [
+    key,
+    row.nonblocking ? row : { name: row.name ?? key, type: "pointer", optional: true },
+  ]);
+  return Deno.dlopen(library, Object.fromEntries(definitions)).symbols;
 }
 
 /** The address of a function of the process, such as one of the C library. */

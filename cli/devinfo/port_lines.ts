@@ -45,6 +45,7 @@ const SPEEDS: Names = {
   32: "25.0 Gbps",
   64: "50.0 Gbps",
   128: "100.0 Gbps",
+  256: "200.0 Gbps",
 };
 const PHYS_STATES: Names = {
   1: "SLEEP",
@@ -101,7 +102,7 @@ function verboseRows({ attr, gids, transportType }: ShownPort): Row[] {
     ["subnet_timeout", attr.subnetTimeout],
     ["init_type_reply", attr.initTypeReply],
     ["active_width", `${widths}X (${attr.activeWidth})`],
-    ["active_speed", named(SPEEDS, attr.activeSpeed, "invalid speed")],
+    ["active_speed", named(SPEEDS, attr.activeSpeedEx || attr.activeSpeed, "invalid speed")],
     ...transportType === TransportType.IB ? [state] : [],
     ...gids.filter(({ gid }) => !gid.isZero).map((entry): Row => [
       `GID[${String(entry.gidIndex).padStart(3)}]`,

@@ -5,7 +5,7 @@ import type { AnyFunction } from "../function_pointer.ts";
 import { SystemError } from "../system_error.ts";
 import type { AnyRow, NativeRow } from "../table/row.ts";
 import { hasSymbol } from "./discovery.ts";
-import { hasOp } from "./ops.ts";
+import { hasOp, mayHaveOp } from "./ops.ts";
 
 /**
  * What a verb that ran on another thread returned, and the errno it left there.
@@ -70,8 +70,7 @@ export function bindNonblocking(calls: Calls, name: string, row: NativeRow): Asy
 }
 
 function isInstalled(name: string, row: NativeRow): boolean {
-  const symbol = row.since ?? ("op" in row ? undefined : row.symbol ?? name);
-  return symbol === undefined || hasSymbol(symbol);
+  return "op" in row ? mayHaveOp(row.op[2]) : hasSymbol(row.symbol ?? name);
 }
 
 function notInstalled(name: string, row: NativeRow): unknown {

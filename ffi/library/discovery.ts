@@ -4,6 +4,7 @@ import type { AnyFunction } from "../function_pointer.ts";
 import { libc } from "../libc.ts";
 import { checkPlatform } from "../platform.ts";
 import { cString } from "../pointers.ts";
+import { installCommands, osRelease } from "./remedy.ts";
 
 const SONAME = "libibverbs.so.1";
 const DIRECTORIES = [
@@ -14,10 +15,6 @@ const DIRECTORIES = [
   "/usr/lib",
   "/usr/local/lib",
 ];
-const REMEDY =
-  `Install it ("apt-get install libibverbs1 ibverbs-providers" on Debian and Ubuntu, ` +
-  `"dnf install libibverbs" on Fedora), or set IBVERBS_LIBRARY to its path and allow reading it ` +
-  `(--allow-env=IBVERBS_LIBRARY)`;
 
 /** The loader of glibc does not find musl, which libraries of Alpine Linux need. */
 const NEEDS_MUSL = /\blibc\.musl-\w+\.so/;
@@ -56,7 +53,10 @@ function open(): string {
   if (NEEDS_MUSL.test(tried)) {
     throw new Deno.errors.NotSupported(`Cannot open libibverbs: ${MUSL}, tried:\n${tried}`);
   }
-  throw new Deno.errors.NotFound(`Cannot open libibverbs, tried:\n${tried}\n${REMEDY}`);
+  const remedy =
+    `Install it (${installCommands(osRelease())}), or set IBVERBS_LIBRARY to its path ` +
+    "and allow reading it (--allow-env=IBVERBS_LIBRARY)";
+  throw new Deno.errors.NotFound(`Cannot open libibverbs, tried:\n${tried}\n${remedy}`);
 }
 
 /** Opens a symbol of a library, for calls on another thread if the definition says so. */

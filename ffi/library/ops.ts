@@ -12,9 +12,14 @@ const EXTENDED: Fields = structs.verbs_context.fields;
 /** The context lies within the `verbs_context`, and operations are found from it. */
 const INNER = EXTENDED.context!.offset;
 
-/** `wr_flush` has no symbol to tell by. This one, of rdma-core 59, is the first that is newer, as its row says. */
-const SINCE_WR_FLUSH = "ibv_alloc_dmah";
-const POINTER_SIZE = 8;
+/**
+ * Builders that older versions of `ibv_qp_ex` lack, each with the symbol that tells so: the first one that is newer, or for
+ * `wr_atomic_write` the last one before it. Versions between the two refuse to make queue pairs for it.
+ */
+const MARKERS: Readonly<Record<string, string>> = {
+  wr_atomic_write: "ibv_query_qp_data_in_order",
+  wr_flush: "ibv_wr_opcode_str",
+};
 
 type Fields = Readonly<Record<string, Field>>;
 
@@ -23,10 +28,13 @@ function fieldsOf(of: Holder): Fields {
 }
 
 function ownOffset(of: Holder, op: string): number {
-  const fields = fieldsOf(of);
-  // The struct grows at its end; the layout table is of a header that does not have this field.
-  if (op === "wr_flush") return fields.wr_atomic_write!.offset + POINTER_SIZE;
-  return fields[op]!.offset;
+  return fieldsOf(of)[op]!.offset;
+}
+
+/** Whether the installed libibverbs may have an op: otherwise there is no place for it. */
+export function mayHaveOp(op: string): boolean {
+  const marker = MARKERS[op];
+  return marker === undefined || hasSymbol(marker);
 }
 
 function contextOpOffset(op: ContextOp | ExtendedOp): number {
@@ -77,8 +85,7 @@ function reaches(context: IbvContext, { offset }: Field): boolean {
  * @category Operations of a device
  */
 export function hasOwnOp<K extends Owner>(object: Handle<K>, of: K, op: OwnOps[K]): boolean {
-  if (op === "wr_flush" && !hasSymbol(SINCE_WR_FLUSH)) return false;
-  return isSet(object, ownOffset(of, op));
+  return mayHaveOp(op) && isSet(object, ownOffset(of, op));
 }
 
 function isSet(object: Handle, offset: number): boolean {

@@ -77,12 +77,10 @@ export const queryGidEx: Header = sized("_ibv_query_gid_ex", structs.ibv_gid_ent
 export const queryGidTable: Header = sized("_ibv_query_gid_table", structs.ibv_gid_entry);
 
 /** `ibv_query_comp_cntr_caps` */
-export function queryCompCntrCaps(
-  { verbs }: Native,
-): (context: IbvContext, caps: BufferSource) => number {
-  return (context, caps) =>
-    verbs._ibv_query_comp_cntr_caps!(context, caps, BigInt(caps.byteLength));
-}
+export const queryCompCntrCaps: Header = sized(
+  "_ibv_query_comp_cntr_caps",
+  structs.ibv_comp_cntr_caps,
+);
 
 function hasOptionalAccess(access: number): boolean {
   return (access & constants.IBV_ACCESS_OPTIONAL_RANGE) !== 0;

@@ -64,10 +64,11 @@ export interface OwnOps {
   >;
   /** Of `struct ibv_dm`. */
   readonly ibv_dm: "memcpy_to_dm" | "memcpy_from_dm";
-  /** Of `struct ibv_qp_ex`. `wr_flush` is newer than the layout table: ops.ts knows its place. */
-  readonly ibv_qp_ex:
-    | Exclude<Extract<keyof Structs["ibv_qp_ex"]["fields"], `wr_${string}`>, "wr_id" | "wr_flags">
-    | "wr_flush";
+  /** Of `struct ibv_qp_ex`. */
+  readonly ibv_qp_ex: Exclude<
+    Extract<keyof Structs["ibv_qp_ex"]["fields"], `wr_${string}`>,
+    "wr_id" | "wr_flags"
+  >;
   /** Of `struct ibv_wq`. */
   readonly ibv_wq: "post_recv";
 }
@@ -105,8 +106,6 @@ interface Common<P, R> {
   readonly result: R;
   /** How it reports failure. */
   readonly fails: Fails;
-  /** A symbol that is at least as new as the verb, if the verb has no symbol and is newer than the layout table. */
-  readonly since?: string;
   /** It may block, so that it is offered on another thread as well. */
   readonly blocking?: true;
 }

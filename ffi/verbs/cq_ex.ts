@@ -55,32 +55,29 @@ export interface CqExVerbs {
   ibv_wc_read_tm_info(cq: IbvCqEx, tm_info: Deno.PointerValue): void;
   /**
    * `int ibv_query_comp_cntr_caps(struct ibv_context *context, struct ibv_comp_cntr_caps *caps)`
-   * Newer than rdma-core 44.
    */
   ibv_query_comp_cntr_caps(context: IbvContext, caps: BufferSource): number;
   /**
    * `int _ibv_query_comp_cntr_caps(struct ibv_context *context, struct ibv_comp_cntr_caps *caps, size_t caps_size)`
-   * Newer than rdma-core 44.
    */
   _ibv_query_comp_cntr_caps(context: IbvContext, caps: BufferSource, caps_size: bigint): number;
   /**
    * `struct ibv_comp_cntr *ibv_create_comp_cntr(struct ibv_context *context, struct ibv_comp_cntr_init_attr *cc_attr)`
-   * Newer than rdma-core 44.
    */
   ibv_create_comp_cntr(context: IbvContext, cc_attr: BufferSource): IbvCompCntr | null;
-  /** `int ibv_destroy_comp_cntr(struct ibv_comp_cntr *comp_cntr)` Newer than rdma-core 44. */
+  /** `int ibv_destroy_comp_cntr(struct ibv_comp_cntr *comp_cntr)` */
   ibv_destroy_comp_cntr(comp_cntr: IbvCompCntr): number;
-  /** `int ibv_set_comp_cntr(struct ibv_comp_cntr *comp_cntr, uint64_t value)` Newer than rdma-core 44. */
+  /** `int ibv_set_comp_cntr(struct ibv_comp_cntr *comp_cntr, uint64_t value)` */
   ibv_set_comp_cntr(comp_cntr: IbvCompCntr, value: bigint): number;
-  /** `int ibv_set_err_comp_cntr(struct ibv_comp_cntr *comp_cntr, uint64_t value)` Newer than rdma-core 44. */
+  /** `int ibv_set_err_comp_cntr(struct ibv_comp_cntr *comp_cntr, uint64_t value)` */
   ibv_set_err_comp_cntr(comp_cntr: IbvCompCntr, value: bigint): number;
-  /** `int ibv_inc_comp_cntr(struct ibv_comp_cntr *comp_cntr, uint64_t amount)` Newer than rdma-core 44. */
+  /** `int ibv_inc_comp_cntr(struct ibv_comp_cntr *comp_cntr, uint64_t amount)` */
   ibv_inc_comp_cntr(comp_cntr: IbvCompCntr, amount: bigint): number;
-  /** `int ibv_inc_err_comp_cntr(struct ibv_comp_cntr *comp_cntr, uint64_t amount)` Newer than rdma-core 44. */
+  /** `int ibv_inc_err_comp_cntr(struct ibv_comp_cntr *comp_cntr, uint64_t amount)` */
   ibv_inc_err_comp_cntr(comp_cntr: IbvCompCntr, amount: bigint): number;
-  /** `int ibv_read_comp_cntr(struct ibv_comp_cntr *comp_cntr, uint64_t *value)` Newer than rdma-core 44. */
+  /** `int ibv_read_comp_cntr(struct ibv_comp_cntr *comp_cntr, uint64_t *value)` */
   ibv_read_comp_cntr(comp_cntr: IbvCompCntr, value: BufferSource): number;
-  /** `int ibv_read_err_comp_cntr(struct ibv_comp_cntr *comp_cntr, uint64_t *value)` Newer than rdma-core 44. */
+  /** `int ibv_read_err_comp_cntr(struct ibv_comp_cntr *comp_cntr, uint64_t *value)` */
   ibv_read_err_comp_cntr(comp_cntr: IbvCompCntr, value: BufferSource): number;
 }
 

@@ -32,7 +32,7 @@ export interface DmVerbs {
   ibv_import_dm(context: IbvContext, dm_handle: number): IbvDm | null;
   /** `void ibv_unimport_dm(struct ibv_dm *dm)` */
   ibv_unimport_dm(dm: IbvDm): void;
-  /** `int ibv_dm_export_dmabuf_fd(struct ibv_dm *dm)` Newer than rdma-core 44. */
+  /** `int ibv_dm_export_dmabuf_fd(struct ibv_dm *dm)` */
   ibv_dm_export_dmabuf_fd(dm: IbvDm): number;
 }
 

@@ -52,7 +52,6 @@ export interface MrVerbs {
   ): IbvMr | null;
   /**
    * `struct ibv_mr *ibv_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *mr_init_attr)`
-   * Newer than rdma-core 44.
    */
   ibv_reg_mr_ex(pd: IbvPd, mr_init_attr: BufferSource): IbvMr | null;
   /** `struct ibv_mr *ibv_alloc_null_mr(struct ibv_pd *pd)` */
@@ -84,18 +83,16 @@ export interface MrVerbs {
   ): number;
   /**
    * `struct ibv_dmah *ibv_alloc_dmah(struct ibv_context *context, struct ibv_dmah_init_attr *attr)`
-   * Newer than rdma-core 44.
    */
   ibv_alloc_dmah(context: IbvContext, attr: BufferSource): IbvDmah | null;
-  /** `int ibv_dealloc_dmah(struct ibv_dmah *dmah)` Newer than rdma-core 44. */
+  /** `int ibv_dealloc_dmah(struct ibv_dmah *dmah)` */
   ibv_dealloc_dmah(dmah: IbvDmah): number;
-  /** `void *ibv_alloc_buf(struct ibv_pd *pd, size_t size, struct ibv_buf **buf)` Newer than rdma-core 44. */
+  /** `void *ibv_alloc_buf(struct ibv_pd *pd, size_t size, struct ibv_buf **buf)` */
   ibv_alloc_buf(pd: IbvPd, size: bigint, buf: BufferSource): bigint;
-  /** `void ibv_free_buf(struct ibv_buf *buf)` Newer than rdma-core 44. */
+  /** `void ibv_free_buf(struct ibv_buf *buf)` */
   ibv_free_buf(buf: IbvBuf): void;
   /**
    * `struct ibv_mr *ibv_reg_buf_mr(struct ibv_pd *pd, struct ibv_buf *buf, void *addr, size_t length, int access)`
-   * Newer than rdma-core 44.
    */
   ibv_reg_buf_mr(
     pd: IbvPd,
@@ -104,7 +101,7 @@ export interface MrVerbs {
     length: bigint,
     access: number,
   ): IbvMr | null;
-  /** `int ibv_export_buf_dmabuf_fd(struct ibv_buf *buf)` Newer than rdma-core 44. */
+  /** `int ibv_export_buf_dmabuf_fd(struct ibv_buf *buf)` */
   ibv_export_buf_dmabuf_fd(buf: IbvBuf): number;
 }
 

@@ -25,7 +25,6 @@ export interface PortVerbs {
   _compat_ibv_query_port(context: IbvContext, port_num: number, port_attr: BufferSource): number;
   /**
    * `int ibv_query_port_speed(struct ibv_context *context, uint32_t port_num, uint64_t *port_speed)`
-   * Newer than rdma-core 44.
    */
   ibv_query_port_speed(context: IbvContext, port_num: number, port_speed: BufferSource): number;
   /** `const char *ibv_port_state_str(enum ibv_port_state port_state)` */

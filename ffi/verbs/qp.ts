@@ -49,14 +49,13 @@ export interface QpVerbs {
   ibv_flow_label_to_udp_sport(fl: number): number;
   /**
    * `int ibv_qp_attach_comp_cntr(struct ibv_qp *qp, struct ibv_comp_cntr *comp_cntr, struct ibv_qp_attach_comp_cntr_attr *attr)`
-   * Newer than rdma-core 44.
    */
   ibv_qp_attach_comp_cntr(qp: IbvQp, comp_cntr: IbvCompCntr, attr: BufferSource): number;
   /** `int ibv_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)` */
   ibv_post_send(qp: IbvQp, wr: Deno.PointerValue, bad_wr: Deno.PointerValue): number;
   /** `int ibv_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)` */
   ibv_post_recv(qp: IbvQp, wr: Deno.PointerValue, bad_wr: Deno.PointerValue): number;
-  /** `const char *ibv_wr_opcode_str(enum ibv_wr_opcode opcode)` Newer than rdma-core 44. */
+  /** `const char *ibv_wr_opcode_str(enum ibv_wr_opcode opcode)` */
   ibv_wr_opcode_str(opcode: number): Deno.PointerValue;
 }
 

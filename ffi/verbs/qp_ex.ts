@@ -64,7 +64,6 @@ export interface QpExVerbs {
   ibv_wr_atomic_write(qp: IbvQpEx, rkey: number, remote_addr: bigint, atomic_wr: bigint): void;
   /**
    * `void ibv_wr_flush(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t remote_addr, size_t len, uint8_t type, uint8_t level)`
-   * Newer than rdma-core 44.
    */
   ibv_wr_flush(
     qp: IbvQpEx,
@@ -107,8 +106,5 @@ export const qpExVerbs: Table<QpExVerbs> = {
   ibv_wr_complete: own("ibv_qp_ex", "wr_complete", [QpEx], "i32", "code", { hot: true }),
   ibv_wr_abort: builder("wr_abort"),
   ibv_wr_atomic_write: builder("wr_atomic_write", "u32", "u64", Address),
-  ibv_wr_flush: {
-    ...builder("wr_flush", "u32", "u64", "usize", "u8", "u8"),
-    since: "ibv_alloc_dmah",
-  },
+  ibv_wr_flush: builder("wr_flush", "u32", "u64", "usize", "u8", "u8"),
 };

@@ -3,7 +3,11 @@
 import { fileURLToPath } from "node:url";
 import { exists } from "../../rxe/host/shell.ts";
 
-const CACHE = new URL("../../.cache/c/", import.meta.url);
+/** Where results are kept. */
+export const CACHE = new URL("../../.cache/c/", import.meta.url);
+
+/** Systems with other versions of it may share the folder. */
+const HEADER = "/usr/include/infiniband/verbs.h";
 
 /** Debian packages, by the compiler they bring. */
 const PACKAGES: Record<string, string> = {
@@ -69,11 +73,12 @@ async function run(compiler: string, args: string[], name: string): Promise<void
   }
 }
 
-/** A hash of words, and of a source and the headers beside it. */
+/** A hash of words, and of a source, the headers beside it and that of verbs. */
 async function digest(words: string[], source: URL): Promise<string> {
   const names = [...Deno.readDirSync(new URL(".", source))].map(({ name }) => name);
   const headers = names.filter((name) => name.endsWith(".h")).sort();
   const files = [source, ...headers.map((name) => new URL(name, source))];
+  if (exists(HEADER)) files.push(new URL(`file://${HEADER}`));
   const texts = files.map((file) => Deno.readTextFileSync(file));
   const bytes = new TextEncoder().encode([JSON.stringify(words), ...texts].join(""));
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));

@@ -46,7 +46,9 @@ static void show(const struct ibv_device_attr_ex *attr)
 	SHOW(pci_atomic_caps.swap);
 	SHOW(pci_atomic_caps.compare_swap);
 	SHOW(xrc_odp_caps);
+#ifdef HAS_PHYS_PORT_CNT_EX
 	SHOW(phys_port_cnt_ex);
+#endif
 }
 
 static int query(const char *name, struct ibv_device_attr_ex *attr)

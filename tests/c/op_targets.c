@@ -84,10 +84,10 @@ void prepare_lacking(int lack)
 	if (lack == LACK_ABI) context.verbs.context.abi_compat = NULL;
 }
 
-// The size of a provider that has the op at this offset in verbs_context as its newest, less some bytes.
-void shrink_to(int offset, int less)
+// The size of verbs_context for the provider. The struct grows at its front.
+void set_size(int size)
 {
-	context.verbs.sz = sizeof(struct verbs_context) - offset - less;
+	context.verbs.sz = size;
 }
 
 void *context_of_targets(void)

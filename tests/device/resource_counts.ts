@@ -6,7 +6,7 @@ const DEVICES = "/sys/class/infiniband";
 /** Kernel objects of one device, by kind (`pd`, `cq`, `qp`, `mr`, `ctx`, ...). Address handles are not counted. */
 export type ResourceCounts = Readonly<Record<string, number>>;
 
-/** `rdma` in batch mode: it answers each line that is written with a line. */
+/** `rdma` in batch mode: it answers each line that is written with a list. */
 interface Batch {
   readonly questions: Deno.FsFile;
   readonly answers: Deno.FsFile;
@@ -49,7 +49,8 @@ function askBatch({ questions, answers }: Batch): string {
   questions.writeSync(new TextEncoder().encode("resource show\n"));
   const buffer = new Uint8Array(4096);
   let text = "";
-  while (!text.endsWith("\n")) {
+  // Newer versions answer by several lines.
+  while (!text.endsWith("]\n")) {
     const count = answers.readSync(buffer);
     if (count === null) throw new Error("Cannot count resources: rdma has ended");
     text += new TextDecoder().decode(buffer.subarray(0, count));

@@ -9,6 +9,7 @@ import { bufferPointer } from "../../ffi/pointers.ts";
 import { structs } from "../../ffi/layout.ts";
 import { SystemError } from "../../ffi/system_error.ts";
 import type { NativeRow } from "../../ffi/table/row.ts";
+import { prototypes } from "./header.ts";
 
 // opened here, not in a test: it is never closed
 hasSymbol("ibv_open_device");
@@ -23,7 +24,7 @@ const NONE: Calls = {
 };
 
 function call(fails: NativeRow["fails"], result: NativeRow["result"]): unknown {
-  const row = { parameters: [], result, fails, since: "ibv_no_such_function" } as NativeRow;
+  const row = { parameters: [], result, fails, symbol: "ibv_no_such_function" } as NativeRow;
   return bindVerb(() => NONE, {}, "ibv_no_such_verb", row)();
 }
 
@@ -43,14 +44,16 @@ Deno.test("A verb that is not installed fails in its own way", () => {
 });
 
 Deno.test("A verb that is not installed fails on another thread too", async () => {
-  const row = { parameters: [], result: "pointer", fails: "errno", since: "ibv_no_such" } as const;
+  const row = { parameters: [], result: "pointer", fails: "errno", symbol: "ibv_no_such" } as const;
   const outcome = await bindNonblocking(NONE, "ibv_no_such_verb", row)();
   assertEquals(outcome, { value: null, errno: EOPNOTSUPP });
 });
 
-Deno.test("hasOwnOp() looks for wr_flush only in a libibverbs whose ibv_qp_ex has it", () => {
+Deno.test("hasOwnOp() finds newer builders only in a libibverbs whose ibv_qp_ex has them", async () => {
   const { size } = structs.ibv_qp_ex;
   const qp = bufferPointer(new Uint8Array(size + 64).fill(1)) as IbvQpEx;
-  assertEquals(hasOwnOp(qp, "ibv_qp_ex", "wr_flush"), hasSymbol("ibv_alloc_dmah"));
-  assertEquals(hasOwnOp(qp, "ibv_qp_ex", "wr_send"), true);
+  const header = new Set((await prototypes()).map(({ name }) => name));
+  for (const op of ["wr_send", "wr_atomic_write", "wr_flush"] as const) {
+    assertEquals(hasOwnOp(qp, "ibv_qp_ex", op), header.has(`ibv_${op}`), op);
+  }
 });

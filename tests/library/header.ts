@@ -43,7 +43,8 @@ async function preprocessed(): Promise<string> {
 }
 
 export function parse(text: string, isInline: boolean): Prototype | undefined {
-  const plain = text.replaceAll(/__attribute__\s*\(\(.*?\)\)/gs, "").replaceAll(/\s+/g, " ").trim();
+  const plain = text.replaceAll(/__attribute__\s*\(\(.*?\)\)/gs, "").replaceAll(/\s+/g, " ")
+    .replaceAll(/\[ (\w+) \]/g, "[$1]").trim();
   const match = /^(?:(?:static|inline|__inline__|extern) )*(.*?)(\w+) ?\(([^()]*)\)$/.exec(plain);
   if (match === null || plain.startsWith("typedef")) return undefined;
   const [, result, name, list] = match;

@@ -115,6 +115,10 @@ Deno.test("ibv_bind_mw() refuses what the header refuses", () => {
   const { IBV_MW_TYPE_1, IBV_MW_TYPE_2 } = enums.ibv_mw_type;
   const qp = bufferPointer(new Uint8Array(8)) as Deno.PointerObject as IbvQp;
   const codes = new Set<number>();
+  const nowhere = allocStruct(structs.ibv_mw_bind);
+  writeField(nowhere, fields["bind_info.addr"], 1);
+  const isOlder = C.header_bind_mw(C.window(IBV_MW_TYPE_1, PD), nowhere) === 0;
+  C.bind_calls();
   for (const type of [IBV_MW_TYPE_1, IBV_MW_TYPE_2]) {
     for (const pd of [PD, PD + 8n]) {
       for (const [hasRegion, addr, length] of [[0, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]]) {
@@ -124,8 +128,11 @@ Deno.test("ibv_bind_mw() refuses what the header refuses", () => {
         writeField(bind, fields["bind_info.length"], length!);
         const mw = C.window(type, pd) as IbvMw;
         const expected = [C.header_bind_mw(mw, bind), C.bind_calls()];
-        assertEquals([verbs().ibv_bind_mw(qp, mw, bind), C.bind_calls()], expected);
-        codes.add(expected[0]!);
+        const ours = [verbs().ibv_bind_mw(qp, mw, bind), C.bind_calls()];
+        codes.add(ours[0]!);
+        // The header of rdma-core 33 looks at the type only.
+        if (isOlder && type === IBV_MW_TYPE_1 && ours[0] !== 0) continue;
+        assertEquals(ours, expected);
       }
     }
   }

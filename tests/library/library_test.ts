@@ -78,6 +78,7 @@ for (const thunks of ["on", "off"]) {
       `
       import { errno } from FFI/errno;
       import { hasSymbol } from FFI/library/discovery;
+      import { hasOwnOp } from FFI/library/ops;
       import { nonblocking, verbs } from FFI/library;
       const none = new Uint8Array(64);
       const v = verbs();
@@ -88,13 +89,21 @@ for (const thunks of ["on", "off"]) {
         await nonblocking().ibv_create_ah(null, none),
         hasSymbol("ibv_get_device_list"), hasSymbol("ibv_alloc_pd"),
       ]));
-      try { v.ibv_is_fork_initialized(); } catch ({ code }) { console.log(code); }`,
+      const qp = Deno.UnsafePointer.of(new Uint8Array(512).fill(1));
+      console.log(JSON.stringify([
+        ["wr_send", "wr_atomic_write", "wr_flush"].map((op) => hasOwnOp(qp, "ibv_qp_ex", op)),
+        String(v.ibv_alloc_buf(null, 1n, none)), errno(),
+        v.ibv_export_buf_dmabuf_fd(null), v.ibv_query_comp_cntr_caps(null, none),
+      ]));
+      for (const call of [v.ibv_is_fork_initialized, () => v.ibv_wr_flush(null, 1, 1n, 1n, 1, 1)])
+        try { call(); } catch ({ code }) { console.log(code); }`,
       { env },
     );
-    const [results, fork] = printed.split("\n");
+    const [results, newer, ...codes] = printed.split("\n");
     const created = { value: null, errno: 95 };
     assertEquals(JSON.parse(results!), [null, 95, 95, "-95", created, true, false]);
-    assertEquals(fork, "EOPNOTSUPP");
+    assertEquals(JSON.parse(newer!), [[true, false, false], "0", 95, -1, 95]);
+    assertEquals(codes, ["EOPNOTSUPP", "EOPNOTSUPP"]);
   });
 
   Deno.test(`Context.open() says how to get a device when there is none, with thunks ${thunks}`, async () => {

@@ -2,6 +2,8 @@
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import denoJson from "../../deno.json" with { type: "json" };
+import { installCommands, osRelease } from "../../ffi/library/remedy.ts";
+import { libc } from "../../ffi/libc.ts";
 import { faultOf, LOWEST_DENO } from "../../ffi/platform.ts";
 import { compileC } from "../c/compile.ts";
 import { outputOf } from "../subprocess.ts";
@@ -15,9 +17,9 @@ const FIRST_USE = `
   for (const url of ${JSON.stringify(EXPORTS)}) await import(url);
   console.log("imported");
   const { Context, Gid, listDevices } = await import(MOD);
-  const { errnoName } = await import(FFI/errno);
+  const { errnoDescription } = await import(FFI/errno);
   console.log(Gid.parse("::1").toString());
-  for (const use of [() => listDevices(), () => Context.open(), () => errnoName(1)]) {
+  for (const use of [() => listDevices(), () => Context.open(), () => errnoDescription(1)]) {
     try {
       use();
       console.log("works");
@@ -66,6 +68,27 @@ Deno.test("Without libibverbs the first use throws NotFound with each path, its 
   assertStringIncludes(text, "libibverbs.so.1: libabsent.so.1: cannot open shared object file");
   assertStringIncludes(text, "apt-get install libibverbs1 ibverbs-providers");
   assertEquals(uses.at(-1), "works");
+});
+
+// It stays open.
+libc();
+
+Deno.test("The remedy is the command of the distribution, or of all that are known", () => {
+  for (
+    const [text, command] of [
+      ["NAME=x\nID=debian\n", "apt-get install libibverbs1 ibverbs-providers"],
+      ['ID=pop\nID_LIKE="ubuntu debian"\n', "apt-get install libibverbs1 ibverbs-providers"],
+      ["ID=fedora\n", "dnf install libibverbs"],
+      ['ID="rocky"\nID_LIKE="rhel centos fedora"\n', "dnf install libibverbs"],
+      ['ID="opensuse-leap"\nID_LIKE="suse opensuse"\n', "zypper install libibverbs"],
+      ["ID=arch\n", "pacman -S rdma-core"],
+    ] as const
+  ) {
+    assertEquals(installCommands(text), `"${command}"`);
+  }
+  const all = installCommands("ID=archipelago\nVERSION=debian\n");
+  assertEquals(all.match(/install|pacman/g)?.length, 4);
+  assertEquals(osRelease(), Deno.readTextFileSync("/etc/os-release"));
 });
 
 Deno.test("A libibverbs that needs musl is refused by NotSupported", async () => {

@@ -42,13 +42,14 @@ const LIMITS: Readonly<Record<string, string>> = {
   "0 to 7": "retryCnt rnrRetry",
   "0 to 31": "altTimeout minRnrTimer timeout",
   "0 to 63": "logAlignReq",
-  "0 to 255": "dlidPathBits gidIndex hopLimit maxDestRdAtomic rdAtomic sgidIndex srcPathBits " +
+  "0 to 255": "dlidPathBits gidIndex hopLimit maxDestRdAtomic ph rdAtomic sgidIndex srcPathBits " +
     "staticRate trafficClass",
   "0 to 65535": "altPkeyIndex cqCount cqPeriod destinationPort dlid dstPort lid maxTsoHeader " +
     "pkeyIndex priority slid sourcePort srcPort typicalPktSz vlanTag",
   "0 to 1048575": "flowLabel",
   "0 to 16777215": "destQpNum psn qpNum qpn remoteQpn remoteSrqn rqPsn sourceQpn sqPsn",
-  "0 to 4294967295": "access createFlags immData invalidateRkey maxRecvSge maxRecvWr maxSendSge " +
+  "0 to 4294967295":
+    "access cpuId createFlags immData invalidateRkey maxRecvSge maxRecvWr maxSendSge " +
     "maxSendWr qkey remoteQkey rkey sendFlags sendOpsFlags",
   "1 to 2147483647": "capacity cqe maxPending",
   "1 to 16777216": "maxPeers",
@@ -111,8 +112,6 @@ const TAKEN: readonly RegExp[] = [
   /\.(protocol|symmetric) is |(rssInput|workQueueFor|RxHash#hash): \d is a number$/i,
   // No file.
   /^new XrcDomain: 1\.fd is negative$/,
-  // The header that the recorder is built with has no ibv_wr_flush.
-  /^WrBuilder#flush: /,
   // Read when the handle is made already.
   /^ReplyPath#setAh: 1 is /,
 ];

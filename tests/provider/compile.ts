@@ -1,6 +1,7 @@
 // Builds the recorder, and the C program that makes the same requests as the tests.
 
-import { compileC } from "../c/compile.ts";
+import { CACHE, compileC } from "../c/compile.ts";
+import { newerHeader } from "./newer.ts";
 
 const FLAGS = ["-D_GNU_SOURCE", "-Werror", "-g"];
 
@@ -18,10 +19,10 @@ export async function requestsPath(): Promise<string> {
 async function build(main: string, folders: string[], flags: string[]): Promise<string> {
   const files = (await Promise.all(folders.map(sources))).flat();
   const others = files.filter((file) => file.endsWith(".c") && !file.endsWith(`/${main}`));
-  const include = `-I${new URL("c/core/", import.meta.url).pathname}`;
+  const include = [`-I${new URL("c/core/", import.meta.url).pathname}`, "-include", await newer()];
   // compileC() finds its results by the flags: this one changes with any of the files.
   const key = `-DSOURCES="${await digest(files)}"`;
-  return await compileC(`../provider/c/${main}`, [...others, include, key, ...FLAGS, ...flags]);
+  return await compileC(`../provider/c/${main}`, [...others, ...include, key, ...FLAGS, ...flags]);
 }
 
 async function sources(folder: string): Promise<string[]> {
@@ -30,8 +31,23 @@ async function sources(folder: string): Promise<string[]> {
   return names.sort().map((name) => new URL(name, url).pathname);
 }
 
+/** Writes what the installed header lacks, and returns the path of that header. */
+async function newer(): Promise<string> {
+  const text = await newerHeader();
+  const path = new URL(`newer-${await digestOf([text])}.h`, CACHE).pathname;
+  await Deno.mkdir(CACHE, { recursive: true });
+  // Tests in other processes may read it: it appears when it is whole.
+  const partial = `${path}.${crypto.randomUUID()}`;
+  await Deno.writeTextFile(partial, text);
+  await Deno.rename(partial, path);
+  return path;
+}
+
 async function digest(files: string[]): Promise<string> {
-  const texts = await Promise.all(files.map((file) => Deno.readTextFile(file)));
+  return await digestOf(await Promise.all(files.map((file) => Deno.readTextFile(file))));
+}
+
+async function digestOf(texts: readonly string[]): Promise<string> {
   const bytes = new TextEncoder().encode(texts.join("\0"));
   return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).slice(0, 8).toHex();
 }

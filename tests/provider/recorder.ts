@@ -46,14 +46,14 @@ const OUTPUTS = {
 } as const satisfies Record<string, Struct>;
 
 /**
- * The structs behind each kind of object whose fields tests choose, with their offsets: a context is the last part of a
- * `verbs_context`, and an extended queue pair starts with a plain one.
+ * The structs behind each kind of object whose fields tests choose, with their offsets: a context is reached by a pointer
+ * into the middle of a `verbs_context`, and an extended queue pair starts with a plain one.
  */
 const KINDS: Readonly<Record<string, readonly (readonly [Struct, offset: number])[]>> = {
   device: [[structs.ibv_device, 0]],
   context: [
-    [structs.verbs_context, 0],
-    [structs.ibv_context, structs.verbs_context.fields.context.offset],
+    [structs.verbs_context, -structs.verbs_context.fields.context.offset],
+    [structs.ibv_context, 0],
   ],
   pd: [[structs.ibv_pd, 0]],
   mr: [[structs.ibv_mr, 0]],
@@ -68,7 +68,7 @@ const KINDS: Readonly<Record<string, readonly (readonly [Struct, offset: number]
   ah: [[structs.ibv_ah, 0]],
 };
 
-/** A field of a kind of object, from the start of what the object is allocated as. */
+/** A field of a kind of object, counted from where its pointer points to. */
 function placeOf(kind: string, name: string): Field {
   for (const [{ fields }, base] of KINDS[kind] ?? []) {
     const field = fields[name.replace(/^context\./, "")];
@@ -87,7 +87,7 @@ const SYMBOLS = {
   recorder_fail: { parameters: ["buffer", "i32", "u32", "u32", "bool", "i64"], result: "void" },
   recorder_delay: { parameters: ["buffer", "u32"], result: "void" },
   recorder_answer: { parameters: ["buffer", "usize", "buffer", "usize"], result: "void" },
-  recorder_patch: { parameters: ["buffer", "usize", "buffer", "usize"], result: "void" },
+  recorder_patch: { parameters: ["buffer", "isize", "buffer", "usize"], result: "void" },
   recorder_call_allocators: { parameters: ["bool"], result: "void" },
   recorder_complete: {
     parameters: ["pointer", "buffer", "bool", "u64", "u64", "u32", "u16", "u64", "u32"],
@@ -237,9 +237,7 @@ export function setField(kind: string, name: string, value: number | bigint): vo
 export function overwrite(label: Label, name: string, value: number | bigint): void {
   const kind = label.replace(/\d+$/, "");
   const { offset, size, type } = placeOf(kind, name);
-  // A context is reached by a pointer into its middle.
-  const before = kind === "context" ? structs.verbs_context.fields.context.offset : 0;
-  const memory = Deno.UnsafePointerView.getArrayBuffer(pointerTo(label), size, offset - before);
+  const memory = Deno.UnsafePointerView.getArrayBuffer(pointerTo(label), size, offset);
   writeField(new DataView(memory), { offset: 0, type }, value);
 }
 

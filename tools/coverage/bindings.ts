@@ -10,7 +10,6 @@ export interface Row {
   readonly object?: number;
   readonly hot?: true;
   readonly symbol?: string;
-  readonly since?: string;
   readonly parameters?: readonly Deno.NativeType[];
   readonly result?: Deno.NativeResultType;
   readonly header?: unknown;

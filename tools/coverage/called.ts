@@ -3,7 +3,7 @@
 import { say } from "../../rxe/host/report.ts";
 import { exists } from "../../rxe/host/shell.ts";
 import { inProject, out } from "../host/paths.ts";
-import { installedVerbs, KNOWN, RECORDER } from "./coverage.ts";
+import { KNOWN, publicVerbs, RECORDER } from "./coverage.ts";
 
 const FOLDER = `${out}/verbs`;
 
@@ -29,7 +29,7 @@ export function tracing(name: string): { args: string[]; env: Record<string, str
 
 /** Says what the tests have called since it was forgotten, and how many things are wrong with that. */
 export async function judgeCalled(): Promise<number> {
-  const verbs = await installedVerbs();
+  const verbs = await publicVerbs();
   const called = await readCalled();
   const faults = faultsOfCalls(verbs, called);
   for (const fault of faults) say(`error: ${fault}`);

@@ -7,8 +7,6 @@ import { offeredBy, readParts } from "./classes.ts";
 
 export interface Coverage {
   readonly verb: string;
-  /** Whether the installed header has it; the other verbs are newer. */
-  readonly isInstalled: boolean;
   readonly isBound: boolean;
   readonly offeredBy: readonly string[];
 }
@@ -16,20 +14,22 @@ export interface Coverage {
 /** Functions of the header that are not for programs: macros and other functions call them. */
 const INTERNAL = /^(_|verbs_)/;
 
-/** The public verbs of the installed header, in its order. */
-export async function installedVerbs(): Promise<string[]> {
-  return (await prototypes()).map(({ name }) => name).filter((name) => !INTERNAL.test(name));
+/** All public verbs: those that are bound, and those that only the installed header has. */
+export async function publicVerbs(): Promise<string[]> {
+  const names = [
+    ...bindings().map(({ verb }) => verb),
+    ...(await prototypes()).map(({ name }) => name),
+  ];
+  return [...new Set(names)].filter((name) => !INTERNAL.test(name));
 }
 
-/** All public verbs of the installed header, and the newer ones that are bound. */
+/** What is known about each public verb. */
 export async function readCoverage(): Promise<Coverage[]> {
-  const [installed, parts] = await Promise.all([installedVerbs(), readParts()]);
-  const bound = bindings().map(({ verb }) => verb);
-  const newer = bound.filter((verb) => !INTERNAL.test(verb) && !installed.includes(verb));
-  return [...installed, ...newer].map((verb) => ({
+  const [verbs, parts] = await Promise.all([publicVerbs(), readParts()]);
+  const bound = new Set(bindings().map(({ verb }) => verb));
+  return verbs.map((verb) => ({
     verb,
-    isInstalled: installed.includes(verb),
-    isBound: bound.includes(verb),
+    isBound: bound.has(verb),
     offeredBy: offeredBy(verb, parts),
   }));
 }

@@ -1,29 +1,39 @@
 /** Checks ffi/layout.ts against the installed header. */
 
+import { compare } from "./compare.ts";
 import { emit } from "./emit.ts";
 import type { Integer, Layout, Table } from "./model.ts";
 import { numberOf, readHeader } from "./read.ts";
 import { type Architecture, gcc, HEADER, usableArchitectures } from "./toolchain.ts";
 
+/** What a comparison finds, one line each. */
+export interface Findings {
+  /** What is wrong with the table. */
+  readonly faults: string[];
+  /** What the table has and the header lacks, because it is older. */
+  readonly newer: string[];
+}
+
 /**
- * Everything wrong with a table and its text, one line each: numbers that the compiler contradicts,
- * then what the generator would write differently, such as an entry that is missing.
+ * Compares a table and its text with the header, which may be older. What the header has and the table has not, or has
+ * otherwise, is a fault. So are numbers that the compiler contradicts, which knows nothing of how the header was read.
  */
-export async function findFaults(table: Table, text: string): Promise<string[]> {
-  const faults: string[] = [];
-  // What no compiler here can tell stays as the table has it.
-  let fresh: Table = table;
+export async function findFaults(table: Table, text: string): Promise<Findings> {
+  const faults = compareLines(text, emit(table, sourceOf(text)));
+  const newer = new Set<string>();
   for (const arch of await usableArchitectures()) {
     const { enums, constants } = table;
-    faults.push(...await contradictions(arch, { structs: table[arch], enums, constants }));
-    const { structs, ...others } = await readHeader(arch);
-    fresh = { ...fresh, [arch]: structs, ...others };
+    const header = await readHeader(arch);
+    const compared = compare({ structs: table[arch], enums, constants }, header);
+    faults.push(...compared.faults.map((fault) => `${arch}: ${fault}`));
+    faults.push(...await contradictions(arch, compared.common));
+    for (const entry of compared.newer) newer.add(entry);
   }
-  return [...faults, ...compareLines(text, emit(fresh, sourceOf(text)))];
+  return { faults, newer: [...newer] };
 }
 
 /** The header's package and version, from the first line of a table's text. */
-export function sourceOf(text: string): string {
+function sourceOf(text: string): string {
   return /^\/\/ .* of (.+): do not edit/.exec(text)?.[1] ?? "an unknown package";
 }
 

@@ -70,7 +70,7 @@ export function wcStatusStr(status: WcStatus): string {
  * Kind of a completed request (`enum ibv_wc_opcode`). It is valid if the status is SUCCESS.
  *
  * - `SEND`, `RDMA_WRITE`, `RDMA_READ`, `COMP_SWAP`, `FETCH_ADD`, `BIND_MW`, `LOCAL_INV`, `TSO`,
- *   `ATOMIC_WRITE`: a request of the send queue
+ *   `ATOMIC_WRITE`, `FLUSH`: a request of the send queue
  * - `RECV`: a receive of a send
  * - `RECV_RDMA_WITH_IMM`: a receive of an RDMA write with immediate data
  * - `TM_ADD`, `TM_DEL`, `TM_SYNC`, `TM_RECV`, `TM_NO_TAG`: tag matching

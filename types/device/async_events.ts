@@ -39,6 +39,7 @@ const { fields } = structs.ibv_async_event;
  *
  * Of the device:
  * - `DEVICE_FATAL`: the device failed
+ * - `DEVICE_SPEED_CHANGE`: the speed of one or several ports changed
  *
  * @category Asynchronous events
  */

@@ -14,11 +14,14 @@ import {
   describeImported,
   type DeviceInfo,
   deviceName,
+  TransportType,
   withDeviceList,
 } from "./device.ts";
 import { type DeviceAttr, readDeviceAttr } from "./device_attr.ts";
 import {
+  type CompCntrCaps,
   type DeviceAttrEx,
+  queryCompCntrCaps,
   queryDeviceEx,
   queryRtValuesEx,
   type RtValuesEx,
@@ -209,6 +212,15 @@ export class Context extends NativeResource<IbvContext> {
   }
 
   /**
+   * What the device can do with {@linkcode CompletionCounter} (`ibv_query_comp_cntr_caps`, since rdma-core 65).
+   *
+   * @throws {VerbsError} EOPNOTSUPP if the device or the installed libibverbs has no such counters.
+   */
+  queryCompCntrCaps(): CompCntrCaps {
+    return queryCompCntrCaps(this.unsafeHandle);
+  }
+
+  /**
    * Values that change while the device runs (`ibv_query_rt_values_ex`): its clock.
    *
    * @throws {VerbsError} EOPNOTSUPP if the provider does not report them.
@@ -229,6 +241,21 @@ export class Context extends NativeResource<IbvContext> {
     const attr = allocStruct(structs.ibv_port_attr);
     call("ibv_query_port", `query port ${port}`, [this.unsafeHandle, port, attr]);
     return readStruct<"ibv_port_attr", PortAttr>("ibv_port_attr", attr);
+  }
+
+  /**
+   * The speed that a port has now, all lanes and bonded links together (`ibv_query_port_speed`, since rdma-core 62).
+   *
+   * @param port The port, from 1.
+   * @returns The speed in units of 100 Mb/s.
+   * @throws {RangeError} If the device has no such port.
+   * @throws {VerbsError} EOPNOTSUPP if the device or the installed libibverbs does not tell.
+   */
+  queryPortSpeed(port: number): bigint {
+    checkPort(this, port);
+    const speed = new BigUint64Array(1);
+    call("ibv_query_port_speed", `query speed of port ${port}`, [this.unsafeHandle, port, speed]);
+    return speed[0]!;
   }
 
   /**
@@ -298,14 +325,15 @@ export class Context extends NativeResource<IbvContext> {
    * `sgidIndex`.
    *
    * The order is: RoCE v2 with an IPv4 address, RoCE v2 with a global IPv6 address, RoCE v2 with a link-local address,
-   * RoCE v1 or InfiniBand. Zero GIDs and the IPv4 addresses of 169.254.0.0/16 are passed over.
+   * RoCE v1 or InfiniBand. A port of an iWARP device has one GID, which connections do not use. Zero GIDs and the IPv4 addresses of 169.254.0.0/16 are passed over.
    *
    * @param port The port, from 1.
    * @throws {RangeError} If the device has no such port.
    * @throws {Deno.errors.NotFound} If the port has no such GID.
    */
   recommendGid(port: number): GidEntry & { readonly reason: string } {
-    return recommendGid(this.gidTable(checkPort(this, port)), port);
+    const isIwarp = this.device.transportType === TransportType.IWARP;
+    return recommendGid(this.gidTable(checkPort(this, port)), port, isIwarp);
   }
 
   /**

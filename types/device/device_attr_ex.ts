@@ -183,6 +183,27 @@ export function queryDeviceEx(context: IbvContext): DeviceAttrEx {
 }
 
 /**
+ * What a device can do with {@linkcode CompletionCounter} (`struct ibv_comp_cntr_caps`).
+ *
+ * @category Devices and ports
+ */
+export interface CompCntrCaps {
+  /** The largest count. The next one is 0. */
+  readonly maxValue: bigint;
+  /** The largest number of counters. */
+  readonly maxCounters: number;
+  /** {@linkcode QpAttachCompCntrOp}, combined: what counters can be attached for. */
+  readonly supportedQpAttachOps: number;
+}
+
+/** Queries what a device can do with completion counters (`ibv_query_comp_cntr_caps`). */
+export function queryCompCntrCaps(context: IbvContext): CompCntrCaps {
+  const caps = allocStruct(structs.ibv_comp_cntr_caps);
+  call("ibv_query_comp_cntr_caps", "query completion counters", [context, caps]);
+  return readStruct<"ibv_comp_cntr_caps", CompCntrCaps>("ibv_comp_cntr_caps", caps);
+}
+
+/**
  * Values of a device that change while it runs (`struct ibv_values_ex`).
  *
  * @category Devices and ports

@@ -158,6 +158,8 @@ export interface PortAttr {
   readonly activeWidth: number;
   /** Speed per lane, as a code: 1 is 2.5 Gb/s, 32 is 25 Gb/s, 64 is 50 Gb/s, 128 is 100 Gb/s. */
   readonly activeSpeed: number;
+  /** The same for devices with more codes, such as 256 for 200 Gb/s. It is 0 if the device reports `activeSpeed` only. */
+  readonly activeSpeedEx: number;
   /** Physical state, as a code: 2 is polling, 3 is disabled, 5 is link up. */
   readonly physState: number;
   /** Link layer. */

@@ -27,6 +27,8 @@ const RULES: readonly Rule[] = [
   },
 ];
 
+const IWARP = "iWARP: connections use IP addresses, and this GID only names the port";
+
 /**
  * Recommends one of a port's GIDs.
  *
@@ -35,13 +37,14 @@ const RULES: readonly Rule[] = [
 export function recommendGid(
   entries: readonly GidEntry[],
   port: number,
+  isIwarp = false,
 ): GidEntry & { readonly reason: string } {
   const usable = entries
     .filter(({ gid }) => !gid.isZero && !isSelfAssigned(gid))
     .sort((a, b) => a.gidIndex - b.gidIndex);
   for (const { matches, reason } of RULES) {
     const entry = usable.find(matches);
-    if (entry !== undefined) return { ...entry, reason };
+    if (entry !== undefined) return { ...entry, reason: isIwarp ? IWARP : reason };
   }
   throw new Deno.errors.NotFound(
     `Cannot recommend GID: none of the ${entries.length} GIDs of port ${port} is usable. ` +

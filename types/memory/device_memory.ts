@@ -135,6 +135,16 @@ export class DeviceMemory extends NativeResource<IbvDm> {
     return bytes;
   }
 
+  /**
+   * A new file descriptor of the memory as a DMA buffer (`ibv_dm_export_dmabuf_fd`, since rdma-core 62), for other devices
+   * of this host. The caller closes it.
+   *
+   * @throws {VerbsError} EOPNOTSUPP if the device or the installed libibverbs cannot export.
+   */
+  exportDmabufFd(): number {
+    return call("ibv_dm_export_dmabuf_fd", "export device memory", [this.unsafeHandle]);
+  }
+
   #checkRange(dmOffset: number, length: number): void {
     integer(dmOffset, "dmOffset", 0, this.length);
     integer(length, "length", 0, this.length - dmOffset);

@@ -3,7 +3,7 @@ import type { IbvTd } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { members } from "../../ffi/members.ts";
 import { allocStruct } from "../../ffi/struct.ts";
-import { integer, snapshot } from "../../internal/checks.ts";
+import { boolean, integer, snapshot } from "../../internal/checks.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
 import { call } from "../core/errors.ts";
@@ -63,9 +63,15 @@ export interface ParentDomainInitAttr {
    * out, the provider allocates memory itself.
    */
   readonly alignment?: number;
+  /**
+   * Allows memory that is not protected from the host, in a confidential guest
+   * (`IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC`, since rdma-core 64). False if left out.
+   */
+  readonly allowCcUnprotectedAlloc?: boolean;
 }
 
 interface Attr extends Pick<ParentDomainInitAttr, "td" | "pdContext"> {
+  readonly allowCcUnprotectedAlloc?: true;
   readonly pd: ProtectionDomain;
   readonly alloc?: bigint;
   readonly free?: bigint;
@@ -77,6 +83,7 @@ const codec: AttributeCodec<Attr> = codecOf("ibv_parent_domain_init_attr", "pare
   pdContext: { mask: MASK.PD_CONTEXT },
   alloc: { mask: MASK.ALLOCATORS },
   free: {},
+  allowCcUnprotectedAlloc: { mask: MASK.ALLOW_CC_UNPROTECTED_ALLOC, other: true },
 });
 
 /**
@@ -106,13 +113,16 @@ export class ParentDomain extends ProtectionDomain {
     instance(pd, ProtectionDomain, "pd");
     const { context, base } = pdCore(pd);
     if (base !== pd) throw new TypeError("Cannot use pd: it is a parent domain itself");
-    const given = snapshot(init, "parent domain", ["td", "pdContext", "alignment"]);
-    const { td, pdContext, alignment } = given;
+    const given = snapshot(init, "parent domain", [
+      ...["td", "pdContext", "alignment", "allowCcUnprotectedAlloc"] as const,
+    ]);
+    const { td, pdContext, alignment, allowCcUnprotectedAlloc: allow = false } = given;
     const { view, writeHandles } = codec.write({
       pd,
       ...td !== undefined && { td },
       ...pdContext !== undefined && { pdContext },
       ...alignment !== undefined && domainAllocators(checkAlignment(alignment)),
+      ...boolean(allow, "allowCcUnprotectedAlloc") && { allowCcUnprotectedAlloc: true },
     });
     if (td !== undefined && rootOf(td) !== context) {
       throw new TypeError("Cannot allocate parent domain: td belongs to another context");

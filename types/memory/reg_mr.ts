@@ -21,9 +21,12 @@ import { Region } from "./region.ts";
  * - `REMOTE_ATOMIC`: peers use atomics; it needs `LOCAL_WRITE`
  * - `MW_BIND`: memory windows can be bound to the region
  * - `ZERO_BASED`: remote addresses count from 0
- * - `ON_DEMAND`: pages need not be present and locked when the memory is registered
+ * - `ON_DEMAND`: pages need not be present and locked when the memory is registered; the device fetches each one when it
+ *   first uses it. `context.queryDeviceEx().odpCaps` tells the operations that do so, {@linkcode adviseMr} fetches pages
+ *   before. Soft-RoCE of Linux 7.3 does it, that of 6.12 does not
  * - `HUGETLB`: the memory is of huge pages
  * - `RELAXED_ORDERING`: the device may reorder its writes
+ * - `FLUSH_GLOBAL`, `FLUSH_PERSISTENT`: peers use {@linkcode WrBuilder.flush} with this {@linkcode PlacementType}
  *
  * @category Memory
  */
@@ -139,14 +142,17 @@ function finish(
 
 /** The likely cause of a failed registration. */
 export function hintRegister(code: string, access: number): string | undefined {
-  const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_ATOMIC, ON_DEMAND } = AccessFlags;
+  const { LOCAL_WRITE, REMOTE_WRITE, REMOTE_ATOMIC, ON_DEMAND, FLUSH_PERSISTENT } = AccessFlags;
   if (code === "EINVAL" && access & (REMOTE_WRITE | REMOTE_ATOMIC) && !(access & LOCAL_WRITE)) {
     return "REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE as well";
+  }
+  if (code === "EINVAL" && access & FLUSH_PERSISTENT) {
+    return "FLUSH_PERSISTENT needs persistent memory, and a device that flushes it";
   }
   if (code === "ENOMEM") {
     return 'The limit on locked memory is likely too small: "ulimit -l" shows it';
   }
-  if (code === "EOPNOTSUPP" && access & ON_DEMAND) {
+  if ((code === "EOPNOTSUPP" || code === "EINVAL") && access & ON_DEMAND) {
     return "The device does not support ON_DEMAND: context.queryDeviceEx().odpCaps shows what it supports";
   }
 }

@@ -96,3 +96,61 @@ export const SendOpsFlags: Members<"ibv_qp_create_send_ops_flags", "IBV_QP_EX_WI
   "ibv_qp_create_send_ops_flags",
   "IBV_QP_EX_WITH_",
 );
+
+/**
+ * Where a flush puts data (`enum ibv_placement_type`). Combine the values with `|`.
+ *
+ * - `GLOBAL`: where all of the peer's system sees it
+ * - `PERSISTENT`: in persistent memory, where it survives a loss of power
+ *
+ * @category Queue pairs
+ */
+export const PlacementType: Members<"ibv_placement_type", "IBV_FLUSH_"> = members(
+  "ibv_placement_type",
+  "IBV_FLUSH_",
+);
+
+/**
+ * What a flush is about (`enum ibv_selectivity_level`).
+ *
+ * - `RANGE`: the bytes that it names
+ * - `MR`: the whole memory region
+ *
+ * @category Queue pairs
+ */
+export const SelectivityLevel: Members<"ibv_selectivity_level", "IBV_FLUSH_"> = members(
+  "ibv_selectivity_level",
+  "IBV_FLUSH_",
+);
+/**
+ * A value of {@linkcode SelectivityLevel}.
+ *
+ * @category Queue pairs
+ */
+export type SelectivityLevel = typeof SelectivityLevel[keyof typeof SelectivityLevel];
+
+/**
+ * Flags of {@linkcode QueuePairStates.queryDataInOrder} (`enum ibv_query_qp_data_in_order_flags`). Combine them with `|`.
+ *
+ * - `RETURN_CAPS`: the result is {@linkcode DataInOrderCaps}
+ * - `DEVICE_ONLY`: only what the device does counts, not the whole path to the memory
+ *
+ * @category Queue pairs
+ */
+export const DataInOrderFlags: Members<
+  "ibv_query_qp_data_in_order_flags",
+  "IBV_QUERY_QP_DATA_IN_ORDER_"
+> = members("ibv_query_qp_data_in_order_flags", "IBV_QUERY_QP_DATA_IN_ORDER_");
+
+/**
+ * What is in order (`enum ibv_query_qp_data_in_order_caps`), combined with `|`.
+ *
+ * - `WHOLE_MSG`: all bytes of a message
+ * - `ALIGNED_128_BYTES`: the bytes of each block of 128 bytes that starts at a multiple of 128
+ *
+ * @category Queue pairs
+ */
+export const DataInOrderCaps: Members<
+  "ibv_query_qp_data_in_order_caps",
+  "IBV_QUERY_QP_DATA_IN_ORDER_"
+> = members("ibv_query_qp_data_in_order_caps", "IBV_QUERY_QP_DATA_IN_ORDER_");

@@ -3,13 +3,15 @@ import { verbs } from "../../ffi/library.ts";
 import { hasContextOp } from "../../ffi/library/ops.ts";
 import { uint16 } from "../../internal/checks.ts";
 import { bytesOfGid, Gid } from "../address/gid.ts";
+import { CompletionCounter, QpAttachCompCntrOp } from "../completion/completion_counter.ts";
 import { type CompletionQueue, cqCore, drain } from "../completion/completion_queue.ts";
 import { SendTracker } from "../completion/send_tracker.ts";
+import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
-import { nameOf } from "../core/enums.ts";
+import { nameOf, namesOf } from "../core/enums.ts";
 import { call, type CheckOptions, lacking } from "../core/errors.ts";
 import { handleOf } from "../core/native_resource.ts";
-import { lifetimeOf } from "../core/resource.ts";
+import { lifetimeOf, release, retain, rootOf } from "../core/resource.ts";
 import { unregisterElement } from "../device/async_events.ts";
 import type { Context } from "../device/context.ts";
 import { hasEndingWindow, type MemoryWindow } from "../memory/memory_window.ts";
@@ -125,6 +127,8 @@ export class QueuePair extends QueuePairStates {
   readonly #receiver: RecvPoster | undefined;
   readonly #postSend: ReturnType<typeof verbs>["ibv_post_send"];
   readonly #postRecv: ReturnType<typeof verbs>["ibv_post_recv"];
+  /** The counters that the kernel does not destroy before the queue pair. */
+  readonly #counters: CompletionCounter[] = [];
   /** The multicast groups, which it must leave before it is destroyed. */
   readonly #groups: Map<string, readonly [gid: Uint8Array<ArrayBuffer>, lid: number]> = new Map();
 
@@ -308,6 +312,29 @@ export class QueuePair extends QueuePairStates {
     this.#groups.delete(name);
   }
 
+  /**
+   * Lets a counter count completions of the queue pair (`ibv_qp_attach_comp_cntr`), which is in state RESET or INIT. The
+   * end of the queue pair detaches it.
+   *
+   * @param opMask {@linkcode QpAttachCompCntrOp}, combined with `|`: what is counted. Each operation has one counter.
+   * @throws {TypeError} If the counter is disposed or of another context.
+   * @throws {RangeError} If `opMask` does not fit 32 bits.
+   * @throws {VerbsError} If the device refuses: EBUSY if an operation has a counter.
+   */
+  attachCompCntr(counter: CompletionCounter, opMask: number): void {
+    const { view } = attachCodec.write({ opMask });
+    if (rootOf(instance(counter, CompletionCounter, "counter")) !== rootOf(this)) {
+      throw new TypeError("Cannot attach completion counter: counter is of another context");
+    }
+    const args = [this.unsafeHandle, counter.unsafeHandle, view] as const;
+    call("ibv_qp_attach_comp_cntr", "attach completion counter", args, {
+      detail: () => namesOf(QpAttachCompCntrOp, opMask),
+      hint: (code) => code === "EBUSY" ? "One of the operations has a counter" : undefined,
+    });
+    retain(counter);
+    this.#counters.push(counter);
+  }
+
   #destroy(handle: IbvQp): void {
     // A group that cannot be left makes the destruction fail.
     for (const [name, [bytes, lid]] of this.#groups) {
@@ -317,10 +344,17 @@ export class QueuePair extends QueuePairStates {
       hint: (code) => code === "EBUSY" ? "It is still attached to a multicast group" : undefined,
     });
     unregisterElement(this);
+    for (const counter of this.#counters.splice(0)) release(counter);
     this.#endSends();
     if (this.#sendCq !== undefined) cqCore(this.#sendCq).senders.delete(this.qpNum);
   }
 }
+
+const attachCodec: AttributeCodec<{ readonly opMask: number }> = codecOf(
+  "ibv_qp_attach_comp_cntr_attr",
+  "completion counter",
+  { opMask: { required: true } },
+);
 
 /** Attributes that sends need to reach a receive of the peer, by transport. */
 const NEEDS: { readonly [type: number]: number } = {

@@ -299,8 +299,9 @@ export abstract class QueuePairStates extends NativeResource<IbvQp> {
    * Whether the device writes the data of an operation into memory in order (`ibv_query_qp_data_in_order`).
    *
    * @param opcode The operation.
-   * @param flags Flags of newer versions of libibverbs, which change the result. The default is 0.
-   * @returns 1 if it does, and 0 if not or if it is not known. With flags: what they define.
+   * @param flags {@linkcode DataInOrderFlags}, combined with `|`: newer versions of libibverbs have them. The default is 0.
+   * @returns 1 if it does, and 0 if not or if it is not known. With the flag RETURN_CAPS: {@linkcode DataInOrderCaps},
+   * combined.
    * @throws {RangeError} If a number is out of range.
    */
   queryDataInOrder(opcode: WrOpcode, flags: number = 0): number {

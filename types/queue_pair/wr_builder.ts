@@ -14,7 +14,7 @@ import type { MemoryWindow } from "../memory/memory_window.ts";
 import { has, INLINE, readBinding } from "../work/attributes.ts";
 import { checkWrId, type SendRequestList } from "../work/requests.ts";
 import { type MwBindInfo, SendFlags, WrOpcode } from "../work/work_request.ts";
-import { QpType } from "./qp_enums.ts";
+import { QpType, type SelectivityLevel } from "./qp_enums.ts";
 import { hasData, type WrPoster } from "./wr_poster.ts";
 
 /**
@@ -194,35 +194,31 @@ export class WrBuilder implements Disposable {
   }
 
   /**
-   * Begins a flush of the peer's memory (`ibv_wr_flush`), which is newer than rdma-core 44.
+   * Begins a flush (`ibv_wr_flush`): it completes when what earlier requests wrote to the peer's memory is where `type`
+   * says. The peer's region needs {@linkcode AccessFlags}.FLUSH_GLOBAL or FLUSH_PERSISTENT.
    *
    * @param rkey The rkey of the peer's memory region.
    * @param remoteAddr The address of the first byte.
    * @param len Bytes to flush.
-   * @param type The placement type (`enum ibv_placement_type`), combined with `|`.
-   * @param level The selectivity level (`enum ibv_selectivity_level`).
+   * @param type {@linkcode PlacementType}, combined with `|`.
+   * @param level Whether to flush these bytes, or the whole region.
    */
   flush(
     rkey: number,
     remoteAddr: number | bigint,
     len: number | bigint,
     type: number,
-    level: number,
+    level: SelectivityLevel,
   ): this {
     const flush = {
       length: uint64(len, "len"),
       type: uint8(type, "type"),
       level: uint8(level, "level"),
     };
-    this.#assertUsable();
-    this.#poster.assertFlush();
-    // It takes the place of a read, which has the same attributes.
-    this.#add(WrOpcode.RDMA_READ, (list, i) => {
+    return this.#begin(WrOpcode.FLUSH, (list, i) => {
       list.setRdma(i, remoteAddr, rkey);
       this.#poster.setExtra(i, { flush });
     });
-    this.#hasData = true;
-    return this;
   }
 
   /** Begins a request with an opcode and sets its attributes. If that throws, it is not begun. */
@@ -235,10 +231,6 @@ export class WrBuilder implements Disposable {
         }`,
       );
     }
-    return this.#add(opcode, set);
-  }
-
-  #add(opcode: WrOpcode, set: (list: SendRequestList, index: number) => void): this {
     const { list } = this.#poster;
     const index = this.#count;
     if (index >= list.capacity) {

@@ -1,12 +1,11 @@
 import type { IbvQpEx } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { someVerbs } from "../../ffi/library.ts";
-import { hasOwnOp } from "../../ffi/library/ops.ts";
 import { bufferAddress, bufferPointer, nativeView } from "../../ffi/pointers.ts";
 import type { QpExVerbs } from "../../ffi/verbs/qp_ex.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { nameOf } from "../core/enums.ts";
-import { failure, lacking } from "../core/errors.ts";
+import { failure } from "../core/errors.ts";
 import { assertOpen } from "../core/resource.ts";
 import { FIELDS, has, NO_MEMORY, rkeyOf, setOf } from "../work/attributes.ts";
 import type { NativeList } from "../work/native_list.ts";
@@ -30,7 +29,7 @@ export interface Extra {
   readonly header?: Part & { readonly mss: number };
   /** ATOMIC_WRITE: the 8 bytes. */
   readonly value?: Part;
-  /** A flush, which has no opcode in this version of the header. */
+  /** FLUSH: what it makes durable or visible. */
   readonly flush?: { readonly length: bigint; readonly type: number; readonly level: number };
 }
 
@@ -45,7 +44,9 @@ const dataBuf: AttributeCodec<{ addr: bigint; length: number }> = codecOf(
 );
 
 /** Opcodes whose data another verb sets, one bit each. */
-const WITHOUT_DATA = setOf(WrOpcode.LOCAL_INV, WrOpcode.BIND_MW, WrOpcode.ATOMIC_WRITE);
+const WITHOUT_DATA = setOf(
+  ...[WrOpcode.LOCAL_INV, WrOpcode.BIND_MW, WrOpcode.ATOMIC_WRITE, WrOpcode.FLUSH],
+);
 
 /** Whether a request with an opcode has data that a setter sets. */
 export function hasData(opcode: number): boolean {
@@ -162,7 +163,6 @@ export class WrPoster {
     // rxe reads the flag, and others do not look at it.
     const inline = extra?.inline === undefined ? 0 : SendFlags.INLINE;
     this.#qpEx[WR_FLAGS] = list.flags(index) | inline;
-    if (extra?.flush !== undefined) return this.#flush(index, extra.flush);
     this.#begin(index, opcode, extra, address);
     if (this.type === QpType.UD) {
       const { unsafeHandle } = list.ahs[index]!.handle;
@@ -211,22 +211,16 @@ export class WrPoster {
         return v.ibv_wr_rdma_read(qp, rkey, remoteAddr);
       case WrOpcode.ATOMIC_WRITE:
         return v.ibv_wr_atomic_write(qp, rkey, remoteAddr, address + BigInt(extra!.value!.offset));
+      case WrOpcode.FLUSH: {
+        const { length, type, level } = extra!.flush!;
+        return v.ibv_wr_flush(qp, rkey, remoteAddr, length, type, level);
+      }
     }
     const compareAdd = list.get64(index, FIELDS.compareAdd);
     if (opcode === WrOpcode.ATOMIC_FETCH_AND_ADD) {
       return v.ibv_wr_atomic_fetch_add(qp, rkey, remoteAddr, compareAdd);
     }
     v.ibv_wr_atomic_cmp_swp(qp, rkey, remoteAddr, compareAdd, list.get64(index, FIELDS.swap));
-  }
-
-  #flush(index: number, { length, type, level }: NonNullable<Extra["flush"]>): void {
-    const rkey = this.#native.get32(index, FIELDS.rkey);
-    const remoteAddr = this.#native.get64(index, FIELDS.remoteAddr);
-    this.#verbs.ibv_wr_flush(this.#handle, rkey, remoteAddr, length, type, level);
-  }
-
-  assertFlush(): void {
-    if (!hasOwnOp(this.#handle, "ibv_qp_ex", "wr_flush")) throw lacking("ibv_wr_flush", "flush");
   }
 
   #setSges(index: number): void {

@@ -16,7 +16,7 @@ export function has(set: number, opcode: number): boolean {
   return (set >>> opcode & 1) !== 0;
 }
 
-const { SEND, SEND_WITH_IMM, SEND_WITH_INV, LOCAL_INV, BIND_MW, TSO } = WrOpcode;
+const { SEND, SEND_WITH_IMM, SEND_WITH_INV, LOCAL_INV, BIND_MW, TSO, FLUSH } = WrOpcode;
 const { RDMA_WRITE, RDMA_WRITE_WITH_IMM, RDMA_READ, ATOMIC_WRITE } = WrOpcode;
 const { ATOMIC_CMP_AND_SWP, ATOMIC_FETCH_AND_ADD } = WrOpcode;
 const DATAGRAMS = setOf(SEND, SEND_WITH_IMM, TSO);
@@ -67,8 +67,8 @@ export const FIELDS = {
   remoteQpn: row("remoteQpn", 24, DATAGRAMS, "wr.ud.remote_qpn"),
   remoteQkey: row("remoteQkey", 32, DATAGRAMS, "wr.ud.remote_qkey"),
   // RDMA and atomics have it at the same place.
-  remoteAddr: row("remoteAddr", 64, RDMA | ATOMICS, "wr.rdma.remote_addr"),
-  rkey: row("rkey", 32, RDMA, "wr.rdma.rkey"),
+  remoteAddr: row("remoteAddr", 64, RDMA | ATOMICS | setOf(FLUSH), "wr.rdma.remote_addr"),
+  rkey: row("rkey", 32, RDMA | setOf(FLUSH), "wr.rdma.rkey"),
   atomicRkey: row("rkey", 32, ATOMICS, "wr.atomic.rkey"),
   bindRkey: row("rkey", 32, BIND, "bind_mw.rkey"),
   compareAdd: row("compareAdd", 64, ATOMICS, "wr.atomic.compare_add"),

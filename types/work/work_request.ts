@@ -1,4 +1,7 @@
+import { verbs } from "../../ffi/library.ts";
 import { type Members, members } from "../../ffi/members.ts";
+import { readCString } from "../../ffi/pointers.ts";
+import { integer } from "../../internal/checks.ts";
 import type { AddressHandle } from "../address_handle/address_handle.ts";
 import type { MemoryRegion, Sge } from "../memory/memory_region.ts";
 import type { MemoryWindow } from "../memory/memory_window.ts";
@@ -15,6 +18,7 @@ import type { MemoryWindow } from "../memory/memory_window.ts";
  * - `ATOMIC_CMP_AND_SWP`: compares 8 bytes of the peer's memory with a value and replaces them if they are equal
  * - `ATOMIC_FETCH_AND_ADD`: adds to 8 bytes of the peer's memory
  * - `ATOMIC_WRITE`: writes 8 bytes of the peer's memory atomically
+ * - `FLUSH`: puts what was written to the peer's memory in its place; only {@linkcode WrBuilder.flush} offers it
  * - `LOCAL_INV`: invalidates an rkey of this side
  * - `BIND_MW`: binds a memory window of type 2
  * - `TSO`: sends a large packet that the device segments; only {@linkcode WrBuilder.sendTso} offers it
@@ -29,6 +33,17 @@ export const WrOpcode: Members<"ibv_wr_opcode", "IBV_WR_"> = members("ibv_wr_opc
  * @category Work requests
  */
 export type WrOpcode = typeof WrOpcode[keyof typeof WrOpcode];
+
+/**
+ * An opcode in the words of libibverbs (`ibv_wr_opcode_str`, since rdma-core 49), such as `"rdma-write"`.
+ *
+ * @throws {SystemError} EOPNOTSUPP if the installed libibverbs is older.
+ * @category Work requests
+ */
+export function wrOpcodeStr(opcode: WrOpcode): string {
+  const text = verbs().ibv_wr_opcode_str(integer(opcode, "opcode", 0, 0x7fff_ffff));
+  return text === null ? "unknown" : readCString(text);
+}
 
 /**
  * Flags of a send request (`enum ibv_send_flags`). Combine them with `|`.

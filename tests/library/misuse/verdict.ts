@@ -4,28 +4,6 @@ import { VerbsError, WorkCompletionError } from "../../../mod.ts";
 import { isOfEngine, isOfReceivers } from "../../engine_words.ts";
 import { Boom } from "./values.ts";
 
-/** A valid call that fails on the recorder. */
-interface Refusal {
-  readonly why: string;
-  /** The error that it must have. */
-  readonly error: RegExp;
-}
-
-const REFUSED: Readonly<Record<string, Refusal>> = {
-  "WrBuilder#flush": {
-    why: "the header that the recorder is built with has no ibv_wr_flush",
-    error: /EOPNOTSUPP/,
-  },
-};
-
-/** What is wrong with the end of a valid call: it returns, or fails as the list says. */
-export function verdictOfValid(name: string, error: unknown): string[] {
-  const refused = REFUSED[name];
-  if (refused === undefined) return error === undefined ? [] : [`Its valid call fails: ${error}`];
-  const isListed = error !== undefined && refused.error.test(`${error}`);
-  return isListed ? [] : [`It should fail because ${refused.why}: ${error}`];
-}
-
 /** V8 itself refuses objects that only look like those of a class; there is no useful advice. */
 const FORGED = / is (forged|copied|proxy.*|revoked proxy|boxed number)$/;
 

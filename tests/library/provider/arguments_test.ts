@@ -7,9 +7,8 @@ import { call, objects } from "./objects.ts";
 
 const natives = (await bindings()).filter(isInstalled);
 
-function isInstalled({ verb, row: { fails, op, since, symbol = verb } }: Binding): boolean {
-  if (since !== undefined || fails === undefined) return false;
-  return op !== undefined || hasSymbol(symbol);
+function isInstalled({ verb, row: { fails, op, symbol = verb } }: Binding): boolean {
+  return fails !== undefined && (op !== undefined || hasSymbol(symbol));
 }
 
 /** Values whose every byte differs, and whose highest bit is set; a number that counts or measures is small. */

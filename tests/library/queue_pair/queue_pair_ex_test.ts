@@ -297,11 +297,9 @@ Deno.test("WrBuilder refuses operations that the queue pair was not made for", (
     [(wr) => wr.sendImm(1), "SendOpsFlags.SEND_WITH_IMM"],
     [(wr) => wr.localInv(1), "SendOpsFlags.LOCAL_INV"],
     [(wr) => wr.atomicWrite(1, 8, new Uint8Array(8)), "SendOpsFlags.ATOMIC_WRITE"],
+    [(wr) => wr.flush(1, 1, 1, 1, 1), "SendOpsFlags.FLUSH"],
   ];
   for (const [use, message] of uses) assertThrows(() => use(wr), TypeError, message);
-  const error = assertThrows(() => wr.flush(1, 1, 1, 1, 1), VerbsError);
-  assertEquals([error.verb, error.notSupported], ["ibv_wr_flush", true]);
-  assertStringIncludes(error.message, "Cannot flush: ");
   assertEquals(wr.length, 0);
   wr.send();
   wr.complete();
@@ -320,7 +318,7 @@ onExRc.test("WrBuilder refuses values out of range, and begins nothing then", ({
     [() => wr.atomicWrite(1, 8, new Uint8Array(7)), RangeError, "length of value"],
     [() => wr.flush(1, 1, -1, 0, 0), RangeError, "len"],
     [() => wr.flush(1, 1, 1, 256, 0), RangeError, "type 256"],
-    [() => wr.flush(1, 1, 1, 0, 256), RangeError, "level 256"],
+    [() => wr.flush(1, 1, 1, 0, 256 as never), RangeError, "level 256"],
   );
   assertEquals([wr.length, wr.wrId, wr.wrFlags], [0, 0, SendFlags.SIGNALED]);
   wr.send();

@@ -4,6 +4,7 @@ import {
   AccessFlags,
   AdviseMrAdvice,
   AdviseMrFlags,
+  CompCntrType,
   type CompletionQueue,
   CounterDescription,
   CreateCqAttrFlags,
@@ -17,15 +18,19 @@ import {
   NodeType,
   OpsFlags,
   OpsWrOpcode,
+  PlacementType,
   PortState,
+  QpAttachCompCntrOp,
   QpCreateFlags,
   QpState,
   QpType,
   Rate,
   ReadCountersFlags,
   RxHashFunction,
+  SelectivityLevel,
   SendOpsFlags,
   SrqType,
+  TphMemType,
   VerbsError,
   WqFlags,
   WqState,
@@ -151,6 +156,12 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   "CompletionQueue#poll (extended)": () => [4],
   "CompletionQueue#completions (extended)": ({ cqEx }) => completions(cqEx),
   wcStatusStr: () => [1],
+  wrOpcodeStr: () => [WrOpcode.RDMA_WRITE],
+  "new CompletionCounter": ({ context }) => [context, CompCntrType.BYTES],
+  "CompletionCounter#set": () => [5],
+  "CompletionCounter#setErr": () => [5n],
+  "CompletionCounter#inc": () => [5n],
+  "CompletionCounter#incErr": () => [5],
   "new WorkCompletionError": ({ completion }) => [completion],
   "new WorkCompletions": () => [4],
   "new WorkCompletionsEx": () => [4],
@@ -167,6 +178,7 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     takeQueryPort(context);
     return [1];
   },
+  "Context#queryPortSpeed": () => [1],
   "Context#queryGid": () => [1, 0],
   "Context#queryGidEx": () => [1, 0],
   "Context#gidTable": () => [1],
@@ -242,6 +254,22 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     pd,
     { fd: 5, offset: 4096, length: 8192, iova: 0x10000, access: AccessFlags.LOCAL_WRITE },
   ],
+  "new AllocatedBuffer": ({ pd }) => [pd, 4096],
+  "AllocatedBuffer#bytes": () => [0, 64],
+  "new AllocatedBufferRegion": ({ buf }) => [buf, AccessFlags.LOCAL_WRITE, 64, 128],
+  "new DmaHandle": ({ context }) => [context, { cpuId: 3, ph: 2, tphMemType: TphMemType.PM }],
+  "new MemoryRegionEx": ({ pd, dmah }) => [
+    pd,
+    { access: AccessFlags.LOCAL_WRITE, source: 64, iova: 0x1000, dmah },
+  ],
+  "new MemoryRegionEx (buf)": ({ pd, buf }) => [
+    pd,
+    { access: AccessFlags.REMOTE_READ, buf, offset: 64, length: 128 },
+  ],
+  "new MemoryRegionEx (fd)": ({ pd }) => [
+    pd,
+    { access: AccessFlags.LOCAL_WRITE, fd: 5, offset: 4096, length: 8192 },
+  ],
   "new ImplicitMemoryRegion": ({ pd }) => [pd, AccessFlags.ON_DEMAND],
   "ImplicitMemoryRegion#allocate": () => [64],
   "ImplicitMemoryRegion#bytes": ({ implicit }) => [implicit.allocate(64).offset, 64],
@@ -252,6 +280,7 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   "new NullMemoryRegion": ({ pd }) => [pd],
   "new ParentDomain": ({ pd, td }) => [pd, { td, pdContext: 5 }],
   reregMr: ({ pd, mr }) => [mr, { pd, source: 4096, access: AccessFlags.REMOTE_READ }],
+  "new ParentDomain (unprotected)": ({ pd }) => [pd, { allowCcUnprotectedAlloc: true }],
   "new ParentDomain (alignment)": ({ pd }) => [pd, { alignment: 64 }],
   "new ThreadDomain": ({ context }) => [context],
   "new OpenedQueuePair": ({ xrcd }) => [{ xrcd, qpNum: 5, type: QpType.XRC_RECV }],
@@ -284,6 +313,10 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     ud.attachMcast(gid, 0xc001);
     return [gid, 0xc001];
   },
+  "QueuePair#attachCompCntr": ({ counter }) => [
+    counter,
+    QpAttachCompCntrOp.SEND | QpAttachCompCntrOp.RECV,
+  ],
   "QueuePair#bindMw": ({ mw1, bindable }) => [
     mw1,
     {
@@ -311,7 +344,7 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     5,
     { mr: bindable, addr: bindable.addr, length: 8, mwAccessFlags: 0 },
   ],
-  "WrBuilder#flush": () => [1, 8, 8, 0, 0],
+  "WrBuilder#flush": () => [1, 8, 8, PlacementType.GLOBAL, SelectivityLevel.RANGE],
   "WrBuilder#setUdAddr": ({ ah, udBuilder }) => {
     udBuilder.send();
     return [ah, 1, QKEY];
@@ -485,6 +518,8 @@ export const RECEIVERS: Readonly<Record<string, Receiver>> = {
   WorkCompletion: ({ completion }) => completion,
   Context: ({ context }) => context,
   DeviceMemory: ({ dm }) => dm,
+  AllocatedBuffer: ({ buf }) => buf,
+  CompletionCounter: ({ counter }) => counter,
   ImplicitMemoryRegion: ({ implicit }) => implicit,
   MemoryWindow: ({ mw }) => mw,
   QueuePairEx: ({ udEx }) => udEx,

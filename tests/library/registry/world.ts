@@ -3,12 +3,15 @@
 import {
   AccessFlags,
   AddressHandle,
+  AllocatedBuffer,
   CompletionChannel,
+  CompletionCounter,
   CompletionQueue,
   CompletionQueueEx,
   Context,
   Counters,
   DeviceMemory,
+  DmaHandle,
   Flow,
   FlowActionEsp,
   FlowActionEspFlags,
@@ -37,6 +40,7 @@ import {
   SharedReceiveQueue,
   SrqType,
   ThreadDomain,
+  TphMemType,
   type WorkCompletion,
   WorkCompletions,
   WorkCompletionsEx,
@@ -160,6 +164,9 @@ interface Objects {
   readonly grh: Grh;
   readonly toeplitz: ToeplitzKey;
   readonly dm: DeviceMemory;
+  readonly buf: AllocatedBuffer;
+  readonly dmah: DmaHandle;
+  readonly counter: CompletionCounter;
   readonly implicit: ImplicitMemoryRegion;
   readonly bindable: MemoryRegion;
   readonly mw: MemoryWindow;
@@ -244,6 +251,9 @@ const MAKE: { readonly [K in keyof Objects]: (world: World) => Objects[K] } = {
   grh: () => new Grh(new Uint8Array(40)),
   toeplitz: () => new ToeplitzKey(KEY),
   dm: ({ context }) => new DeviceMemory(context, { length: 64 }),
+  buf: ({ pd }) => new AllocatedBuffer(pd, 4096),
+  dmah: ({ context }) => new DmaHandle(context, { cpuId: 3, ph: 2, tphMemType: TphMemType.PM }),
+  counter: ({ context }) => new CompletionCounter(context),
   implicit: ({ pd }) => new ImplicitMemoryRegion(pd, ON_DEMAND),
   bindable: ({ pd }) => new MemoryRegion(pd, 4096, LOCAL_WRITE | MW_BIND),
   mw: ({ pd }) => new MemoryWindow(pd, MwType.TYPE_2),

@@ -178,6 +178,7 @@ const CODES: readonly [attr: keyof PortAttr, label: string, shown: string][] = [
   ["activeSpeed", "active_speed", "2.5 Gbps (1), 5.0 Gbps (2), 10.0 Gbps (4), 10.0 Gbps (8)"],
   ["activeSpeed", "active_speed", "14.0 Gbps (16), 25.0 Gbps (32), 50.0 Gbps (64)"],
   ["activeSpeed", "active_speed", "100.0 Gbps (128)"],
+  ["activeSpeedEx", "active_speed", "2.5 Gbps (1), 200.0 Gbps (256)"],
   ["physState", "phys_state", "SLEEP (1), POLLING (2), DISABLED (3), LINK_UP (5), PHY TEST (7)"],
   ["physState", "phys_state", "PORT_CONFIGURATION TRAINNING (4), LINK_ERROR_RECOVERY (6)"],
 ];

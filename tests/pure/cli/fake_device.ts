@@ -87,6 +87,7 @@ export const PORT_ATTR: PortAttr = {
   initTypeReply: 1,
   activeWidth: 1,
   activeSpeed: 1,
+  activeSpeedEx: 0,
   physState: 5,
   linkLayer: 1,
   flags: 0,

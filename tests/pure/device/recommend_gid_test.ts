@@ -66,6 +66,7 @@ Deno.test("recommendGid() gives the entry with the reason", () => {
   ];
   const reasons = kinds.map((gid) => recommendGid(table(gid), 1).reason);
   assertEquals(new Set(reasons).size, 4);
+  assertStringIncludes(recommendGid([entry!], 1, true).reason, "iWARP: connections use IP");
 });
 
 Deno.test("recommendGid() throws when the port has no usable GID", () => {

@@ -27,6 +27,15 @@ FORWARD(const char *, ibv_node_type_str, enum ibv_node_type)
 FORWARD(const char *, ibv_port_state_str, enum ibv_port_state)
 FORWARD(const char *, ibv_event_type_str, enum ibv_event_type)
 FORWARD(const char *, ibv_wc_status_str, enum ibv_wc_status)
+// Older versions lack it.
+const char *ibv_wr_opcode_str(enum ibv_wr_opcode opcode)
+{
+	begin("ibv_wr_opcode_str", RETURNS_NOTHING);
+	NUMBER((int)opcode);
+	done(0);
+	return opcode == IBV_WR_RDMA_WRITE ? "rdma-write" : NULL;
+}
+
 FORWARD(int, ibv_rate_to_mult, enum ibv_rate)
 FORWARD(enum ibv_rate, mult_to_ibv_rate, int)
 FORWARD(int, ibv_rate_to_mbps, enum ibv_rate)

@@ -9,7 +9,7 @@ enum { SLOT = 2048, SLOTS = 1 << 18, HEADER = 256 };
 
 static const char *const names[KINDS] = {
 	"device", "context", "pd", "td", "xrcd", "mr", "mw", "dm", "channel", "cq", "srq", "qp", "wq", "table", "ah", "flow",
-	"action", "counters", "list",
+	"action", "counters", "list", "dmah", "cntr", "buf",
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

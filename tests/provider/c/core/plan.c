@@ -15,7 +15,8 @@ struct wish {
 	unsigned times;
 	bool over;
 	unsigned ms;
-	size_t offset;
+	// A context is reached by a pointer into the middle of its struct: the offset of a field may be negative.
+	ptrdiff_t offset;
 	size_t size;
 	unsigned char *bytes;
 	struct wish *next;
@@ -89,17 +90,14 @@ void pause_in(const char *verb)
 void answer(const char *verb, void *out, size_t size)
 {
 	for (EACH(wish, ANSWER, verb))
-		if (wish->offset + wish->size <= size)
+		if ((size_t)wish->offset + wish->size <= size)
 			memcpy((char *)out + wish->offset, wish->bytes, wish->size);
 }
 
 void apply_patches(enum kind kind, void *pointer)
 {
-	// A context is reached by a pointer into its middle; its patches count from the start of verbs_context.
-	char *start = (char *)pointer - (kind == CONTEXT ? offsetof(struct verbs_context, context) : 0);
-
 	for (EACH(wish, PATCH, kind_name(kind)))
-		memcpy(start + wish->offset, wish->bytes, wish->size);
+		memcpy((char *)pointer + wish->offset, wish->bytes, wish->size);
 }
 
 // Lets a verb fail with an errno: `times` calls after the first `skip`, or all of them for 0. With a result, the verb
@@ -117,7 +115,7 @@ void recorder_delay(const char *verb, unsigned ms)
 	add(DELAY, verb, (struct wish){ .ms = ms });
 }
 
-static void choose(enum sort sort, const char *name, size_t offset, const void *bytes, size_t size)
+static void choose(enum sort sort, const char *name, ptrdiff_t offset, const void *bytes, size_t size)
 {
 	unsigned char *copy = memcpy(malloc(size + 1), bytes, size);
 
@@ -131,7 +129,7 @@ void recorder_answer(const char *verb, size_t offset, const void *bytes, size_t 
 }
 
 // Chooses a field of every object of a kind that is made from now on.
-void recorder_patch(const char *kind, size_t offset, const void *bytes, size_t size)
+void recorder_patch(const char *kind, ptrdiff_t offset, const void *bytes, size_t size)
 {
 	choose(PATCH, kind, offset, bytes, size);
 }

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <infiniband/verbs.h>
+#include "newer.h"
 
 // The header's macros stand for inline functions; this library holds the symbols behind them.
 #undef ibv_query_port
@@ -15,7 +15,7 @@
 
 enum kind {
 	DEVICE, CONTEXT, PD, TD, XRCD, MR, MW, DM, CHANNEL, CQ, SRQ, QP, WQ, TABLE, AH, FLOW, ACTION, COUNTERS,
-	LIST, KINDS
+	LIST, DMAH, CNTR, BUF, KINDS
 };
 
 enum { MOST_DEVICES = 8 };
@@ -90,7 +90,10 @@ enum { FIRST_QP_NUM = 0x100 };
 struct works;
 
 struct qp_object {
-	struct ibv_qp_ex qp;
+	union {
+		struct ibv_qp_ex qp;
+		char room[SIZE_ibv_qp_ex];
+	};
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
 	struct ibv_ece ece;
@@ -118,8 +121,21 @@ struct mr_object {
 	uint64_t iova;
 };
 
+struct comp_cntr_object {
+	struct ibv_comp_cntr comp_cntr;
+	uint64_t good;
+	uint64_t bad;
+};
+
+struct buf_object {
+	void *memory;
+};
+
 struct dm_object {
-	struct ibv_dm dm;
+	union {
+		struct ibv_dm dm;
+		char room[SIZE_ibv_dm];
+	};
 	size_t length;
 	unsigned char bytes[512];
 };

@@ -50,3 +50,36 @@ TWIN(modify_cq, "CompletionQueue#modify")
 
 	ibv_modify_cq(cq, &attr);
 }
+
+static struct ibv_comp_cntr *counter(enum ibv_comp_cntr_type type)
+{
+	static struct ibv_comp_cntr_init_attr attr;
+
+	attr.type = type;
+	return ibv_create_comp_cntr(context, &attr);
+}
+
+TWIN(create_comp_cntr, "new CompletionCounter")
+{
+	counter(IBV_COMP_CNTR_TYPE_BYTES);
+}
+
+TWIN(set_comp_cntr, "CompletionCounter#set")
+{
+	struct ibv_comp_cntr *made = counter(IBV_COMP_CNTR_TYPE_WRS);
+
+	begin_request();
+	ibv_set_comp_cntr(made, 5);
+}
+
+TWIN(attach_comp_cntr, "QueuePair#attachCompCntr")
+{
+	struct ibv_qp_attach_comp_cntr_attr attr = {
+		.op_mask = IBV_QP_ATTACH_COMP_CNTR_OP_SEND | IBV_QP_ATTACH_COMP_CNTR_OP_RECV,
+	};
+	struct ibv_qp *made = qp(IBV_QPT_RC);
+
+	struct ibv_comp_cntr *counted = counter(IBV_COMP_CNTR_TYPE_WRS);
+	begin_request();
+	ibv_qp_attach_comp_cntr(made, counted, &attr);
+}

@@ -130,11 +130,14 @@ TWIN(modify_flow_action_esp, "FlowActionEsp#modify")
 {
 	struct ibv_flow_ipv4_filter outer = { .src_ip = htonl(0x0a000001), .dst_ip = htonl(0x0a000002) };
 	struct ibv_flow_tcp_udp_filter ports = { .dst_port = htons(4791), .src_port = htons(4792) };
-	struct ibv_flow_action_esp_encap udp = { .val_ptr = &ports, .len = sizeof ports, .type = IBV_FLOW_SPEC_UDP };
-	struct ibv_flow_action_esp_encap ip = { .val_ptr = &outer, .next_ptr = &udp, .len = sizeof outer, .type = IBV_FLOW_SPEC_IPV4 };
+	// Static, so that their padding is zero.
+	static struct ibv_flow_action_esp_encap udp = { .len = sizeof ports, .type = IBV_FLOW_SPEC_UDP };
+	static struct ibv_flow_action_esp_encap ip = { .next_ptr = &udp, .len = sizeof outer, .type = IBV_FLOW_SPEC_IPV4 };
 	struct ibv_flow_action_esp_attr attr = { .comp_mask = IBV_FLOW_ACTION_ESP_MASK_ESN, .esn = 6, .esp_encap = &ip };
 	struct ibv_flow_action *action = make_esp();
 
+	udp.val_ptr = &ports;
+	ip.val_ptr = &outer;
 	begin_request();
 	ibv_modify_flow_action_esp(action, &attr);
 }

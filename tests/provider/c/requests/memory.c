@@ -103,3 +103,80 @@ TWIN(reg_dm_mr, "new DeviceMemoryRegion")
 	begin_request();
 	ibv_reg_dm_mr(pd, dm, 4, 8, IBV_ACCESS_ZERO_BASED);
 }
+
+static struct ibv_dmah *dma_handle(void)
+{
+	static struct ibv_dmah_init_attr attr = {
+		.comp_mask = IBV_DMAH_INIT_ATTR_MASK_CPU_ID | IBV_DMAH_INIT_ATTR_MASK_PH | IBV_DMAH_INIT_ATTR_MASK_TPH_MEM_TYPE,
+		.cpu_id = 3,
+		.ph = 2,
+		.tph_mem_type = IBV_TPH_MEM_TYPE_PM,
+	};
+
+	return ibv_alloc_dmah(context, &attr);
+}
+
+TWIN(alloc_dmah, "new DmaHandle")
+{
+	dma_handle();
+}
+
+TWIN(alloc_buf, "new AllocatedBuffer")
+{
+	struct ibv_buf *buf;
+
+	ibv_alloc_buf(pd, 4096, &buf);
+}
+
+TWIN(reg_buf_mr, "new AllocatedBufferRegion")
+{
+	struct ibv_buf *buf;
+	char *addr = ibv_alloc_buf(pd, 4096, &buf);
+
+	begin_request();
+	ibv_reg_buf_mr(pd, buf, addr + 64, 128, IBV_ACCESS_LOCAL_WRITE);
+}
+
+TWIN(reg_mr_ex, "new MemoryRegionEx")
+{
+	static struct ibv_mr_init_attr attr = {
+		.length = 64,
+		.access = IBV_ACCESS_LOCAL_WRITE,
+		.comp_mask = IBV_REG_MR_MASK_IOVA | IBV_REG_MR_MASK_ADDR | IBV_REG_MR_MASK_DMAH,
+		.iova = 0x1000,
+		.addr = memory,
+	};
+
+	attr.dmah = dma_handle();
+	begin_request();
+	ibv_reg_mr_ex(pd, &attr);
+}
+
+TWIN(reg_mr_ex_buf, "new MemoryRegionEx (buf)")
+{
+	struct ibv_buf *buf;
+	static struct ibv_mr_init_attr attr = {
+		.length = 128,
+		.access = IBV_ACCESS_REMOTE_READ,
+		.comp_mask = IBV_REG_MR_MASK_ADDR | IBV_REG_MR_MASK_BUF,
+	};
+
+	attr.addr = (char *)ibv_alloc_buf(pd, 4096, &buf) + 64;
+	attr.buf = buf;
+	begin_request();
+	ibv_reg_mr_ex(pd, &attr);
+}
+
+TWIN(reg_mr_ex_fd, "new MemoryRegionEx (fd)")
+{
+	static struct ibv_mr_init_attr attr = {
+		.length = 8192,
+		.access = IBV_ACCESS_LOCAL_WRITE,
+		.comp_mask = IBV_REG_MR_MASK_IOVA | IBV_REG_MR_MASK_FD | IBV_REG_MR_MASK_FD_OFFSET,
+		.iova = 4096,
+		.fd = 5,
+		.fd_offset = 4096,
+	};
+
+	ibv_reg_mr_ex(pd, &attr);
+}

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <arpa/inet.h>
-#include <infiniband/verbs.h>
+#include "newer.h"
 
 struct request {
 	const char *name;

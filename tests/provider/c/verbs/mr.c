@@ -1,4 +1,5 @@
-// Memory regions: ordinary ones, of device memory, of a DMA buffer, the null region, and imported ones.
+// Memory regions: ordinary ones, of device memory, of a DMA buffer, the null region, and imported ones; allocated buffers
+// and DMA handles.
 #include "ops.h"
 
 enum { FIRST_KEY = 0x1000, KEY_STEP = 0x100 };
@@ -98,4 +99,60 @@ int advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flag
 {
 	CALL(ERRNO, OBJECT(PD, pd), NUMBER(advice), NUMBER(flags), put_sges("sg_list", sg_list, num_sge), NUMBER(num_sge));
 	return done(0);
+}
+
+CREATOR(ibv_alloc_dmah, DMAH, struct ibv_dmah, ibv_dmah_init_attr, attr)
+DESTROYER(ibv_dealloc_dmah, DMAH, struct ibv_dmah, dmah)
+
+struct ibv_mr *ibv_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *mr_init_attr)
+{
+	uint64_t mask = mr_init_attr->comp_mask;
+	void *addr = mask & IBV_REG_MR_MASK_ADDR ? mr_init_attr->addr : NULL;
+	struct ibv_dmah *dmah;
+	struct ibv_buf *buf;
+
+	MAKE(OBJECT(PD, pd), STRUCT(ibv_mr_init_attr, mr_init_attr),
+	     dmah = put_given(mask & IBV_REG_MR_MASK_DMAH, "mr_init_attr.dmah", DMAH, mr_init_attr->dmah),
+	     buf = put_given(mask & IBV_REG_MR_MASK_BUF, "mr_init_attr.buf", BUF, mr_init_attr->buf));
+	uint64_t iova = mask & IBV_REG_MR_MASK_IOVA ? mr_init_attr->iova : (uintptr_t)addr;
+	struct mr_object *mr = make_mr(pd, addr, mr_init_attr->length, iova);
+	depend(mr, dmah);
+	depend(mr, buf);
+	return made(mr);
+}
+
+void *ibv_alloc_buf(struct ibv_pd *pd, size_t size, struct ibv_buf **buf)
+{
+	MAKE(OBJECT(PD, pd), NUMBER(size));
+	// The alignment of every provider is at least a page.
+	void *memory = aligned_alloc(4096, (size + 4095) / 4096 * 4096);
+	if (!memory)
+		return (void *)fails_with(ENOMEM);
+	struct buf_object *object = create(BUF, sizeof *object);
+	object->memory = memset(memory, 0xa5, size);
+	depend(object, pd);
+	*buf = (void *)object;
+	made(object);
+	return memory;
+}
+
+void ibv_free_buf(struct ibv_buf *buf)
+{
+	TELL(OBJECT(BUF, buf));
+	free(((struct buf_object *)buf)->memory);
+	done(destroy(buf));
+}
+
+struct ibv_mr *ibv_reg_buf_mr(struct ibv_pd *pd, struct ibv_buf *buf, void *addr, size_t length, int access)
+{
+	MAKE(OBJECT(PD, pd), OBJECT(BUF, buf), ADDRESS(addr), NUMBER(length), NUMBER(access));
+	struct mr_object *mr = make_mr(pd, addr, length, (uintptr_t)addr);
+	depend(mr, buf);
+	return made(mr);
+}
+
+int ibv_export_buf_dmabuf_fd(struct ibv_buf *buf)
+{
+	CALL(MINUS_ONE, OBJECT(BUF, buf));
+	return done(7);
 }

@@ -77,6 +77,8 @@ BUILDER(wr_atomic_fetch_add, ATOMIC_FETCH_AND_ADD, (QP_EX, uint32_t rkey, uint64
 	NUMBER(rkey), ADDRESS(remote_addr), NUMBER(add))
 BUILDER(wr_atomic_write, ATOMIC_WRITE, (QP_EX, uint32_t rkey, uint64_t remote_addr, const void *atomic_wr),
 	NUMBER(rkey), ADDRESS(remote_addr), BYTES(atomic_wr, 8))
+BUILDER(wr_flush, FLUSH, (QP_EX, uint32_t rkey, uint64_t remote_addr, size_t len, uint8_t type, uint8_t level),
+	NUMBER(rkey), ADDRESS(remote_addr), NUMBER(len), NUMBER(type), NUMBER(level))
 BUILDER(wr_bind_mw, BIND_MW, (QP_EX, struct ibv_mw *mw, uint32_t rkey, const struct ibv_mw_bind_info *bind_info),
 	OBJECT(MW, mw), NUMBER(rkey), put_bind_info("bind_info", bind_info))
 BUILDER(wr_local_inv, LOCAL_INV, (QP_EX, uint32_t invalidate_rkey), NUMBER(invalidate_rkey))
@@ -107,8 +109,8 @@ SETTER(wr_set_sge_list, (QP_EX, size_t num_sge, const struct ibv_sge *sg_list),
 	OP(wr_atomic_write) OP(wr_bind_mw) OP(wr_local_inv) OP(wr_rdma_read) OP(wr_rdma_write) \
 	OP(wr_rdma_write_imm) OP(wr_send) OP(wr_send_imm) OP(wr_send_inv) OP(wr_send_tso) OP(wr_set_ud_addr) \
 	OP(wr_set_xrc_srqn) OP(wr_set_inline_data) OP(wr_set_inline_data_list) OP(wr_set_sge) \
-	OP(wr_set_sge_list)
-#define SET(op) qp->op = op;
+	OP(wr_set_sge_list) OP(wr_flush)
+#define SET(op) AT(typeof(&op), qp, ibv_qp_ex, op) = op;
 
 void set_qp_builders(struct ibv_qp_ex *qp)
 {

@@ -38,7 +38,6 @@ static const struct ibv_device_attr_ex ex_attr = {
 	.max_dm_size = 1 << 17,
 	.pci_atomic_caps = { .fetch_add = 7, .swap = 7, .compare_swap = 7 },
 	.xrc_odp_caps = 63,
-	.phys_port_cnt_ex = PORTS,
 };
 
 static const struct ibv_port_attr port = {
@@ -70,6 +69,7 @@ int query_device_ex(struct ibv_context *context, const struct ibv_query_device_e
 
 	CALL(ERRNO, OBJECT(CONTEXT, context), STRUCT(ibv_query_device_ex_input, input), NUMBER(attr_size));
 	whole.orig_attr = plain_attr;
+	AT(uint32_t, &whole, ibv_device_attr_ex, phys_port_cnt_ex) = PORTS;
 	answer("ibv_query_device", &whole.orig_attr, sizeof whole.orig_attr);
 	answer("ibv_query_device_ex", &whole, sizeof whole);
 	memcpy(attr, &whole, attr_size < sizeof whole ? attr_size : sizeof whole);
@@ -78,7 +78,10 @@ int query_device_ex(struct ibv_context *context, const struct ibv_query_device_e
 
 int query_port(struct ibv_context *context, uint8_t port_num, struct ibv_port_attr *attr, size_t attr_size)
 {
-	struct ibv_port_attr whole = port;
+	union {
+		struct ibv_port_attr attr;
+		char room[SIZE_ibv_port_attr];
+	} whole = { port };
 
 	CALL_AS("___ibv_query_port", ERRNO, OBJECT(CONTEXT, context), NUMBER(port_num), NUMBER(attr_size));
 	answer("ibv_query_port", &whole, sizeof whole);
@@ -93,6 +96,13 @@ int ibv_query_port(struct ibv_context *context, uint8_t port_num, struct _compat
 	memcpy(attr, &port, offsetof(struct ibv_port_attr, port_cap_flags2));
 	answer("ibv_query_port", attr, offsetof(struct ibv_port_attr, port_cap_flags2));
 	return done(0);
+}
+
+int ibv_query_port_speed(struct ibv_context *context, uint32_t port_num, uint64_t *port_speed)
+{
+	CALL(ERRNO, OBJECT(CONTEXT, context), NUMBER(port_num));
+	*port_speed = 1000;
+	return answered(port_speed, sizeof *port_speed);
 }
 
 // Index 0 is link-local, index 1 holds an IPv4 address, the others are empty.

@@ -61,7 +61,7 @@ static struct dm_object *make_dm(struct ibv_context *context, size_t length)
 	dm->dm.memcpy_to_dm = memcpy_to_dm;
 	dm->dm.memcpy_from_dm = memcpy_from_dm;
 	dm->dm.comp_mask = IBV_DM_MASK_HANDLE;
-	dm->dm.handle = object_of(dm)->handle;
+	AT(uint32_t, dm, ibv_dm, handle) = object_of(dm)->handle;
 	depend(dm, context);
 	return dm;
 }
@@ -81,9 +81,15 @@ struct ibv_dm *ibv_import_dm(struct ibv_context *context, uint32_t dm_handle)
 	if (!original)
 		return (void *)fails_with(ENOENT);
 	struct dm_object *dm = make_dm(context, ((struct dm_object *)pointer_of(original))->length);
-	dm->dm.handle = dm_handle;
+	AT(uint32_t, dm, ibv_dm, handle) = dm_handle;
 	object_of(dm)->imported = true;
 	return made(dm);
 }
 
 UNIMPORTER(ibv_unimport_dm, DM, struct ibv_dm, dm)
+
+int ibv_dm_export_dmabuf_fd(struct ibv_dm *dm)
+{
+	CALL(MINUS_ONE, OBJECT(DM, dm));
+	return done(7);
+}

@@ -1,0 +1,154 @@
+import { errno } from "../../ffi/errno.ts";
+import { verbs } from "../../ffi/library.ts";
+import { members } from "../../ffi/members.ts";
+import { integer, snapshot, uint32, uint64 } from "../../internal/checks.ts";
+import { type AttributeCodec, codecOf } from "../core/attributes.ts";
+import { instance } from "../core/checks.ts";
+import { namesOf } from "../core/enums.ts";
+import { failure } from "../core/errors.ts";
+import { rootOf } from "../core/resource.ts";
+import { AllocatedBuffer, partOf } from "./allocated_buffer.ts";
+import { DmaHandle } from "./dma_handle.ts";
+import { MemoryRegion } from "./memory_region.ts";
+import { checkSource, type Memory, type MemorySource } from "./memory_source.ts";
+import { ProtectionDomain } from "./protection_domain.ts";
+import { AccessFlags, hintRegister } from "./reg_mr.ts";
+import { Region } from "./region.ts";
+
+/**
+ * Attributes of a {@linkcode MemoryRegionEx} (`struct ibv_mr_init_attr`). The memory is one of `source`, `buf` and `fd`.
+ *
+ * @category Memory
+ */
+export interface MrInitAttr {
+  /** {@linkcode AccessFlags}, combined with `|`. */
+  readonly access: number;
+  /** A length in bytes of new memory, or a buffer: as of {@linkcode MemoryRegion}. */
+  readonly source?: MemorySource;
+  /** A buffer of the same protection domain. */
+  readonly buf?: AllocatedBuffer;
+  /** The file descriptor of a DMA buffer. The caller closes it. */
+  readonly fd?: number;
+  /** Where the part starts in `buf` or in the DMA buffer, in bytes; 0 if it is left out. */
+  readonly offset?: number;
+  /** Length of the part in bytes. `fd` needs it; without it a part of `buf` extends to the end. */
+  readonly length?: number;
+  /**
+   * The address of the first byte in work requests and for peers. If it is left out, it is the address of the memory in
+   * this process, or `offset` for `fd`.
+   */
+  readonly iova?: bigint | number;
+  /** Hints for the accesses of the device. */
+  readonly dmah?: DmaHandle;
+}
+
+/** The attributes as C has them. */
+interface Attr extends Pick<MrInitAttr, "access" | "fd" | "iova" | "buf" | "dmah"> {
+  readonly length: number;
+  readonly addr?: bigint;
+  readonly fdOffset?: number | bigint;
+}
+
+const MASK = members("ibv_mr_init_attr_mask", "IBV_REG_MR_MASK_");
+
+const codec: AttributeCodec<Attr> = codecOf("ibv_mr_init_attr", "memory region", {
+  length: { bits: 53 },
+  access: { bits: 32 },
+  iova: { mask: MASK.IOVA },
+  addr: { mask: MASK.ADDR },
+  fd: { mask: MASK.FD },
+  fdOffset: { mask: MASK.FD_OFFSET },
+  dmah: { mask: MASK.DMAH, resource: DmaHandle },
+  buf: { mask: MASK.BUF, resource: AllocatedBuffer },
+});
+
+const NAMES = ["access", "source", "buf", "fd", "offset", "length", "iova", "dmah"] as const;
+
+/** What is registered, and where work requests find it. */
+interface Plan extends Pick<Attr, "buf" | "fd" | "fdOffset" | "iova"> {
+  readonly length: number;
+  /** The memory, if this process can access it. */
+  readonly memory?: Memory;
+}
+
+/**
+ * A memory region with all attributes that there are (`ibv_reg_mr_ex`, since rdma-core 59), such as a
+ * {@linkcode DmaHandle}.
+ *
+ * @category Memory
+ */
+export class MemoryRegionEx extends MemoryRegion {
+  /**
+   * Registers memory.
+   *
+   * @throws {TypeError} If an attribute has the wrong type or is unknown; if the memory is given twice or not at all; if
+   * something is disposed or belongs to another context or protection domain.
+   * @throws {RangeError} If a number is out of range, or the part is not within the buffer.
+   * @throws {VerbsError} If the device refuses, or it or the installed libibverbs has no such regions (EOPNOTSUPP).
+   */
+  constructor(pd: ProtectionDomain, attr: MrInitAttr) {
+    instance(pd, ProtectionDomain, "pd");
+    const given = snapshot(attr, "memory region", NAMES);
+    const access = uint32(given.access, "access");
+    if (given.iova !== undefined) uint64(given.iova, "iova");
+    const { dmah } = given;
+    if (dmah !== undefined && rootOf(instance(dmah, DmaHandle, "dmah")) !== rootOf(pd)) {
+      throw new TypeError("Cannot register memory: dmah belongs to another context");
+    }
+    const plan = planOf(pd, given);
+    // Nothing of the caller's runs or is refused any more but disposed objects.
+    const { unsafeHandle } = pd;
+    void dmah?.unsafeHandle;
+    const { memory, length, ...place } = plan();
+    const { view, writeHandles } = codec.write({
+      access,
+      length,
+      ...memory !== undefined && { addr: memory.start },
+      ...dmah !== undefined && { dmah },
+      ...place,
+    });
+    writeHandles();
+    const handle = verbs().ibv_reg_mr_ex(unsafeHandle, view);
+    if (handle === null) {
+      memory?.free();
+      throw failure("ibv_reg_mr_ex", "register memory", errno(), {
+        detail: () => `${length} bytes, access ${namesOf(AccessFlags, access)}`,
+        hint: (code) => hintRegister(code, access),
+      });
+    }
+    memory?.keep();
+    const addr = BigInt(place.iova ?? memory!.start);
+    const parents = [place.buf, dmah].filter((part) => part !== undefined);
+    super(new Region({ pd, handle, addr, length, parents, ...memory !== undefined && { memory } }));
+  }
+}
+
+/** Checks what is registered. The function allocates new memory. */
+function planOf(
+  pd: ProtectionDomain,
+  { source, buf, fd, offset = 0, length, iova }: Omit<MrInitAttr, "access">,
+): () => Plan {
+  const chosen = iova === undefined ? {} : { iova };
+  if ([source, buf, fd].filter((place) => place !== undefined).length !== 1) {
+    throw new TypeError("Cannot register memory: give one of source, buf and fd");
+  }
+  if (source !== undefined) {
+    const provide = checkSource(source);
+    return () => {
+      const memory = provide();
+      return { memory, length: memory.bytes.length, ...chosen };
+    };
+  }
+  integer(offset, "offset", 0, Number.MAX_SAFE_INTEGER);
+  if (buf !== undefined) {
+    if (instance(buf, AllocatedBuffer, "buf").pd !== pd) {
+      throw new TypeError("Cannot register memory: buf belongs to another protection domain");
+    }
+    const memory = partOf(buf, offset, length);
+    return () => ({ buf, memory, length: memory.bytes.length, ...chosen });
+  }
+  const descriptor = integer(fd!, "fd", 0, 0x7fff_ffff);
+  const size = integer(length!, "length", 1, Number.MAX_SAFE_INTEGER);
+  // The kernel wants all of them.
+  return () => ({ fd: descriptor, fdOffset: offset, length: size, iova: iova ?? offset });
+}
