@@ -104,13 +104,14 @@ Deno.test("devinfo names the flags it knows and counts the others together", () 
     "\traw packet caps:",
     `${FLAG}C-VLAN stripping offload`,
   ]);
-  const perTransportCaps = { rcOdpCaps: 0x20, ucOdpCaps: 0x40, udOdpCaps: 0 };
+  const perTransportCaps = { rcOdpCaps: 0x20, ucOdpCaps: 0x140, udOdpCaps: 0 };
   assertEquals(shown({}, { odpCaps: { generalCaps: 0xffn, perTransportCaps } }), [
     `${FLAG}ODP_SUPPORT`,
     `${FLAG}ODP_SUPPORT_IMPLICIT`,
     `${FLAG}Unknown flags: 0xFC`,
     `${FLAG}SUPPORT_SRQ`,
-    `${FLAG}Unknown flags: 0x40`,
+    `${FLAG}SUPPORT_FLUSH`,
+    `${FLAG}Unknown flags: 0x100`,
   ]);
 });
 
