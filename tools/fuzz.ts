@@ -65,15 +65,12 @@ then 1. It is a finding, too, if a target refuses another share of its inputs th
 ${NAMES}
 `;
 
-await tool(
-  HELP,
-  { rounds: positive, seconds: positive, seed: positive },
-  async (options, operands) => {
-    const { seconds = SECONDS, rounds, seed = 1 + Math.floor(Math.random() * 999_999_999) } =
-      options;
-    return await run(choose(operands), { seed, rounds, milliseconds: 1000 * seconds });
-  },
-);
+const NUMBERS = { rounds: positive, seconds: positive, seed: positive };
+
+await tool(HELP, NUMBERS, async ({ seconds = SECONDS, rounds, seed }, operands) => {
+  const start = seed ?? 1 + Math.floor(Math.random() * 999_999_999);
+  return await run(choose(operands), { seed: start, rounds, milliseconds: 1000 * seconds });
+});
 
 function choose(names: readonly string[]): Target[] {
   const unknown = names.find((word) => !TARGETS.some(({ name }) => name.startsWith(word)));

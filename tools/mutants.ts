@@ -99,11 +99,8 @@ function report(judged: readonly Judged[], least: number, sample = false): numbe
   for (const [folder, of] of folders) {
     console.log(`${folder}: ${percent(score(of))} of ${of.length}`);
   }
-  console.log(
-    `${judged.length - survivors.length} of ${judged.length} mutants killed (${
-      percent(score(judged))
-    })`,
-  );
+  const killed = judged.length - survivors.length;
+  console.log(`${killed} of ${judged.length} mutants killed (${percent(score(judged))})`);
   if (sample) {
     const most = mostSurvivors(judged.length, 1 - least);
     console.log(`${survivors.length} survived; more than ${most} are no accident`);

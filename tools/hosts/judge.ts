@@ -124,9 +124,7 @@ function differenceOf(packet: Packet, wanted: Partial<Packet>): string | undefin
   return first(
     Object.entries(wanted).map(([name, value]) => {
       const found = packet[name as keyof Packet];
-      return found === value
-        ? undefined
-        : `frame ${packet.frame}: ${name} is ${found}, not ${value}`;
+      if (found !== value) return `frame ${packet.frame}: ${name} is ${found}, not ${value}`;
     }),
   );
 }

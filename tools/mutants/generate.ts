@@ -112,10 +112,8 @@ export async function withSwitches(mutants: readonly Mutant[]): Promise<Switched
   const files = made.files.map(({ name, content }) => {
     const up = "../".repeat(name.split("/").length - 1);
     const names = "stryCov_9fa48, stryMutAct_9fa48";
-    return {
-      name,
-      content: `import { ${names} } from "${up}tools/mutants/switch.ts";\n${content}`,
-    };
+    const line = `import { ${names} } from "${up}tools/mutants/switch.ts";`;
+    return { name, content: `${line}\n${content}` };
   });
   const drawn = [...made.mutants].filter(([, mutant]) => wanted.has(JSON.stringify(mutant)));
   return { files, mutants: new Map(drawn) };

@@ -127,14 +127,8 @@ class Round {
     for (const id of this.open()) {
       const { file: source } = this.mutants.get(id)!;
       const costs = [...this.#surveys].flatMap(([file, { tests }]) =>
-        tests.filter((one) => one.seconds > this.patience.quick && reaches(one, id)).map((
-          { test, seconds },
-        ) => ({
-          file,
-          test,
-          seconds,
-          cost: seconds / this.#promise(file, source),
-        }))
+        tests.filter((one) => one.seconds > this.patience.quick && reaches(one, id))
+          .map((one) => ({ file, ...one, cost: one.seconds / this.#promise(file, source) }))
       ).sort((a, b) => a.cost - b.cost);
       let spent = 0;
       for (const { file, test, seconds } of costs) {
@@ -155,14 +149,9 @@ class Round {
     while (Date.now() < this.patience.until) {
       const survey = this.#surveys.get(file);
       if (survey !== undefined && todo.length === 0) return;
-      const job: Job = {
-        file,
-        mutants: todo,
-        ...this.#pace,
-        suspect: suspect !== undefined,
-        ...survey && { survey },
-        ...tests && { tests },
-      };
+      const known = { ...survey && { survey }, ...tests && { tests } };
+      const isSuspect = suspect !== undefined;
+      const job: Job = { file, mutants: todo, ...this.#pace, suspect: isSuspect, ...known };
       const ended = await runJob(tree, job, this.patience.loading);
       let active: string | null = null;
       for (const one of ended.told) {

@@ -100,9 +100,8 @@ export function goals(
   names: readonly WorkloadName[] = Object.keys(WORKLOADS) as WorkloadName[],
 ): Record<string, number> {
   return Object.fromEntries(names.flatMap((name) =>
-    Object.entries(WORKLOADS[name].counts).map((
-      [count, each],
-    ) => [count, Math.round(each * rates[name] * seconds)])
+    Object.entries(WORKLOADS[name].counts)
+      .map(([count, each]) => [count, Math.round(each * rates[name] * seconds)])
   ));
 }
 

@@ -33,8 +33,6 @@ export interface MethodSpy<Self = Any, Args extends unknown[] = Any[], Return = 
 
 export type { MethodSpy as Stub };
 
-/** Makes a function that does nothing but record its calls. */
-export function spy<Self = Any, Args extends unknown[] = Any[]>(): Spy<Self, Args, undefined>;
 /** Wraps a function to record its calls. */
 export function spy<Self, Args extends unknown[], Return>(
   func: Fn<Self, Args, Return>,
@@ -44,7 +42,7 @@ export function spy<Self, Prop extends keyof Self>(
   self: Self,
   property: Prop,
 ): MethodSpy<Self, ArgsOf<Self[Prop]>, ReturnOf<Self[Prop]>>;
-export function spy(target?: Any, property?: string): Spy {
+export function spy(target: Any, property?: string): Spy {
   return property === undefined ? recorder(target) : replace(target, property, target[property]);
 }
 
