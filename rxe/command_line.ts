@@ -13,6 +13,7 @@ import {
   type Value,
 } from "../internal/command_line.ts";
 import { SetupError } from "./host/report.ts";
+import { type KernelName, KERNELS, type UserlandName, USERLANDS } from "./host/systems.ts";
 
 /** Who offers the command line. */
 export interface Offer {
@@ -58,11 +59,13 @@ const OPTIONS = {
   forward: many(forward),
   help: "flag",
   hosts: oneOf("1", "2"),
+  kernel: oneOf(...Object.keys(KERNELS) as KernelName[]),
   memory: positive,
   processors: positive,
   share: many(text),
   stub: "flag",
   timeout: positive,
+  userland: oneOf(...Object.keys(USERLANDS) as UserlandName[]),
   verbose: "flag",
 } as const;
 
@@ -87,11 +90,13 @@ export async function runCommandLine(args: readonly string[], offer: Offer): Pro
     capture: capture && resolve(capture),
     env: env && Object.fromEntries(env),
     forwards: options.forward,
+    kernel: options.kernel,
     memory: options.memory,
     processors: options.processors,
     share: options.share?.map((path) => resolve(path)),
     stub: options.stub,
     timeout: options.timeout,
+    userland: options.userland,
     verbose: options.verbose,
   };
   const complete = await offer.complete?.(settings) ?? settings;
@@ -130,6 +135,11 @@ ${details}
   --env NAME[=VALUE] set a variable for the command; may be given several times
   --forward HOSTPORT:GUESTPORT[/udp]
                      a port of 127.0.0.1 leads to the machine; may be given several times
+  --kernel ${Object.keys(KERNELS).join("|")}
+                     another kernel of Debian than that of this host's packages
+  --userland ${Object.keys(USERLANDS).join("|")}
+                     programs and libraries of that release of Debian; /usr, /etc and /var of this
+                     host are hidden
   --timeout SECONDS  end the machine after that time
   --memory MEGABYTES memory of the machine, 4096
   --processors COUNT processors of the machine, 2, or 1 when this host has fewer than 2 for each

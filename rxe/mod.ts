@@ -8,7 +8,8 @@
  *
  * It starts the machine, runs `deno test -A` in it, and ends it. The output and the exit status are those of the command.
  * The device of the machine is `rxe0`. `--stub` adds `stub0`, which has work queues and receive side scaling but carries no
- * packets. `--hosts 2` starts two machines on one network.
+ * packets. `--hosts 2` starts two machines on one network. `--kernel 7.3` and `--userland sid` give the machine another
+ * kernel, and programs and libraries of another release of Debian.
  *
  * The machine has the files of this host, and the command starts in the current folder. What it writes is lost, except in
  * folders that are shared; `--help` lists the options. Everything that is downloaded comes from Debian's packages and is
@@ -35,10 +36,12 @@ import { denoCommand } from "./host/deno_command.ts";
 import { main } from "./host/report.ts";
 
 export { type GuestOptions, runInGuest, runOnTwoHosts, type Words } from "./guest/run.ts";
+export type { System } from "./guest/parts.ts";
 export { GuestError, type Output } from "./guest/machine.ts";
 export type { Accelerator, Forward } from "./guest/qemu.ts";
 export type { Sink } from "./guest/streams.ts";
 export { SetupError } from "./host/report.ts";
+export type { KernelName, UserlandName } from "./host/systems.ts";
 
 if (import.meta.main) {
   main(() =>

@@ -54,7 +54,18 @@ mkdir -p /root/dev/pts /root/dev/shm
 mount -t devpts devpts /root/dev/pts
 mount -t tmpfs tmpfs /root/dev/shm
 mount -t tmpfs tmpfs /root/run
-mount -o bind "/root$MODULES" "/root/lib/modules/$KERNEL"
+if [ -n "$USERLAND" ]; then
+  : >/root/run/deno
+  mount -o bind "/root$DENO_PROGRAM" /root/run/deno || fail "Deno cannot be mounted"
+  mkdir -p /userland /layer/userland /layer/userland_work
+  layers=lowerdir=/host$USERLAND,upperdir=/layer/userland,workdir=/layer/userland_work
+  mount -t overlay -o "$layers" overlay /userland || fail "the userland cannot be mounted"
+  for folder in $SYSTEM_FOLDERS; do
+    [ -L "/root/$folder" ] || mount -o bind "/userland/$folder" "/root/$folder"
+  done
+  mkdir -p "/root/lib/modules/$KERNEL"
+fi
+mount -o bind "/host$MODULES" "/root/lib/modules/$KERNEL"
 while read -r tag path; do
   mkdir -p "/root$path"
   mount -t 9p -o $share,cache=mmap "$tag" "/root$path" || fail "the folder $path cannot be mounted"

@@ -8,8 +8,11 @@ import type { Kernel } from "./kernel.ts";
 // What the first process needs; anything else can be loaded later with modprobe.
 const MODULES = [
   ...["9p", "9pnet_virtio", "virtio_pci", "virtio_console", "overlay"],
-  ...["dummy", "virtio_net", "crc32_generic", "rdma_rxe", "ib_uverbs", "ib_umad", "rdma_ucm"],
+  ...["dummy", "virtio_net", "rdma_rxe", "ib_uverbs", "ib_umad", "rdma_ucm"],
 ];
+
+/** What rxe asks for by the name of an algorithm. Newer kernels have it built in. */
+const CHECKSUM = "crc32_generic";
 
 /** A folder that host and guest share both ways. */
 export interface Share {
@@ -84,7 +87,10 @@ export function assignments(env: Readonly<Record<string, string>>): string {
 async function moduleFiles(kernel: Kernel): Promise<string[]> {
   // The host may have reasons not to load a module; they are none in the guest.
   const options = ["-C", "/dev/null", "-d", kernel.folder, "-S", kernel.version];
-  const listed = await demand("/sbin/modprobe", ...options, "-a", "--show-depends", ...MODULES);
+  const modules = `${kernel.folder}/lib/modules/${kernel.version}`;
+  const older = (await Deno.readTextFile(`${modules}/modules.dep`)).includes(`/${CHECKSUM}.ko:`);
+  const names = [...older ? [CHECKSUM] : [], ...MODULES];
+  const listed = await demand("/sbin/modprobe", ...options, "-a", "--show-depends", ...names);
   return [...new Set([...listed.matchAll(/insmod (.*\.ko)/g)].map((match) => match[1]!))];
 }
 

@@ -1,8 +1,17 @@
 /** The guest's kernel: the distribution's, unpacked into the cache and never installed on the host. */
 
-import { digest } from "../host/cached.ts";
-import { cachedPackages, dependencyOf, fetchPackage } from "../host/packages.ts";
-import { demand } from "../host/shell.ts";
+import { fillFromArchive } from "../host/archive.ts";
+import { cached, digest, filesBelow } from "../host/cached.ts";
+import {
+  cachedPackages,
+  dependencyOf,
+  ensurePackages,
+  fetchPackage,
+  neededBy,
+} from "../host/packages.ts";
+import { SetupError } from "../host/report.ts";
+import { demand, exists } from "../host/shell.ts";
+import { type KernelName, KERNELS, known } from "../host/systems.ts";
 
 /** An unpacked kernel. */
 export interface Kernel {
@@ -21,52 +30,135 @@ const SECTOR = 512;
 
 const XZ = [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00];
 
-// What the guest, the tests' kernel module and the examples ask for, with room for what those
-// depend on.
+// Modules that the guest, the tests' kernel module and the examples ask for: files, and folders of files.
 const WANTED = [
-  "arch/x86/crypto/crc32*",
-  "crypto/crc32*",
-  "drivers/char/virtio_console.ko",
-  "drivers/infiniband/core/*",
-  "drivers/infiniband/hw/mlx4/*",
-  "drivers/infiniband/sw/*",
-  "drivers/net/dummy.ko",
-  "drivers/net/net_failover.ko",
-  "drivers/net/ethernet/mellanox/mlx4/*",
-  "drivers/net/veth.ko",
-  "drivers/net/virtio_net.ko",
-  "drivers/virtio/*",
-  "fs/9p/*",
-  "fs/configfs/*",
-  "fs/fscache/*",
-  "fs/netfs/*",
-  "fs/overlayfs/*",
-  "net/9p/*",
-  "net/core/failover.ko",
-  "net/ipv4/udp_tunnel.ko",
-  "net/ipv6/ip6_udp_tunnel.ko",
-  "net/sched/sch_netem.ko",
+  "arch/x86/crypto/crc32",
+  "crypto/crc32",
+  "drivers/char/virtio_console",
+  "drivers/infiniband/core/",
+  "drivers/infiniband/hw/mlx4/",
+  "drivers/infiniband/sw/",
+  "drivers/net/dummy",
+  "drivers/net/ethernet/mellanox/mlx4/",
+  "drivers/net/veth",
+  "drivers/net/virtio_net",
+  "drivers/virtio/",
+  "fs/9p/",
+  "fs/overlayfs/",
+  "net/9p/",
+  "net/sched/sch_netem",
 ];
 
-/** The kernel in the cache, fetched first when there is none. */
-export async function ensureKernel(): Promise<Kernel> {
-  const name = `guest/kernel-${await digest([WANTED.join()])}`;
-  const folder = await cachedPackages(name, fetchKernel);
+const UNREAD = ["--exclude=./usr/share"];
+
+/** What a kernel consists of: one package, or in newer releases several. */
+const PARTS = /^linux-(image|binary|modules|base)-\d/;
+
+/** How modules are compressed, if they are. */
+const UNPACKERS = [
+  { ending: ".xz", from: "xz-utils", command: ["xz", "-d"] },
+  { ending: ".zst", from: "zstd", command: ["zstd", "-d", "-q", "--rm"] },
+] as const;
+
+/**
+ * The kernel in the cache, fetched first when there is none.
+ *
+ * @param name Undefined for that of the host's packages.
+ */
+export async function ensureKernel(name?: KernelName): Promise<Kernel> {
+  const folder = await kernelPackages("kernel", name, async (folder, apt, download) => {
+    const image = name === undefined
+      ? await dependencyOf("linux-image-amd64", /linux-image-\d\S*/)
+      : await newest(name, apt);
+    await download(await neededBy(image, PARTS, apt), UNREAD);
+    await arrange(folder, image.replace("linux-image-", ""));
+  }, WANTED);
   const [entry] = Deno.readDirSync(`${folder}/lib/modules`);
   return { version: entry!.name, folder };
 }
 
-async function fetchKernel(folder: string): Promise<void> {
-  const name = await dependencyOf("linux-image-amd64", /linux-image-\d\S*/);
-  const version = name.replace("linux-image-", "");
-  const modules = ["modules.*", ...WANTED.map((pattern) => `kernel/${pattern}`)]
-    .map((pattern) => `lib/modules/${version}/${pattern}`);
-  await fetchPackage(name, folder, ["boot/vmlinuz-*", ...modules]);
-  await demand("/sbin/depmod", "-b", folder, version);
-  const image = `${folder}/boot/vmlinuz-${version}`;
+/** Unpacks packages. */
+export type Download = (names: readonly string[], options: string[]) => Promise<void>;
+
+/**
+ * A folder of the cache that is filled from packages of a kernel.
+ *
+ * @param apt The options of apt that knows them.
+ */
+export async function kernelPackages(
+  kind: string,
+  name: KernelName | undefined,
+  fill: (folder: string, apt: readonly string[], download: Download) => Promise<void>,
+  key: readonly string[],
+): Promise<string> {
+  const path = `guest/${kind}-${name === undefined ? "" : `${name}-`}${await digest([key.join()])}`;
+  const from = (folder: string, apt: readonly string[]): Promise<void> =>
+    fill(folder, apt, async (names, options) => {
+      for (const name of names) await fetchPackage(name, folder, ["*"], options, apt);
+    });
+  if (name === undefined) return await cachedPackages(path, (folder) => from(folder, []));
+  const wanted = { ...known(KERNELS, "kernel", name), what: `Linux ${name}` };
+  return await cached(
+    path,
+    (folder) => fillFromArchive(wanted, folder, ({ options }) => from(folder, options)),
+  );
+}
+
+/** The package of the newest kernel of that name in a release. */
+async function newest(name: KernelName, apt: readonly string[]): Promise<string> {
+  const names = (await demand("apt-cache", ...apt, "pkgnames", "linux-image-")).split("\n");
+  const versions = (prefix: string): string[] =>
+    names.filter((name) =>
+      name.startsWith(prefix) && /^linux-image-[\d.]+(-\d+)?(\+\w+)?-amd64$/.test(name)
+    );
+  const order = new Intl.Collator("en", { numeric: true });
+  const found = versions(`linux-image-${name}.`).sort(order.compare).at(-1);
+  if (found !== undefined) return found;
+  const others = versions("").sort(order.compare).join(", ") || "none";
+  throw new SetupError(`the release has no kernel ${name} any more, only ${others}`);
+}
+
+/** Puts what was unpacked where a kernel is looked for, and removes the modules that nobody wants. */
+async function arrange(folder: string, version: string): Promise<void> {
+  const modules = `${folder}/lib/modules/${version}`;
+  if (exists(`${folder}/usr/lib/modules`)) {
+    await Deno.mkdir(`${folder}/lib`, { recursive: true });
+    await Deno.rename(`${folder}/usr/lib/modules`, `${folder}/lib/modules`);
+  }
+  await Deno.mkdir(`${folder}/boot`, { recursive: true });
+  const image = [`${folder}/boot/vmlinuz-${version}`, `${modules}/vmlinuz`].find(exists);
+  if (image === undefined) throw new SetupError(`the packages of Linux ${version} have no vmlinuz`);
   const kernel = `${folder}/boot/kernel`;
-  if (await extractKernel(image, kernel)) await Deno.remove(image);
-  else await Deno.rename(image, kernel);
+  if (!await extractKernel(image, kernel)) await Deno.rename(image, kernel);
+  for (const { name } of [...Deno.readDirSync(`${folder}/boot`)]) {
+    if (name !== "kernel") await Deno.remove(`${folder}/boot/${name}`);
+  }
+  const depmod = ["/sbin/depmod", "-b", folder, version] as const;
+  await demand(...depmod);
+  const needed = neededModules(await Deno.readTextFile(`${modules}/modules.dep`));
+  for (const file of filesBelow(modules)) {
+    if (file.startsWith("kernel/") ? !needed.has(file) : !file.startsWith("modules.")) {
+      await Deno.remove(`${modules}/${file}`);
+    }
+  }
+  for (const { ending, from, command } of UNPACKERS) {
+    const packed = [...needed].filter((file) => file.endsWith(ending));
+    if (packed.length === 0) continue;
+    const reason = "unpacks the guest's kernel modules";
+    await ensurePackages([{ package: from, file: `/usr/bin/${command[0]}`, reason }]);
+    const [program, ...options] = command;
+    await demand(program, ...options, ...packed.map((file) => `${modules}/${file}`));
+  }
+  await demand(...depmod);
+}
+
+/** The wanted files of a kernel, and those that they depend on, from what depmod writes. */
+export function neededModules(dependencies: string): Set<string> {
+  const lines = dependencies.matchAll(/^(.+): ?(.*)$/gm);
+  return new Set([...lines].flatMap(([, file = "", others = ""]) => {
+    const isWanted = WANTED.some((path) => file.startsWith(`kernel/${path}`));
+    return isWanted ? [file, ...others.split(" ").filter((other) => other !== "")] : [];
+  }));
 }
 
 /**

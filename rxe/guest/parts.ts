@@ -3,6 +3,8 @@
 import { cachedPackages, ensurePackages, fetchPackage, type Need } from "../host/packages.ts";
 import { SetupError } from "../host/report.ts";
 import { exists } from "../host/shell.ts";
+import { type KernelName, KERNELS, known, type UserlandName, USERLANDS } from "../host/systems.ts";
+import { ensureUserland } from "../host/userland.ts";
 import { ensureKernel, type Kernel } from "./kernel.ts";
 
 const NEEDS: Need[] = [
@@ -22,10 +24,25 @@ export interface Parts {
   kernel: Kernel;
   /** The path of a static busybox. */
   busybox: string;
+  /** The folder of another userland than that of this host. */
+  userland: string | undefined;
+}
+
+/** Which system a guest has. */
+export interface System {
+  /** Its kernel; that of this host's packages by default. */
+  kernel?: KernelName | undefined;
+  /**
+   * The release of Debian whose programs and libraries the command finds; this host's by default. Folders such as /home
+   * and /opt are this host's all the same.
+   */
+  userland?: UserlandName | undefined;
 }
 
 /** Fetches and installs what the guest needs; quick when all is there. */
-export async function ensureGuest(): Promise<Parts> {
+export async function ensureGuest(system: System = {}): Promise<Parts> {
+  if (system.kernel !== undefined) known(KERNELS, "kernel", system.kernel);
+  if (system.userland !== undefined) known(USERLANDS, "userland", system.userland);
   const { arch, os } = Deno.build;
   const cannot = "Cannot start the guest:";
   if (arch !== "x86_64" || os !== "linux") {
@@ -41,5 +58,9 @@ export async function ensureGuest(): Promise<Parts> {
     "guest/busybox",
     (folder) => fetchPackage("busybox-static", folder, ["*bin/busybox"], ["--transform=s,.*/,,"]),
   );
-  return { kernel: await ensureKernel(), busybox: `${shell}/busybox` };
+  return {
+    kernel: await ensureKernel(system.kernel),
+    busybox: `${shell}/busybox`,
+    userland: system.userland && await ensureUserland(system.userland),
+  };
 }

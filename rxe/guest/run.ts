@@ -2,12 +2,13 @@
 
 import { ensureStub } from "../stub/build.ts";
 import { say } from "../host/report.ts";
+import { DENO_WITHIN, SYSTEM_FOLDERS } from "../host/userland.ts";
 import { denoDir, guestEnvironment } from "./environment.ts";
 import { initramfs, type Share } from "./initramfs.ts";
 import { Interruption } from "./interruption.ts";
 import { lostFiles, lostText } from "./lost.ts";
 import { Guest, GuestError, type Output } from "./machine.ts";
-import { ensureGuest, type Parts } from "./parts.ts";
+import { ensureGuest, type Parts, type System } from "./parts.ts";
 import { Progress } from "./progress.ts";
 import {
   type Accelerator,
@@ -26,7 +27,7 @@ import { Prefixed } from "./streams.ts";
  *
  * @category Options
  */
-export interface GuestOptions extends Partial<Output> {
+export interface GuestOptions extends Partial<Output>, System {
   /** Folder in which the command starts, the same as on this host; the current one by default. */
   cwd?: string | undefined;
   /** Added to the command's environment. */
@@ -111,8 +112,8 @@ async function runGuests(commands: readonly Words[], options: GuestOptions): Pro
   const chosen = options.accelerator ??
     parseAccelerator("IBVERBS_ACCEL", Deno.env.get("IBVERBS_ACCEL"));
   using progress = new Progress("looking for its parts");
-  const parts = await ensureGuest();
-  const stub = options.stub ? await ensureStub() : undefined;
+  const parts = await ensureGuest(options);
+  const stub = options.stub ? await ensureStub(options.kernel) : undefined;
   const candidates = chosen
     ? [chosen]
     : accelerators(Deno.readTextFileSync("/proc/cpuinfo"), kvmUsable());
@@ -234,6 +235,7 @@ class Run {
       cwd: this.#cwd,
       env: {
         ...guestEnvironment(),
+        ...parts.userland !== undefined && { DENO: DENO_WITHIN },
         ...together && { IBVERBS_HOST: String(number) },
         ...options.env,
       },
@@ -245,6 +247,11 @@ class Run {
         HOST_NAME: together ? `host${number}` : "guest",
         LAN: together ? lanAddress(number) : "",
         FORWARDED: forwarded ? FORWARDED_ADDRESS : "",
+        ...parts.userland !== undefined && {
+          USERLAND: parts.userland,
+          DENO_PROGRAM: Deno.execPath(),
+          SYSTEM_FOLDERS: SYSTEM_FOLDERS.join(" "),
+        },
       },
     });
   }

@@ -50,11 +50,14 @@ async function updateLists(): Promise<void> {
   if (listsAreFresh) return;
   listsAreFresh = true;
   say("set-up: reading Debian's package lists (apt-get update)");
+  await readLists(asRoot(["apt-get", ...SIGNED_ONLY, "update"], "sudo apt-get update"));
+}
+
+/** Runs a command that reads package lists. */
+export async function readLists(command: [string, ...string[]]): Promise<void> {
   // Package servers now and then refuse or stall; a second try mostly goes through.
   for (let attempt = 1;; attempt++) {
-    const { status, stdout, stderr } = await capture(
-      ...asRoot(["apt-get", ...SIGNED_ONLY, "update"], "sudo apt-get update"),
-    );
+    const { status, stdout, stderr } = await capture(...command);
     // Even when it could fetch nothing its status is 0.
     if (status === 0 && !/^(Err:|E: |W: Failed to fetch)/m.test(stdout + stderr)) return;
     say(`set-up: apt-get update failed, attempt ${attempt} of 3`);
@@ -66,13 +69,29 @@ async function updateLists(): Promise<void> {
 /** Installs packages, saying how far it is. */
 export async function install(names: readonly string[]): Promise<void> {
   const command = ["apt-get", "install", "--yes", "--no-install-recommends", ...names];
-  const settings = ["APT::Status-Fd=3", "APT::Keep-Downloaded-Packages=false"]
-    .concat("DPkg::Lock::Timeout=60").flatMap((setting) => ["-o", setting]);
-  // Scripts of packages would find their standard output closed if that itself carried the status.
-  const shell = ["sh", "-c", 'exec "$0" "$@" 3>&1 >/dev/null', ...command];
+  const settings = ["APT::Keep-Downloaded-Packages=false", "DPkg::Lock::Timeout=60"];
   const remedy = `sudo apt-get update && sudo ${command.join(" ")}`;
-  const [program, ...args] = asRoot([...shell, ...SIGNED_ONLY, ...settings], remedy);
+  const words = asRoot(withStatus(command, settings), remedy);
   await ensureListed(names);
+  const errors = await runWithStatus(words);
+  if (errors === undefined) return;
+  throw new SetupError(`Cannot install packages: ${errors}\nBy hand: ${remedy}`);
+}
+
+/** The words that run apt-get so that it tells how far it is. */
+export function withStatus(
+  command: readonly string[],
+  settings: readonly string[] = [],
+): [string, ...string[]] {
+  const options = ["APT::Status-Fd=3", ...settings].flatMap((setting) => ["-o", setting]);
+  // Scripts of packages would find their standard output closed if that itself carried the status.
+  return ["sh", "-c", 'exec "$0" "$@" 3>&1 >/dev/null', ...command, ...SIGNED_ONLY, ...options];
+}
+
+/** Runs such words and says what they tell. The result is what they complain of; undefined if they succeed. */
+export async function runWithStatus([program, ...args]: [string, ...string[]]): Promise<
+  string | undefined
+> {
   const process = new Deno.Command(program, {
     args,
     stdin: "null",
@@ -85,9 +104,8 @@ export async function install(names: readonly string[]): Promise<void> {
     process.status,
     showProgress(process.stdout),
   ]);
-  if (success) return;
-  const errors = stderr.split("\n").filter((line) => /error|^E:/i.test(line)).slice(0, 4);
-  throw new SetupError(`Cannot install packages: ${errors.join("\n")}\nBy hand: ${remedy}`);
+  if (success) return undefined;
+  return stderr.split("\n").filter((line) => /error|^E:/i.test(line)).slice(0, 4).join("\n");
 }
 
 async function showProgress(stdout: ReadableStream<Uint8Array>): Promise<void> {

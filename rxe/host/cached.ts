@@ -70,7 +70,8 @@ async function sumsOf(folder: string): Promise<string> {
   return sums;
 }
 
-function filesBelow(folder: string, prefix = ""): string[] {
+/** The files in a folder and in those below it, as paths from there, in order. */
+export function filesBelow(folder: string, prefix = ""): string[] {
   const entries = [...Deno.readDirSync(`${folder}/${prefix}`)];
   return entries.flatMap(({ name, isDirectory, isFile }) => {
     if (isDirectory) return filesBelow(folder, `${prefix}${name}/`);

@@ -26,16 +26,24 @@ export async function ensurePackages(needs: readonly Need[]): Promise<void> {
   }
 }
 
-/** Downloads a package without installing it; the path of its file in `folder`. */
-export async function downloadPackage(name: string, folder: string): Promise<string> {
-  await ensureListed([name]);
-  const uri = await capture("apt-get", "download", "--print-uris", name);
+/**
+ * Downloads a package without installing it; the path of its file in `folder`.
+ *
+ * @param apt Options of apt that has read its lists; none is that of the host.
+ */
+export async function downloadPackage(
+  name: string,
+  folder: string,
+  apt: readonly string[] = [],
+): Promise<string> {
+  if (apt.length === 0) await ensureListed([name]);
+  const uri = await capture("apt-get", ...apt, "download", "--print-uris", name);
   const found = uri.stdout.match(/' (\S+) (\d+)/);
   if (!found) throw new SetupError(`Cannot download package ${name}: ${lastLines(uri.stderr, 4)}`);
   const [, file, size] = found;
   await Deno.mkdir(folder, { recursive: true });
   using _progress = reportGrowth(name, `${folder}/${file}`, Number(size));
-  const options = [...SIGNED_ONLY, "-o", "Acquire::Retries=3"];
+  const options = [...apt, ...SIGNED_ONLY, "-o", "Acquire::Retries=3"];
   const command = ["-C", folder, "apt-get", ...options, "download", name];
   const { status, stderr } = await capture("env", ...command);
   if (status !== 0) {
@@ -65,8 +73,9 @@ export async function fetchPackage(
   folder: string,
   patterns: string[],
   more?: string[],
+  apt?: readonly string[],
 ): Promise<void> {
-  const file = await downloadPackage(name, folder);
+  const file = await downloadPackage(name, folder, apt);
   say(`set-up: unpacking ${name}`);
   await unpack(file, folder, patterns, more);
   await Deno.remove(file);
@@ -91,6 +100,20 @@ export async function dependencyOf(meta: string, pattern: RegExp): Promise<strin
     );
   }
   return name;
+}
+
+const STRICT = ["recommends", "suggests", "conflicts", "breaks", "replaces", "enhances"]
+  .map((relation) => `--no-${relation}`);
+
+/** A package and those it depends on, and they in turn, whose names match. */
+export async function neededBy(
+  name: string,
+  pattern: RegExp,
+  apt: readonly string[] = [],
+): Promise<string[]> {
+  if (apt.length === 0) await ensureListed([name]);
+  const { stdout } = await capture("apt-cache", ...apt, "depends", "--recurse", ...STRICT, name);
+  return [...new Set([name, ...stdout.split("\n").filter((line) => pattern.test(line))])];
 }
 
 /** Says every second how far a download is, until it is disposed. */

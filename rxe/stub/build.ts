@@ -2,14 +2,18 @@
 
 import { dirname } from "node:path";
 import { asset } from "../asset.ts";
-import { ensureKernel } from "../guest/kernel.ts";
-import { ensureGuest } from "../guest/parts.ts";
+import { ensureKernel, kernelPackages } from "../guest/kernel.ts";
 import { cached, digest } from "../host/cached.ts";
 import { say } from "../host/report.ts";
-import { cachedPackages, ensurePackages, fetchPackage } from "../host/packages.ts";
+import { ensurePackages, neededBy } from "../host/packages.ts";
 import { demand } from "../host/shell.ts";
+import { type KernelName, KERNELS } from "../host/systems.ts";
+import { ensureUserland, within } from "../host/userland.ts";
 
 const MODULE = "stub_hca.ko";
+
+/** The packages of a kernel's headers. */
+const HEADERS = /^linux-(headers|kbuild)-\d/;
 
 // Nothing is built for other architectures, and nobody reads the documentation here.
 const UNUSED = ["usr/share", "usr/src/*/arch/[!x]*/*", "usr/src/*/include/dt-bindings"]
@@ -28,17 +32,19 @@ export const STUB_SOURCES: readonly string[] = [
 type Source = readonly [name: string, contents: Uint8Array<ArrayBuffer>];
 
 /** The module's file, built first when its sources or the kernel have changed. */
-export async function ensureStub(): Promise<string> {
+export async function ensureStub(kernel?: KernelName): Promise<string> {
   const sources = await Promise.all(
     STUB_SOURCES.map(async (name): Promise<Source> => [name, await asset(`stub_hca/${name}`)]),
   );
-  const { version } = await ensureKernel();
+  const { version } = await ensureKernel(kernel);
   const folder = await cached(
     `stub_hca/${await digest([version, ...sources.flat()])}`,
     async (partial) => {
-      const headers = await kernelHeaders();
+      const headers = await kernelHeaders(version, kernel);
+      // Programs among the headers need the C library of the kernel's own release.
+      const userland = kernel && await ensureUserland(KERNELS[kernel].userland);
       say("set-up: building the stub HCA's kernel module");
-      await buildModule(sources, headers, `${partial}/${MODULE}`);
+      await buildModule(sources, headers, `${partial}/${MODULE}`, userland);
     },
   );
   return `${folder}/${MODULE}`;
@@ -48,11 +54,13 @@ export async function ensureStub(): Promise<string> {
  * Builds the module in a temporary folder.
  *
  * @param headers the folder of linux-headers-VERSION, with the others beside it.
+ * @param userland whose compiler builds it; this host's by default.
  */
 export async function buildModule(
   sources: readonly Source[],
   headers: string,
   target: string,
+  userland?: string,
 ): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "ibverbs-module-" });
   try {
@@ -62,7 +70,11 @@ export async function buildModule(
     }
     const kernel = await withoutSpaces(headers, `${folder}/headers`);
     const settings = [`KDIR=${kernel}`, `OUT=${folder}/module`];
-    await demand("make", "-s", "-C", `${folder}/sources`, ...settings);
+    const make = ["-s", "-C", `${folder}/sources`, ...settings];
+    const [program, ...args] = userland === undefined
+      ? ["make", ...make] as const
+      : within(userland, ["make", ...make]);
+    await demand(program, ...args);
     await Deno.copyFile(`${folder}/module/${MODULE}`, target);
   } finally {
     await Deno.remove(folder, { recursive: true });
@@ -83,20 +95,18 @@ async function withoutSpaces(headers: string, copy: string): Promise<string> {
  *
  * @returns the folder of linux-headers-VERSION, beside the others as they are when installed.
  */
-async function kernelHeaders(): Promise<string> {
+async function kernelHeaders(version: string, kernel: KernelName | undefined): Promise<string> {
   const reason = "builds the stub HCA";
-  await ensurePackages([
-    { package: "gcc", file: "/usr/bin/gcc", reason },
-    { package: "make", file: "/usr/bin/make", reason },
-    { package: "libelf1", file: "/usr/lib/x86_64-linux-gnu/libelf.so.1", reason },
-  ]);
-  const { kernel: { version } } = await ensureGuest();
-  const folder = await cachedPackages(`guest/headers-${version}`, async (partial) => {
-    const common = version.replace(/[^-]*$/, "common");
-    const series = version.split(".", 2).join(".");
-    for (const name of [`headers-${version}`, `headers-${common}`, `kbuild-${series}`]) {
-      await fetchPackage(`linux-${name}`, partial, ["*"], UNUSED);
-    }
-  });
-  return `${folder}/usr/src/linux-headers-${version}`;
+  if (kernel === undefined) {
+    await ensurePackages([
+      { package: "gcc", file: "/usr/bin/gcc", reason },
+      { package: "make", file: "/usr/bin/make", reason },
+      { package: "libelf1", file: "/usr/lib/x86_64-linux-gnu/libelf.so.1", reason },
+    ]);
+  }
+  const name = `linux-headers-${version}`;
+  const folder = await kernelPackages("headers", kernel, async (_, apt, download) => {
+    await download(await neededBy(name, HEADERS, apt), UNUSED);
+  }, [version]);
+  return `${folder}/usr/src/${name}`;
 }
