@@ -52,20 +52,25 @@ const variable: Value<readonly [name: string, value: string]> = {
   },
 };
 
+/** The options that choose the guest's system. */
+export const SYSTEM_OPTIONS = {
+  kernel: oneOf(...Object.keys(KERNELS) as KernelName[]),
+  userland: oneOf(...Object.keys(USERLANDS) as UserlandName[]),
+} as const;
+
 const OPTIONS = {
+  ...SYSTEM_OPTIONS,
   accel: oneOf("kvm", "tcg"),
   capture: text,
   env: many(variable),
   forward: many(forward),
   help: "flag",
   hosts: oneOf("1", "2"),
-  kernel: oneOf(...Object.keys(KERNELS) as KernelName[]),
   memory: positive,
   processors: positive,
   share: many(text),
   stub: "flag",
   timeout: positive,
-  userland: oneOf(...Object.keys(USERLANDS) as UserlandName[]),
   verbose: "flag",
 } as const;
 

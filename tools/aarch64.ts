@@ -29,7 +29,7 @@ await tool(HELP, { short: "flag" }, async (options, operands) => {
   const start = performance.now();
   let counts = NONE;
   const deno = {
-    program: `${programs}/deno`,
+    command: [`${programs}/deno`],
     name: "deno-aarch64",
     options: await stdArguments(),
     path: `${programs}:${Deno.env.get("PATH") ?? ""}`,

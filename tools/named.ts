@@ -15,6 +15,10 @@ const TASKS: Readonly<Record<string, Readonly<Record<string, Tool>>>> = {
     misuse: ["misuse.ts", "wrong calls of everything public: no crash, no leak, a useful message"],
     mutants: ["mutants.ts", "the tests: how many small defects in the source they notice"],
     soak: ["soak.ts", "messages for a long time: memory, descriptors and objects do not grow"],
+    systems: [
+      "systems.ts",
+      "library tests on four releases of Debian, device tests on three kernels",
+    ],
     versions: ["deno_versions.ts", "library tests by the lowest and the newest Deno"],
   },
   generate: {

@@ -1,5 +1,6 @@
 /** Runs the tests: those that need no device on this host, the others on its RDMA device or in the guest. */
 
+import { SYSTEM_OPTIONS } from "../rxe/command_line.ts";
 import { ensureGuest } from "../rxe/guest/parts.ts";
 import { forgetCalled, judgeCalled } from "./coverage/called.ts";
 import { stdArguments } from "./host/jsr.ts";
@@ -25,6 +26,8 @@ last one uses the guest as a project of its own does.
   --both          what reaches native code twice, with IBVERBS_THUNKS=on and =off; without FILES
                   not the tests of net, the command-line tool, examples and documents
   --guest         device tests in the guest even if the host has a device
+  --kernel NAME, --userland NAME
+                  device tests in a guest of another system: see deno task vm --help
   --quick         only what takes seconds and needs no device: "deno task quick"
   --no-check      leave out the type check
 `;
@@ -42,22 +45,28 @@ const ALL_NEEDS: Need[] = [
 
 await tool(
   HELP,
-  { both: "flag", filter: text, guest: "flag", "no-check": "flag", quick: "flag" },
+  {
+    ...{ both: "flag", filter: text, guest: "flag", "no-check": "flag", quick: "flag" },
+    ...SYSTEM_OPTIONS,
+  },
   async (options, operands, rest) => {
     const passes = plan({ paths: operands, both: false, ...options });
     const filtered = options.filter !== undefined;
     const extra = [...filtered ? [`--filter=${options.filter}`] : [], ...rest];
     await checkPassedOn(extra);
     if (passes.some((pass) => pass.tier !== "pure")) await ensurePackages(ALL_NEEDS);
-    const guest = options.guest ?? hostDevice() === undefined;
+    const { kernel, userland } = options;
+    const isOther = kernel !== undefined || userland !== undefined;
+    const guest = options.guest ?? (isOther || hostDevice() === undefined);
     const inGuest = passes.some(({ tier }) => tier === "project" || tier === "device" && guest);
-    if (inGuest) await ensureGuest();
+    if (inGuest) await ensureGuest({ kernel, userland });
     // Only all tests together call all verbs.
-    const traced = operands.length === 0 && extra.length === 0 && !options.quick && guest;
+    const traced = operands.length === 0 && extra.length === 0 && !options.quick && guest &&
+      !isOther;
     if (traced) await forgetCalled();
     const [typesAreRight, { passed, failed }] = await Promise.all([
       options["no-check"] || checkTypes(),
-      runPasses(passes, { guest, extra, filtered, traced }),
+      runPasses(passes, { guest, extra, filtered, traced, system: { kernel, userland } }),
     ]);
     if (passed + failed === 0) throw new SetupError("no test was executed");
     if (!typesAreRight) say("error: the type check failed: see above");

@@ -114,7 +114,8 @@ async function newest(name: KernelName, apt: readonly string[]): Promise<string>
   const order = new Intl.Collator("en", { numeric: true });
   const found = versions(`linux-image-${name}.`).sort(order.compare).at(-1);
   if (found !== undefined) return found;
-  const others = versions("").sort(order.compare).join(", ") || "none";
+  const others = versions("linux-image-").sort(order.compare)
+    .map((other) => other.replace(/^linux-image-|-amd64$/g, "")).join(", ") || "none";
   throw new SetupError(`the release has no kernel ${name} any more, only ${others}`);
 }
 

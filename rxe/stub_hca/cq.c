@@ -55,8 +55,9 @@ static int cq_open(struct stub_cq *cq, const struct ib_cq_init_attr *attr, struc
 	return 0;
 }
 
-int stub_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr, struct ib_udata *udata)
+int stub_create_cq(struct ib_cq *ib, const struct ib_cq_init_attr *attr, stub_cq_data *data)
 {
+	struct ib_udata *udata = STUB_CQ_UDATA(data);
 	struct stub_cq *cq = to_stub(ib, cq);
 	struct mlx4_ib_create_cq request = {};
 	int err = stub_fail("create_cq") ?: cq_open(cq, attr, udata, &request);
@@ -198,7 +199,7 @@ static int cq_resize(struct stub_cq *cq, int cqe, struct ib_udata *udata,
 	return err;
 }
 
-int stub_resize_cq(struct ib_cq *ib, int cqe, struct ib_udata *udata)
+int stub_resize_cq(struct ib_cq *ib, stub_cqe_count cqe, struct ib_udata *udata)
 {
 	struct stub_cq *cq = to_stub(ib, cq);
 	struct mlx4_ib_resize_cq request = {};

@@ -36,9 +36,14 @@ static const struct ib_device_ops operations = {
 	.alloc_mw = stub_alloc_mw,
 	.dealloc_mw = stub_dealloc_mw,
 
+#ifdef STUB_USER_CQ
+	.create_user_cq = stub_create_cq,
+	.resize_user_cq = stub_resize_cq,
+#else
 	.create_cq = stub_create_cq,
-	.modify_cq = stub_modify_cq,
 	.resize_cq = stub_resize_cq,
+#endif
+	.modify_cq = stub_modify_cq,
 	.destroy_cq = stub_destroy_cq,
 
 	.create_srq = stub_create_srq,

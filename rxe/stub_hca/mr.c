@@ -6,7 +6,7 @@
 
 struct ib_umem *stub_pin(u64 addr, size_t size, int access)
 {
-	struct ib_umem *umem = ib_umem_get(&stub_hca->ib, addr, size, access);
+	struct ib_umem *umem = stub_umem_get(&stub_hca->ib, addr, size, access);
 
 	if (!IS_ERR(umem))
 		stub_count(STUB_PINNED_PAGE, ib_umem_num_pages(umem));
@@ -108,7 +108,7 @@ static int mr_open(struct stub_mr *mr, u64 start, u64 length, u64 iova)
 }
 
 struct ib_mr *stub_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
-			       struct ib_udata *udata)
+			       STUB_DMAH struct ib_udata *udata)
 {
 	struct stub_mr *mr;
 	u32 lkey;

@@ -9,6 +9,7 @@
 #include <linux/idr.h>
 #include <linux/mutex.h>
 #include <linux/seq_file.h>
+#include <linux/version.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <linux/mlx4/cq.h>
@@ -19,6 +20,31 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/mlx4-abi.h>
 #include <rdma/uverbs_ioctl.h>
+
+/* What the kernel passes to create_cq: since 6.11 the caller's data in a bundle. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+typedef struct uverbs_attr_bundle stub_cq_data;
+#define STUB_CQ_UDATA(data) ((data) ? &(data)->driver_udata : NULL)
+#else
+typedef struct ib_udata stub_cq_data;
+#define STUB_CQ_UDATA(data) (data)
+#endif
+
+/* A region's DMA handle, which only adapters have. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+#define STUB_DMAH struct ib_dmah *dmah,
+#else
+#define STUB_DMAH
+#endif
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
+#define STUB_USER_CQ
+typedef unsigned int stub_cqe_count;
+#define stub_umem_get ib_umem_get_va
+#else
+typedef int stub_cqe_count;
+#define stub_umem_get ib_umem_get
+#endif
 
 #define STUB_PORTS 2
 #define STUB_IB_PORT 1
@@ -288,7 +314,7 @@ bool stub_pinned_write(struct ib_umem *umem, size_t offset, const void *from, si
 int stub_ring_pin(struct stub_ring *ring, u64 addr, size_t size, u64 doorbell, size_t doorbell_size);
 void stub_ring_unpin(struct stub_ring *ring);
 struct ib_mr *stub_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
-			       struct ib_udata *udata);
+			       STUB_DMAH struct ib_udata *udata);
 int stub_dereg_mr(struct ib_mr *mr, struct ib_udata *udata);
 bool stub_gather(struct ib_pd *pd, u32 lkey, u64 addr, void *to, size_t size);
 bool stub_scatter(struct ib_pd *pd, u32 lkey, u64 addr, const void *from, size_t size);
@@ -311,12 +337,12 @@ int stub_clock_show(struct seq_file *out);
 int stub_clock_line(char *line);
 
 /* cq.c */
-int stub_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr, struct ib_udata *udata);
+int stub_create_cq(struct ib_cq *cq, const struct ib_cq_init_attr *attr, stub_cq_data *data);
 int stub_modify_cq(struct ib_cq *cq, u16 count, u16 period);
 int stub_destroy_cq(struct ib_cq *cq, struct ib_udata *udata);
 bool stub_cq_full(struct stub_cq *cq);
 void stub_complete(struct stub_cq *cq, const struct mlx4_cqe *cqe, bool solicited);
-int stub_resize_cq(struct ib_cq *cq, int cqe, struct ib_udata *udata);
+int stub_resize_cq(struct ib_cq *cq, stub_cqe_count cqe, struct ib_udata *udata);
 
 /* queue.c */
 int stub_queue_number(struct stub_queue *queue, u8 log_range);

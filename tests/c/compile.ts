@@ -33,7 +33,9 @@ export async function compileC(
   const allFlags = [...flags, ...compiler === "gcc" ? sanitizerFlags() : []];
   const source = new URL(name, import.meta.url);
   const stem = name.slice(name.lastIndexOf("/") + 1).replace(/\.c$/, "");
-  const key = await digest([compiler, ...allFlags], source);
+  // Nor do releases of a system share what they compile: a newer C library is not that of an older one.
+  const release = await Deno.readTextFile("/etc/os-release");
+  const key = await digest([release, compiler, ...allFlags], source);
   // A folder that machines share may hold what another architecture compiled.
   const result = fileURLToPath(new URL(`${stem}-${Deno.build.arch}-${key}`, CACHE));
   if (exists(result)) return result;

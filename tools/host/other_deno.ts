@@ -9,9 +9,9 @@ import { inProject, out, project } from "./paths.ts";
 /** A wait that never ends fails. Other runs take a minute or two where nothing else runs. */
 const SECONDS = 1800;
 
-/** A Deno: the path of the program, a name for its files, arguments for `deno test`, and its PATH. */
+/** A Deno: the words that run it, a name for its files, arguments for `deno test`, and its PATH. */
 export interface OtherDeno {
-  readonly program: string;
+  readonly command: readonly string[];
   readonly name: string;
   readonly options: readonly string[];
   readonly path: string;
@@ -23,14 +23,14 @@ export interface OtherDeno {
  * @param excused Tests that may fail, with the reason: they count as left out.
  */
 export async function runTests(
-  { program, name, options, path }: OtherDeno,
+  { command, name, options, path }: OtherDeno,
   files: readonly string[],
   excused: Readonly<Record<string, string>> = {},
 ): Promise<Counts> {
   const report = `${out}/junit-${name}.xml`;
   await Deno.mkdir(out, { recursive: true });
   if (exists(report)) await Deno.remove(report);
-  const deno = [program, "test", "--no-check", "--allow-all", "--v8-flags=--expose-gc"];
+  const deno = [...command, "test", "--no-check", "--allow-all", "--v8-flags=--expose-gc"];
   const { code } = await new Deno.Command("timeout", {
     args: ["--kill-after=5", `${SECONDS}`, ...deno, ...options, `--junit-path=${report}`, ...files],
     cwd: project,

@@ -7,10 +7,14 @@ import { exists } from "../../rxe/host/shell.ts";
 
 const PROGRAM = "usr/bin/qemu-aarch64-static";
 
-/** The folders in which programs are found, with one that holds the emulator. */
-export async function pathWithEmulator(): Promise<string> {
+/**
+ * The folders in which programs are found, with one that holds the emulator.
+ *
+ * @param hidden Whether programs of the host's packages are out of sight.
+ */
+export async function pathWithEmulator(hidden = false): Promise<string> {
   const path = Deno.env.get("PATH") ?? "";
-  if (exists(`/${PROGRAM}`)) return path;
+  if (exists(`/${PROGRAM}`) && !hidden) return path;
   const folder = await cached("qemu-user", async (partial) => {
     const file = await withFreshLists(() => downloadPackage("qemu-user-static", partial));
     await unpack(file, partial, [PROGRAM]);

@@ -1,6 +1,7 @@
 /** What passes of tests consist of: starts of `deno test`, some of them at once. */
 
 import { tracing } from "../coverage/called.ts";
+import type { System } from "../../rxe/guest/parts.ts";
 import { stdArguments } from "../host/jsr.ts";
 import { inProject, out } from "../host/paths.ts";
 import { pathWithEmulator } from "./emulator.ts";
@@ -15,6 +16,8 @@ export interface Setting {
   readonly extra: readonly string[];
   /** Tests note the verbs that they call. */
   readonly traced: boolean;
+  /** That of the guests; their usual one by default. */
+  readonly system?: System;
 }
 
 export interface Job {

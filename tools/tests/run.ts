@@ -1,6 +1,7 @@
 /** Runs passes of tests and counts their results. */
 
 import { runInGuest } from "../guest/run.ts";
+import type { System } from "../../rxe/guest/parts.ts";
 import { processorsOfEach } from "../../rxe/guest/qemu.ts";
 import { Held, writeAll } from "../../rxe/guest/streams.ts";
 import { stdArguments } from "../host/jsr.ts";
@@ -58,7 +59,10 @@ export async function runPasses(
   for (const lane of lanes.values()) {
     (async () => {
       for (const { job, output, ending } of lane) {
-        await runJob(job, guests, output).then(ending.resolve, ending.reject);
+        await runJob(job, { guests, system: setting.system }, output).then(
+          ending.resolve,
+          ending.reject,
+        );
       }
     })();
   }
@@ -89,7 +93,13 @@ export function faultsOf({ counts, status, problems }: Ending, filtered: boolean
   return found;
 }
 
-async function runJob(job: Job, guests: number, output: Output): Promise<Ending> {
+interface Guests {
+  /** How many run at once. */
+  readonly guests: number;
+  readonly system: System | undefined;
+}
+
+async function runJob(job: Job, guests: Guests, output: Output): Promise<Ending> {
   const { report } = job;
   if (exists(report)) await Deno.remove(report);
   const ended = job.inGuest
@@ -129,7 +139,7 @@ async function translate(passes: readonly Pass[]): Promise<void> {
 
 async function runInOneGuest(
   job: Job,
-  guests: number,
+  { guests, system }: Guests,
   output: Output,
 ): Promise<Omit<Ending, "counts">> {
   const problems: string[] = [];
@@ -137,6 +147,7 @@ async function runInOneGuest(
     const command = ["deno", ...testCommand(job, GUEST_REPORT)];
     const status = await runInGuest(["sh", "-c", BRING_REPORT, job.report, ...command], {
       ...output,
+      ...system,
       stub: true,
       processors: processorsOfEach(guests),
       env: { ...job.env, ...Deno.env.has(COVERAGE) ? { [COVERAGE]: GUEST_COVERAGE } : {} },

@@ -18,6 +18,8 @@ const refused: [args: string[], message: string][] = [
   [["--bogus", "ls"], '"--bogus" is not an option'],
   [["--hosts", "3", "ls"], '--hosts takes 1 or 2, not "3"'],
   [["--stub"], "the command is missing"],
+  [["--kernel", "5.10", "ls"], '--kernel takes 6.1 or 6.12 or 7.3, not "5.10"'],
+  [["--userland=14", "ls"], '--userland takes 11 or 12 or 13 or sid, not "14"'],
   [["--hosts", "2", "ls", ":::"], "the command is missing"],
   [["--hosts", "2", ":::", "ls"], "the command is missing"],
   [["--toString", "ls"], '"--toString" is not an option'],
@@ -72,6 +74,7 @@ const taken: [line: string, options: GuestOptions][] = [
   ["--processors=1 --memory 123456789 --timeout 10 ls --stub", {
     ...{ processors: 1, memory: 123456789, timeout: 10 },
   }],
+  ["--kernel 7.3 --userland=sid ls --kernel", { kernel: "7.3", userland: "sid" }],
   ["--accel tcg --hosts 2 --capture a.pcap ls", {
     accelerator: "tcg",
     capture: `${Deno.cwd()}/a.pcap`,

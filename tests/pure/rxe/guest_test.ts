@@ -5,7 +5,7 @@ import { denoDir, guestEnvironment } from "../../../rxe/guest/environment.ts";
 import { lostFiles, lostText } from "../../../rxe/guest/lost.ts";
 import { Interruption } from "../../../rxe/guest/interruption.ts";
 import { assignments } from "../../../rxe/guest/initramfs.ts";
-import { ensureGuest } from "../../../rxe/guest/parts.ts";
+import { ensureGuest, type System } from "../../../rxe/guest/parts.ts";
 import { Progress } from "../../../rxe/guest/progress.ts";
 import { accelerators, processorsOfEach } from "../../../rxe/guest/qemu.ts";
 import { Copy, Held, lines, Prefixed, Tail } from "../../../rxe/guest/streams.ts";
@@ -227,6 +227,22 @@ Deno.test("caches are in the user's folder unless variables name others", () => 
   assertEquals(folders({ HOME: "/h" }), ["/h/.cache/deno", "/h/.cache/ibverbs"]);
   assertEquals(folders({ HOME: "/h", XDG_CACHE_HOME: "/c" }), ["/c/deno", "/c/ibverbs"]);
   assertEquals(folders({ DENO_DIR: "/d", IBVERBS_CACHE: "/i" }), ["/d", "/i"]);
+});
+
+Deno.test("ensureGuest() tells which kernels and userlands there are, before anything is set up", async () => {
+  await using ran = await programs({ "apt-get": "", "apt-cache": "" });
+  const refused = (system: unknown): Promise<unknown> => ensureGuest(system as System);
+  await assertRejects(
+    () => refused({ kernel: "5.10", userland: "sid" }),
+    SetupError,
+    'There is no kernel "5.10", only 6.1, 6.12, 7.3',
+  );
+  await assertRejects(
+    () => refused({ userland: "toString" }),
+    SetupError,
+    'There is no userland "toString", only 11, 12, 13, sid',
+  );
+  assertEquals(ran.calls(), []);
 });
 
 Deno.test("ensureGuest() tells which hosts it needs", async () => {

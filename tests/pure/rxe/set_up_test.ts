@@ -29,7 +29,14 @@ const VERSION = "6.1.0-1-amd64";
 const SCRIPTS = {
   "apt-get": `for name; do :; done; case "$*" in
     *--print-uris*) echo "'http://host' $name.deb 7000000 x";; *download*) touch "$name.deb";; esac`,
-  "apt-cache": `[ "$1" != depends ] || { echo "Depends: linux-image-${VERSION}"; exit; }
+  "apt-cache": `[ "$1" != depends ] || {
+      for name; do :; done
+      case $name in
+      linux-headers*) printf '%s\\n' $name gcc-12 linux-headers-6.1.0-1-common linux-kbuild-6.1;;
+      *) echo "Depends: linux-image-${VERSION}";;
+      esac
+      exit
+    }
     shift 2; for name; do echo "Package: $name"; done`,
   "dpkg-deb": "",
   tar: `cd "$3"; mkdir -p boot lib/modules/${VERSION} usr/src/linux-headers-${VERSION}
