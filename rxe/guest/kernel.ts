@@ -69,7 +69,7 @@ export async function ensureKernel(name?: KernelName): Promise<Kernel> {
   const folder = await kernelPackages("kernel", name, async (folder, apt, download) => {
     const image = name === undefined
       ? await dependencyOf("linux-image-amd64", /linux-image-\d\S*/)
-      : await newest(name, apt);
+      : await newestKernel(name, apt);
     await download(await neededBy(image, PARTS, apt), UNREAD);
     await arrange(folder, image.replace("linux-image-", ""));
   }, WANTED);
@@ -104,8 +104,12 @@ export async function kernelPackages(
   );
 }
 
-/** The package of the newest kernel of that name in a release. */
-async function newest(name: KernelName, apt: readonly string[]): Promise<string> {
+/**
+ * The package of the newest kernel of that name in a release.
+ *
+ * @param apt Options of apt that has read its lists.
+ */
+export async function newestKernel(name: KernelName, apt: readonly string[]): Promise<string> {
   const names = (await demand("apt-cache", ...apt, "pkgnames", "linux-image-")).split("\n");
   const versions = (prefix: string): string[] =>
     names.filter((name) =>

@@ -16,8 +16,8 @@ export interface Row {
 
 const HEAD = `# Systems
 
-\`deno task long systems\` writes this page. The library tests run with the programs and libraries of a
-release of Debian, the device tests in a guest with that kernel.
+\`deno task long systems\` writes this page. The library tests run with the programs and libraries of
+a release of Debian, the device tests in a guest with that kernel.
 
 `;
 const COLUMNS = ["tests", "system", "rdma-core", "glibc", "passed", "failed", "left out", "date"];

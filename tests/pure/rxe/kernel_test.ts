@@ -1,7 +1,7 @@
 // Which packages and modules are those of a kernel.
 
 import { assertEquals, assertRejects } from "@std/assert";
-import { ensureKernel, neededModules } from "../../../rxe/guest/kernel.ts";
+import { neededModules, newestKernel } from "../../../rxe/guest/kernel.ts";
 import { neededBy } from "../../../rxe/host/packages.ts";
 import { SetupError } from "../../../rxe/host/report.ts";
 import { programs } from "./programs.ts";
@@ -38,25 +38,20 @@ Deno.test("neededBy() follows what packages depend on, by names that match", asy
   ]);
 });
 
-/** What an archive has: of 7.3 two versions, or none. */
+/** What a release has: of 7.3 two versions, and others that are none of it. */
 const NAMES = ["7.3.4+deb13-amd64", "7.3.10+deb13-amd64", "7.3.11+deb13-rt-amd64"]
-  .concat("7.3.12+deb13-amd64-dbg", "7.30.1+deb13-amd64", "6.1.0-50-amd64");
+  .concat("7.3.12+deb13-amd64-dbg", "7.30.1+deb13-amd64", "6.1.0-50-amd64", "amd64");
 
-for (
-  const [names, asked, message] of [
-    [NAMES, ["linux-image-7.3.10+deb13-amd64"], "no such file"],
-    [NAMES.slice(4), [], "the release has no kernel 7.3 any more, only 6.1.0-50, 7.30.1+deb13"],
-  ] as const
-) {
-  Deno.test(`ensureKernel() takes the newest of its name among ${names.length}`, async () => {
-    const list = names.map((name) => `linux-image-${name}`).join("\\n");
-    await using ran = await programs({
-      "apt-get": `case "$*" in *--print-uris*) echo "no such file" >&2; exit 1;; esac`,
-      "apt-cache": `case "$*" in *pkgnames*) printf '${list}\\n';; esac`,
-    }, { IBVERBS_CACHE: await Deno.makeTempDir() });
-    await assertRejects(() => ensureKernel("7.3"), SetupError, message);
-    const printed = ran.calls().filter((call) => call.includes("--print-uris"));
-    assertEquals([...new Set(printed.map((call) => call.split(" ").at(-1)!))], [...asked]);
-    await Deno.remove(Deno.env.get("IBVERBS_CACHE")!, { recursive: true });
-  });
+async function newestOf(names: readonly string[]): Promise<string> {
+  const list = names.map((name) => `linux-image-${name}\\n`).join("");
+  await using _ran = await programs({ "apt-cache": `printf '${list}'` });
+  return await newestKernel("7.3", ["-c", "conf"]);
 }
+
+Deno.test("newestKernel() takes the newest of its name, or tells which there are", async () => {
+  assertEquals(await newestOf(NAMES), "linux-image-7.3.10+deb13-amd64");
+  const message = "the release has no kernel 7.3 any more, only";
+  const others = (): Promise<string> => newestOf(NAMES.slice(2));
+  await assertRejects(others, SetupError, `${message} 6.1.0-50, 7.30.1+deb13`);
+  await assertRejects(() => newestOf([]), SetupError, `${message} none`);
+});
