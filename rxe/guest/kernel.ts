@@ -66,13 +66,14 @@ const UNPACKERS = [
  * @param name Undefined for that of the host's packages.
  */
 export async function ensureKernel(name?: KernelName): Promise<Kernel> {
-  const folder = await kernelPackages("kernel", name, async (folder, apt, download) => {
+  const path = `kernel-${name === undefined ? "" : `${name}-`}${await digest([WANTED.join()])}`;
+  const folder = await kernelPackages(path, name, async (folder, apt, download) => {
     const image = name === undefined
       ? await dependencyOf("linux-image-amd64", /linux-image-\d\S*/)
       : await newestKernel(name, apt);
     await download(await neededBy(image, PARTS, apt), UNREAD);
     await arrange(folder, image.replace("linux-image-", ""));
-  }, WANTED);
+  });
   const [entry] = Deno.readDirSync(`${folder}/lib/modules`);
   return { version: entry!.name, folder };
 }
@@ -83,23 +84,24 @@ export type Download = (names: readonly string[], options: string[]) => Promise<
 /**
  * A folder of the cache that is filled from packages of a kernel.
  *
+ * @param path Where it is among those of guests.
  * @param apt The options of apt that knows them.
  */
 export async function kernelPackages(
-  kind: string,
+  path: string,
   name: KernelName | undefined,
   fill: (folder: string, apt: readonly string[], download: Download) => Promise<void>,
-  key: readonly string[],
 ): Promise<string> {
-  const path = `guest/${kind}-${name === undefined ? "" : `${name}-`}${await digest([key.join()])}`;
   const from = (folder: string, apt: readonly string[]): Promise<void> =>
     fill(folder, apt, async (names, options) => {
       for (const name of names) await fetchPackage(name, folder, ["*"], options, apt);
     });
-  if (name === undefined) return await cachedPackages(path, (folder) => from(folder, []));
+  if (name === undefined) {
+    return await cachedPackages(`guest/${path}`, (folder) => from(folder, []));
+  }
   const wanted = { ...known(KERNELS, "kernel", name), what: `Linux ${name}` };
   return await cached(
-    path,
+    `guest/${path}`,
     (folder) => fillFromArchive(wanted, folder, ({ options }) => from(folder, options)),
   );
 }

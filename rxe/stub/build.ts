@@ -105,8 +105,8 @@ async function kernelHeaders(version: string, kernel: KernelName | undefined): P
     ]);
   }
   const name = `linux-headers-${version}`;
-  const folder = await kernelPackages("headers", kernel, async (_, apt, download) => {
+  const folder = await kernelPackages(`headers-${version}`, kernel, async (_, apt, download) => {
     await download(await neededBy(name, HEADERS, apt), UNUSED);
-  }, [version]);
+  });
   return `${folder}/usr/src/${name}`;
 }
