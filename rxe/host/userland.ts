@@ -58,9 +58,10 @@ const ENTER = `set -e
 here=$PWD deno=$2 how=$3
 cd "$1"
 shift 3
-mount -t tmpfs tmpfs /run
-: >/run/deno
-mount --bind "$deno" /run/deno
+mount -t tmpfs tmpfs /media
+: >/media/deno
+mount --bind "$deno" /media/deno
+mount --move /media /run
 for folder in ${SYSTEM_FOLDERS.join(" ")}; do
   [ -L "/$folder" ] || [ ! -e "/$folder" ] || mount -o "bind,$how" "$folder" "/$folder"
 done

@@ -20,6 +20,8 @@ export const NOT_RUN: Readonly<Record<string, string>> = {
   "deno task test": TESTS,
   "deno task vm -- --hosts 2 --capture packets.pcap COMMAND1 ::: COMMAND2":
     "the commands stand for those of the reader; tests/hosts captures packets like this",
+  "deno task vm -- --kernel 7.3 --userland sid ibv_devinfo":
+    "it downloads 300 MB; deno task long systems runs the device tests so",
   "npx -y deno task demo": NPX,
   "npx -y deno task test": TESTS,
   "npx -y deno task vm -- deno run --allow-ffi examples/devices.ts": NPX,

@@ -1,4 +1,4 @@
-// A command among the programs of another userland. That of this host stands for it.
+// A command among the programs of another userland. That of the guest stands for it: a container has no right to mount.
 
 import { assertEquals } from "@std/assert";
 import { capture } from "../../../rxe/host/shell.ts";
