@@ -58,12 +58,12 @@ const ENTER = `set -e
 here=$PWD deno=$2 how=$3
 cd "$1"
 shift 3
-mount -t tmpfs tmpfs /media
+mount -n -t tmpfs tmpfs /media
 : >/media/deno
-mount --bind "$deno" /media/deno
-mount --move /media /run
+mount -n --bind "$deno" /media/deno
+mount -n --move /media /run
 for folder in ${SYSTEM_FOLDERS.join(" ")}; do
-  [ -L "/$folder" ] || [ ! -e "/$folder" ] || mount -o "bind,$how" "$folder" "/$folder"
+  [ -L "/$folder" ] || [ ! -e "/$folder" ] || mount -n -o "bind,$how" "$folder" "/$folder"
 done
 cd "$here"
 exec "$@"`;

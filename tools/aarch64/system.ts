@@ -1,9 +1,8 @@
 /** What the tests of aarch64 run with: libraries and Deno for it, and programs by which they run on another processor. */
 
+import { fillFromArchive } from "../../rxe/host/archive.ts";
 import { cached, digest } from "../../rxe/host/cached.ts";
 import { unpack } from "../../rxe/host/packages.ts";
-import { SetupError } from "../../rxe/host/report.ts";
-import { capture, lastLines } from "../../rxe/host/shell.ts";
 import { fetchDeno } from "../host/other_deno.ts";
 
 /** The newest version of which npm has Deno for aarch64. */
@@ -31,44 +30,15 @@ export interface System {
  * @throws {SetupError} If something cannot be downloaded.
  */
 export async function ensureSystem(): Promise<System> {
-  const root = await cached("aarch64-libraries", fillRoot);
+  const wanted = { suite: "bookworm", arch: "arm64", what: "libraries for aarch64", megabytes: 4 };
+  const root = await cached(
+    "aarch64-libraries",
+    (folder) =>
+      fillFromArchive(wanted, folder, async (archive) => {
+        for (const file of await archive.download(PACKAGES)) await unpack(file, folder, ["*"]);
+      }),
+  );
   return { root, deno: await fetchDeno(DENO, "aarch64") };
-}
-
-async function fillRoot(folder: string): Promise<void> {
-  const work = `${folder}/apt`;
-  for (const name of ["archives/partial", "lists/partial"]) {
-    await Deno.mkdir(`${work}/${name}`, { recursive: true });
-  }
-  // apt-get of the host knows packages of the host's architecture only. This configuration has lists of its own.
-  await Deno.writeTextFile(`${work}/status`, "");
-  await Deno.writeTextFile(
-    `${work}/apt.conf`,
-    [
-      'APT::Architecture "arm64";',
-      'APT::Architectures { "arm64"; };',
-      // Another user, who downloads for root, may not write here.
-      'APT::Sandbox::User "root";',
-      `Dir::State "${work}";`,
-      `Dir::State::status "${work}/status";`,
-      `Dir::Cache "${work}";`,
-    ].join("\n"),
-  );
-  await apt(work, "update", "-o", "APT::Update::Error-Mode=any");
-  await apt(work, "download", ...PACKAGES);
-  for (const { name } of [...Deno.readDirSync(work)]) {
-    if (name.endsWith(".deb")) await unpack(`${work}/${name}`, folder, ["*"]);
-  }
-  await Deno.remove(work, { recursive: true });
-}
-
-async function apt(work: string, ...args: string[]): Promise<void> {
-  const words = ["-C", work, `APT_CONFIG=${work}/apt.conf`, "apt-get", ...args];
-  const { status, stdout, stderr } = await capture("env", ...words);
-  if (status === 0) return;
-  throw new SetupError(
-    `Cannot download packages for arm64: apt-get ${args[0]}: ${lastLines(stderr || stdout, 4)}`,
-  );
 }
 
 /**

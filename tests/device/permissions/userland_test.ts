@@ -5,7 +5,7 @@ import { capture } from "../../../rxe/host/shell.ts";
 import { DENO_WITHIN, within } from "../../../rxe/host/userland.ts";
 
 const SCRIPT = `pwd
-ls -d /run/[a-l]*
+ls /run
 touch /usr/x 2>/dev/null || echo cannot write
 [ /usr -ef "$0" ] && echo there
 exec "$@"`;
@@ -15,7 +15,7 @@ Deno.test("within() runs a command in the same folder, with Deno, and writes not
   const { status, stdout } = await capture(
     ...within("/", ["sh", "-c", SCRIPT, "/usr", DENO_WITHIN, "eval", print]),
   );
-  const lines = [Deno.cwd(), DENO_WITHIN, "cannot write", "there", DENO_WITHIN, ""];
+  const lines = [Deno.cwd(), "deno", "cannot write", "there", DENO_WITHIN, ""];
   assertEquals([status, stdout], [0, lines.join("\n")]);
 });
 
