@@ -17,6 +17,7 @@ import {
   WorkCompletionError,
   WrOpcode,
 } from "../../../mod.ts";
+import { differs } from "../kernels.ts";
 import {
   connect,
   deviceTest,
@@ -85,6 +86,10 @@ const RECEIVES: Readonly<Record<string, (pair: Pair) => Sge>> = {
   "a receive is into memory that is only read": readOnly,
 };
 
+function isDropped(type: QpType, what: string): boolean {
+  return type === QpType.UD && what === "a receive is too short" && differs("dropsLongDatagrams");
+}
+
 /** How the sender of each service sees that its peer's receive failed. */
 const SENDERS = [
   [QpType.RC, "REM_OP_ERR"],
@@ -109,7 +114,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
         {
           type,
           left: [sender],
-          right: ["LOC_QP_OP_ERR"],
+          right: isDropped(type, what) ? [] : ["LOC_QP_OP_ERR"],
           post: (pair, ah) => send(pair, ah, into(pair)),
         },
       ]),
