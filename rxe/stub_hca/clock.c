@@ -30,7 +30,7 @@ int stub_clock_map(struct vm_area_struct *vma)
 {
 	if (vma->vm_flags & VM_WRITE)
 		return -EPERM;
-	vma->vm_flags &= ~VM_MAYWRITE;
+	stub_vm_flags_clear(vma, VM_MAYWRITE);
 	return vm_insert_page(vma, vma->vm_start, page);
 }
 

@@ -6,7 +6,6 @@
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/slab.h>
-#include <asm/unaligned.h>
 #include "stub.h"
 
 static char *wq_list(const struct ib_rwq_ind_table_init_attr *attr)

@@ -21,6 +21,19 @@
 #include <rdma/mlx4-abi.h>
 #include <rdma/uverbs_ioctl.h>
 
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#include <linux/hex.h>
+#include <linux/unaligned.h>
+#else
+#include <asm/unaligned.h>
+#endif
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+#define stub_vm_flags_clear vm_flags_clear
+#else
+#define stub_vm_flags_clear(vma, flags) ((vma)->vm_flags &= ~(flags))
+#endif
+
 /* What the kernel passes to create_cq: since 6.11 the caller's data in a bundle. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
 typedef struct uverbs_attr_bundle stub_cq_data;

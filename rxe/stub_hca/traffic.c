@@ -4,7 +4,6 @@
 #include <linux/if_ether.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
-#include <asm/unaligned.h>
 #include "stub.h"
 
 const char *const stub_outcome_names[STUB_OUTCOMES] = {
