@@ -8,7 +8,7 @@ import { known, type UserlandName, USERLANDS } from "./systems.ts";
 
 /** What a host has on which programs use the library, and on which its tests run. */
 const PACKAGES = [
-  ...["?essential", "mawk", "iproute2", "kmod", "procps", "strace"],
+  ...["?essential", "mawk", "mount", "iproute2", "kmod", "procps", "strace"],
   ...["ibverbs-providers", "ibverbs-utils", "libibverbs-dev", "librdmacm-dev", "rdmacm-utils"],
   ...["gcc", "libc6-dev", "libelf-dev", "make", "python3-pyverbs"],
   ...["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"],
