@@ -9,11 +9,15 @@ import sys
 from pyverbs.addr import AHAttr, GID, GlobalRoute
 from pyverbs.cq import CQ
 from pyverbs.device import Context
-import pyverbs.enums as e
 from pyverbs.mr import MR
 from pyverbs.pd import PD
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import RecvWR, SGE, SendWR
+
+try:
+    import pyverbs.enums as e
+except ImportError:  # of a newer pyverbs
+    import pyverbs.libibverbs_enums as e
 
 PORT, PSN, SIZE = 1, 100, 4096
 ACCESS = (e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE | e.IBV_ACCESS_REMOTE_READ |
