@@ -68,7 +68,10 @@ async function runWith(program: string, version: string): Promise<Counts> {
   // An older Deno refuses what it does not know in deno.json.
   const options = ["--no-config", `--import-map=${await importMap()}`];
   const path = await pathWithEmulator();
-  return await runTests({ command: [program], name: `deno-${version}`, options, path }, libraryTests());
+  return await runTests(
+    { command: [program], name: `deno-${version}`, options, path },
+    libraryTests(),
+  );
 }
 
 /** Stands for deno.json: where the package itself is, and adapters for @std. */
