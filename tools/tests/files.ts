@@ -39,7 +39,7 @@ const LONG_SECONDS: Readonly<Record<string, number>> = {
   "tests/device/examples/multicast_chat_example_test.ts": 31,
   "tests/device/examples/pingpong_test.ts": 63,
   "tests/device/examples/rc_examples_test.ts": 48,
-  "tests/device/examples/workers_example_test.ts": 41,
+  "tests/device/examples/devices_workers_test.ts": 50,
   "tests/device/faults/limits_test.ts": 44,
   "tests/device/faults/link_test.ts": 34,
   "tests/device/faults/loss_test.ts": 55,

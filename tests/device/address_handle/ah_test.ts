@@ -1,5 +1,6 @@
 // Address handles made from an address.
 import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
+import { assertSpyCalls, spy } from "@std/testing/mock";
 import {
   AddressHandle,
   type AhAttrInit,
@@ -7,7 +8,9 @@ import {
   type GidEntry,
   Grh,
   VerbsError,
+  WcStatus,
 } from "../../../mod.ts";
+import { verbs } from "../../../ffi/library.ts";
 import {
   deviceTest,
   type Family,
@@ -30,30 +33,26 @@ async function grhThrough({ left, right, toRight }: Pair, ah: AddressHandle): Pr
   return right.mr.grhAt(0);
 }
 
-const FAMILIES: [Family, number][] = [["ipv4", 4], ["ipv6", 6], ["link-local", 6]];
+const FAMILIES: [Family, version: number, trafficClass: number][] = [
+  ["ipv4", 4, 0x68],
+  ["ipv6", 6, 0xa5],
+  ["link-local", 6, 0],
+];
 
-for (const [family, version] of FAMILIES) {
+for (const [family, version, trafficClass] of FAMILIES) {
   deviceTest(
     `new AddressHandle() makes a handle that datagrams reach their peer by, over ${family}`,
     async () => {
       using pair = udPair();
-      using ah = new AddressHandle(pair.pd, selfAddress(pair.context, family));
+      const attr = selfAddress(pair.context, family);
+      using ah = new AddressHandle(pair.pd, { ...attr, grh: { ...attr.grh!, trafficClass } });
       const grh = await grhThrough(pair, ah);
       const { gid } = gidOf(pair.context, family);
       assertEquals(grh.ipVersion, version);
       assertEquals([grh.sgid.toString(), grh.dgid.toString()], [gid.toString(), gid.toString()]);
+      assertEquals(version === 4 ? grh.ipv4.tos : grh.trafficClass, trafficClass);
     },
   );
-}
-
-for (const [family, trafficClass] of [["ipv6", 0xa5], ["ipv4", 0x68]] as const) {
-  deviceTest(`new AddressHandle() sets the traffic class over ${family}`, async () => {
-    using pair = udPair();
-    const attr = selfAddress(pair.context, family);
-    using ah = new AddressHandle(pair.pd, { ...attr, grh: { ...attr.grh!, trafficClass } });
-    const grh = await grhThrough(pair, ah);
-    assertEquals(family === "ipv4" ? grh.ipv4.tos : grh.trafficClass, trafficClass);
-  });
 }
 
 const NOBODY = Gid.parse("2001:db8::9");
@@ -106,3 +105,19 @@ for (const [what, attr, code, hint] of REFUSED) {
     assertMatch(error.hint!, hint);
   });
 }
+
+// The library tests have each way in which sends end.
+deviceTest("AddressHandle that is disposed lives until its send is polled", async () => {
+  using pair = udPair();
+  const { left, right, ah } = pair;
+  using destroyed = spy(verbs(), "ibv_destroy_ah");
+  right.qp.postRecv({ sge: right.mr.slice(0, 1024) });
+  left.qp.postSend({ ...pair.toRight, sge: left.mr.slice(0, 8) });
+  ah.close();
+  assertEquals(ah.disposed, true);
+  assertEquals((await waitFor(right.cq))[0]!.status, WcStatus.SUCCESS);
+  assertSpyCalls(destroyed, 0);
+  assertEquals((await waitFor(left.cq))[0]!.status, WcStatus.SUCCESS);
+  assertSpyCalls(destroyed, 1);
+  assertEquals(destroyed.calls[0]!.returned, 0);
+});

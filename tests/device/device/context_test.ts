@@ -22,8 +22,10 @@ import {
   VerbsError,
 } from "../../../mod.ts";
 import { camelCase } from "../../../ffi/struct.ts";
+import { assertSame, readByC } from "../../c/device_attr_ex.ts";
 import { outputOf } from "../../subprocess.ts";
 import { countOf, deviceTest, openRxe, PORT, RXE, sysfs } from "../setup.ts";
+import { STUB, stubTest } from "../stub.ts";
 
 function runDevinfo(): string {
   const { stdout } = new Deno.Command("ibv_devinfo", { args: ["-v", "-d", RXE] }).outputSync();
@@ -186,3 +188,11 @@ deviceTest("ProtectionDomain comes and goes with the kernel's", () => {
   pd.close();
   assertThrows(() => new MemoryRegion(pd, 4096, 0), TypeError, "Cannot use protection domain");
 });
+
+for (const name of [STUB, RXE]) {
+  stubTest(`Context.queryDeviceEx() tells of ${name} what C reads`, async () => {
+    using context = Context.open(name);
+    assertSame(context.queryDeviceEx(), await readByC([name]));
+    assertEquals(context.queryDeviceEx().origAttr, context.queryDevice());
+  });
+}

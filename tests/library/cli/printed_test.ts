@@ -38,7 +38,6 @@ const LINES: readonly (readonly string[])[] = [
   ["devinfo", "-d", "recorder1", "-i", "2"],
   ["devinfo", "--json", "-d", "recorder0"],
   ["devinfo", "-l"],
-  ["devinfo", "-l", "--json"],
   ["gids"],
   ["gids", "-d", "recorder0", "-i", "1", "--json"],
   ["explain", GRH],
@@ -55,12 +54,8 @@ const LINES: readonly (readonly string[])[] = [
   ["--nothing"],
   ["devinfo", "-d", "nothing"],
   ["devinfo", "-i", "9"],
-  ["gids", "-d", "nothing"],
   ["gids", "-i", "9"],
   ["gids", "extra"],
-  ["watch", "-n", "0"],
-  ["pingpong", "--kind", "nothing"],
-  ["perf", "--size"],
 ];
 
 /** Files of a system with two counters. */

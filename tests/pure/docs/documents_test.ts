@@ -1,6 +1,6 @@
 // The documents: their snippets fit the public API, and their links lead somewhere.
 
-import { assertEquals, assertGreater } from "@std/assert";
+import { assert, assertEquals, assertGreater } from "@std/assert";
 import {
   documents,
   faultOf,
@@ -79,3 +79,21 @@ Deno.test("docs/queue_pairs.md explains each attribute of activations", () => {
   assertEquals(names.length, 17);
   assertEquals(names.filter((name) => !new RegExp(`^\\| \`${name}\``, "m").test(text)), []);
 });
+
+const drawings = inProject("docs/drawings");
+
+for (const { name } of Deno.readDirSync(drawings)) {
+  Deno.test(`${name} has all its shapes on the page, and colours for dark pages`, async () => {
+    const text = await Deno.readTextFile(`${drawings}/${name}`);
+    const [, width, height] = /viewBox="0 0 (\d+) (\d+)"/.exec(text)!.map(Number);
+    const places = [
+      ...text.matchAll(/ x="([\d.]+)" y="([\d.]+)"(?: width="([\d.]+)" height="([\d.]+)")?/g),
+    ];
+    assert(places.length > 10);
+    for (const [place, x, y, w = "0", h = "0"] of places) {
+      assert(Number(x) + Number(w) <= width!, `${place} is right of the page`);
+      assert(Number(y) + Number(h) <= height!, `${place} is below the page`);
+    }
+    assertEquals(text.match(/\.page \{ fill: #\w{6}/g)?.length, 2);
+  });
+}
