@@ -13,6 +13,7 @@ const LOW_32_BITS = 0xffff_ffffn;
 const EXTENDED_CAP_FLAGS: Flags = {
   RAW_SCATTER_FCS: constants.IBV_DEVICE_RAW_SCATTER_FCS,
   PCI_WRITE_END_PADDING: constants.IBV_DEVICE_PCI_WRITE_END_PADDING,
+  CC_DMA_BOUNCE: constants.IBV_DEVICE_CC_DMA_BOUNCE,
 };
 
 /** Types of queue pairs that an offload may support. */

@@ -164,7 +164,10 @@ export class WrBuilder implements Disposable {
     });
   }
 
-  /** Begins an atomic write (`ibv_wr_atomic_write`). The 8 bytes are copied. */
+  /**
+   * Begins an atomic write (`ibv_wr_atomic_write`, since rdma-core 44). The 8 bytes are copied. Soft-RoCE needs a kernel that
+   * is newer than Linux 6.1: there the request completes with LOC_QP_OP_ERR.
+   */
   atomicWrite(rkey: number, remoteAddr: number | bigint, value: Uint8Array): this {
     const bytes = copyOfBytes(value, "value");
     integer(bytes.length, "length of value", 8, 8);
@@ -195,7 +198,8 @@ export class WrBuilder implements Disposable {
 
   /**
    * Begins a flush (`ibv_wr_flush`): it completes when what earlier requests wrote to the peer's memory is where `type`
-   * says. The peer's region needs {@linkcode AccessFlags}.FLUSH_GLOBAL or FLUSH_PERSISTENT.
+   * says. The peer's region and queue pair need {@linkcode AccessFlags}.FLUSH_GLOBAL or FLUSH_PERSISTENT. It takes
+   * rdma-core 49 or newer, and for soft-RoCE a kernel that is newer than Linux 6.1.
    *
    * @param rkey The rkey of the peer's memory region.
    * @param remoteAddr The address of the first byte.

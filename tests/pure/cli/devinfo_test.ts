@@ -98,7 +98,8 @@ Deno.test("devinfo names the flags it knows and counts the others together", () 
     "\tdevice_cap_flags_ex:\t\t0xFFFFFFFFFFFFFFFF",
     `${FLAG}RAW_SCATTER_FCS`,
     `${FLAG}PCI_WRITE_END_PADDING`,
-    `${FLAG}Unknown flags: 0xFFFFFFEB00000000`,
+    `${FLAG}CC_DMA_BOUNCE`,
+    `${FLAG}Unknown flags: 0xFFFFFDEB00000000`,
   ]);
   assertEquals(shown({}, { rawPacketCaps: 0x81 }), [
     "\traw packet caps:",
