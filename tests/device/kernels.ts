@@ -8,10 +8,20 @@ interface Difference {
 }
 
 export const DIFFERENCES = {
-  dropsLongDatagrams: {
+  dropsDatagrams: {
     since: "6.12",
-    what: "soft-RoCE drops a datagram that is longer than the buffer, without a completion",
+    what: "soft-RoCE drops a datagram that its buffer cannot take, without a completion",
     reason: "the InfiniBand specification has a UD queue pair drop it silently",
+  },
+  flushesFaultySends: {
+    since: "7.3",
+    what: "soft-RoCE ends a send that it refuses itself with WR_FLUSH_ERR, not with the cause",
+    reason: "it puts the queue pair into the error state before it makes the completion",
+  },
+  disassociates: {
+    since: "7.3",
+    what: "a soft-RoCE device that is deleted ends at once: DEVICE_FATAL, then EIO",
+    reason: "its driver takes the device from programs; before, it waited until they closed it",
   },
 } as const satisfies Readonly<Record<string, Difference>>;
 
