@@ -14,9 +14,15 @@ export const DIFFERENCES = {
     reason: "the InfiniBand specification has a UD queue pair drop it silently",
   },
   flushesFaultySends: {
-    since: "7.3",
+    since: "6.12",
     what: "soft-RoCE ends a send that it refuses itself with WR_FLUSH_ERR, not with the cause",
     reason: "it puts the queue pair into the error state before it makes the completion",
+  },
+  clearsGids: {
+    since: "6.12",
+    what:
+      "a path of a soft-RoCE device whose network device is deleted fails with EINVAL, not ENODEV",
+    reason: "the GID that the packet came to has left the table",
   },
   disassociates: {
     since: "7.3",
