@@ -13,16 +13,16 @@ const COMMANDS: readonly (readonly [names: RegExp, command: string])[] = [
 
 /** The commands that install libibverbs, by the text of `/etc/os-release`: all of them if it names none. */
 export function installCommands(osRelease: string): string {
-  const names = [...osRelease.matchAll(/^ID(?:_LIKE)?=(.*)$/gm)].map(([, name]) => name).join(" ");
+  const names = [...osRelease.matchAll(/^ID(?:_LIKE)?=(.*)/gm)].map(([, name]) => name).join(" ");
   const found = COMMANDS.find(([pattern]) => pattern.test(names));
   const commands = (found === undefined ? COMMANDS : [found]).map(([, command]) => `"${command}"`);
   return commands.join(" or ");
 }
 
-/** The text of `/etc/os-release`, read by the C library: Deno would ask for a permission. Empty if there is none. */
-export function osRelease(): string {
+/** The text that names the distribution, read by the C library: Deno would ask for a permission. Empty if there is none. */
+export function osRelease(path = "/etc/os-release"): string {
   const { open, read, close } = libc();
-  const descriptor = open(cString("/etc/os-release"), 0);
+  const descriptor = open(cString(path), 0);
   if (descriptor < 0) return "";
   const bytes = new Uint8Array(4096);
   const length = Number(read(descriptor, bytes, BigInt(bytes.length)));

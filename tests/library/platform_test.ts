@@ -81,7 +81,7 @@ Deno.test("The remedy is the command of the distribution, or of all that are kno
       ["ID=fedora\n", "dnf install libibverbs"],
       ['ID="rocky"\nID_LIKE="rhel centos fedora"\n', "dnf install libibverbs"],
       ['ID="opensuse-leap"\nID_LIKE="suse opensuse"\n', "zypper install libibverbs"],
-      ["ID=arch\n", "pacman -S rdma-core"],
+      ["ID=arch\nVARIANT_ID=debian\n", "pacman -S rdma-core"],
     ] as const
   ) {
     assertEquals(installCommands(text), `"${command}"`);
@@ -89,6 +89,31 @@ Deno.test("The remedy is the command of the distribution, or of all that are kno
   const all = installCommands("ID=archipelago\nVERSION=debian\n");
   assertEquals(all.match(/install|pacman/g)?.length, 4);
   assertEquals(osRelease(), Deno.readTextFileSync("/etc/os-release"));
+  assertEquals(osRelease("/nowhere"), "");
+});
+
+Deno.test("The functions of the loader come from libdl.so.2 where libc.so.6 lacks them", async () => {
+  const script = `
+    import { hasSymbol } from FFI/library/discovery;
+    import { errnoDescription } from FFI/errno;
+    const { dlopen } = Deno;
+    const opened = [];
+    Deno.dlopen = (path, definitions) => {
+      opened.push(path);
+      const library = dlopen(path, definitions);
+      if (path !== "libc.so.6" || !IS_OLD) return library;
+      return { symbols: { ...library.symbols, dlopen: null, dlsym: null } };
+    };
+    console.log(hasSymbol("ibv_open_device"), hasSymbol("ibv_no_such"), errnoDescription(22));
+    console.log(opened.filter((path) => /libc|libdl/.test(path)).join());
+    console.log(dlopen("libc.so.6", { dlopen: { type: "pointer", optional: true } }).symbols.dlopen === null);`;
+  for (const isOld of ["false", "true"]) {
+    const [found, libraries, isHostOld] = (await outputOf(script.replace("IS_OLD", isOld)))
+      .split("\n");
+    assertEquals(found, "true false Invalid argument");
+    const both = isOld === "true" || isHostOld === "true";
+    assertEquals(libraries, both ? "libc.so.6,libdl.so.2" : "libc.so.6");
+  }
 });
 
 Deno.test("A libibverbs that needs musl is refused by NotSupported", async () => {

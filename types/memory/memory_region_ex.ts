@@ -43,7 +43,8 @@ export interface MrInitAttr {
 }
 
 /** The attributes as C has them. */
-interface Attr extends Pick<MrInitAttr, "access" | "fd" | "iova" | "buf" | "dmah"> {
+interface Attr extends Pick<MrInitAttr, "access" | "fd" | "buf" | "dmah"> {
+  readonly iova: bigint | number | undefined;
   readonly length: number;
   readonly addr?: bigint;
   readonly fdOffset?: number | bigint;
@@ -128,7 +129,6 @@ function planOf(
   pd: ProtectionDomain,
   { source, buf, fd, offset = 0, length, iova }: Omit<MrInitAttr, "access">,
 ): () => Plan {
-  const chosen = iova === undefined ? {} : { iova };
   if ([source, buf, fd].filter((place) => place !== undefined).length !== 1) {
     throw new TypeError("Cannot register memory: give one of source, buf and fd");
   }
@@ -136,7 +136,7 @@ function planOf(
     const provide = checkSource(source);
     return () => {
       const memory = provide();
-      return { memory, length: memory.bytes.length, ...chosen };
+      return { memory, length: memory.bytes.length, iova };
     };
   }
   integer(offset, "offset", 0, Number.MAX_SAFE_INTEGER);
@@ -145,7 +145,7 @@ function planOf(
       throw new TypeError("Cannot register memory: buf belongs to another protection domain");
     }
     const memory = partOf(buf, offset, length);
-    return () => ({ buf, memory, length: memory.bytes.length, ...chosen });
+    return () => ({ buf, memory, length: memory.bytes.length, iova });
   }
   const descriptor = integer(fd!, "fd", 0, 0x7fff_ffff);
   const size = integer(length!, "length", 1, Number.MAX_SAFE_INTEGER);

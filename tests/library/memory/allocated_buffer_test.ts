@@ -45,7 +45,7 @@ onPd.test("AllocatedBuffer leaves memory that was transferred to its new owner",
   const buffer = new AllocatedBuffer(pd, 64);
   const { unsafeHandle } = buffer;
   const taken = buffer.bytes().buffer.transfer();
-  assertRefused([() => new AllocatedBufferRegion(buffer, 0), TypeError, "detached"]);
+  assertRefused([() => new AllocatedBufferRegion(buffer, 0), TypeError, "its memory is detached"]);
   buffer.close();
   assertEquals(recorder.takeOf("ibv_free_buf"), []);
   assertEquals(new Uint8Array(taken), new Uint8Array(64));
@@ -75,6 +75,8 @@ onPd.test("MemoryRegionEx takes one kind of memory, of its own domain", ({ conte
     [() => new MemoryRegionEx(pd2, { access, buf }), TypeError, "another protection domain"],
     [() => new MemoryRegionEx(pd, { access: 2 ** 32, source: 8 }), RangeError, "access"],
     [() => new MemoryRegionEx(pd, bad({ access, source: 8, dmah: pd })), TypeError, "dmah"],
+    [() => new MemoryRegionEx(pd, bad({ access, sauce: 8 })), TypeError, "memory region"],
+    [() => new DmaHandle(context, bad({ cpu: 8 })), TypeError, "DMA handle"],
   );
 });
 
