@@ -19,17 +19,17 @@ export interface Figure {
 
 /** The most that each figure may be now, and the most that is wanted. */
 const LIMITS: Readonly<Record<string, readonly [limit: number, goal: number]>> = {
-  "names of mod.ts": [191, 191],
+  "names of mod.ts": [191, 180],
   "files that a wrId passes to ibv_post_send": [5, 5],
-  "files that an sgidIndex passes to ibv_create_ah": [7, 7],
+  "files that an sgidIndex passes to ibv_create_ah": [6, 7],
   "assigned functions": [11, 15],
   "import * as": [0, 0],
   "struct writers beside the codec": [5, 0],
   "clones of six lines": [0, 0],
-  "lines of the library": [28_075, 27_000],
-  "lines of tests": [44_150, 43_000],
-  "lines of tools": [9_200, 8_450],
-  "lines of all files": [104_025, 103_000],
+  "lines of the library": [27_580, 27_000],
+  "lines of tests": [44_350, 43_000],
+  "lines of tools": [8_710, 8_450],
+  "lines of all files": [104_230, 103_000],
 };
 
 const LIBRARY = ["types", "ffi", "net", "cli", "internal"];
