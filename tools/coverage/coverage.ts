@@ -34,6 +34,8 @@ export async function readCoverage(): Promise<Coverage[]> {
   }));
 }
 
+/** Where most verbs are tested. */
+export const DEVICE = "a device";
 /** Where a verb that no device offers is tested. */
 export const RECORDER = "the recording provider";
 

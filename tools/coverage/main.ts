@@ -7,7 +7,7 @@ import { ensurePackages, type Need } from "../../rxe/host/packages.ts";
 import { project } from "../host/paths.ts";
 import { say } from "../../rxe/host/report.ts";
 import { demand } from "../../rxe/host/shell.ts";
-import { type Coverage, KNOWN, readCoverage } from "./coverage.ts";
+import { type Coverage, DEVICE, KNOWN, readCoverage } from "./coverage.ts";
 import { tool } from "../host/tool.ts";
 
 const HELP = `Compares verbs.h with the tables of verbs and the classes.
@@ -23,7 +23,7 @@ const HEAD = `# Verbs
 
 Every public function of \`verbs.h\` up to rdma-core 65, the class or function of this module that offers it, the rdma-core that brought it,
 and where a test calls it with success: on a device, which is soft-RoCE or the stub HCA with libmlx4, or on the recording
-provider, if neither device has it. A run of all tests fails if that is not so. "up to 13" is rdma-core 13 or older.
+provider, if neither device has it. What needs a newer kernel than Linux 6.1 is tested on both. A run of all tests fails if that is not so. "up to 13" is rdma-core 13 or older.
 A function that the installed libibverbs lacks fails with EOPNOTSUPP.
 
 \`deno task generate verbs\` writes the names and what offers them. It keeps the last two columns: edit these here.
@@ -52,7 +52,7 @@ await tool(HELP, { check: "flag" }, async ({ check }) => {
 
 function table(rows: readonly Coverage[]): string {
   const lines = rows.map(({ verb, offeredBy }) => {
-    const { since, testedOn } = KNOWN.get(verb) ?? { since: "", testedOn: "a device" };
+    const { since, testedOn } = KNOWN.get(verb) ?? { since: "", testedOn: DEVICE };
     const here = offeredBy.map((name) => `\`${name}\``).join(", ") || "only in `@rdma/ibverbs/ffi`";
     return `| \`${verb}\` | ${here} | ${since} | ${testedOn} |\n`;
   });
