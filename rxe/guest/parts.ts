@@ -28,7 +28,11 @@ export interface Parts {
   userland: string | undefined;
 }
 
-/** Which system a guest has. */
+/**
+ * Which system a guest has.
+ *
+ * @category Options
+ */
 export interface System {
   /** Its kernel; that of this host's packages by default. */
   kernel?: KernelName | undefined;
