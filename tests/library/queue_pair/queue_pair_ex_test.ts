@@ -7,9 +7,11 @@ import {
   MemoryRegion,
   MemoryWindow,
   MwType,
+  PlacementType,
   QpType,
   QueuePair,
   QueuePairEx,
+  SelectivityLevel,
   SendFlags,
   SendOpsFlags,
   VerbsError,
@@ -22,7 +24,7 @@ import { testsOn } from "../recorded.ts";
 
 const { RC, UD, XRC_SEND, RAW_PACKET } = QpType;
 const ALL = Object.values(SendOpsFlags).reduce((all: number, flag) => all | flag, 0);
-const CAP = { maxSendWr: 8, maxRecvWr: 8, maxSendSge: 3, maxInlineData: 64 };
+const CAP = { maxSendWr: 9, maxRecvWr: 8, maxSendSge: 3, maxInlineData: 64 };
 
 interface RecordedEx extends Recorded {
   readonly ex: QueuePairEx;
@@ -83,6 +85,7 @@ onExRc.test("WrBuilder calls the verb of each request and of its data", ({ ex, m
   wr.atomicCmpSwp(RKEY, REMOTE, 0x1122334455667788n, 9).setSge(list[1]);
   wr.atomicWrite(RKEY, REMOTE, new Uint8Array(8).fill(7));
   wr.localInv(0x5502);
+  wr.flush(RKEY, REMOTE, 64, PlacementType.GLOBAL, SelectivityLevel.RANGE);
   wr.complete();
   const data = ["set_sge", mr.lkey, "mr0+0", 16];
   assertEquals(steps().slice(1, -1), [
@@ -95,6 +98,7 @@ onExRc.test("WrBuilder calls the verb of each request and of its data", ({ ex, m
     ["set_sge", mr.lkey, "mr0+32", 8],
     ["atomic_write", RKEY, REMOTE, "07".repeat(8)],
     ["local_inv", 0x5502],
+    ["flush", RKEY, REMOTE, 64, PlacementType.GLOBAL, SelectivityLevel.RANGE],
   ]);
 });
 
@@ -327,10 +331,10 @@ onExRc.test("WrBuilder refuses values out of range, and begins nothing then", ({
     [() => wr.setSgeList([mr, mr, mr, mr]), RangeError, "there is room for 3"],
   );
   wr.setSge(mr.slice(0, 8));
-  for (let i = 1; i < 8; i++) wr.send();
-  assertThrows(() => wr.send(), RangeError, "the send queue has room for 8");
+  for (let i = 1; i < CAP.maxSendWr; i++) wr.send();
+  assertThrows(() => wr.send(), RangeError, "the send queue has room for 9");
   wr.complete();
-  assertEquals(recorder.takeOf("ibv_wr_send").length, 8);
+  assertEquals(recorder.takeOf("ibv_wr_send").length, CAP.maxSendWr);
 });
 
 onExUd.test("WrBuilder.complete() checks as postSend() does, and posts nothing that it refuses", (parts) => {

@@ -10,6 +10,7 @@ import {
   SendRequestList,
   VerbsError,
   WrOpcode,
+  wrOpcodeStr,
 } from "../../../mod.ts";
 import { bufferAddress, nativeView } from "../../../ffi/pointers.ts";
 import { structs } from "../../../ffi/layout.ts";
@@ -147,4 +148,9 @@ onUd.test("A list whose failure names no request keeps the handles of all", ({ q
   assertThrows(() => qp.postSend(list), VerbsError);
   ah.close();
   assertEquals(recorder.live("ah"), 1);
+});
+
+Deno.test("wrOpcodeStr() gives the text of libibverbs", () => {
+  assertEquals(wrOpcodeStr(WrOpcode.RDMA_WRITE), "rdma-write");
+  assertThrows(() => wrOpcodeStr(-1 as WrOpcode), RangeError);
 });
