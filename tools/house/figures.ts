@@ -29,7 +29,7 @@ const LIMITS: Readonly<Record<string, readonly [limit: number, goal: number]>> =
   "lines of the library": [27_580, 27_000],
   "lines of tests": [44_350, 43_000],
   "lines of tools": [8_710, 8_450],
-  "lines of all files": [104_230, 103_000],
+  "lines of all files": [104_240, 103_000],
 };
 
 const LIBRARY = ["types", "ffi", "net", "cli", "internal"];
