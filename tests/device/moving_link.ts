@@ -1,9 +1,10 @@
 import { Context, Gid, type GidEntry } from "../../mod.ts";
 import { addDevice, addDummy } from "./links.ts";
-import { run } from "./run.ts";
 import { PORT, until } from "./setup.ts";
 
 const NETDEV = "moving0";
+/** Between two changes of a flap. */
+const AWAY_MS = 20;
 /** The device's name. */
 export const DEVICE = "rxe_moving";
 
@@ -31,10 +32,11 @@ export async function movingLink(): Promise<MovingLink> {
   await addDummy(stack, NETDEV);
   await addDevice(stack, DEVICE, NETDEV);
   const context = stack.use(Context.open(DEVICE));
+  const ip = stack.use(new Ip());
   const slotOf = (address: string): GidEntry | undefined =>
     context.gidTable(PORT).find(({ gid }) => gid.equals(Gid.parse(address)));
   const change = async (action: "add" | "del", address: string): Promise<void> => {
-    await ipAsync(command(action, address));
+    await ip.run(command(action, address));
     await until(
       `the GID of ${address}`,
       () => (slotOf(address) !== undefined) === (action === "add"),
@@ -48,20 +50,23 @@ export async function movingLink(): Promise<MovingLink> {
     add: (address) => change("add", address),
     remove: (address) => change("del", address),
     addAll: async (addresses) => {
-      await ipAsync(addresses.map((address) => `addr add ${address}/16 dev ${NETDEV}\n`).join(""));
+      await ip.run(addresses.map((address) => `addr add ${address}/16 dev ${NETDEV}\n`).join(""));
       await until("the last GID", () => slotOf(addresses.at(-1)!) !== undefined);
     },
-    flap: (address, times) => {
-      const ip = (action: "add" | "del"): string => `ip ${command(action, address)}sleep 0.02\n`;
-      const script = `set -e\nfor i in $(seq ${times}); do\n${ip("del")}${ip("add")}done`;
-      return run("sh", "-c", script);
+    flap: async (address, times) => {
+      for (let i = 0; i < times; i++) {
+        await ip.run(command("del", address));
+        await pause(AWAY_MS);
+        await ip.run(command("add", address));
+        await pause(AWAY_MS);
+      }
     },
-    bounce: async () => {
-      await ipAsync(`link set ${NETDEV} down\nlink set ${NETDEV} up\n`);
-    },
+    bounce: () => ip.run(`link set ${NETDEV} down\nlink set ${NETDEV} up\n`),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** The address of another host is not looked for before an IPv6 address is used. */
 function command(action: "add" | "del", address: string): string {
@@ -69,17 +74,29 @@ function command(action: "add" | "del", address: string): string {
   return `addr ${action} ${address}/${prefix} dev ${NETDEV}\n`;
 }
 
-async function ipAsync(commands: string): Promise<void> {
-  const child = new Deno.Command("ip", {
+/** One process for all changes: the start of another takes an emulated processor longer than a change. */
+class Ip implements AsyncDisposable {
+  readonly #child = new Deno.Command("ip", {
     args: ["-batch", "-"],
     stdin: "piped",
     stdout: "null",
     stderr: "piped",
   }).spawn();
-  const writer = child.stdin.getWriter();
-  await writer.write(new TextEncoder().encode(commands));
-  await writer.close();
-  const { success, stderr } = await child.output();
-  if (success) return;
-  throw new Error(`Cannot run ip ${commands.trim()}: ${new TextDecoder().decode(stderr)}`);
+  readonly #stdin = this.#child.stdin.getWriter();
+  readonly #output = this.#child.output();
+
+  /** Passes commands on. The program ends at one that fails, which shows when the next ones come or at the end. */
+  async run(commands: string): Promise<void> {
+    await this.#stdin.write(new TextEncoder().encode(commands)).catch(() => this.#end());
+  }
+
+  async #end(): Promise<void> {
+    await this.#stdin.close().catch(() => {});
+    const { success, stderr } = await this.#output;
+    if (!success) throw new Error(`Cannot run ip: ${new TextDecoder().decode(stderr)}`);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#end();
+  }
 }

@@ -15,6 +15,7 @@ export interface Ending {
 
 /** What an example may do unless a test says otherwise. */
 const PERMISSIONS = ["--allow-ffi", "--allow-net", "--allow-env"];
+const TESTS = new URL("../", import.meta.url).pathname;
 /** Only reached by what hangs; emulated guests are slow. */
 const PATIENCE_MS = 300_000;
 
@@ -128,7 +129,9 @@ export function denoCommand(
   args: readonly string[],
   permissions: readonly string[] = ["--allow-all"],
 ): [string, ...string[]] {
-  const options = ["--quiet", "--no-check", "--no-prompt", ...importMap(), ...permissions];
+  // Programs of tests import more than the package's exports.
+  const map = file.startsWith(TESTS) ? importMap() : bundleMap() ?? importMap();
+  const options = ["--quiet", "--no-check", "--no-prompt", ...map, ...permissions];
   return [Deno.execPath(), "run", ...options, file, ...args];
 }
 
@@ -154,10 +157,16 @@ export function startExample(
 }
 
 /** Where @std comes from: the same place as for this process. */
-export function importMap(): string[] {
+function importMap(): string[] {
   const resolved = import.meta.resolve("@std/assert");
   if (!resolved.startsWith("file:")) return [];
   return [`--import-map=${new URL("import_map.json", resolved).pathname}`];
+}
+
+/** The argument that leads imports of the package to its bundles; undefined where nobody has built them. */
+function bundleMap(): string[] | undefined {
+  const path = Deno.env.get("IBVERBS_IMPORT_MAP");
+  return path === undefined ? undefined : [`--import-map=${path}`];
 }
 
 let lastPort = 19_200;

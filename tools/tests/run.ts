@@ -8,6 +8,7 @@ import { stdArguments } from "../host/jsr.ts";
 import { inProject, out, project, sourcesIn } from "../host/paths.ts";
 import { say, SetupError } from "../../rxe/host/report.ts";
 import { capture, exists } from "../../rxe/host/shell.ts";
+import { mapToBundles } from "./bundled.ts";
 import { type Job, jobsOf, type Setting } from "./jobs.ts";
 import { add, countCases, type Counts, NONE } from "./junit.ts";
 import { complaints } from "./kernel_log.ts";
@@ -48,7 +49,9 @@ export async function runPasses(
 ): Promise<Counts> {
   await Deno.mkdir(out, { recursive: true });
   const jobs = (await Promise.all(passes.map((pass) => jobsOf(pass, setting)))).flat();
-  if (jobs.some(({ inGuest }) => inGuest)) await translate(passes);
+  const isGuestNeeded = jobs.some(({ inGuest }) => inGuest);
+  if (isGuestNeeded) await translate(passes);
+  const bundles = isGuestNeeded && !Deno.env.has(COVERAGE) ? await mapToBundles() : undefined;
   const runs = jobs.map((job) => ({
     job,
     output: { stdout: new Held(), stderr: new Held() },
@@ -59,7 +62,7 @@ export async function runPasses(
   for (const lane of lanes.values()) {
     (async () => {
       for (const { job, output, ending } of lane) {
-        await runJob(job, { guests, system: setting.system }, output).then(
+        await runJob(job, { guests, bundles, system: setting.system }, output).then(
           ending.resolve,
           ending.reject,
         );
@@ -96,6 +99,8 @@ export function faultsOf({ counts, status, problems }: Ending, filtered: boolean
 interface Guests {
   /** How many run at once. */
   readonly guests: number;
+  /** An import map; none where lines are counted, as bundles have others. */
+  readonly bundles: string | undefined;
   readonly system: System | undefined;
 }
 
@@ -139,7 +144,7 @@ async function translate(passes: readonly Pass[]): Promise<void> {
 
 async function runInOneGuest(
   job: Job,
-  { guests, system }: Guests,
+  { guests, bundles, system }: Guests,
   output: Output,
 ): Promise<Omit<Ending, "counts">> {
   const problems: string[] = [];
@@ -150,7 +155,12 @@ async function runInOneGuest(
       ...system,
       stub: true,
       processors: processorsOfEach(guests),
-      env: { ...job.env, ...Deno.env.has(COVERAGE) ? { [COVERAGE]: GUEST_COVERAGE } : {} },
+      env: {
+        ...job.env,
+        ...(bundles === undefined
+          ? { [COVERAGE]: GUEST_COVERAGE }
+          : { IBVERBS_IMPORT_MAP: bundles }),
+      },
       timeout: DEVICE_SECONDS,
       onKernelLog: (log) =>
         problems.push(...complaints(log).map((line) => `the guest's kernel: ${line}`)),

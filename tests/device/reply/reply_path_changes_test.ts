@@ -158,12 +158,16 @@ deviceTest("ReplyPath.to() never gives a handle of an address that has gone", as
   const addresses = ["10.8.0.3", "10.8.0.4"];
   const watchers = addresses.map((address) => new Watcher(link, path, address));
   let going = true;
+  async function look(what: "there" | "gone"): Promise<void> {
+    const before = watchers.map(({ seen }) => seen[what]);
+    await until(what, () => watchers.every(({ seen }, i) => seen[what] > before[i]!));
+  }
   async function move(): Promise<void> {
     for (let round = 0; round < 12; round++) {
       for (const address of addresses) await link.add(address);
-      await new Promise((resolve) => setTimeout(resolve, 40));
+      await look("there");
       for (const address of addresses) await link.remove(address);
-      await new Promise((resolve) => setTimeout(resolve, 40));
+      await look("gone");
     }
     going = false;
   }
