@@ -96,10 +96,20 @@ function showDevice(context: Context, report: Report): void {
       attr: context.queryPort(number),
       gids: context.gidTable(number),
       transportType: context.device.transportType,
+      speed: speedOf(context, number),
     }));
     // ibv_devinfo does not go on to the next port either.
     if (port === undefined) return;
     if (json) ports.push(describePort(port));
     else terminal.print(portLines(port, verbose));
+  }
+}
+
+/** As ibv_devinfo does, it does not tell why a speed is not known. */
+function speedOf(context: Context, port: number): bigint | undefined {
+  try {
+    return context.queryPortSpeed(port);
+  } catch {
+    return undefined;
   }
 }

@@ -41,7 +41,7 @@ export function describeDevice(
 }
 
 /** A port. Enums are names, MTUs are bytes. */
-export function describePort({ number, attr, gids }: ShownPort): Record<string, unknown> {
+export function describePort({ number, attr, gids, speed }: ShownPort): Record<string, unknown> {
   return {
     port: number,
     ...attr,
@@ -49,6 +49,7 @@ export function describePort({ number, attr, gids }: ShownPort): Record<string, 
     maxMtu: mtuBytes(attr.maxMtu),
     activeMtu: mtuBytes(attr.activeMtu),
     linkLayer: nameOf(LinkLayer, attr.linkLayer),
+    ...speed !== undefined && { speed },
     gids: gids.map(describeGid),
   };
 }

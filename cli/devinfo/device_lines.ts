@@ -37,8 +37,9 @@ const ATOMIC_CAPS: Names = Object.fromEntries(
   Object.entries(AtomicCap).map(([name, cap]) => [cap, `ATOMIC_${name}`]),
 );
 
-const { SRQ_RECV, ...TRANSPORT_CAPS } = OdpTransportCaps;
-const ODP_FLAGS = { ...TRANSPORT_CAPS, SRQ: SRQ_RECV };
+const ODP_FLAGS = Object.fromEntries(
+  Object.entries(OdpTransportCaps).map(([name, cap]) => [name === "SRQ_RECV" ? "SRQ" : name, cap]),
+);
 
 export interface ShownDevice {
   readonly info: DeviceInfo;

@@ -62,6 +62,8 @@ export interface ShownPort {
   readonly attr: PortAttr;
   readonly gids: readonly GidEntry[];
   readonly transportType: TransportType;
+  /** As `queryPortSpeed()` tells it, if it does. */
+  readonly speed: bigint | undefined;
 }
 
 type Row = readonly [label: string, value: string | number];
@@ -86,7 +88,7 @@ export function portLines(port: ShownPort, verbose: boolean): string[] {
   ];
 }
 
-function verboseRows({ attr, gids, transportType }: ShownPort): Row[] {
+function verboseRows({ attr, gids, transportType, speed }: ShownPort): Row[] {
   const widths = WIDTHS[attr.activeWidth] ?? "invalid width";
   const state: Row = ["phys_state", named(PHYS_STATES, attr.physState, "invalid physical state")];
   return [
@@ -103,12 +105,17 @@ function verboseRows({ attr, gids, transportType }: ShownPort): Row[] {
     ["init_type_reply", attr.initTypeReply],
     ["active_width", `${widths}X (${attr.activeWidth})`],
     ["active_speed", named(SPEEDS, attr.activeSpeedEx || attr.activeSpeed, "invalid speed")],
+    ...speed === undefined ? [] : [["effective_speed", gigabits(speed)] as const],
     ...transportType === TransportType.IB ? [state] : [],
     ...gids.filter(({ gid }) => !gid.isZero).map((entry): Row => [
       `GID[${String(entry.gidIndex).padStart(3)}]`,
       gidText(entry, attr.linkLayer),
     ]),
   ];
+}
+
+function gigabits(speed: bigint): string {
+  return `${(Number(speed) / 10).toFixed(1)} Gbps`;
 }
 
 function gidText({ gid, gidType }: GidEntry, linkLayer: LinkLayer): string {

@@ -145,8 +145,8 @@ function brief(json: string): string {
   using context = Context.open("recorder0");
   const [device] = devices;
   device.attr = different(device.attr, context.queryDeviceEx());
-  const { port, gids, ...attr } = device.ports[0];
-  device.ports[0] = { port, ...different(attr, context.queryPort(1)) as object, gids };
+  const { port, gids, speed, ...attr } = device.ports[0];
+  device.ports[0] = { port, ...different(attr, context.queryPort(1)) as object, speed, gids };
   return JSON.stringify(devices, null, 2);
 }
 

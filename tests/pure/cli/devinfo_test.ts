@@ -19,7 +19,7 @@ function capabilities(attr: Partial<DeviceAttr>, more: Partial<DeviceAttrEx> = {
 }
 
 function port(attr: Partial<PortAttr>, more: Partial<ShownPort> = {}): string[] {
-  const shown = { number: 1, gids: GIDS, transportType: 0 as const, ...more };
+  const shown = { number: 1, gids: GIDS, transportType: 0 as const, speed: undefined, ...more };
   return portLines({ ...shown, attr: { ...PORT_ATTR, ...attr } }, true);
 }
 
@@ -105,12 +105,13 @@ Deno.test("devinfo names the flags it knows and counts the others together", () 
     "\traw packet caps:",
     `${FLAG}C-VLAN stripping offload`,
   ]);
-  const perTransportCaps = { rcOdpCaps: 0x20, ucOdpCaps: 0x140, udOdpCaps: 0 };
+  const perTransportCaps = { rcOdpCaps: 0x60, ucOdpCaps: 0x140, udOdpCaps: 0 };
   assertEquals(shown({}, { odpCaps: { generalCaps: 0xffn, perTransportCaps } }), [
     `${FLAG}ODP_SUPPORT`,
     `${FLAG}ODP_SUPPORT_IMPLICIT`,
     `${FLAG}Unknown flags: 0xFC`,
     `${FLAG}SUPPORT_SRQ`,
+    `${FLAG}SUPPORT_FLUSH`,
     `${FLAG}SUPPORT_FLUSH`,
     `${FLAG}Unknown flags: 0x100`,
   ]);
@@ -205,6 +206,12 @@ Deno.test("devinfo prints types of GIDs on Ethernet, and a physical state of Inf
   const iwarp = port({}, { transportType: 1 });
   assertEquals(added(iwarp, port({})), ["\t\t\tphys_state:\t\tLINK_UP (5)"]);
   assertEquals(added(port({}), iwarp), []);
+});
+
+Deno.test("devinfo prints the effective speed of a port that tells it", () => {
+  const shown = (speed: bigint): string[] => added(port({}), port({}, { speed }));
+  assertEquals(shown(1000n), ["\t\t\teffective_speed:\t100.0 Gbps"]);
+  assertEquals(shown(25n), ["\t\t\teffective_speed:\t2.5 Gbps"]);
 });
 
 Deno.test("devinfo -l counts the devices", () => {
