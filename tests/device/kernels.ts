@@ -11,23 +11,27 @@ export const DIFFERENCES = {
   dropsDatagrams: {
     since: "6.12",
     what: "soft-RoCE drops a datagram that its buffer cannot take, without a completion",
-    reason: "the InfiniBand specification has a UD queue pair drop it silently",
+    reason:
+      "it compares the lengths before it copies; without a shared receive queue, a packet with a wrong length is dropped",
   },
   flushesFaultySends: {
     since: "6.12",
     what: "soft-RoCE ends a send that it refuses itself with WR_FLUSH_ERR, not with the cause",
-    reason: "it puts the queue pair into the error state before it makes the completion",
+    reason:
+      "it puts the queue pair into the error state, in which it flushes all sends, before it makes the completion",
   },
-  clearsGids: {
+  keepsPort: {
     since: "6.12",
     what:
       "a path of a soft-RoCE device whose network device is deleted fails with EINVAL, not ENODEV",
-    reason: "the GID that the packet came to has left the table",
+    reason:
+      "a port answers until its network device is gone; 6.1 refuses the query of the port with ENODEV before",
   },
   disassociates: {
     since: "7.3",
     what: "a soft-RoCE device that is deleted ends at once: DEVICE_FATAL, then EIO",
-    reason: "its driver takes the device from programs; before, it waited until they closed it",
+    reason:
+      "its driver has disassociate_ucontext; without it, the kernel waits until programs close the device",
   },
 } as const satisfies Readonly<Record<string, Difference>>;
 

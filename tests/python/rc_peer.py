@@ -14,14 +14,8 @@ from pyverbs.pd import PD
 from pyverbs.qp import QP, QPAttr, QPCap, QPInitAttr
 from pyverbs.wr import RecvWR, SGE, SendWR
 
-try:
-    import pyverbs.enums as e
-except ImportError:
-    # A newer pyverbs has each name in the class of its enum.
-    from types import SimpleNamespace
-    import pyverbs.libibverbs_enums as classes
-    e = SimpleNamespace(**{name: value for kind in vars(classes).values()
-                           for name, value in getattr(kind, "__members__", {}).items()})
+import older_enums
+import pyverbs.enums as e
 
 PORT, PSN, SIZE = 1, 100, 4096
 ACCESS = (e.IBV_ACCESS_LOCAL_WRITE | e.IBV_ACCESS_REMOTE_WRITE | e.IBV_ACCESS_REMOTE_READ |

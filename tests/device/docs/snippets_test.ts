@@ -39,8 +39,9 @@ for (const fence of withPeer) {
 const [python] = fences.filter(({ kind }) => kind === "python");
 
 deviceTest(`the program of pyverbs in ${placeOf(python!)} runs`, async () => {
-  const args = ["-c", python!.text.replace('"rxe0"', `"${RXE}"`)];
-  const { code, stderr } = await new Deno.Command("/usr/bin/python3", { args }).output();
+  const args = ["-c", `import older_enums\n${python!.text.replace('"rxe0"', `"${RXE}"`)}`];
+  const env = { PYTHONPATH: new URL("../../python", import.meta.url).pathname };
+  const { code, stderr } = await new Deno.Command("/usr/bin/python3", { args, env }).output();
   assertEquals([new TextDecoder().decode(stderr), code], ["", 0]);
 });
 

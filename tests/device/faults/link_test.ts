@@ -78,7 +78,7 @@ deviceTest("A device whose network device is deleted fails with typed errors", a
     await using link = await doomedLink();
     const load = await start(link.open());
     const deletion = link.delete("netdev");
-    const path = differs("clearsGids") ? "path EINVAL" : "path ENODEV";
+    const path = differs("keepsPort") ? "path EINVAL" : "path ENODEV";
     const after = differs("disassociates")
       ? ["create EIO", "path EIO", "query EIO", "send EIO"]
       : ["create ENODATA", path, "wc WR_FLUSH_ERR", "query"];
