@@ -27,9 +27,9 @@ const LIMITS: Readonly<Record<string, readonly [limit: number, goal: number]>> =
   "struct writers beside the codec": [5, 0],
   "clones of six lines": [0, 0],
   "lines of the library": [27_580, 27_000],
-  "lines of tests": [44_410, 43_000],
-  "lines of tools": [8_760, 8_450],
-  "lines of all files": [104_400, 103_000],
+  "lines of tests": [44_430, 43_000],
+  "lines of tools": [8_800, 8_450],
+  "lines of all files": [104_470, 103_000],
 };
 
 const LIBRARY = ["types", "ffi", "net", "cli", "internal"];

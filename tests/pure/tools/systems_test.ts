@@ -1,7 +1,9 @@
 // The page of results of other systems, and what tests ask of the kernel they run on.
 
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { SetupError } from "../../../rxe/host/report.ts";
 import { pageOf, type Row } from "../../../tools/systems/page.ts";
+import { sumOf } from "../../../tools/systems/parts.ts";
 import { differs } from "../../device/kernels.ts";
 import { runDeno } from "../../subprocess.ts";
 
@@ -43,6 +45,17 @@ Deno.test("pageOf() puts a row in the place of that of the same system, in order
   const { code } = await runDeno(["fmt", "--check", "--quiet", "--line-width=100", file]);
   assertEquals(code, 0);
   await Deno.remove(file);
+});
+
+Deno.test("sumOf() adds the results of folders, as old as the oldest", () => {
+  const parts = {
+    a: { passed: 3, failed: 0, ignored: 1, date: "2026-03-04" },
+    b: { passed: 4, failed: 2, ignored: 0, date: "2026-01-02" },
+    old: { passed: 9, failed: 9, ignored: 9, date: "2025-01-02" },
+  };
+  const sum = { passed: 7, failed: 2, ignored: 1, date: "2026-01-02" };
+  assertEquals(sumOf(parts, ["a", "b"]), sum);
+  assertThrows(() => sumOf(parts, ["a", "c"]), SetupError, "these have not run yet: c");
 });
 
 Deno.test("differs() compares numbers of versions", () => {
