@@ -138,6 +138,18 @@ export type IbvDmah = Handle<"ibv_dmah">;
  */
 export type IbvCompCntr = Handle<"ibv_comp_cntr">;
 /**
+ * A connection identifier: `struct rdma_cm_id *`.
+ *
+ * @category Native handles
+ */
+export type RdmaCmId = Handle<"rdma_cm_id">;
+/**
+ * A channel of connection events: `struct rdma_event_channel *`.
+ *
+ * @category Native handles
+ */
+export type RdmaEventChannel = Handle<"rdma_event_channel">;
+/**
  * Memory that a verb allocated: `struct ibv_buf *`.
  *
  * @category Native handles

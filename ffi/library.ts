@@ -1,11 +1,7 @@
-import type { AnyFunction } from "./function_pointer.ts";
 import { libc } from "./libc.ts";
-import { bindNonblocking, bindVerb, type Calls, isNative, type Outcome } from "./library/bind.ts";
-import { environment, libraryPath } from "./library/discovery.ts";
-import { fastCalls } from "./library/fast.ts";
-import { slowCalls } from "./library/slow.ts";
-import type { AnyRow, NativeRow } from "./table/row.ts";
-import { ThunksUnavailable } from "./thunks/memfd.ts";
+import type { Outcome } from "./library/bind.ts";
+import { BoundLibrary, type Library } from "./library/bound.ts";
+import { libibverbs } from "./library/discovery.ts";
 import { rows, type Verbs } from "./verbs.ts";
 
 /**
@@ -31,23 +27,7 @@ export type NonblockingVerbs = {
   ) => Promise<Outcome<ReturnType<Verbs[K]>>>;
 };
 
-/**
- * The opened library.
- *
- * @category Calls of verbs
- */
-export interface Library {
-  /** The name or path it was opened by. */
-  readonly path: string;
-  /** Whether verbs go through thunks. Without thunks a static-inline verb costs about 600 ns more. */
-  readonly thunks: boolean;
-}
-
-interface Opened extends Library {
-  readonly calls: Calls;
-}
-
-let opened: Opened | undefined;
+const bound = new BoundLibrary<Verbs, NonblockingVerbs>(libibverbs, rows);
 
 /**
  * The library, opened on the first call.
@@ -57,22 +37,8 @@ let opened: Opened | undefined;
  * @category Calls of verbs
  */
 export function library(): Library {
-  return opened ??= open();
+  return bound.opened();
 }
-
-function calls(): Calls {
-  return (opened ??= open()).calls;
-}
-
-const functions = lazily(
-  rows as Readonly<Record<string, AnyRow>>,
-  (name, row): AnyFunction => bindVerb(calls, functions, name, row),
-);
-
-const asyncFunctions = lazily(
-  Object.fromEntries(nativeRows().filter(([, { blocking }]) => blocking)),
-  (name, row) => bindNonblocking(calls(), name, row),
-);
 
 /**
  * All verbs, by their C names. Reading a verb for the first time binds it. It throws if libibverbs cannot be opened.
@@ -80,7 +46,7 @@ const asyncFunctions = lazily(
  * @category Calls of verbs
  */
 export function verbs(): Verbs {
-  return functions as unknown as Verbs;
+  return bound.functions;
 }
 
 /**
@@ -89,7 +55,7 @@ export function verbs(): Verbs {
  * @category Calls of verbs
  */
 export function nonblocking(): NonblockingVerbs {
-  return asyncFunctions as unknown as NonblockingVerbs;
+  return bound.nonblocking;
 }
 
 /**
@@ -102,27 +68,6 @@ export function bindAll(): void {
   Object.values(nonblocking());
 }
 
-function nativeRows(): [string, NativeRow][] {
-  return Object.entries<AnyRow>(rows)
-    .filter((entry): entry is [string, NativeRow] => isNative(entry[1]));
-}
-
-function open(): Opened {
-  const path = libraryPath();
-  const mode = environment("IBVERBS_THUNKS") ?? "auto";
-  const fast = mode === "off" ? null : openThunks(mode === "on");
-  return { path, thunks: fast !== null, calls: fast ?? slowCalls };
-}
-
-function openThunks(required: boolean): Calls | null {
-  try {
-    return fastCalls(nativeRows());
-  } catch (error) {
-    if (required || !(error instanceof ThunksUnavailable)) throw error;
-    return null;
-  }
-}
-
 /**
  * The verbs whose names match, in an object of their own: reading them is faster than from that of all verbs.
  */
@@ -131,21 +76,4 @@ export function someVerbs<K extends keyof Verbs>(names: RegExp): Pick<Verbs, K> 
   return Object.fromEntries(
     all.filter((name) => names.test(name)).map((name) => [name, verbs()[name]]),
   ) as Pick<Verbs, K>;
-}
-
-/** An object whose properties are made when they are first read, and are plain properties from then on. */
-function lazily<R, T>(
-  rows: Readonly<Record<string, R>>,
-  make: (name: string, row: R) => T,
-): Readonly<Record<string, T>> {
-  const object: Record<string, T> = {};
-  for (const [name, row] of Object.entries(rows)) {
-    const get = (): T => {
-      const value = make(name, row);
-      Object.defineProperty(object, name, { value });
-      return value;
-    };
-    Object.defineProperty(object, name, { configurable: true, enumerable: true, get });
-  }
-  return object;
 }

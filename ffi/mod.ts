@@ -58,13 +58,13 @@ export {
 } from "./layout.ts";
 export {
   type BlockingVerb,
-  type Library,
   library,
   nonblocking,
   type NonblockingVerbs,
   verbs,
 } from "./library.ts";
 export type { Outcome } from "./library/bind.ts";
+export type { Library } from "./library/bound.ts";
 export { hasSymbol } from "./library/discovery.ts";
 export { hasContextOp, hasOwnOp } from "./library/ops.ts";
 export type { Members } from "./members.ts";
@@ -88,6 +88,8 @@ export {
   type ValueOf,
   writeField,
 } from "./struct.ts";
+export { rdmacm } from "./rdmacm.ts";
+export type { Rdmacm } from "./rdmacm/functions.ts";
 export { SystemError } from "./system_error.ts";
 export type { Verbs } from "./verbs.ts";
 export type { AhVerbs } from "./verbs/ah.ts";

@@ -14,6 +14,7 @@ type Typed<K extends string> = Deno.NativeTypedPointer<Handle<K>>;
 
 export const Ah = "pointer" as Typed<"ibv_ah">;
 export const Buf = "pointer" as Typed<"ibv_buf">;
+export const CmId = "pointer" as Typed<"rdma_cm_id">;
 export const CompChannel = "pointer" as Typed<"ibv_comp_channel">;
 export const CompCntr = "pointer" as Typed<"ibv_comp_cntr">;
 export const Context = "pointer" as Typed<"ibv_context">;
@@ -23,6 +24,7 @@ export const CqEx = "pointer" as Typed<"ibv_cq_ex">;
 export const Device = "pointer" as Typed<"ibv_device">;
 export const Dm = "pointer" as Typed<"ibv_dm">;
 export const Dmah = "pointer" as Typed<"ibv_dmah">;
+export const EventChannel = "pointer" as Typed<"rdma_event_channel">;
 export const Flow = "pointer" as Typed<"ibv_flow">;
 export const FlowAction = "pointer" as Typed<"ibv_flow_action">;
 export const Mr = "pointer" as Typed<"ibv_mr">;

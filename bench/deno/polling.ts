@@ -7,6 +7,7 @@ import {
   CreateCqWcFlags,
   WorkCompletions,
 } from "../../mod.ts";
+import { libibverbs } from "../../ffi/library/discovery.ts";
 import { slowCalls } from "../../ffi/library/slow.ts";
 import { cqVerbs } from "../../ffi/verbs/cq.ts";
 import type { NativeRow } from "../../ffi/table/row.ts";
@@ -105,7 +106,7 @@ function pollNothing(cq: CompletionQueue, batch: WorkCompletions, plan: Plan): n
 export function pollEmptyWithoutThunks(context: Context, plan: Plan): number {
   const cq = emptyQueue(context, 0).unsafeHandle;
   const pointer = batchCore(new WorkCompletions(1)).pointer;
-  const poll = slowCalls.bind("ibv_poll_cq", cqVerbs.ibv_poll_cq as NativeRow);
+  const poll = slowCalls(libibverbs).bind("ibv_poll_cq", cqVerbs.ibv_poll_cq as NativeRow);
   const clock = new Clock(plan);
   let sum = 0;
   while (clock.part()) for (let i = 0; i < plan.count; i++) sum += poll(cq, 1, pointer) as number;

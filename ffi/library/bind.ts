@@ -4,7 +4,7 @@ import { EOPNOTSUPP, errno, setErrno } from "../errno.ts";
 import type { AnyFunction } from "../function_pointer.ts";
 import { SystemError } from "../system_error.ts";
 import type { AnyRow, NativeRow } from "../table/row.ts";
-import { hasSymbol } from "./discovery.ts";
+import type { NativeLibrary } from "./discovery.ts";
 import { hasOp, mayHaveOp } from "./ops.ts";
 
 /**
@@ -22,9 +22,10 @@ export interface Outcome<T> {
 /** A function that runs on another thread. */
 export type AsyncFunction = (...args: unknown[]) => Promise<Outcome<unknown>>;
 
-/** One way to call native functions: through thunks, or without. */
+/** One way to call the native functions of a library: through thunks, or without. */
 export interface Calls {
-  /** Binds a function that the installed libibverbs has, or an op. One that reports by errno leaves it in `errno()`. */
+  readonly library: NativeLibrary;
+  /** Binds a function that the installed library has, or an op. One that reports by errno leaves it in `errno()`. */
   readonly bind: (name: string, row: NativeRow) => AnyFunction;
   /** Binds an exported function that runs on another thread. */
   readonly bindNonblocking: (name: string, row: NativeRow) => AsyncFunction;
@@ -53,7 +54,7 @@ export function bindVerb(
 }
 
 function bindNative(calls: Calls, name: string, row: NativeRow): AnyFunction {
-  if (!isInstalled(name, row)) return () => notInstalled(name, row);
+  if (!isInstalled(calls, name, row)) return () => notInstalled(calls, name, row);
   const call = calls.bind(name, row);
   if (!("op" in row) || row.hot) return call;
   const { op, object = 0 } = row;
@@ -62,20 +63,20 @@ function bindNative(calls: Calls, name: string, row: NativeRow): AnyFunction {
 
 /** Makes the function of a verb that runs on another thread. */
 export function bindNonblocking(calls: Calls, name: string, row: NativeRow): AsyncFunction {
-  if (isInstalled(name, row)) return calls.bindNonblocking(name, row);
+  if (isInstalled(calls, name, row)) return calls.bindNonblocking(name, row);
   return async () => {
     await undefined;
-    return { value: notInstalled(name, row), errno: errno() };
+    return { value: notInstalled(calls, name, row), errno: errno() };
   };
 }
 
-function isInstalled(name: string, row: NativeRow): boolean {
-  return "op" in row ? mayHaveOp(row.op[2]) : hasSymbol(row.symbol ?? name);
+function isInstalled({ library }: Calls, name: string, row: NativeRow): boolean {
+  return "op" in row ? mayHaveOp(row.op[2]) : library.has(row.symbol ?? name);
 }
 
-function notInstalled(name: string, row: NativeRow): unknown {
+function notInstalled({ library }: Calls, name: string, row: NativeRow): unknown {
   if (row.fails !== "never") return notSupported(row);
-  const message = `Cannot call ${name}: not supported by the installed libibverbs`;
+  const message = `Cannot call ${name}: not supported by the installed ${library.name}`;
   throw new SystemError(message, name, EOPNOTSUPP);
 }
 

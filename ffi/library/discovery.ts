@@ -1,12 +1,11 @@
-/** Finds libibverbs. */
+/** Finds libibverbs and librdmacm. */
 
 import type { AnyFunction } from "../function_pointer.ts";
 import { libc } from "../libc.ts";
 import { checkPlatform } from "../platform.ts";
 import { cString } from "../pointers.ts";
-import { installCommands, osRelease } from "./remedy.ts";
+import { installCommands, type LibraryName, osRelease } from "./remedy.ts";
 
-const SONAME = "libibverbs.so.1";
 const DIRECTORIES = [
   `/usr/lib/${Deno.build.arch}-linux-gnu`,
   `/lib/${Deno.build.arch}-linux-gnu`,
@@ -23,24 +22,75 @@ const MUSL = "it is built for musl, which is not supported, only glibc is";
 /** What Deno puts before the words of the loader, once or twice. */
 const DENOS_WORDS = /^(Could not open library: )+/;
 
-let opened: string | undefined;
-
-/**
- * Opens libibverbs on the first call.
- *
- * @returns The name or path that it was opened by.
- * @throws {Deno.errors.NotSupported} If the system or Deno is not supported.
- * @throws {Deno.errors.NotFound} Where it cannot be opened, naming each path tried with its reason and the remedy.
- * @throws {Deno.errors.NotCapable} Without `--allow-ffi`; one that is narrowed to paths does not suffice.
- */
-export function libraryPath(): string {
-  return opened ??= open();
+/** How a library is found. */
+interface Sought {
+  readonly name: LibraryName;
+  readonly soname: string;
+  /** The environment variable that may have its path. */
+  readonly variable: string;
 }
 
-function open(): string {
+// dlfcn.h, alike on both architectures
+const RTLD_NOW = 2;
+
+/** A library of the system, opened on first use and never closed. */
+export class NativeLibrary {
+  readonly #sought: Sought;
+  #path: string | undefined;
+  #handle: Deno.PointerValue = null;
+
+  /** Opens nothing yet. */
+  constructor(sought: Sought) {
+    this.#sought = sought;
+  }
+
+  /** The library in messages. */
+  get name(): LibraryName {
+    return this.#sought.name;
+  }
+
+  /**
+   * Opens the library on the first call.
+   *
+   * @returns The name or path that it was opened by.
+   * @throws {Deno.errors.NotSupported} If the system or Deno is not supported.
+   * @throws {Deno.errors.NotFound} Where it cannot be opened, naming each path tried with its reason and the remedy.
+   * @throws {Deno.errors.NotCapable} Without `--allow-ffi`; one that is narrowed to paths does not suffice.
+   */
+  path(): string {
+    return this.#path ??= open(this.#sought);
+  }
+
+  /** The address of a symbol; 0 if the installed version does not have it. */
+  symbolAddress(name: string): bigint {
+    this.#handle ??= libc().dlopen(cString(this.path()), RTLD_NOW);
+    return Deno.UnsafePointer.value(libc().dlsym(this.#handle, cString(name)));
+  }
+
+  /** Whether the installed version exports a symbol. */
+  has(name: string): boolean {
+    return this.symbolAddress(name) !== 0n;
+  }
+}
+
+/** The library of verbs. */
+export const libibverbs: NativeLibrary = new NativeLibrary({
+  name: "libibverbs",
+  soname: "libibverbs.so.1",
+  variable: "IBVERBS_LIBRARY",
+});
+
+/** The library of connections by name. */
+export const librdmacm: NativeLibrary = new NativeLibrary({
+  name: "librdmacm",
+  soname: "librdmacm.so.1",
+  variable: "RDMACM_LIBRARY",
+});
+
+function open({ name, soname, variable }: Sought): string {
   checkPlatform();
   const failures: string[] = [];
-  for (const path of candidates()) {
+  for (const path of candidates(soname, variable)) {
     try {
       Deno.dlopen(path, {});
       return path;
@@ -51,12 +101,12 @@ function open(): string {
   }
   const tried = failures.join("\n");
   if (NEEDS_MUSL.test(tried)) {
-    throw new Deno.errors.NotSupported(`Cannot open libibverbs: ${MUSL}, tried:\n${tried}`);
+    throw new Deno.errors.NotSupported(`Cannot open ${name}: ${MUSL}, tried:\n${tried}`);
   }
   const remedy =
-    `Install it (${installCommands(osRelease())}), or set IBVERBS_LIBRARY to its path ` +
-    "and allow reading it (--allow-env=IBVERBS_LIBRARY)";
-  throw new Deno.errors.NotFound(`Cannot open libibverbs, tried:\n${tried}\n${remedy}`);
+    `Install it (${installCommands(osRelease(), name)}), or set ${variable} to its path ` +
+    `and allow reading it (--allow-env=${variable})`;
+  throw new Deno.errors.NotFound(`Cannot open ${name}, tried:\n${tried}\n${remedy}`);
 }
 
 /** Opens a symbol of a library, for calls on another thread if the definition says so. */
@@ -68,29 +118,19 @@ export function openSymbol(
   return Deno.dlopen(path, { [name]: { parameters, result, nonblocking } }).symbols[name]!;
 }
 
-// dlfcn.h, alike on both architectures
-const RTLD_NOW = 2;
-let handle: Deno.PointerValue = null;
-
-/** The address of a symbol of libibverbs; 0 if the installed version does not have it. */
-export function symbolAddress(name: string): bigint {
-  handle ??= libc().dlopen(cString(libraryPath()), RTLD_NOW);
-  return Deno.UnsafePointer.value(libc().dlsym(handle, cString(name)));
-}
-
 /**
  * Whether the installed libibverbs exports a symbol.
  *
  * @category Operations of a device
  */
 export function hasSymbol(name: string): boolean {
-  return symbolAddress(name) !== 0n;
+  return libibverbs.has(name);
 }
 
-function candidates(): string[] {
-  const chosen = environment("IBVERBS_LIBRARY");
+function candidates(soname: string, variable: string): string[] {
+  const chosen = environment(variable);
   if (chosen) return [chosen];
-  return [SONAME, ...DIRECTORIES.map((directory) => `${directory}/${SONAME}`)];
+  return [soname, ...DIRECTORIES.map((directory) => `${directory}/${soname}`)];
 }
 
 /**

@@ -7,23 +7,27 @@ import { buildImage } from "../thunks/image.ts";
 import { loadImage } from "../thunks/memfd.ts";
 import type { Arch, Thunk } from "../thunks/thunk.ts";
 import type { Calls } from "./bind.ts";
-import { libraryPath, openSymbol, symbolAddress } from "./discovery.ts";
+import { type NativeLibrary, openSymbol } from "./discovery.ts";
 import { opPath } from "./ops.ts";
 
 /**
- * Builds the thunks of all rows and loads them.
+ * Builds the thunks of all rows of a library and loads them.
  *
  * @throws {ThunksUnavailable} Where the system refuses.
  */
-export function fastCalls(rows: readonly (readonly [name: string, row: NativeRow])[]): Calls {
-  const thunks = rows.flatMap(([name, row]) => thunkOf(name, row) ?? []);
+export function fastCalls(
+  library: NativeLibrary,
+  rows: readonly (readonly [name: string, row: NativeRow])[],
+): Calls {
+  const thunks = rows.flatMap(([name, row]) => thunkOf(library, name, row) ?? []);
   const path = loadImage(buildImage(thunks, Deno.build.arch as Arch, errnoLocation()));
   return {
+    library,
     bind: (name, row) => {
       if (row.fails === "errno") return keepErrno(path, name, row);
       return "op" in row
         ? openSymbol(path, name, row)
-        : openSymbol(libraryPath(), row.symbol ?? name, row);
+        : openSymbol(library.path(), row.symbol ?? name, row);
     },
     bindNonblocking: (name, { parameters, result }) => {
       const definition = {
@@ -42,13 +46,13 @@ export function fastCalls(rows: readonly (readonly [name: string, row: NativeRow
 }
 
 /** Exported functions that do not set errno need no thunk. */
-function thunkOf(name: string, row: NativeRow): Thunk | undefined {
+function thunkOf(library: NativeLibrary, name: string, row: NativeRow): Thunk | undefined {
   const keeps = row.fails === "errno" ? { errnoAfter: row.parameters.length } : {};
   if ("op" in row) {
     const argument = row.object ?? 0;
     return { name, target: { path: opPath(row.op), argument }, ...keeps };
   }
-  const address = row.fails === "errno" ? symbolAddress(row.symbol ?? name) : 0n;
+  const address = row.fails === "errno" ? library.symbolAddress(row.symbol ?? name) : 0n;
   return address === 0n ? undefined : { name, target: { address }, ...keeps };
 }
 

@@ -1,21 +1,57 @@
-/** How to install libibverbs on the distribution at hand. */
+/** How to install a library on the distribution at hand. */
 
 import { libc } from "../libc.ts";
 import { cString } from "../pointers.ts";
 
-/** Commands by the names that distributions give themselves, and those that they are like. */
-const COMMANDS: readonly (readonly [names: RegExp, command: string])[] = [
-  [/\b(debian|ubuntu)\b/, "apt-get install libibverbs1 ibverbs-providers"],
-  [/\b(fedora|rhel|centos)\b/, "dnf install libibverbs"],
-  [/\b(suse|sles)\b/, "zypper install libibverbs"],
-  [/\barch\b/, "pacman -S rdma-core"],
+/** The libraries that the binding opens. */
+export type LibraryName = "libibverbs" | "librdmacm";
+
+interface Distribution {
+  /** The names that distributions give themselves, and those that they are like. */
+  readonly names: RegExp;
+  readonly command: string;
+  readonly packages: Readonly<Record<LibraryName, string>>;
+}
+
+const DISTRIBUTIONS: readonly Distribution[] = [
+  {
+    names: /\b(debian|ubuntu)\b/,
+    command: "apt-get install",
+    packages: { libibverbs: "libibverbs1 ibverbs-providers", librdmacm: "librdmacm1t64" },
+  },
+  {
+    names: /\b(fedora|rhel|centos)\b/,
+    command: "dnf install",
+    packages: { libibverbs: "libibverbs", librdmacm: "librdmacm" },
+  },
+  {
+    names: /\b(suse|sles)\b/,
+    command: "zypper install",
+    packages: { libibverbs: "libibverbs", librdmacm: "librdmacm1" },
+  },
+  {
+    names: /\barch\b/,
+    command: "pacman -S",
+    packages: { libibverbs: "rdma-core", librdmacm: "rdma-core" },
+  },
 ];
 
-/** The commands that install libibverbs, by the text of `/etc/os-release`: all of them if it names none. */
-export function installCommands(osRelease: string): string {
-  const names = [...osRelease.matchAll(/^ID(?:_LIKE)?=(.*)/gm)].map(([, name]) => name).join(" ");
-  const found = COMMANDS.find(([pattern]) => pattern.test(names));
-  const commands = (found === undefined ? COMMANDS : [found]).map(([, command]) => `"${command}"`);
+/** Releases of Debian and Ubuntu before the change to 64-bit times, which renamed packages. */
+const BEFORE_T64 = /^debian ([1-9]|1[012])$|^ubuntu (1\d|2[0-3])\b/;
+
+/** The commands that install a library, by the text of `/etc/os-release`: all of them if it names none. */
+export function installCommands(osRelease: string, library: LibraryName = "libibverbs"): string {
+  const valuesOf = (key: string): string =>
+    Array.from(
+      osRelease.matchAll(new RegExp(`^${key}="?([^"\\n]*)`, "gm")),
+      ([, value]) => value,
+    ).join(" ");
+  const names = valuesOf("ID(?:_LIKE)?");
+  const found = DISTRIBUTIONS.find((one) => one.names.test(names));
+  const isOld = BEFORE_T64.test(`${valuesOf("ID")} ${valuesOf("VERSION_ID")}`);
+  const commands = (found === undefined ? DISTRIBUTIONS : [found]).map(({ command, packages }) =>
+    `"${command} ${isOld ? packages[library].replace("t64", "") : packages[library]}"`
+  );
   return commands.join(" or ");
 }
 

@@ -4,14 +4,20 @@ import { errno, mappedErrno, setErrno } from "../errno.ts";
 import { type AnyFunction, callThrough, type FunctionPointer } from "../function_pointer.ts";
 import type { NativeRow } from "../table/row.ts";
 import type { AsyncFunction, Calls } from "./bind.ts";
-import { libraryPath, openSymbol } from "./discovery.ts";
+import { type NativeLibrary, openSymbol } from "./discovery.ts";
 import { opPath } from "./ops.ts";
 
-/** Calls that need nothing but `--allow-ffi`. */
-export const slowCalls: Calls = { bind, bindNonblocking };
+/** Calls of a library that need nothing but `--allow-ffi`. */
+export function slowCalls(library: NativeLibrary): Calls {
+  return {
+    library,
+    bind: (name, row) => bind(library, name, row),
+    bindNonblocking: (name, row) => bindNonblocking(library, name, row),
+  };
+}
 
-function bind(name: string, row: NativeRow): AnyFunction {
-  const call = "op" in row ? opCall(row) : symbolCall(name, row, false);
+function bind(library: NativeLibrary, name: string, row: NativeRow): AnyFunction {
+  const call = "op" in row ? opCall(row) : symbolCall(library, name, row);
   return row.fails === "errno" ? keepErrno(call) : call;
 }
 
@@ -19,9 +25,9 @@ function bind(name: string, row: NativeRow): AnyFunction {
  * errno of the other thread is out of reach: when the verb failed it is called once more on this thread, to learn why, or
  * to succeed after all.
  */
-function bindNonblocking(name: string, row: NativeRow): AsyncFunction {
-  const nonblocking = symbolCall(name, row, true);
-  const sync = bind(name, row);
+function bindNonblocking(library: NativeLibrary, name: string, row: NativeRow): AsyncFunction {
+  const nonblocking = symbolCall(library, name, row, true);
+  const sync = bind(library, name, row);
   return async (...args) => {
     const value = await nonblocking(...args);
     if (value !== null && value !== -1) return { value, errno: 0 };
@@ -29,9 +35,14 @@ function bindNonblocking(name: string, row: NativeRow): AsyncFunction {
   };
 }
 
-function symbolCall(name: string, row: NativeRow, nonblocking: boolean): AnyFunction {
+function symbolCall(
+  library: NativeLibrary,
+  name: string,
+  row: NativeRow,
+  nonblocking = false,
+): AnyFunction {
   const symbol = "symbol" in row ? row.symbol ?? name : name;
-  return openSymbol(libraryPath(), symbol, { ...row, nonblocking });
+  return openSymbol(library.path(), symbol, { ...row, nonblocking });
 }
 
 function keepErrno(call: AnyFunction): AnyFunction {

@@ -3,7 +3,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { EOPNOTSUPP, errno, setErrno } from "../../ffi/errno.ts";
 import type { IbvQpEx } from "../../ffi/handles.ts";
 import { bindNonblocking, bindVerb, type Calls } from "../../ffi/library/bind.ts";
-import { hasSymbol } from "../../ffi/library/discovery.ts";
+import { hasSymbol, libibverbs } from "../../ffi/library/discovery.ts";
 import { hasOwnOp } from "../../ffi/library/ops.ts";
 import { bufferPointer } from "../../ffi/pointers.ts";
 import { structs } from "../../ffi/layout.ts";
@@ -15,6 +15,7 @@ import { prototypes } from "./header.ts";
 hasSymbol("ibv_open_device");
 
 const NONE: Calls = {
+  library: libibverbs,
   bind: () => {
     throw new Error("nothing is bound");
   },

@@ -86,6 +86,18 @@ Deno.test("The remedy is the command of the distribution, or of all that are kno
   ) {
     assertEquals(installCommands(text), `"${command}"`);
   }
+  for (
+    const [text, command] of [
+      ['ID=debian\nVERSION_ID="12"\n', "apt-get install librdmacm1"],
+      ['ID=debian\nVERSION_ID="13"\n', "apt-get install librdmacm1t64"],
+      ["NAME=sid\nID=debian\n", "apt-get install librdmacm1t64"],
+      ['ID=ubuntu\nVERSION_ID="22.04"\n', "apt-get install librdmacm1"],
+      ['ID=ubuntu\nID_LIKE=debian\nVERSION_ID="24.04"\n', "apt-get install librdmacm1t64"],
+      ["ID=fedora\nVERSION_ID=12\n", "dnf install librdmacm"],
+    ] as const
+  ) {
+    assertEquals(installCommands(text, "librdmacm"), `"${command}"`);
+  }
   const all = installCommands("ID=archipelago\nVERSION=debian\n");
   assertEquals(all.match(/install|pacman/g)?.length, 4);
   assertEquals(osRelease(), Deno.readTextFileSync("/etc/os-release"));

@@ -7,7 +7,7 @@ import type { AnyRow, NativeRow, Row } from "../../ffi/table/row.ts";
 import { Cq, Qp } from "../../ffi/parameters.ts";
 import type { IbvCq } from "../../ffi/handles.ts";
 import { KNOWN } from "../../tools/coverage/coverage.ts";
-import { parse, type Prototype, prototypes } from "./header.ts";
+import { ffiTypes, parse, type Prototype, prototypes } from "./header.ts";
 
 const HEADER = await prototypes();
 /** The prototypes that the comments on the verbs tell. */
@@ -36,26 +36,6 @@ const NEWER = [...ALL.keys()].filter((name) => sinceOf(name) > INSTALLED);
 function nativeOf(name: string): NativeRow | undefined {
   const row = ALL.get(name)!;
   return "parameters" in row && row.parameters !== undefined ? row : undefined;
-}
-
-/** The types of FFI that may stand for a C type. */
-function ffiTypes(type: string): unknown[] {
-  if (/[*[]/.test(type)) return ["pointer", "buffer", "u64"];
-  const words = type.replace(/\bconst\b/, "").trim();
-  const known: [RegExp, unknown[]][] = [
-    [/^(uint8_t)\b/, ["u8"]],
-    [/^(uint16_t|__be16)\b/, ["u16"]],
-    [/^(uint32_t|__be32|unsigned int)\b/, ["u32"]],
-    [/^(uint64_t|__be64)\b/, ["u64"]],
-    [/^enum \w+/, ["u32", "i32"]],
-    [/^int\b/, ["i32"]],
-    [/^size_t\b/, ["usize"]],
-    [/^ssize_t\b/, ["isize"]],
-    [/^void$/, ["void"]],
-  ];
-  const found = known.find(([pattern]) => pattern.test(words));
-  assert(found !== undefined, `no FFI type is known for "${type}"`);
-  return found[1];
 }
 
 /** Ops that take the size of their last argument as well. */

@@ -20,6 +20,11 @@ const TYPES: Readonly<Record<Exclude<FieldType, "bytes">, string>> = {
   ptr: "void *",
 };
 
+/** The tags of verbs: those of connections have a library of their own. */
+function ofVerbs<T>(table: Readonly<Record<string, T>>): [string, T][] {
+  return Object.entries(table).filter(([tag]) => /^(ibv|verbs)_/.test(tag));
+}
+
 /** The text of a header that declares them. */
 export async function newerHeader(): Promise<string> {
   const texts = await Promise.all(
@@ -28,8 +33,8 @@ export async function newerHeader(): Promise<string> {
   const known = new Set(texts.join("\n").match(/\w+/g));
   return [
     "#include <infiniband/verbs.h>\n",
-    ...Object.entries<Struct>(structs).filter(([tag]) => !known.has(tag)).map(structOf),
-    ...Object.entries(enums).map(([tag, members]) =>
+    ...ofVerbs<Struct>(structs).filter(([tag]) => !known.has(tag)).map(structOf),
+    ...ofVerbs<Members>(enums).map(([tag, members]) =>
       known.has(tag) ? constantsOf(members, known) : enumOf(tag, members)
     ),
     ...GROWN.map((tag) => offsetsOf(tag, structs[tag])),

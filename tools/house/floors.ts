@@ -9,8 +9,8 @@ import ts from "npm:typescript@5.9.3";
  */
 export const FLOORS = [
   "internal",
-  ...["ffi", "ffi/table", "ffi/verbs", "ffi/verbs.ts", "ffi/thunks"],
-  ...["ffi/library", "ffi/library.ts", "ffi/mod.ts"],
+  ...["ffi", "ffi/table", "ffi/verbs", "ffi/verbs.ts", "ffi/rdmacm", "ffi/thunks"],
+  ...["ffi/library", "ffi/library.ts", "ffi/rdmacm.ts", "ffi/mod.ts"],
   ...["types/core", "types/address", "types/device", "types/memory", "types/completion"],
   ...["types/address_handle", "types/work", "types/reply", "types/rss", "types/srq"],
   ...["types/queue_pair", "types/flow"],

@@ -12,12 +12,12 @@ import { tableOf } from "./model.ts";
 import { readHeader } from "./read.ts";
 import { usableArchitectures } from "./toolchain.ts";
 
-const HELP = `Writes ffi/layout.ts from infiniband/verbs.h.
+const HELP = `Writes ffi/layout.ts from infiniband/verbs.h and rdma/rdma_cma.h.
 
   deno task generate layout [OPTIONS]
 
-  --check           compare the table with the header, which may be older
-  --root FOLDER     the header of the system that is unpacked there
+  --check           compare the table with the headers, which may be older
+  --root FOLDER     the headers of the system that is unpacked there
   --version TEXT    the version of libibverbs-dev to name; that of the package here if left out
 
 Writing takes the compilers of both architectures and the newest header. The exit status is 1 when
@@ -32,7 +32,9 @@ await tool(HELP, { check: "flag", root: anyText, version: anyText }, async (opti
   if (root === undefined) return await run(check, version);
   // The compiler takes nothing else of that system.
   const include = await Deno.makeTempDir();
-  await Deno.symlink(`${root}/usr/include/infiniband`, `${include}/infiniband`);
+  for (const folder of ["infiniband", "rdma"]) {
+    await Deno.symlink(`${root}/usr/include/${folder}`, `${include}/${folder}`);
+  }
   Deno.env.set("CPATH", include);
   try {
     return await run(check, version);

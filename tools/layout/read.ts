@@ -7,14 +7,18 @@ import type { Integer, Integers, Layout, Struct } from "./model.ts";
 import { type Architecture, gcc, HEADER } from "./toolchain.ts";
 import { isAggregate, membersOf, structOf } from "./types.ts";
 
-/** The headers that belong to verbs. */
-const FILES = /\/infiniband\/(verbs|verbs_api|ib_user_ioctl_verbs)\.h$/;
+/** The headers of both libraries. */
+const FILES = /\/(infiniband\/(verbs|verbs_api|ib_user_ioctl_verbs)|rdma\/rdma_cma)\.h$/;
+/** The structs and enums of both, and the addresses of the system that connections have. */
+const OURS = /^(ibv|verbs|rdma)_(?!driver_id)|^sockaddr_in6?$/;
 /** Types and constants of the kernel's interface: verbs have names of their own for those they use. */
 const KERNEL = /^(ib_uverbs_|IB_UVERBS_)/;
-/** Structs that only ever are parts of others, whose fields stand there. */
-const PARTS = /^(ibv_context_ops|ibv_flow_spec)$/;
+/** Structs that only ever are parts of others, whose fields stand there, and those of addresses in subnets. */
+const PARTS = /^(ibv_context_ops|ibv_flow_spec|rdma_(addr|ib_addr|route)|ibv_(sa|path)_\w+)$/;
 /** Fields that are frozen, and those of a struct that begins or ends another one and is in the table itself. */
 const FIELDS = /^(_?ABI_placeholder\d|ops\._compat_\w+|context\..*|qp_base\..*)$/;
+/** Fields of structs of connections that are structs in the table, or of the system. */
+const INNER = /^(rdma|sockaddr)_\w+ (route\.addr\.\w+|param|ah_attr|sin6?_addr)\./;
 /** What the name of an enumerator begins with that has the value of a macro. */
 const VALUE = "value_of_";
 
@@ -32,16 +36,17 @@ export async function readHeader(arch: Architecture): Promise<Layout> {
     if (entry.attributes.has("declaration")) continue;
     const tag = entry.attributes.get("name") ?? "";
     const name = publicTags.get(tag) ?? tag;
-    const isVerbs = /^(ibv|verbs)_/.test(name) && !PARTS.test(name);
-    if (entry.tag === "enumeration_type" && isVerbs) enums[name] = membersOf(entry);
+    const isOurs = OURS.test(name) && !PARTS.test(name);
+    if (entry.tag === "enumeration_type" && isOurs) enums[name] = membersOf(entry);
     else if (entry.tag === "enumeration_type" && name === "") {
       for (const [member, value] of Object.entries(membersOf(entry))) {
         if (member.startsWith(VALUE)) constants[member.slice(VALUE.length)] = value;
-        else if (member.startsWith("IBV_")) constants[member] = value;
+        else if (/^(IBV|RDMA)_/.test(member)) constants[member] = value;
       }
-    } else if (isAggregate(entry) && isVerbs) {
+    } else if (isAggregate(entry) && isOurs) {
       const { size, fields } = structOf(entry);
-      const left = Object.entries(fields).filter(([name]) => !FIELDS.test(name));
+      const left = Object.entries(fields)
+        .filter(([field]) => !FIELDS.test(field) && !INNER.test(`${name} ${field}`));
       structs[name] = { size, fields: Object.fromEntries(left) };
     }
   }

@@ -20,6 +20,7 @@ export const NEEDS: readonly Need[] = [
   { package: "gcc", file: "/usr/bin/gcc", reason },
   { package: "libc6-dev", file: "/usr/include/stdio.h", reason },
   { package: "libibverbs-dev", file: "/usr/include/infiniband/verbs.h", reason },
+  { package: "librdmacm-dev", file: "/usr/include/rdma/rdma_cma.h", reason },
   { package: "gcc-aarch64-linux-gnu", file: "/usr/bin/aarch64-linux-gnu-gcc", reason },
   { package: "libc6-dev-arm64-cross", file: "/usr/aarch64-linux-gnu/include/stdio.h", reason },
 ];

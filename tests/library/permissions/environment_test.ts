@@ -2,14 +2,14 @@
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { recorderPath } from "../../provider/compile.ts";
-import { libraryPath } from "../../../ffi/library/discovery.ts";
+import { libibverbs } from "../../../ffi/library/discovery.ts";
 import { auditedText } from "./audited.ts";
 
 const SECURITY = await Deno.readTextFile(new URL("../../../SECURITY.md", import.meta.url));
 const RECORDER = await recorderPath();
 
 // The library stays open.
-libraryPath();
+libibverbs.path();
 
 const LIST = `
   import { listDevices } from "mod.ts";

@@ -1,0 +1,91 @@
+/** Binds the functions of a library, each one when it is first used. */
+
+import type { AnyFunction } from "../function_pointer.ts";
+import type { AnyRow, NativeRow } from "../table/row.ts";
+import { ThunksUnavailable } from "../thunks/memfd.ts";
+import { bindNonblocking, bindVerb, type Calls, isNative } from "./bind.ts";
+import { environment, type NativeLibrary } from "./discovery.ts";
+import { fastCalls } from "./fast.ts";
+import { slowCalls } from "./slow.ts";
+
+/**
+ * The opened library.
+ *
+ * @category Calls of verbs
+ */
+export interface Library {
+  /** The name or path it was opened by. */
+  readonly path: string;
+  /** Whether verbs go through thunks. Without thunks a static-inline verb costs about 600 ns more. */
+  readonly thunks: boolean;
+}
+
+interface Opened extends Library {
+  readonly calls: Calls;
+}
+
+/** The functions `F` of a library, and those `N` of them that may block, on other threads. */
+export class BoundLibrary<F, N> {
+  readonly #library: NativeLibrary;
+  readonly #rows: [string, NativeRow][];
+  #opened: Opened | undefined;
+  /** All functions by their C names. Reading one for the first time binds it. */
+  readonly functions: F;
+  /** Those that may block, on other threads. */
+  readonly nonblocking: N;
+
+  /** Opens nothing yet. */
+  constructor(library: NativeLibrary, rows: object) {
+    this.#library = library;
+    this.#rows = Object.entries<AnyRow>(rows as Readonly<Record<string, AnyRow>>)
+      .filter((entry): entry is [string, NativeRow] => isNative(entry[1]));
+    const calls = (): Calls => this.opened().calls;
+    const functions = lazily(
+      rows as Readonly<Record<string, AnyRow>>,
+      (name, row): AnyFunction => bindVerb(calls, functions, name, row),
+    );
+    this.functions = functions as F;
+    this.nonblocking = lazily(
+      Object.fromEntries(this.#rows.filter(([, { blocking }]) => blocking)),
+      (name, row) => bindNonblocking(calls(), name, row),
+    ) as N;
+  }
+
+  /** Opens the library on the first call. */
+  opened(): Opened {
+    return this.#opened ??= this.#open();
+  }
+
+  #open(): Opened {
+    const path = this.#library.path();
+    const mode = environment("IBVERBS_THUNKS") ?? "auto";
+    const fast = mode === "off" ? null : this.#openThunks(mode === "on");
+    return { path, thunks: fast !== null, calls: fast ?? slowCalls(this.#library) };
+  }
+
+  #openThunks(required: boolean): Calls | null {
+    try {
+      return fastCalls(this.#library, this.#rows);
+    } catch (error) {
+      if (required || !(error instanceof ThunksUnavailable)) throw error;
+      return null;
+    }
+  }
+}
+
+/** An object whose properties are made when they are first read, and are plain properties from then on. */
+function lazily<R, T>(
+  rows: Readonly<Record<string, R>>,
+  make: (name: string, row: R) => T,
+): Readonly<Record<string, T>> {
+  const object: Record<string, T> = {};
+  for (const [name, row] of Object.entries(rows)) {
+    const get = (): T => {
+      const value = make(name, row);
+      Object.defineProperty(object, name, { value });
+      return value;
+    };
+    Object.defineProperty(object, name, { configurable: true, enumerable: true, get });
+  }
+  return object;
+}
