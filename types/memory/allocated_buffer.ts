@@ -9,14 +9,15 @@ import { call, failure } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
 import { assertOpen } from "../core/resource.ts";
 import { MemoryRegion } from "./memory_region.ts";
-import { Memory } from "./memory_source.ts";
+import { Memory, own } from "./memory_source.ts";
 import { ProtectionDomain } from "./protection_domain.ts";
 import { AccessFlags, hintRegister } from "./reg_mr.ts";
 import { Region } from "./region.ts";
 
 /**
  * Memory that the provider allocates (`ibv_alloc_buf`, since rdma-core 64): for instance shared memory of a confidential
- * guest, or a DMA buffer. It is zeroed and starts on a page. An {@linkcode AllocatedBufferRegion} registers it.
+ * guest, or a DMA buffer. It is zeroed and starts on a page. An {@linkcode AllocatedBufferRegion} registers it; a
+ * {@linkcode MemoryRegion} of its bytes is refused, because the buffer would not know of it.
  *
  * @category Memory
  */
@@ -57,6 +58,7 @@ export class AllocatedBuffer extends NativeResource<IbvBuf> {
     this.addr = addr;
     this.length = length;
     this.#memory = nativeView(handleAt(addr)!, length).buffer;
+    own(this.#memory);
     // The C library may give memory that was used before.
     this.bytes().fill(0);
   }

@@ -82,8 +82,8 @@ export class MemoryRegionEx extends MemoryRegion {
   /**
    * Registers memory.
    *
-   * @throws {TypeError} If an attribute has the wrong type or is unknown; if the memory is given twice or not at all; if
-   * something is disposed or belongs to another context or protection domain.
+   * @throws {TypeError} If an attribute has the wrong type or is unknown; if the memory is given twice or not at all, or
+   * `source` with `offset` or `length`; if something is disposed or belongs to another context or protection domain.
    * @throws {RangeError} If a number is out of range, or the part is not within the buffer.
    * @throws {VerbsError} If the device refuses, or it or the installed libibverbs has no such regions (EOPNOTSUPP).
    */
@@ -127,28 +127,31 @@ export class MemoryRegionEx extends MemoryRegion {
 /** Checks what is registered. The function allocates new memory. */
 function planOf(
   pd: ProtectionDomain,
-  { source, buf, fd, offset = 0, length, iova }: Omit<MrInitAttr, "access">,
+  { source, buf, fd, offset, length, iova }: Omit<MrInitAttr, "access">,
 ): () => Plan {
   if ([source, buf, fd].filter((place) => place !== undefined).length !== 1) {
     throw new TypeError("Cannot register memory: give one of source, buf and fd");
   }
   if (source !== undefined) {
+    if (offset !== undefined || length !== undefined) {
+      throw new TypeError("Cannot register memory: offset and length are of buf and fd");
+    }
     const provide = checkSource(source);
     return () => {
       const memory = provide();
       return { memory, length: memory.bytes.length, iova };
     };
   }
-  integer(offset, "offset", 0, Number.MAX_SAFE_INTEGER);
+  const start = integer(offset === undefined ? 0 : offset, "offset", 0, Number.MAX_SAFE_INTEGER);
   if (buf !== undefined) {
     if (instance(buf, AllocatedBuffer, "buf").pd !== pd) {
       throw new TypeError("Cannot register memory: buf belongs to another protection domain");
     }
-    const memory = partOf(buf, offset, length);
+    const memory = partOf(buf, start, length);
     return () => ({ buf, memory, length: memory.bytes.length, iova });
   }
   const descriptor = integer(fd!, "fd", 0, 0x7fff_ffff);
   const size = integer(length!, "length", 1, Number.MAX_SAFE_INTEGER);
   // The kernel wants all of them.
-  return () => ({ fd: descriptor, fdOffset: offset, length: size, iova: iova ?? offset });
+  return () => ({ fd: descriptor, fdOffset: start, length: size, iova: iova ?? start });
 }

@@ -36,6 +36,14 @@ export class Memory {
   }
 }
 
+/** Buffers of memory that an object frees. Only regions that are made from that object end before. */
+const owned: WeakSet<ArrayBufferLike> = new WeakSet();
+
+/** Refuses to register a buffer by itself from now on. */
+export function own(buffer: ArrayBuffer): void {
+  owned.add(buffer);
+}
+
 /**
  * Checks the memory that a caller wants to register.
  *
@@ -74,6 +82,11 @@ function bytesOf(source: ArrayBufferLike | ArrayBufferView): Uint8Array {
   } catch {
     throw new TypeError(
       "Cannot register memory: the source is neither a length nor a buffer that is attached",
+    );
+  }
+  if (owned.has(view.buffer)) {
+    throw new TypeError(
+      "Cannot register memory: the buffer is of an AllocatedBuffer. Use new AllocatedBufferRegion(...)",
     );
   }
   if ((buffer as ArrayBuffer).resizable || (buffer as SharedArrayBuffer).growable) {

@@ -41,7 +41,7 @@ interface Plan {
  *
  * The result is a new object for the same native region. The old object is disposed, so that requests made with it are
  * refused: the keys and addresses of the region may have changed. If other memory is registered, the old memory is freed,
- * or released if it is a buffer of the caller's.
+ * or released if it is a buffer of the caller's. The new object is disposed with what the old one was made from, too.
  *
  * After most errors the old object stays as it is. If the device failed on the way, neither the old nor the new
  * registration can be used: the old object is then closed.
@@ -78,6 +78,7 @@ export function reregMr(mr: MemoryRegion, change: RegMrChange): MemoryRegion {
       addr: memory?.start ?? region.addr,
       length: (memory ?? old).bytes.length,
       memory: memory ?? old,
+      parents: region.parents,
     }),
   );
   mr.close();

@@ -6,9 +6,11 @@ import {
   AllocatedBuffer,
   AllocatedBufferRegion,
   DmaHandle,
+  MemoryRegion,
   MemoryRegionEx,
   ParentDomain,
   ProtectionDomain,
+  reregMr,
   VerbsError,
 } from "../../../mod.ts";
 import { verbs } from "../../../ffi/library.ts";
@@ -52,6 +54,31 @@ onPd.test("AllocatedBuffer leaves memory that was transferred to its new owner",
   verbs().ibv_free_buf(unsafeHandle);
 });
 
+onPd.test("AllocatedBuffer is registered by its regions only, which keep it", ({ pd }) => {
+  using buffer = new AllocatedBuffer(pd, 64);
+  const source = buffer.bytes();
+  using other = new MemoryRegion(pd, 64, LOCAL_WRITE);
+  assertRefused(
+    [() => new MemoryRegion(pd, source, 0), TypeError, "AllocatedBufferRegion"],
+    [() => new MemoryRegionEx(pd, { access: 0, source }), TypeError, "AllocatedBufferRegion"],
+    [() => reregMr(other, { source: source.buffer }), TypeError, "AllocatedBufferRegion"],
+  );
+});
+
+onPd.test("A changed region ends with what the region before it was made from", (on) => {
+  const { context, pd } = on;
+  const buf = new AllocatedBuffer(pd, 64);
+  const dmah = new DmaHandle(context);
+  const part = reregMr(new AllocatedBufferRegion(buf, 0), { access: LOCAL_WRITE });
+  const other = reregMr(new MemoryRegionEx(pd, { access: 0, source: 8, dmah }), { source: 16 });
+  recorder.take();
+  buf.close();
+  dmah.close();
+  const ends = ["ibv_dereg_mr", "ibv_free_buf", "ibv_dereg_mr", "ibv_dealloc_dmah"];
+  assertEquals(recorder.take().map(({ verb }) => verb), ends);
+  assertEquals([part.disposed, other.disposed], [true, true]);
+});
+
 onPd.test("AllocatedBuffer and its regions refuse what is not within it", ({ pd }) => {
   using buffer = new AllocatedBuffer(pd, 64);
   assertRefused(
@@ -72,6 +99,8 @@ onPd.test("MemoryRegionEx takes one kind of memory, of its own domain", ({ conte
     [() => new MemoryRegionEx(pd, { access }), TypeError, "one of source, buf and fd"],
     [() => new MemoryRegionEx(pd, { access, source: 8, buf }), TypeError, "one of source"],
     [() => new MemoryRegionEx(pd, { access, fd: 5 }), TypeError, "length"],
+    [() => new MemoryRegionEx(pd, { access, source: 8, length: 4 }), TypeError, "of buf and fd"],
+    [() => new MemoryRegionEx(pd, { access, source: 8, offset: 4 }), TypeError, "of buf and fd"],
     [() => new MemoryRegionEx(pd2, { access, buf }), TypeError, "another protection domain"],
     [() => new MemoryRegionEx(pd, { access: 2 ** 32, source: 8 }), RangeError, "access"],
     [() => new MemoryRegionEx(pd, bad({ access, source: 8, dmah: pd })), TypeError, "dmah"],
