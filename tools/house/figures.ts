@@ -27,7 +27,7 @@ const LIMITS: Readonly<Record<string, readonly [limit: number, goal: number]>> =
   "struct writers beside the codec": [5, 0],
   "clones of six lines": [0, 0],
   "lines of the library": [27_960, 27_000],
-  "lines of tests": [44_540, 43_000],
+  "lines of tests": [44_560, 43_000],
   "lines of tools": [8_820, 8_450],
   "lines of all files": [105_120, 103_000],
 };
