@@ -13,8 +13,9 @@ const EXTENDED: Fields = structs.verbs_context.fields;
 const INNER = EXTENDED.context!.offset;
 
 /**
- * Builders that older versions of `ibv_qp_ex` lack, each with the symbol that tells so: the first one that is newer, or for
- * `wr_atomic_write` the last one before it. Versions between the two refuse to make queue pairs for it.
+ * Builders that older versions of `ibv_qp_ex` lack, each with the symbol that tells so: the first one that is newer. The
+ * marker of `wr_atomic_write`, which came with rdma-core 44, is of 36: no symbol, op or size is newer. Providers of 36 to 43
+ * refuse to make queue pairs for it.
  */
 const MARKERS: Readonly<Record<string, string>> = {
   wr_atomic_write: "ibv_query_qp_data_in_order",
