@@ -23,7 +23,8 @@ import { Region } from "./region.ts";
  * - `ZERO_BASED`: remote addresses count from 0
  * - `ON_DEMAND`: pages need not be present and locked when the memory is registered; the device fetches each one when it
  *   first uses it. `context.queryDeviceEx().odpCaps` tells the operations that do so. {@linkcode adviseMr} fetches pages
- *   before. Soft-RoCE of Linux 7.3 does so, but it spoils messages of several packets
+ *   before. Soft-RoCE of Linux 7.3 does so, but it copies each packet from and to the start of a page: right are only
+ *   messages of one packet that start on a page
  * - `HUGETLB`: the memory is of huge pages
  * - `RELAXED_ORDERING`: the device may reorder its writes
  * - `FLUSH_GLOBAL`, `FLUSH_PERSISTENT`: peers use {@linkcode WrBuilder.flush} with this {@linkcode PlacementType}
