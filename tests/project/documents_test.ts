@@ -1,6 +1,6 @@
 // The commands of the documents, as they are written: in a copy of the project, in a folder of the reader, and in the guest.
 
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { type Place, placeOf } from "../../tools/docs/commands.ts";
 import {
   allFences,
@@ -25,6 +25,10 @@ export function open(): Context {
 const TEST = `import { open } from "../main.ts";
 
 Deno.test("the device opens", () => open().close());
+`;
+
+const LIST = `import { listDevices } from "jsr:@rdma/ibverbs";
+listDevices();
 `;
 
 const fences = [...allFences(), ...exampleFences()];
@@ -102,6 +106,12 @@ Deno.test("commands of the documents run in a folder with the package from a reg
   await Deno.mkdir(`${own.path}/tests`);
   await Deno.writeTextFile(`${own.path}/tests/main_test.ts`, TEST);
 
+  await Deno.writeTextFile(`${own.path}/list.ts`, LIST);
+  const failure = "! IBVERBS_LIBRARY=/nowhere deno run --quiet --allow-ffi --allow-env list.ts 2>&1";
+  const trace = await run(failure, own.path, env);
+  assertMatch(trace, /at listDevices \(http:\S+\/types\/device\/device\.ts:\d+:\d+\)/);
+  assertEquals(trace.split("\n").filter((line) => /\.js|.{250}/.test(line)), [], trace);
+
   const guest = "deno run -A jsr:@rdma/ibverbs/rxe -- ";
   const commands = commandsAt("own folder");
   for (const { command, fence } of commands.filter(({ command }) => !command.startsWith(guest))) {
@@ -118,6 +128,8 @@ Deno.test("commands of the documents run in a folder with the package from a reg
   const inGuest = [...commands, ...commandsAt("guest")].map(({ command }) => command)
     .filter((command) => command.startsWith(guest) || placeOf(command) === "guest");
   await run("deno cache jsr:@rdma/ibverbs/cli", own.path, env);
+  // Host and guest have what they need in the cache.
+  await registry[Symbol.asyncDispose]();
   const mark = "== next command";
   const line = inGuest.map((command) => `${command.replace(guest, "")} && echo "${mark}"`)
     .join(" && ");

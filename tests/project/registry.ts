@@ -1,11 +1,14 @@
-// A registry of packages on this host, in the form of JSR. It has the project's package as it would be published, so that
+// A registry of packages on this host, in the form of JSR. It has the package that "deno task package" builds, so that
 // commands with "jsr:@rdma/ibverbs" run as they are written. JSR_URL makes Deno use it.
 
+import { readdir } from "node:fs/promises";
 import denoJson from "../../deno.json" with { type: "json" };
 import { stdArguments } from "../../tools/host/jsr.ts";
-import { inProject, projectFiles } from "../../tools/host/paths.ts";
+import { inProject } from "../../tools/host/paths.ts";
+import { buildPackage } from "../../tools/package/build.ts";
 
 const JSR = "https://jsr.io";
+const TYPES: Readonly<Record<string, string>> = { js: "text/javascript", ts: "text/typescript" };
 const ADAPTERS = inProject("tools/std");
 
 /** A package: its exports, and its files by their paths in it. */
@@ -45,7 +48,7 @@ async function answer(packages: ReadonlyMap<string, Package>, path: string): Pro
   }
   const file = files.get(rest.replace(version, ""));
   if (file === undefined) return new Response("not found", { status: 404 });
-  const type = path.endsWith(".ts") ? "text/typescript" : "text/plain";
+  const type = TYPES[path.replace(/.*\./, "")] ?? "text/plain";
   return new Response(file, { headers: { "content-type": type } });
 }
 
@@ -64,15 +67,23 @@ async function manifestOf(files: Package["files"]): Promise<Record<string, unkno
   return Object.fromEntries(entries);
 }
 
-/** The project's files, but for those that are not published. Their imports of @std name the registry. */
+/** The package as it is built. Its imports of @std name the registry. */
 async function ownPackage(): Promise<Package> {
-  const files = new Map<string, Uint8Array<ArrayBuffer>>();
-  for (const name of await projectFiles()) {
-    if (denoJson.publish.exclude.some((path) => name.startsWith(path))) continue;
-    const bytes = await Deno.readFile(inProject(name));
-    files.set(`/${name}`, name.endsWith(".ts") ? unfurled(bytes) : bytes);
+  const folder = await Deno.makeTempDir({ prefix: "package-" });
+  try {
+    await buildPackage(folder);
+    const { exports, version } = JSON.parse(await Deno.readTextFile(`${folder}/deno.json`));
+    const files = new Map<string, Uint8Array<ArrayBuffer>>();
+    for (const name of await readdir(folder, { recursive: true })) {
+      const path = `${folder}/${name}`;
+      if ((await Deno.stat(path)).isDirectory) continue;
+      const bytes = await Deno.readFile(path);
+      files.set(`/${name}`, name.endsWith(".ts") ? unfurled(bytes) : bytes);
+    }
+    return { version, exports, files };
+  } finally {
+    await Deno.remove(folder, { recursive: true });
   }
-  return { version: denoJson.version, exports: denoJson.exports, files };
 }
 
 /** As publishing does it: JSR knows no import maps. */

@@ -18,8 +18,8 @@ export const FLOORS = [
   ...["net/shared", "net/ud", "net/rc", "net"],
   ...["cli/shell", "cli/devinfo", "cli/explain", "cli/watch", "cli/peer", "cli/pingpong"],
   ...["cli/perf", "cli"],
-  ...["rxe/host", "rxe/asset.ts", "rxe/guest/kernel.ts", "rxe/guest/parts.ts", "rxe/stub"],
-  ...["rxe/guest", "rxe"],
+  ...["rxe/host", "rxe/files.ts", "rxe/asset.ts", "rxe/guest/kernel.ts", "rxe/guest/parts.ts"],
+  ...["rxe/stub", "rxe/guest", "rxe"],
   "examples",
   ...["tools", "tests", "bench"],
 ] as const;

@@ -26,8 +26,9 @@ const PROGRAMS: readonly string[] = ["./cli", "./rxe"];
 export async function buildPackage(folder: string): Promise<void> {
   if (exists(folder)) await Deno.remove(folder, { recursive: true });
   const left = [...denoJson.publish.exclude, ".gitignore", "deno.json"];
-  const files = await projectFiles();
-  await copyFiles(files.filter((file) => !left.some((path) => file.startsWith(path))), folder);
+  const files = (await projectFiles()).filter((file) => !left.some((path) => file.startsWith(path)));
+  await copyFiles(files, folder);
+  await pack(files, folder);
   const entries = Object.entries(denoJson.exports);
   const imported = entries.filter(([name]) => !PROGRAMS.includes(name));
   await bundle(imported.map(([, source]) => source), folder);
@@ -40,12 +41,22 @@ export async function buildPackage(folder: string): Promise<void> {
   );
 }
 
+/** Puts the files of the guest that are no modules into one that is. */
+async function pack(files: readonly string[], folder: string): Promise<void> {
+  const packed = files.filter((file) => /^rxe\/.*(\/Makefile|\.sh|\.[ch])$/.test(file));
+  const texts = await Promise.all(packed.map(async (file) => {
+    return [file.replace("rxe/", ""), await Deno.readTextFile(`${folder}/${file}`)] as const;
+  }));
+  const value = JSON.stringify(Object.fromEntries(texts), null, 2);
+  await edit(`${folder}/rxe/files.ts`, (text) => text.replace(/\{\}(?=;)/, () => value));
+}
+
 async function bundle(sources: readonly string[], folder: string): Promise<void> {
   const { status, stderr } = await capture(
     Deno.execPath(),
     ...["run", "--allow-all", "--no-config", BUNDLER],
     ...["--bundle", "--splitting", "--format=esm", "--target=esnext", "--minify-whitespace"],
-    ...["--sourcemap", "--sources-content=false", "--log-level=warning"],
+    ...["--sourcemap=inline", "--sources-content=false", "--log-level=warning"],
     `--outbase=${folder}`,
     `--outdir=${folder}/${BUNDLES}`,
     ...sources.map((source) => `${folder}/${source}`),
