@@ -1,6 +1,9 @@
 import { callThrough, type FunctionPointer } from "./function_pointer.ts";
+import { askForFfi } from "./permission.ts";
 import { checkPlatform } from "./platform.ts";
 import { cString } from "./pointers.ts";
+
+const LIBC = "libc.so.6";
 
 /** The C library's functions that the binding calls, each beside its prototype. */
 const SYMBOLS = {
@@ -47,9 +50,9 @@ let functions: Libc | undefined;
 /**
  * The C library, opened on first use and never closed.
  *
- * @throws {Deno.errors.NotCapable} Without `--allow-ffi`.
+ * @throws {Deno.errors.NotCapable} Without `--allow-ffi`; one that is narrowed to paths does not suffice.
  * @throws {Deno.errors.NotSupported} If the system or Deno is not supported.
- * @throws {Error} Where there is no `libc.so.6`, or `--allow-ffi` is narrowed to paths.
+ * @throws {Error} Where there is no `libc.so.6`.
  */
 export function libc(): Libc {
   return functions ??= open();
@@ -65,8 +68,9 @@ interface CFunction extends Deno.ForeignFunction {
  */
 function open(): Libc {
   checkPlatform();
+  askForFfi([LIBC]);
   const rows = Object.entries<CFunction>(SYMBOLS);
-  const own = openAll("libc.so.6", rows);
+  const own = openAll(LIBC, rows);
   const missing = rows.filter(([key]) => own[key] === null);
   // Before glibc 2.34 the functions of the loader have a library of their own.
   const found = missing.length === 0 ? own : { ...own, ...openAll("libdl.so.2", missing) };

@@ -2,6 +2,7 @@
 
 import type { AnyFunction } from "../function_pointer.ts";
 import { libc } from "../libc.ts";
+import { askForFfi } from "../permission.ts";
 import { checkPlatform } from "../platform.ts";
 import { cString } from "../pointers.ts";
 import { installCommands, type LibraryName, osRelease } from "./remedy.ts";
@@ -89,13 +90,14 @@ export const librdmacm: NativeLibrary = new NativeLibrary({
 
 function open({ name, soname, variable }: Sought): string {
   checkPlatform();
+  const paths = candidates(soname, variable);
+  askForFfi(paths);
   const failures: string[] = [];
-  for (const path of candidates(soname, variable)) {
+  for (const path of paths) {
     try {
       Deno.dlopen(path, {});
       return path;
     } catch (error) {
-      if (error instanceof Deno.errors.NotCapable) throw error;
       failures.push(`  ${path}: ${(error as Error).message.replace(DENOS_WORDS, "")}`);
     }
   }

@@ -15,6 +15,9 @@ import { startRegistry } from "./registry.ts";
 /** Only reached by what hangs; a guest may be emulated. */
 const PATIENCE_MS = 300_000;
 
+/** Stands in commands; a registry on this host takes its place. */
+const JSR = "https://jsr.io/";
+
 /** What a reader has in the folder that docs/without_hardware.md is about. */
 const MAIN = `import { Context } from "@rdma/ibverbs";
 
@@ -62,7 +65,7 @@ async function run(
 ): Promise<string> {
   const deno = Deno.execPath().replace(/\/[^/]*$/, "");
   const { code, stdout, stderr } = await new Deno.Command("sh", {
-    args: ["-c", command],
+    args: ["-c", env.JSR_URL === undefined ? command : command.replaceAll(JSR, env.JSR_URL)],
     cwd,
     env: { NO_COLOR: "1", PATH: `${deno}:${Deno.env.get("PATH")}`, ...env },
     stdin: "null",
@@ -71,6 +74,34 @@ async function run(
   const [printed, errors] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
   assertEquals(code, 0, `${command}\n${printed}${errors}`);
   return printed!;
+}
+
+/** Runs a command in a pseudo terminal and answers its questions. It must end with status 0. */
+async function answered(
+  command: string,
+  answer: string,
+  cwd: string,
+  env: Record<string, string>,
+): Promise<string> {
+  const child = new Deno.Command("script", {
+    args: ["--quiet", "--return", "--command", command, "/dev/null"],
+    cwd,
+    env: { NO_COLOR: "1", ...env },
+    stdin: "piped",
+    stdout: "piped",
+    signal: AbortSignal.timeout(PATIENCE_MS),
+  }).spawn();
+  const keys = child.stdin.getWriter();
+  let printed = "";
+  // Deno drops what comes too early, and says nothing about it.
+  const timer = setInterval(() => {
+    if (/Allow\?[^✅]*$/.test(printed)) keys.write(new TextEncoder().encode(answer));
+  }, 200);
+  for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) printed += text;
+  clearInterval(timer);
+  await keys.close();
+  assertEquals((await child.status).code, 0, printed);
+  return printed;
 }
 
 /** A folder that is removed at the end. */
@@ -107,10 +138,15 @@ Deno.test("commands of the documents run in a folder with the package from a reg
   await Deno.writeTextFile(`${own.path}/tests/main_test.ts`, TEST);
 
   await Deno.writeTextFile(`${own.path}/list.ts`, LIST);
-  const failure = "! IBVERBS_LIBRARY=/nowhere deno run --quiet --allow-ffi --allow-env list.ts 2>&1";
+  const failure =
+    "! IBVERBS_LIBRARY=/nowhere deno run --quiet --allow-ffi --allow-env list.ts 2>&1";
   const trace = await run(failure, own.path, env);
   assertMatch(trace, /at listDevices \(http:\S+\/types\/device\/device\.ts:\d+:\d+\)/);
   assertEquals(trace.split("\n").filter((line) => /\.js|.{250}/.test(line)), [], trace);
+
+  const prompts = await answered("deno run --quiet list.ts", "y\n", own.path, env);
+  assertMatch(prompts, /@rdma\/ibverbs asks for ffi: [^]*Granted ffi access\./);
+  assertEquals(prompts.match(/Deno requests/g)?.length, 1, prompts);
 
   const guest = "deno run -A jsr:@rdma/ibverbs/rxe -- ";
   const commands = commandsAt("own folder");
@@ -136,7 +172,10 @@ Deno.test("commands of the documents run in a folder with the package from a reg
   // A guest that shares compiled code with programs of the host crashes when they change it.
   await Deno.stat(`${cache.path}/v8_code_cache_v2`);
   const shared = 'ls "$DENO_DIR" | grep v8_code_cache && exit 1\n';
-  await Deno.writeTextFile(`${own.path}/commands.sh`, `${shared}${line}`);
+  await Deno.writeTextFile(
+    `${own.path}/commands.sh`,
+    `${shared}${line.replaceAll(JSR, registry.url)}`,
+  );
   const printed = await run(`${guest}sh commands.sh`, own.path, env);
   const parts = printed.split(`${mark}\n`);
   for (const [i, command] of inGuest.entries()) {

@@ -26,15 +26,15 @@ const LIMITS: Readonly<Record<string, readonly [limit: number, goal: number]>> =
   "import * as": [0, 0],
   "struct writers beside the codec": [5, 0],
   "clones of six lines": [0, 0],
-  "lines of the library": [27_960, 27_000],
-  "lines of tests": [44_560, 43_000],
-  "lines of tools": [8_820, 8_450],
-  "lines of all files": [105_120, 103_000],
+  "lines of the library": [28_000, 27_000],
+  "lines of tests": [44_660, 43_000],
+  "lines of tools": [8_860, 8_450],
+  "lines of all files": [105_320, 103_000],
 };
 
 const LIBRARY = ["types", "ffi", "net", "cli", "internal"];
 
-const GENERATED = /^ffi\/layout\.ts$|^bench\/.*\.(json|svg)$/;
+const GENERATED = /^ffi\/layout\.ts$|^bench\/.*\.(json|svg)$|\.lock$/;
 /** The codec, and what it is made of. */
 const CODEC = /^(ffi\/|types\/core\/attributes\.ts$)/;
 
