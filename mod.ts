@@ -2,6 +2,22 @@
  * RDMA verbs for Deno. The module binds the system's libibverbs by Deno FFI. It works with any device that has a Linux
  * kernel driver and a libibverbs provider (the library of the device). It needs `--allow-ffi` and nothing else.
  *
+ * **Install.** It needs Linux on x86-64 or aarch64, Deno 2.7.12 or newer, and libibverbs:
+ *
+ * ```sh
+ * deno add jsr:@rdma/ibverbs
+ * sudo apt-get install libibverbs1 ibverbs-providers    # on Debian and Ubuntu
+ * deno run --allow-ffi main.ts
+ * ```
+ *
+ * Without a device, run the program in a small virtual machine, which has one made by software. It has no network, so fill
+ * Deno's cache first:
+ *
+ * ```sh
+ * deno cache main.ts
+ * deno run -A jsr:@rdma/ibverbs/rxe -- deno run --allow-ffi main.ts
+ * ```
+ *
  * An RDMA device reads and writes the memory of a program directly, and sends it over the network. A program makes
  * objects, posts requests, and gets a completion for each request. This program waits for one datagram and sends it
  * back:
@@ -74,7 +90,8 @@
  * {@linkcode RecvRequestList}) and posted many times. Completions can be awaited as above, or polled one batch at a time
  * ({@linkcode CompletionQueue.prototype.pollInto | CompletionQueue.pollInto}).
  *
- * **Where to go next.**
+ * **Where to go next.** [RDMA on one page](docs/README.md#rdma-on-one-page) explains the terms; the
+ * [examples](examples/README.md) are programs to start from.
  *
  * - Open a device, and look at its ports and GIDs: {@linkcode Context}.
  * - Send and receive: {@linkcode QueuePair}, {@linkcode SendRequest}, {@linkcode WorkCompletion}.

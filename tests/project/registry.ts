@@ -67,7 +67,7 @@ async function manifestOf(files: Package["files"]): Promise<Record<string, unkno
   return Object.fromEntries(entries);
 }
 
-/** The package as it is built. Its imports of @std name the registry. */
+/** The package as it is built. Its imports name the registry. */
 async function ownPackage(): Promise<Package> {
   const folder = await Deno.makeTempDir({ prefix: "package-" });
   try {
@@ -86,10 +86,12 @@ async function ownPackage(): Promise<Package> {
   }
 }
 
-/** As publishing does it: JSR knows no import maps. */
+/** As publishing does it: JSR knows no import maps, and no package by its own name. */
 function unfurled(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   let text = new TextDecoder().decode(bytes);
-  for (const [name, specifier] of Object.entries(denoJson.imports)) {
+  const { imports, name, version } = denoJson;
+  const itself = [name, `jsr:${name}@^${version}`] as const;
+  for (const [name, specifier] of [itself, ...Object.entries(imports)]) {
     text = text.replaceAll(`"${name}/`, `"${specifier}/`).replaceAll(`"${name}"`, `"${specifier}"`);
   }
   return new TextEncoder().encode(text);

@@ -24,10 +24,10 @@ export const NOT_RUN: Readonly<Record<string, string>> = {
     "it downloads 300 MB; deno task long systems runs the device tests so",
   "npx -y deno task demo": NPX,
   "npx -y deno task test": TESTS,
-  "npx -y deno task vm -- deno run --allow-ffi examples/devices.ts": NPX,
   "rdma link": MODULES,
   "sudo apt-get install gcc gcc-aarch64-linux-gnu libc6-dev-arm64-cross libibverbs-dev librdmacm-dev":
     APT,
+  "sudo apt-get install libibverbs1 ibverbs-providers": APT,
   "sudo apt-get install rdma-core ibverbs-providers iproute2": APT,
   "sudo modprobe rdma_rxe": MODULES,
   "sudo rdma link add rxe0 type rxe netdev eth0": MODULES,

@@ -1,6 +1,7 @@
 /** Builds the package that is published. */
 
 import { readdir } from "node:fs/promises";
+import { dirname, join } from "node:path/posix";
 import denoJson from "../../deno.json" with { type: "json" };
 import { copyFiles, projectFiles } from "../host/paths.ts";
 import { SetupError } from "../../rxe/host/report.ts";
@@ -26,9 +27,14 @@ const PROGRAMS: readonly string[] = ["./cli", "./rxe"];
 export async function buildPackage(folder: string): Promise<void> {
   if (exists(folder)) await Deno.remove(folder, { recursive: true });
   const left = [...denoJson.publish.exclude, ".gitignore", "deno.json"];
-  const files = (await projectFiles()).filter((file) => !left.some((path) => file.startsWith(path)));
+  const files = (await projectFiles()).filter((file) =>
+    !left.some((path) => file.startsWith(path))
+  );
   await copyFiles(files, folder);
   await pack(files, folder);
+  for (const file of files.filter((file) => file.endsWith(".md") || file === "mod.ts")) {
+    await edit(`${folder}/${file}`, (text) => leadOut(text, file, files));
+  }
   const entries = Object.entries(denoJson.exports);
   const imported = entries.filter(([name]) => !PROGRAMS.includes(name));
   await bundle(imported.map(([, source]) => source), folder);
@@ -39,6 +45,16 @@ export async function buildPackage(folder: string): Promise<void> {
     `${folder}/deno.json`,
     `${JSON.stringify({ ...config, exports }, null, 2)}\n`,
   );
+}
+
+/** Links to what the package does not have, and those of pages of the registry, lead to the repository. */
+export function leadOut(text: string, file: string, files: readonly string[]): string {
+  return text.replaceAll(/\]\((?![a-z]+:|#)([^)\s#]+)/g, (link, target: string) => {
+    const path = join(dirname(file), target);
+    const isHere = file.endsWith(".md") && files.some((name) => `${name}/`.startsWith(path));
+    const view = path.endsWith(".svg") ? "raw" : "blob";
+    return isHere ? link : `](${denoJson.repository}/${view}/main/${path}`;
+  });
 }
 
 /** Puts the files of the guest that are no modules into one that is. */

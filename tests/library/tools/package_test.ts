@@ -1,8 +1,11 @@
 // The package as it is published: bundles to run, and the sources for types and documentation.
 
 import { assert, assertEquals } from "@std/assert";
+import { readdir } from "node:fs/promises";
+import { dirname, join } from "node:path/posix";
 import denoJson from "../../../deno.json" with { type: "json" };
-import { buildPackage, dryRun, nameClasses } from "../../../tools/package/build.ts";
+import { linksOf } from "../../../tools/docs/documents.ts";
+import { buildPackage, dryRun, leadOut, nameClasses } from "../../../tools/package/build.ts";
 
 const folder = await Deno.makeTempDir();
 await buildPackage(folder);
@@ -72,6 +75,26 @@ Deno.test("buildPackage() gives places in the sources in stack traces", async ()
 Deno.test("dryRun() can publish what buildPackage() builds", async () => {
   const { status, stderr } = await dryRun(folder);
   assertEquals(status, 0, stderr);
+});
+
+Deno.test("Links of the package lead to its own files or to the repository", async () => {
+  const names = await readdir(folder, { recursive: true });
+  const files = names.filter((name) => name === "mod.ts" || name.endsWith(".md"));
+  const lost = files.flatMap((file) => {
+    const links = linksOf(Deno.readTextFileSync(`${folder}/${file}`)).map((link) =>
+      link.split("#")[0]!
+    );
+    return links.filter((link) =>
+      link !== "" && !names.includes(join(dirname(file), link).replace(/\/$/, ""))
+    )
+      .map((link) => `${file}: ${link}`);
+  });
+  assertEquals(lost, []);
+  const link = (text: string): string => leadOut(text, "docs/a.md", ["docs/b.md", "x/y.ts"]);
+  const { repository } = denoJson;
+  assertEquals(link("[b](b.md#c) [x](../x/) [d](#d)"), "[b](b.md#c) [x](../x/) [d](#d)");
+  assertEquals(link("[t](../tests/a.md#c)"), `[t](${repository}/blob/main/tests/a.md#c)`);
+  assertEquals(link("![p](../p.svg)"), `![p](${repository}/raw/main/p.svg)`);
 });
 
 Deno.test("nameClasses() keeps the length of the text", () => {
