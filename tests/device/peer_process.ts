@@ -1,5 +1,7 @@
 // A program in a process of its own, to which a test talks by lines of JSON, and which it kills.
 
+import { denoCommand } from "./programs.ts";
+
 /** The process. Leaving its scope ends it. */
 export class PeerProcess implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
@@ -7,9 +9,8 @@ export class PeerProcess implements AsyncDisposable {
 
   /** Starts a program. */
   constructor(program: string, ...words: string[]) {
-    const args = ["run", "-A", "--quiet", "--no-check", program, ...words];
-    this.#child = new Deno.Command(Deno.execPath(), { args, stdin: "piped", stdout: "piped" })
-      .spawn();
+    const [command, ...args] = denoCommand(program, words);
+    this.#child = new Deno.Command(command, { args, stdin: "piped", stdout: "piped" }).spawn();
     this.#reader = this.#child.stdout.getReader();
   }
 

@@ -15,7 +15,6 @@ export interface Ending {
 
 /** What an example may do unless a test says otherwise. */
 const PERMISSIONS = ["--allow-ffi", "--allow-net", "--allow-env"];
-const TESTS = new URL("../", import.meta.url).pathname;
 /** Only reached by what hangs; emulated guests are slow. */
 const PATIENCE_MS = 300_000;
 
@@ -129,9 +128,7 @@ export function denoCommand(
   args: readonly string[],
   permissions: readonly string[] = ["--allow-all"],
 ): [string, ...string[]] {
-  // Programs of tests import more than the package's exports.
-  const map = file.startsWith(TESTS) ? importMap() : bundleMap() ?? importMap();
-  const options = ["--quiet", "--no-check", "--no-prompt", ...map, ...permissions];
+  const options = ["--quiet", "--no-check", "--no-prompt", ...importMap(), ...permissions];
   return [Deno.execPath(), "run", ...options, file, ...args];
 }
 
@@ -156,17 +153,18 @@ export function startExample(
   return startDeno(file, args, permissions);
 }
 
-/** Where @std comes from: the same place as for this process. */
-function importMap(): string[] {
-  const resolved = import.meta.resolve("@std/assert");
-  if (!resolved.startsWith("file:")) return [];
-  return [`--import-map=${new URL("import_map.json", resolved).pathname}`];
+/**
+ * Where imports lead: @std to the same place as for this process, those of the package to its bundles where somebody has
+ * built them.
+ */
+export function importMap(): string[] {
+  const path = Deno.env.get("IBVERBS_IMPORT_MAP") ?? adapters();
+  return path === undefined ? [] : [`--import-map=${path}`];
 }
 
-/** The argument that leads imports of the package to its bundles; undefined where nobody has built them. */
-function bundleMap(): string[] | undefined {
-  const path = Deno.env.get("IBVERBS_IMPORT_MAP");
-  return path === undefined ? undefined : [`--import-map=${path}`];
+function adapters(): string | undefined {
+  const resolved = import.meta.resolve("@std/assert");
+  return resolved.startsWith("file:") ? new URL("import_map.json", resolved).pathname : undefined;
 }
 
 let lastPort = 19_200;

@@ -30,28 +30,30 @@ export function guestCount(
   return Math.max(1, Math.floor(Math.min(...most)));
 }
 
-/** Seconds that files take in an emulated guest; the others take less than the least of them. */
+/** Seconds that files take in an emulated guest on a host with two processors; the others take a few. */
 const LONG_SECONDS: Readonly<Record<string, number>> = {
-  "tests/device/address_handle/ah_differential_test.ts": 33,
-  "tests/device/cli/perf_test.ts": 89,
-  "tests/device/docs/examples_test.ts": 41,
-  "tests/device/docs/snippets_test.ts": 65,
-  "tests/device/examples/multicast_chat_example_test.ts": 31,
-  "tests/device/examples/pingpong_test.ts": 63,
-  "tests/device/examples/rc_examples_test.ts": 48,
-  "tests/device/examples/devices_workers_test.ts": 50,
-  "tests/device/faults/limits_test.ts": 44,
-  "tests/device/faults/link_test.ts": 34,
-  "tests/device/faults/loss_test.ts": 55,
-  "tests/device/lifetime/lifetime_test.ts": 90,
-  "tests/device/net/rc_floods_test.ts": 32,
-  "tests/device/net/rc_killed_test.ts": 42,
-  "tests/device/net/ud_outage_test.ts": 80,
-  "tests/device/net/ud_peers_test.ts": 35,
-  "tests/device/queue_pair/peer_killed_test.ts": 59,
-  "tests/device/reply/reply_path_differential_test.ts": 35,
+  "tests/device/address_handle/ah_differential_test.ts": 20,
+  "tests/device/cli/perf_test.ts": 50,
+  "tests/device/docs/examples_test.ts": 56,
+  "tests/device/docs/snippets_test.ts": 70,
+  "tests/device/examples/devices_workers_test.ts": 29,
+  "tests/device/examples/pingpong_test.ts": 55,
+  "tests/device/examples/rc_examples_test.ts": 14,
+  "tests/device/examples/rss_example_test.ts": 20,
+  "tests/device/faults/limits_test.ts": 38,
+  "tests/device/faults/loss_test.ts": 56,
+  "tests/device/faults/stub_verbs_test.ts": 21,
+  "tests/device/lifetime/lifetime_test.ts": 100,
+  "tests/device/net/links_test.ts": 17,
+  "tests/device/net/rc_floods_test.ts": 14,
+  "tests/device/net/rc_killed_test.ts": 30,
+  "tests/device/net/ud_outage_test.ts": 55,
+  "tests/device/net/ud_peers_test.ts": 75,
+  "tests/device/permissions/environment_test.ts": 12,
+  "tests/device/queue_pair/peer_killed_test.ts": 40,
+  "tests/device/reply/reply_path_differential_test.ts": 18,
 };
-const SECONDS = 5;
+const SECONDS = 3;
 
 /** Files for each of some guests that take them as long, about: the longest first, to who has least. */
 export function shares(files: readonly string[], count: number): string[][] {

@@ -15,9 +15,9 @@ import { compileC } from "../../c/compile.ts";
 import { deviceTest, openRxe, PORT, RXE } from "../setup.ts";
 import { generateWcPairs, type WcPair } from "../wc_generator.ts";
 
-const COUNT = 3000;
+const COUNT = 1000;
 /** In the emulated guest a miss takes some 10 ms. */
-const MISSES = 30;
+const MISSES = 10;
 const SEED = 20_260;
 
 /** What became of one pair. */

@@ -16,7 +16,7 @@ import {
   ReplyPath,
   SharedReceiveQueue,
 } from "../../../mod.ts";
-import { openRxe, PORT, QKEY, selfAddress } from "../setup.ts";
+import { openRxe, PORT, QKEY, selfAddress } from "../rxe.ts";
 
 const SIZE = 4096;
 const RECVS = 32;

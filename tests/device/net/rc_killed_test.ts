@@ -1,5 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { listenRc, type RcConn } from "../../../net/mod.ts";
+import { denoCommand } from "../programs.ts";
 import { deviceTest, RXE, until } from "../setup.ts";
 import { connectTimeout } from "./rc_pair.ts";
 
@@ -34,8 +35,9 @@ async function accept(action: string, peers: AsyncDisposableStack): Promise<[RcC
     timeout: 14, // 67 ms, 7 times: a guest on a busy host stands still for 100 ms
     keepAlive: 200,
   });
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-check", PEER, RXE, String(listener.addr.port), action],
+  const [command, ...args] = denoCommand(PEER, [RXE, String(listener.addr.port), action]);
+  const child = new Deno.Command(command, {
+    args,
     stdin: "null",
     stdout: "null",
     stderr: "inherit",

@@ -21,7 +21,7 @@ import {
   WcOpcode,
 } from "../../../mod.ts";
 import type { UdAddress } from "../../../net/mod.ts";
-import { openRxe, PORT, QKEY, until } from "../setup.ts";
+import { openRxe, PORT, QKEY, until } from "../rxe.ts";
 
 /** The queue pair number of the peer, its number here, and the number of the request. */
 const MESSAGE = 12;

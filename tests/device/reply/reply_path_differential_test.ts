@@ -15,9 +15,9 @@ deviceTest("ReplyPath.writeAttr() equals C for generated completions", async () 
   using pd = new ProtectionDomain(context);
   using path = new ReplyPath(pd, { port: PORT });
   // "deno task long fuzz ah" compares a million, which its seed chooses.
-  const count = Number(Deno.env.get("IBVERBS_PAIRS") ?? 20_000);
+  const count = Number(Deno.env.get("IBVERBS_PAIRS") ?? 6000);
   const seed = Number(Deno.env.get("IBVERBS_SEED") ?? 4711);
-  const misses = 100 + count / 2000;
+  const misses = 30 + count / 2000;
   assertVaried(await compare({ device: RXE, context, path, count, seed, misses }), count);
 });
 
@@ -28,9 +28,9 @@ deviceTest("ReplyPath.writeAttr() equals C when the table holds 300 GIDs", async
   await link.addAll(Array.from({ length: 300 }, (_, i) => `10.7.${i >> 7}.${(i & 127) + 1}`));
   const { context } = link;
   assert(context.gidTable(PORT).some(({ gidIndex }) => gidIndex > 256));
-  const count = 5000;
+  const count = 2000;
   assertVaried(
-    await compare({ device: DEVICE, context, path, count, seed: 4711, misses: 50 }),
+    await compare({ device: DEVICE, context, path, count, seed: 4711, misses: 20 }),
     count,
   );
 });
