@@ -5,6 +5,7 @@ import type { System } from "../../rxe/guest/parts.ts";
 import { processorsOfEach } from "../../rxe/guest/qemu.ts";
 import { Held, writeAll } from "../../rxe/guest/streams.ts";
 import { stdArguments } from "../host/jsr.ts";
+import { compileC } from "../../tests/c/compile.ts";
 import { inProject, out, project, sourcesIn } from "../host/paths.ts";
 import { say, SetupError } from "../../rxe/host/report.ts";
 import { capture, exists } from "../../rxe/host/shell.ts";
@@ -133,13 +134,19 @@ async function runHere(job: Job, output: Output): Promise<number> {
   return (await child.status).code;
 }
 
-/** Has Deno translate the modules here, because that takes an emulated processor seconds. */
+/** What device tests have the C compiler make. */
+const C_PARTS: readonly (readonly [string, readonly string[]])[] = [
+  ["ah_from_wc.c", ["-libverbs"]],
+  ["../device/permissions/driver.c", ["-shared", "-fPIC"]],
+];
+
+/** Translates modules and C here, because that takes an emulated processor seconds. What fails here fails there. */
 async function translate(passes: readonly Pass[]): Promise<void> {
   const files = passes.flatMap(({ tier, paths }) => tier === "device" ? testFiles(paths) : []);
   // Tests start the examples.
   const paths = [...files, ...sourcesIn("examples")].map(inProject);
-  // What cannot be loaded fails in the guest, with its message.
   await capture(Deno.execPath(), "cache", "--quiet", ...await stdArguments(), ...paths);
+  await Promise.allSettled(C_PARTS.map(([name, flags]) => compileC(name, flags)));
 }
 
 async function runInOneGuest(
