@@ -14,6 +14,9 @@ export const project: string = inProject("");
 /** The folder that the guest shares with the host both ways; ignored by git. */
 export const out: string = inProject("out");
 
+/** Options for Deno that pin packages of npm, and those that they depend on, by their sums. */
+export const LOCK: readonly string[] = [`--lock=${inProject("tools/deno.lock")}`, "--frozen"];
+
 /** The TypeScript files in a folder and in those below it, as paths from the project's folder, in order. */
 export function sourcesIn(folder: string, root: string = project): string[] {
   return [...Deno.readDirSync(`${root}/${folder}`)].flatMap(({ name, isDirectory }) => {

@@ -1,6 +1,7 @@
 /** Places of the library with the same logic, as jscpd finds them. */
 
 import { demand } from "../../rxe/host/shell.ts";
+import { LOCK } from "../host/paths.ts";
 
 const DETECTOR = "npm:jscpd@4.0.5";
 const LINES = 6;
@@ -27,7 +28,8 @@ export async function clonesIn(root: string, folders: readonly string[]): Promis
     const reports = ["--reporters", "json", "--silent", "--absolute", "--output", output];
     const paths = folders.map((folder) => `${root}/${folder}`);
     const files = ["--format", "typescript", "--ignore", "**/layout*.ts", ...paths];
-    await demand(Deno.execPath(), "run", "--allow-all", DETECTOR, ...limits, ...reports, ...files);
+    const program = ["run", "--allow-all", ...LOCK, DETECTOR];
+    await demand(Deno.execPath(), ...program, ...limits, ...reports, ...files);
     const { duplicates }: { duplicates: Clone[] } = JSON.parse(
       await Deno.readTextFile(`${output}/jscpd-report.json`),
     );

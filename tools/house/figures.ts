@@ -27,9 +27,9 @@ const LIMITS: Readonly<Record<string, readonly [limit: number, goal: number]>> =
   "struct writers beside the codec": [5, 0],
   "clones of six lines": [0, 0],
   "lines of the library": [28_000, 27_000],
-  "lines of tests": [44_660, 43_000],
-  "lines of tools": [8_860, 8_450],
-  "lines of all files": [105_320, 103_000],
+  "lines of tests": [44_680, 43_000],
+  "lines of tools": [8_870, 8_450],
+  "lines of all files": [105_380, 103_000],
 };
 
 const LIBRARY = ["types", "ffi", "net", "cli", "internal"];

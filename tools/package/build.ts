@@ -3,7 +3,7 @@
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path/posix";
 import denoJson from "../../deno.json" with { type: "json" };
-import { copyFiles, projectFiles } from "../host/paths.ts";
+import { copyFiles, LOCK, projectFiles } from "../host/paths.ts";
 import { SetupError } from "../../rxe/host/report.ts";
 import { capture, exists, type Finished, lastLines } from "../../rxe/host/shell.ts";
 
@@ -70,7 +70,7 @@ async function pack(files: readonly string[], folder: string): Promise<void> {
 async function bundle(sources: readonly string[], folder: string): Promise<void> {
   const { status, stderr } = await capture(
     Deno.execPath(),
-    ...["run", "--allow-all", "--no-config", BUNDLER],
+    ...["run", "--allow-all", "--no-config", ...LOCK, BUNDLER],
     ...["--bundle", "--splitting", "--format=esm", "--target=esnext", "--minify-whitespace"],
     ...["--sourcemap=inline", "--sources-content=false", "--log-level=warning"],
     `--outbase=${folder}`,

@@ -3,7 +3,7 @@
 import { assertEquals, assertGreater } from "@std/assert";
 import denoJson from "../../../deno.json" with { type: "json" };
 import { LOWEST_DENO } from "../../../ffi/platform.ts";
-import { inProject } from "../../../tools/host/paths.ts";
+import { inProject, sourcesIn } from "../../../tools/host/paths.ts";
 import { runDeno } from "../../subprocess.ts";
 
 const FOLDER = ".github/workflows";
@@ -61,10 +61,26 @@ Deno.test("A name that no long test has is refused", async () => {
   assertEquals([code, stderr], [1, 'error: "toString" is none of these\n']);
 });
 
-Deno.test("The package is published with provenance, from what the task builds", () => {
+Deno.test("The package is published with provenance, after the tests, from what the task builds", () => {
   const text = read(`${FOLDER}/publish.yml`);
-  const steps = ["id-token: write", "deno task package", "deno publish"];
+  const steps = ["id-token: write", "ci.yml", "needs: test", "deno task package", "deno publish"];
   const places = steps.map((step) => text.indexOf(step));
   assertEquals(places, places.toSorted((a, b) => a - b));
   assertEquals(places.includes(-1), false);
+});
+
+Deno.test("The job on a kernel of today fails without soft-RoCE", () => {
+  const [, job] = /\n {2}own-device:(.*?)\n {2}\w/s.exec(read(`${FOLDER}/ci.yml`))!;
+  assertEquals(/^ +sudo modprobe rdma_rxe$/m.test(job!), true);
+  assertEquals(/^ +if: |\bif sudo/m.test(job!), false);
+});
+
+Deno.test("Packages of npm are locked, with those that they depend on", () => {
+  const { specifiers } = JSON.parse(read("tools/deno.lock"));
+  const named = sourcesIn("tools").flatMap((file) =>
+    Array.from(read(file).matchAll(/"(npm:[^"]+@[\d.]+)"/g), ([, specifier]) => specifier!)
+  );
+  assertEquals([...new Set(named)].sort(), Object.keys(specifiers).sort());
+  const loading = Object.entries(denoJson.tasks).filter(([, line]) => line.includes("--lock"));
+  assertEquals(loading.map(([task]) => task), ["bench", "check", "generate", "long", "package"]);
 });
