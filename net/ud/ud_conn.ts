@@ -246,6 +246,9 @@ export class UdConn
   /**
    * Joins a multicast group. The connection then receives the datagrams of the group.
    *
+   * On soft-RoCE (rxe) a datagram to a group reaches members on other hosts only. Members of the sender's own host,
+   * also in other processes, receive nothing, and no error tells so.
+   *
    * @param gid The GID of the group as text, such as `"::ffff:239.1.2.3"` or `"ff0e::1"`.
    * @param lid The LID of the group; 0 on RoCE, and if left out.
    * @returns The address to send to all members.

@@ -282,7 +282,7 @@ export class QueuePair extends QueuePairStates {
 
   /**
    * Joins a multicast group (`ibv_attach_mcast`): the queue pair then receives the datagrams of the group (UD). Closing
-   * the queue pair leaves its groups.
+   * the queue pair leaves its groups. On soft-RoCE (rxe) only members on other hosts than the sender's receive.
    *
    * @param gid The GID of the group.
    * @param lid The LID of the group; 0 on RoCE.
