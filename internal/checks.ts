@@ -176,9 +176,12 @@ export function listOf<T>(value: readonly T[], what: string): T[] {
   return Array.from({ length }, (_, i) => value[i]!);
 }
 
-/** The error of an attribute that does not exist. */
-export function noAttribute(what: string, name: string): TypeError {
-  return new TypeError(`Cannot use ${what}: there is no attribute ${show(name)}`);
+/** The error of an attribute that does not exist. It names the one that is written alike, as those of C are. */
+export function noAttribute(what: string, name: string, names: readonly string[]): TypeError {
+  const plain = (text: string): string => text.replaceAll("_", "").toLowerCase();
+  const meant = names.find((known) => plain(known) === plain(name));
+  const hint = meant === undefined ? "" : `; it is ${show(meant)}`;
+  return new TypeError(`Cannot use ${what}: there is no attribute ${show(name)}${hint}`);
 }
 
 /**
@@ -195,7 +198,7 @@ export function snapshot<T extends object>(
 ): T {
   object(source, what);
   for (const name in source) {
-    if (!(names as readonly string[]).includes(name)) throw noAttribute(what, name);
+    if (!(names as readonly string[]).includes(name)) throw noAttribute(what, name, names);
   }
   const copy: Partial<T> = Object.create(null);
   let isEmpty = true;

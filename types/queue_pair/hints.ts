@@ -44,8 +44,14 @@ export function hintModify(
   if (grh !== undefined && ["ENETUNREACH", "EHOSTUNREACH", "ETIMEDOUT"].includes(code)) {
     return `GID index ${grh.sgidIndex} has no route to ${grh.dgid}`;
   }
+  if (code === "EPERM" && given.qkey !== undefined && given.qkey >= PRIVILEGED_QKEY) {
+    return "A qkey with the highest bit set takes the capability CAP_NET_RAW: use a smaller one, such as 0x11111111";
+  }
   return code === "EINVAL" ? explainTransition(type, from, given) : undefined;
 }
+
+/** From here on qkeys are for the kernel and for privileged programs. */
+const PRIVILEGED_QKEY = 0x8000_0000;
 
 const { RESET, INIT, RTR, RTS, SQD, SQE, ERR } = QpState;
 

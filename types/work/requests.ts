@@ -443,7 +443,8 @@ type Purpose = "send" | "receive";
 /** The error of a property that is no attribute of a request. */
 function unknownAttribute(request: object, name: string, purpose: Purpose): TypeError {
   const isElement = /^\d+$/.test(name);
-  return isElement ? notRequest(request, purpose) : noAttribute(`${purpose} request`, name);
+  const names = purpose === "send" ? [...SEND_NAMES] : RECV_NAMES;
+  return isElement ? notRequest(request, purpose) : noAttribute(`${purpose} request`, name, names);
 }
 
 function notRequest(value: unknown, purpose: Purpose): TypeError {

@@ -127,16 +127,25 @@ onUd.test("QueuePair.modify() does not throw after the device has done it", ({ q
 });
 
 Deno.test("QueuePair.modify() explains a transition only where that is the cause", () => {
-  const cases: [QpType, QpState, QpAttrInit, "EINVAL" | "ENOMEM", string | undefined][] = [
-    [UD, RESET, { qpState: RTS, sqPsn: 0 }, "EINVAL", "cannot go from RESET to RTS"],
-    [UD, RESET, { qpState: INIT, portNum: 1 }, "EINVAL", "also needs pkeyIndex, qkey"],
-    [UD, RESET, { qpState: INIT, portNum: 1 }, "ENOMEM", undefined],
-    [UD, RTS, { qpState: QpState.SQD }, "EINVAL", undefined],
-    [UD, RTS, { qpState: RTS, qkey: 1 }, "EINVAL", undefined],
-    [RC, INIT, { qpState: RTR, pathMtu: 3, destQpNum: 1, rqPsn: 0 }, "EINVAL", "also needs ahAttr"],
-    [RC, RTR, { qpState: RTS, sqPsn: 0 }, "EINVAL", "timeout, retryCnt, rnrRetry, maxRdAtomic"],
-    [UD, RTS, { qkey: 1 }, "EINVAL", undefined],
-  ];
+  const cases: [QpType, QpState, QpAttrInit, "EINVAL" | "ENOMEM" | "EPERM", string | undefined][] =
+    [
+      [UD, RESET, { qpState: RTS, sqPsn: 0 }, "EINVAL", "cannot go from RESET to RTS"],
+      [UD, RESET, { qpState: INIT, portNum: 1 }, "EINVAL", "also needs pkeyIndex, qkey"],
+      [UD, RESET, { qpState: INIT, portNum: 1 }, "ENOMEM", undefined],
+      [UD, RTS, { qpState: QpState.SQD }, "EINVAL", undefined],
+      [UD, RTS, { qpState: RTS, qkey: 1 }, "EINVAL", undefined],
+      [
+        RC,
+        INIT,
+        { qpState: RTR, pathMtu: 3, destQpNum: 1, rqPsn: 0 },
+        "EINVAL",
+        "also needs ahAttr",
+      ],
+      [RC, RTR, { qpState: RTS, sqPsn: 0 }, "EINVAL", "timeout, retryCnt, rnrRetry, maxRdAtomic"],
+      [UD, RTS, { qkey: 1 }, "EINVAL", undefined],
+      [UD, RTS, { qkey: 1 }, "EPERM", undefined],
+      [UD, RTS, { qkey: 0x8000_0000 }, "EPERM", "use a smaller one"],
+    ];
   for (const [type, from, attr, code, expected] of cases) {
     using parts = record(type);
     const { pd, cq } = parts;

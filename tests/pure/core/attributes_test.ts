@@ -55,7 +55,12 @@ const WRONG: [string, Path, new (message: string) => Error, string][] = [
   ["a value the enum lacks", { pathMtu: 1024 }, RangeError, "it is none of 3 (1024), 4 (2048)"],
   ["a string", { pathMtu: "1024" as never }, TypeError, 'Cannot use pathMtu "1024"'],
   ["null", { qkey: null as never }, TypeError, "Cannot use qkey null: leave it out instead"],
-  ["an unknown name", { qKey: 1 } as never, TypeError, 'there is no attribute "qKey"'],
+  [
+    "an unknown name",
+    { qKey: 1 } as never,
+    TypeError,
+    'there is no attribute "qKey"; it is "qkey"',
+  ],
   ["a number in place of a struct", { ahAttr: 1 as never }, TypeError, "address 1"],
 ];
 

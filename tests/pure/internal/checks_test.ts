@@ -111,7 +111,10 @@ Deno.test("snapshot() reads each property once and refuses unknown names", () =>
     assertThrows(() => snapshot(wrong, "things", ["a"]), TypeError, "it is not an object");
   }
   const unknown = (): unknown => snapshot({ a: 1, A: 2 } as { a: number }, "things", ["a"]);
-  assertThrows(unknown, TypeError, 'Cannot use things: there is no attribute "A"');
+  assertThrows(unknown, TypeError, 'Cannot use things: there is no attribute "A"; it is "a"');
+  const inC = (): unknown =>
+    snapshot({ send_cq: 1 } as object, "things", ["recvCq", "sendCq"] as never[]);
+  assertThrows(inC, TypeError, 'there is no attribute "send_cq"; it is "sendCq"');
 });
 
 Deno.test("snapshot() refuses objects of classes without the attributes, and says what they are", () => {
