@@ -17,20 +17,20 @@ export type ValueOf<T extends FieldType> = T extends "u64" | "i64" | "be64" | "p
   : number;
 
 type Read = (view: DataView, at: number) => number | bigint;
-type Write = (view: DataView, at: number, value: number | bigint) => void;
+type Write = (view: DataView, at: number, value: never) => void;
 
 /** How the types that are numbers are read and written, and their sizes in bytes. */
 const NUMBERS: { readonly [T in FieldType]?: readonly [read: Read, write: Write, size: number] } = {
-  u8: [(v, at) => v.getUint8(at), (v, at, n) => v.setUint8(at, Number(n)), 1],
-  u16: [(v, at) => v.getUint16(at, true), (v, at, n) => v.setUint16(at, Number(n), true), 2],
-  u32: [(v, at) => v.getUint32(at, true), (v, at, n) => v.setUint32(at, Number(n), true), 4],
-  i32: [(v, at) => v.getInt32(at, true), (v, at, n) => v.setInt32(at, Number(n), true), 4],
-  be16: [(v, at) => v.getUint16(at), (v, at, n) => v.setUint16(at, Number(n)), 2],
-  be32: [(v, at) => v.getUint32(at), (v, at, n) => v.setUint32(at, Number(n)), 4],
-  i64: [(v, at) => v.getBigInt64(at, true), (v, at, n) => v.setBigInt64(at, BigInt(n), true), 8],
-  u64: [(v, at) => v.getBigUint64(at, true), (v, at, n) => v.setBigUint64(at, BigInt(n), true), 8],
-  ptr: [(v, at) => v.getBigUint64(at, true), (v, at, n) => v.setBigUint64(at, BigInt(n), true), 8],
-  be64: [(v, at) => v.getBigUint64(at), (v, at, n) => v.setBigUint64(at, BigInt(n)), 8],
+  u8: [(v, at) => v.getUint8(at), (v, at, n) => v.setUint8(at, n), 1],
+  u16: [(v, at) => v.getUint16(at, true), (v, at, n) => v.setUint16(at, n, true), 2],
+  u32: [(v, at) => v.getUint32(at, true), (v, at, n) => v.setUint32(at, n, true), 4],
+  i32: [(v, at) => v.getInt32(at, true), (v, at, n) => v.setInt32(at, n, true), 4],
+  be16: [(v, at) => v.getUint16(at), (v, at, n) => v.setUint16(at, n), 2],
+  be32: [(v, at) => v.getUint32(at), (v, at, n) => v.setUint32(at, n), 4],
+  i64: [(v, at) => v.getBigInt64(at, true), (v, at, n) => v.setBigInt64(at, n, true), 8],
+  u64: [(v, at) => v.getBigUint64(at, true), (v, at, n) => v.setBigUint64(at, n, true), 8],
+  ptr: [(v, at) => v.getBigUint64(at, true), (v, at, n) => v.setBigUint64(at, n, true), 8],
+  be64: [(v, at) => v.getBigUint64(at), (v, at, n) => v.setBigUint64(at, n), 8],
 };
 
 function numberOf(type: FieldType, action: string): readonly [Read, Write, number] {
@@ -64,8 +64,40 @@ export function writeField<T extends FieldType>(
   value: number | bigint,
   base = 0,
 ): void {
-  const [, write] = numberOf(field.type, "write");
-  write(view, base + field.offset, value);
+  const [, write, size] = numberOf(field.type, "write");
+  write(view, base + field.offset, (size === 8 ? BigInt(value) : Number(value)) as never);
+}
+
+/** The fields of a struct that are numbers, as properties with their names in C. */
+export type Accessors<Fields> = {
+  -readonly [Name in keyof Fields as Fields[Name] extends Place<"bytes"> ? never : Name]:
+    Fields[Name] extends Place<infer Type> ? ValueOf<Type> : never;
+};
+
+/**
+ * Makes the class of a struct in memory: its properties read and write the fields of the struct that starts at `base` in
+ * `view`. V8 compiles them to the access to memory alone, so it is for structs that are written often.
+ */
+export function accessorsOf<Fields extends Readonly<Record<keyof Fields, Place>>>(
+  fields: Fields,
+): new (view: DataView, base?: number) => Accessors<Fields> {
+  class Struct {
+    constructor(readonly view: DataView, readonly base = 0) {}
+  }
+  for (const [name, { offset, type }] of Object.entries<Place>(fields)) {
+    const access = NUMBERS[type];
+    if (access === undefined) continue;
+    const [read, write] = access;
+    Object.defineProperty(Struct.prototype, name, {
+      get(this: Struct): number | bigint {
+        return read(this.view, this.base + offset);
+      },
+      set(this: Struct, value: never): void {
+        write(this.view, this.base + offset, value);
+      },
+    });
+  }
+  return Struct as never;
 }
 
 /**

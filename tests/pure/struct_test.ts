@@ -2,6 +2,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { structs } from "../../ffi/layout.ts";
 import { members } from "../../ffi/members.ts";
 import {
+  accessorsOf,
   allocStruct,
   camelCase,
   fieldBytes,
@@ -35,6 +36,19 @@ for (const [place, value, hex] of CASES) {
     assertEquals(readField(view, place, 3), value);
   });
 
+  Deno.test(`accessorsOf() reads and writes a ${place.type} as readField() and writeField() do`, () => {
+    const Struct = accessorsOf({ other: { ...place, offset: 0 }, field: place });
+    const [view, expected] = [17, 17].map((size) => new DataView(new ArrayBuffer(size), 1)) as [
+      DataView,
+      DataView,
+    ];
+    writeField(expected, place, value, 3);
+    new Struct(view, 3).field = value;
+    assertEquals(view, expected);
+    assertEquals(new Struct(view, 3).field, value);
+    assertEquals(new Struct(new DataView(view.buffer, 4)).field, value);
+  });
+
   Deno.test(`readNative() reads a ${place.type} as readField() does`, () => {
     const bytes = new Uint8Array(16).fill(0x55);
     writeField(new DataView(bytes.buffer), place, value);
@@ -51,6 +65,11 @@ Deno.test("readField() and writeField() refuse what is no number", () => {
     TypeError,
     "Cannot write field: it is not a number",
   );
+});
+
+Deno.test("accessorsOf() leaves out what is no number", () => {
+  const { prototype } = accessorsOf(structs.ibv_ah_attr.fields);
+  assertEquals(["grh", "grh.dgid", "dlid"].map((name) => name in prototype), [false, false, true]);
 });
 
 Deno.test("fieldBytes() shares its bytes with the struct", () => {

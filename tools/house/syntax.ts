@@ -16,12 +16,16 @@ export interface Counts {
 export function countsOf(text: string): Counts {
   const file = ts.createSourceFile("file.ts", text, ts.ScriptTarget.Latest, true);
   const writers = new Set<ts.Node>();
+  const offsets = new Set<string>();
   let exports = 0;
   let namespaces = 0;
   let assigned = 0;
   const visit = (node: ts.Node): void => {
     if (ts.isNamespaceImport(node)) namespaces++;
-    if (ts.isCallExpression(node) && writesField(node)) {
+    if (ts.isVariableDeclaration(node) && OFFSET.test(node.initializer?.getText() ?? "")) {
+      offsets.add(node.name.getText());
+    }
+    if (ts.isCallExpression(node) && writesField(node, offsets)) {
       writers.add(ts.findAncestor(node, ts.isFunctionLike) ?? file);
     }
     ts.forEachChild(node, visit);
@@ -50,10 +54,16 @@ function namesOf(statement: ts.Statement): number {
   return ts.isVariableStatement(statement) ? statement.declarationList.declarations.length : 1;
 }
 
-/** Whether a call is `writeField()`, or `view.setUint32(field.offset, ...)` and its like. */
-function writesField({ expression, arguments: [place] }: ts.CallExpression): boolean {
+const OFFSET = /\.offset\b/;
+
+/** Whether a call is `writeField()`, or `view.setUint32(field.offset, ...)` and its like, also with a constant. */
+function writesField(
+  { expression, arguments: [place] }: ts.CallExpression,
+  offsets: ReadonlySet<string>,
+): boolean {
   if (ts.isIdentifier(expression)) return expression.text === "writeField";
   if (!ts.isPropertyAccessExpression(expression) || place === undefined) return false;
-  return /^set(Big)?(Int|Uint|Float)\d+$/.test(expression.name.text) &&
-    /\.offset\b/.test(place.getText());
+  if (!/^set(Big)?(Int|Uint|Float)\d+$/.test(expression.name.text)) return false;
+  const text = place.getText();
+  return OFFSET.test(text) || (text.match(/\w+/g) ?? []).some((word) => offsets.has(word));
 }

@@ -3,16 +3,17 @@ import type { IbvCq, IbvCqEx } from "../../ffi/handles.ts";
 import { structs } from "../../ffi/layout.ts";
 import { someVerbs } from "../../ffi/library.ts";
 import { bufferPointer, nativeView } from "../../ffi/pointers.ts";
-import { allocStruct } from "../../ffi/struct.ts";
+import { accessorsOf, allocStruct } from "../../ffi/struct.ts";
 import type { Verbs } from "../../ffi/verbs.ts";
 import { CqCore } from "./cq_core.ts";
 import { WcFlags, WcStatus } from "./work_completion.ts";
 import type { BatchCore } from "./work_completions.ts";
-import { CreateCqWcFlags, EXTENDED, EXTRA, type WorkCompletionEx } from "./work_completions_ex.ts";
+import { CreateCqWcFlags, EXTENDED, Extra, type WorkCompletionEx } from "./work_completions_ex.ts";
 
-const { size: WC_SIZE, fields: WC } = structs.ibv_wc;
-const { fields: CQ } = structs.ibv_cq_ex;
-const { fields: TM } = structs.ibv_wc_tm_info;
+const { size: WC_SIZE } = structs.ibv_wc;
+const NativeCq = accessorsOf(structs.ibv_cq_ex.fields);
+const Wc = accessorsOf(structs.ibv_wc.fields);
+const TmInfo = accessorsOf(structs.ibv_wc_tm_info.fields);
 const F = CreateCqWcFlags;
 
 type Poll = `ibv_${"start" | "next" | "end"}_poll`;
@@ -24,22 +25,25 @@ type Poll = `ibv_${"start" | "next" | "end"}_poll`;
 export class CqCoreEx extends CqCore<WorkCompletionEx> {
   protected override readonly verb = "ibv_start_poll";
   /** The native object, whose `wr_id` and `status` change with each completion. */
-  readonly #cq: DataView<ArrayBuffer>;
+  readonly #cq: InstanceType<typeof NativeCq>;
   readonly #flags: number;
   /** Tells, at the first poll, whether each completion takes a poll of its own. */
   readonly #polls: () => boolean;
   #isSingle: boolean | undefined;
   readonly #attr: Deno.PointerObject = bufferPointer(allocStruct(structs.ibv_poll_cq_attr));
-  readonly #tm: DataView<ArrayBuffer> = allocStruct(structs.ibv_wc_tm_info);
-  readonly #tmPointer: Deno.PointerObject = bufferPointer(this.#tm);
+  readonly #tm: InstanceType<typeof TmInfo>;
+  readonly #tmPointer: Deno.PointerObject;
   readonly #verbs: Pick<Verbs, Poll | keyof Verbs & `ibv_wc_read_${string}`>;
 
   /** Polls a queue that was created for these {@linkcode CreateCqWcFlags}. */
   constructor(cq: IbvCqEx, flags: number, isSingle: () => boolean) {
     super(EXTENDED);
     this.#polls = isSingle;
-    this.#cq = nativeView(cq, structs.ibv_cq_ex.size);
+    this.#cq = new NativeCq(nativeView(cq, structs.ibv_cq_ex.size));
     this.#flags = flags;
+    const tm = allocStruct(structs.ibv_wc_tm_info);
+    this.#tm = new TmInfo(tm);
+    this.#tmPointer = bufferPointer(tm);
     this.#verbs = someVerbs(/^ibv_(wc_read_|(start|next|end)_poll)/);
   }
 
@@ -64,65 +68,52 @@ export class CqCoreEx extends CqCore<WorkCompletionEx> {
 
   #read(cq: IbvCqEx, batch: BatchCore<unknown>, index: number): void {
     const { view, words, format } = batch;
-    const own = this.#cq;
     const base = index * WC_SIZE;
     const extra = batch.extraAt(index);
     clear(words, base / 4, WC_SIZE / 4);
     clear(words, extra / 4, format.extra / 4);
-    const status = own.getUint32(CQ.status.offset, true);
-    view.setBigUint64(base + WC.wr_id.offset, own.getBigUint64(CQ.wr_id.offset, true), true);
-    view.setUint32(base + WC.status.offset, status, true);
-    view.setUint32(base + WC.qp_num.offset, this.#verbs.ibv_wc_read_qp_num(cq), true);
+    const { status, wr_id } = this.#cq;
+    const wc = new Wc(view, base);
+    wc.wr_id = wr_id;
+    wc.status = status;
+    wc.qp_num = this.#verbs.ibv_wc_read_qp_num(cq);
     if (status === WcStatus.SUCCESS) {
-      this.#readWc(cq, view, base);
-      if (format.extra > 0) this.#readExtra(cq, view, extra);
-    } else {
-      view.setUint32(base + WC.vendor_err.offset, this.#verbs.ibv_wc_read_vendor_err(cq), true);
-    }
+      this.#readWc(cq, wc);
+      if (format.extra > 0) this.#readExtra(cq, new Extra(view, extra));
+    } else wc.vendor_err = this.#verbs.ibv_wc_read_vendor_err(cq);
   }
 
-  #readWc(cq: IbvCqEx, view: DataView, base: number): void {
+  #readWc(cq: IbvCqEx, wc: InstanceType<typeof Wc>): void {
     const v = this.#verbs;
     const flags = this.#flags;
     const wcFlags = v.ibv_wc_read_wc_flags(cq);
-    view.setUint32(base + WC.opcode.offset, v.ibv_wc_read_opcode(cq), true);
-    view.setUint32(base + WC.wc_flags.offset, wcFlags, true);
-    if (flags & F.WITH_BYTE_LEN) {
-      view.setUint32(base + WC.byte_len.offset, v.ibv_wc_read_byte_len(cq), true);
-    }
+    wc.opcode = v.ibv_wc_read_opcode(cq);
+    wc.wc_flags = wcFlags;
+    if (flags & F.WITH_BYTE_LEN) wc.byte_len = v.ibv_wc_read_byte_len(cq);
     if (flags & F.WITH_IMM && wcFlags & (WcFlags.WITH_IMM | WcFlags.WITH_INV)) {
       const isInv = (wcFlags & WcFlags.WITH_INV) !== 0;
-      const imm = isInv ? v.ibv_wc_read_invalidated_rkey(cq) : v.ibv_wc_read_imm_data(cq);
-      view.setUint32(base + WC.imm_data.offset, imm, true);
+      // Immediate data is at the same place, and is in network byte order already.
+      wc.invalidated_rkey = isInv ? v.ibv_wc_read_invalidated_rkey(cq) : v.ibv_wc_read_imm_data(cq);
     }
-    if (flags & F.WITH_SRC_QP) {
-      view.setUint32(base + WC.src_qp.offset, v.ibv_wc_read_src_qp(cq), true);
-    }
-    if (flags & F.WITH_SLID) view.setUint16(base + WC.slid.offset, v.ibv_wc_read_slid(cq), true);
-    if (flags & F.WITH_SL) view.setUint8(base + WC.sl.offset, v.ibv_wc_read_sl(cq));
-    if (flags & F.WITH_DLID_PATH_BITS) {
-      view.setUint8(base + WC.dlid_path_bits.offset, v.ibv_wc_read_dlid_path_bits(cq));
-    }
+    if (flags & F.WITH_SRC_QP) wc.src_qp = v.ibv_wc_read_src_qp(cq);
+    if (flags & F.WITH_SLID) wc.slid = v.ibv_wc_read_slid(cq);
+    if (flags & F.WITH_SL) wc.sl = v.ibv_wc_read_sl(cq);
+    if (flags & F.WITH_DLID_PATH_BITS) wc.dlid_path_bits = v.ibv_wc_read_dlid_path_bits(cq);
   }
 
-  #readExtra(cq: IbvCqEx, view: DataView, extra: number): void {
+  #readExtra(cq: IbvCqEx, extra: Extra): void {
     const v = this.#verbs;
     const flags = this.#flags;
-    if (flags & F.WITH_COMPLETION_TIMESTAMP) {
-      view.setBigUint64(extra + EXTRA.completionTs, v.ibv_wc_read_completion_ts(cq), true);
-    }
+    if (flags & F.WITH_COMPLETION_TIMESTAMP) extra.completionTs = v.ibv_wc_read_completion_ts(cq);
     if (flags & F.WITH_COMPLETION_TIMESTAMP_WALLCLOCK) {
-      const time = v.ibv_wc_read_completion_wallclock_ns(cq);
-      view.setBigUint64(extra + EXTRA.completionWallclockNs, time, true);
+      extra.completionWallclockNs = v.ibv_wc_read_completion_wallclock_ns(cq);
     }
-    if (flags & F.WITH_CVLAN) view.setUint16(extra + EXTRA.cvlan, v.ibv_wc_read_cvlan(cq), true);
-    if (flags & F.WITH_FLOW_TAG) {
-      view.setUint32(extra + EXTRA.flowTag, v.ibv_wc_read_flow_tag(cq), true);
-    }
+    if (flags & F.WITH_CVLAN) extra.cvlan = v.ibv_wc_read_cvlan(cq);
+    if (flags & F.WITH_FLOW_TAG) extra.flowTag = v.ibv_wc_read_flow_tag(cq);
     if (flags & F.WITH_TM_INFO) {
       v.ibv_wc_read_tm_info(cq, this.#tmPointer);
-      view.setBigUint64(extra + EXTRA.tmTag, this.#tm.getBigUint64(TM.tag.offset, true), true);
-      view.setUint32(extra + EXTRA.tmPriv, this.#tm.getUint32(TM.priv.offset, true), true);
+      extra.tmTag = this.#tm.tag;
+      extra.tmPriv = this.#tm.priv;
     }
   }
 }

@@ -1,4 +1,5 @@
 import { type Members, members } from "../../ffi/members.ts";
+import { type Accessors, accessorsOf } from "../../ffi/struct.ts";
 import { uint32 } from "../../internal/checks.ts";
 import { WorkCompletion } from "./work_completion.ts";
 import { type BatchCore, batchCore, type Format, WorkCompletions } from "./work_completions.ts";
@@ -21,16 +22,17 @@ export const CreateCqWcFlags: Members<"ibv_create_cq_wc_flags", "IBV_WC_EX_"> = 
   "IBV_WC_EX_",
 );
 
-/** Where each value lies in the bytes behind the `struct ibv_wc` array, and how many there are for each completion. */
-export const EXTRA = {
-  completionTs: 0,
-  completionWallclockNs: 8,
-  tmTag: 16,
-  tmPriv: 24,
-  flowTag: 28,
-  cvlan: 32,
-  size: 40,
+/** The bytes behind the `struct ibv_wc` array, {@linkcode EXTENDED}.extra of them for each completion. */
+const EXTRA = {
+  completionTs: { offset: 0, type: "u64" },
+  completionWallclockNs: { offset: 8, type: "u64" },
+  tmTag: { offset: 16, type: "u64" },
+  tmPriv: { offset: 24, type: "u32" },
+  flowTag: { offset: 28, type: "u32" },
+  cvlan: { offset: 32, type: "u16" },
 } as const;
+export type Extra = Accessors<typeof EXTRA>;
+export const Extra: new (view: DataView, base: number) => Extra = accessorsOf(EXTRA);
 
 /**
  * A completion of a {@linkcode CompletionQueueEx}. Values that the queue was not created for are 0.
@@ -57,19 +59,20 @@ export class WorkCompletionEx extends WorkCompletion {
   /** @ignore Reads a completion. */
   constructor(view: DataView, base: number, extra: number) {
     super(view, base);
-    this.completionTs = view.getBigUint64(extra + EXTRA.completionTs, true);
-    this.completionWallclockNs = view.getBigUint64(extra + EXTRA.completionWallclockNs, true);
-    this.cvlan = view.getUint16(extra + EXTRA.cvlan, true);
-    this.flowTag = view.getUint32(extra + EXTRA.flowTag, true);
-    this.tmInfo = {
-      tag: view.getBigUint64(extra + EXTRA.tmTag, true),
-      priv: view.getUint32(extra + EXTRA.tmPriv, true),
-    };
+    const { completionTs, completionWallclockNs, cvlan, flowTag, tmTag, tmPriv } = new Extra(
+      view,
+      extra,
+    );
+    this.completionTs = completionTs;
+    this.completionWallclockNs = completionWallclockNs;
+    this.cvlan = cvlan;
+    this.flowTag = flowTag;
+    this.tmInfo = { tag: tmTag, priv: tmPriv };
   }
 }
 
 export const EXTENDED: Format<WorkCompletionEx> = {
-  extra: EXTRA.size,
+  extra: 40,
   read: (view, base, extra) => new WorkCompletionEx(view, base, extra),
 };
 
@@ -103,37 +106,37 @@ export class WorkCompletionsEx extends WorkCompletions<WorkCompletionEx> {
     this.#core = batchCore(this);
   }
 
-  #at(index: number): number {
-    return this.#core.extraAt(uint32(index, "index"));
+  #at(index: number): Extra {
+    return new Extra(this.#core.view, this.#core.extraAt(uint32(index, "index")));
   }
 
   /** The timestamp of the device, in cycles of its clock. */
   completionTs(index: number): bigint {
-    return this.#core.view.getBigUint64(this.#at(index) + EXTRA.completionTs, true);
+    return this.#at(index).completionTs;
   }
 
   /** The timestamp in nanoseconds since 1970. */
   completionWallclockNs(index: number): bigint {
-    return this.#core.view.getBigUint64(this.#at(index) + EXTRA.completionWallclockNs, true);
+    return this.#at(index).completionWallclockNs;
   }
 
   /** The VLAN tag that the device removed from the packet. */
   cvlan(index: number): number {
-    return this.#core.view.getUint16(this.#at(index) + EXTRA.cvlan, true);
+    return this.#at(index).cvlan;
   }
 
   /** The tag of the flow rule that the packet matched. */
   flowTag(index: number): number {
-    return this.#core.view.getUint32(this.#at(index) + EXTRA.flowTag, true);
+    return this.#at(index).flowTag;
   }
 
   /** Tag matching: the tag of the message. */
   tmTag(index: number): bigint {
-    return this.#core.view.getBigUint64(this.#at(index) + EXTRA.tmTag, true);
+    return this.#at(index).tmTag;
   }
 
   /** Tag matching: the private data of the message. */
   tmPriv(index: number): number {
-    return this.#core.view.getUint32(this.#at(index) + EXTRA.tmPriv, true);
+    return this.#at(index).tmPriv;
   }
 }

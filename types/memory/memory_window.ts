@@ -3,7 +3,7 @@ import { structs } from "../../ffi/layout.ts";
 import { verbs } from "../../ffi/library.ts";
 import { type Members, members } from "../../ffi/members.ts";
 import { nativeView } from "../../ffi/pointers.ts";
-import { readNative, writeField } from "../../ffi/struct.ts";
+import { accessorsOf, readNative } from "../../ffi/struct.ts";
 import { integer, uint32 } from "../../internal/checks.ts";
 import { instance } from "../core/checks.ts";
 import { nameOf } from "../core/enums.ts";
@@ -28,6 +28,8 @@ export const MwType: Members<"ibv_mw_type", "IBV_MW_"> = members("ibv_mw_type", 
  * @category Memory
  */
 export type MwType = typeof MwType[keyof typeof MwType];
+
+const NativeWindow = accessorsOf(structs.ibv_mw.fields);
 
 /** The windows of type 2 that were bound through each queue pair. */
 const windowsOf: WeakMap<Resource, Set<MemoryWindow>> = new WeakMap();
@@ -70,8 +72,7 @@ class WindowCore {
     this.#belongTo(qp);
     if (rkey === undefined) return;
     // Providers look the window up by the key in its struct when it is bound again.
-    const { size, fields } = structs.ibv_mw;
-    writeField(nativeView(this.#handle, size), fields.rkey, rkey);
+    new NativeWindow(nativeView(this.#handle, structs.ibv_mw.size)).rkey = rkey;
   }
 
   #belongTo(qp: Resource | undefined): void {

@@ -1,5 +1,6 @@
 import { structs } from "../../ffi/layout.ts";
 import { bufferAddress, bufferPointer, handleAddress } from "../../ffi/pointers.ts";
+import { type Accessors, accessorsOf, allocStruct } from "../../ffi/struct.ts";
 import { integer, positiveInt, snapshot } from "../../internal/checks.ts";
 import type { AhCore } from "../address_handle/address_handle.ts";
 import type { SendTracker } from "../completion/send_tracker.ts";
@@ -14,19 +15,19 @@ import { type MwBindInfo, type RequestListInit, SendFlags } from "./work_request
 /** The structs of requests. Their first fields are the same. */
 export type Layout = typeof structs.ibv_recv_wr | typeof structs.ibv_send_wr;
 
-const { wr_id, next, sg_list, num_sge } = structs.ibv_recv_wr.fields;
+const { wr_id, num_sge } = structs.ibv_recv_wr.fields;
 const WR_ID = wr_id.offset >> 2;
 const NUM_SGE = num_sge.offset >> 2;
-const { opcode, send_flags } = structs.ibv_send_wr.fields;
+const { opcode, send_flags, imm_data } = structs.ibv_send_wr.fields;
 /** The word of a send that has its opcode. */
 export const OPCODE: number = opcode.offset >> 2;
 const FLAGS = send_flags.offset >> 2;
 /** Behind the flags are the attributes, last the number of the shared receive queue. */
 const ATTRIBUTES_END = FIELDS.remoteSrqn.word + 1;
 const SGE_SIZE = structs.ibv_sge.size;
-const SGE_ADDR = structs.ibv_sge.fields.addr.offset;
-const SGE_LENGTH = structs.ibv_sge.fields.length.offset;
-const SGE_LKEY = structs.ibv_sge.fields.lkey.offset;
+const Sge = accessorsOf(structs.ibv_sge.fields);
+const REQUEST = { ...structs.ibv_recv_wr.fields, imm_data } as const;
+const Request = accessorsOf(REQUEST);
 
 interface Bind {
   readonly mw: MemoryWindow;
@@ -103,7 +104,7 @@ export class NativeList {
     this.given = new Uint16Array(sends);
     this.ahs = new Array(sends).fill(undefined);
     this.#numbers = new Int32Array(sends);
-    this.#sges = new DataView(new ArrayBuffer(SGE_SIZE * capacity * maxSge));
+    this.#sges = allocStruct(structs.ibv_sge, capacity * maxSge);
     this.#regions = new Array(capacity * maxSge).fill(undefined);
     this.#offsets = new Float64Array(capacity * maxSge);
     this.first = bufferPointer(bytes);
@@ -114,15 +115,21 @@ export class NativeList {
     const list = bufferAddress(this.#sges);
     for (let i = 0; i < capacity; i++) {
       this.#link(i, i + 1);
-      const elements = list + BigInt(i * maxSge * SGE_SIZE);
-      this.view.setBigUint64(i * layout.size + sg_list.offset, elements, true);
+      this.#request(i).sg_list = list + BigInt(i * maxSge * SGE_SIZE);
     }
   }
 
+  #request(index: number): Accessors<typeof REQUEST> {
+    return new Request(this.view, index * this.stride * 4);
+  }
+
+  #element(slot: number): Accessors<typeof structs.ibv_sge.fields> {
+    return new Sge(this.#sges, slot * SGE_SIZE);
+  }
+
   #link(index: number, target: number): void {
-    const size = this.stride * 4;
-    const address = target < this.capacity ? this.#address + BigInt(target * size) : 0n;
-    this.view.setBigUint64(index * size + next.offset, address, true);
+    const isEnd = target === this.capacity;
+    this.#request(index).next = isEnd ? 0n : this.#address + BigInt(target * this.stride * 4);
   }
 
   /** Checks that there is a request. Returns its first word. */
@@ -164,10 +171,10 @@ export class NativeList {
   }
 
   #setElement(slot: number, { addr, length, lkey, region, offset }: Element): void {
-    const at = slot * SGE_SIZE;
-    this.#sges.setBigUint64(at + SGE_ADDR, addr, true);
-    this.#sges.setUint32(at + SGE_LENGTH, length, true);
-    this.#sges.setUint32(at + SGE_LKEY, lkey, true);
+    const element = this.#element(slot);
+    element.addr = addr;
+    element.length = length;
+    element.lkey = lkey;
     this.#regions[slot] = region;
     this.#offsets[slot] = offset;
   }
@@ -191,9 +198,9 @@ export class NativeList {
     const region = this.#regions[slot];
     const max = region === undefined ? 0xffff_ffff : region.length - this.#offsets[slot]!;
     integer(length, "length", 0, Math.min(max, 0xffff_ffff));
-    const place = slot * SGE_SIZE + SGE_LENGTH;
-    this.lengths[index]! += length - this.#sges.getUint32(place, true);
-    this.#sges.setUint32(place, length, true);
+    const element = this.#element(slot);
+    this.lengths[index]! += length - element.length;
+    element.length = length;
     this.checkedBy = undefined;
   }
 
@@ -202,12 +209,7 @@ export class NativeList {
   }
 
   firstSge(index: number): Pick<Element, "addr" | "length" | "lkey"> {
-    const at = index * this.maxSge * SGE_SIZE;
-    return {
-      addr: this.#sges.getBigUint64(at + SGE_ADDR, true),
-      length: this.#sges.getUint32(at + SGE_LENGTH, true),
-      lkey: this.#sges.getUint32(at + SGE_LKEY, true),
-    };
+    return this.#element(index * this.maxSge);
   }
 
   /** The scatter/gather elements of a request, as `struct ibv_sge *`. */
@@ -235,8 +237,7 @@ export class NativeList {
       }
       const start = region.assertReadable();
       const offset = this.#offsets[slot]!;
-      const addr = this.#sges.getBigUint64(slot * SGE_SIZE + SGE_ADDR, true);
-      if (addr !== start + BigInt(offset)) {
+      if (this.#element(slot).addr !== start + BigInt(offset)) {
         throw new TypeError("Cannot send inline: the memory is not within its memory region");
       }
     }
@@ -289,7 +290,7 @@ export class NativeList {
 
   /** Sets the immediate data, which is in network byte order. */
   setImmData(index: number, immData: number): void {
-    this.view.setUint32((index * this.stride + FIELDS.immData.word) * 4, immData);
+    this.#request(index).imm_data = immData;
   }
 
   setAh(index: number, ah: AhCore): void {

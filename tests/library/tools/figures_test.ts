@@ -17,6 +17,9 @@ const COUNTS: readonly [text: string, counts: Partial<typeof NOTHING>][] = [
   ['import * as all from "./all.ts";\nimport { one } from "./one.ts";', { namespaces: 1 }],
   ["const f = () => { writeField(v, a, 1); writeField(v, b, 2); };", { writers: 1 }],
   ["class C { m() { this.v.setUint32(at + f.offset, 1, true); } }", { writers: 1 }],
+  ["const A = f.offset >> 2;\nfunction f() { v.setInt8(at + A, 1); v.getInt8(A); }", {
+    writers: 1,
+  }],
   ["function bytes() { view.setUint32(0, 1); attributes.set(words); }", {}],
 ];
 
