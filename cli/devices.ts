@@ -1,4 +1,4 @@
-import { type DeviceInfo, listDevices, nameOf, NodeType, TransportType } from "../mod.ts";
+import { Context, type DeviceInfo, listDevices, nameOf, NodeType, TransportType } from "../mod.ts";
 import { type Command, command } from "./shell/command.ts";
 import { hex } from "./shell/text.ts";
 
@@ -9,8 +9,10 @@ export const devices: Command = command({
   run({ json }, terminal): number {
     const list = listDevices();
     if (json) terminal.printJson(list.map(describe));
+    // It throws, and says why there is none.
+    else if (list.length === 0) Context.open().close();
     else terminal.print(tableOf(list));
-    return 0;
+    return list.length === 0 ? 1 : 0;
   },
 });
 

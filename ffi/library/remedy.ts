@@ -55,8 +55,13 @@ export function installCommands(osRelease: string, library: LibraryName = "libib
   return commands.join(" or ");
 }
 
-/** The text that names the distribution, read by the C library: Deno would ask for a permission. Empty if there is none. */
-export function osRelease(path = "/etc/os-release"): string {
+/** The text that names the distribution. Empty if there is none. */
+export function osRelease(): string {
+  return textOf("/etc/os-release");
+}
+
+/** The start of a file, read by the C library: Deno would ask for a permission. Empty if it cannot be read. */
+export function textOf(path: string): string {
   const { open, read, close } = libc();
   const descriptor = open(cString(path), 0);
   if (descriptor < 0) return "";

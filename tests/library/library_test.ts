@@ -1,6 +1,7 @@
 // Opening libibverbs: when, from where, and what is said where that fails.
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { compileC } from "../c/compile.ts";
+import { whyNoDevice } from "../../types/device/no_device.ts";
 import { outputOf, runScript, type ScriptOptions } from "../subprocess.ts";
 
 const OLD = await compileC("old_ibverbs.c", ["-shared", "-fPIC"]);
@@ -123,9 +124,36 @@ for (const thunks of ["on", "off"]) {
       "NotFound Cannot open device: no device with an active port can be opened. There",
     );
     assertStringIncludes(any!, "rdma link add rxe0 type rxe netdev NETDEV");
+    assertStringIncludes(any!, "deno run -A jsr:@rdma/ibverbs/rxe -- COMMAND");
     assertStringIncludes(named!, 'there is no device "rxe0". There is no RDMA device');
   });
 }
+
+// The C library stays open.
+whyNoDevice();
+
+Deno.test("whyNoDevice() tells a missing module, a missing provider and no device apart", async () => {
+  const folder = await Deno.makeTempDir();
+  assertStringIncludes(whyNoDevice(folder), "the kernel module ib_uverbs is not loaded. Load its");
+  await Deno.writeTextFile(`${folder}/abi_version`, "6\n");
+  assertStringIncludes(
+    whyNoDevice(folder),
+    "There is no RDMA device: the kernel has none. Load its",
+  );
+  await Deno.mkdir(`${folder}/uverbs3`);
+  await Deno.writeTextFile(`${folder}/uverbs3/ibdev`, "mlx5_0\n");
+  assertStringIncludes(whyNoDevice(folder), "libibverbs has no provider for mlx5_0. Install");
+  await Deno.remove(folder, { recursive: true });
+});
+
+Deno.test("cli devices fails without a device, and says why", async () => {
+  const script = `
+    import { runCli } from "${import.meta.resolve("../../cli/mod.ts")}";
+    console.log(await runCli(["devices"]), await runCli(["devices", "--json"]));`;
+  const { stdout, stderr } = await runScript(script, { env: { IBVERBS_LIBRARY: OLD } });
+  assertEquals(stdout, "[]\n1 1");
+  assertStringIncludes(stderr, "There is no RDMA device");
+});
 
 /** Calls that set errno, and calls that do not, through every kind of binding. */
 const ERRNO_PROBE = `

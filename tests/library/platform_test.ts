@@ -2,7 +2,7 @@
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import denoJson from "../../deno.json" with { type: "json" };
-import { installCommands, osRelease } from "../../ffi/library/remedy.ts";
+import { installCommands, osRelease, textOf } from "../../ffi/library/remedy.ts";
 import { libc } from "../../ffi/libc.ts";
 import { faultOf, LOWEST_DENO } from "../../ffi/platform.ts";
 import { compileC } from "../c/compile.ts";
@@ -101,7 +101,7 @@ Deno.test("The remedy is the command of the distribution, or of all that are kno
   const all = installCommands("ID=archipelago\nVERSION=debian\n");
   assertEquals(all.match(/install|pacman/g)?.length, 4);
   assertEquals(osRelease(), Deno.readTextFileSync("/etc/os-release"));
-  assertEquals(osRelease("/nowhere"), "");
+  assertEquals(textOf("/nowhere"), "");
 });
 
 Deno.test("The functions of the loader come from libdl.so.2 where libc.so.6 lacks them", async () => {

@@ -26,10 +26,10 @@ const LIMITS: Readonly<Record<string, readonly [limit: number, goal: number]>> =
   "import * as": [0, 0],
   "struct writers beside the codec": [0, 0],
   "clones of six lines": [0, 0],
-  "lines of the library": [28_020, 27_000],
-  "lines of tests": [44_700, 43_000],
+  "lines of the library": [28_060, 27_000],
+  "lines of tests": [44_740, 43_000],
   "lines of tools": [8_870, 8_450],
-  "lines of all files": [105_440, 103_000],
+  "lines of all files": [105_520, 103_000],
 };
 
 const LIBRARY = ["types", "ffi", "net", "cli", "internal"];

@@ -26,6 +26,7 @@ import {
   queryRtValuesEx,
   type RtValuesEx,
 } from "./device_attr_ex.ts";
+import { whyNoDevice } from "./no_device.ts";
 import { type PortAttr, PortState } from "./port.ts";
 import { recommendGid } from "./recommend_gid.ts";
 
@@ -400,9 +401,7 @@ export function checkPort(context: Context, port: number): number {
 }
 
 function notFound(reason: string, devices: readonly string[], cause?: Error): Error {
-  const known = devices.length === 0
-    ? 'There is no RDMA device: load its driver, or add a soft-RoCE device with "rdma link add rxe0 type rxe netdev NETDEV"'
-    : `The devices are: ${devices.join(", ")}`;
+  const known = devices.length === 0 ? whyNoDevice() : `The devices are: ${devices.join(", ")}`;
   return new Deno.errors.NotFound(
     `Cannot open device: ${reason}. ${known}`,
     cause === undefined ? {} : { cause },
