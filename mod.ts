@@ -122,6 +122,7 @@ export {
   type CompletionsOptions,
   type CqInitAttr,
   type ModifyCqAttr,
+  type WaitSyncOptions,
 } from "./types/completion/completion_queue.ts";
 export {
   CompletionQueueEx,
@@ -150,6 +151,7 @@ export {
   WorkCompletionsEx,
 } from "./types/completion/work_completions_ex.ts";
 export type { AbortOptions } from "./internal/abort.ts";
+export type { TimeoutOptions } from "./internal/timeout.ts";
 export { nameOf, namesOf } from "./types/core/enums.ts";
 export { VerbsError } from "./types/core/errors.ts";
 export { NativeResource } from "./types/core/native_resource.ts";

@@ -121,7 +121,7 @@ export class FdWatcher {
     const count = BigInt(fds.length / 2);
     let ready = await this.#poll(fds, count, POLL_TIMEOUT_MS);
     // errno of the other thread is out of reach: a call on this thread fails as well, or tells what is ready.
-    if (ready < 0) ready = libc().poll_now(fds, count, 0);
+    if (ready < 0) ready = libc().poll_here(fds, count, 0);
     const errno = ready < 0 ? mappedErrno()[0]! : 0;
     if (this.#woken) {
       this.#woken = false;

@@ -37,8 +37,8 @@ const SYMBOLS = {
   fcntl: { parameters: ["i32", "i32", "i32"], result: "i32" },
   // int poll(struct pollfd *fds, nfds_t nfds, int timeout);
   poll: { parameters: ["buffer", "u64", "i32"], result: "i32", nonblocking: true },
-  // the same, for a time-out of 0
-  poll_now: { name: "poll", parameters: ["buffer", "u64", "i32"], result: "i32" },
+  // the same, on this thread
+  poll_here: { name: "poll", parameters: ["buffer", "u64", "i32"], result: "i32" },
   // char *strerror(int errnum);
   strerror: { parameters: ["i32"], result: "pointer" },
 } as const satisfies Deno.ForeignLibraryInterface;

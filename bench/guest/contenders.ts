@@ -78,10 +78,11 @@ export async function idle(language: Language, programs: Programs): Promise<Samp
 export async function busy(
   language: Language,
   programs: Programs,
+  round: string,
   count: number,
 ): Promise<Sample> {
   const process = processOf(language, programs);
-  await process.tell("serve", count, 1);
+  await process.tell(round, count, 1);
   const qpNum = await process.sample();
   const before = processorTime(process.pid);
   await using _sender = send(programs, qpNum, BUSY_MICROSECONDS);

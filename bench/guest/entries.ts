@@ -88,9 +88,6 @@ export function idling(language: Language): FunctionEntry {
 }
 
 /** Processor time at 1 000 messages a second. */
-export function receiving(language: Language): FunctionEntry {
-  return {
-    who: NAMES[language],
-    measure: ({ count, programs }) => busy(language, programs, count),
-  };
+export function receiving(language: Language, round: string, who = NAMES[language]): FunctionEntry {
+  return { who, measure: ({ count, programs }) => busy(language, programs, round, count) };
 }

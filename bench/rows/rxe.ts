@@ -86,6 +86,8 @@ const OBJECTS: readonly (readonly [kind: string, title: string, count: number])[
   ["qp", "queue pair", 200],
 ];
 
+const BLOCKING = "Deno, blocking";
+
 const LIFETIMES: readonly StageRow[] = OBJECTS.map(([kind, title, count]) => ({
   id: `make_${kind}`,
   title: `${title}, made and destroyed`,
@@ -123,13 +125,14 @@ export const RXE: readonly StageRow[] = [
     title: "wake-up after an event",
     entries: [
       waking("c", "serve"),
+      waking("deno", "serve_sync", BLOCKING),
       waking("deno", "serve"),
       waking("deno", "serve_bare", "Deno's floor"),
       waking("python", "serve"),
     ],
-    goals: [atMost(1.2, "Deno's floor")],
+    goals: [atMost(1.3, "C", { who: BLOCKING }), atMost(1.2, "Deno's floor")],
     count: (quick) => quick ? 50 : 200,
-    note: "the floor is a nonblocking call of poll(2), and nothing else",
+    note: "blocking: waitSync(); Deno: completions(); the floor: a nonblocking poll(2), no more",
   },
   {
     id: "idle",
@@ -141,7 +144,13 @@ export const RXE: readonly StageRow[] = [
   {
     id: "busy",
     title: "processor time of 1 s, 1 000 messages",
-    entries: [receiving("c"), receiving("deno"), receiving("python")],
+    entries: [
+      receiving("c", "serve"),
+      receiving("deno", "serve_sync", BLOCKING),
+      receiving("deno", "serve"),
+      receiving("python", "serve"),
+    ],
+    goals: [atMost(1.3, "C", { who: BLOCKING })],
     count: (quick) => quick ? 300 : 1000,
     rounds: 6,
   },

@@ -159,7 +159,7 @@ Deno.test("a wake-up ends one poll, and the polls after it wait until the next o
   const polls: { ready: () => number; end: () => void }[] = [];
   const watcher = new FdWatcher((fds, count) => {
     const { promise, resolve } = Promise.withResolvers<number>();
-    const ready = (): number => libc().poll_now(fds, count, 0);
+    const ready = (): number => libc().poll_here(fds, count, 0);
     polls.push({ ready, end: () => resolve(ready()) });
     return promise;
   }, false);

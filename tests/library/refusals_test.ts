@@ -40,7 +40,7 @@ function valueAt(args: unknown[], path: Path): unknown {
 const LIMITS: Readonly<Record<string, string>> = {
   "0 to 1": "enSqdAsyncNotify",
   "0 to 7": "retryCnt rnrRetry",
-  "0 to 31": "altTimeout minRnrTimer timeout",
+  "0 to 31": "altTimeout minRnrTimer",
   "0 to 63": "logAlignReq",
   "0 to 255": "dlidPathBits gidIndex hopLimit maxDestRdAtomic ph rdAtomic sgidIndex srcPathBits " +
     "staticRate trafficClass",
@@ -53,6 +53,8 @@ const LIMITS: Readonly<Record<string, string>> = {
     "maxSendWr qkey remoteQkey rkey sendFlags sendOpsFlags",
   "1 to 2147483647": "capacity cqe maxPending",
   "1 to 16777216": "maxPeers",
+  // Of a queue pair, and of a call that blocks.
+  "0 to (31|2147483647)": "timeout",
 };
 
 const limitOf = new Map(
@@ -139,7 +141,8 @@ function wordsOf(path: Path, what: string): RegExp {
 }
 
 /** Calls that are made once in a world: they end what they are made on, or what was made for them is left. */
-const ONE_EACH = /#(completions|events|getCqEvent|detachMcast)( \(extended\))?$/;
+const ONE_EACH =
+  /#(completions|events|getCqEventSync|getCqEvent|waitSync|detachMcast)( \(extended\))?$/;
 
 /** Verbs that only look, and those that end what the caller closes. */
 const HARMLESS = /query|get_|free|close|destroy|dealloc|dereg/;

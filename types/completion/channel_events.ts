@@ -41,10 +41,22 @@ export class ChannelEvents<Q extends Resource> {
   }
 
   async next(signal: AbortSignal | undefined): Promise<Q> {
-    const [claimed] = this.#unclaimed;
-    if (claimed === undefined) return await this.#source.wait(undefined, signal);
-    this.#unclaimed.delete(claimed);
-    return claimed;
+    return this.#claim() ?? await this.#source.wait(undefined, signal);
+  }
+
+  /** As {@linkcode ChannelEvents.next}, on this thread. Returns `undefined` if the time is over. */
+  nextSync(until: number): Q | undefined {
+    for (;;) {
+      const claimed = this.#claim();
+      if (claimed !== undefined || !this.#source.readSync(until)) return claimed;
+    }
+  }
+
+  /** Waits on this thread for an event, which may be that of another queue. Returns `false` if the time is over. */
+  waitForSync(queue: Q, until: number): boolean {
+    const hasRead = this.#source.readSync(until);
+    this.#unclaimed.delete(queue);
+    return hasRead;
   }
 
   /** Wakes those who wait for one queue, without an event. */
@@ -52,19 +64,25 @@ export class ChannelEvents<Q extends Resource> {
     this.#source.resolve(queue, (key) => key === queue);
   }
 
+  #claim(): Q | undefined {
+    const [claimed] = this.#unclaimed;
+    if (claimed !== undefined) this.#unclaimed.delete(claimed);
+    return claimed;
+  }
+
   #reject(what: string, which: (key: Q | undefined) => boolean): void {
     this.#source.reject(new TypeError(`Cannot wait for event: the ${what} was disposed`), which);
   }
 
   // The event is read before its waiter is woken: otherwise the descriptor stays readable, and wakes whoever polls it.
-  #read(): void {
+  #read(): boolean {
     const handle = this.#channel.unsafeHandle;
-    while (verbs().ibv_get_cq_event(handle, this.#cq, this.#cqContext) === 0) {
-      // Destroying a queue waits until each event that was read is acknowledged.
-      verbs().ibv_ack_cq_events(handleAt<IbvCq>(this.#cq[0]!)!, 1);
-      const queue = elementAt(this.#channel, this.#cq[0]!) as Q | undefined;
-      if (queue !== undefined && isOpen(queue)) this.#deliver(queue);
-    }
+    if (verbs().ibv_get_cq_event(handle, this.#cq, this.#cqContext) !== 0) return false;
+    // Destroying a queue waits until each event that was read is acknowledged.
+    verbs().ibv_ack_cq_events(handleAt<IbvCq>(this.#cq[0]!)!, 1);
+    const queue = elementAt(this.#channel, this.#cq[0]!) as Q | undefined;
+    if (queue !== undefined && isOpen(queue)) this.#deliver(queue);
+    return true;
   }
 
   #deliver(queue: Q): void {

@@ -5,6 +5,7 @@ import { verbs } from "../../ffi/library.ts";
 import { readNative } from "../../ffi/struct.ts";
 import { type AbortOptions, signalOf } from "../../internal/abort.ts";
 import { boolean, integer, positiveInt, snapshot } from "../../internal/checks.ts";
+import { checkTimeout, endOf, timeoutOf, type TimeoutOptions } from "../../internal/timeout.ts";
 import { type AttributeCodec, codecOf } from "../core/attributes.ts";
 import { instance } from "../core/checks.ts";
 import { call, type CheckOptions, lacking } from "../core/errors.ts";
@@ -105,6 +106,22 @@ export class CompletionChannel extends NativeResource<IbvCompChannel> {
     signal?.throwIfAborted();
     return await this.#events.next(signal);
   }
+
+  /**
+   * Blocks the thread until the next event of any queue of the channel, and acknowledges it: as
+   * {@linkcode CompletionChannel.getCqEvent}, for a program that has the thread to itself.
+   * {@linkcode CompletionQueue.waitSync} tells when that is right, and what ends the wait.
+   *
+   * @returns The queue that has completions; `undefined` if the time is over.
+   * @throws {TypeError} If the channel is disposed, or the time limit is not an integer.
+   * @throws {RangeError} If the time limit is out of range.
+   * @throws {VerbsError} If the device is gone.
+   */
+  getCqEventSync(options: TimeoutOptions = {}): CompletionQueue | undefined {
+    const until = endOf(timeoutOf(options));
+    assertOpen(this);
+    return this.#events.nextSync(until);
+  }
 }
 
 const sharedChannels = new WeakMap<Context, CompletionChannel>();
@@ -132,6 +149,19 @@ export interface CqInitAttr {
   readonly channel?: CompletionChannel | null;
   /** The completion vector: which interrupt makes the events, from 0. The default is 0. */
   readonly compVector?: number;
+}
+
+/**
+ * Options of {@linkcode CompletionQueue.waitSync}.
+ *
+ * @category Completions
+ */
+export interface WaitSyncOptions extends TimeoutOptions {
+  /**
+   * How long to poll before the thread sleeps, in microseconds from 0 to 2^31 - 1. The default is 0. A completion that
+   * comes meanwhile is found at once, and needs no event; the processor is busy until then.
+   */
+  readonly spinMicroseconds?: number;
 }
 
 /**
@@ -197,6 +227,10 @@ export class MadeCq<C> {
 }
 
 export let cqCore: (cq: CompletionQueue) => CqCore;
+
+/** Completions that {@linkcode CompletionQueue.waitSync} polls ahead. */
+const AHEAD = 32;
+const WAIT_OPTIONS = ["timeout", "spinMicroseconds"] as const;
 
 /**
  * A completion queue (`struct ibv_cq`). The results of work requests come through it. Several queue pairs can use one
@@ -347,6 +381,67 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
   }
 
   /**
+   * Blocks the thread until the queue has completions. It arms the queue by itself. Then {@linkcode CompletionQueue.poll}
+   * or {@linkcode CompletionQueue.pollInto} gives them; some are polled ahead.
+   *
+   * Nothing else runs on the thread during the wait: no timer, no promise, no listener of a signal. So use it where a
+   * program has the thread to itself, such as in a Worker or in a tool, and
+   * {@linkcode CompletionQueue.completions} everywhere else. It wakes up without another thread and without the event loop.
+   *
+   * A completion, the time limit or the loss of the device ends the wait. An `AbortSignal` and `close()` cannot: they
+   * would have to run on this thread. To be ended by another Worker, wait with a time limit in a loop, and look at a
+   * shared flag in between. A Worker that is terminated ends within 10 seconds; the end of the process ends all waits.
+   *
+   * @returns Whether there are completions; `false` if the time is over.
+   * @throws {TypeError} If the queue has no channel, or is disposed, or if an option is not an integer.
+   * @throws {RangeError} If an option is out of range.
+   * @throws {VerbsError} If the provider fails, the queue has overrun, or the device is gone.
+   *
+   * @example Serve in a Worker until the program sets a flag
+   * ```ts
+   * import { type CompletionQueue, WorkCompletions } from "@rdma/ibverbs";
+   *
+   * function serve(cq: CompletionQueue, stop: Int32Array<SharedArrayBuffer>): void {
+   *   const batch = new WorkCompletions(32);
+   *   while (Atomics.load(stop, 0) === 0) {
+   *     if (!cq.waitSync({ timeout: 100, spinMicroseconds: 20 })) continue;
+   *     const count = cq.pollInto(batch);
+   *     for (let i = 0; i < count; i++) console.log(batch.wrId(i));
+   *   }
+   * }
+   * ```
+   */
+  waitSync(options: WaitSyncOptions = {}): boolean {
+    const { timeout, spinMicroseconds = 0 } = snapshot(options, "options", WAIT_OPTIONS);
+    const until = endOf(checkTimeout(timeout));
+    const spin = integer(spinMicroseconds, "spinMicroseconds", 0, 0x7fff_ffff) / 1000;
+    const events = this.#channelEvents();
+    const handle = this.unsafeHandle;
+    if (this.#spinUntil(handle, Math.min(performance.now() + spin, until))) return true;
+    for (;;) {
+      // The queue is polled once more after it was armed: a completion before the arming makes no event.
+      this.reqNotify();
+      if (this.#core.hasAny(handle, AHEAD)) return true;
+      if (!events.waitForSync(this, until)) return false;
+      if (this.#core.hasAny(handle, AHEAD)) return true;
+    }
+  }
+
+  /** Polls until there is a completion, or that time is over; at least once. */
+  #spinUntil(handle: IbvCq, end: number): boolean {
+    for (let polls = 1;; polls++) {
+      if (this.#core.hasAny(handle, AHEAD)) return true;
+      // Reading the clock takes longer than an empty poll.
+      if (polls % 16 === 1 && performance.now() >= end) return false;
+    }
+  }
+
+  #channelEvents(): ChannelEvents<CompletionQueue> {
+    if (this.channel !== null) return eventsOf(this.channel);
+    throw new TypeError("Cannot wait for completions: the completion queue has no channel");
+  }
+
+  /**
    * Completions as they come, for `for await`. It waits while there are none, misses none, and keeps the order. Several
    * iterations over one queue share its completions. Leaving the loop loses none: the next poll or iteration goes on.
    *
@@ -363,15 +458,12 @@ export class CompletionQueue<C extends WorkCompletion = WorkCompletion>
   completions(options: CompletionsOptions = {}): Completions<C> {
     const names = ["signal", "batch", "spin"] as const;
     const { signal, batch = 32, spin = 0 } = snapshot(options, "options", names);
-    const { channel } = this;
-    if (channel === null) {
-      throw new TypeError("Cannot wait for completions: the completion queue has no channel");
-    }
+    const events = this.#channelEvents();
     positiveInt(batch, "batch");
     return new Completions({
       take: () => this.#core.take(this.unsafeHandle, batch),
       arm: () => this.reqNotify(),
-      wait: (signal) => eventsOf(channel).waitFor(this, signal),
+      wait: (signal) => events.waitFor(this, signal),
       signal: signal === undefined ? undefined : instance(signal, AbortSignal, "signal"),
       spin: integer(spin, "spin", 0, Number.MAX_SAFE_INTEGER),
     });

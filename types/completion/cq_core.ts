@@ -64,7 +64,12 @@ export class CqCore<C = WorkCompletion> {
 
   /** The oldest completion; `undefined` if there is none. If none was polled ahead it polls `batch` of them. */
   take(cq: IbvCq, batch: number): C | undefined {
-    return (this.#left() || this.#refill(cq, batch)) === 0 ? undefined : this.#shift();
+    return this.hasAny(cq, batch) ? this.#shift() : undefined;
+  }
+
+  /** Whether there is a completion. If none was polled ahead it polls `batch` of them. */
+  hasAny(cq: IbvCq, batch: number): boolean {
+    return (this.#left() || this.#refill(cq, batch)) > 0;
   }
 
   /** Polls all completions that are in a queue of `cqe` entries now, behind those that were polled ahead. */

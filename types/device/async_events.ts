@@ -5,6 +5,7 @@ import { type Members, members } from "../../ffi/members.ts";
 import { bufferPointer, handleAddress } from "../../ffi/pointers.ts";
 import { allocStruct, readField, readNative } from "../../ffi/struct.ts";
 import { type AbortOptions, signalOf } from "../../internal/abort.ts";
+import { endOf } from "../../internal/timeout.ts";
 import { handleOf, type NativeResource } from "../core/native_resource.ts";
 import { assertOpen, type Resource, rootOf } from "../core/resource.ts";
 import { EventSource, makeNonblocking } from "./event_source.ts";
@@ -141,12 +142,31 @@ export class AsyncEvents {
     this.#context = context;
     const fd = readNative(context.unsafeHandle, structs.ibv_context.fields.async_fd);
     makeNonblocking(fd);
-    this.#source = new EventSource(context, fd, "ibv_get_async_event", () => this.drain());
+    this.#source = new EventSource(context, fd, "ibv_get_async_event", () => {
+      this.drain();
+      return false;
+    });
   }
 
   /** Waits until {@linkcode AsyncEvents.wake} is called. Meanwhile events are read as they come. */
   async wait(signal: AbortSignal | undefined): Promise<void> {
     await this.#source.wait(undefined, signal);
+  }
+
+  /** Waits on this thread for events, and reads them. Returns `false` if the time is over. */
+  readSync(until: number): boolean {
+    return this.#source.readSync(until);
+  }
+
+  /** The events that are read from now on, until it is disposed. */
+  subscribe(): AsyncEvent[] & Disposable {
+    const events: AsyncEvent[] = [];
+    const listener = (event: AsyncEvent): void => {
+      events.push(event);
+      this.wake();
+    };
+    this.listeners.add(listener);
+    return Object.assign(events, { [Symbol.dispose]: () => void this.listeners.delete(listener) });
   }
 
   /** Ends all waits. Listeners that have something for those who wait call it. */
@@ -210,21 +230,27 @@ export async function* iterateEvents(
 ): AsyncGenerator<AsyncEvent, void, void> {
   const signal = signalOf(options);
   const reader = asyncEvents(context);
-  const events: AsyncEvent[] = [];
-  const listener = (event: AsyncEvent): void => {
-    events.push(event);
-    reader.wake();
-  };
-  reader.listeners.add(listener);
-  try {
-    while (true) {
-      signal?.throwIfAborted();
-      assertOpen(context);
-      const event = events.shift();
-      if (event === undefined) await reader.wait(signal);
-      else yield event;
-    }
-  } finally {
-    reader.listeners.delete(listener);
+  using events = reader.subscribe();
+  while (true) {
+    signal?.throwIfAborted();
+    assertOpen(context);
+    const event = events.shift();
+    if (event === undefined) await reader.wait(signal);
+    else yield event;
+  }
+}
+
+/** As {@linkcode iterateEvents}, on this thread. It ends if no event comes for as long as the time limit. */
+export function* iterateEventsSync(
+  context: NativeResource<IbvContext>,
+  timeout: number,
+): Generator<AsyncEvent, void, void> {
+  const reader = asyncEvents(context);
+  using events = reader.subscribe();
+  while (true) {
+    assertOpen(context);
+    const event = events.shift();
+    if (event !== undefined) yield event;
+    else if (!reader.readSync(endOf(timeout))) return;
   }
 }

@@ -4,11 +4,18 @@ import { verbs } from "../../ffi/library.ts";
 import { allocStruct, fieldBytes, readNative } from "../../ffi/struct.ts";
 import { Gid, type GidEntry } from "../address/gid.ts";
 import type { AbortOptions } from "../../internal/abort.ts";
+import { timeoutOf, type TimeoutOptions } from "../../internal/timeout.ts";
 import { integer, show, uint16, uint32 } from "../../internal/checks.ts";
 import { readStruct } from "../core/attributes.ts";
 import { call, failure } from "../core/errors.ts";
 import { type NativeKind, NativeResource } from "../core/native_resource.ts";
-import { type AsyncEvent, closeAsyncEvents, iterateEvents } from "./async_events.ts";
+import { assertOpen } from "../core/resource.ts";
+import {
+  type AsyncEvent,
+  closeAsyncEvents,
+  iterateEvents,
+  iterateEventsSync,
+} from "./async_events.ts";
 import {
   describeDevice,
   describeImported,
@@ -189,6 +196,31 @@ export class Context extends NativeResource<IbvContext> {
    */
   events(options: AbortOptions = {}): AsyncGenerator<AsyncEvent, void, void> {
     return iterateEvents(this, options);
+  }
+
+  /**
+   * Asynchronous events of the device, for a program that has the thread to itself: as {@linkcode Context.events}, but it
+   * blocks the thread. The iteration ends when no event comes for as long as `timeout`. What others read between two
+   * iterations, such as a `ReplyPath`, is not given. `CompletionQueue.waitSync` tells when blocking is right, and what
+   * ends the wait.
+   *
+   * @throws {TypeError} If the context is disposed, or the time limit is not an integer.
+   * @throws {RangeError} If the time limit is out of range.
+   * @throws {VerbsError} If the device is gone.
+   *
+   * @example Wait until a port is active, and no longer than a minute without events
+   * ```ts
+   * import { type Context, EventType } from "@rdma/ibverbs";
+   *
+   * function waitForLink(context: Context): boolean {
+   *   return context.eventsSync({ timeout: 60_000 }).some(({ type }) => type === EventType.PORT_ACTIVE);
+   * }
+   * ```
+   */
+  eventsSync(options: TimeoutOptions = {}): Generator<AsyncEvent, void, void> {
+    const timeout = timeoutOf(options);
+    assertOpen(this);
+    return iterateEventsSync(this, timeout);
   }
 
   /**

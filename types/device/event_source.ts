@@ -1,4 +1,5 @@
 import { errno, errnoName } from "../../ffi/errno.ts";
+import { blockUntilReadable } from "../../ffi/fd_block.ts";
 import { type FdWait, setNonblocking, waitReadable } from "../../ffi/fd_watcher.ts";
 import { SystemError } from "../../ffi/system_error.ts";
 import { Waiters } from "../../internal/waiters.ts";
@@ -32,7 +33,7 @@ export class EventSource<K, V> {
   readonly #owner: Resource;
   readonly #fd: number;
   readonly #verb: string;
-  readonly #read: () => void;
+  readonly #read: () => boolean;
   readonly #waiters: Waiters<{ readonly key: K }, V> = new Waiters();
   #watching = false;
   /** The wait of the watcher, while there is one. */
@@ -46,9 +47,10 @@ export class EventSource<K, V> {
    * @param owner The resource that the descriptor belongs to.
    * @param fd The descriptor. It must be non-blocking.
    * @param verb The verb that reads events.
-   * @param read Calls the verb until it fails, and tells the waiters.
+   * @param read Calls the verb, and tells the waiters. Returns whether it may be called again; if not, `errno()` is that
+   * of the verb.
    */
-  constructor(owner: Resource, fd: number, verb: string, read: () => void) {
+  constructor(owner: Resource, fd: number, verb: string, read: () => boolean) {
     this.#owner = owner;
     this.#fd = fd;
     this.#verb = verb;
@@ -65,6 +67,16 @@ export class EventSource<K, V> {
     } finally {
       await this.#settle();
     }
+  }
+
+  /**
+   * Waits on this thread until there are events, and reads: one event if `read` reads one by one. Returns `false` if the
+   * time is over.
+   */
+  readSync(until: number): boolean {
+    if (!asVerbsError(() => blockUntilReadable(this.#fd, until))) return false;
+    this.#readOnce();
+    return true;
   }
 
   /** Ends the wait of all waiters for which the condition holds. Returns how many there were. */
@@ -106,7 +118,7 @@ export class EventSource<K, V> {
         await this.#wait.ready;
         await this.#cancelled;
         this.#wait = this.#cancelled = undefined;
-        if (isOpen(this.#owner)) this.#readAll();
+        while (isOpen(this.#owner) && this.#readOnce());
       } while (this.#waiters.size > 0);
     } catch (error) {
       this.#waiters.rejectAll(error);
@@ -116,11 +128,12 @@ export class EventSource<K, V> {
     }
   }
 
-  #readAll(): void {
-    this.#read();
+  #readOnce(): boolean {
+    if (this.#read()) return true;
     const value = errno();
     const code = errnoName(value);
     // Without its device the descriptor is readable for ever, and no event comes.
     if (code !== "EAGAIN" && code !== "EINTR") throw failure(this.#verb, "wait for event", value);
+    return false;
   }
 }

@@ -9,7 +9,7 @@ import { growth, makeAndEnd } from "./objects.ts";
 import type { Plan } from "../../deno/clock.ts";
 import { LIST, losses } from "./queues.ts";
 import { echo, replyLoop } from "./replies.ts";
-import { serve, serveBare } from "./serving.ts";
+import { serve, serveBare, serveSync } from "./serving.ts";
 
 /** What a round comes to: the value alone, or with further figures. */
 type Outcome = number | Sample;
@@ -29,6 +29,7 @@ const ROUNDS: Readonly<Record<string, Round>> = {
   growth,
   serve,
   serve_bare: serveBare,
+  serve_sync: serveSync,
 };
 
 const WITH_KIND = /^(make)_(.+)$/;

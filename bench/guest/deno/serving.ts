@@ -87,6 +87,26 @@ export async function serve(context: Context, { count }: Plan): Promise<number> 
   return server.middle;
 }
 
+let blocking: Server | undefined;
+
+/** Asleep in `waitSync()`. */
+export function serveSync(context: Context, { count }: Plan): number {
+  blocking ??= new Server(context);
+  const { cq } = blocking;
+  const batch = new WorkCompletions(LIST);
+  blocking.announce();
+  while (blocking.received < count) {
+    cq.waitSync();
+    const then = now();
+    const polled = cq.pollInto(batch);
+    for (let i = 0; i < polled; i++) {
+      if (batch.status(i) !== 0) batch.at(i).check();
+      blocking.note(batch.wrIdLow(i), then);
+    }
+  }
+  return blocking.middle;
+}
+
 let bare: Server | undefined;
 
 /** Asleep in a nonblocking call of poll(2) and nothing else: until Deno goes on behind it, the least it can take. */

@@ -109,6 +109,35 @@ on.test("Context.events() names the port of every event that is about a port", a
   assertEquals(found, types.map((type) => ({ type, element: undefined, portNum: 1 })));
 });
 
+on.test("Context.eventsSync() gives events until none comes for as long as the time limit", (context) => {
+  recorder.sendAsyncEvent(EventType.PORT_ERR, 1);
+  recorder.sendAsyncEvent(EventType.LID_CHANGE, 1);
+  const types: EventType[] = [];
+  for (const { type } of context.eventsSync({ timeout: 1 })) {
+    types.push(type);
+    // Somebody else reads it.
+    if (types.length === 2) {
+      recorder.sendAsyncEvent(EventType.PORT_ACTIVE, 1);
+      asyncEvents(context).drain();
+    }
+  }
+  assertEquals(types, [EventType.PORT_ERR, EventType.LID_CHANGE, EventType.PORT_ACTIVE]);
+  assertEquals([recorder.unacknowledged(), asyncEvents(context).listeners.size], [0, 0]);
+});
+
+on.test("Context.eventsSync() gives events to those who wait by the event loop, too", async (context) => {
+  const iteration = context.events();
+  const next = iteration.next();
+  recorder.sendAsyncEvent(EventType.PORT_ERR, 1);
+  const { value } = context.eventsSync().next();
+  assertEquals((await next).value, value);
+  await iteration.return();
+  assertThrows(() => context.eventsSync({ timeout: -1 }), RangeError, "timeout");
+  recorder.hangUp();
+  const error = assertThrows(() => context.eventsSync().next(), VerbsError);
+  assertEquals(error.verb, "ibv_get_async_event");
+});
+
 on.test("Context.events() leaves no listener behind", async (context) => {
   const reader = asyncEvents(context);
   const added = spy(reader.listeners, "add");

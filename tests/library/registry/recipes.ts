@@ -134,6 +134,11 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
     complete(cq);
     return [{ signal: signal() }];
   },
+  "CompletionChannel#getCqEventSync": ({ cq }) => {
+    cq.reqNotify();
+    complete(cq);
+    return [{ timeout: 1 }];
+  },
   "new CompletionQueue": ({ context, channel }) => [context, { cqe: 4, channel, compVector: 2 }],
   "CompletionQueue#poll": () => [4],
   "CompletionQueue#pollInto": ({ batch }) => [batch],
@@ -141,6 +146,8 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   "CompletionQueue#reqNotify (any)": () => [],
   "CompletionQueue#resize": () => [100],
   "CompletionQueue#modify": () => [{ moderate: { cqCount: 16, cqPeriod: 100 } }],
+  "CompletionQueue#waitSync": ({ cq }) => waitSync(cq),
+  "CompletionQueue#waitSync (extended)": ({ cqEx }) => waitSync(cqEx),
   "CompletionQueue#completions": ({ cq }) => completions(cq),
   "new CompletionQueueEx": ({ context, channel, parentDomain }) => [
     context,
@@ -172,6 +179,10 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   "Context#events": ({ context }) => {
     sendPortEvent(context, EventType.PORT_ACTIVE);
     return [{ signal: signal() }];
+  },
+  "Context#eventsSync": ({ context }) => {
+    sendPortEvent(context, EventType.PORT_ACTIVE);
+    return [{ timeout: 1 }];
   },
   "Context#queryPort": () => [1],
   "Context#queryPort (old)": ({ context }) => {
@@ -513,6 +524,7 @@ export const RECEIVERS: Readonly<Record<string, Receiver>> = {
   CompletionQueueEx: ({ cqEx }) => cqEx,
   "CompletionQueue#poll (extended)": ({ cqEx }) => cqEx,
   "CompletionQueue#completions (extended)": ({ cqEx }) => cqEx,
+  "CompletionQueue#waitSync (extended)": ({ cqEx }) => cqEx,
   WorkCompletions: ({ batch }) => batch,
   WorkCompletionsEx: ({ batchEx }) => batchEx,
   WorkCompletion: ({ completion }) => completion,
@@ -568,6 +580,11 @@ export const RECEIVERS: Readonly<Record<string, Receiver>> = {
   "SharedReceiveQueue#postOps (sync)": ({ tagSrq }) => tagSrq,
   "RequestList#setSge": ({ sends }) => sends,
 };
+
+function waitSync(queue: CompletionQueue): unknown[] {
+  complete(queue);
+  return [{ timeout: 1, spinMicroseconds: 1 }];
+}
 
 function completions(queue: CompletionQueue): unknown[] {
   complete(queue);

@@ -1,0 +1,32 @@
+import { mappedErrno } from "./errno.ts";
+import { libc } from "./libc.ts";
+import { systemError } from "./system_error.ts";
+
+// asm-generic, alike on both architectures: poll.h, errno.h
+const POLLIN = 0x1;
+const EINTR = 4;
+
+/** The longest `poll`: a Worker can only be terminated between two of them. */
+const LONGEST_MS = 10_000;
+
+/**
+ * Waits on this thread until a descriptor is readable, or has an error or hangup. Nothing else runs on the thread
+ * meanwhile. Signals do not end the wait.
+ *
+ * @param until The end of the wait, in the time of `performance.now()`. It is `Infinity` for a wait without end.
+ * @returns Whether the descriptor is ready; `false` if the time is over.
+ * @throws {SystemError} If the system refuses to poll.
+ */
+export function blockUntilReadable(fd: number, until: number): boolean {
+  // `struct pollfd { int fd; short events; short revents; }`
+  const descriptors = Int32Array.of(fd, POLLIN);
+  for (let left = Infinity; left > 0;) {
+    left = until - performance.now();
+    const ms = Math.max(0, Math.min(Math.ceil(left), LONGEST_MS));
+    const ready = libc().poll_here(descriptors, 1n, ms);
+    if (ready > 0) return true;
+    const errno = ready < 0 ? mappedErrno()[0]! : EINTR;
+    if (errno !== EINTR) throw systemError("watch descriptor", "poll", errno);
+  }
+  return false;
+}
