@@ -21,7 +21,7 @@ const NEEDS_MUSL = /\blibc\.musl-\w+\.so/;
 const MUSL = "it is built for musl, which is not supported, only glibc is";
 
 /** What Deno puts before the words of the loader, once or twice. */
-const DENOS_WORDS = /^(Could not open library: )+/;
+const DENOS_WORDS = /(Could not open library: )+/;
 
 /** How a library is found. */
 interface Sought {

@@ -64,8 +64,9 @@ Deno.test("Without libibverbs the first use throws NotFound with each path, its 
   const text = uses.join("\n");
   assertEquals(text.match(/NotFound: Cannot open libibverbs, tried:\n/g)?.length, 2);
   const folders = ["", "/usr/lib64/", "/lib64/", "/usr/lib/", "/usr/local/lib/"];
-  for (const folder of folders) assertStringIncludes(text, `  ${folder}libibverbs.so.1: `);
+  for (const folder of folders) assertStringIncludes(text, `\n  ${folder}libibverbs.so.1: `);
   assertStringIncludes(text, "libibverbs.so.1: libabsent.so.1: cannot open shared object file");
+  assertStringIncludes(text, " and allow reading it (--allow-env=IBVERBS_LIBRARY)");
   assertStringIncludes(text, "apt-get install libibverbs1 ibverbs-providers");
   assertEquals(uses.at(-1), "works");
 });

@@ -29,7 +29,7 @@ const LIMITS: Readonly<Record<string, readonly [limit: number, goal: number]>> =
   "lines of the library": [28_300, 27_000],
   "lines of tests": [45_020, 43_000],
   "lines of tools": [8_870, 8_450],
-  "lines of all files": [106_120, 103_000],
+  "lines of all files": [106_140, 103_000],
 };
 
 const LIBRARY = ["types", "ffi", "net", "cli", "internal"];

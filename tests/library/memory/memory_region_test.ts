@@ -123,6 +123,7 @@ Deno.test("MemoryRegion in a Worker refuses the caller's buffer, and keeps its o
   for (const message of refused) {
     assertStringIncludes(message, "TypeError: Cannot register memory: in a Worker");
     assertStringIncludes(message, "new MemoryRegion(pd, length, access)");
+    assertStringIncludes(message, "the device may still write to it");
   }
 });
 
