@@ -83,6 +83,7 @@ for (const [how, post] of Object.entries(BINDS)) {
   for (const [what, close] of Object.entries(CLOSES)) {
     on.test(`${what} closes a window that was bound ${how} before its queue pair`, (parts) => {
       post(parts);
+      assertEquals(parts.mw.rkey, 1);
       close(parts);
       const order = ended();
       assertEquals(order.toSorted(), ["mw0", "qp0", "qp1"]);
