@@ -8,19 +8,23 @@ const APT = "it installs packages on the system of the reader";
 const MODULES = "it loads a kernel module; the guest does this before each device test";
 const NPX = "npx downloads Deno: .ci/run, the start of CI, does this; the same without npx is run";
 
+const CLONE = "it starts guests of its own; deno task vm runs the same code with these options";
+
 /** Commands that no test runs, and why. */
 export const NOT_RUN: Readonly<Record<string, string>> = {
   ".ci/run": TESTS,
   "deno run --allow-ffi examples/devices.ts":
     "it needs a device on the host; the same is run in the guest",
+  "deno run -A jsr:@rdma/ibverbs/rxe -- --stub ibv_devinfo": CLONE,
   "deno task check": "CI runs it as its first step",
   "deno task generate layout --root FOLDER --version 65.0-1.1":
     "it writes the table; tests/library/layout_test.ts compares it",
   "deno task quick": TESTS,
   "deno task test": TESTS,
-  "deno task vm -- --hosts 2 --capture packets.pcap COMMAND1 ::: COMMAND2":
+  "deno run -A jsr:@rdma/ibverbs/rxe -- --hosts 2 --capture packets.pcap COMMAND1 ::: COMMAND2":
     "the commands stand for those of the reader; tests/hosts captures packets like this",
-  "deno task vm -- --kernel 7.3 --userland sid ibv_devinfo":
+  "deno run -A jsr:@rdma/ibverbs/rxe -- --hosts 2 ibv_devinfo": CLONE,
+  "deno run -A jsr:@rdma/ibverbs/rxe -- --kernel 7.3 --userland sid ibv_devinfo":
     "it downloads 300 MB; deno task long systems runs the device tests so",
   "npx -y deno task demo": NPX,
   "npx -y deno task test": TESTS,
