@@ -143,6 +143,7 @@ export class AddressHandle extends NativeResource<IbvAh> {
       ah.#core.isOpen = false;
     },
     destroy: (handle) => call("ibv_destroy_ah", "destroy address handle", [handle]),
+    describe: ({ pd }) => ({ device: pd.context.device.name }),
   };
 
   /** The protection domain of the handle. */

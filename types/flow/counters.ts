@@ -73,6 +73,7 @@ export class Counters extends NativeResource<IbvCounters> {
   static readonly #kind: NativeKind<IbvCounters, Counters> = {
     name: "counters",
     destroy: (handle) => call("ibv_destroy_counters", "destroy counters", [handle]),
+    describe: ({ context }) => ({ device: context.device.name }),
   };
   /** The device they belong to. */
   readonly context: Context;

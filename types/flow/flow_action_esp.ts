@@ -175,6 +175,7 @@ export class FlowActionEsp extends NativeResource<IbvFlowAction> {
   static readonly #kind: NativeKind<IbvFlowAction, FlowActionEsp> = {
     name: "flow action",
     destroy: (handle) => call("ibv_destroy_flow_action", "destroy flow action", [handle]),
+    describe: ({ context }) => ({ device: context.device.name }),
   };
   /** The device it belongs to. */
   readonly context: Context;

@@ -57,6 +57,7 @@ export class DmaHandle extends NativeResource<IbvDmah> {
   static readonly #KIND: NativeKind<IbvDmah, DmaHandle> = {
     name: "DMA handle",
     destroy: (handle) => call("ibv_dealloc_dmah", "deallocate DMA handle", [handle]),
+    describe: ({ context }) => ({ device: context.device.name }),
   };
 
   /** The device. */

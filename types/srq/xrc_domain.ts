@@ -34,6 +34,7 @@ const codec: AttributeCodec<XrcdInitAttr> = codecOf("ibv_xrcd_init_attr", "XRC d
 const KIND: NativeKind<IbvXrcd, XrcDomain> = {
   name: "XRC domain",
   destroy: (handle) => call("ibv_close_xrcd", "close XRC domain", [handle]),
+  describe: ({ context }) => ({ device: context.device.name }),
 };
 
 /**
