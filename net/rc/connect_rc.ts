@@ -60,6 +60,7 @@ export interface RcConnectOptions extends RcOptions {
  * @throws {Deno.errors.InvalidData} If the peer sends something else than an address, or one that is not permitted
  * (`peerGid`).
  * @throws {Deno.errors.TimedOut} If it takes longer than `connectTimeout`.
+ * @throws {Deno.errors.ConnectionRefused} If nobody listens on `tcpPort` of `hostname`.
  * @throws {Deno.errors.ConnectionReset} If the peer does not answer.
  * @throws {VerbsError} If the device refuses.
  * @throws The reason of the signal, if it aborts.
@@ -118,7 +119,9 @@ async function connectTcp(
   } catch (error) {
     // It may still succeed, when nobody waits for it any more.
     connecting.then((conn) => conn.close(), () => {});
-    throw error;
+    if (!(error instanceof Deno.errors.ConnectionRefused)) throw error;
+    const message = `Cannot connect to ${hostname} port ${port}: nobody listens there`;
+    throw new Deno.errors.ConnectionRefused(message, { cause: error });
   }
 }
 

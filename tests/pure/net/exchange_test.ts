@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects, assertThrows } from "@std/assert";
-import { abortable } from "../../../net/rc/connect_rc.ts";
+import { abortable, connectRc } from "../../../net/rc/connect_rc.ts";
 import { readLine, writeAddress } from "../../../net/rc/exchange.ts";
 import { type RcAddress, readRcAddress } from "../../../net/rc/rc_address.ts";
 
@@ -86,4 +86,16 @@ Deno.test("abortable() rejects with the reason of the signal, whatever fails bec
   await assertRejects(() => abortable(signal, closed), Error, "closed");
   const aborted = AbortSignal.abort(new Error("enough"));
   await assertRejects(() => abortable(aborted, closed), Error, "enough");
+});
+
+Deno.test("connectRc() names the host and the port where nobody listens", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr;
+  listener.close();
+  const message = `Cannot connect to 127.0.0.1 port ${port}: nobody listens there`;
+  await assertRejects(
+    () => connectRc({ tcpPort: port }),
+    Deno.errors.ConnectionRefused,
+    message,
+  );
 });
