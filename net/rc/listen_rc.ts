@@ -114,7 +114,14 @@ export class RcListener implements Disposable, AsyncDisposable, AsyncIterable<Rc
    * @throws {Deno.errors.BadResource} If the listener is closed.
    * @throws The reason of the signal, if it aborts.
    */
-  async accept(options?: AbortOptions): Promise<RcConn> {
+  accept(options?: AbortOptions): Promise<RcConn> {
+    const accepted = this.#accept(options);
+    // A program that fails closes the listener and waits no more: the end of this wait must not hide the reason.
+    accepted.catch(() => {});
+    return accepted;
+  }
+
+  async #accept(options: AbortOptions | undefined): Promise<RcConn> {
     const signal = signalOf(options);
     signal?.throwIfAborted();
     this.#closing.signal.throwIfAborted();

@@ -74,6 +74,22 @@ async function answerOf(tcp: Deno.TcpConn): Promise<string> {
 
 const ANSWER = '{"transport":"rc",';
 
+Deno.test("a pending accept() does not hide why the listener is closed", async () => {
+  const pending: Promise<unknown>[] = [];
+  await assertRejects(
+    async () => {
+      await using bed = await Bed.open();
+      pending.push(bed.listener.accept());
+      throw new Error("the reason");
+    },
+    Error,
+    "the reason",
+  );
+  // An error that nobody waits for would end the process in the next turn.
+  await new Promise((resolve) => setTimeout(resolve));
+  await assertRejects(() => pending[0]!, Deno.errors.BadResource, "the listener is closed");
+});
+
 Deno.test("RcListener checks no partner that is not ready yet: the check would break the connection", async () => {
   await using bed = await Bed.open({ keepAlive: 1 });
   assertStringIncludes(await bed.ask(), ANSWER);
