@@ -26,10 +26,10 @@ const LIMITS: Readonly<Record<string, readonly [limit: number, goal: number]>> =
   "import * as": [0, 0],
   "struct writers beside the codec": [0, 0],
   "clones of six lines": [0, 0],
-  "lines of the library": [28_340, 27_000],
+  "lines of the library": [28_341, 27_000],
   "lines of tests": [45_060, 43_000],
   "lines of tools": [8_890, 8_450],
-  "lines of all files": [106_240, 103_000],
+  "lines of all files": [106_241, 103_000],
 };
 
 const LIBRARY = ["types", "ffi", "net", "cli", "internal"];

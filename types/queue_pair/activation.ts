@@ -140,7 +140,8 @@ export function addressOf(
   const { lid, activeMtu } = portAttr;
   if (gidIndex === undefined && needsGrh(portAttr)) {
     throw new TypeError(
-      `Cannot give address of queue pair: gidIndex is missing, and every address of port ${port} needs a GID`,
+      `Cannot give address of queue pair: gidIndex is missing, and every address of port ${port} needs a GID; ` +
+        `context.recommendGid(${port}).gidIndex names one`,
     );
   }
   return {

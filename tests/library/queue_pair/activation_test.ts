@@ -145,7 +145,7 @@ Deno.test("QueuePair.address names a GID that is missing on RoCE and where the p
   for (const port of ports) {
     using made = make(RC, port);
     made.qp.init({ port: 1 });
-    assertThrows(() => made.qp.address, TypeError, "gidIndex is missing");
+    assertThrows(() => made.qp.address, TypeError, "recommendGid(1).gidIndex names one");
   }
   using made = make(RC, { link_layer: LinkLayer.INFINIBAND });
   made.qp.init({ port: 1 });
