@@ -318,11 +318,11 @@ onRc.test("QueuePair.postSend() names inline data that exceeds the limit", ({ qp
 onUd.test("A list that was posted is checked again after a disposal", (parts) => {
   const { qp, pd } = parts;
   const mr = new MemoryRegion(pd, 64, AccessFlags.LOCAL_WRITE);
-  const sends = new SendRequestList({ capacity: 2 });
+  const sends = new SendRequestList({ capacity: 2, maxSge: 2 });
   const recvs = new RecvRequestList({ capacity: 1 });
   const target = datagram(parts);
   sends.set(0, target);
-  sends.set(1, { ...target, sge: mr.slice(0, 8) });
+  sends.set(1, { ...target, sge: [parts.mr.slice(0, 8), mr.slice(0, 8)] });
   recvs.set(0, { sge: mr.slice(0, 64) });
   qp.postSend(sends);
   qp.postRecv(recvs);
