@@ -1,4 +1,4 @@
-/** Runs in a copy of the project: prints, as JSON, the files that a `wrId` and an `sgidIndex` pass. */
+/** Runs in a copy of the project: prints, as JSON, the files that a `wrId` and an `sgidIndex`, the argument, pass. */
 
 import { end, follow, holder } from "./note.ts";
 
@@ -36,7 +36,7 @@ function wrId(): string[] {
 
 /** A reply to a packet whose sender is not known. The caches compare addresses in their native layout. */
 function sgidIndex(): string[] {
-  const mark = 0xc9;
+  const mark = Number(Deno.args[0]);
   const { gid, gid_index } = structs.ibv_gid_entry.fields;
   recorder.answer("ibv_query_port", { gid_tbl_len: 256 });
   recorder.answerBytes("_ibv_query_gid_table", Uint8Array.of(mark), gid_index.offset);
